@@ -1,0 +1,128 @@
+# blksweep: how Linux reads training data from block devices
+#
+#   make            build build/blksweep
+#   make demo       install what is missing, build, run the main job, write build/demo/report.html
+#   make test       install what is missing, build, run every test (root tests skip without root)
+#   make bench      measure against fio and plain loops; prints ratios
+#   make lint       layers, clang-tidy, shellcheck, every header alone
+#   make fuzz       each fuzz target for FUZZ_SECONDS (60)
+#   make deps format check-headers install clean help
+#
+#   V=1  full commands     SAN=asan|tsan  sanitizer build     BPF=0 CUDA=0  without a feature
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+CXX      ?= g++
+CLANG    ?= clang-14
+CLANGXX  ?= clang++-14
+BPFTOOL  ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
+PREFIX   ?= /usr/local
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+
+B := build$(if $(SAN),-$(SAN))
+hash := \#
+probe      = $(shell { $(1); } >/dev/null 2>&1 && echo 1 || echo 0)
+has_header = printf '%s\n' '$(hash)include <$(1)>' | $(CXX) -E -x c++ -
+# BPF=0 and CUDA=0 are first-class builds: the *_off.cpp files are linked in place of the others.
+BPF  ?= $(call probe,command -v $(CLANG) && command -v $(BPFTOOL) && $(call has_header,bpf/libbpf.h))
+CUDA ?= 0
+
+VERSION := 0.1.0
+GIT_REV := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+
+SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SAN_tsan := -fsanitize=thread
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wnon-virtual-dtor \
+        -Woverloaded-virtual -Wundef -Werror
+
+CPPFLAGS ?=
+CXXFLAGS ?= -O2 -g
+LDFLAGS  ?=
+override CPPFLAGS += -Isrc -Iebpf -isystem $(B)/gen -D_GNU_SOURCE -DFMT_HEADER_ONLY=0
+override CXXFLAGS += -std=c++20 $(WARN) $(SAN_$(SAN)) -pthread -MMD -MP
+override LDFLAGS  += $(SAN_$(SAN)) -pthread
+LDLIBS := -luring -lsqlite3 -lxxhash -lfmt $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
+
+Q   := $(if $(V),,@)
+say  = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')
+
+# Link-time variants: x_bpf.cpp with BPF=1, x_off.cpp in its place with BPF=0.
+bpf_on  := $(wildcard src/*/*_bpf.cpp)
+bpf_off := $(wildcard src/*/*_off.cpp)
+main    := src/cli/main.cpp
+sources := $(filter-out $(main) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)),$(wildcard src/*/*.cpp))
+objects := $(sources:%.cpp=$(B)/%.o)
+lib     := $(B)/libblksweep.a
+
+.PHONY: all
+all: $(B)/blksweep
+
+$(B)/blksweep: $(B)/$(main:.cpp=.o) $(lib)
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(lib): $(objects)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# What decides the objects beside their sources: a change of BPF or version rebuilds what uses it.
+$(B)/config: FORCE
+	$(Q)mkdir -p $(B) && echo 'BPF=$(BPF) CUDA=$(CUDA) $(VERSION)' | cmp -s - $@ || \
+	  echo 'BPF=$(BPF) CUDA=$(CUDA) $(VERSION)' > $@
+.PHONY: FORCE
+FORCE:
+
+$(B)/gen/version.inc: FORCE
+	$(Q)mkdir -p $(@D) && echo '"$(GIT_REV)"' | cmp -s - $@ || echo '"$(GIT_REV)"' > $@
+
+$(B)/src/cli/main.o: override CPPFLAGS += -DBLKSWEEP_VERSION='"$(VERSION)"'
+
+$(B)/%.o: %.cpp Makefile $(B)/config
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
+
+# --- eBPF: clang -> object -> skeleton header -------------------------------------------------
+bpf_sources := $(wildcard ebpf/*.bpf.c)
+skeletons   := $(bpf_sources:ebpf/%.bpf.c=$(B)/gen/%.skel.h)
+ifeq ($(BPF),1)
+# Generated headers: the first build cannot learn these from -MMD.
+$(filter $(B)/src/probe/%,$(objects)): $(skeletons)
+endif
+
+$(B)/gen/%.bpf.o: ebpf/%.bpf.c $(wildcard ebpf/*.h ebpf/wire/*.h)
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -g -O2 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Iebpf -c $< -o $@
+$(B)/gen/%.skel.h: $(B)/gen/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@
+
+include scripts/test.mk
+
+.PHONY: deps install clean help format
+deps:
+	$(Q)scripts/install-deps.sh
+
+install: all
+	$(Q)install -D $(B)/blksweep $(DESTDIR)$(PREFIX)/bin/blksweep
+	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/share/blksweep
+	$(Q)cp -r scripts $(DESTDIR)$(PREFIX)/share/blksweep/
+
+format:
+	$(Q)clang-format -i $$(git ls-files '*.cpp' '*.h' | grep -v '^ebpf/')
+
+clean:
+	$(Q)rm -rf build build-asan build-tsan build-fuzz
+
+help:
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
+
+.PHONY: objects
+objects: $(objects)
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,49 @@
+// How a verb joins the program: one add_* function each, in its own cli/verb_*.cpp.
+//
+// add_x() declares the subcommand with its options and, in the subcommand's callback, sets
+// `action`. main() parses, then runs the action and turns its result into an exit code: an Error is
+// printed as one line on stderr. Actions write their answer to stdout and nothing else.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace blksweep {
+
+struct Verbs {
+  CLI::App& app;
+  std::vector<std::string> argv;            // as given, for the run record
+  std::function<Result<Exit>()> action;     // set by the subcommand that was named
+};
+
+void add_dataset(Verbs& verbs);
+void add_catalog(Verbs& verbs);
+void add_plan(Verbs& verbs);
+void add_run(Verbs& verbs);
+void add_report(Verbs& verbs);
+void add_probe(Verbs& verbs);
+
+// Declares an option whose text is turned into a value by `parse` (parse_bytes, parse_duration ...).
+// The error quotes the option and the text.
+template <class T, class Parse>
+CLI::Option* add_parsed(CLI::App* app, const std::string& name, T& target, Parse parse,
+                        const std::string& help) {
+  return app
+      ->add_option_function<std::string>(
+          name,
+          [&target, parse, name](const std::string& text) {
+            auto value = parse(text);
+            if (!value) {
+              throw CLI::ValidationError(name, value.error().message());
+            }
+            target = *value;
+          },
+          help)
+      ->type_name("");
+}
+
+}  // namespace blksweep

@@ -1,0 +1,70 @@
+// Engine: carries reads out. One virtual call per batch, none per request.
+//
+// Files:     requests name a file slot. set_files fills slots; slots may be refilled while reads on
+//            their old file are in flight only if the engine says so (io_uring keeps a reference).
+// Lifetime:  buffers and iovecs of a submitted request stay valid until its completion is reaped;
+//            the destructor drains (waits for everything in flight), so declare the engine after the
+//            buffers it reads into.
+// Errors:    a failed read is a Completion with a negative errno, not an Error; an Error means that
+//            the engine itself is broken.
+// Threads:   one owner thread, which must be the one that made the first submit().
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace blksweep {
+
+struct ReadRequest {
+  std::uint64_t offset;
+  const iovec* iov;
+  std::uint32_t iov_count;
+  std::uint32_t slot;
+  std::uint32_t tag;  // comes back in the completion
+};
+
+struct Completion {
+  std::uint32_t tag;
+  std::int32_t result;  // bytes read, or -errno
+};
+
+enum class EngineKind { io_uring, psync, libaio, mmap };
+std::string_view to_string(EngineKind k);
+
+struct EngineSettings {
+  unsigned depth = 32;
+  unsigned file_slots = 64;
+  std::span<std::byte> arena;  // registered as fixed buffers where that is possible
+};
+
+// What was asked of the kernel and what it gave, for the run record.
+struct EngineFacts {
+  std::string name;
+  std::string features;  // "single_issuer defer_taskrun fixed_files fixed_buffers"
+  std::string refused;   // "defer_taskrun: Invalid argument; ...", empty when nothing was
+  unsigned depth = 0;    // reads that can really be in flight
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual const EngineFacts& facts() const = 0;
+  // Takes the descriptors; slot first_slot + i refers to fds[i] from now on.
+  virtual Result<> set_files(std::uint32_t first_slot, std::span<Fd> fds) = 0;
+  virtual Result<> submit(std::span<const ReadRequest> batch) = 0;
+  // Waits until `wait_for` completions are there (0: does not wait), copies up to out.size().
+  virtual Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for) = 0;
+};
+
+Result<std::unique_ptr<Engine>> make_engine(EngineKind kind, const EngineSettings& settings);
+
+}  // namespace blksweep

@@ -1,0 +1,48 @@
+// Which block device is behind a path, and what the kernel says of it.
+//
+// Source:  /sys/dev/block/MAJ:MIN, /sys/block/*/stat (Documentation/block/stat.rst), BLKSSZGET.
+// Errors:  a path on a filesystem without a block device (tmpfs, overlay, NFS) is Exit::unsupported
+//          and names the path and the filesystem.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace blksweep {
+
+struct BlockDevice {
+  dev_t dev = 0;              // the filesystem's device (maybe a partition)
+  dev_t whole_disk = 0;       // the disk it is on
+  std::string node;           // /dev/loop0p1
+  std::string disk;           // loop0: the name under /sys/block
+  std::uint64_t partition_start = 0;  // bytes
+  std::uint64_t size = 0;             // bytes of `node`
+  std::uint32_t logical_block = 512;  // bytes; smallest direct read
+};
+
+struct MountFacts {
+  std::string filesystem;  // "ext4"
+  std::string source;      // "/dev/loop0"
+  std::string mount_point;
+  std::string options;
+};
+
+struct DiskStat {  // since boot, from /sys/block/*/stat
+  std::uint64_t reads = 0, read_merges = 0, read_sectors = 0;
+};
+
+Result<BlockDevice> block_device_of(const std::string& path);
+Result<BlockDevice> block_device_of_dev(dev_t dev);
+Result<MountFacts> mount_of(const std::string& path);
+Result<DiskStat> disk_stat(const std::string& disk);
+// Everything below /sys/block/<disk>/queue/ that is a readable one-line file.
+std::vector<std::pair<std::string, std::string>> queue_settings(const std::string& disk);
+
+}  // namespace blksweep

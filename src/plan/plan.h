@@ -1,0 +1,77 @@
+// Plan: the exact reads of a run, in submission order, decided before any I/O.
+//
+// Words:     a *position* is an index into the read order (epoch 2 goes on counting), order[p] its
+//            sample. A *parcel* is a run of memory that receives whole aligned blocks and holds one
+//            sample, or several that share blocks. A *piece* says which bytes of a read land where.
+// Units:     bytes. Read.offset counts in the file, or on the filesystem's block device when
+//            source is kFromDevice (then it is a multiple of the alignment).
+// Property:  the pieces of a plan cover every byte of every position exactly once per epoch, and no
+//            read is longer than merge.max (tests/unit/plan_test.cpp).
+// Memory:    20 bytes per read, 16 per piece, 12 per position.
+// Source:    merging as measured in docs/kernel-notes.md.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/catalog.h"
+#include "plan/settings.h"
+
+namespace blksweep {
+
+inline constexpr std::uint32_t kFromDevice = 0xFFFFFFFF;  // Read.source: the block device
+inline constexpr std::uint32_t kZeros = 0xFFFFFFFE;       // Read.source: a hole; fill, do not read
+
+struct Read {
+  std::uint64_t offset;
+  std::uint32_t length;  // aligned; may run past the end of the file
+  std::uint32_t source;  // file index, kFromDevice or kZeros
+};
+static_assert(sizeof(Read) == 16);
+
+// Bytes [read_offset, read_offset + length) of the read land at parcel_offset of the parcel. All
+// four are multiples of MergeSettings::align. Bytes between pieces are a bridged gap.
+struct Piece {
+  std::uint32_t parcel;
+  std::uint32_t parcel_offset;
+  std::uint32_t read_offset;
+  std::uint32_t length;
+};
+static_assert(sizeof(Piece) == 16);
+
+struct Plan {
+  std::vector<std::uint32_t> order;         // position -> sample
+  std::vector<Read> reads;                  // submission order
+  std::vector<Piece> pieces;                // ordered by read, then read_offset
+  std::vector<std::uint32_t> first_piece;   // reads.size() + 1 entries
+  std::vector<std::uint32_t> parcel_bytes;  // per parcel, a multiple of the alignment
+  std::vector<std::uint32_t> head;          // position -> offset of the sample in its parcel
+  std::vector<std::uint32_t> parcel;        // position -> parcel; empty: parcel p belongs to p alone
+  std::uint32_t epochs = 1;
+  std::uint32_t submit_batch = 0;           // > 0: submit groups of this many reads at once
+  std::uint64_t device_fallbacks = 0;       // samples that merge=device had to read through files
+
+  std::uint32_t parcel_of(std::uint32_t position) const {
+    return parcel.empty() ? position : parcel[position];
+  }
+};
+
+// What a plan costs before it is run.
+struct PlanSummary {
+  std::uint64_t reads = 0;       // without kZeros
+  std::uint64_t read_bytes = 0;
+  std::uint64_t sample_bytes = 0;
+  std::uint64_t gap_bytes = 0;   // read but wanted by nobody (bridged gaps and rounding)
+  std::uint64_t seeks = 0;       // reads that do not begin where the one before ended
+  double mean_seek_bytes = 0;    // mean |distance| over seeks whose addresses are known
+};
+
+// position -> sample, epochs * catalog.samples() entries; a permutation in each epoch.
+std::vector<std::uint32_t> make_order(const Catalog& catalog, const OrderSettings& settings);
+
+Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::uint32_t epochs,
+               const MergeSettings& settings);
+
+PlanSummary summarize(const Catalog& catalog, const Plan& plan);
+
+}  // namespace blksweep

@@ -1,0 +1,53 @@
+// Schedule: in which order samples are emitted, and where each parcel lives until then.
+//
+// Emission is drawn by position and seed, never by completion time, so it is reproducible. Because
+// it is known beforehand, memory is planned beforehand too: every parcel has a fixed place in one
+// arena, and a read needs no allocator at run time, only a gate: "may be submitted once this many
+// batches are consumed". Both sides of the pipeline then meet on two counters.
+//
+// Units:    arena offsets are in units of kSlotUnit bytes. A batch is `batch` consecutive emissions,
+//           the last of an epoch may be smaller; a batch never spans epochs.
+// Shuffle:  none emits in position order. buffer: the window fills, then each arrival replaces a
+//           random resident, which is emitted. reservoir: one-pass reservoir sampling (Vitter,
+//           "Random sampling with a reservoir", ACM TOMS 11(1), 1985, Algorithm R): arrival t
+//           replaces a random resident with probability k/t, else is emitted itself; the residents
+//           at the end, a uniform sample of the epoch, are emitted last in random order. full: a
+//           permutation decided beforehand.
+// Errors:   a window that cannot hold the largest sample, or full with a window smaller than the
+//           epoch, is a usage error that names both sizes.
+// Property: every position is emitted exactly once; parcels whose lifetimes overlap do not overlap
+//           in the arena; no gate waits for a batch that needs a later read (no deadlock).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/plan.h"
+#include "plan/settings.h"
+
+namespace blksweep {
+
+inline constexpr std::uint32_t kSlotUnit = 512;
+
+// Reads from `read` on wait until `consumed_batches` batches are consumed.
+struct Gate {
+  std::uint32_t read;
+  std::uint32_t consumed_batches;
+};
+
+struct Schedule {
+  std::vector<std::uint32_t> emission;     // emission index -> position
+  std::vector<std::uint32_t> batch_begin;  // batches + 1 entries, indices into emission
+  std::vector<std::uint32_t> slot;         // parcel -> arena offset / kSlotUnit
+  std::vector<Gate> gates;                 // strictly increasing in both fields
+  Bytes arena{0};                          // what has to be allocated
+  Bytes window_peak{0};                    // most sample bytes resident at once
+
+  std::size_t batches() const { return batch_begin.size() - 1; }
+};
+
+Result<Schedule> make_schedule(const Catalog& catalog, const Plan& plan,
+                               const ShuffleSettings& settings);
+
+}  // namespace blksweep

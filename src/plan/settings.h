@@ -1,0 +1,50 @@
+// What an experimenter may choose before any read: order, merge and shuffle, as values.
+//
+// Strings become these enums in cli/, nothing below sees option text. to_string gives the word
+// that the command line, the database and the figures use.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/units.h"
+
+namespace blksweep {
+
+enum class Order { random, path, directory, inode, lba, chunked };
+enum class Merge { none, file, kernel, device };
+enum class Shuffle { none, buffer, reservoir, full };
+
+std::string_view to_string(Order o);
+std::string_view to_string(Merge m);
+std::string_view to_string(Shuffle s);
+
+struct OrderSettings {
+  Order order = Order::lba;
+  std::uint64_t seed = 1;
+  Bytes chunk{std::uint64_t{4} << 20};  // chunked: LBA-ordered pieces of this size, in random order
+  Bytes sort_window{0};                 // > 0: sort each run of this many bytes of the order by LBA
+  std::uint32_t epochs = 1;             // passes over the catalog, each with its own randomness
+};
+
+struct MergeSettings {
+  Merge merge = Merge::none;
+  Bytes gap{std::uint64_t{64} << 10};  // device/file: bridge at most this many unwanted bytes
+  Bytes max{std::uint64_t{1} << 20};   // no read is longer (rounded up to one block at least)
+  std::uint32_t align = kPageBytes;    // offset and length granule of a read; 1 when buffered
+  std::uint32_t batch = 32;            // kernel: reads sorted together and submitted together
+  // Consecutive positions within which pieces may be sorted by address before coalescing; 0 keeps
+  // the order strictly. Set by the planner's caller for address-sorted orders.
+  Bytes horizon{0};
+};
+
+struct ShuffleSettings {
+  Shuffle shuffle = Shuffle::none;
+  Bytes window{std::uint64_t{64} << 20};
+  std::uint32_t batch = 256;    // samples per batch
+  std::uint32_t prefetch = 2;   // batches that may be ready before they are consumed
+  Bytes in_flight{0};           // room for reads in flight beside the window
+  std::uint64_t seed = 1;
+};
+
+}  // namespace blksweep

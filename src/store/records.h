@@ -1,0 +1,128 @@
+// What a run leaves behind, as plain values: the contract between lab/ (fills), store/ (writes) and
+// the figures (read). Column by column documentation: docs/results-schema.md.
+//
+// Units:   every field's name carries it; times are integer nanoseconds of CLOCK_MONOTONIC.
+// Unknown: std::nullopt becomes NULL, never 0.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace blksweep {
+
+template <class T>
+using Maybe = std::optional<T>;
+
+// One combination of settings, as ordered key/value text ("order" -> "lba"); the words are those of
+// the command line. Two cells are the same cell when all pairs are equal.
+struct CellRecord {
+  std::vector<std::pair<std::string, std::string>> settings;
+};
+
+// Facts of the node that all runs of an experiment share.
+struct HostRecord {
+  std::string kernel, cpu, hostname;
+  std::uint32_t cpus = 0;
+  std::uint64_t memory_bytes = 0;
+  std::string device, device_model, filesystem, mount_options, scheduler;
+  std::vector<std::pair<std::string, std::string>> queue;  // /sys/block/*/queue/ name -> value
+  Maybe<bool> rotational;
+  std::string cgroup;
+  std::string gpu;  // empty: none
+  std::string tool_version, git_revision, argv;
+};
+
+// Measured best of the device in this session (512-byte aligned reads of the device itself).
+struct CeilingRecord {
+  std::string kind;  // "sequential" | "random"
+  std::uint64_t request_bytes = 0;
+  std::uint32_t depth = 0;
+  double bytes_per_s = 0;
+  double reads_per_s = 0;
+};
+
+struct BatchRecord {
+  std::uint32_t samples = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t first_submit_ns = 0;  // of the reads that complete this batch
+  std::int64_t ready_ns = 0;         // last byte is in the window
+  Maybe<std::int64_t> copy_begin_ns, copy_end_ns;
+  Maybe<std::int64_t> compute_begin_ns, compute_end_ns;
+  std::int64_t consumed_ns = 0;      // its memory may be reused from here on
+};
+
+// A histogram as (lower bound of bucket, count) pairs, empty buckets left out.
+using Histogram = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+struct DepthPoint {
+  std::int64_t at_ns = 0;
+  std::uint32_t driver = 0;     // issued, not completed
+  std::uint32_t scheduler = 0;  // inserted, not issued
+};
+
+struct IssuePoint {  // a request as the driver saw it; thinned evenly when there are too many
+  std::int64_t at_ns = 0;
+  std::uint64_t sector = 0;
+  std::uint32_t bytes = 0;
+};
+
+struct ProbeRecord {
+  std::uint64_t requests = 0, bytes = 0, plug_merges = 0, scheduler_merges = 0, healed = 0;
+  std::uint64_t lost_events = 0;
+  Maybe<double> depth_mean;  // driver depth, mean over time
+  Maybe<double> stat_difference;  // |probe - /sys/block/*/stat| / stat, requests
+  Histogram depth, request_bytes, latency_ns;
+  std::vector<DepthPoint> series;
+  std::vector<IssuePoint> issues;
+};
+
+struct FioRecord {
+  std::string version, command, job;
+  double bytes_per_s = 0, reads_per_s = 0;
+  std::int64_t runtime_ns = 0;
+  std::int64_t cpu_ns = 0;
+  double ratio = 0;  // ours / fio, in bytes per second of the same bytes
+};
+
+struct QualityRecord {  // 0: none, 1: as good as a full permutation (docs/measurement.md)
+  Maybe<double> displacement, rank_decorrelation, neighbours_broken, label_mix;
+};
+
+struct FailedSample {
+  std::string path;
+  std::string error;
+};
+
+struct RunRecord {
+  std::uint32_t repeat = 0;
+  std::uint64_t seed = 0;
+  std::int64_t started_unix_ns = 0;  // CLOCK_REALTIME, for people
+  std::int64_t begin_ns = 0;         // CLOCK_MONOTONIC at the start of the epoch
+  std::int64_t epoch_ns = 0, plan_ns = 0;
+  Maybe<std::int64_t> first_batch_ns;
+  std::uint64_t samples = 0, missing_samples = 0, bytes = 0;
+  Maybe<std::uint64_t> wrong_samples;  // NULL: not verified
+  std::uint64_t reads_submitted = 0, read_bytes = 0, gap_bytes = 0, seeks = 0;
+  std::uint64_t io_errors = 0, short_reads = 0, device_fallbacks = 0;
+  Maybe<std::uint64_t> device_bytes, device_reads;  // from /sys/block/*/stat
+  std::int64_t cpu_ns = 0;
+  Maybe<double> resident_before, resident_after;  // share of the data in the page cache
+  Maybe<double> utilisation;                      // compute / wall; NULL without a consumer
+  std::uint64_t window_peak_bytes = 0, arena_bytes = 0;
+  std::string engine_features, engine_refused;
+  std::string emission_hash;  // XXH3-128 of the emitted sample numbers, hex
+  QualityRecord quality;
+  Histogram read_latency_ns;
+  std::vector<BatchRecord> batches;
+  Maybe<ProbeRecord> probe;
+  Maybe<FioRecord> fio;
+  std::vector<FailedSample> failed;
+  std::vector<std::string> warnings;
+  bool incomplete = false;
+  std::string incomplete_reason;
+};
+
+}  // namespace blksweep
