@@ -11,6 +11,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/units.h"
+
 namespace blksweep {
 namespace {
 
