@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "base/clock.h"
 
@@ -81,6 +83,23 @@ Result<> check_memory(Bytes arena) {
   return {};
 }
 
+// Waits on the counters do not end by a signal; this thread turns the flag into their stop.
+class StopWatch {
+ public:
+  StopWatch(const std::atomic<bool>& stop, Handoff& handoff)
+      : thread_([&stop, &handoff](const std::stop_token& done) {
+          while (!done.stop_requested() && !stop.load()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          }
+          if (stop.load()) {
+            handoff.request_stop();
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
 std::uint64_t largest_batch_bytes(const Catalog& catalog, const Plan& plan, const Schedule& s) {
   std::uint64_t most = 0;
   for (std::size_t b = 0; b < s.batches(); ++b) {
@@ -145,15 +164,18 @@ Result<> Epoch::connect(const Source& source, const CellSettings& cell,
                   *scatter_,      handoff_,     cell.depth,       std::max(1U, planned.align),
                   [this] { delivery_->on_ready(); }};
   reader_ = std::make_unique<Reader>(in);
-  DeliveryInputs out{source.catalog, planned.plan, planned.schedule, arena_.span(),
-                     reader_->readiness().failed(), handoff_};
-  out.copy = copy_.get();
-  out.staging_slots = staging;
-  out.seed = seed_;
-  out.verify = verify_;
-  if (cell.consumer == ConsumerKind::emulated) {
-    out.compute = cell.compute;
-  }
+  const bool emulated = cell.consumer == ConsumerKind::emulated;
+  DeliveryInputs out{.catalog = source.catalog,
+                     .plan = planned.plan,
+                     .schedule = planned.schedule,
+                     .arena = arena_.span(),
+                     .failed = reader_->readiness().failed(),
+                     .handoff = handoff_,
+                     .copy = copy_.get(),
+                     .staging_slots = staging,
+                     .compute = emulated ? std::optional(cell.compute) : std::nullopt,
+                     .seed = seed_,
+                     .verify = verify_};
   delivery_ = std::make_unique<Delivery>(out);
   return {};
 }
@@ -174,6 +196,7 @@ Result<EpochOutcome> Epoch::run(const std::atomic<bool>& stop) {
   EpochOutcome out;
   const std::int64_t cpu_before = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
   out.begin_ns = now_ns();
+  const StopWatch watch(stop, handoff_);
   delivery_->start();
   const Result<> read = reader_->run(stop);
   if (!read || stop.load()) {
