@@ -268,14 +268,14 @@ TEST_F(Probe, TellsSchedulerMergesFromPlugMerges) {
   if (!device_->set_scheduler("mq-deadline")) {
     GTEST_SKIP() << "no mq-deadline";
   }
-  // The plug looks at its newest request only: stride 2, first the even blocks, then the odd ones.
+  // The plug looks at its newest request only: in each batch first the even blocks, then the odd.
   std::vector<std::uint64_t> offsets;
-  for (std::uint64_t block = 0; block < 25600; block += 256) {
-    for (std::uint64_t i = 0; i < 256; ++i) {
-      offsets.push_back((block % 16384 + (i * 2) % 256 + i / 128) * kRead);
+  for (std::uint64_t block = 0; block < 6400; block += 32) {
+    for (std::uint64_t i = 0; i < 32; ++i) {
+      offsets.push_back((block + (i * 2) % 32 + i / 16) * kRead);
     }
   }
-  const ProbeReport r = watch_reads(offsets, 256);
+  const ProbeReport r = watch_reads(offsets, 32);
   EXPECT_GT(r.scheduler_merges, 0u);
   EXPECT_EQ(r.bytes, offsets.size() * kRead);
 }
