@@ -37,7 +37,7 @@ struct Completion {
   std::int32_t result;  // bytes read, or -errno
 };
 
-enum class EngineKind { io_uring, psync, libaio, mmap };
+enum class EngineKind { io_uring, psync };
 std::string_view to_string(EngineKind k);
 
 struct EngineSettings {

@@ -1,0 +1,241 @@
+#include "io/uring_engine.h"
+
+#include <liburing.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace blksweep {
+namespace {
+
+// The kernel takes registered buffers of at most 1 GiB each (io_uring_register_buffers(3)).
+constexpr std::size_t kBufferBytes = std::size_t{1} << 30;
+
+struct RingFlags {
+  unsigned bits;
+  const char* name;
+};
+// Best first; an older kernel refuses a flag that it does not know with EINVAL, so trying is the
+// only honest test. DEFER_TASKRUN (6.1) needs SINGLE_ISSUER (6.0).
+constexpr std::array kFlagSets{
+    RingFlags{IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
+              "single_issuer defer_taskrun"},
+    RingFlags{IORING_SETUP_COOP_TASKRUN, "coop_taskrun"},
+    RingFlags{0, ""},
+};
+
+class UringEngine final : public Engine {
+ public:
+  static Result<std::unique_ptr<Engine>> open(const EngineSettings& settings);
+  UringEngine(const UringEngine&) = delete;
+  UringEngine& operator=(const UringEngine&) = delete;
+  ~UringEngine() override;
+
+  const EngineFacts& facts() const override { return facts_; }
+  Result<> set_files(std::uint32_t first_slot, std::span<Fd> fds) override;
+  Result<> submit(std::span<const ReadRequest> batch) override;
+  Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for) override;
+
+ private:
+  explicit UringEngine(const EngineSettings& settings)
+      : arena_(settings.arena), fallback_files_(settings.file_slots) {}
+  Result<> open_ring(unsigned depth);
+  void register_files(unsigned slots);
+  void register_arena();
+  void refused(const std::string& what, int err);
+  void got(const char* feature);
+  void prepare(io_uring_sqe* sqe, const ReadRequest& r);
+  int fixed_buffer_of(const iovec& v) const;
+  Result<> flush();
+
+  io_uring ring_{};
+  bool open_ = false;
+  bool fixed_files_ = false;
+  bool fixed_buffers_ = false;
+  std::size_t in_flight_ = 0;
+  std::span<std::byte> arena_;
+  std::vector<Fd> fallback_files_;  // used when the kernel refuses fixed files
+  std::vector<int> update_;         // scratch of set_files
+  EngineFacts facts_;
+};
+
+void UringEngine::refused(const std::string& what, int err) {
+  facts_.refused += (facts_.refused.empty() ? "" : "; ") + what + ": " + std::strerror(err);
+}
+
+void UringEngine::got(const char* feature) {
+  facts_.features += (facts_.features.empty() || *feature == '\0' ? "" : " ");
+  facts_.features += feature;
+}
+
+Result<> UringEngine::open_ring(unsigned depth) {
+  int err = 0;
+  for (const RingFlags& flags : kFlagSets) {
+    err = -io_uring_queue_init(depth, &ring_, flags.bits);
+    if (err == 0) {
+      open_ = true;
+      got(flags.name);
+      return {};
+    }
+    refused(*flags.name == '\0' ? "plain ring" : flags.name, err);
+    if (err != EINVAL) {
+      break;  // not a question of flags
+    }
+  }
+  return tl::unexpected(Error{"io_uring_queue_init depth=" + std::to_string(depth) + ": " +
+                                  std::strerror(err) + " (use --engine psync)",
+                              err, Exit::unsupported});
+}
+
+void UringEngine::register_files(unsigned slots) {
+  if (const int err = -io_uring_register_files_sparse(&ring_, slots); err != 0) {
+    refused("fixed_files", err);
+    return;
+  }
+  fixed_files_ = true;
+  got("fixed_files");
+}
+
+void UringEngine::register_arena() {
+  std::vector<iovec> parts;
+  for (std::size_t at = 0; at < arena_.size(); at += kBufferBytes) {
+    parts.push_back({arena_.data() + at, std::min(kBufferBytes, arena_.size() - at)});
+  }
+  if (parts.empty()) {
+    return;
+  }
+  const int err =
+      -io_uring_register_buffers(&ring_, parts.data(), static_cast<unsigned>(parts.size()));
+  if (err != 0) {
+    refused("fixed_buffers", err);
+    return;
+  }
+  fixed_buffers_ = true;
+  got("fixed_buffers");
+}
+
+Result<std::unique_ptr<Engine>> UringEngine::open(const EngineSettings& settings) {
+  std::unique_ptr<UringEngine> engine(new UringEngine(settings));
+  BLKSWEEP_CHECK(engine->open_ring(settings.depth));
+  engine->register_files(settings.file_slots);
+  engine->register_arena();
+  engine->update_.resize(settings.file_slots);
+  engine->facts_.name = "io_uring";
+  engine->facts_.depth = settings.depth;
+  return std::unique_ptr<Engine>(std::move(engine));
+}
+
+UringEngine::~UringEngine() {
+  if (!open_) {
+    return;
+  }
+  std::array<Completion, 64> sink{};
+  while (in_flight_ > 0) {
+    const auto n = reap(sink, 1);
+    if (!n) {
+      break;  // the ring itself is broken: exiting it cancels what is left
+    }
+  }
+  io_uring_queue_exit(&ring_);
+}
+
+Result<> UringEngine::set_files(std::uint32_t first_slot, std::span<Fd> fds) {
+  if (!fixed_files_) {
+    std::ranges::move(fds, fallback_files_.begin() + first_slot);
+    return {};
+  }
+  std::ranges::transform(fds, update_.begin(), [](const Fd& fd) { return fd.get(); });
+  const int n = io_uring_register_files_update(&ring_, first_slot, update_.data(),
+                                               static_cast<unsigned>(fds.size()));
+  if (n < 0) {
+    return sys_error(-n, "io_uring_register_files_update");
+  }
+  for (Fd& fd : fds) {
+    fd.reset();  // the ring holds its own reference
+  }
+  return {};
+}
+
+int UringEngine::fixed_buffer_of(const iovec& v) const {
+  const auto* at = static_cast<const std::byte*>(v.iov_base);
+  if (!fixed_buffers_ || at < arena_.data() || at >= arena_.data() + arena_.size()) {
+    return -1;
+  }
+  const auto begin = static_cast<std::size_t>(at - arena_.data());
+  const std::size_t index = begin / kBufferBytes;
+  return (begin + v.iov_len - 1) / kBufferBytes == index ? static_cast<int>(index) : -1;
+}
+
+void UringEngine::prepare(io_uring_sqe* sqe, const ReadRequest& r) {
+  const int fd = fixed_files_ ? static_cast<int>(r.slot) : fallback_files_[r.slot].get();
+  const int buffer = r.iov_count == 1 ? fixed_buffer_of(*r.iov) : -1;
+  if (buffer >= 0) {
+    io_uring_prep_read_fixed(sqe, fd, r.iov->iov_base, static_cast<unsigned>(r.iov->iov_len),
+                             r.offset, buffer);
+  } else {
+    io_uring_prep_readv(sqe, fd, r.iov, r.iov_count, r.offset);
+  }
+  if (fixed_files_) {
+    io_uring_sqe_set_flags(sqe, IOSQE_FIXED_FILE);
+  }
+  io_uring_sqe_set_data64(sqe, r.tag);
+}
+
+Result<> UringEngine::flush() {
+  while (io_uring_sq_ready(&ring_) > 0) {
+    const int n = io_uring_submit(&ring_);
+    if (n < 0 && n != -EINTR && n != -EAGAIN && n != -EBUSY) {
+      return sys_error(-n, "io_uring_enter");
+    }
+  }
+  return {};
+}
+
+Result<> UringEngine::submit(std::span<const ReadRequest> batch) {
+  for (const ReadRequest& r : batch) {
+    io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+    if (sqe == nullptr) {
+      BLKSWEEP_CHECK(flush());
+      sqe = io_uring_get_sqe(&ring_);
+    }
+    if (sqe == nullptr) {
+      return fail("io_uring: no submission entry after a flush");
+    }
+    prepare(sqe, r);
+    ++in_flight_;
+  }
+  return flush();
+}
+
+Result<std::size_t> UringEngine::reap(std::span<Completion> out, std::size_t wait_for) {
+  const auto want = static_cast<unsigned>(std::min({wait_for, out.size(), in_flight_}));
+  io_uring_cqe* first = nullptr;
+  const int err = want > 0 ? -io_uring_wait_cqe_nr(&ring_, &first, want)
+                           : -io_uring_get_events(&ring_);
+  if (err != 0 && err != EINTR && err != EAGAIN) {
+    return sys_error(err, "io_uring_enter");
+  }
+  std::size_t n = 0;
+  unsigned head = 0;
+  io_uring_cqe* cqe = nullptr;
+  io_uring_for_each_cqe(&ring_, head, cqe) {
+    if (n == out.size()) {
+      break;
+    }
+    out[n++] = {static_cast<std::uint32_t>(cqe->user_data), cqe->res};
+  }
+  io_uring_cq_advance(&ring_, static_cast<unsigned>(n));
+  in_flight_ -= n;
+  return n;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> make_uring_engine(const EngineSettings& settings) {
+  return UringEngine::open(settings);
+}
+
+}  // namespace blksweep

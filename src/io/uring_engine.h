@@ -1,0 +1,15 @@
+// The io_uring engine: one ring, registered files and buffers, batched submission.
+//
+// Errors:  Exit::unsupported when the kernel gives no ring at all (io_uring_disabled, seccomp);
+//          single features that are refused are listed in facts().refused and done without.
+// Files:   slots may be refilled while reads on their old file are in flight.
+// Source:  io_uring_setup(2), io_uring_register(2); measured in docs/kernel-notes.md.
+#pragma once
+
+#include "io/engine.h"
+
+namespace blksweep {
+
+Result<std::unique_ptr<Engine>> make_uring_engine(const EngineSettings& settings);
+
+}  // namespace blksweep

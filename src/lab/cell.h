@@ -1,0 +1,52 @@
+// CellSettings: one combination of everything that an experiment can vary.
+//
+// Values only; text is parsed in cli/ and words for records come from there too.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/units.h"
+#include "io/engine.h"
+#include "plan/settings.h"
+#include "stage/consumer.h"
+
+namespace blksweep {
+
+enum class CacheState { cold, warm, keep };
+enum class CopyKind { none, host };
+enum class ConsumerKind { none, emulated };
+
+// A size that may be given relative to the data set: "64MiB" or "10%".
+struct RelativeSize {
+  Bytes bytes{0};
+  double percent = 0;  // > 0: of `whole`, and bytes is ignored
+  Bytes of(Bytes whole) const {
+    return percent > 0 ? Bytes{static_cast<std::uint64_t>(percent / 100 *
+                                                          static_cast<double>(whole.n))}
+                       : bytes;
+  }
+};
+
+struct CellSettings {
+  Order order = Order::lba;
+  Bytes chunk{std::uint64_t{4} << 20};
+  RelativeSize sort_window;
+  Merge merge = Merge::none;
+  Bytes merge_gap{std::uint64_t{64} << 10};
+  Bytes merge_max{std::uint64_t{1} << 20};
+  Shuffle shuffle = Shuffle::none;
+  RelativeSize window{Bytes{std::uint64_t{64} << 20}, 0};
+  EngineKind engine = EngineKind::io_uring;
+  bool direct = true;
+  std::uint32_t depth = 32;
+  std::uint32_t batch = 256;
+  std::uint32_t prefetch = 2;
+  CopyKind copy = CopyKind::none;
+  ConsumerKind consumer = ConsumerKind::none;
+  ComputeTime compute;
+  CacheState cache = CacheState::keep;
+  std::uint32_t epochs = 1;
+};
+
+}  // namespace blksweep

@@ -1,0 +1,87 @@
+// Delivery: takes ready batches out of the window, copies and consumes them, and records what was
+// really delivered.
+//
+// With a copy stage or a consumer each runs on its own thread; without both, on_ready() consumes on
+// the reader's thread, because a thread switch per batch would be the whole cost.
+//
+// Memory of a batch is given back (handoff.consumed) when it is through, not before.
+// Errors:    the first error of a stage stops the run and comes back from finish().
+// Threads:   on_ready() on the reader's thread; emitted(), hashes() and times after finish().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "lab/handoff.h"
+#include "plan/schedule.h"
+#include "stage/consumer.h"
+#include "stage/copy_stage.h"
+
+namespace blksweep {
+
+struct DeliveryInputs {
+  const Catalog& catalog;
+  const Plan& plan;
+  const Schedule& schedule;
+  std::span<const std::byte> arena;
+  std::span<const std::uint8_t> failed;  // by position, final for published batches
+  Handoff& handoff;
+  CopyStage* copy = nullptr;             // none
+  std::uint32_t staging_slots = 2;
+  std::optional<ComputeTime> compute;    // none
+  std::uint64_t seed = 1;
+  bool verify = false;                   // hash every delivered sample
+};
+
+struct DeliveryTimes {  // 0: the stage does not exist
+  std::int64_t copy_begin_ns = 0, copy_end_ns = 0;
+  std::int64_t compute_begin_ns = 0, compute_end_ns = 0;
+  std::int64_t consumed_ns = 0;
+};
+
+class Delivery {
+ public:
+  explicit Delivery(const DeliveryInputs& in);
+  ~Delivery();
+  Delivery(const Delivery&) = delete;
+  Delivery& operator=(const Delivery&) = delete;
+
+  void start();
+  // Consumes what is ready, when no thread does.
+  void on_ready();
+  // Waits until everything that was published is consumed (or the run is stopped).
+  Result<> finish();
+
+  const std::vector<DeliveryTimes>& times() const { return times_; }
+  // Positions in the order in which they were really delivered, without the failed ones.
+  const std::vector<std::uint32_t>& delivered() const { return delivered_; }
+  // XXH3-64 of each delivered sample, beside delivered(); empty unless verifying.
+  const std::vector<std::uint64_t>& hashes() const { return hashes_; }
+  // Samples delivered so far, for progress lines of another thread.
+  const std::atomic<std::uint64_t>& progress() const { return progress_; }
+
+ private:
+  bool threaded() const { return in_.copy != nullptr || in_.compute.has_value(); }
+  void copy_loop();
+  void consume_loop();
+  void consume(std::uint32_t batch);
+  void record(std::uint32_t batch);
+  void gather(std::uint32_t batch, std::vector<BatchPart>& parts) const;
+
+  const DeliveryInputs in_;
+  std::vector<DeliveryTimes> times_;
+  std::vector<std::uint32_t> delivered_;
+  std::vector<std::uint64_t> hashes_;
+  std::vector<BatchPart> copy_parts_, record_parts_;
+  std::atomic<std::uint64_t> progress_{0};
+  std::uint32_t consumed_ = 0;
+  std::optional<Error> error_;  // written by the copy thread before it stops, read after the join
+  std::thread copier_, consumer_;
+};
+
+}  // namespace blksweep

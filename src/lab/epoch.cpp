@@ -1,0 +1,214 @@
+#include "lab/epoch.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <thread>
+
+#include "base/clock.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint64_t kMostHorizon = std::uint64_t{16} << 20;
+
+bool address_sorted(const CellSettings& cell) {
+  return cell.order == Order::lba || cell.order == Order::chunked;
+}
+
+// Device reads are always direct: the block device's page cache is not coherent with the files'.
+std::uint32_t read_align(const Source& source, const CellSettings& cell) {
+  return cell.direct || cell.merge == Merge::device ? source.direct_align : 1;
+}
+
+// Within which run of bytes merging may follow the device instead of the order (plan/settings.h).
+Bytes horizon_of(const CellSettings& cell, Bytes window, Bytes sort_window) {
+  if (sort_window.n > 0) {
+    return sort_window;
+  }
+  const std::uint64_t most = std::max(window.n / 4, cell.merge_max.n);
+  return {address_sorted(cell) ? std::min(kMostHorizon, most) : 0};
+}
+
+Bytes parcel_bytes_per_epoch(const Plan& plan) {
+  const std::uint64_t all =
+      std::accumulate(plan.parcel_bytes.begin(), plan.parcel_bytes.end(), std::uint64_t{0});
+  return {all / std::max(1U, plan.epochs)};
+}
+
+std::uint32_t longest_read(const Plan& plan) {
+  std::uint32_t most = 0;
+  for (const Read& r : plan.reads) {
+    most = std::max(most, r.length);
+  }
+  return most;
+}
+
+MergeSettings merge_settings(const Source& source, const CellSettings& cell, Bytes window,
+                             Bytes sort_window) {
+  MergeSettings m;
+  m.merge = cell.merge;
+  m.gap = cell.merge_gap;
+  m.max = cell.merge_max;
+  m.align = read_align(source, cell);
+  m.batch = std::max(1U, cell.depth / 2);  // two groups in turn keep the device busy
+  m.horizon = horizon_of(cell, window, sort_window);
+  return m;
+}
+
+ShuffleSettings shuffle_settings(const CellSettings& cell, const Plan& plan, std::uint64_t seed) {
+  ShuffleSettings s;
+  s.shuffle = cell.shuffle;
+  s.window = cell.window.of(parcel_bytes_per_epoch(plan));
+  s.batch = cell.batch;
+  s.prefetch = cell.prefetch;
+  s.in_flight = {std::uint64_t{cell.depth} * longest_read(plan)};
+  s.seed = seed;
+  return s;
+}
+
+Result<> check_memory(Bytes arena) {
+  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_AVPHYS_PAGES));
+  const Bytes free{pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))};
+  const Bytes all{static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                  static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))};
+  if (arena.n > std::max(free.n, all.n / 10 * 8)) {
+    return fail(fmt::format("the window needs {} of buffers, this node has {}: use a smaller "
+                            "--window, --depth or --merge-max",
+                            format_bytes(arena), format_bytes(all)));
+  }
+  return {};
+}
+
+// Waits on the counters do not end by a signal; this thread turns the flag into their stop.
+class StopWatch {
+ public:
+  StopWatch(const std::atomic<bool>& stop, Handoff& handoff)
+      : thread_([&stop, &handoff](const std::stop_token& done) {
+          while (!done.stop_requested() && !stop.load()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          }
+          if (stop.load()) {
+            handoff.request_stop();
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+std::uint64_t largest_batch_bytes(const Catalog& catalog, const Plan& plan, const Schedule& s) {
+  std::uint64_t most = 0;
+  for (std::size_t b = 0; b < s.batches(); ++b) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = s.batch_begin[b]; i < s.batch_begin[b + 1]; ++i) {
+      sum += catalog.sample(plan.order[s.emission[i]]).length;
+    }
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+}  // namespace
+
+Result<PlannedCell> plan_cell(const Source& source, const CellSettings& cell, std::uint64_t seed) {
+  const std::int64_t begin = now_ns();
+  const Bytes whole = source.catalog.bytes();
+  const Bytes sort_window = cell.sort_window.of(whole);
+  OrderSettings order{cell.order, seed, cell.chunk, sort_window, cell.epochs};
+  PlannedCell planned;
+  planned.plan = make_plan(source.catalog, make_order(source.catalog, order), cell.epochs,
+                           merge_settings(source, cell, cell.window.of(whole), sort_window));
+  const ShuffleSettings shuffle = shuffle_settings(cell, planned.plan, seed);
+  BLKSWEEP_TRY(planned.schedule, make_schedule(source.catalog, planned.plan, shuffle));
+  planned.window = shuffle.window;
+  planned.align = read_align(source, cell);
+  planned.plan_ns = now_ns() - begin;
+  return planned;
+}
+
+Result<> Epoch::allocate(const CellSettings& cell, const PlannedCell& planned) {
+  BLKSWEEP_CHECK(check_memory(planned.schedule.arena));
+  BLKSWEEP_TRY(arena_, PageBuffer::allocate(planned.schedule.arena));
+  BLKSWEEP_TRY(Scatter scatter, Scatter::make(planned.plan, planned.schedule, arena_.span(),
+                                              cell.depth));
+  scatter_ = std::make_unique<Scatter>(std::move(scatter));
+  return {};
+}
+
+Result<> Epoch::open_files(const Source& source, const CellSettings& cell, const Plan& plan) {
+  const std::uint32_t slots = FileSlots::affordable(source.catalog.files.size(), cell.depth);
+  EngineSettings settings;
+  settings.depth = cell.depth;
+  settings.file_slots = slots;
+  settings.arena = arena_.span();
+  BLKSWEEP_TRY(engine_, make_engine(cell.engine, settings));
+  BLKSWEEP_TRY(FileSlots files, FileSlots::open(source.catalog, slots, cell.direct));
+  files_ = std::make_unique<FileSlots>(std::move(files));
+  const bool device = std::ranges::any_of(
+      plan.reads, [](const Read& r) { return r.source == kFromDevice; });
+  return device ? files_->use_device(*engine_, source.device->node, /*direct=*/true) : Result<>();
+}
+
+Result<> Epoch::connect(const Source& source, const CellSettings& cell,
+                        const PlannedCell& planned) {
+  const std::uint32_t staging = cell.prefetch == 0 ? 1 : 2;
+  if (cell.copy == CopyKind::host) {
+    const Bytes batch{largest_batch_bytes(source.catalog, planned.plan, planned.schedule)};
+    BLKSWEEP_TRY(copy_, make_host_copy(staging, batch));
+  }
+  ReaderInputs in{source.catalog, planned.plan, planned.schedule, *engine_, *files_,
+                  *scatter_,      handoff_,     cell.depth,       std::max(1U, planned.align),
+                  [this] { delivery_->on_ready(); }};
+  reader_ = std::make_unique<Reader>(in);
+  const bool emulated = cell.consumer == ConsumerKind::emulated;
+  DeliveryInputs out{.catalog = source.catalog,
+                     .plan = planned.plan,
+                     .schedule = planned.schedule,
+                     .arena = arena_.span(),
+                     .failed = reader_->readiness().failed(),
+                     .handoff = handoff_,
+                     .copy = copy_.get(),
+                     .staging_slots = staging,
+                     .compute = emulated ? std::optional(cell.compute) : std::nullopt,
+                     .seed = seed_,
+                     .verify = verify_};
+  delivery_ = std::make_unique<Delivery>(out);
+  return {};
+}
+
+Result<std::unique_ptr<Epoch>> Epoch::prepare(const Source& source, const CellSettings& cell,
+                                              const PlannedCell& planned, std::uint64_t seed,
+                                              bool verify) {
+  std::unique_ptr<Epoch> e(new Epoch());
+  e->seed_ = seed;
+  e->verify_ = verify;
+  BLKSWEEP_CHECK(e->allocate(cell, planned));
+  BLKSWEEP_CHECK(e->open_files(source, cell, planned.plan));
+  BLKSWEEP_CHECK(e->connect(source, cell, planned));
+  return e;
+}
+
+Result<EpochOutcome> Epoch::run(const std::atomic<bool>& stop) {
+  EpochOutcome out;
+  const std::int64_t cpu_before = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+  out.begin_ns = now_ns();
+  const StopWatch watch(stop, handoff_);
+  delivery_->start();
+  const Result<> read = reader_->run(stop);
+  if (!read || stop.load()) {
+    handoff_.request_stop();
+  }
+  const Result<> delivered = delivery_->finish();
+  out.end_ns = now_ns();
+  out.cpu_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_before;
+  out.interrupted = stop.load();
+  BLKSWEEP_CHECK(delivered);
+  BLKSWEEP_CHECK(read);
+  return out;
+}
+
+}  // namespace blksweep

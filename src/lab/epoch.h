@@ -1,0 +1,74 @@
+// run_epoch: one pass of the pipeline, from the first submission to the last consumed batch.
+//
+// Everything is opened and allocated by prepare(); run() is the measured part, and what it returns
+// is raw: positions, times, counts. Nothing in flight outlives its buffer: members are destroyed
+// bottom-up, the engine (which drains) before the arena.
+//
+// Errors:  prepare() names what could not be had (memory, ring, device). run() fails only when the
+//          engine or a stage is broken; failed samples are in the outcome.
+// Stop:    run() returns with interrupted = true and what was delivered so far.
+// Threads: prepare() and run() on the same thread.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/memory.h"
+#include "lab/cell.h"
+#include "lab/delivery.h"
+#include "lab/file_slots.h"
+#include "lab/reader.h"
+#include "lab/source.h"
+
+namespace blksweep {
+
+struct PlannedCell {
+  Plan plan;
+  Schedule schedule;
+  std::int64_t plan_ns = 0;
+  Bytes window{0};           // what the cell's window came to
+  std::uint32_t align = 1;   // granule of reads
+};
+
+// Order, merge and schedule for one seed; pure but for the clock.
+Result<PlannedCell> plan_cell(const Source& source, const CellSettings& cell, std::uint64_t seed);
+
+struct EpochOutcome {
+  bool interrupted = false;
+  std::int64_t begin_ns = 0, end_ns = 0;
+  std::int64_t cpu_ns = 0;  // of this process: threads of the pipeline and the kernel's work for them
+};
+
+class Epoch {
+ public:
+  static Result<std::unique_ptr<Epoch>> prepare(const Source& source, const CellSettings& cell,
+                                                const PlannedCell& planned, std::uint64_t seed,
+                                                bool verify);
+  Result<EpochOutcome> run(const std::atomic<bool>& stop);
+
+  const Reader& reader() const { return *reader_; }
+  const Delivery& delivery() const { return *delivery_; }
+  const EngineFacts& engine() const { return engine_->facts(); }
+
+ private:
+  Epoch() = default;
+  Result<> allocate(const CellSettings& cell, const PlannedCell& planned);
+  Result<> open_files(const Source& source, const CellSettings& cell, const Plan& plan);
+  Result<> connect(const Source& source, const CellSettings& cell, const PlannedCell& planned);
+
+  std::uint64_t seed_ = 1;
+  bool verify_ = false;
+  Handoff handoff_;
+  PageBuffer arena_;
+  std::unique_ptr<CopyStage> copy_;
+  std::unique_ptr<Scatter> scatter_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<FileSlots> files_;
+  std::unique_ptr<Reader> reader_;
+  std::unique_ptr<Delivery> delivery_;  // stops its threads before the rest goes
+};
+
+}  // namespace blksweep

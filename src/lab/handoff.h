@@ -1,0 +1,65 @@
+// Handoff: the two counters on which the reader and the delivery side meet.
+//
+// ready      batches 0 .. ready-1 are complete in the window (written by the reader).
+// consumed   batches 0 .. consumed-1 have left the window for good (written by the delivery side);
+//            gates of the schedule compare with it.
+// Threads:   one writer per counter, any number of waiters. request_stop() wakes everybody, and
+//            every wait then returns false.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace blksweep {
+
+class Counter {
+ public:
+  std::uint32_t value() const { return value_.load(std::memory_order_acquire) & ~kStop; }
+  bool stopped() const { return (value_.load(std::memory_order_acquire) & kStop) != 0; }
+
+  void publish(std::uint32_t n) {
+    // Keeps a stop bit that somebody set meanwhile.
+    std::uint32_t old = value_.load(std::memory_order_relaxed);
+    while (!value_.compare_exchange_weak(old, n | (old & kStop), std::memory_order_release)) {
+    }
+    value_.notify_all();
+  }
+
+  void stop() {
+    value_.fetch_or(kStop, std::memory_order_release);
+    value_.notify_all();
+  }
+
+  // Returns true once value() >= n, false when stopped before that.
+  bool wait_for(std::uint32_t n) const {
+    for (;;) {
+      const std::uint32_t now = value_.load(std::memory_order_acquire);
+      if ((now & ~kStop) >= n) {
+        return true;
+      }
+      if ((now & kStop) != 0) {
+        return false;
+      }
+      value_.wait(now, std::memory_order_acquire);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kStop = 0x80000000;
+  std::atomic<std::uint32_t> value_{0};
+};
+
+struct Handoff {
+  Counter ready;
+  Counter copied;
+  Counter consumed;
+
+  void request_stop() {
+    ready.stop();
+    copied.stop();
+    consumed.stop();
+  }
+  bool stopping() const { return ready.stopped(); }
+};
+
+}  // namespace blksweep

@@ -1,0 +1,225 @@
+#include "lab/reader.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/units.h"
+
+namespace blksweep {
+namespace {
+
+// Waiting for many completions at once saves system calls, but on a device that needs longer than
+// this per read it would only let the queue run dry.
+constexpr std::int64_t kSlowReadNs = 20'000;
+
+// A request that comes back short or EAGAIN this often makes no progress: it has failed.
+constexpr std::uint32_t kMostTries = 1000;
+
+}  // namespace
+
+Reader::Reader(const ReaderInputs& in)
+    : in_(in),
+      readiness_(in.plan, in.schedule, in.handoff),
+      flights_(in.depth),
+      completions_(in.depth) {
+  for (std::uint32_t tag = in.depth; tag > 0; --tag) {
+    free_tags_.push_back(tag - 1);
+  }
+  group_.reserve(in.depth);
+}
+
+Result<> Reader::run(const std::atomic<bool>& stop) {
+  publish(now_ns());
+  while (reads_left() || in_flight() > 0) {
+    const bool stopping = stop.load(std::memory_order_relaxed) || in_.handoff.stopping();
+    if (stopping && in_flight() == 0) {
+      break;
+    }
+    if (!stopping) {
+      BLKSWEEP_CHECK(fill());
+    }
+    if (in_flight() > 0) {
+      BLKSWEEP_CHECK(drain());
+    } else if (!gate_open()) {
+      in_.handoff.consumed.wait_for(in_.schedule.gates[next_gate_].consumed_batches);
+    }
+  }
+  return {};
+}
+
+// The gate in front of the next read, if there is one, asks for batches that are consumed already.
+bool Reader::gate_open() {
+  const auto& gates = in_.schedule.gates;
+  while (next_gate_ < gates.size() && gates[next_gate_].read <= next_read_) {
+    if (in_.handoff.consumed.value() < gates[next_gate_].consumed_batches) {
+      return false;
+    }
+    ++next_gate_;
+  }
+  return true;
+}
+
+// merge=kernel hands over whole groups, so that the plug sees neighbours together.
+std::uint32_t Reader::group_limit() const {
+  const auto room = static_cast<std::uint32_t>(free_tags_.size());
+  const std::uint32_t batch = in_.plan.submit_batch;
+  return batch > 0 && room < batch && in_flight() > 0 ? 0 : room;
+}
+
+Result<> Reader::fill() {
+  std::uint32_t room = group_limit();
+  while (room > 0 && !retries_.empty()) {
+    const PieceRange range = retries_.back();
+    retries_.pop_back();
+    take(range);
+    room = static_cast<std::uint32_t>(free_tags_.size());
+  }
+  while (room > 0 && next_read_ < in_.plan.reads.size() && gate_open()) {
+    const std::uint32_t r = next_read_++;
+    take({r, in_.plan.first_piece[r], in_.plan.first_piece[r + 1]});
+    room = static_cast<std::uint32_t>(free_tags_.size());
+  }
+  return submit_group();
+}
+
+void Reader::fill_zeros(const PieceRange& range) {
+  for (std::uint32_t i = range.begin; i < range.end; ++i) {
+    std::memset(in_.scatter.place(in_.plan.pieces[i]), 0, in_.plan.pieces[i].length);
+  }
+  const std::int64_t now = now_ns();
+  readiness_.complete(range, now);
+  publish(now);
+}
+
+// Turns a range into a request of the group, or finishes it at once (holes, files that do not open).
+void Reader::take(const PieceRange& range) {
+  const Read& read = in_.plan.reads[range.read];
+  if (read.source == kZeros) {
+    fill_zeros(range);
+    return;
+  }
+  const int slot = read.source == kFromDevice ? 0 : in_.files.slot_of(read.source);
+  if (slot < 0) {
+    fail(range, -slot, now_ns());
+    return;
+  }
+  const std::uint32_t tag = free_tags_.back();
+  free_tags_.pop_back();
+  const Piece& first = in_.plan.pieces[range.begin];
+  const Piece& last = in_.plan.pieces[range.end - 1];
+  Flight& f = flights_[tag];
+  f.range = range;
+  f.offset = read.offset + first.read_offset;
+  f.length = last.read_offset + last.length - first.read_offset;
+  f.done = 0;
+  f.tries = 0;
+  f.slot = static_cast<std::uint32_t>(slot);
+  f.iov = in_.scatter.build(tag, range.begin, range.end);
+  group_.push_back({f.offset, f.iov.data(), static_cast<std::uint32_t>(f.iov.size()), f.slot, tag});
+  ++counts_.submitted;
+  counts_.submitted_bytes += f.length;
+}
+
+Result<> Reader::submit_group() {
+  if (group_.empty()) {
+    return {};
+  }
+  BLKSWEEP_CHECK(in_.files.flush(in_.engine));
+  const std::int64_t now = now_ns();
+  for (const ReadRequest& r : group_) {
+    Flight& f = flights_[r.tag];
+    if (f.tries == 0) {
+      f.submit_ns = now;
+      readiness_.submitted(f.range, now);
+    }
+  }
+  const Result<> submitted = in_.engine.submit(group_);
+  group_.clear();
+  return submitted;
+}
+
+// Half of the depth at once on fast devices; every completion by itself when reads take long, when
+// nothing more can be submitted, or when the queue is short.
+std::size_t Reader::wait_target() const {
+  const std::uint32_t keep = in_.plan.submit_batch > 0
+                                 ? in_.depth - std::min(in_.depth, in_.plan.submit_batch)
+                                 : in_.depth / 2;
+  const bool more = next_read_ < in_.plan.reads.size();
+  return more && !slow_device_ && in_flight() > keep ? in_flight() - keep : 1;
+}
+
+Result<> Reader::drain() {
+  const std::int64_t before = now_ns();
+  BLKSWEEP_TRY(const std::size_t n, in_.engine.reap(completions_, wait_target()));
+  const std::int64_t now = now_ns();
+  slow_device_ = n > 0 && (now - before) / static_cast<std::int64_t>(n) > kSlowReadNs;
+  for (std::size_t i = 0; i < n; ++i) {
+    finish(completions_[i], now);
+  }
+  publish(now);
+  return submit_group();  // rests of short reads
+}
+
+bool Reader::at_end_of_file(const Flight& f) const {
+  const std::uint32_t source = in_.plan.reads[f.range.read].source;
+  return source != kFromDevice && f.offset + f.done >= in_.catalog.files[source].size;
+}
+
+void Reader::finish(const Completion& c, std::int64_t now) {
+  Flight& f = flights_[c.tag];
+  if (c.result == -EAGAIN || c.result == -EINTR) {
+    resubmit(c.tag, now);
+    return;
+  }
+  f.done += c.result > 0 ? static_cast<std::uint32_t>(c.result) : 0;
+  const bool whole = f.done >= f.length || (c.result >= 0 && at_end_of_file(f));
+  if (!whole && c.result > 0) {
+    ++counts_.short_reads;
+    resubmit(c.tag, now);
+    return;
+  }
+  free_tags_.push_back(c.tag);
+  if (whole) {
+    latency_.add(static_cast<std::uint64_t>(now - f.submit_ns));
+    readiness_.complete(f.range, now);
+    return;
+  }
+  fail(f.range, -c.result, now);
+}
+
+// Only whole granules count as read, so that the rest is aligned again.
+void Reader::resubmit(std::uint32_t tag, std::int64_t now) {
+  Flight& f = flights_[tag];
+  if (++f.tries > kMostTries) {
+    free_tags_.push_back(tag);
+    fail(f.range, EIO, now);
+    return;
+  }
+  f.done = static_cast<std::uint32_t>(align_down(f.done, in_.align));
+  f.iov = in_.scatter.build(tag, f.range.begin, f.range.end);
+  f.iov = Scatter::advance(f.iov, f.done);
+  group_.push_back({f.offset + f.done, f.iov.data(), static_cast<std::uint32_t>(f.iov.size()),
+                    f.slot, tag});
+}
+
+void Reader::fail(const PieceRange& range, int error, std::int64_t now) {
+  ++counts_.io_errors;
+  if (range.end - range.begin == 1) {
+    readiness_.fail(range, error, now);
+    publish(now);
+    return;
+  }
+  for (std::uint32_t i = range.begin; i < range.end; ++i) {
+    retries_.push_back({range.read, i, i + 1});
+  }
+}
+
+void Reader::publish(std::int64_t now) {
+  if (readiness_.publish(now) && in_.on_ready) {
+    in_.on_ready();
+  }
+}
+
+}  // namespace blksweep

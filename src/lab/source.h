@@ -1,0 +1,36 @@
+// Source: the data set of an experiment, opened and checked: catalog, device, alignment, mount.
+//
+// Ownership: owns the catalog (mapped or scanned); everything that planning returns refers to it.
+// Errors:    a catalog whose files changed is refused and the first changes are named; a data set on
+//            a filesystem without a block device works, without device reads, statistics and probe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "os/blockdev.h"
+#include "plan/catalog.h"
+
+namespace blksweep {
+
+struct SourceSettings {
+  std::string data;     // --data DIR: scanned now
+  std::string catalog;  // --catalog FILE: checked against the files
+};
+
+struct Source {
+  std::shared_ptr<const void> owner;  // keeps what `catalog` views alive
+  Catalog catalog;
+  std::optional<BlockDevice> device;
+  std::optional<MountFacts> mount;
+  bool direct_possible = true;
+  std::uint32_t direct_align = kPageBytes;  // granule of direct reads
+  std::vector<std::string> warnings;        // facts with their consequence, for every run
+};
+
+Result<Source> open_source(const SourceSettings& settings);
+
+}  // namespace blksweep

@@ -1,0 +1,180 @@
+#include "os/blockdev.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/units.h"
+
+namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string first_line(const fs::path& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+// /proc/self/mountinfo writes space, tab, newline and backslash as \040 etc. (proc(5)).
+std::string unescape(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned code = 0;
+    const char* at = text.data() + i + 1;
+    if (text[i] == '\\' && i + 3 < text.size() &&
+        std::from_chars(at, at + 3, code, 8).ptr == at + 3) {
+      out.push_back(static_cast<char>(code));
+      i += 3;
+    } else {
+      out.push_back(text[i]);
+    }
+  }
+  return out;
+}
+
+struct MountLine {
+  std::string dev;  // "8:1"
+  MountFacts facts;
+};
+
+// "36 35 98:0 /root /mnt rw,noatime master:1 - ext4 /dev/sda1 rw,errors=continue"
+MountLine parse_mountinfo(const std::string& line) {
+  MountLine m;
+  std::istringstream in(line);
+  std::string id, parent, root, word, super;
+  in >> id >> parent >> m.dev >> root >> m.facts.mount_point >> m.facts.options;
+  while (in >> word && word != "-") {
+  }
+  in >> m.facts.filesystem >> m.facts.source >> super;
+  m.facts.mount_point = unescape(m.facts.mount_point);
+  m.facts.source = unescape(m.facts.source);
+  m.facts.options += super.empty() ? "" : ";" + super;
+  return m;
+}
+
+bool is_under(const std::string& path, const std::string& mount_point) {
+  return mount_point == "/" || path == mount_point || path.starts_with(mount_point + "/");
+}
+
+// btrfs and overlay give files an anonymous st_dev; the mount's source names the real device.
+Result<dev_t> device_behind(const std::string& path) {
+  struct stat st{};
+  if (::stat(path.c_str(), &st) != 0) {
+    return sys_error(errno, "stat " + path);
+  }
+  if (S_ISBLK(st.st_mode)) {
+    return st.st_rdev;
+  }
+  if (major(st.st_dev) != 0) {
+    return st.st_dev;
+  }
+  BLKSWEEP_TRY(const MountFacts mount, mount_of(path));
+  if (::stat(mount.source.c_str(), &st) == 0 && S_ISBLK(st.st_mode)) {
+    return st.st_rdev;
+  }
+  return unsupported(fmt::format("{}: {} has no block device behind it: use a path on ext4, xfs or btrfs",
+                                 path, mount.filesystem));
+}
+
+std::uint64_t number_in(const fs::path& path) {
+  const std::string text = first_line(path);
+  std::uint64_t n = 0;
+  std::from_chars(text.data(), text.data() + text.size(), n);
+  return n;
+}
+
+Result<dev_t> parse_dev(const fs::path& path) {
+  unsigned maj = 0;
+  unsigned min = 0;
+  char colon = 0;
+  std::istringstream in(first_line(path));
+  if (!(in >> maj >> colon >> min)) {
+    return fail("read " + path.string() + ": not a device number");
+  }
+  return makedev(maj, min);
+}
+
+}  // namespace
+
+Result<BlockDevice> block_device_of_dev(dev_t dev) {
+  const fs::path link = fmt::format("/sys/dev/block/{}:{}", major(dev), minor(dev));
+  std::error_code ec;
+  const fs::path sys = fs::canonical(link, ec);
+  if (ec) {
+    return unsupported(fmt::format("device {}:{} is not a block device", major(dev), minor(dev)));
+  }
+  const bool partition = fs::exists(sys / "partition", ec);
+  const fs::path disk = partition ? sys.parent_path() : sys;
+  BlockDevice d;
+  d.dev = dev;
+  d.node = "/dev/" + sys.filename().string();
+  std::ranges::replace(d.node, '!', '/');  // sysfs writes cciss!c0d0 for /dev/cciss/c0d0
+  d.disk = disk.filename().string();
+  BLKSWEEP_TRY(d.whole_disk, parse_dev(disk / "dev"));
+  d.partition_start = partition ? number_in(sys / "start") * kSectorBytes : 0;
+  d.size = number_in(sys / "size") * kSectorBytes;
+  d.logical_block = static_cast<std::uint32_t>(
+      std::max<std::uint64_t>(512, number_in(disk / "queue/logical_block_size")));
+  return d;
+}
+
+Result<BlockDevice> block_device_of(const std::string& path) {
+  BLKSWEEP_TRY(const dev_t dev, device_behind(path));
+  return block_device_of_dev(dev);
+}
+
+Result<MountFacts> mount_of(const std::string& path) {
+  std::error_code ec;
+  const std::string real = fs::canonical(path, ec).string();
+  if (ec) {
+    return sys_error(ec.value(), "resolve " + path);
+  }
+  std::ifstream in("/proc/self/mountinfo");
+  MountFacts best;
+  for (std::string line; std::getline(in, line);) {
+    MountLine m = parse_mountinfo(line);
+    // Later lines cover earlier ones that are mounted on the same point.
+    if (is_under(real, m.facts.mount_point) &&
+        m.facts.mount_point.size() >= best.mount_point.size()) {
+      best = std::move(m.facts);
+    }
+  }
+  if (best.mount_point.empty()) {
+    return fail(path + ": no mount found in /proc/self/mountinfo");
+  }
+  return best;
+}
+
+Result<DiskStat> disk_stat(const std::string& disk) {
+  const std::string path = "/sys/block/" + disk + "/stat";
+  std::ifstream in(path);
+  DiskStat s;
+  if (!(in >> s.reads >> s.read_merges >> s.read_sectors)) {
+    return fail("read " + path + ": no block statistics");
+  }
+  return s;
+}
+
+std::vector<std::pair<std::string, std::string>> queue_settings(const std::string& disk) {
+  std::vector<std::pair<std::string, std::string>> out;
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator("/sys/block/" + disk + "/queue", ec)) {
+    if (entry.is_regular_file(ec)) {
+      out.emplace_back(entry.path().filename().string(), first_line(entry.path()));
+    }
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+}  // namespace blksweep

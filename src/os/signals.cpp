@@ -1,0 +1,26 @@
+#include "os/signals.h"
+
+#include <signal.h>
+
+namespace blksweep {
+namespace {
+
+std::atomic<bool> stop{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "written in a signal handler");
+
+void on_signal(int /*number*/) { stop.store(true); }
+
+}  // namespace
+
+void install_stop_signals() {
+  struct sigaction action{};
+  action.sa_handler = on_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // no SA_RESTART: waits return with EINTR
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    ::sigaction(number, &action, nullptr);
+  }
+}
+
+const std::atomic<bool>& stop_requested() { return stop; }
+
+}  // namespace blksweep
