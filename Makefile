@@ -4,11 +4,13 @@
 #   make demo       install what is missing, build, run the main job, write build/demo/report.html
 #   make test       install what is missing, build, run every test (root tests skip without root)
 #   make bench      measure against fio and plain loops; prints ratios
-#   make lint       layers, clang-tidy, shellcheck, every header alone
-#   make fuzz       each fuzz target for FUZZ_SECONDS (60)
+#   make lint       layers, sizes, format, clang-tidy, shellcheck, every header alone
+#   make fuzz       each fuzz target for FUZZ_SECONDS (60); ONLY=name for one
+#   make test-unit test-root test-cli test-python   one suite, without installing
 #   make deps format check-headers install clean help
 #
 #   V=1  full commands     SAN=asan|tsan  sanitizer build     BPF=0 CUDA=0  without a feature
+#   B=DIR  another build folder (must begin with build)
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -28,14 +30,17 @@ hash := \#
 probe      = $(shell { $(1); } >/dev/null 2>&1 && echo 1 || echo 0)
 has_header = printf '%s\n' '$(hash)include <$(1)>' | $(CXX) -E -x c++ -
 # BPF=0 and CUDA=0 are first-class builds: the *_off.cpp files are linked in place of the others.
-BPF  ?= $(call probe,command -v $(CLANG) && command -v $(BPFTOOL) && $(call has_header,bpf/libbpf.h))
+ifeq ($(origin BPF),undefined)
+BPF := $(call probe,command -v $(CLANG) && command -v $(BPFTOOL) && $(call has_header,bpf/libbpf.h))
+endif
 CUDA ?= 0
 
 VERSION := 0.1.0
-GIT_REV := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+GIT_REV := $(shell git -c safe.directory='*' describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SAN_tsan := -fsanitize=thread
+SAN_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wnon-virtual-dtor \
         -Woverloaded-virtual -Wundef -Werror
 
@@ -114,10 +119,10 @@ install: all
 	$(Q)cp -r scripts $(DESTDIR)$(PREFIX)/share/blksweep/
 
 format:
-	$(Q)clang-format -i $$(git ls-files '*.cpp' '*.h' | grep -v '^ebpf/')
+	$(Q)$(FORMAT) -i $(filter-out ebpf/%,$(headers)) $(all_cpp)
 
 clean:
-	$(Q)rm -rf build build-asan build-tsan build-fuzz
+	$(Q)rm -rf build build-*/
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile

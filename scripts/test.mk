@@ -3,11 +3,21 @@
 # tests/unit/*_test.cpp   no privileges, under 5 s together      -> $(B)/unit_tests
 # tests/root/*_test.cpp   loop devices, BPF, drop_caches         -> $(B)/root_tests (skip without root)
 # tests/cli/*.sh          the program as a user calls it; exit 0 passed, 77 skipped
-# tests/fuzz/*_fuzz.cpp   libFuzzer targets
-# tests/bench/*.cpp *.sh  measurements, never assertions
+# tests/figures/*.py      unittest, with Debian's python3 (another one in PATH may lack numpy)
+# tests/fuzz/*_fuzz.cpp   libFuzzer targets                      -> build-fuzz/
+# tests/bench/*.cpp *.sh  measurements, never assertions         -> $(B)/bench/
 support   := $(wildcard tests/support/*.cpp)
 unit_src  := $(wildcard tests/unit/*_test.cpp) $(support)
 root_src  := $(wildcard tests/root/*_test.cpp) $(support)
+fuzz_src  := $(wildcard tests/fuzz/*_fuzz.cpp)
+bench_src := $(wildcard tests/bench/*.cpp)
+PYTHON    := /usr/bin/python3
+JOBS      ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+
+# A second make, because what deps installs decides variables (BPF) that this one has read already.
+# A -j of the caller's goes on; without one all CPUs are used.
+again = +$(Q)$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
 
 $(B)/tests/%.o: override CPPFLAGS += -Itests
 
@@ -15,8 +25,108 @@ $(B)/unit_tests: $(unit_src:%.cpp=$(B)/%.o) $(lib)
 $(B)/root_tests: $(root_src:%.cpp=$(B)/%.o) $(lib)
 $(B)/unit_tests $(B)/root_tests:
 	$(call say,LINK,$@)
-	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -lgtest -lgtest_main -o $@
+	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -lgtest_main -lgtest -o $@
 
-.PHONY: unit
+# --- tests -----------------------------------------------------------------------------------
+tests     := $(B)/blksweep $(B)/unit_tests $(B)/root_tests
+run_tests := $(PYTHON) scripts/run_tests.py --build $(B)
+
+.PHONY: test test-built test-unit test-root test-cli test-python unit test-programs
+test:
+	$(Q)scripts/install-deps.sh build bpf measure test figures
+	$(again) test-programs
+	$(again) test-built
+test-programs: $(tests)
+test-built: $(tests)
+	$(Q)$(run_tests) unit root cli python
+test-unit: $(B)/unit_tests
+	$(Q)$(run_tests) --label '$@: ' unit
+test-root: $(B)/root_tests
+	$(Q)$(run_tests) --label '$@: ' root
+test-cli: $(B)/blksweep
+	$(Q)$(run_tests) --label '$@: ' cli
+test-python: $(B)/blksweep
+	$(Q)$(run_tests) --label '$@: ' python
 unit: $(B)/unit_tests
 	$(Q)$(B)/unit_tests --gtest_brief=1
+
+# --- demo and bench --------------------------------------------------------------------------
+.PHONY: demo demo-built bench bench-programs
+demo:
+	$(Q)scripts/install-deps.sh build bpf measure figures
+	$(again) all
+	$(Q)BLKSWEEP=$(B)/blksweep scripts/demo.sh $(B)/demo
+
+bench_bin := $(bench_src:tests/bench/%.cpp=$(B)/bench/%)
+$(bench_bin): $(B)/bench/%: $(B)/tests/bench/%.o $(support:%.cpp=$(B)/%.o) $(lib)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+bench-programs: $(B)/blksweep $(bench_bin)
+bench:
+	$(Q)scripts/install-deps.sh build bpf measure
+	$(again) bench-programs
+	$(Q)BLKSWEEP=$(B)/blksweep scripts/bench.sh $(B)/bench $(ONLY)
+
+# --- fuzz: the library and the targets compiled with clang into build-fuzz ----------------------
+.PHONY: fuzz fuzz-programs
+fuzz:
+	$(Q)scripts/install-deps.sh build lint
+	$(again) SAN=fuzz BPF=0 CXX='$(CLANGXX)' CXXFLAGS='-O1 -g1' fuzz-programs
+	$(Q)scripts/fuzz.sh build-fuzz $(FUZZ_SECONDS) $(ONLY)
+fuzz_bin := $(fuzz_src:tests/fuzz/%.cpp=$(B)/fuzz/%)
+$(fuzz_bin): $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(lib)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(LDFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
+fuzz-programs: $(fuzz_bin)
+
+# --- lint ------------------------------------------------------------------------------------
+headers     := $(wildcard src/*/*.h tests/*/*.h ebpf/wire/*.h)
+all_cpp     := $(wildcard src/*/*.cpp tests/*/*.cpp)
+our_bpf     := $(wildcard ebpf/*.c ebpf/*.h ebpf/wire/*.h)
+bash_files  := $(wildcard scripts/*.sh scripts/*/*.sh tests/*/*.sh) .ci/run
+python_files := $(wildcard scripts/*.py scripts/*/*.py tests/*/*.py)
+FORMAT      ?= clang-format-14
+TIDY        ?= clang-tidy-14
+
+.PHONY: lint lint-checks lint-layers lint-sizes lint-format lint-shell lint-python lint-tidy check-headers
+lint:
+	$(Q)scripts/install-deps.sh build bpf test lint
+	$(again) --keep-going lint-checks
+	@echo 'lint: clean'
+lint-checks: lint-layers lint-sizes lint-format lint-shell lint-python lint-tidy check-headers
+
+lint-layers:
+	$(call say,LINT,layers)
+	$(Q)$(PYTHON) scripts/lint/layers.py
+lint-sizes:
+	$(call say,LINT,sizes)
+	$(Q)$(PYTHON) scripts/lint/sizes.py $(headers) $(all_cpp) $(our_bpf) $(bash_files) $(python_files)
+lint-format:
+	$(call say,LINT,format)
+	$(Q)$(FORMAT) --dry-run --Werror --ferror-limit=1 $(filter-out ebpf/%,$(headers)) $(all_cpp)
+lint-shell:
+	$(call say,LINT,shell)
+	$(Q)shellcheck -x $(bash_files)
+lint-python:
+	$(call say,LINT,python)
+	$(Q)$(PYTHON) -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' $(python_files)
+
+# Each header alone. What it includes is found as for any object, so only changes are checked again.
+check-headers: $(headers:%=$(B)/check/%.ok)
+$(B)/check/%.ok: % | $(if $(filter 1,$(BPF)),$(skeletons))
+	$(call say,HEAD,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(CPPFLAGS) -Itests $(filter-out -MMD -MP,$(CXXFLAGS)) -fsyntax-only -x c++ -include $< /dev/null
+	$(Q)touch $@
+
+# A source that BPF=0 leaves out is checked too; with BPF=0 the other way round it cannot be.
+tidy_src := $(if $(filter 1,$(BPF)),$(all_cpp),$(filter-out $(bpf_on),$(all_cpp)))
+lint-tidy: $(tidy_src:%=$(B)/tidy/%.ok)
+$(B)/tidy/%.ok: % .clang-tidy $(headers) | $(if $(filter 1,$(BPF)),$(skeletons))
+	$(call say,TIDY,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TIDY) --quiet $< -- -std=c++20 $(CPPFLAGS) -Itests -DBLKSWEEP_VERSION='""' 2>$@.log || \
+	  { cat $@.log >&2; exit 1; }
+	$(Q)touch $@

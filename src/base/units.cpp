@@ -58,10 +58,12 @@ Result<Nanos> parse_duration(std::string_view text) {
 }
 
 Result<Bytes> parse_rate(std::string_view text) {
-  if (!text.ends_with("/s")) {
-    return usage_error(fmt::format("'{}' is not a rate, such as 1000MB/s", text));
+  if (text.ends_with("/s")) {
+    if (auto rate = parse_bytes(text.substr(0, text.size() - 2)); rate) {
+      return rate;
+    }
   }
-  return parse_bytes(text.substr(0, text.size() - 2));
+  return usage_error(fmt::format("'{}' is not a rate, such as 1000MB/s", text));
 }
 
 Result<std::uint64_t> parse_count(std::string_view text) {

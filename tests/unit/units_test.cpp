@@ -21,6 +21,15 @@ TEST(ParseBytes, RefusesWhatIsNotWholeAndQuotesIt) {
   }
 }
 
+TEST(ParseRate, QuotesTheWholeTextWhenRefusing) {
+  EXPECT_EQ(parse_rate("1000MB/s")->n, 1000000000U);
+  for (const char* text : {"1000MB", "/s", "10x/s"}) {
+    const auto r = parse_rate(text);
+    ASSERT_FALSE(r) << text;
+    EXPECT_NE(r.error().message().find(std::string("'") + text + "'"), std::string::npos);
+  }
+}
+
 TEST(ParseDuration, KeepsIntegerNanoseconds) {
   EXPECT_EQ(parse_duration("250us")->count(), 250000);
   EXPECT_EQ(parse_duration("1.5s")->count(), 1500000000);

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Runs every fuzz target of a build for some seconds; the corpus stays for the next time.
+#
+#   scripts/fuzz.sh BUILD SECONDS [NAME...]     NAME without _fuzz: only these targets
+#
+# First inputs come from tests/fuzz/seeds/NAME/ where there are some. exit: 0 nothing found, 1 crash.
+set -euo pipefail
+
+build=$1
+seconds=$2
+shift 2
+failed=0
+
+wanted() {
+  local name=$1
+  shift
+  [ $# = 0 ] || [[ " $* " == *" $name "* ]]
+}
+
+fuzz() {
+  local program=$1 name=$2 runs
+  local corpus=$build/corpus/$name log=$build/$name.log seeds=tests/fuzz/seeds/$name
+  mkdir -p "$corpus"
+  local -a folders=("$corpus")
+  [ ! -d "$seeds" ] || folders+=("$seeds")
+  if ! "$program" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=2048 -max_len=65536 \
+    -artifact_prefix="$build/$name-" -print_final_stats=1 "${folders[@]}" >"$log" 2>&1; then
+    echo "fuzz: $name: FOUND; the input is named below (whole log: $log)"
+    tail -n 30 "$log"
+    failed=1
+    return
+  fi
+  runs=$(awk '/number_of_executed_units/ { print $2 }' "$log")
+  echo "fuzz: $name: nothing in $runs inputs, $seconds s, corpus $(find "$corpus" -type f | wc -l)"
+}
+
+for program in "$build"/fuzz/*_fuzz; do
+  name=$(basename "$program" _fuzz)
+  if wanted "$name" "$@"; then
+    fuzz "$program" "$name"
+  fi
+done
+exit "$failed"

@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages that blksweep needs, and nothing when they are all there.
+#
+#   scripts/install-deps.sh [GROUP...]     groups: build bpf measure test figures lint (default: all)
+#
+# exit: 0 all there (now), 1 apt-get failed, 2 usage, 77 packages are missing and this user cannot
+# install them. Packages of the group bpf may be missing: the program is then built without the probe.
+set -euo pipefail
+
+# One package a line with the reason for it; the group is the name of the function.
+group_build() {
+  cat <<'LIST'
+g++                   compiles everything (C++20)
+make                  drives the build
+git                   the revision that is stored with each result
+liburing-dev          io_uring engine
+libsqlite3-dev        results database
+libxxhash-dev         XXH3: --verify, emission hash, catalog checksum
+libfmt-dev            text formatting
+libexpected-dev       tl::expected, under Result<T>
+libcli11-dev          command line
+libtomlplusplus-dev   experiment files
+nlohmann-json3-dev    --json, fio's output
+LIST
+}
+group_bpf() {
+  cat <<'LIST'
+clang-14              compiles the eBPF programs
+libbpf-dev            loads them
+bpftool               makes their skeleton headers
+libelf-dev            libbpf's dependency when linking
+zlib1g-dev            libbpf's dependency when linking
+LIST
+}
+group_measure() {
+  cat <<'LIST'
+fio                   the twin that each cell is compared with
+e2fsprogs             mkfs.ext4 for the image of demo and bench
+mount                 losetup and mount for the same
+LIST
+}
+group_test() {
+  cat <<'LIST'
+libgtest-dev          unit and root tests
+xfsprogs              root tests on xfs
+btrfs-progs           root tests on btrfs
+fdisk                 sfdisk: root tests on a partition
+util-linux            setpriv and unshare: tests as another user
+sqlite3               tests look into the database
+LIST
+}
+group_figures() {
+  cat <<'LIST'
+python3               figures, lint and test scripts
+python3-numpy         figures
+python3-matplotlib    figures
+LIST
+}
+group_lint() {
+  cat <<'LIST'
+clang-14              libFuzzer builds
+libclang-rt-14-dev    libFuzzer and sanitizer run time
+clang-tidy-14         make lint
+clang-format-14       make lint, make format
+shellcheck            make lint
+LIST
+}
+
+all_groups=(build bpf measure test figures lint)
+
+missing_of() {
+  local package rest
+  "group_$1" | while read -r package rest; do
+    if [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" != installed ]; then
+      printf '%s\n' "$package"
+    fi
+  done
+}
+
+check_groups() {
+  local group
+  for group in "$@"; do
+    case " ${all_groups[*]} " in
+      *" $group "*) ;;
+      *) echo "install-deps: no group '$group'; groups: ${all_groups[*]}" >&2; exit 2 ;;
+    esac
+  done
+}
+
+# Prints the command prefix that may install, or fails.
+become_root() {
+  if [ "$(id -u)" = 0 ]; then
+    echo env
+  elif command -v sudo >/dev/null; then
+    echo sudo
+  else
+    return 1
+  fi
+}
+
+explain() {
+  local package
+  for package in "$@"; do
+    for group in "${all_groups[@]}"; do
+      "group_$group"
+    done | awk -v p="$package" '$1 == p { print "  " $0; exit }'
+  done
+}
+
+apt() {
+  local -a prefix=("$1")
+  shift
+  "${prefix[@]}" DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" </dev/null
+}
+
+# The update runs once and only here, so a complete node needs no network.
+install() {
+  local prefix
+  if ! command -v apt-get >/dev/null; then
+    echo "install-deps: this is not Debian; install the equivalents of: $*" >&2
+    return 77
+  fi
+  if ! prefix=$(become_root); then
+    echo "install-deps: not root and no sudo; run as root: apt-get install --no-install-recommends $*" >&2
+    return 77
+  fi
+  echo "install-deps: installing with apt-get:"
+  explain "$@"
+  if [ -z "${updated:-}" ]; then
+    apt "$prefix" update || return 1
+    updated=1
+  fi
+  apt "$prefix" install -y --no-install-recommends "$@" >&2
+}
+
+main() {
+  local group
+  local -a groups=("$@") needed=() optional=()
+  [ $# -gt 0 ] || groups=("${all_groups[@]}")
+  check_groups "${groups[@]}"
+  for group in "${groups[@]}"; do
+    if [ "$group" = bpf ]; then
+      mapfile -t optional < <(missing_of bpf)
+    else
+      mapfile -t -O "${#needed[@]}" needed < <(missing_of "$group")
+    fi
+  done
+  if [ $((${#needed[@]} + ${#optional[@]})) = 0 ]; then
+    echo "install-deps: all packages are there (${groups[*]})"
+    return
+  fi
+  if [ ${#needed[@]} -gt 0 ]; then
+    install "${needed[@]}" || exit $?
+  fi
+  if [ ${#optional[@]} -gt 0 ] && ! install "${optional[@]}"; then
+    echo "install-deps: going on without ${optional[*]}: the program is built without the eBPF probe" >&2
+  fi
+}
+
+main "$@"

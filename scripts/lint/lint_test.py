@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""The checkers can fail: each rule on a small offender."""
+
+import pathlib
+import tempfile
+import unittest
+
+import layers
+import sizes
+
+
+class Scratch(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, name: str, text: str) -> pathlib.Path:
+        path = pathlib.Path(self.folder.name) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+
+class Layers(Scratch):
+    def offences(self, folder: str, include: str) -> list[str]:
+        path = self.file(f"{folder}/a.h", f'// A.\n#include "{include}"\n')
+        return layers.offences(path, folder)
+
+    def test_names_file_line_and_folders(self):
+        (line,) = self.offences("base", "cli/verb.h")
+        self.assertTrue(line.endswith("base/a.h:2: base must not include cli"))
+
+    def test_siblings_do_not_know_each_other(self):
+        self.assertTrue(self.offences("io", "store/records.h"))
+
+    def test_lower_layers_and_the_own_folder_are_free(self):
+        self.assertFalse(self.offences("io", "plan/plan.h"))
+        self.assertFalse(self.offences("io", "io/engine.h"))
+
+    def test_a_folder_without_a_layer_is_an_offence(self):
+        self.assertTrue(self.offences("misc", "base/fd.h"))
+        self.assertTrue(self.offences("lab", "misc/a.h"))
+
+    def test_event_layouts_belong_to_the_probe(self):
+        self.assertFalse(self.offences("probe", "wire/queue.h"))
+        self.assertTrue(self.offences("lab", "wire/queue.h"))
+
+
+class Sizes(Scratch):
+    def test_a_long_function_inside_a_namespace_is_found(self):
+        body = "  f();\n" * 80
+        text = "namespace a {\nint f() {\n" + body + "}\n}  // namespace a\n"
+        (line,) = sizes.offences(self.file("a.cpp", text))
+        self.assertIn("a.cpp:2: a function of 82 lines", line)
+
+    def test_a_long_method_inside_a_class_is_found(self):
+        body = "    f();\n" * 80
+        text = "class A {\n  int f() {\n" + body + "  }\n};\n"
+        self.assertEqual(len(sizes.offences(self.file("a.h", text))), 1)
+
+    def test_many_short_functions_are_fine(self):
+        text = "namespace a {\n" + "int f() {\n  return 1;\n}\n" * 50 + "}\n"
+        self.assertFalse(sizes.offences(self.file("a.cpp", text)))
+
+    def test_long_python_and_shell_functions_are_found(self):
+        py = "def f():\n" + "    pass\n" * 80
+        sh = "f() {\n" + "  true\n" * 80 + "}\n"
+        self.assertEqual(len(sizes.offences(self.file("a.py", py))), 1)
+        self.assertEqual(len(sizes.offences(self.file("a.sh", sh))), 1)
+
+    def test_long_files_and_postponed_work_are_found(self):
+        self.assertEqual(len(sizes.offences(self.file("a.cpp", "\n" * 401))), 1)
+        self.assertEqual(len(sizes.offences(self.file("a.cpp", "// TO" + "DO: x\n"))), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,60 @@
+# shellcheck shell=bash disable=SC2034
+# A filesystem in a file, mounted through a loop device; to be sourced.
+#
+#   loopfs_make IMAGE MOUNTPOINT SIZE [FSTYPE]   as root; returns 1 with the reason in loopfs_reason
+#   loopfs_remove                                unmounts, detaches and deletes; safe to call twice
+#
+# The caller sets its trap for loopfs_remove before loopfs_make, so that an interrupt cleans up too.
+
+loopfs_image=
+loopfs_mount=
+loopfs_device=
+loopfs_reason=
+
+loopfs_remove() {
+  if [ -n "$loopfs_mount" ] && mountpoint -q "$loopfs_mount"; then
+    umount "$loopfs_mount" || umount --lazy "$loopfs_mount" || true
+  fi
+  if [ -n "$loopfs_device" ]; then
+    losetup --detach "$loopfs_device" || true
+    loopfs_device=
+  fi
+  if [ -n "$loopfs_mount" ]; then
+    rmdir "$loopfs_mount" 2>/dev/null || true
+    loopfs_mount=
+  fi
+  if [ -n "$loopfs_image" ]; then
+    rm -f "$loopfs_image"
+    loopfs_image=
+  fi
+}
+
+# Direct I/O of the loop device keeps the image out of the host's page cache, where it would be
+# cached a second time and a "cold" run would not be cold. Not every filesystem below can do it.
+loopfs_attach() {
+  loopfs_device=$(losetup --find --show --direct-io=on "$1" 2>/dev/null) && return
+  loopfs_device=$(losetup --find --show "$1" 2>&1) && return
+  loopfs_reason="losetup: $loopfs_device"
+  loopfs_device=
+  return 1
+}
+
+loopfs_make() {
+  local image=$1 mount=$2 size=$3 fstype=${4:-ext4} said
+  if [ "$(id -u)" != 0 ]; then
+    loopfs_reason='needs root for a loop device'
+    return 1
+  fi
+  loopfs_image=$image
+  if ! said=$(truncate -s "$size" "$image" 2>&1 && "mkfs.$fstype" -q "$image" 2>&1); then
+    loopfs_reason="mkfs.$fstype: $said"
+    return 1
+  fi
+  loopfs_attach "$image" || return 1
+  mkdir -p "$mount"
+  loopfs_mount=$mount
+  if ! said=$(mount "$loopfs_device" "$mount" 2>&1); then
+    loopfs_reason="mount: $said"
+    return 1
+  fi
+}
