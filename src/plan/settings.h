@@ -36,6 +36,10 @@ struct MergeSettings {
   // Consecutive positions within which pieces may be sorted by address before coalescing; 0 keeps
   // the order strictly. Set by the planner's caller for address-sorted orders.
   Bytes horizon{0};
+  // file/device: samples that have a block in common share one parcel of at most this many bytes,
+  // so that no block is read twice. A shared parcel stays in memory until the last of its samples
+  // has gone, so a caller with a buffer or reservoir shuffle sets it small; 0 never shares.
+  Bytes share{std::uint64_t{1} << 20};
 };
 
 struct ShuffleSettings {

@@ -1,12 +1,16 @@
 // BlockProbe: watches one block device through eBPF while a run is under way.
 //
 // Counts issued requests, bytes and merges, keeps the depth at the driver and in the scheduler, and
-// samples both at 1 kHz from a timer inside the kernel.
+// samples both at 1 kHz from a timer inside the kernel. Nothing is polled: programs are attached
+// between start() and stop() only, so what runs before and after is not slowed down.
 //
-// Errors:    open() fails with Exit::unsupported and a reason (no BTF, not root, built with BPF=0);
-//            a run goes on without it and says so.
-// Lifetime:  start() resets all counters; stop() returns what was seen since. Detached by the
-//            destructor.
+// Meaning:   docs/measurement.md, "The queue-depth probe". Requests, bytes, seeks, merges and the
+//            histograms are of reads; depths are of all requests, because all of them occupy the
+//            device.
+// Errors:    open_block_probe() fails with Exit::unsupported and a reason (no BTF, not root, built
+//            with BPF=0, a device without requests); a run goes on without it and says so.
+// Lifetime:  start() resets all counters; stop() returns what was seen since. Detached by stop() and
+//            by the destructor.
 // Truth:     stop() compares its request count with /sys/block/*/stat over the same interval.
 // Threads:   one owner.
 #pragma once
@@ -39,14 +43,24 @@ struct ProbeIssue {
 using ProbeBuckets = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // lower bound, count
 
 struct ProbeReport {
-  std::uint64_t requests = 0, bytes = 0, plug_merges = 0, scheduler_merges = 0;
-  std::uint64_t healed = 0;       // completions that never arrived, found by pointer reuse or at stop
-  std::uint64_t lost_events = 0;  // ring or map full
-  std::optional<double> depth_mean;       // driver depth, mean over time with I/O
+  std::uint64_t requests = 0, bytes = 0;  // distinct reads issued to the driver
+  std::uint64_t plug_merges = 0;          // bios put into a request that was still in the plug
+  std::uint64_t scheduler_merges = 0;     // bios or requests merged in the scheduler
+  std::uint64_t seeks = 0;                // reads that do not begin where the read before ended
+  std::uint64_t other_requests = 0;       // writes, flushes, discards ...
+  std::uint64_t requeues = 0;             // handed back by the driver (its ring was full)
+  std::uint64_t healed = 0;       // completions that never arrived, found by tag reuse or at stop
+  std::uint64_t lost_events = 0;  // events not seen or without a place: counts are too low
+  std::uint64_t depth_ns = 0;     // time at the driver, summed over completed requests
+  std::uint64_t busy_ns = 0;      // time with at least one request at the driver
+  std::optional<double> depth_mean;       // depth_ns / busy_ns: driver depth over time with I/O
   std::optional<double> stat_difference;  // |requests - stat| / stat
-  ProbeBuckets depth, request_bytes, latency_ns;
+  ProbeBuckets depth;          // found at issue by each read, itself included; exact below 1024
+  ProbeBuckets request_bytes;  // steps of 4 KiB, exact for multiples of it below 4 MiB
+  ProbeBuckets latency_ns;     // issue to completion; 32 buckets per octave
   std::vector<ProbeSample> series;
   std::vector<ProbeIssue> issues;
+  std::uint64_t samples_left_out = 0, issues_left_out = 0;  // thinned evenly, not lost
   std::vector<std::string> warnings;
 };
 
@@ -54,6 +68,8 @@ class BlockProbe {
  public:
   virtual ~BlockProbe() = default;
   virtual Result<> start() = 0;
+  // What was counted since start(), while it goes on: without series, issues and stat_difference.
+  virtual Result<ProbeReport> snapshot() = 0;
   virtual Result<ProbeReport> stop() = 0;
 };
 

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests of one disk: counts, sizes, latency, merges, and how many are at the driver and in the
+ * scheduler.
+ *
+ * Each request structure has a slot, found by hardware queue and tag, which is what the block
+ * layer itself finds it by. A slot is an array element: no hash, no allocation, no lock. The events
+ * of one request follow each other (it has one owner at a time), so a slot needs no atomics. An
+ * event on a slot whose last completion never came heals it.
+ *
+ * Never polled: counters, samples and the issue log stay in maps until user space reads them.
+ */
+#include "core_types.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "wire/block_probe.h"
+
+#define REQ_OP_MASK 0xff
+#define REQ_OP_READ 0
+
+/* Set before load. */
+const volatile int disk_major = 0;
+const volatile int disk_minor = 0;
+const volatile __u32 hw_queues = 1;
+const volatile __u32 slot_bits = 10; /* slots per hardware queue, power of two */
+
+struct blk_probe_shared shared = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1024); /* user space: hw_queues << slot_bits */
+	__type(key, __u32);
+	__type(value, struct blk_probe_slot);
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct blk_probe_counts);
+} counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1 << BLK_PROBE_SAMPLE_BITS);
+	__type(key, __u32);
+	__type(value, struct blk_probe_sample);
+} samples SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1 << BLK_PROBE_ISSUE_BITS);
+	__type(key, __u32);
+	__type(value, struct blk_probe_issue);
+} issues SEC(".maps");
+
+struct ticker {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ticker);
+} tickers SEC(".maps");
+
+static __always_inline bool wanted(struct gendisk *disk)
+{
+	return disk->first_minor == disk_minor && disk->major == disk_major;
+}
+
+static __always_inline bool is_read(struct request *rq)
+{
+	return (rq->cmd_flags & REQ_OP_MASK) == REQ_OP_READ;
+}
+
+/* NULL: not our disk, switched off, or beyond the table (counted). */
+static __always_inline struct blk_probe_slot *slot_of(struct request *rq)
+{
+	struct blk_probe_slot *slot = 0;
+	__u32 queue, tag, index;
+
+	if (!shared.enabled || !wanted(rq->q->disk))
+		return 0;
+	queue = rq->mq_hctx->queue_num;
+	/* With a scheduler the driver's tag comes late and goes early; its own tag stays. */
+	tag = rq->internal_tag >= 0 ? rq->internal_tag : rq->tag;
+	if (queue < hw_queues && !(tag >> slot_bits)) {
+		index = (queue << slot_bits) | tag;
+		slot = bpf_map_lookup_elem(&slots, &index);
+	}
+	if (!slot)
+		__sync_fetch_and_add(&shared.beyond_slots, 1);
+	return slot;
+}
+
+static __always_inline struct blk_probe_counts *my_counts(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&counts, &zero);
+}
+
+static __always_inline __u32 log2_of(__u64 v)
+{
+	__u32 bits = 0;
+
+	if (v >> 32) { v >>= 32; bits += 32; }
+	if (v >> 16) { v >>= 16; bits += 16; }
+	if (v >> 8) { v >>= 8; bits += 8; }
+	if (v >> 4) { v >>= 4; bits += 4; }
+	if (v >> 2) { v >>= 2; bits += 2; }
+	return bits + (v >> 1);
+}
+
+/* The barrier keeps clang from folding the check into an earlier value: the verifier would lose it. */
+static __always_inline __u32 at_most(__u32 v, __u32 last)
+{
+	barrier_var(v);
+	return v < last ? v : last;
+}
+
+/* Values below 2^SUB_BITS one by one, above 2^SUB_BITS buckets per octave. */
+static __always_inline __u32 latency_bucket(__u64 ns)
+{
+	__u32 shift = 0;
+
+	if (ns >> BLK_PROBE_SUB_BITS)
+		shift = log2_of(ns) - BLK_PROBE_SUB_BITS;
+	return at_most((shift << BLK_PROBE_SUB_BITS) + (ns >> shift), BLK_PROBE_LATENCIES - 1);
+}
+
+/*
+ * Where event number n goes in a log of 2^bits entries that is thinned evenly as it fills: with
+ * stride 2^k every 2^k-th event is kept. Event m * 2^k has entry rotl(m, k) in `bits` bits: that is
+ * where it already is if it was kept at stride 2^(k-1), and an entry given up at this stride if not.
+ * Negative: this event is left out.
+ */
+static __always_inline __s64 log_entry(__u64 n, __u32 bits)
+{
+	__u64 mask = (1ull << bits) - 1, m;
+	__u32 k;
+
+	if (!(n >> bits))
+		return n;
+	k = log2_of(n) - bits + 1;
+	if (k >= bits || (n & ((1ull << k) - 1)))
+		return -1;
+	m = n >> k;
+	return ((m << k) | (m >> (bits - k))) & mask;
+}
+
+static __always_inline void enter_driver(__u64 now, __s64 *depth)
+{
+	*depth = __sync_fetch_and_add(&shared.driver_depth, 1) + 1;
+	if (*depth == 1)
+		__sync_fetch_and_add(&shared.busy_ns, -now);
+}
+
+static __always_inline void leave_driver(__u64 now)
+{
+	if (__sync_fetch_and_add(&shared.driver_depth, -1) == 1)
+		__sync_fetch_and_add(&shared.busy_ns, now);
+}
+
+static __always_inline void leave_scheduler(struct blk_probe_slot *slot)
+{
+	if (slot->flags & BLK_PROBE_INSERTED)
+		__sync_fetch_and_add(&shared.scheduler_depth, -1);
+}
+
+/* The request that this structure carried before is done, although nobody told us. */
+static __always_inline void heal(struct blk_probe_slot *slot)
+{
+	if (!(slot->flags & BLK_PROBE_ISSUED))
+		return;
+	leave_driver(bpf_ktime_get_ns());
+	__sync_fetch_and_add(&shared.healed, 1);
+	slot->flags = 0;
+}
+
+static __always_inline void log_issue(__u64 now, __u64 sector, __u32 bytes)
+{
+	__s64 entry = log_entry(__sync_fetch_and_add(&shared.issue_number, 1),
+				BLK_PROBE_ISSUE_BITS);
+	struct blk_probe_issue *issue;
+	__u32 index = entry;
+
+	if (entry < 0)
+		return;
+	issue = bpf_map_lookup_elem(&issues, &index);
+	if (!issue)
+		return;
+	issue->at_ns = now;
+	issue->sector = sector;
+	issue->bytes = bytes;
+}
+
+static __always_inline void count_read(struct request *rq, struct blk_probe_counts *c, __u64 now,
+				       __s64 depth)
+{
+	__u64 sector = rq->__sector;
+	__u32 bytes = rq->__data_len;
+
+	c->reads++;
+	c->read_bytes += bytes;
+	if (sector != shared.next_sector)
+		c->seeks++;
+	shared.next_sector = sector + (bytes >> 9);
+	c->depth[at_most(depth < 0 ? 0 : depth, BLK_PROBE_DEPTHS - 1)]++;
+	c->sizes[at_most(bytes >> 12, BLK_PROBE_SIZES - 1)]++;
+	log_issue(now, sector, bytes);
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(on_issue, struct request *rq)
+{
+	struct blk_probe_slot *slot = slot_of(rq);
+	struct blk_probe_counts *c = my_counts();
+	__u32 counted;
+	__u64 now;
+	__s64 depth;
+
+	if (!slot || !c)
+		return 0;
+	heal(slot);
+	leave_scheduler(slot);
+	counted = slot->flags & BLK_PROBE_COUNTED;
+	now = bpf_ktime_get_ns();
+	slot->issued_ns = now;
+	slot->flags = BLK_PROBE_ISSUED | BLK_PROBE_COUNTED | (is_read(rq) ? BLK_PROBE_READ : 0);
+	enter_driver(now, &depth);
+	if (counted)
+		return 0;
+	if (is_read(rq))
+		count_read(rq, c, now, depth);
+	else
+		c->others++;
+	return 0;
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_complete, struct request *rq, int error, unsigned int nr_bytes)
+{
+	struct blk_probe_slot *slot = slot_of(rq);
+	struct blk_probe_counts *c = my_counts();
+	__u64 now, spent;
+
+	if (!slot || !c || nr_bytes < rq->__data_len)
+		return 0; /* a part of it: the driver keeps the rest, or gives it back by requeue */
+	leave_scheduler(slot);
+	if (!(slot->flags & BLK_PROBE_ISSUED)) {
+		if (is_read(rq))
+			__sync_fetch_and_add(&shared.orphans, 1);
+		slot->flags = 0;
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	spent = now - slot->issued_ns;
+	leave_driver(now);
+	c->depth_ns += spent;
+	if (slot->flags & BLK_PROBE_READ) {
+		c->latency[latency_bucket(spent)]++;
+		c->completed++;
+	}
+	slot->flags = 0;
+	return 0;
+}
+
+SEC("tp_btf/block_rq_requeue")
+int BPF_PROG(on_requeue, struct request *rq)
+{
+	struct blk_probe_slot *slot = slot_of(rq);
+
+	if (!slot || !(slot->flags & BLK_PROBE_ISSUED))
+		return 0;
+	leave_driver(bpf_ktime_get_ns());
+	slot->flags &= ~BLK_PROBE_ISSUED;
+	__sync_fetch_and_add(&shared.requeues, 1);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(on_insert, struct request *rq)
+{
+	struct blk_probe_slot *slot = slot_of(rq);
+
+	if (!slot)
+		return 0;
+	heal(slot);
+	if (!(slot->flags & BLK_PROBE_INSERTED))
+		__sync_fetch_and_add(&shared.scheduler_depth, 1);
+	slot->flags |= BLK_PROBE_INSERTED;
+	return 0;
+}
+
+/* `rq` was swallowed by its neighbour and will not be issued. */
+SEC("tp_btf/block_rq_merge")
+int BPF_PROG(on_request_merge, struct request *rq)
+{
+	struct blk_probe_slot *slot = slot_of(rq);
+
+	if (!slot)
+		return 0;
+	heal(slot);
+	leave_scheduler(slot);
+	slot->flags = 0;
+	if (is_read(rq))
+		__sync_fetch_and_add(&shared.request_merges, 1);
+	return 0;
+}
+
+static __always_inline struct request *newest_in_plug(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct blk_plug *plug = task->plug;
+
+	if (!plug)
+		return 0;
+	if (bpf_core_type_exists(struct rq_list))
+		return plug->mq_list.tail;
+	return BPF_CORE_READ((struct blk_plug___before_rq_list *)plug, mq_list);
+}
+
+/*
+ * The tracepoint names the bio only. The plug list is tried first and only at its newest request, so
+ * the bio went there exactly if that request is its neighbour on this queue.
+ */
+static __always_inline bool merges_in_plug(struct bio *bio)
+{
+	struct request *rq = newest_in_plug();
+	__u64 begin, end, sector = bio->bi_iter.bi_sector;
+
+	if (!rq || BPF_CORE_READ(rq, q, disk) != bio->bi_bdev->bd_disk)
+		return 0;
+	begin = BPF_CORE_READ(rq, __sector);
+	end = begin + (BPF_CORE_READ(rq, __data_len) >> 9);
+	return end == sector || sector + (bio->bi_iter.bi_size >> 9) == begin;
+}
+
+static __always_inline int count_merge(struct bio *bio)
+{
+	struct blk_probe_counts *c;
+
+	if (!shared.enabled || !wanted(bio->bi_bdev->bd_disk))
+		return 0;
+	if ((bio->bi_opf & REQ_OP_MASK) != REQ_OP_READ)
+		return 0;
+	c = my_counts();
+	if (!c)
+		return 0;
+	if (merges_in_plug(bio))
+		c->plug_merges++;
+	else
+		c->scheduler_merges++;
+	return 0;
+}
+
+/* Both run where bios are submitted, never in an interrupt: they may share their counters. */
+SEC("tp_btf/block_bio_backmerge")
+int BPF_PROG(on_backmerge, struct bio *bio)
+{
+	return count_merge(bio);
+}
+
+SEC("tp_btf/block_bio_frontmerge")
+int BPF_PROG(on_frontmerge, struct bio *bio)
+{
+	return count_merge(bio);
+}
+
+static __always_inline __u32 gauge(__s64 depth)
+{
+	return depth < 0 ? 0 : depth;
+}
+
+static int on_tick(void *map, __u32 *key, struct ticker *ticker)
+{
+	struct blk_probe_sample *sample;
+	__s64 entry;
+	__u32 index;
+
+	if (!shared.enabled)
+		return 0; /* and no next tick */
+	entry = log_entry(shared.sample_number++, BLK_PROBE_SAMPLE_BITS);
+	index = entry;
+	if (entry >= 0) {
+		sample = bpf_map_lookup_elem(&samples, &index);
+		if (sample) {
+			sample->at_ns = bpf_ktime_get_ns();
+			sample->driver_depth = gauge(shared.driver_depth);
+			sample->scheduler_depth = gauge(shared.scheduler_depth);
+		}
+	}
+	bpf_timer_start(&ticker->timer, BLK_PROBE_SAMPLE_PERIOD_NS, 0);
+	return 0;
+}
+
+/* Run once by user space at each start. */
+SEC("syscall")
+int start_ticks(void *ctx)
+{
+	__u32 zero = 0;
+	struct ticker *ticker = bpf_map_lookup_elem(&tickers, &zero);
+
+	if (!ticker)
+		return 1;
+	bpf_timer_init(&ticker->timer, &tickers, CLOCK_MONOTONIC); /* EBUSY from the second start on */
+	if (bpf_timer_set_callback(&ticker->timer, on_tick))
+		return 2;
+	return bpf_timer_start(&ticker->timer, BLK_PROBE_SAMPLE_PERIOD_NS, 0) ? 3 : 0;
+}
+
+char _license[] SEC("license") = "GPL";

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * What block_probe.bpf.c leaves in its maps. C and C++.
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC, sectors are 512 bytes on the whole disk.
+ */
+#ifndef BLKSWEEP_WIRE_BLOCK_PROBE_H
+#define BLKSWEEP_WIRE_BLOCK_PROBE_H
+
+#include "wire/types.h"
+
+/* Histograms; the last bucket takes everything beyond it. */
+#define BLK_PROBE_DEPTHS 1025u       /* bucket = depth */
+#define BLK_PROBE_SIZES 1025u        /* bucket = bytes / 4096 */
+#define BLK_PROBE_SUB_BITS 5u        /* latency: 32 buckets per octave, width <= 1/32 of the value */
+#define BLK_PROBE_OCTAVES 40u        /* latency: up to 2^40 ns, 18 minutes */
+#define BLK_PROBE_LATENCIES ((BLK_PROBE_OCTAVES - BLK_PROBE_SUB_BITS + 1u) << BLK_PROBE_SUB_BITS)
+
+/* Thinned logs: 2^bits entries; full ones keep every 2nd, 4th ... event (see block_probe.bpf.c). */
+#define BLK_PROBE_SAMPLE_BITS 19u    /* depth samples: 524,288, almost 9 minutes at 1 kHz */
+#define BLK_PROBE_ISSUE_BITS 17u     /* issued reads: 131,072 */
+
+#define BLK_PROBE_SAMPLE_PERIOD_NS 1000000u
+
+enum blk_probe_slot_flags {
+	BLK_PROBE_INSERTED = 1, /* in the scheduler or a software queue */
+	BLK_PROBE_ISSUED = 2,   /* at the driver */
+	BLK_PROBE_COUNTED = 4,  /* issued before, came back through requeue: not a new request */
+	BLK_PROBE_READ = 8,
+};
+
+/* One per request structure of the disk. */
+struct blk_probe_slot {
+	__u64 issued_ns;
+	__u32 flags;
+	__u32 pad; /* always zero */
+};
+BLKSWEEP_WIRE_ASSERT(sizeof(struct blk_probe_slot) == 16);
+
+/* Per CPU. Each field is written by one program only, so no increment is lost to an interrupt. */
+struct blk_probe_counts {
+	__u64 reads;        /* distinct read requests issued */
+	__u64 read_bytes;
+	__u64 others;       /* writes, flushes, discards ... issued */
+	__u64 seeks;        /* reads that do not begin where the read before ended */
+	__u64 completed;    /* reads with a known latency */
+	__u64 depth_ns;     /* sum over all completed requests of their time at the driver */
+	__u64 plug_merges;
+	__u64 scheduler_merges;
+	__u64 depth[BLK_PROBE_DEPTHS];       /* found at issue by each read, itself included */
+	__u64 sizes[BLK_PROBE_SIZES];
+	__u64 latency[BLK_PROBE_LATENCIES];  /* issue to completion, reads */
+};
+/* A per-CPU value may not be larger than 32 KiB. */
+BLKSWEEP_WIRE_ASSERT(sizeof(struct blk_probe_counts) <= 32768);
+
+struct blk_probe_sample {
+	__u64 at_ns;
+	__u32 driver_depth;
+	__u32 scheduler_depth;
+};
+BLKSWEEP_WIRE_ASSERT(sizeof(struct blk_probe_sample) == 16);
+
+struct blk_probe_issue {
+	__u64 at_ns;
+	__u64 sector;
+	__u32 bytes;
+	__u32 pad; /* always zero */
+};
+BLKSWEEP_WIRE_ASSERT(sizeof(struct blk_probe_issue) == 24);
+
+/* Shared by all CPUs: what has to be one number at every moment, and rare counters. */
+struct blk_probe_shared {
+	__s64 driver_depth;
+	__u64 issue_number;  /* reads seen by the issue log */
+	__u64 next_sector;   /* where the newest read ends */
+	__u64 pad0[5];
+	__s64 scheduler_depth;
+	__u64 busy_ns;       /* minus each start of a busy time, plus each end: wraps in between */
+	__u64 sample_number;
+	__u64 healed;
+	__u64 orphans;       /* read completions without an issue: issued before the start, or lost */
+	__u64 requeues;
+	__u64 request_merges; /* two requests of the scheduler became one */
+	__u64 beyond_slots;  /* events of requests whose tag is beyond the table */
+	__u32 enabled;
+	__u32 pad1;
+};
+
+#endif

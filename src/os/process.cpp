@@ -1,0 +1,192 @@
+#include "os/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::int64_t kLookEveryNs = 100'000'000;
+constexpr std::int64_t kGraceNs = 2'000'000'000;
+
+struct Pipe {
+  Fd read_end, write_end;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return sys_error(errno, "pipe for the output of a child");
+  }
+  Pipe p{Fd(ends[0]), Fd(ends[1])};
+  // Only our end: the child sees an ordinary blocking pipe.
+  ::fcntl(p.read_end.get(), F_SETFL, O_NONBLOCK);
+  return p;
+}
+
+struct SpawnPlan {  // owns the two posix_spawn objects
+  posix_spawn_file_actions_t actions{};
+  posix_spawnattr_t attributes{};
+  SpawnPlan() {
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawnattr_init(&attributes);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+  ~SpawnPlan() {
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+};
+
+void describe(SpawnPlan& plan, const ProcessSpec& spec, int out, int err) {
+  ::posix_spawn_file_actions_addopen(&plan.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&plan.actions, out, STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&plan.actions, err, STDERR_FILENO);
+  if (!spec.directory.empty()) {
+    ::posix_spawn_file_actions_addchdir_np(&plan.actions, spec.directory.c_str());
+  }
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  sigdelset(&all, SIGKILL);
+  sigdelset(&all, SIGSTOP);
+  ::posix_spawnattr_setsigmask(&plan.attributes, &none);
+  ::posix_spawnattr_setsigdefault(&plan.attributes, &all);
+  ::posix_spawnattr_setflags(&plan.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                   POSIX_SPAWN_SETPGROUP);
+}
+
+Result<pid_t> spawn(const ProcessSpec& spec, int out, int err) {
+  if (spec.argv.empty()) {
+    return fail("run a program: no name given");
+  }
+  std::vector<char*> argv;
+  for (const std::string& a : spec.argv) {
+    argv.push_back(const_cast<char*>(a.c_str()));  // execve does not write through it
+  }
+  argv.push_back(nullptr);
+  SpawnPlan plan;
+  describe(plan, spec, out, err);
+  pid_t pid = 0;
+  if (const int e = ::posix_spawnp(&pid, argv[0], &plan.actions, &plan.attributes, argv.data(),
+                                   environ);
+      e != 0) {
+    return sys_error(e, "run " + spec.argv[0]);
+  }
+  return pid;
+}
+
+// Reads what is there; closes the descriptor at end of file.
+void drain(Fd& fd, std::string& into, std::size_t limit) {
+  std::array<char, 65536> chunk{};
+  while (fd) {
+    const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
+    if (n > 0) {
+      const std::size_t room = limit > into.size() ? limit - into.size() : 0;
+      into.append(chunk.data(), std::min(room, static_cast<std::size_t>(n)));
+    } else if (n < 0 && errno == EINTR) {
+      continue;
+    } else {
+      if (n == 0 || errno != EAGAIN) {
+        fd.reset();
+      }
+      return;
+    }
+  }
+}
+
+// The child between its start and its reaping.
+struct Child {
+  const ProcessSpec& spec;
+  pid_t pid;
+  Fd exit_event;  // pidfd; empty on kernels without it
+  Fd out, err;
+  std::int64_t begin_ns;
+  std::int64_t asked_to_end_ns = 0;
+  bool killed = false;
+  ProcessResult result;
+
+  void end_if_due(std::int64_t now) {
+    if (asked_to_end_ns != 0) {
+      if (!killed && now - asked_to_end_ns > kGraceNs) {
+        ::kill(pid, SIGKILL);
+        killed = true;
+      }
+      return;
+    }
+    result.timed_out = spec.timeout.count() > 0 && now - begin_ns > spec.timeout.count();
+    result.interrupted = spec.interrupt != nullptr && spec.interrupt->load();
+    if (result.timed_out || result.interrupted) {
+      ::kill(pid, SIGTERM);  // not reaped yet: the pid is still ours
+      asked_to_end_ns = now;
+    }
+  }
+
+  bool reap() {
+    int status = 0;
+    rusage usage{};
+    if (::wait4(pid, &status, WNOHANG, &usage) != pid) {
+      return false;
+    }
+    result.wall_ns = now_ns() - begin_ns;
+    const auto ns = [](const timeval& t) {
+      return std::int64_t{t.tv_sec} * 1'000'000'000 + std::int64_t{t.tv_usec} * 1000;
+    };
+    result.user_ns = ns(usage.ru_utime);
+    result.system_ns = ns(usage.ru_stime);
+    result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    result.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return true;
+  }
+
+  void wait_for_news(std::int64_t now) {
+    std::int64_t wait_ns = kLookEveryNs;
+    if (asked_to_end_ns == 0 && spec.timeout.count() > 0) {
+      wait_ns = std::clamp<std::int64_t>(begin_ns + spec.timeout.count() - now, 0, wait_ns);
+    }
+    std::array<pollfd, 3> look{pollfd{out.get(), POLLIN, 0}, pollfd{err.get(), POLLIN, 0},
+                               pollfd{exit_event.get(), POLLIN, 0}};
+    ::poll(look.data(), look.size(), static_cast<int>(wait_ns / 1'000'000 + 1));
+    drain(out, result.out, spec.max_output);
+    drain(err, result.err, spec.max_output);
+  }
+};
+
+}  // namespace
+
+Result<ProcessResult> run_process(const ProcessSpec& spec) {
+  BLKSWEEP_TRY(Pipe out, make_pipe());
+  BLKSWEEP_TRY(Pipe err, make_pipe());
+  const std::int64_t begin = now_ns();
+  BLKSWEEP_TRY(const pid_t pid, spawn(spec, out.write_end.get(), err.write_end.get()));
+  out.write_end.reset();
+  err.write_end.reset();
+  Fd exit_event(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  Child child{spec,  pid, std::move(exit_event), std::move(out.read_end), std::move(err.read_end),
+              begin, 0,   false,                 {}};
+  // Ends with the child, not with its pipes: a grandchild may keep those open.
+  while (!child.reap()) {
+    child.end_if_due(now_ns());
+    child.wait_for_news(now_ns());
+  }
+  drain(child.out, child.result.out, spec.max_output);
+  drain(child.err, child.result.err, spec.max_output);
+  return std::move(child.result);
+}
+
+}  // namespace blksweep

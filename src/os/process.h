@@ -1,0 +1,42 @@
+// Runs one child program and collects what it said, how it ended and what it cost.
+//
+// Units:     nanoseconds; CPU time is the child's and its reaped descendants' (wait4 rusage).
+// Ownership: the child is always reaped before run_process returns. On timeout or interrupt it gets
+//            SIGTERM, and SIGKILL two seconds later; only that pid is signalled, never a group.
+// Errors:    a program that cannot be started is an Error with its errno (ENOENT: not installed); a
+//            program that ran and failed is a ProcessResult.
+// Threads:   any thread; the child is in its own process group, so that a terminal's Ctrl-C reaches
+//            it only through `interrupt`.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace blksweep {
+
+struct ProcessSpec {
+  std::vector<std::string> argv;  // argv[0] is looked up in PATH; no shell is involved
+  std::string directory;          // working directory; empty: ours
+  Nanos timeout{0};               // 0: none
+  const std::atomic<bool>* interrupt = nullptr;  // looked at ten times a second
+  std::size_t max_output = std::size_t{64} << 20;  // per stream; the rest is read and dropped
+};
+
+struct ProcessResult {
+  int exit_status = -1;  // valid when signal is 0
+  int signal = 0;        // that ended it
+  bool timed_out = false, interrupted = false;
+  std::string out, err;
+  std::int64_t wall_ns = 0, user_ns = 0, system_ns = 0;
+  bool ok() const { return signal == 0 && exit_status == 0; }
+};
+
+Result<ProcessResult> run_process(const ProcessSpec& spec);
+
+}  // namespace blksweep

@@ -1,0 +1,48 @@
+// ReadBuilder: turns segments into reads and pieces, coalescing as the merge policy says.
+//
+// Segments are appended to the plan's reads in the order they are given, except where the policy
+// sorts: `kernel` inside groups of `batch` reads, `device` inside horizons.
+//
+// Ownership: writes into a Plan that outlives it. finish() must be called once, last.
+// Threads:   one owner.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/plan.h"
+#include "plan/plan_segments.h"
+
+namespace blksweep {
+
+// Pieces per read: UIO_MAXIOV, the most that one readv takes.
+inline constexpr std::uint32_t kMaxPieces = 1024;
+
+class ReadBuilder {
+ public:
+  ReadBuilder(Plan& plan, const MergeSettings& settings);
+  void add(const Segment& segment);
+  void finish();
+
+  // No read may be longer: settings.max in whole blocks, and what the kernel takes in one call.
+  static std::uint32_t max_bytes(const MergeSettings& settings);
+
+ private:
+  void place(const Segment& segment);
+  void place_part(const Segment& part);
+  bool joins(const Segment& part) const;
+  void append(const Segment& part);
+  void start_read(const Segment& part);
+  void sort_group();
+  void flush_horizon();
+
+  Plan& plan_;
+  const MergeSettings& settings_;
+  std::uint32_t max_;
+  std::uint64_t end_ = 0;                  // where the last piece of the open read ends, in its source
+  std::vector<std::uint64_t> addresses_;   // kernel: of the reads in the open group
+  std::vector<Segment> horizon_;           // device: segments that wait to be sorted
+  std::uint64_t horizon_bytes_ = 0;
+};
+
+}  // namespace blksweep

@@ -1,0 +1,190 @@
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "plan/merge_reads.h"
+#include "plan/plan_segments.h"
+
+namespace blksweep {
+namespace {
+
+// A random order misses the cache on every record; positions this far ahead are fetched early.
+constexpr std::size_t kFarAhead = 24;
+constexpr std::size_t kNearAhead = 12;
+// Keeps a shared parcel within 32 bits whatever the caller asks for.
+constexpr std::uint64_t kMaxShared = std::uint64_t{1} << 30;
+
+SegmentRules rules_for(const Catalog& catalog, const MergeSettings& settings) {
+  SegmentRules rules;
+  rules.align = settings.align;
+  rules.device = settings.merge == Merge::device && catalog.device_readable;
+  rules.split_extents = settings.merge == Merge::none || settings.merge == Merge::kernel;
+  if (settings.merge == Merge::file) {
+    rules.min_hole = settings.gap.n + 1;  // cheaper to read through than to split the read
+  }
+  return rules;
+}
+
+SegmentRange aligned_range(const Sample& s, std::uint64_t align) {
+  const std::uint64_t from = align_down(s.offset, align);
+  return {s.file, from, from, align_up(s.offset + s.length, align)};
+}
+
+class Planner {
+ public:
+  Planner(const Catalog& catalog, const MergeSettings& settings, Plan& plan)
+      : catalog_(catalog),
+        settings_(settings),
+        rules_(rules_for(catalog, settings)),
+        plan_(plan),
+        reads_(plan, settings) {}
+
+  void run() {
+    for (std::uint32_t p = 0; p < plan_.order.size(); ++p) {
+      prefetch(p);
+      const Sample s = catalog_.sample(plan_.order[p]);
+      if (s.length == 0) {
+        open_parcel(0, 0);
+      } else {
+        add_sample(p, s);
+      }
+    }
+    reads_.finish();
+  }
+
+ private:
+  void add_sample(std::uint32_t p, const Sample& s) {
+    SegmentRange range = aligned_range(s, rules_.align);
+    if (shares_block(range)) {
+      join_parcel(p, s, range);
+    } else {
+      open_parcel(range.to - range.base, s.offset - range.base);
+      last_ = range;
+    }
+    if (range.from < range.to) {
+      add_segments(range);
+    }
+  }
+
+  void add_segments(const SegmentRange& range) {
+    const auto parcel = static_cast<std::uint32_t>(plan_.parcel_bytes.size() - 1);
+    bool through_file = false;
+    for_each_segment(catalog_, rules_, range, [&](Segment s) {
+      s.parcel = parcel;
+      through_file |= s.source < kZeros;
+      reads_.add(s);
+    });
+    if (through_file && settings_.merge == Merge::device) {
+      ++plan_.device_fallbacks;
+    }
+  }
+
+  // The sample begins in the last blocks of the newest parcel, and fits into it.
+  bool shares_block(const SegmentRange& range) const {
+    const bool coalesce = settings_.merge == Merge::file || settings_.merge == Merge::device;
+    return coalesce && range.file == last_.file && range.from < last_.to &&
+           range.from >= last_.base &&
+           std::max(range.to, last_.to) - last_.base <= std::min(settings_.share.n, kMaxShared);
+  }
+
+  void open_parcel(std::uint64_t bytes, std::uint64_t head) {
+    if (!plan_.parcel.empty()) {
+      plan_.parcel.push_back(static_cast<std::uint32_t>(plan_.parcel_bytes.size()));
+    }
+    plan_.parcel_bytes.push_back(static_cast<std::uint32_t>(bytes));
+    plan_.head.push_back(static_cast<std::uint32_t>(head));
+    if (bytes == 0) {
+      last_ = kNothing;
+    }
+  }
+
+  // Extends the newest parcel; only the blocks that it does not hold yet are read.
+  void join_parcel(std::uint32_t p, const Sample& s, SegmentRange& range) {
+    if (plan_.parcel.empty()) {
+      plan_.parcel.reserve(plan_.order.size());
+      plan_.parcel.resize(p);
+      std::iota(plan_.parcel.begin(), plan_.parcel.end(), 0U);
+    }
+    plan_.parcel.push_back(static_cast<std::uint32_t>(plan_.parcel_bytes.size() - 1));
+    plan_.head.push_back(static_cast<std::uint32_t>(s.offset - last_.base));
+    range.base = last_.base;
+    range.from = last_.to;
+    last_.to = std::max(range.to, last_.to);
+    plan_.parcel_bytes.back() = static_cast<std::uint32_t>(last_.to - last_.base);
+  }
+
+  void prefetch(std::size_t p) const {
+    if (p + kFarAhead < plan_.order.size()) {
+      const std::uint32_t s = plan_.order[p + kFarAhead];
+      if (s < catalog_.whole.size()) {
+        __builtin_prefetch(&catalog_.files[catalog_.whole[s].file]);
+      } else {
+        __builtin_prefetch(&catalog_.parts[s - catalog_.whole.size()]);
+      }
+    }
+    if (p + kNearAhead < plan_.order.size()) {
+      const std::uint32_t file = catalog_.sample(plan_.order[p + kNearAhead]).file;
+      __builtin_prefetch(catalog_.extents.data() + catalog_.files[file].first_extent);
+    }
+  }
+
+  static constexpr SegmentRange kNothing{0xFFFFFFFF, 0, 0, 0};
+
+  const Catalog& catalog_;
+  const MergeSettings& settings_;
+  const SegmentRules rules_;
+  Plan& plan_;
+  ReadBuilder reads_;
+  SegmentRange last_ = kNothing;  // the newest parcel
+};
+
+// Reads before coalescing in one epoch: the bound that the vectors are reserved by.
+std::size_t count_segments(const Catalog& catalog, const MergeSettings& settings) {
+  const SegmentRules rules = rules_for(catalog, settings);
+  const std::uint64_t max = ReadBuilder::max_bytes(settings);
+  std::size_t n = 0;
+  for (std::uint32_t i = 0; i < catalog.samples(); ++i) {
+    const Sample s = catalog.sample(i);
+    if (s.length > 0) {
+      for_each_segment(catalog, rules, aligned_range(s, rules.align), [&](const Segment& segment) {
+        n += segment.length <= max ? 1 : (segment.length + max - 1) / max;
+      });
+    }
+  }
+  return n;
+}
+
+void reserve(Plan& plan, std::size_t segments) {
+  plan.reads.reserve(segments);
+  plan.pieces.reserve(segments);
+  plan.first_piece.reserve(segments + 1);
+  plan.parcel_bytes.reserve(plan.order.size());
+  plan.head.reserve(plan.order.size());
+}
+
+template <class T>
+void give_back(std::vector<T>& v) {
+  if (v.size() < v.capacity() / 2) {
+    v.shrink_to_fit();
+  }
+}
+
+}  // namespace
+
+Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::uint32_t epochs,
+               const MergeSettings& settings) {
+  Plan plan;
+  plan.order = std::move(order);
+  plan.epochs = epochs;
+  plan.submit_batch = settings.merge == Merge::kernel ? std::max(settings.batch, 1U) : 0;
+  reserve(plan, count_segments(catalog, settings) * epochs);
+  Planner(catalog, settings, plan).run();
+  give_back(plan.reads);
+  give_back(plan.pieces);
+  give_back(plan.first_piece);
+  give_back(plan.parcel_bytes);
+  return plan;
+}
+
+}  // namespace blksweep

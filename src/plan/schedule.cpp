@@ -1,0 +1,73 @@
+#include "plan/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/schedule_places.h"
+#include "plan/shuffle_emission.h"
+
+namespace blksweep {
+namespace {
+
+// Direct reads of whole blocks keep whole blocks in the arena; anything else gets 512-byte units.
+std::uint32_t granule_of(const Plan& plan) {
+  const bool blocks = std::ranges::all_of(
+      plan.parcel_bytes, [](std::uint32_t bytes) { return bytes % kPageBytes == 0; });
+  return blocks ? kPageBytes : kSlotUnit;
+}
+
+Result<> check_window(const Plan& plan, const ShuffleSettings& settings, std::uint32_t granule) {
+  std::uint64_t largest = 0;
+  std::uint64_t total = 0;
+  for (const std::uint32_t bytes : plan.parcel_bytes) {
+    largest = std::max(largest, align_up(bytes, granule));
+    total += align_up(bytes, granule);
+  }
+  if (largest > settings.window.n) {
+    return usage_error(fmt::format(
+        "--window {} ({} bytes) cannot hold the largest sample ({} bytes in memory); "
+        "set --window to at least {}KiB",
+        format_bytes(settings.window), settings.window.n, largest, (largest + 1023) / 1024));
+  }
+  const std::uint64_t epoch = total / plan.epochs;
+  if (settings.shuffle == Shuffle::full && settings.window.n < epoch) {
+    return usage_error(fmt::format(
+        "--shuffle full needs the whole epoch in memory: --window {} ({} bytes), epoch {} bytes; "
+        "set --window to at least {}KiB or use --shuffle reservoir",
+        format_bytes(settings.window), settings.window.n, epoch, (epoch + 1023) / 1024));
+  }
+  return {};
+}
+
+// Batches do not span epochs.
+std::vector<std::uint32_t> cut_batches(const Plan& plan, std::uint32_t batch) {
+  const std::size_t n = plan.order.size() / plan.epochs;
+  const std::size_t step = std::max(batch, 1U);
+  std::vector<std::uint32_t> begins;
+  begins.reserve((n / step + 1) * plan.epochs + 1);
+  for (std::size_t e = 0; e < plan.epochs; ++e) {
+    for (std::size_t i = 0; i < n; i += step) {
+      begins.push_back(static_cast<std::uint32_t>(e * n + i));
+    }
+  }
+  begins.push_back(static_cast<std::uint32_t>(plan.order.size()));
+  return begins;
+}
+
+}  // namespace
+
+Result<Schedule> make_schedule(const Catalog& /*catalog*/, const Plan& plan,
+                               const ShuffleSettings& settings) {
+  const std::uint32_t granule = granule_of(plan);
+  BLKSWEEP_CHECK(check_window(plan, settings, granule));
+  Schedule schedule;
+  Emission emission = draw_emission(plan, settings, granule);
+  schedule.emission = std::move(emission.positions);
+  schedule.window_peak = {emission.peak_bytes};
+  schedule.batch_begin = cut_batches(plan, settings.batch);
+  BLKSWEEP_CHECK(place_parcels(plan, settings, {granule, emission.drained}, schedule));
+  return schedule;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,170 @@
+#include "plan/shuffle_emission.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/rng.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint64_t kShuffleStream = std::uint64_t{0x7368} << 32;  // + epoch
+
+// The samples in memory between reading and emission.
+class Window {
+ public:
+  Window(const Plan& plan, std::uint32_t granule, Emission& out)
+      : plan_(plan), granule_(granule), out_(out) {
+    if (!plan.parcel.empty()) {
+      users_.resize(plan.parcel_bytes.size());
+    }
+  }
+
+  bool empty() const { return residents_.empty(); }
+  std::uint64_t count() const { return residents_.size(); }
+  std::uint64_t bytes() const { return bytes_; }
+
+  // Memory that the position needs beside what is resident already.
+  std::uint64_t need(std::uint32_t position) const {
+    const std::uint32_t parcel = plan_.parcel_of(position);
+    return !users_.empty() && users_[parcel] > 0 ? 0 : size(parcel);
+  }
+
+  void arrive(std::uint32_t position) {
+    bytes_ += need(position);
+    if (!users_.empty()) {
+      ++users_[plan_.parcel_of(position)];
+    }
+    residents_.push_back(position);
+    out_.peak_bytes = std::max(out_.peak_bytes, bytes_);
+  }
+
+  void emit_random(Rng& rng) { emit_at(rng.below(residents_.size())); }
+
+  void emit_at(std::size_t index) {
+    const std::uint32_t position = residents_[index];
+    residents_[index] = residents_.back();
+    residents_.pop_back();
+    const std::uint32_t parcel = plan_.parcel_of(position);
+    if (users_.empty() || --users_[parcel] == 0) {
+      bytes_ -= size(parcel);
+    }
+    out_.positions.push_back(position);
+  }
+
+  void emit_all(Rng& rng) {
+    out_.drained.push_back(static_cast<std::uint32_t>(residents_.size()));
+    shuffle(std::span(residents_), rng);
+    while (!residents_.empty()) {
+      emit_at(residents_.size() - 1);
+    }
+  }
+
+ private:
+  std::uint64_t size(std::uint32_t parcel) const {
+    return align_up(plan_.parcel_bytes[parcel], granule_);
+  }
+
+  const Plan& plan_;
+  const std::uint32_t granule_;
+  Emission& out_;
+  std::vector<std::uint32_t> residents_;
+  std::vector<std::uint32_t> users_;  // shared parcels only: residents per parcel
+  std::uint64_t bytes_ = 0;
+};
+
+struct EpochRange {
+  std::uint32_t begin;
+  std::uint32_t end;
+};
+
+void buffer_epoch(EpochRange epoch, std::uint64_t limit, Window& window, Rng& rng) {
+  for (std::uint32_t p = epoch.begin; p < epoch.end; ++p) {
+    while (!window.empty() && window.bytes() + window.need(p) > limit) {
+      window.emit_random(rng);
+    }
+    window.arrive(p);
+  }
+  window.emit_all(rng);
+}
+
+void reservoir_epoch(EpochRange epoch, std::uint64_t limit, Window& window, Rng& rng,
+                     Emission& out) {
+  std::uint32_t p = epoch.begin;
+  while (p < epoch.end && window.bytes() + window.need(p) <= limit) {
+    window.arrive(p++);
+  }
+  for (; p < epoch.end; ++p) {
+    const std::uint64_t arrivals = p - epoch.begin + 1;
+    const std::uint64_t chosen = rng.below(arrivals);
+    if (chosen >= window.count()) {
+      out.positions.push_back(p);
+      continue;
+    }
+    window.emit_at(chosen);
+    while (!window.empty() && window.bytes() + window.need(p) > limit) {
+      window.emit_random(rng);
+    }
+    window.arrive(p);
+  }
+  window.emit_all(rng);
+}
+
+void full_epoch(EpochRange epoch, Rng& rng, Emission& out) {
+  const auto mine = std::span(out.positions).subspan(epoch.begin, epoch.end - epoch.begin);
+  std::iota(mine.begin(), mine.end(), epoch.begin);
+  shuffle(mine, rng);
+}
+
+std::uint64_t parcel_memory(const Plan& plan, std::uint32_t granule) {
+  std::uint64_t sum = 0;
+  for (const std::uint32_t bytes : plan.parcel_bytes) {
+    sum += align_up(bytes, granule);
+  }
+  return sum;
+}
+
+void draw_epochs(const Plan& plan, const ShuffleSettings& settings, std::uint32_t granule,
+                 Emission& out) {
+  const auto n = static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
+  Window window(plan, granule, out);
+  for (std::uint32_t e = 0; e < plan.epochs; ++e) {
+    const EpochRange epoch{e * n, (e + 1) * n};
+    Rng rng(settings.seed, kShuffleStream + e);
+    if (settings.shuffle == Shuffle::buffer) {
+      buffer_epoch(epoch, settings.window.n, window, rng);
+    } else {
+      reservoir_epoch(epoch, settings.window.n, window, rng, out);
+    }
+  }
+}
+
+}  // namespace
+
+Emission draw_emission(const Plan& plan, const ShuffleSettings& settings, std::uint32_t granule) {
+  Emission out;
+  if (settings.shuffle == Shuffle::buffer || settings.shuffle == Shuffle::reservoir) {
+    out.positions.reserve(plan.order.size());
+    draw_epochs(plan, settings, granule, out);
+    return out;
+  }
+  out.positions.resize(plan.order.size());
+  std::iota(out.positions.begin(), out.positions.end(), 0U);
+  if (settings.shuffle == Shuffle::full) {
+    const auto n = static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
+    out.drained.assign(plan.epochs, n);
+    for (std::uint32_t e = 0; e < plan.epochs; ++e) {
+      Rng rng(settings.seed, kShuffleStream + e);
+      full_epoch({e * n, (e + 1) * n}, rng, out);
+    }
+    out.peak_bytes = parcel_memory(plan, granule) / plan.epochs;
+  } else {
+    out.drained.assign(plan.epochs, 0);
+    for (const std::uint32_t bytes : plan.parcel_bytes) {
+      out.peak_bytes = std::max(out.peak_bytes, align_up(bytes, granule));
+    }
+  }
+  return out;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,392 @@
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdarg>
+#include <cstdio>
+#include <iterator>
+#include <thread>
+
+#include "base/clock.h"
+#include "os/blockdev.h"
+#include "probe/block_probe.h"
+#include "probe/bpf_map.h"
+#include "probe/disk_queue.h"
+#include "probe/probe_math.h"
+#include "wire/block_probe.h"
+
+// After the types that it names.
+#include "block_probe.skel.h"
+
+namespace blksweep {
+namespace {
+
+struct ProgramUse {
+  const char* program;     // in block_probe.bpf.c
+  const char* tracepoint;  // exists where BTF has btf_trace_<tracepoint>
+  const char* without;     // what is missing without it; nullptr: nothing works without it
+};
+constexpr std::array kPrograms = {
+    ProgramUse{"on_issue", "block_rq_issue", nullptr},
+    ProgramUse{"on_complete", "block_rq_complete", nullptr},
+    ProgramUse{"on_requeue", "block_rq_requeue", "requests that a full device hands back count twice"},
+    ProgramUse{"on_insert", "block_rq_insert", "the depth in the scheduler is unknown and stays 0"},
+    ProgramUse{"on_request_merge", "block_rq_merge", "merges of two requests are not counted"},
+    ProgramUse{"on_backmerge", "block_bio_backmerge", "merges at the end of a request are not counted"},
+    ProgramUse{"on_frontmerge", "block_bio_frontmerge", "merges in front of a request are not counted"},
+};
+
+// libbpf explains itself on stderr by default; the newest line is kept for the refusal instead.
+thread_local std::string last_words;
+
+__attribute__((format(printf, 2, 0))) int keep_last_words(libbpf_print_level level,
+                                                          const char* format, va_list args) {
+  std::array<char, 256> line{};
+  if (level == LIBBPF_WARN && std::vsnprintf(line.data(), line.size(), format, args) > 0) {
+    std::string text = line.data();
+    text = text.substr(0, text.find('\n'));
+    // The verifier's log goes through here too; libbpf's own lines carry the cause.
+    if (text.starts_with("libbpf: ")) {
+      last_words = text.substr(8);
+    }
+  }
+  return 0;
+}
+
+struct SkeletonDeleter {
+  void operator()(block_probe* s) const { block_probe__destroy(s); }
+};
+using SkeletonPtr = std::unique_ptr<block_probe, SkeletonDeleter>;
+struct LinkDeleter {
+  void operator()(bpf_link* l) const { bpf_link__destroy(l); }
+};
+using LinkPtr = std::unique_ptr<bpf_link, LinkDeleter>;
+struct BtfDeleter {
+  void operator()(btf* b) const { btf__free(b); }
+};
+
+struct Loaded {
+  SkeletonPtr skeleton;
+  std::vector<std::string> warnings;
+};
+
+tl::unexpected<Error> refused(const std::string& disk, int errnum) {
+  const std::string cause = sys_error(errnum, "block probe of " + disk).value().message();
+  if ((errnum == EPERM || errnum == EACCES) && ::geteuid() != 0) {
+    return unsupported(cause + ": run as root (needs CAP_BPF and CAP_PERFMON)");
+  }
+  return unsupported(fmt::format("{}: {} (see kernel.unprivileged_bpf_disabled and lockdown; the run "
+                                 "works without it: --no-probe)",
+                                 cause, last_words.empty() ? "no further cause" : last_words));
+}
+
+// Programs are chosen by what the kernel's BTF has, never by its version.
+Result<std::vector<std::string>> choose_programs(block_probe& skeleton) {
+  const std::unique_ptr<btf, BtfDeleter> kernel(btf__load_vmlinux_btf());
+  if (!kernel) {
+    return unsupported("block probe: this kernel has no BTF (/sys/kernel/btf/vmlinux): boot one with "
+                       "CONFIG_DEBUG_INFO_BTF=y, as Debian's are");
+  }
+  std::vector<std::string> warnings;
+  for (const ProgramUse& use : kPrograms) {
+    const std::string name = fmt::format("btf_trace_{}", use.tracepoint);
+    if (btf__find_by_name_kind(kernel.get(), name.c_str(), BTF_KIND_TYPEDEF) > 0) {
+      continue;
+    }
+    if (use.without == nullptr) {
+      return unsupported(fmt::format("block probe: this kernel has no tracepoint {}", use.tracepoint));
+    }
+    bpf_program__set_autoload(bpf_object__find_program_by_name(skeleton.obj, use.program), false);
+    warnings.push_back(fmt::format("no tracepoint {}: {}", use.tracepoint, use.without));
+  }
+  return warnings;
+}
+
+// `essential`: without the optional programs, after the kernel refused one of them.
+Result<Loaded> load(const BlockDevice& disk, const DiskQueue& queue, bool essential) {
+  last_words.clear();
+  Loaded out{.skeleton = SkeletonPtr(block_probe__open()), .warnings = {}};
+  if (!out.skeleton) {
+    return refused(disk.disk, errno);
+  }
+  BLKSWEEP_TRY(out.warnings, choose_programs(*out.skeleton));
+  block_probe& s = *out.skeleton;
+  for (const ProgramUse& use : kPrograms) {
+    if (essential && use.without != nullptr) {
+      bpf_program__set_autoload(bpf_object__find_program_by_name(s.obj, use.program), false);
+    }
+  }
+  s.rodata->disk_major = static_cast<int>(major(disk.whole_disk));
+  s.rodata->disk_minor = static_cast<int>(minor(disk.whole_disk));
+  s.rodata->hw_queues = queue.hw_queues;
+  s.rodata->slot_bits = queue.slot_bits;
+  bpf_map__set_max_entries(s.maps.slots, queue.hw_queues << queue.slot_bits);
+  if (const int err = block_probe__load(&s); err != 0) {
+    return refused(disk.disk, -err);
+  }
+  return out;
+}
+
+Result<Loaded> load_what_works(const BlockDevice& disk, const DiskQueue& queue) {
+  Result<Loaded> all = load(disk, queue, false);
+  if (all || ::geteuid() != 0) {
+    return all;
+  }
+  const std::string reason = all.error().message();
+  Result<Loaded> some = load(disk, queue, true);
+  if (some) {
+    some->warnings.push_back("merges, requeues and the depth in the scheduler are not counted: " +
+                             reason);
+  }
+  return some;
+}
+
+// Runs that a program missed because it was already running on that CPU (an interrupt in between).
+std::uint64_t missed_runs(const bpf_program* program) {
+  bpf_prog_info info{};
+  __u32 size = sizeof info;
+  const int fd = bpf_program__fd(program);
+  return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 ? info.recursion_misses : 0;
+}
+
+struct Baseline {
+  DiskStat stat;
+  InFlight in_flight;
+  std::uint64_t missed = 0;
+};
+
+class BpfBlockProbe final : public BlockProbe {
+ public:
+  BpfBlockProbe(BlockDevice disk, DiskQueue queue, Loaded loaded)
+      : disk_(std::move(disk)),
+        queue_(queue),
+        skeleton_(std::move(loaded.skeleton)),
+        warnings_(std::move(loaded.warnings)) {}
+  ~BpfBlockProbe() override { shared().enabled = 0; }
+
+  Result<> map_all();
+  Result<> start() override;
+  Result<ProbeReport> snapshot() override;
+  Result<ProbeReport> stop() override;
+
+ private:
+  blk_probe_shared& shared() { return skeleton_->bss->shared; }
+  Result<> reset();
+  Result<> attach();
+  Result<> start_ticks();
+  std::uint64_t missed() const;
+  // Completed without an issue because they were issued before the start; the rest is a loss.
+  std::uint64_t orphans_of_start() {
+    return std::min(std::uint64_t{shared().orphans}, at_start_.in_flight.reads);
+  }
+  void let_it_settle();
+  void take_logs(ProbeReport& report);
+  Result<> check_against_stat(ProbeReport& report, const DiskStat& stat);
+  void judge_losses(ProbeReport& report);
+
+  BlockDevice disk_;
+  DiskQueue queue_;
+  // Destroyed bottom-up: programs are detached, maps unmapped, then the skeleton goes.
+  SkeletonPtr skeleton_;
+  MappedArray<blk_probe_slot> slots_;
+  MappedArray<blk_probe_sample> samples_;
+  MappedArray<blk_probe_issue> issues_;
+  std::vector<LinkPtr> links_;
+  std::vector<std::string> warnings_;
+  std::vector<std::string> attach_warnings_;
+  Baseline at_start_;
+};
+
+Result<> BpfBlockProbe::map_all() {
+  const auto& maps = skeleton_->maps;
+  const std::size_t slots = std::size_t{queue_.hw_queues} << queue_.slot_bits;
+  BLKSWEEP_TRY(slots_, MappedArray<blk_probe_slot>::map(bpf_map__fd(maps.slots), slots, true));
+  BLKSWEEP_TRY(samples_, MappedArray<blk_probe_sample>::map(bpf_map__fd(maps.samples),
+                                                            1u << BLK_PROBE_SAMPLE_BITS, false));
+  BLKSWEEP_TRY(issues_, MappedArray<blk_probe_issue>::map(bpf_map__fd(maps.issues),
+                                                          1u << BLK_PROBE_ISSUE_BITS, false));
+  return {};
+}
+
+Result<> BpfBlockProbe::reset() {
+  shared() = blk_probe_shared{};
+  slots_.clear();
+  const int cpus = libbpf_num_possible_cpus();
+  if (cpus < 0) {
+    return sys_error(-cpus, "block probe: number of CPUs");
+  }
+  const std::vector<blk_probe_counts> zeros(static_cast<std::size_t>(cpus));
+  const __u32 key = 0;
+  if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.counts), &key, zeros.data(), BPF_ANY) != 0) {
+    return sys_error(errno, "block probe of " + disk_.disk + ": reset its counters");
+  }
+  return {};
+}
+
+Result<> BpfBlockProbe::attach() {
+  attach_warnings_.clear();
+  for (const ProgramUse& use : kPrograms) {
+    bpf_program* program = bpf_object__find_program_by_name(skeleton_->obj, use.program);
+    if (!bpf_program__autoload(program)) {
+      continue;
+    }
+    LinkPtr link(bpf_program__attach(program));
+    const int err = errno;
+    if (link) {
+      links_.push_back(std::move(link));
+    } else if (use.without == nullptr) {
+      return refused(disk_.disk + " at " + use.tracepoint, err);
+    } else {
+      attach_warnings_.push_back(fmt::format(
+          "{}: {}", sys_error(err, fmt::format("attach {}", use.tracepoint)).value().message(),
+          use.without));
+    }
+  }
+  return {};
+}
+
+Result<> BpfBlockProbe::start_ticks() {
+  bpf_test_run_opts opts{};
+  opts.sz = sizeof opts;
+  const int fd = bpf_program__fd(skeleton_->progs.start_ticks);
+  const int err = bpf_prog_test_run_opts(fd, &opts);
+  if (err != 0 || opts.retval != 0) {
+    attach_warnings_.push_back(
+        fmt::format("no timer in the kernel (error {}, step {}): no depth over time", -err, opts.retval));
+  }
+  return {};
+}
+
+std::uint64_t BpfBlockProbe::missed() const {
+  // A missed completion is healed or shows in the settlement; the others leave a count too low.
+  std::uint64_t sum = 0;
+  for (const ProgramUse& use : kPrograms) {
+    const bpf_program* program = bpf_object__find_program_by_name(skeleton_->obj, use.program);
+    sum += program == skeleton_->progs.on_complete ? 0 : missed_runs(program);
+  }
+  return sum;
+}
+
+Result<> BpfBlockProbe::start() {
+  shared().enabled = 0;
+  links_.clear();
+  BLKSWEEP_CHECK(attach());
+  BLKSWEEP_CHECK(reset());
+  at_start_.missed = missed();
+  BLKSWEEP_TRY(at_start_.in_flight, in_flight(disk_.disk));
+  BLKSWEEP_TRY(at_start_.stat, disk_stat(disk_.disk));
+  __atomic_store_n(&shared().enabled, 1u, __ATOMIC_SEQ_CST);
+  return start_ticks();
+}
+
+Result<ProbeReport> BpfBlockProbe::snapshot() {
+  const int cpus = libbpf_num_possible_cpus();
+  if (cpus < 0) {
+    return sys_error(-cpus, "block probe: number of CPUs");
+  }
+  std::vector<blk_probe_counts> per_cpu(static_cast<std::size_t>(cpus));
+  const __u32 key = 0;
+  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.counts), &key, per_cpu.data()) != 0) {
+    return sys_error(errno, "block probe of " + disk_.disk + ": read its counters");
+  }
+  ProbeReport report = count_report(per_cpu, shared(), now_ns());
+  report.warnings = warnings_;
+  std::ranges::copy(attach_warnings_, std::back_inserter(report.warnings));
+  return report;
+}
+
+// A reader is woken before its request is accounted in /sys/block/*/stat: give the last ones the
+// time, and do not wait for a device that other readers keep busy.
+void BpfBlockProbe::let_it_settle() {
+  for (int i = 0; i < 20; ++i) {
+    const Result<InFlight> now = in_flight(disk_.disk);
+    if (!now || now->all == 0) {
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+}
+
+void BpfBlockProbe::take_logs(ProbeReport& report) {
+  for (const std::uint32_t i : log_entries(shared().sample_number, BLK_PROBE_SAMPLE_BITS)) {
+    const blk_probe_sample& s = samples_.items()[i];
+    report.series.push_back({static_cast<std::int64_t>(s.at_ns), s.driver_depth, s.scheduler_depth});
+  }
+  for (const std::uint32_t i : log_entries(shared().issue_number, BLK_PROBE_ISSUE_BITS)) {
+    const blk_probe_issue& e = issues_.items()[i];
+    report.issues.push_back({static_cast<std::int64_t>(e.at_ns), e.sector, e.bytes});
+  }
+  report.samples_left_out = shared().sample_number - report.series.size();
+  report.issues_left_out = shared().issue_number - report.issues.size();
+}
+
+Result<> BpfBlockProbe::check_against_stat(ProbeReport& report, const DiskStat& stat) {
+  BLKSWEEP_TRY(const InFlight now, in_flight(disk_.disk));
+  const Settlement settled = settle(slots_.items(), now);
+  report.healed += settled.healed;
+  if (!queue_.iostats) {
+    report.warnings.push_back("/sys/block/" + disk_.disk +
+                              "/queue/iostats is 0: the probe's counts are not checked");
+    return {};
+  }
+  report.stat_difference =
+      stat_difference({.requests = report.requests,
+                       .orphans = orphans_of_start(),
+                       .reads_in_flight = settled.reads_in_flight,
+                       .stat_reads = stat.reads - at_start_.stat.reads});
+  return {};
+}
+
+void BpfBlockProbe::judge_losses(ProbeReport& report) {
+  const std::uint64_t unseen_issues = shared().orphans - orphans_of_start();
+  report.lost_events += std::max(missed() - at_start_.missed, unseen_issues);
+  if (report.lost_events > 0) {
+    report.warnings.push_back(fmt::format(
+        "the probe of {} lost {} events: its counts are too low", disk_.disk, report.lost_events));
+  }
+  if (report.stat_difference && *report.stat_difference > 0.01) {
+    report.warnings.push_back(
+        fmt::format("the probe of {} and /sys/block/{}/stat differ by {:.1f} % of the reads",
+                    disk_.disk, disk_.disk, *report.stat_difference * 100));
+  }
+}
+
+Result<ProbeReport> BpfBlockProbe::stop() {
+  let_it_settle();
+  const Result<DiskStat> stat = disk_stat(disk_.disk);
+  __atomic_store_n(&shared().enabled, 0u, __ATOMIC_SEQ_CST);
+  links_.clear();
+  if (!stat) {
+    return tl::unexpected(stat.error());
+  }
+  BLKSWEEP_TRY(ProbeReport report, snapshot());
+  take_logs(report);
+  BLKSWEEP_CHECK(check_against_stat(report, *stat));
+  judge_losses(report);
+  return report;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t whole_disk) {
+  BLKSWEEP_TRY(const BlockDevice disk, block_device_of_dev(whole_disk));
+  BLKSWEEP_TRY(const DiskQueue queue, disk_queue(disk.disk));
+  const libbpf_print_fn_t before = libbpf_set_print(keep_last_words);
+  Result<Loaded> loaded = load_what_works(disk, queue);
+  libbpf_set_print(before);
+  if (!loaded) {
+    return tl::unexpected(std::move(loaded).error());
+  }
+  auto probe = std::make_unique<BpfBlockProbe>(disk, queue, std::move(*loaded));
+  BLKSWEEP_CHECK(probe->map_all());
+  return probe;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,52 @@
+#include "probe/disk_queue.h"
+
+#include <algorithm>
+#include <bit>
+#include <filesystem>
+#include <fstream>
+
+namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uint32_t number_in(const fs::path& path, std::uint32_t otherwise) {
+  std::uint32_t n = 0;
+  std::ifstream in(path);
+  return in >> n ? n : otherwise;
+}
+
+}  // namespace
+
+Result<DiskQueue> disk_queue(const std::string& disk) {
+  const fs::path sys = "/sys/block/" + disk;
+  DiskQueue q{.hw_queues = 0};
+  std::uint32_t tags = number_in(sys / "queue/nr_requests", 128);
+  std::error_code ec;
+  for (const auto& queue : fs::directory_iterator(sys / "mq", ec)) {
+    ++q.hw_queues;
+    tags = std::max(tags, number_in(queue.path() / "nr_tags", 0));
+  }
+  if (q.hw_queues == 0) {
+    return unsupported("block probe: " + disk +
+                       " has no requests of its own (device mapper, md, zram ...): probe the disk "
+                       "beneath it (/sys/block/" + disk + "/slaves)");
+  }
+  // A scheduler has its own tags, twice the driver's by default, and more when nr_requests is raised.
+  q.slot_bits = std::max(10u, static_cast<std::uint32_t>(std::bit_width(2 * tags - 1)));
+  q.iostats = number_in(sys / "queue/iostats", 1) != 0;
+  return q;
+}
+
+Result<InFlight> in_flight(const std::string& disk) {
+  const std::string path = "/sys/block/" + disk + "/inflight";
+  std::ifstream in(path);
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+  if (!(in >> reads >> writes)) {
+    return fail("read " + path + ": not two numbers (has the disk gone?)");
+  }
+  return InFlight{.reads = reads, .all = reads + writes};
+}
+
+}  // namespace blksweep

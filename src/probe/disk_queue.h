@@ -1,0 +1,25 @@
+// What the probe has to know of a disk's queue before and after: tags, requests in flight.
+//
+// Source:  /sys/block/<disk>/mq/*/nr_tags, queue/nr_requests, queue/iostats, inflight.
+// Errors:  a disk without a multi-queue request queue (device mapper, md, zram) is
+//          Exit::unsupported: its requests are those of the disks beneath it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "probe/probe_math.h"
+
+namespace blksweep {
+
+struct DiskQueue {
+  std::uint32_t hw_queues = 1;
+  std::uint32_t slot_bits = 10;  // 2^slot_bits slots per hardware queue, with room to grow
+  bool iostats = true;           // false: /sys/block/*/stat stands still
+};
+
+Result<DiskQueue> disk_queue(const std::string& disk);
+Result<InFlight> in_flight(const std::string& disk);
+
+}  // namespace blksweep

@@ -1,0 +1,183 @@
+#include "probe/probe_math.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint32_t kSubBuckets = 1u << BLK_PROBE_SUB_BITS;
+constexpr std::uint64_t kSizeStep = 4096;
+
+template <std::size_t N, class LowerBound>
+ProbeBuckets buckets_of(std::span<const blk_probe_counts> per_cpu,
+                        __u64 (blk_probe_counts::*histogram)[N], LowerBound lower_bound) {
+  ProbeBuckets out;
+  for (std::uint32_t i = 0; i < N; ++i) {
+    std::uint64_t count = 0;
+    for (const blk_probe_counts& cpu : per_cpu) {
+      count += (cpu.*histogram)[i];
+    }
+    if (count > 0) {
+      out.emplace_back(lower_bound(i), count);
+    }
+  }
+  return out;
+}
+
+void add_counts(ProbeReport& r, const blk_probe_counts& cpu) {
+  r.requests += cpu.reads;
+  r.bytes += cpu.read_bytes;
+  r.other_requests += cpu.others;
+  r.seeks += cpu.seeks;
+  r.depth_ns += cpu.depth_ns;
+  r.plug_merges += cpu.plug_merges;
+  r.scheduler_merges += cpu.scheduler_merges;
+}
+
+std::optional<double> mean_depth(const ProbeReport& r) {
+  if (r.busy_ns == 0 || r.depth_ns == 0) {
+    return std::nullopt;
+  }
+  return static_cast<double>(r.depth_ns) / static_cast<double>(r.busy_ns);
+}
+
+// Counters that only grow, so that a later snapshot is never behind an earlier one.
+ProbeBuckets difference(const ProbeBuckets& before, const ProbeBuckets& after) {
+  std::map<std::uint64_t, std::uint64_t> counts(after.begin(), after.end());
+  for (const auto& [lower, count] : before) {
+    counts[lower] -= std::min(counts[lower], count);
+  }
+  ProbeBuckets out;
+  std::ranges::copy_if(counts, std::back_inserter(out), [](const auto& b) { return b.second > 0; });
+  return out;
+}
+
+std::uint64_t total(const ProbeBuckets& buckets) {
+  std::uint64_t sum = 0;
+  for (const auto& [lower, count] : buckets) {
+    sum += count;
+  }
+  return sum;
+}
+
+double middle(std::uint64_t lower_bound) {
+  return static_cast<double>(lower_bound) +
+         static_cast<double>(latency_bucket_width(lower_bound) - 1) / 2;
+}
+
+}  // namespace
+
+std::uint64_t latency_lower_bound(std::uint32_t bucket) {
+  if (bucket < 2 * kSubBuckets) {
+    return bucket;
+  }
+  const std::uint32_t shift = bucket / kSubBuckets - 1;
+  return std::uint64_t{bucket - shift * kSubBuckets} << shift;
+}
+
+std::uint64_t latency_bucket_width(std::uint64_t lower_bound) {
+  return lower_bound < kSubBuckets ? 1 : std::bit_floor(lower_bound) >> BLK_PROBE_SUB_BITS;
+}
+
+ProbeReport count_report(std::span<const blk_probe_counts> per_cpu, const blk_probe_shared& shared,
+                         std::int64_t now_ns) {
+  ProbeReport r;
+  for (const blk_probe_counts& cpu : per_cpu) {
+    add_counts(r, cpu);
+  }
+  r.scheduler_merges += shared.request_merges;
+  r.requeues = shared.requeues;
+  r.healed = shared.healed;
+  r.lost_events = shared.beyond_slots;
+  // A busy time that goes on has only its start in the sum.
+  r.busy_ns = shared.busy_ns + (shared.driver_depth > 0 ? static_cast<std::uint64_t>(now_ns) : 0);
+  r.depth_mean = mean_depth(r);
+  r.depth = buckets_of(per_cpu, &blk_probe_counts::depth, [](std::uint64_t i) { return i; });
+  r.request_bytes =
+      buckets_of(per_cpu, &blk_probe_counts::sizes, [](std::uint64_t i) { return i * kSizeStep; });
+  r.latency_ns = buckets_of(per_cpu, &blk_probe_counts::latency, latency_lower_bound);
+  return r;
+}
+
+std::vector<std::uint32_t> log_entries(std::uint64_t seen, unsigned bits) {
+  if (seen == 0) {
+    return {};
+  }
+  const std::uint64_t size = std::uint64_t{1} << bits;
+  const std::uint64_t last = seen - 1;
+  const auto k = last < size ? 0u : static_cast<unsigned>(std::bit_width(last >> bits));
+  std::vector<std::uint32_t> entries;
+  entries.reserve((last >> k) + 1);
+  for (std::uint64_t m = 0; m <= last >> k; ++m) {
+    entries.push_back(static_cast<std::uint32_t>(((m << k) | (m >> (bits - k))) & (size - 1)));
+  }
+  return entries;
+}
+
+Settlement settle(std::span<const blk_probe_slot> slots, InFlight at_stop) {
+  std::uint64_t reads = 0;
+  std::uint64_t all = 0;
+  for (const blk_probe_slot& slot : slots) {
+    const bool issued = (slot.flags & BLK_PROBE_ISSUED) != 0;
+    all += issued ? 1 : 0;
+    reads += issued && (slot.flags & BLK_PROBE_READ) != 0 ? 1 : 0;
+  }
+  return {.healed = all - std::min(all, at_stop.all),
+          .reads_in_flight = std::min(reads, at_stop.reads)};
+}
+
+std::optional<double> stat_difference(const StatCheck& check) {
+  const auto ours = static_cast<double>(check.requests) + static_cast<double>(check.orphans) -
+                    static_cast<double>(check.reads_in_flight);
+  if (check.stat_reads == 0) {
+    return ours == 0 ? std::nullopt : std::optional(1.0);
+  }
+  const auto stat = static_cast<double>(check.stat_reads);
+  return std::abs(ours - stat) / stat;
+}
+
+std::optional<double> latency_percentile(const ProbeBuckets& latency_ns, double share) {
+  const double wanted = share * static_cast<double>(total(latency_ns));
+  std::uint64_t seen = 0;
+  for (const auto& [lower, count] : latency_ns) {
+    seen += count;
+    if (static_cast<double>(seen) >= wanted) {
+      return middle(lower);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<double> latency_mean(const ProbeBuckets& latency_ns) {
+  double sum = 0;
+  for (const auto& [lower, count] : latency_ns) {
+    sum += middle(lower) * static_cast<double>(count);
+  }
+  const std::uint64_t n = total(latency_ns);
+  return n == 0 ? std::nullopt : std::optional(sum / static_cast<double>(n));
+}
+
+ProbeReport between(const ProbeReport& before, const ProbeReport& after) {
+  ProbeReport r;
+  r.requests = after.requests - before.requests;
+  r.bytes = after.bytes - before.bytes;
+  r.plug_merges = after.plug_merges - before.plug_merges;
+  r.scheduler_merges = after.scheduler_merges - before.scheduler_merges;
+  r.seeks = after.seeks - before.seeks;
+  r.other_requests = after.other_requests - before.other_requests;
+  r.requeues = after.requeues - before.requeues;
+  r.healed = after.healed - before.healed;
+  r.lost_events = after.lost_events - before.lost_events;
+  r.depth_ns = after.depth_ns - before.depth_ns;
+  r.busy_ns = after.busy_ns - std::min(after.busy_ns, before.busy_ns);
+  r.depth_mean = mean_depth(r);
+  r.depth = difference(before.depth, after.depth);
+  r.request_bytes = difference(before.request_bytes, after.request_bytes);
+  r.latency_ns = difference(before.latency_ns, after.latency_ns);
+  return r;
+}
+
+}  // namespace blksweep

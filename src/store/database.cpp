@@ -1,0 +1,138 @@
+#include "store/database.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace blksweep {
+namespace {
+
+constexpr std::chrono::seconds kPatience{2};
+
+tl::unexpected<Error> store_error(const std::string& name, sqlite3* db, int code) {
+  const int system = db != nullptr ? sqlite3_system_errno(db) : 0;
+  switch (code & 0xFF) {
+    case SQLITE_NOTADB:
+      return fail(name + " is not a blksweep database: name a new file");
+    case SQLITE_CORRUPT:
+      return fail(name + " is damaged: save what is left with 'sqlite3 " + name +
+                  " .recover' and name a new file");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return fail(name + " is locked by another process: wait or use another --db");
+    case SQLITE_FULL:
+      return fail(name + ": disk full; finished runs are kept: free space and start again");
+    case SQLITE_READONLY:
+      return fail(name + " is read-only: make it writable or use another --db");
+    case SQLITE_CANTOPEN:
+      return fail(fmt::format("{}: cannot be opened{}{}: check the directory or name another file",
+                              name, system != 0 ? ": " : "",
+                              system != 0 ? std::strerror(system) : ""));
+    default:
+      return fail(fmt::format("{}: {}{}{}", name,
+                              db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code),
+                              system != 0 ? ": " : "",
+                              system != 0 ? std::strerror(system) : ""));
+  }
+}
+
+}  // namespace
+
+void Statement::bind(std::nullptr_t) { bind_error_ |= sqlite3_bind_null(raw_.get(), ++parameter_); }
+void Statement::bind(std::int64_t value) {
+  bind_error_ |= sqlite3_bind_int64(raw_.get(), ++parameter_, value);
+}
+void Statement::bind(double value) {
+  bind_error_ |= sqlite3_bind_double(raw_.get(), ++parameter_, value);
+}
+void Statement::bind(std::string_view value) {
+  bind_error_ |= sqlite3_bind_text64(raw_.get(), ++parameter_, value.empty() ? "" : value.data(),
+                                     value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+void Statement::bind_blob(std::string_view bytes) {
+  bind_error_ |= sqlite3_bind_blob64(raw_.get(), ++parameter_, bytes.empty() ? "" : bytes.data(),
+                                     bytes.size(), SQLITE_TRANSIENT);
+}
+
+Result<bool> Statement::step() {
+  const int code = bind_error_ != SQLITE_OK ? bind_error_ : sqlite3_step(raw_.get());
+  column_ = 0;
+  if (code == SQLITE_ROW || code == SQLITE_DONE) {
+    return code == SQLITE_ROW;
+  }
+  auto error = store_error(*name_, sqlite3_db_handle(raw_.get()), code);
+  reset();
+  return error;
+}
+
+void Statement::reset() {
+  sqlite3_reset(raw_.get());
+  parameter_ = 0;
+  column_ = 0;
+  bind_error_ = SQLITE_OK;
+}
+
+void Statement::read(std::string& out) {
+  const auto* text = sqlite3_column_blob(raw_.get(), column_);
+  const int bytes = sqlite3_column_bytes(raw_.get(), column_);
+  ++column_;
+  out.assign(text != nullptr ? static_cast<const char*>(text) : "",
+             text != nullptr ? static_cast<std::size_t>(bytes) : 0);
+}
+
+Result<Database> Database::open(const std::string& path, Mode mode) {
+  Database db;
+  db.name_ = std::make_unique<const std::string>(path);
+  sqlite3* raw = nullptr;
+  const int flags = SQLITE_OPEN_READWRITE | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0);
+  const int code = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
+  db.raw_.reset(raw);
+  if (code != SQLITE_OK) {
+    return store_error(path, raw, code);
+  }
+  sqlite3_extended_result_codes(raw, 1);
+  db.set_busy_timeout(kPatience);
+  return db;
+}
+
+Result<> Database::exec(const std::string& sql) {
+  const int code = sqlite3_exec(raw_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) {
+    return store_error(*name_, raw_.get(), code);
+  }
+  return {};
+}
+
+Result<Statement> Database::prepare(const std::string& sql) {
+  Statement statement;
+  sqlite3_stmt* raw = nullptr;
+  const int code = sqlite3_prepare_v2(raw_.get(), sql.c_str(), -1, &raw, nullptr);
+  statement.raw_.reset(raw);
+  statement.name_ = name_.get();
+  if (code != SQLITE_OK) {
+    return store_error(*name_, raw_.get(), code);
+  }
+  return statement;
+}
+
+Result<Transaction> Transaction::begin(Database& db) {
+  BLKSWEEP_CHECK(db.exec("BEGIN IMMEDIATE"));
+  return Transaction(db);
+}
+
+Result<> Transaction::commit() {
+  BLKSWEEP_CHECK(db_->exec("COMMIT"));
+  db_ = nullptr;
+  return {};
+}
+
+Transaction::~Transaction() {
+  if (db_ != nullptr) {
+    // SQLite has already rolled back after some errors; a second rollback then says so.
+    [[maybe_unused]] const auto already_rolled_back = db_->exec("ROLLBACK");
+  }
+}
+
+}  // namespace blksweep

@@ -1,0 +1,220 @@
+#include "store/result_reader.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "store/run_columns.h"
+#include "store/schema.h"
+#include "store/select.h"
+#include "store/series.h"
+
+namespace blksweep {
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+Result<Pairs> read_pairs(Database& db, const std::string& sql, std::int64_t id) {
+  BLKSWEEP_TRY(Statement query, db.prepare(sql));
+  query.bind(id);
+  Pairs pairs;
+  BLKSWEEP_CHECK(for_each_row(query, [&pairs](Statement& row) {
+    auto& [name, value] = pairs.emplace_back();
+    row.read(name);
+    row.read(value);
+  }));
+  return pairs;
+}
+
+Result<std::vector<CeilingRecord>> read_ceilings(Database& db, std::int64_t experiment) {
+  ColumnNames names;
+  CeilingRecord none;
+  each_ceiling_column(none, names);
+  BLKSWEEP_TRY(Statement query, db.prepare(fmt::format(
+      "SELECT {} FROM ceiling WHERE experiment_id = ? ORDER BY rowid", names.text())));
+  query.bind(experiment);
+  std::vector<CeilingRecord> ceilings;
+  BLKSWEEP_CHECK(for_each_row(query, [&ceilings](Statement& row) {
+    each_ceiling_column(ceilings.emplace_back(), RowReader(row));
+  }));
+  return ceilings;
+}
+
+// probe and fio join as prefixes; their run_id says whether there is a row at all.
+std::string run_query() {
+  ColumnNames run("r.");
+  ColumnNames probe("p.");
+  ColumnNames fio("f.");
+  RunRecord r;
+  ProbeRecord p;
+  FioRecord f;
+  each_run_column(r, run);
+  each_probe_column(p, probe);
+  each_fio_column(f, fio);
+  return fmt::format("SELECT r.run_id, r.cell_id, {}, p.run_id, {}, f.run_id, {} FROM run r "
+                     "JOIN cell c USING (cell_id) LEFT JOIN probe p ON p.run_id = r.run_id "
+                     "LEFT JOIN fio f ON f.run_id = r.run_id WHERE c.experiment_id = ? "
+                     "ORDER BY r.run_id",
+                     run.text(), probe.text(), fio.text());
+}
+
+StoredRun read_run(Statement& row) {
+  StoredRun stored;
+  Maybe<std::int64_t> there;
+  ProbeRecord probe;
+  FioRecord fio;
+  row.read(stored.id);
+  row.read(stored.cell_id);
+  each_run_column(stored.run, RowReader(row));
+  row.read(there);
+  each_probe_column(probe, RowReader(row));
+  if (there) {
+    stored.run.probe = std::move(probe);
+  }
+  row.read(there);
+  each_fio_column(fio, RowReader(row));
+  if (there) {
+    stored.run.fio = std::move(fio);
+  }
+  return stored;
+}
+
+}  // namespace
+
+Result<ResultReader> ResultReader::open(const std::string& path) {
+  if (::access(path.c_str(), R_OK) != 0) {
+    const int error = errno;
+    return fail(fmt::format("open {}: {}: name the database that 'blksweep run --db' wrote", path,
+                            std::strerror(error)));
+  }
+  BLKSWEEP_TRY(Database db, Database::open(path, Database::Mode::existing));
+  BLKSWEEP_CHECK(check_schema(db));
+  return ResultReader(std::move(db));
+}
+
+Result<std::vector<StoredExperiment>> ResultReader::experiments() {
+  ColumnNames names;
+  HostRecord none;
+  each_host_column(none, names);
+  BLKSWEEP_TRY(Statement query, db_.prepare(fmt::format(
+      "SELECT experiment_id, key, started_unix_ns, {} FROM experiment ORDER BY experiment_id",
+      names.text())));
+  std::vector<StoredExperiment> found;
+  BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
+    StoredExperiment& e = found.emplace_back();
+    row.read(e.id);
+    row.read(e.key);
+    row.read(e.started_unix_ns);
+    each_host_column(e.host, RowReader(row));
+  }));
+  for (StoredExperiment& e : found) {
+    BLKSWEEP_TRY(e.host.queue,
+                 read_pairs(db_, "SELECT name, value FROM queue_setting WHERE experiment_id = ? "
+                                 "ORDER BY rowid", e.id));
+    BLKSWEEP_TRY(e.ceilings, read_ceilings(db_, e.id));
+  }
+  return found;
+}
+
+Result<std::vector<StoredCell>> ResultReader::cells(std::int64_t experiment) {
+  BLKSWEEP_TRY(Statement query,
+               db_.prepare("SELECT cell_id FROM cell WHERE experiment_id = ? ORDER BY cell_id"));
+  query.bind(experiment);
+  std::vector<StoredCell> found;
+  BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
+    row.read(found.emplace_back().id);
+  }));
+  for (StoredCell& cell : found) {
+    BLKSWEEP_TRY(cell.cell.settings,
+                 read_pairs(db_, "SELECT name, value FROM cell_setting WHERE cell_id = ? "
+                                 "ORDER BY position", cell.id));
+  }
+  return found;
+}
+
+Result<std::vector<StoredRun>> ResultReader::runs(std::int64_t experiment) {
+  BLKSWEEP_TRY(Statement query, db_.prepare(run_query()));
+  query.bind(experiment);
+  std::vector<StoredRun> found;
+  BLKSWEEP_CHECK(
+      for_each_row(query, [&found](Statement& row) { found.push_back(read_run(row)); }));
+  for (StoredRun& stored : found) {
+    BLKSWEEP_CHECK(read_texts(stored.id, stored.run));
+  }
+  return found;
+}
+
+Result<> ResultReader::read_texts(std::int64_t run, RunRecord& record) {
+  BLKSWEEP_TRY(Statement warnings,
+               db_.prepare("SELECT text FROM warning WHERE run_id = ? ORDER BY position"));
+  warnings.bind(run);
+  BLKSWEEP_CHECK(for_each_row(warnings, [&record](Statement& row) {
+    row.read(record.warnings.emplace_back());
+  }));
+  BLKSWEEP_TRY(const Pairs failed, read_pairs(db_, "SELECT path, error FROM failed_sample WHERE "
+                                                   "run_id = ? ORDER BY rowid", run));
+  for (const auto& [path, error] : failed) {
+    record.failed.push_back({path, error});
+  }
+  return {};
+}
+
+Result<std::vector<BatchRecord>> ResultReader::batches(std::int64_t run) {
+  BLKSWEEP_TRY(Statement query,
+               db_.prepare("SELECT samples, bytes, first_submit_ns, ready_ns, copy_begin_ns, "
+                           "copy_end_ns, compute_begin_ns, compute_end_ns, consumed_ns FROM batch "
+                           "WHERE run_id = ? ORDER BY position"));
+  query.bind(run);
+  std::vector<BatchRecord> found;
+  BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
+    BatchRecord& b = found.emplace_back();
+    row.read(b.samples);
+    row.read(b.bytes);
+    row.read(b.first_submit_ns);
+    row.read(b.ready_ns);
+    row.read(b.copy_begin_ns);
+    row.read(b.copy_end_ns);
+    row.read(b.compute_begin_ns);
+    row.read(b.compute_end_ns);
+    row.read(b.consumed_ns);
+  }));
+  return found;
+}
+
+Result<Histogram> ResultReader::histogram(std::int64_t run, const std::string& kind) {
+  BLKSWEEP_TRY(Statement query, db_.prepare("SELECT lower, count FROM histogram WHERE run_id = ? "
+                                            "AND kind = ? ORDER BY lower"));
+  query.bind(run);
+  query.bind(kind);
+  Histogram found;
+  BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
+    auto& [lower, count] = found.emplace_back();
+    row.read(lower);
+    row.read(count);
+  }));
+  return found;
+}
+
+Result<std::string> ResultReader::series_bytes(std::int64_t run, const char* kind) {
+  BLKSWEEP_TRY(Statement query,
+               db_.prepare("SELECT data FROM series WHERE run_id = ? AND kind = ?"));
+  query.bind(run);
+  query.bind(std::string_view(kind));
+  std::string bytes;
+  BLKSWEEP_CHECK(for_each_row(query, [&bytes](Statement& row) { row.read(bytes); }));
+  return bytes;
+}
+
+Result<std::vector<DepthPoint>> ResultReader::depth_series(std::int64_t run) {
+  BLKSWEEP_TRY(const std::string bytes, series_bytes(run, "depth"));
+  return decode_depth_series(bytes);
+}
+
+Result<std::vector<IssuePoint>> ResultReader::issue_series(std::int64_t run) {
+  BLKSWEEP_TRY(const std::string bytes, series_bytes(run, "issue"));
+  return decode_issue_series(bytes);
+}
+
+}  // namespace blksweep

@@ -1,0 +1,59 @@
+// ResultReader gives stored runs back: what `report` and `--json` work from.
+//
+// Read-only: never creates, converts or changes a file. (It may finish what a crashed writer left,
+//            through SQLite's own journal.)
+// Errors:    as ResultStore; a missing file is named.
+// Threads:   one owner. A sweep may go on writing meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/database.h"
+#include "store/records.h"
+
+namespace blksweep {
+
+struct StoredExperiment {
+  std::int64_t id = 0;
+  std::string key;
+  std::int64_t started_unix_ns = 0;
+  HostRecord host;
+  std::vector<CeilingRecord> ceilings;
+};
+
+struct StoredCell {
+  std::int64_t id = 0;
+  CellRecord cell;
+};
+
+struct StoredRun {
+  std::int64_t id = 0;
+  std::int64_t cell_id = 0;
+  RunRecord run;  // without batches, histograms and series: see the load_* functions
+};
+
+class ResultReader {
+ public:
+  static Result<ResultReader> open(const std::string& path);
+
+  Result<std::vector<StoredExperiment>> experiments();  // oldest first
+  Result<std::vector<StoredCell>> cells(std::int64_t experiment);
+  Result<std::vector<StoredRun>> runs(std::int64_t experiment);  // as they were made
+
+  // The large parts of one run.
+  Result<std::vector<BatchRecord>> batches(std::int64_t run);
+  Result<Histogram> histogram(std::int64_t run, const std::string& kind);
+  Result<std::vector<DepthPoint>> depth_series(std::int64_t run);
+  Result<std::vector<IssuePoint>> issue_series(std::int64_t run);
+
+ private:
+  explicit ResultReader(Database db) : db_(std::move(db)) {}
+  Result<std::string> series_bytes(std::int64_t run, const char* kind);
+  Result<> read_texts(std::int64_t run, RunRecord& record);
+  Database db_;
+};
+
+}  // namespace blksweep

@@ -1,0 +1,293 @@
+#include "store/result_store.h"
+
+#include <fmt/format.h>
+#include <time.h>
+#include <xxhash.h>
+
+#include <initializer_list>
+
+#include "store/insert.h"
+#include "store/run_columns.h"
+#include "store/schema.h"
+#include "store/series.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::chrono::seconds kRunPatience{30};
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+// Each text with its length, so that ("ab", "c") and ("a", "bc") differ.
+std::string framed(std::string_view text) { return fmt::format("{}:{}", text.size(), text); }
+
+std::string framed(const Pairs& pairs) {
+  std::string out;
+  for (const auto& [name, value] : pairs) {
+    out += framed(name) + framed(value);
+  }
+  return out;
+}
+
+std::string hash_of(const std::string& text) {
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+// What must be equal for a sweep to go on in the same experiment. Memory size and argv are left
+// out: the first moves by some pages between boots, the second is the caller's key.
+std::string facts_hash(const HostRecord& h) {
+  std::string facts;
+  for (const std::string* text :
+       {&h.kernel, &h.cpu, &h.hostname, &h.device, &h.device_model, &h.filesystem,
+        &h.mount_options, &h.scheduler, &h.cgroup, &h.gpu, &h.tool_version, &h.git_revision}) {
+    facts += framed(*text);
+  }
+  return hash_of(facts + std::to_string(h.cpus) + framed(h.queue));
+}
+
+std::int64_t unix_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_REALTIME, &t);
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+// The id in the first column, or none.
+Result<Maybe<std::int64_t>> find_id(Database& db, const std::string& sql,
+                                    std::initializer_list<std::string_view> parameters) {
+  BLKSWEEP_TRY(Statement query, db.prepare(sql));
+  for (const std::string_view p : parameters) {
+    query.bind(p);
+  }
+  BLKSWEEP_TRY(const bool row, query.step());
+  Maybe<std::int64_t> id;
+  if (row) {
+    query.read(id);
+  }
+  return id;
+}
+
+Result<> insert_queue(Database& db, std::int64_t experiment, const Pairs& queue) {
+  for (const auto& [name, value] : queue) {
+    Insert row("queue_setting");
+    row("experiment_id", experiment);
+    row("name", name);
+    row("value", value);
+    BLKSWEEP_CHECK(row.into(db));
+  }
+  return {};
+}
+
+Result<> insert_settings(Database& db, std::int64_t cell, const CellRecord& record) {
+  std::int64_t position = 0;
+  for (const auto& [name, value] : record.settings) {
+    Insert row("cell_setting");
+    row("cell_id", cell);
+    row("position", position++);
+    row("name", name);
+    row("value", value);
+    BLKSWEEP_CHECK(row.into(db));
+  }
+  return {};
+}
+
+Result<> insert_batches(Database& db, std::int64_t run, const std::vector<BatchRecord>& batches) {
+  BLKSWEEP_TRY(Statement insert,
+               db.prepare("INSERT INTO batch VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  std::int64_t position = 0;
+  for (const BatchRecord& b : batches) {
+    insert.bind(run);
+    insert.bind(position++);
+    insert.bind(b.samples);
+    insert.bind(b.bytes);
+    insert.bind(b.first_submit_ns);
+    insert.bind(b.ready_ns);
+    insert.bind(b.copy_begin_ns);
+    insert.bind(b.copy_end_ns);
+    insert.bind(b.compute_begin_ns);
+    insert.bind(b.compute_end_ns);
+    insert.bind(b.consumed_ns);
+    BLKSWEEP_CHECK(insert.step());
+    insert.reset();
+  }
+  return {};
+}
+
+Result<> insert_histogram(Database& db, std::int64_t run, std::string_view kind,
+                          const Histogram& histogram) {
+  // Buckets that a caller gives twice are added up rather than refused.
+  BLKSWEEP_TRY(Statement insert,
+               db.prepare("INSERT INTO histogram VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+                          "count = count + excluded.count"));
+  for (const auto& [lower, count] : histogram) {
+    insert.bind(run);
+    insert.bind(kind);
+    insert.bind(lower);
+    insert.bind(count);
+    BLKSWEEP_CHECK(insert.step());
+    insert.reset();
+  }
+  return {};
+}
+
+template <class Point>
+Result<> insert_series(Database& db, std::int64_t run, std::string_view kind,
+                       const std::vector<Point>& points) {
+  BLKSWEEP_TRY(Statement insert, db.prepare("INSERT INTO series VALUES (?, ?, ?, ?)"));
+  insert.bind(run);
+  insert.bind(kind);
+  insert.bind(points.size());
+  insert.bind_blob(encode_series(points));
+  BLKSWEEP_CHECK(insert.step());
+  return {};
+}
+
+Result<> insert_probe(Database& db, std::int64_t run, const ProbeRecord& probe) {
+  Insert row("probe");
+  row("run_id", run);
+  each_probe_column(probe, row);
+  BLKSWEEP_CHECK(row.into(db));
+  BLKSWEEP_CHECK(insert_histogram(db, run, "depth_requests", probe.depth));
+  BLKSWEEP_CHECK(insert_histogram(db, run, "request_bytes", probe.request_bytes));
+  BLKSWEEP_CHECK(insert_histogram(db, run, "device_latency_ns", probe.latency_ns));
+  BLKSWEEP_CHECK(insert_series(db, run, "depth", probe.series));
+  return insert_series(db, run, "issue", probe.issues);
+}
+
+Result<> insert_fio(Database& db, std::int64_t run, const FioRecord& fio) {
+  Insert row("fio");
+  row("run_id", run);
+  each_fio_column(fio, row);
+  return row.into(db);
+}
+
+Result<> insert_texts(Database& db, std::int64_t run, const RunRecord& record) {
+  for (const FailedSample& f : record.failed) {
+    Insert row("failed_sample");
+    row("run_id", run);
+    row("path", f.path);
+    row("error", f.error);
+    BLKSWEEP_CHECK(row.into(db));
+  }
+  std::int64_t position = 0;
+  for (const std::string& text : record.warnings) {
+    Insert row("warning");
+    row("run_id", run);
+    row("position", position++);
+    row("text", text);
+    BLKSWEEP_CHECK(row.into(db));
+  }
+  return {};
+}
+
+Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord& record) {
+  Insert row("run");
+  row("cell_id", cell);
+  each_run_column(record, row);
+  BLKSWEEP_CHECK(row.into(db));
+  const std::int64_t run = db.last_id();
+  BLKSWEEP_CHECK(insert_batches(db, run, record.batches));
+  BLKSWEEP_CHECK(insert_histogram(db, run, "read_latency_ns", record.read_latency_ns));
+  if (record.probe) {
+    BLKSWEEP_CHECK(insert_probe(db, run, *record.probe));
+  }
+  if (record.fio) {
+    BLKSWEEP_CHECK(insert_fio(db, run, *record.fio));
+  }
+  BLKSWEEP_CHECK(insert_texts(db, run, record));
+  return run;
+}
+
+Result<std::int64_t> commit_run(Database& db, std::int64_t cell, const RunRecord& record) {
+  BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db));
+  BLKSWEEP_TRY(const std::int64_t run, insert_run(db, cell, record));
+  BLKSWEEP_CHECK(transaction.commit());
+  return run;
+}
+
+}  // namespace
+
+Result<ResultStore> ResultStore::open(const std::string& path,
+                                      std::chrono::milliseconds patience) {
+  BLKSWEEP_TRY(Database db, Database::open(path, Database::Mode::create));
+  db.set_busy_timeout(patience);
+  // The journal stays SQLite's default, a rollback journal: at rest there is one file, which
+  // read-only media can hold too.
+  BLKSWEEP_CHECK(db.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
+  BLKSWEEP_CHECK(prepare_schema(db));
+  return ResultStore(std::move(db), patience);
+}
+
+Result<std::int64_t> ResultStore::begin_experiment(const HostRecord& host, const std::string& key) {
+  BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db_));
+  const std::string facts = facts_hash(host);
+  BLKSWEEP_TRY(const auto known,
+               find_id(db_, "SELECT max(experiment_id) FROM experiment WHERE key = ? AND "
+                            "facts_hash = ?", {key, facts}));
+  if (known) {
+    return *known;
+  }
+  const std::int64_t started = unix_ns();
+  Insert row("experiment");
+  row("key", key);
+  row("facts_hash", facts);
+  row("started_unix_ns", started);
+  each_host_column(host, row);
+  BLKSWEEP_CHECK(row.into(db_));
+  const std::int64_t id = db_.last_id();
+  BLKSWEEP_CHECK(insert_queue(db_, id, host.queue));
+  BLKSWEEP_CHECK(transaction.commit());
+  return id;
+}
+
+Result<> ResultStore::add_ceiling(std::int64_t experiment, const CeilingRecord& ceiling) {
+  Insert row("ceiling");
+  row("experiment_id", experiment);
+  each_ceiling_column(ceiling, row);
+  return row.into(db_);
+}
+
+Result<std::int64_t> ResultStore::add_cell(std::int64_t experiment, const CellRecord& cell) {
+  BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db_));
+  const std::string hash = hash_of(framed(cell.settings));
+  BLKSWEEP_TRY(const auto known,
+               find_id(db_, "SELECT cell_id FROM cell WHERE experiment_id = CAST(? AS INTEGER) AND "
+                            "settings_hash = ?", {std::to_string(experiment), hash}));
+  if (known) {
+    return *known;
+  }
+  Insert row("cell");
+  row("experiment_id", experiment);
+  row("settings_hash", hash);
+  BLKSWEEP_CHECK(row.into(db_));
+  const std::int64_t id = db_.last_id();
+  BLKSWEEP_CHECK(insert_settings(db_, id, cell));
+  BLKSWEEP_CHECK(transaction.commit());
+  return id;
+}
+
+Result<std::int64_t> ResultStore::add_run(std::int64_t cell, const RunRecord& run) {
+  db_.set_busy_timeout(kRunPatience);
+  const Result<std::int64_t> id = commit_run(db_, cell, run);
+  db_.set_busy_timeout(patience_);
+  return id;
+}
+
+Result<> ResultStore::attach_fio(std::int64_t run, const FioRecord& fio) {
+  return insert_fio(db_, run, fio);
+}
+
+Result<std::vector<std::uint32_t>> ResultStore::finished_repeats(std::int64_t cell) {
+  BLKSWEEP_TRY(Statement query, db_.prepare("SELECT DISTINCT repeat FROM run WHERE cell_id = ? AND "
+                                            "incomplete = 0 ORDER BY repeat"));
+  query.bind(cell);
+  std::vector<std::uint32_t> repeats;
+  for (;;) {
+    BLKSWEEP_TRY(const bool row, query.step());
+    if (!row) {
+      return repeats;
+    }
+    query.read(repeats.emplace_back());
+  }
+}
+
+}  // namespace blksweep

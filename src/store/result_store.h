@@ -1,0 +1,53 @@
+// ResultStore keeps runs: one SQLite file, committed run by run.
+//
+// Durability: add_run() has committed when it returns; a crash or kill -9 loses at most the run in
+//            progress. The next open() repairs what the crash left (SQLite's rollback journal).
+// Going on:  the same key under the same facts (kernel, device, filesystem, mount options, queue
+//            settings, tool revision ...) is the same experiment; finished_repeats() then says what
+//            need not be run again. Other facts begin another experiment under the same key, so
+//            that results of different conditions are never mixed.
+// Errors:    one line that names the file and the way out: not a database, a stranger's database,
+//            another schema version, locked by another process (add_run waits 30 s: it has a result
+//            to lose), disk full, read-only, missing directory. What was committed
+//            before stays.
+// Threads:   one owner. Several processes may write to one file.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/database.h"
+#include "store/records.h"
+
+namespace blksweep {
+
+class ResultStore {
+ public:
+  // Creates the file when it is missing or empty. `patience`: how long to wait for other writers.
+  static Result<ResultStore> open(const std::string& path,
+                                  std::chrono::milliseconds patience = std::chrono::seconds(2));
+
+  // `key` says which sweep this is, such as a hash of the specification.
+  Result<std::int64_t> begin_experiment(const HostRecord& host, const std::string& key);
+  Result<> add_ceiling(std::int64_t experiment, const CeilingRecord& ceiling);
+  // A cell with the same settings is not added twice.
+  Result<std::int64_t> add_cell(std::int64_t experiment, const CellRecord& cell);
+  // Everything of the run in one transaction; returns its id.
+  Result<std::int64_t> add_run(std::int64_t cell, const RunRecord& run);
+  // For a twin that is run after its run was stored; replaces an earlier one.
+  Result<> attach_fio(std::int64_t run, const FioRecord& fio);
+
+  // Repeats of the cell that have a complete run, ascending.
+  Result<std::vector<std::uint32_t>> finished_repeats(std::int64_t cell);
+
+ private:
+  ResultStore(Database db, std::chrono::milliseconds patience)
+      : db_(std::move(db)), patience_(patience) {}
+  Database db_;
+  std::chrono::milliseconds patience_;
+};
+
+}  // namespace blksweep

@@ -1,0 +1,111 @@
+// The scalar columns of the tables run, probe and fio, named once for writing and for reading.
+//
+// each_*_column(record, f) calls f(column name, field) in the order of the columns; `record` is
+// const for writing. Fields that are a text in the database but a number here come as UnsignedText.
+#pragma once
+
+#include <cstdint>
+
+#include "store/records.h"
+
+namespace blksweep {
+
+// SQLite's integers are signed; a seed uses all 64 bits.
+template <class T>
+struct UnsignedText {
+  T& n;
+};
+
+template <class Run, class F>
+void each_run_column(Run& r, F&& f) {
+  f("repeat", r.repeat);
+  f("seed", UnsignedText{r.seed});
+  f("started_unix_ns", r.started_unix_ns);
+  f("begin_ns", r.begin_ns);
+  f("epoch_ns", r.epoch_ns);
+  f("plan_ns", r.plan_ns);
+  f("first_batch_ns", r.first_batch_ns);
+  f("samples", r.samples);
+  f("missing_samples", r.missing_samples);
+  f("wrong_samples", r.wrong_samples);
+  f("bytes", r.bytes);
+  f("reads_submitted", r.reads_submitted);
+  f("read_bytes", r.read_bytes);
+  f("gap_bytes", r.gap_bytes);
+  f("seeks", r.seeks);
+  f("io_errors", r.io_errors);
+  f("short_reads", r.short_reads);
+  f("device_fallbacks", r.device_fallbacks);
+  f("device_bytes", r.device_bytes);
+  f("device_reads", r.device_reads);
+  f("cpu_ns", r.cpu_ns);
+  f("resident_before", r.resident_before);
+  f("resident_after", r.resident_after);
+  f("utilisation", r.utilisation);
+  f("window_peak_bytes", r.window_peak_bytes);
+  f("arena_bytes", r.arena_bytes);
+  f("engine_features", r.engine_features);
+  f("engine_refused", r.engine_refused);
+  f("emission_hash", r.emission_hash);
+  f("quality_displacement", r.quality.displacement);
+  f("quality_rank_decorrelation", r.quality.rank_decorrelation);
+  f("quality_neighbours_broken", r.quality.neighbours_broken);
+  f("quality_label_mix", r.quality.label_mix);
+  f("incomplete", r.incomplete);
+  f("incomplete_reason", r.incomplete_reason);
+}
+
+template <class Probe, class F>
+void each_probe_column(Probe& p, F&& f) {
+  f("requests", p.requests);
+  f("bytes", p.bytes);
+  f("plug_merges", p.plug_merges);
+  f("scheduler_merges", p.scheduler_merges);
+  f("healed", p.healed);
+  f("lost_events", p.lost_events);
+  f("depth_mean", p.depth_mean);
+  f("stat_difference", p.stat_difference);
+}
+
+template <class Fio, class F>
+void each_fio_column(Fio& x, F&& f) {
+  f("version", x.version);
+  f("command", x.command);
+  f("job", x.job);
+  f("bytes_per_s", x.bytes_per_s);
+  f("reads_per_s", x.reads_per_s);
+  f("runtime_ns", x.runtime_ns);
+  f("cpu_ns", x.cpu_ns);
+  f("ratio", x.ratio);
+}
+
+template <class Host, class F>
+void each_host_column(Host& h, F&& f) {
+  f("kernel", h.kernel);
+  f("cpu", h.cpu);
+  f("hostname", h.hostname);
+  f("cpus", h.cpus);
+  f("memory_bytes", h.memory_bytes);
+  f("device", h.device);
+  f("device_model", h.device_model);
+  f("filesystem", h.filesystem);
+  f("mount_options", h.mount_options);
+  f("scheduler", h.scheduler);
+  f("rotational", h.rotational);
+  f("cgroup", h.cgroup);
+  f("gpu", h.gpu);
+  f("tool_version", h.tool_version);
+  f("git_revision", h.git_revision);
+  f("argv", h.argv);
+}
+
+template <class Ceiling, class F>
+void each_ceiling_column(Ceiling& c, F&& f) {
+  f("kind", c.kind);
+  f("request_bytes", c.request_bytes);
+  f("depth", c.depth);
+  f("bytes_per_s", c.bytes_per_s);
+  f("reads_per_s", c.reads_per_s);
+}
+
+}  // namespace blksweep

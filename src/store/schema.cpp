@@ -1,0 +1,188 @@
+#include "store/schema.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace blksweep {
+namespace {
+
+// Comments stay in the database: `sqlite3 results.db .schema` shows them.
+constexpr const char* kExperimentTables = R"sql(
+CREATE TABLE experiment (           -- one set of cells on one node under one set of facts
+  experiment_id   INTEGER PRIMARY KEY,
+  key             TEXT NOT NULL,    -- says which sweep; the same key and facts go on where it stopped
+  facts_hash      TEXT NOT NULL,    -- XXH3-64 of what must be equal to go on, hex
+  started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME
+  kernel TEXT NOT NULL, cpu TEXT NOT NULL, hostname TEXT NOT NULL,
+  cpus            INTEGER NOT NULL,
+  memory_bytes    INTEGER NOT NULL,
+  device TEXT NOT NULL, device_model TEXT NOT NULL, filesystem TEXT NOT NULL,
+  mount_options TEXT NOT NULL, scheduler TEXT NOT NULL,
+  rotational      INTEGER,          -- 0, 1; NULL: unknown
+  cgroup TEXT NOT NULL,
+  gpu             TEXT NOT NULL,    -- empty: none
+  tool_version TEXT NOT NULL, git_revision TEXT NOT NULL, argv TEXT NOT NULL
+) STRICT;
+CREATE TABLE queue_setting (        -- /sys/block/*/queue/ when the experiment began
+  experiment_id INTEGER NOT NULL REFERENCES experiment,
+  name TEXT NOT NULL, value TEXT NOT NULL
+) STRICT;
+CREATE TABLE ceiling (              -- the best the device gave in this session
+  experiment_id INTEGER NOT NULL REFERENCES experiment,
+  kind          TEXT NOT NULL,      -- sequential | random
+  request_bytes INTEGER NOT NULL,
+  depth         INTEGER NOT NULL,   -- requests in flight
+  bytes_per_s   REAL NOT NULL,
+  reads_per_s   REAL NOT NULL
+) STRICT;
+CREATE TABLE cell (                 -- one combination of settings
+  cell_id       INTEGER PRIMARY KEY,
+  experiment_id INTEGER NOT NULL REFERENCES experiment,
+  settings_hash TEXT NOT NULL,      -- XXH3-64 of the pairs, hex
+  UNIQUE (experiment_id, settings_hash)
+) STRICT;
+CREATE TABLE cell_setting (
+  cell_id  INTEGER NOT NULL REFERENCES cell,
+  position INTEGER NOT NULL,        -- order of the settings, from 0
+  name TEXT NOT NULL, value TEXT NOT NULL,
+  PRIMARY KEY (cell_id, position)
+) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr const char* kRunTables = R"sql(
+CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_MONOTONIC
+  run_id          INTEGER PRIMARY KEY,
+  cell_id         INTEGER NOT NULL REFERENCES cell,
+  repeat          INTEGER NOT NULL, -- from 0; the same number in several cells is a pair
+  seed            TEXT NOT NULL,    -- unsigned 64 bit, decimal
+  started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME
+  begin_ns INTEGER NOT NULL, epoch_ns INTEGER NOT NULL, plan_ns INTEGER NOT NULL,
+  first_batch_ns  INTEGER,          -- since begin_ns; NULL: no batch was delivered
+  samples INTEGER NOT NULL, missing_samples INTEGER NOT NULL,
+  wrong_samples   INTEGER,          -- NULL: not verified
+  bytes           INTEGER NOT NULL, -- delivered
+  reads_submitted INTEGER NOT NULL,
+  read_bytes      INTEGER NOT NULL, -- asked of the kernel, gaps and rounding included
+  gap_bytes       INTEGER NOT NULL, -- read but wanted by nobody
+  seeks           INTEGER NOT NULL, -- reads that do not begin where the one before ended
+  io_errors INTEGER NOT NULL, short_reads INTEGER NOT NULL, device_fallbacks INTEGER NOT NULL,
+  device_bytes    INTEGER,          -- the whole disk during the epoch, from /sys/block/*/stat
+  device_reads    INTEGER,
+  cpu_ns          INTEGER NOT NULL, -- of the process during the epoch, user and system
+  resident_before REAL,             -- share of the data in the page cache, 0..1
+  resident_after  REAL,
+  utilisation     REAL,             -- compute / wall, 0..1; NULL: no consumer
+  window_peak_bytes INTEGER NOT NULL, arena_bytes INTEGER NOT NULL,
+  engine_features TEXT NOT NULL, engine_refused TEXT NOT NULL,
+  emission_hash   TEXT NOT NULL,    -- XXH3-128 of the emitted sample numbers, hex
+  quality_displacement REAL, quality_rank_decorrelation REAL,  -- 0 none .. 1 full permutation
+  quality_neighbours_broken REAL, quality_label_mix REAL,
+  incomplete      INTEGER NOT NULL, -- 1: figures leave this run out
+  incomplete_reason TEXT NOT NULL
+) STRICT;
+CREATE INDEX run_of_cell ON run (cell_id, repeat);
+CREATE TABLE batch (                -- times are CLOCK_MONOTONIC, as in run.begin_ns
+  run_id   INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,        -- from 0
+  samples INTEGER NOT NULL, bytes INTEGER NOT NULL,
+  first_submit_ns INTEGER NOT NULL, ready_ns INTEGER NOT NULL,
+  copy_begin_ns INTEGER, copy_end_ns INTEGER,         -- NULL: no copy stage
+  compute_begin_ns INTEGER, compute_end_ns INTEGER,   -- NULL: no consumer
+  consumed_ns INTEGER NOT NULL,
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE histogram (
+  run_id INTEGER NOT NULL REFERENCES run,
+  kind   TEXT NOT NULL,     -- read_latency_ns | depth_requests | request_bytes | device_latency_ns
+  lower  INTEGER NOT NULL,  -- least value of the bucket, in the unit of the kind
+  count  INTEGER NOT NULL,
+  PRIMARY KEY (run_id, kind, lower)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE probe (                -- no row: the run had no probe
+  run_id INTEGER PRIMARY KEY REFERENCES run,
+  requests INTEGER NOT NULL, bytes INTEGER NOT NULL,
+  plug_merges INTEGER NOT NULL, scheduler_merges INTEGER NOT NULL,
+  healed INTEGER NOT NULL, lost_events INTEGER NOT NULL,
+  depth_mean      REAL,             -- requests at the driver, mean over time with I/O
+  stat_difference REAL              -- |requests - stat| / stat
+) STRICT;
+CREATE TABLE series (               -- packed little-endian records, see docs/results-schema.md
+  run_id INTEGER NOT NULL REFERENCES run,
+  kind   TEXT NOT NULL,             -- depth: i64 at_ns, u32 driver, u32 scheduler
+                                    -- issue: i64 at_ns, u64 sector, u32 bytes
+  records INTEGER NOT NULL,
+  data   BLOB NOT NULL,
+  PRIMARY KEY (run_id, kind)
+) STRICT;
+CREATE TABLE fio (                  -- no row: the run had no fio twin
+  run_id INTEGER PRIMARY KEY REFERENCES run,
+  version TEXT NOT NULL, command TEXT NOT NULL, job TEXT NOT NULL,
+  bytes_per_s REAL NOT NULL, reads_per_s REAL NOT NULL,
+  runtime_ns INTEGER NOT NULL, cpu_ns INTEGER NOT NULL,
+  ratio REAL NOT NULL               -- ours / fio, bytes per second of the same bytes
+) STRICT;
+CREATE TABLE failed_sample (
+  run_id INTEGER NOT NULL REFERENCES run, path TEXT NOT NULL, error TEXT NOT NULL
+) STRICT;
+CREATE TABLE warning (
+  run_id INTEGER NOT NULL REFERENCES run, position INTEGER NOT NULL, text TEXT NOT NULL,
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+-- What figures draw: of each cell and repeat, the newest complete run.
+CREATE VIEW good_run AS
+  SELECT *, samples * 1e9 / epoch_ns AS samples_per_s, bytes * 1e9 / epoch_ns AS bytes_per_s
+  FROM run WHERE run_id IN
+    (SELECT max(run_id) FROM run WHERE incomplete = 0 AND epoch_ns > 0 GROUP BY cell_id, repeat);
+)sql";
+
+Result<std::int64_t> scalar(Database& db, const char* sql) {
+  BLKSWEEP_TRY(Statement query, db.prepare(sql));
+  BLKSWEEP_TRY(const bool row, query.step());
+  std::int64_t value = 0;
+  if (row) {
+    query.read(value);
+  }
+  return value;
+}
+
+Result<> create_schema(Database& db) {
+  BLKSWEEP_CHECK(db.exec(kExperimentTables));
+  BLKSWEEP_CHECK(db.exec(kRunTables));
+  return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                             kApplicationId, kSchemaVersion));
+}
+
+}  // namespace
+
+Result<> check_schema(Database& db) {
+  BLKSWEEP_TRY(const std::int64_t application, scalar(db, "PRAGMA application_id"));
+  if (application != kApplicationId) {
+    return fail(db.name() + " is not a blksweep database: name a new file");
+  }
+  BLKSWEEP_TRY(const std::int64_t version, scalar(db, "PRAGMA user_version"));
+  if (version != kSchemaVersion) {
+    return fail(fmt::format("{} has schema version {}, this blksweep reads and writes {}: name a "
+                            "new file, or use the blksweep that wrote it",
+                            db.name(), version, kSchemaVersion));
+  }
+  return {};
+}
+
+Result<> prepare_schema(Database& db) {
+  // Before the transaction, so that a stranger's file is not even locked.
+  BLKSWEEP_TRY(const std::int64_t tables, scalar(db, "SELECT count(*) FROM sqlite_master"));
+  BLKSWEEP_TRY(const std::int64_t application, scalar(db, "PRAGMA application_id"));
+  if (tables != 0 || application != 0) {
+    BLKSWEEP_CHECK(check_schema(db));
+  }
+  BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db));
+  // Again inside: another process may have created the tables meanwhile.
+  BLKSWEEP_TRY(const std::int64_t now, scalar(db, "SELECT count(*) FROM sqlite_master"));
+  if (now == 0) {
+    BLKSWEEP_CHECK(create_schema(db));
+  }
+  return transaction.commit();
+}
+
+}  // namespace blksweep

@@ -1,0 +1,71 @@
+#include "store/series.h"
+
+#include <bit>
+#include <cstring>
+
+namespace blksweep {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "records are written as they lie");
+
+constexpr std::size_t kDepthBytes = 16;
+constexpr std::size_t kIssueBytes = 20;
+
+template <class T>
+void put(std::string& out, T value) {
+  char bytes[sizeof(T)];
+  std::memcpy(bytes, &value, sizeof(T));
+  out.append(bytes, sizeof(T));
+}
+
+template <class T>
+void take(std::string_view& in, T& value) {
+  std::memcpy(&value, in.data(), sizeof(T));
+  in.remove_prefix(sizeof(T));
+}
+
+}  // namespace
+
+std::string encode_series(const std::vector<DepthPoint>& points) {
+  std::string out;
+  out.reserve(points.size() * kDepthBytes);
+  for (const DepthPoint& p : points) {
+    put(out, p.at_ns);
+    put(out, p.driver);
+    put(out, p.scheduler);
+  }
+  return out;
+}
+
+std::string encode_series(const std::vector<IssuePoint>& points) {
+  std::string out;
+  out.reserve(points.size() * kIssueBytes);
+  for (const IssuePoint& p : points) {
+    put(out, p.at_ns);
+    put(out, p.sector);
+    put(out, p.bytes);
+  }
+  return out;
+}
+
+std::vector<DepthPoint> decode_depth_series(std::string_view bytes) {
+  std::vector<DepthPoint> points(bytes.size() / kDepthBytes);
+  for (DepthPoint& p : points) {
+    take(bytes, p.at_ns);
+    take(bytes, p.driver);
+    take(bytes, p.scheduler);
+  }
+  return points;
+}
+
+std::vector<IssuePoint> decode_issue_series(std::string_view bytes) {
+  std::vector<IssuePoint> points(bytes.size() / kIssueBytes);
+  for (IssuePoint& p : points) {
+    take(bytes, p.at_ns);
+    take(bytes, p.sector);
+    take(bytes, p.bytes);
+  }
+  return points;
+}
+
+}  // namespace blksweep

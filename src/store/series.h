@@ -1,0 +1,21 @@
+// Depth and issue series as packed little-endian records, so that 200,000 points stay a few MB.
+//
+// Format:   depth: i64 at_ns, u32 driver, u32 scheduler (16 bytes).
+//           issue: i64 at_ns, u64 sector, u32 bytes (20 bytes). No header; the row says how many.
+// Property: decode(encode(x)) == x; bytes after the last whole record are ignored.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/records.h"
+
+namespace blksweep {
+
+std::string encode_series(const std::vector<DepthPoint>& points);
+std::string encode_series(const std::vector<IssuePoint>& points);
+std::vector<DepthPoint> decode_depth_series(std::string_view bytes);
+std::vector<IssuePoint> decode_issue_series(std::string_view bytes);
+
+}  // namespace blksweep

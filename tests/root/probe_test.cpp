@@ -1,0 +1,363 @@
+// The probe against what the test itself read: counts, sectors, depths and merges on a loop device.
+#include "probe/block_probe.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <liburing.h>
+#include <linux/loop.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <optional>
+#include <span>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/memory.h"
+#include "os/blockdev.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint64_t kImageBytes = 64ull << 20;
+constexpr std::uint64_t kRead = 4096;
+
+// A loop device in direct-io mode on a temporary file; gone with the object.
+class LoopDevice {
+ public:
+  static Result<LoopDevice> make() {
+    LoopDevice d;
+    std::string name = "/tmp/blksweep-probe-XXXXXX";
+    d.image_ = Fd(::mkostemp(name.data(), O_CLOEXEC));
+    if (!d.image_) {
+      return sys_error(errno, "create " + name);
+    }
+    ::unlink(name.c_str());
+    if (::fallocate(d.image_.get(), 0, 0, kImageBytes) != 0) {
+      return sys_error(errno, "fallocate " + name);
+    }
+    const Fd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
+    const int number = control ? ::ioctl(control.get(), LOOP_CTL_GET_FREE) : -1;
+    if (number < 0) {
+      return sys_error(errno, "get a free loop device");
+    }
+    d.name_ = "loop" + std::to_string(number);
+    d.fd_ = Fd(::open(("/dev/" + d.name_).c_str(), O_RDWR | O_DIRECT | O_CLOEXEC));
+    loop_config config{};
+    config.fd = static_cast<__u32>(d.image_.get());
+    config.block_size = 512;
+    config.info.lo_flags = LO_FLAGS_DIRECT_IO | LO_FLAGS_AUTOCLEAR;
+    if (!d.fd_ || ::ioctl(d.fd_.get(), LOOP_CONFIGURE, &config) != 0) {
+      return sys_error(errno, "set up " + d.name_);
+    }
+    return d;
+  }
+
+  int fd() const { return fd_.get(); }
+  const std::string& name() const { return name_; }
+  dev_t number() const {
+    struct stat st{};
+    ::fstat(fd_.get(), &st);
+    return st.st_rdev;
+  }
+  bool set_scheduler(const std::string& scheduler) const {
+    std::ofstream out("/sys/block/" + name_ + "/queue/scheduler");
+    out << scheduler << std::flush;
+    return static_cast<bool>(out);
+  }
+
+ private:
+  Fd image_;
+  Fd fd_;
+  std::string name_;
+};
+
+// Reads the offsets in batches, each submitted with one system call and waited for as a whole.
+class BatchReader {
+ public:
+  explicit BatchReader(unsigned depth) : depth_(depth) {
+    buffer_ = *PageBuffer::allocate(Bytes{depth * kRead});
+    EXPECT_EQ(io_uring_queue_init(depth, &ring_, 0), 0);
+  }
+  BatchReader(const BatchReader&) = delete;
+  BatchReader& operator=(const BatchReader&) = delete;
+  ~BatchReader() { io_uring_queue_exit(&ring_); }
+
+  void read(int fd, const std::vector<std::uint64_t>& offsets) {
+    for (std::size_t i = 0; i < offsets.size(); i += depth_) {
+      batch(fd, std::span(offsets).subspan(i, std::min<std::size_t>(depth_, offsets.size() - i)));
+    }
+  }
+
+ private:
+  void batch(int fd, std::span<const std::uint64_t> offsets) {
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+      io_uring_prep_read(io_uring_get_sqe(&ring_), fd, buffer_.data() + i * kRead, kRead, offsets[i]);
+    }
+    const auto n = static_cast<unsigned>(offsets.size());
+    ASSERT_EQ(io_uring_submit_and_wait(&ring_, n), static_cast<int>(n));
+    for (unsigned i = 0; i < n; ++i) {
+      io_uring_cqe* cqe = nullptr;
+      ASSERT_EQ(io_uring_wait_cqe(&ring_, &cqe), 0);
+      ASSERT_EQ(cqe->res, static_cast<int>(kRead));
+      io_uring_cqe_seen(&ring_, cqe);
+    }
+  }
+
+  unsigned depth_;
+  PageBuffer buffer_;
+  io_uring ring_{};
+};
+
+// Every second block: no two are adjacent.
+std::vector<std::uint64_t> scattered(std::size_t n) {
+  std::vector<std::uint64_t> offsets;
+  for (std::size_t i = 0; i < n; ++i) {
+    offsets.push_back((i * 7919 % (kImageBytes / kRead / 2)) * 2 * kRead);
+  }
+  return offsets;
+}
+
+std::vector<std::uint64_t> adjacent(std::size_t n) {
+  std::vector<std::uint64_t> offsets;
+  for (std::size_t i = 0; i < n; ++i) {
+    offsets.push_back(i * kRead);
+  }
+  return offsets;
+}
+
+std::uint64_t total(const ProbeBuckets& buckets) {
+  std::uint64_t sum = 0;
+  for (const auto& [lower, count] : buckets) {
+    sum += count;
+  }
+  return sum;
+}
+
+class Probe : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto device = LoopDevice::make();
+    if (!device) {
+      GTEST_SKIP() << "needs root and loop devices: " << device.error().message();
+    }
+    device_.emplace(std::move(*device));
+    auto probe = open_block_probe(device_->number());
+    if (!probe) {
+      ASSERT_EQ(probe.error().exit_code, Exit::unsupported) << probe.error().message();
+      GTEST_SKIP() << probe.error().message();
+    }
+    probe_ = std::move(*probe);
+    if (!device_->set_scheduler("none")) {
+      GTEST_SKIP() << "cannot set the scheduler of " << device_->name();
+    }
+  }
+
+  template <class Work>
+  ProbeReport watch(Work work) {
+    auto started = probe_->start();
+    EXPECT_TRUE(started) << started.error().message();
+    work();
+    auto report = probe_->stop();
+    EXPECT_TRUE(report) << report.error().message();
+    return report ? std::move(*report) : ProbeReport{};
+  }
+  ProbeReport watch_reads(const std::vector<std::uint64_t>& offsets, unsigned depth) {
+    BatchReader reader(depth);
+    return watch([&] { reader.read(device_->fd(), offsets); });
+  }
+
+  std::optional<LoopDevice> device_;
+  std::unique_ptr<BlockProbe> probe_;
+};
+
+TEST_F(Probe, CountsExactlyTheReadsAtDepthOne) {
+  const auto offsets = scattered(2000);
+  const ProbeReport r = watch_reads(offsets, 1);
+  EXPECT_EQ(r.requests, 2000u);
+  EXPECT_EQ(r.bytes, 2000 * kRead);
+  EXPECT_EQ(r.other_requests, 0u);
+  EXPECT_EQ(r.plug_merges + r.scheduler_merges, 0u);
+  EXPECT_EQ(r.lost_events, 0u);
+  ASSERT_TRUE(r.depth_mean);
+  EXPECT_GT(*r.depth_mean, 0.0);
+  EXPECT_LE(*r.depth_mean, 1.2);
+  EXPECT_EQ(r.request_bytes, (ProbeBuckets{{kRead, 2000}}));
+  EXPECT_EQ(total(r.depth), 2000u);
+  EXPECT_EQ(r.warnings, std::vector<std::string>{});
+}
+
+TEST_F(Probe, SaysWhereEachReadWentInOrder) {
+  const auto offsets = scattered(500);
+  const ProbeReport r = watch_reads(offsets, 1);
+  ASSERT_EQ(r.issues.size(), offsets.size());
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    ASSERT_EQ(r.issues[i].sector, offsets[i] / kSectorBytes) << "read " << i;
+    ASSERT_EQ(r.issues[i].bytes, kRead);
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(r.issues, {}, &ProbeIssue::at_ns));
+  EXPECT_GT(r.seeks, 490u);
+}
+
+TEST_F(Probe, SequentialReadsAreNotSeeks) {
+  const ProbeReport r = watch_reads(adjacent(500), 1);
+  EXPECT_EQ(r.requests, 500u);
+  EXPECT_LE(r.seeks, 1u);
+}
+
+TEST_F(Probe, AgreesWithTheDiskStatistics) {
+  const ProbeReport r = watch_reads(scattered(20000), 32);
+  ASSERT_TRUE(r.stat_difference);
+  EXPECT_LE(*r.stat_difference, 0.01);
+}
+
+TEST_F(Probe, SeesTheDepthOfBatches) {
+  const ProbeReport r = watch_reads(scattered(20000), 32);
+  EXPECT_EQ(r.requests, 20000u);
+  ASSERT_FALSE(r.depth.empty());
+  EXPECT_GT(r.depth.back().first, 8u);
+  EXPECT_LE(r.depth.back().first, 32u + r.healed);
+  ASSERT_TRUE(r.depth_mean);
+  EXPECT_GT(*r.depth_mean, 1.2);
+}
+
+TEST_F(Probe, SamplesTheDepthWhileReadsGoOn) {
+  BatchReader reader(32);
+  const ProbeReport r = watch([&] {
+    const std::int64_t end = now_ns() + 300'000'000;
+    while (now_ns() < end) {
+      reader.read(device_->fd(), scattered(3200));
+    }
+  });
+  ASSERT_GT(r.series.size(), 50u);
+  EXPECT_TRUE(std::ranges::is_sorted(r.series, {}, &ProbeSample::at_ns));
+  EXPECT_TRUE(std::ranges::any_of(r.series, [](const auto& s) { return s.driver_depth > 1; }));
+  EXPECT_EQ(r.samples_left_out, 0u);
+}
+
+TEST_F(Probe, SeesAdjacentReadsOfABatchMergedInThePlug) {
+  const ProbeReport r = watch_reads(adjacent(3200), 32);
+  EXPECT_GT(r.plug_merges, 1600u);
+  EXPECT_EQ(r.scheduler_merges, 0u);
+  EXPECT_EQ(r.requests + r.plug_merges, 3200u);
+  EXPECT_EQ(r.bytes, 3200 * kRead);
+  EXPECT_GT(r.request_bytes.back().first, kRead);
+}
+
+TEST_F(Probe, SeesWhatTheSchedulerHolds) {
+  if (!device_->set_scheduler("mq-deadline")) {
+    GTEST_SKIP() << "no mq-deadline";
+  }
+  BatchReader reader(256);
+  const ProbeReport r = watch([&] {
+    const std::int64_t end = now_ns() + 300'000'000;
+    while (now_ns() < end) {
+      reader.read(device_->fd(), scattered(2560));
+    }
+  });
+  EXPECT_TRUE(std::ranges::any_of(r.series, [](const auto& s) { return s.scheduler_depth > 0; }));
+  EXPECT_EQ(r.lost_events, 0u);
+}
+
+TEST_F(Probe, TellsSchedulerMergesFromPlugMerges) {
+  if (!device_->set_scheduler("mq-deadline")) {
+    GTEST_SKIP() << "no mq-deadline";
+  }
+  // The plug looks at its newest request only: in each batch first the even blocks, then the odd.
+  std::vector<std::uint64_t> offsets;
+  for (std::uint64_t block = 0; block < 6400; block += 32) {
+    for (std::uint64_t i = 0; i < 32; ++i) {
+      offsets.push_back((block + (i * 2) % 32 + i / 16) * kRead);
+    }
+  }
+  const ProbeReport r = watch_reads(offsets, 32);
+  EXPECT_GT(r.scheduler_merges, 0u);
+  EXPECT_EQ(r.bytes, offsets.size() * kRead);
+}
+
+TEST_F(Probe, AnIdleDeviceGivesZerosAndNoMean) {
+  const ProbeReport r = watch([] {});
+  EXPECT_EQ(r.requests, 0u);
+  EXPECT_EQ(r.bytes, 0u);
+  EXPECT_EQ(r.busy_ns, 0u);
+  EXPECT_EQ(r.depth_mean, std::nullopt);
+  EXPECT_EQ(r.stat_difference, std::nullopt);
+  EXPECT_TRUE(r.issues.empty());
+  EXPECT_TRUE(r.depth.empty());
+}
+
+TEST_F(Probe, ASecondStartBeginsFromZero) {
+  watch_reads(scattered(300), 8);
+  const ProbeReport r = watch_reads(scattered(100), 8);
+  EXPECT_EQ(r.requests, 100u);
+  EXPECT_EQ(r.issues.size(), 100u);
+  EXPECT_EQ(total(r.latency_ns) + r.healed, 100u);
+}
+
+TEST_F(Probe, ReadsOfAnotherDiskAreNotOurs) {
+  auto other = LoopDevice::make();
+  ASSERT_TRUE(other) << other.error().message();
+  BatchReader reader(8);
+  const ProbeReport r = watch([&] { reader.read(other->fd(), scattered(500)); });
+  EXPECT_EQ(r.requests, 0u);
+}
+
+TEST_F(Probe, SnapshotsGrowWhileItRuns) {
+  BatchReader reader(4);
+  const ProbeReport r = watch([&] {
+    reader.read(device_->fd(), scattered(100));
+    const auto first = probe_->snapshot();
+    reader.read(device_->fd(), scattered(50));
+    const auto second = probe_->snapshot();
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(first->requests, 100u);
+    EXPECT_EQ(second->requests, 150u);
+  });
+  EXPECT_EQ(r.requests, 150u);
+}
+
+TEST(ProbeWithoutRights, IsRefusedWithTheWayOut) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "needs root to become nobody";
+  }
+  std::array<int, 2> pipe_fds{};
+  ASSERT_EQ(::pipe(pipe_fds.data()), 0);
+  struct stat st{};
+  ASSERT_EQ(::stat("/dev/loop0", &st), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool dropped = ::setgid(65534) == 0 && ::setuid(65534) == 0;
+    const auto probe = open_block_probe(st.st_rdev);
+    const std::string text = !dropped ? "not dropped" : probe ? "allowed" : probe.error().message();
+    const bool written =
+        ::write(pipe_fds[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    ::_exit(written && !probe ? static_cast<int>(probe.error().exit_code) : 0);
+  }
+  ::close(pipe_fds[1]);
+  std::string text(1000, '\0');
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, ::read(pipe_fds[0], text.data(), 1000))));
+  ::close(pipe_fds[0]);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(Exit::unsupported)) << text;
+  EXPECT_TRUE(text.find("run as root") != std::string::npos || text.find("BPF=1") != std::string::npos)
+      << text;
+}
+
+TEST(ProbeOfADiskWithoutRequests, IsRefusedWithTheWayOut) {
+  struct stat st{};
+  if (::stat("/dev/zram0", &st) != 0) {
+    GTEST_SKIP() << "no zram device";
+  }
+  const auto probe = open_block_probe(st.st_rdev);
+  ASSERT_FALSE(probe);
+  EXPECT_EQ(probe.error().exit_code, Exit::unsupported);
+}
+
+}  // namespace
+}  // namespace blksweep

@@ -1,0 +1,93 @@
+#include "support/demo_records.h"
+
+namespace blksweep {
+
+HostRecord demo_host() {
+  HostRecord h;
+  h.kernel = "6.12.1";
+  h.cpu = "Example CPU";
+  h.hostname = "node1";
+  h.cpus = 8;
+  h.memory_bytes = std::uint64_t{64} << 30;
+  h.device = "loop0";
+  h.device_model = "loop";
+  h.filesystem = "ext4";
+  h.mount_options = "rw,relatime";
+  h.scheduler = "none";
+  h.queue = {{"nr_requests", "128"}, {"scheduler", "[none] mq-deadline"}};
+  h.rotational = false;
+  h.cgroup = "/";
+  h.tool_version = "0.1.0";
+  h.git_revision = "abc";
+  h.argv = "blksweep run --data d";
+  return h;
+}
+
+CellRecord demo_cell(const std::string& order, const std::string& merge) {
+  return {{{"order", order}, {"merge", merge}, {"depth", "128"}, {"window_bytes", "67108864"}}};
+}
+
+ProbeRecord demo_probe() {
+  ProbeRecord p;
+  p.requests = 100;
+  p.bytes = 409600;
+  p.plug_merges = 7;
+  p.scheduler_merges = 3;
+  p.healed = 2;
+  p.lost_events = 1;
+  p.depth_mean = 31.5;
+  p.stat_difference = 0.001;
+  p.depth = {{1, 10}, {32, 90}};
+  p.request_bytes = {{4096, 60}, {131072, 40}};
+  p.latency_ns = {{65536, 100}};
+  p.series = {{1000, 12, 3}, {1001000, 14, 0}};
+  p.issues = {{1000, 0xFFFFFFFFFFULL, 4096}, {2000, 8, 131072}};
+  return p;
+}
+
+void fill_counts(RunRecord& r) {
+  r.samples = 20000;
+  r.missing_samples = 1;
+  r.bytes = std::uint64_t{20000} * 24576;
+  r.wrong_samples = 0;
+  r.reads_submitted = 20000;
+  r.read_bytes = r.bytes + 4096;
+  r.gap_bytes = 4096;
+  r.seeks = 19000;
+  r.io_errors = 1;
+  r.short_reads = 2;
+  r.device_fallbacks = 3;
+  r.device_bytes = r.bytes + 8192;
+  r.device_reads = 100;
+  r.window_peak_bytes = 1 << 26;
+  r.arena_bytes = 1 << 27;
+}
+
+RunRecord demo_run(std::uint32_t repeat) {
+  RunRecord r;
+  r.repeat = repeat;
+  r.seed = 0xFFFFFFFFFFFFFFFFULL;  // all 64 bits
+  r.started_unix_ns = 1'700'000'000'000'000'000;
+  r.begin_ns = 5'000'000'000;
+  r.epoch_ns = 2'000'000'000 + std::int64_t{repeat} * 10'000'000;
+  r.plan_ns = 3'000'000;
+  r.first_batch_ns = 40'000'000;
+  fill_counts(r);
+  r.cpu_ns = 90'000'000;
+  r.resident_before = 0.0;
+  r.resident_after = 0.25;
+  r.utilisation = 0.5;
+  r.engine_features = "defer_taskrun fixed_files";
+  r.engine_refused = "iopoll: no poll queues";
+  r.emission_hash = "00112233445566778899aabbccddeeff";
+  r.quality = {0.9, 0.95, 0.99, 0.8};
+  r.read_latency_ns = {{1024, 5}, {2048, 7}};
+  r.batches = {{256, 1 << 20, 10, 20, 21, 22, 23, 24, 25}, {44, 1 << 18, 30, 40, {}, {}, {}, {}, 45}};
+  r.probe = demo_probe();
+  r.fio = FioRecord{"fio-3.33", "fio job", "[twin]", 1e8, 1e4, 2'500'000'000, 100'000'000, 1.25};
+  r.failed = {{"a/b", "Input/output error"}};
+  r.warnings = {"scheduler of loop0 is none; nothing follows", "second"};
+  return r;
+}
+
+}  // namespace blksweep
