@@ -174,6 +174,7 @@ void add_run(Verbs& verbs) {
              args->text[name] = list ? split_list(value) : std::vector{value};
            },
            help)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
         ->type_name("");
   };
   text_option("data", "folder of files, scanned now", false);
