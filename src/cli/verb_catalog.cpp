@@ -145,7 +145,8 @@ Result<Exit> scan_to_file(const Options& o) {
     BLKSWEEP_CHECK(write_catalog(o.output, *scanned));
   }
   if (o.json) {
-    fmt::print("{}\n", to_json(o, *scanned, report).dump(-1, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n",
+               to_json(o, *scanned, report).dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
     print_text(o, *scanned, report);
   }

@@ -41,9 +41,10 @@ class Progress {
     last_ns_ = now;
     const double seconds = static_cast<double>(now - begin_ns_) * 1e-9;
     const double rate = static_cast<double>(done) / seconds;
-    const std::string text = fmt::format(
-        "{} of {} files, {}, {:.0f} files/s, {:.0f} s left", format_count(done),
-        format_count(total_), format_bytes({bytes}), rate, static_cast<double>(total_ - done) / rate);
+    const std::string text =
+        fmt::format("{} of {} files, {}, {:.0f} files/s, {:.0f} s left", format_count(done),
+                    format_count(total_), format_bytes({bytes}), rate,
+                    static_cast<double>(total_ - done) / rate);
     if (terminal_) {
       fmt::print(stderr, "\r\033[K{}", text);
       shown_ = true;
@@ -80,9 +81,10 @@ Result<PackFormat> parse_format(std::string_view text) {
 void warn_of_missed_fragments(const Options& o, const MakeReport& r) {
   const double asked = o.make.fragment;
   if (asked > 1 && r.extents_per_file < 0.8 * asked) {
-    warn(fmt::format("{:.2f} extents per file instead of {:g}: files have too few blocks for more, "
-                     "or the filesystem joined them",
-                     r.extents_per_file, asked));
+    warn(
+        fmt::format("{:.2f} extents per file instead of {:g}: files have too few blocks for more, "
+                    "or the filesystem joined them",
+                    r.extents_per_file, asked));
   }
 }
 

@@ -46,7 +46,7 @@ class Checker {
   // The zero-terminated path that statx wants, in reused memory.
   std::string difference_of(std::uint32_t file) {
     path_.assign(catalog_.path(file));
-    struct statx st{};
+    struct statx st {};
     constexpr unsigned kMask = STATX_TYPE | STATX_INO | STATX_SIZE | STATX_MTIME | STATX_CTIME;
     if (::statx(root_, path_.c_str(), 0, kMask, &st) != 0) {
       return errno == ENOENT ? "missing" : std::strerror(errno);

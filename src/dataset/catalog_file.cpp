@@ -78,8 +78,7 @@ Result<Header> read_header(Bytespan bytes, const std::string& name) {
                                      header_checksum(h), h.checksum));
   }
   if (h.file_bytes != bytes.size()) {
-    return damaged(name,
-                   fmt::format("{} bytes long instead of {}", bytes.size(), h.file_bytes));
+    return damaged(name, fmt::format("{} bytes long instead of {}", bytes.size(), h.file_bytes));
   }
   return h;
 }
@@ -156,9 +155,9 @@ Result<DecodedCatalog> decode_catalog(std::span<const std::byte> bytes, const st
 Result<std::string> encode_catalog(const CatalogParts& parts) {
   BLKSWEEP_CHECK(validate_catalog(parts.view()));
   const std::array<Bytespan, kNames.size()> content{
-      as_span(parts.files),     as_span(parts.extents),   as_span(parts.whole),
-      as_span(parts.parts),     as_span(parts.path_end),  as_span(parts.path_bytes),
-      as_span(parts.label_end), as_span(parts.label_bytes), as_span(parts.root),
+      as_span(parts.files),      as_span(parts.extents),     as_span(parts.whole),
+      as_span(parts.parts),      as_span(parts.path_end),    as_span(parts.path_bytes),
+      as_span(parts.label_end),  as_span(parts.label_bytes), as_span(parts.root),
       as_span(parts.device_node)};
   Header h{};
   h.magic = kMagic;

@@ -23,7 +23,8 @@ Result<Bytes> parse_size(std::string_view text) {
 Result<SizeSpec> parse_uniform(std::string_view text) {
   const std::size_t dash = text.find('-');
   if (dash == std::string_view::npos) {
-    return usage_error(fmt::format("'uniform:{}' is not a range, such as uniform:1KiB-64KiB", text));
+    return usage_error(
+        fmt::format("'uniform:{}' is not a range, such as uniform:1KiB-64KiB", text));
   }
   SizeSpec s;
   s.kind = SizeSpec::Kind::uniform;

@@ -51,7 +51,8 @@ class Fragmenter {
       BLKSWEEP_CHECK(write_group(group));
     }
     report.on_disk_files = job_.order.size();
-    report.extents_per_file = static_cast<double>(extents_) / static_cast<double>(job_.order.size());
+    report.extents_per_file =
+        static_cast<double>(extents_) / static_cast<double>(job_.order.size());
     return {};
   }
 
@@ -114,8 +115,7 @@ class Fragmenter {
 
   Result<> grow(Growing& g) {
     const std::uint64_t from = g.begin(g.next_piece) * kPageBytes;
-    const std::uint64_t to =
-        std::min(g.begin(++g.next_piece) * kPageBytes, job_.sizes[g.number]);
+    const std::uint64_t to = std::min(g.begin(++g.next_piece) * kPageBytes, job_.sizes[g.number]);
     return reserve(g.fd.get(), from, to - from, g.path);
   }
 

@@ -43,7 +43,8 @@ Result<> check_settings(const MakeSettings& s) {
   if (s.fragment > 1 && s.format != PackFormat::files) {
     return usage_error("--fragment works with --format files only");
   }
-  if (s.format == PackFormat::records && (s.size.kind != SizeSpec::Kind::fixed || s.size.low.n == 0)) {
+  if (s.format == PackFormat::records &&
+      (s.size.kind != SizeSpec::Kind::fixed || s.size.low.n == 0)) {
     return usage_error("--format records needs a fixed --size, such as --size 4KiB");
   }
   return {};
@@ -69,7 +70,7 @@ Result<> prepare_directory(const std::string& path) {
 
 // Room for data in whole blocks, for inodes, and 1 % for the filesystem's own structures.
 Result<> check_space(const MakeSettings& s, const std::vector<std::uint64_t>& sizes) {
-  struct statvfs v{};
+  struct statvfs v {};
   if (::statvfs(s.directory.c_str(), &v) != 0) {
     return sys_error(errno, "statvfs " + s.directory);
   }
@@ -77,7 +78,8 @@ Result<> check_space(const MakeSettings& s, const std::vector<std::uint64_t>& si
   const std::uint64_t header = s.format == PackFormat::tar ? 2 * kSectorBytes : 0;
   const std::uint64_t data =
       std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}, [&](auto sum, auto size) {
-        return sum + header + (s.format == PackFormat::files ? (size + block - 1) / block * block : size);
+        return sum + header +
+               (s.format == PackFormat::files ? (size + block - 1) / block * block : size);
       });
   const std::uint64_t needed = data + data / 100 + (std::uint64_t{1} << 20);
   const std::uint64_t free = v.f_bavail * v.f_frsize;

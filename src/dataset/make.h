@@ -49,8 +49,8 @@ struct MakeSettings {
 };
 
 struct MakeReport {
-  std::uint64_t files = 0;    // data files: samples that were asked for
-  std::uint64_t bytes = 0;    // of samples
+  std::uint64_t files = 0;  // data files: samples that were asked for
+  std::uint64_t bytes = 0;  // of samples
   std::uint64_t on_disk_files = 0;
   double extents_per_file = 0;  // counted with FIEMAP when fragments were asked for, else 0
   std::int64_t time_ns = 0;

@@ -74,8 +74,8 @@ bool journals_data(const MountFacts& mount) {
 Placement Placement::find(const std::string& root, int root_fd, CatalogParts& parts,
                           ScanReport& report) {
   Placement p;
-  struct statfs fs{};
-  struct stat st{};
+  struct statfs fs {};
+  struct stat st {};
   ::fstat(root_fd, &st);
   parts.device = st.st_dev;
   if (::fstatfs(root_fd, &fs) == 0 && std::has_single_bit(static_cast<std::uint64_t>(fs.f_bsize))) {
@@ -97,8 +97,9 @@ Placement Placement::find(const std::string& root, int root_fd, CatalogParts& pa
       p.chunks_ = *std::move(chunks);
       p.addresses_ = true;
     } else {
-      report.warnings.push_back(chunks.error().message() +
-                                ": device addresses are not known; LBA order falls back to path order");
+      report.warnings.push_back(
+          chunks.error().message() +
+          ": device addresses are not known; LBA order falls back to path order");
     }
     return p;
   }
@@ -111,8 +112,9 @@ Placement Placement::find(const std::string& root, int root_fd, CatalogParts& pa
         "{}: addresses on {} are not known to be bytes of {}; LBA order falls back to path order",
         root, report.filesystem, device->node));
   } else if (!parts.device_readable) {
-    report.warnings.push_back("mounted with data=journal: the device may hold old bytes, so "
-                              "merge=device is read through files");
+    report.warnings.push_back(
+        "mounted with data=journal: the device may hold old bytes, so "
+        "merge=device is read through files");
   }
   return p;
 }
@@ -150,7 +152,8 @@ int Placement::append_extents(int fd, std::uint32_t file, std::uint64_t size, bo
 }
 
 void Placement::append(const fiemap_extent& e, std::uint32_t file, std::uint32_t extra_flags) {
-  ExtentRecord r{e.fe_logical, e.fe_physical, e.fe_length, our_flags(e.fe_flags) | extra_flags, file};
+  ExtentRecord r{e.fe_logical, e.fe_physical, e.fe_length, our_flags(e.fe_flags) | extra_flags,
+                 file};
   if ((r.flags & kExtentNoAddress) != 0) {
     r.device_offset = 0;
   } else if (((r.device_offset | r.file_offset) & block_mask_) != 0) {

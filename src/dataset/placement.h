@@ -45,7 +45,7 @@ class Placement {
   std::vector<ExtentRecord> extents_;
   std::optional<BtrfsChunks> chunks_;  // btrfs with known chunks
   bool addresses_ = false;
-  bool realtime_ = false;              // xfs with a realtime section: ask each file
+  bool realtime_ = false;  // xfs with a realtime section: ask each file
   std::uint64_t block_mask_ = kPageBytes - 1;
 };
 

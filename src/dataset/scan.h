@@ -27,26 +27,26 @@ enum class TarMode { by_name, always, never };  // by_name: files that end in .t
 
 struct ScanSettings {
   TarMode tar = TarMode::by_name;
-  Bytes records{0};                   // > 0: each file is a sequence of records of this size
-  std::function<void()> after_walk;   // tests change the tree between walk and open here
+  Bytes records{0};                  // > 0: each file is a sequence of records of this size
+  std::function<void()> after_walk;  // tests change the tree between walk and open here
 };
 
 enum class Oddity {
   symlink_loop,     // a link to itself or to a folder above it; not followed
   directory_again,  // a link to a folder that the scan has already entered; not entered twice
   dangling_symlink,
-  unreadable,       // EACCES, EPERM, EIO ...
-  vanished,         // listed, but gone when it was opened
-  not_regular,      // fifo, socket, device
-  empty_file,       // a sample of 0 bytes, kept
-  too_large,        // a sample over kMaxSampleBytes
+  unreadable,   // EACCES, EPERM, EIO ...
+  vanished,     // listed, but gone when it was opened
+  not_regular,  // fifo, socket, device
+  empty_file,   // a sample of 0 bytes, kept
+  too_large,    // a sample over kMaxSampleBytes
   damaged_tar,
-  odd_tail,         // a file's size is no multiple of the record size; the short record is kept
-  other_device,     // on another filesystem than the root; kept without device addresses
+  odd_tail,      // a file's size is no multiple of the record size; the short record is kept
+  other_device,  // on another filesystem than the root; kept without device addresses
 };
 inline constexpr std::size_t kOddities = 11;
-std::string_view to_string(Oddity o);     // "dangling_symlink", the key in --json
-std::string_view explain(Oddity o);       // "dangling symbolic link, left out"
+std::string_view to_string(Oddity o);  // "dangling_symlink", the key in --json
+std::string_view explain(Oddity o);    // "dangling symbolic link, left out"
 
 struct OddityCount {
   static constexpr std::size_t kNamed = 10;
@@ -58,8 +58,8 @@ struct ScanReport {
   std::array<OddityCount, kOddities> odd;
   std::uint64_t directories = 0;
   std::int64_t walk_ns = 0, extents_ns = 0, total_ns = 0;
-  std::string filesystem;              // "ext4"
-  std::vector<std::string> warnings;   // a fact and its consequence
+  std::string filesystem;             // "ext4"
+  std::vector<std::string> warnings;  // a fact and its consequence
 
   void add(Oddity kind, const std::string& what);
   const OddityCount& of(Oddity kind) const { return odd[static_cast<std::size_t>(kind)]; }

@@ -188,7 +188,8 @@ class Parser {
   std::string header_path() const {
     const std::string name(field(block_, kName));
     const std::string_view prefix = field(block_, kPrefix);
-    const bool ustar = std::string_view(block_.data() + kMagic.at, 6) == std::string_view("ustar\0", 6);
+    const bool ustar =
+        std::string_view(block_.data() + kMagic.at, 6) == std::string_view("ustar\0", 6);
     return ustar && !prefix.empty() ? std::string(prefix) + "/" + name : name;
   }
 

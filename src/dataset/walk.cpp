@@ -18,6 +18,9 @@
 namespace blksweep {
 namespace {
 
+// Offsets into the names have 32 bits; one directory more must still fit.
+constexpr std::size_t kMaxNames = std::size_t{3} << 30;
+
 std::size_t descriptor_budget() {
   rlimit limit{};
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<std::size_t>(limit.rlim_cur) / 2
@@ -51,6 +54,9 @@ class Walk {
     for (std::size_t d = 0, l = 0; d < tree_.directories.size() || l < links_.size();) {
       if (d < tree_.directories.size()) {
         BLKSWEEP_CHECK(read_directory(static_cast<std::uint32_t>(d++), root));
+        if (tree_.names.size() > kMaxNames) {
+          return fail("scan " + root + ": more than one catalog can hold: scan parts of it");
+        }
       } else {
         enter_link(links_[l++]);
       }
@@ -70,7 +76,7 @@ class Walk {
 
   // Registers an open directory; its number, or kDropped when it was entered before.
   std::uint32_t enter(std::string path, std::uint32_t parent, Fd fd) {
-    struct stat st{};
+    struct stat st {};
     if (::fstat(fd.get(), &st) != 0 || !seen_.emplace(st.st_dev, st.st_ino).second) {
       return kDropped;
     }
@@ -117,8 +123,8 @@ class Walk {
     for (std::size_t at = 0; at < bytes;) {
       const auto* d = reinterpret_cast<const dirent64*>(buffer_.data() + at);
       at += d->d_reclen;
-      const bool is_dot = d->d_name[0] == '.' && (d->d_name[1] == '\0' ||
-                                                  (d->d_name[1] == '.' && d->d_name[2] == '\0'));
+      const bool is_dot = d->d_name[0] == '.' &&
+                          (d->d_name[1] == '\0' || (d->d_name[1] == '.' && d->d_name[2] == '\0'));
       if (!is_dot) {
         add_entry(directory, fd, *d);
       }
@@ -126,8 +132,8 @@ class Walk {
   }
 
   void add_entry(std::uint32_t directory, int fd, const dirent64& d) {
-    TreeEntry e{0, d.d_ino, static_cast<std::uint32_t>(tree_.names.size()), directory, kFile,
-                rank_++};
+    TreeEntry e{0,         d.d_ino, static_cast<std::uint32_t>(tree_.names.size()),
+                directory, kFile,   rank_++};
     tree_.names.append(d.d_name).push_back('\0');
     unsigned char type = d.d_type;
     if (type == DT_LNK || type == DT_UNKNOWN) {
@@ -148,15 +154,15 @@ class Walk {
 
   // A link's (or unknown entry's) kind; DT_WHT when it leads nowhere and is counted.
   unsigned char resolve(int fd, const dirent64& d, TreeEntry& e) {
-    struct stat st{};
+    struct stat st {};
     if (::fstatat(fd, d.d_name, &st, 0) != 0) {
       const int err = errno;
       const Oddity kind = err == ELOOP    ? Oddity::symlink_loop
                           : err == ENOENT ? Oddity::dangling_symlink
                                           : Oddity::unreadable;
-      report_.add(kind, tree_.path(e) + (kind == Oddity::unreadable
-                                             ? std::string(": ") + std::strerror(err)
-                                             : std::string()));
+      report_.add(
+          kind, tree_.path(e) + (kind == Oddity::unreadable ? std::string(": ") + std::strerror(err)
+                                                            : std::string()));
       return DT_WHT;
     }
     e.inode = st.st_ino;
@@ -188,7 +194,7 @@ class Walk {
       report_.add(Oddity::unreadable, path + ": " + std::strerror(errno));
       return;
     }
-    struct stat st{};
+    struct stat st {};
     const bool known = ::fstat(fd.get(), &st) == 0;
     tree_.entries[entry].child = enter(path + "/", e.directory, std::move(fd));
     if (known && tree_.entries[entry].child == kDropped) {

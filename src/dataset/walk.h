@@ -28,7 +28,7 @@ struct TreeDirectory {
 };
 
 struct TreeEntry {
-  std::uint64_t key;   // first 8 bytes of the name ("/" appended for a folder), for sorting
+  std::uint64_t key;  // first 8 bytes of the name ("/" appended for a folder), for sorting
   std::uint64_t inode;
   std::uint32_t name;       // offset in Tree::names, zero-terminated
   std::uint32_t directory;  // where it is

@@ -21,14 +21,16 @@ class ExtentReader {
  public:
   explicit ExtentReader(std::size_t extents_per_call = 256);
 
-  // All extents of the open file, however many calls that takes, in file order. Flushes dirty
-  // data of the file first (FIEMAP_FLAG_SYNC), or addresses would be unknown.
+  // All extents of the open file, however many calls that takes, in file order. A file whose data
+  // has no address yet (delayed allocation) is flushed and asked again (FIEMAP_FLAG_SYNC), so
+  // syncfs(2) before many files saves them that; the flag would cost every clean file too.
   // Returns 0 or an errno; `extents()` is valid until the next call.
   int read(int fd);
   std::span<const fiemap_extent> extents() const { return all_; }
 
  private:
-  int read_from(int fd, std::uint64_t start);
+  int read_all(int fd, std::uint32_t flags);
+  int read_from(int fd, std::uint64_t start, std::uint32_t flags);
 
   std::size_t capacity_;
   std::vector<std::uint64_t> buffer_;  // struct fiemap with its extents, 8-byte aligned

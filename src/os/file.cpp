@@ -20,7 +20,7 @@ Result<Fd> open_readonly(const std::string& path) {
 }
 
 Result<std::uint64_t> file_size(int fd, const std::string& name) {
-  struct stat st{};
+  struct stat st {};
   if (::fstat(fd, &st) != 0) {
     return sys_error(errno, "fstat " + name);
   }
@@ -92,7 +92,7 @@ Result<> ReplacedFile::commit() {
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
   BLKSWEEP_TRY(const Fd fd, open_readonly(path));
-  struct stat st{};
+  struct stat st {};
   if (::fstat(fd.get(), &st) != 0) {
     return sys_error(errno, "fstat " + path);
   }
