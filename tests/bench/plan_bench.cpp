@@ -3,7 +3,8 @@
 //   build/bench/plan_bench [SAMPLES [SHUFFLE_WINDOW_MIB]]
 //
 // Bar: 1,280,000 samples of 1.5 extents each in <= 0.5 s and <= 120 MB beside the catalog, from
-// make_order to make_schedule. Memory is the peak of what operator new handed out.
+// make_order to make_schedule. Memory is the peak of what operator new handed out; times are CPU time
+// of the thread, the best of three, so that a busy machine disturbs less.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -53,22 +54,48 @@ namespace {
 double ms(std::int64_t begin, std::int64_t end) { return static_cast<double>(end - begin) / 1e6; }
 double mb(std::size_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
-void plan_once(const Catalog& catalog, OrderSettings order, MergeSettings merge,
-               ShuffleSettings shuffle) {
+struct Cost {
+  double order_ms;
+  double plan_ms;
+  double schedule_ms;
+  std::size_t peak_bytes;
+  std::size_t reads;
+  std::size_t gates;
+  std::string arena;
+  double total_ms() const { return order_ms + plan_ms + schedule_ms; }
+};
+
+Cost plan_once(const Catalog& catalog, const OrderSettings& order, const MergeSettings& merge,
+               const ShuffleSettings& shuffle) {
   const std::size_t before = g_live_bytes;
   g_peak_bytes = before;
-  const std::int64_t start = now_ns();
+  const std::int64_t start = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
   std::vector<std::uint32_t> positions = make_order(catalog, order);
-  const std::int64_t ordered = now_ns();
+  const std::int64_t ordered = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
   const Plan plan = make_plan(catalog, std::move(positions), 1, merge);
-  const std::int64_t planned = now_ns();
+  const std::int64_t planned = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
   const auto schedule = make_schedule(catalog, plan, shuffle);
-  const std::int64_t end = now_ns();
-  fmt::print("{:9} {:6} {:9} {:6.0f} {:6.0f} {:8.0f} {:6.0f} ms {:6.1f} MB {:8} reads {:6} gates {}\n",
+  const std::int64_t end = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+  return {ms(start, ordered),
+          ms(ordered, planned),
+          ms(planned, end),
+          g_peak_bytes - before,
+          plan.reads.size(),
+          schedule ? schedule->gates.size() : 0,
+          schedule ? format_bytes(schedule->arena) : schedule.error().message()};
+}
+
+void plan_row(const Catalog& catalog, const OrderSettings& order, const MergeSettings& merge,
+              const ShuffleSettings& shuffle) {
+  Cost best = plan_once(catalog, order, merge, shuffle);
+  for (int i = 1; i < 3; ++i) {
+    const Cost again = plan_once(catalog, order, merge, shuffle);
+    best = again.total_ms() < best.total_ms() ? again : best;
+  }
+  fmt::print("{:9} {:6} {:9} {:6.0f} {:6.0f} {:8.0f} {:6.0f} {:6.1f} {:8} {:6}  {}\n",
              to_string(order.order), to_string(merge.merge), to_string(shuffle.shuffle),
-             ms(start, ordered), ms(ordered, planned), ms(planned, end), ms(start, end),
-             mb(g_peak_bytes - before), plan.reads.size(), schedule ? schedule->gates.size() : 0,
-             schedule ? format_bytes(schedule->arena) : schedule.error().message());
+             best.order_ms, best.plan_ms, best.schedule_ms, best.total_ms(), mb(best.peak_bytes),
+             best.reads, best.gates, best.arena);
 }
 
 void bench(const Catalog& catalog, Bytes window) {
@@ -77,13 +104,13 @@ void bench(const Catalog& catalog, Bytes window) {
     for (const Merge merge : {Merge::none, Merge::file, Merge::kernel, Merge::device}) {
       MergeSettings m{.merge = merge};
       m.horizon = window;
-      plan_once(catalog, {.order = order}, m, {.shuffle = Shuffle::reservoir, .window = window});
+      plan_row(catalog, {.order = order}, m, {.shuffle = Shuffle::reservoir, .window = window});
     }
   }
   const OrderSettings sorted{.order = Order::random, .sort_window = window};
   for (const Shuffle shuffle : {Shuffle::none, Shuffle::buffer, Shuffle::reservoir, Shuffle::full}) {
     const Bytes w{shuffle == Shuffle::full ? std::uint64_t{1} << 40 : window.n};
-    plan_once(catalog, sorted, {}, {.shuffle = shuffle, .window = w});
+    plan_row(catalog, sorted, {}, {.shuffle = shuffle, .window = w});
   }
 }
 
@@ -97,7 +124,7 @@ int main(int argc, char** argv) {
   const testing::SyntheticCatalog synthetic(
       {.files = samples, .extents_per_file = 1.55, .mean_bytes = 110 << 10, .labels = 1000});
   const Catalog catalog = synthetic.view();
-  fmt::print("{} samples, {} extents, {}\norder     merge  shuffle    order   plan schedule  total\n",
+  fmt::print("{} samples, {} extents, {}\norder     merge  shuffle    order   plan schedule  total     MB    reads  gates  arena (ms)\n",
              catalog.samples(), catalog.extents.size(), format_bytes(catalog.bytes()));
   bench(catalog, {window_mib << 20});
   return 0;

@@ -31,6 +31,10 @@ SyntheticCatalog::SyntheticCatalog(const SyntheticSettings& settings)
   for (std::uint32_t f = 0; f < settings.files; ++f) {
     files_[f].directory_rank = ranks[f];
   }
+  shuffle(std::span(ranks), rng_);
+  for (std::uint32_t f = 0; f < settings.files; ++f) {
+    files_[f].inode = 1000 + ranks[f];
+  }
   for (std::uint32_t l = 0; l < settings.labels; ++l) {
     label_bytes_ += fmt::format("class{}", l);
     label_end_.push_back(static_cast<std::uint32_t>(label_bytes_.size()));
@@ -58,8 +62,7 @@ std::uint32_t SyntheticCatalog::draw_flags() {
 
 void SyntheticCatalog::add_file(std::uint64_t size) {
   const auto file = static_cast<std::uint32_t>(files_.size());
-  files_.push_back({1000 + mix(file + settings_.seed) % 1000000, size, 0, 0,
-                    static_cast<std::uint32_t>(extents_.size()), 0});
+  files_.push_back({0, size, 0, 0, static_cast<std::uint32_t>(extents_.size()), 0});
   const std::uint64_t blocks = align_up(size, kPageBytes) / kPageBytes;
   std::uint64_t at = 0;
   while (at < blocks) {
@@ -137,16 +140,17 @@ Catalog SyntheticCatalog::view() const {
 }
 
 std::uint64_t SyntheticCatalog::file_word(std::uint32_t file, std::uint64_t offset) const {
-  for (const ExtentRecord& e : view().extents_of(file)) {
-    if (offset >= e.file_offset && offset < e.file_end()) {
-      if ((e.flags & kExtentUnwritten) != 0) {
-        return 0;
-      }
-      return e.on_device() ? device_word(e.device_offset + (offset - e.file_offset))
-                           : mix((std::uint64_t{file} << 40) + offset);
-    }
+  const auto begin = extents_.begin() + files_[file].first_extent;
+  const auto end = file + 1 < files_.size() ? extents_.begin() + files_[file + 1].first_extent
+                                            : extents_.end();
+  const auto e = std::upper_bound(begin, end, offset, [](std::uint64_t at, const ExtentRecord& x) {
+    return at < x.file_end();
+  });
+  if (e == end || offset < e->file_offset || (e->flags & kExtentUnwritten) != 0) {
+    return 0;
   }
-  return 0;
+  return e->on_device() ? device_word(e->device_offset + (offset - e->file_offset))
+                        : mix((std::uint64_t{file} << 40) + offset);
 }
 
 std::uint64_t SyntheticCatalog::device_word(std::uint64_t address) {

@@ -149,7 +149,7 @@ TEST(Order, SortWindowSortsRunsOfARandomOrder) {
 TEST(SortKeys, AgreesWithAStableComparisonSort) {
   Rng rng(3);
   std::vector<SortKey> scratch;
-  for (const std::uint32_t n : {0U, 1U, 2U, 255U, 5000U}) {
+  for (const std::uint32_t n : {0U, 1U, 2U, 32U, 255U, 5000U}) {
     for (const unsigned bits : {1U, 9U, 40U, 64U}) {
       std::vector<SortKey> keys;
       for (std::uint32_t i = 0; i < n; ++i) {
