@@ -278,7 +278,20 @@ TEST_F(Probe, TellsSchedulerMergesFromPlugMerges) {
   }
   const ProbeReport r = watch_reads(offsets, 32);
   EXPECT_GT(r.scheduler_merges, 0u);
+  EXPECT_EQ(r.requests + r.plug_merges + r.scheduler_merges, offsets.size());
   EXPECT_EQ(r.bytes, offsets.size() * kRead);
+}
+
+TEST_F(Probe, ThinsALogThatIsFullAndSaysSo) {
+  constexpr std::size_t kReads = 140'000;
+  const ProbeReport r = watch_reads(scattered(kReads), 64);
+  EXPECT_EQ(r.requests, kReads);
+  EXPECT_EQ(r.issues.size(), kReads / 2);
+  EXPECT_EQ(r.issues_left_out, kReads / 2);
+  // Two CPUs may number their events in another order than they timed them, by far less than this.
+  for (std::size_t i = 1000; i < r.issues.size(); i += 1000) {
+    ASSERT_LT(r.issues[i - 1000].at_ns, r.issues[i].at_ns);
+  }
 }
 
 TEST_F(Probe, AnIdleDeviceGivesZerosAndNoMean) {
