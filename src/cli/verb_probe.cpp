@@ -1,10 +1,10 @@
 // blksweep probe DEV: what a block device is doing right now, one line per interval.
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -22,8 +22,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kExamples = R"(Reads issued to the driver; latency is issue to completion. Depth is the mean over
-the time in which the device had something to do. Ends after --seconds or with Ctrl-C.
+constexpr const char* kExamples =
+    R"(Reads issued to the driver; latency is issue to completion. Depth is the mean
+over the time in which the device had something to do. Ends after --seconds, or
+with Ctrl-C.
 
 examples:
   blksweep probe vda
@@ -39,9 +41,10 @@ struct ProbeOptions {
 
 // "vda", "/dev/vda1", or any path on a filesystem: the disk behind it.
 Result<BlockDevice> device_named(const std::string& name) {
-  struct stat st{};
+  struct stat st {};
   const std::string node = "/dev/" + name;
-  if (name.find('/') == std::string::npos && ::stat(node.c_str(), &st) == 0 && S_ISBLK(st.st_mode)) {
+  if (name.find('/') == std::string::npos && ::stat(node.c_str(), &st) == 0 &&
+      S_ISBLK(st.st_mode)) {
     return block_device_of(node);
   }
   return block_device_of(name);
@@ -134,8 +137,8 @@ Json summary_json(const ProbeReport& r, std::int64_t length_ns) {
 
 void print_summary(const std::string& disk, const ProbeReport& r, std::int64_t length_ns) {
   const SchedulerDepth waiting = scheduler_depth(r.series);
-  fmt::print("\n{}: {} reads, {} in {}\n", disk, format_count(r.requests), format_bytes(Bytes{r.bytes}),
-             format_duration(Nanos(length_ns)));
+  fmt::print("\n{}: {} reads, {} in {}\n", disk, format_count(r.requests),
+             format_bytes(Bytes{r.bytes}), format_duration(Nanos(length_ns)));
   fmt::print("  depth      mean {} at the driver while busy; mean {}, max {} in the scheduler\n",
              optional_text(r.depth_mean), optional_text(waiting.mean), waiting.max);
   fmt::print("  latency    p50 {}  p90 {}  p99 {}  p99.9 {}\n", latency_text(r, 0.5),
@@ -274,9 +277,7 @@ void add_probe(Verbs& verbs) {
   add_parsed(app, "--interval", options->interval, parse_interval, "one line each (default 1s)");
   app->add_flag("--json", options->json, "one JSON document at the end: intervals and summary");
   app->footer(kExamples);
-  app->callback([&verbs, options] {
-    verbs.action = [options] { return probe_device(*options); };
-  });
+  app->callback([&verbs, options] { verbs.action = [options] { return probe_device(*options); }; });
 }
 
 }  // namespace blksweep

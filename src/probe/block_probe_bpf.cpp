@@ -36,11 +36,14 @@ struct ProgramUse {
 constexpr std::array kPrograms = {
     ProgramUse{"on_issue", "block_rq_issue", nullptr},
     ProgramUse{"on_complete", "block_rq_complete", nullptr},
-    ProgramUse{"on_requeue", "block_rq_requeue", "requests that a full device hands back count twice"},
+    ProgramUse{"on_requeue", "block_rq_requeue",
+               "requests that a full device hands back count twice"},
     ProgramUse{"on_insert", "block_rq_insert", "the depth in the scheduler is unknown and stays 0"},
     ProgramUse{"on_request_merge", "block_rq_merge", "merges of two requests are not counted"},
-    ProgramUse{"on_backmerge", "block_bio_backmerge", "merges at the end of a request are not counted"},
-    ProgramUse{"on_frontmerge", "block_bio_frontmerge", "merges in front of a request are not counted"},
+    ProgramUse{"on_backmerge", "block_bio_backmerge",
+               "merges at the end of a request are not counted"},
+    ProgramUse{"on_frontmerge", "block_bio_frontmerge",
+               "merges in front of a request are not counted"},
 };
 
 // libbpf explains itself on stderr by default; the newest line is kept for the refusal instead.
@@ -52,8 +55,9 @@ __attribute__((format(printf, 2, 0))) int keep_last_words(libbpf_print_level lev
   if (level == LIBBPF_WARN && std::vsnprintf(line.data(), line.size(), format, args) > 0) {
     std::string text = line.data();
     text = text.substr(0, text.find('\n'));
-    // The verifier's log goes through here too; libbpf's own lines carry the cause.
-    if (text.starts_with("libbpf: ")) {
+    // The verifier's log goes through here too, and "failed to load" lines follow the cause.
+    if (text.starts_with("libbpf: ") && text.find("failed to load BPF") == std::string::npos &&
+        text.find("failed to load object") == std::string::npos) {
       last_words = text.substr(8);
     }
   }
@@ -82,17 +86,22 @@ tl::unexpected<Error> refused(const std::string& disk, int errnum) {
   if ((errnum == EPERM || errnum == EACCES) && ::geteuid() != 0) {
     return unsupported(cause + ": run as root (needs CAP_BPF and CAP_PERFMON)");
   }
-  return unsupported(fmt::format("{}: {} (see kernel.unprivileged_bpf_disabled and lockdown; the run "
-                                 "works without it: --no-probe)",
-                                 cause, last_words.empty() ? "no further cause" : last_words));
+  const std::string detail = last_words.empty() ? "" : " (" + last_words + ")";
+  if (errnum == EPERM) {
+    return unsupported(cause + detail +
+                       ": needs CAP_BPF and CAP_PERFMON, which a container or kernel lockdown may "
+                       "withhold: run on the host");
+  }
+  return unsupported(cause + detail + ": report it with `uname -r`; a run works with --no-probe");
 }
 
 // Programs are chosen by what the kernel's BTF has, never by its version.
 Result<std::vector<std::string>> choose_programs(block_probe& skeleton) {
   const std::unique_ptr<btf, BtfDeleter> kernel(btf__load_vmlinux_btf());
   if (!kernel) {
-    return unsupported("block probe: this kernel has no BTF (/sys/kernel/btf/vmlinux): boot one with "
-                       "CONFIG_DEBUG_INFO_BTF=y, as Debian's are");
+    return unsupported(
+        "block probe: this kernel has no BTF (/sys/kernel/btf/vmlinux): boot one with "
+        "CONFIG_DEBUG_INFO_BTF=y, as Debian's are");
   }
   std::vector<std::string> warnings;
   for (const ProgramUse& use : kPrograms) {
@@ -101,7 +110,8 @@ Result<std::vector<std::string>> choose_programs(block_probe& skeleton) {
       continue;
     }
     if (use.without == nullptr) {
-      return unsupported(fmt::format("block probe: this kernel has no tracepoint {}", use.tracepoint));
+      return unsupported(
+          fmt::format("block probe: this kernel has no tracepoint {}", use.tracepoint));
     }
     bpf_program__set_autoload(bpf_object__find_program_by_name(skeleton.obj, use.program), false);
     warnings.push_back(fmt::format("no tracepoint {}: {}", use.tracepoint, use.without));
@@ -262,8 +272,8 @@ Result<> BpfBlockProbe::start_ticks() {
   const int fd = bpf_program__fd(skeleton_->progs.start_ticks);
   const int err = bpf_prog_test_run_opts(fd, &opts);
   if (err != 0 || opts.retval != 0) {
-    attach_warnings_.push_back(
-        fmt::format("no timer in the kernel (error {}, step {}): no depth over time", -err, opts.retval));
+    attach_warnings_.push_back(fmt::format(
+        "no timer in the kernel (error {}, step {}): no depth over time", -err, opts.retval));
   }
   return {};
 }
@@ -320,7 +330,8 @@ void BpfBlockProbe::let_it_settle() {
 void BpfBlockProbe::take_logs(ProbeReport& report) {
   for (const std::uint32_t i : log_entries(shared().sample_number, BLK_PROBE_SAMPLE_BITS)) {
     const blk_probe_sample& s = samples_.items()[i];
-    report.series.push_back({static_cast<std::int64_t>(s.at_ns), s.driver_depth, s.scheduler_depth});
+    report.series.push_back(
+        {static_cast<std::int64_t>(s.at_ns), s.driver_depth, s.scheduler_depth});
   }
   for (const std::uint32_t i : log_entries(shared().issue_number, BLK_PROBE_ISSUE_BITS)) {
     const blk_probe_issue& e = issues_.items()[i];
@@ -338,18 +349,19 @@ void BpfBlockProbe::check_against_stat(ProbeReport& report, const KernelCounts& 
                               "/queue/iostats is 0: the probe's counts are not checked");
     return;
   }
-  report.stat_difference = stat_difference({.requests = report.requests,
-                                            .orphans = shared().orphans,
-                                            .reads_in_flight = settled.reads_in_flight,
-                                            .stat_reads = at_stop.stat.reads - at_start_.stat.reads});
+  report.stat_difference =
+      stat_difference({.requests = report.requests,
+                       .orphans = shared().orphans,
+                       .reads_in_flight = settled.reads_in_flight,
+                       .stat_reads = at_stop.stat.reads - at_start_.stat.reads});
 }
 
 void BpfBlockProbe::judge_losses(ProbeReport& report) {
   const std::uint64_t unseen_issues = shared().unseen_issues;
   report.lost_events += std::max(missed() - missed_at_start_, unseen_issues);
   if (report.lost_events > 0) {
-    report.warnings.push_back(fmt::format(
-        "the probe of {} lost {} events: its counts are too low", disk_.disk, report.lost_events));
+    report.warnings.push_back(fmt::format("the probe of {} lost {} events: its counts are too low",
+                                          disk_.disk, report.lost_events));
   }
   if (report.stat_difference && *report.stat_difference > 0.01) {
     report.warnings.push_back(

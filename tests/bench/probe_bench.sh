@@ -5,14 +5,19 @@
 #   tests/bench/probe_bench.sh [REPEATS] [SECONDS]      needs root, fio and a loop or null_blk device
 set -euo pipefail
 
-repeats=${1:-7}
-seconds=${2:-2}
+repeats=${1:-15}
+seconds=${2:-1}
 blksweep=${BLKSWEEP:-build/blksweep}
 image=
 device=
 probe=
+probed=
+stats_before=
 
 cleanup() {
+  if [ -n "$stats_before" ]; then
+    sysctl -qw kernel.bpf_stats_enabled="$stats_before"
+  fi
   if [ -n "$probe" ]; then
     kill "$probe" 2>/dev/null || true
   fi
@@ -43,28 +48,47 @@ rc=0
 "$blksweep" probe "$device" --seconds 1 --json >/dev/null || rc=$?
 [ "$rc" = 0 ] || skip "the probe does not work here (exit $rc)"
 
-# Prints IOPS and CPU microseconds per read (user and system, of the whole machine).
+# Prints IOPS.
 measure() {
-  local before after iops
-  before=$(awk '/^cpu / {print $2 + $3 + $4 + $7 + $8}' /proc/stat)
-  iops=$(fio --name=read --filename="$device" --direct=1 --rw=randread --bs=4k --iodepth=128 \
+  fio --name=read --filename="$device" --direct=1 --rw=randread --bs=4k --iodepth=128 \
     --iodepth_batch_submit=16 --iodepth_batch_complete_min=16 --ioengine=io_uring --norandommap \
     --time_based --runtime="$seconds" --readonly --output-format=json |
-    sed -n 's/^ *"iops" : \([0-9.]*\).*/\1/p' | head -n 1)
-  after=$(awk '/^cpu / {print $2 + $3 + $4 + $7 + $8}' /proc/stat)
-  awk -v iops="$iops" -v ticks=$((after - before)) -v hz="$(getconf CLK_TCK)" -v s="$seconds" \
-    'BEGIN { printf "%.0f %.3f\n", iops, ticks / hz * 1e6 / (iops * s) }'
+    sed -n 's/^ *"iops" : \([0-9]*\).*/\1/p' | head -n 1
 }
 
-measure_probed() {
+start_probe() {
   "$blksweep" --quiet probe "$device" --interval 1min >/dev/null &
   probe=$!
   # Attached when its programs are there; loading takes about 0.1 s.
   sleep 0.5
-  measure
+}
+
+stop_probe() {
   kill -INT "$probe"
   wait "$probe" || echo "note: the probe ended with $?" >&2
   probe=
+}
+
+# Leaves its answer in $probed, because a subshell could not stop the probe for its parent's trap.
+measure_probed() {
+  start_probe
+  probed=$(measure)
+  stop_probe
+}
+
+# What the kernel itself says of each program, in a run of its own: its clock costs time too.
+program_costs() {
+  local ticks=kernel.bpf_stats_enabled
+  stats_before=$(sysctl -n $ticks)
+  sysctl -qw $ticks=1
+  start_probe
+  measure >/dev/null
+  bpftool prog show | grep -E 'name on_(issue|complete|insert|requeue)' |
+    sed -E 's/.*name (on_[a-z]+).*run_time_ns ([0-9]+) run_cnt ([0-9]+).*/\1 \2 \3/' |
+    awk 'NF == 3 && $3 > 0 { printf "  %-12s %4.0f ns x %d\n", $1, $2 / $3, $3 }'
+  stop_probe
+  sysctl -qw $ticks="$stats_before"
+  stats_before=
 }
 
 median() {
@@ -78,19 +102,23 @@ for ((i = 0; i < repeats; i++)); do
   # Which comes first alternates, so that drift does not look like an effect.
   if ((i % 2 == 0)); then
     off+=("$(measure)")
-    on+=("$(measure_probed)")
+    measure_probed
+    on+=("$probed")
   else
-    on+=("$(measure_probed)")
+    measure_probed
+    on+=("$probed")
     off+=("$(measure)")
   fi
-  echo "pair $((i + 1)): off ${off[-1]}, on ${on[-1]} (IOPS, CPU us per read)"
+  echo "pair $((i + 1)): off ${off[-1]} IOPS, on ${on[-1]} IOPS"
 done
 
-column() { printf '%s\n' "${@:2}" | awk -v c="$1" '{ print $c }'; }
-iops_off=$(column 1 "${off[@]}" | median)
-iops_on=$(column 1 "${on[@]}" | median)
-cpu_off=$(column 2 "${off[@]}" | median)
-cpu_on=$(column 2 "${on[@]}" | median)
-awk -v dev="$device" -v a="$iops_off" -v b="$iops_on" -v c="$cpu_off" -v d="$cpu_on" -v n="$repeats" 'BEGIN {
-  printf "probe on %s, 4 KiB random reads, depth 128, medians of %d: off %.0f IOPS, on %.0f (%.3f); ", dev, n, a, b, b / a
-  printf "CPU per read %.2f us off, %.2f us on\n", c, d }'
+iops_off=$(printf '%s\n' "${off[@]}" | median)
+iops_on=$(printf '%s\n' "${on[@]}" | median)
+ratio=$(for ((i = 0; i < repeats; i++)); do
+  awk -v a="${off[i]}" -v b="${on[i]}" 'BEGIN { print b / a }'
+done | median)
+awk -v dev="$device" -v a="$iops_off" -v b="$iops_on" -v r="$ratio" -v n="$repeats" 'BEGIN {
+  printf "probe on %s, 4 KiB random reads, depth 128, medians of %d pairs: ", dev, n
+  printf "off %.0f IOPS, on %.0f, on / off %.3f\n", a, b, r }'
+echo "per event, as the kernel counts it:"
+program_costs

@@ -21,7 +21,8 @@ std::int64_t log_entry(std::uint64_t n, unsigned bits) {
     return -1;
   }
   const std::uint64_t m = n >> k;
-  return static_cast<std::int64_t>(((m << k) | (m >> (bits - k))) & ((std::uint64_t{1} << bits) - 1));
+  return static_cast<std::int64_t>(((m << k) | (m >> (bits - k))) &
+                                   ((std::uint64_t{1} << bits) - 1));
 }
 
 class ThinnedLog : public testing::TestWithParam<std::uint64_t> {};
@@ -45,8 +46,8 @@ TEST_P(ThinnedLog, HoldsEvenlySpacedEventsInOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, ThinnedLog,
-                         testing::Values(1, 2, 31, 32, 33, 34, 63, 64, 65, 66, 100, 127, 128, 129, 257,
-                                         300, 500));
+                         testing::Values(1, 2, 31, 32, 33, 34, 63, 64, 65, 66, 100, 127, 128, 129,
+                                         257, 300, 500));
 
 TEST(ThinnedLog, IsEmptyWhenNothingWasSeen) { EXPECT_TRUE(log_entries(0, 5).empty()); }
 
@@ -95,16 +96,18 @@ TEST(Settlement, DoesNotHealRequestsThatAreStillInFlight) {
 }
 
 TEST(StatDifference, LeavesOutWhatIsInFlightAtEitherEnd) {
-  EXPECT_EQ(stat_difference(
-                {.requests = 100, .orphans = 3, .reads_in_flight = 5, .stat_reads = 98}),
-            0.0);
-  EXPECT_EQ(stat_difference({.requests = 99, .orphans = 0, .reads_in_flight = 0, .stat_reads = 100}),
-            0.01);
+  EXPECT_EQ(
+      stat_difference({.requests = 100, .orphans = 3, .reads_in_flight = 5, .stat_reads = 98}),
+      0.0);
+  EXPECT_EQ(
+      stat_difference({.requests = 99, .orphans = 0, .reads_in_flight = 0, .stat_reads = 100}),
+      0.01);
 }
 
 TEST(StatDifference, IsUnknownWithoutReadsAndWholeWhenOnlyWeSawSome) {
   EXPECT_EQ(stat_difference({}), std::nullopt);
-  EXPECT_EQ(stat_difference({.requests = 5, .orphans = 0, .reads_in_flight = 0, .stat_reads = 0}), 1.0);
+  EXPECT_EQ(stat_difference({.requests = 5, .orphans = 0, .reads_in_flight = 0, .stat_reads = 0}),
+            1.0);
 }
 
 class Counts : public testing::Test {
