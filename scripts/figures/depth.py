@@ -30,7 +30,8 @@ def band(ax, rows, colour, label):
     times = [r[0] for r in rows]
     ax.fill_between(times, [r[1] for r in rows], [r[3] for r in rows], color=colour, alpha=0.22,
                     linewidth=0)
-    return ax.plot(times, [r[2] for r in rows], color=colour, linewidth=0.9, label=label)[0]
+    return ax.plot(times, [r[2] for r in rows], color=colour, linewidth=0.9, label=label,
+                   clip_on=False)[0]
 
 
 def draw(panels, cells, facts):
@@ -42,12 +43,11 @@ def draw(panels, cells, facts):
         handles = [band(ax, driver, style.BLUE, "issued to the driver")]
         handles.append(band(ax, scheduler, style.ORANGE, "waiting in the scheduler"))
         style.title(ax, cell.label)
-        ax.set_xlim(left=0)
-        ax.set_ylim(bottom=0)
         ax.grid(axis="y")
+    style.from_zero(axes)
     fig.supxlabel("time since the start of the epoch (s)", fontsize=7.5)
     fig.supylabel("requests", fontsize=7.5)
-    fig.legend(handles=handles, loc="outside upper left", ncols=2, borderaxespad=0)
+    style.legend_above(fig, handles)
     return fig
 
 

@@ -47,8 +47,3 @@ def legend_handles(with_interval):
 def figure(count):
     """(figure, axes) for `count` rows, with room for a legend above."""
     return style.pyplot().subplots(figsize=(style.DOUBLE, 0.27 * count + 0.95), layout="constrained")
-
-
-def legend_above(ax, handles):
-    ax.figure.legend(handles=handles, loc="outside upper left", ncols=len(handles), borderaxespad=0,
-                     handletextpad=0.4, columnspacing=1.4)

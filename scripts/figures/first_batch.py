@@ -22,10 +22,15 @@ def draw(points, cells, facts):
     del facts
     fig, ax = dots.figure(len(cells))
     greatest = dots.rows(ax, cells, "first_batch_ns", points, 1e6)
-    ax.set_xlim(0, greatest * 1.04)
+    least = min(min(v) for v in points.values()) / 1e6
+    if least > 0 and greatest / least > 10:
+        ax.set_xscale("log")  # dots, not bars: no length is read from zero
+        style.log_ticks(ax)
+    else:
+        ax.set_xlim(0, greatest * 1.04)
     ax.set_xlabel("time from the start of the epoch to the first batch (ms)")
     style.rate_ticks(ax)
-    dots.legend_above(ax, dots.legend_handles(False))
+    style.legend_above(fig, dots.legend_handles(False))
     return fig
 
 

@@ -107,7 +107,8 @@ COLUMNS = [  # title, is a number, text of a cell
     ("mean depth", True, lambda c: digits(c.value("depth_mean"))),
     ("requests", True, lambda c: shown(c.value("requests_issued"))),
     ("read / delivered", True, lambda c: digits(c.value("device_bytes_per_byte"))),
-    ("shuffle", True, lambda c: digits(c.value("quality_displacement"))),
+    ("displacement", True, lambda c: digits(c.value("quality_displacement"))),
+    ("label mix", True, lambda c: digits(c.value("quality_label_mix"))),
 ]
 
 

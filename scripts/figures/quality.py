@@ -6,82 +6,81 @@ import common
 import load as data
 import style
 
-QUERY = ("SELECT cell_id, quality_displacement, bytes_per_s FROM good_run "
-         "WHERE quality_displacement IS NOT NULL ORDER BY cell_id, repeat")
-LABEL_GAP = 0.052  # of the axis: least vertical distance of two labels
+QUERY = ("SELECT cell_id, quality_label_mix, quality_displacement, bytes_per_s FROM good_run "
+         "ORDER BY cell_id, repeat")
+# In order of preference: the mix of labels is the same measure whatever the read order was.
+METRICS = [("quality_label_mix", 1, "label mix per batch"),
+           ("quality_displacement", 2, "mean displacement from the read order")]
+MARKERS = "osD^vP*X<>"
 
 
 def load(db, cells):
-    """{cell_id: [(quality, bytes per second)]}."""
+    """(column of cells.csv, axis label, {cell_id: [(quality, bytes per second)]}).
+
+    The first metric that is known of every cell, else the first that is known of any.
+    """
     wanted = {c.cell_id for c in cells}
-    found = {}
-    for cell, quality, speed in data.rows(db, QUERY):
-        if cell in wanted:
-            found.setdefault(cell, []).append((quality, speed))
-    if not found:
+    found = [row for row in data.rows(db, QUERY) if row[0] in wanted]
+    candidates = []
+    for name, column, label in METRICS:
+        points = {}
+        for row in found:
+            if row[column] is not None:
+                points.setdefault(row[0], []).append((row[column], row[3]))
+        if points:
+            candidates.append((name, label, points))
+    if not candidates:
         raise data.NothingToDraw("no run has a shuffle quality")
-    return found
+    return next((c for c in candidates if len(c[2]) == len(cells)), candidates[0])
 
 
-def spread(heights, gap):
-    """Heights moved apart to at least `gap`, in the same order, each as little as a sweep allows."""
-    order = sorted(range(len(heights)), key=lambda i: heights[i])
-    placed = list(heights)
-    for before, at in zip(order, order[1:]):
-        placed[at] = max(placed[at], placed[before] + gap)
-    # Push back down what has left the axis.
-    limit = 1.0
-    for at in reversed(order):
-        placed[at] = min(placed[at], limit)
-        limit = placed[at] - gap
-    return placed
+def look(at, cell):
+    """Colour and shape of a cell: both differ, for readers and printers without colours."""
+    return {"color": style.colour(at), "marker": MARKERS[at % len(MARKERS)], "linestyle": "",
+            "markersize": 4.5, "label": f"{cell.label} (n={cell.runs})"}
 
 
-def annotate(ax, shown, top):
-    """Labels beside their points, on the side where there is room, moved apart."""
-    for left in (False, True):
-        side = [c for c in shown if (c.value("quality_displacement") > 0.5) == left]
-        heights = spread([c.value("bytes_per_s") / style.MIB / top for c in side], LABEL_GAP)
-        for cell, height in zip(side, heights):
-            x, y = cell.value("quality_displacement"), cell.value("bytes_per_s") / style.MIB
-            ax.annotate(cell.label, (x, y), xytext=(x + (-0.035 if left else 0.035), height * top),
-                        ha="right" if left else "left", va="center", fontsize=6.5,
-                        arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.4,
-                                    "shrinkA": 0, "shrinkB": 2})
+def draw_cell(ax, at, cell, name, points):
+    speeds = [speed / style.MIB for _, speed in points]
+    ax.plot([quality for quality, _ in points], speeds, linestyle="", marker=MARKERS[at % len(MARKERS)],
+            markersize=2.6, markerfacecolor="none", markeredgecolor=style.GREY, markeredgewidth=0.5)
+    x, interval = cell.value(name), cell.interval("bytes_per_s")
+    if interval:
+        ax.plot([x, x], [v / style.MIB for v in interval], color=style.colour(at), linewidth=1.4)
+    return ax.plot(x, cell.value("bytes_per_s") / style.MIB, **look(at, cell))[0], max(speeds)
 
 
-def draw(points, cells, facts):
-    shown = [c for c in cells if c.cell_id in points and c.value("quality_displacement") is not None]
-    fig, ax = style.pyplot().subplots(figsize=(style.DOUBLE * 0.72, 3.1), layout="constrained")
-    for cell in shown:
-        ax.plot([p[0] for p in points[cell.cell_id]], [p[1] / style.MIB for p in points[cell.cell_id]],
-                linestyle="", marker="o", markersize=2.6, markerfacecolor="none",
-                markeredgecolor=style.GREY, markeredgewidth=0.5)
-        x, interval = cell.value("quality_displacement"), cell.interval("bytes_per_s")
-        if interval:
-            ax.plot([x, x], [v / style.MIB for v in interval], color=style.BLUE, linewidth=1.6)
-        ax.plot(x, cell.value("bytes_per_s") / style.MIB, marker="s" if cell.baseline else "o",
-                markersize=4, color=style.INK if cell.baseline else style.BLUE, linestyle="")
-    speeds = [p[1] / style.MIB for c in shown for p in points[c.cell_id]]
+def draw_ceiling(ax, ceiling):
+    ax.axhline(ceiling, color=style.RED, linewidth=1.0, linestyle=(0, (4, 2)))
+    ax.annotate("sequential ceiling", (0.5, ceiling), xytext=(0, 2), ha="center",
+                textcoords="offset points", color=style.RED, fontsize=6.5)
+
+
+def draw(found, cells, facts):
+    name, label, points = found
+    shown = [c for c in cells if c.cell_id in points and c.value(name) is not None]
+    fig, ax = style.pyplot().subplots(figsize=(style.DOUBLE, 2.7), layout="constrained")
+    drawn = [draw_cell(ax, at, cell, name, points[cell.cell_id]) for at, cell in enumerate(shown)]
+    top = max(greatest for _, greatest in drawn)
     ceiling = data.best_ceiling(facts)
-    top = max(speeds + ([ceiling / style.MIB] if ceiling else [])) * 1.08
     if ceiling:
-        ax.axhline(ceiling / style.MIB, color=style.RED, linewidth=1.0, linestyle=(0, (4, 2)))
-        ax.annotate("sequential ceiling", (0.5, ceiling / style.MIB), xytext=(0, 2), ha="center",
-                    textcoords="offset points", color=style.RED, fontsize=6.5)
-    ax.set(xlim=(-0.03, max(1.03, *(p[0] * 1.03 for v in points.values() for p in v))), ylim=(0, top),
-           xlabel="shuffle quality: mean displacement (0 none, 1 full permutation)",
-           ylabel="throughput (MiB/s)")
+        draw_ceiling(ax, ceiling / style.MIB)
+        top = max(top, ceiling / style.MIB)
+    ax.set(xlim=(-0.03, max(1.03, *(p[0] * 1.03 for v in points.values() for p in v))),
+           ylim=(0, top * 1.08), ylabel="throughput (MiB/s)",
+           xlabel=f"shuffle quality: {label} (0 none, 1 full permutation)")
     ax.grid(axis="y")
     ax.set_axisbelow(True)
-    annotate(ax, shown, top)
+    ax.legend(handles=[handle for handle, _ in drawn], loc="center left", bbox_to_anchor=(1.01, 0.5),
+              borderaxespad=0, labelspacing=0.7, handletextpad=0.3)
     return fig
 
 
-def describe(points, cells):
+def describe(found, cells):
+    points = found[2]
     runs = sum(len(v) for v in points.values())
     text = (f"Throughput against shuffle quality (n={runs} runs): filled, medians of cells with 95 % "
-            "bootstrap intervals; hollow, repeats; square, the baseline.")
+            "bootstrap intervals; hollow, repeats.")
     missing = len(cells) - len(points)
     return text + (f" {common.plural(missing, 'cell')} of unknown quality not shown." if missing else "")
 

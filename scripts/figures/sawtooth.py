@@ -34,10 +34,9 @@ def draw(panels, cells, facts):
         # Tens of thousands of vector dots would make the page heavy; axes and text stay vectors.
         ax.scatter(times, places, s=0.7, color=style.BLUE, linewidths=0, rasterized=True)
         style.title(ax, cell.label)
-        ax.set_xlim(left=0)
-        ax.set_ylim(bottom=0)
+    style.from_zero(axes)
     fig.supxlabel("time since the start of the epoch (s)", fontsize=7.5)
-    fig.supylabel("place on the disk (GiB)", fontsize=7.5)
+    fig.supylabel("address on the disk (LBA, GiB)", fontsize=7.5)
     return fig
 
 

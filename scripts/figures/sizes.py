@@ -50,11 +50,13 @@ def draw(panels, cells, facts):
         ax.bar([e + 0.5 for e in shares], [100 * s for s in shares.values()], width=0.9,
                color=style.BLUE)
         style.title(ax, cell.label)
-        ax.annotate(f"n={requests:,}", (0.02, 0.97), xycoords="axes fraction", va="top", color=style.GREY)
+        ax.annotate(f"n={requests:,}", (0.02, 0.97), xycoords="axes fraction", va="top", color=style.GREY,
+                    fontsize=6.5)
         ax.grid(axis="y")
         ax.set_axisbelow(True)
         ax.set_xlim(low - 0.2, high + 1.2)
-        ax.set_ylim(0, 100)
+        ax.set_ylim(0, 118)  # room for n above full bars
+        ax.set_yticks([0, 25, 50, 75, 100])
         step = 1 if high - low < 6 else 2
         ticks = range(low, high + 2, step)
         ax.set_xticks(ticks, [size_text(e) for e in ticks])

@@ -71,6 +71,12 @@ def grid(count, row_inches=1.45):
     return fig, flat[:count]
 
 
+def from_zero(axes):
+    """Shared scales begin at zero. Only after everything is drawn: a set limit no longer grows."""
+    axes[0].set_xlim(left=0)
+    axes[0].set_ylim(bottom=0)
+
+
 def title(ax, text, width=24):
     """A panel's title: left, broken between parts of a label where it is too long for its panel."""
     lines, line = [], ""
@@ -86,3 +92,18 @@ def title(ax, text, width=24):
 def rate_ticks(ax):
     from matplotlib.ticker import FuncFormatter
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 10 or x == 0 else f"{x:g}"))
+
+
+def log_ticks(ax):
+    """1, 2, 5 of each decade: one decade alone would leave a single number."""
+    from matplotlib.ticker import LogLocator, NullLocator
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.xaxis.set_minor_locator(NullLocator())
+
+
+def legend_above(fig, handles):
+    """A legend over the whole figure, from its left edge."""
+    # The layout reserves room for a title, not for a legend of a figure: an empty title makes it.
+    fig.suptitle(" ", fontsize=8)
+    fig.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 1), ncols=len(handles),
+               borderaxespad=0.2, handletextpad=0.4, columnspacing=1.4)

@@ -65,7 +65,7 @@ def draw(groups, cells, facts):
                     fontsize=7)
     ax.set_xlabel("throughput (MiB/s of samples delivered)")
     style.rate_ticks(ax)
-    dots.legend_above(ax, handles)
+    style.legend_above(fig, handles)
     return fig
 
 

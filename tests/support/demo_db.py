@@ -101,7 +101,7 @@ def add_run(db, rng, cell, spec, repeat, options):
     rate = spec[4] * rng.gauss(1, 0.02)
     epoch_ns = int(SAMPLES / rate * 1e9)
     begin_ns = 10**12 + repeat * 10**10
-    quality = spec[7] if spec[0] != "random" else 1.0
+    quality = spec[7]
     run = insert(
         db, "run", cell_id=cell, repeat=repeat, seed=str(2**64 - 1 - repeat),
         started_unix_ns=1_760_000_000_000_000_000, begin_ns=begin_ns, epoch_ns=epoch_ns,
