@@ -72,7 +72,8 @@ constexpr Column kColumns[] = {
     {"requests", [](const CellSummary& c) { return shown(c.requests_issued, whole); }, true},
     {"read/used", [](const CellSummary& c) { return shown(c.device_bytes_per_byte, digits); }, true},
     {"busy", [](const CellSummary& c) { return shown(c.utilisation, percent); }, true},
-    {"shuffled", [](const CellSummary& c) { return shown(c.quality.displacement, digits); }, true},
+    {"displaced", [](const CellSummary& c) { return shown(c.quality.displacement, digits); }, true},
+    {"label mix", [](const CellSummary& c) { return shown(c.quality.label_mix, digits); }, true},
 };
 
 bool worth_showing(const Column& column, const std::vector<CellSummary>& cells) {
