@@ -42,8 +42,9 @@ class Ext4Loop {
   Ext4Loop(const Ext4Loop&) = delete;
   Ext4Loop& operator=(const Ext4Loop&) = delete;
   ~Ext4Loop() {
-    if (mounted_) {
-      step({"umount", mount_point()});
+    // A ring that has just been torn down may hold a file for a moment: detached lazily then.
+    if (mounted_ && !step({"umount", mount_point()})) {
+      step({"umount", "-l", mount_point()});
     }
     if (!device_.empty()) {
       step({"losetup", "-d", device_});
