@@ -1,12 +1,206 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
 #include "cli/verb.h"
+#include "dataset/catalog_check.h"
+#include "dataset/catalog_file.h"
+#include "dataset/catalog_summary.h"
+#include "dataset/scan.h"
 
 namespace blksweep {
+namespace {
+
+constexpr const char* kFooter =
+    R"(The label of a sample is its class folder: the first folder below DIR (of a tar member: in its
+name). Files that end in .tar are read as one sample per member.
+
+Examples:
+  blksweep catalog /data/imagenet -o imagenet.cat
+  blksweep catalog /data/packed --records 4KiB -o packed.cat
+  blksweep catalog --check imagenet.cat)";
+
+struct Options {
+  std::string directory, output, check;
+  ScanSettings scan;
+  bool tar = false, no_tar = false, json = false;
+};
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json to_json(const Options& o, const CatalogParts& parts, const ScanReport& report) {
+  const CatalogSummary s = summarize(parts.view());
+  Json odd = Json::object();
+  for (std::size_t i = 0; i < kOddities; ++i) {
+    odd[std::string(to_string(static_cast<Oddity>(i)))] = report.odd[i].count;
+  }
+  return {{"catalog", o.output},
+          {"root", parts.root},
+          {"filesystem", report.filesystem},
+          {"device", parts.device_node},
+          {"partition_start_bytes", parts.partition_start},
+          {"device_readable", parts.device_readable},
+          {"files", s.files},
+          {"samples", s.samples},
+          {"bytes", s.bytes},
+          {"labels", s.labels},
+          {"extents", s.extents},
+          {"extents_per_file_mean", s.extents_mean},
+          {"extents_per_file_max", s.extents_max},
+          {"fragmented_share", s.fragmented_share},
+          {"adjacent_path", or_null(s.adjacent_path)},
+          {"adjacent_inode", or_null(s.adjacent_inode)},
+          {"adjacent_lba", or_null(s.adjacent_lba)},
+          {"extent_flags",
+           {{"unwritten", s.unwritten},
+            {"inline", s.inline_data},
+            {"encoded", s.encoded},
+            {"shared", s.shared},
+            {"no_address", s.no_address},
+            {"unaligned", s.unaligned}}},
+          {"counts", odd},
+          {"walk_ns", report.walk_ns},
+          {"extents_ns", report.extents_ns},
+          {"scan_ns", report.total_ns},
+          {"warnings", report.warnings}};
+}
+
+std::string percent(const std::optional<double>& share) {
+  return share ? fmt::format("{:.1f} %", *share * 100) : "unknown";
+}
+
+std::string flags_text(const CatalogSummary& s) {
+  std::string out;
+  const auto add = [&out](std::uint64_t n, const char* name) {
+    if (n > 0) {
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", format_count(n), name);
+    }
+  };
+  add(s.unwritten, "unwritten");
+  add(s.inline_data, "inline");
+  add(s.encoded, "encoded");
+  add(s.shared, "shared");
+  add(s.no_address, "without address");
+  add(s.unaligned, "unaligned");
+  return out.empty() ? "none" : out;
+}
+
+void print_text(const Options& o, const CatalogParts& parts, const ScanReport& report) {
+  const CatalogSummary s = summarize(parts.view());
+  fmt::print("root        {} ({}{}{})\n", parts.root, report.filesystem,
+             parts.device_node.empty() ? "" : " on ", parts.device_node);
+  fmt::print("files       {}\n", format_count(s.files));
+  fmt::print("samples     {}, {}, {} labels\n", format_count(s.samples), format_bytes({s.bytes}),
+             format_count(s.labels));
+  fmt::print("extents     {}: {:.2f} per file, at most {}; {:.1f} % of files have more than one\n",
+             format_count(s.extents), s.extents_mean, format_count(s.extents_max),
+             s.fragmented_share * 100);
+  fmt::print("flags       {}\n", flags_text(s));
+  fmt::print("adjacent    path {}, inode {}, lba {} of neighbours\n", percent(s.adjacent_path),
+             percent(s.adjacent_inode), percent(s.adjacent_lba));
+  for (std::size_t i = 0; i < kOddities; ++i) {
+    if (report.odd[i].count > 0) {
+      fmt::print("{:<11} {}: {}\n", "counted", explain(static_cast<Oddity>(i)),
+                 format_count(report.odd[i].count));
+    }
+  }
+  fmt::print("scan        {} ({} walking, {} opening)\n", format_duration(Nanos{report.total_ns}),
+             format_duration(Nanos{report.walk_ns}), format_duration(Nanos{report.extents_ns}));
+  if (!o.output.empty()) {
+    fmt::print("written     {}\n", o.output);
+  }
+}
+
+// stderr: the first files of each kind, and warnings.
+void tell_oddities(const ScanReport& report) {
+  for (std::size_t i = 0; i < kOddities; ++i) {
+    const OddityCount& c = report.odd[i];
+    for (const std::string& name : c.named) {
+      note(fmt::format("{}: {}", name, explain(static_cast<Oddity>(i))));
+    }
+    if (c.count > c.named.size()) {
+      note(fmt::format("... and {} more: {}", format_count(c.count - c.named.size()),
+                       explain(static_cast<Oddity>(i))));
+    }
+  }
+  for (const std::string& text : report.warnings) {
+    warn(text);
+  }
+}
+
+Result<Exit> scan_to_file(const Options& o) {
+  ScanReport report;
+  const auto scanned = scan(o.directory, o.scan, report);
+  tell_oddities(report);
+  if (!scanned) {
+    return tl::unexpected(scanned.error());
+  }
+  if (!o.output.empty()) {
+    BLKSWEEP_CHECK(write_catalog(o.output, *scanned));
+  }
+  if (o.json) {
+    fmt::print("{}\n", to_json(o, *scanned, report).dump(-1, ' ', false, Json::error_handler_t::replace));
+  } else {
+    print_text(o, *scanned, report);
+  }
+  return Exit::done;
+}
+
+Result<Exit> check_file(const Options& o) {
+  BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.check));
+  BLKSWEEP_TRY(const CatalogCheck check, check_catalog(file.view()));
+  if (o.json) {
+    Json changed = Json::array();
+    for (const ChangedFile& c : check.changed) {
+      changed.push_back(c.text);
+    }
+    const Json j{{"catalog", o.check}, {"files", check.files}, {"changed", changed}};
+    fmt::print("{}\n", j.dump(-1, ' ', false, Json::error_handler_t::replace));
+  } else {
+    for (const ChangedFile& c : check.changed) {
+      fmt::print("{}\n", c.text);
+    }
+    fmt::print("{} of {} files differ from {}\n", format_count(check.changed.size()),
+               format_count(check.files), o.check);
+  }
+  return check.clean() ? Exit::done : Exit::failed;
+}
+
+Result<Exit> run_catalog(Options& o) {
+  if (o.check.empty() == o.directory.empty()) {
+    return usage_error("catalog: name a directory to scan, or a catalog with --check FILE");
+  }
+  if (!o.check.empty()) {
+    return check_file(o);
+  }
+  if (o.output.empty()) {
+    return usage_error("catalog: say where to write the catalog with -o FILE");
+  }
+  o.scan.tar = o.tar ? TarMode::always : o.no_tar ? TarMode::never : TarMode::by_name;
+  return scan_to_file(o);
+}
+
+}  // namespace
 
 void add_catalog(Verbs& verbs) {
-  CLI::App* app = verbs.app.add_subcommand("catalog", "");
-  app->callback([&verbs] {
-    verbs.action = []() -> Result<Exit> { return unsupported("catalog: not built yet"); };
-  });
+  CLI::App* app = verbs.app.add_subcommand("catalog", "scan a data set: samples and their extents");
+  auto o = std::make_shared<Options>();
+  app->add_option("DIR", o->directory, "the data set's directory");
+  app->add_option("-o,--output", o->output, "catalog file to write")->type_name("FILE");
+  app->add_option("--check", o->check, "compare a catalog with the files; exit 1 if any differ")
+      ->type_name("FILE");
+  add_parsed(app, "--records", o->scan.records, parse_bytes, "each file is records of this size");
+  CLI::Option* tar = app->add_flag("--tar", o->tar, "read every file as a tar, whatever its name");
+  app->add_flag("--no-tar", o->no_tar, "one sample per file, also for .tar")->excludes(tar);
+  app->add_flag("--json", o->json, "print one JSON document");
+  app->footer(kFooter);
+  app->callback([&verbs, o] { verbs.action = [o] { return run_catalog(*o); }; });
 }
 
 }  // namespace blksweep

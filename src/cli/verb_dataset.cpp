@@ -1,12 +1,145 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/log.h"
 #include "cli/verb.h"
+#include "dataset/make.h"
 
 namespace blksweep {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Sizes: 4KiB (fixed), uniform:1KiB-64KiB, lognormal:24KiB or lognormal:24KiB:0.5 (mean, sigma).
+Files are created in a seeded random order over the classes, as the extraction of a
+shuffled archive or a parallel download leaves them: path order, creation order and
+LBA order differ. Content depends on the seed and the file's number only.
+
+Examples:
+  blksweep dataset make /tmp/set --count 1000 --size 4KiB --classes 10
+  blksweep dataset make /tmp/frag --count 500 --size lognormal:110KiB --fragment 3
+  blksweep dataset make /tmp/tars --count 1000 --size 24KiB --format tar --shard 8MiB)";
+
+struct Options {
+  MakeSettings make;
+  bool json = false;
+};
+
+// On a terminal one line that is rewritten, else a line every few seconds.
+class Progress {
+ public:
+  explicit Progress(std::uint64_t total) : total_(total) {}
+
+  void operator()(std::uint64_t done, std::uint64_t bytes) {
+    const std::int64_t now = now_ns();
+    if (now - last_ns_ < (terminal_ ? 100'000'000 : 5'000'000'000)) {
+      return;
+    }
+    last_ns_ = now;
+    const double seconds = static_cast<double>(now - begin_ns_) * 1e-9;
+    const double rate = static_cast<double>(done) / seconds;
+    const std::string text = fmt::format(
+        "{} of {} files, {}, {:.0f} files/s, {:.0f} s left", format_count(done),
+        format_count(total_), format_bytes({bytes}), rate, static_cast<double>(total_ - done) / rate);
+    if (terminal_) {
+      fmt::print(stderr, "\r\033[K{}", text);
+      shown_ = true;
+    } else {
+      note(text);
+    }
+  }
+  void finish() const {
+    if (shown_) {
+      fmt::print(stderr, "\r\033[K");
+    }
+  }
+
+ private:
+  std::uint64_t total_;
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+  std::int64_t begin_ns_ = now_ns(), last_ns_ = now_ns();
+};
+
+Result<PackFormat> parse_format(std::string_view text) {
+  if (text == "files") {
+    return PackFormat::files;
+  }
+  if (text == "tar") {
+    return PackFormat::tar;
+  }
+  if (text == "records") {
+    return PackFormat::records;
+  }
+  return usage_error(fmt::format("'{}' is not one of files, tar, records", text));
+}
+
+void warn_of_missed_fragments(const Options& o, const MakeReport& r) {
+  const double asked = o.make.fragment;
+  if (asked > 1 && r.extents_per_file < 0.8 * asked) {
+    warn(fmt::format("{:.2f} extents per file instead of {:g}: files have too few blocks for more, "
+                     "or the filesystem joined them",
+                     r.extents_per_file, asked));
+  }
+}
+
+void print_answer(const Options& o, const MakeReport& r) {
+  const double seconds = static_cast<double>(r.time_ns) * 1e-9;
+  if (!o.json) {
+    fmt::print("{}: {} samples, {}, in {} {} ({:.1f} s, seed {})\n", o.make.directory,
+               format_count(r.files), format_bytes({r.bytes}), format_count(r.on_disk_files),
+               r.on_disk_files == 1 ? "file" : "files", seconds, o.make.seed);
+    if (o.make.fragment > 1) {
+      fmt::print("extents per file: {:.2f}\n", r.extents_per_file);
+    }
+    return;
+  }
+  nlohmann::ordered_json j{{"directory", o.make.directory},
+                           {"files", r.files},
+                           {"bytes", r.bytes},
+                           {"seed", o.make.seed},
+                           {"classes", o.make.classes},
+                           {"size", to_string(o.make.size)},
+                           {"on_disk_files", r.on_disk_files},
+                           {"extents_per_file", nullptr},
+                           {"time_ns", r.time_ns}};
+  if (o.make.fragment > 1) {
+    j["extents_per_file"] = r.extents_per_file;
+  }
+  fmt::print("{}\n", j.dump());
+}
+
+Result<Exit> make(const Options& o) {
+  Progress progress(o.make.count);
+  const auto made = make_dataset(o.make, std::ref(progress));
+  progress.finish();
+  BLKSWEEP_TRY(const MakeReport report, made);
+  warn_of_missed_fragments(o, report);
+  print_answer(o, report);
+  return Exit::done;
+}
+
+}  // namespace
 
 void add_dataset(Verbs& verbs) {
-  CLI::App* app = verbs.app.add_subcommand("dataset", "");
-  app->callback([&verbs] {
-    verbs.action = []() -> Result<Exit> { return unsupported("dataset: not built yet"); };
-  });
+  CLI::App* group = verbs.app.add_subcommand("dataset", "make data sets to measure with");
+  group->require_subcommand(1);
+  CLI::App* app = group->add_subcommand("make", "real files with known sizes and fragmentation");
+  auto o = std::make_shared<Options>();
+  app->add_option("DIR", o->make.directory, "empty or new directory")->required();
+  add_parsed(app, "--count", o->make.count, parse_count, "files (samples) to make")->required();
+  add_parsed(app, "--size", o->make.size, parse_size_spec, "size of a file [lognormal:110KiB]");
+  app->add_option("--classes", o->make.classes, "class folders [10]")->type_name("");
+  app->add_option("--fragment", o->make.fragment, "extents per file on average [1]")->type_name("");
+  app->add_option("--seed", o->make.seed, "of sizes, order and content [1]")->type_name("");
+  add_parsed(app, "--format", o->make.format, parse_format, "files, tar or records [files]");
+  add_parsed(app, "--shard", o->make.shard, parse_bytes, "bytes per tar shard [256MiB]");
+  app->add_flag("--json", o->json, "print one JSON document");
+  app->footer(kFooter);
+  app->callback([&verbs, o] { verbs.action = [o] { return make(*o); }; });
 }
 
 }  // namespace blksweep

@@ -48,6 +48,8 @@ class Experiment {
   Result<> measure_ceilings();
   void open_probe();
   Result<> run_job(const Job& job);
+  FioSettings fio_settings(const CellSettings& cell) const;
+  Result<FioResult> run_twin(const CellSettings& cell, const PlannedCell& planned) const;
   void add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned);
   bool finished(const Job& job) const;
 
@@ -87,11 +89,14 @@ Result<> Experiment::measure_ceilings() {
   if (!settings_.ceiling || !source_.device || store_ == nullptr) {
     return {};
   }
-  const CeilingResult measured = measure_ceiling(*source_.device);
+  CeilingSettings wanted;
+  wanted.device_node = source_.device->node;
+  wanted.interrupt = &stop_;
+  const Ceiling measured = measure_ceiling(wanted);
   for (const std::string& text : measured.warnings) {
     warn(text);
   }
-  for (const CeilingRecord& c : measured.ceilings) {
+  for (const CeilingRecord& c : measured.records) {
     BLKSWEEP_CHECK(store_->add_ceiling(experiment_, c));
   }
   return {};
@@ -114,33 +119,44 @@ void Experiment::open_probe() {
   }
 }
 
-void Experiment::add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned) {
-  StartState start = enter_cache_state(source_.catalog, cell.cache);
+FioSettings Experiment::fio_settings(const CellSettings& cell) const {
   FioSettings fio;
   fio.engine = cell.engine;
   fio.depth = cell.depth;
   fio.direct = cell.direct;
   fio.device_node = source_.device ? source_.device->node : "";
   fio.interrupt = &stop_;
-  auto twin = run_fio_twin(source_.catalog, planned.plan, fio);
+  return fio;
+}
+
+// The twin starts from the same cache state as our run did.
+Result<FioResult> Experiment::run_twin(const CellSettings& cell, const PlannedCell& planned) const {
+  BLKSWEEP_TRY(FioTwin twin,
+               FioTwin::prepare(source_.catalog, planned.plan, fio_settings(cell)));
+  enter_cache_state(source_.catalog, cell.cache);
+  return twin.run();
+}
+
+void Experiment::add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned) {
+  const Result<FioResult> twin = run_twin(cell, planned);
   if (!twin) {
     run.warnings.push_back("no fio twin: " + twin.error().message());
     return;
   }
   run.warnings.insert(run.warnings.end(), twin->warnings.begin(), twin->warnings.end());
   run.fio = twin->record;
-  if (run.fio->runtime_ns > 0 && run.epoch_ns > 0) {
-    // The same reads on both sides, so the ratio of rates is the inverse ratio of times.
-    run.fio->ratio = static_cast<double>(run.fio->runtime_ns) / static_cast<double>(run.epoch_ns);
-  }
+  run.fio->ratio = fio_ratio(*twin, run.epoch_ns);
 }
 
 Result<> Experiment::run_job(const Job& job) {
   const ExperimentCell& cell = settings_.cells[job.cell];
   const std::uint64_t seed = settings_.seed + job.repeat;
+  if (settings_.progress != nullptr) {
+    settings_.progress->begin_run(done_ + 1, total_);
+  }
   BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source_, cell.settings, seed));
   const RunRequest request{source_, cell.settings, planned,     job.repeat, seed,
-                           settings_.verify, probe_.get(), stop_};
+                           settings_.verify, probe_.get(), settings_.progress, stop_};
   BLKSWEEP_TRY(RunRecord run, measure_run(request));
   if (stop_.load()) {
     return {};

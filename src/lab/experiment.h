@@ -35,6 +35,7 @@ struct ExperimentSettings {
   bool ceiling = false;
   std::string key;    // which sweep this is, for going on after a crash
   HostRecord host;
+  Progress* progress = nullptr;
 };
 
 struct RunEvent {

@@ -191,7 +191,7 @@ StartState enter_cache_state(const Catalog& catalog, CacheState cache) {
 
 Result<RunRecord> measure_run(const RunRequest& q) {
   BLKSWEEP_TRY(const auto epoch,
-               Epoch::prepare(q.source, q.cell, q.planned, q.seed, q.verify));
+               Epoch::prepare(q.source, q.cell, q.planned, {q.seed, q.verify, q.progress}));
   RunRecord r;
   r.repeat = q.repeat;
   r.seed = q.seed;

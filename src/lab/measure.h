@@ -15,12 +15,6 @@
 
 namespace blksweep {
 
-// For progress lines: written by the run, read by whoever prints.
-struct Progress {
-  std::atomic<std::uint64_t> samples{0};
-  std::atomic<std::uint64_t> samples_total{0};
-};
-
 struct RunRequest {
   const Source& source;
   const CellSettings& cell;
@@ -29,6 +23,7 @@ struct RunRequest {
   std::uint64_t seed = 1;
   bool verify = false;
   BlockProbe* probe = nullptr;
+  Progress* progress = nullptr;
   const std::atomic<bool>& stop;
 };
 

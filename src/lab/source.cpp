@@ -31,23 +31,24 @@ Result<Source> scan_source(const std::string& dir) {
 
 Result<> refuse_changes(const CatalogCheck& check, const std::string& path,
                         const Catalog& catalog) {
-  if (check.changes.empty()) {
+  if (check.clean()) {
     return {};
   }
   std::string text = fmt::format("{}: {} of {} files changed since the scan", path,
-                                 format_count(check.changes.size()),
+                                 format_count(check.changed.size()),
                                  format_count(catalog.files.size()));
-  for (std::size_t i = 0; i < std::min(kNamedChanges, check.changes.size()); ++i) {
-    text += (i == 0 ? ": " : "; ") + check.changes[i].text;
+  for (std::size_t i = 0; i < std::min(kNamedChanges, check.changed.size()); ++i) {
+    text += (i == 0 ? ": " : "; ") + check.changed[i].text;
   }
-  text += check.changes.size() > kNamedChanges ? "; ..." : "";
+  text += check.changed.size() > kNamedChanges ? "; ..." : "";
   return fail(fmt::format("{} (scan again: blksweep catalog {} -o {})", text, catalog.root, path));
 }
 
 Result<Source> load_source(const std::string& path) {
   BLKSWEEP_TRY(CatalogFile file, CatalogFile::open(path));
   auto owner = std::make_shared<CatalogFile>(std::move(file));
-  BLKSWEEP_CHECK(refuse_changes(check_catalog(owner->view()), path, owner->view()));
+  BLKSWEEP_TRY(const CatalogCheck check, check_catalog(owner->view()));
+  BLKSWEEP_CHECK(refuse_changes(check, path, owner->view()));
   Source s;
   s.catalog = owner->view();
   s.owner = std::move(owner);

@@ -156,11 +156,18 @@ std::uint64_t missed_runs(const bpf_program* program) {
   return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 ? info.recursion_misses : 0;
 }
 
-struct Baseline {
-  DiskStat stat;
+// What the kernel says itself. Read right beside the moment in which counting begins or ends.
+struct KernelCounts {
   InFlight in_flight;
-  std::uint64_t missed = 0;
+  DiskStat stat;
 };
+
+Result<KernelCounts> kernel_counts(const std::string& disk) {
+  KernelCounts c;
+  BLKSWEEP_TRY(c.in_flight, in_flight(disk));
+  BLKSWEEP_TRY(c.stat, disk_stat(disk));
+  return c;
+}
 
 class BpfBlockProbe final : public BlockProbe {
  public:
@@ -182,13 +189,9 @@ class BpfBlockProbe final : public BlockProbe {
   Result<> attach();
   Result<> start_ticks();
   std::uint64_t missed() const;
-  // Completed without an issue because they were issued before the start; the rest is a loss.
-  std::uint64_t orphans_of_start() {
-    return std::min(std::uint64_t{shared().orphans}, at_start_.in_flight.reads);
-  }
   void let_it_settle();
   void take_logs(ProbeReport& report);
-  Result<> check_against_stat(ProbeReport& report, const DiskStat& stat);
+  void check_against_stat(ProbeReport& report, const KernelCounts& at_stop);
   void judge_losses(ProbeReport& report);
 
   BlockDevice disk_;
@@ -201,7 +204,8 @@ class BpfBlockProbe final : public BlockProbe {
   std::vector<LinkPtr> links_;
   std::vector<std::string> warnings_;
   std::vector<std::string> attach_warnings_;
-  Baseline at_start_;
+  KernelCounts at_start_;
+  std::uint64_t missed_at_start_ = 0;
 };
 
 Result<> BpfBlockProbe::map_all() {
@@ -279,9 +283,8 @@ Result<> BpfBlockProbe::start() {
   links_.clear();
   BLKSWEEP_CHECK(attach());
   BLKSWEEP_CHECK(reset());
-  at_start_.missed = missed();
-  BLKSWEEP_TRY(at_start_.in_flight, in_flight(disk_.disk));
-  BLKSWEEP_TRY(at_start_.stat, disk_stat(disk_.disk));
+  missed_at_start_ = missed();
+  BLKSWEEP_TRY(at_start_, kernel_counts(disk_.disk));
   __atomic_store_n(&shared().enabled, 1u, __ATOMIC_SEQ_CST);
   return start_ticks();
 }
@@ -327,26 +330,23 @@ void BpfBlockProbe::take_logs(ProbeReport& report) {
   report.issues_left_out = shared().issue_number - report.issues.size();
 }
 
-Result<> BpfBlockProbe::check_against_stat(ProbeReport& report, const DiskStat& stat) {
-  BLKSWEEP_TRY(const InFlight now, in_flight(disk_.disk));
-  const Settlement settled = settle(slots_.items(), now);
+void BpfBlockProbe::check_against_stat(ProbeReport& report, const KernelCounts& at_stop) {
+  const Settlement settled = settle(slots_.items(), at_stop.in_flight);
   report.healed += settled.healed;
   if (!queue_.iostats) {
     report.warnings.push_back("/sys/block/" + disk_.disk +
                               "/queue/iostats is 0: the probe's counts are not checked");
-    return {};
+    return;
   }
-  report.stat_difference =
-      stat_difference({.requests = report.requests,
-                       .orphans = orphans_of_start(),
-                       .reads_in_flight = settled.reads_in_flight,
-                       .stat_reads = stat.reads - at_start_.stat.reads});
-  return {};
+  report.stat_difference = stat_difference({.requests = report.requests,
+                                            .orphans = shared().orphans,
+                                            .reads_in_flight = settled.reads_in_flight,
+                                            .stat_reads = at_stop.stat.reads - at_start_.stat.reads});
 }
 
 void BpfBlockProbe::judge_losses(ProbeReport& report) {
-  const std::uint64_t unseen_issues = shared().orphans - orphans_of_start();
-  report.lost_events += std::max(missed() - at_start_.missed, unseen_issues);
+  const std::uint64_t unseen_issues = shared().unseen_issues;
+  report.lost_events += std::max(missed() - missed_at_start_, unseen_issues);
   if (report.lost_events > 0) {
     report.warnings.push_back(fmt::format(
         "the probe of {} lost {} events: its counts are too low", disk_.disk, report.lost_events));
@@ -360,15 +360,15 @@ void BpfBlockProbe::judge_losses(ProbeReport& report) {
 
 Result<ProbeReport> BpfBlockProbe::stop() {
   let_it_settle();
-  const Result<DiskStat> stat = disk_stat(disk_.disk);
+  const Result<KernelCounts> at_stop = kernel_counts(disk_.disk);
   __atomic_store_n(&shared().enabled, 0u, __ATOMIC_SEQ_CST);
   links_.clear();
-  if (!stat) {
-    return tl::unexpected(stat.error());
+  if (!at_stop) {
+    return tl::unexpected(at_stop.error());
   }
   BLKSWEEP_TRY(ProbeReport report, snapshot());
   take_logs(report);
-  BLKSWEEP_CHECK(check_against_stat(report, *stat));
+  check_against_stat(report, *at_stop);
   judge_losses(report);
   return report;
 }

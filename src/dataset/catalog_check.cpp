@@ -1,0 +1,92 @@
+#include "dataset/catalog_check.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/stat.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <numeric>
+
+#include "base/fd.h"
+
+namespace blksweep {
+namespace {
+
+std::int64_t to_ns(const statx_timestamp& t) {
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+// What is different; empty when nothing is. The first difference in the order of how much it says.
+std::string difference(const FileRecord& then, const struct statx& now) {
+  if (!S_ISREG(now.stx_mode)) {
+    return "no longer a regular file";
+  }
+  if (now.stx_ino != then.inode) {
+    return fmt::format("replaced (inode {} -> {})", then.inode, now.stx_ino);
+  }
+  if (now.stx_size != then.size) {
+    return fmt::format("size {} -> {}", then.size, now.stx_size);
+  }
+  if (to_ns(now.stx_mtime) != then.mtime_ns) {
+    return "written since the scan (mtime differs)";
+  }
+  if (to_ns(now.stx_ctime) != then.ctime_ns) {
+    return "changed since the scan (ctime differs)";
+  }
+  return {};
+}
+
+class Checker {
+ public:
+  Checker(const Catalog& catalog, int root) : catalog_(catalog), root_(root) {}
+
+  // The zero-terminated path that statx wants, in reused memory.
+  std::string difference_of(std::uint32_t file) {
+    path_.assign(catalog_.path(file));
+    struct statx st{};
+    constexpr unsigned kMask = STATX_TYPE | STATX_INO | STATX_SIZE | STATX_MTIME | STATX_CTIME;
+    if (::statx(root_, path_.c_str(), 0, kMask, &st) != 0) {
+      return errno == ENOENT ? "missing" : std::strerror(errno);
+    }
+    return difference(catalog_.files[file], st);
+  }
+
+ private:
+  const Catalog& catalog_;
+  int root_;
+  std::string path_;
+};
+
+std::vector<std::pair<std::uint64_t, std::uint32_t>> inode_order(const Catalog& catalog) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> order(catalog.files.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    order[i] = {catalog.files[i].inode, i};
+  }
+  std::ranges::sort(order);
+  return order;
+}
+
+}  // namespace
+
+Result<CatalogCheck> check_catalog(const Catalog& catalog) {
+  const std::string root(catalog.root);
+  const Fd fd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) {
+    return sys_error(errno, "open the data set's directory " + root);
+  }
+  CatalogCheck check;
+  check.files = catalog.files.size();
+  Checker checker(catalog, fd.get());
+  for (const auto& [inode, file] : inode_order(catalog)) {
+    if (const std::string what = checker.difference_of(file); !what.empty()) {
+      check.changed.push_back({file, fmt::format("{}: {}", catalog.path(file), what)});
+    }
+  }
+  std::ranges::sort(check.changed, {}, &ChangedFile::file);
+  return check;
+}
+
+}  // namespace blksweep

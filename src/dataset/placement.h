@@ -1,0 +1,52 @@
+// Placement: what FIEMAP's answers mean on one filesystem: which addresses are bytes on the device.
+//
+// ext4 and xfs report bytes on their block device; btrfs reports logical addresses, which are
+// translated for ordering; everywhere else extents are kept without an address.
+// Threads: one owner.
+#pragma once
+
+#include <linux/fiemap.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "dataset/catalog_parts.h"
+#include "dataset/scan.h"
+#include "os/btrfs_chunks.h"
+#include "os/fiemap.h"
+
+namespace blksweep {
+
+class Placement {
+ public:
+  // Fills device, node, partition and block facts of `parts`. What is not known or not readable is
+  // a warning in the report, never an Error.
+  static Placement find(const std::string& root, int root_fd, CatalogParts& parts,
+                        ScanReport& report);
+
+  // Appends the extents of the open file number `file`, clipped to those that hold bytes of it.
+  // 0, or the errno of FIEMAP when that is not simply "not supported here".
+  int append_extents(int fd, std::uint32_t file, std::uint64_t size, bool encrypted);
+  // One extent over the whole file, without an address.
+  void append_unknown(std::uint32_t file, std::uint64_t size);
+
+  std::vector<ExtentRecord>& extents() { return extents_; }
+
+ private:
+  void append(const fiemap_extent& e, std::uint32_t file, std::uint32_t extra_flags);
+  void append_translated(ExtentRecord e);
+  bool on_realtime_device(int fd) const;
+
+  ExtentReader reader_;
+  std::vector<ExtentRecord> extents_;
+  std::optional<BtrfsChunks> chunks_;  // btrfs with known chunks
+  bool addresses_ = false;
+  bool realtime_ = false;              // xfs with a realtime section: ask each file
+  std::uint64_t block_mask_ = kPageBytes - 1;
+};
+
+}  // namespace blksweep
