@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 
 #include <cerrno>
+#include <cstring>
 #include <limits>
 
 namespace blksweep {
@@ -15,7 +16,7 @@ ExtentReader::ExtentReader(std::size_t extents_per_call)
 
 int ExtentReader::read_from(int fd, std::uint64_t start) {
   auto* map = reinterpret_cast<fiemap*>(buffer_.data());
-  *map = {};
+  std::memset(map, 0, sizeof *map);
   map->fm_start = start;
   map->fm_length = std::numeric_limits<std::uint64_t>::max() - start;
   map->fm_flags = FIEMAP_FLAG_SYNC;
