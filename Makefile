@@ -100,6 +100,7 @@ ifeq ($(BPF),1)
 $(filter $(B)/src/probe/%,$(objects)): $(skeletons)
 endif
 
+.SECONDARY: $(skeletons:.skel.h=.bpf.o)
 $(B)/gen/%.bpf.o: ebpf/%.bpf.c $(wildcard ebpf/*.h ebpf/wire/*.h)
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
