@@ -47,6 +47,14 @@ std::uint32_t longest_read(const Plan& plan) {
   return most;
 }
 
+// A parcel that samples share stays in the window until the last of them is emitted; where emission
+// is spread over the window, parcels must be small beside it.
+std::uint64_t shared_parcel(const CellSettings& cell, Bytes window) {
+  const bool spread = cell.shuffle == Shuffle::buffer || cell.shuffle == Shuffle::reservoir;
+  const std::uint64_t most = MergeSettings{}.share.n;
+  return spread ? std::min(most, window.n / 256) : most;
+}
+
 MergeSettings merge_settings(const Source& source, const CellSettings& cell, Bytes window,
                              Bytes sort_window) {
   MergeSettings m;
@@ -56,6 +64,7 @@ MergeSettings merge_settings(const Source& source, const CellSettings& cell, Byt
   m.align = read_align(source, cell);
   m.batch = std::max(1U, cell.depth / 2);  // two groups in turn keep the device busy
   m.horizon = horizon_of(cell, window, sort_window);
+  m.share = {shared_parcel(cell, window)};
   return m;
 }
 

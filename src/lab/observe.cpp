@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "stats/shuffle_quality.h"
+
 namespace blksweep {
 namespace {
 
@@ -27,6 +29,30 @@ ProbeRecord to_record(ProbeReport&& p) {
     r.issues.push_back({i.at_ns, i.sector, i.bytes});
   }
   return r;
+}
+
+// Batch boundaries up to `samples` emissions; failed samples make a batch shorter than planned, which
+// moves later boundaries by as much: negligible for a mean over batches, and such a run is incomplete.
+std::vector<std::uint32_t> batches_within(const Schedule& schedule, std::size_t samples) {
+  std::vector<std::uint32_t> out;
+  for (const std::uint32_t begin : schedule.batch_begin) {
+    if (begin < samples) {
+      out.push_back(begin);
+    }
+  }
+  out.push_back(static_cast<std::uint32_t>(samples));
+  return out;
+}
+
+// Storage order: by path, and inside a packed file by offset.
+std::vector<std::uint32_t> storage_rank(const Catalog& catalog) {
+  const std::vector<std::uint32_t> order =
+      make_order(catalog, {.order = Order::path, .seed = 0, .chunk = {1}, .sort_window = {0}});
+  std::vector<std::uint32_t> rank(order.size());
+  for (std::uint32_t r = 0; r < order.size(); ++r) {
+    rank[order[r]] = r;
+  }
+  return rank;
 }
 
 }  // namespace
@@ -67,9 +93,23 @@ void Observation::stop(RunRecord& record) {
   record.probe = to_record(*std::move(report));
 }
 
-QualityRecord quality_of(const Catalog& /*catalog*/, const PlannedCell& /*planned*/,
-                         std::span<const std::uint32_t> /*emitted*/) {
-  return {};
+QualityRecord quality_of(const Catalog& catalog, const PlannedCell& planned,
+                         std::span<const std::uint32_t> emitted) {
+  const std::size_t one_epoch = catalog.samples();
+  const std::span<const std::uint32_t> first = emitted.first(std::min(one_epoch, emitted.size()));
+  std::vector<std::uint32_t> labels(one_epoch);
+  for (std::uint32_t s = 0; s < one_epoch; ++s) {
+    labels[s] = catalog.sample(s).label;
+  }
+  const std::vector<std::uint32_t> batches = batches_within(planned.schedule, first.size());
+  const std::vector<std::uint32_t> rank = storage_rank(catalog);
+  const ShuffleQuality q = shuffle_quality(
+      {.samples = first,
+       .batch_begin = batches,
+       .rank = rank,
+       .label = catalog.label_end.empty() ? std::span<const std::uint32_t>{} : labels,
+       .read_order = std::span(planned.plan.order).first(std::min(one_epoch, first.size()))});
+  return {q.displacement, q.spearman, q.neighbours, q.label_mix};
 }
 
 }  // namespace blksweep
