@@ -42,7 +42,8 @@ Result<std::string> find_script() {
 }
 
 bool draws(const std::string& python) {
-  const auto tried = run_process({.argv = {python, "-c", "import numpy, matplotlib"}, .directory = ""});
+  const auto tried =
+      run_process({.argv = {python, "-c", "import numpy, matplotlib"}, .directory = ""});
   return tried && tried->ok();
 }
 
@@ -65,19 +66,20 @@ Result<FigureTools> find_figure_tools() {
       return FigureTools{python, script};
     }
   }
-  return fail("no figures: they need a Python with numpy and matplotlib: install python3-matplotlib "
-              "(Debian) or set BLKSWEEP_PYTHON",
-              Exit::incomplete);
+  return fail(
+      "no figures: they need a Python with numpy and matplotlib: install python3-matplotlib "
+      "(Debian) or set BLKSWEEP_PYTHON",
+      Exit::incomplete);
 }
 
 Result<> run_figures(const FigureTools& tools, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {tools.python, tools.report_script});
   BLKSWEEP_TRY(const ProcessResult run, run_process({.argv = arguments, .directory = ""}));
   if (!run.ok()) {
-    return fail(fmt::format("{}: {}", tools.report_script,
-                            run.err.empty() ? fmt::format("exit status {}, signal {}",
-                                                          run.exit_status, run.signal)
-                                            : last_line(run.err)));
+    return fail(fmt::format(
+        "{}: {}", tools.report_script,
+        run.err.empty() ? fmt::format("exit status {}, signal {}", run.exit_status, run.signal)
+                        : last_line(run.err)));
   }
   return {};
 }

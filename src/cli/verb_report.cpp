@@ -48,7 +48,8 @@ Result<CellFilter> parse_filter(const std::string& text) {
     const std::string part = text.substr(at, end - at);
     const std::size_t equals = part.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      return usage_error(fmt::format("'{}' is not a list of settings, such as order=lba,merge=device", text));
+      return usage_error(
+          fmt::format("'{}' is not a list of settings, such as order=lba,merge=device", text));
     }
     filter.emplace_back(part.substr(0, equals), part.substr(equals + 1));
     at = end + 1;
@@ -99,7 +100,8 @@ Result<Report> load(const ReportOptions& options) {
   BLKSWEEP_CHECK(require_match(report.input.cells, options.cells, "--cells"));
   report.cells = summarize(report.input);
   // Left out after the summary: a baseline that is not shown still is the baseline.
-  std::erase_if(report.cells, [&](const CellSummary& c) { return !matches(c.cell, options.cells); });
+  std::erase_if(report.cells,
+                [&](const CellSummary& c) { return !matches(c.cell, options.cells); });
   return report;
 }
 
@@ -117,7 +119,8 @@ Result<> write_tables(const Report& report, const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
-    return fail(fmt::format("create {}: {}: name another folder with -o", folder.string(), error.message()));
+    return fail(fmt::format("create {}: {}: name another folder with -o", folder.string(),
+                            error.message()));
   }
   BLKSWEEP_CHECK(write_file(folder / "cells.csv", cells_csv(report.cells)));
   return write_file(folder / "runs.csv", runs_csv(report.cells, report.input.runs));
@@ -182,8 +185,8 @@ void print(const Report& report, const ReportOptions& options) {
     return;
   }
   if (report.others > 0 && options.experiment == "newest") {
-    note(fmt::format("{} also has {} older experiment{} (--experiment N)", options.db, report.others,
-                     report.others == 1 ? "" : "s"));
+    note(fmt::format("{} also has {} older experiment{} (--experiment N)", options.db,
+                     report.others, report.others == 1 ? "" : "s"));
   }
   fmt::print("{}", summary_text(report.cells));
 }

@@ -74,6 +74,8 @@ Estimate bootstrap_ratio(std::span<const double> a, std::span<const double> b,
   return ratio;
 }
 
-double coverage_bound(std::size_t n) { return n == 0 ? 0 : 1 - std::exp2(1 - static_cast<double>(n)); }
+double coverage_bound(std::size_t n) {
+  return n == 0 ? 0 : 1 - std::exp2(1 - static_cast<double>(n));
+}
 
 }  // namespace blksweep

@@ -1,11 +1,12 @@
 // Bootstrap: how sure a median, or the ratio of two cells, is, from a handful of repeats.
 //
 // Percentile bootstrap (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, ch. 13).
-// Ratios are paired: repeat i of one cell is divided by repeat i of the other, which ran next to it,
-// so that slow drift of the device cancels.
-// Limits:   an interval from n repeats stays within their range, and so it covers the true value
+// Ratios are paired: repeat i of one cell is divided by repeat i of the other, which ran next to
+// it, so that slow drift of the device cancels. Limits:   an interval from n repeats stays within
+// their range, and so it covers the true value
 //           in at most 1 - 2^(1-n) of cases (all repeats fall on one side of it by chance):
-//           75 % for n = 3, 94 % for n = 5, 97 % for n = 6. coverage_bound() says so; a report prints it.
+//           75 % for n = 3, 94 % for n = 5, 97 % for n = 6. coverage_bound() says so; a report
+//           prints it.
 // Unknown:  no interval from fewer than two repeats.
 // Threads:  pure functions; the same seed gives the same interval.
 #pragma once

@@ -39,11 +39,17 @@ struct Line {
   static std::string shown(bool b) { return b ? "1" : "0"; }
   static std::string shown(double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""; }
   template <class T>
-  static std::string shown(const UnsignedText<T>& x) { return std::to_string(x.n); }
+  static std::string shown(const UnsignedText<T>& x) {
+    return std::to_string(x.n);
+  }
   template <class T>
-  static std::string shown(const Maybe<T>& x) { return x ? shown(*x) : ""; }
+  static std::string shown(const Maybe<T>& x) {
+    return x ? shown(*x) : "";
+  }
   template <class T>
-  static std::string shown(const T& x) { return std::to_string(x); }
+  static std::string shown(const T& x) {
+    return std::to_string(x);
+  }
 };
 
 std::vector<std::string> setting_names(const std::vector<CellSummary>& cells) {
@@ -121,7 +127,8 @@ void run_fields(Line& line, const RunContext& context, const StoredRun& r,
   each_run_column(r.run, line);
   line("probe_requests", r.run.probe ? Maybe<std::uint64_t>(r.run.probe->requests) : std::nullopt);
   line("probe_depth_mean", r.run.probe ? r.run.probe->depth_mean : std::nullopt);
-  line("probe_lost_events", r.run.probe ? Maybe<std::uint64_t>(r.run.probe->lost_events) : std::nullopt);
+  line("probe_lost_events",
+       r.run.probe ? Maybe<std::uint64_t>(r.run.probe->lost_events) : std::nullopt);
   line("fio_bytes_per_s", r.run.fio ? Maybe<double>(r.run.fio->bytes_per_s) : std::nullopt);
   line("fio_ratio", r.run.fio ? Maybe<double>(r.run.fio->ratio) : std::nullopt);
   line("warnings", r.run.warnings.size());

@@ -1,4 +1,5 @@
-// CSV of a summary and of its runs (RFC 4180: comma, quotes doubled, LF); unknown is an empty field.
+// CSV of a summary and of its runs (RFC 4180: comma, quotes doubled, LF); unknown is an empty
+// field.
 //
 // Columns: docs/results-schema.md. Cell settings come as one column each, the union of all cells.
 #pragma once

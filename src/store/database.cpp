@@ -33,8 +33,7 @@ tl::unexpected<Error> store_error(const std::string& name, sqlite3* db, int code
     default:
       return fail(fmt::format("{}: {}{}{}", name,
                               db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code),
-                              system != 0 ? ": " : "",
-                              system != 0 ? std::strerror(system) : ""));
+                              system != 0 ? ": " : "", system != 0 ? std::strerror(system) : ""));
   }
 }
 

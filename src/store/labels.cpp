@@ -13,8 +13,8 @@ namespace blksweep {
 namespace {
 
 // Settings whose value speaks for itself.
-constexpr std::array<std::string_view, 8> kPlain{"order",  "merge", "shuffle",  "engine",
-                                                 "copy",   "cache", "consumer", "mode"};
+constexpr std::array<std::string_view, 8> kPlain{"order", "merge", "shuffle",  "engine",
+                                                 "copy",  "cache", "consumer", "mode"};
 
 std::string shown(const std::string& name, const std::string& value) {
   if (std::ranges::find(kPlain, name) != kPlain.end()) {
@@ -53,8 +53,8 @@ std::string label(const CellRecord& cell, const std::set<std::string>& varying, 
 }  // namespace
 
 std::string setting_of(const CellRecord& cell, std::string_view name) {
-  const auto at = std::ranges::find(cell.settings, name,
-                                    &std::pair<std::string, std::string>::first);
+  const auto at =
+      std::ranges::find(cell.settings, name, &std::pair<std::string, std::string>::first);
   return at == cell.settings.end() ? "" : at->second;
 }
 

@@ -51,7 +51,7 @@ struct BatchRecord {
   std::int64_t ready_ns = 0;         // last byte is in the window
   Maybe<std::int64_t> copy_begin_ns, copy_end_ns;
   Maybe<std::int64_t> compute_begin_ns, compute_end_ns;
-  std::int64_t consumed_ns = 0;      // its memory may be reused from here on
+  std::int64_t consumed_ns = 0;  // its memory may be reused from here on
 };
 
 // A histogram as (lower bound of bucket, count) pairs, empty buckets left out.
@@ -72,7 +72,7 @@ struct IssuePoint {  // a request as the driver saw it; thinned evenly when ther
 struct ProbeRecord {
   std::uint64_t requests = 0, bytes = 0, plug_merges = 0, scheduler_merges = 0, healed = 0;
   std::uint64_t lost_events = 0;
-  Maybe<double> depth_mean;  // driver depth, mean over time
+  Maybe<double> depth_mean;       // driver depth, mean over time
   Maybe<double> stat_difference;  // |probe - /sys/block/*/stat| / stat, requests
   Histogram depth, request_bytes, latency_ns;
   std::vector<DepthPoint> series;

@@ -32,8 +32,9 @@ Result<std::vector<CeilingRecord>> read_ceilings(Database& db, std::int64_t expe
   ColumnNames names;
   CeilingRecord none;
   each_ceiling_column(none, names);
-  BLKSWEEP_TRY(Statement query, db.prepare(fmt::format(
-      "SELECT {} FROM ceiling WHERE experiment_id = ? ORDER BY rowid", names.text())));
+  BLKSWEEP_TRY(Statement query,
+               db.prepare(fmt::format(
+                   "SELECT {} FROM ceiling WHERE experiment_id = ? ORDER BY rowid", names.text())));
   query.bind(experiment);
   std::vector<CeilingRecord> ceilings;
   BLKSWEEP_CHECK(for_each_row(query, [&ceilings](Statement& row) {
@@ -53,11 +54,12 @@ std::string run_query() {
   each_run_column(r, run);
   each_probe_column(p, probe);
   each_fio_column(f, fio);
-  return fmt::format("SELECT r.run_id, r.cell_id, {}, p.run_id, {}, f.run_id, {} FROM run r "
-                     "JOIN cell c USING (cell_id) LEFT JOIN probe p ON p.run_id = r.run_id "
-                     "LEFT JOIN fio f ON f.run_id = r.run_id WHERE c.experiment_id = ? "
-                     "ORDER BY r.run_id",
-                     run.text(), probe.text(), fio.text());
+  return fmt::format(
+      "SELECT r.run_id, r.cell_id, {}, p.run_id, {}, f.run_id, {} FROM run r "
+      "JOIN cell c USING (cell_id) LEFT JOIN probe p ON p.run_id = r.run_id "
+      "LEFT JOIN fio f ON f.run_id = r.run_id WHERE c.experiment_id = ? "
+      "ORDER BY r.run_id",
+      run.text(), probe.text(), fio.text());
 }
 
 StoredRun read_run(Statement& row) {
@@ -98,9 +100,11 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
   ColumnNames names;
   HostRecord none;
   each_host_column(none, names);
-  BLKSWEEP_TRY(Statement query, db_.prepare(fmt::format(
-      "SELECT experiment_id, key, started_unix_ns, {} FROM experiment ORDER BY experiment_id",
-      names.text())));
+  BLKSWEEP_TRY(
+      Statement query,
+      db_.prepare(fmt::format(
+          "SELECT experiment_id, key, started_unix_ns, {} FROM experiment ORDER BY experiment_id",
+          names.text())));
   std::vector<StoredExperiment> found;
   BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
     StoredExperiment& e = found.emplace_back();
@@ -111,8 +115,10 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
   }));
   for (StoredExperiment& e : found) {
     BLKSWEEP_TRY(e.host.queue,
-                 read_pairs(db_, "SELECT name, value FROM queue_setting WHERE experiment_id = ? "
-                                 "ORDER BY rowid", e.id));
+                 read_pairs(db_,
+                            "SELECT name, value FROM queue_setting WHERE experiment_id = ? "
+                            "ORDER BY rowid",
+                            e.id));
     BLKSWEEP_TRY(e.ceilings, read_ceilings(db_, e.id));
   }
   return found;
@@ -123,13 +129,14 @@ Result<std::vector<StoredCell>> ResultReader::cells(std::int64_t experiment) {
                db_.prepare("SELECT cell_id FROM cell WHERE experiment_id = ? ORDER BY cell_id"));
   query.bind(experiment);
   std::vector<StoredCell> found;
-  BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
-    row.read(found.emplace_back().id);
-  }));
+  BLKSWEEP_CHECK(
+      for_each_row(query, [&found](Statement& row) { row.read(found.emplace_back().id); }));
   for (StoredCell& cell : found) {
     BLKSWEEP_TRY(cell.cell.settings,
-                 read_pairs(db_, "SELECT name, value FROM cell_setting WHERE cell_id = ? "
-                                 "ORDER BY position", cell.id));
+                 read_pairs(db_,
+                            "SELECT name, value FROM cell_setting WHERE cell_id = ? "
+                            "ORDER BY position",
+                            cell.id));
   }
   return found;
 }
@@ -138,8 +145,7 @@ Result<std::vector<StoredRun>> ResultReader::runs(std::int64_t experiment) {
   BLKSWEEP_TRY(Statement query, db_.prepare(run_query()));
   query.bind(experiment);
   std::vector<StoredRun> found;
-  BLKSWEEP_CHECK(
-      for_each_row(query, [&found](Statement& row) { found.push_back(read_run(row)); }));
+  BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) { found.push_back(read_run(row)); }));
   for (StoredRun& stored : found) {
     BLKSWEEP_CHECK(read_texts(stored.id, stored.run));
   }
@@ -150,11 +156,12 @@ Result<> ResultReader::read_texts(std::int64_t run, RunRecord& record) {
   BLKSWEEP_TRY(Statement warnings,
                db_.prepare("SELECT text FROM warning WHERE run_id = ? ORDER BY position"));
   warnings.bind(run);
-  BLKSWEEP_CHECK(for_each_row(warnings, [&record](Statement& row) {
-    row.read(record.warnings.emplace_back());
-  }));
-  BLKSWEEP_TRY(const Pairs failed, read_pairs(db_, "SELECT path, error FROM failed_sample WHERE "
-                                                   "run_id = ? ORDER BY rowid", run));
+  BLKSWEEP_CHECK(for_each_row(
+      warnings, [&record](Statement& row) { row.read(record.warnings.emplace_back()); }));
+  BLKSWEEP_TRY(const Pairs failed, read_pairs(db_,
+                                              "SELECT path, error FROM failed_sample WHERE "
+                                              "run_id = ? ORDER BY rowid",
+                                              run));
   for (const auto& [path, error] : failed) {
     record.failed.push_back({path, error});
   }

@@ -38,8 +38,8 @@ std::string hash_of(const std::string& text) {
 std::string facts_hash(const HostRecord& h) {
   std::string facts;
   for (const std::string* text :
-       {&h.kernel, &h.cpu, &h.hostname, &h.device, &h.device_model, &h.filesystem,
-        &h.mount_options, &h.scheduler, &h.cgroup, &h.gpu, &h.tool_version, &h.git_revision}) {
+       {&h.kernel, &h.cpu, &h.hostname, &h.device, &h.device_model, &h.filesystem, &h.mount_options,
+        &h.scheduler, &h.cgroup, &h.gpu, &h.tool_version, &h.git_revision}) {
     facts += framed(*text);
   }
   return hash_of(facts + std::to_string(h.cpus) + framed(h.queue));
@@ -206,8 +206,7 @@ Result<std::int64_t> commit_run(Database& db, std::int64_t cell, const RunRecord
 
 }  // namespace
 
-Result<ResultStore> ResultStore::open(const std::string& path,
-                                      std::chrono::milliseconds patience) {
+Result<ResultStore> ResultStore::open(const std::string& path, std::chrono::milliseconds patience) {
   BLKSWEEP_TRY(Database db, Database::open(path, Database::Mode::create));
   db.set_busy_timeout(patience);
   // The journal stays SQLite's default, a rollback journal: at rest there is one file, which
@@ -221,8 +220,10 @@ Result<std::int64_t> ResultStore::begin_experiment(const HostRecord& host, const
   BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db_));
   const std::string facts = facts_hash(host);
   BLKSWEEP_TRY(const auto known,
-               find_id(db_, "SELECT max(experiment_id) FROM experiment WHERE key = ? AND "
-                            "facts_hash = ?", {key, facts}));
+               find_id(db_,
+                       "SELECT max(experiment_id) FROM experiment WHERE key = ? AND "
+                       "facts_hash = ?",
+                       {key, facts}));
   if (known) {
     return *known;
   }
@@ -250,8 +251,10 @@ Result<std::int64_t> ResultStore::add_cell(std::int64_t experiment, const CellRe
   BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db_));
   const std::string hash = hash_of(framed(cell.settings));
   BLKSWEEP_TRY(const auto known,
-               find_id(db_, "SELECT cell_id FROM cell WHERE experiment_id = CAST(? AS INTEGER) AND "
-                            "settings_hash = ?", {std::to_string(experiment), hash}));
+               find_id(db_,
+                       "SELECT cell_id FROM cell WHERE experiment_id = CAST(? AS INTEGER) AND "
+                       "settings_hash = ?",
+                       {std::to_string(experiment), hash}));
   if (known) {
     return *known;
   }

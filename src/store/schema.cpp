@@ -149,8 +149,8 @@ Result<std::int64_t> scalar(Database& db, const char* sql) {
 Result<> create_schema(Database& db) {
   BLKSWEEP_CHECK(db.exec(kExperimentTables));
   BLKSWEEP_CHECK(db.exec(kRunTables));
-  return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
-                             kApplicationId, kSchemaVersion));
+  return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
+                             kSchemaVersion));
 }
 
 }  // namespace
@@ -162,9 +162,10 @@ Result<> check_schema(Database& db) {
   }
   BLKSWEEP_TRY(const std::int64_t version, scalar(db, "PRAGMA user_version"));
   if (version != kSchemaVersion) {
-    return fail(fmt::format("{} has schema version {}, this blksweep reads and writes {}: name a "
-                            "new file, or use the blksweep that wrote it",
-                            db.name(), version, kSchemaVersion));
+    return fail(
+        fmt::format("{} has schema version {}, this blksweep reads and writes {}: name a "
+                    "new file, or use the blksweep that wrote it",
+                    db.name(), version, kSchemaVersion));
   }
   return {};
 }

@@ -34,7 +34,9 @@ Maybe<double> known_median(const Runs& runs, Get get) {
 
 template <class Get>
 auto of_probe(Get get) {
-  return [get](const RunRecord& r) { return r.probe ? Maybe<double>(get(*r.probe)) : Maybe<double>(); };
+  return [get](const RunRecord& r) {
+    return r.probe ? Maybe<double>(get(*r.probe)) : Maybe<double>();
+  };
 }
 
 Maybe<double> bytes_read_per_byte(const RunRecord& r) {
@@ -46,7 +48,8 @@ Maybe<double> bytes_read_per_byte(const RunRecord& r) {
 
 void add_medians(CellSummary& cell, const Runs& runs) {
   cell.first_batch_ns = known_median(runs, [](auto& r) { return r.first_batch_ns; });
-  cell.depth_mean = known_median(runs, [](auto& r) { return r.probe ? r.probe->depth_mean : Maybe<double>(); });
+  cell.depth_mean =
+      known_median(runs, [](auto& r) { return r.probe ? r.probe->depth_mean : Maybe<double>(); });
   cell.requests_issued = known_median(
       runs, of_probe([](const ProbeRecord& p) { return static_cast<double>(p.requests); }));
   cell.device_bytes_per_byte = known_median(runs, bytes_read_per_byte);
@@ -70,7 +73,8 @@ std::vector<double> each(const Runs& runs, Get get) {
   return values;
 }
 
-void add_throughput(CellSummary& cell, const Runs& runs, const std::vector<CeilingRecord>& ceilings) {
+void add_throughput(CellSummary& cell, const Runs& runs,
+                    const std::vector<CeilingRecord>& ceilings) {
   if (runs.empty()) {
     return;
   }

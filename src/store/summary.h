@@ -22,8 +22,8 @@ struct CellSummary {
   std::string label;
   CellRecord cell;
   bool baseline = false;
-  std::size_t runs = 0;        // counted
-  std::size_t incomplete = 0;  // left out
+  std::size_t runs = 0;                         // counted
+  std::size_t incomplete = 0;                   // left out
   std::vector<std::string> incomplete_reasons;  // different ones
   // The rest is over counted runs; nothing is known when there are none.
   Maybe<Estimate> samples_per_s, bytes_per_s;
@@ -32,7 +32,8 @@ struct CellSummary {
   Maybe<Estimate> fio_ratio;
   Maybe<double> ceiling_share;  // median bytes/s over the best sequential ceiling
   // Medians.
-  Maybe<double> first_batch_ns, depth_mean, requests_issued, device_bytes_per_byte, cpu_ns_per_sample;
+  Maybe<double> first_batch_ns, depth_mean, requests_issued, device_bytes_per_byte,
+      cpu_ns_per_sample;
   Maybe<double> utilisation, resident_before;
   QualityRecord quality;
 
@@ -44,7 +45,8 @@ struct SummaryInput {
   std::vector<StoredCell> cells;
   std::vector<StoredRun> runs;
   std::vector<CeilingRecord> ceilings;
-  CellFilter baseline;  // the first cell that matches; none given: order=random merge=none, else the first
+  CellFilter
+      baseline;  // the first cell that matches; none given: order=random merge=none, else the first
 };
 
 // One per cell, in the order of `cells`.

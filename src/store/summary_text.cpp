@@ -24,9 +24,9 @@ std::string shown(const Maybe<double>& x, Format format) {
 }
 
 std::string range(const Maybe<Estimate>& e, double scale) {
-  return e && e->interval
-             ? fmt::format("{}..{}", digits(e->interval->low / scale), digits(e->interval->high / scale))
-             : "-";
+  return e && e->interval ? fmt::format("{}..{}", digits(e->interval->low / scale),
+                                        digits(e->interval->high / scale))
+                          : "-";
 }
 
 std::string ratio(const CellSummary& c) {
@@ -59,18 +59,26 @@ struct Column {
 
 constexpr Column kColumns[] = {
     {"n", [](const CellSummary& c) { return std::to_string(c.runs); }, false},
-    {"left out", [](const CellSummary& c) { return c.incomplete > 0 ? std::to_string(c.incomplete) : "-"; }, true},
-    {"samples/s", [](const CellSummary& c) { return c.samples_per_s ? whole(c.samples_per_s->value) : "-"; }, false},
-    {"MiB/s", [](const CellSummary& c) { return c.bytes_per_s ? digits(c.bytes_per_s->value / kMiB) : "-"; }, false},
+    {"left out",
+     [](const CellSummary& c) { return c.incomplete > 0 ? std::to_string(c.incomplete) : "-"; },
+     true},
+    {"samples/s",
+     [](const CellSummary& c) { return c.samples_per_s ? whole(c.samples_per_s->value) : "-"; },
+     false},
+    {"MiB/s",
+     [](const CellSummary& c) { return c.bytes_per_s ? digits(c.bytes_per_s->value / kMiB) : "-"; },
+     false},
     {"95 % interval", [](const CellSummary& c) { return range(c.bytes_per_s, kMiB); }, true},
     {"ratio", ratio, false},
     {"", verdict, true},
-    {"/ fio", [](const CellSummary& c) { return c.fio_ratio ? digits(c.fio_ratio->value) : "-"; }, true},
+    {"/ fio", [](const CellSummary& c) { return c.fio_ratio ? digits(c.fio_ratio->value) : "-"; },
+     true},
     {"of ceiling", [](const CellSummary& c) { return shown(c.ceiling_share, percent); }, true},
     {"1st batch", [](const CellSummary& c) { return shown(c.first_batch_ns, duration); }, true},
     {"depth", [](const CellSummary& c) { return shown(c.depth_mean, digits); }, true},
     {"requests", [](const CellSummary& c) { return shown(c.requests_issued, whole); }, true},
-    {"read/used", [](const CellSummary& c) { return shown(c.device_bytes_per_byte, digits); }, true},
+    {"read/used", [](const CellSummary& c) { return shown(c.device_bytes_per_byte, digits); },
+     true},
     {"busy", [](const CellSummary& c) { return shown(c.utilisation, percent); }, true},
     {"displaced", [](const CellSummary& c) { return shown(c.quality.displacement, digits); }, true},
     {"label mix", [](const CellSummary& c) { return shown(c.quality.label_mix, digits); }, true},
@@ -95,9 +103,10 @@ std::string notes(const std::vector<CellSummary>& cells) {
   if (fewest == 1) {
     out += "one repeat: no interval, and no difference can be shown; use --repeats 6 or more\n";
   } else if (fewest != SIZE_MAX && coverage_bound(fewest) < 0.95) {
-    out += fmt::format("{} repeats: a bootstrap interval from so few covers the truth in at most {:.0f} % "
-                       "of cases; 6 repeats make 95 % possible\n",
-                       fewest, coverage_bound(fewest) * 100);
+    out += fmt::format(
+        "{} repeats: a bootstrap interval from so few covers the truth in at most {:.0f} % "
+        "of cases; 6 repeats make 95 % possible\n",
+        fewest, coverage_bound(fewest) * 100);
   }
   return out;
 }

@@ -65,7 +65,7 @@ def add_experiment(db: sqlite3.Connection) -> int:
 
 
 def add_probe(db, rng, run, spec, begin_ns, epoch_ns):
-    order, request, sweep = spec[0], spec[5], spec[6]
+    order, request = spec[0], spec[5]
     requests = SAMPLES * SAMPLE_BYTES // request
     depth = 30.0 if spec[1] == "none" else 6.0
     insert(db, "probe", run_id=run, requests=requests, bytes=SAMPLES * SAMPLE_BYTES,

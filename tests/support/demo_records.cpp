@@ -82,7 +82,8 @@ RunRecord demo_run(std::uint32_t repeat) {
   r.emission_hash = "00112233445566778899aabbccddeeff";
   r.quality = {0.9, 0.95, 0.99, 0.8};
   r.read_latency_ns = {{1024, 5}, {2048, 7}};
-  r.batches = {{256, 1 << 20, 10, 20, 21, 22, 23, 24, 25}, {44, 1 << 18, 30, 40, {}, {}, {}, {}, 45}};
+  r.batches = {{256, 1 << 20, 10, 20, 21, 22, 23, 24, 25},
+               {44, 1 << 18, 30, 40, {}, {}, {}, {}, 45}};
   r.probe = demo_probe();
   r.fio = FioRecord{"fio-3.33", "fio job", "[twin]", 1e8, 1e4, 2'500'000'000, 100'000'000, 1.25};
   r.failed = {{"a/b", "Input/output error"}};

@@ -42,7 +42,7 @@ TEST(Bootstrap, AClearDifferenceExcludesOne) {
 TEST(Bootstrap, PairingCancelsDriftThatBothCellsSaw) {
   Values a, b;
   for (int i = 0; i < 6; ++i) {
-    b.push_back(100.0 * (i + 1));           // the device gets six times faster meanwhile
+    b.push_back(100.0 * (i + 1));  // the device gets six times faster meanwhile
     a.push_back(b.back() * (1.10 + 0.001 * i));
   }
   const Estimate r = bootstrap_ratio(a, b);
@@ -62,7 +62,9 @@ TEST(Bootstrap, SwappingTheCellsInvertsTheRatio) {
 TEST(Bootstrap, IsDeterminedByTheSeed) {
   const Values a{1.0, 1.5, 1.25, 2.0, 1.1};
   const Values b{1.1, 1.4, 1.05, 1.7, 1.3};
-  const auto run = [&](std::uint64_t seed) { return *bootstrap_ratio(a, b, {.seed = seed, .resamples = 500}).interval; };
+  const auto run = [&](std::uint64_t seed) {
+    return *bootstrap_ratio(a, b, {.seed = seed, .resamples = 500}).interval;
+  };
   EXPECT_EQ(run(7).low, run(7).low);
   EXPECT_EQ(run(7).high, run(7).high);
   EXPECT_TRUE(run(7).low != run(8).low || run(7).high != run(8).high);

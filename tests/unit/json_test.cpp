@@ -8,12 +8,27 @@ namespace blksweep {
 namespace {
 
 // The order and names that `run --json` promises; other tools read them.
-constexpr const char* kPromised[] = {
-    "cell",        "repeat",          "seed",          "samples",    "missing_samples",
-    "wrong_samples", "bytes",         "device_bytes",  "epoch_ns",   "first_batch_ns",
-    "samples_per_s", "cpu_ns",        "requests_issued", "depth_mean", "resident_before",
-    "utilisation", "emission_hash",   "shuffle_quality", "fio_ratio", "incomplete",
-    "warnings"};
+constexpr const char* kPromised[] = {"cell",
+                                     "repeat",
+                                     "seed",
+                                     "samples",
+                                     "missing_samples",
+                                     "wrong_samples",
+                                     "bytes",
+                                     "device_bytes",
+                                     "epoch_ns",
+                                     "first_batch_ns",
+                                     "samples_per_s",
+                                     "cpu_ns",
+                                     "requests_issued",
+                                     "depth_mean",
+                                     "resident_before",
+                                     "utilisation",
+                                     "emission_hash",
+                                     "shuffle_quality",
+                                     "fio_ratio",
+                                     "incomplete",
+                                     "warnings"};
 
 TEST(RunJson, HasThePromisedKeysInOrder) {
   const Json json = run_json(demo_cell("lba", "device"), demo_run(1));
@@ -44,9 +59,9 @@ TEST(RunJson, GivesValuesTheirTypes) {
 
 TEST(RunJson, UnknownIsNull) {
   const Json json = run_json({}, RunRecord{});
-  for (const char* key : {"wrong_samples", "device_bytes", "first_batch_ns", "samples_per_s",
-                          "requests_issued", "depth_mean", "resident_before", "utilisation",
-                          "fio_ratio", "probe", "fio"}) {
+  for (const char* key :
+       {"wrong_samples", "device_bytes", "first_batch_ns", "samples_per_s", "requests_issued",
+        "depth_mean", "resident_before", "utilisation", "fio_ratio", "probe", "fio"}) {
     ASSERT_TRUE(json.contains(key)) << key;
     EXPECT_TRUE(json[key].is_null()) << key;
   }
@@ -55,13 +70,24 @@ TEST(RunJson, UnknownIsNull) {
 }
 
 TEST(CellJson, KeepsTextThatOnlyLooksLikeANumber) {
-  const Json json = cell_json({{{"a", "007"}, {"b", "10%"}, {"c", "-1"}, {"d", "true"}, {"e", ""},
-                                {"f", "0"}, {"g", "99999999999999999999"}}});
-  EXPECT_EQ(json.dump(), R"({"a":"007","b":"10%","c":"-1","d":true,"e":"","f":0,"g":"99999999999999999999"})");
+  const Json json = cell_json({{{"a", "007"},
+                                {"b", "10%"},
+                                {"c", "-1"},
+                                {"d", "true"},
+                                {"e", ""},
+                                {"f", "0"},
+                                {"g", "99999999999999999999"}}});
+  EXPECT_EQ(json.dump(),
+            R"({"a":"007","b":"10%","c":"-1","d":true,"e":"","f":0,"g":"99999999999999999999"})");
 }
 
 TEST(ToText, ReplacesBytesThatAreNotUtf8) {
-  EXPECT_NE(to_text(Json{{"path", "a\xFF" "b"}}).find("a\xEF\xBF\xBD" "b"), std::string::npos);
+  EXPECT_NE(to_text(Json{{"path",
+                          "a\xFF"
+                          "b"}})
+                .find("a\xEF\xBF\xBD"
+                      "b"),
+            std::string::npos);
 }
 
 }  // namespace

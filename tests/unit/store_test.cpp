@@ -64,11 +64,17 @@ struct Dump {
   }
   static std::string show(const std::string& value) { return value; }
   template <class T>
-  static std::string show(const UnsignedText<T>& value) { return std::to_string(value.n); }
+  static std::string show(const UnsignedText<T>& value) {
+    return std::to_string(value.n);
+  }
   template <class T>
-  static std::string show(const Maybe<T>& value) { return value ? show(*value) : "NULL"; }
+  static std::string show(const Maybe<T>& value) {
+    return value ? show(*value) : "NULL";
+  }
   template <class T>
-  static std::string show(const T& value) { return std::to_string(value); }
+  static std::string show(const T& value) {
+    return std::to_string(value);
+  }
 };
 
 std::string scalars(const RunRecord& run) {
@@ -272,8 +278,9 @@ TEST_F(Store, NamesAMissingDirectory) {
 TEST_F(Store, ReadingNeverCreatesAFile) {
   const auto reader = ResultReader::open(path_);
   ASSERT_FALSE(reader);
-  EXPECT_EQ(reader.error().message(), "open " + path_ + ": No such file or directory: name the "
-                                      "database that 'blksweep run --db' wrote");
+  EXPECT_EQ(reader.error().message(), "open " + path_ +
+                                          ": No such file or directory: name the "
+                                          "database that 'blksweep run --db' wrote");
   EXPECT_FALSE(fs::exists(path_));
 }
 

@@ -40,8 +40,9 @@ TEST(CellLabels, GiveSizesTheirUnits) {
 }
 
 TEST(CellLabels, AreDifferentWhereCellsAre) {
-  const auto labels = cell_labels({cell({{"order", "lba"}, {"shuffle", "none"}, {"window", "2%"}}),
-                                   cell({{"order", "lba"}, {"shuffle", "none"}, {"window", "9%"}})});
+  const auto labels =
+      cell_labels({cell({{"order", "lba"}, {"shuffle", "none"}, {"window", "2%"}}),
+                   cell({{"order", "lba"}, {"shuffle", "none"}, {"window", "9%"}})});
   EXPECT_NE(labels[0], labels[1]);
 }
 
