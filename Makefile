@@ -84,7 +84,8 @@ FORCE:
 $(B)/gen/version.inc: FORCE
 	$(Q)mkdir -p $(@D) && echo '"$(GIT_REV)"' | cmp -s - $@ || echo '"$(GIT_REV)"' > $@
 
-$(B)/src/cli/main.o: override CPPFLAGS += -DBLKSWEEP_VERSION='"$(VERSION)"'
+$(B)/src/cli/git_revision.o: $(B)/gen/version.inc
+$(B)/src/cli/main.o $(B)/src/cli/verb_run.o: override CPPFLAGS += -DBLKSWEEP_VERSION='"$(VERSION)"'
 
 $(B)/%.o: %.cpp Makefile $(B)/config
 	$(call say,CXX,$<)
@@ -99,6 +100,7 @@ ifeq ($(BPF),1)
 $(filter $(B)/src/probe/%,$(objects)): $(skeletons)
 endif
 
+.SECONDARY: $(skeletons:.skel.h=.bpf.o)
 $(B)/gen/%.bpf.o: ebpf/%.bpf.c $(wildcard ebpf/*.h ebpf/wire/*.h)
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)

@@ -176,6 +176,21 @@ static __always_inline void leave_scheduler(struct blk_probe_slot *slot)
 		__sync_fetch_and_add(&shared.scheduler_depth, -1);
 }
 
+static __always_inline void forget(struct blk_probe_slot *slot)
+{
+	slot->flags &= BLK_PROBE_SEEN;
+}
+
+/* A structure that was issued before the start can be completed once without our having seen it. */
+static __always_inline void count_orphan(struct blk_probe_slot *slot)
+{
+	if (slot->flags & BLK_PROBE_SEEN)
+		__sync_fetch_and_add(&shared.unseen_issues, 1);
+	else
+		__sync_fetch_and_add(&shared.orphans, 1);
+	slot->flags |= BLK_PROBE_SEEN;
+}
+
 /* The request that this structure carried before is done, although nobody told us. */
 static __always_inline void heal(struct blk_probe_slot *slot)
 {
@@ -183,7 +198,7 @@ static __always_inline void heal(struct blk_probe_slot *slot)
 		return;
 	leave_driver(bpf_ktime_get_ns());
 	__sync_fetch_and_add(&shared.healed, 1);
-	slot->flags = 0;
+	forget(slot);
 }
 
 static __always_inline void log_issue(__u64 now, __u64 sector, __u32 bytes)
@@ -235,7 +250,8 @@ int BPF_PROG(on_issue, struct request *rq)
 	counted = slot->flags & BLK_PROBE_COUNTED;
 	now = bpf_ktime_get_ns();
 	slot->issued_ns = now;
-	slot->flags = BLK_PROBE_ISSUED | BLK_PROBE_COUNTED | (is_read(rq) ? BLK_PROBE_READ : 0);
+	slot->flags = BLK_PROBE_ISSUED | BLK_PROBE_COUNTED | BLK_PROBE_SEEN |
+		      (is_read(rq) ? BLK_PROBE_READ : 0);
 	enter_driver(now, &depth);
 	if (counted)
 		return 0;
@@ -258,8 +274,8 @@ int BPF_PROG(on_complete, struct request *rq, int error, unsigned int nr_bytes)
 	leave_scheduler(slot);
 	if (!(slot->flags & BLK_PROBE_ISSUED)) {
 		if (is_read(rq))
-			__sync_fetch_and_add(&shared.orphans, 1);
-		slot->flags = 0;
+			count_orphan(slot);
+		forget(slot);
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
@@ -270,7 +286,7 @@ int BPF_PROG(on_complete, struct request *rq, int error, unsigned int nr_bytes)
 		c->latency[latency_bucket(spent)]++;
 		c->completed++;
 	}
-	slot->flags = 0;
+	forget(slot);
 	return 0;
 }
 
@@ -311,7 +327,7 @@ int BPF_PROG(on_request_merge, struct request *rq)
 		return 0;
 	heal(slot);
 	leave_scheduler(slot);
-	slot->flags = 0;
+	forget(slot);
 	if (is_read(rq))
 		__sync_fetch_and_add(&shared.request_merges, 1);
 	return 0;

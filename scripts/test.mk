@@ -85,7 +85,7 @@ fuzz-programs: $(fuzz_bin)
 headers     := $(wildcard src/*/*.h tests/*/*.h ebpf/wire/*.h)
 all_cpp     := $(wildcard src/*/*.cpp tests/*/*.cpp)
 our_bpf     := $(wildcard ebpf/*.c ebpf/*.h ebpf/wire/*.h)
-bash_files  := $(wildcard scripts/*.sh scripts/*/*.sh tests/*/*.sh) .ci/run
+bash_files  := $(wildcard scripts/*.sh scripts/*/*.sh tests/*/*.sh tests/*/*.bash) .ci/run
 python_files := $(wildcard scripts/*.py scripts/*/*.py tests/*/*.py)
 FORMAT      ?= clang-format-14
 TIDY        ?= clang-tidy-14

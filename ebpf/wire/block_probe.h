@@ -27,6 +27,7 @@ enum blk_probe_slot_flags {
 	BLK_PROBE_ISSUED = 2,   /* at the driver */
 	BLK_PROBE_COUNTED = 4,  /* issued before, came back through requeue: not a new request */
 	BLK_PROBE_READ = 8,
+	BLK_PROBE_SEEN = 16,    /* was issued since the start: stays when the request is done */
 };
 
 /* One per request structure of the disk. */
@@ -79,7 +80,8 @@ struct blk_probe_shared {
 	__u64 busy_ns;       /* minus each start of a busy time, plus each end: wraps in between */
 	__u64 sample_number;
 	__u64 healed;
-	__u64 orphans;       /* read completions without an issue: issued before the start, or lost */
+	__u64 orphans;       /* reads issued before the start and completed after it */
+	__u64 unseen_issues; /* reads completed without an issue that we saw, though issued since */
 	__u64 requeues;
 	__u64 request_merges; /* two requests of the scheduler became one */
 	__u64 beyond_slots;  /* events of requests whose tag is beyond the table */

@@ -58,6 +58,17 @@ class Sizes(Scratch):
         text = "class A {\n  int f() {\n" + body + "  }\n};\n"
         self.assertEqual(len(sizes.offences(self.file("a.h", text))), 1)
 
+    def test_constructors_with_initialisers_end_where_they_end(self):
+        one = "  A(int a,\n    int b)\n      : a_(a),\n        b_(b) {\n    f();\n  }\n"
+        self.assertFalse(sizes.offences(self.file("a.h", "class A {\n" + one * 20 + "};\n")))
+        long = one.replace("    f();\n", "    f();\n" * 80)
+        (line,) = sizes.offences(self.file("a.h", "class A {\n" + long + "};\n"))
+        self.assertIn("a.h:2: a function of 85 lines", line)
+
+    def test_a_table_is_no_function(self):
+        table = "const std::array kTable{\n" + "    1,\n" * 100 + "};\n"
+        self.assertFalse(sizes.offences(self.file("a.cpp", table)))
+
     def test_many_short_functions_are_fine(self):
         text = "namespace a {\n" + "int f() {\n  return 1;\n}\n" * 50 + "}\n"
         self.assertFalse(sizes.offences(self.file("a.cpp", text)))

@@ -24,21 +24,33 @@ def cpp_functions(lines: list[str]) -> list[tuple[int, int]]:
     at = 0
     while at < len(lines):
         line = lines[at]
-        opens = line.rstrip().endswith("{") and not CONTAINER.search(line)
+        opens = line.endswith(" {") and not CONTAINER.search(line)  # "name{" initialises
         if opens and not line.lstrip().startswith(("#", "//", "}")):
-            end = closing(lines, at)
-            found.append((at + 1, end - at + 1))
+            start = heading(lines, at)
+            end = closing(lines, at, indent_of(lines[start]))
+            found.append((start + 1, end - start + 1))
             at = end
         at += 1
     return found
 
 
-def closing(lines: list[str], at: int) -> int:
-    """Index of the first later line that closes at most as deep as line `at` begins."""
-    indent = len(lines[at]) - len(lines[at].lstrip())
+def indent_of(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def heading(lines: list[str], at: int) -> int:
+    """Index of the line on which the declaration begins whose `{` is on line `at`."""
+    while at > 0 and re.search(r"[\w,)>]$", lines[at - 1]) and not lines[at - 1].startswith("#"):
+        if lines[at - 1].lstrip().startswith("//"):
+            break
+        at -= 1
+    return at
+
+
+def closing(lines: list[str], at: int, indent: int) -> int:
+    """Index of the first line behind `at` that closes a block indented by `indent`."""
     for end in range(at + 1, len(lines)):
-        text = lines[end]
-        if text.startswith(" " * indent + "}") or text.startswith("}"):
+        if lines[end].startswith((" " * indent + "}", "}")):
             return end
     return len(lines) - 1
 
@@ -51,7 +63,7 @@ def py_functions(text: str) -> list[tuple[int, int]]:
 
 def sh_functions(lines: list[str]) -> list[tuple[int, int]]:
     starts = [i for i, line in enumerate(lines) if re.match(r"^[a-z_]+\(\) \{$", line)]
-    return [(i + 1, closing(lines, i) - i + 1) for i in starts]
+    return [(i + 1, closing(lines, i, 0) - i + 1) for i in starts]
 
 
 def functions(path: pathlib.Path, text: str) -> list[tuple[int, int]]:

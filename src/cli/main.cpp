@@ -10,7 +10,8 @@ namespace blksweep {
 namespace {
 
 constexpr const char* kFooter =
-    "exit: 0 done, 1 failed, 2 usage, 3 done but incomplete, 77 unsupported here, 130 interrupted";
+    "exit: 0 done, 1 failed, 2 usage, 3 done but incomplete,\n"
+    "      77 unsupported here, 130 interrupted";
 
 int report_error(const Error& error) {
   fmt::print(stderr, "blksweep: {}\n", error.message());

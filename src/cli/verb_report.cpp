@@ -1,12 +1,234 @@
+// blksweep report: tables, CSV, figures and one HTML page from a results database.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "base/log.h"
+#include "cli/figures.h"
 #include "cli/verb.h"
+#include "store/csv.h"
+#include "store/json.h"
+#include "store/summary.h"
 
 namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExamples = R"(examples:
+  blksweep report results.db
+  blksweep report results.db -o report --baseline order=random,merge=none
+  blksweep report results.db --cells order=lba,order=random --json)";
+
+struct ReportOptions {
+  std::string db, out, experiment = "newest";
+  CellFilter cells, baseline;
+  bool json = false;
+  bool figures = true;
+};
+
+struct Report {
+  StoredExperiment experiment;
+  std::size_t others = 0;  // experiments in the database that this report leaves out
+  SummaryInput input;
+  std::vector<CellSummary> cells;
+};
+
+// "order=lba,merge=device"
+Result<CellFilter> parse_filter(const std::string& text) {
+  CellFilter filter;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, end - at);
+    const std::size_t equals = part.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return usage_error(fmt::format("'{}' is not a list of settings, such as order=lba,merge=device", text));
+    }
+    filter.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    at = end + 1;
+  }
+  return filter;
+}
+
+Result<StoredExperiment> pick_experiment(std::vector<StoredExperiment> all,
+                                         const ReportOptions& options) {
+  if (all.empty()) {
+    return fail(options.db + " has no experiment: 'blksweep run --db " + options.db + "' adds one");
+  }
+  if (options.experiment == "newest") {
+    return std::move(all.back());
+  }
+  for (StoredExperiment& e : all) {
+    if (std::to_string(e.id) == options.experiment) {
+      return std::move(e);
+    }
+  }
+  return usage_error(fmt::format("--experiment: '{}' is not in {}, which has 1 to {}",
+                                 options.experiment, options.db, all.back().id));
+}
+
+Result<> require_match(const std::vector<StoredCell>& cells, const CellFilter& filter,
+                       const char* option) {
+  if (std::ranges::any_of(cells, [&](const StoredCell& c) { return matches(c.cell, filter); })) {
+    return {};
+  }
+  std::string known;
+  for (const auto& [name, value] : cells.empty() ? CellFilter{} : cells.front().cell.settings) {
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  return usage_error(fmt::format("{}: no cell matches; settings are {}", option, known));
+}
+
+Result<Report> load(const ReportOptions& options) {
+  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(options.db));
+  BLKSWEEP_TRY(auto experiments, reader.experiments());
+  Report report;
+  report.others = experiments.empty() ? 0 : experiments.size() - 1;
+  BLKSWEEP_TRY(report.experiment, pick_experiment(std::move(experiments), options));
+  BLKSWEEP_TRY(report.input.cells, reader.cells(report.experiment.id));
+  BLKSWEEP_TRY(report.input.runs, reader.runs(report.experiment.id));
+  report.input.ceilings = report.experiment.ceilings;
+  report.input.baseline = options.baseline;
+  BLKSWEEP_CHECK(require_match(report.input.cells, options.baseline, "--baseline"));
+  BLKSWEEP_CHECK(require_match(report.input.cells, options.cells, "--cells"));
+  report.cells = summarize(report.input);
+  // Left out after the summary: a baseline that is not shown still is the baseline.
+  std::erase_if(report.cells, [&](const CellSummary& c) { return !matches(c.cell, options.cells); });
+  return report;
+}
+
+Result<> write_file(const fs::path& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  if (!out) {
+    return sys_error(errno, "write " + path.string());
+  }
+  return {};
+}
+
+Result<> write_tables(const Report& report, const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    return fail(fmt::format("create {}: {}: name another folder with -o", folder.string(), error.message()));
+  }
+  BLKSWEEP_CHECK(write_file(folder / "cells.csv", cells_csv(report.cells)));
+  return write_file(folder / "runs.csv", runs_csv(report.cells, report.input.runs));
+}
+
+Json estimate_json(const Maybe<Estimate>& e) {
+  if (!e) {
+    return nullptr;
+  }
+  Json out{{"value", e->value}, {"low", nullptr}, {"high", nullptr}};
+  if (e->interval) {
+    out["low"] = e->interval->low;
+    out["high"] = e->interval->high;
+  }
+  return out;
+}
+
+Json summary_json(const CellSummary& c) {
+  const auto maybe = [](const Maybe<double>& x) { return x ? Json(*x) : Json(nullptr); };
+  return {{"label", c.label},
+          {"cell", cell_json(c.cell)},
+          {"baseline", c.baseline},
+          {"runs", c.runs},
+          {"incomplete", c.incomplete},
+          {"samples_per_s", estimate_json(c.samples_per_s)},
+          {"bytes_per_s", estimate_json(c.bytes_per_s)},
+          {"ratio", estimate_json(c.ratio)},
+          {"differs", c.ratio && c.ratio->interval ? Json(c.differs()) : Json(nullptr)},
+          {"fio_ratio", estimate_json(c.fio_ratio)},
+          {"ceiling_share", maybe(c.ceiling_share)},
+          {"first_batch_ns", maybe(c.first_batch_ns)},
+          {"depth_mean", maybe(c.depth_mean)},
+          {"requests_issued", maybe(c.requests_issued)},
+          {"device_bytes_per_byte", maybe(c.device_bytes_per_byte)}};
+}
+
+Json report_json(const Report& report) {
+  Json out;
+  out["experiment"] = report.experiment.id;
+  out["host"] = host_json(report.experiment.host);
+  out["ceilings"] = Json::array();
+  for (const CeilingRecord& c : report.experiment.ceilings) {
+    out["ceilings"].push_back(ceiling_json(c));
+  }
+  out["cells"] = Json::array();
+  out["runs"] = Json::array();
+  for (const CellSummary& c : report.cells) {
+    out["cells"].push_back(summary_json(c));
+  }
+  for (const StoredRun& r : report.input.runs) {
+    const auto cell = std::ranges::find(report.cells, r.cell_id, &CellSummary::cell_id);
+    if (cell != report.cells.end()) {
+      out["runs"].push_back(run_json(cell->cell, r.run));
+    }
+  }
+  return out;
+}
+
+void print(const Report& report, const ReportOptions& options) {
+  if (options.json) {
+    fmt::print("{}", to_text(report_json(report)));
+    return;
+  }
+  if (report.others > 0 && options.experiment == "newest") {
+    note(fmt::format("{} also has {} older experiment{} (--experiment N)", options.db, report.others,
+                     report.others == 1 ? "" : "s"));
+  }
+  fmt::print("{}", summary_text(report.cells));
+}
+
+// Without Python's libraries the tables are there, and the status says that something is missing.
+Result<Exit> draw(const ReportOptions& options) {
+  const auto tools = find_figure_tools();
+  if (!tools) {
+    warn(tools.error().message());
+    return tools.error().exit_code;
+  }
+  BLKSWEEP_CHECK(run_figures(*tools, {options.db, "-o", options.out}));
+  note(fmt::format("report: {}", (fs::path(options.out) / "report.html").string()));
+  return Exit::done;
+}
+
+Result<Exit> report(const ReportOptions& options) {
+  BLKSWEEP_TRY(const Report loaded, load(options));
+  print(loaded, options);
+  if (options.out.empty()) {
+    return Exit::done;
+  }
+  std::fflush(stdout);
+  BLKSWEEP_CHECK(write_tables(loaded, options.out));
+  return options.figures ? draw(options) : Result<Exit>(Exit::done);
+}
+
+}  // namespace
 
 void add_report(Verbs& verbs) {
-  CLI::App* app = verbs.app.add_subcommand("report", "");
-  app->callback([&verbs] {
-    verbs.action = []() -> Result<Exit> { return unsupported("report: not built yet"); };
-  });
+  CLI::App* app = verbs.app.add_subcommand(
+      "report", "Tables, figures, CSV and one self-contained page from a results database");
+  const auto options = std::make_shared<ReportOptions>();
+  app->add_option("DB", options->db, "results database that run wrote")->required();
+  app->add_option("-o,--output", options->out,
+                  "folder for report.html, figures/, cells.csv and runs.csv");
+  add_parsed(app, "--cells", options->cells, parse_filter,
+             "only cells with these settings, as name=value,...");
+  add_parsed(app, "--baseline", options->baseline, parse_filter,
+             "cell that ratios refer to (order=random,merge=none, else the first)");
+  app->add_option("--experiment", options->experiment, "number of the experiment (newest)");
+  app->add_flag("!--no-figures", options->figures, "CSV only");
+  app->add_flag("--json", options->json, "one JSON document instead of the table");
+  app->footer(kExamples);
+  app->callback([&verbs, options] { verbs.action = [options] { return report(*options); }; });
 }
 
 }  // namespace blksweep

@@ -1,11 +1,194 @@
+// blksweep run: cells from options and a spec file, measured, stored and printed.
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <memory>
+#include <optional>
+
+#include "base/log.h"
+#include "cli/git_revision.h"
+#include "cli/progress_line.h"
+#include "cli/run_options.h"
 #include "cli/verb.h"
+#include "lab/experiment.h"
+#include "os/signals.h"
+#include "store/json.h"
+#include "store/summary.h"
 
 namespace blksweep {
+namespace {
+
+constexpr const char* kHelp =
+    "Read a data set as a training job would and measure it: one cell or a sweep";
+constexpr const char* kFooter =
+    "Options that name a policy take several values separated by commas and are swept.\n"
+    "examples:\n"
+    "  blksweep run --data DIR --order random,lba --repeats 3 --db results.db\n"
+    "  blksweep run --catalog data.cat --order lba --merge device --verify --json\n"
+    "  blksweep run SPEC.toml --catalog data.cat --cache cold --fio-twin";
+
+struct RunArgs {
+  std::string spec;
+  CellText text;
+};
+
+// The same sweep gets the same key, so that a run that was cut off can go on.
+std::string experiment_key(const RunOptions& o) {
+  std::string all = fmt::format("{}|{}|{}|{}", o.data, o.catalog, o.seed, o.fio_twin);
+  for (const CellSettings& cell : o.cells) {
+    for (const auto& [name, value] : describe(cell)) {
+      all += "|" + name + "=" + value;
+    }
+  }
+  return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
+}
+
+ExperimentSettings experiment_settings(const RunOptions& o, const std::vector<std::string>& argv) {
+  ExperimentSettings s;
+  for (const CellSettings& cell : o.cells) {
+    s.cells.push_back({cell, {describe(cell)}});
+  }
+  s.repeats = o.repeats;
+  s.seed = o.seed;
+  s.verify = o.verify;
+  s.fio_twin = o.fio_twin;
+  s.probe = o.probe;
+  s.ceiling = o.ceiling;
+  s.key = experiment_key(o);
+  for (const std::string& arg : argv) {
+    s.host.argv += (s.host.argv.empty() ? "" : " ") + arg;
+  }
+  s.host.tool_version = BLKSWEEP_VERSION;
+  s.host.git_revision = git_revision();
+  return s;
+}
+
+// What `run` prints: collected run by run, printed once at the end.
+class Answer {
+ public:
+  explicit Answer(const RunOptions& options) : options_(options) {
+    for (std::size_t c = 0; c < options.cells.size(); ++c) {
+      input_.cells.push_back({static_cast<std::int64_t>(c + 1), {describe(options.cells[c])}});
+    }
+    std::vector<CellRecord> records;
+    for (const StoredCell& cell : input_.cells) {
+      records.push_back(cell.cell);
+    }
+    labels_ = cell_labels(records);
+  }
+
+  void add(const RunEvent& event, const ExperimentCell* first) {
+    const auto index = static_cast<std::size_t>(&event.cell - first);
+    for (const std::string& text : event.run.warnings) {
+      warn_once(text);
+    }
+    note(fmt::format("[{}/{}] {}: {} samples in {}{}{}", event.done, event.total, labels_[index],
+                     format_count(event.run.samples), format_duration(Nanos{event.run.epoch_ns}),
+                     event.run.fio ? fmt::format(", {:.2f} x fio", event.run.fio->ratio) : "",
+                     event.run.incomplete ? " (incomplete: " + event.run.incomplete_reason + ")"
+                                          : ""));
+    if (options_.json) {
+      document_["runs"].push_back(run_json(event.cell.record, event.run));
+      return;
+    }
+    input_.runs.push_back({static_cast<std::int64_t>(input_.runs.size() + 1),
+                           static_cast<std::int64_t>(index + 1), event.run});
+  }
+
+  void print() const {
+    fmt::print("{}", options_.json ? to_text(document_) + "\n" : summary_text(summarize(input_)));
+  }
+
+ private:
+  void warn_once(const std::string& text) {
+    if (std::ranges::find(warned_, text) == warned_.end()) {
+      warned_.push_back(text);
+      warn(text);
+    }
+  }
+  const RunOptions& options_;
+  SummaryInput input_;
+  std::vector<std::string> labels_, warned_;
+  Json document_ = {{"runs", Json::array()}};
+};
+
+Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv) {
+  Spec spec;
+  if (!args.spec.empty()) {
+    BLKSWEEP_TRY(spec, load_spec(args.spec));
+  }
+  BLKSWEEP_TRY(const RunOptions options, parse_run_options(spec, args.text));
+  install_stop_signals();
+  std::optional<ResultStore> store;
+  if (!options.db.empty()) {
+    BLKSWEEP_TRY(store, ResultStore::open(options.db));
+  }
+  BLKSWEEP_TRY(const Source source, open_source({options.data, options.catalog}));
+  ExperimentSettings settings = experiment_settings(options, argv);
+  const HostRecord host = describe_host(source);
+  settings.host = [&] {
+    HostRecord all = host;
+    all.argv = settings.host.argv;
+    all.tool_version = settings.host.tool_version;
+    all.git_revision = settings.host.git_revision;
+    return all;
+  }();
+  Progress progress;
+  settings.progress = &progress;
+  Answer answer(options);
+  std::optional<ProgressLine> line(std::in_place, progress);
+  const Result<Exit> result = run_experiment(
+      source, settings, store ? &*store : nullptr,
+      [&](const RunEvent& e) { answer.add(e, settings.cells.data()); }, stop_requested());
+  line.reset();
+  answer.print();
+  return result;
+}
+
+void add_run_flags(CLI::App* app, CellText& text) {
+  const auto flag = [&](const std::string& name, const std::string& option,
+                        const std::string& value, const std::string& help) {
+    app->add_flag_callback("--" + name, [&text, option, value] { text[option] = {value}; }, help);
+  };
+  flag("verify", "verify", "true", "hash every delivered sample against its file");
+  flag("fio-twin", "fio-twin", "true", "the same reads by the real fio after each run");
+  flag("probe", "probe", "true", "eBPF queue probe (default)");
+  flag("no-probe", "probe", "false", "without the probe");
+  flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling first");
+  flag("direct", "direct", "true", "O_DIRECT (default)");
+  flag("buffered", "buffered", "true", "through the page cache");
+  flag("json", "json", "true", "one JSON document on stdout");
+}
+
+}  // namespace
 
 void add_run(Verbs& verbs) {
-  CLI::App* app = verbs.app.add_subcommand("run", "");
-  app->callback([&verbs] {
-    verbs.action = []() -> Result<Exit> { return unsupported("run: not built yet"); };
+  CLI::App* app = verbs.app.add_subcommand("run", kHelp);
+  const auto args = std::make_shared<RunArgs>();
+  app->add_option("SPEC", args->spec, "options and cells as TOML")->type_name("");
+  const auto text_option = [&](const std::string& name, const std::string& help, bool list) {
+    app->add_option_function<std::string>(
+           "--" + name,
+           [args, name, list](const std::string& value) {
+             args->text[name] = list ? split_list(value) : std::vector{value};
+           },
+           help)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+        ->type_name("");
+  };
+  text_option("data", "folder of files, scanned now", false);
+  text_option("catalog", "catalog file, checked against the files", false);
+  for (const CellOption& option : cell_options()) {
+    text_option(std::string(option.name), std::string(option.help), true);
+  }
+  text_option("repeats", "runs of each cell, interleaved; default 1", false);
+  text_option("seed", "of orders and shuffles, +1 per repeat; default 1", false);
+  text_option("db", "database for the results", false);
+  add_run_flags(app, args->text);
+  app->footer(kFooter);
+  app->callback([&verbs, args] {
+    verbs.action = [args, argv = verbs.argv] { return run_verb(*args, argv); };
   });
 }
 

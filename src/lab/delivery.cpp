@@ -112,7 +112,9 @@ void Delivery::record(std::uint32_t batch) {
       delivered_.push_back(p);
     }
   }
-  progress_.store(delivered_.size(), std::memory_order_relaxed);
+  if (in_.progress != nullptr) {
+    in_.progress->samples.store(delivered_.size(), std::memory_order_relaxed);
+  }
   if (!in_.verify) {
     return;
   }

@@ -9,7 +9,6 @@
 // Threads:   on_ready() on the reader's thread; emitted(), hashes() and times after finish().
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "lab/handoff.h"
+#include "lab/progress.h"
 #include "plan/schedule.h"
 #include "stage/consumer.h"
 #include "stage/copy_stage.h"
@@ -36,6 +36,7 @@ struct DeliveryInputs {
   std::optional<ComputeTime> compute;    // none
   std::uint64_t seed = 1;
   bool verify = false;                   // hash every delivered sample
+  Progress* progress = nullptr;
 };
 
 struct DeliveryTimes {  // 0: the stage does not exist
@@ -62,8 +63,6 @@ class Delivery {
   const std::vector<std::uint32_t>& delivered() const { return delivered_; }
   // XXH3-64 of each delivered sample, beside delivered(); empty unless verifying.
   const std::vector<std::uint64_t>& hashes() const { return hashes_; }
-  // Samples delivered so far, for progress lines of another thread.
-  const std::atomic<std::uint64_t>& progress() const { return progress_; }
 
  private:
   bool threaded() const { return in_.copy != nullptr || in_.compute.has_value(); }
@@ -78,7 +77,6 @@ class Delivery {
   std::vector<std::uint32_t> delivered_;
   std::vector<std::uint64_t> hashes_;
   std::vector<BatchPart> copy_parts_, record_parts_;
-  std::atomic<std::uint64_t> progress_{0};
   std::uint32_t consumed_ = 0;
   std::optional<Error> error_;  // written by the copy thread before it stops, read after the join
   std::thread copier_, consumer_;

@@ -174,18 +174,21 @@ Result<> Epoch::connect(const Source& source, const CellSettings& cell,
                      .copy = copy_.get(),
                      .staging_slots = staging,
                      .compute = emulated ? std::optional(cell.compute) : std::nullopt,
-                     .seed = seed_,
-                     .verify = verify_};
+                     .seed = options_.seed,
+                     .verify = options_.verify,
+                     .progress = options_.progress};
   delivery_ = std::make_unique<Delivery>(out);
   return {};
 }
 
 Result<std::unique_ptr<Epoch>> Epoch::prepare(const Source& source, const CellSettings& cell,
-                                              const PlannedCell& planned, std::uint64_t seed,
-                                              bool verify) {
+                                              const PlannedCell& planned,
+                                              const EpochOptions& options) {
   std::unique_ptr<Epoch> e(new Epoch());
-  e->seed_ = seed;
-  e->verify_ = verify;
+  e->options_ = options;
+  if (options.progress != nullptr) {
+    options.progress->samples_total.store(planned.plan.order.size(), std::memory_order_relaxed);
+  }
   BLKSWEEP_CHECK(e->allocate(cell, planned));
   BLKSWEEP_CHECK(e->open_files(source, cell, planned.plan));
   BLKSWEEP_CHECK(e->connect(source, cell, planned));

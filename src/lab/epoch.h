@@ -36,6 +36,12 @@ struct PlannedCell {
 // Order, merge and schedule for one seed; pure but for the clock.
 Result<PlannedCell> plan_cell(const Source& source, const CellSettings& cell, std::uint64_t seed);
 
+struct EpochOptions {
+  std::uint64_t seed = 1;
+  bool verify = false;
+  Progress* progress = nullptr;
+};
+
 struct EpochOutcome {
   bool interrupted = false;
   std::int64_t begin_ns = 0, end_ns = 0;
@@ -45,8 +51,8 @@ struct EpochOutcome {
 class Epoch {
  public:
   static Result<std::unique_ptr<Epoch>> prepare(const Source& source, const CellSettings& cell,
-                                                const PlannedCell& planned, std::uint64_t seed,
-                                                bool verify);
+                                                const PlannedCell& planned,
+                                                const EpochOptions& options);
   Result<EpochOutcome> run(const std::atomic<bool>& stop);
 
   const Reader& reader() const { return *reader_; }
@@ -59,8 +65,7 @@ class Epoch {
   Result<> open_files(const Source& source, const CellSettings& cell, const Plan& plan);
   Result<> connect(const Source& source, const CellSettings& cell, const PlannedCell& planned);
 
-  std::uint64_t seed_ = 1;
-  bool verify_ = false;
+  EpochOptions options_;
   Handoff handoff_;
   PageBuffer arena_;
   std::unique_ptr<CopyStage> copy_;

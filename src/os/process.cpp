@@ -20,7 +20,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::int64_t kLookEveryNs = 100'000'000;
-constexpr std::int64_t kGraceNs = 2'000'000'000;
+constexpr std::int64_t kGraceNs = 1'000'000'000;
 
 struct Pipe {
   Fd read_end, write_end;

@@ -2,7 +2,7 @@
 //
 // Units:     nanoseconds; CPU time is the child's and its reaped descendants' (wait4 rusage).
 // Ownership: the child is always reaped before run_process returns. On timeout or interrupt it gets
-//            SIGTERM, and SIGKILL two seconds later; only that pid is signalled, never a group.
+//            SIGTERM, and SIGKILL one second later; only that pid is signalled, never a group.
 // Errors:    a program that cannot be started is an Error with its errno (ENOENT: not installed); a
 //            program that ran and failed is a ProcessResult.
 // Threads:   any thread; the child is in its own process group, so that a terminal's Ctrl-C reaches
@@ -21,8 +21,8 @@
 namespace blksweep {
 
 struct ProcessSpec {
-  std::vector<std::string> argv;  // argv[0] is looked up in PATH; no shell is involved
-  std::string directory;          // working directory; empty: ours
+  std::vector<std::string> argv = {};  // argv[0] is looked up in PATH; no shell is involved
+  std::string directory = {};  // working directory; empty: ours
   Nanos timeout{0};               // 0: none
   const std::atomic<bool>* interrupt = nullptr;  // looked at ten times a second
   std::size_t max_output = std::size_t{64} << 20;  // per stream; the rest is read and dropped

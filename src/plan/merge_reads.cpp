@@ -1,8 +1,7 @@
 #include "plan/merge_reads.h"
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
+#include <span>
 
 namespace blksweep {
 namespace {
@@ -10,17 +9,21 @@ namespace {
 // read(2), "On Linux, read() (and similar system calls) will transfer at most 0x7ffff000 bytes".
 constexpr std::uint64_t kMaxKernelRead = 0x7FFFF000;
 
-// Device first by address, then files by offset, holes last: they cost no I/O.
-std::tuple<int, std::uint32_t, std::uint64_t> horizon_key(const Segment& s) {
-  const int kind = s.source == kFromDevice ? 0 : s.source == kZeros ? 2 : 1;
-  return {kind, s.source, s.begin};
+// Device first by address, then files by number and offset, holes last: they cost no I/O. Two keys,
+// because a file and an offset do not fit into one.
+std::uint64_t kind_key(const Segment& s) {
+  return s.source == kFromDevice ? 0 : std::uint64_t{s.source} + 1;
 }
 
-bool before(const Segment& a, const Segment& b) {
-  if (a.source == b.source) {
-    return a.begin < b.begin;
+std::uint64_t begin_key(const Segment& s) { return s.begin; }
+
+template <class Key>
+void sort_by(std::span<const Segment> segments, std::span<SortKey> keys,
+             std::vector<SortKey>& scratch, Key key) {
+  for (SortKey& k : keys) {
+    k.key = key(segments[k.index]);
   }
-  return horizon_key(a) < horizon_key(b);
+  sort_keys(keys, scratch);
 }
 
 }  // namespace
@@ -77,10 +80,10 @@ void ReadBuilder::place_part(const Segment& part) {
     return;
   }
   if (settings_.merge == Merge::kernel) {
-    if (addresses_.size() >= std::max(settings_.batch, 1U)) {
+    if (group_.size() >= std::max(settings_.batch, 1U)) {
       sort_group();
     }
-    addresses_.push_back(part.address);
+    group_.push_back({part.address, static_cast<std::uint32_t>(group_.size()), 0});
   }
   start_read(part);
 }
@@ -123,32 +126,28 @@ void ReadBuilder::start_read(const Segment& part) {
 // kernel: the newest reads, one piece each, sorted by address; unknown addresses keep their order
 // behind the others.
 void ReadBuilder::sort_group() {
-  if (std::ranges::is_sorted(addresses_)) {
-    addresses_.clear();
-    return;
-  }
-  const std::size_t n = addresses_.size();
-  const std::size_t begin = plan_.reads.size() - n;
-  std::vector<std::uint32_t> by_address(n);
-  std::iota(by_address.begin(), by_address.end(), 0U);
-  std::ranges::stable_sort(by_address, {}, [this](std::uint32_t i) { return addresses_[i]; });
-  const std::vector<Read> reads(plan_.reads.end() - static_cast<std::ptrdiff_t>(n),
-                                plan_.reads.end());
-  const std::vector<Piece> pieces(plan_.pieces.end() - static_cast<std::ptrdiff_t>(n),
-                                  plan_.pieces.end());
+  sort_keys(group_, scratch_);
+  const std::size_t n = group_.size();
+  const auto reads = std::span(plan_.reads).last(n);
+  const auto pieces = std::span(plan_.pieces).last(n);
+  group_reads_.assign(reads.begin(), reads.end());
+  group_pieces_.assign(pieces.begin(), pieces.end());
   for (std::size_t i = 0; i < n; ++i) {
-    plan_.reads[begin + i] = reads[by_address[i]];
-    plan_.pieces[begin + i] = pieces[by_address[i]];
+    reads[i] = group_reads_[group_[i].index];
+    pieces[i] = group_pieces_[group_[i].index];
   }
-  addresses_.clear();
+  group_.clear();
 }
 
 void ReadBuilder::flush_horizon() {
-  if (!std::ranges::is_sorted(horizon_, before)) {
-    std::ranges::stable_sort(horizon_, before);
+  horizon_keys_.resize(horizon_.size());
+  for (std::uint32_t i = 0; i < horizon_keys_.size(); ++i) {
+    horizon_keys_[i].index = i;
   }
-  for (const Segment& s : horizon_) {
-    place(s);
+  sort_by(horizon_, horizon_keys_, scratch_, begin_key);
+  sort_by(horizon_, horizon_keys_, scratch_, kind_key);
+  for (const SortKey& k : horizon_keys_) {
+    place(horizon_[k.index]);
   }
   horizon_.clear();
   horizon_bytes_ = 0;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "plan/order_sort.h"
 #include "plan/plan.h"
 #include "plan/plan_segments.h"
 
@@ -40,8 +41,12 @@ class ReadBuilder {
   const MergeSettings& settings_;
   std::uint32_t max_;
   std::uint64_t end_ = 0;                  // where the last piece of the open read ends, in its source
-  std::vector<std::uint64_t> addresses_;   // kernel: of the reads in the open group
+  std::vector<SortKey> group_;             // kernel: addresses of the reads in the open group
+  std::vector<Read> group_reads_;          // kernel: room for reordering
+  std::vector<Piece> group_pieces_;
   std::vector<Segment> horizon_;           // device: segments that wait to be sorted
+  std::vector<SortKey> horizon_keys_;
+  std::vector<SortKey> scratch_;
   std::uint64_t horizon_bytes_ = 0;
 };
 

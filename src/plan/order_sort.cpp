@@ -10,6 +10,7 @@ namespace {
 
 constexpr unsigned kDigitBits = 11;
 constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
+constexpr std::size_t kTiny = 32;    // up to here stable_sort's allocation costs more than moves
 constexpr std::size_t kSmall = 256;  // below, clearing the counters costs more than comparing
 
 std::size_t digit(std::uint64_t key, unsigned shift) { return (key >> shift) & (kDigits - 1); }
@@ -38,10 +39,25 @@ std::uint64_t varying_bits(std::span<const SortKey> keys) {
   return bits;
 }
 
+void insertion_sort(std::span<SortKey> keys) {
+  for (std::size_t i = 1; i < keys.size(); ++i) {
+    const SortKey moved = keys[i];
+    std::size_t to = i;
+    for (; to > 0 && moved.key < keys[to - 1].key; --to) {
+      keys[to] = keys[to - 1];
+    }
+    keys[to] = moved;
+  }
+}
+
 }  // namespace
 
 void sort_keys(std::span<SortKey> keys, std::vector<SortKey>& scratch) {
   if (std::ranges::is_sorted(keys, {}, &SortKey::key)) {
+    return;
+  }
+  if (keys.size() <= kTiny) {
+    insertion_sort(keys);
     return;
   }
   if (keys.size() < kSmall) {

@@ -10,8 +10,7 @@ namespace blksweep {
 namespace {
 
 // A random order misses the cache on every record; positions this far ahead are fetched early.
-constexpr std::size_t kFarAhead = 24;
-constexpr std::size_t kNearAhead = 12;
+constexpr std::size_t kAhead = 12;
 // Keeps a shared parcel within 32 bits whatever the caller asks for.
 constexpr std::uint64_t kMaxShared = std::uint64_t{1} << 30;
 
@@ -114,19 +113,24 @@ class Planner {
     plan_.parcel_bytes.back() = static_cast<std::uint32_t>(last_.to - last_.base);
   }
 
+  // Sample record, then file record, then extents: each needs the one before.
   void prefetch(std::size_t p) const {
-    if (p + kFarAhead < plan_.order.size()) {
-      const std::uint32_t s = plan_.order[p + kFarAhead];
-      if (s < catalog_.whole.size()) {
-        __builtin_prefetch(&catalog_.files[catalog_.whole[s].file]);
-      } else {
-        __builtin_prefetch(&catalog_.parts[s - catalog_.whole.size()]);
-      }
+    const std::size_t whole = catalog_.whole.size();
+    const auto ahead = [&](std::size_t distance) {
+      return plan_.order[std::min(p + distance, plan_.order.size() - 1)];
+    };
+    if (const std::uint32_t s = ahead(3 * kAhead); s < whole) {
+      __builtin_prefetch(&catalog_.whole[s]);
+    } else {
+      __builtin_prefetch(&catalog_.parts[s - whole]);
     }
-    if (p + kNearAhead < plan_.order.size()) {
-      const std::uint32_t file = catalog_.sample(plan_.order[p + kNearAhead]).file;
-      __builtin_prefetch(catalog_.extents.data() + catalog_.files[file].first_extent);
-    }
+    const std::uint32_t second = ahead(2 * kAhead);
+    const std::uint32_t file = second < whole ? catalog_.whole[second].file
+                                              : catalog_.parts[second - whole].file;
+    __builtin_prefetch(&catalog_.files[file]);
+    __builtin_prefetch(&catalog_.files[file] + 1);
+    const std::uint32_t third = catalog_.sample(ahead(kAhead)).file;
+    __builtin_prefetch(catalog_.extents.data() + catalog_.files[third].first_extent);
   }
 
   static constexpr SegmentRange kNothing{0xFFFFFFFF, 0, 0, 0};

@@ -36,11 +36,14 @@ struct ProgramUse {
 constexpr std::array kPrograms = {
     ProgramUse{"on_issue", "block_rq_issue", nullptr},
     ProgramUse{"on_complete", "block_rq_complete", nullptr},
-    ProgramUse{"on_requeue", "block_rq_requeue", "requests that a full device hands back count twice"},
+    ProgramUse{"on_requeue", "block_rq_requeue",
+               "requests that a full device hands back count twice"},
     ProgramUse{"on_insert", "block_rq_insert", "the depth in the scheduler is unknown and stays 0"},
     ProgramUse{"on_request_merge", "block_rq_merge", "merges of two requests are not counted"},
-    ProgramUse{"on_backmerge", "block_bio_backmerge", "merges at the end of a request are not counted"},
-    ProgramUse{"on_frontmerge", "block_bio_frontmerge", "merges in front of a request are not counted"},
+    ProgramUse{"on_backmerge", "block_bio_backmerge",
+               "merges at the end of a request are not counted"},
+    ProgramUse{"on_frontmerge", "block_bio_frontmerge",
+               "merges in front of a request are not counted"},
 };
 
 // libbpf explains itself on stderr by default; the newest line is kept for the refusal instead.
@@ -52,8 +55,9 @@ __attribute__((format(printf, 2, 0))) int keep_last_words(libbpf_print_level lev
   if (level == LIBBPF_WARN && std::vsnprintf(line.data(), line.size(), format, args) > 0) {
     std::string text = line.data();
     text = text.substr(0, text.find('\n'));
-    // The verifier's log goes through here too; libbpf's own lines carry the cause.
-    if (text.starts_with("libbpf: ")) {
+    // The verifier's log goes through here too, and "failed to load" lines follow the cause.
+    if (text.starts_with("libbpf: ") && text.find("failed to load BPF") == std::string::npos &&
+        text.find("failed to load object") == std::string::npos) {
       last_words = text.substr(8);
     }
   }
@@ -82,17 +86,22 @@ tl::unexpected<Error> refused(const std::string& disk, int errnum) {
   if ((errnum == EPERM || errnum == EACCES) && ::geteuid() != 0) {
     return unsupported(cause + ": run as root (needs CAP_BPF and CAP_PERFMON)");
   }
-  return unsupported(fmt::format("{}: {} (see kernel.unprivileged_bpf_disabled and lockdown; the run "
-                                 "works without it: --no-probe)",
-                                 cause, last_words.empty() ? "no further cause" : last_words));
+  const std::string detail = last_words.empty() ? "" : " (" + last_words + ")";
+  if (errnum == EPERM) {
+    return unsupported(cause + detail +
+                       ": needs CAP_BPF and CAP_PERFMON, which a container or kernel lockdown may "
+                       "withhold: run on the host");
+  }
+  return unsupported(cause + detail + ": report it with `uname -r`; a run works with --no-probe");
 }
 
 // Programs are chosen by what the kernel's BTF has, never by its version.
 Result<std::vector<std::string>> choose_programs(block_probe& skeleton) {
   const std::unique_ptr<btf, BtfDeleter> kernel(btf__load_vmlinux_btf());
   if (!kernel) {
-    return unsupported("block probe: this kernel has no BTF (/sys/kernel/btf/vmlinux): boot one with "
-                       "CONFIG_DEBUG_INFO_BTF=y, as Debian's are");
+    return unsupported(
+        "block probe: this kernel has no BTF (/sys/kernel/btf/vmlinux): boot one with "
+        "CONFIG_DEBUG_INFO_BTF=y, as Debian's are");
   }
   std::vector<std::string> warnings;
   for (const ProgramUse& use : kPrograms) {
@@ -101,7 +110,8 @@ Result<std::vector<std::string>> choose_programs(block_probe& skeleton) {
       continue;
     }
     if (use.without == nullptr) {
-      return unsupported(fmt::format("block probe: this kernel has no tracepoint {}", use.tracepoint));
+      return unsupported(
+          fmt::format("block probe: this kernel has no tracepoint {}", use.tracepoint));
     }
     bpf_program__set_autoload(bpf_object__find_program_by_name(skeleton.obj, use.program), false);
     warnings.push_back(fmt::format("no tracepoint {}: {}", use.tracepoint, use.without));
@@ -156,11 +166,18 @@ std::uint64_t missed_runs(const bpf_program* program) {
   return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 ? info.recursion_misses : 0;
 }
 
-struct Baseline {
-  DiskStat stat;
+// What the kernel says itself. Read right beside the moment in which counting begins or ends.
+struct KernelCounts {
   InFlight in_flight;
-  std::uint64_t missed = 0;
+  DiskStat stat;
 };
+
+Result<KernelCounts> kernel_counts(const std::string& disk) {
+  KernelCounts c;
+  BLKSWEEP_TRY(c.in_flight, in_flight(disk));
+  BLKSWEEP_TRY(c.stat, disk_stat(disk));
+  return c;
+}
 
 class BpfBlockProbe final : public BlockProbe {
  public:
@@ -182,13 +199,9 @@ class BpfBlockProbe final : public BlockProbe {
   Result<> attach();
   Result<> start_ticks();
   std::uint64_t missed() const;
-  // Completed without an issue because they were issued before the start; the rest is a loss.
-  std::uint64_t orphans_of_start() {
-    return std::min(std::uint64_t{shared().orphans}, at_start_.in_flight.reads);
-  }
   void let_it_settle();
   void take_logs(ProbeReport& report);
-  Result<> check_against_stat(ProbeReport& report, const DiskStat& stat);
+  void check_against_stat(ProbeReport& report, const KernelCounts& at_stop);
   void judge_losses(ProbeReport& report);
 
   BlockDevice disk_;
@@ -201,7 +214,8 @@ class BpfBlockProbe final : public BlockProbe {
   std::vector<LinkPtr> links_;
   std::vector<std::string> warnings_;
   std::vector<std::string> attach_warnings_;
-  Baseline at_start_;
+  KernelCounts at_start_;
+  std::uint64_t missed_at_start_ = 0;
 };
 
 Result<> BpfBlockProbe::map_all() {
@@ -258,8 +272,8 @@ Result<> BpfBlockProbe::start_ticks() {
   const int fd = bpf_program__fd(skeleton_->progs.start_ticks);
   const int err = bpf_prog_test_run_opts(fd, &opts);
   if (err != 0 || opts.retval != 0) {
-    attach_warnings_.push_back(
-        fmt::format("no timer in the kernel (error {}, step {}): no depth over time", -err, opts.retval));
+    attach_warnings_.push_back(fmt::format(
+        "no timer in the kernel (error {}, step {}): no depth over time", -err, opts.retval));
   }
   return {};
 }
@@ -279,9 +293,8 @@ Result<> BpfBlockProbe::start() {
   links_.clear();
   BLKSWEEP_CHECK(attach());
   BLKSWEEP_CHECK(reset());
-  at_start_.missed = missed();
-  BLKSWEEP_TRY(at_start_.in_flight, in_flight(disk_.disk));
-  BLKSWEEP_TRY(at_start_.stat, disk_stat(disk_.disk));
+  missed_at_start_ = missed();
+  BLKSWEEP_TRY(at_start_, kernel_counts(disk_.disk));
   __atomic_store_n(&shared().enabled, 1u, __ATOMIC_SEQ_CST);
   return start_ticks();
 }
@@ -317,7 +330,8 @@ void BpfBlockProbe::let_it_settle() {
 void BpfBlockProbe::take_logs(ProbeReport& report) {
   for (const std::uint32_t i : log_entries(shared().sample_number, BLK_PROBE_SAMPLE_BITS)) {
     const blk_probe_sample& s = samples_.items()[i];
-    report.series.push_back({static_cast<std::int64_t>(s.at_ns), s.driver_depth, s.scheduler_depth});
+    report.series.push_back(
+        {static_cast<std::int64_t>(s.at_ns), s.driver_depth, s.scheduler_depth});
   }
   for (const std::uint32_t i : log_entries(shared().issue_number, BLK_PROBE_ISSUE_BITS)) {
     const blk_probe_issue& e = issues_.items()[i];
@@ -327,29 +341,27 @@ void BpfBlockProbe::take_logs(ProbeReport& report) {
   report.issues_left_out = shared().issue_number - report.issues.size();
 }
 
-Result<> BpfBlockProbe::check_against_stat(ProbeReport& report, const DiskStat& stat) {
-  BLKSWEEP_TRY(const InFlight now, in_flight(disk_.disk));
-  const Settlement settled = settle(slots_.items(), now);
+void BpfBlockProbe::check_against_stat(ProbeReport& report, const KernelCounts& at_stop) {
+  const Settlement settled = settle(slots_.items(), at_stop.in_flight);
   report.healed += settled.healed;
   if (!queue_.iostats) {
     report.warnings.push_back("/sys/block/" + disk_.disk +
                               "/queue/iostats is 0: the probe's counts are not checked");
-    return {};
+    return;
   }
   report.stat_difference =
       stat_difference({.requests = report.requests,
-                       .orphans = orphans_of_start(),
+                       .orphans = shared().orphans,
                        .reads_in_flight = settled.reads_in_flight,
-                       .stat_reads = stat.reads - at_start_.stat.reads});
-  return {};
+                       .stat_reads = at_stop.stat.reads - at_start_.stat.reads});
 }
 
 void BpfBlockProbe::judge_losses(ProbeReport& report) {
-  const std::uint64_t unseen_issues = shared().orphans - orphans_of_start();
-  report.lost_events += std::max(missed() - at_start_.missed, unseen_issues);
+  const std::uint64_t unseen_issues = shared().unseen_issues;
+  report.lost_events += std::max(missed() - missed_at_start_, unseen_issues);
   if (report.lost_events > 0) {
-    report.warnings.push_back(fmt::format(
-        "the probe of {} lost {} events: its counts are too low", disk_.disk, report.lost_events));
+    report.warnings.push_back(fmt::format("the probe of {} lost {} events: its counts are too low",
+                                          disk_.disk, report.lost_events));
   }
   if (report.stat_difference && *report.stat_difference > 0.01) {
     report.warnings.push_back(
@@ -360,15 +372,15 @@ void BpfBlockProbe::judge_losses(ProbeReport& report) {
 
 Result<ProbeReport> BpfBlockProbe::stop() {
   let_it_settle();
-  const Result<DiskStat> stat = disk_stat(disk_.disk);
+  const Result<KernelCounts> at_stop = kernel_counts(disk_.disk);
   __atomic_store_n(&shared().enabled, 0u, __ATOMIC_SEQ_CST);
   links_.clear();
-  if (!stat) {
-    return tl::unexpected(stat.error());
+  if (!at_stop) {
+    return tl::unexpected(at_stop.error());
   }
   BLKSWEEP_TRY(ProbeReport report, snapshot());
   take_logs(report);
-  BLKSWEEP_CHECK(check_against_stat(report, *stat));
+  check_against_stat(report, *at_stop);
   judge_losses(report);
   return report;
 }

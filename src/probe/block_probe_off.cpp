@@ -4,7 +4,8 @@
 namespace blksweep {
 
 Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t) {
-  return unsupported("block probe: built without BPF (clang, bpftool or libbpf missing): make BPF=1");
+  return unsupported(
+      "block probe: built without BPF (clang, bpftool or libbpf missing): make BPF=1");
 }
 
 }  // namespace blksweep

@@ -25,7 +25,8 @@ class MappedArray {
     const int rights = PROT_READ | (writable ? PROT_WRITE : 0);
     void* at = ::mmap(nullptr, entries * sizeof(T), rights, MAP_SHARED, map_fd, 0);
     if (at == MAP_FAILED) {
-      return sys_error(errno, "block probe: mmap a BPF map of " + std::to_string(entries) + " entries");
+      return sys_error(errno,
+                       "block probe: mmap a BPF map of " + std::to_string(entries) + " entries");
     }
     MappedArray m;
     m.items_ = {static_cast<T*>(at), entries};

@@ -30,9 +30,11 @@ Result<DiskQueue> disk_queue(const std::string& disk) {
   if (q.hw_queues == 0) {
     return unsupported("block probe: " + disk +
                        " has no requests of its own (device mapper, md, zram ...): probe the disk "
-                       "beneath it (/sys/block/" + disk + "/slaves)");
+                       "beneath it (/sys/block/" +
+                       disk + "/slaves)");
   }
-  // A scheduler has its own tags, twice the driver's by default, and more when nr_requests is raised.
+  // A scheduler has its own tags, twice the driver's by default, and more when nr_requests is
+  // raised.
   q.slot_bits = std::max(10u, static_cast<std::uint32_t>(std::bit_width(2 * tags - 1)));
   q.iostats = number_in(sys / "queue/iostats", 1) != 0;
   return q;

@@ -41,10 +41,10 @@ Settlement settle(std::span<const blk_probe_slot> slots, InFlight at_stop);
 
 // |ours - stat| / stat, where `ours` is turned into what stat counts: completed reads.
 struct StatCheck {
-  std::uint64_t requests = 0;           // issued since the start
-  std::uint64_t orphans = 0;            // completed since the start, issued before it
-  std::uint64_t reads_in_flight = 0;    // at the stop
-  std::uint64_t stat_reads = 0;         // delta of /sys/block/*/stat
+  std::uint64_t requests = 0;         // issued since the start
+  std::uint64_t orphans = 0;          // completed since the start, issued before it
+  std::uint64_t reads_in_flight = 0;  // at the stop
+  std::uint64_t stat_reads = 0;       // delta of /sys/block/*/stat
 };
 std::optional<double> stat_difference(const StatCheck& check);
 

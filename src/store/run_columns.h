@@ -15,6 +15,8 @@ template <class T>
 struct UnsignedText {
   T& n;
 };
+template <class T>
+UnsignedText(T&) -> UnsignedText<T>;  // clang 14 (fuzzers, clang-tidy) does not find this itself
 
 template <class Run, class F>
 void each_run_column(Run& r, F&& f) {

@@ -22,8 +22,8 @@
 namespace blksweep {
 
 struct IologSettings {
-  std::string directory;    // exists; absolute
-  std::string device_node;  // names reads with source kFromDevice; may be empty if there are none
+  std::string directory = {};  // exists; absolute
+  std::string device_node = {};  // names reads with source kFromDevice; may be empty if there are none
   std::uint32_t segment_files = 10'000;
   std::uint32_t open_files = 1024;  // closed first-in first-out beyond this many
   bool clip_to_file = false;        // end reads at the end of the file instead of their block

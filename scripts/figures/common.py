@@ -1,0 +1,58 @@
+"""What every figure script shares: arguments, captions, the way from a database to files."""
+import argparse
+import pathlib
+import sys
+
+import load
+import style
+
+
+def plural(count, word):
+    return f"{count} {word}" + ("" if count == 1 else "s")
+
+
+def left_out_text(facts):
+    if not facts.left_out:
+        return "No run was left out."
+    return f"{plural(len(facts.left_out), 'incomplete run')} left out."
+
+
+def caption(text, query, facts):
+    """The caption's lines: what is shown, what was left out, then where it comes from."""
+    host = facts.host
+    return (f"{text} {plural(facts.counted, 'run')} counted. {left_out_text(facts)}\n"
+            f"query: {' '.join(query.split())}\n"
+            f"revision: {host['tool_version']} ({host['git_revision']})\n"
+            f"host: {host['hostname']}, Linux {host['kernel']}, {host['cpu']}, "
+            f"{host['device']} ({host['device_model']}), {host['filesystem']}, "
+            f"scheduler {host['scheduler']}\n")
+
+
+def make(module, db, cells_csv, stem):
+    """Draws one figure; returns its caption. NothingToDraw when the data is not there."""
+    cells = [c for c in load.load_cells(cells_csv) if c.runs > 0]
+    if not cells:
+        raise load.NothingToDraw("no complete run")
+    facts = load.load_facts(db, cells)
+    data = module.load(db, cells)
+    fig = module.draw(data, cells, facts)
+    style.save(fig, stem)
+    text = caption(module.describe(data, cells), module.QUERY, facts)
+    pathlib.Path(stem).with_suffix(".txt").write_text(text, encoding="utf-8")
+    return text
+
+
+def figure_main(module, argv):
+    parser = argparse.ArgumentParser(description=module.__doc__.splitlines()[0])
+    parser.add_argument("db", type=pathlib.Path, help="results database")
+    parser.add_argument("--cells", type=pathlib.Path, required=True,
+                        help="cells.csv that 'blksweep report DB -o DIR' wrote")
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True,
+                        help="files to write, without .pdf, .svg, .png, .txt")
+    args = parser.parse_args(argv)
+    try:
+        make(module, args.db, args.cells, args.output)
+    except load.NothingToDraw as nothing:
+        print(f"{args.db}: nothing to draw: {nothing}", file=sys.stderr)
+        return 3
+    return 0

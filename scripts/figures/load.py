@@ -1,0 +1,149 @@
+"""Reads a results database and the cells.csv that `blksweep report` wrote; no matplotlib here.
+
+Medians and intervals come from cells.csv (C++, src/stats/bootstrap.h), raw points from the database,
+so that there is one implementation of the statistics. Unknown is None, never 0.
+"""
+import contextlib
+import csv
+import dataclasses
+import pathlib
+import sqlite3
+import struct
+
+
+class NothingToDraw(Exception):
+    """The database has no data for this figure; the text says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    cell_id: int
+    label: str
+    baseline: bool
+    runs: int
+    values: dict  # further columns of cells.csv: float or None
+    settings: dict
+
+    def value(self, name):
+        return self.values.get(name)
+
+    def interval(self, name):
+        """(low, high), or None when there are too few repeats for one."""
+        low, high = self.values.get(name + "_low"), self.values.get(name + "_high")
+        return None if low is None or high is None else (low, high)
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    host: dict
+    queue: list
+    ceilings: list  # (kind, request_bytes, depth, bytes_per_s, reads_per_s)
+    counted: int    # runs that figures draw
+    left_out: list  # (label, repeat, reason)
+
+
+def connect(path):
+    """Read-only: a figure never creates or changes a database."""
+    uri = pathlib.Path(path).resolve().as_uri() + "?mode=ro"
+    db = sqlite3.connect(uri, uri=True)
+    db.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    return contextlib.closing(db)
+
+
+def rows(path, query, parameters=()):
+    with connect(path) as db:
+        return db.execute(query, parameters).fetchall()
+
+
+def number(text):
+    if text == "":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def load_cells(path):
+    """The cells to draw, in the order of the table."""
+    cells = []
+    with open(path, newline="", encoding="utf-8", errors="replace") as lines:
+        for row in csv.DictReader(lines):
+            settings = {k[len("setting_"):]: v for k, v in row.items() if k.startswith("setting_")}
+            values = {k: number(v) for k, v in row.items() if not k.startswith("setting_")}
+            cells.append(Cell(int(row["cell_id"]), row["label"], row["baseline"] == "1",
+                              int(row["runs"]), values, settings))
+    return cells
+
+
+FACTS_QUERY = ("SELECT e.* FROM experiment e JOIN cell c USING (experiment_id) WHERE c.cell_id = ?")
+LEFT_OUT_QUERY = ("SELECT cell_id, repeat, incomplete_reason FROM run WHERE incomplete = 1 "
+                  "ORDER BY run_id")
+COUNTED_QUERY = "SELECT cell_id, count(*) FROM good_run GROUP BY cell_id"
+
+
+def load_facts(path, cells):
+    if not cells:
+        raise NothingToDraw("no cell")
+    with connect(path) as db:
+        cursor = db.execute(FACTS_QUERY, [cells[0].cell_id])
+        row = cursor.fetchone()
+        host = dict(zip([d[0] for d in cursor.description], row))
+        experiment = [host["experiment_id"]]
+        queue = db.execute("SELECT name, value FROM queue_setting WHERE experiment_id = ? "
+                           "ORDER BY name", experiment).fetchall()
+        ceilings = db.execute("SELECT kind, request_bytes, depth, bytes_per_s, reads_per_s "
+                              "FROM ceiling WHERE experiment_id = ?", experiment).fetchall()
+        counted = dict(db.execute(COUNTED_QUERY).fetchall())
+        labels = {c.cell_id: c.label for c in cells}
+        left_out = [(labels[cell], repeat, reason or "incomplete")
+                    for cell, repeat, reason in db.execute(LEFT_OUT_QUERY) if cell in labels]
+    return Facts(host, queue, ceilings, sum(counted.get(c.cell_id, 0) for c in cells), left_out)
+
+
+def best_ceiling(facts):
+    """Bytes per second of the best sequential ceiling, or None."""
+    return max((c[3] for c in facts.ceilings if c[0] == "sequential"), default=None)
+
+
+def points_by_cell(path, cells, query):
+    """{cell_id: [value, ...]} of a query that gives (cell_id, value); NULL is left out."""
+    wanted = {c.cell_id for c in cells}
+    found = {}
+    for cell, value in rows(path, query):
+        if cell in wanted and value is not None:
+            found.setdefault(cell, []).append(value)
+    return found
+
+
+FORMATS = {"depth": "<qII", "issue": "<qQI"}
+
+
+def decode(kind, blob):
+    """[(at_ns, driver, scheduler)] or [(at_ns, sector, bytes)]; see docs/results-schema.md."""
+    record = struct.Struct(FORMATS[kind])
+    return list(record.iter_unpack(blob[:len(blob) // record.size * record.size]))
+
+
+SERIES_QUERY = ("SELECT r.cell_id, r.begin_ns, r.epoch_ns, s.data, r.repeat FROM good_run r "
+                "JOIN series s USING (run_id) WHERE s.kind = ? AND s.records > 0 "
+                "ORDER BY r.cell_id, r.repeat")
+
+
+def first_series(path, cells, kind):
+    """Of each cell the first repeat that has the series: {cell_id: (epoch_s, [(t_s, a, b)])}.
+
+    Points are kept from the beginning to the end of the epoch.
+    """
+    wanted = {c.cell_id for c in cells}
+    found = {}
+    with connect(path) as db:
+        for cell, begin, epoch, blob, _ in db.execute(SERIES_QUERY, [kind]):
+            if cell in wanted and cell not in found:
+                points = [((at - begin) / 1e9, a, b) for at, a, b in decode(kind, blob)
+                          if 0 <= at - begin <= epoch]
+                if points:
+                    found[cell] = (epoch / 1e9, points)
+    if not found:
+        raise NothingToDraw("no complete run has probe data (--probe needs root and BTF)")
+    return found

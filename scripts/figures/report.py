@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""All figures and one self-contained page; called by `blksweep report DB -o DIR`.
+
+Reads DIR/cells.csv and the database; writes DIR/figures/* and DIR/report.html. The page needs no
+network: its style and figures are inside it.
+"""
+import argparse
+import datetime
+import html
+import pathlib
+import re
+import sys
+
+import common
+import depth
+import first_batch
+import load
+import page
+import quality
+import sawtooth
+import sizes
+import throughput
+
+FIGURES = [
+    ("throughput", "Throughput by policy", throughput),
+    ("quality", "Throughput against shuffle quality", quality),
+    ("first_batch", "Time to the first batch", first_batch),
+    ("depth", "Queue depth over time", depth),
+    ("sawtooth", "Where requests go: the sawtooth", sawtooth),
+    ("sizes", "Request sizes", sizes),
+]
+WARNINGS_QUERY = ("SELECT w.text, count(DISTINCT w.run_id) FROM warning w JOIN run r USING (run_id) "
+                  "JOIN cell c USING (cell_id) WHERE c.experiment_id = ? GROUP BY w.text "
+                  "ORDER BY count(*) DESC, w.text")
+
+
+def inline_svg(text, name):
+    """An SVG for use inside HTML: no prologue or metadata, and ids that other figures do not have."""
+    text = text[text.index("<svg"):]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
+    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)
+    text = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', text)
+    return text.replace("<svg ", f'<svg role="img" aria-label="{html.escape(name)}" ', 1)
+
+
+def draw_all(db, cells_csv, folder):
+    """[(name, title, SVG or None, caption or why there is none)]."""
+    drawn = []
+    for name, title, module in FIGURES:
+        stem = folder / name
+        try:
+            text = common.make(module, db, cells_csv, stem)
+            svg = inline_svg(stem.with_suffix(".svg").read_text(encoding="utf-8"), name)
+            drawn.append((name, title, svg, text))
+        except load.NothingToDraw as nothing:
+            for old in folder.glob(name + ".*"):  # of an earlier report: it would not be of these runs
+                old.unlink()
+            drawn.append((name, title, None, f"Left out: {nothing}."))
+    return drawn
+
+
+def facts_of(facts):
+    host = facts.host
+    started = datetime.datetime.fromtimestamp(host["started_unix_ns"] / 1e9, datetime.timezone.utc)
+    rotational = {0: "no", 1: "yes"}.get(host["rotational"], "unknown")
+    return [
+        ("host", host["hostname"]), ("kernel", "Linux " + host["kernel"]),
+        ("CPU", f"{host['cpu']} ({common.plural(host['cpus'], 'CPU')})"),
+        ("memory", f"{host['memory_bytes'] / 2**30:.1f} GiB"),
+        ("device", f"{host['device']}: {host['device_model'] or 'unknown model'}"),
+        ("rotational", rotational),
+        ("filesystem", f"{host['filesystem']} ({host['mount_options']})"),
+        ("I/O scheduler", host["scheduler"]), ("cgroup", host["cgroup"] or "none"),
+        ("GPU", host["gpu"] or "none"), ("started", started.strftime("%Y-%m-%d %H:%M:%S UTC")),
+        ("blksweep", f"{host['tool_version']}, revision {host['git_revision']}"),
+        ("command", host["argv"]),
+    ]
+
+
+def build_page(db, cells, facts, drawn):
+    warnings = load.rows(db, WARNINGS_QUERY, [facts.host["experiment_id"]])
+    return page.document(
+        title=f"blksweep: {facts.host['device']} on {facts.host['hostname']}",
+        lead=page.lead(cells, facts),
+        sections=[
+            ("Results", page.results(cells, facts)),
+            *((title, page.figure(svg, text)) for _, title, svg, text in drawn),
+            ("Left out", page.left_out(facts)),
+            ("Warnings", page.warnings(warnings)),
+            ("Cells", page.settings(cells)),
+            ("Node", page.pairs(facts_of(facts))),
+            ("Queue settings", page.pairs(facts.queue)),
+            ("Ceilings", page.ceilings(facts)),
+            ("How to read this", page.how_to_read()),
+        ])
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("db", type=pathlib.Path)
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True,
+                        help="folder that holds cells.csv")
+    args = parser.parse_args(argv)
+    cells_csv = args.output / "cells.csv"
+    cells = load.load_cells(cells_csv)
+    try:
+        facts = load.load_facts(args.db, cells)
+    except load.NothingToDraw as nothing:
+        print(f"{args.db}: nothing to report: {nothing}", file=sys.stderr)
+        return 3
+    drawn = draw_all(args.db, cells_csv, args.output / "figures")
+    text = build_page(args.db, cells, facts, drawn)
+    (args.output / "report.html").write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

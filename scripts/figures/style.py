@@ -1,0 +1,109 @@
+"""One look for all figures: sizes for papers, a palette that colour-blind readers can tell apart.
+
+Colours: Okabe and Ito, "Color Universal Design", 2008. Fonts are embedded (Type 42) in PDF and stay
+text in SVG. Nothing is written but the files that are named; output does not depend on the date.
+"""
+import math
+import pathlib
+
+SINGLE, DOUBLE = 3.35, 7.0  # inches: one column, two columns of a paper
+MIB = 1 << 20
+BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+GREY, INK, FAINT = "#767676", "#1a1a1a", "#d9d9d9"
+PALETTE = [INK, BLUE, ORANGE, GREEN, RED, "#CC79A7", "#56B4E9", "#8a6d00"]
+
+SETTINGS = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica", "sans-serif"],
+    "font.size": 7.5, "axes.titlesize": 7.5, "axes.labelsize": 7.5, "legend.fontsize": 7,
+    "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "axes.edgecolor": GREY, "axes.linewidth": 0.6, "axes.labelcolor": INK, "text.color": INK,
+    "xtick.color": GREY, "ytick.color": GREY, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
+    "xtick.major.width": 0.6, "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5, "ytick.major.size": 2.5,
+    "axes.spines.top": False, "axes.spines.right": False,
+    "axes.grid": False, "grid.color": FAINT, "grid.linewidth": 0.5, "lines.linewidth": 1.0,
+    "legend.frameon": False, "figure.dpi": 100, "savefig.dpi": 300,
+    "pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none",
+}
+
+
+def pyplot():
+    """matplotlib without a window, in this style."""
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+    plt.rcdefaults()
+    plt.rcParams.update(SETTINGS)
+    return plt
+
+
+def colour(index):
+    return PALETTE[index % len(PALETTE)]
+
+
+def save(fig, stem):
+    """stem.pdf, .svg and .png; the ids in the SVG are made of its name, so that pages can hold several."""
+    import matplotlib
+    stem = pathlib.Path(stem)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context({"svg.hashsalt": stem.name}):
+        fig.savefig(stem.with_suffix(".pdf"), metadata={"CreationDate": None})
+        fig.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
+        fig.savefig(stem.with_suffix(".png"))
+    matplotlib.pyplot.close(fig)
+
+
+def grid(count, row_inches=1.45):
+    """(figure, axes of `count` small multiples): up to four a row, scales shared."""
+    columns = min(count, 4 if count > 6 or count == 4 else 3)
+    lines = math.ceil(count / columns)
+    width = DOUBLE if columns > 1 else SINGLE
+    fig, axes = pyplot().subplots(lines, columns, squeeze=False, sharex=True, sharey=True,
+                                  figsize=(width, row_inches * lines + 0.45),
+                                  layout="constrained")
+    flat = list(axes.flat)
+    for spare in flat[count:]:
+        spare.set_visible(False)
+    # Where a column ends early, its last panel carries the numbers of the x axis.
+    for at in range(max(0, count - columns), count):
+        flat[at].tick_params(labelbottom=True)
+    return fig, flat[:count]
+
+
+def from_zero(axes):
+    """Shared scales begin at zero. Only after everything is drawn: a set limit no longer grows."""
+    axes[0].set_xlim(left=0)
+    axes[0].set_ylim(bottom=0)
+
+
+def title(ax, text, width=24):
+    """A panel's title: left, broken between parts of a label where it is too long for its panel."""
+    lines, line = [], ""
+    for part in text.split(" + "):
+        longer = part if not line else line + " + " + part
+        if line and len(longer) > width:
+            lines.append(line + " +")
+            longer = part
+        line = longer
+    ax.set_title("\n".join(lines + [line]), loc="left", pad=3)
+
+
+def rate_ticks(ax):
+    from matplotlib.ticker import FuncFormatter
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 10 or x == 0 else f"{x:g}"))
+
+
+def log_ticks(ax):
+    """1, 2, 5 of each decade: one decade alone would leave a single number."""
+    from matplotlib.ticker import LogLocator, NullLocator
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.xaxis.set_minor_locator(NullLocator())
+
+
+def legend_above(fig, handles):
+    """A legend over the whole figure, from its left edge."""
+    # The layout reserves room for a title, not for a legend of a figure: an empty title makes it.
+    fig.suptitle(" ", fontsize=8)
+    fig.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 1), ncols=len(handles),
+               borderaxespad=0.2, handletextpad=0.4, columnspacing=1.4)

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Throughput by policy: every repeat, median and interval, against the device's ceiling and fio."""
+import sys
+
+import common
+import dots
+import load as data
+import style
+
+QUERY = "SELECT cell_id, bytes_per_s FROM good_run ORDER BY cell_id, repeat"
+FIO_QUERY = ("SELECT cell_id, fio.bytes_per_s FROM good_run JOIN fio USING (run_id) "
+             "ORDER BY cell_id, repeat")
+
+
+def load(db, cells):
+    """Bytes per second of each repeat: {"ours": {cell_id: [...]}, "fio": {cell_id: [...]}}."""
+    return {"ours": data.points_by_cell(db, cells, QUERY),
+            "fio": data.points_by_cell(db, cells, FIO_QUERY)}
+
+
+def ratio_text(cell):
+    """What stands at the end of a row: the paired ratio to the baseline, and whether it counts."""
+    if cell.baseline:
+        return "baseline"
+    value, interval = cell.value("ratio"), cell.interval("ratio")
+    if value is None:
+        return ""
+    if interval is None:
+        return f"× {value:.2f}"
+    same = interval[0] <= 1 <= interval[1]
+    return f"× {value:.2f} [{interval[0]:.2f}, {interval[1]:.2f}]" + ("  no difference" if same else "")
+
+
+def draw_fio(ax, cells, fio):
+    from matplotlib.lines import Line2D
+    look = {"linestyle": "", "marker": "D", "markersize": 3.2, "markerfacecolor": "none",
+            "markeredgecolor": style.ORANGE, "markeredgewidth": 0.9}
+    for row, cell in enumerate(cells):
+        values = [v / style.MIB for v in fio.get(cell.cell_id, [])]
+        ax.plot(values, [row + 0.28] * len(values), zorder=2, **look)
+    return Line2D([], [], label="fio, same bytes and order", **look)
+
+
+def draw_ceiling(ax, ceiling):
+    from matplotlib.lines import Line2D
+    look = {"color": style.RED, "linewidth": 1.0, "linestyle": (0, (4, 2))}
+    ax.axvline(ceiling / style.MIB, zorder=1, **look)
+    return Line2D([], [], label=f"sequential ceiling {ceiling / style.MIB:,.0f} MiB/s", **look)
+
+
+def draw(groups, cells, facts):
+    fig, ax = dots.figure(len(cells))
+    greatest = dots.rows(ax, cells, "bytes_per_s", groups["ours"], style.MIB)
+    handles = dots.legend_handles(any(c.interval("bytes_per_s") for c in cells))
+    if groups["fio"]:
+        handles.append(draw_fio(ax, cells, groups["fio"]))
+        greatest = max(greatest, *(max(v) / style.MIB for v in groups["fio"].values()))
+    ceiling = data.best_ceiling(facts)
+    if ceiling:
+        handles.append(draw_ceiling(ax, ceiling))
+        greatest = max(greatest, ceiling / style.MIB)
+    ax.set_xlim(0, greatest * 1.04)
+    for row, cell in enumerate(cells):
+        ax.annotate(ratio_text(cell), (1.01, row), xycoords=("axes fraction", "data"), va="center",
+                    fontsize=7)
+    ax.set_xlabel("throughput (MiB/s of samples delivered)")
+    style.rate_ticks(ax)
+    style.legend_above(fig, handles)
+    return fig
+
+
+def describe(groups, cells):
+    baseline = next((c.label for c in cells if c.baseline), None)
+    text = "Throughput by policy: every repeat, their median and the 95 % bootstrap interval."
+    if baseline:
+        text += f" Numbers on the right: paired ratio of samples per second to {baseline}."
+    return text + ("" if groups["fio"] else " No fio twin was run.")
+
+
+def main(argv):
+    return common.figure_main(sys.modules[__name__], argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

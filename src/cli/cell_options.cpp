@@ -1,0 +1,241 @@
+#include "cli/cell_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <charconv>
+
+namespace blksweep {
+namespace {
+
+template <class E, std::size_t N>
+Result<> set_word(E& target, std::string_view text,
+                  const std::array<std::pair<std::string_view, E>, N>& words) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : words) {
+    if (name == text) {
+      target = value;
+      return {};
+    }
+    names.push_back(name);
+  }
+  return usage_error(fmt::format("'{}' is not one of {}", text, fmt::join(names, ", ")));
+}
+
+template <class E, std::size_t N>
+std::string word_of(E value, const std::array<std::pair<std::string_view, E>, N>& words) {
+  for (const auto& [name, word] : words) {
+    if (word == value) {
+      return std::string(name);
+    }
+  }
+  return "";
+}
+
+// The plan's enums have their words in plan/; here they only become a table to look them up in.
+template <class E, std::size_t N>
+auto words_of() {
+  std::array<std::pair<std::string_view, E>, N> words;
+  for (std::size_t i = 0; i < N; ++i) {
+    words[i] = {to_string(static_cast<E>(i)), static_cast<E>(i)};
+  }
+  return words;
+}
+
+const auto kOrders = words_of<Order, 6>();
+const auto kMerges = words_of<Merge, 4>();
+const auto kShuffles = words_of<Shuffle, 4>();
+const auto kEngines = words_of<EngineKind, 2>();
+constexpr std::array<std::pair<std::string_view, bool>, 2> kIo{{{"direct", true},
+                                                                {"buffered", false}}};
+constexpr std::array<std::pair<std::string_view, CacheState>, 3> kCaches{
+    {{"cold", CacheState::cold}, {"warm", CacheState::warm}, {"keep", CacheState::keep}}};
+constexpr std::array<std::pair<std::string_view, CopyKind>, 2> kCopies{
+    {{"none", CopyKind::none}, {"host", CopyKind::host}}};
+constexpr std::array<std::pair<std::string_view, ConsumerKind>, 2> kConsumers{
+    {{"none", ConsumerKind::none}, {"emulated", ConsumerKind::emulated}}};
+
+struct Range {
+  std::uint64_t least, most;
+};
+
+Result<> set_count(std::uint32_t& target, std::string_view text, Range range) {
+  BLKSWEEP_TRY(const std::uint64_t n, parse_count(text));
+  if (n < range.least || n > range.most) {
+    return usage_error(
+        fmt::format("'{}' is not between {} and {}", text, range.least, range.most));
+  }
+  target = static_cast<std::uint32_t>(n);
+  return {};
+}
+
+Result<> set_bytes(Bytes& target, std::string_view text, Range range) {
+  BLKSWEEP_TRY(const Bytes b, parse_bytes(text));
+  if (b.n < range.least || b.n > range.most) {
+    return usage_error(fmt::format("'{}' is not between {} and {}", text,
+                                   format_bytes({range.least}), format_bytes({range.most})));
+  }
+  target = b;
+  return {};
+}
+
+Result<> set_relative(RelativeSize& target, std::string_view text) {
+  if (!text.ends_with('%')) {
+    BLKSWEEP_TRY(const Bytes b, parse_bytes(text));
+    target = {b, 0};
+    return {};
+  }
+  double percent = 0;
+  const char* end = text.data() + text.size() - 1;
+  const auto [rest, ec] = std::from_chars(text.data(), end, percent);
+  if (ec != std::errc{} || rest != end || !(percent > 0 && percent <= 100)) {
+    return usage_error(fmt::format("'{}' is not a share such as 10%, or a size such as 64MiB", text));
+  }
+  target = {{}, percent};
+  return {};
+}
+
+std::string relative_word(const RelativeSize& size) {
+  return size.percent > 0 ? fmt::format("{}%", size.percent) : fmt::format("{}B", size.bytes.n);
+}
+
+std::string bytes_word(Bytes b) { return fmt::format("{}B", b.n); }
+
+std::string compute_word(const ComputeTime& t) {
+  return t.sigma > 0 ? fmt::format("lognormal:{}ns:{}", t.mean.count(), t.sigma)
+                     : fmt::format("{}ns", t.mean.count());
+}
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
+const std::array kOptions{
+    CellOption{"order", "random path directory inode lba chunked; default lba",
+               [](CellSettings& c, std::string_view t) { return set_word(c.order, t, kOrders); },
+               [](const CellSettings& c) { return word_of(c.order, kOrders); }},
+    CellOption{"chunk", "chunked: bytes of LBA order kept together; default 4MiB",
+               [](CellSettings& c, std::string_view t) {
+                 return set_bytes(c.chunk, t, {1, kGiB << 10});
+               },
+               [](const CellSettings& c) { return bytes_word(c.chunk); }},
+    CellOption{"sort-window", "sort each run of this many bytes (or %) of the order by LBA",
+               [](CellSettings& c, std::string_view t) { return set_relative(c.sort_window, t); },
+               [](const CellSettings& c) { return relative_word(c.sort_window); }},
+    CellOption{"merge", "none file kernel device; default none",
+               [](CellSettings& c, std::string_view t) { return set_word(c.merge, t, kMerges); },
+               [](const CellSettings& c) { return word_of(c.merge, kMerges); }},
+    CellOption{"merge-gap", "file, device: bridge gaps up to this; default 64KiB",
+               [](CellSettings& c, std::string_view t) {
+                 return set_bytes(c.merge_gap, t, {0, kGiB});
+               },
+               [](const CellSettings& c) { return bytes_word(c.merge_gap); }},
+    CellOption{"merge-max", "longest read; default 1MiB",
+               [](CellSettings& c, std::string_view t) {
+                 return set_bytes(c.merge_max, t, {kPageBytes, kGiB});
+               },
+               [](const CellSettings& c) { return bytes_word(c.merge_max); }},
+    CellOption{"shuffle", "none buffer reservoir full; default none",
+               [](CellSettings& c, std::string_view t) { return set_word(c.shuffle, t, kShuffles); },
+               [](const CellSettings& c) { return word_of(c.shuffle, kShuffles); }},
+    CellOption{"window", "memory between reading and emission, bytes or %; default 64MiB",
+               [](CellSettings& c, std::string_view t) { return set_relative(c.window, t); },
+               [](const CellSettings& c) { return relative_word(c.window); }},
+    CellOption{"engine", "io_uring psync; default io_uring",
+               [](CellSettings& c, std::string_view t) { return set_word(c.engine, t, kEngines); },
+               [](const CellSettings& c) { return word_of(c.engine, kEngines); }},
+    CellOption{"io", "direct buffered (also --direct, --buffered); default direct",
+               [](CellSettings& c, std::string_view t) { return set_word(c.direct, t, kIo); },
+               [](const CellSettings& c) { return word_of(c.direct, kIo); }},
+    CellOption{"depth", "reads in flight; default 32",
+               [](CellSettings& c, std::string_view t) { return set_count(c.depth, t, {1, 4096}); },
+               [](const CellSettings& c) { return std::to_string(c.depth); }},
+    CellOption{"batch", "samples per batch; default 256",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.batch, t, {1, 1U << 30});
+               },
+               [](const CellSettings& c) { return std::to_string(c.batch); }},
+    CellOption{"prefetch", "batches ready before they are consumed; default 2",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.prefetch, t, {0, 1U << 20});
+               },
+               [](const CellSettings& c) { return std::to_string(c.prefetch); }},
+    CellOption{"copy", "none host; default none",
+               [](CellSettings& c, std::string_view t) { return set_word(c.copy, t, kCopies); },
+               [](const CellSettings& c) { return word_of(c.copy, kCopies); }},
+    CellOption{"consumer", "none emulated; default none, emulated with --compute",
+               [](CellSettings& c, std::string_view t) {
+                 return set_word(c.consumer, t, kConsumers);
+               },
+               [](const CellSettings& c) { return word_of(c.consumer, kConsumers); }},
+    CellOption{"compute", "12ms, lognormal:12ms, lognormal:12ms:0.5 per batch",
+               [](CellSettings& c, std::string_view t) -> Result<> {
+                 BLKSWEEP_TRY(c.compute, parse_compute_time(t));
+                 return {};
+               },
+               [](const CellSettings& c) { return compute_word(c.compute); }},
+    CellOption{"cache", "cold warm keep: what a run starts from; default keep",
+               [](CellSettings& c, std::string_view t) { return set_word(c.cache, t, kCaches); },
+               [](const CellSettings& c) { return word_of(c.cache, kCaches); }},
+    CellOption{"epochs", "passes over the data in one run; default 1",
+               [](CellSettings& c, std::string_view t) { return set_count(c.epochs, t, {1, 1000}); },
+               [](const CellSettings& c) { return std::to_string(c.epochs); }},
+};
+
+Result<> check(const CellSettings& c) {
+  if (c.consumer == ConsumerKind::emulated && c.compute.mean.count() == 0) {
+    return usage_error("--consumer emulated: say how long a batch takes with --compute, such as 12ms");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const CellOption> cell_options() { return kOptions; }
+
+Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
+  std::vector<CellSettings> cells(1);
+  for (const CellOption& option : kOptions) {
+    const auto given = text.find(option.name);
+    if (given == text.end()) {
+      continue;
+    }
+    std::vector<CellSettings> next;
+    for (const CellSettings& cell : cells) {
+      for (const std::string& value : given->second) {
+        next.push_back(cell);
+        if (const Result<> set = option.set(next.back(), value); !set) {
+          return usage_error(fmt::format("--{}: {}", option.name, set.error().message()));
+        }
+      }
+    }
+    cells = std::move(next);
+  }
+  const bool consumer_given = text.contains("consumer");
+  for (CellSettings& cell : cells) {
+    if (!consumer_given && cell.compute.mean.count() > 0) {
+      cell.consumer = ConsumerKind::emulated;
+    }
+    BLKSWEEP_CHECK(check(cell));
+  }
+  return cells;
+}
+
+std::vector<std::pair<std::string, std::string>> describe(const CellSettings& cell) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const CellOption& option : kOptions) {
+    out.emplace_back(option.name, option.get(cell));
+  }
+  return out;
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    out.emplace_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return out;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,38 @@
+// The options that can be swept: one table feeds the command line, spec files, `--help` and records.
+//
+// Every option takes several values separated by commas; cells are their cross product. `set` turns
+// text into a value (a usage error quotes the text), `get` gives the word that records use.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "lab/cell.h"
+
+namespace blksweep {
+
+struct CellOption {
+  std::string_view name;  // without dashes: "merge-gap"
+  std::string_view help;
+  Result<> (*set)(CellSettings&, std::string_view);
+  std::string (*get)(const CellSettings&);
+};
+
+std::span<const CellOption> cell_options();
+
+// Option name -> values as text. Order of names does not matter.
+using CellText = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+// The cross product of all values over the defaults. Errors name the option and quote the text.
+Result<std::vector<CellSettings>> expand_cells(const CellText& text);
+
+// What the values of one cell are called, in the table's order: the record's settings.
+std::vector<std::pair<std::string, std::string>> describe(const CellSettings& cell);
+
+std::vector<std::string> split_list(std::string_view text);
+
+}  // namespace blksweep

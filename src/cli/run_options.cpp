@@ -1,0 +1,160 @@
+#include "cli/run_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/units.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::array<std::string_view, 10> kRunOptions{
+    "data", "catalog", "db", "repeats", "seed", "verify", "fio-twin", "probe", "ceiling", "json"};
+
+bool is_cell_option(std::string_view name) {
+  return std::ranges::any_of(cell_options(), [&](const CellOption& o) { return o.name == name; });
+}
+
+// direct = true and buffered = true are another way to say io.
+void fold_io_flags(CellText& text) {
+  for (const std::string word : {"direct", "buffered"}) {
+    const auto found = text.find(word);
+    if (found == text.end()) {
+      continue;
+    }
+    const bool yes = found->second == std::vector<std::string>{"true"};
+    text.erase(found);
+    text["io"].push_back(yes ? word : (word == "direct" ? "buffered" : "direct"));
+  }
+}
+
+Result<> refuse_unknown(const CellText& text) {
+  for (const auto& [name, values] : text) {
+    if (!is_run_option(name) && !is_cell_option(name)) {
+      return usage_error(fmt::format("'{}' is not an option of run (see blksweep run --help)", name));
+    }
+  }
+  return {};
+}
+
+class Single {
+ public:
+  explicit Single(const CellText& text) : text_(text) {}
+
+  Result<> take(std::string_view name, std::string& target) const {
+    BLKSWEEP_TRY(const auto* value, find(name));
+    target = value != nullptr ? *value : target;
+    return {};
+  }
+  Result<> take(std::string_view name, bool& target) const {
+    BLKSWEEP_TRY(const auto* value, find(name));
+    if (value != nullptr && *value != "true" && *value != "false") {
+      return usage_error(fmt::format("--{}: '{}' is not true or false", name, *value));
+    }
+    target = value != nullptr ? *value == "true" : target;
+    return {};
+  }
+  Result<> take(std::string_view name, std::uint64_t& target) const {
+    BLKSWEEP_TRY(const auto* value, find(name));
+    if (value == nullptr) {
+      return {};
+    }
+    const auto number = parse_count(*value);
+    if (!number) {
+      return usage_error(fmt::format("--{}: {}", name, number.error().message()));
+    }
+    target = *number;
+    return {};
+  }
+
+ private:
+  Result<const std::string*> find(std::string_view name) const {
+    const auto found = text_.find(name);
+    if (found == text_.end()) {
+      return nullptr;
+    }
+    if (found->second.size() != 1) {
+      return usage_error(fmt::format("--{}: takes one value", name));
+    }
+    return &found->second.front();
+  }
+  const CellText& text_;
+};
+
+void override_with(CellText& base, const CellText& over) {
+  for (const auto& [name, values] : over) {
+    base[name] = values;
+  }
+}
+
+Result<> take_run_options(RunOptions& o, const CellText& all) {
+  const Single one(all);
+  std::uint64_t repeats = o.repeats;
+  for (const auto& [name, target] : {std::pair{"data", &o.data}, {"catalog", &o.catalog}, {"db", &o.db}}) {
+    BLKSWEEP_CHECK(one.take(name, *target));
+  }
+  for (const auto& [name, target] : {std::pair{"verify", &o.verify}, {"fio-twin", &o.fio_twin},
+                                     {"probe", &o.probe}, {"ceiling", &o.ceiling}, {"json", &o.json}}) {
+    BLKSWEEP_CHECK(one.take(name, *target));
+  }
+  BLKSWEEP_CHECK(one.take("repeats", repeats));
+  BLKSWEEP_CHECK(one.take("seed", o.seed));
+  if (repeats < 1 || repeats > 100000) {
+    return usage_error(fmt::format("--repeats: '{}' is not between 1 and 100000", repeats));
+  }
+  o.repeats = static_cast<std::uint32_t>(repeats);
+  if (o.data.empty() == o.catalog.empty()) {
+    return usage_error("run needs either --data DIR or --catalog FILE");
+  }
+  return {};
+}
+
+Result<> add_cells(RunOptions& o, CellText text) {
+  std::erase_if(text, [](const auto& item) { return is_run_option(item.first); });
+  BLKSWEEP_TRY(const std::vector<CellSettings> cells, expand_cells(text));
+  for (const CellSettings& cell : cells) {
+    const auto same = [&](const CellSettings& c) { return describe(c) == describe(cell); };
+    if (std::ranges::none_of(o.cells, same)) {
+      o.cells.push_back(cell);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_run_option(std::string_view name) {
+  return std::ranges::find(kRunOptions, name) != kRunOptions.end();
+}
+
+Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_line) {
+  Spec spec = given;
+  CellText over = command_line;
+  fold_io_flags(over);
+  fold_io_flags(spec.top);
+  BLKSWEEP_CHECK(refuse_unknown(spec.top));
+  if (over.contains("data") || over.contains("catalog")) {
+    spec.top.erase("data");
+    spec.top.erase("catalog");
+  }
+  RunOptions o;
+  CellText all = spec.top;
+  override_with(all, over);
+  BLKSWEEP_CHECK(take_run_options(o, all));
+  if (spec.cells.empty()) {
+    spec.cells.emplace_back();
+  }
+  for (CellText& cell : spec.cells) {
+    fold_io_flags(cell);
+    BLKSWEEP_CHECK(refuse_unknown(cell));
+    CellText text = spec.top;
+    override_with(text, cell);
+    override_with(text, over);
+    BLKSWEEP_CHECK(add_cells(o, std::move(text)));
+  }
+  return o;
+}
+
+}  // namespace blksweep

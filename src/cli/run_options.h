@@ -1,0 +1,31 @@
+// The options of `run`: what a whole experiment has beside its cells.
+//
+// Text comes from the command line and a spec file (spec.h); merge_text decides what holds, and
+// parse_run_options turns it into values. Errors quote the option and the text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/cell_options.h"
+#include "cli/spec.h"
+
+namespace blksweep {
+
+struct RunOptions {
+  std::string data, catalog, db;
+  std::uint32_t repeats = 1;
+  std::uint64_t seed = 1;
+  bool verify = false, fio_twin = false, probe = true, ceiling = true, json = false;
+  std::vector<CellSettings> cells;
+};
+
+// Names of the options beside those of the cell table.
+bool is_run_option(std::string_view name);
+
+Result<RunOptions> parse_run_options(const Spec& spec, const CellText& command_line);
+
+}  // namespace blksweep

@@ -1,0 +1,88 @@
+#include "cli/spec.h"
+
+#include <fmt/format.h>
+
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+
+namespace blksweep {
+namespace {
+
+std::string where(const std::string& name, const toml::source_region& at) {
+  return fmt::format("{}:{}", name, at.begin.line);
+}
+
+Result<std::string> scalar_text(const toml::node& node, const std::string& at) {
+  if (const auto* s = node.as_string()) {
+    return s->get();
+  }
+  if (const auto* i = node.as_integer()) {
+    return std::to_string(i->get());
+  }
+  if (const auto* b = node.as_boolean()) {
+    return std::string(b->get() ? "true" : "false");
+  }
+  return usage_error(at + ": expected a string, a whole number, true or false, or a list of them");
+}
+
+Result<std::vector<std::string>> values_of(const toml::node& node, const std::string& at) {
+  std::vector<std::string> out;
+  if (const auto* list = node.as_array()) {
+    for (const toml::node& item : *list) {
+      BLKSWEEP_TRY(out.emplace_back(), scalar_text(item, at));
+    }
+    return out;
+  }
+  BLKSWEEP_TRY(std::string text, scalar_text(node, at));
+  // Text lists commas as the command line does.
+  return node.is_string() ? split_list(text) : std::vector{std::move(text)};
+}
+
+Result<CellText> table_text(const toml::table& table, const std::string& name) {
+  CellText out;
+  for (const auto& [key, node] : table) {
+    if (key.str() == "cell" && node.is_array_of_tables()) {
+      continue;
+    }
+    const std::string at = where(name, node.source()) + ": " + std::string(key.str());
+    BLKSWEEP_TRY(out[std::string(key.str())], values_of(node, at));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Spec> parse_spec(std::string_view text, const std::string& name) {
+  const toml::parse_result parsed = toml::parse(text);
+  if (!parsed) {
+    return usage_error(fmt::format("{}: {}", where(name, parsed.error().source()),
+                                   parsed.error().description()));
+  }
+  const toml::table& root = parsed.table();
+  Spec spec;
+  BLKSWEEP_TRY(spec.top, table_text(root, name));
+  if (const auto* cells = root["cell"].as_array()) {
+    for (const toml::node& cell : *cells) {
+      if (const auto* table = cell.as_table()) {
+        BLKSWEEP_TRY(spec.cells.emplace_back(), table_text(*table, name));
+      }
+    }
+  }
+  return spec;
+}
+
+Result<Spec> load_spec(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) {
+    return sys_error(errno, "open " + path);
+  }
+  std::ostringstream text;
+  text << in.rdbuf();
+  return parse_spec(text.str(), path);
+}
+
+}  // namespace blksweep

@@ -1,0 +1,237 @@
+#include "lab/experiment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/log.h"
+#include "base/rng.h"
+#include "lab/ceiling.h"
+#include "lab/fio_twin.h"
+#include "os/hostfacts.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint64_t kInterleaveStream = 0x17;
+
+struct Job {
+  std::size_t cell;
+  std::uint32_t repeat;
+};
+
+// Repeat by repeat, the cells of each in random order.
+std::vector<Job> interleave(std::size_t cells, std::uint32_t repeats, std::uint64_t seed) {
+  std::vector<Job> jobs;
+  Rng rng(seed, kInterleaveStream);
+  for (std::uint32_t r = 0; r < repeats; ++r) {
+    const std::size_t first = jobs.size();
+    for (std::size_t c = 0; c < cells; ++c) {
+      jobs.push_back({c, r});
+    }
+    shuffle(std::span(jobs).subspan(first), rng);
+  }
+  return jobs;
+}
+
+class Experiment {
+ public:
+  Experiment(const Source& source, const ExperimentSettings& settings, ResultStore* store,
+             const std::function<void(const RunEvent&)>& on_run, const std::atomic<bool>& stop)
+      : source_(source), settings_(settings), store_(store), on_run_(on_run), stop_(stop) {}
+
+  Result<Exit> run();
+
+ private:
+  Result<> register_cells();
+  Result<> measure_ceilings();
+  void open_probe();
+  Result<> run_job(const Job& job);
+  FioSettings fio_settings(const CellSettings& cell) const;
+  Result<FioResult> run_twin(const CellSettings& cell, const PlannedCell& planned) const;
+  void add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned);
+  bool finished(const Job& job) const;
+
+  const Source& source_;
+  const ExperimentSettings& settings_;
+  ResultStore* store_;
+  const std::function<void(const RunEvent&)>& on_run_;
+  const std::atomic<bool>& stop_;
+  std::unique_ptr<BlockProbe> probe_;
+  std::string no_probe_;
+  std::int64_t experiment_ = 0;
+  std::vector<std::int64_t> cell_ids_;
+  std::vector<std::vector<std::uint32_t>> finished_;  // repeats by cell
+  std::size_t done_ = 0, total_ = 0;
+  bool incomplete_ = false;
+};
+
+Result<> Experiment::register_cells() {
+  finished_.resize(settings_.cells.size());
+  if (store_ == nullptr) {
+    return {};
+  }
+  BLKSWEEP_TRY(experiment_, store_->begin_experiment(settings_.host, settings_.key));
+  for (std::size_t c = 0; c < settings_.cells.size(); ++c) {
+    BLKSWEEP_TRY(const std::int64_t id, store_->add_cell(experiment_, settings_.cells[c].record));
+    cell_ids_.push_back(id);
+    BLKSWEEP_TRY(finished_[c], store_->finished_repeats(id));
+  }
+  return {};
+}
+
+bool Experiment::finished(const Job& job) const {
+  return std::ranges::find(finished_[job.cell], job.repeat) != finished_[job.cell].end();
+}
+
+Result<> Experiment::measure_ceilings() {
+  if (!settings_.ceiling || !source_.device || store_ == nullptr) {
+    return {};
+  }
+  CeilingSettings wanted;
+  wanted.device_node = source_.device->node;
+  wanted.interrupt = &stop_;
+  const Ceiling measured = measure_ceiling(wanted);
+  for (const std::string& text : measured.warnings) {
+    warn(text);
+  }
+  for (const CeilingRecord& c : measured.records) {
+    BLKSWEEP_CHECK(store_->add_ceiling(experiment_, c));
+  }
+  return {};
+}
+
+void Experiment::open_probe() {
+  if (!settings_.probe) {
+    return;
+  }
+  if (!source_.device) {
+    no_probe_ = "no probe: the data set has no block device";
+    return;
+  }
+  auto probe = open_block_probe(source_.device->whole_disk);
+  if (probe) {
+    probe_ = *std::move(probe);
+  } else {
+    no_probe_ = "no probe, so no queue depth or request sizes: " + probe.error().message();
+    warn(no_probe_);
+  }
+}
+
+FioSettings Experiment::fio_settings(const CellSettings& cell) const {
+  FioSettings fio;
+  fio.engine = cell.engine;
+  fio.depth = cell.depth;
+  fio.direct = cell.direct;
+  fio.device_node = source_.device ? source_.device->node : "";
+  fio.interrupt = &stop_;
+  return fio;
+}
+
+// The twin starts from the same cache state as our run did.
+Result<FioResult> Experiment::run_twin(const CellSettings& cell, const PlannedCell& planned) const {
+  BLKSWEEP_TRY(FioTwin twin,
+               FioTwin::prepare(source_.catalog, planned.plan, fio_settings(cell)));
+  enter_cache_state(source_.catalog, cell.cache);
+  return twin.run();
+}
+
+void Experiment::add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned) {
+  const Result<FioResult> twin = run_twin(cell, planned);
+  if (!twin) {
+    run.warnings.push_back("no fio twin: " + twin.error().message());
+    return;
+  }
+  run.warnings.insert(run.warnings.end(), twin->warnings.begin(), twin->warnings.end());
+  run.fio = twin->record;
+  run.fio->ratio = fio_ratio(*twin, run.epoch_ns);
+}
+
+Result<> Experiment::run_job(const Job& job) {
+  const ExperimentCell& cell = settings_.cells[job.cell];
+  const std::uint64_t seed = settings_.seed + job.repeat;
+  if (settings_.progress != nullptr) {
+    settings_.progress->begin_run(done_ + 1, total_);
+  }
+  BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source_, cell.settings, seed));
+  const RunRequest request{source_, cell.settings, planned,     job.repeat, seed,
+                           settings_.verify, probe_.get(), settings_.progress, stop_};
+  BLKSWEEP_TRY(RunRecord run, measure_run(request));
+  if (stop_.load()) {
+    return {};
+  }
+  if (!no_probe_.empty()) {
+    run.warnings.push_back(no_probe_);
+  }
+  if (settings_.fio_twin) {
+    add_twin(run, cell.settings, planned);
+  }
+  if (store_ != nullptr) {
+    BLKSWEEP_TRY([[maybe_unused]] const std::int64_t id, store_->add_run(cell_ids_[job.cell], run));
+  }
+  incomplete_ = incomplete_ || run.incomplete;
+  on_run_({cell, run, ++done_, total_});
+  return {};
+}
+
+Result<Exit> Experiment::run() {
+  BLKSWEEP_CHECK(register_cells());
+  BLKSWEEP_CHECK(measure_ceilings());
+  open_probe();
+  std::vector<Job> jobs = interleave(settings_.cells.size(), settings_.repeats, settings_.seed);
+  const std::size_t asked = jobs.size();
+  std::erase_if(jobs, [this](const Job& j) { return finished(j); });
+  if (jobs.size() < asked) {
+    note(fmt::format("{} of {} runs are in the database already; going on with the rest",
+                     asked - jobs.size(), asked));
+  }
+  total_ = jobs.size();
+  for (const Job& job : jobs) {
+    if (!stop_.load()) {
+      BLKSWEEP_CHECK(run_job(job));
+    }
+  }
+  if (stop_.load()) {
+    warn(fmt::format("interrupted: {} of {} runs are finished and kept", done_, total_));
+    return Exit::interrupted;
+  }
+  return incomplete_ ? Exit::incomplete : Exit::done;
+}
+
+}  // namespace
+
+Result<Exit> run_experiment(const Source& source, const ExperimentSettings& settings,
+                            ResultStore* store, const std::function<void(const RunEvent&)>& on_run,
+                            const std::atomic<bool>& stop) {
+  return Experiment(source, settings, store, on_run, stop).run();
+}
+
+HostRecord describe_host(const Source& source) {
+  const HostFacts facts = read_host_facts();
+  HostRecord h;
+  h.kernel = facts.kernel;
+  h.cpu = facts.cpu;
+  h.hostname = facts.hostname;
+  h.cpus = facts.cpus;
+  h.memory_bytes = facts.memory_bytes;
+  h.cgroup = facts.cgroup;
+  if (source.mount) {
+    h.filesystem = source.mount->filesystem;
+    h.mount_options = source.mount->options;
+  }
+  if (source.device) {
+    h.device = source.device->node;
+    h.queue = queue_settings(source.device->disk);
+    for (const auto& [name, value] : h.queue) {
+      if (name == "scheduler") {
+        h.scheduler = value;
+      } else if (name == "rotational") {
+        h.rotational = value == "1";
+      }
+    }
+  }
+  return h;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,54 @@
+// run_experiment: a set of cells with repeats, interleaved, stored run by run.
+//
+// Order:   for each repeat all cells once, in a random order drawn from the seed, so that drift of
+//          the node does not look like an effect. Repeat r of every cell has the seed `seed + r`, so
+//          that cells are paired by repeat.
+// Crash:   a run is stored before the next begins; runs that the database has already (same
+//          experiment) are not repeated.
+// Errors:  the first error that makes a run impossible ends the experiment; what is stored stays.
+// Stop:    the run in progress is dropped, everything before it is kept: Exit::interrupted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lab/measure.h"
+#include "store/result_store.h"
+
+namespace blksweep {
+
+struct ExperimentCell {
+  CellSettings settings;
+  CellRecord record;  // its words
+};
+
+struct ExperimentSettings {
+  std::vector<ExperimentCell> cells;
+  std::uint32_t repeats = 1;
+  std::uint64_t seed = 1;
+  bool verify = false;
+  bool fio_twin = false;
+  bool probe = true;
+  bool ceiling = false;
+  std::string key;    // which sweep this is, for going on after a crash
+  HostRecord host;
+  Progress* progress = nullptr;
+};
+
+struct RunEvent {
+  const ExperimentCell& cell;
+  const RunRecord& run;
+  std::size_t done, total;  // runs, this one included
+};
+
+Result<Exit> run_experiment(const Source& source, const ExperimentSettings& settings,
+                            ResultStore* store, const std::function<void(const RunEvent&)>& on_run,
+                            const std::atomic<bool>& stop);
+
+// Host facts of this node with those of the source's device.
+HostRecord describe_host(const Source& source);
+
+}  // namespace blksweep

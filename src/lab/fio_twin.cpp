@@ -1,0 +1,298 @@
+#include "lab/fio_twin.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <system_error>
+
+#include "os/process.h"
+
+namespace blksweep {
+
+// What all segments came to, as fio reports it.
+struct FioSums {
+  double runtime_ms = 0, bytes = 0, reads = 0, short_reads = 0, cpu_ms = 0, deep = 0;
+  int error = 0;
+};
+
+namespace {
+
+constexpr const char* kNotInstalled =
+    "fio is not installed: apt-get install fio; the run goes on without a twin";
+constexpr std::int64_t kCoarseNs = 100'000'000;
+
+const std::vector<std::string> kArguments = {
+    "fio", "--readonly", "--eta=never", "--output-format=json", "--output=out.json", "twin.fio"};
+
+Result<std::string> fio_version() {
+  ProcessSpec spec;
+  spec.argv = {"fio", "--version"};
+  spec.timeout = std::chrono::seconds(30);
+  Result<ProcessResult> r = run_process(spec);
+  if (!r && r.error().sys_errno == ENOENT) {
+    return unsupported(kNotInstalled);
+  }
+  if (!r) {
+    return fail(r.error().text);
+  }
+  if (!r->ok()) {
+    return fail("fio --version fails: " + r->err);
+  }
+  return r->out.substr(0, r->out.find('\n'));
+}
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text.substr(0, 400)) {
+    line.push_back(c == '\n' ? ' ' : c);
+  }
+  while (!line.empty() && line.back() == ' ') {
+    line.pop_back();
+  }
+  return line;
+}
+
+double number(const nlohmann::json& object, const char* key) {
+  const auto it = object.is_object() ? object.find(key) : object.end();
+  return it != object.end() && it->is_number() ? it->get<double>() : 0;
+}
+
+// fio's bucket of a queue depth: 1, 2, 4 ... ">=64".
+std::string depth_bucket(unsigned depth) {
+  return depth >= 64 ? ">=64" : std::to_string(std::bit_floor(depth));
+}
+
+void add_job(FioSums& sums, const nlohmann::json& job, const std::string& bucket) {
+  if (!job.is_object()) {
+    return;
+  }
+  const nlohmann::json read = job.value("read", nlohmann::json::object());
+  const double reads = number(read, "total_ios");
+  // Rounded up to whole milliseconds by fio: half of one on average.
+  sums.runtime_ms += std::max(0.5, number(read, "runtime") - 0.5);
+  sums.bytes += number(read, "io_bytes");
+  sums.reads += reads;
+  sums.short_reads += number(read, "short_ios");
+  sums.cpu_ms +=
+      (number(job, "usr_cpu") + number(job, "sys_cpu")) / 100 * number(job, "job_runtime");
+  sums.deep += reads * number(job.value("iodepth_level", nlohmann::json::object()), bucket.c_str());
+  sums.error = std::max(sums.error, static_cast<int>(number(job, "error")));
+}
+
+// fio's output file: messages, then one JSON document.
+Result<FioSums> parse_output(const std::string& text, unsigned depth) {
+  const std::size_t begin = text.find('{');
+  const nlohmann::json doc =
+      begin == std::string::npos
+          ? nlohmann::json{}
+          : nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(),
+                                  nullptr, /*allow_exceptions=*/false);
+  if (!doc.is_object() || !doc.contains("jobs") || !doc["jobs"].is_array()) {
+    return fail("fio gave no result: " + one_line(text));
+  }
+  FioSums sums;
+  for (const nlohmann::json& job : doc["jobs"]) {
+    add_job(sums, job, depth_bucket(depth));
+  }
+  if (sums.error != 0) {
+    return fail("fio stopped with an error: " +
+                one_line(std::string_view(text).substr(0, begin)) + " (errno " +
+                std::to_string(sums.error) + ")");
+  }
+  return sums;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+double fio_ratio(const FioResult& fio, std::int64_t our_epoch_ns) {
+  return our_epoch_ns > 0
+             ? static_cast<double>(fio.record.runtime_ns) / static_cast<double>(our_epoch_ns)
+             : 0;
+}
+
+Result<FioTwin::TempDir> FioTwin::TempDir::make(const std::string& parent) {
+  const char* from_environment = ::getenv("TMPDIR");
+  std::string name = !parent.empty()             ? parent
+                     : from_environment != nullptr ? from_environment
+                                                   : "/tmp";
+  name += "/blksweep-fio-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) {
+    return sys_error(errno, "make directory " + name);
+  }
+  std::error_code ignored;
+  TempDir d;
+  d.path_ = std::filesystem::canonical(name, ignored).string();
+  return d;
+}
+
+FioTwin::TempDir::~TempDir() {
+  if (!path_.empty()) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);  // does not follow links
+  }
+}
+
+// Rules of docs/fio-twin.md: fio's synchronous engines take a read that ends before its length for
+// an error, so they need exact lengths, which O_DIRECT does not allow for an odd tail.
+void FioTwin::choose_engine(const Catalog& catalog, const Plan& plan) {
+  depth_ = settings_.engine == EngineKind::psync ? 1 : std::max(1U, settings_.depth);
+  engine_ = to_string(settings_.engine);
+  const bool synchronous = settings_.engine == EngineKind::psync;
+  if (synchronous && settings_.direct && reads_past_end(catalog, plan) > 0) {
+    engine_ = "io_uring";
+    depth_ = 1;
+    warnings_.push_back(fmt::format(
+        "fio twin: fio's {} engine cannot read odd file tails with O_DIRECT; the twin uses io_uring at "
+        "depth 1, which issues the same reads one at a time",
+        to_string(settings_.engine)));
+  } else {
+    clip_ = synchronous;
+  }
+}
+
+Result<> FioTwin::write_job(bool fixed_buffers) {
+  job_ = fmt::format(
+      "[global]\nioengine={}\niodepth={}\ndirect={}\nbs={}\nthread=1\nreplay_no_stall=1\n"
+      "allow_file_create=0\ninvalidate=0\nfadvise_hint=0\ndisk_util=0\n",
+      engine_, depth_, settings_.direct ? 1 : 0, iologs_.largest_read);
+  if (fixed_buffers) {
+    job_ += "fixedbufs=1\n";
+  }
+  if (submit_batch_ > 1 && depth_ > 1) {
+    const unsigned group = std::min(submit_batch_, depth_);
+    job_ += fmt::format(
+        "iodepth_batch_submit={0}\niodepth_batch_complete_min={0}\niodepth_batch_complete_max={1}\n",
+        group, depth_);
+  }
+  for (std::size_t i = 0; i < iologs_.segments.size(); ++i) {
+    const IologSegment& s = iologs_.segments[i];
+    // number_ios ends the job by count; by size it would forget the reads still in flight.
+    job_ += fmt::format("\n[segment{:04}]\nstonewall\nnumber_ios={}\nread_iolog={}\n", i, s.reads,
+                        s.path);
+  }
+  const std::string path = directory_.path() + "/twin.fio";
+  std::ofstream out(path);
+  out << job_;
+  out.close();
+  return out ? Result<>{} : fail("write " + path + ": failed; is the disk full?");
+}
+
+Result<FioTwin> FioTwin::prepare(const Catalog& catalog, const Plan& plan,
+                                 const FioSettings& settings) {
+  BLKSWEEP_TRY(std::string version, fio_version());
+  BLKSWEEP_TRY(TempDir directory, TempDir::make(settings.temp_dir));
+  FioTwin twin(std::move(directory), settings);
+  twin.version_ = std::move(version);
+  twin.submit_batch_ = plan.submit_batch;
+  twin.choose_engine(catalog, plan);
+  IologSettings to;
+  to.directory = twin.directory_.path();
+  to.device_node = settings.device_node;
+  to.clip_to_file = twin.clip_;
+  BLKSWEEP_TRY(twin.iologs_, export_fio_iolog(catalog, plan, to));
+  if (twin.iologs_.reads == 0) {
+    return unsupported("fio twin: the plan reads nothing");
+  }
+  if (twin.iologs_.links > 0) {
+    twin.warnings_.push_back(fmt::format(
+        "fio twin: {} files have names that an iolog cannot hold; fio opens them through symbolic "
+        "links, which costs it a little more per open",
+        twin.iologs_.links));
+  }
+  return twin;
+}
+
+Result<FioResult> FioTwin::run() {
+  const bool fixed = engine_ == "io_uring";
+  BLKSWEEP_CHECK(write_job(fixed));
+  Result<FioResult> r = run_once();
+  if (r || !fixed || r.error().exit_code == Exit::interrupted) {
+    return r;
+  }
+  // RLIMIT_MEMLOCK can forbid registered buffers; then fio ends before its first read.
+  BLKSWEEP_CHECK(write_job(false));
+  Result<FioResult> plain = run_once();
+  if (!plain) {
+    return r;  // the first error is the one to report
+  }
+  plain->warnings.push_back("fio twin: ran without registered buffers (" + r.error().text + ")");
+  return plain;
+}
+
+FioResult FioTwin::to_result(const FioSums& sums) const {
+  FioResult r;
+  const double seconds = sums.runtime_ms / 1e3;
+  r.bytes = static_cast<std::uint64_t>(sums.bytes);
+  r.planned_bytes = iologs_.bytes;
+  r.reads = static_cast<std::uint64_t>(sums.reads);
+  r.short_reads = static_cast<std::uint64_t>(sums.short_reads);
+  r.deep_share = sums.reads > 0 ? sums.deep / 100 / sums.reads : 0;
+  r.record.version = version_;
+  r.record.command = fmt::format("{}", fmt::join(kArguments, " "));
+  r.record.job = job_;
+  r.record.bytes_per_s = sums.bytes / seconds;
+  r.record.reads_per_s = sums.reads / seconds;
+  r.record.runtime_ns = std::llround(sums.runtime_ms * 1e6);
+  r.record.cpu_ns = std::llround(sums.cpu_ms * 1e6);
+  r.warnings = warnings_;
+  if (r.bytes != r.planned_bytes) {
+    r.warnings.push_back(fmt::format(
+        "fio twin: fio read {} bytes where the plan has {}; the ratio compares different work",
+        r.bytes, r.planned_bytes));
+  }
+  if (r.record.runtime_ns < kCoarseNs) {
+    r.warnings.push_back(fmt::format(
+        "fio twin: fio ran for {} and its clock has steps of 1 ms; the ratio is that coarse",
+        format_duration(Nanos(r.record.runtime_ns))));
+  }
+  return r;
+}
+
+Result<FioResult> FioTwin::run_once() {
+  const std::string output = directory_.path() + "/out.json";
+  std::error_code ignored;
+  std::filesystem::remove(output, ignored);
+  ProcessSpec spec;
+  spec.argv = kArguments;
+  spec.directory = directory_.path();
+  spec.timeout = settings_.timeout;
+  spec.interrupt = settings_.interrupt;
+  BLKSWEEP_TRY(const ProcessResult child, run_process(spec));
+  if (child.interrupted) {
+    return fail("fio twin: interrupted", Exit::interrupted);
+  }
+  if (child.timed_out) {
+    return fail("fio twin: stopped after " + format_duration(settings_.timeout) +
+                "; use fewer reads or do without the twin");
+  }
+  const Result<FioSums> parsed = parse_output(read_text(output), depth_);
+  if (!parsed || !child.ok()) {
+    return fail(fmt::format("fio twin: {} {}",
+                            parsed ? fmt::format("fio ended with status {}", child.exit_status)
+                                   : parsed.error().text,
+                            one_line(child.err)));
+  }
+  return to_result(*parsed);
+}
+
+Result<FioResult> run_fio_twin(const Catalog& catalog, const Plan& plan,
+                               const FioSettings& settings) {
+  BLKSWEEP_TRY(FioTwin twin, FioTwin::prepare(catalog, plan, settings));
+  return twin.run();
+}
+
+}  // namespace blksweep

@@ -1,0 +1,220 @@
+#include "lab/measure.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "lab/observe.h"
+#include "lab/verify.h"
+#include "node/cache.h"
+#include "plan/plan.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::size_t kNamedFailures = 100;
+constexpr double kColdShare = 0.001;      // more than this resident is not cold
+constexpr double kStatDifference = 0.01;  // truth rule: probe and block statistics agree to 1 %
+
+std::int64_t unix_ns() {
+  timespec t{};
+  ::clock_gettime(CLOCK_REALTIME, &t);
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+void mark(RunRecord& r, const std::string& reason) {
+  r.incomplete = true;
+  r.incomplete_reason += (r.incomplete_reason.empty() ? "" : "; ") + reason;
+}
+
+void record_plan(RunRecord& r, const RunRequest& q) {
+  const PlanSummary s = summarize(q.source.catalog, q.planned.plan);
+  r.plan_ns = q.planned.plan_ns;
+  r.gap_bytes = s.gap_bytes;
+  r.seeks = s.seeks;
+  r.device_fallbacks = q.planned.plan.device_fallbacks;
+  r.window_peak_bytes = q.planned.schedule.window_peak.n;
+  r.arena_bytes = q.planned.schedule.arena.n;
+}
+
+std::vector<std::uint32_t> samples_at(const Plan& plan, const std::vector<std::uint32_t>& positions) {
+  std::vector<std::uint32_t> out(positions.size());
+  std::ranges::transform(positions, out.begin(),
+                         [&](std::uint32_t p) { return plan.order[p]; });
+  return out;
+}
+
+Maybe<std::int64_t> known(std::int64_t ns) {
+  return ns == 0 ? Maybe<std::int64_t>{} : Maybe<std::int64_t>{ns};
+}
+
+BatchRecord batch_record(const RunRequest& q, const Epoch& e, std::uint32_t b) {
+  const Schedule& s = q.planned.schedule;
+  const BatchTimes& read = e.reader().readiness().times()[b];
+  const DeliveryTimes& out = e.delivery().times()[b];
+  BatchRecord r;
+  for (std::uint32_t i = s.batch_begin[b]; i < s.batch_begin[b + 1]; ++i) {
+    const std::uint32_t p = s.emission[i];
+    if (e.reader().readiness().failed()[p] == 0) {
+      ++r.samples;
+      r.bytes += q.source.catalog.sample(q.planned.plan.order[p]).length;
+    }
+  }
+  r.first_submit_ns = read.first_submit_ns == 0 ? read.ready_ns : read.first_submit_ns;
+  r.ready_ns = read.ready_ns;
+  r.copy_begin_ns = known(out.copy_begin_ns);
+  r.copy_end_ns = known(out.copy_end_ns);
+  r.compute_begin_ns = known(out.compute_begin_ns);
+  r.compute_end_ns = known(out.compute_end_ns);
+  r.consumed_ns = out.consumed_ns;
+  return r;
+}
+
+void record_batches(RunRecord& r, const RunRequest& q, const Epoch& e) {
+  std::int64_t compute = 0;
+  for (std::uint32_t b = 0; b < q.planned.schedule.batches(); ++b) {
+    if (e.delivery().times()[b].consumed_ns == 0) {
+      break;  // interrupted before this batch
+    }
+    r.batches.push_back(batch_record(q, e, b));
+    const BatchRecord& batch = r.batches.back();
+    r.bytes += batch.bytes;
+    compute += batch.compute_end_ns.value_or(0) - batch.compute_begin_ns.value_or(0);
+  }
+  if (!r.batches.empty()) {
+    const BatchRecord& first = r.batches.front();
+    r.first_batch_ns = first.copy_end_ns.value_or(first.ready_ns) - r.begin_ns;
+  }
+  if (q.cell.consumer != ConsumerKind::none && r.epoch_ns > 0) {
+    r.utilisation = static_cast<double>(compute) / static_cast<double>(r.epoch_ns);
+  }
+}
+
+void record_failures(RunRecord& r, const RunRequest& q, const Epoch& e) {
+  const Plan& plan = q.planned.plan;
+  for (const ReadFailure& f : e.reader().readiness().failures()) {
+    if (r.failed.size() == kNamedFailures) {
+      break;
+    }
+    const Sample s = q.source.catalog.sample(plan.order[f.position]);
+    r.failed.push_back({q.source.catalog.full_path(s.file),
+                        f.error == 0 ? "the file ends before the catalog says"
+                                     : std::string(std::strerror(f.error))});
+  }
+}
+
+void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
+  const std::vector<std::uint32_t>& delivered = e.delivery().delivered();
+  const DeliveryCount count = count_delivered(q.planned.plan, delivered);
+  const std::vector<std::uint32_t> emitted = samples_at(q.planned.plan, delivered);
+  r.samples = delivered.size();
+  r.missing_samples = count.missing;
+  r.emission_hash = emission_hash(emitted);
+  r.quality = quality_of(q.source.catalog, q.planned, emitted);
+  if (q.verify) {
+    const Verification v = check_hashes(q.source.catalog, q.planned.plan, delivered,
+                                        e.delivery().hashes());
+    r.wrong_samples = v.wrong + count.duplicated;
+    for (const WrongSample& w : v.named) {
+      r.failed.push_back({w.path, w.why});
+    }
+  }
+}
+
+void record_reads(RunRecord& r, const Epoch& e) {
+  const ReaderCounts& c = e.reader().counts();
+  r.reads_submitted = c.submitted;
+  r.read_bytes = c.submitted_bytes;
+  r.short_reads = c.short_reads;
+  r.io_errors = c.io_errors;
+  r.read_latency_ns = e.reader().latency().buckets();
+  r.engine_features = e.engine().features;
+  r.engine_refused = e.engine().refused;
+}
+
+void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
+  r.warnings.insert(r.warnings.end(), q.source.warnings.begin(), q.source.warnings.end());
+  if (r.device_fallbacks > 0) {
+    r.warnings.push_back(fmt::format(
+        "merge=device: {} of {} samples had to be read through their files (holes in what the device "
+        "can give: {})",
+        format_count(r.device_fallbacks), format_count(q.planned.plan.order.size()),
+        q.source.catalog.device_readable ? "inline, encoded, unwritten or unaligned extents"
+                                         : "this filesystem is not read from the device"));
+  }
+  if (e.engine().depth < q.cell.depth) {
+    r.warnings.push_back(fmt::format("engine {} keeps {} read in flight; --depth {} has no effect",
+                                     e.engine().name, e.engine().depth, q.cell.depth));
+  }
+  if (!r.engine_refused.empty()) {
+    r.warnings.push_back("engine: refused by the kernel: " + r.engine_refused);
+  }
+}
+
+void judge(RunRecord& r, const RunRequest& q, bool interrupted) {
+  if (interrupted) {
+    mark(r, "interrupted");
+  }
+  if (r.missing_samples > 0) {
+    mark(r, fmt::format("{} samples missing", format_count(r.missing_samples)));
+  }
+  if (r.wrong_samples.value_or(0) > 0) {
+    mark(r, fmt::format("{} samples wrong", format_count(*r.wrong_samples)));
+  }
+  if (q.cell.cache == CacheState::cold && r.resident_before.value_or(0) > kColdShare) {
+    mark(r, fmt::format("not cold: {:.2f} % of the data was resident", *r.resident_before * 100));
+  }
+  if (r.probe && r.probe->lost_events > 0) {
+    mark(r, fmt::format("probe lost {} events", format_count(r.probe->lost_events)));
+  }
+  if (r.probe && r.probe->stat_difference.value_or(0) > kStatDifference) {
+    mark(r, fmt::format("probe and block statistics differ by {:.1f} %",
+                        *r.probe->stat_difference * 100));
+  }
+}
+
+}  // namespace
+
+StartState enter_cache_state(const Catalog& catalog, CacheState cache) {
+  StartState s;
+  if (cache == CacheState::keep) {
+    s.resident = measure(catalog).share();
+    return s;
+  }
+  CacheChange change = cache == CacheState::cold ? make_cold(catalog) : warm(catalog);
+  s.resident = change.after.share();
+  s.warnings = std::move(change.warnings);
+  return s;
+}
+
+Result<RunRecord> measure_run(const RunRequest& q) {
+  BLKSWEEP_TRY(const auto epoch,
+               Epoch::prepare(q.source, q.cell, q.planned, {q.seed, q.verify, q.progress}));
+  RunRecord r;
+  r.repeat = q.repeat;
+  r.seed = q.seed;
+  record_plan(r, q);
+  StartState start = enter_cache_state(q.source.catalog, q.cell.cache);
+  r.resident_before = start.resident;
+  r.warnings = std::move(start.warnings);
+  Observation seen(q.source.device, q.probe);
+  r.started_unix_ns = unix_ns();
+  seen.start();
+  BLKSWEEP_TRY(const EpochOutcome outcome, epoch->run(q.stop));
+  seen.stop(r);
+  r.begin_ns = outcome.begin_ns;
+  r.epoch_ns = outcome.end_ns - outcome.begin_ns;
+  r.cpu_ns = outcome.cpu_ns;
+  r.resident_after = measure(q.source.catalog).share();
+  record_reads(r, *epoch);
+  record_batches(r, q, *epoch);
+  record_failures(r, q, *epoch);
+  record_delivery(r, q, *epoch);
+  warn_of(r, q, *epoch);
+  judge(r, q, outcome.interrupted);
+  return r;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,39 @@
+// measure_run: one run of one cell, with everything a result must carry (docs/measurement.md).
+//
+// Brings the caches into the state that the cell asks for, starts the probe, runs the epoch, and
+// turns what was seen into a RunRecord. Marks the record incomplete when anything was lost.
+// Errors:  only what makes the run impossible; failed samples and refused facilities are in the record.
+// Threads: the caller's thread reads; see Epoch.
+#pragma once
+
+#include <atomic>
+
+#include "lab/epoch.h"
+#include "lab/source.h"
+#include "probe/block_probe.h"
+#include "store/records.h"
+
+namespace blksweep {
+
+struct RunRequest {
+  const Source& source;
+  const CellSettings& cell;
+  const PlannedCell& planned;
+  std::uint32_t repeat = 0;
+  std::uint64_t seed = 1;
+  bool verify = false;
+  BlockProbe* probe = nullptr;
+  Progress* progress = nullptr;
+  const std::atomic<bool>& stop;
+};
+
+Result<RunRecord> measure_run(const RunRequest& request);
+
+// Puts the caches into the state `cache` asks for; what is resident then, and warnings.
+struct StartState {
+  Maybe<double> resident;
+  std::vector<std::string> warnings;
+};
+StartState enter_cache_state(const Catalog& catalog, CacheState cache);
+
+}  // namespace blksweep

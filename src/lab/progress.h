@@ -1,0 +1,21 @@
+// What a progress line shows: written by the run with relaxed atomics, printed by another thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace blksweep {
+
+struct Progress {
+  std::atomic<std::size_t> run{0}, runs{0};  // 1-based; 0: not begun
+  std::atomic<std::uint64_t> samples{0}, samples_total{0};  // of the run in progress
+
+  void begin_run(std::size_t number, std::size_t of) {
+    samples.store(0, std::memory_order_relaxed);
+    run.store(number, std::memory_order_relaxed);
+    runs.store(of, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace blksweep

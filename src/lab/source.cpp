@@ -1,0 +1,117 @@
+#include "lab/source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/fd.h"
+#include "dataset/catalog_check.h"
+#include "dataset/catalog_file.h"
+#include "dataset/scan.h"
+#include "os/direct_io.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::size_t kProbedFiles = 16;
+constexpr std::size_t kNamedChanges = 3;
+
+Result<Source> scan_source(const std::string& dir) {
+  auto parts = std::make_shared<CatalogParts>();
+  ScanReport report;
+  BLKSWEEP_TRY(*parts, scan(dir, ScanSettings{}, report));
+  Source s;
+  s.catalog = parts->view();
+  s.owner = std::move(parts);
+  s.warnings = std::move(report.warnings);
+  return s;
+}
+
+Result<> refuse_changes(const CatalogCheck& check, const std::string& path,
+                        const Catalog& catalog) {
+  if (check.clean()) {
+    return {};
+  }
+  std::string text = fmt::format("{}: {} of {} files changed since the scan", path,
+                                 format_count(check.changed.size()),
+                                 format_count(catalog.files.size()));
+  for (std::size_t i = 0; i < std::min(kNamedChanges, check.changed.size()); ++i) {
+    text += (i == 0 ? ": " : "; ") + check.changed[i].text;
+  }
+  text += check.changed.size() > kNamedChanges ? "; ..." : "";
+  return fail(fmt::format("{} (scan again: blksweep catalog {} -o {})", text, catalog.root, path));
+}
+
+Result<Source> load_source(const std::string& path) {
+  BLKSWEEP_TRY(CatalogFile file, CatalogFile::open(path));
+  auto owner = std::make_shared<CatalogFile>(std::move(file));
+  BLKSWEEP_TRY(const CatalogCheck check, check_catalog(owner->view()));
+  BLKSWEEP_CHECK(refuse_changes(check, path, owner->view()));
+  Source s;
+  s.catalog = owner->view();
+  s.owner = std::move(owner);
+  return s;
+}
+
+void no_device_reads(Source& s, const std::string& why) {
+  s.catalog.device_readable = false;
+  s.warnings.push_back(why);
+}
+
+// The device is found again by path: its number may have changed since the catalog was written.
+void find_device(Source& s) {
+  const std::string root(s.catalog.root);
+  if (auto mount = mount_of(root)) {
+    s.mount = *std::move(mount);
+  }
+  auto device = block_device_of(root);
+  if (!device) {
+    no_device_reads(s, device.error().message() +
+                           "; no block statistics, probe or device reads in this run");
+    return;
+  }
+  s.device = *std::move(device);
+  s.catalog.partition_start = s.device->partition_start;
+  if (!s.catalog.device_readable) {
+    return;
+  }
+  const Fd fd(::open(s.device->node.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
+  if (!fd) {
+    const auto why = sys_error(errno, "open " + s.device->node);
+    no_device_reads(s, why.value().message() + "; merge=device reads through the files instead");
+  }
+}
+
+void find_alignment(Source& s) {
+  std::size_t asked = 0;
+  std::uint32_t align = s.device ? s.device->logical_block : kSectorBytes;
+  for (std::uint32_t f = 0; f < s.catalog.files.size() && asked < kProbedFiles; ++f) {
+    if (s.catalog.files[f].size == 0) {
+      continue;
+    }
+    ++asked;
+    if (const auto direct = direct_io_of(s.catalog.full_path(f))) {
+      s.direct_possible = s.direct_possible && direct->possible;
+      align = std::max(align, direct->align);
+    }
+  }
+  s.direct_align = align;
+  if (!s.direct_possible) {
+    s.warnings.push_back(fmt::format("{}: O_DIRECT is refused; reads go through the page cache",
+                                     s.catalog.root));
+  }
+}
+
+}  // namespace
+
+Result<Source> open_source(const SourceSettings& settings) {
+  BLKSWEEP_TRY(Source s, settings.catalog.empty() ? scan_source(settings.data)
+                                                  : load_source(settings.catalog));
+  find_device(s);
+  find_alignment(s);
+  return s;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,91 @@
+#include <algorithm>
+
+#include "plan/plan.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+
+// Where a read begins on the device; kUnknown when no extent says so.
+std::uint64_t address_of(const Catalog& catalog, const Read& read) {
+  if (read.source == kFromDevice) {
+    return read.offset;
+  }
+  const auto all = catalog.extents_of(read.source);
+  const auto e = std::ranges::upper_bound(all, read.offset, {}, &ExtentRecord::file_end);
+  if (e == all.end() || !e->has_address() || read.offset < e->file_offset) {
+    return kUnknown;
+  }
+  return e->device_offset + (read.offset - e->file_offset);
+}
+
+struct Head {
+  std::uint64_t address = kUnknown;  // where the last read ended on the device
+  std::uint64_t offset = 0;          // and in its source
+  std::uint32_t source = kZeros;
+};
+
+struct Seeks {
+  std::uint64_t count = 0;
+  std::uint64_t known = 0;
+  double distance = 0;
+
+  void add(const Head& head, const Read& read, std::uint64_t address) {
+    const bool both = head.address != kUnknown && address != kUnknown;
+    const bool follows = both ? head.address == address
+                              : head.source == read.source && head.offset == read.offset;
+    if (follows) {
+      return;
+    }
+    ++count;
+    if (both) {
+      ++known;
+      distance += static_cast<double>(std::max(head.address, address) -
+                                      std::min(head.address, address));
+    }
+  }
+};
+
+// Sample bytes of `piece` in a parcel of one sample; a shared parcel is wanted as a whole.
+std::uint64_t wanted(const Catalog& catalog, const Plan& plan, const Piece& piece) {
+  if (!plan.parcel.empty()) {
+    return piece.length;
+  }
+  const std::uint64_t begin = plan.head[piece.parcel];
+  const std::uint64_t end = begin + catalog.sample(plan.order[piece.parcel]).length;
+  const std::uint64_t from = std::max<std::uint64_t>(begin, piece.parcel_offset);
+  const std::uint64_t to = std::min(end, std::uint64_t{piece.parcel_offset} + piece.length);
+  return to > from ? to - from : 0;
+}
+
+}  // namespace
+
+PlanSummary summarize(const Catalog& catalog, const Plan& plan) {
+  PlanSummary sum;
+  Seeks seeks;
+  Head head;
+  std::uint64_t zero_bytes = 0;
+  for (std::size_t r = 0; r < plan.reads.size(); ++r) {
+    const Read& read = plan.reads[r];
+    if (read.source == kZeros) {
+      zero_bytes += wanted(catalog, plan, plan.pieces[plan.first_piece[r]]);
+      continue;
+    }
+    const std::uint64_t address = address_of(catalog, read);
+    if (sum.reads++ > 0) {
+      seeks.add(head, read, address);
+    }
+    sum.read_bytes += read.length;
+    head = {address == kUnknown ? kUnknown : address + read.length, read.offset + read.length,
+            read.source};
+  }
+  sum.seeks = seeks.count;
+  sum.mean_seek_bytes = seeks.known == 0 ? 0 : seeks.distance / static_cast<double>(seeks.known);
+  sum.sample_bytes = catalog.bytes().n * plan.epochs;
+  const std::uint64_t from_disk = sum.sample_bytes - std::min(zero_bytes, sum.sample_bytes);
+  sum.gap_bytes = sum.read_bytes > from_disk ? sum.read_bytes - from_disk : 0;
+  return sum;
+}
+
+}  // namespace blksweep

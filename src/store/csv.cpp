@@ -1,0 +1,167 @@
+#include "store/csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "store/run_columns.h"
+
+namespace blksweep {
+namespace {
+
+// A line under construction. The heading is made by the same calls as the lines, so that names and
+// values cannot drift apart.
+struct Line {
+  bool heading = false;
+  std::string prefix;  // before each name
+  std::string text;
+
+  void field(std::string_view s) {
+    text += text.empty() ? "" : ",";
+    if (s.find_first_of(",\"\n\r") == std::string_view::npos) {
+      text += s;
+      return;
+    }
+    text += '"';
+    for (const char c : s) {
+      text += c == '"' ? std::string("\"\"") : std::string(1, c);
+    }
+    text += '"';
+  }
+  template <class T>
+  void operator()(std::string_view name, const T& value) {
+    field(heading ? prefix + std::string(name) : shown(value));
+  }
+
+  static std::string shown(const std::string& s) { return s; }
+  static std::string shown(bool b) { return b ? "1" : "0"; }
+  static std::string shown(double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""; }
+  template <class T>
+  static std::string shown(const UnsignedText<T>& x) { return std::to_string(x.n); }
+  template <class T>
+  static std::string shown(const Maybe<T>& x) { return x ? shown(*x) : ""; }
+  template <class T>
+  static std::string shown(const T& x) { return std::to_string(x); }
+};
+
+std::vector<std::string> setting_names(const std::vector<CellSummary>& cells) {
+  std::vector<std::string> names;
+  for (const CellSummary& c : cells) {
+    for (const auto& [name, value] : c.cell.settings) {
+      if (std::ranges::find(names, name) == names.end()) {
+        names.push_back(name);
+      }
+    }
+  }
+  return names;
+}
+
+void settings(Line& line, const CellRecord& cell, const std::vector<std::string>& names) {
+  line.prefix = "setting_";
+  for (const std::string& name : names) {
+    line(name, setting_of(cell, name));
+  }
+  line.prefix.clear();
+}
+
+void estimate(Line& line, const std::string& name, const Maybe<Estimate>& e) {
+  const bool interval = e && e->interval;
+  line(name, e ? Maybe<double>(e->value) : Maybe<double>());
+  line(name + "_low", interval ? Maybe<double>(e->interval->low) : Maybe<double>());
+  line(name + "_high", interval ? Maybe<double>(e->interval->high) : Maybe<double>());
+}
+
+void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string>& names) {
+  line("cell_id", c.cell_id);
+  line("label", c.label);
+  line("baseline", c.baseline);
+  line("runs", c.runs);
+  line("incomplete", c.incomplete);
+  estimate(line, "samples_per_s", c.samples_per_s);
+  estimate(line, "bytes_per_s", c.bytes_per_s);
+  line("pairs", c.pairs);
+  estimate(line, "ratio", c.ratio);
+  line("differs", c.ratio && c.ratio->interval ? Maybe<bool>(c.differs()) : Maybe<bool>());
+  estimate(line, "fio_ratio", c.fio_ratio);
+  line("ceiling_share", c.ceiling_share);
+  line("first_batch_ns", c.first_batch_ns);
+  line("depth_mean", c.depth_mean);
+  line("requests_issued", c.requests_issued);
+  line("device_bytes_per_byte", c.device_bytes_per_byte);
+  line("cpu_ns_per_sample", c.cpu_ns_per_sample);
+  line("utilisation", c.utilisation);
+  line("resident_before", c.resident_before);
+  line("quality_displacement", c.quality.displacement);
+  line("quality_rank_decorrelation", c.quality.rank_decorrelation);
+  line("quality_neighbours_broken", c.quality.neighbours_broken);
+  line("quality_label_mix", c.quality.label_mix);
+  settings(line, c.cell, names);
+}
+
+struct RunContext {
+  const CellSummary& cell;
+  bool counted;
+};
+
+void run_fields(Line& line, const RunContext& context, const StoredRun& r,
+                const std::vector<std::string>& names) {
+  const bool timed = r.run.epoch_ns > 0;
+  const double seconds = static_cast<double>(r.run.epoch_ns) / 1e9;
+  const auto rate = [&](std::uint64_t n) {
+    return timed ? Maybe<double>(static_cast<double>(n) / seconds) : Maybe<double>();
+  };
+  line("run_id", r.id);
+  line("cell_id", r.cell_id);
+  line("label", context.cell.label);
+  line("counted", context.counted);
+  line("samples_per_s", rate(r.run.samples));
+  line("bytes_per_s", rate(r.run.bytes));
+  each_run_column(r.run, line);
+  line("probe_requests", r.run.probe ? Maybe<std::uint64_t>(r.run.probe->requests) : std::nullopt);
+  line("probe_depth_mean", r.run.probe ? r.run.probe->depth_mean : std::nullopt);
+  line("probe_lost_events", r.run.probe ? Maybe<std::uint64_t>(r.run.probe->lost_events) : std::nullopt);
+  line("fio_bytes_per_s", r.run.fio ? Maybe<double>(r.run.fio->bytes_per_s) : std::nullopt);
+  line("fio_ratio", r.run.fio ? Maybe<double>(r.run.fio->ratio) : std::nullopt);
+  line("warnings", r.run.warnings.size());
+  settings(line, context.cell.cell, names);
+}
+
+}  // namespace
+
+std::string cells_csv(const std::vector<CellSummary>& cells) {
+  const std::vector<std::string> names = setting_names(cells);
+  Line heading{.heading = true, .prefix = "", .text = ""};
+  cell_fields(heading, CellSummary{}, names);
+  std::string out = heading.text + '\n';
+  for (const CellSummary& cell : cells) {
+    Line line;
+    cell_fields(line, cell, names);
+    out += line.text + '\n';
+  }
+  return out;
+}
+
+std::string runs_csv(const std::vector<CellSummary>& cells, const std::vector<StoredRun>& runs) {
+  const std::vector<std::string> names = setting_names(cells);
+  std::set<const StoredRun*> counted;
+  for (const CellSummary& cell : cells) {
+    const auto of_cell = counted_runs(runs, cell.cell_id);
+    counted.insert(of_cell.begin(), of_cell.end());
+  }
+  Line heading{.heading = true, .prefix = "", .text = ""};
+  run_fields(heading, {CellSummary{}, false}, StoredRun{}, names);
+  std::string out = heading.text + '\n';
+  for (const StoredRun& run : runs) {
+    const auto cell = std::ranges::find(cells, run.cell_id, &CellSummary::cell_id);
+    if (cell != cells.end()) {
+      Line line;
+      run_fields(line, {*cell, counted.contains(&run)}, run, names);
+      out += line.text + '\n';
+    }
+  }
+  return out;
+}
+
+}  // namespace blksweep

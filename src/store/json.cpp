@@ -1,0 +1,149 @@
+#include "store/json.h"
+
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "store/run_columns.h"
+
+namespace blksweep {
+namespace {
+
+Json value(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+template <class T>
+Json value(const T& x) {
+  return Json(x);
+}
+template <class T>
+Json value(const UnsignedText<T>& x) {
+  return Json(x.n);
+}
+template <class T>
+Json value(const Maybe<T>& x) {
+  return x ? value(*x) : Json(nullptr);
+}
+
+// A visitor of run_columns.h that makes each column a key.
+struct Keys {
+  Json& object;
+  template <class T>
+  void operator()(std::string_view name, const T& field) {
+    object[std::string(name)] = value(field);
+  }
+};
+
+Json setting(const std::string& text) {
+  if (text == "true" || text == "false") {
+    return text == "true";
+  }
+  std::uint64_t n = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, ec] = std::from_chars(text.data(), end, n);
+  const bool canonical = text == "0" || !text.starts_with('0');
+  return !text.empty() && ec == std::errc{} && rest == end && canonical ? Json(n) : Json(text);
+}
+
+Json per_second(std::uint64_t amount, std::int64_t ns) {
+  return ns > 0 ? Json(static_cast<double>(amount) * 1e9 / static_cast<double>(ns)) : Json(nullptr);
+}
+
+Json quality_json(const QualityRecord& q) {
+  return {{"displacement", value(q.displacement)},
+          {"rank_decorrelation", value(q.rank_decorrelation)},
+          {"neighbours_broken", value(q.neighbours_broken)},
+          {"label_mix", value(q.label_mix)}};
+}
+
+Json failed_json(const std::vector<FailedSample>& failed) {
+  Json list = Json::array();
+  for (const FailedSample& f : failed) {
+    list.push_back({{"path", f.path}, {"error", f.error}});
+  }
+  return list;
+}
+
+// The keys that design.md promises, in its order.
+Json promised(const CellRecord& cell, const RunRecord& r) {
+  const bool probed = r.probe.has_value();
+  Json out;
+  out["cell"] = cell_json(cell);
+  out["repeat"] = r.repeat;
+  out["seed"] = r.seed;
+  out["samples"] = r.samples;
+  out["missing_samples"] = r.missing_samples;
+  out["wrong_samples"] = value(r.wrong_samples);
+  out["bytes"] = r.bytes;
+  out["device_bytes"] = value(r.device_bytes);
+  out["epoch_ns"] = r.epoch_ns;
+  out["first_batch_ns"] = value(r.first_batch_ns);
+  out["samples_per_s"] = per_second(r.samples, r.epoch_ns);
+  out["cpu_ns"] = r.cpu_ns;
+  out["requests_issued"] = probed ? Json(r.probe->requests) : Json(nullptr);
+  out["depth_mean"] = probed ? value(r.probe->depth_mean) : Json(nullptr);
+  out["resident_before"] = value(r.resident_before);
+  out["utilisation"] = value(r.utilisation);
+  out["emission_hash"] = r.emission_hash;
+  out["shuffle_quality"] = quality_json(r.quality);
+  out["fio_ratio"] = r.fio ? value(r.fio->ratio) : Json(nullptr);
+  out["incomplete"] = r.incomplete;
+  out["warnings"] = r.warnings;
+  return out;
+}
+
+template <class T, class Each>
+Json object_or_null(const Maybe<T>& record, Each each) {
+  if (!record) {
+    return nullptr;
+  }
+  Json out;
+  each(*record, Keys{out});
+  return out;
+}
+
+}  // namespace
+
+Json cell_json(const CellRecord& cell) {
+  Json out = Json::object();
+  for (const auto& [name, text] : cell.settings) {
+    out[name] = setting(text);
+  }
+  return out;
+}
+
+Json run_json(const CellRecord& cell, const RunRecord& run) {
+  Json out = promised(cell, run);
+  Json columns;
+  each_run_column(run, Keys{columns});
+  for (const auto& [name, field] : columns.items()) {
+    if (!out.contains(name) && !name.starts_with("quality_")) {
+      out[name] = field;
+    }
+  }
+  out["bytes_per_s"] = per_second(run.bytes, run.epoch_ns);
+  out["probe"] = object_or_null(run.probe, [](auto& r, Keys k) { each_probe_column(r, k); });
+  out["fio"] = object_or_null(run.fio, [](auto& r, Keys k) { each_fio_column(r, k); });
+  out["failed"] = failed_json(run.failed);
+  return out;
+}
+
+Json host_json(const HostRecord& host) {
+  Json out;
+  each_host_column(host, Keys{out});
+  out["queue"] = Json::object();
+  for (const auto& [name, text] : host.queue) {
+    out["queue"][name] = text;
+  }
+  return out;
+}
+
+Json ceiling_json(const CeilingRecord& ceiling) {
+  Json out;
+  each_ceiling_column(ceiling, Keys{out});
+  return out;
+}
+
+std::string to_text(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace blksweep

@@ -1,0 +1,26 @@
+// JSON documents of stored records; the keys are documented in docs/results-schema.md.
+//
+// Unknown is null. A setting whose text is a whole decimal number is an integer, "true" and "false"
+// are booleans, everything else stays text; sizes and times are given as `<name>_bytes` and
+// `<name>_ns`, so that they are integers too.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "store/records.h"
+
+namespace blksweep {
+
+using Json = nlohmann::ordered_json;
+
+// One element of "runs" in `run --json`.
+Json run_json(const CellRecord& cell, const RunRecord& run);
+Json cell_json(const CellRecord& cell);
+Json host_json(const HostRecord& host);
+Json ceiling_json(const CeilingRecord& ceiling);
+
+// Two-space indentation; bytes that are not UTF-8 (file names) are replaced, never an exception.
+std::string to_text(const Json& document);
+
+}  // namespace blksweep

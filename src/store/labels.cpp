@@ -1,0 +1,92 @@
+#include "store/labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "base/units.h"
+
+namespace blksweep {
+namespace {
+
+// Settings whose value speaks for itself.
+constexpr std::array<std::string_view, 8> kPlain{"order",  "merge", "shuffle",  "engine",
+                                                 "copy",   "cache", "consumer", "mode"};
+
+std::string shown(const std::string& name, const std::string& value) {
+  if (std::ranges::find(kPlain, name) != kPlain.end()) {
+    return value;
+  }
+  const auto count = parse_count(value);
+  if (count && name.ends_with("_bytes")) {
+    return fmt::format("{} {}", name.substr(0, name.size() - 6), format_bytes({*count}));
+  }
+  if (count && name.ends_with("_ns")) {
+    return fmt::format("{} {}", name.substr(0, name.size() - 3),
+                       format_duration(Nanos{static_cast<Nanos::rep>(*count)}));
+  }
+  return name + " " + value;
+}
+
+bool varies(const std::vector<CellRecord>& cells, std::string_view name) {
+  return std::ranges::any_of(cells, [&](const CellRecord& c) {
+    return setting_of(c, name) != setting_of(cells.front(), name);
+  });
+}
+
+std::string label(const CellRecord& cell, const std::set<std::string>& varying, bool brief) {
+  const bool unshuffled = setting_of(cell, "shuffle") == "none";
+  std::string text;
+  for (const auto& [name, value] : cell.settings) {
+    const bool idle = value == "none" || (unshuffled && name.starts_with("window"));
+    if ((name == "order" || varying.contains(name)) && !(brief && idle)) {
+      const std::string part = value == "none" ? name + " none" : shown(name, value);
+      text += (text.empty() ? "" : " + ") + part;
+    }
+  }
+  return text.empty() ? "all defaults" : text;
+}
+
+}  // namespace
+
+std::string setting_of(const CellRecord& cell, std::string_view name) {
+  const auto at = std::ranges::find(cell.settings, name,
+                                    &std::pair<std::string, std::string>::first);
+  return at == cell.settings.end() ? "" : at->second;
+}
+
+bool matches(const CellRecord& cell, const CellFilter& filter) {
+  return std::ranges::all_of(filter, [&](const auto& wanted) {
+    return std::ranges::any_of(filter, [&](const auto& alternative) {
+      return alternative.first == wanted.first &&
+             setting_of(cell, wanted.first) == alternative.second;
+    });
+  });
+}
+
+std::vector<std::string> cell_labels(const std::vector<CellRecord>& cells) {
+  std::set<std::string> varying;
+  for (const CellRecord& cell : cells) {
+    for (const auto& [name, value] : cell.settings) {
+      if (varies(cells, name)) {
+        varying.insert(name);
+      }
+    }
+  }
+  std::vector<std::string> labels;
+  for (const CellRecord& cell : cells) {
+    labels.push_back(label(cell, varying, true));
+  }
+  const std::vector<std::string> brief = labels;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (std::ranges::count(brief, brief[i]) > 1) {
+      labels[i] = label(cells[i], varying, false);
+    }
+  }
+  return labels;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,24 @@
+// Short names for cells: what distinguishes them, in the words of the command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/records.h"
+
+namespace blksweep {
+
+// "random", "lba + device", "chunked + reservoir + window 64 MiB": the order, then whatever varies
+// among `cells`. "none" is left out, and so is the window of a cell that does not shuffle, unless
+// two cells would then have the same name. One label per cell, all different when the cells are.
+std::vector<std::string> cell_labels(const std::vector<CellRecord>& cells);
+
+// The text of a setting, or empty.
+std::string setting_of(const CellRecord& cell, std::string_view name);
+
+// Whether the cell has one of the given values for each name that is given. Names given twice are
+// alternatives: order=lba,order=random.
+using CellFilter = std::vector<std::pair<std::string, std::string>>;
+bool matches(const CellRecord& cell, const CellFilter& filter);
+
+}  // namespace blksweep

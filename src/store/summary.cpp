@@ -1,0 +1,171 @@
+#include "store/summary.h"
+
+#include <algorithm>
+#include <map>
+
+namespace blksweep {
+namespace {
+
+using Runs = std::vector<const StoredRun*>;
+
+double per_second(std::uint64_t amount, std::int64_t ns) {
+  return static_cast<double>(amount) * 1e9 / static_cast<double>(ns);
+}
+double samples_per_s(const StoredRun& r) { return per_second(r.run.samples, r.run.epoch_ns); }
+double bytes_per_s(const StoredRun& r) { return per_second(r.run.bytes, r.run.epoch_ns); }
+
+// The known values of `get` (StoredRun -> Maybe<number>) over the runs.
+template <class Get>
+std::vector<double> known(const Runs& runs, Get get) {
+  std::vector<double> values;
+  for (const StoredRun* r : runs) {
+    if (const auto value = get(r->run)) {
+      values.push_back(static_cast<double>(*value));
+    }
+  }
+  return values;
+}
+
+template <class Get>
+Maybe<double> known_median(const Runs& runs, Get get) {
+  const std::vector<double> values = known(runs, get);
+  return values.empty() ? Maybe<double>() : median(values);
+}
+
+template <class Get>
+auto of_probe(Get get) {
+  return [get](const RunRecord& r) { return r.probe ? Maybe<double>(get(*r.probe)) : Maybe<double>(); };
+}
+
+Maybe<double> bytes_read_per_byte(const RunRecord& r) {
+  if (!r.device_bytes || r.bytes == 0) {
+    return std::nullopt;
+  }
+  return static_cast<double>(*r.device_bytes) / static_cast<double>(r.bytes);
+}
+
+void add_medians(CellSummary& cell, const Runs& runs) {
+  cell.first_batch_ns = known_median(runs, [](auto& r) { return r.first_batch_ns; });
+  cell.depth_mean = known_median(runs, [](auto& r) { return r.probe ? r.probe->depth_mean : Maybe<double>(); });
+  cell.requests_issued = known_median(
+      runs, of_probe([](const ProbeRecord& p) { return static_cast<double>(p.requests); }));
+  cell.device_bytes_per_byte = known_median(runs, bytes_read_per_byte);
+  cell.cpu_ns_per_sample = known_median(runs, [](const RunRecord& r) {
+    return r.samples == 0 ? Maybe<double>()
+                          : static_cast<double>(r.cpu_ns) / static_cast<double>(r.samples);
+  });
+  cell.utilisation = known_median(runs, [](auto& r) { return r.utilisation; });
+  cell.resident_before = known_median(runs, [](auto& r) { return r.resident_before; });
+  QualityRecord& q = cell.quality;
+  q.displacement = known_median(runs, [](auto& r) { return r.quality.displacement; });
+  q.rank_decorrelation = known_median(runs, [](auto& r) { return r.quality.rank_decorrelation; });
+  q.neighbours_broken = known_median(runs, [](auto& r) { return r.quality.neighbours_broken; });
+  q.label_mix = known_median(runs, [](auto& r) { return r.quality.label_mix; });
+}
+
+template <class Get>
+std::vector<double> each(const Runs& runs, Get get) {
+  std::vector<double> values;
+  std::ranges::transform(runs, std::back_inserter(values), [&](auto* r) { return get(*r); });
+  return values;
+}
+
+void add_throughput(CellSummary& cell, const Runs& runs, const std::vector<CeilingRecord>& ceilings) {
+  if (runs.empty()) {
+    return;
+  }
+  cell.samples_per_s = bootstrap_median(each(runs, samples_per_s));
+  cell.bytes_per_s = bootstrap_median(each(runs, bytes_per_s));
+  const std::vector<double> fio =
+      known(runs, [](auto& r) { return r.fio ? Maybe<double>(r.fio->ratio) : Maybe<double>(); });
+  if (!fio.empty()) {
+    cell.fio_ratio = bootstrap_median(fio);
+  }
+  double best = 0;
+  for (const CeilingRecord& c : ceilings) {
+    best = c.kind == "sequential" ? std::max(best, c.bytes_per_s) : best;
+  }
+  if (best > 0) {
+    cell.ceiling_share = cell.bytes_per_s->value / best;
+  }
+}
+
+void add_ratio(CellSummary& cell, const Runs& runs, const Runs& baseline) {
+  std::vector<double> ours, theirs;
+  for (const StoredRun* r : runs) {
+    const auto pair = std::ranges::find(baseline, r->run.repeat,
+                                        [](const StoredRun* b) { return b->run.repeat; });
+    if (pair != baseline.end() && samples_per_s(*r) > 0 && samples_per_s(**pair) > 0) {
+      ours.push_back(samples_per_s(*r));
+      theirs.push_back(samples_per_s(**pair));
+    }
+  }
+  cell.pairs = ours.size();
+  if (!ours.empty()) {
+    cell.ratio = bootstrap_ratio(ours, theirs);
+  }
+}
+
+std::size_t find_baseline(const SummaryInput& input) {
+  const CellFilter usual{{"order", "random"}, {"merge", "none"}};
+  const CellFilter& wanted = input.baseline.empty() ? usual : input.baseline;
+  const auto at = std::ranges::find_if(
+      input.cells, [&](const StoredCell& c) { return matches(c.cell, wanted); });
+  return at == input.cells.end() ? 0 : static_cast<std::size_t>(at - input.cells.begin());
+}
+
+void add_left_out(CellSummary& cell, const std::vector<StoredRun>& runs) {
+  for (const StoredRun& r : runs) {
+    if (r.cell_id == cell.cell_id && r.run.incomplete) {
+      ++cell.incomplete;
+      auto& reasons = cell.incomplete_reasons;
+      if (std::ranges::find(reasons, r.run.incomplete_reason) == reasons.end()) {
+        reasons.push_back(r.run.incomplete_reason);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<const StoredRun*> counted_runs(const std::vector<StoredRun>& runs, std::int64_t cell) {
+  std::map<std::uint32_t, const StoredRun*> newest;
+  for (const StoredRun& r : runs) {
+    if (r.cell_id == cell && !r.run.incomplete && r.run.epoch_ns > 0) {
+      newest[r.run.repeat] = &r;
+    }
+  }
+  Runs counted;
+  for (const auto& [repeat, run] : newest) {
+    counted.push_back(run);
+  }
+  return counted;
+}
+
+std::vector<CellSummary> summarize(const SummaryInput& input) {
+  std::vector<CellRecord> records;
+  for (const StoredCell& c : input.cells) {
+    records.push_back(c.cell);
+  }
+  const std::vector<std::string> labels = cell_labels(records);
+  const std::size_t baseline = find_baseline(input);
+  std::vector<CellSummary> out;
+  for (std::size_t i = 0; i < input.cells.size(); ++i) {
+    CellSummary& cell = out.emplace_back();
+    cell.cell_id = input.cells[i].id;
+    cell.label = labels[i];
+    cell.cell = records[i];
+    cell.baseline = i == baseline;
+    const Runs runs = counted_runs(input.runs, cell.cell_id);
+    cell.runs = runs.size();
+    add_left_out(cell, input.runs);
+    add_throughput(cell, runs, input.ceilings);
+    add_medians(cell, runs);
+    if (i != baseline) {
+      add_ratio(cell, runs, counted_runs(input.runs, input.cells[baseline].id));
+    }
+  }
+  return out;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# Bad input: one line that names the object and the way out, the documented exit code, no crash, and
+# nothing lost that was there before.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+
+plain=(--buffered --cache keep --no-probe)
+data=$tmp/data
+catalog=$tmp/data.cat
+
+wrong_options() {
+  call run --catalog "$catalog" --nonsense
+  expect_error 2 --nonsense
+  call run --catalog "$catalog" --window 10x
+  expect_error 2 --window "'10x'"
+  call run --catalog "$catalog" --compute 12
+  expect_error 2 --compute "'12'"
+  call run --catalog "$catalog" --depth 8x
+  expect_error 2 --depth 8x
+  call run --catalog "$catalog" --repeats -1
+  expect_error 2 --repeats -1
+  call run --catalog "$catalog" --merge lba,sideways
+  expect_error 2 --merge
+  call dataset make "$tmp/other" --count 10 --size lognormal:24
+  expect_error 2 --size
+  call plan "$catalog" --merge-gap 64KB/s
+  expect_error 2 --merge-gap "'64KB/s'"
+}
+
+missing_things() {
+  call catalog "$tmp/missing" -o "$tmp/a.cat"
+  expect_error 1 "$tmp/missing" "No such file or directory"
+  call catalog "$data" -o "$tmp/missing/a.cat"
+  expect_error 1 "$tmp/missing/a.cat"
+  call run --catalog "$tmp/missing.cat" "${plain[@]}"
+  expect_error 1 "$tmp/missing.cat" "No such file or directory"
+  call run --data "$tmp/missing" "${plain[@]}"
+  expect_error 1 "$tmp/missing"
+  call report "$tmp/missing.db" -o "$tmp/report"
+  expect_error 1 "$tmp/missing.db"
+  call run "$tmp/missing.toml" --catalog "$catalog"
+  expect_error 1 "$tmp/missing.toml"
+  mkdir "$tmp/empty"
+  call catalog "$tmp/empty" -o "$tmp/a.cat"
+  expect_error 1 "$tmp/empty" "no samples"
+}
+
+# flip FILE OFFSET
+flip() {
+  /usr/bin/python3 - "$1" "$2" <<'PY'
+import sys
+with open(sys.argv[1], "r+b") as f:
+    f.seek(int(sys.argv[2]))
+    byte = f.read(1)[0]
+    f.seek(int(sys.argv[2]))
+    f.write(bytes([byte ^ 0x10]))
+PY
+}
+
+damaged_catalog() {
+  local size at
+  size=$(stat -c %s "$catalog")
+  for ((at = 0; at < size; at += size / 40 + 1)); do
+    cp "$catalog" "$tmp/flipped.cat"
+    flip "$tmp/flipped.cat" "$at"
+    call plan "$tmp/flipped.cat"
+    expect_error 1 "$tmp/flipped.cat" "blksweep catalog"
+  done
+  head -c $((size / 2)) "$catalog" >"$tmp/half.cat"
+  call plan "$tmp/half.cat"
+  expect_error 1 "$tmp/half.cat" "blksweep catalog"
+  : >"$tmp/nothing.cat"
+  call plan "$tmp/nothing.cat"
+  expect_error 1 "$tmp/nothing.cat"
+}
+
+# docs/catalog-format.md: the version is the 32-bit number at byte 8, the header's size follows it.
+other_version() {
+  cp "$catalog" "$tmp/version.cat"
+  printf '\143\000\000\000\000\002\000\000' | dd of="$tmp/version.cat" bs=1 seek=8 conv=notrunc status=none
+  call plan "$tmp/version.cat"
+  expect_error 1 "$tmp/version.cat" "version 99" "blksweep catalog"
+}
+
+# changed NAME COMMAND: one file of a copy of the data changes between catalog and run.
+changed() {
+  local name=$1 victim
+  cp -r "$data" "$tmp/$name"
+  make_catalog "$tmp/$name" "$tmp/$name.cat"
+  victim=$(find "$tmp/$name" -type f -size +0 | sort | head -n 1)
+  "change_$name" "$victim"
+  status=0
+  "$blksweep" run --catalog "$tmp/$name.cat" "${plain[@]}" >"$tmp/.out" 2>"$tmp/.err" || status=$?
+  out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
+  expect_status 1 3
+  [[ $out$err == *"$(basename "$victim")"* ]] || die "$name: $victim is not named"
+}
+change_truncated() { truncate -s 10 "$1"; }
+change_replaced() {
+  cp "$1" "$1.new"
+  mv "$1.new" "$1"
+}
+change_removed() { rm "$1"; }
+
+no_permission() {
+  mkdir "$tmp/closed"
+  chmod 700 "$tmp" "$tmp/closed"
+  chmod 000 "$tmp/closed"
+  call as_nobody catalog "$tmp/closed" -o /dev/null
+  expect_error 1 "$tmp/closed" "Permission denied"
+}
+
+runs_in() { sqlite3 -readonly "$1" 'SELECT count(*) FROM run'; }
+
+no_database() {
+  echo 'Dear diary' >"$tmp/diary.txt"
+  call run --catalog "$catalog" "${plain[@]}" --db "$tmp/diary.txt"
+  expect_error 1 "$tmp/diary.txt" "not a blksweep database"
+  [ "$(cat "$tmp/diary.txt")" = 'Dear diary' ] || die "a file that is no database was changed"
+  sqlite3 "$tmp/foreign.db" 'CREATE TABLE song (name TEXT); INSERT INTO song VALUES ("x")'
+  call run --catalog "$catalog" "${plain[@]}" --db "$tmp/foreign.db"
+  expect_error 1 "$tmp/foreign.db" "not a blksweep database"
+  [ "$(sqlite3 "$tmp/foreign.db" .tables)" = song ] || die "another program's database was changed"
+  call report "$tmp/diary.txt" -o "$tmp/report"
+  expect_error 1 "$tmp/diary.txt"
+}
+
+locked_database() {
+  local before holder
+  call run --catalog "$catalog" "${plain[@]}" --db "$tmp/locked.db"
+  expect_status 0
+  before=$(runs_in "$tmp/locked.db")
+  mkfifo "$tmp/release" "$tmp/ready"
+  sqlite3 "$tmp/locked.db" 'BEGIN EXCLUSIVE' ".shell echo > $tmp/ready; cat $tmp/release" ROLLBACK &
+  holder=$!
+  at_exit "kill $holder 2>/dev/null"
+  read -r <"$tmp/ready" || true
+  call run --catalog "$catalog" "${plain[@]}" --seed 2 --db "$tmp/locked.db"
+  expect_error 1 "$tmp/locked.db" "locked by another process"
+  echo >"$tmp/release"
+  wait "$holder"
+  [ "$(runs_in "$tmp/locked.db")" = "$before" ] || die "a locked database lost or gained runs"
+}
+
+full_disk() {
+  local before
+  if [ "$(id -u)" != 0 ] || ! mkdir "$tmp/small" || ! mount -t tmpfs -o size=2M tmpfs "$tmp/small" 2>/dev/null; then
+    echo 'SKIP: full disk: needs root to mount a small tmpfs'
+    skipped=1
+    return
+  fi
+  at_exit "umount '$tmp/small'"
+  call run --catalog "$catalog" "${plain[@]}" --db "$tmp/small/results.db"
+  expect_status 0
+  before=$(runs_in "$tmp/small/results.db")
+  [ "$before" -gt 0 ] || die "the first run is not stored"
+  dd if=/dev/zero of="$tmp/small/filler" bs=4k 2>/dev/null || true
+  call run --catalog "$catalog" "${plain[@]}" --seed 2 --repeats 3 --db "$tmp/small/results.db"
+  expect_error 1 "$tmp/small/results.db"
+  rm "$tmp/small/filler"
+  [ "$(runs_in "$tmp/small/results.db")" -ge "$before" ] || die "a full disk lost finished runs"
+  [ "$(sqlite3 "$tmp/small/results.db" 'PRAGMA integrity_check')" = ok ] || die "the database is damaged"
+}
+
+skipped=0
+make_data "$data" 60
+make_catalog "$data" "$catalog"
+wrong_options
+missing_things
+damaged_catalog
+other_version
+changed truncated
+changed replaced
+changed removed
+no_database
+locked_database
+full_disk
+no_permission
+[ "$skipped" = 0 ] || skip 'full disk: needs root to mount a small tmpfs; all else passed'

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# scripts/demo.sh from data to report with few files, and that it leaves no mount, loop or image.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+export BLKSWEEP=$blksweep DEMO_COUNT=300 DEMO_OPTIONS='--repeats 1' TMPDIR=$tmp
+
+loops() { losetup --list --noheadings --output BACK-FILE 2>/dev/null | grep -c "^$tmp" || true; }
+
+status=0
+"$root/scripts/demo.sh" "$tmp/demo" >"$tmp/.out" 2>"$tmp/.err" </dev/null || status=$?
+out=$(cat "$tmp/.out") err=$(tail -n 20 "$tmp/.err")
+expect_status 0
+[ -s "$tmp/demo/report.html" ] || die "no report.html"
+[ -n "$(find "$tmp/demo/figures" -name '*.svg' 2>/dev/null)" ] || die "no figures"
+[ "$(loops)" = 0 ] || die "a loop device is left"
+! grep -q "$tmp" /proc/self/mounts || die "a mount is left"
+[ -z "$(find "$tmp" -name '*.img')" ] || die "an image is left"

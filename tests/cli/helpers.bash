@@ -1,0 +1,92 @@
+# shellcheck shell=bash disable=SC2034
+# For the tests of the command line; to be sourced. Each test gets an empty folder $tmp that goes when
+# it ends, and `call`, which runs the program and leaves $status, $out and $err.
+
+blksweep=$(realpath "${BLKSWEEP:-build/blksweep}")
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/blksweep-test.XXXXXX")
+status=0
+out=
+err=
+cleanups=()
+
+# Later ones first, as mounts need it.
+finish() {
+  local i
+  for ((i = ${#cleanups[@]} - 1; i >= 0; i--)); do
+    eval "${cleanups[$i]}" || true
+  done
+  rm -rf "$tmp"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+at_exit() { cleanups+=("$1"); }
+
+skip() {
+  echo "SKIP: $1"
+  exit 77
+}
+
+die() {
+  echo "FAILED: $*"
+  printf '  status %s\n  stdout: %s\n  stderr: %s\n' "$status" "$out" "$err"
+  exit 1
+}
+
+# call [as_nobody] ARGUMENT... : notes and warnings are off, so that what stands on stderr is the error.
+call() {
+  local -a command=("$blksweep")
+  if [ "${1:-}" = as_nobody ]; then
+    shift
+    unprivileged
+  fi
+  if [[ "${1:--}" != -* ]]; then
+    command+=(--quiet)
+  fi
+  status=0
+  "${command[@]}" "$@" >"$tmp/.out" 2>"$tmp/.err" </dev/null || status=$?
+  out=$(cat "$tmp/.out")
+  err=$(cat "$tmp/.err")
+}
+
+# For root: nobody runs a copy, because the build folder may lie where nobody may not look.
+unprivileged() {
+  if [ "$(id -u)" = 0 ]; then
+    chmod 755 "$tmp"
+    [ -x "$tmp/.blksweep" ] || cp "$blksweep" "$tmp/.blksweep"
+    command=(setpriv --reuid=65534 --regid=65534 --clear-groups "$tmp/.blksweep")
+  fi
+}
+
+expect_status() {
+  local wanted
+  for wanted in "$@"; do
+    [ "$status" != "$wanted" ] || return 0
+  done
+  die "wanted status $*"
+}
+
+# expect_error STATUS TEXT... : one line on stderr that holds each of the texts, nothing on stdout.
+expect_error() {
+  local text wanted=$1
+  shift
+  expect_status "$wanted"
+  [ -z "$out" ] || die "an error prints nothing on stdout"
+  [ "$(wc -l <"$tmp/.err")" = 1 ] || die "an error is one line"
+  [[ $err == "blksweep: "* ]] || die "the error does not begin with the program's name"
+  for text in "$@"; do
+    [[ $err == *"$text"* ]] || die "the error does not say '$text'"
+  done
+}
+
+# make_data DIR COUNT: files of 4 KiB.
+make_data() {
+  call dataset make "$1" --count "$2" --size 4KiB
+  expect_status 0
+}
+
+make_catalog() {
+  call catalog "$1" -o "$2"
+  expect_status 0
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# blksweep report as a user calls it, on a database of made-up runs.
+set -euo pipefail
+
+blksweep=${BLKSWEEP:-build/blksweep}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+python=/usr/bin/python3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "FAIL: $*" >&2
+  exit 1
+}
+
+# Expects exit status $1 and a single line on stderr that contains $2; the rest is the command.
+refuses() {
+  local status=0
+  local wanted=$1 text=$2
+  shift 2
+  "$@" >"$work/out" 2>"$work/err" || status=$?
+  [ "$status" = "$wanted" ] || fail "$*: status $status, not $wanted: $(cat "$work/err")"
+  grep -qF -- "$text" "$work/err" || fail "$*: no '$text' in: $(cat "$work/err")"
+  [ "$(wc -l <"$work/err")" = 1 ] || fail "$*: more than one line: $(cat "$work/err")"
+}
+
+"$python" "$here/../support/demo_db.py" "$work/results.db" --incomplete 1
+db=$work/results.db
+
+# The table: one row per cell, the baseline named, what is left out said.
+"$blksweep" report "$db" >"$work/table"
+[ "$(grep -c 'reservoir' "$work/table")" = 3 ] || fail "three reservoir cells: $(cat "$work/table")"
+grep -q '^random .*baseline' "$work/table" || fail 'random is the baseline'
+grep -q 'left out of random: 12 probe events lost' "$work/table" || fail 'says what is left out'
+grep -q '3 repeats' "$work/table" || fail 'says what three repeats can bear'
+
+# Filters.
+"$blksweep" report "$db" --cells order=lba,merge=device >"$work/table"
+[ "$(sed 1,2d "$work/table" | grep -vc repeats)" = 1 ] || fail "one cell: $(cat "$work/table")"
+refuses 2 'no cell matches' "$blksweep" report "$db" --cells order=elsewhere
+refuses 2 "'order'" "$blksweep" report "$db" --cells order
+
+# JSON: one document on stdout, nothing else.
+"$blksweep" report "$db" --json | "$python" -c '
+import json, sys
+d = json.load(sys.stdin)
+assert len(d["cells"]) == 8 and len(d["runs"]) == 25, (len(d["cells"]), len(d["runs"]))
+assert d["host"]["hostname"] == "node1"
+assert sum(r["incomplete"] for r in d["runs"]) == 1
+'
+
+# CSV without figures.
+"$blksweep" report "$db" -o "$work/csv" --no-figures >"$work/table"
+[ "$(wc -l <"$work/csv/cells.csv")" = 9 ] || fail 'cells.csv'
+[ "$(wc -l <"$work/csv/runs.csv")" = 26 ] || fail 'runs.csv'
+[ ! -e "$work/csv/report.html" ] || fail 'no figures were asked for'
+
+# Bad databases: one line, the object and the way out.
+refuses 1 "open $work/none.db: No such file or directory" "$blksweep" report "$work/none.db"
+[ ! -e "$work/none.db" ] || fail 'reading created a file'
+head -c 4096 /dev/urandom >"$work/noise.db"
+refuses 1 'noise.db is not a blksweep database: name a new file' "$blksweep" report "$work/noise.db"
+
+# Without a Python that draws: tables, one warning, status 3.
+refuses 3 'python3-matplotlib' env BLKSWEEP_PYTHON=/bin/false "$blksweep" report "$db" -o "$work/plain"
+[ -e "$work/plain/cells.csv" ] || fail 'tables are written without figures'
+refuses 3 'BLKSWEEP_SCRIPTS' env BLKSWEEP_SCRIPTS="$work" "$blksweep" report "$db" -o "$work/plain"
+
+if ! "$python" -c 'import numpy, matplotlib' 2>/dev/null; then
+  echo 'SKIP: figures need python3-matplotlib; the tables passed'
+  exit 77
+fi
+
+"$blksweep" report "$db" -o "$work/report" >/dev/null 2>"$work/err"
+for name in throughput quality first_batch depth sawtooth sizes; do
+  for kind in pdf svg png txt; do
+    [ -s "$work/report/figures/$name.$kind" ] || fail "figures/$name.$kind is missing"
+  done
+done
+grep -q 'revision: ' "$work/report/figures/throughput.txt" || fail 'the caption says the revision'
+page=$work/report/report.html
+[ "$(grep -c '<svg ' "$page")" = 6 ] || fail 'the page holds every figure'
+# Namespaces are names; anything that would be fetched is a src, a url() or a link.
+if grep -nE '(src|href)="?https?:|url\("?https?:|<link|<script|@import' "$page"; then
+  fail 'the page would fetch something'
+fi
+duplicates=$(grep -oE '\bid="[^"]+"' "$page" | sort | uniq -d)
+[ -z "$duplicates" ] || fail "ids twice in the page: $duplicates"
+
+# One repeat, one cell, no probe, no fio: fewer figures, no failure.
+"$python" "$here/../support/demo_db.py" "$work/small.db" --repeats 1 --cells 1 --no-probe --no-fio
+"$blksweep" report "$work/small.db" -o "$work/small" >"$work/table" 2>"$work/err"
+grep -q 'one repeat' "$work/table" || fail 'one repeat has no interval'
+[ -s "$work/small/figures/throughput.pdf" ] || fail 'throughput of one run'
+[ ! -e "$work/small/figures/depth.pdf" ] || fail 'no depth without a probe'
+grep -q 'no complete run has probe data' "$work/small/report.html" || fail 'the page says what is left out'

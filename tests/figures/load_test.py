@@ -1,0 +1,187 @@
+"""The pure parts of scripts/figures: what is loaded, left out and written, without drawing."""
+import argparse
+import importlib.util
+import pathlib
+import struct
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts/figures"))
+
+import common  # noqa: E402
+import depth  # noqa: E402
+import first_batch  # noqa: E402
+import load  # noqa: E402
+import page  # noqa: E402
+import quality  # noqa: E402
+import report  # noqa: E402
+import sawtooth  # noqa: E402
+import sizes  # noqa: E402
+import throughput  # noqa: E402
+
+
+def demo_module():
+    spec = importlib.util.spec_from_file_location("demo_db", ROOT / "tests/support/demo_db.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+demo = demo_module()
+
+
+def cell(cell_id, label="lba", baseline=False, runs=3, settings=None, **values):
+    return load.Cell(cell_id, label, baseline, runs, values, settings or {})
+
+
+class WithDatabase(unittest.TestCase):
+    OPTIONS = []
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.db = pathlib.Path(cls.folder.name) / "results.db"
+        demo.main([str(cls.db), *cls.OPTIONS])
+        cls.cells = [cell(n + 1, " + ".join(spec[:2])) for n, spec in enumerate(demo.CELLS)]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+
+class Loading(WithDatabase):
+    OPTIONS = ["--incomplete", "2"]
+
+    def test_throughput_has_every_complete_repeat_and_no_other(self):
+        found = throughput.load(self.db, self.cells)
+        self.assertEqual({k: len(v) for k, v in found["ours"].items()}, {n: 3 for n in range(1, 9)})
+        self.assertEqual(len(found["fio"][1]), 3)
+
+    def test_only_the_cells_that_are_asked_for(self):
+        self.assertEqual(list(throughput.load(self.db, self.cells[2:3])["ours"]), [3])
+
+    def test_the_newest_run_of_a_repeat_counts(self):
+        with load.connect(self.db) as db:
+            newest = db.execute("SELECT count(*) FROM good_run WHERE cell_id = 1").fetchone()[0]
+        self.assertEqual(newest, 3)
+
+    def test_facts_say_what_was_left_out_and_why(self):
+        facts = load.load_facts(self.db, self.cells)
+        self.assertEqual(facts.counted, 24)
+        self.assertEqual([(label, why) for label, _, why in facts.left_out],
+                         [("random + none", "12 probe events lost"), ("inode + none", "12 probe events lost")])
+        self.assertIn("2 incomplete runs left out", common.caption("Text.", "SELECT 1", facts))
+        self.assertEqual(load.best_ceiling(facts), 2.7e9)
+
+    def test_series_begin_at_the_epoch_and_stay_within_it(self):
+        for kind in ("depth", "issue"):
+            for epoch, points in load.first_series(self.db, self.cells, kind).values():
+                self.assertGreaterEqual(points[0][0], 0)
+                self.assertLessEqual(points[-1][0], epoch)
+
+    def test_depth_bins_hold_least_mean_and_greatest(self):
+        _, driver, scheduler = depth.load(self.db, self.cells)[1]
+        self.assertLessEqual(len(driver), depth.BINS)
+        self.assertTrue(all(low <= mean <= high for _, low, mean, high in driver))
+        self.assertEqual({row[3] for row in scheduler}, {0})
+
+    def test_sizes_are_shares_that_add_up(self):
+        for shares, requests in sizes.load(self.db, self.cells).values():
+            self.assertAlmostEqual(sum(shares.values()), 1.0)
+            self.assertGreater(requests, 0)
+
+    def test_first_batch_and_sawtooth_know_all_cells(self):
+        self.assertEqual(len(first_batch.load(self.db, self.cells)), 8)
+        self.assertEqual(len(sawtooth.load(self.db, self.cells)), 8)
+
+    def test_a_database_is_never_created(self):
+        with self.assertRaises(Exception):
+            load.rows(self.db.with_name("none.db"), "SELECT 1")
+        self.assertFalse(self.db.with_name("none.db").exists())
+
+
+class WithoutProbeOrFio(WithDatabase):
+    OPTIONS = ["--no-probe", "--no-fio", "--repeats", "1"]
+
+    def test_probe_figures_say_that_there_is_nothing(self):
+        for module in (depth, sawtooth, sizes):
+            with self.assertRaises(load.NothingToDraw):
+                module.load(self.db, self.cells)
+
+    def test_throughput_goes_without_fio(self):
+        found = throughput.load(self.db, self.cells)
+        self.assertEqual(found["fio"], {})
+        self.assertIn("No fio twin", throughput.describe(found, self.cells))
+
+
+class UnknownQuality(WithDatabase):
+    OPTIONS = ["--repeats", "1", "--no-probe"]
+
+    def test_prefers_the_mix_of_labels_and_falls_back_where_a_cell_has_none(self):
+        self.assertEqual(quality.load(self.db, self.cells)[0], "quality_label_mix")
+        import sqlite3
+        with sqlite3.connect(self.db) as db:
+            db.execute("UPDATE run SET quality_label_mix = NULL WHERE cell_id = 1")
+        db.close()
+        name, _, points = quality.load(self.db, self.cells)
+        self.assertEqual((name, len(points)), ("quality_displacement", 8))
+
+
+class Pure(unittest.TestCase):
+    def test_decode_reads_whole_records_only(self):
+        blob = struct.pack("<qQI", -1, 2**63, 4096) + b"rest"
+        self.assertEqual(load.decode("issue", blob), [(-1, 2**63, 4096)])
+        self.assertEqual(load.decode("depth", struct.pack("<qII", 5, 6, 7)), [(5, 6, 7)])
+
+    def test_powers_of_two_hold_their_lower_bound(self):
+        self.assertEqual(sizes.by_power([(4096, 1), (8191, 1), (8192, 2)]), {12: 0.5, 13: 0.5})
+        self.assertEqual([sizes.size_text(e) for e in (9, 12, 20, 30)], ["512", "4K", "1M", "1G"])
+
+    def test_thin_keeps_an_even_choice(self):
+        self.assertEqual(sawtooth.thin(list(range(10)), 5), [0, 2, 4, 6, 8])
+        self.assertEqual(sawtooth.thin([1, 2], 5), [1, 2])
+
+    def test_empty_csv_fields_are_unknown(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "cells.csv"
+            path.write_text("cell_id,label,baseline,runs,ratio,ratio_low,ratio_high,setting_order\n"
+                            '1,"a, b",1,3,,,,random\n2,c,0,3,2.0,1.9,2.1,lba\n', encoding="utf-8")
+            first, second = load.load_cells(path)
+        self.assertEqual((first.label, first.baseline, first.value("ratio")), ("a, b", True, None))
+        self.assertIsNone(first.interval("ratio"))
+        self.assertEqual(second.interval("ratio"), (1.9, 2.1))
+        self.assertEqual(second.settings, {"order": "lba"})
+
+    def test_an_interval_around_one_is_no_difference(self):
+        same = cell(1, ratio=1.01, ratio_low=0.98, ratio_high=1.03)
+        more = cell(1, ratio=1.2, ratio_low=1.1, ratio_high=1.3)
+        self.assertIn("no difference", throughput.ratio_text(same))
+        self.assertNotIn("no difference", throughput.ratio_text(more))
+        self.assertIn("no difference", page.ratio(same))
+
+    def test_the_lead_claims_nothing_that_intervals_do_not_bear(self):
+        facts = load.Facts({}, [], [], 6, [])
+        base = cell(1, "random", True)
+        same = cell(2, "lba", ratio=1.01, ratio_low=0.98, ratio_high=1.03)
+        faster = cell(3, "device", ratio=2.0, ratio_low=1.9, ratio_high=2.1)
+        self.assertIn("No difference", page.lead([base, same], facts))
+        self.assertIn("Fastest: device", page.lead([base, same, faster], facts))
+
+    def test_text_is_escaped_in_the_page(self):
+        self.assertIn("&lt;script&gt;", page.pairs([("a", "<script>")]))
+        self.assertIn("&lt;b&gt;", page.table([("x", False)], [["<b>"]]))
+
+    def test_inline_svg_has_its_own_ids_and_no_metadata(self):
+        svg = ('<?xml version="1.0"?><!DOCTYPE svg><svg width="1pt"><metadata>http://x</metadata>'
+               '<clipPath id="p1"/><g clip-path="url(#p1)"/><use xlink:href="#p1"/></svg>')
+        out = report.inline_svg(svg, "depth")
+        self.assertTrue(out.startswith("<svg "))
+        self.assertNotIn("metadata", out)
+        self.assertEqual(out.count("depth-p1"), 3)
+
+
+if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    unittest.main()

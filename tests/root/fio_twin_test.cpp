@@ -1,0 +1,156 @@
+#include "lab/fio_twin.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+
+#include "lab/ceiling.h"
+#include "node/cache.h"
+#include "support/ext4_loop.h"
+#include "support/flat_catalog.h"
+
+namespace blksweep {
+namespace {
+
+using testing_support::Ext4Loop;
+using testing_support::FlatCatalog;
+
+class TwinOnExt4 : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!disk_.ready()) {
+      GTEST_SKIP() << disk_.why();
+    }
+    const Result<ProcessResult> fio = run_process({.argv = {"fio", "--version"}});
+    if (!fio || !fio->ok()) {
+      GTEST_SKIP() << "fio is not installed";
+    }
+  }
+  // Whole aligned blocks of every file, as a plan for O_DIRECT has them.
+  void add(const std::string& name, std::uint64_t size) {
+    disk_.write(name, size, size);
+    const auto index = static_cast<std::uint32_t>(files_.files.size());
+    files_.add(name, size);
+    for (std::uint64_t at = 0; at < size; at += 1 << 20) {
+      const std::uint64_t left = align_up(size - at, kPageBytes);
+      plan_.reads.push_back(
+          {at, static_cast<std::uint32_t>(std::min<std::uint64_t>(left, 1 << 20)), index});
+    }
+    bytes_ += size;
+  }
+  void add_odd_files() {
+    for (const std::uint64_t size : {0U, 1U, 511U, 4095U, 4096U, 4097U, 65537U, 3U << 20}) {
+      add("f" + std::to_string(size), size);
+    }
+    add("white space", 10'000);
+  }
+  FioResult twin(const FioSettings& settings) {
+    Result<FioResult> r = run_fio_twin(files_.view(), plan_, settings);
+    EXPECT_TRUE(r) << r.error().text;
+    return r ? *std::move(r) : FioResult{};
+  }
+
+  Ext4Loop disk_;
+  FlatCatalog files_{disk_.mount_point()};
+  Plan plan_;
+  std::uint64_t bytes_ = 0;
+};
+
+bool warns_of(const FioResult& r, const std::string& word) {
+  return std::ranges::any_of(r.warnings, [&](const std::string& w) {
+    return w.find(word) != std::string::npos;
+  });
+}
+
+TEST_F(TwinOnExt4, ReadsExactlyThePlansBytes) {
+  add_odd_files();
+  for (const EngineKind engine : {EngineKind::io_uring, EngineKind::psync}) {
+    for (const bool direct : {true, false}) {
+      const FioResult r = twin({.engine = engine, .depth = 16, .direct = direct});
+      EXPECT_EQ(r.bytes, bytes_) << to_string(engine) << " direct=" << direct;
+      EXPECT_EQ(r.planned_bytes, bytes_);
+      EXPECT_EQ(r.reads, plan_.reads.size());
+      EXPECT_FALSE(warns_of(r, "different work"));
+      EXPECT_TRUE(warns_of(r, "symbolic links"));
+      EXPECT_GT(r.record.runtime_ns, 0);
+      EXPECT_GT(r.record.bytes_per_s, 0);
+      EXPECT_EQ(r.record.version.rfind("fio-", 0), 0U);
+    }
+  }
+}
+
+TEST_F(TwinOnExt4, SeveralSegmentsCountTogetherAndKeepTheDepth) {
+  for (int i = 0; i < 12'000; ++i) {
+    add("s" + std::to_string(i), 4096);
+  }
+  make_cold(files_.view());
+  Result<FioTwin> t = FioTwin::prepare(files_.view(), plan_, {.depth = 64});
+  ASSERT_TRUE(t) << t.error().text;
+  EXPECT_EQ(t->iologs().segments.size(), 2U);
+  const Result<FioResult> r = t->run();
+  ASSERT_TRUE(r) << r.error().text;
+  EXPECT_EQ(r->bytes, bytes_);
+  EXPECT_EQ(r->reads, 12'000U);
+  EXPECT_GT(r->deep_share, 0.9);
+  EXPECT_GT(r->record.cpu_ns, 0);
+}
+
+TEST_F(TwinOnExt4, ReadsTheDeviceWhenThePlanDoes) {
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    plan_.reads.push_back({i << 20, 1 << 20, kFromDevice});
+  }
+  plan_.submit_batch = 8;
+  const FioResult r = twin({.depth = 32, .device_node = disk_.device()});
+  EXPECT_EQ(r.bytes, std::uint64_t{64} << 20);
+  EXPECT_NE(r.record.job.find("iodepth_batch_submit=8"), std::string::npos);
+}
+
+TEST_F(TwinOnExt4, SaysWhichFileIsGone) {
+  add("here", 4096);
+  files_.add("gone", 4096);
+  plan_.reads.push_back({0, 4096, 1});
+  const Result<FioResult> r = run_fio_twin(files_.view(), plan_, {});
+  ASSERT_FALSE(r);
+  EXPECT_NE(r.error().text.find("fio twin: fio stopped with an error"), std::string::npos)
+      << r.error().text;
+  EXPECT_EQ(r.error().text.find('\n'), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(disk_.mount_point() + "/gone")) << "fio must create nothing";
+}
+
+TEST_F(TwinOnExt4, InterruptStopsIt) {
+  add("here", 4096);
+  const std::atomic<bool> stop{true};
+  FioSettings settings;
+  settings.interrupt = &stop;
+  const Result<FioResult> r = run_fio_twin(files_.view(), plan_, settings);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().exit_code, Exit::interrupted);
+}
+
+TEST_F(TwinOnExt4, CeilingOfALoopDevice) {
+  CeilingSettings settings;
+  settings.device_node = disk_.device();
+  settings.duration = std::chrono::milliseconds(100);
+  const Ceiling c = measure_ceiling(settings);
+  ASSERT_EQ(c.records.size(), 2U);
+  EXPECT_TRUE(c.warnings.empty());
+  EXPECT_EQ(c.records[0].kind, "sequential");
+  EXPECT_EQ(c.records[0].request_bytes, 1U << 20);
+  EXPECT_EQ(c.records[1].kind, "random");
+  EXPECT_EQ(c.records[1].request_bytes, 4096U);
+  for (const CeilingRecord& r : c.records) {
+    EXPECT_GT(r.reads_per_s, 0);
+    EXPECT_NEAR(r.bytes_per_s / r.reads_per_s, static_cast<double>(r.request_bytes), 1e-6);
+  }
+}
+
+TEST(FioTwin, RatioIsTimeAgainstTime) {
+  FioResult fio;
+  fio.record.runtime_ns = 2'000'000;
+  EXPECT_DOUBLE_EQ(fio_ratio(fio, 1'000'000), 2.0);
+}
+
+}  // namespace
+}  // namespace blksweep

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Fills a results database with made-up but plausible runs, for tests of the report and figures.
+
+    demo_db.py OUT.db [--repeats N] [--cells N] [--no-probe] [--no-fio] [--incomplete N]
+
+The tables come from src/store/schema.cpp itself, so that this file cannot drift from them.
+"""
+import argparse
+import pathlib
+import random
+import re
+import sqlite3
+import struct
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+APPLICATION_ID, VERSION = 0x626C6B73, 1
+SAMPLES, SAMPLE_BYTES = 20000, 24576
+DISK_SECTORS = SAMPLES * SAMPLE_BYTES // 512
+
+# order, merge, shuffle, window, samples/s, request bytes, seconds a sweep, displacement
+CELLS = [
+    ("random", "none", "none", "10%", 26000, 24576, None, 1.0),
+    ("inode", "none", "none", "10%", 41000, 24576, 0.4, 0.02),
+    ("lba", "none", "none", "10%", 52000, 24576, 0.4, 0.0),
+    ("lba", "kernel", "none", "10%", 71000, 262144, 0.3, 0.0),
+    ("lba", "device", "none", "10%", 98000, 1048576, 0.2, 0.0),
+    ("chunked", "device", "reservoir", "2%", 82000, 1048576, 0.02, 0.61),
+    ("chunked", "device", "reservoir", "10%", 81000, 1048576, 0.02, 0.83),
+    ("chunked", "device", "reservoir", "100%", 79000, 1048576, 0.02, 0.99),
+]
+
+
+def create(path: pathlib.Path) -> sqlite3.Connection:
+    source = (ROOT / "src/store/schema.cpp").read_text(encoding="utf-8")
+    db = sqlite3.connect(path)
+    for tables in re.findall(r'R"sql\((.*?)\)sql"', source, re.DOTALL):
+        db.executescript(tables)
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {VERSION}")
+    return db
+
+
+def insert(db: sqlite3.Connection, table: str, **values) -> int:
+    columns = ", ".join(values)
+    marks = ", ".join("?" * len(values))
+    return db.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})",
+                      list(values.values())).lastrowid
+
+
+def add_experiment(db: sqlite3.Connection) -> int:
+    experiment = insert(
+        db, "experiment", key="demo", facts_hash="0", started_unix_ns=1_760_000_000_000_000_000,
+        kernel="6.12.0-example", cpu="Example CPU 2.1 GHz", hostname="node1", cpus=2,
+        memory_bytes=8 << 30, device="loop0", device_model="loop device on ext4",
+        filesystem="ext4", mount_options="rw,noatime", scheduler="none", rotational=0, cgroup="/",
+        gpu="", tool_version="0.1.0", git_revision="0123456789ab",
+        argv="blksweep run demo.toml --db results.db")
+    for name, value in (("nr_requests", "128"), ("max_sectors_kb", "1280"), ("read_ahead_kb", "128")):
+        insert(db, "queue_setting", experiment_id=experiment, name=name, value=value)
+    for kind, size, rate in (("sequential", 1 << 20, 2.7e9), ("random", 4096, 4.2e8)):
+        insert(db, "ceiling", experiment_id=experiment, kind=kind, request_bytes=size, depth=32,
+               bytes_per_s=rate, reads_per_s=rate / size)
+    return experiment
+
+
+def add_probe(db, rng, run, spec, begin_ns, epoch_ns):
+    order, request, sweep = spec[0], spec[5], spec[6]
+    requests = SAMPLES * SAMPLE_BYTES // request
+    depth = 30.0 if spec[1] == "none" else 6.0
+    insert(db, "probe", run_id=run, requests=requests, bytes=SAMPLES * SAMPLE_BYTES,
+           plug_merges=SAMPLES - requests if spec[1] == "kernel" else 0, scheduler_merges=0,
+           healed=0, lost_events=0, depth_mean=depth, stat_difference=0.0)
+    points = []
+    for at in range(0, epoch_ns, 1_000_000):
+        points.append((begin_ns + at, max(0, int(rng.gauss(depth, depth / 6))), 0))
+    issues = []
+    shown = min(requests, 4000)
+    for i in range(shown):
+        share = i / shown
+        if order == "random":
+            where = rng.random()
+        elif order == "chunked":
+            where = (hash((i // 25, 7)) % 997) / 997 + (i % 25) / shown
+        else:
+            where = share + (rng.gauss(0, 0.01) if order == "inode" else 0)
+        issues.append((begin_ns + int(share * epoch_ns),
+                       2048 + int(min(max(where, 0), 1) * DISK_SECTORS), request))
+    blob = b"".join(struct.pack("<qII", *p) for p in points)
+    insert(db, "series", run_id=run, kind="depth", records=len(points), data=blob)
+    blob = b"".join(struct.pack("<qQI", *p) for p in issues)
+    insert(db, "series", run_id=run, kind="issue", records=len(issues), data=blob)
+    for lower, share in ((request // 2, 0.1), (request, 0.85), (max(4096, request // 8), 0.05)):
+        insert(db, "histogram", run_id=run, kind="request_bytes", lower=lower,
+               count=max(1, int(requests * share)))
+    for lower in range(1, int(depth * 1.5)):
+        insert(db, "histogram", run_id=run, kind="depth_requests", lower=lower, count=100)
+
+
+def add_run(db, rng, cell, spec, repeat, options):
+    rate = spec[4] * rng.gauss(1, 0.02)
+    epoch_ns = int(SAMPLES / rate * 1e9)
+    begin_ns = 10**12 + repeat * 10**10
+    quality = spec[7]
+    run = insert(
+        db, "run", cell_id=cell, repeat=repeat, seed=str(2**64 - 1 - repeat),
+        started_unix_ns=1_760_000_000_000_000_000, begin_ns=begin_ns, epoch_ns=epoch_ns,
+        plan_ns=2_000_000, first_batch_ns=int(epoch_ns * (0.02 + 0.3 * (spec[3] == "100%"))),
+        samples=SAMPLES, missing_samples=0, wrong_samples=None, bytes=SAMPLES * SAMPLE_BYTES,
+        reads_submitted=SAMPLES, read_bytes=SAMPLES * SAMPLE_BYTES, gap_bytes=0, seeks=SAMPLES,
+        io_errors=0, short_reads=0, device_fallbacks=0,
+        device_bytes=int(SAMPLES * SAMPLE_BYTES * 1.01), device_reads=SAMPLES, cpu_ns=epoch_ns // 3,
+        resident_before=0.0, resident_after=0.0, utilisation=None, window_peak_bytes=1 << 26,
+        arena_bytes=1 << 27, engine_features="defer_taskrun", engine_refused="",
+        emission_hash="00" * 16, quality_displacement=quality,
+        quality_rank_decorrelation=quality, quality_neighbours_broken=quality,
+        quality_label_mix=quality, incomplete=0, incomplete_reason="")
+    if not options.no_probe:
+        add_probe(db, rng, run, spec, begin_ns, epoch_ns)
+    if not options.no_fio:
+        ratio = rng.gauss(1.05, 0.02)
+        speed = SAMPLES * SAMPLE_BYTES / epoch_ns * 1e9
+        insert(db, "fio", run_id=run, version="fio-3.33", command="fio twin.fio", job="[twin]",
+               bytes_per_s=speed / ratio, reads_per_s=speed / ratio / SAMPLE_BYTES,
+               runtime_ns=epoch_ns, cpu_ns=epoch_ns // 2, ratio=ratio)
+    return run
+
+
+def fill(path: pathlib.Path, options) -> None:
+    rng = random.Random(1)
+    with create(path) as db:
+        experiment = add_experiment(db)
+        cells = []
+        for number, spec in enumerate(CELLS[:options.cells]):
+            cells.append(insert(db, "cell", experiment_id=experiment, settings_hash=str(number)))
+            settings = {"order": spec[0], "merge": spec[1], "shuffle": spec[2], "window": spec[3],
+                        "engine": "io_uring", "depth": "32", "cache": "cold"}
+            for position, (name, value) in enumerate(settings.items()):
+                insert(db, "cell_setting", cell_id=cells[-1], position=position, name=name, value=value)
+        for repeat in range(options.repeats):
+            for cell, spec in zip(cells, CELLS):
+                run = add_run(db, rng, cell, spec, repeat, options)
+                insert(db, "warning", run_id=run, position=0,
+                       text="loop device: the host's page cache is below it; 'cold' holds for this node only")
+        for number in range(options.incomplete):
+            run = add_run(db, rng, cells[number % len(cells)], CELLS[0], 90 + number, options)
+            db.execute("UPDATE run SET incomplete = 1, incomplete_reason = '12 probe events lost' "
+                       "WHERE run_id = ?", [run])
+
+
+def parse(argv) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--cells", type=int, default=len(CELLS))
+    parser.add_argument("--incomplete", type=int, default=0)
+    parser.add_argument("--no-probe", action="store_true")
+    parser.add_argument("--no-fio", action="store_true")
+    return parser.parse_args(argv)
+
+
+def main(argv) -> int:
+    options = parse(argv)
+    fill(options.out, options)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,207 @@
+#include "trace/fio_iolog.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "base/rng.h"
+#include "lab/ceiling.h"
+#include "support/flat_catalog.h"
+
+namespace blksweep {
+namespace {
+
+using testing_support::FlatCatalog;
+
+struct TempDirectory {
+  std::string path;
+  TempDirectory() {
+    char name[] = "/tmp/blksweep-iolog-XXXXXX";
+    path = ::mkdtemp(name);
+  }
+  TempDirectory(const TempDirectory&) = delete;
+  TempDirectory& operator=(const TempDirectory&) = delete;
+  ~TempDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+};
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+IologExport must_export(const FlatCatalog& files, const Plan& plan, const IologSettings& settings) {
+  Result<IologExport> r = export_fio_iolog(files.view(), plan, settings);
+  EXPECT_TRUE(r) << r.error().text;
+  return r ? *std::move(r) : IologExport{};
+}
+
+TEST(FioIolog, WritesTheReadsInOrderAndClosesAFileAfterItsLastRead) {
+  const TempDirectory dir;
+  FlatCatalog files("/data");
+  files.add("a", 8192);
+  files.add("b", 5000);
+  Plan plan;
+  plan.reads = {{4096, 4096, 0}, {0, 8192, 1}, {0, 4096, 0},
+                {0, 4096, kZeros}, {1048576, 65536, kFromDevice}};
+  const IologExport e =
+      must_export(files, plan, {.directory = dir.path, .device_node = "/dev/loop9"});
+  ASSERT_EQ(e.segments.size(), 1U);
+  EXPECT_EQ(text_of(e.segments[0].path),
+            "fio version 3 iolog\n"
+            "0 /data/a add\n"
+            "0 /data/a open\n"
+            "0 /data/a read 4096 4096\n"
+            "0 /data/b add\n"
+            "0 /data/b open\n"
+            "0 /data/b read 0 8192\n"
+            "0 /data/b close\n"
+            "0 /data/a read 0 4096\n"
+            "0 /data/a close\n"
+            "0 /dev/loop9 add\n"
+            "0 /dev/loop9 open\n"
+            "0 /dev/loop9 read 1048576 65536\n");
+  EXPECT_EQ(e.reads, 4U);
+  EXPECT_EQ(e.bytes, 4096U + 5000U + 4096U + 65536U);
+  EXPECT_EQ(e.device_reads, 1U);
+  EXPECT_EQ(e.past_end, 1U);
+  EXPECT_EQ(e.largest_read, 65536U);
+  EXPECT_EQ(e.segments[0].reads, 4U);
+  EXPECT_EQ(e.segments[0].files, 3U);
+}
+
+TEST(FioIolog, ClippedReadsEndWithTheirFile) {
+  const TempDirectory dir;
+  FlatCatalog files("/data");
+  files.add("b", 5000);
+  Plan plan;
+  plan.reads = {{0, 4096, 0}, {4096, 4096, 0}, {8192, 4096, 0}};
+  const IologExport e = must_export(files, plan, {.directory = dir.path, .clip_to_file = true});
+  EXPECT_EQ(e.bytes, 5000U);
+  EXPECT_EQ(e.reads, 2U) << "a read behind the end has nothing to read";
+  EXPECT_NE(text_of(e.segments[0].path).find("0 /data/b read 4096 904\n"), std::string::npos);
+}
+
+TEST(FioIolog, NamesWithWhiteSpaceGoThroughALink) {
+  const TempDirectory dir;
+  FlatCatalog files("/data");
+  files.add("my file", 4096);
+  files.add(std::string(300, 'x'), 4096);
+  Plan plan;
+  plan.reads = {{0, 4096, 0}, {0, 4096, 1}};
+  const IologExport e = must_export(files, plan, {.directory = dir.path});
+  EXPECT_EQ(e.links, 2U);
+  EXPECT_EQ(std::filesystem::read_symlink(dir.path + "/file0"), "/data/my file");
+  EXPECT_NE(text_of(e.segments[0].path).find("0 " + dir.path + "/file0 read 0 4096\n"),
+            std::string::npos);
+}
+
+TEST(FioIolog, RefusesWhatItCannotName) {
+  FlatCatalog files("/data");
+  Plan plan;
+  const Result<IologExport> r = export_fio_iolog(files.view(), plan, {.directory = "/tmp/a b"});
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().exit_code, Exit::usage);
+  EXPECT_NE(r.error().text.find("'/tmp/a b'"), std::string::npos);
+
+  const TempDirectory dir;
+  plan.reads = {{0, 4096, kFromDevice}};
+  EXPECT_FALSE(export_fio_iolog(files.view(), plan, {.directory = dir.path}));
+}
+
+// Replays the text as fio would and reports what was read, in order, and the most files open.
+struct Replay {
+  std::vector<Read> reads;
+  std::size_t most_open = 0;
+  bool legal = true;
+};
+
+Replay replay(const IologExport& e) {
+  Replay out;
+  for (const IologSegment& s : e.segments) {
+    std::istringstream in(text_of(s.path));
+    std::set<std::string> known, open;
+    std::string line, last;
+    std::getline(in, line);
+    while (std::getline(in, line)) {
+      std::istringstream words(line);
+      std::string stamp, name;
+      words >> stamp >> name >> last;
+      if (last == "add") {
+        out.legal &= known.insert(name).second;
+      } else if (last == "open") {
+        out.legal &= known.contains(name) && open.insert(name).second;
+      } else if (last == "close") {
+        out.legal &= open.erase(name) == 1;
+      } else {
+        Read r{};
+        words >> r.offset >> r.length;
+        r.source = static_cast<std::uint32_t>(std::stoul(name.substr(name.rfind('f') + 1)));
+        out.legal &= open.contains(name);
+        out.reads.push_back(r);
+      }
+      out.most_open = std::max(out.most_open, open.size());
+    }
+    out.legal &= last == "read" && known.size() == s.files;
+  }
+  return out;
+}
+
+TEST(FioIolog, KeepsOrderAndBoundsWhateverTheLimits) {
+  FlatCatalog files("/data");
+  for (int i = 0; i < 60; ++i) {
+    files.add("f" + std::to_string(i), 65536);
+  }
+  Rng rng(7);
+  Plan plan;
+  for (int i = 0; i < 400; ++i) {
+    plan.reads.push_back({rng.below(16) * 4096, 4096, static_cast<std::uint32_t>(rng.below(60))});
+  }
+  for (const std::uint32_t limit : {1U, 2U, 7U, 1000U}) {
+    const TempDirectory dir;
+    const IologExport e = must_export(
+        files, plan, {.directory = dir.path, .segment_files = 20 * limit, .open_files = limit});
+    const Replay got = replay(e);
+    EXPECT_TRUE(got.legal) << limit;
+    EXPECT_LE(got.most_open, limit);
+    ASSERT_EQ(got.reads.size(), plan.reads.size());
+    for (std::size_t i = 0; i < got.reads.size(); ++i) {
+      ASSERT_EQ(got.reads[i].offset, plan.reads[i].offset);
+      ASSERT_EQ(got.reads[i].source, plan.reads[i].source);
+    }
+    for (const IologSegment& s : e.segments) {
+      EXPECT_LE(s.files, 20 * limit);
+    }
+  }
+}
+
+TEST(Ceiling, RandomBlocksAreDistinctAndInside) {
+  for (const std::uint64_t blocks : {1U, 10U, 1000U, 99'991U}) {
+    const std::vector<std::uint64_t> b = distinct_blocks(blocks, 1000, 3);
+    EXPECT_EQ(b.size(), std::min<std::uint64_t>(blocks, 1000));
+    const std::set<std::uint64_t> unique(b.begin(), b.end());
+    EXPECT_EQ(unique.size(), b.size());
+    EXPECT_LT(*unique.rbegin(), blocks);
+  }
+  EXPECT_NE(distinct_blocks(1000, 1000, 1), distinct_blocks(1000, 1000, 2));
+}
+
+TEST(Ceiling, SaysWhyItIsMissing) {
+  CeilingSettings settings;
+  settings.device_node = "/dev/blksweep-no-such-device";
+  const Ceiling c = measure_ceiling(settings);
+  EXPECT_TRUE(c.records.empty());
+  ASSERT_EQ(c.warnings.size(), 1U);
+  EXPECT_NE(c.warnings[0].find("open /dev/blksweep-no-such-device: No such file"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace blksweep

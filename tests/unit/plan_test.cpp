@@ -1,0 +1,149 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "plan/plan.h"
+#include "support/plan_model.h"
+#include "support/synthetic_catalog.h"
+
+namespace blksweep {
+namespace {
+
+using testing::SyntheticCatalog;
+using testing::SyntheticSettings;
+
+constexpr Merge kMerges[] = {Merge::none, Merge::file, Merge::kernel, Merge::device};
+
+struct Shape {
+  const char* name;
+  SyntheticSettings settings;
+};
+
+class PlanShapes : public ::testing::TestWithParam<Shape> {};
+
+TEST_P(PlanShapes, EveryByteLandsOnce) {
+  const SyntheticCatalog data(GetParam().settings);
+  const Catalog c = data.view();
+  std::uint64_t variant = 0;
+  for (const Order order : {Order::random, Order::path, Order::lba, Order::chunked}) {
+    for (const Merge merge : kMerges) {
+      for (const std::uint32_t align : {1U, 512U, 4096U}) {
+        const std::uint64_t v = variant++;
+        const MergeSettings m{.merge = merge,
+                              .gap = {v % 3 == 0 ? 0U : 9000U},
+                              .max = {v % 2 == 0 ? 16384U : 200000U},
+                              .align = align,
+                              .batch = 8,
+                              .horizon = {v % 5 < 2 ? 0U : 100000U},
+                              .share = {v % 7 == 0 ? 0U : 65536U}};
+        const Plan plan = make_plan(c, make_order(c, {.order = order, .epochs = 2}), 2, m);
+        EXPECT_EQ(testing::check_plan(data, plan, m), "")
+            << to_string(order) << ' ' << to_string(merge) << " align " << align;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Data, PlanShapes,
+    ::testing::Values(
+        Shape{"none", {.files = 0}}, Shape{"one", {.files = 1}}, Shape{"plain", {.files = 40}},
+        Shape{"fragmented", {.files = 20, .extents_per_file = 4, .mean_bytes = 30000}},
+        Shape{"sparse", {.files = 30, .extents_per_file = 3, .mean_bytes = 24000, .holes = 0.5}},
+        Shape{"odd", {.files = 30, .extents_per_file = 3, .odd = 0.5, .holes = 0.2}},
+        Shape{"unreadable", {.files = 20, .holes = 0.2, .device_readable = false}},
+        Shape{"records",
+              {.files = 4, .extents_per_file = 3, .mean_bytes = 40000, .odd = 0.2, .holes = 0.2,
+               .parts_per_file = 90, .part_stride = 1000, .part_bytes = 1000}},
+        Shape{"tar",
+              {.files = 4, .extents_per_file = 2, .mean_bytes = 60000, .parts_per_file = 20,
+               .part_stride = 5120, .part_bytes = 4567}},
+        Shape{"tiny",
+              {.files = 2, .mean_bytes = 3000, .parts_per_file = 500, .part_stride = 7,
+               .part_bytes = 7}}),
+    [](const auto& shape) { return shape.param.name; });
+
+Plan plan_of(const SyntheticCatalog& data, Order order, const MergeSettings& m) {
+  const Catalog c = data.view();
+  return make_plan(c, make_order(c, {.order = order}), 1, m);
+}
+
+TEST(Plan, DeviceMergeOfSortedFilesNeedsFarFewerReads) {
+  const SyntheticCatalog data({.files = 2000, .extents_per_file = 1});
+  const Plan none = plan_of(data, Order::lba, {.merge = Merge::none});
+  const Plan device = plan_of(data, Order::lba, {.merge = Merge::device});
+  EXPECT_GT(none.reads.size(), 50 * device.reads.size());
+  EXPECT_EQ(device.device_fallbacks, 0U);
+}
+
+TEST(Plan, FileMergeReadsAFragmentedFileInOne) {
+  const SyntheticCatalog data({.files = 50, .extents_per_file = 5, .mean_bytes = 60000});
+  const Plan plan = plan_of(data, Order::random, {.merge = Merge::file});
+  const auto full = static_cast<std::size_t>(
+      std::ranges::count_if(data.view().files, [](const FileRecord& f) { return f.size > 0; }));
+  EXPECT_EQ(plan.reads.size(), full);
+}
+
+TEST(Plan, RecordsOfOneReadShareAParcelWithoutReadingABlockTwice) {
+  const SyntheticCatalog data({.files = 1, .extents_per_file = 1, .mean_bytes = 400000,
+                               .parts_per_file = 1000, .part_stride = 1000, .part_bytes = 1000});
+  const Plan plan = plan_of(data, Order::path, {.merge = Merge::file});
+  ASSERT_FALSE(plan.parcel.empty());
+  std::uint64_t bytes = 0;
+  for (const Read& r : plan.reads) {
+    bytes += r.length;
+  }
+  EXPECT_LE(bytes, align_up(data.view().files[0].size, kPageBytes));
+}
+
+TEST(Plan, KernelMergeSortsWithinABatchOnly) {
+  const SyntheticCatalog data({.files = 500, .extents_per_file = 2});
+  const MergeSettings m{.merge = Merge::kernel, .batch = 16};
+  const Plan plan = plan_of(data, Order::random, m);
+  const Catalog c = data.view();
+  const auto address = [&c](const Read& r) {
+    const auto all = c.extents_of(r.source);
+    const auto e = std::ranges::find_if(all, [&r](const ExtentRecord& x) {
+      return r.offset >= x.file_offset && r.offset < x.file_end();
+    });
+    return e->device_offset + r.offset - e->file_offset;
+  };
+  EXPECT_EQ(plan.submit_batch, 16U);
+  for (std::size_t i = 0; i + 1 < plan.reads.size(); ++i) {
+    if (i % 16 != 15) {
+      EXPECT_LT(address(plan.reads[i]), address(plan.reads[i + 1]));
+    }
+  }
+}
+
+TEST(Plan, HorizonZeroKeepsTheOrder) {
+  const SyntheticCatalog data({.files = 300});
+  const Plan plan = plan_of(data, Order::random, {.merge = Merge::device});
+  EXPECT_TRUE(std::ranges::is_sorted(plan.pieces, {}, &Piece::parcel));
+}
+
+TEST(Plan, CountsSamplesThatTheDeviceCannotServe) {
+  const SyntheticCatalog data({.files = 200, .device_readable = false});
+  const Plan plan = plan_of(data, Order::lba, {.merge = Merge::device});
+  const auto full = static_cast<std::uint64_t>(
+      std::ranges::count_if(data.view().files, [](const FileRecord& f) { return f.size > 0; }));
+  EXPECT_EQ(plan.device_fallbacks, full);
+}
+
+TEST(PlanSummary, AddsUp) {
+  const SyntheticCatalog data({.files = 500, .extents_per_file = 1});
+  const Catalog c = data.view();
+  const Plan plan = plan_of(data, Order::lba, {.merge = Merge::device});
+  const PlanSummary sum = summarize(c, plan);
+  EXPECT_EQ(sum.reads, plan.reads.size());
+  EXPECT_EQ(sum.sample_bytes, c.bytes().n);
+  EXPECT_EQ(sum.gap_bytes, sum.read_bytes - sum.sample_bytes);
+  EXPECT_LT(sum.seeks, sum.reads);
+  const PlanSummary random =
+      summarize(c, plan_of(data, Order::random, {.merge = Merge::none}));
+  EXPECT_GT(random.seeks, 3 * sum.seeks);
+  EXPECT_GT(random.mean_seek_bytes, 2 * sum.mean_seek_bytes);
+}
+
+}  // namespace
+}  // namespace blksweep

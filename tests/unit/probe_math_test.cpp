@@ -1,0 +1,167 @@
+// The arithmetic between the probe's maps and its report.
+#include "probe/probe_math.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <memory>
+
+namespace blksweep {
+namespace {
+
+// The kernel side of the thinned log, as in block_probe.bpf.c.
+std::int64_t log_entry(std::uint64_t n, unsigned bits) {
+  if ((n >> bits) == 0) {
+    return static_cast<std::int64_t>(n);
+  }
+  const auto k = static_cast<unsigned>(std::bit_width(n >> bits));
+  if (k >= bits || (n & ((std::uint64_t{1} << k) - 1)) != 0) {
+    return -1;
+  }
+  const std::uint64_t m = n >> k;
+  return static_cast<std::int64_t>(((m << k) | (m >> (bits - k))) &
+                                   ((std::uint64_t{1} << bits) - 1));
+}
+
+class ThinnedLog : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(ThinnedLog, HoldsEvenlySpacedEventsInOrder) {
+  constexpr unsigned kBits = 5;
+  std::map<std::uint32_t, std::uint64_t> log;
+  for (std::uint64_t n = 0; n < GetParam(); ++n) {
+    if (const std::int64_t entry = log_entry(n, kBits); entry >= 0) {
+      log[static_cast<std::uint32_t>(entry)] = n;
+    }
+  }
+  const auto entries = log_entries(GetParam(), kBits);
+  EXPECT_LE(entries.size(), 32u);
+  EXPECT_GE(entries.size(), std::min<std::uint64_t>(GetParam(), 17));
+  const std::uint64_t stride = entries.size() < 2 ? 1 : log[entries[1]];
+  EXPECT_TRUE(std::has_single_bit(stride));
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    ASSERT_EQ(log.at(entries[i]), i * stride);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, ThinnedLog,
+                         testing::Values(1, 2, 31, 32, 33, 34, 63, 64, 65, 66, 100, 127, 128, 129,
+                                         257, 300, 500));
+
+TEST(ThinnedLog, IsEmptyWhenNothingWasSeen) { EXPECT_TRUE(log_entries(0, 5).empty()); }
+
+TEST(LatencyBuckets, FollowEachOtherWithoutGaps) {
+  for (std::uint32_t i = 0; i + 1 < BLK_PROBE_LATENCIES; ++i) {
+    const std::uint64_t lower = latency_lower_bound(i);
+    ASSERT_EQ(lower + latency_bucket_width(lower), latency_lower_bound(i + 1)) << "bucket " << i;
+  }
+}
+
+TEST(LatencyBuckets, AreAtMostAThirtySecondWide) {
+  for (std::uint32_t i = 32; i < BLK_PROBE_LATENCIES; ++i) {
+    const std::uint64_t lower = latency_lower_bound(i);
+    ASSERT_LE(latency_bucket_width(lower) * 32, lower) << "bucket " << i;
+  }
+}
+
+TEST(LatencyPercentile, IsTheMiddleOfItsBucket) {
+  const ProbeBuckets buckets{{10, 50}, {64, 49}, {1024, 1}};
+  EXPECT_EQ(latency_percentile(buckets, 0.5), 10.0);
+  EXPECT_EQ(latency_percentile(buckets, 0.99), 64.5);
+  EXPECT_EQ(latency_percentile(buckets, 1.0), 1024 + 15.5);
+}
+
+TEST(LatencyPercentile, IsUnknownWithoutReads) {
+  EXPECT_EQ(latency_percentile({}, 0.5), std::nullopt);
+  EXPECT_EQ(latency_mean({}), std::nullopt);
+}
+
+blk_probe_slot slot(std::uint32_t flags) { return {.issued_ns = 1, .flags = flags, .pad = 0}; }
+
+TEST(Settlement, HealsWhatTheKernelNoLongerHas) {
+  const std::vector<blk_probe_slot> slots = {
+      slot(0), slot(BLK_PROBE_ISSUED | BLK_PROBE_READ), slot(BLK_PROBE_ISSUED | BLK_PROBE_READ),
+      slot(BLK_PROBE_ISSUED), slot(BLK_PROBE_INSERTED | BLK_PROBE_READ)};
+  const Settlement s = settle(slots, {.reads = 1, .all = 2});
+  EXPECT_EQ(s.healed, 1u);
+  EXPECT_EQ(s.reads_in_flight, 1u);
+}
+
+TEST(Settlement, DoesNotHealRequestsThatAreStillInFlight) {
+  const std::vector<blk_probe_slot> slots = {slot(BLK_PROBE_ISSUED | BLK_PROBE_READ)};
+  const Settlement s = settle(slots, {.reads = 7, .all = 9});
+  EXPECT_EQ(s.healed, 0u);
+  EXPECT_EQ(s.reads_in_flight, 1u);
+}
+
+TEST(StatDifference, LeavesOutWhatIsInFlightAtEitherEnd) {
+  EXPECT_EQ(
+      stat_difference({.requests = 100, .orphans = 3, .reads_in_flight = 5, .stat_reads = 98}),
+      0.0);
+  EXPECT_EQ(
+      stat_difference({.requests = 99, .orphans = 0, .reads_in_flight = 0, .stat_reads = 100}),
+      0.01);
+}
+
+TEST(StatDifference, IsUnknownWithoutReadsAndWholeWhenOnlyWeSawSome) {
+  EXPECT_EQ(stat_difference({}), std::nullopt);
+  EXPECT_EQ(stat_difference({.requests = 5, .orphans = 0, .reads_in_flight = 0, .stat_reads = 0}),
+            1.0);
+}
+
+class Counts : public testing::Test {
+ protected:
+  std::vector<blk_probe_counts> cpus_ = std::vector<blk_probe_counts>(2);
+  blk_probe_shared shared_{};
+};
+
+TEST_F(Counts, AreSummedOverCpus) {
+  cpus_[0].reads = 3;
+  cpus_[1].reads = 4;
+  cpus_[0].sizes[1] = 3;
+  cpus_[1].sizes[1] = 2;
+  cpus_[1].sizes[32] = 2;
+  shared_.request_merges = 5;
+  cpus_[1].scheduler_merges = 6;
+  const ProbeReport r = count_report(cpus_, shared_, 0);
+  EXPECT_EQ(r.requests, 7u);
+  EXPECT_EQ(r.scheduler_merges, 11u);
+  EXPECT_EQ(r.request_bytes, (ProbeBuckets{{4096, 5}, {131072, 2}}));
+}
+
+TEST_F(Counts, GiveTheMeanDepthOverBusyTimeOnly) {
+  cpus_[0].depth_ns = 600;
+  shared_.busy_ns = 300;
+  EXPECT_EQ(count_report(cpus_, shared_, 1'000'000).depth_mean, 2.0);
+}
+
+TEST_F(Counts, CloseABusyTimeThatGoesOn) {
+  shared_.busy_ns = std::uint64_t{0} - 1000;  // began at 1000, has no end yet
+  shared_.driver_depth = 1;
+  EXPECT_EQ(count_report(cpus_, shared_, 1500).busy_ns, 500u);
+}
+
+TEST_F(Counts, HaveNoMeanDepthWithoutRequests) {
+  EXPECT_EQ(count_report(cpus_, shared_, 1000).depth_mean, std::nullopt);
+}
+
+TEST(Between, IsTheDifferenceOfTwoSnapshots) {
+  ProbeReport before;
+  before.requests = 10;
+  before.depth_ns = 100;
+  before.busy_ns = 100;
+  before.latency_ns = {{8, 5}, {16, 5}};
+  ProbeReport after = before;
+  after.requests = 13;
+  after.depth_ns = 400;
+  after.busy_ns = 200;
+  after.latency_ns = {{8, 5}, {16, 7}, {32, 1}};
+  const ProbeReport r = between(before, after);
+  EXPECT_EQ(r.requests, 3u);
+  EXPECT_EQ(r.depth_mean, 3.0);
+  EXPECT_EQ(r.latency_ns, (ProbeBuckets{{16, 2}, {32, 1}}));
+}
+
+}  // namespace
+}  // namespace blksweep

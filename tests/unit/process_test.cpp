@@ -1,0 +1,104 @@
+#include "os/process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <string>
+
+#include "os/hostfacts.h"
+
+namespace blksweep {
+namespace {
+
+ProcessResult must_run(const ProcessSpec& spec) {
+  Result<ProcessResult> r = run_process(spec);
+  EXPECT_TRUE(r) << r.error().text;
+  return r ? *std::move(r) : ProcessResult{};
+}
+
+TEST(Process, CapturesBothStreamsAndTheExitStatus) {
+  const ProcessResult r = must_run({.argv = {"sh", "-c", "echo out; echo err >&2; exit 3"}});
+  EXPECT_EQ(r.out, "out\n");
+  EXPECT_EQ(r.err, "err\n");
+  EXPECT_EQ(r.exit_status, 3);
+  EXPECT_EQ(r.signal, 0);
+  EXPECT_FALSE(r.ok());
+}
+
+TEST(Process, PassesArgumentsAsTheyAreWithoutAShell) {
+  const ProcessResult r = must_run({.argv = {"printf", "%s|%s", "a b", "$HOME;'"}});
+  EXPECT_EQ(r.out, "a b|$HOME;'");
+}
+
+TEST(Process, RunsInTheDirectoryGiven) {
+  EXPECT_EQ(must_run({.argv = {"pwd"}, .directory = "/usr"}).out, "/usr\n");
+}
+
+TEST(Process, ReadsMoreThanAPipeHoldsAndKeepsWhatWasAskedFor) {
+  const ProcessSpec spec{.argv = {"head", "-c", "1000000", "/dev/zero"}};
+  EXPECT_EQ(must_run(spec).out.size(), 1'000'000U);
+  ProcessSpec limited = spec;
+  limited.max_output = 1000;
+  const ProcessResult r = must_run(limited);
+  EXPECT_EQ(r.out.size(), 1000U);
+  EXPECT_TRUE(r.ok());
+}
+
+TEST(Process, NamesAProgramThatIsMissing) {
+  const Result<ProcessResult> r = run_process({.argv = {"blksweep-no-such-program"}});
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().text, "run blksweep-no-such-program: No such file or directory");
+  EXPECT_EQ(r.error().sys_errno, ENOENT);
+}
+
+TEST(Process, CountsTheChildsCpuTime) {
+  const ProcessResult r =
+      must_run({.argv = {"sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"}});
+  EXPECT_GT(r.user_ns + r.system_ns, 0);
+  EXPECT_GT(r.wall_ns, 0);
+}
+
+TEST(Process, TimeoutEndsOnlyTheChild) {
+  // The grandchild keeps the pipe open; waiting for the end of the pipe would hang here.
+  const ProcessResult r = must_run(
+      {.argv = {"sh", "-c", "sleep 30 & echo $!; wait"}, .timeout = std::chrono::milliseconds(200)});
+  EXPECT_TRUE(r.timed_out);
+  EXPECT_FALSE(r.interrupted);
+  EXPECT_EQ(r.signal, SIGTERM);
+  const pid_t grandchild = std::stoi(r.out);
+  EXPECT_EQ(::kill(grandchild, 0), 0) << "the grandchild was signalled too";
+  ::kill(grandchild, SIGKILL);
+}
+
+TEST(Process, InterruptFlagEndsTheChild) {
+  const std::atomic<bool> stop{true};
+  const ProcessResult r = must_run({.argv = {"sleep", "30"}, .interrupt = &stop});
+  EXPECT_TRUE(r.interrupted);
+  EXPECT_EQ(r.signal, SIGTERM);
+}
+
+TEST(Process, ChildThatIgnoresSigtermIsKilled) {
+  const ProcessResult r =
+      must_run({.argv = {"sh", "-c", "trap '' TERM; while :; do sleep 0.2; done"},
+                .timeout = std::chrono::milliseconds(300)});
+  EXPECT_TRUE(r.timed_out);
+  EXPECT_EQ(r.signal, SIGKILL);
+}
+
+TEST(HostFacts, TakesTheFirstModelName) {
+  EXPECT_EQ(cpu_model("processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\nmodel name\t: Other\n"),
+            "Some CPU @ 2 GHz");
+  EXPECT_EQ(cpu_model("processor\t: 0\n"), "");
+  EXPECT_EQ(cpu_model("model name"), "");
+}
+
+TEST(HostFacts, KnowsThisNode) {
+  const HostFacts h = read_host_facts();
+  EXPECT_EQ(h.kernel.rfind("Linux ", 0), 0U);
+  EXPECT_GT(h.cpus, 0U);
+  EXPECT_GT(h.memory_bytes, std::uint64_t{1} << 20);
+}
+
+}  // namespace
+}  // namespace blksweep

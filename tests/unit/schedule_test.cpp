@@ -1,0 +1,211 @@
+#include "plan/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "plan/schedule_arena.h"
+#include "stats/chi_square.h"
+#include "support/plan_model.h"
+#include "support/synthetic_catalog.h"
+
+namespace blksweep {
+namespace {
+
+using testing::SyntheticCatalog;
+using testing::SyntheticSettings;
+
+constexpr Shuffle kShuffles[] = {Shuffle::none, Shuffle::buffer, Shuffle::reservoir, Shuffle::full};
+
+Plan plan_of(const Catalog& c, Order order, std::uint32_t epochs, const MergeSettings& m) {
+  return make_plan(c, make_order(c, {.order = order, .epochs = epochs}), epochs, m);
+}
+
+std::vector<SyntheticSettings> shapes() {
+  return {{.files = 0},
+          {.files = 1},
+          {.files = 600, .odd = 0.2, .holes = 0.2},
+          {.files = 300, .extents_per_file = 4, .mean_bytes = 40000},
+          {.files = 5, .mean_bytes = 60000, .parts_per_file = 90, .part_stride = 1000,
+           .part_bytes = 1000}};
+}
+
+bool gates_increase(const Schedule& s) {
+  return std::ranges::adjacent_find(s.gates, [](const Gate& a, const Gate& b) {
+           return a.read >= b.read || a.consumed_batches >= b.consumed_batches;
+         }) == s.gates.end();
+}
+
+// Every epoch's emissions are a permutation of its positions, cut into batches of at most `batch`.
+void expect_complete(const Plan& plan, const Schedule& s, std::uint32_t batch) {
+  ASSERT_EQ(s.emission.size(), plan.order.size());
+  const std::size_t n = plan.order.size() / plan.epochs;
+  for (std::size_t e = 0; e < plan.epochs; ++e) {
+    auto mine = std::vector(s.emission.begin() + static_cast<std::ptrdiff_t>(e * n),
+                            s.emission.begin() + static_cast<std::ptrdiff_t>((e + 1) * n));
+    std::ranges::sort(mine);
+    for (std::size_t i = 0; i < n; ++i) {
+      ASSERT_EQ(mine[i], e * n + i);
+    }
+  }
+  for (std::size_t b = 0; b < s.batches(); ++b) {
+    ASSERT_LT(s.batch_begin[b], s.batch_begin[b + 1]);
+    ASSERT_LE(s.batch_begin[b + 1] - s.batch_begin[b], batch);
+    ASSERT_EQ(s.batch_begin[b] / n, (s.batch_begin[b + 1] - 1) / n);
+  }
+}
+
+TEST(Schedule, IsCompleteSafeAndRepeatable) {
+  std::uint64_t variant = 0;
+  for (const SyntheticSettings& shape : shapes()) {
+    const SyntheticCatalog data(shape);
+    const Catalog c = data.view();
+    for (const Order order : {Order::random, Order::lba}) {
+      for (const Merge merge : {Merge::none, Merge::file, Merge::kernel, Merge::device}) {
+        for (const Shuffle shuffle : kShuffles) {
+          const std::uint64_t v = variant++;
+          const MergeSettings m{.merge = merge,
+                                .align = v % 3 == 0 ? 512U : 4096U,
+                                .batch = 8,
+                                .horizon = {v % 2 == 0 ? 0U : 200000U},
+                                .share = {32768}};
+          const Plan plan = plan_of(c, order, 3, m);
+          const ShuffleSettings settings{.shuffle = shuffle,
+                                         .window = {shuffle == Shuffle::full ? 1U << 30 : 400000U},
+                                         .batch = 7,
+                                         .prefetch = static_cast<std::uint32_t>(v % 3),
+                                         .in_flight = {v % 2 * 65536},
+                                         .seed = v};
+          const auto got = make_schedule(c, plan, settings);
+          ASSERT_TRUE(got) << got.error().message();
+          SCOPED_TRACE(std::string(to_string(merge)) + " " + std::string(to_string(shuffle)));
+          expect_complete(plan, *got, 7);
+          EXPECT_EQ(testing::check_schedule(plan, *got), "");
+          EXPECT_TRUE(gates_increase(*got));
+          EXPECT_LE(got->window_peak.n, settings.window.n);
+          const auto again = make_schedule(c, plan, settings);
+          EXPECT_EQ(again->emission, got->emission);
+          EXPECT_EQ(again->slot, got->slot);
+        }
+      }
+    }
+  }
+}
+
+TEST(Schedule, ArenaStaysNearWindowAndBatches) {
+  const SyntheticCatalog data({.files = 5000});
+  const Catalog c = data.view();
+  const Plan plan = plan_of(c, Order::random, 2, {});
+  for (const Shuffle shuffle : {Shuffle::buffer, Shuffle::reservoir}) {
+    const auto got = make_schedule(
+        c, plan, {.shuffle = shuffle, .window = {4 << 20}, .batch = 32, .prefetch = 2});
+    ASSERT_TRUE(got);
+    EXPECT_LT(got->arena.n, (4U << 20) * 3 / 2 + 4 * 32 * 24576);
+  }
+}
+
+TEST(Schedule, PrefetchZeroReadsNextBatchOnlyWhenAllIsConsumed) {
+  const SyntheticCatalog data({.files = 640});
+  const Catalog c = data.view();
+  const Plan plan = plan_of(c, Order::lba, 1, {.merge = Merge::file});
+  const auto got = make_schedule(c, plan, {.batch = 64, .prefetch = 0});
+  ASSERT_TRUE(got);
+  ASSERT_EQ(got->gates.size(), 9U);
+  for (std::uint32_t b = 0; b < 9; ++b) {
+    EXPECT_EQ(got->gates[b].consumed_batches, b + 1);
+  }
+}
+
+TEST(Schedule, NextEpochIsReadWhileTheWindowDrains) {
+  const SyntheticCatalog data({.files = 1000});
+  const Catalog c = data.view();
+  const Plan plan = plan_of(c, Order::lba, 2, {.merge = Merge::none});
+  const auto got = make_schedule(c, plan, {.shuffle = Shuffle::reservoir,
+                                           .window = {2 << 20}, .batch = 16, .prefetch = 2});
+  ASSERT_TRUE(got);
+  const auto second = std::ranges::find_if(plan.pieces, [](const Piece& p) { return p.parcel >= 1000; });
+  const auto first_read = static_cast<std::uint32_t>(second - plan.pieces.begin());
+  std::uint32_t waits_for = 0;
+  for (const Gate& g : got->gates) {
+    if (g.read <= first_read) {
+      waits_for = g.consumed_batches;
+    }
+  }
+  const std::uint32_t epoch_batches = 63;
+  EXPECT_LT(waits_for, epoch_batches - 8);
+}
+
+TEST(Schedule, NamesBothSizesWhenTheWindowIsTooSmall) {
+  const SyntheticCatalog data({.files = 50});
+  const Catalog c = data.view();
+  const Plan plan = plan_of(c, Order::lba, 1, {});
+  const auto small = make_schedule(c, plan, {.window = {4096}});
+  ASSERT_FALSE(small);
+  EXPECT_EQ(small.error().exit_code, Exit::usage);
+  EXPECT_NE(small.error().message().find("4096 bytes"), std::string::npos);
+  const auto full = make_schedule(c, plan, {.shuffle = Shuffle::full, .window = {65536}});
+  ASSERT_FALSE(full);
+  EXPECT_NE(full.error().message().find("whole epoch"), std::string::npos);
+}
+
+// The residents at the end of an epoch are its last emissions: each sample with equal probability.
+TEST(Reservoir, KeepsAUniformSample) {
+  constexpr std::uint32_t kSamples = 60;
+  constexpr std::uint32_t kHeld = 12;
+  const SyntheticCatalog data({.files = 1, .mean_bytes = 1 << 20, .parts_per_file = kSamples,
+                               .part_stride = 4096, .part_bytes = 4096, .seed = 3});
+  const Catalog c = data.view();
+  ASSERT_EQ(c.samples(), kSamples);
+  const Plan plan = plan_of(c, Order::path, 1, {});
+  std::vector<std::uint64_t> kept(kSamples);
+  constexpr std::uint64_t kSeeds = 20000;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const auto s = make_schedule(
+        c, plan, {.shuffle = Shuffle::reservoir, .window = {kHeld * 4096}, .seed = seed});
+    ASSERT_TRUE(s);
+    for (std::uint32_t i = kSamples - kHeld; i < kSamples; ++i) {
+      ++kept[s->emission[i]];
+    }
+  }
+  // Sampling without replacement: each count is hypergeometric, so the statistic is scaled by
+  // (n - 1) / (n - k) to follow chi-square with n - 1 degrees of freedom.
+  const double expected = static_cast<double>(kSeeds) * kHeld / kSamples;
+  const double x = chi_square(kept, expected) * (kSamples - 1.0) / (kSamples - kHeld);
+  EXPECT_GT(chi_square_tail(x, kSamples - 1), 1e-4);
+  EXPECT_LT(chi_square_tail(x, kSamples - 1), 1 - 1e-4);
+}
+
+TEST(ArenaMap, NeverHandsOutAGranuleTwiceAndJoinsWhatComesBack) {
+  Rng rng(9);
+  ArenaMap arena(1000);
+  std::vector<int> used(1000);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> live;
+  for (int step = 0; step < 20000; ++step) {
+    const auto n = static_cast<std::uint32_t>(1 + rng.below(60));
+    const auto at = arena.take(n);
+    if (at && rng.below(20) != 0) {
+      for (std::uint32_t g = *at; g < *at + n; ++g) {
+        ASSERT_EQ(used[g]++, 0);
+      }
+      live.emplace_back(*at, n);
+    } else if (at) {
+      arena.give(*at, n);
+    }
+    if (!live.empty() && (!at || rng.below(3) == 0)) {
+      std::swap(live[rng.below(live.size())], live.back());
+      for (std::uint32_t g = live.back().first; g < live.back().first + live.back().second; ++g) {
+        --used[g];
+      }
+      arena.give(live.back().first, live.back().second);
+      live.pop_back();
+    }
+  }
+  for (const auto& [at, n] : live) {
+    arena.give(at, n);
+  }
+  EXPECT_EQ(arena.take(1000), 0U);
+}
+
+}  // namespace
+}  // namespace blksweep

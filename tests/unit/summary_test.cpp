@@ -1,0 +1,147 @@
+#include "store/summary.h"
+
+#include <gtest/gtest.h>
+
+#include "store/csv.h"
+#include "store/labels.h"
+
+namespace blksweep {
+namespace {
+
+CellRecord cell(std::initializer_list<std::pair<std::string, std::string>> settings) {
+  return {{settings.begin(), settings.end()}};
+}
+
+StoredRun run(std::int64_t cell_id, std::uint32_t repeat, std::int64_t epoch_ns) {
+  StoredRun r;
+  r.id = cell_id * 100 + repeat;
+  r.cell_id = cell_id;
+  r.run.repeat = repeat;
+  r.run.samples = 1000;
+  r.run.bytes = 4'096'000;
+  r.run.epoch_ns = epoch_ns;
+  return r;
+}
+
+TEST(CellLabels, NameWhatVariesAndLeaveOutNone) {
+  const auto labels = cell_labels({
+      cell({{"order", "random"}, {"merge", "none"}, {"shuffle", "none"}, {"window", "2%"}}),
+      cell({{"order", "lba"}, {"merge", "device"}, {"shuffle", "none"}, {"window", "2%"}}),
+      cell({{"order", "lba"}, {"merge", "device"}, {"shuffle", "reservoir"}, {"window", "10%"}}),
+  });
+  EXPECT_EQ(labels, (std::vector<std::string>{"random", "lba + device",
+                                              "lba + device + reservoir + window 10%"}));
+}
+
+TEST(CellLabels, GiveSizesTheirUnits) {
+  const auto labels = cell_labels({cell({{"order", "lba"}, {"chunk_bytes", "4194304"}}),
+                                   cell({{"order", "lba"}, {"chunk_bytes", "65536"}})});
+  EXPECT_EQ(labels, (std::vector<std::string>{"lba + chunk 4 MiB", "lba + chunk 64 KiB"}));
+}
+
+TEST(CellLabels, AreDifferentWhereCellsAre) {
+  const auto labels = cell_labels({cell({{"order", "lba"}, {"shuffle", "none"}, {"window", "2%"}}),
+                                   cell({{"order", "lba"}, {"shuffle", "none"}, {"window", "9%"}})});
+  EXPECT_NE(labels[0], labels[1]);
+}
+
+TEST(CellFilter, TakesNamesTogetherAndRepeatedNamesAsAlternatives) {
+  const CellRecord c = cell({{"order", "lba"}, {"merge", "device"}});
+  EXPECT_TRUE(matches(c, {}));
+  EXPECT_TRUE(matches(c, {{"order", "lba"}, {"merge", "device"}}));
+  EXPECT_TRUE(matches(c, {{"order", "random"}, {"order", "lba"}}));
+  EXPECT_FALSE(matches(c, {{"order", "lba"}, {"merge", "none"}}));
+  EXPECT_FALSE(matches(c, {{"unheard", "of"}}));
+}
+
+SummaryInput two_cells() {
+  SummaryInput input;
+  input.cells = {{1, cell({{"order", "lba"}, {"merge", "none"}})},
+                 {2, cell({{"order", "random"}, {"merge", "none"}})}};
+  for (std::uint32_t repeat = 0; repeat < 6; ++repeat) {
+    input.runs.push_back(run(1, repeat, 500'000'000 + repeat * 1'000));
+    input.runs.push_back(run(2, repeat, 1'000'000'000 + repeat * 3'000));
+  }
+  input.ceilings = {{"sequential", 1 << 20, 32, 81'920'000, 80}, {"random", 4096, 32, 1e12, 1}};
+  return input;
+}
+
+TEST(Summary, ComparesWithRandomUnlessToldOtherwise) {
+  const auto cells = summarize(two_cells());
+  EXPECT_TRUE(cells[1].baseline);
+  EXPECT_FALSE(cells[1].ratio);
+  EXPECT_NEAR(cells[0].ratio->value, 2.0, 1e-4);
+  EXPECT_TRUE(cells[0].differs());
+  EXPECT_EQ(cells[0].pairs, 6U);
+  EXPECT_NEAR(*cells[0].ceiling_share, 0.1, 1e-6) << "of the sequential ceiling";
+  SummaryInput other = two_cells();
+  other.baseline = {{"order", "lba"}};
+  EXPECT_NEAR(summarize(other)[1].ratio->value, 0.5, 1e-4);
+}
+
+TEST(Summary, LeavesIncompleteRunsOutAndSaysHowManyAndWhy) {
+  SummaryInput input = two_cells();
+  input.runs[0].run.incomplete = true;
+  input.runs[0].run.incomplete_reason = "12 probe events lost";
+  const auto cells = summarize(input);
+  EXPECT_EQ(cells[0].runs, 5U);
+  EXPECT_EQ(cells[0].incomplete, 1U);
+  EXPECT_EQ(cells[0].pairs, 5U) << "its twin has no partner";
+  EXPECT_EQ(cells[1].runs, 6U);
+  EXPECT_NE(summary_text(cells).find("left out of lba: 12 probe events lost"), std::string::npos);
+}
+
+TEST(Summary, CountsTheNewestRunOfARepeat) {
+  SummaryInput input = two_cells();
+  StoredRun again = run(1, 0, 250'000'000);
+  again.id = 999;
+  input.runs.push_back(again);
+  const auto counted = counted_runs(input.runs, 1);
+  ASSERT_EQ(counted.size(), 6U);
+  EXPECT_EQ(counted[0]->id, 999);
+}
+
+TEST(Summary, NothingIsKnownOfACellWithoutRuns) {
+  SummaryInput input = two_cells();
+  input.runs.clear();
+  const auto cells = summarize(input);
+  EXPECT_FALSE(cells[0].samples_per_s || cells[0].ratio || cells[0].depth_mean);
+  EXPECT_NE(summary_text(cells).find("lba"), std::string::npos);
+}
+
+TEST(SummaryText, SaysNoDifferenceAndWhatFewRepeatsCannotShow) {
+  SummaryInput input = two_cells();
+  input.runs = {run(1, 0, 100), run(2, 0, 101), run(1, 1, 101), run(2, 1, 100)};
+  const std::string text = summary_text(summarize(input));
+  EXPECT_NE(text.find("no difference"), std::string::npos) << text;
+  EXPECT_NE(text.find("2 repeats"), std::string::npos) << text;
+}
+
+TEST(Csv, QuotesAndKeepsUnknownEmpty) {
+  SummaryInput input = two_cells();
+  input.cells[0].cell.settings.emplace_back("note", "a \"b\", c");
+  const std::string csv = cells_csv(summarize(input));
+  EXPECT_EQ(csv.find("cell_id,label,baseline,runs,incomplete,samples_per_s,samples_per_s_low"), 0U);
+  EXPECT_NE(csv.find("\"a \"\"b\"\", c\""), std::string::npos);
+  EXPECT_NE(csv.find(",,"), std::string::npos);
+}
+
+TEST(Csv, EveryLineHasAsManyFieldsAsTheHeading) {
+  const SummaryInput input = two_cells();
+  const auto cells = summarize(input);
+  for (const std::string& csv : {cells_csv(cells), runs_csv(cells, input.runs)}) {
+    std::vector<std::ptrdiff_t> commas;
+    for (std::size_t at = 0; at < csv.size();) {
+      const std::size_t end = csv.find('\n', at);
+      commas.push_back(std::count(csv.begin() + static_cast<std::ptrdiff_t>(at),
+                                  csv.begin() + static_cast<std::ptrdiff_t>(end), ','));
+      at = end + 1;
+    }
+    EXPECT_GT(commas.size(), 2U);
+    EXPECT_EQ(std::count(commas.begin(), commas.end(), commas[0]),
+              static_cast<std::ptrdiff_t>(commas.size()));
+  }
+}
+
+}  // namespace
+}  // namespace blksweep
