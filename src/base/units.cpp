@@ -16,10 +16,9 @@ struct Suffix {
 };
 
 constexpr std::array kByteSuffixes{
-    Suffix{"B", 1},           Suffix{"KiB", 1024.0},    Suffix{"MiB", 1048576.0},
-    Suffix{"GiB", 0x1p30},    Suffix{"TiB", 0x1p40},    Suffix{"kB", 1e3},
-    Suffix{"KB", 1e3},        Suffix{"MB", 1e6},        Suffix{"GB", 1e9},
-    Suffix{"TB", 1e12},
+    Suffix{"B", 1},        Suffix{"KiB", 1024.0}, Suffix{"MiB", 1048576.0}, Suffix{"GiB", 0x1p30},
+    Suffix{"TiB", 0x1p40}, Suffix{"kB", 1e3},     Suffix{"KB", 1e3},        Suffix{"MB", 1e6},
+    Suffix{"GB", 1e9},     Suffix{"TB", 1e12},
 };
 constexpr std::array kTimeSuffixes{
     Suffix{"ns", 1}, Suffix{"us", 1e3}, Suffix{"ms", 1e6}, Suffix{"s", 1e9}, Suffix{"min", 6e10},
@@ -30,8 +29,7 @@ Result<std::uint64_t> parse_scaled(std::string_view text, std::span<const Suffix
                                    const char* example) {
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto [rest, ec] =
-      std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  const auto [rest, ec] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
   const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
   if (ec == std::errc{} && suffix.empty() && value == 0 && !std::signbit(value)) {
     return 0;

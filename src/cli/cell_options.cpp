@@ -47,8 +47,8 @@ const auto kOrders = words_of<Order, 6>();
 const auto kMerges = words_of<Merge, 4>();
 const auto kShuffles = words_of<Shuffle, 4>();
 const auto kEngines = words_of<EngineKind, 2>();
-constexpr std::array<std::pair<std::string_view, bool>, 2> kIo{{{"direct", true},
-                                                                {"buffered", false}}};
+constexpr std::array<std::pair<std::string_view, bool>, 2> kIo{
+    {{"direct", true}, {"buffered", false}}};
 constexpr std::array<std::pair<std::string_view, CacheState>, 3> kCaches{
     {{"cold", CacheState::cold}, {"warm", CacheState::warm}, {"keep", CacheState::keep}}};
 constexpr std::array<std::pair<std::string_view, CopyKind>, 2> kCopies{
@@ -63,8 +63,7 @@ struct Range {
 Result<> set_count(std::uint32_t& target, std::string_view text, Range range) {
   BLKSWEEP_TRY(const std::uint64_t n, parse_count(text));
   if (n < range.least || n > range.most) {
-    return usage_error(
-        fmt::format("'{}' is not between {} and {}", text, range.least, range.most));
+    return usage_error(fmt::format("'{}' is not between {} and {}", text, range.least, range.most));
   }
   target = static_cast<std::uint32_t>(n);
   return {};
@@ -90,7 +89,8 @@ Result<> set_relative(RelativeSize& target, std::string_view text) {
   const char* end = text.data() + text.size() - 1;
   const auto [rest, ec] = std::from_chars(text.data(), end, percent);
   if (ec != std::errc{} || rest != end || !(percent > 0 && percent <= 100)) {
-    return usage_error(fmt::format("'{}' is not a share such as 10%, or a size such as 64MiB", text));
+    return usage_error(
+        fmt::format("'{}' is not a share such as 10%, or a size such as 64MiB", text));
   }
   target = {{}, percent};
   return {};
@@ -134,9 +134,10 @@ const std::array kOptions{
                  return set_bytes(c.merge_max, t, {kPageBytes, kGiB});
                },
                [](const CellSettings& c) { return bytes_word(c.merge_max); }},
-    CellOption{"shuffle", "none buffer reservoir full; default none",
-               [](CellSettings& c, std::string_view t) { return set_word(c.shuffle, t, kShuffles); },
-               [](const CellSettings& c) { return word_of(c.shuffle, kShuffles); }},
+    CellOption{
+        "shuffle", "none buffer reservoir full; default none",
+        [](CellSettings& c, std::string_view t) { return set_word(c.shuffle, t, kShuffles); },
+        [](const CellSettings& c) { return word_of(c.shuffle, kShuffles); }},
     CellOption{"window", "memory between reading and emission, bytes or %; default 64MiB",
                [](CellSettings& c, std::string_view t) { return set_relative(c.window, t); },
                [](const CellSettings& c) { return relative_word(c.window); }},
@@ -147,7 +148,9 @@ const std::array kOptions{
                [](CellSettings& c, std::string_view t) { return set_word(c.direct, t, kIo); },
                [](const CellSettings& c) { return word_of(c.direct, kIo); }},
     CellOption{"depth", "reads in flight; default 32",
-               [](CellSettings& c, std::string_view t) { return set_count(c.depth, t, {1, 4096}); },
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.depth, t, {1, 4096});
+               },
                [](const CellSettings& c) { return std::to_string(c.depth); }},
     CellOption{"batch", "samples per batch; default 256",
                [](CellSettings& c, std::string_view t) {
@@ -162,11 +165,10 @@ const std::array kOptions{
     CellOption{"copy", "none host; default none",
                [](CellSettings& c, std::string_view t) { return set_word(c.copy, t, kCopies); },
                [](const CellSettings& c) { return word_of(c.copy, kCopies); }},
-    CellOption{"consumer", "none emulated; default none, emulated with --compute",
-               [](CellSettings& c, std::string_view t) {
-                 return set_word(c.consumer, t, kConsumers);
-               },
-               [](const CellSettings& c) { return word_of(c.consumer, kConsumers); }},
+    CellOption{
+        "consumer", "none emulated; default none, emulated with --compute",
+        [](CellSettings& c, std::string_view t) { return set_word(c.consumer, t, kConsumers); },
+        [](const CellSettings& c) { return word_of(c.consumer, kConsumers); }},
     CellOption{"compute", "12ms, lognormal:12ms, lognormal:12ms:0.5 per batch",
                [](CellSettings& c, std::string_view t) -> Result<> {
                  BLKSWEEP_TRY(c.compute, parse_compute_time(t));
@@ -177,13 +179,16 @@ const std::array kOptions{
                [](CellSettings& c, std::string_view t) { return set_word(c.cache, t, kCaches); },
                [](const CellSettings& c) { return word_of(c.cache, kCaches); }},
     CellOption{"epochs", "passes over the data in one run; default 1",
-               [](CellSettings& c, std::string_view t) { return set_count(c.epochs, t, {1, 1000}); },
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.epochs, t, {1, 1000});
+               },
                [](const CellSettings& c) { return std::to_string(c.epochs); }},
 };
 
 Result<> check(const CellSettings& c) {
   if (c.consumer == ConsumerKind::emulated && c.compute.mean.count() == 0) {
-    return usage_error("--consumer emulated: say how long a batch takes with --compute, such as 12ms");
+    return usage_error(
+        "--consumer emulated: say how long a batch takes with --compute, such as 12ms");
   }
   return {};
 }

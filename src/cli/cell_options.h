@@ -1,4 +1,5 @@
-// The options that can be swept: one table feeds the command line, spec files, `--help` and records.
+// The options that can be swept: one table feeds the command line, spec files, `--help` and
+// records.
 //
 // Every option takes several values separated by commas; cells are their cross product. `set` turns
 // text into a value (a usage error quotes the text), `get` gives the word that records use.

@@ -28,10 +28,10 @@ int report_parse(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 void add_verbosity(CLI::App& app) {
-  app.add_flag_callback("-q,--quiet", [] { set_verbosity(Verbosity::quiet); },
-                        "no notes or warnings on stderr");
-  app.add_flag_callback("-v,--verbose", [] { set_verbosity(Verbosity::verbose); },
-                        "say what is done and why");
+  app.add_flag_callback(
+      "-q,--quiet", [] { set_verbosity(Verbosity::quiet); }, "no notes or warnings on stderr");
+  app.add_flag_callback(
+      "-v,--verbose", [] { set_verbosity(Verbosity::verbose); }, "say what is done and why");
 }
 
 int run_program(int argc, char** argv) {

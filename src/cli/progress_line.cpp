@@ -45,9 +45,9 @@ class Line {
     last_run_ = run;
     last_samples_ = samples;
     last_ns_ = now;
-    const double done = (static_cast<double>(run - 1) +
-                         static_cast<double>(samples) / static_cast<double>(total)) /
-                        static_cast<double>(runs);
+    const double done =
+        (static_cast<double>(run - 1) + static_cast<double>(samples) / static_cast<double>(total)) /
+        static_cast<double>(runs);
     const double left = done > 0 ? static_cast<double>(now - begin_ns_) * (1 - done) / done : 0;
     return fmt::format("[{}/{}] {} of {} samples, {} samples/s, about {} left", run, runs,
                        format_count(samples), format_count(total),

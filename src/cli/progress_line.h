@@ -1,4 +1,5 @@
-// ProgressLine: one rewritten line on stderr when that is a terminal, else a plain line now and then.
+// ProgressLine: one rewritten line on stderr when that is a terminal, else a plain line now and
+// then.
 //
 // Cost:    wakes five times a second and reads two atomics; the run's threads never wait for it.
 // Threads: prints from a thread of its own, which ends with the object.

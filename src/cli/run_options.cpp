@@ -33,7 +33,8 @@ void fold_io_flags(CellText& text) {
 Result<> refuse_unknown(const CellText& text) {
   for (const auto& [name, values] : text) {
     if (!is_run_option(name) && !is_cell_option(name)) {
-      return usage_error(fmt::format("'{}' is not an option of run (see blksweep run --help)", name));
+      return usage_error(
+          fmt::format("'{}' is not an option of run (see blksweep run --help)", name));
     }
   }
   return {};
@@ -92,11 +93,15 @@ void override_with(CellText& base, const CellText& over) {
 Result<> take_run_options(RunOptions& o, const CellText& all) {
   const Single one(all);
   std::uint64_t repeats = o.repeats;
-  for (const auto& [name, target] : {std::pair{"data", &o.data}, {"catalog", &o.catalog}, {"db", &o.db}}) {
+  for (const auto& [name, target] :
+       {std::pair{"data", &o.data}, {"catalog", &o.catalog}, {"db", &o.db}}) {
     BLKSWEEP_CHECK(one.take(name, *target));
   }
-  for (const auto& [name, target] : {std::pair{"verify", &o.verify}, {"fio-twin", &o.fio_twin},
-                                     {"probe", &o.probe}, {"ceiling", &o.ceiling}, {"json", &o.json}}) {
+  for (const auto& [name, target] : {std::pair{"verify", &o.verify},
+                                     {"fio-twin", &o.fio_twin},
+                                     {"probe", &o.probe},
+                                     {"ceiling", &o.ceiling},
+                                     {"json", &o.json}}) {
     BLKSWEEP_CHECK(one.take(name, *target));
   }
   BLKSWEEP_CHECK(one.take("repeats", repeats));

@@ -59,8 +59,8 @@ Result<CellText> table_text(const toml::table& table, const std::string& name) {
 Result<Spec> parse_spec(std::string_view text, const std::string& name) {
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
-    return usage_error(fmt::format("{}: {}", where(name, parsed.error().source()),
-                                   parsed.error().description()));
+    return usage_error(
+        fmt::format("{}: {}", where(name, parsed.error().source()), parsed.error().description()));
   }
   const toml::table& root = parsed.table();
   Spec spec;

@@ -1,9 +1,9 @@
 // Spec files: the options of `run` as TOML, with any number of [[cell]] tables.
 //
 // Top-level keys are options by their long names and hold for every cell; each [[cell]] overrides
-// some. A value is a string, an integer, a boolean (flags) or a list of those (swept). Options on the
-// command line override both.
-// Errors: a line that is not TOML, a value of another kind, quoted with file and line.
+// some. A value is a string, an integer, a boolean (flags) or a list of those (swept). Options on
+// the command line override both. Errors: a line that is not TOML, a value of another kind, quoted
+// with file and line.
 #pragma once
 
 #include <string>

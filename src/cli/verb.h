@@ -16,8 +16,8 @@ namespace blksweep {
 
 struct Verbs {
   CLI::App& app;
-  std::vector<std::string> argv;            // as given, for the run record
-  std::function<Result<Exit>()> action;     // set by the subcommand that was named
+  std::vector<std::string> argv;         // as given, for the run record
+  std::function<Result<Exit>()> action;  // set by the subcommand that was named
 };
 
 void add_dataset(Verbs& verbs);
@@ -27,8 +27,8 @@ void add_run(Verbs& verbs);
 void add_report(Verbs& verbs);
 void add_probe(Verbs& verbs);
 
-// Declares an option whose text is turned into a value by `parse` (parse_bytes, parse_duration ...).
-// The error quotes the option and the text.
+// Declares an option whose text is turned into a value by `parse` (parse_bytes, parse_duration
+// ...). The error quotes the option and the text.
 template <class T, class Parse>
 CLI::Option* add_parsed(CLI::App* app, const std::string& name, T& target, Parse parse,
                         const std::string& help) {

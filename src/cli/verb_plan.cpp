@@ -113,8 +113,7 @@ void print_row(const Row& r) {
              to_string(r.order), to_string(r.merge), format_count(r.sum.reads),
              format_bytes({r.sum.read_bytes}), format_bytes({mean}), format_count(r.sum.seeks),
              format_bytes({seek}), 100 * ratio(r.sum.gap_bytes, r.sum.read_bytes),
-             format_count(r.fallbacks), format_bytes(r.arena),
-             format_duration(Nanos{r.plan_ns}));
+             format_count(r.fallbacks), format_bytes(r.arena), format_duration(Nanos{r.plan_ns}));
 }
 
 Result<Exit> run_plan(const Options& o) {

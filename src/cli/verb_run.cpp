@@ -83,11 +83,11 @@ class Answer {
     for (const std::string& text : event.run.warnings) {
       warn_once(text);
     }
-    note(fmt::format("[{}/{}] {}: {} samples in {}{}{}", event.done, event.total, labels_[index],
-                     format_count(event.run.samples), format_duration(Nanos{event.run.epoch_ns}),
-                     event.run.fio ? fmt::format(", {:.2f} x fio", event.run.fio->ratio) : "",
-                     event.run.incomplete ? " (incomplete: " + event.run.incomplete_reason + ")"
-                                          : ""));
+    note(fmt::format(
+        "[{}/{}] {}: {} samples in {}{}{}", event.done, event.total, labels_[index],
+        format_count(event.run.samples), format_duration(Nanos{event.run.epoch_ns}),
+        event.run.fio ? fmt::format(", {:.2f} x fio", event.run.fio->ratio) : "",
+        event.run.incomplete ? " (incomplete: " + event.run.incomplete_reason + ")" : ""));
     if (options_.json) {
       document_["runs"].push_back(run_json(event.cell.record, event.run));
       return;
@@ -149,7 +149,8 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
 void add_run_flags(CLI::App* app, CellText& text) {
   const auto flag = [&](const std::string& name, const std::string& option,
                         const std::string& value, const std::string& help) {
-    app->add_flag_callback("--" + name, [&text, option, value] { text[option] = {value}; }, help);
+    app->add_flag_callback(
+        "--" + name, [&text, option, value] { text[option] = {value}; }, help);
   };
   flag("verify", "verify", "true", "hash every delivered sample against its file");
   flag("fio-twin", "fio-twin", "true", "the same reads by the real fio after each run");

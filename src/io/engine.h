@@ -3,8 +3,8 @@
 // Files:     requests name a file slot. set_files fills slots; slots may be refilled while reads on
 //            their old file are in flight only if the engine says so (io_uring keeps a reference).
 // Lifetime:  buffers and iovecs of a submitted request stay valid until its completion is reaped;
-//            the destructor drains (waits for everything in flight), so declare the engine after the
-//            buffers it reads into.
+//            the destructor drains (waits for everything in flight), so declare the engine after
+//            the buffers it reads into.
 // Errors:    a failed read is a Completion with a negative errno, not an Error; an Error means that
 //            the engine itself is broken.
 // Threads:   one owner thread, which must be the one that made the first submit().

@@ -213,8 +213,8 @@ Result<> UringEngine::submit(std::span<const ReadRequest> batch) {
 Result<std::size_t> UringEngine::reap(std::span<Completion> out, std::size_t wait_for) {
   const auto want = static_cast<unsigned>(std::min({wait_for, out.size(), in_flight_}));
   io_uring_cqe* first = nullptr;
-  const int err = want > 0 ? -io_uring_wait_cqe_nr(&ring_, &first, want)
-                           : -io_uring_get_events(&ring_);
+  const int err =
+      want > 0 ? -io_uring_wait_cqe_nr(&ring_, &first, want) : -io_uring_get_events(&ring_);
   if (err != 0 && err != EINTR && err != EAGAIN) {
     return sys_error(err, "io_uring_enter");
   }

@@ -38,8 +38,7 @@ class Pump {
   Pump(const Load& load, const CeilingSettings& settings) : load_(load), settings_(settings) {}
 
   Result<> open(const std::string& node) {
-    BLKSWEEP_TRY(arena_,
-                 PageBuffer::allocate({std::uint64_t{load_.request_bytes} * load_.depth}));
+    BLKSWEEP_TRY(arena_, PageBuffer::allocate({std::uint64_t{load_.request_bytes} * load_.depth}));
     EngineSettings es;
     es.depth = load_.depth;
     es.file_slots = 1;
@@ -193,9 +192,10 @@ Ceiling measure_ceiling(const CeilingSettings& settings) {
   Ceiling c;
   const Result<Region> region = region_of(settings);
   if (!region) {
-    c.warnings.push_back("ceiling: not measured: " + region.error().text +
-                         "; results are shown without it (reading a block device needs root or group "
-                         "disk)");
+    c.warnings.push_back(
+        "ceiling: not measured: " + region.error().text +
+        "; results are shown without it (reading a block device needs root or group "
+        "disk)");
     return c;
   }
   for (const Load* load : {&kSequential, &kRandom}) {

@@ -23,7 +23,7 @@ namespace blksweep {
 
 struct CeilingSettings {
   std::string device_node;
-  Bytes begin{0}, end{0};  // region of the device; end 0: to its end
+  Bytes begin{0}, end{0};                    // region of the device; end 0: to its end
   Nanos duration = std::chrono::seconds(1);  // per figure
   EngineKind engine = EngineKind::io_uring;
   std::uint64_t seed = 1;
@@ -37,8 +37,8 @@ struct Ceiling {
 
 Ceiling measure_ceiling(const CeilingSettings& settings);
 
-// `count` distinct block numbers below `blocks`, spread evenly and in random order; fewer when there
-// are fewer blocks.
+// `count` distinct block numbers below `blocks`, spread evenly and in random order; fewer when
+// there are fewer blocks.
 std::vector<std::uint64_t> distinct_blocks(std::uint64_t blocks, std::uint64_t count,
                                            std::uint64_t seed);
 

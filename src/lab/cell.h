@@ -22,9 +22,9 @@ struct RelativeSize {
   Bytes bytes{0};
   double percent = 0;  // > 0: of `whole`, and bytes is ignored
   Bytes of(Bytes whole) const {
-    return percent > 0 ? Bytes{static_cast<std::uint64_t>(percent / 100 *
-                                                          static_cast<double>(whole.n))}
-                       : bytes;
+    return percent > 0
+               ? Bytes{static_cast<std::uint64_t>(percent / 100 * static_cast<double>(whole.n))}
+               : bytes;
   }
 };
 

@@ -31,11 +31,11 @@ struct DeliveryInputs {
   std::span<const std::byte> arena;
   std::span<const std::uint8_t> failed;  // by position, final for published batches
   Handoff& handoff;
-  CopyStage* copy = nullptr;             // none
+  CopyStage* copy = nullptr;  // none
   std::uint32_t staging_slots = 2;
-  std::optional<ComputeTime> compute;    // none
+  std::optional<ComputeTime> compute;  // none
   std::uint64_t seed = 1;
-  bool verify = false;                   // hash every delivered sample
+  bool verify = false;  // hash every delivered sample
   Progress* progress = nullptr;
 };
 

@@ -85,9 +85,10 @@ Result<> check_memory(Bytes arena) {
   const Bytes all{static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                   static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))};
   if (arena.n > std::max(free.n, all.n / 10 * 8)) {
-    return fail(fmt::format("the window needs {} of buffers, this node has {}: use a smaller "
-                            "--window, --depth or --merge-max",
-                            format_bytes(arena), format_bytes(all)));
+    return fail(
+        fmt::format("the window needs {} of buffers, this node has {}: use a smaller "
+                    "--window, --depth or --merge-max",
+                    format_bytes(arena), format_bytes(all)));
   }
   return {};
 }
@@ -142,8 +143,8 @@ Result<PlannedCell> plan_cell(const Source& source, const CellSettings& cell, st
 Result<> Epoch::allocate(const CellSettings& cell, const PlannedCell& planned) {
   BLKSWEEP_CHECK(check_memory(planned.schedule.arena));
   BLKSWEEP_TRY(arena_, PageBuffer::allocate(planned.schedule.arena));
-  BLKSWEEP_TRY(Scatter scatter, Scatter::make(planned.plan, planned.schedule, arena_.span(),
-                                              cell.depth));
+  BLKSWEEP_TRY(Scatter scatter,
+               Scatter::make(planned.plan, planned.schedule, arena_.span(), cell.depth));
   scatter_ = std::make_unique<Scatter>(std::move(scatter));
   return {};
 }
@@ -157,8 +158,8 @@ Result<> Epoch::open_files(const Source& source, const CellSettings& cell, const
   BLKSWEEP_TRY(engine_, make_engine(cell.engine, settings));
   BLKSWEEP_TRY(FileSlots files, FileSlots::open(source.catalog, slots, cell.direct));
   files_ = std::make_unique<FileSlots>(std::move(files));
-  const bool device = std::ranges::any_of(
-      plan.reads, [](const Read& r) { return r.source == kFromDevice; });
+  const bool device =
+      std::ranges::any_of(plan.reads, [](const Read& r) { return r.source == kFromDevice; });
   return device ? files_->use_device(*engine_, source.device->node, /*direct=*/true) : Result<>();
 }
 
@@ -169,8 +170,15 @@ Result<> Epoch::connect(const Source& source, const CellSettings& cell,
     const Bytes batch{largest_batch_bytes(source.catalog, planned.plan, planned.schedule)};
     BLKSWEEP_TRY(copy_, make_host_copy(staging, batch));
   }
-  ReaderInputs in{source.catalog, planned.plan, planned.schedule, *engine_, *files_,
-                  *scatter_,      handoff_,     cell.depth,       std::max(1U, planned.align),
+  ReaderInputs in{source.catalog,
+                  planned.plan,
+                  planned.schedule,
+                  *engine_,
+                  *files_,
+                  *scatter_,
+                  handoff_,
+                  cell.depth,
+                  std::max(1U, planned.align),
                   [this] { delivery_->on_ready(); }};
   reader_ = std::make_unique<Reader>(in);
   const bool emulated = cell.consumer == ConsumerKind::emulated;

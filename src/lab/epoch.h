@@ -29,8 +29,8 @@ struct PlannedCell {
   Plan plan;
   Schedule schedule;
   std::int64_t plan_ns = 0;
-  Bytes window{0};           // what the cell's window came to
-  std::uint32_t align = 1;   // granule of reads
+  Bytes window{0};          // what the cell's window came to
+  std::uint32_t align = 1;  // granule of reads
 };
 
 // Order, merge and schedule for one seed; pure but for the clock.
@@ -45,7 +45,8 @@ struct EpochOptions {
 struct EpochOutcome {
   bool interrupted = false;
   std::int64_t begin_ns = 0, end_ns = 0;
-  std::int64_t cpu_ns = 0;  // of this process: threads of the pipeline and the kernel's work for them
+  std::int64_t cpu_ns =
+      0;  // of this process: threads of the pipeline and the kernel's work for them
 };
 
 class Epoch {

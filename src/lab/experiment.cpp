@@ -131,8 +131,7 @@ FioSettings Experiment::fio_settings(const CellSettings& cell) const {
 
 // The twin starts from the same cache state as our run did.
 Result<FioResult> Experiment::run_twin(const CellSettings& cell, const PlannedCell& planned) const {
-  BLKSWEEP_TRY(FioTwin twin,
-               FioTwin::prepare(source_.catalog, planned.plan, fio_settings(cell)));
+  BLKSWEEP_TRY(FioTwin twin, FioTwin::prepare(source_.catalog, planned.plan, fio_settings(cell)));
   enter_cache_state(source_.catalog, cell.cache);
   return twin.run();
 }
@@ -155,8 +154,9 @@ Result<> Experiment::run_job(const Job& job) {
     settings_.progress->begin_run(done_ + 1, total_);
   }
   BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source_, cell.settings, seed));
-  const RunRequest request{source_, cell.settings, planned,     job.repeat, seed,
-                           settings_.verify, probe_.get(), settings_.progress, stop_};
+  const RunRequest request{source_, cell.settings,    planned,      job.repeat,
+                           seed,    settings_.verify, probe_.get(), settings_.progress,
+                           stop_};
   BLKSWEEP_TRY(RunRecord run, measure_run(request));
   if (stop_.load()) {
     return {};

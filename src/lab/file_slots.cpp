@@ -18,8 +18,7 @@ std::uint32_t FileSlots::affordable(std::size_t wanted, unsigned depth) {
   // Half for us, at least what one queue full of different files needs twice over.
   const std::uint64_t allowed = std::min<std::uint64_t>(limit.rlim_cur / 2, kMostSlots);
   const std::uint64_t needed = std::uint64_t{2} * depth + 2;
-  return static_cast<std::uint32_t>(
-      std::max(needed, std::min<std::uint64_t>(allowed, wanted + 2)));
+  return static_cast<std::uint32_t>(std::max(needed, std::min<std::uint64_t>(allowed, wanted + 2)));
 }
 
 FileSlots::FileSlots(const Catalog& catalog, std::uint32_t slots, bool direct)

@@ -5,8 +5,8 @@
 // registration is a system call.
 //
 // Ownership: owns descriptors only between open and flush; then the engine does.
-// Errors:    slot_of returns -errno when the file cannot be opened: a failed sample, not a failed run.
-// Threads:   the reader's thread.
+// Errors:    slot_of returns -errno when the file cannot be opened: a failed sample, not a failed
+// run. Threads:   the reader's thread.
 #pragma once
 
 #include <cstdint>

@@ -104,9 +104,8 @@ Result<FioSums> parse_output(const std::string& text, unsigned depth) {
     add_job(sums, job, depth_bucket(depth));
   }
   if (sums.error != 0) {
-    return fail("fio stopped with an error: " +
-                one_line(std::string_view(text).substr(0, begin)) + " (errno " +
-                std::to_string(sums.error) + ")");
+    return fail("fio stopped with an error: " + one_line(std::string_view(text).substr(0, begin)) +
+                " (errno " + std::to_string(sums.error) + ")");
   }
   return sums;
 }
@@ -126,7 +125,7 @@ double fio_ratio(const FioResult& fio, std::int64_t our_epoch_ns) {
 
 Result<FioTwin::TempDir> FioTwin::TempDir::make(const std::string& parent) {
   const char* from_environment = ::getenv("TMPDIR");
-  std::string name = !parent.empty()             ? parent
+  std::string name = !parent.empty()               ? parent
                      : from_environment != nullptr ? from_environment
                                                    : "/tmp";
   name += "/blksweep-fio-XXXXXX";
@@ -155,10 +154,11 @@ void FioTwin::choose_engine(const Catalog& catalog, const Plan& plan) {
   if (synchronous && settings_.direct && reads_past_end(catalog, plan) > 0) {
     engine_ = "io_uring";
     depth_ = 1;
-    warnings_.push_back(fmt::format(
-        "fio twin: fio's {} engine cannot read odd file tails with O_DIRECT; the twin uses io_uring at "
-        "depth 1, which issues the same reads one at a time",
-        to_string(settings_.engine)));
+    warnings_.push_back(
+        fmt::format("fio twin: fio's {} engine cannot read odd file tails with O_DIRECT; the twin "
+                    "uses io_uring at "
+                    "depth 1, which issues the same reads one at a time",
+                    to_string(settings_.engine)));
   } else {
     clip_ = synchronous;
   }
@@ -175,7 +175,8 @@ Result<> FioTwin::write_job(bool fixed_buffers) {
   if (submit_batch_ > 1 && depth_ > 1) {
     const unsigned group = std::min(submit_batch_, depth_);
     job_ += fmt::format(
-        "iodepth_batch_submit={0}\niodepth_batch_complete_min={0}\niodepth_batch_complete_max={1}\n",
+        "iodepth_batch_submit={0}\niodepth_batch_complete_min={0}\niodepth_batch_complete_max={1}"
+        "\n",
         group, depth_);
   }
   for (std::size_t i = 0; i < iologs_.segments.size(); ++i) {
@@ -281,10 +282,10 @@ Result<FioResult> FioTwin::run_once() {
   }
   const Result<FioSums> parsed = parse_output(read_text(output), depth_);
   if (!parsed || !child.ok()) {
-    return fail(fmt::format("fio twin: {} {}",
-                            parsed ? fmt::format("fio ended with status {}", child.exit_status)
-                                   : parsed.error().text,
-                            one_line(child.err)));
+    return fail(fmt::format(
+        "fio twin: {} {}",
+        parsed ? fmt::format("fio ended with status {}", child.exit_status) : parsed.error().text,
+        one_line(child.err)));
   }
   return to_result(*parsed);
 }

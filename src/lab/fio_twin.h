@@ -33,7 +33,7 @@ struct FioSettings {
   unsigned depth = 32;
   bool direct = true;
   std::string device_node = {};  // for plans that read the block device
-  std::string temp_dir = {};  // where a directory is made; empty: $TMPDIR, else /tmp
+  std::string temp_dir = {};     // where a directory is made; empty: $TMPDIR, else /tmp
   Nanos timeout = std::chrono::minutes(10);
   const std::atomic<bool>* interrupt = nullptr;
 };

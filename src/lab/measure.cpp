@@ -39,10 +39,10 @@ void record_plan(RunRecord& r, const RunRequest& q) {
   r.arena_bytes = q.planned.schedule.arena.n;
 }
 
-std::vector<std::uint32_t> samples_at(const Plan& plan, const std::vector<std::uint32_t>& positions) {
+std::vector<std::uint32_t> samples_at(const Plan& plan,
+                                      const std::vector<std::uint32_t>& positions) {
   std::vector<std::uint32_t> out(positions.size());
-  std::ranges::transform(positions, out.begin(),
-                         [&](std::uint32_t p) { return plan.order[p]; });
+  std::ranges::transform(positions, out.begin(), [&](std::uint32_t p) { return plan.order[p]; });
   return out;
 }
 
@@ -99,9 +99,9 @@ void record_failures(RunRecord& r, const RunRequest& q, const Epoch& e) {
       break;
     }
     const Sample s = q.source.catalog.sample(plan.order[f.position]);
-    r.failed.push_back({q.source.catalog.full_path(s.file),
-                        f.error == 0 ? "the file ends before the catalog says"
-                                     : std::string(std::strerror(f.error))});
+    r.failed.push_back(
+        {q.source.catalog.full_path(s.file), f.error == 0 ? "the file ends before the catalog says"
+                                                          : std::string(std::strerror(f.error))});
   }
 }
 
@@ -114,8 +114,8 @@ void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
   r.emission_hash = emission_hash(emitted);
   r.quality = quality_of(q.source.catalog, q.planned, emitted);
   if (q.verify) {
-    const Verification v = check_hashes(q.source.catalog, q.planned.plan, delivered,
-                                        e.delivery().hashes());
+    const Verification v =
+        check_hashes(q.source.catalog, q.planned.plan, delivered, e.delivery().hashes());
     r.wrong_samples = v.wrong + count.duplicated;
     for (const WrongSample& w : v.named) {
       r.failed.push_back({w.path, w.why});
@@ -138,7 +138,8 @@ void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
   r.warnings.insert(r.warnings.end(), q.source.warnings.begin(), q.source.warnings.end());
   if (r.device_fallbacks > 0) {
     r.warnings.push_back(fmt::format(
-        "merge=device: {} of {} samples had to be read through their files (holes in what the device "
+        "merge=device: {} of {} samples had to be read through their files (holes in what the "
+        "device "
         "can give: {})",
         format_count(r.device_fallbacks), format_count(q.planned.plan.order.size()),
         q.source.catalog.device_readable ? "inline, encoded, unwritten or unaligned extents"

@@ -2,8 +2,8 @@
 //
 // Brings the caches into the state that the cell asks for, starts the probe, runs the epoch, and
 // turns what was seen into a RunRecord. Marks the record incomplete when anything was lost.
-// Errors:  only what makes the run impossible; failed samples and refused facilities are in the record.
-// Threads: the caller's thread reads; see Epoch.
+// Errors:  only what makes the run impossible; failed samples and refused facilities are in the
+// record. Threads: the caller's thread reads; see Epoch.
 #pragma once
 
 #include <atomic>

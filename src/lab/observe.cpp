@@ -31,8 +31,9 @@ ProbeRecord to_record(ProbeReport&& p) {
   return r;
 }
 
-// Batch boundaries up to `samples` emissions; failed samples make a batch shorter than planned, which
-// moves later boundaries by as much: negligible for a mean over batches, and such a run is incomplete.
+// Batch boundaries up to `samples` emissions; failed samples make a batch shorter than planned,
+// which moves later boundaries by as much: negligible for a mean over batches, and such a run is
+// incomplete.
 std::vector<std::uint32_t> batches_within(const Schedule& schedule, std::size_t samples) {
   std::vector<std::uint32_t> out;
   for (const std::uint32_t begin : schedule.batch_begin) {

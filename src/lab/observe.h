@@ -7,10 +7,10 @@
 #include <optional>
 #include <span>
 
+#include "base/units.h"
 #include "lab/epoch.h"
 #include "os/blockdev.h"
 #include "probe/block_probe.h"
-#include "base/units.h"
 #include "store/records.h"
 
 namespace blksweep {

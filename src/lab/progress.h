@@ -8,7 +8,7 @@
 namespace blksweep {
 
 struct Progress {
-  std::atomic<std::size_t> run{0}, runs{0};  // 1-based; 0: not begun
+  std::atomic<std::size_t> run{0}, runs{0};                 // 1-based; 0: not begun
   std::atomic<std::uint64_t> samples{0}, samples_total{0};  // of the run in progress
 
   void begin_run(std::size_t number, std::size_t of) {

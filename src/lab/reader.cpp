@@ -93,7 +93,8 @@ void Reader::fill_zeros(const PieceRange& range) {
   publish(now);
 }
 
-// Turns a range into a request of the group, or finishes it at once (holes, files that do not open).
+// Turns a range into a request of the group, or finishes it at once (holes, files that do not
+// open).
 void Reader::take(const PieceRange& range) {
   const Read& read = in_.plan.reads[range.read];
   if (read.source == kZeros) {
@@ -200,8 +201,8 @@ void Reader::resubmit(std::uint32_t tag, std::int64_t now) {
   f.done = static_cast<std::uint32_t>(align_down(f.done, in_.align));
   f.iov = in_.scatter.build(tag, f.range.begin, f.range.end);
   f.iov = Scatter::advance(f.iov, f.done);
-  group_.push_back({f.offset + f.done, f.iov.data(), static_cast<std::uint32_t>(f.iov.size()),
-                    f.slot, tag});
+  group_.push_back(
+      {f.offset + f.done, f.iov.data(), static_cast<std::uint32_t>(f.iov.size()), f.slot, tag});
 }
 
 void Reader::fail(const PieceRange& range, int error, std::int64_t now) {

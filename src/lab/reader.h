@@ -38,8 +38,8 @@ struct ReaderInputs {
   Scatter& scatter;
   Handoff& handoff;
   unsigned depth = 32;
-  std::uint32_t align = kPageBytes;         // granule of a resubmitted short read
-  std::function<void()> on_ready = nullptr; // after batches were published, on this thread
+  std::uint32_t align = kPageBytes;          // granule of a resubmitted short read
+  std::function<void()> on_ready = nullptr;  // after batches were published, on this thread
 };
 
 struct ReaderCounts {
@@ -88,10 +88,10 @@ class Reader {
 
   const ReaderInputs in_;
   Readiness readiness_;
-  std::vector<Flight> flights_;           // by tag
+  std::vector<Flight> flights_;  // by tag
   std::vector<std::uint32_t> free_tags_;
-  std::vector<ReadRequest> group_;        // to be submitted together
-  std::vector<PieceRange> retries_;       // single pieces of reads that failed
+  std::vector<ReadRequest> group_;   // to be submitted together
+  std::vector<PieceRange> retries_;  // single pieces of reads that failed
   std::vector<Completion> completions_;
   std::uint32_t next_read_ = 0;
   std::size_t next_gate_ = 0;

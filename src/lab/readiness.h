@@ -60,10 +60,10 @@ class Readiness {
 
   const Plan& plan_;
   Handoff& handoff_;
-  std::vector<std::uint32_t> batch_of_;           // position -> batch
-  std::vector<std::uint32_t> parcel_begin_;       // shared parcels only: CSR into the next
+  std::vector<std::uint32_t> batch_of_;      // position -> batch
+  std::vector<std::uint32_t> parcel_begin_;  // shared parcels only: CSR into the next
   std::vector<std::uint32_t> parcel_positions_;
-  std::vector<std::uint32_t> pending_;            // batch -> pairs not yet read
+  std::vector<std::uint32_t> pending_;  // batch -> pairs not yet read
   std::vector<BatchTimes> times_;
   std::vector<std::uint8_t> failed_;
   std::vector<ReadFailure> failures_;

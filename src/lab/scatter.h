@@ -1,8 +1,8 @@
 // Scatter: turns pieces of a read into the iovecs that put each byte at its planned place.
 //
-// Neighbouring pieces that are neighbours in the arena too become one iovec (then the engine can use
-// a registered buffer). Bridged gaps go to a sink that nobody reads.
-// Lifetime: iovecs live in a table of one row per tag; a row is reused only after its completion.
+// Neighbouring pieces that are neighbours in the arena too become one iovec (then the engine can
+// use a registered buffer). Bridged gaps go to a sink that nobody reads. Lifetime: iovecs live in a
+// table of one row per tag; a row is reused only after its completion.
 #pragma once
 
 #include <sys/uio.h>

@@ -34,9 +34,9 @@ Result<> refuse_changes(const CatalogCheck& check, const std::string& path,
   if (check.clean()) {
     return {};
   }
-  std::string text = fmt::format("{}: {} of {} files changed since the scan", path,
-                                 format_count(check.changed.size()),
-                                 format_count(catalog.files.size()));
+  std::string text =
+      fmt::format("{}: {} of {} files changed since the scan", path,
+                  format_count(check.changed.size()), format_count(catalog.files.size()));
   for (std::size_t i = 0; i < std::min(kNamedChanges, check.changed.size()); ++i) {
     text += (i == 0 ? ": " : "; ") + check.changed[i].text;
   }
@@ -68,8 +68,8 @@ void find_device(Source& s) {
   }
   auto device = block_device_of(root);
   if (!device) {
-    no_device_reads(s, device.error().message() +
-                           "; no block statistics, probe or device reads in this run");
+    no_device_reads(
+        s, device.error().message() + "; no block statistics, probe or device reads in this run");
     return;
   }
   s.device = *std::move(device);
@@ -99,8 +99,8 @@ void find_alignment(Source& s) {
   }
   s.direct_align = align;
   if (!s.direct_possible) {
-    s.warnings.push_back(fmt::format("{}: O_DIRECT is refused; reads go through the page cache",
-                                     s.catalog.root));
+    s.warnings.push_back(
+        fmt::format("{}: O_DIRECT is refused; reads go through the page cache", s.catalog.root));
   }
 }
 

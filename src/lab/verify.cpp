@@ -90,10 +90,10 @@ Verification check_hashes(const Catalog& catalog, const Plan& plan,
       continue;
     }
     if (++v.wrong <= kMostNamed) {
-      v.named.push_back({catalog.full_path(sample.file),
-                         plain ? fmt::format("delivered {:016x}, the file has {:016x}", hashes[i],
-                                             *plain)
-                               : plain.error().message()});
+      v.named.push_back(
+          {catalog.full_path(sample.file),
+           plain ? fmt::format("delivered {:016x}, the file has {:016x}", hashes[i], *plain)
+                 : plain.error().message()});
     }
   }
   return v;

@@ -54,10 +54,11 @@ void warn_of_leftovers(CacheChange& change) {
                     r.unreadable, r.files, r.first_error));
   }
   if (r.resident_pages > 0) {
-    change.warnings.push_back(fmt::format(
-        "cache: {} of {} are still in the page cache after the drop (pages that are mapped or locked "
-        "stay); the run is not fully cold",
-        format_bytes({r.resident_bytes}), format_bytes({r.bytes})));
+    change.warnings.push_back(
+        fmt::format("cache: {} of {} are still in the page cache after the drop (pages that are "
+                    "mapped or locked "
+                    "stay); the run is not fully cold",
+                    format_bytes({r.resident_bytes}), format_bytes({r.bytes})));
   }
 }
 
@@ -69,8 +70,7 @@ struct OpenFile {
 void read_through(const OpenFile& file, PageBuffer& scratch) {
   std::uint64_t at = 0;
   while (at < file.size) {
-    const ssize_t n =
-        ::pread(file.fd.get(), scratch.data(), kScratchBytes, static_cast<off_t>(at));
+    const ssize_t n = ::pread(file.fd.get(), scratch.data(), kScratchBytes, static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) {
       continue;
     }
@@ -121,9 +121,8 @@ Result<> drop_all() {
 }
 
 Residency measure(const Catalog& catalog) {
-  return residency(catalog.files.size(), [&](std::size_t i) {
-    return catalog.full_path(static_cast<std::uint32_t>(i));
-  });
+  return residency(catalog.files.size(),
+                   [&](std::size_t i) { return catalog.full_path(static_cast<std::uint32_t>(i)); });
 }
 
 CacheChange make_cold(const Catalog& catalog) {
@@ -132,9 +131,10 @@ CacheChange make_cold(const Catalog& catalog) {
   if (const Result<> dropped = drop_all(); !dropped) {
     evict_data(catalog);
     change.after = measure(catalog);
-    change.warnings.push_back("cache: " + dropped.error().text +
-                              "; only file data was evicted, inodes and dentries stay warm and opens "
-                              "are faster than on a cold node");
+    change.warnings.push_back(
+        "cache: " + dropped.error().text +
+        "; only file data was evicted, inodes and dentries stay warm and opens "
+        "are faster than on a cold node");
     warn_of_leftovers(change);
     return change;
   }
@@ -162,7 +162,8 @@ CacheChange warm(const Catalog& catalog) {
   change.after = measure(catalog);
   if (const auto share = change.after.share(); share && *share < 1.0) {
     change.warnings.push_back(fmt::format(
-        "cache: {} of {} are in the page cache after reading everything (memory or its cgroup limit is "
+        "cache: {} of {} are in the page cache after reading everything (memory or its cgroup "
+        "limit is "
         "too small, or files are unreadable); the run is not fully warm",
         format_bytes({change.after.resident_bytes}), format_bytes({change.after.bytes})));
   }

@@ -5,9 +5,9 @@
 // Rights:  without root only the data of the files can be evicted (fsync, POSIX_FADV_DONTNEED);
 //          metadata stays warm, which a warning says.
 // Truth:   pages that are locked or mapped by any process survive; residency after says so.
-// Errors:  make_cold and warm do not fail on single files: they are counted in Residency.unreadable.
-// Source:  Documentation/admin-guide/sysctl/vm.rst, posix_fadvise(2); docs/fio-twin.md "Cold start".
-// Threads: one at a time; drop_all acts on the whole node.
+// Errors:  make_cold and warm do not fail on single files: they are counted in
+// Residency.unreadable. Source:  Documentation/admin-guide/sysctl/vm.rst, posix_fadvise(2);
+// docs/fio-twin.md "Cold start". Threads: one at a time; drop_all acts on the whole node.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ namespace blksweep {
 // the right to write /proc/sys/vm/drop_caches.
 Result<> drop_all();
 
-// What part of the catalog's files is in the page cache. Opens each file once: their inodes are warm
-// afterwards.
+// What part of the catalog's files is in the page cache. Opens each file once: their inodes are
+// warm afterwards.
 Residency measure(const Catalog& catalog);
 
 struct CacheChange {
@@ -36,8 +36,8 @@ struct CacheChange {
 // As cold as this process may make it; what stayed resident is in `after` and in a warning.
 CacheChange make_cold(const Catalog& catalog);
 
-// Reads every file through the page cache, in address order: all data pages, inodes and dentries are
-// resident afterwards (as far as memory allows: see `after`).
+// Reads every file through the page cache, in address order: all data pages, inodes and dentries
+// are resident afterwards (as far as memory allows: see `after`).
 CacheChange warm(const Catalog& catalog);
 
 }  // namespace blksweep

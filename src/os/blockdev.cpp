@@ -68,7 +68,7 @@ bool is_under(const std::string& path, const std::string& mount_point) {
 
 // btrfs and overlay give files an anonymous st_dev; the mount's source names the real device.
 Result<dev_t> device_behind(const std::string& path) {
-  struct stat st{};
+  struct stat st {};
   if (::stat(path.c_str(), &st) != 0) {
     return sys_error(errno, "stat " + path);
   }
@@ -82,8 +82,9 @@ Result<dev_t> device_behind(const std::string& path) {
   if (::stat(mount.source.c_str(), &st) == 0 && S_ISBLK(st.st_mode)) {
     return st.st_rdev;
   }
-  return unsupported(fmt::format("{}: {} has no block device behind it: use a path on ext4, xfs or btrfs",
-                                 path, mount.filesystem));
+  return unsupported(
+      fmt::format("{}: {} has no block device behind it: use a path on ext4, xfs or btrfs", path,
+                  mount.filesystem));
 }
 
 std::uint64_t number_in(const fs::path& path) {

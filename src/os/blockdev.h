@@ -18,10 +18,10 @@
 namespace blksweep {
 
 struct BlockDevice {
-  dev_t dev = 0;              // the filesystem's device (maybe a partition)
-  dev_t whole_disk = 0;       // the disk it is on
-  std::string node;           // /dev/loop0p1
-  std::string disk;           // loop0: the name under /sys/block
+  dev_t dev = 0;                      // the filesystem's device (maybe a partition)
+  dev_t whole_disk = 0;               // the disk it is on
+  std::string node;                   // /dev/loop0p1
+  std::string disk;                   // loop0: the name under /sys/block
   std::uint64_t partition_start = 0;  // bytes
   std::uint64_t size = 0;             // bytes of `node`
   std::uint32_t logical_block = 512;  // bytes; smallest direct read

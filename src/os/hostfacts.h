@@ -12,8 +12,8 @@
 namespace blksweep {
 
 struct HostFacts {
-  std::string kernel;    // "Linux 6.1.0-18-amd64 x86_64"
-  std::string cpu;       // model name
+  std::string kernel;  // "Linux 6.1.0-18-amd64 x86_64"
+  std::string cpu;     // model name
   std::string hostname;
   std::uint32_t cpus = 0;  // that this process may run on
   std::uint64_t memory_bytes = 0;

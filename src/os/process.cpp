@@ -67,8 +67,8 @@ void describe(SpawnPlan& plan, const ProcessSpec& spec, int out, int err) {
   sigdelset(&all, SIGSTOP);
   ::posix_spawnattr_setsigmask(&plan.attributes, &none);
   ::posix_spawnattr_setsigdefault(&plan.attributes, &all);
-  ::posix_spawnattr_setflags(&plan.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                                   POSIX_SPAWN_SETPGROUP);
+  ::posix_spawnattr_setflags(
+      &plan.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
 Result<pid_t> spawn(const ProcessSpec& spec, int out, int err) {
@@ -83,8 +83,8 @@ Result<pid_t> spawn(const ProcessSpec& spec, int out, int err) {
   SpawnPlan plan;
   describe(plan, spec, out, err);
   pid_t pid = 0;
-  if (const int e = ::posix_spawnp(&pid, argv[0], &plan.actions, &plan.attributes, argv.data(),
-                                   environ);
+  if (const int e =
+          ::posix_spawnp(&pid, argv[0], &plan.actions, &plan.attributes, argv.data(), environ);
       e != 0) {
     return sys_error(e, "run " + spec.argv[0]);
   }
@@ -177,8 +177,9 @@ Result<ProcessResult> run_process(const ProcessSpec& spec) {
   out.write_end.reset();
   err.write_end.reset();
   Fd exit_event(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  Child child{spec,  pid, std::move(exit_event), std::move(out.read_end), std::move(err.read_end),
-              begin, 0,   false,                 {}};
+  Child child{
+      spec,  pid, std::move(exit_event), std::move(out.read_end), std::move(err.read_end), begin, 0,
+      false, {}};
   // Ends with the child, not with its pipes: a grandchild may keep those open.
   while (!child.reap()) {
     child.end_if_due(now_ns());

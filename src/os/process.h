@@ -22,9 +22,9 @@ namespace blksweep {
 
 struct ProcessSpec {
   std::vector<std::string> argv = {};  // argv[0] is looked up in PATH; no shell is involved
-  std::string directory = {};  // working directory; empty: ours
-  Nanos timeout{0};               // 0: none
-  const std::atomic<bool>* interrupt = nullptr;  // looked at ten times a second
+  std::string directory = {};          // working directory; empty: ours
+  Nanos timeout{0};                    // 0: none
+  const std::atomic<bool>* interrupt = nullptr;    // looked at ten times a second
   std::size_t max_output = std::size_t{64} << 20;  // per stream; the rest is read and dropped
 };
 

@@ -2,12 +2,13 @@
 //
 // Units:   pages of the system's page size; bytes of the file (the last page counts as a part).
 // Method:  cachestat(2) (Linux 6.5) also tells dirty, writeback and evicted pages and costs one
-//          call per file. mincore(2) before that: resident only, the other fields are nullopt, and it
-//          is truthful only for the owner of the file or with write permission (commit 134fca9063ad).
+//          call per file. mincore(2) before that: resident only, the other fields are nullopt, and
+//          it is truthful only for the owner of the file or with write permission (commit
+//          134fca9063ad).
 // Cost:    asking opens the file, which brings its dentry and inode into their caches: drop caches
 //          again after asking when a run is to start with cold metadata.
-// Errors:  residency() does not fail: files that cannot be opened are counted and the first is named.
-// Threads: pure functions; one descriptor is open at a time.
+// Errors:  residency() does not fail: files that cannot be opened are counted and the first is
+// named. Threads: pure functions; one descriptor is open at a time.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +30,9 @@ struct Residency {
 
   // Share of the readable bytes that is resident; nullopt when there are no bytes.
   std::optional<double> share() const {
-    return bytes == 0 ? std::nullopt
-                      : std::optional(static_cast<double>(resident_bytes) /
-                                      static_cast<double>(bytes));
+    return bytes == 0
+               ? std::nullopt
+               : std::optional(static_cast<double>(resident_bytes) / static_cast<double>(bytes));
   }
   void add(const Residency& other);
 };

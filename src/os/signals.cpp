@@ -13,7 +13,7 @@ void on_signal(int /*number*/) { stop.store(true); }
 }  // namespace
 
 void install_stop_signals() {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // no SA_RESTART: waits return with EINTR
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {

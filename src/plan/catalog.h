@@ -23,12 +23,12 @@
 namespace blksweep {
 
 enum ExtentFlag : std::uint32_t {
-  kExtentUnwritten = 1,  // allocated, reads as zeros
-  kExtentInline = 2,     // data inside the inode or a metadata block
-  kExtentEncoded = 4,    // compressed or encrypted: the device holds other bytes
-  kExtentShared = 8,     // reflinked: several files point here
-  kExtentNoAddress = 16, // device_offset is meaningless (FIEMAP refused, other device, not mapped)
-  kExtentUnaligned = 32, // device_offset or file_offset is not a multiple of the device's block
+  kExtentUnwritten = 1,   // allocated, reads as zeros
+  kExtentInline = 2,      // data inside the inode or a metadata block
+  kExtentEncoded = 4,     // compressed or encrypted: the device holds other bytes
+  kExtentShared = 8,      // reflinked: several files point here
+  kExtentNoAddress = 16,  // device_offset is meaningless (FIEMAP refused, other device, not mapped)
+  kExtentUnaligned = 32,  // device_offset or file_offset is not a multiple of the device's block
 };
 
 struct ExtentRecord {
@@ -83,23 +83,23 @@ struct Catalog {
   std::span<const ExtentRecord> extents;
   std::span<const WholeSample> whole;
   std::span<const PartSample> parts;
-  std::span<const std::uint32_t> path_end;  // per file: end of its path in path_bytes
-  std::string_view path_bytes;              // relative to root, no separators between
-  std::span<const std::uint32_t> label_end; // per label: end of its name in label_bytes
+  std::span<const std::uint32_t> path_end;   // per file: end of its path in path_bytes
+  std::string_view path_bytes;               // relative to root, no separators between
+  std::span<const std::uint32_t> label_end;  // per label: end of its name in label_bytes
   std::string_view label_bytes;
-  std::string_view root;                    // absolute path of the data set's directory
-  std::uint64_t device = 0;                 // st_dev of the filesystem
-  std::uint64_t partition_start = 0;        // bytes from the start of the whole disk
-  std::uint32_t block_bytes = kPageBytes;   // filesystem block
-  bool device_readable = false;             // extents' addresses may be read on the device (ext4, xfs)
+  std::string_view root;                   // absolute path of the data set's directory
+  std::uint64_t device = 0;                // st_dev of the filesystem
+  std::uint64_t partition_start = 0;       // bytes from the start of the whole disk
+  std::uint32_t block_bytes = kPageBytes;  // filesystem block
+  bool device_readable = false;  // extents' addresses may be read on the device (ext4, xfs)
 
   std::size_t samples() const { return whole.size() + parts.size(); }
   Sample sample(std::uint32_t index) const;
   std::span<const ExtentRecord> extents_of(std::uint32_t file) const;
-  std::string_view path(std::uint32_t file) const;   // relative to root
+  std::string_view path(std::uint32_t file) const;  // relative to root
   std::string full_path(std::uint32_t file) const;
-  std::string_view label(std::uint32_t label) const; // "" for kNoLabel
-  Bytes bytes() const;                               // sum of sample lengths
+  std::string_view label(std::uint32_t label) const;  // "" for kNoLabel
+  Bytes bytes() const;                                // sum of sample lengths
   // Device byte offset (from the whole disk's start) of the sample's first byte that has an
   // address; ~0 when none has, which sorts it behind all others.
   std::uint64_t first_address(std::uint32_t sample) const;

@@ -40,11 +40,11 @@ class ReadBuilder {
   Plan& plan_;
   const MergeSettings& settings_;
   std::uint32_t max_;
-  std::uint64_t end_ = 0;                  // where the last piece of the open read ends, in its source
-  std::vector<SortKey> group_;             // kernel: addresses of the reads in the open group
-  std::vector<Read> group_reads_;          // kernel: room for reordering
+  std::uint64_t end_ = 0;          // where the last piece of the open read ends, in its source
+  std::vector<SortKey> group_;     // kernel: addresses of the reads in the open group
+  std::vector<Read> group_reads_;  // kernel: room for reordering
   std::vector<Piece> group_pieces_;
-  std::vector<Segment> horizon_;           // device: segments that wait to be sorted
+  std::vector<Segment> horizon_;  // device: segments that wait to be sorted
   std::vector<SortKey> horizon_keys_;
   std::vector<SortKey> scratch_;
   std::uint64_t horizon_bytes_ = 0;

@@ -125,8 +125,8 @@ class Planner {
       __builtin_prefetch(&catalog_.parts[s - whole]);
     }
     const std::uint32_t second = ahead(2 * kAhead);
-    const std::uint32_t file = second < whole ? catalog_.whole[second].file
-                                              : catalog_.parts[second - whole].file;
+    const std::uint32_t file =
+        second < whole ? catalog_.whole[second].file : catalog_.parts[second - whole].file;
     __builtin_prefetch(&catalog_.files[file]);
     __builtin_prefetch(&catalog_.files[file] + 1);
     const std::uint32_t third = catalog_.sample(ahead(kAhead)).file;

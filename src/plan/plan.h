@@ -46,10 +46,10 @@ struct Plan {
   std::vector<std::uint32_t> first_piece;   // reads.size() + 1 entries
   std::vector<std::uint32_t> parcel_bytes;  // per parcel, a multiple of the alignment
   std::vector<std::uint32_t> head;          // position -> offset of the sample in its parcel
-  std::vector<std::uint32_t> parcel;        // position -> parcel; empty: parcel p belongs to p alone
+  std::vector<std::uint32_t> parcel;  // position -> parcel; empty: parcel p belongs to p alone
   std::uint32_t epochs = 1;
-  std::uint32_t submit_batch = 0;           // > 0: submit groups of this many reads at once
-  std::uint64_t device_fallbacks = 0;       // samples that merge=device had to read through files
+  std::uint32_t submit_batch = 0;      // > 0: submit groups of this many reads at once
+  std::uint64_t device_fallbacks = 0;  // samples that merge=device had to read through files
 
   std::uint32_t parcel_of(std::uint32_t position) const {
     return parcel.empty() ? position : parcel[position];
@@ -58,12 +58,12 @@ struct Plan {
 
 // What a plan costs before it is run.
 struct PlanSummary {
-  std::uint64_t reads = 0;       // without kZeros
+  std::uint64_t reads = 0;  // without kZeros
   std::uint64_t read_bytes = 0;
   std::uint64_t sample_bytes = 0;
-  std::uint64_t gap_bytes = 0;   // read but wanted by nobody (bridged gaps and rounding)
-  std::uint64_t seeks = 0;       // reads that do not begin where the one before ended
-  double mean_seek_bytes = 0;    // mean |distance| over seeks whose addresses are known
+  std::uint64_t gap_bytes = 0;  // read but wanted by nobody (bridged gaps and rounding)
+  std::uint64_t seeks = 0;      // reads that do not begin where the one before ended
+  double mean_seek_bytes = 0;   // mean |distance| over seeks whose addresses are known
 };
 
 // position -> sample, epochs * catalog.samples() entries; a permutation in each epoch.

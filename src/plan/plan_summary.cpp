@@ -33,16 +33,16 @@ struct Seeks {
 
   void add(const Head& head, const Read& read, std::uint64_t address) {
     const bool both = head.address != kUnknown && address != kUnknown;
-    const bool follows = both ? head.address == address
-                              : head.source == read.source && head.offset == read.offset;
+    const bool follows =
+        both ? head.address == address : head.source == read.source && head.offset == read.offset;
     if (follows) {
       return;
     }
     ++count;
     if (both) {
       ++known;
-      distance += static_cast<double>(std::max(head.address, address) -
-                                      std::min(head.address, address));
+      distance +=
+          static_cast<double>(std::max(head.address, address) - std::min(head.address, address));
     }
   }
 };

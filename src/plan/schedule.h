@@ -5,7 +5,8 @@
 // arena, and a read needs no allocator at run time, only a gate: "may be submitted once this many
 // batches are consumed". Both sides of the pipeline then meet on two counters.
 //
-// Units:    arena offsets are in units of kSlotUnit bytes. A batch is `batch` consecutive emissions,
+// Units:    arena offsets are in units of kSlotUnit bytes. A batch is `batch` consecutive
+// emissions,
 //           the last of an epoch may be smaller; a batch never spans epochs.
 // Shuffle:  none emits in position order. buffer: the window fills, then each arrival replaces a
 //           random resident, which is emitted. reservoir: one-pass reservoir sampling (Vitter,

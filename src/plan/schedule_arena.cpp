@@ -22,7 +22,8 @@ unsigned ArenaMap::class_of(std::uint32_t n) {
 
 std::uint32_t ArenaMap::next_class(unsigned from) const {
   for (unsigned word = from / 64; word < filled_.size(); ++word) {
-    const std::uint64_t mask = word == from / 64 ? ~std::uint64_t{0} << (from % 64) : ~std::uint64_t{0};
+    const std::uint64_t mask =
+        word == from / 64 ? ~std::uint64_t{0} << (from % 64) : ~std::uint64_t{0};
     if (const std::uint64_t bits = filled_[word] & mask; bits != 0) {
       return first_[word * 64 + static_cast<unsigned>(std::countr_zero(bits))];
     }

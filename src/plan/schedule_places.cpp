@@ -240,11 +240,11 @@ class Places {
   const BatchNeeds needs_;
   std::vector<std::uint32_t> users_;
   ArenaMap* arena_ = nullptr;
-  std::uint64_t total_ = 0;    // all parcels of all epochs
-  std::uint64_t wanted_ = 0;   // bytes to begin with
-  std::uint64_t bump_ = 0;     // granules given out when nothing needs to be freed
-  std::uint32_t ready_ = 0;    // batches whose reads all come before gate_read_
-  std::uint32_t paced_ = 0;    // of these, the ones that count against the prefetch bound
+  std::uint64_t total_ = 0;   // all parcels of all epochs
+  std::uint64_t wanted_ = 0;  // bytes to begin with
+  std::uint64_t bump_ = 0;    // granules given out when nothing needs to be freed
+  std::uint32_t ready_ = 0;   // batches whose reads all come before gate_read_
+  std::uint32_t paced_ = 0;   // of these, the ones that count against the prefetch bound
   std::uint32_t consumed_ = 0;
   std::uint32_t gate_read_ = 0;
   bool too_large_ = false;

@@ -45,9 +45,9 @@ struct MergeSettings {
 struct ShuffleSettings {
   Shuffle shuffle = Shuffle::none;
   Bytes window{std::uint64_t{64} << 20};
-  std::uint32_t batch = 256;    // samples per batch
-  std::uint32_t prefetch = 2;   // batches that may be ready before they are consumed
-  Bytes in_flight{0};           // room for reads in flight beside the window
+  std::uint32_t batch = 256;   // samples per batch
+  std::uint32_t prefetch = 2;  // batches that may be ready before they are consumed
+  Bytes in_flight{0};          // room for reads in flight beside the window
   std::uint64_t seed = 1;
 };
 

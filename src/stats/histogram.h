@@ -1,5 +1,5 @@
-// Log-linear histogram: 64 sub-buckets per octave, so a bucket is at most 1/64 of its value wide and
-// its midpoint is within 0.8 % of every value in it. Values below 128 are exact.
+// Log-linear histogram: 64 sub-buckets per octave, so a bucket is at most 1/64 of its value wide
+// and its midpoint is within 0.8 % of every value in it. Values below 128 are exact.
 //
 // Memory:  a fixed 30 KiB; add() never allocates.
 // Threads: one owner.

@@ -24,11 +24,11 @@ struct EmittedEpoch {
 };
 
 struct ShuffleQuality {
-  std::optional<double> displacement;       // mean |emission index - storage rank|
-  std::optional<double> spearman;           // 1 - |rank correlation with the storage order|
-  std::optional<double> neighbours;         // neighbours of the storage order that were parted
-  std::optional<double> label_mix;          // labels per batch against the hypergeometric mean
-  std::optional<double> spearman_vs_read;   // 1 - |rank correlation with the read order|
+  std::optional<double> displacement;      // mean |emission index - storage rank|
+  std::optional<double> spearman;          // 1 - |rank correlation with the storage order|
+  std::optional<double> neighbours;        // neighbours of the storage order that were parted
+  std::optional<double> label_mix;         // labels per batch against the hypergeometric mean
+  std::optional<double> spearman_vs_read;  // 1 - |rank correlation with the read order|
 };
 
 ShuffleQuality shuffle_quality(const EmittedEpoch& epoch);

@@ -229,8 +229,8 @@ class Exporter {
   }
 
   Result<std::string> name_of(std::size_t s) {
-    std::string path =
-        s == device_slot_ ? settings_.device_node : catalog_.full_path(static_cast<std::uint32_t>(s));
+    std::string path = s == device_slot_ ? settings_.device_node
+                                         : catalog_.full_path(static_cast<std::uint32_t>(s));
     if (iolog_can_name(path)) {
       return path;
     }
@@ -280,10 +280,11 @@ Result<IologExport> export_fio_iolog(const Catalog& catalog, const Plan& plan,
                                      const IologSettings& settings) {
   // Room for "/segment0000.iolog" and "/file4294967295".
   if (settings.directory.size() > kMaxName - 32 || !iolog_can_name(settings.directory)) {
-    return usage_error(fmt::format(
-        "fio iolog: directory '{}' is too long or has white space, which an iolog cannot name; choose "
-        "another with TMPDIR",
-        settings.directory));
+    return usage_error(
+        fmt::format("fio iolog: directory '{}' is too long or has white space, which an iolog "
+                    "cannot name; choose "
+                    "another with TMPDIR",
+                    settings.directory));
   }
   return Exporter(catalog, plan, settings).run();
 }

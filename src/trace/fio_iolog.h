@@ -8,7 +8,8 @@
 //            symbolic link in `directory`, which is named instead.
 // Units:     bytes. Timestamps are 0: replay with replay_no_stall=1.
 // Ownership: everything is written into `directory`, which the caller makes and removes.
-// Errors:    the file that cannot be written; a `directory` that an iolog cannot name is a usage error.
+// Errors:    the file that cannot be written; a `directory` that an iolog cannot name is a usage
+// error.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ namespace blksweep {
 
 struct IologSettings {
   std::string directory = {};  // exists; absolute
-  std::string device_node = {};  // names reads with source kFromDevice; may be empty if there are none
+  std::string device_node =
+      {};  // names reads with source kFromDevice; may be empty if there are none
   std::uint32_t segment_files = 10'000;
   std::uint32_t open_files = 1024;  // closed first-in first-out beyond this many
   bool clip_to_file = false;        // end reads at the end of the file instead of their block
@@ -38,11 +40,11 @@ struct IologSegment {
 struct IologExport {
   std::vector<IologSegment> segments;
   std::uint64_t reads = 0;
-  std::uint64_t bytes = 0;       // that the files and the device hold in the ranges read
+  std::uint64_t bytes = 0;  // that the files and the device hold in the ranges read
   std::uint64_t device_reads = 0;
-  std::uint64_t past_end = 0;    // reads that run past the end of their file
+  std::uint64_t past_end = 0;  // reads that run past the end of their file
   std::uint32_t largest_read = 0;
-  std::uint32_t links = 0;       // files named through a symbolic link
+  std::uint32_t links = 0;  // files named through a symbolic link
 };
 
 Result<IologExport> export_fio_iolog(const Catalog& catalog, const Plan& plan,

@@ -3,8 +3,8 @@
 //   build/bench/plan_bench [SAMPLES [SHUFFLE_WINDOW_MIB]]
 //
 // Bar: 1,280,000 samples of 1.5 extents each in <= 0.5 s and <= 120 MB beside the catalog, from
-// make_order to make_schedule. Memory is the peak of what operator new handed out; times are CPU time
-// of the thread, the best of three, so that a busy machine disturbs less.
+// make_order to make_schedule. Memory is the peak of what operator new handed out; times are CPU
+// time of the thread, the best of three, so that a busy machine disturbs less.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -99,8 +99,8 @@ void plan_row(const Catalog& catalog, const OrderSettings& order, const MergeSet
 }
 
 void bench(const Catalog& catalog, Bytes window) {
-  for (const Order order : {Order::random, Order::path, Order::directory, Order::inode, Order::lba,
-                            Order::chunked}) {
+  for (const Order order :
+       {Order::random, Order::path, Order::directory, Order::inode, Order::lba, Order::chunked}) {
     for (const Merge merge : {Merge::none, Merge::file, Merge::kernel, Merge::device}) {
       MergeSettings m{.merge = merge};
       m.horizon = window;
@@ -108,7 +108,8 @@ void bench(const Catalog& catalog, Bytes window) {
     }
   }
   const OrderSettings sorted{.order = Order::random, .sort_window = window};
-  for (const Shuffle shuffle : {Shuffle::none, Shuffle::buffer, Shuffle::reservoir, Shuffle::full}) {
+  for (const Shuffle shuffle :
+       {Shuffle::none, Shuffle::buffer, Shuffle::reservoir, Shuffle::full}) {
     const Bytes w{shuffle == Shuffle::full ? std::uint64_t{1} << 40 : window.n};
     plan_row(catalog, sorted, {}, {.shuffle = shuffle, .window = w});
   }
@@ -124,8 +125,10 @@ int main(int argc, char** argv) {
   const testing::SyntheticCatalog synthetic(
       {.files = samples, .extents_per_file = 1.55, .mean_bytes = 110 << 10, .labels = 1000});
   const Catalog catalog = synthetic.view();
-  fmt::print("{} samples, {} extents, {}\norder     merge  shuffle    order   plan schedule  total     MB    reads  gates  arena (ms)\n",
-             catalog.samples(), catalog.extents.size(), format_bytes(catalog.bytes()));
+  fmt::print(
+      "{} samples, {} extents, {}\norder     merge  shuffle    order   plan schedule  total     MB "
+      "   reads  gates  arena (ms)\n",
+      catalog.samples(), catalog.extents.size(), format_bytes(catalog.bytes()));
   bench(catalog, {window_mib << 20});
   return 0;
 }

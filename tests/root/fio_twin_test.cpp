@@ -59,9 +59,8 @@ class TwinOnExt4 : public testing::Test {
 };
 
 bool warns_of(const FioResult& r, const std::string& word) {
-  return std::ranges::any_of(r.warnings, [&](const std::string& w) {
-    return w.find(word) != std::string::npos;
-  });
+  return std::ranges::any_of(
+      r.warnings, [&](const std::string& w) { return w.find(word) != std::string::npos; });
 }
 
 TEST_F(TwinOnExt4, ReadsExactlyThePlansBytes) {

@@ -53,10 +53,13 @@ std::uint64_t SyntheticCatalog::draw_size() {
 }
 
 std::uint32_t SyntheticCatalog::draw_flags() {
-  constexpr std::array<std::uint32_t, 7> kFlags{
-      kExtentUnwritten, kExtentInline | kExtentUnaligned, kExtentEncoded,
-      kExtentShared,    kExtentNoAddress,                 kExtentUnaligned,
-      kExtentShared | kExtentUnwritten};
+  constexpr std::array<std::uint32_t, 7> kFlags{kExtentUnwritten,
+                                                kExtentInline | kExtentUnaligned,
+                                                kExtentEncoded,
+                                                kExtentShared,
+                                                kExtentNoAddress,
+                                                kExtentUnaligned,
+                                                kExtentShared | kExtentUnwritten};
   return rng_.unit() < settings_.odd ? kFlags[rng_.below(kFlags.size())] : 0;
 }
 
@@ -141,8 +144,8 @@ Catalog SyntheticCatalog::view() const {
 
 std::uint64_t SyntheticCatalog::file_word(std::uint32_t file, std::uint64_t offset) const {
   const auto begin = extents_.begin() + files_[file].first_extent;
-  const auto end = file + 1 < files_.size() ? extents_.begin() + files_[file + 1].first_extent
-                                            : extents_.end();
+  const auto end =
+      file + 1 < files_.size() ? extents_.begin() + files_[file + 1].first_extent : extents_.end();
   const auto e = std::upper_bound(begin, end, offset, [](std::uint64_t at, const ExtentRecord& x) {
     return at < x.file_end();
   });

@@ -14,8 +14,8 @@ namespace blksweep::testing {
 
 struct SyntheticSettings {
   std::uint32_t files = 100;
-  double extents_per_file = 1.5;     // mean, of files that have room for more than one
-  std::uint64_t mean_bytes = 8192;   // sizes are odd: uniform up to twice this, with some 0 and 1
+  double extents_per_file = 1.5;    // mean, of files that have room for more than one
+  std::uint64_t mean_bytes = 8192;  // sizes are odd: uniform up to twice this, with some 0 and 1
   std::uint32_t labels = 10;
   double odd = 0;                    // share of extents that are unwritten, inline, shared ...
   double holes = 0;                  // share of extents that are preceded by a hole

@@ -112,18 +112,18 @@ TEST(CatalogFormat, BytesArePinned) {
     std::memcpy(&n, bytes.data() + at, sizeof n);
     return n;
   };
-  EXPECT_EQ(u32(8), 1U);           // version
-  EXPECT_EQ(u32(12), 296U);        // header bytes
-  EXPECT_EQ(u64(16), 641U);        // file bytes
-  EXPECT_EQ(u64(24), 0x801U);      // device
-  EXPECT_EQ(u64(32), 1U << 20);    // partition start
-  EXPECT_EQ(u32(40), 4096U);       // block bytes
-  EXPECT_EQ(u32(44), 1U);          // flags
-  EXPECT_EQ(u64(48), 296U);        // section files: offset
-  EXPECT_EQ(u64(56), 120U);        //                bytes
-  EXPECT_EQ(u64(296), 11U);        // first file's inode
-  EXPECT_EQ(u64(416 + 8), 8192U);  // first extent's device offset
-  EXPECT_EQ(u64(288), 8848042106632581825ULL);     // header checksum: covers all section checksums
+  EXPECT_EQ(u32(8), 1U);                        // version
+  EXPECT_EQ(u32(12), 296U);                     // header bytes
+  EXPECT_EQ(u64(16), 641U);                     // file bytes
+  EXPECT_EQ(u64(24), 0x801U);                   // device
+  EXPECT_EQ(u64(32), 1U << 20);                 // partition start
+  EXPECT_EQ(u32(40), 4096U);                    // block bytes
+  EXPECT_EQ(u32(44), 1U);                       // flags
+  EXPECT_EQ(u64(48), 296U);                     // section files: offset
+  EXPECT_EQ(u64(56), 120U);                     //                bytes
+  EXPECT_EQ(u64(296), 11U);                     // first file's inode
+  EXPECT_EQ(u64(416 + 8), 8192U);               // first extent's device offset
+  EXPECT_EQ(u64(288), 8848042106632581825ULL);  // header checksum: covers all section checksums
 }
 
 TEST(CatalogFormat, ErrorsSayWhatIsWrongAndTheWayOut) {

@@ -49,8 +49,11 @@ TEST(FioIolog, WritesTheReadsInOrderAndClosesAFileAfterItsLastRead) {
   files.add("a", 8192);
   files.add("b", 5000);
   Plan plan;
-  plan.reads = {{4096, 4096, 0}, {0, 8192, 1}, {0, 4096, 0},
-                {0, 4096, kZeros}, {1048576, 65536, kFromDevice}};
+  plan.reads = {{4096, 4096, 0},
+                {0, 8192, 1},
+                {0, 4096, 0},
+                {0, 4096, kZeros},
+                {1048576, 65536, kFromDevice}};
   const IologExport e =
       must_export(files, plan, {.directory = dir.path, .device_node = "/dev/loop9"});
   ASSERT_EQ(e.segments.size(), 1U);

@@ -32,8 +32,11 @@ std::vector<SyntheticCatalog> catalogs() {
   all.emplace_back(testing::SyntheticSettings{.files = 0});
   all.emplace_back(testing::SyntheticSettings{.files = 1});
   all.emplace_back(testing::SyntheticSettings{.files = 700, .odd = 0.3, .holes = 0.3});
-  all.emplace_back(testing::SyntheticSettings{
-      .files = 9, .mean_bytes = 60000, .parts_per_file = 50, .part_stride = 1000, .part_bytes = 1000});
+  all.emplace_back(testing::SyntheticSettings{.files = 9,
+                                              .mean_bytes = 60000,
+                                              .parts_per_file = 50,
+                                              .part_stride = 1000,
+                                              .part_bytes = 1000});
   return all;
 }
 
@@ -42,8 +45,8 @@ TEST(Order, EveryEpochIsAPermutation) {
     const Catalog c = data.view();
     for (const Order order : kAll) {
       for (const std::uint64_t window : {0, 50000}) {
-        const auto got = make_order(
-            c, {.order = order, .chunk = {30000}, .sort_window = {window}, .epochs = 3});
+        const auto got =
+            make_order(c, {.order = order, .chunk = {30000}, .sort_window = {window}, .epochs = 3});
         ASSERT_EQ(got.size(), 3 * c.samples());
         for (int e = 0; e < 3; ++e) {
           const auto begin = got.begin() + static_cast<std::ptrdiff_t>(e * c.samples());
@@ -100,8 +103,11 @@ TEST(Order, SamplesWithoutAddressComeLastByInode) {
 }
 
 TEST(Order, PartsFollowTheirFileOffsets) {
-  const SyntheticCatalog data(
-      {.files = 20, .mean_bytes = 60000, .parts_per_file = 40, .part_stride = 1024, .part_bytes = 900});
+  const SyntheticCatalog data({.files = 20,
+                               .mean_bytes = 60000,
+                               .parts_per_file = 40,
+                               .part_stride = 1024,
+                               .part_bytes = 900});
   EXPECT_EQ(make_order(data.view(), {.order = Order::path}), identity(data.view().samples()));
 }
 

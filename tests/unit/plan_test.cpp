@@ -53,13 +53,26 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{"odd", {.files = 30, .extents_per_file = 3, .odd = 0.5, .holes = 0.2}},
         Shape{"unreadable", {.files = 20, .holes = 0.2, .device_readable = false}},
         Shape{"records",
-              {.files = 4, .extents_per_file = 3, .mean_bytes = 40000, .odd = 0.2, .holes = 0.2,
-               .parts_per_file = 90, .part_stride = 1000, .part_bytes = 1000}},
+              {.files = 4,
+               .extents_per_file = 3,
+               .mean_bytes = 40000,
+               .odd = 0.2,
+               .holes = 0.2,
+               .parts_per_file = 90,
+               .part_stride = 1000,
+               .part_bytes = 1000}},
         Shape{"tar",
-              {.files = 4, .extents_per_file = 2, .mean_bytes = 60000, .parts_per_file = 20,
-               .part_stride = 5120, .part_bytes = 4567}},
+              {.files = 4,
+               .extents_per_file = 2,
+               .mean_bytes = 60000,
+               .parts_per_file = 20,
+               .part_stride = 5120,
+               .part_bytes = 4567}},
         Shape{"tiny",
-              {.files = 2, .mean_bytes = 3000, .parts_per_file = 500, .part_stride = 7,
+              {.files = 2,
+               .mean_bytes = 3000,
+               .parts_per_file = 500,
+               .part_stride = 7,
                .part_bytes = 7}}),
     [](const auto& shape) { return shape.param.name; });
 
@@ -85,8 +98,12 @@ TEST(Plan, FileMergeReadsAFragmentedFileInOne) {
 }
 
 TEST(Plan, RecordsOfOneReadShareAParcelWithoutReadingABlockTwice) {
-  const SyntheticCatalog data({.files = 1, .extents_per_file = 1, .mean_bytes = 400000,
-                               .parts_per_file = 1000, .part_stride = 1000, .part_bytes = 1000});
+  const SyntheticCatalog data({.files = 1,
+                               .extents_per_file = 1,
+                               .mean_bytes = 400000,
+                               .parts_per_file = 1000,
+                               .part_stride = 1000,
+                               .part_bytes = 1000});
   const Plan plan = plan_of(data, Order::path, {.merge = Merge::file});
   ASSERT_FALSE(plan.parcel.empty());
   std::uint64_t bytes = 0;
@@ -139,8 +156,7 @@ TEST(PlanSummary, AddsUp) {
   EXPECT_EQ(sum.sample_bytes, c.bytes().n);
   EXPECT_EQ(sum.gap_bytes, sum.read_bytes - sum.sample_bytes);
   EXPECT_LT(sum.seeks, sum.reads);
-  const PlanSummary random =
-      summarize(c, plan_of(data, Order::random, {.merge = Merge::none}));
+  const PlanSummary random = summarize(c, plan_of(data, Order::random, {.merge = Merge::none}));
   EXPECT_GT(random.seeks, 3 * sum.seeks);
   EXPECT_GT(random.mean_seek_bytes, 2 * sum.mean_seek_bytes);
 }

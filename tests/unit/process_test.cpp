@@ -61,8 +61,8 @@ TEST(Process, CountsTheChildsCpuTime) {
 
 TEST(Process, TimeoutEndsOnlyTheChild) {
   // The grandchild keeps the pipe open; waiting for the end of the pipe would hang here.
-  const ProcessResult r = must_run(
-      {.argv = {"sh", "-c", "sleep 30 & echo $!; wait"}, .timeout = std::chrono::milliseconds(200)});
+  const ProcessResult r = must_run({.argv = {"sh", "-c", "sleep 30 & echo $!; wait"},
+                                    .timeout = std::chrono::milliseconds(200)});
   EXPECT_TRUE(r.timed_out);
   EXPECT_FALSE(r.interrupted);
   EXPECT_EQ(r.signal, SIGTERM);

@@ -27,7 +27,10 @@ std::vector<SyntheticSettings> shapes() {
           {.files = 1},
           {.files = 600, .odd = 0.2, .holes = 0.2},
           {.files = 300, .extents_per_file = 4, .mean_bytes = 40000},
-          {.files = 5, .mean_bytes = 60000, .parts_per_file = 90, .part_stride = 1000,
+          {.files = 5,
+           .mean_bytes = 60000,
+           .parts_per_file = 90,
+           .part_stride = 1000,
            .part_bytes = 1000}};
 }
 
@@ -121,10 +124,11 @@ TEST(Schedule, NextEpochIsReadWhileTheWindowDrains) {
   const SyntheticCatalog data({.files = 1000});
   const Catalog c = data.view();
   const Plan plan = plan_of(c, Order::lba, 2, {.merge = Merge::none});
-  const auto got = make_schedule(c, plan, {.shuffle = Shuffle::reservoir,
-                                           .window = {2 << 20}, .batch = 16, .prefetch = 2});
+  const auto got = make_schedule(
+      c, plan, {.shuffle = Shuffle::reservoir, .window = {2 << 20}, .batch = 16, .prefetch = 2});
   ASSERT_TRUE(got);
-  const auto second = std::ranges::find_if(plan.pieces, [](const Piece& p) { return p.parcel >= 1000; });
+  const auto second =
+      std::ranges::find_if(plan.pieces, [](const Piece& p) { return p.parcel >= 1000; });
   const auto first_read = static_cast<std::uint32_t>(second - plan.pieces.begin());
   std::uint32_t waits_for = 0;
   for (const Gate& g : got->gates) {
@@ -153,8 +157,12 @@ TEST(Schedule, NamesBothSizesWhenTheWindowIsTooSmall) {
 TEST(Reservoir, KeepsAUniformSample) {
   constexpr std::uint32_t kSamples = 60;
   constexpr std::uint32_t kHeld = 12;
-  const SyntheticCatalog data({.files = 1, .mean_bytes = 1 << 20, .parts_per_file = kSamples,
-                               .part_stride = 4096, .part_bytes = 4096, .seed = 3});
+  const SyntheticCatalog data({.files = 1,
+                               .mean_bytes = 1 << 20,
+                               .parts_per_file = kSamples,
+                               .part_stride = 4096,
+                               .part_bytes = 4096,
+                               .seed = 3});
   const Catalog c = data.view();
   ASSERT_EQ(c.samples(), kSamples);
   const Plan plan = plan_of(c, Order::path, 1, {});

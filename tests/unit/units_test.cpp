@@ -13,7 +13,8 @@ TEST(ParseBytes, AcceptsBinaryAndDecimalPrefixes) {
 }
 
 TEST(ParseBytes, RefusesWhatIsNotWholeAndQuotesIt) {
-  for (const char* text : {"", "10", "10x", "-1KiB", "1KiB ", "KiB", "nanKiB", "1e99TiB", "99999999999TiB"}) {
+  for (const char* text :
+       {"", "10", "10x", "-1KiB", "1KiB ", "KiB", "nanKiB", "1e99TiB", "99999999999TiB"}) {
     const auto r = parse_bytes(text);
     ASSERT_FALSE(r) << text;
     EXPECT_EQ(r.error().exit_code, Exit::usage);
