@@ -96,11 +96,21 @@ Result<> set_relative(RelativeSize& target, std::string_view text) {
   return {};
 }
 
-std::string relative_word(const RelativeSize& size) {
-  return size.percent > 0 ? fmt::format("{}%", size.percent) : fmt::format("{}B", size.bytes.n);
+// The largest unit that says it exactly: "64MiB", "1000B".
+std::string bytes_word(Bytes b) {
+  constexpr std::array<std::pair<std::uint64_t, std::string_view>, 3> kUnits{
+      {{std::uint64_t{1} << 30, "GiB"}, {std::uint64_t{1} << 20, "MiB"}, {1024, "KiB"}}};
+  for (const auto& [unit, name] : kUnits) {
+    if (b.n >= unit && b.n % unit == 0) {
+      return fmt::format("{}{}", b.n / unit, name);
+    }
+  }
+  return b.n == 0 ? "0" : fmt::format("{}B", b.n);
 }
 
-std::string bytes_word(Bytes b) { return fmt::format("{}B", b.n); }
+std::string relative_word(const RelativeSize& size) {
+  return size.percent > 0 ? fmt::format("{}%", size.percent) : bytes_word(size.bytes);
+}
 
 std::string compute_word(const ComputeTime& t) {
   return t.sigma > 0 ? fmt::format("lognormal:{}ns:{}", t.mean.count(), t.sigma)
@@ -152,6 +162,11 @@ const std::array kOptions{
                  return set_count(c.depth, t, {1, 4096});
                },
                [](const CellSettings& c) { return std::to_string(c.depth); }},
+    CellOption{"openers", "threads that open files ahead; 0: the reader opens; default 1",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.openers, t, {0, 64});
+               },
+               [](const CellSettings& c) { return std::to_string(c.openers); }},
     CellOption{"batch", "samples per batch; default 256",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.batch, t, {1, 1U << 30});

@@ -40,6 +40,7 @@ struct CellSettings {
   EngineKind engine = EngineKind::io_uring;
   bool direct = true;
   std::uint32_t depth = 32;
+  std::uint32_t openers = 1;  // threads that open files ahead of the reader
   std::uint32_t batch = 256;
   std::uint32_t prefetch = 2;
   CopyKind copy = CopyKind::none;

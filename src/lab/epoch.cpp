@@ -39,6 +39,12 @@ Bytes parcel_bytes_per_epoch(const Plan& plan) {
   return {all / std::max(1U, plan.epochs)};
 }
 
+// In address order larger groups meet more of their neighbours in the plug; in random order there
+// are none to meet, and smaller groups keep the device busier (measured in docs/performance.md).
+unsigned refill_of(const CellSettings& cell) {
+  return std::max(1U, cell.depth / (address_sorted(cell) ? 2 : 4));
+}
+
 std::uint32_t longest_read(const Plan& plan) {
   std::uint32_t most = 0;
   for (const Read& r : plan.reads) {
@@ -156,11 +162,10 @@ Result<> Epoch::open_files(const Source& source, const CellSettings& cell, const
   settings.file_slots = slots;
   settings.arena = arena_.span();
   BLKSWEEP_TRY(engine_, make_engine(cell.engine, settings));
-  BLKSWEEP_TRY(FileSlots files, FileSlots::open(source.catalog, slots, cell.direct));
-  files_ = std::make_unique<FileSlots>(std::move(files));
+  BLKSWEEP_TRY(files_, FileSlots::open(source.catalog, plan, {slots, cell.direct, cell.openers}));
   const bool device =
       std::ranges::any_of(plan.reads, [](const Read& r) { return r.source == kFromDevice; });
-  return device ? files_->use_device(*engine_, source.device->node, /*direct=*/true) : Result<>();
+  return device ? files_->use_device(*engine_, source.device->node) : Result<>();
 }
 
 Result<> Epoch::connect(const Source& source, const CellSettings& cell,
@@ -170,16 +175,17 @@ Result<> Epoch::connect(const Source& source, const CellSettings& cell,
     const Bytes batch{largest_batch_bytes(source.catalog, planned.plan, planned.schedule)};
     BLKSWEEP_TRY(copy_, make_host_copy(staging, batch));
   }
-  ReaderInputs in{source.catalog,
-                  planned.plan,
-                  planned.schedule,
-                  *engine_,
-                  *files_,
-                  *scatter_,
-                  handoff_,
-                  cell.depth,
-                  std::max(1U, planned.align),
-                  [this] { delivery_->on_ready(); }};
+  ReaderInputs in{.catalog = source.catalog,
+                  .plan = planned.plan,
+                  .schedule = planned.schedule,
+                  .engine = *engine_,
+                  .files = *files_,
+                  .scatter = *scatter_,
+                  .handoff = handoff_,
+                  .depth = cell.depth,
+                  .refill = refill_of(cell),
+                  .align = std::max(1U, planned.align),
+                  .on_ready = [this] { delivery_->on_ready(); }};
   reader_ = std::make_unique<Reader>(in);
   const bool emulated = cell.consumer == ConsumerKind::emulated;
   DeliveryInputs out{.catalog = source.catalog,
@@ -218,6 +224,7 @@ Result<EpochOutcome> Epoch::run(const std::atomic<bool>& stop) {
   out.begin_ns = now_ns();
   const StopWatch watch(stop, handoff_);
   delivery_->start();
+  files_->start();
   const Result<> read = reader_->run(stop);
   if (!read || stop.load()) {
     handoff_.request_stop();

@@ -8,7 +8,6 @@
 
 namespace blksweep {
 namespace {
-constexpr std::uint32_t kNobody = 0xFFFFFFFF;
 constexpr std::uint32_t kMostSlots = 4096;
 }  // namespace
 
@@ -17,79 +16,78 @@ std::uint32_t FileSlots::affordable(std::size_t wanted, unsigned depth) {
   ::getrlimit(RLIMIT_NOFILE, &limit);
   // Half for us, at least what one queue full of different files needs twice over.
   const std::uint64_t allowed = std::min<std::uint64_t>(limit.rlim_cur / 2, kMostSlots);
-  const std::uint64_t needed = std::uint64_t{2} * depth + 2;
-  return static_cast<std::uint32_t>(std::max(needed, std::min<std::uint64_t>(allowed, wanted + 2)));
+  const std::uint64_t needed = std::uint64_t{2} * depth + 3;
+  return static_cast<std::uint32_t>(std::max(needed, std::min<std::uint64_t>(allowed, wanted + 3)));
 }
 
-FileSlots::FileSlots(const Catalog& catalog, std::uint32_t slots, bool direct)
-    : catalog_(&catalog),
-      flags_(O_RDONLY | O_CLOEXEC | O_NOATIME | (direct ? O_DIRECT : 0)),
-      slot_of_file_(catalog.files.size(), kNobody),
-      file_in_slot_(slots, kNobody) {
-  pending_.reserve(slots);
+FileSlots::FileSlots(CatalogOpener opener, OpenPlan plan, const FileSlotsSettings& settings)
+    : opener_(std::move(opener)),
+      plan_(std::move(plan)),
+      ahead_(opener_, plan_.files, settings.openers),
+      retry_slot_(settings.slots - 1),
+      error_in_slot_(settings.slots) {
+  pending_.reserve(settings.slots);
   path_.reserve(4096);
 }
 
-Result<FileSlots> FileSlots::open(const Catalog& catalog, std::uint32_t slots, bool direct) {
-  FileSlots s(catalog, slots, direct);
-  const std::string root(catalog.root);
-  s.root_.reset(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!s.root_) {
-    return sys_error(errno, "open " + root);
-  }
-  return s;
+Result<std::unique_ptr<FileSlots>> FileSlots::open(const Catalog& catalog, const Plan& plan,
+                                                   const FileSlotsSettings& settings) {
+  BLKSWEEP_TRY(CatalogOpener opener, CatalogOpener::make(catalog, settings.direct));
+  OpenPlan opens = make_open_plan(plan, catalog.files.size(), settings.slots - 2);
+  return std::unique_ptr<FileSlots>(new FileSlots(std::move(opener), std::move(opens), settings));
 }
 
-Result<> FileSlots::use_device(Engine& engine, const std::string& node, bool direct) {
-  Fd fd(::open(node.c_str(), O_RDONLY | O_CLOEXEC | (direct ? O_DIRECT : 0)));
+// Always direct: the block device's page cache is not coherent with that of the files.
+Result<> FileSlots::use_device(Engine& engine, const std::string& node) {
+  Fd fd(::open(node.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
   if (!fd) {
     return sys_error(errno, "open " + node);
   }
   return engine.set_files(0, {&fd, 1});
 }
 
-int FileSlots::open_file(std::uint32_t file) {
-  path_.assign(catalog_->path(file));
-  int fd = ::openat(root_.get(), path_.c_str(), flags_);
-  if (fd < 0 && errno == EPERM && (flags_ & O_NOATIME) != 0) {
-    flags_ &= ~O_NOATIME;  // only owners and root may
-    fd = ::openat(root_.get(), path_.c_str(), flags_);
-  }
-  return fd < 0 ? -errno : fd;
+int FileSlots::open_next(std::uint32_t open) {
+  const int fd = ahead_.take(open);
+  const std::uint32_t slot = plan_.slot(open);
+  error_in_slot_[slot] = fd < 0 ? fd : 0;
+  pending_.emplace_back(std::max(fd, -1));
+  ++opened_;
+  return fd < 0 ? fd : static_cast<int>(slot);
 }
 
-int FileSlots::slot_of(std::uint32_t file) {
-  if (const std::uint32_t slot = slot_of_file_[file]; slot != kNobody) {
-    return static_cast<int>(slot);
-  }
-  const int fd = open_file(file);
+// A retry of a read whose file has been closed meanwhile.
+int FileSlots::reopen(std::uint32_t open) {
+  const int fd = opener_.open(plan_.files[open], path_);
   if (fd < 0) {
     return fd;
   }
-  const std::uint32_t slot = hand_;
-  hand_ = hand_ + 1 == file_in_slot_.size() ? 1 : hand_ + 1;
-  if (const std::uint32_t old = file_in_slot_[slot]; old != kNobody) {
-    slot_of_file_[old] = kNobody;
+  pending_retry_.reset(fd);
+  return static_cast<int>(retry_slot_);
+}
+
+int FileSlots::slot_of(std::uint32_t read) {
+  const std::uint32_t open = plan_.open_of[read];
+  if (open == opened_) {
+    return open_next(open);
   }
-  file_in_slot_[slot] = file;
-  slot_of_file_[file] = slot;
-  pending_.emplace_back(fd);
-  return static_cast<int>(slot);
+  if (open + plan_.capacity < opened_) {
+    return reopen(open);
+  }
+  const std::uint32_t slot = plan_.slot(open);
+  return error_in_slot_[slot] < 0 ? error_in_slot_[slot] : static_cast<int>(slot);
 }
 
 Result<> FileSlots::flush(Engine& engine) {
-  const std::size_t room = file_in_slot_.size() - pending_first_;
-  const std::size_t before_wrap = std::min(room, pending_.size());
-  const std::span<Fd> all(pending_);
-  if (before_wrap > 0) {
-    BLKSWEEP_CHECK(engine.set_files(pending_first_, all.first(before_wrap)));
-  }
-  if (before_wrap < all.size()) {
-    BLKSWEEP_CHECK(engine.set_files(1, all.subspan(before_wrap)));
+  std::span<Fd> rest(pending_);
+  while (!rest.empty()) {
+    const std::uint32_t slot = plan_.slot(pending_first_);
+    const std::size_t before_wrap = std::min<std::size_t>(plan_.capacity + 1 - slot, rest.size());
+    BLKSWEEP_CHECK(engine.set_files(slot, rest.first(before_wrap)));
+    rest = rest.subspan(before_wrap);
+    pending_first_ += static_cast<std::uint32_t>(before_wrap);
   }
   pending_.clear();
-  pending_first_ = hand_;
-  return {};
+  return pending_retry_ ? engine.set_files(retry_slot_, {&pending_retry_, 1}) : Result<>();
 }
 
 }  // namespace blksweep

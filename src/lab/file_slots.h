@@ -1,8 +1,8 @@
-// FileSlots: a bounded cache of open files, so that no number of samples runs into RLIMIT_NOFILE.
+// FileSlots: the engine's file slots over a run: which read finds its file where.
 //
-// Slots are handed out round robin; a file that was opened longest ago makes room. Newly opened
-// files are collected and given to the engine in one call per group (flush), because each
-// registration is a system call.
+// A bounded number of files is open at once (OpenPlan), so that no number of samples runs into
+// RLIMIT_NOFILE. Newly opened files are collected and given to the engine in one call per group
+// (flush), because each registration is a system call.
 //
 // Ownership: owns descriptors only between open and flush; then the engine does.
 // Errors:    slot_of returns -errno when the file cannot be opened: a failed sample, not a failed
@@ -10,25 +10,34 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
 #include "io/engine.h"
-#include "plan/catalog.h"
+#include "lab/file_opener.h"
+#include "lab/open_plan.h"
 
 namespace blksweep {
 
+struct FileSlotsSettings {
+  std::uint32_t slots = 64;  // of the engine: the device's, one for retries, the rest for files
+  bool direct = true;
+  unsigned openers = 1;  // threads that open ahead
+};
+
 class FileSlots {
  public:
-  // Slot 0 is the block device's; files use 1 .. slots-1.
-  static Result<FileSlots> open(const Catalog& catalog, std::uint32_t slots, bool direct);
+  static Result<std::unique_ptr<FileSlots>> open(const Catalog& catalog, const Plan& plan,
+                                                 const FileSlotsSettings& settings);
 
-  Result<> use_device(Engine& engine, const std::string& node, bool direct);
-  // The slot of an open file, opening it when needed; or -errno. A returned slot stays valid for
-  // at least slots()-2 further files.
-  int slot_of(std::uint32_t file);
+  Result<> use_device(Engine& engine, const std::string& node);
+  void start() { ahead_.start(); }
+  // The slot with the file of `read`, or -errno. Reads come in plan order; an earlier one may come
+  // again (a retry).
+  int slot_of(std::uint32_t read);
   // Gives what was opened since the last flush to the engine. Call before submitting.
   Result<> flush(Engine& engine);
 
@@ -36,17 +45,19 @@ class FileSlots {
   static std::uint32_t affordable(std::size_t wanted, unsigned depth);
 
  private:
-  FileSlots(const Catalog& catalog, std::uint32_t slots, bool direct);
-  int open_file(std::uint32_t file);
+  FileSlots(CatalogOpener opener, OpenPlan plan, const FileSlotsSettings& settings);
+  int open_next(std::uint32_t open);
+  int reopen(std::uint32_t open);
 
-  const Catalog* catalog_;
-  int flags_;
-  Fd root_;
-  std::vector<std::uint32_t> slot_of_file_;
-  std::vector<std::uint32_t> file_in_slot_;
-  std::uint32_t hand_ = 1;           // next slot to fill
-  std::uint32_t pending_first_ = 1;  // slot of pending_[0]
-  std::vector<Fd> pending_;
+  CatalogOpener opener_;
+  OpenPlan plan_;
+  FileOpener ahead_;
+  std::uint32_t retry_slot_;
+  std::uint32_t opened_ = 0;         // opens done so far
+  std::vector<int> error_in_slot_;   // 0, or the errno of the file that belongs there
+  std::vector<Fd> pending_;          // of consecutive opens, not with the engine yet
+  std::uint32_t pending_first_ = 0;  // open number of pending_[0]
+  Fd pending_retry_;
   std::string path_;  // scratch
 };
 

@@ -101,7 +101,7 @@ void Reader::take(const PieceRange& range) {
     fill_zeros(range);
     return;
   }
-  const int slot = read.source == kFromDevice ? 0 : in_.files.slot_of(read.source);
+  const int slot = read.source == kFromDevice ? 0 : in_.files.slot_of(range.read);
   if (slot < 0) {
     fail(range, -slot, now_ns());
     return;
@@ -141,12 +141,11 @@ Result<> Reader::submit_group() {
   return submitted;
 }
 
-// Half of the depth at once on fast devices; every completion by itself when reads take long, when
+// Several completions at once on fast devices; every one by itself when reads take long, when
 // nothing more can be submitted, or when the queue is short.
 std::size_t Reader::wait_target() const {
-  const std::uint32_t keep = in_.plan.submit_batch > 0
-                                 ? in_.depth - std::min(in_.depth, in_.plan.submit_batch)
-                                 : in_.depth / 2;
+  const std::uint32_t group = std::max(in_.refill, in_.plan.submit_batch);
+  const std::uint32_t keep = in_.depth - std::min(in_.depth, group);
   const bool more = next_read_ < in_.plan.reads.size();
   return more && !slow_device_ && in_flight() > keep ? in_flight() - keep : 1;
 }

@@ -90,7 +90,8 @@ class LabelPairs {
 std::size_t number_labels(Ranks& labels) {
   Ranks words(labels);
   std::ranges::sort(words);
-  words.erase(std::ranges::unique(words).begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()),
+              words.end());  // clang 14 lacks the range form
   if (words.size() == std::size_t{words.back()} + 1) {
     return words.size();
   }
