@@ -112,7 +112,7 @@ void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
   r.samples = delivered.size();
   r.missing_samples = count.missing;
   r.emission_hash = emission_hash(emitted);
-  r.quality = quality_of(q.source.catalog, q.planned, emitted);
+  r.quality = quality_of(q.source.catalog, q.cell.order, q.planned, emitted);
   if (q.verify) {
     const Verification v =
         check_hashes(q.source.catalog, q.planned.plan, delivered, e.delivery().hashes());
