@@ -20,9 +20,9 @@ namespace blksweep {
 namespace {
 
 constexpr const char* kHelp =
-    "Read a data set as a training job would and measure it: one cell or a sweep";
+    "read a data set as a training job would, and measure it";
 constexpr const char* kFooter =
-    "Options that name a policy take several values separated by commas and are swept.\n"
+    "Options that name a policy take several values, with commas, and are swept.\n"
     "examples:\n"
     "  blksweep run --data DIR --order random,lba --repeats 3 --db results.db\n"
     "  blksweep run --catalog data.cat --order lba --merge device --verify --json\n"
@@ -80,6 +80,7 @@ class Answer {
 
   void add(const RunEvent& event, const ExperimentCell* first) {
     const auto index = static_cast<std::size_t>(&event.cell - first);
+    ++runs_;
     for (const std::string& text : event.run.warnings) {
       warn_once(text);
     }
@@ -96,6 +97,7 @@ class Answer {
                            static_cast<std::int64_t>(index + 1), event.run});
   }
 
+  bool empty() const { return runs_ == 0; }
   void print() const {
     fmt::print("{}", options_.json ? to_text(document_) + "\n" : summary_text(summarize(input_)));
   }
@@ -109,6 +111,7 @@ class Answer {
   }
   const RunOptions& options_;
   SummaryInput input_;
+  std::size_t runs_ = 0;
   std::vector<std::string> labels_, warned_;
   Json document_ = {{"runs", Json::array()}};
 };
@@ -142,7 +145,9 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
       source, settings, store ? &*store : nullptr,
       [&](const RunEvent& e) { answer.add(e, settings.cells.data()); }, stop_requested());
   line.reset();
-  answer.print();
+  if (result || !answer.empty()) {
+    answer.print();
+  }
   return result;
 }
 
