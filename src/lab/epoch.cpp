@@ -14,6 +14,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::uint64_t kMostHorizon = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMostPositions = std::uint64_t{1} << 31;  // 32-bit counters with a stop bit
 
 bool address_sorted(const CellSettings& cell) {
   return cell.order == Order::lba || cell.order == Order::chunked;
@@ -21,7 +22,8 @@ bool address_sorted(const CellSettings& cell) {
 
 // Device reads are always direct: the block device's page cache is not coherent with the files'.
 std::uint32_t read_align(const Source& source, const CellSettings& cell) {
-  return cell.direct || cell.merge == Merge::device ? source.direct_align : 1;
+  const bool direct = cell.direct && source.direct_possible;
+  return direct || cell.merge == Merge::device ? source.direct_align : 1;
 }
 
 // Within which run of bytes merging may follow the device instead of the order (plan/settings.h).
@@ -134,6 +136,11 @@ Result<PlannedCell> plan_cell(const Source& source, const CellSettings& cell, st
   const std::int64_t begin = now_ns();
   const Bytes whole = source.catalog.bytes();
   const Bytes sort_window = cell.sort_window.of(whole);
+  if (source.catalog.samples() > kMostPositions / cell.epochs) {
+    return usage_error(fmt::format("--epochs {} of {} samples: a run has {} samples at most",
+                                   cell.epochs, format_count(source.catalog.samples()),
+                                   format_count(kMostPositions)));
+  }
   OrderSettings order{cell.order, seed, cell.chunk, sort_window, cell.epochs};
   PlannedCell planned;
   planned.plan = make_plan(source.catalog, make_order(source.catalog, order), cell.epochs,
@@ -156,13 +163,15 @@ Result<> Epoch::allocate(const CellSettings& cell, const PlannedCell& planned) {
 }
 
 Result<> Epoch::open_files(const Source& source, const CellSettings& cell, const Plan& plan) {
-  const std::uint32_t slots = FileSlots::affordable(source.catalog.files.size(), cell.depth);
+  BLKSWEEP_TRY(FileSlotsSettings slots, FileSlots::affordable(source.catalog.files.size()));
+  slots.direct = cell.direct && source.direct_possible;
+  slots.openers = cell.openers;
   EngineSettings settings;
   settings.depth = cell.depth;
-  settings.file_slots = slots;
+  settings.file_slots = slots.slots;
   settings.arena = arena_.span();
   BLKSWEEP_TRY(engine_, make_engine(cell.engine, settings));
-  BLKSWEEP_TRY(files_, FileSlots::open(source.catalog, plan, {slots, cell.direct, cell.openers}));
+  BLKSWEEP_TRY(files_, FileSlots::open(source.catalog, plan, slots));
   const bool device =
       std::ranges::any_of(plan.reads, [](const Read& r) { return r.source == kFromDevice; });
   return device ? files_->use_device(*engine_, source.device->node) : Result<>();
