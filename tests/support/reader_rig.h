@@ -40,6 +40,7 @@ class ReaderRig {
         root(dir.path()),
         engine(data, s.slots.slots, s.seed) {
     catalog.root = root;
+    engine.align = s.merge.align;
     for (std::uint32_t f = 0; f < catalog.files.size(); ++f) {
       dir.write(catalog.path(f), "");
     }

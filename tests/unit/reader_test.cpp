@@ -288,6 +288,7 @@ TEST(Reader, StopEndsWithNothingInFlight) {
     EXPECT_TRUE(rig.result);
     EXPECT_EQ(rig.engine.in_flight(), 0U);
     EXPECT_LT(rig.delivered(), rig.plan.order.size());
+    EXPECT_LE(submitted, after + rig.settings.depth) << "went on after the stop";
   }
 }
 
