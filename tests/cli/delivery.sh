@@ -99,6 +99,8 @@ filesystem() {
   loopfs_remove
 }
 
-filesystem ext4
+filesystem ext4 -O inline_data
+filesystem ext4 -b 1024
 filesystem xfs
+filesystem xfs -b size=1024
 filesystem btrfs
