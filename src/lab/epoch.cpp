@@ -162,7 +162,8 @@ Result<> Epoch::open_files(const Source& source, const CellSettings& cell, const
   settings.file_slots = slots;
   settings.arena = arena_.span();
   BLKSWEEP_TRY(engine_, make_engine(cell.engine, settings));
-  BLKSWEEP_TRY(files_, FileSlots::open(source.catalog, plan, {slots, cell.direct, cell.openers}));
+  BLKSWEEP_TRY(files_, FileSlots::open(source.catalog, plan,
+                                       {slots, cell.direct, cell.openers, cell.depth}));
   const bool device =
       std::ranges::any_of(plan.reads, [](const Read& r) { return r.source == kFromDevice; });
   return device ? files_->use_device(*engine_, source.device->node) : Result<>();

@@ -33,7 +33,7 @@ FileSlots::FileSlots(CatalogOpener opener, OpenPlan plan, const FileSlotsSetting
 Result<std::unique_ptr<FileSlots>> FileSlots::open(const Catalog& catalog, const Plan& plan,
                                                    const FileSlotsSettings& settings) {
   BLKSWEEP_TRY(CatalogOpener opener, CatalogOpener::make(catalog, settings.direct));
-  OpenPlan opens = make_open_plan(plan, catalog.files.size(), settings.slots - 2);
+  OpenPlan opens = make_open_plan(plan, catalog.files.size(), {settings.slots - 2, settings.group});
   return std::unique_ptr<FileSlots>(new FileSlots(std::move(opener), std::move(opens), settings));
 }
 
@@ -70,7 +70,7 @@ int FileSlots::slot_of(std::uint32_t read) {
   if (open == opened_) {
     return open_next(open);
   }
-  if (open + plan_.capacity < opened_) {
+  if (!plan_.stays(open, opened_)) {
     return reopen(open);
   }
   const std::uint32_t slot = plan_.slot(open);

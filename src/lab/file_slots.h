@@ -25,7 +25,8 @@ namespace blksweep {
 struct FileSlotsSettings {
   std::uint32_t slots = 64;  // of the engine: the device's, one for retries, the rest for files
   bool direct = true;
-  unsigned openers = 1;  // threads that open ahead
+  unsigned openers = 1;     // threads that open ahead
+  std::uint32_t group = 1;  // most reads submitted together: the depth
 };
 
 class FileSlots {
@@ -40,6 +41,8 @@ class FileSlots {
   int slot_of(std::uint32_t read);
   // Gives what was opened since the last flush to the engine. Call before submitting.
   Result<> flush(Engine& engine);
+  // One more file could take the slot of a read in this group: flush and submit first.
+  bool group_full() const { return pending_.size() >= plan_.group || pending_retry_; }
 
   // Slots that `wanted` files can have under RLIMIT_NOFILE.
   static std::uint32_t affordable(std::size_t wanted, unsigned depth);

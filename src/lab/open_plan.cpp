@@ -2,10 +2,11 @@
 
 namespace blksweep {
 
-OpenPlan make_open_plan(const Plan& plan, std::size_t files, std::uint32_t capacity) {
+OpenPlan make_open_plan(const Plan& plan, std::size_t files, const OpenLimits& limits) {
   constexpr std::uint32_t kNever = 0xFFFFFFFF;
   OpenPlan out;
-  out.capacity = capacity;
+  out.capacity = limits.capacity;
+  out.group = limits.group;
   out.open_of.resize(plan.reads.size());
   std::vector<std::uint32_t> last_open(files, kNever);
   for (std::size_t r = 0; r < plan.reads.size(); ++r) {
@@ -14,7 +15,7 @@ OpenPlan make_open_plan(const Plan& plan, std::size_t files, std::uint32_t capac
       continue;
     }
     const auto opens = static_cast<std::uint32_t>(out.files.size());
-    const bool still_open = last_open[file] != kNever && last_open[file] + capacity > opens;
+    const bool still_open = last_open[file] != kNever && out.stays(last_open[file], opens);
     if (!still_open) {
       last_open[file] = opens;
       out.files.push_back(file);

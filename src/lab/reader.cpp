@@ -70,13 +70,13 @@ std::uint32_t Reader::group_limit() const {
 
 Result<> Reader::fill() {
   std::uint32_t room = group_limit();
-  while (room > 0 && !retries_.empty()) {
+  while (room > 0 && !in_.files.group_full() && !retries_.empty()) {
     const PieceRange range = retries_.back();
     retries_.pop_back();
     take(range);
     room = static_cast<std::uint32_t>(free_tags_.size());
   }
-  while (room > 0 && next_read_ < in_.plan.reads.size() && gate_open()) {
+  while (room > 0 && !in_.files.group_full() && next_read_ < in_.plan.reads.size() && gate_open()) {
     const std::uint32_t r = next_read_++;
     take({r, in_.plan.first_piece[r], in_.plan.first_piece[r + 1]});
     room = static_cast<std::uint32_t>(free_tags_.size());
@@ -93,6 +93,11 @@ void Reader::fill_zeros(const PieceRange& range) {
   publish(now);
 }
 
+// Only at submission does a slot hold the file for certain: every submission asks again.
+int Reader::slot_of(std::uint32_t read) {
+  return in_.plan.reads[read].source == kFromDevice ? 0 : in_.files.slot_of(read);
+}
+
 // Turns a range into a request of the group, or finishes it at once (holes, files that do not
 // open).
 void Reader::take(const PieceRange& range) {
@@ -101,7 +106,7 @@ void Reader::take(const PieceRange& range) {
     fill_zeros(range);
     return;
   }
-  const int slot = read.source == kFromDevice ? 0 : in_.files.slot_of(range.read);
+  const int slot = slot_of(range.read);
   if (slot < 0) {
     fail(range, -slot, now_ns());
     return;
@@ -124,10 +129,10 @@ void Reader::take(const PieceRange& range) {
 }
 
 Result<> Reader::submit_group() {
+  BLKSWEEP_CHECK(in_.files.flush(in_.engine));
   if (group_.empty()) {
     return {};
   }
-  BLKSWEEP_CHECK(in_.files.flush(in_.engine));
   const std::int64_t now = now_ns();
   for (const ReadRequest& r : group_) {
     Flight& f = flights_[r.tag];
@@ -156,7 +161,7 @@ Result<> Reader::drain() {
   const std::int64_t now = now_ns();
   slow_device_ = n > 0 && (now - before) / static_cast<std::int64_t>(n) > kSlowReadNs;
   for (std::size_t i = 0; i < n; ++i) {
-    finish(completions_[i], now);
+    BLKSWEEP_CHECK(finish(completions_[i], now));
   }
   publish(now);
   return submit_group();  // rests of short reads
@@ -167,41 +172,51 @@ bool Reader::at_end_of_file(const Flight& f) const {
   return source != kFromDevice && f.offset + f.done >= in_.catalog.files[source].size;
 }
 
-void Reader::finish(const Completion& c, std::int64_t now) {
+Result<> Reader::finish(const Completion& c, std::int64_t now) {
   Flight& f = flights_[c.tag];
   if (c.result == -EAGAIN || c.result == -EINTR) {
-    resubmit(c.tag, now);
-    return;
+    return resubmit(c.tag, now);
   }
   f.done += c.result > 0 ? static_cast<std::uint32_t>(c.result) : 0;
   const bool whole = f.done >= f.length || (c.result >= 0 && at_end_of_file(f));
   if (!whole && c.result > 0) {
     ++counts_.short_reads;
-    resubmit(c.tag, now);
-    return;
+    return resubmit(c.tag, now);
   }
   free_tags_.push_back(c.tag);
   if (whole) {
     latency_.add(static_cast<std::uint64_t>(now - f.submit_ns));
     readiness_.complete(f.range, now);
-    return;
+    return {};
   }
   fail(f.range, -c.result, now);
+  return {};
 }
 
 // Only whole granules count as read, so that the rest is aligned again.
-void Reader::resubmit(std::uint32_t tag, std::int64_t now) {
+Result<> Reader::resubmit(std::uint32_t tag, std::int64_t now) {
   Flight& f = flights_[tag];
   if (++f.tries > kMostTries) {
     free_tags_.push_back(tag);
     fail(f.range, EIO, now);
-    return;
+    return {};
   }
+  if (in_.files.group_full()) {
+    BLKSWEEP_CHECK(submit_group());
+  }
+  const int slot = slot_of(f.range.read);
+  if (slot < 0) {
+    free_tags_.push_back(tag);
+    fail(f.range, -slot, now);
+    return {};
+  }
+  f.slot = static_cast<std::uint32_t>(slot);
   f.done = static_cast<std::uint32_t>(align_down(f.done, in_.align));
   f.iov = in_.scatter.build(tag, f.range.begin, f.range.end);
   f.iov = Scatter::advance(f.iov, f.done);
   group_.push_back(
       {f.offset + f.done, f.iov.data(), static_cast<std::uint32_t>(f.iov.size()), f.slot, tag});
+  return {};
 }
 
 void Reader::fail(const PieceRange& range, int error, std::int64_t now) {

@@ -77,8 +77,9 @@ class Reader {
   Result<> submit_group();
   Result<> drain();
   std::size_t wait_target() const;
-  void finish(const Completion& c, std::int64_t now);
-  void resubmit(std::uint32_t tag, std::int64_t now);
+  Result<> finish(const Completion& c, std::int64_t now);
+  Result<> resubmit(std::uint32_t tag, std::int64_t now);
+  int slot_of(std::uint32_t read);
   void fail(const PieceRange& range, int error, std::int64_t now);
   bool at_end_of_file(const Flight& f) const;
   void publish(std::int64_t now);
