@@ -47,15 +47,15 @@ class FileOpener {
   int take(std::uint32_t open);
 
  private:
-  static constexpr std::uint32_t kAhead = 256;  // descriptors that may wait
-  static constexpr int kEmpty = -0x7FFFFFFF;    // no descriptor and no errno
+  static constexpr int kEmpty = -0x7FFFFFFF;  // no descriptor and no errno
 
   void open_ahead();
   bool wait_for_room(std::uint32_t open) const;
 
   const CatalogOpener& opener_;
   const std::vector<std::uint32_t>& files_;
-  std::vector<std::atomic<int>> ring_;     // open % kAhead -> descriptor, -errno or kEmpty
+  std::uint32_t ahead_;                    // descriptors that may wait
+  std::vector<std::atomic<int>> ring_;     // open % ahead_ -> descriptor, -errno or kEmpty
   std::atomic<std::uint32_t> claimed_{0};  // next open that nobody works on
   std::atomic<std::uint32_t> taken_{0};    // opens that the reader has
   std::atomic<bool> stop_{false};
