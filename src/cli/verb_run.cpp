@@ -177,24 +177,21 @@ void add_run(Verbs& verbs) {
   CLI::App* app = verbs.app.add_subcommand("run", kHelp);
   const auto args = std::make_shared<RunArgs>();
   app->add_option("SPEC", args->spec, "options and cells as TOML")->type_name("");
-  const auto text_option = [&](const std::string& name, const std::string& help, bool list) {
+  const auto text_option = [&](const std::string& name, const std::string& help) {
     app->add_option_function<std::string>(
-           "--" + name,
-           [args, name, list](const std::string& value) {
-             args->text[name] = list ? split_list(value) : std::vector{value};
-           },
+           "--" + name, [args, name](const std::string& value) { args->text[name] = {value}; },
            help)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
         ->type_name("");
   };
-  text_option("data", "folder of files, scanned now", false);
-  text_option("catalog", "catalog file, checked against the files", false);
+  text_option("data", "folder of files, scanned now");
+  text_option("catalog", "catalog file, checked against the files");
   for (const CellOption& option : cell_options()) {
-    text_option(std::string(option.name), std::string(option.help), true);
+    add_cell_option(app, option, args->text);
   }
-  text_option("repeats", "runs of each cell, interleaved; default 1", false);
-  text_option("seed", "of orders and shuffles, +1 per repeat; default 1", false);
-  text_option("db", "database for the results", false);
+  text_option("repeats", "runs of each cell, interleaved; default 1");
+  text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
+  text_option("db", "database for the results");
   add_run_flags(app, args->text);
   app->footer(kFooter);
   app->callback([&verbs, args] {
