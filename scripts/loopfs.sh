@@ -1,8 +1,9 @@
 # shellcheck shell=bash disable=SC2034
 # A filesystem in a file, mounted through a loop device; to be sourced.
 #
-#   loopfs_make IMAGE MOUNTPOINT SIZE [FSTYPE]   as root; returns 1 with the reason in loopfs_reason
-#   loopfs_remove                                unmounts, detaches and deletes; safe to call twice
+#   loopfs_make IMAGE MOUNTPOINT SIZE [FSTYPE [MKFS_OPTION...]]
+#                   as root; returns 1 with the reason in loopfs_reason
+#   loopfs_remove   unmounts, detaches and deletes; safe to call twice
 #
 # The caller sets its trap for loopfs_remove before loopfs_make, so that an interrupt cleans up too.
 
@@ -41,12 +42,13 @@ loopfs_attach() {
 
 loopfs_make() {
   local image=$1 mount=$2 size=$3 fstype=${4:-ext4} said
+  shift $(($# < 4 ? $# : 4))
   if [ "$(id -u)" != 0 ]; then
     loopfs_reason='needs root for a loop device'
     return 1
   fi
   loopfs_image=$image
-  if ! said=$(truncate -s "$size" "$image" 2>&1 && "mkfs.$fstype" -q "$image" 2>&1); then
+  if ! said=$(truncate -s "$size" "$image" 2>&1 && "mkfs.$fstype" -q "$@" "$image" 2>&1); then
     loopfs_reason="mkfs.$fstype: $said"
     return 1
   fi

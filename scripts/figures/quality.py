@@ -10,7 +10,7 @@ QUERY = ("SELECT cell_id, quality_label_mix, quality_displacement, bytes_per_s F
          "ORDER BY cell_id, repeat")
 # In order of preference: the mix of labels is the same measure whatever the read order was.
 METRICS = [("quality_label_mix", 1, "label mix per batch"),
-           ("quality_displacement", 2, "mean displacement from the read order")]
+           ("quality_displacement", 2, "mean displacement")]
 MARKERS = "osD^vP*X<>"
 
 

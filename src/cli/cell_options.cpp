@@ -248,6 +248,15 @@ std::vector<std::pair<std::string, std::string>> describe(const CellSettings& ce
   return out;
 }
 
+void add_cell_option(CLI::App* app, const CellOption& option, CellText& text) {
+  const std::string name(option.name);
+  app->add_option_function<std::string>(
+         "--" + name, [&text, name](const std::string& value) { text[name] = split_list(value); },
+         std::string(option.help))
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->type_name("");
+}
+
 std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> out;
   for (std::size_t at = 0; at <= text.size();) {

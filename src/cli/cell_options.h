@@ -5,6 +5,7 @@
 // text into a value (a usage error quotes the text), `get` gives the word that records use.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <map>
 #include <span>
 #include <string>
@@ -33,6 +34,9 @@ Result<std::vector<CellSettings>> expand_cells(const CellText& text);
 
 // What the values of one cell are called, in the table's order: the record's settings.
 std::vector<std::pair<std::string, std::string>> describe(const CellSettings& cell);
+
+// Declares the option on a verb; what is given goes into `text`, split at commas.
+void add_cell_option(CLI::App* app, const CellOption& option, CellText& text);
 
 std::vector<std::string> split_list(std::string_view text);
 

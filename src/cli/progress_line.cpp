@@ -25,6 +25,11 @@ bool rewriting() {
          std::getenv("NO_COLOR") == nullptr;
 }
 
+std::string rate_text(std::uint64_t samples, std::uint64_t total, double rate) {
+  return fmt::format(" {} of {} samples, {} samples/s", format_count(samples), format_count(total),
+                     format_count(static_cast<std::uint64_t>(rate)));
+}
+
 class Line {
  public:
   explicit Line(const Progress& progress) : progress_(progress), begin_ns_(now_ns()) {}
@@ -34,7 +39,8 @@ class Line {
     const std::size_t runs = progress_.runs.load(std::memory_order_relaxed);
     const std::uint64_t samples = progress_.samples.load(std::memory_order_relaxed);
     const std::uint64_t total = progress_.samples_total.load(std::memory_order_relaxed);
-    if (run == 0 || total == 0) {
+    const std::string_view phase = progress_.phase.load(std::memory_order_relaxed);
+    if (run == 0) {
       return {};
     }
     const std::int64_t now = now_ns();
@@ -45,14 +51,14 @@ class Line {
     last_run_ = run;
     last_samples_ = samples;
     last_ns_ = now;
-    const double done =
-        (static_cast<double>(run - 1) + static_cast<double>(samples) / static_cast<double>(total)) /
-        static_cast<double>(runs);
+    const double part = total > 0 ? static_cast<double>(samples) / static_cast<double>(total) : 0;
+    const double done = (static_cast<double>(run - 1) + part) / static_cast<double>(runs);
     const double left = done > 0 ? static_cast<double>(now - begin_ns_) * (1 - done) / done : 0;
-    return fmt::format("[{}/{}] {} of {} samples, {} samples/s, about {} left", run, runs,
-                       format_count(samples), format_count(total),
-                       format_count(static_cast<std::uint64_t>(rate)),
-                       format_duration(Nanos{static_cast<Nanos::rep>(left)}));
+    return fmt::format("[{}/{}] {}{}{}", run, runs, phase,
+                       phase == "reading" ? rate_text(samples, total, rate) : "",
+                       done > 0 ? fmt::format(", about {} left",
+                                              format_duration(Nanos{static_cast<Nanos::rep>(left)}))
+                                : "");
   }
 
  private:

@@ -14,9 +14,9 @@ namespace {
 
 constexpr const char* kFooter =
     R"(Sizes: 4KiB (fixed), uniform:1KiB-64KiB, lognormal:24KiB or lognormal:24KiB:0.5 (mean, sigma).
-Files are created in a seeded random order over the classes, as the extraction of a
-shuffled archive or a parallel download leaves them: path order, creation order and
-LBA order differ. Content depends on the seed and the file's number only.
+Files are created class after class, in a seeded random order inside each, as an archive
+per class leaves them; --arrange mixed creates all classes mixed, as a shuffled archive or a
+parallel download does. Content depends on the seed and the file's number only.
 
 Examples:
   blksweep dataset make /tmp/set --count 1000 --size 4KiB --classes 10
@@ -78,6 +78,16 @@ Result<PackFormat> parse_format(std::string_view text) {
   return usage_error(fmt::format("'{}' is not one of files, tar, records", text));
 }
 
+Result<Arrangement> parse_arrangement(std::string_view text) {
+  if (text == "by-class") {
+    return Arrangement::by_class;
+  }
+  if (text == "mixed") {
+    return Arrangement::mixed;
+  }
+  return usage_error(fmt::format("'{}' is not one of by-class, mixed", text));
+}
+
 void warn_of_missed_fragments(const Options& o, const MakeReport& r) {
   const double asked = o.make.fragment;
   if (asked > 1 && r.extents_per_file < 0.8 * asked) {
@@ -104,6 +114,7 @@ void print_answer(const Options& o, const MakeReport& r) {
                            {"bytes", r.bytes},
                            {"seed", o.make.seed},
                            {"classes", o.make.classes},
+                           {"arrange", o.make.arrange == Arrangement::mixed ? "mixed" : "by-class"},
                            {"size", to_string(o.make.size)},
                            {"on_disk_files", r.on_disk_files},
                            {"extents_per_file", nullptr},
@@ -137,6 +148,8 @@ void add_dataset(Verbs& verbs) {
   app->add_option("--classes", o->make.classes, "class folders [10]")->type_name("");
   app->add_option("--fragment", o->make.fragment, "extents per file on average [1]")->type_name("");
   app->add_option("--seed", o->make.seed, "of sizes, order and content [1]")->type_name("");
+  add_parsed(app, "--arrange", o->make.arrange, parse_arrangement,
+             "by-class or mixed: how files lie on the device [by-class]");
   add_parsed(app, "--format", o->make.format, parse_format, "files, tar or records [files]");
   add_parsed(app, "--shard", o->make.shard, parse_bytes, "bytes per tar shard [256MiB]");
   app->add_flag("--json", o->json, "print one JSON document");

@@ -33,9 +33,13 @@ struct RunArgs {
   CellText text;
 };
 
-// The same sweep gets the same key, so that a run that was cut off can go on.
-std::string experiment_key(const RunOptions& o) {
-  std::string all = fmt::format("{}|{}|{}|{}", o.data, o.catalog, o.seed, o.fio_twin);
+// The same sweep of the same files gets the same key, so that a run that was cut off can go on.
+// Samples and extents are part of it: a data set that was made anew under its old name is another.
+std::string experiment_key(const RunOptions& o, const Catalog& catalog) {
+  std::string all = fmt::format("{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
+                                o.fio_twin, o.verify, o.probe, catalog.samples(),
+                                XXH3_64bits(catalog.files.data(), catalog.files.size_bytes()),
+                                XXH3_64bits(catalog.extents.data(), catalog.extents.size_bytes()));
   for (const CellSettings& cell : o.cells) {
     for (const auto& [name, value] : describe(cell)) {
       all += "|" + name + "=" + value;
@@ -44,7 +48,8 @@ std::string experiment_key(const RunOptions& o) {
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
 }
 
-ExperimentSettings experiment_settings(const RunOptions& o, const std::vector<std::string>& argv) {
+ExperimentSettings experiment_settings(const RunOptions& o, const Catalog& catalog,
+                                       const std::vector<std::string>& argv) {
   ExperimentSettings s;
   for (const CellSettings& cell : o.cells) {
     s.cells.push_back({cell, {describe(cell)}});
@@ -55,7 +60,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const std::vector<st
   s.fio_twin = o.fio_twin;
   s.probe = o.probe;
   s.ceiling = o.ceiling;
-  s.key = experiment_key(o);
+  s.key = experiment_key(o, catalog);
   for (const std::string& arg : argv) {
     s.host.argv += (s.host.argv.empty() ? "" : " ") + arg;
   }
@@ -96,6 +101,8 @@ class Answer {
                            static_cast<std::int64_t>(index + 1), event.run});
   }
 
+  bool has_runs() const { return !input_.runs.empty() || !document_["runs"].empty(); }
+
   void print() const {
     fmt::print("{}", options_.json ? to_text(document_) + "\n" : summary_text(summarize(input_)));
   }
@@ -125,7 +132,7 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
     BLKSWEEP_TRY(store, ResultStore::open(options.db));
   }
   BLKSWEEP_TRY(const Source source, open_source({options.data, options.catalog}));
-  ExperimentSettings settings = experiment_settings(options, argv);
+  ExperimentSettings settings = experiment_settings(options, source.catalog, argv);
   const HostRecord host = describe_host(source);
   settings.host = [&] {
     HostRecord all = host;
@@ -142,7 +149,9 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
       source, settings, store ? &*store : nullptr,
       [&](const RunEvent& e) { answer.add(e, settings.cells.data()); }, stop_requested());
   line.reset();
-  answer.print();
+  if (result || answer.has_runs()) {
+    answer.print();
+  }
   return result;
 }
 
@@ -168,24 +177,21 @@ void add_run(Verbs& verbs) {
   CLI::App* app = verbs.app.add_subcommand("run", kHelp);
   const auto args = std::make_shared<RunArgs>();
   app->add_option("SPEC", args->spec, "options and cells as TOML")->type_name("");
-  const auto text_option = [&](const std::string& name, const std::string& help, bool list) {
+  const auto text_option = [&](const std::string& name, const std::string& help) {
     app->add_option_function<std::string>(
-           "--" + name,
-           [args, name, list](const std::string& value) {
-             args->text[name] = list ? split_list(value) : std::vector{value};
-           },
+           "--" + name, [args, name](const std::string& value) { args->text[name] = {value}; },
            help)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
         ->type_name("");
   };
-  text_option("data", "folder of files, scanned now", false);
-  text_option("catalog", "catalog file, checked against the files", false);
+  text_option("data", "folder of files, scanned now");
+  text_option("catalog", "catalog file, checked against the files");
   for (const CellOption& option : cell_options()) {
-    text_option(std::string(option.name), std::string(option.help), true);
+    add_cell_option(app, option, args->text);
   }
-  text_option("repeats", "runs of each cell, interleaved; default 1", false);
-  text_option("seed", "of orders and shuffles, +1 per repeat; default 1", false);
-  text_option("db", "database for the results", false);
+  text_option("repeats", "runs of each cell, interleaved; default 1");
+  text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
+  text_option("db", "database for the results");
   add_run_flags(app, args->text);
   app->footer(kFooter);
   app->callback([&verbs, args] {

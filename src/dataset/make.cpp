@@ -100,6 +100,10 @@ std::vector<std::uint64_t> creation_order(const MakeSettings& s) {
   std::iota(order.begin(), order.end(), std::uint64_t{0});
   Rng rng(s.seed, kOrder);
   shuffle(std::span(order), rng);
+  if (s.arrange == Arrangement::by_class) {
+    // File numbers go round the classes (sample_path).
+    std::ranges::stable_sort(order, {}, [&](std::uint64_t n) { return n % s.classes; });
+  }
   return order;
 }
 

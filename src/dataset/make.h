@@ -37,6 +37,11 @@ std::string to_string(const SizeSpec& spec);
 
 enum class PackFormat { files, tar, records };
 
+// In which order files are created, and so roughly how they lie on the device: class after class with
+// random names inside (an archive per class), or all classes mixed (a shuffled archive, a parallel
+// download).
+enum class Arrangement { by_class, mixed };
+
 struct MakeSettings {
   std::string directory;
   std::uint64_t count = 0;
@@ -45,6 +50,7 @@ struct MakeSettings {
   double fragment = 1;  // extents per file on average
   std::uint64_t seed = 1;
   PackFormat format = PackFormat::files;
+  Arrangement arrange = Arrangement::by_class;
   Bytes shard{std::uint64_t{256} << 20};  // tar: a shard is closed when it has reached this size
 };
 

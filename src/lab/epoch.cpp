@@ -21,9 +21,17 @@ bool address_sorted(const CellSettings& cell) {
 }
 
 // Device reads are always direct: the block device's page cache is not coherent with the files'.
+// Whole files are read to the end of their last block: a read that ended at the last sector would
+// leave a gap before the next file, and the block layer would merge nothing (measured: 4,437 requests
+// for 5,000 adjacent files of odd sizes, against 368 of even ones). Parts keep the device's granule.
 std::uint32_t read_align(const Source& source, const CellSettings& cell) {
   const bool direct = cell.direct && source.direct_possible;
-  return direct || cell.merge == Merge::device ? source.direct_align : 1;
+  if (!direct && cell.merge != Merge::device) {
+    return 1;
+  }
+  const bool whole_files = source.catalog.parts.empty();
+  const std::uint32_t block = std::min(source.catalog.block_bytes, kPageBytes);
+  return whole_files ? std::max(source.direct_align, block) : source.direct_align;
 }
 
 // Within which run of bytes merging may follow the device instead of the order (plan/settings.h).

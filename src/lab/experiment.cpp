@@ -165,6 +165,9 @@ Result<> Experiment::run_job(const Job& job) {
     run.warnings.push_back(no_probe_);
   }
   if (settings_.fio_twin) {
+    if (settings_.progress != nullptr) {
+      settings_.progress->phase.store("fio twin", std::memory_order_relaxed);
+    }
     add_twin(run, cell.settings, planned);
     if (stop_.load()) {  // the twin was cut off: the pair is measured again
       return {};

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kNamedFailures = 100;
 constexpr double kColdShare = 0.001;      // more than this resident is not cold
+constexpr double kColdDeviceShare = 0.9;  // compressed and unwritten extents read a little less
 constexpr double kStatDifference = 0.01;  // truth rule: probe and block statistics agree to 1 %
 
 std::int64_t unix_ns() {
@@ -27,6 +28,12 @@ std::int64_t unix_ns() {
 void mark(RunRecord& r, const std::string& reason) {
   r.incomplete = true;
   r.incomplete_reason += (r.incomplete_reason.empty() ? "" : "; ") + reason;
+}
+
+void say(const RunRequest& q, const char* phase) {
+  if (q.progress != nullptr) {
+    q.progress->phase.store(phase, std::memory_order_relaxed);
+  }
 }
 
 void record_plan(RunRecord& r, const RunRequest& q) {
@@ -112,7 +119,7 @@ void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
   r.samples = delivered.size();
   r.missing_samples = count.missing;
   r.emission_hash = emission_hash(emitted);
-  r.quality = quality_of(q.source.catalog, q.planned, emitted);
+  r.quality = quality_of(q.source.catalog, q.cell.order, q.planned, emitted);
   if (q.verify) {
     const Verification v =
         check_hashes(q.source.catalog, q.planned.plan, delivered, e.delivery().hashes());
@@ -148,6 +155,12 @@ void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
   if (e.engine().depth < q.cell.depth) {
     r.warnings.push_back(fmt::format("engine {} keeps {} read in flight; --depth {} has no effect",
                                      e.engine().name, e.engine().depth, q.cell.depth));
+  }
+  if (q.cell.cache == CacheState::cold && r.device_bytes &&
+      static_cast<double>(*r.device_bytes) < kColdDeviceShare * static_cast<double>(r.read_bytes)) {
+    r.warnings.push_back(fmt::format(
+        "cold, but the device read {} of the {} that were asked for: something else held the data",
+        format_bytes({*r.device_bytes}), format_bytes({r.read_bytes})));
   }
   if (!r.engine_refused.empty()) {
     r.warnings.push_back("engine: refused by the kernel: " + r.engine_refused);
@@ -197,17 +210,20 @@ Result<RunRecord> measure_run(const RunRequest& q) {
   r.repeat = q.repeat;
   r.seed = q.seed;
   record_plan(r, q);
+  say(q, "caches");
   StartState start = enter_cache_state(q.source.catalog, q.cell.cache);
   r.resident_before = start.resident;
   r.warnings = std::move(start.warnings);
   Observation seen(q.source.device, q.probe);
   r.started_unix_ns = unix_ns();
+  say(q, "reading");
   seen.start();
   BLKSWEEP_TRY(const EpochOutcome outcome, epoch->run(q.stop));
   seen.stop(r);
   r.begin_ns = outcome.begin_ns;
   r.epoch_ns = outcome.end_ns - outcome.begin_ns;
   r.cpu_ns = outcome.cpu_ns;
+  say(q, q.verify ? "verifying" : "recording");
   r.resident_after = measure(q.source.catalog).share();
   record_reads(r, *epoch);
   record_batches(r, q, *epoch);

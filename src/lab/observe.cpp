@@ -45,13 +45,16 @@ std::vector<std::uint32_t> batches_within(const Schedule& schedule, std::size_t 
   return out;
 }
 
-// Storage order: by path, and inside a packed file by offset.
-std::vector<std::uint32_t> storage_rank(const Catalog& catalog) {
-  const std::vector<std::uint32_t> order =
-      make_order(catalog, {.order = Order::path, .seed = 0, .chunk = {1}, .sort_window = {0}});
-  std::vector<std::uint32_t> rank(order.size());
-  for (std::uint32_t r = 0; r < order.size(); ++r) {
-    rank[order[r]] = r;
+// The sequence that this cell would emit every epoch if nothing were drawn at random: its own order
+// where that is fixed, else the order on the device.
+std::vector<std::uint32_t> reference_rank(const Catalog& catalog, Order order) {
+  const bool drawn = order == Order::random || order == Order::chunked;
+  OrderSettings settings;
+  settings.order = drawn ? Order::lba : order;
+  const std::vector<std::uint32_t> fixed = make_order(catalog, settings);
+  std::vector<std::uint32_t> rank(fixed.size());
+  for (std::uint32_t r = 0; r < fixed.size(); ++r) {
+    rank[fixed[r]] = r;
   }
   return rank;
 }
@@ -94,7 +97,7 @@ void Observation::stop(RunRecord& record) {
   record.probe = to_record(*std::move(report));
 }
 
-QualityRecord quality_of(const Catalog& catalog, const PlannedCell& planned,
+QualityRecord quality_of(const Catalog& catalog, Order order, const PlannedCell& planned,
                          std::span<const std::uint32_t> emitted) {
   const std::size_t one_epoch = catalog.samples();
   const std::span<const std::uint32_t> first = emitted.first(std::min(one_epoch, emitted.size()));
@@ -103,14 +106,14 @@ QualityRecord quality_of(const Catalog& catalog, const PlannedCell& planned,
     labels[s] = catalog.sample(s).label;
   }
   const std::vector<std::uint32_t> batches = batches_within(planned.schedule, first.size());
-  const std::vector<std::uint32_t> rank = storage_rank(catalog);
+  const std::vector<std::uint32_t> rank = reference_rank(catalog, order);
   const ShuffleQuality q = shuffle_quality(
       {.samples = first,
        .batch_begin = batches,
        .rank = rank,
        .label = catalog.label_end.empty() ? std::span<const std::uint32_t>{} : labels,
        .read_order = std::span(planned.plan.order).first(std::min(one_epoch, first.size()))});
-  return {q.displacement, q.spearman, q.neighbours, q.label_mix};
+  return {q.displacement, q.spearman, q.neighbours, q.label_mix, q.spearman_vs_read};
 }
 
 }  // namespace blksweep

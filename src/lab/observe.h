@@ -30,8 +30,8 @@ class Observation {
   std::optional<Error> refused_;
 };
 
-// Shuffle quality of the first epoch of what was really emitted.
-QualityRecord quality_of(const Catalog& catalog, const PlannedCell& planned,
+// Shuffle quality of the first epoch of what was really emitted (docs/measurement.md).
+QualityRecord quality_of(const Catalog& catalog, Order order, const PlannedCell& planned,
                          std::span<const std::uint32_t> emitted);
 
 }  // namespace blksweep

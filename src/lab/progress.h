@@ -8,10 +8,12 @@
 namespace blksweep {
 
 struct Progress {
+  std::atomic<const char*> phase{""};                       // "reading", "fio twin" ...: a literal
   std::atomic<std::size_t> run{0}, runs{0};                 // 1-based; 0: not begun
   std::atomic<std::uint64_t> samples{0}, samples_total{0};  // of the run in progress
 
   void begin_run(std::size_t number, std::size_t of) {
+    phase.store("planning", std::memory_order_relaxed);
     samples.store(0, std::memory_order_relaxed);
     run.store(number, std::memory_order_relaxed);
     runs.store(of, std::memory_order_relaxed);

@@ -166,19 +166,6 @@ std::uint64_t missed_runs(const bpf_program* program) {
   return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 ? info.recursion_misses : 0;
 }
 
-// What the kernel says itself. Read right beside the moment in which counting begins or ends.
-struct KernelCounts {
-  InFlight in_flight;
-  DiskStat stat;
-};
-
-Result<KernelCounts> kernel_counts(const std::string& disk) {
-  KernelCounts c;
-  BLKSWEEP_TRY(c.in_flight, in_flight(disk));
-  BLKSWEEP_TRY(c.stat, disk_stat(disk));
-  return c;
-}
-
 class BpfBlockProbe final : public BlockProbe {
  public:
   BpfBlockProbe(BlockDevice disk, DiskQueue queue, Loaded loaded)

@@ -51,4 +51,11 @@ Result<InFlight> in_flight(const std::string& disk) {
   return InFlight{.reads = reads, .all = reads + writes};
 }
 
+Result<KernelCounts> kernel_counts(const std::string& disk) {
+  KernelCounts c;
+  BLKSWEEP_TRY(c.in_flight, in_flight(disk));
+  BLKSWEEP_TRY(c.stat, disk_stat(disk));
+  return c;
+}
+
 }  // namespace blksweep

@@ -1,6 +1,6 @@
 // What the probe has to know of a disk's queue before and after: tags, requests in flight.
 //
-// Source:  /sys/block/<disk>/mq/*/nr_tags, queue/nr_requests, queue/iostats, inflight.
+// Source:  /sys/block/<disk>/mq/*/nr_tags, queue/nr_requests, queue/iostats, inflight, stat.
 // Errors:  a disk without a multi-queue request queue (device mapper, md, zram) is
 //          Exit::unsupported: its requests are those of the disks beneath it.
 #pragma once
@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "os/blockdev.h"
 #include "probe/probe_math.h"
 
 namespace blksweep {
@@ -21,5 +22,12 @@ struct DiskQueue {
 
 Result<DiskQueue> disk_queue(const std::string& disk);
 Result<InFlight> in_flight(const std::string& disk);
+
+// What the kernel says itself. Read right beside the moment in which counting begins or ends.
+struct KernelCounts {
+  InFlight in_flight;
+  DiskStat stat;
+};
+Result<KernelCounts> kernel_counts(const std::string& disk);
 
 }  // namespace blksweep

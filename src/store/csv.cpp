@@ -103,6 +103,7 @@ void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string
   line("quality_rank_decorrelation", c.quality.rank_decorrelation);
   line("quality_neighbours_broken", c.quality.neighbours_broken);
   line("quality_label_mix", c.quality.label_mix);
+  line("quality_rank_decorrelation_vs_read", c.quality.rank_decorrelation_vs_read);
   settings(line, c.cell, names);
 }
 

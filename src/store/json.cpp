@@ -51,7 +51,8 @@ Json quality_json(const QualityRecord& q) {
   return {{"displacement", value(q.displacement)},
           {"rank_decorrelation", value(q.rank_decorrelation)},
           {"neighbours_broken", value(q.neighbours_broken)},
-          {"label_mix", value(q.label_mix)}};
+          {"label_mix", value(q.label_mix)},
+          {"rank_decorrelation_vs_read", value(q.rank_decorrelation_vs_read)}};
 }
 
 Json failed_json(const std::vector<FailedSample>& failed) {

@@ -89,6 +89,7 @@ struct FioRecord {
 
 struct QualityRecord {  // 0: none, 1: as good as a full permutation (docs/measurement.md)
   Maybe<double> displacement, rank_decorrelation, neighbours_broken, label_mix;
+  Maybe<double> rank_decorrelation_vs_read;  // the same against the order of reading
 };
 
 struct FailedSample {

@@ -53,6 +53,7 @@ void each_run_column(Run& r, F&& f) {
   f("quality_rank_decorrelation", r.quality.rank_decorrelation);
   f("quality_neighbours_broken", r.quality.neighbours_broken);
   f("quality_label_mix", r.quality.label_mix);
+  f("quality_rank_decorrelation_vs_read", r.quality.rank_decorrelation_vs_read);
   f("incomplete", r.incomplete);
   f("incomplete_reason", r.incomplete_reason);
 }

@@ -78,6 +78,7 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   emission_hash   TEXT NOT NULL,    -- XXH3-128 of the emitted sample numbers, hex
   quality_displacement REAL, quality_rank_decorrelation REAL,  -- 0 none .. 1 full permutation
   quality_neighbours_broken REAL, quality_label_mix REAL,
+  quality_rank_decorrelation_vs_read REAL,
   incomplete      INTEGER NOT NULL, -- 1: figures leave this run out
   incomplete_reason TEXT NOT NULL
 ) STRICT;

@@ -64,6 +64,8 @@ void add_medians(CellSummary& cell, const Runs& runs) {
   q.rank_decorrelation = known_median(runs, [](auto& r) { return r.quality.rank_decorrelation; });
   q.neighbours_broken = known_median(runs, [](auto& r) { return r.quality.neighbours_broken; });
   q.label_mix = known_median(runs, [](auto& r) { return r.quality.label_mix; });
+  q.rank_decorrelation_vs_read =
+      known_median(runs, [](auto& r) { return r.quality.rank_decorrelation_vs_read; });
 }
 
 template <class Get>

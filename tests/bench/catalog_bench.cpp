@@ -85,8 +85,8 @@ int run(const std::string& directory, unsigned rounds) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    fmt::print(stderr, "usage: catalog_bench DIR [ROUNDS]\n");
-    return 2;
+    fmt::print("needs a data set: catalog_bench DIR [ROUNDS]; epoch_bench.sh calls it with one\n");
+    return 77;
   }
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 5;
   return blksweep::run(argv[1], static_cast<unsigned>(std::max(1, rounds)));
