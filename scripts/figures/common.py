@@ -23,7 +23,7 @@ def caption(text, query, facts):
     return (f"{text} {plural(facts.counted, 'run')} counted. {left_out_text(facts)}\n"
             f"query: {' '.join(query.split())}\n"
             f"revision: {host['tool_version']} ({host['git_revision']})\n"
-            f"host: {host['hostname']}, Linux {host['kernel']}, {host['cpu']}, "
+            f"host: {host['hostname']}, {host['kernel']}, {host['cpu']}, "
             f"{host['device']} ({host['device_model']}), {host['filesystem']}, "
             f"scheduler {host['scheduler']}\n")
 

@@ -19,6 +19,7 @@ th, td { padding: .28rem .75rem .28rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--rule); }
 thead th { border-bottom: 2px solid var(--ink); font-weight: 600; vertical-align: bottom; }
 .n { text-align: right; white-space: nowrap; }
+tbody td:first-child { min-width: 11rem; }
 .facts th { font-weight: 400; color: var(--soft); white-space: nowrap; }
 .facts td { overflow-wrap: anywhere; }
 tr.baseline td { color: var(--accent); }

@@ -57,7 +57,7 @@ def draw(panels, cells, facts):
         ax.set_xlim(low - 0.2, high + 1.2)
         ax.set_ylim(0, 118)  # room for n above full bars
         ax.set_yticks([0, 25, 50, 75, 100])
-        step = 1 if high - low < 6 else 2
+        step = -(-(high - low + 1) // 6)  # at most seven labels fit
         ticks = range(low, high + 2, step)
         ax.set_xticks(ticks, [size_text(e) for e in ticks])
     fig.supxlabel("request size (bytes, binary; a bar spans one power of two)", fontsize=7.5)

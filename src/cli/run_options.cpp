@@ -32,6 +32,9 @@ void fold_io_flags(CellText& text) {
 
 Result<> refuse_unknown(const CellText& text) {
   for (const auto& [name, values] : text) {
+    if (name.starts_with("no-") && is_run_option(name.substr(3))) {
+      return usage_error(fmt::format("'{}': write {} = false", name, name.substr(3)));
+    }
     if (!is_run_option(name) && !is_cell_option(name)) {
       return usage_error(
           fmt::format("'{}' is not an option of run (see blksweep run --help)", name));

@@ -19,8 +19,7 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kHelp =
-    "read a data set as a training job would, and measure it";
+constexpr const char* kHelp = "read a data set as a training job would, and measure it";
 constexpr const char* kFooter =
     "Options that name a policy take several values, with commas, and are swept.\n"
     "examples:\n"
@@ -33,9 +32,13 @@ struct RunArgs {
   CellText text;
 };
 
-// The same sweep gets the same key, so that a run that was cut off can go on.
-std::string experiment_key(const RunOptions& o) {
-  std::string all = fmt::format("{}|{}|{}|{}", o.data, o.catalog, o.seed, o.fio_twin);
+// The same sweep of the same files gets the same key, so that a run that was cut off can go on.
+// Samples and extents are part of it: a data set that was made anew under its old name is another.
+std::string experiment_key(const RunOptions& o, const Catalog& catalog) {
+  std::string all = fmt::format("{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
+                                o.fio_twin, o.verify, o.probe, catalog.samples(),
+                                XXH3_64bits(catalog.files.data(), catalog.files.size_bytes()),
+                                XXH3_64bits(catalog.extents.data(), catalog.extents.size_bytes()));
   for (const CellSettings& cell : o.cells) {
     for (const auto& [name, value] : describe(cell)) {
       all += "|" + name + "=" + value;
@@ -44,7 +47,8 @@ std::string experiment_key(const RunOptions& o) {
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
 }
 
-ExperimentSettings experiment_settings(const RunOptions& o, const std::vector<std::string>& argv) {
+ExperimentSettings experiment_settings(const RunOptions& o, const Catalog& catalog,
+                                       const std::vector<std::string>& argv) {
   ExperimentSettings s;
   for (const CellSettings& cell : o.cells) {
     s.cells.push_back({cell, {describe(cell)}});
@@ -55,7 +59,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const std::vector<st
   s.fio_twin = o.fio_twin;
   s.probe = o.probe;
   s.ceiling = o.ceiling;
-  s.key = experiment_key(o);
+  s.key = experiment_key(o, catalog);
   for (const std::string& arg : argv) {
     s.host.argv += (s.host.argv.empty() ? "" : " ") + arg;
   }
@@ -80,7 +84,6 @@ class Answer {
 
   void add(const RunEvent& event, const ExperimentCell* first) {
     const auto index = static_cast<std::size_t>(&event.cell - first);
-    ++runs_;
     for (const std::string& text : event.run.warnings) {
       warn_once(text);
     }
@@ -97,7 +100,8 @@ class Answer {
                            static_cast<std::int64_t>(index + 1), event.run});
   }
 
-  bool empty() const { return runs_ == 0; }
+  bool has_runs() const { return !input_.runs.empty() || !document_["runs"].empty(); }
+
   void print() const {
     fmt::print("{}", options_.json ? to_text(document_) + "\n" : summary_text(summarize(input_)));
   }
@@ -111,7 +115,6 @@ class Answer {
   }
   const RunOptions& options_;
   SummaryInput input_;
-  std::size_t runs_ = 0;
   std::vector<std::string> labels_, warned_;
   Json document_ = {{"runs", Json::array()}};
 };
@@ -128,7 +131,7 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
     BLKSWEEP_TRY(store, ResultStore::open(options.db));
   }
   BLKSWEEP_TRY(const Source source, open_source({options.data, options.catalog}));
-  ExperimentSettings settings = experiment_settings(options, argv);
+  ExperimentSettings settings = experiment_settings(options, source.catalog, argv);
   const HostRecord host = describe_host(source);
   settings.host = [&] {
     HostRecord all = host;
@@ -145,7 +148,7 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
       source, settings, store ? &*store : nullptr,
       [&](const RunEvent& e) { answer.add(e, settings.cells.data()); }, stop_requested());
   line.reset();
-  if (result || !answer.empty()) {
+  if (result || answer.has_runs()) {
     answer.print();
   }
   return result;

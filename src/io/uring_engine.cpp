@@ -14,6 +14,9 @@ namespace {
 // The kernel takes registered buffers of at most 1 GiB each (io_uring_register_buffers(3)).
 constexpr std::size_t kBufferBytes = std::size_t{1} << 30;
 
+// Short of memory the kernel may say EAGAIN for a while; so often in a row it will not end.
+constexpr unsigned kMostRefusals = 1U << 20;
+
 struct RingFlags {
   unsigned bits;
   const char* name;
@@ -185,10 +188,12 @@ void UringEngine::prepare(io_uring_sqe* sqe, const ReadRequest& r) {
 }
 
 Result<> UringEngine::flush() {
-  while (io_uring_sq_ready(&ring_) > 0) {
+  for (unsigned refusals = 0; io_uring_sq_ready(&ring_) > 0;) {
     const int n = io_uring_submit(&ring_);
-    if (n < 0 && n != -EINTR && n != -EAGAIN && n != -EBUSY) {
-      return sys_error(-n, "io_uring_enter");
+    const bool passing = n >= 0 || n == -EINTR || n == -EAGAIN || n == -EBUSY;
+    refusals = n > 0 ? 0 : refusals + 1;
+    if (!passing || refusals > kMostRefusals) {
+      return sys_error(n < 0 ? -n : EBUSY, "io_uring_enter");
     }
   }
   return {};

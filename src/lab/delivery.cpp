@@ -86,7 +86,8 @@ void Delivery::copy_loop() {
 void Delivery::consume_loop() {
   const Counter& source = in_.copy != nullptr ? in_.handoff.copied : in_.handoff.ready;
   for (std::uint32_t b = 0; b < in_.schedule.batches(); ++b) {
-    if (!source.wait_for(b + 1)) {
+    // What is ready when a stop comes would only keep the user waiting.
+    if (!source.wait_for(b + 1) || in_.handoff.stopping()) {
       return;
     }
     consume(b);

@@ -14,6 +14,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::uint64_t kMostHorizon = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMostPositions = std::uint64_t{1} << 31;  // 32-bit counters with a stop bit
 
 bool address_sorted(const CellSettings& cell) {
   return cell.order == Order::lba || cell.order == Order::chunked;
@@ -24,7 +25,8 @@ bool address_sorted(const CellSettings& cell) {
 // leave a gap before the next file, and the block layer would merge nothing (measured: 4,437 requests
 // for 5,000 adjacent files of odd sizes, against 368 of even ones). Parts keep the device's granule.
 std::uint32_t read_align(const Source& source, const CellSettings& cell) {
-  if (!cell.direct && cell.merge != Merge::device) {
+  const bool direct = cell.direct && source.direct_possible;
+  if (!direct && cell.merge != Merge::device) {
     return 1;
   }
   const bool whole_files = source.catalog.parts.empty();
@@ -142,6 +144,11 @@ Result<PlannedCell> plan_cell(const Source& source, const CellSettings& cell, st
   const std::int64_t begin = now_ns();
   const Bytes whole = source.catalog.bytes();
   const Bytes sort_window = cell.sort_window.of(whole);
+  if (source.catalog.samples() > kMostPositions / cell.epochs) {
+    return usage_error(fmt::format("--epochs {} of {} samples: a run has {} samples at most",
+                                   cell.epochs, format_count(source.catalog.samples()),
+                                   format_count(kMostPositions)));
+  }
   OrderSettings order{cell.order, seed, cell.chunk, sort_window, cell.epochs};
   PlannedCell planned;
   planned.plan = make_plan(source.catalog, make_order(source.catalog, order), cell.epochs,
@@ -164,13 +171,15 @@ Result<> Epoch::allocate(const CellSettings& cell, const PlannedCell& planned) {
 }
 
 Result<> Epoch::open_files(const Source& source, const CellSettings& cell, const Plan& plan) {
-  const std::uint32_t slots = FileSlots::affordable(source.catalog.files.size(), cell.depth);
+  BLKSWEEP_TRY(FileSlotsSettings slots, FileSlots::affordable(source.catalog.files.size()));
+  slots.direct = cell.direct && source.direct_possible;
+  slots.openers = cell.openers;
   EngineSettings settings;
   settings.depth = cell.depth;
-  settings.file_slots = slots;
+  settings.file_slots = slots.slots;
   settings.arena = arena_.span();
   BLKSWEEP_TRY(engine_, make_engine(cell.engine, settings));
-  BLKSWEEP_TRY(files_, FileSlots::open(source.catalog, plan, {slots, cell.direct, cell.openers}));
+  BLKSWEEP_TRY(files_, FileSlots::open(source.catalog, plan, slots));
   const bool device =
       std::ranges::any_of(plan.reads, [](const Read& r) { return r.source == kFromDevice; });
   return device ? files_->use_device(*engine_, source.device->node) : Result<>();

@@ -169,6 +169,9 @@ Result<> Experiment::run_job(const Job& job) {
       settings_.progress->phase.store("fio twin", std::memory_order_relaxed);
     }
     add_twin(run, cell.settings, planned);
+    if (stop_.load()) {  // the twin was cut off: the pair is measured again
+      return {};
+    }
   }
   if (store_ != nullptr) {
     BLKSWEEP_TRY([[maybe_unused]] const std::int64_t id, store_->add_run(cell_ids_[job.cell], run));

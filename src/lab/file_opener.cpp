@@ -26,8 +26,12 @@ int CatalogOpener::open(std::uint32_t file, std::string& path) const {
 }
 
 FileOpener::FileOpener(const CatalogOpener& opener, const std::vector<std::uint32_t>& files,
-                       unsigned threads)
-    : opener_(opener), files_(files), ring_(kAhead), thread_count_(threads) {
+                       const Settings& settings)
+    : opener_(opener),
+      files_(files),
+      ahead_(std::max(2U, settings.ahead)),
+      ring_(ahead_),
+      thread_count_(settings.threads) {
   for (std::atomic<int>& entry : ring_) {
     entry.store(kEmpty, std::memory_order_relaxed);
   }
@@ -36,7 +40,7 @@ FileOpener::FileOpener(const CatalogOpener& opener, const std::vector<std::uint3
 
 FileOpener::~FileOpener() {
   stop_.store(true);
-  taken_.fetch_add(kAhead);  // room for everybody who waits for it
+  taken_.fetch_add(ahead_);  // room for everybody who waits for it
   taken_.notify_all();
   for (std::thread& t : threads_) {
     t.join();
@@ -59,7 +63,7 @@ bool FileOpener::wait_for_room(std::uint32_t open) const {
     if (stop_.load(std::memory_order_relaxed)) {
       return false;
     }
-    if (open < taken + kAhead) {
+    if (open < taken + ahead_) {
       return true;
     }
     taken_.wait(taken, std::memory_order_acquire);
@@ -74,7 +78,7 @@ void FileOpener::open_ahead() {
     if (open >= files_.size() || !wait_for_room(open)) {
       return;
     }
-    std::atomic<int>& entry = ring_[open % kAhead];
+    std::atomic<int>& entry = ring_[open % ahead_];
     entry.store(opener_.open(files_[open], path), std::memory_order_release);
     entry.notify_one();
   }
@@ -84,12 +88,12 @@ int FileOpener::take(std::uint32_t open) {
   if (threads_.empty()) {
     return opener_.open(files_[open], path_);
   }
-  std::atomic<int>& entry = ring_[open % kAhead];
+  std::atomic<int>& entry = ring_[open % ahead_];
   entry.wait(kEmpty, std::memory_order_acquire);
   const int fd = entry.exchange(kEmpty, std::memory_order_acq_rel);
   taken_.store(open + 1, std::memory_order_release);
   // Waking an opener costs a system call; half a ring at once is soon enough.
-  if ((open + 1) % (kAhead / 2) == 0) {
+  if ((open + 1) % (ahead_ / 2) == 0) {
     taken_.notify_all();
   }
   return fd;

@@ -1,7 +1,7 @@
 // FileOpener: opens the files of an OpenPlan ahead of the reader, on threads of its own, so that a
 // cold inode is fetched while reads are in flight instead of between them.
 //
-// Ownership: owns the descriptors that wait; take() hands one over.
+// Ownership: owns the descriptors that wait, `ahead` at most; take() hands one over.
 // Errors:    take() gives -errno for a file that cannot be opened.
 // Order:     opens finish in any order, take() is called in order: 0, 1, 2 ...
 // Threads:   take() and stop() on the reader's thread; with 0 threads take() opens itself.
@@ -37,8 +37,12 @@ class CatalogOpener {
 
 class FileOpener {
  public:
+  struct Settings {
+    unsigned threads = 1;
+    std::uint32_t ahead = 256;  // descriptors that may wait, 2 at least
+  };
   FileOpener(const CatalogOpener& opener, const std::vector<std::uint32_t>& files,
-             unsigned threads);
+             const Settings& settings);
   ~FileOpener();
   FileOpener(const FileOpener&) = delete;
   FileOpener& operator=(const FileOpener&) = delete;
@@ -47,15 +51,15 @@ class FileOpener {
   int take(std::uint32_t open);
 
  private:
-  static constexpr std::uint32_t kAhead = 256;  // descriptors that may wait
-  static constexpr int kEmpty = -0x7FFFFFFF;    // no descriptor and no errno
+  static constexpr int kEmpty = -0x7FFFFFFF;  // no descriptor and no errno
 
   void open_ahead();
   bool wait_for_room(std::uint32_t open) const;
 
   const CatalogOpener& opener_;
   const std::vector<std::uint32_t>& files_;
-  std::vector<std::atomic<int>> ring_;     // open % kAhead -> descriptor, -errno or kEmpty
+  const std::uint32_t ahead_;
+  std::vector<std::atomic<int>> ring_;     // open % ahead_ -> descriptor, -errno or kEmpty
   std::atomic<std::uint32_t> claimed_{0};  // next open that nobody works on
   std::atomic<std::uint32_t> taken_{0};    // opens that the reader has
   std::atomic<bool> stop_{false};

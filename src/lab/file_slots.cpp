@@ -1,39 +1,65 @@
 #include "lab/file_slots.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 namespace blksweep {
 namespace {
+
 constexpr std::uint32_t kMostSlots = 4096;
+constexpr std::uint32_t kMostAhead = 256;
+constexpr std::uint32_t kOtherSlots = 2;     // the device's and the one for retries
+constexpr std::uint64_t kForOthers = 12;     // ring, device, journal of the database, sysfs ...
+constexpr std::uint64_t kLeastForFiles = 8;  // 4 slots, 2 ahead, 2 pending
+
+std::uint64_t descriptors_open() {
+  std::error_code ignored;
+  const std::filesystem::directory_iterator all("/proc/self/fd", ignored);
+  return static_cast<std::uint64_t>(std::distance(begin(all), end(all)));
+}
+
 }  // namespace
 
-std::uint32_t FileSlots::affordable(std::size_t wanted, unsigned depth) {
+Result<FileSlotsSettings> FileSlots::affordable(std::size_t files) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  // Half for us, at least what one queue full of different files needs twice over.
-  const std::uint64_t allowed = std::min<std::uint64_t>(limit.rlim_cur / 2, kMostSlots);
-  const std::uint64_t needed = std::uint64_t{2} * depth + 3;
-  return static_cast<std::uint32_t>(std::max(needed, std::min<std::uint64_t>(allowed, wanted + 3)));
+  const std::uint64_t taken = descriptors_open() + kForOthers;
+  if (limit.rlim_cur < taken + kLeastForFiles) {
+    return fail(fmt::format("RLIMIT_NOFILE: {} descriptors, {} are needed: raise it (ulimit -n)",
+                            limit.rlim_cur, taken + kLeastForFiles));
+  }
+  const std::uint64_t left = limit.rlim_cur - taken;
+  const auto share = [left](std::uint64_t part, std::uint64_t most) {
+    return static_cast<std::uint32_t>(std::min(left / part, most));
+  };
+  FileSlotsSettings s;
+  s.slots = share(2, std::min<std::uint64_t>(kMostSlots, files + kOtherSlots + 1));
+  s.ahead = share(4, kMostAhead);
+  s.pending = share(4, kMostSlots);
+  return s;
 }
 
 FileSlots::FileSlots(CatalogOpener opener, OpenPlan plan, const FileSlotsSettings& settings)
     : opener_(std::move(opener)),
       plan_(std::move(plan)),
-      ahead_(opener_, plan_.files, settings.openers),
+      ahead_(opener_, plan_.files, {settings.openers, settings.ahead}),
       retry_slot_(settings.slots - 1),
+      most_pending_(std::clamp(settings.pending, 1U, plan_.capacity)),
       error_in_slot_(settings.slots) {
-  pending_.reserve(settings.slots);
+  pending_.reserve(most_pending_);
   path_.reserve(4096);
 }
 
 Result<std::unique_ptr<FileSlots>> FileSlots::open(const Catalog& catalog, const Plan& plan,
                                                    const FileSlotsSettings& settings) {
   BLKSWEEP_TRY(CatalogOpener opener, CatalogOpener::make(catalog, settings.direct));
-  OpenPlan opens = make_open_plan(plan, catalog.files.size(), settings.slots - 2);
+  OpenPlan opens = make_open_plan(plan, catalog.files.size(), settings.slots - kOtherSlots);
   return std::unique_ptr<FileSlots>(new FileSlots(std::move(opener), std::move(opens), settings));
 }
 
@@ -65,13 +91,24 @@ int FileSlots::reopen(std::uint32_t open) {
   return static_cast<int>(retry_slot_);
 }
 
-int FileSlots::slot_of(std::uint32_t read) {
+// The next open takes the slot of the open `capacity` before it; there is one slot for retries.
+bool FileSlots::must_flush_before(std::uint32_t read) const {
   const std::uint32_t open = plan_.open_of[read];
   if (open == opened_) {
-    return open_next(open);
+    const bool in_use = oldest_use_ != kUnused && oldest_use_ + plan_.capacity <= opened_;
+    return in_use || pending_.size() >= most_pending_;
   }
-  if (open + plan_.capacity < opened_) {
+  return closed_again(open) && pending_retry_;
+}
+
+int FileSlots::slot_of(std::uint32_t read) {
+  const std::uint32_t open = plan_.open_of[read];
+  if (closed_again(open)) {
     return reopen(open);
+  }
+  oldest_use_ = std::min(oldest_use_, open);
+  if (open == opened_) {
+    return open_next(open);
   }
   const std::uint32_t slot = plan_.slot(open);
   return error_in_slot_[slot] < 0 ? error_in_slot_[slot] : static_cast<int>(slot);
@@ -87,6 +124,7 @@ Result<> FileSlots::flush(Engine& engine) {
     pending_first_ += static_cast<std::uint32_t>(before_wrap);
   }
   pending_.clear();
+  oldest_use_ = kUnused;
   return pending_retry_ ? engine.set_files(retry_slot_, {&pending_retry_, 1}) : Result<>();
 }
 

@@ -14,8 +14,9 @@ namespace {
 // this per read it would only let the queue run dry.
 constexpr std::int64_t kSlowReadNs = 20'000;
 
-// A request that comes back short or EAGAIN this often makes no progress: it has failed.
-constexpr std::uint32_t kMostTries = 1000;
+// A request that comes back this often without a new granule makes no progress: it has failed.
+constexpr std::uint32_t kMostStalls = 1024;  // EAGAIN, EINTR
+constexpr std::uint32_t kShortStall = 32;    // a read that is short at the same place weighs more
 
 }  // namespace
 
@@ -42,7 +43,7 @@ Result<> Reader::run(const std::atomic<bool>& stop) {
     }
     if (in_flight() > 0) {
       BLKSWEEP_CHECK(drain());
-    } else if (!gate_open()) {
+    } else if (retries_.empty() && !gate_open()) {
       in_.handoff.consumed.wait_for(in_.schedule.gates[next_gate_].consumed_batches);
     }
   }
@@ -73,12 +74,12 @@ Result<> Reader::fill() {
   while (room > 0 && !retries_.empty()) {
     const PieceRange range = retries_.back();
     retries_.pop_back();
-    take(range);
+    BLKSWEEP_CHECK(take(range));
     room = static_cast<std::uint32_t>(free_tags_.size());
   }
   while (room > 0 && next_read_ < in_.plan.reads.size() && gate_open()) {
     const std::uint32_t r = next_read_++;
-    take({r, in_.plan.first_piece[r], in_.plan.first_piece[r + 1]});
+    BLKSWEEP_CHECK(take({r, in_.plan.first_piece[r], in_.plan.first_piece[r + 1]}));
     room = static_cast<std::uint32_t>(free_tags_.size());
   }
   return submit_group();
@@ -93,18 +94,24 @@ void Reader::fill_zeros(const PieceRange& range) {
   publish(now);
 }
 
+// The slot, or -errno. What is in the group goes first when it needs the slot for another file.
+Result<int> Reader::slot_of(std::uint32_t read) {
+  if (in_.plan.reads[read].source == kFromDevice) {
+    return 0;
+  }
+  if (in_.files.must_flush_before(read)) {
+    BLKSWEEP_CHECK(submit_group());
+  }
+  return in_.files.slot_of(read);
+}
+
 // Turns a range into a request of the group, or finishes it at once (holes, files that do not
 // open).
-void Reader::take(const PieceRange& range) {
+Result<> Reader::take(const PieceRange& range) {
   const Read& read = in_.plan.reads[range.read];
   if (read.source == kZeros) {
     fill_zeros(range);
-    return;
-  }
-  const int slot = read.source == kFromDevice ? 0 : in_.files.slot_of(range.read);
-  if (slot < 0) {
-    fail(range, -slot, now_ns());
-    return;
+    return {};
   }
   const std::uint32_t tag = free_tags_.back();
   free_tags_.pop_back();
@@ -115,23 +122,39 @@ void Reader::take(const PieceRange& range) {
   f.offset = read.offset + first.read_offset;
   f.length = last.read_offset + last.length - first.read_offset;
   f.done = 0;
-  f.tries = 0;
-  f.slot = static_cast<std::uint32_t>(slot);
-  f.iov = in_.scatter.build(tag, range.begin, range.end);
-  group_.push_back({f.offset, f.iov.data(), static_cast<std::uint32_t>(f.iov.size()), f.slot, tag});
-  ++counts_.submitted;
-  counts_.submitted_bytes += f.length;
+  f.stalls = 0;
+  f.submit_ns = 0;
+  return queue(tag);
+}
+
+// Puts what is left of a flight into the group, or fails it when its file cannot be opened (again).
+Result<> Reader::queue(std::uint32_t tag) {
+  Flight& f = flights_[tag];
+  BLKSWEEP_TRY(const int slot, slot_of(f.range.read));
+  if (slot < 0) {
+    free_tags_.push_back(tag);
+    fail(f.range, -slot, now_ns());
+    return {};
+  }
+  if (f.submit_ns == 0) {
+    ++counts_.submitted;
+    counts_.submitted_bytes += f.length;
+  }
+  f.iov = Scatter::advance(in_.scatter.build(tag, f.range.begin, f.range.end), f.done);
+  group_.push_back({f.offset + f.done, f.iov.data(), static_cast<std::uint32_t>(f.iov.size()),
+                    static_cast<std::uint32_t>(slot), tag});
+  return {};
 }
 
 Result<> Reader::submit_group() {
+  BLKSWEEP_CHECK(in_.files.flush(in_.engine));
   if (group_.empty()) {
     return {};
   }
-  BLKSWEEP_CHECK(in_.files.flush(in_.engine));
   const std::int64_t now = now_ns();
   for (const ReadRequest& r : group_) {
     Flight& f = flights_[r.tag];
-    if (f.tries == 0) {
+    if (f.submit_ns == 0) {
       f.submit_ns = now;
       readiness_.submitted(f.range, now);
     }
@@ -156,7 +179,7 @@ Result<> Reader::drain() {
   const std::int64_t now = now_ns();
   slow_device_ = n > 0 && (now - before) / static_cast<std::int64_t>(n) > kSlowReadNs;
   for (std::size_t i = 0; i < n; ++i) {
-    finish(completions_[i], now);
+    BLKSWEEP_CHECK(finish(completions_[i], now));
   }
   publish(now);
   return submit_group();  // rests of short reads
@@ -167,47 +190,48 @@ bool Reader::at_end_of_file(const Flight& f) const {
   return source != kFromDevice && f.offset + f.done >= in_.catalog.files[source].size;
 }
 
-void Reader::finish(const Completion& c, std::int64_t now) {
+Result<> Reader::finish(const Completion& c, std::int64_t now) {
   Flight& f = flights_[c.tag];
   if (c.result == -EAGAIN || c.result == -EINTR) {
-    resubmit(c.tag, now);
-    return;
+    return resubmit(c, now);
   }
+  const std::uint32_t before = f.done;
   f.done += c.result > 0 ? static_cast<std::uint32_t>(c.result) : 0;
   const bool whole = f.done >= f.length || (c.result >= 0 && at_end_of_file(f));
   if (!whole && c.result > 0) {
     ++counts_.short_reads;
-    resubmit(c.tag, now);
-    return;
+    // Only whole granules count as read, so that the rest is aligned again.
+    f.done = static_cast<std::uint32_t>(align_down(f.done, in_.align));
+    f.stalls = f.done > before ? 0 : f.stalls;
+    return resubmit(c, now);
   }
   free_tags_.push_back(c.tag);
   if (whole) {
     latency_.add(static_cast<std::uint64_t>(now - f.submit_ns));
     readiness_.complete(f.range, now);
-    return;
+  } else {
+    fail(f.range, -c.result, now);
   }
-  fail(f.range, -c.result, now);
+  return {};
 }
 
-// Only whole granules count as read, so that the rest is aligned again.
-void Reader::resubmit(std::uint32_t tag, std::int64_t now) {
-  Flight& f = flights_[tag];
-  if (++f.tries > kMostTries) {
-    free_tags_.push_back(tag);
-    fail(f.range, EIO, now);
-    return;
+// A direct read that ends inside a granule at the same place each time has met the file's end.
+Result<> Reader::resubmit(const Completion& c, std::int64_t now) {
+  Flight& f = flights_[c.tag];
+  f.stalls += c.result > 0 ? kShortStall : 1;
+  if (f.stalls <= kMostStalls) {
+    return queue(c.tag);
   }
-  f.done = static_cast<std::uint32_t>(align_down(f.done, in_.align));
-  f.iov = in_.scatter.build(tag, f.range.begin, f.range.end);
-  f.iov = Scatter::advance(f.iov, f.done);
-  group_.push_back(
-      {f.offset + f.done, f.iov.data(), static_cast<std::uint32_t>(f.iov.size()), f.slot, tag});
+  free_tags_.push_back(c.tag);
+  fail(f.range, c.result > 0 ? 0 : -c.result, now);
+  return {};
 }
 
 void Reader::fail(const PieceRange& range, int error, std::int64_t now) {
   ++counts_.io_errors;
   if (range.end - range.begin == 1) {
-    readiness_.fail(range, error, now);
+    const bool device = in_.plan.reads[range.read].source == kFromDevice;
+    readiness_.fail(range, error == 0 && device ? EIO : error, now);
     publish(now);
     return;
   }

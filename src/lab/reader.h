@@ -7,7 +7,8 @@
 // Errors:    a read that fails is retried piece by piece, so that one bad sector costs one sample;
 //            what stays unreadable is in readiness().failures(). A Result error means that the run
 //            cannot go on at all.
-// Short reads are resubmitted for the rest; the end of a file is no short read.
+// Short reads are resubmitted for the rest; the end of a file is no short read. A read that brings
+// nothing again and again fails.
 // Stop:      run() returns early, with nothing in flight, once `stop` is set.
 // Threads:   run() on the thread that made the engine.
 #pragma once
@@ -63,22 +64,23 @@ class Reader {
     std::uint64_t offset = 0;
     std::uint32_t length = 0;
     std::uint32_t done = 0;
-    std::uint32_t slot = 0;
-    std::uint32_t tries = 0;
+    std::uint32_t stalls = 0;  // submissions in a row that brought nothing
     std::span<iovec> iov;
-    std::int64_t submit_ns = 0;
+    std::int64_t submit_ns = 0;  // of the first submission; 0: before it
   };
 
   Result<> fill();
   bool gate_open();
   std::uint32_t group_limit() const;
-  void take(const PieceRange& range);
+  Result<> take(const PieceRange& range);
+  Result<int> slot_of(std::uint32_t read);
+  Result<> queue(std::uint32_t tag);
   void fill_zeros(const PieceRange& range);
   Result<> submit_group();
   Result<> drain();
   std::size_t wait_target() const;
-  void finish(const Completion& c, std::int64_t now);
-  void resubmit(std::uint32_t tag, std::int64_t now);
+  Result<> finish(const Completion& c, std::int64_t now);
+  Result<> resubmit(const Completion& c, std::int64_t now);
   void fail(const PieceRange& range, int error, std::int64_t now);
   bool at_end_of_file(const Flight& f) const;
   void publish(std::int64_t now);

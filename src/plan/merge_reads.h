@@ -16,8 +16,9 @@
 
 namespace blksweep {
 
-// Pieces per read: UIO_MAXIOV, the most that one readv takes.
-inline constexpr std::uint32_t kMaxPieces = 1024;
+// Pieces per read: each may need an iovec for itself and one for a bridged gap before it, and
+// UIO_MAXIOV, the most that one readv takes, is 1024.
+inline constexpr std::uint32_t kMaxPieces = 512;
 
 class ReadBuilder {
  public:

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -16,6 +17,7 @@ namespace {
 constexpr std::uint64_t kComputeStream = 0xC0;
 constexpr std::string_view kLognormal = "lognormal:";
 constexpr double kDefaultSigma = 0.25;
+constexpr std::chrono::hours kLongest{24};  // of one batch; far from where adding to a clock wraps
 
 Result<double> parse_sigma(std::string_view text) {
   double sigma = 0;
@@ -34,7 +36,8 @@ Nanos ComputeTime::of_batch(std::uint32_t batch, std::uint64_t seed) const {
   }
   Rng rng(seed, kComputeStream + (std::uint64_t{batch} << 8));
   const double factor = std::exp(sigma * rng.normal() - sigma * sigma / 2);
-  return Nanos{std::llround(static_cast<double>(mean.count()) * factor)};
+  constexpr auto kMost = static_cast<double>(Nanos(kLongest).count());
+  return Nanos{std::llround(std::min(static_cast<double>(mean.count()) * factor, kMost))};
 }
 
 Result<ComputeTime> parse_compute_time(std::string_view text) {
@@ -48,6 +51,9 @@ Result<ComputeTime> parse_compute_time(std::string_view text) {
     }
   }
   BLKSWEEP_TRY(t.mean, parse_duration(text));
+  if (t.mean > kLongest) {
+    return usage_error(fmt::format("'{}' is more than a day for one batch", text));
+  }
   return t;
 }
 

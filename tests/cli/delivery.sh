@@ -99,6 +99,20 @@ filesystem() {
   loopfs_remove
 }
 
+# More files than may be open at once, read again and again: every read finds its own file.
+few_descriptors() {
+  loopfs_make "$tmp/few.img" "$tmp/few" 100M ext4 || skip "few descriptors: $loopfs_reason"
+  "$blksweep" --quiet dataset make "$loopfs_mount/data" --count 300 --size lognormal:6KiB
+  make_catalog "$loopfs_mount/data" "$tmp/few.cat"
+  (
+    ulimit -n 128
+    sweep 'few descriptors' "$tmp/few.cat" --order random --epochs 20 --depth 8,30 \
+      --engine io_uring,psync --merge none,kernel --openers 0,1
+  )
+  loopfs_remove
+}
+
+few_descriptors
 filesystem ext4 -O inline_data
 filesystem ext4 -b 1024
 filesystem xfs

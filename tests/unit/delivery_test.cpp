@@ -1,0 +1,191 @@
+#include "lab/delivery.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "base/rng.h"
+#include "lab/epoch.h"
+#include "lab/verify.h"
+#include "support/temp_dir.h"
+
+namespace blksweep {
+namespace {
+
+class DeliveryTest : public ::testing::TestWithParam<EngineKind> {
+ protected:
+  DeliveryTest() {
+    Rng rng(11);
+    for (int f = 0; f < 300; ++f) {
+      std::string bytes(rng.below(20000), '\0');
+      for (char& c : bytes) {
+        c = static_cast<char>(rng.next() & 0xFF);
+      }
+      dir_.write("d" + std::to_string(f % 5) + "/f" + std::to_string(f), bytes);
+    }
+    auto opened = open_source({dir_.path(), ""});
+    EXPECT_TRUE(opened) << opened.error().message();
+    source_ = *std::move(opened);
+    cell_.engine = GetParam();
+    cell_.direct = false;
+    cell_.depth = 8;
+    cell_.batch = 16;
+    cell_.window = {Bytes{std::uint64_t{4} << 20}, 0};
+  }
+
+  // Runs one epoch; a kernel that refuses io_uring skips the test.
+  void run() {
+    auto planned = plan_cell(source_, cell_, 7);
+    ASSERT_TRUE(planned) << planned.error().message();
+    planned_ = *std::move(planned);
+    auto epoch = Epoch::prepare(source_, cell_, planned_, {.seed = 7, .verify = true});
+    if (!epoch && epoch.error().exit_code == Exit::unsupported) {
+      GTEST_SKIP() << epoch.error().message();
+    }
+    ASSERT_TRUE(epoch) << epoch.error().message();
+    epoch_ = *std::move(epoch);
+    const auto outcome = epoch_->run(stop_);
+    ASSERT_TRUE(outcome) << outcome.error().message();
+  }
+  const BatchTimes& read(std::size_t b) const { return epoch_->reader().readiness().times()[b]; }
+  const DeliveryTimes& out(std::size_t b) const { return epoch_->delivery().times()[b]; }
+
+  TempDir dir_;
+  Source source_;
+  CellSettings cell_;
+  PlannedCell planned_;
+  std::atomic<bool> stop_{false};
+  std::unique_ptr<Epoch> epoch_;
+};
+
+TEST_P(DeliveryTest, DeliversInTheScheduledOrderWithTheFilesBytes) {
+  for (const Shuffle shuffle : {Shuffle::none, Shuffle::buffer, Shuffle::reservoir}) {
+    for (const CopyKind copy : {CopyKind::none, CopyKind::host}) {
+      for (const ConsumerKind consumer : {ConsumerKind::none, ConsumerKind::emulated}) {
+        cell_.shuffle = shuffle;
+        cell_.copy = copy;
+        cell_.consumer = consumer;
+        cell_.compute = {std::chrono::microseconds(20), 0};
+        cell_.window = {Bytes{300'000}, 0};
+        run();
+        if (IsSkipped() || HasFatalFailure()) {
+          return;
+        }
+        EXPECT_EQ(epoch_->delivery().delivered(), planned_.schedule.emission);
+        const Verification v =
+            check_hashes(source_.catalog, planned_.plan, epoch_->delivery().delivered(),
+                         epoch_->delivery().hashes());
+        EXPECT_EQ(v.wrong, 0U);
+        EXPECT_EQ(epoch_->delivery().hashes().size(), 300U);
+      }
+    }
+  }
+}
+
+TEST_P(DeliveryTest, StagesOfABatchFollowEachOther) {
+  cell_.copy = CopyKind::host;
+  cell_.consumer = ConsumerKind::emulated;
+  cell_.compute = {std::chrono::microseconds(100), 0.3};
+  run();
+  if (IsSkipped() || HasFatalFailure()) {
+    return;
+  }
+  for (std::size_t b = 0; b < planned_.schedule.batches(); ++b) {
+    EXPECT_GT(read(b).ready_ns, 0);
+    EXPECT_LE(read(b).first_submit_ns, read(b).ready_ns);
+    EXPECT_LE(read(b).ready_ns, out(b).copy_begin_ns);
+    EXPECT_LE(out(b).copy_begin_ns, out(b).copy_end_ns);
+    EXPECT_LE(out(b).copy_end_ns, out(b).compute_begin_ns);
+    EXPECT_LE(out(b).compute_begin_ns, out(b).compute_end_ns);
+    EXPECT_GE(out(b).compute_end_ns - out(b).compute_begin_ns,
+              cell_.compute.of_batch(static_cast<std::uint32_t>(b), 7).count());
+    EXPECT_EQ(out(b).consumed_ns, out(b).compute_end_ns);
+    EXPECT_TRUE(b == 0 || out(b - 1).compute_end_ns <= out(b).compute_begin_ns);
+  }
+}
+
+// prefetch 0: nothing of the next batch is asked for before this one is consumed.
+TEST_P(DeliveryTest, PrefetchZeroIsStrictlySerial) {
+  for (const CopyKind copy : {CopyKind::none, CopyKind::host}) {
+    cell_.prefetch = 0;
+    cell_.copy = copy;
+    cell_.consumer = ConsumerKind::emulated;
+    cell_.compute = {std::chrono::microseconds(200), 0};
+    run();
+    if (IsSkipped() || HasFatalFailure()) {
+      return;
+    }
+    ASSERT_GT(planned_.schedule.batches(), 10U);
+    for (std::size_t b = 1; b < planned_.schedule.batches(); ++b) {
+      EXPECT_GE(read(b).first_submit_ns, out(b - 1).consumed_ns);
+    }
+  }
+}
+
+TEST_P(DeliveryTest, EmissionDoesNotDependOnDepthEngineOrMergeMax) {
+  cell_.shuffle = Shuffle::reservoir;
+  cell_.order = Order::random;
+  cell_.window = {Bytes{400'000}, 0};
+  std::map<std::vector<std::uint32_t>, int> seen;
+  for (const std::uint32_t depth : {1U, 4U, 64U}) {
+    for (const std::uint64_t max : {16384U, 1U << 20}) {
+      cell_.depth = depth;
+      cell_.merge = Merge::file;
+      cell_.merge_max = {max};
+      run();
+      if (IsSkipped() || HasFatalFailure()) {
+        return;
+      }
+      std::vector<std::uint32_t> samples;
+      for (const std::uint32_t p : epoch_->delivery().delivered()) {
+        samples.push_back(planned_.plan.order[p]);
+      }
+      ++seen[samples];
+    }
+  }
+  EXPECT_EQ(seen.size(), 1U);
+}
+
+TEST_P(DeliveryTest, StopEndsTheEpochAndKeepsWhatCame) {
+  cell_.consumer = ConsumerKind::emulated;
+  cell_.compute = {std::chrono::milliseconds(30), 0};
+  cell_.prefetch = 1;
+  std::thread stopper([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    stop_.store(true);
+  });
+  run();
+  stopper.join();
+  if (IsSkipped() || HasFatalFailure()) {
+    return;
+  }
+  const auto& delivered = epoch_->delivery().delivered();
+  EXPECT_LT(delivered.size(), planned_.schedule.emission.size());
+  EXPECT_TRUE(std::equal(delivered.begin(), delivered.end(), planned_.schedule.emission.begin()));
+}
+
+TEST_P(DeliveryTest, ARunOverMissingFilesDeliversTheOthers) {
+  std::filesystem::remove_all(dir_.path("d2"));
+  for (const Merge merge : {Merge::none, Merge::file}) {
+    cell_.merge = merge;
+    cell_.prefetch = 0;
+    run();
+    if (IsSkipped() || HasFatalFailure()) {
+      return;
+    }
+    std::size_t gone = 0;
+    for (const ReadFailure& f : epoch_->reader().readiness().failures()) {
+      gone += f.error == ENOENT ? 1 : 0;
+    }
+    EXPECT_EQ(epoch_->delivery().delivered().size() + gone, 300U);
+    EXPECT_GE(gone, 55U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, DeliveryTest,
+                         ::testing::Values(EngineKind::io_uring, EngineKind::psync),
+                         [](const auto& kind) { return std::string(to_string(kind.param)); });
+
+}  // namespace
+}  // namespace blksweep
