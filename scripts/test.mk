@@ -7,7 +7,9 @@
 # tests/fuzz/*_fuzz.cpp   libFuzzer targets                      -> build-fuzz/
 # tests/bench/*.cpp *.sh  measurements, never assertions         -> $(B)/bench/
 support   := $(wildcard tests/support/*.cpp)
-unit_src  := $(wildcard tests/unit/*_test.cpp) $(support)
+# allocations_test counts in its own operator new, where the sanitizers have theirs.
+no_san    := tests/unit/allocations_test.cpp
+unit_src  := $(filter-out $(if $(SAN),$(no_san)),$(wildcard tests/unit/*_test.cpp)) $(support)
 root_src  := $(wildcard tests/root/*_test.cpp) $(support)
 fuzz_src  := $(wildcard tests/fuzz/*_fuzz.cpp)
 bench_src := $(wildcard tests/bench/*.cpp)
