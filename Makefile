@@ -6,7 +6,7 @@
 #   make bench      measure against fio and plain loops; prints ratios
 #   make lint       layers, sizes, format, clang-tidy, shellcheck, every header alone
 #   make fuzz       each fuzz target for FUZZ_SECONDS (60); ONLY=name for one
-#   make test-unit test-root test-cli test-python   one suite, without installing
+#   make test-unit test-root test-cli test-python   one suite, without installing (test-cli ONLY=name)
 #   make deps format check-headers install clean help
 #
 #   V=1  full commands     SAN=asan|tsan  sanitizer build     BPF=0 CUDA=0  without a feature
@@ -45,7 +45,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wnon-vi
         -Woverloaded-virtual -Wundef -Werror
 
 CPPFLAGS ?=
-CXXFLAGS ?= -O2 -g
+CXXFLAGS ?= -O2 -g1
 LDFLAGS  ?=
 override CPPFLAGS += -Isrc -Iebpf -isystem $(B)/gen -D_GNU_SOURCE -DFMT_HEADER_ONLY=0
 override CXXFLAGS += -std=c++20 $(WARN) $(SAN_$(SAN)) -pthread -MMD -MP

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Runs test suites and ends in one line: "N passed, N failed, N skipped".
 
-usage: scripts/run_tests.py --build DIR [--label TEXT] SUITE...
+usage: scripts/run_tests.py --build DIR [--label TEXT] [--only NAMES] SUITE...
   unit root   the GoogleTest programs DIR/unit_tests and DIR/root_tests
-  cli         tests/cli/*.sh with $BLKSWEEP = DIR/blksweep; exit 0 passed, 77 skipped
+  cli         tests/cli/*.sh with $BLKSWEEP = DIR/blksweep; exit 0 passed, 77 skipped;
+              --only 'NAME ...': only these scripts
   python      unittest: tests/figures/ and the checkers' own tests in scripts/lint/
 
 Each suite ends in its own closing line and each skipped test says why. With CI=true or
@@ -120,10 +121,15 @@ def gtest(build: pathlib.Path, suite: str) -> Tally:
     return tally
 
 
-def cli(build: pathlib.Path) -> Tally:
+def cli_scripts(only: list[str]) -> list[pathlib.Path]:
+    folder = ROOT / "tests/cli"
+    return [folder / f"{name}.sh" for name in only] if only else sorted(folder.glob("*.sh"))
+
+
+def cli(build: pathlib.Path, only: list[str]) -> Tally:
     tally = Tally()
     env = {"BLKSWEEP": str((ROOT / build / "blksweep").resolve()), "BUILD": str(build)}
-    for script in sorted((ROOT / "tests/cli").glob("*.sh")):
+    for script in cli_scripts(only):
         code, output = run(["bash", str(script)], env)
         name = str(script.relative_to(ROOT))
         if code == SKIPPED:
@@ -165,23 +171,24 @@ def python(build: pathlib.Path) -> Tally:
     return tally
 
 
-def run_suite(suite: str, build: pathlib.Path) -> Tally:
+def run_suite(suite: str, build: pathlib.Path, only: list[str]) -> Tally:
     if suite in ("unit", "root"):
         return gtest(build, suite)
-    return cli(build) if suite == "cli" else python(build)
+    return cli(build, only) if suite == "cli" else python(build)
 
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--label", default="", help="put before the last line")
+    parser.add_argument("--only", default="", help="names of the cli scripts to run")
     parser.add_argument("suites", nargs="+", choices=["unit", "root", "cli", "python"])
     options = parser.parse_args(argv)
     total = Tally()
     for suite in options.suites:
         print(f"-- {suite}", flush=True)
         begin = time.monotonic()
-        tally = run_suite(suite, options.build)
+        tally = run_suite(suite, options.build, options.only.split())
         print(f"   {suite}: {tally} ({time.monotonic() - begin:.1f} s)", flush=True)
         total.add(tally)
     print(f"{options.label}{total}")

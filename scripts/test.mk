@@ -44,7 +44,7 @@ test-unit: $(B)/unit_tests
 test-root: $(B)/root_tests
 	$(Q)$(run_tests) --label '$@: ' root
 test-cli: $(B)/blksweep
-	$(Q)$(run_tests) --label '$@: ' cli
+	$(Q)$(run_tests) --label '$@: ' --only '$(ONLY)' cli
 test-python: $(B)/blksweep
 	$(Q)$(run_tests) --label '$@: ' python
 unit: $(B)/unit_tests

@@ -53,6 +53,15 @@ class Sizes(Scratch):
         (line,) = sizes.offences(self.file("a.cpp", text))
         self.assertIn("a.cpp:2: a function of 82 lines", line)
 
+    def test_a_table_of_short_lambdas_is_no_long_function(self):
+        row = "    A{1,\n      [](int x) {\n        f(x);\n      }},\n"
+        text = "const std::array kTable{\n" + row * 40 + "};\n"
+        self.assertEqual(sizes.offences(self.file("a.cpp", text)), [])
+
+    def test_a_long_lambda_is_found(self):
+        text = "const auto f =\n    g([](int x) {\n" + "      f(x);\n" * 80 + "    });\n"
+        self.assertEqual(len(sizes.offences(self.file("a.cpp", text))), 1)
+
     def test_a_long_method_inside_a_class_is_found(self):
         body = "    f();\n" * 80
         text = "class A {\n  int f() {\n" + body + "  }\n};\n"

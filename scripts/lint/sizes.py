@@ -40,6 +40,8 @@ def indent_of(line: str) -> int:
 
 def heading(lines: list[str], at: int) -> int:
     """Index of the line on which the declaration begins whose `{` is on line `at`."""
+    if lines[at].lstrip().startswith("["):
+        return at  # a lambda among arguments or in a table
     while at > 0 and re.search(r"[\w,)>]$", lines[at - 1]) and not lines[at - 1].startswith("#"):
         if lines[at - 1].lstrip().startswith("//"):
             break

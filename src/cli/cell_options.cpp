@@ -148,7 +148,7 @@ const std::array kOptions{
         "shuffle", "none buffer reservoir full; default none",
         [](CellSettings& c, std::string_view t) { return set_word(c.shuffle, t, kShuffles); },
         [](const CellSettings& c) { return word_of(c.shuffle, kShuffles); }},
-    CellOption{"window", "memory between reading and emission, bytes or %; default 64MiB",
+    CellOption{"window", "memory between read and emission (or %); default 64MiB",
                [](CellSettings& c, std::string_view t) { return set_relative(c.window, t); },
                [](const CellSettings& c) { return relative_word(c.window); }},
     CellOption{"engine", "io_uring psync; default io_uring",
@@ -162,7 +162,7 @@ const std::array kOptions{
                  return set_count(c.depth, t, {1, 4096});
                },
                [](const CellSettings& c) { return std::to_string(c.depth); }},
-    CellOption{"openers", "threads that open files ahead; 0: the reader opens; default 1",
+    CellOption{"openers", "threads that open ahead; 0: the reader opens; default 1",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.openers, t, {0, 64});
                },

@@ -27,6 +27,14 @@ int report_parse(const CLI::App& app, const CLI::ParseError& error) {
   return static_cast<int>(Exit::usage);
 }
 
+Error no_verb(const CLI::App& app) {
+  std::string verbs;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
+  }
+  return usage_error("say what to do: " + verbs + " (see --help)").value();
+}
+
 void add_verbosity(CLI::App& app) {
   app.add_flag_callback(
       "-q,--quiet", [] { set_verbosity(Verbosity::quiet); }, "no notes or warnings on stderr");
@@ -36,8 +44,9 @@ void add_verbosity(CLI::App& app) {
 
 int run_program(int argc, char** argv) {
   CLI::App app("blksweep: how Linux reads training data from block devices", "blksweep");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // CLI11's own complaint does not name the word that is no verb
   app.fallthrough();
+  app.get_formatter()->column_width(20);
   app.footer(kFooter);
   app.set_version_flag("--version", BLKSWEEP_VERSION);
   add_verbosity(app);
@@ -52,6 +61,9 @@ int run_program(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return report_parse(app, error);
+  }
+  if (!verbs.action) {
+    return report_error(no_verb(app));
   }
   const Result<Exit> result = verbs.action();
   return result ? static_cast<int>(*result) : report_error(result.error());

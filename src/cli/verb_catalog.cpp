@@ -16,8 +16,8 @@ namespace blksweep {
 namespace {
 
 constexpr const char* kFooter =
-    R"(The label of a sample is its class folder: the first folder below DIR (of a tar member: in its
-name). Files that end in .tar are read as one sample per member.
+    R"(The label of a sample is its class folder: the first folder below DIR (of a tar
+member: in its name). Files that end in .tar are read as one sample per member.
 
 Examples:
   blksweep catalog /data/imagenet -o imagenet.cat

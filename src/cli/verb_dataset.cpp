@@ -13,15 +13,16 @@ namespace blksweep {
 namespace {
 
 constexpr const char* kFooter =
-    R"(Sizes: 4KiB (fixed), uniform:1KiB-64KiB, lognormal:24KiB or lognormal:24KiB:0.5 (mean, sigma).
-Files are created class after class, in a seeded random order inside each, as an archive
-per class leaves them; --arrange mixed creates all classes mixed, as a shuffled archive or a
-parallel download does. Content depends on the seed and the file's number only.
+    R"(Sizes: 4KiB (fixed), uniform:1KiB-64KiB, lognormal:24KiB, lognormal:24KiB:0.5
+(mean, sigma). Files are created class after class, in a seeded random order
+inside each, as an archive per class leaves them; --arrange mixed creates all
+classes mixed, as a shuffled archive or a parallel download does. Content
+depends on the seed and the file's number only.
 
 Examples:
   blksweep dataset make /tmp/set --count 1000 --size 4KiB --classes 10
-  blksweep dataset make /tmp/frag --count 500 --size lognormal:110KiB --fragment 3
-  blksweep dataset make /tmp/tars --count 1000 --size 24KiB --format tar --shard 8MiB)";
+  blksweep dataset make /tmp/frag --count 500 --size 110KiB --fragment 3
+  blksweep dataset make /tmp/tars --count 1000 --size 24KiB --format tar)";
 
 struct Options {
   MakeSettings make;

@@ -275,7 +275,7 @@ void add_probe(Verbs& verbs) {
       ->type_name("");
   add_parsed(app, "--seconds", options->seconds, parse_seconds, "how long (default: until Ctrl-C)");
   add_parsed(app, "--interval", options->interval, parse_interval, "one line each (default 1s)");
-  app->add_flag("--json", options->json, "one JSON document at the end: intervals and summary");
+  app->add_flag("--json", options->json, "one JSON document at the end: intervals, summary");
   app->footer(kExamples);
   app->callback([&verbs, options] { verbs.action = [options] { return probe_device(*options); }; });
 }

@@ -218,7 +218,7 @@ Result<Exit> report(const ReportOptions& options) {
 
 void add_report(Verbs& verbs) {
   CLI::App* app = verbs.app.add_subcommand(
-      "report", "Tables, figures, CSV and one self-contained page from a results database");
+      "report", "tables, figures, CSV and one page from a results database");
   const auto options = std::make_shared<ReportOptions>();
   app->add_option("DB", options->db, "results database that run wrote")->required();
   app->add_option("-o,--output", options->out,
@@ -226,7 +226,7 @@ void add_report(Verbs& verbs) {
   add_parsed(app, "--cells", options->cells, parse_filter,
              "only cells with these settings, as name=value,...");
   add_parsed(app, "--baseline", options->baseline, parse_filter,
-             "cell that ratios refer to (order=random,merge=none, else the first)");
+             "cell that ratios refer to (order=random,merge=none)");
   app->add_option("--experiment", options->experiment, "number of the experiment (newest)");
   app->add_flag("!--no-figures", options->figures, "CSV only");
   app->add_flag("--json", options->json, "one JSON document instead of the table");

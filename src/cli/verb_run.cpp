@@ -19,10 +19,9 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kHelp =
-    "Read a data set as a training job would and measure it: one cell or a sweep";
+constexpr const char* kHelp = "read a data set as a training job would, and measure it";
 constexpr const char* kFooter =
-    "Options that name a policy take several values separated by commas and are swept.\n"
+    "Options that name a policy take several values, with commas, and are swept.\n"
     "examples:\n"
     "  blksweep run --data DIR --order random,lba --repeats 3 --db results.db\n"
     "  blksweep run --catalog data.cat --order lba --merge device --verify --json\n"

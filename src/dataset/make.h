@@ -37,9 +37,9 @@ std::string to_string(const SizeSpec& spec);
 
 enum class PackFormat { files, tar, records };
 
-// In which order files are created, and so roughly how they lie on the device: class after class with
-// random names inside (an archive per class), or all classes mixed (a shuffled archive, a parallel
-// download).
+// In which order files are created, and so roughly how they lie on the device: class after class
+// with random names inside (an archive per class), or all classes mixed (a shuffled archive, a
+// parallel download).
 enum class Arrangement { by_class, mixed };
 
 struct MakeSettings {

@@ -22,8 +22,9 @@ bool address_sorted(const CellSettings& cell) {
 
 // Device reads are always direct: the block device's page cache is not coherent with the files'.
 // Whole files are read to the end of their last block: a read that ended at the last sector would
-// leave a gap before the next file, and the block layer would merge nothing (measured: 4,437 requests
-// for 5,000 adjacent files of odd sizes, against 368 of even ones). Parts keep the device's granule.
+// leave a gap before the next file, and the block layer would merge nothing (measured: 4,437
+// requests for 5,000 adjacent files of odd sizes, against 368 of even ones). Parts keep the
+// device's granule.
 std::uint32_t read_align(const Source& source, const CellSettings& cell) {
   const bool direct = cell.direct && source.direct_possible;
   if (!direct && cell.merge != Merge::device) {

@@ -32,7 +32,7 @@ class FakeEngine final : public Engine {
   };
   std::function<void(const Asked&)> on_submit = [](const Asked&) {};
   std::map<std::uint32_t, std::uint64_t> shorter;  // file -> its real size
-  std::uint32_t align = 1;  // as O_DIRECT asks it
+  std::uint32_t align = 1;                         // as O_DIRECT asks it
   std::size_t most_in_flight = 0;
   std::vector<std::size_t> groups;  // sizes of submit() calls
   std::string wrong;                // what a caller did that no engine would forgive
