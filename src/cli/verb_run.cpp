@@ -14,6 +14,7 @@
 #include "lab/experiment.h"
 #include "os/signals.h"
 #include "store/json.h"
+#include "store/result_reader.h"
 #include "store/summary.h"
 
 namespace blksweep {
@@ -47,7 +48,7 @@ std::string experiment_key(const RunOptions& o, const Catalog& catalog) {
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
 }
 
-ExperimentSettings experiment_settings(const RunOptions& o, const Catalog& catalog,
+ExperimentSettings experiment_settings(const RunOptions& o, const Source& source,
                                        const std::vector<std::string>& argv) {
   ExperimentSettings s;
   for (const CellSettings& cell : o.cells) {
@@ -59,13 +60,41 @@ ExperimentSettings experiment_settings(const RunOptions& o, const Catalog& catal
   s.fio_twin = o.fio_twin;
   s.probe = o.probe;
   s.ceiling = o.ceiling;
-  s.key = experiment_key(o, catalog);
+  s.key = experiment_key(o, source.catalog);
+  s.host = describe_host(source);
   for (const std::string& arg : argv) {
     s.host.argv += (s.host.argv.empty() ? "" : " ") + arg;
   }
   s.host.tool_version = BLKSWEEP_VERSION;
   s.host.git_revision = git_revision();
   return s;
+}
+
+// The table needs scalars only; a long sweep must not keep every point of every run in memory.
+RunRecord without_series(RunRecord run) {
+  run.batches = {};
+  run.read_latency_ns = {};
+  if (run.probe) {
+    run.probe->series = {};
+    run.probe->issues = {};
+  }
+  return run;
+}
+
+// All runs of this experiment, those of an earlier start included.
+Result<> print_stored(const std::string& db, const std::string& key) {
+  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(db));
+  BLKSWEEP_TRY(std::vector<StoredExperiment> experiments, reader.experiments());
+  std::erase_if(experiments, [&](const StoredExperiment& e) { return e.key != key; });
+  if (experiments.empty()) {
+    return {};
+  }
+  SummaryInput input;
+  BLKSWEEP_TRY(input.cells, reader.cells(experiments.back().id));
+  BLKSWEEP_TRY(input.runs, reader.runs(experiments.back().id));
+  input.ceilings = experiments.back().ceilings;
+  fmt::print("{}", summary_text(summarize(input)));
+  return {};
 }
 
 // What `run` prints: collected run by run, printed once at the end.
@@ -97,7 +126,7 @@ class Answer {
       return;
     }
     input_.runs.push_back({static_cast<std::int64_t>(input_.runs.size() + 1),
-                           static_cast<std::int64_t>(index + 1), event.run});
+                           static_cast<std::int64_t>(index + 1), without_series(event.run)});
   }
 
   bool has_runs() const { return !input_.runs.empty() || !document_["runs"].empty(); }
@@ -131,15 +160,7 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
     BLKSWEEP_TRY(store, ResultStore::open(options.db));
   }
   BLKSWEEP_TRY(const Source source, open_source({options.data, options.catalog}));
-  ExperimentSettings settings = experiment_settings(options, source.catalog, argv);
-  const HostRecord host = describe_host(source);
-  settings.host = [&] {
-    HostRecord all = host;
-    all.argv = settings.host.argv;
-    all.tool_version = settings.host.tool_version;
-    all.git_revision = settings.host.git_revision;
-    return all;
-  }();
+  ExperimentSettings settings = experiment_settings(options, source, argv);
   Progress progress;
   settings.progress = &progress;
   Answer answer(options);
@@ -148,7 +169,9 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
       source, settings, store ? &*store : nullptr,
       [&](const RunEvent& e) { answer.add(e, settings.cells.data()); }, stop_requested());
   line.reset();
-  if (result || answer.has_runs()) {
+  if (result && store && !options.json) {
+    BLKSWEEP_CHECK(print_stored(options.db, settings.key));
+  } else if (result || answer.has_runs()) {
     answer.print();
   }
   return result;

@@ -56,8 +56,8 @@ void warn_of_leftovers(CacheChange& change) {
   if (r.resident_pages > 0) {
     change.warnings.push_back(
         fmt::format("cache: {} of {} are still in the page cache after the drop (pages that are "
-                    "mapped or locked "
-                    "stay); the run is not fully cold",
+                    "mapped, locked or in use by others stay); the run is not fully cold: use "
+                    "--cache keep, or run as root",
                     format_bytes({r.resident_bytes}), format_bytes({r.bytes})));
   }
 }

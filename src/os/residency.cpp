@@ -83,6 +83,11 @@ bool method_is_missing(int error) {  // EPERM: a seccomp filter; EOPNOTSUPP: hug
   return error == ENOSYS || error == EPERM || error == EOPNOTSUPP;
 }
 
+bool writable(int fd) {
+  const std::string name = "/proc/self/fd/" + std::to_string(fd);
+  return ::access(name.c_str(), W_OK) == 0;
+}
+
 void add_maybe(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t>& more,
                bool first) {
   if (first) {
@@ -137,6 +142,10 @@ Result<Residency> residency_of(int fd, ResidencyMethod method) {
     if (r || method == ResidencyMethod::cachestat || !method_is_missing(r.error().sys_errno)) {
       return r;
     }
+  }
+  // mincore(2) says "all resident" to others than these (commit 134fca9063ad): better unknown.
+  if (::geteuid() != 0 && st.st_uid != ::geteuid() && !writable(fd)) {
+    return sys_error(EPERM, "page-cache residency (shown to the owner, root and who may write)");
   }
   return by_mincore(fd, bytes);
 }
