@@ -242,6 +242,7 @@ Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
 
 std::vector<std::pair<std::string, std::string>> describe(const CellSettings& cell) {
   std::vector<std::pair<std::string, std::string>> out;
+  out.reserve(kOptions.size());
   for (const CellOption& option : kOptions) {
     out.emplace_back(option.name, option.get(cell));
   }

@@ -112,7 +112,7 @@ Placement Placement::find(const std::string& root, int root_fd, CatalogParts& pa
         "{}: addresses on {} are not known to be bytes of {}; LBA order falls back to path order",
         root, report.filesystem, device->node));
   } else if (!parts.device_readable) {
-    report.warnings.push_back(
+    report.warnings.emplace_back(
         "mounted with data=journal: the device may hold old bytes, so "
         "merge=device is read through files");
   }

@@ -221,7 +221,7 @@ class Walk {
   std::uint32_t rank_ = 0;
   std::vector<std::uint32_t> links_;  // entries that link to directories
   std::set<std::pair<dev_t, ino_t>> seen_;
-  alignas(dirent64) std::array<char, 64 * 1024> buffer_;
+  alignas(dirent64) std::array<char, std::size_t{64} * 1024> buffer_;
 };
 
 bool path_less(const Tree& tree, const TreeEntry& a, const TreeEntry& b) {

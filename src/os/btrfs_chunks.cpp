@@ -14,7 +14,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::size_t kBufferBytes = 64 * 1024;
+constexpr std::size_t kBufferBytes = std::size_t{64} * 1024;
 constexpr std::uint64_t kPlainProfiles = BTRFS_BLOCK_GROUP_TYPE_MASK | BTRFS_BLOCK_GROUP_DUP;
 
 Result<> check_one_device(int fd) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/table.h"
 #include "base/units.h"
@@ -47,7 +48,7 @@ std::string verdict(const CellSummary& c) {
   return !c.differs() ? "no difference" : c.ratio->value > 1 ? "faster" : "slower";
 }
 
-std::string whole(double x) { return format_count(static_cast<std::uint64_t>(x + 0.5)); }
+std::string whole(double x) { return format_count(static_cast<std::uint64_t>(std::llround(x))); }
 std::string percent(double x) { return fmt::format("{:.0f} %", x * 100); }
 std::string duration(double ns) { return format_duration(Nanos{static_cast<Nanos::rep>(ns)}); }
 

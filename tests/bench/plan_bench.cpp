@@ -115,13 +115,7 @@ void bench(const Catalog& catalog, Bytes window) {
   }
 }
 
-}  // namespace
-}  // namespace blksweep
-
-int main(int argc, char** argv) {
-  using namespace blksweep;
-  const auto samples = static_cast<std::uint32_t>(argc > 1 ? std::atol(argv[1]) : 1280000);
-  const auto window_mib = static_cast<std::uint64_t>(argc > 2 ? std::atol(argv[2]) : 1024);
+int run(std::uint32_t samples, std::uint64_t window_mib) {
   const testing::SyntheticCatalog synthetic(
       {.files = samples, .extents_per_file = 1.55, .mean_bytes = 110 << 10, .labels = 1000});
   const Catalog catalog = synthetic.view();
@@ -131,4 +125,13 @@ int main(int argc, char** argv) {
       catalog.samples(), catalog.extents.size(), format_bytes(catalog.bytes()));
   bench(catalog, {window_mib << 20});
   return 0;
+}
+
+}  // namespace
+}  // namespace blksweep
+
+int main(int argc, char** argv) {
+  const auto samples = static_cast<std::uint32_t>(argc > 1 ? std::atol(argv[1]) : 1280000);
+  const auto window_mib = static_cast<std::uint64_t>(argc > 2 ? std::atol(argv[2]) : 1024);
+  return blksweep::run(samples, window_mib);
 }

@@ -2,6 +2,7 @@
 // also tried with its checksums made right; what is accepted must be safe to use.
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -84,7 +85,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
     p.parts = {{10, 20, 1, label}};
     const auto bytes = blksweep::encode_catalog(p);
     if (bytes && bytes->size() <= max_size) {
-      std::memcpy(data, bytes->data(), bytes->size());
+      std::copy(bytes->begin(), bytes->end(), data);
       return bytes->size();
     }
   }

@@ -271,7 +271,7 @@ TEST(ExtentReader, LoopsUntilTheLastExtent) {
   }
   const Fd fd(::open(loop.path("f").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   for (int i = 0; i < 20; ++i) {
-    ASSERT_EQ(::pwrite(fd.get(), "x", 1, i * 65536), 1);
+    ASSERT_EQ(::pwrite(fd.get(), "x", 1, off_t{i} * 65536), 1);
   }
   ExtentReader few(3);
   ExtentReader many(256);

@@ -37,7 +37,7 @@ TEST(ParseDuration, KeepsIntegerNanoseconds) {
 }
 
 TEST(FormatBytes, UsesThreeDigits) {
-  EXPECT_EQ(format_bytes({110 * 1024}), "110 KiB");
+  EXPECT_EQ(format_bytes({112640}), "110 KiB");
   EXPECT_EQ(format_bytes({1536}), "1.5 KiB");
   EXPECT_EQ(format_bytes({511}), "511 B");
 }
