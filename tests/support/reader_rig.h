@@ -6,6 +6,7 @@
 // A watchdog stops a run that hangs; then finished is false.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <condition_variable>

@@ -103,7 +103,7 @@ TEST(MakeDataset, TarAndRecordsHoldTheSameSamplesAsFiles) {
   ASSERT_TRUE(make_dataset(s, {}));
   s.directory = dir.path("tar");
   s.format = PackFormat::tar;
-  s.shard = {16 * 1024};
+  s.shard = {16384};
   const auto tar = make_dataset(s, {});
   ASSERT_TRUE(tar) << tar.error().message();
   EXPECT_GT(tar->on_disk_files, 2U);

@@ -170,7 +170,8 @@ TEST(Reservoir, KeepsAUniformSample) {
   constexpr std::uint64_t kSeeds = 20000;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const auto s = make_schedule(
-        c, plan, {.shuffle = Shuffle::reservoir, .window = {kHeld * 4096}, .seed = seed});
+        c, plan,
+        {.shuffle = Shuffle::reservoir, .window = {std::uint64_t{kHeld} * 4096}, .seed = seed});
     ASSERT_TRUE(s);
     for (std::uint32_t i = kSamples - kHeld; i < kSamples; ++i) {
       ++kept[s->emission[i]];
