@@ -28,8 +28,8 @@ struct SizeSpec {
   enum class Kind { fixed, uniform, lognormal };
   Kind kind = Kind::lognormal;
   Bytes low{std::uint64_t{110} * 1024};  // fixed: the size; uniform: smallest; lognormal: mean
-  Bytes high{0};          // uniform: largest
-  double sigma = 0.5;     // lognormal: of the logarithm
+  Bytes high{0};                         // uniform: largest
+  double sigma = 0.5;                    // lognormal: of the logarithm
   std::uint64_t draw(Rng& rng) const;
 };
 Result<SizeSpec> parse_size_spec(std::string_view text);
