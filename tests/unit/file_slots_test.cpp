@@ -45,6 +45,7 @@ class FileSlotsTest : public ::testing::Test {
       dir_.write("f" + std::to_string(f), "x");
       flat_.add("f" + std::to_string(f), 1);
     }
+    catalog_ = flat_.view();
     Rng rng(5);
     for (std::uint32_t r = 0; r < 800; ++r) {
       plan_.reads.push_back({0, 4096, static_cast<std::uint32_t>(rng.below(kFiles))});
@@ -57,6 +58,7 @@ class FileSlotsTest : public ::testing::Test {
   static constexpr std::uint32_t kFiles = 30;
   TempDir dir_;
   FlatCatalog flat_;
+  Catalog catalog_;  // a view of flat_, which FileSlots keeps
   Plan plan_;
 };
 
@@ -68,7 +70,7 @@ TEST_F(FileSlotsTest, AGroupFindsEachFileInTheSlotItWasTold) {
       const std::size_t before = descriptors();
       SlotEngine engine(slots);
       auto files = FileSlots::open(
-          flat_.view(), plan_,
+          catalog_, plan_,
           {.slots = slots, .direct = false, .openers = openers, .ahead = 3, .pending = 5});
       ASSERT_TRUE(files) << files.error().message();
       (*files)->start();
@@ -108,7 +110,7 @@ TEST_F(FileSlotsTest, AGroupFindsEachFileInTheSlotItWasTold) {
 TEST_F(FileSlotsTest, AMissingFileIsAnErrnoEachTimeItIsWanted) {
   std::filesystem::remove(dir_.path("f3"));
   SlotEngine engine(6);
-  auto files = FileSlots::open(flat_.view(), plan_, {.slots = 6, .direct = false});
+  auto files = FileSlots::open(catalog_, plan_, {.slots = 6, .direct = false});
   ASSERT_TRUE(files);
   (*files)->start();
   for (std::uint32_t r = 0; r < 800; ++r) {
