@@ -51,7 +51,8 @@ place() {
 # A run that is marked incomplete (status 3) is a result too; the report says how many it leaves out.
 measure() {
   local status=0
-  "$blksweep" run "$spec" --catalog "$out/data.cat" --db "$out/results.db" "${options[@]}" || status=$?
+  "$blksweep" run "$spec" --catalog "$out/data.cat" --db "$out/results.db" "${options[@]}" \
+    >/dev/null || status=$?  # the report prints the same table
   if [ "$status" = 3 ]; then
     say 'some runs are marked incomplete; the report leaves them out and says so'
   elif [ "$status" != 0 ]; then
