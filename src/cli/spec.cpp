@@ -77,8 +77,7 @@ Result<> refuse_bare_letters(std::string_view text, const std::string& name) {
   char quote = '\0';
   bool comment = false;
   std::size_t line = 1;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
+  for (const char c : text) {
     line += c == '\n' ? 1U : 0U;
     if (comment) {
       comment = c != '\n';
