@@ -11,6 +11,12 @@ def plural(count, word):
     return f"{count} {word}" + ("" if count == 1 else "s")
 
 
+def without_probe(panels, cells):
+    """The end of a caption: how many cells have no panel, because their runs had no probe; or ""."""
+    missing = len(cells) - len(panels)
+    return f" {plural(missing, 'cell')} without probe data not shown." if missing else ""
+
+
 def left_out_text(facts):
     if not facts.left_out:
         return "No run was left out."

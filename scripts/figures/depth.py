@@ -54,8 +54,7 @@ def draw(panels, cells, facts):
 def describe(panels, cells):
     text = ("Queue depth over time, sampled at 1 kHz in the kernel; line: mean, band: least to greatest "
             f"of each 1/{BINS} of the epoch; first repeat of each cell (n=1).")
-    missing = len(cells) - len(panels)
-    return text + (f" {common.plural(missing, 'cell')} without probe data not shown." if missing else "")
+    return text + common.without_probe(panels, cells)
 
 
 def main(argv):

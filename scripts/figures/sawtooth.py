@@ -43,8 +43,7 @@ def draw(panels, cells, facts):
 def describe(panels, cells):
     text = ("Address of each request as the driver saw it, over time; at most "
             f"{MOST_POINTS:,} requests a panel, chosen evenly; first repeat of each cell (n=1).")
-    missing = len(cells) - len(panels)
-    return text + (f" {common.plural(missing, 'cell')} without probe data not shown." if missing else "")
+    return text + common.without_probe(panels, cells)
 
 
 def main(argv):

@@ -67,8 +67,7 @@ def draw(panels, cells, facts):
 
 def describe(panels, cells):
     text = "Size of the requests that the driver saw, weighted by count; n: requests of all counted runs."
-    missing = len(cells) - len(panels)
-    return text + (f" {common.plural(missing, 'cell')} without probe data not shown." if missing else "")
+    return text + common.without_probe(panels, cells)
 
 
 def main(argv):
