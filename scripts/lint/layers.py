@@ -13,7 +13,7 @@ import sys
 LAYERS = [
     {"base"},
     {"stats", "os"},
-    {"plan"},
+    {"plan", "model"},
     {"io", "probe", "stage", "trace", "store", "disk", "dataset"},
     {"node"},
     {"lab"},

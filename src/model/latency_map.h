@@ -1,0 +1,46 @@
+// LatencyMap: what `blksweep map` measured, read by read; figures, fit and database work from it.
+//
+// Units:   nanoseconds of CLOCK_MONOTONIC, bytes on the device. No read is left out or averaged.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+
+namespace blksweep {
+
+enum class MapPart : std::uint8_t {
+  distance,  // depth 1; each read is `distance` from the end of the one before (signed)
+  size,      // depth 1, uniform places, one size after another
+  depth,     // uniform places, one depth after another
+  zone,      // sequential, a stretch at each of several places
+  revisit,   // depth 1; few places visited in turns: the phase of a rotation, if there is one
+  cached     // depth 1; the same place again at once: what the path costs without the medium
+};
+std::string_view to_string(MapPart part);
+
+struct MapRead {
+  std::int64_t begin_ns = 0;
+  std::int64_t latency_ns = 0;
+  std::uint64_t offset = 0;
+  std::int64_t distance = 0;  // MapPart::distance: nominal; else 0
+  std::uint32_t bytes = 0;
+  std::uint32_t depth = 1;
+  MapPart part = MapPart::distance;
+};
+
+struct LatencyMap {
+  std::string device;  // as given: /dev/loop0, a file
+  std::string device_model, kernel;
+  std::uint64_t size = 0;
+  bool rotational = false;
+  std::int64_t started_unix_ns = 0;
+  std::uint64_t seed = 1;
+  bool interrupted = false;  // parts are missing
+  std::vector<MapRead> reads;
+};
+
+}  // namespace blksweep
