@@ -57,6 +57,7 @@ int run_program(int argc, char** argv) {
   add_run(verbs);
   add_report(verbs);
   add_probe(verbs);
+  add_map(verbs);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

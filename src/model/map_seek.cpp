@@ -1,0 +1,124 @@
+// Seek times from latencies by distance. A read takes path + seek + rotational delay + transfer;
+// at an angle that is random the delay is uniform on one revolution, so that the least latency
+// shows the seek and the greatest the seek and a revolution. With the period known both ends tell
+// the same number, and their mean has a standard deviation of period / (sqrt 2 n).
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "model/map_facts.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::size_t kLeastReads = 8;
+
+struct Ends {
+  double low = 0, high = 0;
+  std::size_t reads = 0;
+};
+
+// The least and greatest latency of the densest window of one period: what lies outside was a hit
+// in the drive's cache (below) or held up by the host (above).
+Ends ends_of(std::vector<double>& latencies, double period) {
+  std::ranges::sort(latencies);
+  Ends best;
+  for (std::size_t from = 0, to = 0; from < latencies.size(); ++from) {
+    // Host noise may stretch the window a little.
+    while (to < latencies.size() && latencies[to] <= latencies[from] + 1.02 * period) {
+      ++to;
+    }
+    if (to - from > best.reads) {
+      best = {latencies[from], latencies[to - 1], to - from};
+    }
+  }
+  return best;
+}
+
+// Weighted line in the square root of the distance through the point's neighbours: seek times are
+// nearly straight in it over a short stretch, and noise is averaged over five points.
+double smoothed(const std::vector<SeekEstimate>& points, std::size_t at) {
+  constexpr double kNear[] = {1.0, 0.7, 0.3};
+  const auto root = [](const SeekEstimate& s) {
+    return std::sqrt(std::abs(static_cast<double>(s.distance)));
+  };
+  double w = 0, x = 0, y = 0, xx = 0, xy = 0;
+  for (std::size_t i = at < 2 ? 0 : at - 2; i < std::min(points.size(), at + 3); ++i) {
+    const double weight = kNear[i < at ? at - i : i - at] * static_cast<double>(points[i].reads);
+    const double r = root(points[i]) - root(points[at]);
+    w += weight;
+    x += weight * r;
+    y += weight * points[i].raw_ns;
+    xx += weight * r * r;
+    xy += weight * r * points[i].raw_ns;
+  }
+  const double det = w * xx - x * x;
+  return det > 0 ? (xx * y - x * xy) / det : y / w;
+}
+
+// The closest curve that never falls with the distance (pool adjacent violators).
+void make_monotone(std::vector<SeekEstimate>& points) {
+  struct Block {
+    double sum, weight;
+    std::size_t count;
+  };
+  std::vector<Block> blocks;
+  for (const SeekEstimate& p : points) {
+    const auto w = static_cast<double>(p.reads);
+    blocks.push_back({std::max(0.0, p.ns) * w, w, 1});
+    while (blocks.size() > 1) {
+      const Block last = blocks.back();
+      Block& before = blocks[blocks.size() - 2];
+      if (before.sum / before.weight <= last.sum / last.weight) {
+        break;
+      }
+      before = {before.sum + last.sum, before.weight + last.weight, before.count + last.count};
+      blocks.pop_back();
+    }
+  }
+  std::size_t at = 0;
+  for (const Block& b : blocks) {
+    for (std::size_t i = 0; i < b.count; ++i) {
+      points[at++].ns = b.sum / b.weight;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<SeekEstimate> seek_estimates(const LatencyMap& map, const SeekBasis& basis) {
+  std::map<std::int64_t, std::vector<double>> by_distance;
+  for (const MapRead& r : map.reads) {
+    if (r.part == MapPart::distance && r.distance != 0) {
+      by_distance[r.distance].push_back(static_cast<double>(r.latency_ns));
+    }
+  }
+  std::vector<SeekEstimate> backward, forward;
+  for (auto& [distance, latencies] : by_distance) {
+    const Ends e = ends_of(latencies, basis.period_ns);
+    if (e.reads < kLeastReads) {
+      continue;
+    }
+    const double n = static_cast<double>(e.reads);
+    // The middle of the window, half a period above its lower end.
+    const double seek = (e.low + e.high - basis.period_ns) / 2 - basis.path_ns - basis.transfer_ns;
+    (distance < 0 ? backward : forward)
+        .push_back({distance, static_cast<std::size_t>(n), seek, seek});
+  }
+  std::ranges::reverse(backward);  // ascending in length
+  for (auto* points : {&backward, &forward}) {
+    std::vector<double> smooth;
+    for (std::size_t i = 0; i < points->size(); ++i) {
+      smooth.push_back(smoothed(*points, i));
+    }
+    for (std::size_t i = 0; i < points->size(); ++i) {
+      (*points)[i].ns = smooth[i];
+    }
+    make_monotone(*points);
+  }
+  std::ranges::reverse(backward);
+  backward.insert(backward.end(), forward.begin(), forward.end());
+  return backward;
+}
+
+}  // namespace blksweep
