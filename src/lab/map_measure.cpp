@@ -104,7 +104,9 @@ class DeviceReader : public MapReader {
       BLKSWEEP_TRY(const bool good, check(done.result, step));
       if (good && n == 1 && step.recorded) {
         out.push_back({begin, latency, step.offset, step.distance, step.bytes, 1, batch.part});
-        remember(latency, batch.part);
+        if (step.pause > 0) {
+          remember(latency);
+        }
       }
     }
     return {};
@@ -174,15 +176,12 @@ class DeviceReader : public MapReader {
     return false;
   }
 
-  // About the longest that a read of the distance part usually takes, which on a disk is more than
-  // a revolution.
+  // About the longest that a short distance usually takes: on a disk, somewhat more than one
+  // revolution.
   double usual_latency() const {
     return recent_.empty() ? 0 : static_cast<double>(*std::ranges::max_element(recent_));
   }
-  void remember(std::int64_t latency, MapPart part) {
-    if (part != MapPart::distance) {
-      return;
-    }
+  void remember(std::int64_t latency) {
     if (recent_.size() < kRecent) {
       recent_.push_back(latency);
     } else {

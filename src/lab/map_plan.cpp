@@ -148,8 +148,11 @@ MapStep MapPlan::positioning(std::int64_t nominal) {
 MapBatch MapPlan::distance_round() {
   std::vector<std::int64_t> todo;
   for (const std::uint64_t d : distances_) {
-    todo.push_back(static_cast<std::int64_t>(d));
-    todo.push_back(-static_cast<std::int64_t>(d));
+    // Short seeks take little, so that the same error weighs more: twice as many reads.
+    for (int i = 0; i < (d < kPausedBelow ? 2 : 1); ++i) {
+      todo.push_back(static_cast<std::int64_t>(d));
+      todo.push_back(-static_cast<std::int64_t>(d));
+    }
   }
   shuffle(std::span<std::int64_t>(todo), rng_);
   const auto fits = [this](std::int64_t nominal) {
@@ -183,9 +186,8 @@ MapBatch MapPlan::size_round() {
 MapBatch MapPlan::depth_piece() {
   const std::uint32_t depth = depths()[depth_at_++ % depths().size()];
   MapBatch batch{MapPart::depth, depth, {}};
-  // Behind the first `depth` completions the queue is in its steady state; three times as many are
-  // left to count.
-  const std::uint32_t reads = std::max<std::uint32_t>(24, 4 * depth);
+  // Behind the first `depth` completions the queue is in its steady state; the rest counts.
+  const std::uint32_t reads = std::max<std::uint32_t>(40, 3 * depth + 16);
   for (std::uint32_t i = 0; i < reads; ++i) {
     batch.steps.push_back({place(settings_.block), settings_.block, 0, 0, true});
   }

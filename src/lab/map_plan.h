@@ -1,7 +1,8 @@
 // MapPlan: which reads a latency map makes. Pure: the same settings give the same reads.
 //
 // Each part is an endless row of rounds; a round visits every point of the part once (every
-// distance in both directions, every size, every depth ...) in an order of its own. So whenever
+// distance in both directions (short ones twice), every size, every depth ...) in an order of its
+// own. So whenever
 // time runs out, all points of a part have nearly the same number of reads, and a drift of the host
 // does not fall on one of them.
 //

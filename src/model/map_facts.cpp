@@ -30,6 +30,18 @@ double mean_rate(const std::vector<ZoneRate>& zones) {
   return zones.empty() ? 0 : sum / static_cast<double>(zones.size());
 }
 
+// Between the fifth and the ninety-fifth percentile of the smallest cached reads.
+double path_spread(const LatencyMap& map) {
+  std::vector<std::int64_t> latencies;
+  const std::vector<LatencyRow> rows = latency_rows(map, MapPart::cached);
+  for (const MapRead& r : map.reads) {
+    if (r.part == MapPart::cached && r.bytes == rows.front().key) {
+      latencies.push_back(r.latency_ns);
+    }
+  }
+  return static_cast<double>(percentile(latencies, 0.95) - percentile(latencies, 0.05));
+}
+
 double smallest_distance_read(const LatencyMap& map) {
   const auto r = std::ranges::find(map.reads, MapPart::distance, &MapRead::part);
   return r == map.reads.end() ? 0 : static_cast<double>(r->bytes);
@@ -47,7 +59,8 @@ MapFacts map_facts(const LatencyMap& map) {
   if (f.rotation && f.path_ns && *f.path_ns < f.rotation->period_ns / 2) {
     const double rate = mean_rate(f.zones);
     const double transfer = rate > 0 ? smallest_distance_read(map) * 1e9 / rate : 0;
-    f.seeks = seek_estimates(map, {f.rotation->period_ns, *f.path_ns, transfer});
+    f.seeks = seek_estimates(
+        map, {f.rotation->period_ns, *f.path_ns, transfer, path_spread(map)});
   }
   return f;
 }

@@ -32,11 +32,13 @@ struct SeekEstimate {
   double ns = 0;              // smoothed over neighbouring distances of its direction
   double raw_ns = 0;          // of this distance alone
 };
-// Positioning time without rotational delay, by distance, ascending (backward ones first);
-// `transfer_ns` is the media transfer of one read. Empty without distances.
 struct SeekBasis {
-  double period_ns = 0, path_ns = 0, transfer_ns = 0;
+  double period_ns = 0, path_ns = 0;
+  double transfer_ns = 0;  // of one read from the medium
+  double noise_ns = 0;     // how far the path varies
 };
+// Positioning time without rotational delay, by distance, ascending (backward ones first). Empty
+// without distances.
 std::vector<SeekEstimate> seek_estimates(const LatencyMap& map, const SeekBasis& basis);
 
 struct MapFacts {

@@ -18,14 +18,13 @@ struct Ends {
   std::size_t reads = 0;
 };
 
-// The least and greatest latency of the densest window of one period: what lies outside was a hit
-// in the drive's cache (below) or held up by the host (above).
-Ends ends_of(std::vector<double>& latencies, double period) {
+// The least and greatest latency of the densest window of one period (and what the host's path
+// varies by): what lies outside was a hit in the drive's cache (below) or held up by the host.
+Ends ends_of(std::vector<double>& latencies, double window) {
   std::ranges::sort(latencies);
   Ends best;
   for (std::size_t from = 0, to = 0; from < latencies.size(); ++from) {
-    // Host noise may stretch the window a little.
-    while (to < latencies.size() && latencies[to] <= latencies[from] + 1.02 * period) {
+    while (to < latencies.size() && latencies[to] <= latencies[from] + window) {
       ++to;
     }
     if (to - from > best.reads) {
@@ -35,17 +34,29 @@ Ends ends_of(std::vector<double>& latencies, double period) {
   return best;
 }
 
-// Weighted line in the square root of the distance through the point's neighbours: seek times are
-// nearly straight in it over a short stretch, and noise is averaged over five points.
-double smoothed(const std::vector<SeekEstimate>& points, std::size_t at) {
-  constexpr double kNear[] = {1.0, 0.7, 0.3};
-  const auto root = [](const SeekEstimate& s) {
-    return std::sqrt(std::abs(static_cast<double>(s.distance)));
-  };
+double root(const SeekEstimate& s, double size) {
+  return std::sqrt(std::abs(static_cast<double>(s.distance)) / size);
+}
+
+// A line through the neighbours in the square root of the distance, the nearer the heavier
+// (tricube): a seek time is nearly straight in it over a short stretch, and noise is averaged. The
+// neighbours are those within a sixteenth of the axis, at least two on each side.
+double smoothed(const std::vector<SeekEstimate>& points, std::size_t at, double size) {
+  const double here = root(points[at], size);
+  const auto away = [&](std::size_t i) { return std::abs(root(points[i], size) - here); };
+  const std::size_t low = at < 2 ? 0 : at - 2;
+  const std::size_t high = std::min(points.size() - 1, at + 2);
+  const double reach = 1.01 * std::max({1.0 / 16, away(low), away(high)});
   double w = 0, x = 0, y = 0, xx = 0, xy = 0;
-  for (std::size_t i = at < 2 ? 0 : at - 2; i < std::min(points.size(), at + 3); ++i) {
-    const double weight = kNear[i < at ? at - i : i - at] * static_cast<double>(points[i].reads);
-    const double r = root(points[i]) - root(points[at]);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (away(i) >= reach) {
+      continue;
+    }
+    const double near = 1 - std::pow(away(i) / reach, 3);
+    // The spread of an estimate from extremes falls with the number of reads itself, not its root.
+    const double n = static_cast<double>(points[i].reads);
+    const double weight = near * near * near * n * n;
+    const double r = root(points[i], size) - here;
     w += weight;
     x += weight * r;
     y += weight * points[i].raw_ns;
@@ -53,7 +64,7 @@ double smoothed(const std::vector<SeekEstimate>& points, std::size_t at) {
     xy += weight * r * points[i].raw_ns;
   }
   const double det = w * xx - x * x;
-  return det > 0 ? (xx * y - x * xy) / det : y / w;
+  return det > 1e-12 * w * w ? (xx * y - x * xy) / det : y / w;
 }
 
 // The closest curve that never falls with the distance (pool adjacent violators).
@@ -95,7 +106,7 @@ std::vector<SeekEstimate> seek_estimates(const LatencyMap& map, const SeekBasis&
   }
   std::vector<SeekEstimate> backward, forward;
   for (auto& [distance, latencies] : by_distance) {
-    const Ends e = ends_of(latencies, basis.period_ns);
+    const Ends e = ends_of(latencies, basis.period_ns + basis.noise_ns);
     if (e.reads < kLeastReads) {
       continue;
     }
@@ -109,7 +120,7 @@ std::vector<SeekEstimate> seek_estimates(const LatencyMap& map, const SeekBasis&
   for (auto* points : {&backward, &forward}) {
     std::vector<double> smooth;
     for (std::size_t i = 0; i < points->size(); ++i) {
-      smooth.push_back(smoothed(*points, i));
+      smooth.push_back(smoothed(*points, i, static_cast<double>(map.size)));
     }
     for (std::size_t i = 0; i < points->size(); ++i) {
       (*points)[i].ns = smooth[i];
