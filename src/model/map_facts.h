@@ -30,7 +30,7 @@ struct SeekEstimate {
   std::int64_t distance = 0;  // signed
   std::size_t reads = 0;      // that were used
   double ns = 0;              // smoothed over neighbouring distances of its direction
-  double raw_ns = 0;          // of this distance alone
+  double raw_ns = 0;          // of this distance alone (of both directions when they are alike)
 };
 struct SeekBasis {
   double period_ns = 0, path_ns = 0;

@@ -18,6 +18,7 @@ namespace {
 constexpr double kLeastAboveChance = 10;
 constexpr double kLeastCoherence = 0.4;
 constexpr std::size_t kLeastPlaces = 12;
+constexpr std::size_t kMostGroups = 256;    // enough for certainty; a fast device gives thousands
 constexpr std::size_t kVisitsTogether = 8;  // visits of a group: a short time has few periods
 constexpr double kLongestPeriod = 50e6;     // 1,200 rpm
 constexpr double kShortestPeriod = 25e3;    // 24,000 rpm a hundred times as fast
@@ -72,6 +73,15 @@ double usual_gap(const std::vector<Group>& places) {
   return median(std::move(gaps));
 }
 
+void thin(std::vector<Group>& groups) {
+  if (groups.size() > kMostGroups) {
+    for (std::size_t i = 0; i < kMostGroups; ++i) {
+      groups[i] = std::move(groups[i * groups.size() / kMostGroups]);
+    }
+    groups.resize(kMostGroups);
+  }
+}
+
 // A group ends where another part of the map came between: the longer a group lasts, the more
 // frequencies are told apart, and have to be tried.
 void make_groups(Visits& v) {
@@ -83,11 +93,14 @@ void make_groups(Visits& v) {
         g.push_back(all[at++]);
       }
       if (g.size() > 1) {
-        v.span = std::max(v.span, g.back() - g.front());
-        v.pairs += static_cast<double>(g.size() * (g.size() - 1));
         v.groups.push_back(std::move(g));
       }
     }
+  }
+  thin(v.groups);
+  for (const Group& g : v.groups) {
+    v.span = std::max(v.span, g.back() - g.front());
+    v.pairs += static_cast<double>(g.size() * (g.size() - 1));
   }
 }
 

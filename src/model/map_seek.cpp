@@ -95,6 +95,40 @@ void make_monotone(std::vector<SeekEstimate>& points) {
   }
 }
 
+// Most arms are as fast one way as the other. Where the two differ by no more than the estimates'
+// own spread (a uniform range's middle from n reads: period / (sqrt 2 n)), both get their mean,
+// which halves the variance.
+void pool_directions(std::vector<SeekEstimate>& backward, std::vector<SeekEstimate>& forward,
+                     double period) {
+  constexpr double kUsual = 1.2;  // median of |normal| is 0.67; noise of the host adds a little
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < backward.size(); ++i) {
+    if (backward.size() != forward.size() || backward[i].distance != -forward[i].distance) {
+      return;
+    }
+    const double n = static_cast<double>(backward[i].reads + forward[i].reads) / 2;
+    differences.push_back(std::abs(backward[i].raw_ns - forward[i].raw_ns) * n / period);
+  }
+  if (median(differences) > kUsual) {
+    return;
+  }
+  for (std::size_t i = 0; i < backward.size(); ++i) {
+    const double mean = (backward[i].raw_ns + forward[i].raw_ns) / 2;
+    backward[i].raw_ns = forward[i].raw_ns = mean;
+  }
+}
+
+void smooth(std::vector<SeekEstimate>& points, double size) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    out.push_back(smoothed(points, i, size));
+  }
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    points[i].ns = out[i];
+  }
+  make_monotone(points);
+}
+
 }  // namespace
 
 std::vector<SeekEstimate> seek_estimates(const LatencyMap& map, const SeekBasis& basis) {
@@ -107,26 +141,17 @@ std::vector<SeekEstimate> seek_estimates(const LatencyMap& map, const SeekBasis&
   std::vector<SeekEstimate> backward, forward;
   for (auto& [distance, latencies] : by_distance) {
     const Ends e = ends_of(latencies, basis.period_ns + basis.noise_ns);
-    if (e.reads < kLeastReads) {
-      continue;
+    if (e.reads >= kLeastReads) {
+      // The middle of the window, half a period above its lower end.
+      const double seek =
+          (e.low + e.high - basis.period_ns) / 2 - basis.path_ns - basis.transfer_ns;
+      (distance < 0 ? backward : forward).push_back({distance, e.reads, seek, seek});
     }
-    const double n = static_cast<double>(e.reads);
-    // The middle of the window, half a period above its lower end.
-    const double seek = (e.low + e.high - basis.period_ns) / 2 - basis.path_ns - basis.transfer_ns;
-    (distance < 0 ? backward : forward)
-        .push_back({distance, static_cast<std::size_t>(n), seek, seek});
   }
   std::ranges::reverse(backward);  // ascending in length
-  for (auto* points : {&backward, &forward}) {
-    std::vector<double> smooth;
-    for (std::size_t i = 0; i < points->size(); ++i) {
-      smooth.push_back(smoothed(*points, i, static_cast<double>(map.size)));
-    }
-    for (std::size_t i = 0; i < points->size(); ++i) {
-      (*points)[i].ns = smooth[i];
-    }
-    make_monotone(*points);
-  }
+  pool_directions(backward, forward, basis.period_ns);
+  smooth(backward, static_cast<double>(map.size));
+  smooth(forward, static_cast<double>(map.size));
   std::ranges::reverse(backward);
   backward.insert(backward.end(), forward.begin(), forward.end());
   return backward;

@@ -100,16 +100,19 @@ LatencyMap map_of_model(const MapRigSettings& settings) {
   return map;
 }
 
-ModelSpec test_disk() {
+ModelSpec test_disk(double speedup) {
   RotatingSpec s;
-  s.rotation_ns = 60e9 / 7200;
+  s.rotation_ns = 60e9 / 7200 / speedup;
   s.seek_forward = *seek_curve(Nanos(600'000), Nanos(8'500'000), Nanos(16'000'000));
+  for (SeekPoint& p : s.seek_forward) {
+    p.ns /= speedup;
+  }
   s.seek_backward = s.seek_forward;
   for (int zone = 0; zone < 16; ++zone) {
-    s.zone_rates.push_back(180e6 - 90e6 * zone / 15);
+    s.zone_rates.push_back((180e6 - 90e6 * zone / 15) * speedup);
   }
-  s.overhead_ns = 150e3;
-  s.interface_rate = 500e6;
+  s.overhead_ns = 150e3 / speedup;
+  s.interface_rate = 500e6 * speedup;
   s.queue = 32;
   s.cache_segments = 16;
   return {"test disk", "for tests", s};

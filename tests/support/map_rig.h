@@ -28,7 +28,8 @@ struct MapRigSettings {
 LatencyMap map_of_model(const MapRigSettings& settings);
 
 // 7200 rpm, 0.6 / 8.5 / 16 ms, 180 to 90 MB/s in 16 zones, NCQ 32.
-ModelSpec test_disk();
+// `speedup` divides every time.
+ModelSpec test_disk(double speedup = 1);
 // 80 us, 8 channels, 520 MB/s.
 ModelSpec test_flash();
 
