@@ -18,8 +18,8 @@ namespace {
 constexpr double kLeastAboveChance = 10;
 constexpr double kLeastCoherence = 0.4;
 constexpr std::size_t kLeastPlaces = 12;
-constexpr std::size_t kMostGroups = 256;    // enough for certainty; a fast device gives thousands
-constexpr std::size_t kVisitsTogether = 8;  // visits of a group: a short time has few periods
+constexpr std::size_t kMostGroups = 96;     // enough for certainty; a fast device gives thousands
+constexpr std::size_t kVisitsTogether = 4;  // visits of a group: a short time has few periods
 constexpr double kLongestPeriod = 50e6;     // 1,200 rpm
 constexpr double kShortestPeriod = 25e3;    // 24,000 rpm a hundred times as fast
 
@@ -28,6 +28,7 @@ using Group = std::vector<double>;  // times of visits to one place, ns from the
 struct Visits {
   std::vector<Group> places;  // all of a place
   std::vector<Group> groups;  // pieces of at most kVisitsTogether
+  double usual = 0;           // median latency
   double spread = 0;          // of latencies, p5 to p95: on a disk about one period and more
   double span = 0;            // longest group, ns
   double pairs = 0;           // sum of n (n - 1) over groups
@@ -48,7 +49,8 @@ Visits visits_of(const LatencyMap& map) {
   v.spread = static_cast<double>(p95 - p5) / 0.9;
   // The host held up what takes far longer than the rest; a drive's cache answered what is far
   // shorter than any revisit that needs the medium.
-  const std::int64_t hit = percentile(latencies, 0.5) / 8;
+  v.usual = static_cast<double>(percentile(latencies, 0.5));
+  const auto hit = static_cast<std::int64_t>(v.usual / 8);
   const auto late = static_cast<std::int64_t>(static_cast<double>(p95) + v.spread);
   for (auto& [offset, reads] : by_place) {
     std::ranges::sort(reads, {}, &MapRead::begin_ns);
@@ -75,8 +77,8 @@ double usual_gap(const std::vector<Group>& places) {
 
 void thin(std::vector<Group>& groups) {
   if (groups.size() > kMostGroups) {
-    for (std::size_t i = 0; i < kMostGroups; ++i) {
-      groups[i] = std::move(groups[i * groups.size() / kMostGroups]);
+    for (std::size_t i = 1; i < kMostGroups; ++i) {  // the first stays
+      groups[i].swap(groups[i * groups.size() / kMostGroups]);
     }
     groups.resize(kMostGroups);
   }
@@ -140,7 +142,8 @@ Peak climb(const Visits& v, Peak peak, double step) {
 // The lowest frequency that is nearly as good as the best: its multiples are as good as itself.
 Peak lowest_peak(const Visits& v) {
   const double low = 1 / std::min(kLongestPeriod, 2 * v.spread);
-  const double high = 1 / std::max(kShortestPeriod, v.spread / 4);
+  // Half a period is part of every latency; the rest are seeks, of three periods at the most.
+  const double high = 1 / std::max({kShortestPeriod, v.spread / 4, v.usual / 6});
   const double step = 1 / (8 * v.span);
   std::vector<Peak> peaks;
   Peak before{0, 0};
