@@ -10,10 +10,6 @@
 namespace blksweep {
 namespace {
 
-// Waiting for many completions at once saves system calls, but on a device that needs longer than
-// this per read it would only let the queue run dry.
-constexpr std::int64_t kSlowReadNs = 20'000;
-
 // A request that comes back this often without a new granule makes no progress: it has failed.
 constexpr std::uint32_t kMostStalls = 1024;  // EAGAIN, EINTR
 constexpr std::uint32_t kShortStall = 32;    // a read that is short at the same place weighs more

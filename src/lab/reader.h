@@ -30,6 +30,10 @@
 
 namespace blksweep {
 
+// Waiting for many completions at once saves system calls, but on a device that needs longer than
+// this per read it would only let the queue run dry.
+inline constexpr std::int64_t kSlowReadNs = 20'000;
+
 struct ReaderInputs {
   const Catalog& catalog;
   const Plan& plan;
