@@ -153,7 +153,7 @@ Json report_json(const Report& report) {
   for (const StoredExperiment& e : all) {
     out["experiments"].push_back(experiment_json(e));
   }
-  const Json& only = out["experiments"].front();
+  const Json only = out["experiments"].front();  // keys move when others are added
   out["experiment"] = all.size() == 1 ? only["experiment"] : Json(nullptr);
   out["host"] = all.size() == 1 ? only["host"] : Json(nullptr);
   out["ceilings"] = all.size() == 1 ? only["ceilings"] : Json(nullptr);

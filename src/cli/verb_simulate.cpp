@@ -279,7 +279,7 @@ std::vector<std::string> table_row(const CellMedians& m, double first_epoch, boo
       std::to_string(m.n),
       duration(m.epoch),
       format_count(static_cast<std::uint64_t>(per_second(m.samples, m.epoch))),
-      fmt::format("{:.1f}", per_second(m.bytes, m.epoch) / 1e6),
+      fmt::format("{:.1f}", per_second(m.bytes, m.epoch) / (1 << 20)),
       fmt::format("{:.2f}", m.epoch > 0 ? first_epoch / m.epoch : 0),
       format_count(static_cast<std::uint64_t>(m.requests)),
       fmt::format("{:.1f}", m.depth),
@@ -297,7 +297,7 @@ void print_table(const Answer& answer, const Work& work) {
   Table table;
   table.column("cell", Table::Align::left);
   for (const char* title :
-       {"n", "predicted", "samples/s", "MB/s", "ratio", "requests", "depth", "busy"}) {
+       {"n", "predicted", "samples/s", "MiB/s", "ratio", "requests", "depth", "busy"}) {
     table.column(title);
   }
   for (const char* title : {"measured", "error", "least .. greatest"}) {

@@ -173,7 +173,7 @@ Result<> Reader::drain() {
   const std::int64_t before = now_ns();
   BLKSWEEP_TRY(const std::size_t n, in_.engine.reap(completions_, wait_target()));
   const std::int64_t now = now_ns();
-  slow_device_ = n > 0 && (now - before) / static_cast<std::int64_t>(n) > kSlowReadNs;
+  slow_device_ = n > 0 && (now - before) / static_cast<std::int64_t>(n) > in_.slow_read_ns;
   for (std::size_t i = 0; i < n; ++i) {
     BLKSWEEP_CHECK(finish(completions_[i], now));
   }
