@@ -73,7 +73,7 @@ Result<> read_word(int fd, const std::string& log) {
   if (ec != std::errc{}) {
     return fail("the daemon ended before it was ready: see " + log);
   }
-  return fail(std::string(rest + 1, word.data() + word.size()), Exit{code});
+  return fail(word.substr(word.find(' ') + 1), Exit{code});
 }
 
 }  // namespace
