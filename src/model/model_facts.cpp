@@ -34,14 +34,14 @@ ModelFacts facts_of(const RotatingSpec& spec, Bytes size) {
   const auto bytes = static_cast<double>(std::max(size.n, std::uint64_t{1}));
   const Zones zones(spec.zone_rates, spec.rotation_ns, span);
   const double share = bytes / static_cast<double>(span);
-  const auto last_zone = static_cast<std::size_t>(
-      std::ceil(share * static_cast<double>(spec.zone_rates.size())) - 1);
+  const auto last_zone =
+      static_cast<std::size_t>(std::ceil(share * static_cast<double>(spec.zone_rates.size())) - 1);
   const double total_ns = zones.revolutions(static_cast<std::uint64_t>(bytes)) * spec.rotation_ns;
   ModelFacts facts;
   facts.rotation_ns = spec.rotation_ns;
-  facts.seek_mean_ns = (mean_over_device(spec.seek_forward, share) +
-                        mean_over_device(spec.seek_backward, share)) /
-                       2;
+  facts.seek_mean_ns =
+      (mean_over_device(spec.seek_forward, share) + mean_over_device(spec.seek_backward, share)) /
+      2;
   facts.sequential_begin = spec.zone_rates.front();
   facts.sequential_end = spec.zone_rates[std::min(last_zone, spec.zone_rates.size() - 1)];
   facts.sequential_mean = bytes * 1e9 / total_ns;

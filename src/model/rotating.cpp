@@ -114,7 +114,8 @@ void Rotating::choose(double at) {
   const auto cost = [&](const Command& c) {
     return positioning(from, c) - spec_.ageing * (at - c.eligible);
   };
-  const auto best = spec_.queue == 1 ? inside_.begin() : std::ranges::min_element(inside_, {}, cost);
+  const auto best =
+      spec_.queue == 1 ? inside_.begin() : std::ranges::min_element(inside_, {}, cost);
   const Command chosen = *best;
   inside_.erase(best);
   if (!outside_.empty()) {
