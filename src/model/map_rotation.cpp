@@ -5,6 +5,7 @@
 // frequency is the length of the sum of their phases, taken place by place.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <map>
 #include <numbers>
 #include <span>
@@ -124,6 +125,42 @@ double excess(const Visits& v, double frequency) {
   return sum;
 }
 
+// The excess at evenly spaced frequencies: each visit's phasor is turned on by a constant angle,
+// which is twenty times as fast as a sine and a cosine each (and exact enough over thousands).
+class Scan {
+ public:
+  Scan(const Visits& v, double from, double step) : visits_(v) {
+    for (const Group& g : v.groups) {
+      for (const double t : g) {
+        const double turn = 2 * std::numbers::pi * (t - g.front());
+        at_.push_back(std::polar(1.0, turn * from));
+        by_.push_back(std::polar(1.0, turn * step));
+      }
+    }
+  }
+  double next() {
+    double sum = 0;
+    std::size_t i = 0;
+    for (const Group& g : visits_.groups) {
+      double c = 0;
+      double s = 0;
+      for (std::size_t n = g.size(); n > 0; --n, ++i) {
+        const double re = at_[i].real();
+        const double im = at_[i].imag();
+        c += re;
+        s += im;
+        at_[i] = {re * by_[i].real() - im * by_[i].imag(), re * by_[i].imag() + im * by_[i].real()};
+      }
+      sum += c * c + s * s - static_cast<double>(g.size());
+    }
+    return sum;
+  }
+
+ private:
+  const Visits& visits_;
+  std::vector<std::complex<double>> at_, by_;
+};
+
 struct Peak {
   double frequency = 0, excess = 0;
 };
@@ -149,8 +186,9 @@ Peak lowest_peak(const Visits& v) {
   Peak before{0, 0};
   Peak last{0, 0};
   double best = 0;
-  for (double f = low; f < high; f += step) {
-    const Peak now{f, excess(v, f)};
+  Scan scan(v, low, step);
+  for (std::size_t i = 0; low + static_cast<double>(i) * step < high; ++i) {
+    const Peak now{low + static_cast<double>(i) * step, scan.next()};
     if (last.excess > before.excess && last.excess >= now.excess && last.excess > 0) {
       peaks.push_back(last);
       best = std::max(best, last.excess);

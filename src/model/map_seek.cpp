@@ -12,6 +12,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::size_t kLeastReads = 8;
+constexpr std::int64_t kReadAhead = std::int64_t{4} << 20;  // what a drive may read ahead
 
 struct Ends {
   double low = 0, high = 0;
@@ -103,11 +104,11 @@ const SeekEstimate* opposite(const Points& points, std::int64_t distance) {
 }
 
 // After a read the drive goes on reading; a short way forward the data then comes without any
-// seek. What is far faster forward than backward, or took no time at all, was such an answer.
+// seek. What is much faster forward than backward was such an answer.
 void drop_read_ahead(const Points& backward, Points& forward) {
   std::erase_if(forward, [&backward](const SeekEstimate& s) {
     const SeekEstimate* back = opposite(backward, s.distance);
-    return back != nullptr && s.raw_ns < back->raw_ns / 2;
+    return back != nullptr && s.distance < kReadAhead && s.raw_ns < 0.75 * back->raw_ns;
   });
 }
 
@@ -149,8 +150,11 @@ void smooth(std::vector<SeekEstimate>& points, double size) {
 
 std::vector<SeekEstimate> seek_estimates(const LatencyMap& map, const SeekBasis& basis) {
   std::map<std::int64_t, std::vector<double>> by_distance;
+  // Not slower than a cached read: the drive's cache still had it.
+  const double hit = 1.25 * basis.path_ns + basis.noise_ns;
   for (const MapRead& r : map.reads) {
-    if (r.part == MapPart::distance && r.distance != 0) {
+    if (r.part == MapPart::distance && r.distance != 0 &&
+        static_cast<double>(r.latency_ns) > hit) {
       by_distance[r.distance].push_back(static_cast<double>(r.latency_ns));
     }
   }
