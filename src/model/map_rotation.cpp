@@ -17,7 +17,7 @@ namespace {
 
 // A rotation is claimed only this far above chance; see docs/latency-map.md for the bound.
 constexpr double kLeastAboveChance = 10;
-constexpr double kLeastCoherence = 0.4;
+constexpr double kLeastCoherence = 0.3;
 constexpr std::size_t kLeastPlaces = 12;
 constexpr std::size_t kMostGroups = 96;     // enough for certainty; a fast device gives thousands
 constexpr std::size_t kVisitsTogether = 4;  // visits of a group: a short time has few periods
@@ -176,8 +176,24 @@ Peak climb(const Visits& v, Peak peak, double step) {
   return peak;
 }
 
-// The lowest frequency that is nearly as good as the best: its multiples are as good as itself.
-Peak lowest_peak(const Visits& v) {
+// The multiples of the true frequency are as coherent as itself, or more when the host delays reads
+// by a fixed part of a turn; its fractions are chance. So the fundamental is the lowest fraction of
+// the best that is well above chance.
+Peak fundamental(const Visits& v, Peak best, double low) {
+  const double chance = std::sqrt(v.pairs);  // standard deviation
+  for (int part = 6; part > 1; --part) {
+    const double f = best.frequency / part;
+    if (f >= low) {
+      const Peak p = climb(v, {f, excess(v, f)}, 1 / (16 * v.span));
+      if (p.excess > 6 * chance && p.excess > 0.3 * best.excess) {
+        return p;
+      }
+    }
+  }
+  return best;
+}
+
+Peak best_peak(const Visits& v) {
   const double low = 1 / std::min(kLongestPeriod, 2 * v.spread);
   // Half a period is part of every latency; the rest are seeks, of three periods at the most.
   const double high = 1 / std::max({kShortestPeriod, v.spread / 4, v.usual / 6});
@@ -196,22 +212,15 @@ Peak lowest_peak(const Visits& v) {
     before = last;
     last = now;
   }
-  Peak lowest{0, 0};
-  double highest = 0;
-  for (Peak& p : peaks) {
+  Peak highest{0, 0};
+  for (const Peak& p : peaks) {
     // What is far below the best on the grid does not become the best between its points.
     if (p.excess > 0.5 * best) {
-      p = climb(v, p, step / 2);
-      highest = std::max(highest, p.excess);
+      const Peak climbed = climb(v, p, step / 2);
+      highest = climbed.excess > highest.excess ? climbed : highest;
     }
   }
-  for (const Peak& p : peaks) {
-    if (p.excess > 0.8 * highest) {
-      lowest = p;
-      break;
-    }
-  }
-  return lowest;
+  return highest.excess > 0 ? fundamental(v, highest, low) : highest;
 }
 
 // Least squares over pairs of visits that are at most `apart` visits apart: the number of turns
@@ -241,7 +250,7 @@ std::optional<Rotation> find_rotation(const LatencyMap& map) {
   if (rich < static_cast<std::ptrdiff_t>(kLeastPlaces) || v.spread <= 0 || v.span <= 0) {
     return std::nullopt;
   }
-  const Peak peak = lowest_peak(v);
+  const Peak peak = best_peak(v);
   Rotation r;
   r.coherence = peak.excess / v.pairs;
   r.above_chance = peak.excess / std::sqrt(v.pairs);
