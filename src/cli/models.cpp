@@ -17,8 +17,7 @@ std::vector<std::string> model_folders() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path above = program.parent_path().parent_path();
-  return {(above / "scripts/models").string(),
-          (above / "share/blksweep/scripts/models").string()};
+  return {(above / "scripts/models").string(), (above / "share/blksweep/scripts/models").string()};
 }
 
 }  // namespace

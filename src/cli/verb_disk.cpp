@@ -238,8 +238,9 @@ Result<Exit> stop(const DiskOptions& o) {
 
 std::string spread_text(const Json& h) {
   const auto time = [&h](const char* key) {
-    return h[key].is_number() ? format_duration(Nanos(static_cast<std::int64_t>(h[key].get<double>())))
-                              : std::string("-");
+    return h[key].is_number()
+               ? format_duration(Nanos(static_cast<std::int64_t>(h[key].get<double>())))
+               : std::string("-");
   };
   return fmt::format("mean {}  p50 {}  p90 {}  p99 {}  max {}", time("mean"), time("p50"),
                      time("p90"), time("p99"), time("max"));
@@ -297,9 +298,8 @@ struct DiskVerb {
 CLI::App* add_disk_verb(Verbs& verbs, CLI::App* disk, const DiskVerb& verb, const Options& o) {
   CLI::App* app = disk->add_subcommand(verb.name, verb.help);
   app->footer(verb.examples);
-  app->callback([&verbs, o, action = verb.action] {
-    verbs.action = [o, action] { return action(*o); };
-  });
+  app->callback(
+      [&verbs, o, action = verb.action] { verbs.action = [o, action] { return action(*o); }; });
   return app;
 }
 
@@ -335,8 +335,8 @@ void add_start(Verbs& verbs, CLI::App* disk) {
 
 void add_others(Verbs& verbs, CLI::App* disk) {
   auto o = std::make_shared<DiskOptions>();
-  CLI::App* app =
-      add_disk_verb(verbs, disk, {"set", "change the timing of a running disk", kSetExamples, set}, o);
+  CLI::App* app = add_disk_verb(
+      verbs, disk, {"set", "change the timing of a running disk", kSetExamples, set}, o);
   add_name(app, o);
   add_model(app, o);
   add_speedup(app, o);

@@ -60,8 +60,8 @@ Result<std::vector<std::int64_t>> read_times(const std::string& device, std::uin
 Result<> require_running(const Registry& registry, const std::string& name) {
   const auto id = registry.daemon(name);
   if (!id) {
-    return fail(fmt::format("disk {}: its daemon is dead: 'blksweep disk stop {}' cleans up", name,
-                            name));
+    return fail(
+        fmt::format("disk {}: its daemon is dead: 'blksweep disk stop {}' cleans up", name, name));
   }
   if (is_stopped(*id)) {
     return fail(fmt::format("disk {}: its daemon {} is held by a signal: 'kill -CONT {}'", name,

@@ -134,7 +134,8 @@ call disk stats "$disk"
 [[ $out == *'No space left'* ]] || die 'stats do not name the error'
 status=0
 "$blksweep" disk stop "$disk" 2>"$tmp/.err" || status=$?
-[ "$status" = 0 ] && grep -q 'No space left' "$tmp/.err" || die 'stop does not name the error'
+err=$(cat "$tmp/.err")
+[[ $status == 0 && $err == *'No space left'* ]] || die 'stop does not name the error'
 nothing_left
 echo 'backing full: said'
 

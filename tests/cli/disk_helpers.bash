@@ -5,11 +5,11 @@ disk=test-$$
 
 need_disks() {
   [ "$(id -u)" = 0 ] || skip 'needs root for emulated disks'
-  [ -c /dev/fuse ] && [ -c /dev/loop-control ] || skip 'no /dev/fuse or /dev/loop-control'
+  [[ -c /dev/fuse && -c /dev/loop-control ]] || skip 'no /dev/fuse or /dev/loop-control'
   call disk start "$disk" --model none --size 16MiB
   [ "$status" != 77 ] || skip "$err"
   expect_status 0
-  at_exit '"$blksweep" --quiet disk stop "$disk" --force 2>/dev/null'
+  at_exit "$blksweep --quiet disk stop $disk --force 2>/dev/null"
   call disk stop "$disk"
   expect_status 0
 }
@@ -25,5 +25,5 @@ nothing_left() {
   ! grep -q " $tmp/mnt " /proc/self/mountinfo || die 'a mount is left'
   ! grep -qs "/disks/$disk/" /sys/block/loop*/loop/backing_file || die 'a loop device is left'
   [ ! -e "/run/blksweep/disks/$disk" ] || die 'the state folder is left'
-  ! pgrep -f "disk-daemon $disk " >/dev/null || die 'the daemon is left'
+  ! grep -qsa "disk-daemon.$disk" /proc/[0-9]*/cmdline || die 'the daemon is left'
 }

@@ -75,7 +75,8 @@ TEST(Pacing, LookingLateDoesNotAddUp) {
     pacing.arrive(kStart + static_cast<std::int64_t>(i) * 1000, i, {i * 4096, 4096, false});
   }
   std::vector<DueReply> all;
-  for (std::int64_t now = kStart; all.size() < 100; now += 1 + static_cast<std::int64_t>(rng.below(300'000))) {
+  for (std::int64_t now = kStart; all.size() < 100;
+       now += 1 + static_cast<std::int64_t>(rng.below(300'000))) {
     pacing.take_due(now, all);
   }
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -40,9 +40,10 @@ TEST(DiskName, LettersDigitsDashAndUnderscore) {
 
 TEST(DiskName, PathTricksAreUsageErrorsThatQuoteTheName) {
   const std::string too_long(33, 'a');
-  for (const std::string& name : {std::string(), std::string("."), std::string(".."), std::string("a/b"), std::string("../x"),
-                                 std::string("-f"), std::string("_x"), std::string("a b"), std::string("a\n"), std::string("ä"), std::string("a\0b", 3),
-                                 too_long}) {
+  for (const std::string& name :
+       {std::string(), std::string("."), std::string(".."), std::string("a/b"), std::string("../x"),
+        std::string("-f"), std::string("_x"), std::string("a b"), std::string("a\n"),
+        std::string("ä"), std::string("a\0b", 3), too_long}) {
     const auto checked = check_disk_name(name);
     ASSERT_FALSE(checked) << name;
     EXPECT_EQ(checked.error().exit_code, Exit::usage);
