@@ -94,7 +94,7 @@ class Teardown {
       kill_now(*daemon_);
       wait_for_end(*daemon_, kDaemonPatience);
       daemon_.reset();
-      end_.warnings.push_back(
+      end_.warnings.emplace_back(
           "the daemon was held by a signal and was killed: what was not synced is lost");
     }
   }
@@ -155,7 +155,7 @@ class Teardown {
     }
     kill_now(*daemon_);
     wait_for_end(*daemon_, kDaemonPatience);
-    end_.warnings.push_back("the daemon did not end and was killed");
+    end_.warnings.emplace_back("the daemon did not end and was killed");
     return {};
   }
 

@@ -50,7 +50,7 @@ call dataset make "$tmp/mnt/data" --count 2000 --size 16KiB
 expect_status 0
 sync -f "$tmp/mnt"
 make_catalog "$tmp/mnt/data" "$tmp/data.cat"
-call disk set "$disk" --model hdd-7200
+call disk set "$disk" --model hdd-7200 --speedup 20
 expect_status 0
 "$blksweep" --quiet run --catalog "$tmp/data.cat" --order random --cache cold --no-probe \
   --no-ceiling --repeats 3 --json >"$tmp/.out" 2>"$tmp/.err" </dev/null &
