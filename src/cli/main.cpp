@@ -55,10 +55,12 @@ int run_program(int argc, char** argv) {
   add_dataset(verbs);
   add_catalog(verbs);
   add_plan(verbs);
+  add_simulate(verbs);
   add_run(verbs);
   add_report(verbs);
   add_probe(verbs);
   add_disk(verbs);
+  add_map(verbs);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

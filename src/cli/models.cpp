@@ -1,29 +1,15 @@
 #include "cli/models.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <vector>
+#include "cli/scripts.h"
 
 namespace blksweep {
-namespace {
 
-namespace fs = std::filesystem;
-
-std::vector<std::string> model_folders() {
-  const char* named = std::getenv("BLKSWEEP_SCRIPTS");  // NOLINT(concurrency-mt-unsafe)
-  if (named != nullptr && *named != '\0') {
-    return {(fs::path(named) / "models").string()};
+Result<ModelSpec> model_by_name(const std::string& text) {
+  std::vector<std::string> folders;
+  for (const std::filesystem::path& folder : script_folders()) {
+    folders.push_back((folder / "models").string());
   }
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  const fs::path above = program.parent_path().parent_path();
-  return {(above / "scripts/models").string(), (above / "share/blksweep/scripts/models").string()};
-}
-
-}  // namespace
-
-Result<ModelSpec> load_named_model(const std::string& name_or_path) {
-  return load_model(name_or_path, model_folders());
+  return load_model(text, folders);
 }
 
 }  // namespace blksweep

@@ -1,7 +1,5 @@
-// Device models by name: from the files that come with the program, or a path.
-//
-// Folders: $BLKSWEEP_SCRIPTS/models, else ../scripts/models beside the build folder of the program,
-//          else ../share/blksweep/scripts/models of an installed one.
+// Disk models by the words of the command line: "none", the name of a file in scripts/models, or a
+// path (has a '/' or ends in .toml).
 #pragma once
 
 #include <string>
@@ -11,6 +9,7 @@
 
 namespace blksweep {
 
-Result<ModelSpec> load_named_model(const std::string& name_or_path);
+// Errors: usage; lists the models that there are.
+Result<ModelSpec> model_by_name(const std::string& text);
 
 }  // namespace blksweep

@@ -145,7 +145,7 @@ Result<> check_filesystem(const DiskOptions& o) {
 Result<Exit> start(const DiskOptions& o) {
   BLKSWEEP_CHECK(check_disk_name(o.name));
   BLKSWEEP_CHECK(check_filesystem(o));
-  BLKSWEEP_TRY(ModelSpec model, load_named_model(o.model));
+  BLKSWEEP_TRY(ModelSpec model, model_by_name(o.model));
   install_stop_signals();
   DiskWish wish{.name = o.name,
                 .model = std::move(model),
@@ -168,7 +168,7 @@ Result<Exit> start(const DiskOptions& o) {
 Result<Exit> set(const DiskOptions& o) {
   DiskChange change;
   if (!o.model.empty()) {
-    BLKSWEEP_TRY(change.model, load_named_model(o.model));
+    BLKSWEEP_TRY(change.model, model_by_name(o.model));
   }
   change.speedup = o.speedup;
   if (!change.model && !change.speedup) {
@@ -278,7 +278,7 @@ Result<Exit> stats(const DiskOptions& o) {
 }
 
 Result<Exit> show_model(const DiskOptions& o) {
-  BLKSWEEP_TRY(const ModelSpec spec, load_named_model(o.model));
+  BLKSWEEP_TRY(const ModelSpec spec, model_by_name(o.model));
   SheetSettings settings;
   settings.size = o.size.value_or(settings.size);
   BLKSWEEP_TRY(const ModelSheet sheet, model_sheet(spec, settings));

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/latency_map.h"
+
 namespace blksweep {
 
 template <class T>
@@ -28,6 +30,7 @@ struct HostRecord {
   std::uint32_t cpus = 0;
   std::uint64_t memory_bytes = 0;
   std::string device, device_model, filesystem, mount_options, scheduler;
+  std::string device_label;  // --disk-label; empty: disk_label() makes one (store/labels.h)
   std::vector<std::pair<std::string, std::string>> queue;  // /sys/block/*/queue/ name -> value
   Maybe<bool> rotational;
   std::string cgroup;
@@ -87,6 +90,16 @@ struct FioRecord {
   double ratio = 0;  // ours / fio, in bytes per second of the same bytes
 };
 
+// What a model of the disk says of the same plan (docs/simulate.md).
+struct PredictionRecord {
+  std::string model, model_hash;  // name; XXH3-64 of the model's text, hex
+  std::int64_t epoch_ns = 0;
+  Maybe<std::int64_t> first_batch_ns;
+  std::uint64_t requests = 0;  // after merging
+  Maybe<double> depth_mean;
+  Maybe<double> error;  // predicted / measured - 1, of epoch_ns
+};
+
 struct QualityRecord {  // 0: none, 1: as good as a full permutation (docs/measurement.md)
   Maybe<double> displacement, rank_decorrelation, neighbours_broken, label_mix;
   Maybe<double> rank_decorrelation_vs_read;  // the same against the order of reading
@@ -120,10 +133,26 @@ struct RunRecord {
   std::vector<BatchRecord> batches;
   Maybe<ProbeRecord> probe;
   Maybe<FioRecord> fio;
+  Maybe<PredictionRecord> prediction;
   std::vector<FailedSample> failed;
   std::vector<std::string> warnings;
   bool incomplete = false;
   std::string incomplete_reason;
+};
+
+// A point of a curve that was derived from a map (docs/latency-map.md).
+struct MapCurvePoint {
+  std::string kind;  // "seek_forward", "seek_backward": bytes -> ns; "zone_rate": offset -> bytes/s
+  double x = 0, y = 0;
+};
+
+struct MapRecord {
+  LatencyMap map;
+  double seconds = 0;  // that were asked for
+  std::string hostname, tool_version, git_revision, argv;
+  std::vector<std::string> warnings;
+  Maybe<double> path_ns, rotation_ns;  // NULL: not determined
+  std::vector<MapCurvePoint> curves;
 };
 
 }  // namespace blksweep

@@ -40,6 +40,11 @@ class ResultStore {
   // For a twin that is run after its run was stored; replaces an earlier one.
   Result<> attach_fio(std::int64_t run, const FioRecord& fio);
 
+  // Replaces an earlier one of the same model.
+  Result<> attach_prediction(std::int64_t run, const PredictionRecord& prediction);
+  // A latency map with all its reads in one transaction; returns its id.
+  Result<std::int64_t> add_map(const MapRecord& record);
+
   // Repeats of the cell that have a complete run, ascending.
   Result<std::vector<std::uint32_t>> finished_repeats(std::int64_t cell);
 

@@ -1,4 +1,4 @@
-// The scalar columns of the tables run, probe and fio, named once for writing and for reading.
+// The scalar columns of the tables run, probe, fio ..., named once for writing and for reading.
 //
 // each_*_column(record, f) calls f(column name, field) in the order of the columns; `record` is
 // const for writing. Fields that are a text in the database but a number here come as UnsignedText.
@@ -82,6 +82,17 @@ void each_fio_column(Fio& x, F&& f) {
   f("ratio", x.ratio);
 }
 
+template <class Prediction, class F>
+void each_prediction_column(Prediction& p, F&& f) {
+  f("model", p.model);
+  f("model_hash", p.model_hash);
+  f("epoch_ns", p.epoch_ns);
+  f("first_batch_ns", p.first_batch_ns);
+  f("requests", p.requests);
+  f("depth_mean", p.depth_mean);
+  f("error", p.error);
+}
+
 template <class Host, class F>
 void each_host_column(Host& h, F&& f) {
   f("kernel", h.kernel);
@@ -109,6 +120,25 @@ void each_ceiling_column(Ceiling& c, F&& f) {
   f("depth", c.depth);
   f("bytes_per_s", c.bytes_per_s);
   f("reads_per_s", c.reads_per_s);
+}
+
+template <class Map, class F>
+void each_map_column(Map& m, F&& f) {
+  f("device", m.map.device);
+  f("device_model", m.map.device_model);
+  f("kernel", m.map.kernel);
+  f("hostname", m.hostname);
+  f("size_bytes", m.map.size);
+  f("rotational", m.map.rotational);
+  f("started_unix_ns", m.map.started_unix_ns);
+  f("seed", UnsignedText{m.map.seed});
+  f("seconds", m.seconds);
+  f("interrupted", m.map.interrupted);
+  f("path_ns", m.path_ns);
+  f("rotation_ns", m.rotation_ns);
+  f("tool_version", m.tool_version);
+  f("git_revision", m.git_revision);
+  f("argv", m.argv);
 }
 
 }  // namespace blksweep

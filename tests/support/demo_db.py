@@ -14,7 +14,7 @@ import struct
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-APPLICATION_ID, VERSION = 0x626C6B73, 1
+APPLICATION_ID, VERSION = 0x626C6B73, 2
 SAMPLES, SAMPLE_BYTES = 20000, 24576
 DISK_SECTORS = SAMPLES * SAMPLE_BYTES // 512
 
