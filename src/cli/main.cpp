@@ -29,8 +29,8 @@ int report_parse(const CLI::App& app, const CLI::ParseError& error) {
 
 Error no_verb(const CLI::App& app) {
   std::string verbs;
-  for (const CLI::App* verb : app.get_subcommands(
-           [](const CLI::App* verb) { return !verb->get_group().empty(); })) {
+  for (const CLI::App* verb :
+       app.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); })) {
     verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
   }
   return usage_error("say what to do: " + verbs + " (see --help)").value();
