@@ -54,6 +54,7 @@ int run_program(int argc, char** argv) {
   add_dataset(verbs);
   add_catalog(verbs);
   add_plan(verbs);
+  add_simulate(verbs);
   add_run(verbs);
   add_report(verbs);
   add_probe(verbs);

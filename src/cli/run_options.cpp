@@ -10,8 +10,9 @@
 namespace blksweep {
 namespace {
 
-constexpr std::array<std::string_view, 10> kRunOptions{
-    "data", "catalog", "db", "repeats", "seed", "verify", "fio-twin", "probe", "ceiling", "json"};
+constexpr std::array<std::string_view, 12> kRunOptions{"data",       "catalog", "db",      "model",
+                                                       "disk-label", "repeats", "seed",    "verify",
+                                                       "fio-twin",   "probe",   "ceiling", "json"};
 
 bool is_cell_option(std::string_view name) {
   return std::ranges::any_of(cell_options(), [&](const CellOption& o) { return o.name == name; });
@@ -96,8 +97,11 @@ void override_with(CellText& base, const CellText& over) {
 Result<> take_run_options(RunOptions& o, const CellText& all) {
   const Single one(all);
   std::uint64_t repeats = o.repeats;
-  for (const auto& [name, target] :
-       {std::pair{"data", &o.data}, {"catalog", &o.catalog}, {"db", &o.db}}) {
+  for (const auto& [name, target] : {std::pair{"data", &o.data},
+                                     {"catalog", &o.catalog},
+                                     {"db", &o.db},
+                                     {"model", &o.model},
+                                     {"disk-label", &o.disk_label}}) {
     BLKSWEEP_CHECK(one.take(name, *target));
   }
   for (const auto& [name, target] : {std::pair{"verify", &o.verify},

@@ -17,6 +17,7 @@ namespace blksweep {
 
 struct RunOptions {
   std::string data, catalog, db;
+  std::string model, disk_label;  // empty: no prediction; the default label
   std::uint32_t repeats = 1;
   std::uint64_t seed = 1;
   bool verify = false, fio_twin = false, probe = true, ceiling = true, json = false;

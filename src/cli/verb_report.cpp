@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/log.h"
+#include "cli/experiments.h"
 #include "cli/figures.h"
 #include "cli/verb.h"
 #include "store/csv.h"
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr const char* kExamples = R"(examples:
   blksweep report results.db
   blksweep report results.db -o report --baseline order=random,merge=none
-  blksweep report results.db --cells order=lba,order=random --json)";
+  blksweep report results.db --experiment all -o report)";
 
 struct ReportOptions {
   std::string db, out, experiment = "newest";
@@ -34,9 +35,7 @@ struct ReportOptions {
 };
 
 struct Report {
-  StoredExperiment experiment;
-  std::size_t others = 0;  // experiments in the database that this report leaves out
-  SummaryInput input;
+  JoinedExperiments joined;
   std::vector<CellSummary> cells;
 };
 
@@ -57,23 +56,6 @@ Result<CellFilter> parse_filter(const std::string& text) {
   return filter;
 }
 
-Result<StoredExperiment> pick_experiment(std::vector<StoredExperiment> all,
-                                         const ReportOptions& options) {
-  if (all.empty()) {
-    return fail(options.db + " has no experiment: 'blksweep run --db " + options.db + "' adds one");
-  }
-  if (options.experiment == "newest") {
-    return std::move(all.back());
-  }
-  for (StoredExperiment& e : all) {
-    if (std::to_string(e.id) == options.experiment) {
-      return std::move(e);
-    }
-  }
-  return usage_error(fmt::format("--experiment: '{}' is not in {}, which has 1 to {}",
-                                 options.experiment, options.db, all.back().id));
-}
-
 Result<> require_match(const std::vector<StoredCell>& cells, const CellFilter& filter,
                        const char* option) {
   if (std::ranges::any_of(cells, [&](const StoredCell& c) { return matches(c.cell, filter); })) {
@@ -88,17 +70,13 @@ Result<> require_match(const std::vector<StoredCell>& cells, const CellFilter& f
 
 Result<Report> load(const ReportOptions& options) {
   BLKSWEEP_TRY(ResultReader reader, ResultReader::open(options.db));
-  BLKSWEEP_TRY(auto experiments, reader.experiments());
   Report report;
-  report.others = experiments.empty() ? 0 : experiments.size() - 1;
-  BLKSWEEP_TRY(report.experiment, pick_experiment(std::move(experiments), options));
-  BLKSWEEP_TRY(report.input.cells, reader.cells(report.experiment.id));
-  BLKSWEEP_TRY(report.input.runs, reader.runs(report.experiment.id));
-  report.input.ceilings = report.experiment.ceilings;
-  report.input.baseline = options.baseline;
-  BLKSWEEP_CHECK(require_match(report.input.cells, options.baseline, "--baseline"));
-  BLKSWEEP_CHECK(require_match(report.input.cells, options.cells, "--cells"));
-  report.cells = summarize(report.input);
+  BLKSWEEP_TRY(report.joined, join_experiments(reader, {options.db, options.experiment}));
+  SummaryInput& input = report.joined.input;
+  input.baseline = options.baseline;
+  BLKSWEEP_CHECK(require_match(input.cells, options.baseline, "--baseline"));
+  BLKSWEEP_CHECK(require_match(input.cells, options.cells, "--cells"));
+  report.cells = summarize(input);
   // Left out after the summary: a baseline that is not shown still is the baseline.
   std::erase_if(report.cells,
                 [&](const CellSummary& c) { return !matches(c.cell, options.cells); });
@@ -123,7 +101,7 @@ Result<> write_tables(const Report& report, const fs::path& folder) {
                             error.message()));
   }
   BLKSWEEP_CHECK(write_file(folder / "cells.csv", cells_csv(report.cells)));
-  return write_file(folder / "runs.csv", runs_csv(report.cells, report.input.runs));
+  return write_file(folder / "runs.csv", runs_csv(report.cells, report.joined.input.runs));
 }
 
 Json estimate_json(const Maybe<Estimate>& e) {
@@ -151,26 +129,40 @@ Json summary_json(const CellSummary& c) {
           {"differs", c.ratio && c.ratio->interval ? Json(c.differs()) : Json(nullptr)},
           {"fio_ratio", estimate_json(c.fio_ratio)},
           {"ceiling_share", maybe(c.ceiling_share)},
+          {"prediction_epoch_ns", maybe(c.prediction_epoch_ns)},
+          {"prediction_error", maybe(c.prediction_error)},
           {"first_batch_ns", maybe(c.first_batch_ns)},
           {"depth_mean", maybe(c.depth_mean)},
           {"requests_issued", maybe(c.requests_issued)},
           {"device_bytes_per_byte", maybe(c.device_bytes_per_byte)}};
 }
 
-Json report_json(const Report& report) {
-  Json out;
-  out["experiment"] = report.experiment.id;
-  out["host"] = host_json(report.experiment.host);
+Json experiment_json(const StoredExperiment& e) {
+  Json out{{"experiment", e.id}, {"disk", disk_label(e.host)}, {"host", host_json(e.host)}};
   out["ceilings"] = Json::array();
-  for (const CeilingRecord& c : report.experiment.ceilings) {
+  for (const CeilingRecord& c : e.ceilings) {
     out["ceilings"].push_back(ceiling_json(c));
   }
+  return out;
+}
+
+Json report_json(const Report& report) {
+  Json out;
+  const std::vector<StoredExperiment>& all = report.joined.experiments;
+  out["experiments"] = Json::array();
+  for (const StoredExperiment& e : all) {
+    out["experiments"].push_back(experiment_json(e));
+  }
+  const Json only = out["experiments"].front();  // keys move when others are added
+  out["experiment"] = all.size() == 1 ? only["experiment"] : Json(nullptr);
+  out["host"] = all.size() == 1 ? only["host"] : Json(nullptr);
+  out["ceilings"] = all.size() == 1 ? only["ceilings"] : Json(nullptr);
   out["cells"] = Json::array();
   out["runs"] = Json::array();
   for (const CellSummary& c : report.cells) {
     out["cells"].push_back(summary_json(c));
   }
-  for (const StoredRun& r : report.input.runs) {
+  for (const StoredRun& r : report.joined.input.runs) {
     const auto cell = std::ranges::find(report.cells, r.cell_id, &CellSummary::cell_id);
     if (cell != report.cells.end()) {
       out["runs"].push_back(run_json(cell->cell, r.run));
@@ -184,9 +176,9 @@ void print(const Report& report, const ReportOptions& options) {
     fmt::print("{}", to_text(report_json(report)));
     return;
   }
-  if (report.others > 0 && options.experiment == "newest") {
+  if (report.joined.others > 0 && options.experiment == "newest") {
     note(fmt::format("{} also has {} older experiment{} (--experiment N)", options.db,
-                     report.others, report.others == 1 ? "" : "s"));
+                     report.joined.others, report.joined.others == 1 ? "" : "s"));
   }
   fmt::print("{}", summary_text(report.cells));
 }
@@ -227,7 +219,8 @@ void add_report(Verbs& verbs) {
              "only cells with these settings, as name=value,...");
   add_parsed(app, "--baseline", options->baseline, parse_filter,
              "cell that ratios refer to (order=random,merge=none)");
-  app->add_option("--experiment", options->experiment, "number of the experiment (newest)");
+  app->add_option("--experiment", options->experiment,
+                  "newest, all, or numbers such as 1,3: several disks in one report");
   app->add_flag("!--no-figures", options->figures, "CSV only");
   app->add_flag("--json", options->json, "one JSON document instead of the table");
   app->footer(kExamples);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "cli/git_revision.h"
+#include "cli/models.h"
 #include "cli/progress_line.h"
 #include "cli/run_options.h"
 #include "cli/verb.h"
@@ -62,6 +63,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const Source& source
   s.ceiling = o.ceiling;
   s.key = experiment_key(o, source.catalog);
   s.host = describe_host(source);
+  s.host.device_label = o.disk_label;
   for (const std::string& arg : argv) {
     s.host.argv += (s.host.argv.empty() ? "" : " ") + arg;
   }
@@ -92,9 +94,17 @@ Result<> print_stored(const std::string& db, const std::string& key) {
   SummaryInput input;
   BLKSWEEP_TRY(input.cells, reader.cells(experiments.back().id));
   BLKSWEEP_TRY(input.runs, reader.runs(experiments.back().id));
-  input.ceilings = experiments.back().ceilings;
+  input.ceilings[""] = experiments.back().ceilings;
   fmt::print("{}", summary_text(summarize(input)));
   return {};
+}
+
+std::string comparisons(const RunRecord& run) {
+  std::string text = run.fio ? fmt::format(", {:.2f} x fio", run.fio->ratio) : "";
+  if (run.prediction) {
+    text += fmt::format(", predicted {}", format_duration(Nanos{run.prediction->epoch_ns}));
+  }
+  return text;
 }
 
 // What `run` prints: collected run by run, printed once at the end.
@@ -119,7 +129,7 @@ class Answer {
     note(fmt::format(
         "[{}/{}] {}: {} samples in {}{}{}", event.done, event.total, labels_[index],
         format_count(event.run.samples), format_duration(Nanos{event.run.epoch_ns}),
-        event.run.fio ? fmt::format(", {:.2f} x fio", event.run.fio->ratio) : "",
+        comparisons(event.run),
         event.run.incomplete ? " (incomplete: " + event.run.incomplete_reason + ")" : ""));
     if (options_.json) {
       document_["runs"].push_back(run_json(event.cell.record, event.run));
@@ -161,6 +171,10 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
   }
   BLKSWEEP_TRY(const Source source, open_source({options.data, options.catalog}));
   ExperimentSettings settings = experiment_settings(options, source, argv);
+  if (!options.model.empty()) {
+    BLKSWEEP_TRY(const ModelSpec model, model_by_name(options.model));
+    settings.predict = predict_settings(source, model);
+  }
   Progress progress;
   settings.progress = &progress;
   Answer answer(options);
@@ -214,6 +228,8 @@ void add_run(Verbs& verbs) {
   text_option("repeats", "runs of each cell, interleaved; default 1");
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
   text_option("db", "database for the results");
+  text_option("model", "predict each run on this disk model, too");
+  text_option("disk-label", "what to call the disk in reports");
   add_run_flags(app, args->text);
   app->footer(kFooter);
   app->callback([&verbs, args] {

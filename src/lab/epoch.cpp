@@ -50,12 +50,6 @@ Bytes parcel_bytes_per_epoch(const Plan& plan) {
   return {all / std::max(1U, plan.epochs)};
 }
 
-// In address order larger groups meet more of their neighbours in the plug; in random order there
-// are none to meet, and smaller groups keep the device busier (measured in docs/performance.md).
-unsigned refill_of(const CellSettings& cell) {
-  return std::max(1U, cell.depth / (address_sorted(cell) ? 2 : 4));
-}
-
 std::uint32_t longest_read(const Plan& plan) {
   std::uint32_t most = 0;
   for (const Read& r : plan.reads) {
@@ -140,6 +134,12 @@ std::uint64_t largest_batch_bytes(const Catalog& catalog, const Plan& plan, cons
 }
 
 }  // namespace
+
+// In address order larger groups meet more of their neighbours in the plug; in random order there
+// are none to meet, and smaller groups keep the device busier (measured in docs/performance.md).
+unsigned refill_of(const CellSettings& cell) {
+  return std::max(1U, cell.depth / (address_sorted(cell) ? 2 : 4));
+}
 
 Result<PlannedCell> plan_cell(const Source& source, const CellSettings& cell, std::uint64_t seed) {
   const std::int64_t begin = now_ns();

@@ -51,6 +51,7 @@ class Experiment {
   FioSettings fio_settings(const CellSettings& cell) const;
   Result<FioResult> run_twin(const CellSettings& cell, const PlannedCell& planned) const;
   void add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned);
+  void add_prediction(RunRecord& run, const CellSettings& cell, const PlannedCell& planned) const;
   bool finished(const Job& job) const;
 
   const Source& source_;
@@ -147,6 +148,19 @@ void Experiment::add_twin(RunRecord& run, const CellSettings& cell, const Planne
   run.fio->ratio = fio_ratio(*twin, run.epoch_ns);
 }
 
+void Experiment::add_prediction(RunRecord& run, const CellSettings& cell,
+                                const PlannedCell& planned) const {
+  const auto p = predict_run(source_, cell, planned, {*settings_.predict, run.seed});
+  if (!p) {
+    run.warnings.push_back("no prediction: " + p.error().message());
+    return;
+  }
+  run.prediction = prediction_record(*p, settings_.predict->model, run.epoch_ns);
+  for (const std::string& note : prediction_notes(cell, planned.plan)) {
+    run.warnings.push_back("prediction: " + note);
+  }
+}
+
 Result<> Experiment::run_job(const Job& job) {
   const ExperimentCell& cell = settings_.cells[job.cell];
   const std::uint64_t seed = settings_.seed + job.repeat;
@@ -172,6 +186,9 @@ Result<> Experiment::run_job(const Job& job) {
     if (stop_.load()) {  // the twin was cut off: the pair is measured again
       return {};
     }
+  }
+  if (settings_.predict) {
+    add_prediction(run, cell.settings, planned);
   }
   if (store_ != nullptr) {
     BLKSWEEP_TRY([[maybe_unused]] const std::int64_t id, store_->add_run(cell_ids_[job.cell], run));

@@ -12,10 +12,12 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "lab/measure.h"
+#include "lab/predict_run.h"
 #include "store/result_store.h"
 
 namespace blksweep {
@@ -35,6 +37,7 @@ struct ExperimentSettings {
   bool ceiling = false;
   std::string key;  // which sweep this is, for going on after a crash
   HostRecord host;
+  std::optional<PredictSettings> predict;  // a model to simulate every run's plan on
   Progress* progress = nullptr;
 };
 

@@ -10,10 +10,6 @@
 namespace blksweep {
 namespace {
 
-// Waiting for many completions at once saves system calls, but on a device that needs longer than
-// this per read it would only let the queue run dry.
-constexpr std::int64_t kSlowReadNs = 20'000;
-
 // A request that comes back this often without a new granule makes no progress: it has failed.
 constexpr std::uint32_t kMostStalls = 1024;  // EAGAIN, EINTR
 constexpr std::uint32_t kShortStall = 32;    // a read that is short at the same place weighs more
@@ -177,7 +173,7 @@ Result<> Reader::drain() {
   const std::int64_t before = now_ns();
   BLKSWEEP_TRY(const std::size_t n, in_.engine.reap(completions_, wait_target()));
   const std::int64_t now = now_ns();
-  slow_device_ = n > 0 && (now - before) / static_cast<std::int64_t>(n) > kSlowReadNs;
+  slow_device_ = n > 0 && (now - before) / static_cast<std::int64_t>(n) > in_.slow_read_ns;
   for (std::size_t i = 0; i < n; ++i) {
     BLKSWEEP_CHECK(finish(completions_[i], now));
   }

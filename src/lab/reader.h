@@ -30,6 +30,10 @@
 
 namespace blksweep {
 
+// Waiting for many completions at once saves system calls, but on a device that needs longer than
+// this per read it would only let the queue run dry.
+inline constexpr std::int64_t kSlowReadNs = 20'000;
+
 struct ReaderInputs {
   const Catalog& catalog;
   const Plan& plan;
@@ -41,6 +45,7 @@ struct ReaderInputs {
   unsigned depth = 32;
   unsigned refill = 16;  // reads that complete before more are submitted, on fast devices
   std::uint32_t align = kPageBytes;          // granule of a resubmitted short read
+  std::int64_t slow_read_ns = kSlowReadNs;
   std::function<void()> on_ready = nullptr;  // after batches were published, on this thread
 };
 

@@ -92,6 +92,8 @@ void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string
   line("differs", c.ratio && c.ratio->interval ? Maybe<bool>(c.differs()) : Maybe<bool>());
   estimate(line, "fio_ratio", c.fio_ratio);
   line("ceiling_share", c.ceiling_share);
+  line("prediction_epoch_ns", c.prediction_epoch_ns);
+  line("prediction_error", c.prediction_error);
   line("first_batch_ns", c.first_batch_ns);
   line("depth_mean", c.depth_mean);
   line("requests_issued", c.requests_issued);
@@ -132,6 +134,11 @@ void run_fields(Line& line, const RunContext& context, const StoredRun& r,
        r.run.probe ? Maybe<std::uint64_t>(r.run.probe->lost_events) : std::nullopt);
   line("fio_bytes_per_s", r.run.fio ? Maybe<double>(r.run.fio->bytes_per_s) : std::nullopt);
   line("fio_ratio", r.run.fio ? Maybe<double>(r.run.fio->ratio) : std::nullopt);
+  const PredictionRecord none;
+  const PredictionRecord& p = r.run.prediction ? *r.run.prediction : none;
+  line("prediction_model", p.model);
+  line("prediction_epoch_ns", r.run.prediction ? Maybe<std::int64_t>(p.epoch_ns) : std::nullopt);
+  line("prediction_error", p.error);
   line("warnings", r.run.warnings.size());
   settings(line, context.cell.cell, names);
 }

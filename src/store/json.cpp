@@ -123,6 +123,8 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
   out["bytes_per_s"] = per_second(run.bytes, run.epoch_ns);
   out["probe"] = object_or_null(run.probe, [](auto& r, Keys k) { each_probe_column(r, k); });
   out["fio"] = object_or_null(run.fio, [](auto& r, Keys k) { each_fio_column(r, k); });
+  out["prediction"] =
+      object_or_null(run.prediction, [](auto& r, Keys k) { each_prediction_column(r, k); });
   out["failed"] = failed_json(run.failed);
   return out;
 }
@@ -130,6 +132,7 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
 Json host_json(const HostRecord& host) {
   Json out;
   each_host_column(host, Keys{out});
+  out["device_label"] = host.device_label;
   out["queue"] = Json::object();
   for (const auto& [name, text] : host.queue) {
     out["queue"][name] = text;

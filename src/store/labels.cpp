@@ -13,8 +13,8 @@ namespace blksweep {
 namespace {
 
 // Settings whose value speaks for itself.
-constexpr std::array<std::string_view, 8> kPlain{"order", "merge", "shuffle",  "engine",
-                                                 "copy",  "cache", "consumer", "mode"};
+constexpr std::array<std::string_view, 9> kPlain{"disk", "order", "merge",    "shuffle", "engine",
+                                                 "copy", "cache", "consumer", "mode"};
 
 std::string shown(const std::string& name, const std::string& value) {
   if (std::ranges::find(kPlain, name) != kPlain.end()) {
@@ -56,6 +56,22 @@ std::string setting_of(const CellRecord& cell, std::string_view name) {
   const auto at =
       std::ranges::find(cell.settings, name, &std::pair<std::string, std::string>::first);
   return at == cell.settings.end() ? "" : at->second;
+}
+
+// lab/ writes "emulated hdd-7200 x1" as the model of an emulated disk.
+std::string disk_label(const HostRecord& host) {
+  constexpr std::string_view kEmulated = "emulated ";
+  if (!host.device_label.empty()) {
+    return host.device_label;
+  }
+  const std::string& model = host.device_model;
+  if (model.starts_with(kEmulated)) {
+    std::string name = model.substr(kEmulated.size());
+    name.erase(name.ends_with(" x1") ? name.size() - 3 : name.size());
+    return name + " (emulated)";
+  }
+  const std::string device = host.device.substr(host.device.rfind('/') + 1);
+  return model.empty() ? device : fmt::format("{} ({})", device, model);
 }
 
 bool matches(const CellRecord& cell, const CellFilter& filter) {

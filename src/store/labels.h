@@ -16,6 +16,10 @@ std::vector<std::string> cell_labels(const std::vector<CellRecord>& cells);
 // The text of a setting, or empty.
 std::string setting_of(const CellRecord& cell, std::string_view name);
 
+// What people call the disk of a host: its label, else of an emulated disk its model, else the
+// device's name and model.
+std::string disk_label(const HostRecord& host);
+
 // Whether the cell has one of the given values for each name that is given. Names given twice are
 // alternatives: order=lba,order=random.
 using CellFilter = std::vector<std::pair<std::string, std::string>>;

@@ -28,6 +28,7 @@ struct HostRecord {
   std::uint32_t cpus = 0;
   std::uint64_t memory_bytes = 0;
   std::string device, device_model, filesystem, mount_options, scheduler;
+  std::string device_label;  // --disk-label; empty: disk_label() makes one (store/labels.h)
   std::vector<std::pair<std::string, std::string>> queue;  // /sys/block/*/queue/ name -> value
   Maybe<bool> rotational;
   std::string cgroup;
@@ -87,6 +88,16 @@ struct FioRecord {
   double ratio = 0;  // ours / fio, in bytes per second of the same bytes
 };
 
+// What a model of the disk says of the same plan (docs/simulate.md).
+struct PredictionRecord {
+  std::string model, model_hash;  // name; XXH3-64 of the model's text, hex
+  std::int64_t epoch_ns = 0;
+  Maybe<std::int64_t> first_batch_ns;
+  std::uint64_t requests = 0;  // after merging
+  Maybe<double> depth_mean;
+  Maybe<double> error;  // predicted / measured - 1, of epoch_ns
+};
+
 struct QualityRecord {  // 0: none, 1: as good as a full permutation (docs/measurement.md)
   Maybe<double> displacement, rank_decorrelation, neighbours_broken, label_mix;
   Maybe<double> rank_decorrelation_vs_read;  // the same against the order of reading
@@ -120,6 +131,7 @@ struct RunRecord {
   std::vector<BatchRecord> batches;
   Maybe<ProbeRecord> probe;
   Maybe<FioRecord> fio;
+  Maybe<PredictionRecord> prediction;
   std::vector<FailedSample> failed;
   std::vector<std::string> warnings;
   bool incomplete = false;

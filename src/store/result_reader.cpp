@@ -43,23 +43,29 @@ Result<std::vector<CeilingRecord>> read_ceilings(Database& db, std::int64_t expe
   return ceilings;
 }
 
-// probe and fio join as prefixes; their run_id says whether there is a row at all.
+// probe, fio and the newest prediction join as prefixes; their run_id says whether there is a row
+// at all.
 std::string run_query() {
   ColumnNames run("r.");
   ColumnNames probe("p.");
   ColumnNames fio("f.");
+  ColumnNames prediction("m.");
   RunRecord r;
   ProbeRecord p;
   FioRecord f;
+  PredictionRecord m;
   each_run_column(r, run);
   each_probe_column(p, probe);
   each_fio_column(f, fio);
+  each_prediction_column(m, prediction);
   return fmt::format(
-      "SELECT r.run_id, r.cell_id, {}, p.run_id, {}, f.run_id, {} FROM run r "
+      "SELECT r.run_id, r.cell_id, {}, p.run_id, {}, f.run_id, {}, m.run_id, {} FROM run r "
       "JOIN cell c USING (cell_id) LEFT JOIN probe p ON p.run_id = r.run_id "
-      "LEFT JOIN fio f ON f.run_id = r.run_id WHERE c.experiment_id = ? "
+      "LEFT JOIN fio f ON f.run_id = r.run_id LEFT JOIN prediction m ON m.prediction_id = "
+      "(SELECT max(prediction_id) FROM prediction n WHERE n.run_id = r.run_id) WHERE "
+      "c.experiment_id = ? "
       "ORDER BY r.run_id",
-      run.text(), probe.text(), fio.text());
+      run.text(), probe.text(), fio.text(), prediction.text());
 }
 
 StoredRun read_run(Statement& row) {
@@ -67,6 +73,7 @@ StoredRun read_run(Statement& row) {
   Maybe<std::int64_t> there;
   ProbeRecord probe;
   FioRecord fio;
+  PredictionRecord prediction;
   row.read(stored.id);
   row.read(stored.cell_id);
   each_run_column(stored.run, RowReader(row));
@@ -79,6 +86,11 @@ StoredRun read_run(Statement& row) {
   each_fio_column(fio, RowReader(row));
   if (there) {
     stored.run.fio = std::move(fio);
+  }
+  row.read(there);
+  each_prediction_column(prediction, RowReader(row));
+  if (there) {
+    stored.run.prediction = std::move(prediction);
   }
   return stored;
 }
@@ -120,6 +132,9 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
                             "ORDER BY rowid",
                             e.id));
     BLKSWEEP_TRY(e.ceilings, read_ceilings(db_, e.id));
+    BLKSWEEP_TRY(Statement disk, db_.prepare("SELECT label FROM disk WHERE experiment_id = ?"));
+    disk.bind(e.id);
+    BLKSWEEP_CHECK(for_each_row(disk, [&e](Statement& row) { row.read(e.host.device_label); }));
   }
   return found;
 }

@@ -42,6 +42,8 @@ std::string facts_hash(const HostRecord& h) {
         &h.scheduler, &h.cgroup, &h.gpu, &h.tool_version, &h.git_revision}) {
     facts += framed(*text);
   }
+  // Only where there is one: experiments without a label keep the hash that they had before labels.
+  facts += h.device_label.empty() ? "" : framed(h.device_label);
   return hash_of(facts + std::to_string(h.cpus) + framed(h.queue));
 }
 
@@ -160,6 +162,17 @@ Result<> insert_fio(Database& db, std::int64_t run, const FioRecord& fio) {
   return row.into(db);
 }
 
+Result<> insert_prediction(Database& db, std::int64_t run, const PredictionRecord& prediction) {
+  BLKSWEEP_TRY(Statement old, db.prepare("DELETE FROM prediction WHERE run_id = ? AND model = ?"));
+  old.bind(run);
+  old.bind(std::string_view(prediction.model));
+  BLKSWEEP_CHECK(old.step());
+  Insert row("prediction");
+  row("run_id", run);
+  each_prediction_column(prediction, row);
+  return row.into(db);
+}
+
 Result<> insert_texts(Database& db, std::int64_t run, const RunRecord& record) {
   for (const FailedSample& f : record.failed) {
     Insert row("failed_sample");
@@ -192,6 +205,9 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
   }
   if (record.fio) {
     BLKSWEEP_CHECK(insert_fio(db, run, *record.fio));
+  }
+  if (record.prediction) {
+    BLKSWEEP_CHECK(insert_prediction(db, run, *record.prediction));
   }
   BLKSWEEP_CHECK(insert_texts(db, run, record));
   return run;
@@ -236,6 +252,12 @@ Result<std::int64_t> ResultStore::begin_experiment(const HostRecord& host, const
   BLKSWEEP_CHECK(row.into(db_));
   const std::int64_t id = db_.last_id();
   BLKSWEEP_CHECK(insert_queue(db_, id, host.queue));
+  if (!host.device_label.empty()) {
+    Insert disk("disk");
+    disk("experiment_id", id);
+    disk("label", host.device_label);
+    BLKSWEEP_CHECK(disk.into(db_));
+  }
   BLKSWEEP_CHECK(transaction.commit());
   return id;
 }
@@ -277,6 +299,12 @@ Result<std::int64_t> ResultStore::add_run(std::int64_t cell, const RunRecord& ru
 
 Result<> ResultStore::attach_fio(std::int64_t run, const FioRecord& fio) {
   return insert_fio(db_, run, fio);
+}
+
+Result<> ResultStore::attach_prediction(std::int64_t run, const PredictionRecord& prediction) {
+  BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db_));
+  BLKSWEEP_CHECK(insert_prediction(db_, run, prediction));
+  return transaction.commit();
 }
 
 Result<std::vector<std::uint32_t>> ResultStore::finished_repeats(std::int64_t cell) {

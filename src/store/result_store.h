@@ -40,6 +40,9 @@ class ResultStore {
   // For a twin that is run after its run was stored; replaces an earlier one.
   Result<> attach_fio(std::int64_t run, const FioRecord& fio);
 
+  // Replaces an earlier one of the same model.
+  Result<> attach_prediction(std::int64_t run, const PredictionRecord& prediction);
+
   // Repeats of the cell that have a complete run, ascending.
   Result<std::vector<std::uint32_t>> finished_repeats(std::int64_t cell);
 

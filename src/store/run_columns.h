@@ -1,4 +1,4 @@
-// The scalar columns of the tables run, probe and fio, named once for writing and for reading.
+// The scalar columns of the tables run, probe, fio ..., named once for writing and for reading.
 //
 // each_*_column(record, f) calls f(column name, field) in the order of the columns; `record` is
 // const for writing. Fields that are a text in the database but a number here come as UnsignedText.
@@ -80,6 +80,17 @@ void each_fio_column(Fio& x, F&& f) {
   f("runtime_ns", x.runtime_ns);
   f("cpu_ns", x.cpu_ns);
   f("ratio", x.ratio);
+}
+
+template <class Prediction, class F>
+void each_prediction_column(Prediction& p, F&& f) {
+  f("model", p.model);
+  f("model_hash", p.model_hash);
+  f("epoch_ns", p.epoch_ns);
+  f("first_batch_ns", p.first_batch_ns);
+  f("requests", p.requests);
+  f("depth_mean", p.depth_mean);
+  f("error", p.error);
 }
 
 template <class Host, class F>

@@ -7,6 +7,8 @@
 namespace blksweep {
 namespace {
 
+constexpr std::int32_t kOldestVersion = 1;
+
 // Comments stay in the database: `sqlite3 results.db .schema` shows them.
 constexpr const char* kExperimentTables = R"sql(
 CREATE TABLE experiment (           -- one set of cells on one node under one set of facts
@@ -137,6 +139,25 @@ CREATE VIEW good_run AS
     (SELECT max(run_id) FROM run WHERE incomplete = 0 AND epoch_ns > 0 GROUP BY cell_id, repeat);
 )sql";
 
+// Version 2 adds tables only, so that a file of version 1 becomes one of version 2 by these lines.
+constexpr const char* kPredictionTables = R"sql(
+CREATE TABLE IF NOT EXISTS prediction ( -- what a model of the disk says of a run's plan
+  prediction_id INTEGER PRIMARY KEY,    -- of several models the greatest is the newest
+  run_id         INTEGER NOT NULL REFERENCES run,
+  model TEXT NOT NULL, model_hash TEXT NOT NULL, -- name; XXH3-64 of the model's text, hex
+  epoch_ns       INTEGER NOT NULL, -- predicted
+  first_batch_ns INTEGER,
+  requests       INTEGER NOT NULL, -- after merging
+  depth_mean     REAL,             -- requests inside, mean over time with I/O
+  error          REAL,             -- predicted / measured - 1, of epoch_ns
+  UNIQUE (run_id, model)
+) STRICT;
+CREATE TABLE IF NOT EXISTS disk (   -- no row: the disk has no name of its own
+  experiment_id INTEGER PRIMARY KEY REFERENCES experiment,
+  label TEXT NOT NULL               -- --disk-label
+) STRICT;
+)sql";
+
 Result<std::int64_t> scalar(Database& db, const char* sql) {
   BLKSWEEP_TRY(Statement query, db.prepare(sql));
   BLKSWEEP_TRY(const bool row, query.step());
@@ -150,25 +171,47 @@ Result<std::int64_t> scalar(Database& db, const char* sql) {
 Result<> create_schema(Database& db) {
   BLKSWEEP_CHECK(db.exec(kExperimentTables));
   BLKSWEEP_CHECK(db.exec(kRunTables));
+  BLKSWEEP_CHECK(db.exec(kPredictionTables));
   return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
                              kSchemaVersion));
 }
 
-}  // namespace
+Result<> add_tables_of_version_2(Database& db) {
+  BLKSWEEP_CHECK(db.exec(kPredictionTables));
+  return db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
+}
 
-Result<> check_schema(Database& db) {
+// Readers find the tables empty rather than missing.
+Result<> add_temporary_tables(Database& db) {
+  std::string tables = kPredictionTables;
+  const std::string from = "CREATE TABLE", to = "CREATE TEMP TABLE";
+  for (std::size_t at = 0; (at = tables.find(from, at)) != std::string::npos; at += to.size()) {
+    tables.replace(at, from.size(), to);
+  }
+  return db.exec(tables);
+}
+
+// The version of a file that this program can read.
+Result<std::int64_t> known_version(Database& db) {
   BLKSWEEP_TRY(const std::int64_t application, scalar(db, "PRAGMA application_id"));
   if (application != kApplicationId) {
     return fail(db.name() + " is not a blksweep database: name a new file");
   }
   BLKSWEEP_TRY(const std::int64_t version, scalar(db, "PRAGMA user_version"));
-  if (version != kSchemaVersion) {
+  if (version < kOldestVersion || version > kSchemaVersion) {
     return fail(
-        fmt::format("{} has schema version {}, this blksweep reads and writes {}: name a "
+        fmt::format("{} has schema version {}, this blksweep reads and writes {} to {}: name a "
                     "new file, or use the blksweep that wrote it",
-                    db.name(), version, kSchemaVersion));
+                    db.name(), version, kOldestVersion, kSchemaVersion));
   }
-  return {};
+  return version;
+}
+
+}  // namespace
+
+Result<> check_schema(Database& db) {
+  BLKSWEEP_TRY(const std::int64_t version, known_version(db));
+  return version < kSchemaVersion ? add_temporary_tables(db) : Result<>();
 }
 
 Result<> prepare_schema(Database& db) {
@@ -176,14 +219,15 @@ Result<> prepare_schema(Database& db) {
   BLKSWEEP_TRY(const std::int64_t tables, scalar(db, "SELECT count(*) FROM sqlite_master"));
   BLKSWEEP_TRY(const std::int64_t application, scalar(db, "PRAGMA application_id"));
   if (tables != 0 || application != 0) {
-    BLKSWEEP_CHECK(check_schema(db));
+    BLKSWEEP_TRY(const std::int64_t version, known_version(db));
+    if (version == kSchemaVersion) {
+      return {};
+    }
   }
   BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db));
   // Again inside: another process may have created the tables meanwhile.
   BLKSWEEP_TRY(const std::int64_t now, scalar(db, "SELECT count(*) FROM sqlite_master"));
-  if (now == 0) {
-    BLKSWEEP_CHECK(create_schema(db));
-  }
+  BLKSWEEP_CHECK(now == 0 ? create_schema(db) : add_tables_of_version_2(db));
   return transaction.commit();
 }
 

@@ -1,7 +1,9 @@
 // The tables of a results database: their SQL, and how a file is recognised as one.
 //
 // Every column is documented, with its unit, in docs/results-schema.md.
-// Version: PRAGMA user_version; another version is refused, never converted silently.
+// Version: PRAGMA user_version. Version 2 only adds tables to version 1: writing adds them to a
+// file
+//          of version 1, reading does without. Other versions are refused.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +13,13 @@
 namespace blksweep {
 
 inline constexpr std::int32_t kApplicationId = 0x626C6B73;  // "blks"
-inline constexpr std::int32_t kSchemaVersion = 1;
+inline constexpr std::int32_t kSchemaVersion = 2;
 
-// An empty file becomes a results database; anything else must already be one of this version.
+// An empty file becomes a results database; anything else must already be one. Missing tables of
+// this version are added.
 Result<> prepare_schema(Database& db);
-// The file must already be a results database of this version; nothing is written.
+// The file must already be a results database; nothing is written to it. What a file of version 1
+// lacks is there as empty temporary tables of this connection.
 Result<> check_schema(Database& db);
 
 }  // namespace blksweep

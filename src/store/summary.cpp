@@ -39,6 +39,13 @@ auto of_probe(Get get) {
   };
 }
 
+template <class Get>
+auto of_prediction(Get get) {
+  return [get](const RunRecord& r) {
+    return r.prediction ? Maybe<double>(get(*r.prediction)) : Maybe<double>();
+  };
+}
+
 Maybe<double> bytes_read_per_byte(const RunRecord& r) {
   if (!r.device_bytes || r.bytes == 0) {
     return std::nullopt;
@@ -58,6 +65,11 @@ void add_medians(CellSummary& cell, const Runs& runs) {
                           : static_cast<double>(r.cpu_ns) / static_cast<double>(r.samples);
   });
   cell.utilisation = known_median(runs, [](auto& r) { return r.utilisation; });
+  cell.prediction_epoch_ns = known_median(runs, of_prediction([](const PredictionRecord& p) {
+                                            return static_cast<double>(p.epoch_ns);
+                                          }));
+  cell.prediction_error =
+      known_median(runs, of_prediction([](const PredictionRecord& p) { return p.error; }));
   cell.resident_before = known_median(runs, [](auto& r) { return r.resident_before; });
   QualityRecord& q = cell.quality;
   q.displacement = known_median(runs, [](auto& r) { return r.quality.displacement; });
@@ -112,12 +124,26 @@ void add_ratio(CellSummary& cell, const Runs& runs, const Runs& baseline) {
   }
 }
 
-std::size_t find_baseline(const SummaryInput& input) {
+std::string disk_of(const StoredCell& cell) { return setting_of(cell.cell, "disk"); }
+
+// The baseline of each disk.
+std::map<std::string, std::size_t> find_baselines(const SummaryInput& input) {
   const CellFilter usual{{"order", "random"}, {"merge", "none"}};
   const CellFilter& wanted = input.baseline.empty() ? usual : input.baseline;
-  const auto at = std::ranges::find_if(
-      input.cells, [&](const StoredCell& c) { return matches(c.cell, wanted); });
-  return at == input.cells.end() ? 0 : static_cast<std::size_t>(at - input.cells.begin());
+  std::map<std::string, std::size_t> first, found;
+  for (std::size_t i = 0; i < input.cells.size(); ++i) {
+    first.emplace(disk_of(input.cells[i]), i);
+    if (matches(input.cells[i].cell, wanted)) {
+      found.emplace(disk_of(input.cells[i]), i);
+    }
+  }
+  found.merge(first);
+  return found;
+}
+
+std::vector<CeilingRecord> ceilings_of(const SummaryInput& input, const std::string& disk) {
+  const auto found = input.ceilings.find(disk);
+  return found == input.ceilings.end() ? std::vector<CeilingRecord>() : found->second;
 }
 
 void add_left_out(CellSummary& cell, const std::vector<StoredRun>& runs) {
@@ -154,18 +180,20 @@ std::vector<CellSummary> summarize(const SummaryInput& input) {
     records.push_back(c.cell);
   }
   const std::vector<std::string> labels = cell_labels(records);
-  const std::size_t baseline = find_baseline(input);
+  const std::map<std::string, std::size_t> baselines = find_baselines(input);
   std::vector<CellSummary> out;
   for (std::size_t i = 0; i < input.cells.size(); ++i) {
     CellSummary& cell = out.emplace_back();
     cell.cell_id = input.cells[i].id;
     cell.label = labels[i];
     cell.cell = records[i];
+    const std::string disk = disk_of(input.cells[i]);
+    const std::size_t baseline = baselines.at(disk);
     cell.baseline = i == baseline;
     const Runs runs = counted_runs(input.runs, cell.cell_id);
     cell.runs = runs.size();
     add_left_out(cell, input.runs);
-    add_throughput(cell, runs, input.ceilings);
+    add_throughput(cell, runs, ceilings_of(input, disk));
     add_medians(cell, runs);
     if (i != baseline) {
       add_ratio(cell, runs, counted_runs(input.runs, input.cells[baseline].id));

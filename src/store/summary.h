@@ -2,11 +2,13 @@
 // figures draw the same numbers (cells.csv), so that there is one implementation.
 //
 // Counted:  of each cell and repeat the newest complete run; others are left out and counted.
+// Disks:    baseline, ratios and ceilings stay within a disk.
 // Ratio:    paired with the baseline by repeat number (stats/bootstrap.h), in samples per second.
 // Unknown:  std::nullopt, when no counted run has the value.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,7 @@ struct CellSummary {
   Maybe<double> first_batch_ns, depth_mean, requests_issued, device_bytes_per_byte,
       cpu_ns_per_sample;
   Maybe<double> utilisation, resident_before;
+  Maybe<double> prediction_epoch_ns, prediction_error;  // of the run's newest prediction
   QualityRecord quality;
 
   // Nothing can be said about a difference from fewer than two pairs.
@@ -44,9 +47,10 @@ struct CellSummary {
 struct SummaryInput {
   std::vector<StoredCell> cells;
   std::vector<StoredRun> runs;
-  std::vector<CeilingRecord> ceilings;
-  CellFilter
-      baseline;  // the first cell that matches; none given: order=random merge=none, else the first
+  // By disk: what the cells' first setting "disk" says, "" when there is one disk.
+  std::map<std::string, std::vector<CeilingRecord>> ceilings;
+  // The first cell of each disk that matches; none given: order=random merge=none, else the first.
+  CellFilter baseline;
 };
 
 // One per cell, in the order of `cells`.

@@ -50,6 +50,7 @@ std::string verdict(const CellSummary& c) {
 
 std::string whole(double x) { return format_count(static_cast<std::uint64_t>(std::llround(x))); }
 std::string percent(double x) { return fmt::format("{:.0f} %", x * 100); }
+std::string signed_percent(double x) { return fmt::format("{:+.1f} %", x * 100); }
 std::string duration(double ns) { return format_duration(Nanos{static_cast<Nanos::rep>(ns)}); }
 
 struct Column {
@@ -81,6 +82,9 @@ constexpr Column kColumns[] = {
     {"read/used", [](const CellSummary& c) { return shown(c.device_bytes_per_byte, digits); },
      true},
     {"busy", [](const CellSummary& c) { return shown(c.utilisation, percent); }, true},
+    {"predicted", [](const CellSummary& c) { return shown(c.prediction_epoch_ns, duration); },
+     true},
+    {"error", [](const CellSummary& c) { return shown(c.prediction_error, signed_percent); }, true},
     {"displaced", [](const CellSummary& c) { return shown(c.quality.displacement, digits); }, true},
     {"label mix", [](const CellSummary& c) { return shown(c.quality.label_mix, digits); }, true},
 };

@@ -31,6 +31,9 @@ class FakeEngine final : public Engine {
     return static_cast<std::int32_t>(a.length);
   };
   std::function<void(const Asked&)> on_submit = [](const Asked&) {};
+  // A submission as a whole, and which tags are done once `wait_for` are: in place of any order.
+  std::function<void(std::span<const ReadRequest>, std::span<const Asked>)> on_group;
+  std::function<std::vector<std::uint32_t>(std::size_t wait_for)> completes;
   std::map<std::uint32_t, std::uint64_t> shorter;  // file -> its real size
   std::uint32_t align = 1;                         // as O_DIRECT asks it
   std::size_t most_in_flight = 0;
@@ -58,21 +61,29 @@ class FakeEngine final : public Engine {
 
   Result<> submit(std::span<const ReadRequest> batch) override {
     groups.push_back(batch.size());
+    std::vector<Asked> all;
     for (const ReadRequest& r : batch) {
       const Asked asked{slots_.at(r.slot), r.offset, length_of(r)};
       on_submit(asked);
+      all.push_back(asked);
       if (std::ranges::any_of(flights_, [&](const Flight& f) { return f.request.tag == r.tag; })) {
         wrong += "a tag twice in flight; ";
       }
       flights_.push_back({r, asked.source, result_of(asked)});
     }
     most_in_flight = std::max(most_in_flight, flights_.size());
+    if (on_group) {
+      on_group(batch, all);
+    }
     return {};
   }
 
   Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for) override {
     if (wait_for > flights_.size()) {
       wrong += "waits for more than is in flight; ";
+    }
+    if (completes) {
+      return reap_tags(out, completes(wait_for));
     }
     const std::size_t most = std::min(out.size(), flights_.size());
     const std::size_t n = std::min(most, wait_for + rng_.below(3));
@@ -94,6 +105,16 @@ class FakeEngine final : public Engine {
     std::uint32_t source;
     std::int32_t result;
   };
+
+  std::size_t reap_tags(std::span<Completion> out, const std::vector<std::uint32_t>& tags) {
+    for (std::size_t i = 0; i < tags.size(); ++i) {
+      const auto done = std::ranges::find(flights_, tags[i], [](auto& f) { return f.request.tag; });
+      deliver(*done);
+      out[i] = {tags[i], done->result};
+      flights_.erase(done);
+    }
+    return tags.size();
+  }
 
   std::uint32_t source_of(int fd) const {
     const std::filesystem::path link = "/proc/self/fd/" + std::to_string(fd);

@@ -63,7 +63,8 @@ SummaryInput two_cells() {
     input.runs.push_back(run(1, repeat, 500'000'000 + repeat * 1'000));
     input.runs.push_back(run(2, repeat, 1'000'000'000 + repeat * 3'000));
   }
-  input.ceilings = {{"sequential", 1 << 20, 32, 81'920'000, 80}, {"random", 4096, 32, 1e12, 1}};
+  input.ceilings[""] = {{"sequential", 1 << 20, 32, 81'920'000, 80},
+                        {"random", 4096, 32, 1e12, 1}};
   return input;
 }
 

@@ -1,0 +1,91 @@
+#include "cli/experiments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cli/cell_options.h"
+
+namespace blksweep {
+namespace {
+
+Result<std::vector<StoredExperiment>> chosen(std::vector<StoredExperiment> all,
+                                             const ExperimentChoice& choice) {
+  if (all.empty()) {
+    return fail(choice.db + " has no experiment: 'blksweep run --db " + choice.db + "' adds one");
+  }
+  if (choice.which == "all") {
+    return all;
+  }
+  if (choice.which == "newest") {
+    return std::vector<StoredExperiment>{std::move(all.back())};
+  }
+  std::set<std::string> wanted;
+  for (const std::string& id : split_list(choice.which)) {
+    if (std::ranges::none_of(all, [&](const auto& e) { return std::to_string(e.id) == id; })) {
+      return usage_error(fmt::format("--experiment: '{}' is not in {}, which has 1 to {}", id,
+                                     choice.db, all.back().id));
+    }
+    wanted.insert(id);
+  }
+  std::erase_if(all, [&](const auto& e) { return !wanted.contains(std::to_string(e.id)); });
+  return all;
+}
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<std::string> name_disks(const std::vector<StoredExperiment>& experiments,
+                                    const std::vector<std::vector<StoredCell>>& cells) {
+  std::map<std::string, std::set<Settings>> seen;
+  std::set<std::string> twice;
+  for (std::size_t e = 0; e < experiments.size(); ++e) {
+    const std::string disk = disk_label(experiments[e].host);
+    for (const StoredCell& c : cells[e]) {
+      if (!seen[disk].insert(c.cell.settings).second) {
+        twice.insert(disk);
+      }
+    }
+  }
+  std::vector<std::string> disks;
+  for (const StoredExperiment& e : experiments) {
+    const std::string disk = disk_label(e.host);
+    disks.push_back(twice.contains(disk) ? fmt::format("{} #{}", disk, e.id) : disk);
+  }
+  return disks;
+}
+
+}  // namespace
+
+Result<JoinedExperiments> join_experiments(ResultReader& reader, const ExperimentChoice& choice) {
+  BLKSWEEP_TRY(auto all, reader.experiments());
+  JoinedExperiments joined;
+  const std::size_t stored = all.size();
+  BLKSWEEP_TRY(joined.experiments, chosen(std::move(all), choice));
+  joined.others = stored - joined.experiments.size();
+  std::vector<std::vector<StoredCell>> cells;
+  for (const StoredExperiment& e : joined.experiments) {
+    BLKSWEEP_TRY(cells.emplace_back(), reader.cells(e.id));
+    BLKSWEEP_TRY(auto runs, reader.runs(e.id));
+    std::ranges::move(runs, std::back_inserter(joined.input.runs));
+  }
+  const bool several = joined.experiments.size() > 1;
+  if (several) {
+    joined.disks = name_disks(joined.experiments, cells);
+  }
+  for (std::size_t e = 0; e < cells.size(); ++e) {
+    const std::string disk = several ? joined.disks[e] : "";
+    for (StoredCell& cell : cells[e]) {
+      if (several) {
+        cell.cell.settings.insert(cell.cell.settings.begin(), {"disk", disk});
+      }
+      joined.input.cells.push_back(std::move(cell));
+    }
+    auto& ceilings = joined.input.ceilings[disk];
+    std::ranges::copy(joined.experiments[e].ceilings, std::back_inserter(ceilings));
+  }
+  return joined;
+}
+
+}  // namespace blksweep

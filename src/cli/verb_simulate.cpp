@@ -1,0 +1,410 @@
+// blksweep simulate: an epoch on a modelled disk, without any I/O; beside stored runs with --db.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/table.h"
+#include "cli/cell_options.h"
+#include "cli/experiments.h"
+#include "cli/models.h"
+#include "cli/verb.h"
+#include "dataset/catalog_file.h"
+#include "lab/predict_run.h"
+#include "os/blockdev.h"
+#include "stats/bootstrap.h"
+#include "store/json.h"
+#include "store/labels.h"
+#include "store/result_store.h"
+
+namespace blksweep {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Takes the options of run that make a cell; lists are swept, one row each.
+Without any: --order random,lba --merge none,device. With --db: the stored cells.
+
+Examples:
+  blksweep simulate data.cat --model hdd-7200
+  blksweep simulate data.cat --model hdd-7200 --order random,lba --depth 1,32
+  blksweep simulate data.cat --model hdd-7200 --db results.db --experiment all)";
+
+struct Options {
+  std::string catalog, model, db, experiment = "newest";
+  CellText text;
+  Bytes size{0};  // 0: of the device behind the catalog
+  Bytes max_request{std::uint64_t{1} << 20};
+  Nanos host_cost{0};
+  std::uint64_t speedup = 1, seed = 1, repeats = 1;
+  bool json = false;
+};
+
+// One cell with one seed: a prediction to make, maybe beside a stored run.
+struct Job {
+  std::size_t cell;
+  std::uint32_t repeat;
+  std::uint64_t seed;
+  Maybe<StoredRun> run;
+};
+
+struct Work {
+  std::vector<CellSettings> cells;
+  std::vector<CellRecord> records;
+  std::vector<std::string> labels;
+  std::vector<Job> jobs;
+};
+
+struct Row {
+  Job job;
+  Prediction prediction;
+};
+
+struct Answer {
+  std::vector<Row> rows;
+  std::vector<std::string> notes;
+};
+
+void label(Work& work) { work.labels = cell_labels(work.records); }
+
+Result<Work> asked_cells(const Options& o) {
+  CellText text = o.text;
+  text.try_emplace("order", std::vector<std::string>{"random", "lba"});
+  text.try_emplace("merge", std::vector<std::string>{"none", "device"});
+  Work work;
+  BLKSWEEP_TRY(work.cells, expand_cells(text));
+  for (std::size_t c = 0; c < work.cells.size(); ++c) {
+    work.records.push_back({describe(work.cells[c])});
+    for (std::uint32_t r = 0; r < o.repeats; ++r) {
+      work.jobs.push_back({c, r, o.seed + r, std::nullopt});
+    }
+  }
+  label(work);
+  return work;
+}
+
+// The settings of a stored cell as values; "disk" and other words that are no option are left out.
+Result<CellSettings> settings_of(const CellRecord& cell) {
+  CellText text;
+  for (const CellOption& option : cell_options()) {
+    if (const std::string value = setting_of(cell, option.name); !value.empty()) {
+      text[std::string(option.name)] = {value};
+    }
+  }
+  BLKSWEEP_TRY(const std::vector<CellSettings> cells, expand_cells(text));
+  return cells.front();
+}
+
+// What is given on the command line narrows the stored cells.
+Result<bool> is_wanted(const CellRecord& cell, const CellText& text) {
+  for (const auto& [name, values] : text) {
+    bool any = false;
+    for (const std::string& value : values) {
+      CellText one{{name, {value}}};
+      if (name == "consumer") {
+        one["compute"] = {"1ms"};  // any: the word of the consumer is compared
+      }
+      BLKSWEEP_TRY(const std::vector<CellSettings> wanted, expand_cells(one));
+      any = any || setting_of({describe(wanted.front())}, name) == setting_of(cell, name);
+    }
+    if (!any) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool same_data(const StoredRun& r, const Catalog& catalog, const CellSettings& cell) {
+  return !r.run.incomplete && r.run.epoch_ns > 0 &&
+         r.run.samples == catalog.samples() * cell.epochs &&
+         r.run.bytes == catalog.bytes().n * cell.epochs;
+}
+
+void add_runs(Work& work, const std::vector<StoredRun>& runs, const StoredCell& cell,
+              const Catalog& catalog) {
+  for (const StoredRun* r : counted_runs(runs, cell.id)) {
+    if (same_data(*r, catalog, work.cells.back())) {
+      work.jobs.push_back({work.cells.size() - 1, r->run.repeat, r->run.seed, *r});
+    }
+  }
+}
+
+Result<Work> stored_cells(const Options& o, const Catalog& catalog) {
+  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(o.db));
+  BLKSWEEP_TRY(const JoinedExperiments joined, join_experiments(reader, {o.db, o.experiment}));
+  Work work;
+  for (const StoredCell& cell : joined.input.cells) {
+    BLKSWEEP_TRY(const bool wanted, is_wanted(cell.cell, o.text));
+    const auto settings = settings_of(cell.cell);
+    if (wanted && settings && settings->direct) {
+      work.cells.push_back(*settings);
+      work.records.push_back(cell.cell);
+      add_runs(work, joined.input.runs, cell, catalog);
+    }
+  }
+  if (work.jobs.empty()) {
+    return fail(
+        fmt::format("{}: no complete run of such cells read {} samples of {} in all: name "
+                    "the catalog of the run, or another --experiment",
+                    o.db, format_count(catalog.samples()), format_bytes(catalog.bytes())));
+  }
+  label(work);
+  return work;
+}
+
+// The catalog alone: its files and device need not be there.
+Source planning_source(const CatalogFile& file) {
+  Source s;
+  s.catalog = file.view();
+  s.direct_align = kSectorBytes;
+  if (auto device = block_device_of(std::string(s.catalog.root))) {
+    s.device = *std::move(device);
+  }
+  return s;
+}
+
+void add_notes(std::vector<std::string>& all, const std::vector<std::string>& more) {
+  for (const std::string& text : more) {
+    if (std::ranges::find(all, text) == all.end()) {
+      all.push_back(text);
+    }
+  }
+}
+
+Result<Answer> simulate_all(const Source& source, const Work& work, const PredictSettings& how) {
+  Answer answer;
+  for (const Job& job : work.jobs) {
+    const CellSettings& cell = work.cells[job.cell];
+    BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source, cell, job.seed));
+    BLKSWEEP_TRY(Prediction p, predict_run(source, cell, planned, {how, job.seed}));
+    add_notes(answer.notes, prediction_notes(cell, planned.plan));
+    answer.rows.push_back({job, std::move(p)});
+  }
+  return answer;
+}
+
+Maybe<double> error_of(const Row& row) {
+  return row.job.run ? Maybe<double>(static_cast<double>(row.prediction.epoch_ns) /
+                                         static_cast<double>(row.job.run->run.epoch_ns) -
+                                     1)
+                     : Maybe<double>();
+}
+
+double per_second(std::uint64_t amount, double ns) {
+  return ns > 0 ? static_cast<double>(amount) * 1e9 / ns : 0;
+}
+
+template <class T>
+Json or_null(const Maybe<T>& x) {
+  return x ? Json(*x) : Json(nullptr);
+}
+
+Json to_json(const Row& row, const Work& work) {
+  const Prediction& p = row.prediction;
+  const auto& stored = row.job.run;
+  const double epoch = static_cast<double>(p.epoch_ns);
+  const auto [p50, p99] = latency_percentiles(p);
+  return {{"cell", cell_json(work.records[row.job.cell])},
+          {"repeat", row.job.repeat},
+          {"seed", row.job.seed},
+          {"epoch_ns", p.epoch_ns},
+          {"first_batch_ns", or_null(p.first_batch_ns)},
+          {"samples", p.samples},
+          {"bytes", p.bytes},
+          {"samples_per_s", per_second(p.samples, epoch)},
+          {"bytes_per_s", per_second(p.bytes, epoch)},
+          {"reads", p.reads},
+          {"read_bytes", p.read_bytes},
+          {"requests", p.device.requests},
+          {"request_bytes", p.device.bytes},
+          {"depth_mean", or_null(p.depth_mean())},
+          {"request_latency_ns", {{"p50", or_null(p50)}, {"p99", or_null(p99)}}},
+          {"seeks", p.device.seeks},
+          {"mean_seek_bytes",
+           p.device.seeks > 0 ? p.device.seek_bytes / static_cast<double>(p.device.seeks) : 0},
+          {"unknown_bytes", p.unknown_bytes},
+          {"utilisation", or_null(p.utilisation)},
+          {"run", stored ? Json(stored->id) : Json(nullptr)},
+          {"measured_epoch_ns", stored ? Json(stored->run.epoch_ns) : Json(nullptr)},
+          {"error", or_null(error_of(row))}};
+}
+
+// Medians over the rows of one cell.
+struct CellMedians {
+  std::size_t n = 0;
+  double epoch = 0, requests = 0, depth = 0, busy = -1, measured = 0, error = 0;
+  double least_error = 0, greatest_error = 0;
+  std::uint64_t samples = 0, bytes = 0;
+};
+
+CellMedians medians_of(const std::vector<Row>& rows, std::size_t cell) {
+  std::vector<double> epochs, requests, depths, busy, measured, errors;
+  CellMedians m;
+  for (const Row& row : rows) {
+    if (row.job.cell != cell) {
+      continue;
+    }
+    const Prediction& p = row.prediction;
+    epochs.push_back(static_cast<double>(p.epoch_ns));
+    requests.push_back(static_cast<double>(p.device.requests));
+    depths.push_back(p.depth_mean().value_or(0));
+    busy.push_back(p.utilisation.value_or(-1));
+    if (row.job.run) {
+      measured.push_back(static_cast<double>(row.job.run->run.epoch_ns));
+      errors.push_back(*error_of(row));
+    }
+    m.samples = p.samples;
+    m.bytes = p.bytes;
+  }
+  m.n = epochs.size();
+  if (m.n > 0) {
+    m.epoch = median(epochs);
+    m.requests = median(requests);
+    m.depth = median(depths);
+    m.busy = median(busy);
+  }
+  if (!errors.empty()) {
+    m.measured = median(measured);
+    m.error = median(errors);
+    m.least_error = *std::ranges::min_element(errors);
+    m.greatest_error = *std::ranges::max_element(errors);
+  }
+  return m;
+}
+
+std::string duration(double ns) { return format_duration(Nanos{static_cast<Nanos::rep>(ns)}); }
+std::string percent(double x) { return fmt::format("{:+.1f} %", 100 * x); }
+
+std::vector<std::string> table_row(const CellMedians& m, double first_epoch, bool measured) {
+  std::vector<std::string> row{
+      std::to_string(m.n),
+      duration(m.epoch),
+      format_count(static_cast<std::uint64_t>(per_second(m.samples, m.epoch))),
+      fmt::format("{:.1f}", per_second(m.bytes, m.epoch) / (1 << 20)),
+      fmt::format("{:.2f}", m.epoch > 0 ? first_epoch / m.epoch : 0),
+      format_count(static_cast<std::uint64_t>(m.requests)),
+      fmt::format("{:.1f}", m.depth),
+      m.busy >= 0 ? fmt::format("{:.0f} %", 100 * m.busy) : "-"};
+  if (measured) {
+    row.push_back(duration(m.measured));
+    row.push_back(percent(m.error));
+    row.push_back(m.n > 1 ? percent(m.least_error) + " .. " + percent(m.greatest_error) : "-");
+  }
+  return row;
+}
+
+void print_table(const Answer& answer, const Work& work) {
+  const bool measured = answer.rows.front().job.run.has_value();
+  Table table;
+  table.column("cell", Table::Align::left);
+  for (const char* title :
+       {"n", "predicted", "samples/s", "MiB/s", "ratio", "requests", "depth", "busy"}) {
+    table.column(title);
+  }
+  for (const char* title : {"measured", "error", "least .. greatest"}) {
+    if (measured) {
+      table.column(title);
+    }
+  }
+  double first_epoch = 0;
+  for (std::size_t c = 0; c < work.cells.size(); ++c) {
+    const CellMedians m = medians_of(answer.rows, c);
+    if (m.n > 0) {
+      first_epoch = first_epoch == 0 ? m.epoch : first_epoch;
+      std::vector<std::string> row = table_row(m, first_epoch, measured);
+      row.insert(row.begin(), work.labels[c]);
+      table.row(std::move(row));
+    }
+  }
+  fmt::print("{}", table.text());
+  for (const std::string& text : answer.notes) {
+    fmt::print("note: {}\n", text);
+  }
+}
+
+void print_json(const Answer& answer, const Work& work, const Options& o,
+                const PredictSettings& how) {
+  Json document = {{"catalog", o.catalog},
+                   {"model", how.model.name},
+                   {"model_hash", model_hash(how.model)},
+                   {"size", how.size.n},
+                   {"speedup", how.speedup},
+                   {"host_cost_ns", how.host_cost.count()},
+                   {"notes", answer.notes},
+                   {"predictions", Json::array()}};
+  for (const Row& row : answer.rows) {
+    document["predictions"].push_back(to_json(row, work));
+  }
+  fmt::print("{}\n", to_text(document));
+}
+
+Result<> store(const Options& o, const Answer& answer, const ModelSpec& model) {
+  BLKSWEEP_TRY(ResultStore db, ResultStore::open(o.db));
+  for (const Row& row : answer.rows) {
+    BLKSWEEP_CHECK(db.attach_prediction(
+        row.job.run->id, prediction_record(row.prediction, model, row.job.run->run.epoch_ns)));
+  }
+  return {};
+}
+
+Result<Exit> simulate(const Options& o) {
+  if (o.repeats < 1 || o.repeats > 1000 || o.speedup < 1 || o.speedup > 1000000) {
+    return usage_error("--repeats is 1 to 1000, --speedup 1 to 1000000");
+  }
+  BLKSWEEP_TRY(const ModelSpec model, model_by_name(o.model));
+  BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.catalog));
+  const Source source = planning_source(file);
+  PredictSettings how{.model = model,
+                      .size = o.size.n > 0 ? o.size : disk_size(source),
+                      .max_request = static_cast<std::uint32_t>(o.max_request.n),
+                      .speedup = static_cast<double>(o.speedup),
+                      .host_cost = o.host_cost};
+  BLKSWEEP_TRY(const Work work, o.db.empty() ? asked_cells(o) : stored_cells(o, source.catalog));
+  BLKSWEEP_TRY(const Answer answer, simulate_all(source, work, how));
+  if (!o.db.empty()) {
+    BLKSWEEP_CHECK(store(o, answer, model));
+  }
+  if (o.json) {
+    print_json(answer, work, o, how);
+  } else {
+    print_table(answer, work);
+  }
+  return Exit::done;
+}
+
+Result<Bytes> parse_request(std::string_view text) {
+  BLKSWEEP_TRY(const Bytes b, parse_bytes(text));
+  if (b.n < kPageBytes || b.n > (std::uint64_t{1} << 30) || b.n % kSectorBytes != 0) {
+    return usage_error(fmt::format("'{}' is not between 4KiB and 1GiB in whole sectors", text));
+  }
+  return b;
+}
+
+}  // namespace
+
+void add_simulate(Verbs& verbs) {
+  CLI::App* app =
+      verbs.app.add_subcommand("simulate", "predict an epoch on a modelled disk, without any I/O");
+  auto o = std::make_shared<Options>();
+  app->add_option("CATALOG", o->catalog, "a file that `blksweep catalog` wrote")->required();
+  app->add_option("--model", o->model, "hdd-7200, none, ... or a .toml file")
+      ->required()
+      ->type_name("");
+  add_parsed(app, "--size", o->size, parse_bytes, "of the disk; default: the catalog's device");
+  add_parsed(app, "--max-request", o->max_request, parse_request, "longest request; default 1MiB");
+  add_parsed(app, "--host-cost", o->host_cost, parse_duration,
+             "CPU time to submit one read; default 0");
+  add_parsed(app, "--speedup", o->speedup, parse_count, "of the emulated disk; default 1");
+  for (const CellOption& option : cell_options()) {
+    add_cell_option(app, option, o->text);
+  }
+  add_parsed(app, "--seed", o->seed, parse_count, "of orders and shuffles; default 1");
+  add_parsed(app, "--repeats", o->repeats, parse_count, "seeds in a row; default 1");
+  app->add_option("--db", o->db, "compare with its runs; store the predictions")->type_name("");
+  app->add_option("--experiment", o->experiment, "newest, all or numbers; default newest")
+      ->type_name("");
+  app->add_flag("--json", o->json, "print one JSON document");
+  app->footer(kFooter);
+  app->callback([&verbs, o] { verbs.action = [o] { return simulate(*o); }; });
+}
+
+}  // namespace blksweep
