@@ -125,6 +125,9 @@ INSTANTIATE_TEST_SUITE_P(
             "seek: expected points"},
         Bad{"stroke", std::string(kRotating) + "stroke = \"wide\"\n", "stroke: 'wide'"},
         Bad{"ageing", std::string(kRotating) + "ageing = inf\n", "ageing: must be from 0 to 1000"},
+        Bad{"line_end_in_a_key", std::string(kFlash) + "\"a\\nb\" = 3\n", "a b: no such key"},
+        Bad{"line_end_in_a_value", with(kFlash, "50us", "50\\nus"), "read: '50 us' is not"},
+        Bad{"line_end_in_the_parsers_words", "name = i\nd", "saw 'i '"},
         Bad{"assertion_of_the_parser", "kind = [1,}", "dir/m.toml"}),
     [](const auto& param) { return param.param.what; });
 
