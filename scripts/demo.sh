@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The main job in small: 20,000 files, eight cells, three cold repeats, probe, fio twin, report.
+# The main job in small: 20,000 files, eight cells, three cold repeats, probe, fio twin; then the
+# same question on an emulated 7200 rpm disk with 2,000 files; one report of both.
 #
 #   scripts/demo.sh [OUT]        default build/demo; `make demo` calls this
 #
@@ -8,6 +9,7 @@
 #   BLKSWEEP       the program                           build/blksweep
 #   DEMO_COUNT     files                                 20000
 #   DEMO_SPEC      experiment                            scripts/experiments/demo.toml
+#   DEMO_HDD_COUNT files on the emulated disk; 0: none   2000
 #   DEMO_OPTIONS   more options of run, e.g. "--repeats 1"
 #   TMPDIR         where the image goes                  OUT
 set -euo pipefail
@@ -20,11 +22,18 @@ blksweep=$(realpath "${BLKSWEEP:-build/blksweep}")
 out=${1:-build/demo}
 count=${DEMO_COUNT:-20000}
 spec=${DEMO_SPEC:-$here/experiments/demo.toml}
+hdd_count=${DEMO_HDD_COUNT:-2000}
 read -r -a options <<<"${DEMO_OPTIONS:-}"
 plain=
+disk=
+disk_mount=
 
 cleanup() {
   loopfs_remove
+  if [ -n "$disk" ]; then
+    "$blksweep" --quiet disk stop "$disk" || true
+    rmdir "$disk_mount" || true
+  fi
   if [ -n "$plain" ]; then
     rm -rf "$plain"
   fi
@@ -48,10 +57,32 @@ place() {
   say "files go to $data ($loopfs_reason); expect fallbacks and warnings for what needs root"
 }
 
+# Sets `disk` unless it is refused here. The files are made at full speed; the timing of the disk begins
+# with the measurement.
+place_on_hdd() {
+  local status=0
+  disk_mount=$(mktemp -d "${TMPDIR:-$out}/blksweep-demo-hdd.XXXXXX")
+  disk=demo-$$
+  "$blksweep" disk start "$disk" --model none --size 2GiB --fs ext4 --mount "$disk_mount" \
+    >/dev/null || status=$?
+  if [ "$status" != 0 ]; then
+    disk=
+    rmdir "$disk_mount"
+    [ "$status" = 77 ] || exit "$status"
+    say 'without the emulated disk; the reason is above'
+    return 0
+  fi
+  "$blksweep" dataset make "$disk_mount/data" --count "$hdd_count" --size lognormal:24KiB
+  "$blksweep" catalog "$disk_mount/data" -o "$out/hdd.cat"
+  "$blksweep" disk set "$disk" --model hdd-7200
+}
+
+# measure SPEC CATALOG [OPTION...]
 # A run that is marked incomplete (status 3) is a result too; the report says how many it leaves out.
 measure() {
-  local status=0
-  "$blksweep" run "$spec" --catalog "$out/data.cat" --db "$out/results.db" "${options[@]}" \
+  local status=0 spec=$1 catalog=$2
+  shift 2
+  "$blksweep" run "$spec" --catalog "$catalog" --db "$out/results.db" "$@" "${options[@]}" \
     >/dev/null || status=$?  # the report prints the same table
   if [ "$status" = 3 ]; then
     say 'some runs are marked incomplete; the report leaves them out and says so'
@@ -66,15 +97,21 @@ main() {
   out=$(realpath "$out")
   # Only this script's own results of the last time.
   rm -rf "$out/results.db" "$out/results.db-wal" "$out/results.db-shm" "$out/data.cat" \
-    "$out/report.html" "$out/figures" "$out/data"
+    "$out/hdd.cat" "$out/report.html" "$out/figures" "$out/data"
   trap cleanup EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
   place
   "$blksweep" dataset make "$data" --count "$count" --size lognormal:24KiB
   "$blksweep" catalog "$data" -o "$out/data.cat"
-  measure
-  "$blksweep" report "$out/results.db" -o "$out"
+  measure "$spec" "$out/data.cat"
+  if [ "$hdd_count" != 0 ]; then
+    place_on_hdd
+  fi
+  if [ -n "$disk" ]; then
+    measure "$here/experiments/demo-hdd.toml" "$out/hdd.cat" --model hdd-7200
+  fi
+  "$blksweep" report "$out/results.db" -o "$out" --experiment all
   say "$((SECONDS - begin)) s; report: $out/report.html, figures: $out/figures, results: $out/results.db"
 }
 
