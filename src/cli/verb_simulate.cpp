@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kFooter =
     R"(Takes the options of run that make a cell; lists are swept, one row each.
-Without any: --order random,lba --merge none,device. With --db: the stored cells.
+Without any: --order random,lba --merge none,device; with --db the stored cells.
 
 Examples:
   blksweep simulate data.cat --model hdd-7200

@@ -52,7 +52,7 @@ call simulate data.cat --model ./one.toml "${options[@]}" --json
 # The table: ratios to the first cell.
 call simulate data.cat --model none --host-cost 10us --order random --merge none
 expect_status 0
-[[ $out == *'3 ms'*'1.00'*'300'* ]] || die '300 reads of 10 us'
+[[ $out == *' 3 ms '*' 1.00 '* ]] || die '300 reads of 10 us'
 
 # Beside runs: matched by cell and seed, stored, reported.
 call run --catalog data.cat --order random,lba --repeats 2 --no-probe --no-ceiling --db r.db --model ./one.toml --json
