@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # blksweep simulate: keys of the answer, predictions beside stored runs, and what it refuses.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/helpers.bash"
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
 
 python=/usr/bin/python3
 make_data "$tmp/data" 300

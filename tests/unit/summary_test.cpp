@@ -73,8 +73,7 @@ TEST(Summary, BaselineRatioAndCeilingStayWithinADisk) {
   SummaryInput input;
   for (const std::string disk : {"fast", "slow"}) {
     const auto id = static_cast<std::int64_t>(input.cells.size());
-    input.cells.push_back(
-        {id + 1, cell({{"disk", disk}, {"order", "random"}, {"merge", "none"}})});
+    input.cells.push_back({id + 1, cell({{"disk", disk}, {"order", "random"}, {"merge", "none"}})});
     input.cells.push_back({id + 2, cell({{"disk", disk}, {"order", "lba"}, {"merge", "none"}})});
     const std::int64_t slower = disk == "slow" ? 1000 : 1;
     for (std::uint32_t repeat = 0; repeat < 6; ++repeat) {
@@ -101,8 +100,7 @@ SummaryInput two_cells() {
     input.runs.push_back(run(1, repeat, 500'000'000 + repeat * 1'000));
     input.runs.push_back(run(2, repeat, 1'000'000'000 + repeat * 3'000));
   }
-  input.ceilings[""] = {{"sequential", 1 << 20, 32, 81'920'000, 80},
-                        {"random", 4096, 32, 1e12, 1}};
+  input.ceilings[""] = {{"sequential", 1 << 20, 32, 81'920'000, 80}, {"random", 4096, 32, 1e12, 1}};
   return input;
 }
 
