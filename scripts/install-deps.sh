@@ -21,6 +21,7 @@ libexpected-dev       tl::expected, under Result<T>
 libcli11-dev          command line
 libtomlplusplus-dev   experiment files
 nlohmann-json3-dev    --json, fio's output
+libfuse3-dev          serves the file of an emulated disk
 LIST
 }
 group_bpf() {
@@ -37,6 +38,7 @@ group_measure() {
 fio                   the twin that each cell is compared with
 e2fsprogs             mkfs.ext4 for the image of demo and bench
 mount                 losetup and mount for the same
+util-linux            blkid: an emulated disk's file is not overwritten
 LIST
 }
 group_test() {

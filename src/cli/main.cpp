@@ -29,7 +29,8 @@ int report_parse(const CLI::App& app, const CLI::ParseError& error) {
 
 Error no_verb(const CLI::App& app) {
   std::string verbs;
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* verb : app.get_subcommands(
+           [](const CLI::App* verb) { return !verb->get_group().empty(); })) {
     verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
   }
   return usage_error("say what to do: " + verbs + " (see --help)").value();
@@ -58,6 +59,7 @@ int run_program(int argc, char** argv) {
   add_run(verbs);
   add_report(verbs);
   add_probe(verbs);
+  add_disk(verbs);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

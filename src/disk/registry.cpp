@@ -1,0 +1,193 @@
+#include "disk/registry.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "base/clock.h"
+#include "disk/process_id.h"
+#include "os/file.h"
+
+namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kNameLength = 32;
+constexpr std::int64_t kLockPatienceNs = 5'000'000'000;
+
+bool name_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_';
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// `path` as a folder of ours that nobody else can write: made if it is not there.
+Result<> own_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return sys_error(errno, "make the folder " + path);
+  }
+  struct stat st {};
+  if (::lstat(path.c_str(), &st) != 0) {
+    return sys_error(errno, "look at " + path);
+  }
+  if (!S_ISDIR(st.st_mode) || st.st_uid != ::geteuid() || (st.st_mode & 022) != 0) {
+    return fail(fmt::format(
+        "{} is not a folder of this user alone (a link, another owner, or writable by others): "
+        "remove it",
+        path));
+  }
+  return {};
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  return names.empty() ? "there is none" : fmt::format("there are: {}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+Result<> check_disk_name(const std::string& name) {
+  const bool begins = !name.empty() && name[0] != '-' && name[0] != '_';
+  if (!begins || name.size() > kNameLength || !std::ranges::all_of(name, name_letter)) {
+    return usage_error(fmt::format(
+        "'{}' is no name for a disk: use up to {} letters, digits, '-' and '_', the first a letter "
+        "or digit",
+        name, kNameLength));
+  }
+  return {};
+}
+
+Registry::Registry(std::string base)
+    : base_(std::move(base)), root_(base_ + "/blksweep/disks") {}
+
+Result<> Registry::create(const std::string& name) const {
+  BLKSWEEP_CHECK(check_disk_name(name));
+  BLKSWEEP_CHECK(own_folder(base_ + "/blksweep"));
+  BLKSWEEP_CHECK(own_folder(root_));
+  if (::mkdir(folder(name).c_str(), 0700) != 0) {
+    return sys_error(errno, "make the folder " + folder(name));
+  }
+  return own_folder(io_folder(name));
+}
+
+bool Registry::exists(const std::string& name) const {
+  struct stat st {};
+  return check_disk_name(name) && ::lstat(folder(name).c_str(), &st) == 0;
+}
+
+Result<> Registry::save(const DiskState& state) const {
+  const std::string text = to_json_text(state);
+  BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(folder(state.name) + "/state.json"));
+  BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(text))));
+  return file.commit();
+}
+
+Result<DiskState> Registry::load(const std::string& name) const {
+  BLKSWEEP_CHECK(check_disk_name(name));
+  if (!exists(name)) {
+    return fail(fmt::format("no disk {}: {} (blksweep disk list)", name, list_of(names())));
+  }
+  const std::string file = folder(name) + "/state.json";
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) {  // killed at once after it began
+    DiskState state;
+    state.name = name;
+    return state;
+  }
+  BLKSWEEP_TRY(DiskState state, parse_disk_state(text_of(file), file));
+  state.name = name;
+  return state;
+}
+
+std::vector<std::string> Registry::names() const {
+  std::vector<std::string> out;
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator(root_, ec)) {
+    if (check_disk_name(entry.path().filename().string())) {
+      out.push_back(entry.path().filename().string());
+    }
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+Result<> Registry::remove(const std::string& name) const {
+  BLKSWEEP_CHECK(check_disk_name(name));
+  std::error_code ec;
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder(name), ec)) {
+    if (entry.path().filename() != "io") {
+      files.push_back(entry.path());
+    }
+  }
+  for (const fs::path& file : files) {
+    ::unlink(file.c_str());
+  }
+  if (::rmdir(io_folder(name).c_str()) != 0 && errno != ENOENT) {
+    return sys_error(errno, "remove " + io_folder(name));
+  }
+  if (::rmdir(folder(name).c_str()) != 0 && errno != ENOENT) {
+    return sys_error(errno, "remove " + folder(name));
+  }
+  return {};
+}
+
+std::optional<DaemonId> Registry::daemon(const std::string& name) const {
+  DaemonId id;
+  std::istringstream in(text_of(daemon_file(name)));
+  if (!(in >> id.pid >> id.start_time) || !is_alive(id)) {
+    return std::nullopt;
+  }
+  return id;
+}
+
+Result<DiskLock> DiskLock::take(const Registry& registry, const std::string& name) {
+  const std::string path = registry.folder(name);
+  Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) {
+    return sys_error(errno, "open " + path);
+  }
+  const std::int64_t until = now_ns() + kLockPatienceNs;
+  while (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK || now_ns() > until) {
+      return fail(fmt::format(
+          "disk {} is being started, changed or stopped by another blksweep: try again", name));
+    }
+    const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+  return DiskLock(std::move(folder));
+}
+
+std::optional<EmulatedDisk> emulated_disk(const std::string& disk, const Registry& registry) {
+  std::ifstream in("/sys/block/" + disk + "/loop/backing_file");
+  std::string file;
+  std::getline(in, file);
+  for (const std::string& name : registry.names()) {
+    if (file == registry.data_file(name)) {
+      const auto state = registry.load(name);
+      auto spec = state ? parse_model(state->model_toml, state->model) : Result<ModelSpec>();
+      if (!state || !spec) {
+        return std::nullopt;
+      }
+      return EmulatedDisk{name, state->model, state->speedup, state->size, *std::move(spec)};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace blksweep
