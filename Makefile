@@ -85,7 +85,7 @@ $(B)/gen/version.inc: FORCE
 	$(Q)mkdir -p $(@D) && echo '"$(GIT_REV)"' | cmp -s - $@ || echo '"$(GIT_REV)"' > $@
 
 $(B)/src/cli/git_revision.o: $(B)/gen/version.inc
-$(B)/src/cli/main.o $(B)/src/cli/verb_run.o: override CPPFLAGS += -DBLKSWEEP_VERSION='"$(VERSION)"'
+$(B)/src/cli/main.o $(B)/src/cli/verb_run.o $(B)/src/cli/verb_map.o: override CPPFLAGS += -DBLKSWEEP_VERSION='"$(VERSION)"'
 
 $(B)/%.o: %.cpp Makefile $(B)/config
 	$(call say,CXX,$<)

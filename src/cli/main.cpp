@@ -60,6 +60,7 @@ int run_program(int argc, char** argv) {
   add_report(verbs);
   add_probe(verbs);
   add_disk(verbs);
+  add_map(verbs);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

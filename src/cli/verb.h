@@ -28,6 +28,7 @@ void add_report(Verbs& verbs);
 void add_probe(Verbs& verbs);
 void add_simulate(Verbs& verbs);
 void add_disk(Verbs& verbs);
+void add_map(Verbs& verbs);
 
 // Declares an option whose text is turned into a value by `parse` (parse_bytes, parse_duration
 // ...). The error quotes the option and the text.

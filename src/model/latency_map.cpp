@@ -1,14 +1,32 @@
 #include "model/latency_map.h"
 
-#include <array>
-#include <cstddef>
-
 namespace blksweep {
 
 std::string_view to_string(MapPart part) {
-  constexpr std::array<std::string_view, 6> kNames{"distance", "size",    "depth",
-                                                   "zone",     "revisit", "cached"};
-  return kNames[static_cast<std::size_t>(part)];
+  switch (part) {
+    case MapPart::distance:
+      return "distance";
+    case MapPart::size:
+      return "size";
+    case MapPart::depth:
+      return "depth";
+    case MapPart::zone:
+      return "zone";
+    case MapPart::revisit:
+      return "revisit";
+    case MapPart::cached:
+      break;
+  }
+  return "cached";
+}
+
+std::optional<MapPart> map_part(std::string_view name) {
+  for (const MapPart part : kMapParts) {
+    if (to_string(part) == name) {
+      return part;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace blksweep

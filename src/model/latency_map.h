@@ -1,9 +1,12 @@
 // LatencyMap: what `blksweep map` measured, read by read; figures, fit and database work from it.
 //
-// Units:   nanoseconds of CLOCK_MONOTONIC, bytes on the device. No read is left out or averaged.
+// Units:   nanoseconds of CLOCK_MONOTONIC, bytes on the device. No read is averaged; left out are
+//          only those that bring the head or the drive's cache into place, and those that failed.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +23,10 @@ enum class MapPart : std::uint8_t {
   revisit,   // depth 1; few places visited in turns: the phase of a rotation, if there is one
   cached     // depth 1; the same place again at once: what the path costs without the medium
 };
+inline constexpr std::array kMapParts{MapPart::distance, MapPart::size,    MapPart::depth,
+                                      MapPart::zone,     MapPart::revisit, MapPart::cached};
 std::string_view to_string(MapPart part);
+std::optional<MapPart> map_part(std::string_view name);
 
 struct MapRead {
   std::int64_t begin_ns = 0;

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/latency_map.h"
+
 namespace blksweep {
 
 template <class T>
@@ -136,6 +138,21 @@ struct RunRecord {
   std::vector<std::string> warnings;
   bool incomplete = false;
   std::string incomplete_reason;
+};
+
+// A point of a curve that was derived from a map (docs/latency-map.md).
+struct MapCurvePoint {
+  std::string kind;  // "seek_forward", "seek_backward": bytes -> ns; "zone_rate": offset -> bytes/s
+  double x = 0, y = 0;
+};
+
+struct MapRecord {
+  LatencyMap map;
+  double seconds = 0;  // that were asked for
+  std::string hostname, tool_version, git_revision, argv;
+  std::vector<std::string> warnings;
+  Maybe<double> path_ns, rotation_ns;  // NULL: not determined
+  std::vector<MapCurvePoint> curves;
 };
 
 }  // namespace blksweep

@@ -35,6 +35,11 @@ struct StoredRun {
   RunRecord run;  // without batches, histograms and series: see the load_* functions
 };
 
+struct StoredMap {
+  std::int64_t id = 0;
+  MapRecord record;  // without reads: see map_reads
+};
+
 class ResultReader {
  public:
   static Result<ResultReader> open(const std::string& path);
@@ -48,6 +53,9 @@ class ResultReader {
   Result<Histogram> histogram(std::int64_t run, const std::string& kind);
   Result<std::vector<DepthPoint>> depth_series(std::int64_t run);
   Result<std::vector<IssuePoint>> issue_series(std::int64_t run);
+
+  Result<std::vector<StoredMap>> maps();  // oldest first; none in a file older than maps
+  Result<std::vector<MapRead>> map_reads(std::int64_t map);  // by their beginning
 
  private:
   explicit ResultReader(Database db) : db_(std::move(db)) {}

@@ -122,4 +122,23 @@ void each_ceiling_column(Ceiling& c, F&& f) {
   f("reads_per_s", c.reads_per_s);
 }
 
+template <class Map, class F>
+void each_map_column(Map& m, F&& f) {
+  f("device", m.map.device);
+  f("device_model", m.map.device_model);
+  f("kernel", m.map.kernel);
+  f("hostname", m.hostname);
+  f("size_bytes", m.map.size);
+  f("rotational", m.map.rotational);
+  f("started_unix_ns", m.map.started_unix_ns);
+  f("seed", UnsignedText{m.map.seed});
+  f("seconds", m.seconds);
+  f("interrupted", m.map.interrupted);
+  f("path_ns", m.path_ns);
+  f("rotation_ns", m.rotation_ns);
+  f("tool_version", m.tool_version);
+  f("git_revision", m.git_revision);
+  f("argv", m.argv);
+}
+
 }  // namespace blksweep

@@ -158,6 +158,42 @@ CREATE TABLE IF NOT EXISTS disk (   -- no row: the disk has no name of its own
 ) STRICT;
 )sql";
 
+// Since version 2. Additive: an older file gets them when it is opened for writing.
+constexpr const char* kMapTables = R"sql(
+CREATE TABLE IF NOT EXISTS map (    -- one latency map (blksweep map)
+  map_id          INTEGER PRIMARY KEY,
+  device TEXT NOT NULL,             -- as given: /dev/sda, a file
+  device_model TEXT NOT NULL, kernel TEXT NOT NULL, hostname TEXT NOT NULL,
+  size_bytes      INTEGER NOT NULL,
+  rotational      INTEGER NOT NULL, -- 0, 1: what the kernel says
+  started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME
+  seed            TEXT NOT NULL,    -- unsigned 64 bit, decimal
+  seconds         REAL NOT NULL,    -- that were asked for
+  interrupted     INTEGER NOT NULL, -- 1: cut short by a signal; parts are short or missing
+  path_ns         REAL,             -- a read that needs no medium; NULL: not measured
+  rotation_ns     REAL,             -- one revolution; NULL: none found
+  tool_version TEXT NOT NULL, git_revision TEXT NOT NULL, argv TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS map_read (  -- packed little-endian records, see docs/results-schema.md
+  map_id  INTEGER NOT NULL REFERENCES map,
+  part    TEXT NOT NULL,            -- distance | size | depth | zone | revisit | cached
+  records INTEGER NOT NULL,
+  data    BLOB NOT NULL,            -- i64 begin_ns, i64 latency_ns, u64 offset, i64 distance,
+                                    -- u32 bytes, u32 depth
+  PRIMARY KEY (map_id, part)
+) STRICT;
+CREATE TABLE IF NOT EXISTS map_curve ( -- derived from the reads: docs/latency-map.md
+  map_id INTEGER NOT NULL REFERENCES map,
+  kind   TEXT NOT NULL,             -- seek_forward | seek_backward: x bytes, y ns
+                                    -- zone_rate: x byte offset, y bytes per second
+  x REAL NOT NULL, y REAL NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS map_warning (
+  map_id INTEGER NOT NULL REFERENCES map, position INTEGER NOT NULL, text TEXT NOT NULL,
+  PRIMARY KEY (map_id, position)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 Result<std::int64_t> scalar(Database& db, const char* sql) {
   BLKSWEEP_TRY(Statement query, db.prepare(sql));
   BLKSWEEP_TRY(const bool row, query.step());
@@ -168,22 +204,22 @@ Result<std::int64_t> scalar(Database& db, const char* sql) {
   return value;
 }
 
+// Everything since version 1; each statement does nothing where its table is already there.
+Result<> add_newer_tables(Database& db) {
+  BLKSWEEP_CHECK(db.exec(kPredictionTables));
+  BLKSWEEP_CHECK(db.exec(kMapTables));
+  return db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
+}
+
 Result<> create_schema(Database& db) {
   BLKSWEEP_CHECK(db.exec(kExperimentTables));
   BLKSWEEP_CHECK(db.exec(kRunTables));
-  BLKSWEEP_CHECK(db.exec(kPredictionTables));
-  return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
-                             kSchemaVersion));
-}
-
-Result<> add_tables_of_version_2(Database& db) {
-  BLKSWEEP_CHECK(db.exec(kPredictionTables));
-  return db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
+  return db.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
 }
 
 // Readers find the tables empty rather than missing.
 Result<> add_temporary_tables(Database& db) {
-  std::string tables = kPredictionTables;
+  std::string tables = std::string(kPredictionTables) + kMapTables;
   const std::string from = "CREATE TABLE", to = "CREATE TEMP TABLE";
   for (std::size_t at = 0; (at = tables.find(from, at)) != std::string::npos; at += to.size()) {
     tables.replace(at, from.size(), to);
@@ -227,7 +263,13 @@ Result<> prepare_schema(Database& db) {
   BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db));
   // Again inside: another process may have created the tables meanwhile.
   BLKSWEEP_TRY(const std::int64_t now, scalar(db, "SELECT count(*) FROM sqlite_master"));
-  BLKSWEEP_CHECK(now == 0 ? create_schema(db) : add_tables_of_version_2(db));
+  if (now == 0) {
+    BLKSWEEP_CHECK(create_schema(db));
+  }
+  BLKSWEEP_TRY(const std::int64_t version, scalar(db, "PRAGMA user_version"));
+  if (version < kSchemaVersion) {
+    BLKSWEEP_CHECK(add_newer_tables(db));
+  }
   return transaction.commit();
 }
 

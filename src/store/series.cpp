@@ -10,6 +10,7 @@ static_assert(std::endian::native == std::endian::little, "records are written a
 
 constexpr std::size_t kDepthBytes = 16;
 constexpr std::size_t kIssueBytes = 20;
+constexpr std::size_t kMapReadBytes = 40;
 
 template <class T>
 void put(std::string& out, T value) {
@@ -66,6 +67,36 @@ std::vector<IssuePoint> decode_issue_series(std::string_view bytes) {
     take(bytes, p.bytes);
   }
   return points;
+}
+
+std::string encode_reads(const std::vector<MapRead>& reads, MapPart part) {
+  std::string out;
+  for (const MapRead& r : reads) {
+    if (r.part != part) {
+      continue;
+    }
+    put(out, r.begin_ns);
+    put(out, r.latency_ns);
+    put(out, r.offset);
+    put(out, r.distance);
+    put(out, r.bytes);
+    put(out, r.depth);
+  }
+  return out;
+}
+
+std::vector<MapRead> decode_reads(std::string_view bytes, MapPart part) {
+  std::vector<MapRead> reads(bytes.size() / kMapReadBytes);
+  for (MapRead& r : reads) {
+    take(bytes, r.begin_ns);
+    take(bytes, r.latency_ns);
+    take(bytes, r.offset);
+    take(bytes, r.distance);
+    take(bytes, r.bytes);
+    take(bytes, r.depth);
+    r.part = part;
+  }
+  return reads;
 }
 
 }  // namespace blksweep

@@ -1,7 +1,9 @@
 // Depth and issue series as packed little-endian records, so that 200,000 points stay a few MB.
 //
 // Format:   depth: i64 at_ns, u32 driver, u32 scheduler (16 bytes).
-//           issue: i64 at_ns, u64 sector, u32 bytes (20 bytes). No header; the row says how many.
+//           issue: i64 at_ns, u64 sector, u32 bytes (20 bytes).
+//           map_read: i64 begin_ns, i64 latency_ns, u64 offset, i64 distance, u32 bytes, u32 depth
+//           (40 bytes). No header; the row says how many.
 // Property: decode(encode(x)) == x; bytes after the last whole record are ignored.
 #pragma once
 
@@ -17,5 +19,8 @@ std::string encode_series(const std::vector<DepthPoint>& points);
 std::string encode_series(const std::vector<IssuePoint>& points);
 std::vector<DepthPoint> decode_depth_series(std::string_view bytes);
 std::vector<IssuePoint> decode_issue_series(std::string_view bytes);
+// The reads of one part of a map.
+std::string encode_reads(const std::vector<MapRead>& reads, MapPart part);
+std::vector<MapRead> decode_reads(std::string_view bytes, MapPart part);
 
 }  // namespace blksweep

@@ -1,0 +1,224 @@
+// blksweep map DEV|FILE: latency by distance, size and depth, and what it says about the device.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/cell_options.h"
+#include "cli/git_revision.h"
+#include "cli/map_text.h"
+#include "cli/verb.h"
+#include "lab/map_measure.h"
+#include "model/map_facts.h"
+#include "model/map_fit.h"
+#include "os/file.h"
+#include "os/hostfacts.h"
+#include "os/signals.h"
+#include "store/result_store.h"
+
+namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExamples =
+    R"(Reads only, directly (O_DIRECT), for a bounded time. Root or group disk for a
+device. docs/latency-map.md says how rotation, seeks and rates are found.
+
+examples:
+  blksweep map /dev/vda --seconds 30
+  blksweep map /dev/vda --db maps.db --fit vda.toml
+  blksweep map big.bin --parts size,depth --seconds 10 --json)";
+
+struct MapOptions {
+  std::string path, db, fit, parts = "distance,size,depth,zone,revisit,cached";
+  double seconds = 60;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+Result<double> parse_seconds(std::string_view text) {
+  const Result<std::uint64_t> seconds = parse_count(text);
+  if (!seconds) {
+    return tl::unexpected(seconds.error());
+  }
+  if (*seconds == 0 || *seconds > 100'000) {
+    return usage_error(fmt::format("'{}' is out of range: give 1 to 100000", text));
+  }
+  return static_cast<double>(*seconds);
+}
+
+Result<std::vector<MapPart>> parse_parts(const std::string& text) {
+  std::vector<MapPart> parts;
+  for (const std::string& word : split_list(text)) {
+    const auto part = map_part(word);
+    if (!part) {
+      return usage_error(fmt::format(
+          "--parts: '{}' is none of distance, size, depth, zone, revisit, cached", word));
+    }
+    parts.push_back(*part);
+  }
+  return parts;
+}
+
+// One line on stderr: rewritten on a terminal, else now and then.
+class MapProgress {
+ public:
+  explicit MapProgress(double seconds)
+      : seconds_(seconds),
+        terminal_(::isatty(STDERR_FILENO) == 1),
+        period_(terminal_ ? 200'000'000 : 10'000'000'000),
+        last_(now_ns()) {}
+  void operator()(MapPart part, std::int64_t used_ns) {
+    if (now_ns() - last_ < period_) {
+      return;
+    }
+    last_ = now_ns();
+    const std::string text = fmt::format("mapping: {}, {:.0f} of {:.0f} s", to_string(part),
+                                         static_cast<double>(used_ns) / 1e9, seconds_);
+    if (terminal_) {
+      fmt::print(stderr, "\r\033[K{}", text);
+      shown_ = true;
+    } else {
+      note(text);
+    }
+  }
+  void end() const {
+    if (shown_) {
+      fmt::print(stderr, "\r\033[K");
+    }
+  }
+
+ private:
+  double seconds_;
+  bool terminal_;
+  std::int64_t period_;
+  std::int64_t last_;
+  bool shown_ = false;
+};
+
+MapRecord record_of(const MapReport& report, const MapOptions& options,
+                    const std::vector<std::string>& argv) {
+  MapRecord r;
+  r.map = report.map;
+  r.seconds = options.seconds;
+  r.hostname = read_host_facts().hostname;
+  r.tool_version = BLKSWEEP_VERSION;
+  r.git_revision = git_revision();
+  for (const std::string& word : argv) {
+    r.argv += (r.argv.empty() ? "" : " ") + word;
+  }
+  r.warnings = report.warnings;
+  r.path_ns = report.facts.path_ns;
+  if (report.facts.rotation) {
+    r.rotation_ns = report.facts.rotation->period_ns;
+  }
+  for (const SeekEstimate& s : report.facts.seeks) {
+    r.curves.push_back({s.distance < 0 ? "seek_backward" : "seek_forward",
+                        std::abs(static_cast<double>(s.distance)), s.ns});
+  }
+  for (const ZoneRate& z : report.facts.zones) {
+    r.curves.push_back({"zone_rate", static_cast<double>(z.offset), z.bytes_per_s});
+  }
+  return r;
+}
+
+Result<> write_model(const std::string& path, const ModelSpec& spec) {
+  const std::string text = to_toml(spec);
+  BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(path));
+  BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(text))));
+  return file.commit();
+}
+
+// Before the minute of measuring, not after it.
+Result<> check_fit_target(const std::string& path) {
+  if (!path.empty() && fs::exists(fs::path(path))) {
+    return usage_error(fmt::format("--fit: {} exists and is not overwritten: name a new file or "
+                                   "remove it",
+                                   path));
+  }
+  return {};
+}
+
+Result<Exit> finish(MapReport& report, const MapOptions& options,
+                    const std::vector<std::string>& argv) {
+  report.facts = map_facts(report.map);
+  if (!options.db.empty()) {
+    BLKSWEEP_TRY(ResultStore store, ResultStore::open(options.db));
+    BLKSWEEP_TRY(report.id, store.add_map(record_of(report, options, argv)));
+  }
+  Result<> fitted;
+  if (!options.fit.empty() && !report.map.interrupted) {
+    Result<MapFit> fit = fit_map(report.map, report.facts);
+    if (fit) {
+      report.fit = std::move(*fit);
+      fitted = write_model(options.fit, report.fit->spec);
+    } else {
+      fitted = tl::unexpected(std::move(fit).error());
+    }
+  }
+  // The measurement is the answer even where no model came of it.
+  fmt::print("{}", options.json ? map_json(report) : map_text(report));
+  std::fflush(stdout);
+  BLKSWEEP_CHECK(std::move(fitted));
+  return report.map.interrupted ? Exit::interrupted : Exit::done;
+}
+
+Result<Exit> map_device(const MapOptions& options, const std::vector<std::string>& argv) {
+  MapSettings settings;
+  BLKSWEEP_TRY(settings.parts, parse_parts(options.parts));
+  BLKSWEEP_CHECK(check_fit_target(options.fit));
+  if (!options.db.empty()) {  // a database that cannot be opened is known before the measurement
+    BLKSWEEP_TRY(const ResultStore store, ResultStore::open(options.db));
+  }
+  MapProgress progress(options.seconds);
+  settings.path = options.path;
+  settings.time = Nanos(static_cast<std::int64_t>(options.seconds * 1e9));
+  settings.seed = options.seed;
+  settings.stop = &stop_requested();
+  settings.on_progress = [&progress](MapPart part, std::int64_t used) { progress(part, used); };
+  install_stop_signals();
+  Result<MeasuredMap> measured = measure_map(settings);
+  progress.end();
+  if (!measured) {
+    return tl::unexpected(std::move(measured).error());
+  }
+  for (const std::string& text : measured->warnings) {
+    warn(text);
+  }
+  MapReport report;
+  report.map = std::move(measured->map);
+  report.warnings = std::move(measured->warnings);
+  return finish(report, options, argv);
+}
+
+}  // namespace
+
+void add_map(Verbs& verbs) {
+  CLI::App* app =
+      verbs.app.add_subcommand("map", "latency by LBA distance, size and depth of a device");
+  const auto options = std::make_shared<MapOptions>();
+  app->add_option("DEV|FILE", options->path, "block device, or a file on ext4, xfs or btrfs")
+      ->required()
+      ->type_name("");
+  add_parsed(app, "--seconds", options->seconds, parse_seconds, "time to measure (60)");
+  app->add_option("--parts", options->parts,
+                  "some of distance,size,depth,zone,revisit,cached (all)")
+      ->type_name("");
+  add_parsed(app, "--seed", options->seed, parse_count, "of the random places (1)");
+  app->add_option("--db", options->db, "results database to add the map to")->type_name("");
+  app->add_option("--fit", options->fit, "write a model of the device: a new TOML file")
+      ->type_name("");
+  app->add_flag("--json", options->json, "one JSON document instead of the tables");
+  app->footer(kExamples);
+  app->callback([&verbs, options] {
+    verbs.action = [options, argv = verbs.argv] { return map_device(*options, argv); };
+  });
+}
+
+}  // namespace blksweep

@@ -1,0 +1,41 @@
+// Measures a latency map of a block device or a file: direct reads only, never a write.
+//
+// A file is read at its own offsets: distance then means distance in the file, which is distance on
+// the device only as far as the file is contiguous (a warning says so).
+//
+// Errors:  usage for what is no device or regular file, or is too small; failed for what cannot be
+//          opened (a device needs root or group disk); unsupported for a filesystem without
+//          O_DIRECT. Reads that fail are counted in a warning; ten end the map.
+// Threads: the caller's; `stop` may be set by any (a signal handler): it ends the map between reads
+//          with what was measured and map.interrupted.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "model/latency_map.h"
+
+namespace blksweep {
+
+struct MapSettings {
+  std::string path;  // device or file
+  Nanos time = std::chrono::seconds(60);
+  std::uint64_t seed = 1;
+  std::vector<MapPart> parts;
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void(MapPart, std::int64_t)> on_progress;
+};
+
+struct MeasuredMap {
+  LatencyMap map;
+  std::string disk;  // name under /sys/block; empty: unknown
+  std::vector<std::string> warnings;
+};
+
+Result<MeasuredMap> measure_map(const MapSettings& settings);
+
+}  // namespace blksweep

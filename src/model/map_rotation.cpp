@@ -1,0 +1,221 @@
+// The rotation of a disk from the times at which the same places were read again.
+//
+// A place passes under the head once a revolution, so the completions of its reads are whole
+// multiples of the period apart, whatever was read in between. The coherence of these times at a
+// frequency is the length of the sum of their phases, taken place by place.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <span>
+
+#include "model/map_facts.h"
+
+namespace blksweep {
+namespace {
+
+// A rotation is claimed only this far above chance; see docs/latency-map.md for the bound.
+constexpr double kLeastAboveChance = 10;
+constexpr double kLeastCoherence = 0.4;
+constexpr std::size_t kLeastPlaces = 12;
+constexpr std::size_t kMostGroups = 256;    // enough for certainty; a fast device gives thousands
+constexpr std::size_t kVisitsTogether = 8;  // visits of a group: a short time has few periods
+constexpr double kLongestPeriod = 50e6;     // 1,200 rpm
+constexpr double kShortestPeriod = 25e3;    // 24,000 rpm a hundred times as fast
+
+using Group = std::vector<double>;  // times of visits to one place, ns from the first of all
+
+struct Visits {
+  std::vector<Group> places;  // all of a place
+  std::vector<Group> groups;  // pieces of at most kVisitsTogether
+  double spread = 0;          // of latencies, p5 to p95: on a disk about one period and more
+  double span = 0;            // longest group, ns
+  double pairs = 0;           // sum of n (n - 1) over groups
+};
+
+Visits visits_of(const LatencyMap& map) {
+  std::vector<std::int64_t> latencies;
+  std::map<std::uint64_t, std::vector<const MapRead*>> by_place;
+  for (const MapRead& r : map.reads) {
+    if (r.part == MapPart::revisit) {
+      latencies.push_back(r.latency_ns);
+      by_place[r.offset].push_back(&r);
+    }
+  }
+  Visits v;
+  const auto p5 = percentile(latencies, 0.05);
+  const auto p95 = percentile(latencies, 0.95);
+  v.spread = static_cast<double>(p95 - p5) / 0.9;
+  // The host held up what takes far longer than the rest; a drive's cache answered what is far
+  // shorter than any revisit that needs the medium.
+  const std::int64_t hit = percentile(latencies, 0.5) / 8;
+  const auto late = static_cast<std::int64_t>(static_cast<double>(p95) + v.spread);
+  for (auto& [offset, reads] : by_place) {
+    std::ranges::sort(reads, {}, &MapRead::begin_ns);
+    Group all;
+    for (const MapRead* r : reads) {
+      if (r->latency_ns > hit && r->latency_ns < late) {
+        all.push_back(static_cast<double>(r->begin_ns + r->latency_ns - map.reads[0].begin_ns));
+      }
+    }
+    v.places.push_back(std::move(all));
+  }
+  return v;
+}
+
+double usual_gap(const std::vector<Group>& places) {
+  std::vector<double> gaps;
+  for (const Group& all : places) {
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      gaps.push_back(all[i] - all[i - 1]);
+    }
+  }
+  return median(std::move(gaps));
+}
+
+void thin(std::vector<Group>& groups) {
+  if (groups.size() > kMostGroups) {
+    for (std::size_t i = 0; i < kMostGroups; ++i) {
+      groups[i] = std::move(groups[i * groups.size() / kMostGroups]);
+    }
+    groups.resize(kMostGroups);
+  }
+}
+
+// A group ends where another part of the map came between: the longer a group lasts, the more
+// frequencies are told apart, and have to be tried.
+void make_groups(Visits& v) {
+  const double longest_gap = 3 * usual_gap(v.places);
+  for (const Group& all : v.places) {
+    for (std::size_t at = 0; at < all.size();) {
+      Group g{all[at++]};
+      while (at < all.size() && g.size() < kVisitsTogether && all[at] - g.back() < longest_gap) {
+        g.push_back(all[at++]);
+      }
+      if (g.size() > 1) {
+        v.groups.push_back(std::move(g));
+      }
+    }
+  }
+  thin(v.groups);
+  for (const Group& g : v.groups) {
+    v.span = std::max(v.span, g.back() - g.front());
+    v.pairs += static_cast<double>(g.size() * (g.size() - 1));
+  }
+}
+
+// Sum over groups of |sum of phases|^2 - n: 0 on average when phases are chance, pairs when equal.
+double excess(const Visits& v, double frequency) {
+  double sum = 0;
+  const double turn = 2 * std::numbers::pi * frequency;
+  for (const Group& g : v.groups) {
+    double c = 0;
+    double s = 0;
+    for (const double t : g) {
+      // From the first visit on: small angles keep their digits.
+      const double angle = turn * (t - g.front());
+      c += std::cos(angle);
+      s += std::sin(angle);
+    }
+    sum += c * c + s * s - static_cast<double>(g.size());
+  }
+  return sum;
+}
+
+struct Peak {
+  double frequency = 0, excess = 0;
+};
+
+Peak climb(const Visits& v, Peak peak, double step) {
+  for (int i = 0; i < 24; ++i, step /= 1.6) {
+    for (const double f : {peak.frequency - step, peak.frequency + step}) {
+      if (const double e = excess(v, f); e > peak.excess) {
+        peak = {f, e};
+      }
+    }
+  }
+  return peak;
+}
+
+// The lowest frequency that is nearly as good as the best: its multiples are as good as itself.
+Peak lowest_peak(const Visits& v) {
+  const double low = 1 / std::min(kLongestPeriod, 2 * v.spread);
+  const double high = 1 / std::max(kShortestPeriod, v.spread / 4);
+  const double step = 1 / (8 * v.span);
+  std::vector<Peak> peaks;
+  Peak before{0, 0};
+  Peak last{0, 0};
+  double best = 0;
+  for (double f = low; f < high; f += step) {
+    const Peak now{f, excess(v, f)};
+    if (last.excess > before.excess && last.excess >= now.excess && last.excess > 0) {
+      peaks.push_back(last);
+      best = std::max(best, last.excess);
+    }
+    before = last;
+    last = now;
+  }
+  Peak lowest{0, 0};
+  double highest = 0;
+  for (Peak& p : peaks) {
+    // What is far below the best on the grid does not become the best between its points.
+    if (p.excess > 0.5 * best) {
+      p = climb(v, p, step / 2);
+      highest = std::max(highest, p.excess);
+    }
+  }
+  for (const Peak& p : peaks) {
+    if (p.excess > 0.8 * highest) {
+      lowest = p;
+      break;
+    }
+  }
+  return lowest;
+}
+
+// Least squares over pairs of visits that are at most `apart` visits apart: the number of turns
+// between them is known when the period is good to less than half a turn over that time.
+double refined(const Visits& v, double period, std::size_t apart) {
+  double top = 0;
+  double bottom = 0;
+  for (const Group& g : v.places) {
+    for (std::size_t i = apart; i < g.size(); ++i) {
+      const double time = g[i] - g[i - apart];
+      const double turns = std::round(time / period);
+      if (std::abs(time / period - turns) < 0.2) {  // beyond: held up by the host
+        top += turns * time;
+        bottom += turns * turns;
+      }
+    }
+  }
+  return bottom > 0 ? top / bottom : period;
+}
+
+}  // namespace
+
+std::optional<Rotation> find_rotation(const LatencyMap& map) {
+  Visits v = visits_of(map);
+  make_groups(v);
+  const auto rich = std::ranges::count_if(v.groups, [](const Group& g) { return g.size() >= 3; });
+  if (rich < static_cast<std::ptrdiff_t>(kLeastPlaces) || v.spread <= 0 || v.span <= 0) {
+    return std::nullopt;
+  }
+  const Peak peak = lowest_peak(v);
+  Rotation r;
+  r.coherence = peak.excess / v.pairs;
+  r.above_chance = peak.excess / std::sqrt(v.pairs);
+  if (r.coherence < kLeastCoherence || r.above_chance < kLeastAboveChance) {
+    return std::nullopt;
+  }
+  r.period_ns = 1 / peak.frequency;
+  std::size_t most = 0;
+  for (const Group& g : v.places) {
+    most = std::max(most, g.size());
+  }
+  for (std::size_t apart = 1; apart < most; apart *= 2) {
+    r.period_ns = refined(v, r.period_ns, apart);
+  }
+  return r;
+}
+
+}  // namespace blksweep

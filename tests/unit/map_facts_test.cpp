@@ -1,0 +1,208 @@
+#include "model/map_facts.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/rng.h"
+#include "model/map_fit.h"
+#include "support/map_rig.h"
+
+namespace blksweep {
+namespace {
+
+const RotatingSpec& rotating(const ModelSpec& spec) { return std::get<RotatingSpec>(spec.timing); }
+
+double rate_at(const RotatingSpec& spec, double fraction) {
+  const auto zones = static_cast<double>(spec.zone_rates.size());
+  return spec.zone_rates[static_cast<std::size_t>(fraction * zones)];
+}
+
+void expect_seeks(const LatencyMap& map, const MapFacts& facts, const RotatingSpec& spec) {
+  EXPECT_EQ(facts.seeks.size(), 32U);
+  for (const SeekEstimate& s : facts.seeks) {
+    const auto distance = static_cast<double>(s.distance);
+    const double truth = seek_ns(s.distance > 0 ? spec.seek_forward : spec.seek_backward,
+                                 std::abs(distance) / static_cast<double>(map.size));
+    EXPECT_NEAR(s.ns / truth, 1, 0.1) << s.distance << " of " << truth;
+  }
+}
+
+class ManySeeds : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(ManySeeds, AMinuteRecoversTheDisk) {
+  MapRigSettings s;
+  s.model = test_disk();
+  s.seed = GetParam();
+  const LatencyMap map = map_of_model(s);
+  const MapFacts facts = map_facts(map);
+  ASSERT_TRUE(facts.rotation);
+  EXPECT_NEAR(facts.rotation->period_ns, 60e9 / 7200, 0.001 * 60e9 / 7200);
+  expect_seeks(map, facts, rotating(s.model));
+  EXPECT_GE(facts.zones.size(), 9U);
+  for (const ZoneRate& z : facts.zones) {
+    const double at = static_cast<double>(z.offset) / static_cast<double>(map.size);
+    EXPECT_NEAR(z.bytes_per_s / rate_at(rotating(s.model), at), 1, 0.02) << at;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, ManySeeds, testing::Range<std::uint64_t>(1, 9));
+
+TEST(MapFacts, AFasterClockIsRecoveredToo) {
+  for (const double speedup : {4.0, 10.0}) {
+    MapRigSettings s;
+    s.model = test_disk(speedup);
+    s.seconds = 60 / speedup;
+    s.noise = {20, 30, 0.002};
+    const MapFacts facts = map_facts(map_of_model(s));
+    ASSERT_TRUE(facts.rotation) << speedup;
+    EXPECT_NEAR(facts.rotation->period_ns * speedup, 60e9 / 7200, 8333) << speedup;
+  }
+}
+
+TEST(MapFacts, AnArmThatIsSlowerBackwardsIsSeenAsSuch) {
+  MapRigSettings s;
+  s.model = test_disk();
+  RotatingSpec spec = rotating(s.model);
+  for (SeekPoint& p : spec.seek_backward) {
+    p.ns *= 1.3;
+  }
+  s.model.timing = spec;
+  const LatencyMap map = map_of_model(s);
+  expect_seeks(map, map_facts(map), spec);
+}
+
+TEST(Rotation, IsNotFoundInFlash) {
+  MapRigSettings s;
+  s.model = test_flash();
+  s.seconds = 10;
+  s.parts = {MapPart::revisit};
+  s.noise = {20, 60, 0.001};
+  for (s.seed = 1; s.seed <= 5; ++s.seed) {
+    EXPECT_FALSE(find_rotation(map_of_model(s)));
+  }
+}
+
+// Latencies of several kinds, none of which turns.
+LatencyMap noise_map(std::uint64_t seed) {
+  Rng rng(seed);
+  LatencyMap map;
+  map.size = std::uint64_t{1} << 30;
+  std::int64_t now = 0;
+  const double base = 50e3 * std::pow(200.0, rng.unit());
+  for (int round = 0; round < 8; ++round) {
+    for (std::uint64_t place = 0; place < 48; ++place) {
+      const double wide = rng.unit();
+      const double latency = seed % 3 == 0   ? base * (1 + wide)
+                             : seed % 3 == 1 ? base * std::exp(0.3 * rng.normal())
+                                             : base + 20e3 * wide;
+      const auto ns = static_cast<std::int64_t>(latency);
+      map.reads.push_back({now, ns, place * 4096 * 1000, 0, 4096, 1, MapPart::revisit});
+      now += ns + 1000;
+    }
+  }
+  return map;
+}
+
+TEST(Rotation, IsNeverFoundInNoise) {
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    const auto r = find_rotation(noise_map(seed));
+    EXPECT_FALSE(r) << seed << ": " << r->period_ns << " coherence " << r->coherence;
+  }
+}
+
+TEST(Rotation, IsUnknownFromTooFewVisits) {
+  LatencyMap map = noise_map(1);
+  map.reads.resize(60);
+  EXPECT_FALSE(find_rotation(map));
+  map.reads.clear();
+  EXPECT_FALSE(find_rotation(map));
+}
+
+TEST(MapFacts, OfNoReadsAreUnknown) {
+  const MapFacts f = map_facts(LatencyMap{});
+  EXPECT_FALSE(f.path_ns);
+  EXPECT_FALSE(f.rotation);
+  EXPECT_TRUE(f.seeks.empty());
+  EXPECT_TRUE(f.zones.empty());
+  EXPECT_TRUE(f.depths.empty());
+}
+
+TEST(MapFacts, BearsAnyReads) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Rng rng(seed);
+    LatencyMap map;
+    map.size = rng.below(std::uint64_t{1} << 40);
+    for (std::uint64_t i = rng.below(300); i > 0; --i) {
+      MapRead r;
+      r.begin_ns = static_cast<std::int64_t>(rng.below(1 + rng.below(1'000'000'000)));
+      r.latency_ns = static_cast<std::int64_t>(rng.below(1 + rng.below(100'000'000)));
+      r.offset = 4096 * rng.below(1 + rng.below(1000));
+      r.distance = static_cast<std::int64_t>(rng.below(5)) - 2;
+      r.bytes = static_cast<std::uint32_t>(4096 * (1 + rng.below(4)));
+      r.depth = static_cast<std::uint32_t>(1 + rng.below(4));
+      r.part = kMapParts[rng.below(kMapParts.size())];
+      map.reads.push_back(r);
+    }
+    const MapFacts facts = map_facts(map);
+    EXPECT_LE(facts.depths.size(), 4U);
+  }
+}
+
+// --- the fit -----------------------------------------------------------------------------------
+
+TEST(MapFit, FindsTheQueueOfADisk) {
+  for (const std::uint32_t queue : {1U, 4U, 32U}) {
+    MapRigSettings s;
+    s.model = test_disk();
+    RotatingSpec spec = rotating(s.model);
+    spec.queue = queue;
+    s.model.timing = spec;
+    s.seconds = 120;
+    const LatencyMap map = map_of_model(s);
+    const auto fit = fit_map(map, map_facts(map));
+    ASSERT_TRUE(fit) << fit.error().message();
+    EXPECT_EQ(rotating(fit->spec).queue, queue);
+    EXPECT_LT(fit->error, 0.1);
+  }
+}
+
+TEST(MapFit, OfFlashAnswersLikeIt) {
+  MapRigSettings s;
+  s.model = test_flash();
+  s.seconds = 20;
+  s.noise = {5, 10, 0};
+  const LatencyMap map = map_of_model(s);
+  const auto fit = fit_map(map, map_facts(map));
+  ASSERT_TRUE(fit) << fit.error().message();
+  EXPECT_TRUE(std::holds_alternative<FlashSpec>(fit->spec.timing));
+  EXPECT_LT(fit->error, 0.2);
+}
+
+TEST(MapFit, RefusesWhatItCannotKnowAndSaysWhatToMeasure) {
+  MapRigSettings s;
+  s.model = test_disk();
+  s.parts = {MapPart::revisit, MapPart::cached};
+  LatencyMap map = map_of_model(s);
+  auto fit = fit_map(map, map_facts(map));
+  ASSERT_FALSE(fit);
+  EXPECT_NE(fit.error().message().find("--parts distance"), std::string::npos);
+  map.reads.clear();
+  fit = fit_map(map, map_facts(map));
+  ASSERT_FALSE(fit);
+  EXPECT_NE(fit.error().message().find("--parts size,depth,zone"), std::string::npos);
+}
+
+TEST(MapFit, SurvivesBeingWrittenAndParsed) {
+  MapRigSettings s;
+  s.model = test_disk();
+  const LatencyMap map = map_of_model(s);
+  const auto fit = fit_map(map, map_facts(map));
+  ASSERT_TRUE(fit) << fit.error().message();
+  const auto again = parse_model(to_toml(fit->spec), "fit");
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(to_toml(*again), to_toml(fit->spec));
+}
+
+}  // namespace
+}  // namespace blksweep
