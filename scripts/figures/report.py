@@ -5,6 +5,7 @@ Reads DIR/cells.csv and the database; writes DIR/figures/* and DIR/report.html. 
 network: its style and figures are inside it.
 """
 import argparse
+import dataclasses
 import datetime
 import html
 import pathlib
@@ -13,14 +14,21 @@ import sys
 
 import common
 import depth
+import disks
 import first_batch
 import load
 import page
+import prediction
 import quality
 import sawtooth
 import sizes
 import throughput
 
+# Of all disks together; the others are drawn disk by disk, because their scales differ.
+JOINT = [
+    ("disks", "What a policy gains on each disk", disks),
+    ("prediction", "Predicted against measured", prediction),
+]
 FIGURES = [
     ("throughput", "Throughput by policy", throughput),
     ("quality", "Throughput against shuffle quality", quality),
@@ -30,7 +38,8 @@ FIGURES = [
     ("sizes", "Request sizes", sizes),
 ]
 WARNINGS_QUERY = ("SELECT w.text, count(DISTINCT w.run_id) FROM warning w JOIN run r USING (run_id) "
-                  "JOIN cell c USING (cell_id) WHERE c.experiment_id = ? GROUP BY w.text "
+                  "JOIN cell c USING (cell_id) WHERE c.experiment_id IN "
+                  "(SELECT experiment_id FROM cell WHERE cell_id IN ({})) GROUP BY w.text "
                   "ORDER BY count(*) DESC, w.text")
 
 
@@ -44,19 +53,38 @@ def inline_svg(text, name):
     return text.replace("<svg ", f'<svg role="img" aria-label="{html.escape(name)}" ', 1)
 
 
-def draw_all(db, cells_csv, folder):
+def slug(disk):
+    return re.sub(r"[^A-Za-z0-9]+", "-", disk).strip("-").lower()
+
+
+def wanted(cells):
+    """[(file name, title, module, cells)] of every figure that these cells can have."""
+    of_disks = load.by_disk(cells)
+    if len(of_disks) == 1:
+        joint = [(name, title, module, cells) for name, title, module in JOINT]
+        return [(name, title, module, cells) for name, title, module in FIGURES] + joint
+    found = [(name, title, module, cells) for name, title, module in JOINT]
+    for number, (disk, on_disk) in enumerate(of_disks, 1):
+        short = [dataclasses.replace(c, label=c.label_on_disk) for c in on_disk]
+        found += [(f"{name}-{number}-{slug(disk)}", f"{title}: {disk}", module, short)
+                  for name, title, module in FIGURES]
+    return found
+
+
+def draw_all(db, cells, folder):
     """[(name, title, SVG or None, caption or why there is none)]."""
     drawn = []
-    for name, title, module in FIGURES:
+    for name, title, module, shown in wanted(cells):
         stem = folder / name
         try:
-            text = common.make(module, db, cells_csv, stem)
+            text = common.make(module, db, shown, stem)
             svg = inline_svg(stem.with_suffix(".svg").read_text(encoding="utf-8"), name)
             drawn.append((name, title, svg, text))
         except load.NothingToDraw as nothing:
             for old in folder.glob(name + ".*"):  # of an earlier report: it would not be of these runs
                 old.unlink()
-            drawn.append((name, title, None, f"Left out: {nothing}."))
+            if not isinstance(nothing, load.NotApplicable):
+                drawn.append((name, title, None, f"Left out: {nothing}."))
     return drawn
 
 
@@ -78,10 +106,24 @@ def facts_of(facts):
     ]
 
 
+def disk_sections(cells, facts):
+    """Node, queue settings and ceilings of each disk."""
+    sections = []
+    for (disk, _), of_disk in zip(load.by_disk(cells), (facts, *facts.others)):
+        of = f": {disk}" if disk else ""
+        sections += [(f"Node{of}", page.pairs(facts_of(of_disk))),
+                     (f"Queue settings{of}", page.pairs(of_disk.queue)),
+                     (f"Ceilings{of}", page.ceilings(of_disk))]
+    return sections
+
+
 def build_page(db, cells, facts, drawn):
-    warnings = load.rows(db, WARNINGS_QUERY, [facts.host["experiment_id"]])
+    everything = (facts, *facts.others)
+    marks = ", ".join("?" * len(cells))
+    warnings = load.rows(db, WARNINGS_QUERY.format(marks), [c.cell_id for c in cells])
+    devices = ", ".join(dict.fromkeys(f.host["device"] for f in everything))
     return page.document(
-        title=f"blksweep: {facts.host['device']} on {facts.host['hostname']}",
+        title=f"blksweep: {devices} on {facts.host['hostname']}",
         lead=page.lead(cells, facts),
         sections=[
             ("Results", page.results(cells, facts)),
@@ -89,9 +131,7 @@ def build_page(db, cells, facts, drawn):
             ("Left out", page.left_out(facts)),
             ("Warnings", page.warnings(warnings)),
             ("Cells", page.settings(cells)),
-            ("Node", page.pairs(facts_of(facts))),
-            ("Queue settings", page.pairs(facts.queue)),
-            ("Ceilings", page.ceilings(facts)),
+            *disk_sections(cells, facts),
             ("How to read this", page.how_to_read()),
         ])
 
@@ -109,7 +149,7 @@ def main(argv):
     except load.NothingToDraw as nothing:
         print(f"{args.db}: nothing to report: {nothing}", file=sys.stderr)
         return 3
-    drawn = draw_all(args.db, cells_csv, args.output / "figures")
+    drawn = draw_all(args.db, cells, args.output / "figures")
     text = build_page(args.db, cells, facts, drawn)
     (args.output / "report.html").write_text(text, encoding="utf-8")
     return 0

@@ -278,7 +278,7 @@ Result<Exit> stats(const DiskOptions& o) {
 }
 
 Result<Exit> show_model(const DiskOptions& o) {
-  BLKSWEEP_TRY(const ModelSpec spec, load_named_model(o.model));
+  BLKSWEEP_TRY(const ModelSpec spec, model_by_name(o.model));
   SheetSettings settings;
   settings.size = o.size.value_or(settings.size);
   BLKSWEEP_TRY(const ModelSheet sheet, model_sheet(spec, settings));
