@@ -17,6 +17,9 @@ import depth
 import disks
 import first_batch
 import load
+import map_distance
+import map_heat
+import maps
 import page
 import prediction
 import quality
@@ -36,6 +39,10 @@ FIGURES = [
     ("depth", "Queue depth over time", depth),
     ("sawtooth", "Where requests go: the sawtooth", sawtooth),
     ("sizes", "Request sizes", sizes),
+]
+MAP_FIGURES = [
+    ("map_heat", "Latency by LBA distance", map_heat),
+    ("map_distance", "Latency percentiles by LBA distance", map_distance),
 ]
 WARNINGS_QUERY = ("SELECT w.text, count(DISTINCT w.run_id) FROM warning w JOIN run r USING (run_id) "
                   "JOIN cell c USING (cell_id) WHERE c.experiment_id IN "
@@ -71,21 +78,62 @@ def wanted(cells):
     return found
 
 
+def draw_one(name, folder, make):
+    """(SVG or None, caption or why there is none); `make` writes the files and gives the caption."""
+    stem = folder / name
+    try:
+        text = make(stem)
+        return inline_svg(stem.with_suffix(".svg").read_text(encoding="utf-8"), name), text
+    except load.NothingToDraw as nothing:
+        for old in folder.glob(name + ".*"):  # of an earlier report: it would not be of these runs
+            old.unlink()
+        if isinstance(nothing, load.NotApplicable):
+            raise
+        return None, f"Left out: {nothing}."
+
+
 def draw_all(db, cells, folder):
     """[(name, title, SVG or None, caption or why there is none)]."""
     drawn = []
     for name, title, module, shown in wanted(cells):
-        stem = folder / name
         try:
-            text = common.make(module, db, shown, stem)
-            svg = inline_svg(stem.with_suffix(".svg").read_text(encoding="utf-8"), name)
-            drawn.append((name, title, svg, text))
-        except load.NothingToDraw as nothing:
-            for old in folder.glob(name + ".*"):  # of an earlier report: it would not be of these runs
-                old.unlink()
-            if not isinstance(nothing, load.NotApplicable):
-                drawn.append((name, title, None, f"Left out: {nothing}."))
+            svg, text = draw_one(name, folder, lambda stem, m=module, c=shown: common.make(m, db, c, stem))
+        except load.NotApplicable:
+            continue
+        drawn.append((name, title, svg, text))
     return drawn
+
+
+def draw_maps(db, folder):
+    """As draw_all; empty for a database without latency maps, which most are."""
+    if not maps.newest(db):
+        return []
+    return [(name, title, *draw_one(name, folder, lambda stem, m=module: maps.make(m, db, stem)))
+            for name, title, module in MAP_FIGURES]
+
+
+def map_table(db):
+    def known(value, form):
+        return "–" if value is None else form.format(value)
+    return page.table(
+        [("map", True), ("device", False), ("size", True), ("path", True), ("rotation", True)],
+        [[str(m["map_id"]), m["device"] + (" (interrupted)" if m["interrupted"] else ""),
+          f"{m['size_bytes'] / 2**30:.3g} GiB", page.duration(m["path_ns"]),
+          known(m["rotation_ns"] and m["rotation_ns"] / 1e6, "{:.3f} ms")] for m in maps.newest(db)])
+
+
+def map_sections(db, drawn):
+    if not drawn:
+        return []
+    return [("Latency maps", map_table(db)),
+            *((title, page.figure(svg, text)) for _, title, svg, text in drawn)]
+
+
+def maps_page(db, drawn):
+    newest = maps.newest(db)[-1]
+    return page.document(title=f"blksweep: latency maps on {newest['hostname']}",
+                         lead=f"{common.plural(len(maps.newest(db)), 'device')} mapped; no runs.",
+                         sections=map_sections(db, drawn))
 
 
 def facts_of(facts):
@@ -117,7 +165,7 @@ def disk_sections(cells, facts):
     return sections
 
 
-def build_page(db, cells, facts, drawn):
+def build_page(db, cells, facts, drawn, drawn_maps):
     everything = (facts, *facts.others)
     marks = ", ".join("?" * len(cells))
     warnings = load.rows(db, WARNINGS_QUERY.format(marks), [c.cell_id for c in cells])
@@ -128,6 +176,7 @@ def build_page(db, cells, facts, drawn):
         sections=[
             ("Results", page.results(cells, facts)),
             *((title, page.figure(svg, text)) for _, title, svg, text in drawn),
+            *map_sections(db, drawn_maps),
             ("Left out", page.left_out(facts)),
             ("Warnings", page.warnings(warnings)),
             ("Cells", page.settings(cells)),
@@ -141,16 +190,20 @@ def main(argv):
     parser.add_argument("db", type=pathlib.Path)
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True,
                         help="folder that holds cells.csv")
+    parser.add_argument("--maps-only", action="store_true", help="the database has maps and no runs")
     args = parser.parse_args(argv)
-    cells_csv = args.output / "cells.csv"
-    cells = load.load_cells(cells_csv)
-    try:
-        facts = load.load_facts(args.db, cells)
-    except load.NothingToDraw as nothing:
-        print(f"{args.db}: nothing to report: {nothing}", file=sys.stderr)
-        return 3
-    drawn = draw_all(args.db, cells, args.output / "figures")
-    text = build_page(args.db, cells, facts, drawn)
+    figures = args.output / "figures"
+    drawn_maps = draw_maps(args.db, figures)
+    if args.maps_only:
+        text = maps_page(args.db, drawn_maps)
+    else:
+        cells = load.load_cells(args.output / "cells.csv")
+        try:
+            facts = load.load_facts(args.db, cells)
+        except load.NothingToDraw as nothing:
+            print(f"{args.db}: nothing to report: {nothing}", file=sys.stderr)
+            return 3
+        text = build_page(args.db, cells, facts, draw_all(args.db, cells, figures), drawn_maps)
     (args.output / "report.html").write_text(text, encoding="utf-8")
     return 0
 
