@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "cli/experiments.h"
 #include "cli/figures.h"
+#include "cli/report_maps.h"
 #include "cli/verb.h"
 #include "store/csv.h"
 #include "store/json.h"
@@ -93,13 +94,18 @@ Result<> write_file(const fs::path& path, const std::string& text) {
   return {};
 }
 
-Result<> write_tables(const Report& report, const fs::path& folder) {
+Result<> make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
     return fail(fmt::format("create {}: {}: name another folder with -o", folder.string(),
                             error.message()));
   }
+  return {};
+}
+
+Result<> write_tables(const Report& report, const fs::path& folder) {
+  BLKSWEEP_CHECK(make_folder(folder));
   BLKSWEEP_CHECK(write_file(folder / "cells.csv", cells_csv(report.cells)));
   return write_file(folder / "runs.csv", runs_csv(report.cells, report.joined.input.runs));
 }
@@ -184,18 +190,43 @@ void print(const Report& report, const ReportOptions& options) {
 }
 
 // Without Python's libraries the tables are there, and the status says that something is missing.
-Result<Exit> draw(const ReportOptions& options) {
+Result<Exit> draw(const ReportOptions& options, bool maps_only = false) {
   const auto tools = find_figure_tools();
   if (!tools) {
     warn(tools.error().message());
     return tools.error().exit_code;
   }
-  BLKSWEEP_CHECK(run_figures(*tools, {options.db, "-o", options.out}));
+  std::vector<std::string> arguments{options.db, "-o", options.out};
+  if (maps_only) {
+    arguments.emplace_back("--maps-only");
+  }
+  BLKSWEEP_CHECK(run_figures(*tools, std::move(arguments)));
   note(fmt::format("report: {}", (fs::path(options.out) / "report.html").string()));
   return Exit::done;
 }
 
+// The maps of a database without any run; none: it has runs, or nothing.
+Result<std::vector<StoredMap>> only_maps(const ReportOptions& options) {
+  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(options.db));
+  BLKSWEEP_TRY(const auto experiments, reader.experiments());
+  return experiments.empty() ? reader.maps() : Result<std::vector<StoredMap>>{};
+}
+
+Result<Exit> report_maps(const std::vector<StoredMap>& maps, const ReportOptions& options) {
+  fmt::print("{}", options.json ? to_text(Json{{"maps", maps_json(maps)}}) : maps_text(maps));
+  std::fflush(stdout);
+  if (options.out.empty()) {
+    return Exit::done;
+  }
+  BLKSWEEP_CHECK(make_folder(options.out));
+  return options.figures ? draw(options, /*maps_only=*/true) : Result<Exit>(Exit::done);
+}
+
 Result<Exit> report(const ReportOptions& options) {
+  BLKSWEEP_TRY(const std::vector<StoredMap> maps, only_maps(options));
+  if (!maps.empty()) {
+    return report_maps(maps, options);
+  }
   BLKSWEEP_TRY(const Report loaded, load(options));
   print(loaded, options);
   if (options.out.empty()) {
@@ -220,7 +251,7 @@ void add_report(Verbs& verbs) {
   add_parsed(app, "--baseline", options->baseline, parse_filter,
              "cell that ratios refer to (order=random,merge=none)");
   app->add_option("--experiment", options->experiment,
-                  "newest, all, or numbers such as 1,3: several disks in one report");
+                  "newest, all or numbers (1,3): several disks as one");
   app->add_flag("!--no-figures", options->figures, "CSV only");
   app->add_flag("--json", options->json, "one JSON document instead of the table");
   app->footer(kExamples);

@@ -12,10 +12,8 @@
 #include <fstream>
 #include <memory>
 
-#include "base/clock.h"
 #include "base/fd.h"
-#include "base/memory.h"
-#include "io/engine.h"
+#include "lab/map_device.h"
 #include "lab/map_plan.h"
 #include "lab/map_schedule.h"
 #include "os/blockdev.h"
@@ -25,179 +23,15 @@
 namespace blksweep {
 namespace {
 
-constexpr std::size_t kMostErrors = 10;
-constexpr std::int64_t kLongestPause = 20'000'000;
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 struct Target {
-  Fd fd;
+  Fd fd;  // O_RDONLY, O_DIRECT
   std::uint64_t size = 0;
   std::uint32_t block = kPageBytes;
   std::string disk, node, mounted_at;
   bool device = false;  // not a file
   bool partition = false;
-};
-
-void pause_ns(std::int64_t ns) {
-  const timespec t{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
-  ::clock_nanosleep(CLOCK_MONOTONIC, 0, &t, nullptr);
-}
-
-// Two engines: psync for one read at a time (its time has no ring in it), io_uring for more.
-class DeviceReader : public MapReader {
- public:
-  static Result<std::unique_ptr<DeviceReader>> open(Target& target, std::uint32_t largest,
-                                                    const std::atomic<bool>* stop) {
-    auto reader = std::unique_ptr<DeviceReader>(new DeviceReader(stop));
-    const std::uint32_t deepest = MapPlan::depths().back();
-    const std::uint64_t arena =
-        std::max<std::uint64_t>(largest, std::uint64_t{deepest} * reader->kSlot);
-    BLKSWEEP_TRY(reader->arena_, PageBuffer::allocate({arena}));
-    reader->iov_.resize(deepest);
-    for (const auto& [kind, depth] : {std::pair{EngineKind::psync, 1U},
-                                      std::pair{EngineKind::io_uring, deepest}}) {
-      EngineSettings settings;
-      settings.depth = depth;
-      settings.file_slots = 1;
-      settings.arena = reader->arena_.span();
-      BLKSWEEP_TRY(auto engine, make_engine(kind, settings));
-      Fd fd(::fcntl(target.fd.get(), F_DUPFD_CLOEXEC, 0));
-      if (!fd) {
-        return sys_error(errno, "duplicate a descriptor");
-      }
-      BLKSWEEP_CHECK(engine->set_files(0, {&fd, 1}));
-      (kind == EngineKind::psync ? reader->single_ : reader->many_) = std::move(engine);
-    }
-    return reader;
-  }
-
-  std::int64_t now() override { return now_ns(); }
-
-  Result<> carry_out(const MapBatch& batch, std::int64_t until,
-                     std::vector<MapRead>& out) override {
-    return batch.depth == 1 ? one_by_one(batch, until, out) : many(batch, until, out);
-  }
-
-  std::size_t errors() const { return errors_; }
-  const std::string& last_error() const { return last_error_; }
-
- private:
-  static constexpr std::uint32_t kSlot = 1U << 20;  // the largest read at a depth above 1
-  explicit DeviceReader(const std::atomic<bool>* stop) : stop_(stop) { recent_.reserve(kRecent); }
-
-  bool stopped() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
-
-  Result<> one_by_one(const MapBatch& batch, std::int64_t until, std::vector<MapRead>& out) {
-    for (const MapStep& step : batch.steps) {
-      if (stopped() || now_ns() >= until) {
-        return {};
-      }
-      if (step.pause > 0) {
-        pause_ns(std::min(kLongestPause, static_cast<std::int64_t>(step.pause * usual_latency())));
-      }
-      iov_[0] = {arena_.data(), step.bytes};
-      const ReadRequest request{step.offset, iov_.data(), 1, 0, 0};
-      const std::int64_t begin = now_ns();
-      BLKSWEEP_CHECK(single_->submit({&request, 1}));
-      Completion done{};
-      BLKSWEEP_TRY(const std::size_t n, single_->reap({&done, 1}, 1));
-      const std::int64_t latency = now_ns() - begin;
-      BLKSWEEP_TRY(const bool good, check(done.result, step));
-      if (good && n == 1 && step.recorded) {
-        out.push_back({begin, latency, step.offset, step.distance, step.bytes, 1, batch.part});
-        if (step.pause > 0) {
-          remember(latency);
-        }
-      }
-    }
-    return {};
-  }
-
-  Result<> many(const MapBatch& batch, std::int64_t until, std::vector<MapRead>& out) {
-    std::vector<std::uint32_t> free;  // tags are places in the arena
-    for (std::uint32_t tag = batch.depth; tag-- > 0;) {
-      free.push_back(tag);
-    }
-    std::vector<std::size_t> step_of(batch.depth);
-    std::vector<std::int64_t> begin_of(batch.steps.size()), end_of(batch.steps.size(), -1);
-    std::vector<ReadRequest> group;
-    std::vector<Completion> done(batch.depth);
-    std::size_t next = 0;
-    while (true) {
-      const bool more = next < batch.steps.size() && !stopped() && now_ns() < until;
-      if (!more && free.size() == batch.depth) {
-        break;
-      }
-      group.clear();
-      while (more && !free.empty() && next < batch.steps.size()) {
-        const std::uint32_t tag = free.back();
-        free.pop_back();
-        iov_[tag] = {arena_.data() + std::size_t{tag} * kSlot, batch.steps[next].bytes};
-        group.push_back({batch.steps[next].offset, &iov_[tag], 1, 0, tag});
-        step_of[tag] = next++;
-      }
-      const std::int64_t submitted = now_ns();
-      for (const ReadRequest& r : group) {
-        begin_of[step_of[r.tag]] = submitted;
-      }
-      if (!group.empty()) {
-        BLKSWEEP_CHECK(many_->submit(group));
-      }
-      BLKSWEEP_TRY(const std::size_t n, many_->reap(done, 1));
-      const std::int64_t reaped = now_ns();
-      for (std::size_t i = 0; i < n; ++i) {
-        const std::size_t step = step_of[done[i].tag];
-        free.push_back(done[i].tag);
-        BLKSWEEP_TRY(const bool good, check(done[i].result, batch.steps[step]));
-        end_of[step] = good ? reaped : -1;
-      }
-    }
-    for (std::size_t i = 0; i < next; ++i) {
-      const MapStep& s = batch.steps[i];
-      if (end_of[i] >= 0 && s.recorded) {
-        out.push_back({begin_of[i], end_of[i] - begin_of[i], s.offset, 0, s.bytes, batch.depth,
-                       batch.part});
-      }
-    }
-    return {};
-  }
-
-  Result<bool> check(std::int32_t result, const MapStep& step) {
-    if (result == static_cast<std::int32_t>(step.bytes)) {
-      return true;
-    }
-    ++errors_;
-    const std::string what =
-        fmt::format("read of {} at byte {}", format_bytes({step.bytes}), step.offset);
-    last_error_ = result < 0 ? sys_error(-result, what).value().text : what + ": short";
-    if (errors_ >= kMostErrors) {
-      return fail(fmt::format("{} reads failed, the last: {}: see the kernel log for the device",
-                              errors_, last_error_));
-    }
-    return false;
-  }
-
-  // About the longest that a short distance usually takes: on a disk, somewhat more than one
-  // revolution.
-  double usual_latency() const {
-    return recent_.empty() ? 0 : static_cast<double>(*std::ranges::max_element(recent_));
-  }
-  void remember(std::int64_t latency) {
-    if (recent_.size() < kRecent) {
-      recent_.push_back(latency);
-    } else {
-      recent_[recent_at_++ % kRecent] = latency;
-    }
-  }
-
-  static constexpr std::size_t kRecent = 12;
-  const std::atomic<bool>* stop_;
-  PageBuffer arena_;
-  std::vector<iovec> iov_;
-  std::unique_ptr<Engine> single_, many_;  // drain before the buffers go
-  std::vector<std::int64_t> recent_;
-  std::size_t recent_at_ = 0;
-  std::size_t errors_ = 0;
-  std::string last_error_;
 };
 
 std::string one_line(const std::string& path) {
@@ -287,19 +121,14 @@ void warn_of_target(const Target& t, std::vector<std::string>& warnings) {
 }
 
 // What the device read beside our own reads, as far as the kernel's counter tells.
-void warn_of_others(const Target& t, const Result<DiskStat>& before,
-                    const std::vector<MapRead>& reads, std::vector<std::string>& warnings) {
+void warn_of_others(const Target& t, const Result<DiskStat>& before, std::uint64_t ours,
+                    std::vector<std::string>& warnings) {
   const Result<DiskStat> after = t.disk.empty() ? fail("no disk") : disk_stat(t.disk);
   if (!before || !after) {
     return;
   }
-  std::uint64_t ours = 0;
-  for (const MapRead& r : reads) {
-    ours += r.bytes;
-  }
   const std::uint64_t all = (after->read_sectors - before->read_sectors) * kSectorBytes;
-  // Reads that only place the head are not among `reads`: a tenth is room for them.
-  if (all > ours + ours / 10 + (std::uint64_t{64} << 20) / 10) {
+  if (all > ours + ours / 50 + kMiB) {
     warnings.push_back(fmt::format(
         "{} read {} beside this map's {}{}: others used it, and latencies include theirs", t.disk,
         format_bytes({all - ours}), format_bytes({ours}),
@@ -340,7 +169,7 @@ MapSchedule schedule_of(const MapSettings& settings) {
 Result<MeasuredMap> measure_map(const MapSettings& settings) {
   BLKSWEEP_TRY(Target target, open_target(settings.path));
   BLKSWEEP_TRY(MapPlan plan, MapPlan::make({target.size, target.block, settings.seed}));
-  BLKSWEEP_TRY(const auto reader, DeviceReader::open(target, plan.largest_read(), settings.stop));
+  BLKSWEEP_TRY(const auto reader, DeviceReader::open(target.fd, plan.largest_read(), settings.stop));
   MeasuredMap measured;
   measured.disk = target.disk;
   measured.map = empty_map(settings, target);
@@ -353,7 +182,7 @@ Result<MeasuredMap> measure_map(const MapSettings& settings) {
     measured.warnings.push_back(fmt::format("{} reads failed and are left out, the last: {}",
                                             reader->errors(), reader->last_error()));
   }
-  warn_of_others(target, before, measured.map.reads, measured.warnings);
+  warn_of_others(target, before, reader->bytes(), measured.warnings);
   return measured;
 }
 

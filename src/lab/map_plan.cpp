@@ -76,7 +76,7 @@ MapPlan::MapPlan(const MapPlanSettings& settings) : settings_(settings), rng_(se
         align_down(i * piece + rng_.below(piece - settings_.block), settings_.block));
   }
   shuffle(std::span<std::uint64_t>(revisit_), rng_);
-  head_ = settings_.size / 2;
+  head_ = align_down(settings_.size / 2, settings_.block);
 }
 
 std::vector<std::uint32_t> MapPlan::sizes() const {

@@ -5,6 +5,7 @@
 // frequency is the length of the sum of their phases, taken place by place.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <map>
 #include <numbers>
 #include <span>
@@ -18,8 +19,8 @@ namespace {
 constexpr double kLeastAboveChance = 10;
 constexpr double kLeastCoherence = 0.4;
 constexpr std::size_t kLeastPlaces = 12;
-constexpr std::size_t kMostGroups = 256;    // enough for certainty; a fast device gives thousands
-constexpr std::size_t kVisitsTogether = 8;  // visits of a group: a short time has few periods
+constexpr std::size_t kMostGroups = 96;     // enough for certainty; a fast device gives thousands
+constexpr std::size_t kVisitsTogether = 4;  // visits of a group: a short time has few periods
 constexpr double kLongestPeriod = 50e6;     // 1,200 rpm
 constexpr double kShortestPeriod = 25e3;    // 24,000 rpm a hundred times as fast
 
@@ -28,6 +29,7 @@ using Group = std::vector<double>;  // times of visits to one place, ns from the
 struct Visits {
   std::vector<Group> places;  // all of a place
   std::vector<Group> groups;  // pieces of at most kVisitsTogether
+  double usual = 0;           // median latency
   double spread = 0;          // of latencies, p5 to p95: on a disk about one period and more
   double span = 0;            // longest group, ns
   double pairs = 0;           // sum of n (n - 1) over groups
@@ -48,7 +50,8 @@ Visits visits_of(const LatencyMap& map) {
   v.spread = static_cast<double>(p95 - p5) / 0.9;
   // The host held up what takes far longer than the rest; a drive's cache answered what is far
   // shorter than any revisit that needs the medium.
-  const std::int64_t hit = percentile(latencies, 0.5) / 8;
+  v.usual = static_cast<double>(percentile(latencies, 0.5));
+  const auto hit = static_cast<std::int64_t>(v.usual / 8);
   const auto late = static_cast<std::int64_t>(static_cast<double>(p95) + v.spread);
   for (auto& [offset, reads] : by_place) {
     std::ranges::sort(reads, {}, &MapRead::begin_ns);
@@ -75,8 +78,8 @@ double usual_gap(const std::vector<Group>& places) {
 
 void thin(std::vector<Group>& groups) {
   if (groups.size() > kMostGroups) {
-    for (std::size_t i = 0; i < kMostGroups; ++i) {
-      groups[i] = std::move(groups[i * groups.size() / kMostGroups]);
+    for (std::size_t i = 1; i < kMostGroups; ++i) {  // the first stays
+      groups[i].swap(groups[i * groups.size() / kMostGroups]);
     }
     groups.resize(kMostGroups);
   }
@@ -122,6 +125,42 @@ double excess(const Visits& v, double frequency) {
   return sum;
 }
 
+// The excess at evenly spaced frequencies: each visit's phasor is turned on by a constant angle,
+// which is twenty times as fast as a sine and a cosine each (and exact enough over thousands).
+class Scan {
+ public:
+  Scan(const Visits& v, double from, double step) : visits_(v) {
+    for (const Group& g : v.groups) {
+      for (const double t : g) {
+        const double turn = 2 * std::numbers::pi * (t - g.front());
+        at_.push_back(std::polar(1.0, turn * from));
+        by_.push_back(std::polar(1.0, turn * step));
+      }
+    }
+  }
+  double next() {
+    double sum = 0;
+    std::size_t i = 0;
+    for (const Group& g : visits_.groups) {
+      double c = 0;
+      double s = 0;
+      for (std::size_t n = g.size(); n > 0; --n, ++i) {
+        const double re = at_[i].real();
+        const double im = at_[i].imag();
+        c += re;
+        s += im;
+        at_[i] = {re * by_[i].real() - im * by_[i].imag(), re * by_[i].imag() + im * by_[i].real()};
+      }
+      sum += c * c + s * s - static_cast<double>(g.size());
+    }
+    return sum;
+  }
+
+ private:
+  const Visits& visits_;
+  std::vector<std::complex<double>> at_, by_;
+};
+
 struct Peak {
   double frequency = 0, excess = 0;
 };
@@ -140,14 +179,16 @@ Peak climb(const Visits& v, Peak peak, double step) {
 // The lowest frequency that is nearly as good as the best: its multiples are as good as itself.
 Peak lowest_peak(const Visits& v) {
   const double low = 1 / std::min(kLongestPeriod, 2 * v.spread);
-  const double high = 1 / std::max(kShortestPeriod, v.spread / 4);
+  // Half a period is part of every latency; the rest are seeks, of three periods at the most.
+  const double high = 1 / std::max({kShortestPeriod, v.spread / 4, v.usual / 6});
   const double step = 1 / (8 * v.span);
   std::vector<Peak> peaks;
   Peak before{0, 0};
   Peak last{0, 0};
   double best = 0;
-  for (double f = low; f < high; f += step) {
-    const Peak now{f, excess(v, f)};
+  Scan scan(v, low, step);
+  for (std::size_t i = 0; low + static_cast<double>(i) * step < high; ++i) {
+    const Peak now{low + static_cast<double>(i) * step, scan.next()};
     if (last.excess > before.excess && last.excess >= now.excess && last.excess > 0) {
       peaks.push_back(last);
       best = std::max(best, last.excess);

@@ -12,6 +12,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::size_t kLeastReads = 8;
+constexpr std::int64_t kReadAhead = std::int64_t{4} << 20;  // what a drive may read ahead
 
 struct Ends {
   double low = 0, high = 0;
@@ -95,26 +96,42 @@ void make_monotone(std::vector<SeekEstimate>& points) {
   }
 }
 
+using Points = std::vector<SeekEstimate>;
+
+const SeekEstimate* opposite(const Points& points, std::int64_t distance) {
+  const auto found = std::ranges::find(points, -distance, &SeekEstimate::distance);
+  return found == points.end() ? nullptr : &*found;
+}
+
+// After a read the drive goes on reading; a short way forward the data then comes without any
+// seek. What is much faster forward than backward was such an answer.
+void drop_read_ahead(const Points& backward, Points& forward) {
+  std::erase_if(forward, [&backward](const SeekEstimate& s) {
+    const SeekEstimate* back = opposite(backward, s.distance);
+    return back != nullptr && s.distance < kReadAhead && s.raw_ns < 0.75 * back->raw_ns;
+  });
+}
+
 // Most arms are as fast one way as the other. Where the two differ by no more than the estimates'
 // own spread (a uniform range's middle from n reads: period / (sqrt 2 n)), both get their mean,
 // which halves the variance.
-void pool_directions(std::vector<SeekEstimate>& backward, std::vector<SeekEstimate>& forward,
-                     double period) {
+void pool_directions(Points& backward, Points& forward, double period) {
   constexpr double kUsual = 1.2;  // median of |normal| is 0.67; noise of the host adds a little
   std::vector<double> differences;
-  for (std::size_t i = 0; i < backward.size(); ++i) {
-    if (backward.size() != forward.size() || backward[i].distance != -forward[i].distance) {
-      return;
+  for (const SeekEstimate& s : forward) {
+    if (const SeekEstimate* back = opposite(backward, s.distance)) {
+      const double n = static_cast<double>(s.reads + back->reads) / 2;
+      differences.push_back(std::abs(s.raw_ns - back->raw_ns) * n / period);
     }
-    const double n = static_cast<double>(backward[i].reads + forward[i].reads) / 2;
-    differences.push_back(std::abs(backward[i].raw_ns - forward[i].raw_ns) * n / period);
   }
-  if (median(differences) > kUsual) {
+  if (differences.size() < 4 || median(differences) > kUsual) {
     return;
   }
-  for (std::size_t i = 0; i < backward.size(); ++i) {
-    const double mean = (backward[i].raw_ns + forward[i].raw_ns) / 2;
-    backward[i].raw_ns = forward[i].raw_ns = mean;
+  for (SeekEstimate& back : backward) {
+    const auto there = std::ranges::find(forward, -back.distance, &SeekEstimate::distance);
+    if (there != forward.end()) {
+      back.raw_ns = there->raw_ns = (back.raw_ns + there->raw_ns) / 2;
+    }
   }
 }
 
@@ -133,8 +150,11 @@ void smooth(std::vector<SeekEstimate>& points, double size) {
 
 std::vector<SeekEstimate> seek_estimates(const LatencyMap& map, const SeekBasis& basis) {
   std::map<std::int64_t, std::vector<double>> by_distance;
+  // Not slower than a cached read: the drive's cache still had it.
+  const double hit = 1.25 * basis.path_ns + basis.noise_ns;
   for (const MapRead& r : map.reads) {
-    if (r.part == MapPart::distance && r.distance != 0) {
+    if (r.part == MapPart::distance && r.distance != 0 &&
+        static_cast<double>(r.latency_ns) > hit) {
       by_distance[r.distance].push_back(static_cast<double>(r.latency_ns));
     }
   }
@@ -145,10 +165,13 @@ std::vector<SeekEstimate> seek_estimates(const LatencyMap& map, const SeekBasis&
       // The middle of the window, half a period above its lower end.
       const double seek =
           (e.low + e.high - basis.period_ns) / 2 - basis.path_ns - basis.transfer_ns;
-      (distance < 0 ? backward : forward).push_back({distance, e.reads, seek, seek});
+      if (seek > 0) {
+        (distance < 0 ? backward : forward).push_back({distance, e.reads, seek, seek});
+      }
     }
   }
   std::ranges::reverse(backward);  // ascending in length
+  drop_read_ahead(backward, forward);
   pool_directions(backward, forward, basis.period_ns);
   smooth(backward, static_cast<double>(map.size));
   smooth(forward, static_cast<double>(map.size));

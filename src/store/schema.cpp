@@ -139,26 +139,7 @@ CREATE VIEW good_run AS
     (SELECT max(run_id) FROM run WHERE incomplete = 0 AND epoch_ns > 0 GROUP BY cell_id, repeat);
 )sql";
 
-// Version 2 adds tables only, so that a file of version 1 becomes one of version 2 by these lines.
-constexpr const char* kPredictionTables = R"sql(
-CREATE TABLE IF NOT EXISTS prediction ( -- what a model of the disk says of a run's plan
-  prediction_id INTEGER PRIMARY KEY,    -- of several models the greatest is the newest
-  run_id         INTEGER NOT NULL REFERENCES run,
-  model TEXT NOT NULL, model_hash TEXT NOT NULL, -- name; XXH3-64 of the model's text, hex
-  epoch_ns       INTEGER NOT NULL, -- predicted
-  first_batch_ns INTEGER,
-  requests       INTEGER NOT NULL, -- after merging
-  depth_mean     REAL,             -- requests inside, mean over time with I/O
-  error          REAL,             -- predicted / measured - 1, of epoch_ns
-  UNIQUE (run_id, model)
-) STRICT;
-CREATE TABLE IF NOT EXISTS disk (   -- no row: the disk has no name of its own
-  experiment_id INTEGER PRIMARY KEY REFERENCES experiment,
-  label TEXT NOT NULL               -- --disk-label
-) STRICT;
-)sql";
-
-// Since version 2. Additive: an older file gets them when it is opened for writing.
+// Since version 2, as the tables below.
 constexpr const char* kMapTables = R"sql(
 CREATE TABLE IF NOT EXISTS map (    -- one latency map (blksweep map)
   map_id          INTEGER PRIMARY KEY,
@@ -194,6 +175,25 @@ CREATE TABLE IF NOT EXISTS map_warning (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// Version 2 adds tables only, so that a file of version 1 becomes one of version 2 by these lines.
+constexpr const char* kPredictionTables = R"sql(
+CREATE TABLE IF NOT EXISTS prediction ( -- what a model of the disk says of a run's plan
+  prediction_id INTEGER PRIMARY KEY,    -- of several models the greatest is the newest
+  run_id         INTEGER NOT NULL REFERENCES run,
+  model TEXT NOT NULL, model_hash TEXT NOT NULL, -- name; XXH3-64 of the model's text, hex
+  epoch_ns       INTEGER NOT NULL, -- predicted
+  first_batch_ns INTEGER,
+  requests       INTEGER NOT NULL, -- after merging
+  depth_mean     REAL,             -- requests inside, mean over time with I/O
+  error          REAL,             -- predicted / measured - 1, of epoch_ns
+  UNIQUE (run_id, model)
+) STRICT;
+CREATE TABLE IF NOT EXISTS disk (   -- no row: the disk has no name of its own
+  experiment_id INTEGER PRIMARY KEY REFERENCES experiment,
+  label TEXT NOT NULL               -- --disk-label
+) STRICT;
+)sql";
+
 Result<std::int64_t> scalar(Database& db, const char* sql) {
   BLKSWEEP_TRY(Statement query, db.prepare(sql));
   BLKSWEEP_TRY(const bool row, query.step());
@@ -204,17 +204,19 @@ Result<std::int64_t> scalar(Database& db, const char* sql) {
   return value;
 }
 
-// Everything since version 1; each statement does nothing where its table is already there.
-Result<> add_newer_tables(Database& db) {
-  BLKSWEEP_CHECK(db.exec(kPredictionTables));
-  BLKSWEEP_CHECK(db.exec(kMapTables));
-  return db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
-}
-
 Result<> create_schema(Database& db) {
   BLKSWEEP_CHECK(db.exec(kExperimentTables));
   BLKSWEEP_CHECK(db.exec(kRunTables));
-  return db.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
+  BLKSWEEP_CHECK(db.exec(kPredictionTables));
+  BLKSWEEP_CHECK(db.exec(kMapTables));
+  return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
+                             kSchemaVersion));
+}
+
+Result<> add_tables_of_version_2(Database& db) {
+  BLKSWEEP_CHECK(db.exec(kPredictionTables));
+  BLKSWEEP_CHECK(db.exec(kMapTables));
+  return db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
 }
 
 // Readers find the tables empty rather than missing.
@@ -263,13 +265,7 @@ Result<> prepare_schema(Database& db) {
   BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db));
   // Again inside: another process may have created the tables meanwhile.
   BLKSWEEP_TRY(const std::int64_t now, scalar(db, "SELECT count(*) FROM sqlite_master"));
-  if (now == 0) {
-    BLKSWEEP_CHECK(create_schema(db));
-  }
-  BLKSWEEP_TRY(const std::int64_t version, scalar(db, "PRAGMA user_version"));
-  if (version < kSchemaVersion) {
-    BLKSWEEP_CHECK(add_newer_tables(db));
-  }
+  BLKSWEEP_CHECK(now == 0 ? create_schema(db) : add_tables_of_version_2(db));
   return transaction.commit();
 }
 

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# map: a loop device and a file, its JSON, database and report; what goes wrong says so.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+
+python=/usr/bin/python3
+# expect TEXT PYTHON: holds for the document `d` of the last answer.
+expect() {
+  "$python" -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+sys.exit(0 if eval(sys.argv[2]) else 1)' "$tmp/.out" "$2" || die "$1"
+}
+count() { "$python" -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])' "$@"; }
+
+# --- bad input -----------------------------------------------------------------------------------
+call map
+expect_status 2
+call map /nonexistent/disk
+expect_error 1 /nonexistent/disk 'No such file'
+call map "$tmp"
+expect_error 2 "$tmp" 'neither a block device nor a file'
+call map /dev/null
+expect_error 2 'neither a block device nor a file'
+head -c 20M /dev/zero >"$tmp/file"
+for seconds in 0 -1 1x ''; do
+  call map "$tmp/file" "--seconds=$seconds"
+  expect_error 2 --seconds
+done
+call map "$tmp/file" --parts size,shape
+expect_error 2 --parts "'shape'" revisit
+touch "$tmp/there.toml"
+call map "$tmp/file" --fit "$tmp/there.toml"
+expect_error 2 --fit "$tmp/there.toml" 'not overwritten'
+call map "$tmp/file" --db "$tmp/file"
+expect_error 1 'not a blksweep database'
+head -c 1M /dev/zero >"$tmp/small"
+if [ "$(findmnt -nT "$tmp" -o FSTYPE)" != tmpfs ]; then
+  call map "$tmp/small"
+  expect_error 2 '1 MiB' '16 MiB'
+fi
+if head -c 20M /dev/zero >/dev/shm/blksweep-map.$$ 2>/dev/null; then
+  at_exit "rm -f /dev/shm/blksweep-map.$$"
+  call map "/dev/shm/blksweep-map.$$" --seconds 1 --parts size
+  # tmpfs has O_DIRECT since Linux 6.6.
+  [ "$status" = 0 ] || expect_error 77 O_DIRECT 'ext4'
+fi
+echo 'bad input: refused'
+
+# --- a file --------------------------------------------------------------------------------------
+if [ "$(findmnt -nT "$tmp" -o FSTYPE)" != tmpfs ]; then
+  call map "$tmp/file" --seconds 1 --parts size,cached --json
+  expect_status 0
+  expect 'a file: no warning' 'any("distance in the file" in w for w in d["warnings"])'
+  expect 'a file: parts' 'd["size"] and d["path_ns"] and not d["distance"] and not d["depth"]'
+  echo 'a file: mapped, with a warning'
+fi
+
+# --- a device ------------------------------------------------------------------------------------
+[ "$(id -u)" = 0 ] || skip 'needs root for a loop device'
+truncate -s 1G "$tmp/image"
+loop=$(losetup --find --show "$tmp/image" 2>/dev/null) || skip 'no loop device'
+at_exit "losetup --detach $loop"
+db=$tmp/maps.db
+
+call as_nobody map "$loop"
+expect_error 1 "$loop" 'needs root'
+
+call map "$loop" --seconds 6 --seed 7 --db "$db" --fit "$tmp/fit.toml" --json
+expect_status 0
+expect 'keys' '{"device", "size_bytes", "path_ns", "rotation_ns", "distance", "size", "depth", "seek",
+  "zones", "fit", "warnings", "interrupted", "map_id"} <= set(d)'
+expect 'facts' 'd["size_bytes"] == 2**30 and d["seed"] == 7 and d["interrupted"] is False and d["map_id"] == 1'
+expect 'distances' 'len(d["distance"]) == 32 and {r["distance_bytes"] < 0 for r in d["distance"]} == {True, False}'
+expect 'percentiles' 'all(0 < r["p1_ns"] <= r["p50_ns"] <= r["p90_ns"] <= r["p99_ns"] <= r["max_ns"]
+  for part in ("distance", "size", "depth") for r in d[part])'
+expect 'even' 'max(r["reads"] for r in d["size"]) - min(r["reads"] for r in d["size"]) <= 1'
+expect 'depths' '[r["depth"] for r in d["depth"]] == [1, 2, 4, 8, 16, 32, 64]'
+expect 'no rotation in a loop device' 'd["rotation_ns"] is None and d["seek"] == []'
+expect 'places' 'len(d["zones"]) == 16 and all(z["bytes_per_s"] > 0 for z in d["zones"])'
+expect 'the fit is in the document' 'd["fit"]["checks"] and d["fit"]["model"]'
+[ -s "$tmp/fit.toml" ] || die 'no model was written'
+[ "$(count "$db" 'SELECT sum(records) FROM map_read')" -gt 1000 ] || die 'few reads are stored'
+[ "$(count "$db" 'SELECT count(*) FROM map_read WHERE length(data) != records * 40')" = 0 ] || die 'records'
+[ "$(count "$db" 'SELECT count(*) FROM map_curve WHERE kind = "zone_rate"')" = 16 ] || die 'no rates stored'
+echo 'a device: mapped, stored, fitted'
+
+call map "$loop" --seconds 2 --parts distance,depth
+expect_status 0
+for text in '+512 KiB' '-512 KiB' 'reads/s' 'by depth'; do
+  [[ $out == *"$text"* ]] || die "the tables lack '$text'"
+done
+[[ $out != *'by size'* ]] || die 'a table of a part that was not measured'
+
+# --- interrupted: what was measured is kept --------------------------------------------------------
+"$blksweep" --quiet map "$loop" --seconds 600 --db "$db" --json >"$tmp/.out" 2>"$tmp/.err" &
+pid=$!
+busy() { [ -e "/proc/$pid/io" ] && [ "$(sed -n 's/^read_bytes: //p' "/proc/$pid/io")" -gt 4000000 ]; }
+until busy || ! kill -0 "$pid" 2>/dev/null; do
+  sleep 0.05
+done
+kill -INT "$pid"
+status=0
+wait "$pid" || status=$?
+[ "$status" = 130 ] || die 'SIGINT: wanted 130'
+expect 'interrupted, but nothing kept' 'd["interrupted"] and d["reads"] > 100 and d["map_id"] == 2'
+[ "$(count "$db" 'SELECT count(*) FROM map WHERE interrupted = 1')" = 1 ] || die 'not stored as interrupted'
+echo 'interrupt: kept'
+
+# --- report of a database with maps only -----------------------------------------------------------
+call report "$db" --json
+expect_status 0
+expect 'maps' '[m["interrupted"] for m in d["maps"]] == [False, True]'
+if "$python" -c 'import matplotlib, numpy' 2>/dev/null; then
+  call report "$db" -o "$tmp/report"
+  expect_status 0
+  for file in report.html figures/map_heat.pdf figures/map_heat.txt figures/map_distance.svg; do
+    [ -s "$tmp/report/$file" ] || die "report: no $file"
+  done
+  grep -q 'Latency by LBA distance' "$tmp/report/report.html" || die 'the page has no map'
+  echo 'report: maps without runs'
+fi
