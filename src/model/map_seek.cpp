@@ -12,6 +12,8 @@ namespace blksweep {
 namespace {
 
 constexpr std::size_t kLeastReads = 8;
+// Nearer than this a read may meet what the drive is reading ahead, in either direction.
+constexpr std::int64_t kNearest = std::int64_t{768} << 10;
 constexpr std::int64_t kReadAhead = std::int64_t{4} << 20;  // what a drive may read ahead
 
 struct Ends {
@@ -104,12 +106,22 @@ const SeekEstimate* opposite(const Points& points, std::int64_t distance) {
 }
 
 // After a read the drive goes on reading; a short way forward the data then comes without any
-// seek. What is much faster forward than backward was such an answer.
-void drop_read_ahead(const Points& backward, Points& forward) {
-  std::erase_if(forward, [&backward](const SeekEstimate& s) {
-    const SeekEstimate* back = opposite(backward, s.distance);
-    return back != nullptr && s.distance < kReadAhead && s.raw_ns < 0.75 * back->raw_ns;
-  });
+// seek. What is much faster forward than backward was such an answer, or had some; a way backward
+// of the same length then meets what was read ahead of earlier reads, and is dropped as well.
+void drop_read_ahead(Points& backward, Points& forward) {
+  std::vector<std::int64_t> ahead;
+  for (const SeekEstimate& back : backward) {
+    const SeekEstimate* there = opposite(forward, back.distance);
+    if (-back.distance < kReadAhead &&
+        (there == nullptr || there->raw_ns < 0.75 * back.raw_ns)) {
+      ahead.push_back(-back.distance);
+    }
+  }
+  const auto dropped = [&ahead](const SeekEstimate& s) {
+    return std::ranges::find(ahead, std::abs(s.distance)) != ahead.end();
+  };
+  std::erase_if(forward, dropped);
+  std::erase_if(backward, dropped);
 }
 
 // Most arms are as fast one way as the other. Where the two differ by no more than the estimates'
@@ -153,7 +165,7 @@ std::vector<SeekEstimate> seek_estimates(const LatencyMap& map, const SeekBasis&
   // Not slower than a cached read: the drive's cache still had it.
   const double hit = 1.25 * basis.path_ns + basis.noise_ns;
   for (const MapRead& r : map.reads) {
-    if (r.part == MapPart::distance && r.distance != 0 &&
+    if (r.part == MapPart::distance && std::abs(r.distance) >= kNearest &&
         static_cast<double>(r.latency_ns) > hit) {
       by_distance[r.distance].push_back(static_cast<double>(r.latency_ns));
     }

@@ -20,8 +20,8 @@ double rate_at(const RotatingSpec& spec, double fraction) {
 }
 
 void expect_seeks(const LatencyMap& map, const MapFacts& facts, const RotatingSpec& spec) {
-  // 16 each way; a drive that reads ahead answers the shortest ones forward without a seek.
-  EXPECT_GE(facts.seeks.size(), 28U);
+  // 16 each way; a drive that reads ahead answers the shortest ones without a seek.
+  EXPECT_GE(facts.seeks.size(), 24U);
   for (const SeekEstimate& s : facts.seeks) {
     const auto distance = static_cast<double>(s.distance);
     const double truth = seek_ns(s.distance > 0 ? spec.seek_forward : spec.seek_backward,
