@@ -25,18 +25,20 @@ def left_out_text(facts):
 
 def caption(text, query, facts):
     """The caption's lines: what is shown, what was left out, then where it comes from."""
+    def host_line(host):
+        return (f"host: {host['hostname']}, {host['kernel']}, {host['cpu']}, "
+                f"{host['device']} ({host['device_model']}), {host['filesystem']}, "
+                f"scheduler {host['scheduler']}\n")
     host = facts.host
     return (f"{text} {plural(facts.counted, 'run')} counted. {left_out_text(facts)}\n"
             f"query: {' '.join(query.split())}\n"
             f"revision: {host['tool_version']} ({host['git_revision']})\n"
-            f"host: {host['hostname']}, {host['kernel']}, {host['cpu']}, "
-            f"{host['device']} ({host['device_model']}), {host['filesystem']}, "
-            f"scheduler {host['scheduler']}\n")
+            + "".join(host_line(f.host) for f in (facts, *facts.others)))
 
 
-def make(module, db, cells_csv, stem):
+def make(module, db, cells, stem):
     """Draws one figure; returns its caption. NothingToDraw when the data is not there."""
-    cells = [c for c in load.load_cells(cells_csv) if c.runs > 0]
+    cells = [c for c in cells if c.runs > 0]
     if not cells:
         raise load.NothingToDraw("no complete run")
     facts = load.load_facts(db, cells)
@@ -57,7 +59,7 @@ def figure_main(module, argv):
                         help="files to write, without .pdf, .svg, .png, .txt")
     args = parser.parse_args(argv)
     try:
-        make(module, args.db, args.cells, args.output)
+        make(module, args.db, load.load_cells(args.cells), args.output)
     except load.NothingToDraw as nothing:
         print(f"{args.db}: nothing to draw: {nothing}", file=sys.stderr)
         return 3

@@ -15,6 +15,10 @@ class NothingToDraw(Exception):
     """The database has no data for this figure; the text says why."""
 
 
+class NotApplicable(NothingToDraw):
+    """The figure is about something that these runs do not have: a page need not mention it."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Cell:
     cell_id: int
@@ -23,6 +27,15 @@ class Cell:
     runs: int
     values: dict  # further columns of cells.csv: float or None
     settings: dict
+
+    @property
+    def disk(self):
+        """Which of several disks; "" when there is one."""
+        return self.settings.get("disk", "")
+
+    @property
+    def label_on_disk(self):
+        return self.label.removeprefix(self.disk + " + ") if self.disk else self.label
 
     def value(self, name):
         return self.values.get(name)
@@ -40,6 +53,7 @@ class Facts:
     ceilings: list  # (kind, request_bytes, depth, bytes_per_s, reads_per_s)
     counted: int    # runs that figures draw
     left_out: list  # (label, repeat, reason)
+    others: tuple = ()  # the same of each further disk that the cells are on
 
 
 def connect(path):
@@ -53,6 +67,11 @@ def connect(path):
 def rows(path, query, parameters=()):
     with connect(path) as db:
         return db.execute(query, parameters).fetchall()
+
+
+def has_table(path, name):
+    """Whether the database has it: files of older versions lack some."""
+    return bool(rows(path, "SELECT 1 FROM sqlite_master WHERE name = ?", [name]))
 
 
 def number(text):
@@ -82,9 +101,26 @@ LEFT_OUT_QUERY = ("SELECT cell_id, repeat, incomplete_reason FROM run WHERE inco
 COUNTED_QUERY = "SELECT cell_id, count(*) FROM good_run GROUP BY cell_id"
 
 
+def by_disk(cells):
+    """[(disk, its cells)] in the order of the table; one disk has the name ""."""
+    found = {}
+    for c in cells:
+        found.setdefault(c.disk, []).append(c)
+    return list(found.items())
+
+
 def load_facts(path, cells):
+    """Of the first disk that the cells are on, with those of the other disks in `others`."""
     if not cells:
         raise NothingToDraw("no cell")
+    first, *others = [disk_facts(path, of_disk) for _, of_disk in by_disk(cells)]
+    everything = [first, *others]
+    return dataclasses.replace(first, counted=sum(f.counted for f in everything),
+                               left_out=[row for f in everything for row in f.left_out],
+                               others=tuple(others))
+
+
+def disk_facts(path, cells):
     with connect(path) as db:
         cursor = db.execute(FACTS_QUERY, [cells[0].cell_id])
         row = cursor.fetchone()

@@ -1,6 +1,8 @@
 """The parts of report.html: plain HTML that opens without a network and prints well."""
 import html
 
+import load
+
 MIB = 1 << 20
 
 STYLE = """
@@ -108,6 +110,8 @@ COLUMNS = [  # title, is a number, text of a cell
     ("mean depth", True, lambda c: digits(c.value("depth_mean"))),
     ("requests", True, lambda c: shown(c.value("requests_issued"))),
     ("read / delivered", True, lambda c: digits(c.value("device_bytes_per_byte"))),
+    ("predicted", True, lambda c: duration(c.value("prediction_epoch_ns"))),
+    ("error of prediction", True, lambda c: shown(c.value("prediction_error"), "{:+.1%}")),
     ("displacement", True, lambda c: digits(c.value("quality_displacement"))),
     ("label mix", True, lambda c: digits(c.value("quality_label_mix"))),
 ]
@@ -132,25 +136,29 @@ def results(cells, facts):
     return body + few_repeats(cells)
 
 
-def lead(cells, facts):
+def fastest(cells):
+    """What the cells of one disk show, in a sentence."""
     known = [c for c in cells if c.value("ratio") is not None]
     clear = [c for c in known if c.interval("ratio") and not
              c.interval("ratio")[0] <= 1 <= c.interval("ratio")[1]]
     baseline = next((c for c in cells if c.baseline), None)
-    words = []
     if clear and baseline:
         best = max(clear, key=lambda c: c.value("ratio"))
         if best.value("ratio") > 1:
             ends = best.interval("ratio")
-            words.append(f"Fastest: {best.label}, {digits(best.value('ratio'))} times the samples per second "
-                         f"of {baseline.label} (95 % interval {digits(ends[0])} to {digits(ends[1])}).")
-        else:
-            words.append(f"No cell is faster than {baseline.label}.")
-    elif known and baseline:
-        words.append(f"No difference from {baseline.label} is shown by these repeats.")
+            return (f"Fastest: {best.label}, {digits(best.value('ratio'))} times the samples per second "
+                    f"of {baseline.label} (95 % interval {digits(ends[0])} to {digits(ends[1])}).")
+        return f"No cell is faster than {baseline.label}."
+    if known and baseline:
+        return f"No difference from {baseline.label} is shown by these repeats."
+    return ""
+
+
+def lead(cells, facts):
+    words = [fastest(of_disk) for _, of_disk in load.by_disk(cells)]
     words.append(f"{facts.counted} runs of {len(cells)} cells are counted; {len(facts.left_out)} incomplete "
                  "ones are left out.")
-    return " ".join(words)
+    return " ".join(w for w in words if w)
 
 
 def figure(svg, caption):

@@ -5,6 +5,7 @@ Reads DIR/cells.csv and the database; writes DIR/figures/* and DIR/report.html. 
 network: its style and figures are inside it.
 """
 import argparse
+import dataclasses
 import datetime
 import html
 import pathlib
@@ -13,17 +14,24 @@ import sys
 
 import common
 import depth
+import disks
 import first_batch
 import load
 import map_distance
 import map_heat
 import maps
 import page
+import prediction
 import quality
 import sawtooth
 import sizes
 import throughput
 
+# Of all disks together; the others are drawn disk by disk, because their scales differ.
+JOINT = [
+    ("disks", "What a policy gains on each disk", disks),
+    ("prediction", "Predicted against measured", prediction),
+]
 FIGURES = [
     ("throughput", "Throughput by policy", throughput),
     ("quality", "Throughput against shuffle quality", quality),
@@ -37,7 +45,8 @@ MAP_FIGURES = [
     ("map_distance", "Latency percentiles by LBA distance", map_distance),
 ]
 WARNINGS_QUERY = ("SELECT w.text, count(DISTINCT w.run_id) FROM warning w JOIN run r USING (run_id) "
-                  "JOIN cell c USING (cell_id) WHERE c.experiment_id = ? GROUP BY w.text "
+                  "JOIN cell c USING (cell_id) WHERE c.experiment_id IN "
+                  "(SELECT experiment_id FROM cell WHERE cell_id IN ({})) GROUP BY w.text "
                   "ORDER BY count(*) DESC, w.text")
 
 
@@ -51,6 +60,24 @@ def inline_svg(text, name):
     return text.replace("<svg ", f'<svg role="img" aria-label="{html.escape(name)}" ', 1)
 
 
+def slug(disk):
+    return re.sub(r"[^A-Za-z0-9]+", "-", disk).strip("-").lower()
+
+
+def wanted(cells):
+    """[(file name, title, module, cells)] of every figure that these cells can have."""
+    of_disks = load.by_disk(cells)
+    if len(of_disks) == 1:
+        joint = [(name, title, module, cells) for name, title, module in JOINT]
+        return [(name, title, module, cells) for name, title, module in FIGURES] + joint
+    found = [(name, title, module, cells) for name, title, module in JOINT]
+    for number, (disk, on_disk) in enumerate(of_disks, 1):
+        short = [dataclasses.replace(c, label=c.label_on_disk) for c in on_disk]
+        found += [(f"{name}-{number}-{slug(disk)}", f"{title}: {disk}", module, short)
+                  for name, title, module in FIGURES]
+    return found
+
+
 def draw_one(name, folder, make):
     """(SVG or None, caption or why there is none); `make` writes the files and gives the caption."""
     stem = folder / name
@@ -60,13 +87,21 @@ def draw_one(name, folder, make):
     except load.NothingToDraw as nothing:
         for old in folder.glob(name + ".*"):  # of an earlier report: it would not be of these runs
             old.unlink()
+        if isinstance(nothing, load.NotApplicable):
+            raise
         return None, f"Left out: {nothing}."
 
 
-def draw_all(db, cells_csv, folder):
+def draw_all(db, cells, folder):
     """[(name, title, SVG or None, caption or why there is none)]."""
-    return [(name, title, *draw_one(name, folder, lambda stem, m=module: common.make(m, db, cells_csv, stem)))
-            for name, title, module in FIGURES]
+    drawn = []
+    for name, title, module, shown in wanted(cells):
+        try:
+            svg, text = draw_one(name, folder, lambda stem, m=module, c=shown: common.make(m, db, c, stem))
+        except load.NotApplicable:
+            continue
+        drawn.append((name, title, svg, text))
+    return drawn
 
 
 def draw_maps(db, folder):
@@ -119,10 +154,24 @@ def facts_of(facts):
     ]
 
 
+def disk_sections(cells, facts):
+    """Node, queue settings and ceilings of each disk."""
+    sections = []
+    for (disk, _), of_disk in zip(load.by_disk(cells), (facts, *facts.others)):
+        of = f": {disk}" if disk else ""
+        sections += [(f"Node{of}", page.pairs(facts_of(of_disk))),
+                     (f"Queue settings{of}", page.pairs(of_disk.queue)),
+                     (f"Ceilings{of}", page.ceilings(of_disk))]
+    return sections
+
+
 def build_page(db, cells, facts, drawn, drawn_maps):
-    warnings = load.rows(db, WARNINGS_QUERY, [facts.host["experiment_id"]])
+    everything = (facts, *facts.others)
+    marks = ", ".join("?" * len(cells))
+    warnings = load.rows(db, WARNINGS_QUERY.format(marks), [c.cell_id for c in cells])
+    devices = ", ".join(dict.fromkeys(f.host["device"] for f in everything))
     return page.document(
-        title=f"blksweep: {facts.host['device']} on {facts.host['hostname']}",
+        title=f"blksweep: {devices} on {facts.host['hostname']}",
         lead=page.lead(cells, facts),
         sections=[
             ("Results", page.results(cells, facts)),
@@ -131,9 +180,7 @@ def build_page(db, cells, facts, drawn, drawn_maps):
             ("Left out", page.left_out(facts)),
             ("Warnings", page.warnings(warnings)),
             ("Cells", page.settings(cells)),
-            ("Node", page.pairs(facts_of(facts))),
-            ("Queue settings", page.pairs(facts.queue)),
-            ("Ceilings", page.ceilings(facts)),
+            *disk_sections(cells, facts),
             ("How to read this", page.how_to_read()),
         ])
 
@@ -150,14 +197,13 @@ def main(argv):
     if args.maps_only:
         text = maps_page(args.db, drawn_maps)
     else:
-        cells_csv = args.output / "cells.csv"
-        cells = load.load_cells(cells_csv)
+        cells = load.load_cells(args.output / "cells.csv")
         try:
             facts = load.load_facts(args.db, cells)
         except load.NothingToDraw as nothing:
             print(f"{args.db}: nothing to report: {nothing}", file=sys.stderr)
             return 3
-        text = build_page(args.db, cells, facts, draw_all(args.db, cells_csv, figures), drawn_maps)
+        text = build_page(args.db, cells, facts, draw_all(args.db, cells, figures), drawn_maps)
     (args.output / "report.html").write_text(text, encoding="utf-8")
     return 0
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace blksweep {
 namespace {
 
@@ -34,6 +36,12 @@ Result<> refuse_bare_letters(std::string_view text, const std::string& name) {
 
 }  // namespace
 
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
+  return text;
+}
+
 std::string toml_place(const std::string& name, const toml::source_region& at) {
   return fmt::format("{}:{}", name, at.begin.line);
 }
@@ -43,7 +51,8 @@ Result<toml::table> parse_toml(std::string_view text, const std::string& name) {
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& e) {
-    return usage_error(fmt::format("{}: {}", toml_place(name, e.source()), e.description()));
+    return usage_error(fmt::format("{}: {}", toml_place(name, e.source()),
+                                   one_line(std::string(e.description()))));
   } catch (const std::logic_error& e) {
     return usage_error(fmt::format("{}: {}", name, e.what()));
   }

@@ -29,8 +29,8 @@ int report_parse(const CLI::App& app, const CLI::ParseError& error) {
 
 Error no_verb(const CLI::App& app) {
   std::string verbs;
-  for (const CLI::App* verb : app.get_subcommands(
-           [](const CLI::App* verb) { return !verb->get_group().empty(); })) {
+  for (const CLI::App* verb :
+       app.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); })) {
     verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
   }
   return usage_error("say what to do: " + verbs + " (see --help)").value();
@@ -59,8 +59,8 @@ int run_program(int argc, char** argv) {
   add_run(verbs);
   add_report(verbs);
   add_probe(verbs);
-  add_map(verbs);
   add_disk(verbs);
+  add_map(verbs);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -26,9 +26,9 @@ void add_plan(Verbs& verbs);
 void add_run(Verbs& verbs);
 void add_report(Verbs& verbs);
 void add_probe(Verbs& verbs);
-void add_map(Verbs& verbs);
 void add_simulate(Verbs& verbs);
 void add_disk(Verbs& verbs);
+void add_map(Verbs& verbs);
 
 // Declares an option whose text is turned into a value by `parse` (parse_bytes, parse_duration
 // ...). The error quotes the option and the text.

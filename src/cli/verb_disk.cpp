@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/table.h"
+#include "cli/model_sheet.h"
 #include "cli/models.h"
 #include "cli/verb.h"
 #include "disk/daemon.h"
@@ -70,6 +71,15 @@ examples:
   blksweep disk stats d7200 --json
   blksweep disk stats d7200 --json > stats.json)";
 
+constexpr const char* kModelExamples =
+    R"(Seek and rotation by analysis, reads per second at depths 1 to 64 by simulation;
+no I/O is done and no root needed.
+
+examples:
+  blksweep disk model hdd-7200
+  blksweep disk model sata-ssd --size 64GiB
+  blksweep disk model hdd-7200 --json)";
+
 struct DiskOptions {
   std::string name, model, backing = kMemoryBacking, filesystem, mount;
   std::optional<Bytes> size;
@@ -98,7 +108,7 @@ void print_json(const Json& j) {
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-const char* to_text(DiskHealth health) {
+const char* health_text(DiskHealth health) {
   switch (health) {
     case DiskHealth::running:
       return "running";
@@ -204,9 +214,9 @@ Result<Exit> list(const DiskOptions& o) {
   table.column("mount", Table::Align::left);
   for (const Listed& d : disks) {
     Json j = state_json(d.state);
-    j["state"] = to_text(d.health);
+    j["state"] = health_text(d.health);
     all.push_back(std::move(j));
-    table.row({d.state.name, to_text(d.health), d.state.device, d.state.model,
+    table.row({d.state.name, health_text(d.health), d.state.device, d.state.model,
                fmt::format("{}", d.state.speedup), format_bytes(Bytes{d.state.size}),
                d.state.backing, d.state.mount});
   }
@@ -228,8 +238,9 @@ Result<Exit> stop(const DiskOptions& o) {
 
 std::string spread_text(const Json& h) {
   const auto time = [&h](const char* key) {
-    return h[key].is_number() ? format_duration(Nanos(static_cast<std::int64_t>(h[key].get<double>())))
-                              : std::string("-");
+    return h[key].is_number()
+               ? format_duration(Nanos(static_cast<std::int64_t>(h[key].get<double>())))
+               : std::string("-");
   };
   return fmt::format("mean {}  p50 {}  p90 {}  p99 {}  max {}", time("mean"), time("p50"),
                      time("p90"), time("p99"), time("max"));
@@ -266,6 +277,15 @@ Result<Exit> stats(const DiskOptions& o) {
   return Exit::done;
 }
 
+Result<Exit> show_model(const DiskOptions& o) {
+  BLKSWEEP_TRY(const ModelSpec spec, model_by_name(o.model));
+  SheetSettings settings;
+  settings.size = o.size.value_or(settings.size);
+  BLKSWEEP_TRY(const ModelSheet sheet, model_sheet(spec, settings));
+  fmt::print("{}", o.json ? to_text(sheet_json(sheet)) : sheet_text(sheet));
+  return Exit::done;
+}
+
 using Options = std::shared_ptr<DiskOptions>;
 
 struct DiskVerb {
@@ -278,9 +298,8 @@ struct DiskVerb {
 CLI::App* add_disk_verb(Verbs& verbs, CLI::App* disk, const DiskVerb& verb, const Options& o) {
   CLI::App* app = disk->add_subcommand(verb.name, verb.help);
   app->footer(verb.examples);
-  app->callback([&verbs, o, action = verb.action] {
-    verbs.action = [o, action] { return action(*o); };
-  });
+  app->callback(
+      [&verbs, o, action = verb.action] { verbs.action = [o, action] { return action(*o); }; });
   return app;
 }
 
@@ -316,8 +335,8 @@ void add_start(Verbs& verbs, CLI::App* disk) {
 
 void add_others(Verbs& verbs, CLI::App* disk) {
   auto o = std::make_shared<DiskOptions>();
-  CLI::App* app =
-      add_disk_verb(verbs, disk, {"set", "change the timing of a running disk", kSetExamples, set}, o);
+  CLI::App* app = add_disk_verb(
+      verbs, disk, {"set", "change the timing of a running disk", kSetExamples, set}, o);
   add_name(app, o);
   add_model(app, o);
   add_speedup(app, o);
@@ -330,6 +349,17 @@ void add_others(Verbs& verbs, CLI::App* disk) {
   o = std::make_shared<DiskOptions>();
   app = add_disk_verb(verbs, disk, {"stats", "what a disk did", kStatsExamples, stats}, o);
   add_name(app, o);
+  add_json(app, o);
+}
+
+void add_model_sheet(Verbs& verbs, CLI::App* disk) {
+  const auto o = std::make_shared<DiskOptions>();
+  CLI::App* app = add_disk_verb(
+      verbs, disk, {"model", "what a model answers, without I/O", kModelExamples, show_model}, o);
+  app->add_option("MODEL", o->model, "a name (hdd-7200, sata-ssd, ...) or a TOML file")
+      ->required()
+      ->type_name("");
+  add_parsed(app, "--size", o->size, parse_size, "size of the device (8GiB)");
   add_json(app, o);
 }
 
@@ -357,6 +387,7 @@ void add_disk(Verbs& verbs) {
   disk->footer(kDiskExamples);
   add_start(verbs, disk);
   add_others(verbs, disk);
+  add_model_sheet(verbs, disk);
   add_daemon(verbs);
 }
 

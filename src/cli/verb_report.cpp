@@ -251,7 +251,7 @@ void add_report(Verbs& verbs) {
   add_parsed(app, "--baseline", options->baseline, parse_filter,
              "cell that ratios refer to (order=random,merge=none)");
   app->add_option("--experiment", options->experiment,
-                  "newest, all, or numbers such as 1,3: several disks in one report");
+                  "newest, all or numbers (1,3): several disks as one");
   app->add_flag("!--no-figures", options->figures, "CSV only");
   app->add_flag("--json", options->json, "one JSON document instead of the table");
   app->footer(kExamples);

@@ -4,16 +4,13 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/table.h"
 #include "cli/cell_options.h"
 #include "cli/experiments.h"
 #include "cli/models.h"
+#include "cli/simulate_output.h"
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
-#include "lab/predict_run.h"
 #include "os/blockdev.h"
-#include "stats/bootstrap.h"
-#include "store/json.h"
 #include "store/labels.h"
 #include "store/result_store.h"
 
@@ -22,7 +19,7 @@ namespace {
 
 constexpr const char* kFooter =
     R"(Takes the options of run that make a cell; lists are swept, one row each.
-Without any: --order random,lba --merge none,device. With --db: the stored cells.
+Without any: --order random,lba --merge none,device; with --db the stored cells.
 
 Examples:
   blksweep simulate data.cat --model hdd-7200
@@ -39,38 +36,13 @@ struct Options {
   bool json = false;
 };
 
-// One cell with one seed: a prediction to make, maybe beside a stored run.
-struct Job {
-  std::size_t cell;
-  std::uint32_t repeat;
-  std::uint64_t seed;
-  Maybe<StoredRun> run;
-};
+void label(SimulationWork& work) { work.labels = cell_labels(work.records); }
 
-struct Work {
-  std::vector<CellSettings> cells;
-  std::vector<CellRecord> records;
-  std::vector<std::string> labels;
-  std::vector<Job> jobs;
-};
-
-struct Row {
-  Job job;
-  Prediction prediction;
-};
-
-struct Answer {
-  std::vector<Row> rows;
-  std::vector<std::string> notes;
-};
-
-void label(Work& work) { work.labels = cell_labels(work.records); }
-
-Result<Work> asked_cells(const Options& o) {
+Result<SimulationWork> asked_cells(const Options& o) {
   CellText text = o.text;
   text.try_emplace("order", std::vector<std::string>{"random", "lba"});
   text.try_emplace("merge", std::vector<std::string>{"none", "device"});
-  Work work;
+  SimulationWork work;
   BLKSWEEP_TRY(work.cells, expand_cells(text));
   for (std::size_t c = 0; c < work.cells.size(); ++c) {
     work.records.push_back({describe(work.cells[c])});
@@ -119,7 +91,7 @@ bool same_data(const StoredRun& r, const Catalog& catalog, const CellSettings& c
          r.run.bytes == catalog.bytes().n * cell.epochs;
 }
 
-void add_runs(Work& work, const std::vector<StoredRun>& runs, const StoredCell& cell,
+void add_runs(SimulationWork& work, const std::vector<StoredRun>& runs, const StoredCell& cell,
               const Catalog& catalog) {
   for (const StoredRun* r : counted_runs(runs, cell.id)) {
     if (same_data(*r, catalog, work.cells.back())) {
@@ -128,10 +100,10 @@ void add_runs(Work& work, const std::vector<StoredRun>& runs, const StoredCell& 
   }
 }
 
-Result<Work> stored_cells(const Options& o, const Catalog& catalog) {
+Result<SimulationWork> stored_cells(const Options& o, const Catalog& catalog) {
   BLKSWEEP_TRY(ResultReader reader, ResultReader::open(o.db));
   BLKSWEEP_TRY(const JoinedExperiments joined, join_experiments(reader, {o.db, o.experiment}));
-  Work work;
+  SimulationWork work;
   for (const StoredCell& cell : joined.input.cells) {
     BLKSWEEP_TRY(const bool wanted, is_wanted(cell.cell, o.text));
     const auto settings = settings_of(cell.cell);
@@ -170,176 +142,22 @@ void add_notes(std::vector<std::string>& all, const std::vector<std::string>& mo
   }
 }
 
-Result<Answer> simulate_all(const Source& source, const Work& work, const PredictSettings& how) {
-  Answer answer;
-  for (const Job& job : work.jobs) {
+Result<SimulationAnswer> simulate_all(const Source& source, const SimulationWork& work,
+                                      const PredictSettings& how) {
+  SimulationAnswer answer;
+  for (const SimulationJob& job : work.jobs) {
     const CellSettings& cell = work.cells[job.cell];
     BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source, cell, job.seed));
-    BLKSWEEP_TRY(Prediction p, predict_run(source, cell, planned, {how, job.seed}));
+    BLKSWEEP_TRY(const Prediction p, predict_run(source, cell, planned, {how, job.seed}));
     add_notes(answer.notes, prediction_notes(cell, planned.plan));
-    answer.rows.push_back({job, std::move(p)});
+    answer.rows.push_back({job, p});
   }
   return answer;
 }
 
-Maybe<double> error_of(const Row& row) {
-  return row.job.run ? Maybe<double>(static_cast<double>(row.prediction.epoch_ns) /
-                                         static_cast<double>(row.job.run->run.epoch_ns) -
-                                     1)
-                     : Maybe<double>();
-}
-
-double per_second(std::uint64_t amount, double ns) {
-  return ns > 0 ? static_cast<double>(amount) * 1e9 / ns : 0;
-}
-
-template <class T>
-Json or_null(const Maybe<T>& x) {
-  return x ? Json(*x) : Json(nullptr);
-}
-
-Json to_json(const Row& row, const Work& work) {
-  const Prediction& p = row.prediction;
-  const auto& stored = row.job.run;
-  const double epoch = static_cast<double>(p.epoch_ns);
-  const auto [p50, p99] = latency_percentiles(p);
-  return {{"cell", cell_json(work.records[row.job.cell])},
-          {"repeat", row.job.repeat},
-          {"seed", row.job.seed},
-          {"epoch_ns", p.epoch_ns},
-          {"first_batch_ns", or_null(p.first_batch_ns)},
-          {"samples", p.samples},
-          {"bytes", p.bytes},
-          {"samples_per_s", per_second(p.samples, epoch)},
-          {"bytes_per_s", per_second(p.bytes, epoch)},
-          {"reads", p.reads},
-          {"read_bytes", p.read_bytes},
-          {"requests", p.device.requests},
-          {"request_bytes", p.device.bytes},
-          {"depth_mean", or_null(p.depth_mean())},
-          {"request_latency_ns", {{"p50", or_null(p50)}, {"p99", or_null(p99)}}},
-          {"seeks", p.device.seeks},
-          {"mean_seek_bytes",
-           p.device.seeks > 0 ? p.device.seek_bytes / static_cast<double>(p.device.seeks) : 0},
-          {"unknown_bytes", p.unknown_bytes},
-          {"utilisation", or_null(p.utilisation)},
-          {"run", stored ? Json(stored->id) : Json(nullptr)},
-          {"measured_epoch_ns", stored ? Json(stored->run.epoch_ns) : Json(nullptr)},
-          {"error", or_null(error_of(row))}};
-}
-
-// Medians over the rows of one cell.
-struct CellMedians {
-  std::size_t n = 0;
-  double epoch = 0, requests = 0, depth = 0, busy = -1, measured = 0, error = 0;
-  double least_error = 0, greatest_error = 0;
-  std::uint64_t samples = 0, bytes = 0;
-};
-
-CellMedians medians_of(const std::vector<Row>& rows, std::size_t cell) {
-  std::vector<double> epochs, requests, depths, busy, measured, errors;
-  CellMedians m;
-  for (const Row& row : rows) {
-    if (row.job.cell != cell) {
-      continue;
-    }
-    const Prediction& p = row.prediction;
-    epochs.push_back(static_cast<double>(p.epoch_ns));
-    requests.push_back(static_cast<double>(p.device.requests));
-    depths.push_back(p.depth_mean().value_or(0));
-    busy.push_back(p.utilisation.value_or(-1));
-    if (row.job.run) {
-      measured.push_back(static_cast<double>(row.job.run->run.epoch_ns));
-      errors.push_back(*error_of(row));
-    }
-    m.samples = p.samples;
-    m.bytes = p.bytes;
-  }
-  m.n = epochs.size();
-  if (m.n > 0) {
-    m.epoch = median(epochs);
-    m.requests = median(requests);
-    m.depth = median(depths);
-    m.busy = median(busy);
-  }
-  if (!errors.empty()) {
-    m.measured = median(measured);
-    m.error = median(errors);
-    m.least_error = *std::ranges::min_element(errors);
-    m.greatest_error = *std::ranges::max_element(errors);
-  }
-  return m;
-}
-
-std::string duration(double ns) { return format_duration(Nanos{static_cast<Nanos::rep>(ns)}); }
-std::string percent(double x) { return fmt::format("{:+.1f} %", 100 * x); }
-
-std::vector<std::string> table_row(const CellMedians& m, double first_epoch, bool measured) {
-  std::vector<std::string> row{
-      std::to_string(m.n),
-      duration(m.epoch),
-      format_count(static_cast<std::uint64_t>(per_second(m.samples, m.epoch))),
-      fmt::format("{:.1f}", per_second(m.bytes, m.epoch) / (1 << 20)),
-      fmt::format("{:.2f}", m.epoch > 0 ? first_epoch / m.epoch : 0),
-      format_count(static_cast<std::uint64_t>(m.requests)),
-      fmt::format("{:.1f}", m.depth),
-      m.busy >= 0 ? fmt::format("{:.0f} %", 100 * m.busy) : "-"};
-  if (measured) {
-    row.push_back(duration(m.measured));
-    row.push_back(percent(m.error));
-    row.push_back(m.n > 1 ? percent(m.least_error) + " .. " + percent(m.greatest_error) : "-");
-  }
-  return row;
-}
-
-void print_table(const Answer& answer, const Work& work) {
-  const bool measured = answer.rows.front().job.run.has_value();
-  Table table;
-  table.column("cell", Table::Align::left);
-  for (const char* title :
-       {"n", "predicted", "samples/s", "MiB/s", "ratio", "requests", "depth", "busy"}) {
-    table.column(title);
-  }
-  for (const char* title : {"measured", "error", "least .. greatest"}) {
-    if (measured) {
-      table.column(title);
-    }
-  }
-  double first_epoch = 0;
-  for (std::size_t c = 0; c < work.cells.size(); ++c) {
-    const CellMedians m = medians_of(answer.rows, c);
-    if (m.n > 0) {
-      first_epoch = first_epoch == 0 ? m.epoch : first_epoch;
-      std::vector<std::string> row = table_row(m, first_epoch, measured);
-      row.insert(row.begin(), work.labels[c]);
-      table.row(std::move(row));
-    }
-  }
-  fmt::print("{}", table.text());
-  for (const std::string& text : answer.notes) {
-    fmt::print("note: {}\n", text);
-  }
-}
-
-void print_json(const Answer& answer, const Work& work, const Options& o,
-                const PredictSettings& how) {
-  Json document = {{"catalog", o.catalog},
-                   {"model", how.model.name},
-                   {"model_hash", model_hash(how.model)},
-                   {"size", how.size.n},
-                   {"speedup", how.speedup},
-                   {"host_cost_ns", how.host_cost.count()},
-                   {"notes", answer.notes},
-                   {"predictions", Json::array()}};
-  for (const Row& row : answer.rows) {
-    document["predictions"].push_back(to_json(row, work));
-  }
-  fmt::print("{}\n", to_text(document));
-}
-
-Result<> store(const Options& o, const Answer& answer, const ModelSpec& model) {
+Result<> store(const Options& o, const SimulationAnswer& answer, const ModelSpec& model) {
   BLKSWEEP_TRY(ResultStore db, ResultStore::open(o.db));
-  for (const Row& row : answer.rows) {
+  for (const SimulatedRun& row : answer.rows) {
     BLKSWEEP_CHECK(db.attach_prediction(
         row.job.run->id, prediction_record(row.prediction, model, row.job.run->run.epoch_ns)));
   }
@@ -358,15 +176,16 @@ Result<Exit> simulate(const Options& o) {
                       .max_request = static_cast<std::uint32_t>(o.max_request.n),
                       .speedup = static_cast<double>(o.speedup),
                       .host_cost = o.host_cost};
-  BLKSWEEP_TRY(const Work work, o.db.empty() ? asked_cells(o) : stored_cells(o, source.catalog));
-  BLKSWEEP_TRY(const Answer answer, simulate_all(source, work, how));
+  BLKSWEEP_TRY(const SimulationWork work,
+               o.db.empty() ? asked_cells(o) : stored_cells(o, source.catalog));
+  BLKSWEEP_TRY(const SimulationAnswer answer, simulate_all(source, work, how));
   if (!o.db.empty()) {
     BLKSWEEP_CHECK(store(o, answer, model));
   }
   if (o.json) {
-    print_json(answer, work, o, how);
+    fmt::print("{}\n", to_text(simulation_json(answer, work, {o.catalog, how})));
   } else {
-    print_table(answer, work);
+    fmt::print("{}", simulation_text(answer, work));
   }
   return Exit::done;
 }

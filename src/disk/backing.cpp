@@ -129,8 +129,8 @@ int Backing::write(std::uint64_t offset, std::span<const std::byte> data) {
 }
 
 int Backing::punch(std::uint64_t offset, std::uint64_t length) {
-  if (::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  static_cast<off_t>(offset), static_cast<off_t>(length)) != 0) {
+  if (::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                  static_cast<off_t>(length)) != 0) {
     return errno;
   }
   const std::uint64_t first = (offset + kPageBytes - 1) / kPageBytes;
@@ -141,9 +141,7 @@ int Backing::punch(std::uint64_t offset, std::uint64_t length) {
   return 0;
 }
 
-int Backing::sync() {
-  return map_ != nullptr || ::fdatasync(fd_.get()) == 0 ? 0 : errno;
-}
+int Backing::sync() { return map_ != nullptr || ::fdatasync(fd_.get()) == 0 ? 0 : errno; }
 
 void Backing::mark_written(std::uint64_t first, std::uint64_t last, bool written) {
   for (std::uint64_t word = first / 64; word <= last / 64; ++word) {

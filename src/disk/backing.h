@@ -1,7 +1,7 @@
 // Backing: where the bytes of an emulated disk are; memory (a memfd) or a sparse file.
 //
-// Reads of memory copy nothing: they give pieces of the mapping. What was never written gives a page
-// of zeros, so that reading a hole allocates nothing.
+// Reads of memory copy nothing: they give pieces of the mapping. What was never written gives a
+// page of zeros, so that reading a hole allocates nothing.
 //
 // Units:     bytes; ranges lie inside the size (REQUIRES).
 // Ownership: pieces of memory live as long as the Backing; pieces of a file point into `storage`.
@@ -67,7 +67,7 @@ class Backing {
 
   Fd fd_;
   std::uint64_t size_;
-  std::byte* map_ = nullptr;                            // memory only
+  std::byte* map_ = nullptr;                               // memory only
   std::unique_ptr<std::atomic<std::uint64_t>[]> written_;  // a bit for each page of memory
   std::mutex pool_mutex_;
   std::vector<std::unique_ptr<std::byte[]>> pool_;

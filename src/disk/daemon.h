@@ -1,8 +1,8 @@
 // The daemon of one emulated disk: `blksweep disk-daemon NAME`, started by `disk start`.
 //
 // It reads state.json of its disk, serves it and ends when its FUSE mount is gone. SIGTERM ends it
-// only while nothing has the disk open: dying under a mounted filesystem would cost data; SIGINT and
-// SIGHUP are ignored.
+// only while nothing has the disk open: dying under a mounted filesystem would cost data; SIGINT
+// and SIGHUP are ignored.
 //
 // Memory:  it is in the way of the kernel's writeback, so it must never wait for memory that
 //          writeback would free: PR_SET_IO_FLUSHER, pages locked once touched, oom_score_adj -900.

@@ -51,8 +51,8 @@ void describe(Spawn& s, const std::string& log, int ready) {
   }
   ::posix_spawnattr_setsigmask(&s.attributes, &none);
   ::posix_spawnattr_setsigdefault(&s.attributes, &usual);
-  ::posix_spawnattr_setflags(
-      &s.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  ::posix_spawnattr_setflags(&s.attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
 }
 
 // "ready", or an exit code and a text.
@@ -96,8 +96,8 @@ Result<> start_disk_daemon(const Registry& registry, const std::string& name) {
     argv[i] = words[i].data();
   }
   pid_t pid = 0;
-  if (const int e = ::posix_spawn(&pid, "/proc/self/exe", &s.actions, &s.attributes, argv.data(),
-                                  environ);
+  if (const int e =
+          ::posix_spawn(&pid, "/proc/self/exe", &s.actions, &s.attributes, argv.data(), environ);
       e != 0) {
     return sys_error(e, "start the daemon of disk " + name);
   }

@@ -35,8 +35,8 @@ Json histogram_json(const LogHistogram& h, std::int64_t sum) {
   const Buckets buckets = h.buckets();
   const std::uint64_t n = total_of(buckets);
   if (n == 0) {
-    return {{"count", 0}, {"mean", nullptr}, {"p50", nullptr}, {"p90", nullptr}, {"p99", nullptr},
-            {"max", nullptr}};
+    return {{"count", 0},     {"mean", nullptr}, {"p50", nullptr},
+            {"p90", nullptr}, {"p99", nullptr},  {"max", nullptr}};
   }
   return {{"count", n},
           {"mean", static_cast<double>(sum) / static_cast<double>(n)},

@@ -100,10 +100,9 @@ Result<> mount_filesystem(const std::string& device, const std::string& type,
                           const std::string& folder) {
   if (::mount(device.c_str(), folder.c_str(), type.c_str(), 0, nullptr) != 0) {
     const int e = errno;
-    return fail(sys_error(e, fmt::format("mount {} on {} as {}", device, folder, type))
-                    .value()
-                    .message(),
-                e == ENODEV ? Exit::unsupported : Exit::failed);
+    return fail(
+        sys_error(e, fmt::format("mount {} on {} as {}", device, folder, type)).value().message(),
+        e == ENODEV ? Exit::unsupported : Exit::failed);
   }
   return {};
 }

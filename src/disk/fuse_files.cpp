@@ -34,8 +34,9 @@ struct FileName {
   fuse_ino_t ino;
   mode_t mode;
 };
-constexpr FileName kFiles[] = {
-    {"data", kData, S_IFREG | 0600}, {"stats", kStats, S_IFREG | 0400}, {"timing", kTiming, S_IFREG | 0600}};
+constexpr FileName kFiles[] = {{"data", kData, S_IFREG | 0600},
+                               {"stats", kStats, S_IFREG | 0400},
+                               {"timing", kTiming, S_IFREG | 0600}};
 
 FuseFiles& files_of(fuse_req_t req) { return *static_cast<FuseFiles*>(fuse_req_userdata(req)); }
 
@@ -104,8 +105,9 @@ struct FuseFiles::Operations {
 
   static void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* wanted, int what,
                       fuse_file_info* info) {
-    const bool resizes = (what & FUSE_SET_ATTR_SIZE) != 0 && ino == kData &&
-                         static_cast<std::uint64_t>(wanted->st_size) != files_of(req).backing_.size();
+    const bool resizes =
+        (what & FUSE_SET_ATTR_SIZE) != 0 && ino == kData &&
+        static_cast<std::uint64_t>(wanted->st_size) != files_of(req).backing_.size();
     if (resizes) {
       fuse_reply_err(req, EPERM);  // the size of a disk is given at its start
       return;
@@ -122,8 +124,7 @@ struct FuseFiles::Operations {
     std::string out;
     for (auto i = static_cast<std::size_t>(offset); i < std::size(kFiles); ++i) {
       const struct stat st = attributes(files_of(req), kFiles[i].ino);
-      const std::size_t length =
-          fuse_add_direntry(req, nullptr, 0, kFiles[i].name, nullptr, 0);
+      const std::size_t length = fuse_add_direntry(req, nullptr, 0, kFiles[i].name, nullptr, 0);
       if (out.size() + length > size) {
         break;
       }
@@ -142,7 +143,8 @@ struct FuseFiles::Operations {
       files.users_.fetch_add(1);
     } else {
       const std::scoped_lock lock(files.mutex_);
-      info->fh = ino == kTiming ? reinterpret_cast<std::uint64_t>(new std::string(files.timing_text_)) : 0;
+      info->fh =
+          ino == kTiming ? reinterpret_cast<std::uint64_t>(new std::string(files.timing_text_)) : 0;
     }
     if (ino == kStats) {
       info->fh = reinterpret_cast<std::uint64_t>(new std::string(files.stats_text()));
@@ -305,7 +307,8 @@ int FuseFiles::set_timing(const std::string& text) {
   if (const double fixed = number("fixed_ns", 0); fixed > 0) {
     model = std::make_unique<FixedDelay>(static_cast<std::int64_t>(fixed));
   } else if (j.contains("toml") && j["toml"].is_string()) {
-    const auto spec = parse_model(j["toml"].get<std::string>(), j.value("model", std::string("model")));
+    const auto spec =
+        parse_model(j["toml"].get<std::string>(), j.value("model", std::string("model")));
     if (!spec) {
       warn(spec.error().message());
       return EINVAL;

@@ -139,7 +139,8 @@ std::string to_text(const std::vector<Holder>& holders) {
   for (std::size_t i = 0; i < std::min(holders.size(), kNamed); ++i) {
     out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", holders[i].command, holders[i].pid);
   }
-  return out + (holders.size() > kNamed ? fmt::format(" and {} more", holders.size() - kNamed) : "");
+  return out +
+         (holders.size() > kNamed ? fmt::format(" and {} more", holders.size() - kNamed) : "");
 }
 
 }  // namespace blksweep

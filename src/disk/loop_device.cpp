@@ -36,9 +36,9 @@ Result<Fd> open_for(const std::string& path, int flags) {
   Fd fd(::open(path.c_str(), flags | O_CLOEXEC));
   if (!fd) {
     const int e = errno;
-    return fail(sys_error(e, "open " + path).value().message(),
-                e == EPERM || e == ENOENT || e == ENXIO || e == EACCES ? Exit::unsupported
-                                                                       : Exit::failed);
+    return fail(
+        sys_error(e, "open " + path).value().message(),
+        e == EPERM || e == ENOENT || e == ENXIO || e == EACCES ? Exit::unsupported : Exit::failed);
   }
   return fd;
 }

@@ -17,8 +17,8 @@ namespace blksweep {
 std::optional<std::string> loop_of(const std::string& file);
 
 struct AttachedLoop {
-  std::string disk;     // "loop0"
-  QueueValues before;   // what its queue had
+  std::string disk;    // "loop0"
+  QueueValues before;  // what its queue had
 };
 Result<AttachedLoop> attach_loop(const std::string& file);
 // Waits until the kernel let it go; somebody who holds it open is an error.

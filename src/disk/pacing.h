@@ -1,9 +1,9 @@
 // Pacing: a device model on the real clock, as arithmetic without threads or waiting.
 //
 // One virtual clock runs `speedup` times as fast as the real one, so that everything in the model
-// (rotation, too) scales together. The way between the reader and the daemon (loop and FUSE, tens of
-// microseconds) would be added to the modelled time: an arrival is dated back by half of it, and the
-// reply is given half of it early.
+// (rotation, too) scales together. The way between the reader and the daemon (loop and FUSE, tens
+// of microseconds) would be added to the modelled time: an arrival is dated back by half of it, and
+// the reply is given half of it early.
 //
 // Units:   real times are nanoseconds of the caller's clock; `latency_ns` is virtual.
 // Order:   the model's clock goes on to an event's own time, never to the time at which the caller

@@ -1,4 +1,5 @@
-// A process named by pid and start time, so that a pid that was given out again is not taken for it.
+// A process named by pid and start time, so that a pid that was given out again is not taken for
+// it.
 //
 // Source:  /proc/PID/stat (proc(5)); pidfd_open(2).
 // Errors:  none; a process that cannot be looked at is not alive. A zombie is not alive.

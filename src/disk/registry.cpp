@@ -71,8 +71,7 @@ Result<> check_disk_name(const std::string& name) {
   return {};
 }
 
-Registry::Registry(std::string base)
-    : base_(std::move(base)), root_(base_ + "/blksweep/disks") {}
+Registry::Registry(std::string base) : base_(std::move(base)), root_(base_ + "/blksweep/disks") {}
 
 Result<> Registry::create(const std::string& name) const {
   BLKSWEEP_CHECK(check_disk_name(name));

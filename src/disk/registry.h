@@ -1,12 +1,12 @@
 // Registry: which emulated disks there are, as files below /run/blksweep/disks/NAME/.
 //
 //   state.json   what was asked for and what was done so far, written before each step
-//   daemon       pid and start time of the daemon, written by itself; held with flock while it lives
-//   io/          the daemon's FUSE mount: data, stats, timing (disk/fuse_files.h)
-//   log          what the daemon said; last_stats.json: its stats at its end
+//   daemon       pid and start time of the daemon, written by itself; held with flock while it
+//   lives io/          the daemon's FUSE mount: data, stats, timing (disk/fuse_files.h) log what
+//   the daemon said; last_stats.json: its stats at its end
 //
-// What the kernel knows (loop device, mounts, processes) is asked of the kernel, not of these files,
-// so that a start that was killed half-way can be cleaned up too.
+// What the kernel knows (loop device, mounts, processes) is asked of the kernel, not of these
+// files, so that a start that was killed half-way can be cleaned up too.
 //
 // Rights:  folders are made 0700 step by step; a symbolic link or a folder of another user in the
 //          way is refused.
@@ -39,13 +39,13 @@ struct QueueValues {  // of the loop device, before it was borrowed
 
 struct DiskState {
   std::string name;
-  std::string backing = kMemoryBacking;                // or the absolute path of a file
+  std::string backing = kMemoryBacking;                 // or the absolute path of a file
   std::uint64_t backing_device = 0, backing_inode = 0;  // of that file
-  std::uint64_t size = 0;                              // bytes
+  std::uint64_t size = 0;                               // bytes
   std::string model, model_toml;
   double speedup = 1;
-  std::string device;               // /dev/loop0; empty until there is one
-  std::string filesystem, mount;    // empty: none asked for
+  std::string device;             // /dev/loop0; empty until there is one
+  std::string filesystem, mount;  // empty: none asked for
   std::optional<QueueValues> before;
   std::int64_t path_ns = 0;  // of loop and FUSE, as calibrated; taken off the modelled time
 };

@@ -104,9 +104,10 @@ struct PreparedFile {
 void warn_of_space(const std::string& path, std::uint64_t size) {
   struct statvfs v {};
   if (::statvfs(path.c_str(), &v) == 0 && v.f_bavail * v.f_frsize < size) {
-    warn(fmt::format(
-        "the filesystem of {} has {} left, less than the disk's {}: writes will fail when it is full",
-        path, format_bytes(Bytes{v.f_bavail * v.f_frsize}), format_bytes(Bytes{size})));
+    warn(
+        fmt::format("the filesystem of {} has {} left, less than the disk's {}: writes will fail "
+                    "when it is full",
+                    path, format_bytes(Bytes{v.f_bavail * v.f_frsize}), format_bytes(Bytes{size})));
   }
 }
 
@@ -187,9 +188,9 @@ Result<> make_folder(const Registry& registry, const std::string& name) {
     return made;
   }
   if (const auto id = registry.daemon(name)) {
-    return fail(fmt::format(
-        "disk {} is there already (daemon {}): 'blksweep disk stop {}' or another name", name,
-        id->pid, name));
+    return fail(
+        fmt::format("disk {} is there already (daemon {}): 'blksweep disk stop {}' or another name",
+                    name, id->pid, name));
   }
   return fail(fmt::format(
       "disk {} is left over from a daemon that died or a start that was killed: 'blksweep disk "

@@ -1,5 +1,5 @@
-// stop_disk, health_of, disk_stats. What there is to take away is asked of the kernel, so that a start
-// that was killed half-way and a daemon that died can be cleaned up by the same steps.
+// stop_disk, health_of, disk_stats. What there is to take away is asked of the kernel, so that a
+// start that was killed half-way and a daemon that died can be cleaned up by the same steps.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mount.h>
@@ -94,7 +94,8 @@ class Teardown {
       kill_now(*daemon_);
       wait_for_end(*daemon_, kDaemonPatience);
       daemon_.reset();
-      end_.warnings.push_back("the daemon was held by a signal and was killed: what was not synced is lost");
+      end_.warnings.emplace_back(
+          "the daemon was held by a signal and was killed: what was not synced is lost");
     }
   }
 
@@ -154,7 +155,7 @@ class Teardown {
     }
     kill_now(*daemon_);
     wait_for_end(*daemon_, kDaemonPatience);
-    end_.warnings.push_back("the daemon did not end and was killed");
+    end_.warnings.emplace_back("the daemon did not end and was killed");
     return {};
   }
 
@@ -166,7 +167,8 @@ class Teardown {
                                           j.value("last_error", std::string("?"))));
     }
     if (j.is_object() && j.value("backing_removed", false)) {
-      end_.warnings.push_back(state_.backing + " was removed while the disk ran: its data are gone");
+      end_.warnings.push_back(state_.backing +
+                              " was removed while the disk ran: its data are gone");
     }
   }
 
@@ -213,7 +215,8 @@ std::optional<std::string> rescue_hint(const Registry& registry, const DiskState
     return state.backing + " was removed, and the daemon that held it is dead: its data are gone";
   }
   return fmt::format(
-      "{} was removed; its data are there as long as the daemon lives: 'sync; cp --sparse=always {} "
+      "{} was removed; its data are there as long as the daemon lives: 'sync; cp --sparse=always "
+      "{} "
       "{}.rescued'",
       state.backing, descriptor_of(id->pid, state.backing), state.backing);
 }

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/rng.h"
+#include "disk/registry.h"
 #include "lab/ceiling.h"
 #include "lab/fio_twin.h"
 #include "os/hostfacts.h"
@@ -245,6 +246,10 @@ HostRecord describe_host(const Source& source) {
   }
   if (source.device) {
     h.device = source.device->node;
+    // So that nobody takes its results for those of hardware.
+    if (const auto emulated = emulated_disk(source.device->disk)) {
+      h.device_model = fmt::format("emulated {} x{}", emulated->model, emulated->speedup);
+    }
     h.queue = queue_settings(source.device->disk);
     for (const auto& [name, value] : h.queue) {
       if (name == "scheduler") {

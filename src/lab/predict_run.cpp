@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "disk/registry.h"
+
 namespace blksweep {
 namespace {
 
@@ -60,6 +62,8 @@ std::string model_hash(const ModelSpec& model) {
 PredictSettings predict_settings(const Source& source, const ModelSpec& model) {
   PredictSettings s{.model = model, .size = disk_size(source)};
   if (source.device) {
+    const auto emulated = emulated_disk(source.device->disk);
+    s.speedup = emulated ? emulated->speedup : 1;
     for (const auto& [name, value] : queue_settings(source.device->disk)) {
       const auto kib = name == "max_sectors_kb" ? parse_count(value) : Result<std::uint64_t>(0);
       if (kib && *kib > 0 && *kib <= (1U << 20)) {

@@ -36,8 +36,9 @@ class DiskModel {
   virtual ~DiskModel() = default;
   // REQUIRES: offset + bytes <= the device's size. `tag` is the caller's, given back when done.
   virtual void arrive(std::int64_t now, std::uint64_t tag, const DiskRequest& request) = 0;
-  // When the earliest request that is inside will be done; none inside: nullopt. Later arrivals may
-  // bring an earlier time, never a later one.
+  // When the earliest request will be done, if no other arrives before that; none here: nullopt.
+  // Exact, except that a later arrival may get onto a flash device's link first: then advance() at
+  // this time gives nothing and next() says a later one.
   virtual std::optional<std::int64_t> next() const = 0;
   // Appends what is done at or before `now`, by time.
   virtual void advance(std::int64_t now, std::vector<DiskCompletion>& done) = 0;

@@ -25,7 +25,7 @@ Head::Place Head::where(double at) const {
 }
 
 double Head::seek(const Place& from, double byte, double rev) const {
-  if (std::floor(rev + kSamePlace) == std::floor(from.rev + kSamePlace)) {
+  if (std::floor(rev) == std::floor(from.rev)) {
     return 0;  // the same track
   }
   const double distance = (byte - from.byte) / span_;

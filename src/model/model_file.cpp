@@ -197,7 +197,7 @@ std::vector<std::string> models_in(const std::vector<std::string>& folders) {
     }
   }
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // clang 14: no subranges
   return names;
 }
 

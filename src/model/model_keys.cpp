@@ -30,7 +30,7 @@ const toml::node* ModelKeys::take(const char* key) {
 tl::unexpected<Error> ModelKeys::wrong(const char* key, const std::string& what) const {
   const toml::node* node = table_.get(key);
   const std::string at = node == nullptr ? file_ : toml_place(file_, node->source());
-  return usage_error(fmt::format("{}: {}: {} (docs/models.md)", at, key, what));
+  return usage_error(fmt::format("{}: {}: {} (docs/models.md)", at, key, one_line(what)));
 }
 
 tl::unexpected<Error> ModelKeys::missing(const char* key) const {
@@ -184,7 +184,8 @@ Result<> ModelKeys::nothing_else() const {
   for (const auto& [key, node] : table_) {
     if (!taken_.contains(key.str())) {
       return usage_error(fmt::format("{}: {}: no such key for this kind of model (docs/models.md)",
-                                     toml_place(file_, node.source()), key.str()));
+                                     toml_place(file_, node.source()),
+                                     one_line(std::string(key.str()))));
     }
   }
   return {};

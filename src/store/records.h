@@ -94,10 +94,10 @@ struct FioRecord {
 struct PredictionRecord {
   std::string model, model_hash;  // name; XXH3-64 of the model's text, hex
   std::int64_t epoch_ns = 0;
-  Maybe<std::int64_t> first_batch_ns;
+  Maybe<std::int64_t> first_batch_ns = std::nullopt;
   std::uint64_t requests = 0;  // after merging
-  Maybe<double> depth_mean;
-  Maybe<double> error;  // predicted / measured - 1, of epoch_ns
+  Maybe<double> depth_mean = std::nullopt;
+  Maybe<double> error = std::nullopt;  // predicted / measured - 1, of epoch_ns
 };
 
 struct QualityRecord {  // 0: none, 1: as good as a full permutation (docs/measurement.md)

@@ -55,6 +55,32 @@ assert sum(r["incomplete"] for r in d["runs"]) == 1
 [ "$(wc -l <"$work/csv/runs.csv")" = 26 ] || fail 'runs.csv'
 [ ! -e "$work/csv/report.html" ] || fail 'no figures were asked for'
 
+# Two disks in one report: the disk is the first setting, each has its own baseline.
+"$python" "$here/../support/demo_db.py" "$work/two.db" --disks 2 --cells 4 --predict
+two=$work/two.db
+"$blksweep" report "$two" --experiment all >"$work/table"
+[ "$(grep -c '^loop0 (loop device on ext4) + ' "$work/table")" = 4 ] || fail "first disk: $(cat "$work/table")"
+[ "$(grep -c '^hdd-7200 (emulated) + ' "$work/table")" = 4 ] || fail "second disk: $(cat "$work/table")"
+[ "$(grep -c ' baseline ' "$work/table")" = 2 ] || fail "a baseline for each disk: $(cat "$work/table")"
+"$blksweep" report "$two" --experiment 1,2 --json | "$python" -c '
+import json, sys
+d = json.load(sys.stdin)
+assert [e["disk"] for e in d["experiments"]] == ["loop0 (loop device on ext4)", "hdd-7200 (emulated)"]
+assert d["experiments"][1]["host"]["device_model"] == "emulated hdd-7200 x1"
+by_disk = {}
+for c in d["cells"]:
+    by_disk.setdefault(c["cell"]["disk"], []).append(c)
+for cells in by_disk.values():
+    assert [c["baseline"] for c in cells] == [True, False, False, False]
+    assert all(c["prediction_epoch_ns"] for c in cells)
+fast, slow = by_disk.values()
+assert slow[2]["ratio"]["value"] > 5 * fast[2]["ratio"]["value"]
+'
+"$blksweep" report "$two" >"$work/table" 2>/dev/null
+[ "$(grep -c '^loop0\|(emulated)' "$work/table")" = 0 ] || fail 'one experiment names no disk'
+refuses 2 "'9' is not in" "$blksweep" report "$two" --experiment 1,9
+refuses 2 "'x' is not in" "$blksweep" report "$two" --experiment x
+
 # Bad databases: one line, the object and the way out.
 refuses 1 "open $work/none.db: No such file or directory" "$blksweep" report "$work/none.db"
 [ ! -e "$work/none.db" ] || fail 'reading created a file'
@@ -86,6 +112,16 @@ if grep -nE '(src|href)="?https?:|url\("?https?:|<link|<script|@import' "$page";
 fi
 duplicates=$(grep -oE '\bid="[^"]+"' "$page" | sort | uniq -d)
 [ -z "$duplicates" ] || fail "ids twice in the page: $duplicates"
+
+# Two disks: what is common once, what has a scale of its own for each.
+"$blksweep" report "$two" --experiment all -o "$work/both" >/dev/null 2>"$work/err"
+for name in disks prediction throughput-1-loop0-loop-device-on-ext4 throughput-2-hdd-7200-emulated; do
+  [ -s "$work/both/figures/$name.svg" ] || fail "figures/$name.svg is missing"
+  grep -q 'emulated hdd-7200 x1\|loop0' "$work/both/figures/$name.txt" || fail "$name does not name its disk"
+done
+grep -q 'Node: hdd-7200 (emulated)' "$work/both/report.html" || fail 'the page has the facts of each disk'
+duplicates=$(grep -oE '\bid="[^"]+"' "$work/both/report.html" | sort | uniq -d)
+[ -z "$duplicates" ] || fail "ids twice in the page of two disks: $duplicates"
 
 # One repeat, one cell, no probe, no fio: fewer figures, no failure.
 "$python" "$here/../support/demo_db.py" "$work/small.db" --repeats 1 --cells 1 --no-probe --no-fio

@@ -2,6 +2,8 @@
 import argparse
 import importlib.util
 import pathlib
+import shutil
+import sqlite3
 import struct
 import sys
 import tempfile
@@ -12,9 +14,11 @@ sys.path.insert(0, str(ROOT / "scripts/figures"))
 
 import common  # noqa: E402
 import depth  # noqa: E402
+import disks  # noqa: E402
 import first_batch  # noqa: E402
 import load  # noqa: E402
 import page  # noqa: E402
+import prediction  # noqa: E402
 import quality  # noqa: E402
 import report  # noqa: E402
 import sawtooth  # noqa: E402
@@ -114,6 +118,88 @@ class WithoutProbeOrFio(WithDatabase):
         found = throughput.load(self.db, self.cells)
         self.assertEqual(found["fio"], {})
         self.assertIn("No fio twin", throughput.describe(found, self.cells))
+
+
+class Predicted(WithDatabase):
+    OPTIONS = ["--predict", "--repeats", "2", "--no-probe"]
+
+    def test_every_run_is_a_point(self):
+        found = prediction.load(self.db, self.cells)
+        self.assertEqual({len(v) for v in found["points"].values()}, {2})
+        self.assertEqual(found["models"], ["hdd-7200"])
+        self.assertIn("of 16 runs within 15%", prediction.describe(found, self.cells))
+
+    def test_the_newest_prediction_of_a_run_counts(self):
+        with sqlite3.connect(self.db) as db:
+            run = db.execute("SELECT min(run_id) FROM run WHERE cell_id = 1").fetchone()[0]
+            db.execute("INSERT INTO prediction (run_id, model, model_hash, epoch_ns, requests) "
+                       "VALUES (?, 'other', '', 5000000000, 1)", [run])
+        found = prediction.load(self.db, self.cells)
+        self.assertEqual(len(found["points"][1]), 2)
+        self.assertIn(5.0, [predicted for _, predicted in found["points"][1]])
+
+    def test_a_band_counts_errors_in_both_directions(self):
+        points = {1: [(1.0, 1.149), (1.0, 0.851)], 2: [(1.0, 1.16), (1.0, 0.84)]}
+        self.assertEqual(prediction.within(points), (2, 4))
+
+    def test_one_disk_has_no_figure_of_disks(self):
+        with self.assertRaises(load.NotApplicable):
+            disks.load(self.db, self.cells)
+
+
+class WithoutPrediction(WithDatabase):
+    OPTIONS = ["--repeats", "1", "--no-probe", "--no-fio"]
+
+    def test_the_figure_is_not_applicable(self):
+        with self.assertRaises(load.NotApplicable):
+            prediction.load(self.db, self.cells)
+
+    def test_a_file_of_version_one_has_no_table_of_them(self):
+        old = self.db.with_name("old.db")
+        shutil.copy(self.db, old)
+        with sqlite3.connect(old) as db:
+            db.executescript("DROP TABLE prediction; DROP TABLE disk; PRAGMA user_version = 1")
+        with self.assertRaises(load.NotApplicable):
+            prediction.load(old, self.cells)
+
+
+class TwoDisks(WithDatabase):
+    OPTIONS = ["--disks", "2", "--cells", "3", "--no-probe", "--predict"]
+
+    def setUp(self):
+        self.cells = [cell(n + 1, f"{disk} + {demo.CELLS[n % 3][0]}", baseline=n % 3 == 0,
+                           settings={"disk": disk}, ratio=2.0)
+                      for n, disk in enumerate(["fast"] * 3 + ["slow"] * 3)]
+
+    def test_ratios_are_to_the_baseline_of_the_same_disk(self):
+        found = disks.load(self.db, self.cells)
+        self.assertEqual(set(found[1]) | set(found[4]), {1.0})
+        self.assertLess(max(found[3]), 3)
+        self.assertGreater(min(found[6]), 10)
+
+    def test_facts_name_every_disk(self):
+        facts = load.load_facts(self.db, self.cells)
+        self.assertEqual(facts.counted, 18)
+        self.assertEqual([f.host["device_model"] for f in facts.others], ["emulated hdd-7200 x1"])
+        self.assertIn("emulated hdd-7200 x1", common.caption("Text.", "SELECT 1", facts))
+        self.assertAlmostEqual(load.best_ceiling(facts) / load.best_ceiling(facts.others[0]), 120)
+
+    def test_figures_with_a_scale_are_drawn_disk_by_disk(self):
+        names = [name for name, *_ in report.wanted(self.cells)]
+        self.assertEqual(names[:2], ["disks", "prediction"])
+        self.assertIn("throughput-1-fast", names)
+        self.assertIn("throughput-2-slow", names)
+        shown = {name: cells for name, _, _, cells in report.wanted(self.cells)}
+        self.assertEqual([c.label for c in shown["throughput-2-slow"]], ["random", "inode", "lba"])
+
+    def test_the_lead_says_what_each_disk_shows(self):
+        cells = [cell(n + 1, f"{disk} + {name}", baseline=name == "random", settings={"disk": disk},
+                      ratio=None if name == "random" else ratio, ratio_low=ratio, ratio_high=ratio)
+                 for n, (disk, name, ratio) in enumerate([
+                     ("fast", "random", 0), ("fast", "lba", 2.0), ("slow", "random", 0), ("slow", "lba", 80.0)])]
+        text = page.lead(cells, load.Facts({}, [], [], 4, []))
+        self.assertIn("fast + lba, 2.00 times", text)
+        self.assertIn("slow + lba, 80.0 times", text)
 
 
 class UnknownQuality(WithDatabase):

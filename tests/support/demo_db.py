@@ -2,6 +2,7 @@
 """Fills a results database with made-up but plausible runs, for tests of the report and figures.
 
     demo_db.py OUT.db [--repeats N] [--cells N] [--no-probe] [--no-fio] [--incomplete N]
+               [--disks 2] [--predict]
 
 The tables come from src/store/schema.cpp itself, so that this file cannot drift from them.
 """
@@ -48,11 +49,16 @@ def insert(db: sqlite3.Connection, table: str, **values) -> int:
                       list(values.values())).lastrowid
 
 
-def add_experiment(db: sqlite3.Connection) -> int:
+# Of each disk: device, model, label, how many times slower.
+DISKS = [("loop0", "loop device on ext4", "", 1.0),
+         ("loop1", "emulated hdd-7200 x1", "", 120.0)]
+
+
+def add_experiment(db: sqlite3.Connection, disk) -> int:
     experiment = insert(
         db, "experiment", key="demo", facts_hash="0", started_unix_ns=1_760_000_000_000_000_000,
         kernel="6.12.0-example", cpu="Example CPU 2.1 GHz", hostname="node1", cpus=2,
-        memory_bytes=8 << 30, device="loop0", device_model="loop device on ext4",
+        memory_bytes=8 << 30, device=disk[0], device_model=disk[1],
         filesystem="ext4", mount_options="rw,noatime", scheduler="none", rotational=0, cgroup="/",
         gpu="", tool_version="0.1.0", git_revision="0123456789ab",
         argv="blksweep run demo.toml --db results.db")
@@ -60,7 +66,9 @@ def add_experiment(db: sqlite3.Connection) -> int:
         insert(db, "queue_setting", experiment_id=experiment, name=name, value=value)
     for kind, size, rate in (("sequential", 1 << 20, 2.7e9), ("random", 4096, 4.2e8)):
         insert(db, "ceiling", experiment_id=experiment, kind=kind, request_bytes=size, depth=32,
-               bytes_per_s=rate, reads_per_s=rate / size)
+               bytes_per_s=rate / disk[3], reads_per_s=rate / size / disk[3])
+    if disk[2]:
+        insert(db, "disk", experiment_id=experiment, label=disk[2])
     return experiment
 
 
@@ -97,8 +105,8 @@ def add_probe(db, rng, run, spec, begin_ns, epoch_ns):
         insert(db, "histogram", run_id=run, kind="depth_requests", lower=lower, count=100)
 
 
-def add_run(db, rng, cell, spec, repeat, options):
-    rate = spec[4] * rng.gauss(1, 0.02)
+def add_run(db, rng, cell, spec, repeat, options, slower=1.0):
+    rate = spec[4] * rng.gauss(1, 0.02) / slower ** (1 if spec[0] == "random" else 0.5)
     epoch_ns = int(SAMPLES / rate * 1e9)
     begin_ns = 10**12 + repeat * 10**10
     quality = spec[7]
@@ -117,6 +125,11 @@ def add_run(db, rng, cell, spec, repeat, options):
         quality_label_mix=quality, incomplete=0, incomplete_reason="")
     if not options.no_probe:
         add_probe(db, rng, run, spec, begin_ns, epoch_ns)
+    if options.predict:
+        predicted = int(epoch_ns * rng.gauss(1.03, 0.04))
+        insert(db, "prediction", run_id=run, model="hdd-7200", model_hash="0" * 16,
+               epoch_ns=predicted, first_batch_ns=None, requests=SAMPLES, depth_mean=31.0,
+               error=predicted / epoch_ns - 1)
     if not options.no_fio:
         ratio = rng.gauss(1.05, 0.02)
         speed = SAMPLES * SAMPLE_BYTES / epoch_ns * 1e9
@@ -126,22 +139,27 @@ def add_run(db, rng, cell, spec, repeat, options):
     return run
 
 
+def add_cells(db, experiment, count):
+    cells = []
+    for number, spec in enumerate(CELLS[:count]):
+        cells.append(insert(db, "cell", experiment_id=experiment, settings_hash=str(number)))
+        settings = {"order": spec[0], "merge": spec[1], "shuffle": spec[2], "window": spec[3],
+                    "engine": "io_uring", "depth": "32", "cache": "cold"}
+        for position, (name, value) in enumerate(settings.items()):
+            insert(db, "cell_setting", cell_id=cells[-1], position=position, name=name, value=value)
+    return cells
+
+
 def fill(path: pathlib.Path, options) -> None:
     rng = random.Random(1)
     with create(path) as db:
-        experiment = add_experiment(db)
-        cells = []
-        for number, spec in enumerate(CELLS[:options.cells]):
-            cells.append(insert(db, "cell", experiment_id=experiment, settings_hash=str(number)))
-            settings = {"order": spec[0], "merge": spec[1], "shuffle": spec[2], "window": spec[3],
-                        "engine": "io_uring", "depth": "32", "cache": "cold"}
-            for position, (name, value) in enumerate(settings.items()):
-                insert(db, "cell_setting", cell_id=cells[-1], position=position, name=name, value=value)
-        for repeat in range(options.repeats):
-            for cell, spec in zip(cells, CELLS):
-                run = add_run(db, rng, cell, spec, repeat, options)
-                insert(db, "warning", run_id=run, position=0,
-                       text="loop device: the host's page cache is below it; 'cold' holds for this node only")
+        for disk in DISKS[:options.disks]:
+            cells = add_cells(db, add_experiment(db, disk), options.cells)
+            for repeat in range(options.repeats):
+                for cell, spec in zip(cells, CELLS):
+                    run = add_run(db, rng, cell, spec, repeat, options, disk[3])
+                    insert(db, "warning", run_id=run, position=0,
+                           text="loop device: the host's page cache is below it; 'cold' holds for this node only")
         for number in range(options.incomplete):
             run = add_run(db, rng, cells[number % len(cells)], CELLS[0], 90 + number, options)
             db.execute("UPDATE run SET incomplete = 1, incomplete_reason = '12 probe events lost' "
@@ -154,6 +172,8 @@ def parse(argv) -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--cells", type=int, default=len(CELLS))
     parser.add_argument("--incomplete", type=int, default=0)
+    parser.add_argument("--disks", type=int, default=1)
+    parser.add_argument("--predict", action="store_true")
     parser.add_argument("--no-probe", action="store_true")
     parser.add_argument("--no-fio", action="store_true")
     return parser.parse_args(argv)

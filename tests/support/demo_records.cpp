@@ -85,6 +85,8 @@ RunRecord demo_run(std::uint32_t repeat) {
   r.batches = {{256, 1 << 20, 10, 20, 21, 22, 23, 24, 25},
                {44, 1 << 18, 30, 40, {}, {}, {}, {}, 45}};
   r.probe = demo_probe();
+  r.prediction =
+      PredictionRecord{"hdd-7200", "0123456789abcdef", 2'000'000'000, 20'000'000, 4096, 31.5, -0.2};
   r.fio = FioRecord{"fio-3.33", "fio job", "[twin]", 1e8, 1e4, 2'500'000'000, 100'000'000, 1.25};
   r.failed = {{"a/b", "Input/output error"}};
   r.warnings = {"scheduler of loop0 is none; nothing follows", "second"};

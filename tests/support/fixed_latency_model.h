@@ -1,5 +1,6 @@
 // FixedLatencyModel: a device with channels, each busy for the same time per request (plus a time
-// per byte); the longest-waiting request gets the next free channel. And it writes down what it got.
+// per byte); the longest-waiting request gets the next free channel. And it writes down what it
+// got.
 #pragma once
 
 #include <algorithm>

@@ -12,9 +12,9 @@
 namespace blksweep {
 namespace {
 
+using std::chrono::milliseconds;
 using testing_support::FixedLatencyModel;
 using testing_support::FlatCatalog;
-using std::chrono::milliseconds;
 
 constexpr std::int64_t kMs = 1'000'000;
 constexpr std::uint64_t kFar = std::uint64_t{1} << 20;  // between files that do not touch
@@ -85,8 +85,8 @@ TEST(Predict, KeepsNoMoreThanDepthReadsInTheDevice) {
 TEST(Predict, SubmitsInPlanOrder) {
   FixedLatencyModel model(kMs, 4);
   must(predict_on(model, files(50, 4096, kFar), {at_depth(4)}));
-  EXPECT_TRUE(std::ranges::is_sorted(model.arrivals, {},
-                                     [](const auto& a) { return a.request.offset; }));
+  EXPECT_TRUE(
+      std::ranges::is_sorted(model.arrivals, {}, [](const auto& a) { return a.request.offset; }));
 }
 
 TEST(Predict, AnAcceleratorThatIsSlowerThanTheDiskSetsTheTime) {
@@ -243,7 +243,8 @@ TEST(Predict, TheSameInputsGiveTheSameAnswer) {
   EXPECT_NE(epochs[0], epochs[2]) << "another seed draws other compute times";
 }
 
-// The real Reader on the same model: it and its prediction have to ask the same, in the same groups.
+// The real Reader on the same model: it and its prediction have to ask the same, in the same
+// groups.
 class OnModel {
  public:
   OnModel(testing::ReaderRig& rig, DiskModel& model, const SimDevice& device)
@@ -295,8 +296,7 @@ class OnModel {
 };
 
 bool same(const FixedLatencyModel::Arrival& a, const FixedLatencyModel::Arrival& b) {
-  return a.at == b.at && a.request.offset == b.request.offset &&
-         a.request.bytes == b.request.bytes;
+  return a.at == b.at && a.request.offset == b.request.offset && a.request.bytes == b.request.bytes;
 }
 
 // The Reader measures slowness on the real clock: its rule is off, and the model is fast enough

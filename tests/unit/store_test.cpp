@@ -102,6 +102,11 @@ TEST_F(Store, GivesBackEveryFieldOfARun) {
   each_fio_column(*back.fio, fio);
   each_fio_column(*run.fio, expected_fio);
   EXPECT_EQ(fio.text, expected_fio.text);
+  ASSERT_TRUE(back.prediction);
+  Dump prediction, expected_prediction;
+  each_prediction_column(*back.prediction, prediction);
+  each_prediction_column(*run.prediction, expected_prediction);
+  EXPECT_EQ(prediction.text, expected_prediction.text);
   EXPECT_EQ(back.warnings, run.warnings);
   ASSERT_EQ(back.failed.size(), 1U);
   EXPECT_EQ(back.failed[0].path, "a/b");

@@ -55,6 +55,43 @@ TEST(CellFilter, TakesNamesTogetherAndRepeatedNamesAsAlternatives) {
   EXPECT_FALSE(matches(c, {{"unheard", "of"}}));
 }
 
+TEST(DiskLabel, SaysWhatIsEmulated) {
+  HostRecord host;
+  host.device = "/dev/loop0";
+  EXPECT_EQ(disk_label(host), "loop0");
+  host.device_model = "QEMU disk";
+  EXPECT_EQ(disk_label(host), "loop0 (QEMU disk)");
+  host.device_model = "emulated hdd-7200 x1";
+  EXPECT_EQ(disk_label(host), "hdd-7200 (emulated)");
+  host.device_model = "emulated hdd-7200 x10";
+  EXPECT_EQ(disk_label(host), "hdd-7200 x10 (emulated)");
+  host.device_label = "slow";
+  EXPECT_EQ(disk_label(host), "slow");
+}
+
+TEST(Summary, BaselineRatioAndCeilingStayWithinADisk) {
+  SummaryInput input;
+  for (const std::string disk : {"fast", "slow"}) {
+    const auto id = static_cast<std::int64_t>(input.cells.size());
+    input.cells.push_back({id + 1, cell({{"disk", disk}, {"order", "random"}, {"merge", "none"}})});
+    input.cells.push_back({id + 2, cell({{"disk", disk}, {"order", "lba"}, {"merge", "none"}})});
+    const std::int64_t slower = disk == "slow" ? 1000 : 1;
+    for (std::uint32_t repeat = 0; repeat < 6; ++repeat) {
+      input.runs.push_back(run(id + 1, repeat, 6'000'000 * slower * slower));
+      input.runs.push_back(run(id + 2, repeat, 3'000'000 * slower));
+    }
+    input.ceilings[disk] = {{"sequential", 1 << 20, 32, 8.192e9 / static_cast<double>(slower), 1}};
+  }
+  const auto cells = summarize(input);
+  ASSERT_EQ(cells.size(), 4U);
+  EXPECT_TRUE(cells[0].baseline && cells[2].baseline);
+  EXPECT_FALSE(cells[1].baseline || cells[3].baseline);
+  EXPECT_NEAR(cells[1].ratio->value, 2, 1e-9);
+  EXPECT_NEAR(cells[3].ratio->value, 2000, 1e-6);
+  EXPECT_NEAR(cells[1].ceiling_share.value_or(0), cells[3].ceiling_share.value_or(1), 1e-9);
+  EXPECT_EQ(cells[3].label, "slow + lba");
+}
+
 SummaryInput two_cells() {
   SummaryInput input;
   input.cells = {{1, cell({{"order", "lba"}, {"merge", "none"}})},
@@ -63,8 +100,7 @@ SummaryInput two_cells() {
     input.runs.push_back(run(1, repeat, 500'000'000 + repeat * 1'000));
     input.runs.push_back(run(2, repeat, 1'000'000'000 + repeat * 3'000));
   }
-  input.ceilings[""] = {{"sequential", 1 << 20, 32, 81'920'000, 80},
-                        {"random", 4096, 32, 1e12, 1}};
+  input.ceilings[""] = {{"sequential", 1 << 20, 32, 81'920'000, 80}, {"random", 4096, 32, 1e12, 1}};
   return input;
 }
 

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# blksweep simulate: keys of the answer, predictions beside stored runs, and what it refuses.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+
+python=/usr/bin/python3
+make_data "$tmp/data" 300
+make_catalog "$tmp/data" "$tmp/data.cat"
+cd "$tmp"
+
+# A model with a known answer: 1 ms for each request, one after another.
+cat >one.toml <<'TOML'
+name = "one-ms"
+description = "1 ms per request, one after another"
+kind = "remote"
+round_trip = "1ns"
+jitter = 0.0
+request = "1ms"
+link_rate = "1000GB/s"
+queue = 64
+TOML
+
+# check PYTHON-EXPRESSION: about the document `d` on stdout.
+check() {
+  printf '%s' "$out" | "$python" -c "
+import json, sys
+d = json.load(sys.stdin)
+p = d['predictions']
+assert $1, ('''$1''', [(x['epoch_ns'], x['requests'], x['error']) for x in p])" || die "$1"
+}
+
+call simulate data.cat --model ./one.toml --order random --merge none --depth 1 --json
+expect_status 0
+check 'd["model"] == "one-ms" and len(d["model_hash"]) == 16'
+check 'len(p) == 1 and p[0]["samples"] == 300 and p[0]["reads"] == 300'
+check 'p[0]["requests"] == 300 and 0.299e9 < p[0]["epoch_ns"] < 0.302e9'
+check 'p[0]["cell"]["order"] == "random" and p[0]["run"] is None and p[0]["error"] is None'
+check 'p[0]["depth_mean"] == 1 and p[0]["utilisation"] is None'
+
+# Merging in the plug and on the device leaves fewer requests, so less time.
+call simulate data.cat --model ./one.toml --order lba --merge none,device --depth 32 --json
+check 'p[1]["requests"] <= p[0]["requests"] < 300 and p[1]["epoch_ns"] < 0.3e9'
+
+# The accelerator's time, and the same seed twice.
+options=(--order random --merge none --compute lognormal:5ms --batch 30 --repeats 3)
+call simulate data.cat --model ./one.toml "${options[@]}" --json
+check '[x["seed"] for x in p] == [1, 2, 3] and all(0 < x["utilisation"] <= 1 for x in p)'
+first=$out
+call simulate data.cat --model ./one.toml "${options[@]}" --json
+[ "$out" = "$first" ] || die 'equal inputs, different answers'
+
+# The table: ratios to the first cell.
+call simulate data.cat --model none --host-cost 10us --order random --merge none
+expect_status 0
+[[ $out == *' 3 ms '*' 1.00 '* ]] || die '300 reads of 10 us'
+
+# Beside runs: matched by cell and seed, stored, reported.
+call run --catalog data.cat --order random,lba --repeats 2 --no-probe --no-ceiling --db r.db --model ./one.toml --json
+expect_status 0
+printf '%s' "$out" | "$python" -c '
+import json, sys
+for r in json.load(sys.stdin)["runs"]:
+    p = r["prediction"]
+    assert p["model"] == "one-ms" and p["requests"] > 0
+    assert abs(p["error"] - (p["epoch_ns"] / r["epoch_ns"] - 1)) < 1e-9
+' || die 'run --model stores a prediction with each run'
+call simulate data.cat --model ./one.toml --db r.db --json
+expect_status 0
+check 'len(p) == 4 and {x["seed"] for x in p} == {1, 2} and all(x["run"] for x in p)'
+check 'all(abs(x["error"] - (x["epoch_ns"] / x["measured_epoch_ns"] - 1)) < 1e-9 for x in p)'
+call simulate data.cat --model ./one.toml --db r.db --order lba --json
+check 'len(p) == 2 and {x["cell"]["order"] for x in p} == {"lba"}'
+call simulate data.cat --model none --db r.db
+[[ $out == *measured*error* ]] || die 'the table says what was measured'
+stored=$("$python" -c '
+import sqlite3
+print(sqlite3.connect("r.db").execute("SELECT count(*), count(DISTINCT model) FROM prediction").fetchone())')
+[ "$stored" = '(8, 2)' ] || die "one prediction for each run and model: $stored"
+call report r.db --json
+printf '%s' "$out" | "$python" -c '
+import json, sys
+assert all(c["prediction_epoch_ns"] is not None for c in json.load(sys.stdin)["cells"])' ||
+  die 'the report has predictions'
+
+# What is refused, in a line.
+call simulate data.cat --model nosuch
+expect_error 2 nosuch
+call simulate none.cat --model none
+expect_error 1 none.cat
+call simulate data.cat --model none --size 4KiB
+expect_error 2 '--size 4 KiB'
+call simulate data.cat --model none --buffered
+expect_status 2
+call simulate data.cat --model none --io buffered
+expect_error 2 buffered
+call simulate data.cat --model none --db none.db
+expect_error 1 none.db
+call simulate data.cat --model none --repeats 0
+expect_error 2 --repeats
+make_data "$tmp/other" 7
+make_catalog "$tmp/other" "$tmp/other.cat"
+call simulate other.cat --model none --db r.db
+expect_error 1 'no complete run'
+call run --catalog data.cat --model nosuch --no-probe
+expect_error 2 nosuch
