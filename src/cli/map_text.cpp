@@ -68,9 +68,8 @@ std::string size_table(const MapReport& report) {
 std::string depth_table(const MapReport& report) {
   Table table = latency_table({"depth", "reads/s"});
   for (const LatencyRow& row : latency_rows(report.map, MapPart::depth)) {
-    const auto rate =
-        std::ranges::find(report.facts.depths, static_cast<std::uint32_t>(row.key),
-                          &DepthRate::depth);
+    const auto rate = std::ranges::find(report.facts.depths, static_cast<std::uint32_t>(row.key),
+                                        &DepthRate::depth);
     std::vector<std::string> cells{
         std::to_string(row.key),
         rate == report.facts.depths.end()
@@ -114,14 +113,14 @@ std::string facts_text(const MapReport& report) {
     out += "rotation    " + rotation_text(f) + "\n";
   }
   if (!f.seeks.empty()) {
-    out += fmt::format("seek        {} over {}, {} over {}\n",
-                       duration_text(std::ranges::min(f.seeks, {}, &SeekEstimate::ns).ns),
-                       bytes_text(static_cast<double>(
-                           std::ranges::min(f.seeks, {}, [](const SeekEstimate& s) {
-                             return std::abs(s.distance);
-                           }).distance)),
-                       duration_text(f.seeks.back().ns),
-                       bytes_text(static_cast<double>(f.seeks.back().distance)));
+    out += fmt::format(
+        "seek        {} over {}, {} over {}\n",
+        duration_text(std::ranges::min(f.seeks, {}, &SeekEstimate::ns).ns),
+        bytes_text(static_cast<double>(
+            std::ranges::min(f.seeks, {},
+                             [](const SeekEstimate& s) { return std::abs(s.distance); })
+                .distance)),
+        duration_text(f.seeks.back().ns), bytes_text(static_cast<double>(f.seeks.back().distance)));
   }
   if (!f.zones.empty()) {
     out += "sequential  " + rate_text(f) + "\n";
@@ -150,13 +149,11 @@ std::string fit_text(const MapFit& fit) {
 Json rows_json(const MapReport& report, MapPart part, const char* key) {
   Json rows = Json::array();
   for (const LatencyRow& row : latency_rows(report.map, part)) {
-    Json j{{key, row.key},       {"reads", row.reads},   {"p1_ns", row.p1},
-           {"p50_ns", row.p50},  {"p90_ns", row.p90},    {"p99_ns", row.p99},
-           {"max_ns", row.longest}};
+    Json j{{key, row.key},      {"reads", row.reads}, {"p1_ns", row.p1},      {"p50_ns", row.p50},
+           {"p90_ns", row.p90}, {"p99_ns", row.p99},  {"max_ns", row.longest}};
     if (part == MapPart::depth) {
-      const auto rate =
-          std::ranges::find(report.facts.depths, static_cast<std::uint32_t>(row.key),
-                            &DepthRate::depth);
+      const auto rate = std::ranges::find(report.facts.depths, static_cast<std::uint32_t>(row.key),
+                                          &DepthRate::depth);
       j["reads_per_s"] = rate == report.facts.depths.end() ? Json(nullptr) : Json(rate->per_s);
     }
     rows.push_back(std::move(j));
@@ -194,12 +191,11 @@ Json fit_json(const MapFit& fit) {
 }  // namespace
 
 std::string map_text(const MapReport& report) {
-  std::string out =
-      fmt::format("{}{}: {}, {} reads{}\n\n", report.map.device,
-                  report.map.device_model.empty() ? "" : " (" + report.map.device_model + ")",
-                  bytes_text(static_cast<double>(report.map.size)),
-                  format_count(report.map.reads.size()),
-                  report.map.interrupted ? ", interrupted" : "");
+  std::string out = fmt::format(
+      "{}{}: {}, {} reads{}\n\n", report.map.device,
+      report.map.device_model.empty() ? "" : " (" + report.map.device_model + ")",
+      bytes_text(static_cast<double>(report.map.size)), format_count(report.map.reads.size()),
+      report.map.interrupted ? ", interrupted" : "");
   if (has(report.map, MapPart::distance)) {
     out += distance_table(report);
   }

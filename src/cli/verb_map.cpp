@@ -138,9 +138,10 @@ Result<> write_model(const std::string& path, const ModelSpec& spec) {
 // Before the minute of measuring, not after it.
 Result<> check_fit_target(const std::string& path) {
   if (!path.empty() && fs::exists(fs::path(path))) {
-    return usage_error(fmt::format("--fit: {} exists and is not overwritten: name a new file or "
-                                   "remove it",
-                                   path));
+    return usage_error(
+        fmt::format("--fit: {} exists and is not overwritten: name a new file or "
+                    "remove it",
+                    path));
   }
   return {};
 }

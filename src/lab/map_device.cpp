@@ -35,11 +35,7 @@ struct DeviceReader::InFlight {
   std::size_t next = 0;
 
   explicit InFlight(const MapBatch& b)
-      : batch(b),
-        step_of(b.depth),
-        begin(b.steps.size()),
-        end(b.steps.size(), -1),
-        done(b.depth) {
+      : batch(b), step_of(b.depth), begin(b.steps.size()), end(b.steps.size(), -1), done(b.depth) {
     for (std::uint32_t tag = b.depth; tag-- > 0;) {
       free.push_back(tag);
     }

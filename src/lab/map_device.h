@@ -31,8 +31,7 @@ class DeviceReader : public MapReader {
                                                     const std::atomic<bool>* stop);
 
   std::int64_t now() override;
-  Result<> carry_out(const MapBatch& batch, std::int64_t until,
-                     std::vector<MapRead>& out) override;
+  Result<> carry_out(const MapBatch& batch, std::int64_t until, std::vector<MapRead>& out) override;
 
   std::size_t errors() const { return errors_; }
   const std::string& last_error() const { return last_error_; }

@@ -169,7 +169,8 @@ MapSchedule schedule_of(const MapSettings& settings) {
 Result<MeasuredMap> measure_map(const MapSettings& settings) {
   BLKSWEEP_TRY(Target target, open_target(settings.path));
   BLKSWEEP_TRY(MapPlan plan, MapPlan::make({target.size, target.block, settings.seed}));
-  BLKSWEEP_TRY(const auto reader, DeviceReader::open(target.fd, plan.largest_read(), settings.stop));
+  BLKSWEEP_TRY(const auto reader,
+               DeviceReader::open(target.fd, plan.largest_read(), settings.stop));
   MeasuredMap measured;
   measured.disk = target.disk;
   measured.map = empty_map(settings, target);

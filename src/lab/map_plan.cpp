@@ -59,12 +59,14 @@ Result<MapPlan> MapPlan::make(const MapPlanSettings& settings) {
                                    format_bytes({settings.size}), format_bytes({kSmallestMap})));
   }
   if (settings.block == 0 || settings.block > 65536) {
-    return usage_error(fmt::format("blocks of {} cannot be mapped", format_bytes({settings.block})));
+    return usage_error(
+        fmt::format("blocks of {} cannot be mapped", format_bytes({settings.block})));
   }
   return MapPlan(settings);
 }
 
-MapPlan::MapPlan(const MapPlanSettings& settings) : settings_(settings), rng_(settings.seed, 0x3A9) {
+MapPlan::MapPlan(const MapPlanSettings& settings)
+    : settings_(settings), rng_(settings.seed, 0x3A9) {
   settings_.block = std::max(settings_.block, kPageBytes);
   settings_.size = align_down(settings_.size, settings_.block);
   const std::uint64_t longest = settings_.size - settings_.size / 20 - 2 * settings_.block;
@@ -92,7 +94,9 @@ const std::vector<std::uint32_t>& MapPlan::depths() {
   return all;
 }
 
-std::uint32_t MapPlan::largest_read() const { return settings_.size >= 64 * kMiB ? 4U << 20 : kZoneRead; }
+std::uint32_t MapPlan::largest_read() const {
+  return settings_.size >= 64 * kMiB ? 4U << 20 : kZoneRead;
+}
 
 MapBatch MapPlan::next(MapPart part) {
   switch (part) {
@@ -124,8 +128,8 @@ MapStep MapPlan::distance_step(std::int64_t nominal) {
   MapStep step;
   step.bytes = settings_.block;
   step.distance = nominal;
-  step.offset = nominal > 0 ? std::min(head_ + actual, room(block))
-                            : head_ - std::min(actual, head_);
+  step.offset =
+      nominal > 0 ? std::min(head_ + actual, room(block)) : head_ - std::min(actual, head_);
   step.pause = magnitude(nominal) < kPausedBelow ? rng_.unit() : 0;
   head_ = step.offset + step.bytes;
   return step;
@@ -139,8 +143,9 @@ MapStep MapPlan::positioning(std::int64_t nominal) {
   MapStep step;
   step.bytes = settings_.block;
   step.recorded = false;
-  step.offset = nominal > 0 ? std::min(from, room(settings_.block))
-                            : settings_.size - settings_.block - std::min(from, room(settings_.block));
+  step.offset = nominal > 0
+                    ? std::min(from, room(settings_.block))
+                    : settings_.size - settings_.block - std::min(from, room(settings_.block));
   head_ = step.offset + step.bytes;
   return step;
 }

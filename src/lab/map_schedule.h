@@ -43,7 +43,7 @@ std::vector<MapShare> map_shares(const std::vector<MapPart>& parts);
 struct MapSchedule {
   std::vector<MapShare> shares;
   Nanos time{0};
-  std::function<bool()> stop;                               // looked at between batches; may be empty
+  std::function<bool()> stop;  // looked at between batches; may be empty
   std::function<void(MapPart, std::int64_t)> on_progress;  // time used so far, ns; may be empty
 };
 

@@ -44,7 +44,7 @@ struct ReaderInputs {
   Handoff& handoff;
   unsigned depth = 32;
   unsigned refill = 16;  // reads that complete before more are submitted, on fast devices
-  std::uint32_t align = kPageBytes;          // granule of a resubmitted short read
+  std::uint32_t align = kPageBytes;  // granule of a resubmitted short read
   std::int64_t slow_read_ns = kSlowReadNs;
   std::function<void()> on_ready = nullptr;  // after batches were published, on this thread
 };

@@ -60,9 +60,8 @@ MapFacts map_facts(const LatencyMap& map) {
   if (f.rotation && f.path_ns && *f.path_ns < f.rotation->period_ns / 2) {
     const double rate = mean_rate(f.zones);
     const double transfer = rate > 0 ? smallest_distance_read(map) * 1e9 / rate : 0;
-    f.seeks = seek_estimates(
-        map, {f.rotation->period_ns, *f.path_ns, transfer,
-              std::min(path_spread(map), f.rotation->period_ns / 50)});
+    f.seeks = seek_estimates(map, {f.rotation->period_ns, *f.path_ns, transfer,
+                                   std::min(path_spread(map), f.rotation->period_ns / 50)});
   }
   return f;
 }

@@ -20,7 +20,7 @@ namespace blksweep {
 
 struct Rotation {
   double period_ns = 0;
-  double coherence = 0;  // 0: phases as chance has them, 1: all visits to a place at one angle
+  double coherence = 0;     // 0: phases as chance has them, 1: all visits to a place at one angle
   double above_chance = 0;  // in standard deviations of what chance gives
 };
 // From MapPart::revisit. nullopt: no rotation, or too few visits (12 places, 3 visits each).

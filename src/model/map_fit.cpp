@@ -78,8 +78,7 @@ void check_sizes(const Target& t, const ModelSpec& spec, std::vector<FitCheck>& 
     const auto bytes = static_cast<std::uint32_t>(row.key);
     const auto r = simulated(t, spec, random_requests(t, bytes, kReads), 1);
     checks.push_back({fmt::format("{} at depth 1, median latency, us", format_bytes({bytes})),
-                      static_cast<double>(row.p50) / 1e3,
-                      median_of(r.latency) / 1e3});
+                      static_cast<double>(row.p50) / 1e3, median_of(r.latency) / 1e3});
   }
 }
 
@@ -98,8 +97,8 @@ void check_sequential(const Target& t, const ModelSpec& spec, std::vector<FitChe
     }
     // Twice as long less once: without the way there.
     const auto half = std::span(requests).first(requests.size() / 2);
-    const std::int64_t ns = simulated(t, spec, requests, 2).wall_ns -
-                            simulated(t, spec, half, 2).wall_ns;
+    const std::int64_t ns =
+        simulated(t, spec, requests, 2).wall_ns - simulated(t, spec, half, 2).wall_ns;
     sum += per_second(static_cast<double>((requests.size() - half.size()) * kSequentialRead), ns);
   }
   checks.push_back({"sequential, mean over places, MB/s", t.sequential / 1e6,
@@ -129,8 +128,7 @@ SeekCurve curve_of(const MapFacts& facts, std::uint64_t size, bool forward) {
   SeekCurve curve;
   for (const SeekEstimate& s : facts.seeks) {
     if ((s.distance > 0) == forward) {
-      const double fraction =
-          std::abs(static_cast<double>(s.distance)) / static_cast<double>(size);
+      const double fraction = std::abs(static_cast<double>(s.distance)) / static_cast<double>(size);
       curve.push_back({fraction, std::max(1.0, s.ns)});
     }
   }
@@ -215,9 +213,9 @@ Result<MapFit> fit_disk(const Target& t) {
       best.spec.timing = candidate;
     }
   }
-  best.spec.description = fmt::format(
-      "a disk of {:.0f} rpm, queue {}, fitted to a latency map of {}", 60e9 / spec.rotation_ns,
-      spec.queue, t.map->device);
+  best.spec.description =
+      fmt::format("a disk of {:.0f} rpm, queue {}, fitted to a latency map of {}",
+                  60e9 / spec.rotation_ns, spec.queue, t.map->device);
   return best;
 }
 
@@ -256,8 +254,10 @@ std::vector<ModelSpec> flash_candidates(const Target& t) {
         f.write_ns = f.read_ns;
         f.channels = channels;
         f.queue = 256;
-        out.push_back({"", fmt::format("flash with {} channels, fitted to a latency map of {}",
-                                       channels, t.map->device), f});
+        out.push_back({"",
+                       fmt::format("flash with {} channels, fitted to a latency map of {}",
+                                   channels, t.map->device),
+                       f});
       }
     }
   }
@@ -277,11 +277,10 @@ std::vector<ModelSpec> remote_candidates(const Target& t) {
       RemoteSpec r;
       r.link_rate = link * link_rate(t);
       r.request_ns = share * 1e9 / most_reads_per_s(t);
-      r.round_trip_ns =
-          std::max(1000.0, t.single_ns - r.request_ns - t.block * 1e9 / r.link_rate);
+      r.round_trip_ns = std::max(1000.0, t.single_ns - r.request_ns - t.block * 1e9 / r.link_rate);
       r.jitter = std::max(0.0, std::log(p90 / t.single_ns) / 1.2816);
-      out.push_back({"", "a server behind a network, fitted to a latency map of " + t.map->device,
-                     r});
+      out.push_back(
+          {"", "a server behind a network, fitted to a latency map of " + t.map->device, r});
     }
   }
   return out;

@@ -20,7 +20,7 @@
 namespace blksweep {
 
 struct FitCheck {
-  std::string what;           // "4 KiB at depth 8, reads/s"
+  std::string what;                // "4 KiB at depth 8, reads/s"
   double measured = 0, model = 0;  // the same unit, as `what` says
 };
 

@@ -112,8 +112,7 @@ void drop_read_ahead(Points& backward, Points& forward) {
   std::vector<std::int64_t> ahead;
   for (const SeekEstimate& back : backward) {
     const SeekEstimate* there = opposite(forward, back.distance);
-    if (-back.distance < kReadAhead &&
-        (there == nullptr || there->raw_ns < 0.75 * back.raw_ns)) {
+    if (-back.distance < kReadAhead && (there == nullptr || there->raw_ns < 0.75 * back.raw_ns)) {
       ahead.push_back(-back.distance);
     }
   }

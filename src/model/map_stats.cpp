@@ -110,8 +110,7 @@ std::vector<LatencyRow> latency_rows(const LatencyMap& map, MapPart part) {
   std::vector<LatencyRow> rows;
   for (const auto& [key, values] : by_key) {
     rows.push_back({key, values.size(), percentile(values, 0.01), percentile(values, 0.5),
-                    percentile(values, 0.9), percentile(values, 0.99),
-                    std::ranges::max(values)});
+                    percentile(values, 0.9), percentile(values, 0.99), std::ranges::max(values)});
   }
   return rows;
 }
@@ -130,7 +129,8 @@ std::vector<DepthRate> depth_rates(const LatencyMap& map) {
   std::vector<DepthRate> out;
   for (const auto& [depth, w] : sums) {
     if (w.ns > 0) {
-      out.push_back({depth, w.reads, static_cast<double>(w.reads) * 1e9 / static_cast<double>(w.ns)});
+      out.push_back(
+          {depth, w.reads, static_cast<double>(w.reads) * 1e9 / static_cast<double>(w.ns)});
     }
   }
   return out;
@@ -165,8 +165,8 @@ std::vector<ZoneRate> zone_rates(const LatencyMap& map) {
   std::vector<ZoneRate> out;
   for (const auto& [which, p] : places) {
     const auto n = p.rates.size();
-    out.push_back({static_cast<std::uint64_t>(p.middle / static_cast<double>(n)), n,
-                   median(p.rates)});
+    out.push_back(
+        {static_cast<std::uint64_t>(p.middle / static_cast<double>(n)), n, median(p.rates)});
   }
   return out;
 }

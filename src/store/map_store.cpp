@@ -64,8 +64,8 @@ Result<> read_derived(Database& db, StoredMap& stored) {
   BLKSWEEP_TRY(Statement warnings,
                db.prepare("SELECT text FROM map_warning WHERE map_id = ? ORDER BY position"));
   warnings.bind(stored.id);
-  return for_each_row(warnings,
-                      [&stored](Statement& row) { row.read(stored.record.warnings.emplace_back()); });
+  return for_each_row(
+      warnings, [&stored](Statement& row) { row.read(stored.record.warnings.emplace_back()); });
 }
 
 Result<bool> has_maps(Database& db) {
@@ -96,8 +96,8 @@ Result<std::vector<StoredMap>> ResultReader::maps() {
   ColumnNames names;
   MapRecord none;
   each_map_column(none, names);
-  BLKSWEEP_TRY(Statement query, db_.prepare(fmt::format("SELECT map_id, {} FROM map ORDER BY map_id",
-                                                        names.text())));
+  BLKSWEEP_TRY(Statement query, db_.prepare(fmt::format(
+                                    "SELECT map_id, {} FROM map ORDER BY map_id", names.text())));
   BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
     StoredMap& m = found.emplace_back();
     row.read(m.id);

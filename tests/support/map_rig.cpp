@@ -39,8 +39,8 @@ class ModelReader : public MapReader {
     for (std::size_t i = 0; i < next; ++i) {
       const MapStep& s = batch.steps[i];
       if (s.recorded) {
-        out.push_back({begin[i], end[i] - begin[i], s.offset, s.distance, s.bytes, batch.depth,
-                       batch.part});
+        out.push_back(
+            {begin[i], end[i] - begin[i], s.offset, s.distance, s.bytes, batch.depth, batch.part});
       }
     }
     return {};

@@ -1,5 +1,5 @@
-// Maps a DiskModel in virtual time with the plan and schedule of the real thing: what `blksweep map`
-// would measure of that model, with the noise of a host on top.
+// Maps a DiskModel in virtual time with the plan and schedule of the real thing: what `blksweep
+// map` would measure of that model, with the noise of a host on top.
 #pragma once
 
 #include <cstdint>
