@@ -10,7 +10,9 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "base/clock.h"
 #include "disk/disk.h"
 #include "disk/holders.h"
 #include "disk/loop_device.h"
@@ -24,6 +26,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr Nanos kDaemonPatience = std::chrono::seconds(60);
+constexpr Nanos kUnmountPatience = std::chrono::seconds(5);
 
 std::string text_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -99,13 +102,31 @@ class Teardown {
     }
   }
 
+  // 0 or errno. A process that has just ended may hold it a little longer: io_uring gives up its
+  // files after the exit (io_ring_exit_work). Whoever has a name is not waited for.
+  static int unmount_patiently(const std::string& mount) {
+    const std::int64_t until = now_ns() + kUnmountPatience.count();
+    while (::umount2(mount.c_str(), UMOUNT_NOFOLLOW) != 0) {
+      const int e = errno;
+      if (e != EBUSY || now_ns() > until || !holders_of({mount}).empty()) {
+        return e;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return 0;
+  }
+
   Result<> unmount(const std::string& mount) {
-    if (::umount2(mount.c_str(), UMOUNT_NOFOLLOW) == 0 || errno == EINVAL || errno == ENOENT) {
+    const int e = unmount_patiently(mount);
+    if (e == 0 || e == EINVAL || e == ENOENT) {
       return {};
     }
-    const int e = errno;
     if (e == EBUSY && !force_) {
-      return fail(fmt::format("unmount {}: busy: {}", mount, to_text(holders_of({mount}))));
+      const auto holders = holders_of({mount});
+      return fail(fmt::format("unmount {}: busy: {}", mount,
+                              holders.empty() ? "no process is seen that uses it; another mount or "
+                                                "loop device may: see findmnt, losetup; or --force"
+                                              : to_text(holders)));
     }
     if (::umount2(mount.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0) {
       return sys_error(e, "unmount " + mount);

@@ -3,6 +3,7 @@ import json
 import pathlib
 import statistics
 import sys
+import tomllib
 
 OUT = pathlib.Path(sys.argv[1])
 median = statistics.median
@@ -39,7 +40,8 @@ def pacing():
     for prefix, speedup in (("hdd", 1), ("fast", 10)):
         one = fio(prefix + "_d1")["lat_ns"]["mean"] * speedup / sheet["random_mean_ns"]
         deep = fio(prefix + "_d32")["lat_ns"]["mean"] * speedup / simulated[32]
-        sequential = fio(prefix + "_seq")["bw_bytes"] / speedup / rate
+        sequential = median([fio(f"{prefix}_seq.{i}")["bw_bytes"] for i in range(1, 4)])
+        sequential /= speedup * rate
         print(f"hdd-7200 x{speedup}: depth 1 / analytic {one:.3f} (bar 0.95 to 1.05), depth 32 / "
               f"simulated {deep:.3f} (0.90 to 1.10), sequential / modelled {sequential:.3f} "
               "(0.97 to 1.03)")
@@ -63,23 +65,54 @@ def prediction(runs):
     return f"{100 * median(errors):+.1f} %" if errors else "none"
 
 
-def orders():
-    sheet = load("sheet")
-    base = rate(next(iter(cells("small_random").values())))
-    print(f"4 KiB files: random {base:,.0f} files/s, predicted "
-          f"{prediction(next(iter(cells('small_random').values())))}")
-    for key, runs in cells("small_lba").items():
-        print(f"4 KiB files: {key[0]} + {key[1]}: {rate(runs):,.0f} files/s, {rate(runs) / base:.1f} x "
-              f"random (bar 60), predicted {prediction(runs)}")
-    base = rate(next(iter(cells("large_random").values())))
-    for label in ("large_random", "large_windows", "large_lba"):
+def small(size):
+    base, = cells(f"small_{size}.random").values()
+    print(f"4 KiB files, {size}: random {rate(base):,.0f} files/s, predicted {prediction(base)}")
+    for key, runs in cells(f"small_{size}.lba").items():
+        print(f"4 KiB files, {size}: {key[0]} + {key[1]}: {rate(runs):,.0f} files/s, "
+              f"{rate(runs) / rate(base):.1f} x random (bar 60), predicted {prediction(runs)}")
+
+
+def zone_rate():
+    """Bytes per second of the model where the files lie, and where that is (0 to 1)."""
+    with open(pathlib.Path(__file__).parents[2] / "scripts/models/hdd-7200.toml", "rb") as f:
+        rates = [float(r.removesuffix("MB/s")) * 1e6 for r in tomllib.load(f)["zone_rates"]]
+    extent = next(line for line in (OUT / "large.where").read_text().splitlines() if " 0:" in line)
+    place = int(extent.split(":")[2].split("..")[0]) * 4096 / 2**33
+    return rates[int(place * len(rates))], place
+
+
+def large():
+    (base,), (here, place) = cells("large.random").values(), zone_rate()
+    print(f"110 KiB files lie at {place:.2f} of the disk: {here / 1e6:.1f} MB/s sequential there")
+    for label in ("large.random", "large.windows", "large.lba"):
         for key, runs in cells(label).items():
-            share = median([r["bytes"] / r["epoch_ns"] * 1e9 for r in runs])
-            print(f"110 KiB files: {key[0]} + {key[1]}, window {key[2] or '0'}: {rate(runs):,.0f} files/s, "
-                  f"{rate(runs) / base:.2f} x random, {share / sheet['sequential_begin_bytes_per_s']:.3f} "
-                  f"of sequential (bar 0.9 for lba + device), predicted {prediction(runs)} (bar 15 %)")
+            share = median([r["bytes"] / r["epoch_ns"] * 1e9 for r in runs]) / here
+            print(f"110 KiB files: {key[0]} + {key[1]}, window {key[2] or '0'}: {rate(runs):,.0f} "
+                  f"files/s, {rate(runs) / rate(base):.2f} x random, {share:.3f} of sequential (bar 0.9 "
+                  f"for lba + device), predicted {prediction(runs)} (bar 15 %)")
 
 
-for part in (base_cost, pacing, orders):
-    part()
-print("map:", json.dumps(load("map").get("fit", load("map")), indent=1)[:3000])
+def recovery():
+    """The map's seek curve and rotation against the model's own: a + b sqrt(x) + c x (docs/models.md)."""
+    found, size = load("map"), 2**33
+    single, average, full = 0.6e6, 8.0e6, 15e6  # of hdd-7200.toml, ns
+    b = 5 * (average - single) - 5 / 3 * (full - single)
+    c = full - single - b
+    worst = 0
+    for point in found["seek"]:
+        x = abs(point["distance_bytes"]) / size
+        ratio = point["ns"] / (single + b * x**0.5 + c * x)
+        worst = max(worst, abs(ratio - 1))
+        print(f"map: seek over {point['distance_bytes'] / 2**20:+9.1f} MiB {point['ns'] / 1e6:6.3f} ms, "
+              f"{ratio:.3f} of the model's")
+    print(f"map: worst seek {100 * worst:.1f} % off over {len(found['seek'])} distances (bar 10 %), rotation "
+          f"{100 * (found['rotation_ns'] / (60e9 / 7200) - 1):+.4f} % (bar 1 %)")
+
+
+base_cost()
+pacing()
+recovery()
+small("2GiB")
+small("8GiB")
+large()
