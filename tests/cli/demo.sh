@@ -5,7 +5,7 @@ set -euo pipefail
 . "$(dirname "$0")/helpers.bash"
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
-export BLKSWEEP=$blksweep DEMO_COUNT=300 DEMO_OPTIONS='--repeats 1' TMPDIR=$tmp
+export BLKSWEEP=$blksweep DEMO_COUNT=300 DEMO_HDD_COUNT=60 DEMO_OPTIONS='--repeats 1' TMPDIR=$tmp
 
 loops() { losetup --list --noheadings --output BACK-FILE 2>/dev/null | grep -c "^$tmp" || true; }
 
@@ -17,4 +17,5 @@ expect_status 0
 [ -n "$(find "$tmp/demo/figures" -name '*.svg' 2>/dev/null)" ] || die "no figures"
 [ "$(loops)" = 0 ] || die "a loop device is left"
 ! grep -q "$tmp" /proc/self/mounts || die "a mount is left"
+! ls /run/blksweep/disks/demo-* >/dev/null 2>&1 || die "an emulated disk is left"
 [ -z "$(find "$tmp" -name '*.img')" ] || die "an image is left"
