@@ -1,6 +1,7 @@
 """Prints what disk_bench.sh measured: one line per bar, medians with their spread."""
 import json
 import pathlib
+import re
 import statistics
 import sys
 import tomllib
@@ -74,17 +75,18 @@ def small(size):
 
 
 def zone_rate():
-    """Bytes per second of the model where the files lie, and where that is (0 to 1)."""
+    """The model's sequential bytes per second over the extents of the files: bytes / sum of bytes / rate."""
     with open(pathlib.Path(__file__).parents[2] / "scripts/models/hdd-7200.toml", "rb") as f:
         rates = [float(r.removesuffix("MB/s")) * 1e6 for r in tomllib.load(f)["zone_rates"]]
-    extent = next(line for line in (OUT / "large.where").read_text().splitlines() if " 0:" in line)
-    place = int(extent.split(":")[2].split("..")[0]) * 4096 / 2**33
-    return rates[int(place * len(rates))], place
+    extent = re.compile(r"^ *\d+: +\d+\.\. +\d+: +(\d+)\.\. +\d+: +(\d+):", re.MULTILINE)
+    extents = [(int(at), int(n)) for at, n in extent.findall((OUT / "large.where").read_text())]
+    zone_blocks = 2**33 / 4096 / len(rates)
+    return sum(n for _, n in extents) / sum(n / rates[int(at / zone_blocks)] for at, n in extents)
 
 
 def large():
-    (base,), (here, place) = cells("large.random").values(), zone_rate()
-    print(f"110 KiB files lie at {place:.2f} of the disk: {here / 1e6:.1f} MB/s sequential there")
+    (base,), here = cells("large.random").values(), zone_rate()
+    print(f"110 KiB files: {here / 1e6:.1f} MB/s sequential where they lie")
     for label in ("large.random", "large.windows", "large.lba"):
         for key, runs in cells(label).items():
             share = median([r["bytes"] / r["epoch_ns"] * 1e9 for r in runs]) / here
