@@ -87,6 +87,9 @@ $(B)/gen/version.inc: FORCE
 $(B)/src/cli/git_revision.o: $(B)/gen/version.inc
 $(B)/src/cli/main.o $(B)/src/cli/verb_run.o $(B)/src/cli/verb_map.o: override CPPFLAGS += -DBLKSWEEP_VERSION='"$(VERSION)"'
 
+# Options and text: to optimise CLI11's templates would take as long as half of the rest.
+$(B)/src/cli/%.o: override CXXFLAGS += -O0
+
 $(B)/%.o: %.cpp Makefile $(B)/config
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
