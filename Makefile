@@ -61,16 +61,21 @@ bpf_off := $(wildcard src/*/*_off.cpp)
 main    := src/cli/main.cpp
 sources := $(filter-out $(main) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)),$(wildcard src/*/*.cpp))
 objects := $(sources:%.cpp=$(B)/%.o)
+# Tests need what is below src/cli only, and are built without waiting for it.
 lib     := $(B)/libblksweep.a
+cli_lib := $(B)/libblksweep-cli.a
+cli     := $(filter $(B)/src/cli/%,$(objects))
 
 .PHONY: all
 all: $(B)/blksweep
 
-$(B)/blksweep: $(B)/$(main:.cpp=.o) $(lib)
+$(B)/blksweep: $(B)/$(main:.cpp=.o) $(cli_lib) $(lib)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(lib): $(objects)
+$(cli_lib): $(cli)
+$(lib): $(filter-out $(cli),$(objects))
+$(lib) $(cli_lib):
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
