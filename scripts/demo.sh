@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The main job in small: 20,000 files, eight cells, three cold repeats, probe, fio twin; then the
-# same question on an emulated 7200 rpm disk with 2,000 files; one report of both.
+# same question on an emulated 7200 rpm disk with 1,500 files; one report of both.
 #
 #   scripts/demo.sh [OUT]        default build/demo; `make demo` calls this
 #
@@ -9,7 +9,7 @@
 #   BLKSWEEP       the program                           build/blksweep
 #   DEMO_COUNT     files                                 20000
 #   DEMO_SPEC      experiment                            scripts/experiments/demo.toml
-#   DEMO_HDD_COUNT files on the emulated disk; 0: none   2000
+#   DEMO_HDD_COUNT files on the emulated disk; 0: none   1500
 #   DEMO_OPTIONS   more options of run, e.g. "--repeats 1"
 #   TMPDIR         where the image goes                  OUT
 set -euo pipefail
@@ -22,7 +22,7 @@ blksweep=$(realpath "${BLKSWEEP:-build/blksweep}")
 out=${1:-build/demo}
 count=${DEMO_COUNT:-20000}
 spec=${DEMO_SPEC:-$here/experiments/demo.toml}
-hdd_count=${DEMO_HDD_COUNT:-2000}
+hdd_count=${DEMO_HDD_COUNT:-1500}
 read -r -a options <<<"${DEMO_OPTIONS:-}"
 plain=
 disk=
