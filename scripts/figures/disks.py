@@ -72,7 +72,7 @@ def draw(found, cells, facts):
     values = [v for ratios in found.values() for v in ratios]
     if max(values) / min(values) > LOG_FROM:
         ax.set_xscale("log")
-        style.log_ticks(ax)
+        style.log_ticks(ax.xaxis)
         ax.set_xlim(min(values) / 1.3, max(values) * 1.6)
     else:
         ax.set_xlim(0, max(values) * 1.12)

@@ -25,7 +25,7 @@ def draw(points, cells, facts):
     least = min(min(v) for v in points.values()) / 1e6
     if least > 0 and greatest / least > 10:
         ax.set_xscale("log")  # dots, not bars: no length is read from zero
-        style.log_ticks(ax)
+        style.log_ticks(ax.xaxis)
     else:
         ax.set_xlim(0, greatest * 1.04)
     ax.set_xlabel("time from the start of the epoch to the first batch (ms)")

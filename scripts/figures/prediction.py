@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Predicted against measured epochs: every run, with the line of equality and a band of 15 %."""
 import sys
+import textwrap
 
 import common
 import load as data
@@ -41,27 +42,37 @@ def limits(points):
     return min(values) / 1.4, max(values) * 1.4
 
 
-def look(at, cell):
+def look(at, cell, name):
     return {"color": style.colour(at), "marker": MARKERS[at % len(MARKERS)], "linestyle": "",
             "markersize": 4, "markerfacecolor": "none", "markeredgewidth": 0.9,
-            "label": f"{cell.label} (n={cell.runs})"}
+            "label": textwrap.fill(f"{name} (n={cell.runs})", 48, subsequent_indent="   ")}
+
+
+def names(cells):
+    """The disk is part of a name only where there are several."""
+    several = len(data.by_disk(cells)) > 1
+    return {c.cell_id: c.label if several else c.label_on_disk or c.label for c in cells}
 
 
 def draw(found, cells, facts):
     del facts
     points = found["points"]
-    fig, ax = style.pyplot().subplots(figsize=(style.DOUBLE, 3.2), layout="constrained")
+    fig, (ax, beside) = style.pyplot().subplots(1, 2, figsize=(style.DOUBLE, 3.4), layout="constrained")
+    beside.set_axis_off()
     ends = limits(points)
     band = ax.fill_between(ends, [v * (1 - BAND) for v in ends], [v * (1 + BAND) for v in ends],
                            color=style.GREY, alpha=0.18, linewidth=0, label=f"within {BAND:.0%}")
     line = ax.plot(ends, ends, color=style.GREY, linewidth=0.8, label="predicted = measured")[0]
     shown = [c for c in cells if c.cell_id in points]
-    handles = [ax.plot(*zip(*points[cell.cell_id]), **look(at, cell))[0]
+    name_of = names(shown)
+    handles = [ax.plot(*zip(*points[cell.cell_id]), **look(at, cell, name_of[cell.cell_id]))[0]
                for at, cell in enumerate(shown)]
     ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal",
            xlabel="measured epoch (s)", ylabel="predicted epoch (s)")
-    ax.legend(handles=[line, band, *handles], loc="center left", bbox_to_anchor=(1.01, 0.5),
-              borderaxespad=0, labelspacing=0.7, handletextpad=0.3)
+    style.log_ticks(ax.xaxis)
+    style.log_ticks(ax.yaxis)
+    beside.legend(handles=[line, band, *handles], loc="center left", bbox_to_anchor=(0, 0.5),
+                  borderaxespad=0, labelspacing=0.6, handletextpad=0.3)
     return fig
 
 

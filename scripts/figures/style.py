@@ -94,11 +94,12 @@ def rate_ticks(ax):
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 10 or x == 0 else f"{x:g}"))
 
 
-def log_ticks(ax):
-    """1, 2, 5 of each decade: one decade alone would leave a single number."""
-    from matplotlib.ticker import LogLocator, NullLocator
-    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    ax.xaxis.set_minor_locator(NullLocator())
+def log_ticks(axis):
+    """1, 2, 5 of each decade, as plain numbers: one decade alone would leave a single tick."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 10 else f"{x:g}"))
 
 
 def legend_above(fig, handles):

@@ -10,6 +10,7 @@
 #include "disk/registry.h"
 #include "lab/ceiling.h"
 #include "lab/fio_twin.h"
+#include "lab/simulate_epoch.h"
 #include "os/hostfacts.h"
 
 namespace blksweep {
@@ -147,6 +148,12 @@ void Experiment::add_twin(RunRecord& run, const CellSettings& cell, const Planne
   run.warnings.insert(run.warnings.end(), twin->warnings.begin(), twin->warnings.end());
   run.fio = twin->record;
   run.fio->ratio = fio_ratio(*twin, run.epoch_ns);
+  if (cell.cache == CacheState::cold && settings_.host.rotational == true &&
+      opens_files(planned.plan)) {
+    run.warnings.emplace_back(
+        "cold files on a rotating disk: fio calls stat on every file before its clock starts, so "
+        "its time has no inode reads and ours has; compare with --cache keep or --merge device");
+  }
 }
 
 void Experiment::add_prediction(RunRecord& run, const CellSettings& cell,

@@ -314,10 +314,7 @@ Prediction SimReader::prediction() const {
 }
 
 Result<> check_inputs(const SimulationInputs& in) {
-  const auto& reads = in.planned.plan.reads;
-  const bool files = std::ranges::any_of(
-      reads, [](const Read& r) { return r.source != kFromDevice && r.source != kZeros; });
-  if (!in.cell.direct && files) {
+  if (!in.cell.direct && opens_files(in.planned.plan)) {
     return usage_error(
         "buffered reads are not predicted (the page cache has no model): use --direct");
   }
@@ -360,11 +357,13 @@ Result<Prediction> predict(const SimulationInputs& in) {
   return p;
 }
 
+bool opens_files(const Plan& plan) {
+  return std::ranges::any_of(plan.reads, [](const Read& r) { return r.source < kZeros; });
+}
+
 std::vector<std::string> prediction_notes(const CellSettings& cell, const Plan& plan) {
   std::vector<std::string> notes;
-  const bool files =
-      std::ranges::any_of(plan.reads, [](const Read& r) { return r.source < kZeros; });
-  if (cell.cache == CacheState::cold && files) {
+  if (cell.cache == CacheState::cold && opens_files(plan)) {
     notes.emplace_back(
         "cache=cold: opening cold inodes reads metadata, which is not predicted; compare with "
         "--cache keep or --merge device");

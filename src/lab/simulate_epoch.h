@@ -44,6 +44,9 @@ struct Prediction {
 
 Result<Prediction> predict(const SimulationInputs& in);
 
+// Whether any read goes through a file: a plan of device reads and holes opens none.
+bool opens_files(const Plan& plan);
+
 // What predict leaves out of this cell, in words; empty when nothing matters.
 std::vector<std::string> prediction_notes(const CellSettings& cell, const Plan& plan);
 

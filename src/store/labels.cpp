@@ -41,7 +41,8 @@ std::string label(const CellRecord& cell, const std::set<std::string>& varying, 
   const bool unshuffled = setting_of(cell, "shuffle") == "none";
   std::string text;
   for (const auto& [name, value] : cell.settings) {
-    const bool idle = value == "none" || (unshuffled && name.starts_with("window"));
+    const bool idle = value == "none" || (unshuffled && name.starts_with("window")) ||
+                      (name.starts_with("sort-window") && value == "0");
     if ((name == "order" || varying.contains(name)) && !(brief && idle)) {
       const std::string part = value == "none" ? name + " none" : shown(name, value);
       text += (text.empty() ? "" : " + ") + part;
