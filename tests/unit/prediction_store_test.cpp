@@ -44,7 +44,9 @@ TEST_F(PredictionStore, ReadsAFileOfVersionOneAndWritingMakesItVersionTwo) {
     ASSERT_TRUE(id) << id.error().message();
     run = *id;
   }
-  sqlite_text("DROP TABLE prediction; DROP TABLE disk; PRAGMA user_version = 1");
+  sqlite_text(
+      "DROP TABLE prediction; DROP TABLE disk; DROP TABLE map; DROP TABLE map_read;"
+      "DROP TABLE map_curve; DROP TABLE map_warning; PRAGMA user_version = 1");
   {
     auto reader = ResultReader::open(path_);
     ASSERT_TRUE(reader) << reader.error().message();
@@ -52,6 +54,9 @@ TEST_F(PredictionStore, ReadsAFileOfVersionOneAndWritingMakesItVersionTwo) {
     ASSERT_TRUE(runs) << runs.error().message();
     ASSERT_EQ(runs->size(), 1U);
     EXPECT_FALSE(runs->front().run.prediction);
+    const auto maps = reader->maps();
+    ASSERT_TRUE(maps) << maps.error().message();
+    EXPECT_TRUE(maps->empty());
   }
   EXPECT_EQ(sqlite_text("PRAGMA user_version"), "1") << "reading changes nothing";
   auto store = ResultStore::open(path_);

@@ -39,6 +39,12 @@ TEST(CellLabels, GiveSizesTheirUnits) {
   EXPECT_EQ(labels, (std::vector<std::string>{"lba + chunk 4 MiB", "lba + chunk 64 KiB"}));
 }
 
+TEST(CellLabels, LeaveOutASortWindowThatIsOff) {
+  const auto labels = cell_labels({cell({{"order", "random"}, {"sort-window", "0"}}),
+                                   cell({{"order", "random"}, {"sort-window", "10%"}})});
+  EXPECT_EQ(labels, (std::vector<std::string>{"random", "random + sort-window 10%"}));
+}
+
 TEST(CellLabels, AreDifferentWhereCellsAre) {
   const auto labels =
       cell_labels({cell({{"order", "lba"}, {"shuffle", "none"}, {"window", "2%"}}),
