@@ -105,8 +105,9 @@ LatencyMap noise_map(std::uint64_t seed) {
   return map;
 }
 
+// 100 of them for time: 300 were tried once, with none found (docs/latency-map.md).
 TEST(Rotation, IsNeverFoundInNoise) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const auto r = find_rotation(noise_map(seed));
     EXPECT_FALSE(r) << seed << ": " << r->period_ns << " coherence " << r->coherence;
   }
