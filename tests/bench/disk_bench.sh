@@ -70,7 +70,7 @@ disk model hdd-7200 --size 8GiB --json >"$out/sheet.json"
 
 echo '   latency map, 60 s'
 disk set "$name" --speedup 1
-"$BLKSWEEP" --quiet map "$device" --seconds 60 --fit "$out/measured.toml" --json >"$out/map.json"
+"$BLKSWEEP" --quiet map "$device" --seconds 60 --db "$out/maps.db" --fit "$out/measured.toml" --json >"$out/map.json"
 disk stop "$name"
 
 # The fitted model holds for the disk that was mapped; of another size the shipped one predicts.
