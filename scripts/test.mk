@@ -128,7 +128,7 @@ $(B)/check/%.ok: % | $(if $(filter 1,$(BPF)),$(skeletons))
 tidy_all := $(filter src/%,$(all_cpp))
 tidy_src := $(if $(filter 1,$(BPF)),$(tidy_all),$(filter-out $(bpf_on),$(tidy_all)))
 lint-tidy: $(tidy_src:%=$(B)/tidy/%.ok)
-$(B)/tidy/%.ok: % .clang-tidy $(headers) | $(if $(filter 1,$(BPF)),$(skeletons))
+$(B)/tidy/%.ok: % .clang-tidy $(headers) | $(B)/gen/version.inc $(if $(filter 1,$(BPF)),$(skeletons))
 	$(call say,TIDY,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(TIDY) --quiet $< -- -std=c++20 $(CPPFLAGS) -Itests -DBLKSWEEP_VERSION='""' 2>$@.log || \
