@@ -47,6 +47,7 @@ def density(one, sign, borders):
 
 
 def draw(found):
+    from matplotlib.colors import PowerNorm
     from matplotlib.ticker import PercentFormatter
     scale, name = maps.unit(found)
     fig, pairs = map_axes.halves(len(found))
@@ -58,7 +59,7 @@ def draw(found):
         for ax, (lengths, rows), direction in zip(pair, shown, ("backward", "forward")):
             if lengths:
                 mesh = ax.pcolormesh(edges(lengths), [b / scale for b in borders], rows, cmap="Blues",
-                                     vmin=0, vmax=top, rasterized=True, linewidth=0)
+                                     norm=PowerNorm(0.5, 0, top), rasterized=True, linewidth=0)
             map_axes.seek_lines(ax, one, direction, scale)
         map_axes.finish(pair, one, name)
         if one.facts["rotation_ns"] is None:

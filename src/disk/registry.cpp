@@ -172,6 +172,10 @@ Result<DiskLock> DiskLock::take(const Registry& registry, const std::string& nam
   return DiskLock(std::move(folder));
 }
 
+std::string EmulatedDisk::hardware_name() const {
+  return fmt::format("emulated {} x{}", model, speedup);
+}
+
 std::optional<EmulatedDisk> emulated_disk(const std::string& disk, const Registry& registry) {
   std::ifstream in("/sys/block/" + disk + "/loop/backing_file");
   std::string file;

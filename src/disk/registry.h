@@ -103,6 +103,9 @@ struct EmulatedDisk {
   double speedup = 1;
   std::uint64_t size = 0;
   ModelSpec spec;
+  // "emulated hdd-7200 x1": stands where results name the hardware, so that nobody takes it for
+  // some.
+  std::string hardware_name() const;
 };
 
 // What "loop3" is, when it is one of ours; nothing is asked of the daemon.

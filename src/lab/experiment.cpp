@@ -253,9 +253,8 @@ HostRecord describe_host(const Source& source) {
   }
   if (source.device) {
     h.device = source.device->node;
-    // So that nobody takes its results for those of hardware.
     if (const auto emulated = emulated_disk(source.device->disk)) {
-      h.device_model = fmt::format("emulated {} x{}", emulated->model, emulated->speedup);
+      h.device_model = emulated->hardware_name();
     }
     h.queue = queue_settings(source.device->disk);
     for (const auto& [name, value] : h.queue) {

@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "base/fd.h"
+#include "disk/registry.h"
 #include "lab/map_device.h"
 #include "lab/map_plan.h"
 #include "lab/map_schedule.h"
@@ -43,6 +44,9 @@ std::string one_line(const std::string& path) {
 }
 
 std::string model_of(const std::string& disk) {
+  if (const auto emulated = emulated_disk(disk)) {
+    return emulated->hardware_name();
+  }
   const std::string model = one_line("/sys/block/" + disk + "/device/model");
   const std::string backing = one_line("/sys/block/" + disk + "/loop/backing_file");
   return !model.empty() ? model : !backing.empty() ? "loop device on " + backing : "";
@@ -110,7 +114,7 @@ Result<Target> open_target(const std::string& path) {
 
 void warn_of_target(const Target& t, std::vector<std::string>& warnings) {
   if (!t.device) {
-    warnings.push_back(
+    warnings.emplace_back(
         "a file: distance is distance in the file, which is distance on the device only where the "
         "file is contiguous");
   }

@@ -69,7 +69,8 @@ MapPlan::MapPlan(const MapPlanSettings& settings)
     : settings_(settings), rng_(settings.seed, 0x3A9) {
   settings_.block = std::max(settings_.block, kPageBytes);
   settings_.size = align_down(settings_.size, settings_.block);
-  const std::uint64_t longest = settings_.size - settings_.size / 20 - 2 * settings_.block;
+  const std::uint64_t longest =
+      settings_.size - settings_.size / 20 - std::uint64_t{2} * settings_.block;
   distances_ = log_spaced(kShortest, longest, settings_.block);
   for (std::size_t i = 0; i < kMapRevisits; ++i) {
     // One in each of equal pieces, so that no two share what a drive reads ahead.

@@ -180,17 +180,17 @@ RotatingSpec rotating_spec(const Target& t, std::vector<std::string>& notes) {
   spec.stroke = {t.map->size};
   spec.interface_rate = f.cached_rate.value_or(kUsualInterface);
   if (!f.cached_rate) {
-    notes.push_back("cached reads of several sizes do not show the interface's rate: 500 MB/s");
+    notes.emplace_back("cached reads of several sizes do not show the interface's rate: 500 MB/s");
   }
   const double slowest = std::ranges::max(spec.zone_rates);
   if (spec.interface_rate < slowest) {
-    notes.push_back("the cached rate is below the medium's: the medium's is taken");
+    notes.emplace_back("the cached rate is below the medium's: the medium's is taken");
     spec.interface_rate = slowest;
   }
   spec.overhead_ns = std::max(0.0, *f.path_ns - t.block * 1e9 / spec.interface_rate);
   spec.cache_segments = kUsualSegments;
-  notes.push_back("cache segments and ageing cannot be seen from outside: 16 of 256 KiB, none");
-  notes.push_back("overhead includes this host's path to the device");
+  notes.emplace_back("cache segments and ageing cannot be seen from outside: 16 of 256 KiB, none");
+  notes.emplace_back("overhead includes this host's path to the device");
   return spec;
 }
 
@@ -301,10 +301,10 @@ Result<MapFit> fit_without_rotation(const Target& t) {
       best.spec = std::move(spec);
     }
   }
-  best.notes.push_back("no rotation was found: the model knows no distance");
-  best.notes.push_back("writes were not measured: they are taken to be as fast as reads");
+  best.notes.emplace_back("no rotation was found: the model knows no distance");
+  best.notes.emplace_back("writes were not measured: they are taken to be as fast as reads");
   if (t.map->rotational) {
-    best.notes.push_back("the kernel calls this device rotational: map with more --seconds");
+    best.notes.emplace_back("the kernel calls this device rotational: map with more --seconds");
   }
   return best;
 }
