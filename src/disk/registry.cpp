@@ -126,18 +126,17 @@ std::vector<std::string> Registry::names() const {
 
 Result<> Registry::remove(const std::string& name) const {
   BLKSWEEP_CHECK(check_disk_name(name));
+  // First, because it fails as long as something is mounted: the files still tell whose it is.
+  if (::rmdir(io_folder(name).c_str()) != 0 && errno != ENOENT) {
+    return sys_error(errno, "remove " + io_folder(name));
+  }
   std::error_code ec;
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder(name), ec)) {
-    if (entry.path().filename() != "io") {
-      files.push_back(entry.path());
-    }
+    files.push_back(entry.path());
   }
   for (const fs::path& file : files) {
     ::unlink(file.c_str());
-  }
-  if (::rmdir(io_folder(name).c_str()) != 0 && errno != ENOENT) {
-    return sys_error(errno, "remove " + io_folder(name));
   }
   if (::rmdir(folder(name).c_str()) != 0 && errno != ENOENT) {
     return sys_error(errno, "remove " + folder(name));

@@ -66,7 +66,7 @@ class Teardown {
     BLKSWEEP_CHECK(unmount_fuse());
     BLKSWEEP_CHECK(end_daemon());
     look_at_last_stats();
-    BLKSWEEP_CHECK(registry_.remove(state_.name));
+    BLKSWEEP_CHECK(remove_state());
     return std::move(end_);
   }
 
@@ -178,6 +178,23 @@ class Teardown {
     wait_for_end(*daemon_, kDaemonPatience);
     end_.warnings.emplace_back("the daemon did not end and was killed");
     return {};
+  }
+
+  // The daemon of a start that was killed may mount, or write its files, only now; it ends by
+  // itself when it finds that nobody waits for its word.
+  Result<> remove_state() {
+    const std::int64_t until = now_ns() + kUnmountPatience.count();
+    for (;;) {
+      Result<> removed = registry_.remove(state_.name);
+      const int e = removed ? 0 : removed.error().sys_errno;
+      if ((e != EBUSY && e != ENOTEMPTY) || now_ns() > until) {
+        return removed;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      daemon_ = registry_.daemon(state_.name);
+      BLKSWEEP_CHECK(unmount_fuse());
+      BLKSWEEP_CHECK(end_daemon());
+    }
   }
 
   void look_at_last_stats() {

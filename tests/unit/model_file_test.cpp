@@ -135,7 +135,8 @@ TEST(LoadModel, ListsTheModelsThatThereAre) {
   const auto spec = load_model("hdd-9000", {"/nonexistent", "scripts/models"});
   ASSERT_FALSE(spec);
   EXPECT_EQ(spec.error().message(),
-            "no model 'hdd-9000'; there are hdd-5400, hdd-7200, none, nvme, remote, sata-ssd, or "
+            "no model 'hdd-9000'; there are hdd-5400, hdd-7200, measured, none, nvme, remote, "
+            "sata-ssd, or "
             "give the path of a .toml file");
 }
 
