@@ -152,29 +152,29 @@ MapStep MapPlan::positioning(std::int64_t nominal) {
 }
 
 MapBatch MapPlan::distance_round() {
-  std::vector<std::int64_t> todo;
+  std::vector<std::int64_t> waiting;
   for (const std::uint64_t d : distances_) {
     // Short seeks take little, so that the same error weighs more: twice as many reads.
     for (int i = 0; i < (d < kPausedBelow ? 2 : 1); ++i) {
-      todo.push_back(static_cast<std::int64_t>(d));
-      todo.push_back(-static_cast<std::int64_t>(d));
+      waiting.push_back(static_cast<std::int64_t>(d));
+      waiting.push_back(-static_cast<std::int64_t>(d));
     }
   }
-  shuffle(std::span<std::int64_t>(todo), rng_);
+  shuffle(std::span<std::int64_t>(waiting), rng_);
   const auto fits = [this](std::int64_t nominal) {
     const std::uint64_t need = magnitude(nominal) + variation(magnitude(nominal));
     return nominal > 0 ? head_ + need + settings_.block <= settings_.size : head_ >= need;
   };
   MapBatch batch;
   // What fits where the head is comes first; only when nothing does, a read takes it elsewhere.
-  while (!todo.empty()) {
-    auto next = std::ranges::find_if(todo, fits);
-    if (next == todo.end()) {
-      next = todo.begin();
+  while (!waiting.empty()) {
+    auto next = std::ranges::find_if(waiting, fits);
+    if (next == waiting.end()) {
+      next = waiting.begin();
       batch.steps.push_back(positioning(*next));
     }
     batch.steps.push_back(distance_step(*next));
-    todo.erase(next);
+    waiting.erase(next);
   }
   return batch;
 }
