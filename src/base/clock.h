@@ -7,17 +7,18 @@
 
 namespace blksweep {
 
-inline std::int64_t now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
-// CPU time of the calling thread / of the whole process.
-inline std::int64_t cpu_ns(clockid_t clock) {
+inline std::int64_t clock_ns(clockid_t clock) {
   timespec t{};
   clock_gettime(clock, &t);
   return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
+
+inline std::int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+
+// CLOCK_REALTIME, for people: when something was measured.
+inline std::int64_t unix_ns() { return clock_ns(CLOCK_REALTIME); }
+
+// CPU time of the calling thread / of the whole process.
+inline std::int64_t cpu_ns(clockid_t clock) { return clock_ns(clock); }
 
 }  // namespace blksweep

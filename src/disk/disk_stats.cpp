@@ -1,7 +1,5 @@
 #include "disk/disk_stats.h"
 
-#include <cmath>
-
 namespace blksweep {
 namespace {
 
@@ -16,19 +14,6 @@ std::uint64_t total_of(const Buckets& buckets) {
   return n;
 }
 
-// Lower bound of the bucket with the value of that rank.
-std::uint64_t percentile(const Buckets& buckets, std::uint64_t total, double share) {
-  const auto rank = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(total)));
-  std::uint64_t seen = 0;
-  for (const auto& [bound, count] : buckets) {
-    seen += count;
-    if (seen >= rank) {
-      return bound;
-    }
-  }
-  return buckets.back().first;
-}
-
 }  // namespace
 
 Json histogram_json(const LogHistogram& h, std::int64_t sum) {
@@ -40,9 +25,9 @@ Json histogram_json(const LogHistogram& h, std::int64_t sum) {
   }
   return {{"count", n},
           {"mean", static_cast<double>(sum) / static_cast<double>(n)},
-          {"p50", percentile(buckets, n, 0.5)},
-          {"p90", percentile(buckets, n, 0.9)},
-          {"p99", percentile(buckets, n, 0.99)},
+          {"p50", bucket_percentile(buckets, 0.5)},
+          {"p90", bucket_percentile(buckets, 0.9)},
+          {"p99", bucket_percentile(buckets, 0.99)},
           {"max", buckets.back().first}};
 }
 

@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <sstream>
+
+#include "os/blockdev.h"
+#include "os/file.h"
 
 namespace blksweep {
 namespace {
@@ -16,43 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kNamed = 8;  // of the holders in an error
-
-struct MountLine {
-  std::string point, source;
-};
-
-// mountinfo writes blanks and the like as three octal digits: "\040".
-std::string plain(const std::string& text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    int code = 0;
-    const char* digits = text.data() + i + 1;
-    if (text[i] == '\\' && i + 3 < text.size() + 0 &&
-        std::from_chars(digits, digits + 3, code, 8).ptr == digits + 3) {
-      out += static_cast<char>(code);
-      i += 3;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
-std::vector<MountLine> mounts() {
-  std::ifstream in("/proc/self/mountinfo");
-  std::vector<MountLine> out;
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream words(line);
-    std::string skipped;
-    MountLine m;
-    words >> skipped >> skipped >> skipped >> skipped >> m.point;
-    while (words >> skipped && skipped != "-") {
-    }
-    words >> skipped >> m.source;
-    out.push_back({plain(m.point), plain(m.source)});
-  }
-  return out;
-}
 
 bool is_below(const std::string& path, const std::vector<std::string>& tops) {
   return std::ranges::any_of(tops, [&path](const std::string& top) {
@@ -106,16 +71,17 @@ std::optional<pid_t> pid_of(const fs::path& process) {
 
 std::vector<std::string> mount_points_of(const std::string& node) {
   std::vector<std::string> out;
-  for (const MountLine& m : mounts()) {
+  for (const MountFacts& m : mounts()) {
     if (m.source == node) {
-      out.insert(out.begin(), m.point);
+      out.insert(out.begin(), m.mount_point);
     }
   }
   return out;
 }
 
 bool is_mount_point(const std::string& folder) {
-  return std::ranges::any_of(mounts(), [&](const MountLine& m) { return m.point == folder; });
+  return std::ranges::any_of(mounts(),
+                             [&](const MountFacts& m) { return m.mount_point == folder; });
 }
 
 std::vector<Holder> holders_of(const std::vector<std::string>& paths) {
@@ -125,10 +91,7 @@ std::vector<Holder> holders_of(const std::vector<std::string>& paths) {
        it.increment(ec)) {
     const auto pid = pid_of(it->path());
     if (pid && *pid != ::getpid() && holds(it->path(), paths)) {
-      Holder h{*pid, {}};
-      std::ifstream comm(it->path() / "comm");
-      std::getline(comm, h.command);
-      out.push_back(std::move(h));
+      out.push_back({*pid, first_line(it->path() / "comm")});
     }
   }
   return out;

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 
 #include "base/clock.h"
+#include "os/file.h"
 
 namespace blksweep {
 namespace {
@@ -20,13 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr int kAttempts = 64;
 constexpr std::int64_t kPatienceNs = 10'000'000'000;
-
-std::string line_of(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
 
 std::string queue_file(const std::string& disk, const std::string& name) {
   return "/sys/block/" + disk + "/queue/" + name;
@@ -52,8 +45,8 @@ Result<std::optional<AttachedLoop>> try_attach(const Fd& control, const Fd& data
   }
   AttachedLoop loop;
   loop.disk = fmt::format("loop{}", number);
-  loop.before = {line_of(queue_file(loop.disk, "rotational")),
-                 line_of(queue_file(loop.disk, "max_sectors_kb"))};
+  loop.before = {first_line(queue_file(loop.disk, "rotational")),
+                 first_line(queue_file(loop.disk, "max_sectors_kb"))};
   BLKSWEEP_TRY(const Fd device, open_for("/dev/" + loop.disk, O_RDWR));
   loop_config config{};
   config.fd = static_cast<__u32>(data.get());
@@ -74,7 +67,7 @@ Result<std::optional<AttachedLoop>> try_attach(const Fd& control, const Fd& data
 std::optional<std::string> loop_of(const std::string& file) {
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator("/sys/block", ec)) {
-    if (line_of(entry.path().string() + "/loop/backing_file") == file) {
+    if (first_line(entry.path().string() + "/loop/backing_file") == file) {
       return entry.path().filename().string();
     }
   }
@@ -89,7 +82,7 @@ Result<AttachedLoop> attach_loop(const std::string& file) {
     if (!loop) {
       continue;
     }
-    if (line_of("/sys/block/" + loop->disk + "/loop/dio") != "1") {
+    if (first_line("/sys/block/" + loop->disk + "/loop/dio") != "1") {
       return unsupported("/dev/" + loop->disk +
                          ": this kernel gives no direct I/O on FUSE files to a loop device");
     }

@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
@@ -29,11 +28,6 @@ constexpr std::int64_t kLockPatienceNs = 5'000'000'000;
 bool name_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '_';
-}
-
-std::string text_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 // `path` as a folder of ours that nobody else can write: made if it is not there.
@@ -107,7 +101,7 @@ Result<DiskState> Registry::load(const std::string& name) const {
     state.name = name;
     return state;
   }
-  BLKSWEEP_TRY(DiskState state, parse_disk_state(text_of(file), file));
+  BLKSWEEP_TRY(DiskState state, parse_disk_state(whole_text(file), file));
   state.name = name;
   return state;
 }
@@ -146,7 +140,7 @@ Result<> Registry::remove(const std::string& name) const {
 
 std::optional<DaemonId> Registry::daemon(const std::string& name) const {
   DaemonId id;
-  std::istringstream in(text_of(daemon_file(name)));
+  std::istringstream in(whole_text(daemon_file(name)));
   if (!(in >> id.pid >> id.start_time) || !is_alive(id)) {
     return std::nullopt;
   }
@@ -176,9 +170,7 @@ std::string EmulatedDisk::hardware_name() const {
 }
 
 std::optional<EmulatedDisk> emulated_disk(const std::string& disk, const Registry& registry) {
-  std::ifstream in("/sys/block/" + disk + "/loop/backing_file");
-  std::string file;
-  std::getline(in, file);
+  const std::string file = first_line("/sys/block/" + disk + "/loop/backing_file");
   for (const std::string& name : registry.names()) {
     if (file == registry.data_file(name)) {
       const auto state = registry.load(name);

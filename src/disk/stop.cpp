@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -18,6 +17,7 @@
 #include "disk/loop_device.h"
 #include "disk/process_id.h"
 #include "disk/timing.h"
+#include "os/file.h"
 
 namespace blksweep {
 namespace {
@@ -27,11 +27,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr Nanos kDaemonPatience = std::chrono::seconds(60);
 constexpr Nanos kUnmountPatience = std::chrono::seconds(5);
-
-std::string text_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 // Of a damaged state only the name is known; the rest is asked of the kernel.
 Result<DiskState> state_of(const Registry& registry, const std::string& name, bool force) {
@@ -198,7 +193,7 @@ class Teardown {
   }
 
   void look_at_last_stats() {
-    const Json j = Json::parse(text_of(registry_.last_stats_file(state_.name)), nullptr, false);
+    const Json j = Json::parse(whole_text(registry_.last_stats_file(state_.name)), nullptr, false);
     if (j.is_object() && j.contains("errors") && j["errors"].is_number() && j["errors"] != 0) {
       end_.warnings.push_back(fmt::format("{} requests failed on the backing; the last one: {}",
                                           j["errors"].get<std::uint64_t>(),
@@ -278,7 +273,7 @@ Result<std::string> disk_stats(const Registry& registry, const std::string& name
   BLKSWEEP_TRY(const DiskState state, registry.load(name));
   BLKSWEEP_CHECK(require_running(registry, name));
   const std::string path = registry.io_folder(name) + "/stats";
-  std::string text = text_of(path);
+  std::string text = whole_text(path);
   if (text.empty()) {
     return fail("read " + path + ": nothing came: see " + registry.log_file(name));
   }

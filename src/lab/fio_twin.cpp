@@ -14,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "os/file.h"
 #include "os/process.h"
 
 namespace blksweep {
@@ -108,11 +109,6 @@ Result<FioSums> parse_output(const std::string& text, unsigned depth) {
                 " (errno " + std::to_string(sums.error) + ")");
   }
   return sums;
-}
-
-std::string read_text(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
 }  // namespace
@@ -280,7 +276,7 @@ Result<FioResult> FioTwin::run_once() {
     return fail("fio twin: stopped after " + format_duration(settings_.timeout) +
                 "; use fewer reads or do without the twin");
   }
-  const Result<FioSums> parsed = parse_output(read_text(output), depth_);
+  const Result<FioSums> parsed = parse_output(whole_text(output), depth_);
   if (!parsed || !child.ok()) {
     return fail(fmt::format(
         "fio twin: {} {}",

@@ -3,15 +3,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "disk/registry.h"
 #include "lab/map_device.h"
@@ -19,6 +18,7 @@
 #include "lab/map_schedule.h"
 #include "os/blockdev.h"
 #include "os/direct_io.h"
+#include "os/file.h"
 #include "os/hostfacts.h"
 
 namespace blksweep {
@@ -35,10 +35,8 @@ struct Target {
   bool partition = false;
 };
 
-std::string one_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
+std::string trimmed_line(const std::string& path) {
+  std::string line = first_line(path);
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
 }
@@ -47,22 +45,17 @@ std::string model_of(const std::string& disk) {
   if (const auto emulated = emulated_disk(disk)) {
     return emulated->hardware_name();
   }
-  const std::string model = one_line("/sys/block/" + disk + "/device/model");
-  const std::string backing = one_line("/sys/block/" + disk + "/loop/backing_file");
+  const std::string model = trimmed_line("/sys/block/" + disk + "/device/model");
+  const std::string backing = trimmed_line("/sys/block/" + disk + "/loop/backing_file");
   return !model.empty() ? model : !backing.empty() ? "loop device on " + backing : "";
 }
 
 // Where a device or one of its partitions is mounted; empty: nowhere.
 std::string mount_point_of(const std::string& node) {
-  std::ifstream in("/proc/self/mounts");
-  for (std::string line; std::getline(in, line);) {
-    const std::size_t space = line.find(' ');
-    const std::string source = line.substr(0, space);
-    if (source.starts_with(node) && space != std::string::npos) {
-      return line.substr(space + 1, line.find(' ', space + 1) - space - 1);
-    }
-  }
-  return {};
+  const auto all = mounts();
+  const auto m = std::ranges::find_if(
+      all, [&](const MountFacts& facts) { return facts.source.starts_with(node); });
+  return m == all.end() ? "" : m->mount_point;
 }
 
 Result<Fd> open_direct(const std::string& path, bool device) {
@@ -140,19 +133,13 @@ void warn_of_others(const Target& t, const Result<DiskStat>& before, std::uint64
   }
 }
 
-std::int64_t unix_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_REALTIME, &t);
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
 LatencyMap empty_map(const MapSettings& settings, const Target& target) {
   LatencyMap map;
   map.device = settings.path;
   map.device_model = model_of(target.disk);
   map.kernel = read_host_facts().kernel;
   map.size = target.size;
-  map.rotational = one_line("/sys/block/" + target.disk + "/queue/rotational") == "1";
+  map.rotational = trimmed_line("/sys/block/" + target.disk + "/queue/rotational") == "1";
   map.started_unix_ns = unix_ns();
   map.seed = settings.seed;
   return map;

@@ -1,11 +1,11 @@
 #include "lab/measure.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
 #include "lab/observe.h"
 #include "lab/verify.h"
 #include "node/cache.h"
@@ -18,12 +18,6 @@ constexpr std::size_t kNamedFailures = 100;
 constexpr double kColdShare = 0.001;      // more than this resident is not cold
 constexpr double kColdDeviceShare = 0.9;  // compressed and unwritten extents read a little less
 constexpr double kStatDifference = 0.01;  // truth rule: probe and block statistics agree to 1 %
-
-std::int64_t unix_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_REALTIME, &t);
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 void mark(RunRecord& r, const std::string& reason) {
   r.incomplete = true;

@@ -6,27 +6,9 @@
 #include <algorithm>
 
 #include "disk/registry.h"
+#include "stats/histogram.h"
 
 namespace blksweep {
-namespace {
-
-// The least bucket that has at least `share` of the count at or below it.
-std::uint64_t percentile(const Histogram& buckets, double share) {
-  std::uint64_t all = 0;
-  for (const auto& [lower, count] : buckets) {
-    all += count;
-  }
-  std::uint64_t below = 0;
-  for (const auto& [lower, count] : buckets) {
-    below += count;
-    if (static_cast<double>(below) >= share * static_cast<double>(all)) {
-      return lower;
-    }
-  }
-  return 0;
-}
-
-}  // namespace
 
 Result<Prediction> predict_run(const Source& source, const CellSettings& cell,
                                const PlannedCell& planned, const PredictRequest& request) {
@@ -90,7 +72,7 @@ std::pair<Maybe<std::uint64_t>, Maybe<std::uint64_t>> latency_percentiles(const 
   if (buckets.empty()) {
     return {};
   }
-  return {percentile(buckets, 0.5), percentile(buckets, 0.99)};
+  return {bucket_percentile(buckets, 0.5), bucket_percentile(buckets, 0.99)};
 }
 
 }  // namespace blksweep

@@ -48,19 +48,8 @@ double per_second(double amount, std::int64_t ns) {
 }
 
 double median_of(const LogHistogram& histogram) {
-  const auto buckets = histogram.buckets();
-  std::uint64_t all = 0;
-  for (const auto& [lower, count] : buckets) {
-    all += count;
-  }
-  std::uint64_t below = 0;
-  for (const auto& [lower, count] : buckets) {
-    below += count;
-    if (2 * below >= all) {
-      return static_cast<double>(lower) * (1 + 1.0 / 128);  // the bucket's middle
-    }
-  }
-  return 0;
+  const auto lower = static_cast<double>(bucket_percentile(histogram.buckets(), 0.5));
+  return lower * (1 + 1.0 / 128);  // the bucket's middle
 }
 
 void check_depths(const Target& t, const ModelSpec& spec, std::vector<FitCheck>& checks) {

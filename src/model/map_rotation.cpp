@@ -12,6 +12,8 @@
 
 #include "model/map_facts.h"
 
+#include "stats/bootstrap.h"
+
 namespace blksweep {
 namespace {
 
@@ -73,7 +75,7 @@ double usual_gap(const std::vector<Group>& places) {
       gaps.push_back(all[i] - all[i - 1]);
     }
   }
-  return median(std::move(gaps));
+  return gaps.empty() ? 0 : median(gaps);
 }
 
 void thin(std::vector<Group>& groups) {

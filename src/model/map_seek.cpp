@@ -8,6 +8,8 @@
 
 #include "model/map_facts.h"
 
+#include "stats/bootstrap.h"
+
 namespace blksweep {
 namespace {
 

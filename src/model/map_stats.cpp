@@ -5,6 +5,8 @@
 #include <map>
 #include <span>
 
+#include "stats/bootstrap.h"
+
 namespace blksweep {
 namespace {
 
@@ -86,18 +88,6 @@ std::int64_t percentile(std::vector<std::int64_t> values, double share) {
   const auto at = std::min(values.size() - 1, static_cast<std::size_t>(std::max(1.0, rank)) - 1);
   std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(at));
   return values[at];
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) {
-    return 0;
-  }
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) {
-    return *middle;
-  }
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 std::vector<LatencyRow> latency_rows(const LatencyMap& map, MapPart part) {

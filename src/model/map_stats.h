@@ -23,7 +23,6 @@ struct LatencyRow {
 std::vector<LatencyRow> latency_rows(const LatencyMap& map, MapPart part);
 
 std::int64_t percentile(std::vector<std::int64_t> values, double share);  // 0 of no values
-double median(std::vector<double> values);                                // 0 of no values
 
 // Reads per second while the queue was full: from the completion of the first `depth` reads of a
 // burst to the last submission, over all bursts of this depth.

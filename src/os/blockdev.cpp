@@ -12,18 +12,12 @@
 #include <sstream>
 
 #include "base/units.h"
+#include "os/file.h"
 
 namespace blksweep {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string first_line(const fs::path& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
 
 // /proc/self/mountinfo writes space, tab, newline and backslash as \040 etc. (proc(5)).
 std::string unescape(const std::string& text) {
@@ -42,23 +36,18 @@ std::string unescape(const std::string& text) {
   return out;
 }
 
-struct MountLine {
-  std::string dev;  // "8:1"
-  MountFacts facts;
-};
-
 // "36 35 98:0 /root /mnt rw,noatime master:1 - ext4 /dev/sda1 rw,errors=continue"
-MountLine parse_mountinfo(const std::string& line) {
-  MountLine m;
+MountFacts parse_mountinfo(const std::string& line) {
+  MountFacts m;
   std::istringstream in(line);
-  std::string id, parent, root, word, super;
-  in >> id >> parent >> m.dev >> root >> m.facts.mount_point >> m.facts.options;
+  std::string id, parent, dev, root, word, super;
+  in >> id >> parent >> dev >> root >> m.mount_point >> m.options;
   while (in >> word && word != "-") {
   }
-  in >> m.facts.filesystem >> m.facts.source >> super;
-  m.facts.mount_point = unescape(m.facts.mount_point);
-  m.facts.source = unescape(m.facts.source);
-  m.facts.options += super.empty() ? "" : ";" + super;
+  in >> m.filesystem >> m.source >> super;
+  m.mount_point = unescape(m.mount_point);
+  m.source = unescape(m.source);
+  m.options += super.empty() ? "" : ";" + super;
   return m;
 }
 
@@ -134,20 +123,26 @@ Result<BlockDevice> block_device_of(const std::string& path) {
   return block_device_of_dev(dev);
 }
 
+std::vector<MountFacts> mounts() {
+  std::ifstream in("/proc/self/mountinfo");
+  std::vector<MountFacts> all;
+  for (std::string line; std::getline(in, line);) {
+    all.push_back(parse_mountinfo(line));
+  }
+  return all;
+}
+
 Result<MountFacts> mount_of(const std::string& path) {
   std::error_code ec;
   const std::string real = fs::canonical(path, ec).string();
   if (ec) {
     return sys_error(ec.value(), "resolve " + path);
   }
-  std::ifstream in("/proc/self/mountinfo");
   MountFacts best;
-  for (std::string line; std::getline(in, line);) {
-    MountLine m = parse_mountinfo(line);
-    // Later lines cover earlier ones that are mounted on the same point.
-    if (is_under(real, m.facts.mount_point) &&
-        m.facts.mount_point.size() >= best.mount_point.size()) {
-      best = std::move(m.facts);
+  for (MountFacts& m : mounts()) {
+    // Later ones cover earlier ones that are mounted on the same point.
+    if (is_under(real, m.mount_point) && m.mount_point.size() >= best.mount_point.size()) {
+      best = std::move(m);
     }
   }
   if (best.mount_point.empty()) {

@@ -40,6 +40,9 @@ struct DiskStat {  // since boot, from /sys/block/*/stat
 
 Result<BlockDevice> block_device_of(const std::string& path);
 Result<BlockDevice> block_device_of_dev(dev_t dev);
+// All that this process sees, oldest first; only a text is read, nothing that is mounted is
+// touched.
+std::vector<MountFacts> mounts();
 Result<MountFacts> mount_of(const std::string& path);
 Result<DiskStat> disk_stat(const std::string& disk);
 // Everything below /sys/block/<disk>/queue/ that is a readable one-line file.

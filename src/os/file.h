@@ -23,6 +23,10 @@ Result<std::size_t> pread_full(int fd, std::span<std::byte> out, std::uint64_t o
                                const std::string& name);
 Result<> write_full(int fd, std::span<const std::byte> data, const std::string& name);
 
+// Small texts of /proc, /sys and our own: "" when there is nothing to be read.
+std::string whole_text(const std::string& path);
+std::string first_line(const std::string& path);
+
 // Writes a file so that after a crash the old content or all of the new one is there: into a
 // temporary file in the same folder, fsync, rename, fsync of the folder.
 class ReplacedFile {

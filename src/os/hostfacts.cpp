@@ -8,20 +8,10 @@
 #include <iterator>
 #include <sstream>
 
+#include "os/file.h"
+
 namespace blksweep {
 namespace {
-
-std::string slurp(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-std::string first_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
 
 std::uint32_t usable_cpus() {
   cpu_set_t set;
@@ -41,7 +31,7 @@ void add_limit(std::string& text, const std::string& directory, const char* name
 
 // v1 mounts one hierarchy per controller; v2 has one line "0::/path".
 std::string cgroup_text() {
-  std::istringstream lines(slurp("/proc/self/cgroup"));
+  std::istringstream lines(whole_text("/proc/self/cgroup"));
   std::string text;
   for (std::string line; std::getline(lines, line);) {
     const std::size_t first = line.find(':');
@@ -93,7 +83,7 @@ HostFacts read_host_facts() {
     h.kernel = std::string(u.sysname) + " " + u.release + " " + u.machine;
     h.hostname = u.nodename;
   }
-  h.cpu = cpu_model(slurp("/proc/cpuinfo"));
+  h.cpu = cpu_model(whole_text("/proc/cpuinfo"));
   h.cpus = usable_cpus();
   const long pages = ::sysconf(_SC_PHYS_PAGES);
   const long page = ::sysconf(_SC_PAGESIZE);

@@ -15,6 +15,24 @@
 
 namespace blksweep {
 
+// Of (lower bound, count) buckets, ascending: the lower bound of the first that has at least
+// `share` of all at or below it. 0 of no values.
+inline std::uint64_t bucket_percentile(
+    const std::vector<std::pair<std::uint64_t, std::uint64_t>>& buckets, double share) {
+  std::uint64_t all = 0;
+  for (const auto& [lower, count] : buckets) {
+    all += count;
+  }
+  std::uint64_t below = 0;
+  for (const auto& [lower, count] : buckets) {
+    below += count;
+    if (static_cast<double>(below) >= share * static_cast<double>(all)) {
+      return lower;
+    }
+  }
+  return 0;
+}
+
 class LogHistogram {
  public:
   void add(std::uint64_t value, std::uint64_t count = 1) { buckets_[index_of(value)] += count; }

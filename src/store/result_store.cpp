@@ -1,11 +1,11 @@
 #include "store/result_store.h"
 
 #include <fmt/format.h>
-#include <time.h>
 #include <xxhash.h>
 
 #include <initializer_list>
 
+#include "base/clock.h"
 #include "store/insert.h"
 #include "store/run_columns.h"
 #include "store/schema.h"
@@ -45,12 +45,6 @@ std::string facts_hash(const HostRecord& h) {
   // Only where there is one: experiments without a label keep the hash that they had before labels.
   facts += h.device_label.empty() ? "" : framed(h.device_label);
   return hash_of(facts + std::to_string(h.cpus) + framed(h.queue));
-}
-
-std::int64_t unix_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_REALTIME, &t);
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
 // The id in the first column, or none.

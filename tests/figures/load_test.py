@@ -1,6 +1,5 @@
 """The pure parts of scripts/figures: what is loaded, left out and written, without drawing."""
 import argparse
-import importlib.util
 import pathlib
 import shutil
 import sqlite3
@@ -10,9 +9,10 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts/figures"))
+sys.path[:0] = [str(ROOT / "scripts/figures"), str(ROOT / "tests/support")]
 
 import common  # noqa: E402
+import demo_db as demo  # noqa: E402
 import depth  # noqa: E402
 import disks  # noqa: E402
 import first_batch  # noqa: E402
@@ -24,16 +24,6 @@ import report  # noqa: E402
 import sawtooth  # noqa: E402
 import sizes  # noqa: E402
 import throughput  # noqa: E402
-
-
-def demo_module():
-    spec = importlib.util.spec_from_file_location("demo_db", ROOT / "tests/support/demo_db.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-demo = demo_module()
 
 
 def cell(cell_id, label="lba", baseline=False, runs=3, settings=None, **values):

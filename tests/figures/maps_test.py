@@ -1,6 +1,5 @@
 """Figures of latency maps: what is loaded and binned, and that a report has them with and without runs."""
 import argparse
-import importlib.util
 import pathlib
 import random
 import struct
@@ -9,8 +8,9 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts/figures"))
+sys.path[:0] = [str(ROOT / "scripts/figures"), str(ROOT / "tests/support")]
 
+import demo_db as demo  # noqa: E402
 import load  # noqa: E402
 import map_distance  # noqa: E402
 import map_heat  # noqa: E402
@@ -18,14 +18,6 @@ import maps  # noqa: E402
 import report  # noqa: E402
 
 
-def demo_module():
-    spec = importlib.util.spec_from_file_location("demo_db", ROOT / "tests/support/demo_db.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-demo = demo_module()
 ROTATION, PATH = 8_333_333, 150_000
 LENGTHS = [1 << p for p in range(19, 33)]
 
