@@ -50,7 +50,7 @@ LDFLAGS  ?=
 override CPPFLAGS += -Isrc -Iebpf -isystem $(B)/gen -isystem /usr/include/fuse3 -D_GNU_SOURCE -DFMT_HEADER_ONLY=0
 override CXXFLAGS += -std=c++20 $(WARN) $(SAN_$(SAN)) -pthread -MMD -MP
 override LDFLAGS  += $(SAN_$(SAN)) -pthread
-LDLIBS := -luring -lsqlite3 -lxxhash -lfmt -lfuse3 $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
+LDLIBS := -luring -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
 
 Q   := $(if $(V),,@)
 say  = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')

@@ -22,6 +22,7 @@ libcli11-dev          command line
 libtomlplusplus-dev   experiment files
 nlohmann-json3-dev    --json, fio's output
 libfuse3-dev          serves the file of an emulated disk
+libhwloc-dev          binding of threads: CPUs and memory near a device
 LIST
 }
 group_bpf() {

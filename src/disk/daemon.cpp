@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "disk/backing.h"
 #include "disk/fuse_files.h"
-#include "disk/process_id.h"
+#include "os/process_id.h"
 #include "os/file.h"
 
 namespace blksweep {
@@ -42,7 +42,7 @@ void become_device() {
 }
 
 Result<> write_daemon_file(const Registry& registry, const std::string& name) {
-  const DaemonId id = own_id();
+  const ProcessId id = own_id();
   const std::string text = fmt::format("{} {}\n", id.pid, id.start_time);
   BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(registry.daemon_file(name)));
   BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(text))));

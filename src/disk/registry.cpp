@@ -14,8 +14,9 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "disk/process_id.h"
 #include "os/file.h"
+#include "os/own_folder.h"
+#include "os/process_id.h"
 
 namespace blksweep {
 namespace {
@@ -28,24 +29,6 @@ constexpr std::int64_t kLockPatienceNs = 5'000'000'000;
 bool name_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '_';
-}
-
-// `path` as a folder of ours that nobody else can write: made if it is not there.
-Result<> own_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return sys_error(errno, "make the folder " + path);
-  }
-  struct stat st {};
-  if (::lstat(path.c_str(), &st) != 0) {
-    return sys_error(errno, "look at " + path);
-  }
-  if (!S_ISDIR(st.st_mode) || st.st_uid != ::geteuid() || (st.st_mode & 022) != 0) {
-    return fail(fmt::format(
-        "{} is not a folder of this user alone (a link, another owner, or writable by others): "
-        "remove it",
-        path));
-  }
-  return {};
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -138,8 +121,8 @@ Result<> Registry::remove(const std::string& name) const {
   return {};
 }
 
-std::optional<DaemonId> Registry::daemon(const std::string& name) const {
-  DaemonId id;
+std::optional<ProcessId> Registry::daemon(const std::string& name) const {
+  ProcessId id;
   std::istringstream in(whole_text(daemon_file(name)));
   if (!(in >> id.pid >> id.start_time) || !is_alive(id)) {
     return std::nullopt;

@@ -15,8 +15,6 @@
 // Threads: functions are independent; one process changes one disk at a time (DiskLock).
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +23,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "model/model_spec.h"
+#include "os/process_id.h"
 
 namespace blksweep {
 
@@ -53,11 +52,6 @@ struct DiskState {
 std::string to_json_text(const DiskState& state);
 Result<DiskState> parse_disk_state(const std::string& text, const std::string& file);
 
-struct DaemonId {
-  pid_t pid = 0;
-  std::uint64_t start_time = 0;  // clock ticks since boot: /proc/PID/stat, field 22
-};
-
 class Registry {
  public:
   explicit Registry(std::string base = "/run");
@@ -81,7 +75,7 @@ class Registry {
   // Files and folders of the disk; io/ must be unmounted.
   Result<> remove(const std::string& name) const;
   // The daemon while it lives.
-  std::optional<DaemonId> daemon(const std::string& name) const;
+  std::optional<ProcessId> daemon(const std::string& name) const;
 
  private:
   std::string base_, root_;

@@ -14,7 +14,7 @@
 #include "disk/daemon.h"
 #include "disk/disk.h"
 #include "disk/filesystem.h"
-#include "disk/holders.h"
+#include "os/holders.h"
 #include "disk/loop_device.h"
 #include "disk/timing.h"
 #include "os/signals.h"

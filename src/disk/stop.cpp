@@ -13,9 +13,9 @@
 
 #include "base/clock.h"
 #include "disk/disk.h"
-#include "disk/holders.h"
+#include "os/holders.h"
 #include "disk/loop_device.h"
-#include "disk/process_id.h"
+#include "os/process_id.h"
 #include "disk/timing.h"
 #include "os/file.h"
 
@@ -216,7 +216,7 @@ class Teardown {
   bool force_;
   std::string disk_;  // "loop0"; empty: none is attached
   std::vector<std::string> mounts_;
-  std::optional<DaemonId> daemon_;
+  std::optional<ProcessId> daemon_;
   DiskEnd end_;
 };
 

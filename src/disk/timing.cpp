@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "disk/process_id.h"
+#include "os/process_id.h"
 #include "os/file.h"
 
 namespace blksweep {

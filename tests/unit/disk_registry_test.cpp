@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "disk/process_id.h"
+#include "os/process_id.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -146,7 +146,7 @@ TEST(DiskRegistry, ADaemonIsKnownByPidAndStartTime) {
   const Registry registry(dir.path());
   ASSERT_TRUE(registry.create("d1"));
   EXPECT_FALSE(registry.daemon("d1"));
-  const DaemonId self = own_id();
+  const ProcessId self = own_id();
   dir.write("blksweep/disks/d1/daemon",
             std::to_string(self.pid) + " " + std::to_string(self.start_time) + "\n");
   ASSERT_TRUE(registry.daemon("d1"));

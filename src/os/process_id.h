@@ -6,17 +6,25 @@
 // Threads: any.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstdint>
+
 #include "base/units.h"
-#include "disk/registry.h"
 
 namespace blksweep {
 
-DaemonId own_id();
-bool is_alive(const DaemonId& id);
-bool is_stopped(const DaemonId& id);  // by SIGSTOP or a debugger: it answers nothing
+struct ProcessId {
+  pid_t pid = 0;
+  std::uint64_t start_time = 0;  // clock ticks since boot: /proc/PID/stat, field 22
+};
+
+ProcessId own_id();
+bool is_alive(const ProcessId& id);
+bool is_stopped(const ProcessId& id);  // by SIGSTOP or a debugger: it answers nothing
 // Whether it ended within that time. Reaps it if it is a child of ours.
-bool wait_for_end(const DaemonId& id, Nanos patience);
+bool wait_for_end(const ProcessId& id, Nanos patience);
 // SIGKILL to exactly that process.
-void kill_now(const DaemonId& id);
+void kill_now(const ProcessId& id);
 
 }  // namespace blksweep

@@ -1,4 +1,4 @@
-#include "disk/process_id.h"
+#include "os/process_id.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -42,7 +42,7 @@ StatLine stat_of(pid_t pid) {
   return s;
 }
 
-char state_of(const DaemonId& id) {
+char state_of(const ProcessId& id) {
   const StatLine s = id.pid > 0 ? stat_of(id.pid) : StatLine{};
   return s.start_time == id.start_time ? s.state : 'X';
 }
@@ -51,19 +51,19 @@ Fd open_pidfd(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, 
 
 }  // namespace
 
-DaemonId own_id() { return {::getpid(), stat_of(::getpid()).start_time}; }
+ProcessId own_id() { return {::getpid(), stat_of(::getpid()).start_time}; }
 
-bool is_alive(const DaemonId& id) {
+bool is_alive(const ProcessId& id) {
   const char state = state_of(id);
   return state != 'X' && state != 'x' && state != 'Z';
 }
 
-bool is_stopped(const DaemonId& id) {
+bool is_stopped(const ProcessId& id) {
   const char state = state_of(id);
   return state == 'T' || state == 't';
 }
 
-bool wait_for_end(const DaemonId& id, Nanos patience) {
+bool wait_for_end(const ProcessId& id, Nanos patience) {
   const Fd pidfd = open_pidfd(id.pid);
   if (pidfd && is_alive(id)) {
     pollfd look{pidfd.get(), POLLIN, 0};
@@ -74,7 +74,7 @@ bool wait_for_end(const DaemonId& id, Nanos patience) {
   return !is_alive(id);
 }
 
-void kill_now(const DaemonId& id) {
+void kill_now(const ProcessId& id) {
   const Fd pidfd = open_pidfd(id.pid);
   // Checked while the pidfd holds the process: the pid cannot be another's by then.
   if (pidfd && is_alive(id)) {

@@ -1,4 +1,4 @@
-#include "disk/holders.h"
+#include "os/holders.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,0 +1,71 @@
+#include "os/own_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace blksweep {
+namespace {
+
+constexpr mode_t kOthersWrite = 022;
+
+Result<> check_own(const struct stat& st, const std::string& path, const char* what) {
+  if (st.st_uid != ::geteuid() || (st.st_mode & kOthersWrite) != 0) {
+    return fail(
+        fmt::format("{} is not a {} of this user alone (another owner, or writable by others): "
+                    "look who made it, then remove it",
+                    path, what));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> own_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return sys_error(errno, "make the folder " + path);
+  }
+  struct stat st {};
+  if (::lstat(path.c_str(), &st) != 0) {
+    return sys_error(errno, "look at " + path);
+  }
+  if (!S_ISDIR(st.st_mode)) {
+    return fail(path + " is not a folder (a link or a file): look who made it, then remove it");
+  }
+  return check_own(st, path, "folder");
+}
+
+Result<> own_folders(const std::string& base, const std::vector<std::string>& names) {
+  std::string path = base;
+  for (const std::string& name : names) {
+    path += "/" + name;
+    BLKSWEEP_CHECK(own_folder(path));
+  }
+  return {};
+}
+
+Result<Fd> open_own_file(const std::string& path) {
+  // O_NONBLOCK: a FIFO in its place must not hang.
+  Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) {
+    const int error = errno;
+    if (error == ELOOP) {
+      return fail(path + " is a symbolic link: look who made it, then remove it");
+    }
+    return sys_error(error, "open " + path);
+  }
+  struct stat st {};
+  if (::fstat(fd.get(), &st) != 0) {
+    return sys_error(errno, "look at " + path);
+  }
+  if (!S_ISREG(st.st_mode) || st.st_nlink != 1) {
+    return fail(path + " is not a plain file with one name: look who made it, then remove it");
+  }
+  BLKSWEEP_CHECK(check_own(st, path, "file"));
+  return fd;
+}
+
+}  // namespace blksweep

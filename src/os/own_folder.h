@@ -1,0 +1,28 @@
+// Folders below /run that hold what this program must be able to trust: state, journals, sockets.
+//
+// Rights:  0700, of this user, no symbolic link: whatever else stands there is refused, never
+//          followed and never changed.
+// Errors:  one line that names the folder and the way out.
+// Threads: any.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace blksweep {
+
+// `path` as a folder of this user alone; made (0700) if it is not there. Its parent must be there
+// and be trusted by the caller.
+Result<> own_folder(const std::string& path);
+
+// The same for several below each other: own_folders("/run", {"blksweep", "pins"}).
+Result<> own_folders(const std::string& base, const std::vector<std::string>& names);
+
+// A regular file in such a folder, opened for reading: one link, of this user, not writable by
+// others, not a symbolic link. ENOENT in sys_errno when there is none.
+Result<Fd> open_own_file(const std::string& path);
+
+}  // namespace blksweep
