@@ -61,6 +61,9 @@ int run_program(int argc, char** argv) {
   add_probe(verbs);
   add_disk(verbs);
   add_map(verbs);
+  add_cache(verbs);
+  add_node(verbs);
+  add_doctor(verbs);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

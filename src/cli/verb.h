@@ -29,6 +29,14 @@ void add_probe(Verbs& verbs);
 void add_simulate(Verbs& verbs);
 void add_disk(Verbs& verbs);
 void add_map(Verbs& verbs);
+void add_cache(Verbs& verbs);
+void add_node(Verbs& verbs);
+void add_doctor(Verbs& verbs);
+// Parts of a verb in files of their own: they add subcommands to it.
+void add_cache_files(Verbs& verbs, CLI::App* cache);   // drop, warm, stat
+void add_cache_pin(Verbs& verbs, CLI::App* cache);     // pin, list, unpin
+void add_node_settings(Verbs& verbs, CLI::App* node);  // show, set, restore
+void add_node_exec(Verbs& verbs, CLI::App* node);      // exec
 
 // Declares an option whose text is turned into a value by `parse` (parse_bytes, parse_duration
 // ...). The error quotes the option and the text.

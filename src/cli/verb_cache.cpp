@@ -1,0 +1,24 @@
+// blksweep cache: page, dentry and inode caches; its parts are cache_files.cpp and cache_pin.cpp.
+#include "cli/verb.h"
+
+namespace blksweep {
+namespace {
+
+constexpr const char* kExamples =
+    "examples:\n"
+    "  blksweep cache drop\n"
+    "  blksweep cache stat DIR\n"
+    "  blksweep cache pin --inodes --name warm-inodes DIR";
+
+}  // namespace
+
+void add_cache(Verbs& verbs) {
+  CLI::App* cache =
+      verbs.app.add_subcommand("cache", "page, dentry and inode caches: drop, warm, look, pin");
+  cache->require_subcommand(1);
+  cache->footer(kExamples);
+  add_cache_files(verbs, cache);
+  add_cache_pin(verbs, cache);
+}
+
+}  // namespace blksweep

@@ -1,0 +1,24 @@
+// blksweep node: settings borrowed from the node; its parts are node_settings.cpp and node_exec.cpp.
+#include "cli/verb.h"
+
+namespace blksweep {
+namespace {
+
+constexpr const char* kExamples =
+    "examples:\n"
+    "  blksweep node show DIR\n"
+    "  blksweep node set --device loop0 --scheduler bfq\n"
+    "  blksweep node restore";
+
+}  // namespace
+
+void add_node(Verbs& verbs) {
+  CLI::App* node =
+      verbs.app.add_subcommand("node", "queue settings, limits, binding: change and put back");
+  node->require_subcommand(1);
+  node->footer(kExamples);
+  add_node_settings(verbs, node);
+  add_node_exec(verbs, node);
+}
+
+}  // namespace blksweep
