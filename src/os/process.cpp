@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -37,38 +37,54 @@ Result<Pipe> make_pipe() {
   return p;
 }
 
-struct SpawnPlan {  // owns the two posix_spawn objects
-  posix_spawn_file_actions_t actions{};
-  posix_spawnattr_t attributes{};
-  SpawnPlan() {
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawnattr_init(&attributes);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-  ~SpawnPlan() {
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-  }
+// Between vfork and exec the child has only system calls: it borrows our memory.
+struct ChildPlan {
+  char* const* argv;
+  const char* directory;  // nullptr: ours
+  int out, err;
+  int failure;  // the errno of what failed is written into it; closed by exec
+  pid_t parent;
 };
 
-void describe(SpawnPlan& plan, const ProcessSpec& spec, int out, int err) {
-  ::posix_spawn_file_actions_addopen(&plan.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&plan.actions, out, STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&plan.actions, err, STDERR_FILENO);
-  if (!spec.directory.empty()) {
-    ::posix_spawn_file_actions_addchdir_np(&plan.actions, spec.directory.c_str());
+void reset_signals() {
+  for (int number = 1; number < NSIG; ++number) {
+    ::signal(number, SIG_DFL);  // fails for SIGKILL and SIGSTOP, which is as well
   }
   sigset_t none;
-  sigset_t all;
   sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+[[noreturn]] void become(const ChildPlan& plan) {
+  // It must not outlive us by accident: it may hold a device, a mount or a cgroup.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int input = ::open("/dev/null", O_RDONLY);
+  const bool ready = ::getppid() == plan.parent && ::setpgid(0, 0) == 0 &&
+                     ::dup2(input, STDIN_FILENO) >= 0 && ::dup2(plan.out, STDOUT_FILENO) >= 0 &&
+                     ::dup2(plan.err, STDERR_FILENO) >= 0 &&
+                     (plan.directory == nullptr || ::chdir(plan.directory) == 0);
+  if (ready) {
+    reset_signals();
+    ::execvp(plan.argv[0], plan.argv);
+  }
+  const int error = errno;
+  [[maybe_unused]] const ssize_t told = ::write(plan.failure, &error, sizeof error);
+  ::_exit(127);
+}
+
+// Signals wait meanwhile: a handler of ours must not run in the child.
+pid_t start(const ChildPlan& plan) {
+  sigset_t all;
+  sigset_t before;
   sigfillset(&all);
-  sigdelset(&all, SIGKILL);
-  sigdelset(&all, SIGSTOP);
-  ::posix_spawnattr_setsigmask(&plan.attributes, &none);
-  ::posix_spawnattr_setsigdefault(&plan.attributes, &all);
-  ::posix_spawnattr_setflags(
-      &plan.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  // fork would copy every page that a ring has registered.
+  const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+  if (pid == 0) {
+    become(plan);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return pid;
 }
 
 Result<pid_t> spawn(const ProcessSpec& spec, int out, int err) {
@@ -80,13 +96,17 @@ Result<pid_t> spawn(const ProcessSpec& spec, int out, int err) {
     argv.push_back(const_cast<char*>(a.c_str()));  // execve does not write through it
   }
   argv.push_back(nullptr);
-  SpawnPlan plan;
-  describe(plan, spec, out, err);
-  pid_t pid = 0;
-  if (const int e =
-          ::posix_spawnp(&pid, argv[0], &plan.actions, &plan.attributes, argv.data(), environ);
-      e != 0) {
-    return sys_error(e, "run " + spec.argv[0]);
+  BLKSWEEP_TRY(Pipe failure, make_pipe());
+  ::fcntl(failure.read_end.get(), F_SETFL, 0);  // waits for exec where vfork is a fork (TSan)
+  const pid_t pid = start({argv.data(), spec.directory.empty() ? nullptr : spec.directory.c_str(),
+                           out, err, failure.write_end.get(), ::getpid()});
+  int error = pid < 0 ? errno : 0;
+  failure.write_end.reset();
+  if (pid > 0 && ::read(failure.read_end.get(), &error, sizeof error) == sizeof error) {
+    ::waitpid(pid, nullptr, 0);
+  }
+  if (error != 0) {
+    return sys_error(error, "run " + spec.argv[0]);
   }
   return pid;
 }

@@ -91,6 +91,14 @@ Json promised(const CellRecord& cell, const RunRecord& r) {
   return out;
 }
 
+Json node_json(const std::vector<NodeSettingRecord>& settings) {
+  Json list = Json::array();
+  for (const NodeSettingRecord& s : settings) {
+    each_node_setting_column(s, Keys{list.emplace_back(Json::object())});
+  }
+  return list;
+}
+
 template <class T, class Each>
 Json object_or_null(const Maybe<T>& record, Each each) {
   if (!record) {
@@ -125,6 +133,9 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
   out["fio"] = object_or_null(run.fio, [](auto& r, Keys k) { each_fio_column(r, k); });
   out["prediction"] =
       object_or_null(run.prediction, [](auto& r, Keys k) { each_prediction_column(r, k); });
+  out["node"] = node_json(run.node);
+  out["limit_use"] =
+      object_or_null(run.limit_use, [](auto& r, Keys k) { each_limit_use_column(r, k); });
   out["failed"] = failed_json(run.failed);
   return out;
 }

@@ -105,6 +105,21 @@ struct QualityRecord {  // 0: none, 1: as good as a full permutation (docs/measu
   Maybe<double> rank_decorrelation_vs_read;  // the same against the order of reading
 };
 
+// One setting of the node that a run asked for (docs/node.md). Values in the words of the kernel.
+struct NodeSettingRecord {
+  std::string name;    // "scheduler", "memory-limit"
+  std::string asked;   // as written to the kernel
+  std::string got;     // what the kernel read back
+  std::string before;  // empty: there was none
+};
+
+// What the run's own cgroup saw between the first read and the last batch; only with a limit.
+struct LimitUseRecord {
+  std::uint64_t cache_peak_bytes = 0;      // page cache charged to it, greatest of the samples
+  Maybe<std::uint64_t> memory_peak_bytes;  // of everything charged to it, by the kernel
+  Maybe<std::uint64_t> limit_hits;         // times that the memory limit made somebody reclaim
+};
+
 struct FailedSample {
   std::string path;
   std::string error;
@@ -134,6 +149,8 @@ struct RunRecord {
   Maybe<ProbeRecord> probe;
   Maybe<FioRecord> fio;
   Maybe<PredictionRecord> prediction;
+  std::vector<NodeSettingRecord> node;
+  Maybe<LimitUseRecord> limit_use;
   std::vector<FailedSample> failed;
   std::vector<std::string> warnings;
   bool incomplete = false;

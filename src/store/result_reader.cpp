@@ -162,9 +162,32 @@ Result<std::vector<StoredRun>> ResultReader::runs(std::int64_t experiment) {
   std::vector<StoredRun> found;
   BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) { found.push_back(read_run(row)); }));
   for (StoredRun& stored : found) {
+    BLKSWEEP_CHECK(read_node(stored.id, stored.run));
     BLKSWEEP_CHECK(read_texts(stored.id, stored.run));
   }
   return found;
+}
+
+Result<> ResultReader::read_node(std::int64_t run, RunRecord& record) {
+  ColumnNames names, uses;
+  NodeSettingRecord setting;
+  LimitUseRecord use;
+  each_node_setting_column(setting, names);
+  each_limit_use_column(use, uses);
+  BLKSWEEP_TRY(
+      Statement settings,
+      db_.prepare(fmt::format("SELECT {} FROM node_setting WHERE run_id = ? ORDER BY position",
+                              names.text())));
+  settings.bind(run);
+  BLKSWEEP_CHECK(for_each_row(settings, [&record](Statement& row) {
+    each_node_setting_column(record.node.emplace_back(), RowReader(row));
+  }));
+  BLKSWEEP_TRY(Statement limits,
+               db_.prepare(fmt::format("SELECT {} FROM limit_use WHERE run_id = ?", uses.text())));
+  limits.bind(run);
+  return for_each_row(limits, [&record](Statement& row) {
+    each_limit_use_column(record.limit_use.emplace(), RowReader(row));
+  });
 }
 
 Result<> ResultReader::read_texts(std::int64_t run, RunRecord& record) {

@@ -60,6 +60,7 @@ class ResultReader {
  private:
   explicit ResultReader(Database db) : db_(std::move(db)) {}
   Result<std::string> series_bytes(std::int64_t run, const char* kind);
+  Result<> read_node(std::int64_t run, RunRecord& record);
   Result<> read_texts(std::int64_t run, RunRecord& record);
   Database db_;
 };

@@ -167,6 +167,24 @@ Result<> insert_prediction(Database& db, std::int64_t run, const PredictionRecor
   return row.into(db);
 }
 
+Result<> insert_node(Database& db, std::int64_t run, const RunRecord& record) {
+  std::int64_t position = 0;
+  for (const NodeSettingRecord& s : record.node) {
+    Insert row("node_setting");
+    row("run_id", run);
+    row("position", position++);
+    each_node_setting_column(s, row);
+    BLKSWEEP_CHECK(row.into(db));
+  }
+  if (!record.limit_use) {
+    return {};
+  }
+  Insert row("limit_use");
+  row("run_id", run);
+  each_limit_use_column(*record.limit_use, row);
+  return row.into(db);
+}
+
 Result<> insert_texts(Database& db, std::int64_t run, const RunRecord& record) {
   for (const FailedSample& f : record.failed) {
     Insert row("failed_sample");
@@ -203,6 +221,7 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
   if (record.prediction) {
     BLKSWEEP_CHECK(insert_prediction(db, run, *record.prediction));
   }
+  BLKSWEEP_CHECK(insert_node(db, run, record));
   BLKSWEEP_CHECK(insert_texts(db, run, record));
   return run;
 }

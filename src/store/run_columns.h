@@ -93,6 +93,21 @@ void each_prediction_column(Prediction& p, F&& f) {
   f("error", p.error);
 }
 
+template <class Setting, class F>
+void each_node_setting_column(Setting& s, F&& f) {
+  f("name", s.name);
+  f("asked", s.asked);
+  f("got", s.got);
+  f("before", s.before);
+}
+
+template <class Use, class F>
+void each_limit_use_column(Use& u, F&& f) {
+  f("cache_peak_bytes", u.cache_peak_bytes);
+  f("memory_peak_bytes", u.memory_peak_bytes);
+  f("limit_hits", u.limit_hits);
+}
+
 template <class Host, class F>
 void each_host_column(Host& h, F&& f) {
   f("kernel", h.kernel);

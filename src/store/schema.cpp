@@ -175,7 +175,7 @@ CREATE TABLE IF NOT EXISTS map_warning (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-// Version 2 adds tables only, so that a file of version 1 becomes one of version 2 by these lines.
+// Later versions add tables only, so that a file of version 1 becomes one of today by these lines.
 constexpr const char* kPredictionTables = R"sql(
 CREATE TABLE IF NOT EXISTS prediction ( -- what a model of the disk says of a run's plan
   prediction_id INTEGER PRIMARY KEY,    -- of several models the greatest is the newest
@@ -194,6 +194,25 @@ CREATE TABLE IF NOT EXISTS disk (   -- no row: the disk has no name of its own
 ) STRICT;
 )sql";
 
+// Since version 3.
+constexpr const char* kNodeTables = R"sql(
+CREATE TABLE IF NOT EXISTS node_setting ( -- what a run changed on the node, and put back after it
+  run_id   INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,
+  name     TEXT NOT NULL,      -- scheduler | nr-requests | memory-limit ..., as the options of run
+  asked    TEXT NOT NULL,      -- as written to the kernel
+  got      TEXT NOT NULL,      -- what the kernel read back
+  before   TEXT NOT NULL,      -- empty: there was none
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS limit_use (  -- no row: the run had no cgroup of its own
+  run_id INTEGER PRIMARY KEY REFERENCES run,
+  cache_peak_bytes  INTEGER NOT NULL,   -- page cache charged to its cgroup, greatest sample
+  memory_peak_bytes INTEGER,            -- of everything charged to it, by the kernel
+  limit_hits        INTEGER             -- times that the memory limit made somebody reclaim
+) STRICT;
+)sql";
+
 Result<std::int64_t> scalar(Database& db, const char* sql) {
   BLKSWEEP_TRY(Statement query, db.prepare(sql));
   BLKSWEEP_TRY(const bool row, query.step());
@@ -209,19 +228,21 @@ Result<> create_schema(Database& db) {
   BLKSWEEP_CHECK(db.exec(kRunTables));
   BLKSWEEP_CHECK(db.exec(kPredictionTables));
   BLKSWEEP_CHECK(db.exec(kMapTables));
+  BLKSWEEP_CHECK(db.exec(kNodeTables));
   return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
                              kSchemaVersion));
 }
 
-Result<> add_tables_of_version_2(Database& db) {
+Result<> add_later_tables(Database& db) {
   BLKSWEEP_CHECK(db.exec(kPredictionTables));
   BLKSWEEP_CHECK(db.exec(kMapTables));
+  BLKSWEEP_CHECK(db.exec(kNodeTables));
   return db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
 }
 
 // Readers find the tables empty rather than missing.
 Result<> add_temporary_tables(Database& db) {
-  std::string tables = std::string(kPredictionTables) + kMapTables;
+  std::string tables = std::string(kPredictionTables) + kMapTables + kNodeTables;
   const std::string from = "CREATE TABLE", to = "CREATE TEMP TABLE";
   for (std::size_t at = 0; (at = tables.find(from, at)) != std::string::npos; at += to.size()) {
     tables.replace(at, from.size(), to);
@@ -265,7 +286,7 @@ Result<> prepare_schema(Database& db) {
   BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db));
   // Again inside: another process may have created the tables meanwhile.
   BLKSWEEP_TRY(const std::int64_t now, scalar(db, "SELECT count(*) FROM sqlite_master"));
-  BLKSWEEP_CHECK(now == 0 ? create_schema(db) : add_tables_of_version_2(db));
+  BLKSWEEP_CHECK(now == 0 ? create_schema(db) : add_later_tables(db));
   return transaction.commit();
 }
 

@@ -1,9 +1,9 @@
 // The tables of a results database: their SQL, and how a file is recognised as one.
 //
 // Every column is documented, with its unit, in docs/results-schema.md.
-// Version: PRAGMA user_version. Version 2 only adds tables to version 1: writing adds them to a
-// file
-//          of version 1, reading does without. Other versions are refused.
+// Version: PRAGMA user_version. Versions 2 (maps, predictions) and 3 (node settings) only add
+//          tables: writing adds them to an older file, reading does without. Versions that this
+//          program does not know are refused.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 namespace blksweep {
 
 inline constexpr std::int32_t kApplicationId = 0x626C6B73;  // "blks"
-inline constexpr std::int32_t kSchemaVersion = 2;
+inline constexpr std::int32_t kSchemaVersion = 3;
 
 // An empty file becomes a results database; anything else must already be one. Missing tables of
 // this version are added.
 Result<> prepare_schema(Database& db);
-// The file must already be a results database; nothing is written to it. What a file of version 1
+// The file must already be a results database; nothing is written to it. What an older file
 // lacks is there as empty temporary tables of this connection.
 Result<> check_schema(Database& db);
 

@@ -1,12 +1,17 @@
 #include "os/process.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <string>
 
+#include "os/file.h"
 #include "os/hostfacts.h"
+#include "support/temp_dir.h"
 
 namespace blksweep {
 namespace {
@@ -84,6 +89,32 @@ TEST(Process, ChildThatIgnoresSigtermIsKilled) {
                 .timeout = std::chrono::milliseconds(300)});
   EXPECT_TRUE(r.timed_out);
   EXPECT_EQ(r.signal, SIGKILL);
+}
+
+TEST(Process, ChildIsKilledWithUs) {
+  const TempDir dir;
+  const std::string file = dir.path() + "/pid";
+  const pid_t runner = ::fork();
+  ASSERT_GE(runner, 0);
+  if (runner == 0) {
+    const auto r = run_process({.argv = {"sh", "-c", "echo $$ > pid; mv pid pid.done; sleep 60"},
+                                .directory = dir.path()});
+    ::_exit(r ? 0 : 1);
+  }
+  std::string text;
+  while (text.empty()) {
+    text = first_line(file + ".done");
+    ::usleep(10'000);
+  }
+  ::kill(runner, SIGKILL);
+  ::waitpid(runner, nullptr, 0);
+  const pid_t child = std::stoi(text);
+  for (int looks = 0; looks < 1000 && ::kill(child, 0) == 0 &&
+                      first_line(fmt::format("/proc/{}/comm", child)) == "sh";
+       ++looks) {
+    ::usleep(10'000);
+  }
+  EXPECT_NE(first_line(fmt::format("/proc/{}/comm", child)), "sh");
 }
 
 TEST(HostFacts, TakesTheFirstModelName) {

@@ -1,0 +1,63 @@
+// What runs changed on the node, in the database and in JSON.
+#include <gtest/gtest.h>
+
+#include "store/json.h"
+#include "store/result_reader.h"
+#include "store/result_store.h"
+#include "support/demo_records.h"
+#include "support/temp_dir.h"
+
+namespace blksweep {
+namespace {
+
+RunRecord run_with_limits() {
+  RunRecord run = demo_run(0);
+  run.node = {{"scheduler", "bfq", "none mq-deadline kyber [bfq]", "none"},
+              {"memory-limit", "67108864", "67108864", ""}};
+  run.limit_use = LimitUseRecord{65'000'000, std::nullopt, 12};
+  return run;
+}
+
+TEST(NodeStore, GivesBackAskedAndGot) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/results.db";
+  {
+    auto store = ResultStore::open(path);
+    ASSERT_TRUE(store);
+    const auto cell =
+        store->add_cell(*store->begin_experiment(demo_host(), "key"), demo_cell("lba", "none"));
+    ASSERT_TRUE(store->add_run(*cell, run_with_limits()));
+    ASSERT_TRUE(store->add_run(*cell, demo_run(1)));
+  }
+  auto reader = ResultReader::open(path);
+  ASSERT_TRUE(reader);
+  const auto runs = reader->runs(1);
+  ASSERT_TRUE(runs) << runs.error().message();
+  const RunRecord& run = runs->front().run;
+  ASSERT_EQ(run.node.size(), 2U);
+  EXPECT_EQ(run.node[0].name, "scheduler");
+  EXPECT_EQ(run.node[0].asked, "bfq");
+  EXPECT_EQ(run.node[0].got, "none mq-deadline kyber [bfq]");
+  EXPECT_EQ(run.node[0].before, "none");
+  EXPECT_EQ(run.node[1].name, "memory-limit") << "in the order in which they were set";
+  ASSERT_TRUE(run.limit_use);
+  EXPECT_EQ(run.limit_use->cache_peak_bytes, 65'000'000U);
+  EXPECT_EQ(run.limit_use->memory_peak_bytes, std::nullopt) << "unknown, not 0";
+  EXPECT_EQ(run.limit_use->limit_hits, 12U);
+  EXPECT_TRUE(runs->back().run.node.empty());
+  EXPECT_FALSE(runs->back().run.limit_use);
+}
+
+TEST(NodeStore, JsonHasThem) {
+  const Json with = run_json(demo_cell("lba", "none"), run_with_limits());
+  EXPECT_EQ(with["node"][0]["asked"], "bfq");
+  EXPECT_EQ(with["node"][1]["got"], "67108864");
+  EXPECT_EQ(with["limit_use"]["cache_peak_bytes"], 65'000'000);
+  EXPECT_TRUE(with["limit_use"]["memory_peak_bytes"].is_null());
+  const Json without = run_json(demo_cell("lba", "none"), demo_run(0));
+  EXPECT_TRUE(without["node"].empty());
+  EXPECT_TRUE(without["limit_use"].is_null());
+}
+
+}  // namespace
+}  // namespace blksweep
