@@ -119,7 +119,7 @@ std::string compute_word(const ComputeTime& t) {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
-const std::array kOptions{
+const std::array kOwnOptions{
     CellOption{"order", "random path directory inode lba chunked; default lba",
                [](CellSettings& c, std::string_view t) { return set_word(c.order, t, kOrders); },
                [](const CellSettings& c) { return word_of(c.order, kOrders); }},
@@ -210,11 +210,18 @@ Result<> check(const CellSettings& c) {
 
 }  // namespace
 
-std::span<const CellOption> cell_options() { return kOptions; }
+std::span<const CellOption> cell_options() {
+  static const std::vector<CellOption> all = [] {
+    std::vector<CellOption> options(kOwnOptions.begin(), kOwnOptions.end());
+    options.insert(options.end(), node_options().begin(), node_options().end());
+    return options;
+  }();
+  return all;
+}
 
 Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
   std::vector<CellSettings> cells(1);
-  for (const CellOption& option : kOptions) {
+  for (const CellOption& option : cell_options()) {
     const auto given = text.find(option.name);
     if (given == text.end()) {
       continue;
@@ -242,8 +249,8 @@ Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
 
 std::vector<std::pair<std::string, std::string>> describe(const CellSettings& cell) {
   std::vector<std::pair<std::string, std::string>> out;
-  out.reserve(kOptions.size());
-  for (const CellOption& option : kOptions) {
+  out.reserve(cell_options().size());
+  for (const CellOption& option : cell_options()) {
     out.emplace_back(option.name, option.get(cell));
   }
   return out;

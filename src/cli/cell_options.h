@@ -25,6 +25,10 @@ struct CellOption {
 };
 
 std::span<const CellOption> cell_options();
+// Of these the ones that change the node for a run (node_options.cpp); a plan does not depend on
+// them.
+std::span<const CellOption> node_options();
+bool is_node_option(std::string_view name);
 
 // Option name -> values as text. Order of names does not matter.
 using CellText = std::map<std::string, std::vector<std::string>, std::less<>>;

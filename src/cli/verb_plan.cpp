@@ -134,7 +134,7 @@ void add_plan(Verbs& verbs) {
   auto o = std::make_shared<Options>();
   app->add_option("CATALOG", o->catalog, "a file that `blksweep catalog` wrote")->required();
   for (const CellOption& option : cell_options()) {
-    if (std::ranges::find(kNoPlan, option.name) == kNoPlan.end()) {
+    if (std::ranges::find(kNoPlan, option.name) == kNoPlan.end() && !is_node_option(option.name)) {
       add_cell_option(app, option, o->text);
     }
   }

@@ -29,6 +29,8 @@ constexpr const char* kFooter =
     "  blksweep run --catalog data.cat --order lba --merge device --verify --json\n"
     "  blksweep run SPEC.toml --catalog data.cat --cache cold --fio-twin";
 
+constexpr const char* kPinInodes = "pin-inodes";  // a switch: true without a value
+
 struct RunArgs {
   std::string spec;
   CellText text;
@@ -205,6 +207,10 @@ void add_run_flags(CLI::App* app, CellText& text) {
   flag("direct", "direct", "true", "O_DIRECT (default)");
   flag("buffered", "buffered", "true", "through the page cache");
   flag("json", "json", "true", "one JSON document on stdout");
+  // A switch that takes "=true,false" too.
+  const auto value = std::make_shared<std::string>();
+  app->add_flag("--pin-inodes{true}", *value, "keep every inode in memory")
+      ->each([&text, value](const std::string& v) { text[kPinInodes] = split_list(v); });
 }
 
 }  // namespace
@@ -223,7 +229,9 @@ void add_run(Verbs& verbs) {
   text_option("data", "folder of files, scanned now");
   text_option("catalog", "catalog file, checked against the files");
   for (const CellOption& option : cell_options()) {
-    add_cell_option(app, option, args->text);
+    if (option.name != kPinInodes) {
+      add_cell_option(app, option, args->text);
+    }
   }
   text_option("repeats", "runs of each cell, interleaved; default 1");
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");

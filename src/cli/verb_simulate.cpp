@@ -214,7 +214,9 @@ void add_simulate(Verbs& verbs) {
              "CPU time to submit one read; default 0");
   add_parsed(app, "--speedup", o->speedup, parse_count, "of the emulated disk; default 1");
   for (const CellOption& option : cell_options()) {
-    add_cell_option(app, option, o->text);
+    if (!is_node_option(option.name)) {
+      add_cell_option(app, option, o->text);
+    }
   }
   add_parsed(app, "--seed", o->seed, parse_count, "of orders and shuffles; default 1");
   add_parsed(app, "--repeats", o->repeats, parse_count, "seeds in a row; default 1");

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/units.h"
 #include "io/engine.h"
+#include "node/binding.h"
 #include "plan/settings.h"
 #include "stage/consumer.h"
 
@@ -26,6 +28,20 @@ struct RelativeSize {
                ? Bytes{static_cast<std::uint64_t>(percent / 100 * static_cast<double>(whole.n))}
                : bytes;
   }
+};
+
+// What a cell asks of the node; it is borrowed for the run and put back after it (lab/run_node.h).
+struct NodeWish {
+  std::string scheduler;  // empty: as it is
+  std::optional<std::uint32_t> nr_requests;
+  std::optional<Bytes> read_ahead;
+  std::optional<Bytes> memory_limit;
+  std::optional<Bytes> bandwidth_limit;  // per second
+  std::optional<std::uint64_t> iops_limit;
+  bool pin_inodes = false;
+  double pin_pages = 0;  // percent of the bytes, whole files
+  std::string bind;      // node/binding.h; empty: threads run where they like
+  std::optional<IoPriority> io_priority;
 };
 
 struct CellSettings {
@@ -48,6 +64,7 @@ struct CellSettings {
   ComputeTime compute;
   CacheState cache = CacheState::keep;
   std::uint32_t epochs = 1;
+  NodeWish node;
 };
 
 }  // namespace blksweep

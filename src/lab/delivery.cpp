@@ -66,6 +66,7 @@ void Delivery::gather(std::uint32_t batch, std::vector<BatchPart>& parts) const 
 }
 
 void Delivery::copy_loop() {
+  take_place(in_.binding, Role::copy);
   for (std::uint32_t b = 0; b < in_.schedule.batches(); ++b) {
     const std::uint32_t reused = b < in_.staging_slots ? 0 : b - in_.staging_slots + 1;
     if (!in_.handoff.ready.wait_for(b + 1) || !in_.handoff.consumed.wait_for(reused)) {
@@ -84,6 +85,7 @@ void Delivery::copy_loop() {
 }
 
 void Delivery::consume_loop() {
+  take_place(in_.binding, Role::consumer);
   const Counter& source = in_.copy != nullptr ? in_.handoff.copied : in_.handoff.ready;
   for (std::uint32_t b = 0; b < in_.schedule.batches(); ++b) {
     // What is ready when a stop comes would only keep the user waiting.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lab/handoff.h"
+#include "lab/place.h"
 #include "lab/progress.h"
 #include "plan/schedule.h"
 #include "stage/consumer.h"
@@ -37,6 +38,7 @@ struct DeliveryInputs {
   std::uint64_t seed = 1;
   bool verify = false;  // hash every delivered sample
   Progress* progress = nullptr;
+  const Binding* binding = nullptr;  // nullptr: threads run where the caller does
 };
 
 struct DeliveryTimes {  // 0: the stage does not exist

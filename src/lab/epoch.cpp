@@ -175,6 +175,7 @@ Result<> Epoch::open_files(const Source& source, const CellSettings& cell, const
   BLKSWEEP_TRY(FileSlotsSettings slots, FileSlots::affordable(source.catalog.files.size()));
   slots.direct = cell.direct && source.direct_possible;
   slots.openers = cell.openers;
+  slots.binding = options_.binding;
   EngineSettings settings;
   settings.depth = cell.depth;
   settings.file_slots = slots.slots;
@@ -217,7 +218,8 @@ Result<> Epoch::connect(const Source& source, const CellSettings& cell,
                      .compute = emulated ? std::optional(cell.compute) : std::nullopt,
                      .seed = options_.seed,
                      .verify = options_.verify,
-                     .progress = options_.progress};
+                     .progress = options_.progress,
+                     .binding = options_.binding};
   delivery_ = std::make_unique<Delivery>(out);
   return {};
 }

@@ -22,6 +22,7 @@
 #include "lab/file_slots.h"
 #include "lab/reader.h"
 #include "lab/source.h"
+#include "node/binding.h"
 
 namespace blksweep {
 
@@ -43,6 +44,7 @@ struct EpochOptions {
   std::uint64_t seed = 1;
   bool verify = false;
   Progress* progress = nullptr;
+  const Binding* binding = nullptr;  // of the threads that the epoch starts
 };
 
 struct EpochOutcome {

@@ -46,13 +46,16 @@ class Experiment {
   Result<Exit> run();
 
  private:
+  Result<> check_wishes() const;
   Result<> register_cells();
   Result<> measure_ceilings();
   void open_probe();
   Result<> run_job(const Job& job);
   FioSettings fio_settings(const CellSettings& cell) const;
-  Result<FioResult> run_twin(const CellSettings& cell, const PlannedCell& planned) const;
-  void add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned);
+  Result<FioResult> run_twin(const CellSettings& cell, const PlannedCell& planned,
+                             RunNode& node) const;
+  void add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned,
+                RunNode& node);
   void add_prediction(RunRecord& run, const CellSettings& cell, const PlannedCell& planned) const;
   bool finished(const Job& job) const;
 
@@ -132,15 +135,20 @@ FioSettings Experiment::fio_settings(const CellSettings& cell) const {
   return fio;
 }
 
-// The twin starts from the same cache state as our run did.
-Result<FioResult> Experiment::run_twin(const CellSettings& cell, const PlannedCell& planned) const {
+// The twin starts from the same cache state as our run did, and inherits limits and binding.
+Result<FioResult> Experiment::run_twin(const CellSettings& cell, const PlannedCell& planned,
+                                       RunNode& node) const {
   BLKSWEEP_TRY(FioTwin twin, FioTwin::prepare(source_.catalog, planned.plan, fio_settings(cell)));
-  enter_cache_state(source_.catalog, cell.cache);
-  return twin.run();
+  enter_cache_state(source_.catalog, cell.cache, {node.pinned_bytes()});
+  BLKSWEEP_CHECK(node.enter());
+  Result<FioResult> result = twin.run();
+  BLKSWEEP_CHECK(node.leave());
+  return result;
 }
 
-void Experiment::add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned) {
-  const Result<FioResult> twin = run_twin(cell, planned);
+void Experiment::add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned,
+                          RunNode& node) {
+  const Result<FioResult> twin = run_twin(cell, planned, node);
   if (!twin) {
     run.warnings.push_back("no fio twin: " + twin.error().message());
     return;
@@ -176,9 +184,10 @@ Result<> Experiment::run_job(const Job& job) {
     settings_.progress->begin_run(done_ + 1, total_);
   }
   BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source_, cell.settings, seed));
-  const RunRequest request{source_, cell.settings,    planned,      job.repeat,
-                           seed,    settings_.verify, probe_.get(), settings_.progress,
-                           stop_};
+  BLKSWEEP_TRY(RunNode node, RunNode::borrow(source_, cell.settings.node, seed, stop_));
+  const RunRequest request{
+      source_,          cell.settings, planned,      job.repeat,         seed,
+      settings_.verify, node,          probe_.get(), settings_.progress, stop_};
   BLKSWEEP_TRY(RunRecord run, measure_run(request));
   if (stop_.load()) {
     return {};
@@ -190,11 +199,12 @@ Result<> Experiment::run_job(const Job& job) {
     if (settings_.progress != nullptr) {
       settings_.progress->phase.store("fio twin", std::memory_order_relaxed);
     }
-    add_twin(run, cell.settings, planned);
+    add_twin(run, cell.settings, planned, node);
     if (stop_.load()) {  // the twin was cut off: the pair is measured again
       return {};
     }
   }
+  BLKSWEEP_CHECK(node.restore());
   if (settings_.predict) {
     add_prediction(run, cell.settings, planned);
   }
@@ -206,7 +216,16 @@ Result<> Experiment::run_job(const Job& job) {
   return {};
 }
 
+// Before anything is measured, so that a sweep does not end at its last cell.
+Result<> Experiment::check_wishes() const {
+  for (const ExperimentCell& cell : settings_.cells) {
+    BLKSWEEP_CHECK(RunNode::check(source_, cell.settings.node));
+  }
+  return {};
+}
+
 Result<Exit> Experiment::run() {
+  BLKSWEEP_CHECK(check_wishes());
   BLKSWEEP_CHECK(register_cells());
   BLKSWEEP_CHECK(measure_ceilings());
   open_probe();

@@ -31,7 +31,8 @@ FileOpener::FileOpener(const CatalogOpener& opener, const std::vector<std::uint3
       files_(files),
       ahead_(std::max(2U, settings.ahead)),
       ring_(ahead_),
-      thread_count_(settings.threads) {
+      thread_count_(settings.threads),
+      binding_(settings.binding) {
   for (std::atomic<int>& entry : ring_) {
     entry.store(kEmpty, std::memory_order_relaxed);
   }
@@ -71,6 +72,7 @@ bool FileOpener::wait_for_room(std::uint32_t open) const {
 }
 
 void FileOpener::open_ahead() {
+  take_place(binding_, Role::openers);
   std::string path;
   path.reserve(4096);
   for (;;) {

@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "lab/place.h"
 #include "plan/catalog.h"
 
 namespace blksweep {
@@ -40,6 +41,7 @@ class FileOpener {
   struct Settings {
     unsigned threads = 1;
     std::uint32_t ahead = 256;  // descriptors that may wait, 2 at least
+    const Binding* binding = nullptr;
   };
   FileOpener(const CatalogOpener& opener, const std::vector<std::uint32_t>& files,
              const Settings& settings);
@@ -65,6 +67,7 @@ class FileOpener {
   std::atomic<bool> stop_{false};
   std::string path_;
   unsigned thread_count_;
+  const Binding* binding_;
   std::vector<std::thread> threads_;
 };
 

@@ -48,7 +48,7 @@ Result<FileSlotsSettings> FileSlots::affordable(std::size_t files) {
 FileSlots::FileSlots(CatalogOpener opener, OpenPlan plan, const FileSlotsSettings& settings)
     : opener_(std::move(opener)),
       plan_(std::move(plan)),
-      ahead_(opener_, plan_.files, {settings.openers, settings.ahead}),
+      ahead_(opener_, plan_.files, {settings.openers, settings.ahead, settings.binding}),
       retry_slot_(settings.slots - 1),
       most_pending_(std::clamp(settings.pending, 1U, plan_.capacity)),
       error_in_slot_(settings.slots) {

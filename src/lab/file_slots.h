@@ -27,9 +27,10 @@ namespace blksweep {
 struct FileSlotsSettings {
   std::uint32_t slots = 64;  // of the engine: the device's, one for retries, the rest for files
   bool direct = true;
-  unsigned openers = 1;         // threads that open ahead
-  std::uint32_t ahead = 256;    // descriptors that wait with them
-  std::uint32_t pending = 256;  // descriptors between two flushes
+  unsigned openers = 1;              // threads that open ahead
+  std::uint32_t ahead = 256;         // descriptors that wait with them
+  std::uint32_t pending = 256;       // descriptors between two flushes
+  const Binding* binding = nullptr;  // of the openers
 };
 
 class FileSlots {

@@ -151,7 +151,8 @@ void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
                                      e.engine().name, e.engine().depth, q.cell.depth));
   }
   if (q.cell.cache == CacheState::cold && r.device_bytes &&
-      static_cast<double>(*r.device_bytes) < kColdDeviceShare * static_cast<double>(r.read_bytes)) {
+      static_cast<double>(*r.device_bytes + (q.cell.direct ? 0 : q.node.pinned_bytes())) <
+          kColdDeviceShare * static_cast<double>(r.read_bytes)) {
     r.warnings.push_back(fmt::format(
         "cold, but the device read {} of the {} that were asked for: something else held the data",
         format_bytes({*r.device_bytes}), format_bytes({r.read_bytes})));
@@ -159,6 +160,12 @@ void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
   if (!r.engine_refused.empty()) {
     r.warnings.push_back("engine: refused by the kernel: " + r.engine_refused);
   }
+}
+
+// Of the data: what a pin keeps resident is meant to be.
+double pinned_share(const RunRequest& q) {
+  const std::uint64_t all = q.source.catalog.bytes().n;
+  return all == 0 ? 0 : static_cast<double>(q.node.pinned_bytes()) / static_cast<double>(all);
 }
 
 void judge(RunRecord& r, const RunRequest& q, bool interrupted) {
@@ -171,7 +178,8 @@ void judge(RunRecord& r, const RunRequest& q, bool interrupted) {
   if (r.wrong_samples.value_or(0) > 0) {
     mark(r, fmt::format("{} samples wrong", format_count(*r.wrong_samples)));
   }
-  if (q.cell.cache == CacheState::cold && r.resident_before.value_or(0) > kColdShare) {
+  if (q.cell.cache == CacheState::cold &&
+      r.resident_before.value_or(0) > kColdShare + pinned_share(q)) {
     mark(r, fmt::format("not cold: {:.2f} % of the data was resident", *r.resident_before * 100));
   }
   if (r.probe && r.probe->lost_events > 0) {
@@ -185,35 +193,38 @@ void judge(RunRecord& r, const RunRequest& q, bool interrupted) {
 
 }  // namespace
 
-StartState enter_cache_state(const Catalog& catalog, CacheState cache) {
+StartState enter_cache_state(const Catalog& catalog, CacheState cache, Bytes pinned) {
   StartState s;
   if (cache == CacheState::keep) {
     s.resident = measure(catalog).share();
     return s;
   }
-  CacheChange change = cache == CacheState::cold ? make_cold(catalog) : warm(catalog);
+  CacheChange change = cache == CacheState::cold ? make_cold(catalog, pinned) : warm(catalog);
   s.resident = change.after.share();
   s.warnings = std::move(change.warnings);
   return s;
 }
 
 Result<RunRecord> measure_run(const RunRequest& q) {
-  BLKSWEEP_TRY(const auto epoch,
-               Epoch::prepare(q.source, q.cell, q.planned, {q.seed, q.verify, q.progress}));
+  BLKSWEEP_TRY(const auto epoch, Epoch::prepare(q.source, q.cell, q.planned,
+                                                {q.seed, q.verify, q.progress, &q.node.binding()}));
   RunRecord r;
   r.repeat = q.repeat;
   r.seed = q.seed;
   record_plan(r, q);
   say(q, "caches");
-  StartState start = enter_cache_state(q.source.catalog, q.cell.cache);
+  StartState start = enter_cache_state(q.source.catalog, q.cell.cache, {q.node.pinned_bytes()});
   r.resident_before = start.resident;
   r.warnings = std::move(start.warnings);
   Observation seen(q.source.device, q.probe);
   r.started_unix_ns = unix_ns();
   say(q, "reading");
+  BLKSWEEP_CHECK(q.node.enter());
   seen.start();
   BLKSWEEP_TRY(const EpochOutcome outcome, epoch->run(q.stop));
   seen.stop(r);
+  BLKSWEEP_CHECK(q.node.leave());
+  q.node.record(r);
   r.begin_ns = outcome.begin_ns;
   r.epoch_ns = outcome.end_ns - outcome.begin_ns;
   r.cpu_ns = outcome.cpu_ns;

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "lab/epoch.h"
+#include "lab/run_node.h"
 #include "lab/source.h"
 #include "probe/block_probe.h"
 #include "store/records.h"
@@ -22,6 +23,7 @@ struct RunRequest {
   std::uint32_t repeat = 0;
   std::uint64_t seed = 1;
   bool verify = false;
+  RunNode& node;  // borrowed; measure_run enters and leaves its limits around the epoch
   BlockProbe* probe = nullptr;
   Progress* progress = nullptr;
   const std::atomic<bool>& stop;
@@ -29,11 +31,12 @@ struct RunRequest {
 
 Result<RunRecord> measure_run(const RunRequest& request);
 
-// Puts the caches into the state `cache` asks for; what is resident then, and warnings.
+// Puts the caches into the state `cache` asks for; what is resident then, and warnings. `pinned`
+// bytes stay resident by intent.
 struct StartState {
   Maybe<double> resident;
   std::vector<std::string> warnings;
 };
-StartState enter_cache_state(const Catalog& catalog, CacheState cache);
+StartState enter_cache_state(const Catalog& catalog, CacheState cache, Bytes pinned = {0});
 
 }  // namespace blksweep

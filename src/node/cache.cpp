@@ -46,14 +46,14 @@ void evict_data(const Catalog& catalog) {
   }
 }
 
-void warn_of_leftovers(CacheChange& change) {
+void warn_of_leftovers(CacheChange& change, Bytes pinned) {
   const Residency& r = change.after;
   if (r.unreadable > 0) {
     change.warnings.push_back(
         fmt::format("cache: {} of {} files cannot be examined ({}); their residency is unknown",
                     r.unreadable, r.files, r.first_error));
   }
-  if (r.resident_pages > 0) {
+  if (r.resident_bytes > pinned.n) {
     change.warnings.push_back(
         fmt::format("cache: {} of {} are still in the page cache after the drop (pages that are "
                     "mapped, locked or in use by others stay); the run is not fully cold: use "
@@ -125,7 +125,7 @@ Residency measure(const Catalog& catalog) {
                    [&](std::size_t i) { return catalog.full_path(static_cast<std::uint32_t>(i)); });
 }
 
-CacheChange make_cold(const Catalog& catalog) {
+CacheChange make_cold(const Catalog& catalog, Bytes pinned) {
   CacheChange change;
   change.before = measure(catalog);
   if (const Result<> dropped = drop_all(); !dropped) {
@@ -135,11 +135,11 @@ CacheChange make_cold(const Catalog& catalog) {
         "cache: " + dropped.error().text +
         "; only file data was evicted, inodes and dentries stay warm and opens "
         "are faster than on a cold node");
-    warn_of_leftovers(change);
+    warn_of_leftovers(change, pinned);
     return change;
   }
   change.after = measure(catalog);
-  warn_of_leftovers(change);
+  warn_of_leftovers(change, pinned);
   // measure() opened every file; the second drop takes the inodes that it brought back.
   if (const Result<> again = drop_all(); again) {
     change.metadata_cold = true;

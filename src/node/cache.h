@@ -33,8 +33,9 @@ struct CacheChange {
   std::vector<std::string> warnings;
 };
 
-// As cold as this process may make it; what stayed resident is in `after` and in a warning.
-CacheChange make_cold(const Catalog& catalog);
+// As cold as this process may make it; what stayed resident is in `after` and, beyond the `pinned`
+// bytes that are meant to stay, in a warning.
+CacheChange make_cold(const Catalog& catalog, Bytes pinned = {0});
 
 // Reads every file through the page cache, in address order: all data pages, inodes and dentries
 // are resident afterwards (as far as memory allows: see `after`).

@@ -16,6 +16,9 @@ namespace {
 constexpr std::array<std::string_view, 9> kPlain{"disk", "order", "merge",    "shuffle", "engine",
                                                  "copy", "cache", "consumer", "mode"};
 
+// Values that say "nothing was done".
+constexpr std::array<std::string_view, 4> kIdle{"none", "keep", "false", "0%"};
+
 std::string shown(const std::string& name, const std::string& value) {
   if (std::ranges::find(kPlain, name) != kPlain.end()) {
     return value;
@@ -41,7 +44,8 @@ std::string label(const CellRecord& cell, const std::set<std::string>& varying, 
   const bool unshuffled = setting_of(cell, "shuffle") == "none";
   std::string text;
   for (const auto& [name, value] : cell.settings) {
-    const bool idle = value == "none" || (unshuffled && name.starts_with("window")) ||
+    const bool idle = std::ranges::find(kIdle, value) != kIdle.end() ||
+                      (unshuffled && name.starts_with("window")) ||
                       (name.starts_with("sort-window") && value == "0");
     if ((name == "order" || varying.contains(name)) && !(brief && idle)) {
       const std::string part = value == "none" ? name + " none" : shown(name, value);

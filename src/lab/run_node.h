@@ -1,0 +1,47 @@
+// RunNode: the node as one cell asks for it, borrowed before its run and given back after.
+//
+// Order:   borrow() sets the disk's queue, takes the pins and places this thread; then buffers are
+//          allocated and caches prepared; enter() puts the process into its limits for the epoch
+//          (and again for the fio twin), leave() takes it out; restore() gives everything back.
+//          What was allocated before enter() does not count against the memory limit.
+// Record:  every setting with what was asked, what the kernel read back, and what it was before.
+// Crash:   everything is in the journal first (node/borrowing.h); pins end with the process.
+// Errors:  borrow() changes nothing or all of it; check() says the same without changing anything,
+//          so that a sweep does not fail after an hour.
+// Threads: the thread that reads.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "lab/cell.h"
+#include "lab/source.h"
+#include "node/binding.h"
+#include "store/records.h"
+
+namespace blksweep {
+
+class RunNode {
+ public:
+  static Result<> check(const Source& source, const NodeWish& wish);
+  static Result<RunNode> borrow(const Source& source, const NodeWish& wish, std::uint64_t seed,
+                                const std::atomic<bool>& stop);
+  RunNode(RunNode&&) noexcept;
+  RunNode& operator=(RunNode&&) = delete;
+  ~RunNode();  // restore(); a failure is a warning
+
+  Result<> enter();
+  Result<> leave();
+  Result<> restore();
+
+  const Binding& binding() const;
+  std::uint64_t pinned_bytes() const;  // of the data, resident whatever the run does
+  void record(RunRecord& run) const;   // settings, use of limits, warnings
+
+ private:
+  struct State;
+  explicit RunNode(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace blksweep
