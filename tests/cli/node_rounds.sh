@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Runs that borrow from the node are cut off at random moments. Killed: `node restore` has everything
+# as before. Interrupted: everything is as before without it. ROUNDS (12) of each kind.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+# shellcheck source=scripts/loopfs.sh
+. "$(dirname "$0")/../../scripts/loopfs.sh"
+# shellcheck source=tests/cli/node_helpers.bash
+. "$(dirname "$0")/node_helpers.bash"
+
+[ "$(id -u)" = 0 ] || skip 'needs root to change queue settings'
+rounds=${ROUNDS:-12}
+RANDOM=${SEED:-1}
+at_exit loopfs_remove
+loopfs_make "$tmp/disk.img" "$tmp/disk" 256MiB ext4 || skip "$loopfs_reason"
+disk=${loopfs_device#/dev/}
+call dataset make "$tmp/disk/data" --count 2000 --size 16KiB
+expect_status 0
+make_catalog "$tmp/disk/data" "$tmp/data.cat"
+
+# Values that no default has, so that one that is not put back shows.
+echo mq-deadline >"/sys/block/$disk/queue/scheduler"
+echo 77 >"/sys/block/$disk/queue/iosched/read_expire"
+echo 100 >"/sys/block/$disk/queue/nr_requests"
+echo 192 >"/sys/block/$disk/queue/read_ahead_kb"
+before=$(node_state "$disk")
+
+# shellcheck disable=SC2054  # the commas are the program's
+options=(--scheduler none,bfq,kyber --nr-requests 32 --read-ahead 64KiB --buffered --cache cold
+  --memory-limit 64MiB --bandwidth-limit 400MB/s --pin-inodes --pin-pages 25% --bind cpu:0
+  --ioprio be:6 --repeats 50 --no-probe --no-ceiling)
+
+# The shell's own place in the cgroups and the affinity belong to the state: both are read anew.
+as_before() {
+  local after
+  after=$(node_state "$disk")
+  [ "$after" = "$before" ] || die "round $1: $(diff <(echo "$before") <(echo "$after"))"
+}
+
+# start: the run in the background; its fio twin takes part in every third round.
+start() {
+  local -a all=("${options[@]}")
+  (($1 % 3)) || all+=(--fio-twin)
+  "$blksweep" --quiet run --catalog "$tmp/data.cat" "${all[@]}" >/dev/null 2>"$tmp/.err" </dev/null &
+  pid=$!
+}
+a_moment() { sleep "$((RANDOM % 2)).$((RANDOM % 1000 + 1000))"; }
+
+for ((round = 1; round <= rounds; ++round)); do
+  start "$round"
+  a_moment
+  kill -KILL "$pid"
+  wait "$pid" 2>/dev/null || true
+  call node restore
+  expect_status 0
+  as_before "$round (SIGKILL)"
+done
+echo "killed and restored: $rounds of $rounds"
+
+signals=(INT TERM HUP)
+for ((round = 1; round <= rounds; ++round)); do
+  start "$round"
+  a_moment
+  kill "-${signals[round % 3]}" "$pid" 2>/dev/null || true
+  status=0
+  wait "$pid" 2>/dev/null || status=$?
+  err=$(cat "$tmp/.err")
+  # Before the handlers stand, the signal's own action ends the program: nothing is borrowed then.
+  [[ $status =~ ^(130|129|143)$ ]] || die "round $round: ended with $status"
+  as_before "$round (SIG${signals[round % 3]})"
+done
+echo "interrupted: $rounds of $rounds"
