@@ -51,7 +51,7 @@ run --ioprio fast
 expect_error 2 fast
 mkdir "$tmp/ram"
 mount -t tmpfs tmpfs "$tmp/ram"
-at_exit 'umount "$tmp/ram"'
+at_exit "umount '$tmp/ram'"
 call dataset make "$tmp/ram/data" --count 10 --size 4KiB
 expect_status 0
 call run --data "$tmp/ram/data" --buffered --no-probe --no-ceiling --bandwidth-limit 1MB/s
