@@ -104,9 +104,10 @@ class Places {
     const hwloc_obj_t object =
         node ? hwloc_get_numanode_obj_by_os_index(topology_, *node) : nullptr;
     if (object == nullptr || hwloc_bitmap_iszero(object->cpuset)) {
-      note(fmt::format("binding near {}: the disk belongs to no NUMA node of this process; all "
-                       "CPUs are used",
-                       disk_.empty() ? "the disk" : disk_));
+      note(
+          fmt::format("binding near {}: the disk belongs to no NUMA node of this process; all "
+                      "CPUs are used",
+                      disk_.empty() ? "the disk" : disk_));
       return Bitmap(hwloc_bitmap_dup(allowed()));
     }
     return Bitmap(hwloc_bitmap_dup(object->cpuset));
@@ -117,7 +118,8 @@ class Places {
     const hwloc_obj_t object =
         index ? hwloc_get_numanode_obj_by_os_index(topology_, *index) : nullptr;
     if (object == nullptr || hwloc_bitmap_iszero(object->cpuset)) {
-      return usage_error(fmt::format("binding 'node:{}': the nodes with CPUs are {}", text, nodes()));
+      return usage_error(
+          fmt::format("binding 'node:{}': the nodes with CPUs are {}", text, nodes()));
     }
     return Bitmap(hwloc_bitmap_dup(object->cpuset));
   }
@@ -140,12 +142,11 @@ class Places {
     }
     if (hwloc_bitmap_isincluded(cpus.get(), allowed()) == 0) {
       const bool there =
-          hwloc_bitmap_isincluded(cpus.get(),
-                                  hwloc_topology_get_complete_cpuset(topology_)) != 0;
-      return usage_error(fmt::format("binding 'cpu:{}': {}; this process may run on {}", text,
-                                     there ? "outside of the cpuset of this process"
-                                           : "there are no such CPUs",
-                                     list_of(allowed())));
+          hwloc_bitmap_isincluded(cpus.get(), hwloc_topology_get_complete_cpuset(topology_)) != 0;
+      return usage_error(
+          fmt::format("binding 'cpu:{}': {}; this process may run on {}", text,
+                      there ? "outside of the cpuset of this process" : "there are no such CPUs",
+                      list_of(allowed())));
     }
     return cpus;
   }

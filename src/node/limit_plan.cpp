@@ -120,8 +120,7 @@ void plan_io(const LimitWish& wish, LimitGroup& group, LimitPlan& plan) {
     }
     const std::string asked = std::to_string(*limit.value);
     if (group.version == 1) {
-      plan.values.push_back({limit.name, asked,
-                             group.folder + "/blkio.throttle." + limit.v1_file,
+      plan.values.push_back({limit.name, asked, group.folder + "/blkio.throttle." + limit.v1_file,
                              device + " " + asked, device, ""});
     } else {
       plan.values.push_back({limit.name, asked, group.folder + "/io.max",

@@ -83,7 +83,8 @@ Result<AskedGot> set_value(const LimitValue& value) {
       return unsupported(what + ": the kernel was built without this limit; leave it out");
     }
     if (error == ENODEV) {
-      return unsupported(what + ": the kernel cannot limit this device; name the disk that holds it");
+      return unsupported(what +
+                         ": the kernel cannot limit this device; name the disk that holds it");
     }
     return refused(what, error);
   }
@@ -133,10 +134,10 @@ struct RunCgroup::State {
   }
   std::uint64_t cache_bytes() const {
     const LimitGroup* group = memory_group();
-    return group == nullptr ? 0
-                            : number_of(group->version == 1 ? "cache" : "file",
-                                        group->folder + "/memory.stat")
-                                  .value_or(0);
+    return group == nullptr
+               ? 0
+               : number_of(group->version == 1 ? "cache" : "file", group->folder + "/memory.stat")
+                     .value_or(0);
   }
 };
 
@@ -199,8 +200,9 @@ Result<> RunCgroup::still_set() const {
   for (std::size_t i = 0; i < got_.size(); ++i) {
     const LimitValue& value = state_->plan.values[i];
     if (const std::string now = read_back(value); now != got_[i].got) {
-      return fail(fmt::format("{} in {}: was {}, is {} at the end; the run was not limited as asked",
-                              value.name, value.file, got_[i].got, now.empty() ? "gone" : now));
+      return fail(
+          fmt::format("{} in {}: was {}, is {} at the end; the run was not limited as asked",
+                      value.name, value.file, got_[i].got, now.empty() ? "gone" : now));
     }
   }
   return {};

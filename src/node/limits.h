@@ -50,7 +50,7 @@ class RunCgroup {
   // The limits still read as after create(): nobody took them away meanwhile (another process that
   // switched a controller off, an administrator). To be asked at the end of a run.
   Result<> still_set() const;
-  void sample();     // notes cache_peak_bytes; cheap (one small file)
+  void sample();  // notes cache_peak_bytes; cheap (one small file)
   CgroupUse use() const;
   const std::vector<AskedGot>& limits() const { return got_; }
 

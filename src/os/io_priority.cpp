@@ -76,13 +76,14 @@ Result<IoPriority> set_io_priority(const IoPriority& priority) {
   const long level = has_level(priority.priority_class) ? priority.level : 0;
   const long value = kernel_class(priority.priority_class) << kClassShift | level;
   if (::syscall(SYS_ioprio_set, kWhoProcess, 0, value) != 0) {
+    const int error = errno;
     const std::string what = "set I/O priority " + to_string(priority);
-    if (errno == EPERM) {
+    if (error == EPERM) {
       return unsupported(what +
                          ": not permitted; real time needs CAP_SYS_NICE or CAP_SYS_ADMIN: run as "
                          "root, or use be:0");
     }
-    return sys_error(errno, what);
+    return sys_error(error, what);
   }
   const long got = raw_io_priority();
   if (got < 0) {

@@ -43,7 +43,8 @@ std::vector<std::string> below(const fs::path& block, const std::string& disk) {
                                                        : real.filename().string());
   }
   const std::string backing = first_line(block / disk / "loop/backing_file");
-  if (const auto device = backing.empty() ? Result<BlockDevice>(fail("")) : block_device_of(backing)) {
+  if (const auto device =
+          backing.empty() ? Result<BlockDevice>(fail("")) : block_device_of(backing)) {
     disks.push_back(device->disk);
   }
   return disks;
