@@ -24,8 +24,8 @@
 namespace blksweep {
 
 struct LimitWish {
-  std::optional<Bytes> memory;
-  std::optional<std::uint64_t> read_bytes_per_s, read_iops;
+  std::optional<Bytes> memory = {};
+  std::optional<std::uint64_t> read_bytes_per_s = {}, read_iops = {};
   dev_t disk = 0;  // whole disk; needed for I/O limits
   bool any_io() const { return read_bytes_per_s || read_iops; }
   bool any() const { return memory || any_io(); }
