@@ -1,14 +1,15 @@
-// Binding of threads to CPUs and memory nodes, and the I/O priority of a thread.
+// Binding of threads to CPUs and memory nodes.
 //
 // Text:    "near" (the NUMA node of the device; all CPUs when it is on none), "all", "node:0",
 //          "cpu:2", "cpu:0-3+6" for every thread, or by role:
 //          "reader=near/copy=node:0/consumer=cpu:1". Roles: reader, openers, copy, consumer. No
 //          commas: those separate cells.
-// Method:  hwloc (topology, cpusets, memory binding of what a thread allocates afterwards);
-//          ioprio_set(2).
+// Method:  hwloc. With several memory nodes, what the thread allocates afterwards comes from the
+//          nodes of its CPUs as long as they have room.
 // Errors:  an unknown role, CPU or node lists those there are; a CPU outside the process's own
 //          cpuset is refused.
-// Threads: bind() and set_io_priority() act on the calling thread; new threads inherit.
+// Threads: bind() acts on the calling thread; new threads inherit. A Binding may be used by several
+//          threads at once.
 #pragma once
 
 #include <memory>
@@ -17,6 +18,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "os/io_priority.h"
 
 namespace blksweep {
 
@@ -32,7 +34,9 @@ class Binding {
   ~Binding();
 
   bool empty() const;
-  // Binds the calling thread; what it may run on then ("0-3"), as the kernel reads back.
+  bool has_roles() const;  // "reader=...": not one place for all
+  // Binds the calling thread; what it may run on then ("0-3"), as the kernel reads back; "" when
+  // this role has no binding, and then nothing is changed.
   Result<std::string> bind(Role role) const;
 
  private:
@@ -52,15 +56,5 @@ class ThreadPlace {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-struct IoPriority {
-  enum class Class { none, realtime, best_effort, idle } priority_class = Class::none;
-  int level = 4;  // 0 (first) to 7, of realtime and best_effort
-};
-// "none", "rt:0" .. "rt:7", "be:0" .. "be:7", "idle".
-Result<IoPriority> parse_io_priority(std::string_view text);
-std::string to_string(const IoPriority& priority);
-// Of the calling thread; what ioprio_get(2) reads back.
-Result<IoPriority> set_io_priority(const IoPriority& priority);
 
 }  // namespace blksweep

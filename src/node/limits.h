@@ -10,10 +10,9 @@
 // Borrow:  every group and controller goes through Borrowing; a killed run's group is removed by
 //          `node restore`.
 // Errors:  Exit::unsupported where there is no such controller or no right to it, naming both.
-// Threads: enter() and leave() move every thread of the process; from one thread.
+// Threads: enter() and leave() move every thread of the process; from one thread. After a fork,
+//          enter() in the child moves the child.
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <memory>
@@ -22,18 +21,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/units.h"
 #include "node/borrowing.h"
+#include "node/limit_plan.h"
 #include "node/queue.h"
 
 namespace blksweep {
-
-struct LimitWish {
-  std::optional<Bytes> memory;
-  std::optional<std::uint64_t> read_bytes_per_s, read_iops;
-  dev_t disk = 0;  // whole disk; needed for I/O limits
-  bool any() const { return memory || read_bytes_per_s || read_iops; }
-};
 
 struct CgroupUse {
   std::uint64_t cache_bytes = 0;                   // page cache charged to the group now
@@ -48,13 +40,17 @@ class RunCgroup {
   // Makes the groups, sets and reads back the limits; nobody is inside yet. Without a wish it is
   // an empty one whose functions do nothing.
   static Result<RunCgroup> create(const LimitWish& wish, Borrowing& borrowing);
+  RunCgroup();  // an empty one
   RunCgroup(RunCgroup&&) noexcept;
   RunCgroup& operator=(RunCgroup&&) = delete;
   ~RunCgroup();  // leave(); the groups themselves go with the Borrowing
 
   Result<> enter();
   Result<> leave();  // back into the groups that the process came from
-  void sample();     // notes cache_peak_bytes; cheap (one small file)
+  // The limits still read as after create(): nobody took them away meanwhile (another process that
+  // switched a controller off, an administrator). To be asked at the end of a run.
+  Result<> still_set() const;
+  void sample();  // notes cache_peak_bytes; cheap (one small file)
   CgroupUse use() const;
   const std::vector<AskedGot>& limits() const { return got_; }
 
@@ -64,8 +60,5 @@ class RunCgroup {
   std::unique_ptr<State> state_;
   std::vector<AskedGot> got_;
 };
-
-// "v1 memory,blkio" | "v2 memory io" | "hybrid ...": what controllers there are and where.
-std::string cgroup_summary();
 
 }  // namespace blksweep

@@ -40,11 +40,12 @@ std::string unescape(const std::string& text) {
 MountFacts parse_mountinfo(const std::string& line) {
   MountFacts m;
   std::istringstream in(line);
-  std::string id, parent, dev, root, word, super;
-  in >> id >> parent >> dev >> root >> m.mount_point >> m.options;
+  std::string id, parent, dev, word, super;
+  in >> id >> parent >> dev >> m.root >> m.mount_point >> m.options;
   while (in >> word && word != "-") {
   }
   in >> m.filesystem >> m.source >> super;
+  m.root = unescape(m.root);
   m.mount_point = unescape(m.mount_point);
   m.source = unescape(m.source);
   m.options += super.empty() ? "" : ";" + super;
@@ -123,8 +124,8 @@ Result<BlockDevice> block_device_of(const std::string& path) {
   return block_device_of_dev(dev);
 }
 
-std::vector<MountFacts> mounts() {
-  std::ifstream in("/proc/self/mountinfo");
+std::vector<MountFacts> mounts(const std::string& mountinfo) {
+  std::ifstream in(mountinfo);
   std::vector<MountFacts> all;
   for (std::string line; std::getline(in, line);) {
     all.push_back(parse_mountinfo(line));

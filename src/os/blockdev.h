@@ -31,7 +31,8 @@ struct MountFacts {
   std::string filesystem;  // "ext4"
   std::string source;      // "/dev/loop0"
   std::string mount_point;
-  std::string options;
+  std::string options;  // of the mount, ";", of the filesystem
+  std::string root;     // what of the filesystem is mounted: "/"
 };
 
 struct DiskStat {  // since boot, from /sys/block/*/stat
@@ -42,7 +43,7 @@ Result<BlockDevice> block_device_of(const std::string& path);
 Result<BlockDevice> block_device_of_dev(dev_t dev);
 // All that this process sees, oldest first; only a text is read, nothing that is mounted is
 // touched.
-std::vector<MountFacts> mounts();
+std::vector<MountFacts> mounts(const std::string& mountinfo = "/proc/self/mountinfo");
 Result<MountFacts> mount_of(const std::string& path);
 Result<DiskStat> disk_stat(const std::string& disk);
 // Everything below /sys/block/<disk>/queue/ that is a readable one-line file.
