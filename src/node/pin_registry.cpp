@@ -27,11 +27,13 @@ bool name_letter(char c) {
          c == '_';
 }
 
+// For others than root the folder is root's, whatever else may be said of it.
 tl::unexpected<Error> needs_root(const Error& cause) {
-  const bool denied =
-      cause.sys_errno == EACCES || cause.sys_errno == EPERM || cause.sys_errno == EROFS;
-  return fail(cause.text + (denied ? ": pins are kept there, which needs root" : ""),
-              denied ? Exit::unsupported : cause.exit_code);
+  const bool denied = ::geteuid() != 0 || cause.sys_errno == EROFS;
+  if (!denied) {
+    return tl::unexpected(cause);
+  }
+  return unsupported(cause.text + "; pins are kept there, which needs root");
 }
 
 }  // namespace
