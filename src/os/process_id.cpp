@@ -49,6 +49,14 @@ char state_of(const ProcessId& id) {
 
 Fd open_pidfd(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
 
+void send(const ProcessId& id, int signal) {
+  const Fd pidfd = open_pidfd(id.pid);
+  // Checked while the pidfd holds the process: the pid cannot be another's by then.
+  if (pidfd && is_alive(id)) {
+    ::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0);
+  }
+}
+
 }  // namespace
 
 ProcessId own_id() { return {::getpid(), stat_of(::getpid()).start_time}; }
@@ -74,12 +82,8 @@ bool wait_for_end(const ProcessId& id, Nanos patience) {
   return !is_alive(id);
 }
 
-void kill_now(const ProcessId& id) {
-  const Fd pidfd = open_pidfd(id.pid);
-  // Checked while the pidfd holds the process: the pid cannot be another's by then.
-  if (pidfd && is_alive(id)) {
-    ::syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
-  }
-}
+void ask_to_end(const ProcessId& id) { send(id, SIGTERM); }
+
+void kill_now(const ProcessId& id) { send(id, SIGKILL); }
 
 }  // namespace blksweep

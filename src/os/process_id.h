@@ -24,7 +24,8 @@ bool is_alive(const ProcessId& id);
 bool is_stopped(const ProcessId& id);  // by SIGSTOP or a debugger: it answers nothing
 // Whether it ended within that time. Reaps it if it is a child of ours.
 bool wait_for_end(const ProcessId& id, Nanos patience);
-// SIGKILL to exactly that process.
+// SIGTERM, SIGKILL to exactly that process.
+void ask_to_end(const ProcessId& id);
 void kill_now(const ProcessId& id);
 
 }  // namespace blksweep

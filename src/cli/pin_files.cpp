@@ -1,0 +1,141 @@
+#include "cli/pin_files.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <sstream>
+
+#include "dataset/walk.h"
+#include "os/blockdev.h"
+#include "os/file.h"
+
+namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string absolute(const std::string& path) {
+  std::error_code ec;
+  const fs::path full = fs::absolute(path, ec);
+  return ec ? path : full.string();
+}
+
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) {
+    path.pop_back();
+  }
+  return path;
+}
+
+void add_oddities(const ScanReport& report, PinnedSet& set) {
+  for (const Oddity kind : {Oddity::unreadable, Oddity::vanished, Oddity::not_regular,
+                            Oddity::dangling_symlink, Oddity::symlink_loop}) {
+    const OddityCount& odd = report.of(kind);
+    set.left_out += odd.count;
+    if (set.first_left_out.empty() && !odd.named.empty()) {
+      set.first_left_out = odd.named.front();
+    }
+  }
+}
+
+Result<> add_tree(const std::string& root, bool folders, PinnedSet& set) {
+  ScanReport report;
+  BLKSWEEP_TRY(Tree tree, walk_tree(root, report));
+  add_oddities(report, set);
+  const std::string prefix = root == "/" ? root : root + "/";
+  if (folders) {
+    for (const TreeDirectory& d : tree.directories) {
+      set.paths.add(without_slash(prefix + d.path));
+    }
+    set.folders += tree.directories.size();
+  }
+  std::erase_if(tree.entries, [](const TreeEntry& e) { return e.child != kFile; });
+  std::ranges::sort(tree.entries, {}, &TreeEntry::inode);
+  for (const TreeEntry& e : tree.entries) {
+    set.paths.add(prefix + tree.path(e));
+  }
+  return {};
+}
+
+Result<> add_root(const std::string& given, bool folders, PinnedSet& set) {
+  const std::string root = without_slash(absolute(given));
+  struct stat st {};
+  if (::stat(root.c_str(), &st) != 0) {
+    return sys_error(errno, "pin " + given);
+  }
+  if (S_ISDIR(st.st_mode)) {
+    return add_tree(root, folders, set);
+  }
+  set.paths.add(root);
+  return {};
+}
+
+Result<> add_list(const PinInput& input, PinnedSet& set) {
+  std::string text;
+  if (input.list == "-") {
+    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+  } else {
+    BLKSWEEP_TRY(const MappedFile file, MappedFile::open(input.list));
+    text.assign(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  }
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line, input.list_by_nul ? '\0' : '\n');) {
+    if (!line.empty()) {
+      set.paths.add(without_slash(absolute(line)));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void PathList::add(std::string_view path) {
+  text_ += path;
+  ends_.push_back(text_.size());
+}
+
+std::string PathList::path(std::size_t i) const {
+  const std::uint64_t begin = i == 0 ? 0 : ends_[i - 1];
+  return text_.substr(begin, ends_[i] - begin);
+}
+
+void PathList::keep(const std::vector<std::uint32_t>& ascending) {
+  PathList kept;
+  for (const std::uint32_t i : ascending) {
+    kept.add(path(i));
+  }
+  *this = std::move(kept);
+}
+
+Result<PinnedSet> collect(const PinInput& input) {
+  PinnedSet set;
+  for (const std::string& root : input.roots) {
+    BLKSWEEP_CHECK(add_root(root, input.folders, set));
+  }
+  if (!input.list.empty()) {
+    BLKSWEEP_CHECK(add_list(input, set));
+  }
+  if (set.paths.size() > 0) {
+    if (const auto mount = mount_of(set.paths.path(0)); mount) {
+      set.filesystem = mount->filesystem;
+    }
+  }
+  return set;
+}
+
+std::vector<std::uint64_t> sizes_of(const PathList& paths) {
+  std::vector<std::uint64_t> sizes(paths.size(), 0);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    struct stat st {};
+    if (::stat(paths.path(i).c_str(), &st) == 0 && S_ISREG(st.st_mode)) {
+      sizes[i] = static_cast<std::uint64_t>(st.st_size);
+    }
+  }
+  return sizes;
+}
+
+}  // namespace blksweep
