@@ -74,10 +74,12 @@ void judge(Warmed& w) {
   const bool resident = w.after.resident_bytes >= w.outcome.bytes;
   if (!resident && w.outcome.failed == 0 && w.after.unreadable == 0) {
     const auto room = memory_room();
-    w.warnings.push_back(
-        fmt::format("{}: {} of {} are resident after reading all: memory is too small{}",
-                    w.files->root(), format_bytes({w.after.resident_bytes}),
-                    format_bytes({w.outcome.bytes}), room ? " (" + room_text(*room) + ")" : ""));
+    const bool too_small = room && w.outcome.bytes > room->room.n;
+    w.warnings.push_back(fmt::format(
+        "{}: {} of {} are resident after reading all: {}", w.files->root(),
+        format_bytes({w.after.resident_bytes}), format_bytes({w.outcome.bytes}),
+        too_small ? "memory is too small: " + room_text(*room)
+                  : "something evicted the rest meanwhile (a drop of caches, memory pressure)"));
     warn(w.warnings.back());
   }
   w.full = resident && w.outcome.failed == 0 && w.after.unreadable == 0;
