@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "os/fiemap.h"
+#include "os/readahead_batch.h"
 #include "os/residency.h"
 
 namespace blksweep {
@@ -25,8 +26,9 @@ namespace {
 constexpr std::uint64_t kPieceBytes = std::uint64_t{512} << 10;
 constexpr std::size_t kThreads = 4;
 constexpr std::size_t kLookThreads = 8;  // each waits for one inode block at a time
-constexpr std::size_t kInFlight = 64;    // pieces per thread
-constexpr std::size_t kGrab = 16;        // pieces that a thread takes at once
+constexpr std::size_t kBatch = 64;       // pieces that a thread takes and asks for at once
+constexpr std::size_t kInFlight = 128;   // pieces per thread
+constexpr std::size_t kGrab = 16;        // inodes that a thread takes at once
 constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
 void add_pieces(WarmPiece run, std::vector<WarmPiece>& out) {
@@ -64,20 +66,21 @@ void add_extents(int fd, std::uint32_t file, ExtentReader& reader, std::vector<W
 class Warmer {
  public:
   Warmer(const WarmJob& job, std::atomic<std::size_t>& next, const std::atomic<bool>& stop,
-         std::atomic<std::uint64_t>& at)
-      : job_(job), next_(next), stop_(stop), at_(at) {}
+         std::atomic<std::uint64_t>& at, ReadAheadBatch batch)
+      : job_(job), next_(next), stop_(stop), at_(at), batch_(std::move(batch)) {}
 
   void run() {
-    for (std::size_t begin = 0; (begin = next_.fetch_add(kGrab)) < job_.pieces.size();) {
-      const std::size_t end = std::min(begin + kGrab, job_.pieces.size());
-      for (std::size_t p = begin; p < end; ++p) {
-        if (stop_.load(std::memory_order_relaxed)) {
-          return;
-        }
+    for (std::size_t begin = 0; (begin = next_.fetch_add(kBatch)) < job_.pieces.size();) {
+      const std::size_t end = std::min(begin + kBatch, job_.pieces.size());
+      for (std::size_t p = begin; p < end && !stopped(); ++p) {
         start(job_.pieces[p]);
       }
+      batch_.submit();
+      while (under_way_.size() > kInFlight - kBatch && !stopped()) {
+        finish_oldest();
+      }
     }
-    while (!under_way_.empty() && !stop_.load(std::memory_order_relaxed)) {
+    while (!under_way_.empty() && !stopped()) {
       finish_oldest();
     }
   }
@@ -90,6 +93,8 @@ class Warmer {
     std::shared_ptr<const Fd> fd;  // shared by neighbouring pieces of one file
     const WarmPiece* piece;
   };
+
+  bool stopped() const { return stop_.load(std::memory_order_relaxed); }
 
   void fail_with(int error, const char* what, const WarmPiece& p) {
     if (failed++ == 0) {
@@ -107,11 +112,8 @@ class Warmer {
       last_.reset();
       return;
     }
-    ::readahead(last_->get(), static_cast<off_t>(p.offset), p.length);
+    batch_.add(last_->get(), p.offset, p.length);
     under_way_.push_back({last_, &p});
-    if (under_way_.size() >= kInFlight) {
-      finish_oldest();
-    }
   }
 
   // Its last byte has arrived; whether all did, the kernel tells.
@@ -152,6 +154,7 @@ class Warmer {
   const std::atomic<bool>& stop_;
   std::atomic<std::uint64_t>& at_;
   std::deque<UnderWay> under_way_;
+  ReadAheadBatch batch_;
   std::shared_ptr<const Fd> last_;
   std::uint32_t last_file_ = 0;
   std::string scratch_;
@@ -214,7 +217,14 @@ WarmOutcome warm_pieces(const WarmJob& job, const std::atomic<bool>& stop,
   std::atomic<std::size_t> next{0};
   std::mutex mutex;  // of `out`
   const auto work = [&] {
-    const auto warmer = std::make_unique<Warmer>(job, next, stop, at);
+    Result<ReadAheadBatch> batch = ReadAheadBatch::make(kBatch * kPieceBytes, kBatch);
+    if (!batch) {
+      const std::lock_guard lock(mutex);
+      out.failed += 1;
+      out.first_error = batch.error().text;
+      return;
+    }
+    const auto warmer = std::make_unique<Warmer>(job, next, stop, at, *std::move(batch));
     warmer->run();
     const std::lock_guard lock(mutex);
     out.failed += warmer->failed;
