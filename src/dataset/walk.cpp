@@ -40,8 +40,8 @@ std::uint64_t sort_key(const char* name, bool folder) {
 
 class Walk {
  public:
-  Walk(Tree& tree, ScanReport& report)
-      : tree_(tree), report_(report), budget_(descriptor_budget()) {}
+  Walk(Tree& tree, ScanReport& report, Walking walking)
+      : tree_(tree), report_(report), walking_(walking), budget_(descriptor_budget()) {}
 
   Result<> run(const std::string& root) {
     BLKSWEEP_TRY(tree_.root, open_root(root));
@@ -78,6 +78,11 @@ class Walk {
   std::uint32_t enter(std::string path, std::uint32_t parent, Fd fd) {
     struct stat st {};
     if (::fstat(fd.get(), &st) != 0 || !seen_.emplace(st.st_dev, st.st_ino).second) {
+      return kDropped;
+    }
+    if (walking_ == Walking::inside && !tree_.directories.empty() &&
+        st.st_dev != tree_.directories[0].device) {
+      ++tree_.filesystems_left;
       return kDropped;
     }
     TreeDirectory d;
@@ -136,6 +141,10 @@ class Walk {
                 directory, kFile,   rank_++};
     tree_.names.append(d.d_name).push_back('\0');
     unsigned char type = d.d_type;
+    if (type == DT_LNK && walking_ == Walking::inside) {
+      ++tree_.links_left;
+      return;
+    }
     if (type == DT_LNK || type == DT_UNKNOWN) {
       type = resolve(fd, d, e);
     }
@@ -155,7 +164,8 @@ class Walk {
   // A link's (or unknown entry's) kind; DT_WHT when it leads nowhere and is counted.
   unsigned char resolve(int fd, const dirent64& d, TreeEntry& e) {
     struct stat st {};
-    if (::fstatat(fd, d.d_name, &st, 0) != 0) {
+    const int flags = walking_ == Walking::inside ? AT_SYMLINK_NOFOLLOW : 0;
+    if (::fstatat(fd, d.d_name, &st, flags) != 0) {
       const int err = errno;
       const Oddity kind = err == ELOOP    ? Oddity::symlink_loop
                           : err == ENOENT ? Oddity::dangling_symlink
@@ -163,6 +173,10 @@ class Walk {
       report_.add(
           kind, tree_.path(e) + (kind == Oddity::unreadable ? std::string(": ") + std::strerror(err)
                                                             : std::string()));
+      return DT_WHT;
+    }
+    if (S_ISLNK(st.st_mode)) {
+      ++tree_.links_left;
       return DT_WHT;
     }
     e.inode = st.st_ino;
@@ -217,6 +231,7 @@ class Walk {
 
   Tree& tree_;
   ScanReport& report_;
+  Walking walking_;
   std::size_t budget_;
   std::uint32_t rank_ = 0;
   std::vector<std::uint32_t> links_;  // entries that link to directories
@@ -254,9 +269,9 @@ int Tree::open(const TreeEntry& e, std::string& scratch) const {
   return ::openat(root.get(), scratch.c_str(), kFlags);
 }
 
-Result<Tree> walk_tree(const std::string& root, ScanReport& report) {
+Result<Tree> walk_tree(const std::string& root, ScanReport& report, Walking walking) {
   Tree tree;
-  BLKSWEEP_CHECK(Walk(tree, report).run(root));
+  BLKSWEEP_CHECK(Walk(tree, report, walking).run(root));
   return tree;
 }
 

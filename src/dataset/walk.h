@@ -1,7 +1,8 @@
 // The first half of a scan: which files are below a folder, without opening them.
 //
 // Entry::name and Directory::path point into the Tree's own text. Directories are read breadth
-// first, links to directories after all real ones, so that a real path wins over a link.
+// first, links to directories after all real ones, so that a real path wins over a link. With
+// Walking::inside no link is followed and no other filesystem entered; both are counted.
 // Threads: one owner.
 #pragma once
 
@@ -43,6 +44,7 @@ struct Tree {
   std::vector<TreeDirectory> directories;
   std::vector<TreeEntry> entries;  // of one directory beside each other
   std::string names;
+  std::uint64_t links_left = 0, filesystems_left = 0;  // Walking::inside: not followed, not entered
 
   const char* name(const TreeEntry& e) const { return names.data() + e.name; }
   std::string path(const TreeEntry& e) const { return directories[e.directory].path + name(e); }
@@ -50,7 +52,12 @@ struct Tree {
   int open(const TreeEntry& e, std::string& scratch) const;
 };
 
-Result<Tree> walk_tree(const std::string& root, ScanReport& report);
+enum class Walking {
+  everywhere,  // links are followed, onto other filesystems too
+  inside,      // what is in this folder, on its filesystem
+};
+Result<Tree> walk_tree(const std::string& root, ScanReport& report,
+                       Walking walking = Walking::everywhere);
 
 // Numbers of all file entries, sorted bytewise by path. Sorts the entries inside their directories.
 std::vector<std::uint32_t> files_by_path(Tree& tree);

@@ -1,14 +1,15 @@
 #include "os/residency.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <vector>
 
 #include "base/fd.h"
 
@@ -40,29 +41,34 @@ Residency sized(std::uint64_t bytes, std::uint64_t resident_pages) {
   return r;
 }
 
-Result<Residency> by_cachestat(int fd, std::uint64_t bytes) {
-  CachestatRange range{0, 0};  // length 0: to the end
+Result<Residency> by_cachestat(int fd, FileRange part) {
+  if (part.length == 0) {  // to cachestat(2) that means "to the end"
+    part.offset = 0;
+  }
+  CachestatRange range{part.offset, part.length};
   Cachestat c{};
   if (::syscall(kSysCachestat, fd, &range, &c, 0) != 0) {
     return sys_error(errno, "cachestat");
   }
-  Residency r = sized(bytes, c.cached);
+  Residency r = sized(part.length, c.cached);
   r.dirty_pages = c.dirty;
   r.writeback_pages = c.writeback;
   r.evicted_pages = c.evicted;
+  r.recently_evicted_pages = c.recently_evicted;
   return r;
 }
 
-Result<Residency> by_mincore(int fd, std::uint64_t bytes) {
-  if (bytes == 0) {
+Result<Residency> by_mincore(int fd, FileRange part) {
+  if (part.length == 0) {
     return sized(0, 0);
   }
   constexpr std::uint64_t kSlice = std::uint64_t{1} << 30;
-  std::vector<unsigned char> in_core(std::min(bytes, kSlice) / page_bytes() + 1);
+  std::vector<unsigned char> in_core(std::min(part.length, kSlice) / page_bytes() + 1);
   std::uint64_t resident = 0;
-  for (std::uint64_t at = 0; at < bytes; at += kSlice) {
-    const std::size_t length = std::min(kSlice, bytes - at);
-    void* map = ::mmap(nullptr, length, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(at));
+  for (std::uint64_t done = 0; done < part.length; done += kSlice) {
+    const std::size_t length = std::min(kSlice, part.length - done);
+    void* map =
+        ::mmap(nullptr, length, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(part.offset + done));
     if (map == MAP_FAILED) {
       return sys_error(errno, "mmap for mincore");
     }
@@ -76,7 +82,13 @@ Result<Residency> by_mincore(int fd, std::uint64_t bytes) {
     resident += static_cast<std::uint64_t>(std::count_if(
         in_core.begin(), in_core.begin() + pages, [](unsigned char c) { return (c & 1U) != 0; }));
   }
-  return sized(bytes, resident);
+  return sized(part.length, resident);
+}
+
+// An overlay file's pages belong to the file below it, which only a mapping leads to.
+bool pages_are_elsewhere(int fd) {
+  struct statfs fs {};
+  return ::fstatfs(fd, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
 bool method_is_missing(int error) {  // EPERM: a seccomp filter; EOPNOTSUPP: hugetlbfs
@@ -119,6 +131,7 @@ void Residency::add(const Residency& other) {
     add_maybe(dirty_pages, other.dirty_pages, first);
     add_maybe(writeback_pages, other.writeback_pages, first);
     add_maybe(evicted_pages, other.evicted_pages, first);
+    add_maybe(recently_evicted_pages, other.recently_evicted_pages, first);
   }
   files += other.files;
   unreadable += other.unreadable;
@@ -131,23 +144,51 @@ void Residency::add(const Residency& other) {
   }
 }
 
+Result<Residency> residency_of(int fd, FileRange range, ResidencyMethod method) {
+  if (method != ResidencyMethod::mincore) {
+    Result<Residency> r = by_cachestat(fd, range);
+    const bool lies = r && r->resident_pages == 0 && range.length > 0 &&
+                      method == ResidencyMethod::automatic && pages_are_elsewhere(fd);
+    if ((r && !lies) || method == ResidencyMethod::cachestat ||
+        (!r && !method_is_missing(r.error().sys_errno))) {
+      return r;
+    }
+  }
+  // mincore(2) says "all resident" to others than these (commit 134fca9063ad): better unknown.
+  struct stat st {};
+  if (::fstat(fd, &st) != 0) {
+    return sys_error(errno, "fstat");
+  }
+  if (::geteuid() != 0 && st.st_uid != ::geteuid() && !writable(fd)) {
+    return sys_error(EPERM, "page-cache residency (shown to the owner, root and who may write)");
+  }
+  return by_mincore(fd, range);
+}
+
 Result<Residency> residency_of(int fd, ResidencyMethod method) {
   struct stat st {};
   if (::fstat(fd, &st) != 0) {
     return sys_error(errno, "fstat");
   }
+  return residency_of(fd, FileRange{0, static_cast<std::uint64_t>(st.st_size)}, method);
+}
+
+Result<std::vector<double>> residency_map(int fd, std::size_t cells) {
+  struct stat st {};
+  if (::fstat(fd, &st) != 0) {
+    return sys_error(errno, "fstat");
+  }
   const auto bytes = static_cast<std::uint64_t>(st.st_size);
-  if (method != ResidencyMethod::mincore) {
-    Result<Residency> r = by_cachestat(fd, bytes);
-    if (r || method == ResidencyMethod::cachestat || !method_is_missing(r.error().sys_errno)) {
-      return r;
-    }
+  const std::uint64_t pages = (bytes + page_bytes() - 1) / page_bytes();
+  cells = std::min<std::size_t>(cells, pages);
+  std::vector<double> shares(cells);
+  for (std::size_t i = 0; i < cells; ++i) {
+    const std::uint64_t begin = i * pages / cells * page_bytes();
+    const std::uint64_t end = std::min((i + 1) * pages / cells * page_bytes(), bytes);
+    BLKSWEEP_TRY(const Residency part, residency_of(fd, FileRange{begin, end - begin}));
+    shares[i] = part.share().value_or(0);
   }
-  // mincore(2) says "all resident" to others than these (commit 134fca9063ad): better unknown.
-  if (::geteuid() != 0 && st.st_uid != ::geteuid() && !writable(fd)) {
-    return sys_error(EPERM, "page-cache residency (shown to the owner, root and who may write)");
-  }
-  return by_mincore(fd, bytes);
+  return shares;
 }
 
 Residency residency(std::size_t count, const std::function<std::string(std::size_t)>& path,

@@ -1,0 +1,103 @@
+// Dropping and looking where it takes root: mounts inside the tree, overlay, the whole node.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+
+#include <filesystem>
+
+#include "base/fd.h"
+#include "node/cache_drop.h"
+#include "node/cache_warm.h"
+#include "support/ext4_loop.h"
+
+namespace blksweep {
+namespace {
+
+using testing_support::Ext4Loop;
+
+class CacheDrop : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!disk_.ready()) {
+      GTEST_SKIP() << disk_.why();
+    }
+  }
+  std::string folder(const std::string& name) const {
+    const std::string path = disk_.mount_point() + "/" + name;
+    std::filesystem::create_directory(path);
+    return path;
+  }
+  Ext4Loop disk_;
+};
+
+TEST_F(CacheDrop, ATreeIsWrittenAndThenGone) {
+  const std::string data = folder("data");
+  for (std::size_t i = 0; i < 200; ++i) {  // more than are written one by one
+    disk_.write("data/f" + std::to_string(i), 1 + i * 997, i);
+  }
+  const auto files = FileSet::of(data);
+  ASSERT_TRUE(files);
+  const TreeDrop d = drop_tree(*files, false);
+  EXPECT_EQ(d.before.files, 200U);
+  EXPECT_EQ(d.before.share(), 1.0);
+  EXPECT_EQ(d.after.resident_pages, 0U);
+  EXPECT_EQ(d.after.bytes, d.before.bytes);
+  EXPECT_EQ(d.after.dirty_pages.value_or(0), 0U);
+  EXPECT_EQ(d.stayed.files, 0U);
+  EXPECT_EQ(d.unwritten, 0U) << d.first_unwritten;
+}
+
+TEST_F(CacheDrop, OtherFilesystemsInsideAreLeftAlone) {
+  const std::string data = folder("data");
+  disk_.write("data/f", 5000, 1);
+  const std::string inner = folder("data/inner");
+  if (::mount("none", inner.c_str(), "tmpfs", 0, "size=1m") != 0) {
+    GTEST_SKIP() << "cannot mount a tmpfs";
+  }
+  std::ofstream(inner + "/memory") << "bytes";
+  const auto files = FileSet::of(data);
+  ::umount(inner.c_str());
+  ASSERT_TRUE(files);
+  EXPECT_EQ(files->size(), 1U);
+  EXPECT_EQ(files->filesystems_left(), 1U);
+}
+
+// cachestat(2) sees the overlay's own mapping, which is empty (6.18).
+TEST_F(CacheDrop, AFileOnOverlayIsSeenWhereItsPagesAre) {
+  for (const char* name : {"low", "up", "work", "all"}) {
+    folder(name);
+  }
+  disk_.write("low/f", 1 << 20, 1);
+  const std::string top = disk_.mount_point();
+  const std::string options =
+      "lowerdir=" + top + "/low,upperdir=" + top + "/up,workdir=" + top + "/work";
+  if (::mount("none", (top + "/all").c_str(), "overlay", 0, options.c_str()) != 0) {
+    GTEST_SKIP() << "cannot mount an overlay";
+  }
+  {
+    const auto files = FileSet::of(top + "/all");
+    ASSERT_TRUE(files);
+    const TreeDrop d = drop_tree(*files, false);
+    EXPECT_EQ(d.before.share(), 1.0);
+    EXPECT_EQ(d.after.share(), 0.0);
+    const std::atomic<bool> stop{false};
+    std::atomic<std::uint64_t> at{0};
+    EXPECT_EQ(warm_pieces(warm_job(*files, stop, at), stop, at).failed, 0U);
+    const Fd fd(::open((top + "/all/f").c_str(), O_RDONLY));
+    EXPECT_EQ(residency_of(fd.get())->share(), 1.0);
+  }
+  ::umount((top + "/all").c_str());
+}
+
+TEST_F(CacheDrop, TheNodeShowsThatItsFilePagesWent) {
+  disk_.write("f", 64 << 20, 1);
+  const NodeCaches before = node_caches();
+  ASSERT_TRUE(drop_node(DropKind::pages));
+  const NodeCaches after = node_caches();
+  ASSERT_TRUE(before.file_pages && after.file_pages);
+  EXPECT_LT(*after.file_pages + (32 << 20), *before.file_pages);
+  EXPECT_TRUE(after.inodes && after.dentries && after.reclaimable_slab && after.mapped);
+}
+
+}  // namespace
+}  // namespace blksweep

@@ -1,0 +1,257 @@
+// What the cache verbs stand on: which files a path means, how much of one is resident, who holds
+// it.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/fd.h"
+#include "node/cache_drop.h"
+#include "node/cache_tree.h"
+#include "node/cache_warm.h"
+#include "node/memory_room.h"
+#include "os/page_holders.h"
+#include "os/residency.h"
+#include "support/temp_dir.h"
+
+namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CacheFiles : public testing::Test {
+ protected:
+  FileSet set() const {
+    auto files = FileSet::of(dir_.path());
+    EXPECT_TRUE(files) << files.error().text;
+    return *std::move(files);
+  }
+  std::vector<std::string> names(const FileSet& files) const {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      out.push_back(fs::relative(files.path(i), dir_.path()).string());
+    }
+    std::ranges::sort(out);
+    return out;
+  }
+  TempDir dir_;
+};
+
+TEST_F(CacheFiles, AFolderMeansTheRegularFilesBelowItOnce) {
+  dir_.write("a", "1");
+  dir_.write("sub/b", "2");
+  dir_.write("sub/deep/c", "3");
+  fs::create_hard_link(dir_.path("a"), dir_.path("sub/a-again"));
+  fs::create_symlink("/", dir_.path("everything"));
+  fs::create_symlink(dir_.path("a"), dir_.path("link"));
+  ASSERT_EQ(::mkfifo(dir_.path("fifo").c_str(), 0600), 0);
+  const FileSet files = set();
+  EXPECT_EQ(files.size(), 3U);
+  EXPECT_EQ(files.more_names(), 1U);
+  EXPECT_EQ(files.links_left(), 2U);
+  EXPECT_EQ(files.directories(), 3U);
+  EXPECT_EQ(files.unlisted(), 0U);
+}
+
+TEST_F(CacheFiles, FilesComeInInodeOrderAndOpenWhatTheyName) {
+  for (int i = 0; i < 50; ++i) {
+    dir_.write("d" + std::to_string(i % 3) + "/f" + std::to_string(i), std::to_string(i));
+  }
+  const FileSet files = set();
+  std::string scratch;
+  ino_t last = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const Fd fd(files.open(i, scratch));
+    ASSERT_TRUE(fd) << files.path(i);
+    struct stat opened {
+    }, named{};
+    ASSERT_EQ(::fstat(fd.get(), &opened), 0);
+    ASSERT_EQ(::stat(files.path(i).c_str(), &named), 0);
+    EXPECT_EQ(opened.st_ino, named.st_ino);
+    EXPECT_GT(opened.st_ino, last);
+    EXPECT_EQ(files.look(i, scratch), 0);
+    last = opened.st_ino;
+  }
+}
+
+TEST_F(CacheFiles, EveryFileBelongsToTheFolderThatItsPathBeginsWith) {
+  for (const char* name : {"top", "x/1", "x/y/2", "z/3", "z/w/v/4"}) {
+    dir_.write(name, "bytes");
+  }
+  const FileSet files = set();
+  const std::vector<std::string> folders = files.folders();
+  ASSERT_EQ(folders.size(), 3U);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const fs::path relative = fs::relative(files.path(i), dir_.path());
+    const std::string first = relative.has_parent_path() ? relative.begin()->string() : ".";
+    EXPECT_EQ(folders[files.folder(i)], first) << relative;
+  }
+}
+
+TEST_F(CacheFiles, APathThatIsNoFileAndNoFolderIsOneClearError) {
+  const auto missing = FileSet::of(dir_.path("gone"));
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().text, "open " + dir_.path("gone") + ": No such file or directory");
+  const auto device = FileSet::of("/dev/null");
+  ASSERT_FALSE(device);
+  EXPECT_NE(device.error().text.find("neither a file nor a folder"), std::string::npos);
+}
+
+TEST_F(CacheFiles, AnEmptyFolderHasNoFilesAndNothingToDrop) {
+  const FileSet files = set();
+  EXPECT_EQ(files.size(), 0U);
+  const TreeDrop d = drop_tree(files, false);
+  EXPECT_EQ(d.before.files, 0U);
+  EXPECT_EQ(d.stayed.files, 0U);
+  std::atomic<std::uint64_t> at{0};
+  const std::atomic<bool> stop{false};
+  EXPECT_EQ(warm_pieces(warm_job(files, stop, at), stop, at).bytes, 0U);
+}
+
+TEST_F(CacheFiles, TheMapOfAFileHasACellForEachPageUpToTheNumberAskedFor) {
+  dir_.write("three", std::string(3 * 4096 - 1, 'x'));
+  dir_.write("empty", "");
+  dir_.write("many", std::string(1 << 20, 'x'));
+  const auto map = [this](const char* name) {
+    const Fd fd(::open(dir_.path(name).c_str(), O_RDONLY));
+    const auto shares = residency_map(fd.get(), 64);
+    EXPECT_TRUE(shares) << shares.error().text;
+    return shares.value_or(std::vector<double>{});
+  };
+  EXPECT_EQ(map("empty").size(), 0U);
+  EXPECT_EQ(map("three"), std::vector<double>(3, 1.0)) << "just written, not yet on the device";
+  EXPECT_EQ(map("many"), std::vector<double>(64, 1.0));
+}
+
+TEST_F(CacheFiles, APartOfAFileIsCountedInPagesOfThatPartOnly) {
+  dir_.write("f", std::string(100'000, 'x'));
+  const Fd fd(::open(dir_.path("f").c_str(), O_RDONLY));
+  for (const ResidencyMethod method : {ResidencyMethod::automatic, ResidencyMethod::mincore}) {
+    const auto part = residency_of(fd.get(), FileRange{8192, 5000}, method);
+    ASSERT_TRUE(part) << part.error().text;
+    EXPECT_EQ(part->bytes, 5000U);
+    EXPECT_EQ(part->pages, 2U);
+    EXPECT_EQ(part->resident_bytes, 5000U);
+  }
+}
+
+TEST_F(CacheFiles, AStopIsObeyedAtOnce) {
+  dir_.write("f", std::string(100'000, 'x'));
+  const std::atomic<bool> stop{true};
+  const FileSet files = set();
+  EXPECT_TRUE(drop_tree(files, stop).interrupted);
+  std::atomic<std::uint64_t> at{0};
+  EXPECT_TRUE(warm_pieces(warm_job(files, stop, at), stop, at).interrupted);
+  EXPECT_TRUE(look_up(files, stop, at).interrupted);
+  EXPECT_EQ(at.load(), 0U);
+}
+
+TEST_F(CacheFiles, WarmingCoversTheDataAndLeavesHolesOut) {
+  {
+    const Fd fd(::open(dir_.path("sparse").c_str(), O_WRONLY | O_CREAT, 0600));
+    ASSERT_EQ(::pwrite(fd.get(), "x", 1, off_t{64} << 20), 1);
+    ASSERT_EQ(::fsync(fd.get()), 0);
+  }
+  dir_.write("whole", std::string(3'000'000, 'x'));
+  const FileSet files = set();
+  const std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> at{0};
+  const WarmJob job = warm_job(files, stop, at);
+  EXPECT_EQ(at.load(), 2U);
+  const WarmOutcome w = warm_pieces(job, stop, at);
+  EXPECT_EQ(w.failed, 0U) << w.first_error;
+  EXPECT_GE(w.bytes, 3'000'001U);
+  if (cache_caveat(files.filesystem()).empty()) {  // tmpfs has no FIEMAP: the hole is not seen
+    EXPECT_LT(w.bytes, 3'100'000U);
+  }
+}
+
+// A child that has the file open, mapped or locked until it is told to end.
+class Holder {
+ public:
+  Holder(const std::string& path, HoldKind kind) {
+    int ready[2];
+    EXPECT_EQ(::pipe(ready), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const int fd = ::open(path.c_str(), O_RDONLY);
+      constexpr std::size_t kBytes = 8192;
+      void* at =
+          kind == HoldKind::open ? nullptr : ::mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, fd, 0);
+      if (at != nullptr) {
+        ::close(fd);
+        ::madvise(at, kBytes, MADV_POPULATE_READ);
+      }
+      const bool ok = kind != HoldKind::locked || ::mlock(at, kBytes) == 0;
+      [[maybe_unused]] const ssize_t n = ::write(ready[1], ok ? "y" : "n", 1);
+      ::pause();
+      ::_exit(0);
+    }
+    char answer = 0;
+    EXPECT_EQ(::read(ready[0], &answer, 1), 1);
+    ok_ = answer == 'y';
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+  Holder(const Holder&) = delete;
+  Holder& operator=(const Holder&) = delete;
+  ~Holder() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  pid_t pid() const { return pid_; }
+  bool ok() const { return ok_; }
+
+ private:
+  pid_t pid_ = 0;
+  bool ok_ = false;
+};
+
+TEST_F(CacheFiles, WhoMapsLocksOrOpensAFileIsFound) {
+  dir_.write("f", std::string(8192, 'x'));
+  dir_.write("other", std::string(8192, 'x'));
+  struct stat st {};
+  ASSERT_EQ(::stat(dir_.path("f").c_str(), &st), 0);
+  const HeldFiles wanted{fs::canonical(dir_.path()).string(), st.st_dev, {{st.st_ino, 7}}};
+  for (const HoldKind kind : {HoldKind::mapped, HoldKind::locked, HoldKind::open}) {
+    const Holder holder(dir_.path("f"), kind);
+    const Holder bystander(dir_.path("other"), kind);
+    if (!holder.ok()) {
+      continue;  // RLIMIT_MEMLOCK is 0 here
+    }
+    const PageHolds found = page_holds(wanted);
+    ASSERT_EQ(found.holds.size(), 1U) << static_cast<int>(kind);
+    EXPECT_EQ(found.holds[0].pid, holder.pid());
+    EXPECT_EQ(found.holds[0].kind, kind);
+    EXPECT_EQ(found.holds[0].file, 7U);
+    if (kind != HoldKind::open) {
+      EXPECT_EQ(found.holds[0].bytes, 8192U);
+      EXPECT_EQ(found.holds[0].end - found.holds[0].begin, 8192U);
+    }
+  }
+  EXPECT_TRUE(page_holds(wanted).holds.empty());
+}
+
+TEST(MemoryRoom, IsNotMoreThanTheNodeHas) {
+  const auto room = memory_room();
+  ASSERT_TRUE(room);
+  EXPECT_GT(room->room.n, 0U);
+  const auto total = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                     static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  EXPECT_LE(room->room.n, total);
+}
+
+TEST(MemInfo, FindsALineByItsWholeNameOnly) {
+  const std::string text = "MemTotal: 10 kB\nSwapCached: 7 kB\nCached:   20 kB\n";
+  EXPECT_EQ(meminfo(text, "Cached")->n, 20U * 1024);
+  EXPECT_FALSE(meminfo(text, "Dirty"));
+}
+
+}  // namespace
+}  // namespace blksweep
