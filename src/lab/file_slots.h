@@ -30,6 +30,8 @@ struct FileSlotsSettings {
   unsigned openers = 1;         // threads that open ahead
   std::uint32_t ahead = 256;    // descriptors that wait with them
   std::uint32_t pending = 256;  // descriptors between two flushes
+  // So few for `files` files that opening holds reads back.
+  bool scarce(std::size_t files) const;
 };
 
 class FileSlots {
