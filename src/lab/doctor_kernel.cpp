@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cerrno>
 #include <limits>
-#include <string_view>
+#include <memory>
 
 #include "base/fd.h"
 #include "base/memory.h"
@@ -28,35 +28,34 @@ constexpr const char* kBtf = "/sys/kernel/btf/vmlinux";
 constexpr const char* kDropCaches = "/proc/sys/vm/drop_caches";
 constexpr const char* kAsRoot = "run as root, or with CAP_BPF and CAP_PERFMON";
 constexpr const char* kNoProbe = "a run has no queue depth, request sizes and merges (NULL)";
-constexpr unsigned kCapIpcLock = 14;
-
-bool has_capability(unsigned number) {
-  const std::string text = whole_text("/proc/self/status");
-  constexpr std::string_view kKey = "CapEff:\t";
-  const std::size_t at = text.find(kKey);
-  std::uint64_t set = 0;
-  if (at != std::string::npos) {
-    const char* begin = text.data() + at + kKey.size();
-    std::from_chars(begin, text.data() + text.size(), set, 16);
-  }
-  return (set >> number & 1) != 0;
-}
 
 bool seccomp_filters() {
   return whole_text("/proc/self/status").find("Seccomp:\t2") != std::string::npos;
 }
 
-// Memory as a run of the default cell has it.
-Result<PageBuffer> default_window() { return PageBuffer::allocate(CellSettings{}.window.bytes); }
+constexpr std::size_t kManyFiles = std::numeric_limits<std::uint32_t>::max();
+constexpr Bytes kLittle{16 * kPageBytes};
 
-EngineSettings run_settings(PageBuffer& memory) {
-  EngineSettings s;
-  s.depth = CellSettings{}.depth;
-  s.arena = memory.span().first(CellSettings{}.window.bytes.n);
-  return s;
+// With memory for a window of `size` bytes, and as many slots as a run would have.
+Result<UringTrial> ring_with(Bytes size) {
+  BLKSWEEP_TRY(PageBuffer memory, PageBuffer::allocate(size));
+  const auto slots = FileSlots::affordable(kManyFiles);
+  return try_uring({.depth = CellSettings{}.depth,
+                    .file_slots = slots ? slots->slots : 1,
+                    .arena = memory.span().first(size.n)});
 }
 
-std::string how_to_get_a_ring() {
+// As in a run, which holds its probe by then.
+Result<FileSlotsSettings> beside_probe(const Subject& s, std::size_t files) {
+  Result<std::unique_ptr<BlockProbe>> probe =
+      s.source.device ? open_block_probe(s.source.device->whole_disk) : fail("no device");
+  return FileSlots::affordable(files);
+}
+
+std::string how_to_get_a_ring(int err) {
+  if (err == ENOMEM) {  // the ring itself counts against the limit, too
+    return "raise RLIMIT_MEMLOCK (ulimit -l) or run as root";
+  }
   const std::string disabled = first_line("/proc/sys/kernel/io_uring_disabled");
   if (disabled == "1" || disabled == "2") {
     return "sysctl kernel.io_uring_disabled=0 (it is " + disabled + ")";
@@ -67,10 +66,10 @@ std::string how_to_get_a_ring() {
   return "a kernel with CONFIG_IO_URING (5.19 or newer)";
 }
 
-Check without_ring(const std::string& why) {
-  return {"io_uring", Health::missing, why,
+Check without_ring(const Error& why) {
+  return {"io_uring", Health::missing, why.message(),
           "a run ends with exit 77 unless it has --engine psync, which keeps 1 read in flight",
-          how_to_get_a_ring()};
+          how_to_get_a_ring(why.sys_errno)};
 }
 
 Check ring_with_refusals(const UringTrial& t) {
@@ -148,13 +147,9 @@ Check check_probe(const Subject& s) {
 }
 
 Check check_uring(const Subject&) {
-  Result<PageBuffer> memory = default_window();
-  if (!memory) {
-    return without_ring(memory.error().message());
-  }
-  const Result<UringTrial> t = try_uring(run_settings(*memory));
+  const Result<UringTrial> t = ring_with(kLittle);
   if (!t) {
-    return without_ring(t.error().message());
+    return without_ring(t.error());
   }
   if (!t->facts.refused.empty() || !t->reads_refuse.empty() || !t->open_refuses.empty()) {
     return ring_with_refusals(*t);
@@ -163,27 +158,33 @@ Check check_uring(const Subject&) {
 }
 
 Check check_psync(const Subject&) {
-  Result<PageBuffer> memory = default_window();
-  const Result<> read = memory ? try_psync(run_settings(*memory)) : fail(memory.error().message());
+  Result<PageBuffer> memory = PageBuffer::allocate(kLittle);
+  const Result<> read = memory ? try_psync({.depth = 1, .arena = memory->span()})
+                               : Result<>(fail(memory.error().message()));
   if (read) {
     return ok("psync", "preadv works");
   }
   return {"psync", Health::missing, read.error().message(), "no run can read anything",
-          "allow preadv in the seccomp profile; give the process 64 MiB of memory"};
+          "allow preadv in the seccomp profile"};
 }
 
-Check check_descriptors(const Subject&) {
+Check check_descriptors(const Subject& s) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  constexpr std::size_t kMany = std::numeric_limits<std::uint32_t>::max();
-  const auto slots = FileSlots::affordable(kMany);
+  const auto with_probe = beside_probe(s, kManyFiles);
+  const auto slots = with_probe ? with_probe : FileSlots::affordable(kManyFiles);
+  if (slots && !with_probe) {
+    return {"descriptors", Health::limited, with_probe.error().message(),
+            "the probe's descriptors leave too few: a run ends with exit 1 unless it has --no-probe",
+            "ulimit -n 1024"};
+  }
   if (!slots) {
     return {"descriptors", Health::missing, slots.error().message(),
             "a run ends with exit 1 before its first read", "ulimit -n 1024"};
   }
   const std::string found =
-      fmt::format("RLIMIT_NOFILE {}: {} files open at once", limit.rlim_cur, slots->slots);
-  if (slots->scarce(kMany)) {
+      fmt::format("RLIMIT_NOFILE {}: {} slots for open files", limit.rlim_cur, slots->slots);
+  if (slots->scarce(kManyFiles)) {
     return {"descriptors", Health::limited, found,
             "a run of more files than that is held back by opening them, and warns of it",
             "ulimit -n 1024"};
@@ -191,22 +192,25 @@ Check check_descriptors(const Subject&) {
   return ok("descriptors", found);
 }
 
+// Registered buffers count against the limit, except with CAP_IPC_LOCK: so a window is tried.
 Check check_locked_memory(const Subject&) {
   rlimit limit{};
   ::getrlimit(RLIMIT_MEMLOCK, &limit);
-  if (limit.rlim_cur == RLIM_INFINITY) {
-    return ok("locked memory", "RLIMIT_MEMLOCK unlimited");
-  }
-  const std::string found = "RLIMIT_MEMLOCK " + format_bytes({limit.rlim_cur});
-  if (has_capability(kCapIpcLock)) {
-    return ok("locked memory", found + ", does not bind us (CAP_IPC_LOCK)");
-  }
   const Bytes window = CellSettings{}.window.bytes;
-  if (limit.rlim_cur >= 2 * window.n) {
-    return ok("locked memory", found);
+  const std::string found =
+      "RLIMIT_MEMLOCK " +
+      (limit.rlim_cur == RLIM_INFINITY ? "unlimited" : format_bytes({limit.rlim_cur}));
+  const Result<UringTrial> t = ring_with(window);
+  const bool enough =
+      t ? t->facts.refused.find("fixed_buffers") == std::string::npos : limit.rlim_cur >= window.n;
+  if (enough) {
+    return ok("locked memory", fmt::format("{}; {} {}", found, format_bytes(window),
+                                           t ? "registered" : "fit (no io_uring to try with)"));
   }
-  return {"locked memory", Health::limited, found,
-          "larger windows are read without registered buffers; cache pin --pages holds no more",
+  return {"locked memory", Health::limited,
+          fmt::format("{}: {} of buffers are refused", found, format_bytes(window)),
+          "larger windows are read without registered buffers, and a run warns of it; cache pin "
+          "--pages holds no more",
           "ulimit -l unlimited, or run as root"};
 }
 

@@ -199,7 +199,7 @@ Check check_figures(const Subject& s) {
   }
   return {"figures", Health::missing, s.figures.error().message(),
           "report has tables and CSV, but no pictures, and ends with exit 3",
-          "apt-get install python3-matplotlib"};
+          "apt-get install python3-matplotlib, or set BLKSWEEP_PYTHON and BLKSWEEP_SCRIPTS"};
 }
 
 Check check_emulated(const Subject&) {

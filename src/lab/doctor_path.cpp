@@ -16,11 +16,15 @@
 namespace blksweep {
 namespace {
 
+constexpr const char* kDeviceRights =
+    "read permission on the device node (root, group disk; in a container: --device), ext4 or xfs";
 constexpr const char* kRealPath = "keep the data on ext4, xfs or btrfs of a disk";
 
 // The queue setting, "" when there is none.
 std::string queue_value(const std::string& disk, const std::string& name) {
-  return first_line("/sys/block/" + disk + "/queue/" + name);
+  std::string text = first_line("/sys/block/" + disk + "/queue/" + name);
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
 }
 
 std::string on_device(const Subject& s) {
@@ -35,7 +39,7 @@ Check device_direct(const Subject& s) {
                                         format_bytes({d.logical_block}), d.node));
   }
   return {"direct I/O", Health::missing, fmt::format("{}: {}", d.node, std::strerror(err)),
-          "the device cannot be read past the page cache", "run as root or in the group disk"};
+          "the device cannot be read past the page cache", kDeviceRights};
 }
 
 std::string kind_words(const DiskFacts& f) {
@@ -91,7 +95,7 @@ Check check_files(const Subject& s) {
       return ok("files", "a block device: for map and probe; a run needs a folder");
     }
     return {"files", Health::missing, sys_error(errno, "open " + node).value().message(),
-            "the device cannot be read at all", "run as root or in the group disk"};
+            "the device cannot be read at all", kDeviceRights};
   }
   if (!s.file.empty()) {
     return ok("files", "readable, tried with " + s.file);
@@ -154,7 +158,7 @@ Check check_direct(const Subject& s) {
                           said && said->align > 0 ? "STATX_DIOALIGN, read" : "by trying"));
   }
   return {"direct I/O", Health::limited, std::string("refused: ") + std::strerror(err),
-          "reads go through the page cache, and a run warns of it; ratios to fio stay fair",
+          "reads go through the page cache, the fio twin's too, and a run warns of it",
           kRealPath};
 }
 
@@ -170,8 +174,8 @@ Check check_device_reads(const Subject& s) {
                               ? s.filesystem + ": the device's bytes are not simply the files'"
                               : s.source.warnings.front();
   return {name, Health::limited, s.source.device ? why : "no block device",
-          "--merge device reads through the files instead and counts them (device_fallbacks)",
-          s.source.device ? "run as root or in the group disk, data on ext4 or xfs" : kRealPath};
+          "--merge device counts what it reads through files as device_fallbacks",
+          s.source.device ? kDeviceRights : kRealPath};
 }
 
 Check check_device(const Subject& s) {

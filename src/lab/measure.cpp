@@ -159,7 +159,7 @@ void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
   }
   if (e.slots().scarce(q.source.catalog.files.size()) && opens_files(q.planned.plan)) {
     r.warnings.push_back(fmt::format(
-        "RLIMIT_NOFILE leaves {} files open at once: opening holds reads back (ulimit -n)",
+        "RLIMIT_NOFILE leaves {} slots for open files: opening holds reads back (ulimit -n)",
         e.slots().slots));
   }
   if (!r.engine_refused.empty()) {
