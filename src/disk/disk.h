@@ -26,6 +26,8 @@ struct DiskWish {
   std::string backing = kMemoryBacking;  // or a path
   std::string filesystem, mount;         // both or none
 };
+// Root, /dev/fuse and /dev/loop-control; Exit::unsupported names what is missing.
+Result<> check_disk_rights();
 Result<DiskState> start_disk(const Registry& registry, const DiskWish& wish);
 
 struct DiskChange {

@@ -27,21 +27,6 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
 constexpr const char* kMaxSectorsKib = "1024";  // one block request is one FUSE message
 
-Result<> check_rights() {
-  if (::geteuid() != 0) {
-    return unsupported("an emulated disk needs root (loop devices, FUSE, mount): run it as root");
-  }
-  for (const char* node : {"/dev/fuse", "/dev/loop-control"}) {
-    const Fd fd(::open(node, O_RDWR | O_CLOEXEC));
-    if (!fd) {
-      return unsupported(sys_error(errno, std::string("open ") + node).value().message() +
-                         ": an emulated disk needs it (modprobe fuse loop; in a container: give "
-                         "it the device)");
-    }
-  }
-  return {};
-}
-
 Result<> check_interrupt() {
   if (stop_requested()) {
     return fail("interrupted: what was started is taken away", Exit::interrupted);
@@ -233,9 +218,24 @@ Result<> bring_up(const Registry& registry, DiskState& state, const ModelSpec& m
 
 }  // namespace
 
+Result<> check_disk_rights() {
+  if (::geteuid() != 0) {
+    return unsupported("an emulated disk needs root (loop devices, FUSE, mount): run it as root");
+  }
+  for (const char* node : {"/dev/fuse", "/dev/loop-control"}) {
+    const Fd fd(::open(node, O_RDWR | O_CLOEXEC));
+    if (!fd) {
+      return unsupported(sys_error(errno, std::string("open ") + node).value().message() +
+                         ": an emulated disk needs it (modprobe fuse loop; in a container: give "
+                         "it the device)");
+    }
+  }
+  return {};
+}
+
 Result<DiskState> start_disk(const Registry& registry, const DiskWish& wish) {
   BLKSWEEP_CHECK(check_disk_name(wish.name));
-  BLKSWEEP_CHECK(check_rights());
+  BLKSWEEP_CHECK(check_disk_rights());
   DiskState state;
   state.name = wish.name;
   state.model = wish.model.name;

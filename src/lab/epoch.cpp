@@ -172,16 +172,16 @@ Result<> Epoch::allocate(const CellSettings& cell, const PlannedCell& planned) {
 }
 
 Result<> Epoch::open_files(const Source& source, const CellSettings& cell, const Plan& plan) {
-  BLKSWEEP_TRY(FileSlotsSettings slots, FileSlots::affordable(source.catalog.files.size()));
-  slots.direct = cell.direct && source.direct_possible;
-  slots.openers = cell.openers;
-  slots.binding = options_.binding;
+  BLKSWEEP_TRY(slots_, FileSlots::affordable(source.catalog.files.size()));
+  slots_.direct = cell.direct && source.direct_possible;
+  slots_.openers = cell.openers;
+  slots_.binding = options_.binding;
   EngineSettings settings;
   settings.depth = cell.depth;
-  settings.file_slots = slots.slots;
+  settings.file_slots = slots_.slots;
   settings.arena = arena_.span();
   BLKSWEEP_TRY(engine_, make_engine(cell.engine, settings));
-  BLKSWEEP_TRY(files_, FileSlots::open(source.catalog, plan, slots));
+  BLKSWEEP_TRY(files_, FileSlots::open(source.catalog, plan, slots_));
   const bool device =
       std::ranges::any_of(plan.reads, [](const Read& r) { return r.source == kFromDevice; });
   return device ? files_->use_device(*engine_, source.device->node) : Result<>();

@@ -64,6 +64,7 @@ class Epoch {
   const Reader& reader() const { return *reader_; }
   const Delivery& delivery() const { return *delivery_; }
   const EngineFacts& engine() const { return engine_->facts(); }
+  const FileSlotsSettings& slots() const { return slots_; }
 
  private:
   Epoch() = default;
@@ -72,6 +73,7 @@ class Epoch {
   Result<> connect(const Source& source, const CellSettings& cell, const PlannedCell& planned);
 
   EpochOptions options_;
+  FileSlotsSettings slots_;
   Handoff handoff_;
   PageBuffer arena_;
   std::unique_ptr<CopyStage> copy_;

@@ -129,7 +129,7 @@ FioSettings Experiment::fio_settings(const CellSettings& cell) const {
   FioSettings fio;
   fio.engine = cell.engine;
   fio.depth = cell.depth;
-  fio.direct = cell.direct;
+  fio.direct = cell.direct && source_.direct_possible;
   fio.device_node = source_.device ? source_.device->node : "";
   fio.interrupt = &stop_;
   return fio;

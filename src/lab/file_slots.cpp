@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint32_t kMostSlots = 4096;
 constexpr std::uint32_t kMostAhead = 256;
+constexpr std::uint32_t kScarceAhead = 64;
 constexpr std::uint32_t kOtherSlots = 2;     // the device's and the one for retries
 constexpr std::uint64_t kForOthers = 12;     // ring, device, journal of the database, sysfs ...
 constexpr std::uint64_t kLeastForFiles = 8;  // 4 slots, 2 ahead, 2 pending
@@ -43,6 +44,10 @@ Result<FileSlotsSettings> FileSlots::affordable(std::size_t files) {
   s.ahead = share(4, kMostAhead);
   s.pending = share(4, kMostSlots);
   return s;
+}
+
+bool FileSlotsSettings::scarce(std::size_t files) const {
+  return ahead < std::min<std::size_t>(kScarceAhead, files);
 }
 
 FileSlots::FileSlots(CatalogOpener opener, OpenPlan plan, const FileSlotsSettings& settings)

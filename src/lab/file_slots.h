@@ -31,6 +31,8 @@ struct FileSlotsSettings {
   std::uint32_t ahead = 256;         // descriptors that wait with them
   std::uint32_t pending = 256;       // descriptors between two flushes
   const Binding* binding = nullptr;  // of the openers
+  // So few for `files` files that opening holds reads back.
+  bool scarce(std::size_t files) const;
 };
 
 class FileSlots {

@@ -34,23 +34,6 @@ constexpr std::int64_t kCoarseNs = 100'000'000;
 const std::vector<std::string> kArguments = {
     "fio", "--readonly", "--eta=never", "--output-format=json", "--output=out.json", "twin.fio"};
 
-Result<std::string> fio_version() {
-  ProcessSpec spec;
-  spec.argv = {"fio", "--version"};
-  spec.timeout = std::chrono::seconds(30);
-  Result<ProcessResult> r = run_process(spec);
-  if (!r && r.error().sys_errno == ENOENT) {
-    return unsupported(kNotInstalled);
-  }
-  if (!r) {
-    return fail(r.error().text);
-  }
-  if (!r->ok()) {
-    return fail("fio --version fails: " + r->err);
-  }
-  return r->out.substr(0, r->out.find('\n'));
-}
-
 std::string one_line(std::string_view text) {
   std::string line;
   for (const char c : text.substr(0, 400)) {
@@ -112,6 +95,23 @@ Result<FioSums> parse_output(const std::string& text, unsigned depth) {
 }
 
 }  // namespace
+
+Result<std::string> fio_version() {
+  ProcessSpec spec;
+  spec.argv = {"fio", "--version"};
+  spec.timeout = std::chrono::seconds(30);
+  Result<ProcessResult> r = run_process(spec);
+  if (!r && r.error().sys_errno == ENOENT) {
+    return unsupported(kNotInstalled);
+  }
+  if (!r) {
+    return fail(r.error().text);
+  }
+  if (!r->ok()) {
+    return fail("fio --version fails: " + r->err);
+  }
+  return r->out.substr(0, r->out.find('\n'));
+}
 
 double fio_ratio(const FioResult& fio, std::int64_t our_epoch_ns) {
   return our_epoch_ns > 0

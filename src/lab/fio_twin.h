@@ -96,6 +96,9 @@ class FioTwin {
   std::vector<std::string> warnings_;
 };
 
+// "fio-3.33"; Exit::unsupported when fio is not installed.
+Result<std::string> fio_version();
+
 // prepare() and run() in one, for callers that do not touch the caches in between.
 Result<FioResult> run_fio_twin(const Catalog& catalog, const Plan& plan,
                                const FioSettings& settings);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "lab/observe.h"
+#include "lab/simulate_epoch.h"
 #include "lab/verify.h"
 #include "node/cache.h"
 #include "plan/plan.h"
@@ -156,6 +157,11 @@ void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
     r.warnings.push_back(fmt::format(
         "cold, but the device read {} of the {} that were asked for: something else held the data",
         format_bytes({*r.device_bytes}), format_bytes({r.read_bytes})));
+  }
+  if (e.slots().scarce(q.source.catalog.files.size()) && opens_files(q.planned.plan)) {
+    r.warnings.push_back(fmt::format(
+        "RLIMIT_NOFILE leaves {} slots for open files: opening holds reads back (ulimit -n)",
+        e.slots().slots));
   }
   if (!r.engine_refused.empty()) {
     r.warnings.push_back("engine: refused by the kernel: " + r.engine_refused);

@@ -106,11 +106,15 @@ void find_alignment(Source& s) {
 
 }  // namespace
 
+void examine_source(Source& source) {
+  find_device(source);
+  find_alignment(source);
+}
+
 Result<Source> open_source(const SourceSettings& settings) {
   BLKSWEEP_TRY(Source s, settings.catalog.empty() ? scan_source(settings.data)
                                                   : load_source(settings.catalog));
-  find_device(s);
-  find_alignment(s);
+  examine_source(s);
   return s;
 }
 

@@ -33,5 +33,8 @@ struct Source {
 };
 
 Result<Source> open_source(const SourceSettings& settings);
+// What open_source() finds out beside the catalog itself, for one that is there already: device,
+// mount, whether that device and direct reads are possible.
+void examine_source(Source& source);
 
 }  // namespace blksweep

@@ -8,8 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
+#include <memory>
+#include <vector>
 
 #include "base/fd.h"
+#include "base/units.h"
 
 namespace blksweep {
 namespace {
@@ -33,6 +37,23 @@ std::optional<DirectIo> direct_io_of(const std::string& path) {
   }
   const std::uint32_t align = std::max(raw[kDioMemAlignAt], raw[kDioMemAlignAt + 1]);
   return DirectIo{align != 0, align};
+}
+
+int try_direct_read(const std::string& path, std::uint32_t align) {
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_DIRECT;
+  Fd fd(::open(path.c_str(), kFlags | O_NOATIME));
+  if (!fd && errno == EPERM) {  // O_NOATIME is for the owner and root
+    fd.reset(::open(path.c_str(), kFlags));
+  }
+  if (!fd) {
+    return errno;
+  }
+  const std::size_t size = std::max<std::size_t>(align, kPageBytes);
+  std::vector<std::byte> memory(2 * size);
+  void* at = memory.data();
+  std::size_t space = memory.size();
+  std::align(size, align, at, space);
+  return ::pread(fd.get(), at, align, 0) < 0 ? errno : 0;
 }
 
 }  // namespace blksweep

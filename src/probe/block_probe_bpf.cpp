@@ -9,8 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdarg>
-#include <cstdio>
 #include <iterator>
 #include <thread>
 
@@ -19,7 +17,9 @@
 #include "probe/block_probe.h"
 #include "probe/bpf_map.h"
 #include "probe/disk_queue.h"
+#include "probe/libbpf_words.h"
 #include "probe/probe_math.h"
+#include "probe/probe_programs.h"
 #include "wire/block_probe.h"
 
 // After the types that it names.
@@ -27,42 +27,6 @@
 
 namespace blksweep {
 namespace {
-
-struct ProgramUse {
-  const char* program;     // in block_probe.bpf.c
-  const char* tracepoint;  // exists where BTF has btf_trace_<tracepoint>
-  const char* without;     // what is missing without it; nullptr: nothing works without it
-};
-constexpr std::array kPrograms = {
-    ProgramUse{"on_issue", "block_rq_issue", nullptr},
-    ProgramUse{"on_complete", "block_rq_complete", nullptr},
-    ProgramUse{"on_requeue", "block_rq_requeue",
-               "requests that a full device hands back count twice"},
-    ProgramUse{"on_insert", "block_rq_insert", "the depth in the scheduler is unknown and stays 0"},
-    ProgramUse{"on_request_merge", "block_rq_merge", "merges of two requests are not counted"},
-    ProgramUse{"on_backmerge", "block_bio_backmerge",
-               "merges at the end of a request are not counted"},
-    ProgramUse{"on_frontmerge", "block_bio_frontmerge",
-               "merges in front of a request are not counted"},
-};
-
-// libbpf explains itself on stderr by default; the newest line is kept for the refusal instead.
-thread_local std::string last_words;
-
-__attribute__((format(printf, 2, 0))) int keep_last_words(libbpf_print_level level,
-                                                          const char* format, va_list args) {
-  std::array<char, 256> line{};
-  if (level == LIBBPF_WARN && std::vsnprintf(line.data(), line.size(), format, args) > 0) {
-    std::string text = line.data();
-    text = text.substr(0, text.find('\n'));
-    // The verifier's log goes through here too, and "failed to load" lines follow the cause.
-    if (text.starts_with("libbpf: ") && text.find("failed to load BPF") == std::string::npos &&
-        text.find("failed to load object") == std::string::npos) {
-      last_words = text.substr(8);
-    }
-  }
-  return 0;
-}
 
 struct SkeletonDeleter {
   void operator()(block_probe* s) const { block_probe__destroy(s); }
@@ -86,7 +50,8 @@ tl::unexpected<Error> refused(const std::string& disk, int errnum) {
   if ((errnum == EPERM || errnum == EACCES) && ::geteuid() != 0) {
     return unsupported(cause + ": run as root (needs CAP_BPF and CAP_PERFMON)");
   }
-  const std::string detail = last_words.empty() ? "" : " (" + last_words + ")";
+  const std::string& words = LibbpfWords::last();
+  const std::string detail = words.empty() ? "" : " (" + words + ")";
   if (errnum == EPERM) {
     return unsupported(cause + detail +
                        ": needs CAP_BPF and CAP_PERFMON, which a container or kernel lockdown may "
@@ -99,12 +64,10 @@ tl::unexpected<Error> refused(const std::string& disk, int errnum) {
 Result<std::vector<std::string>> choose_programs(block_probe& skeleton) {
   const std::unique_ptr<btf, BtfDeleter> kernel(btf__load_vmlinux_btf());
   if (!kernel) {
-    return unsupported(
-        "block probe: this kernel has no BTF (/sys/kernel/btf/vmlinux): boot one with "
-        "CONFIG_DEBUG_INFO_BTF=y, as Debian's are");
+    return unsupported(kNoBtf);
   }
   std::vector<std::string> warnings;
-  for (const ProgramUse& use : kPrograms) {
+  for (const ProbeProgram& use : kProbePrograms) {
     const std::string name = fmt::format("btf_trace_{}", use.tracepoint);
     if (btf__find_by_name_kind(kernel.get(), name.c_str(), BTF_KIND_TYPEDEF) > 0) {
       continue;
@@ -121,14 +84,14 @@ Result<std::vector<std::string>> choose_programs(block_probe& skeleton) {
 
 // `essential`: without the optional programs, after the kernel refused one of them.
 Result<Loaded> load(const BlockDevice& disk, const DiskQueue& queue, bool essential) {
-  last_words.clear();
+  LibbpfWords::forget();
   Loaded out{.skeleton = SkeletonPtr(block_probe__open()), .warnings = {}};
   if (!out.skeleton) {
     return refused(disk.disk, errno);
   }
   BLKSWEEP_TRY(out.warnings, choose_programs(*out.skeleton));
   block_probe& s = *out.skeleton;
-  for (const ProgramUse& use : kPrograms) {
+  for (const ProbeProgram& use : kProbePrograms) {
     if (essential && use.without != nullptr) {
       bpf_program__set_autoload(bpf_object__find_program_by_name(s.obj, use.program), false);
     }
@@ -233,7 +196,7 @@ Result<> BpfBlockProbe::reset() {
 
 Result<> BpfBlockProbe::attach() {
   attach_warnings_.clear();
-  for (const ProgramUse& use : kPrograms) {
+  for (const ProbeProgram& use : kProbePrograms) {
     bpf_program* program = bpf_object__find_program_by_name(skeleton_->obj, use.program);
     if (!bpf_program__autoload(program)) {
       continue;
@@ -268,7 +231,7 @@ Result<> BpfBlockProbe::start_ticks() {
 std::uint64_t BpfBlockProbe::missed() const {
   // A missed completion is healed or shows in the settlement; the others leave a count too low.
   std::uint64_t sum = 0;
-  for (const ProgramUse& use : kPrograms) {
+  for (const ProbeProgram& use : kProbePrograms) {
     const bpf_program* program = bpf_object__find_program_by_name(skeleton_->obj, use.program);
     sum += program == skeleton_->progs.on_complete ? 0 : missed_runs(program);
   }
@@ -377,9 +340,10 @@ Result<ProbeReport> BpfBlockProbe::stop() {
 Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t whole_disk) {
   BLKSWEEP_TRY(const BlockDevice disk, block_device_of_dev(whole_disk));
   BLKSWEEP_TRY(const DiskQueue queue, disk_queue(disk.disk));
-  const libbpf_print_fn_t before = libbpf_set_print(keep_last_words);
-  Result<Loaded> loaded = load_what_works(disk, queue);
-  libbpf_set_print(before);
+  Result<Loaded> loaded = [&] {
+    const LibbpfWords quiet;
+    return load_what_works(disk, queue);
+  }();
   if (!loaded) {
     return tl::unexpected(std::move(loaded).error());
   }

@@ -1,0 +1,27 @@
+// What a disk stands on: itself, its backing file, or the disks beneath it.
+//
+// Source:  /sys/block/<disk>/{loop/backing_file,loop/dio,dm/name,md/level,slaves,device/model,
+//          device/driver}.
+// Errors:  none; what cannot be read is left out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace blksweep {
+
+enum class DiskKind { hardware, virtual_disk, loop, mapper, raid, memory };
+
+struct DiskFacts {
+  std::string disk;  // "loop0": the name below /sys/block
+  DiskKind kind = DiskKind::hardware;
+  std::string model;         // of the hardware, or what kind of virtual disk it is
+  std::string backing_file;  // loop only
+  bool backing_direct = false;
+};
+
+DiskFacts disk_facts(const std::string& disk);
+// The disk first, then what each stands on, top down: loop0, then the disk of its backing file.
+std::vector<DiskFacts> device_layers(const std::string& disk);
+
+}  // namespace blksweep

@@ -1,0 +1,293 @@
+#!/usr/bin/env bash
+# What doctor says agrees with what a run then does: each lack is forced in turn, doctor is asked, runs
+# are made in the same surroundings, and the two are compared line by line.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+# shellcheck source=scripts/loopfs.sh
+. "$(dirname "$0")/../../scripts/loopfs.sh"
+
+python=/usr/bin/python3
+program=$blksweep
+around=() # what the program is started through
+
+# --- anybody ------------------------------------------------------------------------------------
+call doctor /no/such/path
+expect_error 1 '/no/such/path' 'No such file'
+call doctor /dev/null
+expect_error 1 '/dev/null' 'neither a folder'
+mkdir "$tmp/none"
+call doctor "$tmp/none"
+expect_status 1
+[[ $out == *'missing  files'*'no files below'*'cannot begin'* ]] || die 'an empty folder is not ready'
+call run --data "$tmp/none" --json
+expect_error 1 'no samples'
+make_data "$tmp/small" 20
+call doctor "$tmp/small"
+expect_status 0
+[ "$(wc -l <"$tmp/.out")" -le 60 ] || die 'longer than a screen'
+awk 'length($0) > 100 && !/\/.{60}/ { bad = 1 } END { exit bad }' "$tmp/.out" || die 'wider than 100'
+call doctor "$tmp/small" --json
+expect_status 0
+"$python" - "$tmp/.out" <<'PY' || die 'the JSON is not as documented'
+import json, sys
+answer = json.load(open(sys.argv[1]))
+assert list(answer) == ["checks", "ready"] and answer["ready"] is True
+names = [c["name"] for c in answer["checks"]]
+assert len(names) == len(set(names)) and len(names) > 20
+for c in answer["checks"]:
+    assert list(c) == ["name", "state", "found", "consequence", "fix"], c
+    assert c["state"] in ("ok", "limited", "missing") and c["found"], c
+    assert (c["state"] == "ok") == (not c["consequence"]) == (not c["fix"]), c
+PY
+before=$(find "$tmp/small" -printf '%p %s %T@ %C@\n' | sort)
+call doctor "$tmp/small"
+[ "$before" = "$(find "$tmp/small" -printf '%p %s %T@ %C@\n' | sort)" ] || die 'doctor changed the folder'
+echo 'bad paths, text, JSON, no trace: fine'
+
+[ "$(id -u)" = 0 ] || skip 'forcing the lacks needs root'
+at_exit loopfs_remove
+
+# --- doctor and runs side by side -----------------------------------------------------------------
+# answer FILE ARGUMENT... : in the surroundings; exit status into FILE.status.
+answer() {
+  local file=$1 code=0
+  shift
+  "${around[@]}" "$program" --quiet "$@" >"$file" 2>"$file.err" </dev/null || code=$?
+  echo "$code" >"$file.status"
+}
+
+# agree WHAT DIR NAME=STATE... : lines that must be so here; all others must agree whatever they say.
+agree() {
+  local what=$1 data=$2
+  shift 2
+  answer "$tmp/doctor" doctor "$data" --json
+  answer "$tmp/default" run --data "$data" --order lba --no-ceiling --json
+  answer "$tmp/device" run --data "$data" --order lba --engine psync --merge device --no-ceiling --json
+  answer "$tmp/cold" run --data "$data" --engine psync --cache cold --no-probe --no-ceiling --json
+  answer "$tmp/main" run --data "$data" --engine psync --order path --no-probe --no-ceiling --json
+  answer "$tmp/twin" run --data "$data" --engine psync --no-probe --no-ceiling --fio-twin --json
+  "$python" "$tmp/agree.py" "$tmp" "$@" || die "$what: doctor and run do not agree"
+  echo "$what: agree"
+}
+
+cat >"$tmp/agree.py" <<'PY'
+import json, sys
+
+folder, wanted = sys.argv[1], dict(w.split("=") for w in sys.argv[2:])
+bad = []
+
+class Run:
+    def __init__(self, name):
+        self.status = int(open(f"{folder}/{name}.status").read())
+        self.err = open(f"{folder}/{name}.err").read()
+        text = open(f"{folder}/{name}").read()
+        runs = json.loads(text)["runs"] if text else []
+        self.run = runs[0] if runs else None
+        self.name = name
+    def warns(self, text):
+        return any(text in w for w in self.run["warnings"])
+
+def check(holds, text):
+    if not holds:
+        bad.append(text)
+
+answer = json.load(open(f"{folder}/doctor"))
+lines = {c["name"]: c for c in answer["checks"]}
+state = {name: c["state"] for name, c in lines.items()}
+default, device, cold, main, twin = (Run(n) for n in ("default", "device", "cold", "main", "twin"))
+
+for name, s in wanted.items():
+    check((str(answer["ready"]) if name == "ready" else state[name]) == s, f"{name} is not {s}")
+
+status = int(open(f"{folder}/doctor.status").read())
+check((status == 0) == answer["ready"], "exit status and ready")
+check(answer["ready"] == (main.run is not None), "ready: the main job")
+if main.run:
+    warned = main.warns("RLIMIT_NOFILE leaves")
+    check(warned == (state["descriptors"] == "limited"), "descriptors: warning")
+    check(main.warns("no block statistics") == (state["filesystem"] != "ok"), "filesystem: warning")
+    check((main.run["device_bytes"] is None) == (state["device"] == "missing"), "device: statistics")
+    check(main.warns("O_DIRECT is refused") == (state["direct I/O"] != "ok"), "direct I/O")
+    check((main.run["resident_before"] is None) == (state["residency"] == "missing"), "residency")
+    check(main.warns("LBA order falls back") == (state["FIEMAP"] != "ok"), "FIEMAP")
+if default.run:
+    check(state["io_uring"] != "missing", "io_uring: runs, but is missing")
+    check(default.warns("refused by the kernel") == (state["io_uring"] == "limited"), "io_uring: refusals")
+    watched = default.run["requests_issued"] is not None
+    check(watched == (state["probe"] == "ok"), "probe")
+    check(watched or default.warns(lines["probe"]["found"].split(":")[0]) or default.warns("no block device"),
+          "probe: its reason")
+    if state["probe"] == "ok":
+        partial = any(default.warns(c) for c in ("not counted", "count twice", "stays 0"))
+        check(partial == (state["probe programs"] != "ok"), "probe programs")
+elif state["files"] == "missing":
+    check(default.status == 1 and lines["files"]["found"] in default.err, "files: exit status and reason")
+elif state["descriptors"] != "ok":
+    check(default.status == 1 and "RLIMIT_NOFILE" in default.err, "descriptors: exit status")
+else:
+    check(state["io_uring"] == "missing", "io_uring: not missing")
+    check(default.status == 77 and "--engine psync" in default.err, "io_uring: exit status")
+if device.run:
+    reads_device = device.run["device_fallbacks"] == 0 and not device.warns("merge=device")
+    check(reads_device == (state["device reads"] == "ok"), "device reads")
+if cold.run:
+    check(cold.warns("only file data was evicted") == (state["drop caches"] != "ok"), "drop caches")
+if twin.run:
+    check((twin.run["fio_ratio"] is None) == (state["fio"] == "missing"), "fio")
+    check(state["fio"] != "missing" or twin.warns("no fio twin"), "fio: warning")
+for text in bad:
+    print("  disagree:", text)
+if bad:
+    print(json.dumps([c for c in answer["checks"] if c["state"] != "ok"], indent=1))
+    for r in (default, device, cold, main, twin):
+        print(" ", r.name, r.status, r.err.strip(), r.run and r.run["warnings"])
+sys.exit(1 if bad else 0)
+PY
+
+# --- all there: ext4 on a loop device ----------------------------------------------------------------
+loopfs_make "$tmp/disk.img" "$tmp/disk" 200M ext4 || skip "$loopfs_reason"
+data=$loopfs_mount/data
+make_data "$data" 300
+sync -f "$data"
+agree 'as root on ext4' "$data" ready=True 'stacked on=limited'
+call doctor "$loopfs_device"
+expect_status 0
+[[ $out == *"$loopfs_device"* ]] || die 'a device is not named'
+out=''
+
+# --- no BTF: an empty file over it, in a mount namespace of its own ------------------------------------
+: >"$tmp/empty"
+if unshare -m mount --bind "$tmp/empty" /sys/kernel/btf/vmlinux 2>"$tmp/said"; then
+  # shellcheck disable=SC2016
+  around=(unshare -m sh -c 'mount --bind "$0" /sys/kernel/btf/vmlinux && exec "$@"' "$tmp/empty")
+  agree 'no BTF' "$data" ready=True BTF=missing 'probe programs=missing' probe=missing
+else
+  echo "no BTF: not forced here: $(cat "$tmp/said")"
+fi
+
+# --- not root: files of another user, then its own ------------------------------------------------------
+unprivileged
+program=$tmp/.blksweep
+around=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+agree 'not root' "$data" ready=True probe=missing 'probe programs=missing' 'device reads=limited' \
+  'drop caches=limited' residency=missing 'emulated disk=missing' 'cgroup memory=missing'
+answer "$tmp/start" disk start doctor-test --model none --size 100MiB
+[ "$(cat "$tmp/start.status")" = 77 ] || die 'not root: disk start goes on'
+chown -R 65534:65534 "$data"
+agree 'not root, own files' "$data" ready=True residency=ok
+answer "$tmp/doctor" doctor "$loopfs_device"
+[ "$(cat "$tmp/doctor.status")" = 1 ] || die 'not root: the device can be read'
+chmod 700 "$data"
+chown -R 0:0 "$data"
+agree 'a folder that may not be read' "$data" ready=False files=missing
+chmod 755 "$data"
+
+# --- small limits --------------------------------------------------------------------------------------
+# More than the default window, so that a run needs all of it.
+call dataset make "$loopfs_mount/big" --count 90 --size 1MiB
+expect_status 0
+# locked WHAT STATE: the line is so, and a run on the large data is refused its buffers or not.
+locked() {
+  local refused=1
+  answer "$tmp/doctor" doctor "$loopfs_mount/big"
+  grep -q "^$2 *locked memory" "$tmp/doctor" || die "$1: locked memory is not $2"
+  answer "$tmp/large" run --data "$loopfs_mount/big" --no-probe --no-ceiling --json
+  grep -q 'refused by the kernel: fixed_buffers' "$tmp/large" || refused=0
+  [ "$refused" = "$([ "$2" = ok ]; echo $?)" ] || die "$1: registered buffers are another matter in a run"
+  echo "$1: agree"
+}
+locked 'memlock as it is, not root' "$([ "$(ulimit -l)" = unlimited ] && echo ok || echo limited)"
+around=(prlimit --memlock=32768 setpriv --reuid=65534 --regid=65534 --clear-groups)
+agree 'memlock 32 KiB' "$data" ready=True 'locked memory=limited' io_uring=limited
+locked 'memlock 32 KiB' limited
+around=(prlimit --memlock=0 setpriv --reuid=65534 --regid=65534 --clear-groups)
+agree 'memlock 0' "$data" ready=True 'locked memory=limited'
+program=$blksweep
+around=(prlimit --memlock=4096)
+agree 'memlock 4 KiB as root' "$data" ready=True 'locked memory=ok'
+locked 'memlock 4 KiB as root' ok
+rm -r "$loopfs_mount/big"
+around=(prlimit --nofile=200)
+agree '200 descriptors' "$data" ready=True descriptors=limited
+around=(prlimit --nofile=45)
+agree '45 descriptors' "$data" ready=True descriptors=limited
+around=(prlimit --nofile=16)
+agree '16 descriptors' "$data" ready=False descriptors=missing
+
+# --- no fio, no figures --------------------------------------------------------------------------------
+around=(env PATH="$tmp/none")
+agree 'no fio' "$data" ready=True fio=missing
+call run --data "$data" --no-probe --no-ceiling --db "$tmp/a.db" --json
+expect_status 0
+around=(env BLKSWEEP_PYTHON=/bin/false)
+answer "$tmp/doctor" doctor "$data"
+grep -q '^missing  figures' "$tmp/doctor" || die 'no Python: figures are not missing'
+answer "$tmp/report" report "$tmp/a.db" -o "$tmp/report.d"
+[ "$(cat "$tmp/report.status")" = 3 ] || die 'no Python: report does not end with 3'
+echo 'no Python: agree'
+
+# --- calls that the kernel refuses: seccomp --------------------------------------------------------------
+cat >"$tmp/refuse.py" <<'PY'
+import ctypes, os, struct, sys
+number, errno = int(sys.argv[1]), int(sys.argv[2])
+libc = ctypes.CDLL(None, use_errno=True)
+code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | errno), (0x06, 0, 0, 0x7FFF0000)]
+buffer = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *c) for c in code))
+class Fprog(ctypes.Structure):
+    _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+fprog = Fprog(len(code), ctypes.addressof(buffer))
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(fprog), 0, 0):
+    sys.exit(99)
+os.execvp(sys.argv[3], sys.argv[3:])
+PY
+if "$python" "$tmp/refuse.py" 425 1 true; then
+  around=("$python" "$tmp/refuse.py" 425 1)
+  agree 'no io_uring (EPERM)' "$data" ready=True io_uring=missing
+  around=("$python" "$tmp/refuse.py" 425 38)
+  agree 'no io_uring (ENOSYS)' "$data" ready=True io_uring=missing
+  around=("$python" "$tmp/refuse.py" 427 22)
+  agree 'no io_uring_register' "$data" ready=True io_uring=limited
+  around=("$python" "$tmp/refuse.py" 451 38)
+  agree 'no cachestat' "$data" ready=True residency=limited
+  around=("$python" "$tmp/refuse.py" 321 1)
+  agree 'no bpf' "$data" ready=True probe=missing 'probe programs=missing'
+else
+  echo 'no seccomp: refusals are not forced here'
+fi
+
+# --- filesystems -------------------------------------------------------------------------------------------
+around=()
+umount "$loopfs_mount"
+if mount -o data=journal "$loopfs_device" "$loopfs_mount" 2>"$tmp/said"; then
+  agree 'ext4, data=journal' "$data" ready=True 'direct I/O=limited' 'device reads=limited' FIEMAP=ok
+else
+  echo "data=journal: $(cat "$tmp/said")"
+fi
+loopfs_remove
+mkdir "$tmp/t"
+if mount -t tmpfs none "$tmp/t" 2>"$tmp/said"; then
+  at_exit "umount '$tmp/t'"
+  make_data "$tmp/t/data" 30
+  agree tmpfs "$tmp/t/data" ready=True filesystem=limited FIEMAP=limited device=missing probe=missing
+  mkdir "$tmp/t/upper" "$tmp/t/work" "$tmp/over"
+  if mount -t overlay -o "lowerdir=$tmp/small,upperdir=$tmp/t/upper,workdir=$tmp/t/work" none "$tmp/over" \
+    2>"$tmp/said"; then
+    at_exit "umount '$tmp/over'"
+    agree overlay "$tmp/over" ready=True filesystem=limited FIEMAP=limited device=missing
+  else
+    echo "overlay: $(cat "$tmp/said")"
+  fi
+else
+  echo "tmpfs: $(cat "$tmp/said")"
+fi
+for fstype in btrfs xfs; do
+  if loopfs_make "$tmp/$fstype.img" "$tmp/$fstype" 400M "$fstype"; then
+    make_data "$loopfs_mount/data" 60
+    sync -f "$loopfs_mount"
+    agree "$fstype" "$loopfs_mount/data" ready=True FIEMAP=ok
+    loopfs_remove
+  else
+    echo "$fstype: not here: $loopfs_reason"
+  fi
+done
