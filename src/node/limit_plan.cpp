@@ -81,7 +81,7 @@ std::vector<std::string> levels(const std::string& mount, const std::string& par
 void switch_on(const CgroupPlace& place, std::string_view controller, LimitPlan& plan) {
   for (const std::string& level : levels(place.mount, parent_for_new(place))) {
     const std::string file = level + "/cgroup.subtree_control";
-    if (std::ranges::count(words_of(file), controller) == 0) {
+    if (std::ranges::count(words_in_file(file), controller) == 0) {
       plan.controllers.push_back({file, std::string(controller)});
     }
   }

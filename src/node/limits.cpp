@@ -1,6 +1,5 @@
 #include "node/limits.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,24 +9,22 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
-#include "base/fd.h"
 #include "base/log.h"
+#include "node/setting.h"
 #include "os/file.h"
 
 namespace blksweep {
 namespace {
 
-// One write(2), which is how the kernel takes a setting; its errno, 0 for success.
-int write_once(const std::string& file, const std::string& text) {
-  const Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd) {
-    return errno;
+// 0 or what the kernel said.
+int write_errno(const std::string& file, const std::string& text) {
+  const Result<> written = write_setting(file, text);
+  if (written) {
+    return 0;
   }
-  const ssize_t n = ::write(fd.get(), text.data(), text.size());
-  return n == static_cast<ssize_t>(text.size()) ? 0 : n < 0 ? errno : EIO;
+  return written.error().sys_errno != 0 ? written.error().sys_errno : EIO;
 }
 
 tl::unexpected<Error> refused(const std::string& what, int error) {
@@ -50,7 +47,7 @@ Result<> switch_on(const ControllerStep& step, Borrowing& borrowing) {
                                 .what = "controller " + step.name + " in " + step.file,
                                 .path = step.file,
                                 .text = "-" + step.name}));
-  const int error = write_once(step.file, "+" + step.name);
+  const int error = write_errno(step.file, "+" + step.name);
   if (error == EBUSY) {
     return unsupported(fmt::format(
         "switch on {} in {}: the group holds processes itself, which cgroup v2 forbids then; start "
@@ -63,13 +60,22 @@ Result<> switch_on(const ControllerStep& step, Borrowing& borrowing) {
   return {};
 }
 
+// Before the loan: what is there already is not ours to be removed with its processes, unless it is
+// an empty one of an earlier process with our pid, whose journal was lost.
+Result<> make_room(const std::string& folder) {
+  if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) {
+    return sys_error(errno, "remove the cgroup " + folder +
+                                ", which an earlier process or one in a container left there");
+  }
+  return {};
+}
+
 Result<> make_group(const LimitGroup& group, Borrowing& borrowing) {
+  BLKSWEEP_CHECK(make_room(group.folder));
   BLKSWEEP_CHECK(borrowing.add({.kind = LoanKind::cgroup,
                                 .key = "cgroup" + group.folder,
                                 .what = "cgroup " + group.folder,
                                 .path = group.folder}));
-  // One of an earlier process with our pid, whose journal was lost: only an empty one goes.
-  ::rmdir(group.folder.c_str());
   if (::mkdir(group.folder.c_str(), 0755) != 0) {
     return refused("make cgroup " + group.folder, errno);
   }
@@ -77,7 +83,7 @@ Result<> make_group(const LimitGroup& group, Borrowing& borrowing) {
 }
 
 Result<AskedGot> set_value(const LimitValue& value) {
-  if (const int error = write_once(value.file, value.text); error != 0) {
+  if (const int error = write_errno(value.file, value.text); error != 0) {
     const std::string what = fmt::format("write '{}' into {}", value.text, value.file);
     if (error == ENOENT) {
       return unsupported(what + ": the kernel was built without this limit; leave it out");
@@ -98,7 +104,7 @@ Result<AskedGot> set_value(const LimitValue& value) {
 
 Result<> move_to(const std::string& group) {
   const std::string file = group + "/cgroup.procs";
-  if (const int error = write_once(file, std::to_string(::getpid())); error != 0) {
+  if (const int error = write_errno(file, std::to_string(::getpid())); error != 0) {
     return refused("move process " + std::to_string(::getpid()) + " into " + group, error);
   }
   return {};

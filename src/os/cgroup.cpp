@@ -69,7 +69,7 @@ std::string_view controller_name(Controller controller, int version) {
   return version == 1 ? "blkio" : "io";
 }
 
-std::vector<std::string> words_of(const std::string& path) {
+std::vector<std::string> words_in_file(const std::string& path) {
   std::istringstream in(first_line(path));
   std::vector<std::string> words;
   for (std::string word; in >> word;) {
@@ -82,7 +82,7 @@ CgroupPlace cgroup_place(Controller controller, const CgroupSources& sources) {
   const std::string_view v1 = controller_name(controller, 1);
   for (const MountFacts& mount : mounts(sources.mountinfo)) {
     const bool unified = mount.filesystem == "cgroup2";
-    if (unified ? std::ranges::count(words_of(mount.mount_point + "/cgroup.controllers"),
+    if (unified ? std::ranges::count(words_in_file(mount.mount_point + "/cgroup.controllers"),
                                      controller_name(controller, 2)) == 0
                 : mount.filesystem != "cgroup" || !has_word(mount.options, v1)) {
       continue;

@@ -36,6 +36,6 @@ CgroupPlace cgroup_place(Controller controller, const CgroupSources& sources = {
 std::string cgroup_summary(const CgroupSources& sources = {});
 
 // The words of a one-line file such as cgroup.controllers.
-std::vector<std::string> words_of(const std::string& path);
+std::vector<std::string> words_in_file(const std::string& path);
 
 }  // namespace blksweep
