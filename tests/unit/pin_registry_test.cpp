@@ -1,0 +1,120 @@
+#include "node/pin_registry.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "support/temp_dir.h"
+
+namespace blksweep {
+namespace {
+
+PinEntry full_entry(const ProcessId& daemon) {
+  PinEntry e;
+  e.name = "p1";
+  e.kind = PinKind::pages;
+  e.held = true;
+  e.count = {.files = 7, .failed = 2, .folders = 3, .helpers = 4, .bytes = Bytes{99}};
+  e.count.first_error = "open \"ä\"\n: no";
+  e.kernel_memory = Bytes{123};
+  e.memory_source = "somewhere";
+  e.slab_growth = -5;
+  e.took_ns = 17;
+  e.since_unix_ns = 18;
+  e.daemon = daemon;
+  e.roots = {"a b", "/c"};
+  return e;
+}
+
+ProcessId dead_process() {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::_exit(0);
+  }
+  ::waitpid(pid, nullptr, 0);
+  return {pid, 1};
+}
+
+TEST(PinEntry, ComesBackFromItsText) {
+  const std::string text = to_json_text(full_entry(own_id()));
+  const Result<PinEntry> back = parse_pin_entry(text, "file");
+  ASSERT_TRUE(back) << back.error().text;
+  EXPECT_EQ(to_json_text(*back), text);
+}
+
+TEST(PinEntry, CutAnywhereItIsAnErrorThatNamesTheFile) {
+  const std::string text = to_json_text(full_entry(own_id()));
+  for (std::size_t length = 0; length + 3 < text.size(); ++length) {
+    const Result<PinEntry> back = parse_pin_entry(text.substr(0, length), "the-file");
+    ASSERT_FALSE(back) << length;
+    EXPECT_NE(back.error().text.find("the-file"), std::string::npos);
+  }
+  EXPECT_FALSE(parse_pin_entry(R"({"name": 1})", "f"));
+  std::string no_pid = text;
+  no_pid.replace(no_pid.find("\"pid\": "), 7, "\"pid\": -");
+  EXPECT_FALSE(parse_pin_entry(no_pid, "f"));
+}
+
+TEST(PinName, IsAPlainWord) {
+  for (const char* name : {"a", "warm-inodes", "0_x"}) {
+    EXPECT_TRUE(check_pin_name(name)) << name;
+  }
+  for (const char* name : {"", "-a", "../a", "a/b", "a.b", ".", "a b",
+                           "a23456789012345678901234567890123"}) {
+    EXPECT_EQ(check_pin_name(name).error().exit_code, Exit::usage) << name;
+  }
+}
+
+TEST(PinRegistry, ALivingPinKeepsItsNameAndSaysWhoItIs) {
+  const TempDir run;
+  const PinRegistry registry(run.path());
+  ASSERT_TRUE(registry.claim(full_entry(own_id())));
+  const Result<> second = registry.claim(full_entry(own_id()));
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().text.find("pid " + std::to_string(::getpid())), std::string::npos);
+  EXPECT_EQ(*registry.names(), std::vector<std::string>{"p1"});
+}
+
+TEST(PinRegistry, ADeadPinsNameIsTakenOver) {
+  const TempDir run;
+  const PinRegistry registry(run.path());
+  const ProcessId dead = dead_process();
+  ASSERT_TRUE(registry.claim(full_entry(dead)));
+  ASSERT_TRUE(registry.claim(full_entry(own_id())));
+  // The dead one's end comes late: the name is another's by now.
+  ASSERT_TRUE(registry.remove("p1", dead));
+  EXPECT_EQ(registry.load("p1")->daemon.pid, ::getpid());
+  ASSERT_TRUE(registry.remove("p1", own_id()));
+  EXPECT_TRUE(registry.names()->empty());
+}
+
+TEST(PinRegistry, AnUnknownNameListsThoseThereAre) {
+  const TempDir run;
+  const PinRegistry registry(run.path());
+  EXPECT_NE(registry.load("x").error().text.find("there is none"), std::string::npos);
+  ASSERT_TRUE(registry.claim(full_entry(own_id())));
+  EXPECT_NE(registry.load("x").error().text.find("there are: p1"), std::string::npos);
+}
+
+TEST(PinRegistry, FollowsNoLinkAndTrustsNoFolderThatOthersWrite) {
+  const TempDir run;
+  const TempDir elsewhere;
+  const PinRegistry registry(run.path());
+  ASSERT_TRUE(registry.claim(full_entry(own_id())));
+  ASSERT_TRUE(registry.discard("p1"));
+  elsewhere.write("target", "untouched");
+  std::filesystem::create_symlink(elsewhere.path("target"), run.path("blksweep/pins/p1"));
+  EXPECT_FALSE(registry.claim(full_entry(own_id())));
+  EXPECT_EQ(read_file(elsewhere.path("target")), "untouched");
+  ASSERT_TRUE(registry.discard("p1"));
+  ASSERT_EQ(::chmod(run.path("blksweep/pins").c_str(), 0777), 0);
+  EXPECT_FALSE(registry.claim(full_entry(own_id())));
+}
+
+}  // namespace
+}  // namespace blksweep
