@@ -11,12 +11,11 @@ namespace {
 
 constexpr const char* kDropHelp =
     R"(Without a path: sync, then drop_caches for the whole node; needs root. --inodes
-alone leaves inode tables in the device's page cache, and inodes of files that
-have pages: cold means --all. With paths: what is dirty is written, and their
-pages are dropped (MADV_PAGEOUT where one other process maps them); dentries
-and inodes of a tree stay, the kernel drops them for the node only. Links are
-not followed, other filesystems not entered. What stayed is traced to who
-holds it; exit 3 then.
+alone leaves inode tables in the device's page cache: cold means --all. With
+paths: what is dirty is written, and their pages are dropped (MADV_PAGEOUT where
+one other process maps them); dentries and inodes of a tree stay, the kernel
+drops them for the node only. Links are not followed, other filesystems not
+entered. What stayed is traced to who holds it; exit 3 then.
 
 examples:
   blksweep cache drop

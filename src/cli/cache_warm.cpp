@@ -61,6 +61,19 @@ void warn_of_memory(Warmed& w) {
   }
 }
 
+// Reclaim leaves a mark where a page was, a drop of caches does not.
+std::string loss_text(const Warmed& w) {
+  const auto room = memory_room();
+  if (room && w.outcome.bytes > room->room.n) {
+    return "memory is too small: " + room_text(*room);
+  }
+  if (const std::uint64_t evicted = w.after.evicted_pages.value_or(0); evicted > 0) {
+    return fmt::format("{} were evicted again to free memory",
+                       format_bytes({pages_to_bytes(evicted)}));
+  }
+  return "something dropped the rest meanwhile";
+}
+
 void judge(Warmed& w) {
   if (w.outcome.failed > 0) {
     w.warnings.push_back(fmt::format("{}: {} reads failed: {}", w.files->root(), w.outcome.failed,
@@ -73,13 +86,9 @@ void judge(Warmed& w) {
   }
   const bool resident = w.after.resident_bytes >= w.outcome.bytes;
   if (!resident && w.outcome.failed == 0 && w.after.unreadable == 0) {
-    const auto room = memory_room();
-    const bool too_small = room && w.outcome.bytes > room->room.n;
-    w.warnings.push_back(fmt::format(
-        "{}: {} of {} are resident after reading all: {}", w.files->root(),
-        format_bytes({w.after.resident_bytes}), format_bytes({w.outcome.bytes}),
-        too_small ? "memory is too small: " + room_text(*room)
-                  : "something evicted the rest meanwhile (a drop of caches, memory pressure)"));
+    w.warnings.push_back(fmt::format("{}: {} of {} are resident after reading all: {}",
+                                     w.files->root(), format_bytes({w.after.resident_bytes}),
+                                     format_bytes({w.outcome.bytes}), loss_text(w)));
     warn(w.warnings.back());
   }
   w.full = resident && w.outcome.failed == 0 && w.after.unreadable == 0;

@@ -1,7 +1,7 @@
 // Dropping caches and proving it: of the whole node, or of one tree only.
 //
 // Node:    sync, then 1, 2 or 3 into /proc/sys/vm/drop_caches. 2 alone leaves the blocks of inode
-//          tables and folders in the device's page cache, and inodes whose files have pages.
+//          tables and folders in the device's page cache.
 // Tree:    what is dirty is written (fsync), POSIX_FADV_DONTNEED, and for pages that one other
 //          process maps MADV_PAGEOUT on its mapping. The kernel has no way to evict the dentries
 //          and inodes of one tree: they stay.

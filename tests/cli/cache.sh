@@ -77,7 +77,11 @@ loopfs_make "$tmp/image" "$tmp/mount" 900M ext4 -N 60000 || skip "$loopfs_reason
 disk=${loopfs_device#/dev/}
 data=$loopfs_mount/data
 # What the device has read since boot, in bytes.
-device_read() { awk '{ print $3 * 512 }' "/sys/block/$disk/stat"; }
+device_read() {
+  local -a fields
+  read -ra fields <"/sys/block/$disk/stat"
+  echo $((fields[2] * 512))
+}
 
 call dataset make "$data" --count 20000 --size lognormal:12KiB
 expect_status 0
@@ -98,7 +102,7 @@ echo "after drop --all: residency 0 %, the next epoch read $(field 'j["runs"][0]
 # The same files again: now resident; the drop of the tree alone does as well.
 call cache drop "$data" --json
 expect_status 0
-holds 'j["trees"][0]["before"]["resident_share"] > 0.99' 'j["trees"][0]["after"]["resident_bytes"] == 0' \
+holds 'j["trees"][0]["before"]["resident_share"] > 0.9' 'j["trees"][0]["after"]["resident_bytes"] == 0' \
   'j["trees"][0]["stayed"]["files"] == 0' 'j["trees"][0]["inodes_kept"] > 20000'
 call run --catalog "$tmp/data.cat" --buffered --cache keep --no-probe --no-ceiling --json
 expect_status 0 3
@@ -109,8 +113,11 @@ echo 'after drop DIR: the same'
 call cache drop
 before=$(device_read)
 call cache warm "$data" --json
-expect_status 0
-holds 'j["trees"][0]["before"]["resident_bytes"] == 0' 'j["trees"][0]["after"]["resident_share"] == 1.0'
+expect_status 0 3
+# Not 1.0: a host that reclaims memory in the background takes some of it at once, and is told of.
+holds 'j["trees"][0]["before"]["resident_bytes"] == 0' 'j["trees"][0]["after"]["resident_share"] > 0.95' \
+  "($status == 0) == (j['trees'][0]['after']['resident_bytes'] >= j['trees'][0]['bytes'])" \
+  "($status == 0) == (j['trees'][0]['warnings'] == [])"
 read_bytes=$(($(device_read) - before))
 bytes=$(field 'j["trees"][0]["bytes"]')
 [ "$read_bytes" -ge "$bytes" ] || die "warm read $read_bytes of $bytes"
@@ -154,14 +161,16 @@ holds 'j["files"] == 2' 'j["trees"][0]["other_names"] == 1' 'j["trees"][0]["link
 call cache drop "$odd"
 expect_status 0
 call cache warm "$odd" --json
-expect_status 0
+expect_status 0 3
 holds 'j["trees"][0]["bytes"] < 1100000' 'j["trees"][0]["after"]["resident_bytes"] < 8 << 20'
 call cache stat "$odd/file" --json
-holds 'j["trees"][0]["map"] == [1.0] * 64'
+holds 'min(j["trees"][0]["map"]) > 0'
 call cache drop "$odd/file"
 dd if="$odd/file" of=/dev/null bs=64K count=1 status=none
 call cache stat "$odd/file" --json
 holds 'len(j["trees"][0]["map"]) == 64' 'j["trees"][0]["map"][0] == 1.0' 'j["trees"][0]["map"][63] == 0'
+LC_ALL=C call cache stat "$odd/file"
+[[ $out =~ \[#[#1-7]*\.+\] ]] || die 'the bar of a partly resident file'
 
 # --- who holds pages ------------------------------------------------------------------------------------
 cat >"$tmp/hold.py" <<'PY'
