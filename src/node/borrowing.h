@@ -14,47 +14,47 @@
 // Threads: one at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "node/loan.h"
 
 namespace blksweep {
 
-// A file of /sys, /proc/sys or a cgroup, and the text to be written into it to have it as before.
-struct SavedValue {
-  std::string path, value;
-};
-
-enum class LoanKind {
-  values,  // written back in this order, each only where it reads differently
-  cgroup,  // `path`: a cgroup folder that we make; processes left in it are ended, it is removed
-  controllers,  // `path`: a cgroup.subtree_control, `text`: what takes our addition back ("-io")
-};
-
-struct Loan {
-  LoanKind kind = LoanKind::values;
-  std::string key;   // what two processes must not hold at once: "loop0/queue", "vm/dirty_ratio"
-  std::string what;  // for messages: "the scheduler of loop0"
-  std::vector<SavedValue> values = {};
-  std::string path = {}, text = {};
+// Where journals are, and what may be put back: nothing else is ever written to, whatever a journal
+// says. Tests name folders of their own.
+struct BorrowingPlaces {
+  std::string run_folder = "/run";
+  std::vector<std::string> permitted = {"/sys/block", "/sys/devices", "/sys/fs/cgroup",
+                                        "/proc/sys/vm"};
+  std::function<void(const char*)> at_step = {};  // for tests that end the process just there
 };
 
 class Borrowing {
  public:
   // `kept`: the loans outlive this process (`node set`), until `node restore`.
   // Nothing is made on disk before the first add().
-  static Result<Borrowing> begin(bool kept = false, const std::string& run_folder = "/run");
+  static Result<Borrowing> begin(bool kept = false, BorrowingPlaces places = {});
   Borrowing(Borrowing&&) noexcept;
   Borrowing& operator=(Borrowing&&) = delete;
   ~Borrowing();  // restore(), a failure is a warning; kept ones stay
 
   Result<> add(const Loan& loan);
+  // The same with values to be saved: `make` reads them when the key is ours, after what a dead
+  // holder left behind was put back. To be used wherever a loan saves what a file reads.
+  Result<> add(const std::string& key, const std::function<Result<Loan>()>& make);
+  // Tells the journal what a file of the newest loan reads after our change, so that restoring can
+  // say when somebody else changed it meanwhile. Best effort: nothing depends on it.
+  void changed(const SavedValue& reads);
+  // Undoes the newest loan alone.
+  Result<> take_back();
   // Saves the present text of the file as a loan, writes `text`, and gives what the file reads
   // then (asked and got). A refusal names file, text and cause, and the loan is forgotten again.
   Result<std::string> set(const std::string& key, const SavedValue& wanted);
-  Result<> restore();
+  Result<> restore();  // of this object's loans, kept ones too; those that fail stay
 
  private:
   struct State;
@@ -65,11 +65,12 @@ class Borrowing {
 struct RestoreReport {
   std::vector<std::string> restored;  // a line each
   std::vector<std::string> left;    // held by processes that live: "loop0/queue: pid 12 (blksweep)"
+  std::vector<std::string> later;   // kept, but such a process has borrowed it on top
   std::vector<std::string> failed;  // journals that cannot be trusted, values that are refused
 };
 // Everything that dead processes left behind, and what `node set` keeps. `discard`: journals that
-// cannot be trusted (damaged, of another boot) are removed unread.
-Result<RestoreReport> restore_left_behind(bool discard = false,
-                                          const std::string& run_folder = "/run");
+// cannot be trusted (damaged, of another boot) are removed unread, and what is refused is
+// forgotten.
+Result<RestoreReport> restore_left_behind(bool discard = false, const BorrowingPlaces& places = {});
 
 }  // namespace blksweep

@@ -1,0 +1,34 @@
+// Loan: what was changed on the node and how to have it as before. A record of the journal.
+//
+// Units:   texts as the kernel's files take them, without the line end.
+// Threads: values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace blksweep {
+
+// A file of /sys, /proc/sys or a cgroup, and the text to be written into it to have it as before.
+struct SavedValue {
+  std::string path, value;
+  bool operator==(const SavedValue&) const = default;
+};
+
+enum class LoanKind {
+  values,  // written back in this order, each only where it reads differently
+  cgroup,  // `path`: a cgroup folder that we make, "blksweep..." in its name; processes left in it
+           // are ended, it is removed
+  controllers,  // `path`: a cgroup.subtree_control, `text`: what takes our addition back ("-io")
+};
+
+struct Loan {
+  LoanKind kind = LoanKind::values;
+  std::string key;   // what two processes must not hold at once: "loop0/queue", "vm/dirty_ratio"
+  std::string what;  // for messages: "the scheduler of loop0"
+  std::vector<SavedValue> values = {};
+  std::string path = {}, text = {};
+  bool operator==(const Loan&) const = default;
+};
+
+}  // namespace blksweep
