@@ -18,7 +18,7 @@ constexpr const char* kFooter =
     "examples:\n"
     "  blksweep doctor\n"
     "  blksweep doctor DIR --json\n"
-    "  sudo blksweep doctor /dev/nvme0n1";
+    "  blksweep doctor /dev/nvme0n1";
 constexpr std::size_t kColumns = 100;
 constexpr std::size_t kState = 9, kName = 16;
 
