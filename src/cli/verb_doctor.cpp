@@ -18,7 +18,7 @@ constexpr const char* kFooter =
     "examples:\n"
     "  blksweep doctor\n"
     "  blksweep doctor DIR --json\n"
-    "  sudo blksweep doctor /dev/nvme0n1";
+    "  blksweep doctor /dev/nvme0n1";
 constexpr std::size_t kColumns = 100;
 constexpr std::size_t kState = 9, kName = 16;
 
@@ -85,8 +85,8 @@ Result<std::string> figures() {
 
 Result<Exit> doctor_verb(const DoctorOptions& options) {
   BLKSWEEP_TRY(const DoctorReport report, examine_node({options.path, figures()}));
-  fmt::print("{}", options.json ? to_text(report_json(report)) + "\n"
-                                : report_text(report, options.path));
+  fmt::print(
+      "{}", options.json ? to_text(report_json(report)) + "\n" : report_text(report, options.path));
   return report.ready ? Exit::done : Exit::failed;
 }
 
@@ -99,8 +99,7 @@ void add_doctor(Verbs& verbs) {
       ->type_name("");
   app->add_flag("--json", options->json, "one JSON document on stdout");
   app->footer(kFooter);
-  app->callback(
-      [&verbs, options] { verbs.action = [options] { return doctor_verb(*options); }; });
+  app->callback([&verbs, options] { verbs.action = [options] { return doctor_verb(*options); }; });
 }
 
 }  // namespace blksweep

@@ -14,9 +14,9 @@
 #include "disk/daemon.h"
 #include "disk/disk.h"
 #include "disk/filesystem.h"
-#include "os/holders.h"
 #include "disk/loop_device.h"
 #include "disk/timing.h"
+#include "os/holders.h"
 #include "os/signals.h"
 
 namespace blksweep {

@@ -43,8 +43,7 @@ Result<DoctorReport> examine_node(const DoctorSettings& settings) {
   report.ready = true;
   for (const Line& line : kLines) {
     report.checks.push_back(line.check(subject));
-    report.ready =
-        report.ready && !(line.needed && report.checks.back().state == Health::missing);
+    report.ready = report.ready && !(line.needed && report.checks.back().state == Health::missing);
   }
   return report;
 }

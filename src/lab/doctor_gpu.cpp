@@ -94,9 +94,10 @@ Check check_gpu(const Subject&) {
 
 Check check_cuda(const Subject&) {
   const std::string toolkit = cuda_toolkit();
-  return {"CUDA", Health::missing,
-          (toolkit.empty() ? "no nvcc" : "toolkit in " + toolkit) + "; this program has no CUDA stage",
-          "--copy cuda and --consumer cuda are not there", "--copy host, --consumer emulated"};
+  return {
+      "CUDA", Health::missing,
+      (toolkit.empty() ? "no nvcc" : "toolkit in " + toolkit) + "; this program has no CUDA stage",
+      "--copy cuda and --consumer cuda are not there", "--copy host, --consumer emulated"};
 }
 
 }  // namespace blksweep

@@ -79,8 +79,7 @@ Check ring_with_refusals(const UringTrial& t) {
   };
   add("reads", t.reads_refuse);
   add("openat", t.open_refuses);
-  return {"io_uring", Health::limited,
-          fmt::format("{}; refused: {}", t.facts.features, refused),
+  return {"io_uring", Health::limited, fmt::format("{}; refused: {}", t.facts.features, refused),
           "more CPU time per read than this kernel need take; every run is stored with it",
           t.facts.refused.find("fixed_buffers") != std::string::npos
               ? "raise RLIMIT_MEMLOCK (ulimit -l) or run as root"
@@ -95,11 +94,11 @@ Check check_btf(const Subject&) {
   const Fd fd(::open(kBtf, O_RDONLY | O_CLOEXEC));
   const off_t size = fd ? ::lseek(fd.get(), 0, SEEK_END) : 0;
   if (size > 0) {
-    return ok("BTF", fmt::format("{} ({})", kBtf, format_bytes({static_cast<std::uint64_t>(size)})));
+    return ok("BTF",
+              fmt::format("{} ({})", kBtf, format_bytes({static_cast<std::uint64_t>(size)})));
   }
-  return {"BTF", Health::missing,
-          fd ? std::string(kBtf) + " is empty" : std::string("no ") + kBtf, kNoProbe,
-          "a kernel with CONFIG_DEBUG_INFO_BTF=y, as Debian's are"};
+  return {"BTF", Health::missing, fd ? std::string(kBtf) + " is empty" : std::string("no ") + kBtf,
+          kNoProbe, "a kernel with CONFIG_DEBUG_INFO_BTF=y, as Debian's are"};
 }
 
 Check check_probe_programs(const Subject&) {
@@ -129,7 +128,9 @@ Check check_probe_programs(const Subject&) {
     c.consequence = kNoProbe;
   }
   c.found = c.state == Health::ok ? "load and attach: " + works : c.found;
-  c.fix = c.state == Health::ok ? "" : ::geteuid() != 0 ? kAsRoot : "a kernel with these tracepoints";
+  c.fix = c.state == Health::ok ? ""
+          : ::geteuid() != 0    ? kAsRoot
+                                : "a kernel with these tracepoints";
   return c;
 }
 
@@ -174,9 +175,10 @@ Check check_descriptors(const Subject& s) {
   const auto with_probe = beside_probe(s, kManyFiles);
   const auto slots = with_probe ? with_probe : FileSlots::affordable(kManyFiles);
   if (slots && !with_probe) {
-    return {"descriptors", Health::limited, with_probe.error().message(),
-            "the probe's descriptors leave too few: a run ends with exit 1 unless it has --no-probe",
-            "ulimit -n 1024"};
+    return {
+        "descriptors", Health::limited, with_probe.error().message(),
+        "the probe's descriptors leave too few: a run ends with exit 1 unless it has --no-probe",
+        "ulimit -n 1024"};
   }
   if (!slots) {
     return {"descriptors", Health::missing, slots.error().message(),
@@ -236,8 +238,8 @@ Check check_drop_caches(const Subject&) {
   if (fd) {
     return ok("drop caches", std::string(kDropCaches) + " can be written");
   }
-  return {"drop caches", Health::limited, sys_error(errno, std::string("open ") + kDropCaches)
-                                              .value().message(),
+  return {"drop caches", Health::limited,
+          sys_error(errno, std::string("open ") + kDropCaches).value().message(),
           "--cache cold evicts file data only; inodes and dentries stay warm, a run warns of it",
           "run as root (in a container: a writable /proc/sys)"};
 }

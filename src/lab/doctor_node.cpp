@@ -43,7 +43,8 @@ bool has_word(const std::string& list, const std::string& word, char separator) 
 std::string own_folder(const std::string& mount_point, const std::string& path) {
   std::error_code ec;
   const std::string folder = mount_point + (path == "/" ? "" : path);
-  return fs::is_directory(folder, ec) ? folder : mount_point;  // a container shows its own part only
+  return fs::is_directory(folder, ec) ? folder
+                                      : mount_point;  // a container shows its own part only
 }
 
 // v2: a group with controllers must hold no processes, so a new one goes beside our own.
@@ -81,9 +82,9 @@ Controller find_controller(const std::string& v1_name, const std::string& v2_nam
     }
     const std::string names = line.substr(first + 1, second - first - 1);
     const std::string path = line.substr(second + 1);
-    found = names.empty()                    ? unified(path, v2_name)
+    found = names.empty()                   ? unified(path, v2_name)
             : has_word(names, v1_name, ',') ? legacy(path, v1_name)
-                                             : Controller{};
+                                            : Controller{};
   }
   return found;
 }
@@ -97,7 +98,8 @@ Check check_controller(const LimitNames& n) {
   const std::string consequence = fmt::format("{} ends a run with exit 77", n.options);
   if (c.version.empty()) {
     return {n.line, Health::missing, fmt::format("no controller {} (v1) or {} (v2)", n.v1, n.v2),
-            consequence, "mount the cgroup hierarchy; a kernel (and boot options) with the controller"};
+            consequence,
+            "mount the cgroup hierarchy; a kernel (and boot options) with the controller"};
   }
   const std::string found = fmt::format("{} {}", c.version, c.folder);
   if (c.version == "v1" && ::access((c.folder + "/" + n.v1_file).c_str(), F_OK) != 0) {
@@ -140,9 +142,9 @@ Check check_cgroup_io(const Subject&) {
 Check check_memory(const Subject&) {
   const std::string text = whole_text("/proc/meminfo");
   const std::uint64_t available = meminfo(text, "MemAvailable");
-  const std::string found = fmt::format(
-      "{}, {} available, swap {}", format_bytes({meminfo(text, "MemTotal")}),
-      format_bytes({available}), format_bytes({meminfo(text, "SwapTotal")}));
+  const std::string found =
+      fmt::format("{}, {} available, swap {}", format_bytes({meminfo(text, "MemTotal")}),
+                  format_bytes({available}), format_bytes({meminfo(text, "SwapTotal")}));
   const Bytes window = CellSettings{}.window.bytes;
   if (available < 4 * window.n) {
     return {"memory", Health::limited, found,
@@ -178,7 +180,8 @@ Check check_fio(const Subject&) {
     return {"fio", Health::missing, version.error().message(),
             "--fio-twin: every run says so and has no fio_ratio (NULL)", kFioFix};
   }
-  const auto engines = run_process({.argv = {"fio", "--enghelp"}, .timeout = std::chrono::seconds(30)});
+  const auto engines =
+      run_process({.argv = {"fio", "--enghelp"}, .timeout = std::chrono::seconds(30)});
   std::string found = *version;
   std::string lacks;
   for (const char* engine : {"io_uring", "libaio", "psync"}) {
@@ -189,8 +192,8 @@ Check check_fio(const Subject&) {
   if (lacks.empty()) {
     return ok("fio", found);
   }
-  return {"fio", Health::limited, found + "; without" + lacks,
-          "no twin for runs with that engine", "a fio that was built with it"};
+  return {"fio", Health::limited, found + "; without" + lacks, "no twin for runs with that engine",
+          "a fio that was built with it"};
 }
 
 Check check_figures(const Subject& s) {

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 
 #include "base/fd.h"
@@ -35,8 +36,8 @@ Check device_direct(const Subject& s) {
   const BlockDevice& d = *s.source.device;
   const int err = try_direct_read(d.node, d.logical_block);
   if (err == 0) {
-    return ok("direct I/O", fmt::format("aligned to {} (tried on {})",
-                                        format_bytes({d.logical_block}), d.node));
+    return ok("direct I/O",
+              fmt::format("aligned to {} (tried on {})", format_bytes({d.logical_block}), d.node));
   }
   return {"direct I/O", Health::missing, fmt::format("{}: {}", d.node, std::strerror(err)),
           "the device cannot be read past the page cache", kDeviceRights};
@@ -56,6 +57,18 @@ std::string kind_words(const DiskFacts& f) {
   }
 }
 
+std::string part_words(const BlockDevice& d) {
+  if (d.dev != d.whole_disk) {
+    return fmt::format("partition of {} at {}", d.disk, format_bytes({d.partition_start}));
+  }
+  std::error_code ec;
+  std::size_t parts = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/block/" + d.disk, ec)) {
+    parts += std::filesystem::exists(entry.path() / "partition", ec) ? 1 : 0;
+  }
+  return parts == 0 ? "whole disk" : fmt::format("whole disk with {} partitions", parts);
+}
+
 struct Effect {
   const char* consequence;
   const char* fix;
@@ -65,11 +78,10 @@ struct Effect {
 Effect effect_of(const DiskFacts& f) {
   switch (f.kind) {
     case DiskKind::loop:
-      return f.backing_direct
-                 ? Effect{"times include the backing file's filesystem and disk",
-                          "for hardware figures: the data on the disk itself"}
-                 : Effect{"the backing file is cached a second time: cold is not cold",
-                          "losetup --direct-io=on"};
+      return f.backing_direct ? Effect{"times include the backing file's filesystem and disk",
+                                       "for hardware figures: the data on the disk itself"}
+                              : Effect{"the backing file is cached a second time: cold is not cold",
+                                       "losetup --direct-io=on"};
     case DiskKind::virtual_disk:
       return {"the host may answer from its cache: cold here may be warm there",
               "for hardware figures: a disk passed through, or bare metal"};
@@ -98,7 +110,8 @@ Check check_files(const Subject& s) {
             "the device cannot be read at all", kDeviceRights};
   }
   if (!s.file.empty()) {
-    return ok("files", "readable, tried with " + s.file);
+    return ok("files",
+              s.is_file ? "a file; a run needs its folder" : "readable, tried with " + s.file);
   }
   if (!s.searched_all) {
     return {"files", Health::limited, "none among the first 100,000 entries of " + s.path,
@@ -158,8 +171,7 @@ Check check_direct(const Subject& s) {
                           said && said->align > 0 ? "STATX_DIOALIGN, read" : "by trying"));
   }
   return {"direct I/O", Health::limited, std::string("refused: ") + std::strerror(err),
-          "reads go through the page cache, the fio twin's too, and a run warns of it",
-          kRealPath};
+          "reads go through the page cache, the fio twin's too, and a run warns of it", kRealPath};
 }
 
 Check check_device_reads(const Subject& s) {
@@ -180,17 +192,16 @@ Check check_device_reads(const Subject& s) {
 
 Check check_device(const Subject& s) {
   if (!s.source.device) {
-    return {"device", Health::missing, "none behind " + s.path,
-            "results say nothing of a disk", kRealPath};
+    return {"device", Health::missing, "none behind " + s.path, "results say nothing of a disk",
+            kRealPath};
   }
   const BlockDevice& d = *s.source.device;
   const auto emulated = emulated_disk(d.disk);
   const DiskFacts facts = disk_facts(d.disk);
   const std::string model = emulated ? emulated->hardware_name() : facts.model;
   const std::string found = fmt::format(
-      "{}{}: {}, {}, {} of {}", d.node, model.empty() ? "" : " " + model,
-      format_bytes({d.size}), queue_value(d.disk, "rotational") == "1" ? "rotating" : "not rotating",
-      d.dev == d.whole_disk ? "whole disk" : "partition", d.disk);
+      "{}{}: {}, {}, {}", d.node, model.empty() ? "" : " " + model, format_bytes({d.size}),
+      queue_value(d.disk, "rotational") == "1" ? "rotational" : "not rotational", part_words(d));
   if (emulated) {
     return {"device", Health::limited, found, "times come from the model, not from hardware",
             "none needed: every result carries the model's name"};
@@ -222,7 +233,8 @@ Check check_scheduler(const Subject& s) {
   }
   const std::string text = queue_value(s.source.device->disk, "scheduler");
   if (text.empty() || text == "none") {
-    return {"scheduler", Health::limited, text.empty() ? "no scheduler file" : "none, without choice",
+    return {"scheduler", Health::limited,
+            text.empty() ? "no scheduler file" : "none, without choice",
             "schedulers cannot be compared on this device",
             "the disk beneath it; modprobe mq-deadline bfq kyber-iosched"};
   }

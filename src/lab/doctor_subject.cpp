@@ -35,8 +35,8 @@ void find_file(Subject& s, const std::string& root) {
     return;
   }
   std::error_code ec;
-  constexpr auto kOptions =
-      fs::directory_options::skip_permission_denied | fs::directory_options::follow_directory_symlink;
+  constexpr auto kOptions = fs::directory_options::skip_permission_denied |
+                            fs::directory_options::follow_directory_symlink;
   fs::recursive_directory_iterator at(root, kOptions, ec);
   std::string unreadable;
   std::size_t seen = 0;
@@ -80,7 +80,8 @@ void map_file(Subject& s, CatalogParts& parts) {
     placement.append_extents(fd.get(), 0, size, false);
     s.has_address = std::ranges::any_of(placement.extents(), &ExtentRecord::has_address);
   }
-  parts.add_file({st.st_ino, size, 0, 0, 0, 0}, fs::path(s.file).lexically_relative(parts.root).string());
+  parts.add_file({st.st_ino, size, 0, 0, 0, 0},
+                 fs::path(s.file).lexically_relative(parts.root).string());
   parts.extents = std::move(placement.extents());
   parts.whole.push_back({0, kNoLabel});
 }
@@ -125,6 +126,7 @@ Result<Subject> look_at(const DoctorSettings& settings) {
       return sys_error(errno, "doctor " + settings.path);
     }
     s.file = real.string();
+    s.is_file = true;
   }
   look_at_folder(s, S_ISREG(st.st_mode) ? real.parent_path() : real);
   return s;

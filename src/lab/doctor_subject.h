@@ -11,10 +11,11 @@
 namespace blksweep {
 
 struct Subject {
-  std::string path;        // as given
-  bool is_device = false;  // a block device: there are no files to look at
-  std::string file;        // one that can be read, the first found; "" when there is none
-  std::string no_file;     // why
+  std::string path;          // as given
+  bool is_device = false;    // a block device: there are no files to look at
+  bool is_file = false;      // one file; a run needs the folder
+  std::string file;          // one that can be read, the first found; "" when there is none
+  std::string no_file;       // why
   bool searched_all = true;  // false: the search for a file ended early
   Source source;             // of that file alone
   std::string filesystem;

@@ -28,8 +28,7 @@ __attribute__((format(printf, 2, 0))) int keep_last_words(libbpf_print_level lev
 
 }  // namespace
 
-LibbpfWords::LibbpfWords()
-    : before_(reinterpret_cast<void*>(libbpf_set_print(keep_last_words))) {}
+LibbpfWords::LibbpfWords() : before_(reinterpret_cast<void*>(libbpf_set_print(keep_last_words))) {}
 
 LibbpfWords::~LibbpfWords() { libbpf_set_print(reinterpret_cast<libbpf_print_fn_t>(before_)); }
 

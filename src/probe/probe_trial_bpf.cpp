@@ -28,8 +28,7 @@ struct BtfDeleter {
 
 std::string refusal_of(const char* step, int err) {
   const std::string& words = LibbpfWords::last();
-  return std::string(step) + ": " + std::strerror(err) +
-         (words.empty() ? "" : " (" + words + ")");
+  return std::string(step) + ": " + std::strerror(err) + (words.empty() ? "" : " (" + words + ")");
 }
 
 // Only this one of the object's programs; "" when the kernel takes it.

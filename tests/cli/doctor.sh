@@ -145,6 +145,8 @@ if bad:
 sys.exit(1 if bad else 0)
 PY
 
+agree 'as root, where temporary files are' "$tmp/small" ready=True
+
 # --- all there: ext4 on a loop device ----------------------------------------------------------------
 loopfs_make "$tmp/disk.img" "$tmp/disk" 200M ext4 || skip "$loopfs_reason"
 data=$loopfs_mount/data
