@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/cache_files.h"
-#include "node/memory_room.h"
+#include "os/memory_room.h"
 #include "os/signals.h"
 
 namespace blksweep {
@@ -43,29 +43,29 @@ Residency measure(const FileSet& files) {
 }
 
 std::string room_text(const MemoryRoom& room) {
-  return fmt::format(
-      "{} {}", format_bytes(room.room),
-      room.of_cgroup ? "is the memory limit of this process's cgroup" : "of memory are available");
+  return fmt::format("{} {}", format_bytes(*room.least()),
+                     room.of_cgroup() ? "is the memory limit of this process's cgroup"
+                                      : "of memory are available");
 }
 
 // Said before the minutes of reading, not after them.
 void warn_of_memory(Warmed& w) {
   const std::uint64_t missing = w.before.bytes - std::min(w.before.bytes, w.before.resident_bytes);
-  const auto room = memory_room();
-  if (room && missing > room->room.n) {
+  const MemoryRoom room = memory_room();
+  if (room.least() && missing > room.least()->n) {
     w.warnings.push_back(
         fmt::format("{}: {} are to be read, but {}: the first of it will be evicted "
                     "again",
-                    w.files->root(), format_bytes({missing}), room_text(*room)));
+                    w.files->root(), format_bytes({missing}), room_text(room)));
     warn(w.warnings.back());
   }
 }
 
 // Reclaim leaves a mark where a page was, a drop of caches does not.
 std::string loss_text(const Warmed& w) {
-  const auto room = memory_room();
-  if (room && w.outcome.bytes > room->room.n) {
-    return "memory is too small: " + room_text(*room);
+  const MemoryRoom room = memory_room();
+  if (room.least() && w.outcome.bytes > room.least()->n) {
+    return "memory is too small: " + room_text(room);
   }
   if (const std::uint64_t evicted = w.after.evicted_pages.value_or(0); evicted > 0) {
     return fmt::format("{} were evicted again to free memory",

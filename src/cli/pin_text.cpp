@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/table.h"
 #include "os/process_id.h"
+#include "os/memory_room.h"
 
 namespace blksweep {
 namespace {
@@ -56,7 +57,7 @@ std::string local_time(std::int64_t unix_ns) {
   return fmt::format("{:%F %T}", fmt::localtime(static_cast<std::time_t>(unix_ns / 1'000'000'000)));
 }
 
-Json known(Bytes bytes) { return bytes.n == ~std::uint64_t{0} ? Json(nullptr) : Json(bytes.n); }
+Json known(const std::optional<Bytes>& bytes) { return bytes ? Json(bytes->n) : Json(nullptr); }
 
 }  // namespace
 
@@ -72,10 +73,9 @@ std::string forecast_text(const PinForecast& f) {
                       per_file(c.kernel_memory, c.files), c.memory_source);
   text += fmt::format("  helpers     {} (at most {} files each)\n", helpers_text(f.kind, c.helpers),
                       format_count(c.per_helper));
-  text += fmt::format("  available   {}{}\n", format_bytes(room.available),
-                      known(room.cgroup_limit).is_null() || room.cgroup_limit.n > room.available.n
-                          ? ""
-                          : ", cgroup limit " + format_bytes(room.cgroup_limit));
+  text += fmt::format("  available   {}{}\n",
+                      room.available ? format_bytes(*room.available) : "unknown",
+                      room.of_cgroup() ? ", cgroup limit " + format_bytes(*room.cgroup_limit) : "");
   return text + fmt::format("  fits        {}\n", f.refusal.empty() ? "yes" : "no");
 }
 
@@ -107,9 +107,10 @@ std::string entry_text(const PinEntry& e) {
     text += fmt::format("  locked  {}\n", format_bytes(e.count.bytes));
   }
   const auto growth = static_cast<std::uint64_t>(std::max<std::int64_t>(e.slab_growth, 0));
-  return text + fmt::format("  kernel  {} ({}, by {}); all slabs of the node grew by {} meanwhile\n",
-                            format_bytes(e.kernel_memory), per_file(e.kernel_memory, e.count.files),
-                            e.memory_source, format_bytes({growth}));
+  return text +
+         fmt::format("  kernel  {} ({}, by {}); all slabs of the node grew by {} meanwhile\n",
+                     format_bytes(e.kernel_memory), per_file(e.kernel_memory, e.count.files),
+                     e.memory_source, format_bytes({growth}));
 }
 
 std::string entry_json(const PinEntry& e) { return dump(entry_object(e)); }

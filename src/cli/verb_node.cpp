@@ -1,4 +1,5 @@
-// blksweep node: settings borrowed from the node; its parts are node_settings.cpp and node_exec.cpp.
+// blksweep node: settings borrowed from the node; its parts are node_settings.cpp and
+// node_exec.cpp.
 #include "cli/verb.h"
 
 namespace blksweep {

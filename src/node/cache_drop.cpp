@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "node/memory_room.h"
 #include "os/file.h"
+#include "os/memory_room.h"
 
 namespace blksweep {
 namespace {

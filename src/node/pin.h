@@ -100,13 +100,6 @@ std::vector<std::uint32_t> files_for_share(const Catalog& catalog, double percen
 PinCost inode_pin_cost(std::uint64_t files, const std::string& filesystem);
 PinCost page_pin_cost(std::span<const std::uint64_t> sizes, const std::string& filesystem);
 
-// What this process can still have: MemAvailable, and the memory limits of its cgroups. ~0: unknown
-// or no limit.
-struct MemoryRoom {
-  Bytes available{~std::uint64_t{0}}, cgroup_limit{~std::uint64_t{0}};
-};
-MemoryRoom memory_room();
-
 // Refuses what plainly cannot be: more than the memory that is available, the memory limit of a
 // cgroup, fs.file-max, RLIMIT_MEMLOCK.
 Result<> check_inode_pin(const PinCost& cost);

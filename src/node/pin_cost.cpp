@@ -14,11 +14,11 @@
 #include "node/descriptor_room.h"
 #include "node/pin.h"
 #include "os/file.h"
+#include "os/memory_room.h"
 
 namespace blksweep {
 namespace {
 
-constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 constexpr std::uint64_t kSlotBytes = sizeof(void*);  // in a descriptor table
 constexpr int kCapIpcLock = 14;
 
@@ -87,63 +87,17 @@ class Sizes {
   std::map<std::string, std::uint64_t> sizes_ = slab_sizes();
 };
 
-// "max" and what is no number are no limit.
-std::uint64_t limit_in(const std::string& file) {
-  const auto n = parse_count(first_line(file));
-  return n ? *n : kUnknown;
-}
-
-// Every group on the way up has a say.
-std::uint64_t least_limit(const std::string& mount, std::string path, const char* name) {
-  std::uint64_t least = limit_in(mount + "/" + name);
-  for (; path.size() > 1; path.erase(path.rfind('/'))) {
-    least = std::min(least, limit_in(fmt::format("{}{}/{}", mount, path, name)));
-  }
-  return least;
-}
-
-std::uint64_t cgroup_limit() {
-  std::uint64_t least = kUnknown;
-  std::istringstream lines(whole_text("/proc/self/cgroup"));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) {
-      continue;
-    }
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string path = line.substr(second + 1);
-    if (controllers == ",,") {
-      least = std::min(least, least_limit("/sys/fs/cgroup", path, "memory.max"));
-    } else if (controllers.find(",memory,") != std::string::npos) {
-      least = std::min(least, least_limit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes"));
-    }
-  }
-  return least;
-}
-
-std::uint64_t available_memory() {
-  std::istringstream lines(whole_text("/proc/meminfo"));
-  for (std::string line; std::getline(lines, line);) {
-    std::uint64_t kib = 0;
-    if (std::istringstream fields(line.substr(line.find(':') + 1));
-        line.starts_with("MemAvailable:") && fields >> kib) {
-      return kib * 1024;
-    }
-  }
-  return kUnknown;
-}
-
 Result<> check_memory(std::uint64_t need, const char* what) {
   const MemoryRoom room = memory_room();
-  if (need > room.available.n) {
+  if (room.available && need > room.available->n) {
     return fail(fmt::format("the pin takes {} of {}, {} of memory are available: pin less",
-                            format_bytes({need}), what, format_bytes(room.available)));
+                            format_bytes({need}), what, format_bytes(*room.available)));
   }
-  if (need > room.cgroup_limit.n) {
-    return fail(fmt::format("the pin takes {} of {}, the memory limit of this cgroup is {}: raise "
-                            "it, or pin less",
-                            format_bytes({need}), what, format_bytes(room.cgroup_limit)));
+  if (room.cgroup_limit && need > room.cgroup_limit->n) {
+    return fail(
+        fmt::format("the pin takes {} of {}, the memory limit of this cgroup is {}: raise "
+                    "it, or pin less",
+                    format_bytes({need}), what, format_bytes(*room.cgroup_limit)));
   }
   return {};
 }
@@ -167,10 +121,10 @@ Result<> check_file_max(std::uint64_t files) {
   if (!(fields >> used >> free >> most) || used + files <= most) {
     return {};
   }
-  return fail(fmt::format("{} descriptors are too many for this node: fs.file-max is {}, {} are in "
-                          "use: raise it (sysctl fs.file-max={}), or pin fewer files",
-                          format_count(files), format_count(most), format_count(used),
-                          used + files + files / 4));
+  return fail(fmt::format(
+      "{} descriptors are too many for this node: fs.file-max is {}, {} are in "
+      "use: raise it (sysctl fs.file-max={}), or pin fewer files",
+      format_count(files), format_count(most), format_count(used), used + files + files / 4));
 }
 
 Result<> check_lock_limit(Bytes locked) {
@@ -179,15 +133,14 @@ Result<> check_lock_limit(Bytes locked) {
       locked.n <= limit.rlim_max || may_lock_any()) {
     return {};
   }
-  return fail(fmt::format("the pin locks {}, RLIMIT_MEMLOCK is {} and this process has no "
-                          "CAP_IPC_LOCK: raise it (ulimit -l {}), or run as root",
-                          format_bytes(locked), format_bytes({limit.rlim_max}), locked.n / 1024 + 1),
-              Exit::unsupported);
+  return fail(
+      fmt::format("the pin locks {}, RLIMIT_MEMLOCK is {} and this process has no "
+                  "CAP_IPC_LOCK: raise it (ulimit -l {}), or run as root",
+                  format_bytes(locked), format_bytes({limit.rlim_max}), locked.n / 1024 + 1),
+      Exit::unsupported);
 }
 
 }  // namespace
-
-MemoryRoom memory_room() { return {{available_memory()}, {cgroup_limit()}}; }
 
 PinCost inode_pin_cost(std::uint64_t files, const std::string& filesystem) {
   const Sizes sizes;

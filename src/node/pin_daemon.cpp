@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "node/pin_wire.h"
 #include "os/file.h"
+#include "os/memory_room.h"
 #include "os/process_id.h"
 
 namespace blksweep {
@@ -28,16 +29,7 @@ constexpr int kPipe = 3;
 constexpr std::chrono::seconds kPatience{60};  // a million descriptors are closed in one
 
 std::int64_t slab_bytes() {
-  std::int64_t sum = 0;
-  std::istringstream lines(whole_text("/proc/meminfo"));
-  for (std::string line; std::getline(lines, line);) {
-    std::int64_t kib = 0;
-    if (std::istringstream fields(line.substr(line.find(':') + 1));
-        line.starts_with("Slab:") && fields >> kib) {
-      sum = kib * 1024;
-    }
-  }
-  return sum;
+  return static_cast<std::int64_t>(meminfo("Slab").value_or(Bytes{0}).n);
 }
 
 // The two that matter, in the process that holds.
@@ -169,8 +161,8 @@ Result<PinEntry> start_pin_daemon(const PinRegistry& registry, PinOrder order,
   BLKSWEEP_TRY(PinPipe pipe, PinPipe::make());
   BLKSWEEP_TRY(const pid_t pid, fork_daemon(registry, std::move(order), pipe));
   pipe.write_end.reset();
-  Result<PinEntry> entry =
-      hear(pipe.read_end.get(), [&stop] { return !stop || !stop(); }, progress);
+  Result<PinEntry> entry = hear(
+      pipe.read_end.get(), [&stop] { return !stop || !stop(); }, progress);
   if (!entry) {
     // Not listening ends it; what it has pinned is let go when it is reaped.
     pipe.read_end.reset();
@@ -184,9 +176,10 @@ Result<PinEntry> start_pin_daemon(const PinRegistry& registry, PinOrder order,
 Result<> end_pin_daemon(const PinRegistry& registry, const PinEntry& entry) {
   ask_to_end(entry.daemon);
   if (!wait_for_end(entry.daemon, kPatience)) {
-    return fail(fmt::format("pin {}: its daemon, pid {}, did not end within {} s: kill -9 {} lets "
-                            "everything go, too",
-                            entry.name, entry.daemon.pid, kPatience.count(), entry.daemon.pid));
+    return fail(
+        fmt::format("pin {}: its daemon, pid {}, did not end within {} s: kill -9 {} lets "
+                    "everything go, too",
+                    entry.name, entry.daemon.pid, kPatience.count(), entry.daemon.pid));
   }
   return registry.remove(entry.name, entry.daemon);
 }

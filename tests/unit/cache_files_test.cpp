@@ -15,7 +15,7 @@
 #include "node/cache_drop.h"
 #include "node/cache_tree.h"
 #include "node/cache_warm.h"
-#include "node/memory_room.h"
+#include "os/memory_room.h"
 #include "os/page_holders.h"
 #include "os/residency.h"
 #include "support/temp_dir.h"
