@@ -9,7 +9,28 @@ expect() {
 import json, sys
 runs = json.load(open(sys.argv[1]))["runs"]
 run = runs[0]
-sys.exit(0 if eval(sys.argv[2]) else 1)' "$tmp/.out" "$2" || die "$1"
+sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' "$tmp/.out" "$2" || die "$1"
+}
+
+# Those of `ls`-like names on stdin that end in the number of a process that is gone: what tests
+# beside this one hold is theirs.
+of_the_dead() {
+  local name pid
+  while read -r name; do
+    pid=$(grep -oE '[0-9]+' <<<"${name##*/}" | head -n 1)
+    [ -d "/proc/${pid:-none}" ] || echo "$name"
+  done
+}
+
+# Processes that work in $tmp or name it.
+processes_of_test() {
+  local process
+  for process in /proc/[0-9]*; do
+    if [[ $process != "/proc/$$" && $process != "/proc/$BASHPID" ]] &&
+      { [[ $(readlink "$process/cwd") == "$tmp"* ]] || grep -qaF "$tmp" "$process/cmdline"; }; then
+      echo "${process#/proc/} $(cat "$process/comm")"
+    fi
+  done 2>/dev/null
 }
 
 # Everything of the node that blksweep could have changed and left: queue of a disk, tunables,
@@ -21,10 +42,9 @@ node_state() {
     [ ! -f "$file" ] || echo "$file $(cat "$file" 2>/dev/null)"
   done
   cat /proc/self/cgroup
-  find /sys/fs/cgroup -type d -name 'blksweep*' 2>/dev/null | sort
-  find /sys/fs/cgroup -name cgroup.subtree_control -exec cat {} + 2>/dev/null | sort -u
-  ps -e -o pid=,comm= | awk '$2 ~ /^(blksweep|fio)/' | sort
-  grep -c . /proc/self/mounts
-  ls /run/blksweep/journal /run/blksweep/pins 2>/dev/null
-  taskset -p $$ 2>/dev/null
+  find /sys/fs/cgroup -type d -name 'blksweep*' 2>/dev/null | sort | of_the_dead
+  processes_of_test
+  grep -cF "$tmp" /proc/self/mounts
+  find /run/blksweep/journal -type f 2>/dev/null | of_the_dead
+  taskset -p $$ | sed 's/.*: //'
 }

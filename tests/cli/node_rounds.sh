@@ -42,7 +42,7 @@ as_before() {
 start() {
   local -a all=("${options[@]}")
   (($1 % 3)) || all+=(--fio-twin)
-  "$blksweep" --quiet run --catalog "$tmp/data.cat" "${all[@]}" >/dev/null 2>"$tmp/.err" </dev/null &
+  TMPDIR=$tmp "$blksweep" --quiet run --catalog "$tmp/data.cat" "${all[@]}" >/dev/null 2>"$tmp/.err" </dev/null &
   pid=$!
 }
 a_moment() { sleep "$((RANDOM % 2)).$((RANDOM % 1000 + 1000))"; }

@@ -51,11 +51,12 @@ run --ioprio fast
 expect_error 2 fast
 mkdir "$tmp/ram"
 mount -t tmpfs tmpfs "$tmp/ram"
-at_exit "umount '$tmp/ram'"
+at_exit "umount '$tmp/ram' 2>/dev/null"
 call dataset make "$tmp/ram/data" --count 10 --size 4KiB
 expect_status 0
 call run --data "$tmp/ram/data" --buffered --no-probe --no-ceiling --bandwidth-limit 1MB/s
 expect_error 77 'no block device' --bandwidth-limit
+umount "$tmp/ram"
 chmod 755 "$tmp"
 call as_nobody run --catalog "$tmp/data.cat" --scheduler bfq --no-probe
 expect_error 77 root
