@@ -45,23 +45,35 @@ start() {
   TMPDIR=$tmp "$blksweep" --quiet run --catalog "$tmp/data.cat" "${all[@]}" >/dev/null 2>"$tmp/.err" </dev/null &
   pid=$!
 }
-a_moment() { sleep "$((RANDOM % 2)).$((RANDOM % 1000 + 1000))"; }
+# Whether the run has borrowed something just now; a round without it shows nothing.
+borrowed=0
+note_borrowing() {
+  ! ls /run/blksweep/journal/"$pid"-* >/dev/null 2>&1 || borrowed=$((borrowed + 1))
+}
+a_moment() {
+  local ms=$((RANDOM % 2500 + 100))
+  sleep "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
+}
 
 for ((round = 1; round <= rounds; ++round)); do
   start "$round"
   a_moment
+  note_borrowing
   kill -KILL "$pid"
   wait "$pid" 2>/dev/null || true
   call node restore
   expect_status 0
   as_before "$round (SIGKILL)"
 done
-echo "killed and restored: $rounds of $rounds"
+echo "killed and restored: $rounds of $rounds, $borrowed of them with something borrowed"
+((borrowed * 2 > rounds)) || die 'most rounds had nothing to restore'
 
 signals=(INT TERM HUP)
+borrowed=0
 for ((round = 1; round <= rounds; ++round)); do
   start "$round"
   a_moment
+  note_borrowing
   kill "-${signals[round % 3]}" "$pid" 2>/dev/null || true
   status=0
   wait "$pid" 2>/dev/null || status=$?
@@ -70,4 +82,5 @@ for ((round = 1; round <= rounds; ++round)); do
   [[ $status =~ ^(130|129|143)$ ]] || die "round $round: ended with $status"
   as_before "$round (SIG${signals[round % 3]})"
 done
-echo "interrupted: $rounds of $rounds"
+echo "interrupted: $rounds of $rounds, $borrowed of them with something borrowed"
+((borrowed * 2 > rounds)) || die 'most rounds had nothing to give back'
