@@ -265,7 +265,7 @@ void add_tunables(CLI::App* app, QueueWish& wish) {
              wish.push_back(*std::move(tunable));
            }
          },
-         "NAME=VALUE, a tunable of the scheduler; again for more")
+         "NAME=VALUE of the scheduler; may be repeated")
       ->type_name("")
       ->expected(1)
       ->take_all();

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -112,5 +113,23 @@ class Child {
   pid_t pid_ = -1;
   bool worked_ = false, reaped_ = false;
 };
+
+inline bool says(const std::vector<std::string>& lines, const std::string& text) {
+  return std::ranges::any_of(
+      lines, [&text](const std::string& l) { return l.find(text) != std::string::npos; });
+}
+
+inline Borrowing begin(const BorrowingPlaces& places, bool kept = false) {
+  auto b = Borrowing::begin(kept, places);
+  EXPECT_TRUE(b);
+  return *std::move(b);
+}
+
+inline void expect_set(Borrowing& b, const BorrowingRig& rig, const std::string& name,
+                       const std::string& value) {
+  const auto got = b.set(name, {rig.setting(name), value});
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(*got, value);
+}
 
 }  // namespace blksweep
