@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "node/journal_folder.h"
 #include "node/setting.h"
@@ -77,6 +78,7 @@ Result<> claim(const std::string& key, const BorrowingPlaces& places, const Jour
 struct Borrowing::State {
   BorrowingPlaces places;
   JournalOwner owner;
+  Fd changes;                          // of kept ones: nobody restores what is being changed
   std::vector<JournalRecord> records;  // ours, the oldest first; also when the file has vanished
 
   Result<> note_change(const JournalRecord& record, const SavedValue& reads) const;
@@ -117,6 +119,10 @@ Result<> Borrowing::add(const Loan& loan) {
 }
 
 Result<> Borrowing::add(const std::string& key, const std::function<Result<Loan>()>& make) {
+  Fd changes;
+  if (!state_->changes) {
+    BLKSWEEP_TRY(changes, lock_changes(state_->places.run_folder));
+  }
   BLKSWEEP_TRY(const JournalFolder folder, JournalFolder::lock(state_->places.run_folder));
   BLKSWEEP_CHECK(claim(key, state_->places, folder));
   BLKSWEEP_TRY(Loan loan, make());
@@ -127,6 +133,9 @@ Result<> Borrowing::add(const std::string& key, const std::function<Result<Loan>
   BLKSWEEP_CHECK(folder.append(journal, loan_line(number, loan), true));
   at_step(state_->places, "after append");
   state_->records.push_back({.number = number, .loan = std::move(loan), .changed = {}});
+  if (state_->owner.kept && changes) {
+    state_->changes = std::move(changes);
+  }
   return {};
 }
 

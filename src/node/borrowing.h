@@ -7,7 +7,8 @@
 // Journal: one file per process in /run/blksweep/journal/, see journal.h.
 // Locks:   a loan has a key; while its owner lives, no other process may borrow the same key: the
 //          error names the holder and its pid. A key left behind by a dead process is given back
-//          first (a note says so). Kept loans (`node set`) do not lock: others borrow on top.
+//          first (a note says so). Kept loans (`node set`) do not lock: others borrow on top, but
+//          only when the object that keeps them has gone, which is to be soon.
 // Errors:  add(): Exit::unsupported without root; a journal folder that cannot be trusted.
 //          restore(): everything is tried, the first failure is returned, what failed stays in the
 //          journal.

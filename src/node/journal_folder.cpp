@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "os/file.h"
+#include "os/holders.h"
 #include "os/own_folder.h"
 
 namespace blksweep {
@@ -27,16 +28,29 @@ constexpr std::size_t kMaxJournal = std::size_t{64} << 20;
 
 std::string folder_below(const std::string& run_folder) { return run_folder + "/blksweep/journal"; }
 
-Result<> wait_for_lock(const Fd& folder, const std::string& path) {
+Result<Fd> lock_folder(const std::string& path) {
+  Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) {
+    return sys_error(errno, "open " + path);
+  }
   const std::int64_t until = now_ns() + kLockPatienceNs;
   while (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK || now_ns() > until) {
-      return fail(path + " is locked by another blksweep for ten seconds: look who has it open");
+      return fail(fmt::format("{} has been locked for ten seconds by {}: let it go on or end it",
+                              path, to_text(holders_of({path}))));
     }
     const timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
     ::nanosleep(&pause, nullptr);
   }
-  return {};
+  return folder;
+}
+
+Result<> make_folders(const std::string& run_folder) {
+  if (::access(run_folder.c_str(), W_OK) != 0) {
+    return unsupported(fmt::format(
+        "changing settings of the node needs root: {} may not be written to", run_folder));
+  }
+  return own_folders(run_folder, {"blksweep", "journal"});
 }
 
 Result<std::string> own_text(const std::string& path) {
@@ -90,18 +104,15 @@ Result<> write_at_end(const Fd& fd, std::size_t end, const std::string& text,
 std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
 
 Result<JournalFolder> JournalFolder::lock(const std::string& run_folder) {
-  if (::access(run_folder.c_str(), W_OK) != 0) {
-    return unsupported(fmt::format(
-        "changing settings of the node needs root: {} may not be written to", run_folder));
-  }
-  BLKSWEEP_CHECK(own_folders(run_folder, {"blksweep", "journal"}));
+  BLKSWEEP_CHECK(make_folders(run_folder));
   const std::string path = folder_below(run_folder);
-  Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder) {
-    return sys_error(errno, "open " + path);
-  }
-  BLKSWEEP_CHECK(wait_for_lock(folder, path));
+  BLKSWEEP_TRY(Fd folder, lock_folder(path));
   return JournalFolder(path, std::move(folder));
+}
+
+Result<Fd> lock_changes(const std::string& run_folder) {
+  BLKSWEEP_CHECK(make_folders(run_folder));
+  return lock_folder(run_folder + "/blksweep");
 }
 
 std::vector<FoundJournal> JournalFolder::read_all() const { return read_journals(path_); }

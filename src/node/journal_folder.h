@@ -43,6 +43,10 @@ class JournalFolder {
   Fd fd_;
 };
 
+// A second lock around the first, for what takes more than one step: `node set` holds it from its
+// first loan until it has made its changes; nobody borrows or restores in between.
+Result<Fd> lock_changes(const std::string& run_folder);
+
 // Without making or locking anything, for showing. Empty when there is no folder.
 Result<std::vector<FoundJournal>> look_at_journals(const std::string& run_folder = "/run");
 

@@ -76,6 +76,7 @@ void undo_kept(const UndoPlan& plan, const std::vector<Held>& held, Journal& jou
 
 Result<RestoreReport> restore_left_behind(bool discard, const BorrowingPlaces& places) {
   RestoreReport report;
+  BLKSWEEP_TRY(const Fd changes, lock_changes(places.run_folder));
   BLKSWEEP_TRY(const JournalFolder folder, JournalFolder::lock(places.run_folder));
   std::vector<FoundJournal> all = folder.read_all();
   const std::vector<Held> held = held_by_the_living(all);

@@ -398,9 +398,11 @@ TEST(Kept, DoesNotLockAndIsLeftWhileBorrowedOver) {
   const BorrowingRig rig;
   rig.set("a", "1");
   rig.set("b", "1");
-  Borrowing kept = begin(rig.places(), true);
-  expect_set(kept, rig, "a", "2");
-  expect_set(kept, rig, "b", "2");
+  {
+    Borrowing kept = begin(rig.places(), true);
+    expect_set(kept, rig, "a", "2");
+    expect_set(kept, rig, "b", "2");
+  }
   {
     Borrowing b = begin(rig.places());
     expect_set(b, rig, "a", "3");
@@ -414,14 +416,53 @@ TEST(Kept, DoesNotLockAndIsLeftWhileBorrowedOver) {
   EXPECT_EQ(rig.get("a"), "1");
 }
 
+// Restoring waits until what is being set is set: else the change came after its undoing.
+TEST(Kept, IsNotRestoredWhileItIsBeingSet) {
+  const BorrowingRig rig;
+  rig.set("a", "1");
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    for (int round = 0; round < 50; ++round) {
+      Borrowing b = begin(rig.places(), true);
+      static_cast<void>(b.set("a", {rig.setting("a"), "2"}));
+    }
+    ::_exit(0);
+  }
+  while (::waitpid(pid, nullptr, WNOHANG) == 0) {
+    rig.restore();
+  }
+  rig.restore();
+  EXPECT_EQ(rig.get("a"), "1");
+  EXPECT_TRUE(rig.journal_files().empty());
+}
+
+TEST(Kept, KilledWhileItIsBeingSetComesBack) {
+  const BorrowingRig rig;
+  for (const char* step : {"before append", "after append", "before change", "after change"}) {
+    rig.set("a", "1");
+    Child child([&] {
+      Borrowing b = begin(rig.dying_at(step, 1), true);
+      static_cast<void>(b.set("a", {rig.setting("a"), "2"}));
+    });
+    EXPECT_FALSE(child.worked());
+    child.kill_now();
+    EXPECT_TRUE(rig.restore().failed.empty());
+    EXPECT_EQ(rig.get("a"), "1") << step;
+  }
+}
+
 TEST(Kept, TakesBackWhatItDidItself) {
   const BorrowingRig rig;
   rig.set("a", "1");
-  Borrowing first = begin(rig.places(), true);
-  expect_set(first, rig, "a", "2");
-  Borrowing second = begin(rig.places(), true);
-  expect_set(second, rig, "a", "3");
-  ASSERT_TRUE(second.restore());
+  {
+    Borrowing first = begin(rig.places(), true);
+    expect_set(first, rig, "a", "2");
+  }
+  {
+    Borrowing second = begin(rig.places(), true);
+    expect_set(second, rig, "a", "3");
+    ASSERT_TRUE(second.restore());
+  }
   EXPECT_EQ(rig.get("a"), "2");
   rig.restore();
   EXPECT_EQ(rig.get("a"), "1");

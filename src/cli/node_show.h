@@ -1,0 +1,10 @@
+// blksweep node show: the settings of a device and of the node, and who has borrowed what.
+#pragma once
+
+#include "cli/verb.h"
+
+namespace blksweep {
+
+void add_node_show(Verbs& verbs, CLI::App* node);
+
+}  // namespace blksweep

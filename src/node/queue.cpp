@@ -1,0 +1,241 @@
+#include "node/queue.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <string_view>
+
+#include "node/setting.h"
+#include "os/file.h"
+
+namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kScheduler = "scheduler";
+constexpr const char* kReadAhead = "read_ahead_kb";
+constexpr std::string_view kTunables = "iosched/";
+constexpr std::size_t kNameLength = 64;
+
+// In the order in which they are written. A change of scheduler may reset all behind it;
+// nr_requests resets iosched/async_depth; since Linux 6.9 every change of the queue's limits
+// (max_sectors_kb, rotational, ...) sets read_ahead_kb anew (queue_limits_commit_update calling
+// blk_apply_bdi_limits), so that it is last.
+constexpr std::array kBeforeTunables = {"scheduler",   "max_sectors_kb", "rotational",
+                                        "add_random",  "iostats",        "nomerges",
+                                        "rq_affinity", "wbt_lat_usec",   "nr_requests"};
+
+std::size_t rank_of(const std::string& name) {
+  if (name == kReadAhead) {
+    return kBeforeTunables.size() + 1;
+  }
+  const auto* at = std::ranges::find(kBeforeTunables, name);
+  return static_cast<std::size_t>(at - kBeforeTunables.begin());
+}
+
+std::string queue_folder(const std::string& disk) { return "/sys/block/" + disk + "/queue/"; }
+
+bool is_writable(const std::string& path) {
+  struct stat st {};
+  return ::lstat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_IWUSR) != 0;
+}
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name.size() <= kNameLength && std::ranges::all_of(name, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+  });
+}
+
+std::vector<std::string> writable_files(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator(folder, ec)) {
+    if (is_writable(entry.path().string())) {
+      names.push_back(entry.path().filename().string());
+    }
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string list_or_none(const std::vector<std::string>& words) {
+  return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+const std::string* asked_for(const QueueWish& wish, const std::string& name) {
+  const auto at = std::ranges::find(wish, name, &QueueWish::value_type::first);
+  return at == wish.end() ? nullptr : &at->second;
+}
+
+bool changes_scheduler(const std::string& disk, const QueueWish& wish) {
+  const std::string* scheduler = asked_for(wish, kScheduler);
+  return scheduler != nullptr && *scheduler != scheduler_of(disk);
+}
+
+Result<> check_wish(const std::string& disk, const QueueWish& wish) {
+  const std::string folder = queue_folder(disk);
+  std::error_code ec;
+  if (!is_name(disk) && disk.find('!') == std::string::npos) {
+    return usage_error(fmt::format("'{}' is no disk's name", disk));
+  }
+  if (!fs::is_directory(folder, ec)) {
+    return unsupported(fmt::format("{} is not there: {} has no queue settings", folder, disk));
+  }
+  for (const auto& [name, value] : wish) {
+    const bool tunable = name.starts_with(kTunables);
+    if (!is_name(tunable ? std::string_view(name).substr(kTunables.size()) : name)) {
+      return usage_error(fmt::format("'{}' is no queue setting's name", name));
+    }
+    // The new scheduler's tunables are there when it is.
+    if (!(tunable && changes_scheduler(disk, wish)) && !is_writable(folder + name)) {
+      return unsupported(
+          fmt::format("{} has no queue setting '{}' that may be written; there are: {}", disk, name,
+                      list_or_none(writable_files(tunable ? folder + "iosched" : folder))));
+    }
+    // A scheduler that is not listed may be a module that the kernel loads when it is asked for.
+    if (name == kScheduler && !is_name(value)) {
+      return fail(fmt::format("'{}' is no scheduler of {}, which has: {}", value, disk,
+                              list_or_none(schedulers_of(disk))));
+    }
+  }
+  return {};
+}
+
+// What the wish may change, asked for or in its wake.
+std::vector<std::string> touched_by(const std::string& disk, const QueueWish& wish) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : wish) {
+    names.push_back(name);
+  }
+  const bool scheduler = changes_scheduler(disk, wish);
+  if (scheduler) {
+    names.insert(names.end(), kBeforeTunables.begin(), kBeforeTunables.end());
+  }
+  if (scheduler || asked_for(wish, "nr_requests") != nullptr) {
+    for (const std::string& tunable : writable_files(queue_folder(disk) + "iosched")) {
+      names.push_back(std::string(kTunables) + tunable);
+    }
+  }
+  names.emplace_back(kReadAhead);
+  std::ranges::sort(names, {}, [](const std::string& n) { return std::pair(rank_of(n), n); });
+  const auto twice = std::ranges::unique(names);
+  names.erase(twice.begin(), twice.end());
+  return names;
+}
+
+// Files that are not there, may not be written or cannot be read (wbt_lat_usec of some devices)
+// cannot be changed either.
+Result<Loan> saved_queue(const std::string& disk, const QueueWish& wish) {
+  Loan loan{.key = disk + "/queue", .what = "the queue of " + disk};
+  for (const std::string& name : touched_by(disk, wish)) {
+    const std::string path = queue_folder(disk) + name;
+    const Result<std::string> now = is_writable(path) ? read_setting(path) : std::string();
+    if (is_writable(path) && now) {
+      loan.values.push_back({path, *now});
+    }
+  }
+  return loan;
+}
+
+std::string before_of(const Loan& loan, const std::string& path) {
+  const auto at = std::ranges::find(loan.values, path, &SavedValue::path);
+  return at == loan.values.end() ? "" : at->value;
+}
+
+tl::unexpected<Error> refused(const std::string& disk, const std::string& name,
+                              const std::string& value, const Error& cause) {
+  if (name == kScheduler) {
+    return fail(fmt::format("'{}' is no scheduler of {}, which has: {} ({})", value, disk,
+                            list_or_none(schedulers_of(disk)), cause.text));
+  }
+  if (name.starts_with(kTunables) && !is_writable(queue_folder(disk) + name)) {
+    return fail(fmt::format("the scheduler {} has no tunable '{}', but: {}", scheduler_of(disk),
+                            name.substr(kTunables.size()),
+                            list_or_none(writable_files(queue_folder(disk) + "iosched"))));
+  }
+  return tl::unexpected(cause);
+}
+
+Result<> write_wish(const std::string& disk, const QueueWish& sorted, const Loan& saved) {
+  for (const auto& [name, value] : sorted) {
+    if (const auto written = write_setting(queue_folder(disk) + name, value); !written) {
+      return refused(disk, name, value, written.error());
+    }
+  }
+  // What changed in the wake of another file, though nobody asked for it, is held.
+  const std::string read_ahead = queue_folder(disk) + kReadAhead;
+  const std::string before = before_of(saved, read_ahead);
+  if (asked_for(sorted, kReadAhead) == nullptr && !before.empty() &&
+      read_setting(read_ahead).value_or(before) != before) {
+    return write_setting(read_ahead, before);
+  }
+  return {};
+}
+
+Result<std::vector<AskedGot>> read_back(const std::string& disk, const QueueWish& wish,
+                                        const Loan& saved) {
+  std::vector<AskedGot> all;
+  for (const auto& [name, value] : wish) {
+    const std::string path = queue_folder(disk) + name;
+    BLKSWEEP_TRY(std::string got, read_setting(path));
+    all.push_back({name, value, std::move(got), before_of(saved, path)});
+  }
+  return all;
+}
+
+Result<std::vector<AskedGot>> change(const std::string& disk, const QueueWish& wish,
+                                     const Loan& saved) {
+  QueueWish sorted = wish;
+  std::ranges::stable_sort(sorted, {}, [](const auto& w) { return rank_of(w.first); });
+  BLKSWEEP_CHECK(write_wish(disk, sorted, saved));
+  return read_back(disk, wish, saved);
+}
+
+}  // namespace
+
+std::vector<std::string> schedulers_of(const std::string& disk) {
+  return words_of(first_line(queue_folder(disk) + kScheduler));
+}
+
+std::string scheduler_of(const std::string& disk) {
+  const std::string text = first_line(queue_folder(disk) + kScheduler);
+  const std::string marked = marked_word(text);
+  return marked.empty() && words_of(text).size() == 1 ? words_of(text).front() : marked;
+}
+
+Result<std::vector<AskedGot>> set_queue(const std::string& disk, const QueueWish& wish,
+                                        Borrowing& borrowing) {
+  if (wish.empty()) {
+    return std::vector<AskedGot>();
+  }
+  BLKSWEEP_CHECK(check_wish(disk, wish));
+  Loan saved;
+  BLKSWEEP_CHECK(borrowing.add(disk + "/queue", [&]() -> Result<Loan> {
+    BLKSWEEP_TRY(saved, saved_queue(disk, wish));
+    return saved;
+  }));
+  auto all = change(disk, wish, saved);
+  if (!all) {
+    BLKSWEEP_CHECK(borrowing.take_back());
+    return all;
+  }
+  for (const AskedGot& one : *all) {
+    borrowing.changed({queue_folder(disk) + one.name, one.got});
+  }
+  return all;
+}
+
+std::vector<std::pair<std::string, std::string>> scheduler_tunables(const std::string& disk) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const std::string& name : writable_files(queue_folder(disk) + "iosched")) {
+    all.emplace_back(name, first_line(queue_folder(disk) + std::string(kTunables) + name));
+  }
+  return all;
+}
+
+}  // namespace blksweep
