@@ -25,7 +25,8 @@ done
 [[ $out == *"exit: 0 done"* ]] || die "--help does not name the exit codes"
 
 for verb in "dataset make" catalog plan simulate run report probe map disk "disk start" "disk set" "disk list" \
-  "disk stop" "disk stats" "disk model" node "node show" "node set" "node restore"; do
+  "disk stop" "disk stats" "disk model" node "node show" "node set" "node restore" \
+  "node exec"; do
   read -r -a words <<<"$verb"
   call "${words[@]}" --help
   expect_status 0
