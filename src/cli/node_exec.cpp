@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "cli/device_argument.h"
 #include "cli/verb.h"
 #include "node/binding.h"
 #include "node/limits.h"
@@ -41,15 +42,9 @@ struct ExecOptions {
   bool io_limit() const { return bandwidth || iops; }
 };
 
-// "loop0", "/dev/loop0p1" or a path on it.
-Result<BlockDevice> named_device(const std::string& name) {
-  const bool short_name = name.find('/') == std::string::npos && name != "." && name != "..";
-  return block_device_of(short_name ? "/dev/" + name : name);
-}
-
 Result<BlockDevice> wanted_device(const ExecOptions& options) {
   if (!options.device.empty()) {
-    return named_device(options.device);
+    return device_of_argument(options.device);
   }
   if (options.queue() || options.io_limit() || options.bind.find("near") != std::string::npos) {
     return usage_error(

@@ -101,8 +101,7 @@ class Places {
 
   Result<Bitmap> near() const {
     const std::optional<unsigned> node = numa_node_of(disk_);
-    const hwloc_obj_t object =
-        node ? hwloc_get_numanode_obj_by_os_index(topology_, *node) : nullptr;
+    hwloc_obj_t object = node ? hwloc_get_numanode_obj_by_os_index(topology_, *node) : nullptr;
     if (object == nullptr || hwloc_bitmap_iszero(object->cpuset)) {
       note(
           fmt::format("binding near {}: the disk belongs to no NUMA node of this process; all "
@@ -115,8 +114,7 @@ class Places {
 
   Result<Bitmap> of_node(std::string_view text) const {
     const std::optional<unsigned> index = number(text);
-    const hwloc_obj_t object =
-        index ? hwloc_get_numanode_obj_by_os_index(topology_, *index) : nullptr;
+    hwloc_obj_t object = index ? hwloc_get_numanode_obj_by_os_index(topology_, *index) : nullptr;
     if (object == nullptr || hwloc_bitmap_iszero(object->cpuset)) {
       return usage_error(
           fmt::format("binding 'node:{}': the nodes with CPUs are {}", text, nodes()));

@@ -81,9 +81,7 @@ std::vector<std::string> levels(const std::string& mount, const std::string& par
 void switch_on(const CgroupPlace& place, std::string_view controller, LimitPlan& plan) {
   for (const std::string& level : levels(place.mount, parent_for_new(place))) {
     const std::string file = level + "/cgroup.subtree_control";
-    if (std::ranges::count(words_in_file(file), controller) == 0) {
-      plan.controllers.push_back({file, std::string(controller)});
-    }
+    plan.controllers.push_back({file, std::string(controller), shares_out(file, controller)});
   }
 }
 
@@ -131,6 +129,10 @@ void plan_io(const LimitWish& wish, LimitGroup& group, LimitPlan& plan) {
 }
 
 }  // namespace
+
+bool shares_out(const std::string& subtree_control, std::string_view controller) {
+  return std::ranges::count(words_in_file(subtree_control), controller) > 0;
+}
 
 Result<LimitPlan> plan_limits(const LimitWish& wish, const std::string& name,
                               const CgroupSources& sources) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -34,6 +35,7 @@ struct LimitWish {
 struct ControllerStep {
   std::string file;  // a cgroup.subtree_control
   std::string name;  // "io"
+  bool on = false;   // already: maybe by another process, which takes it back when it ends
 };
 
 struct LimitGroup {
@@ -53,7 +55,7 @@ struct LimitValue {
 };
 
 struct LimitPlan {
-  std::vector<ControllerStep> controllers;
+  std::vector<ControllerStep> controllers;  // of v2, from the top down
   std::vector<LimitGroup> groups;
   std::vector<LimitValue> values;
 };
@@ -62,6 +64,8 @@ struct LimitPlan {
 Result<LimitPlan> plan_limits(const LimitWish& wish, const std::string& name,
                               const CgroupSources& sources = {});
 
+// Whether the groups below have that controller.
+bool shares_out(const std::string& subtree_control, std::string_view controller);
 // What the file reads for that limit now; "" when there is nothing of the kind.
 std::string read_back(const LimitValue& value);
 

@@ -41,9 +41,24 @@ std::string next_name() {
   return fmt::format("blksweep-{}{}", ::getpid(), n == 1 ? "" : "-" + std::to_string(n));
 }
 
+// A controller that another process has switched on goes off with that process, and with it limits
+// of ours below: its loan is refused to us then, by the holder's pid. Of a dead one it is taken
+// back.
+Result<> nobody_lends(const ControllerStep& step, const std::string& key, Borrowing& borrowing) {
+  BLKSWEEP_CHECK(borrowing.add({.key = key, .what = "controller " + step.name}));
+  return borrowing.take_back();
+}
+
 Result<> switch_on(const ControllerStep& step, Borrowing& borrowing) {
+  const std::string key = "cgroup" + step.file + "/" + step.name;
+  if (step.on) {
+    BLKSWEEP_CHECK(nobody_lends(step, key, borrowing));
+    if (shares_out(step.file, step.name)) {
+      return {};
+    }
+  }
   BLKSWEEP_CHECK(borrowing.add({.kind = LoanKind::controllers,
-                                .key = "cgroup" + step.file + "/" + step.name,
+                                .key = key,
                                 .what = "controller " + step.name + " in " + step.file,
                                 .path = step.file,
                                 .text = "-" + step.name}));
