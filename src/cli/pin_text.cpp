@@ -76,7 +76,7 @@ std::string forecast_text(const PinForecast& f) {
                       known(room.cgroup_limit).is_null() || room.cgroup_limit.n > room.available.n
                           ? ""
                           : ", cgroup limit " + format_bytes(room.cgroup_limit));
-  return text + fmt::format("  fits        {}\n", f.refusal.empty() ? "yes" : "no");
+  return text + fmt::format("  fits        {}\n", f.fits ? "yes" : "no");
 }
 
 std::string forecast_json(const PinForecast& f) {
@@ -92,8 +92,8 @@ std::string forecast_json(const PinForecast& f) {
                {"files_per_helper", f.cost.per_helper},
                {"memory_available_bytes", known(room.available)},
                {"cgroup_limit_bytes", known(room.cgroup_limit)},
-               {"fits", f.refusal.empty()},
-               {"refusal", f.refusal.empty() ? Json(nullptr) : Json(f.refusal)}});
+               {"fits", f.fits.has_value()},
+               {"refusal", f.fits ? Json(nullptr) : Json(f.fits.error().text)}});
 }
 
 std::string entry_text(const PinEntry& e) {
@@ -107,9 +107,10 @@ std::string entry_text(const PinEntry& e) {
     text += fmt::format("  locked  {}\n", format_bytes(e.count.bytes));
   }
   const auto growth = static_cast<std::uint64_t>(std::max<std::int64_t>(e.slab_growth, 0));
-  return text + fmt::format("  kernel  {} ({}, by {}); all slabs of the node grew by {} meanwhile\n",
-                            format_bytes(e.kernel_memory), per_file(e.kernel_memory, e.count.files),
-                            e.memory_source, format_bytes({growth}));
+  return text +
+         fmt::format("  kernel  {} ({}, by {}); all slabs of the node grew by {} meanwhile\n",
+                     format_bytes(e.kernel_memory), per_file(e.kernel_memory, e.count.files),
+                     e.memory_source, format_bytes({growth}));
 }
 
 std::string entry_json(const PinEntry& e) { return dump(entry_object(e)); }

@@ -49,7 +49,8 @@ struct Board {
 };
 
 int raw_open(const std::string& path, int flags) {
-  return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path.c_str(), O_PATH | O_CLOEXEC | flags));
+  return static_cast<int>(
+      ::syscall(SYS_openat, AT_FDCWD, path.c_str(), O_PATH | O_CLOEXEC | flags));
 }
 
 void close_own() { ::syscall(SYS_close_range, kFirstOwn, ~0U, 0); }
@@ -158,7 +159,8 @@ struct InodePin::State {
       helpers.emplace_back(help, &files, share, std::ref(board));
     } catch (const std::system_error& e) {
       const std::lock_guard lock(board.mutex);
-      board.broken = sys_error(e.code().value(), "start a thread for a pin (RLIMIT_NPROC, pids.max)");
+      board.broken =
+          sys_error(e.code().value(), "start a thread for a pin (RLIMIT_NPROC, pids.max)");
       board.stop.store(true);
     }
   }

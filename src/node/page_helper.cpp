@@ -45,8 +45,8 @@ class Names {
     }
     Names names;
     names.size_ = all.size() + 1;
-    void* at = ::mmap(nullptr, names.size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                      -1, 0);
+    void* at =
+        ::mmap(nullptr, names.size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) {
       return sys_error(errno, "memory for the names of a pin");
     }

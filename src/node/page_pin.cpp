@@ -130,8 +130,7 @@ Result<PagePin> PagePin::take(const PinFiles& files, const std::function<bool()>
                               const PinProgress& progress) {
   raise_lock_limit();
   auto state = std::make_unique<State>(files, stop, progress);
-  const std::size_t own =
-      std::min(files.count, static_cast<std::size_t>(mappings_per_process()));
+  const std::size_t own = std::min(files.count, static_cast<std::size_t>(mappings_per_process()));
   BLKSWEEP_CHECK(state->start_helpers(own));
   BLKSWEEP_CHECK(state->lock_own(own));
   BLKSWEEP_CHECK(state->wait_for_helpers());

@@ -141,9 +141,10 @@ Result<> check_memory(std::uint64_t need, const char* what) {
                             format_bytes({need}), what, format_bytes(room.available)));
   }
   if (need > room.cgroup_limit.n) {
-    return fail(fmt::format("the pin takes {} of {}, the memory limit of this cgroup is {}: raise "
-                            "it, or pin less",
-                            format_bytes({need}), what, format_bytes(room.cgroup_limit)));
+    return fail(
+        fmt::format("the pin takes {} of {}, the memory limit of this cgroup is {}: raise "
+                    "it, or pin less",
+                    format_bytes({need}), what, format_bytes(room.cgroup_limit)));
   }
   return {};
 }
@@ -167,10 +168,10 @@ Result<> check_file_max(std::uint64_t files) {
   if (!(fields >> used >> free >> most) || used + files <= most) {
     return {};
   }
-  return fail(fmt::format("{} descriptors are too many for this node: fs.file-max is {}, {} are in "
-                          "use: raise it (sysctl fs.file-max={}), or pin fewer files",
-                          format_count(files), format_count(most), format_count(used),
-                          used + files + files / 4));
+  return fail(fmt::format(
+      "{} descriptors are too many for this node: fs.file-max is {}, {} are in "
+      "use: raise it (sysctl fs.file-max={}), or pin fewer files",
+      format_count(files), format_count(most), format_count(used), used + files + files / 4));
 }
 
 Result<> check_lock_limit(Bytes locked) {
@@ -179,10 +180,11 @@ Result<> check_lock_limit(Bytes locked) {
       locked.n <= limit.rlim_max || may_lock_any()) {
     return {};
   }
-  return fail(fmt::format("the pin locks {}, RLIMIT_MEMLOCK is {} and this process has no "
-                          "CAP_IPC_LOCK: raise it (ulimit -l {}), or run as root",
-                          format_bytes(locked), format_bytes({limit.rlim_max}), locked.n / 1024 + 1),
-              Exit::unsupported);
+  return fail(
+      fmt::format("the pin locks {}, RLIMIT_MEMLOCK is {} and this process has no "
+                  "CAP_IPC_LOCK: raise it (ulimit -l {}), or run as root",
+                  format_bytes(locked), format_bytes({limit.rlim_max}), locked.n / 1024 + 1),
+      Exit::unsupported);
 }
 
 }  // namespace

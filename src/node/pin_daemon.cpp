@@ -169,8 +169,8 @@ Result<PinEntry> start_pin_daemon(const PinRegistry& registry, PinOrder order,
   BLKSWEEP_TRY(PinPipe pipe, PinPipe::make());
   BLKSWEEP_TRY(const pid_t pid, fork_daemon(registry, std::move(order), pipe));
   pipe.write_end.reset();
-  Result<PinEntry> entry =
-      hear(pipe.read_end.get(), [&stop] { return !stop || !stop(); }, progress);
+  Result<PinEntry> entry = hear(
+      pipe.read_end.get(), [&stop] { return !stop || !stop(); }, progress);
   if (!entry) {
     // Not listening ends it; what it has pinned is let go when it is reaped.
     pipe.read_end.reset();
@@ -184,9 +184,10 @@ Result<PinEntry> start_pin_daemon(const PinRegistry& registry, PinOrder order,
 Result<> end_pin_daemon(const PinRegistry& registry, const PinEntry& entry) {
   ask_to_end(entry.daemon);
   if (!wait_for_end(entry.daemon, kPatience)) {
-    return fail(fmt::format("pin {}: its daemon, pid {}, did not end within {} s: kill -9 {} lets "
-                            "everything go, too",
-                            entry.name, entry.daemon.pid, kPatience.count(), entry.daemon.pid));
+    return fail(
+        fmt::format("pin {}: its daemon, pid {}, did not end within {} s: kill -9 {} lets "
+                    "everything go, too",
+                    entry.name, entry.daemon.pid, kPatience.count(), entry.daemon.pid));
   }
   return registry.remove(entry.name, entry.daemon);
 }

@@ -39,8 +39,8 @@ class Members {
 };
 
 tl::unexpected<Error> damaged(const std::string& file, const std::string& what) {
-  return fail(fmt::format("{} is damaged ({}): 'blksweep cache unpin' of that name removes it", file,
-                          what));
+  return fail(fmt::format("{} is damaged ({}): 'blksweep cache unpin' of that name removes it",
+                          file, what));
 }
 
 }  // namespace

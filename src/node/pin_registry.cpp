@@ -84,10 +84,10 @@ Result<> PinRegistry::check_free(const std::string& name) const {
   if (!is_alive(other.daemon)) {
     return {};
   }
-  return fail(fmt::format("there is a pin {} already ({} files by {}, pid {}): take another --name, "
-                          "or 'blksweep cache unpin {}' first",
-                          name, format_count(other.count.files), to_string(other.kind),
-                          other.daemon.pid, name));
+  return fail(fmt::format(
+      "there is a pin {} already ({} files by {}, pid {}): take another --name, "
+      "or 'blksweep cache unpin {}' first",
+      name, format_count(other.count.files), to_string(other.kind), other.daemon.pid, name));
 }
 
 Result<> PinRegistry::claim(const PinEntry& entry) const {

@@ -35,7 +35,8 @@ Result<std::optional<PinEntry>> understand(const std::string& line, const PinPro
     return std::optional<PinEntry>();
   }
   if (word.is_object() && word.contains("held") && word["held"].is_string()) {
-    BLKSWEEP_TRY(PinEntry entry, parse_pin_entry(word["held"].get<std::string>(), "the daemon's word"));
+    BLKSWEEP_TRY(PinEntry entry,
+                 parse_pin_entry(word["held"].get<std::string>(), "the daemon's word"));
     return std::optional(std::move(entry));
   }
   if (word.is_object() && word.contains("error") && word["error"].is_string()) {

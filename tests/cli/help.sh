@@ -19,13 +19,13 @@ ends_in_examples() {
 call --help
 expect_status 0
 [ -z "$err" ] || die "--help writes to stderr"
-for verb in dataset catalog plan simulate run report probe map disk; do
+for verb in dataset catalog plan simulate run report probe map disk cache; do
   [[ $out == *"$verb"* ]] || die "--help does not name $verb"
 done
 [[ $out == *"exit: 0 done"* ]] || die "--help does not name the exit codes"
 
 for verb in "dataset make" catalog plan simulate run report probe map disk "disk start" "disk set" "disk list" \
-  "disk stop" "disk stats" "disk model"; do
+  "disk stop" "disk stats" "disk model" "cache pin" "cache list" "cache unpin"; do
   read -r -a words <<<"$verb"
   call "${words[@]}" --help
   expect_status 0
