@@ -18,10 +18,10 @@ namespace blksweep {
 namespace {
 
 constexpr const char* kPinExamples =
-    R"(Inodes: opening and stat of those files never go to the disk again. Pages: their
-data stays in memory. Both hold until 'cache unpin'; a filesystem with pins on it
-cannot be unmounted. --percent draws whole files until they come to that part of
-the bytes.
+    R"(Inodes: open and stat of those files never read the disk again. Pages: their
+data stays in memory. Both hold until 'cache unpin', and the filesystem cannot
+be unmounted meanwhile. --percent draws whole files until they come to that
+part of the bytes.
 
 examples:
   blksweep cache pin --name warm-inodes --inodes DIR
@@ -99,10 +99,34 @@ Result<PinnedSet> chosen(const PinOptions& o, std::vector<std::uint64_t>& sizes)
   return set;
 }
 
+PinKind kind_of(const PinOptions& o) { return o.pages ? PinKind::pages : PinKind::inodes; }
+
+Result<Exit> show_forecast(const PinOptions& o, const PinForecast& forecast) {
+  fmt::print("{}", o.json ? forecast_json(forecast) : forecast_text(forecast));
+  BLKSWEEP_CHECK(forecast.fits);
+  return Exit::done;
+}
+
+Result<PinEntry> start(const PinRegistry& registry, const PinOptions& o, const PinCost& cost,
+                       PathList paths) {
+  install_stop_signals();
+  const std::size_t count = paths.size();
+  const auto names = std::make_shared<const PathList>(std::move(paths));
+  PinOrder order{.name = o.name,
+                 .kind = kind_of(o),
+                 .files = {count, [names](std::size_t i) { return names->path(i); }},
+                 .cost = cost,
+                 .roots = o.input.roots};
+  PinProgressLine line(o.name, count);
+  return start_pin_daemon(
+      registry, std::move(order), [] { return stop_requested().load(); },
+      [&line](std::uint64_t done) { line.show(done); });
+}
+
 Result<Exit> pin(const PinOptions& o) {
   BLKSWEEP_CHECK(check(o));
   const PinRegistry registry;
-  if (!o.dry_run) {
+  if (!o.dry_run) {  // before the work, not after it
     BLKSWEEP_CHECK(registry.check_free(o.name));
   }
   std::vector<std::uint64_t> sizes;
@@ -111,28 +135,10 @@ Result<Exit> pin(const PinOptions& o) {
                                : inode_pin_cost(set.paths.size(), set.filesystem);
   const Result<> fits = o.pages ? check_page_pin(cost) : check_inode_pin(cost);
   if (o.dry_run) {
-    const PinForecast forecast{o.name, o.pages ? PinKind::pages : PinKind::inodes, cost,
-                               set.folders, fits ? "" : fits.error().text};
-    fmt::print("{}", o.json ? forecast_json(forecast) : forecast_text(forecast));
+    return show_forecast(o, {o.name, kind_of(o), cost, set.folders, fits});
   }
   BLKSWEEP_CHECK(fits);
-  if (o.dry_run) {
-    return Exit::done;
-  }
-  install_stop_signals();
-  const std::size_t count = set.paths.size();
-  const auto paths = std::make_shared<const PathList>(std::move(set.paths));
-  PinOrder order{.name = o.name,
-                 .kind = o.pages ? PinKind::pages : PinKind::inodes,
-                 .files = {count, [paths](std::size_t i) { return paths->path(i); }},
-                 .cost = cost,
-                 .roots = o.input.roots};
-  PinProgressLine line(o.name, count);
-  BLKSWEEP_TRY(const PinEntry entry,
-               start_pin_daemon(
-                   registry, std::move(order), [] { return stop_requested().load(); },
-                   [&line](std::uint64_t done) { line.show(done); }));
-  line.clear();
+  BLKSWEEP_TRY(const PinEntry entry, start(registry, o, cost, std::move(set.paths)));
   if (entry.count.failed > 0) {
     warn(fmt::format("pin {}: {} could not be pinned, the first: {}", o.name,
                      format_count(entry.count.failed), entry.count.first_error));

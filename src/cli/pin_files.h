@@ -36,11 +36,11 @@ struct PinInput {
 };
 
 struct PinnedSet {
-  PathList paths;               // absolute
-  std::uint64_t folders = 0;    // of them
-  std::uint64_t left_out = 0;   // unreadable, not regular ...
+  PathList paths;              // absolute
+  std::uint64_t folders = 0;   // of them
+  std::uint64_t left_out = 0;  // unreadable, not regular ...
   std::string first_left_out;
-  std::string filesystem;       // of the first path
+  std::string filesystem;  // of the first path
 };
 
 Result<PinnedSet> collect(const PinInput& input);

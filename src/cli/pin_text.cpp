@@ -76,7 +76,7 @@ std::string forecast_text(const PinForecast& f) {
   text += fmt::format("  available   {}{}\n",
                       room.available ? format_bytes(*room.available) : "unknown",
                       room.of_cgroup() ? ", cgroup limit " + format_bytes(*room.cgroup_limit) : "");
-  return text + fmt::format("  fits        {}\n", f.refusal.empty() ? "yes" : "no");
+  return text + fmt::format("  fits        {}\n", f.fits ? "yes" : "no");
 }
 
 std::string forecast_json(const PinForecast& f) {
@@ -92,8 +92,8 @@ std::string forecast_json(const PinForecast& f) {
                {"files_per_helper", f.cost.per_helper},
                {"memory_available_bytes", known(room.available)},
                {"cgroup_limit_bytes", known(room.cgroup_limit)},
-               {"fits", f.refusal.empty()},
-               {"refusal", f.refusal.empty() ? Json(nullptr) : Json(f.refusal)}});
+               {"fits", f.fits.has_value()},
+               {"refusal", f.fits ? Json(nullptr) : Json(f.fits.error().text)}});
 }
 
 std::string entry_text(const PinEntry& e) {

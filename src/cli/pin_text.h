@@ -17,7 +17,7 @@ struct PinForecast {
   PinKind kind;
   PinCost cost;
   std::uint64_t folders;
-  std::string refusal;  // "": it fits
+  Result<> fits;
 };
 std::string forecast_text(const PinForecast& forecast);
 std::string forecast_json(const PinForecast& forecast);

@@ -9,8 +9,8 @@ namespace blksweep {
 
 // The soft limit becomes the hard one, for this process.
 void raise_descriptor_limit();
-std::uint64_t descriptors_per_helper();                // with the hard limit
-std::uint64_t inode_helpers(std::uint64_t files);      // 0 for none
+std::uint64_t descriptors_per_helper();            // with the hard limit
+std::uint64_t inode_helpers(std::uint64_t files);  // 0 for none
 std::uint64_t mappings_per_process();
 
 }  // namespace blksweep

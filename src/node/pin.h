@@ -16,7 +16,8 @@
 //          `stop` said so; everything is let go then.
 // Threads: one owner. `stop` and `progress` are called by the owner's thread some 50 times a
 //          second; PinFiles::path by several threads at once.
-// Source:  open(2) O_PATH, close_range(2), mlock(2), proc_sys_vm(5) max_map_count; docs/cache-pins.md.
+// Source:  open(2) O_PATH, close_range(2), mlock(2), proc_sys_vm(5) max_map_count;
+// docs/cache-pins.md.
 #pragma once
 
 #include <cstdint>

@@ -160,8 +160,8 @@ TEST_F(PinOnExt4, ADaemonThatCannotPinLeavesNothing) {
   ASSERT_FALSE(entry);
   EXPECT_NE(entry.error().text.find("/no/such/file"), std::string::npos);
   EXPECT_TRUE(registry.names()->empty());
-  const auto stopped = start_pin_daemon(registry, order_of(PinKind::inodes, files()),
-                                        [] { return true; }, {});
+  const auto stopped =
+      start_pin_daemon(registry, order_of(PinKind::inodes, files()), [] { return true; }, {});
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().exit_code, Exit::interrupted);
   EXPECT_TRUE(registry.names()->empty());

@@ -64,8 +64,8 @@ TEST(PinName, IsAPlainWord) {
   for (const char* name : {"a", "warm-inodes", "0_x"}) {
     EXPECT_TRUE(check_pin_name(name)) << name;
   }
-  for (const char* name : {"", "-a", "../a", "a/b", "a.b", ".", "a b",
-                           "a23456789012345678901234567890123"}) {
+  for (const char* name :
+       {"", "-a", "../a", "a/b", "a.b", ".", "a b", "a23456789012345678901234567890123"}) {
     EXPECT_EQ(check_pin_name(name).error().exit_code, Exit::usage) << name;
   }
 }

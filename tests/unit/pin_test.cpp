@@ -99,8 +99,7 @@ TEST(InodePin, OfNothingIsAPin) {
 TEST(InodePin, HoldsALinkAndWhatItLeadsTo) {
   const Folder folder(1);
   fs::create_symlink("f0", folder.dir.path("link"));
-  const auto pin =
-      InodePin::take({1, [&](std::size_t) { return folder.dir.path("link"); }}, never);
+  const auto pin = InodePin::take({1, [&](std::size_t) { return folder.dir.path("link"); }}, never);
   ASSERT_TRUE(pin);
   std::error_code ec;
   std::vector<std::string> held;
@@ -315,8 +314,8 @@ TEST(Share, IsSpreadOverTheDiskAndComesInAddressOrder) {
   EXPECT_EQ(files.size(), 200U);
   EXPECT_TRUE(std::ranges::is_sorted(files, std::greater<>()));
   for (std::uint32_t part = 0; part < 1000; part += 250) {
-    const auto here = std::ranges::count_if(
-        files, [&](std::uint32_t f) { return f >= part && f < part + 250; });
+    const auto here =
+        std::ranges::count_if(files, [&](std::uint32_t f) { return f >= part && f < part + 250; });
     EXPECT_GT(here, 25) << "of about 50, from file " << part;
   }
 }
