@@ -66,9 +66,10 @@ Result<> FileSet::list() {
   }
   const auto inode = [this](std::uint32_t e) { return tree_.entries[e].inode; };
   std::ranges::sort(order_, {}, inode);
-  const auto again = std::ranges::unique(order_, {}, inode);
-  more_names_ = again.size();
-  order_.erase(again.begin(), again.end());
+  const auto again = std::unique(order_.begin(), order_.end(),
+                                 [&](auto a, auto b) { return inode(a) == inode(b); });
+  more_names_ = static_cast<std::uint64_t>(order_.end() - again);
+  order_.erase(again, order_.end());
   number_folders();
   return {};
 }

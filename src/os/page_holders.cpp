@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cinttypes>
@@ -195,7 +196,7 @@ Result<> page_out(const PageHold& hold) {
   if (!process) {
     return sys_error(errno, fmt::format("pidfd_open {}", hold.pid));
   }
-  const iovec part{reinterpret_cast<void*>(hold.begin), hold.end - hold.begin};
+  const iovec part{std::bit_cast<void*>(hold.begin), hold.end - hold.begin};
   if (::process_madvise(process.get(), &part, 1, MADV_PAGEOUT, 0) < 0) {
     return sys_error(errno, fmt::format("process_madvise of {} ({})", hold.command, hold.pid));
   }
