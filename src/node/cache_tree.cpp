@@ -129,6 +129,19 @@ std::string FileSet::path(std::size_t i) const {
   return root_ + (root_.ends_with('/') ? "" : "/") + tree_.path(tree_.entries[order_[i]]);
 }
 
+Residency residency_in(const FileSet& files, std::size_t i, const Fd& fd) {
+  const int error = errno;
+  Result<Residency> r =
+      fd ? residency_of(fd.get()) : Result<Residency>(sys_error(error, "open " + files.path(i)));
+  if (r) {
+    return *std::move(r);
+  }
+  Residency bad;
+  bad.files = bad.unreadable = 1;
+  bad.first_error = fd ? r.error().text + " of " + files.path(i) : r.error().text;
+  return bad;
+}
+
 bool lives_in_memory(const std::string& filesystem) {
   constexpr const char* kNames[] = {"tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"};
   return std::ranges::find(kNames, filesystem) != std::end(kNames);
