@@ -27,20 +27,6 @@ struct TreeStat {
   std::vector<double> map;         // of a single file
 };
 
-Residency look(const FileSet& files, std::size_t i, std::string& scratch) {
-  const Fd fd(files.open(i, scratch));
-  const int error = errno;
-  Result<Residency> r =
-      fd ? residency_of(fd.get()) : Result<Residency>(sys_error(error, "open " + files.path(i)));
-  if (r) {
-    return *std::move(r);
-  }
-  Residency bad;
-  bad.files = bad.unreadable = 1;
-  bad.first_error = fd ? r.error().text + " of " + files.path(i) : r.error().text;
-  return bad;
-}
-
 TreeStat stat_of(const FileSet& files) {
   TreeStat s;
   s.files = &files;
@@ -48,7 +34,8 @@ TreeStat stat_of(const FileSet& files) {
   CountLine line("files looked at:", files.size(), false);
   std::string scratch;
   for (std::size_t i = 0; i < files.size() && !stop_requested().load(); ++i) {
-    const Residency r = look(files, i, scratch);
+    const Fd fd(files.open(i, scratch));
+    const Residency r = residency_in(files, i, fd);
     s.sum.add(r);
     if (!files.is_file()) {
       s.folders[files.folder(i)].add(r);

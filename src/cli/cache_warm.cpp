@@ -30,14 +30,7 @@ Residency measure(const FileSet& files) {
   std::string scratch;
   for (std::size_t i = 0; i < files.size() && !stop_requested().load(); ++i) {
     const Fd fd(files.open(i, scratch));
-    if (const auto r = fd ? residency_of(fd.get()) : fail("open"); r) {
-      sum.add(*r);
-    } else {
-      Residency bad;
-      bad.files = bad.unreadable = 1;
-      bad.first_error = files.path(i) + " cannot be examined";
-      sum.add(bad);
-    }
+    sum.add(residency_in(files, i, fd));
   }
   return sum;
 }

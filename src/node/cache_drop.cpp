@@ -75,23 +75,10 @@ class TreeDropper {
     return !out_.interrupted;
   }
 
-  Residency measured(std::size_t i, int fd) const {
-    const int error = errno;  // of the open
-    Result<Residency> r =
-        fd >= 0 ? residency_of(fd) : Result<Residency>(sys_error(error, "open " + files_.path(i)));
-    if (r) {
-      return *std::move(r);
-    }
-    Residency bad;
-    bad.files = bad.unreadable = 1;
-    bad.first_error = fd >= 0 ? r.error().text + " of " + files_.path(i) : r.error().text;
-    return bad;
-  }
-
   void look() {
     for (std::size_t i = 0; i < files_.size() && step(); ++i) {
       const Fd fd(files_.open(i, scratch_));
-      const Residency r = measured(i, fd.get());
+      const Residency r = residency_in(files_, i, fd);
       dirty_files_ += r.unreadable == 0 && may_be_dirty(r) ? 1U : 0U;
       out_.before.add(r);
     }
@@ -100,11 +87,11 @@ class TreeDropper {
   void evict() {
     for (std::size_t i = 0; i < files_.size() && step(); ++i) {
       const Fd fd(files_.open(i, scratch_));
-      Residency r = measured(i, fd.get());
+      Residency r = residency_in(files_, i, fd);
       if (fd && (r.unreadable > 0 || r.resident_pages > 0)) {
         write_out(i, fd.get(), r);
         ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
-        r = measured(i, fd.get());
+        r = residency_in(files_, i, fd);
       }
       if (r.resident_pages > 0) {
         remember(i, fd.get(), r);
@@ -158,7 +145,7 @@ class TreeDropper {
       if (fd) {
         ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
       }
-      left.residency = measured(left.file, fd.get());
+      left.residency = residency_in(files_, left.file, fd);
       out_.after.add(left.residency);
       if (left.residency.resident_pages > 0) {
         count(left);

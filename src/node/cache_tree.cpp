@@ -66,9 +66,10 @@ Result<> FileSet::list() {
   }
   const auto inode = [this](std::uint32_t e) { return tree_.entries[e].inode; };
   std::ranges::sort(order_, {}, inode);
-  const auto again = std::ranges::unique(order_, {}, inode);
-  more_names_ = again.size();
-  order_.erase(again.begin(), again.end());
+  const auto again = std::unique(order_.begin(), order_.end(),
+                                 [&](auto a, auto b) { return inode(a) == inode(b); });
+  more_names_ = static_cast<std::uint64_t>(order_.end() - again);
+  order_.erase(again, order_.end());
   number_folders();
   return {};
 }
@@ -126,6 +127,19 @@ std::string FileSet::path(std::size_t i) const {
     return root_;
   }
   return root_ + (root_.ends_with('/') ? "" : "/") + tree_.path(tree_.entries[order_[i]]);
+}
+
+Residency residency_in(const FileSet& files, std::size_t i, const Fd& fd) {
+  const int error = errno;
+  Result<Residency> r =
+      fd ? residency_of(fd.get()) : Result<Residency>(sys_error(error, "open " + files.path(i)));
+  if (r) {
+    return *std::move(r);
+  }
+  Residency bad;
+  bad.files = bad.unreadable = 1;
+  bad.first_error = fd ? r.error().text + " of " + files.path(i) : r.error().text;
+  return bad;
 }
 
 bool lives_in_memory(const std::string& filesystem) {

@@ -15,8 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "dataset/walk.h"
+#include "os/residency.h"
 
 namespace blksweep {
 
@@ -59,6 +61,10 @@ class FileSet {
   std::vector<std::uint32_t> top_;    // per directory: its folder()
   std::uint64_t more_names_ = 0, unlisted_ = 0;
 };
+
+// File i as residency() counts it: unreadable, with the cause, when `fd` is not open (errno is that
+// of the open then) or may not be asked.
+Residency residency_in(const FileSet& files, std::size_t i, const Fd& fd);
 
 // Whether the files exist in memory only, so that their pages cannot be dropped (tmpfs, ramfs ...).
 bool lives_in_memory(const std::string& filesystem);

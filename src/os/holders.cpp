@@ -84,16 +84,24 @@ bool is_mount_point(const std::string& folder) {
                              [&](const MountFacts& m) { return m.mount_point == folder; });
 }
 
-std::vector<Holder> holders_of(const std::vector<std::string>& paths) {
+std::vector<Holder> other_processes() {
   std::vector<Holder> out;
   std::error_code ec;
   for (auto it = fs::directory_iterator("/proc", ec); !ec && it != fs::directory_iterator();
        it.increment(ec)) {
     const auto pid = pid_of(it->path());
-    if (pid && *pid != ::getpid() && holds(it->path(), paths)) {
+    if (pid && *pid != ::getpid()) {
       out.push_back({*pid, first_line(it->path() / "comm")});
     }
   }
+  return out;
+}
+
+std::vector<Holder> holders_of(const std::vector<std::string>& paths) {
+  std::vector<Holder> out = other_processes();
+  std::erase_if(out, [&paths](const Holder& h) {
+    return !holds(fs::path("/proc") / std::to_string(h.pid), paths);
+  });
   return out;
 }
 

@@ -24,6 +24,8 @@ struct Holder {
   pid_t pid = 0;
   std::string command;  // /proc/PID/comm
 };
+// All processes but this one.
+std::vector<Holder> other_processes();
 // Processes other than this one that have one of the paths, or something below it, open, mapped or
 // as their folder.
 std::vector<Holder> holders_of(const std::vector<std::string>& paths);

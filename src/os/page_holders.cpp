@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cinttypes>
@@ -18,7 +19,7 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "os/file.h"
+#include "os/holders.h"
 
 namespace blksweep {
 namespace {
@@ -68,23 +69,6 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
 }
 
 fs::path process_folder(pid_t pid) { return "/proc/" + std::to_string(pid); }
-
-// All processes but this one, with nothing but their names.
-std::vector<PageHold> others() {
-  std::vector<PageHold> out;
-  std::error_code ec;
-  for (auto it = fs::directory_iterator("/proc", ec); !ec && it != fs::directory_iterator();
-       it.increment(ec)) {
-    const std::string name = it->path().filename().string();
-    PageHold who;
-    const auto [rest, bad] = std::from_chars(name.data(), name.data() + name.size(), who.pid);
-    if (bad == std::errc{} && rest == name.data() + name.size() && who.pid != ::getpid()) {
-      who.command = first_line(it->path() / "comm");
-      out.push_back(std::move(who));
-    }
-  }
-  return out;
-}
 
 // maps is cheap; smaps walks the page tables, so only where maps has a wanted file.
 bool maps_any(const fs::path& process, const HeldFiles& wanted, bool& seen) {
@@ -156,8 +140,9 @@ void add_open(const fs::path& process, const HeldFiles& wanted, const PageHold& 
 
 PageHolds page_holds(const HeldFiles& wanted) {
   PageHolds found;
-  for (const PageHold& who : others()) {
-    const fs::path process = process_folder(who.pid);
+  for (const Holder& other : other_processes()) {
+    const fs::path process = process_folder(other.pid);
+    const PageHold who{.pid = other.pid, .command = other.command};
     bool seen = false;
     if (maps_any(process, wanted, seen)) {
       add_mappings(process, wanted, who, found.holds);
@@ -170,7 +155,7 @@ PageHolds page_holds(const HeldFiles& wanted) {
 
 std::vector<FileMapper> largest_mappers(std::size_t count) {
   std::vector<FileMapper> all;
-  for (const PageHold& who : others()) {
+  for (const Holder& who : other_processes()) {
     FileMapper m{.pid = who.pid, .command = who.command};
     std::ifstream in(process_folder(who.pid) / "status");
     for (std::string line; std::getline(in, line);) {
@@ -195,7 +180,7 @@ Result<> page_out(const PageHold& hold) {
   if (!process) {
     return sys_error(errno, fmt::format("pidfd_open {}", hold.pid));
   }
-  const iovec part{reinterpret_cast<void*>(hold.begin), hold.end - hold.begin};
+  const iovec part{std::bit_cast<void*>(hold.begin), hold.end - hold.begin};
   if (::process_madvise(process.get(), &part, 1, MADV_PAGEOUT, 0) < 0) {
     return sys_error(errno, fmt::format("process_madvise of {} ({})", hold.command, hold.pid));
   }

@@ -61,7 +61,11 @@ void ReadAheadBatch::submit() {
   }
   ::madvise(region_, used_, MADV_WILLNEED);
   // Lets go of the files.
-  ::mmap(region_, used_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  const void* free_again = ::mmap(region_, used_, PROT_NONE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (free_again == MAP_FAILED) {
+    region_ = nullptr;  // as in add()
+  }
   used_ = 0;
 }
 
