@@ -34,7 +34,7 @@ bool seccomp_filters() {
 }
 
 constexpr std::size_t kManyFiles = std::numeric_limits<std::uint32_t>::max();
-constexpr Bytes kLittle{16 * kPageBytes};
+constexpr Bytes kLittle{std::uint64_t{16} * kPageBytes};
 
 // With memory for a window of `size` bytes, and as many slots as a run would have.
 Result<UringTrial> ring_with(Bytes size) {
