@@ -86,7 +86,8 @@ void look_at_borrowed(Shown& shown) {
     }
   }
   // Kept ones lie below those of processes.
-  std::ranges::stable_partition(shown.borrowed, [](const Borrowed& b) { return b.owner.kept; });
+  std::stable_partition(shown.borrowed.begin(), shown.borrowed.end(),
+                        [](const Borrowed& b) { return b.owner.kept; });
 }
 
 Result<Shown> look(const std::string& text) {

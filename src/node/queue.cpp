@@ -123,8 +123,7 @@ std::vector<std::string> touched_by(const std::string& disk, const QueueWish& wi
   }
   names.emplace_back(kReadAhead);
   std::ranges::sort(names, {}, [](const std::string& n) { return std::pair(rank_of(n), n); });
-  const auto twice = std::ranges::unique(names);
-  names.erase(twice.begin(), twice.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

@@ -62,8 +62,7 @@ std::string values_of(const std::vector<SavedValue>& values) {
     all.push_back(v.value);
   }
   std::ranges::sort(all);
-  const auto twice = std::ranges::unique(all);
-  all.erase(twice.begin(), twice.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
