@@ -75,6 +75,13 @@ int hold(const std::string& path, PinCount& count) {
   return 0;
 }
 
+tl::unexpected<Error> room_error(int error, const std::string& path) {
+  const char* limit = error == EMFILE   ? "RLIMIT_NOFILE"
+                      : error == ENFILE ? "fs.file-max"
+                                        : "the memory, or the memory limit of the cgroup,";
+  return sys_error(error, "pin " + path + ": " + limit + " is too small: raise it, or pin less");
+}
+
 // Holds what there is room for; `share` is what is left then.
 Result<> hold_share(const PinFiles& files, Share& share, Board& board, PinCount& count) {
   if (::syscall(SYS_close_range, kFirstOwn, ~0U, CLOSE_RANGE_UNSHARE) != 0) {
@@ -88,7 +95,7 @@ Result<> hold_share(const PinFiles& files, Share& share, Board& board, PinCount&
       return {};
     }
     if (error == EMFILE || error == ENFILE || error == ENOMEM) {
-      return sys_error(error, "pin " + path);
+      return room_error(error, path);
     }
     if (error != 0 && count.failed++ == 0) {
       count.first_error = sys_error(error, "open " + path).value().text;

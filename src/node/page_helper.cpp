@@ -215,6 +215,13 @@ PageHelper::~PageHelper() {
 
 std::uint64_t PageHelper::done() const { return board_->done.load(); }
 
+bool PageHelper::lives() const {
+  siginfo_t info{};
+  return pid_ > 0 &&
+         ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == 0;
+}
+
 std::optional<Result<PinCount>> PageHelper::result(const PinFiles& files) {
   if (!board_->ready.load()) {
     if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {

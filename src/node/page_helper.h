@@ -31,6 +31,7 @@ class PageHelper {
   ~PageHelper();  // killed and reaped
 
   std::uint64_t done() const;
+  bool lives() const;
   // Once it is through with its share, or ended before: errors as PagePin::take.
   std::optional<Result<PinCount>> result(const PinFiles& files);
 

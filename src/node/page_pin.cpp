@@ -143,5 +143,6 @@ PagePin::PagePin(PagePin&&) noexcept = default;
 PagePin& PagePin::operator=(PagePin&&) noexcept = default;
 PagePin::~PagePin() = default;
 const PinCount& PagePin::count() const { return state_->count; }
+bool PagePin::is_whole() const { return std::ranges::all_of(state_->helpers, &PageHelper::lives); }
 
 }  // namespace blksweep

@@ -82,6 +82,7 @@ class PagePin {
   PagePin& operator=(PagePin&&) noexcept;
   ~PagePin();  // lets go; the helpers have ended when it returns
   const PinCount& count() const;
+  bool is_whole() const;  // false: a helper was killed meanwhile, and its files are not held
 
  private:
   struct State;

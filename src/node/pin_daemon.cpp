@@ -36,6 +36,7 @@ std::int64_t slab_bytes() {
 struct Held {
   std::optional<InodePin> inodes;
   std::optional<PagePin> pages;
+  bool is_whole() const { return inodes || pages->is_whole(); }
   const PinCount& count() const { return inodes ? inodes->count() : pages->count(); }
 };
 
@@ -54,10 +55,12 @@ Result<Held> take(const PinOrder& order, const std::function<bool()>& stop,
   return held;
 }
 
-sigset_t end_signal() {
+// SIGTERM asks for the end; SIGCHLD tells that a helper was killed.
+sigset_t awaited_signals() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGCHLD);
   return set;
 }
 
@@ -97,13 +100,18 @@ class Daemon {
 
   Result<> run() {
     BLKSWEEP_CHECK(registry_.claim(entry_));
-    Result<> result = pin_and_wait();
+    const Result<End> result = pin_and_wait();
+    if (result && *result == End::broken) {
+      return {};  // the entry stays, as a dead one: half a pin would be taken for a whole one
+    }
     const Result<> removed = registry_.remove(entry_.name, entry_.daemon);
-    return result ? removed : result;
+    return result ? removed : Result<>(tl::unexpected(result.error()));
   }
 
  private:
-  Result<> pin_and_wait() {
+  enum class End { asked, broken };
+
+  Result<End> pin_and_wait() {
     const std::int64_t begin = now_ns();
     const std::int64_t slabs = slab_bytes();
     BLKSWEEP_TRY(const Held held,
@@ -119,10 +127,14 @@ class Daemon {
     ::close(kPipe);
     order_ = {};  // the names: a million of them are 100 MB
     ::malloc_trim(0);
-    int number = 0;
-    const sigset_t end = end_signal();
-    ::sigwait(&end, &number);
-    return {};
+    const sigset_t awaited = awaited_signals();
+    for (int number = 0; number != SIGTERM;) {
+      ::sigwait(&awaited, &number);
+      if (number == SIGCHLD && !held.is_whole()) {
+        return End::broken;
+      }
+    }
+    return End::asked;
   }
 
   const PinRegistry& registry_;
@@ -130,11 +142,11 @@ class Daemon {
   PinEntry entry_;
 };
 
-// SIGTERM stays blocked in the daemon, which waits for it; never lost between fork and there.
+// They stay blocked in the daemon, which waits for them; never lost between fork and there.
 Result<pid_t> fork_daemon(const PinRegistry& registry, PinOrder order, const PinPipe& pipe) {
-  const sigset_t end = end_signal();
+  const sigset_t awaited = awaited_signals();
   sigset_t before;
-  ::pthread_sigmask(SIG_BLOCK, &end, &before);
+  ::pthread_sigmask(SIG_BLOCK, &awaited, &before);
   const pid_t pid = ::fork();
   if (pid == 0) {
     become_daemon(pipe.write_end.get());

@@ -251,16 +251,25 @@ PY
 call cache unpin "$name"
 expect_status 0
 
-# More files than one process may map: helpers, which go with the daemon.
-limit=$(cat /proc/sys/vm/max_map_count)
-if ((limit <= 100000)); then
-  for ((i = 0; i < limit / 400 + 1; i++)); do find "$tmp/mnt/data" -type f; done >"$tmp/list.pages"
+# More files than one process may map: helpers. They go with the daemon; when one is killed, the pin
+# is dead as a whole.
+many_pages() {
   call cache pin --name "$name" --pages --list "$tmp/list.pages" --json
   expect_status 0
   (($(field helpers) > 0)) || die 'no helper'
-  call cache list --json
-  pid=$(pin_pid)
+  pid=$(field pid)
+}
+limit=$(cat /proc/sys/vm/max_map_count)
+if ((limit <= 100000)); then
+  for ((i = 0; i < limit / 400 + 1; i++)); do find "$tmp/mnt/data" -type f; done >"$tmp/list.pages"
+  many_pages
   kill -KILL "$pid"
   is_let_go
+  mount "$loopfs_device" "$tmp/mnt"
+  many_pages
+  kill -KILL "$(pgrep -P "$pid" | head -n 1)"
+  is_let_go
+  call cache list --json
+  [ "$(pin_state)" = dead ] || die 'half a pin is sold as a whole one'
 fi
 echo 'pages: fine'

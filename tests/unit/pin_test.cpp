@@ -257,6 +257,21 @@ TEST(PageHelper, EndsWithAnOwnerThatIsKilled) {
   EXPECT_EQ(holding(folder.dir.path()), 0U);
 }
 
+TEST(PageHelper, ThatIsKilledIsSeen) {
+  const Folder folder(1);
+  auto helper = PageHelper::start(folder.files(1), 0, 1);
+  ASSERT_TRUE(helper);
+  ASSERT_TRUE(wait_for(*helper, folder.files(1)));
+  EXPECT_TRUE(helper->lives());
+  const auto holders = holders_of({folder.dir.path("f0")});
+  ASSERT_EQ(holders.size(), 1U);
+  ::kill(holders.front().pid, SIGKILL);
+  while (helper->lives()) {
+    ::usleep(1000);
+  }
+  EXPECT_EQ(holding(folder.dir.path("f0")), 0U);
+}
+
 TEST(PageHelper, HoldsNoneOfTheOwnersDescriptors) {
   const Folder folder(1);
   const TempDir other;
