@@ -38,9 +38,23 @@ void add_hardware(DiskFacts& f, const fs::path& sys) {
   }
 }
 
+// By its text alone: to ask the file itself could wait for a FUSE daemon that is dead or stuck.
+bool is_on_fuse(const std::string& file) {
+  MountFacts best;
+  for (const MountFacts& m : mounts()) {
+    const bool under = m.mount_point == "/" || file.starts_with(m.mount_point + "/");
+    if (under && m.mount_point.size() >= best.mount_point.size()) {
+      best = m;
+    }
+  }
+  return best.filesystem.starts_with("fuse");
+}
+
 void add_beneath(const DiskFacts& f, std::vector<std::string>& todo) {
   if (f.kind == DiskKind::loop) {
-    if (const auto device = block_device_of(f.backing_file)) {
+    const auto device =
+        is_on_fuse(f.backing_file) ? fail("a FUSE file") : block_device_of(f.backing_file);
+    if (device) {
       todo.push_back(device->disk);
     }
     return;

@@ -63,10 +63,9 @@ agree() {
   shift 2
   answer "$tmp/doctor" doctor "$data" --json
   answer "$tmp/default" run --data "$data" --order lba --no-ceiling --json
-  answer "$tmp/device" run --data "$data" --order lba --engine psync --merge device --no-ceiling --json
-  answer "$tmp/cold" run --data "$data" --engine psync --cache cold --no-probe --no-ceiling --json
-  answer "$tmp/main" run --data "$data" --engine psync --order path --no-probe --no-ceiling --json
-  answer "$tmp/twin" run --data "$data" --engine psync --no-probe --no-ceiling --fio-twin --json
+  answer "$tmp/cold" run --data "$data" --order lba --engine psync --merge device --cache cold --no-probe \
+    --no-ceiling --json
+  answer "$tmp/main" run --data "$data" --order path --engine psync --no-probe --no-ceiling --fio-twin --json
   "$python" "$tmp/agree.py" "$tmp" "$@" || die "$what: doctor and run do not agree"
   echo "$what: agree"
 }
@@ -95,7 +94,7 @@ def check(holds, text):
 answer = json.load(open(f"{folder}/doctor"))
 lines = {c["name"]: c for c in answer["checks"]}
 state = {name: c["state"] for name, c in lines.items()}
-default, device, cold, main, twin = (Run(n) for n in ("default", "device", "cold", "main", "twin"))
+default, cold, main = (Run(n) for n in ("default", "cold", "main"))
 
 for name, s in wanted.items():
     check((str(answer["ready"]) if name == "ready" else state[name]) == s, f"{name} is not {s}")
@@ -111,6 +110,8 @@ if main.run:
     check(main.warns("O_DIRECT is refused") == (state["direct I/O"] != "ok"), "direct I/O")
     check((main.run["resident_before"] is None) == (state["residency"] == "missing"), "residency")
     check(main.warns("LBA order falls back") == (state["FIEMAP"] != "ok"), "FIEMAP")
+    check((main.run["fio_ratio"] is None) == (state["fio"] == "missing"), "fio")
+    check(state["fio"] != "missing" or main.warns("no fio twin"), "fio: warning")
 if default.run:
     check(state["io_uring"] != "missing", "io_uring: runs, but is missing")
     check(default.warns("refused by the kernel") == (state["io_uring"] == "limited"), "io_uring: refusals")
@@ -128,19 +129,15 @@ elif state["descriptors"] != "ok":
 else:
     check(state["io_uring"] == "missing", "io_uring: not missing")
     check(default.status == 77 and "--engine psync" in default.err, "io_uring: exit status")
-if device.run:
-    reads_device = device.run["device_fallbacks"] == 0 and not device.warns("merge=device")
-    check(reads_device == (state["device reads"] == "ok"), "device reads")
 if cold.run:
+    reads_device = cold.run["device_fallbacks"] == 0 and not cold.warns("merge=device")
+    check(reads_device == (state["device reads"] == "ok"), "device reads")
     check(cold.warns("only file data was evicted") == (state["drop caches"] != "ok"), "drop caches")
-if twin.run:
-    check((twin.run["fio_ratio"] is None) == (state["fio"] == "missing"), "fio")
-    check(state["fio"] != "missing" or twin.warns("no fio twin"), "fio: warning")
 for text in bad:
     print("  disagree:", text)
 if bad:
     print(json.dumps([c for c in answer["checks"] if c["state"] != "ok"], indent=1))
-    for r in (default, device, cold, main, twin):
+    for r in (default, cold, main):
         print(" ", r.name, r.status, r.err.strip(), r.run and r.run["warnings"])
 sys.exit(1 if bad else 0)
 PY
@@ -265,6 +262,17 @@ if mount -o data=journal "$loopfs_device" "$loopfs_mount" 2>"$tmp/said"; then
   agree 'ext4, data=journal' "$data" ready=True 'direct I/O=limited' 'device reads=limited' FIEMAP=ok
 else
   echo "data=journal: $(cat "$tmp/said")"
+fi
+umount "$loopfs_mount"
+mapped=blksweep-doctor-$$
+if dmsetup create "$mapped" --table "0 $(blockdev --getsz "$loopfs_device") linear $loopfs_device 0" \
+  2>"$tmp/said" && at_exit "dmsetup remove $mapped" && mount "/dev/mapper/$mapped" "$loopfs_mount" 2>"$tmp/said"; then
+  at_exit "umount '$loopfs_mount'"
+  agree 'device mapper' "$data" ready=True 'stacked on=limited' probe=missing
+  umount "$loopfs_mount"
+  dmsetup remove "$mapped"
+else
+  echo "device mapper: not here: $(head -n 1 "$tmp/said")"
 fi
 loopfs_remove
 mkdir "$tmp/t"
