@@ -16,7 +16,6 @@
 #include "node/cache_drop.h"
 #include "node/cache_tree.h"
 #include "node/cache_warm.h"
-#include "os/memory_room.h"
 #include "os/page_holders.h"
 #include "os/residency.h"
 #include "support/temp_dir.h"
@@ -238,21 +237,6 @@ TEST_F(CacheFiles, WhoMapsLocksOrOpensAFileIsFound) {
     }
   }
   EXPECT_TRUE(page_holds(wanted).holds.empty());
-}
-
-TEST(MemoryRoom, IsNotMoreThanTheNodeHas) {
-  const auto room = memory_room();
-  ASSERT_TRUE(room);
-  EXPECT_GT(room->room.n, 0U);
-  const auto total = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                     static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  EXPECT_LE(room->room.n, total);
-}
-
-TEST(MemInfo, FindsALineByItsWholeNameOnly) {
-  const std::string text = "MemTotal: 10 kB\nSwapCached: 7 kB\nCached:   20 kB\n";
-  EXPECT_EQ(meminfo(text, "Cached")->n, 20U * 1024);
-  EXPECT_FALSE(meminfo(text, "Dirty"));
 }
 
 }  // namespace
