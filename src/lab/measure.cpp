@@ -178,6 +178,9 @@ void judge(RunRecord& r, const RunRequest& q, bool interrupted) {
   if (interrupted) {
     mark(r, "interrupted");
   }
+  if (!q.node.lost().empty()) {
+    mark(r, q.node.lost());
+  }
   if (r.missing_samples > 0) {
     mark(r, fmt::format("{} samples missing", format_count(r.missing_samples)));
   }

@@ -95,7 +95,7 @@ struct RunNode::State {
   }
   Result<> take_pins(const Source& source, const NodeWish& w, std::uint64_t seed,
                      const std::atomic<bool>& stop);
-  Result<> place_thread(const NodeWish& w);
+  Result<> place_thread(const NodeWish& w, const std::string& disk);
   void warn_of(const std::string& kind, const PinCount& count);
 
   // Destroyed bottom-up: out of the limits first, settings last.
@@ -111,6 +111,7 @@ struct RunNode::State {
   std::vector<NodeSettingRecord> settings;
   std::optional<LimitUseRecord> use;
   bool killed = false;
+  std::string lost;
   std::vector<std::string> warnings;
 };
 
@@ -149,7 +150,7 @@ Result<> RunNode::State::take_pins(const Source& source, const NodeWish& w, std:
 
 // Every role is tried on this thread, so that what it gets is known before the run; this thread
 // stays the reader's.
-Result<> RunNode::State::place_thread(const NodeWish& w) {
+Result<> RunNode::State::place_thread(const NodeWish& w, const std::string& disk) {
   if (w.bind.empty() && !w.io_priority) {
     return {};
   }
@@ -168,6 +169,11 @@ Result<> RunNode::State::place_thread(const NodeWish& w) {
   if (w.io_priority) {
     BLKSWEEP_TRY(const IoPriority got, set_io_priority(*w.io_priority));
     settings.push_back({"ioprio", to_string(*w.io_priority), to_string(got), ""});
+    if (const std::string scheduler = scheduler_of(disk); !heeds_io_priority(scheduler)) {
+      warnings.push_back(fmt::format("ioprio: the scheduler of {} ({}) takes no notice of it",
+                                     disk.empty() ? "this filesystem" : disk,
+                                     scheduler.empty() ? "none known" : scheduler));
+    }
   }
   return {};
 }
@@ -199,7 +205,7 @@ Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std:
   }
   BLKSWEEP_TRY(state->binding, Binding::parse(wish.bind, disk_of(source)));
   BLKSWEEP_CHECK(state->take_pins(source, wish, seed, stop));
-  BLKSWEEP_CHECK(state->place_thread(wish));
+  BLKSWEEP_CHECK(state->place_thread(wish, disk_of(source)));
   return RunNode(std::move(state));
 }
 
@@ -240,6 +246,9 @@ Result<> RunNode::leave() {
     state_->use = {use.cache_peak_bytes, use.memory_peak_bytes, use.limit_hits};
   }
   state_->killed = state_->killed || use.killed;
+  if (const Result<> set = state_->cgroup->still_set(); !set) {
+    state_->lost = set.error().message();
+  }
   return state_->cgroup->leave();
 }
 
@@ -254,6 +263,7 @@ Result<> RunNode::restore() {
 }
 
 const Binding& RunNode::binding() const { return state_->binding; }
+const std::string& RunNode::lost() const { return state_->lost; }
 std::uint64_t RunNode::pinned_bytes() const { return state_->pinned; }
 
 void RunNode::record(RunRecord& run) const {

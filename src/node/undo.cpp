@@ -40,7 +40,27 @@ struct Progress {
   std::optional<Error> failure;
 };
 
-void put_back(const JournalRecord& record, const SavedValue& saved, Progress& progress) {
+// What somebody else wrote after us, judged before anything is put back: a scheduler that goes back
+// takes other settings with it. Pairs of path and what we had made of it.
+std::vector<SavedValue> changed_by_others(const JournalRecord& record) {
+  std::vector<SavedValue> found;
+  for (const SavedValue& saved : record.loan.values) {
+    const std::string* const ours = last_reading(record, saved.path);
+    const Result<std::string> now = read_setting(saved.path);
+    if (ours != nullptr && now && *now != *ours && *now != saved.value) {
+      found.push_back({saved.path, *ours});
+    }
+  }
+  return found;
+}
+
+std::string note_on(const std::vector<SavedValue>& foreign, const std::string& path) {
+  const auto at = std::ranges::find(foreign, path, &SavedValue::path);
+  return at == foreign.end() ? ""
+                             : fmt::format(" (somebody else had changed it from {})", at->value);
+}
+
+void put_back(const SavedValue& saved, const std::vector<SavedValue>& foreign, Progress& progress) {
   const Result<std::string> now = read_setting(saved.path);
   if (!now) {
     if (is_gone(now.error())) {
@@ -57,11 +77,8 @@ void put_back(const JournalRecord& record, const SavedValue& saved, Progress& pr
     keep_first(progress.failure, written.error());
     return;
   }
-  const std::string* ours = last_reading(record, saved.path);
-  const bool foreign = ours != nullptr && *ours != *now;
-  progress.done.push_back(
-      fmt::format("{} {} -> {}{}", name_of(saved.path), *now, saved.value,
-                  foreign ? fmt::format(" (somebody else had changed it from {})", *ours) : ""));
+  progress.done.push_back(fmt::format("{} {} -> {}{}", name_of(saved.path), *now, saved.value,
+                                      note_on(foreign, saved.path)));
 }
 
 // A path may stand twice (a detour the kernel needs): the last value counts.
@@ -80,12 +97,13 @@ std::optional<Error> differs(const std::vector<SavedValue>& values) {
 
 // Twice: some settings follow others (nr_requests sets iosched/async_depth).
 Result<std::string> undo_values(const JournalRecord& record) {
+  const std::vector<SavedValue> foreign = changed_by_others(record);
   std::vector<std::string> done;
   std::optional<Error> failure;
   for (int pass = 0; pass < 2; ++pass) {
     Progress progress;
     for (const SavedValue& saved : record.loan.values) {
-      put_back(record, saved, progress);
+      put_back(saved, foreign, progress);
     }
     done.insert(done.end(), progress.done.begin(), progress.done.end());
     failure = progress.failure ? progress.failure : differs(record.loan.values);
