@@ -78,6 +78,14 @@ bool kernel_took(const NodeSettingRecord& s) {
   return s.got == s.asked || s.got.find("[" + s.asked + "]") != std::string::npos;
 }
 
+std::vector<std::uint64_t> sizes_of(const Catalog& catalog,
+                                    const std::vector<std::uint32_t>& files) {
+  std::vector<std::uint64_t> sizes(files.size());
+  std::ranges::transform(files, sizes.begin(),
+                         [&](std::uint32_t f) { return catalog.files[f].size; });
+  return sizes;
+}
+
 PinFiles all_files(const Catalog& catalog) {
   return {catalog.files.size(),
           [&catalog](std::size_t i) { return catalog.full_path(static_cast<std::uint32_t>(i)); }};
@@ -126,7 +134,9 @@ Result<> RunNode::State::take_pins(const Source& source, const NodeWish& w, std:
                                    const std::atomic<bool>& stop) {
   const auto stopped = [&stop] { return stop.load(); };
   const Catalog& catalog = source.catalog;
+  const std::string filesystem = source.mount ? source.mount->filesystem : "";
   if (w.pin_inodes) {
+    BLKSWEEP_CHECK(check_inode_pin(inode_pin_cost(catalog.files.size(), filesystem)));
     BLKSWEEP_TRY(inodes, InodePin::take(all_files(catalog), stopped));
     const PinCount& count = inodes->count();
     settings.push_back({"pin-inodes", fmt::format("{} files", catalog.files.size()),
@@ -135,6 +145,7 @@ Result<> RunNode::State::take_pins(const Source& source, const NodeWish& w, std:
   }
   if (w.pin_pages > 0) {
     const std::vector<std::uint32_t> chosen = files_for_share(catalog, w.pin_pages, seed);
+    BLKSWEEP_CHECK(check_page_pin(page_pin_cost(sizes_of(catalog, chosen), filesystem)));
     BLKSWEEP_TRY(pages, PagePin::take({chosen.size(),
                                        [&](std::size_t i) { return catalog.full_path(chosen[i]); }},
                                       stopped));
@@ -263,7 +274,12 @@ Result<> RunNode::restore() {
 }
 
 const Binding& RunNode::binding() const { return state_->binding; }
-const std::string& RunNode::lost() const { return state_->lost; }
+std::string RunNode::lost() const {
+  if (state_->pages && !state_->pages->is_whole()) {
+    return "the pin of pages did not hold to the end";
+  }
+  return state_->lost;
+}
 std::uint64_t RunNode::pinned_bytes() const { return state_->pinned; }
 
 void RunNode::record(RunRecord& run) const {

@@ -37,7 +37,7 @@ class RunNode {
   const Binding& binding() const;
   std::uint64_t pinned_bytes() const;  // of the data, resident whatever the run does
   void record(RunRecord& run) const;   // settings, use of limits, warnings
-  const std::string& lost() const;     // why the run was not what it asked for; "" when it was
+  std::string lost() const;            // why the run was not what it asked for; "" when it was
 
  private:
   struct State;
