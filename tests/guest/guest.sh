@@ -83,6 +83,6 @@ fetch_kernel
 make_root
 timeout "$patience" qemu-system-x86_64 -m 3000 -smp 1 -nographic -no-reboot -nic none \
   -kernel "$work"/kernel/boot/vmlinuz-* -initrd "$work/initrd" \
-  -append 'console=ttyS0 quiet panic=1 rdinit=/init' </dev/null | tr -d '\r' |
+  -append 'console=ttyS0 quiet loglevel=0 panic=1 rdinit=/init' </dev/null | tr -d '\r' |
   tee "$work/said" | sed -n '/guest: Linux/,$p' | sed 's/.*guest: Linux/guest: Linux/'
 grep -qx 'guest: passed' "$work/said"
