@@ -50,7 +50,9 @@ take_modules() {
   local name file tree
   tree=$(echo "$work"/kernel/lib/modules/*/kernel)
   mkdir -p "$root/modules"
-  for name in crypto/crc32c_generic lib/libcrc32c lib/crc16 fs/mbcache fs/jbd2/jbd2 fs/ext4/ext4 \
+  for name in drivers/virtio/virtio_ring drivers/virtio/virtio drivers/virtio/virtio_pci_modern_dev \
+    drivers/virtio/virtio_pci_legacy_dev drivers/virtio/virtio_pci drivers/block/virtio_blk \
+    crypto/crc32c_generic lib/libcrc32c lib/crc16 fs/mbcache fs/jbd2/jbd2 fs/ext4/ext4 \
     drivers/block/loop block/bfq block/kyber-iosched; do
     for file in "$tree/$name".ko*; do
       case $file in
@@ -69,7 +71,7 @@ make_root() {
   find "$root/bin" -type l -exec ln -sf busybox {} \;
   # Busybox's shell runs its own losetup, which knows no --show, whatever stands in PATH.
   rm -f "$root/bin/losetup" "$root/bin/sh"
-  for program in "$build/blksweep" "$build/root_tests" dash fio mkfs.ext4 losetup; do
+  for program in "$build/blksweep" "$build/root_tests" dash fio mkfs.ext4 losetup addpart; do
     take "$program"
   done
   ln -s dash "$root/bin/sh"
@@ -81,7 +83,9 @@ make_root() {
 
 fetch_kernel
 make_root
+truncate -s 3G "$work/disk" # the guest's /tmp: a loop device on tmpfs has no direct I/O
 timeout "$patience" qemu-system-x86_64 -m 3000 -smp 1 -nographic -no-reboot -nic none \
+  -drive "file=$work/disk,format=raw,if=virtio,cache=unsafe" \
   -kernel "$work"/kernel/boot/vmlinuz-* -initrd "$work/initrd" \
   -append 'console=ttyS0 quiet loglevel=0 panic=1 rdinit=/init' </dev/null | tr -d '\r' |
   tee "$work/said" | sed -n '/guest: Linux/,$p' | sed 's/.*guest: Linux/guest: Linux/'

@@ -4,12 +4,13 @@
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
-mount -t tmpfs -o mode=1777 tmpfs /tmp
 mount -t tmpfs tmpfs /run
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 while read -r module; do
   insmod "/modules/$module.ko"
 done </modules/order
+mkfs.ext4 -q /dev/vda
+mount /dev/vda /tmp
 
 groups=/sys/fs/cgroup
 echo +memory >$groups/cgroup.subtree_control
