@@ -199,14 +199,13 @@ const std::array kOwnOptions{
     CellOption{"copy-bandwidth", "of the emulated link; default 25GB/s",
                [](CellSettings& c, std::string_view t) { return set_rate(c, t); },
                [](const CellSettings& c) { return bytes_word(c.copy_tuning.bandwidth) + "/s"; }},
-    CellOption{"copy-latency", "of each emulated copy; default 10us",
-               [](CellSettings& c, std::string_view t) -> Result<> {
-                 BLKSWEEP_TRY(c.copy_tuning.latency, parse_duration(t));
-                 return {};
-               },
-               [](const CellSettings& c) {
-                 return fmt::format("{}ns", c.copy_tuning.latency.count());
-               }},
+    CellOption{
+        "copy-latency", "of each emulated copy; default 10us",
+        [](CellSettings& c, std::string_view t) -> Result<> {
+          BLKSWEEP_TRY(c.copy_tuning.latency, parse_duration(t));
+          return {};
+        },
+        [](const CellSettings& c) { return fmt::format("{}ns", c.copy_tuning.latency.count()); }},
     CellOption{"staging", "cuda: pinned pageable register per-batch; default pinned",
                [](CellSettings& c, std::string_view t) {
                  return set_word(c.copy_tuning.staging, t, kStagings);

@@ -65,7 +65,7 @@ class Epoch {
   const Delivery& delivery() const { return *delivery_; }
   const EngineFacts& engine() const { return engine_->facts(); }
   const FileSlotsSettings& slots() const { return slots_; }
-  const CopyStage* copy() const { return copy_.get(); }          // nullptr: none
+  const CopyStage* copy() const { return copy_.get(); }         // nullptr: none
   const Consumer* consumer() const { return consumer_.get(); }  // nullptr: none
 
  private:

@@ -95,8 +95,8 @@ Nanos of_table(const std::vector<ComputePoint>& table, std::uint32_t samples) {
   if (above == table.end()) {
     return low.time;
   }
-  const double share =
-      static_cast<double>(samples - low.samples) / static_cast<double>(above->samples - low.samples);
+  const double share = static_cast<double>(samples - low.samples) /
+                       static_cast<double>(above->samples - low.samples);
   const auto more = static_cast<double>((above->time - low.time).count());
   return low.time + Nanos{std::llround(share * more)};
 }
