@@ -83,6 +83,30 @@ for io in direct buffered; do
   expect "$io: faster than its limit" 'run["bytes"] * 1e9 / run["epoch_ns"] < 1.05 * 100e6'
 done
 unchanged 'a bandwidth limit'
+
+# --- the same limits on real fio, which runs in the same kind of group ------------------------------
+# fio_under IO OPTION... : bytes per second of a fio that reads all of the data
+fio_under() {
+  local io=$1
+  shift
+  "$blksweep" --quiet node exec --device "$disk" --bandwidth-limit 100MB/s "$@" -- fio --name=limit --readonly \
+    --opendir="$tmp/disk/data" --rw=read --bs=1M --ioengine=psync --direct="$io" --output-format=json \
+    --output="$tmp/fio.json" || die "fio in node exec: $?"
+  "$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["jobs"][0]["read"]["bw_bytes"])' "$tmp/fio.json"
+}
+if command -v fio >/dev/null; then
+  direct=$(fio_under 1)
+  call cache drop
+  buffered=$(fio_under 0 --memory-limit 64MiB)
+  for rate in "$direct" "$buffered"; do
+    ((rate <= 105000000)) || die "fio reads $rate bytes/s under a limit of 100 MB/s"
+  done
+  call cache stat "$tmp/disk/data" --json
+  "$python" -c 'import json, sys; sys.exit(json.load(open(sys.argv[1]))["resident_bytes"] > 1.05 * (64 << 20))' \
+    "$tmp/.out" || die 'fio left more in the page cache than its limit'
+  echo "fio under 100 MB/s: $direct direct, $buffered buffered in 64 MiB"
+  unchanged 'fio under limits'
+fi
 echo 'limits: fine'
 
 # --- pins ---------------------------------------------------------------------------------------
