@@ -21,6 +21,8 @@ bool limits(const NodeWish& w) { return w.memory_limit || w.limits_io(); }
 
 std::string disk_of(const Source& source) { return source.device ? source.device->disk : ""; }
 
+dev_t whole_disk_of(const Source& source) { return source.device ? source.device->whole_disk : 0; }
+
 Result<> check_scheduler(const std::string& wanted, const std::string& disk) {
   const std::vector<std::string> there = schedulers_of(disk);
   if (wanted.empty() || std::ranges::find(there, wanted) != there.end() ||
@@ -189,6 +191,10 @@ Result<> RunNode::check(const Source& source, const NodeWish& wish) {
         "--nr-requests, --read-ahead and the limits");
   }
   BLKSWEEP_CHECK(check_disk(source, wish));
+  if (limits(wish)) {
+    BLKSWEEP_TRY([[maybe_unused]] const LimitPlan plan,
+                 plan_limits(limit_wish(wish, whole_disk_of(source)), "blksweep"));
+  }
   BLKSWEEP_TRY([[maybe_unused]] const Binding b, Binding::parse(wish.bind, disk_of(source)));
   return {};
 }
@@ -203,8 +209,8 @@ Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std:
     state->add(got);
   }
   if (limits(wish)) {
-    const dev_t limited = source.device ? source.device->whole_disk : 0;
-    BLKSWEEP_TRY(RunCgroup group, RunCgroup::create(limit_wish(wish, limited), state->borrowing));
+    BLKSWEEP_TRY(RunCgroup group,
+                 RunCgroup::create(limit_wish(wish, whole_disk_of(source)), state->borrowing));
     state->cgroup.emplace(std::move(group));
     state->add(state->cgroup->limits());
   }

@@ -125,6 +125,12 @@ limits_and_takes_back() {
   expect_status 0
   ended "$out" || die 'a process that the command left behind lives on in a limit that is gone'
   [ "$(wc -l </proc/swaps)" -gt 1 ] || is_killed_beyond_its_limit
+  status=0
+  BLKSWEEP=$blksweep "$(dirname "$0")/../../scripts/limit-memory.sh" 64MiB sh -c 'exit 5' 2>/dev/null || status=$?
+  expect_status 5
+  status=0
+  BLKSWEEP=$blksweep "$(dirname "$0")/../../scripts/limit-memory.sh" 64MiB 2>/dev/null || status=$?
+  expect_status 2
   call node exec --memory-limit 64MiB -- "$tmp/no-such-command"
   expect_error 127 no-such-command
 }

@@ -41,6 +41,10 @@ expect_error 1 quantum "$disk has" bfq
 run --scheduler bfq --nr-requests 999999999
 expect_error 1 nr_requests 999999999
 unchanged 'a refused setting'
+run --memory-limit none,1MiB --repeats 3 --db "$tmp/none.db"
+expect_error 2 '1 MiB' 'at least 8 MiB'
+[ "$(sqlite3 "$tmp/none.db" 'SELECT count(*) FROM run' 2>/dev/null || echo 0)" = 0 ] ||
+  die 'a limit that cannot be was found after runs before it'
 run --bind cpu:4095
 expect_error 2 4095
 run --bandwidth-limit 0MB/s
