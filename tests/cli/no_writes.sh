@@ -23,16 +23,16 @@ blockdev --flushbufs "$loopfs_device"
 written() { awk '{ print $5, $7 }' "/sys/block/$disk/stat"; }
 before=$(written)
 
+# A file per thread (-ff): what one call says is in one line.
 calls=open,openat,openat2,open_by_handle_at,creat,io_uring_enter,ioctl,mmap
 calls+=,write,pwrite64,writev,pwritev,pwritev2,sendfile,splice,copy_file_range,fallocate,ftruncate
 
 # traced COMMAND... : into $tmp/all; -yy names the file of each descriptor, and that it is a block device.
+options=(-ff -yy -s 16 -e trace="$calls" -e signal=none -o "$tmp/trace")
 traced() {
   status=0
   rm -f "$tmp"/trace*
-  # A file per thread: what one call says is in one line.
-  strace -ff -yy -s 16 -e trace="$calls" -e signal=none -o "$tmp/trace" "$@" >"$tmp/.out" 2>"$tmp/.err" </dev/null ||
-    status=$?
+  strace "${options[@]}" "$@" >"$tmp/.out" 2>"$tmp/.err" </dev/null || status=$?
   out=$(cat "$tmp/.out")
   err=$(cat "$tmp/.err")
   cat "$tmp"/trace.* >"$tmp/all"
@@ -58,7 +58,7 @@ for line in sys.stdin:
 traced dd if=/dev/zero of="$loopfs_device" bs=512 count=0 conv=notrunc
 [ -n "$(offences <"$tmp/all")" ] || die 'an open for writing is not seen'
 exec {reading}<"$loopfs_device"
-traced cat "$loopfs_device"
+traced dd if="$loopfs_device" of=/dev/null bs=4096 count=1
 [ -z "$(offences <"$tmp/all")" ] || die 'reading passes for writing'
 grep -q '<block ' "$tmp/all" || die 'block devices are not told from files'
 exec {reading}<&-
@@ -69,9 +69,12 @@ echo "openat(AT_FDCWD, \"$loopfs_device\", O_RDWR) = 3<$loopfs_device<block 7:1>
 watched=0
 # watch ARGUMENT... : one call of the program
 watch() {
-  local found
   traced "$blksweep" --quiet "$@"
   expect_status 0 3
+  judge "$@"
+}
+judge() {
+  local found
   found=$(offences <"$tmp/all")
   [ -z "$found" ] || die "$*: could write to a block device: $found"
   [ "$(written)" = "$before" ] || die "$*: the disk counts a write"
@@ -101,10 +104,22 @@ watch cache warm --inodes "$tmp/disk/data"
 watch cache stat "$tmp/disk/data"
 watch cache drop "$tmp/disk/data"
 watch cache drop --all
+# strace ends with the daemon that holds the pin.
+pin=no-writes-$$
+at_exit "$blksweep cache unpin $pin 2>/dev/null"
 for kind in inodes pages; do
-  watch cache pin --name "no-writes-$$" "--$kind" "$tmp/disk/data"
-  at_exit "$blksweep cache unpin no-writes-$$ 2>/dev/null"
-  watch cache unpin "no-writes-$$"
+  rm -f "$tmp"/trace*
+  strace "${options[@]}" "$blksweep" --quiet cache pin --name "$pin" "--$kind" "$tmp/disk/data" >/dev/null </dev/null &
+  for ((tries = 0; tries < 300; ++tries)); do
+    call cache list
+    [[ $out != *"$pin"*alive* ]] || break
+    sleep 0.1
+  done
+  call cache unpin "$pin"
+  expect_status 0
+  wait $!
+  cat "$tmp"/trace.* >"$tmp/all"
+  judge cache pin "--$kind"
 done
 at_exit "$blksweep node restore >/dev/null 2>&1"
 watch node set --device "$disk" --scheduler "${scheduler:-none}" --nr-requests 32 --read-ahead 32KiB --nomerges 1 \
