@@ -50,6 +50,7 @@ btrfs-progs           root tests on btrfs
 fdisk                 sfdisk: root tests on a partition
 util-linux            setpriv and unshare: tests as another user
 sqlite3               tests look into the database
+strace                tests that no block device is written to
 LIST
 }
 group_figures() {

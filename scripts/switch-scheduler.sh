@@ -5,9 +5,10 @@
 #   switch-scheduler.sh DEV|PATH SCHEDULER    switch; the old one and its settings are written down
 #   switch-scheduler.sh --restore             put back everything that was changed so
 #
-# BLKSWEEP names the program when it is not in PATH.
+# The program is $BLKSWEEP, else build/blksweep beside this folder, else the one in PATH.
 set -eu
-blksweep=${BLKSWEEP:-blksweep}
+blksweep=${BLKSWEEP:-$(dirname "$0")/../build/blksweep}
+[ -x "$blksweep" ] || blksweep=blksweep
 
 case "$#:${1:-}" in
   1:--restore) exec "$blksweep" node restore ;;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "base/text.h"
 
 namespace blksweep {
 namespace {
@@ -35,12 +35,6 @@ Result<> refuse_bare_letters(std::string_view text, const std::string& name) {
 }
 
 }  // namespace
-
-std::string one_line(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
-  return text;
-}
 
 std::string toml_place(const std::string& name, const toml::source_region& at) {
   return fmt::format("{}:{}", name, at.begin.line);

@@ -26,8 +26,6 @@ namespace blksweep {
 
 // `name` is the file's, for errors.
 Result<toml::table> parse_toml(std::string_view text, const std::string& name);
-// Keys, values and the parser's own words may hold line ends: control characters become spaces.
-std::string one_line(std::string text);
 // "name:line".
 std::string toml_place(const std::string& name, const toml::source_region& at);
 

@@ -42,6 +42,9 @@ std::vector<std::pair<std::string, std::string>> describe(const CellSettings& ce
 // Declares the option on a verb; what is given goes into `text`, split at commas.
 void add_cell_option(CLI::App* app, const CellOption& option, CellText& text);
 
+// A size of whole KiB, the unit of the kernel's queue settings.
+Result<Bytes> parse_whole_kib(std::string_view text);
+
 std::vector<std::string> split_list(std::string_view text);
 
 }  // namespace blksweep

@@ -1,5 +1,6 @@
 // The blksweep program: parse, run one verb, exit with the documented code.
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <cstdio>
 
@@ -79,4 +80,8 @@ int run_program(int argc, char** argv) {
 }  // namespace
 }  // namespace blksweep
 
-int main(int argc, char** argv) { return blksweep::run_program(argc, argv); }
+int main(int argc, char** argv) {
+  // Whoever started us may ignore it, and then no child could be waited for.
+  ::signal(SIGCHLD, SIG_DFL);
+  return blksweep::run_program(argc, argv);
+}

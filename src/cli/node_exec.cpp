@@ -6,8 +6,10 @@
 #include <optional>
 
 #include "base/log.h"
+#include "cli/cell_options.h"
 #include "cli/device_argument.h"
 #include "cli/verb.h"
+#include "lab/run_node.h"
 #include "node/binding.h"
 #include "node/limits.h"
 #include "node/queue.h"
@@ -32,56 +34,32 @@ examples:
   blksweep node exec --bind cpu:0 --ioprio be:0 -- fio job.fio)";
 
 struct ExecOptions {
-  std::string device, scheduler, bind;
-  std::optional<std::uint64_t> nr_requests, iops;
-  std::optional<Bytes> read_ahead, memory, bandwidth;
-  std::optional<IoPriority> priority;
+  std::string device;
+  CellText text;                       // of the options that `run` has, too
   std::vector<std::string> swallowed;  // the words after --, which are taken from argv as they are
-
-  bool queue() const { return !scheduler.empty() || nr_requests || read_ahead; }
-  bool io_limit() const { return bandwidth || iops; }
 };
 
-Result<BlockDevice> wanted_device(const ExecOptions& options) {
-  if (!options.device.empty()) {
-    return device_of_argument(options.device);
+// What a command can have of what `run` may ask of the node: pins are those of `cache pin`.
+bool is_for_commands(const CellOption& option) { return !option.name.starts_with("pin-"); }
+
+Result<NodeWish> wish_of(const ExecOptions& options) {
+  BLKSWEEP_TRY(const std::vector<CellSettings> cells, expand_cells(options.text));
+  if (cells.size() != 1) {
+    return usage_error("node exec: a command runs once: give one value per option, no commas");
   }
-  if (options.queue() || options.io_limit() || options.bind.find("near") != std::string::npos) {
+  return cells.front().node;
+}
+
+Result<BlockDevice> wanted_device(const std::string& device, const NodeWish& wish) {
+  if (!device.empty()) {
+    return device_of_argument(device);
+  }
+  if (wish.changes_queue() || wish.limits_io() || wish.bind.find("near") != std::string::npos) {
     return usage_error(
         "node exec: --scheduler, --nr-requests, --read-ahead, --bandwidth-limit, --iops-limit and "
         "--bind near need --device: a disk, or a path on it");
   }
   return BlockDevice{};
-}
-
-Result<QueueWish> queue_wish(const ExecOptions& options) {
-  QueueWish wish;
-  if (!options.scheduler.empty()) {
-    wish.emplace_back("scheduler", options.scheduler);
-  }
-  if (options.nr_requests) {
-    wish.emplace_back("nr_requests", std::to_string(*options.nr_requests));
-  }
-  if (options.read_ahead) {
-    if (options.read_ahead->n % 1024 != 0) {
-      return usage_error(
-          fmt::format("--read-ahead {}: not a multiple of 1KiB, which the kernel counts in",
-                      options.read_ahead->n));
-    }
-    wish.emplace_back("read_ahead_kb", std::to_string(options.read_ahead->n / 1024));
-  }
-  return wish;
-}
-
-LimitWish limit_wish(const ExecOptions& options, const BlockDevice& device) {
-  LimitWish wish;
-  wish.memory = options.memory;
-  wish.read_iops = options.iops;
-  if (options.bandwidth) {
-    wish.read_bytes_per_s = options.bandwidth->n;
-  }
-  wish.disk = device.whole_disk;
-  return wish;
 }
 
 void tell(const std::string& of, const std::vector<AskedGot>& settings) {
@@ -108,22 +86,22 @@ void tell_use(const RunCgroup& cgroup) {
 }
 
 // In the new process: what it inherits is all that is set.
-Result<> prepare(const ExecOptions& options, const Binding& binding, RunCgroup& cgroup) {
+Result<> prepare(const NodeWish& wish, const Binding& binding, RunCgroup& cgroup) {
   BLKSWEEP_TRY(const std::string cpus, binding.bind(Role::reader));
   if (!cpus.empty()) {
-    note(fmt::format("CPUs: asked {}, got {}", options.bind, cpus));
+    note(fmt::format("CPUs: asked {}, got {}", wish.bind, cpus));
   }
-  if (options.priority) {
-    BLKSWEEP_TRY(const IoPriority got, set_io_priority(*options.priority));
-    note(fmt::format("I/O priority: asked {}, got {}", to_string(*options.priority),
+  if (wish.io_priority) {
+    BLKSWEEP_TRY(const IoPriority got, set_io_priority(*wish.io_priority));
+    note(fmt::format("I/O priority: asked {}, got {}", to_string(*wish.io_priority),
                      to_string(got)));
   }
   return cgroup.enter();
 }
 
-void warn_of_no_effect(const ExecOptions& options, const BlockDevice& device) {
+void warn_of_no_effect(const NodeWish& wish, const BlockDevice& device) {
   const std::string scheduler = device.disk.empty() ? "" : scheduler_of(device.disk);
-  if (options.priority && !scheduler.empty() && !heeds_io_priority(scheduler)) {
+  if (wish.io_priority && !scheduler.empty() && !heeds_io_priority(scheduler)) {
     warn(
         fmt::format("{} has the scheduler {}, which does not look at I/O priorities: --ioprio "
                     "changes nothing (mq-deadline and bfq do)",
@@ -131,25 +109,25 @@ void warn_of_no_effect(const ExecOptions& options, const BlockDevice& device) {
   }
 }
 
-Result<Exit> run_borrowed(const ExecOptions& options, const BlockDevice& device,
+Result<Exit> run_borrowed(const NodeWish& wish, const BlockDevice& device,
                           const std::vector<std::string>& command) {
-  BLKSWEEP_TRY(const Binding binding, Binding::parse(options.bind, device.disk));
+  BLKSWEEP_TRY(const Binding binding, Binding::parse(wish.bind, device.disk));
   if (binding.has_roles()) {
-    return usage_error("--bind " + options.bind + ": a command has no roles; give one place");
+    return usage_error("--bind " + wish.bind + ": a command has no roles; give one place");
   }
-  BLKSWEEP_TRY(const QueueWish queue, queue_wish(options));
   const HeldSignals signals;  // before anything is borrowed, until all is given back
   BLKSWEEP_TRY(Borrowing borrowing, Borrowing::begin());
-  if (!queue.empty()) {
-    BLKSWEEP_TRY(const std::vector<AskedGot> got, set_queue(device.disk, queue, borrowing));
+  if (wish.changes_queue()) {
+    BLKSWEEP_TRY(const std::vector<AskedGot> got,
+                 set_queue(device.disk, queue_wish(wish), borrowing));
     tell(device.disk, got);
   }
-  BLKSWEEP_TRY(RunCgroup cgroup, RunCgroup::create(limit_wish(options, device), borrowing));
+  BLKSWEEP_TRY(RunCgroup cgroup, RunCgroup::create(limit_wish(wish, device.whole_disk), borrowing));
   tell("", cgroup.limits());
-  warn_of_no_effect(options, device);
+  warn_of_no_effect(wish, device);
   BLKSWEEP_TRY(const int status,
                run_in_foreground({.argv = command,
-                                  .prepare = [&] { return prepare(options, binding, cgroup); },
+                                  .prepare = [&] { return prepare(wish, binding, cgroup); },
                                   .tick = [&] { cgroup.sample(); }},
                                  signals));
   tell_use(cgroup);
@@ -170,20 +148,18 @@ Result<Exit> exec(const ExecOptions& options, const std::vector<std::string>& ar
   if (dashes == argv.end() || std::next(dashes) == argv.end()) {
     return usage_error("node exec: say what to run, after --: blksweep node exec ... -- COMMAND");
   }
-  BLKSWEEP_TRY(const BlockDevice device, wanted_device(options));
-  return run_borrowed(options, device, {std::next(dashes), argv.end()});
+  BLKSWEEP_TRY(const NodeWish wish, wish_of(options));
+  BLKSWEEP_TRY(const BlockDevice device, wanted_device(options.device, wish));
+  return run_borrowed(wish, device, {std::next(dashes), argv.end()});
 }
 
 void add_options(CLI::App* app, ExecOptions& o) {
-  app->add_option("--device", o.device, "a disk, or a path on it")->type_name("DEV|PATH");
-  app->add_option("--scheduler", o.scheduler, "I/O scheduler")->type_name("NAME");
-  add_parsed(app, "--nr-requests", o.nr_requests, parse_count, "requests in the queue");
-  add_parsed(app, "--read-ahead", o.read_ahead, parse_bytes, "read-ahead: 128KiB");
-  add_parsed(app, "--memory-limit", o.memory, parse_bytes, "memory and page cache: 64MiB");
-  add_parsed(app, "--bandwidth-limit", o.bandwidth, parse_rate, "reads: 100MB/s");
-  add_parsed(app, "--iops-limit", o.iops, parse_count, "reads per second, before merging");
-  app->add_option("--bind", o.bind, "CPUs: near, all, node:0, cpu:0-3+6")->type_name("PLACE");
-  add_parsed(app, "--ioprio", o.priority, parse_io_priority, "none, idle, be:0-7, rt:0-7");
+  app->add_option("--device", o.device, "a device, or a path on it")->type_name("");
+  for (const CellOption& option : node_options()) {
+    if (is_for_commands(option)) {
+      add_cell_option(app, option, o.text);
+    }
+  }
   app->add_option("command", o.swallowed, "after --: what to run, with its arguments")
       ->type_name("");
 }

@@ -125,19 +125,19 @@ const std::array kOptions{
                }},
     CellOption{"read-ahead", "of the disk, for buffered reads: 128KiB; keep (default)",
                [](CellSettings& c, std::string_view t) {
-                 return set_or(kKeep, c.node.read_ahead, t, parse_bytes);
+                 return set_or(kKeep, c.node.read_ahead, t, parse_whole_kib);
                },
                [](const CellSettings& c) {
                  return c.node.read_ahead ? exact(*c.node.read_ahead) : std::string(kKeep);
                }},
-    CellOption{"memory-limit", "page cache of the run: 64MiB (cgroup); none (default)",
+    CellOption{"memory-limit", "memory and page cache: 64MiB (cgroup); none (default)",
                [](CellSettings& c, std::string_view t) {
                  return set_or(kNone, c.node.memory_limit, t, parse_some_bytes);
                },
                [](const CellSettings& c) {
                  return c.node.memory_limit ? exact(*c.node.memory_limit) : std::string(kNone);
                }},
-    CellOption{"bandwidth-limit", "of its reads: 1000MB/s (cgroup); none (default)",
+    CellOption{"bandwidth-limit", "of reads: 1000MB/s (cgroup); none (default)",
                [](CellSettings& c, std::string_view t) {
                  return set_or(kNone, c.node.bandwidth_limit, t, parse_some_rate);
                },
@@ -174,6 +174,14 @@ const std::array kOptions{
 }  // namespace
 
 std::span<const CellOption> node_options() { return kOptions; }
+
+Result<Bytes> parse_whole_kib(std::string_view text) {
+  BLKSWEEP_TRY(const Bytes size, parse_bytes(text));
+  if (size.n % 1024 != 0) {
+    return usage_error(fmt::format("'{}' is no multiple of 1KiB, the kernel's unit here", text));
+  }
+  return size;
+}
 
 bool is_node_option(std::string_view name) {
   return std::ranges::any_of(kOptions, [&](const CellOption& o) { return o.name == name; });

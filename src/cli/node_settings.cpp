@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "base/units.h"
+#include "cli/cell_options.h"
 #include "cli/device_argument.h"
 #include "cli/node_show.h"
 #include "cli/verb.h"
@@ -68,12 +69,8 @@ Result<std::string> bytes(std::string_view text) {
 }
 
 Result<std::string> kibibytes(std::string_view text) {
-  constexpr std::uint64_t kKiB = 1024;
-  BLKSWEEP_TRY(const Bytes size, parse_bytes(text));
-  if (size.n % kKiB != 0) {
-    return usage_error(fmt::format("'{}' is no multiple of 1KiB, the kernel's unit here", text));
-  }
-  return std::to_string(size.n / kKiB);
+  BLKSWEEP_TRY(const Bytes size, parse_whole_kib(text));
+  return std::to_string(size.n / 1024);
 }
 
 Result<std::string> microseconds(std::string_view text) {

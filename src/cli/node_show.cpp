@@ -155,10 +155,16 @@ Json to_json(const Shown& s) {
   return j;
 }
 
+struct Row {
+  std::string name, now, path;
+};
+
 // The oldest saved value is what will be there in the end.
-const Borrowed* lender_of(const Shown& s, const std::string& path, std::string& before) {
+const Borrowed* lender_of(const Shown& s, const Row& row, std::string& before) {
   for (const Borrowed& b : s.borrowed) {
-    const auto at = std::ranges::find(b.loan.values, path, &SavedValue::path);
+    const bool of_all_cpus = b.loan.key == row.name;  // one file per CPU, shown as one
+    const auto at = of_all_cpus ? b.loan.values.begin()
+                                : std::ranges::find(b.loan.values, row.path, &SavedValue::path);
     if (at != b.loan.values.end()) {
       before = at->value;
       return &b;
@@ -167,13 +173,9 @@ const Borrowed* lender_of(const Shown& s, const std::string& path, std::string& 
   return nullptr;
 }
 
-struct Row {
-  std::string name, now, path;
-};
-
 void add_row(const Shown& s, const Row& row, Table& table) {
   std::string before;
-  const Borrowed* lender = lender_of(s, row.path, before);
+  const Borrowed* lender = lender_of(s, row, before);
   const bool changed = lender != nullptr && before != row.now;
   table.row({row.name, row.now, changed ? before : "", changed ? lender->holder : ""});
 }

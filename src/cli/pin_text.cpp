@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/table.h"
-#include "os/process_id.h"
 #include "os/memory_room.h"
+#include "os/process_id.h"
 
 namespace blksweep {
 namespace {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "base/text.h"
 #include "os/process.h"
 #include "os/signals.h"
 
@@ -33,12 +34,6 @@ const std::vector<Maker>& makers() {
 const Maker* maker_of(const std::string& type) {
   const auto at = std::ranges::find_if(makers(), [&](const Maker& m) { return m.type == type; });
   return at == makers().end() ? nullptr : &*at;
-}
-
-std::string one_line(std::string text) {
-  text.erase(text.find_last_not_of(" \n") + 1);
-  std::ranges::replace(text, '\n', ' ');
-  return text;
 }
 
 Result<ProcessResult> run_tool(std::vector<std::string> argv, const std::string& package) {

@@ -1,10 +1,8 @@
 #include "disk/registry.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +11,6 @@
 #include <sstream>
 #include <utility>
 
-#include "base/clock.h"
 #include "os/file.h"
 #include "os/own_folder.h"
 #include "os/process_id.h"
@@ -24,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kNameLength = 32;
-constexpr std::int64_t kLockPatienceNs = 5'000'000'000;
+constexpr std::chrono::seconds kLockPatience{5};
 
 bool name_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -132,20 +129,12 @@ std::optional<ProcessId> Registry::daemon(const std::string& name) const {
 
 Result<DiskLock> DiskLock::take(const Registry& registry, const std::string& name) {
   const std::string path = registry.folder(name);
-  Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  BLKSWEEP_TRY(std::optional<Fd> folder, lock_folder(path, kLockPatience));
   if (!folder) {
-    return sys_error(errno, "open " + path);
+    return fail(fmt::format(
+        "disk {} is being started, changed or stopped by another blksweep: try again", name));
   }
-  const std::int64_t until = now_ns() + kLockPatienceNs;
-  while (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK || now_ns() > until) {
-      return fail(fmt::format(
-          "disk {} is being started, changed or stopped by another blksweep: try again", name));
-    }
-    const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
-    ::nanosleep(&pause, nullptr);
-  }
-  return DiskLock(std::move(folder));
+  return DiskLock(*std::move(folder));
 }
 
 std::string EmulatedDisk::hardware_name() const {

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "base/log.h"
@@ -17,6 +16,7 @@
 #include "disk/loop_device.h"
 #include "disk/timing.h"
 #include "os/holders.h"
+#include "os/memory_room.h"
 #include "os/signals.h"
 
 namespace blksweep {
@@ -46,18 +46,6 @@ Result<std::string> absolute_folder(const std::string& mount) {
   return folder.string();
 }
 
-std::uint64_t available_memory() {
-  std::ifstream in("/proc/meminfo");
-  std::string key;
-  std::uint64_t kib = 0;
-  for (std::string line; std::getline(in, line);) {
-    if (std::sscanf(line.c_str(), "MemAvailable: %lu", &kib) == 1) {
-      break;
-    }
-  }
-  return kib << 10;
-}
-
 Result<> check_size(Bytes size) {
   if (size.n < kLeast || size.n % kPageBytes != 0) {
     return usage_error(
@@ -73,7 +61,7 @@ Result<> prepare_memory(DiskState& state, const DiskWish& wish) {
   }
   BLKSWEEP_CHECK(check_size(*wish.size));
   state.size = wish.size->n;
-  if (const std::uint64_t free = available_memory(); state.size > free) {
+  if (const std::uint64_t free = meminfo("MemAvailable").value_or(Bytes{0}).n; state.size > free) {
     warn(fmt::format(
         "the disk of {} is larger than the {} of memory that are available: writing more than that "
         "will make the kernel end processes; use --backing FILE",

@@ -41,6 +41,9 @@ struct NodeWish {
   double pin_pages = 0;  // percent of the bytes, whole files
   std::string bind;      // node/binding.h; empty: threads run where they like
   std::optional<IoPriority> io_priority;
+
+  bool changes_queue() const { return !scheduler.empty() || nr_requests || read_ahead; }
+  bool limits_io() const { return bandwidth_limit || iops_limit; }
 };
 
 struct CellSettings {

@@ -236,7 +236,7 @@ Check check_scheduler(const Subject& s) {
     return {"scheduler", Health::limited,
             text.empty() ? "no scheduler file" : "none, without choice",
             "schedulers cannot be compared on this device",
-            "the disk beneath it; modprobe mq-deadline bfq kyber-iosched"};
+            "the disk beneath it; modprobe -a mq-deadline bfq kyber-iosched"};
   }
   return ok("scheduler", text);
 }

@@ -143,6 +143,9 @@ Result<FioResult> Experiment::run_twin(const CellSettings& cell, const PlannedCe
   BLKSWEEP_CHECK(node.enter());
   Result<FioResult> result = twin.run();
   BLKSWEEP_CHECK(node.leave());
+  if (!node.lost().empty()) {  // not under the same limits and pins as our run
+    return fail(node.lost());
+  }
   return result;
 }
 

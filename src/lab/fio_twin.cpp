@@ -14,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/text.h"
 #include "os/file.h"
 #include "os/process.h"
 
@@ -34,15 +35,10 @@ constexpr std::int64_t kCoarseNs = 100'000'000;
 const std::vector<std::string> kArguments = {
     "fio", "--readonly", "--eta=never", "--output-format=json", "--output=out.json", "twin.fio"};
 
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char c : text.substr(0, 400)) {
-    line.push_back(c == '\n' ? ' ' : c);
-  }
-  while (!line.empty() && line.back() == ' ') {
-    line.pop_back();
-  }
-  return line;
+constexpr std::size_t kMostOfFio = 400;  // of its own words in an error
+
+std::string said(std::string_view text) {
+  return one_line(std::string(text.substr(0, kMostOfFio)));
 }
 
 double number(const nlohmann::json& object, const char* key) {
@@ -81,14 +77,14 @@ Result<FioSums> parse_output(const std::string& text, unsigned depth) {
           : nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(),
                                   nullptr, /*allow_exceptions=*/false);
   if (!doc.is_object() || !doc.contains("jobs") || !doc["jobs"].is_array()) {
-    return fail("fio gave no result: " + one_line(text));
+    return fail("fio gave no result: " + said(text));
   }
   FioSums sums;
   for (const nlohmann::json& job : doc["jobs"]) {
     add_job(sums, job, depth_bucket(depth));
   }
   if (sums.error != 0) {
-    return fail("fio stopped with an error: " + one_line(std::string_view(text).substr(0, begin)) +
+    return fail("fio stopped with an error: " + said(std::string_view(text).substr(0, begin)) +
                 " (errno " + std::to_string(sums.error) + ")");
   }
   return sums;
@@ -281,7 +277,7 @@ Result<FioResult> FioTwin::run_once() {
     return fail(fmt::format(
         "fio twin: {} {}",
         parsed ? fmt::format("fio ended with status {}", child.exit_status) : parsed.error().text,
-        one_line(child.err)));
+        said(child.err)));
   }
   return to_result(*parsed);
 }

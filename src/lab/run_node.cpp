@@ -11,65 +11,35 @@
 #include "node/borrowing.h"
 #include "node/limits.h"
 #include "node/pin.h"
-#include "node/queue.h"
 
 namespace blksweep {
 namespace {
 
 constexpr std::chrono::milliseconds kSampleEvery{20};
 
-bool changes_queue(const NodeWish& w) {
-  return !w.scheduler.empty() || w.nr_requests || w.read_ahead;
-}
-
-bool limits(const NodeWish& w) { return w.memory_limit || w.bandwidth_limit || w.iops_limit; }
-
-QueueWish queue_wish(const NodeWish& w) {
-  QueueWish wish;
-  if (!w.scheduler.empty()) {
-    wish.emplace_back("scheduler", w.scheduler);
-  }
-  if (w.nr_requests) {
-    wish.emplace_back("nr_requests", std::to_string(*w.nr_requests));
-  }
-  if (w.read_ahead) {
-    wish.emplace_back("read_ahead_kb", std::to_string(w.read_ahead->n / 1024));
-  }
-  return wish;
-}
-
-LimitWish limit_wish(const NodeWish& w, const Source& source) {
-  LimitWish wish;
-  wish.memory = w.memory_limit;
-  if (w.bandwidth_limit) {
-    wish.read_bytes_per_s = w.bandwidth_limit->n;
-  }
-  wish.read_iops = w.iops_limit;
-  wish.disk = source.device ? source.device->whole_disk : 0;
-  return wish;
-}
+bool limits(const NodeWish& w) { return w.memory_limit || w.limits_io(); }
 
 std::string disk_of(const Source& source) { return source.device ? source.device->disk : ""; }
 
+dev_t whole_disk_of(const Source& source) { return source.device ? source.device->whole_disk : 0; }
+
 Result<> check_scheduler(const std::string& wanted, const std::string& disk) {
   const std::vector<std::string> there = schedulers_of(disk);
-  if (wanted.empty() || std::ranges::find(there, wanted) != there.end()) {
+  if (wanted.empty() || std::ranges::find(there, wanted) != there.end() ||
+      scheduler_is_module(wanted)) {
     return {};
   }
   return fail(fmt::format("--scheduler {}: {} has {}", wanted, disk, fmt::join(there, ", ")));
 }
 
 Result<> check_disk(const Source& source, const NodeWish& w) {
-  if (!changes_queue(w) && !w.bandwidth_limit && !w.iops_limit) {
+  if (!w.changes_queue() && !w.limits_io()) {
     return {};
   }
   if (!source.device) {
     return unsupported(
         "the data set has no block device whose queue or reads could be changed: leave out "
         "--scheduler, --nr-requests, --read-ahead, --bandwidth-limit and --iops-limit");
-  }
-  if (w.read_ahead && w.read_ahead->n % 1024 != 0) {
-    return usage_error("--read-ahead: the kernel counts whole KiB");
   }
   return check_scheduler(w.scheduler, source.device->disk);
 }
@@ -92,6 +62,31 @@ PinFiles all_files(const Catalog& catalog) {
 }
 
 }  // namespace
+
+QueueWish queue_wish(const NodeWish& w) {
+  QueueWish wish;
+  if (!w.scheduler.empty()) {
+    wish.emplace_back("scheduler", w.scheduler);
+  }
+  if (w.nr_requests) {
+    wish.emplace_back("nr_requests", std::to_string(*w.nr_requests));
+  }
+  if (w.read_ahead) {
+    wish.emplace_back("read_ahead_kb", std::to_string(w.read_ahead->n / 1024));
+  }
+  return wish;
+}
+
+LimitWish limit_wish(const NodeWish& w, dev_t whole_disk) {
+  LimitWish wish;
+  wish.memory = w.memory_limit;
+  if (w.bandwidth_limit) {
+    wish.read_bytes_per_s = w.bandwidth_limit->n;
+  }
+  wish.read_iops = w.iops_limit;
+  wish.disk = whole_disk;
+  return wish;
+}
 
 struct RunNode::State {
   explicit State(Borrowing b) : borrowing(std::move(b)) {}
@@ -190,12 +185,16 @@ Result<> RunNode::State::place_thread(const NodeWish& w, const std::string& disk
 }
 
 Result<> RunNode::check(const Source& source, const NodeWish& wish) {
-  if ((changes_queue(wish) || limits(wish)) && ::geteuid() != 0) {
+  if ((wish.changes_queue() || limits(wish)) && ::geteuid() != 0) {
     return unsupported(
         "queue settings and limits of a run need root: run as root, or leave out --scheduler, "
         "--nr-requests, --read-ahead and the limits");
   }
   BLKSWEEP_CHECK(check_disk(source, wish));
+  if (limits(wish)) {
+    BLKSWEEP_TRY([[maybe_unused]] const LimitPlan plan,
+                 plan_limits(limit_wish(wish, whole_disk_of(source)), "blksweep"));
+  }
   BLKSWEEP_TRY([[maybe_unused]] const Binding b, Binding::parse(wish.bind, disk_of(source)));
   return {};
 }
@@ -205,12 +204,13 @@ Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std:
   BLKSWEEP_CHECK(check(source, wish));
   BLKSWEEP_TRY(Borrowing borrowing, Borrowing::begin());
   auto state = std::make_unique<State>(std::move(borrowing));
-  if (changes_queue(wish)) {
+  if (wish.changes_queue()) {
     BLKSWEEP_TRY(const auto got, set_queue(disk_of(source), queue_wish(wish), state->borrowing));
     state->add(got);
   }
   if (limits(wish)) {
-    BLKSWEEP_TRY(RunCgroup group, RunCgroup::create(limit_wish(wish, source), state->borrowing));
+    BLKSWEEP_TRY(RunCgroup group,
+                 RunCgroup::create(limit_wish(wish, whole_disk_of(source)), state->borrowing));
     state->cgroup.emplace(std::move(group));
     state->add(state->cgroup->limits());
   }

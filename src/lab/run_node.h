@@ -17,9 +17,15 @@
 #include "lab/cell.h"
 #include "lab/source.h"
 #include "node/binding.h"
+#include "node/limit_plan.h"
+#include "node/queue.h"
 #include "store/records.h"
 
 namespace blksweep {
+
+// What a wish says, in the words of those who set it; `node exec` has it set so, too.
+QueueWish queue_wish(const NodeWish& wish);
+LimitWish limit_wish(const NodeWish& wish, dev_t whole_disk);
 
 class RunNode {
  public:

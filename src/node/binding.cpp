@@ -196,10 +196,25 @@ struct Binding::State {
       }
       cpus[role] = std::move(place);
       if (end == std::string_view::npos) {
-        return {};
+        return place_the_rest();
       }
       text.remove_prefix(end + 1);
     }
+  }
+
+  // Threads inherit from the one that starts them: without this the consumer would sit on the
+  // reader's CPUs although only the reader was bound.
+  Result<> place_the_rest() {
+    const Bitmap here(hwloc_bitmap_alloc());
+    if (hwloc_get_cpubind(topology.get(), here.get(), HWLOC_CPUBIND_THREAD) != 0) {
+      return sys_error(errno, "read the CPUs of this process");
+    }
+    for (Bitmap& place : cpus) {
+      if (place == nullptr) {
+        place.reset(hwloc_bitmap_dup(here.get()));
+      }
+    }
+    return {};
   }
 
   // Memory near its CPUs. One node has no choice; a kernel without NUMA refuses, which is the same.

@@ -2,8 +2,9 @@
 //
 // Text:    "near" (the NUMA node of the device; all CPUs when it is on none), "all", "node:0",
 //          "cpu:2", "cpu:0-3+6" for every thread, or by role:
-//          "reader=near/copy=node:0/consumer=cpu:1". Roles: reader, openers, copy, consumer. No
-//          commas: those separate cells.
+//          "reader=near/copy=node:0/consumer=cpu:1". Roles: reader, openers, copy, consumer; those
+//          that are not named stay on the CPUs of the thread that called parse(). No commas: those
+//          separate cells.
 // Method:  hwloc. With several memory nodes, what the thread allocates afterwards comes from the
 //          nodes of its CPUs as long as they have room.
 // Errors:  an unknown role, CPU or node lists those there are; a CPU outside the process's own
@@ -36,7 +37,7 @@ class Binding {
   bool empty() const;
   bool has_roles() const;  // "reader=...": not one place for all
   // Binds the calling thread; what it may run on then ("0-3"), as the kernel reads back; "" when
-  // this role has no binding, and then nothing is changed.
+  // it is empty(), and then nothing is changed.
   Result<std::string> bind(Role role) const;
 
  private:

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "node/journal_folder.h"
 #include "node/setting.h"
 #include "node/undo.h"
@@ -22,13 +23,7 @@ namespace {
 constexpr std::size_t kCommandLength = 200;
 
 std::string own_command() {
-  std::string text = whole_text("/proc/self/cmdline").substr(0, kCommandLength);
-  while (text.ends_with('\0')) {
-    text.pop_back();
-  }
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
-  return text;
+  return one_line(whole_text("/proc/self/cmdline").substr(0, kCommandLength));
 }
 
 // The same loan as the file has it; nullptr when the file was removed or replaced meanwhile.

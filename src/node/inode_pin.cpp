@@ -63,7 +63,9 @@ int hold(const std::string& path, PinCount& count) {
   }
   struct stat st {};
   if (::syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) != 0) {
-    return errno;
+    const int error = errno;
+    ::syscall(SYS_close, fd);
+    return error;
   }
   if (S_ISLNK(st.st_mode) && raw_open(path, 0) < 0) {
     const int error = errno;
@@ -107,21 +109,12 @@ Result<> hold_share(const PinFiles& files, Share& share, Board& board, PinCount&
   return {};
 }
 
-void add(PinCount& sum, const PinCount& part) {
-  sum.files += part.files;
-  sum.folders += part.folders;
-  sum.failed += part.failed;
-  if (sum.first_error.empty()) {
-    sum.first_error = part.first_error;
-  }
-}
-
 void help(const PinFiles* files, Share share, Board& board) {
   ::prctl(PR_SET_NAME, "blksweep-pin");
   PinCount count;
   Result<> held = hold_share(*files, share, board, count);
   std::unique_lock lock(board.mutex);
-  add(board.count, count);
+  board.count.add(count);
   if (!held) {
     board.broken = std::move(held);
     board.stop.store(true);

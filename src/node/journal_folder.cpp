@@ -2,9 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +11,6 @@
 #include <filesystem>
 #include <span>
 
-#include "base/clock.h"
 #include "os/file.h"
 #include "os/holders.h"
 #include "os/own_folder.h"
@@ -23,26 +20,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kLockPatienceNs = 10'000'000'000;
+constexpr std::chrono::seconds kLockPatience{10};
 constexpr std::size_t kMaxJournal = std::size_t{64} << 20;
 
 std::string folder_below(const std::string& run_folder) { return run_folder + "/blksweep/journal"; }
 
-Result<Fd> lock_folder(const std::string& path) {
-  Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+Result<Fd> lock_or_name_holder(const std::string& path) {
+  BLKSWEEP_TRY(std::optional<Fd> folder, lock_folder(path, kLockPatience));
   if (!folder) {
-    return sys_error(errno, "open " + path);
+    return fail(fmt::format("{} has been locked for ten seconds by {}: let it go on or end it",
+                            path, to_text(holders_of({path}))));
   }
-  const std::int64_t until = now_ns() + kLockPatienceNs;
-  while (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK || now_ns() > until) {
-      return fail(fmt::format("{} has been locked for ten seconds by {}: let it go on or end it",
-                              path, to_text(holders_of({path}))));
-    }
-    const timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
-    ::nanosleep(&pause, nullptr);
-  }
-  return folder;
+  return *std::move(folder);
 }
 
 Result<> make_folders(const std::string& run_folder) {
@@ -106,13 +95,13 @@ std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
 Result<JournalFolder> JournalFolder::lock(const std::string& run_folder) {
   BLKSWEEP_CHECK(make_folders(run_folder));
   const std::string path = folder_below(run_folder);
-  BLKSWEEP_TRY(Fd folder, lock_folder(path));
+  BLKSWEEP_TRY(Fd folder, lock_or_name_holder(path));
   return JournalFolder(path, std::move(folder));
 }
 
 Result<Fd> lock_changes(const std::string& run_folder) {
   BLKSWEEP_CHECK(make_folders(run_folder));
-  return lock_folder(run_folder + "/blksweep");
+  return lock_or_name_holder(run_folder + "/blksweep");
 }
 
 std::vector<FoundJournal> JournalFolder::read_all() const { return read_journals(path_); }

@@ -26,15 +26,6 @@ void raise_lock_limit() {
   }
 }
 
-void add(PinCount& sum, const PinCount& part) {
-  sum.files += part.files;
-  sum.failed += part.failed;
-  sum.bytes.n += part.bytes.n;
-  if (sum.first_error.empty()) {
-    sum.first_error = part.first_error;
-  }
-}
-
 }  // namespace
 
 struct PagePin::State final : StopLook {
@@ -120,7 +111,7 @@ struct PagePin::State final : StopLook {
         ::nanosleep(&pause, nullptr);
       }
       BLKSWEEP_TRY(const PinCount part, *std::move(result));
-      add(count, part);
+      count.add(part);
     }
     return {};
   }

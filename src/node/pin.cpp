@@ -19,6 +19,16 @@ std::uint64_t address_of(const Catalog& catalog, std::uint32_t file) {
 
 }  // namespace
 
+void PinCount::add(const PinCount& part) {
+  files += part.files;
+  failed += part.failed;
+  folders += part.folders;
+  bytes.n += part.bytes.n;
+  if (first_error.empty()) {
+    first_error = part.first_error;
+  }
+}
+
 std::vector<std::uint32_t> draw_share(std::span<const std::uint64_t> sizes, double percent,
                                       std::uint64_t seed) {
   std::vector<std::uint32_t> files(sizes.size());

@@ -48,6 +48,7 @@ struct PinCount {
   std::uint64_t helpers = 0;
   Bytes bytes{0};  // pages only
   std::string first_error = {};
+  void add(const PinCount& part);  // of one helper; `helpers` stays
 };
 
 // Which files: names are made one by one, so that a million need not exist at once.

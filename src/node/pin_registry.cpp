@@ -1,8 +1,6 @@
 #include "node/pin_registry.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "os/file.h"
+#include "os/holders.h"
 #include "os/own_folder.h"
 
 namespace blksweep {
@@ -20,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kNameLength = 32;
+constexpr std::chrono::seconds kLockPatience{10};  // held for the time of a few small files only
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // of an entry
 
 bool name_letter(char c) {
@@ -60,17 +60,12 @@ Result<> PinRegistry::make() const {
 }
 
 Result<Fd> PinRegistry::lock() const {
-  Fd folder(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  BLKSWEEP_TRY(std::optional<Fd> folder, lock_folder(root_, kLockPatience));
   if (!folder) {
-    return sys_error(errno, "open " + root_);
+    return fail(fmt::format("{} has been locked for ten seconds by {}: let it go on or end it",
+                            root_, to_text(holders_of({root_}))));
   }
-  // Held by others for the time of a few small files only.
-  while (::flock(folder.get(), LOCK_EX) != 0) {
-    if (errno != EINTR) {
-      return sys_error(errno, "lock " + root_);
-    }
-  }
-  return folder;
+  return *std::move(folder);
 }
 
 Result<> PinRegistry::check_free(const std::string& name) const {

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 
 #include "node/setting.h"
@@ -199,6 +201,24 @@ Result<std::vector<AskedGot>> change(const std::string& disk, const QueueWish& w
 
 std::vector<std::string> schedulers_of(const std::string& disk) {
   return words_of(first_line(queue_folder(disk) + kScheduler));
+}
+
+// Lines are "kernel/block/bfq.ko.xz: kernel/...".
+bool scheduler_is_module(const std::string& scheduler, const std::string& modules) {
+  utsname kernel{};
+  ::uname(&kernel);
+  std::ifstream in(modules.empty() ? fmt::format("/lib/modules/{}/modules.dep", kernel.release)
+                                   : modules);
+  for (std::string line; std::getline(in, line);) {
+    const fs::path path = line.substr(0, line.find(':'));
+    const std::string file = path.filename().string();
+    const bool named =
+        file.starts_with(scheduler + ".ko") || file.starts_with(scheduler + "-iosched.ko");
+    if (named && path.parent_path().filename() == "block") {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::string scheduler_of(const std::string& disk) {

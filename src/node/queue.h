@@ -36,7 +36,10 @@ Result<std::vector<AskedGot>> set_queue(const std::string& disk, const QueueWish
                                         Borrowing& borrowing);
 
 std::vector<std::string> schedulers_of(const std::string& disk);  // loads nothing
-std::string scheduler_of(const std::string& disk);                // the one in brackets; "" without
+// Not listed, but the kernel has it as a module, which it loads when the scheduler is asked for
+// (Debian 12: bfq and kyber). `modules` is another modules.dep, for tests.
+bool scheduler_is_module(const std::string& scheduler, const std::string& modules = {});
+std::string scheduler_of(const std::string& disk);  // the one in brackets; "" without
 // The present scheduler's own: "low_latency" -> "1".
 std::vector<std::pair<std::string, std::string>> scheduler_tunables(const std::string& disk);
 

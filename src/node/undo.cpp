@@ -136,12 +136,8 @@ Result<std::string> undo_cgroup(const Loan& loan) {
   return std::string("removed");
 }
 
-// By a folder's name below the permitted one: whose that is, is not asked.
-bool is_our_group(const std::string& path, const std::vector<std::string>& permitted) {
-  return std::ranges::any_of(permitted, [&path](const std::string& top) {
-    return path.starts_with(top + "/") && path.find("/blksweep", top.size()) != std::string::npos;
-  });
-}
+// The group itself, not one above it: a service called blksweep has groups of others.
+bool is_our_group(const std::string& path) { return name_of(path).starts_with("blksweep"); }
 
 tl::unexpected<Error> not_ours(const std::string& path) {
   return fail(path + " is not a setting that this program borrows: it is not touched");
@@ -158,7 +154,7 @@ Result<> check_loan(const Loan& loan, const std::vector<std::string>& permitted)
   if (loan.kind == LoanKind::values) {
     return {};
   }
-  const bool fits = loan.kind == LoanKind::cgroup ? is_our_group(loan.path, permitted)
+  const bool fits = loan.kind == LoanKind::cgroup ? is_our_group(loan.path)
                                                   : name_of(loan.path) == "cgroup.subtree_control";
   if (!fits || !is_really_below(loan.path, permitted)) {
     return not_ours(loan.path);

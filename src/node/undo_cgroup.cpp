@@ -19,13 +19,16 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kPatienceNs = 5'000'000'000;
 
-// The group and those below it, the deepest first.
+// The group and those below it, the deepest first. One that vanishes meanwhile ends the walk (and
+// would throw in a loop over the range): what is left is seen at the next try.
 std::vector<std::string> groups_of(const std::string& path) {
   std::vector<std::string> groups;
   std::error_code ec;
-  for (const auto& entry : fs::recursive_directory_iterator(path, ec)) {
-    if (entry.is_directory(ec) && !entry.is_symlink(ec)) {
-      groups.push_back(entry.path().string());
+  std::error_code gone;
+  for (auto at = fs::recursive_directory_iterator(path, ec);
+       !ec && at != fs::recursive_directory_iterator(); at.increment(ec)) {
+    if (at->is_directory(gone) && !at->is_symlink(gone)) {
+      groups.push_back(at->path().string());
     }
   }
   std::ranges::sort(groups, std::greater(),

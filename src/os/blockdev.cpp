@@ -124,6 +124,18 @@ Result<BlockDevice> block_device_of(const std::string& path) {
   return block_device_of_dev(dev);
 }
 
+Result<BlockDevice> block_device_of_name(const std::string& name) {
+  const std::string file = "/sys/class/block/" + name + "/dev";
+  std::istringstream in(first_line(file));
+  unsigned maj = 0;
+  unsigned min = 0;
+  char colon = 0;
+  if (!(in >> maj >> colon >> min)) {
+    return fail("read " + file + ": not a device number");
+  }
+  return block_device_of_dev(makedev(maj, min));
+}
+
 std::vector<MountFacts> mounts(const std::string& mountinfo) {
   std::ifstream in(mountinfo);
   std::vector<MountFacts> all;

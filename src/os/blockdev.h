@@ -41,6 +41,8 @@ struct DiskStat {  // since boot, from /sys/block/*/stat
 
 Result<BlockDevice> block_device_of(const std::string& path);
 Result<BlockDevice> block_device_of_dev(dev_t dev);
+// By the kernel's name ("loop0", "sda1"): the node in /dev may have another, or there may be none.
+Result<BlockDevice> block_device_of_name(const std::string& name);
 // All that this process sees, oldest first; only a text is read, nothing that is mounted is
 // touched.
 std::vector<MountFacts> mounts(const std::string& mountinfo = "/proc/self/mountinfo");

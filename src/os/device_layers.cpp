@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "os/blockdev.h"
 #include "os/file.h"
@@ -50,24 +51,26 @@ bool is_on_fuse(const std::string& file) {
   return best.filesystem.starts_with("fuse");
 }
 
-void add_beneath(const DiskFacts& f, std::vector<std::string>& todo) {
-  if (f.kind == DiskKind::loop) {
-    const auto device =
-        is_on_fuse(f.backing_file) ? fail("a FUSE file") : block_device_of(f.backing_file);
-    if (device) {
-      todo.push_back(device->disk);
-    }
-    return;
-  }
-  std::error_code ec;
-  for (const auto& slave : fs::directory_iterator("/sys/block/" + f.disk + "/slaves", ec)) {
-    if (const auto device = block_device_of("/dev/" + slave.path().filename().string())) {
-      todo.push_back(device->disk);
-    }
-  }
-}
-
 }  // namespace
+
+std::vector<std::string> disks_beneath(const std::string& disk, const std::string& sys) {
+  const fs::path folder = fs::path(sys) / "block" / disk;
+  std::vector<std::string> disks;
+  std::error_code ec;
+  for (const auto& slave : fs::directory_iterator(folder / "slaves", ec)) {
+    const fs::path real = fs::canonical(slave.path(), ec);
+    const bool partition = fs::exists(real / "partition", ec);
+    disks.push_back((partition ? real.parent_path() : real).filename().string());
+  }
+  std::ranges::sort(disks);
+  const std::string file = first_line(folder / "loop/backing_file");
+  if (!file.empty() && !is_on_fuse(file)) {
+    if (const auto device = block_device_of(file)) {
+      disks.push_back(device->disk);
+    }
+  }
+  return disks;
+}
 
 DiskFacts disk_facts(const std::string& disk) {
   const fs::path sys = "/sys/block/" + disk;
@@ -99,7 +102,7 @@ std::vector<DiskFacts> device_layers(const std::string& disk) {
     const std::string name = todo[i];
     if (std::ranges::find(layers, name, &DiskFacts::disk) == layers.end()) {
       layers.push_back(disk_facts(name));
-      add_beneath(layers.back(), todo);
+      std::ranges::copy(disks_beneath(name), std::back_inserter(todo));
     }
   }
   return layers;

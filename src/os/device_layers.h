@@ -20,6 +20,11 @@ struct DiskFacts {
   bool backing_direct = false;
 };
 
+// What it is made of: its slaves (of a partition, its disk), or the disk that a loop device's file
+// is on. A file on FUSE is left out: to ask it could wait for a daemon that is dead or stuck.
+// `sys` is another /sys, for tests.
+std::vector<std::string> disks_beneath(const std::string& disk, const std::string& sys = "/sys");
+
 DiskFacts disk_facts(const std::string& disk);
 // The disk first, then what each stands on, top down: loop0, then the disk of its backing file.
 std::vector<DiskFacts> device_layers(const std::string& disk);

@@ -20,10 +20,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kNamed = 8;  // of the holders in an error
 
 bool is_below(const std::string& path, const std::vector<std::string>& tops) {
-  return std::ranges::any_of(tops, [&path](const std::string& top) {
-    return path.starts_with(top) &&
-           (path.size() == top.size() || path[top.size()] == '/' || path[top.size()] == ' ');
-  });
+  return std::ranges::any_of(tops,
+                             [&path](const std::string& top) { return names_below(path, top); });
 }
 
 bool link_is_below(const fs::path& link, const std::vector<std::string>& tops) {
@@ -68,6 +66,11 @@ std::optional<pid_t> pid_of(const fs::path& process) {
 }
 
 }  // namespace
+
+bool names_below(std::string_view path, const std::string& top) {
+  return path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/' ||
+                                   path[top.size()] == ' ' || top == "/");
+}
 
 std::vector<std::string> mount_points_of(const std::string& node) {
   std::vector<std::string> out;

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -19,6 +20,9 @@ namespace blksweep {
 // Where "/dev/loop0" is mounted (as this process sees it), newest first.
 std::vector<std::string> mount_points_of(const std::string& node);
 bool is_mount_point(const std::string& folder);
+
+// Whether a path as /proc has it ("/a/b", "/a/b (deleted)") is `top` or below it.
+bool names_below(std::string_view path, const std::string& top);
 
 struct Holder {
   pid_t pid = 0;

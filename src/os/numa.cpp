@@ -2,9 +2,8 @@
 
 #include <charconv>
 #include <filesystem>
-#include <vector>
 
-#include "os/blockdev.h"
+#include "os/device_layers.h"
 #include "os/file.h"
 
 namespace blksweep {
@@ -33,30 +32,13 @@ std::optional<unsigned> node_of_hardware(const fs::path& device, const fs::path&
   return std::nullopt;
 }
 
-// The disks that this one is made of.
-std::vector<std::string> below(const fs::path& block, const std::string& disk) {
-  std::vector<std::string> disks;
-  std::error_code ec;
-  for (const auto& slave : fs::directory_iterator(block / disk / "slaves", ec)) {
-    const fs::path real = fs::canonical(slave.path(), ec);
-    disks.push_back(fs::exists(real / "partition", ec) ? real.parent_path().filename().string()
-                                                       : real.filename().string());
-  }
-  const std::string backing = first_line(block / disk / "loop/backing_file");
-  if (const auto device =
-          backing.empty() ? Result<BlockDevice>(fail("")) : block_device_of(backing)) {
-    disks.push_back(device->disk);
-  }
-  return disks;
-}
-
 std::optional<unsigned> node_of(const fs::path& sys, const std::string& disk, int depth) {
   const fs::path block = sys / "block";
   if (const auto node = node_of_hardware(block / disk / "device", sys); node || depth == 0) {
     return node;
   }
   std::optional<unsigned> common;
-  for (const std::string& lower : below(block, disk)) {
+  for (const std::string& lower : disks_beneath(disk, sys)) {
     const auto node = node_of(sys, lower, depth - 1);
     if (!node || (common && common != node)) {
       return std::nullopt;

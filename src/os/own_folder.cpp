@@ -2,10 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
+
+#include "base/clock.h"
 
 namespace blksweep {
 namespace {
@@ -45,6 +50,25 @@ Result<> own_folders(const std::string& base, const std::vector<std::string>& na
     BLKSWEEP_CHECK(own_folder(path));
   }
   return {};
+}
+
+Result<std::optional<Fd>> lock_folder(const std::string& path, Nanos patience) {
+  Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) {
+    return sys_error(errno, "open " + path);
+  }
+  const std::int64_t until = now_ns() + patience.count();
+  while (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) {
+      return sys_error(errno, "lock " + path);
+    }
+    if (now_ns() > until) {
+      return std::optional<Fd>();
+    }
+    const timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+  return std::optional(std::move(folder));
 }
 
 Result<Fd> open_own_file(const std::string& path) {

@@ -6,11 +6,13 @@
 // Threads: any.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "base/units.h"
 
 namespace blksweep {
 
@@ -20,6 +22,10 @@ Result<> own_folder(const std::string& path);
 
 // The same for several below each other: own_folders("/run", {"blksweep", "pins"}).
 Result<> own_folders(const std::string& base, const std::vector<std::string>& names);
+
+// The folder, locked (flock) against all who do the same, as long as the Fd lives; nullopt when
+// somebody else held it all that time.
+Result<std::optional<Fd>> lock_folder(const std::string& path, Nanos patience);
 
 // A regular file in such a folder, opened for reading: one link, of this user, not writable by
 // others, not a symbolic link. ENOENT in sys_errno when there is none.

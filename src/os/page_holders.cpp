@@ -26,11 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_below(std::string_view path, const std::string& top) {
-  return path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/' ||
-                                   path[top.size()] == ' ' || top == "/");
-}
-
 struct Mapping {
   std::uint64_t begin = 0, end = 0, inode = 0;
   unsigned major = 0, minor = 0;
@@ -54,7 +49,7 @@ std::optional<std::size_t> wanted_file(const Mapping& m, const HeldFiles& wanted
   if (it == wanted.files.end()) {
     return std::nullopt;
   }
-  const bool same = makedev(m.major, m.minor) == wanted.device || is_below(m.path, wanted.root);
+  const bool same = makedev(m.major, m.minor) == wanted.device || names_below(m.path, wanted.root);
   return same ? std::optional(it->second) : std::nullopt;
 }
 
@@ -110,7 +105,7 @@ std::optional<std::size_t> open_file(const fs::path& process, const fs::path& na
                                      const HeldFiles& wanted) {
   std::error_code ec;
   const std::string target = fs::read_symlink(process / "fd" / name, ec).string();
-  if (ec || !is_below(target, wanted.root)) {
+  if (ec || !names_below(target, wanted.root)) {
     return std::nullopt;
   }
   std::ifstream in(process / "fdinfo" / name);

@@ -17,7 +17,12 @@ void install_stop_signals() {
   action.sa_handler = on_signal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // no SA_RESTART: waits return with EINTR
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    ::sigaction(number, &action, nullptr);
+    struct sigaction before {};
+    ::sigaction(number, nullptr, &before);
+    const bool nohup = number == SIGHUP && before.sa_handler == SIG_IGN;
+    if (!nohup) {
+      ::sigaction(number, &action, nullptr);
+    }
   }
 }
 

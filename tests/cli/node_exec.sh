@@ -54,6 +54,15 @@ ends_as_its_command() {
   expect_error 126 'Permission denied'
 }
 
+# Some supervisors ignore SIGCHLD, which a program that they start inherits.
+ends_though_its_parent_ignores_children() {
+  status=0
+  timeout -k 1 20 /usr/bin/python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$blksweep" node exec -- sh -c 'exit 7' || status=$?
+  expect_status 7
+}
+
 refuses_bad_input() {
   call node exec
   expect_error 2 'after --'
@@ -116,6 +125,12 @@ limits_and_takes_back() {
   expect_status 0
   ended "$out" || die 'a process that the command left behind lives on in a limit that is gone'
   [ "$(wc -l </proc/swaps)" -gt 1 ] || is_killed_beyond_its_limit
+  status=0
+  BLKSWEEP=$blksweep "$(dirname "$0")/../../scripts/limit-memory.sh" 64MiB sh -c 'exit 5' 2>/dev/null || status=$?
+  expect_status 5
+  status=0
+  BLKSWEEP=$blksweep "$(dirname "$0")/../../scripts/limit-memory.sh" 64MiB 2>/dev/null || status=$?
+  expect_status 2
   call node exec --memory-limit 64MiB -- "$tmp/no-such-command"
   expect_error 127 no-such-command
 }
@@ -166,6 +181,7 @@ survives_its_own_end() {
 }
 
 ends_as_its_command
+ends_though_its_parent_ignores_children
 refuses_bad_input
 binds_without_rights
 if can_limit; then

@@ -101,7 +101,8 @@ INSTANTIATE_TEST_SUITE_P(Versions, UndoCgroup, testing::Values(0, 1));
 TEST(UndoCgroupName, OnlyGroupsOfOurOwnAreRemoved) {
   const std::vector<std::string> permitted = {"/sys/fs/cgroup"};
   for (const char* path : {"/sys/fs/cgroup/memory", "/sys/fs/cgroup/system.slice", "/sys/fs/cgroup",
-                           "/sys/fs/cgroup/../blksweep-1", "/tmp/blksweep-1"}) {
+                           "/sys/fs/cgroup/../blksweep-1", "/tmp/blksweep-1",
+                           "/sys/fs/cgroup/blksweep.service/other"}) {
     EXPECT_FALSE(
         check_loan({.kind = LoanKind::cgroup, .key = "k", .what = "w", .path = path}, permitted))
         << path;
