@@ -6,6 +6,7 @@
 #   make bench      measure against fio and plain loops; prints ratios
 #   make lint       layers, sizes, format, clang-tidy, shellcheck, every header alone
 #   make fuzz       each fuzz target for FUZZ_SECONDS (60); ONLY=name for one
+#   make test-gpu bench-gpu   what needs a GPU; says why it skips without one
 #   make test-unit test-root test-cli test-python   one suite, without installing (test-cli ONLY=name)
 #   make test-guest Linux 6.1 with cgroup v2 in an emulator (KERNEL=package for another)
 #   make deps format check-headers install clean help

@@ -2,7 +2,7 @@
 """Runs test suites and ends in one line: "N passed, N failed, N skipped".
 
 usage: scripts/run_tests.py --build DIR [--label TEXT] [--only NAMES] SUITE...
-  unit root   the GoogleTest programs DIR/unit_tests and DIR/root_tests
+  unit root gpu   the GoogleTest programs DIR/unit_tests, DIR/root_tests and DIR/gpu_tests
   cli         tests/cli/*.sh with $BLKSWEEP = DIR/blksweep; exit 0 passed, 77 skipped;
               --only 'NAME ...': only these scripts
   python      unittest: tests/figures/ and the checkers' own tests in scripts/lint/
@@ -172,7 +172,7 @@ def python(build: pathlib.Path) -> Tally:
 
 
 def run_suite(suite: str, build: pathlib.Path, only: list[str]) -> Tally:
-    if suite in ("unit", "root"):
+    if suite in ("unit", "root", "gpu"):
         return gtest(build, suite)
     return cli(build, only) if suite == "cli" else python(build)
 
@@ -182,7 +182,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--label", default="", help="put before the last line")
     parser.add_argument("--only", default="", help="names of the cli scripts to run")
-    parser.add_argument("suites", nargs="+", choices=["unit", "root", "cli", "python"])
+    parser.add_argument("suites", nargs="+", choices=["unit", "root", "gpu", "cli", "python"])
     options = parser.parse_args(argv)
     total = Tally()
     for suite in options.suites:

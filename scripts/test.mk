@@ -2,6 +2,7 @@
 #
 # tests/unit/*_test.cpp   no privileges, under 5 s together      -> $(B)/unit_tests
 # tests/root/*_test.cpp   loop devices, BPF, drop_caches         -> $(B)/root_tests (skip without root)
+# tests/gpu/*_test.cpp    a GPU                                -> $(B)/gpu_tests (skip without one)
 # tests/cli/*.sh          the program as a user calls it; exit 0 passed, 77 skipped
 # tests/guest/           another kernel, cgroup v2, in an emulator  -> make test-guest
 # tests/figures/*.py      unittest, with Debian's python3 (another one in PATH may lack numpy)
@@ -12,8 +13,9 @@ support   := $(wildcard tests/support/*.cpp)
 no_san    := tests/unit/allocations_test.cpp
 unit_src  := $(filter-out $(if $(SAN),$(no_san)),$(wildcard tests/unit/*_test.cpp)) $(support)
 root_src  := $(wildcard tests/root/*_test.cpp) $(support)
+gpu_src   := $(wildcard tests/gpu/*_test.cpp) $(support)
 fuzz_src  := $(wildcard tests/fuzz/*_fuzz.cpp)
-bench_src := $(wildcard tests/bench/*.cpp)
+bench_src := $(filter-out $(if $(filter 1,$(CUDA)),,%_cuda.cpp),$(wildcard tests/bench/*.cpp))
 PYTHON    := /usr/bin/python3
 JOBS      ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
@@ -26,7 +28,8 @@ $(B)/tests/%.o: override CPPFLAGS += -Itests
 
 $(B)/unit_tests: $(unit_src:%.cpp=$(B)/%.o) $(lib)
 $(B)/root_tests: $(root_src:%.cpp=$(B)/%.o) $(lib)
-$(B)/unit_tests $(B)/root_tests:
+$(B)/gpu_tests: $(gpu_src:%.cpp=$(B)/%.o) $(lib)
+$(B)/unit_tests $(B)/root_tests $(B)/gpu_tests:
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -lgtest_main -lgtest -o $@
 
@@ -34,7 +37,7 @@ $(B)/unit_tests $(B)/root_tests:
 tests     := $(B)/blksweep $(B)/unit_tests $(B)/root_tests
 run_tests := $(PYTHON) scripts/run_tests.py --build $(B)
 
-.PHONY: test test-built test-unit test-root test-cli test-python unit test-programs
+.PHONY: test test-built test-unit test-root test-gpu test-cli test-python unit test-programs
 test:
 	$(Q)scripts/install-deps.sh build bpf measure test figures
 	$(again) test-programs
@@ -46,6 +49,8 @@ test-unit: $(B)/unit_tests
 	$(Q)$(run_tests) --label '$@: ' unit
 test-root: $(B)/root_tests
 	$(Q)$(run_tests) --label '$@: ' root
+test-gpu: $(B)/gpu_tests
+	$(Q)$(run_tests) --label '$@: ' gpu
 test-cli: $(B)/blksweep
 	$(Q)$(run_tests) --label '$@: ' --only '$(ONLY)' cli
 test-python: $(B)/blksweep
@@ -75,6 +80,11 @@ bench:
 	$(Q)scripts/install-deps.sh build bpf measure
 	$(again) bench-programs
 	$(Q)BLKSWEEP=$(B)/blksweep scripts/bench.sh $(B)/bench $(ONLY)
+
+# Everything that needs a GPU, in one go: under 8 minutes, the table last.
+.PHONY: bench-gpu
+bench-gpu: $(B)/blksweep $(filter %gpu_bench_cuda,$(bench_bin))
+	$(Q)BLKSWEEP=$(B)/blksweep scripts/bench-gpu.sh $(B)/bench
 
 # --- fuzz: the library and the targets compiled with clang into build-fuzz ----------------------
 .PHONY: fuzz fuzz-programs

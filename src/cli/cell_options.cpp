@@ -196,11 +196,11 @@ const std::array kOwnOptions{
     CellOption{"copy", "none host emulated cuda; default none",
                [](CellSettings& c, std::string_view t) { return set_word(c.copy, t, kCopies); },
                [](const CellSettings& c) { return word_of(c.copy, kCopies); }},
-    CellOption{"copy-bandwidth", "of the emulated link; default 25GB/s",
+    CellOption{"copy-bandwidth", "of the emulated link; default 25GB/s; --copy-latency, 10us",
                [](CellSettings& c, std::string_view t) { return set_rate(c, t); },
                [](const CellSettings& c) { return bytes_word(c.copy_tuning.bandwidth) + "/s"; }},
     CellOption{
-        "copy-latency", "of each emulated copy; default 10us",
+        "copy-latency", "",
         [](CellSettings& c, std::string_view t) -> Result<> {
           BLKSWEEP_TRY(c.copy_tuning.latency, parse_duration(t));
           return {};
@@ -211,17 +211,17 @@ const std::array kOwnOptions{
                  return set_word(c.copy_tuning.staging, t, kStagings);
                },
                [](const CellSettings& c) { return word_of(c.copy_tuning.staging, kStagings); }},
-    CellOption{"copy-streams", "copies side by side; default 1",
+    CellOption{"copy-streams", "copies side by side, 1; --device-slots, 2; --device-index, 0",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.copy_tuning.streams, t, {1, 32});
                },
                [](const CellSettings& c) { return std::to_string(c.copy_tuning.streams); }},
-    CellOption{"device-slots", "batches in the accelerator's memory; default 2",
+    CellOption{"device-slots", "",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.copy_tuning.slots, t, {1, 1024});
                },
                [](const CellSettings& c) { return std::to_string(c.copy_tuning.slots); }},
-    CellOption{"device-index", "which GPU; default 0",
+    CellOption{"device-index", "",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.device_index, t, {0, 1024});
                },
@@ -305,11 +305,13 @@ std::vector<std::pair<std::string, std::string>> describe(const CellSettings& ce
 
 void add_cell_option(CLI::App* app, const CellOption& option, CellText& text) {
   const std::string name(option.name);
-  app->add_option_function<std::string>(
-         "--" + name, [&text, name](const std::string& value) { text[name] = split_list(value); },
-         std::string(option.help))
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-      ->type_name("");
+  CLI::Option* added = app->add_option_function<std::string>(
+      "--" + name, [&text, name](const std::string& value) { text[name] = split_list(value); },
+      std::string(option.help));
+  added->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->type_name("");
+  if (option.help.empty()) {
+    added->group("");
+  }
 }
 
 std::vector<std::string> split_list(std::string_view text) {

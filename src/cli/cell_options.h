@@ -19,7 +19,7 @@ namespace blksweep {
 
 struct CellOption {
   std::string_view name;  // without dashes: "merge-gap"
-  std::string_view help;
+  std::string_view help;  // empty: the help of another option names it
   Result<> (*set)(CellSettings&, std::string_view);
   std::string (*get)(const CellSettings&);
 };

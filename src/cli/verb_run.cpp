@@ -196,16 +196,19 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
 void add_run_flags(CLI::App* app, CellText& text) {
   const auto flag = [&](const std::string& name, const std::string& option,
                         const std::string& value, const std::string& help) {
-    app->add_flag_callback(
+    CLI::Option* added = app->add_flag_callback(
         "--" + name, [&text, option, value] { text[option] = {value}; }, help);
+    if (help.empty()) {  // another line names it
+      added->group("");
+    }
   };
   flag("verify", "verify", "true", "hash every delivered sample against its file");
   flag("fio-twin", "fio-twin", "true", "the same reads by the real fio after each run");
-  flag("probe", "probe", "true", "eBPF queue probe (default)");
-  flag("no-probe", "probe", "false", "without the probe");
+  flag("probe", "probe", "true", "");
+  flag("no-probe", "probe", "false", "without the eBPF queue probe; --probe: with it, the default");
   flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling first");
-  flag("direct", "direct", "true", "O_DIRECT (default)");
-  flag("buffered", "buffered", "true", "through the page cache");
+  flag("direct", "direct", "true", "");
+  flag("buffered", "buffered", "true", "");
   flag("json", "json", "true", "one JSON document on stdout");
   // A switch that takes "=true,false" too.
   const auto value = std::make_shared<std::string>();

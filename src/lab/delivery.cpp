@@ -105,11 +105,19 @@ bool Delivery::copy_all() {
 }
 
 bool Delivery::may_begin(std::uint32_t batch, bool wait) {
+  const Counter& ready = in_.handoff.ready;
+  return (wait ? ready.wait_for(batch + 1) : ready.value() > batch) && slot_free(batch, wait);
+}
+
+bool Delivery::slot_free(std::uint32_t batch, bool wait) {
   const std::uint32_t reused = batch < in_.staging_slots ? 0 : batch - in_.staging_slots + 1;
-  if (wait) {
-    return in_.handoff.ready.wait_for(batch + 1) && in_.handoff.consumed.wait_for(reused);
+  if (in_.handoff.consumed.value() >= reused) {
+    return true;
   }
-  return in_.handoff.ready.value() >= batch + 1 && in_.handoff.consumed.value() >= reused;
+  if (times_[batch].slot_wait_begin_ns == 0) {
+    times_[batch].slot_wait_begin_ns = now_ns();
+  }
+  return wait && in_.handoff.consumed.wait_for(reused);
 }
 
 bool Delivery::begin_copy(std::uint32_t batch) {

@@ -36,15 +36,16 @@ struct DeliveryInputs {
   CopyStage* copy = nullptr;  // none
   std::uint32_t staging_slots = 2;
   Consumer* consumer = nullptr;  // none
-  ComputeTime compute;           // of the consumer
+  ComputeTime compute = {};      // of the consumer
   std::uint64_t seed = 1;
   bool verify = false;  // hash every delivered sample
   Progress* progress = nullptr;
   const Binding* binding = nullptr;  // nullptr: threads run where the caller does
 };
 
-struct DeliveryTimes {  // 0: the stage does not exist
-  std::int64_t staging_begin_ns = 0;
+struct DeliveryTimes {                  // 0: the stage does not exist
+  std::int64_t slot_wait_begin_ns = 0;  // waits for a slot of the staging ring since; 0: it did not
+  std::int64_t staging_begin_ns = 0;    // the copy stage took the batch up
   std::int64_t copy_begin_ns = 0, copy_end_ns = 0;
   std::int64_t compute_begin_ns = 0, compute_end_ns = 0;
   std::int64_t consumed_ns = 0;
@@ -81,6 +82,7 @@ class Delivery {
   void copy_loop();
   bool copy_all();
   bool may_begin(std::uint32_t batch, bool wait);
+  bool slot_free(std::uint32_t batch, bool wait);
   bool begin_copy(std::uint32_t batch);
   bool finish_copy(std::uint32_t batch);
   void consume_loop();

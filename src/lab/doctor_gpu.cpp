@@ -1,6 +1,7 @@
-// Accelerators. Nothing that is built in uses one; these lines say what the node has.
+// Accelerators: what the node has, and whether this program can use it.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,14 +11,16 @@
 
 #include "lab/doctor_checks.h"
 #include "os/file.h"
+#include "stage/cuda_stage.h"
 
 namespace blksweep {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kWithout =
-    "batches end in host memory (--copy none or host); consumers are emulated";
+constexpr const char* kWithout = "batches end in host memory, or copies and consumers are emulated";
+constexpr const char* kNoStages =
+    "--copy cuda and --consumer cuda, cuda-memory and gemm end with exit code 77";
 
 struct LibraryCloser {
   void operator()(void* l) const { ::dlclose(l); }
@@ -93,11 +96,27 @@ Check check_gpu(const Subject&) {
 }
 
 Check check_cuda(const Subject&) {
-  const std::string toolkit = cuda_toolkit();
-  return {
-      "CUDA", Health::missing,
-      (toolkit.empty() ? "no nvcc" : "toolkit in " + toolkit) + "; this program has no CUDA stage",
-      "--copy cuda and --consumer cuda are not there", "--copy host, --consumer emulated"};
+  const std::string runtime = cuda_runtime();
+  if (runtime.empty()) {
+    const std::string toolkit = cuda_toolkit();
+    return {"CUDA", Health::missing,
+            (toolkit.empty() ? "no nvcc" : "toolkit in " + toolkit) +
+                "; this program was built without CUDA",
+            kNoStages,
+            toolkit.empty() ? "--copy emulated, --consumer emulated"
+                            : "make CUDA=1, or --copy emulated, --consumer emulated"};
+  }
+  const std::string built = "built with CUDA " + runtime;
+  if (!readable("/dev/nvidia-uvm")) {  // as above: the runtime was not asked
+    return {"CUDA", Health::missing, built + "; no /dev/nvidia-uvm", kNoStages,
+            "--copy emulated, --consumer emulated"};
+  }
+  const CudaFacts facts = cuda_facts();
+  if (!facts.refusal.empty()) {
+    return {"CUDA", Health::missing, built + "; " + facts.refusal, kNoStages,
+            "--copy emulated, --consumer emulated"};
+  }
+  return ok("CUDA", fmt::format("{}; usable: {}", built, fmt::join(facts.devices, ", ")));
 }
 
 }  // namespace blksweep

@@ -136,6 +136,19 @@ void record_reads(RunRecord& r, const Epoch& e) {
   r.engine_refused = e.engine().refused;
 }
 
+void record_clock(RunRecord& r, const char* what, const std::optional<ClockAlignment>& a) {
+  if (a) {
+    r.engine_features += fmt::format(
+        "{}{}: times of the GPU within {} ns, drift {:.2f} ppm, {} anchors",
+        r.engine_features.empty() ? "" : "; ", what, a->error_ns, a->drift * 1e6, a->anchors);
+  }
+}
+
+void record_clocks(RunRecord& r, const Epoch& e) {
+  record_clock(r, "copy", e.copy() != nullptr ? e.copy()->alignment() : std::nullopt);
+  record_clock(r, "consumer", e.consumer() != nullptr ? e.consumer()->alignment() : std::nullopt);
+}
+
 void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
   r.warnings.insert(r.warnings.end(), q.source.warnings.begin(), q.source.warnings.end());
   if (r.device_fallbacks > 0) {
@@ -225,7 +238,9 @@ Result<RunRecord> measure_run(const RunRequest& q) {
   StartState start = enter_cache_state(q.source.catalog, q.cell.cache, {q.node.pinned_bytes()});
   r.resident_before = start.resident;
   r.warnings = std::move(start.warnings);
-  Observation seen(q.source.device, q.probe);
+  const bool gpu = needs_gpu(q.cell.copy) || needs_gpu(q.cell.consumer);
+  Observation seen(q.source.device, q.probe,
+                   gpu ? std::optional(q.cell.device_index) : std::nullopt);
   r.started_unix_ns = unix_ns();
   say(q, "reading");
   BLKSWEEP_CHECK(q.node.enter());
@@ -240,6 +255,7 @@ Result<RunRecord> measure_run(const RunRequest& q) {
   say(q, q.verify ? "verifying" : "recording");
   r.resident_after = measure(q.source.catalog).share();
   record_reads(r, *epoch);
+  record_clocks(r, *epoch);
   record_batches(r, q, *epoch);
   record_failures(r, q, *epoch);
   record_delivery(r, q, *epoch);

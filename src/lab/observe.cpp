@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "stage/cuda_stage.h"
 #include "stats/shuffle_quality.h"
 
 namespace blksweep {
 namespace {
+
+constexpr std::chrono::milliseconds kGpuPeriod{20};
 
 ProbeRecord to_record(ProbeReport&& p) {
   ProbeRecord r;
@@ -62,6 +65,14 @@ std::vector<std::uint32_t> reference_rank(const Catalog& catalog, Order order) {
 }  // namespace
 
 void Observation::start() {
+  if (gpu_) {
+    auto sampler = GpuSampler::start(cuda_pci_address(*gpu_), kGpuPeriod);
+    if (sampler) {
+      sampler_ = *std::move(sampler);
+    } else {
+      not_sampled_ = sampler.error();
+    }
+  }
   if (probe_ != nullptr) {
     if (const Result<> started = probe_->start(); !started) {
       refused_ = started.error();
@@ -74,7 +85,20 @@ void Observation::start() {
   }
 }
 
+void Observation::stop_sampler(RunRecord& record) {
+  if (not_sampled_) {
+    record.warnings.push_back(not_sampled_->message());
+  }
+  if (sampler_) {
+    for (const GpuSample& s : sampler_->stop()) {
+      record.gpu.push_back(
+          {s.at_ns, s.utilisation, s.memory_utilisation, s.memory_used_bytes, s.clock_mhz});
+    }
+  }
+}
+
 void Observation::stop(RunRecord& record) {
+  stop_sampler(record);
   if (before_) {
     if (const auto after = disk_stat(device_->disk)) {
       record.device_bytes = (after->read_sectors - before_->read_sectors) * kSectorBytes;

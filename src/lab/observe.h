@@ -1,4 +1,4 @@
-// What is watched from outside while an epoch runs: block statistics and the probe.
+// What is watched from outside while an epoch runs: block statistics, the probe and the GPU.
 //
 // Errors:  what cannot be observed stays unknown in the record, with a warning that says why.
 // Threads: one owner; start() and stop() around the epoch.
@@ -11,21 +11,28 @@
 #include "lab/epoch.h"
 #include "os/blockdev.h"
 #include "probe/block_probe.h"
+#include "stage/gpu_sampler.h"
 #include "store/records.h"
 
 namespace blksweep {
 
 class Observation {
  public:
-  Observation(const std::optional<BlockDevice>& device, BlockProbe* probe)
-      : device_(device), probe_(probe) {}
+  // `gpu`: the index of the GPU that the run uses; nullopt: none.
+  Observation(const std::optional<BlockDevice>& device, BlockProbe* probe,
+              std::optional<std::uint32_t> gpu)
+      : device_(device), probe_(probe), gpu_(gpu) {}
   void start();
-  // Fills device_bytes, device_reads, probe and warnings.
+  // Fills device_bytes, device_reads, probe, gpu and warnings.
   void stop(RunRecord& record);
 
  private:
+  void stop_sampler(RunRecord& record);
   const std::optional<BlockDevice>& device_;
   BlockProbe* probe_;
+  std::optional<std::uint32_t> gpu_;
+  std::unique_ptr<GpuSampler> sampler_;
+  std::optional<Error> not_sampled_;
   std::optional<DiskStat> before_;
   std::optional<Error> refused_;
 };

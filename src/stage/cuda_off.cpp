@@ -18,6 +18,9 @@ Result<std::unique_ptr<Consumer>> make_cuda_consumer(const CudaConsumerSettings&
   return unsupported(kBuiltWithout);
 }
 
+std::string cuda_runtime() { return ""; }
+std::string cuda_pci_address(std::uint32_t /*device*/) { return ""; }
+
 CudaFacts cuda_facts() {
   CudaFacts facts;
   facts.refusal = "built without CUDA";

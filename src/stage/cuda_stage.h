@@ -42,10 +42,15 @@ struct CudaConsumerSettings {
 
 Result<std::unique_ptr<Consumer>> make_cuda_consumer(const CudaConsumerSettings& settings);
 
-// For doctor and records: what this program could use here.
+// "13.0"; empty: built without CUDA. Touches no driver.
+std::string cuda_runtime();
+// "0000:65:00.0", what NVML knows the GPU by; empty: unknown.
+std::string cuda_pci_address(std::uint32_t device);
+
+// For doctor and records: what this program could use here. Initialises the driver, which makes
+// /dev/nvidia-uvm where it is not there yet.
 struct CudaFacts {
-  bool built = false;           // with CUDA=1
-  std::string runtime, driver;  // "13.0"; empty: none
+  std::string driver;  // "13.0"; empty: none
   std::vector<std::string> devices;
   std::string refusal;  // why no GPU can be used; empty: one can
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/units.h"
 #include "stage/cuda_stage.h"
@@ -19,8 +20,6 @@ std::string driver_version() {
   return cudaDriverGetVersion(&version) == cudaSuccess && version > 0 ? version_word(version) : "";
 }
 
-std::string runtime_version() { return version_word(CUDART_VERSION); }
-
 // cudaErrorInsufficientDriver is also what the runtime says when there is no driver.
 std::string refusal_of(cudaError_t err, int devices) {
   const std::string driver = driver_version();
@@ -28,8 +27,7 @@ std::string refusal_of(cudaError_t err, int devices) {
     return "no NVIDIA driver (libcuda.so.1) on this node";
   }
   if (err == cudaErrorInsufficientDriver) {
-    return fmt::format("the driver is for CUDA {}, this program needs {}", driver,
-                       runtime_version());
+    return fmt::format("the driver is for CUDA {}, this program needs {}", driver, cuda_runtime());
   }
   if (err == cudaErrorNoDevice || (err == cudaSuccess && devices == 0)) {
     return "the driver finds no GPU";
@@ -46,10 +44,18 @@ Result<> cuda_result(cudaError_t err, const std::string& what) {
   return fail(fmt::format("{}: {} ({})", what, cudaGetErrorString(err), cudaGetErrorName(err)));
 }
 
+std::string cuda_runtime() { return version_word(CUDART_VERSION); }
+
+std::string cuda_pci_address(std::uint32_t device) {
+  std::array<char, 32> text{};
+  const auto size = static_cast<int>(text.size());
+  return cudaDeviceGetPCIBusId(text.data(), size, static_cast<int>(device)) == cudaSuccess
+             ? text.data()
+             : "";
+}
+
 CudaFacts cuda_facts() {
   CudaFacts facts;
-  facts.built = true;
-  facts.runtime = runtime_version();
   facts.driver = driver_version();
   int devices = 0;
   const cudaError_t err = cudaGetDeviceCount(&devices);

@@ -66,6 +66,13 @@ struct DepthPoint {
   std::uint32_t scheduler = 0;  // inserted, not issued
 };
 
+struct GpuPoint {  // what NVML said of the GPU at that moment
+  std::int64_t at_ns = 0;
+  Maybe<std::uint32_t> utilisation, memory_utilisation;  // percent of NVML's own sampling period
+  Maybe<std::uint64_t> memory_used_bytes;
+  Maybe<std::uint32_t> clock_mhz;
+};
+
 struct IssuePoint {  // a request as the driver saw it; thinned evenly when there are too many
   std::int64_t at_ns = 0;
   std::uint64_t sector = 0;
@@ -146,6 +153,7 @@ struct RunRecord {
   QualityRecord quality;
   Histogram read_latency_ns;
   std::vector<BatchRecord> batches;
+  std::vector<GpuPoint> gpu;  // empty: no GPU in this run, or none that NVML knows
   Maybe<ProbeRecord> probe;
   Maybe<FioRecord> fio;
   Maybe<PredictionRecord> prediction;

@@ -211,6 +211,9 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
   BLKSWEEP_CHECK(row.into(db));
   const std::int64_t run = db.last_id();
   BLKSWEEP_CHECK(insert_batches(db, run, record.batches));
+  if (!record.gpu.empty()) {
+    BLKSWEEP_CHECK(insert_series(db, run, "gpu", record.gpu));
+  }
   BLKSWEEP_CHECK(insert_histogram(db, run, "read_latency_ns", record.read_latency_ns));
   if (record.probe) {
     BLKSWEEP_CHECK(insert_probe(db, run, *record.probe));

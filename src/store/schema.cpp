@@ -114,6 +114,8 @@ CREATE TABLE series (               -- packed little-endian records, see docs/re
   run_id INTEGER NOT NULL REFERENCES run,
   kind   TEXT NOT NULL,             -- depth: i64 at_ns, u32 driver, u32 scheduler
                                     -- issue: i64 at_ns, u64 sector, u32 bytes
+                                    -- gpu: i64 at_ns, u32 utilisation, u32 memory_utilisation,
+                                    -- u64 memory_used_bytes, u32 clock_mhz; greatest: unknown
   records INTEGER NOT NULL,
   data   BLOB NOT NULL,
   PRIMARY KEY (run_id, kind)

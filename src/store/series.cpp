@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <limits>
 
 namespace blksweep {
 namespace {
@@ -10,6 +11,7 @@ static_assert(std::endian::native == std::endian::little, "records are written a
 
 constexpr std::size_t kDepthBytes = 16;
 constexpr std::size_t kIssueBytes = 20;
+constexpr std::size_t kGpuBytes = 28;
 constexpr std::size_t kMapReadBytes = 40;
 
 template <class T>
@@ -25,7 +27,44 @@ void take(std::string_view& in, T& value) {
   in.remove_prefix(sizeof(T));
 }
 
+template <class T>
+void put_maybe(std::string& out, const Maybe<T>& value) {
+  put(out, value.value_or(std::numeric_limits<T>::max()));
+}
+
+template <class T>
+void take_maybe(std::string_view& in, Maybe<T>& value) {
+  T raw{};
+  take(in, raw);
+  value = raw == std::numeric_limits<T>::max() ? Maybe<T>{} : Maybe<T>{raw};
+}
+
 }  // namespace
+
+std::string encode_series(const std::vector<GpuPoint>& points) {
+  std::string out;
+  out.reserve(points.size() * kGpuBytes);
+  for (const GpuPoint& p : points) {
+    put(out, p.at_ns);
+    put_maybe(out, p.utilisation);
+    put_maybe(out, p.memory_utilisation);
+    put_maybe(out, p.memory_used_bytes);
+    put_maybe(out, p.clock_mhz);
+  }
+  return out;
+}
+
+std::vector<GpuPoint> decode_gpu_series(std::string_view bytes) {
+  std::vector<GpuPoint> points(bytes.size() / kGpuBytes);
+  for (GpuPoint& p : points) {
+    take(bytes, p.at_ns);
+    take_maybe(bytes, p.utilisation);
+    take_maybe(bytes, p.memory_utilisation);
+    take_maybe(bytes, p.memory_used_bytes);
+    take_maybe(bytes, p.clock_mhz);
+  }
+  return points;
+}
 
 std::string encode_series(const std::vector<DepthPoint>& points) {
   std::string out;

@@ -61,7 +61,7 @@ class DeliveryTest : public ::testing::TestWithParam<EngineKind> {
 
 TEST_P(DeliveryTest, DeliversInTheScheduledOrderWithTheFilesBytes) {
   for (const Shuffle shuffle : {Shuffle::none, Shuffle::buffer, Shuffle::reservoir}) {
-    for (const CopyKind copy : {CopyKind::none, CopyKind::host}) {
+    for (const CopyKind copy : {CopyKind::none, CopyKind::host, CopyKind::emulated}) {
       for (const ConsumerKind consumer : {ConsumerKind::none, ConsumerKind::emulated}) {
         cell_.shuffle = shuffle;
         cell_.copy = copy;
@@ -84,7 +84,8 @@ TEST_P(DeliveryTest, DeliversInTheScheduledOrderWithTheFilesBytes) {
 }
 
 TEST_P(DeliveryTest, StagesOfABatchFollowEachOther) {
-  cell_.copy = CopyKind::host;
+  cell_.copy = CopyKind::emulated;
+  cell_.copy_tuning.bandwidth = {1'000'000'000};
   cell_.consumer = ConsumerKind::emulated;
   cell_.compute = {std::chrono::microseconds(100), 0.3};
   run();
@@ -94,7 +95,9 @@ TEST_P(DeliveryTest, StagesOfABatchFollowEachOther) {
   for (std::size_t b = 0; b < planned_.schedule.batches(); ++b) {
     EXPECT_GT(read(b).ready_ns, 0);
     EXPECT_LE(read(b).first_submit_ns, read(b).ready_ns);
-    EXPECT_LE(read(b).ready_ns, out(b).copy_begin_ns);
+    EXPECT_LE(read(b).ready_ns, out(b).staging_begin_ns);
+    EXPECT_LE(out(b).staging_begin_ns, out(b).copy_begin_ns);
+    EXPECT_TRUE(b == 0 || out(b - 1).copy_end_ns <= out(b).copy_begin_ns) << "one lane";
     EXPECT_LE(out(b).copy_begin_ns, out(b).copy_end_ns);
     EXPECT_LE(out(b).copy_end_ns, out(b).compute_begin_ns);
     EXPECT_LE(out(b).compute_begin_ns, out(b).compute_end_ns);
@@ -107,7 +110,7 @@ TEST_P(DeliveryTest, StagesOfABatchFollowEachOther) {
 
 // prefetch 0: nothing of the next batch is asked for before this one is consumed.
 TEST_P(DeliveryTest, PrefetchZeroIsStrictlySerial) {
-  for (const CopyKind copy : {CopyKind::none, CopyKind::host}) {
+  for (const CopyKind copy : {CopyKind::none, CopyKind::host, CopyKind::emulated}) {
     cell_.prefetch = 0;
     cell_.copy = copy;
     cell_.consumer = ConsumerKind::emulated;

@@ -1,0 +1,157 @@
+// Measures the CUDA stages against a plain pinned cudaMemcpyAsync of the same size in the same run.
+// Prints one line per figure: name, value, unit, the bar it is held to. Exit 77 without a GPU.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/clock.h"
+#include "stage/cuda_stage.h"
+#include "stage/device_cuda.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint64_t kPartBytes = std::uint64_t{128} << 10;
+constexpr std::uint32_t kParts = 256;
+constexpr std::uint64_t kBatchBytes = kPartBytes * kParts;
+constexpr std::uint32_t kBatches = 100;
+constexpr std::uint32_t kSlots = 3;
+
+void line(const std::string& name, const std::string& value, const char* bar) {
+  fmt::print("{:<44} {:>14}  {}\n", name, value, bar);
+}
+
+// GB/s of kBatches copies of one batch's size, one behind the other, from cudaHostAlloc memory.
+Result<double> plain_rate() {
+  BLKSWEEP_TRY(const PinnedMemory host, pinned_memory(kBatchBytes));
+  BLKSWEEP_TRY(const auto device, device_memory<std::byte>(kBatchBytes));
+  BLKSWEEP_TRY(const Stream stream, make_stream());
+  std::int64_t begin = 0;
+  for (std::uint32_t i = 0; i <= kBatches; ++i) {
+    if (i == 1) {  // the first one warms up
+      BLKSWEEP_CHECK(cuda_result(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize"));
+      begin = now_ns();
+    }
+    BLKSWEEP_CHECK(cuda_result(cudaMemcpyAsync(device.get(), host.get(), kBatchBytes,
+                                               cudaMemcpyHostToDevice, stream.get()),
+                               "cudaMemcpyAsync"));
+  }
+  BLKSWEEP_CHECK(cuda_result(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize"));
+  return double{kBatchBytes} * kBatches / static_cast<double>(now_ns() - begin);
+}
+
+struct StageFigures {
+  double rate = 0;         // GB/s, wall clock
+  double cpu_us_part = 0;  // of the copy thread
+  ClockAlignment clock;
+};
+
+// As the copy thread does it: the next batch begins before this one is waited for.
+Result<StageFigures> stage_figures(CudaCopySettings s, std::span<std::byte> arena) {
+  s.slots = kSlots;
+  s.batch_bytes = {kBatchBytes};
+  s.batch_parts = kParts;
+  s.arena = arena;
+  BLKSWEEP_TRY(const auto copy, make_cuda_copy(s));
+  // Parts with gaps between them, as in the window: 512 bytes that nobody wants.
+  std::vector<BatchPart> parts;
+  for (std::uint32_t p = 0; p < kParts; ++p) {
+    parts.push_back({arena.data() + p * (kPartBytes + 512), kPartBytes});
+  }
+  const std::uint32_t ahead = copy->in_flight();
+  std::int64_t begin = 0, cpu = 0;
+  std::uint32_t begun = 0;
+  for (std::uint32_t b = 0; b <= kBatches; ++b) {
+    if (b == 1) {
+      begin = now_ns();
+      cpu = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    }
+    for (; begun <= kBatches && begun < b + ahead; ++begun) {
+      BLKSWEEP_CHECK(copy->begin(begun, parts));
+    }
+    BLKSWEEP_TRY([[maybe_unused]] const CopyTimes times, copy->finish(b));
+  }
+  StageFigures f;
+  f.rate = double{kBatchBytes} * kBatches / static_cast<double>(now_ns() - begin);
+  f.cpu_us_part = static_cast<double>(cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) / 1e3 /
+                  (double{kBatches} * kParts);
+  f.clock = copy->alignment().value_or(ClockAlignment{});
+  return f;
+}
+
+struct Variant {
+  const char* name;
+  CudaCopySettings settings;
+  bool held;  // to the bars
+};
+
+std::vector<Variant> variants() {
+  std::vector<Variant> all{{"pinned, one call", {}, true},   {"pinned, a call per part", {}, false},
+                           {"pinned, 2 streams", {}, false}, {"pinned, 4 streams", {}, false},
+                           {"pageable", {}, false},          {"register", {}, false},
+                           {"per-batch", {}, false}};
+  all[1].settings.one_call = false;
+  all[2].settings.streams = 2;
+  all[3].settings.streams = 4;
+  all[4].settings.staging = Staging::pageable;
+  all[5].settings.staging = Staging::register_each;
+  all[6].settings.staging = Staging::per_batch;
+  return all;
+}
+
+Result<> bench_copies() {
+  BLKSWEEP_TRY(PageBuffer arena, PageBuffer::allocate({kParts * (kPartBytes + 512)}));
+  BLKSWEEP_TRY(const double plain, plain_rate());
+  line("plain pinned cudaMemcpyAsync", fmt::format("{:.2f} GB/s", plain), "");
+  for (const Variant& v : variants()) {
+    BLKSWEEP_TRY(const StageFigures f, stage_figures(v.settings, arena.span()));
+    line(fmt::format("stage, {}", v.name), fmt::format("{:.2f} GB/s", f.rate), "");
+    line("  of plain", fmt::format("{:.3f}", f.rate / plain), v.held ? ">= 0.95" : "");
+    line("  CPU time per part", fmt::format("{:.2f} us", f.cpu_us_part), v.held ? "<= 2 us" : "");
+    line("  alignment error", fmt::format("{:.1f} us", static_cast<double>(f.clock.error_ns) / 1e3),
+         v.held ? "<= 20 us" : "");
+    line("  clamped by at most",
+         fmt::format("{:.1f} us", static_cast<double>(f.clock.clamped_ns) / 1e3), "");
+  }
+  return {};
+}
+
+Result<> bench_consumer(const char* name, ConsumerKind kind) {
+  for (const int ms : {1, 10, 50}) {
+    const Nanos asked = std::chrono::milliseconds(ms);
+    BLKSWEEP_TRY(const auto consumer, make_cuda_consumer({0, kind, asked}));
+    std::vector<double> off;
+    for (std::uint32_t b = 0; b < 31; ++b) {
+      BLKSWEEP_TRY(const ComputeTimes t, consumer->consume(b, asked));
+      off.push_back(std::abs(static_cast<double>(t.end_ns - t.begin_ns - asked.count())) /
+                    static_cast<double>(asked.count()) * 100);
+    }
+    std::ranges::nth_element(off, off.begin() + 15);
+    line(fmt::format("consumer {}, {} ms: off by (median)", name, ms),
+         fmt::format("{:.3f} %", off[15]), "<= 1 %");
+  }
+  return {};
+}
+
+Result<> bench() {
+  BLKSWEEP_CHECK(open_device(0));
+  const CudaFacts facts = cuda_facts();
+  fmt::print("{}; driver for CUDA {}, runtime {}; batches of {} x {} KiB\n", facts.devices.at(0),
+             facts.driver, cuda_runtime(), kParts, kPartBytes >> 10);
+  BLKSWEEP_CHECK(bench_copies());
+  BLKSWEEP_CHECK(bench_consumer("cuda", ConsumerKind::cuda));
+  BLKSWEEP_CHECK(bench_consumer("cuda-memory", ConsumerKind::cuda_memory));
+  return bench_consumer("gemm", ConsumerKind::gemm);
+}
+
+}  // namespace
+}  // namespace blksweep
+
+int main() {
+  if (const auto done = blksweep::bench(); !done) {
+    fmt::print(stderr, "{}\n", done.error().message());
+    return static_cast<int>(done.error().exit_code);
+  }
+  return 0;
+}
