@@ -69,7 +69,7 @@ void Delivery::copy_loop() {
   take_place(in_.binding, Role::copy);
   for (std::uint32_t b = 0; b < in_.schedule.batches(); ++b) {
     const std::uint32_t reused = b < in_.staging_slots ? 0 : b - in_.staging_slots + 1;
-    if (!in_.handoff.ready.wait_for(b + 1) || !in_.handoff.consumed.wait_for(reused)) {
+    if (!in_.handoff.ready.wait_for(b + 1) || !wait_for_slot(b, reused)) {
       return;
     }
     times_[b].copy_begin_ns = now_ns();
@@ -82,6 +82,13 @@ void Delivery::copy_loop() {
     times_[b].copy_end_ns = now_ns();
     in_.handoff.copied.publish(b + 1);
   }
+}
+
+bool Delivery::wait_for_slot(std::uint32_t batch, std::uint32_t reused) {
+  if (in_.handoff.consumed.value() < reused) {
+    times_[batch].staging_begin_ns = now_ns();
+  }
+  return in_.handoff.consumed.wait_for(reused);
 }
 
 void Delivery::consume_loop() {

@@ -42,6 +42,7 @@ struct DeliveryInputs {
 };
 
 struct DeliveryTimes {  // 0: the stage does not exist
+  std::int64_t staging_begin_ns = 0;  // waits for a slot of the staging ring since; 0: it did not
   std::int64_t copy_begin_ns = 0, copy_end_ns = 0;
   std::int64_t compute_begin_ns = 0, compute_end_ns = 0;
   std::int64_t consumed_ns = 0;
@@ -69,6 +70,7 @@ class Delivery {
  private:
   bool threaded() const { return in_.copy != nullptr || in_.compute.has_value(); }
   void copy_loop();
+  bool wait_for_slot(std::uint32_t batch, std::uint32_t reused);
   void consume_loop();
   void consume(std::uint32_t batch);
   void record(std::uint32_t batch);

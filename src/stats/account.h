@@ -52,13 +52,14 @@ enum class Phase {
   device,   // being read, itself at the head
   window,   // in memory, and nobody takes it: the stages behind are busy
   decode,
+  decoded,  // and nobody takes it
   staging,  // the copy stage would take it, but there is no slot
   copy,
   staged,   // on the accelerator, which is busy with others
   compute,
   held,     // used, memory not yet given back
 };
-inline constexpr std::size_t kPhases = 9;
+inline constexpr std::size_t kPhases = 10;
 std::string_view to_string(Phase phase);
 
 struct BatchSpans {
@@ -68,11 +69,18 @@ struct BatchSpans {
   std::int64_t consumed = 0;                  // its memory may be reused
 };
 
+// The reader had nothing in flight and waited until this many batches were given back. Waits are in
+// order and do not overlap: there is one reader.
+struct MemoryWait {
+  TimeSpan span;
+  std::uint32_t consumed_batches = 0;
+};
+
 struct AccountInput {
   TimeSpan epoch;
   std::span<const BatchSpans> batches{};  // in the order of delivery
+  std::span<const MemoryWait> read_waits{};
   bool decode = false, copy = false, compute = false;  // stages that the run has
-  IntervalSet read_waits{};               // nothing in flight, waiting for memory
 };
 
 struct LaneAccount {
@@ -105,6 +113,7 @@ struct Account {
 
 Account make_account(const AccountInput& input);
 
+IntervalSet memory_waits(const AccountInput& input);
 // The busy instants of a lane within the epoch.
 IntervalSet busy_of(const AccountInput& input, Lane lane);
 
