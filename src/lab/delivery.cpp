@@ -72,7 +72,7 @@ void Delivery::copy_loop() {
     if (!in_.handoff.ready.wait_for(b + 1) || !wait_for_slot(b, reused)) {
       return;
     }
-    times_[b].copy_begin_ns = now_ns();
+    times_[b].staging_begin_ns = times_[b].copy_begin_ns = now_ns();
     gather(b, copy_parts_);
     if (Result<> copied = in_.copy->copy(b, copy_parts_); !copied) {
       error_ = copied.error();
@@ -86,7 +86,7 @@ void Delivery::copy_loop() {
 
 bool Delivery::wait_for_slot(std::uint32_t batch, std::uint32_t reused) {
   if (in_.handoff.consumed.value() < reused) {
-    times_[batch].staging_begin_ns = now_ns();
+    times_[batch].slot_wait_begin_ns = now_ns();
   }
   return in_.handoff.consumed.wait_for(reused);
 }

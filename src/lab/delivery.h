@@ -42,7 +42,8 @@ struct DeliveryInputs {
 };
 
 struct DeliveryTimes {  // 0: the stage does not exist
-  std::int64_t staging_begin_ns = 0;  // waits for a slot of the staging ring since; 0: it did not
+  std::int64_t slot_wait_begin_ns = 0;  // waits for a slot of the staging ring since; 0: it did not
+  std::int64_t staging_begin_ns = 0;    // the copy stage took the batch up
   std::int64_t copy_begin_ns = 0, copy_end_ns = 0;
   std::int64_t compute_begin_ns = 0, compute_end_ns = 0;
   std::int64_t consumed_ns = 0;

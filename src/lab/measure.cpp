@@ -72,6 +72,7 @@ BatchRecord batch_record(const RunRequest& q, const Epoch& e, std::uint32_t b) {
   r.compute_begin_ns = known(out.compute_begin_ns);
   r.compute_end_ns = known(out.compute_end_ns);
   r.consumed_ns = out.consumed_ns;
+  r.slot_wait_begin_ns = known(out.slot_wait_begin_ns);
   r.staging_begin_ns = known(out.staging_begin_ns);
   return r;
 }

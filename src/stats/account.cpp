@@ -22,15 +22,15 @@ std::int64_t sum(const Array& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
 
-bool has(const AccountInput& in, Lane lane) {
+bool has(const AccountInput& in, EpochLane lane) {
   switch (lane) {
-    case Lane::read:
+    case EpochLane::read:
       return true;
-    case Lane::decode:
+    case EpochLane::decode:
       return in.decode;
-    case Lane::copy:
+    case EpochLane::copy:
       return in.copy;
-    case Lane::compute:
+    case EpochLane::compute:
       return in.compute;
   }
   return false;
@@ -41,7 +41,7 @@ void add_lanes(const AccountInput& in, Account& account) {
   const StallFinder stalls(in);
   IntervalSet later;
   for (std::size_t l = kLanes; l-- > 0;) {
-    const auto lane = static_cast<Lane>(l);
+    const auto lane = static_cast<EpochLane>(l);
     if (!has(in, lane)) {
       continue;
     }
@@ -91,7 +91,7 @@ std::size_t count_misfits(const AccountInput& in) {
   std::size_t n = 0;
   for (const BatchSpans& b : in.batches) {
     for (std::size_t l = 0; l < kLanes; ++l) {
-      const auto span = span_of(b, static_cast<Lane>(l));
+      const auto span = span_of(b, static_cast<EpochLane>(l));
       n += span && !fits(in.epoch, *span) ? 1 : 0;
     }
     n += fits(in.epoch, {b.read.begin, b.consumed}) ? 0 : 1;
@@ -129,19 +129,19 @@ std::string broken_lane(const LaneAccount& a, std::int64_t wall) {
 
 }  // namespace
 
-std::string_view to_string(Lane lane) { return kLaneWords[static_cast<std::size_t>(lane)]; }
+std::string_view to_string(EpochLane lane) { return kLaneWords[static_cast<std::size_t>(lane)]; }
 std::string_view to_string(Stall cause) { return kStallWords[static_cast<std::size_t>(cause)]; }
 std::string_view to_string(Phase phase) { return kPhaseWords[static_cast<std::size_t>(phase)]; }
 
 std::int64_t LaneAccount::stalled() const { return sum(stalls); }
 
-const LaneAccount* Account::lane(Lane which) const {
+const LaneAccount* Account::lane(EpochLane which) const {
   const auto found = std::ranges::find(lanes, which, &LaneAccount::lane);
   return found == lanes.end() ? nullptr : &*found;
 }
 
 std::optional<double> Account::utilisation() const {
-  const LaneAccount* compute = lane(Lane::compute);
+  const LaneAccount* compute = lane(EpochLane::compute);
   return compute == nullptr ? std::nullopt : share(compute->busy, wall);
 }
 
@@ -155,7 +155,7 @@ IntervalSet memory_waits(const AccountInput& in) {
   return IntervalSet(std::move(spans));
 }
 
-IntervalSet busy_of(const AccountInput& in, Lane lane) {
+IntervalSet busy_of(const AccountInput& in, EpochLane lane) {
   std::vector<TimeSpan> spans;
   for (const BatchSpans& b : in.batches) {
     if (const auto span = span_of(b, lane)) {
@@ -163,7 +163,7 @@ IntervalSet busy_of(const AccountInput& in, Lane lane) {
     }
   }
   const IntervalSet busy(std::move(spans));
-  return lane == Lane::read ? subtract(busy, memory_waits(in)) : busy;
+  return lane == EpochLane::read ? subtract(busy, memory_waits(in)) : busy;
 }
 
 std::array<std::int64_t, kPhases> phase_ends(const BatchSpans& b, std::int64_t read_before) {
@@ -175,7 +175,7 @@ std::array<std::int64_t, kPhases> phase_ends(const BatchSpans& b, std::int64_t r
     ends[static_cast<std::size_t>(phase)] = at;
   };
   // Where the copy stage, the accelerator or nobody takes the batch.
-  const std::int64_t taken = b.copy      ? b.staging_begin.value_or(b.copy->begin)
+  const std::int64_t taken = b.copy      ? b.slot_wait_begin.value_or(b.copy->begin)
                              : b.compute ? b.compute->begin
                                          : last;
   until(Phase::queued, std::min(read_before, b.read.end));

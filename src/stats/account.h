@@ -27,9 +27,9 @@
 
 namespace blksweep {
 
-enum class Lane { read, decode, copy, compute };
+enum class EpochLane { read, decode, copy, compute };
 inline constexpr std::size_t kLanes = 4;
-std::string_view to_string(Lane lane);
+std::string_view to_string(EpochLane lane);
 
 // Why a lane is not busy: where the batch is that it waits for.
 enum class Stall {
@@ -64,9 +64,9 @@ std::string_view to_string(Phase phase);
 
 struct BatchSpans {
   TimeSpan read;  // first submission to last byte; without length when nothing had to be read
-  std::optional<TimeSpan> decode, copy, compute;
-  std::optional<std::int64_t> staging_begin;  // the copy stage waits for a slot since
-  std::int64_t consumed = 0;                  // its memory may be reused
+  std::optional<TimeSpan> decode = std::nullopt, copy = std::nullopt, compute = std::nullopt;
+  std::optional<std::int64_t> slot_wait_begin = std::nullopt;  // no staging slot is free since
+  std::int64_t consumed = 0;                                   // its memory may be reused
 };
 
 // The reader had nothing in flight and waited until this many batches were given back. Waits are in
@@ -84,7 +84,7 @@ struct AccountInput {
 };
 
 struct LaneAccount {
-  Lane lane = Lane::read;
+  EpochLane lane = EpochLane::read;
   std::int64_t busy = 0, hidden = 0, exposed = 0;
   std::array<std::int64_t, kStalls> stalls{};  // by cause
 
@@ -96,7 +96,7 @@ struct Account {
   std::int64_t wall = 0;
   std::int64_t covered = 0;  // union of busy over the lanes
   std::int64_t overlap = 0;  // sum of busy - union of busy
-  Lane longest = Lane::read;
+  EpochLane longest = EpochLane::read;
   std::int64_t ideal = 0;    // busy of the longest lane: an epoch cannot be shorter
   std::optional<std::int64_t> first_batch;  // from the epoch's begin until it could be computed
   std::vector<LaneAccount> lanes;           // that exist, in their order
@@ -104,7 +104,7 @@ struct Account {
   std::int64_t batch_life = 0;                 // sum of consumed - first submission
   std::size_t misfits = 0;  // intervals that end before they begin or leave the epoch
 
-  const LaneAccount* lane(Lane which) const;  // nullptr: the run has no such stage
+  const LaneAccount* lane(EpochLane which) const;  // nullptr: the run has no such stage
   // Of the accelerator: busy / wall. Unknown without a consumer or without an epoch.
   std::optional<double> utilisation() const;
   // How close the epoch came to the ideal, 0..1. Unknown without an epoch.
@@ -115,7 +115,7 @@ Account make_account(const AccountInput& input);
 
 IntervalSet memory_waits(const AccountInput& input);
 // The busy instants of a lane within the epoch.
-IntervalSet busy_of(const AccountInput& input, Lane lane);
+IntervalSet busy_of(const AccountInput& input, EpochLane lane);
 
 // The ends of a batch's phases, ascending: phase p lasts from the end of the one before to ends[p],
 // the first from read.begin. `read_before`: when the last byte of all earlier batches was there.

@@ -21,15 +21,15 @@ std::int64_t end_of(const MemoryWait& wait) { return wait.span.end; }
 
 }  // namespace
 
-std::optional<TimeSpan> span_of(const BatchSpans& batch, Lane lane) {
+std::optional<TimeSpan> span_of(const BatchSpans& batch, EpochLane lane) {
   switch (lane) {
-    case Lane::read:
+    case EpochLane::read:
       return batch.read;
-    case Lane::decode:
+    case EpochLane::decode:
       return batch.decode;
-    case Lane::copy:
+    case EpochLane::copy:
       return batch.copy;
-    case Lane::compute:
+    case EpochLane::compute:
       return batch.compute;
   }
   return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<TimeSpan> span_of(const BatchSpans& batch, Lane lane) {
 StallFinder::StallFinder(const AccountInput& input)
     : in_(input), waits_(memory_waits(input)), given_back_{input.epoch.begin} {
   for (std::size_t l = 0; l < kLanes; ++l) {
-    const auto lane = static_cast<Lane>(l);
+    const auto lane = static_cast<EpochLane>(l);
     busy_[l] = busy_of(input, lane);
     for (std::uint32_t b = 0; b < input.batches.size(); ++b) {
       if (span_of(input.batches[b], lane)) {
@@ -60,11 +60,11 @@ StallFinder::StallFinder(const AccountInput& input)
                            [&](std::uint32_t b) { return input.batches[b].consumed; });
 }
 
-std::array<std::int64_t, kStalls> StallFinder::of(Lane lane) const {
+std::array<std::int64_t, kStalls> StallFinder::of(EpochLane lane) const {
   Stalls out{};
   const IntervalSet idle = subtract(IntervalSet({in_.epoch}), busy(lane));
   for (const TimeSpan& gap : idle.spans()) {
-    if (lane == Lane::read) {
+    if (lane == EpochLane::read) {
       of_read_lane(gap, out);
     } else {
       of_gap(lane, gap, out);
@@ -108,10 +108,10 @@ void StallFinder::of_memory(const MemoryWait& wait, Stalls& out) const {
       }
     };
     stage(b.decode, Stall::host, Stall::decode);
-    if (b.copy && b.staging_begin) {
-      add(out, Stall::host, cut(held, *b.staging_begin).length());
+    if (b.copy && b.slot_wait_begin) {
+      add(out, Stall::host, cut(held, *b.slot_wait_begin).length());
     }
-    stage(b.copy, b.staging_begin ? Stall::staging : Stall::host, Stall::copy);
+    stage(b.copy, b.slot_wait_begin ? Stall::staging : Stall::host, Stall::copy);
     stage(b.compute, Stall::host, Stall::consumer);
     add(out, Stall::host, held.length());
   }
@@ -119,7 +119,7 @@ void StallFinder::of_memory(const MemoryWait& wait, Stalls& out) const {
 }
 
 // The awaited batch changes within a gap only where one without length passes.
-void StallFinder::of_gap(Lane lane, const TimeSpan& idle, Stalls& out) const {
+void StallFinder::of_gap(EpochLane lane, const TimeSpan& idle, Stalls& out) const {
   const std::vector<std::uint32_t>& order = by_begin_[static_cast<std::size_t>(lane)];
   const auto begin_of = [&](std::uint32_t b) { return span_of(in_.batches[b], lane)->begin; };
   TimeSpan left = idle;
@@ -139,11 +139,11 @@ void StallFinder::of_wait_for(const BatchSpans& batch, const TimeSpan& wait, Sta
   add(out, Stall::window, blocked);
   add(out, Stall::storage, reading.length() - blocked);
   if (batch.decode) {
-    behind(Lane::decode, cut(left, batch.decode->begin), out);
+    behind(EpochLane::decode, cut(left, batch.decode->begin), out);
     add(out, Stall::decode, cut(left, batch.decode->end).length());
   }
   if (batch.copy) {
-    behind(Lane::copy, cut(left, batch.staging_begin.value_or(batch.copy->begin)), out);
+    behind(EpochLane::copy, cut(left, batch.slot_wait_begin.value_or(batch.copy->begin)), out);
     add(out, Stall::staging, cut(left, batch.copy->begin).length());
     add(out, Stall::copy, cut(left, batch.copy->end).length());
   }
@@ -154,16 +154,16 @@ void StallFinder::of_wait_for(const BatchSpans& batch, const TimeSpan& wait, Sta
 void StallFinder::unread(const TimeSpan& wait, Stalls& out) const {
   TimeSpan left = wait;
   add(out, Stall::start, cut(left, reading_.begin).length());
-  const std::int64_t storage = busy(Lane::read).measure_in(left);
+  const std::int64_t storage = busy(EpochLane::read).measure_in(left);
   const std::int64_t window = waits_.measure_in(left);
   add(out, Stall::storage, storage);
   add(out, Stall::window, window);
   add(out, Stall::host, left.length() - storage - window);
 }
 
-void StallFinder::behind(Lane lane, const TimeSpan& wait, Stalls& out) const {
+void StallFinder::behind(EpochLane lane, const TimeSpan& wait, Stalls& out) const {
   const std::int64_t others = busy(lane).measure_in(wait);
-  add(out, lane == Lane::copy ? Stall::copy : Stall::decode, others);
+  add(out, lane == EpochLane::copy ? Stall::copy : Stall::decode, others);
   add(out, Stall::host, wait.length() - others);
 }
 

@@ -13,16 +13,16 @@ namespace blksweep {
 class StallFinder {
  public:
   explicit StallFinder(const AccountInput& input);
-  std::array<std::int64_t, kStalls> of(Lane lane) const;
+  std::array<std::int64_t, kStalls> of(EpochLane lane) const;
 
  private:
   using Stalls = std::array<std::int64_t, kStalls>;
-  const IntervalSet& busy(Lane lane) const { return busy_[static_cast<std::size_t>(lane)]; }
+  const IntervalSet& busy(EpochLane lane) const { return busy_[static_cast<std::size_t>(lane)]; }
   void of_read_lane(const TimeSpan& idle, Stalls& out) const;
-  void of_gap(Lane lane, const TimeSpan& idle, Stalls& out) const;
+  void of_gap(EpochLane lane, const TimeSpan& idle, Stalls& out) const;
   void of_wait_for(const BatchSpans& batch, const TimeSpan& wait, Stalls& out) const;
   void unread(const TimeSpan& wait, Stalls& out) const;
-  void behind(Lane lane, const TimeSpan& wait, Stalls& out) const;
+  void behind(EpochLane lane, const TimeSpan& wait, Stalls& out) const;
   void of_memory(const MemoryWait& wait, Stalls& out) const;
 
   const AccountInput& in_;
@@ -35,6 +35,6 @@ class StallFinder {
 };
 
 // The interval of a batch on a lane; nothing when it has none.
-std::optional<TimeSpan> span_of(const BatchSpans& batch, Lane lane);
+std::optional<TimeSpan> span_of(const BatchSpans& batch, EpochLane lane);
 
 }  // namespace blksweep

@@ -56,6 +56,8 @@ struct BatchRecord {
   Maybe<std::int64_t> compute_begin_ns, compute_end_ns;
   std::int64_t consumed_ns = 0;  // its memory may be reused from here on
   // Waits for a slot of the staging ring since; NULL: it found one free.
+  Maybe<std::int64_t> slot_wait_begin_ns = std::nullopt;
+  // The copy stage took it up (gathers, registers ...); NULL: no copy stage.
   Maybe<std::int64_t> staging_begin_ns = std::nullopt;
 };
 
