@@ -140,7 +140,12 @@ Json summary_json(const CellSummary& c) {
           {"first_batch_ns", maybe(c.first_batch_ns)},
           {"depth_mean", maybe(c.depth_mean)},
           {"requests_issued", maybe(c.requests_issued)},
-          {"device_bytes_per_byte", maybe(c.device_bytes_per_byte)}};
+          {"device_bytes_per_byte", maybe(c.device_bytes_per_byte)},
+          {"utilisation", maybe(c.utilisation)},
+          {"exposed_copy", maybe(c.exposed_copy)},
+          {"ideal_share", maybe(c.ideal_share)},
+          {"stalled_lane", c.stalled_lane.empty() ? Json(nullptr) : Json(c.stalled_lane)},
+          {"stalls", Json(c.stalls)}};
 }
 
 Json experiment_json(const StoredExperiment& e) {

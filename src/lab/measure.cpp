@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "lab/account_run.h"
 #include "lab/observe.h"
 #include "lab/simulate_epoch.h"
 #include "lab/verify.h"
@@ -71,26 +72,28 @@ BatchRecord batch_record(const RunRequest& q, const Epoch& e, std::uint32_t b) {
   r.compute_begin_ns = known(out.compute_begin_ns);
   r.compute_end_ns = known(out.compute_end_ns);
   r.consumed_ns = out.consumed_ns;
+  r.slot_wait_begin_ns = known(out.slot_wait_begin_ns);
+  r.staging_begin_ns = known(out.staging_begin_ns);
   return r;
 }
 
 void record_batches(RunRecord& r, const RunRequest& q, const Epoch& e) {
-  std::int64_t compute = 0;
   for (std::uint32_t b = 0; b < q.planned.schedule.batches(); ++b) {
     if (e.delivery().times()[b].consumed_ns == 0) {
       break;  // interrupted before this batch
     }
     r.batches.push_back(batch_record(q, e, b));
-    const BatchRecord& batch = r.batches.back();
-    r.bytes += batch.bytes;
-    compute += batch.compute_end_ns.value_or(0) - batch.compute_begin_ns.value_or(0);
+    r.bytes += r.batches.back().bytes;
   }
   if (!r.batches.empty()) {
     const BatchRecord& first = r.batches.front();
     r.first_batch_ns = first.copy_end_ns.value_or(first.ready_ns) - r.begin_ns;
   }
-  if (q.cell.consumer != ConsumerKind::none && r.epoch_ns > 0) {
-    r.utilisation = static_cast<double>(compute) / static_cast<double>(r.epoch_ns);
+  for (const MemoryWait& w : e.reader().waits()) {
+    r.read_waits.push_back({w.span.begin, w.span.end, w.consumed_batches});
+  }
+  if (const std::string broken = keep_account(r, stages_of(q.cell)); !broken.empty()) {
+    mark(r, "account: " + broken);
   }
 }
 

@@ -25,6 +25,7 @@ Reader::Reader(const ReaderInputs& in)
     free_tags_.push_back(tag - 1);
   }
   group_.reserve(in.depth);
+  waits_.reserve(in.schedule.gates.size());
 }
 
 Result<> Reader::run(const std::atomic<bool>& stop) {
@@ -40,10 +41,17 @@ Result<> Reader::run(const std::atomic<bool>& stop) {
     if (in_flight() > 0) {
       BLKSWEEP_CHECK(drain());
     } else if (retries_.empty() && !gate_open()) {
-      in_.handoff.consumed.wait_for(in_.schedule.gates[next_gate_].consumed_batches);
+      wait_for_memory();
     }
   }
   return {};
+}
+
+void Reader::wait_for_memory() {
+  const std::uint32_t batches = in_.schedule.gates[next_gate_].consumed_batches;
+  const std::int64_t begin = now_ns();
+  in_.handoff.consumed.wait_for(batches);
+  waits_.push_back({{begin, now_ns()}, batches});
 }
 
 // The gate in front of the next read, if there is one, asks for batches that are consumed already.

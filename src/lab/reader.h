@@ -26,6 +26,7 @@
 #include "lab/readiness.h"
 #include "lab/scatter.h"
 #include "plan/schedule.h"
+#include "stats/account.h"
 #include "stats/histogram.h"
 
 namespace blksweep {
@@ -61,6 +62,8 @@ class Reader {
   const Readiness& readiness() const { return readiness_; }
   const LogHistogram& latency() const { return latency_; }
   const ReaderCounts& counts() const { return counts_; }
+  // When nothing was in flight because the window's memory was not given back; at most one a gate.
+  const std::vector<MemoryWait>& waits() const { return waits_; }
 
  private:
   // A request in flight: a range of a read's pieces (all of them, or one when retrying).
@@ -76,6 +79,7 @@ class Reader {
 
   Result<> fill();
   bool gate_open();
+  void wait_for_memory();
   std::uint32_t group_limit() const;
   Result<> take(const PieceRange& range);
   Result<int> slot_of(std::uint32_t read);
@@ -105,6 +109,7 @@ class Reader {
   std::size_t next_gate_ = 0;
   bool slow_device_ = false;
   ReaderCounts counts_;
+  std::vector<MemoryWait> waits_;
   LogHistogram latency_;
 };
 

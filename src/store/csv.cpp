@@ -100,6 +100,8 @@ void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string
   line("device_bytes_per_byte", c.device_bytes_per_byte);
   line("cpu_ns_per_sample", c.cpu_ns_per_sample);
   line("utilisation", c.utilisation);
+  line("exposed_copy", c.exposed_copy);
+  line("ideal_share", c.ideal_share);
   line("resident_before", c.resident_before);
   line("quality_displacement", c.quality.displacement);
   line("quality_rank_decorrelation", c.quality.rank_decorrelation);

@@ -99,6 +99,28 @@ Json node_json(const std::vector<NodeSettingRecord>& settings) {
   return list;
 }
 
+Json account_json(const AccountRecord& a) {
+  Json out;
+  each_account_column(a, Keys{out});
+  out["ideal_share"] = a.wall_ns > 0 ? Json(static_cast<double>(a.ideal_ns) /
+                                            static_cast<double>(a.wall_ns))
+                                     : Json(nullptr);
+  out["lanes"] = Json::array();
+  for (const LaneRecord& lane : a.lanes) {
+    Json& row = out["lanes"].emplace_back(Json::object());
+    each_account_lane_column(lane, Keys{row});
+    row["stalls"] = Json::object();
+    for (const auto& [cause, ns] : lane.stalls) {
+      row["stalls"][cause] = ns;
+    }
+  }
+  out["phases"] = Json::object();
+  for (const auto& [phase, ns] : a.phases) {
+    out["phases"][phase] = ns;
+  }
+  return out;
+}
+
 template <class T, class Each>
 Json object_or_null(const Maybe<T>& record, Each each) {
   if (!record) {
@@ -133,6 +155,7 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
   out["fio"] = object_or_null(run.fio, [](auto& r, Keys k) { each_fio_column(r, k); });
   out["prediction"] =
       object_or_null(run.prediction, [](auto& r, Keys k) { each_prediction_column(r, k); });
+  out["account"] = run.account ? account_json(*run.account) : Json(nullptr);
   out["node"] = node_json(run.node);
   out["limit_use"] =
       object_or_null(run.limit_use, [](auto& r, Keys k) { each_limit_use_column(r, k); });

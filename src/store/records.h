@@ -55,6 +55,10 @@ struct BatchRecord {
   Maybe<std::int64_t> copy_begin_ns, copy_end_ns;
   Maybe<std::int64_t> compute_begin_ns, compute_end_ns;
   std::int64_t consumed_ns = 0;  // its memory may be reused from here on
+  // Waits for a slot of the staging ring since; NULL: it found one free.
+  Maybe<std::int64_t> slot_wait_begin_ns = std::nullopt;
+  // The copy stage took it up (gathers, registers ...); NULL: no copy stage.
+  Maybe<std::int64_t> staging_begin_ns = std::nullopt;
 };
 
 // A histogram as (lower bound of bucket, count) pairs, empty buckets left out.
@@ -127,6 +131,28 @@ struct LimitUseRecord {
   Maybe<std::uint64_t> limit_hits;         // times that the memory limit made somebody reclaim
 };
 
+// The reader had nothing in flight and waited for memory until this many batches were given back.
+struct ReadWaitRecord {
+  std::int64_t begin_ns = 0, end_ns = 0;
+  std::uint32_t consumed_batches = 0;
+};
+
+struct LaneRecord {
+  std::string lane;  // "read", "decode", "copy", "compute"
+  std::int64_t busy_ns = 0, hidden_ns = 0, exposed_ns = 0;
+  std::vector<std::pair<std::string, std::int64_t>> stalls;  // cause -> ns, every cause
+};
+
+// Who was busy when and why each lane stood still: stats/account.h, docs/account.md.
+struct AccountRecord {
+  std::int64_t wall_ns = 0, union_ns = 0, overlap_ns = 0;
+  std::int64_t ideal_ns = 0;  // busy time of the longest lane
+  std::string longest_lane;
+  std::int64_t batch_life_ns = 0;  // summed over batches, first submission until given back
+  std::vector<LaneRecord> lanes;
+  std::vector<std::pair<std::string, std::int64_t>> phases;  // phase of a batch -> ns, summed
+};
+
 struct FailedSample {
   std::string path;
   std::string error;
@@ -154,6 +180,8 @@ struct RunRecord {
   Histogram read_latency_ns;
   std::vector<BatchRecord> batches;
   std::vector<GpuPoint> gpu;  // empty: no GPU in this run, or none that NVML knows
+  std::vector<ReadWaitRecord> read_waits;
+  Maybe<AccountRecord> account;
   Maybe<ProbeRecord> probe;
   Maybe<FioRecord> fio;
   Maybe<PredictionRecord> prediction;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "store/account_store.h"
 #include "store/run_columns.h"
 #include "store/schema.h"
 #include "store/select.h"
@@ -162,6 +163,7 @@ Result<std::vector<StoredRun>> ResultReader::runs(std::int64_t experiment) {
   std::vector<StoredRun> found;
   BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) { found.push_back(read_run(row)); }));
   for (StoredRun& stored : found) {
+    BLKSWEEP_TRY(stored.run.account, read_account(db_, stored.id));
     BLKSWEEP_CHECK(read_node(stored.id, stored.run));
     BLKSWEEP_CHECK(read_texts(stored.id, stored.run));
   }
@@ -209,7 +211,9 @@ Result<> ResultReader::read_texts(std::int64_t run, RunRecord& record) {
 Result<std::vector<BatchRecord>> ResultReader::batches(std::int64_t run) {
   BLKSWEEP_TRY(Statement query,
                db_.prepare("SELECT samples, bytes, first_submit_ns, ready_ns, copy_begin_ns, "
-                           "copy_end_ns, compute_begin_ns, compute_end_ns, consumed_ns FROM batch "
+                           "copy_end_ns, compute_begin_ns, compute_end_ns, consumed_ns, "
+                           "slot_wait_begin_ns, staging_begin_ns FROM batch "
+                           "LEFT JOIN batch_staging USING (run_id, position) "
                            "WHERE run_id = ? ORDER BY position"));
   query.bind(run);
   std::vector<BatchRecord> found;
@@ -224,8 +228,14 @@ Result<std::vector<BatchRecord>> ResultReader::batches(std::int64_t run) {
     row.read(b.compute_begin_ns);
     row.read(b.compute_end_ns);
     row.read(b.consumed_ns);
+    row.read(b.slot_wait_begin_ns);
+    row.read(b.staging_begin_ns);
   }));
   return found;
+}
+
+Result<std::vector<ReadWaitRecord>> ResultReader::read_waits(std::int64_t run) {
+  return blksweep::read_waits(db_, run);
 }
 
 Result<Histogram> ResultReader::histogram(std::int64_t run, const std::string& kind) {

@@ -32,7 +32,7 @@ struct StoredCell {
 struct StoredRun {
   std::int64_t id = 0;
   std::int64_t cell_id = 0;
-  RunRecord run;  // without batches, histograms and series: see the load_* functions
+  RunRecord run;  // without batches, waits, histograms and series: see the functions below
 };
 
 struct StoredMap {
@@ -50,6 +50,7 @@ class ResultReader {
 
   // The large parts of one run.
   Result<std::vector<BatchRecord>> batches(std::int64_t run);
+  Result<std::vector<ReadWaitRecord>> read_waits(std::int64_t run);
   Result<Histogram> histogram(std::int64_t run, const std::string& kind);
   Result<std::vector<DepthPoint>> depth_series(std::int64_t run);
   Result<std::vector<IssuePoint>> issue_series(std::int64_t run);

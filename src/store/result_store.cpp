@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "base/clock.h"
+#include "store/account_store.h"
 #include "store/insert.h"
 #include "store/run_columns.h"
 #include "store/schema.h"
@@ -224,6 +225,7 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
   if (record.prediction) {
     BLKSWEEP_CHECK(insert_prediction(db, run, *record.prediction));
   }
+  BLKSWEEP_CHECK(insert_account(db, run, record));
   BLKSWEEP_CHECK(insert_node(db, run, record));
   BLKSWEEP_CHECK(insert_texts(db, run, record));
   return run;

@@ -108,6 +108,31 @@ void each_limit_use_column(Use& u, F&& f) {
   f("limit_hits", u.limit_hits);
 }
 
+template <class Wait, class F>
+void each_read_wait_column(Wait& w, F&& f) {
+  f("begin_ns", w.begin_ns);
+  f("end_ns", w.end_ns);
+  f("consumed_batches", w.consumed_batches);
+}
+
+template <class Account, class F>
+void each_account_column(Account& a, F&& f) {
+  f("wall_ns", a.wall_ns);
+  f("union_ns", a.union_ns);
+  f("overlap_ns", a.overlap_ns);
+  f("ideal_ns", a.ideal_ns);
+  f("longest_lane", a.longest_lane);
+  f("batch_life_ns", a.batch_life_ns);
+}
+
+template <class LaneRow, class F>
+void each_account_lane_column(LaneRow& l, F&& f) {
+  f("lane", l.lane);
+  f("busy_ns", l.busy_ns);
+  f("hidden_ns", l.hidden_ns);
+  f("exposed_ns", l.exposed_ns);
+}
+
 template <class Host, class F>
 void each_host_column(Host& h, F&& f) {
   f("kernel", h.kernel);

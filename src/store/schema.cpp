@@ -215,6 +215,57 @@ CREATE TABLE IF NOT EXISTS limit_use (  -- no row: the run had no cgroup of its 
 ) STRICT;
 )sql";
 
+// Since version 4.
+constexpr const char* kAccountTables = R"sql(
+CREATE TABLE IF NOT EXISTS batch_staging ( -- no row: no copy stage
+  run_id   INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,             -- of the batch
+  slot_wait_begin_ns INTEGER,            -- no staging slot was free since; NULL: there was one
+  staging_begin_ns   INTEGER,            -- the copy stage took the batch up
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS read_wait (   -- nothing in flight: the reader waits for memory
+  run_id   INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,
+  begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,
+  consumed_batches INTEGER NOT NULL,     -- until the first so many batches were given back
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS account (     -- docs/account.md
+  run_id INTEGER PRIMARY KEY REFERENCES run,
+  wall_ns INTEGER NOT NULL,
+  union_ns INTEGER NOT NULL,             -- at least one lane busy
+  overlap_ns INTEGER NOT NULL,           -- sum of busy - union of busy
+  ideal_ns INTEGER NOT NULL,             -- busy of the longest lane
+  longest_lane TEXT NOT NULL,
+  batch_life_ns INTEGER NOT NULL         -- summed over batches: first submission until given back
+) STRICT;
+CREATE TABLE IF NOT EXISTS account_lane (
+  run_id INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,             -- from storage to accelerator
+  lane   TEXT NOT NULL,                  -- read | decode | copy | compute
+  busy_ns INTEGER NOT NULL,
+  hidden_ns INTEGER NOT NULL,            -- busy while a later lane is
+  exposed_ns INTEGER NOT NULL,
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS account_stall ( -- of each lane: busy + stalls = wall
+  run_id INTEGER NOT NULL REFERENCES run,
+  lane TEXT NOT NULL,
+  cause TEXT NOT NULL,                   -- start | storage | window | decode | staging | copy |
+                                         -- consumer | host | done
+  ns INTEGER NOT NULL,
+  PRIMARY KEY (run_id, lane, cause)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS account_phase ( -- of batches, summed; together batch_life_ns
+  run_id INTEGER NOT NULL REFERENCES run,
+  phase TEXT NOT NULL,                   -- queued | device | window | decode | decoded | staging |
+                                         -- copy | staged | compute | held
+  ns INTEGER NOT NULL,
+  PRIMARY KEY (run_id, phase)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 Result<std::int64_t> scalar(Database& db, const char* sql) {
   BLKSWEEP_TRY(Statement query, db.prepare(sql));
   BLKSWEEP_TRY(const bool row, query.step());
@@ -231,6 +282,7 @@ Result<> create_schema(Database& db) {
   BLKSWEEP_CHECK(db.exec(kPredictionTables));
   BLKSWEEP_CHECK(db.exec(kMapTables));
   BLKSWEEP_CHECK(db.exec(kNodeTables));
+  BLKSWEEP_CHECK(db.exec(kAccountTables));
   return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
                              kSchemaVersion));
 }
@@ -239,12 +291,13 @@ Result<> add_later_tables(Database& db) {
   BLKSWEEP_CHECK(db.exec(kPredictionTables));
   BLKSWEEP_CHECK(db.exec(kMapTables));
   BLKSWEEP_CHECK(db.exec(kNodeTables));
+  BLKSWEEP_CHECK(db.exec(kAccountTables));
   return db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
 }
 
 // Readers find the tables empty rather than missing.
 Result<> add_temporary_tables(Database& db) {
-  std::string tables = std::string(kPredictionTables) + kMapTables + kNodeTables;
+  std::string tables = std::string(kPredictionTables) + kMapTables + kNodeTables + kAccountTables;
   const std::string from = "CREATE TABLE", to = "CREATE TEMP TABLE";
   for (std::size_t at = 0; (at = tables.find(from, at)) != std::string::npos; at += to.size()) {
     tables.replace(at, from.size(), to);

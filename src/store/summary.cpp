@@ -53,6 +53,46 @@ Maybe<double> bytes_read_per_byte(const RunRecord& r) {
   return static_cast<double>(*r.device_bytes) / static_cast<double>(r.bytes);
 }
 
+Maybe<double> of_wall(const AccountRecord& a, std::int64_t ns) {
+  return a.wall_ns > 0 ? Maybe<double>(static_cast<double>(ns) / static_cast<double>(a.wall_ns))
+                       : std::nullopt;
+}
+
+// A run that only reads has one lane, of which everything is exposed: that says nothing.
+bool has_stages(const RunRecord& r) { return r.account && r.account->lanes.size() > 1; }
+
+Maybe<double> exposed_copy(const RunRecord& r) {
+  if (!has_stages(r)) {
+    return std::nullopt;
+  }
+  const auto copy = std::ranges::find(r.account->lanes, "copy", &LaneRecord::lane);
+  return copy == r.account->lanes.end() ? std::nullopt : of_wall(*r.account, copy->exposed_ns);
+}
+
+Maybe<double> stall(const RunRecord& r, const std::string& cause) {
+  const auto& stalls = r.account->lanes.back().stalls;
+  const auto found = std::ranges::find(stalls, cause, &std::pair<std::string, std::int64_t>::first);
+  return found == stalls.end() ? std::nullopt : of_wall(*r.account, found->second);
+}
+
+void add_account(CellSummary& cell, const Runs& all) {
+  Runs runs;
+  std::ranges::copy_if(all, std::back_inserter(runs), [](auto* r) { return has_stages(r->run); });
+  cell.exposed_copy = known_median(runs, exposed_copy);
+  cell.ideal_share =
+      known_median(runs, [](auto& r) { return of_wall(*r.account, r.account->ideal_ns); });
+  if (runs.empty()) {
+    return;
+  }
+  cell.stalled_lane = runs.front()->run.account->lanes.back().lane;
+  for (const auto& [cause, ns] : runs.front()->run.account->lanes.back().stalls) {
+    const auto share = known_median(runs, [&cause](auto& r) { return stall(r, cause); });
+    if (share.value_or(0) > 0) {
+      cell.stalls[cause] = *share;
+    }
+  }
+}
+
 void add_medians(CellSummary& cell, const Runs& runs) {
   cell.first_batch_ns = known_median(runs, [](auto& r) { return r.first_batch_ns; });
   cell.depth_mean =
@@ -195,6 +235,7 @@ std::vector<CellSummary> summarize(const SummaryInput& input) {
     add_left_out(cell, input.runs);
     add_throughput(cell, runs, ceilings_of(input, disk));
     add_medians(cell, runs);
+    add_account(cell, runs);
     if (i != baseline) {
       add_ratio(cell, runs, counted_runs(input.runs, input.cells[baseline].id));
     }

@@ -37,6 +37,10 @@ struct CellSummary {
   Maybe<double> first_batch_ns, depth_mean, requests_issued, device_bytes_per_byte,
       cpu_ns_per_sample;
   Maybe<double> utilisation, resident_before;
+  // Of the account (docs/account.md), over wall; unknown without a consumer or copy stage.
+  Maybe<double> exposed_copy, ideal_share;
+  std::map<std::string, double> stalls;  // of the last lane, by cause; medians of those above 0
+  std::string stalled_lane;
   Maybe<double> prediction_epoch_ns, prediction_error;  // of the run's newest prediction
   QualityRecord quality;
 

@@ -12,6 +12,7 @@ namespace blksweep {
 namespace {
 
 constexpr double kMiB = 1048576;
+constexpr double kLeastStall = 0.0005;  // of the epoch; less would read 0.0 %
 
 // Three digits that matter, never an exponent: 12345, 123, 12.3, 1.23.
 std::string digits(double x) {
@@ -50,6 +51,7 @@ std::string verdict(const CellSummary& c) {
 
 std::string whole(double x) { return format_count(static_cast<std::uint64_t>(std::llround(x))); }
 std::string percent(double x) { return fmt::format("{:.0f} %", x * 100); }
+std::string tenth_percent(double x) { return fmt::format("{:.1f} %", x * 100); }
 std::string signed_percent(double x) { return fmt::format("{:+.1f} %", x * 100); }
 std::string duration(double ns) { return format_duration(Nanos{static_cast<Nanos::rep>(ns)}); }
 
@@ -82,6 +84,8 @@ constexpr Column kColumns[] = {
     {"read/used", [](const CellSummary& c) { return shown(c.device_bytes_per_byte, digits); },
      true},
     {"busy", [](const CellSummary& c) { return shown(c.utilisation, percent); }, true},
+    {"copy shown", [](const CellSummary& c) { return shown(c.exposed_copy, tenth_percent); }, true},
+    {"of ideal", [](const CellSummary& c) { return shown(c.ideal_share, percent); }, true},
     {"predicted", [](const CellSummary& c) { return shown(c.prediction_epoch_ns, duration); },
      true},
     {"error", [](const CellSummary& c) { return shown(c.prediction_error, signed_percent); }, true},
@@ -96,10 +100,33 @@ bool worth_showing(const Column& column, const std::vector<CellSummary>& cells) 
   });
 }
 
+// "lba: compute stands still 3.1 % of the epoch: storage 2.6 %, copy 0.5 %": greatest first.
+std::string stalls(const CellSummary& c) {
+  std::vector<std::pair<double, std::string>> causes;
+  double all = 0;
+  for (const auto& [cause, share] : c.stalls) {
+    all += share;
+    if (share >= kLeastStall) {
+      causes.emplace_back(-share, cause);
+    }
+  }
+  if (causes.empty()) {
+    return "";
+  }
+  std::ranges::sort(causes);
+  std::string text =
+      fmt::format("{}: {} stands still {} of the epoch:", c.label, c.stalled_lane, tenth_percent(all));
+  for (const auto& [share, cause] : causes) {
+    text += fmt::format("{} {} {}", text.back() == ':' ? "" : ",", cause, tenth_percent(-share));
+  }
+  return text + '\n';
+}
+
 std::string notes(const std::vector<CellSummary>& cells) {
   std::string out;
   std::size_t fewest = SIZE_MAX;
   for (const CellSummary& c : cells) {
+    out += stalls(c);
     fewest = c.runs > 0 ? std::min(fewest, c.runs) : fewest;
     for (const std::string& reason : c.incomplete_reasons) {
       out += fmt::format("left out of {}: {}\n", c.label, reason.empty() ? "incomplete" : reason);

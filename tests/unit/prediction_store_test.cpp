@@ -47,6 +47,8 @@ TEST_F(PredictionStore, ReadsAFileOfVersionOneAndWritingMakesItOneOfToday) {
   sqlite_text(
       "DROP TABLE prediction; DROP TABLE disk; DROP TABLE map; DROP TABLE map_read;"
       "DROP TABLE map_curve; DROP TABLE map_warning; DROP TABLE node_setting; DROP TABLE limit_use;"
+      "DROP TABLE account; DROP TABLE account_lane; DROP TABLE account_stall;"
+      "DROP TABLE account_phase; DROP TABLE read_wait; DROP TABLE batch_staging;"
       "PRAGMA user_version = 1");
   {
     auto reader = ResultReader::open(path_);
@@ -62,7 +64,7 @@ TEST_F(PredictionStore, ReadsAFileOfVersionOneAndWritingMakesItOneOfToday) {
   EXPECT_EQ(sqlite_text("PRAGMA user_version"), "1") << "reading changes nothing";
   auto store = ResultStore::open(path_);
   ASSERT_TRUE(store) << store.error().message();
-  EXPECT_EQ(sqlite_text("PRAGMA user_version"), "3");
+  EXPECT_EQ(sqlite_text("PRAGMA user_version"), "4");
   PredictionRecord p;
   p.model = "hdd-7200";
   p.model_hash = "abc";

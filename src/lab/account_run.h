@@ -1,0 +1,35 @@
+// The account of a run, from what its record says of its batches (docs/account.md).
+//
+// The record alone is enough: an account can be made again from the database.
+// Units:   nanoseconds of CLOCK_MONOTONIC.
+// Threads: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/cell.h"
+#include "stats/account.h"
+#include "store/records.h"
+
+namespace blksweep {
+
+struct RunStages {
+  bool decode = false, copy = false, compute = false;
+};
+RunStages stages_of(const CellSettings& cell);
+
+// One per batch, in the order of delivery.
+std::vector<BatchSpans> batch_spans(const std::vector<BatchRecord>& batches);
+std::vector<MemoryWait> memory_waits(const std::vector<ReadWaitRecord>& waits);
+
+// Of begin_ns, epoch_ns, batches and read_waits.
+Account account_run(const RunRecord& run, const RunStages& stages);
+AccountRecord record_of(const Account& account);
+
+// Sets account and utilisation of a finished run. An identity that does not hold comes back in
+// words, "" otherwise: a run whose account does not add up is not complete.
+std::string keep_account(RunRecord& run, const RunStages& stages);
+
+}  // namespace blksweep

@@ -1,0 +1,127 @@
+// The account of an epoch: who was busy when, what of it was hidden behind whom, and why each lane
+// stood still, to the nanosecond. Definitions, an example and the limits: docs/account.md.
+//
+// Lanes:     read, decode, copy, compute, in the order in which a batch passes them; a run has
+//            those that it has stages for. The one nearest to the accelerator is the last.
+// Busy:      instants covered by at least one interval of the lane. Of the read lane: from the first
+//            submission to the last byte of each batch, without the reader's waits for memory.
+// Hidden:    busy while a later lane is busy too. Exposed: the rest. Of the last lane all is exposed.
+// Stalls:    instants of the epoch in which a lane is not busy; each has exactly one cause.
+// Identity:  per lane hidden + exposed = busy and busy + stalls = wall; over lanes the exposed times
+//            add up to the union of busy, the hidden times to the overlap, and union <= wall.
+//            broken_identity() checks them on the integers.
+// Units:     nanoseconds of one clock.
+// Threads:   pure functions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stats/intervals.h"
+
+namespace blksweep {
+
+enum class EpochLane { read, decode, copy, compute };
+inline constexpr std::size_t kLanes = 4;
+std::string_view to_string(EpochLane lane);
+
+// Why a lane is not busy: where the batch is that it waits for.
+enum class Stall {
+  start,     // nothing has been submitted yet
+  storage,   // it is being read, or waits behind others that are
+  window,    // it is not being read, because no memory has been given back
+  decode,    // it is being decoded, or waits behind others that are
+  staging,   // it waits for a slot of the staging ring
+  copy,      // it is being copied, or waits behind others that are
+  consumer,  // (read lane) the batch that holds the memory is on the accelerator
+  host,      // nobody works at it: threads wake up, bookkeeping, opening of files
+  done,      // there is no such batch: the lane has had its last one
+};
+inline constexpr std::size_t kStalls = 9;
+std::string_view to_string(Stall cause);
+
+// Where the time of one batch goes, from its first submission until its memory is given back.
+enum class Phase {
+  queued,   // submitted, while an earlier batch is still being read
+  device,   // being read, itself at the head
+  window,   // in memory, and nobody takes it: the stages behind are busy
+  decode,
+  decoded,  // and nobody takes it
+  staging,  // the copy stage would take it, but there is no slot
+  copy,
+  staged,   // on the accelerator, which is busy with others
+  compute,
+  held,     // used, memory not yet given back
+};
+inline constexpr std::size_t kPhases = 10;
+std::string_view to_string(Phase phase);
+
+struct BatchSpans {
+  TimeSpan read;  // first submission to last byte; without length when nothing had to be read
+  std::optional<TimeSpan> decode = std::nullopt, copy = std::nullopt, compute = std::nullopt;
+  std::optional<std::int64_t> slot_wait_begin = std::nullopt;  // no staging slot is free since
+  std::int64_t consumed = 0;                                   // its memory may be reused
+};
+
+// The reader had nothing in flight and waited until this many batches were given back. Waits are in
+// order and do not overlap: there is one reader.
+struct MemoryWait {
+  TimeSpan span;
+  std::uint32_t consumed_batches = 0;
+};
+
+struct AccountInput {
+  TimeSpan epoch;
+  std::span<const BatchSpans> batches{};  // in the order of delivery
+  std::span<const MemoryWait> read_waits{};
+  bool decode = false, copy = false, compute = false;  // stages that the run has
+};
+
+struct LaneAccount {
+  EpochLane lane = EpochLane::read;
+  std::int64_t busy = 0, hidden = 0, exposed = 0;
+  std::array<std::int64_t, kStalls> stalls{};  // by cause
+
+  std::int64_t stall(Stall cause) const { return stalls[static_cast<std::size_t>(cause)]; }
+  std::int64_t stalled() const;
+};
+
+struct Account {
+  std::int64_t wall = 0;
+  std::int64_t covered = 0;  // union of busy over the lanes
+  std::int64_t overlap = 0;  // sum of busy - union of busy
+  EpochLane longest = EpochLane::read;
+  std::int64_t ideal = 0;    // busy of the longest lane: an epoch cannot be shorter
+  std::optional<std::int64_t> first_batch;  // from the epoch's begin until it could be computed
+  std::vector<LaneAccount> lanes;           // that exist, in their order
+  std::array<std::int64_t, kPhases> phases{};  // summed over batches
+  std::int64_t batch_life = 0;                 // sum of consumed - first submission
+  std::size_t misfits = 0;  // intervals that end before they begin or leave the epoch
+
+  const LaneAccount* lane(EpochLane which) const;  // nullptr: the run has no such stage
+  // Of the accelerator: busy / wall. Unknown without a consumer or without an epoch.
+  std::optional<double> utilisation() const;
+  // How close the epoch came to the ideal, 0..1. Unknown without an epoch.
+  std::optional<double> ideal_share() const;
+};
+
+Account make_account(const AccountInput& input);
+
+IntervalSet memory_waits(const AccountInput& input);
+// The busy instants of a lane within the epoch.
+IntervalSet busy_of(const AccountInput& input, EpochLane lane);
+
+// The ends of a batch's phases, ascending: phase p lasts from the end of the one before to ends[p],
+// the first from read.begin. `read_before`: when the last byte of all earlier batches was there.
+std::array<std::int64_t, kPhases> phase_ends(const BatchSpans& batch, std::int64_t read_before);
+
+// What does not hold, in words; "" when everything does.
+std::string broken_identity(const Account& account);
+
+}  // namespace blksweep

@@ -1,0 +1,164 @@
+#include "store/account_store.h"
+
+#include <fmt/format.h>
+
+#include "store/insert.h"
+#include "store/select.h"
+
+namespace blksweep {
+namespace {
+
+using Named = std::vector<std::pair<std::string, std::int64_t>>;
+
+Result<> insert_lane(Database& db, std::int64_t run, std::int64_t position, const LaneRecord& lane) {
+  Insert row("account_lane");
+  row("run_id", run);
+  row("position", position);
+  each_account_lane_column(lane, row);
+  BLKSWEEP_CHECK(row.into(db));
+  for (const auto& [cause, ns] : lane.stalls) {
+    Insert stall("account_stall");
+    stall("run_id", run);
+    stall("lane", lane.lane);
+    stall("cause", cause);
+    stall("ns", ns);
+    BLKSWEEP_CHECK(stall.into(db));
+  }
+  return {};
+}
+
+Result<> insert_sums(Database& db, std::int64_t run, const AccountRecord& account) {
+  Insert row("account");
+  row("run_id", run);
+  each_account_column(account, row);
+  BLKSWEEP_CHECK(row.into(db));
+  std::int64_t position = 0;
+  for (const LaneRecord& lane : account.lanes) {
+    BLKSWEEP_CHECK(insert_lane(db, run, position++, lane));
+  }
+  for (const auto& [phase, ns] : account.phases) {
+    Insert sum("account_phase");
+    sum("run_id", run);
+    sum("phase", phase);
+    sum("ns", ns);
+    BLKSWEEP_CHECK(sum.into(db));
+  }
+  return {};
+}
+
+Result<> insert_waits(Database& db, std::int64_t run, const std::vector<ReadWaitRecord>& waits) {
+  BLKSWEEP_TRY(Statement insert, db.prepare("INSERT INTO read_wait VALUES (?, ?, ?, ?, ?)"));
+  std::int64_t position = 0;
+  for (const ReadWaitRecord& w : waits) {
+    insert.bind(run);
+    insert.bind(position++);
+    insert.bind(w.begin_ns);
+    insert.bind(w.end_ns);
+    insert.bind(w.consumed_batches);
+    BLKSWEEP_CHECK(insert.step());
+    insert.reset();
+  }
+  return {};
+}
+
+Result<> insert_staging(Database& db, std::int64_t run, const std::vector<BatchRecord>& batches) {
+  BLKSWEEP_TRY(Statement insert, db.prepare("INSERT INTO batch_staging VALUES (?, ?, ?, ?)"));
+  std::int64_t position = 0;
+  for (const BatchRecord& b : batches) {
+    const std::int64_t at = position++;
+    if (!b.slot_wait_begin_ns && !b.staging_begin_ns) {
+      continue;
+    }
+    insert.bind(run);
+    insert.bind(at);
+    insert.bind(b.slot_wait_begin_ns);
+    insert.bind(b.staging_begin_ns);
+    BLKSWEEP_CHECK(insert.step());
+    insert.reset();
+  }
+  return {};
+}
+
+// Rows of a name and nanoseconds, as they were written.
+Result<Named> read_named(Database& db, const char* sql, std::int64_t run,
+                         const std::string& lane = "") {
+  BLKSWEEP_TRY(Statement query, db.prepare(sql));
+  query.bind(run);
+  if (!lane.empty()) {
+    query.bind(std::string_view(lane));
+  }
+  Named found;
+  BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
+    auto& [name, ns] = found.emplace_back();
+    row.read(name);
+    row.read(ns);
+  }));
+  return found;
+}
+
+Result<std::vector<LaneRecord>> read_lanes(Database& db, std::int64_t run) {
+  ColumnNames names;
+  LaneRecord none;
+  each_account_lane_column(none, names);
+  BLKSWEEP_TRY(Statement query,
+               db.prepare(fmt::format(
+                   "SELECT {} FROM account_lane WHERE run_id = ? ORDER BY position", names.text())));
+  query.bind(run);
+  std::vector<LaneRecord> lanes;
+  BLKSWEEP_CHECK(for_each_row(query, [&lanes](Statement& row) {
+    each_account_lane_column(lanes.emplace_back(), RowReader(row));
+  }));
+  for (LaneRecord& lane : lanes) {
+    BLKSWEEP_TRY(lane.stalls, read_named(db,
+                                         "SELECT cause, ns FROM account_stall WHERE run_id = ? AND "
+                                         "lane = ? ORDER BY cause",
+                                         run, lane.lane));
+  }
+  return lanes;
+}
+
+}  // namespace
+
+Result<> insert_account(Database& db, std::int64_t run, const RunRecord& record) {
+  BLKSWEEP_CHECK(insert_waits(db, run, record.read_waits));
+  BLKSWEEP_CHECK(insert_staging(db, run, record.batches));
+  return record.account ? insert_sums(db, run, *record.account) : Result<>();
+}
+
+Result<Maybe<AccountRecord>> read_account(Database& db, std::int64_t run) {
+  ColumnNames names;
+  AccountRecord none;
+  each_account_column(none, names);
+  BLKSWEEP_TRY(Statement query,
+               db.prepare(fmt::format("SELECT {} FROM account WHERE run_id = ?", names.text())));
+  query.bind(run);
+  Maybe<AccountRecord> account;
+  BLKSWEEP_CHECK(for_each_row(query, [&account](Statement& row) {
+    each_account_column(account.emplace(), RowReader(row));
+  }));
+  if (!account) {
+    return account;
+  }
+  BLKSWEEP_TRY(account->lanes, read_lanes(db, run));
+  BLKSWEEP_TRY(account->phases,
+               read_named(db, "SELECT phase, ns FROM account_phase WHERE run_id = ? ORDER BY phase",
+                          run));
+  return account;
+}
+
+Result<std::vector<ReadWaitRecord>> read_waits(Database& db, std::int64_t run) {
+  ColumnNames names;
+  ReadWaitRecord none;
+  each_read_wait_column(none, names);
+  BLKSWEEP_TRY(Statement query,
+               db.prepare(fmt::format("SELECT {} FROM read_wait WHERE run_id = ? ORDER BY position",
+                                      names.text())));
+  query.bind(run);
+  std::vector<ReadWaitRecord> waits;
+  BLKSWEEP_CHECK(for_each_row(query, [&waits](Statement& row) {
+    each_read_wait_column(waits.emplace_back(), RowReader(row));
+  }));
+  return waits;
+}
+
+}  // namespace blksweep

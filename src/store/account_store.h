@@ -1,0 +1,19 @@
+// The account of a run in the database: written with its run, read back beside it.
+//
+// Errors:  as ResultStore; a file without these tables never gets here (store/schema.h).
+// Threads: the owner of the database.
+#pragma once
+
+#include "store/database.h"
+#include "store/records.h"
+
+namespace blksweep {
+
+// account, account_lane, account_stall, account_phase, read_wait, batch_staging.
+Result<> insert_account(Database& db, std::int64_t run, const RunRecord& record);
+
+// Without read_waits: see read_waits().
+Result<Maybe<AccountRecord>> read_account(Database& db, std::int64_t run);
+Result<std::vector<ReadWaitRecord>> read_waits(Database& db, std::int64_t run);
+
+}  // namespace blksweep

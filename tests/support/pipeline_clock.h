@@ -1,0 +1,78 @@
+// PipelineClock: an epoch of equal batches on a made-up clock, as the pipeline would run it with
+// stages that take exactly so long.
+//
+// One batch is read at a time. Batch b may be read once batch b - prefetch - 1 is given back, and
+// copied once batch b - slots is. A stage of 0 ns does not exist.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "stats/account.h"
+
+namespace blksweep::testing {
+
+struct PipelineTimes {
+  std::int64_t read = 8, copy = 3, compute = 10;
+  std::size_t batches = 100, prefetch = 2, slots = 2;
+};
+
+class PipelineClock {
+ public:
+  explicit PipelineClock(const PipelineTimes& t) : t_(t) {
+    for (std::size_t b = 0; b < t.batches; ++b) {
+      batches.push_back(carry(b));
+    }
+    end = batches.empty() ? 0 : batches.back().consumed;
+  }
+
+  Account account() const {
+    return make_account({.epoch = {0, end},
+                         .batches = batches,
+                         .read_waits = waits,
+                         .decode = false,
+                         .copy = t_.copy > 0,
+                         .compute = t_.compute > 0});
+  }
+
+  std::vector<BatchSpans> batches;
+  std::vector<MemoryWait> waits;
+  std::int64_t end = 0;
+
+ private:
+  std::int64_t consumed(std::size_t b, std::size_t before) const {
+    return b < before ? 0 : batches[b - before].consumed;
+  }
+
+  BatchSpans carry(std::size_t b) {
+    BatchSpans s;
+    const std::int64_t memory = consumed(b, t_.prefetch + 1);
+    if (memory > read_end_) {
+      waits.push_back({{read_end_, memory}, static_cast<std::uint32_t>(b - t_.prefetch)});
+    }
+    const std::int64_t begin = std::max(read_end_, memory);
+    s.read = {begin, read_end_ = begin + t_.read};
+    std::int64_t at = read_end_;
+    if (t_.copy > 0) {
+      at = std::max(at, copy_end_);
+      if (const std::int64_t slot = consumed(b, t_.slots); slot > at) {
+        s.slot_wait_begin = at;
+        at = slot;
+      }
+      s.copy = {at, copy_end_ = at + t_.copy};
+      at = copy_end_;
+    }
+    if (t_.compute > 0) {
+      at = std::max(at, compute_end_);
+      s.compute = {at, compute_end_ = at + t_.compute};
+      at = compute_end_;
+    }
+    s.consumed = std::max(at, b == 0 ? 0 : batches[b - 1].consumed);
+    return s;
+  }
+
+  const PipelineTimes t_;
+  std::int64_t read_end_ = 0, copy_end_ = 0, compute_end_ = 0;
+};
+
+}  // namespace blksweep::testing

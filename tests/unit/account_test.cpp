@@ -1,0 +1,441 @@
+#include "stats/account.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "support/pipeline_clock.h"
+
+namespace blksweep {
+namespace {
+
+using testing::PipelineClock;
+using testing::PipelineTimes;
+
+using Named = std::vector<std::pair<Stall, std::int64_t>>;
+
+// The stalls of a lane that are not zero.
+Named stalls(const Account& a, EpochLane lane) {
+  Named out;
+  for (std::size_t s = 0; s < kStalls; ++s) {
+    if (const std::int64_t ns = a.lane(lane)->stalls[s]; ns != 0) {
+      out.emplace_back(static_cast<Stall>(s), ns);
+    }
+  }
+  return out;
+}
+
+TEST(Account, OfAComputeBoundEpochShowsOnlyTheFirstBatch) {
+  const PipelineClock clock({.read = 8, .copy = 3, .compute = 10, .batches = 100, .prefetch = 2});
+  const Account a = clock.account();
+  EXPECT_EQ(broken_identity(a), "");
+  EXPECT_EQ(a.wall, 8 + 3 + 1000);
+  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 8}, {Stall::copy, 3}}));
+  EXPECT_EQ(a.lane(EpochLane::copy)->exposed, 3);
+  EXPECT_EQ(a.lane(EpochLane::copy)->hidden, 297);
+  EXPECT_EQ(a.lane(EpochLane::read)->exposed, 8);
+  EXPECT_EQ(a.overlap, 800 + 300 + 1000 - a.wall);
+  EXPECT_EQ(a.longest, EpochLane::compute);
+  EXPECT_EQ(a.ideal, 1000);
+  EXPECT_GT(a.ideal_share().value(), 0.98);
+  EXPECT_EQ(a.first_batch, 11);
+  EXPECT_EQ(a.utilisation(), 1000.0 / 1011);
+}
+
+TEST(Account, WithoutPrefetchNothingIsHiddenAndTheEpochIsTheSum) {
+  const PipelineClock clock({.read = 8, .copy = 3, .compute = 10, .batches = 100, .prefetch = 0});
+  const Account a = clock.account();
+  EXPECT_EQ(broken_identity(a), "");
+  EXPECT_EQ(a.wall, 2100);
+  EXPECT_EQ(a.overlap, 0);
+  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 800}, {Stall::copy, 300}}));
+  // The reader waits for the memory of the batch before, while that is copied, then computed.
+  EXPECT_EQ(stalls(a, EpochLane::read),
+            (Named{{Stall::copy, 3 * 99}, {Stall::consumer, 10 * 99}, {Stall::done, 13}}));
+  // The copy stage waits for a batch that is nowhere until there is memory, then is read.
+  EXPECT_EQ(stalls(a, EpochLane::copy),
+            (Named{{Stall::storage, 800}, {Stall::window, 990}, {Stall::done, 10}}));
+}
+
+TEST(Account, OfACopyBoundEpochBlamesTheCopies) {
+  const PipelineClock clock({.read = 2, .copy = 10, .compute = 3, .batches = 50, .prefetch = 2});
+  const Account a = clock.account();
+  EXPECT_EQ(broken_identity(a), "");
+  EXPECT_EQ(a.wall, 2 + 500 + 3);
+  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 2}, {Stall::copy, 10 + 49 * 7}}));
+  EXPECT_EQ(a.longest, EpochLane::copy);
+  EXPECT_EQ(a.lane(EpochLane::copy)->exposed, 500 - 49 * 3);
+  // Of each round of 10 ns the reader reads for 2 and waits while the oldest batch is copied for 5
+  // more and computed for 3. The first of 47 waits begins earlier: only three batches were read.
+  EXPECT_EQ(a.lane(EpochLane::read)->stall(Stall::copy), 47 * 5 + 1);
+  EXPECT_EQ(a.lane(EpochLane::read)->stall(Stall::consumer), 47 * 3);
+  EXPECT_EQ(a.lane(EpochLane::read)->stall(Stall::host), 0);
+}
+
+TEST(Account, OfAStorageBoundEpochBlamesTheStorage) {
+  const PipelineClock clock({.read = 10, .copy = 2, .compute = 3, .batches = 50, .prefetch = 2});
+  const Account a = clock.account();
+  EXPECT_EQ(a.wall, 500 + 2 + 3);
+  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 10 + 49 * 5}, {Stall::copy, 100}}));
+  EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::done, 5}}));
+  EXPECT_EQ(a.longest, EpochLane::read);
+  EXPECT_EQ(a.ideal, 500);
+}
+
+TEST(Account, SaysThatTheStagingIsFull) {
+  const PipelineClock clock(
+      {.read = 1, .copy = 1, .compute = 10, .batches = 20, .prefetch = 100, .slots = 1});
+  const Account a = clock.account();
+  EXPECT_EQ(broken_identity(a), "");
+  EXPECT_EQ(a.wall, 1 + 11 * 20);
+  EXPECT_EQ(stalls(a, EpochLane::copy),
+            (Named{{Stall::storage, 1}, {Stall::staging, 190}, {Stall::done, 10}}));
+  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 1}, {Stall::copy, 20}}));
+  EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::done, 201}}));
+}
+
+TEST(Account, OfOneBatchIsItsStagesInTurn) {
+  const Account a = PipelineClock({.batches = 1}).account();
+  EXPECT_EQ(a.wall, 21);
+  EXPECT_EQ(a.overlap, 0);
+  EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::done, 13}}));
+  EXPECT_EQ(stalls(a, EpochLane::copy), (Named{{Stall::storage, 8}, {Stall::done, 10}}));
+  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 8}, {Stall::copy, 3}}));
+}
+
+TEST(Account, OfAnEmptyEpochIsEmpty) {
+  const Account none = PipelineClock({.batches = 0}).account();
+  EXPECT_EQ(broken_identity(none), "");
+  EXPECT_EQ(none.wall, 0);
+  EXPECT_EQ(none.utilisation(), std::nullopt);
+  EXPECT_EQ(none.ideal_share(), std::nullopt);
+  EXPECT_EQ(none.first_batch, std::nullopt);
+  const Account idle = make_account({.epoch = {5, 25}, .copy = true, .compute = true});
+  EXPECT_EQ(broken_identity(idle), "");
+  EXPECT_EQ(stalls(idle, EpochLane::compute), (Named{{Stall::done, 20}}));
+  EXPECT_EQ(stalls(idle, EpochLane::read), (Named{{Stall::done, 20}}));
+}
+
+TEST(Account, WithoutStagesHasOnlyTheLanesThatExist) {
+  const Account reading = PipelineClock({.copy = 0, .compute = 0, .batches = 10}).account();
+  EXPECT_EQ(reading.lane(EpochLane::copy), nullptr);
+  EXPECT_EQ(reading.lane(EpochLane::compute), nullptr);
+  EXPECT_EQ(reading.utilisation(), std::nullopt);
+  EXPECT_EQ(reading.lane(EpochLane::read)->exposed, 80);
+  EXPECT_EQ(reading.first_batch, 8);
+  const Account uncopied = PipelineClock({.read = 8, .copy = 0, .batches = 10}).account();
+  EXPECT_EQ(stalls(uncopied, EpochLane::compute), (Named{{Stall::storage, 8}}));
+  const Account unused = PipelineClock({.read = 8, .copy = 3, .compute = 0, .batches = 10}).account();
+  EXPECT_EQ(unused.lane(EpochLane::copy)->exposed, 30);
+  EXPECT_EQ(unused.lane(EpochLane::read)->hidden, 27);
+  for (const Account* a : {&reading, &uncopied, &unused}) {
+    EXPECT_EQ(broken_identity(*a), "");
+  }
+}
+
+// Batch 0 is there after batch 1; the consumer takes them in order.
+TEST(Account, WaitsForTheBatchThatComesNextNotForTheOneThatIsThere) {
+  std::vector<BatchSpans> batches(2);
+  batches[0] = {.read = {2, 20}, .compute = TimeSpan{20, 30}, .consumed = 30};
+  batches[1] = {.read = {4, 10}, .compute = TimeSpan{32, 40}, .consumed = 40};
+  const Account a = make_account({.epoch = {0, 45}, .batches = batches, .compute = true});
+  EXPECT_EQ(broken_identity(a), "");
+  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::start, 2},
+                                                  {Stall::storage, 18},
+                                                  {Stall::host, 2},
+                                                  {Stall::done, 5}}));
+  EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::start, 2}, {Stall::done, 25}}));
+}
+
+TEST(Account, OfIntervalsWithoutLengthStillNamesWhatIsAwaited) {
+  std::vector<BatchSpans> batches(2);
+  batches[0] = {.read = {0, 0}, .compute = TimeSpan{5, 5}, .consumed = 5};
+  batches[1] = {.read = {6, 9}, .compute = TimeSpan{9, 9}, .consumed = 9};
+  const Account a = make_account({.epoch = {0, 10}, .batches = batches, .compute = true});
+  EXPECT_EQ(broken_identity(a), "");
+  EXPECT_EQ(a.lane(EpochLane::compute)->busy, 0);
+  // Until 5 for batch 0, which nobody takes; until 6 for batch 1, which nobody submits; then it is read.
+  EXPECT_EQ(stalls(a, EpochLane::compute),
+            (Named{{Stall::storage, 3}, {Stall::host, 6}, {Stall::done, 1}}));
+}
+
+TEST(Account, SplitsTheLifeOfABatchIntoPhases) {
+  std::vector<BatchSpans> batches(2);
+  batches[0] = {.read = {0, 10},
+                .copy = TimeSpan{11, 14},
+                .compute = TimeSpan{14, 34},
+                .consumed = 35};
+  batches[1] = {.read = {2, 16},
+                .copy = TimeSpan{30, 33},
+                .compute = TimeSpan{35, 50},
+                .slot_wait_begin = 20,
+                .consumed = 50};
+  const Account a =
+      make_account({.epoch = {0, 50}, .batches = batches, .copy = true, .compute = true});
+  EXPECT_EQ(broken_identity(a), "");
+  const auto phase = [&a](Phase p) { return a.phases[static_cast<std::size_t>(p)]; };
+  EXPECT_EQ(phase(Phase::queued), 8);
+  EXPECT_EQ(phase(Phase::device), 10 + 6);
+  EXPECT_EQ(phase(Phase::window), 1 + 4);
+  EXPECT_EQ(phase(Phase::staging), 10);
+  EXPECT_EQ(phase(Phase::copy), 6);
+  EXPECT_EQ(phase(Phase::staged), 2);
+  EXPECT_EQ(phase(Phase::compute), 35);
+  EXPECT_EQ(phase(Phase::held), 1);
+  EXPECT_EQ(a.batch_life, 35 + 48);
+}
+
+TEST(Account, OfATimeOutsideTheEpochDoesNotHold) {
+  std::vector<BatchSpans> batches(1);
+  batches[0] = {.read = {0, 10}, .compute = TimeSpan{12, 11}, .consumed = 12};
+  const auto broken = [&] {
+    return broken_identity(make_account({.epoch = {0, 20}, .batches = batches, .compute = true}));
+  };
+  EXPECT_EQ(broken(), "1 intervals end before they begin or leave the epoch");
+  batches[0].compute = TimeSpan{12, 21};
+  EXPECT_NE(broken(), "");
+  batches[0].compute = TimeSpan{11, 12};
+  EXPECT_EQ(broken(), "");
+}
+
+TEST(Account, WhoseSumsWereTamperedWithDoesNotHold) {
+  const Account good = PipelineClock({}).account();
+  Account a = good;
+  a.lanes[1].hidden += 1;
+  EXPECT_NE(broken_identity(a).find("copy lane: hidden + exposed is not busy"), std::string::npos);
+  a = good;
+  a.lanes[0].stalls[0] -= 1;
+  EXPECT_NE(broken_identity(a).find("read lane: busy + stalls is not wall"), std::string::npos);
+  a = good;
+  a.covered += 1;
+  EXPECT_NE(broken_identity(a), "");
+  a = good;
+  a.phases[0] += 1;
+  EXPECT_NE(broken_identity(a).find("phases"), std::string::npos);
+}
+
+// --- against an account that asks at every single nanosecond -----------------------------------
+
+class Naive {
+ public:
+  explicit Naive(const AccountInput& in) : in_(in) {}
+
+  bool busy(EpochLane lane, std::int64_t t) const {
+    const bool covered = std::ranges::any_of(in_.batches, [&](const BatchSpans& b) {
+      const auto s = span(b, lane);
+      return s && s->begin <= t && t < s->end;
+    });
+    return covered && (lane != EpochLane::read || wait_at(t) == nullptr);
+  }
+
+  Stall cause(EpochLane lane, std::int64_t t) const {
+    return lane == EpochLane::read ? of_reader(t) : of_awaited(lane, t);
+  }
+
+  static std::optional<TimeSpan> span(const BatchSpans& b, EpochLane lane) {
+    return lane == EpochLane::read     ? b.read
+           : lane == EpochLane::decode ? b.decode
+           : lane == EpochLane::copy   ? b.copy
+                                       : b.compute;
+  }
+
+ private:
+  const MemoryWait* wait_at(std::int64_t t) const {
+    for (const MemoryWait& w : in_.read_waits) {
+      if (w.span.begin <= t && t < w.span.end) {
+        return &w;
+      }
+    }
+    return nullptr;
+  }
+  bool begun(std::int64_t t) const {
+    return std::ranges::any_of(in_.batches, [&](auto& b) { return b.read.begin <= t; });
+  }
+
+  Stall of_awaited(EpochLane lane, std::int64_t t) const {
+    const BatchSpans* next = nullptr;
+    for (const BatchSpans& b : in_.batches) {
+      const auto s = span(b, lane);
+      if (s && s->begin > t && (next == nullptr || s->begin < span(*next, lane)->begin)) {
+        next = &b;
+      }
+    }
+    return next == nullptr ? Stall::done : state(*next, t);
+  }
+
+  Stall state(const BatchSpans& b, std::int64_t t) const {
+    if (t < b.read.begin) {
+      return !begun(t)                     ? Stall::start
+             : busy(EpochLane::read, t)    ? Stall::storage
+             : wait_at(t) != nullptr       ? Stall::window
+                                           : Stall::host;
+    }
+    if (t < b.read.end) {
+      return wait_at(t) != nullptr ? Stall::window : Stall::storage;
+    }
+    if (b.decode && t < b.decode->end) {
+      return t >= b.decode->begin || busy(EpochLane::decode, t) ? Stall::decode : Stall::host;
+    }
+    if (b.copy && t < b.copy->end) {
+      if (t >= b.copy->begin) {
+        return Stall::copy;
+      }
+      return b.slot_wait_begin && t >= *b.slot_wait_begin ? Stall::staging
+             : busy(EpochLane::copy, t)                   ? Stall::copy
+                                                          : Stall::host;
+    }
+    return Stall::host;
+  }
+
+  Stall of_reader(std::int64_t t) const {
+    if (!in_.batches.empty() && !begun(t)) {
+      return Stall::start;
+    }
+    if (std::ranges::none_of(in_.batches, [&](auto& b) { return b.read.end > t; })) {
+      return Stall::done;
+    }
+    const MemoryWait* wait = wait_at(t);
+    const BatchSpans* holder = nullptr;
+    for (std::size_t b = 0; wait != nullptr && b < wait->consumed_batches && b < in_.batches.size();
+         ++b) {
+      const BatchSpans& x = in_.batches[b];
+      if (x.consumed > t && (holder == nullptr || x.consumed < holder->consumed)) {
+        holder = &x;
+      }
+    }
+    return holder == nullptr ? Stall::host : state_of_holder(*holder, t);
+  }
+
+  static Stall state_of_holder(const BatchSpans& b, std::int64_t t) {
+    if (t < b.read.end) {
+      return Stall::window;
+    }
+    if (b.decode && t < b.decode->end) {
+      return t < b.decode->begin ? Stall::host : Stall::decode;
+    }
+    if (b.copy && t < b.copy->end) {
+      return t >= b.copy->begin                            ? Stall::copy
+             : b.slot_wait_begin && t >= *b.slot_wait_begin ? Stall::staging
+                                                            : Stall::host;
+    }
+    return b.compute && b.compute->begin <= t && t < b.compute->end ? Stall::consumer : Stall::host;
+  }
+
+  const AccountInput& in_;
+};
+
+struct RandomEpoch {
+  std::vector<BatchSpans> batches;
+  std::vector<MemoryWait> waits;
+  AccountInput input;
+};
+
+constexpr std::int64_t kBegin = 100, kEnd = 180;
+
+std::int64_t some_time(Rng& rng, std::int64_t from) {
+  return from + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(kEnd - from) + 1));
+}
+
+// Often as a pipeline would make it, sometimes in any order at all: only within the epoch.
+TimeSpan some_span(Rng& rng, std::int64_t after, bool orderly) {
+  const std::int64_t begin =
+      orderly ? std::min(kEnd, after + static_cast<std::int64_t>(rng.below(6))) : some_time(rng, kBegin);
+  const std::int64_t end = rng.below(4) == 0 ? begin : some_time(rng, begin);
+  return {begin, orderly ? std::min(end, begin + 7) : end};
+}
+
+void make_random(RandomEpoch& e, std::uint64_t seed) {
+  Rng rng(seed);
+  const bool orderly = rng.below(3) != 0;
+  e.input = {.epoch = {kBegin, kEnd},
+             .decode = rng.below(2) == 0,
+             .copy = rng.below(3) != 0,
+             .compute = rng.below(3) != 0};
+  std::int64_t at = kBegin;
+  for (std::uint64_t n = rng.below(7); n > 0; --n) {
+    BatchSpans b;
+    b.read = some_span(rng, at, orderly);
+    at = std::max(kBegin, b.read.end - static_cast<std::int64_t>(rng.below(8)));
+    std::int64_t last = b.read.end;
+    const auto stage = [&](bool there, std::optional<TimeSpan>& span) {
+      if (there) {
+        span = some_span(rng, last, orderly);
+        last = std::max(last, span->end);
+      }
+    };
+    stage(e.input.decode, b.decode);
+    const std::int64_t free = last;
+    stage(e.input.copy, b.copy);
+    if (b.copy && rng.below(2) == 0) {
+      b.slot_wait_begin = std::min(b.copy->begin, free);
+    }
+    stage(e.input.compute, b.compute);
+    b.consumed = some_time(rng, std::max(last, b.read.begin));
+    e.batches.push_back(b);
+  }
+  for (std::int64_t t = kBegin; rng.below(3) != 0 && t < kEnd;) {
+    const std::int64_t begin = some_time(rng, t);
+    t = some_time(rng, begin);
+    e.waits.push_back({{begin, t}, static_cast<std::uint32_t>(rng.below(e.batches.size() + 2))});
+  }
+  e.input.batches = e.batches;
+  e.input.read_waits = e.waits;
+}
+
+TEST(Account, AgreesWithOneThatAsksAtEveryNanosecond) {
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    RandomEpoch e;
+    make_random(e, seed);
+    const Account a = make_account(e.input);
+    ASSERT_EQ(broken_identity(a), "") << "seed " << seed;
+    const Naive naive(e.input);
+    std::int64_t covered = 0;
+    std::vector<LaneAccount> expected;
+    for (const LaneAccount& lane : a.lanes) {
+      expected.push_back({.lane = lane.lane});
+    }
+    for (std::int64_t t = kBegin; t < kEnd; ++t) {
+      bool later = false;
+      for (auto x = expected.rbegin(); x != expected.rend(); ++x) {
+        if (naive.busy(x->lane, t)) {
+          ++x->busy;
+          ++(later ? x->hidden : x->exposed);
+          later = true;
+        } else {
+          ++x->stalls[static_cast<std::size_t>(naive.cause(x->lane, t))];
+        }
+      }
+      covered += later ? 1 : 0;
+    }
+    ASSERT_EQ(a.covered, covered) << "seed " << seed;
+    for (std::size_t l = 0; l < expected.size(); ++l) {
+      ASSERT_EQ(a.lanes[l].busy, expected[l].busy) << "seed " << seed << " lane " << l;
+      ASSERT_EQ(a.lanes[l].hidden, expected[l].hidden) << "seed " << seed << " lane " << l;
+      ASSERT_EQ(a.lanes[l].stalls, expected[l].stalls) << "seed " << seed << " lane " << l;
+    }
+  }
+}
+
+TEST(Account, HoldsForPipelinesOfAnyShape) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    Rng rng(seed, 1);
+    PipelineTimes t;
+    t.read = static_cast<std::int64_t>(rng.below(12));
+    t.copy = static_cast<std::int64_t>(rng.below(12));
+    t.compute = static_cast<std::int64_t>(rng.below(12));
+    t.batches = rng.below(30);
+    t.prefetch = rng.below(4);
+    t.slots = 1 + rng.below(3);
+    const Account a = PipelineClock(t).account();
+    ASSERT_EQ(broken_identity(a), "") << "seed " << seed;
+    // A clock without threads: nobody ever waits for the host.
+    for (const LaneAccount& lane : a.lanes) {
+      ASSERT_EQ(lane.stall(Stall::host), 0) << "seed " << seed << " " << to_string(lane.lane);
+      ASSERT_EQ(lane.stall(Stall::start), 0) << "seed " << seed;
+    }
+    ASSERT_LE(a.ideal, a.wall);
+    ASSERT_LE(a.covered, a.wall);
+  }
+}
+
+}  // namespace
+}  // namespace blksweep
