@@ -55,8 +55,9 @@ class Document {
           micros(at_ns), kProcess, quoted(counter.unit), value);
   }
 
+  // Without displayTimeUnit: some readers took it for the unit of ts.
   std::string finish(const Json& about) {
-    return fmt::format("{{\"displayTimeUnit\":\"ns\",\"otherData\":{},\n\"traceEvents\":[{}\n]}}\n",
+    return fmt::format("{{\"otherData\":{},\n\"traceEvents\":[{}\n]}}\n",
                        about.dump(-1, ' ', false, Json::error_handler_t::replace), events_);
   }
 
