@@ -8,13 +8,30 @@ import load as data
 import style
 
 QUERY = epochs.RUNS_QUERY
-BINS = 320          # of a whole epoch: what a column of a page can show
+MOST_BARS = 160     # of a lane of a whole epoch: what a column of a page can show
+BATCHES_A_BIN = 4   # of more; a bin of few would show how batches and bins beat against each other
 SHOWN_BATCHES = 10  # close up
 MOST_CELLS = 10
 COMPARABLE = 4      # epochs that differ by less share one scale
 COLOURS = {"read": (style.BLUE, "#7fb8d8"), "window": ("#8c8c8c", "#c6c6c6"),
            "copy": (style.ORANGE, "#f4cf86"), "compute": (style.GREEN, "#80ceb9")}
 HEIGHT = 0.8        # of a lane, whose place is 1
+
+
+def profile(spans, epoch_s, batches):
+    """(edges, heights): 1 while a batch is in the stage; of many batches the share of equal parts."""
+    if batches > MOST_BARS:
+        bins = min(2 * MOST_BARS, batches // BATCHES_A_BIN)
+        return [epoch_s * at / bins for at in range(bins + 1)], epochs.busy_shares(spans, epoch_s, bins)
+    edges, heights = [0.0], []
+    for begin, end in epochs.union(spans):
+        edges += [begin, end]
+        heights += [0, 1]
+    return [*edges, max(epoch_s, edges[-1])], [*heights, 0]
+
+
+def share(spans, epoch_s):
+    return sum(end - begin for begin, end in epochs.union(spans)) / epoch_s
 
 
 def panel(db, run):
@@ -26,7 +43,8 @@ def panel(db, run):
     first, begin, end = epochs.excerpt(spans[last], SHOWN_BATCHES)
     return {"repeat": run[1], "epoch_s": epoch_s, "batches": len(spans["read"]),
             "first": first, "shown": min(SHOWN_BATCHES, len(spans[last])), "window": (begin, end),
-            "whole": {lane: epochs.busy_shares(s, epoch_s, BINS) for lane, s in spans.items()},
+            "whole": {lane: profile(s, epoch_s, len(spans["read"])) for lane, s in spans.items()},
+            "share": {lane: share(s, epoch_s) for lane, s in spans.items()},
             "close": {lane: epochs.rows(epochs.within(s, begin, end)) for lane, s in spans.items()}}
 
 
@@ -40,13 +58,12 @@ def load(db, cells):
 
 def draw_whole(ax, shown, longest):
     epoch = shown["epoch_s"]
-    edges = [epoch * at / BINS for at in range(BINS + 1)]
-    for at, (lane, shares) in enumerate(shown["whole"].items()):
+    for at, (lane, (edges, heights)) in enumerate(shown["whole"].items()):
         floor = at + HEIGHT / 2
-        ax.stairs([floor - HEIGHT * s for s in shares], edges, baseline=floor, fill=True,
-                  color=COLOURS[lane][0], linewidth=0)
+        ax.stairs([floor - HEIGHT * h for h in heights], edges, baseline=floor, fill=True,
+                  color=COLOURS[lane][0], linewidth=0.15)
         ax.plot([0, epoch], [floor, floor], color=style.FAINT, linewidth=0.5, zorder=0)
-        ax.text(1.01, at, f"{100 * sum(shares) / BINS:.0f} %", transform=ax.get_yaxis_transform(),
+        ax.text(1.01, at, f"{100 * shown['share'][lane]:.0f} %", transform=ax.get_yaxis_transform(),
                 va="center", fontsize=6.5)
     ax.plot([epoch, epoch], [-0.5, len(shown["whole"]) - 0.5], color=style.INK, linewidth=0.6)
     ax.set_xlim(0, longest)
@@ -104,9 +121,9 @@ def draw(found, cells, facts):
 
 def describe(found, cells):
     panels = found["panels"].values()
-    text = ("One epoch of each cell, the repeat whose epoch is the median. Left: the whole epoch; a lane's height "
-            f"is the share of each 1/{BINS} of it in which at least one batch is in the stage, the number beside it "
-            "that of the epoch. Right: the batches in the middle of the epoch one by one, in two shades by turns, "
+    text = ("One epoch of each cell, the repeat whose epoch is the median. Left: the whole epoch, filled while at "
+            f"least one batch is in the stage (of more than {MOST_BARS} batches: as high as the share of time with "
+            "one); beside it the share of the epoch. Right: the batches in the middle of the epoch one by one, in two shades by turns, "
             "in rows where they overlap. Read: from the first read submitted to the last byte; window: complete, "
             "waiting to be copied or used.")
     left_out = sum(p["batches"] - p["shown"] for p in panels)

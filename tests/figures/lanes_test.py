@@ -61,7 +61,10 @@ class Lanes(WithRuns):
         for cell_id, shown in panels.items():
             recorded = load.rows(self.db, "SELECT utilisation FROM run WHERE cell_id = ? AND repeat = ?",
                                  [cell_id, shown["repeat"]])[0][0]
-            self.assertAlmostEqual(sum(shown["whole"]["compute"]) / lanes.BINS, recorded, places=9)
+            self.assertAlmostEqual(shown["share"]["compute"], recorded, places=9)
+            for lane, (edges, heights) in shown["whole"].items():
+                filled = sum((e - b) * h for b, e, h in zip(edges, edges[1:], heights))
+                self.assertAlmostEqual(filled / shown["epoch_s"], shown["share"][lane], places=9)
 
     def test_close_up_shows_all_that_reaches_into_the_middle_and_says_how_many_it_leaves_out(self):
         found = lanes.load(self.db, self.cells)
@@ -123,6 +126,14 @@ class WithoutConsumer(WithRuns):
 
 
 class Pure(unittest.TestCase):
+    def test_a_lane_of_many_batches_is_drawn_as_shares_with_the_same_area(self):
+        spans = [(n / 1000, n / 1000 + 0.0005, n) for n in range(1000)]
+        edges, heights = lanes.profile(spans, 1.0, 1000)
+        self.assertLessEqual(len(heights), 2 * lanes.MOST_BARS)
+        self.assertEqual(len(edges), len(heights) + 1)
+        self.assertAlmostEqual(sum(heights) / len(heights), lanes.share(spans, 1.0), places=9)
+        self.assertEqual(lanes.profile(spans[:2], 1.0, 2), ([0.0, 0, 0.0005, 0.001, 0.0015, 1.0], [0, 1, 0, 1, 0]))
+
     def test_union_of_overlapping_touching_and_apart(self):
         self.assertEqual(epochs.union([(0, 2, 0), (1, 3, 1), (3, 4, 2), (6, 7, 3)]), [(0, 4), (6, 7)])
 
