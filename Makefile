@@ -7,6 +7,7 @@
 #   make lint       layers, sizes, format, clang-tidy, shellcheck, every header alone
 #   make fuzz       each fuzz target for FUZZ_SECONDS (60); ONLY=name for one
 #   make test-unit test-root test-cli test-python   one suite, without installing (test-cli ONLY=name)
+#   make test-guest Linux 6.1 with cgroup v2 in an emulator (KERNEL=package for another)
 #   make deps format check-headers install clean help
 #
 #   V=1  full commands     SAN=asan|tsan  sanitizer build     BPF=0 CUDA=0  without a feature

@@ -3,6 +3,7 @@
 # tests/unit/*_test.cpp   no privileges, under 5 s together      -> $(B)/unit_tests
 # tests/root/*_test.cpp   loop devices, BPF, drop_caches         -> $(B)/root_tests (skip without root)
 # tests/cli/*.sh          the program as a user calls it; exit 0 passed, 77 skipped
+# tests/guest/           another kernel, cgroup v2, in an emulator  -> make test-guest
 # tests/figures/*.py      unittest, with Debian's python3 (another one in PATH may lack numpy)
 # tests/fuzz/*_fuzz.cpp   libFuzzer targets                      -> build-fuzz/
 # tests/bench/*.cpp *.sh  measurements, never assertions         -> $(B)/bench/
@@ -51,6 +52,11 @@ test-python: $(B)/blksweep
 	$(Q)$(run_tests) --label '$@: ' python
 unit: $(B)/unit_tests
 	$(Q)$(B)/unit_tests --gtest_brief=1
+
+# Linux 6.1 and cgroup v2 in an emulator; KERNEL=package for another one.
+.PHONY: test-guest
+test-guest: $(B)/blksweep $(B)/root_tests
+	$(Q)tests/guest/guest.sh $(B) $(KERNEL)
 
 # --- demo and bench --------------------------------------------------------------------------
 .PHONY: demo demo-built bench bench-programs
