@@ -8,8 +8,8 @@ import load as data
 import style
 
 QUERY = epochs.RUNS_QUERY
-MOST_BARS = 160     # of a lane of a whole epoch: what a column of a page can show
-BATCHES_A_BIN = 4   # of more; a bin of few would show how batches and bins beat against each other
+MOST_BARS = 400     # of a lane of a whole epoch: what a column of a page can show
+BATCHES_A_BIN = 3   # of more; a bin of few would show how batches and bins beat against each other
 SHOWN_BATCHES = 10  # close up
 MOST_CELLS = 10
 COMPARABLE = 4      # epochs that differ by less share one scale
@@ -21,7 +21,7 @@ HEIGHT = 0.8        # of a lane, whose place is 1
 def profile(spans, epoch_s, batches):
     """(edges, heights): 1 while a batch is in the stage; of many batches the share of equal parts."""
     if batches > MOST_BARS:
-        bins = min(2 * MOST_BARS, batches // BATCHES_A_BIN)
+        bins = min(MOST_BARS, batches // BATCHES_A_BIN)
         return [epoch_s * at / bins for at in range(bins + 1)], epochs.busy_shares(spans, epoch_s, bins)
     edges, heights = [0.0], []
     for begin, end in epochs.union(spans):
@@ -61,11 +61,13 @@ def draw_whole(ax, shown, longest):
     for at, (lane, (edges, heights)) in enumerate(shown["whole"].items()):
         floor = at + HEIGHT / 2
         ax.stairs([floor - HEIGHT * h for h in heights], edges, baseline=floor, fill=True,
-                  color=COLOURS[lane][0], linewidth=0.15)
+                  facecolor=COLOURS[lane][0], edgecolor=COLOURS[lane][0], linewidth=0.06,
+                  snap=False)  # snapped to points, short batches would vanish
         ax.plot([0, epoch], [floor, floor], color=style.FAINT, linewidth=0.5, zorder=0)
         ax.text(1.01, at, f"{100 * shown['share'][lane]:.0f} %", transform=ax.get_yaxis_transform(),
                 va="center", fontsize=6.5)
-    ax.plot([epoch, epoch], [-0.5, len(shown["whole"]) - 0.5], color=style.INK, linewidth=0.6)
+    ax.plot([epoch, epoch], [-0.5, len(shown["whole"]) - 0.5], color=style.INK, linewidth=0.6,
+            clip_on=False)
     ax.set_xlim(0, longest)
 
 
@@ -82,6 +84,7 @@ def draw_close(ax, shown):
                 ax.broken_barh(bars, (at - HEIGHT / 2 + low * tall, tall), linewidth=0.2,
                                facecolors=COLOURS[lane][parity], edgecolors=COLOURS[lane][parity])
     ax.set_xlim(begin * 1e3, end * 1e3)
+    ax.locator_params(axis="x", nbins=5)
 
 
 def set_lanes(ax, lanes, labelled):
@@ -123,7 +126,7 @@ def describe(found, cells):
     panels = found["panels"].values()
     text = ("One epoch of each cell, the repeat whose epoch is the median. Left: the whole epoch, filled while at "
             f"least one batch is in the stage (of more than {MOST_BARS} batches: as high as the share of time with "
-            "one); beside it the share of the epoch. Right: the batches in the middle of the epoch one by one, in two shades by turns, "
+            "one); a batch shorter than a hair is a hair; beside it the share of the epoch. Right: the batches in the middle of the epoch one by one, in two shades by turns, "
             "in rows where they overlap. Read: from the first read submitted to the last byte; window: complete, "
             "waiting to be copied or used.")
     left_out = sum(p["batches"] - p["shown"] for p in panels)

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kFooter =
     R"(RUN is a run's number, or CELL/REPEAT; without RUN the runs are listed.
-Open the file at ui.perfetto.dev or in chrome://tracing; it stays in the browser.
+Open the file at ui.perfetto.dev or chrome://tracing; it stays in the browser.
 
 Examples:
   blksweep timeline --db results.db

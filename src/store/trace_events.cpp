@@ -150,7 +150,9 @@ std::string trace_events(const TraceRun& trace) {
   out.name("thread_name", thread, "epoch");
   out.sort_index(thread);
   out.epoch(thread++, run.epoch_ns);
-  for (const Lane& lane : batch_lanes(run)) {
+  std::vector<Lane> lanes = batch_lanes(run);
+  std::ranges::reverse(lanes);  // the accelerator on top: a wide window has a hundred rows of reads
+  for (const Lane& lane : lanes) {
     add_lane(out, thread, lane, run);
     thread += static_cast<int>(lane.rows);
   }

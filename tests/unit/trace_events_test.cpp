@@ -193,6 +193,17 @@ TEST(TraceEvents, ALaneHasAsManyRowsAsItsBusiestMomentNeeds) {
   }
 }
 
+TEST(TraceEvents, TheAcceleratorIsOnTopAndEveryThreadHasItsPlace) {
+  const Parsed p = parse(document_of(random_run(1, 30)));
+  ASSERT_EQ(p.threads.begin()->second, "epoch");
+  EXPECT_EQ(p.threads.at(2), "compute");
+  EXPECT_TRUE(p.threads.rbegin()->second.starts_with("read "));
+  int last = 0;
+  for (const auto& [tid, name] : p.threads) {
+    EXPECT_EQ(tid, ++last) << name;
+  }
+}
+
 TEST(TraceEvents, SpansThatTouchShareARowAndEmptyOnesThatBeginTogetherDoNot) {
   std::vector<LaneSpan> spans{{0, 0, 10, 0}, {1, 10, 10, 0}, {2, 10, 10, 0}, {3, 11, 12, 0}};
   EXPECT_EQ(assign_rows(spans), 2U);
