@@ -126,9 +126,9 @@ def describe(found, cells):
     panels = found["panels"].values()
     text = ("One epoch of each cell, the repeat whose epoch is the median. Left: the whole epoch, filled while at "
             f"least one batch is in the stage (of more than {MOST_BARS} batches: as high as the share of time with "
-            "one); a batch shorter than a hair is a hair; beside it the share of the epoch. Right: the batches in the middle of the epoch one by one, in two shades by turns, "
-            "in rows where they overlap. Read: from the first read submitted to the last byte; window: complete, "
-            "waiting to be copied or used.")
+            "one; a batch shorter than a hair is a hair); beside it the share of the epoch. Right: the batches in "
+            "the middle of the epoch one by one, in two shades by turns, in rows where they overlap. Read: from the "
+            "first read submitted to the last byte; window: complete, waiting to be copied or used.")
     left_out = sum(p["batches"] - p["shown"] for p in panels)
     if left_out > 0:
         text += f" {left_out:,} further batches are drawn on the left only."
