@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that blksweep needs, and nothing when they are all there.
 #
-#   scripts/install-deps.sh [GROUP...]     groups: build bpf measure test figures lint (default: all)
+#   scripts/install-deps.sh [GROUP...]     groups: build bpf measure test figures browser lint (default: all)
 #
 # exit: 0 all there (now), 1 apt-get failed, 2 usage, 77 packages are missing and this user cannot
 # install them. Packages of the group bpf may be missing: the program is then built without the probe.
@@ -60,6 +60,12 @@ python3-numpy         figures
 python3-matplotlib    figures
 LIST
 }
+# On its own: 400 MB that no measurement needs, so "make test" skips what wants it.
+group_browser() {
+  cat <<'LIST'
+chromium              a test opens the page of a report
+LIST
+}
 group_lint() {
   cat <<'LIST'
 clang-14              libFuzzer builds
@@ -70,7 +76,7 @@ shellcheck            make lint
 LIST
 }
 
-all_groups=(build bpf measure test figures lint)
+all_groups=(build bpf measure test figures browser lint)
 
 missing_of() {
   local package rest

@@ -16,6 +16,7 @@ import common
 import depth
 import disks
 import first_batch
+import lanes
 import load
 import map_distance
 import map_heat
@@ -26,6 +27,7 @@ import quality
 import sawtooth
 import sizes
 import throughput
+import utilisation
 
 # Of all disks together; the others are drawn disk by disk, because their scales differ.
 JOINT = [
@@ -35,6 +37,8 @@ JOINT = [
 FIGURES = [
     ("throughput", "Throughput by policy", throughput),
     ("quality", "Throughput against shuffle quality", quality),
+    ("lanes", "The epoch as lanes over time", lanes),
+    ("utilisation", "Utilisation over the epoch", utilisation),
     ("first_batch", "Time to the first batch", first_batch),
     ("depth", "Queue depth over time", depth),
     ("sawtooth", "Where requests go: the sawtooth", sawtooth),

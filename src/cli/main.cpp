@@ -59,6 +59,7 @@ int run_program(int argc, char** argv) {
   add_simulate(verbs);
   add_run(verbs);
   add_report(verbs);
+  add_timeline(verbs);
   add_probe(verbs);
   add_disk(verbs);
   add_map(verbs);

@@ -32,6 +32,7 @@ void add_map(Verbs& verbs);
 void add_cache(Verbs& verbs);
 void add_node(Verbs& verbs);
 void add_doctor(Verbs& verbs);
+void add_timeline(Verbs& verbs);
 // Parts of a verb in files of their own: they add subcommands to it.
 void add_cache_files(Verbs& verbs, CLI::App* cache);   // drop, warm, stat
 void add_cache_pin(Verbs& verbs, CLI::App* cache);     // pin, list, unpin

@@ -31,7 +31,8 @@ std::string shown(const std::string& name, const std::string& value) {
     return fmt::format("{} {}", name.substr(0, name.size() - 3),
                        format_duration(Nanos{static_cast<Nanos::rep>(*count)}));
   }
-  return name + " " + value;
+  const auto time = parse_duration(value);
+  return name + " " + (time && value.ends_with("ns") ? format_duration(*time) : value);
 }
 
 bool varies(const std::vector<CellRecord>& cells, std::string_view name) {

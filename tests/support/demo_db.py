@@ -2,7 +2,7 @@
 """Fills a results database with made-up but plausible runs, for tests of the report and figures.
 
     demo_db.py OUT.db [--repeats N] [--cells N] [--no-probe] [--no-fio] [--incomplete N]
-               [--disks 2] [--predict]
+               [--disks 2] [--predict] [--consumer]
 
 The tables come from src/store/schema.cpp itself, so that this file cannot drift from them.
 """
@@ -105,6 +105,43 @@ def add_probe(db, rng, run, spec, begin_ns, epoch_ns):
         insert(db, "histogram", run_id=run, kind="depth_requests", lower=lower, count=100)
 
 
+BATCH = 256
+COPY_NS, COMPUTE_NS = 700_000, 4_000_000
+
+
+def batch_times(rng, rate):
+    """[(first_submit, ready, copy begin, end, compute begin, end)] in ns since the epoch began.
+
+    Reads of several batches are in flight at once, as a window has it; copies and computations take
+    their turns, and no read begins before the batch four ahead of it is consumed.
+    """
+    read_ns = BATCH / rate * 1e9
+    times = []
+    ready = copied = computed = 0
+    for batch in range(SAMPLES // BATCH):
+        room = times[batch - 4][5] if batch >= 4 else 0
+        begin = max(int(ready - 2 * read_ns), room, 0)
+        ready = max(ready, begin) + int(read_ns * rng.uniform(0.8, 1.2))
+        copy = max(ready + 20_000, copied)
+        copied = copy + int(COPY_NS * rng.uniform(0.95, 1.1))
+        compute = max(copied + 5_000, computed)
+        computed = compute + COMPUTE_NS
+        times.append((begin, ready, copy, copied, compute, computed))
+    return times
+
+
+def add_batches(db, run, begin_ns, times):
+    """Makes the epoch as long as its batches take."""
+    for position, batch in enumerate(times):
+        first, ready, copy, copied, compute, computed = (begin_ns + t for t in batch)
+        insert(db, "batch", run_id=run, position=position, samples=BATCH, bytes=BATCH * SAMPLE_BYTES,
+               first_submit_ns=first, ready_ns=ready, copy_begin_ns=copy, copy_end_ns=copied,
+               compute_begin_ns=compute, compute_end_ns=computed, consumed_ns=computed)
+    epoch_ns = times[-1][5]
+    db.execute("UPDATE run SET epoch_ns = ?, first_batch_ns = ?, utilisation = ? WHERE run_id = ?",
+               [epoch_ns, times[0][3], len(times) * COMPUTE_NS / epoch_ns, run])
+
+
 def add_run(db, rng, cell, spec, repeat, options, slower=1.0):
     rate = spec[4] * rng.gauss(1, 0.02) / slower ** (1 if spec[0] == "random" else 0.5)
     epoch_ns = int(SAMPLES / rate * 1e9)
@@ -125,6 +162,8 @@ def add_run(db, rng, cell, spec, repeat, options, slower=1.0):
         quality_label_mix=quality, incomplete=0, incomplete_reason="")
     if not options.no_probe:
         add_probe(db, rng, run, spec, begin_ns, epoch_ns)
+    if options.consumer:
+        add_batches(db, run, begin_ns, batch_times(rng, rate))
     if options.predict:
         predicted = int(epoch_ns * rng.gauss(1.03, 0.04))
         insert(db, "prediction", run_id=run, model="hdd-7200", model_hash="0" * 16,
@@ -174,6 +213,7 @@ def parse(argv) -> argparse.Namespace:
     parser.add_argument("--incomplete", type=int, default=0)
     parser.add_argument("--disks", type=int, default=1)
     parser.add_argument("--predict", action="store_true")
+    parser.add_argument("--consumer", action="store_true", help="batches that are copied and used")
     parser.add_argument("--no-probe", action="store_true")
     parser.add_argument("--no-fio", action="store_true")
     return parser.parse_args(argv)

@@ -1,0 +1,308 @@
+#include "store/trace_events.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "base/rng.h"
+#include "store/json.h"
+#include "support/demo_records.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::int64_t kBegin = 5'000'000'000'123;
+
+// "1234.567" as it stands in the document, in ns: no double in between.
+std::int64_t exact_ns(const std::string& text) {
+  const std::size_t dot = text.find('.');
+  EXPECT_EQ(text.size(), dot + 4) << text;
+  std::int64_t whole = 0, part = 0;
+  std::from_chars(text.data(), text.data() + dot, whole);
+  std::from_chars(text.data() + dot + 1, text.data() + text.size(), part);
+  return whole * 1000 + part;
+}
+
+// The number after `"key":` in the line of an event.
+std::string raw_number(const std::string& line, const std::string& key) {
+  const std::size_t at = line.find("\"" + key + "\":") + key.size() + 3;
+  return line.substr(at, line.find_first_of(",}", at) - at);
+}
+
+struct Event {
+  Json json;
+  std::int64_t ts = 0, dur = 0;  // ns
+  std::int64_t end() const { return ts + dur; }
+};
+
+struct Parsed {
+  Json document;
+  std::vector<Event> complete;  // "X", as written
+  std::map<std::string, std::vector<Event>> counters;
+  std::map<int, std::string> threads;
+};
+
+// Each event stands on a line of its own, as the document is written.
+Parsed parse(const std::string& text) {
+  Parsed p;
+  p.document = Json::parse(text);
+  std::size_t events = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    std::string line = text.substr(at, end - at);
+    at = end + 1;
+    if (!line.starts_with("{\"name\":")) {
+      continue;
+    }
+    line.erase(line.find_last_of('}') + 1);
+    Event e{Json::parse(line)};
+    const std::string phase = e.json["ph"];
+    e.ts = phase == "M" ? 0 : exact_ns(raw_number(line, "ts"));
+    if (phase == "X") {
+      e.dur = exact_ns(raw_number(line, "dur"));
+      p.complete.push_back(e);
+    } else if (phase == "C") {
+      p.counters[e.json["name"]].push_back(e);
+    } else if (e.json["name"] == "thread_name") {
+      p.threads[e.json["tid"]] = e.json["args"]["name"];
+    }
+    ++events;
+  }
+  EXPECT_EQ(p.document["traceEvents"].size(), events);
+  return p;
+}
+
+std::vector<Event> of_lane(const Parsed& p, const std::string& lane) {
+  std::vector<Event> found;
+  std::ranges::copy_if(p.complete, std::back_inserter(found),
+                       [&](const Event& e) { return e.json["cat"] == lane; });
+  return found;
+}
+
+// Reads that overlap at random, then copy and compute one after the other.
+RunRecord random_run(std::uint64_t seed, std::uint32_t batches) {
+  Rng rng(seed);
+  RunRecord r;
+  r.begin_ns = kBegin;
+  std::int64_t copied = kBegin, computed = kBegin;
+  for (std::uint32_t b = 0; b < batches; ++b) {
+    BatchRecord batch;
+    batch.samples = b + 1;
+    batch.bytes = 4096 * (b + 1);
+    batch.first_submit_ns = kBegin + static_cast<std::int64_t>(rng.below(1'000'000));
+    batch.ready_ns = batch.first_submit_ns + static_cast<std::int64_t>(rng.below(300'000));
+    batch.copy_begin_ns = std::max(batch.ready_ns, copied);
+    batch.copy_end_ns = copied = *batch.copy_begin_ns + static_cast<std::int64_t>(rng.below(999));
+    batch.compute_begin_ns = std::max(copied, computed);
+    batch.compute_end_ns = computed =
+        *batch.compute_begin_ns + static_cast<std::int64_t>(rng.below(7777));
+    batch.consumed_ns = computed;
+    r.batches.push_back(batch);
+  }
+  r.epoch_ns = computed - kBegin;
+  return r;
+}
+
+std::string document_of(const RunRecord& run) {
+  return trace_events({1, "lba, repeat 0", demo_cell("lba", "none"), demo_host(), run, {}});
+}
+
+std::int64_t total(const std::vector<Event>& events) {
+  std::int64_t sum = 0;
+  for (const Event& e : events) {
+    sum += e.dur;
+  }
+  return sum;
+}
+
+TEST(TraceEvents, EveryBatchIsInEveryLaneWithItsNumberSamplesAndBytes) {
+  const RunRecord run = random_run(1, 50);
+  const Parsed p = parse(document_of(run));
+  for (const char* lane : {"read", "window", "copy", "staged", "compute"}) {
+    std::set<std::uint32_t> batches;
+    for (const Event& e : of_lane(p, lane)) {
+      const std::uint32_t b = e.json["args"]["batch"];
+      batches.insert(b);
+      EXPECT_EQ(e.json["args"]["samples"], run.batches[b].samples);
+      EXPECT_EQ(e.json["args"]["bytes"], run.batches[b].bytes);
+    }
+    EXPECT_EQ(batches.size(), 50U) << lane;
+  }
+}
+
+TEST(TraceEvents, TimesAreTheMeasuredNanosecondsSinceTheEpochBegan) {
+  RunRecord run = random_run(2, 40);
+  run.batches.back().compute_end_ns = kBegin + 9'007'199'254'740'993;  // no double holds it
+  const Parsed p = parse(document_of(run));
+  for (const Event& e : of_lane(p, "compute")) {
+    const BatchRecord& b = run.batches[e.json["args"]["batch"]];
+    EXPECT_EQ(e.ts, *b.compute_begin_ns - kBegin);
+    EXPECT_EQ(e.end(), *b.compute_end_ns - kBegin);
+  }
+}
+
+TEST(TraceEvents, TheDurationsOfALaneAddUpToWhatItsBatchesTook) {
+  const RunRecord run = random_run(3, 200);
+  std::int64_t read = 0, copy = 0, compute = 0, everything = 0;
+  for (const BatchRecord& b : run.batches) {
+    read += b.ready_ns - b.first_submit_ns;
+    copy += *b.copy_end_ns - *b.copy_begin_ns;
+    compute += *b.compute_end_ns - *b.compute_begin_ns;
+    everything += *b.compute_end_ns - b.first_submit_ns;
+  }
+  const Parsed p = parse(document_of(run));
+  EXPECT_EQ(total(of_lane(p, "read")), read);
+  EXPECT_EQ(total(of_lane(p, "copy")), copy);
+  EXPECT_EQ(total(of_lane(p, "compute")), compute);
+  // Waiting is what is left: the lanes of a batch touch each other without a gap.
+  EXPECT_EQ(total(p.complete) - run.epoch_ns, everything);
+}
+
+TEST(TraceEvents, EventsOfOneThreadNeverOverlapOrBeginTogether) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const Parsed p = parse(document_of(random_run(seed, 120)));
+    std::map<int, std::vector<Event>> threads;
+    for (const Event& e : p.complete) {
+      threads[e.json["tid"]].push_back(e);
+      EXPECT_TRUE(p.threads.contains(e.json["tid"])) << "a lane without a name";
+    }
+    for (auto& [tid, events] : threads) {
+      std::ranges::sort(events, {}, &Event::ts);
+      for (std::size_t i = 1; i < events.size(); ++i) {
+        ASSERT_LE(events[i - 1].end(), events[i].ts) << p.threads.at(tid);
+        ASSERT_LT(events[i - 1].ts, events[i].ts) << p.threads.at(tid);
+      }
+    }
+  }
+}
+
+TEST(TraceEvents, ALaneHasAsManyRowsAsItsBusiestMomentNeeds) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const Lane read = batch_lanes(random_run(seed, 120)).front();
+    std::size_t most = 0;
+    for (const LaneSpan& s : read.spans) {  // the busiest moment is the beginning of a span
+      most = std::max(
+          most, static_cast<std::size_t>(std::ranges::count_if(read.spans, [&](const LaneSpan& o) {
+            return o.begin_ns == s.begin_ns || (o.begin_ns < s.begin_ns && o.end_ns > s.begin_ns);
+          })));
+    }
+    EXPECT_EQ(read.rows, most);
+  }
+}
+
+TEST(TraceEvents, TheAcceleratorIsOnTopAndEveryThreadHasItsPlace) {
+  const Parsed p = parse(document_of(random_run(1, 30)));
+  ASSERT_EQ(p.threads.begin()->second, "epoch");
+  EXPECT_EQ(p.threads.at(2), "compute");
+  EXPECT_TRUE(p.threads.rbegin()->second.starts_with("read "));
+  int last = 0;
+  for (const auto& [tid, name] : p.threads) {
+    EXPECT_EQ(tid, ++last) << name;
+  }
+}
+
+TEST(TraceEvents, SpansThatTouchShareARowAndEmptyOnesThatBeginTogetherDoNot) {
+  std::vector<LaneSpan> spans{{0, 0, 10, 0}, {1, 10, 10, 0}, {2, 10, 10, 0}, {3, 11, 12, 0}};
+  EXPECT_EQ(assign_rows(spans), 2U);
+  EXPECT_EQ(spans[1].row, 0U);
+  EXPECT_EQ(spans[2].row, 1U);
+  EXPECT_EQ(spans[3].row, 0U);
+}
+
+TEST(TraceEvents, WindowFillRisesWhenABatchIsReadyAndEndsAtNothing) {
+  const RunRecord run = random_run(4, 100);
+  const Steps fill = window_fill(run);
+  EXPECT_EQ(fill.front(), (Steps::value_type{0, 0}));
+  EXPECT_EQ(fill.back().second, 0U);
+  for (const auto& [at, bytes] : fill) {
+    std::uint64_t held = 0;
+    for (const BatchRecord& b : run.batches) {
+      const bool there = b.ready_ns - kBegin <= at && at < b.consumed_ns - kBegin;
+      held += there ? b.bytes : 0;
+    }
+    EXPECT_EQ(bytes, held) << "at " << at;
+  }
+}
+
+TEST(TraceEvents, CountersGoForwardInTimeWithinTheEpochAndStandStillWithoutAChange) {
+  RunRecord run = random_run(5, 60);
+  run.probe = demo_run(0).probe;
+  run.probe->series = {{kBegin - 900, 1, 0},  {kBegin - 10, 7, 2},
+                       {kBegin + 1000, 7, 2}, {kBegin + 2000, 9, 2},
+                       {kBegin + 3000, 0, 0}, {kBegin + run.epoch_ns + 1, 5, 5}};
+  const Parsed p = parse(document_of(run));
+  ASSERT_EQ(p.counters.size(), 3U);
+  for (const auto& [name, events] : p.counters) {
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      EXPECT_GE(events[i].ts, 0) << name;
+      EXPECT_LE(events[i].ts, run.epoch_ns) << name;
+      EXPECT_TRUE(i == 0 || events[i - 1].ts < events[i].ts) << name;
+      EXPECT_TRUE(i == 0 || events[i - 1].json["args"] != events[i].json["args"]) << name;
+    }
+  }
+  const auto& driver = p.counters.at("queue depth: driver");
+  ASSERT_EQ(driver.size(), 3U);
+  EXPECT_EQ(driver[0].json["args"]["requests"], 7);  // what held when the epoch began
+  EXPECT_EQ(driver[1].ts, 2000);
+  EXPECT_EQ(p.counters.at("queue depth: scheduler").size(), 2U);
+}
+
+TEST(TraceEvents, FurtherCountersAreDrawnBesideTheOwnOnes) {
+  RunRecord run = random_run(6, 5);
+  run.epoch_ns = 1'000'000;
+  const TraceCounter gpu{"GPU utilisation", "percent", {{0, 10}, {500'000, 90}}};
+  const Parsed p = parse(trace_events({1, "a", demo_cell("lba", "none"), demo_host(), run, {gpu}}));
+  ASSERT_EQ(p.counters.at("GPU utilisation").size(), 2U);
+  EXPECT_EQ(p.counters.at("GPU utilisation")[1].json["args"]["percent"], 90);
+}
+
+TEST(TraceEvents, ARunWithoutCopyOrConsumerHasTheLanesThatItHas) {
+  RunRecord run = random_run(7, 20);
+  for (BatchRecord& b : run.batches) {
+    b.copy_begin_ns = b.copy_end_ns = b.compute_begin_ns = b.compute_end_ns = {};
+  }
+  const Parsed p = parse(document_of(run));
+  EXPECT_EQ(of_lane(p, "read").size(), 20U);
+  EXPECT_EQ(of_lane(p, "window").size(), 20U);
+  for (const char* lane : {"copy", "staged", "compute"}) {
+    EXPECT_TRUE(of_lane(p, lane).empty()) << lane;
+  }
+  for (const Event& e : of_lane(p, "window")) {
+    EXPECT_EQ(e.end(), run.batches[e.json["args"]["batch"]].consumed_ns - kBegin);
+  }
+}
+
+TEST(TraceEvents, ARunWithAConsumerAndNoCopyWaitsInTheWindowUntilItIsComputedOn) {
+  RunRecord run = random_run(8, 20);
+  for (BatchRecord& b : run.batches) {
+    b.copy_begin_ns = b.copy_end_ns = {};
+  }
+  const Parsed p = parse(document_of(run));
+  EXPECT_TRUE(of_lane(p, "staged").empty());
+  for (const Event& e : of_lane(p, "window")) {
+    EXPECT_EQ(e.end(), *run.batches[e.json["args"]["batch"]].compute_begin_ns - kBegin);
+  }
+}
+
+TEST(TraceEvents, AnEmptyRunIsADocumentWithAnEpochOfNothing) {
+  RunRecord run;
+  run.begin_ns = kBegin;
+  const Parsed p = parse(document_of(run));
+  ASSERT_EQ(p.complete.size(), 1U);
+  EXPECT_EQ(p.complete[0].json["name"], "epoch");
+  EXPECT_EQ(p.complete[0].dur, 0);
+}
+
+TEST(TraceEvents, NamesThatAreNoPlainTextStayAValidDocument) {
+  TraceRun trace{7, "a \"b\" \\ \xff", demo_cell("lba", "none"), demo_host(), random_run(9, 3), {}};
+  trace.run.warnings = {"caf\xe9 \n"};
+  const Parsed p = parse(trace_events(trace));
+  EXPECT_EQ(p.document["traceEvents"][0]["args"]["name"], "run 7: a \"b\" \\ \xef\xbf\xbd");
+  EXPECT_EQ(p.document["otherData"]["run_id"], 7);
+}
+
+}  // namespace
+}  // namespace blksweep
