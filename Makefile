@@ -7,6 +7,7 @@
 #   make lint       layers, sizes, format, clang-tidy, shellcheck, every header alone
 #   make fuzz       each fuzz target for FUZZ_SECONDS (60); ONLY=name for one
 #   make test-unit test-root test-cli test-python   one suite, without installing (test-cli ONLY=name)
+#   make bundle     build/bundle/blksweep-VERSION(.tar.gz): runs on a node with nothing installed
 #   make deps format check-headers install clean help
 #
 #   V=1  full commands     SAN=asan|tsan  sanitizer build     BPF=0 CUDA=0  without a feature
@@ -119,7 +120,7 @@ $(B)/gen/%.skel.h: $(B)/gen/%.bpf.o
 
 include scripts/test.mk
 
-.PHONY: deps install clean help format
+.PHONY: deps install bundle clean help format
 deps:
 	$(Q)scripts/install-deps.sh
 
@@ -127,6 +128,9 @@ install: all
 	$(Q)install -D $(B)/blksweep $(DESTDIR)$(PREFIX)/bin/blksweep
 	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/share/blksweep
 	$(Q)cp -r scripts $(DESTDIR)$(PREFIX)/share/blksweep/
+
+bundle: $(B)/blksweep $(B)/unit_tests
+	$(Q)CXX='$(CXX)' scripts/bundle.sh $(B) $(VERSION)
 
 format:
 	$(Q)$(FORMAT) -i $(filter-out ebpf/%,$(headers)) $(all_cpp)

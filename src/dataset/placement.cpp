@@ -86,7 +86,7 @@ Placement Placement::find(const std::string& root, int root_fd, CatalogParts& pa
   report.filesystem = filesystem_name(root, mount);
   const auto device = block_device_of(root);
   if (!device) {
-    report.warnings.push_back(device.error().message() + "; LBA order falls back to path order");
+    report.warnings.push_back(device.error().message() + "; LBA order falls back to inode order");
     return p;
   }
   parts.device_node = device->node;
@@ -99,7 +99,7 @@ Placement Placement::find(const std::string& root, int root_fd, CatalogParts& pa
     } else {
       report.warnings.push_back(
           chunks.error().message() +
-          ": device addresses are not known; LBA order falls back to path order");
+          ": device addresses are not known; LBA order falls back to inode order");
     }
     return p;
   }
@@ -109,7 +109,7 @@ Placement Placement::find(const std::string& root, int root_fd, CatalogParts& pa
   parts.device_readable = plain && !journals_data(mount);
   if (!plain) {
     report.warnings.push_back(fmt::format(
-        "{}: addresses on {} are not known to be bytes of {}; LBA order falls back to path order",
+        "{}: addresses on {} are not known to be bytes of {}; LBA order falls back to inode order",
         root, report.filesystem, device->node));
   } else if (!parts.device_readable) {
     report.warnings.emplace_back(

@@ -150,7 +150,7 @@ Check check_addresses(const Subject& s) {
                                                 : "works, addresses are bytes of the device");
   }
   return {"FIEMAP", Health::limited, tried + ", no device address",
-          s.scan_warnings.empty() ? "LBA order falls back to path order" : s.scan_warnings.front(),
+          s.scan_warnings.empty() ? "LBA order falls back to inode order" : s.scan_warnings.front(),
           kRealPath};
 }
 
