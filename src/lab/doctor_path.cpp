@@ -126,8 +126,12 @@ Check check_filesystem(const Subject& s) {
     return ok("filesystem", "not asked: a block device was given");
   }
   const std::string options = s.source.mount ? s.source.mount->options : "";
-  const std::string found = s.filesystem + on_device(s) + " (" + options.substr(0, 60) +
-                            (options.size() > 60 ? "..." : "") + ")";
+  const std::string name = s.filesystem.empty() ? "of unknown type" : s.filesystem;
+  const std::string found =
+      name + on_device(s) + " (" +
+      (s.source.mount ? options.substr(0, 60) + (options.size() > 60 ? "..." : "")
+                      : "not in /proc/self/mountinfo") +
+      ")";
   if (s.source.device) {
     return ok("filesystem", found);
   }
