@@ -11,6 +11,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstring>
 
 #include "os/blockdev.h"
 
@@ -67,6 +68,12 @@ std::string filesystem_name(const std::string& root, MountFacts& mount) {
 // With data=journal the newest bytes of a file may be in the journal only.
 bool journals_data(const MountFacts& mount) {
   return mount.options.find("data=journal") != std::string::npos;
+}
+
+// By the filesystem, or by a sandbox's filter; anything else says that the file itself is bad.
+bool refuses_fiemap(int err) {
+  return err == EOPNOTSUPP || err == ENOTTY || err == EINVAL || err == EPERM || err == EACCES ||
+         err == ENOSYS;
 }
 
 }  // namespace
@@ -130,9 +137,11 @@ int Placement::append_extents(int fd, std::uint32_t file, std::uint64_t size, bo
     return 0;
   }
   if (const int err = reader_.read(fd); err != 0) {
-    if (err != EOPNOTSUPP && err != ENOTTY && err != EINVAL) {
+    if (!refuses_fiemap(err)) {
       return err;
     }
+    refusal_ = err;
+    ++refused_;
     append_unknown(file, size);
     return 0;
   }
@@ -149,6 +158,14 @@ int Placement::append_extents(int fd, std::uint32_t file, std::uint64_t size, bo
     }
   }
   return 0;
+}
+
+void Placement::report_refusals(ScanReport& report) const {
+  if (refused_ > 0 && addresses_) {
+    report.warnings.push_back(
+        fmt::format("FIEMAP is refused for {} files ({}): LBA order falls back to inode order",
+                    format_count(refused_), std::strerror(refusal_)));
+  }
 }
 
 void Placement::append(const fiemap_extent& e, std::uint32_t file, std::uint32_t extra_flags) {

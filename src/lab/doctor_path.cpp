@@ -183,6 +183,11 @@ Check check_device_reads(const Subject& s) {
   if (s.is_device) {
     return ok(name, "not asked: no files to compare with");
   }
+  const bool has_data = !s.source.catalog.files.empty() && s.source.catalog.files[0].size > 0;
+  if (s.source.catalog.device_readable && has_data && !s.has_address) {
+    return {name, Health::limited, "no device addresses: see FIEMAP",
+            "--merge device counts what it reads through files as device_fallbacks", kRealPath};
+  }
   if (s.source.catalog.device_readable) {
     return ok(name, "--merge device can read " + s.source.device->node);
   }

@@ -255,7 +255,9 @@ if "$python" "$tmp/refuse.py" 425 1 true; then
   around=("$python" "$tmp/refuse.py" 426 1)
   agree 'a ring that cannot be entered' "$data" ready=True io_uring=missing
   around=("$python" "$tmp/refuse.py" 16 25)
-  agree 'no ioctl' "$data" ready=True FIEMAP=limited
+  agree 'no ioctl (ENOTTY)' "$data" ready=True FIEMAP=limited
+  around=("$python" "$tmp/refuse.py" 16 1)
+  agree 'no ioctl (EPERM)' "$data" ready=True FIEMAP=limited
   around=("$python" "$tmp/refuse.py" 427 22)
   agree 'no io_uring_register' "$data" ready=True io_uring=limited
   around=("$python" "$tmp/refuse.py" 451 38)
