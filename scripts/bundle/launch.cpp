@@ -1,8 +1,8 @@
-// The program at the top of a bundle: starts BUNDLE/bin/NAME, where NAME is what it is called itself,
-// through the loader and the C library in BUNDLE/lib (docs/bundle.md says why).
+// The program at the top of a bundle: starts BUNDLE/bin/NAME, where NAME is what it is called
+// itself, through the loader and the C library in BUNDLE/lib (docs/bundle.md says why).
 //
-// Linked static: it needs no C library, no shell and no /proc on the node. The environment goes on as
-// it is, so that fio and Python, which the program may start, find the node's own libraries.
+// Linked static: it needs no C library, no shell and no /proc on the node. The environment goes on
+// as it is, so that fio and Python, which the program may start, find the node's own libraries.
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -47,8 +47,8 @@ bool find_bundle(Path& bundle, const char*& name) {
 bool library_path(const char* bundle, std::array<char, 4 * PATH_MAX>& out) {
   const char* node = std::getenv("LD_LIBRARY_PATH");
   const bool any = node != nullptr && *node != '\0';
-  const int length = std::snprintf(out.data(), out.size(), "%s/lib%s%s", bundle, any ? ":" : "",
-                                   any ? node : "");
+  const int length =
+      std::snprintf(out.data(), out.size(), "%s/lib%s%s", bundle, any ? ":" : "", any ? node : "");
   return length > 0 && static_cast<std::size_t>(length) < out.size();
 }
 
@@ -76,8 +76,9 @@ int main(int argc, char** argv) {
   std::snprintf(loader.data(), loader.size(), "%s/lib/" LOADER, bundle.data());
   std::snprintf(program.data(), program.size(), "%s/bin/%s", bundle.data(), name);
   choose_tests(name);
-  static std::array<const char*, 6> begin{loader.data(), "--library-path", libraries.data(),
-                                          "--argv0", argc > 0 ? argv[0] : name, program.data()};
+  static std::array<const char*, 6> begin{
+      loader.data(), "--library-path",          libraries.data(),
+      "--argv0",     argc > 0 ? argv[0] : name, program.data()};
   const std::size_t rest = argc > 0 ? static_cast<std::size_t>(argc) - 1 : 0;
   auto** all = static_cast<const char**>(std::calloc(begin.size() + rest + 1, sizeof(char*)));
   if (all == nullptr) {

@@ -120,7 +120,7 @@ std::string compute_word(const ComputeTime& t) {
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 const std::array kOwnOptions{
-    CellOption{"order", "random path directory inode lba chunked; default lba, path without addresses",
+    CellOption{"order", "random path directory inode lba chunked; default lba (or path)",
                [](CellSettings& c, std::string_view t) { return set_word(c.order, t, kOrders); },
                [](const CellSettings& c) { return word_of(c.order, kOrders); }},
     CellOption{"chunk", "chunked: bytes of LBA order kept together; default 4MiB",
@@ -151,7 +151,7 @@ const std::array kOwnOptions{
     CellOption{"window", "memory between read and emission (or %); default 64MiB",
                [](CellSettings& c, std::string_view t) { return set_relative(c.window, t); },
                [](const CellSettings& c) { return relative_word(c.window); }},
-    CellOption{"engine", "io_uring psync; default io_uring, psync where that is refused",
+    CellOption{"engine", "io_uring psync; default io_uring (or psync)",
                [](CellSettings& c, std::string_view t) { return set_word(c.engine, t, kEngines); },
                [](const CellSettings& c) { return word_of(c.engine, kEngines); }},
     CellOption{"io", "direct buffered (also --direct, --buffered); default direct",

@@ -64,7 +64,8 @@ Check check_cgroup_memory(const Subject&) {
 Check check_cgroup_io(const Subject& s) {
   LimitWish wish;
   wish.read_iops = 1000;
-  wish.disk = s.source.device ? s.source.device->whole_disk : makedev(1, 0);  // which disk is no matter here
+  wish.disk = s.source.device ? s.source.device->whole_disk
+                              : makedev(1, 0);  // which disk is no matter here
   return check_limit({"cgroup I/O", "--bandwidth-limit or --iops-limit", wish});
 }
 
