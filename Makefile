@@ -8,6 +8,7 @@
 #   make fuzz       each fuzz target for FUZZ_SECONDS (60); ONLY=name for one
 #   make test-gpu bench-gpu   what needs a GPU; says why it skips without one
 #   make test-unit test-root test-cli test-python   one suite, without installing (test-cli ONLY=name)
+#   make bundle     build/bundle/blksweep-VERSION(.tar.gz): runs on a node with nothing installed
 #   make test-guest Linux 6.1 with cgroup v2 in an emulator (KERNEL=package for another)
 #   make deps format check-headers install clean help
 #
@@ -145,7 +146,7 @@ $(B)/gen/%.skel.h: $(B)/gen/%.bpf.o
 
 include scripts/test.mk
 
-.PHONY: deps install clean help format
+.PHONY: deps install bundle clean help format
 deps:
 	$(Q)scripts/install-deps.sh
 
@@ -153,6 +154,9 @@ install: all
 	$(Q)install -D $(B)/blksweep $(DESTDIR)$(PREFIX)/bin/blksweep
 	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/share/blksweep
 	$(Q)cp -r scripts $(DESTDIR)$(PREFIX)/share/blksweep/
+
+bundle: $(B)/blksweep $(B)/unit_tests
+	$(Q)CXX='$(CXX)' scripts/bundle.sh $(B) $(VERSION)
 
 format:
 	$(Q)$(FORMAT) -i $(filter-out ebpf/%,$(headers)) $(all_cpp) $(all_cu)

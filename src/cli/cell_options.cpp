@@ -136,7 +136,7 @@ std::string relative_word(const RelativeSize& size) {
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 const std::array kOwnOptions{
-    CellOption{"order", "random path directory inode lba chunked; default lba",
+    CellOption{"order", "random path directory inode lba chunked; default lba (or path)",
                [](CellSettings& c, std::string_view t) { return set_word(c.order, t, kOrders); },
                [](const CellSettings& c) { return word_of(c.order, kOrders); }},
     CellOption{"chunk", "chunked: bytes of LBA order kept together; default 4MiB",
@@ -167,7 +167,7 @@ const std::array kOwnOptions{
     CellOption{"window", "memory between read and emission (or %); default 64MiB",
                [](CellSettings& c, std::string_view t) { return set_relative(c.window, t); },
                [](const CellSettings& c) { return relative_word(c.window); }},
-    CellOption{"engine", "io_uring psync; default io_uring",
+    CellOption{"engine", "io_uring psync; default io_uring (or psync)",
                [](CellSettings& c, std::string_view t) { return set_word(c.engine, t, kEngines); },
                [](const CellSettings& c) { return word_of(c.engine, kEngines); }},
     CellOption{"io", "direct buffered (also --direct, --buffered); default direct",
@@ -286,6 +286,8 @@ Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
   }
   const bool consumer_given = text.contains("consumer");
   for (CellSettings& cell : cells) {
+    cell.order_named = text.contains("order");
+    cell.engine_named = text.contains("engine");
     if (!consumer_given && cell.compute.mean.count() > 0) {
       cell.consumer = ConsumerKind::emulated;
     }

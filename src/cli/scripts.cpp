@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "os/own_program.h"
+
 namespace blksweep {
 
 namespace fs = std::filesystem;
@@ -15,10 +17,9 @@ std::vector<fs::path> script_folders() {
   if (const std::string named = environment("BLKSWEEP_SCRIPTS"); !named.empty()) {
     return {named};
   }
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  const fs::path above = program.parent_path().parent_path();
-  return {above / "scripts", above / "share/blksweep/scripts"};
+  const fs::path beside = own_program().parent_path();
+  const fs::path above = beside.parent_path();
+  return {beside / "scripts", above / "scripts", above / "share/blksweep/scripts"};
 }
 
 }  // namespace blksweep

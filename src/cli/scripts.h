@@ -1,7 +1,7 @@
 // Where the files of scripts/ are: figures, models.
 //
-// $BLKSWEEP_SCRIPTS, else ../scripts beside the build folder of the program, else
-// ../share/blksweep/scripts of an installed one.
+// $BLKSWEEP_SCRIPTS, else scripts beside the program (a bundle's), else ../scripts beside the build
+// folder of the program, else ../share/blksweep/scripts of an installed one.
 #pragma once
 
 #include <filesystem>

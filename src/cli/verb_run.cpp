@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -13,6 +14,7 @@
 #include "cli/run_options.h"
 #include "cli/verb.h"
 #include "lab/experiment.h"
+#include "lab/fallback.h"
 #include "os/signals.h"
 #include "store/json.h"
 #include "store/result_reader.h"
@@ -51,11 +53,31 @@ std::string experiment_key(const RunOptions& o, const Catalog& catalog) {
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
 }
 
-ExperimentSettings experiment_settings(const RunOptions& o, const Source& source,
-                                       const std::vector<std::string>& argv) {
+// Cells as they can run here; two that became one are run once.
+Result<> settle_cells(RunOptions& o, const Refusals& refusals) {
+  std::vector<CellSettings> cells;
+  for (const CellSettings& cell : o.cells) {
+    BLKSWEEP_TRY(const CellSettings settled, settle(cell, refusals));
+    const auto same = [&](const CellSettings& c) { return describe(c) == describe(settled); };
+    if (std::ranges::none_of(cells, same)) {
+      cells.push_back(settled);
+    }
+  }
+  o.cells = std::move(cells);
+  return {};
+}
+
+struct Setting {  // what an experiment is made in
+  const Source& source;
+  const Refusals& refusals;
+  const std::vector<std::string>& argv;
+};
+
+ExperimentSettings experiment_settings(const RunOptions& o, const Setting& in) {
+  const auto& [source, refusals, argv] = in;
   ExperimentSettings s;
   for (const CellSettings& cell : o.cells) {
-    s.cells.push_back({cell, {describe(cell)}});
+    s.cells.push_back({cell, {describe(cell)}, fallback_notes(cell, refusals)});
   }
   s.repeats = o.repeats;
   s.seed = o.seed;
@@ -165,14 +187,16 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
   if (!args.spec.empty()) {
     BLKSWEEP_TRY(spec, load_spec(args.spec));
   }
-  BLKSWEEP_TRY(const RunOptions options, parse_run_options(spec, args.text));
+  BLKSWEEP_TRY(RunOptions options, parse_run_options(spec, args.text));
   install_stop_signals();
   std::optional<ResultStore> store;
   if (!options.db.empty()) {
     BLKSWEEP_TRY(store, ResultStore::open(options.db));
   }
   BLKSWEEP_TRY(const Source source, open_source({options.data, options.catalog}));
-  ExperimentSettings settings = experiment_settings(options, source, argv);
+  const Refusals refusals = find_refusals(source, options.cells);
+  BLKSWEEP_CHECK(settle_cells(options, refusals));
+  ExperimentSettings settings = experiment_settings(options, {source, refusals, argv});
   if (!options.model.empty()) {
     BLKSWEEP_TRY(const ModelSpec model, model_by_name(options.model));
     settings.predict = predict_settings(source, model);

@@ -11,6 +11,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstring>
 
 #include "os/blockdev.h"
 
@@ -69,6 +70,12 @@ bool journals_data(const MountFacts& mount) {
   return mount.options.find("data=journal") != std::string::npos;
 }
 
+// By the filesystem, or by a sandbox's filter; anything else says that the file itself is bad.
+bool refuses_fiemap(int err) {
+  return err == EOPNOTSUPP || err == ENOTTY || err == EINVAL || err == EPERM || err == EACCES ||
+         err == ENOSYS;
+}
+
 }  // namespace
 
 Placement Placement::find(const std::string& root, int root_fd, CatalogParts& parts,
@@ -86,7 +93,7 @@ Placement Placement::find(const std::string& root, int root_fd, CatalogParts& pa
   report.filesystem = filesystem_name(root, mount);
   const auto device = block_device_of(root);
   if (!device) {
-    report.warnings.push_back(device.error().message() + "; LBA order falls back to path order");
+    report.warnings.push_back(device.error().message() + "; LBA order falls back to inode order");
     return p;
   }
   parts.device_node = device->node;
@@ -99,7 +106,7 @@ Placement Placement::find(const std::string& root, int root_fd, CatalogParts& pa
     } else {
       report.warnings.push_back(
           chunks.error().message() +
-          ": device addresses are not known; LBA order falls back to path order");
+          ": device addresses are not known; LBA order falls back to inode order");
     }
     return p;
   }
@@ -109,7 +116,7 @@ Placement Placement::find(const std::string& root, int root_fd, CatalogParts& pa
   parts.device_readable = plain && !journals_data(mount);
   if (!plain) {
     report.warnings.push_back(fmt::format(
-        "{}: addresses on {} are not known to be bytes of {}; LBA order falls back to path order",
+        "{}: addresses on {} are not known to be bytes of {}; LBA order falls back to inode order",
         root, report.filesystem, device->node));
   } else if (!parts.device_readable) {
     report.warnings.emplace_back(
@@ -130,9 +137,11 @@ int Placement::append_extents(int fd, std::uint32_t file, std::uint64_t size, bo
     return 0;
   }
   if (const int err = reader_.read(fd); err != 0) {
-    if (err != EOPNOTSUPP && err != ENOTTY && err != EINVAL) {
+    if (!refuses_fiemap(err)) {
       return err;
     }
+    refusal_ = err;
+    ++refused_;
     append_unknown(file, size);
     return 0;
   }
@@ -149,6 +158,14 @@ int Placement::append_extents(int fd, std::uint32_t file, std::uint64_t size, bo
     }
   }
   return 0;
+}
+
+void Placement::report_refusals(ScanReport& report) const {
+  if (refused_ > 0 && addresses_) {
+    report.warnings.push_back(
+        fmt::format("FIEMAP is refused for {} files ({}): LBA order falls back to inode order",
+                    format_count(refused_), std::strerror(refusal_)));
+  }
 }
 
 void Placement::append(const fiemap_extent& e, std::uint32_t file, std::uint32_t extra_flags) {

@@ -29,8 +29,10 @@ class Placement {
                         ScanReport& report);
 
   // Appends the extents of the open file number `file`, clipped to those that hold bytes of it.
-  // 0, or the errno of FIEMAP when that is not simply "not supported here".
+  // 0, also where FIEMAP is refused (the file then has no address), or the errno of a bad file.
   int append_extents(int fd, std::uint32_t file, std::uint64_t size, bool encrypted);
+  // A warning when FIEMAP was refused for files that would have addresses.
+  void report_refusals(ScanReport& report) const;
   // One extent over the whole file, without an address.
   void append_unknown(std::uint32_t file, std::uint64_t size);
 
@@ -45,6 +47,8 @@ class Placement {
   std::vector<ExtentRecord> extents_;
   std::optional<BtrfsChunks> chunks_;  // btrfs with known chunks
   bool addresses_ = false;
+  std::uint64_t refused_ = 0;  // files for which FIEMAP was, last with errno refusal_
+  int refusal_ = 0;
   bool realtime_ = false;  // xfs with a realtime section: ask each file
   std::uint64_t block_mask_ = kPageBytes - 1;
 };

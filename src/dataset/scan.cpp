@@ -273,6 +273,7 @@ Result<CatalogParts> Scanner::run(const std::string& root) {
   placement_ = Placement::find(root, tree_.root.get(), parts_, report_);
   open_all();
   report_.extents_ns = now_ns() - begin - report_.walk_ns;
+  placement_.report_refusals(report_);
   BLKSWEEP_CHECK(assemble());
   report_.total_ns = now_ns() - begin;
   if (parts_.view().samples() == 0) {

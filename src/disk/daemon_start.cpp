@@ -13,6 +13,7 @@
 
 #include "disk/daemon.h"
 #include "os/file.h"
+#include "os/own_program.h"
 
 namespace blksweep {
 namespace {
@@ -95,9 +96,10 @@ Result<> start_disk_daemon(const Registry& registry, const std::string& name) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     argv[i] = words[i].data();
   }
+  const std::string program = own_program().string();
   pid_t pid = 0;
   if (const int e =
-          ::posix_spawn(&pid, "/proc/self/exe", &s.actions, &s.attributes, argv.data(), environ);
+          ::posix_spawn(&pid, program.c_str(), &s.actions, &s.attributes, argv.data(), environ);
       e != 0) {
     return sys_error(e, "start the daemon of disk " + name);
   }

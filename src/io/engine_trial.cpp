@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <liburing.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -13,15 +15,21 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kOwnProgram = "/proc/self/exe";
+constexpr const char* kAnyFolder = "/";
 constexpr std::size_t kHalf = 2048;
+
+// A page to read that needs no file, no /proc and no right to write.
+Result<Fd> page_in_memory() {
+  Fd fd(::memfd_create("blksweep-trial", MFD_CLOEXEC));
+  if (!fd || ::ftruncate(fd.get(), kPageBytes) != 0) {
+    return sys_error(errno, "memfd_create");
+  }
+  return fd;
+}
 
 // One page as a read into one piece of memory (read_fixed), and again into two (readv).
 Result<> read_twice(Engine& engine, std::span<std::byte> arena) {
-  Fd fd(::open(kOwnProgram, O_RDONLY | O_CLOEXEC));
-  if (!fd) {
-    return sys_error(errno, std::string("open ") + kOwnProgram);
-  }
+  BLKSWEEP_TRY(Fd fd, page_in_memory());
   BLKSWEEP_CHECK(engine.set_files(0, {&fd, 1}));
   const std::array<iovec, 3> memory{iovec{arena.data(), kPageBytes},
                                     iovec{arena.data() + kPageBytes, kHalf},
@@ -49,7 +57,7 @@ int try_openat() {
   if (const int err = -io_uring_queue_init(2, &ring, 0); err != 0) {
     return err;
   }
-  io_uring_prep_openat(io_uring_get_sqe(&ring), AT_FDCWD, kOwnProgram, O_RDONLY | O_CLOEXEC, 0);
+  io_uring_prep_openat(io_uring_get_sqe(&ring), AT_FDCWD, kAnyFolder, O_RDONLY | O_CLOEXEC, 0);
   io_uring_cqe* cqe = nullptr;
   int result = io_uring_submit(&ring);
   if (result >= 0) {
@@ -74,6 +82,11 @@ Result<UringTrial> try_uring(const EngineSettings& settings) {
     trial.open_refuses = std::strerror(err);
   }
   return trial;
+}
+
+Result<> try_uring_reads(const EngineSettings& settings) {
+  BLKSWEEP_TRY(const std::unique_ptr<Engine> engine, make_engine(EngineKind::io_uring, settings));
+  return read_twice(*engine, settings.arena);
 }
 
 Result<> try_psync(const EngineSettings& settings) {

@@ -2,7 +2,7 @@
 // one openat.
 //
 // Errors:  as make_engine(): Exit::unsupported with what the kernel said.
-// Effects: none; it reads this program's own executable through the page cache.
+// Effects: none; it reads a page of a memory file, and opens the root folder.
 // Threads: one owner.
 #pragma once
 
@@ -21,6 +21,9 @@ struct UringTrial {
 
 // `settings` as for a run: its arena is registered.
 Result<UringTrial> try_uring(const EngineSettings& settings);
+
+// The reads alone: an error when no ring is given, or when it cannot read.
+Result<> try_uring_reads(const EngineSettings& settings);
 
 // The same reads by preadv(2).
 Result<> try_psync(const EngineSettings& settings);

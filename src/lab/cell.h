@@ -56,6 +56,7 @@ struct CellSettings {
   Shuffle shuffle = Shuffle::none;
   RelativeSize window{Bytes{std::uint64_t{64} << 20}, 0};
   EngineKind engine = EngineKind::io_uring;
+  bool order_named = false, engine_named = false;  // else another may take its place (fallback.h)
   bool direct = true;
   std::uint32_t depth = 32;
   std::uint32_t openers = 1;  // threads that open files ahead of the reader

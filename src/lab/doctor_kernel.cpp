@@ -68,7 +68,8 @@ std::string how_to_get_a_ring(int err) {
 
 Check without_ring(const Error& why) {
   return {"io_uring", Health::missing, why.message(),
-          "a run ends with exit 77 unless it has --engine psync, which keeps 1 read in flight",
+          "a run without --engine uses psync, which keeps 1 read in flight, and warns of it; one "
+          "with --engine io_uring ends with exit 77",
           how_to_get_a_ring(why.sys_errno)};
 }
 
@@ -77,7 +78,6 @@ Check ring_with_refusals(const UringTrial& t) {
   const auto add = [&refused](const std::string& what, const std::string& why) {
     refused += why.empty() ? "" : (refused.empty() ? "" : "; ") + what + ": " + why;
   };
-  add("reads", t.reads_refuse);
   add("openat", t.open_refuses);
   return {"io_uring", Health::limited, fmt::format("{}; refused: {}", t.facts.features, refused),
           "more CPU time per read than this kernel need take; every run is stored with it",
@@ -152,7 +152,10 @@ Check check_uring(const Subject&) {
   if (!t) {
     return without_ring(t.error());
   }
-  if (!t->facts.refused.empty() || !t->reads_refuse.empty() || !t->open_refuses.empty()) {
+  if (!t->reads_refuse.empty()) {
+    return without_ring(Error{"a ring, but no reads: " + t->reads_refuse, 0, Exit::unsupported});
+  }
+  if (!t->facts.refused.empty() || !t->open_refuses.empty()) {
     return ring_with_refusals(*t);
   }
   return ok("io_uring", t->facts.features + " read_fixed readv openat");

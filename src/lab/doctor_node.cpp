@@ -71,6 +71,10 @@ Check check_cgroup_io(const Subject& s) {
 
 Check check_memory(const Subject&) {
   const auto amount = [](const char* key) { return meminfo(key).value_or(Bytes{0}); };
+  if (!meminfo("MemAvailable")) {
+    return {"memory", Health::limited, "unknown: no /proc/meminfo",
+            "a window that does not fit is found out by the run", "mount /proc"};
+  }
   const Bytes available = amount("MemAvailable");
   const std::string found =
       fmt::format("{}, {} available, swap {}", format_bytes(amount("MemTotal")),

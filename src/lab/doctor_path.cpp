@@ -126,8 +126,12 @@ Check check_filesystem(const Subject& s) {
     return ok("filesystem", "not asked: a block device was given");
   }
   const std::string options = s.source.mount ? s.source.mount->options : "";
-  const std::string found = s.filesystem + on_device(s) + " (" + options.substr(0, 60) +
-                            (options.size() > 60 ? "..." : "") + ")";
+  const std::string name = s.filesystem.empty() ? "of unknown type" : s.filesystem;
+  const std::string found =
+      name + on_device(s) + " (" +
+      (s.source.mount ? options.substr(0, 60) + (options.size() > 60 ? "..." : "")
+                      : "not in /proc/self/mountinfo") +
+      ")";
   if (s.source.device) {
     return ok("filesystem", found);
   }
@@ -150,7 +154,7 @@ Check check_addresses(const Subject& s) {
                                                 : "works, addresses are bytes of the device");
   }
   return {"FIEMAP", Health::limited, tried + ", no device address",
-          s.scan_warnings.empty() ? "LBA order falls back to path order" : s.scan_warnings.front(),
+          s.scan_warnings.empty() ? "LBA order falls back to inode order" : s.scan_warnings.front(),
           kRealPath};
 }
 
@@ -178,6 +182,11 @@ Check check_device_reads(const Subject& s) {
   const std::string name = "device reads";
   if (s.is_device) {
     return ok(name, "not asked: no files to compare with");
+  }
+  const bool has_data = !s.source.catalog.files.empty() && s.source.catalog.files[0].size > 0;
+  if (s.source.catalog.device_readable && has_data && !s.has_address) {
+    return {name, Health::limited, "no device addresses: see FIEMAP",
+            "--merge device counts what it reads through files as device_fallbacks", kRealPath};
   }
   if (s.source.catalog.device_readable) {
     return ok(name, "--merge device can read " + s.source.device->node);

@@ -68,18 +68,20 @@ void map_file(Subject& s, CatalogParts& parts) {
   ScanReport report;
   Placement placement = Placement::find(parts.root, root.get(), parts, report);
   s.filesystem = report.filesystem;
-  s.scan_warnings = std::move(report.warnings);
   struct stat st {};
   const Fd fd = open_quietly(s.file);
   if (!fd || ::fstat(fd.get(), &st) != 0) {
+    s.scan_warnings = std::move(report.warnings);
     return;
   }
   const auto size = static_cast<std::uint64_t>(st.st_size);
-  if (size > 0 && ExtentReader().read(fd.get()) == 0) {
-    s.has_extents = true;
+  if (size > 0) {
+    s.has_extents = ExtentReader().read(fd.get()) == 0;
     placement.append_extents(fd.get(), 0, size, false);
+    placement.report_refusals(report);
     s.has_address = std::ranges::any_of(placement.extents(), &ExtentRecord::has_address);
   }
+  s.scan_warnings = std::move(report.warnings);
   parts.add_file({st.st_ino, size, 0, 0, 0, 0},
                  fs::path(s.file).lexically_relative(parts.root).string());
   parts.extents = std::move(placement.extents());

@@ -195,6 +195,7 @@ Result<> Experiment::run_job(const Job& job) {
   if (stop_.load()) {
     return {};
   }
+  run.warnings.insert(run.warnings.end(), cell.warnings.begin(), cell.warnings.end());
   if (!no_probe_.empty()) {
     run.warnings.push_back(no_probe_);
   }

@@ -24,7 +24,8 @@ namespace blksweep {
 
 struct ExperimentCell {
   CellSettings settings;
-  CellRecord record;  // its words
+  CellRecord record;                  // its words
+  std::vector<std::string> warnings;  // of the cell, for each of its runs
 };
 
 struct ExperimentSettings {

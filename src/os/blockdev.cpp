@@ -102,7 +102,10 @@ Result<BlockDevice> block_device_of_dev(dev_t dev) {
   std::error_code ec;
   const fs::path sys = fs::canonical(link, ec);
   if (ec) {
-    return unsupported(fmt::format("device {}:{} is not a block device", major(dev), minor(dev)));
+    const std::string device = fmt::format("device {}:{}", major(dev), minor(dev));
+    return unsupported(fs::exists(link.parent_path(), ec)
+                           ? device + " is not a block device"
+                           : device + ": no /sys/dev/block to find its disk in: mount sysfs");
   }
   const bool partition = fs::exists(sys / "partition", ec);
   const fs::path disk = partition ? sys.parent_path() : sys;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -58,7 +59,10 @@ void reset_signals() {
 [[noreturn]] void become(const ChildPlan& plan) {
   // It must not outlive us by accident: it may hold a device, a mount or a cgroup.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const int input = ::open("/dev/null", O_RDONLY);
+  int input = ::open("/dev/null", O_RDONLY);
+  if (input < 0) {  // no /dev: a memory file is as empty
+    input = ::memfd_create("stdin", MFD_CLOEXEC);
+  }
   const bool ready = ::getppid() == plan.parent && ::setpgid(0, 0) == 0 &&
                      ::dup2(input, STDIN_FILENO) >= 0 && ::dup2(plan.out, STDOUT_FILENO) >= 0 &&
                      ::dup2(plan.err, STDERR_FILENO) >= 0 &&

@@ -62,7 +62,8 @@ agree() {
   local what=$1 data=$2
   shift 2
   answer "$tmp/doctor" doctor "$data" --json
-  answer "$tmp/default" run --data "$data" --order lba --no-ceiling --json
+  answer "$tmp/default" run --data "$data" --no-ceiling --json
+  answer "$tmp/named" run --data "$data" --engine io_uring --no-probe --no-ceiling --json
   answer "$tmp/cold" run --data "$data" --order lba --engine psync --merge device --cache cold --no-probe \
     --no-ceiling --json
   answer "$tmp/main" run --data "$data" --order path --engine psync --no-probe --no-ceiling --fio-twin --json
@@ -94,7 +95,7 @@ def check(holds, text):
 answer = json.load(open(f"{folder}/doctor"))
 lines = {c["name"]: c for c in answer["checks"]}
 state = {name: c["state"] for name, c in lines.items()}
-default, cold, main = (Run(n) for n in ("default", "cold", "main"))
+default, named, cold, main = (Run(n) for n in ("default", "named", "cold", "main"))
 
 for name, s in wanted.items():
     check((str(answer["ready"]) if name == "ready" else state[name]) == s, f"{name} is not {s}")
@@ -113,7 +114,14 @@ if main.run:
     check((main.run["fio_ratio"] is None) == (state["fio"] == "missing"), "fio")
     check(state["fio"] != "missing" or main.warns("no fio twin"), "fio: warning")
 if default.run:
-    check(state["io_uring"] != "missing", "io_uring: runs, but is missing")
+    no_ring, cell = state["io_uring"] == "missing", default.run["cell"]
+    check(default.warns("psync in place of io_uring") == no_ring, "io_uring: warning of psync")
+    check(cell["engine"] == ("psync" if no_ring else "io_uring"), "io_uring: the cell's engine")
+    check((named.run is None) == no_ring, "io_uring: named")
+    check(not no_ring or named.status == 77 and "--engine psync" in named.err, "io_uring: exit status")
+    no_address = state["FIEMAP"] != "ok"
+    check(default.warns("path in place of lba") == no_address, "FIEMAP: warning of path order")
+    check(cell["order"] == ("path" if no_address else "lba"), "FIEMAP: the cell's order")
     check(default.warns("refused by the kernel") == (state["io_uring"] == "limited"), "io_uring: refusals")
     watched = default.run["requests_issued"] is not None
     check(watched == (state["probe"] == "ok"), "probe")
@@ -127,8 +135,7 @@ elif state["files"] == "missing":
 elif state["descriptors"] != "ok":
     check(default.status == 1 and "RLIMIT_NOFILE" in default.err, "descriptors: exit status")
 else:
-    check(state["io_uring"] == "missing", "io_uring: not missing")
-    check(default.status == 77 and "--engine psync" in default.err, "io_uring: exit status")
+    check(False, "no default run")
 if cold.run:
     reads_device = cold.run["device_fallbacks"] == 0 and not cold.warns("merge=device")
     check(reads_device == (state["device reads"] == "ok"), "device reads")
@@ -245,6 +252,12 @@ if "$python" "$tmp/refuse.py" 425 1 true; then
   agree 'no io_uring (EPERM)' "$data" ready=True io_uring=missing
   around=("$python" "$tmp/refuse.py" 425 38)
   agree 'no io_uring (ENOSYS)' "$data" ready=True io_uring=missing
+  around=("$python" "$tmp/refuse.py" 426 1)
+  agree 'a ring that cannot be entered' "$data" ready=True io_uring=missing
+  around=("$python" "$tmp/refuse.py" 16 25)
+  agree 'no ioctl (ENOTTY)' "$data" ready=True FIEMAP=limited
+  around=("$python" "$tmp/refuse.py" 16 1)
+  agree 'no ioctl (EPERM)' "$data" ready=True FIEMAP=limited
   around=("$python" "$tmp/refuse.py" 427 22)
   agree 'no io_uring_register' "$data" ready=True io_uring=limited
   around=("$python" "$tmp/refuse.py" 451 38)

@@ -59,13 +59,25 @@ if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(fprog), 0, 0):
     sys.exit(99)
 os.execv(sys.argv[1], sys.argv[1:])
 PY
-status=0
-"$python" "$tmp/no_ring.py" "$blksweep" --quiet run --catalog "$tmp/many.cat" --buffered --json \
-  --no-probe >"$tmp/.out" 2>"$tmp/.err" || status=$?
-out=''
-err=$(cat "$tmp/.err")
-[ "$status" = 99 ] || [[ $status == 77 && $err == *io_uring*'--engine psync'* ]] || die 'no ring: exit 77'
-echo 'no io_uring: says so'
+no_ring() {
+  status=0
+  "$python" "$tmp/no_ring.py" "$blksweep" --quiet run --catalog "$tmp/many.cat" --buffered --json \
+    --no-probe --no-ceiling "$@" >"$tmp/.out" 2>"$tmp/.err" || status=$?
+  out=''
+  err=$(cat "$tmp/.err")
+}
+no_ring --engine psync,io_uring --db "$tmp/ring.db"
+if [ "$status" != 99 ]; then
+  [[ $status == 77 && $err == *io_uring*'--engine psync'* ]] || die 'no ring, but named: exit 77'
+  [ "$(count "$tmp/ring.db" 'SELECT count(*) FROM run')" = 0 ] || die 'no ring: a sweep began that cannot end'
+  no_ring --db "$tmp/ring.db" --order random,path
+  expect_status 0
+  expect 'no ring: what ran, and why' 'len(runs) == 2 and all(r["cell"]["engine"] == "psync" and
+    any("in place of io_uring" in w for w in r["warnings"]) for r in runs)'
+  [ "$(count "$tmp/ring.db" "SELECT count(*) FROM run JOIN warning USING (run_id) WHERE text LIKE '%in place of io_uring%'")" = 2 ] ||
+    die 'no ring: not stored'
+fi
+echo 'no io_uring: psync, and says so'
 
 # --- the same seed emits the same ------------------------------------------------------------
 emission() {

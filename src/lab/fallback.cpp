@@ -1,0 +1,83 @@
+#include "lab/fallback.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/memory.h"
+#include "io/engine_trial.h"
+
+namespace blksweep {
+namespace {
+
+constexpr Bytes kLittle{std::uint64_t{2} * kPageBytes};
+
+// With a tail of the data set's own bytes: empty files have no address, and need none.
+std::string address_refusal(const Catalog& catalog) {
+  const bool any = std::ranges::any_of(
+      catalog.extents, [](const ExtentRecord& e) { return e.length > 0 && e.has_address(); });
+  return any || catalog.bytes().n == 0
+             ? ""
+             : fmt::format("no file of {} has a device address", catalog.root);
+}
+
+}  // namespace
+
+std::string ring_refusal(unsigned depth) {
+  Result<PageBuffer> memory = PageBuffer::allocate(kLittle);
+  if (!memory) {
+    return "";  // the run says it better
+  }
+  const auto tried = try_uring_reads({.depth = depth, .file_slots = 1, .arena = memory->span()});
+  if (tried || tried.error().sys_errno == EMFILE || tried.error().sys_errno == ENFILE) {
+    return "";
+  }
+  const std::string& text = tried.error().message();
+  return text.substr(0, text.find(" (use "));
+}
+
+Refusals find_refusals(const Source& source, std::span<const CellSettings> cells) {
+  Refusals r;
+  unsigned depth = 0;
+  for (const CellSettings& cell : cells) {
+    depth = std::max(depth, cell.engine == EngineKind::io_uring ? cell.depth : 0);
+  }
+  r.ring = depth > 0 ? ring_refusal(depth) : "";
+  r.addresses = address_refusal(source.catalog);
+  return r;
+}
+
+Result<CellSettings> settle(const CellSettings& cell, const Refusals& refusals) {
+  CellSettings settled = cell;
+  if (cell.engine == EngineKind::io_uring && !refusals.ring.empty()) {
+    if (cell.engine_named) {
+      return fail("--engine io_uring is refused here: " + refusals.ring + " (use --engine psync)",
+                  Exit::unsupported);
+    }
+    settled.engine = EngineKind::psync;
+  }
+  if (cell.order == Order::lba && !cell.order_named && !refusals.addresses.empty()) {
+    settled.order = Order::path;
+  }
+  return settled;
+}
+
+std::vector<std::string> fallback_notes(const CellSettings& settled, const Refusals& refusals) {
+  std::vector<std::string> notes;
+  if (settled.engine == EngineKind::psync && !settled.engine_named && !refusals.ring.empty()) {
+    notes.push_back(
+        fmt::format("engine: psync in place of io_uring, which is refused here ({}): one read at a "
+                    "time, so the device's queue stays empty and times are those of its latency",
+                    refusals.ring));
+  }
+  if (settled.order == Order::path && !settled.order_named && !refusals.addresses.empty()) {
+    notes.push_back(fmt::format(
+        "order: path in place of lba, because {} (FIEMAP refused, or no disk below): reads do not "
+        "follow the device, and seeks and merging by address say nothing",
+        refusals.addresses));
+  }
+  return notes;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,37 @@
+// What a run does where a facility is refused: io_uring in containers and sandboxes, device
+// addresses on filesystems without FIEMAP.
+//
+// Rule:    what nobody named gives way to what works (psync, path order), in the cell itself, so
+//          that a record never says what did not happen; and each of its runs carries a warning
+//          with the facility, the reason and what that does to the result. What was named is not
+//          replaced: an engine that is refused ends the experiment before its first run.
+// Threads: find_refusals() makes a ring and reads one page through it; the rest is pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/cell.h"
+#include "lab/source.h"
+
+namespace blksweep {
+
+struct Refusals {
+  std::string ring;       // why io_uring cannot read; empty: it can, or no cell wants it
+  std::string addresses;  // why there is no order by address; empty: there is
+};
+
+// Nothing is tried that no cell wants: a filter may kill instead of refusing.
+Refusals find_refusals(const Source& source, std::span<const CellSettings> cells);
+
+// Why a ring of this depth cannot read a page; empty when it can, or when only descriptors lack.
+std::string ring_refusal(unsigned depth);
+
+// The cell that works here. Errors: Exit::unsupported for a named engine.
+Result<CellSettings> settle(const CellSettings& cell, const Refusals& refusals);
+
+// What a settled cell's result does not say; for its runs.
+std::vector<std::string> fallback_notes(const CellSettings& settled, const Refusals& refusals);
+
+}  // namespace blksweep

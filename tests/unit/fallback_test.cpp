@@ -1,0 +1,64 @@
+// What was not named gives way to what works here; what was named never does.
+#include "lab/fallback.h"
+
+#include <gtest/gtest.h>
+
+#include "support/flat_catalog.h"
+
+namespace blksweep {
+namespace {
+
+const Refusals kNothing{};
+const Refusals kAll{"io_uring_queue_init: Operation not permitted", "no file has an address"};
+
+CellSettings named() {
+  CellSettings cell;
+  cell.engine_named = true;
+  cell.order_named = true;
+  return cell;
+}
+
+TEST(Fallback, KeepsDefaultsWhereNothingIsRefused) {
+  const auto settled = settle({}, kNothing);
+  ASSERT_TRUE(settled);
+  EXPECT_EQ(settled->engine, EngineKind::io_uring);
+  EXPECT_EQ(settled->order, Order::lba);
+  EXPECT_TRUE(fallback_notes(*settled, kNothing).empty());
+}
+
+TEST(Fallback, PutsPsyncAndPathOrderInPlaceOfDefaultsAndSaysWhy) {
+  const auto settled = settle({}, kAll);
+  ASSERT_TRUE(settled);
+  EXPECT_EQ(settled->engine, EngineKind::psync);
+  EXPECT_EQ(settled->order, Order::path);
+  const auto notes = fallback_notes(*settled, kAll);
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_NE(notes[0].find(kAll.ring), std::string::npos);
+  EXPECT_NE(notes[1].find(kAll.addresses), std::string::npos);
+}
+
+TEST(Fallback, RefusesAnEngineThatWasNamedAndIsNotThere) {
+  const auto settled = settle(named(), kAll);
+  ASSERT_FALSE(settled);
+  EXPECT_EQ(settled.error().exit_code, Exit::unsupported);
+  EXPECT_NE(settled.error().message().find("--engine psync"), std::string::npos);
+}
+
+TEST(Fallback, LeavesNamedPoliciesThatWorkAlone) {
+  CellSettings cell = named();
+  cell.engine = EngineKind::psync;
+  cell.order = Order::path;
+  const auto settled = settle(cell, kAll);
+  ASSERT_TRUE(settled);
+  EXPECT_TRUE(fallback_notes(*settled, kAll).empty());
+}
+
+TEST(Fallback, DoesNotTryARingThatNoCellWants) {
+  CellSettings cell = named();
+  cell.engine = EngineKind::psync;
+  Source source;
+  EXPECT_EQ(find_refusals(source, {&cell, 1}).ring, "");
+}
+
+}  // namespace
+}  // namespace blksweep
