@@ -57,7 +57,8 @@ say  = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')
 
 # Link-time variants: x_bpf.cpp with BPF=1, x_off.cpp in its place with BPF=0.
 bpf_on  := $(wildcard src/*/*_bpf.cpp)
-bpf_off := $(wildcard src/*/*_off.cpp)
+cuda_off := $(wildcard src/*/cuda_off.cpp)
+bpf_off := $(filter-out $(cuda_off),$(wildcard src/*/*_off.cpp))
 main    := src/cli/main.cpp
 sources := $(filter-out $(main) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)),$(wildcard src/*/*.cpp))
 objects := $(sources:%.cpp=$(B)/%.o)
