@@ -193,20 +193,24 @@ const std::array kOwnOptions{
                  return set_count(c.prefetch, t, {0, 1U << 20});
                },
                [](const CellSettings& c) { return std::to_string(c.prefetch); }},
+    CellOption{"decode-threads", "decode packed samples before the copy; default 0: not",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.decode_threads, t, {0, 256});
+               },
+               [](const CellSettings& c) { return std::to_string(c.decode_threads); }},
     CellOption{"copy", "none host emulated cuda; default none",
                [](CellSettings& c, std::string_view t) { return set_word(c.copy, t, kCopies); },
                [](const CellSettings& c) { return word_of(c.copy, kCopies); }},
     CellOption{"copy-bandwidth", "of the emulated link; default 25GB/s",
                [](CellSettings& c, std::string_view t) { return set_rate(c, t); },
                [](const CellSettings& c) { return bytes_word(c.copy_tuning.bandwidth) + "/s"; }},
-    CellOption{"copy-latency", "of each emulated copy; default 10us",
-               [](CellSettings& c, std::string_view t) -> Result<> {
-                 BLKSWEEP_TRY(c.copy_tuning.latency, parse_duration(t));
-                 return {};
-               },
-               [](const CellSettings& c) {
-                 return fmt::format("{}ns", c.copy_tuning.latency.count());
-               }},
+    CellOption{
+        "copy-latency", "of each emulated copy; default 10us",
+        [](CellSettings& c, std::string_view t) -> Result<> {
+          BLKSWEEP_TRY(c.copy_tuning.latency, parse_duration(t));
+          return {};
+        },
+        [](const CellSettings& c) { return fmt::format("{}ns", c.copy_tuning.latency.count()); }},
     CellOption{"staging", "cuda: pinned pageable register per-batch; default pinned",
                [](CellSettings& c, std::string_view t) {
                  return set_word(c.copy_tuning.staging, t, kStagings);
