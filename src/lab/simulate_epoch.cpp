@@ -72,8 +72,7 @@ class SimConsumer {
     while (at_.size() < published) {
       const std::int64_t begin = std::max(now, at_.empty() ? 0 : at_.back());
       const auto batch = static_cast<std::uint32_t>(at_.size());
-      const std::uint32_t samples =
-          schedule_.batch_begin[batch + 1] - schedule_.batch_begin[batch];
+      const std::uint32_t samples = schedule_.batch_begin[batch + 1] - schedule_.batch_begin[batch];
       const Nanos takes = compute_ ? compute_->of_batch(batch, samples, seed_) : Nanos{0};
       busy_ += takes.count();
       at_.push_back(begin + takes.count());

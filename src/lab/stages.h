@@ -1,6 +1,7 @@
 // The copy stage and the consumer that a cell asks for.
 //
-// Errors:  Exit::unsupported where the cell needs a GPU and there is none that we can use; else what
+// Errors:  Exit::unsupported where the cell needs a GPU and there is none that we can use; else
+// what
 //          could not be had (memory here or on the GPU).
 // Threads: called where the epoch is prepared.
 #pragma once

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "base/rng.h"
@@ -76,7 +77,8 @@ Result<ComputeTime> parse_points(std::string_view text, char between, char withi
 }
 
 Result<ComputeTime> read_table(const std::string& path) {
-  const std::string text = whole_text(path);
+  std::error_code ec;
+  const std::string text = std::filesystem::is_directory(path, ec) ? "" : whole_text(path);
   BLKSWEEP_TRY(ComputeTime t, parse_points(text, '\n', ' '));
   if (t.table.empty()) {
     return usage_error(
@@ -95,8 +97,8 @@ Nanos of_table(const std::vector<ComputePoint>& table, std::uint32_t samples) {
   if (above == table.end()) {
     return low.time;
   }
-  const double share =
-      static_cast<double>(samples - low.samples) / static_cast<double>(above->samples - low.samples);
+  const double share = static_cast<double>(samples - low.samples) /
+                       static_cast<double>(above->samples - low.samples);
   const auto more = static_cast<double>((above->time - low.time).count());
   return low.time + Nanos{std::llround(share * more)};
 }

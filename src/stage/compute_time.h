@@ -25,8 +25,8 @@ struct ComputePoint {
 };
 
 struct ComputeTime {
-  Nanos mean{0};                    // of a table: the longest
-  double sigma = 0;                 // 0: not drawn
+  Nanos mean{0};                         // of a table: the longest
+  double sigma = 0;                      // 0: not drawn
   std::vector<ComputePoint> table = {};  // ascending in samples; empty: no table
 
   Nanos of_batch(std::uint32_t batch, std::uint32_t samples, std::uint64_t seed) const;

@@ -52,11 +52,12 @@ struct BatchRecord {
   std::uint64_t bytes = 0;
   std::int64_t first_submit_ns = 0;  // of the reads that complete this batch
   std::int64_t ready_ns = 0;         // last byte is in the window
-  Maybe<std::int64_t> decode_begin_ns, decode_end_ns;  // NULL: samples come as they are stored
-  Maybe<std::uint64_t> decoded_bytes;
   Maybe<std::int64_t> copy_begin_ns, copy_end_ns;
   Maybe<std::int64_t> compute_begin_ns, compute_end_ns;
   std::int64_t consumed_ns = 0;  // its memory may be reused from here on
+  // NULL: samples came as they are stored.
+  Maybe<std::int64_t> decode_begin_ns = std::nullopt, decode_end_ns = std::nullopt;
+  Maybe<std::uint64_t> decoded_bytes = std::nullopt;
 };
 
 // A histogram as (lower bound of bucket, count) pairs, empty buckets left out.

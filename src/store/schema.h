@@ -13,7 +13,7 @@
 namespace blksweep {
 
 inline constexpr std::int32_t kApplicationId = 0x626C6B73;  // "blks"
-inline constexpr std::int32_t kSchemaVersion = 3;
+inline constexpr std::int32_t kSchemaVersion = 4;
 
 // An empty file becomes a results database; anything else must already be one. Missing tables of
 // this version are added.

@@ -27,11 +27,30 @@ TEST(ComputeTime, ReadsFixedAndLognormal) {
 }
 
 TEST(ComputeTime, RefusesEverythingElse) {
-  for (const char* text : {"", "12", "ms", "-12ms", "12ms ", "normal:12ms",
-                           "lognormal:", "lognormal:12ms:", "lognormal:12ms:0", "lognormal:12ms:-1",
-                           "lognormal:12ms:nan", "lognormal:12ms:inf", "lognormal:12ms:0.5:1",
-                           "12ms:0.5", "9000000000s", "0:1ms", "64:8ms/64:9ms", "64:8ms/32:9ms",
-                           "64:8ms//65:9ms", "64:", ":8ms", "4294967296:1ms", "table:", "table:/"}) {
+  for (const char* text : {"",
+                           "12",
+                           "ms",
+                           "-12ms",
+                           "12ms ",
+                           "normal:12ms",
+                           "lognormal:",
+                           "lognormal:12ms:",
+                           "lognormal:12ms:0",
+                           "lognormal:12ms:-1",
+                           "lognormal:12ms:nan",
+                           "lognormal:12ms:inf",
+                           "lognormal:12ms:0.5:1",
+                           "12ms:0.5",
+                           "9000000000s",
+                           "0:1ms",
+                           "64:8ms/64:9ms",
+                           "64:8ms/32:9ms",
+                           "64:8ms//65:9ms",
+                           "64:",
+                           ":8ms",
+                           "4294967296:1ms",
+                           "table:",
+                           "table:/"}) {
     const auto got = parse_compute_time(text);
     ASSERT_FALSE(got) << text;
     EXPECT_EQ(got.error().exit_code, Exit::usage);

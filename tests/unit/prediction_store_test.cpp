@@ -62,7 +62,7 @@ TEST_F(PredictionStore, ReadsAFileOfVersionOneAndWritingMakesItOneOfToday) {
   EXPECT_EQ(sqlite_text("PRAGMA user_version"), "1") << "reading changes nothing";
   auto store = ResultStore::open(path_);
   ASSERT_TRUE(store) << store.error().message();
-  EXPECT_EQ(sqlite_text("PRAGMA user_version"), "3");
+  EXPECT_EQ(sqlite_text("PRAGMA user_version"), "4");
   PredictionRecord p;
   p.model = "hdd-7200";
   p.model_hash = "abc";
