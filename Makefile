@@ -55,10 +55,7 @@ LDFLAGS  ?=
 override CPPFLAGS += -Isrc -Iebpf -isystem $(B)/gen -isystem /usr/include/fuse3 -D_GNU_SOURCE -DFMT_HEADER_ONLY=0
 override CXXFLAGS += -std=c++20 $(WARN) $(SAN_$(SAN)) -pthread -MMD -MP
 override LDFLAGS  += $(SAN_$(SAN)) -pthread
-<<<<<<< HEAD
 LDLIBS := -luring -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc -lzstd -llz4 -lblosc $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
-=======
-LDLIBS := -luring -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
 # The runtime is linked in; it looks for the driver's libcuda.so.1 when it is first used.
 ifeq ($(CUDA),1)
 override CPPFLAGS += -isystem $(CUDA_HOME)/include
@@ -69,7 +66,6 @@ endif
 NVCCFLAGS ?= -O2 -lineinfo
 override NVCCFLAGS += -std=c++20 -arch=all-major --expt-relaxed-constexpr -Werror all-warnings \
                       -Isrc -Xcompiler -Wall,-Wextra,-Wshadow
->>>>>>> main
 
 Q   := $(if $(V),,@)
 say  = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')
