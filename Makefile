@@ -57,7 +57,7 @@ LDFLAGS  ?=
 override CPPFLAGS += -Isrc -Iebpf -isystem $(B)/gen -isystem /usr/include/fuse3 -D_GNU_SOURCE -DFMT_HEADER_ONLY=0
 override CXXFLAGS += -std=c++20 $(WARN) $(SAN_$(SAN)) -pthread -MMD -MP
 override LDFLAGS  += $(SAN_$(SAN)) -pthread
-LDLIBS := -luring -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
+LDLIBS := -luring -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc -lzstd -llz4 -lblosc $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
 # The runtime is linked in; it looks for the driver's libcuda.so.1 when it is first used.
 ifeq ($(CUDA),1)
 override CPPFLAGS += -isystem $(CUDA_HOME)/include
@@ -112,7 +112,8 @@ $(B)/gen/version.inc: FORCE
 	$(Q)mkdir -p $(@D) && echo '"$(GIT_REV)"' | cmp -s - $@ || echo '"$(GIT_REV)"' > $@
 
 $(B)/src/cli/git_revision.o: $(B)/gen/version.inc
-$(B)/src/cli/main.o $(B)/src/cli/verb_run.o $(B)/src/cli/verb_map.o: override CPPFLAGS += -DBLKSWEEP_VERSION='"$(VERSION)"'
+$(B)/src/cli/main.o $(B)/src/cli/verb_run.o $(B)/src/cli/verb_map.o \
+  $(B)/src/cli/dataset_pack.o: override CPPFLAGS += -DBLKSWEEP_VERSION='"$(VERSION)"'
 
 # Options and text: to optimise CLI11's templates would take as long as half of the rest.
 $(B)/src/cli/%.o: override CXXFLAGS += -O0

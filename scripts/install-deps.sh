@@ -23,6 +23,9 @@ libtomlplusplus-dev   experiment files
 nlohmann-json3-dev    --json, fio's output
 libfuse3-dev          serves the file of an emulated disk
 libhwloc-dev          binding of threads: CPUs and memory near a device
+libzstd-dev           dataset pack, decoding in a run
+liblz4-dev            the same
+libblosc-dev          the same
 LIST
 }
 group_bpf() {

@@ -12,7 +12,7 @@ import sys
 # Lowest first; folders on one line are siblings and do not know each other.
 LAYERS = [
     {"base"},
-    {"stats", "os"},
+    {"stats", "os", "codec"},
     {"plan", "model"},
     {"io", "probe", "stage", "trace", "store", "disk", "dataset"},
     {"node"},

@@ -193,6 +193,11 @@ const std::array kOwnOptions{
                  return set_count(c.prefetch, t, {0, 1U << 20});
                },
                [](const CellSettings& c) { return std::to_string(c.prefetch); }},
+    CellOption{"decode-threads", "decode packed samples before the copy; default 0: not",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.decode_threads, t, {0, 256});
+               },
+               [](const CellSettings& c) { return std::to_string(c.decode_threads); }},
     CellOption{"copy", "none host emulated cuda; default none",
                [](CellSettings& c, std::string_view t) { return set_word(c.copy, t, kCopies); },
                [](const CellSettings& c) { return word_of(c.copy, kCopies); }},

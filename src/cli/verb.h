@@ -34,10 +34,11 @@ void add_node(Verbs& verbs);
 void add_doctor(Verbs& verbs);
 void add_timeline(Verbs& verbs);
 // Parts of a verb in files of their own: they add subcommands to it.
-void add_cache_files(Verbs& verbs, CLI::App* cache);   // drop, warm, stat
-void add_cache_pin(Verbs& verbs, CLI::App* cache);     // pin, list, unpin
-void add_node_settings(Verbs& verbs, CLI::App* node);  // show, set, restore
-void add_node_exec(Verbs& verbs, CLI::App* node);      // exec
+void add_cache_files(Verbs& verbs, CLI::App* cache);     // drop, warm, stat
+void add_cache_pin(Verbs& verbs, CLI::App* cache);       // pin, list, unpin
+void add_node_settings(Verbs& verbs, CLI::App* node);    // show, set, restore
+void add_node_exec(Verbs& verbs, CLI::App* node);        // exec
+void add_dataset_pack(Verbs& verbs, CLI::App* dataset);  // pack
 
 // Declares an option whose text is turned into a value by `parse` (parse_bytes, parse_duration
 // ...). The error quotes the option and the text.

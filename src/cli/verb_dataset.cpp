@@ -156,6 +156,7 @@ void add_dataset(Verbs& verbs) {
   app->add_flag("--json", o->json, "print one JSON document");
   app->footer(kFooter);
   app->callback([&verbs, o] { verbs.action = [o] { return make(*o); }; });
+  add_dataset_pack(verbs, group);
 }
 
 }  // namespace blksweep

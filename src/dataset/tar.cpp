@@ -212,7 +212,9 @@ Result<std::vector<TarMember>> read_tar(std::uint64_t archive_bytes, const ReadA
   return Parser(archive_bytes, read).run();
 }
 
-std::string tar_header(const std::string& path, std::uint64_t size) {
+namespace {
+
+std::string header_of(const std::string& path, std::uint64_t size, char type) {
   std::string block(kTarBlock, '\0');
   put(block, kName, path);
   put(block, kMode, "0000644");
@@ -220,13 +222,29 @@ std::string tar_header(const std::string& path, std::uint64_t size) {
   put(block, kGid, "0000000");
   put(block, kSize, fmt::format("{:011o}", size));
   put(block, kTime, fmt::format("{:011o}", 0));
-  block[kType] = '0';
+  block[kType] = type;
   put(block, kMagic, std::string_view("ustar\0", 6));
   put(block, kVersion, "00");
   Block sum{};
   std::memcpy(sum.data(), block.data(), block.size());
   put(block, kChecksum, std::string(fmt::format("{:06o}", checksum(sum))) + '\0' + ' ');
   return block;
+}
+
+}  // namespace
+
+std::string tar_header(const std::string& path, std::uint64_t size) {
+  return header_of(path, size, '0');
+}
+
+std::string tar_long_header(const std::string& path, std::uint64_t size) {
+  if (path.size() < kName.length) {
+    return tar_header(path, size);
+  }
+  std::string name = path + '\0';
+  std::string head = header_of("././@LongLink", name.size(), 'L');
+  name.resize(align_up(name.size(), kTarBlock));
+  return head + name + tar_header(path.substr(0, kName.length), size);
 }
 
 }  // namespace blksweep

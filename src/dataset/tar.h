@@ -35,5 +35,7 @@ Result<std::vector<TarMember>> read_tar(std::uint64_t archive_bytes, const ReadA
 
 // A ustar header block for a regular member. REQUIRES: path below 100 bytes, size below 8 GiB.
 std::string tar_header(const std::string& path, std::uint64_t size);
+// The same for a path of any length: a longer one gets a GNU long name before it.
+std::string tar_long_header(const std::string& path, std::uint64_t size);
 
 }  // namespace blksweep

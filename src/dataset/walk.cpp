@@ -13,6 +13,7 @@
 #include <span>
 #include <utility>
 
+#include "dataset/pack_index.h"
 #include "os/file.h"
 
 namespace blksweep {
@@ -130,7 +131,7 @@ class Walk {
       at += d->d_reclen;
       const bool is_dot = d->d_name[0] == '.' &&
                           (d->d_name[1] == '\0' || (d->d_name[1] == '.' && d->d_name[2] == '\0'));
-      if (!is_dot) {
+      if (!is_dot && !(directory == 0 && d->d_name == kPackFolder)) {
         add_entry(directory, fd, *d);
       }
     }

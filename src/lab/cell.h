@@ -62,6 +62,7 @@ struct CellSettings {
   std::uint32_t openers = 1;  // threads that open files ahead of the reader
   std::uint32_t batch = 256;
   std::uint32_t prefetch = 2;
+  std::uint32_t decode_threads = 0;  // 0: samples come as they are stored
   CopyKind copy = CopyKind::none;
   CopyTuning copy_tuning;
   ConsumerKind consumer = ConsumerKind::none;

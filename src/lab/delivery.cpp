@@ -199,13 +199,15 @@ bool Delivery::record(std::uint32_t batch) {
 Result<> Delivery::hash(std::uint32_t batch) {
   gather(batch, record_parts_);
   wrong_parts_.assign(record_parts_.size(), 0);
+  std::span<const BatchPart> parts = record_parts_;
   const std::byte* staged = nullptr;
   if (in_.copy != nullptr) {
+    parts = in_.copy->delivered(batch, record_parts_);
     staged = in_.copy->staged(batch);
     BLKSWEEP_CHECK(in_.copy->check(batch, record_parts_, wrong_parts_));
   }
-  for (std::size_t i = 0; i < record_parts_.size(); ++i) {
-    const BatchPart& part = record_parts_[i];
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const BatchPart& part = parts[i];
     const std::uint64_t here = XXH3_64bits(staged != nullptr ? staged : part.data, part.bytes);
     // A part that differs on the accelerator is no longer the file's, whatever it is here.
     hashes_.push_back(wrong_parts_[i] == 0 ? here : ~here);

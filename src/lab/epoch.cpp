@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "lab/stages.h"
+#include "lab/decoded_sizes.h"
 
 namespace blksweep {
 namespace {
@@ -196,15 +196,45 @@ Result<> Epoch::open_files(const Source& source, const CellSettings& cell, const
   return device ? files_->use_device(*engine_, source.device->node) : Result<>();
 }
 
-Result<> Epoch::connect(const Source& source, const CellSettings& cell,
-                        const PlannedCell& planned) {
-  const StageRequest stages{
+// Decoding comes before the copy: the copy stage then gets decoded parts, which lie in the ring.
+Result<> Epoch::insert_decoding(const Source& source, const PlannedCell& planned,
+                                StageRequest& request) {
+  BLKSWEEP_TRY(request.batch_bytes,
+               largest_decoded_batch(source.catalog, planned.plan, planned.schedule));
+  const DecodeSettings settings{
+      .threads = request.cell.decode_threads,
+      .slots = device_slots(request.cell),
+      .slot_bytes = request.batch_bytes,
+      .batches = static_cast<std::uint32_t>(planned.schedule.batches()),
+      .on_start = [binding = options_.binding] { take_place(binding, Role::copy); }};
+  BLKSWEEP_CHECK(check_memory({arena_.size() + settings.slots * settings.slot_bytes.n}));
+  BLKSWEEP_TRY(std::unique_ptr<DecodeStage> decode, DecodeStage::make(settings));
+  decode_ = decode.get();
+  request.arena = decode->ring();
+  BLKSWEEP_TRY(std::unique_ptr<CopyStage> inner, make_copy(request));
+  decode->send_to(std::move(inner));
+  copy_ = std::move(decode);
+  return {};
+}
+
+Result<> Epoch::make_stages(const Source& source, const CellSettings& cell,
+                            const PlannedCell& planned) {
+  StageRequest request{
       .cell = cell,
       .batch_bytes = {largest_batch_bytes(source.catalog, planned.plan, planned.schedule)},
       .batch_parts = largest_batch(planned.schedule),
       .arena = arena_.span()};
-  BLKSWEEP_TRY(copy_, make_copy(stages));
-  BLKSWEEP_TRY(consumer_, make_consumer(stages));
+  BLKSWEEP_TRY(consumer_, make_consumer(request));
+  if (cell.decode_threads > 0) {
+    return insert_decoding(source, planned, request);
+  }
+  BLKSWEEP_TRY(copy_, make_copy(request));
+  return {};
+}
+
+Result<> Epoch::connect(const Source& source, const CellSettings& cell,
+                        const PlannedCell& planned) {
+  BLKSWEEP_CHECK(make_stages(source, cell, planned));
   ReaderInputs in{.catalog = source.catalog,
                   .plan = planned.plan,
                   .schedule = planned.schedule,

@@ -22,7 +22,9 @@
 #include "lab/file_slots.h"
 #include "lab/reader.h"
 #include "lab/source.h"
+#include "lab/stages.h"
 #include "node/binding.h"
+#include "stage/decode_stage.h"
 
 namespace blksweep {
 
@@ -65,6 +67,7 @@ class Epoch {
   const Delivery& delivery() const { return *delivery_; }
   const EngineFacts& engine() const { return engine_->facts(); }
   const FileSlotsSettings& slots() const { return slots_; }
+  const DecodeStage* decode() const { return decode_; }         // nullptr: samples come as stored
   const CopyStage* copy() const { return copy_.get(); }         // nullptr: none
   const Consumer* consumer() const { return consumer_.get(); }  // nullptr: none
 
@@ -72,6 +75,8 @@ class Epoch {
   Epoch() = default;
   Result<> allocate(const CellSettings& cell, const PlannedCell& planned);
   Result<> open_files(const Source& source, const CellSettings& cell, const Plan& plan);
+  Result<> make_stages(const Source& source, const CellSettings& cell, const PlannedCell& planned);
+  Result<> insert_decoding(const Source& source, const PlannedCell& planned, StageRequest& request);
   Result<> connect(const Source& source, const CellSettings& cell, const PlannedCell& planned);
 
   EpochOptions options_;
@@ -79,6 +84,7 @@ class Epoch {
   Handoff handoff_;
   PageBuffer arena_;
   std::unique_ptr<CopyStage> copy_;
+  DecodeStage* decode_ = nullptr;  // in copy_
   std::unique_ptr<Consumer> consumer_;
   std::unique_ptr<Scatter> scatter_;
   std::unique_ptr<Engine> engine_;

@@ -67,6 +67,12 @@ BatchRecord batch_record(const RunRequest& q, const Epoch& e, std::uint32_t b) {
   }
   r.first_submit_ns = read.first_submit_ns == 0 ? read.ready_ns : read.first_submit_ns;
   r.ready_ns = read.ready_ns;
+  if (e.decode() != nullptr) {
+    const DecodeTimes& decoded = e.decode()->times()[b];
+    r.decode_begin_ns = known(decoded.begin_ns);
+    r.decode_end_ns = known(decoded.end_ns);
+    r.decoded_bytes = decoded.bytes;
+  }
   r.copy_begin_ns = known(out.copy_begin_ns);
   r.copy_end_ns = known(out.copy_end_ns);
   r.compute_begin_ns = known(out.compute_begin_ns);
@@ -87,7 +93,8 @@ void record_batches(RunRecord& r, const RunRequest& q, const Epoch& e) {
   }
   if (!r.batches.empty()) {
     const BatchRecord& first = r.batches.front();
-    r.first_batch_ns = first.copy_end_ns.value_or(first.ready_ns) - r.begin_ns;
+    r.first_batch_ns =
+        first.copy_end_ns.value_or(first.decode_end_ns.value_or(first.ready_ns)) - r.begin_ns;
   }
   for (const MemoryWait& w : e.reader().waits()) {
     r.read_waits.push_back({w.span.begin, w.span.end, w.consumed_batches});
@@ -110,6 +117,31 @@ void record_failures(RunRecord& r, const RunRequest& q, const Epoch& e) {
   }
 }
 
+// The sample that was the given part of a batch: those that could not be read are not parts.
+Sample sample_of_part(const RunRequest& q, const Epoch& e, const DecodeFailure& f) {
+  const Schedule& s = q.planned.schedule;
+  std::uint32_t i = s.batch_begin[f.batch];
+  for (std::uint32_t part = 0;; ++i) {
+    const std::uint32_t p = s.emission[i];
+    if (e.reader().readiness().failed()[p] == 0 && part++ == f.part) {
+      return q.source.catalog.sample(q.planned.plan.order[p]);
+    }
+  }
+}
+
+// Found whether or not the run verifies; verification finds them too, and counts them once.
+void record_undecoded(RunRecord& r, const RunRequest& q, const Epoch& e) {
+  if (e.decode() == nullptr || e.decode()->failed() == 0) {
+    return;
+  }
+  r.wrong_samples = std::max(r.wrong_samples.value_or(0), e.decode()->failed());
+  for (const DecodeFailure& f : e.decode()->failures()) {
+    const Sample s = sample_of_part(q, e, f);
+    const std::string where = s.offset == 0 ? "" : fmt::format("sample at byte {}: ", s.offset);
+    r.failed.push_back({q.source.catalog.full_path(s.file), "decode: " + where + f.why});
+  }
+}
+
 void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
   const std::vector<std::uint32_t>& delivered = e.delivery().delivered();
   const DeliveryCount count = count_delivered(q.planned.plan, delivered);
@@ -120,7 +152,9 @@ void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
   r.quality = quality_of(q.source.catalog, q.cell.order, q.planned, emitted);
   if (q.verify) {
     const Verification v =
-        check_hashes(q.source.catalog, q.planned.plan, delivered, e.delivery().hashes());
+        check_hashes(q.source.catalog, q.planned.plan,
+                     {delivered, e.delivery().hashes(),
+                      e.decode() != nullptr ? Delivered::decoded : Delivered::as_stored});
     r.wrong_samples = v.wrong + count.duplicated;
     for (const WrongSample& w : v.named) {
       r.failed.push_back({w.path, w.why});
@@ -262,6 +296,7 @@ Result<RunRecord> measure_run(const RunRequest& q) {
   record_batches(r, q, *epoch);
   record_failures(r, q, *epoch);
   record_delivery(r, q, *epoch);
+  record_undecoded(r, q, *epoch);
   warn_of(r, q, *epoch);
   judge(r, q, outcome.interrupted);
   return r;

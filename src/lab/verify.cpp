@@ -12,6 +12,8 @@
 #include <numeric>
 
 #include "base/fd.h"
+#include "codec/sample_header.h"
+#include "os/file.h"
 
 namespace blksweep {
 namespace {
@@ -28,8 +30,8 @@ class PlainReader {
  public:
   explicit PlainReader(const Catalog& catalog) : catalog_(catalog), block_(kBlock) {}
 
-  // XXH3-64 of the sample's bytes; an error says what is wrong with the file.
-  Result<std::uint64_t> hash(const Sample& s) {
+  // XXH3-64 of the sample as it must come; an error says what is wrong with the file.
+  Result<std::uint64_t> hash(const Sample& s, Delivered how) {
     if (!fd_ || file_ != s.file) {
       file_ = s.file;
       fd_.reset(::open(catalog_.full_path(s.file).c_str(), O_RDONLY | O_CLOEXEC));
@@ -37,6 +39,19 @@ class PlainReader {
         return sys_error(errno, "open");
       }
     }
+    return how == Delivered::decoded ? promised(s) : stored(s);
+  }
+
+ private:
+  Result<std::uint64_t> promised(const Sample& s) {
+    const auto head =
+        std::span(block_).first(std::min<std::uint64_t>(kSampleHeaderBytes, s.length));
+    BLKSWEEP_TRY(const std::size_t n, pread_full(fd_.get(), head, s.offset, "it"));
+    BLKSWEEP_TRY(const SampleHeader header, read_header(head.first(n), s.length));
+    return header.decoded_hash;
+  }
+
+  Result<std::uint64_t> stored(const Sample& s) {
     XXH3_64bits_reset(state_.get());
     for (std::uint64_t done = 0; done < s.length;) {
       const std::size_t want = std::min<std::uint64_t>(kBlock, s.length - done);
@@ -51,7 +66,6 @@ class PlainReader {
     return XXH3_64bits_digest(state_.get());
   }
 
- private:
   const Catalog& catalog_;
   std::vector<std::byte> block_;
   std::uint32_t file_ = 0;
@@ -75,17 +89,17 @@ DeliveryCount count_delivered(const Plan& plan, std::span<const std::uint32_t> d
   return count;
 }
 
-Verification check_hashes(const Catalog& catalog, const Plan& plan,
-                          std::span<const std::uint32_t> delivered,
-                          std::span<const std::uint64_t> hashes) {
+Verification check_hashes(const Catalog& catalog, const Plan& plan, const DeliveredHashes& what) {
+  const auto& [delivered, hashes, how] = what;
   std::vector<std::uint32_t> by_sample(delivered.size());
   std::iota(by_sample.begin(), by_sample.end(), 0U);
-  std::ranges::sort(by_sample, {}, [&](std::uint32_t i) { return plan.order[delivered[i]]; });
+  std::ranges::sort(by_sample, {},
+                    [&, at = what.positions](std::uint32_t i) { return plan.order[at[i]]; });
   PlainReader reader(catalog);
   Verification v;
   for (const std::uint32_t i : by_sample) {
     const Sample sample = catalog.sample(plan.order[delivered[i]]);
-    const Result<std::uint64_t> plain = reader.hash(sample);
+    const Result<std::uint64_t> plain = reader.hash(sample, how);
     if (plain && *plain == hashes[i]) {
       continue;
     }

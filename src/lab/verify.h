@@ -1,7 +1,8 @@
 // Proof of delivery: every sample exactly once per epoch, with exactly the file's bytes.
 //
 // check_hashes() reads each delivered sample again through the ordinary path (buffered pread of the
-// file by name) and compares XXH3-64; it fills the page cache, so take residency before it.
+// file by name) and compares XXH3-64; it fills the page cache, so take residency before it. Samples
+// that were decoded are compared with the hash that their header in the file promises.
 // Threads: pure but for reading files.
 #pragma once
 
@@ -28,9 +29,13 @@ struct Verification {
   std::uint64_t wrong = 0;
   std::vector<WrongSample> named;  // the first ones
 };
-Verification check_hashes(const Catalog& catalog, const Plan& plan,
-                          std::span<const std::uint32_t> delivered,
-                          std::span<const std::uint64_t> hashes);
+enum class Delivered { as_stored, decoded };
+struct DeliveredHashes {
+  std::span<const std::uint32_t> positions;
+  std::span<const std::uint64_t> hashes;  // beside positions
+  Delivered how = Delivered::as_stored;
+};
+Verification check_hashes(const Catalog& catalog, const Plan& plan, const DeliveredHashes& what);
 
 // XXH3-128 of the emitted sample numbers (little-endian uint32), as hex.
 std::string emission_hash(std::span<const std::uint32_t> samples);

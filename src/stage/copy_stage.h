@@ -50,6 +50,13 @@ class CopyStage {
   // read.
   virtual const std::byte* staged(std::uint32_t batch) const = 0;
 
+  // The parts as the accelerator gets them: those that begin() was given, unless the stage makes
+  // others of them (decodes). Their bytes stay until the batch's slot is used again.
+  virtual std::span<const BatchPart> delivered(std::uint32_t /*batch*/,
+                                               std::span<const BatchPart> given) const {
+    return given;
+  }
+
   // Compares the batch on the accelerator with the parts that begin() was given, and writes 1 into
   // `wrong` for each part that differs. A stage whose batch the host can read has nothing to do.
   virtual Result<> check(std::uint32_t /*batch*/, std::span<const BatchPart> /*parts*/,

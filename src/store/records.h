@@ -59,6 +59,9 @@ struct BatchRecord {
   Maybe<std::int64_t> slot_wait_begin_ns = std::nullopt;
   // The copy stage took it up (gathers, registers ...); NULL: no copy stage.
   Maybe<std::int64_t> staging_begin_ns = std::nullopt;
+  // NULL: samples came as they are stored.
+  Maybe<std::int64_t> decode_begin_ns = std::nullopt, decode_end_ns = std::nullopt;
+  Maybe<std::uint64_t> decoded_bytes = std::nullopt;
 };
 
 // A histogram as (lower bound of bucket, count) pairs, empty buckets left out.

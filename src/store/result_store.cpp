@@ -109,6 +109,24 @@ Result<> insert_batches(Database& db, std::int64_t run, const std::vector<BatchR
   return {};
 }
 
+Result<> insert_decoding(Database& db, std::int64_t run, const std::vector<BatchRecord>& batches) {
+  BLKSWEEP_TRY(Statement insert, db.prepare("INSERT INTO batch_decode VALUES (?, ?, ?, ?, ?)"));
+  for (std::size_t position = 0; position < batches.size(); ++position) {
+    const BatchRecord& b = batches[position];
+    if (!b.decode_begin_ns || !b.decode_end_ns) {
+      continue;
+    }
+    insert.bind(run);
+    insert.bind(static_cast<std::int64_t>(position));
+    insert.bind(b.decode_begin_ns);
+    insert.bind(b.decode_end_ns);
+    insert.bind(b.decoded_bytes.value_or(0));
+    BLKSWEEP_CHECK(insert.step());
+    insert.reset();
+  }
+  return {};
+}
+
 Result<> insert_histogram(Database& db, std::int64_t run, std::string_view kind,
                           const Histogram& histogram) {
   // Buckets that a caller gives twice are added up rather than refused.
@@ -215,6 +233,7 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
   if (!record.gpu.empty()) {
     BLKSWEEP_CHECK(insert_series(db, run, "gpu", record.gpu));
   }
+  BLKSWEEP_CHECK(insert_decoding(db, run, record.batches));
   BLKSWEEP_CHECK(insert_histogram(db, run, "read_latency_ns", record.read_latency_ns));
   if (record.probe) {
     BLKSWEEP_CHECK(insert_probe(db, run, *record.probe));

@@ -266,6 +266,17 @@ CREATE TABLE IF NOT EXISTS account_phase ( -- of batches, summed; together batch
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// Since version 4, too.
+constexpr const char* kDecodeTables = R"sql(
+CREATE TABLE IF NOT EXISTS batch_decode (  -- no row: samples came as they are stored
+  run_id   INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,               -- of the batch
+  begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,  -- CLOCK_MONOTONIC
+  bytes    INTEGER NOT NULL,               -- decoded; batch.bytes are those that are stored
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 Result<std::int64_t> scalar(Database& db, const char* sql) {
   BLKSWEEP_TRY(Statement query, db.prepare(sql));
   BLKSWEEP_TRY(const bool row, query.step());
@@ -283,6 +294,7 @@ Result<> create_schema(Database& db) {
   BLKSWEEP_CHECK(db.exec(kMapTables));
   BLKSWEEP_CHECK(db.exec(kNodeTables));
   BLKSWEEP_CHECK(db.exec(kAccountTables));
+  BLKSWEEP_CHECK(db.exec(kDecodeTables));
   return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
                              kSchemaVersion));
 }
@@ -292,12 +304,14 @@ Result<> add_later_tables(Database& db) {
   BLKSWEEP_CHECK(db.exec(kMapTables));
   BLKSWEEP_CHECK(db.exec(kNodeTables));
   BLKSWEEP_CHECK(db.exec(kAccountTables));
+  BLKSWEEP_CHECK(db.exec(kDecodeTables));
   return db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
 }
 
 // Readers find the tables empty rather than missing.
 Result<> add_temporary_tables(Database& db) {
-  std::string tables = std::string(kPredictionTables) + kMapTables + kNodeTables + kAccountTables;
+  std::string tables = std::string(kPredictionTables) + kMapTables + kNodeTables +
+                       kAccountTables + kDecodeTables;
   const std::string from = "CREATE TABLE", to = "CREATE TEMP TABLE";
   for (std::size_t at = 0; (at = tables.find(from, at)) != std::string::npos; at += to.size()) {
     tables.replace(at, from.size(), to);

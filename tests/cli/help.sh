@@ -24,7 +24,7 @@ for verb in dataset catalog plan simulate run report timeline probe map disk cac
 done
 [[ $out == *"exit: 0 done"* ]] || die "--help does not name the exit codes"
 
-for verb in "dataset make" catalog plan simulate run report timeline probe map doctor \
+for verb in "dataset make" "dataset pack" catalog plan simulate run report timeline probe map doctor \
   disk "disk start" "disk set" "disk list" "disk stop" "disk stats" "disk model" \
   cache "cache drop" "cache warm" "cache stat" "cache pin" "cache list" "cache unpin" \
   node "node show" "node set" "node restore" "node exec"; do

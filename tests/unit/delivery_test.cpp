@@ -74,8 +74,8 @@ TEST_P(DeliveryTest, DeliversInTheScheduledOrderWithTheFilesBytes) {
         }
         EXPECT_EQ(epoch_->delivery().delivered(), planned_.schedule.emission);
         const Verification v =
-            check_hashes(source_.catalog, planned_.plan, epoch_->delivery().delivered(),
-                         epoch_->delivery().hashes());
+            check_hashes(source_.catalog, planned_.plan,
+                         {epoch_->delivery().delivered(), epoch_->delivery().hashes()});
         EXPECT_EQ(v.wrong, 0U);
         EXPECT_EQ(epoch_->delivery().hashes().size(), 300U);
       }

@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/git_revision.h"
+#include "cli/verb.h"
+#include "dataset/pack.h"
+#include "os/signals.h"
+
+namespace blksweep {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Every stored sample begins with 48 bytes that say how it is stored
+(docs/pack-format.md). fp16 takes files as arrays of little-endian float32 and
+halves them; files whose size is no multiple of 4 stay as they are. A sample
+that compression cannot make smaller is stored uncompressed. Class folders are
+kept. `run --decode-threads N` decodes; without it samples come as stored.
+
+Examples:
+  blksweep dataset pack /data/set -o /data/tar
+  blksweep dataset pack /data/set -o /data/half --dtype fp16 --layout files
+  blksweep dataset pack /data/set -o /data/zstd --compress zstd --level 3)";
+
+struct Options {
+  PackSettings pack;
+  bool json = false;
+};
+
+Result<PackLayout> parse_layout(std::string_view text) {
+  if (text == "tar") {
+    return PackLayout::tar;
+  }
+  return text == "files" ? Result<PackLayout>(PackLayout::files)
+                         : usage_error(fmt::format("'{}' is not one of files, tar", text));
+}
+
+template <class E, std::size_t N>
+Result<E> one_of(std::string_view text, const std::array<std::string_view, N>& names) {
+  const auto at = std::ranges::find(names, text);
+  if (at == names.end()) {
+    return usage_error(fmt::format("'{}' is not one of {}", text, fmt::join(names, ", ")));
+  }
+  return static_cast<E>(at - names.begin());
+}
+
+Result<int> parse_level(std::string_view text) {
+  BLKSWEEP_TRY(const std::uint64_t n, parse_count(text));
+  if (n < 1 || n > 100) {
+    return usage_error(fmt::format("'{}' is not a level of compression", text));
+  }
+  return static_cast<int>(n);
+}
+
+Result<unsigned> parse_threads(std::string_view text) {
+  BLKSWEEP_TRY(const std::uint64_t n, parse_count(text));
+  if (n < 1 || n > 256) {
+    return usage_error(fmt::format("'{}' is not between 1 and 256", text));
+  }
+  return static_cast<unsigned>(n);
+}
+
+// On a terminal one line that is rewritten, else a line every few seconds.
+class Progress {
+ public:
+  void operator()(const PackProgress& p) {
+    const std::int64_t now = now_ns();
+    if (now - last_ns_ < (terminal_ ? 100'000'000 : 5'000'000'000)) {
+      return;
+    }
+    last_ns_ = now;
+    const std::string text = fmt::format("{} of {} samples, {}", format_count(p.done),
+                                         format_count(p.total), format_bytes({p.bytes}));
+    if (terminal_) {
+      fmt::print(stderr, "\r\033[K{}", text);
+      shown_ = true;
+    } else {
+      note(text);
+    }
+  }
+  void finish() const {
+    if (shown_) {
+      fmt::print(stderr, "\r\033[K");
+    }
+  }
+
+ private:
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+  std::int64_t last_ns_ = now_ns();
+};
+
+double ratio_of(const PackReport& r) {
+  return r.source_bytes == 0
+             ? 1
+             : static_cast<double>(r.stored_bytes) / static_cast<double>(r.source_bytes);
+}
+
+void print_answer(const Options& o, const PackReport& r) {
+  if (!o.json) {
+    fmt::print("{}: {} samples, {} in {} {}, {:.3f} of the source's {} ({:.1f} s)\n",
+               o.pack.directory, format_count(r.samples), format_bytes({r.stored_bytes}),
+               format_count(r.on_disk_files), r.on_disk_files == 1 ? "file" : "files", ratio_of(r),
+               format_bytes({r.source_bytes}), static_cast<double>(r.time_ns) * 1e-9);
+    return;
+  }
+  const nlohmann::ordered_json j{{"directory", o.pack.directory},
+                                 {"samples", r.samples},
+                                 {"on_disk_files", r.on_disk_files},
+                                 {"source_bytes", r.source_bytes},
+                                 {"decoded_bytes", r.decoded_bytes},
+                                 {"stored_bytes", r.stored_bytes},
+                                 {"largest_decoded_bytes", r.largest_decoded_bytes},
+                                 {"kept_raw", r.kept_raw},
+                                 {"kept_uncompressed", r.kept_uncompressed},
+                                 {"content_hash", r.content_hash},
+                                 {"time_ns", r.time_ns},
+                                 {"warnings", r.warnings}};
+  fmt::print("{}\n", j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+Result<Exit> pack(const Options& o) {
+  install_stop_signals();
+  Progress progress;
+  const auto packed = pack_dataset(o.pack, std::ref(progress), stop_requested());
+  progress.finish();
+  BLKSWEEP_TRY(const PackReport report, packed);
+  for (const std::string& w : report.warnings) {
+    warn(w);
+  }
+  print_answer(o, report);
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_dataset_pack(Verbs& verbs, CLI::App* dataset) {
+  CLI::App* app = dataset->add_subcommand("pack", "the same samples stored in another way");
+  auto o = std::make_shared<Options>();
+  o->pack.tool = std::string(BLKSWEEP_VERSION) + " " + git_revision();
+  app->add_option("SRC", o->pack.source, "folder of files")->required();
+  app->add_option("-o,--output", o->pack.directory, "empty or new directory")
+      ->required()
+      ->type_name("");
+  add_parsed(app, "--layout", o->pack.layout, parse_layout, "files or tar shards [tar]");
+  add_parsed(app, "--shard", o->pack.shard, parse_bytes, "bytes per tar shard [256MiB]");
+  add_parsed(
+      app, "--dtype", o->pack.encode.dtype,
+      [](std::string_view t) { return one_of<ElementType>(t, kElementNames); },
+      "raw or fp16 [raw]");
+  add_parsed(
+      app, "--compress", o->pack.encode.codec,
+      [](std::string_view t) { return one_of<Codec>(t, kCodecNames); },
+      "none, zstd, lz4 or blosc (byte shuffle and lz4) [none]");
+  add_parsed(app, "--level", o->pack.encode.level, parse_level,
+             "zstd 1-22 [3], lz4 1-12 [1], blosc 1-9 [5]");
+  add_parsed(app, "--threads", o->pack.threads, parse_threads,
+             "that read and encode; the result is the same [1]");
+  app->add_flag("--json", o->json, "print one JSON document");
+  app->footer(kFooter);
+  app->callback([&verbs, o] { verbs.action = [o] { return pack(*o); }; });
+}
+
+}  // namespace blksweep

@@ -1,0 +1,94 @@
+#include "dataset/pack_index.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+
+#include "codec/sample_header.h"
+#include "os/file.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::array<char, 8> kMagic{'B', 'L', 'K', 'S', 'I', 'D', 'X', '1'};
+
+struct Head {
+  std::array<char, 8> magic;
+  std::uint64_t count;
+  std::uint64_t check;  // XXH3-64 of the entries
+};
+
+std::uint64_t key_of(std::string_view file, std::uint64_t offset) {
+  return XXH3_64bits_withSeed(file.data(), file.size(), offset);
+}
+
+tl::unexpected<Error> damaged(const std::string& path, std::string_view what) {
+  return fail(fmt::format("{}: {} (pack the data set again: blksweep dataset pack)", path, what));
+}
+
+}  // namespace
+
+std::string pack_index_path(std::string_view root) {
+  return fmt::format("{}/{}/index", root, kPackFolder);
+}
+std::string pack_manifest_path(std::string_view root) {
+  return fmt::format("{}/{}/manifest.json", root, kPackFolder);
+}
+
+void PackIndex::add(std::string_view file, std::uint64_t offset, std::uint64_t decoded_bytes) {
+  entries_.push_back({key_of(file, offset), decoded_bytes});
+}
+
+Result<> PackIndex::save(const std::string& path) {
+  std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
+    return a.key != b.key ? a.key < b.key : a.bytes > b.bytes;
+  });
+  const std::span<const std::byte> entries = std::as_bytes(std::span(entries_));
+  const Head head{kMagic, entries_.size(), XXH3_64bits(entries.data(), entries.size())};
+  BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(path));
+  BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(&head, 1))));
+  BLKSWEEP_CHECK(file.write(entries));
+  return file.commit();
+}
+
+Result<PackIndex> PackIndex::load(const std::string& path) {
+  BLKSWEEP_TRY(const MappedFile file, MappedFile::open(path));
+  const std::span<const std::byte> bytes = file.bytes();
+  Head head{};
+  if (bytes.size() < sizeof head) {
+    return damaged(path, "too short");
+  }
+  std::memcpy(&head, bytes.data(), sizeof head);
+  const std::span<const std::byte> entries = bytes.subspan(sizeof head);
+  if (head.magic != kMagic) {
+    return damaged(path, "not the index of a packed data set");
+  }
+  if (entries.size() % sizeof(Entry) != 0 || head.count != entries.size() / sizeof(Entry) ||
+      XXH3_64bits(entries.data(), entries.size()) != head.check) {
+    return damaged(path, "damaged");
+  }
+  PackIndex index;
+  index.entries_.resize(head.count);
+  if (!entries.empty()) {
+    std::memcpy(index.entries_.data(), entries.data(), entries.size());
+  }
+  if (!std::ranges::is_sorted(index.entries_, {}, &Entry::key) ||
+      std::ranges::any_of(index.entries_,
+                          [](const Entry& e) { return e.bytes > kMaxDecodedBytes; })) {
+    return damaged(path, "entries that cannot be");
+  }
+  return index;
+}
+
+std::optional<std::uint64_t> PackIndex::bytes_of(std::string_view file,
+                                                 std::uint64_t offset) const {
+  const std::uint64_t key = key_of(file, offset);
+  const auto at = std::ranges::lower_bound(entries_, key, {}, &Entry::key);
+  return at != entries_.end() && at->key == key ? std::optional(at->bytes) : std::nullopt;
+}
+
+}  // namespace blksweep

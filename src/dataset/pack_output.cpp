@@ -1,0 +1,175 @@
+#include "dataset/pack_output.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "dataset/pack_index.h"
+#include "dataset/tar.h"
+#include "os/file.h"
+
+namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A fresh filesystem has lost+found in its root.
+Result<> refuse_content(const std::string& directory) {
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator(directory, ec)) {
+    const std::string name = entry.path().filename();
+    if (name == kPackFolder && !fs::exists(pack_manifest_path(directory), ec)) {
+      return fail(fmt::format("pack into {}: a pack that was cut off left {} there: remove it",
+                              directory, kPackFolder));
+    }
+    if (name != "lost+found") {
+      return fail("pack into " + directory + ": it is not empty: name an empty or new directory");
+    }
+  }
+  return ec ? Result<>(sys_error(ec.value(), "read directory " + directory)) : Result<>();
+}
+
+Result<> make_folders(const std::string& path) {
+  std::error_code ec;
+  fs::create_directories(path, ec);
+  return ec ? Result<>(sys_error(ec.value(), "make directory " + path)) : Result<>();
+}
+
+Result<Fd> create_file(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!fd) {
+    return sys_error(errno, "create " + path);
+  }
+  return fd;
+}
+
+Result<> move_entries(const std::string& from, const std::string& to) {
+  std::error_code ec;
+  std::vector<fs::path> entries;
+  for (const auto& entry : fs::directory_iterator(from, ec)) {
+    entries.push_back(entry.path());
+  }
+  for (const fs::path& entry : entries) {
+    if (const fs::path target = to / entry.filename();
+        ::rename(entry.c_str(), target.c_str()) != 0) {
+      return sys_error(errno, "rename " + entry.string() + " to " + target.string());
+    }
+  }
+  return ec ? Result<>(sys_error(ec.value(), "read directory " + from)) : Result<>();
+}
+
+Result<> sync_filesystem(const std::string& directory) {
+  BLKSWEEP_TRY(const Fd fd, open_readonly(directory));
+  return ::syncfs(fd.get()) == 0 ? Result<>() : Result<>(sys_error(errno, "syncfs " + directory));
+}
+
+}  // namespace
+
+Result<PackOutput> PackOutput::begin(const PackSettings& s) {
+  std::error_code ec;
+  const bool there = fs::exists(s.directory, ec);
+  if (there) {
+    BLKSWEEP_CHECK(refuse_content(s.directory));
+  } else {
+    BLKSWEEP_CHECK(make_folders(s.directory));
+  }
+  PackOutput out(s.directory, s.layout, s.shard, !there);
+  BLKSWEEP_CHECK(make_folders(out.incoming()));
+  return out;
+}
+
+PackOutput::PackOutput(PackOutput&& o) noexcept
+    : directory_(std::exchange(o.directory_, {})),
+      layout_(o.layout_),
+      shard_(o.shard_),
+      made_(o.made_),
+      finished_(o.finished_),
+      folder_(std::move(o.folder_)),
+      tar_(std::move(o.tar_)),
+      tar_name_(std::move(o.tar_name_)),
+      used_(o.used_),
+      files_(o.files_) {}
+
+PackOutput::~PackOutput() {
+  if (directory_.empty() || finished_) {
+    return;
+  }
+  std::error_code ec;
+  fs::remove_all(directory_ + "/" + std::string(kPackFolder), ec);
+  if (made_) {
+    fs::remove(directory_, ec);  // when nothing else is in it
+  }
+}
+
+std::string PackOutput::incoming() const {
+  return fmt::format("{}/{}/incoming", directory_, kPackFolder);
+}
+
+std::string PackOutput::index_path() const { return pack_index_path(directory_); }
+
+Result<StoredAt> PackOutput::add(const std::string& path, std::span<const std::byte> stored) {
+  const std::string name = path + std::string(kPackedSuffix);
+  return layout_ == PackLayout::files ? add_file(name, stored) : add_member(name, stored);
+}
+
+// Samples come in path order: a folder is made when the first of its files comes.
+Result<StoredAt> PackOutput::add_file(const std::string& path, std::span<const std::byte> stored) {
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  if (folder != folder_) {
+    BLKSWEEP_CHECK(make_folders(incoming() + "/" + folder));
+    folder_ = folder;
+  }
+  BLKSWEEP_TRY(Fd fd, create_file(incoming() + "/" + path));
+  BLKSWEEP_CHECK(write_full(fd.get(), stored, path));
+  BLKSWEEP_CHECK(fd.close(path));
+  ++files_;
+  return StoredAt{path, 0};
+}
+
+Result<StoredAt> PackOutput::add_member(const std::string& path,
+                                        std::span<const std::byte> stored) {
+  if (tar_ && used_ >= shard_.n) {
+    BLKSWEEP_CHECK(close_shard());
+  }
+  if (!tar_) {
+    tar_name_ = fmt::format("shard_{:06}.tar", files_++);
+    BLKSWEEP_TRY(tar_, create_file(incoming() + "/" + tar_name_));
+    used_ = 0;
+  }
+  const std::string head = tar_long_header(path, stored.size());
+  const std::vector<std::byte> padding(align_up(stored.size(), kTarBlock) - stored.size());
+  BLKSWEEP_CHECK(write_full(tar_.get(), std::as_bytes(std::span(head)), tar_name_));
+  BLKSWEEP_CHECK(write_full(tar_.get(), stored, tar_name_));
+  BLKSWEEP_CHECK(write_full(tar_.get(), padding, tar_name_));
+  const StoredAt at{tar_name_, used_ + head.size()};
+  used_ += head.size() + stored.size() + padding.size();
+  return at;
+}
+
+Result<> PackOutput::close_shard() {
+  const std::vector<std::byte> end(2 * kTarBlock);
+  BLKSWEEP_CHECK(write_full(tar_.get(), end, tar_name_));
+  return tar_.close(tar_name_);
+}
+
+// The manifest is the mark of a whole pack, so it comes after everything else is on the device.
+Result<> PackOutput::finish(const std::string& manifest) {
+  if (tar_) {
+    BLKSWEEP_CHECK(close_shard());
+  }
+  BLKSWEEP_CHECK(sync_filesystem(directory_));
+  BLKSWEEP_CHECK(move_entries(incoming(), directory_));
+  std::error_code ec;
+  fs::remove(incoming(), ec);
+  BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(pack_manifest_path(directory_)));
+  BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(manifest))));
+  BLKSWEEP_CHECK(file.commit());
+  BLKSWEEP_CHECK(sync_filesystem(directory_));
+  finished_ = true;
+  return {};
+}
+
+}  // namespace blksweep

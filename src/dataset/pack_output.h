@@ -1,0 +1,62 @@
+// PackOutput: the folder that a data set is packed into; all of it appears at the end, or nothing.
+//
+// Until finish() everything lies in a working folder inside (kPackFolder), which the scan does not
+// look into; finish() moves it to its names and writes the manifest last.
+//
+// Errors:  what the system says of the file being written. The destructor removes what was not
+//          finished.
+// Threads: one owner.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "dataset/pack.h"
+
+namespace blksweep {
+
+struct StoredAt {
+  std::string file;  // relative to the packed folder
+  std::uint64_t offset;
+};
+
+class PackOutput {
+ public:
+  static Result<PackOutput> begin(const PackSettings& settings);
+  PackOutput(PackOutput&& o) noexcept;
+  PackOutput& operator=(PackOutput&&) = delete;
+  ~PackOutput();
+
+  // One stored sample under its path in the source, which gets kPackedSuffix.
+  Result<StoredAt> add(const std::string& path, std::span<const std::byte> stored);
+  Result<> finish(const std::string& manifest);
+  // Where the index goes before finish().
+  std::string index_path() const;
+  std::uint64_t files() const { return files_; }
+
+ private:
+  PackOutput(std::string directory, PackLayout layout, Bytes shard, bool made)
+      : directory_(std::move(directory)), layout_(layout), shard_(shard), made_(made) {}
+  Result<StoredAt> add_file(const std::string& path, std::span<const std::byte> stored);
+  Result<StoredAt> add_member(const std::string& path, std::span<const std::byte> stored);
+  Result<> close_shard();
+  std::string incoming() const;
+
+  std::string directory_;
+  PackLayout layout_;
+  Bytes shard_;
+  bool made_;  // the folder was not there before
+  bool finished_ = false;
+  std::string folder_ = "/";  // made last
+  Fd tar_;
+  std::string tar_name_;
+  std::uint64_t used_ = 0;  // of the open shard
+  std::uint64_t files_ = 0;
+};
+
+}  // namespace blksweep

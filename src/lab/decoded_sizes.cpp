@@ -1,0 +1,55 @@
+#include "lab/decoded_sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "dataset/pack_index.h"
+
+namespace blksweep {
+namespace {
+
+Result<std::vector<std::uint64_t>> decoded_sizes(const Catalog& catalog) {
+  const std::string path = pack_index_path(catalog.root);
+  std::error_code ec;
+  if (!std::filesystem::exists(path, ec)) {
+    return fail(
+        fmt::format("--decode-threads: {} is no packed data set (no {}): name the folder "
+                    "that blksweep dataset pack made",
+                    catalog.root, path));
+  }
+  BLKSWEEP_TRY(const PackIndex index, PackIndex::load(path));
+  std::vector<std::uint64_t> sizes(catalog.samples());
+  for (std::uint32_t i = 0; i < sizes.size(); ++i) {
+    const Sample s = catalog.sample(i);
+    const auto bytes = index.bytes_of(catalog.path(s.file), s.offset);
+    if (!bytes) {
+      return fail(
+          fmt::format("--decode-threads: {} at byte {} is not in {}: it was added later; "
+                      "remove it, or pack again",
+                      catalog.full_path(s.file), s.offset, path));
+    }
+    sizes[i] = *bytes;
+  }
+  return sizes;
+}
+
+}  // namespace
+
+Result<Bytes> largest_decoded_batch(const Catalog& catalog, const Plan& plan,
+                                    const Schedule& schedule) {
+  BLKSWEEP_TRY(const std::vector<std::uint64_t> sizes, decoded_sizes(catalog));
+  std::uint64_t most = 0;
+  for (std::size_t b = 0; b < schedule.batches(); ++b) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = schedule.batch_begin[b]; i < schedule.batch_begin[b + 1]; ++i) {
+      sum += sizes[plan.order[schedule.emission[i]]];
+    }
+    most = std::max(most, sum);
+  }
+  return Bytes{most};
+}
+
+}  // namespace blksweep

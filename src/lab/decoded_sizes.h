@@ -1,0 +1,19 @@
+// How much room decoded batches need, from the index of a packed data set.
+//
+// Errors:  the data set has no index (it was not packed, or its folder is not the packed one), or
+//          holds a sample that the index does not know.
+// Threads: called where the epoch is prepared.
+#pragma once
+
+#include "base/result.h"
+#include "base/units.h"
+#include "plan/catalog.h"
+#include "plan/plan.h"
+#include "plan/schedule.h"
+
+namespace blksweep {
+
+Result<Bytes> largest_decoded_batch(const Catalog& catalog, const Plan& plan,
+                                    const Schedule& schedule);
+
+}  // namespace blksweep

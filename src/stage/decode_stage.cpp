@@ -1,0 +1,121 @@
+#include "stage/decode_stage.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+
+namespace blksweep {
+
+Result<std::unique_ptr<DecodeStage>> DecodeStage::make(const DecodeSettings& s) {
+  const std::size_t slot = align_up(std::max<std::uint64_t>(1, s.slot_bytes.n), kPageBytes);
+  BLKSWEEP_TRY(PageBuffer ring, PageBuffer::allocate({slot * s.slots}));
+  return std::unique_ptr<DecodeStage>(new DecodeStage(s, std::move(ring)));
+}
+
+DecodeStage::DecodeStage(const DecodeSettings& s, PageBuffer ring)
+    : slot_bytes_(ring.size() / s.slots),
+      ring_(std::move(ring)),
+      slots_(s.slots),
+      times_(s.batches),
+      decoders_(std::max(1U, s.threads)),
+      pool_(s.threads, s.on_start) {}
+
+Result<> DecodeStage::begin(std::uint32_t batch, std::span<const BatchPart> parts) {
+  times_[batch].begin_ns = now_ns();
+  lay_out(batch, parts);
+  pool_.run(parts.size(), [&](unsigned worker, std::size_t i) { decode(worker, parts[i], i); });
+  collect(batch);
+  times_[batch].end_ns = now_ns();
+  return inner_ ? inner_->begin(batch, slots_[batch % slots_.size()].decoded) : Result<>();
+}
+
+// Where each part goes is known before the first is decoded: its header says how long it becomes.
+void DecodeStage::lay_out(std::uint32_t batch, std::span<const BatchPart> parts) {
+  headers_.assign(parts.size(), {});
+  targets_.assign(parts.size(), nullptr);
+  errors_.assign(parts.size(), {});
+  std::byte* to = slot_begin(batch);
+  for (std::size_t i = 0, left = slot_bytes_; i < parts.size(); ++i) {
+    const std::span<const std::byte> stored(parts[i].data, parts[i].bytes);
+    const Result<SampleHeader> header = read_header(stored, stored.size());
+    if (!header) {
+      errors_[i] = header.error().message();
+      continue;
+    }
+    if (header->decoded_bytes > left) {
+      errors_[i] = "decodes to more than the index of its data set says";
+      continue;
+    }
+    headers_[i] = *header;
+    targets_[i] = to;
+    to += header->decoded_bytes;
+    left -= header->decoded_bytes;
+  }
+}
+
+void DecodeStage::decode(unsigned worker, const BatchPart& part, std::size_t number) {
+  if (targets_[number] == nullptr) {
+    return;
+  }
+  const SampleHeader& h = headers_[number];
+  const std::span<const std::byte> payload(part.data + kSampleHeaderBytes, h.payload_bytes);
+  if (const Result<> done =
+          decoders_[worker].decode(h, payload, {targets_[number], h.decoded_bytes});
+      !done) {
+    errors_[number] = done.error().message();
+  }
+}
+
+// Parts lie one behind the other, so the bytes of one that failed are closed up.
+void DecodeStage::collect(std::uint32_t batch) {
+  std::vector<BatchPart>& decoded = slots_[batch % slots_.size()].decoded;
+  decoded.clear();
+  std::byte* to = slot_begin(batch);
+  for (std::uint32_t i = 0; i < errors_.size(); ++i) {
+    if (!errors_[i].empty()) {
+      decoded.push_back({to, 0});
+      ++failed_;
+      if (failures_.size() < kNamedFailures) {
+        failures_.push_back({batch, i, errors_[i]});
+      }
+      continue;
+    }
+    const std::size_t bytes = headers_[i].decoded_bytes;
+    if (targets_[i] != to) {
+      std::memmove(to, targets_[i], bytes);
+    }
+    decoded.push_back({to, bytes});
+    to += bytes;
+    times_[batch].bytes += bytes;
+  }
+}
+
+Result<CopyTimes> DecodeStage::finish(std::uint32_t batch) {
+  return inner_ ? inner_->finish(batch) : Result<CopyTimes>(CopyTimes{});
+}
+
+std::uint32_t DecodeStage::in_flight() const {
+  const std::uint32_t inner = inner_ ? inner_->in_flight() : 1;
+  return std::min(inner, static_cast<std::uint32_t>(slots_.size()));
+}
+
+const std::byte* DecodeStage::staged(std::uint32_t batch) const {
+  return inner_ ? inner_->staged(batch) : ring_.data() + offset_of(batch);
+}
+
+std::span<const BatchPart> DecodeStage::delivered(std::uint32_t batch,
+                                                  std::span<const BatchPart> /*given*/) const {
+  return slots_[batch % slots_.size()].decoded;
+}
+
+Result<> DecodeStage::check(std::uint32_t batch, std::span<const BatchPart> parts,
+                            std::span<std::uint8_t> wrong) {
+  return inner_ ? inner_->check(batch, delivered(batch, parts), wrong) : Result<>();
+}
+
+std::optional<ClockAlignment> DecodeStage::alignment() const {
+  return inner_ ? inner_->alignment() : std::nullopt;
+}
+
+}  // namespace blksweep
