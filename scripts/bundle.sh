@@ -20,7 +20,7 @@ name=blksweep-$2
 out=${3:-$build/bundle}
 root=$out/$name
 # What needs neither a disk nor rights, and tells whether the copy stage works on that node.
-tests='*Copy*:*Consumer*:*Stage*:*Delivery*:*Account*:*Overlap*:*Timeline*'
+tests='*Copy*:*Compute*:*Consumer*:*Stage*:*Delivery*:*Account*:*Overlap*:*Timeline*'
 # The C library's own pieces of former days: a GPU driver's library asks for them by name, and must
 # not get the node's, which belong to another C library.
 libc_pieces=(libdl.so.2 libpthread.so.0 librt.so.1 libm.so.6 libresolv.so.2 libutil.so.1)

@@ -136,7 +136,7 @@ std::string relative_word(const RelativeSize& size) {
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 const std::array kOwnOptions{
-    CellOption{"order", "random path directory inode lba chunked; default lba (or path)",
+    CellOption{"order", "random path directory inode lba chunked; default lba",
                [](CellSettings& c, std::string_view t) { return set_word(c.order, t, kOrders); },
                [](const CellSettings& c) { return word_of(c.order, kOrders); }},
     CellOption{"chunk", "chunked: bytes of LBA order kept together; default 4MiB",
