@@ -15,7 +15,7 @@ unit_src  := $(filter-out $(if $(SAN),$(no_san)),$(wildcard tests/unit/*_test.cp
 root_src  := $(wildcard tests/root/*_test.cpp) $(support)
 gpu_src   := $(wildcard tests/gpu/*_test.cpp) $(support)
 fuzz_src  := $(wildcard tests/fuzz/*_fuzz.cpp)
-bench_src := $(filter-out $(if $(filter 1,$(CUDA)),,%_cuda.cpp),$(wildcard tests/bench/*.cpp))
+bench_src := $(wildcard tests/bench/*.cpp)
 PYTHON    := /usr/bin/python3
 JOBS      ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
@@ -83,7 +83,12 @@ bench:
 
 # Everything that needs a GPU, in one go: under 8 minutes, the table last.
 .PHONY: bench-gpu
-bench-gpu: $(B)/blksweep $(filter %gpu_bench_cuda,$(bench_bin))
+gpu_bench := $(B)/bench/gpu_bench_cuda
+$(gpu_bench): $(B)/tests/gpu/gpu_bench_cuda.o $(lib)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+bench-gpu: $(B)/blksweep $(if $(filter 1,$(CUDA)),$(gpu_bench))
 	$(Q)BLKSWEEP=$(B)/blksweep scripts/bench-gpu.sh $(B)/bench
 
 # --- fuzz: the library and the targets compiled with clang into build-fuzz ----------------------
