@@ -56,6 +56,21 @@ TEST(Account, WithoutPrefetchNothingIsHiddenAndTheEpochIsTheSum) {
             (Named{{Stall::storage, 800}, {Stall::window, 990}, {Stall::done, 10}}));
 }
 
+TEST(Account, OfTheExampleInItsDocumentIsAsDrawn) {
+  const PipelineClock clock({.read = 2, .copy = 1, .compute = 3, .batches = 3, .prefetch = 1});
+  const Account a = clock.account();
+  EXPECT_EQ(a.wall, 12);
+  EXPECT_EQ(a.overlap, 6);
+  EXPECT_EQ(a.ideal, 9);
+  EXPECT_EQ(a.first_batch, 3);
+  EXPECT_EQ(a.lane(EpochLane::read)->hidden, 4);
+  EXPECT_EQ(a.lane(EpochLane::copy)->hidden, 2);
+  EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::consumer, 2}, {Stall::done, 4}}));
+  EXPECT_EQ(stalls(a, EpochLane::copy),
+            (Named{{Stall::storage, 5}, {Stall::window, 1}, {Stall::done, 3}}));
+  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 2}, {Stall::copy, 1}}));
+}
+
 TEST(Account, OfACopyBoundEpochBlamesTheCopies) {
   const PipelineClock clock({.read = 2, .copy = 10, .compute = 3, .batches = 50, .prefetch = 2});
   const Account a = clock.account();
