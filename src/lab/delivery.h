@@ -41,7 +41,7 @@ struct DeliveryInputs {
   const Binding* binding = nullptr;  // nullptr: threads run where the caller does
 };
 
-struct DeliveryTimes {  // 0: the stage does not exist
+struct DeliveryTimes {                  // 0: the stage does not exist
   std::int64_t slot_wait_begin_ns = 0;  // waits for a slot of the staging ring since; 0: it did not
   std::int64_t staging_begin_ns = 0;    // the copy stage took the batch up
   std::int64_t copy_begin_ns = 0, copy_end_ns = 0;

@@ -10,7 +10,8 @@ namespace {
 
 using Named = std::vector<std::pair<std::string, std::int64_t>>;
 
-Result<> insert_lane(Database& db, std::int64_t run, std::int64_t position, const LaneRecord& lane) {
+Result<> insert_lane(Database& db, std::int64_t run, std::int64_t position,
+                     const LaneRecord& lane) {
   Insert row("account_lane");
   row("run_id", run);
   row("position", position);
@@ -100,9 +101,10 @@ Result<std::vector<LaneRecord>> read_lanes(Database& db, std::int64_t run) {
   ColumnNames names;
   LaneRecord none;
   each_account_lane_column(none, names);
-  BLKSWEEP_TRY(Statement query,
-               db.prepare(fmt::format(
-                   "SELECT {} FROM account_lane WHERE run_id = ? ORDER BY position", names.text())));
+  BLKSWEEP_TRY(
+      Statement query,
+      db.prepare(fmt::format("SELECT {} FROM account_lane WHERE run_id = ? ORDER BY position",
+                             names.text())));
   query.bind(run);
   std::vector<LaneRecord> lanes;
   BLKSWEEP_CHECK(for_each_row(query, [&lanes](Statement& row) {
@@ -140,9 +142,9 @@ Result<Maybe<AccountRecord>> read_account(Database& db, std::int64_t run) {
     return account;
   }
   BLKSWEEP_TRY(account->lanes, read_lanes(db, run));
-  BLKSWEEP_TRY(account->phases,
-               read_named(db, "SELECT phase, ns FROM account_phase WHERE run_id = ? ORDER BY phase",
-                          run));
+  BLKSWEEP_TRY(
+      account->phases,
+      read_named(db, "SELECT phase, ns FROM account_phase WHERE run_id = ? ORDER BY phase", run));
   return account;
 }
 
