@@ -17,10 +17,12 @@ Result<> insert_lane(Database& db, std::int64_t run, std::int64_t position,
   row("position", position);
   each_account_lane_column(lane, row);
   BLKSWEEP_CHECK(row.into(db));
+  std::int64_t at = 0;
   for (const auto& [cause, ns] : lane.stalls) {
     Insert stall("account_stall");
     stall("run_id", run);
     stall("lane", lane.lane);
+    stall("position", at++);
     stall("cause", cause);
     stall("ns", ns);
     BLKSWEEP_CHECK(stall.into(db));
@@ -37,9 +39,11 @@ Result<> insert_sums(Database& db, std::int64_t run, const AccountRecord& accoun
   for (const LaneRecord& lane : account.lanes) {
     BLKSWEEP_CHECK(insert_lane(db, run, position++, lane));
   }
+  std::int64_t at = 0;
   for (const auto& [phase, ns] : account.phases) {
     Insert sum("account_phase");
     sum("run_id", run);
+    sum("position", at++);
     sum("phase", phase);
     sum("ns", ns);
     BLKSWEEP_CHECK(sum.into(db));
@@ -113,7 +117,7 @@ Result<std::vector<LaneRecord>> read_lanes(Database& db, std::int64_t run) {
   for (LaneRecord& lane : lanes) {
     BLKSWEEP_TRY(lane.stalls, read_named(db,
                                          "SELECT cause, ns FROM account_stall WHERE run_id = ? AND "
-                                         "lane = ? ORDER BY cause",
+                                         "lane = ? ORDER BY position",
                                          run, lane.lane));
   }
   return lanes;
@@ -144,7 +148,7 @@ Result<Maybe<AccountRecord>> read_account(Database& db, std::int64_t run) {
   BLKSWEEP_TRY(account->lanes, read_lanes(db, run));
   BLKSWEEP_TRY(
       account->phases,
-      read_named(db, "SELECT phase, ns FROM account_phase WHERE run_id = ? ORDER BY phase", run));
+      read_named(db, "SELECT phase, ns FROM account_phase WHERE run_id = ? ORDER BY position", run));
   return account;
 }
 
