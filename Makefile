@@ -7,6 +7,7 @@
 #   make lint       layers, sizes, format, clang-tidy, shellcheck, every header alone
 #   make fuzz       each fuzz target for FUZZ_SECONDS (60); ONLY=name for one
 #   make test-unit test-root test-cli test-python   one suite, without installing (test-cli ONLY=name)
+#   make test-guest Linux 6.1 with cgroup v2 in an emulator (KERNEL=package for another)
 #   make deps format check-headers install clean help
 #
 #   V=1  full commands     SAN=asan|tsan  sanitizer build     BPF=0 CUDA=0  without a feature
@@ -30,10 +31,14 @@ hash := \#
 probe      = $(shell { $(1); } >/dev/null 2>&1 && echo 1 || echo 0)
 has_header = printf '%s\n' '$(hash)include <$(1)>' | $(CXX) -E -x c++ -
 # BPF=0 and CUDA=0 are first-class builds: the *_off.cpp files are linked in place of the others.
+CUDA_HOME ?= $(firstword $(wildcard /usr/local/cuda /usr/lib/cuda))
+NVCC      ?= $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc /usr/bin/nvcc) nvcc)
 ifeq ($(origin BPF),undefined)
 BPF := $(call probe,command -v $(CLANG) && command -v $(BPFTOOL) && $(call has_header,bpf/libbpf.h))
 endif
-CUDA ?= 0
+ifeq ($(origin CUDA),undefined)
+CUDA := $(call probe,command -v $(NVCC))
+endif
 
 VERSION := 0.1.0
 GIT_REV := $(shell git -c safe.directory='*' describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
@@ -51,16 +56,31 @@ override CPPFLAGS += -Isrc -Iebpf -isystem $(B)/gen -isystem /usr/include/fuse3 
 override CXXFLAGS += -std=c++20 $(WARN) $(SAN_$(SAN)) -pthread -MMD -MP
 override LDFLAGS  += $(SAN_$(SAN)) -pthread
 LDLIBS := -luring -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
+# The runtime is linked in; it looks for the driver's libcuda.so.1 when it is first used.
+ifeq ($(CUDA),1)
+override CPPFLAGS += -isystem $(CUDA_HOME)/include
+LDLIBS += $(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a) -lcudart_static) -ldl -lrt
+endif
+# nvcc compiles the kernels only, for every GPU generation that it knows; what it generates around
+# them is not clean under -Wpedantic, -Wconversion and -Wold-style-cast.
+NVCCFLAGS ?= -O2 -lineinfo
+override NVCCFLAGS += -std=c++20 -arch=all-major --expt-relaxed-constexpr -Werror all-warnings \
+                      -Isrc -Xcompiler -Wall,-Wextra,-Wshadow
 
 Q   := $(if $(V),,@)
 say  = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')
 
 # Link-time variants: x_bpf.cpp with BPF=1, x_off.cpp in its place with BPF=0.
 bpf_on  := $(wildcard src/*/*_bpf.cpp)
-bpf_off := $(wildcard src/*/*_off.cpp)
+# The same with *_cuda.cpp and *_cuda.cu (kernels), and cuda_off.cpp.
+cuda_on  := $(wildcard src/*/*_cuda.cpp)
+cuda_off := $(wildcard src/*/cuda_off.cpp)
+kernels  := $(if $(filter 1,$(CUDA)),$(wildcard src/*/*_cuda.cu))
+bpf_off := $(filter-out $(cuda_off),$(wildcard src/*/*_off.cpp))
 main    := src/cli/main.cpp
-sources := $(filter-out $(main) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)),$(wildcard src/*/*.cpp))
-objects := $(sources:%.cpp=$(B)/%.o)
+sources := $(filter-out $(main) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)) \
+             $(if $(filter 1,$(CUDA)),$(cuda_off),$(cuda_on)),$(wildcard src/*/*.cpp))
+objects := $(sources:%.cpp=$(B)/%.o) $(kernels:%=$(B)/%.o)
 # Tests need what is below src/cli only, and are built without waiting for it.
 lib     := $(B)/libblksweep.a
 cli_lib := $(B)/libblksweep-cli.a
@@ -100,6 +120,11 @@ $(B)/%.o: %.cpp Makefile $(B)/config
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
 
+$(B)/%.cu.o: %.cu Makefile $(B)/config
+	$(call say,NVCC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -c $< -o $@
+
 # --- eBPF: clang -> object -> skeleton header -------------------------------------------------
 bpf_sources := $(wildcard ebpf/*.bpf.c)
 skeletons   := $(bpf_sources:ebpf/%.bpf.c=$(B)/gen/%.skel.h)
@@ -129,7 +154,7 @@ install: all
 	$(Q)cp -r scripts $(DESTDIR)$(PREFIX)/share/blksweep/
 
 format:
-	$(Q)$(FORMAT) -i $(filter-out ebpf/%,$(headers)) $(all_cpp)
+	$(Q)$(FORMAT) -i $(filter-out ebpf/%,$(headers)) $(all_cpp) $(all_cu)
 
 clean:
 	$(Q)rm -rf build build-*/

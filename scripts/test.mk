@@ -3,6 +3,7 @@
 # tests/unit/*_test.cpp   no privileges, under 5 s together      -> $(B)/unit_tests
 # tests/root/*_test.cpp   loop devices, BPF, drop_caches         -> $(B)/root_tests (skip without root)
 # tests/cli/*.sh          the program as a user calls it; exit 0 passed, 77 skipped
+# tests/guest/           another kernel, cgroup v2, in an emulator  -> make test-guest
 # tests/figures/*.py      unittest, with Debian's python3 (another one in PATH may lack numpy)
 # tests/fuzz/*_fuzz.cpp   libFuzzer targets                      -> build-fuzz/
 # tests/bench/*.cpp *.sh  measurements, never assertions         -> $(B)/bench/
@@ -52,6 +53,11 @@ test-python: $(B)/blksweep
 unit: $(B)/unit_tests
 	$(Q)$(B)/unit_tests --gtest_brief=1
 
+# Linux 6.1 and cgroup v2 in an emulator; KERNEL=package for another one.
+.PHONY: test-guest
+test-guest: $(B)/blksweep $(B)/root_tests
+	$(Q)tests/guest/guest.sh $(B) $(KERNEL)
+
 # --- demo and bench --------------------------------------------------------------------------
 .PHONY: demo demo-built bench bench-programs
 demo:
@@ -86,6 +92,7 @@ fuzz-programs: $(fuzz_bin)
 # --- lint ------------------------------------------------------------------------------------
 headers     := $(wildcard src/*/*.h tests/*/*.h ebpf/wire/*.h)
 all_cpp     := $(wildcard src/*/*.cpp tests/*/*.cpp)
+all_cu      := $(wildcard src/*/*.cu)
 our_bpf     := $(wildcard ebpf/*.c ebpf/*.h ebpf/wire/*.h)
 bash_files  := $(wildcard scripts/*.sh scripts/*/*.sh tests/*/*.sh tests/*/*.bash) .ci/run
 python_files := $(wildcard scripts/*.py scripts/*/*.py tests/*/*.py)
@@ -104,10 +111,10 @@ lint-layers:
 	$(Q)$(PYTHON) scripts/lint/layers.py
 lint-sizes:
 	$(call say,LINT,sizes)
-	$(Q)$(PYTHON) scripts/lint/sizes.py $(headers) $(all_cpp) $(our_bpf) $(bash_files) $(python_files)
+	$(Q)$(PYTHON) scripts/lint/sizes.py $(headers) $(all_cpp) $(all_cu) $(our_bpf) $(bash_files) $(python_files)
 lint-format:
 	$(call say,LINT,format)
-	$(Q)$(FORMAT) --dry-run --Werror --ferror-limit=1 $(filter-out ebpf/%,$(headers)) $(all_cpp)
+	$(Q)$(FORMAT) --dry-run --Werror --ferror-limit=1 $(filter-out ebpf/%,$(headers)) $(all_cpp) $(all_cu)
 lint-shell:
 	$(call say,LINT,shell)
 	$(Q)shellcheck -x $(bash_files)
@@ -116,17 +123,18 @@ lint-python:
 	$(Q)$(PYTHON) -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' $(python_files)
 
 # Each header alone. What it includes is found as for any object, so only changes are checked again.
-check-headers: $(headers:%=$(B)/check/%.ok)
+checked     := $(if $(filter 1,$(CUDA)),$(headers),$(filter-out %_cuda.h,$(headers)))
+check-headers: $(checked:%=$(B)/check/%.ok)
 $(B)/check/%.ok: % | $(if $(filter 1,$(BPF)),$(skeletons))
 	$(call say,HEAD,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(CPPFLAGS) -Itests $(filter-out -MMD -MP,$(CXXFLAGS)) -fsyntax-only -x c++ -include $< /dev/null
 	$(Q)touch $@
 
-# A source that BPF=0 leaves out is checked too; with BPF=0 the other way round it cannot be. Tests are
+# A source that BPF=0 or CUDA=0 leaves out is checked too; with BPF=0 the other way round it cannot be. Tests are
 # not: their findings were style, and they would double the time.
 tidy_all := $(filter src/%,$(all_cpp))
-tidy_src := $(if $(filter 1,$(BPF)),$(tidy_all),$(filter-out $(bpf_on),$(tidy_all)))
+tidy_src := $(filter-out $(if $(filter 1,$(BPF)),,$(bpf_on)) $(if $(filter 1,$(CUDA)),,$(cuda_on)),$(tidy_all))
 lint-tidy: $(tidy_src:%=$(B)/tidy/%.ok)
 $(B)/tidy/%.ok: % .clang-tidy $(headers) | $(B)/gen/version.inc $(if $(filter 1,$(BPF)),$(skeletons))
 	$(call say,TIDY,$<)

@@ -51,10 +51,22 @@ constexpr std::array<std::pair<std::string_view, bool>, 2> kIo{
     {{"direct", true}, {"buffered", false}}};
 constexpr std::array<std::pair<std::string_view, CacheState>, 3> kCaches{
     {{"cold", CacheState::cold}, {"warm", CacheState::warm}, {"keep", CacheState::keep}}};
-constexpr std::array<std::pair<std::string_view, CopyKind>, 2> kCopies{
-    {{"none", CopyKind::none}, {"host", CopyKind::host}}};
-constexpr std::array<std::pair<std::string_view, ConsumerKind>, 2> kConsumers{
-    {{"none", ConsumerKind::none}, {"emulated", ConsumerKind::emulated}}};
+constexpr std::array<std::pair<std::string_view, CopyKind>, 4> kCopies{
+    {{"none", CopyKind::none},
+     {"host", CopyKind::host},
+     {"emulated", CopyKind::emulated},
+     {"cuda", CopyKind::cuda}}};
+constexpr std::array<std::pair<std::string_view, Staging>, 4> kStagings{
+    {{"pinned", Staging::pinned},
+     {"pageable", Staging::pageable},
+     {"register", Staging::register_each},
+     {"per-batch", Staging::per_batch}}};
+constexpr std::array<std::pair<std::string_view, ConsumerKind>, 5> kConsumers{
+    {{"none", ConsumerKind::none},
+     {"emulated", ConsumerKind::emulated},
+     {"cuda", ConsumerKind::cuda},
+     {"cuda-memory", ConsumerKind::cuda_memory},
+     {"gemm", ConsumerKind::gemm}}};
 
 struct Range {
   std::uint64_t least, most;
@@ -76,6 +88,15 @@ Result<> set_bytes(Bytes& target, std::string_view text, Range range) {
                                    format_bytes({range.least}), format_bytes({range.most})));
   }
   target = b;
+  return {};
+}
+
+Result<> set_rate(CellSettings& c, std::string_view text) {
+  BLKSWEEP_TRY(const Bytes rate, parse_rate(text));
+  if (rate.n == 0) {
+    return usage_error(fmt::format("'{}': a link moves more than nothing", text));
+  }
+  c.copy_tuning.bandwidth = rate;
   return {};
 }
 
@@ -110,11 +131,6 @@ std::string bytes_word(Bytes b) {
 
 std::string relative_word(const RelativeSize& size) {
   return size.percent > 0 ? fmt::format("{}%", size.percent) : bytes_word(size.bytes);
-}
-
-std::string compute_word(const ComputeTime& t) {
-  return t.sigma > 0 ? fmt::format("lognormal:{}ns:{}", t.mean.count(), t.sigma)
-                     : fmt::format("{}ns", t.mean.count());
 }
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
@@ -177,19 +193,49 @@ const std::array kOwnOptions{
                  return set_count(c.prefetch, t, {0, 1U << 20});
                },
                [](const CellSettings& c) { return std::to_string(c.prefetch); }},
-    CellOption{"copy", "none host; default none",
+    CellOption{"copy", "none host emulated cuda; default none",
                [](CellSettings& c, std::string_view t) { return set_word(c.copy, t, kCopies); },
                [](const CellSettings& c) { return word_of(c.copy, kCopies); }},
+    CellOption{"copy-bandwidth", "of the emulated link; default 25GB/s",
+               [](CellSettings& c, std::string_view t) { return set_rate(c, t); },
+               [](const CellSettings& c) { return bytes_word(c.copy_tuning.bandwidth) + "/s"; }},
     CellOption{
-        "consumer", "none emulated; default none, emulated with --compute",
+        "copy-latency", "of each emulated copy; default 10us",
+        [](CellSettings& c, std::string_view t) -> Result<> {
+          BLKSWEEP_TRY(c.copy_tuning.latency, parse_duration(t));
+          return {};
+        },
+        [](const CellSettings& c) { return fmt::format("{}ns", c.copy_tuning.latency.count()); }},
+    CellOption{"staging", "cuda: pinned pageable register per-batch; default pinned",
+               [](CellSettings& c, std::string_view t) {
+                 return set_word(c.copy_tuning.staging, t, kStagings);
+               },
+               [](const CellSettings& c) { return word_of(c.copy_tuning.staging, kStagings); }},
+    CellOption{"copy-streams", "copies side by side; default 1",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.copy_tuning.streams, t, {1, 32});
+               },
+               [](const CellSettings& c) { return std::to_string(c.copy_tuning.streams); }},
+    CellOption{"device-slots", "batches in the accelerator's memory; default 2",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.copy_tuning.slots, t, {1, 1024});
+               },
+               [](const CellSettings& c) { return std::to_string(c.copy_tuning.slots); }},
+    CellOption{"device-index", "which GPU; default 0",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.device_index, t, {0, 1024});
+               },
+               [](const CellSettings& c) { return std::to_string(c.device_index); }},
+    CellOption{
+        "consumer", "none emulated cuda cuda-memory gemm; emulated with --compute",
         [](CellSettings& c, std::string_view t) { return set_word(c.consumer, t, kConsumers); },
         [](const CellSettings& c) { return word_of(c.consumer, kConsumers); }},
-    CellOption{"compute", "12ms, lognormal:12ms, lognormal:12ms:0.5 per batch",
+    CellOption{"compute", "12ms lognormal:12ms:0.5 64:8ms/256:20ms table:FILE",
                [](CellSettings& c, std::string_view t) -> Result<> {
                  BLKSWEEP_TRY(c.compute, parse_compute_time(t));
                  return {};
                },
-               [](const CellSettings& c) { return compute_word(c.compute); }},
+               [](const CellSettings& c) { return to_string(c.compute); }},
     CellOption{"cache", "cold warm keep: what a run starts from; default keep",
                [](CellSettings& c, std::string_view t) { return set_word(c.cache, t, kCaches); },
                [](const CellSettings& c) { return word_of(c.cache, kCaches); }},
@@ -201,9 +247,10 @@ const std::array kOwnOptions{
 };
 
 Result<> check(const CellSettings& c) {
-  if (c.consumer == ConsumerKind::emulated && c.compute.mean.count() == 0) {
+  if (c.consumer != ConsumerKind::none && c.compute.mean.count() == 0) {
     return usage_error(
-        "--consumer emulated: say how long a batch takes with --compute, such as 12ms");
+        fmt::format("--consumer {}: say how long a batch takes with --compute, such as 12ms",
+                    word_of(c.consumer, kConsumers)));
   }
   return {};
 }

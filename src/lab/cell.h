@@ -11,13 +11,12 @@
 #include "io/engine.h"
 #include "node/binding.h"
 #include "plan/settings.h"
-#include "stage/consumer.h"
+#include "stage/compute_time.h"
+#include "stage/stage_settings.h"
 
 namespace blksweep {
 
 enum class CacheState { cold, warm, keep };
-enum class CopyKind { none, host };
-enum class ConsumerKind { none, emulated };
 
 // A size that may be given relative to the data set: "64MiB" or "10%".
 struct RelativeSize {
@@ -60,8 +59,10 @@ struct CellSettings {
   std::uint32_t batch = 256;
   std::uint32_t prefetch = 2;
   CopyKind copy = CopyKind::none;
+  CopyTuning copy_tuning;
   ConsumerKind consumer = ConsumerKind::none;
   ComputeTime compute;
+  std::uint32_t device_index = 0;  // of the GPU
   CacheState cache = CacheState::keep;
   std::uint32_t epochs = 1;
   NodeWish node;

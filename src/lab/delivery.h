@@ -20,6 +20,7 @@
 #include "lab/place.h"
 #include "lab/progress.h"
 #include "plan/schedule.h"
+#include "stage/compute_time.h"
 #include "stage/consumer.h"
 #include "stage/copy_stage.h"
 
@@ -34,7 +35,8 @@ struct DeliveryInputs {
   Handoff& handoff;
   CopyStage* copy = nullptr;  // none
   std::uint32_t staging_slots = 2;
-  std::optional<ComputeTime> compute;  // none
+  Consumer* consumer = nullptr;  // none
+  ComputeTime compute;           // of the consumer
   std::uint64_t seed = 1;
   bool verify = false;  // hash every delivered sample
   Progress* progress = nullptr;
@@ -47,6 +49,12 @@ struct DeliveryTimes {                  // 0: the stage does not exist
   std::int64_t copy_begin_ns = 0, copy_end_ns = 0;
   std::int64_t compute_begin_ns = 0, compute_end_ns = 0;
   std::int64_t consumed_ns = 0;
+};
+
+// What copying cost the copy thread itself.
+struct CopyCost {
+  std::uint64_t parts = 0, bytes = 0;
+  std::int64_t cpu_ns = 0;
 };
 
 class Delivery {
@@ -67,14 +75,20 @@ class Delivery {
   const std::vector<std::uint32_t>& delivered() const { return delivered_; }
   // XXH3-64 of each delivered sample, beside delivered(); empty unless verifying.
   const std::vector<std::uint64_t>& hashes() const { return hashes_; }
+  const CopyCost& copy_cost() const { return copy_cost_; }
 
  private:
-  bool threaded() const { return in_.copy != nullptr || in_.compute.has_value(); }
+  bool threaded() const { return in_.copy != nullptr || in_.consumer != nullptr; }
   void copy_loop();
-  bool wait_for_slot(std::uint32_t batch, std::uint32_t reused);
+  bool copy_all();
+  bool may_begin(std::uint32_t batch, bool wait);
+  bool begin_copy(std::uint32_t batch);
+  bool finish_copy(std::uint32_t batch);
   void consume_loop();
-  void consume(std::uint32_t batch);
-  void record(std::uint32_t batch);
+  bool consume(std::uint32_t batch);
+  bool record(std::uint32_t batch);
+  Result<> hash(std::uint32_t batch);
+  bool ended_by(std::optional<Error>& mine, const Error& error);
   void gather(std::uint32_t batch, std::vector<BatchPart>& parts) const;
 
   const DeliveryInputs in_;
@@ -83,7 +97,11 @@ class Delivery {
   std::vector<std::uint64_t> hashes_;
   std::vector<BatchPart> copy_parts_, record_parts_;
   std::uint32_t consumed_ = 0;
-  std::optional<Error> error_;  // written by the copy thread before it stops, read after the join
+  std::vector<std::uint8_t> wrong_parts_;
+  CopyCost copy_cost_;
+  std::uint32_t begun_ = 0, finished_ = 0;  // batches of the copy stage
+  // Each written by its thread before it stops, read after the join.
+  std::optional<Error> copy_error_, consumer_error_;
   std::thread copier_, consumer_;
 };
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "lab/stages.h"
 
 namespace blksweep {
 namespace {
@@ -133,6 +134,14 @@ std::uint64_t largest_batch_bytes(const Catalog& catalog, const Plan& plan, cons
   return most;
 }
 
+std::uint32_t largest_batch(const Schedule& s) {
+  std::uint32_t most = 0;
+  for (std::size_t b = 0; b < s.batches(); ++b) {
+    most = std::max(most, s.batch_begin[b + 1] - s.batch_begin[b]);
+  }
+  return most;
+}
+
 }  // namespace
 
 // In address order larger groups meet more of their neighbours in the plug; in random order there
@@ -189,11 +198,13 @@ Result<> Epoch::open_files(const Source& source, const CellSettings& cell, const
 
 Result<> Epoch::connect(const Source& source, const CellSettings& cell,
                         const PlannedCell& planned) {
-  const std::uint32_t staging = cell.prefetch == 0 ? 1 : 2;
-  if (cell.copy == CopyKind::host) {
-    const Bytes batch{largest_batch_bytes(source.catalog, planned.plan, planned.schedule)};
-    BLKSWEEP_TRY(copy_, make_host_copy(staging, batch));
-  }
+  const StageRequest stages{
+      .cell = cell,
+      .batch_bytes = {largest_batch_bytes(source.catalog, planned.plan, planned.schedule)},
+      .batch_parts = largest_batch(planned.schedule),
+      .arena = arena_.span()};
+  BLKSWEEP_TRY(copy_, make_copy(stages));
+  BLKSWEEP_TRY(consumer_, make_consumer(stages));
   ReaderInputs in{.catalog = source.catalog,
                   .plan = planned.plan,
                   .schedule = planned.schedule,
@@ -206,7 +217,6 @@ Result<> Epoch::connect(const Source& source, const CellSettings& cell,
                   .align = std::max(1U, planned.align),
                   .on_ready = [this] { delivery_->on_ready(); }};
   reader_ = std::make_unique<Reader>(in);
-  const bool emulated = cell.consumer == ConsumerKind::emulated;
   DeliveryInputs out{.catalog = source.catalog,
                      .plan = planned.plan,
                      .schedule = planned.schedule,
@@ -214,8 +224,9 @@ Result<> Epoch::connect(const Source& source, const CellSettings& cell,
                      .failed = reader_->readiness().failed(),
                      .handoff = handoff_,
                      .copy = copy_.get(),
-                     .staging_slots = staging,
-                     .compute = emulated ? std::optional(cell.compute) : std::nullopt,
+                     .staging_slots = device_slots(cell),
+                     .consumer = consumer_.get(),
+                     .compute = cell.compute,
                      .seed = options_.seed,
                      .verify = options_.verify,
                      .progress = options_.progress,

@@ -65,6 +65,8 @@ class Epoch {
   const Delivery& delivery() const { return *delivery_; }
   const EngineFacts& engine() const { return engine_->facts(); }
   const FileSlotsSettings& slots() const { return slots_; }
+  const CopyStage* copy() const { return copy_.get(); }         // nullptr: none
+  const Consumer* consumer() const { return consumer_.get(); }  // nullptr: none
 
  private:
   Epoch() = default;
@@ -77,6 +79,7 @@ class Epoch {
   Handoff handoff_;
   PageBuffer arena_;
   std::unique_ptr<CopyStage> copy_;
+  std::unique_ptr<Consumer> consumer_;
   std::unique_ptr<Scatter> scatter_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<FileSlots> files_;

@@ -61,8 +61,9 @@ class Addresses {
 class SimConsumer {
  public:
   SimConsumer(const SimulationInputs& in, std::size_t batches)
-      : compute_(in.cell.consumer == ConsumerKind::emulated ? std::optional(in.cell.compute)
-                                                            : std::nullopt),
+      : schedule_(in.planned.schedule),
+        compute_(in.cell.consumer == ConsumerKind::none ? std::nullopt
+                                                        : std::optional(in.cell.compute)),
         seed_(in.seed) {
     at_.reserve(batches);
   }
@@ -70,8 +71,9 @@ class SimConsumer {
   void ready(std::uint32_t published, std::int64_t now) {
     while (at_.size() < published) {
       const std::int64_t begin = std::max(now, at_.empty() ? 0 : at_.back());
-      const Nanos takes =
-          compute_ ? compute_->of_batch(static_cast<std::uint32_t>(at_.size()), seed_) : Nanos{0};
+      const auto batch = static_cast<std::uint32_t>(at_.size());
+      const std::uint32_t samples = schedule_.batch_begin[batch + 1] - schedule_.batch_begin[batch];
+      const Nanos takes = compute_ ? compute_->of_batch(batch, samples, seed_) : Nanos{0};
       busy_ += takes.count();
       at_.push_back(begin + takes.count());
     }
@@ -92,6 +94,7 @@ class SimConsumer {
   bool exists() const { return compute_.has_value(); }
 
  private:
+  const Schedule& schedule_;
   std::optional<ComputeTime> compute_;
   std::uint64_t seed_;
   std::vector<std::int64_t> at_;  // batch -> consumed

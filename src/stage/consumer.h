@@ -1,30 +1,38 @@
-// ComputeTime: how long the emulated accelerator takes for each batch.
+// Consumer: what uses a batch that has arrived, for a time that the experiment sets.
 //
-// Fixed, or lognormal with a given mean and sigma (of the underlying normal), drawn by batch number
-// and seed, so that every cell of an experiment sees the same durations.
-// Errors:  parse accepts "12ms", "lognormal:12ms", "lognormal:12ms:0.5"; else a usage error.
-// Threads: value.
+// Errors:  an Error ends the run.
+// Threads: one; consume() returns when the batch is through.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <memory>
+#include <optional>
 
 #include "base/result.h"
 #include "base/units.h"
+#include "stage/clock_alignment.h"
 
 namespace blksweep {
 
-struct ComputeTime {
-  Nanos mean{0};
-  double sigma = 0;  // 0: fixed
-
-  Nanos of_batch(std::uint32_t batch, std::uint64_t seed) const;
+struct ComputeTimes {  // CLOCK_MONOTONIC
+  std::int64_t begin_ns = 0, end_ns = 0;
 };
 
-Result<ComputeTime> parse_compute_time(std::string_view text);
+class Consumer {
+ public:
+  virtual ~Consumer() = default;
+  Consumer(const Consumer&) = delete;
+  Consumer& operator=(const Consumer&) = delete;
 
-// Occupies the accelerator until `duration` after `begin_ns` (CLOCK_MONOTONIC): sleeps to the
-// deadline, which keeps the CPU free as a real accelerator does.
-void emulate_compute(std::int64_t begin_ns, Nanos duration);
+  // Keeps the accelerator busy for `takes`.
+  virtual Result<ComputeTimes> consume(std::uint32_t batch, Nanos takes) = 0;
+  virtual std::optional<ClockAlignment> alignment() const { return std::nullopt; }
+
+ protected:
+  Consumer() = default;
+};
+
+// Sleeps to the deadline.
+std::unique_ptr<Consumer> make_emulated_consumer();
 
 }  // namespace blksweep

@@ -1,18 +1,27 @@
 // CopyStage: brings a batch from the window to where the consumer wants it.
 //
-// Lifetime:  the parts stay valid until copy() returns; the staged batch until its slot is reused,
-//            `slots` batches later.
-// Errors:    an Error ends the run.
-// Threads:   copy() on one thread; staged() after it returned, on any.
+// A copy has two halves, so that the next batch can be under way before this one has arrived:
+// begin() starts it and finish() waits for it. Batches begin and finish in ascending order, at most
+// `in_flight()` of them between the two.
+//
+// Lifetime:  the parts' bytes stay valid and unchanged until finish() of their batch has returned;
+//            the span itself only until begin() has. What lies in a slot stays until the slot is
+//            used again, `slots` batches later; the caller waits for the consumer before that.
+// Errors:    an Error ends the run. After one, and at a stop, the caller still calls finish() for
+//            every batch that has begun: nothing may be in flight when the parts go.
+// Threads:   begin() and finish() on one thread, never the reader's; staged() and check() after
+//            finish() of that batch, on any other one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/memory.h"
 #include "base/result.h"
+#include "stage/clock_alignment.h"
 
 namespace blksweep {
 
@@ -21,12 +30,37 @@ struct BatchPart {
   std::size_t bytes;
 };
 
+// CLOCK_MONOTONIC, ascending.
+struct CopyTimes {
+  std::int64_t staging_begin_ns = 0;  // the stage took the batch up: gathers, decodes, registers
+  std::int64_t begin_ns = 0;          // its first byte left for the accelerator
+  std::int64_t end_ns = 0;            // its last byte was there
+};
+
 class CopyStage {
  public:
   virtual ~CopyStage() = default;
-  virtual Result<> copy(std::uint32_t batch, std::span<const BatchPart> parts) = 0;
-  // Where the batch's parts lie now, one behind the other.
+  CopyStage(const CopyStage&) = delete;
+  CopyStage& operator=(const CopyStage&) = delete;
+
+  virtual Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) = 0;
+  virtual Result<CopyTimes> finish(std::uint32_t batch) = 0;
+  virtual std::uint32_t in_flight() const { return 1; }
+  // Where the batch's parts lie now, one behind the other; nullptr: not in memory that the host can
+  // read.
   virtual const std::byte* staged(std::uint32_t batch) const = 0;
+
+  // Compares the batch on the accelerator with the parts that begin() was given, and writes 1 into
+  // `wrong` for each part that differs. A stage whose batch the host can read has nothing to do.
+  virtual Result<> check(std::uint32_t /*batch*/, std::span<const BatchPart> /*parts*/,
+                         std::span<std::uint8_t> /*wrong*/) {
+    return {};
+  }
+  // How well an accelerator's clock was brought to CLOCK_MONOTONIC; nullopt: no other clock.
+  virtual std::optional<ClockAlignment> alignment() const { return std::nullopt; }
+
+ protected:
+  CopyStage() = default;
 };
 
 // memcpy into a ring of `slots` staging buffers of `batch_bytes` each.

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "base/clock.h"
 #include "stage/copy_stage.h"
 
 namespace blksweep {
@@ -10,14 +11,17 @@ class HostCopy final : public CopyStage {
   HostCopy(std::uint32_t slots, std::size_t slot_bytes, PageBuffer ring)
       : slots_(slots), slot_bytes_(slot_bytes), ring_(std::move(ring)) {}
 
-  Result<> copy(std::uint32_t batch, std::span<const BatchPart> parts) override {
+  Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) override {
+    times_.staging_begin_ns = times_.begin_ns = now_ns();
     std::byte* to = ring_.data() + offset_of(batch);
     for (const BatchPart& part : parts) {
       std::memcpy(to, part.data, part.bytes);
       to += part.bytes;
     }
+    times_.end_ns = now_ns();
     return {};
   }
+  Result<CopyTimes> finish(std::uint32_t /*batch*/) override { return times_; }
 
   const std::byte* staged(std::uint32_t batch) const override {
     return ring_.data() + offset_of(batch);
@@ -29,6 +33,7 @@ class HostCopy final : public CopyStage {
   std::uint32_t slots_;
   std::size_t slot_bytes_;
   PageBuffer ring_;
+  CopyTimes times_;  // of the one batch between begin() and finish()
 };
 
 }  // namespace

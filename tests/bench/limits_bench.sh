@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# How exactly the limits of `node exec` are met: read bandwidth by fio (direct and buffered, psync and
-# io_uring) for runs of several lengths, and the page cache that a memory limit leaves.
+# How exactly limits are met: read bandwidth by fio in `node exec` (direct and buffered, psync and
+# io_uring) for runs of several lengths; by `run` itself and its fio twin in the same cgroup; and the
+# page cache that a memory limit leaves.
 # Buffered runs have a memory limit of 64 MiB beside the other one, so that they read from the device
 # again and again. A loop device in front of a slow or busy disk may not reach the greater limit: the
 # rate without a limit stands beside it.
 # A measurement, never an assertion.   RATES="100MB/s 1000MB/s"   LENGTHS="500ms 1s 3s"   FILE_SIZE=1G
+# PARTS="bandwidth by_run page_cache"
 set -euo pipefail
 
 [ "$(id -u)" = 0 ] || { echo 'SKIP: needs root for cgroups'; exit 77; }
@@ -48,6 +50,32 @@ bandwidth() {
   done
 }
 
+# A run of 3 s and its fio twin under the same limit: MB/s that each got.
+by_run() {
+  local io rate epochs
+  "$BLKSWEEP" --quiet dataset make "$BENCH_DIR/limited" --count 300 --size 1MiB >/dev/null
+  "$BLKSWEEP" --quiet catalog "$BENCH_DIR/limited" -o "$BENCH_OUT/limited.cat" >/dev/null
+  for rate in "${rates[@]}"; do
+    epochs=$((${rate%MB/s} * 3 / 300))
+    for io in direct buffered; do
+      "$BLKSWEEP" --quiet run --catalog "$BENCH_OUT/limited.cat" "--$io" --depth 8 --cache cold \
+        --epochs "$((epochs > 0 ? epochs : 1))" --bandwidth-limit "$rate" --memory-limit 64MiB \
+        --fio-twin --no-probe --no-ceiling --repeats 3 --json >"$out"
+      /usr/bin/python3 - "$out" "$io" "$rate" <<'PY'
+import json, statistics, sys
+runs = json.load(open(sys.argv[1]))["runs"]
+limit = float(sys.argv[3].removesuffix("MB/s")) * 1e6
+ours = [r["device_bytes"] * 1e9 / r["epoch_ns"] / limit for r in runs]
+fio = [r["fio"]["bytes_per_s"] / limit for r in runs if r["fio"]]
+cache = max(r["limit_use"]["cache_peak_bytes"] for r in runs) / 2**20
+spread = lambda x: f"{statistics.median(x):.3f} [{min(x):.3f}, {max(x):.3f}]" if x else "none"
+print(f"run {sys.argv[2]:8} {sys.argv[3]:>9}: {spread(ours)} of the limit, its fio twin {spread(fio)}, "
+      f"page cache at most {cache:.1f} MiB of 64")
+PY
+    done
+  done
+}
+
 page_cache() {
   local limit
   for limit in 32MiB 64MiB 256MiB; do
@@ -60,5 +88,6 @@ page_cache() {
 dd if=/dev/urandom of="$file" bs=1M count=$(($(numfmt --from=iec "${FILE_SIZE:-1G}") >> 20)) \
   conv=fsync status=none
 [ ! -e "$backing" ] || echo "loop device with direct I/O of its own: $(cat "$backing")"
-bandwidth
-page_cache
+for part in ${PARTS:-bandwidth by_run page_cache}; do
+  "$part"
+done

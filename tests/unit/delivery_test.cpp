@@ -99,7 +99,7 @@ TEST_P(DeliveryTest, StagesOfABatchFollowEachOther) {
     EXPECT_LE(out(b).copy_end_ns, out(b).compute_begin_ns);
     EXPECT_LE(out(b).compute_begin_ns, out(b).compute_end_ns);
     EXPECT_GE(out(b).compute_end_ns - out(b).compute_begin_ns,
-              cell_.compute.of_batch(static_cast<std::uint32_t>(b), 7).count());
+              cell_.compute.of_batch(static_cast<std::uint32_t>(b), 16, 7).count());
     EXPECT_EQ(out(b).consumed_ns, out(b).compute_end_ns);
     EXPECT_TRUE(b == 0 || out(b - 1).compute_end_ns <= out(b).compute_begin_ns);
   }

@@ -1,0 +1,54 @@
+// The copy stage and the consumer on an NVIDIA GPU.
+//
+// Built with CUDA=1 (*_cuda.cpp, *_cuda.cu) they need a driver only when they are made: the runtime
+// is linked in and looks for libcuda.so.1 then. With CUDA=0 cuda_off.cpp stands in their place and
+// refuses. No header outside of *_cuda.* knows a CUDA type.
+//
+// Errors:  Exit::unsupported with one line: built without CUDA, no driver, a driver that is too
+// old,
+//          no GPU, an index out of range. Later: what CUDA says, with the call and the object.
+// Threads: as CopyStage and Consumer say; the two are independent of each other.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stage/consumer.h"
+#include "stage/copy_stage.h"
+#include "stage/stage_settings.h"
+
+namespace blksweep {
+
+struct CudaCopySettings {
+  std::uint32_t device = 0;
+  Staging staging = Staging::pinned;
+  std::uint32_t streams = 1;
+  std::uint32_t slots = 2;
+  Bytes batch_bytes;              // of the largest batch
+  std::uint32_t batch_parts = 0;  // of the largest batch
+  std::span<std::byte> arena;     // what all parts lie in; outlives the stage
+  bool one_call = true;           // all parts of a batch in one call, where the runtime has it
+};
+
+Result<std::unique_ptr<CopyStage>> make_cuda_copy(const CudaCopySettings& settings);
+
+struct CudaConsumerSettings {
+  std::uint32_t device = 0;
+  ConsumerKind kind = ConsumerKind::cuda;
+  Nanos typical{0};  // of a batch: what the calibration is made for
+};
+
+Result<std::unique_ptr<Consumer>> make_cuda_consumer(const CudaConsumerSettings& settings);
+
+// For doctor and records: what this program could use here.
+struct CudaFacts {
+  bool built = false;           // with CUDA=1
+  std::string runtime, driver;  // "13.0"; empty: none
+  std::vector<std::string> devices;
+  std::string refusal;  // why no GPU can be used; empty: one can
+};
+CudaFacts cuda_facts();
+
+}  // namespace blksweep

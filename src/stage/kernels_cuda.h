@@ -1,0 +1,39 @@
+// The kernels, behind functions that any C++ compiler can call. They start work on `stream` and
+// return at once; an error is that of the launch.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace blksweep {
+
+// Keeps every multiprocessor busy for `ns` of the GPU's own clock.
+cudaError_t launch_spin(std::uint64_t ns, unsigned blocks, cudaStream_t stream);
+// The same, reading and writing `bytes` (a multiple of 16) of `memory` over and over.
+cudaError_t launch_memory_pressure(void* memory, std::size_t bytes, std::uint64_t ns,
+                                   unsigned blocks, cudaStream_t stream);
+
+inline constexpr unsigned kGemmTile = 32;
+// c = a * b of n x n floats, n a multiple of kGemmTile, with an inner length of `inner` (also a
+// multiple): the columns of a and rows of b repeat after n.
+struct Gemm {
+  const float* a;
+  const float* b;
+  float* c;
+  unsigned n;
+  std::uint64_t inner;
+};
+cudaError_t launch_gemm(const Gemm& gemm, cudaStream_t stream);
+
+// out[i] = part_hash of part i, which begins at begin[i] of `data` and ends before begin[i + 1].
+struct PartsToHash {
+  const unsigned char* data;
+  const std::uint64_t* begin;
+  unsigned parts;
+  std::uint64_t* out;
+};
+cudaError_t launch_hash(const PartsToHash& parts, cudaStream_t stream);
+
+}  // namespace blksweep

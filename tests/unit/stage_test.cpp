@@ -1,0 +1,82 @@
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "stage/consumer.h"
+#include "stage/emulated_copy.h"
+#include "stage/virtual_link.h"
+
+namespace blksweep {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr Bytes kOneBytePerNs{1'000'000'000};
+
+TEST(VirtualLink, ATransferTakesItsLatencyAndItsBytes) {
+  VirtualLink link({kOneBytePerNs, microseconds(10), 1});
+  const LinkTransfer t = link.take(5'000, 100);
+  EXPECT_EQ(t.begin_ns, 100);
+  EXPECT_EQ(t.end_ns, 100 + 10'000 + 5'000);
+}
+
+TEST(VirtualLink, OneLaneTakesOneTransferAfterTheOther) {
+  VirtualLink link({kOneBytePerNs, microseconds(10), 1});
+  const LinkTransfer first = link.take(5'000, 0);
+  const LinkTransfer second = link.take(1'000, 0);
+  EXPECT_EQ(second.begin_ns, first.end_ns);
+  EXPECT_EQ(second.end_ns, first.end_ns + 11'000);
+}
+
+// The bytes of all lanes share the bandwidth; only latencies hide behind other lanes' bytes.
+TEST(VirtualLink, MoreLanesHideTheLatencyAndNotTheBytes) {
+  VirtualLink link({kOneBytePerNs, microseconds(10), 2});
+  std::int64_t end = 0;
+  for (int i = 0; i < 100; ++i) {
+    end = link.take(50'000, 0).end_ns;
+  }
+  EXPECT_EQ(end, 10'000 + 100 * 50'000);
+}
+
+TEST(VirtualLink, AnIdleLinkStartsWhenItIsAsked) {
+  VirtualLink link({kOneBytePerNs, Nanos{0}, 3});
+  EXPECT_EQ(link.take(10, 0).end_ns, 10);
+  EXPECT_EQ(link.take(10, 1'000'000).begin_ns, 1'000'000);
+  EXPECT_EQ(link.take(0, 2'000'000).end_ns, 2'000'000);
+}
+
+TEST(EmulatedCopy, FinishesNotBeforeTheLinkDoes) {
+  const auto copy = make_emulated_copy({kOneBytePerNs, milliseconds(1), 1});
+  const std::array<std::byte, 10> bytes{};
+  const std::array<BatchPart, 2> parts{{{bytes.data(), 1'000'000}, {bytes.data(), 1'000'000}}};
+  const std::int64_t before = now_ns();
+  ASSERT_TRUE(copy->begin(0, parts));
+  ASSERT_TRUE(copy->begin(1, parts));
+  const auto first = copy->finish(0);
+  ASSERT_TRUE(first);
+  EXPECT_GE(now_ns(), first->end_ns);
+  const auto second = copy->finish(1);
+  ASSERT_TRUE(second);
+  EXPECT_GE(now_ns(), second->end_ns);
+  EXPECT_GE(first->staging_begin_ns, before);
+  EXPECT_EQ(first->end_ns - first->begin_ns, 3'000'000);
+  EXPECT_EQ(second->begin_ns, first->end_ns);
+  EXPECT_EQ(second->end_ns - second->begin_ns, 3'000'000);
+  EXPECT_EQ(copy->staged(0), nullptr);
+}
+
+TEST(EmulatedCopy, KeepsTheLinkBusyAheadOfTheBatchThatItWaitsFor) {
+  EXPECT_EQ(make_emulated_copy({kOneBytePerNs, Nanos{0}, 1})->in_flight(), 2U);
+  EXPECT_EQ(make_emulated_copy({kOneBytePerNs, Nanos{0}, 4})->in_flight(), 5U);
+}
+
+TEST(EmulatedConsumer, IsBusyForItsTime) {
+  const auto consumer = make_emulated_consumer();
+  const auto t = consumer->consume(0, milliseconds(3));
+  ASSERT_TRUE(t);
+  EXPECT_GE(t->end_ns - t->begin_ns, 3'000'000);
+  EXPECT_GE(now_ns(), t->end_ns);
+}
+
+}  // namespace
+}  // namespace blksweep
