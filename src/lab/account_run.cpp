@@ -30,8 +30,8 @@ std::vector<BatchSpans> batch_spans(const std::vector<BatchRecord>& batches) {
   for (const BatchRecord& b : batches) {
     spans.push_back({.read = {b.first_submit_ns, b.ready_ns},
                      .decode = std::nullopt,
-                     .copy = span_between(
-                         b.staging_begin_ns ? b.staging_begin_ns : b.copy_begin_ns, b.copy_end_ns),
+                     .copy = span_between(b.staging_begin_ns ? b.staging_begin_ns : b.copy_begin_ns,
+                                          b.copy_end_ns),
                      .compute = span_between(b.compute_begin_ns, b.compute_end_ns),
                      .slot_wait_begin = b.slot_wait_begin_ns,
                      .consumed = b.consumed_ns});

@@ -215,14 +215,14 @@ std::string broken_identity(const Account& a) {
     hidden += lane.hidden;
   }
   if (exposed != a.covered || hidden != a.overlap || a.covered > a.wall) {
-    return fmt::format("exposed {} ns, union {} ns, hidden {} ns, overlap {} ns, wall {} ns do not "
-                       "fit together",
-                       exposed, a.covered, hidden, a.overlap, a.wall);
+    return fmt::format(
+        "exposed {} ns, union {} ns, hidden {} ns, overlap {} ns, wall {} ns do not "
+        "fit together",
+        exposed, a.covered, hidden, a.overlap, a.wall);
   }
-  return sum(a.phases) == a.batch_life
-             ? ""
-             : fmt::format("phases of batches add up to {} ns, not {} ns", sum(a.phases),
-                           a.batch_life);
+  return sum(a.phases) == a.batch_life ? ""
+                                       : fmt::format("phases of batches add up to {} ns, not {} ns",
+                                                     sum(a.phases), a.batch_life);
 }
 
 }  // namespace blksweep

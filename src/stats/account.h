@@ -3,11 +3,13 @@
 //
 // Lanes:     read, decode, copy, compute, in the order in which a batch passes them; a run has
 //            those that it has stages for. The one nearest to the accelerator is the last.
-// Busy:      instants covered by at least one interval of the lane. Of the read lane: from the first
+// Busy:      instants covered by at least one interval of the lane. Of the read lane: from the
+// first
 //            submission to the last byte of each batch, without the reader's waits for memory.
-// Hidden:    busy while a later lane is busy too. Exposed: the rest. Of the last lane all is exposed.
-// Stalls:    instants of the epoch in which a lane is not busy; each has exactly one cause.
-// Identity:  per lane hidden + exposed = busy and busy + stalls = wall; over lanes the exposed times
+// Hidden:    busy while a later lane is busy too. Exposed: the rest. Of the last lane all is
+// exposed. Stalls:    instants of the epoch in which a lane is not busy; each has exactly one
+// cause. Identity:  per lane hidden + exposed = busy and busy + stalls = wall; over lanes the
+// exposed times
 //            add up to the union of busy, the hidden times to the overlap, and union <= wall.
 //            broken_identity() checks them on the integers.
 // Units:     nanoseconds of one clock.
@@ -48,16 +50,16 @@ std::string_view to_string(Stall cause);
 
 // Where the time of one batch goes, from its first submission until its memory is given back.
 enum class Phase {
-  queued,   // submitted, while an earlier batch is still being read
-  device,   // being read, itself at the head
-  window,   // in memory, and nobody takes it: the stages behind are busy
+  queued,  // submitted, while an earlier batch is still being read
+  device,  // being read, itself at the head
+  window,  // in memory, and nobody takes it: the stages behind are busy
   decode,
   decoded,  // and nobody takes it
   staging,  // the copy stage would take it, but there is no slot
   copy,
-  staged,   // on the accelerator, which is busy with others
+  staged,  // on the accelerator, which is busy with others
   compute,
-  held,     // used, memory not yet given back
+  held,  // used, memory not yet given back
 };
 inline constexpr std::size_t kPhases = 10;
 std::string_view to_string(Phase phase);
@@ -97,7 +99,7 @@ struct Account {
   std::int64_t covered = 0;  // union of busy over the lanes
   std::int64_t overlap = 0;  // sum of busy - union of busy
   EpochLane longest = EpochLane::read;
-  std::int64_t ideal = 0;    // busy of the longest lane: an epoch cannot be shorter
+  std::int64_t ideal = 0;                   // busy of the longest lane: an epoch cannot be shorter
   std::optional<std::int64_t> first_batch;  // from the epoch's begin until it could be computed
   std::vector<LaneAccount> lanes;           // that exist, in their order
   std::array<std::int64_t, kPhases> phases{};  // summed over batches

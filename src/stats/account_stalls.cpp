@@ -45,9 +45,8 @@ StallFinder::StallFinder(const AccountInput& input)
         by_begin_[l].push_back(b);
       }
     }
-    std::ranges::stable_sort(by_begin_[l], {}, [&](std::uint32_t b) {
-      return span_of(input.batches[b], lane)->begin;
-    });
+    std::ranges::stable_sort(
+        by_begin_[l], {}, [&](std::uint32_t b) { return span_of(input.batches[b], lane)->begin; });
   }
   reading_ = {std::numeric_limits<std::int64_t>::max(), input.epoch.begin};
   for (std::uint32_t b = 0; b < input.batches.size(); ++b) {
@@ -90,8 +89,8 @@ void StallFinder::of_read_lane(const TimeSpan& idle, Stalls& out) const {
 // Memory is given back in the order of delivery: the oldest batch that still has some decides.
 void StallFinder::of_memory(const MemoryWait& wait, Stalls& out) const {
   TimeSpan left = wait.span;
-  TimeSpan blocked = cut(left, given_back_[std::min<std::size_t>(wait.consumed_batches,
-                                                                 in_.batches.size())]);
+  TimeSpan blocked =
+      cut(left, given_back_[std::min<std::size_t>(wait.consumed_batches, in_.batches.size())]);
   auto at = std::ranges::upper_bound(by_consumed_, blocked.begin, {},
                                      [&](std::uint32_t b) { return in_.batches[b].consumed; });
   for (; at != by_consumed_.end() && blocked.length() > 0; ++at) {

@@ -1,8 +1,10 @@
 // The stalls of one lane by cause (stats/account.h).
 //
-// Rule: at an instant at which the lane is not busy, it waits for the batch that it will begin next;
-//       the cause is where that batch is at this instant. The read lane's next batch is nowhere yet:
-//       while the reader waits for memory, the cause is where the oldest batch is that holds it.
+// Rule: at an instant at which the lane is not busy, it waits for the batch that it will begin
+// next;
+//       the cause is where that batch is at this instant. The read lane's next batch is nowhere
+//       yet: while the reader waits for memory, the cause is where the oldest batch is that holds
+//       it.
 // Cost: linear in batches and waits, but for binary searches.
 #pragma once
 
@@ -31,7 +33,7 @@ class StallFinder {
   IntervalSet waits_;
   std::vector<std::uint32_t> by_consumed_;
   std::vector<std::int64_t> given_back_;  // [n]: when the first n batches all were
-  TimeSpan reading_;  // first submission to last byte of the epoch
+  TimeSpan reading_;                      // first submission to last byte of the epoch
 };
 
 // The interval of a batch on a lane; nothing when it has none.

@@ -10,16 +10,19 @@ namespace {
 
 using Named = std::vector<std::pair<std::string, std::int64_t>>;
 
-Result<> insert_lane(Database& db, std::int64_t run, std::int64_t position, const LaneRecord& lane) {
+Result<> insert_lane(Database& db, std::int64_t run, std::int64_t position,
+                     const LaneRecord& lane) {
   Insert row("account_lane");
   row("run_id", run);
   row("position", position);
   each_account_lane_column(lane, row);
   BLKSWEEP_CHECK(row.into(db));
+  std::int64_t at = 0;
   for (const auto& [cause, ns] : lane.stalls) {
     Insert stall("account_stall");
     stall("run_id", run);
     stall("lane", lane.lane);
+    stall("position", at++);
     stall("cause", cause);
     stall("ns", ns);
     BLKSWEEP_CHECK(stall.into(db));
@@ -36,9 +39,11 @@ Result<> insert_sums(Database& db, std::int64_t run, const AccountRecord& accoun
   for (const LaneRecord& lane : account.lanes) {
     BLKSWEEP_CHECK(insert_lane(db, run, position++, lane));
   }
+  std::int64_t at = 0;
   for (const auto& [phase, ns] : account.phases) {
     Insert sum("account_phase");
     sum("run_id", run);
+    sum("position", at++);
     sum("phase", phase);
     sum("ns", ns);
     BLKSWEEP_CHECK(sum.into(db));
@@ -100,9 +105,10 @@ Result<std::vector<LaneRecord>> read_lanes(Database& db, std::int64_t run) {
   ColumnNames names;
   LaneRecord none;
   each_account_lane_column(none, names);
-  BLKSWEEP_TRY(Statement query,
-               db.prepare(fmt::format(
-                   "SELECT {} FROM account_lane WHERE run_id = ? ORDER BY position", names.text())));
+  BLKSWEEP_TRY(
+      Statement query,
+      db.prepare(fmt::format("SELECT {} FROM account_lane WHERE run_id = ? ORDER BY position",
+                             names.text())));
   query.bind(run);
   std::vector<LaneRecord> lanes;
   BLKSWEEP_CHECK(for_each_row(query, [&lanes](Statement& row) {
@@ -111,7 +117,7 @@ Result<std::vector<LaneRecord>> read_lanes(Database& db, std::int64_t run) {
   for (LaneRecord& lane : lanes) {
     BLKSWEEP_TRY(lane.stalls, read_named(db,
                                          "SELECT cause, ns FROM account_stall WHERE run_id = ? AND "
-                                         "lane = ? ORDER BY cause",
+                                         "lane = ? ORDER BY position",
                                          run, lane.lane));
   }
   return lanes;
@@ -140,9 +146,9 @@ Result<Maybe<AccountRecord>> read_account(Database& db, std::int64_t run) {
     return account;
   }
   BLKSWEEP_TRY(account->lanes, read_lanes(db, run));
-  BLKSWEEP_TRY(account->phases,
-               read_named(db, "SELECT phase, ns FROM account_phase WHERE run_id = ? ORDER BY phase",
-                          run));
+  BLKSWEEP_TRY(
+      account->phases,
+      read_named(db, "SELECT phase, ns FROM account_phase WHERE run_id = ? ORDER BY position", run));
   return account;
 }
 

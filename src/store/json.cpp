@@ -102,9 +102,9 @@ Json node_json(const std::vector<NodeSettingRecord>& settings) {
 Json account_json(const AccountRecord& a) {
   Json out;
   each_account_column(a, Keys{out});
-  out["ideal_share"] = a.wall_ns > 0 ? Json(static_cast<double>(a.ideal_ns) /
-                                            static_cast<double>(a.wall_ns))
-                                     : Json(nullptr);
+  out["ideal_share"] = a.wall_ns > 0
+                           ? Json(static_cast<double>(a.ideal_ns) / static_cast<double>(a.wall_ns))
+                           : Json(nullptr);
   out["lanes"] = Json::array();
   for (const LaneRecord& lane : a.lanes) {
     Json& row = out["lanes"].emplace_back(Json::object());

@@ -252,17 +252,19 @@ CREATE TABLE IF NOT EXISTS account_lane (
 CREATE TABLE IF NOT EXISTS account_stall ( -- of each lane: busy + stalls = wall
   run_id INTEGER NOT NULL REFERENCES run,
   lane TEXT NOT NULL,
+  position INTEGER NOT NULL,
   cause TEXT NOT NULL,                   -- start | storage | window | decode | staging | copy |
                                          -- consumer | host | done
   ns INTEGER NOT NULL,
-  PRIMARY KEY (run_id, lane, cause)
+  PRIMARY KEY (run_id, lane, position)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS account_phase ( -- of batches, summed; together batch_life_ns
   run_id INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,             -- in the order in which a batch passes them
   phase TEXT NOT NULL,                   -- queued | device | window | decode | decoded | staging |
                                          -- copy | staged | compute | held
   ns INTEGER NOT NULL,
-  PRIMARY KEY (run_id, phase)
+  PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
 )sql";
 

@@ -2,8 +2,8 @@
 //
 // Every column is documented, with its unit, in docs/results-schema.md.
 // Version: PRAGMA user_version. Versions 2 (maps, predictions), 3 (node settings) and 4 (the
-//          account of an epoch) only add tables: writing adds them to an older file, reading does without. Versions that this
-//          program does not know are refused.
+//          account of an epoch) only add tables: writing adds them to an older file, reading does
+//          without. Versions that this program does not know are refused.
 #pragma once
 
 #include <cstdint>

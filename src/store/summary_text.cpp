@@ -114,8 +114,8 @@ std::string stalls(const CellSummary& c) {
     return "";
   }
   std::ranges::sort(causes);
-  std::string text =
-      fmt::format("{}: {} stands still {} of the epoch:", c.label, c.stalled_lane, tenth_percent(all));
+  std::string text = fmt::format("{}: {} stands still {} of the epoch:", c.label, c.stalled_lane,
+                                 tenth_percent(all));
   for (const auto& [share, cause] : causes) {
     text += fmt::format("{} {} {}", text.back() == ':' ? "" : ",", cause, tenth_percent(-share));
   }

@@ -56,12 +56,28 @@ TEST(Account, WithoutPrefetchNothingIsHiddenAndTheEpochIsTheSum) {
             (Named{{Stall::storage, 800}, {Stall::window, 990}, {Stall::done, 10}}));
 }
 
+TEST(Account, OfTheExampleInItsDocumentIsAsDrawn) {
+  const PipelineClock clock({.read = 2, .copy = 1, .compute = 3, .batches = 3, .prefetch = 1});
+  const Account a = clock.account();
+  EXPECT_EQ(a.wall, 12);
+  EXPECT_EQ(a.overlap, 6);
+  EXPECT_EQ(a.ideal, 9);
+  EXPECT_EQ(a.first_batch, 3);
+  EXPECT_EQ(a.lane(EpochLane::read)->hidden, 4);
+  EXPECT_EQ(a.lane(EpochLane::copy)->hidden, 2);
+  EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::consumer, 2}, {Stall::done, 4}}));
+  EXPECT_EQ(stalls(a, EpochLane::copy),
+            (Named{{Stall::storage, 5}, {Stall::window, 1}, {Stall::done, 3}}));
+  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 2}, {Stall::copy, 1}}));
+}
+
 TEST(Account, OfACopyBoundEpochBlamesTheCopies) {
   const PipelineClock clock({.read = 2, .copy = 10, .compute = 3, .batches = 50, .prefetch = 2});
   const Account a = clock.account();
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 2 + 500 + 3);
-  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 2}, {Stall::copy, 10 + 49 * 7}}));
+  EXPECT_EQ(stalls(a, EpochLane::compute),
+            (Named{{Stall::storage, 2}, {Stall::copy, 10 + 49 * 7}}));
   EXPECT_EQ(a.longest, EpochLane::copy);
   EXPECT_EQ(a.lane(EpochLane::copy)->exposed, 500 - 49 * 3);
   // Of each round of 10 ns the reader reads for 2 and waits while the oldest batch is copied for 5
@@ -75,7 +91,8 @@ TEST(Account, OfAStorageBoundEpochBlamesTheStorage) {
   const PipelineClock clock({.read = 10, .copy = 2, .compute = 3, .batches = 50, .prefetch = 2});
   const Account a = clock.account();
   EXPECT_EQ(a.wall, 500 + 2 + 3);
-  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 10 + 49 * 5}, {Stall::copy, 100}}));
+  EXPECT_EQ(stalls(a, EpochLane::compute),
+            (Named{{Stall::storage, 10 + 49 * 5}, {Stall::copy, 100}}));
   EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::done, 5}}));
   EXPECT_EQ(a.longest, EpochLane::read);
   EXPECT_EQ(a.ideal, 500);
@@ -124,7 +141,8 @@ TEST(Account, WithoutStagesHasOnlyTheLanesThatExist) {
   EXPECT_EQ(reading.first_batch, 8);
   const Account uncopied = PipelineClock({.read = 8, .copy = 0, .batches = 10}).account();
   EXPECT_EQ(stalls(uncopied, EpochLane::compute), (Named{{Stall::storage, 8}}));
-  const Account unused = PipelineClock({.read = 8, .copy = 3, .compute = 0, .batches = 10}).account();
+  const Account unused =
+      PipelineClock({.read = 8, .copy = 3, .compute = 0, .batches = 10}).account();
   EXPECT_EQ(unused.lane(EpochLane::copy)->exposed, 30);
   EXPECT_EQ(unused.lane(EpochLane::read)->hidden, 27);
   for (const Account* a : {&reading, &uncopied, &unused}) {
@@ -139,10 +157,8 @@ TEST(Account, WaitsForTheBatchThatComesNextNotForTheOneThatIsThere) {
   batches[1] = {.read = {4, 10}, .compute = TimeSpan{32, 40}, .consumed = 40};
   const Account a = make_account({.epoch = {0, 45}, .batches = batches, .compute = true});
   EXPECT_EQ(broken_identity(a), "");
-  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::start, 2},
-                                                  {Stall::storage, 18},
-                                                  {Stall::host, 2},
-                                                  {Stall::done, 5}}));
+  EXPECT_EQ(stalls(a, EpochLane::compute),
+            (Named{{Stall::start, 2}, {Stall::storage, 18}, {Stall::host, 2}, {Stall::done, 5}}));
   EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::start, 2}, {Stall::done, 25}}));
 }
 
@@ -153,17 +169,16 @@ TEST(Account, OfIntervalsWithoutLengthStillNamesWhatIsAwaited) {
   const Account a = make_account({.epoch = {0, 10}, .batches = batches, .compute = true});
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.lane(EpochLane::compute)->busy, 0);
-  // Until 5 for batch 0, which nobody takes; until 6 for batch 1, which nobody submits; then it is read.
+  // Until 5 for batch 0, which nobody takes; until 6 for batch 1, which nobody submits; then it is
+  // read.
   EXPECT_EQ(stalls(a, EpochLane::compute),
             (Named{{Stall::storage, 3}, {Stall::host, 6}, {Stall::done, 1}}));
 }
 
 TEST(Account, SplitsTheLifeOfABatchIntoPhases) {
   std::vector<BatchSpans> batches(2);
-  batches[0] = {.read = {0, 10},
-                .copy = TimeSpan{11, 14},
-                .compute = TimeSpan{14, 34},
-                .consumed = 35};
+  batches[0] = {
+      .read = {0, 10}, .copy = TimeSpan{11, 14}, .compute = TimeSpan{14, 34}, .consumed = 35};
   batches[1] = {.read = {2, 16},
                 .copy = TimeSpan{30, 33},
                 .compute = TimeSpan{35, 50},
@@ -264,10 +279,10 @@ class Naive {
 
   Stall state(const BatchSpans& b, std::int64_t t) const {
     if (t < b.read.begin) {
-      return !begun(t)                     ? Stall::start
-             : busy(EpochLane::read, t)    ? Stall::storage
-             : wait_at(t) != nullptr       ? Stall::window
-                                           : Stall::host;
+      return !begun(t)                  ? Stall::start
+             : busy(EpochLane::read, t) ? Stall::storage
+             : wait_at(t) != nullptr    ? Stall::window
+                                        : Stall::host;
     }
     if (t < b.read.end) {
       return wait_at(t) != nullptr ? Stall::window : Stall::storage;
@@ -313,7 +328,7 @@ class Naive {
       return t < b.decode->begin ? Stall::host : Stall::decode;
     }
     if (b.copy && t < b.copy->end) {
-      return t >= b.copy->begin                            ? Stall::copy
+      return t >= b.copy->begin                             ? Stall::copy
              : b.slot_wait_begin && t >= *b.slot_wait_begin ? Stall::staging
                                                             : Stall::host;
     }
@@ -337,8 +352,9 @@ std::int64_t some_time(Rng& rng, std::int64_t from) {
 
 // Often as a pipeline would make it, sometimes in any order at all: only within the epoch.
 TimeSpan some_span(Rng& rng, std::int64_t after, bool orderly) {
-  const std::int64_t begin =
-      orderly ? std::min(kEnd, after + static_cast<std::int64_t>(rng.below(6))) : some_time(rng, kBegin);
+  const std::int64_t begin = orderly
+                                 ? std::min(kEnd, after + static_cast<std::int64_t>(rng.below(6)))
+                                 : some_time(rng, kBegin);
   const std::int64_t end = rng.below(4) == 0 ? begin : some_time(rng, begin);
   return {begin, orderly ? std::min(end, begin + 7) : end};
 }
