@@ -25,12 +25,14 @@ import prediction
 import quality
 import sawtooth
 import sizes
+import strategies
 import throughput
 
 # Of all disks together; the others are drawn disk by disk, because their scales differ.
 JOINT = [
     ("disks", "What a policy gains on each disk", disks),
     ("prediction", "Predicted against measured", prediction),
+    ("strategies", "Loading strategies, step by step", strategies),
 ]
 FIGURES = [
     ("throughput", "Throughput by policy", throughput),
