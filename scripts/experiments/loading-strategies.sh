@@ -56,10 +56,10 @@ done
 shards=(--order chunked --merge file)
 step 'files' files --order random --prefetch 0
 step 'packed' packed "${shards[@]}" --prefetch 0
-step '+ overlap' packed "${shards[@]}" --prefetch 2
-step '+ fp16' fp16 "${shards[@]}" --prefetch 2
+step 'overlap' packed "${shards[@]}" --prefetch 2
+step 'fp16' fp16 "${shards[@]}" --prefetch 2
 for codec in "${codecs[@]}"; do
-  step "+ $codec" "fp16-$codec" "${shards[@]}" --prefetch 2 --decode-threads "$threads"
+  step "fp16 $codec" "fp16-$codec" "${shards[@]}" --prefetch 2 --decode-threads "$threads"
 done
 "$blksweep" report "$db" --experiment all -o "${db%.db}.report"
 exit "$status"

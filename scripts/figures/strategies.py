@@ -91,7 +91,12 @@ def draw_epochs(ax, epochs, cells, limits):
     ax.tick_params(axis="y", length=0)
     ax.set_xlim(0, max(max(v) for v in epochs.values()) * 1.16)
     ax.set_xlabel("epoch (s)")
-    return [handles[at] for at in sorted(handles)]
+    above(ax, [handles[at] for at in sorted(handles)])
+
+
+def above(ax, handles):
+    ax.legend(handles=handles, ncols=len(handles), loc="lower left", bbox_to_anchor=(0, 1),
+              borderaxespad=0.2, handlelength=1.6, handletextpad=0.4, columnspacing=0.9)
 
 
 def draw_utilisation(ax, found, cells, limit):
@@ -117,15 +122,13 @@ def draw(found, cells, facts):
     fig = style.pyplot().figure(figsize=(style.DOUBLE, max(0.42 * steps + 0.9, 1.5 * len(shown))),
                                 layout="constrained")
     grid = fig.add_gridspec(max(1, len(shown)), 2 if shown else 1)
-    handles = draw_epochs(fig.add_subplot(grid[:, 0]), found["epochs"], cells, limits)
+    draw_epochs(fig.add_subplot(grid[:, 0]), found["epochs"], cells, limits)
     panels = [fig.add_subplot(grid[row, 1]) for row in range(len(shown))]
     for ax, limit in zip(panels, shown):
         draw_utilisation(ax, found["utilisation"], cells, limit)
     if panels:
         panels[-1].set_xlabel("progress of the epoch (%)")
-        panels[0].legend(ncols=4, title="step", loc="lower center", bbox_to_anchor=(0.5, 1.0),
-                         handlelength=2, columnspacing=1)
-    style.legend_above(fig, handles)
+        above(panels[0], panels[0].get_legend_handles_labels()[0])
     return fig
 
 

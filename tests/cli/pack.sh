@@ -43,7 +43,7 @@ source_bytes=$(cat "$tmp"/src/*/* | wc -c)
 run_on "$tmp/tar-zstd" --verify --decode-threads 0,1,3
 expect_status 0
 [ "$(answer 'sorted((r["cell"]["decode-threads"], r["wrong_samples"]) for r in j["runs"])')" = \
-  "[('0', 0), ('1', 0), ('3', 0)]" ] || die 'a sweep over decode threads'
+  "[(0, 0), (1, 0), (3, 0)]" ] || die 'a sweep over decode threads'
 
 # A tool that knows nothing of us reads the shards.
 [ "$(tar -tf "$tmp"/tar-zstd/shard_000000.tar | wc -l)" = 81 ] || die 'tar does not read a shard'
@@ -73,6 +73,16 @@ run_on "$tmp/tar-lz4" --decode-threads 1
 expect_error 1 index damaged 'dataset pack'
 run_on "$tmp/src" --decode-threads 1
 expect_error 1 'no packed data set' 'dataset pack'
+
+# --- the steps as one experiment, small ----------------------------------------------------------
+BLKSWEEP=$blksweep REPEATS=2 LIMITS=none CODECS=zstd BATCH=16 COMPUTE=200us THREADS=1 \
+  "$(dirname "$0")/../../scripts/experiments/loading-strategies.sh" \
+  "$tmp/src" "$tmp/work" "$tmp/steps.db" >"$tmp/.out" 2>"$tmp/.err" || [ $? = 3 ] || die "$(cat "$tmp/.err")"
+[ "$(sqlite3 "$tmp/steps.db" 'SELECT count(*), count(DISTINCT experiment_id) FROM run JOIN cell USING (cell_id)')" = '10|5' ] ||
+  die 'not two repeats of five steps'
+if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
+  [ -s "$tmp/steps.report/figures/strategies.svg" ] || die 'the steps are not drawn'
+fi
 
 # --- refused, cut off ---------------------------------------------------------------------------
 call dataset pack "$tmp/src" -o "$tmp/half"
