@@ -101,7 +101,10 @@ for _ in $(seq 6); do cp -r "$tmp/src" "$tmp/big_$_"; done
 mkdir "$tmp/big" && mv "$tmp"/big_* "$tmp/big"
 "$blksweep" --quiet dataset pack "$tmp/big" -o "$tmp/cut" --compress zstd --level 19 2>"$tmp/.err" &
 packer=$!
-for _ in $(seq 200); do [ -d "$tmp/cut" ] && break || sleep 0.02; done
+for _ in $(seq 200); do
+  [ ! -d "$tmp/cut" ] || break
+  sleep 0.02
+done
 kill -INT "$packer"
 status=0
 wait "$packer" || status=$?
