@@ -26,6 +26,7 @@ import prediction
 import quality
 import sawtooth
 import sizes
+import strategies
 import throughput
 import utilisation
 
@@ -33,6 +34,7 @@ import utilisation
 JOINT = [
     ("disks", "What a policy gains on each disk", disks),
     ("prediction", "Predicted against measured", prediction),
+    ("strategies", "Loading strategies, step by step", strategies),
 ]
 FIGURES = [
     ("throughput", "Throughput by policy", throughput),

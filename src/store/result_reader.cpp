@@ -210,11 +210,13 @@ Result<> ResultReader::read_texts(std::int64_t run, RunRecord& record) {
 
 Result<std::vector<BatchRecord>> ResultReader::batches(std::int64_t run) {
   BLKSWEEP_TRY(Statement query,
-               db_.prepare("SELECT samples, bytes, first_submit_ns, ready_ns, copy_begin_ns, "
-                           "copy_end_ns, compute_begin_ns, compute_end_ns, consumed_ns, "
-                           "slot_wait_begin_ns, staging_begin_ns FROM batch "
-                           "LEFT JOIN batch_staging USING (run_id, position) "
-                           "WHERE run_id = ? ORDER BY position"));
+               db_.prepare("SELECT b.samples, b.bytes, b.first_submit_ns, b.ready_ns, "
+                           "b.copy_begin_ns, b.copy_end_ns, b.compute_begin_ns, b.compute_end_ns, "
+                           "b.consumed_ns, s.slot_wait_begin_ns, s.staging_begin_ns, d.begin_ns, "
+                           "d.end_ns, d.bytes FROM batch b "
+                           "LEFT JOIN batch_staging s USING (run_id, position) "
+                           "LEFT JOIN batch_decode d USING (run_id, position) "
+                           "WHERE b.run_id = ? ORDER BY b.position"));
   query.bind(run);
   std::vector<BatchRecord> found;
   BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
@@ -230,6 +232,9 @@ Result<std::vector<BatchRecord>> ResultReader::batches(std::int64_t run) {
     row.read(b.consumed_ns);
     row.read(b.slot_wait_begin_ns);
     row.read(b.staging_begin_ns);
+    row.read(b.decode_begin_ns);
+    row.read(b.decode_end_ns);
+    row.read(b.decoded_bytes);
   }));
   return found;
 }

@@ -310,10 +310,13 @@ Result<> add_later_tables(Database& db) {
   return db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
 }
 
-// Readers find the tables empty rather than missing.
-Result<> add_temporary_tables(Database& db) {
-  std::string tables = std::string(kPredictionTables) + kMapTables + kNodeTables +
-                       kAccountTables + kDecodeTables;
+// Readers find tables that are younger than the file empty rather than missing. Only those: a
+// temporary table hides one of the same name in the file.
+Result<> add_temporary_tables(Database& db, std::int64_t version) {
+  std::string tables;
+  tables += version < 2 ? std::string(kPredictionTables) + kMapTables : "";
+  tables += version < 3 ? kNodeTables : "";
+  tables += version < 4 ? std::string(kAccountTables) + kDecodeTables : "";
   const std::string from = "CREATE TABLE", to = "CREATE TEMP TABLE";
   for (std::size_t at = 0; (at = tables.find(from, at)) != std::string::npos; at += to.size()) {
     tables.replace(at, from.size(), to);
@@ -341,7 +344,7 @@ Result<std::int64_t> known_version(Database& db) {
 
 Result<> check_schema(Database& db) {
   BLKSWEEP_TRY(const std::int64_t version, known_version(db));
-  return version < kSchemaVersion ? add_temporary_tables(db) : Result<>();
+  return add_temporary_tables(db, version);
 }
 
 Result<> prepare_schema(Database& db) {

@@ -36,7 +36,10 @@ class DecodeTest : public ::testing::Test {
   }
 
   void pack(Codec codec, PackLayout layout) {
-    PackSettings s{.source = dir_.path("src"), .directory = packed(), .layout = layout};
+    PackSettings s;
+    s.source = dir_.path("src");
+    s.directory = packed();
+    s.layout = layout;
     s.encode.codec = codec;
     std::filesystem::remove_all(packed());
     const auto report = pack_dataset(s, {}, kGoOn);
