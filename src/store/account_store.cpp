@@ -148,7 +148,8 @@ Result<Maybe<AccountRecord>> read_account(Database& db, std::int64_t run) {
   BLKSWEEP_TRY(account->lanes, read_lanes(db, run));
   BLKSWEEP_TRY(
       account->phases,
-      read_named(db, "SELECT phase, ns FROM account_phase WHERE run_id = ? ORDER BY position", run));
+      read_named(db, "SELECT phase, ns FROM account_phase WHERE run_id = ? ORDER BY position",
+                 run));
   return account;
 }
 
