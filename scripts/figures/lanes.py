@@ -14,7 +14,7 @@ SHOWN_BATCHES = 10  # close up
 MOST_CELLS = 10
 COMPARABLE = 4      # epochs that differ by less share one scale
 COLOURS = {"read": (style.BLUE, "#7fb8d8"), "window": ("#8c8c8c", "#c6c6c6"),
-           "copy": (style.ORANGE, "#f4cf86"), "compute": (style.GREEN, "#80ceb9")}
+           "decode": (style.RED, "#eaaf80"), "copy": (style.ORANGE, "#f4cf86"), "compute": (style.GREEN, "#80ceb9")}
 HEIGHT = 0.8        # of a lane, whose place is 1
 
 

@@ -16,10 +16,15 @@ LaneRecord record_of(const LaneAccount& a) {
   return r;
 }
 
+// Gathering and registering belong to the copy; decoding comes before and is its own lane.
+Maybe<std::int64_t> copy_begin(const BatchRecord& b) {
+  return b.staging_begin_ns && !b.decode_begin_ns ? b.staging_begin_ns : b.copy_begin_ns;
+}
+
 }  // namespace
 
 RunStages stages_of(const CellSettings& cell) {
-  return {.decode = false,
+  return {.decode = cell.decode_threads > 0,
           .copy = cell.copy != CopyKind::none,
           .compute = cell.consumer != ConsumerKind::none};
 }
@@ -29,9 +34,8 @@ std::vector<BatchSpans> batch_spans(const std::vector<BatchRecord>& batches) {
   spans.reserve(batches.size());
   for (const BatchRecord& b : batches) {
     spans.push_back({.read = {b.first_submit_ns, b.ready_ns},
-                     .decode = std::nullopt,
-                     .copy = span_between(b.staging_begin_ns ? b.staging_begin_ns : b.copy_begin_ns,
-                                          b.copy_end_ns),
+                     .decode = span_between(b.decode_begin_ns, b.decode_end_ns),
+                     .copy = span_between(copy_begin(b), b.copy_end_ns),
                      .compute = span_between(b.compute_begin_ns, b.compute_end_ns),
                      .slot_wait_begin = b.slot_wait_begin_ns,
                      .consumed = b.consumed_ns});

@@ -18,7 +18,8 @@ struct Stage {
 
 // Where a batch goes after waiting: to the next stage that the run has.
 Time leaves_window(const BatchRecord& b) {
-  return b.copy_begin_ns      ? b.copy_begin_ns
+  return b.decode_begin_ns    ? b.decode_begin_ns
+         : b.copy_begin_ns    ? b.copy_begin_ns
          : b.compute_begin_ns ? b.compute_begin_ns
                               : Time(b.consumed_ns);
 }
@@ -26,10 +27,12 @@ Time leaves_staging(const BatchRecord& b) {
   return b.compute_begin_ns ? b.compute_begin_ns : Time(b.consumed_ns);
 }
 
-constexpr std::array<Stage, 5> kStages{{
+constexpr std::array<Stage, 6> kStages{{
     {"read", [](const BatchRecord& b) { return Time(b.first_submit_ns); },
      [](const BatchRecord& b) { return Time(b.ready_ns); }},
     {"window", [](const BatchRecord& b) { return Time(b.ready_ns); }, leaves_window},
+    {"decode", [](const BatchRecord& b) { return b.decode_begin_ns; },
+     [](const BatchRecord& b) { return b.decode_end_ns; }},
     {"copy", [](const BatchRecord& b) { return b.copy_begin_ns; },
      [](const BatchRecord& b) { return b.copy_end_ns; }},
     {"staged", [](const BatchRecord& b) { return b.copy_end_ns; }, leaves_staging},
