@@ -18,6 +18,7 @@ constexpr unsigned kPressureBlocksPerProcessor = 4;
 constexpr int kCalibrationRuns = 9;
 constexpr std::uint64_t kShortSpinNs = 200'000;
 constexpr unsigned kLeastGemm = 128;
+constexpr unsigned kFirstGemm = 512;
 constexpr unsigned kMostGemm = 16384;
 constexpr double kDefaultGemmNs = 1e6;
 
@@ -96,7 +97,7 @@ class Multiply final : public Work {
     std::unique_ptr<Multiply> m(new Multiply());
     const double asked =
         typical.count() > 0 ? static_cast<double>(typical.count()) : kDefaultGemmNs;
-    BLKSWEEP_CHECK(m->resize(kLeastGemm * 4));
+    BLKSWEEP_CHECK(m->resize(kFirstGemm));
     for (int round = 0; round < 3; ++round) {
       BLKSWEEP_TRY(const double took, m->measure(m->gemm_.n, stream));
       BLKSWEEP_CHECK(m->resize(std::lround(m->gemm_.n * std::cbrt(asked / took))));

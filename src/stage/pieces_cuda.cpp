@@ -123,8 +123,8 @@ Result<> StagedBatch::register_parts(std::span<const BatchPart> parts) {
     for (++i; i < wanted_.size() && wanted_[i].begin <= whole.end; ++i) {
       whole.end = std::max(whole.end, wanted_[i].end);
     }
-    void* const begin = reinterpret_cast<void*>(
-        whole.begin);  // NOLINT(performance-no-int-to-ptr): rounded to pages
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): rounded to whole pages
+    void* const begin = reinterpret_cast<void*>(whole.begin);
     BLKSWEEP_CHECK(
         cuda_result(cudaHostRegister(begin, whole.end - whole.begin, cudaHostRegisterDefault),
                     fmt::format("cudaHostRegister of {} (--staging register)",
