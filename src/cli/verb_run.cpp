@@ -236,8 +236,9 @@ void add_run_flags(CLI::App* app, CellText& text) {
   flag("json", "json", "true", "one JSON document on stdout");
   // A switch that takes "=true,false" too.
   const auto value = std::make_shared<std::string>();
-  app->add_flag("--pin-inodes{true}", *value, "keep every inode in memory")
-      ->each([&text, value](const std::string& v) { text[kPinInodes] = split_list(v); });
+  app->add_flag("--pin-inodes{true}", *value)  // --pin-pages names it
+      ->each([&text, value](const std::string& v) { text[kPinInodes] = split_list(v); })
+      ->group("");
 }
 
 }  // namespace
