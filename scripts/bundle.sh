@@ -36,7 +36,7 @@ mkdir -p "$root/bin" "$root/lib" "$root/licenses" "$root/scripts"
 
 # --- programs: bin/NAME, each started by a launcher of the same name at the top ----------------------
 loader=$(readelf -l "$build/blksweep" | sed -n 's/.*program interpreter: \(.*\)]/\1/p')
-"${CXX:-g++}" -std=c++20 -O2 -static -fno-exceptions -fno-rtti -DLOADER="\"${loader##*/}\"" \
+${CXX:-g++} -std=c++20 -O2 -static -fno-exceptions -fno-rtti -DLOADER="\"${loader##*/}\"" \
   -DBUNDLE_TESTS="\"$tests\"" scripts/bundle/launch.cpp -o "$root/blksweep"
 strip "$root/blksweep"
 add_program() { # FILE NAME
@@ -109,7 +109,7 @@ revision=$(git -c safe.directory='*' describe --always --dirty --abbrev=12 2>/de
   echo "blksweep $2"
   echo "git $revision"
   echo "build $(cat "$build/config" 2>/dev/null || echo unknown)"
-  echo "compiler $("${CXX:-g++}" --version | head -n 1)"
+  echo "compiler $(${CXX:-g++} --version | head -n 1)"
   for package in "${packages[@]}"; do
     dpkg-query -W -f '${binary:Package} ${Version}\n' "$package"
   done

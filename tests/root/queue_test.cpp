@@ -351,7 +351,7 @@ TEST_F(Vm, AGovernorIsSetForEveryCpuOrRefusedInOneLine) {
   ASSERT_FALSE(refused);
   if (!before.contains("cpu/governor")) {
     EXPECT_EQ(refused.error().exit_code, Exit::unsupported);
-    GTEST_SKIP() << "the CPUs have no frequency governor";
+    return;  // no CPU has one here: the refusal is all there is
   }
   ASSERT_TRUE(set_tunable("cpu/governor", "performance", *b));
   EXPECT_EQ(vm().at("cpu/governor"), "performance");
