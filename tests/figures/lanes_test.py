@@ -1,7 +1,10 @@
 """Lanes and utilisation: which runs and intervals are drawn, on made-up runs with known answers."""
 import argparse
+import contextlib
 import pathlib
 import random
+import shutil
+import sqlite3
 import sys
 import tempfile
 import unittest
@@ -50,11 +53,27 @@ class Lanes(WithRuns):
         run = epochs.median_run(epochs.runs_by_cell(self.db, self.cells)[1])
         found = {lane: {batch: (b, e) for b, e, batch in epochs.intervals(self.db, run, lane)}
                  for lane in epochs.STAGES}
-        for lane in epochs.STAGES:
-            self.assertEqual(len(found[lane]), demo.SAMPLES // demo.BATCH, lane)
+        self.assertEqual(found.pop("decode"), {}, "these samples came as they are stored")
+        for lane, batches in found.items():
+            self.assertEqual(len(batches), demo.SAMPLES // demo.BATCH, lane)
         for batch, (begin, end) in found["window"].items():
             self.assertEqual(begin, found["read"][batch][1])
             self.assertEqual(end, found["copy"][batch][0])
+
+    def test_decoding_is_a_lane_that_ends_the_wait_in_the_window(self):
+        run = epochs.median_run(epochs.runs_by_cell(self.db, self.cells)[1])
+        batch, ready, copied = load.rows(
+            self.db, "SELECT position, ready_ns, copy_begin_ns FROM batch WHERE run_id = ? "
+            "AND copy_begin_ns > ready_ns + 1 ORDER BY position", [run[0]])[0]
+        middle = (ready + copied) // 2
+        decoded = self.db.with_name("decoded.db")
+        shutil.copy(self.db, decoded)
+        with contextlib.closing(sqlite3.connect(decoded)) as db, db:
+            db.execute("INSERT INTO batch_decode VALUES (?, ?, ?, ?, 1)", [run[0], batch, middle, copied])
+        window = {b: end for _, end, b in epochs.intervals(decoded, run, "window")}
+        decode = epochs.intervals(decoded, run, "decode")
+        self.assertEqual(decode, [((middle - run[2]) / 1e9, (copied - run[2]) / 1e9, batch)])
+        self.assertEqual(window[batch], decode[0][0])
 
     def test_the_whole_epoch_shows_the_share_that_the_run_recorded(self):
         panels = lanes.load(self.db, self.cells)["panels"]

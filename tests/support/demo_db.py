@@ -4,7 +4,7 @@
     demo_db.py OUT.db [--repeats N] [--cells N] [--no-probe] [--no-fio] [--incomplete N]
                [--disks 2] [--predict] [--consumer]
 
-The tables come from src/store/schema.cpp itself, so that this file cannot drift from them.
+The tables and their version come from src/store/schema.* itself, so that this file cannot drift from them.
 """
 import argparse
 import pathlib
@@ -15,7 +15,8 @@ import struct
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-APPLICATION_ID, VERSION = 0x626C6B73, 2
+APPLICATION_ID = 0x626C6B73
+VERSION = int(re.search(r"kSchemaVersion = (\d+)", (ROOT / "src/store/schema.h").read_text()).group(1))
 SAMPLES, SAMPLE_BYTES = 20000, 24576
 DISK_SECTORS = SAMPLES * SAMPLE_BYTES // 512
 
