@@ -13,11 +13,11 @@
 
 #include "base/clock.h"
 #include "disk/disk.h"
-#include "os/holders.h"
 #include "disk/loop_device.h"
-#include "os/process_id.h"
 #include "disk/timing.h"
 #include "os/file.h"
+#include "os/holders.h"
+#include "os/process_id.h"
 
 namespace blksweep {
 namespace {

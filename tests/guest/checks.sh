@@ -1,3 +1,4 @@
+#!/bin/sh -eu
 # What must hold on a node with cgroup v2 only; run by init.sh. Prints what it saw.
 die() {
   echo "FAILED: $*"
