@@ -16,9 +16,9 @@ LaneRecord record_of(const LaneAccount& a) {
   return r;
 }
 
-// Gathering and registering belong to the copy; decoding comes before and is its own lane.
+// Gathering and registering belong to the copy; decoding comes before that.
 Maybe<std::int64_t> copy_begin(const BatchRecord& b) {
-  return b.staging_begin_ns && !b.decode_begin_ns ? b.staging_begin_ns : b.copy_begin_ns;
+  return b.staging_begin_ns ? b.staging_begin_ns : b.copy_begin_ns;
 }
 
 }  // namespace

@@ -95,11 +95,6 @@ Result<CopyTimes> DecodeStage::finish(std::uint32_t batch) {
   return inner_ ? inner_->finish(batch) : Result<CopyTimes>(CopyTimes{});
 }
 
-std::uint32_t DecodeStage::in_flight() const {
-  const std::uint32_t inner = inner_ ? inner_->in_flight() : 1;
-  return std::min(inner, static_cast<std::uint32_t>(slots_.size()));
-}
-
 const std::byte* DecodeStage::staged(std::uint32_t batch) const {
   return inner_ ? inner_->staged(batch) : ring_.data() + offset_of(batch);
 }

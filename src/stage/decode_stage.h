@@ -57,7 +57,8 @@ class DecodeStage final : public CopyStage {
 
   Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) override;
   Result<CopyTimes> finish(std::uint32_t batch) override;
-  std::uint32_t in_flight() const override;
+  // begin() decodes: a batch that has arrived would wait for the next one to be decoded.
+  std::uint32_t in_flight() const override { return 1; }
   const std::byte* staged(std::uint32_t batch) const override;
   std::span<const BatchPart> delivered(std::uint32_t batch,
                                        std::span<const BatchPart> given) const override;
