@@ -86,7 +86,7 @@ void add_account(CellSummary& cell, const Runs& all) {
   }
   cell.stalled_lane = runs.front()->run.account->lanes.back().lane;
   for (const auto& [cause, ns] : runs.front()->run.account->lanes.back().stalls) {
-    const auto share = known_median(runs, [&cause](auto& r) { return stall(r, cause); });
+    const auto share = known_median(runs, [&name = cause](auto& r) { return stall(r, name); });
     if (share.value_or(0) > 0) {
       cell.stalls[cause] = *share;
     }
