@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <string>
 
 namespace blksweep {
@@ -279,6 +280,27 @@ CREATE TABLE IF NOT EXISTS batch_decode (  -- no row: samples came as they are s
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// Every table with the version that brought it; later ones only add.
+struct Tables {
+  std::int64_t since;
+  const char* sql;
+};
+constexpr std::array<Tables, 7> kTables{{{1, kExperimentTables},
+                                         {1, kRunTables},
+                                         {2, kPredictionTables},
+                                         {2, kMapTables},
+                                         {3, kNodeTables},
+                                         {4, kAccountTables},
+                                         {4, kDecodeTables}}};
+
+std::string tables_since(std::int64_t version) {
+  std::string sql;
+  for (const Tables& tables : kTables) {
+    sql += tables.since > version ? tables.sql : "";
+  }
+  return sql;
+}
+
 Result<std::int64_t> scalar(Database& db, const char* sql) {
   BLKSWEEP_TRY(Statement query, db.prepare(sql));
   BLKSWEEP_TRY(const bool row, query.step());
@@ -290,33 +312,20 @@ Result<std::int64_t> scalar(Database& db, const char* sql) {
 }
 
 Result<> create_schema(Database& db) {
-  BLKSWEEP_CHECK(db.exec(kExperimentTables));
-  BLKSWEEP_CHECK(db.exec(kRunTables));
-  BLKSWEEP_CHECK(db.exec(kPredictionTables));
-  BLKSWEEP_CHECK(db.exec(kMapTables));
-  BLKSWEEP_CHECK(db.exec(kNodeTables));
-  BLKSWEEP_CHECK(db.exec(kAccountTables));
-  BLKSWEEP_CHECK(db.exec(kDecodeTables));
+  BLKSWEEP_CHECK(db.exec(tables_since(0)));
   return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
                              kSchemaVersion));
 }
 
 Result<> add_later_tables(Database& db) {
-  BLKSWEEP_CHECK(db.exec(kPredictionTables));
-  BLKSWEEP_CHECK(db.exec(kMapTables));
-  BLKSWEEP_CHECK(db.exec(kNodeTables));
-  BLKSWEEP_CHECK(db.exec(kAccountTables));
-  BLKSWEEP_CHECK(db.exec(kDecodeTables));
+  BLKSWEEP_CHECK(db.exec(tables_since(kOldestVersion)));
   return db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
 }
 
 // Readers find tables that are younger than the file empty rather than missing. Only those: a
 // temporary table hides one of the same name in the file.
 Result<> add_temporary_tables(Database& db, std::int64_t version) {
-  std::string tables;
-  tables += version < 2 ? std::string(kPredictionTables) + kMapTables : "";
-  tables += version < 3 ? kNodeTables : "";
-  tables += version < 4 ? std::string(kAccountTables) + kDecodeTables : "";
+  std::string tables = tables_since(version);
   const std::string from = "CREATE TABLE", to = "CREATE TEMP TABLE";
   for (std::size_t at = 0; (at = tables.find(from, at)) != std::string::npos; at += to.size()) {
     tables.replace(at, from.size(), to);
