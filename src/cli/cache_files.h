@@ -54,7 +54,6 @@ class CountLine {
 
  private:
   std::string text(double seconds) const;
-  void print_until(const std::stop_token& done) const;
 
   const char* what_;
   std::uint64_t total_;

@@ -10,12 +10,15 @@
 #include "base/log.h"
 #include "cli/pin_files.h"
 #include "cli/pin_text.h"
+#include "cli/status_line.h"
 #include "cli/verb.h"
 #include "node/pin_daemon.h"
 #include "os/signals.h"
 
 namespace blksweep {
 namespace {
+
+constexpr std::chrono::milliseconds kShowEvery(200);
 
 constexpr const char* kPinExamples =
     R"(Inodes: open and stat of those files never read the disk again. Pages: their
@@ -117,10 +120,15 @@ Result<PinEntry> start(const PinRegistry& registry, const PinOptions& o, const P
                  .files = {count, [names](std::size_t i) { return names->path(i); }},
                  .cost = cost,
                  .roots = o.input.roots};
-  PinProgressLine line(o.name, count);
+  StatusLine line(kShowEvery, kShowEvery);
   return start_pin_daemon(
       registry, std::move(order), [] { return stop_requested().load(); },
-      [&line](std::uint64_t done) { line.show(done); });
+      [&](std::uint64_t done) {  // on a terminal only: pinning takes seconds
+        if (line.on_terminal() && line.due()) {
+          line.show(fmt::format("pin {}: {} of {} files", o.name, format_count(done),
+                                format_count(count)));
+        }
+      });
 }
 
 Result<Exit> pin(const PinOptions& o) {

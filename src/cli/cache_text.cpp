@@ -1,25 +1,18 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/units.h"
 #include "cli/cache_files.h"
 #include "cli/scripts.h"
+#include "cli/status_line.h"
 
 namespace blksweep {
 namespace {
-
-constexpr auto kTerminalPeriod = std::chrono::milliseconds(200);
-constexpr auto kPlainPeriod = std::chrono::seconds(10);
 
 CacheJson bytes_or_null(const Residency& r, const std::optional<std::uint64_t>& pages) {
   if (r.files == 0) {
@@ -115,10 +108,10 @@ void print_json(const CacheJson& j) {
 }
 
 CountLine::CountLine(const char* what, std::uint64_t total, bool in_bytes)
-    : what_(what),
-      total_(total),
-      in_bytes_(in_bytes),
-      thread_([this](const std::stop_token& done) { print_until(done); }) {}
+    : what_(what), total_(total), in_bytes_(in_bytes), thread_([this](const std::stop_token& done) {
+        const std::int64_t begin = now_ns();
+        repeat_line(done, [&] { return text(static_cast<double>(now_ns() - begin) / 1e9); });
+      }) {}
 
 CountLine::~CountLine() {
   thread_.request_stop();
@@ -136,30 +129,6 @@ std::string CountLine::text(double seconds) const {
   };
   return fmt::format("{} {} of {}, {}/s, about {:.0f} s left", what_, amount(at), amount(total_),
                      amount(rate), left);
-}
-
-void CountLine::print_until(const std::stop_token& done) const {
-  const std::string term = environment("TERM");
-  const bool rewriting = ::isatty(STDERR_FILENO) == 1 && !term.empty() && term != "dumb" &&
-                         environment("NO_COLOR").empty();
-  const auto period = std::chrono::milliseconds(rewriting ? kTerminalPeriod : kPlainPeriod);
-  const std::int64_t begin = now_ns();
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  std::unique_lock lock(mutex);
-  bool shown = false;
-  while (!wake.wait_for(lock, done, period, [&] { return done.stop_requested(); })) {
-    const std::string line = text(static_cast<double>(now_ns() - begin) / 1e9);
-    if (rewriting) {
-      fmt::print(stderr, "\r\033[K{}", line);
-      shown = true;
-    } else {
-      note(line);
-    }
-  }
-  if (shown) {
-    fmt::print(stderr, "\r\033[K");
-  }
 }
 
 }  // namespace blksweep

@@ -1,13 +1,12 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "cli/git_revision.h"
+#include "cli/status_line.h"
 #include "cli/verb.h"
 #include "dataset/pack.h"
 #include "os/signals.h"
@@ -65,36 +64,6 @@ Result<unsigned> parse_threads(std::string_view text) {
   return static_cast<unsigned>(n);
 }
 
-// On a terminal one line that is rewritten, else a line every few seconds.
-class Progress {
- public:
-  void operator()(const PackProgress& p) {
-    const std::int64_t now = now_ns();
-    if (now - last_ns_ < (terminal_ ? 100'000'000 : 5'000'000'000)) {
-      return;
-    }
-    last_ns_ = now;
-    const std::string text = fmt::format("{} of {} samples, {}", format_count(p.done),
-                                         format_count(p.total), format_bytes({p.bytes}));
-    if (terminal_) {
-      fmt::print(stderr, "\r\033[K{}", text);
-      shown_ = true;
-    } else {
-      note(text);
-    }
-  }
-  void finish() const {
-    if (shown_) {
-      fmt::print(stderr, "\r\033[K");
-    }
-  }
-
- private:
-  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-  bool shown_ = false;
-  std::int64_t last_ns_ = now_ns();
-};
-
 double ratio_of(const PackReport& r) {
   return r.source_bytes == 0
              ? 1
@@ -126,9 +95,15 @@ void print_answer(const Options& o, const PackReport& r) {
 
 Result<Exit> pack(const Options& o) {
   install_stop_signals();
-  Progress progress;
-  const auto packed = pack_dataset(o.pack, std::ref(progress), stop_requested());
-  progress.finish();
+  StatusLine line(std::chrono::milliseconds(100), std::chrono::seconds(5));
+  const auto show = [&line](const PackProgress& p) {
+    if (line.due()) {
+      line.show(fmt::format("{} of {} samples, {}", format_count(p.done), format_count(p.total),
+                            format_bytes({p.bytes})));
+    }
+  };
+  const auto packed = pack_dataset(o.pack, show, stop_requested());
+  line.clear();
   BLKSWEEP_TRY(const PackReport report, packed);
   for (const std::string& w : report.warnings) {
     warn(w);

@@ -2,11 +2,9 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "base/clock.h"
 #include "base/table.h"
@@ -17,8 +15,6 @@ namespace blksweep {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::int64_t kShowEveryNs = 200'000'000;
 
 std::string dump(const Json& j) {
   return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -140,26 +136,6 @@ std::string list_json(const std::vector<PinEntry>& entries) {
     all.push_back(entry_object(e));
   }
   return dump({{"pins", all}});
-}
-
-PinProgressLine::PinProgressLine(std::string name, std::uint64_t files)
-    : name_(std::move(name)), files_(files), terminal_(::isatty(STDERR_FILENO) == 1) {}
-
-void PinProgressLine::show(std::uint64_t done) {
-  const std::int64_t now = now_ns();
-  if (!terminal_ || now - last_ns_ < kShowEveryNs) {
-    return;
-  }
-  last_ns_ = now;
-  shown_ = true;
-  fmt::print(stderr, "\r\033[Kpin {}: {} of {} files", name_, format_count(done),
-             format_count(files_));
-}
-
-void PinProgressLine::clear() {
-  if (std::exchange(shown_, false)) {
-    fmt::print(stderr, "\r\033[K");
-  }
 }
 
 }  // namespace blksweep

@@ -27,21 +27,4 @@ std::string entry_json(const PinEntry& entry);
 std::string list_text(const std::vector<PinEntry>& entries);
 std::string list_json(const std::vector<PinEntry>& entries);
 
-// One rewritten line on a terminal, else nothing: pinning takes seconds.
-class PinProgressLine {
- public:
-  PinProgressLine(std::string name, std::uint64_t files);
-  PinProgressLine(const PinProgressLine&) = delete;
-  PinProgressLine& operator=(const PinProgressLine&) = delete;
-  ~PinProgressLine() { clear(); }
-  void show(std::uint64_t done);
-  void clear();
-
- private:
-  std::string name_;
-  std::uint64_t files_;
-  bool terminal_, shown_ = false;
-  std::int64_t last_ns_ = 0;
-};
-
 }  // namespace blksweep

@@ -1,29 +1,15 @@
 #include "cli/progress_line.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <condition_variable>
-#include <cstdlib>
-#include <mutex>
 #include <string_view>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/units.h"
+#include "cli/status_line.h"
 
 namespace blksweep {
 namespace {
-
-constexpr auto kTerminalPeriod = std::chrono::milliseconds(200);
-constexpr auto kPlainPeriod = std::chrono::seconds(10);
-
-bool rewriting() {
-  const char* term = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb" &&
-         std::getenv("NO_COLOR") == nullptr;
-}
 
 std::string rate_text(std::uint64_t samples, std::uint64_t total, double rate) {
   return fmt::format(" {} of {} samples, {} samples/s", format_count(samples), format_count(total),
@@ -69,35 +55,13 @@ class Line {
   std::int64_t last_ns_ = 0;
 };
 
-void rewrite(const std::string& text) {
-  const std::string out = "\r\033[K" + text;
-  [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, out.data(), out.size());
-}
-
-void print_until(const std::stop_token& done, const Progress& progress) {
-  Line line(progress);
-  const bool terminal = rewriting();
-  const std::chrono::milliseconds period = terminal ? kTerminalPeriod : kPlainPeriod;
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  std::unique_lock lock(mutex);
-  while (!wake.wait_for(lock, done, period, [&] { return done.stop_requested(); })) {
-    const std::string text = line.text();
-    if (terminal) {
-      rewrite(text);
-    } else if (!text.empty()) {
-      note(text);
-    }
-  }
-  if (terminal) {
-    rewrite("");
-  }
-}
-
 }  // namespace
 
 ProgressLine::ProgressLine(const Progress& progress)
-    : thread_([&progress](const std::stop_token& done) { print_until(done, progress); }) {}
+    : thread_([&progress](const std::stop_token& done) {
+        Line line(progress);
+        repeat_line(done, [&line] { return line.text(); });
+      }) {}
 
 ProgressLine::~ProgressLine() {
   thread_.request_stop();

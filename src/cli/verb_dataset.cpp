@@ -1,11 +1,11 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cli/status_line.h"
 #include "cli/verb.h"
 #include "dataset/make.h"
 
@@ -29,41 +29,26 @@ struct Options {
   bool json = false;
 };
 
-// On a terminal one line that is rewritten, else a line every few seconds.
 class Progress {
  public:
   explicit Progress(std::uint64_t total) : total_(total) {}
 
   void operator()(std::uint64_t done, std::uint64_t bytes) {
-    const std::int64_t now = now_ns();
-    if (now - last_ns_ < (terminal_ ? 100'000'000 : 5'000'000'000)) {
+    if (!line_.due()) {
       return;
     }
-    last_ns_ = now;
-    const double seconds = static_cast<double>(now - begin_ns_) * 1e-9;
+    const double seconds = static_cast<double>(now_ns() - begin_ns_) * 1e-9;
     const double rate = static_cast<double>(done) / seconds;
-    const std::string text =
-        fmt::format("{} of {} files, {}, {:.0f} files/s, {:.0f} s left", format_count(done),
-                    format_count(total_), format_bytes({bytes}), rate,
-                    static_cast<double>(total_ - done) / rate);
-    if (terminal_) {
-      fmt::print(stderr, "\r\033[K{}", text);
-      shown_ = true;
-    } else {
-      note(text);
-    }
+    line_.show(fmt::format("{} of {} files, {}, {:.0f} files/s, {:.0f} s left", format_count(done),
+                           format_count(total_), format_bytes({bytes}), rate,
+                           static_cast<double>(total_ - done) / rate));
   }
-  void finish() const {
-    if (shown_) {
-      fmt::print(stderr, "\r\033[K");
-    }
-  }
+  void finish() { line_.clear(); }
 
  private:
   std::uint64_t total_;
-  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-  bool shown_ = false;
-  std::int64_t begin_ns_ = now_ns(), last_ns_ = now_ns();
+  std::int64_t begin_ns_ = now_ns();
+  StatusLine line_{std::chrono::milliseconds(100), std::chrono::seconds(5)};
 };
 
 Result<PackFormat> parse_format(std::string_view text) {

@@ -1,17 +1,16 @@
 // blksweep map DEV|FILE: latency by distance, size and depth, and what it says about the device.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "cli/cell_options.h"
 #include "cli/git_revision.h"
 #include "cli/map_text.h"
+#include "cli/status_line.h"
 #include "cli/verb.h"
 #include "lab/map_measure.h"
 #include "model/map_facts.h"
@@ -65,42 +64,6 @@ Result<std::vector<MapPart>> parse_parts(const std::string& text) {
   }
   return parts;
 }
-
-// One line on stderr: rewritten on a terminal, else now and then.
-class MapProgress {
- public:
-  explicit MapProgress(double seconds)
-      : seconds_(seconds),
-        terminal_(::isatty(STDERR_FILENO) == 1),
-        period_(terminal_ ? 200'000'000 : 10'000'000'000),
-        last_(now_ns()) {}
-  void operator()(MapPart part, std::int64_t used_ns) {
-    if (now_ns() - last_ < period_) {
-      return;
-    }
-    last_ = now_ns();
-    const std::string text = fmt::format("mapping: {}, {:.0f} of {:.0f} s", to_string(part),
-                                         static_cast<double>(used_ns) / 1e9, seconds_);
-    if (terminal_) {
-      fmt::print(stderr, "\r\033[K{}", text);
-      shown_ = true;
-    } else {
-      note(text);
-    }
-  }
-  void end() const {
-    if (shown_) {
-      fmt::print(stderr, "\r\033[K");
-    }
-  }
-
- private:
-  double seconds_;
-  bool terminal_;
-  std::int64_t period_;
-  std::int64_t last_;
-  bool shown_ = false;
-};
 
 MapRecord record_of(const MapReport& report, const MapOptions& options,
                     const std::vector<std::string>& argv) {
@@ -177,15 +140,20 @@ Result<Exit> map_device(const MapOptions& options, const std::vector<std::string
   if (!options.db.empty()) {  // a database that cannot be opened is known before the measurement
     BLKSWEEP_TRY(const ResultStore store, ResultStore::open(options.db));
   }
-  MapProgress progress(options.seconds);
+  StatusLine line(std::chrono::milliseconds(200), std::chrono::seconds(10));
   settings.path = options.path;
   settings.time = Nanos(static_cast<std::int64_t>(options.seconds * 1e9));
   settings.seed = options.seed;
   settings.stop = &stop_requested();
-  settings.on_progress = [&progress](MapPart part, std::int64_t used) { progress(part, used); };
+  settings.on_progress = [&](MapPart part, std::int64_t used_ns) {
+    if (line.due()) {
+      line.show(fmt::format("mapping: {}, {:.0f} of {:.0f} s", to_string(part),
+                            static_cast<double>(used_ns) / 1e9, options.seconds));
+    }
+  };
   install_stop_signals();
   Result<MeasuredMap> measured = measure_map(settings);
-  progress.end();
+  line.clear();
   if (!measured) {
     return tl::unexpected(std::move(measured).error());
   }
