@@ -8,7 +8,6 @@ set -euo pipefail
 . "$(dirname "$0")/../../scripts/loopfs.sh"
 
 build=$(dirname "$blksweep")
-python=/usr/bin/python3
 ! readelf -d "$blksweep" 2>/dev/null | grep -qE 'lib[at]san' || skip 'a sanitizer build cannot be bundled'
 [ -x "$build/unit_tests" ] || skip "no $build/unit_tests (make test-programs)"
 [ -e /usr/share/doc/libc6/copyright ] || skip 'the licenses of the libraries are not installed'
@@ -72,21 +71,8 @@ make_data "$tmp/disk/set" 200
 sync -f "$tmp/disk"
 
 refuse() { # NUMBER ERRNO: around the program, seccomp answers this call so
-  around=("$python" "$tmp/refuse.py" "$1" "$2")
+  around=("$python" "$refuse_call" "$1" "$2")
 }
-cat >"$tmp/refuse.py" <<'PY'
-import ctypes, os, struct, sys
-number, errno = int(sys.argv[1]), int(sys.argv[2])
-libc = ctypes.CDLL(None, use_errno=True)
-code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | errno), (0x06, 0, 0, 0x7FFF0000)]
-buffer = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *c) for c in code))
-class Fprog(ctypes.Structure):
-    _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
-fprog = Fprog(len(code), ctypes.addressof(buffer))
-if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(fprog), 0, 0):
-    sys.exit(99)
-os.execvp(sys.argv[3], sys.argv[3:])
-PY
 prepare=: # in the mount namespace, before the root is entered
 into=(chroot "$root")
 around=()
@@ -151,7 +137,7 @@ prepare='mkdir -p "$1/proc" "$1/sys" "$1/dev" && mount -t proc proc "$1/proc" &&
 experiment 'with /proc, /sys and /dev' 'cell["order"] == "lba" and not warns("in place of") and run["device_bytes"] is not None'
 
 # --- refused: io_uring, BTF, eBPF, FIEMAP -------------------------------------------------------------------
-if "$python" "$tmp/refuse.py" 425 1 true; then
+if "$python" "$refuse_call" 425 1 true; then
   for way in '425 1' '425 38' '426 1'; do
     # shellcheck disable=SC2086
     refuse $way

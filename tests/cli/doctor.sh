@@ -7,7 +7,6 @@ set -euo pipefail
 # shellcheck source=scripts/loopfs.sh
 . "$(dirname "$0")/../../scripts/loopfs.sh"
 
-python=/usr/bin/python3
 program=$blksweep
 around=() # what the program is started through
 
@@ -234,35 +233,22 @@ answer "$tmp/report" report "$tmp/a.db" -o "$tmp/report.d"
 echo 'no Python: agree'
 
 # --- calls that the kernel refuses: seccomp --------------------------------------------------------------
-cat >"$tmp/refuse.py" <<'PY'
-import ctypes, os, struct, sys
-number, errno = int(sys.argv[1]), int(sys.argv[2])
-libc = ctypes.CDLL(None, use_errno=True)
-code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | errno), (0x06, 0, 0, 0x7FFF0000)]
-buffer = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *c) for c in code))
-class Fprog(ctypes.Structure):
-    _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
-fprog = Fprog(len(code), ctypes.addressof(buffer))
-if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(fprog), 0, 0):
-    sys.exit(99)
-os.execvp(sys.argv[3], sys.argv[3:])
-PY
-if "$python" "$tmp/refuse.py" 425 1 true; then
-  around=("$python" "$tmp/refuse.py" 425 1)
+if "$python" "$refuse_call" 425 1 true; then
+  around=("$python" "$refuse_call" 425 1)
   agree 'no io_uring (EPERM)' "$data" ready=True io_uring=missing
-  around=("$python" "$tmp/refuse.py" 425 38)
+  around=("$python" "$refuse_call" 425 38)
   agree 'no io_uring (ENOSYS)' "$data" ready=True io_uring=missing
-  around=("$python" "$tmp/refuse.py" 426 1)
+  around=("$python" "$refuse_call" 426 1)
   agree 'a ring that cannot be entered' "$data" ready=True io_uring=missing
-  around=("$python" "$tmp/refuse.py" 16 25)
+  around=("$python" "$refuse_call" 16 25)
   agree 'no ioctl (ENOTTY)' "$data" ready=True FIEMAP=limited
-  around=("$python" "$tmp/refuse.py" 16 1)
+  around=("$python" "$refuse_call" 16 1)
   agree 'no ioctl (EPERM)' "$data" ready=True FIEMAP=limited
-  around=("$python" "$tmp/refuse.py" 427 22)
+  around=("$python" "$refuse_call" 427 22)
   agree 'no io_uring_register' "$data" ready=True io_uring=limited
-  around=("$python" "$tmp/refuse.py" 451 38)
+  around=("$python" "$refuse_call" 451 38)
   agree 'no cachestat' "$data" ready=True residency=limited
-  around=("$python" "$tmp/refuse.py" 321 1)
+  around=("$python" "$refuse_call" 321 1)
   agree 'no bpf' "$data" ready=True probe=missing 'probe programs=missing'
 else
   echo 'no seccomp: refusals are not forced here'

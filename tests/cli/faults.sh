@@ -9,16 +9,6 @@ set -euo pipefail
 
 [ "$(id -u)" = 0 ] || skip 'needs root to mount loop devices'
 at_exit loopfs_remove
-python=/usr/bin/python3
-
-# expect TEXT PYTHON: holds for `runs` of the last answer, and for `run`, the first of them.
-expect() {
-  "$python" -c '
-import json, sys
-runs = json.load(open(sys.argv[1]))["runs"]
-run = runs[0]
-sys.exit(0 if eval(sys.argv[2]) else 1)' "$tmp/.out" "$2" || die "$1"
-}
 
 count() { "$python" -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])' "$@"; }
 
@@ -46,22 +36,9 @@ done
 echo 'few descriptors: fine'
 
 # --- the kernel gives no ring: seccomp refuses io_uring_setup (425) with EPERM -----------------
-cat >"$tmp/no_ring.py" <<'PY'
-import ctypes, os, struct, sys
-libc = ctypes.CDLL(None, use_errno=True)
-code = [(0x20, 0, 0, 0), (0x15, 0, 1, 425), (0x06, 0, 0, 0x00050000 | 1), (0x06, 0, 0, 0x7FFF0000)]
-program = b"".join(struct.pack("HBBI", *c) for c in code)
-buffer = ctypes.create_string_buffer(program)
-class Fprog(ctypes.Structure):
-    _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
-fprog = Fprog(len(code), ctypes.addressof(buffer))
-if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(fprog), 0, 0):
-    sys.exit(99)
-os.execv(sys.argv[1], sys.argv[1:])
-PY
 no_ring() {
   status=0
-  "$python" "$tmp/no_ring.py" "$blksweep" --quiet run --catalog "$tmp/many.cat" --buffered --json \
+  "$python" "$refuse_call" 425 1 "$blksweep" --quiet run --catalog "$tmp/many.cat" --buffered --json \
     --no-probe --no-ceiling "$@" >"$tmp/.out" 2>"$tmp/.err" || status=$?
   out=''
   err=$(cat "$tmp/.err")

@@ -3,6 +3,9 @@
 # it ends, and `call`, which runs the program and leaves $status, $out and $err.
 
 blksweep=$(realpath "${BLKSWEEP:-build/blksweep}")
+python=/usr/bin/python3
+# refuse_call NUMBER ERRNO PROGRAM...: seccomp answers that call so; 99 where there is no seccomp
+refuse_call=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../support/refuse_call.py")
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/blksweep-test.XXXXXX")
 status=0
 out=
@@ -89,4 +92,13 @@ make_data() {
 make_catalog() {
   call catalog "$1" -o "$2"
   expect_status 0
+}
+
+# expect TEXT PYTHON: holds for `runs` of the last answer, and for `run`, the first of them.
+expect() {
+  "$python" -c '
+import json, sys
+runs = json.load(open(sys.argv[1]))["runs"]
+run = runs[0]
+sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' "$tmp/.out" "$2" || die "$1"
 }

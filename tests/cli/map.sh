@@ -4,7 +4,6 @@ set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 
-python=/usr/bin/python3
 # expect TEXT PYTHON: holds for the document `d` of the last answer.
 expect() {
   "$python" -c '

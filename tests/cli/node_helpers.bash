@@ -1,17 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # For tests that borrow from the node; to be sourced after helpers.bash.
 
-python=/usr/bin/python3
-
-# expect TEXT PYTHON: holds for `runs` of the last answer, and for `run`, the first of them.
-expect() {
-  "$python" -c '
-import json, sys
-runs = json.load(open(sys.argv[1]))["runs"]
-run = runs[0]
-sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' "$tmp/.out" "$2" || die "$1"
-}
-
 # Those of `ls`-like names on stdin that end in the number of a process that is gone: what tests
 # beside this one hold is theirs.
 of_the_dead() {

@@ -8,7 +8,6 @@ set -euo pipefail
 . "$(dirname "$0")/../../scripts/loopfs.sh"
 
 name=test-$$
-python=/usr/bin/python3
 
 # Nothing holds the mount, at the latest a second after SIGKILL. Leaves it unmounted.
 is_let_go() {

@@ -5,7 +5,6 @@ set -euo pipefail
 . "$(dirname "$0")/helpers.bash"
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-python=/usr/bin/python3
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
 [ -n "$browser" ] || skip "no Chromium to open the page with (scripts/install-deps.sh browser)"
 "$python" -c 'import numpy, matplotlib' 2>/dev/null || skip "figures need python3-matplotlib"

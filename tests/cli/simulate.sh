@@ -4,7 +4,6 @@ set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 
-python=/usr/bin/python3
 make_data "$tmp/data" 300
 make_catalog "$tmp/data" "$tmp/data.cat"
 cd "$tmp"

@@ -5,7 +5,6 @@ set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 
-python=/usr/bin/python3
 db=$tmp/results.db
 plain=(--buffered --cache keep --no-probe)
 
