@@ -9,6 +9,11 @@ std::uint32_t device_slots(const CellSettings& cell) {
   return cell.prefetch == 0 ? 1 : cell.copy_tuning.slots;
 }
 
+std::uint32_t decode_slots(const CellSettings& cell) {
+  const bool ahead = cell.copy != CopyKind::none && cell.prefetch > 0;
+  return device_slots(cell) + (ahead ? 1 : 0);
+}
+
 Result<std::unique_ptr<CopyStage>> make_copy(const StageRequest& q) {
   const CopyTuning& tuning = q.cell.copy_tuning;
   switch (q.cell.copy) {

@@ -1,8 +1,7 @@
 // The copy stage and the consumer that a cell asks for.
 //
 // Errors:  Exit::unsupported where the cell needs a GPU and there is none that we can use; else
-// what
-//          could not be had (memory here or on the GPU).
+//          what could not be had (memory here or on the GPU).
 // Threads: called where the epoch is prepared.
 #pragma once
 
@@ -25,6 +24,10 @@ struct StageRequest {
 
 // Batches that the accelerator's memory holds: the one in use and those that are on their way.
 std::uint32_t device_slots(const CellSettings& cell);
+
+// Slots of the decode ring. A batch holds one until it is consumed, so before a copy stage there is
+// one more than on the accelerator: one is decoded while others are copied and computed.
+std::uint32_t decode_slots(const CellSettings& cell);
 
 // nullptr: the cell has none.
 Result<std::unique_ptr<CopyStage>> make_copy(const StageRequest& request);

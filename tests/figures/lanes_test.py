@@ -69,7 +69,8 @@ class Lanes(WithRuns):
         decoded = self.db.with_name("decoded.db")
         shutil.copy(self.db, decoded)
         with contextlib.closing(sqlite3.connect(decoded)) as db, db:
-            db.execute("INSERT INTO batch_decode VALUES (?, ?, ?, ?, 1)", [run[0], batch, middle, copied])
+            db.execute("INSERT INTO batch_decode (run_id, position, begin_ns, end_ns, bytes) "
+                       "VALUES (?, ?, ?, ?, 1)", [run[0], batch, middle, copied])
         window = {b: end for _, end, b in epochs.intervals(decoded, run, "window")}
         decode = epochs.intervals(decoded, run, "decode")
         self.assertEqual(decode, [((middle - run[2]) / 1e9, (copied - run[2]) / 1e9, batch)])
