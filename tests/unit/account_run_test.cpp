@@ -109,7 +109,7 @@ TEST_F(AccountOfARun, DecodingWaitsForSlotsOfAConsumerThatTakesLonger) {
     // Two slots on the accelerator, and before a copy stage one more of the decode ring.
     const std::int64_t free = copy == CopyKind::none ? 2 : 3;
     const LaneAccount& decode = *a.lane(EpochLane::decode);
-    EXPECT_GT(decode.stall(Stall::staging), (kBatches - free) * kCompute / 2) << to_string(copy);
+    EXPECT_GT(decode.stall(Stall::staging), (kBatches - free) * kCompute / 2);
     EXPECT_EQ(r.copy_cost.has_value(), copy != CopyKind::none);
     if (r.copy_cost) {
       EXPECT_EQ(r.copy_cost->parts, 160U);
