@@ -11,7 +11,7 @@ import sqlite3
 import sys
 
 QUERY = """
-SELECT epoch_ns, value, busy_ns, exposed_ns, utilisation, cpu_ns * 1.0 / nullif(parts, 0)
+SELECT epoch_ns, value, busy_ns, exposed_ns, utilisation, copy_cost.cpu_ns * 1.0 / nullif(parts, 0)
 FROM account_lane JOIN run USING (run_id) JOIN cell_setting USING (cell_id) LEFT JOIN copy_cost USING (run_id)
 WHERE lane = 'copy' AND name = 'staging' ORDER BY run_id
 """

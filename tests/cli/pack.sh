@@ -38,6 +38,9 @@ source_bytes=$(cat "$tmp"/src/*/* | wc -c)
 [ "$(sqlite3 "$tmp/results.db" 'SELECT count(*) FROM batch_decode d JOIN batch b USING (run_id, position)
   WHERE d.begin_ns < b.ready_ns OR d.end_ns < d.begin_ns OR d.end_ns > b.copy_begin_ns')" = 0 ] ||
   die 'a batch was not decoded between its reading and its copy'
+/usr/bin/python3 "$(dirname "$0")/../../scripts/exposed_copy.py" "$tmp/results.db" >"$tmp/exposed" ||
+  die 'the exposed copy of stored runs cannot be read'
+grep -q 'exposed .* CPU per part' "$tmp/exposed" || die "exposed copy: $(cat "$tmp/exposed")"
 
 # Swept like any other setting; without threads samples come as they are stored.
 run_on "$tmp/tar-zstd" --verify --decode-threads 0,1,3

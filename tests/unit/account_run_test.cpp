@@ -6,6 +6,7 @@
 #include "dataset/pack.h"
 #include "lab/batch_records.h"
 #include "lab/epoch.h"
+#include "store/batch_spans.h"
 #include "store/json.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
@@ -167,6 +168,28 @@ TEST_F(AccountOfARun, CanBeMadeAgainFromTheDatabase) {
   EXPECT_EQ(keep_account(stored, stages_of(cell_)), "");
   EXPECT_EQ(run_json({}, stored)["account"], before);
   EXPECT_EQ(stored.utilisation, r.utilisation);
+}
+
+// A stage that takes memory for each batch and gives it back: all of it is copying.
+TEST(BatchSpans, OfTheCopyLaneLastAsLongAsTheStageWorksAtTheBatch) {
+  RunRecord r;
+  r.epoch_ns = 100;
+  BatchRecord& b = r.batches.emplace_back();
+  b.ready_ns = 10;
+  b.staging_begin_ns = 15;
+  b.copy_begin_ns = 20;
+  b.copy_end_ns = 40;
+  b.staging_end_ns = 55;
+  b.consumed_ns = 100;
+  EXPECT_EQ(spans_of(b).copy->begin, 15);
+  EXPECT_EQ(spans_of(b).copy->end, 55);
+  EXPECT_EQ(keep_account(r, {.copy = true}), "");
+  ASSERT_EQ(r.account->lanes.back().lane, "copy");
+  EXPECT_EQ(r.account->lanes.back().busy_ns, 40);
+  EXPECT_EQ(r.first_batch_ns, 55);
+  b.staging_begin_ns = b.staging_end_ns = std::nullopt;  // a database of before
+  EXPECT_EQ(spans_of(b).copy->begin, 20);
+  EXPECT_EQ(spans_of(b).copy->end, 40);
 }
 
 TEST_F(AccountOfARun, ThatDoesNotAddUpSaysSo) {
