@@ -262,9 +262,9 @@ Result<> check_staging(const CellSettings& c) {
       there.push_back(name);
     }
   }
-  return usage_error(fmt::format(
-      "--staging {}: --copy {} has only {}; all of them need --copy cuda", word_of(asked, kStagings),
-      word_of(c.copy, kCopies), fmt::join(there, ", ")));
+  return usage_error(
+      fmt::format("--staging {}: --copy {} has only {}; all of them need --copy cuda",
+                  word_of(asked, kStagings), word_of(c.copy, kCopies), fmt::join(there, ", ")));
 }
 
 Result<> check(const CellSettings& c) {

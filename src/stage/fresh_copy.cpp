@@ -13,16 +13,15 @@
 namespace blksweep {
 namespace {
 
-// PageBuffer touches its pages and asks for huge ones; here page faults are what is measured, of the
-// size that the node gives to a program that asks for nothing.
+// PageBuffer touches its pages and asks for huge ones; here page faults are what is measured, of
+// the size that the node gives to a program that asks for nothing.
 class FreshMemory {
  public:
   FreshMemory() = default;
   static Result<FreshMemory> map(std::size_t bytes) {
     FreshMemory m;
     m.size_ = align_up(bytes == 0 ? 1 : bytes, kPageBytes);
-    void* at =
-        ::mmap(nullptr, m.size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* at = ::mmap(nullptr, m.size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) {
       return sys_error(errno, "allocate " + format_bytes({m.size_}) +
                                   " for a batch (--staging per-batch; try a smaller --batch)");

@@ -3,8 +3,8 @@
 // What a driver does for a cudaMemcpy from memory that is not pinned: the calling thread copies
 // piece by piece into a small pinned buffer of two halves, and each piece goes over the link while
 // the next one is copied into the other half. Those copies are real and cost the copy thread's CPU;
-// the link is that of make_emulated_copy(). The slower of the two decides, and the thread is blocked
-// meanwhile.
+// the link is that of make_emulated_copy(). The slower of the two decides, and the thread is
+// blocked meanwhile.
 //
 // Errors:  no memory for the two halves.
 // Threads: as CopyStage.

@@ -26,8 +26,8 @@ struct CopyTuning {
   Bytes bandwidth = LinkSettings{}.bandwidth;  // emulated
   Nanos latency = LinkSettings{}.latency;      // emulated
   Staging staging = Staging::pinned;
-  std::uint32_t streams = 1;                   // lanes of the emulated link
-  std::uint32_t slots = 2;                     // with prefetch 0 there is one
+  std::uint32_t streams = 1;  // lanes of the emulated link
+  std::uint32_t slots = 2;    // with prefetch 0 there is one
 };
 
 // Whether the copy can be made that way: without a link there is nothing to pin memory for, and to

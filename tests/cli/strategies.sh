@@ -72,7 +72,8 @@ case $(stat -fc %T "$tmp")-$(id -u) in
 esac
 wanted=$((8 * limit_count * 2))
 [ "$(stored 'SELECT count(*), count(DISTINCT cell_id) FROM run')" = "$wanted|$((wanted / 2))" ] ||
-  die "not two repeats of eight steps: $(stored 'SELECT label, count(*) FROM run JOIN cell USING (cell_id) JOIN disk USING (experiment_id) GROUP BY label')"
+  die "not two repeats of eight steps: $(stored 'SELECT label, count(*) FROM run JOIN cell USING (cell_id)
+    JOIN disk USING (experiment_id) GROUP BY label')"
 [ "$status" = 3 ] || [ "$(stored 'SELECT count(*) FROM good_run')" = "$wanted" ] || die 'a step is incomplete'
 [ "$(stored "SELECT count(*) FROM run WHERE run_id <= $kept")" = "$kept" ] || die 'what was stored was run again'
 [ "$(stored 'SELECT count(DISTINCT samples) FROM run')" = 1 ] || die 'steps differ in their samples'
@@ -85,7 +86,8 @@ changes=$(stored "WITH step AS (SELECT CAST(label AS INTEGER) AS n, name, value 
     cell_id FROM cell_setting WHERE name = 'bandwidth-limit' AND value = 'none'))
   SELECT b.n || ':' || group_concat(b.name) FROM step a JOIN step b ON b.n = a.n + 1 AND b.name = a.name
     AND b.value <> a.value GROUP BY b.n ORDER BY b.n")
-[ "$changes" = $'3:prefetch\n4:staging\n5:staging\n6:device-slots\n8:decode-threads' ] || die "settings change: $changes"
+[ "$changes" = $'3:prefetch\n4:staging\n5:staging\n6:device-slots\n8:decode-threads' ] ||
+  die "settings change: $changes"
 if [ "$status" = 0 ]; then
   for step in '1  file per sample' '2  packed shards' '3  reading ahead' '4  buffers reused' '5  pinned ring' \
     '6  overlapped copy' '7  fp16' '8  fp16 zstd'; do

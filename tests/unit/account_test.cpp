@@ -121,7 +121,8 @@ TEST(Account, OfABlockingCopyShowsAllOfItToTheConsumer) {
   EXPECT_EQ(blocking.lane(EpochLane::copy)->exposed, 300);
   EXPECT_EQ(overlapped.lane(EpochLane::copy)->exposed, 3);
   EXPECT_EQ(blocking.wall - overlapped.wall, 300 - 3);
-  // Why: the copy lane waits for the one slot until its batch is computed, the consumer for the copy.
+  // Why: the copy lane waits for the one slot until its batch is computed, the consumer for the
+  // copy.
   EXPECT_EQ(stalls(blocking, EpochLane::copy),
             (Named{{Stall::storage, 2}, {Stall::staging, 990}, {Stall::done, 10}}));
   EXPECT_EQ(stalls(blocking, EpochLane::compute), (Named{{Stall::storage, 2}, {Stall::copy, 300}}));

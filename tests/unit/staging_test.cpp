@@ -91,7 +91,7 @@ TEST(PageableCopy, SendsEachPartInPiecesOfOneHalf) {
   ASSERT_TRUE(times);
   expect_ascending(*times, before);
   const auto bytes = static_cast<std::int64_t>(3 * kBounceBytes);
-  EXPECT_GE(times->end_ns - times->begin_ns, bytes + 4 * 1000) << "four pieces pay the latency";
+  EXPECT_GE(times->end_ns - times->begin_ns, bytes + 4000) << "four pieces pay the latency";
   EXPECT_GE(now_ns(), times->end_ns);
 }
 
@@ -131,7 +131,8 @@ TEST(Stages, OfACellAreThoseOfItsStaging) {
   const auto staged_by = [&](CopyKind kind, Staging staging) {
     cell.copy = kind;
     cell.copy_tuning.staging = staging;
-    const auto copy = make_copy({.cell = cell, .batch_bytes = {3 * 4096}, .batch_parts = 3, .arena = {}});
+    const auto copy =
+        make_copy({.cell = cell, .batch_bytes = {12288}, .batch_parts = 3, .arena = {}});
     EXPECT_TRUE(copy && (*copy)->begin(0, batch.parts()) && (*copy)->finish(0));
     const std::byte* there = (*copy)->staged(0);
     return there != nullptr && batch.equals(there);
