@@ -12,6 +12,7 @@ namespace blksweep {
 namespace {
 
 Result<std::vector<std::uint64_t>> decoded_sizes(const Catalog& catalog) {
+  BLKSWEEP_CHECK(refuse_cut_off_pack(std::string(catalog.root)));
   const std::string path = pack_index_path(catalog.root);
   std::error_code ec;
   if (!std::filesystem::exists(path, ec)) {
