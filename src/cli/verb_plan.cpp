@@ -115,8 +115,8 @@ Result<std::vector<Row>> plan_rows(const Source& source, const Options& o) {
   for (CellSettings& cell : cells) {
     BLKSWEEP_TRY(cell, settle(cell, refusals));
     records.push_back({describe(cell)});
-    for (const std::string& text : fallback_notes(cell, refusals)) {
-      note(text);
+    for (const std::string& line : fallback_notes(cell, refusals)) {
+      note(line);
     }
   }
   const std::vector<std::string> labels = cell_labels(records);
