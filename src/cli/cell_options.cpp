@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 
+#include "lab/fallback.h"
+
 namespace blksweep {
 namespace {
 
@@ -323,6 +325,12 @@ std::vector<std::pair<std::string, std::string>> describe(const CellSettings& ce
   out.reserve(cell_options().size());
   for (const CellOption& option : cell_options()) {
     out.emplace_back(option.name, option.get(cell));
+  }
+  if (cell.order_asked) {
+    out.emplace_back("order-asked", to_string(*cell.order_asked));
+  }
+  if (cell.addresses_refused && sorts_by_address(cell)) {
+    out.emplace_back("order-by", to_string(Order::inode));
   }
   return out;
 }
