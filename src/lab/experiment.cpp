@@ -12,6 +12,7 @@
 #include "lab/fio_twin.h"
 #include "lab/simulate_epoch.h"
 #include "os/hostfacts.h"
+#include "stage/nvml.h"
 
 namespace blksweep {
 namespace {
@@ -270,6 +271,7 @@ HostRecord describe_host(const Source& source) {
   h.cpus = facts.cpus;
   h.memory_bytes = facts.memory_bytes;
   h.cgroup = facts.cgroup;
+  h.gpu = gpu_of_node();
   if (source.mount) {
     h.filesystem = source.mount->filesystem;
     h.mount_options = source.mount->options;

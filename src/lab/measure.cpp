@@ -181,7 +181,10 @@ void record_clock(RunRecord& r, const char* what, const std::optional<ClockAlign
   }
 }
 
-void record_clocks(RunRecord& r, const Epoch& e) {
+void record_stages(RunRecord& r, const Epoch& e) {
+  if (const std::string means = e.copy() != nullptr ? e.copy()->means() : ""; !means.empty()) {
+    r.engine_features += (r.engine_features.empty() ? "" : "; ") + means;
+  }
   record_clock(r, "copy", e.copy() != nullptr ? e.copy()->alignment() : std::nullopt);
   record_clock(r, "consumer", e.consumer() != nullptr ? e.consumer()->alignment() : std::nullopt);
 }
@@ -292,7 +295,7 @@ Result<RunRecord> measure_run(const RunRequest& q) {
   say(q, q.verify ? "verifying" : "recording");
   r.resident_after = measure(q.source.catalog).share();
   record_reads(r, *epoch);
-  record_clocks(r, *epoch);
+  record_stages(r, *epoch);
   record_batches(r, q, *epoch);
   record_failures(r, q, *epoch);
   record_delivery(r, q, *epoch);

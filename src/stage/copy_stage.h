@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "base/memory.h"
 #include "base/result.h"
@@ -65,6 +66,8 @@ class CopyStage {
   }
   // How well an accelerator's clock was brought to CLOCK_MONOTONIC; nullopt: no other clock.
   virtual std::optional<ClockAlignment> alignment() const { return std::nullopt; }
+  // How it carried the batches out, for the record; empty: there is only one way.
+  virtual std::string means() const { return {}; }
 
  protected:
   CopyStage() = default;

@@ -19,6 +19,7 @@ Result<std::unique_ptr<Consumer>> make_cuda_consumer(const CudaConsumerSettings&
 }
 
 std::string cuda_runtime() { return ""; }
+bool cuda_context_lost() { return false; }
 std::string cuda_pci_address(std::uint32_t /*device*/) { return ""; }
 
 CudaFacts cuda_facts() {

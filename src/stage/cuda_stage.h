@@ -4,9 +4,9 @@
 // is linked in and looks for libcuda.so.1 then. With CUDA=0 cuda_off.cpp stands in their place and
 // refuses. No header outside of *_cuda.* knows a CUDA type.
 //
-// Errors:  Exit::unsupported with one line: built without CUDA, no driver, a driver that is too
-// old,
-//          no GPU, an index out of range. Later: what CUDA says, with the call and the object.
+// Errors:  Exit::unsupported with one line: built without CUDA, no driver, a driver that is too old,
+//          no GPU, an index out of range (gpu_words.h). Later: what CUDA says, with the call and the
+//          object.
 // Threads: as CopyStage and Consumer say; the two are independent of each other.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/units.h"
 #include "stage/consumer.h"
 #include "stage/copy_stage.h"
 #include "stage/stage_settings.h"
@@ -51,9 +52,16 @@ std::string cuda_pci_address(std::uint32_t device);
 // /dev/nvidia-uvm where it is not there yet.
 struct CudaFacts {
   std::string driver;  // "13.0"; empty: none
-  std::vector<std::string> devices;
+  struct Device {
+    std::string name;
+    Bytes memory;
+  };
+  std::vector<Device> devices;
   std::string refusal;  // why no GPU can be used; empty: one can
 };
 CudaFacts cuda_facts();
+
+// A kernel or a copy failed such that CUDA refuses everything else in this process (a sticky error).
+bool cuda_context_lost();
 
 }  // namespace blksweep

@@ -65,6 +65,7 @@ class DecodeStage final : public CopyStage {
   Result<> check(std::uint32_t batch, std::span<const BatchPart> parts,
                  std::span<std::uint8_t> wrong) override;
   std::optional<ClockAlignment> alignment() const override;
+  std::string means() const override { return inner_ ? inner_->means() : std::string(); }
 
   const std::vector<DecodeTimes>& times() const { return times_; }  // by batch
   std::uint64_t failed() const { return failed_; }
