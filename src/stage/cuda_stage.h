@@ -5,8 +5,7 @@
 // refuses. No header outside of *_cuda.* knows a CUDA type.
 //
 // Errors:  Exit::unsupported with one line: built without CUDA, no driver, a driver that is too
-// old,
-//          no GPU, an index out of range. Later: what CUDA says, with the call and the object.
+//          old, no GPU, an index out of range. Later: what CUDA says, with the call and the object.
 // Threads: as CopyStage and Consumer say; the two are independent of each other.
 #pragma once
 
@@ -20,6 +19,9 @@
 #include "stage/stage_settings.h"
 
 namespace blksweep {
+
+// Whether a run may ask for this GPU: the refusals above, before anything is measured.
+Result<> check_cuda(std::uint32_t device);
 
 struct CudaCopySettings {
   std::uint32_t device = 0;
@@ -55,5 +57,9 @@ struct CudaFacts {
   std::string refusal;  // why no GPU can be used; empty: one can
 };
 CudaFacts cuda_facts();
+
+// A kernel or a copy failed such that CUDA refuses everything else in this process (a sticky
+// error).
+bool cuda_context_lost();
 
 }  // namespace blksweep

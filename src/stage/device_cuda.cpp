@@ -69,7 +69,7 @@ CudaFacts cuda_facts() {
   return facts;
 }
 
-Result<> open_device(std::uint32_t device) {
+Result<> check_cuda(std::uint32_t device) {
   int devices = 0;
   const cudaError_t err = cudaGetDeviceCount(&devices);
   if (const std::string why = refusal_of(err, devices); !why.empty()) {
@@ -82,10 +82,17 @@ Result<> open_device(std::uint32_t device) {
     return unsupported(fmt::format("--device-index {}: this node has {} GPU{}, the first is 0",
                                    device, devices, devices == 1 ? "" : "s"));
   }
+  return {};
+}
+
+Result<> open_device(std::uint32_t device) {
+  BLKSWEEP_CHECK(check_cuda(device));
   BLKSWEEP_CHECK(use_device(device));
   // The context is made here, not in the measured epoch.
   return cuda_result(cudaFree(nullptr), fmt::format("context on GPU {}", device));
 }
+
+bool cuda_context_lost() { return cudaDeviceSynchronize() != cudaSuccess; }
 
 Result<> use_device(std::uint32_t device) {
   return cuda_result(cudaSetDevice(static_cast<int>(device)),

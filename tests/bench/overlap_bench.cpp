@@ -23,7 +23,7 @@ void read_all(Handoff& handoff, std::uint32_t prefetch) {
     if (!handoff.consumed.wait_for(gate)) {
       return;
     }
-    sleep_until(now_ns() + kReadNs);
+    [[maybe_unused]] const Result<> slept = sleep_until(now_ns() + kReadNs);
     handoff.ready.publish(b + 1);
   }
 }
