@@ -1,12 +1,15 @@
 #include "lab/stages.h"
 
-#include "stage/cuda_stage.h"
 #include "stage/emulated_copy.h"
 
 namespace blksweep {
 
 std::uint32_t device_slots(const CellSettings& cell) {
   return cell.prefetch == 0 ? 1 : cell.copy_tuning.slots;
+}
+
+Result<> check_stages(const CellSettings& cell) {
+  return needs_gpu(cell) ? check_cuda(cell.device_index) : Result<>();
 }
 
 Result<std::unique_ptr<CopyStage>> make_copy(const StageRequest& q) {
@@ -17,7 +20,7 @@ Result<std::unique_ptr<CopyStage>> make_copy(const StageRequest& q) {
     case CopyKind::host:
       return make_host_copy(device_slots(q.cell), q.batch_bytes);
     case CopyKind::emulated:
-      return make_emulated_copy({tuning.bandwidth, tuning.latency, tuning.streams});
+      return make_emulated_copy({tuning.bandwidth, tuning.latency, tuning.streams}, q.stop);
     case CopyKind::cuda:
       return make_cuda_copy({.device = q.cell.device_index,
                              .staging = tuning.staging,
@@ -35,7 +38,7 @@ Result<std::unique_ptr<Consumer>> make_consumer(const StageRequest& q) {
     case ConsumerKind::none:
       break;
     case ConsumerKind::emulated:
-      return make_emulated_consumer();
+      return make_emulated_consumer(q.stop);
     case ConsumerKind::cuda:
     case ConsumerKind::cuda_memory:
     case ConsumerKind::gemm:

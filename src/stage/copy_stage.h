@@ -7,8 +7,9 @@
 // Lifetime:  the parts' bytes stay valid and unchanged until finish() of their batch has returned;
 //            the span itself only until begin() has. What lies in a slot stays until the slot is
 //            used again, `slots` batches later; the caller waits for the consumer before that.
-// Errors:    an Error ends the run. After one, and at a stop, the caller still calls finish() for
-//            every batch that has begun: nothing may be in flight when the parts go.
+// Errors:    an Error ends the run; Exit::interrupted: a stop came first. After one, and at a stop,
+//            the caller still calls finish() for every batch that has begun: nothing may be in
+//            flight when the parts go.
 // Threads:   begin() and finish() on one thread, never the reader's; staged() and check() after
 //            finish() of that batch, on any other one.
 #pragma once

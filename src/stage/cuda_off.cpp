@@ -10,6 +10,8 @@ constexpr const char* kBuiltWithout =
 
 }  // namespace
 
+Result<> check_cuda(std::uint32_t /*device*/) { return unsupported(kBuiltWithout); }
+
 Result<std::unique_ptr<CopyStage>> make_cuda_copy(const CudaCopySettings& /*settings*/) {
   return unsupported(kBuiltWithout);
 }

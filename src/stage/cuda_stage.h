@@ -22,6 +22,9 @@
 
 namespace blksweep {
 
+// Whether a run may ask for this GPU: the refusals above, before anything is measured.
+Result<> check_cuda(std::uint32_t device);
+
 struct CudaCopySettings {
   std::uint32_t device = 0;
   Staging staging = Staging::pinned;
@@ -61,7 +64,8 @@ struct CudaFacts {
 };
 CudaFacts cuda_facts();
 
-// A kernel or a copy failed such that CUDA refuses everything else in this process (a sticky error).
+// A kernel or a copy failed such that CUDA refuses everything else in this process (a sticky
+// error).
 bool cuda_context_lost();
 
 }  // namespace blksweep

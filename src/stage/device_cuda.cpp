@@ -80,7 +80,7 @@ CudaFacts cuda_facts() {
   return facts;
 }
 
-Result<> open_device(std::uint32_t device) {
+Result<> check_cuda(std::uint32_t device) {
   if (cuda_context_lost()) {
     return fail("an earlier error of a kernel or a copy ended this process's use of the GPU" +
                 std::string(kLost));
@@ -96,6 +96,11 @@ Result<> open_device(std::uint32_t device) {
   if (const std::string why = gpu_index_refusal(node, device); !why.empty()) {
     return unsupported(why);
   }
+  return {};
+}
+
+Result<> open_device(std::uint32_t device) {
+  BLKSWEEP_CHECK(check_cuda(device));
   BLKSWEEP_CHECK(use_device(device));
   // The context is made here, not in the measured epoch.
   return cuda_result(cudaFree(nullptr), fmt::format("context on GPU {}", device));
