@@ -93,7 +93,8 @@ Check check_gpu(const Subject&) {
             "the driver's libcuda.so.1 (Debian: libcuda1)"};
   }
   const std::string known = gpu_of_node();
-  return ok("GPU", fmt::format("{}; driver for CUDA {}", known.empty() ? d.devices : known, d.version));
+  return ok("GPU",
+            fmt::format("{}; driver for CUDA {}", known.empty() ? d.devices : known, d.version));
 }
 
 Check check_cuda(const Subject&) {

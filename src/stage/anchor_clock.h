@@ -1,9 +1,10 @@
 // AnchorClock: an accelerator's clock brought to CLOCK_MONOTONIC.
 //
 // An anchor is a moment of the accelerator's clock that the host bracketed between two readings of
-// its own. A time is counted from that of the last anchors which is the most certain for it: half of
-// its bracket, what the two clocks may have drifted apart between them, and what the accelerator's
-// own times are off. So no fit is needed after the run, and every time is final when it is returned.
+// its own. A time is counted from that of the last anchors which is the most certain for it: half
+// of its bracket, what the two clocks may have drifted apart between them, and what the
+// accelerator's own times are off. So no fit is needed after the run, and every time is final when
+// it is returned.
 //
 // Units:   nanoseconds; the accelerator's from any origin. Threads: one owner.
 #pragma once

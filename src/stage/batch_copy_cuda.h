@@ -1,5 +1,6 @@
 // cudaMemcpyBatchAsync, whose signature depends on the toolkit: none before CUDA 12.8, one with the
-// index of the failed copy in 12.8 and 12.9, one without it from 13.0 on. The only place that knows.
+// index of the failed copy in 12.8 and 12.9, one without it from 13.0 on. The only place that
+// knows.
 //
 // Errors: cudaErrorNotSupported where the toolkit has none; cudaErrorCallRequiresNewerDriver from
 //         the runtime where the driver has none.
@@ -19,8 +20,8 @@ struct BatchCopy {
 };
 
 #if CUDART_VERSION >= 12080
-// The sources stay until the stream has passed, and no earlier work of it touches them; copy engines
-// rather than multiprocessors should carry them.
+// The sources stay until the stream has passed, and no earlier work of it touches them; copy
+// engines rather than multiprocessors should carry them.
 inline cudaMemcpyAttributes batch_copy_attributes() {
   cudaMemcpyAttributes attributes{};
   attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
@@ -41,8 +42,8 @@ inline cudaError_t batch_copy([[maybe_unused]] const BatchCopy& copy,
   std::size_t first = 0;
   std::size_t failed = 0;
   return cudaMemcpyBatchAsync(const_cast<void**>(copy.to), const_cast<void**>(copy.from),
-                              const_cast<std::size_t*>(copy.bytes), copy.count, &attributes,
-                              &first, 1, &failed, stream);
+                              const_cast<std::size_t*>(copy.bytes), copy.count, &attributes, &first,
+                              1, &failed, stream);
 #else
   return cudaErrorNotSupported;
 #endif

@@ -21,7 +21,8 @@ constexpr int kTries = 3;
 constexpr std::int64_t kResolutionNs = 500;
 constexpr double kFloatRounding = 1.0 / (1 << 24);
 constexpr const char* kHangs =
-    "an event on an idle stream of the GPU did not pass within 1 s: the GPU hangs, or somebody else "
+    "an event on an idle stream of the GPU did not pass within 1 s: the GPU hangs, or somebody "
+    "else "
     "keeps it busy";
 
 }  // namespace

@@ -22,8 +22,8 @@ class CudaClock {
  public:
   static Result<CudaClock> make();
   // Makes a new anchor when the last one is old. Call before recording what will be timed and again
-  // when it has passed, so that an anchor is near; at most three calls may lie between the recording
-  // and time_of().
+  // when it has passed, so that an anchor is near; at most three calls may lie between the
+  // recording and time_of().
   Result<> tick();
   struct Bounds {
     std::int64_t recorded_ns;  // the host's clock before cudaEventRecord()

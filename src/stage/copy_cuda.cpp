@@ -68,7 +68,7 @@ class CudaCopy final : public CopyStage {
   std::vector<std::unique_ptr<Flight>> flights_;
   Pieces pieces_;
   std::unique_ptr<DeviceHash> hash_;  // made by the first check()
-  std::vector<std::size_t> ends_;  // of each lane's pieces
+  std::vector<std::size_t> ends_;     // of each lane's pieces
   CopyCalls calls_;
   bool registered_ = false;
 };

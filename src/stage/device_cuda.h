@@ -3,9 +3,9 @@
 // Ownership: move-only; destructors release and ignore errors, because after a sticky error every
 //            call fails. Whoever owns memory that copies use waits for its streams first.
 // Errors:    "copy of batch 3: unspecified launch failure (cudaErrorLaunchFailure)"; what no memory
-//            is left for and which setting to reduce (gpu_words.h). Each is taken from the runtime's
-//            last error, so that no later launch is blamed for it. After a sticky one the text says
-//            that the context is lost, and cuda_context_lost() is true from then on.
+//            is left for and which setting to reduce (gpu_words.h). Each is taken from the
+//            runtime's last error, so that no later launch is blamed for it. After a sticky one the
+//            text says that the context is lost, and cuda_context_lost() is true from then on.
 // Threads:   a thread calls use_device() before anything else here.
 #pragma once
 

@@ -1,7 +1,8 @@
 // GemmPlan: which square products, one behind the other, take a given time.
 //
-// One product's time goes by steps that are coarse (n^3, and n by whole tiles). So a time is made of
-// the largest products that fit into it and of smaller ones for what remains, as money is changed.
+// One product's time goes by steps that are coarse (n^3, and n by whole tiles). So a time is made
+// of the largest products that fit into it and of smaller ones for what remains, as money is
+// changed.
 //
 // Units: nanoseconds. Threads: pure.
 #pragma once

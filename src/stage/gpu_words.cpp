@@ -50,10 +50,10 @@ std::string gpu_index_refusal(const GpuNode& n, std::uint32_t index) {
 bool sticky_cuda_error(int error) { return std::ranges::find(kSticky, error) != kSticky.end(); }
 
 std::string gpu_memory_refusal(const GpuMemoryRequest& r) {
-  const std::string left = r.all_bytes == 0 ? ""
-                                            : fmt::format(" ({} of {} are free)",
-                                                          format_bytes({r.free_bytes}),
-                                                          format_bytes({r.all_bytes}));
+  const std::string left = r.all_bytes == 0
+                               ? ""
+                               : fmt::format(" ({} of {} are free)", format_bytes({r.free_bytes}),
+                                             format_bytes({r.all_bytes}));
   return fmt::format("the GPU has no {} left for {}{}: {}", format_bytes({r.bytes}), r.purpose,
                      left, r.way_out);
 }

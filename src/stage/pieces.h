@@ -24,8 +24,8 @@ struct Pieces {
 // A lane's share may be off by this much rather than cut a piece.
 inline constexpr std::size_t kShareGranule = std::size_t{64} << 10;
 
-// Shares the pieces out to `lanes` by bytes: lane i gets those from ends[i - 1] (0 for the first) up
-// to ends[i]. A piece that reaches far across the border between two lanes is cut there.
+// Shares the pieces out to `lanes` by bytes: lane i gets those from ends[i - 1] (0 for the first)
+// up to ends[i]. A piece that reaches far across the border between two lanes is cut there.
 void share_out(Pieces& pieces, std::size_t lanes, std::vector<std::size_t>& ends);
 
 }  // namespace blksweep

@@ -116,8 +116,8 @@ std::string CopyCalls::words() const {
 Result<> copy_pieces(const Pieces& p, PieceRange range, cudaStream_t stream, CopyCalls& calls) {
   const std::size_t count = range.last - range.first;
   if (calls.one_call && count > 1) {
-    const cudaError_t err =
-        batch_copy({&p.to[range.first], &p.from[range.first], &p.bytes[range.first], count}, stream);
+    const cudaError_t err = batch_copy(
+        {&p.to[range.first], &p.from[range.first], &p.bytes[range.first], count}, stream);
     if (!refused(err)) {
       ++calls.batch_calls;
       return cuda_result(err, "cudaMemcpyBatchAsync to the GPU");

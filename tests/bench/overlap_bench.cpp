@@ -1,7 +1,7 @@
 // Read 8 ms, copy 3 ms, compute 10 ms per batch: a whole epoch, with the real reader on files of an
 // emulated disk and the emulated copy stage and consumer. With prefetch 4 the epoch is bound by
-// computing, with prefetch 0 it is the sum of all. Prints the median of five epochs each beside what
-// it should be, and what each hand-over added. Needs root for the disk (exit 77 without).
+// computing, with prefetch 0 it is the sum of all. Prints the median of five epochs each beside
+// what it should be, and what each hand-over added. Needs root for the disk (exit 77 without).
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -25,8 +25,9 @@ constexpr std::int64_t kReadNs = 8'000'000, kCopyNs = 3'000'000, kComputeNs = 10
 constexpr int kRepeats = 5;
 constexpr double kBarPercent = 2;
 // 128 KiB in 8 ms, however the kernel merges the reads; a round trip that is nothing beside it.
-constexpr const char* kModel = "kind = \"remote\"\nround_trip = \"1us\"\nrequest = \"0us\"\n"
-                               "link_rate = \"15.625MiB/s\"\nqueue = 256\n";
+constexpr const char* kModel =
+    "kind = \"remote\"\nround_trip = \"1us\"\nrequest = \"0us\"\n"
+    "link_rate = \"15.625MiB/s\"\nqueue = 256\n";
 
 // An emulated disk with the files on it; taken away at the end.
 class Disk {
@@ -139,9 +140,10 @@ void report(const char* name, const Measured& m, double ideal_ns) {
 }
 
 void explain(const Added& a) {
-  fmt::print("  us a batch: read {:+.0f}, ready to copy {:+.0f}, copy {:+.0f}, copied to computing "
-             "{:+.0f}, compute {:+.0f}, consumed to the next read {:+.0f}\n",
-             a.read, a.to_copy, a.copy, a.to_compute, a.compute, a.to_next);
+  fmt::print(
+      "  us a batch: read {:+.0f}, ready to copy {:+.0f}, copy {:+.0f}, copied to computing "
+      "{:+.0f}, compute {:+.0f}, consumed to the next read {:+.0f}\n",
+      a.read, a.to_copy, a.copy, a.to_compute, a.compute, a.to_next);
 }
 
 std::string program() {

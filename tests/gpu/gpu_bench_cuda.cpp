@@ -93,10 +93,13 @@ struct Variant {
 };
 
 std::vector<Variant> variants() {
-  std::vector<Variant> all{{"pinned, one call", Held::to_bars}, {"pinned, a call per part", Held::no},
-                           {"pinned, 2 streams", Held::no},     {"pinned, 4 streams", Held::no},
+  std::vector<Variant> all{{"pinned, one call", Held::to_bars},
+                           {"pinned, a call per part", Held::no},
+                           {"pinned, 2 streams", Held::no},
+                           {"pinned, 4 streams", Held::no},
                            {"pinned, 1 slot (blocking)", Held::worse},
-                           {"pageable", Held::worse},           {"register", Held::no},
+                           {"pageable", Held::worse},
+                           {"register", Held::no},
                            {"per-batch", Held::no}};
   for (Variant& v : all) {
     v.settings.slots = kSlots;

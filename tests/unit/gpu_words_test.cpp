@@ -138,7 +138,8 @@ TEST(Pieces, SharingOutMovesTheSameBytesToTheSamePlaces) {
   std::vector<std::byte> expected(from.size());
   std::vector<std::byte> to(from.size());
   Rng rng(3);
-  std::generate(from.begin(), from.end(), [&] { return static_cast<std::byte>(rng.next() & 0xFF); });
+  std::generate(from.begin(), from.end(),
+                [&] { return static_cast<std::byte>(rng.next() & 0xFF); });
   Pieces p = random_pieces(rng, from.data(), expected.data(), 40'000);
   p.add(from.data(), expected.data() + (std::size_t{3} << 20), std::size_t{1} << 20);
   const auto copy_to = [&p](std::byte* base, const std::byte* origin) {
