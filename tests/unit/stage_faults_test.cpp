@@ -66,10 +66,12 @@ class StageFaults : public ::testing::Test {
     EXPECT_TRUE(reader) << reader.error().message();
     const std::int64_t experiment = reader->experiments()->back().id;
     std::int64_t id = -1;
-    for (const StoredCell& c : *reader->cells(experiment)) {
+    const auto cells = reader->cells(experiment);
+    for (const StoredCell& c : *cells) {
       id = c.cell.settings.front().second == name ? c.id : id;
     }
-    for (StoredRun& r : *reader->runs(experiment)) {
+    auto runs = reader->runs(experiment);
+    for (StoredRun& r : *runs) {
       if (r.cell_id == id) {
         r.run.batches = *reader->batches(r.id);
         out.push_back(std::move(r.run));
