@@ -1,55 +1,39 @@
 #!/usr/bin/python3
-"""Prints how much of each run's copying was not hidden behind computing.
+"""Prints how much of each run's copying was not hidden behind computing, from the account stored with it.
 
 usage: scripts/exposed_copy.py RESULTS.db
-One line per run: staging, epoch time, copy time, exposed copy as a share of the epoch, utilisation.
+One line per run with a copy stage: staging, epoch time, time that the copy lane was busy (registering, gathering
+and giving back included), exposed copying as a share of the epoch, utilisation, CPU time per part copied.
 exit: 0 done, 1 the database cannot be read.
 """
 
 import sqlite3
 import sys
 
-
-def union(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ascending spans that do not touch, covering the same points."""
-    merged: list[tuple[int, int]] = []
-    for begin, end in sorted(spans):
-        if merged and begin <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((begin, end))
-    return merged
+QUERY = """
+SELECT epoch_ns, value, busy_ns, exposed_ns, utilisation, cpu_ns * 1.0 / nullif(parts, 0)
+FROM account_lane JOIN run USING (run_id) JOIN cell_setting USING (cell_id) LEFT JOIN copy_cost USING (run_id)
+WHERE lane = 'copy' AND name = 'staging' ORDER BY run_id
+"""
 
 
-def length(spans: list[tuple[int, int]]) -> int:
-    return sum(end - begin for begin, end in spans)
-
-
-def exposed(copies: list[tuple[int, int]], computes: list[tuple[int, int]]) -> int:
-    """Time in which a copy runs and no computing does: the union of both less the computing."""
-    return length(union(copies + computes)) - length(union(computes))
+def line(epoch, staging, busy, exposed, utilisation, cpu_per_part):
+    bar = "exposed <= 1 %" if staging == "pinned" else ""
+    used = "-" if utilisation is None else f"{utilisation:.3f}"
+    cpu = "-" if cpu_per_part is None else f"{cpu_per_part / 1e3:.2f} us"
+    return (f"epoch, {staging:<10} {epoch / 1e6:9.1f} ms, copying {busy / 1e6:8.1f} ms,"
+            f" exposed {100 * exposed / epoch:6.2f} %, utilisation {used}, CPU per part {cpu}  {bar}").rstrip()
 
 
 def main(argv: list[str]) -> int:
     try:
-        db = sqlite3.connect(f"file:{argv[0]}?mode=ro", uri=True)
-        runs = db.execute(
-            "SELECT run_id, epoch_ns, value FROM run JOIN cell_setting USING (cell_id)"
-            " WHERE name = 'staging' ORDER BY run_id"
-        ).fetchall()
+        with sqlite3.connect(f"file:{argv[0]}?mode=ro", uri=True) as db:
+            runs = db.execute(QUERY).fetchall()
     except (IndexError, sqlite3.Error) as error:
         print(f"exposed_copy: {error}", file=sys.stderr)
         return 1
-    for run, epoch, staging in runs:
-        rows = db.execute(
-            "SELECT copy_begin_ns, copy_end_ns, compute_begin_ns, compute_end_ns FROM batch"
-            " WHERE run_id = ? AND compute_end_ns IS NOT NULL", (run,)
-        ).fetchall()
-        copies, computes = [r[:2] for r in rows], [r[2:] for r in rows]
-        bar = "exposed <= 1 %" if staging == "pinned" else ""
-        print(f"epoch, {staging:<10} {epoch / 1e6:9.1f} ms, copying {length(copies) / 1e6:8.1f} ms,"
-              f" exposed {100 * exposed(copies, computes) / epoch:6.2f} %,"
-              f" utilisation {length(computes) / epoch:.3f}  {bar}")
+    for run in runs:
+        print(line(*run))
     return 0
 
 

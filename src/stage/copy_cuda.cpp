@@ -16,6 +16,11 @@ namespace {
 constexpr std::size_t kSlotAlign = 256;  // as cudaMalloc aligns
 constexpr std::uint32_t kAhead = 2;
 
+// Registers or allocates for each batch, and gives that back after it.
+bool owns_memory(Staging staging) {
+  return staging == Staging::register_each || staging == Staging::per_batch;
+}
+
 // A batch between begin() and finish().
 struct Flight {
   Event begin, end;
@@ -186,6 +191,8 @@ Result<CopyTimes> CudaCopy::finish(std::uint32_t batch) {
     drain();
   }
   const Result<> released = f.staged.release();
+  // Giving back what was taken for this batch alone is part of what its copy costs.
+  f.times.staging_end_ns = owns_memory(settings_.staging) ? now_ns() : 0;
   BLKSWEEP_CHECK(waited);
   BLKSWEEP_CHECK(released);
   return arrived(f);
