@@ -6,12 +6,13 @@ import bisect
 
 import load as data
 
-# Lane, its beginning and its end as columns of the table batch; where a batch waits is what lies between.
+# Lane, its beginning and its end as columns of batches() below; where a batch waits is what lies between.
+# Of the copy lane from when the stage takes a batch up until it is through with it, as in docs/account.md.
 STAGES = {
     "read": ("first_submit_ns", "ready_ns"),
-    "window": ("ready_ns", "coalesce(decode_begin_ns, copy_begin_ns, compute_begin_ns, consumed_ns)"),
+    "window": ("ready_ns", "coalesce(decode_begin_ns, staging_begin_ns, compute_begin_ns, consumed_ns)"),
     "decode": ("decode_begin_ns", "decode_end_ns"),
-    "copy": ("copy_begin_ns", "copy_end_ns"),
+    "copy": ("staging_begin_ns", "staging_end_ns"),
     "compute": ("compute_begin_ns", "compute_end_ns"),
 }
 RUNS_QUERY = ("SELECT cell_id, run_id, repeat, begin_ns, epoch_ns FROM good_run g WHERE epoch_ns > 0 AND "
@@ -37,11 +38,15 @@ def median_run(runs):
 
 
 def batches(db):
-    """The table batch with when it was decoded, which databases before version 4 do not know."""
+    """The table batch with when it was decoded and staged, which databases before version 4 do not know."""
     if data.has_table(db, "batch_decode"):
-        return ("(SELECT b.*, d.begin_ns AS decode_begin_ns, d.end_ns AS decode_end_ns FROM batch b "
-                "LEFT JOIN batch_decode d USING (run_id, position))")
-    return "(SELECT *, NULL AS decode_begin_ns, NULL AS decode_end_ns FROM batch)"
+        return ("(SELECT b.*, d.begin_ns AS decode_begin_ns, d.end_ns AS decode_end_ns, "
+                "coalesce(s.staging_begin_ns, copy_begin_ns) AS staging_begin_ns, "
+                "coalesce(s.staging_end_ns, copy_end_ns) AS staging_end_ns FROM batch b "
+                "LEFT JOIN batch_decode d USING (run_id, position) "
+                "LEFT JOIN batch_staging s USING (run_id, position))")
+    return ("(SELECT *, NULL AS decode_begin_ns, NULL AS decode_end_ns, copy_begin_ns AS staging_begin_ns, "
+            "copy_end_ns AS staging_end_ns FROM batch)")
 
 
 def intervals(db, run, stage):

@@ -144,6 +144,7 @@ Json summary_json(const CellSummary& c) {
           {"utilisation", maybe(c.utilisation)},
           {"exposed_copy", maybe(c.exposed_copy)},
           {"ideal_share", maybe(c.ideal_share)},
+          {"copy_cpu_ns_per_part", maybe(c.copy_cpu_ns_per_part)},
           {"stalled_lane", c.stalled_lane.empty() ? Json(nullptr) : Json(c.stalled_lane)},
           {"stalls", Json(c.stalls)}};
 }

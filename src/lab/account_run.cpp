@@ -1,12 +1,9 @@
 #include "lab/account_run.h"
 
+#include "store/batch_spans.h"
+
 namespace blksweep {
 namespace {
-
-std::optional<TimeSpan> span_between(const Maybe<std::int64_t>& begin,
-                                     const Maybe<std::int64_t>& end) {
-  return begin && end ? std::optional(TimeSpan{*begin, *end}) : std::nullopt;
-}
 
 LaneRecord record_of(const LaneAccount& a) {
   LaneRecord r{std::string(to_string(a.lane)), a.busy, a.hidden, a.exposed, {}};
@@ -16,40 +13,12 @@ LaneRecord record_of(const LaneAccount& a) {
   return r;
 }
 
-// Gathering and registering belong to the copy; decoding comes before that.
-Maybe<std::int64_t> copy_begin(const BatchRecord& b) {
-  return b.staging_begin_ns ? b.staging_begin_ns : b.copy_begin_ns;
-}
-
 }  // namespace
 
 RunStages stages_of(const CellSettings& cell) {
   return {.decode = cell.decode_threads > 0,
           .copy = cell.copy != CopyKind::none,
           .compute = cell.consumer != ConsumerKind::none};
-}
-
-std::vector<BatchSpans> batch_spans(const std::vector<BatchRecord>& batches) {
-  std::vector<BatchSpans> spans;
-  spans.reserve(batches.size());
-  for (const BatchRecord& b : batches) {
-    spans.push_back({.read = {b.first_submit_ns, b.ready_ns},
-                     .decode = span_between(b.decode_begin_ns, b.decode_end_ns),
-                     .copy = span_between(copy_begin(b), b.copy_end_ns),
-                     .compute = span_between(b.compute_begin_ns, b.compute_end_ns),
-                     .slot_wait_begin = b.slot_wait_begin_ns,
-                     .consumed = b.consumed_ns});
-  }
-  return spans;
-}
-
-std::vector<MemoryWait> memory_waits(const std::vector<ReadWaitRecord>& waits) {
-  std::vector<MemoryWait> out;
-  out.reserve(waits.size());
-  for (const ReadWaitRecord& w : waits) {
-    out.push_back({{w.begin_ns, w.end_ns}, w.consumed_batches});
-  }
-  return out;
 }
 
 Account account_run(const RunRecord& run, const RunStages& stages) {
@@ -84,6 +53,7 @@ std::string keep_account(RunRecord& run, const RunStages& stages) {
   const Account account = account_run(run, stages);
   run.account = record_of(account);
   run.utilisation = account.utilisation();
+  run.first_batch_ns = account.first_batch;
   return broken_identity(account);
 }
 

@@ -20,16 +20,12 @@ struct RunStages {
 };
 RunStages stages_of(const CellSettings& cell);
 
-// One per batch, in the order of delivery.
-std::vector<BatchSpans> batch_spans(const std::vector<BatchRecord>& batches);
-std::vector<MemoryWait> memory_waits(const std::vector<ReadWaitRecord>& waits);
-
 // Of begin_ns, epoch_ns, batches and read_waits.
 Account account_run(const RunRecord& run, const RunStages& stages);
 AccountRecord record_of(const Account& account);
 
-// Sets account and utilisation of a finished run. An identity that does not hold comes back in
-// words, "" otherwise: a run whose account does not add up is not complete.
+// Sets account, utilisation and first_batch_ns of a finished run. An identity that does not hold
+// comes back in words, "" otherwise: a run whose account does not add up is not complete.
 std::string keep_account(RunRecord& run, const RunStages& stages);
 
 }  // namespace blksweep

@@ -17,11 +17,17 @@ std::size_t largest_batch(const Schedule& s) {
   return most;
 }
 
+// How many batches must be consumed before this one may have its slot.
+std::uint32_t consumed_before(std::uint32_t batch, std::uint32_t slots) {
+  return batch < slots ? 0 : batch - slots + 1;
+}
+
 }  // namespace
 
 Delivery::Delivery(const DeliveryInputs& in) : in_(in), times_(in.schedule.batches()) {
   delivered_.reserve(in.schedule.emission.size());
   hashes_.reserve(in.verify ? in.schedule.emission.size() : 0);
+  decode_parts_.reserve(largest_batch(in.schedule));
   copy_parts_.reserve(largest_batch(in.schedule));
   record_parts_.reserve(largest_batch(in.schedule));
   wrong_parts_.reserve(largest_batch(in.schedule));
@@ -29,7 +35,11 @@ Delivery::Delivery(const DeliveryInputs& in) : in_(in), times_(in.schedule.batch
 
 Delivery::~Delivery() {
   in_.handoff.request_stop();
-  for (std::thread* t : {&copier_, &consumer_}) {
+  join();
+}
+
+void Delivery::join() {
+  for (std::thread* t : {&decoder_, &copier_, &consumer_}) {
     if (t->joinable()) {
       t->join();
     }
@@ -37,6 +47,9 @@ Delivery::~Delivery() {
 }
 
 void Delivery::start() {
+  if (in_.decode != nullptr) {
+    decoder_ = std::thread([this] { decode_loop(); });
+  }
   if (in_.copy != nullptr) {
     copier_ = std::thread([this] { copy_loop(); });
   }
@@ -66,11 +79,52 @@ void Delivery::gather(std::uint32_t batch, std::vector<BatchPart>& parts) const 
   }
 }
 
-// Of a stage's thread: remembers why and wakes everybody.
-bool Delivery::ended_by(std::optional<Error>& mine, const Error& error) {
-  mine = error;
+// As the next stage gets them. `scratch` is the caller's.
+std::span<const BatchPart> Delivery::parts_of(std::uint32_t batch,
+                                              std::vector<BatchPart>& scratch) const {
+  if (in_.decode != nullptr) {
+    return in_.decode->decoded(batch);
+  }
+  gather(batch, scratch);
+  return scratch;
+}
+
+// Count the batches that may be copied, and those that may be consumed.
+const Counter& Delivery::to_copy() const {
+  return in_.decode != nullptr ? in_.handoff.decoded : in_.handoff.ready;
+}
+const Counter& Delivery::to_consume() const {
+  return in_.copy != nullptr ? in_.handoff.copied : to_copy();
+}
+
+// Of a stage's thread: remembers why, unless another one failed before, and wakes everybody.
+bool Delivery::ended_by(const Error& error) {
+  if (!failed_.exchange(true)) {
+    error_ = error;
+  }
   in_.handoff.request_stop();
   return false;
+}
+
+bool Delivery::wait_for_slot(std::uint32_t before, std::int64_t& wait_begin_ns) const {
+  if (in_.handoff.consumed.value() >= before) {
+    return true;
+  }
+  wait_begin_ns = now_ns();
+  return in_.handoff.consumed.wait_for(before);
+}
+
+void Delivery::decode_loop() {
+  take_place(in_.binding, Role::copy);
+  for (std::uint32_t b = 0; b < in_.schedule.batches(); ++b) {
+    if (!in_.handoff.ready.wait_for(b + 1) || in_.handoff.stopping() ||
+        !wait_for_slot(consumed_before(b, in_.decode->slots()), times_[b].decode_wait_begin_ns)) {
+      return;
+    }
+    gather(b, decode_parts_);
+    in_.decode->decode(b, decode_parts_);
+    in_.handoff.decoded.publish(b + 1);
+  }
 }
 
 void Delivery::copy_loop() {
@@ -79,8 +133,8 @@ void Delivery::copy_loop() {
   copy_all();
   // Whatever ended it: nothing is in flight when the window goes.
   while (finished_ < begun_) {
-    if (const Result<CopyTimes> drained = in_.copy->finish(finished_++); !drained && !copy_error_) {
-      copy_error_ = drained.error();
+    if (const Result<CopyTimes> drained = in_.copy->finish(finished_++); !drained) {
+      ended_by(drained.error());
     }
   }
   copy_cost_.cpu_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
@@ -91,7 +145,7 @@ bool Delivery::copy_all() {
   const auto batches = static_cast<std::uint32_t>(in_.schedule.batches());
   while (finished_ < batches) {
     while (begun_ < batches && begun_ - finished_ < in_.copy->in_flight() &&
-           may_begin(begun_, begun_ == finished_)) {
+           (begun_ == finished_ ? wait_to_begin(begun_) : may_begin(begun_))) {
       if (!begin_copy(begun_)) {
         return false;
       }
@@ -104,30 +158,25 @@ bool Delivery::copy_all() {
   return true;
 }
 
-bool Delivery::may_begin(std::uint32_t batch, bool wait) {
-  const Counter& ready = in_.handoff.ready;
-  return (wait ? ready.wait_for(batch + 1) : ready.value() > batch) && slot_free(batch, wait);
+// While others are under way: a slot that is missing now is not yet what anybody waits for.
+bool Delivery::may_begin(std::uint32_t batch) const {
+  return to_copy().value() > batch &&
+         in_.handoff.consumed.value() >= consumed_before(batch, in_.staging_slots);
 }
 
-bool Delivery::slot_free(std::uint32_t batch, bool wait) {
-  const std::uint32_t reused = batch < in_.staging_slots ? 0 : batch - in_.staging_slots + 1;
-  if (in_.handoff.consumed.value() >= reused) {
-    return true;
-  }
-  if (times_[batch].slot_wait_begin_ns == 0) {
-    times_[batch].slot_wait_begin_ns = now_ns();
-  }
-  return wait && in_.handoff.consumed.wait_for(reused);
+bool Delivery::wait_to_begin(std::uint32_t batch) {
+  return to_copy().wait_for(batch + 1) &&
+         wait_for_slot(consumed_before(batch, in_.staging_slots), times_[batch].slot_wait_begin_ns);
 }
 
 bool Delivery::begin_copy(std::uint32_t batch) {
-  gather(batch, copy_parts_);
+  const std::span<const BatchPart> parts = parts_of(batch, copy_parts_);
   ++begun_;  // a begin() that fails halfway has copies in flight too
-  if (Result<> begun = in_.copy->begin(batch, copy_parts_); !begun) {
-    return ended_by(copy_error_, begun.error());
+  if (Result<> begun = in_.copy->begin(batch, parts); !begun) {
+    return ended_by(begun.error());
   }
-  copy_cost_.parts += copy_parts_.size();
-  for (const BatchPart& part : copy_parts_) {
+  copy_cost_.parts += parts.size();
+  for (const BatchPart& part : parts) {
     copy_cost_.bytes += part.bytes;
   }
   return true;
@@ -137,21 +186,22 @@ bool Delivery::finish_copy(std::uint32_t batch) {
   ++finished_;
   const Result<CopyTimes> copied = in_.copy->finish(batch);
   if (!copied) {
-    return ended_by(copy_error_, copied.error());
+    return ended_by(copied.error());
   }
-  times_[batch].staging_begin_ns = copied->staging_begin_ns;
-  times_[batch].copy_begin_ns = copied->begin_ns;
-  times_[batch].copy_end_ns = copied->end_ns;
+  DeliveryTimes& t = times_[batch];
+  t.staging_begin_ns = copied->staging_begin_ns;
+  t.staging_end_ns = std::max(copied->end_ns, copied->staging_end_ns);
+  t.copy_begin_ns = copied->begin_ns;
+  t.copy_end_ns = copied->end_ns;
   in_.handoff.copied.publish(batch + 1);
   return true;
 }
 
 void Delivery::consume_loop() {
   take_place(in_.binding, Role::consumer);
-  const Counter& source = in_.copy != nullptr ? in_.handoff.copied : in_.handoff.ready;
   for (std::uint32_t b = 0; b < in_.schedule.batches(); ++b) {
     // What is ready when a stop comes would only keep the user waiting.
-    if (!source.wait_for(b + 1) || in_.handoff.stopping() || !consume(b)) {
+    if (!to_consume().wait_for(b + 1) || in_.handoff.stopping() || !consume(b)) {
       return;
     }
   }
@@ -168,7 +218,7 @@ bool Delivery::consume(std::uint32_t batch) {
     const Result<ComputeTimes> computed =
         in_.consumer->consume(batch, in_.compute.of_batch(batch, samples, in_.seed));
     if (!computed) {
-      return ended_by(consumer_error_, computed.error());
+      return ended_by(computed.error());
     }
     t.compute_begin_ns = computed->begin_ns;
     t.compute_end_ns = computed->end_ns;
@@ -190,21 +240,19 @@ bool Delivery::record(std::uint32_t batch) {
   }
   if (in_.verify) {
     if (const Result<> hashed = hash(batch); !hashed) {
-      return ended_by(consumer_error_, hashed.error());
+      return ended_by(hashed.error());
     }
   }
   return true;
 }
 
 Result<> Delivery::hash(std::uint32_t batch) {
-  gather(batch, record_parts_);
-  wrong_parts_.assign(record_parts_.size(), 0);
-  std::span<const BatchPart> parts = record_parts_;
+  const std::span<const BatchPart> parts = parts_of(batch, record_parts_);
+  wrong_parts_.assign(parts.size(), 0);
   const std::byte* staged = nullptr;
   if (in_.copy != nullptr) {
-    parts = in_.copy->delivered(batch, record_parts_);
     staged = in_.copy->staged(batch);
-    BLKSWEEP_CHECK(in_.copy->check(batch, record_parts_, wrong_parts_));
+    BLKSWEEP_CHECK(in_.copy->check(batch, parts, wrong_parts_));
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const BatchPart& part = parts[i];
@@ -217,15 +265,8 @@ Result<> Delivery::hash(std::uint32_t batch) {
 }
 
 Result<> Delivery::finish() {
-  for (std::thread* t : {&copier_, &consumer_}) {
-    if (t->joinable()) {
-      t->join();
-    }
-  }
-  if (copy_error_) {
-    return tl::unexpected(*copy_error_);
-  }
-  return consumer_error_ ? Result<>(tl::unexpected(*consumer_error_)) : Result<>();
+  join();
+  return error_ ? Result<>(tl::unexpected(*error_)) : Result<>();
 }
 
 }  // namespace blksweep

@@ -1,14 +1,19 @@
-// Delivery: takes ready batches out of the window, copies and consumes them, and records what was
-// really delivered.
+// Delivery: takes ready batches out of the window, decodes, copies and consumes them, and records
+// what was really delivered.
 //
-// With a copy stage or a consumer each runs on its own thread; without both, on_ready() consumes on
-// the reader's thread, because a thread switch per batch would be the whole cost.
+// Each stage that there is runs on its own thread; without any, on_ready() consumes on the reader's
+// thread, because a thread switch per batch would be the whole cost.
 //
-// Memory of a batch is given back (handoff.consumed) when it is through, not before.
+// Memory of a batch is given back (handoff.consumed) when it is through, not before: also its bytes
+// in the window when it was decoded long ago, because gates of the schedule know one such moment.
+// Slots: a stage with a ring (decode, copy) takes up a batch when the one that had its slot is
+// consumed. A wait is noted only when the slot is all that is missing: the batch is there and the
+// stage has nothing else under way.
 // Errors:    the first error of a stage stops the run and comes back from finish().
 // Threads:   on_ready() on the reader's thread; emitted(), hashes() and times after finish().
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,6 +28,7 @@
 #include "stage/compute_time.h"
 #include "stage/consumer.h"
 #include "stage/copy_stage.h"
+#include "stage/decode_stage.h"
 
 namespace blksweep {
 
@@ -33,7 +39,8 @@ struct DeliveryInputs {
   std::span<const std::byte> arena;
   std::span<const std::uint8_t> failed;  // by position, final for published batches
   Handoff& handoff;
-  CopyStage* copy = nullptr;  // none
+  DecodeStage* decode = nullptr;  // none
+  CopyStage* copy = nullptr;      // none
   std::uint32_t staging_slots = 2;
   Consumer* consumer = nullptr;  // none
   ComputeTime compute = {};      // of the consumer
@@ -43,10 +50,10 @@ struct DeliveryInputs {
   const Binding* binding = nullptr;  // nullptr: threads run where the caller does
 };
 
-struct DeliveryTimes {                  // 0: the stage does not exist
-  std::int64_t slot_wait_begin_ns = 0;  // waits for a slot of the staging ring since; 0: it did not
-  std::int64_t staging_begin_ns = 0;    // the copy stage took the batch up
-  std::int64_t copy_begin_ns = 0, copy_end_ns = 0;
+struct DeliveryTimes {  // 0: the stage does not exist, or there was no wait
+  std::int64_t decode_wait_begin_ns = 0, slot_wait_begin_ns = 0;  // for a slot, and nothing else
+  std::int64_t staging_begin_ns = 0, staging_end_ns = 0;          // the copy stage worked at it
+  std::int64_t copy_begin_ns = 0, copy_end_ns = 0;                // the transfer in it
   std::int64_t compute_begin_ns = 0, compute_end_ns = 0;
   std::int64_t consumed_ns = 0;
 };
@@ -78,32 +85,40 @@ class Delivery {
   const CopyCost& copy_cost() const { return copy_cost_; }
 
  private:
-  bool threaded() const { return in_.copy != nullptr || in_.consumer != nullptr; }
+  bool threaded() const {
+    return in_.decode != nullptr || in_.copy != nullptr || in_.consumer != nullptr;
+  }
+  void join();
+  void decode_loop();
   void copy_loop();
   bool copy_all();
-  bool may_begin(std::uint32_t batch, bool wait);
-  bool slot_free(std::uint32_t batch, bool wait);
+  bool may_begin(std::uint32_t batch) const;
+  bool wait_to_begin(std::uint32_t batch);
+  bool wait_for_slot(std::uint32_t before, std::int64_t& wait_begin_ns) const;
   bool begin_copy(std::uint32_t batch);
   bool finish_copy(std::uint32_t batch);
   void consume_loop();
   bool consume(std::uint32_t batch);
   bool record(std::uint32_t batch);
   Result<> hash(std::uint32_t batch);
-  bool ended_by(std::optional<Error>& mine, const Error& error);
+  bool ended_by(const Error& error);
+  const Counter& to_copy() const;
+  const Counter& to_consume() const;
   void gather(std::uint32_t batch, std::vector<BatchPart>& parts) const;
+  std::span<const BatchPart> parts_of(std::uint32_t batch, std::vector<BatchPart>& scratch) const;
 
   const DeliveryInputs in_;
   std::vector<DeliveryTimes> times_;
   std::vector<std::uint32_t> delivered_;
   std::vector<std::uint64_t> hashes_;
-  std::vector<BatchPart> copy_parts_, record_parts_;
+  std::vector<BatchPart> decode_parts_, copy_parts_, record_parts_;
   std::uint32_t consumed_ = 0;
   std::vector<std::uint8_t> wrong_parts_;
   CopyCost copy_cost_;
   std::uint32_t begun_ = 0, finished_ = 0;  // batches of the copy stage
-  // Each written by its thread before it stops, read after the join.
-  std::optional<Error> copy_error_, consumer_error_;
-  std::thread copier_, consumer_;
+  std::atomic<bool> failed_{false};         // claimed by the thread whose error is the first
+  std::optional<Error> error_;              // written by that one, read after the join
+  std::thread decoder_, copier_, consumer_;
 };
 
 }  // namespace blksweep

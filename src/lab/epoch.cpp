@@ -209,23 +209,20 @@ Stage Epoch::made(Result<Stage> stage) {
   return *std::move(stage);
 }
 
-// Decoding comes before the copy: the copy stage then gets decoded parts, which lie in the ring.
-Result<> Epoch::insert_decoding(const Source& source, const PlannedCell& planned,
-                                StageRequest& request) {
+// The copy stage then gets decoded parts, which lie in the ring.
+Result<> Epoch::make_decode(const Source& source, const PlannedCell& planned,
+                            StageRequest& request) {
   BLKSWEEP_TRY(request.batch_bytes,
                largest_decoded_batch(source.catalog, planned.plan, planned.schedule));
   const DecodeSettings settings{
       .threads = request.cell.decode_threads,
-      .slots = device_slots(request.cell),
+      .slots = decode_slots(request.cell),
       .slot_bytes = request.batch_bytes,
       .batches = static_cast<std::uint32_t>(planned.schedule.batches()),
       .on_start = [binding = options_.binding] { take_place(binding, Role::copy); }};
   BLKSWEEP_CHECK(check_memory({arena_.size() + settings.slots * settings.slot_bytes.n}));
-  BLKSWEEP_TRY(std::unique_ptr<DecodeStage> decode, DecodeStage::make(settings));
-  decode_ = decode.get();
-  request.arena = decode->ring();
-  decode->send_to(made(options_.makers.copy(request)));
-  copy_ = std::move(decode);
+  BLKSWEEP_TRY(decode_, DecodeStage::make(settings));
+  request.arena = decode_->ring();
   return {};
 }
 
@@ -239,7 +236,7 @@ Result<> Epoch::make_stages(const Source& source, const CellSettings& cell,
       .stop = stages_stop_.get_token()};
   consumer_ = made(options_.makers.consumer(request));
   if (cell.decode_threads > 0) {
-    return insert_decoding(source, planned, request);
+    BLKSWEEP_CHECK(make_decode(source, planned, request));
   }
   copy_ = made(options_.makers.copy(request));
   return {};
@@ -266,6 +263,7 @@ Result<> Epoch::connect(const Source& source, const CellSettings& cell,
                      .arena = arena_.span(),
                      .failed = reader_->readiness().failed(),
                      .handoff = handoff_,
+                     .decode = decode_.get(),
                      .copy = copy_.get(),
                      .staging_slots = device_slots(cell),
                      .consumer = consumer_.get(),

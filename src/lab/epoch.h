@@ -76,7 +76,7 @@ class Epoch {
   const Delivery& delivery() const { return *delivery_; }
   const EngineFacts& engine() const { return engine_->facts(); }
   const FileSlotsSettings& slots() const { return slots_; }
-  const DecodeStage* decode() const { return decode_; }         // nullptr: samples come as stored
+  const DecodeStage* decode() const { return decode_.get(); }   // nullptr: samples come as stored
   const CopyStage* copy() const { return copy_.get(); }         // nullptr: none
   const Consumer* consumer() const { return consumer_.get(); }  // nullptr: none
 
@@ -85,7 +85,7 @@ class Epoch {
   Result<> allocate(const CellSettings& cell, const PlannedCell& planned);
   Result<> open_files(const Source& source, const CellSettings& cell, const Plan& plan);
   Result<> make_stages(const Source& source, const CellSettings& cell, const PlannedCell& planned);
-  Result<> insert_decoding(const Source& source, const PlannedCell& planned, StageRequest& request);
+  Result<> make_decode(const Source& source, const PlannedCell& planned, StageRequest& request);
   template <class Stage>
   Stage made(Result<Stage> stage);
   Result<> connect(const Source& source, const CellSettings& cell, const PlannedCell& planned);
@@ -96,8 +96,8 @@ class Epoch {
   std::stop_source stages_stop_;
   std::optional<Error> refused_;
   PageBuffer arena_;
-  std::unique_ptr<CopyStage> copy_;
-  DecodeStage* decode_ = nullptr;  // in copy_
+  std::unique_ptr<DecodeStage> decode_;
+  std::unique_ptr<CopyStage> copy_;  // may have registered the arena or the decode ring
   std::unique_ptr<Consumer> consumer_;
   std::unique_ptr<Scatter> scatter_;
   std::unique_ptr<Engine> engine_;

@@ -266,8 +266,8 @@ Result<> Experiment::check_wishes() const {
 Exit Experiment::exit_code() {
   if (left_out_ > 0) {
     warn(
-        fmt::format("{} runs that need the GPU were left out, because it is lost to this process "
-                    "({}): the same command again goes on with them",
+        fmt::format("runs left out, because the GPU is lost to this process: {} ({}); the same "
+                    "command again goes on with them",
                     left_out_, gpu_lost_));
   }
   if (stop_.load()) {

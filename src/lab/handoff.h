@@ -1,6 +1,8 @@
-// Handoff: the two counters on which the reader and the delivery side meet.
+// Handoff: the counters on which the reader and the stages behind it meet.
 //
 // ready      batches 0 .. ready-1 are complete in the window (written by the reader).
+// decoded    ... lie decoded in the ring (by the decode thread; 0 without one).
+// copied     ... are where the consumer wants them (by the copy thread; 0 without one).
 // consumed   batches 0 .. consumed-1 have left the window for good (written by the delivery side);
 //            gates of the schedule compare with it.
 // Threads:   one writer per counter, any number of waiters. request_stop() wakes everybody, and
@@ -51,11 +53,13 @@ class Counter {
 
 struct Handoff {
   Counter ready;
+  Counter decoded;
   Counter copied;
   Counter consumed;
 
   void request_stop() {
     ready.stop();
+    decoded.stop();
     copied.stop();
     consumed.stop();
   }

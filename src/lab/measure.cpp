@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "lab/account_run.h"
+#include "lab/batch_records.h"
 #include "lab/observe.h"
 #include "lab/simulate_epoch.h"
 #include "lab/verify.h"
@@ -48,55 +49,10 @@ std::vector<std::uint32_t> samples_at(const Plan& plan, std::span<const std::uin
   return out;
 }
 
-Maybe<std::int64_t> known(std::int64_t ns) {
-  return ns == 0 ? Maybe<std::int64_t>{} : Maybe<std::int64_t>{ns};
-}
-
-BatchRecord batch_record(const RunRequest& q, const Epoch& e, std::uint32_t b) {
-  const Schedule& s = q.planned.schedule;
-  const BatchTimes& read = e.reader().readiness().times()[b];
-  const DeliveryTimes& out = e.delivery().times()[b];
-  BatchRecord r;
-  for (std::uint32_t i = s.batch_begin[b]; i < s.batch_begin[b + 1]; ++i) {
-    const std::uint32_t p = s.emission[i];
-    if (e.reader().readiness().failed()[p] == 0) {
-      ++r.samples;
-      r.bytes += q.source.catalog.sample(q.planned.plan.order[p]).length;
-    }
-  }
-  r.first_submit_ns = read.first_submit_ns == 0 ? read.ready_ns : read.first_submit_ns;
-  r.ready_ns = read.ready_ns;
-  if (e.decode() != nullptr) {
-    const DecodeTimes& decoded = e.decode()->times()[b];
-    r.decode_begin_ns = known(decoded.begin_ns);
-    r.decode_end_ns = known(decoded.end_ns);
-    r.decoded_bytes = decoded.bytes;
-  }
-  r.copy_begin_ns = known(out.copy_begin_ns);
-  r.copy_end_ns = known(out.copy_end_ns);
-  r.compute_begin_ns = known(out.compute_begin_ns);
-  r.compute_end_ns = known(out.compute_end_ns);
-  r.consumed_ns = out.consumed_ns;
-  r.slot_wait_begin_ns = known(out.slot_wait_begin_ns);
-  r.staging_begin_ns = known(out.staging_begin_ns);
-  return r;
-}
-
-void record_batches(RunRecord& r, const RunRequest& q, const Epoch& e) {
-  for (std::uint32_t b = 0; b < q.planned.schedule.batches(); ++b) {
-    if (e.delivery().times()[b].consumed_ns == 0) {
-      break;  // interrupted before this batch
-    }
-    r.batches.push_back(batch_record(q, e, b));
-    r.bytes += r.batches.back().bytes;
-  }
-  if (!r.batches.empty()) {
-    const BatchRecord& first = r.batches.front();
-    r.first_batch_ns =
-        first.copy_end_ns.value_or(first.decode_end_ns.value_or(first.ready_ns)) - r.begin_ns;
-  }
-  for (const MemoryWait& w : e.reader().waits()) {
-    r.read_waits.push_back({w.span.begin, w.span.end, w.consumed_batches});
+void record_epoch(RunRecord& r, const RunRequest& q, const Epoch& e) {
+  record_batches(r, q.source.catalog, q.planned, e);
+  for (const BatchRecord& b : r.batches) {
+    r.bytes += b.bytes;
   }
   if (const std::string broken = keep_account(r, stages_of(q.cell)); !broken.empty()) {
     mark(r, "account: " + broken);
@@ -312,7 +268,7 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   r.resident_after = measure(q.source.catalog).share();
   record_reads(r, *epoch);
   record_stages(r, *epoch);
-  record_batches(r, q, *epoch);
+  record_epoch(r, q, *epoch);
   record_failures(r, q, *epoch);
   record_delivery(r, q, *epoch);
   record_undecoded(r, q, *epoch);

@@ -8,6 +8,11 @@ std::uint32_t device_slots(const CellSettings& cell) {
   return cell.prefetch == 0 ? 1 : cell.copy_tuning.slots;
 }
 
+std::uint32_t decode_slots(const CellSettings& cell) {
+  const bool ahead = cell.copy != CopyKind::none && cell.prefetch > 0;
+  return device_slots(cell) + (ahead ? 1 : 0);
+}
+
 Result<> check_stages(const CellSettings& cell) {
   return needs_gpu(cell) ? check_cuda(cell.device_index) : Result<>();
 }

@@ -29,6 +29,10 @@ struct StageRequest {
 // Batches that the accelerator's memory holds: the one in use and those that are on their way.
 std::uint32_t device_slots(const CellSettings& cell);
 
+// Slots of the decode ring. A batch holds one until it is consumed, so before a copy stage there is
+// one more than on the accelerator: one is decoded while others are copied and computed.
+std::uint32_t decode_slots(const CellSettings& cell);
+
 // nullptr: the cell has none.
 Result<std::unique_ptr<CopyStage>> make_copy(const StageRequest& request);
 Result<std::unique_ptr<Consumer>> make_consumer(const StageRequest& request);

@@ -16,13 +16,18 @@ namespace {
 constexpr std::size_t kSlotAlign = 256;  // as cudaMalloc aligns
 constexpr std::uint32_t kAhead = 2;
 
+// Registers or allocates for each batch, and gives that back after it.
+bool owns_memory(Staging staging) {
+  return staging == Staging::register_each || staging == Staging::per_batch;
+}
+
 // A batch between begin() and finish().
 struct Flight {
   Event begin, end;
   StagedBatch staged;
   CopyTimes times;
-  std::int64_t issued_ns = 0;
-  bool complete = false;  // everything was issued, `end` behind it
+  std::int64_t issued_ns = 0, seen_ns = 0;  // the host's own: before its beginning, after its end
+  bool complete = false;                    // everything was issued, `end` behind it
 };
 
 struct Lane {
@@ -186,20 +191,24 @@ Result<CopyTimes> CudaCopy::finish(std::uint32_t batch) {
   }
   const Result<> waited =
       cuda_result(cudaEventSynchronize(f.end.get()), fmt::format("copy of batch {}", batch));
+  f.seen_ns = now_ns();
   if (!waited) {
     drain();
   }
   const Result<> released = f.staged.release();
+  // Giving back what was taken for this batch alone is part of what its copy costs.
+  f.times.staging_end_ns = owns_memory(settings_.staging) ? now_ns() : 0;
   BLKSWEEP_CHECK(waited);
   BLKSWEEP_CHECK(released);
   return arrived(f);
 }
 
 Result<CopyTimes> CudaCopy::arrived(Flight& f) {
-  const std::int64_t now = now_ns();
   BLKSWEEP_CHECK(clock_.tick());
-  BLKSWEEP_TRY(f.times.begin_ns, clock_.time_of(f.begin.get(), {f.issued_ns, f.issued_ns, now}));
-  BLKSWEEP_TRY(f.times.end_ns, clock_.time_of(f.end.get(), {f.issued_ns, f.times.begin_ns, now}));
+  BLKSWEEP_TRY(f.times.begin_ns,
+               clock_.time_of(f.begin.get(), {f.issued_ns, f.issued_ns, f.seen_ns}));
+  BLKSWEEP_TRY(f.times.end_ns,
+               clock_.time_of(f.end.get(), {f.issued_ns, f.times.begin_ns, f.seen_ns}));
   return f.times;
 }
 

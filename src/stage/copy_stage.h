@@ -32,11 +32,13 @@ struct BatchPart {
   std::size_t bytes;
 };
 
-// CLOCK_MONOTONIC, ascending.
+// CLOCK_MONOTONIC, ascending. From staging_begin_ns to staging_end_ns the stage works at the batch;
+// that is what copying costs, and begin_ns to end_ns is the transfer in it.
 struct CopyTimes {
-  std::int64_t staging_begin_ns = 0;  // the stage took the batch up: gathers, decodes, registers
+  std::int64_t staging_begin_ns = 0;  // the stage took the batch up: allocates, gathers, registers
   std::int64_t begin_ns = 0;          // its first byte left for the accelerator
   std::int64_t end_ns = 0;            // its last byte was there
+  std::int64_t staging_end_ns = 0;    // memory of this batch alone is given back; 0: there was none
 };
 
 class CopyStage {
@@ -51,13 +53,6 @@ class CopyStage {
   // Where the batch's parts lie now, one behind the other; nullptr: not in memory that the host can
   // read.
   virtual const std::byte* staged(std::uint32_t batch) const = 0;
-
-  // The parts as the accelerator gets them: those that begin() was given, unless the stage makes
-  // others of them (decodes). Their bytes stay until the batch's slot is used again.
-  virtual std::span<const BatchPart> delivered(std::uint32_t /*batch*/,
-                                               std::span<const BatchPart> given) const {
-    return given;
-  }
 
   // Compares the batch on the accelerator with the parts that begin() was given, and writes 1 into
   // `wrong` for each part that differs. A stage whose batch the host can read has nothing to do.

@@ -21,13 +21,17 @@ DecodeStage::DecodeStage(const DecodeSettings& s, PageBuffer ring)
       decoders_(std::max(1U, s.threads)),
       pool_(s.threads, s.on_start) {}
 
-Result<> DecodeStage::begin(std::uint32_t batch, std::span<const BatchPart> parts) {
+void DecodeStage::decode(std::uint32_t batch, std::span<const BatchPart> parts) {
   times_[batch].begin_ns = now_ns();
   lay_out(batch, parts);
-  pool_.run(parts.size(), [&](unsigned worker, std::size_t i) { decode(worker, parts[i], i); });
+  pool_.run(parts.size(),
+            [&](unsigned worker, std::size_t i) { decode_part(worker, parts[i], i); });
   collect(batch);
   times_[batch].end_ns = now_ns();
-  return inner_ ? inner_->begin(batch, slots_[batch % slots_.size()].decoded) : Result<>();
+}
+
+std::span<const BatchPart> DecodeStage::decoded(std::uint32_t batch) const {
+  return slots_[batch % slots_.size()];
 }
 
 // Where each part goes is known before the first is decoded: its header says how long it becomes.
@@ -54,7 +58,7 @@ void DecodeStage::lay_out(std::uint32_t batch, std::span<const BatchPart> parts)
   }
 }
 
-void DecodeStage::decode(unsigned worker, const BatchPart& part, std::size_t number) {
+void DecodeStage::decode_part(unsigned worker, const BatchPart& part, std::size_t number) {
   if (targets_[number] == nullptr) {
     return;
   }
@@ -69,7 +73,7 @@ void DecodeStage::decode(unsigned worker, const BatchPart& part, std::size_t num
 
 // Parts lie one behind the other, so the bytes of one that failed are closed up.
 void DecodeStage::collect(std::uint32_t batch) {
-  std::vector<BatchPart>& decoded = slots_[batch % slots_.size()].decoded;
+  std::vector<BatchPart>& decoded = slots_[batch % slots_.size()];
   decoded.clear();
   std::byte* to = slot_begin(batch);
   for (std::uint32_t i = 0; i < errors_.size(); ++i) {
@@ -89,28 +93,6 @@ void DecodeStage::collect(std::uint32_t batch) {
     to += bytes;
     times_[batch].bytes += bytes;
   }
-}
-
-Result<CopyTimes> DecodeStage::finish(std::uint32_t batch) {
-  return inner_ ? inner_->finish(batch) : Result<CopyTimes>(CopyTimes{});
-}
-
-const std::byte* DecodeStage::staged(std::uint32_t batch) const {
-  return inner_ ? inner_->staged(batch) : ring_.data() + offset_of(batch);
-}
-
-std::span<const BatchPart> DecodeStage::delivered(std::uint32_t batch,
-                                                  std::span<const BatchPart> /*given*/) const {
-  return slots_[batch % slots_.size()].decoded;
-}
-
-Result<> DecodeStage::check(std::uint32_t batch, std::span<const BatchPart> parts,
-                            std::span<std::uint8_t> wrong) {
-  return inner_ ? inner_->check(batch, delivered(batch, parts), wrong) : Result<>();
-}
-
-std::optional<ClockAlignment> DecodeStage::alignment() const {
-  return inner_ ? inner_->alignment() : std::nullopt;
 }
 
 }  // namespace blksweep

@@ -72,11 +72,9 @@ void add_ideal(Account& account) {
 void add_phases(const AccountInput& in, Account& account) {
   std::int64_t read_before = in.epoch.begin;
   for (const BatchSpans& b : in.batches) {
-    std::int64_t begin = b.read.begin;
-    const auto ends = phase_ends(b, read_before);
+    const auto phases = phases_of(b, read_before);
     for (std::size_t p = 0; p < kPhases; ++p) {
-      account.phases[p] += ends[p] - begin;
-      begin = ends[p];
+      account.phases[p] += phases[p];
     }
     account.batch_life += TimeSpan{b.read.begin, b.consumed}.length();
     read_before = std::max(read_before, b.read.end);
@@ -166,29 +164,37 @@ IntervalSet busy_of(const AccountInput& in, EpochLane lane) {
   return lane == EpochLane::read ? subtract(busy, memory_waits(in)) : busy;
 }
 
-std::array<std::int64_t, kPhases> phase_ends(const BatchSpans& b, std::int64_t read_before) {
-  std::array<std::int64_t, kPhases> ends{};
+std::array<std::int64_t, kPhases> phases_of(const BatchSpans& b, std::int64_t read_before) {
+  std::array<std::int64_t, kPhases> phases{};
   const std::int64_t last = std::max(b.consumed, b.read.begin);
   std::int64_t at = b.read.begin;
   const auto until = [&](Phase phase, std::int64_t t) {
-    at = std::clamp(t, at, last);
-    ends[static_cast<std::size_t>(phase)] = at;
+    const std::int64_t end = std::clamp(t, at, last);
+    phases[static_cast<std::size_t>(phase)] += end - at;
+    at = end;
   };
-  // Where the copy stage, the accelerator or nobody takes the batch.
-  const std::int64_t taken = b.copy      ? b.slot_wait_begin.value_or(b.copy->begin)
-                             : b.compute ? b.compute->begin
-                                         : last;
+  // A stage with a ring: nobody takes the batch, there is no slot, the stage has it.
+  const auto ring = [&](const TimeSpan& span, const std::optional<std::int64_t>& wait, Phase before,
+                        Phase inside) {
+    until(before, wait.value_or(span.begin));
+    until(Phase::staging, span.begin);
+    until(inside, span.end);
+  };
   until(Phase::queued, std::min(read_before, b.read.end));
   until(Phase::device, b.read.end);
-  until(Phase::window, b.decode ? b.decode->begin : taken);
-  until(Phase::decode, b.decode ? b.decode->end : at);
-  until(Phase::decoded, taken);
-  until(Phase::staging, b.copy ? b.copy->begin : at);
-  until(Phase::copy, b.copy ? b.copy->end : at);
-  until(Phase::staged, b.compute ? b.compute->begin : at);
-  until(Phase::compute, b.compute ? b.compute->end : at);
-  until(Phase::held, last);
-  return ends;
+  if (b.decode) {
+    ring(*b.decode, b.decode_wait_begin, Phase::window, Phase::decode);
+  }
+  const Phase waits = b.decode ? Phase::decoded : Phase::window;
+  if (b.copy) {
+    ring(*b.copy, b.copy_wait_begin, waits, Phase::copy);
+  }
+  if (b.compute) {
+    until(b.copy ? Phase::staged : waits, b.compute->begin);
+    until(Phase::compute, b.compute->end);
+  }
+  until(b.copy || b.compute ? Phase::held : waits, last);
+  return phases;
 }
 
 Account make_account(const AccountInput& in) {

@@ -3,15 +3,14 @@
 //
 // Lanes:     read, decode, copy, compute, in the order in which a batch passes them; a run has
 //            those that it has stages for. The one nearest to the accelerator is the last.
-// Busy:      instants covered by at least one interval of the lane. Of the read lane: from the
-// first
-//            submission to the last byte of each batch, without the reader's waits for memory.
-// Hidden:    busy while a later lane is busy too. Exposed: the rest. Of the last lane all is
-// exposed. Stalls:    instants of the epoch in which a lane is not busy; each has exactly one
-// cause. Identity:  per lane hidden + exposed = busy and busy + stalls = wall; over lanes the
-// exposed times
-//            add up to the union of busy, the hidden times to the overlap, and union <= wall.
-//            broken_identity() checks them on the integers.
+// Rings:     decoding and copying each put a batch into a slot of a ring, and wait for one first.
+// Busy:      instants covered by at least one interval of the lane. Of the read lane: from first
+//            submission to last byte of each batch, without the reader's waits for memory.
+// Hidden:    busy while a later lane is busy too. Exposed: the rest; of the last lane all is.
+// Stalls:    instants of the epoch in which a lane is not busy; each has exactly one cause.
+// Identity:  per lane hidden + exposed = busy and busy + stalls = wall; over lanes the exposed
+//            times add up to the union of busy, the hidden times to the overlap, and union <=
+//            wall. broken_identity() checks them on the integers.
 // Units:     nanoseconds of one clock.
 // Threads:   pure functions.
 #pragma once
@@ -39,7 +38,7 @@ enum class Stall {
   storage,   // it is being read, or waits behind others that are
   window,    // it is not being read, because no memory has been given back
   decode,    // it is being decoded, or waits behind others that are
-  staging,   // it waits for a slot of the staging ring
+  staging,   // it waits for a slot of a ring, and for nothing else
   copy,      // it is being copied, or waits behind others that are
   consumer,  // (read lane) the batch that holds the memory is on the accelerator
   host,      // nobody works at it: threads wake up, bookkeeping, opening of files
@@ -55,7 +54,7 @@ enum class Phase {
   window,  // in memory, and nobody takes it: the stages behind are busy
   decode,
   decoded,  // and nobody takes it
-  staging,  // the copy stage would take it, but there is no slot
+  staging,  // the next stage would take it, but there is no slot: before decode, before copy
   copy,
   staged,  // on the accelerator, which is busy with others
   compute,
@@ -67,8 +66,9 @@ std::string_view to_string(Phase phase);
 struct BatchSpans {
   TimeSpan read;  // first submission to last byte; without length when nothing had to be read
   std::optional<TimeSpan> decode = std::nullopt, copy = std::nullopt, compute = std::nullopt;
-  std::optional<std::int64_t> slot_wait_begin = std::nullopt;  // no staging slot is free since
-  std::int64_t consumed = 0;                                   // its memory may be reused
+  // From here until the stage began, the only thing missing was a slot of its ring.
+  std::optional<std::int64_t> decode_wait_begin = std::nullopt, copy_wait_begin = std::nullopt;
+  std::int64_t consumed = 0;  // its memory may be reused
 };
 
 // The reader had nothing in flight and waited until this many batches were given back. Waits are in
@@ -119,9 +119,9 @@ IntervalSet memory_waits(const AccountInput& input);
 // The busy instants of a lane within the epoch.
 IntervalSet busy_of(const AccountInput& input, EpochLane lane);
 
-// The ends of a batch's phases, ascending: phase p lasts from the end of the one before to ends[p],
-// the first from read.begin. `read_before`: when the last byte of all earlier batches was there.
-std::array<std::int64_t, kPhases> phase_ends(const BatchSpans& batch, std::int64_t read_before);
+// How long a batch was in each phase; together consumed - read.begin. `read_before`: when the last
+// byte of all earlier batches was there.
+std::array<std::int64_t, kPhases> phases_of(const BatchSpans& batch, std::int64_t read_before);
 
 // What does not hold, in words; "" when everything does.
 std::string broken_identity(const Account& account);

@@ -19,6 +19,9 @@ TimeSpan cut(TimeSpan& wait, std::int64_t until) {
 
 std::int64_t end_of(const MemoryWait& wait) { return wait.span.end; }
 
+// Of a stage with a ring: what others wait for while it has their batch.
+Stall stall_in(EpochLane lane) { return lane == EpochLane::copy ? Stall::copy : Stall::decode; }
+
 }  // namespace
 
 std::optional<TimeSpan> span_of(const BatchSpans& batch, EpochLane lane) {
@@ -100,18 +103,17 @@ void StallFinder::of_memory(const MemoryWait& wait, Stalls& out) const {
     const BatchSpans& b = in_.batches[*at];
     TimeSpan held = cut(blocked, b.consumed);
     add(out, Stall::window, cut(held, b.read.end).length());
-    const auto stage = [&](const std::optional<TimeSpan>& span, Stall before, Stall inside) {
+    const auto stage = [&](const std::optional<TimeSpan>& span,
+                           const std::optional<std::int64_t>& slot_wait, Stall inside) {
       if (span) {
-        add(out, before, cut(held, span->begin).length());
+        add(out, Stall::host, cut(held, slot_wait.value_or(span->begin)).length());
+        add(out, Stall::staging, cut(held, span->begin).length());
         add(out, inside, cut(held, span->end).length());
       }
     };
-    stage(b.decode, Stall::host, Stall::decode);
-    if (b.copy && b.slot_wait_begin) {
-      add(out, Stall::host, cut(held, *b.slot_wait_begin).length());
-    }
-    stage(b.copy, b.slot_wait_begin ? Stall::staging : Stall::host, Stall::copy);
-    stage(b.compute, Stall::host, Stall::consumer);
+    stage(b.decode, b.decode_wait_begin, Stall::decode);
+    stage(b.copy, b.copy_wait_begin, Stall::copy);
+    stage(b.compute, std::nullopt, Stall::consumer);
     add(out, Stall::host, held.length());
   }
   add(out, Stall::host, left.length());  // given back, and the reader is waking up
@@ -137,15 +139,16 @@ void StallFinder::of_wait_for(const BatchSpans& batch, const TimeSpan& wait, Sta
   const std::int64_t blocked = waits_.measure_in(reading);
   add(out, Stall::window, blocked);
   add(out, Stall::storage, reading.length() - blocked);
-  if (batch.decode) {
-    behind(EpochLane::decode, cut(left, batch.decode->begin), out);
-    add(out, Stall::decode, cut(left, batch.decode->end).length());
-  }
-  if (batch.copy) {
-    behind(EpochLane::copy, cut(left, batch.slot_wait_begin.value_or(batch.copy->begin)), out);
-    add(out, Stall::staging, cut(left, batch.copy->begin).length());
-    add(out, Stall::copy, cut(left, batch.copy->end).length());
-  }
+  const auto stage = [&](EpochLane lane, const std::optional<TimeSpan>& span,
+                         const std::optional<std::int64_t>& slot_wait) {
+    if (span) {
+      behind(lane, cut(left, slot_wait.value_or(span->begin)), out);
+      add(out, Stall::staging, cut(left, span->begin).length());
+      add(out, stall_in(lane), cut(left, span->end).length());
+    }
+  };
+  stage(EpochLane::decode, batch.decode, batch.decode_wait_begin);
+  stage(EpochLane::copy, batch.copy, batch.copy_wait_begin);
   add(out, Stall::host, left.length());
 }
 
@@ -162,7 +165,7 @@ void StallFinder::unread(const TimeSpan& wait, Stalls& out) const {
 
 void StallFinder::behind(EpochLane lane, const TimeSpan& wait, Stalls& out) const {
   const std::int64_t others = busy(lane).measure_in(wait);
-  add(out, lane == EpochLane::copy ? Stall::copy : Stall::decode, others);
+  add(out, stall_in(lane), others);
   add(out, Stall::host, wait.length() - others);
 }
 

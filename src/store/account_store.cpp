@@ -67,7 +67,7 @@ Result<> insert_waits(Database& db, std::int64_t run, const std::vector<ReadWait
 }
 
 Result<> insert_staging(Database& db, std::int64_t run, const std::vector<BatchRecord>& batches) {
-  BLKSWEEP_TRY(Statement insert, db.prepare("INSERT INTO batch_staging VALUES (?, ?, ?, ?)"));
+  BLKSWEEP_TRY(Statement insert, db.prepare("INSERT INTO batch_staging VALUES (?, ?, ?, ?, ?)"));
   std::int64_t position = 0;
   for (const BatchRecord& b : batches) {
     const std::int64_t at = position++;
@@ -78,10 +78,18 @@ Result<> insert_staging(Database& db, std::int64_t run, const std::vector<BatchR
     insert.bind(at);
     insert.bind(b.slot_wait_begin_ns);
     insert.bind(b.staging_begin_ns);
+    insert.bind(b.staging_end_ns);
     BLKSWEEP_CHECK(insert.step());
     insert.reset();
   }
   return {};
+}
+
+Result<> insert_cost(Database& db, std::int64_t run, const CopyCostRecord& cost) {
+  Insert row("copy_cost");
+  row("run_id", run);
+  each_copy_cost_column(cost, row);
+  return row.into(db);
 }
 
 // Rows of a name and nanoseconds, as they were written.
@@ -128,6 +136,9 @@ Result<std::vector<LaneRecord>> read_lanes(Database& db, std::int64_t run) {
 Result<> insert_account(Database& db, std::int64_t run, const RunRecord& record) {
   BLKSWEEP_CHECK(insert_waits(db, run, record.read_waits));
   BLKSWEEP_CHECK(insert_staging(db, run, record.batches));
+  if (record.copy_cost) {
+    BLKSWEEP_CHECK(insert_cost(db, run, *record.copy_cost));
+  }
   return record.account ? insert_sums(db, run, *record.account) : Result<>();
 }
 
@@ -151,6 +162,16 @@ Result<Maybe<AccountRecord>> read_account(Database& db, std::int64_t run) {
       read_named(db, "SELECT phase, ns FROM account_phase WHERE run_id = ? ORDER BY position",
                  run));
   return account;
+}
+
+Result<Maybe<CopyCostRecord>> read_copy_cost(Database& db, std::int64_t run) {
+  BLKSWEEP_TRY(Statement query,
+               db.prepare("SELECT parts, bytes, cpu_ns FROM copy_cost WHERE run_id = ?"));
+  query.bind(run);
+  Maybe<CopyCostRecord> cost;
+  BLKSWEEP_CHECK(for_each_row(
+      query, [&cost](Statement& row) { each_copy_cost_column(cost.emplace(), RowReader(row)); }));
+  return cost;
 }
 
 Result<std::vector<ReadWaitRecord>> read_waits(Database& db, std::int64_t run) {

@@ -5,48 +5,53 @@
 #include <map>
 #include <optional>
 
+#include "store/batch_spans.h"
+
 namespace blksweep {
 namespace {
 
-using Time = Maybe<std::int64_t>;
+using Span = std::optional<TimeSpan>;
 
 struct Stage {
   const char* name;
-  Time (*begin)(const BatchRecord&);
-  Time (*end)(const BatchRecord&);
+  Span (*of)(const BatchSpans&);
 };
 
 // Where a batch goes after waiting: to the next stage that the run has.
-Time leaves_window(const BatchRecord& b) {
-  return b.decode_begin_ns    ? b.decode_begin_ns
-         : b.copy_begin_ns    ? b.copy_begin_ns
-         : b.compute_begin_ns ? b.compute_begin_ns
-                              : Time(b.consumed_ns);
+std::int64_t leaves_accelerators_memory(const BatchSpans& b) {
+  return b.compute ? b.compute->begin : b.consumed;
 }
-Time leaves_staging(const BatchRecord& b) {
-  return b.compute_begin_ns ? b.compute_begin_ns : Time(b.consumed_ns);
+std::int64_t leaves_decoded(const BatchSpans& b) {
+  return b.copy ? b.copy->begin : leaves_accelerators_memory(b);
+}
+std::int64_t leaves_window(const BatchSpans& b) {
+  return b.decode ? b.decode->begin : leaves_decoded(b);
 }
 
-constexpr std::array<Stage, 6> kStages{{
-    {"read", [](const BatchRecord& b) { return Time(b.first_submit_ns); },
-     [](const BatchRecord& b) { return Time(b.ready_ns); }},
-    {"window", [](const BatchRecord& b) { return Time(b.ready_ns); }, leaves_window},
-    {"decode", [](const BatchRecord& b) { return b.decode_begin_ns; },
-     [](const BatchRecord& b) { return b.decode_end_ns; }},
-    {"copy", [](const BatchRecord& b) { return b.copy_begin_ns; },
-     [](const BatchRecord& b) { return b.copy_end_ns; }},
-    {"staged", [](const BatchRecord& b) { return b.copy_end_ns; }, leaves_staging},
-    {"compute", [](const BatchRecord& b) { return b.compute_begin_ns; },
-     [](const BatchRecord& b) { return b.compute_end_ns; }},
-}};
+constexpr std::array<Stage, 7> kStages{
+    {{"read", [](const BatchSpans& b) { return Span(b.read); }},
+     {"window",
+      [](const BatchSpans& b) {
+        return Span({b.read.end, leaves_window(b)});
+      }},
+     {"decode", [](const BatchSpans& b) { return b.decode; }},
+     {"decoded",
+      [](const BatchSpans& b) {
+        return b.decode ? Span({b.decode->end, leaves_decoded(b)}) : std::nullopt;
+      }},
+     {"copy", [](const BatchSpans& b) { return b.copy; }},
+     {"staged",
+      [](const BatchSpans& b) {
+        return b.copy ? Span({b.copy->end, leaves_accelerators_memory(b)}) : std::nullopt;
+      }},
+     {"compute", [](const BatchSpans& b) { return b.compute; }}}};
 
 Lane make_lane(const RunRecord& run, const Stage& stage) {
   Lane lane{stage.name, {}, 0};
   for (std::uint32_t i = 0; i < run.batches.size(); ++i) {
-    const Time begin = stage.begin(run.batches[i]);
-    const Time end = stage.end(run.batches[i]);
-    if (begin && end && *end >= *begin) {
-      lane.spans.push_back({i, *begin - run.begin_ns, *end - run.begin_ns, 0});
+    const Span span = stage.of(spans_of(run.batches[i]));
+    if (span && span->end >= span->begin) {
+      lane.spans.push_back({i, span->begin - run.begin_ns, span->end - run.begin_ns, 0});
     }
   }
   std::ranges::stable_sort(lane.spans, {}, &LaneSpan::begin_ns);

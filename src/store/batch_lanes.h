@@ -1,8 +1,8 @@
 // What happened to the batches of a run, lane by lane: the intervals that a timeline draws.
 //
-// Lanes:    read, window (complete, waiting), copy, staged (copied, waiting), compute, in this
-// order; a
-//           lane that no batch has is left out. docs/measurement.md has the limits of each.
+// Lanes:    read, window (complete, waiting), decode, decoded (waiting), copy, staged (copied,
+//           waiting), compute, in this order; a lane that no batch has is left out. Intervals of
+//           stages are those of the account (store/batch_spans.h).
 // Time:     integer nanoseconds since `begin_ns` of the run.
 // Rows:     batches overlap within a lane (reads most of all). Spans of one row never do, and no
 // two

@@ -102,6 +102,7 @@ void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string
   line("utilisation", c.utilisation);
   line("exposed_copy", c.exposed_copy);
   line("ideal_share", c.ideal_share);
+  line("copy_cpu_ns_per_part", c.copy_cpu_ns_per_part);
   line("resident_before", c.resident_before);
   line("quality_displacement", c.quality.displacement);
   line("quality_rank_decorrelation", c.quality.rank_decorrelation);

@@ -156,6 +156,8 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
   out["prediction"] =
       object_or_null(run.prediction, [](auto& r, Keys k) { each_prediction_column(r, k); });
   out["account"] = run.account ? account_json(*run.account) : Json(nullptr);
+  out["copy_cost"] =
+      object_or_null(run.copy_cost, [](auto& r, Keys k) { each_copy_cost_column(r, k); });
   out["node"] = node_json(run.node);
   out["limit_use"] =
       object_or_null(run.limit_use, [](auto& r, Keys k) { each_limit_use_column(r, k); });

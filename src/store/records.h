@@ -55,11 +55,12 @@ struct BatchRecord {
   Maybe<std::int64_t> copy_begin_ns, copy_end_ns;
   Maybe<std::int64_t> compute_begin_ns, compute_end_ns;
   std::int64_t consumed_ns = 0;  // its memory may be reused from here on
-  // Waits for a slot of the staging ring since; NULL: it found one free.
+  // From here until the copy stage took it up only a slot of its ring was missing; NULL: none was.
   Maybe<std::int64_t> slot_wait_begin_ns = std::nullopt;
-  // The copy stage took it up (gathers, registers ...); NULL: no copy stage.
-  Maybe<std::int64_t> staging_begin_ns = std::nullopt;
-  // NULL: samples came as they are stored.
+  // The copy stage worked at it (gathers, registers, gives back); NULL: no copy stage.
+  Maybe<std::int64_t> staging_begin_ns = std::nullopt, staging_end_ns = std::nullopt;
+  // NULL: samples came as they are stored; the wait as slot_wait_begin_ns, for the decode ring.
+  Maybe<std::int64_t> decode_wait_begin_ns = std::nullopt;
   Maybe<std::int64_t> decode_begin_ns = std::nullopt, decode_end_ns = std::nullopt;
   Maybe<std::uint64_t> decoded_bytes = std::nullopt;
 };
@@ -140,6 +141,12 @@ struct ReadWaitRecord {
   std::uint32_t consumed_batches = 0;
 };
 
+// What copying cost the copy thread itself.
+struct CopyCostRecord {
+  std::uint64_t parts = 0, bytes = 0;
+  std::int64_t cpu_ns = 0;
+};
+
 struct LaneRecord {
   std::string lane;  // "read", "decode", "copy", "compute"
   std::int64_t busy_ns = 0, hidden_ns = 0, exposed_ns = 0;
@@ -185,6 +192,7 @@ struct RunRecord {
   std::vector<GpuPoint> gpu;  // empty: no GPU in this run, or none that NVML knows
   std::vector<ReadWaitRecord> read_waits;
   Maybe<AccountRecord> account;
+  Maybe<CopyCostRecord> copy_cost;  // NULL: no copy stage
   Maybe<ProbeRecord> probe;
   Maybe<FioRecord> fio;
   Maybe<PredictionRecord> prediction;

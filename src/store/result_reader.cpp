@@ -164,6 +164,7 @@ Result<std::vector<StoredRun>> ResultReader::runs(std::int64_t experiment) {
   BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) { found.push_back(read_run(row)); }));
   for (StoredRun& stored : found) {
     BLKSWEEP_TRY(stored.run.account, read_account(db_, stored.id));
+    BLKSWEEP_TRY(stored.run.copy_cost, read_copy_cost(db_, stored.id));
     BLKSWEEP_CHECK(read_node(stored.id, stored.run));
     BLKSWEEP_CHECK(read_texts(stored.id, stored.run));
   }
@@ -212,8 +213,9 @@ Result<std::vector<BatchRecord>> ResultReader::batches(std::int64_t run) {
   BLKSWEEP_TRY(Statement query,
                db_.prepare("SELECT b.samples, b.bytes, b.first_submit_ns, b.ready_ns, "
                            "b.copy_begin_ns, b.copy_end_ns, b.compute_begin_ns, b.compute_end_ns, "
-                           "b.consumed_ns, s.slot_wait_begin_ns, s.staging_begin_ns, d.begin_ns, "
-                           "d.end_ns, d.bytes FROM batch b "
+                           "b.consumed_ns, s.slot_wait_begin_ns, s.staging_begin_ns, "
+                           "s.staging_end_ns, d.begin_ns, d.end_ns, d.bytes, "
+                           "d.slot_wait_begin_ns FROM batch b "
                            "LEFT JOIN batch_staging s USING (run_id, position) "
                            "LEFT JOIN batch_decode d USING (run_id, position) "
                            "WHERE b.run_id = ? ORDER BY b.position"));
@@ -232,9 +234,11 @@ Result<std::vector<BatchRecord>> ResultReader::batches(std::int64_t run) {
     row.read(b.consumed_ns);
     row.read(b.slot_wait_begin_ns);
     row.read(b.staging_begin_ns);
+    row.read(b.staging_end_ns);
     row.read(b.decode_begin_ns);
     row.read(b.decode_end_ns);
     row.read(b.decoded_bytes);
+    row.read(b.decode_wait_begin_ns);
   }));
   return found;
 }

@@ -110,7 +110,7 @@ Result<> insert_batches(Database& db, std::int64_t run, const std::vector<BatchR
 }
 
 Result<> insert_decoding(Database& db, std::int64_t run, const std::vector<BatchRecord>& batches) {
-  BLKSWEEP_TRY(Statement insert, db.prepare("INSERT INTO batch_decode VALUES (?, ?, ?, ?, ?)"));
+  BLKSWEEP_TRY(Statement insert, db.prepare("INSERT INTO batch_decode VALUES (?, ?, ?, ?, ?, ?)"));
   for (std::size_t position = 0; position < batches.size(); ++position) {
     const BatchRecord& b = batches[position];
     if (!b.decode_begin_ns || !b.decode_end_ns) {
@@ -121,6 +121,7 @@ Result<> insert_decoding(Database& db, std::int64_t run, const std::vector<Batch
     insert.bind(b.decode_begin_ns);
     insert.bind(b.decode_end_ns);
     insert.bind(b.decoded_bytes.value_or(0));
+    insert.bind(b.decode_wait_begin_ns);
     BLKSWEEP_CHECK(insert.step());
     insert.reset();
   }

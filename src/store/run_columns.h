@@ -125,6 +125,13 @@ void each_account_column(Account& a, F&& f) {
   f("batch_life_ns", a.batch_life_ns);
 }
 
+template <class Cost, class F>
+void each_copy_cost_column(Cost& c, F&& f) {
+  f("parts", c.parts);
+  f("bytes", c.bytes);
+  f("cpu_ns", c.cpu_ns);
+}
+
 template <class LaneRow, class F>
 void each_account_lane_column(LaneRow& l, F&& f) {
   f("lane", l.lane);

@@ -221,8 +221,9 @@ constexpr const char* kAccountTables = R"sql(
 CREATE TABLE IF NOT EXISTS batch_staging ( -- no row: no copy stage
   run_id   INTEGER NOT NULL REFERENCES run,
   position INTEGER NOT NULL,             -- of the batch
-  slot_wait_begin_ns INTEGER,            -- no staging slot was free since; NULL: there was one
+  slot_wait_begin_ns INTEGER,            -- only a slot was missing since; NULL: none was
   staging_begin_ns   INTEGER,            -- the copy stage took the batch up
+  staging_end_ns     INTEGER,            -- and was through with it: memory of its own given back
   PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS read_wait (   -- nothing in flight: the reader waits for memory
@@ -232,6 +233,12 @@ CREATE TABLE IF NOT EXISTS read_wait (   -- nothing in flight: the reader waits 
   consumed_batches INTEGER NOT NULL,     -- until the first so many batches were given back
   PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS copy_cost (   -- of the copy thread; no row: no copy stage
+  run_id INTEGER PRIMARY KEY REFERENCES run,
+  parts  INTEGER NOT NULL,               -- samples that it was given
+  bytes  INTEGER NOT NULL,
+  cpu_ns INTEGER NOT NULL                -- its CPU time, user and system
+) STRICT;
 CREATE TABLE IF NOT EXISTS account (     -- docs/account.md
   run_id INTEGER PRIMARY KEY REFERENCES run,
   wall_ns INTEGER NOT NULL,
@@ -276,6 +283,7 @@ CREATE TABLE IF NOT EXISTS batch_decode (  -- no row: samples came as they are s
   position INTEGER NOT NULL,               -- of the batch
   begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,  -- CLOCK_MONOTONIC
   bytes    INTEGER NOT NULL,               -- decoded; batch.bytes are those that are stored
+  slot_wait_begin_ns INTEGER,              -- only a slot was missing since; NULL: none was
   PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
 )sql";

@@ -75,10 +75,18 @@ Maybe<double> stall(const RunRecord& r, const std::string& cause) {
   return found == stalls.end() ? std::nullopt : of_wall(*r.account, found->second);
 }
 
+Maybe<double> copy_cpu_per_part(const RunRecord& r) {
+  return r.copy_cost && r.copy_cost->parts > 0
+             ? Maybe<double>(static_cast<double>(r.copy_cost->cpu_ns) /
+                             static_cast<double>(r.copy_cost->parts))
+             : std::nullopt;
+}
+
 void add_account(CellSummary& cell, const Runs& all) {
   Runs runs;
   std::ranges::copy_if(all, std::back_inserter(runs), [](auto* r) { return has_stages(r->run); });
   cell.exposed_copy = known_median(runs, exposed_copy);
+  cell.copy_cpu_ns_per_part = known_median(runs, copy_cpu_per_part);
   cell.ideal_share =
       known_median(runs, [](auto& r) { return of_wall(*r.account, r.account->ideal_ns); });
   if (runs.empty()) {

@@ -39,6 +39,7 @@ struct CellSummary {
   Maybe<double> utilisation, resident_before;
   // Of the account (docs/account.md), over wall; unknown without a consumer or copy stage.
   Maybe<double> exposed_copy, ideal_share;
+  Maybe<double> copy_cpu_ns_per_part;    // CPU time of the copy thread per sample that it was given
   std::map<std::string, double> stalls;  // of the last lane, by cause; medians of those above 0
   std::string stalled_lane;
   Maybe<double> prediction_epoch_ns, prediction_error;  // of the run's newest prediction

@@ -85,6 +85,8 @@ constexpr Column kColumns[] = {
      true},
     {"busy", [](const CellSummary& c) { return shown(c.utilisation, percent); }, true},
     {"copy shown", [](const CellSummary& c) { return shown(c.exposed_copy, tenth_percent); }, true},
+    {"copy CPU", [](const CellSummary& c) { return shown(c.copy_cpu_ns_per_part, duration); },
+     true},
     {"of ideal", [](const CellSummary& c) { return shown(c.ideal_share, percent); }, true},
     {"predicted", [](const CellSummary& c) { return shown(c.prediction_epoch_ns, duration); },
      true},

@@ -15,7 +15,7 @@ mkdir "$data"
 for i in $(seq -w 90); do
   head -c 4096 /dev/urandom >"$data/f$i"
 done
-truncate -s 64M "$data/last"
+head -c 64M /dev/zero >"$data/last"
 bytes=$((90 * 4096 + (64 << 20)))
 common=(run --data "$data" --order path --engine psync --buffered --batch 30 --no-probe --no-ceiling --json)
 
@@ -26,14 +26,18 @@ stop_in_last_batch() {
   shift 2
   "$blksweep" --quiet "${common[@]}" --db "$db" "$@" >"$tmp/.out" 2>"$tmp/.err" &
   pid=$!
-  until [ "$(awk '/^rchar/ { print $2 }' "/proc/$pid/io" 2>/dev/null || echo 0)" -ge $((bytes * ${passes:-1})) ]; do
-    kill -0 "$pid" 2>/dev/null || break
+  for _ in $(seq 3000); do
+    [ "$(awk '/^rchar/ { print $2 }' "/proc/$pid/io" 2>/dev/null || echo 0)" -lt $((bytes * ${passes:-1})) ] || break
     sleep 0.02
   done
   begin=$(milliseconds)
   kill -"$signal" "$pid" 2>/dev/null || true
   status=0
-  timeout 60 tail --pid="$pid" -f /dev/null || kill -KILL "$pid"
+  for _ in $(seq 6000); do
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.01
+  done
+  kill -KILL "$pid" 2>/dev/null || true
   wait "$pid" 2>/dev/null || status=$?
   echo "SIG$signal: exit $status after $(($(milliseconds) - begin)) ms"
   [ "$status" = 130 ] || die "SIG$signal: wanted 130"

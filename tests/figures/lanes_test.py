@@ -69,11 +69,30 @@ class Lanes(WithRuns):
         decoded = self.db.with_name("decoded.db")
         shutil.copy(self.db, decoded)
         with contextlib.closing(sqlite3.connect(decoded)) as db, db:
-            db.execute("INSERT INTO batch_decode VALUES (?, ?, ?, ?, 1)", [run[0], batch, middle, copied])
+            db.execute("INSERT INTO batch_decode (run_id, position, begin_ns, end_ns, bytes) "
+                       "VALUES (?, ?, ?, ?, 1)", [run[0], batch, middle, copied])
         window = {b: end for _, end, b in epochs.intervals(decoded, run, "window")}
         decode = epochs.intervals(decoded, run, "decode")
         self.assertEqual(decode, [((middle - run[2]) / 1e9, (copied - run[2]) / 1e9, batch)])
         self.assertEqual(window[batch], decode[0][0])
+
+    def test_copying_lasts_from_when_a_batch_is_taken_up_until_the_stage_is_through(self):
+        run = epochs.median_run(epochs.runs_by_cell(self.db, self.cells)[1])
+        batch, begin, end = load.rows(
+            self.db, "SELECT position, copy_begin_ns, copy_end_ns FROM batch WHERE run_id = ? "
+            "AND copy_begin_ns > ready_ns + 7 AND compute_begin_ns > copy_end_ns + 9", [run[0]])[0]
+        staged = self.db.with_name("staged.db")
+        shutil.copy(self.db, staged)
+        with contextlib.closing(sqlite3.connect(staged)) as db, db:
+            db.execute("INSERT INTO batch_staging (run_id, position, staging_begin_ns, staging_end_ns) "
+                       "VALUES (?, ?, ?, ?)", [run[0], batch, begin - 7, end + 9])
+        copies = {b: (at, until) for at, until, b in epochs.intervals(staged, run, "copy")}
+        window = {b: until for _, until, b in epochs.intervals(staged, run, "window")}
+        self.assertEqual(copies[batch], ((begin - 7 - run[2]) / 1e9, (end + 9 - run[2]) / 1e9))
+        self.assertEqual(window[batch], copies[batch][0])
+        untouched = {b: (at, until) for at, until, b in epochs.intervals(self.db, run, "copy")}
+        self.assertEqual({b: s for b, s in copies.items() if b != batch},
+                         {b: s for b, s in untouched.items() if b != batch})
 
     def test_the_whole_epoch_shows_the_share_that_the_run_recorded(self):
         panels = lanes.load(self.db, self.cells)["panels"]

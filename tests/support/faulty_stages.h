@@ -12,17 +12,21 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <limits>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
 #include "lab/stages.h"
+#include "stage/deadline.h"
 
 namespace blksweep {
 
 struct FaultPlan {
   static constexpr std::uint32_t kNever = ~0U;
   std::uint32_t at_begin = kNever, at_finish = kNever, at_consume = kNever;
+  std::uint32_t forever = kNever;            // the copy that ends at a stop only
   std::string refusal;                       // of making the copy stage; empty: it is made
   bool loses_gpu = false;                    // with the first fault
   std::function<void(std::uint32_t)> begun;  // after begin() of a batch
@@ -40,7 +44,8 @@ inline Result<> made_to_fail(FaultTrace& trace, const char* what, std::uint32_t 
 
 class FaultyCopy final : public CopyStage {
  public:
-  FaultyCopy(const FaultPlan& plan, FaultTrace& trace) : plan_(plan), trace_(trace) {}
+  FaultyCopy(const FaultPlan& plan, FaultTrace& trace, std::stop_token stop)
+      : plan_(plan), trace_(trace), stop_(std::move(stop)) {}
 
   // A begin() that fails has started half of its copies.
   Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) override {
@@ -58,6 +63,9 @@ class FaultyCopy final : public CopyStage {
   Result<CopyTimes> finish(std::uint32_t batch) override {
     flights_[batch % kAhead].join();
     ++trace_.finished;
+    if (batch == plan_.forever) {
+      BLKSWEEP_CHECK(sleep_until(std::numeric_limits<std::int64_t>::max(), stop_));
+    }
     if (batch == plan_.at_finish) {
       return tl::unexpected(made_to_fail(trace_, "copy", batch).error());
     }
@@ -81,6 +89,7 @@ class FaultyCopy final : public CopyStage {
 
   const FaultPlan& plan_;
   FaultTrace& trace_;
+  std::stop_token stop_;
   std::array<std::thread, kAhead> flights_;
   std::array<std::int64_t, kAhead> begun_{};
   std::int64_t last_end_ = 0;
@@ -114,7 +123,7 @@ inline StageMakers faulty_makers(const FaultPlan& plan, FaultTrace& trace) {
       ++trace.faults;
       return fail(plan.refusal);
     }
-    return std::make_unique<FaultyCopy>(plan, trace);
+    return std::make_unique<FaultyCopy>(plan, trace, q.stop);
   };
   m.consumer = [&](const StageRequest& q) -> Result<std::unique_ptr<Consumer>> {
     if (q.cell.consumer != ConsumerKind::cuda) {

@@ -1,8 +1,9 @@
 // PipelineClock: an epoch of equal batches on a made-up clock, as the pipeline would run it with
 // stages that take exactly so long.
 //
-// One batch is read at a time. Batch b may be read once batch b - prefetch - 1 is given back, and
-// copied once batch b - slots is. A stage of 0 ns does not exist.
+// One batch is read at a time. Batch b may be read once batch b - prefetch - 1 is given back. Each
+// further stage has one batch at a time, too; decoding takes up batch b once batch b - decode_slots
+// is given back, copying once batch b - slots is. A stage of 0 ns does not exist.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +16,8 @@ namespace blksweep::testing {
 struct PipelineTimes {
   std::int64_t read = 8, copy = 3, compute = 10;
   std::size_t batches = 100, prefetch = 2, slots = 2;
+  std::int64_t decode = 0;
+  std::size_t decode_slots = 3;
 };
 
 class PipelineClock {
@@ -30,7 +33,7 @@ class PipelineClock {
     return make_account({.epoch = {0, end},
                          .batches = batches,
                          .read_waits = waits,
-                         .decode = false,
+                         .decode = t_.decode > 0,
                          .copy = t_.copy > 0,
                          .compute = t_.compute > 0});
   }
@@ -53,10 +56,19 @@ class PipelineClock {
     const std::int64_t begin = std::max(read_end_, memory);
     s.read = {begin, read_end_ = begin + t_.read};
     std::int64_t at = read_end_;
+    if (t_.decode > 0) {
+      at = std::max(at, decode_end_);
+      if (const std::int64_t slot = consumed(b, t_.decode_slots); slot > at) {
+        s.decode_wait_begin = at;
+        at = slot;
+      }
+      s.decode = {at, decode_end_ = at + t_.decode};
+      at = decode_end_;
+    }
     if (t_.copy > 0) {
       at = std::max(at, copy_end_);
       if (const std::int64_t slot = consumed(b, t_.slots); slot > at) {
-        s.slot_wait_begin = at;
+        s.copy_wait_begin = at;
         at = slot;
       }
       s.copy = {at, copy_end_ = at + t_.copy};
@@ -72,7 +84,7 @@ class PipelineClock {
   }
 
   const PipelineTimes t_;
-  std::int64_t read_end_ = 0, copy_end_ = 0, compute_end_ = 0;
+  std::int64_t read_end_ = 0, decode_end_ = 0, copy_end_ = 0, compute_end_ = 0;
 };
 
 }  // namespace blksweep::testing

@@ -27,6 +27,31 @@ class Naive {
     return lane == EpochLane::read ? of_reader(t) : of_awaited(lane, t);
   }
 
+  // The first phase that is not over: where the batch is, whatever order its times have.
+  static Phase phase(const BatchSpans& b, std::int64_t read_before, std::int64_t t) {
+    std::vector<std::pair<Phase, std::int64_t>> ends{
+        {Phase::queued, std::min(read_before, b.read.end)}, {Phase::device, b.read.end}};
+    Phase waits = Phase::window;
+    if (b.decode) {
+      ends.emplace_back(waits, b.decode_wait_begin.value_or(b.decode->begin));
+      ends.emplace_back(Phase::staging, b.decode->begin);
+      ends.emplace_back(Phase::decode, b.decode->end);
+      waits = Phase::decoded;
+    }
+    if (b.copy) {
+      ends.emplace_back(waits, b.copy_wait_begin.value_or(b.copy->begin));
+      ends.emplace_back(Phase::staging, b.copy->begin);
+      ends.emplace_back(Phase::copy, b.copy->end);
+      waits = Phase::staged;
+    }
+    if (b.compute) {
+      ends.emplace_back(waits, b.compute->begin);
+      ends.emplace_back(Phase::compute, b.compute->end);
+    }
+    const auto at = std::ranges::find_if(ends, [t](const auto& e) { return t < e.second; });
+    return at != ends.end() ? at->first : b.copy || b.compute ? Phase::held : waits;
+  }
+
   static std::optional<TimeSpan> span(const BatchSpans& b, EpochLane lane) {
     return lane == EpochLane::read     ? b.read
            : lane == EpochLane::decode ? b.decode
@@ -69,17 +94,22 @@ class Naive {
       return wait_at(t) != nullptr ? Stall::window : Stall::storage;
     }
     if (b.decode && t < b.decode->end) {
-      return t >= b.decode->begin || busy(EpochLane::decode, t) ? Stall::decode : Stall::host;
+      return t >= b.decode->begin            ? Stall::decode
+             : since(b.decode_wait_begin, t) ? Stall::staging
+             : busy(EpochLane::decode, t)    ? Stall::decode
+                                             : Stall::host;
     }
     if (b.copy && t < b.copy->end) {
-      if (t >= b.copy->begin) {
-        return Stall::copy;
-      }
-      return b.slot_wait_begin && t >= *b.slot_wait_begin ? Stall::staging
-             : busy(EpochLane::copy, t)                   ? Stall::copy
-                                                          : Stall::host;
+      return t >= b.copy->begin            ? Stall::copy
+             : since(b.copy_wait_begin, t) ? Stall::staging
+             : busy(EpochLane::copy, t)    ? Stall::copy
+                                           : Stall::host;
     }
     return Stall::host;
+  }
+
+  static bool since(const std::optional<std::int64_t>& begin, std::int64_t t) {
+    return begin && *begin <= t;
   }
 
   Stall of_reader(std::int64_t t) const {
@@ -106,12 +136,14 @@ class Naive {
       return Stall::window;
     }
     if (b.decode && t < b.decode->end) {
-      return t < b.decode->begin ? Stall::host : Stall::decode;
+      return t >= b.decode->begin            ? Stall::decode
+             : since(b.decode_wait_begin, t) ? Stall::staging
+                                             : Stall::host;
     }
     if (b.copy && t < b.copy->end) {
-      return t >= b.copy->begin                             ? Stall::copy
-             : b.slot_wait_begin && t >= *b.slot_wait_begin ? Stall::staging
-                                                            : Stall::host;
+      return t >= b.copy->begin            ? Stall::copy
+             : since(b.copy_wait_begin, t) ? Stall::staging
+                                           : Stall::host;
     }
     return b.compute && b.compute->begin <= t && t < b.compute->end ? Stall::consumer : Stall::host;
   }
@@ -153,19 +185,20 @@ void make_random(RandomEpoch& e, std::uint64_t seed) {
     b.read = some_span(rng, at, orderly);
     at = std::max(kBegin, b.read.end - static_cast<std::int64_t>(rng.below(8)));
     std::int64_t last = b.read.end;
-    const auto stage = [&](bool there, std::optional<TimeSpan>& span) {
-      if (there) {
-        span = some_span(rng, last, orderly);
-        last = std::max(last, span->end);
+    const auto stage = [&](bool there, std::optional<TimeSpan>& span,
+                           std::optional<std::int64_t>* slot_wait) {
+      if (!there) {
+        return;
       }
+      span = some_span(rng, last, orderly);
+      if (slot_wait != nullptr && rng.below(2) == 0) {
+        *slot_wait = std::min(span->begin, last + static_cast<std::int64_t>(rng.below(3)));
+      }
+      last = std::max(last, span->end);
     };
-    stage(e.input.decode, b.decode);
-    const std::int64_t free = last;
-    stage(e.input.copy, b.copy);
-    if (b.copy && rng.below(2) == 0) {
-      b.slot_wait_begin = std::min(b.copy->begin, free);
-    }
-    stage(e.input.compute, b.compute);
+    stage(e.input.decode, b.decode, &b.decode_wait_begin);
+    stage(e.input.copy, b.copy, &b.copy_wait_begin);
+    stage(e.input.compute, b.compute, nullptr);
     b.consumed = some_time(rng, std::max(last, b.read.begin));
     e.batches.push_back(b);
   }
@@ -212,6 +245,22 @@ TEST(Account, AgreesWithOneThatAsksAtEveryNanosecond) {
   }
 }
 
+TEST(Account, PhasesAgreeWithOneThatAsksAtEveryNanosecond) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    RandomEpoch e;
+    make_random(e, seed);
+    std::array<std::int64_t, kPhases> expected{};
+    std::int64_t read_before = kBegin;
+    for (const BatchSpans& b : e.batches) {
+      for (std::int64_t t = b.read.begin; t < b.consumed; ++t) {
+        ++expected[static_cast<std::size_t>(Naive::phase(b, read_before, t))];
+      }
+      read_before = std::max(read_before, b.read.end);
+    }
+    ASSERT_EQ(make_account(e.input).phases, expected) << "seed " << seed;
+  }
+}
+
 TEST(Account, HoldsForPipelinesOfAnyShape) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     Rng rng(seed, 1);
@@ -222,6 +271,8 @@ TEST(Account, HoldsForPipelinesOfAnyShape) {
     t.batches = rng.below(30);
     t.prefetch = rng.below(4);
     t.slots = 1 + rng.below(3);
+    t.decode = rng.below(2) == 0 ? 0 : static_cast<std::int64_t>(rng.below(12));
+    t.decode_slots = 1 + rng.below(4);
     const Account a = PipelineClock(t).account();
     ASSERT_EQ(broken_identity(a), "") << "seed " << seed;
     // A clock without threads: nobody ever waits for the host.

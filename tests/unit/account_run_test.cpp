@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "dataset/pack.h"
+#include "lab/batch_records.h"
 #include "lab/epoch.h"
 #include "store/json.h"
 #include "store/result_reader.h"
@@ -43,7 +45,7 @@ class AccountOfARun : public testing::Test {
     EXPECT_TRUE(outcome) << outcome.error().message();
     r.begin_ns = outcome->begin_ns;
     r.epoch_ns = outcome->end_ns - outcome->begin_ns;
-    add_batches(r, **epoch, planned->schedule.batches());
+    record_batches(r, source_.catalog, *planned, **epoch);
     return r;
   }
   Account account(const RunRecord& r) const {
@@ -52,30 +54,21 @@ class AccountOfARun : public testing::Test {
     return a;
   }
 
-  static Maybe<std::int64_t> known(std::int64_t ns) {
-    return ns == 0 ? Maybe<std::int64_t>() : Maybe<std::int64_t>(ns);
-  }
-  static void add_batches(RunRecord& r, const Epoch& e, std::size_t batches) {
-    for (std::size_t b = 0; b < batches; ++b) {
-      const BatchTimes& in = e.reader().readiness().times()[b];
-      const DeliveryTimes& out = e.delivery().times()[b];
-      BatchRecord& x = r.batches.emplace_back();
-      x.first_submit_ns = in.first_submit_ns;
-      x.ready_ns = in.ready_ns;
-      x.slot_wait_begin_ns = known(out.slot_wait_begin_ns);
-      x.staging_begin_ns = known(out.staging_begin_ns);
-      x.copy_begin_ns = known(out.copy_begin_ns);
-      x.copy_end_ns = known(out.copy_end_ns);
-      x.compute_begin_ns = known(out.compute_begin_ns);
-      x.compute_end_ns = known(out.compute_end_ns);
-      x.consumed_ns = out.consumed_ns;
-    }
-    for (const MemoryWait& w : e.reader().waits()) {
-      r.read_waits.push_back({w.span.begin, w.span.end, w.consumed_batches});
-    }
+  // The same samples, packed, and decoded from now on.
+  void pack() {
+    PackSettings settings;
+    settings.source = dir_.path();
+    settings.directory = packed_.path("set");
+    settings.encode.codec = Codec::zstd;
+    const auto report = pack_dataset(settings, {}, stop_);
+    ASSERT_TRUE(report) << report.error().message();
+    auto opened = open_source({settings.directory, ""});
+    ASSERT_TRUE(opened) << opened.error().message();
+    source_ = *std::move(opened);
+    cell_.decode_threads = 2;
   }
 
-  TempDir dir_;
+  TempDir dir_, packed_;
   Source source_;
   CellSettings cell_;
   std::atomic<bool> stop_{false};
@@ -106,6 +99,34 @@ TEST_F(AccountOfARun, TheCopyStageWaitsForSlotsOfAConsumerThatTakesLonger) {
   EXPECT_GT(copy.stall(Stall::done), 0);
 }
 
+TEST_F(AccountOfARun, DecodingWaitsForSlotsOfAConsumerThatTakesLonger) {
+  ASSERT_NO_FATAL_FAILURE(pack());
+  cell_.prefetch = 4;
+  for (const CopyKind copy : {CopyKind::none, CopyKind::emulated}) {
+    cell_.copy = copy;
+    const RunRecord r = run();
+    const Account a = account(r);
+    // Two slots on the accelerator, and before a copy stage one more of the decode ring.
+    const std::int64_t free = copy == CopyKind::none ? 2 : 3;
+    const LaneAccount& decode = *a.lane(EpochLane::decode);
+    EXPECT_GT(decode.stall(Stall::staging), (kBatches - free) * kCompute / 2);
+    EXPECT_EQ(r.copy_cost.has_value(), copy != CopyKind::none);
+    if (r.copy_cost) {
+      EXPECT_EQ(r.copy_cost->parts, 160U);
+      EXPECT_EQ(r.copy_cost->bytes, 160U * 8192) << "as decoded";
+    }
+  }
+}
+
+TEST_F(AccountOfARun, WithoutPrefetchDecodingIsSerialToo) {
+  ASSERT_NO_FATAL_FAILURE(pack());
+  cell_.prefetch = 0;
+  cell_.copy = CopyKind::host;
+  const Account a = account(run());
+  EXPECT_EQ(a.overlap, 0) << "strictly serial";
+  EXPECT_EQ(a.lane(EpochLane::decode)->stall(Stall::staging), 0) << "its slot is free by then";
+}
+
 TEST_F(AccountOfARun, WithoutAConsumerEverythingIsExposed) {
   cell_.consumer = ConsumerKind::none;
   const Account reading = account(run());
@@ -116,6 +137,7 @@ TEST_F(AccountOfARun, WithoutAConsumerEverythingIsExposed) {
 }
 
 TEST_F(AccountOfARun, CanBeMadeAgainFromTheDatabase) {
+  ASSERT_NO_FATAL_FAILURE(pack());
   cell_.copy = CopyKind::host;
   cell_.prefetch = 1;
   RunRecord r = run();
@@ -136,6 +158,10 @@ TEST_F(AccountOfARun, CanBeMadeAgainFromTheDatabase) {
   const Json before = run_json({}, stored)["account"];
   EXPECT_EQ(before, run_json({}, r)["account"]);
   EXPECT_EQ(stored.utilisation, r.utilisation);
+  ASSERT_TRUE(stored.copy_cost);
+  EXPECT_EQ(stored.copy_cost->parts, r.copy_cost->parts);
+  EXPECT_EQ(stored.copy_cost->bytes, r.copy_cost->bytes);
+  EXPECT_EQ(stored.copy_cost->cpu_ns, r.copy_cost->cpu_ns);
   stored.batches = reader->batches(*id).value();
   stored.read_waits = reader->read_waits(*id).value();
   EXPECT_EQ(keep_account(stored, stages_of(cell_)), "");

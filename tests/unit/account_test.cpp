@@ -181,7 +181,7 @@ TEST(Account, SplitsTheLifeOfABatchIntoPhases) {
   batches[1] = {.read = {2, 16},
                 .copy = TimeSpan{30, 33},
                 .compute = TimeSpan{35, 50},
-                .slot_wait_begin = 20,
+                .copy_wait_begin = 20,
                 .consumed = 50};
   const Account a =
       make_account({.epoch = {0, 50}, .batches = batches, .copy = true, .compute = true});

@@ -2,6 +2,7 @@
 // nothing is in flight when an epoch ends.
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "lab/delivery.h"
 #include "support/scripted_copy.h"
 
@@ -23,14 +24,21 @@ class CopyLoop : public ::testing::Test {
     }
   }
 
-  Result<> run(ScriptedCopy& copy, std::uint32_t slots, Consumer* consumer = nullptr) {
+  // With `decode_slots` the (empty) batches are decoded first.
+  Result<> run(ScriptedCopy& copy, std::uint32_t slots, Consumer* consumer = nullptr,
+               std::uint32_t decode_slots = 0) {
     handoff_ = std::make_unique<Handoff>();
+    std::unique_ptr<DecodeStage> decode;
+    if (decode_slots > 0) {
+      decode = std::move(DecodeStage::make({.slots = decode_slots, .batches = kBatches}).value());
+    }
     Delivery delivery({.catalog = catalog_,
                        .plan = plan_,
                        .schedule = schedule_,
                        .arena = {},
                        .failed = failed_,
                        .handoff = *handoff_,
+                       .decode = decode.get(),
                        .copy = &copy,
                        .staging_slots = slots,
                        .consumer = consumer});
@@ -40,6 +48,10 @@ class CopyLoop : public ::testing::Test {
     handoff_->ready.publish(kBatches);
     Result<> result = delivery.finish();
     finished_ = handoff_->consumed.value();
+    times_ = delivery.times();
+    if (decode) {
+      decode_times_ = decode->times();
+    }
     return result;
   }
 
@@ -49,6 +61,8 @@ class CopyLoop : public ::testing::Test {
   std::vector<std::uint8_t> failed_;
   std::unique_ptr<Handoff> handoff_;
   std::uint32_t finished_ = 0;
+  std::vector<DeliveryTimes> times_;
+  std::vector<DecodeTimes> decode_times_;
 };
 
 TEST_F(CopyLoop, BeginsAheadAsFarAsTheStageAndTheSlotsAllow) {
@@ -99,25 +113,175 @@ TEST_F(CopyLoop, AStopDrainsWhatIsInFlight) {
   EXPECT_LT(copy.begun, kBatches);
 }
 
-class FailingConsumer final : public Consumer {
+// Does what a test says with each batch, and fails where it is told.
+class ScriptedConsumer final : public Consumer {
  public:
   Result<ComputeTimes> consume(std::uint32_t batch, Nanos /*takes*/) override {
-    if (batch == 5) {
-      return fail("kernel of batch 5: made to fail");
+    const std::int64_t begin = now_ns();
+    if (on_batch) {
+      on_batch(batch);
     }
-    return ComputeTimes{1, 2};
+    if (batch == fail_batch) {
+      return fail(fmt::format("kernel of batch {}: made to fail", batch));
+    }
+    return ComputeTimes{begin, now_ns()};
   }
+  std::uint32_t fail_batch = ScriptedCopy::kNever;
+  std::function<void(std::uint32_t)> on_batch;
 };
 
 TEST_F(CopyLoop, AConsumersFailureEndsTheRunAndDrainsTheCopies) {
   ScriptedCopy copy;
   copy.ahead = 2;
-  FailingConsumer consumer;
+  ScriptedConsumer consumer;
+  consumer.fail_batch = 5;
   const Result<> result = run(copy, 2, &consumer);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message(), "kernel of batch 5: made to fail");
   EXPECT_EQ(finished_, 5U);
   EXPECT_EQ(copy.finished, copy.begun);
+}
+
+TEST_F(CopyLoop, TheFirstErrorIsTheOneThatComesBack) {
+  {
+    ScriptedCopy copy;  // fails while it is drained, because the consumer had failed before
+    ScriptedConsumer consumer;
+    copy.ahead = 2;
+    copy.fail_finish = 6;
+    copy.on_finish = [this](std::uint32_t batch) {
+      if (batch == 6) {
+        handoff_->consumed.wait_for(kBatches);  // until the stop
+      }
+    };
+    consumer.fail_batch = 5;
+    const Result<> result = run(copy, 8, &consumer);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().message(), "kernel of batch 5: made to fail");
+  }
+  ScriptedCopy copy;
+  ScriptedConsumer consumer;
+  copy.fail_finish = 17;
+  consumer.fail_batch = 5;
+  consumer.on_batch = [this](std::uint32_t batch) {
+    if (batch == 5) {
+      handoff_->consumed.wait_for(kBatches);
+    }
+  };
+  const Result<> result = run(copy, kBatches, &consumer);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message(), "copy of batch 17: made to fail");
+}
+
+// Batches 0 and 1 are under way, and 2 has no slot: that is what it waits for once both are there.
+TEST_F(CopyLoop, AWaitForASlotBeginsWhenNothingElseIsMissing) {
+  ScriptedCopy copy;
+  ScriptedConsumer consumer;
+  std::int64_t through = 0;
+  copy.ahead = 2;
+  copy.on_finish = [&](std::uint32_t batch) {
+    if (batch == 1) {
+      through = now_ns();
+      handoff_->request_stop();
+    }
+  };
+  consumer.fail_batch = 0;  // if it gets there before the stop: its slot never comes back
+  consumer.on_batch = [this](std::uint32_t /*batch*/) { handoff_->consumed.wait_for(kBatches); };
+  [[maybe_unused]] const Result<> ended = run(copy, 2, &consumer);
+  EXPECT_EQ(copy.begun, 2U);
+  ASSERT_GT(through, 0);
+  EXPECT_GE(times_[2].slot_wait_begin_ns, through);
+  EXPECT_EQ(times_[0].slot_wait_begin_ns, 0);
+  EXPECT_EQ(times_[1].slot_wait_begin_ns, 0);
+}
+
+// Each slot comes back while the last copy is under way: it was missing for a while, but never
+// alone.
+TEST_F(CopyLoop, ASlotThatComesBackDuringTheCopyBeforeWasNotWaitedFor) {
+  ScriptedCopy copy;
+  copy.ahead = 2;
+  copy.on_finish = [this](std::uint32_t batch) { handoff_->consumed.wait_for(batch); };
+  ASSERT_TRUE(run(copy, 2));
+  EXPECT_EQ(copy.finished, kBatches);
+  for (const DeliveryTimes& t : times_) {
+    EXPECT_EQ(t.slot_wait_begin_ns, 0);
+  }
+}
+
+TEST_F(CopyLoop, ADecodedBatchIsCopiedWhileTheOneBeforeIsUnderWay) {
+  ScriptedCopy copy;
+  copy.ahead = 3;
+  copy.on_finish = [this](std::uint32_t batch) {
+    if (batch == 0) {
+      handoff_->decoded.wait_for(4);
+    }
+  };
+  ASSERT_TRUE(run(copy, 8, nullptr, 8));
+  EXPECT_EQ(copy.wrong, "");
+  EXPECT_EQ(finished_, kBatches);
+  EXPECT_EQ(copy.most_in_flight, 3U);
+}
+
+// The consumer takes batch b only when all that may be decoded by then is: b + slots in all.
+TEST_F(CopyLoop, ABatchIsDecodedIntoTheSlotOfOneThatIsConsumed) {
+  for (const std::uint32_t slots : {1U, 2U, 5U}) {
+    ScriptedCopy copy;
+    ScriptedConsumer consumer;
+    std::uint32_t most = 0;
+    consumer.on_batch = [&](std::uint32_t batch) {
+      handoff_->decoded.wait_for(std::min(kBatches, batch + slots));
+      most = std::max(most, handoff_->decoded.value() - batch);
+    };
+    ASSERT_TRUE(run(copy, 8, &consumer, slots));
+    EXPECT_EQ(finished_, kBatches);
+    EXPECT_EQ(most, slots);
+    for (std::uint32_t b = 0; b < kBatches; ++b) {
+      const std::int64_t wait = times_[b].decode_wait_begin_ns;
+      EXPECT_TRUE(b >= slots || wait == 0) << "its slot was never used";
+      if (wait != 0) {
+        EXPECT_LE(decode_times_[b - 1].end_ns, wait);
+        EXPECT_LE(wait, decode_times_[b].begin_ns);
+      }
+      EXPECT_TRUE(b < slots || times_[b - slots].consumed_ns <= decode_times_[b].begin_ns);
+    }
+  }
+}
+
+TEST_F(CopyLoop, AStopEndsDecodingToo) {
+  ScriptedCopy copy;
+  copy.on_finish = [this](std::uint32_t batch) {
+    if (batch == 9) {
+      handoff_->request_stop();
+    }
+  };
+  ASSERT_TRUE(run(copy, 8, nullptr, 4));
+  EXPECT_EQ(copy.finished, copy.begun);
+  EXPECT_LT(copy.begun, kBatches);
+  EXPECT_LT(handoff_->decoded.value(), kBatches);
+}
+
+TEST_F(CopyLoop, AFailureBehindDecodingEndsTheRunWithItsWords) {
+  ScriptedCopy copy;
+  copy.ahead = 2;
+  copy.fail_finish = 17;
+  const Result<> result = run(copy, 4, nullptr, 4);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message(), "copy of batch 17: made to fail");
+  EXPECT_EQ(copy.finished, copy.begun);
+}
+
+// The stage works at a batch until it has given back what it took for it, however that ends.
+TEST_F(CopyLoop, AStageIsThroughWithABatchWhenItSaysSoAndNotBeforeTheTransfer) {
+  ScriptedCopy copy;
+  copy.times = {10, 20, 30, 45};
+  ASSERT_TRUE(run(copy, 2));
+  EXPECT_EQ(times_[3].staging_begin_ns, 10);
+  EXPECT_EQ(times_[3].copy_begin_ns, 20);
+  EXPECT_EQ(times_[3].copy_end_ns, 30);
+  EXPECT_EQ(times_[3].staging_end_ns, 45);
+  ScriptedCopy plain;
+  plain.times = {10, 20, 30};
+  ASSERT_TRUE(run(plain, 2));
+  EXPECT_EQ(times_[3].staging_end_ns, 30);
 }
 
 }  // namespace

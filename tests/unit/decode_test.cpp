@@ -92,12 +92,16 @@ TEST_F(DecodeTest, DeliversTheSourcesBytesWithEveryCodecLayoutAndCopy) {
     for (const PackLayout layout : {PackLayout::files, PackLayout::tar}) {
       ASSERT_NO_FATAL_FAILURE(pack(codec, layout));
       for (const CopyKind copy : {CopyKind::none, CopyKind::host, CopyKind::emulated}) {
-        cell_.copy = copy;
-        ASSERT_NO_FATAL_FAILURE(run());
-        EXPECT_EQ(epoch_->delivery().delivered().size(), kSamples);
-        EXPECT_EQ(verify().wrong, 0);
-        EXPECT_EQ(epoch_->decode()->failed(), 0);
-        EXPECT_EQ(decoded_bytes(), source_bytes_);
+        for (const ConsumerKind consumer : {ConsumerKind::none, ConsumerKind::emulated}) {
+          cell_.copy = copy;
+          cell_.consumer = consumer;
+          cell_.compute = {std::chrono::microseconds(50), 0};
+          ASSERT_NO_FATAL_FAILURE(run());
+          EXPECT_EQ(epoch_->delivery().delivered().size(), kSamples);
+          EXPECT_EQ(verify().wrong, 0);
+          EXPECT_EQ(epoch_->decode()->failed(), 0);
+          EXPECT_EQ(decoded_bytes(), source_bytes_);
+        }
       }
     }
   }

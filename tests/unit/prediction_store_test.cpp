@@ -49,6 +49,7 @@ TEST_F(PredictionStore, ReadsAFileOfVersionOneAndWritingMakesItOneOfToday) {
       "DROP TABLE map_curve; DROP TABLE map_warning; DROP TABLE node_setting; DROP TABLE limit_use;"
       "DROP TABLE account; DROP TABLE account_lane; DROP TABLE account_stall;"
       "DROP TABLE account_phase; DROP TABLE read_wait; DROP TABLE batch_staging;"
+      "DROP TABLE copy_cost;"
       "PRAGMA user_version = 1");
   {
     auto reader = ResultReader::open(path_);

@@ -239,6 +239,18 @@ TEST_F(StageFaults, OfTheCopyWakeAConsumerThatTakesForever) {
   EXPECT_TRUE(stored("gpu")[0].incomplete_reason.starts_with("copy of batch 1: made to fail"));
 }
 
+TEST_F(StageFaults, OfTheConsumerWakeACopyThatTakesForever) {
+  add_gpu_cell();
+  plan_.forever = 2;
+  plan_.at_consume = 1;
+  const auto ended = run();
+  ASSERT_TRUE(ended) << ended.error().message();
+  EXPECT_EQ(*ended, Exit::incomplete);
+  ASSERT_EQ(stored("gpu").size(), 1U);
+  expect_partial(stored("gpu")[0], "kernel of batch 1: made to fail");
+  expect_nothing_in_flight();
+}
+
 // The last batch is the smaller one, and only it takes forever.
 TEST_F(StageFaults, AStopWakesASlowConsumerAndKeepsWhatWasConsumed) {
   CellSettings slow = cell(CopyKind::emulated, ConsumerKind::emulated);

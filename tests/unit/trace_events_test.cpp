@@ -106,6 +106,18 @@ RunRecord random_run(std::uint64_t seed, std::uint32_t batches) {
   return r;
 }
 
+// The same with decoding, and a copy stage that takes memory of its own for each batch.
+RunRecord decoded_run(std::uint64_t seed, std::uint32_t batches) {
+  RunRecord r = random_run(seed, batches);
+  for (BatchRecord& b : r.batches) {
+    b.decode_begin_ns = b.ready_ns + (*b.copy_begin_ns - b.ready_ns) / 3;
+    b.decode_end_ns = b.ready_ns + (*b.copy_begin_ns - b.ready_ns) / 2;
+    b.staging_begin_ns = *b.copy_begin_ns - (*b.copy_begin_ns - *b.decode_end_ns) / 2;
+    b.staging_end_ns = *b.copy_end_ns + (*b.compute_begin_ns - *b.copy_end_ns) / 2;
+  }
+  return r;
+}
+
 std::string document_of(const RunRecord& run) {
   return trace_events({1, "lba, repeat 0", demo_cell("lba", "none"), demo_host(), run, {}});
 }
@@ -159,6 +171,21 @@ TEST(TraceEvents, TheDurationsOfALaneAddUpToWhatItsBatchesTook) {
   EXPECT_EQ(total(of_lane(p, "compute")), compute);
   // Waiting is what is left: the lanes of a batch touch each other without a gap.
   EXPECT_EQ(total(p.complete) - run.epoch_ns, everything);
+}
+
+TEST(TraceEvents, ABatchPassesDecodingAndTheWholeOfCopyingWithoutAGap) {
+  const RunRecord run = decoded_run(4, 100);
+  const Parsed p = parse(document_of(run));
+  std::int64_t everything = 0, copy = 0;
+  for (const BatchRecord& b : run.batches) {
+    everything += *b.compute_end_ns - b.first_submit_ns;
+    copy += *b.staging_end_ns - *b.staging_begin_ns;
+  }
+  EXPECT_EQ(total(of_lane(p, "copy")), copy) << "registering and giving back are copying";
+  EXPECT_EQ(total(p.complete) - run.epoch_ns, everything);
+  for (const char* lane : {"read", "window", "decode", "decoded", "copy", "staged", "compute"}) {
+    EXPECT_EQ(of_lane(p, lane).size(), 100U) << lane;
+  }
 }
 
 TEST(TraceEvents, EventsOfOneThreadNeverOverlapOrBeginTogether) {
