@@ -17,7 +17,7 @@ BAR = 0.01
 
 QUERY = """
 SELECT staging.value, CAST(slots.value AS INTEGER), epoch_ns, busy_ns, exposed_ns, utilisation,
-       cpu_ns * 1.0 / nullif(parts, 0)
+       copy_cost.cpu_ns * 1.0 / nullif(copy_cost.parts, 0)
 FROM account_lane JOIN run USING (run_id) LEFT JOIN copy_cost USING (run_id)
 JOIN cell_setting staging ON staging.cell_id = run.cell_id AND staging.name = 'staging'
 JOIN cell_setting slots ON slots.cell_id = run.cell_id AND slots.name = 'device-slots'
