@@ -1,46 +1,77 @@
 #!/usr/bin/env bash
-# Everything that is measured on a GPU, in one go and under 8 minutes; the table comes last.
-#   BLKSWEEP=build/blksweep scripts/bench-gpu.sh BENCH_DIR
-# Without a GPU, or without CUDA in the build, it says why and measures nothing (exit 0).
+# Everything that is measured on a GPU, in one go; the table with its bars comes last.
+#   BLKSWEEP=build/blksweep scripts/bench-gpu.sh BENCH_DIR     of a build
+#   scripts/bench-gpu.sh                                       of a bundle, wherever it is called from
+# Without a GPU, or without CUDA in the build, it says why and measures nothing (exit 0). A part that
+# fails or takes too long is an ERROR in the table (exit 1); a figure below its bar is a FAIL there.
 set -euo pipefail
 
-blksweep=${BLKSWEEP:-build/blksweep}
-bench=$1/gpu_bench_cuda
-here=$(dirname "${BASH_SOURCE[0]}")
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+# shellcheck source=scripts/gpu-parts.bash
+. "$here/gpu-parts.bash"
+gpu_deadline=270 # with those of test-gpu.sh under 8 minutes
+
+# Sets blksweep, bench and python (empty: none that can read the results).
+find_programs() {
+  blksweep=${BLKSWEEP:-build/blksweep}
+  bench=${1:-}/gpu_bench_cuda
+  if [ $# = 0 ]; then
+    blksweep=$here/../blksweep
+    bench=$here/../gpu-bench
+  fi
+  for python in /usr/bin/python3 python3 ''; do
+    [ -z "$python" ] || ! "$python" -c 'import sqlite3' 2>/dev/null || break
+  done
+}
+
+find_programs "$@"
 if [ ! -x "$bench" ]; then
   echo "SKIP: no GPU: built without CUDA (make CUDA=1, with nvcc)"
   exit 0
 fi
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+table_due=
+cleanup() {
+  status=$?
+  # Also after an interrupt: what was measured so far.
+  [ -z "$table_due" ] || finish || true
+  rm -rf "$tmp"
+  exit "$status"
+}
+trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
 status=0
-timeout 240 "$bench" >"$tmp/table" 2>"$tmp/errors" || status=$?
+node=$(timeout --kill-after=5 60 "$bench" node 2>"$tmp/errors") || status=$?
 if [ "$status" = 77 ]; then
   echo "SKIP: no GPU: $(cat "$tmp/errors")"
   exit 0
 fi
-cat "$tmp/errors" >&2
+table_due=yes
+gpu_table+=("$node")
+[ "$status" = 0 ] || row_error "the GPU" "status $status: $(head -c 200 "$tmp/errors")"
 
-# One run each: a data set in memory, so that copy and compute are what there is to wait for.
-"$blksweep" dataset make "$tmp/data" --count 2000 --size 128KiB --seed 1 >/dev/null
-for staging in pinned pageable register per-batch; do
-  timeout 60 "$blksweep" run --data "$tmp/data" --buffered --cache warm --batch 64 --window 256MiB \
-    --copy cuda --staging "$staging" --consumer cuda --compute 4ms --epochs 4 --no-probe \
-    --no-ceiling --db "$tmp/results.db" --json >/dev/null || status=1
+part "copies" 60 "$bench" copies
+for consumer in cuda cuda-memory gemm; do
+  part "consumer $consumer" 40 "$bench" "$consumer"
 done
-if command -v compute-sanitizer >/dev/null; then
-  for tool in memcheck racecheck; do
-    compute-sanitizer --tool "$tool" --error-exitcode 9 "$blksweep" run --data "$tmp/data" \
-      --buffered --copy cuda --consumer cuda --compute 1ms --verify --no-probe --no-ceiling \
-      --db "$tmp/sanitizer.db" >"$tmp/$tool" 2>&1 && clean=clean || clean=ERRORS
-    printf '%-44s %14s\n' "compute-sanitizer $tool" "$clean" >>"$tmp/table"
-  done
+
+# A data set in memory, so that copy and compute are what there is to wait for.
+part "data set" 30 "${quietly[@]}" "$blksweep" dataset make "$tmp/data" --count 2000 --size 128KiB \
+  --seed 1
+common=(run --data "$tmp/data" --buffered --cache warm --batch 64 --window 256MiB --copy cuda
+  --consumer cuda --compute 4ms --epochs 4 --repeats 3 --no-probe --no-ceiling
+  --db "$tmp/results.db")
+part "epochs by staging" 60 "${quietly[@]}" "$blksweep" "${common[@]}" \
+  --staging pinned,pageable,register,per-batch
+part "epochs with a blocking copy" 30 "${quietly[@]}" "$blksweep" "${common[@]}" --device-slots 1
+if [ -n "$python" ]; then
+  part "exposed copying" 20 "$python" "$here/exposed_copy.py" "$tmp/results.db"
 else
-  printf '%-44s %14s\n' "compute-sanitizer" "not installed" >>"$tmp/table"
+  # The account's own table, whose column "copy shown" is the same share.
+  part "exposed copying" 20 "$blksweep" report "$tmp/results.db" --experiment all
 fi
-cat "$tmp/table"
-/usr/bin/python3 "$here/exposed_copy.py" "$tmp/results.db"
-exit "$status"
+
+table_due=
+finish

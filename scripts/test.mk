@@ -13,7 +13,8 @@ support   := $(wildcard tests/support/*.cpp)
 no_san    := tests/unit/allocations_test.cpp
 unit_src  := $(filter-out $(if $(SAN),$(no_san)),$(wildcard tests/unit/*_test.cpp)) $(support)
 root_src  := $(wildcard tests/root/*_test.cpp) $(support)
-gpu_src   := $(wildcard tests/gpu/*_test.cpp) $(support)
+# *_cuda_test.cpp call CUDA themselves.
+gpu_src   := $(filter-out $(if $(filter 1,$(CUDA)),,%_cuda_test.cpp),$(wildcard tests/gpu/*_test.cpp)) $(support)
 fuzz_src  := $(wildcard tests/fuzz/*_fuzz.cpp)
 bench_src := $(wildcard tests/bench/*.cpp)
 PYTHON    := /usr/bin/python3
@@ -49,8 +50,8 @@ test-unit: $(B)/unit_tests
 	$(Q)$(run_tests) --label '$@: ' unit
 test-root: $(B)/root_tests
 	$(Q)$(run_tests) --label '$@: ' root
-test-gpu: $(B)/gpu_tests
-	$(Q)$(run_tests) --label '$@: ' gpu
+test-gpu: $(B)/gpu_tests $(B)/blksweep
+	$(Q)scripts/test-gpu.sh $(B)
 test-cli: $(B)/blksweep
 	$(Q)$(run_tests) --label '$@: ' --only '$(ONLY)' cli
 test-python: $(B)/blksweep
@@ -109,7 +110,7 @@ headers     := $(wildcard src/*/*.h tests/*/*.h ebpf/wire/*.h)
 all_cpp     := $(wildcard src/*/*.cpp tests/*/*.cpp)
 all_cu      := $(wildcard src/*/*.cu)
 our_bpf     := $(wildcard ebpf/*.c ebpf/*.h ebpf/wire/*.h)
-bash_files  := $(wildcard scripts/*.sh scripts/*/*.sh tests/*/*.sh tests/*/*.bash) .ci/run
+bash_files  := $(wildcard scripts/*.sh scripts/*.bash scripts/*/*.sh tests/*/*.sh tests/*/*.bash) .ci/run
 python_files := $(wildcard scripts/*.py scripts/*/*.py tests/*/*.py)
 FORMAT      ?= clang-format-14
 TIDY        ?= clang-tidy-14

@@ -28,7 +28,8 @@ def caption(text, query, facts):
     def host_line(host):
         return (f"host: {host['hostname']}, {host['kernel']}, {host['cpu']}, "
                 f"{host['device']} ({host['device_model']}), {host['filesystem']}, "
-                f"scheduler {host['scheduler']}\n")
+                f"scheduler {host['scheduler']}"
+                + (f", GPU {host['gpu']}" if host["gpu"] else "") + "\n")
     host = facts.host
     return (f"{text} {plural(facts.counted, 'run')} counted. {left_out_text(facts)}\n"
             f"query: {' '.join(query.split())}\n"

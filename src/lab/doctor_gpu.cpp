@@ -1,7 +1,6 @@
 // Accelerators: what the node has, and whether this program can use it.
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,6 +11,7 @@
 #include "lab/doctor_checks.h"
 #include "os/file.h"
 #include "stage/cuda_stage.h"
+#include "stage/nvml.h"
 
 namespace blksweep {
 namespace {
@@ -92,7 +92,9 @@ Check check_gpu(const Subject&) {
     return {"GPU", Health::missing, d.refusal.empty() ? "no device" : d.refusal, kWithout,
             "the driver's libcuda.so.1 (Debian: libcuda1)"};
   }
-  return ok("GPU", fmt::format("{}; driver for CUDA {}", d.devices, d.version));
+  const std::string known = gpu_of_node();
+  return ok("GPU",
+            fmt::format("{}; driver for CUDA {}", known.empty() ? d.devices : known, d.version));
 }
 
 Check check_cuda(const Subject&) {
@@ -116,7 +118,11 @@ Check check_cuda(const Subject&) {
     return {"CUDA", Health::missing, built + "; " + facts.refusal, kNoStages,
             "--copy emulated, --consumer emulated"};
   }
-  return ok("CUDA", fmt::format("{}; usable: {}", built, fmt::join(facts.devices, ", ")));
+  std::string usable;
+  for (const CudaFacts::Device& d : facts.devices) {
+    usable += fmt::format("{}{} ({})", usable.empty() ? "" : ", ", d.name, format_bytes(d.memory));
+  }
+  return ok("CUDA", fmt::format("{}; usable: {}", built, usable));
 }
 
 }  // namespace blksweep

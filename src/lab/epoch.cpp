@@ -105,16 +105,19 @@ Result<> check_memory(Bytes arena) {
   return {};
 }
 
-// Waits on the counters do not end by a signal; this thread turns the flag into their stop.
+// Waits on the counters and sleeps of the stages do not end by a signal; this thread turns the flag
+// into their stop. A stage that fails wakes the other one in the same way.
 class StopWatch {
  public:
-  StopWatch(const std::atomic<bool>& stop, Handoff& handoff)
-      : thread_([&stop, &handoff](const std::stop_token& done) {
-          while (!done.stop_requested() && !stop.load()) {
+  StopWatch(const std::atomic<bool>& stop, Handoff& handoff, std::stop_source& stages)
+      : thread_([&stop, &handoff, &stages](const std::stop_token& done) {
+          const auto ends = [&] { return stop.load() || handoff.stopping(); };
+          while (!done.stop_requested() && !ends()) {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
           }
-          if (stop.load()) {
+          if (ends()) {
             handoff.request_stop();
+            stages.request_stop();
           }
         }) {}
 
@@ -196,6 +199,16 @@ Result<> Epoch::open_files(const Source& source, const CellSettings& cell, const
   return device ? files_->use_device(*engine_, source.device->node) : Result<>();
 }
 
+// Without a stage that was refused the run is none, but the sweep it belongs to goes on.
+template <class Stage>
+Stage Epoch::made(Result<Stage> stage) {
+  if (!stage) {
+    refused_ = refused_ ? refused_ : stage.error();
+    return nullptr;
+  }
+  return *std::move(stage);
+}
+
 // The copy stage then gets decoded parts, which lie in the ring.
 Result<> Epoch::make_decode(const Source& source, const PlannedCell& planned,
                             StageRequest& request) {
@@ -219,12 +232,13 @@ Result<> Epoch::make_stages(const Source& source, const CellSettings& cell,
       .cell = cell,
       .batch_bytes = {largest_batch_bytes(source.catalog, planned.plan, planned.schedule)},
       .batch_parts = largest_batch(planned.schedule),
-      .arena = arena_.span()};
-  BLKSWEEP_TRY(consumer_, make_consumer(request));
+      .arena = arena_.span(),
+      .stop = stages_stop_.get_token()};
+  consumer_ = made(options_.makers.consumer(request));
   if (cell.decode_threads > 0) {
     BLKSWEEP_CHECK(make_decode(source, planned, request));
   }
-  BLKSWEEP_TRY(copy_, make_copy(request));
+  copy_ = made(options_.makers.copy(request));
   return {};
 }
 
@@ -279,8 +293,12 @@ Result<std::unique_ptr<Epoch>> Epoch::prepare(const Source& source, const CellSe
 Result<EpochOutcome> Epoch::run(const std::atomic<bool>& stop) {
   EpochOutcome out;
   const std::int64_t cpu_before = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
-  out.begin_ns = now_ns();
-  const StopWatch watch(stop, handoff_);
+  out.begin_ns = out.end_ns = now_ns();
+  if (refused_) {
+    out.fault = refused_;
+    return out;
+  }
+  const StopWatch watch(stop, handoff_, stages_stop_);
   delivery_->start();
   files_->start();
   const Result<> read = reader_->run(stop);
@@ -290,9 +308,12 @@ Result<EpochOutcome> Epoch::run(const std::atomic<bool>& stop) {
   const Result<> delivered = delivery_->finish();
   out.end_ns = now_ns();
   out.cpu_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_before;
-  out.interrupted = stop.load();
-  BLKSWEEP_CHECK(delivered);
   BLKSWEEP_CHECK(read);
+  out.interrupted = stop.load() && handoff_.consumed.value() < delivery_->times().size();
+  const bool stopped = !delivered && delivered.error().exit_code == Exit::interrupted;
+  if (!delivered && !(stopped && out.interrupted)) {
+    out.fault = delivered.error();
+  }
   return out;
 }
 

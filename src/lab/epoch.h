@@ -4,9 +4,13 @@
 // is raw: positions, times, counts. Nothing in flight outlives its buffer: members are destroyed
 // bottom-up, the engine (which drains) before the arena.
 //
-// Errors:  prepare() names what could not be had (memory, ring, device). run() fails only when the
-//          engine or a stage is broken; failed samples are in the outcome.
-// Stop:    run() returns with interrupted = true and what was delivered so far.
+// Errors:  prepare() names what could not be had (memory, ring, device); what a stage could not
+// have
+//          concerns this run alone and is in refused(). run() fails only when the engine is broken;
+//          failed samples and the fault of a stage are in the outcome, beside what was delivered.
+// Stop:    run() returns with interrupted = true and what was delivered so far. Emulated stages
+// wake
+//          up; others finish the batch that they have.
 // Threads: prepare() and run() on the same thread.
 #pragma once
 
@@ -14,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "base/memory.h"
@@ -47,10 +52,12 @@ struct EpochOptions {
   bool verify = false;
   Progress* progress = nullptr;
   const Binding* binding = nullptr;  // of the threads that the epoch starts
+  StageMakers makers = {};
 };
 
 struct EpochOutcome {
-  bool interrupted = false;
+  bool interrupted = false;    // by a stop, before the last batch was consumed
+  std::optional<Error> fault;  // of a stage, which ended the run
   std::int64_t begin_ns = 0, end_ns = 0;
   std::int64_t cpu_ns =
       0;  // of this process: threads of the pipeline and the kernel's work for them
@@ -62,6 +69,8 @@ class Epoch {
                                                 const PlannedCell& planned,
                                                 const EpochOptions& options);
   Result<EpochOutcome> run(const std::atomic<bool>& stop);
+  // Why a stage could not be made; run() then reads nothing, and comes back with it.
+  const std::optional<Error>& refused() const { return refused_; }
 
   const Reader& reader() const { return *reader_; }
   const Delivery& delivery() const { return *delivery_; }
@@ -77,11 +86,15 @@ class Epoch {
   Result<> open_files(const Source& source, const CellSettings& cell, const Plan& plan);
   Result<> make_stages(const Source& source, const CellSettings& cell, const PlannedCell& planned);
   Result<> make_decode(const Source& source, const PlannedCell& planned, StageRequest& request);
+  template <class Stage>
+  Stage made(Result<Stage> stage);
   Result<> connect(const Source& source, const CellSettings& cell, const PlannedCell& planned);
 
   EpochOptions options_;
   FileSlotsSettings slots_;
   Handoff handoff_;
+  std::stop_source stages_stop_;
+  std::optional<Error> refused_;
   PageBuffer arena_;
   std::unique_ptr<DecodeStage> decode_;
   std::unique_ptr<CopyStage> copy_;  // may have registered the arena or the decode ring

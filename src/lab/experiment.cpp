@@ -12,6 +12,7 @@
 #include "lab/fio_twin.h"
 #include "lab/simulate_epoch.h"
 #include "os/hostfacts.h"
+#include "stage/nvml.h"
 
 namespace blksweep {
 namespace {
@@ -51,6 +52,10 @@ class Experiment {
   Result<> measure_ceilings();
   void open_probe();
   Result<> run_job(const Job& job);
+  Result<> keep(const Job& job, RunRecord run);
+  bool lost(const Job& job);
+  void compare(RunRecord& run, const CellSettings& cell, const PlannedCell& planned, RunNode& node);
+  Exit exit_code();
   FioSettings fio_settings(const CellSettings& cell) const;
   Result<FioResult> run_twin(const CellSettings& cell, const PlannedCell& planned,
                              RunNode& node) const;
@@ -70,6 +75,9 @@ class Experiment {
   std::vector<std::int64_t> cell_ids_;
   std::vector<std::vector<std::uint32_t>> finished_;  // repeats by cell
   std::size_t done_ = 0, total_ = 0;
+  bool cut_short_ = false;    // the last run that was kept is not finished
+  std::string gpu_lost_;      // why; empty: it is not
+  std::size_t left_out_ = 0;  // runs, because of that
   bool incomplete_ = false;
 };
 
@@ -180,37 +188,25 @@ void Experiment::add_prediction(RunRecord& run, const CellSettings& cell,
   }
 }
 
-Result<> Experiment::run_job(const Job& job) {
-  const ExperimentCell& cell = settings_.cells[job.cell];
-  const std::uint64_t seed = settings_.seed + job.repeat;
-  if (settings_.progress != nullptr) {
-    settings_.progress->begin_run(done_ + 1, total_);
-  }
-  BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source_, cell.settings, seed));
-  BLKSWEEP_TRY(RunNode node, RunNode::borrow(source_, cell.settings.node, seed, stop_));
-  const RunRequest request{
-      source_,          cell.settings, planned,      job.repeat,         seed,
-      settings_.verify, node,          probe_.get(), settings_.progress, stop_};
-  BLKSWEEP_TRY(RunRecord run, measure_run(request));
-  if (stop_.load()) {
-    return {};
-  }
-  run.warnings.insert(run.warnings.end(), cell.warnings.begin(), cell.warnings.end());
-  if (!no_probe_.empty()) {
-    run.warnings.push_back(no_probe_);
-  }
+// The runs beside ours: of a run that was cut off they would say nothing.
+void Experiment::compare(RunRecord& run, const CellSettings& cell, const PlannedCell& planned,
+                         RunNode& node) {
   if (settings_.fio_twin) {
     if (settings_.progress != nullptr) {
       settings_.progress->phase.store("fio twin", std::memory_order_relaxed);
     }
-    add_twin(run, cell.settings, planned, node);
-    if (stop_.load()) {  // the twin was cut off: the pair is measured again
-      return {};
-    }
+    add_twin(run, cell, planned, node);
   }
-  BLKSWEEP_CHECK(node.restore());
-  if (settings_.predict) {
-    add_prediction(run, cell.settings, planned);
+  if (settings_.predict && !stop_.load()) {
+    add_prediction(run, cell, planned);
+  }
+}
+
+Result<> Experiment::keep(const Job& job, RunRecord run) {
+  const ExperimentCell& cell = settings_.cells[job.cell];
+  run.warnings.insert(run.warnings.end(), cell.warnings.begin(), cell.warnings.end());
+  if (!no_probe_.empty()) {
+    run.warnings.push_back(no_probe_);
   }
   if (store_ != nullptr) {
     BLKSWEEP_TRY([[maybe_unused]] const std::int64_t id, store_->add_run(cell_ids_[job.cell], run));
@@ -220,12 +216,67 @@ Result<> Experiment::run_job(const Job& job) {
   return {};
 }
 
+Result<> Experiment::run_job(const Job& job) {
+  const CellSettings& cell = settings_.cells[job.cell].settings;
+  const std::uint64_t seed = settings_.seed + job.repeat;
+  if (settings_.progress != nullptr) {
+    settings_.progress->begin_run(done_ + 1, total_);
+  }
+  BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source_, cell, seed));
+  BLKSWEEP_TRY(RunNode node, RunNode::borrow(source_, cell.node, seed, stop_));
+  const RunRequest request{source_,          cell, planned,      job.repeat,         seed,
+                           settings_.verify, node, probe_.get(), settings_.progress, stop_,
+                           settings_.makers};
+  BLKSWEEP_TRY(MeasuredRun measured, measure_run(request));
+  RunRecord& run = measured.record;
+  if (measured.interrupted && run.samples == 0) {
+    return {};
+  }
+  if (measured.fault && needs_gpu(cell) && settings_.makers.gpu_lost()) {
+    gpu_lost_ = measured.fault->message();
+  }
+  if (!measured.interrupted && !measured.fault) {
+    compare(run, cell, planned, node);
+    if (stop_.load() && settings_.fio_twin && !run.incomplete) {  // the pair is measured again
+      run.incomplete = true;
+      run.incomplete_reason = "interrupted: the fio twin was cut off";
+    }
+  }
+  BLKSWEEP_CHECK(node.restore());
+  cut_short_ = stop_.load() && run.incomplete;
+  return keep(job, std::move(run));
+}
+
+// Nothing that needs the GPU works any more in this process, whatever it is.
+bool Experiment::lost(const Job& job) {
+  const bool lost = !gpu_lost_.empty() && needs_gpu(settings_.cells[job.cell].settings);
+  left_out_ += lost ? 1 : 0;
+  return lost;
+}
+
 // Before anything is measured, so that a sweep does not end at its last cell.
 Result<> Experiment::check_wishes() const {
   for (const ExperimentCell& cell : settings_.cells) {
     BLKSWEEP_CHECK(RunNode::check(source_, cell.settings.node));
+    BLKSWEEP_CHECK(settings_.makers.check(cell.settings));
   }
   return {};
+}
+
+Exit Experiment::exit_code() {
+  if (left_out_ > 0) {
+    warn(
+        fmt::format("runs left out, because the GPU is lost to this process: {} ({}); the same "
+                    "command again goes on with them",
+                    left_out_, gpu_lost_));
+  }
+  if (stop_.load()) {
+    warn(fmt::format("interrupted: {} of {} runs are finished and kept{}",
+                     done_ - (cut_short_ ? 1 : 0), total_,
+                     cut_short_ ? ", and what the last one had delivered" : ""));
+    return Exit::interrupted;
+  }
+  return incomplete_ || left_out_ > 0 ? Exit::incomplete : Exit::done;
 }
 
 Result<Exit> Experiment::run() {
@@ -242,15 +293,11 @@ Result<Exit> Experiment::run() {
   }
   total_ = jobs.size();
   for (const Job& job : jobs) {
-    if (!stop_.load()) {
+    if (!stop_.load() && !lost(job)) {
       BLKSWEEP_CHECK(run_job(job));
     }
   }
-  if (stop_.load()) {
-    warn(fmt::format("interrupted: {} of {} runs are finished and kept", done_, total_));
-    return Exit::interrupted;
-  }
-  return incomplete_ ? Exit::incomplete : Exit::done;
+  return exit_code();
 }
 
 }  // namespace
@@ -270,6 +317,7 @@ HostRecord describe_host(const Source& source) {
   h.cpus = facts.cpus;
   h.memory_bytes = facts.memory_bytes;
   h.cgroup = facts.cgroup;
+  h.gpu = gpu_of_node();
   if (source.mount) {
     h.filesystem = source.mount->filesystem;
     h.mount_options = source.mount->options;

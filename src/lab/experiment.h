@@ -6,7 +6,11 @@
 // Crash:   a run is stored before the next begins; runs that the database has already (same
 //          experiment) are not repeated.
 // Errors:  the first error that makes a run impossible ends the experiment; what is stored stays.
-// Stop:    the run in progress is dropped, everything before it is kept: Exit::interrupted.
+//          A stage that fails makes its run incomplete, and the next one begins. Where the GPU does
+//          not answer after that (a sticky error), runs that need one are left out; a later start
+//          goes on with them.
+// Stop:    the run in progress is stored as incomplete with what it delivered, if anything, and
+//          measured again by a later start; everything before it is kept: Exit::interrupted.
 #pragma once
 
 #include <atomic>
@@ -40,6 +44,7 @@ struct ExperimentSettings {
   HostRecord host;
   std::optional<PredictSettings> predict;  // a model to simulate every run's plan on
   Progress* progress = nullptr;
+  StageMakers makers = {};
 };
 
 struct RunEvent {

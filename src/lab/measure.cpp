@@ -43,8 +43,7 @@ void record_plan(RunRecord& r, const RunRequest& q) {
   r.arena_bytes = q.planned.schedule.arena.n;
 }
 
-std::vector<std::uint32_t> samples_at(const Plan& plan,
-                                      const std::vector<std::uint32_t>& positions) {
+std::vector<std::uint32_t> samples_at(const Plan& plan, std::span<const std::uint32_t> positions) {
   std::vector<std::uint32_t> out(positions.size());
   std::ranges::transform(positions, out.begin(), [&](std::uint32_t p) { return plan.order[p]; });
   return out;
@@ -98,18 +97,21 @@ void record_undecoded(RunRecord& r, const RunRequest& q, const Epoch& e) {
   }
 }
 
+// A batch that a stop or a fault caught halfway does not count, as in the batches and the account.
 void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
-  const std::vector<std::uint32_t>& delivered = e.delivery().delivered();
+  for (const BatchRecord& batch : r.batches) {
+    r.samples += batch.samples;
+  }
+  const auto delivered = std::span(e.delivery().delivered()).first(r.samples);
   const DeliveryCount count = count_delivered(q.planned.plan, delivered);
   const std::vector<std::uint32_t> emitted = samples_at(q.planned.plan, delivered);
-  r.samples = delivered.size();
   r.missing_samples = count.missing;
   r.emission_hash = emission_hash(emitted);
   r.quality = quality_of(q.source.catalog, q.cell.order, q.planned, emitted);
   if (q.verify) {
     const Verification v =
         check_hashes(q.source.catalog, q.planned.plan,
-                     {delivered, e.delivery().hashes(),
+                     {delivered, std::span(e.delivery().hashes()).first(r.samples),
                       e.decode() != nullptr ? Delivered::decoded : Delivered::as_stored});
     r.wrong_samples = v.wrong + count.duplicated;
     for (const WrongSample& w : v.named) {
@@ -137,7 +139,10 @@ void record_clock(RunRecord& r, const char* what, const std::optional<ClockAlign
   }
 }
 
-void record_clocks(RunRecord& r, const Epoch& e) {
+void record_stages(RunRecord& r, const Epoch& e) {
+  if (const std::string means = e.copy() != nullptr ? e.copy()->means() : ""; !means.empty()) {
+    r.engine_features += (r.engine_features.empty() ? "" : "; ") + means;
+  }
   record_clock(r, "copy", e.copy() != nullptr ? e.copy()->alignment() : std::nullopt);
   record_clock(r, "consumer", e.consumer() != nullptr ? e.consumer()->alignment() : std::nullopt);
 }
@@ -180,9 +185,12 @@ double pinned_share(const RunRequest& q) {
   return all == 0 ? 0 : static_cast<double>(q.node.pinned_bytes()) / static_cast<double>(all);
 }
 
-void judge(RunRecord& r, const RunRequest& q, bool interrupted) {
-  if (interrupted) {
+void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
+  if (outcome.interrupted) {
     mark(r, "interrupted");
+  }
+  if (outcome.fault) {
+    mark(r, outcome.fault->message());
   }
   if (!q.node.lost().empty()) {
     mark(r, q.node.lost());
@@ -206,6 +214,14 @@ void judge(RunRecord& r, const RunRequest& q, bool interrupted) {
   }
 }
 
+// Without its stages nothing was read.
+MeasuredRun not_begun(RunRecord r, const RunRequest& q, const Error& refused) {
+  r.started_unix_ns = unix_ns();
+  r.missing_samples = q.planned.plan.order.size();
+  mark(r, refused.message());
+  return {std::move(r), false, refused};
+}
+
 }  // namespace
 
 StartState enter_cache_state(const Catalog& catalog, CacheState cache, Bytes pinned) {
@@ -220,20 +236,23 @@ StartState enter_cache_state(const Catalog& catalog, CacheState cache, Bytes pin
   return s;
 }
 
-Result<RunRecord> measure_run(const RunRequest& q) {
-  BLKSWEEP_TRY(const auto epoch, Epoch::prepare(q.source, q.cell, q.planned,
-                                                {q.seed, q.verify, q.progress, &q.node.binding()}));
+Result<MeasuredRun> measure_run(const RunRequest& q) {
+  BLKSWEEP_TRY(const auto epoch,
+               Epoch::prepare(q.source, q.cell, q.planned,
+                              {q.seed, q.verify, q.progress, &q.node.binding(), q.makers}));
   RunRecord r;
   r.repeat = q.repeat;
   r.seed = q.seed;
   record_plan(r, q);
+  if (epoch->refused()) {
+    return not_begun(std::move(r), q, *epoch->refused());
+  }
   say(q, "caches");
   StartState start = enter_cache_state(q.source.catalog, q.cell.cache, {q.node.pinned_bytes()});
   r.resident_before = start.resident;
   r.warnings = std::move(start.warnings);
-  const bool gpu = needs_gpu(q.cell.copy) || needs_gpu(q.cell.consumer);
   Observation seen(q.source.device, q.probe,
-                   gpu ? std::optional(q.cell.device_index) : std::nullopt);
+                   needs_gpu(q.cell) ? std::optional(q.cell.device_index) : std::nullopt);
   r.started_unix_ns = unix_ns();
   say(q, "reading");
   BLKSWEEP_CHECK(q.node.enter());
@@ -248,14 +267,14 @@ Result<RunRecord> measure_run(const RunRequest& q) {
   say(q, q.verify ? "verifying" : "recording");
   r.resident_after = measure(q.source.catalog).share();
   record_reads(r, *epoch);
-  record_clocks(r, *epoch);
+  record_stages(r, *epoch);
   record_epoch(r, q, *epoch);
   record_failures(r, q, *epoch);
   record_delivery(r, q, *epoch);
   record_undecoded(r, q, *epoch);
   warn_of(r, q, *epoch);
-  judge(r, q, outcome.interrupted);
-  return r;
+  judge(r, q, outcome);
+  return MeasuredRun{std::move(r), outcome.interrupted, outcome.fault};
 }
 
 }  // namespace blksweep

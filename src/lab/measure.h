@@ -3,7 +3,9 @@
 // Brings the caches into the state that the cell asks for, starts the probe, runs the epoch, and
 // turns what was seen into a RunRecord. Marks the record incomplete when anything was lost.
 // Errors:  only what makes the run impossible; failed samples and refused facilities are in the
-// record. Threads: the caller's thread reads; see Epoch.
+//          record. A stage that fails, or that cannot be made, makes the record incomplete: it says
+//          why, and keeps what was delivered before.
+// Threads: the caller's thread reads; see Epoch.
 #pragma once
 
 #include <atomic>
@@ -27,9 +29,16 @@ struct RunRequest {
   BlockProbe* probe = nullptr;
   Progress* progress = nullptr;
   const std::atomic<bool>& stop;
+  const StageMakers& makers;
 };
 
-Result<RunRecord> measure_run(const RunRequest& request);
+struct MeasuredRun {
+  RunRecord record;
+  bool interrupted = false;
+  std::optional<Error> fault;  // of a stage; the record's reason says it, too
+};
+
+Result<MeasuredRun> measure_run(const RunRequest& request);
 
 // Puts the caches into the state `cache` asks for; what is resident then, and warnings. `pinned`
 // bytes stay resident by intent.

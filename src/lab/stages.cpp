@@ -1,6 +1,5 @@
 #include "lab/stages.h"
 
-#include "stage/cuda_stage.h"
 #include "stage/emulated_copy.h"
 #include "stage/fresh_copy.h"
 #include "stage/pageable_copy.h"
@@ -8,19 +7,19 @@
 namespace blksweep {
 namespace {
 
-Result<std::unique_ptr<CopyStage>> over_a_link(const CellSettings& cell) {
-  const CopyTuning& tuning = cell.copy_tuning;
+Result<std::unique_ptr<CopyStage>> over_a_link(const StageRequest& q) {
+  const CopyTuning& tuning = q.cell.copy_tuning;
   const LinkSettings link{tuning.bandwidth, tuning.latency, tuning.streams};
   switch (tuning.staging) {
     case Staging::pageable:
-      return make_pageable_copy(link);
+      return make_pageable_copy(link, q.stop);
     case Staging::per_batch:
-      return make_fresh_copy(device_slots(cell), make_emulated_copy(link));
+      return make_fresh_copy(device_slots(q.cell), make_emulated_copy(link, q.stop));
     case Staging::pinned:
     case Staging::register_each:
       break;
   }
-  return make_emulated_copy(link);
+  return make_emulated_copy(link, q.stop);
 }
 
 }  // namespace
@@ -34,6 +33,10 @@ std::uint32_t decode_slots(const CellSettings& cell) {
   return device_slots(cell) + (ahead ? 1 : 0);
 }
 
+Result<> check_stages(const CellSettings& cell) {
+  return needs_gpu(cell) ? check_cuda(cell.device_index) : Result<>();
+}
+
 Result<std::unique_ptr<CopyStage>> make_copy(const StageRequest& q) {
   const CopyTuning& tuning = q.cell.copy_tuning;
   switch (q.cell.copy) {
@@ -44,7 +47,7 @@ Result<std::unique_ptr<CopyStage>> make_copy(const StageRequest& q) {
                  ? make_fresh_copy(device_slots(q.cell), nullptr)
                  : make_host_copy(device_slots(q.cell), q.batch_bytes);
     case CopyKind::emulated:
-      return over_a_link(q.cell);
+      return over_a_link(q);
     case CopyKind::cuda:
       return make_cuda_copy({.device = q.cell.device_index,
                              .staging = tuning.staging,
@@ -62,7 +65,7 @@ Result<std::unique_ptr<Consumer>> make_consumer(const StageRequest& q) {
     case ConsumerKind::none:
       break;
     case ConsumerKind::emulated:
-      return make_emulated_consumer();
+      return make_emulated_consumer(q.stop);
     case ConsumerKind::cuda:
     case ConsumerKind::cuda_memory:
     case ConsumerKind::gemm:

@@ -6,12 +6,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 
 #include "lab/cell.h"
 #include "stage/consumer.h"
 #include "stage/copy_stage.h"
+#include "stage/cuda_stage.h"
 
 namespace blksweep {
 
@@ -20,6 +23,7 @@ struct StageRequest {
   Bytes batch_bytes;              // of the largest batch
   std::uint32_t batch_parts = 0;  // samples of the largest batch
   std::span<std::byte> arena;     // the window; outlives the stage
+  std::stop_token stop;           // wakes emulated stages
 };
 
 // Batches that the accelerator's memory holds: the one in use and those that are on their way.
@@ -32,5 +36,19 @@ std::uint32_t decode_slots(const CellSettings& cell);
 // nullptr: the cell has none.
 Result<std::unique_ptr<CopyStage>> make_copy(const StageRequest& request);
 Result<std::unique_ptr<Consumer>> make_consumer(const StageRequest& request);
+// Before a sweep: refuses what this node cannot have in any of the cell's runs.
+Result<> check_stages(const CellSettings& cell);
+
+constexpr bool needs_gpu(const CellSettings& cell) {
+  return needs_gpu(cell.copy) || needs_gpu(cell.consumer);
+}
+
+// Who makes the stages of a run; tests put others in their place.
+struct StageMakers {
+  std::function<Result<>(const CellSettings&)> check = check_stages;
+  std::function<bool()> gpu_lost = cuda_context_lost;  // asked after a fault
+  std::function<Result<std::unique_ptr<CopyStage>>(const StageRequest&)> copy = make_copy;
+  std::function<Result<std::unique_ptr<Consumer>>(const StageRequest&)> consumer = make_consumer;
+};
 
 }  // namespace blksweep

@@ -10,7 +10,13 @@ namespace {
 std::atomic<bool> stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "written in a signal handler");
 
-void on_signal(int /*number*/) { stop.store(true); }
+// Whichever comes second: its own SA_RESETHAND sees to one that comes twice.
+void on_signal(int number) {
+  if (stop.exchange(true)) {
+    ::signal(number, SIG_DFL);
+    ::raise(number);  // delivered when this handler returns
+  }
+}
 
 }  // namespace
 

@@ -1,15 +1,17 @@
 // CudaClock: when a CUDA event passed, on CLOCK_MONOTONIC.
 //
-// CUDA gives only the time between two events, in float milliseconds. So a few reference events are
-// recorded on a stream of their own, each bracketed by host clock readings; an event is timed from
-// a reference that the host saw pass before the event was recorded, which is recent enough for the
-// float's 24 bits.
+// CUDA gives only the time between two events, in float milliseconds (24 bits). So an origin event
+// is recorded every few seconds, and every 20 ms an anchor: an event on an idle stream of its own
+// that the host brackets between two readings of its clock. Anchors and what is timed are measured
+// from an origin that the host had seen pass before they were recorded, so that no interval is
+// negative or too long for the float.
 //
 // Threads: one owner, with the device in use.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "stage/anchor_clock.h"
 #include "stage/device_cuda.h"
@@ -19,8 +21,9 @@ namespace blksweep {
 class CudaClock {
  public:
   static Result<CudaClock> make();
-  // Makes a new reference when the last one is old. Call before recording what will be timed; at
-  // most two such calls may lie between the recording and its time_of().
+  // Makes a new anchor when the last one is old. Call before recording what will be timed and again
+  // when it has passed, so that an anchor is near; at most three calls may lie between the
+  // recording and time_of().
   Result<> tick();
   struct Bounds {
     std::int64_t recorded_ns;  // the host's clock before cudaEventRecord()
@@ -31,16 +34,23 @@ class CudaClock {
   const ClockAlignment& alignment() const { return anchors_.alignment(); }
 
  private:
-  struct Reference {
+  struct Origin {
     Event event;
-    ClockReading reading;
+    DeviceTime at;
+    std::int64_t passed_ns = 0;  // by then
   };
-  Result<ClockReading> read_clocks(cudaEvent_t event);
+  // The host's clock around the event; nullopt: it has not passed within the host's patience.
+  Result<std::optional<ClockReading>> read_clocks(cudaEvent_t event);
+  Result<DeviceTime> since(const Origin& origin, cudaEvent_t event) const;
+  Result<> renew_origin();
   Result<> anchor(int tries);
 
   Stream stream_;
-  std::array<Reference, 4> references_;
+  std::array<Origin, 4> origins_;
   std::size_t newest_ = 0;
+  Event probe_;
+  std::int64_t tried_ns_ = 0;
+  std::int64_t good_half_ns_ = 0;  // half of a bracket that nothing disturbed
   AnchorClock anchors_;
 };
 

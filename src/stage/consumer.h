@@ -1,12 +1,13 @@
 // Consumer: what uses a batch that has arrived, for a time that the experiment sets.
 //
-// Errors:  an Error ends the run.
+// Errors:  an Error ends the run; Exit::interrupted: a stop came first, the batch is not through.
 // Threads: one; consume() returns when the batch is through.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -32,7 +33,7 @@ class Consumer {
   Consumer() = default;
 };
 
-// Sleeps to the deadline.
-std::unique_ptr<Consumer> make_emulated_consumer();
+// Sleeps to the deadline, or until the stop.
+std::unique_ptr<Consumer> make_emulated_consumer(std::stop_token stop = {});
 
 }  // namespace blksweep

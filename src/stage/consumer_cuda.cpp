@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "stage/clock_cuda.h"
 #include "stage/cuda_stage.h"
+#include "stage/gemm_plan.h"
 #include "stage/kernels_cuda.h"
 
 namespace blksweep {
@@ -16,11 +17,10 @@ namespace {
 constexpr std::size_t kPressureBytes = std::size_t{256} << 20;
 constexpr unsigned kPressureBlocksPerProcessor = 4;
 constexpr int kCalibrationRuns = 9;
-constexpr std::uint64_t kShortSpinNs = 200'000;
+constexpr std::int64_t kShortNs = 200'000, kLongNs = 50'000'000;  // of a calibration run
 constexpr unsigned kLeastGemm = 128;
-constexpr unsigned kFirstGemm = 512;
 constexpr unsigned kMostGemm = 16384;
-constexpr double kDefaultGemmNs = 1e6;
+constexpr int kGemmsInARow = 4;
 
 // What a kernel of each kind needs to know to take a time. Made before the epoch.
 class Work {
@@ -43,7 +43,9 @@ class Spin final : public Work {
 class Pressure final : public Work {
  public:
   static Result<std::unique_ptr<Work>> make(unsigned processors) {
-    BLKSWEEP_TRY(auto memory, device_memory<std::byte>(kPressureBytes));
+    const MemoryUse use{"--consumer cuda-memory",
+                        "use --consumer cuda, or a smaller --batch or fewer --device-slots"};
+    BLKSWEEP_TRY(auto memory, device_memory<std::byte>(kPressureBytes, use));
     BLKSWEEP_CHECK(cuda_result(cudaMemset(memory.get(), 0, kPressureBytes), "cudaMemset"));
     return std::unique_ptr<Work>(new Pressure(processors, std::move(memory)));
   }
@@ -89,59 +91,73 @@ class StopClock {
   Event begin_, end_;
 };
 
-// A product of n x n matrices, n such that it takes the typical time; a batch that takes longer or
-// shorter has a longer or shorter inner length, in which the time is linear.
+// Square products, the largest that fit into the time and smaller ones for what remains. The sizes
+// are measured once, in rows, so that the way from one launch to the next is in their times.
 class Multiply final : public Work {
  public:
   static Result<std::unique_ptr<Work>> make(Nanos typical, cudaStream_t stream) {
     std::unique_ptr<Multiply> m(new Multiply());
-    const double asked =
-        typical.count() > 0 ? static_cast<double>(typical.count()) : kDefaultGemmNs;
-    BLKSWEEP_CHECK(m->resize(kFirstGemm));
-    for (int round = 0; round < 3; ++round) {
-      BLKSWEEP_TRY(const double took, m->measure(m->gemm_.n, stream));
-      BLKSWEEP_CHECK(m->resize(std::lround(m->gemm_.n * std::cbrt(asked / took))));
+    const std::int64_t asked = std::clamp<std::int64_t>(typical.count(), kShortNs, kLongNs);
+    BLKSWEEP_TRY(StopClock clock, StopClock::make());
+    for (unsigned n = kLeastGemm; n <= kMostGemm; n *= 2) {
+      if (!m->grow(n)) {
+        break;  // no memory for larger ones: there will be more of the smaller
+      }
+      BLKSWEEP_TRY(const double row, clock.median_ns(stream, [&] {
+        return m->launch_row({n, kGemmsInARow}, stream);
+      }));
+      m->sizes_.push_back({n, std::max(1.0, row / kGemmsInARow)});
+      if (m->sizes_.back().ns * 4 > static_cast<double>(asked)) {
+        break;  // the next one takes up to 8 times as long
+      }
     }
-    BLKSWEEP_TRY(const double once, m->measure(m->gemm_.n, stream));
-    BLKSWEEP_TRY(const double twice, m->measure(std::uint64_t{m->gemm_.n} * 2, stream));
-    m->ns_per_inner_ = std::max(1e-3, (twice - once) / m->gemm_.n);
+    if (m->sizes_.empty()) {
+      return tl::unexpected(m->grow(kLeastGemm).error());
+    }
     return std::unique_ptr<Work>(std::move(m));
   }
 
   cudaError_t launch(std::uint64_t ns, cudaStream_t stream) override {
-    const double tiles = static_cast<double>(ns) / ns_per_inner_ / kGemmTile;
-    gemm_.inner =
-        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(tiles))) * kGemmTile;
-    return launch_gemm(gemm_, stream);
+    for (const GemmCount& row : plan_gemm(sizes_, static_cast<double>(ns))) {
+      if (const cudaError_t err = launch_row(row, stream); err != cudaSuccess) {
+        return err;
+      }
+    }
+    return cudaSuccess;
   }
 
  private:
   Multiply() = default;
-  Result<> resize(std::int64_t wanted) {
-    const auto n = static_cast<unsigned>(std::clamp<std::int64_t>(wanted, kLeastGemm, kMostGemm)) /
-                   kGemmTile * kGemmTile;
-    if (n == gemm_.n) {
-      return {};
-    }
+  // Smaller products use the beginnings of the matrices.
+  Result<> grow(unsigned n) {
     const std::size_t one = std::size_t{n} * n;
-    memory_.reset();
-    BLKSWEEP_TRY(memory_, device_memory<float>(3 * one));
+    DeviceMemory<float> old = std::move(memory_);
+    const MemoryUse use{"the matrices of --consumer gemm",
+                        "use a smaller --batch or fewer --device-slots"};
+    auto grown = device_memory<float>(3 * one, use);
+    if (!grown) {
+      memory_ = std::move(old);
+      return tl::unexpected(grown.error());
+    }
+    memory_ = *std::move(grown);
+    matrix_ = one;
     BLKSWEEP_CHECK(
         cuda_result(cudaMemset(memory_.get(), 0, 3 * one * sizeof(float)), "cudaMemset"));
-    gemm_ = {memory_.get(), memory_.get() + one, memory_.get() + 2 * one, n, n};
-    return {};
+    // It runs on the default stream, for which the others do not wait.
+    return cuda_result(cudaDeviceSynchronize(), "calibration of gemm");
   }
-  Result<double> measure(std::uint64_t inner, cudaStream_t stream) {
-    gemm_.inner = inner;
-    BLKSWEEP_TRY(StopClock clock, StopClock::make());
-    // cudaMemset runs on the default stream, for which this one does not wait.
-    BLKSWEEP_CHECK(cuda_result(cudaDeviceSynchronize(), "calibration of gemm"));
-    return clock.median_ns(stream, [&] { return launch_gemm(gemm_, stream); });
+  cudaError_t launch_row(const GemmCount& row, cudaStream_t stream) {
+    float* const a = memory_.get();
+    cudaError_t err = cudaSuccess;
+    for (std::uint64_t i = 0; i < row.times && err == cudaSuccess; ++i) {
+      err = launch_gemm({a, a + matrix_, a + 2 * matrix_, row.n}, stream);
+    }
+    return err;
   }
 
   DeviceMemory<float> memory_;
-  Gemm gemm_{};
-  double ns_per_inner_ = 1;
+  std::size_t matrix_ = 0;  // floats of one
+  std::vector<GemmSize> sizes_;
 };
 
 Result<std::unique_ptr<Work>> make_work(const CudaConsumerSettings& s, cudaStream_t stream) {
@@ -170,7 +186,7 @@ class CudaConsumer final : public Consumer {
     BLKSWEEP_TRY(c->end_, make_event(true));
     BLKSWEEP_TRY(c->work_, make_work(settings, c->stream_.get()));
     BLKSWEEP_CHECK(cuda_result(cudaDeviceSynchronize(), "preparing the consumer on the GPU"));
-    BLKSWEEP_CHECK(c->calibrate());
+    BLKSWEEP_CHECK(c->calibrate(settings.typical));
     return std::unique_ptr<Consumer>(std::move(c));
   }
   // Memory of the kernel outlives it.
@@ -193,6 +209,7 @@ class CudaConsumer final : public Consumer {
     BLKSWEEP_CHECK(
         cuda_result(cudaEventSynchronize(end_.get()), fmt::format("kernel of batch {}", batch)));
     const std::int64_t now = now_ns();
+    BLKSWEEP_CHECK(clock_.tick());
     ComputeTimes t;
     BLKSWEEP_TRY(t.begin_ns, clock_.time_of(begin_.get(), {issued, issued, now}));
     BLKSWEEP_TRY(t.end_ns, clock_.time_of(end_.get(), {issued, t.begin_ns, now}));
@@ -203,14 +220,19 @@ class CudaConsumer final : public Consumer {
  private:
   CudaConsumer(std::uint32_t device, CudaClock clock) : device_(device), clock_(std::move(clock)) {}
 
-  // What a launch takes beyond what the kernel was told, between its events.
-  Result<> calibrate() {
+  // What the work takes beyond what it was asked for, between its events: a launch; of products
+  // also what their clock rate under load differs from that of short rows.
+  Result<> calibrate(Nanos typical) {
+    const std::int64_t asked = std::clamp<std::int64_t>(typical.count(), kShortNs, kLongNs);
     BLKSWEEP_TRY(StopClock clock, StopClock::make());
-    BLKSWEEP_TRY(const double took, clock.median_ns(stream_.get(), [&] {
-      return work_->launch(kShortSpinNs, stream_.get());
-    }));
-    overhead_ns_ = std::clamp<std::int64_t>(std::llround(took - double{kShortSpinNs}), 0,
-                                            std::int64_t{kShortSpinNs});
+    for (int round = 0; round < 2; ++round) {
+      const auto ns = static_cast<std::uint64_t>(asked - overhead_ns_);
+      BLKSWEEP_TRY(const double took, clock.median_ns(stream_.get(), [&] {
+        return work_->launch(ns, stream_.get());
+      }));
+      overhead_ns_ = std::clamp<std::int64_t>(
+          overhead_ns_ + std::llround(took - static_cast<double>(asked)), -asked / 2, asked / 2);
+    }
     return {};
   }
 

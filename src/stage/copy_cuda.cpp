@@ -26,8 +26,8 @@ struct Flight {
   Event begin, end;
   StagedBatch staged;
   CopyTimes times;
-  std::int64_t issued_ns = 0;
-  bool complete = false;  // everything was issued, `end` behind it
+  std::int64_t issued_ns = 0, seen_ns = 0;  // the host's own: before its beginning, after its end
+  bool complete = false;                    // everything was issued, `end` behind it
 };
 
 struct Lane {
@@ -47,6 +47,10 @@ class CudaCopy final : public CopyStage {
   Result<> check(std::uint32_t batch, std::span<const BatchPart> parts,
                  std::span<std::uint8_t> wrong) override;
   std::optional<ClockAlignment> alignment() const override { return clock_.alignment(); }
+  std::string means() const override {
+    return fmt::format("copies: {}, {} stream{}", calls_.words(), lanes_.size(),
+                       lanes_.size() == 1 ? "" : "s");
+  }
 
  private:
   CudaCopy(const CudaCopySettings& settings, CudaClock clock)
@@ -69,7 +73,8 @@ class CudaCopy final : public CopyStage {
   std::vector<std::unique_ptr<Flight>> flights_;
   Pieces pieces_;
   std::unique_ptr<DeviceHash> hash_;  // made by the first check()
-  bool one_call_ = true;
+  std::vector<std::size_t> ends_;     // of each lane's pieces
+  CopyCalls calls_;
   bool registered_ = false;
 };
 
@@ -83,8 +88,11 @@ Result<std::unique_ptr<CopyStage>> CudaCopy::make(const CudaCopySettings& settin
 
 Result<> CudaCopy::open() {
   slot_bytes_ = align_up(std::max<std::uint64_t>(1, settings_.batch_bytes.n), kSlotAlign);
-  BLKSWEEP_TRY(memory_, device_memory<std::byte>(slot_bytes_ * settings_.slots));
-  lanes_.resize(settings_.streams);
+  const MemoryUse use{fmt::format("{} slot{} of {}", settings_.slots,
+                                  settings_.slots == 1 ? "" : "s", format_bytes({slot_bytes_})),
+                      "use a smaller --batch or fewer --device-slots"};
+  BLKSWEEP_TRY(memory_, device_memory<std::byte>(slot_bytes_ * settings_.slots, use));
+  lanes_.resize(std::max(1U, settings_.streams));
   for (Lane& lane : lanes_) {
     BLKSWEEP_TRY(lane.stream, make_stream());
     BLKSWEEP_TRY(lane.end, make_event(false));
@@ -96,19 +104,15 @@ Result<> CudaCopy::open() {
     BLKSWEEP_TRY(flights_.back()->begin, make_event(false));
     BLKSWEEP_TRY(flights_.back()->end, make_event(true));
   }
-  pieces_.reserve(settings_.batch_parts);
+  pieces_.reserve(settings_.batch_parts + settings_.streams);
   // For memory that the driver does not know as pinned each copy is a call of its own.
-  one_call_ = settings_.one_call && settings_.staging != Staging::pageable;
+  calls_.one_call = settings_.one_call && settings_.staging != Staging::pageable;
   if (settings_.staging != Staging::pinned || settings_.arena.empty()) {
     return {};
   }
-  const cudaError_t err =
-      cudaHostRegister(settings_.arena.data(), settings_.arena.size(), cudaHostRegisterDefault);
-  registered_ = err == cudaSuccess;
-  return cuda_result(err,
-                     fmt::format("cudaHostRegister of {}; try a smaller --window, or --staging "
-                                 "pageable",
-                                 format_bytes({settings_.arena.size()})));
+  BLKSWEEP_CHECK(register_host(settings_.arena.data(), settings_.arena.size()));
+  registered_ = true;
+  return {};
 }
 
 // Whatever was issued is through before the window or the GPU's memory goes.
@@ -147,17 +151,17 @@ Result<> CudaCopy::begin(std::uint32_t batch, std::span<const BatchPart> parts) 
   return issue(f);
 }
 
-// The first lane begins and ends the batch; the others start behind its beginning and are waited
-// for before its end, all on the GPU.
+// Each lane has the same share of the bytes. The first one begins and ends the batch; the others
+// start behind its beginning and are waited for before its end, all on the GPU.
 Result<> CudaCopy::issue(Flight& f) {
   cudaStream_t first = lanes_[0].stream.get();
+  share_out(pieces_, lanes_.size(), ends_);
   f.issued_ns = now_ns();
   BLKSWEEP_CHECK(cuda_result(cudaEventRecord(f.begin.get(), first), "cudaEventRecord"));
-  const std::size_t lanes = lanes_.size();
-  for (std::size_t i = 0; i < lanes; ++i) {
-    const PieceRange range{pieces_.size() * i / lanes, pieces_.size() * (i + 1) / lanes};
-    if (range.first < range.last) {
-      BLKSWEEP_CHECK(issue_lane(i, range, f.begin.get()));
+  std::size_t first_piece = 0;
+  for (std::size_t i = 0; i < lanes_.size(); first_piece = ends_[i++]) {
+    if (first_piece < ends_[i]) {
+      BLKSWEEP_CHECK(issue_lane(i, {first_piece, ends_[i]}, f.begin.get()));
     }
   }
   BLKSWEEP_CHECK(cuda_result(cudaEventRecord(f.end.get(), first), "cudaEventRecord"));
@@ -168,10 +172,10 @@ Result<> CudaCopy::issue(Flight& f) {
 Result<> CudaCopy::issue_lane(std::size_t lane, PieceRange range, cudaEvent_t begin) {
   cudaStream_t stream = lanes_[lane].stream.get();
   if (lane == 0) {
-    return copy_pieces(pieces_, range, stream, one_call_);
+    return copy_pieces(pieces_, range, stream, calls_);
   }
   BLKSWEEP_CHECK(cuda_result(cudaStreamWaitEvent(stream, begin, 0), "cudaStreamWaitEvent"));
-  BLKSWEEP_CHECK(copy_pieces(pieces_, range, stream, one_call_));
+  BLKSWEEP_CHECK(copy_pieces(pieces_, range, stream, calls_));
   cudaEvent_t end = lanes_[lane].end.get();
   BLKSWEEP_CHECK(cuda_result(cudaEventRecord(end, stream), "cudaEventRecord"));
   return cuda_result(cudaStreamWaitEvent(lanes_[0].stream.get(), end, 0), "cudaStreamWaitEvent");
@@ -187,6 +191,7 @@ Result<CopyTimes> CudaCopy::finish(std::uint32_t batch) {
   }
   const Result<> waited =
       cuda_result(cudaEventSynchronize(f.end.get()), fmt::format("copy of batch {}", batch));
+  f.seen_ns = now_ns();
   if (!waited) {
     drain();
   }
@@ -199,9 +204,11 @@ Result<CopyTimes> CudaCopy::finish(std::uint32_t batch) {
 }
 
 Result<CopyTimes> CudaCopy::arrived(Flight& f) {
-  const std::int64_t now = now_ns();
-  BLKSWEEP_TRY(f.times.begin_ns, clock_.time_of(f.begin.get(), {f.issued_ns, f.issued_ns, now}));
-  BLKSWEEP_TRY(f.times.end_ns, clock_.time_of(f.end.get(), {f.issued_ns, f.times.begin_ns, now}));
+  BLKSWEEP_CHECK(clock_.tick());
+  BLKSWEEP_TRY(f.times.begin_ns,
+               clock_.time_of(f.begin.get(), {f.issued_ns, f.issued_ns, f.seen_ns}));
+  BLKSWEEP_TRY(f.times.end_ns,
+               clock_.time_of(f.end.get(), {f.issued_ns, f.times.begin_ns, f.seen_ns}));
   return f.times;
 }
 

@@ -7,8 +7,9 @@
 // Lifetime:  the parts' bytes stay valid and unchanged until finish() of their batch has returned;
 //            the span itself only until begin() has. What lies in a slot stays until the slot is
 //            used again, `slots` batches later; the caller waits for the consumer before that.
-// Errors:    an Error ends the run. After one, and at a stop, the caller still calls finish() for
-//            every batch that has begun: nothing may be in flight when the parts go.
+// Errors:    an Error ends the run; Exit::interrupted: a stop came first. After one, and at a stop,
+//            the caller still calls finish() for every batch that has begun: nothing may be in
+//            flight when the parts go.
 // Threads:   begin() and finish() on one thread, never the reader's; staged() and check() after
 //            finish() of that batch, on any other one.
 #pragma once
@@ -18,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "base/memory.h"
 #include "base/result.h"
@@ -60,6 +62,8 @@ class CopyStage {
   }
   // How well an accelerator's clock was brought to CLOCK_MONOTONIC; nullopt: no other clock.
   virtual std::optional<ClockAlignment> alignment() const { return std::nullopt; }
+  // How it carried the batches out, for the record; empty: there is only one way.
+  virtual std::string means() const { return {}; }
 
  protected:
   CopyStage() = default;

@@ -10,6 +10,8 @@ constexpr const char* kBuiltWithout =
 
 }  // namespace
 
+Result<> check_cuda(std::uint32_t /*device*/) { return unsupported(kBuiltWithout); }
+
 Result<std::unique_ptr<CopyStage>> make_cuda_copy(const CudaCopySettings& /*settings*/) {
   return unsupported(kBuiltWithout);
 }
@@ -19,6 +21,7 @@ Result<std::unique_ptr<Consumer>> make_cuda_consumer(const CudaConsumerSettings&
 }
 
 std::string cuda_runtime() { return ""; }
+bool cuda_context_lost() { return false; }
 std::string cuda_pci_address(std::uint32_t /*device*/) { return ""; }
 
 CudaFacts cuda_facts() {

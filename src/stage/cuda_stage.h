@@ -6,7 +6,8 @@
 //
 // Errors:  Exit::unsupported with one line: built without CUDA, no driver, a driver that is too
 // old,
-//          no GPU, an index out of range. Later: what CUDA says, with the call and the object.
+//          no GPU, an index out of range (gpu_words.h). Later: what CUDA says, with the call and
+//          the object.
 // Threads: as CopyStage and Consumer say; the two are independent of each other.
 #pragma once
 
@@ -15,11 +16,15 @@
 #include <string>
 #include <vector>
 
+#include "base/units.h"
 #include "stage/consumer.h"
 #include "stage/copy_stage.h"
 #include "stage/stage_settings.h"
 
 namespace blksweep {
+
+// Whether a run may ask for this GPU: the refusals above, before anything is measured.
+Result<> check_cuda(std::uint32_t device);
 
 struct CudaCopySettings {
   std::uint32_t device = 0;
@@ -51,9 +56,17 @@ std::string cuda_pci_address(std::uint32_t device);
 // /dev/nvidia-uvm where it is not there yet.
 struct CudaFacts {
   std::string driver;  // "13.0"; empty: none
-  std::vector<std::string> devices;
+  struct Device {
+    std::string name;
+    Bytes memory;
+  };
+  std::vector<Device> devices;
   std::string refusal;  // why no GPU can be used; empty: one can
 };
 CudaFacts cuda_facts();
+
+// A kernel or a copy failed such that CUDA refuses everything else in this process (a sticky
+// error).
+bool cuda_context_lost();
 
 }  // namespace blksweep

@@ -1,17 +1,23 @@
 #include "stage/deadline.h"
 
 #include <sys/prctl.h>
-#include <time.h>
 
-#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 
 namespace blksweep {
 
-void sleep_until(std::int64_t deadline_ns) {
+// An absolute time, so that what comes before the wait makes it no longer; libstdc++'s steady clock
+// is CLOCK_MONOTONIC.
+Result<> sleep_until(std::int64_t deadline_ns, const std::stop_token& stop) {
   ::prctl(PR_SET_TIMERSLACK, 1UL);
-  const timespec until{deadline_ns / 1'000'000'000, deadline_ns % 1'000'000'000};
-  while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
-  }
+  const std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(deadline_ns)};
+  std::mutex mutex;
+  std::condition_variable_any woken;
+  std::unique_lock lock(mutex);
+  woken.wait_until(lock, stop, until, [] { return false; });
+  return stop.stop_requested() ? Result<>(fail("stopped", Exit::interrupted)) : Result<>();
 }
 
 }  // namespace blksweep

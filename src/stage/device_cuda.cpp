@@ -4,84 +4,103 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdlib>
 
 #include "base/units.h"
 #include "stage/cuda_stage.h"
+#include "stage/gpu_words.h"
 
 namespace blksweep {
 namespace {
 
-std::string version_word(int version) {
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
+// The driver's work queues: with the default of 8 the clock's stream may share one with a kernel's
+// and wait behind it. Read when the context is made (CUDA C++ Programming Guide, environment).
+constexpr const char* kQueues = "CUDA_DEVICE_MAX_CONNECTIONS";
+constexpr const char* kLost =
+    "; this process's GPU context is lost: only a new process can use the GPU again";
 
-std::string driver_version() {
-  int version = 0;  // stays 0 without a driver
-  return cudaDriverGetVersion(&version) == cudaSuccess && version > 0 ? version_word(version) : "";
-}
+std::atomic<bool> context_lost{false};
 
-// cudaErrorInsufficientDriver is also what the runtime says when there is no driver.
-std::string refusal_of(cudaError_t err, int devices) {
-  const std::string driver = driver_version();
-  if (driver.empty()) {
-    return "no NVIDIA driver (libcuda.so.1) on this node";
+GpuNode ask_node() {
+  GpuNode n;
+  n.runtime = CUDART_VERSION;
+  if (cudaDriverGetVersion(&n.driver) != cudaSuccess) {
+    n.driver = 0;
   }
-  if (err == cudaErrorInsufficientDriver) {
-    return fmt::format("the driver is for CUDA {}, this program needs {}", driver, cuda_runtime());
-  }
-  if (err == cudaErrorNoDevice || (err == cudaSuccess && devices == 0)) {
-    return "the driver finds no GPU";
-  }
-  return err == cudaSuccess ? "" : cudaGetErrorString(err);
+  const cudaError_t err = cudaGetDeviceCount(&n.devices);
+  n.error = static_cast<int>(err);
+  n.error_words = cudaGetErrorString(err);
+  cudaGetLastError();
+  return n;
 }
 
 }  // namespace
+
+bool sticky(cudaError_t err) { return sticky_cuda_error(static_cast<int>(err)); }
+bool cuda_context_lost() { return context_lost.load(); }
 
 Result<> cuda_result(cudaError_t err, const std::string& what) {
   if (err == cudaSuccess) {
     return {};
   }
-  return fail(fmt::format("{}: {} ({})", what, cudaGetErrorString(err), cudaGetErrorName(err)));
+  if (sticky(err)) {
+    context_lost.store(true);
+  } else {
+    cudaGetLastError();  // it is said here, and not once more by the next launch
+  }
+  return fail(fmt::format("{}: {} ({}){}", what, cudaGetErrorString(err), cudaGetErrorName(err),
+                          sticky(err) ? kLost : ""));
 }
 
-std::string cuda_runtime() { return version_word(CUDART_VERSION); }
+std::string cuda_runtime() { return cuda_version_words(CUDART_VERSION); }
 
 std::string cuda_pci_address(std::uint32_t device) {
   std::array<char, 32> text{};
   const auto size = static_cast<int>(text.size());
-  return cudaDeviceGetPCIBusId(text.data(), size, static_cast<int>(device)) == cudaSuccess
-             ? text.data()
-             : "";
+  if (cudaDeviceGetPCIBusId(text.data(), size, static_cast<int>(device)) != cudaSuccess) {
+    cudaGetLastError();
+    return "";
+  }
+  return text.data();
 }
 
 CudaFacts cuda_facts() {
+  const GpuNode node = ask_node();
   CudaFacts facts;
-  facts.driver = driver_version();
-  int devices = 0;
-  const cudaError_t err = cudaGetDeviceCount(&devices);
-  facts.refusal = refusal_of(err, devices);
-  for (int i = 0; facts.refusal.empty() && i < devices; ++i) {
+  facts.driver = cuda_version_words(node.driver);
+  facts.refusal = gpu_refusal(node);
+  for (int i = 0; facts.refusal.empty() && i < node.devices; ++i) {
     cudaDeviceProp properties{};
     if (cudaGetDeviceProperties(&properties, i) == cudaSuccess) {
-      facts.devices.emplace_back(static_cast<const char*>(properties.name));
+      facts.devices.push_back({properties.name, {properties.totalGlobalMem}});
     }
+    cudaGetLastError();
   }
   return facts;
 }
 
-Result<> open_device(std::uint32_t device) {
-  int devices = 0;
-  const cudaError_t err = cudaGetDeviceCount(&devices);
-  if (const std::string why = refusal_of(err, devices); !why.empty()) {
+Result<> check_cuda(std::uint32_t device) {
+  if (cuda_context_lost()) {
+    return fail("an earlier error of a kernel or a copy ended this process's use of the GPU" +
+                std::string(kLost));
+  }
+  ::setenv(kQueues, "32", 0);
+  const GpuNode node = ask_node();
+  if (const std::string why = gpu_refusal(node); !why.empty()) {
     return unsupported(
         fmt::format("no GPU can be used: {}; use --copy emulated and --consumer "
                     "emulated",
                     why));
   }
-  if (device >= static_cast<std::uint32_t>(devices)) {
-    return unsupported(fmt::format("--device-index {}: this node has {} GPU{}, the first is 0",
-                                   device, devices, devices == 1 ? "" : "s"));
+  if (const std::string why = gpu_index_refusal(node, device); !why.empty()) {
+    return unsupported(why);
   }
+  return {};
+}
+
+Result<> open_device(std::uint32_t device) {
+  BLKSWEEP_CHECK(check_cuda(device));
   BLKSWEEP_CHECK(use_device(device));
   // The context is made here, not in the measured epoch.
   return cuda_result(cudaFree(nullptr), fmt::format("context on GPU {}", device));
@@ -106,13 +125,19 @@ Result<Event> make_event(bool blocking) {
   return Event(raw);
 }
 
-Result<void*> device_bytes(std::size_t bytes) {
+Result<void*> device_bytes(std::size_t bytes, const MemoryUse& use) {
   void* raw = nullptr;
   const cudaError_t err = cudaMalloc(&raw, std::max<std::size_t>(1, bytes));
   if (err == cudaErrorMemoryAllocation) {
     cudaGetLastError();  // not sticky
-    return fail(fmt::format("the GPU has no {} left: use a smaller --batch or --device-slots",
-                            format_bytes({bytes})));
+    GpuMemoryRequest request{bytes, 0, 0, use.purpose, use.way_out};
+    std::size_t free_bytes = 0;
+    std::size_t all_bytes = 0;
+    if (cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess) {
+      request.free_bytes = free_bytes;
+      request.all_bytes = all_bytes;
+    }
+    return fail(gpu_memory_refusal(request));
   }
   BLKSWEEP_CHECK(cuda_result(err, fmt::format("cudaMalloc of {}", format_bytes({bytes}))));
   return raw;
@@ -120,10 +145,20 @@ Result<void*> device_bytes(std::size_t bytes) {
 
 Result<PinnedMemory> pinned_memory(std::size_t bytes) {
   void* raw = nullptr;
-  BLKSWEEP_CHECK(
-      cuda_result(cudaHostAlloc(&raw, std::max<std::size_t>(1, bytes), cudaHostAllocDefault),
-                  fmt::format("cudaHostAlloc of {} of pinned memory", format_bytes({bytes}))));
+  const cudaError_t err =
+      cudaHostAlloc(&raw, std::max<std::size_t>(1, bytes), cudaHostAllocDefault);
+  const std::string what =
+      fmt::format("cudaHostAlloc of {} (use --staging pinned or pageable, or a smaller --batch)",
+                  format_bytes({bytes}));
+  BLKSWEEP_CHECK(cuda_result(err, what));
   return PinnedMemory(raw);
+}
+
+Result<> register_host(void* begin, std::size_t bytes) {
+  const cudaError_t err = cudaHostRegister(begin, bytes, cudaHostRegisterDefault);
+  return cuda_result(
+      err, fmt::format("cudaHostRegister of {} (use a smaller --window, or --staging pageable)",
+                       format_bytes({bytes})));
 }
 
 }  // namespace blksweep

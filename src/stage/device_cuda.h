@@ -2,7 +2,10 @@
 //
 // Ownership: move-only; destructors release and ignore errors, because after a sticky error every
 //            call fails. Whoever owns memory that copies use waits for its streams first.
-// Errors:    "cudaMalloc of 64 MiB on the GPU: out of memory (cudaErrorMemoryAllocation)".
+// Errors:    "copy of batch 3: unspecified launch failure (cudaErrorLaunchFailure)"; what no memory
+//            is left for and which setting to reduce (gpu_words.h). Each is taken from the
+//            runtime's last error, so that no later launch is blamed for it. After a sticky one the
+//            text says that the context is lost, and cuda_context_lost() is true from then on.
 // Threads:   a thread calls use_device() before anything else here.
 #pragma once
 
@@ -18,6 +21,8 @@
 
 namespace blksweep {
 
+// Whether every later call of this process fails as well.
+bool sticky(cudaError_t err);
 Result<> cuda_result(cudaError_t err, const std::string& what);
 // Refuses with Exit::unsupported and the cause when there is no such GPU, or none at all.
 Result<> open_device(std::uint32_t device);
@@ -45,12 +50,18 @@ Result<Stream> make_stream();
 // `blocking`: a thread that waits for it sleeps; else it is only asked whether it has passed.
 Result<Event> make_event(bool blocking);
 
-Result<void*> device_bytes(std::size_t bytes);
+// What memory is for and how to need less of it: "use a smaller --batch".
+struct MemoryUse {
+  std::string purpose, way_out;
+};
+Result<void*> device_bytes(std::size_t bytes, const MemoryUse& use);
 template <class T>
-Result<DeviceMemory<T>> device_memory(std::size_t count) {
-  BLKSWEEP_TRY(void* const raw, device_bytes(count * sizeof(T)));
+Result<DeviceMemory<T>> device_memory(std::size_t count, const MemoryUse& use) {
+  BLKSWEEP_TRY(void* const raw, device_bytes(count * sizeof(T), use));
   return DeviceMemory<T>(static_cast<T*>(raw));
 }
 Result<PinnedMemory> pinned_memory(std::size_t bytes);
+// Pins memory of the host's; the caller unregisters it.
+Result<> register_host(void* begin, std::size_t bytes);
 
 }  // namespace blksweep

@@ -10,8 +10,8 @@ namespace {
 
 class EmulatedCopy final : public CopyStage {
  public:
-  explicit EmulatedCopy(const LinkSettings& link)
-      : link_(link), times_(std::max(1U, link.lanes) + 1) {}
+  EmulatedCopy(const LinkSettings& link, std::stop_token stop)
+      : link_(link), times_(std::max(1U, link.lanes) + 1), stop_(std::move(stop)) {}
 
   Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) override {
     std::uint64_t bytes = 0;
@@ -25,7 +25,7 @@ class EmulatedCopy final : public CopyStage {
   }
 
   Result<CopyTimes> finish(std::uint32_t batch) override {
-    sleep_until(at(batch).end_ns);
+    BLKSWEEP_CHECK(sleep_until(at(batch).end_ns, stop_));
     return at(batch);
   }
 
@@ -37,13 +37,14 @@ class EmulatedCopy final : public CopyStage {
 
   VirtualLink link_;
   std::vector<CopyTimes> times_;  // of batches in flight
+  std::stop_token stop_;
 };
 
 }  // namespace
 
-std::unique_ptr<CopyStage> make_emulated_copy(const LinkSettings& link) {
+std::unique_ptr<CopyStage> make_emulated_copy(const LinkSettings& link, std::stop_token stop) {
   assert(link.bandwidth.n > 0);
-  return std::make_unique<EmulatedCopy>(link);
+  return std::make_unique<EmulatedCopy>(link, std::move(stop));
 }
 
 }  // namespace blksweep

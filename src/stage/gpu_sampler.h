@@ -6,7 +6,7 @@
 // Errors:  optional: start() says why there is none (no libnvidia-ml.so.1, no such GPU). What one
 //          GPU cannot tell stays unknown.
 // Threads: one owner; samples on a thread of its own from start() to stop().
-// Source:  NVML API reference; the library is opened when it is asked for, so a build needs none.
+// Source:  NVML API reference (stage/nvml.h).
 #pragma once
 
 #include <chrono>

@@ -8,8 +8,9 @@ namespace blksweep {
 Result<std::unique_ptr<DeviceHash>> DeviceHash::make(std::size_t most_parts) {
   std::unique_ptr<DeviceHash> h(new DeviceHash());
   BLKSWEEP_TRY(h->stream_, make_stream());
-  BLKSWEEP_TRY(h->device_begin_, device_memory<std::uint64_t>(most_parts + 1));
-  BLKSWEEP_TRY(h->device_hash_, device_memory<std::uint64_t>(most_parts));
+  const MemoryUse use{"the hashes of --verify", "use a smaller --batch, or leave --verify out"};
+  BLKSWEEP_TRY(h->device_begin_, device_memory<std::uint64_t>(most_parts + 1, use));
+  BLKSWEEP_TRY(h->device_hash_, device_memory<std::uint64_t>(most_parts, use));
   h->begin_.reserve(most_parts + 1);
   h->hash_.reserve(most_parts);
   return h;

@@ -44,10 +44,9 @@ __global__ void gemm(Gemm g) {
   const std::size_t row = std::size_t{blockIdx.y} * kGemmTile + threadIdx.y;
   const std::size_t column = std::size_t{blockIdx.x} * kGemmTile + threadIdx.x;
   float sum = 0;
-  for (std::uint64_t k = 0; k < g.inner; k += kGemmTile) {
-    const std::size_t from = k % g.n;
-    a[threadIdx.y][threadIdx.x] = g.a[row * g.n + from + threadIdx.x];
-    b[threadIdx.y][threadIdx.x] = g.b[(from + threadIdx.y) * g.n + column];
+  for (unsigned k = 0; k < g.n; k += kGemmTile) {
+    a[threadIdx.y][threadIdx.x] = g.a[row * g.n + k + threadIdx.x];
+    b[threadIdx.y][threadIdx.x] = g.b[(std::size_t{k} + threadIdx.y) * g.n + column];
     __syncthreads();
     for (unsigned i = 0; i < kGemmTile; ++i) {
       sum += a[threadIdx.y][i] * b[i][threadIdx.x];
@@ -73,29 +72,37 @@ __global__ void hash_parts(PartsToHash p) {
   }
 }
 
+cudaLaunchConfig_t shape(dim3 blocks, dim3 threads, cudaStream_t stream) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.stream = stream;
+  return config;
+}
+
 }  // namespace
 
 cudaError_t launch_spin(std::uint64_t ns, unsigned blocks, cudaStream_t stream) {
-  spin<<<blocks, 1, 0, stream>>>(ns);
-  return cudaGetLastError();
+  const cudaLaunchConfig_t config = shape(blocks, 1, stream);
+  return cudaLaunchKernelEx(&config, spin, ns);
 }
 
 cudaError_t launch_memory_pressure(void* memory, std::size_t bytes, std::uint64_t ns,
                                    unsigned blocks, cudaStream_t stream) {
-  memory_pressure<<<blocks, kPressureThreads, 0, stream>>>(static_cast<uint4*>(memory),
-                                                           bytes / sizeof(uint4), ns);
-  return cudaGetLastError();
+  const cudaLaunchConfig_t config = shape(blocks, kPressureThreads, stream);
+  return cudaLaunchKernelEx(&config, memory_pressure, static_cast<uint4*>(memory),
+                            bytes / sizeof(uint4), ns);
 }
 
 cudaError_t launch_gemm(const Gemm& g, cudaStream_t stream) {
-  const dim3 grid(g.n / kGemmTile, g.n / kGemmTile);
-  gemm<<<grid, dim3(kGemmTile, kGemmTile), 0, stream>>>(g);
-  return cudaGetLastError();
+  const cudaLaunchConfig_t config =
+      shape(dim3(g.n / kGemmTile, g.n / kGemmTile), dim3(kGemmTile, kGemmTile), stream);
+  return cudaLaunchKernelEx(&config, gemm, g);
 }
 
 cudaError_t launch_hash(const PartsToHash& p, cudaStream_t stream) {
-  hash_parts<<<p.parts, kHashThreads, 0, stream>>>(p);
-  return cudaGetLastError();
+  const cudaLaunchConfig_t config = shape(p.parts, kHashThreads, stream);
+  return cudaLaunchKernelEx(&config, hash_parts, p);
 }
 
 }  // namespace blksweep

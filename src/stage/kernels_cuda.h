@@ -1,5 +1,5 @@
 // The kernels, behind functions that any C++ compiler can call. They start work on `stream` and
-// return at once; an error is that of the launch.
+// return at once; an error is that of this launch, not what an earlier call left behind.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,14 +16,12 @@ cudaError_t launch_memory_pressure(void* memory, std::size_t bytes, std::uint64_
                                    unsigned blocks, cudaStream_t stream);
 
 inline constexpr unsigned kGemmTile = 32;
-// c = a * b of n x n floats, n a multiple of kGemmTile, with an inner length of `inner` (also a
-// multiple): the columns of a and rows of b repeat after n.
+// c = a * b of n x n floats, n a multiple of kGemmTile.
 struct Gemm {
   const float* a;
   const float* b;
   float* c;
   unsigned n;
-  std::uint64_t inner;
 };
 cudaError_t launch_gemm(const Gemm& gemm, cudaStream_t stream);
 

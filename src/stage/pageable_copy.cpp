@@ -12,8 +12,8 @@ namespace {
 
 class PageableCopy final : public CopyStage {
  public:
-  PageableCopy(const LinkSettings& link, PageBuffer halves)
-      : link_(link), halves_(std::move(halves)) {}
+  PageableCopy(const LinkSettings& link, PageBuffer halves, std::stop_token stop)
+      : link_(link), halves_(std::move(halves)), stop_(std::move(stop)) {}
 
   Result<> begin(std::uint32_t /*batch*/, std::span<const BatchPart> parts) override {
     const std::int64_t now = now_ns();
@@ -21,14 +21,14 @@ class PageableCopy final : public CopyStage {
     pieces_ = 0;
     for (const BatchPart& part : parts) {
       for (std::size_t at = 0; at < part.bytes; at += kBounceBytes) {
-        send({part.data + at, std::min(kBounceBytes, part.bytes - at)});
+        BLKSWEEP_CHECK(send({part.data + at, std::min(kBounceBytes, part.bytes - at)}));
       }
     }
     return {};
   }
 
   Result<CopyTimes> finish(std::uint32_t /*batch*/) override {
-    sleep_until(times_.end_ns);
+    BLKSWEEP_CHECK(sleep_until(times_.end_ns, stop_));
     return times_;
   }
   // begin() blocks: a batch that has arrived would wait for the next one to be staged.
@@ -36,13 +36,14 @@ class PageableCopy final : public CopyStage {
   const std::byte* staged(std::uint32_t /*batch*/) const override { return nullptr; }
 
  private:
-  void send(const BatchPart& piece) {
+  Result<> send(const BatchPart& piece) {
     const std::size_t half = pieces_ % free_at_.size();
-    sleep_until(free_at_[half]);
+    BLKSWEEP_CHECK(sleep_until(free_at_[half], stop_));
     std::memcpy(halves_.data() + half * kBounceBytes, piece.data, piece.bytes);
     const LinkTransfer moved = link_.take(piece.bytes, now_ns());
     free_at_[half] = times_.end_ns = moved.end_ns;
     times_.begin_ns = pieces_++ == 0 ? moved.begin_ns : times_.begin_ns;
+    return {};
   }
 
   VirtualLink link_;
@@ -50,13 +51,16 @@ class PageableCopy final : public CopyStage {
   std::array<std::int64_t, 2> free_at_{};  // when the link is through with each half
   std::size_t pieces_ = 0;                 // of the batch
   CopyTimes times_;                        // of the one batch between begin() and finish()
+  std::stop_token stop_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<CopyStage>> make_pageable_copy(const LinkSettings& link) {
+Result<std::unique_ptr<CopyStage>> make_pageable_copy(const LinkSettings& link,
+                                                      std::stop_token stop) {
   BLKSWEEP_TRY(PageBuffer halves, PageBuffer::allocate({2 * kBounceBytes}));
-  return std::unique_ptr<CopyStage>(std::make_unique<PageableCopy>(link, std::move(halves)));
+  return std::unique_ptr<CopyStage>(
+      std::make_unique<PageableCopy>(link, std::move(halves), std::move(stop)));
 }
 
 }  // namespace blksweep

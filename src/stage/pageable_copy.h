@@ -6,11 +6,12 @@
 // the link is that of make_emulated_copy(). The slower of the two decides, and the thread is
 // blocked meanwhile.
 //
-// Errors:  no memory for the two halves.
+// Errors:  no memory for the two halves; Exit::interrupted where a stop woke it.
 // Threads: as CopyStage.
 #pragma once
 
 #include <memory>
+#include <stop_token>
 
 #include "stage/copy_stage.h"
 #include "stage/virtual_link.h"
@@ -19,6 +20,7 @@ namespace blksweep {
 
 inline constexpr std::size_t kBounceBytes = std::size_t{2} << 20;  // of one half
 
-Result<std::unique_ptr<CopyStage>> make_pageable_copy(const LinkSettings& link);
+Result<std::unique_ptr<CopyStage>> make_pageable_copy(const LinkSettings& link,
+                                                      std::stop_token stop = {});
 
 }  // namespace blksweep

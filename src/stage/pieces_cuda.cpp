@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/units.h"
+#include "stage/batch_copy_cuda.h"
 
 namespace blksweep {
 namespace {
@@ -20,19 +21,6 @@ std::size_t sum_of(std::span<const BatchPart> parts) {
   return bytes;
 }
 
-void add(Pieces& p, const BatchPart& part, std::byte* to) {
-  if (part.bytes == 0) {
-    return;
-  }
-  if (p.size() > 0 && static_cast<const std::byte*>(p.from.back()) + p.bytes.back() == part.data) {
-    p.bytes.back() += part.bytes;
-    return;
-  }
-  p.from.push_back(part.data);
-  p.to.push_back(to);
-  p.bytes.push_back(part.bytes);
-}
-
 Result<> copy_one_by_one(const Pieces& p, PieceRange range, cudaStream_t stream) {
   for (std::size_t i = range.first; i < range.last; ++i) {
     BLKSWEEP_CHECK(
@@ -42,55 +30,28 @@ Result<> copy_one_by_one(const Pieces& p, PieceRange range, cudaStream_t stream)
   return {};
 }
 
-#if CUDART_VERSION >= 13000
-cudaError_t copy_in_one_call(const Pieces& p, PieceRange range, cudaStream_t stream) {
-  cudaMemcpyAttributes attributes{};
-  attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
-  attributes.flags = cudaMemcpyFlagPreferOverlapWithCompute;
-  std::size_t first_of_attributes = 0;
-  return cudaMemcpyBatchAsync(&p.to[range.first], &p.from[range.first], &p.bytes[range.first],
-                              range.last - range.first, &attributes, &first_of_attributes, 1,
-                              stream);
-}
-#else  // the call of 12.8 has another signature, and before it there is none
-cudaError_t copy_in_one_call(const Pieces&, PieceRange, cudaStream_t) {
-  return cudaErrorNotSupported;
-}
-#endif
-
-// What a refusal of the call itself looks like; anything else is a failure of the work.
+// What a refusal of the call itself looks like; anything else is a failure of the work. The runtime
+// is linked in, so the call is always there: an older driver is met when it is made.
 bool refused(cudaError_t err) {
   return err == cudaErrorNotSupported || err == cudaErrorInvalidValue ||
-         err == cudaErrorCallRequiresNewerDriver;
+         err == cudaErrorCallRequiresNewerDriver || err == cudaErrorSymbolNotFound;
 }
 
 }  // namespace
-
-void Pieces::reserve(std::size_t n) {
-  from.reserve(n);
-  to.reserve(n);
-  bytes.reserve(n);
-}
-
-void Pieces::clear() {
-  from.clear();
-  to.clear();
-  bytes.clear();
-}
 
 Result<> StagedBatch::stage(Staging staging, std::span<const BatchPart> parts, std::byte* slot,
                             Pieces& pieces) {
   pieces.clear();
   if (staging == Staging::per_batch) {
     BLKSWEEP_TRY(const std::byte* const all, gather(parts));
-    add(pieces, {all, sum_of(parts)}, slot);
+    pieces.add(all, slot, sum_of(parts));
     return {};
   }
   if (staging == Staging::register_each) {
     BLKSWEEP_CHECK(register_parts(parts));
   }
   for (const BatchPart& part : parts) {
-    add(pieces, part, slot);
+    pieces.add(part.data, slot, part.bytes);
     slot += part.bytes;
   }
   return {};
@@ -125,10 +86,7 @@ Result<> StagedBatch::register_parts(std::span<const BatchPart> parts) {
     }
     // NOLINTNEXTLINE(performance-no-int-to-ptr): rounded to whole pages
     void* const begin = reinterpret_cast<void*>(whole.begin);
-    BLKSWEEP_CHECK(
-        cuda_result(cudaHostRegister(begin, whole.end - whole.begin, cudaHostRegisterDefault),
-                    fmt::format("cudaHostRegister of {} (--staging register)",
-                                format_bytes({whole.end - whole.begin}))));
+    BLKSWEEP_CHECK(register_host(begin, whole.end - whole.begin));
     registered_.push_back(begin);
   }
   return {};
@@ -147,15 +105,29 @@ Result<> StagedBatch::release() {
   return result;
 }
 
-Result<> copy_pieces(const Pieces& p, PieceRange range, cudaStream_t stream, bool& one_call) {
-  if (one_call && range.last - range.first > 1) {
-    const cudaError_t err = copy_in_one_call(p, range, stream);
+std::string CopyCalls::words() const {
+  if (batch_calls > 0) {
+    return fmt::format("{} cudaMemcpyBatchAsync, {} cudaMemcpyAsync", batch_calls, single_calls);
+  }
+  return fmt::format("{} cudaMemcpyAsync{}", single_calls,
+                     refusal.empty() ? "" : ", cudaMemcpyBatchAsync refused: " + refusal);
+}
+
+Result<> copy_pieces(const Pieces& p, PieceRange range, cudaStream_t stream, CopyCalls& calls) {
+  const std::size_t count = range.last - range.first;
+  if (calls.one_call && count > 1) {
+    const cudaError_t err = batch_copy(
+        {&p.to[range.first], &p.from[range.first], &p.bytes[range.first], count}, stream);
     if (!refused(err)) {
+      ++calls.batch_calls;
       return cuda_result(err, "cudaMemcpyBatchAsync to the GPU");
     }
-    one_call = false;
+    // What it may have issued before is copied again, to the same place.
+    calls.one_call = false;
+    calls.refusal = cudaGetErrorName(err);
     cudaGetLastError();
   }
+  calls.single_calls += count;
   return copy_one_by_one(p, range, stream);
 }
 

@@ -1,5 +1,5 @@
-// What a batch becomes on its way to the GPU: runs of bytes, each in one piece of host memory that
-// its copy may read from, one behind the other in the slot.
+// What a batch becomes on its way to the GPU: pieces of host memory that copies may read from, one
+// behind the other in the slot; and the calls that copy them.
 //
 // Ownership: StagedBatch holds what was registered or allocated for this batch alone; release() it
 //            only when its copies are through.
@@ -7,24 +7,15 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "stage/copy_stage.h"
 #include "stage/device_cuda.h"
+#include "stage/pieces.h"
 #include "stage/stage_settings.h"
 
 namespace blksweep {
-
-// Parallel arrays, as cudaMemcpyBatchAsync takes them.
-struct Pieces {
-  std::vector<const void*> from;
-  std::vector<void*> to;
-  std::vector<std::size_t> bytes;
-
-  void reserve(std::size_t n);
-  void clear();
-  std::size_t size() const { return from.size(); }
-};
 
 class StagedBatch {
  public:
@@ -51,10 +42,19 @@ class StagedBatch {
   PinnedMemory gathered_;
 };
 
-// All pieces from `first` up to `last`, in one call where `one_call` and the runtime allow it.
+// How the copies of a stage were issued, for the record.
+struct CopyCalls {
+  bool one_call = true;  // wanted, and not refused so far
+  std::uint64_t batch_calls = 0, single_calls = 0;
+  std::string refusal;  // why cudaMemcpyBatchAsync was given up; empty: it was not
+
+  std::string words() const;
+};
+
 struct PieceRange {
   std::size_t first, last;
 };
-Result<> copy_pieces(const Pieces& pieces, PieceRange range, cudaStream_t stream, bool& one_call);
+// All pieces from `first` up to `last`, in one call where `calls` and the runtime allow it.
+Result<> copy_pieces(const Pieces& pieces, PieceRange range, cudaStream_t stream, CopyCalls& calls);
 
 }  // namespace blksweep

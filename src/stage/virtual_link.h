@@ -3,15 +3,18 @@
 // Bytes of all lanes share the link one transfer after the other. A transfer first pays the
 // latency; with more than one lane it does so while the bytes of the lane before are moving.
 //
-// Units:   times are nanoseconds of any clock that the caller likes. Threads: value, one owner.
+// Units:   times are nanoseconds of any clock that the caller likes; what no clock reaches (1 B/s)
+//          ends at the end of time. Threads: value, one owner.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/units.h"
+#include "stage/deadline.h"
 
 namespace blksweep {
 
@@ -33,14 +36,14 @@ class VirtualLink {
   LinkTransfer take(std::uint64_t bytes, std::int64_t now_ns) {
     std::int64_t& lane = lane_free_[next_++ % lane_free_.size()];
     const std::int64_t asked = std::max(now_ns, lane);
-    const std::int64_t moving = std::max(asked + settings_.latency.count(), link_free_);
-    lane = link_free_ = moving + duration(bytes);
+    const std::int64_t moving = std::max(later(asked, settings_.latency.count()), link_free_);
+    lane = link_free_ = later(moving, duration(bytes));
     return {moving - settings_.latency.count(), lane};
   }
 
   std::int64_t duration(std::uint64_t bytes) const {
-    return std::llround(static_cast<double>(bytes) * 1e9 /
-                        static_cast<double>(settings_.bandwidth.n));
+    const double ns = static_cast<double>(bytes) * 1e9 / static_cast<double>(settings_.bandwidth.n);
+    return ns < 0x1p63 ? std::llround(ns) : std::numeric_limits<std::int64_t>::max();
   }
 
  private:

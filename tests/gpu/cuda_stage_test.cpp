@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "dataset/pack.h"
 #include "lab/epoch.h"
 #include "lab/verify.h"
+#include "support/gpu.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -17,14 +19,7 @@ constexpr std::uint64_t kArena = std::uint64_t{8} << 20;
 
 class Gpu : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (cuda_runtime().empty()) {
-      GTEST_SKIP() << "no GPU: built without CUDA";
-    }
-    if (const CudaFacts facts = cuda_facts(); !facts.refusal.empty()) {
-      GTEST_SKIP() << "no GPU: " << facts.refusal;
-    }
-  }
+  void SetUp() override { SKIP_WITHOUT_GPU(); }
 };
 
 struct Variant {
@@ -133,12 +128,26 @@ INSTANTIATE_TEST_SUITE_P(Variants, GpuCopy,
                                            Variant{Staging::register_each, 1, 2, true},
                                            Variant{Staging::per_batch, 1, 2, true}));
 
+// Bytes are shared out to streams; how they were copied stands in the record.
+TEST_P(GpuCopy, SaysHowItCopied) {
+  auto copy = make_cuda_copy(settings());
+  ASSERT_TRUE(copy) << copy.error().message();
+  const std::array<BatchPart, 2> parts{
+      {{arena_.data(), 3'000'000}, {arena_.data() + 4'000'000, 9}}};
+  ASSERT_TRUE((*copy)->begin(0, parts));
+  ASSERT_TRUE((*copy)->finish(0));
+  EXPECT_NE((*copy)->means().find("cudaMemcpy"), std::string::npos) << (*copy)->means();
+  EXPECT_NE((*copy)->means().find(" stream"), std::string::npos) << (*copy)->means();
+}
+
 TEST_F(Gpu, WhatItCannotHoldIsAnErrorThatSaysWhatToDo) {
   CudaCopySettings s;
   s.batch_bytes = {std::uint64_t{4} << 40};
   const auto copy = make_cuda_copy(s);
   ASSERT_FALSE(copy);
   EXPECT_NE(copy.error().message().find("--batch"), std::string::npos) << copy.error().message();
+  EXPECT_NE(copy.error().message().find("--device-slots"), std::string::npos);
+  EXPECT_FALSE(cuda_context_lost());
   // The failure leaves nothing behind.
   s.batch_bytes = {1 << 20};
   EXPECT_TRUE(make_cuda_copy(s));
@@ -198,10 +207,49 @@ TEST_F(Gpu, AnEpochThroughItDeliversTheFilesBytes) {
     const std::atomic<bool> stop{false};
     const auto outcome = (*epoch)->run(stop);
     ASSERT_TRUE(outcome) << outcome.error().message();
+    ASSERT_FALSE(outcome->fault) << outcome->fault->message();
     const Delivery& out = (*epoch)->delivery();
-    EXPECT_EQ(check_hashes(source->catalog, planned->plan, out.delivered(), out.hashes()).wrong,
+    EXPECT_EQ(check_hashes(source->catalog, planned->plan, {out.delivered(), out.hashes()}).wrong,
               0U);
     EXPECT_EQ(out.delivered().size(), 200U);
+  }
+}
+
+// Decoded samples lie in a ring of their own, which is what the copies then read from.
+TEST_F(Gpu, DecodedSamplesArriveToo) {
+  const TempDir dir;
+  Rng rng(4);
+  for (int f = 0; f < 100; ++f) {
+    dir.write("src/" + std::to_string(f), std::string(rng.below(60'000), static_cast<char>(f)));
+  }
+  PackSettings pack;
+  pack.source = dir.path("src");
+  pack.directory = dir.path("packed");
+  pack.encode.codec = Codec::zstd;
+  const std::atomic<bool> stop{false};
+  ASSERT_TRUE(pack_dataset(pack, {}, stop));
+  const auto source = open_source({pack.directory, ""});
+  ASSERT_TRUE(source) << source.error().message();
+  CellSettings cell;
+  cell.engine = EngineKind::psync;
+  cell.direct = false;
+  cell.batch = 8;
+  cell.decode_threads = 2;
+  cell.copy = CopyKind::cuda;
+  for (const Staging staging : {Staging::pinned, Staging::register_each}) {
+    cell.copy_tuning.staging = staging;
+    const auto planned = plan_cell(*source, cell, 7);
+    ASSERT_TRUE(planned);
+    auto epoch = Epoch::prepare(*source, cell, *planned, {.seed = 7, .verify = true});
+    ASSERT_TRUE(epoch) << epoch.error().message();
+    const auto outcome = (*epoch)->run(stop);
+    ASSERT_TRUE(outcome) << outcome.error().message();
+    ASSERT_FALSE(outcome->fault) << outcome->fault->message();
+    const Delivery& out = (*epoch)->delivery();
+    const Verification v = check_hashes(source->catalog, planned->plan,
+                                        {out.delivered(), out.hashes(), Delivered::decoded});
+    EXPECT_EQ(v.wrong, 0U);
+    EXPECT_EQ(out.delivered().size(), 100U);
   }
 }
 

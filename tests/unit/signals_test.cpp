@@ -68,5 +68,31 @@ TEST(BlockedSignals, WaitWhileItLivesAndAChildMayKeepThemBlocked) {
   EXPECT_FALSE(is_blocked(SIGUSR1)) << "of the parent it is not";
 }
 
+// The signal that a child dies of when these two come; 0: it lives.
+int killed_by(int first, int second) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    install_stop_signals();
+    ::raise(first);
+    if (!stop_requested()) {
+      ::_exit(1);
+    }
+    ::raise(second);
+    ::_exit(0);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0) << "the first one was no stop";
+  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+TEST(StopSignals, ASecondOneKillsWhicheverItIs) {
+  for (const int first : {SIGINT, SIGTERM, SIGHUP}) {
+    for (const int second : {SIGINT, SIGTERM, SIGHUP}) {
+      EXPECT_EQ(killed_by(first, second), second) << "after " << first;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace blksweep

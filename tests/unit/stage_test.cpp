@@ -1,7 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <limits>
+#include <stop_token>
+#include <thread>
+
 #include "base/clock.h"
 #include "stage/consumer.h"
+#include "stage/deadline.h"
 #include "stage/emulated_copy.h"
 #include "stage/virtual_link.h"
 
@@ -45,6 +51,23 @@ TEST(VirtualLink, AnIdleLinkStartsWhenItIsAsked) {
   EXPECT_EQ(link.take(0, 2'000'000).end_ns, 2'000'000);
 }
 
+// Gigabytes at 1 B/s, again and again: longer than any clock, and never back.
+TEST(VirtualLink, WhatNoClockReachesEndsAtTheEndOfTime) {
+  constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+  for (const std::uint32_t lanes : {1U, 3U}) {
+    VirtualLink link({Bytes{1}, Nanos{kEnd}, lanes});
+    std::int64_t before = 0;
+    for (int i = 0; i < 10; ++i) {
+      const LinkTransfer t = link.take(std::uint64_t{1} << 62, 1'000'000 * i);
+      EXPECT_GE(t.begin_ns, 0);
+      EXPECT_GE(t.end_ns, std::max(before, t.begin_ns));
+      before = t.end_ns;
+    }
+    EXPECT_EQ(before, kEnd);
+    EXPECT_EQ(link.duration(5), 5'000'000'000);
+  }
+}
+
 TEST(EmulatedCopy, FinishesNotBeforeTheLinkDoes) {
   const auto copy = make_emulated_copy({kOneBytePerNs, milliseconds(1), 1});
   const std::array<std::byte, 10> bytes{};
@@ -68,6 +91,36 @@ TEST(EmulatedCopy, FinishesNotBeforeTheLinkDoes) {
 TEST(EmulatedCopy, KeepsTheLinkBusyAheadOfTheBatchThatItWaitsFor) {
   EXPECT_EQ(make_emulated_copy({kOneBytePerNs, Nanos{0}, 1})->in_flight(), 2U);
   EXPECT_EQ(make_emulated_copy({kOneBytePerNs, Nanos{0}, 4})->in_flight(), 5U);
+}
+
+TEST(SleepUntil, EndsAtItsDeadlineOrAtAStop) {
+  const std::int64_t soon = now_ns() + 2'000'000;
+  EXPECT_TRUE(sleep_until(soon));
+  EXPECT_GE(now_ns(), soon);
+  EXPECT_TRUE(sleep_until(soon)) << "it is over";
+  std::stop_source stop;
+  EXPECT_TRUE(sleep_until(now_ns() + 1'000'000, stop.get_token()));
+  std::jthread later([&stop] { stop.request_stop(); });
+  const Result<> woken = sleep_until(std::numeric_limits<std::int64_t>::max(), stop.get_token());
+  ASSERT_FALSE(woken);
+  EXPECT_EQ(woken.error().exit_code, Exit::interrupted);
+  EXPECT_FALSE(sleep_until(std::numeric_limits<std::int64_t>::max(), stop.get_token()));
+}
+
+TEST(EmulatedStages, AStopWakesThem) {
+  std::stop_source stop;
+  const auto copy = make_emulated_copy({Bytes{1}, Nanos{0}, 1}, stop.get_token());
+  const auto consumer = make_emulated_consumer(stop.get_token());
+  const std::byte one{};
+  const std::array<BatchPart, 1> part{{{&one, 1'000'000}}};
+  ASSERT_TRUE(copy->begin(0, part));
+  std::jthread later([&stop] { stop.request_stop(); });
+  const auto copied = copy->finish(0);
+  ASSERT_FALSE(copied);
+  EXPECT_EQ(copied.error().exit_code, Exit::interrupted);
+  const auto computed = consumer->consume(0, std::chrono::hours(1));
+  ASSERT_FALSE(computed);
+  EXPECT_EQ(computed.error().exit_code, Exit::interrupted);
 }
 
 TEST(EmulatedConsumer, IsBusyForItsTime) {
