@@ -199,7 +199,7 @@ TEST_F(Gpu, AnEpochThroughItDeliversTheFilesBytes) {
     const auto outcome = (*epoch)->run(stop);
     ASSERT_TRUE(outcome) << outcome.error().message();
     const Delivery& out = (*epoch)->delivery();
-    EXPECT_EQ(check_hashes(source->catalog, planned->plan, out.delivered(), out.hashes()).wrong,
+    EXPECT_EQ(check_hashes(source->catalog, planned->plan, {out.delivered(), out.hashes()}).wrong,
               0U);
     EXPECT_EQ(out.delivered().size(), 200U);
   }
