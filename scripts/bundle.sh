@@ -30,14 +30,34 @@ suites=(VirtualLink EmulatedCopy EmulatedConsumer CopyLoop ComputeTime AnchorClo
 # not get the node's, which belong to another C library.
 libc_pieces=(libdl.so.2 libpthread.so.0 librt.so.1 libm.so.6 libresolv.so.2 libutil.so.1)
 
+package_of() { # FILE: / and /usr hold the same files, and packages name either
+  local file
+  file=$(realpath "$1")
+  { dpkg-query -S "$file" "${file#/usr}" 2>/dev/null || true; } | sed -n '1s/:.*//p'
+}
+# The runtime is linked in, so NVIDIA's terms go along: those of a toolkit, of Python's packages, of
+# Debian's. Sets nvcc and terms.
+find_cuda() {
+  local home runtime file
+  nvcc=$(command -v "${NVCC:-/usr/local/cuda/bin/nvcc}" || command -v "${NVCC:-nvcc}") ||
+    fail "no ${NVCC:-nvcc}, yet $build was built with CUDA: name the compiler, NVCC=FILE"
+  home=$(dirname "$(dirname "$(realpath "$nvcc")")")
+  runtime=$(${CXX:-g++} -print-file-name=libcudart_static.a)
+  for file in "$home"/{,doc/}EULA.txt "/usr/share/doc/$(package_of "$runtime")/copyright" \
+    "$home"/{dist-info,../..}/nvidia_cuda_runtime-*.dist-info/licenses/License.txt; do
+    [ ! -f "$file" ] || terms=${CUDA_TERMS:-$file}
+  done
+  [ -f "${terms:=${CUDA_TERMS:-}}" ] ||
+    fail "the terms of CUDA's runtime, which is linked in, are not near $home: name them, CUDA_TERMS=FILE, or make bundle CUDA=0"
+}
+
 cuda=$(grep -q 'CUDA=1' "$build/config" && echo 1 || echo 0)
 built=("$build/blksweep" "$build/unit_tests")
 names=(blksweep bundle-test)
-nvcc=$(command -v "${NVCC:-/usr/local/cuda/bin/nvcc}" || command -v nvcc || true)
 if [ "$cuda" = 1 ]; then
   built+=("$build/gpu_tests" "$build/bench/gpu_bench_cuda")
   names+=(gpu-test gpu-bench)
-  [ -n "$nvcc" ] || fail "no nvcc, yet $build was built with CUDA: name it, NVCC=FILE"
+  find_cuda
 fi
 for program in "${built[@]}"; do
   [ -x "$program" ] || fail "$program is missing: make $program"
@@ -81,26 +101,6 @@ done
 chmod 755 "$root"/lib/*
 
 # --- licenses and versions of what is shipped: shared, static and in headers --------------------------
-package_of() { # FILE: / and /usr hold the same files, and packages name either
-  local file
-  file=$(realpath "$1")
-  { dpkg-query -S "$file" "${file#/usr}" 2>/dev/null || true; } | sed -n '1s/:.*//p'
-}
-# NVIDIA's terms for the runtime that is linked in: of a toolkit, of Python's packages, of Debian's.
-cuda_terms() {
-  local home runtime file
-  home=$(dirname "$(dirname "$(realpath "$nvcc")")")
-  runtime=$(${CXX:-g++} -print-file-name=libcudart_static.a)
-  for file in ${CUDA_TERMS:+"$CUDA_TERMS"} "$home"/{,doc/}EULA.txt \
-    "$home"/{dist-info,../..}/nvidia_cuda_runtime-*.dist-info/licenses/License.txt \
-    "/usr/share/doc/$(package_of "$runtime")/copyright"; do
-    if [ -f "$file" ]; then
-      echo "$file"
-      return
-    fi
-  done
-  fail "the terms of CUDA's runtime, which is linked in, are not near $home: name them, CUDA_TERMS=FILE, or make bundle CUDA=0"
-}
 packages=(libc6-dev libfmt-dev libexpected-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev googletest)
 for soname in "${!libraries[@]}"; do
   package=$(package_of "${libraries[$soname]}")
@@ -123,7 +123,6 @@ cp LICENSE "$root/licenses/blksweep"
 cp ebpf/LICENSE "$root/licenses/blksweep-ebpf"
 cp NOTICE "$root/licenses/NOTICE"
 if [ "$cuda" = 1 ]; then
-  terms=$(cuda_terms)
   cp "$terms" "$root/licenses/cuda-runtime"
 fi
 
