@@ -48,10 +48,12 @@ else
 fi
 cat "$tmp/table"
 # Without Python the account's own table, whose column "copy shown" is the same share.
-if python=$(command -v /usr/bin/python3 || command -v python3); then
+python=/usr/bin/python3
+[ -x "$python" ] || python=python3
+if "$python" -c 'import sqlite3' 2>/dev/null; then
   "$python" "$here/exposed_copy.py" "$tmp/results.db"
 else
-  echo 'no python3 here: the shares of exposed copying are "copy shown" of blksweep report'
+  echo 'no python3 with sqlite3 here: the shares of exposed copying are "copy shown" of blksweep report'
   "$blksweep" report "$tmp/results.db" --experiment all
 fi
 exit "$status"
