@@ -1,8 +1,12 @@
 // After a kill at any moment, and of what `node set` keeps, everything comes back on restore.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
+#include "base/clock.h"
 #include "node/borrowing.h"
 #include "support/borrowing_rig.h"
 
@@ -77,23 +81,44 @@ TEST(Killed, WithinALineTheChangeWasNeverMade) {
   }
 }
 
+// Borrows and gives back until it is killed; a byte in the pipe before each round.
+[[noreturn]] void borrow_for_ever(const BorrowingRig& rig, int rounds) {
+  for (;;) {
+    static_cast<void>(::write(rounds, "x", 1) == 1);
+    {
+      Borrowing b = begin(rig.places());
+      static_cast<void>(b.set("a", {rig.setting("a"), "2"}));
+      static_cast<void>(b.set("b", {rig.setting("b"), "20"}));
+    }
+  }
+}
+
+std::int64_t wait_for_round(int rounds) {
+  char byte = 0;
+  EXPECT_EQ(::read(rounds, &byte, 1), 1) << "the child ended by itself";
+  return now_ns();
+}
+
 TEST(Killed, AtRandomMomentsEverythingComesBackAHundredTimes) {
   const BorrowingRig rig;
   rig.set("a", "1");
   rig.set("b", "10");
   int changed = 0;
   for (int round = 0; round < 100; ++round) {
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
     const pid_t pid = ::fork();
     if (pid == 0) {
-      for (;;) {
-        Borrowing b = begin(rig.places());
-        static_cast<void>(b.set("a", {rig.setting("a"), "2"}));
-        static_cast<void>(b.set("b", {rig.setting("b"), "20"}));
-      }
+      borrow_for_ever(rig, pipe[1]);
     }
-    ::usleep(static_cast<useconds_t>(500 + 37 * round));
+    ::close(pipe[1]);  // else a child that ended by itself would be waited for
+    // Anywhere in the second round, which takes as long as the first: a busy disk makes both slow.
+    const std::int64_t first = wait_for_round(pipe[0]);
+    const std::int64_t second = wait_for_round(pipe[0]);
+    ::usleep(static_cast<useconds_t>((second - first) * round / 100 / 1000));
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
+    ::close(pipe[0]);
     changed += rig.get("a") != "1" || rig.get("b") != "10" ? 1 : 0;
     EXPECT_TRUE(rig.restore().failed.empty());
     EXPECT_EQ(rig.get("a"), "1") << round;
