@@ -42,12 +42,13 @@ find_cuda() {
   nvcc=$(command -v "${NVCC:-/usr/local/cuda/bin/nvcc}" || command -v "${NVCC:-nvcc}") ||
     fail "no ${NVCC:-nvcc}, yet $build was built with CUDA: name the compiler, NVCC=FILE"
   home=$(dirname "$(dirname "$(realpath "$nvcc")")")
+  terms=${CUDA_TERMS:-}
   runtime=$(${CXX:-g++} -print-file-name=libcudart_static.a)
   for file in "$home"/{,doc/}EULA.txt "/usr/share/doc/$(package_of "$runtime")/copyright" \
     "$home"/{dist-info,../..}/nvidia_cuda_runtime-*.dist-info/licenses/License.txt; do
-    [ ! -f "$file" ] || terms=${CUDA_TERMS:-$file}
+    [ -n "$terms" ] || [ ! -f "$file" ] || terms=$file
   done
-  [ -f "${terms:=${CUDA_TERMS:-}}" ] ||
+  [ -f "$terms" ] ||
     fail "the terms of CUDA's runtime, which is linked in, are not near $home: name them, CUDA_TERMS=FILE, or make bundle CUDA=0"
 }
 
