@@ -246,6 +246,8 @@ said() { # TEXT... : in the run's warnings as they came
     [[ $err == *"blksweep: warning: "*"$text"* ]] || die "not said on stderr: $text"
   done
 }
+no_btf="warns('no BTF')"
+grep -q 'BPF=1' "$build/config" || no_btf=True # then nobody looks for it
 without_btf="$with_all && mount -t tmpfs none \"\$1/sys/kernel/btf\""
 [ -e /sys/kernel/btf ] || without_btf=$with_all
 if "$python" "$refuse_call" $io_uring_setup $eperm true; then
@@ -268,7 +270,7 @@ if "$python" "$refuse_call" $io_uring_setup $eperm true; then
   refuse $io_uring_setup $eperm $bpf $eperm $ioctl $eopnotsupp
   prepare=$without_btf
   experiment 'all refused, no BTF' "reads('psync', 'path') and warns('psync in place of io_uring') and $no_order and $no_probe and
-    warns('no BTF') and warns('FIEMAP is refused')"
+    $no_btf and warns('FIEMAP is refused')"
   said 'psync in place of io_uring' 'path in place of lba' 'no probe, so no queue depth'
   inside bundle-test --gtest_brief=1
   rings=$(skipped)
@@ -279,7 +281,7 @@ else
 fi
 around=()
 prepare=$without_btf
-experiment 'no BTF' "reads('io_uring', 'lba') and $no_probe and warns('no BTF') and not warns('in place of')"
+experiment 'no BTF' "reads('io_uring', 'lba') and $no_probe and $no_btf and not warns('in place of')"
 
 # --- nobody, io_uring_disabled, a read-only root -------------------------------------------------------------
 prepare=$with_all
