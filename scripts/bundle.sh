@@ -129,7 +129,10 @@ fi
 
 # --- files ----------------------------------------------------------------------------------------------
 cp -r scripts/experiments scripts/models scripts/figures "$root/scripts/"
-[ "$cuda" = 0 ] || cp scripts/bench-gpu.sh scripts/exposed_copy.py "$root/scripts/"
+if [ "$cuda" = 1 ]; then # and what bench-gpu.sh sources
+  cp scripts/bench-gpu.sh scripts/exposed_copy.py "$root/scripts/"
+  find scripts -maxdepth 1 -name '*.bash' -exec cp {} "$root/scripts/" \;
+fi
 mkdir "$root/scripts/bundle"
 cp scripts/bundle/launch.cpp "$root/scripts/bundle/"
 find "$root/scripts" -name __pycache__ -prune -exec rm -r {} +
