@@ -156,8 +156,8 @@ install: all
 	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/share/blksweep
 	$(Q)cp -r scripts $(DESTDIR)$(PREFIX)/share/blksweep/
 
-bundle: $(B)/blksweep $(B)/unit_tests
-	$(Q)CXX='$(CXX)' scripts/bundle.sh $(B) $(VERSION)
+bundle: $(B)/blksweep $(B)/unit_tests $(cuda_tests)
+	$(Q)CXX='$(CXX)' NVCC='$(NVCC)' scripts/bundle.sh $(B) $(VERSION)
 
 format:
 	$(Q)$(FORMAT) -i $(filter-out ebpf/%,$(headers)) $(all_cpp) $(all_cu)

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Packs what was built into a folder that runs on a node with nothing installed (docs/bundle.md).
 #
-#   scripts/bundle.sh BUILD VERSION [OUT]    BUILD: holds blksweep and unit_tests
+#   scripts/bundle.sh BUILD VERSION [OUT]    BUILD: holds blksweep and unit_tests; built with CUDA
+#                                            also gpu_tests and bench/gpu_bench_cuda
 #
 # Makes OUT/blksweep-VERSION (OUT: BUILD/bundle) and the same as .tar.gz, and prints both with sizes.
+# NVCC: the compiler of the CUDA parts, to find NVIDIA's terms; CUDA_TERMS: the file, if not near it.
 # exit: 0 done, 1 failed, 2 usage
 set -euo pipefail
 export LC_ALL=C
@@ -19,17 +21,54 @@ build=$1
 name=blksweep-$2
 out=${3:-$build/bundle}
 root=$out/$name
-# What needs neither a disk nor rights, and tells whether the copy stage works on that node.
-tests='*Copy*:*Compute*:*Consumer*:*Stage*:*Delivery*:*Account*:*Overlap*:*Timeline*'
+# Copy stage (emulated; the host's is in the account's runs), compute times, decoding, delivery, the
+# account, the timeline, and what a run does without: of the unit tests, what needs no rights.
+suites=(VirtualLink EmulatedCopy EmulatedConsumer CopyLoop ComputeTime AnchorClock PartHash
+  Codec All/CodecTest Half SampleHeader DecodeTest Engines/DeliveryTest
+  Account AccountOfARun Intervals TraceEvents Fallback)
 # The C library's own pieces of former days: a GPU driver's library asks for them by name, and must
 # not get the node's, which belong to another C library.
 libc_pieces=(libdl.so.2 libpthread.so.0 librt.so.1 libm.so.6 libresolv.so.2 libutil.so.1)
 
-programs=()
-for program in "$build/blksweep" "$build/unit_tests"; do
+package_of() { # FILE: / and /usr hold the same files, and packages name either
+  local file
+  file=$(realpath "$1")
+  { dpkg-query -S "$file" "${file#/usr}" 2>/dev/null || true; } | sed -n '1s/:.*//p'
+}
+# The runtime is linked in, so NVIDIA's terms go along: those of a toolkit, of Python's packages, of
+# Debian's. Sets nvcc and terms.
+find_cuda() {
+  local home runtime file
+  nvcc=$(command -v "${NVCC:-/usr/local/cuda/bin/nvcc}" || command -v "${NVCC:-nvcc}") ||
+    fail "no ${NVCC:-nvcc}, yet $build was built with CUDA: name the compiler, NVCC=FILE"
+  home=$(dirname "$(dirname "$(realpath "$nvcc")")")
+  terms=${CUDA_TERMS:-}
+  runtime=$(${CXX:-g++} -print-file-name=libcudart_static.a)
+  for file in "$home"/{,doc/}EULA.txt "/usr/share/doc/$(package_of "$runtime")/copyright" \
+    "$home"/{dist-info,../..}/nvidia_cuda_runtime-*.dist-info/licenses/License.txt; do
+    [ -n "$terms" ] || [ ! -f "$file" ] || terms=$file
+  done
+  [ -f "$terms" ] ||
+    fail "the terms of CUDA's runtime, which is linked in, are not near $home: name them, CUDA_TERMS=FILE, or make bundle CUDA=0"
+}
+
+cuda=$(grep -q 'CUDA=1' "$build/config" && echo 1 || echo 0)
+built=("$build/blksweep" "$build/unit_tests")
+names=(blksweep bundle-test)
+if [ "$cuda" = 1 ]; then
+  built+=("$build/gpu_tests" "$build/bench/gpu_bench_cuda")
+  names+=(gpu-test gpu-bench)
+  find_cuda
+fi
+for program in "${built[@]}"; do
   [ -x "$program" ] || fail "$program is missing: make $program"
+  ! readelf -d "$program" | grep -E 'lib[at]san' >/dev/null || fail 'a sanitizer build cannot be bundled: make bundle without SAN'
 done
-! readelf -d "$build/blksweep" | grep -qE 'lib[at]san' || fail 'a sanitizer build cannot be bundled: make bundle without SAN'
+tests=$(printf '%s.*:' "${suites[@]}")
+for suite in "${suites[@]}"; do
+  [ -n "$("$build/unit_tests" --gtest_list_tests --gtest_filter="$suite.*" | grep '^ ' || true)" ] ||
+    fail "$build/unit_tests has no test $suite: it was renamed, so name it in scripts/bundle.sh"
+done
 
 rm -rf "$root" "$root.tar.gz"
 mkdir -p "$root/bin" "$root/lib" "$root/licenses" "$root/scripts"
@@ -37,22 +76,16 @@ mkdir -p "$root/bin" "$root/lib" "$root/licenses" "$root/scripts"
 # --- programs: bin/NAME, each started by a launcher of the same name at the top ----------------------
 loader=$(readelf -l "$build/blksweep" | sed -n 's/.*program interpreter: \(.*\)]/\1/p')
 ${CXX:-g++} -std=c++20 -O2 -static -fno-exceptions -fno-rtti -DLOADER="\"${loader##*/}\"" \
-  -DBUNDLE_TESTS="\"$tests\"" scripts/bundle/launch.cpp -o "$root/blksweep"
+  -DBUNDLE_TESTS="\"${tests%:}\"" scripts/bundle/launch.cpp -o "$root/blksweep"
 strip "$root/blksweep"
-add_program() { # FILE NAME
-  strip --strip-debug -o "$root/bin/$2" "$1"
-  [ "$2" = blksweep ] || ln "$root/blksweep" "$root/$2"
-  programs+=("$1")
-}
-add_program "$build/blksweep" blksweep
-add_program "$build/unit_tests" bundle-test
-if [ -x "$build/gpu_tests" ]; then
-  add_program "$build/gpu_tests" gpu-test
-fi
+for i in "${!built[@]}"; do
+  strip --strip-debug -o "$root/bin/${names[$i]}" "${built[$i]}"
+  [ "$i" = 0 ] || ln "$root/blksweep" "$root/${names[$i]}"
+done
 
 # --- libraries: everything that the programs load, the C library and its loader too -------------------
 declare -A libraries=()
-needed=$(ldd "${programs[@]}")
+needed=$(ldd "${built[@]}")
 ! grep -q 'not found' <<<"$needed" || fail "$(grep 'not found' <<<"$needed" | head -n 1)"
 while read -r path; do
   libraries[${path##*/}]=$path
@@ -69,17 +102,14 @@ done
 chmod 755 "$root"/lib/*
 
 # --- licenses and versions of what is shipped: shared, static and in headers --------------------------
-package_of() { # FILE: / and /usr hold the same files, and packages name either
-  local file
-  file=$(realpath "$1")
-  { dpkg-query -S "$file" "${file#/usr}" 2>/dev/null || true; } | sed -n '1s/:.*//p'
-}
 packages=(libc6-dev libfmt-dev libexpected-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev googletest)
-for path in "${libraries[@]}"; do
-  package=$(package_of "$path")
-  [ -n "$package" ] || fail "$path belongs to no package: its license is not known"
+for soname in "${!libraries[@]}"; do
+  package=$(package_of "${libraries[$soname]}")
+  [ -n "$package" ] || fail "${libraries[$soname]} belongs to no package: its license is not known"
   packages+=("$package")
+  echo "$soname $package" >>"$root/licenses/LIBRARIES"
 done
+sort -o "$root/licenses/LIBRARIES" "$root/licenses/LIBRARIES"
 mapfile -t packages < <(printf '%s\n' "${packages[@]}" | sort -u)
 for package in "${packages[@]}"; do
   copyright=/usr/share/doc/$package/copyright
@@ -93,13 +123,16 @@ done
 cp LICENSE "$root/licenses/blksweep"
 cp ebpf/LICENSE "$root/licenses/blksweep-ebpf"
 cp NOTICE "$root/licenses/NOTICE"
-cuda_terms=/usr/local/cuda/EULA.txt
-if grep -q 'CUDA=1' "$build/config" && [ -e "$cuda_terms" ]; then
-  cp "$cuda_terms" "$root/licenses/cuda-runtime"
+if [ "$cuda" = 1 ]; then
+  cp "$terms" "$root/licenses/cuda-runtime"
 fi
 
 # --- files ----------------------------------------------------------------------------------------------
 cp -r scripts/experiments scripts/models scripts/figures "$root/scripts/"
+if [ "$cuda" = 1 ]; then # and what bench-gpu.sh sources
+  cp scripts/bench-gpu.sh scripts/exposed_copy.py "$root/scripts/"
+  find scripts -maxdepth 1 -name '*.bash' -exec cp {} "$root/scripts/" \;
+fi
 mkdir "$root/scripts/bundle"
 cp scripts/bundle/launch.cpp "$root/scripts/bundle/"
 find "$root/scripts" -name __pycache__ -prune -exec rm -r {} +
@@ -109,7 +142,8 @@ revision=$(git -c safe.directory='*' describe --always --dirty --abbrev=12 2>/de
   echo "blksweep $2"
   echo "git $revision"
   echo "build $(cat "$build/config" 2>/dev/null || echo unknown)"
-  echo "compiler $(${CXX:-g++} --version | head -n 1)"
+  echo "compiler $(${CXX:-g++} --version | sed 1q)"
+  [ "$cuda" = 0 ] || echo "cuda $("$nvcc" --version | sed -n 's/.*release [^ ]* V//p')"
   for package in "${packages[@]}"; do
     dpkg-query -W -f '${binary:Package} ${Version}\n' "$package"
   done

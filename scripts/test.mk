@@ -35,7 +35,10 @@ $(B)/unit_tests $(B)/root_tests $(B)/gpu_tests:
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -lgtest_main -lgtest -o $@
 
 # --- tests -----------------------------------------------------------------------------------
-tests     := $(B)/blksweep $(B)/unit_tests $(B)/root_tests
+gpu_bench  := $(B)/bench/gpu_bench_cuda
+# With CUDA these are built by `make test` too: without a GPU they skip, and the bundle packs them.
+cuda_tests := $(if $(filter 1,$(CUDA)),$(B)/gpu_tests $(gpu_bench))
+tests     := $(B)/blksweep $(B)/unit_tests $(B)/root_tests $(cuda_tests)
 run_tests := $(PYTHON) scripts/run_tests.py --build $(B)
 
 .PHONY: test test-built test-unit test-root test-gpu test-cli test-python unit test-programs
@@ -84,7 +87,6 @@ bench:
 
 # Everything that needs a GPU, in one go: under 8 minutes, the table last.
 .PHONY: bench-gpu
-gpu_bench := $(B)/bench/gpu_bench_cuda
 $(gpu_bench): $(B)/tests/gpu/gpu_bench_cuda.o $(lib)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)

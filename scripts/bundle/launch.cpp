@@ -52,11 +52,35 @@ bool library_path(const char* bundle, std::array<char, 4 * PATH_MAX>& out) {
   return length > 0 && static_cast<std::size_t>(length) < out.size();
 }
 
+bool is_test(const char* name) {
+  return std::strcmp(name, "bundle-test") == 0 || std::strcmp(name, "gpu-test") == 0;
+}
+
+// Tests write files: where a node usually lets them, or in the bundle itself (an empty root has no
+// /tmp). A program that measures is not told where to write.
+bool find_folder(const char* bundle) {
+  const char* named = std::getenv("TMPDIR");
+  for (const char* folder : {named, "/tmp", "/dev/shm", bundle}) {
+    if (folder != nullptr && *folder != '\0' && access(folder, W_OK | X_OK) == 0) {
+      setenv("TMPDIR", folder, /*overwrite=*/1);
+      return true;
+    }
+  }
+  return false;
+}
+
 // BUNDLE_TESTS is set when this is compiled: bundle-test runs these of the unit tests.
-void choose_tests(const char* name) {
+bool prepare_tests(const char* name, const char* bundle) {
   if (std::strcmp(name, "bundle-test") == 0) {
     setenv("GTEST_FILTER", BUNDLE_TESTS, /*overwrite=*/0);
   }
+  if (find_folder(bundle)) {
+    return true;
+  }
+  std::fprintf(stderr,
+               "%s: no folder to write in ($TMPDIR, /tmp, /dev/shm, %s): set TMPDIR to one\n", name,
+               bundle);
+  return false;
 }
 
 }  // namespace
@@ -75,7 +99,9 @@ int main(int argc, char** argv) {
   }
   std::snprintf(loader.data(), loader.size(), "%s/lib/" LOADER, bundle.data());
   std::snprintf(program.data(), program.size(), "%s/bin/%s", bundle.data(), name);
-  choose_tests(name);
+  if (is_test(name) && !prepare_tests(name, bundle.data())) {
+    return kCannotStart;
+  }
   static std::array<const char*, 6> begin{
       loader.data(), "--library-path",          libraries.data(),
       "--argv0",     argc > 0 ? argv[0] : name, program.data()};

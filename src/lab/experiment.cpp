@@ -121,7 +121,7 @@ void Experiment::open_probe() {
     return;
   }
   if (!source_.device) {
-    no_probe_ = "no probe: the data set has no block device";
+    no_probe_ = "no probe, so no queue depth or request sizes: the data set has no block device";
     return;
   }
   auto probe = open_block_probe(source_.device->whole_disk);
