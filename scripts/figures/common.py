@@ -33,7 +33,7 @@ def caption(text, query, facts):
     return (f"{text} {plural(facts.counted, 'run')} counted. {left_out_text(facts)}\n"
             f"query: {' '.join(query.split())}\n"
             f"revision: {host['tool_version']} ({host['git_revision']})\n"
-            + "".join(host_line(f.host) for f in (facts, *facts.others)))
+            + "".join(dict.fromkeys(host_line(f.host) for f in (facts, *facts.others))))
 
 
 def make(module, db, cells, stem):

@@ -10,12 +10,11 @@ import sys
 import common
 import load as data
 import style
+import utilisation
 
-BINS = 20
+STRIP = 0.72  # height of a step's utilisation, of its row
 QUERY = "SELECT cell_id, epoch_ns / 1e9 FROM good_run ORDER BY cell_id, repeat"
-BATCHES = ("SELECT r.cell_id, r.run_id, r.begin_ns, r.epoch_ns, b.compute_begin_ns, b.compute_end_ns "
-           "FROM good_run r JOIN batch b USING (run_id) WHERE b.compute_end_ns IS NOT NULL "
-           "ORDER BY r.cell_id, r.run_id, b.position")
+UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 STEP = re.compile(r"^(\d+) (.+)$")
 
 
@@ -25,37 +24,30 @@ def step_of(cell):
     return (int(match[1]), match[2]) if match else None
 
 
-def limit_of(cell):
-    limit = cell.settings.get("bandwidth-limit", "none")
-    if limit == "none":
+def limit_word(setting):
+    """"1,000 MB/s" of "1000000000B/s"."""
+    if setting == "none":
         return "no limit"
-    match = re.match(r"^(\d+)B/s$", limit)
-    return f"{int(match[1]) / 1e6:,.0f} MB/s" if match else limit
+    match = re.match(r"^(\d+)(B|[kMGT]B|[KMG]iB)/s$", setting)
+    return f"{int(match[1]) * UNITS[match[2]] / 1e6:,.0f} MB/s" if match else setting
 
 
-def busy_by_bin(begin, length, spans):
-    """Share of each of BINS equal parts of [begin, begin + length) that the spans cover."""
-    width = length / BINS
-    shares = [0.0] * BINS
-    for low, high in spans:
-        first = max(0, int((low - begin) / width))
-        last = min(BINS - 1, int((high - begin) / width))
-        for at in range(first, last + 1):
-            start = begin + at * width
-            shares[at] += max(0.0, min(high, start + width) - max(low, start)) / width
-    return shares
+def limit_of(cell):
+    return limit_word(cell.settings.get("bandwidth-limit", "none"))
 
 
-def utilisation(db, wanted):
-    """{cell_id: [shares by bin, of each run]}."""
-    runs = {}
-    for cell, run, begin, length, low, high in data.rows(db, BATCHES):
-        if cell in wanted and length > 0:
-            runs.setdefault((cell, run, begin, length), []).append((low, high))
-    found = {}
-    for (cell, _, begin, length), spans in runs.items():
-        found.setdefault(cell, []).append(busy_by_bin(begin, length, spans))
-    return found
+def limit_order(word):
+    """Sorts limits as words: none first, then from the loosest to the tightest."""
+    number = re.match(r"^([\d,]+) MB/s$", word)
+    return (word != "no limit", -int(number[1].replace(",", "")) if number else 0, word)
+
+
+def busy_curves(db, cells):
+    """{cell_id: [percent of each part of the epoch, of each run]}; empty without a consumer."""
+    try:
+        return utilisation.load(db, cells)
+    except data.NotApplicable:
+        return {}
 
 
 def load(db, cells):
@@ -64,7 +56,7 @@ def load(db, cells):
     epochs = data.points_by_cell(db, cells, QUERY)
     if not epochs:
         raise data.NothingToDraw("no step has a complete run")
-    return {"epochs": epochs, "utilisation": utilisation(db, {c.cell_id for c in cells})}
+    return {"epochs": epochs, "utilisation": busy_curves(db, [c for c in cells if step_of(c)])}
 
 
 def draw_epochs(ax, epochs, cells, limits):
@@ -91,44 +83,54 @@ def draw_epochs(ax, epochs, cells, limits):
     ax.tick_params(axis="y", length=0)
     ax.set_xlim(0, max(max(v) for v in epochs.values()) * 1.16)
     ax.set_xlabel("epoch (s)")
-    above(ax, [handles[at] for at in sorted(handles)])
+    ax.legend(handles=[handles[at] for at in sorted(handles)], ncols=len(handles), loc="lower left",
+              bbox_to_anchor=(0, 1), borderaxespad=0.2, handlelength=1.6, handletextpad=0.4,
+              columnspacing=0.9)
 
 
-def above(ax, handles):
-    ax.legend(handles=handles, ncols=len(handles), loc="lower left", bbox_to_anchor=(0, 1),
-              borderaxespad=0.2, handlelength=1.6, handletextpad=0.4, columnspacing=0.9)
+def draw_strip(ax, row, repeats, colour):
+    """Utilisation of one step between 0 and 100 % of a strip: median, range, and its mean in words."""
+    def height(percent):
+        return row + STRIP * (0.5 - percent / 100)
+    of_bin = list(zip(*repeats))
+    edges = [100 * at / len(of_bin) for at in range(len(of_bin) + 1)]
+    middle = [statistics.median(values) for values in of_bin]
+    ax.stairs([height(m) for m in middle], edges, baseline=height(0), fill=True, color=colour, alpha=0.3,
+              linewidth=0)
+    ax.stairs([height(max(v)) for v in of_bin], edges, baseline=[height(min(v)) for v in of_bin], fill=True,
+              color=colour, alpha=0.45, linewidth=0)
+    ax.stairs([height(m) for m in middle], edges, baseline=None, color=style.INK, linewidth=0.8)
+    ax.hlines([height(0), height(100)], 0, 100, color=style.FAINT, linewidth=0.5, zorder=0)
+    mean = statistics.median(sum(r) / len(r) for r in repeats)
+    ax.annotate(f"{mean:.0f} %", (100, row), xytext=(3, 0), textcoords="offset points", va="center",
+                fontsize=6.5)
 
 
-def draw_utilisation(ax, found, cells, limit):
-    """One line a step: mean over repeats, and between the least and greatest of them a band."""
-    middles = [(at + 0.5) / BINS * 100 for at in range(BINS)]
-    numbers = sorted({step_of(c) for c in cells})
-    for cell in (c for c in cells if limit_of(c) == limit and c.cell_id in found):
-        at = numbers.index(step_of(cell))
-        by_bin = [[share * 100 for share in values] for values in zip(*found[cell.cell_id])]
-        look = {"color": style.colour(at), "linestyle": ("-", "--", ":", "-.")[at % 4]}
-        ax.plot(middles, [statistics.mean(v) for v in by_bin], label=str(step_of(cell)[0]), **look)
-        ax.fill_between(middles, [min(v) for v in by_bin], [max(v) for v in by_bin],
-                        color=look["color"], alpha=0.12, linewidth=0)
-    ax.set(xlim=(0, 100), ylim=(0, 105), ylabel=f"busy (%), {limit}")
+def draw_utilisation(ax, found, cells, limits, at):
+    """A strip for each step beside its bar."""
+    steps = sorted({step_of(c) for c in cells})
+    for cell in (c for c in cells if limit_of(c) == limits[at] and c.cell_id in found):
+        draw_strip(ax, steps.index(step_of(cell)), found[cell.cell_id], style.colour(at + 1))
+    ax.set(xlim=(0, 100), xticks=[0, 50, 100])
+    ax.set_title(f"utilisation, {limits[at]}", loc="left")
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0, labelleft=False)
 
 
 def draw(found, cells, facts):
     del facts
     cells = [c for c in cells if step_of(c)]
-    limits = sorted({limit_of(c) for c in cells}, key=lambda text: (text != "no limit", text))
-    shown = limits if found["utilisation"] else []
-    steps = len({c.disk for c in cells})
-    fig = style.pyplot().figure(figsize=(style.DOUBLE, max(0.42 * steps + 0.9, 1.5 * len(shown))),
-                                layout="constrained")
-    grid = fig.add_gridspec(max(1, len(shown)), 2 if shown else 1)
-    draw_epochs(fig.add_subplot(grid[:, 0]), found["epochs"], cells, limits)
-    panels = [fig.add_subplot(grid[row, 1]) for row in range(len(shown))]
-    for ax, limit in zip(panels, shown):
-        draw_utilisation(ax, found["utilisation"], cells, limit)
-    if panels:
-        panels[-1].set_xlabel("progress of the epoch (%)")
-        above(panels[0], panels[0].get_legend_handles_labels()[0])
+    limits = sorted({limit_of(c) for c in cells}, key=limit_order)
+    shown = range(len(limits)) if found["utilisation"] else ()
+    steps = len({step_of(c) for c in cells})
+    fig, axes = style.pyplot().subplots(1, 1 + len(shown), figsize=(style.DOUBLE, 0.34 * steps + 0.7),
+                                        sharey=True, layout="constrained", squeeze=False,
+                                        width_ratios=[1.6] + [1] * len(shown))
+    first, *strips = axes[0]
+    draw_epochs(first, found["epochs"], cells, limits)
+    for at, ax in zip(shown, strips):
+        draw_utilisation(ax, found["utilisation"], cells, limits, at)
+        ax.set_xlabel("progress of the epoch (%)")
     return fig
 
 
@@ -136,8 +138,8 @@ def describe(found, cells):
     text = ("Loading strategies: epoch of each step, bar: median of the repeats, whisker: least and "
             "greatest, rings: repeats.")
     if found["utilisation"]:
-        text += (" Right: share of time that the accelerator is busy, over the progress of the epoch; "
-                 "line: mean of the repeats, band: their range.")
+        text += (" Right: utilisation of the accelerator over the progress of the epoch, a strip from 0 to 100 % for "
+                 "each step; line: median of the repeats, band: least to greatest, number: of the whole epoch.")
     missing = sum(1 for c in cells if step_of(c) and c.cell_id not in found["epochs"])
     return text + (f" {common.plural(missing, 'cell')} without a complete run not shown." if missing else "")
 

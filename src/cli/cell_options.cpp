@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 
+#include "lab/fallback.h"
+
 namespace blksweep {
 namespace {
 
@@ -211,7 +213,7 @@ const std::array kOwnOptions{
           return {};
         },
         [](const CellSettings& c) { return fmt::format("{}ns", c.copy_tuning.latency.count()); }},
-    CellOption{"staging", "cuda: pinned pageable register per-batch; default pinned",
+    CellOption{"staging", "pinned pageable per-batch, cuda: register; default pinned",
                [](CellSettings& c, std::string_view t) {
                  return set_word(c.copy_tuning.staging, t, kStagings);
                },
@@ -251,7 +253,24 @@ const std::array kOwnOptions{
                [](const CellSettings& c) { return std::to_string(c.epochs); }},
 };
 
+Result<> check_staging(const CellSettings& c) {
+  const Staging asked = c.copy_tuning.staging;
+  if (has_staging(c.copy, asked)) {
+    return {};
+  }
+  std::vector<std::string_view> there;
+  for (const auto& [name, staging] : kStagings) {
+    if (has_staging(c.copy, staging)) {
+      there.push_back(name);
+    }
+  }
+  return usage_error(
+      fmt::format("--staging {}: --copy {} has only {}; all of them need --copy cuda",
+                  word_of(asked, kStagings), word_of(c.copy, kCopies), fmt::join(there, ", ")));
+}
+
 Result<> check(const CellSettings& c) {
+  BLKSWEEP_CHECK(check_staging(c));
   if (c.consumer != ConsumerKind::none && c.compute.mean.count() == 0) {
     return usage_error(
         fmt::format("--consumer {}: say how long a batch takes with --compute, such as 12ms",
@@ -306,6 +325,12 @@ std::vector<std::pair<std::string, std::string>> describe(const CellSettings& ce
   out.reserve(cell_options().size());
   for (const CellOption& option : cell_options()) {
     out.emplace_back(option.name, option.get(cell));
+  }
+  if (cell.order_asked) {
+    out.emplace_back("order-asked", to_string(*cell.order_asked));
+  }
+  if (cell.addresses_refused && sorts_by_address(cell)) {
+    out.emplace_back("order-by", to_string(Order::inode));
   }
   return out;
 }

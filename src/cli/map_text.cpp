@@ -217,6 +217,7 @@ std::string map_json(const MapReport& report) {
   j["device_model"] = report.map.device_model;
   j["size_bytes"] = report.map.size;
   j["rotational"] = report.map.rotational;
+  j["engine"] = report.engine;
   j["seed"] = report.map.seed;
   j["map_id"] = report.id == 0 ? Json(nullptr) : Json(report.id);
   j["interrupted"] = report.map.interrupted;

@@ -17,6 +17,7 @@ struct MapReport {
   MapFacts facts;
   std::optional<MapFit> fit;
   std::int64_t id = 0;  // in the database; 0: not stored
+  std::string engine;   // that measured
   std::vector<std::string> warnings;
 };
 

@@ -162,6 +162,7 @@ Result<Exit> map_device(const MapOptions& options, const std::vector<std::string
   }
   MapReport report;
   report.map = std::move(measured->map);
+  report.engine = std::move(measured->engine);
   report.warnings = std::move(measured->warnings);
   return finish(report, options, argv);
 }

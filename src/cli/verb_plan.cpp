@@ -4,11 +4,13 @@
 #include <memory>
 #include <optional>
 
+#include "base/log.h"
 #include "base/table.h"
 #include "cli/cell_options.h"
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
 #include "lab/epoch.h"
+#include "lab/fallback.h"
 #include "store/json.h"
 #include "store/labels.h"
 
@@ -46,14 +48,19 @@ double ratio(std::uint64_t a, std::uint64_t b) {
   return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
 }
 
+template <class T>
+Json or_null(const std::optional<T>& x) {
+  return x ? Json(*x) : Json(nullptr);
+}
+
 Json to_json(const Row& r) {
   return {{"cell", cell_json(r.cell)},
           {"reads", r.sum.reads},
           {"read_bytes", r.sum.read_bytes},
           {"sample_bytes", r.sum.sample_bytes},
           {"mean_read_bytes", ratio(r.sum.read_bytes, r.sum.reads)},
-          {"seeks", r.sum.seeks},
-          {"mean_seek_bytes", r.sum.mean_seek_bytes},
+          {"seeks", or_null(r.sum.seeks)},
+          {"mean_seek_bytes", or_null(r.sum.mean_seek_bytes)},
           {"gap_bytes", r.sum.gap_bytes},
           {"device_fallbacks", r.planned.plan.device_fallbacks},
           {"batches", r.planned.schedule.batches()},
@@ -62,6 +69,14 @@ Json to_json(const Row& r) {
           {"window_peak_bytes", r.planned.schedule.window_peak.n},
           {"arena_bytes", r.planned.schedule.arena.n},
           {"plan_ns", r.planned.plan_ns}};
+}
+
+std::string seeks_text(const PlanSummary& sum) {
+  return sum.seeks ? format_count(*sum.seeks) : "-";
+}
+std::string seek_text(const PlanSummary& sum) {
+  return sum.mean_seek_bytes ? format_bytes({static_cast<std::uint64_t>(*sum.mean_seek_bytes)})
+                             : "-";
 }
 
 void print_table(const std::vector<Row>& rows) {
@@ -74,8 +89,7 @@ void print_table(const std::vector<Row>& rows) {
   for (const Row& r : rows) {
     const auto mean = static_cast<std::uint64_t>(ratio(r.sum.read_bytes, r.sum.reads));
     table.row({r.label, format_count(r.sum.reads), format_bytes({r.sum.read_bytes}),
-               format_bytes({mean}), format_count(r.sum.seeks),
-               format_bytes({static_cast<std::uint64_t>(r.sum.mean_seek_bytes)}),
+               format_bytes({mean}), seeks_text(r.sum), seek_text(r.sum),
                fmt::format("{:.1f} %", 100 * ratio(r.sum.gap_bytes, r.sum.read_bytes)),
                format_count(r.planned.plan.device_fallbacks),
                format_bytes(r.planned.schedule.arena), format_duration(Nanos{r.planned.plan_ns})});
@@ -95,10 +109,15 @@ Result<std::vector<Row>> plan_rows(const Source& source, const Options& o) {
   CellText text = o.text;
   text.try_emplace("order", std::vector<std::string>{"random", "lba"});
   text.try_emplace("merge", std::vector<std::string>{"none", "device"});
-  BLKSWEEP_TRY(const std::vector<CellSettings> cells, expand_cells(text));
+  BLKSWEEP_TRY(std::vector<CellSettings> cells, expand_cells(text));
+  const Refusals refusals{"", address_refusal(source.catalog)};
   std::vector<CellRecord> records;
-  for (const CellSettings& cell : cells) {
+  for (CellSettings& cell : cells) {
+    BLKSWEEP_TRY(cell, settle(cell, refusals));
     records.push_back({describe(cell)});
+    for (const std::string& line : fallback_notes(cell, refusals)) {
+      note(line);
+    }
   }
   const std::vector<std::string> labels = cell_labels(records);
   std::vector<Row> rows;

@@ -67,7 +67,8 @@ std::array<std::byte, kSampleHeaderBytes> header_bytes(const SampleHeader& h) {
   return out;
 }
 
-Result<SampleHeader> read_header(std::span<const std::byte> bytes, std::uint64_t stored_bytes) {
+Result<SampleHeader> read_header(std::span<const std::byte> bytes, std::uint64_t stored_bytes,
+                                 std::uint64_t indexed_bytes) {
   if (bytes.size() < kSampleHeaderBytes || stored_bytes < kSampleHeaderBytes) {
     return fail(fmt::format("{} bytes are too few for a packed sample", stored_bytes));
   }
@@ -81,6 +82,12 @@ Result<SampleHeader> read_header(std::span<const std::byte> bytes, std::uint64_t
   }
   if (const std::string_view why = contradiction(l, stored_bytes); !why.empty()) {
     return fail(fmt::format("header says {}", why));
+  }
+  if (l.decoded_bytes > indexed_bytes) {
+    return fail(
+        fmt::format("decodes to {} bytes, the index of its data set says {} (changed after "
+                    "it was packed?)",
+                    l.decoded_bytes, indexed_bytes));
   }
   return SampleHeader{static_cast<Codec>(l.codec),
                       static_cast<ElementType>(l.dtype),

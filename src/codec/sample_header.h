@@ -39,7 +39,10 @@ inline constexpr std::string_view kPackedSuffix = ".blks";
 
 std::array<std::byte, kSampleHeaderBytes> header_bytes(const SampleHeader& header);
 
-// From the first bytes of a stored sample that is `stored_bytes` long.
-Result<SampleHeader> read_header(std::span<const std::byte> bytes, std::uint64_t stored_bytes);
+// From the first bytes of a stored sample that is `stored_bytes` long. One that says more when
+// decoded than `indexed_bytes`, what the index of its data set says, is an Error: it would take the
+// room of those that lie behind it.
+Result<SampleHeader> read_header(std::span<const std::byte> bytes, std::uint64_t stored_bytes,
+                                 std::uint64_t indexed_bytes = kMaxDecodedBytes);
 
 }  // namespace blksweep

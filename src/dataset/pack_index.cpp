@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <span>
 
 #include "codec/sample_header.h"
@@ -37,6 +38,18 @@ std::string pack_index_path(std::string_view root) {
 }
 std::string pack_manifest_path(std::string_view root) {
   return fmt::format("{}/{}/manifest.json", root, kPackFolder);
+}
+
+Result<> refuse_cut_off_pack(const std::string& root) {
+  std::error_code ec;
+  if (std::filesystem::exists(fmt::format("{}/{}", root, kPackFolder), ec) &&
+      !std::filesystem::exists(pack_manifest_path(root), ec)) {
+    return fail(
+        fmt::format("{}: a pack that was cut off (no {}): remove what is in the folder, "
+                    "and pack again",
+                    root, pack_manifest_path(root)));
+  }
+  return {};
 }
 
 void PackIndex::add(std::string_view file, std::uint64_t offset, std::uint64_t decoded_bytes) {

@@ -22,6 +22,9 @@ namespace blksweep {
 inline constexpr std::string_view kPackFolder = ".blksweep-pack";
 std::string pack_index_path(std::string_view root);
 std::string pack_manifest_path(std::string_view root);
+// An Error when `root` holds a pack that was cut off: a working folder, but no manifest in it. What
+// lies there is a part of the data set at most.
+Result<> refuse_cut_off_pack(const std::string& root);
 
 class PackIndex {
  public:

@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 
 #include "dataset/pack_index.h"
@@ -18,14 +21,10 @@ namespace fs = std::filesystem;
 
 // A fresh filesystem has lost+found in its root.
 Result<> refuse_content(const std::string& directory) {
+  BLKSWEEP_CHECK(refuse_cut_off_pack(directory));
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator(directory, ec)) {
-    const std::string name = entry.path().filename();
-    if (name == kPackFolder && !fs::exists(pack_manifest_path(directory), ec)) {
-      return fail(fmt::format("pack into {}: a pack that was cut off left {} there: remove it",
-                              directory, kPackFolder));
-    }
-    if (name != "lost+found") {
+    if (entry.path().filename() != "lost+found") {
       return fail("pack into " + directory + ": it is not empty: name an empty or new directory");
     }
   }
@@ -46,19 +45,31 @@ Result<Fd> create_file(const std::string& path) {
   return fd;
 }
 
-Result<> move_entries(const std::string& from, const std::string& to) {
+Result<std::vector<std::string>> names_in(const std::string& directory) {
   std::error_code ec;
-  std::vector<fs::path> entries;
-  for (const auto& entry : fs::directory_iterator(from, ec)) {
-    entries.push_back(entry.path());
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory, ec)) {
+    names.push_back(entry.path().filename());
   }
-  for (const fs::path& entry : entries) {
-    if (const fs::path target = to / entry.filename();
-        ::rename(entry.c_str(), target.c_str()) != 0) {
-      return sys_error(errno, "rename " + entry.string() + " to " + target.string());
-    }
+  if (ec) {
+    return sys_error(ec.value(), "read directory " + directory);
   }
-  return ec ? Result<>(sys_error(ec.value(), "read directory " + from)) : Result<>();
+  std::ranges::sort(names);
+  return names;
+}
+
+// What somebody has put under that name meanwhile is theirs.
+Result<> move_to_free_name(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
+    return {};
+  }
+  int error = errno;
+  if (struct stat st {}; error == EINVAL || error == ENOSYS) {  // not on every filesystem (NFS)
+    error = ::lstat(to.c_str(), &st) == 0             ? EEXIST
+            : ::rename(from.c_str(), to.c_str()) == 0 ? 0
+                                                      : errno;
+  }
+  return error == 0 ? Result<>() : Result<>(sys_error(error, "rename " + from + " to " + to));
 }
 
 Result<> sync_filesystem(const std::string& directory) {
@@ -91,11 +102,15 @@ PackOutput::PackOutput(PackOutput&& o) noexcept
       tar_(std::move(o.tar_)),
       tar_name_(std::move(o.tar_name_)),
       used_(o.used_),
-      files_(o.files_) {}
+      files_(o.files_),
+      placed_(std::move(o.placed_)) {}
 
 PackOutput::~PackOutput() {
   if (directory_.empty() || finished_) {
     return;
+  }
+  if (!take_back()) {
+    return;  // the working folder without a manifest marks what is left
   }
   std::error_code ec;
   fs::remove_all(directory_ + "/" + std::string(kPackFolder), ec);
@@ -161,15 +176,37 @@ Result<> PackOutput::finish(const std::string& manifest) {
     BLKSWEEP_CHECK(close_shard());
   }
   BLKSWEEP_CHECK(sync_filesystem(directory_));
-  BLKSWEEP_CHECK(move_entries(incoming(), directory_));
-  std::error_code ec;
-  fs::remove(incoming(), ec);
+  BLKSWEEP_CHECK(place());
   BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(pack_manifest_path(directory_)));
   BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(manifest))));
   BLKSWEEP_CHECK(file.commit());
   BLKSWEEP_CHECK(sync_filesystem(directory_));
   finished_ = true;
+  std::error_code ec;
+  fs::remove(incoming(), ec);
   return {};
+}
+
+Result<> PackOutput::place() {
+  BLKSWEEP_TRY(const std::vector<std::string> names, names_in(incoming()));
+  for (const std::string& name : names) {
+    BLKSWEEP_CHECK(move_to_free_name(incoming() + "/" + name, directory_ + "/" + name));
+    placed_.push_back(name);
+  }
+  return {};
+}
+
+// The manifest first: from then on it is no pack, whatever else works. False: something is left
+// under its final name.
+bool PackOutput::take_back() {
+  std::error_code ec;
+  fs::remove(pack_manifest_path(directory_), ec);
+  bool all = true;
+  for (const std::string& name : placed_) {
+    fs::rename(directory_ + "/" + name, incoming() + "/" + name, ec);
+    all = all && !ec;
+  }
+  return all;
 }
 
 }  // namespace blksweep

@@ -3,8 +3,9 @@
 // Until finish() everything lies in a working folder inside (kPackFolder), which the scan does not
 // look into; finish() moves it to its names and writes the manifest last.
 //
-// Errors:  what the system says of the file being written. The destructor removes what was not
-//          finished.
+// Errors:  what the system says of the file being written; a name that somebody has taken. The
+//          destructor takes back what was not finished. Where it cannot, or after a crash, a
+//          working folder without a manifest stays: refuse_cut_off_pack() knows it.
 // Threads: one owner.
 #pragma once
 
@@ -45,6 +46,8 @@ class PackOutput {
   Result<StoredAt> add_file(const std::string& path, std::span<const std::byte> stored);
   Result<StoredAt> add_member(const std::string& path, std::span<const std::byte> stored);
   Result<> close_shard();
+  Result<> place();
+  bool take_back();
   std::string incoming() const;
 
   std::string directory_;
@@ -57,6 +60,7 @@ class PackOutput {
   std::string tar_name_;
   std::uint64_t used_ = 0;  // of the open shard
   std::uint64_t files_ = 0;
+  std::vector<std::string> placed_;  // under their final names, before there is a manifest
 };
 
 }  // namespace blksweep

@@ -17,6 +17,7 @@
 #include <span>
 
 #include "base/clock.h"
+#include "dataset/pack_index.h"
 #include "dataset/placement.h"
 #include "dataset/tar.h"
 #include "dataset/walk.h"
@@ -292,6 +293,7 @@ Result<CatalogParts> scan(const std::string& directory, const ScanSettings& sett
   if (ec) {
     return sys_error(ec.value(), "scan " + directory);
   }
+  BLKSWEEP_CHECK(refuse_cut_off_pack(root));
   return Scanner(settings, report).run(root);
 }
 

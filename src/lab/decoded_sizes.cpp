@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <vector>
 
 #include "dataset/pack_index.h"
@@ -12,6 +13,7 @@ namespace blksweep {
 namespace {
 
 Result<std::vector<std::uint64_t>> decoded_sizes(const Catalog& catalog) {
+  BLKSWEEP_CHECK(refuse_cut_off_pack(std::string(catalog.root)));
   const std::string path = pack_index_path(catalog.root);
   std::error_code ec;
   if (!std::filesystem::exists(path, ec)) {
@@ -38,16 +40,24 @@ Result<std::vector<std::uint64_t>> decoded_sizes(const Catalog& catalog) {
 
 }  // namespace
 
+Result<std::vector<std::uint64_t>> decoded_by_emission(const Catalog& catalog, const Plan& plan,
+                                                       const Schedule& schedule) {
+  BLKSWEEP_TRY(const std::vector<std::uint64_t> sizes, decoded_sizes(catalog));
+  std::vector<std::uint64_t> emitted(schedule.emission.size());
+  std::ranges::transform(schedule.emission, emitted.begin(),
+                         [&](std::uint32_t position) { return sizes[plan.order[position]]; });
+  return emitted;
+}
+
 Result<Bytes> largest_decoded_batch(const Catalog& catalog, const Plan& plan,
                                     const Schedule& schedule) {
-  BLKSWEEP_TRY(const std::vector<std::uint64_t> sizes, decoded_sizes(catalog));
+  BLKSWEEP_TRY(const std::vector<std::uint64_t> sizes,
+               decoded_by_emission(catalog, plan, schedule));
   std::uint64_t most = 0;
   for (std::size_t b = 0; b < schedule.batches(); ++b) {
-    std::uint64_t sum = 0;
-    for (std::uint32_t i = schedule.batch_begin[b]; i < schedule.batch_begin[b + 1]; ++i) {
-      sum += sizes[plan.order[schedule.emission[i]]];
-    }
-    most = std::max(most, sum);
+    most = std::max(most,
+                    std::accumulate(sizes.begin() + schedule.batch_begin[b],
+                                    sizes.begin() + schedule.batch_begin[b + 1], std::uint64_t{0}));
   }
   return Bytes{most};
 }

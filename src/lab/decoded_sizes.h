@@ -5,6 +5,9 @@
 // Threads: called where the epoch is prepared.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "base/result.h"
 #include "base/units.h"
 #include "plan/catalog.h"
@@ -12,6 +15,11 @@
 #include "plan/schedule.h"
 
 namespace blksweep {
+
+// What the index says of each sample, in the order of emission: the parts of batch b are
+// [batch_begin[b], batch_begin[b + 1]) of it, those that cannot be read included.
+Result<std::vector<std::uint64_t>> decoded_by_emission(const Catalog& catalog, const Plan& plan,
+                                                       const Schedule& schedule);
 
 Result<Bytes> largest_decoded_batch(const Catalog& catalog, const Plan& plan,
                                     const Schedule& schedule);

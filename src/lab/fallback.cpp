@@ -13,6 +13,8 @@ namespace {
 
 constexpr Bytes kLittle{std::uint64_t{2} * kPageBytes};
 
+}  // namespace
+
 // With a tail of the data set's own bytes: empty files have no address, and need none.
 std::string address_refusal(const Catalog& catalog) {
   const bool any = std::ranges::any_of(
@@ -22,7 +24,10 @@ std::string address_refusal(const Catalog& catalog) {
              : fmt::format("no file of {} has a device address", catalog.root);
 }
 
-}  // namespace
+bool sorts_by_address(const CellSettings& cell) {
+  return cell.order == Order::chunked || cell.sort_window.bytes.n > 0 ||
+         cell.sort_window.percent > 0;
+}
 
 std::string ring_refusal(unsigned depth) {
   Result<PageBuffer> memory = PageBuffer::allocate(kLittle);
@@ -57,8 +62,13 @@ Result<CellSettings> settle(const CellSettings& cell, const Refusals& refusals) 
     }
     settled.engine = EngineKind::psync;
   }
-  if (cell.order == Order::lba && !cell.order_named && !refusals.addresses.empty()) {
-    settled.order = Order::path;
+  if (refusals.addresses.empty()) {
+    return settled;
+  }
+  settled.addresses_refused = true;
+  if (cell.order == Order::lba) {  // unknown addresses sort behind all others, there by inode
+    settled.order = cell.order_named ? Order::inode : Order::path;
+    settled.order_asked = cell.order_named ? std::optional(cell.order) : std::nullopt;
   }
   return settled;
 }
@@ -74,8 +84,19 @@ std::vector<std::string> fallback_notes(const CellSettings& settled, const Refus
   if (settled.order == Order::path && !settled.order_named && !refusals.addresses.empty()) {
     notes.push_back(fmt::format(
         "order: path in place of lba, because {} (FIEMAP refused, or no disk below): reads do not "
-        "follow the device, and seeks and merging by address say nothing",
+        "follow the device, seeks are not known, and nothing is merged by address",
         refusals.addresses));
+  }
+  if (settled.order_asked) {
+    notes.push_back(fmt::format(
+        "order: asked {}, got {}, because {} (FIEMAP refused, or no disk below): reads do not "
+        "follow the device, seeks are not known, and nothing is merged by address",
+        to_string(*settled.order_asked), to_string(settled.order), refusals.addresses));
+  }
+  if (settled.addresses_refused && sorts_by_address(settled)) {
+    notes.push_back(fmt::format("order: {} sorted by inode and not by address, because {}",
+                                settled.order == Order::chunked ? "chunks are" : "windows are",
+                                refusals.addresses));
   }
   return notes;
 }

@@ -4,7 +4,8 @@
 // Rule:    what nobody named gives way to what works (psync, path order), in the cell itself, so
 //          that a record never says what did not happen; and each of its runs carries a warning
 //          with the facility, the reason and what that does to the result. What was named is not
-//          replaced: an engine that is refused ends the experiment before its first run.
+//          replaced silently: an engine that is refused ends the experiment before its first run;
+//          an order by address is one by inode, and the cell says both (order_asked).
 // Threads: find_refusals() makes a ring and reads one page through it; the rest is pure.
 #pragma once
 
@@ -21,6 +22,12 @@ struct Refusals {
   std::string ring;       // why io_uring cannot read; empty: it can, or no cell wants it
   std::string addresses;  // why there is no order by address; empty: there is
 };
+
+// Why no file of the data set has a device address; empty when one has.
+std::string address_refusal(const Catalog& catalog);
+
+// Whether pieces or windows of the cell's order are sorted by address.
+bool sorts_by_address(const CellSettings& cell);
 
 // Nothing is tried that no cell wants: a filter may kill instead of refusing.
 Refusals find_refusals(const Source& source, std::span<const CellSettings> cells);

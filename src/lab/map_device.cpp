@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "lab/fallback.h"
 
 namespace blksweep {
 namespace {
@@ -51,7 +52,10 @@ Result<std::unique_ptr<DeviceReader>> DeviceReader::open(const Fd& fd, std::uint
   BLKSWEEP_TRY(reader->arena_, PageBuffer::allocate({arena}));
   reader->iov_.resize(deepest);
   BLKSWEEP_CHECK(reader->add_engine(EngineKind::psync, 1, fd));
-  BLKSWEEP_CHECK(reader->add_engine(EngineKind::io_uring, deepest, fd));
+  reader->ring_refused_ = ring_refusal(deepest);
+  if (reader->ring_refused_.empty()) {
+    BLKSWEEP_CHECK(reader->add_engine(EngineKind::io_uring, deepest, fd));
+  }
   return reader;
 }
 
@@ -74,7 +78,7 @@ std::int64_t DeviceReader::now() { return now_ns(); }
 
 Result<> DeviceReader::carry_out(const MapBatch& batch, std::int64_t until,
                                  std::vector<MapRead>& out) {
-  return batch.depth == 1 ? one_by_one(batch, until, out) : many(batch, until, out);
+  return batch.depth == 1 || !many_ ? one_by_one(batch, until, out) : many(batch, until, out);
 }
 
 Result<> DeviceReader::one_by_one(const MapBatch& batch, std::int64_t until,

@@ -1,7 +1,7 @@
 // DeviceReader: carries the reads of a latency map out, with O_DIRECT.
 //
 // One read at a time goes through preadv(2), so that its time has no ring in it; more in flight go
-// through io_uring.
+// through io_uring. Where that is refused every read goes alone and is recorded with depth 1.
 //
 // Errors:  reads that fail or are short are counted; the tenth is an Error.
 // Lifetime: keeps descriptors of its own; the caller's may be closed.
@@ -33,6 +33,8 @@ class DeviceReader : public MapReader {
   std::int64_t now() override;
   Result<> carry_out(const MapBatch& batch, std::int64_t until, std::vector<MapRead>& out) override;
 
+  // Why there is no ring, in the kernel's words; empty: there is one.
+  const std::string& ring_refused() const { return ring_refused_; }
   std::size_t errors() const { return errors_; }
   const std::string& last_error() const { return last_error_; }
   // All that was read, recorded or not.
@@ -60,7 +62,7 @@ class DeviceReader : public MapReader {
   std::size_t recent_at_ = 0;
   std::size_t errors_ = 0;
   std::uint64_t bytes_ = 0;
-  std::string last_error_;
+  std::string last_error_, ring_refused_;
 };
 
 }  // namespace blksweep

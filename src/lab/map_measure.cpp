@@ -145,10 +145,28 @@ LatencyMap empty_map(const MapSettings& settings, const Target& target) {
   return map;
 }
 
-MapSchedule schedule_of(const MapSettings& settings) {
+// What can be measured: depth needs a ring.
+Result<std::vector<MapPart>> parts_without_ring(std::vector<MapPart> parts,
+                                                const std::string& refused, MeasuredMap& measured) {
+  measured.engine = refused.empty() ? "psync, io_uring above depth 1" : "psync";
+  if (refused.empty()) {
+    return parts;
+  }
+  std::erase(parts, MapPart::depth);
+  if (parts.empty()) {
+    return unsupported("--parts depth needs io_uring, which is refused here: " + refused);
+  }
+  measured.warnings.push_back(fmt::format(
+      "engine: psync for every read, because io_uring is refused here ({}): depth is not measured, "
+      "and zones with one read in flight instead of two",
+      refused));
+  return parts;
+}
+
+MapSchedule schedule_of(const MapSettings& settings, const std::vector<MapPart>& parts) {
   const std::atomic<bool>* stop = settings.stop;
   MapSchedule schedule;
-  schedule.shares = map_shares(settings.parts);
+  schedule.shares = map_shares(parts);
   schedule.time = settings.time;
   schedule.stop = [stop] { return stop != nullptr && stop->load(std::memory_order_relaxed); };
   schedule.on_progress = settings.on_progress;
@@ -167,7 +185,9 @@ Result<MeasuredMap> measure_map(const MapSettings& settings) {
   measured.map = empty_map(settings, target);
   warn_of_target(target, measured.warnings);
   const Result<DiskStat> before = target.disk.empty() ? fail("no disk") : disk_stat(target.disk);
-  const MapSchedule schedule = schedule_of(settings);
+  BLKSWEEP_TRY(const std::vector<MapPart> parts,
+               parts_without_ring(settings.parts, reader->ring_refused(), measured));
+  const MapSchedule schedule = schedule_of(settings, parts);
   BLKSWEEP_CHECK(run_map(plan, *reader, schedule, measured.map.reads));
   measured.map.interrupted = schedule.stop();
   if (reader->errors() > 0) {

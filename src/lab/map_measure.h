@@ -5,7 +5,8 @@
 //
 // Errors:  usage for what is no device or regular file, or is too small; failed for what cannot be
 //          opened (a device needs root or group disk); unsupported for a filesystem without
-//          O_DIRECT. Reads that fail are counted in a warning; ten end the map.
+//          O_DIRECT, and for the depth part alone where io_uring is refused: beside others it is
+//          left out, with a warning. Reads that fail are counted in a warning; ten end the map.
 // Threads: the caller's; `stop` may be set by any (a signal handler): it ends the map between reads
 //          with what was measured and map.interrupted.
 #pragma once
@@ -32,7 +33,8 @@ struct MapSettings {
 
 struct MeasuredMap {
   LatencyMap map;
-  std::string disk;  // name under /sys/block; empty: unknown
+  std::string disk;    // name under /sys/block; empty: unknown
+  std::string engine;  // "psync, io_uring above depth 1"; "psync" where the ring is refused
   std::vector<std::string> warnings;
 };
 

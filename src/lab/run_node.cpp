@@ -184,7 +184,10 @@ Result<> RunNode::State::place_thread(const NodeWish& w, const std::string& disk
   return {};
 }
 
-Result<> RunNode::check(const Source& source, const NodeWish& wish) {
+namespace {
+
+// All but the binding, which is what it is checked by.
+Result<> check_rights(const Source& source, const NodeWish& wish) {
   if ((wish.changes_queue() || limits(wish)) && ::geteuid() != 0) {
     return unsupported(
         "queue settings and limits of a run need root: run as root, or leave out --scheduler, "
@@ -195,15 +198,24 @@ Result<> RunNode::check(const Source& source, const NodeWish& wish) {
     BLKSWEEP_TRY([[maybe_unused]] const LimitPlan plan,
                  plan_limits(limit_wish(wish, whole_disk_of(source)), "blksweep"));
   }
+  return {};
+}
+
+}  // namespace
+
+Result<> RunNode::check(const Source& source, const NodeWish& wish) {
+  BLKSWEEP_CHECK(check_rights(source, wish));
   BLKSWEEP_TRY([[maybe_unused]] const Binding b, Binding::parse(wish.bind, disk_of(source)));
   return {};
 }
 
 Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std::uint64_t seed,
                                 const std::atomic<bool>& stop) {
-  BLKSWEEP_CHECK(check(source, wish));
+  BLKSWEEP_CHECK(check_rights(source, wish));  // again: the node may have changed since
+  BLKSWEEP_TRY(Binding binding, Binding::parse(wish.bind, disk_of(source)));
   BLKSWEEP_TRY(Borrowing borrowing, Borrowing::begin());
   auto state = std::make_unique<State>(std::move(borrowing));
+  state->binding = std::move(binding);
   if (wish.changes_queue()) {
     BLKSWEEP_TRY(const auto got, set_queue(disk_of(source), queue_wish(wish), state->borrowing));
     state->add(got);
@@ -214,7 +226,6 @@ Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std:
     state->cgroup.emplace(std::move(group));
     state->add(state->cgroup->limits());
   }
-  BLKSWEEP_TRY(state->binding, Binding::parse(wish.bind, disk_of(source)));
   BLKSWEEP_CHECK(state->take_pins(source, wish, seed, stop));
   BLKSWEEP_CHECK(state->place_thread(wish, disk_of(source)));
   return RunNode(std::move(state));

@@ -364,14 +364,4 @@ bool opens_files(const Plan& plan) {
   return std::ranges::any_of(plan.reads, [](const Read& r) { return r.source < kZeros; });
 }
 
-std::vector<std::string> prediction_notes(const CellSettings& cell, const Plan& plan) {
-  std::vector<std::string> notes;
-  if (cell.cache == CacheState::cold && opens_files(plan)) {
-    notes.emplace_back(
-        "cache=cold: opening cold inodes reads metadata, which is not predicted; compare with "
-        "--cache keep or --merge device");
-  }
-  return notes;
-}
-
 }  // namespace blksweep

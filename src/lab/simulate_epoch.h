@@ -5,7 +5,8 @@
 // (sim_queue.h). Batches become ready in order; copying takes no time; the emulated consumer takes
 // its own.
 //
-// Not modelled: the page cache, opening of files (metadata reads), CPU time but `host_cost`.
+// Not modelled: the page cache, opening of files (metadata reads), decoding and copying, what a
+// cell asks of the node, CPU time but `host_cost`; prediction_notes() names those that a cell has.
 // Errors:  Exit::usage for buffered file reads and for a device that is smaller than an address;
 //          Exit::failed when more than 1 % of the bytes have no known address.
 // Threads: pure; deterministic in its inputs.

@@ -2,8 +2,28 @@
 
 #include "stage/cuda_stage.h"
 #include "stage/emulated_copy.h"
+#include "stage/fresh_copy.h"
+#include "stage/pageable_copy.h"
 
 namespace blksweep {
+namespace {
+
+Result<std::unique_ptr<CopyStage>> over_a_link(const CellSettings& cell) {
+  const CopyTuning& tuning = cell.copy_tuning;
+  const LinkSettings link{tuning.bandwidth, tuning.latency, tuning.streams};
+  switch (tuning.staging) {
+    case Staging::pageable:
+      return make_pageable_copy(link);
+    case Staging::per_batch:
+      return make_fresh_copy(device_slots(cell), make_emulated_copy(link));
+    case Staging::pinned:
+    case Staging::register_each:
+      break;
+  }
+  return make_emulated_copy(link);
+}
+
+}  // namespace
 
 std::uint32_t device_slots(const CellSettings& cell) {
   return cell.prefetch == 0 ? 1 : cell.copy_tuning.slots;
@@ -15,9 +35,11 @@ Result<std::unique_ptr<CopyStage>> make_copy(const StageRequest& q) {
     case CopyKind::none:
       break;
     case CopyKind::host:
-      return make_host_copy(device_slots(q.cell), q.batch_bytes);
+      return tuning.staging == Staging::per_batch
+                 ? make_fresh_copy(device_slots(q.cell), nullptr)
+                 : make_host_copy(device_slots(q.cell), q.batch_bytes);
     case CopyKind::emulated:
-      return make_emulated_copy({tuning.bandwidth, tuning.latency, tuning.streams});
+      return over_a_link(q.cell);
     case CopyKind::cuda:
       return make_cuda_copy({.device = q.cell.device_index,
                              .staging = tuning.staging,

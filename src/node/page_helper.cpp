@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "node/page_lock.h"
+#include "os/signals.h"
 
 namespace blksweep {
 
@@ -154,15 +155,10 @@ Result<PageHelper::Board*> shared_board() {
 
 // fork with all signals blocked in the child, for good.
 pid_t fork_blocked() {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  BlockedSignals blocked;
   const pid_t pid = ::fork();
-  if (pid != 0) {
-    const int error = errno;
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    errno = error;
+  if (pid == 0) {
+    blocked.keep();
   }
   return pid;
 }

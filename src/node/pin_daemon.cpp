@@ -21,6 +21,7 @@
 #include "os/file.h"
 #include "os/memory_room.h"
 #include "os/process_id.h"
+#include "os/signals.h"
 
 namespace blksweep {
 namespace {
@@ -144,9 +145,7 @@ class Daemon {
 
 // They stay blocked in the daemon, which waits for them; never lost between fork and there.
 Result<pid_t> fork_daemon(const PinRegistry& registry, PinOrder order, const PinPipe& pipe) {
-  const sigset_t awaited = awaited_signals();
-  sigset_t before;
-  ::pthread_sigmask(SIG_BLOCK, &awaited, &before);
+  const BlockedSignals blocked(awaited_signals());
   const pid_t pid = ::fork();
   if (pid == 0) {
     become_daemon(pipe.write_end.get());
@@ -157,10 +156,8 @@ Result<pid_t> fork_daemon(const PinRegistry& registry, PinOrder order, const Pin
     }
     ::_exit(result ? 0 : 1);
   }
-  const int error = errno;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0) {
-    return sys_error(error, "fork the pin's daemon");
+    return sys_error(errno, "fork the pin's daemon");
   }
   return pid;
 }

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "os/signals.h"
 
 namespace blksweep {
 namespace {
@@ -78,16 +79,12 @@ void reset_signals() {
 
 // Signals wait meanwhile: a handler of ours must not run in the child.
 pid_t start(const ChildPlan& plan) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const BlockedSignals blocked;
   // fork would copy every page that a ring has registered.
   const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
   if (pid == 0) {
     become(plan);
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return pid;
 }
 

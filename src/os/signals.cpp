@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <cerrno>
+
 namespace blksweep {
 namespace {
 
@@ -27,5 +29,23 @@ void install_stop_signals() {
 }
 
 const std::atomic<bool>& stop_requested() { return stop; }
+
+BlockedSignals::BlockedSignals() {
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+}
+
+BlockedSignals::BlockedSignals(const sigset_t& these) {
+  ::pthread_sigmask(SIG_BLOCK, &these, &before_);
+}
+
+BlockedSignals::~BlockedSignals() {
+  if (!kept_) {
+    const int error = errno;
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+  }
+}
 
 }  // namespace blksweep

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "plan/catalog.h"
@@ -62,8 +63,10 @@ struct PlanSummary {
   std::uint64_t read_bytes = 0;
   std::uint64_t sample_bytes = 0;
   std::uint64_t gap_bytes = 0;  // read but wanted by nobody (bridged gaps and rounding)
-  std::uint64_t seeks = 0;      // reads that do not begin where the one before ended
-  double mean_seek_bytes = 0;   // mean |distance| over seeks whose addresses are known
+  // Reads that do not begin where the one before ended; nullopt: some address is not known.
+  std::optional<std::uint64_t> seeks;
+  // Mean |distance| over seeks whose addresses are known; nullopt: those of none are.
+  std::optional<double> mean_seek_bytes;
 };
 
 // position -> sample, epochs * catalog.samples() entries; a permutation in each epoch.

@@ -20,30 +20,25 @@ std::uint64_t address_of(const Catalog& catalog, const Read& read) {
   return e->device_offset + (read.offset - e->file_offset);
 }
 
-struct Head {
-  std::uint64_t address = kUnknown;  // where the last read ended on the device
-  std::uint64_t offset = 0;          // and in its source
-  std::uint32_t source = kZeros;
-};
-
+// `head`: where the last read ended on the device.
 struct Seeks {
   std::uint64_t count = 0;
-  std::uint64_t known = 0;
+  bool all_known = true;
   double distance = 0;
 
-  void add(const Head& head, const Read& read, std::uint64_t address) {
-    const bool both = head.address != kUnknown && address != kUnknown;
-    const bool follows =
-        both ? head.address == address : head.source == read.source && head.offset == read.offset;
-    if (follows) {
-      return;
+  void add(std::uint64_t head, std::uint64_t address) {
+    if (head == kUnknown || address == kUnknown) {
+      all_known = false;
+    } else if (head != address) {
+      ++count;
+      distance += static_cast<double>(std::max(head, address) - std::min(head, address));
     }
-    ++count;
-    if (both) {
-      ++known;
-      distance +=
-          static_cast<double>(std::max(head.address, address) - std::min(head.address, address));
+  }
+  std::optional<double> mean() const {
+    if (count == 0) {
+      return all_known ? std::optional(0.0) : std::nullopt;
     }
+    return distance / static_cast<double>(count);
   }
 };
 
@@ -64,7 +59,7 @@ std::uint64_t wanted(const Catalog& catalog, const Plan& plan, const Piece& piec
 PlanSummary summarize(const Catalog& catalog, const Plan& plan) {
   PlanSummary sum;
   Seeks seeks;
-  Head head;
+  std::uint64_t head = kUnknown;
   std::uint64_t zero_bytes = 0;
   for (std::size_t r = 0; r < plan.reads.size(); ++r) {
     const Read& read = plan.reads[r];
@@ -74,14 +69,13 @@ PlanSummary summarize(const Catalog& catalog, const Plan& plan) {
     }
     const std::uint64_t address = address_of(catalog, read);
     if (sum.reads++ > 0) {
-      seeks.add(head, read, address);
+      seeks.add(head, address);
     }
     sum.read_bytes += read.length;
-    head = {address == kUnknown ? kUnknown : address + read.length, read.offset + read.length,
-            read.source};
+    head = address == kUnknown ? kUnknown : address + read.length;
   }
-  sum.seeks = seeks.count;
-  sum.mean_seek_bytes = seeks.known == 0 ? 0 : seeks.distance / static_cast<double>(seeks.known);
+  sum.seeks = seeks.all_known ? std::optional(seeks.count) : std::nullopt;
+  sum.mean_seek_bytes = seeks.mean();
   sum.sample_bytes = catalog.bytes().n * plan.epochs;
   const std::uint64_t from_disk = sum.sample_bytes - std::min(zero_bytes, sum.sample_bytes);
   sum.gap_bytes = sum.read_bytes > from_disk ? sum.read_bytes - from_disk : 0;

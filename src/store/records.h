@@ -170,7 +170,8 @@ struct RunRecord {
   Maybe<std::int64_t> first_batch_ns;
   std::uint64_t samples = 0, missing_samples = 0, bytes = 0;
   Maybe<std::uint64_t> wrong_samples;  // NULL: not verified
-  std::uint64_t reads_submitted = 0, read_bytes = 0, gap_bytes = 0, seeks = 0;
+  std::uint64_t reads_submitted = 0, read_bytes = 0, gap_bytes = 0;
+  Maybe<std::uint64_t> seeks;  // NULL: some address is not known
   std::uint64_t io_errors = 0, short_reads = 0, device_fallbacks = 0;
   Maybe<std::uint64_t> device_bytes, device_reads;  // from /sys/block/*/stat
   std::int64_t cpu_ns = 0;

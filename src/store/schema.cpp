@@ -68,7 +68,7 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   reads_submitted INTEGER NOT NULL,
   read_bytes      INTEGER NOT NULL, -- asked of the kernel, gaps and rounding included
   gap_bytes       INTEGER NOT NULL, -- read but wanted by nobody
-  seeks           INTEGER NOT NULL, -- reads that do not begin where the one before ended
+  seeks           INTEGER,          -- reads that do not begin where the one before ended; NULL: unknown
   io_errors INTEGER NOT NULL, short_reads INTEGER NOT NULL, device_fallbacks INTEGER NOT NULL,
   device_bytes    INTEGER,          -- the whole disk during the epoch, from /sys/block/*/stat
   device_reads    INTEGER,
@@ -317,7 +317,21 @@ Result<> create_schema(Database& db) {
                              kSchemaVersion));
 }
 
-Result<> add_later_tables(Database& db) {
+// Before version 5 seeks had to be a number. What lies in the file is the same with and without, so
+// that the table's text can be changed alone (sqlite.org/lang_altertable.html, "Making Other Kinds
+// Of Table Schema Changes").
+Result<> let_seeks_be_unknown(Database& db) {
+  BLKSWEEP_TRY(const std::int64_t version, scalar(db, "PRAGMA schema_version"));
+  return db.exec(
+      fmt::format("PRAGMA writable_schema = ON;"
+                  "UPDATE sqlite_schema SET sql = replace(sql, 'seeks           INTEGER NOT NULL',"
+                  " 'seeks           INTEGER') WHERE type = 'table' AND name = 'run';"
+                  "PRAGMA schema_version = {}; PRAGMA writable_schema = RESET",
+                  version + 1));
+}
+
+Result<> bring_up_to_date(Database& db) {
+  BLKSWEEP_CHECK(let_seeks_be_unknown(db));
   BLKSWEEP_CHECK(db.exec(tables_since(kOldestVersion)));
   return db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
 }
@@ -369,7 +383,7 @@ Result<> prepare_schema(Database& db) {
   BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db));
   // Again inside: another process may have created the tables meanwhile.
   BLKSWEEP_TRY(const std::int64_t now, scalar(db, "SELECT count(*) FROM sqlite_master"));
-  BLKSWEEP_CHECK(now == 0 ? create_schema(db) : add_later_tables(db));
+  BLKSWEEP_CHECK(now == 0 ? create_schema(db) : bring_up_to_date(db));
   return transaction.commit();
 }
 

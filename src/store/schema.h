@@ -3,7 +3,8 @@
 // Every column is documented, with its unit, in docs/results-schema.md.
 // Version: PRAGMA user_version. Versions 2 (maps, predictions), 3 (node settings) and 4 (the
 //          account of an epoch) only add tables: writing adds them to an older file, reading does
-//          without. Versions that this program does not know are refused.
+//          without. Version 5 lets run.seeks be NULL. Versions that this program does not know are
+//          refused.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 namespace blksweep {
 
 inline constexpr std::int32_t kApplicationId = 0x626C6B73;  // "blks"
-inline constexpr std::int32_t kSchemaVersion = 4;
+inline constexpr std::int32_t kSchemaVersion = 5;
 
 // An empty file becomes a results database; anything else must already be one. Missing tables of
 // this version are added.

@@ -3,136 +3,131 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace blksweep {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "records are written as they lie");
 
-constexpr std::size_t kDepthBytes = 16;
-constexpr std::size_t kIssueBytes = 20;
-constexpr std::size_t kGpuBytes = 28;
-constexpr std::size_t kMapReadBytes = 40;
-
-template <class T>
-void put(std::string& out, T value) {
-  char bytes[sizeof(T)];
-  std::memcpy(bytes, &value, sizeof(T));
-  out.append(bytes, sizeof(T));
+// The fields of a record in their order, named once for writing and for reading.
+template <class Point, class F>
+requires std::is_same_v<std::remove_const_t<Point>, DepthPoint>
+void each_field(Point& p, F&& f) {
+  f(p.at_ns);
+  f(p.driver);
+  f(p.scheduler);
 }
 
-template <class T>
-void take(std::string_view& in, T& value) {
-  std::memcpy(&value, in.data(), sizeof(T));
-  in.remove_prefix(sizeof(T));
+template <class Point, class F>
+requires std::is_same_v<std::remove_const_t<Point>, IssuePoint>
+void each_field(Point& p, F&& f) {
+  f(p.at_ns);
+  f(p.sector);
+  f(p.bytes);
 }
 
-template <class T>
-void put_maybe(std::string& out, const Maybe<T>& value) {
-  put(out, value.value_or(std::numeric_limits<T>::max()));
+template <class Point, class F>
+requires std::is_same_v<std::remove_const_t<Point>, GpuPoint>
+void each_field(Point& p, F&& f) {
+  f(p.at_ns);
+  f(p.utilisation);
+  f(p.memory_utilisation);
+  f(p.memory_used_bytes);
+  f(p.clock_mhz);
 }
 
-template <class T>
-void take_maybe(std::string_view& in, Maybe<T>& value) {
-  T raw{};
-  take(in, raw);
-  value = raw == std::numeric_limits<T>::max() ? Maybe<T>{} : Maybe<T>{raw};
+template <class Point, class F>
+requires std::is_same_v<std::remove_const_t<Point>, MapRead>
+void each_field(Point& r, F&& f) {
+  f(r.begin_ns);
+  f(r.latency_ns);
+  f(r.offset);
+  f(r.distance);
+  f(r.bytes);
+  f(r.depth);
+}
+
+struct Put {
+  std::string& out;
+  template <class T>
+  void operator()(const T& value) {
+    char bytes[sizeof(T)];
+    std::memcpy(bytes, &value, sizeof(T));
+    out.append(bytes, sizeof(T));
+  }
+  template <class T>
+  void operator()(const Maybe<T>& value) {
+    (*this)(value.value_or(std::numeric_limits<T>::max()));
+  }
+};
+
+struct Take {
+  std::string_view& in;
+  template <class T>
+  void operator()(T& value) {
+    std::memcpy(&value, in.data(), sizeof(T));
+    in.remove_prefix(sizeof(T));
+  }
+  template <class T>
+  void operator()(Maybe<T>& value) {
+    T raw{};
+    (*this)(raw);
+    value = raw == std::numeric_limits<T>::max() ? Maybe<T>{} : Maybe<T>{raw};
+  }
+};
+
+template <class Point>
+std::string encode(const std::vector<Point>& points) {
+  std::string out;
+  for (const Point& p : points) {
+    each_field(p, Put{out});
+  }
+  return out;
+}
+
+template <class Point>
+std::size_t record_bytes() {
+  static const std::size_t bytes = encode(std::vector<Point>(1)).size();
+  return bytes;
+}
+
+template <class Point>
+std::vector<Point> decode(std::string_view bytes) {
+  std::vector<Point> points(bytes.size() / record_bytes<Point>());
+  for (Point& p : points) {
+    each_field(p, Take{bytes});
+  }
+  return points;
 }
 
 }  // namespace
 
-std::string encode_series(const std::vector<GpuPoint>& points) {
-  std::string out;
-  out.reserve(points.size() * kGpuBytes);
-  for (const GpuPoint& p : points) {
-    put(out, p.at_ns);
-    put_maybe(out, p.utilisation);
-    put_maybe(out, p.memory_utilisation);
-    put_maybe(out, p.memory_used_bytes);
-    put_maybe(out, p.clock_mhz);
-  }
-  return out;
-}
+std::string encode_series(const std::vector<GpuPoint>& points) { return encode(points); }
+std::string encode_series(const std::vector<DepthPoint>& points) { return encode(points); }
+std::string encode_series(const std::vector<IssuePoint>& points) { return encode(points); }
 
-std::vector<GpuPoint> decode_gpu_series(std::string_view bytes) {
-  std::vector<GpuPoint> points(bytes.size() / kGpuBytes);
-  for (GpuPoint& p : points) {
-    take(bytes, p.at_ns);
-    take_maybe(bytes, p.utilisation);
-    take_maybe(bytes, p.memory_utilisation);
-    take_maybe(bytes, p.memory_used_bytes);
-    take_maybe(bytes, p.clock_mhz);
-  }
-  return points;
-}
-
-std::string encode_series(const std::vector<DepthPoint>& points) {
-  std::string out;
-  out.reserve(points.size() * kDepthBytes);
-  for (const DepthPoint& p : points) {
-    put(out, p.at_ns);
-    put(out, p.driver);
-    put(out, p.scheduler);
-  }
-  return out;
-}
-
-std::string encode_series(const std::vector<IssuePoint>& points) {
-  std::string out;
-  out.reserve(points.size() * kIssueBytes);
-  for (const IssuePoint& p : points) {
-    put(out, p.at_ns);
-    put(out, p.sector);
-    put(out, p.bytes);
-  }
-  return out;
-}
-
+std::vector<GpuPoint> decode_gpu_series(std::string_view bytes) { return decode<GpuPoint>(bytes); }
 std::vector<DepthPoint> decode_depth_series(std::string_view bytes) {
-  std::vector<DepthPoint> points(bytes.size() / kDepthBytes);
-  for (DepthPoint& p : points) {
-    take(bytes, p.at_ns);
-    take(bytes, p.driver);
-    take(bytes, p.scheduler);
-  }
-  return points;
+  return decode<DepthPoint>(bytes);
 }
-
 std::vector<IssuePoint> decode_issue_series(std::string_view bytes) {
-  std::vector<IssuePoint> points(bytes.size() / kIssueBytes);
-  for (IssuePoint& p : points) {
-    take(bytes, p.at_ns);
-    take(bytes, p.sector);
-    take(bytes, p.bytes);
-  }
-  return points;
+  return decode<IssuePoint>(bytes);
 }
 
 std::string encode_reads(const std::vector<MapRead>& reads, MapPart part) {
   std::string out;
   for (const MapRead& r : reads) {
-    if (r.part != part) {
-      continue;
+    if (r.part == part) {
+      each_field(r, Put{out});
     }
-    put(out, r.begin_ns);
-    put(out, r.latency_ns);
-    put(out, r.offset);
-    put(out, r.distance);
-    put(out, r.bytes);
-    put(out, r.depth);
   }
   return out;
 }
 
 std::vector<MapRead> decode_reads(std::string_view bytes, MapPart part) {
-  std::vector<MapRead> reads(bytes.size() / kMapReadBytes);
+  std::vector<MapRead> reads = decode<MapRead>(bytes);
   for (MapRead& r : reads) {
-    take(bytes, r.begin_ns);
-    take(bytes, r.latency_ns);
-    take(bytes, r.offset);
-    take(bytes, r.distance);
-    take(bytes, r.bytes);
-    take(bytes, r.depth);
     r.part = part;
   }
   return reads;

@@ -74,16 +74,6 @@ expect_error 1 index damaged 'dataset pack'
 run_on "$tmp/src" --decode-threads 1
 expect_error 1 'no packed data set' 'dataset pack'
 
-# --- the steps as one experiment, small ----------------------------------------------------------
-BLKSWEEP=$blksweep REPEATS=2 LIMITS=none CODECS=zstd BATCH=16 COMPUTE=200us THREADS=1 \
-  "$(dirname "$0")/../../scripts/experiments/loading-strategies.sh" \
-  "$tmp/src" "$tmp/work" "$tmp/steps.db" >"$tmp/.out" 2>"$tmp/.err" || [ $? = 3 ] || die "$(cat "$tmp/.err")"
-[ "$(sqlite3 "$tmp/steps.db" 'SELECT count(*), count(DISTINCT experiment_id) FROM run JOIN cell USING (cell_id)')" = '10|5' ] ||
-  die 'not two repeats of five steps'
-if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
-  [ -s "$tmp/steps.report/figures/strategies.svg" ] || die 'the steps are not drawn'
-fi
-
 # --- refused, cut off ---------------------------------------------------------------------------
 call dataset pack "$tmp/src" -o "$tmp/half"
 expect_error 1 'not empty'

@@ -1,4 +1,4 @@
-"""The parts of the strategies figure that compute; the drawing is tested by tests/cli/pack.sh."""
+"""The parts of the strategies figure that compute; the drawing is tested by tests/cli/strategies.sh."""
 import pathlib
 import sys
 import unittest
@@ -11,18 +11,6 @@ import strategies
 
 def cell(disk, limit="none"):
     return load.Cell(1, disk, False, 3, {}, {"disk": disk, "bandwidth-limit": limit})
-
-
-class BusyByBin(unittest.TestCase):
-    def test_covers_exactly_what_the_spans_cover(self):
-        for spans in ([], [(0, 1000)], [(0, 1)], [(13, 14), (14, 700), (999, 1000)]):
-            shares = strategies.busy_by_bin(0, 1000, spans)
-            self.assertAlmostEqual(sum(shares) * 1000 / strategies.BINS, sum(b - a for a, b in spans))
-            self.assertTrue(all(0 <= s <= 1 + 1e-9 for s in shares))
-
-    def test_a_span_lies_in_its_own_bins(self):
-        shares = strategies.busy_by_bin(100, 2000, [(150, 250)])
-        self.assertEqual([round(s, 9) for s in shares[:3]], [0.5, 0.5, 0])
 
 
 class Words(unittest.TestCase):

@@ -106,6 +106,27 @@ TEST_F(AccountOfARun, TheCopyStageWaitsForSlotsOfAConsumerThatTakesLonger) {
   EXPECT_GT(copy.stall(Stall::done), 0);
 }
 
+// --device-slots 1: the next copy begins when the batch before is computed, however far the reader
+// is.
+TEST_F(AccountOfARun, ABlockingCopyIsExposedToTheLastNanosecond) {
+  cell_.prefetch = 2;
+  cell_.copy = CopyKind::emulated;
+  cell_.copy_tuning.latency = Nanos{1'000'000};
+  for (const Staging staging : {Staging::pinned, Staging::pageable, Staging::per_batch}) {
+    cell_.copy_tuning.staging = staging;
+    cell_.copy_tuning.slots = 1;
+    const Account blocking = account(run());
+    const LaneAccount& copy = *blocking.lane(EpochLane::copy);
+    EXPECT_EQ(copy.hidden, 0);
+    EXPECT_GE(copy.exposed, kBatches * 1'000'000);
+    // Why: the slot is in use while its batch is computed, and the consumer waits for each copy.
+    EXPECT_GT(copy.stall(Stall::staging), (kBatches - 1) * kCompute / 2);
+    EXPECT_EQ(blocking.lane(EpochLane::compute)->stall(Stall::copy), copy.exposed);
+    cell_.copy_tuning.slots = 2;
+    EXPECT_GT(account(run()).lane(EpochLane::copy)->hidden, 0);
+  }
+}
+
 TEST_F(AccountOfARun, WithoutAConsumerEverythingIsExposed) {
   cell_.consumer = ConsumerKind::none;
   const Account reading = account(run());

@@ -109,6 +109,37 @@ TEST(Account, SaysThatTheStagingIsFull) {
   EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::done, 201}}));
 }
 
+// --device-slots 1 against 2 with the same prefetch: what a blocking copy costs, and why.
+TEST(Account, OfABlockingCopyShowsAllOfItToTheConsumer) {
+  PipelineTimes t{.read = 2, .copy = 3, .compute = 10, .batches = 100, .prefetch = 2, .slots = 1};
+  const Account blocking = PipelineClock(t).account();
+  t.slots = 2;
+  const Account overlapped = PipelineClock(t).account();
+  EXPECT_EQ(blocking.wall, 2 + 100 * (3 + 10));
+  EXPECT_EQ(overlapped.wall, 2 + 3 + 100 * 10);
+  // The difference is the copies that are hidden now, all but the first.
+  EXPECT_EQ(blocking.lane(EpochLane::copy)->exposed, 300);
+  EXPECT_EQ(overlapped.lane(EpochLane::copy)->exposed, 3);
+  EXPECT_EQ(blocking.wall - overlapped.wall, 300 - 3);
+  // Why: the copy lane waits for the one slot until its batch is computed, the consumer for the
+  // copy.
+  EXPECT_EQ(stalls(blocking, EpochLane::copy),
+            (Named{{Stall::storage, 2}, {Stall::staging, 990}, {Stall::done, 10}}));
+  EXPECT_EQ(stalls(blocking, EpochLane::compute), (Named{{Stall::storage, 2}, {Stall::copy, 300}}));
+  EXPECT_EQ(stalls(overlapped, EpochLane::compute), (Named{{Stall::storage, 2}, {Stall::copy, 3}}));
+  EXPECT_EQ(broken_identity(blocking) + broken_identity(overlapped), "");
+}
+
+TEST(Account, OfABlockingCopySaysWhenStorageHidesIt) {
+  PipelineTimes t{.read = 20, .copy = 3, .compute = 10, .batches = 50, .prefetch = 2, .slots = 1};
+  const Account blocking = PipelineClock(t).account();
+  t.slots = 2;
+  const Account overlapped = PipelineClock(t).account();
+  EXPECT_EQ(blocking.wall, overlapped.wall) << "the batch before is computed long since";
+  EXPECT_EQ(blocking.lane(EpochLane::copy)->stall(Stall::staging), 0);
+  EXPECT_EQ(blocking.lane(EpochLane::compute)->stall(Stall::storage), 20 + 49 * 7);
+}
+
 TEST(Account, OfOneBatchIsItsStagesInTurn) {
   const Account a = PipelineClock({.batches = 1}).account();
   EXPECT_EQ(a.wall, 21);

@@ -44,6 +44,39 @@ TEST(Fallback, RefusesAnEngineThatWasNamedAndIsNotThere) {
   EXPECT_NE(settled.error().message().find("--engine psync"), std::string::npos);
 }
 
+// The planner's order by address, none of which is known, is the one by inode.
+TEST(Fallback, ANamedOrderByAddressSaysWhatWasAskedAndWhatItGot) {
+  CellSettings cell;
+  cell.order_named = true;
+  const auto settled = settle(cell, {"", kAll.addresses});
+  ASSERT_TRUE(settled);
+  EXPECT_EQ(settled->order, Order::inode);
+  EXPECT_EQ(settled->order_asked, Order::lba);
+  const auto notes = fallback_notes(*settled, {"", kAll.addresses});
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("asked lba, got inode"), std::string::npos);
+  EXPECT_NE(notes[0].find(kAll.addresses), std::string::npos);
+  EXPECT_FALSE(settle(cell, kNothing)->order_asked);
+}
+
+TEST(Fallback, ChunksAndWindowsWithoutAddressesSayThatTheyAreSortedByInode) {
+  CellSettings chunked, window;
+  chunked.order_named = window.order_named = true;
+  chunked.order = Order::chunked;
+  window.order = Order::random;
+  window.sort_window = {Bytes{4096}, 0};
+  for (const CellSettings& cell : {chunked, window}) {
+    const Refusals refusals{"", kAll.addresses};
+    const auto settled = settle(cell, refusals);
+    ASSERT_TRUE(settled);
+    EXPECT_EQ(settled->order, cell.order);
+    const auto notes = fallback_notes(*settled, refusals);
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_NE(notes[0].find("by inode"), std::string::npos);
+    EXPECT_TRUE(fallback_notes(*settle(cell, kNothing), kNothing).empty());
+  }
+}
+
 TEST(Fallback, LeavesNamedPoliciesThatWorkAlone) {
   CellSettings cell = named();
   cell.engine = EngineKind::psync;

@@ -155,10 +155,27 @@ TEST(PlanSummary, AddsUp) {
   EXPECT_EQ(sum.reads, plan.reads.size());
   EXPECT_EQ(sum.sample_bytes, c.bytes().n);
   EXPECT_EQ(sum.gap_bytes, sum.read_bytes - sum.sample_bytes);
-  EXPECT_LT(sum.seeks, sum.reads);
+  EXPECT_LT(*sum.seeks, sum.reads);
   const PlanSummary random = summarize(c, plan_of(data, Order::random, {.merge = Merge::none}));
-  EXPECT_GT(random.seeks, 3 * sum.seeks);
-  EXPECT_GT(random.mean_seek_bytes, 2 * sum.mean_seek_bytes);
+  EXPECT_GT(*random.seeks, 3 * *sum.seeks);
+  EXPECT_GT(*random.mean_seek_bytes, 2 * *sum.mean_seek_bytes);
+}
+
+TEST(PlanSummary, SeeksAreUnknownWhereAnAddressIs) {
+  const SyntheticCatalog data({.files = 50, .extents_per_file = 1});
+  Catalog c = data.view();
+  std::vector<ExtentRecord> extents(c.extents.begin(), c.extents.end());
+  c.extents = extents;
+  const Plan plan = plan_of(data, Order::path, {});
+  EXPECT_TRUE(summarize(c, plan).seeks);
+  extents[20].flags |= kExtentNoAddress;
+  EXPECT_FALSE(summarize(c, plan).seeks);
+  EXPECT_TRUE(summarize(c, plan).mean_seek_bytes) << "over those that are known";
+  for (ExtentRecord& e : extents) {
+    e.flags |= kExtentNoAddress;
+  }
+  EXPECT_FALSE(summarize(c, plan).seeks);
+  EXPECT_FALSE(summarize(c, plan).mean_seek_bytes);
 }
 
 }  // namespace

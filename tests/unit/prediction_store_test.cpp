@@ -4,6 +4,7 @@
 
 #include "store/result_reader.h"
 #include "store/result_store.h"
+#include "store/schema.h"
 #include "support/demo_records.h"
 #include "support/temp_dir.h"
 
@@ -29,6 +30,36 @@ class PredictionStore : public testing::Test {
   TempDir dir_;
   const std::string path_ = dir_.path() + "/results.db";
 };
+
+// Before version 5 a run's seeks had to be a number.
+TEST_F(PredictionStore, AFileOfVersionFourKeepsItsRunsAndTakesOneWhoseSeeksAreUnknown) {
+  RunRecord unknown = demo_run(1);
+  unknown.seeks = std::nullopt;
+  std::int64_t cell = 0;
+  {
+    auto store = ResultStore::open(path_);
+    const auto experiment = store->begin_experiment(demo_host(), "key");
+    cell = *store->add_cell(*experiment, demo_cell("lba", "none"));
+    ASSERT_TRUE(store->add_run(cell, demo_run(0)));
+  }
+  sqlite_text(
+      "PRAGMA writable_schema = ON;"
+      "UPDATE sqlite_schema SET sql = replace(sql, 'seeks           INTEGER',"
+      " 'seeks           INTEGER NOT NULL') WHERE name = 'run'; PRAGMA user_version = 4");
+  ASSERT_EQ(sqlite_text("SELECT \"notnull\" FROM pragma_table_info('run') WHERE name = 'seeks'"),
+            "1");
+  auto store = ResultStore::open(path_);
+  ASSERT_TRUE(store) << store.error().message();
+  const auto added = store->add_run(cell, unknown);
+  ASSERT_TRUE(added) << added.error().message();
+  EXPECT_EQ(sqlite_text("PRAGMA user_version"), std::to_string(kSchemaVersion));
+  EXPECT_EQ(sqlite_text("PRAGMA integrity_check"), "ok");
+  const auto runs = ResultReader::open(path_)->runs(1);
+  ASSERT_TRUE(runs);
+  ASSERT_EQ(runs->size(), 2U);
+  EXPECT_EQ(runs->front().run.seeks, demo_run(0).seeks);
+  EXPECT_FALSE(runs->back().run.seeks);
+}
 
 // What version 1 was: this version without the tables that later ones add.
 TEST_F(PredictionStore, ReadsAFileOfVersionOneAndWritingMakesItOneOfToday) {
@@ -64,7 +95,7 @@ TEST_F(PredictionStore, ReadsAFileOfVersionOneAndWritingMakesItOneOfToday) {
   EXPECT_EQ(sqlite_text("PRAGMA user_version"), "1") << "reading changes nothing";
   auto store = ResultStore::open(path_);
   ASSERT_TRUE(store) << store.error().message();
-  EXPECT_EQ(sqlite_text("PRAGMA user_version"), "4");
+  EXPECT_EQ(sqlite_text("PRAGMA user_version"), std::to_string(kSchemaVersion));
   PredictionRecord p;
   p.model = "hdd-7200";
   p.model_hash = "abc";

@@ -28,5 +28,45 @@ TEST(StopSignals, AHangupStopsUnlessNohupHadItIgnored) {
   EXPECT_FALSE(stops_on_hangup(SIG_IGN));
 }
 
+bool is_blocked(int number) {
+  sigset_t now;
+  return ::pthread_sigmask(SIG_SETMASK, nullptr, &now) == 0 && sigismember(&now, number) == 1;
+}
+
+// What a child says of SIGUSR1 that was blocked around the fork.
+bool child_has_it_blocked(bool keep) {
+  pid_t child = 0;
+  {
+    BlockedSignals blocked;
+    child = ::fork();
+    if (child == 0 && keep) {
+      blocked.keep();
+    }
+  }
+  if (child == 0) {
+    ::_exit(is_blocked(SIGUSR1) ? 1 : 0);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
+TEST(BlockedSignals, WaitWhileItLivesAndAChildMayKeepThemBlocked) {
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, SIGUSR1);
+  {
+    const BlockedSignals blocked(one);
+    EXPECT_TRUE(is_blocked(SIGUSR1));
+    EXPECT_FALSE(is_blocked(SIGUSR2));
+    const BlockedSignals all;
+    EXPECT_TRUE(is_blocked(SIGUSR2));
+  }
+  EXPECT_FALSE(is_blocked(SIGUSR1));
+  EXPECT_TRUE(child_has_it_blocked(true));
+  EXPECT_FALSE(child_has_it_blocked(false));
+  EXPECT_FALSE(is_blocked(SIGUSR1)) << "of the parent it is not";
+}
+
 }  // namespace
 }  // namespace blksweep
