@@ -95,7 +95,8 @@ define set_rule
 $(B)/$(2).o: $(call files_of_set,$(1),$(2)) Makefile $(B)/config
 	$$(call say,CXX,$(2))
 	$$(Q)scripts/lint/together.sh $$@ $(call files_of_set,$(1),$(2)) -- \
-	  $$(CXX) $$(CPPFLAGS) -I. -DBLKSWEEP_VERSION='"$(VERSION)"' $$(CXXFLAGS) -c SOURCE -o OUTPUT
+	  $$(CXX) $$(CPPFLAGS) -I. -DBLKSWEEP_VERSION='"$(VERSION)"' $$(CXXFLAGS) \
+	  -Wno-subobject-linkage -c SOURCE -o OUTPUT
 endef
 objects_of = $(foreach s,$(call set_names,$(call sets_of,$(1))),$(eval $(call set_rule,$(call sets_of,$(1)),$(s)))$(B)/$(s).o)
 else
