@@ -13,7 +13,7 @@
 #   make deps format check-headers install clean help
 #
 #   V=1  full commands     SAN=asan|tsan  sanitizer build     BPF=0 CUDA=0  without a feature
-#   B=DIR  another build folder (must begin with build)
+#   B=DIR  another build folder (must begin with build)     TOGETHER=1  fewer, larger compilations
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -82,7 +82,27 @@ bpf_off := $(filter-out $(cuda_off),$(wildcard src/*/*_off.cpp))
 main    := src/cli/main.cpp
 sources := $(filter-out $(main) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)) \
              $(if $(filter 1,$(CUDA)),$(cuda_off),$(cuda_on)),$(wildcard src/*/*.cpp))
-objects := $(sources:%.cpp=$(B)/%.o) $(kernels:%=$(B)/%.o)
+
+# TOGETHER=1 compiles sources of a folder ten at a time (scripts/lint/together.sh): a third of the
+# CPU time, for builds that are made once from nothing. A set is written SET:FILE FILE ...; variants
+# of one header (x_bpf.cpp, x_off.cpp) are never in one set.
+sets_of      = $(shell printf '%s\n' $(1) | awk -F/ '{ v = $$3; if (!sub(/.*_off\.cpp$$/, "-off", v) && \
+                 !sub(/.*_(bpf|cuda)\.cpp$$/, "-on", v)) v = ""; d = $$1 "/" $$2 "/set" v; print d int((n[d]++) / 10) ":" $$0 }')
+set_names    = $(patsubst %,$(or $(2),%),$(sort $(foreach f,$(1),$(firstword $(subst :, ,$(f))))))
+files_of_set = $(patsubst $(2):%,%,$(filter $(2):%,$(1)))
+ifeq ($(TOGETHER),1)
+define set_rule
+$(B)/$(2).o: $(call files_of_set,$(1),$(2)) Makefile $(B)/config
+	$$(call say,CXX,$(2))
+	$$(Q)scripts/lint/together.sh $$@ $(call files_of_set,$(1),$(2)) -- \
+	  $$(CXX) $$(CPPFLAGS) -I. -DBLKSWEEP_VERSION='"$(VERSION)"' $$(CXXFLAGS) \
+	  -Wno-subobject-linkage -c SOURCE -o OUTPUT
+endef
+objects_of = $(foreach s,$(call set_names,$(call sets_of,$(1))),$(eval $(call set_rule,$(call sets_of,$(1)),$(s)))$(B)/$(s).o)
+else
+objects_of = $(1:%.cpp=$(B)/%.o)
+endif
+objects := $(call objects_of,$(sources)) $(kernels:%=$(B)/%.o)
 # Tests need what is below src/cli only, and are built without waiting for it.
 lib     := $(B)/libblksweep.a
 cli_lib := $(B)/libblksweep-cli.a
@@ -111,7 +131,7 @@ FORCE:
 $(B)/gen/version.inc: FORCE
 	$(Q)mkdir -p $(@D) && echo '"$(GIT_REV)"' | cmp -s - $@ || echo '"$(GIT_REV)"' > $@
 
-$(B)/src/cli/git_revision.o: $(B)/gen/version.inc
+$(if $(TOGETHER),$(cli),$(B)/src/cli/git_revision.o): $(B)/gen/version.inc
 $(B)/src/cli/main.o $(B)/src/cli/verb_run.o $(B)/src/cli/verb_map.o \
   $(B)/src/cli/dataset_pack.o: override CPPFLAGS += -DBLKSWEEP_VERSION='"$(VERSION)"'
 

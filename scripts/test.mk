@@ -27,8 +27,8 @@ again = +$(Q)$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEF
 
 $(B)/tests/%.o: override CPPFLAGS += -Itests
 
-$(B)/unit_tests: $(unit_src:%.cpp=$(B)/%.o) $(lib)
-$(B)/root_tests: $(root_src:%.cpp=$(B)/%.o) $(lib)
+$(B)/unit_tests: $(call objects_of,$(unit_src)) $(lib)
+$(B)/root_tests: $(call objects_of,$(root_src)) $(lib)
 $(B)/gpu_tests: $(gpu_src:%.cpp=$(B)/%.o) $(lib)
 $(B)/unit_tests $(B)/root_tests $(B)/gpu_tests:
 	$(call say,LINK,$@)
@@ -153,10 +153,12 @@ $(B)/check/%.ok: % | $(if $(filter 1,$(BPF)),$(skeletons))
 # not: their findings were style, and they would double the time.
 tidy_all := $(filter src/%,$(all_cpp))
 tidy_src := $(filter-out $(if $(filter 1,$(BPF)),,$(bpf_on)) $(if $(filter 1,$(CUDA)),,$(cuda_on)),$(tidy_all))
-lint-tidy: $(tidy_src:%=$(B)/tidy/%.ok)
-$(B)/tidy/%.ok: % .clang-tidy $(headers) | $(B)/gen/version.inc $(if $(filter 1,$(BPF)),$(skeletons))
-	$(call say,TIDY,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(TIDY) --quiet $< -- -std=c++20 $(CPPFLAGS) -Itests -DBLKSWEEP_VERSION='""' 2>$@.log || \
-	  { cat $@.log >&2; exit 1; }
-	$(Q)touch $@
+tidy      = $(TIDY) --quiet SOURCE -- -std=c++20 $(CPPFLAGS) -Itests -I. -DBLKSWEEP_VERSION='""'
+tidy_sets := $(call sets_of,$(tidy_src))
+lint-tidy: $(call set_names,$(tidy_sets),$(B)/tidy/%.ok)
+define tidy_rule
+$(B)/tidy/$(1).ok: $(call files_of_set,$(tidy_sets),$(1)) .clang-tidy $(headers) | $(B)/gen/version.inc $(if $(filter 1,$(BPF)),$(skeletons))
+	$$(call say,TIDY,$(1))
+	$$(Q)scripts/lint/together.sh $$@ $(call files_of_set,$(tidy_sets),$(1)) -- $$(tidy)
+endef
+$(foreach s,$(call set_names,$(tidy_sets)),$(eval $(call tidy_rule,$(s))))

@@ -13,13 +13,13 @@
 
 #include "base/result.h"
 
-namespace blksweep::detail {
+namespace blksweep::toml_detail {
 [[noreturn]] inline void malformed_toml() { throw std::logic_error("malformed TOML"); }
-}  // namespace blksweep::detail
+}  // namespace blksweep::toml_detail
 
 #undef NDEBUG
 #define TOML_EXCEPTIONS 1
-#define TOML_ASSERT(expr) ((expr) ? void() : blksweep::detail::malformed_toml())
+#define TOML_ASSERT(expr) ((expr) ? void() : blksweep::toml_detail::malformed_toml())
 #include <toml++/toml.h>
 
 namespace blksweep {

@@ -213,9 +213,9 @@ Result<Exit> unpin(const PinOptions& o) {
   return Exit::done;
 }
 
-using Options = std::shared_ptr<PinOptions>;
+using Pinning = std::shared_ptr<PinOptions>;
 
-void set_action(Verbs& verbs, CLI::App* app, const Options& o,
+void set_action(Verbs& verbs, CLI::App* app, const Pinning& o,
                 Result<Exit> (*action)(const PinOptions&)) {
   app->callback([&verbs, o, action] { verbs.action = [o, action] { return action(*o); }; });
 }

@@ -286,7 +286,7 @@ Result<Exit> show_model(const DiskOptions& o) {
   return Exit::done;
 }
 
-using Options = std::shared_ptr<DiskOptions>;
+using DiskArguments = std::shared_ptr<DiskOptions>;
 
 struct DiskVerb {
   const char* name;
@@ -295,7 +295,8 @@ struct DiskVerb {
   Result<Exit> (*action)(const DiskOptions&);
 };
 
-CLI::App* add_disk_verb(Verbs& verbs, CLI::App* disk, const DiskVerb& verb, const Options& o) {
+CLI::App* add_disk_verb(Verbs& verbs, CLI::App* disk, const DiskVerb& verb,
+                        const DiskArguments& o) {
   CLI::App* app = disk->add_subcommand(verb.name, verb.help);
   app->footer(verb.examples);
   app->callback(
@@ -303,18 +304,18 @@ CLI::App* add_disk_verb(Verbs& verbs, CLI::App* disk, const DiskVerb& verb, cons
   return app;
 }
 
-void add_name(CLI::App* app, const Options& o) {
+void add_name(CLI::App* app, const DiskArguments& o) {
   app->add_option("NAME", o->name, "name of the disk")->required()->type_name("");
 }
-void add_json(CLI::App* app, const Options& o) {
+void add_json(CLI::App* app, const DiskArguments& o) {
   app->add_flag("--json", o->json, "one JSON document");
 }
-CLI::Option* add_model(CLI::App* app, const Options& o) {
+CLI::Option* add_model(CLI::App* app, const DiskArguments& o) {
   return app
       ->add_option("--model", o->model, "none, a name (hdd-7200, sata-ssd, ...) or a TOML file")
       ->type_name("");
 }
-void add_speedup(CLI::App* app, const Options& o) {
+void add_speedup(CLI::App* app, const DiskArguments& o) {
   add_parsed(app, "--speedup", o->speedup, parse_speedup,
              "the model's clock against the real one (1)");
 }

@@ -24,7 +24,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kOtherReads = std::uint64_t{1} << 20;
 
 struct Target {
   Fd fd;  // O_RDONLY, O_DIRECT
@@ -125,7 +125,7 @@ void warn_of_others(const Target& t, const Result<DiskStat>& before, std::uint64
     return;
   }
   const std::uint64_t all = (after->read_sectors - before->read_sectors) * kSectorBytes;
-  if (all > ours + ours / 50 + kMiB) {
+  if (all > ours + ours / 50 + kOtherReads) {
     warnings.push_back(fmt::format(
         "{} read {} beside this map's {}{}: others used it, and latencies include theirs", t.disk,
         format_bytes({all - ours}), format_bytes({ours}),

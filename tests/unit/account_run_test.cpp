@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kCompute = 2'000'000;
 constexpr std::int64_t kBatches = 10;
 
-class AccountOfARun : public testing::Test {
+class AccountOfARun : public ::testing::Test {
  protected:
   AccountOfARun() {
     for (int f = 0; f < 160; ++f) {

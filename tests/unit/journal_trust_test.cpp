@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Untrusted : public testing::Test {
+class Untrusted : public ::testing::Test {
  protected:
   void SetUp() override {
     rig_.set("a", "1");

@@ -160,7 +160,7 @@ int pin_under_limit(rlim_t limit, const PinFiles& files, std::uint64_t wanted_he
 TEST(InodePin, HoldsMoreThanRlimitNofile) {
   const Folder folder(2000);
   EXPECT_EXIT(::_exit(pin_under_limit(256, folder.files(2000), 2000 / 256)),
-              testing::ExitedWithCode(0), "");
+              ::testing::ExitedWithCode(0), "");
 }
 
 TEST(InodePin, LinksThatTakeTwoDescriptorsFindRoomToo) {
@@ -170,7 +170,7 @@ TEST(InodePin, LinksThatTakeTwoDescriptorsFindRoomToo) {
     fs::create_symlink(folder.dir.path("f0"), links.path("l" + std::to_string(i)));
   }
   const PinFiles files{500, [&](std::size_t i) { return links.path("l" + std::to_string(i)); }};
-  EXPECT_EXIT(::_exit(pin_under_limit(256, files, 1000 / 256)), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(::_exit(pin_under_limit(256, files, 1000 / 256)), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(PagePin, LocksWholeFilesAndCountsTheirBytes) {

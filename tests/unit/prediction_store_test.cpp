@@ -11,7 +11,7 @@
 namespace blksweep {
 namespace {
 
-class PredictionStore : public testing::Test {
+class PredictionStore : public ::testing::Test {
  protected:
   // The first column of the first row.
   std::string sqlite_text(const std::string& sql) const {

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Store : public testing::Test {
+class Store : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string pattern = (fs::temp_directory_path() / "blksweep-store-XXXXXX").string();
