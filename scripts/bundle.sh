@@ -25,7 +25,8 @@ root=$out/$name
 # account, the timeline, and what a run does without: of the unit tests, what needs no rights.
 suites=(VirtualLink EmulatedCopy EmulatedConsumer CopyLoop ComputeTime AnchorClock PartHash
   Codec All/CodecTest Half SampleHeader DecodeTest Engines/DeliveryTest
-  Account AccountOfARun Intervals TraceEvents Fallback)
+  Account AccountOfARun AccountOfDecoding Intervals TraceEvents Fallback StageFaults
+  Pieces GpuErrors GpuRefusal GpuText GemmPlan)
 # The C library's own pieces of former days: a GPU driver's library asks for them by name, and must
 # not get the node's, which belong to another C library.
 libc_pieces=(libdl.so.2 libpthread.so.0 librt.so.1 libm.so.6 libresolv.so.2 libutil.so.1)

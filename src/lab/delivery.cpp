@@ -207,6 +207,14 @@ void Delivery::consume_loop() {
   }
 }
 
+// Since when nothing but the consumer keeps the batch waiting.
+std::int64_t Delivery::arrived_ns(std::uint32_t batch) const {
+  if (in_.copy != nullptr) {
+    return times_[batch].copy_end_ns;
+  }
+  return in_.decode != nullptr ? in_.decode->times()[batch].end_ns : in_.read[batch].ready_ns;
+}
+
 bool Delivery::consume(std::uint32_t batch) {
   if (!record(batch)) {
     return false;
@@ -215,8 +223,8 @@ bool Delivery::consume(std::uint32_t batch) {
   if (in_.consumer != nullptr) {
     const std::uint32_t samples =
         in_.schedule.batch_begin[batch + 1] - in_.schedule.batch_begin[batch];
-    const Result<ComputeTimes> computed =
-        in_.consumer->consume(batch, in_.compute.of_batch(batch, samples, in_.seed));
+    const Result<ComputeTimes> computed = in_.consumer->consume(
+        batch, in_.compute.of_batch(batch, samples, in_.seed), arrived_ns(batch));
     if (!computed) {
       return ended_by(computed.error());
     }

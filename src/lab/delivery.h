@@ -24,6 +24,7 @@
 #include "lab/handoff.h"
 #include "lab/place.h"
 #include "lab/progress.h"
+#include "lab/readiness.h"
 #include "plan/schedule.h"
 #include "stage/compute_time.h"
 #include "stage/consumer.h"
@@ -38,6 +39,7 @@ struct DeliveryInputs {
   const Schedule& schedule;
   std::span<const std::byte> arena;
   std::span<const std::uint8_t> failed;  // by position, final for published batches
+  std::span<const BatchTimes> read;      // by batch, likewise
   Handoff& handoff;
   DecodeStage* decode = nullptr;  // none
   CopyStage* copy = nullptr;      // none
@@ -104,6 +106,7 @@ class Delivery {
   bool ended_by(const Error& error);
   const Counter& to_copy() const;
   const Counter& to_consume() const;
+  std::int64_t arrived_ns(std::uint32_t batch) const;
   void gather(std::uint32_t batch, std::vector<BatchPart>& parts) const;
   std::span<const BatchPart> parts_of(std::uint32_t batch, std::vector<BatchPart>& scratch) const;
 

@@ -23,7 +23,7 @@ struct StageRequest {
   Bytes batch_bytes;              // of the largest batch
   std::uint32_t batch_parts = 0;  // samples of the largest batch
   std::span<std::byte> arena;     // the window; outlives the stage
-  std::stop_token stop;           // wakes emulated stages
+  std::stop_token stop = {};      // wakes emulated stages
 };
 
 // Batches that the accelerator's memory holds: the one in use and those that are on their way.

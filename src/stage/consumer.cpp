@@ -1,6 +1,7 @@
 #include "stage/consumer.h"
 
-#include "base/clock.h"
+#include <algorithm>
+
 #include "stage/deadline.h"
 
 namespace blksweep {
@@ -10,15 +11,17 @@ class EmulatedConsumer final : public Consumer {
  public:
   explicit EmulatedConsumer(std::stop_token stop) : stop_(std::move(stop)) {}
 
-  Result<ComputeTimes> consume(std::uint32_t /*batch*/, Nanos takes) override {
-    ComputeTimes t{now_ns(), 0};
-    BLKSWEEP_CHECK(sleep_until(later(t.begin_ns, takes.count()), stop_));
-    t.end_ns = now_ns();
-    return t;
+  Result<ComputeTimes> consume(std::uint32_t /*batch*/, Nanos takes,
+                               std::int64_t arrived_ns) override {
+    const std::int64_t begin = std::max(arrived_ns, free_at_);
+    free_at_ = later(begin, takes.count());
+    BLKSWEEP_CHECK(sleep_until(free_at_, stop_));
+    return ComputeTimes{begin, free_at_};
   }
 
  private:
   std::stop_token stop_;
+  std::int64_t free_at_ = 0;  // when the batch before is through
 };
 
 }  // namespace

@@ -25,15 +25,19 @@ class Consumer {
   Consumer(const Consumer&) = delete;
   Consumer& operator=(const Consumer&) = delete;
 
-  // Keeps the accelerator busy for `takes`.
-  virtual Result<ComputeTimes> consume(std::uint32_t batch, Nanos takes) = 0;
+  // Keeps the accelerator busy for `takes` with a batch that has been on it since `arrived_ns`
+  // (CLOCK_MONOTONIC, not later than now).
+  virtual Result<ComputeTimes> consume(std::uint32_t batch, Nanos takes,
+                                       std::int64_t arrived_ns) = 0;
   virtual std::optional<ClockAlignment> alignment() const { return std::nullopt; }
 
  protected:
   Consumer() = default;
 };
 
-// Sleeps to the deadline, or until the stop.
+// An accelerator whose work is queued ahead: a batch begins when it has arrived and the one before
+// is through, and is through `takes` later, however late this thread wakes up. It sleeps until
+// then, or until the stop.
 std::unique_ptr<Consumer> make_emulated_consumer(std::stop_token stop = {});
 
 }  // namespace blksweep

@@ -197,7 +197,8 @@ class CudaConsumer final : public Consumer {
     }
   }
 
-  Result<ComputeTimes> consume(std::uint32_t batch, Nanos takes) override {
+  Result<ComputeTimes> consume(std::uint32_t batch, Nanos takes,
+                               std::int64_t /*arrived_ns*/) override {
     BLKSWEEP_CHECK(use_device(device_));
     BLKSWEEP_CHECK(clock_.tick());
     const std::int64_t issued = now_ns();

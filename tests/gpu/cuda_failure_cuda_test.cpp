@@ -43,7 +43,7 @@ std::string fail_a_kernel() {
   const std::array<BatchPart, 1> parts{{{arena->data(), 1 << 20}}};
   const Result<> begun = (*copy)->begin(0, parts);
   const auto finished = (*copy)->finish(0);
-  const auto consumed = (*consumer)->consume(0, std::chrono::milliseconds(1));
+  const auto consumed = (*consumer)->consume(0, std::chrono::milliseconds(1), now_ns());
   if ((begun && finished) || consumed || !has(consumed.error(), "context is lost")) {
     return "a stage went on, or did not say why it cannot";
   }

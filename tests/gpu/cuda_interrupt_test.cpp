@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "os/own_program.h"
 #include "support/gpu.h"
 #include "support/temp_dir.h"
 
@@ -21,10 +22,7 @@ using std::chrono::seconds;
 
 constexpr auto kPatience = seconds(60);
 
-std::string program() {
-  std::error_code ec;
-  return std::filesystem::read_symlink("/proc/self/exe", ec).replace_filename("blksweep").string();
-}
+std::string program() { return own_program().replace_filename("blksweep").string(); }
 
 // A child whose stderr goes into a file; killed and reaped with the object.
 class Program {

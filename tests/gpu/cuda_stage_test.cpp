@@ -169,7 +169,7 @@ TEST_F(Gpu, ConsumersAreBusyForAboutTheirTime) {
     ASSERT_TRUE(consumer) << consumer.error().message();
     std::int64_t last = 0;
     for (std::uint32_t b = 0; b < 20; ++b) {
-      const auto t = (*consumer)->consume(b, milliseconds(5));
+      const auto t = (*consumer)->consume(b, milliseconds(5), now_ns());
       ASSERT_TRUE(t) << t.error().message();
       EXPECT_GE(t->begin_ns, last);
       EXPECT_GE(t->end_ns - t->begin_ns, 4'500'000);

@@ -151,7 +151,7 @@ Result<> bench_consumer(const std::string& name, ConsumerKind kind) {
     BLKSWEEP_TRY(const auto consumer, make_cuda_consumer({0, kind, asked}));
     std::vector<double> off;
     for (std::uint32_t b = 0; b < 31; ++b) {
-      BLKSWEEP_TRY(const ComputeTimes t, consumer->consume(b, asked));
+      BLKSWEEP_TRY(const ComputeTimes t, consumer->consume(b, asked, now_ns()));
       off.push_back(std::abs(static_cast<double>(t.end_ns - t.begin_ns - asked.count())) /
                     static_cast<double>(asked.count()) * 100);
     }

@@ -98,7 +98,8 @@ class FaultyCopy final : public CopyStage {
 class FaultyConsumer final : public Consumer {
  public:
   FaultyConsumer(const FaultPlan& plan, FaultTrace& trace) : plan_(plan), trace_(trace) {}
-  Result<ComputeTimes> consume(std::uint32_t batch, Nanos /*takes*/) override {
+  Result<ComputeTimes> consume(std::uint32_t batch, Nanos /*takes*/,
+                               std::int64_t /*arrived_ns*/) override {
     if (batch == plan_.at_consume) {
       return tl::unexpected(made_to_fail(trace_, "kernel", batch).error());
     }

@@ -37,6 +37,7 @@ class CopyLoop : public ::testing::Test {
                        .schedule = schedule_,
                        .arena = {},
                        .failed = failed_,
+                       .read = read_,
                        .handoff = *handoff_,
                        .decode = decode.get(),
                        .copy = &copy,
@@ -59,6 +60,7 @@ class CopyLoop : public ::testing::Test {
   Plan plan_;
   Schedule schedule_;
   std::vector<std::uint8_t> failed_;
+  std::vector<BatchTimes> read_ = std::vector<BatchTimes>(kBatches);
   std::unique_ptr<Handoff> handoff_;
   std::uint32_t finished_ = 0;
   std::vector<DeliveryTimes> times_;
@@ -116,7 +118,8 @@ TEST_F(CopyLoop, AStopDrainsWhatIsInFlight) {
 // Does what a test says with each batch, and fails where it is told.
 class ScriptedConsumer final : public Consumer {
  public:
-  Result<ComputeTimes> consume(std::uint32_t batch, Nanos /*takes*/) override {
+  Result<ComputeTimes> consume(std::uint32_t batch, Nanos /*takes*/,
+                               std::int64_t /*arrived_ns*/) override {
     const std::int64_t begin = now_ns();
     if (on_batch) {
       on_batch(batch);

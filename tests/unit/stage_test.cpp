@@ -118,17 +118,30 @@ TEST(EmulatedStages, AStopWakesThem) {
   const auto copied = copy->finish(0);
   ASSERT_FALSE(copied);
   EXPECT_EQ(copied.error().exit_code, Exit::interrupted);
-  const auto computed = consumer->consume(0, std::chrono::hours(1));
+  const auto computed = consumer->consume(0, std::chrono::hours(1), now_ns());
   ASSERT_FALSE(computed);
   EXPECT_EQ(computed.error().exit_code, Exit::interrupted);
 }
 
-TEST(EmulatedConsumer, IsBusyForItsTime) {
+TEST(EmulatedConsumer, IsBusyForItsTimeFromTheArrivalOn) {
   const auto consumer = make_emulated_consumer();
-  const auto t = consumer->consume(0, milliseconds(3));
+  const std::int64_t arrived = now_ns() - 1'000;
+  const auto t = consumer->consume(0, milliseconds(3), arrived);
   ASSERT_TRUE(t);
-  EXPECT_GE(t->end_ns - t->begin_ns, 3'000'000);
+  EXPECT_EQ(t->begin_ns, arrived);
+  EXPECT_EQ(t->end_ns, arrived + 3'000'000);
   EXPECT_GE(now_ns(), t->end_ns);
+}
+
+// An accelerator does not wait for the thread that feeds it: what arrived meanwhile follows at once.
+TEST(EmulatedConsumer, LosesNothingToAThreadThatWakesUpLate) {
+  const auto consumer = make_emulated_consumer();
+  const std::int64_t begin = now_ns();
+  for (std::int64_t b = 0; b < 20; ++b) {
+    const auto t = consumer->consume(static_cast<std::uint32_t>(b), milliseconds(1), begin);
+    ASSERT_TRUE(t);
+    EXPECT_EQ(t->begin_ns, begin + b * 1'000'000);
+  }
 }
 
 }  // namespace
