@@ -77,13 +77,20 @@ expect 'percentiles' 'all(0 < r["p1_ns"] <= r["p50_ns"] <= r["p90_ns"] <= r["p99
 expect 'even' 'max(r["reads"] for r in d["size"]) - min(r["reads"] for r in d["size"]) <= 1'
 expect 'depths' '[r["depth"] for r in d["depth"]] == [1, 2, 4, 8, 16, 32, 64]'
 expect 'no rotation in a loop device' 'd["rotation_ns"] is None and d["seek"] == []'
-expect 'places' 'len(d["zones"]) == 16 and all(z["bytes_per_s"] > 0 for z in d["zones"])'
+# How many of the 16 places the time is enough for, the disk decides; alone they have all of it.
+places=$("$python" -c 'import json, sys; print(len(json.load(open(sys.argv[1]))["zones"]))' "$tmp/.out")
+[ "$places" -ge 2 ] && [ "$places" -le 16 ] || die "$places places"
+expect 'places' 'all(z["bytes_per_s"] > 0 for z in d["zones"])'
 expect 'the fit is in the document' 'd["fit"]["checks"] and d["fit"]["model"]'
 [ -s "$tmp/fit.toml" ] || die 'no model was written'
 [ "$(count "$db" 'SELECT sum(records) FROM map_read')" -gt 1000 ] || die 'few reads are stored'
 [ "$(count "$db" 'SELECT count(*) FROM map_read WHERE length(data) != records * 40')" = 0 ] || die 'records'
-[ "$(count "$db" 'SELECT count(*) FROM map_curve WHERE kind = "zone_rate"')" = 16 ] || die 'no rates stored'
+[ "$(count "$db" 'SELECT count(*) FROM map_curve WHERE kind = "zone_rate"')" = "$places" ] || die 'no rates stored'
 echo 'a device: mapped, stored, fitted'
+
+call map "$loop" --seconds 6 --parts zone --json
+expect_status 0
+expect 'places of the whole device' '[z["offset"] * 16 // d["size_bytes"] for z in d["zones"]] == list(range(16))'
 
 call map "$loop" --seconds 2 --parts distance,depth
 expect_status 0

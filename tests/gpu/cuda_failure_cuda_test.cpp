@@ -1,6 +1,7 @@
 // What happens after a kernel has failed, in a process of its own: there the GPU is lost for good.
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "stage/cuda_stage.h"
 #include "stage/device_cuda.h"

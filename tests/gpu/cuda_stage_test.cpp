@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "base/rng.h"
 #include "dataset/pack.h"
 #include "lab/epoch.h"
