@@ -129,16 +129,16 @@ if "$python" -c 'import matplotlib, numpy' 2>/dev/null; then
 fi
 
 # --- io_uring refused ------------------------------------------------------------------------------
-if [ "$(findmnt -nT "$tmp" -o FSTYPE)" != tmpfs ] && "$python" "$refuse_call" 425 1 true; then
+if "$python" "$refuse_call" 425 1 true; then
   real=$blksweep
   printf '#!/bin/sh\nexec %s %s 425 1 %s "$@"\n' "$python" "$refuse_call" "$real" >"$tmp/without_ring"
   chmod +x "$tmp/without_ring"
   blksweep=$tmp/without_ring
-  call map "$tmp/file" --seconds 2 --parts size,depth,zone --json
+  call map "$loop" --seconds 4 --parts size,depth,zone --json
   expect_status 0
   expect 'reads without a ring' 'd["engine"] == "psync" and d["reads"] > 0 and d["size"] and d["zones"] and not d["depth"]'
   expect 'the reason is kept' 'any("io_uring is refused" in w for w in d["warnings"])'
-  call map "$tmp/file" --seconds 1 --parts depth
+  call map "$loop" --seconds 1 --parts depth
   expect_error 77 'io_uring' 'depth'
   blksweep=$real
 fi
