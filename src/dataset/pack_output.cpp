@@ -64,7 +64,7 @@ Result<> move_to_free_name(const std::string& from, const std::string& to) {
     return {};
   }
   int error = errno;
-  if (struct stat st {}; error == EINVAL || error == ENOSYS) {  // not on every filesystem (NFS)
+  if (struct stat st{}; error == EINVAL || error == ENOSYS) {  // not on every filesystem (NFS)
     error = ::lstat(to.c_str(), &st) == 0             ? EEXIST
             : ::rename(from.c_str(), to.c_str()) == 0 ? 0
                                                       : errno;

@@ -79,7 +79,7 @@ expect 'depths' '[r["depth"] for r in d["depth"]] == [1, 2, 4, 8, 16, 32, 64]'
 expect 'no rotation in a loop device' 'd["rotation_ns"] is None and d["seek"] == []'
 # How many of the 16 places the time is enough for, the disk decides; alone they have all of it.
 places=$("$python" -c 'import json, sys; print(len(json.load(open(sys.argv[1]))["zones"]))' "$tmp/.out")
-[ "$places" -ge 2 ] && [ "$places" -le 16 ] || die "$places places"
+((places >= 2 && places <= 16)) || die "$places places"
 expect 'places' 'all(z["bytes_per_s"] > 0 for z in d["zones"])'
 expect 'the fit is in the document' 'd["fit"]["checks"] and d["fit"]["model"]'
 [ -s "$tmp/fit.toml" ] || die 'no model was written'

@@ -133,7 +133,8 @@ TEST(EmulatedConsumer, IsBusyForItsTimeFromTheArrivalOn) {
   EXPECT_GE(now_ns(), t->end_ns);
 }
 
-// An accelerator does not wait for the thread that feeds it: what arrived meanwhile follows at once.
+// An accelerator does not wait for the thread that feeds it: what arrived meanwhile follows at
+// once.
 TEST(EmulatedConsumer, LosesNothingToAThreadThatWakesUpLate) {
   const auto consumer = make_emulated_consumer();
   const std::int64_t begin = now_ns();
