@@ -49,17 +49,14 @@ Result<std::vector<std::uint64_t>> decoded_by_emission(const Catalog& catalog, c
   return emitted;
 }
 
-Result<Bytes> largest_decoded_batch(const Catalog& catalog, const Plan& plan,
-                                    const Schedule& schedule) {
-  BLKSWEEP_TRY(const std::vector<std::uint64_t> sizes,
-               decoded_by_emission(catalog, plan, schedule));
+Bytes largest_decoded_batch(std::span<const std::uint64_t> by_emission, const Schedule& schedule) {
   std::uint64_t most = 0;
   for (std::size_t b = 0; b < schedule.batches(); ++b) {
-    most = std::max(most,
-                    std::accumulate(sizes.begin() + schedule.batch_begin[b],
-                                    sizes.begin() + schedule.batch_begin[b + 1], std::uint64_t{0}));
+    const auto batch = by_emission.subspan(schedule.batch_begin[b],
+                                           schedule.batch_begin[b + 1] - schedule.batch_begin[b]);
+    most = std::max(most, std::accumulate(batch.begin(), batch.end(), std::uint64_t{0}));
   }
-  return Bytes{most};
+  return {most};
 }
 
 }  // namespace blksweep

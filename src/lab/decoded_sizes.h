@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -21,7 +22,6 @@ namespace blksweep {
 Result<std::vector<std::uint64_t>> decoded_by_emission(const Catalog& catalog, const Plan& plan,
                                                        const Schedule& schedule);
 
-Result<Bytes> largest_decoded_batch(const Catalog& catalog, const Plan& plan,
-                                    const Schedule& schedule);
+Bytes largest_decoded_batch(std::span<const std::uint64_t> by_emission, const Schedule& schedule);
 
 }  // namespace blksweep

@@ -28,6 +28,7 @@ Delivery::Delivery(const DeliveryInputs& in) : in_(in), times_(in.schedule.batch
   delivered_.reserve(in.schedule.emission.size());
   hashes_.reserve(in.verify ? in.schedule.emission.size() : 0);
   decode_parts_.reserve(largest_batch(in.schedule));
+  decode_room_.reserve(largest_batch(in.schedule));
   copy_parts_.reserve(largest_batch(in.schedule));
   record_parts_.reserve(largest_batch(in.schedule));
   wrong_parts_.reserve(largest_batch(in.schedule));
@@ -114,6 +115,16 @@ bool Delivery::wait_for_slot(std::uint32_t before, std::int64_t& wait_begin_ns) 
   return in_.handoff.consumed.wait_for(before);
 }
 
+void Delivery::gather_room(std::uint32_t batch) {
+  decode_room_.clear();
+  for (std::uint32_t i = in_.schedule.batch_begin[batch]; i < in_.schedule.batch_begin[batch + 1];
+       ++i) {
+    if (in_.failed[in_.schedule.emission[i]] == 0) {
+      decode_room_.push_back(in_.decoded_bytes[i]);
+    }
+  }
+}
+
 void Delivery::decode_loop() {
   take_place(in_.binding, Role::copy);
   for (std::uint32_t b = 0; b < in_.schedule.batches(); ++b) {
@@ -122,7 +133,8 @@ void Delivery::decode_loop() {
       return;
     }
     gather(b, decode_parts_);
-    in_.decode->decode(b, decode_parts_);
+    gather_room(b);
+    in_.decode->decode(b, decode_parts_, decode_room_);
     in_.handoff.decoded.publish(b + 1);
   }
 }

@@ -41,8 +41,9 @@ struct DeliveryInputs {
   std::span<const std::uint8_t> failed;  // by position, final for published batches
   std::span<const BatchTimes> read;      // by batch, likewise
   Handoff& handoff;
-  DecodeStage* decode = nullptr;  // none
-  CopyStage* copy = nullptr;      // none
+  DecodeStage* decode = nullptr;                      // none
+  std::span<const std::uint64_t> decoded_bytes = {};  // by emission, for the decode stage
+  CopyStage* copy = nullptr;                          // none
   std::uint32_t staging_slots = 2;
   Consumer* consumer = nullptr;  // none
   ComputeTime compute = {};      // of the consumer
@@ -92,6 +93,7 @@ class Delivery {
   }
   void join();
   void decode_loop();
+  void gather_room(std::uint32_t batch);
   void copy_loop();
   bool copy_all();
   bool may_begin(std::uint32_t batch) const;
@@ -115,6 +117,7 @@ class Delivery {
   std::vector<std::uint32_t> delivered_;
   std::vector<std::uint64_t> hashes_;
   std::vector<BatchPart> decode_parts_, copy_parts_, record_parts_;
+  std::vector<std::uint64_t> decode_room_;  // beside decode_parts_
   std::uint32_t consumed_ = 0;
   std::vector<std::uint8_t> wrong_parts_;
   CopyCost copy_cost_;

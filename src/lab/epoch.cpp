@@ -212,8 +212,8 @@ Stage Epoch::made(Result<Stage> stage) {
 // The copy stage then gets decoded parts, which lie in the ring.
 Result<> Epoch::make_decode(const Source& source, const PlannedCell& planned,
                             StageRequest& request) {
-  BLKSWEEP_TRY(request.batch_bytes,
-               largest_decoded_batch(source.catalog, planned.plan, planned.schedule));
+  BLKSWEEP_TRY(decoded_bytes_, decoded_by_emission(source.catalog, planned.plan, planned.schedule));
+  request.batch_bytes = largest_decoded_batch(decoded_bytes_, planned.schedule);
   const DecodeSettings settings{
       .threads = request.cell.decode_threads,
       .slots = decode_slots(request.cell),
@@ -265,6 +265,7 @@ Result<> Epoch::connect(const Source& source, const CellSettings& cell,
                      .read = reader_->readiness().times(),
                      .handoff = handoff_,
                      .decode = decode_.get(),
+                     .decoded_bytes = decoded_bytes_,
                      .copy = copy_.get(),
                      .staging_slots = device_slots(cell),
                      .consumer = consumer_.get(),

@@ -96,6 +96,7 @@ class Epoch {
   std::stop_source stages_stop_;
   std::optional<Error> refused_;
   PageBuffer arena_;
+  std::vector<std::uint64_t> decoded_bytes_;  // by emission, as the index says
   std::unique_ptr<DecodeStage> decode_;
   std::unique_ptr<CopyStage> copy_;  // may have registered the arena or the decode ring
   std::unique_ptr<Consumer> consumer_;

@@ -21,9 +21,10 @@ DecodeStage::DecodeStage(const DecodeSettings& s, PageBuffer ring)
       decoders_(std::max(1U, s.threads)),
       pool_(s.threads, s.on_start) {}
 
-void DecodeStage::decode(std::uint32_t batch, std::span<const BatchPart> parts) {
+void DecodeStage::decode(std::uint32_t batch, std::span<const BatchPart> parts,
+                         std::span<const std::uint64_t> room) {
   times_[batch].begin_ns = now_ns();
-  lay_out(batch, parts);
+  lay_out(batch, parts, room);
   pool_.run(parts.size(),
             [&](unsigned worker, std::size_t i) { decode_part(worker, parts[i], i); });
   collect(batch);
@@ -35,26 +36,22 @@ std::span<const BatchPart> DecodeStage::decoded(std::uint32_t batch) const {
 }
 
 // Where each part goes is known before the first is decoded: its header says how long it becomes.
-void DecodeStage::lay_out(std::uint32_t batch, std::span<const BatchPart> parts) {
+void DecodeStage::lay_out(std::uint32_t batch, std::span<const BatchPart> parts,
+                          std::span<const std::uint64_t> room) {
   headers_.assign(parts.size(), {});
   targets_.assign(parts.size(), nullptr);
   errors_.assign(parts.size(), {});
   std::byte* to = slot_begin(batch);
-  for (std::size_t i = 0, left = slot_bytes_; i < parts.size(); ++i) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::span<const std::byte> stored(parts[i].data, parts[i].bytes);
-    const Result<SampleHeader> header = read_header(stored, stored.size());
+    const Result<SampleHeader> header = read_header(stored, stored.size(), room[i]);
     if (!header) {
       errors_[i] = header.error().message();
-      continue;
-    }
-    if (header->decoded_bytes > left) {
-      errors_[i] = "decodes to more than the index of its data set says";
       continue;
     }
     headers_[i] = *header;
     targets_[i] = to;
     to += header->decoded_bytes;
-    left -= header->decoded_bytes;
   }
 }
 

@@ -53,8 +53,10 @@ class DecodeStage {
   DecodeStage(const DecodeStage&) = delete;
   DecodeStage& operator=(const DecodeStage&) = delete;
 
-  // The parts' bytes stay valid and unchanged until it returns.
-  void decode(std::uint32_t batch, std::span<const BatchPart> parts);
+  // `room`: the bytes that each part may become, as the index of its data set says; together a slot
+  // at most. The parts' bytes stay valid and unchanged until it returns.
+  void decode(std::uint32_t batch, std::span<const BatchPart> parts,
+              std::span<const std::uint64_t> room);
   // As many parts as decode() was given, in their order, one behind the other in the ring.
   std::span<const BatchPart> decoded(std::uint32_t batch) const;
 
@@ -67,7 +69,8 @@ class DecodeStage {
 
  private:
   DecodeStage(const DecodeSettings& settings, PageBuffer ring);
-  void lay_out(std::uint32_t batch, std::span<const BatchPart> parts);
+  void lay_out(std::uint32_t batch, std::span<const BatchPart> parts,
+               std::span<const std::uint64_t> room);
   void decode_part(unsigned worker, const BatchPart& part, std::size_t number);
   void collect(std::uint32_t batch);
   std::byte* slot_begin(std::uint32_t batch) {

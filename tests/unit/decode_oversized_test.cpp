@@ -56,7 +56,7 @@ TEST_F(OversizedTest, ItsHeaderIsRefusedAndNoOtherIs) {
       EXPECT_NE(header.error().message().find("index"), std::string::npos);
     }
   }
-  EXPECT_EQ(largest_decoded_batch(source->catalog, planned->plan, planned->schedule)->n, 1100);
+  EXPECT_EQ(largest_decoded_batch(*room, planned->schedule).n, 1100);
 }
 
 }  // namespace
