@@ -15,6 +15,7 @@
 #   V=1  full commands     SAN=asan|tsan  sanitizer build     BPF=0 CUDA=0  without a feature
 #   B=DIR  another build folder (must begin with build)     TOGETHER=1  fewer, larger compilations
 
+.DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules

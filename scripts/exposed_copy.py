@@ -21,7 +21,7 @@ SELECT staging.value, CAST(slots.value AS INTEGER), epoch_ns, busy_ns, exposed_n
 FROM account_lane JOIN run USING (run_id) LEFT JOIN copy_cost USING (run_id)
 JOIN cell_setting staging ON staging.cell_id = run.cell_id AND staging.name = 'staging'
 JOIN cell_setting slots ON slots.cell_id = run.cell_id AND slots.name = 'device-slots'
-WHERE lane = 'copy' ORDER BY run_id
+WHERE lane = 'copy' AND run.incomplete = 0 ORDER BY run_id
 """
 
 

@@ -74,6 +74,9 @@ def run(command: list[str], env: dict[str, str]) -> tuple[int, str]:
                 os.killpg(child.pid, signal.SIGKILL)
                 output, _ = child.communicate()
             return 124, output + f"\nended after {TIMEOUT_S} s"
+        finally:
+            if child.poll() is None:  # we are being ended ourselves, and it has a session of its own
+                os.killpg(child.pid, signal.SIGKILL)
         return child.returncode, output
 
 
@@ -185,6 +188,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--only", default="", help="names of the cli scripts to run")
     parser.add_argument("suites", nargs="+", choices=["unit", "root", "gpu", "cli", "python"])
     options = parser.parse_args(argv)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     total = Tally()
     for suite in options.suites:
         print(f"-- {suite}", flush=True)

@@ -33,6 +33,8 @@ if ! run "$all" "$out" >"$out.log" 2>&1; then
       exit 1
     }
     [ ! -e "$part" ] || parts+=("$part")
+    # What make knows of this part's headers holds for the whole.
+    [ ! -e "${part%.o}.d" ] || sed -i "s|^$part:|$out:|" "${part%.o}.d"
   done
   [ ${#parts[@]} -eq 0 ] || ld -r -o "$out" "${parts[@]}"
 fi

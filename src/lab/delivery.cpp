@@ -222,7 +222,7 @@ void Delivery::consume_loop() {
 // Since when nothing but the consumer keeps the batch waiting.
 std::int64_t Delivery::arrived_ns(std::uint32_t batch) const {
   if (in_.copy != nullptr) {
-    return times_[batch].copy_end_ns;
+    return times_[batch].staging_end_ns;
   }
   return in_.decode != nullptr ? in_.decode->times()[batch].end_ns : in_.read[batch].ready_ns;
 }

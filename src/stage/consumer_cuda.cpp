@@ -100,7 +100,10 @@ class Multiply final : public Work {
     const std::int64_t asked = std::clamp<std::int64_t>(typical.count(), kShortNs, kLongNs);
     BLKSWEEP_TRY(StopClock clock, StopClock::make());
     for (unsigned n = kLeastGemm; n <= kMostGemm; n *= 2) {
-      if (!m->grow(n)) {
+      if (const Result<> grown = m->grow(n); !grown) {
+        if (m->sizes_.empty()) {
+          return tl::unexpected(grown.error());
+        }
         break;  // no memory for larger ones: there will be more of the smaller
       }
       BLKSWEEP_TRY(const double row, clock.median_ns(stream, [&] {
@@ -110,9 +113,6 @@ class Multiply final : public Work {
       if (m->sizes_.back().ns * 4 > static_cast<double>(asked)) {
         break;  // the next one takes up to 8 times as long
       }
-    }
-    if (m->sizes_.empty()) {
-      return tl::unexpected(m->grow(kLeastGemm).error());
     }
     return std::unique_ptr<Work>(std::move(m));
   }

@@ -9,6 +9,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::int32_t kOldestVersion = 1;
+constexpr std::int32_t kNeverReleased = 4;
 
 // Comments stay in the database: `sqlite3 results.db .schema` shows them.
 constexpr const char* kExperimentTables = R"sql(
@@ -216,7 +217,7 @@ CREATE TABLE IF NOT EXISTS limit_use (  -- no row: the run had no cgroup of its 
 ) STRICT;
 )sql";
 
-// Since version 4.
+// Since version 5.
 constexpr const char* kAccountTables = R"sql(
 CREATE TABLE IF NOT EXISTS batch_staging ( -- no row: no copy stage
   run_id   INTEGER NOT NULL REFERENCES run,
@@ -276,7 +277,7 @@ CREATE TABLE IF NOT EXISTS account_phase ( -- of batches, summed; together batch
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-// Since version 4, too.
+// Since version 5, too.
 constexpr const char* kDecodeTables = R"sql(
 CREATE TABLE IF NOT EXISTS batch_decode (  -- no row: samples came as they are stored
   run_id   INTEGER NOT NULL REFERENCES run,
@@ -298,8 +299,8 @@ constexpr std::array<Tables, 7> kTables{{{1, kExperimentTables},
                                          {2, kPredictionTables},
                                          {2, kMapTables},
                                          {3, kNodeTables},
-                                         {4, kAccountTables},
-                                         {4, kDecodeTables}}};
+                                         {5, kAccountTables},
+                                         {5, kDecodeTables}}};
 
 std::string tables_since(std::int64_t version) {
   std::string sql;
@@ -362,7 +363,7 @@ Result<std::int64_t> known_version(Database& db) {
     return fail(db.name() + " is not a blksweep database: name a new file");
   }
   BLKSWEEP_TRY(const std::int64_t version, scalar(db, "PRAGMA user_version"));
-  if (version < kOldestVersion || version > kSchemaVersion) {
+  if (version < kOldestVersion || version > kSchemaVersion || version == kNeverReleased) {
     return fail(
         fmt::format("{} has schema version {}, this blksweep reads and writes {} to {}: name a "
                     "new file, or use the blksweep that wrote it",

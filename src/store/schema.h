@@ -1,10 +1,10 @@
 // The tables of a results database: their SQL, and how a file is recognised as one.
 //
 // Every column is documented, with its unit, in docs/results-schema.md.
-// Version: PRAGMA user_version. Versions 2 (maps, predictions), 3 (node settings) and 4 (the
-//          account of an epoch) only add tables: writing adds them to an older file, reading does
-//          without. Version 5 lets run.seeks be NULL. Versions that this program does not know are
-//          refused.
+// Version: PRAGMA user_version. Versions 2 (maps, predictions), 3 (node settings) and 5 (the
+//          account of an epoch) add tables: writing adds them to an older file, reading does
+//          without. Version 5 lets run.seeks be NULL, too. Version 4 was never released: files of
+//          it differ among themselves. It and versions that this program does not know are refused.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ class PredictionStore : public ::testing::Test {
 };
 
 // Before version 5 a run's seeks had to be a number.
-TEST_F(PredictionStore, AFileOfVersionFourKeepsItsRunsAndTakesOneWhoseSeeksAreUnknown) {
+TEST_F(PredictionStore, AFileOfVersionThreeKeepsItsRunsAndTakesOneWhoseSeeksAreUnknown) {
   RunRecord unknown = demo_run(1);
   unknown.seeks = std::nullopt;
   std::int64_t cell = 0;
@@ -45,7 +45,10 @@ TEST_F(PredictionStore, AFileOfVersionFourKeepsItsRunsAndTakesOneWhoseSeeksAreUn
   sqlite_text(
       "PRAGMA writable_schema = ON;"
       "UPDATE sqlite_schema SET sql = replace(sql, 'seeks           INTEGER',"
-      " 'seeks           INTEGER NOT NULL') WHERE name = 'run'; PRAGMA user_version = 4");
+      " 'seeks           INTEGER NOT NULL') WHERE name = 'run';"
+      "DROP TABLE account; DROP TABLE account_lane; DROP TABLE account_stall;"
+      "DROP TABLE account_phase; DROP TABLE read_wait; DROP TABLE batch_staging;"
+      "DROP TABLE copy_cost; DROP TABLE batch_decode; PRAGMA user_version = 3");
   ASSERT_EQ(sqlite_text("SELECT \"notnull\" FROM pragma_table_info('run') WHERE name = 'seeks'"),
             "1");
   auto store = ResultStore::open(path_);
@@ -80,7 +83,7 @@ TEST_F(PredictionStore, ReadsAFileOfVersionOneAndWritingMakesItOneOfToday) {
       "DROP TABLE map_curve; DROP TABLE map_warning; DROP TABLE node_setting; DROP TABLE limit_use;"
       "DROP TABLE account; DROP TABLE account_lane; DROP TABLE account_stall;"
       "DROP TABLE account_phase; DROP TABLE read_wait; DROP TABLE batch_staging;"
-      "DROP TABLE copy_cost;"
+      "DROP TABLE copy_cost; DROP TABLE batch_decode;"
       "PRAGMA user_version = 1");
   {
     auto reader = ResultReader::open(path_);
