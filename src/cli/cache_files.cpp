@@ -44,7 +44,7 @@ examples:
   blksweep cache stat DIR/*.bin
   blksweep cache stat DIR --json)";
 
-using Options = std::shared_ptr<CacheFilesOptions>;
+using FileArguments = std::shared_ptr<CacheFilesOptions>;
 
 struct CacheVerb {
   const char* name;
@@ -53,7 +53,7 @@ struct CacheVerb {
   Result<Exit> (*action)(const CacheFilesOptions&);
 };
 
-CLI::App* add_verb(Verbs& verbs, CLI::App* cache, const CacheVerb& verb, const Options& o) {
+CLI::App* add_verb(Verbs& verbs, CLI::App* cache, const CacheVerb& verb, const FileArguments& o) {
   CLI::App* app = cache->add_subcommand(verb.name, verb.help);
   app->footer(verb.footer);
   app->add_option("PATH", o->paths, "files and folders")->type_name("");

@@ -26,7 +26,7 @@ Examples:
   blksweep dataset pack /data/set -o /data/half --dtype fp16 --layout files
   blksweep dataset pack /data/set -o /data/zstd --compress zstd --level 3)";
 
-struct Options {
+struct PackArguments {
   PackSettings pack;
   bool json = false;
 };
@@ -70,7 +70,7 @@ double ratio_of(const PackReport& r) {
              : static_cast<double>(r.stored_bytes) / static_cast<double>(r.source_bytes);
 }
 
-void print_answer(const Options& o, const PackReport& r) {
+void print_answer(const PackArguments& o, const PackReport& r) {
   if (!o.json) {
     fmt::print("{}: {} samples, {} in {} {}, {:.3f} of the source's {} ({:.1f} s)\n",
                o.pack.directory, format_count(r.samples), format_bytes({r.stored_bytes}),
@@ -93,7 +93,7 @@ void print_answer(const Options& o, const PackReport& r) {
   fmt::print("{}\n", j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-Result<Exit> pack(const Options& o) {
+Result<Exit> pack(const PackArguments& o) {
   install_stop_signals();
   StatusLine line(std::chrono::milliseconds(100), std::chrono::seconds(5));
   const auto show = [&line](const PackProgress& p) {
@@ -116,7 +116,7 @@ Result<Exit> pack(const Options& o) {
 
 void add_dataset_pack(Verbs& verbs, CLI::App* dataset) {
   CLI::App* app = dataset->add_subcommand("pack", "the same samples stored in another way");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<PackArguments>();
   o->pack.tool = std::string(BLKSWEEP_VERSION) + " " + git_revision();
   app->add_option("SRC", o->pack.source, "folder of files")->required();
   app->add_option("-o,--output", o->pack.directory, "empty or new directory")
