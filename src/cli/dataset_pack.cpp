@@ -14,7 +14,7 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kDatasetPackFooter =
     R"(Every stored sample begins with 48 bytes that say how it is stored
 (docs/pack-format.md). fp16 takes files as arrays of little-endian float32 and
 halves them; files whose size is no multiple of 4 stay as they are. A sample
@@ -137,7 +137,7 @@ void add_dataset_pack(Verbs& verbs, CLI::App* dataset) {
   add_parsed(app, "--threads", o->pack.threads, parse_threads,
              "that read and encode; the result is the same [1]");
   app->add_flag("--json", o->json, "print one JSON document");
-  app->footer(kFooter);
+  app->footer(kDatasetPackFooter);
   app->callback([&verbs, o] { verbs.action = [o] { return pack(*o); }; });
 }
 

@@ -10,7 +10,7 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kMainFooter =
     "exit: 0 done, 1 failed, 2 usage, 3 done but incomplete,\n"
     "      77 unsupported here, 130 interrupted";
 
@@ -49,7 +49,7 @@ int run_program(int argc, char** argv) {
   app.require_subcommand(0, 1);  // CLI11's own complaint does not name the word that is no verb
   app.fallthrough();
   app.get_formatter()->column_width(20);
-  app.footer(kFooter);
+  app.footer(kMainFooter);
   app.set_version_flag("--version", BLKSWEEP_VERSION);
   add_verbosity(app);
   Verbs verbs{app, {argv, argv + argc}, {}};

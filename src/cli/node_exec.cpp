@@ -19,7 +19,7 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kNodeExecExamples =
     R"(Runs COMMAND with its terminal, input and output; exits as it does, with 128 + N
 when signal N killed it, 127 when there is no such command. What was asked and
 what the kernel then reads goes to stderr. Everything is as before when it has
@@ -170,7 +170,7 @@ void add_node_exec(Verbs& verbs, CLI::App* node) {
   CLI::App* app = node->add_subcommand("exec", "run a command under borrowed settings and limits");
   const auto options = std::make_shared<ExecOptions>();
   add_options(app, *options);
-  app->footer(kExamples);
+  app->footer(kNodeExecExamples);
   app->callback([&verbs, options] {
     verbs.action = [&verbs, options] { return exec(*options, verbs.argv); };
   });

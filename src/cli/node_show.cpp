@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-constexpr const char* kExamples =
+constexpr const char* kNodeShowExamples =
     R"(DEV is a device or its name, PATH any file on it; of a partition, its disk.
 "before" is what `node restore`, or the end of the process, will put back.
 
@@ -242,7 +242,7 @@ Result<Exit> show(const ShowOptions& o) {
 void add_node_show(Verbs& verbs, CLI::App* node) {
   const auto o = std::make_shared<ShowOptions>();
   CLI::App* app = node->add_subcommand("show", "settings of a device and of the node");
-  app->footer(kExamples);
+  app->footer(kNodeShowExamples);
   app->add_option("DEV|PATH", o->device, "a device, or a path on it")->type_name("");
   app->add_flag("--json", o->json, "one JSON document");
   app->callback([&verbs, o] { verbs.action = [o] { return show(*o); }; });

@@ -4,7 +4,7 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kCacheExamples =
     "examples:\n"
     "  blksweep cache drop\n"
     "  blksweep cache stat DIR\n"
@@ -16,7 +16,7 @@ void add_cache(Verbs& verbs) {
   CLI::App* cache =
       verbs.app.add_subcommand("cache", "page, dentry and inode caches: drop, warm, look, pin");
   cache->require_subcommand(1);
-  cache->footer(kExamples);
+  cache->footer(kCacheExamples);
   add_cache_files(verbs, cache);
   add_cache_pin(verbs, cache);
 }

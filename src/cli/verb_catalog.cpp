@@ -15,7 +15,7 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kCatalogFooter =
     R"(The label of a sample is its class folder: the first folder below DIR (of a tar
 member: in its name). Files that end in .tar are read as one sample per member.
 
@@ -24,7 +24,7 @@ Examples:
   blksweep catalog /data/packed --records 4KiB -o packed.cat
   blksweep catalog --check imagenet.cat)";
 
-struct Options {
+struct CatalogOptions {
   std::string directory, output, check;
   ScanSettings scan;
   bool tar = false, no_tar = false, json = false;
@@ -34,7 +34,7 @@ using Json = nlohmann::ordered_json;
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-Json to_json(const Options& o, const CatalogParts& parts, const ScanReport& report) {
+Json to_json(const CatalogOptions& o, const CatalogParts& parts, const ScanReport& report) {
   const CatalogSummary s = summarize(parts.view());
   Json odd = Json::object();
   for (std::size_t i = 0; i < kOddities; ++i) {
@@ -91,7 +91,7 @@ std::string flags_text(const CatalogSummary& s) {
   return out.empty() ? "none" : out;
 }
 
-void print_text(const Options& o, const CatalogParts& parts, const ScanReport& report) {
+void print_text(const CatalogOptions& o, const CatalogParts& parts, const ScanReport& report) {
   const CatalogSummary s = summarize(parts.view());
   fmt::print("root        {} ({}{}{})\n", parts.root, report.filesystem,
              parts.device_node.empty() ? "" : " on ", parts.device_node);
@@ -134,7 +134,7 @@ void tell_oddities(const ScanReport& report) {
   }
 }
 
-Result<Exit> scan_to_file(const Options& o) {
+Result<Exit> scan_to_file(const CatalogOptions& o) {
   ScanReport report;
   const auto scanned = scan(o.directory, o.scan, report);
   tell_oddities(report);
@@ -153,7 +153,7 @@ Result<Exit> scan_to_file(const Options& o) {
   return Exit::done;
 }
 
-Result<Exit> check_file(const Options& o) {
+Result<Exit> check_file(const CatalogOptions& o) {
   BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.check));
   BLKSWEEP_TRY(const CatalogCheck check, check_catalog(file.view()));
   if (o.json) {
@@ -173,7 +173,7 @@ Result<Exit> check_file(const Options& o) {
   return check.clean() ? Exit::done : Exit::failed;
 }
 
-Result<Exit> run_catalog(Options& o) {
+Result<Exit> run_catalog(CatalogOptions& o) {
   if (o.check.empty() == o.directory.empty()) {
     return usage_error("catalog: name a directory to scan, or a catalog with --check FILE");
   }
@@ -191,7 +191,7 @@ Result<Exit> run_catalog(Options& o) {
 
 void add_catalog(Verbs& verbs) {
   CLI::App* app = verbs.app.add_subcommand("catalog", "scan a data set: samples and their extents");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CatalogOptions>();
   app->add_option("DIR", o->directory, "the data set's directory");
   app->add_option("-o,--output", o->output, "catalog file to write")->type_name("FILE");
   app->add_option("--check", o->check, "compare a catalog with the files; exit 1 if any differ")
@@ -200,7 +200,7 @@ void add_catalog(Verbs& verbs) {
   CLI::Option* tar = app->add_flag("--tar", o->tar, "read every file as a tar, whatever its name");
   app->add_flag("--no-tar", o->no_tar, "one sample per file, also for .tar")->excludes(tar);
   app->add_flag("--json", o->json, "print one JSON document");
-  app->footer(kFooter);
+  app->footer(kCatalogFooter);
   app->callback([&verbs, o] { verbs.action = [o] { return run_catalog(*o); }; });
 }
 

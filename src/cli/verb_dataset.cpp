@@ -12,7 +12,7 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kDatasetFooter =
     R"(Sizes: 4KiB (fixed), uniform:1KiB-64KiB, lognormal:24KiB, lognormal:24KiB:0.5
 (mean, sigma). Files are created class after class, in a seeded random order
 inside each, as an archive per class leaves them; --arrange mixed creates all
@@ -24,14 +24,14 @@ Examples:
   blksweep dataset make /tmp/frag --count 500 --size 110KiB --fragment 3
   blksweep dataset make /tmp/tars --count 1000 --size 24KiB --format tar)";
 
-struct Options {
+struct DatasetOptions {
   MakeSettings make;
   bool json = false;
 };
 
-class Progress {
+class MakeProgress {
  public:
-  explicit Progress(std::uint64_t total) : total_(total) {}
+  explicit MakeProgress(std::uint64_t total) : total_(total) {}
 
   void operator()(std::uint64_t done, std::uint64_t bytes) {
     if (!line_.due()) {
@@ -74,7 +74,7 @@ Result<Arrangement> parse_arrangement(std::string_view text) {
   return usage_error(fmt::format("'{}' is not one of by-class, mixed", text));
 }
 
-void warn_of_missed_fragments(const Options& o, const MakeReport& r) {
+void warn_of_missed_fragments(const DatasetOptions& o, const MakeReport& r) {
   const double asked = o.make.fragment;
   if (asked > 1 && r.extents_per_file < 0.8 * asked) {
     warn(
@@ -84,7 +84,7 @@ void warn_of_missed_fragments(const Options& o, const MakeReport& r) {
   }
 }
 
-void print_answer(const Options& o, const MakeReport& r) {
+void print_answer(const DatasetOptions& o, const MakeReport& r) {
   const double seconds = static_cast<double>(r.time_ns) * 1e-9;
   if (!o.json) {
     fmt::print("{}: {} samples, {}, in {} {} ({:.1f} s, seed {})\n", o.make.directory,
@@ -111,8 +111,8 @@ void print_answer(const Options& o, const MakeReport& r) {
   fmt::print("{}\n", j.dump());
 }
 
-Result<Exit> make(const Options& o) {
-  Progress progress(o.make.count);
+Result<Exit> make(const DatasetOptions& o) {
+  MakeProgress progress(o.make.count);
   const auto made = make_dataset(o.make, std::ref(progress));
   progress.finish();
   BLKSWEEP_TRY(const MakeReport report, made);
@@ -127,7 +127,7 @@ void add_dataset(Verbs& verbs) {
   CLI::App* group = verbs.app.add_subcommand("dataset", "make data sets to measure with");
   group->require_subcommand(1);
   CLI::App* app = group->add_subcommand("make", "real files with known sizes and fragmentation");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<DatasetOptions>();
   app->add_option("DIR", o->make.directory, "empty or new directory")->required();
   add_parsed(app, "--count", o->make.count, parse_count, "files (samples) to make")->required();
   add_parsed(app, "--size", o->make.size, parse_size_spec, "size of a file [lognormal:110KiB]");
@@ -139,7 +139,7 @@ void add_dataset(Verbs& verbs) {
   add_parsed(app, "--format", o->make.format, parse_format, "files, tar or records [files]");
   add_parsed(app, "--shard", o->make.shard, parse_bytes, "bytes per tar shard [256MiB]");
   app->add_flag("--json", o->json, "print one JSON document");
-  app->footer(kFooter);
+  app->footer(kDatasetFooter);
   app->callback([&verbs, o] { verbs.action = [o] { return make(*o); }; });
   add_dataset_pack(verbs, group);
 }

@@ -13,7 +13,7 @@ namespace blksweep {
 namespace {
 
 constexpr const char* kHelp = "what works on this node, what does not, why, and the fix";
-constexpr const char* kFooter =
+constexpr const char* kDoctorFooter =
     "Changes nothing. Exit 0: a run on PATH can do its main job; 1: it cannot.\n"
     "examples:\n"
     "  blksweep doctor\n"
@@ -98,7 +98,7 @@ void add_doctor(Verbs& verbs) {
   app->add_option("PATH|DEV", options->path, "folder of the data, or a block device (.)")
       ->type_name("");
   app->add_flag("--json", options->json, "one JSON document on stdout");
-  app->footer(kFooter);
+  app->footer(kDoctorFooter);
   app->callback([&verbs, options] { verbs.action = [options] { return doctor_verb(*options); }; });
 }
 

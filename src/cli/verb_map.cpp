@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExamples =
+constexpr const char* kMapExamples =
     R"(Reads only, directly (O_DIRECT), for a bounded time. Root or group disk for a
 device. docs/latency-map.md says how rotation, seeks and rates are found.
 
@@ -185,7 +185,7 @@ void add_map(Verbs& verbs) {
   app->add_option("--fit", options->fit, "write a model of the device: a new TOML file")
       ->type_name("");
   app->add_flag("--json", options->json, "one JSON document instead of the tables");
-  app->footer(kExamples);
+  app->footer(kMapExamples);
   app->callback([&verbs, options] {
     verbs.action = [options, argv = verbs.argv] { return map_device(*options, argv); };
   });

@@ -5,7 +5,7 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kNodeExamples =
     "examples:\n"
     "  blksweep node show DIR\n"
     "  blksweep node set --device loop0 --scheduler bfq\n"
@@ -17,7 +17,7 @@ void add_node(Verbs& verbs) {
   CLI::App* node =
       verbs.app.add_subcommand("node", "queue settings, limits, binding: change and put back");
   node->require_subcommand(1);
-  node->footer(kExamples);
+  node->footer(kNodeExamples);
   add_node_settings(verbs, node);
   add_node_exec(verbs, node);
 }

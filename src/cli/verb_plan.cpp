@@ -17,7 +17,7 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kPlanFooter =
     R"(Takes the options of run that decide a plan; lists are swept, one row each.
 Without any: --order random,lba --merge none,device.
 
@@ -30,7 +30,7 @@ Examples:
 constexpr std::array<std::string_view, 5> kNoPlan{"copy", "consumer", "compute", "cache",
                                                   "openers"};
 
-struct Options {
+struct PlanOptions {
   std::string catalog;
   CellText text;
   std::uint64_t seed = 1;
@@ -105,7 +105,7 @@ Source planning_source(const CatalogFile& file) {
   return s;
 }
 
-Result<std::vector<Row>> plan_rows(const Source& source, const Options& o) {
+Result<std::vector<Row>> plan_rows(const Source& source, const PlanOptions& o) {
   CellText text = o.text;
   text.try_emplace("order", std::vector<std::string>{"random", "lba"});
   text.try_emplace("merge", std::vector<std::string>{"none", "device"});
@@ -131,7 +131,7 @@ Result<std::vector<Row>> plan_rows(const Source& source, const Options& o) {
   return rows;
 }
 
-Result<Exit> run_plan(const Options& o) {
+Result<Exit> run_plan(const PlanOptions& o) {
   BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.catalog));
   BLKSWEEP_TRY(const std::vector<Row> rows, plan_rows(planning_source(file), o));
   if (!o.json) {
@@ -150,7 +150,7 @@ Result<Exit> run_plan(const Options& o) {
 
 void add_plan(Verbs& verbs) {
   CLI::App* app = verbs.app.add_subcommand("plan", "reads, seeks and memory, without reading");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<PlanOptions>();
   app->add_option("CATALOG", o->catalog, "a file that `blksweep catalog` wrote")->required();
   for (const CellOption& option : cell_options()) {
     if (std::ranges::find(kNoPlan, option.name) == kNoPlan.end() && !is_node_option(option.name)) {
@@ -159,7 +159,7 @@ void add_plan(Verbs& verbs) {
   }
   add_parsed(app, "--seed", o->seed, parse_count, "of order and shuffle; default 1");
   app->add_flag("--json", o->json, "print one JSON document");
-  app->footer(kFooter);
+  app->footer(kPlanFooter);
   app->callback([&verbs, o] { verbs.action = [o] { return run_plan(*o); }; });
 }
 

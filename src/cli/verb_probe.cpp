@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kExamples =
+constexpr const char* kProbeExamples =
     R"(Reads issued to the driver; latency is issue to completion. Depth is the mean
 over the time in which the device had something to do. Ends after --seconds, or
 with Ctrl-C.
@@ -52,7 +52,7 @@ Result<BlockDevice> device_named(const std::string& name) {
 
 double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-double ratio(std::uint64_t part, std::uint64_t whole) {
+double share_of(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
@@ -77,12 +77,12 @@ void print_line(double at_s, double length_s, const ProbeReport& r) {
              rate(r.requests), format_bytes(Bytes{static_cast<std::uint64_t>(rate(r.bytes))}),
              optional_text(r.depth_mean), latency_text(r, 0.5), latency_text(r, 0.99),
              r.requests == 0 ? "-" : format_bytes(Bytes{mean_bytes}),
-             rate(r.plug_merges + r.scheduler_merges), 100 * ratio(r.seeks, r.requests),
+             rate(r.plug_merges + r.scheduler_merges), 100 * share_of(r.seeks, r.requests),
              rate(r.other_requests));
   std::fflush(stdout);
 }
 
-Json or_null(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
+Json number_or_null(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
 
 Json counts_json(const ProbeReport& r) {
   return {{"requests", r.requests},
@@ -92,13 +92,13 @@ Json counts_json(const ProbeReport& r) {
           {"seeks", r.seeks},
           {"other_requests", r.other_requests},
           {"requeues", r.requeues},
-          {"depth_mean", or_null(r.depth_mean)},
+          {"depth_mean", number_or_null(r.depth_mean)},
           {"busy_ns", r.busy_ns},
-          {"latency_mean_ns", or_null(latency_mean(r.latency_ns))},
-          {"latency_p50_ns", or_null(latency_percentile(r.latency_ns, 0.5))},
-          {"latency_p90_ns", or_null(latency_percentile(r.latency_ns, 0.9))},
-          {"latency_p99_ns", or_null(latency_percentile(r.latency_ns, 0.99))},
-          {"latency_p999_ns", or_null(latency_percentile(r.latency_ns, 0.999))}};
+          {"latency_mean_ns", number_or_null(latency_mean(r.latency_ns))},
+          {"latency_p50_ns", number_or_null(latency_percentile(r.latency_ns, 0.5))},
+          {"latency_p90_ns", number_or_null(latency_percentile(r.latency_ns, 0.9))},
+          {"latency_p99_ns", number_or_null(latency_percentile(r.latency_ns, 0.99))},
+          {"latency_p999_ns", number_or_null(latency_percentile(r.latency_ns, 0.999))}};
 }
 
 struct SchedulerDepth {
@@ -123,11 +123,11 @@ Json summary_json(const ProbeReport& r, std::int64_t length_ns) {
   Json j = counts_json(r);
   const SchedulerDepth waiting = scheduler_depth(r.series);
   j["length_ns"] = length_ns;
-  j["scheduler_depth_mean"] = or_null(waiting.mean);
+  j["scheduler_depth_mean"] = number_or_null(waiting.mean);
   j["scheduler_depth_max"] = waiting.max;
   j["healed"] = r.healed;
   j["lost_events"] = r.lost_events;
-  j["stat_difference"] = or_null(r.stat_difference);
+  j["stat_difference"] = number_or_null(r.stat_difference);
   j["depth"] = r.depth;
   j["request_bytes"] = r.request_bytes;
   j["latency_ns"] = r.latency_ns;
@@ -145,7 +145,7 @@ void print_summary(const std::string& disk, const ProbeReport& r, std::int64_t l
              latency_text(r, 0.9), latency_text(r, 0.99), latency_text(r, 0.999));
   fmt::print("  merges     {} in the plug, {} in the scheduler\n", format_count(r.plug_merges),
              format_count(r.scheduler_merges));
-  fmt::print("  seeks      {:.1f} % of the reads\n", 100 * ratio(r.seeks, r.requests));
+  fmt::print("  seeks      {:.1f} % of the reads\n", 100 * share_of(r.seeks, r.requests));
   fmt::print("  checked    {} of /sys/block/{}/stat; {} completions healed, {} events lost\n",
              r.stat_difference ? fmt::format("within {:.2f} %", *r.stat_difference * 100)
                                : "not comparable with reads",
@@ -256,7 +256,7 @@ Result<Nanos> parse_interval(std::string_view text) {
   return interval;
 }
 
-Result<std::uint64_t> parse_seconds(std::string_view text) {
+Result<std::uint64_t> probe_parse_seconds(std::string_view text) {
   Result<std::uint64_t> seconds = parse_count(text);
   if (seconds && (*seconds == 0 || *seconds > 1'000'000)) {
     return usage_error(fmt::format("'{}' is out of range: give 1 to 1000000", text));
@@ -273,10 +273,11 @@ void add_probe(Verbs& verbs) {
   app->add_option("DEV", options->device, "vda, /dev/vda, or a path: the disk beneath it")
       ->required()
       ->type_name("");
-  add_parsed(app, "--seconds", options->seconds, parse_seconds, "how long (default: until Ctrl-C)");
+  add_parsed(app, "--seconds", options->seconds, probe_parse_seconds,
+             "how long (default: until Ctrl-C)");
   add_parsed(app, "--interval", options->interval, parse_interval, "one line each (default 1s)");
   app->add_flag("--json", options->json, "one JSON document at the end: intervals, summary");
-  app->footer(kExamples);
+  app->footer(kProbeExamples);
   app->callback([&verbs, options] { verbs.action = [options] { return probe_device(*options); }; });
 }
 

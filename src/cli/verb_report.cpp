@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExamples = R"(examples:
+constexpr const char* kReportExamples = R"(examples:
   blksweep report results.db
   blksweep report results.db -o report --baseline order=random,merge=none
   blksweep report results.db --experiment all -o report)";
@@ -260,7 +260,7 @@ void add_report(Verbs& verbs) {
                   "newest, all or numbers (1,3): several disks as one");
   app->add_flag("!--no-figures", options->figures, "CSV only");
   app->add_flag("--json", options->json, "one JSON document instead of the table");
-  app->footer(kExamples);
+  app->footer(kReportExamples);
   app->callback([&verbs, options] { verbs.action = [options] { return report(*options); }; });
 }
 

@@ -23,8 +23,8 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kHelp = "read a data set as a training job would, and measure it";
-constexpr const char* kFooter =
+constexpr const char* kRunHelp = "read a data set as a training job would, and measure it";
+constexpr const char* kRunFooter =
     "Options that name a policy take several values, with commas, and are swept.\n"
     "examples:\n"
     "  blksweep run --data DIR --order random,lba --repeats 3 --db results.db\n"
@@ -244,7 +244,7 @@ void add_run_flags(CLI::App* app, CellText& text) {
 }  // namespace
 
 void add_run(Verbs& verbs) {
-  CLI::App* app = verbs.app.add_subcommand("run", kHelp);
+  CLI::App* app = verbs.app.add_subcommand("run", kRunHelp);
   const auto args = std::make_shared<RunArgs>();
   app->add_option("SPEC", args->spec, "options and cells as TOML")->type_name("");
   const auto text_option = [&](const std::string& name, const std::string& help) {
@@ -267,7 +267,7 @@ void add_run(Verbs& verbs) {
   text_option("model", "predict each run on this disk model, too");
   text_option("disk-label", "what to call the disk in reports");
   add_run_flags(app, args->text);
-  app->footer(kFooter);
+  app->footer(kRunFooter);
   app->callback([&verbs, args] {
     verbs.action = [args, argv = verbs.argv] { return run_verb(*args, argv); };
   });

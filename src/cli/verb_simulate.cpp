@@ -17,7 +17,7 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kSimulateFooter =
     R"(Takes the options of run that make a cell; lists are swept, one row each.
 Without any: --order random,lba --merge none,device; with --db the stored cells.
 
@@ -26,7 +26,7 @@ Examples:
   blksweep simulate data.cat --model hdd-7200 --order random,lba --depth 1,32
   blksweep simulate data.cat --model hdd-7200 --db results.db --experiment all)";
 
-struct Options {
+struct SimulateOptions {
   std::string catalog, model, db, experiment = "newest";
   CellText text;
   Bytes size{0};  // 0: of the device behind the catalog
@@ -38,7 +38,7 @@ struct Options {
 
 void label(SimulationWork& work) { work.labels = cell_labels(work.records); }
 
-Result<SimulationWork> asked_cells(const Options& o) {
+Result<SimulationWork> asked_cells(const SimulateOptions& o) {
   CellText text = o.text;
   text.try_emplace("order", std::vector<std::string>{"random", "lba"});
   text.try_emplace("merge", std::vector<std::string>{"none", "device"});
@@ -100,7 +100,7 @@ void add_runs(SimulationWork& work, const std::vector<StoredRun>& runs, const St
   }
 }
 
-Result<SimulationWork> stored_cells(const Options& o, const Catalog& catalog) {
+Result<SimulationWork> stored_cells(const SimulateOptions& o, const Catalog& catalog) {
   BLKSWEEP_TRY(ResultReader reader, ResultReader::open(o.db));
   BLKSWEEP_TRY(const JoinedExperiments joined, join_experiments(reader, {o.db, o.experiment}));
   SimulationWork work;
@@ -155,7 +155,7 @@ Result<SimulationAnswer> simulate_all(const Source& source, const SimulationWork
   return answer;
 }
 
-Result<> store(const Options& o, const SimulationAnswer& answer, const ModelSpec& model) {
+Result<> store(const SimulateOptions& o, const SimulationAnswer& answer, const ModelSpec& model) {
   BLKSWEEP_TRY(ResultStore db, ResultStore::open(o.db));
   for (const SimulatedRun& row : answer.rows) {
     BLKSWEEP_CHECK(db.attach_prediction(
@@ -164,7 +164,7 @@ Result<> store(const Options& o, const SimulationAnswer& answer, const ModelSpec
   return {};
 }
 
-Result<Exit> simulate(const Options& o) {
+Result<Exit> simulate(const SimulateOptions& o) {
   if (o.repeats < 1 || o.repeats > 1000 || o.speedup < 1 || o.speedup > 1000000) {
     return usage_error("--repeats is 1 to 1000, --speedup 1 to 1000000");
   }
@@ -203,7 +203,7 @@ Result<Bytes> parse_request(std::string_view text) {
 void add_simulate(Verbs& verbs) {
   CLI::App* app =
       verbs.app.add_subcommand("simulate", "predict an epoch on a modelled disk, without any I/O");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SimulateOptions>();
   app->add_option("CATALOG", o->catalog, "a file that `blksweep catalog` wrote")->required();
   app->add_option("--model", o->model, "hdd-7200, none, ... or a .toml file")
       ->required()
@@ -224,7 +224,7 @@ void add_simulate(Verbs& verbs) {
   app->add_option("--experiment", o->experiment, "newest, all or numbers; default newest")
       ->type_name("");
   app->add_flag("--json", o->json, "print one JSON document");
-  app->footer(kFooter);
+  app->footer(kSimulateFooter);
   app->callback([&verbs, o] { verbs.action = [o] { return simulate(*o); }; });
 }
 

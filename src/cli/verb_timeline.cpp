@@ -19,7 +19,7 @@
 namespace blksweep {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kTimelineFooter =
     R"(RUN is a run's number, or CELL/REPEAT; without RUN the runs are listed.
 Open the file at ui.perfetto.dev or chrome://tracing; it stays in the browser.
 
@@ -30,7 +30,7 @@ Examples:
 
 constexpr std::size_t kNamedRuns = 6;  // in an error
 
-struct Options {
+struct TimelineOptions {
   std::string run, db = "results.db", out;
 };
 
@@ -79,7 +79,7 @@ const StoredRun* find_run(const std::vector<StoredRun>& runs, const std::string&
   return best;
 }
 
-Error unknown_run(const Stored& stored, const Options& options) {
+Error unknown_run(const Stored& stored, const TimelineOptions& options) {
   const std::vector<StoredRun>& runs = stored.joined.input.runs;
   std::string list;
   for (const StoredRun& r : std::span(runs).first(std::min(runs.size(), kNamedRuns))) {
@@ -144,7 +144,7 @@ Result<> write(const std::string& path, const std::string& text) {
   return file.commit();
 }
 
-Result<Exit> timeline(const Options& options) {
+Result<Exit> timeline(const TimelineOptions& options) {
   BLKSWEEP_TRY(ResultReader reader, ResultReader::open(options.db));
   BLKSWEEP_TRY(const Stored stored, load(reader, options.db));
   if (options.run.empty()) {
@@ -173,11 +173,11 @@ Result<Exit> timeline(const Options& options) {
 void add_timeline(Verbs& verbs) {
   CLI::App* app =
       verbs.app.add_subcommand("timeline", "lanes of one stored epoch over time, for Perfetto");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TimelineOptions>();
   app->add_option("RUN", options->run, "run, or CELL/REPEAT; none: list the runs")->type_name("");
   app->add_option("-o,--output", options->out, "file to write; - for stdout")->type_name("");
   app->add_option("--db", options->db, "results database (results.db)")->type_name("");
-  app->footer(kFooter);
+  app->footer(kTimelineFooter);
   app->callback([&verbs, options] { verbs.action = [options] { return timeline(*options); }; });
 }
 
