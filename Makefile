@@ -99,7 +99,9 @@ $(B)/$(2).o: $(call files_of_set,$(1),$(2)) Makefile $(B)/config
 	  $$(CXX) $$(CPPFLAGS) -I. -DBLKSWEEP_VERSION='"$(VERSION)"' $$(CXXFLAGS) \
 	  -Wno-subobject-linkage -c SOURCE -o OUTPUT
 endef
-objects_of = $(foreach s,$(call set_names,$(call sets_of,$(1))),$(eval $(call set_rule,$(call sets_of,$(1)),$(s)))$(B)/$(s).o)
+# Two programs may share a set.
+add_set    = $(if $(filter $(2),$(sets_ruled)),,$(eval sets_ruled += $(2))$(eval $(call set_rule,$(1),$(2))))
+objects_of = $(foreach s,$(call set_names,$(call sets_of,$(1))),$(call add_set,$(call sets_of,$(1)),$(s))$(B)/$(s).o)
 else
 objects_of = $(1:%.cpp=$(B)/%.o)
 endif
