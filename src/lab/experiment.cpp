@@ -9,7 +9,6 @@
 #include "base/rng.h"
 #include "disk/registry.h"
 #include "lab/ceiling.h"
-#include "lab/fio_twin.h"
 #include "lab/simulate_epoch.h"
 #include "os/hostfacts.h"
 #include "stage/nvml.h"
@@ -54,13 +53,7 @@ class Experiment {
   Result<> run_job(const Job& job);
   Result<> keep(const Job& job, RunRecord run);
   bool lost(const Job& job);
-  void compare(RunRecord& run, const CellSettings& cell, const PlannedCell& planned, RunNode& node);
   Exit exit_code();
-  FioSettings fio_settings(const CellSettings& cell) const;
-  Result<FioResult> run_twin(const CellSettings& cell, const PlannedCell& planned,
-                             RunNode& node) const;
-  void add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned,
-                RunNode& node);
   void add_prediction(RunRecord& run, const CellSettings& cell, const PlannedCell& planned) const;
   bool finished(const Job& job) const;
 
@@ -133,48 +126,6 @@ void Experiment::open_probe() {
   }
 }
 
-FioSettings Experiment::fio_settings(const CellSettings& cell) const {
-  FioSettings fio;
-  fio.engine = cell.engine;
-  fio.depth = cell.depth;
-  fio.direct = cell.direct && source_.direct_possible;
-  fio.device_node = source_.device ? source_.device->node : "";
-  fio.interrupt = &stop_;
-  return fio;
-}
-
-// The twin starts from the same cache state as our run did, and inherits limits and binding.
-Result<FioResult> Experiment::run_twin(const CellSettings& cell, const PlannedCell& planned,
-                                       RunNode& node) const {
-  BLKSWEEP_TRY(FioTwin twin, FioTwin::prepare(source_.catalog, planned.plan, fio_settings(cell)));
-  enter_cache_state(source_.catalog, cell.cache, {node.pinned_bytes()});
-  BLKSWEEP_CHECK(node.enter());
-  Result<FioResult> result = twin.run();
-  BLKSWEEP_CHECK(node.leave());
-  if (!node.lost().empty()) {  // not under the same limits and pins as our run
-    return fail(node.lost());
-  }
-  return result;
-}
-
-void Experiment::add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned,
-                          RunNode& node) {
-  const Result<FioResult> twin = run_twin(cell, planned, node);
-  if (!twin) {
-    run.warnings.push_back("no fio twin: " + twin.error().message());
-    return;
-  }
-  run.warnings.insert(run.warnings.end(), twin->warnings.begin(), twin->warnings.end());
-  run.fio = twin->record;
-  run.fio->ratio = fio_ratio(*twin, run.epoch_ns);
-  if (cell.cache == CacheState::cold && settings_.host.rotational == true &&
-      opens_files(planned.plan)) {
-    run.warnings.emplace_back(
-        "cold files on a rotating disk: fio calls stat on every file before its clock starts, so "
-        "its time has no inode reads and ours has; compare with --cache keep or --merge device");
-  }
-}
-
 void Experiment::add_prediction(RunRecord& run, const CellSettings& cell,
                                 const PlannedCell& planned) const {
   const auto p = predict_run(source_, cell, planned, {*settings_.predict, run.seed});
@@ -185,20 +136,6 @@ void Experiment::add_prediction(RunRecord& run, const CellSettings& cell,
   run.prediction = prediction_record(*p, settings_.predict->model, run.epoch_ns);
   for (const std::string& note : prediction_notes(cell, planned.plan)) {
     run.warnings.push_back("prediction: " + note);
-  }
-}
-
-// The runs beside ours: of a run that was cut off they would say nothing.
-void Experiment::compare(RunRecord& run, const CellSettings& cell, const PlannedCell& planned,
-                         RunNode& node) {
-  if (settings_.fio_twin) {
-    if (settings_.progress != nullptr) {
-      settings_.progress->phase.store("fio twin", std::memory_order_relaxed);
-    }
-    add_twin(run, cell, planned, node);
-  }
-  if (settings_.predict && !stop_.load()) {
-    add_prediction(run, cell, planned);
   }
 }
 
@@ -223,11 +160,19 @@ Result<> Experiment::run_job(const Job& job) {
     settings_.progress->begin_run(done_ + 1, total_);
   }
   BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source_, cell, seed));
-  BLKSWEEP_TRY(RunNode node, RunNode::borrow(source_, cell.node, seed, stop_));
-  const RunRequest request{source_,          cell, planned,      job.repeat,         seed,
-                           settings_.verify, node, probe_.get(), settings_.progress, stop_,
-                           settings_.makers};
-  BLKSWEEP_TRY(MeasuredRun measured, measure_run(request));
+  const PairRequest request{source_,
+                            cell,
+                            planned,
+                            job.repeat,
+                            seed,
+                            job.cell,
+                            settings_.verify,
+                            settings_.twins,
+                            probe_.get(),
+                            settings_.progress,
+                            stop_,
+                            settings_.makers};
+  BLKSWEEP_TRY(MeasuredRun measured, measure_pair(request));
   RunRecord& run = measured.record;
   if (measured.interrupted && run.samples == 0) {
     return {};
@@ -235,14 +180,9 @@ Result<> Experiment::run_job(const Job& job) {
   if (measured.fault && needs_gpu(cell) && settings_.makers.gpu_lost()) {
     gpu_lost_ = measured.fault->message();
   }
-  if (!measured.interrupted && !measured.fault) {
-    compare(run, cell, planned, node);
-    if (stop_.load() && settings_.fio_twin && !run.incomplete) {  // the pair is measured again
-      run.incomplete = true;
-      run.incomplete_reason = "interrupted: the fio twin was cut off";
-    }
+  if (settings_.predict && !stop_.load() && !measured.fault) {
+    add_prediction(run, cell, planned);
   }
-  BLKSWEEP_CHECK(node.restore());
   cut_short_ = stop_.load() && run.incomplete;
   return keep(job, std::move(run));
 }

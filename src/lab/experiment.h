@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/measure.h"
+#include "lab/pair.h"
 #include "lab/predict_run.h"
 #include "store/result_store.h"
 
@@ -37,7 +37,7 @@ struct ExperimentSettings {
   std::uint32_t repeats = 1;
   std::uint64_t seed = 1;
   bool verify = false;
-  bool fio_twin = false;
+  TwinArms twins;
   bool probe = true;
   bool ceiling = false;
   std::string key;  // which sweep this is, for going on after a crash

@@ -86,6 +86,7 @@ Result<> Reader::fill() {
     BLKSWEEP_CHECK(take({r, in_.plan.first_piece[r], in_.plan.first_piece[r + 1]}));
     room = static_cast<std::uint32_t>(free_tags_.size());
   }
+  counts_.groups_cut += room > 0 && !group_.empty() && next_read_ < in_.plan.reads.size() ? 1U : 0U;
   return submit_group();
 }
 

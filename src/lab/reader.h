@@ -47,6 +47,7 @@ struct ReaderInputs {
 
 struct ReaderCounts {
   std::uint64_t submitted = 0, submitted_bytes = 0, short_reads = 0, io_errors = 0;
+  std::uint64_t groups_cut = 0;  // submissions that a gate ended early
 };
 
 class Reader {
