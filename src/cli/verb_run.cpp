@@ -266,12 +266,12 @@ void add_run(Verbs& verbs) {
       add_cell_option(app, option, args->text);
     }
   }
-  // Its word may be left out; then what follows may be the SPEC.
+  // Its word may be left out; then what follows may be the SPEC, which is a path.
   app->add_option_function<std::vector<std::string>>(
          "--fio-twin",
          [args](const std::vector<std::string>& given) {
            const std::string word = given.empty() ? "" : given.front();
-           const bool is_word = word.empty() || twin_arms(word) || !args->spec.empty();
+           const bool is_word = word.find_first_of("./") == std::string::npos;
            args->text["fio-twin"] = {is_word && !word.empty() ? word : "grouped"};
            args->spec = is_word ? args->spec : word;
          },
