@@ -27,6 +27,7 @@ read -r -a options <<<"${DEMO_OPTIONS:-}"
 plain=
 disk=
 disk_mount=
+queue=()  # what a run sets on a disk of our own, and stores: a loop device keeps what others set
 
 cleanup() {
   loopfs_remove
@@ -47,6 +48,7 @@ place() {
   mount=$(mktemp -d "${TMPDIR:-$out}/blksweep-demo.XXXXXX")
   if loopfs_make "$mount.img" "$mount" 1100M ext4; then
     data=$loopfs_mount/data
+    queue=(--scheduler none)
     say "files go to an ext4 image behind $loopfs_device"
     return
   fi
@@ -82,7 +84,7 @@ place_on_hdd() {
 measure() {
   local status=0 spec=$1 catalog=$2
   shift 2
-  "$blksweep" run "$spec" --catalog "$catalog" --db "$out/results.db" "$@" "${options[@]}" \
+  "$blksweep" run "$spec" --catalog "$catalog" --db "$out/results.db" "${queue[@]}" "$@" "${options[@]}" \
     >/dev/null || status=$?  # the report prints the same table
   if [ "$status" = 3 ]; then
     say 'some runs are marked incomplete; the report leaves them out and says so'

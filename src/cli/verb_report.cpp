@@ -189,7 +189,7 @@ void print(const Report& report, const ReportOptions& options) {
     return;
   }
   if (report.joined.others > 0 && options.experiment == "newest") {
-    note(fmt::format("{} also has {} older experiment{} (--experiment N)", options.db,
+    note(fmt::format("{} also has {} other experiment{} (--experiment N)", options.db,
                      report.joined.others, report.joined.others == 1 ? "" : "s"));
   }
   fmt::print("{}", summary_text(report.cells));
@@ -257,7 +257,7 @@ void add_report(Verbs& verbs) {
   add_parsed(app, "--baseline", options->baseline, parse_filter,
              "cell that ratios refer to (order=random,merge=none)");
   app->add_option("--experiment", options->experiment,
-                  "newest, all or numbers (1,3): several disks as one");
+                  "newest (with runs), all or numbers (1,3): several disks as one");
   app->add_flag("!--no-figures", options->figures, "CSV only");
   app->add_flag("--json", options->json, "one JSON document instead of the table");
   app->footer(kReportExamples);

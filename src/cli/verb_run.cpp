@@ -15,6 +15,7 @@
 #include "cli/verb.h"
 #include "lab/experiment.h"
 #include "lab/fallback.h"
+#include "lab/run_node.h"
 #include "os/signals.h"
 #include "store/json.h"
 #include "store/result_reader.h"
@@ -65,6 +66,10 @@ Result<> settle_cells(RunOptions& o, const Refusals& refusals) {
   }
   o.cells = std::move(cells);
   return {};
+}
+
+bool change_queue(const std::vector<CellSettings>& cells) {
+  return std::ranges::any_of(cells, [](const CellSettings& c) { return c.node.changes_queue(); });
 }
 
 struct Setting {  // what an experiment is made in
@@ -194,6 +199,7 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
     BLKSWEEP_TRY(store, ResultStore::open(options.db));
   }
   BLKSWEEP_TRY(const Source source, open_source({options.data, options.catalog}));
+  BLKSWEEP_CHECK(RunNode::put_back_left_behind(source, change_queue(options.cells)));
   const Refusals refusals = find_refusals(source, options.cells);
   BLKSWEEP_CHECK(settle_cells(options, refusals));
   ExperimentSettings settings = experiment_settings(options, {source, refusals, argv});

@@ -18,6 +18,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::uint64_t kInterleaveStream = 0x17;
+constexpr std::uint32_t kMostTags = 1 << 16;  // no kernel takes more: bounds the probe's memory
 
 struct Job {
   std::size_t cell;
@@ -36,6 +37,15 @@ std::vector<Job> interleave(std::size_t cells, std::uint32_t repeats, std::uint6
     shuffle(std::span(jobs).subspan(first), rng);
   }
   return jobs;
+}
+
+// The greatest nr_requests that any cell sets: the probe is made before they are set.
+std::uint32_t largest_queue(const std::vector<ExperimentCell>& cells) {
+  std::uint32_t most = 0;
+  for (const ExperimentCell& cell : cells) {
+    most = std::max(most, cell.settings.node.nr_requests.value_or(0));
+  }
+  return std::min(most, kMostTags);
 }
 
 class Experiment {
@@ -124,7 +134,7 @@ void Experiment::open_probe() {
     no_probe_ = "no probe, so no queue depth or request sizes: the data set has no block device";
     return;
   }
-  auto probe = open_block_probe(source_.device->whole_disk);
+  auto probe = open_block_probe(source_.device->whole_disk, {largest_queue(settings_.cells)});
   if (probe) {
     probe_ = *std::move(probe);
   } else {

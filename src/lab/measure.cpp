@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kNamedFailures = 100;
 constexpr double kColdShare = 0.001;      // more than this resident is not cold
 constexpr double kColdDeviceShare = 0.9;  // compressed and unwritten extents read a little less
+constexpr double kHealedShare = 0.01;     // more completions than these lost: no depth, no latency
 constexpr double kStatDifference = 0.01;  // truth rule: probe and block statistics agree to 1 %
 
 void mark(RunRecord& r, const std::string& reason) {
@@ -207,6 +208,12 @@ void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
   }
   if (r.probe && r.probe->lost_events > 0) {
     mark(r, fmt::format("probe lost {} events", format_count(r.probe->lost_events)));
+  }
+  if (r.probe && static_cast<double>(r.probe->healed) >
+                     kHealedShare * static_cast<double>(r.probe->requests)) {
+    mark(r, fmt::format("{} completions of {} requests never reached the probe: its depth and "
+                        "latency are not those of the disk",
+                        format_count(r.probe->healed), format_count(r.probe->requests)));
   }
   if (r.probe && r.probe->stat_difference.value_or(0) > kStatDifference) {
     mark(r, fmt::format("probe and block statistics differ by {:.1f} %",

@@ -88,9 +88,11 @@ struct IssuePoint {  // a request as the driver saw it; thinned evenly when ther
 };
 
 struct ProbeRecord {
-  std::uint64_t requests = 0, bytes = 0, plug_merges = 0, scheduler_merges = 0, healed = 0;
+  std::uint64_t requests = 0, bytes = 0;
+  Maybe<std::uint64_t> plug_merges, scheduler_merges, requeues;  // NULL: the kernel lets none count
+  std::uint64_t healed = 0, healed_ns = 0;  // completions that never came; at most so long together
   std::uint64_t lost_events = 0;
-  Maybe<double> depth_mean;       // driver depth, mean over time
+  Maybe<double> depth_mean;       // driver depth, mean over time; NULL: lost completions hide it
   Maybe<double> stat_difference;  // |probe - /sys/block/*/stat| / stat, requests
   Histogram depth, request_bytes, latency_ns;
   std::vector<DepthPoint> series;

@@ -116,7 +116,9 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
   BLKSWEEP_TRY(
       Statement query,
       db_.prepare(fmt::format(
-          "SELECT experiment_id, key, started_unix_ns, {} FROM experiment ORDER BY experiment_id",
+          "SELECT experiment_id, key, started_unix_ns, (SELECT count(*) FROM run JOIN cell c USING "
+          "(cell_id) WHERE c.experiment_id = e.experiment_id), {} FROM experiment e ORDER BY "
+          "experiment_id",
           names.text())));
   std::vector<StoredExperiment> found;
   BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
@@ -124,6 +126,7 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
     row.read(e.id);
     row.read(e.key);
     row.read(e.started_unix_ns);
+    row.read(e.runs);
     each_host_column(e.host, RowReader(row));
   }));
   for (StoredExperiment& e : found) {

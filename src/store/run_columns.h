@@ -64,7 +64,9 @@ void each_probe_column(Probe& p, F&& f) {
   f("bytes", p.bytes);
   f("plug_merges", p.plug_merges);
   f("scheduler_merges", p.scheduler_merges);
+  f("requeues", p.requeues);
   f("healed", p.healed);
+  f("healed_ns", p.healed_ns);
   f("lost_events", p.lost_events);
   f("depth_mean", p.depth_mean);
   f("stat_difference", p.stat_difference);

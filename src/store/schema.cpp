@@ -108,9 +108,12 @@ CREATE TABLE histogram (
 CREATE TABLE probe (                -- no row: the run had no probe
   run_id INTEGER PRIMARY KEY REFERENCES run,
   requests INTEGER NOT NULL, bytes INTEGER NOT NULL,
-  plug_merges INTEGER NOT NULL, scheduler_merges INTEGER NOT NULL,
-  healed INTEGER NOT NULL, lost_events INTEGER NOT NULL,
-  depth_mean      REAL,             -- requests at the driver, mean over time with I/O
+  plug_merges INTEGER, scheduler_merges INTEGER, requeues INTEGER, -- NULL: not counted here
+  healed INTEGER NOT NULL,          -- completions that never came
+  healed_ns INTEGER NOT NULL,       -- their requests were at the driver so long at most, summed
+  lost_events INTEGER NOT NULL,
+  depth_mean      REAL,             -- requests at the driver, mean over time with I/O; NULL:
+                                    -- none, or healed_ns leaves it open by more than 5 %
   stat_difference REAL              -- |requests - stat| / stat
 ) STRICT;
 CREATE TABLE series (               -- packed little-endian records, see docs/results-schema.md

@@ -80,7 +80,8 @@ def add_probe(db, rng, run, spec, begin_ns, epoch_ns):
     depth = 30.0 if spec[1] == "none" else 6.0
     insert(db, "probe", run_id=run, requests=requests, bytes=SAMPLES * SAMPLE_BYTES,
            plug_merges=SAMPLES - requests if spec[1] == "kernel" else 0, scheduler_merges=0,
-           healed=0, lost_events=0, depth_mean=depth, stat_difference=0.0)
+           requeues=0, healed=0, healed_ns=0,
+           lost_events=0, depth_mean=depth, stat_difference=0.0)
     points = []
     for at in range(0, epoch_ns, 1_000_000):
         points.append((begin_ns + at, max(0, int(rng.gauss(depth, depth / 6))), 0))

@@ -33,7 +33,9 @@ ProbeRecord demo_probe() {
   p.bytes = 409600;
   p.plug_merges = 7;
   p.scheduler_merges = 3;
+  p.requeues = 4;
   p.healed = 2;
+  p.healed_ns = 90'000;
   p.lost_events = 1;
   p.depth_mean = 31.5;
   p.stat_difference = 0.001;
