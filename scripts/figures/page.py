@@ -202,10 +202,11 @@ def settings(cells):
 def ceilings(facts):
     if not facts.ceilings:
         return "<p class=soft>Not measured.</p>"
-    rows = [[kind, f"{size // 1024} KiB", str(depth), digits(speed / MIB), shown(reads)]
-            for kind, size, depth, speed, reads in facts.ceilings]
-    return table([("pattern", False), ("request", True), ("depth", True), ("MiB/s", True),
-                  ("reads/s", True)], rows)
+    rows = [[c.kind, f"{c.request_bytes // 1024} KiB", str(c.depth), str(c.rounds), digits(c.median / MIB),
+             f"{digits(c.least / MIB)}..{digits(c.greatest / MIB)}", shown(c.reads_per_s)]
+            for c in load.ceilings(facts)]
+    return table([("pattern", False), ("request", True), ("depth", True), ("rounds", True),
+                  ("MiB/s, median", True), ("least..greatest", True), ("reads/s, median", True)], rows)
 
 
 def how_to_read():

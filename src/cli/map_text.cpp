@@ -184,6 +184,7 @@ Json fit_json(const MapFit& fit) {
   }
   return {{"model", to_toml(fit.spec)},
           {"error", fit.error},
+          {"times_off", worst_check(fit).times_off},
           {"checks", std::move(checks)},
           {"notes", fit.notes}};
 }
