@@ -54,6 +54,7 @@ class Facts:
     ceilings: list  # (kind, request_bytes, depth, bytes_per_s, reads_per_s), round by round
     counted: int    # runs that figures draw
     left_out: list  # (label, repeat, reason)
+    layers: tuple = ()  # (disk, name, value) of the device and what it stands on, top down
     others: tuple = ()  # the same of each further disk that the cells are on
 
 
@@ -127,11 +128,14 @@ def disk_facts(path, cells):
         ceilings = db.execute("SELECT kind, request_bytes, depth, bytes_per_s, reads_per_s "
                               "FROM ceiling WHERE experiment_id = ? ORDER BY round, rowid",
                               experiment).fetchall()
+        layers = db.execute("SELECT disk, name, value FROM layer_fact WHERE experiment_id = ? "
+                            "ORDER BY position", experiment).fetchall()
         counted = dict(db.execute(COUNTED_QUERY).fetchall())
         labels = {c.cell_id: c.label for c in cells}
         left_out = [(labels[cell], repeat, reason or "incomplete")
                     for cell, repeat, reason in db.execute(LEFT_OUT_QUERY) if cell in labels]
-    return Facts(host, queue, ceilings, sum(counted.get(c.cell_id, 0) for c in cells), left_out)
+    return Facts(host, queue, ceilings, sum(counted.get(c.cell_id, 0) for c in cells), left_out,
+                 tuple(layers))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -199,6 +199,16 @@ def settings(cells):
     return parts
 
 
+def layers(facts):
+    """A row for each disk of the stack, with all that the kernel says of it."""
+    if not facts.layers:
+        return "<p class=soft>Unknown.</p>"
+    by_disk = {}
+    for disk, name, value in facts.layers:
+        by_disk.setdefault(disk, []).append(f"{name.replace('_', ' ')}: {value}")
+    return pairs([(disk, "; ".join(said)) for disk, said in by_disk.items()])
+
+
 def ceilings(facts):
     if not facts.ceilings:
         return "<p class=soft>Not measured.</p>"

@@ -169,6 +169,7 @@ Result<Exit> map_device(const MapOptions& options, const std::vector<std::string
   settings.path = options.path;
   settings.time = Nanos(static_cast<std::int64_t>(options.seconds * 1e9));
   settings.seed = options.seed;
+  settings.unwritten = options.unwritten;
   settings.stop = &stop_requested();
   settings.on_progress = [&](MapPart part, std::int64_t used_ns) {
     if (line.due()) {
@@ -206,6 +207,7 @@ void add_map(Verbs& verbs) {
                   "some of distance,size,depth,zone,revisit,cached (all)")
       ->type_name("");
   add_parsed(app, "--seed", options->seed, parse_count, "of the random places (1)");
+  app->add_flag("--unwritten", options->unwritten, "read unwritten addresses, too");
   app->add_option("--db", options->db, "results database to add the map to")->type_name("");
   app->add_option("--fit", options->fit, "write a model of the device: a new TOML file")
       ->type_name("");

@@ -27,14 +27,14 @@ constexpr std::uint64_t kPlaceStream = 0xCE12;
 struct Load {
   const char* kind;
   std::uint32_t depth;
-  std::vector<DeviceRange> (*reads)(const DataMap&, std::uint64_t, std::uint32_t);
+  std::vector<ByteRange> (*reads)(const DataMap&, std::uint64_t, std::uint32_t);
 };
 constexpr Load kSequential{"sequential", 32, sequential_reads};
 constexpr Load kRandom{"random", 128, random_reads};
 
-std::uint32_t longest_of(const std::vector<DeviceRange>& reads) {
+std::uint32_t longest_of(const std::vector<ByteRange>& reads) {
   std::uint64_t most = 0;
-  for (const DeviceRange& r : reads) {
+  for (const ByteRange& r : reads) {
     most = std::max(most, r.bytes());
   }
   return static_cast<std::uint32_t>(most);
@@ -43,7 +43,7 @@ std::uint32_t longest_of(const std::vector<DeviceRange>& reads) {
 // Keeps `depth` reads in flight over a list of them until time or list end.
 class Pump {
  public:
-  Pump(const Load& load, const std::vector<DeviceRange>& reads, const CeilingSettings& settings)
+  Pump(const Load& load, const std::vector<ByteRange>& reads, const CeilingSettings& settings)
       : load_(load), reads_(reads), settings_(settings), slot_bytes_(longest_of(reads)) {}
 
   Result<> open(const std::string& node) {
@@ -92,7 +92,7 @@ class Pump {
     while (!free_.empty() && next_ < reads_.size()) {
       const std::uint32_t tag = free_.back();
       free_.pop_back();
-      const DeviceRange& read = reads_[next_++];
+      const ByteRange& read = reads_[next_++];
       iov_[tag].iov_len = read.bytes();
       group_.push_back({read.begin, &iov_[tag], 1, 0, tag});
     }
@@ -136,7 +136,7 @@ class Pump {
   }
 
   const Load& load_;
-  const std::vector<DeviceRange>& reads_;
+  const std::vector<ByteRange>& reads_;
   const CeilingSettings& settings_;
   std::uint32_t slot_bytes_;
   PageBuffer arena_;
@@ -163,7 +163,7 @@ void evict(const std::vector<std::string>& files) {
 
 Result<CeilingRecord> measure_one(const Load& load, const DataMap& data,
                                   const CeilingSettings& settings) {
-  const std::vector<DeviceRange> reads = load.reads(data, settings.seed, settings.round);
+  const std::vector<ByteRange> reads = load.reads(data, settings.seed, settings.round);
   Pump pump(load, reads, settings);
   BLKSWEEP_CHECK(pump.open(settings.device_node));
   evict(settings.cached_files);
@@ -188,9 +188,9 @@ std::vector<std::uint64_t> distinct_blocks(std::uint64_t blocks, std::uint64_t c
   return picked;
 }
 
-std::vector<DeviceRange> sequential_reads(const DataMap& data, std::uint64_t seed,
-                                          std::uint32_t round) {
-  std::vector<DeviceRange> reads = data.reads(kSequentialCeilingRead);
+std::vector<ByteRange> sequential_reads(const DataMap& data, std::uint64_t seed,
+                                        std::uint32_t round) {
+  std::vector<ByteRange> reads = data.reads(kSequentialCeilingRead);
   if (data.bytes() > kAlwaysWhole) {
     // The golden ratio spreads however many rounds there are evenly (Kronecker sequence).
     const double place = std::fmod(Rng(seed, kPlaceStream).unit() + round * std::numbers::phi, 1.0);
@@ -200,9 +200,8 @@ std::vector<DeviceRange> sequential_reads(const DataMap& data, std::uint64_t see
   return reads;
 }
 
-std::vector<DeviceRange> random_reads(const DataMap& data, std::uint64_t seed,
-                                      std::uint32_t round) {
-  std::vector<DeviceRange> reads;
+std::vector<ByteRange> random_reads(const DataMap& data, std::uint64_t seed, std::uint32_t round) {
+  std::vector<ByteRange> reads;
   for (const std::uint64_t block :
        distinct_blocks(data.bytes() / data.align(), kMostRandomReads, seed + round)) {
     const std::uint64_t at = data.address(block * data.align());

@@ -46,9 +46,9 @@ Ceiling measure_ceiling(const DataMap& data, const CeilingSettings& settings);
 
 // The reads of the two figures, in the order in which they are made.
 inline constexpr std::uint32_t kSequentialCeilingRead = 1U << 20;
-std::vector<DeviceRange> sequential_reads(const DataMap& data, std::uint64_t seed,
-                                          std::uint32_t round);
-std::vector<DeviceRange> random_reads(const DataMap& data, std::uint64_t seed, std::uint32_t round);
+std::vector<ByteRange> sequential_reads(const DataMap& data, std::uint64_t seed,
+                                        std::uint32_t round);
+std::vector<ByteRange> random_reads(const DataMap& data, std::uint64_t seed, std::uint32_t round);
 
 // `count` distinct block numbers below `blocks`, spread evenly and in random order; fewer when
 // there are fewer blocks.

@@ -19,7 +19,7 @@ std::vector<LayerFact> layers_of(const HostRecord& host) {
 }  // namespace
 
 std::string changed_layers(const HostRecord& host, const std::string& disk) {
-  return difference(layers_of(host), layer_facts(disk));
+  return host.layers.empty() ? "" : difference(layers_of(host), layer_facts(disk));
 }
 
 HostRecord describe_host(const Source& source) {

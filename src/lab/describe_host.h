@@ -14,7 +14,7 @@ namespace blksweep {
 // Host facts of this node with those of the source's device.
 HostRecord describe_host(const Source& source);
 
-// What of the stack under `disk` is no longer as `host` says; empty: nothing.
+// What of the stack under `disk` is no longer as `host` says; empty: nothing, or it says nothing.
 std::string changed_layers(const HostRecord& host, const std::string& disk);
 
 }  // namespace blksweep

@@ -6,17 +6,17 @@ namespace blksweep {
 namespace {
 
 // Of the extent what the file has, on the device.
-DeviceRange used_part(const ExtentRecord& e, const FileRecord& file) {
+ByteRange used_part(const ExtentRecord& e, const FileRecord& file) {
   const std::uint64_t end = std::min(e.file_end(), file.size);
   const std::uint64_t bytes = end > e.file_offset ? end - e.file_offset : 0;
   return {e.device_offset, e.device_offset + bytes};
 }
 
 // Sorted, and those that overlap or touch made one.
-std::vector<DeviceRange> joined(std::vector<DeviceRange> all) {
-  std::ranges::sort(all, {}, &DeviceRange::begin);
-  std::vector<DeviceRange> out;
-  for (const DeviceRange& r : all) {
+std::vector<ByteRange> joined(std::vector<ByteRange> all) {
+  std::ranges::sort(all, {}, &ByteRange::begin);
+  std::vector<ByteRange> out;
+  for (const ByteRange& r : all) {
     if (!out.empty() && r.begin <= out.back().end) {
       out.back().end = std::max(out.back().end, r.end);
     } else {
@@ -36,23 +36,22 @@ DataMap::DataMap(const Catalog& catalog, std::uint32_t align, std::uint64_t devi
     if ((e.flags & ~std::uint32_t{kExtentShared | kExtentUnaligned}) != 0) {
       continue;
     }
-    const DeviceRange used = used_part(e, catalog.files[e.file]);
-    const DeviceRange whole{align_down(used.begin, align),
-                            std::min(align_up(used.end, align), end)};
+    const ByteRange used = used_part(e, catalog.files[e.file]);
+    const ByteRange whole{align_down(used.begin, align), std::min(align_up(used.end, align), end)};
     if (used.begin < used.end && whole.begin < whole.end) {
       ranges_.push_back(whole);
     }
   }
   ranges_ = joined(std::move(ranges_));
   std::uint64_t bytes = 0;
-  for (const DeviceRange& r : ranges_) {
+  for (const ByteRange& r : ranges_) {
     ends_.push_back(bytes += r.bytes());
   }
 }
 
-std::vector<DeviceRange> DataMap::reads(std::uint32_t most) const {
-  std::vector<DeviceRange> out;
-  for (const DeviceRange& r : ranges_) {
+std::vector<ByteRange> DataMap::reads(std::uint32_t most) const {
+  std::vector<ByteRange> out;
+  for (const ByteRange& r : ranges_) {
     for (std::uint64_t at = r.begin; at < r.end; at += most) {
       out.push_back({at, std::min(at + most, r.end)});
     }

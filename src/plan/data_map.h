@@ -13,32 +13,27 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/byte_range.h"
 #include "plan/catalog.h"
 
 namespace blksweep {
-
-struct DeviceRange {
-  std::uint64_t begin = 0, end = 0;
-  std::uint64_t bytes() const { return end - begin; }
-  friend bool operator==(const DeviceRange&, const DeviceRange&) = default;
-};
 
 class DataMap {
  public:
   // What reaches behind `device_bytes` is cut off. REQUIRES: `align` is a power of two.
   DataMap(const Catalog& catalog, std::uint32_t align, std::uint64_t device_bytes);
 
-  const std::vector<DeviceRange>& ranges() const { return ranges_; }
+  const std::vector<ByteRange>& ranges() const { return ranges_; }
   std::uint64_t bytes() const { return ends_.empty() ? 0 : ends_.back(); }
   std::uint32_t align() const { return align_; }
   // Everything once, in address order, in reads of at most `most` bytes that end with their range.
-  std::vector<DeviceRange> reads(std::uint32_t most) const;
+  std::vector<ByteRange> reads(std::uint32_t most) const;
   // Byte `n` of the data, counted over the ranges. REQUIRES: n < bytes().
   std::uint64_t address(std::uint64_t n) const;
 
  private:
   std::uint32_t align_;
-  std::vector<DeviceRange> ranges_;
+  std::vector<ByteRange> ranges_;
   std::vector<std::uint64_t> ends_;  // by range: bytes up to its end
 };
 

@@ -193,6 +193,8 @@ void each_map_column(Map& m, F&& f) {
   f("seed", UnsignedText{m.map.seed});
   f("seconds", m.seconds);
   f("interrupted", m.map.interrupted);
+  f("left_out_bytes", m.map.left_out);
+  f("left_out_by", m.map.left_out_by);
   f("path_ns", m.path_ns);
   f("rotation_ns", m.rotation_ns);
   f("tool_version", m.tool_version);

@@ -167,6 +167,8 @@ CREATE TABLE map (    -- one latency map (blksweep map)
   seed            TEXT NOT NULL,    -- unsigned 64 bit, decimal
   seconds         REAL NOT NULL,    -- that were asked for
   interrupted     INTEGER NOT NULL, -- 1: cut short by a signal; parts are short or missing
+  left_out_bytes  INTEGER,          -- unwritten, not read; NULL: nothing tells, or --unwritten
+  left_out_by     TEXT NOT NULL,    -- what tells
   path_ns         REAL,             -- a read that needs no medium; NULL: not measured
   rotation_ns     REAL,             -- one revolution; NULL: none found
   tool_version TEXT NOT NULL, git_revision TEXT NOT NULL, argv TEXT NOT NULL

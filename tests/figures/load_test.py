@@ -67,6 +67,12 @@ class Loading(WithDatabase):
                          [("random + none", "12 probe events lost"), ("inode + none", "12 probe events lost")])
         self.assertIn("2 incomplete runs left out", common.caption("Text.", "SELECT 1", facts))
 
+    def test_facts_say_what_the_disk_stands_on(self):
+        facts = load.load_facts(self.db, self.cells)
+        self.assertEqual([(name, value) for _, name, value in facts.layers],
+                         [("kind", "loop"), ("direct_io", "1"), ("rotational", "0")])
+        self.assertIn("direct io: 1; rotational: 0", page.layers(facts))
+
     def test_the_ceiling_is_the_median_of_its_rounds_with_their_spread(self):
         facts = load.load_facts(self.db, self.cells)
         ceiling = load.sequential_ceiling(facts)

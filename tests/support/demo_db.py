@@ -66,6 +66,9 @@ def add_experiment(db: sqlite3.Connection, disk) -> int:
         argv="blksweep run demo.toml --db results.db")
     for name, value in (("nr_requests", "128"), ("max_sectors_kb", "1280"), ("read_ahead_kb", "128")):
         insert(db, "queue_setting", experiment_id=experiment, name=name, value=value)
+    for position, (name, value) in enumerate((("kind", "loop"), ("direct_io", "1"), ("rotational", "0"))):
+        insert(db, "layer_fact", experiment_id=experiment, position=position, disk=disk[0], name=name,
+               value=value)
     for kind, size, rate in (("sequential", 1 << 20, 2.7e9), ("random", 4096, 4.2e8)):
         for turn, part in enumerate((0.9, 1.0, 1.4)):  # of the median
             speed = part * rate / disk[3]

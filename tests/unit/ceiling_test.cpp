@@ -15,7 +15,7 @@ using testing_support::FlatCatalog;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kDevice = std::uint64_t{64} << 30;
 
-std::vector<DeviceRange> ranges_of(const FlatCatalog& files, std::uint64_t device = kDevice) {
+std::vector<ByteRange> ranges_of(const FlatCatalog& files, std::uint64_t device = kDevice) {
   return DataMap(files.view(), kPageBytes, device).ranges();
 }
 
@@ -24,7 +24,7 @@ TEST(DataMap, JoinsWhatTouchesAndRoundsOutwards) {
   files.add("c", 4096, 40960);
   files.add("a", 5000, 8192);   // two blocks
   files.add("b", 4096, 16384);  // right behind a
-  EXPECT_EQ(ranges_of(files), (std::vector<DeviceRange>{{8192, 20480}, {40960, 45056}}));
+  EXPECT_EQ(ranges_of(files), (std::vector<ByteRange>{{8192, 20480}, {40960, 45056}}));
 }
 
 TEST(DataMap, LeavesOutWhatTheDeviceDoesNotHold) {
@@ -39,8 +39,8 @@ TEST(DataMap, LeavesOutWhatTheDeviceDoesNotHold) {
   files.extents.back().flags = kExtentShared;
   files.add("odd", 4096, 200 * kMiB + 512);
   files.extents.back().flags = kExtentUnaligned;
-  EXPECT_EQ(ranges_of(files), (std::vector<DeviceRange>{{100 * kMiB, 100 * kMiB + 4096},
-                                                        {200 * kMiB, 200 * kMiB + 8192}}));
+  EXPECT_EQ(ranges_of(files), (std::vector<ByteRange>{{100 * kMiB, 100 * kMiB + 4096},
+                                                      {200 * kMiB, 200 * kMiB + 8192}}));
 }
 
 TEST(DataMap, EndsWithTheFileAndTheDevice) {
@@ -49,7 +49,7 @@ TEST(DataMap, EndsWithTheFileAndTheDevice) {
   files.extents.back().length = kMiB;  // allocated behind its end
   files.add("cut", 8192, kMiB);
   EXPECT_EQ(ranges_of(files, kMiB + 4096 + 100),
-            (std::vector<DeviceRange>{{0, 4096}, {kMiB, kMiB + 4096}}));
+            (std::vector<ByteRange>{{0, 4096}, {kMiB, kMiB + 4096}}));
 }
 
 TEST(DataMap, ReadsEverythingOnceAndNothingElse) {
@@ -62,10 +62,10 @@ TEST(DataMap, ReadsEverythingOnceAndNothingElse) {
   }
   const DataMap data(files.view(), kPageBytes, kDevice);
   std::uint64_t bytes = 0, last = 0;
-  for (const DeviceRange& r : data.reads(kSequentialCeilingRead)) {
+  for (const ByteRange& r : data.reads(kSequentialCeilingRead)) {
     EXPECT_GE(r.begin, last);
     EXPECT_LE(r.bytes(), kSequentialCeilingRead);
-    EXPECT_TRUE(std::ranges::any_of(data.ranges(), [&](const DeviceRange& whole) {
+    EXPECT_TRUE(std::ranges::any_of(data.ranges(), [&](const ByteRange& whole) {
       return whole.begin <= r.begin && r.end <= whole.end;
     }));
     bytes += r.bytes();
@@ -73,7 +73,7 @@ TEST(DataMap, ReadsEverythingOnceAndNothingElse) {
   }
   EXPECT_EQ(bytes, data.bytes());
   std::uint64_t n = 0;
-  for (const DeviceRange& r : data.ranges()) {
+  for (const ByteRange& r : data.ranges()) {
     EXPECT_EQ(data.address(n), r.begin);
     n += r.bytes();
     EXPECT_EQ(data.address(n - 1), r.end - 1);
@@ -89,7 +89,7 @@ TEST(Ceiling, RandomReadsAreDistinctBlocksOfTheData) {
   const auto reads = random_reads(data, 7, 0);
   EXPECT_EQ(reads.size(), 600U);
   std::set<std::uint64_t> places;
-  for (const DeviceRange& r : reads) {
+  for (const ByteRange& r : reads) {
     EXPECT_EQ(r.bytes(), kPageBytes);
     EXPECT_LT(r.begin % kMiB, 24576U);
     places.insert(r.begin);
