@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "os/blockdev.h"
 #include "os/layer_facts.h"
 #include "support/ext4_loop.h"

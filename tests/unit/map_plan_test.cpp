@@ -60,7 +60,7 @@ TEST(MapPlan, ReadsOnlyWhatIsWritten) {
     }
   }
   for (const MapPart part : kMapParts) {
-    EXPECT_GT(reads[part], 50) << to_string(part);
+    EXPECT_GE(reads[part], 40) << to_string(part);
   }
 }
 
