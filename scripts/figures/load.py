@@ -8,6 +8,7 @@ import csv
 import dataclasses
 import pathlib
 import sqlite3
+import statistics
 import struct
 
 
@@ -50,9 +51,10 @@ class Cell:
 class Facts:
     host: dict
     queue: list
-    ceilings: list  # (kind, request_bytes, depth, bytes_per_s, reads_per_s)
+    ceilings: list  # (kind, request_bytes, depth, bytes_per_s, reads_per_s), round by round
     counted: int    # runs that figures draw
     left_out: list  # (label, repeat, reason)
+    layers: tuple = ()  # (disk, name, value) of the device and what it stands on, top down
     others: tuple = ()  # the same of each further disk that the cells are on
 
 
@@ -124,17 +126,45 @@ def disk_facts(path, cells):
         queue = db.execute("SELECT name, value FROM queue_setting WHERE experiment_id = ? "
                            "ORDER BY name", experiment).fetchall()
         ceilings = db.execute("SELECT kind, request_bytes, depth, bytes_per_s, reads_per_s "
-                              "FROM ceiling WHERE experiment_id = ?", experiment).fetchall()
+                              "FROM ceiling WHERE experiment_id = ? ORDER BY round, rowid",
+                              experiment).fetchall()
+        layers = db.execute("SELECT disk, name, value FROM layer_fact WHERE experiment_id = ? "
+                            "ORDER BY position", experiment).fetchall()
         counted = dict(db.execute(COUNTED_QUERY).fetchall())
         labels = {c.cell_id: c.label for c in cells}
         left_out = [(labels[cell], repeat, reason or "incomplete")
                     for cell, repeat, reason in db.execute(LEFT_OUT_QUERY) if cell in labels]
-    return Facts(host, queue, ceilings, sum(counted.get(c.cell_id, 0) for c in cells), left_out)
+    return Facts(host, queue, ceilings, sum(counted.get(c.cell_id, 0) for c in cells), left_out,
+                 tuple(layers))
 
 
-def best_ceiling(facts):
-    """Bytes per second of the best sequential ceiling, or None."""
-    return max((c[3] for c in facts.ceilings if c[0] == "sequential"), default=None)
+@dataclasses.dataclass(frozen=True)
+class Ceiling:
+    """One pattern of reads over the data set's own extents, over all rounds; rates in bytes/s."""
+    kind: str
+    request_bytes: int
+    depth: int
+    rounds: int
+    median: float
+    least: float
+    greatest: float
+    reads_per_s: float  # median
+
+
+def ceilings(facts):
+    """A Ceiling for each pattern, in the order of their first measurement."""
+    by_kind = {}
+    for row in facts.ceilings:
+        by_kind.setdefault(row[0], []).append(row)
+    return [Ceiling(kind, max(r[1] for r in rows_), max(r[2] for r in rows_), len(rows_),
+                    statistics.median(r[3] for r in rows_), min(r[3] for r in rows_),
+                    max(r[3] for r in rows_), statistics.median(r[4] for r in rows_))
+            for kind, rows_ in by_kind.items()]
+
+
+def sequential_ceiling(facts):
+    """What percentages refer to, or None."""
+    return next((c for c in ceilings(facts) if c.kind == "sequential"), None)
 
 
 def points_by_cell(path, cells, query):

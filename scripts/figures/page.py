@@ -199,13 +199,24 @@ def settings(cells):
     return parts
 
 
+def layers(facts):
+    """A row for each disk of the stack, with all that the kernel says of it."""
+    if not facts.layers:
+        return "<p class=soft>Unknown.</p>"
+    by_disk = {}
+    for disk, name, value in facts.layers:
+        by_disk.setdefault(disk, []).append(f"{name.replace('_', ' ')}: {value}")
+    return pairs([(disk, "; ".join(said)) for disk, said in by_disk.items()])
+
+
 def ceilings(facts):
     if not facts.ceilings:
         return "<p class=soft>Not measured.</p>"
-    rows = [[kind, f"{size // 1024} KiB", str(depth), digits(speed / MIB), shown(reads)]
-            for kind, size, depth, speed, reads in facts.ceilings]
-    return table([("pattern", False), ("request", True), ("depth", True), ("MiB/s", True),
-                  ("reads/s", True)], rows)
+    rows = [[c.kind, f"{c.request_bytes // 1024} KiB", str(c.depth), str(c.rounds), digits(c.median / MIB),
+             f"{digits(c.least / MIB)}..{digits(c.greatest / MIB)}", shown(c.reads_per_s)]
+            for c in load.ceilings(facts)]
+    return table([("pattern", False), ("request", True), ("depth", True), ("rounds", True),
+                  ("MiB/s, median", True), ("least..greatest", True), ("reads/s, median", True)], rows)
 
 
 def how_to_read():

@@ -62,10 +62,10 @@ def draw(found, cells, facts):
     fig, ax = style.pyplot().subplots(figsize=(style.DOUBLE, 2.7), layout="constrained")
     drawn = [draw_cell(ax, at, cell, name, points[cell.cell_id]) for at, cell in enumerate(shown)]
     top = max(greatest for _, greatest in drawn)
-    ceiling = data.best_ceiling(facts)
+    ceiling = data.sequential_ceiling(facts)
     if ceiling:
-        draw_ceiling(ax, ceiling / style.MIB)
-        top = max(top, ceiling / style.MIB)
+        draw_ceiling(ax, ceiling.median / style.MIB)
+        top = max(top, ceiling.median / style.MIB)
     ax.set(xlim=(-0.03, max(1.03, *(p[0] * 1.03 for v in points.values() for p in v))),
            ylim=(0, top * 1.08), ylabel="throughput (MiB/s)",
            xlabel=f"shuffle quality: {label} (0 none, 1 full permutation)")

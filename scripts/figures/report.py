@@ -161,11 +161,12 @@ def facts_of(facts):
 
 
 def disk_sections(cells, facts):
-    """Node, queue settings and ceilings of each disk."""
+    """Node, layers below, queue settings and ceilings of each disk."""
     sections = []
     for (disk, _), of_disk in zip(load.by_disk(cells), (facts, *facts.others)):
         of = f": {disk}" if disk else ""
         sections += [(f"Node{of}", page.pairs(facts_of(of_disk))),
+                     (f"What the disk stands on{of}", page.layers(of_disk)),
                      (f"Queue settings{of}", page.pairs(of_disk.queue)),
                      (f"Ceilings{of}", page.ceilings(of_disk))]
     return sections

@@ -42,10 +42,17 @@ def draw_fio(ax, cells, fio):
 
 
 def draw_ceiling(ax, ceiling):
+    """The median of all rounds as a line, least to greatest as a band."""
     from matplotlib.lines import Line2D
     look = {"color": style.RED, "linewidth": 1.0, "linestyle": (0, (4, 2))}
-    ax.axvline(ceiling / style.MIB, zorder=1, **look)
-    return Line2D([], [], label=f"sequential ceiling {ceiling / style.MIB:,.0f} MiB/s", **look)
+    ax.axvline(ceiling.median / style.MIB, zorder=1, **look)
+    ax.axvspan(ceiling.least / style.MIB, ceiling.greatest / style.MIB, zorder=0, color=style.RED,
+               alpha=0.08, linewidth=0)
+    label = f"sequential ceiling {ceiling.median / style.MIB:,.0f} MiB/s"
+    if ceiling.rounds > 1:
+        label += (f" ({ceiling.least / style.MIB:,.0f}–{ceiling.greatest / style.MIB:,.0f} "
+                  f"in {ceiling.rounds} rounds)")
+    return Line2D([], [], label=label, **look)
 
 
 def draw(groups, cells, facts):
@@ -55,10 +62,10 @@ def draw(groups, cells, facts):
     if groups["fio"]:
         handles.append(draw_fio(ax, cells, groups["fio"]))
         greatest = max(greatest, *(max(v) / style.MIB for v in groups["fio"].values()))
-    ceiling = data.best_ceiling(facts)
+    ceiling = data.sequential_ceiling(facts)
     if ceiling:
         handles.append(draw_ceiling(ax, ceiling))
-        greatest = max(greatest, ceiling / style.MIB)
+        greatest = max(greatest, ceiling.greatest / style.MIB)
     ax.set_xlim(0, greatest * 1.04)
     for row, cell in enumerate(cells):
         ax.annotate(ratio_text(cell), (1.01, row), xycoords=("axes fraction", "data"), va="center",

@@ -14,6 +14,7 @@
 #include "cli/figures.h"
 #include "cli/report_maps.h"
 #include "cli/verb.h"
+#include "store/ceilings.h"
 #include "store/csv.h"
 #include "store/json.h"
 #include "store/summary.h"
@@ -155,6 +156,7 @@ Json experiment_json(const StoredExperiment& e) {
   for (const CeilingRecord& c : e.ceilings) {
     out["ceilings"].push_back(ceiling_json(c));
   }
+  out["ceiling"] = ceiling_figures_json(e.ceilings);
   return out;
 }
 
@@ -169,6 +171,7 @@ Json report_json(const Report& report) {
   out["experiment"] = all.size() == 1 ? only["experiment"] : Json(nullptr);
   out["host"] = all.size() == 1 ? only["host"] : Json(nullptr);
   out["ceilings"] = all.size() == 1 ? only["ceilings"] : Json(nullptr);
+  out["ceiling"] = all.size() == 1 ? only["ceiling"] : Json(nullptr);
   out["cells"] = Json::array();
   out["runs"] = Json::array();
   for (const CellSummary& c : report.cells) {
@@ -192,7 +195,7 @@ void print(const Report& report, const ReportOptions& options) {
     note(fmt::format("{} also has {} other experiment{} (--experiment N)", options.db,
                      report.joined.others, report.joined.others == 1 ? "" : "s"));
   }
-  fmt::print("{}", summary_text(report.cells));
+  fmt::print("{}{}", summary_text(report.cells), ceilings_text(report.joined.input.ceilings));
 }
 
 // Without Python's libraries the tables are there, and the status says that something is missing.

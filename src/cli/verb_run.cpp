@@ -13,10 +13,12 @@
 #include "cli/progress_line.h"
 #include "cli/run_options.h"
 #include "cli/verb.h"
+#include "lab/describe_host.h"
 #include "lab/experiment.h"
 #include "lab/fallback.h"
 #include "lab/run_node.h"
 #include "os/signals.h"
+#include "store/ceilings.h"
 #include "store/json.h"
 #include "store/result_reader.h"
 #include "store/summary.h"
@@ -124,7 +126,7 @@ Result<> print_stored(const std::string& db, const std::string& key) {
   BLKSWEEP_TRY(input.cells, reader.cells(experiments.back().id));
   BLKSWEEP_TRY(input.runs, reader.runs(experiments.back().id));
   input.ceilings[""] = experiments.back().ceilings;
-  fmt::print("{}", summary_text(summarize(input)));
+  fmt::print("{}{}", summary_text(summarize(input)), ceilings_text(input.ceilings));
   return {};
 }
 
@@ -236,7 +238,7 @@ void add_run_flags(CLI::App* app, CellText& text) {
   flag("fio-twin", "fio-twin", "true", "the same reads by the real fio after each run");
   flag("probe", "probe", "true", "");
   flag("no-probe", "probe", "false", "without the eBPF queue probe; --probe: with it, the default");
-  flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling first");
+  flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling");
   flag("direct", "direct", "true", "");
   flag("buffered", "buffered", "true", "");
   flag("json", "json", "true", "one JSON document on stdout");

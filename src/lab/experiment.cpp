@@ -3,26 +3,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <set>
 
 #include "base/log.h"
 #include "base/rng.h"
-#include "disk/registry.h"
-#include "lab/ceiling.h"
+#include "lab/ceiling_round.h"
+#include "lab/describe_host.h"
 #include "lab/fio_twin.h"
 #include "lab/simulate_epoch.h"
-#include "os/hostfacts.h"
-#include "stage/nvml.h"
+#include "os/layer_facts.h"
 
 namespace blksweep {
 namespace {
 
 constexpr std::uint64_t kInterleaveStream = 0x17;
 constexpr std::uint32_t kMostTags = 1 << 16;  // no kernel takes more: bounds the probe's memory
+constexpr std::uint64_t kCeilingStream = 0xCE13;
 
 struct Job {
   std::size_t cell;
   std::uint32_t repeat;
+  bool ceiling = false;  // not a run: the ceiling of this round
 };
 
 // Repeat by repeat, the cells of each in random order.
@@ -48,6 +51,23 @@ std::uint32_t largest_queue(const std::vector<ExperimentCell>& cells) {
   return std::min(most, kMostTags);
 }
 
+// One in each round that has a run, at a place of its own among them: what it is measured against
+// is then measured under the same drift.
+std::vector<Job> with_ceilings(const std::vector<Job>& jobs, std::uint64_t seed) {
+  std::vector<Job> out;
+  Rng rng(seed, kCeilingStream);
+  for (std::size_t i = 0; i < jobs.size();) {
+    const std::uint32_t repeat = jobs[i].repeat;
+    const std::size_t first = out.size();
+    for (; i < jobs.size() && jobs[i].repeat == repeat; ++i) {
+      out.push_back(jobs[i]);
+    }
+    const std::size_t place = first + rng.below(out.size() - first + 1);
+    out.insert(out.begin() + static_cast<std::ptrdiff_t>(place), {0, repeat, true});
+  }
+  return out;
+}
+
 class Experiment {
  public:
   Experiment(const Source& source, const ExperimentSettings& settings, ResultStore* store,
@@ -59,7 +79,9 @@ class Experiment {
  private:
   Result<> check_wishes() const;
   Result<> register_cells();
-  Result<> measure_ceilings();
+  bool wants_ceilings() const;
+  Result<> measure_ceiling_of(std::uint32_t round);
+  void mark_changed_layers(RunRecord& run) const;
   void open_probe();
   Result<> run_job(const Job& job);
   Result<> keep(const Job& job, RunRecord run);
@@ -85,9 +107,10 @@ class Experiment {
   std::vector<std::int64_t> cell_ids_;
   std::vector<std::vector<std::uint32_t>> finished_;  // repeats by cell
   std::size_t done_ = 0, total_ = 0;
-  bool cut_short_ = false;    // the last run that was kept is not finished
-  std::string gpu_lost_;      // why; empty: it is not
-  std::size_t left_out_ = 0;  // runs, because of that
+  std::set<std::string> ceiling_warnings_;  // each is said once
+  bool cut_short_ = false;                  // the last run that was kept is not finished
+  std::string gpu_lost_;                    // why; empty: it is not
+  std::size_t left_out_ = 0;                // runs, because of that
   bool incomplete_ = false;
 };
 
@@ -109,16 +132,22 @@ bool Experiment::finished(const Job& job) const {
   return std::ranges::find(finished_[job.cell], job.repeat) != finished_[job.cell].end();
 }
 
-Result<> Experiment::measure_ceilings() {
-  if (!settings_.ceiling || !source_.device || store_ == nullptr) {
-    return {};
+bool Experiment::wants_ceilings() const {
+  return settings_.ceiling && source_.device && store_ != nullptr;
+}
+
+Result<> Experiment::measure_ceiling_of(std::uint32_t round) {
+  if (settings_.progress != nullptr) {
+    settings_.progress->phase.store("ceiling", std::memory_order_relaxed);
   }
-  CeilingSettings wanted;
-  wanted.device_node = source_.device->node;
-  wanted.interrupt = &stop_;
-  const Ceiling measured = measure_ceiling(wanted);
+  const bool cold = std::ranges::any_of(settings_.cells, [](const ExperimentCell& c) {
+    return c.settings.cache == CacheState::cold;
+  });
+  const Ceiling measured = ceiling_of_round(source_, {settings_.seed, round, cold, &stop_});
   for (const std::string& text : measured.warnings) {
-    warn(text);
+    if (ceiling_warnings_.insert(text).second) {
+      warn(text);
+    }
   }
   for (const CeilingRecord& c : measured.records) {
     BLKSWEEP_CHECK(store_->add_ceiling(experiment_, c));
@@ -253,8 +282,23 @@ Result<> Experiment::run_job(const Job& job) {
     }
   }
   BLKSWEEP_CHECK(node.restore());
+  mark_changed_layers(run);
+  if (cell.cache == CacheState::cold && source_.device) {
+    std::ranges::move(caches_beneath(source_.device->disk), std::back_inserter(run.warnings));
+  }
   cut_short_ = stop_.load() && run.incomplete;
   return keep(job, std::move(run));
+}
+
+// The stack under the data is a fact of the whole experiment: a run under another is none of it.
+void Experiment::mark_changed_layers(RunRecord& run) const {
+  const std::string changed =
+      source_.device ? changed_layers(settings_.host, source_.device->disk) : "";
+  if (!changed.empty()) {
+    run.incomplete = true;
+    run.incomplete_reason += (run.incomplete_reason.empty() ? "" : "; ") +
+                             ("what the disk stands on changed: " + changed);
+  }
 }
 
 // Nothing that needs the GPU works any more in this process, whatever it is.
@@ -292,7 +336,6 @@ Exit Experiment::exit_code() {
 Result<Exit> Experiment::run() {
   BLKSWEEP_CHECK(check_wishes());
   BLKSWEEP_CHECK(register_cells());
-  BLKSWEEP_CHECK(measure_ceilings());
   open_probe();
   std::vector<Job> jobs = interleave(settings_.cells.size(), settings_.repeats, settings_.seed);
   const std::size_t asked = jobs.size();
@@ -302,8 +345,13 @@ Result<Exit> Experiment::run() {
                      asked - jobs.size(), asked));
   }
   total_ = jobs.size();
-  for (const Job& job : jobs) {
-    if (!stop_.load() && !lost(job)) {
+  for (const Job& job : wants_ceilings() ? with_ceilings(jobs, settings_.seed) : jobs) {
+    if (stop_.load()) {
+      break;
+    }
+    if (job.ceiling) {
+      BLKSWEEP_CHECK(measure_ceiling_of(job.repeat));
+    } else if (!lost(job)) {
       BLKSWEEP_CHECK(run_job(job));
     }
   }
@@ -316,37 +364,6 @@ Result<Exit> run_experiment(const Source& source, const ExperimentSettings& sett
                             ResultStore* store, const std::function<void(const RunEvent&)>& on_run,
                             const std::atomic<bool>& stop) {
   return Experiment(source, settings, store, on_run, stop).run();
-}
-
-HostRecord describe_host(const Source& source) {
-  const HostFacts facts = read_host_facts();
-  HostRecord h;
-  h.kernel = facts.kernel;
-  h.cpu = facts.cpu;
-  h.hostname = facts.hostname;
-  h.cpus = facts.cpus;
-  h.memory_bytes = facts.memory_bytes;
-  h.cgroup = facts.cgroup;
-  h.gpu = gpu_of_node();
-  if (source.mount) {
-    h.filesystem = source.mount->filesystem;
-    h.mount_options = source.mount->options;
-  }
-  if (source.device) {
-    h.device = source.device->node;
-    if (const auto emulated = emulated_disk(source.device->disk)) {
-      h.device_model = emulated->hardware_name();
-    }
-    h.queue = queue_settings(source.device->disk);
-    for (const auto& [name, value] : h.queue) {
-      if (name == "scheduler") {
-        h.scheduler = value;
-      } else if (name == "rotational") {
-        h.rotational = value == "1";
-      }
-    }
-  }
-  return h;
 }
 
 }  // namespace blksweep

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "store/ceilings.h"
 #include "store/run_columns.h"
 
 namespace blksweep {
@@ -173,12 +174,28 @@ Json host_json(const HostRecord& host) {
   for (const auto& [name, text] : host.queue) {
     out["queue"][name] = text;
   }
+  out["layers"] = Json::array();
+  for (const LayerFactRecord& l : host.layers) {
+    each_layer_fact_column(l, Keys{out["layers"].emplace_back(Json::object())});
+  }
   return out;
 }
 
 Json ceiling_json(const CeilingRecord& ceiling) {
   Json out;
   each_ceiling_column(ceiling, Keys{out});
+  return out;
+}
+
+Json ceiling_figures_json(const std::vector<CeilingRecord>& ceilings) {
+  Json out = Json::object();
+  for (const CeilingFigure& f : ceiling_figures(ceilings)) {
+    out[f.kind] = {{"rounds", f.rounds},
+                   {"bytes_per_s", f.median},
+                   {"least", f.least},
+                   {"greatest", f.greatest},
+                   {"reads_per_s", f.reads_per_s}};
+  }
   return out;
 }
 

@@ -24,6 +24,11 @@ struct CellRecord {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
+// One fact of a disk or of what it stands on, in the kernel's words (os/layer_facts.h).
+struct LayerFactRecord {
+  std::string disk, name, value;  // "loop0", "direct_io", "1"
+};
+
 // Facts of the node that all runs of an experiment share.
 struct HostRecord {
   std::string kernel, cpu, hostname;
@@ -32,17 +37,22 @@ struct HostRecord {
   std::string device, device_model, filesystem, mount_options, scheduler;
   std::string device_label;  // --disk-label; empty: disk_label() makes one (store/labels.h)
   std::vector<std::pair<std::string, std::string>> queue;  // /sys/block/*/queue/ name -> value
+  std::vector<LayerFactRecord> layers;  // of the device and what it stands on, top down
   Maybe<bool> rotational;
   std::string cgroup;
   std::string gpu;  // empty: none
   std::string tool_version, git_revision, argv;
 };
 
-// Measured best of the device in this session (512-byte aligned reads of the device itself).
+// The best that the device gave for the data set's own extents, measured once in a round of repeats.
 struct CeilingRecord {
-  std::string kind;  // "sequential" | "random"
-  std::uint64_t request_bytes = 0;
+  std::uint32_t round = 0;  // the repeat that it was measured among
+  std::int64_t started_unix_ns = 0;
+  std::string kind;                 // "sequential" | "random"
+  std::uint64_t request_bytes = 0;  // of the longest read
   std::uint32_t depth = 0;
+  std::uint64_t bytes = 0, reads = 0;
+  std::int64_t elapsed_ns = 0;
   double bytes_per_s = 0;
   double reads_per_s = 0;
 };

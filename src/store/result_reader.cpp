@@ -44,6 +44,17 @@ Result<std::vector<CeilingRecord>> read_ceilings(Database& db, std::int64_t expe
   return ceilings;
 }
 
+Result<std::vector<LayerFactRecord>> read_layers(Database& db, std::int64_t experiment) {
+  BLKSWEEP_TRY(Statement query, db.prepare("SELECT disk, name, value FROM layer_fact WHERE "
+                                           "experiment_id = ? ORDER BY position"));
+  query.bind(experiment);
+  std::vector<LayerFactRecord> layers;
+  BLKSWEEP_CHECK(for_each_row(query, [&layers](Statement& row) {
+    each_layer_fact_column(layers.emplace_back(), RowReader(row));
+  }));
+  return layers;
+}
+
 // probe, fio and the newest prediction join as prefixes; their run_id says whether there is a row
 // at all.
 std::string run_query() {
@@ -135,6 +146,7 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
                             "SELECT name, value FROM queue_setting WHERE experiment_id = ? "
                             "ORDER BY rowid",
                             e.id));
+    BLKSWEEP_TRY(e.host.layers, read_layers(db_, e.id));
     BLKSWEEP_TRY(e.ceilings, read_ceilings(db_, e.id));
     BLKSWEEP_TRY(Statement disk, db_.prepare("SELECT label FROM disk WHERE experiment_id = ?"));
     disk.bind(e.id);

@@ -162,11 +162,23 @@ void each_host_column(Host& h, F&& f) {
   f("argv", h.argv);
 }
 
+template <class Fact, class F>
+void each_layer_fact_column(Fact& l, F&& f) {
+  f("disk", l.disk);
+  f("name", l.name);
+  f("value", l.value);
+}
+
 template <class Ceiling, class F>
 void each_ceiling_column(Ceiling& c, F&& f) {
+  f("round", c.round);
+  f("started_unix_ns", c.started_unix_ns);
   f("kind", c.kind);
   f("request_bytes", c.request_bytes);
   f("depth", c.depth);
+  f("bytes", c.bytes);
+  f("reads", c.reads);
+  f("elapsed_ns", c.elapsed_ns);
   f("bytes_per_s", c.bytes_per_s);
   f("reads_per_s", c.reads_per_s);
 }
@@ -183,6 +195,8 @@ void each_map_column(Map& m, F&& f) {
   f("seed", UnsignedText{m.map.seed});
   f("seconds", m.seconds);
   f("interrupted", m.map.interrupted);
+  f("left_out_bytes", m.map.left_out);
+  f("left_out_by", m.map.left_out_by);
   f("path_ns", m.path_ns);
   f("rotation_ns", m.rotation_ns);
   f("tool_version", m.tool_version);

@@ -33,11 +33,23 @@ CREATE TABLE queue_setting (        -- /sys/block/*/queue/ when the experiment b
   experiment_id INTEGER NOT NULL REFERENCES experiment,
   name TEXT NOT NULL, value TEXT NOT NULL
 ) STRICT;
-CREATE TABLE ceiling (              -- the best the device gave in this session
+CREATE TABLE layer_fact (           -- the device and what it stands on, when the experiment began
   experiment_id INTEGER NOT NULL REFERENCES experiment,
+  position INTEGER NOT NULL,        -- from 0, top down
+  disk TEXT NOT NULL,               -- name below /sys/block
+  name TEXT NOT NULL, value TEXT NOT NULL,
+  PRIMARY KEY (experiment_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE ceiling (              -- the best that the device gave for the data's own extents
+  experiment_id INTEGER NOT NULL REFERENCES experiment,
+  round         INTEGER NOT NULL,   -- repeat of the runs that it was measured among, from 0
+  started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME
   kind          TEXT NOT NULL,      -- sequential | random
-  request_bytes INTEGER NOT NULL,
+  request_bytes INTEGER NOT NULL,   -- of the longest read
   depth         INTEGER NOT NULL,   -- requests in flight
+  bytes         INTEGER NOT NULL,   -- read
+  reads         INTEGER NOT NULL,
+  elapsed_ns    INTEGER NOT NULL,   -- CLOCK_MONOTONIC, first submission to last completion
   bytes_per_s   REAL NOT NULL,
   reads_per_s   REAL NOT NULL
 ) STRICT;
@@ -158,6 +170,8 @@ CREATE TABLE map (    -- one latency map (blksweep map)
   seed            TEXT NOT NULL,    -- unsigned 64 bit, decimal
   seconds         REAL NOT NULL,    -- that were asked for
   interrupted     INTEGER NOT NULL, -- 1: cut short by a signal; parts are short or missing
+  left_out_bytes  INTEGER,          -- unwritten, not read; NULL: nothing tells, or --unwritten
+  left_out_by     TEXT NOT NULL,    -- what tells
   path_ns         REAL,             -- a read that needs no medium; NULL: not measured
   rotation_ns     REAL,             -- one revolution; NULL: none found
   tool_version TEXT NOT NULL, git_revision TEXT NOT NULL, argv TEXT NOT NULL

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "store/ceilings.h"
+
 namespace blksweep {
 namespace {
 
@@ -147,12 +149,8 @@ void add_throughput(CellSummary& cell, const Runs& runs,
   if (!fio.empty()) {
     cell.fio_ratio = bootstrap_median(fio);
   }
-  double best = 0;
-  for (const CeilingRecord& c : ceilings) {
-    best = c.kind == "sequential" ? std::max(best, c.bytes_per_s) : best;
-  }
-  if (best > 0) {
-    cell.ceiling_share = cell.bytes_per_s->value / best;
+  if (const Maybe<double> ceiling = sequential_ceiling(ceilings)) {
+    cell.ceiling_share = cell.bytes_per_s->value / *ceiling;
   }
 }
 

@@ -32,7 +32,7 @@ struct CellSummary {
   Maybe<Estimate> ratio;  // to the baseline; of the baseline itself: none
   std::size_t pairs = 0;
   Maybe<Estimate> fio_ratio;
-  Maybe<double> ceiling_share;  // median bytes/s over the best sequential ceiling
+  Maybe<double> ceiling_share;  // median bytes/s over the median sequential ceiling
   // Medians.
   Maybe<double> first_batch_ns, depth_mean, requests_issued, device_bytes_per_byte,
       cpu_ns_per_sample;

@@ -66,7 +66,19 @@ class Loading(WithDatabase):
         self.assertEqual([(label, why) for label, _, why in facts.left_out],
                          [("random + none", "12 probe events lost"), ("inode + none", "12 probe events lost")])
         self.assertIn("2 incomplete runs left out", common.caption("Text.", "SELECT 1", facts))
-        self.assertEqual(load.best_ceiling(facts), 2.7e9)
+
+    def test_facts_say_what_the_disk_stands_on(self):
+        facts = load.load_facts(self.db, self.cells)
+        self.assertEqual([(name, value) for _, name, value in facts.layers],
+                         [("kind", "loop"), ("direct_io", "1"), ("rotational", "0")])
+        self.assertIn("direct io: 1; rotational: 0", page.layers(facts))
+
+    def test_the_ceiling_is_the_median_of_its_rounds_with_their_spread(self):
+        facts = load.load_facts(self.db, self.cells)
+        ceiling = load.sequential_ceiling(facts)
+        self.assertEqual((ceiling.kind, ceiling.rounds, ceiling.median), ("sequential", 3, 2.7e9))
+        self.assertAlmostEqual(ceiling.least, 0.9 * 2.7e9)
+        self.assertAlmostEqual(ceiling.greatest, 1.4 * 2.7e9)
 
     def test_series_begin_at_the_epoch_and_stay_within_it(self):
         for kind in ("depth", "issue"):
@@ -163,7 +175,8 @@ class TwoDisks(WithDatabase):
         self.assertEqual(facts.counted, 18)
         self.assertEqual([f.host["device_model"] for f in facts.others], ["emulated hdd-7200 x1"])
         self.assertIn("emulated hdd-7200 x1", common.caption("Text.", "SELECT 1", facts))
-        self.assertAlmostEqual(load.best_ceiling(facts) / load.best_ceiling(facts.others[0]), 120)
+        rates = [load.sequential_ceiling(f).median for f in (facts, facts.others[0])]
+        self.assertAlmostEqual(rates[0] / rates[1], 120)
 
     def test_figures_with_a_scale_are_drawn_disk_by_disk(self):
         names = [name for name, *_ in report.wanted(self.cells)]

@@ -66,9 +66,16 @@ def add_experiment(db: sqlite3.Connection, disk) -> int:
         argv="blksweep run demo.toml --db results.db")
     for name, value in (("nr_requests", "128"), ("max_sectors_kb", "1280"), ("read_ahead_kb", "128")):
         insert(db, "queue_setting", experiment_id=experiment, name=name, value=value)
+    for position, (name, value) in enumerate((("kind", "loop"), ("direct_io", "1"), ("rotational", "0"))):
+        insert(db, "layer_fact", experiment_id=experiment, position=position, disk=disk[0], name=name,
+               value=value)
     for kind, size, rate in (("sequential", 1 << 20, 2.7e9), ("random", 4096, 4.2e8)):
-        insert(db, "ceiling", experiment_id=experiment, kind=kind, request_bytes=size, depth=32,
-               bytes_per_s=rate / disk[3], reads_per_s=rate / size / disk[3])
+        for turn, part in enumerate((0.9, 1.0, 1.4)):  # of the median
+            speed = part * rate / disk[3]
+            insert(db, "ceiling", experiment_id=experiment, round=turn,
+                   started_unix_ns=1_760_000_000_000_000_000 + turn, kind=kind, request_bytes=size,
+                   depth=32, bytes=int(speed / 2), reads=int(speed / 2 / size),
+                   elapsed_ns=500_000_000, bytes_per_s=speed, reads_per_s=speed / size)
     if disk[2]:
         insert(db, "disk", experiment_id=experiment, label=disk[2])
     return experiment

@@ -15,6 +15,7 @@ HostRecord demo_host() {
   h.mount_options = "rw,relatime";
   h.scheduler = "none";
   h.queue = {{"nr_requests", "128"}, {"scheduler", "[none] mq-deadline"}};
+  h.layers = {{"loop0", "kind", "loop"}, {"loop0", "direct_io", "1"}, {"vda", "model", "Disk"}};
   h.rotational = false;
   h.cgroup = "/";
   h.tool_version = "0.1.0";
