@@ -41,8 +41,8 @@ struct RunArgs {
 // The same sweep of the same files gets the same key, so that a run that was cut off can go on.
 // Samples and extents are part of it: a data set that was made anew under its old name is another.
 std::string experiment_key(const RunOptions& o, const Catalog& catalog) {
-  std::string all = fmt::format("{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
-                                o.fio_twin, o.verify, o.probe, catalog.samples(),
+  std::string all = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
+                                o.fio_twin, o.verify, o.check, o.probe, catalog.samples(),
                                 XXH3_64bits(catalog.files.data(), catalog.files.size_bytes()),
                                 XXH3_64bits(catalog.extents.data(), catalog.extents.size_bytes()));
   for (const CellSettings& cell : o.cells) {
@@ -82,6 +82,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const Setting& in) {
   s.repeats = o.repeats;
   s.seed = o.seed;
   s.verify = o.verify;
+  s.check = o.check;
   s.fio_twin = o.fio_twin;
   s.probe = o.probe;
   s.ceiling = o.ceiling;
@@ -227,6 +228,9 @@ void add_run_flags(CLI::App* app, CellText& text) {
     }
   };
   flag("verify", "verify", "true", "hash every delivered sample against its file");
+  flag("check", "check", "true", "");
+  flag("no-check", "check", "false",
+       "do not compare some of what --merge device read with the files");
   flag("fio-twin", "fio-twin", "true", "the same reads by the real fio after each run");
   flag("probe", "probe", "true", "");
   flag("no-probe", "probe", "false", "without the eBPF queue probe; --probe: with it, the default");

@@ -120,6 +120,24 @@ void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
   }
 }
 
+// What the device gave must be what the files hold; verification of everything says it better.
+void record_check(RunRecord& r, const RunRequest& q, const SpotCheck* spot) {
+  if (spot == nullptr) {
+    return;
+  }
+  const SpotResult checked = spot->compare(q.source);
+  r.checked_pieces = checked.pieces;
+  r.checked_bytes = checked.bytes;
+  r.checked_wrong = checked.found.wrong;
+  for (const WrongSample& w : checked.found.named) {
+    r.failed.push_back({w.path, "check: " + w.why});
+  }
+  if (checked.found.wrong > 0) {
+    mark(r, fmt::format("{} of {} pieces that were checked are not what their files hold",
+                        checked.found.wrong, checked.pieces));
+  }
+}
+
 void record_reads(RunRecord& r, const Epoch& e) {
   const ReaderCounts& c = e.reader().counts();
   r.reads_submitted = c.submitted;
@@ -214,6 +232,10 @@ void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
   }
 }
 
+bool reads_device(const Plan& plan) {
+  return std::ranges::any_of(plan.reads, [](const Read& r) { return r.source == kFromDevice; });
+}
+
 // Without its stages nothing was read.
 MeasuredRun not_begun(RunRecord r, const RunRequest& q, const Error& refused) {
   r.started_unix_ns = unix_ns();
@@ -237,9 +259,14 @@ StartState enter_cache_state(const Catalog& catalog, CacheState cache, Bytes pin
 }
 
 Result<MeasuredRun> measure_run(const RunRequest& q) {
-  BLKSWEEP_TRY(const auto epoch,
-               Epoch::prepare(q.source, q.cell, q.planned,
-                              {q.seed, q.verify, q.progress, &q.node.binding(), q.makers}));
+  const bool checks = q.check && !q.verify && reads_device(q.planned.plan);
+  std::optional<SpotCheck> spot;
+  if (checks) {
+    spot.emplace(q.source.catalog, q.planned.plan, q.planned.schedule, q.seed);
+  }
+  BLKSWEEP_TRY(const auto epoch, Epoch::prepare(q.source, q.cell, q.planned,
+                                                {q.seed, q.verify, q.progress, &q.node.binding(),
+                                                 q.makers, spot ? &*spot : nullptr}));
   RunRecord r;
   r.repeat = q.repeat;
   r.seed = q.seed;
@@ -266,6 +293,10 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   r.cpu_ns = outcome.cpu_ns;
   say(q, q.verify ? "verifying" : "recording");
   r.resident_after = measure(q.source.catalog).share();
+  if (q.addresses != nullptr) {
+    q.addresses->after(q.source, r);
+  }
+  record_check(r, q, spot ? &*spot : nullptr);
   record_reads(r, *epoch);
   record_stages(r, *epoch);
   record_epoch(r, q, *epoch);

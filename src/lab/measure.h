@@ -10,6 +10,7 @@
 
 #include <atomic>
 
+#include "lab/address_proof.h"
 #include "lab/epoch.h"
 #include "lab/run_node.h"
 #include "lab/source.h"
@@ -25,7 +26,9 @@ struct RunRequest {
   std::uint32_t repeat = 0;
   std::uint64_t seed = 1;
   bool verify = false;
-  RunNode& node;  // borrowed; measure_run enters and leaves its limits around the epoch
+  bool check = true;        // compare a sample of what the device gave with the files
+  AddressProof* addresses;  // borrowed, after before(); nullptr: they are not proven
+  RunNode& node;            // borrowed; measure_run enters and leaves its limits around the epoch
   BlockProbe* probe = nullptr;
   Progress* progress = nullptr;
   const std::atomic<bool>& stop;

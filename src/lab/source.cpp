@@ -57,6 +57,7 @@ Result<Source> load_source(const std::string& path) {
 
 void no_device_reads(Source& s, const std::string& why) {
   s.catalog.device_readable = false;
+  s.device_refused = why;
   s.warnings.push_back(why);
 }
 
@@ -114,6 +115,7 @@ void examine_source(Source& source) {
 Result<Source> open_source(const SourceSettings& settings) {
   BLKSWEEP_TRY(Source s, settings.catalog.empty() ? scan_source(settings.data)
                                                   : load_source(settings.catalog));
+  s.origin = settings;
   examine_source(s);
   return s;
 }

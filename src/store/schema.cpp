@@ -77,6 +77,10 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   resident_before REAL,             -- share of the data in the page cache, 0..1
   resident_after  REAL,
   utilisation     REAL,             -- compute / wall, 0..1; NULL: no consumer
+  addresses       TEXT,             -- watched | compared | changed; NULL: the run has none
+  layout          TEXT,             -- XXH3-64 of all extents, hex
+  address_check_ns INTEGER,         -- before and after the epoch
+  checked_pieces INTEGER, checked_bytes INTEGER, checked_wrong INTEGER,  -- NULL: no check
   window_peak_bytes INTEGER NOT NULL, arena_bytes INTEGER NOT NULL,
   engine_features TEXT NOT NULL, engine_refused TEXT NOT NULL,
   emission_hash   TEXT NOT NULL,    -- XXH3-128 of the emitted sample numbers, hex
