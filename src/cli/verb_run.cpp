@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "base/log.h"
 #include "cli/git_revision.h"
@@ -132,6 +133,21 @@ std::string comparisons(const RunRecord& run) {
   return text;
 }
 
+// "runs 2-5, 8"
+std::string run_list(std::span<const std::size_t> runs) {
+  std::string text = runs.size() == 1 ? "run " : "runs ";
+  for (std::size_t i = 0; i < runs.size();) {
+    std::size_t last = i;
+    while (last + 1 < runs.size() && runs[last + 1] == runs[last] + 1) {
+      ++last;
+    }
+    text += i == 0 ? "" : ", ";
+    text += last == i ? std::to_string(runs[i]) : fmt::format("{}-{}", runs[i], runs[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
 // What `run` prints: collected run by run, printed once at the end.
 class Answer {
  public:
@@ -149,7 +165,7 @@ class Answer {
   void add(const RunEvent& event, const ExperimentCell* first) {
     const auto index = static_cast<std::size_t>(&event.cell - first);
     for (const std::string& text : event.run.warnings) {
-      warn_once(text);
+      warn_of_run(event.done, labels_[index], text);
     }
     note(fmt::format(
         "[{}/{}] {}: {} samples in {}{}{}", event.done, event.total, labels_[index],
@@ -164,6 +180,16 @@ class Answer {
                            static_cast<std::int64_t>(index + 1), without_series(event.run)});
   }
 
+  // Whom else a warning concerns, by the numbers of the runs in this session.
+  void say_again() const {
+    for (const Warned& w : warned_) {
+      if (w.runs.size() > 1) {
+        const auto others = std::span(w.runs).subspan(1);
+        warn(fmt::format("{} too: {}", run_list(others), w.text));
+      }
+    }
+  }
+
   bool has_runs() const { return !input_.runs.empty() || !document_["runs"].empty(); }
 
   void print() const {
@@ -171,15 +197,25 @@ class Answer {
   }
 
  private:
-  void warn_once(const std::string& text) {
-    if (std::ranges::find(warned_, text) == warned_.end()) {
-      warned_.push_back(text);
-      warn(text);
+  struct Warned {
+    std::string text;
+    std::vector<std::size_t> runs;
+  };
+
+  // In full for the first run only: a sweep says most of them in each.
+  void warn_of_run(std::size_t run, const std::string& label, const std::string& text) {
+    const auto known = std::ranges::find(warned_, text, &Warned::text);
+    if (known == warned_.end()) {
+      warned_.push_back({text, {run}});
+      warn(fmt::format("run {} ({}): {}", run, label, text));
+    } else if (known->runs.back() != run) {
+      known->runs.push_back(run);
     }
   }
   const RunOptions& options_;
   SummaryInput input_;
-  std::vector<std::string> labels_, warned_;
+  std::vector<std::string> labels_;
+  std::vector<Warned> warned_;
   Json document_ = {{"runs", Json::array()}};
 };
 
@@ -210,6 +246,7 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
       source, settings, store ? &*store : nullptr,
       [&](const RunEvent& e) { answer.add(e, settings.cells.data()); }, stop_requested());
   line.reset();
+  answer.say_again();
   if (result && store && !options.json) {
     BLKSWEEP_CHECK(print_stored(options.db, settings.key));
   } else if (result || answer.has_runs()) {

@@ -148,7 +148,7 @@ FioSettings Experiment::fio_settings(const CellSettings& cell) const {
 Result<FioResult> Experiment::run_twin(const CellSettings& cell, const PlannedCell& planned,
                                        RunNode& node) const {
   BLKSWEEP_TRY(FioTwin twin, FioTwin::prepare(source_.catalog, planned.plan, fio_settings(cell)));
-  enter_cache_state(source_.catalog, cell.cache, {node.pinned_bytes()});
+  BLKSWEEP_CHECK(enter_cache_state(source_.catalog, cell.cache, node));
   BLKSWEEP_CHECK(node.enter());
   Result<FioResult> result = twin.run();
   BLKSWEEP_CHECK(node.leave());

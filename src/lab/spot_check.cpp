@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kFewest = 64, kMost = 1024, kOneOf = 100;
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 10;  // of a piece
 constexpr std::uint64_t kStream = 0x5b07;
-constexpr std::size_t kMostNamed = 10;
+constexpr std::size_t kNamedPieces = 10;
 
 // One file open at a time: pieces come sorted by file.
 class FileReader {
@@ -135,7 +135,7 @@ SpotResult SpotCheck::compare(const Source& source) const {
     if (file && *file == p->hash) {
       continue;
     }
-    if (++result.found.wrong <= kMostNamed) {
+    if (++result.found.wrong <= kNamedPieces) {
       result.found.named.push_back(
           {source.catalog.full_path(s.file),
            file ? fmt::format("delivered {:016x}, the file has {:016x} in {} bytes from {}",
