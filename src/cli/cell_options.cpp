@@ -329,6 +329,9 @@ std::vector<std::pair<std::string, std::string>> describe(const CellSettings& ce
   if (cell.order_asked) {
     out.emplace_back("order-asked", to_string(*cell.order_asked));
   }
+  if (cell.merge_asked) {
+    out.emplace_back("merge-asked", to_string(*cell.merge_asked));
+  }
   if (cell.addresses_refused && sorts_by_address(cell)) {
     out.emplace_back("order-by", to_string(Order::inode));
   }

@@ -10,9 +10,9 @@
 namespace blksweep {
 namespace {
 
-constexpr std::array<std::string_view, 12> kRunOptions{"data",       "catalog", "db",      "model",
-                                                       "disk-label", "repeats", "seed",    "verify",
-                                                       "fio-twin",   "probe",   "ceiling", "json"};
+constexpr std::array<std::string_view, 13> kRunOptions{
+    "data",   "catalog",  "db",    "model",   "disk-label", "repeats", "seed",
+    "verify", "fio-twin", "probe", "ceiling", "json",       "check"};
 
 bool is_cell_option(std::string_view name) {
   return std::ranges::any_of(cell_options(), [&](const CellOption& o) { return o.name == name; });
@@ -105,6 +105,7 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
     BLKSWEEP_CHECK(one.take(name, *target));
   }
   for (const auto& [name, target] : {std::pair{"verify", &o.verify},
+                                     {"check", &o.check},
                                      {"fio-twin", &o.fio_twin},
                                      {"probe", &o.probe},
                                      {"ceiling", &o.ceiling},

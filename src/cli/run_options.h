@@ -20,7 +20,7 @@ struct RunOptions {
   std::string model, disk_label;  // empty: no prediction; the default label
   std::uint32_t repeats = 1;
   std::uint64_t seed = 1;
-  bool verify = false, fio_twin = false, probe = true, ceiling = true, json = false;
+  bool verify = false, check = true, fio_twin = false, probe = true, ceiling = true, json = false;
   std::vector<CellSettings> cells;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "base/log.h"
 #include "cli/git_revision.h"
@@ -44,8 +45,8 @@ struct RunArgs {
 // The same sweep of the same files gets the same key, so that a run that was cut off can go on.
 // Samples and extents are part of it: a data set that was made anew under its old name is another.
 std::string experiment_key(const RunOptions& o, const Catalog& catalog) {
-  std::string all = fmt::format("{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
-                                o.fio_twin, o.verify, o.probe, catalog.samples(),
+  std::string all = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
+                                o.fio_twin, o.verify, o.check, o.probe, catalog.samples(),
                                 XXH3_64bits(catalog.files.data(), catalog.files.size_bytes()),
                                 XXH3_64bits(catalog.extents.data(), catalog.extents.size_bytes()));
   for (const CellSettings& cell : o.cells) {
@@ -89,6 +90,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const Setting& in) {
   s.repeats = o.repeats;
   s.seed = o.seed;
   s.verify = o.verify;
+  s.check = o.check;
   s.fio_twin = o.fio_twin;
   s.probe = o.probe;
   s.ceiling = o.ceiling;
@@ -138,6 +140,21 @@ std::string comparisons(const RunRecord& run) {
   return text;
 }
 
+// "runs 2-5, 8"
+std::string run_list(std::span<const std::size_t> runs) {
+  std::string text = runs.size() == 1 ? "run " : "runs ";
+  for (std::size_t i = 0; i < runs.size();) {
+    std::size_t last = i;
+    while (last + 1 < runs.size() && runs[last + 1] == runs[last] + 1) {
+      ++last;
+    }
+    text += i == 0 ? "" : ", ";
+    text += last == i ? std::to_string(runs[i]) : fmt::format("{}-{}", runs[i], runs[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
 // What `run` prints: collected run by run, printed once at the end.
 class Answer {
  public:
@@ -155,7 +172,7 @@ class Answer {
   void add(const RunEvent& event, const ExperimentCell* first) {
     const auto index = static_cast<std::size_t>(&event.cell - first);
     for (const std::string& text : event.run.warnings) {
-      warn_once(text);
+      warn_of_run(event.done, labels_[index], text);
     }
     note(fmt::format(
         "[{}/{}] {}: {} samples in {}{}{}", event.done, event.total, labels_[index],
@@ -170,6 +187,16 @@ class Answer {
                            static_cast<std::int64_t>(index + 1), without_series(event.run)});
   }
 
+  // Whom else a warning concerns, by the numbers of the runs in this session.
+  void say_again() const {
+    for (const Warned& w : warned_) {
+      if (w.runs.size() > 1) {
+        const auto others = std::span(w.runs).subspan(1);
+        warn(fmt::format("{} too: {}", run_list(others), w.text));
+      }
+    }
+  }
+
   bool has_runs() const { return !input_.runs.empty() || !document_["runs"].empty(); }
 
   void print() const {
@@ -177,15 +204,25 @@ class Answer {
   }
 
  private:
-  void warn_once(const std::string& text) {
-    if (std::ranges::find(warned_, text) == warned_.end()) {
-      warned_.push_back(text);
-      warn(text);
+  struct Warned {
+    std::string text;
+    std::vector<std::size_t> runs;
+  };
+
+  // In full for the first run only: a sweep says most of them in each.
+  void warn_of_run(std::size_t run, const std::string& label, const std::string& text) {
+    const auto known = std::ranges::find(warned_, text, &Warned::text);
+    if (known == warned_.end()) {
+      warned_.push_back({text, {run}});
+      warn(fmt::format("run {} ({}): {}", run, label, text));
+    } else if (known->runs.back() != run) {
+      known->runs.push_back(run);
     }
   }
   const RunOptions& options_;
   SummaryInput input_;
-  std::vector<std::string> labels_, warned_;
+  std::vector<std::string> labels_;
+  std::vector<Warned> warned_;
   Json document_ = {{"runs", Json::array()}};
 };
 
@@ -217,6 +254,7 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
       source, settings, store ? &*store : nullptr,
       [&](const RunEvent& e) { answer.add(e, settings.cells.data()); }, stop_requested());
   line.reset();
+  answer.say_again();
   if (result && store && !options.json) {
     BLKSWEEP_CHECK(print_stored(options.db, settings.key));
   } else if (result || answer.has_runs()) {
@@ -235,6 +273,9 @@ void add_run_flags(CLI::App* app, CellText& text) {
     }
   };
   flag("verify", "verify", "true", "hash every delivered sample against its file");
+  flag("check", "check", "true", "");
+  flag("no-check", "check", "false",
+       "do not compare some of what --merge device read with the files");
   flag("fio-twin", "fio-twin", "true", "the same reads by the real fio after each run");
   flag("probe", "probe", "true", "");
   flag("no-probe", "probe", "false", "without the eBPF queue probe; --probe: with it, the default");

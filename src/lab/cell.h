@@ -59,7 +59,8 @@ struct CellSettings {
   bool order_named = false, engine_named = false;  // else another may take its place (fallback.h)
   // What was asked for by name where `order` is what took its place.
   std::optional<Order> order_asked;
-  bool addresses_refused = false;  // what sorts by address sorts by inode
+  std::optional<Merge> merge_asked;  // likewise
+  bool addresses_refused = false;    // what sorts by address sorts by inode
   bool direct = true;
   std::uint32_t depth = 32;
   std::uint32_t openers = 1;  // threads that open files ahead of the reader

@@ -83,6 +83,7 @@ class Experiment {
   Result<> measure_ceiling_of(std::uint32_t round);
   void mark_changed_layers(RunRecord& run) const;
   void open_probe();
+  Result<std::vector<std::string>> settle_addresses(AddressProof& proof);
   Result<> run_job(const Job& job);
   Result<> keep(const Job& job, RunRecord run);
   bool lost(const Job& job);
@@ -96,7 +97,7 @@ class Experiment {
   void add_prediction(RunRecord& run, const CellSettings& cell, const PlannedCell& planned) const;
   bool finished(const Job& job) const;
 
-  const Source& source_;
+  Source source_;  // made anew where its files were moved
   const ExperimentSettings& settings_;
   ResultStore* store_;
   const std::function<void(const RunEvent&)>& on_run_;
@@ -186,7 +187,7 @@ FioSettings Experiment::fio_settings(const CellSettings& cell) const {
 Result<FioResult> Experiment::run_twin(const CellSettings& cell, const PlannedCell& planned,
                                        RunNode& node) const {
   BLKSWEEP_TRY(FioTwin twin, FioTwin::prepare(source_.catalog, planned.plan, fio_settings(cell)));
-  enter_cache_state(source_.catalog, cell.cache, {node.pinned_bytes()});
+  BLKSWEEP_CHECK(enter_cache_state(source_.catalog, cell.cache, node));
   BLKSWEEP_CHECK(node.enter());
   Result<FioResult> result = twin.run();
   BLKSWEEP_CHECK(node.leave());
@@ -255,19 +256,40 @@ Result<> Experiment::keep(const Job& job, RunRecord run) {
   return {};
 }
 
+// The catalog as the files lie now; what was done about it, for the run's warnings.
+Result<std::vector<std::string>> Experiment::settle_addresses(AddressProof& proof) {
+  BLKSWEEP_TRY(ExtentCheck check, proof.before(source_));
+  if (const std::string stale = stale_catalog(source_, check); !stale.empty()) {
+    return fail(stale);
+  }
+  if (check.clean()) {
+    return std::vector<std::string>{};
+  }
+  std::string text = moved_text(source_, check);
+  BLKSWEEP_TRY(Source now, open_source(source_.origin));
+  if (const std::string changed = other_files(source_, now); !changed.empty()) {
+    return fail(changed);
+  }
+  source_ = std::move(now);
+  return std::vector{std::move(text)};
+}
+
 Result<> Experiment::run_job(const Job& job) {
   const CellSettings& cell = settings_.cells[job.cell].settings;
   const std::uint64_t seed = settings_.seed + job.repeat;
   if (settings_.progress != nullptr) {
     settings_.progress->begin_run(done_ + 1, total_);
   }
+  AddressProof addresses(source_, cell);
+  BLKSWEEP_TRY(const std::vector<std::string> moved, settle_addresses(addresses));
   BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source_, cell, seed));
   BLKSWEEP_TRY(RunNode node, RunNode::borrow(source_, cell.node, seed, stop_));
-  const RunRequest request{source_,          cell, planned,      job.repeat,         seed,
-                           settings_.verify, node, probe_.get(), settings_.progress, stop_,
-                           settings_.makers};
+  const RunRequest request{
+      source_,    cell, planned,      job.repeat,         seed,  settings_.verify, settings_.check,
+      &addresses, node, probe_.get(), settings_.progress, stop_, settings_.makers};
   BLKSWEEP_TRY(MeasuredRun measured, measure_run(request));
   RunRecord& run = measured.record;
+  run.warnings.insert(run.warnings.begin(), moved.begin(), moved.end());
   if (measured.interrupted && run.samples == 0) {
     return {};
   }

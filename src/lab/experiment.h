@@ -39,6 +39,7 @@ struct ExperimentSettings {
   std::uint32_t repeats = 1;
   std::uint64_t seed = 1;
   bool verify = false;
+  bool check = true;  // what the device gave, sampled (lab/spot_check.h)
   bool fio_twin = false;
   bool probe = true;
   bool ceiling = false;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "lab/cell.h"
@@ -42,6 +43,10 @@ class RunNode {
   Result<> enter();
   Result<> leave();
   Result<> restore();
+
+  bool limits_memory() const;
+  // Prepares something within the limits; what it uses of them is not the run's.
+  Result<> inside(const std::function<void()>& prepare);
 
   const Binding& binding() const;
   std::uint64_t pinned_bytes() const;  // of the data, resident whatever the run does

@@ -98,6 +98,7 @@ void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string
   line("depth_mean", c.depth_mean);
   line("requests_issued", c.requests_issued);
   line("device_bytes_per_byte", c.device_bytes_per_byte);
+  line("device_fallbacks", c.device_fallbacks);
   line("cpu_ns_per_sample", c.cpu_ns_per_sample);
   line("utilisation", c.utilisation);
   line("exposed_copy", c.exposed_copy);

@@ -193,9 +193,17 @@ struct RunRecord {
   Maybe<std::uint64_t> seeks;  // NULL: some address is not known
   std::uint64_t io_errors = 0, short_reads = 0, device_fallbacks = 0;
   Maybe<std::uint64_t> device_bytes, device_reads;  // from /sys/block/*/stat
+  Maybe<std::uint64_t> device_bytes_expected;       // at least, of a cold run; NULL: not cold
   std::int64_t cpu_ns = 0;
   Maybe<double> resident_before, resident_after;  // share of the data in the page cache
   Maybe<double> utilisation;                      // compute / wall; NULL without a consumer
+  // How its addresses are known to be true: "watched" (the same before and after, and nobody had a
+  // file open for writing meanwhile), "compared" (before and after), "changed"; NULL: it has none.
+  Maybe<std::string> addresses;
+  Maybe<std::string> layout;  // XXH3-64 of all extents, hex
+  Maybe<std::int64_t> address_check_ns;
+  // Delivered bytes hashed and compared with their files; NULL: not done.
+  Maybe<std::uint64_t> checked_pieces, checked_bytes, checked_wrong;
   std::uint64_t window_peak_bytes = 0, arena_bytes = 0;
   std::string engine_features, engine_refused;
   std::string emission_hash;  // XXH3-128 of the emitted sample numbers, hex

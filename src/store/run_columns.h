@@ -40,10 +40,17 @@ void each_run_column(Run& r, F&& f) {
   f("device_fallbacks", r.device_fallbacks);
   f("device_bytes", r.device_bytes);
   f("device_reads", r.device_reads);
+  f("device_bytes_expected", r.device_bytes_expected);
   f("cpu_ns", r.cpu_ns);
   f("resident_before", r.resident_before);
   f("resident_after", r.resident_after);
   f("utilisation", r.utilisation);
+  f("addresses", r.addresses);
+  f("layout", r.layout);
+  f("address_check_ns", r.address_check_ns);
+  f("checked_pieces", r.checked_pieces);
+  f("checked_bytes", r.checked_bytes);
+  f("checked_wrong", r.checked_wrong);
   f("window_peak_bytes", r.window_peak_bytes);
   f("arena_bytes", r.arena_bytes);
   f("engine_features", r.engine_features);

@@ -83,13 +83,19 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   read_bytes      INTEGER NOT NULL, -- asked of the kernel, gaps and rounding included
   gap_bytes       INTEGER NOT NULL, -- read but wanted by nobody
   seeks           INTEGER,          -- reads that do not begin where the one before ended; NULL: unknown
-  io_errors INTEGER NOT NULL, short_reads INTEGER NOT NULL, device_fallbacks INTEGER NOT NULL,
+  io_errors INTEGER NOT NULL, short_reads INTEGER NOT NULL,
+  device_fallbacks INTEGER NOT NULL, -- samples that --merge device had to read through files
   device_bytes    INTEGER,          -- the whole disk during the epoch, from /sys/block/*/stat
   device_reads    INTEGER,
+  device_bytes_expected INTEGER,    -- that only the device can give, of a cold run; NULL: not cold
   cpu_ns          INTEGER NOT NULL, -- of the process during the epoch, user and system
-  resident_before REAL,             -- share of the data in the page cache, 0..1
+  resident_before REAL,             -- share of the data in the page cache, 0..1; NULL: unknown
   resident_after  REAL,
   utilisation     REAL,             -- compute / wall, 0..1; NULL: no consumer
+  addresses       TEXT,             -- watched | compared | changed; NULL: the run has none
+  layout          TEXT,             -- XXH3-64 of all extents, hex
+  address_check_ns INTEGER,         -- before and after the epoch
+  checked_pieces INTEGER, checked_bytes INTEGER, checked_wrong INTEGER,  -- NULL: no check
   window_peak_bytes INTEGER NOT NULL, arena_bytes INTEGER NOT NULL,
   engine_features TEXT NOT NULL, engine_refused TEXT NOT NULL,
   emission_hash   TEXT NOT NULL,    -- XXH3-128 of the emitted sample numbers, hex

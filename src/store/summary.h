@@ -37,6 +37,7 @@ struct CellSummary {
   Maybe<double> first_batch_ns, depth_mean, requests_issued, device_bytes_per_byte,
       cpu_ns_per_sample;
   Maybe<double> utilisation, resident_before;
+  Maybe<double> device_fallbacks;  // only where the cell reads, or was to read, through the device
   // Of the account (docs/account.md), over wall; unknown without a consumer or copy stage.
   Maybe<double> exposed_copy, ideal_share;
   Maybe<double> copy_cpu_ns_per_part;    // CPU time of the copy thread per sample that it was given

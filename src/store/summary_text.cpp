@@ -81,6 +81,11 @@ constexpr Column kColumns[] = {
     {"1st batch", [](const CellSummary& c) { return shown(c.first_batch_ns, duration); }, true},
     {"depth", [](const CellSummary& c) { return shown(c.depth_mean, digits); }, true},
     {"requests", [](const CellSummary& c) { return shown(c.requests_issued, whole); }, true},
+    {"fallbacks",
+     [](const CellSummary& c) {
+       return c.device_fallbacks.value_or(0) > 0 ? whole(*c.device_fallbacks) : "-";
+     },
+     true},
     {"read/used", [](const CellSummary& c) { return shown(c.device_bytes_per_byte, digits); },
      true},
     {"busy", [](const CellSummary& c) { return shown(c.utilisation, percent); }, true},
