@@ -8,7 +8,7 @@ import load as data
 import style
 
 QUERY = "SELECT cell_id, bytes_per_s FROM good_run ORDER BY cell_id, repeat"
-FIO_QUERY = ("SELECT cell_id, fio.bytes_per_s FROM good_run JOIN fio USING (run_id) "
+FIO_QUERY = ("SELECT cell_id, fio.bytes_per_s FROM good_run JOIN fio USING (run_id) WHERE arm = 'grouped' "
              "ORDER BY cell_id, repeat")
 
 

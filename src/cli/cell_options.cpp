@@ -70,6 +70,8 @@ constexpr std::array<std::pair<std::string_view, ConsumerKind>, 5> kConsumers{
      {"cuda-memory", ConsumerKind::cuda_memory},
      {"gemm", ConsumerKind::gemm}}};
 
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
 struct Range {
   std::uint64_t least, most;
 };
@@ -131,11 +133,33 @@ std::string bytes_word(Bytes b) {
   return b.n == 0 ? "0" : fmt::format("{}B", b.n);
 }
 
+Result<> set_share(DepthShare& target, std::string_view text) {
+  if (text.ends_with('%')) {
+    RelativeSize share;
+    if (!set_relative(share, text)) {
+      return usage_error(fmt::format("'{}' is not a share of the depth such as 25%", text));
+    }
+    target = {0, share.percent};
+    return {};
+  }
+  target.percent = 0;
+  return set_count(target.reads, text, {1, 4096});
+}
+
+std::string share_word(const DepthShare& share) {
+  return share.percent > 0 ? fmt::format("{}%", share.percent) : std::to_string(share.reads);
+}
+
+Result<> set_horizon(CellSettings& c, std::string_view text) {
+  Bytes horizon;
+  BLKSWEEP_CHECK(set_bytes(horizon, text, {0, kGiB}));
+  c.merge_horizon = horizon;
+  return {};
+}
+
 std::string relative_word(const RelativeSize& size) {
   return size.percent > 0 ? fmt::format("{}%", size.percent) : bytes_word(size.bytes);
 }
-
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 const std::array kOwnOptions{
     CellOption{"order", "random path directory inode lba chunked; default lba",
@@ -157,11 +181,16 @@ const std::array kOwnOptions{
                  return set_bytes(c.merge_gap, t, {0, kGiB});
                },
                [](const CellSettings& c) { return bytes_word(c.merge_gap); }},
-    CellOption{"merge-max", "longest read; default 1MiB",
+    CellOption{"merge-max", "longest read, 1MiB; --merge-horizon, device: sorted within, 4MiB",
                [](CellSettings& c, std::string_view t) {
                  return set_bytes(c.merge_max, t, {kPageBytes, kGiB});
                },
                [](const CellSettings& c) { return bytes_word(c.merge_max); }},
+    CellOption{"merge-horizon", "", set_horizon,
+               [](const CellSettings& c) { return bytes_word(horizon_of(c)); }},
+    CellOption{"merge-batch", "",
+               [](CellSettings& c, std::string_view t) { return set_share(c.merge_batch, t); },
+               [](const CellSettings& c) { return share_word(c.merge_batch); }},
     CellOption{
         "shuffle", "none buffer reservoir full; default none",
         [](CellSettings& c, std::string_view t) { return set_word(c.shuffle, t, kShuffles); },
@@ -180,6 +209,9 @@ const std::array kOwnOptions{
                  return set_count(c.depth, t, {1, 4096});
                },
                [](const CellSettings& c) { return std::to_string(c.depth); }},
+    CellOption{"refill", "reads (or % of depth) done before more go out, 25%; --merge-batch, 50%",
+               [](CellSettings& c, std::string_view t) { return set_share(c.refill, t); },
+               [](const CellSettings& c) { return share_word(c.refill); }},
     CellOption{"openers", "threads that open ahead; 0: the reader opens; default 1",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.openers, t, {0, 64});

@@ -106,12 +106,19 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
   }
   for (const auto& [name, target] : {std::pair{"verify", &o.verify},
                                      {"check", &o.check},
-                                     {"fio-twin", &o.fio_twin},
                                      {"probe", &o.probe},
                                      {"ceiling", &o.ceiling},
                                      {"json", &o.json}}) {
     BLKSWEEP_CHECK(one.take(name, *target));
   }
+  std::string twins = "none";
+  BLKSWEEP_CHECK(one.take("fio-twin", twins));
+  const std::optional<TwinArms> arms = twin_arms(twins);
+  if (!arms) {
+    return usage_error(
+        fmt::format("--fio-twin: '{}' is not one of grouped, plain, both, none", twins));
+  }
+  o.twins = *arms;
   BLKSWEEP_CHECK(one.take("repeats", repeats));
   BLKSWEEP_CHECK(one.take("seed", o.seed));
   if (repeats < 1 || repeats > 100000) {
@@ -137,6 +144,17 @@ Result<> add_cells(RunOptions& o, CellText text) {
 }
 
 }  // namespace
+
+std::optional<TwinArms> twin_arms(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, TwinArms>, 6> kWords{{{"grouped", {true, false}},
+                                                                         {"true", {true, false}},
+                                                                         {"plain", {false, true}},
+                                                                         {"both", {true, true}},
+                                                                         {"none", {}},
+                                                                         {"false", {}}}};
+  const auto* found = std::ranges::find(kWords, text, &decltype(kWords)::value_type::first);
+  return found == kWords.end() ? std::nullopt : std::optional(found->second);
+}
 
 bool is_run_option(std::string_view name) {
   return std::ranges::find(kRunOptions, name) != kRunOptions.end();

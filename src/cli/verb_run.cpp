@@ -45,10 +45,11 @@ struct RunArgs {
 // The same sweep of the same files gets the same key, so that a run that was cut off can go on.
 // Samples and extents are part of it: a data set that was made anew under its old name is another.
 std::string experiment_key(const RunOptions& o, const Catalog& catalog) {
-  std::string all = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
-                                o.fio_twin, o.verify, o.check, o.probe, catalog.samples(),
-                                XXH3_64bits(catalog.files.data(), catalog.files.size_bytes()),
-                                XXH3_64bits(catalog.extents.data(), catalog.extents.size_bytes()));
+  std::string all =
+      fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
+                  2 * int{o.twins.plain} + int{o.twins.grouped}, o.verify, o.check, o.probe,
+                  catalog.samples(), XXH3_64bits(catalog.files.data(), catalog.files.size_bytes()),
+                  XXH3_64bits(catalog.extents.data(), catalog.extents.size_bytes()));
   for (const CellSettings& cell : o.cells) {
     for (const auto& [name, value] : describe(cell)) {
       all += "|" + name + "=" + value;
@@ -91,7 +92,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const Setting& in) {
   s.seed = o.seed;
   s.verify = o.verify;
   s.check = o.check;
-  s.fio_twin = o.fio_twin;
+  s.twins = o.twins;
   s.probe = o.probe;
   s.ceiling = o.ceiling;
   s.key = experiment_key(o, source.catalog);
@@ -133,7 +134,12 @@ Result<> print_stored(const std::string& db, const std::string& key) {
 }
 
 std::string comparisons(const RunRecord& run) {
-  std::string text = run.fio ? fmt::format(", {:.2f} x fio", run.fio->ratio) : "";
+  std::string text;
+  for (const auto& [twin, name] : {std::pair{&run.fio, "fio"}, {&run.fio_plain, "plain fio"}}) {
+    if (*twin && (*twin)->ratio) {
+      text += fmt::format(", {:.2f} x {}", *(*twin)->ratio, name);
+    }
+  }
   if (run.prediction) {
     text += fmt::format(", predicted {}", format_duration(Nanos{run.prediction->epoch_ns}));
   }
@@ -276,7 +282,6 @@ void add_run_flags(CLI::App* app, CellText& text) {
   flag("check", "check", "true", "");
   flag("no-check", "check", "false",
        "do not compare some of what --merge device read with the files");
-  flag("fio-twin", "fio-twin", "true", "the same reads by the real fio after each run");
   flag("probe", "probe", "true", "");
   flag("no-probe", "probe", "false", "without the eBPF queue probe; --probe: with it, the default");
   flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling");
@@ -310,6 +315,19 @@ void add_run(Verbs& verbs) {
       add_cell_option(app, option, args->text);
     }
   }
+  // Its word may be left out; then what follows may be the SPEC.
+  app->add_option_function<std::vector<std::string>>(
+         "--fio-twin",
+         [args](const std::vector<std::string>& given) {
+           const std::string word = given.empty() ? "" : given.front();
+           const bool is_word = word.empty() || twin_arms(word) || !args->spec.empty();
+           args->text["fio-twin"] = {is_word && !word.empty() ? word : "grouped"};
+           args->spec = is_word ? args->spec : word;
+         },
+         "the same reads by the real fio; plain: one by one; both")
+      ->expected(0, 1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->type_name("");
   text_option("repeats", "runs of each cell, interleaved; default 1");
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
   text_option("db", "database for the results");

@@ -11,7 +11,6 @@
 #include "base/rng.h"
 #include "lab/ceiling_round.h"
 #include "lab/describe_host.h"
-#include "lab/fio_twin.h"
 #include "lab/simulate_epoch.h"
 #include "os/layer_facts.h"
 
@@ -87,13 +86,7 @@ class Experiment {
   Result<> run_job(const Job& job);
   Result<> keep(const Job& job, RunRecord run);
   bool lost(const Job& job);
-  void compare(RunRecord& run, const CellSettings& cell, const PlannedCell& planned, RunNode& node);
   Exit exit_code();
-  FioSettings fio_settings(const CellSettings& cell) const;
-  Result<FioResult> run_twin(const CellSettings& cell, const PlannedCell& planned,
-                             RunNode& node) const;
-  void add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned,
-                RunNode& node);
   void add_prediction(RunRecord& run, const CellSettings& cell, const PlannedCell& planned) const;
   bool finished(const Job& job) const;
 
@@ -173,48 +166,6 @@ void Experiment::open_probe() {
   }
 }
 
-FioSettings Experiment::fio_settings(const CellSettings& cell) const {
-  FioSettings fio;
-  fio.engine = cell.engine;
-  fio.depth = cell.depth;
-  fio.direct = cell.direct && source_.direct_possible;
-  fio.device_node = source_.device ? source_.device->node : "";
-  fio.interrupt = &stop_;
-  return fio;
-}
-
-// The twin starts from the same cache state as our run did, and inherits limits and binding.
-Result<FioResult> Experiment::run_twin(const CellSettings& cell, const PlannedCell& planned,
-                                       RunNode& node) const {
-  BLKSWEEP_TRY(FioTwin twin, FioTwin::prepare(source_.catalog, planned.plan, fio_settings(cell)));
-  BLKSWEEP_CHECK(enter_cache_state(source_.catalog, cell.cache, node));
-  BLKSWEEP_CHECK(node.enter());
-  Result<FioResult> result = twin.run();
-  BLKSWEEP_CHECK(node.leave());
-  if (!node.lost().empty()) {  // not under the same limits and pins as our run
-    return fail(node.lost());
-  }
-  return result;
-}
-
-void Experiment::add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned,
-                          RunNode& node) {
-  const Result<FioResult> twin = run_twin(cell, planned, node);
-  if (!twin) {
-    run.warnings.push_back("no fio twin: " + twin.error().message());
-    return;
-  }
-  run.warnings.insert(run.warnings.end(), twin->warnings.begin(), twin->warnings.end());
-  run.fio = twin->record;
-  run.fio->ratio = fio_ratio(*twin, run.epoch_ns);
-  if (cell.cache == CacheState::cold && settings_.host.rotational == true &&
-      opens_files(planned.plan)) {
-    run.warnings.emplace_back(
-        "cold files on a rotating disk: fio calls stat on every file before its clock starts, so "
-        "its time has no inode reads and ours has; compare with --cache keep or --merge device");
-  }
-}
-
 void Experiment::add_prediction(RunRecord& run, const CellSettings& cell,
                                 const PlannedCell& planned) const {
   const auto p = predict_run(source_, cell, planned, {*settings_.predict, run.seed});
@@ -225,20 +176,6 @@ void Experiment::add_prediction(RunRecord& run, const CellSettings& cell,
   run.prediction = prediction_record(*p, settings_.predict->model, run.epoch_ns);
   for (const std::string& note : prediction_notes(cell, planned.plan)) {
     run.warnings.push_back("prediction: " + note);
-  }
-}
-
-// The runs beside ours: of a run that was cut off they would say nothing.
-void Experiment::compare(RunRecord& run, const CellSettings& cell, const PlannedCell& planned,
-                         RunNode& node) {
-  if (settings_.fio_twin) {
-    if (settings_.progress != nullptr) {
-      settings_.progress->phase.store("fio twin", std::memory_order_relaxed);
-    }
-    add_twin(run, cell, planned, node);
-  }
-  if (settings_.predict && !stop_.load()) {
-    add_prediction(run, cell, planned);
   }
 }
 
@@ -283,11 +220,21 @@ Result<> Experiment::run_job(const Job& job) {
   AddressProof addresses(source_, cell);
   BLKSWEEP_TRY(const std::vector<std::string> moved, settle_addresses(addresses));
   BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source_, cell, seed));
-  BLKSWEEP_TRY(RunNode node, RunNode::borrow(source_, cell.node, seed, stop_));
-  const RunRequest request{
-      source_,    cell, planned,      job.repeat,         seed,  settings_.verify, settings_.check,
-      &addresses, node, probe_.get(), settings_.progress, stop_, settings_.makers};
-  BLKSWEEP_TRY(MeasuredRun measured, measure_run(request));
+  const PairRequest request{.source = source_,
+                            .cell = cell,
+                            .planned = planned,
+                            .repeat = job.repeat,
+                            .seed = seed,
+                            .stream = job.cell,
+                            .verify = settings_.verify,
+                            .check = settings_.check,
+                            .addresses = &addresses,
+                            .arms = settings_.twins,
+                            .probe = probe_.get(),
+                            .progress = settings_.progress,
+                            .stop = stop_,
+                            .makers = settings_.makers};
+  BLKSWEEP_TRY(MeasuredRun measured, measure_pair(request));
   RunRecord& run = measured.record;
   run.warnings.insert(run.warnings.begin(), moved.begin(), moved.end());
   if (measured.interrupted && run.samples == 0) {
@@ -296,14 +243,9 @@ Result<> Experiment::run_job(const Job& job) {
   if (measured.fault && needs_gpu(cell) && settings_.makers.gpu_lost()) {
     gpu_lost_ = measured.fault->message();
   }
-  if (!measured.interrupted && !measured.fault) {
-    compare(run, cell, planned, node);
-    if (stop_.load() && settings_.fio_twin && !run.incomplete) {  // the pair is measured again
-      run.incomplete = true;
-      run.incomplete_reason = "interrupted: the fio twin was cut off";
-    }
+  if (settings_.predict && !stop_.load() && !measured.fault) {
+    add_prediction(run, cell, planned);
   }
-  BLKSWEEP_CHECK(node.restore());
   mark_changed_layers(run);
   if (cell.cache == CacheState::cold && source_.device) {
     std::ranges::move(caches_beneath(source_.device->disk), std::back_inserter(run.warnings));

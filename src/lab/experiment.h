@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/measure.h"
+#include "lab/pair.h"
 #include "lab/predict_run.h"
 #include "store/result_store.h"
 
@@ -40,7 +40,7 @@ struct ExperimentSettings {
   std::uint64_t seed = 1;
   bool verify = false;
   bool check = true;  // what the device gave, sampled (lab/spot_check.h)
-  bool fio_twin = false;
+  TwinArms twins;
   bool probe = true;
   bool ceiling = false;
   std::string key;  // which sweep this is, for going on after a crash

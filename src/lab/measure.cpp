@@ -43,6 +43,10 @@ void record_plan(RunRecord& r, const RunRequest& q) {
       q.cell.merge_asked ? q.planned.plan.order.size() : q.planned.plan.device_fallbacks;
   r.window_peak_bytes = q.planned.schedule.window_peak.n;
   r.arena_bytes = q.planned.schedule.arena.n;
+  r.refill = refill_of(q.cell);
+  r.submit_batch =
+      submit_batch_of(q.cell) > 0 ? Maybe<std::uint32_t>(submit_batch_of(q.cell)) : std::nullopt;
+  r.horizon_bytes = q.planned.plan.horizon_peak;
 }
 
 std::vector<std::uint32_t> samples_at(const Plan& plan, std::span<const std::uint32_t> positions) {
@@ -146,6 +150,7 @@ void record_reads(RunRecord& r, const Epoch& e) {
   r.read_bytes = c.submitted_bytes;
   r.short_reads = c.short_reads;
   r.io_errors = c.io_errors;
+  r.groups_cut = c.groups_cut;
   r.read_latency_ns = e.reader().latency().buckets();
   r.engine_features = e.engine().features;
   r.engine_refused = e.engine().refused;

@@ -91,6 +91,9 @@ void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string
   estimate(line, "ratio", c.ratio);
   line("differs", c.ratio && c.ratio->interval ? Maybe<bool>(c.differs()) : Maybe<bool>());
   estimate(line, "fio_ratio", c.fio_ratio);
+  line("fio_plain_ratio", c.twins.plain_ratio);
+  line("device_requests", c.twins.requests);
+  line("fio_requests", c.twins.twin_requests);
   line("ceiling_share", c.ceiling_share);
   line("prediction_epoch_ns", c.prediction_epoch_ns);
   line("prediction_error", c.prediction_error);
@@ -137,7 +140,9 @@ void run_fields(Line& line, const RunContext& context, const StoredRun& r,
   line("probe_lost_events",
        r.run.probe ? Maybe<std::uint64_t>(r.run.probe->lost_events) : std::nullopt);
   line("fio_bytes_per_s", r.run.fio ? Maybe<double>(r.run.fio->bytes_per_s) : std::nullopt);
-  line("fio_ratio", r.run.fio ? Maybe<double>(r.run.fio->ratio) : std::nullopt);
+  line("fio_requests", r.run.fio ? r.run.fio->requests : std::nullopt);
+  line("fio_ratio", r.run.fio ? r.run.fio->ratio : std::nullopt);
+  line("fio_plain_ratio", r.run.fio_plain ? r.run.fio_plain->ratio : std::nullopt);
   const PredictionRecord none;
   const PredictionRecord& p = r.run.prediction ? *r.run.prediction : none;
   line("prediction_model", p.model);

@@ -89,6 +89,9 @@ Json promised(const CellRecord& cell, const RunRecord& r) {
   out["fio_ratio"] = r.fio ? value(r.fio->ratio) : Json(nullptr);
   out["incomplete"] = r.incomplete;
   out["warnings"] = r.warnings;
+  out["refill"] = r.refill;
+  out["requests_twin"] = r.fio ? value(r.fio->requests) : Json(nullptr);
+  out["fio_plain_ratio"] = r.fio_plain ? value(r.fio_plain->ratio) : Json(nullptr);
   return out;
 }
 
@@ -154,6 +157,7 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
   out["bytes_per_s"] = per_second(run.bytes, run.epoch_ns);
   out["probe"] = object_or_null(run.probe, [](auto& r, Keys k) { each_probe_column(r, k); });
   out["fio"] = object_or_null(run.fio, [](auto& r, Keys k) { each_fio_column(r, k); });
+  out["fio_plain"] = object_or_null(run.fio_plain, [](auto& r, Keys k) { each_fio_column(r, k); });
   out["prediction"] =
       object_or_null(run.prediction, [](auto& r, Keys k) { each_prediction_column(r, k); });
   out["account"] = run.account ? account_json(*run.account) : Json(nullptr);

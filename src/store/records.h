@@ -109,12 +109,23 @@ struct ProbeRecord {
   std::vector<IssuePoint> issues;
 };
 
+// The same reads by the real fio, beside a run (docs/fio-twin.md).
 struct FioRecord {
+  std::string arm;  // "grouped": submitted in the run's groups; "plain": one by one, fio's default
   std::string version, command, job;
-  double bytes_per_s = 0, reads_per_s = 0;
+  std::uint32_t position = 0;     // among the run and its twins, from 0
+  Maybe<double> resident_before;  // share of the data in the page cache when fio began
+  std::uint64_t read_bytes = 0, planned_bytes = 0;  // that fio read; that the plan has
+  double bytes_per_s = 0;  // of the run's delivered bytes: run.bytes / time
+  double reads_per_s = 0;
   std::int64_t runtime_ns = 0;
   std::int64_t cpu_ns = 0;
-  double ratio = 0;  // ours / fio, in bytes per second of the same bytes
+  // At the device within fio's clock, from /sys/block/*/stat, as RunRecord::device_reads is.
+  Maybe<std::uint64_t> requests, device_bytes;
+  Maybe<std::uint64_t> probe_requests;  // by the probe, from before fio starts until it ends
+  std::string requests_reason;          // why `requests` are not those of the run; empty: they are
+  Maybe<double> ratio;                  // ours / fio, in bytes per second of the same bytes
+  std::string ratio_reason;             // why there is none
 };
 
 // What a model of the disk says of the same plan (docs/simulate.md).
@@ -205,6 +216,11 @@ struct RunRecord {
   // Delivered bytes hashed and compared with their files; NULL: not done.
   Maybe<std::uint64_t> checked_pieces, checked_bytes, checked_wrong;
   std::uint64_t window_peak_bytes = 0, arena_bytes = 0;
+  std::uint32_t refill = 0;            // reads that completed before more were submitted
+  Maybe<std::uint32_t> submit_batch;   // merge=kernel: reads that were handed over together
+  std::uint64_t horizon_bytes = 0;     // merge=device: most bytes that were sorted together
+  std::uint64_t groups_cut = 0;        // submissions that ended early because memory was not free
+  Maybe<std::uint32_t> pair_position;  // among the run and its twins, from 0; NULL: no twin
   std::string engine_features, engine_refused;
   std::string emission_hash;  // XXH3-128 of the emitted sample numbers, hex
   QualityRecord quality;
@@ -215,7 +231,7 @@ struct RunRecord {
   Maybe<AccountRecord> account;
   Maybe<CopyCostRecord> copy_cost;  // NULL: no copy stage
   Maybe<ProbeRecord> probe;
-  Maybe<FioRecord> fio;
+  Maybe<FioRecord> fio, fio_plain;
   Maybe<PredictionRecord> prediction;
   std::vector<NodeSettingRecord> node;
   Maybe<LimitUseRecord> limit_use;

@@ -61,6 +61,7 @@ std::string run_query() {
   ColumnNames run("r.");
   ColumnNames probe("p.");
   ColumnNames fio("f.");
+  ColumnNames plain("g.");
   ColumnNames prediction("m.");
   RunRecord r;
   ProbeRecord p;
@@ -69,22 +70,26 @@ std::string run_query() {
   each_run_column(r, run);
   each_probe_column(p, probe);
   each_fio_column(f, fio);
+  each_fio_column(f, plain);
   each_prediction_column(m, prediction);
   return fmt::format(
-      "SELECT r.run_id, r.cell_id, {}, p.run_id, {}, f.run_id, {}, m.run_id, {} FROM run r "
+      "SELECT r.run_id, r.cell_id, {}, p.run_id, {}, f.run_id, {}, g.run_id, {}, m.run_id, {} "
+      "FROM run r "
       "JOIN cell c USING (cell_id) LEFT JOIN probe p ON p.run_id = r.run_id "
-      "LEFT JOIN fio f ON f.run_id = r.run_id LEFT JOIN prediction m ON m.prediction_id = "
+      "LEFT JOIN fio f ON f.run_id = r.run_id AND f.arm = 'grouped' "
+      "LEFT JOIN fio g ON g.run_id = r.run_id AND g.arm = 'plain' LEFT JOIN prediction m ON "
+      "m.prediction_id = "
       "(SELECT max(prediction_id) FROM prediction n WHERE n.run_id = r.run_id) WHERE "
       "c.experiment_id = ? "
       "ORDER BY r.run_id",
-      run.text(), probe.text(), fio.text(), prediction.text());
+      run.text(), probe.text(), fio.text(), plain.text(), prediction.text());
 }
 
 StoredRun read_run(Statement& row) {
   StoredRun stored;
   Maybe<std::int64_t> there;
   ProbeRecord probe;
-  FioRecord fio;
+  FioRecord fio, plain;
   PredictionRecord prediction;
   row.read(stored.id);
   row.read(stored.cell_id);
@@ -98,6 +103,11 @@ StoredRun read_run(Statement& row) {
   each_fio_column(fio, RowReader(row));
   if (there) {
     stored.run.fio = std::move(fio);
+  }
+  row.read(there);
+  each_fio_column(plain, RowReader(row));
+  if (there) {
+    stored.run.fio_plain = std::move(plain);
   }
   row.read(there);
   each_prediction_column(prediction, RowReader(row));

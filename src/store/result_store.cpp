@@ -256,8 +256,10 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
   if (record.probe) {
     BLKSWEEP_CHECK(insert_probe(db, run, *record.probe));
   }
-  if (record.fio) {
-    BLKSWEEP_CHECK(insert_fio(db, run, *record.fio));
+  for (const Maybe<FioRecord>* fio : {&record.fio, &record.fio_plain}) {
+    if (*fio) {
+      BLKSWEEP_CHECK(insert_fio(db, run, **fio));
+    }
   }
   if (record.prediction) {
     BLKSWEEP_CHECK(insert_prediction(db, run, *record.prediction));

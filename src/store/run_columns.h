@@ -53,6 +53,11 @@ void each_run_column(Run& r, F&& f) {
   f("checked_wrong", r.checked_wrong);
   f("window_peak_bytes", r.window_peak_bytes);
   f("arena_bytes", r.arena_bytes);
+  f("refill", r.refill);
+  f("submit_batch", r.submit_batch);
+  f("horizon_bytes", r.horizon_bytes);
+  f("groups_cut", r.groups_cut);
+  f("pair_position", r.pair_position);
   f("engine_features", r.engine_features);
   f("engine_refused", r.engine_refused);
   f("emission_hash", r.emission_hash);
@@ -81,14 +86,24 @@ void each_probe_column(Probe& p, F&& f) {
 
 template <class Fio, class F>
 void each_fio_column(Fio& x, F&& f) {
+  f("arm", x.arm);
   f("version", x.version);
   f("command", x.command);
   f("job", x.job);
+  f("position", x.position);
+  f("resident_before", x.resident_before);
+  f("read_bytes", x.read_bytes);
+  f("planned_bytes", x.planned_bytes);
   f("bytes_per_s", x.bytes_per_s);
   f("reads_per_s", x.reads_per_s);
   f("runtime_ns", x.runtime_ns);
   f("cpu_ns", x.cpu_ns);
+  f("requests", x.requests);
+  f("device_bytes", x.device_bytes);
+  f("probe_requests", x.probe_requests);
+  f("requests_reason", x.requests_reason);
   f("ratio", x.ratio);
+  f("ratio_reason", x.ratio_reason);
 }
 
 template <class Prediction, class F>

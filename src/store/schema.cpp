@@ -97,6 +97,11 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   address_check_ns INTEGER,         -- before and after the epoch
   checked_pieces INTEGER, checked_bytes INTEGER, checked_wrong INTEGER,  -- NULL: no check
   window_peak_bytes INTEGER NOT NULL, arena_bytes INTEGER NOT NULL,
+  refill          INTEGER NOT NULL, -- reads that completed before more were submitted
+  submit_batch    INTEGER,          -- merge=kernel: reads handed over together; NULL: other merges
+  horizon_bytes   INTEGER NOT NULL, -- merge=device: most bytes sorted together by address
+  groups_cut      INTEGER NOT NULL, -- submissions that ended early because no memory was free
+  pair_position   INTEGER,          -- among the run and its fio twins, from 0; NULL: no twin
   engine_features TEXT NOT NULL, engine_refused TEXT NOT NULL,
   emission_hash   TEXT NOT NULL,    -- XXH3-128 of the emitted sample numbers, hex
   quality_displacement REAL, quality_rank_decorrelation REAL,  -- 0 none .. 1 full permutation
@@ -144,13 +149,25 @@ CREATE TABLE series (               -- packed little-endian records, see docs/re
   data   BLOB NOT NULL,
   PRIMARY KEY (run_id, kind)
 ) STRICT;
-CREATE TABLE fio (                  -- no row: the run had no fio twin
-  run_id INTEGER PRIMARY KEY REFERENCES run,
+CREATE TABLE fio (                  -- the same reads by the real fio; no row: no such twin
+  run_id INTEGER NOT NULL REFERENCES run,
+  arm    TEXT NOT NULL,             -- grouped: submitted in the run's groups, from huge pages
+                                    -- plain: one by one, as fio does by itself
   version TEXT NOT NULL, command TEXT NOT NULL, job TEXT NOT NULL,
-  bytes_per_s REAL NOT NULL, reads_per_s REAL NOT NULL,
+  position        INTEGER NOT NULL, -- among the run and its twins, from 0
+  resident_before REAL,             -- share of the data in the page cache when fio began, 0..1
+  read_bytes INTEGER NOT NULL, planned_bytes INTEGER NOT NULL, -- by fio; in the plan
+  bytes_per_s     REAL NOT NULL,    -- run.bytes / runtime_ns: of what the run delivered
+  reads_per_s REAL NOT NULL,
   runtime_ns INTEGER NOT NULL, cpu_ns INTEGER NOT NULL,
-  ratio REAL NOT NULL               -- ours / fio, bytes per second of the same bytes
-) STRICT;
+  requests        INTEGER,          -- of the whole disk within fio's clock, from /sys/block/*/stat:
+  device_bytes    INTEGER,          -- beside run.device_reads and run.device_bytes
+  probe_requests  INTEGER,          -- by the probe, from before fio starts until it ends
+  requests_reason TEXT NOT NULL,    -- why requests and run.device_reads differ by over 2 %, or empty
+  ratio           REAL,             -- ours / fio, bytes per second of the same bytes
+  ratio_reason    TEXT NOT NULL,    -- why ratio is NULL, or empty
+  PRIMARY KEY (run_id, arm)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE failed_sample (
   run_id INTEGER NOT NULL REFERENCES run, path TEXT NOT NULL, error TEXT NOT NULL
 ) STRICT;

@@ -151,10 +151,11 @@ void add_throughput(CellSummary& cell, const Runs& runs,
   cell.samples_per_s = bootstrap_median(each(runs, samples_per_s));
   cell.bytes_per_s = bootstrap_median(each(runs, bytes_per_s));
   const std::vector<double> fio =
-      known(runs, [](auto& r) { return r.fio ? Maybe<double>(r.fio->ratio) : Maybe<double>(); });
+      known(runs, [](auto& r) { return r.fio ? r.fio->ratio : Maybe<double>(); });
   if (!fio.empty()) {
     cell.fio_ratio = bootstrap_median(fio);
   }
+  cell.twins = twin_summary(runs);
   if (const Maybe<double> ceiling = sequential_ceiling(ceilings)) {
     cell.ceiling_share = cell.bytes_per_s->value / *ceiling;
   }

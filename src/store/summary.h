@@ -16,6 +16,7 @@
 #include "store/labels.h"
 #include "store/records.h"
 #include "store/result_reader.h"
+#include "store/twin_summary.h"
 
 namespace blksweep {
 
@@ -32,6 +33,7 @@ struct CellSummary {
   Maybe<Estimate> ratio;  // to the baseline; of the baseline itself: none
   std::size_t pairs = 0;
   Maybe<Estimate> fio_ratio;
+  TwinSummary twins;
   Maybe<double> ceiling_share;  // median bytes/s over the median sequential ceiling
   // Medians.
   Maybe<double> first_batch_ns, depth_mean, requests_issued, device_bytes_per_byte,

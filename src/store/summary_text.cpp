@@ -77,6 +77,8 @@ constexpr Column kColumns[] = {
     {"", verdict, true},
     {"/ fio", [](const CellSummary& c) { return c.fio_ratio ? digits(c.fio_ratio->value) : "-"; },
      true},
+    {"/ plain fio", [](const CellSummary& c) { return shown(c.twins.plain_ratio, digits); }, true},
+    {"requests ours / fio", [](const CellSummary& c) { return requests_text(c.twins); }, true},
     {"of ceiling", [](const CellSummary& c) { return shown(c.ceiling_share, percent); }, true},
     {"1st batch", [](const CellSummary& c) { return shown(c.first_batch_ns, duration); }, true},
     {"depth", [](const CellSummary& c) { return shown(c.depth_mean, digits); }, true},
@@ -132,12 +134,20 @@ std::string stalls(const CellSummary& c) {
 std::string notes(const std::vector<CellSummary>& cells) {
   std::string out;
   std::size_t fewest = SIZE_MAX;
+  bool compared = false;
+  bool same = true;
   for (const CellSummary& c : cells) {
     out += stalls(c);
+    out += twin_notes(c.label, c.twins);
+    compared |= c.twins.ratio.has_value();
+    same &= !c.twins.ratio || c.twins.same_requests();
     fewest = c.runs > 0 ? std::min(fewest, c.runs) : fewest;
     for (const std::string& reason : c.incomplete_reasons) {
       out += fmt::format("left out of {}: {}\n", c.label, reason.empty() ? "incomplete" : reason);
     }
+  }
+  if (compared && same) {
+    out += "fio made as many requests at the device, within 2 %: no ratio to it is merging\n";
   }
   if (fewest == 1) {
     out += "one repeat: no interval, and no difference can be shown; use --repeats 6 or more\n";

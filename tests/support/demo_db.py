@@ -166,7 +166,8 @@ def add_run(db, rng, cell, spec, repeat, options, slower=1.0):
         io_errors=0, short_reads=0, device_fallbacks=0,
         device_bytes=int(SAMPLES * SAMPLE_BYTES * 1.01), device_reads=SAMPLES, cpu_ns=epoch_ns // 3,
         resident_before=0.0, resident_after=0.0, utilisation=None, window_peak_bytes=1 << 26,
-        arena_bytes=1 << 27, engine_features="defer_taskrun", engine_refused="",
+        arena_bytes=1 << 27, refill=8, submit_batch=None, horizon_bytes=0, groups_cut=0,
+        pair_position=0, engine_features="defer_taskrun", engine_refused="",
         emission_hash="00" * 16, quality_displacement=quality,
         quality_rank_decorrelation=quality, quality_neighbours_broken=quality,
         quality_label_mix=quality, incomplete=0, incomplete_reason="")
@@ -182,9 +183,12 @@ def add_run(db, rng, cell, spec, repeat, options, slower=1.0):
     if not options.no_fio:
         ratio = rng.gauss(1.05, 0.02)
         speed = SAMPLES * SAMPLE_BYTES / epoch_ns * 1e9
-        insert(db, "fio", run_id=run, version="fio-3.33", command="fio twin.fio", job="[twin]",
-               bytes_per_s=speed / ratio, reads_per_s=speed / ratio / SAMPLE_BYTES,
-               runtime_ns=epoch_ns, cpu_ns=epoch_ns // 2, ratio=ratio)
+        insert(db, "fio", run_id=run, arm="grouped", version="fio-3.33", command="fio twin.fio",
+               job="[twin]", position=1, resident_before=0.0, read_bytes=SAMPLES * SAMPLE_BYTES,
+               planned_bytes=SAMPLES * SAMPLE_BYTES, bytes_per_s=speed / ratio,
+               reads_per_s=speed / ratio / SAMPLE_BYTES, runtime_ns=epoch_ns,
+               cpu_ns=epoch_ns // 2, requests=SAMPLES, device_bytes=SAMPLES * SAMPLE_BYTES,
+               probe_requests=None, requests_reason="", ratio=ratio, ratio_reason="")
     return run
 
 

@@ -94,7 +94,7 @@ TEST_F(Store, GivesBackEveryFieldOfARun) {
   ASSERT_EQ(runs.size(), 1U);
   const RunRecord& back = runs[0].run;
   EXPECT_EQ(scalars(back), scalars(run));
-  ASSERT_TRUE(back.probe && back.fio);
+  ASSERT_TRUE(back.probe && back.fio && back.fio_plain);
   Dump probe, expected_probe, fio, expected_fio;
   each_probe_column(*back.probe, probe);
   each_probe_column(*run.probe, expected_probe);
@@ -102,6 +102,10 @@ TEST_F(Store, GivesBackEveryFieldOfARun) {
   each_fio_column(*back.fio, fio);
   each_fio_column(*run.fio, expected_fio);
   EXPECT_EQ(fio.text, expected_fio.text);
+  Dump plain, expected_plain;
+  each_fio_column(*back.fio_plain, plain);
+  each_fio_column(*run.fio_plain, expected_plain);
+  EXPECT_EQ(plain.text, expected_plain.text);
   ASSERT_TRUE(back.prediction);
   Dump prediction, expected_prediction;
   each_prediction_column(*back.prediction, prediction);
