@@ -55,7 +55,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wnon-vi
 CPPFLAGS ?=
 CXXFLAGS ?= -O2 -g1
 LDFLAGS  ?=
-override CPPFLAGS += -Isrc -Iebpf -isystem $(B)/gen -isystem /usr/include/fuse3 -D_GNU_SOURCE -DFMT_HEADER_ONLY=0
+override CPPFLAGS += -Isrc -Iebpf -isystem $(B)/gen -isystem /usr/include/fuse3 -D_GNU_SOURCE
 override CXXFLAGS += -std=c++20 $(WARN) $(SAN_$(SAN)) -pthread -MMD -MP
 override LDFLAGS  += $(SAN_$(SAN)) -pthread
 LDLIBS := -luring -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc -lzstd -llz4 -lblosc $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)

@@ -6,7 +6,7 @@ import bisect
 
 import load as data
 
-# Lane, its beginning and its end as columns of batches() below; where a batch waits is what lies between.
+# Lane, its beginning and its end as columns of BATCHES below; where a batch waits is what lies between.
 # Of the copy lane from when the stage takes a batch up until it is through with it, as in docs/account.md.
 STAGES = {
     "read": ("first_submit_ns", "ready_ns"),
@@ -37,23 +37,19 @@ def median_run(runs):
     return sorted(runs, key=lambda r: r[3])[(len(runs) - 1) // 2]
 
 
-def batches(db):
-    """The table batch with when it was decoded and staged, which databases before version 4 do not know."""
-    if data.has_table(db, "batch_decode"):
-        return ("(SELECT b.*, d.begin_ns AS decode_begin_ns, d.end_ns AS decode_end_ns, "
-                "coalesce(s.staging_begin_ns, copy_begin_ns) AS staging_begin_ns, "
-                "coalesce(s.staging_end_ns, copy_end_ns) AS staging_end_ns FROM batch b "
-                "LEFT JOIN batch_decode d USING (run_id, position) "
-                "LEFT JOIN batch_staging s USING (run_id, position))")
-    return ("(SELECT *, NULL AS decode_begin_ns, NULL AS decode_end_ns, copy_begin_ns AS staging_begin_ns, "
-            "copy_end_ns AS staging_end_ns FROM batch)")
+# The table batch with when it was decoded and staged.
+BATCHES = ("(SELECT b.*, d.begin_ns AS decode_begin_ns, d.end_ns AS decode_end_ns, "
+           "coalesce(s.staging_begin_ns, copy_begin_ns) AS staging_begin_ns, "
+           "coalesce(s.staging_end_ns, copy_end_ns) AS staging_end_ns FROM batch b "
+           "LEFT JOIN batch_decode d USING (run_id, position) "
+           "LEFT JOIN batch_staging s USING (run_id, position))")
 
 
 def intervals(db, run, stage):
     """[(begin_s, end_s, batch)] by beginning; empty where the run does not have the stage."""
     begin, end = STAGES[stage]
     run_id, _, epoch_begin, _ = run
-    query = (f"SELECT {begin}, {end}, position FROM {batches(db)} WHERE run_id = ? AND {begin} IS NOT NULL "
+    query = (f"SELECT {begin}, {end}, position FROM {BATCHES} WHERE run_id = ? AND {begin} IS NOT NULL "
              f"AND {end} >= {begin} ORDER BY {begin}, position")
     return [((b - epoch_begin) / 1e9, (e - epoch_begin) / 1e9, batch)
             for b, e, batch in data.rows(db, query, [run_id])]

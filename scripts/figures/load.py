@@ -69,11 +69,6 @@ def rows(path, query, parameters=()):
         return db.execute(query, parameters).fetchall()
 
 
-def has_table(path, name):
-    """Whether the database has it: files of older versions lack some."""
-    return bool(rows(path, "SELECT 1 FROM sqlite_master WHERE name = ?", [name]))
-
-
 def number(text):
     if text == "":
         return None

@@ -55,7 +55,7 @@ class ResultReader {
   Result<std::vector<DepthPoint>> depth_series(std::int64_t run);
   Result<std::vector<IssuePoint>> issue_series(std::int64_t run);
 
-  Result<std::vector<StoredMap>> maps();  // oldest first; none in a file older than maps
+  Result<std::vector<StoredMap>> maps();  // oldest first
   Result<std::vector<MapRead>> map_reads(std::int64_t map);  // by their beginning
 
  private:

@@ -8,8 +8,9 @@
 namespace blksweep {
 namespace {
 
-constexpr std::int32_t kOldestVersion = 1;
-constexpr std::int32_t kNeverReleased = 4;
+// Before the first release every change of a table had a number of its own; none of those files is
+// read.
+constexpr std::int32_t kUnreleasedId = 0x626C6B73;  // "blks"
 
 // Comments stay in the database: `sqlite3 results.db .schema` shows them.
 constexpr const char* kExperimentTables = R"sql(
@@ -143,9 +144,8 @@ CREATE VIEW good_run AS
     (SELECT max(run_id) FROM run WHERE incomplete = 0 AND epoch_ns > 0 GROUP BY cell_id, repeat);
 )sql";
 
-// Since version 2, as the tables below.
 constexpr const char* kMapTables = R"sql(
-CREATE TABLE IF NOT EXISTS map (    -- one latency map (blksweep map)
+CREATE TABLE map (    -- one latency map (blksweep map)
   map_id          INTEGER PRIMARY KEY,
   device TEXT NOT NULL,             -- as given: /dev/sda, a file
   device_model TEXT NOT NULL, kernel TEXT NOT NULL, hostname TEXT NOT NULL,
@@ -159,7 +159,7 @@ CREATE TABLE IF NOT EXISTS map (    -- one latency map (blksweep map)
   rotation_ns     REAL,             -- one revolution; NULL: none found
   tool_version TEXT NOT NULL, git_revision TEXT NOT NULL, argv TEXT NOT NULL
 ) STRICT;
-CREATE TABLE IF NOT EXISTS map_read (  -- packed little-endian records, see docs/results-schema.md
+CREATE TABLE map_read (  -- packed little-endian records, see docs/results-schema.md
   map_id  INTEGER NOT NULL REFERENCES map,
   part    TEXT NOT NULL,            -- distance | size | depth | zone | revisit | cached
   records INTEGER NOT NULL,
@@ -167,21 +167,20 @@ CREATE TABLE IF NOT EXISTS map_read (  -- packed little-endian records, see docs
                                     -- u32 bytes, u32 depth
   PRIMARY KEY (map_id, part)
 ) STRICT;
-CREATE TABLE IF NOT EXISTS map_curve ( -- derived from the reads: docs/latency-map.md
+CREATE TABLE map_curve ( -- derived from the reads: docs/latency-map.md
   map_id INTEGER NOT NULL REFERENCES map,
   kind   TEXT NOT NULL,             -- seek_forward | seek_backward: x bytes, y ns
                                     -- zone_rate: x byte offset, y bytes per second
   x REAL NOT NULL, y REAL NOT NULL
 ) STRICT;
-CREATE TABLE IF NOT EXISTS map_warning (
+CREATE TABLE map_warning (
   map_id INTEGER NOT NULL REFERENCES map, position INTEGER NOT NULL, text TEXT NOT NULL,
   PRIMARY KEY (map_id, position)
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-// Later versions add tables only, so that a file of version 1 becomes one of today by these lines.
 constexpr const char* kPredictionTables = R"sql(
-CREATE TABLE IF NOT EXISTS prediction ( -- what a model of the disk says of a run's plan
+CREATE TABLE prediction ( -- what a model of the disk says of a run's plan
   prediction_id INTEGER PRIMARY KEY,    -- of several models the greatest is the newest
   run_id         INTEGER NOT NULL REFERENCES run,
   model TEXT NOT NULL, model_hash TEXT NOT NULL, -- name; XXH3-64 of the model's text, hex
@@ -192,15 +191,14 @@ CREATE TABLE IF NOT EXISTS prediction ( -- what a model of the disk says of a ru
   error          REAL,             -- predicted / measured - 1, of epoch_ns
   UNIQUE (run_id, model)
 ) STRICT;
-CREATE TABLE IF NOT EXISTS disk (   -- no row: the disk has no name of its own
+CREATE TABLE disk (   -- no row: the disk has no name of its own
   experiment_id INTEGER PRIMARY KEY REFERENCES experiment,
   label TEXT NOT NULL               -- --disk-label
 ) STRICT;
 )sql";
 
-// Since version 3.
 constexpr const char* kNodeTables = R"sql(
-CREATE TABLE IF NOT EXISTS node_setting ( -- what a run changed on the node, and put back after it
+CREATE TABLE node_setting ( -- what a run changed on the node, and put back after it
   run_id   INTEGER NOT NULL REFERENCES run,
   position INTEGER NOT NULL,
   name     TEXT NOT NULL,      -- scheduler | nr-requests | memory-limit ..., as the options of run
@@ -209,7 +207,7 @@ CREATE TABLE IF NOT EXISTS node_setting ( -- what a run changed on the node, and
   before   TEXT NOT NULL,      -- empty: there was none
   PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS limit_use (  -- no row: the run had no cgroup of its own
+CREATE TABLE limit_use (  -- no row: the run had no cgroup of its own
   run_id INTEGER PRIMARY KEY REFERENCES run,
   cache_peak_bytes  INTEGER NOT NULL,   -- page cache charged to its cgroup, greatest sample
   memory_peak_bytes INTEGER,            -- of everything charged to it, by the kernel
@@ -217,9 +215,8 @@ CREATE TABLE IF NOT EXISTS limit_use (  -- no row: the run had no cgroup of its 
 ) STRICT;
 )sql";
 
-// Since version 5.
 constexpr const char* kAccountTables = R"sql(
-CREATE TABLE IF NOT EXISTS batch_staging ( -- no row: no copy stage
+CREATE TABLE batch_staging ( -- no row: no copy stage
   run_id   INTEGER NOT NULL REFERENCES run,
   position INTEGER NOT NULL,             -- of the batch
   slot_wait_begin_ns INTEGER,            -- only a slot was missing since; NULL: none was
@@ -227,20 +224,20 @@ CREATE TABLE IF NOT EXISTS batch_staging ( -- no row: no copy stage
   staging_end_ns     INTEGER,            -- and was through with it: memory of its own given back
   PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS read_wait (   -- nothing in flight: the reader waits for memory
+CREATE TABLE read_wait (   -- nothing in flight: the reader waits for memory
   run_id   INTEGER NOT NULL REFERENCES run,
   position INTEGER NOT NULL,
   begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,
   consumed_batches INTEGER NOT NULL,     -- until the first so many batches were given back
   PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS copy_cost (   -- of the copy thread; no row: no copy stage
+CREATE TABLE copy_cost (   -- of the copy thread; no row: no copy stage
   run_id INTEGER PRIMARY KEY REFERENCES run,
   parts  INTEGER NOT NULL,               -- samples that it was given
   bytes  INTEGER NOT NULL,
   cpu_ns INTEGER NOT NULL                -- its CPU time, user and system
 ) STRICT;
-CREATE TABLE IF NOT EXISTS account (     -- docs/account.md
+CREATE TABLE account (     -- docs/account.md
   run_id INTEGER PRIMARY KEY REFERENCES run,
   wall_ns INTEGER NOT NULL,
   union_ns INTEGER NOT NULL,             -- at least one lane busy
@@ -249,7 +246,7 @@ CREATE TABLE IF NOT EXISTS account (     -- docs/account.md
   longest_lane TEXT NOT NULL,
   batch_life_ns INTEGER NOT NULL         -- summed over batches: first submission until given back
 ) STRICT;
-CREATE TABLE IF NOT EXISTS account_lane (
+CREATE TABLE account_lane (
   run_id INTEGER NOT NULL REFERENCES run,
   position INTEGER NOT NULL,             -- from storage to accelerator
   lane   TEXT NOT NULL,                  -- read | decode | copy | compute
@@ -258,7 +255,7 @@ CREATE TABLE IF NOT EXISTS account_lane (
   exposed_ns INTEGER NOT NULL,
   PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS account_stall ( -- of each lane: busy + stalls = wall
+CREATE TABLE account_stall ( -- of each lane: busy + stalls = wall
   run_id INTEGER NOT NULL REFERENCES run,
   lane TEXT NOT NULL,
   position INTEGER NOT NULL,
@@ -267,7 +264,7 @@ CREATE TABLE IF NOT EXISTS account_stall ( -- of each lane: busy + stalls = wall
   ns INTEGER NOT NULL,
   PRIMARY KEY (run_id, lane, position)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS account_phase ( -- of batches, summed; together batch_life_ns
+CREATE TABLE account_phase ( -- of batches, summed; together batch_life_ns
   run_id INTEGER NOT NULL REFERENCES run,
   position INTEGER NOT NULL,             -- in the order in which a batch passes them
   phase TEXT NOT NULL,                   -- queued | device | window | decode | decoded | staging |
@@ -277,9 +274,8 @@ CREATE TABLE IF NOT EXISTS account_phase ( -- of batches, summed; together batch
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-// Since version 5, too.
 constexpr const char* kDecodeTables = R"sql(
-CREATE TABLE IF NOT EXISTS batch_decode (  -- no row: samples came as they are stored
+CREATE TABLE batch_decode (  -- no row: samples came as they are stored
   run_id   INTEGER NOT NULL REFERENCES run,
   position INTEGER NOT NULL,               -- of the batch
   begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,  -- CLOCK_MONOTONIC
@@ -289,26 +285,8 @@ CREATE TABLE IF NOT EXISTS batch_decode (  -- no row: samples came as they are s
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-// Every table with the version that brought it; later ones only add.
-struct Tables {
-  std::int64_t since;
-  const char* sql;
-};
-constexpr std::array<Tables, 7> kTables{{{1, kExperimentTables},
-                                         {1, kRunTables},
-                                         {2, kPredictionTables},
-                                         {2, kMapTables},
-                                         {3, kNodeTables},
-                                         {5, kAccountTables},
-                                         {5, kDecodeTables}}};
-
-std::string tables_since(std::int64_t version) {
-  std::string sql;
-  for (const Tables& tables : kTables) {
-    sql += tables.since > version ? tables.sql : "";
-  }
-  return sql;
-}
+constexpr std::array kTables{kExperimentTables, kRunTables,     kPredictionTables, kMapTables,
+                             kNodeTables,       kAccountTables, kDecodeTables};
 
 Result<std::int64_t> scalar(Database& db, const char* sql) {
   BLKSWEEP_TRY(Statement query, db.prepare(sql));
@@ -321,62 +299,29 @@ Result<std::int64_t> scalar(Database& db, const char* sql) {
 }
 
 Result<> create_schema(Database& db) {
-  BLKSWEEP_CHECK(db.exec(tables_since(0)));
+  for (const char* tables : kTables) {
+    BLKSWEEP_CHECK(db.exec(tables));
+  }
   return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
                              kSchemaVersion));
-}
-
-// Before version 5 seeks had to be a number. What lies in the file is the same with and without, so
-// that the table's text can be changed alone (sqlite.org/lang_altertable.html, "Making Other Kinds
-// Of Table Schema Changes").
-Result<> let_seeks_be_unknown(Database& db) {
-  BLKSWEEP_TRY(const std::int64_t version, scalar(db, "PRAGMA schema_version"));
-  return db.exec(
-      fmt::format("PRAGMA writable_schema = ON;"
-                  "UPDATE sqlite_schema SET sql = replace(sql, 'seeks           INTEGER NOT NULL',"
-                  " 'seeks           INTEGER') WHERE type = 'table' AND name = 'run';"
-                  "PRAGMA schema_version = {}; PRAGMA writable_schema = RESET",
-                  version + 1));
-}
-
-Result<> bring_up_to_date(Database& db) {
-  BLKSWEEP_CHECK(let_seeks_be_unknown(db));
-  BLKSWEEP_CHECK(db.exec(tables_since(kOldestVersion)));
-  return db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
-}
-
-// Readers find tables that are younger than the file empty rather than missing. Only those: a
-// temporary table hides one of the same name in the file.
-Result<> add_temporary_tables(Database& db, std::int64_t version) {
-  std::string tables = tables_since(version);
-  const std::string from = "CREATE TABLE", to = "CREATE TEMP TABLE";
-  for (std::size_t at = 0; (at = tables.find(from, at)) != std::string::npos; at += to.size()) {
-    tables.replace(at, from.size(), to);
-  }
-  return db.exec(tables);
-}
-
-// The version of a file that this program can read.
-Result<std::int64_t> known_version(Database& db) {
-  BLKSWEEP_TRY(const std::int64_t application, scalar(db, "PRAGMA application_id"));
-  if (application != kApplicationId) {
-    return fail(db.name() + " is not a blksweep database: name a new file");
-  }
-  BLKSWEEP_TRY(const std::int64_t version, scalar(db, "PRAGMA user_version"));
-  if (version < kOldestVersion || version > kSchemaVersion || version == kNeverReleased) {
-    return fail(
-        fmt::format("{} has schema version {}, this blksweep reads and writes {} to {}: name a "
-                    "new file, or use the blksweep that wrote it",
-                    db.name(), version, kOldestVersion, kSchemaVersion));
-  }
-  return version;
 }
 
 }  // namespace
 
 Result<> check_schema(Database& db) {
-  BLKSWEEP_TRY(const std::int64_t version, known_version(db));
-  return add_temporary_tables(db, version);
+  BLKSWEEP_TRY(const std::int64_t application, scalar(db, "PRAGMA application_id"));
+  if (application != kApplicationId && application != kUnreleasedId) {
+    return fail(db.name() + " is not a blksweep database: name a new file");
+  }
+  BLKSWEEP_TRY(const std::int64_t version, scalar(db, "PRAGMA user_version"));
+  if (application == kUnreleasedId || version != kSchemaVersion) {
+    return fail(fmt::format(
+        "{} has schema version {}{}, this blksweep reads and writes {}: name a new "
+        "file, or use the blksweep that wrote it",
+        db.name(), version, application == kUnreleasedId ? " of before the first release" : "",
+        kSchemaVersion));
+  }
+  return {};
 }
 
 Result<> prepare_schema(Database& db) {
@@ -384,15 +329,12 @@ Result<> prepare_schema(Database& db) {
   BLKSWEEP_TRY(const std::int64_t tables, scalar(db, "SELECT count(*) FROM sqlite_master"));
   BLKSWEEP_TRY(const std::int64_t application, scalar(db, "PRAGMA application_id"));
   if (tables != 0 || application != 0) {
-    BLKSWEEP_TRY(const std::int64_t version, known_version(db));
-    if (version == kSchemaVersion) {
-      return {};
-    }
+    return check_schema(db);
   }
   BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db));
   // Again inside: another process may have created the tables meanwhile.
   BLKSWEEP_TRY(const std::int64_t now, scalar(db, "SELECT count(*) FROM sqlite_master"));
-  BLKSWEEP_CHECK(now == 0 ? create_schema(db) : bring_up_to_date(db));
+  BLKSWEEP_CHECK(now == 0 ? create_schema(db) : check_schema(db));
   return transaction.commit();
 }
 

@@ -1,7 +1,6 @@
 """The pure parts of scripts/figures: what is loaded, left out and written, without drawing."""
 import argparse
 import pathlib
-import shutil
 import sqlite3
 import struct
 import sys
@@ -143,14 +142,6 @@ class WithoutPrediction(WithDatabase):
     def test_the_figure_is_not_applicable(self):
         with self.assertRaises(load.NotApplicable):
             prediction.load(self.db, self.cells)
-
-    def test_a_file_of_version_one_has_no_table_of_them(self):
-        old = self.db.with_name("old.db")
-        shutil.copy(self.db, old)
-        with sqlite3.connect(old) as db:
-            db.executescript("DROP TABLE prediction; DROP TABLE disk; PRAGMA user_version = 1")
-        with self.assertRaises(load.NotApplicable):
-            prediction.load(old, self.cells)
 
 
 class TwoDisks(WithDatabase):

@@ -15,8 +15,9 @@ import struct
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-APPLICATION_ID = 0x626C6B73
-VERSION = int(re.search(r"kSchemaVersion = (\d+)", (ROOT / "src/store/schema.h").read_text()).group(1))
+SCHEMA = (ROOT / "src/store/schema.h").read_text()
+APPLICATION_ID = int(re.search(r"kApplicationId = (0x[0-9A-F]+|0x[0-9a-f]+)", SCHEMA).group(1), 16)
+VERSION = int(re.search(r"kSchemaVersion = (\d+)", SCHEMA).group(1))
 SAMPLES, SAMPLE_BYTES = 20000, 24576
 DISK_SECTORS = SAMPLES * SAMPLE_BYTES // 512
 

@@ -253,13 +253,23 @@ TEST_F(Store, RefusesADatabaseOfSomethingElse) {
 
 TEST_F(Store, RefusesAnotherSchemaVersion) {
   ASSERT_TRUE(ResultStore::open(path_));
-  for (const std::string version : {"99", "4", "0"}) {  // 4 was never released
+  for (const std::string version : {"99", "5", "0"}) {
     sqlite(("PRAGMA user_version = " + version).c_str());
     const auto store = ResultStore::open(path_);
     ASSERT_FALSE(store);
     EXPECT_NE(store.error().message().find("schema version " + version), std::string::npos);
     EXPECT_NE(store.error().message().find("name a new file"), std::string::npos);
   }
+}
+
+// Their tables were others under the same numbers.
+TEST_F(Store, RefusesAFileOfBeforeTheFirstRelease) {
+  ASSERT_TRUE(ResultStore::open(path_));
+  sqlite("PRAGMA application_id = 1651272563; PRAGMA user_version = 1");
+  const auto store = ResultStore::open(path_);
+  ASSERT_FALSE(store);
+  EXPECT_NE(store.error().message().find("before the first release"), std::string::npos);
+  EXPECT_NE(store.error().message().find("name a new file"), std::string::npos);
 }
 
 TEST_F(Store, SaysWhenAnotherProcessHoldsTheDatabase) {
