@@ -54,6 +54,13 @@ def save(fig, stem):
     matplotlib.pyplot.close(fig)
 
 
+def footer(fig, text):
+    """A small line under the figure: what a reader needs who has nothing but the figure."""
+    import textwrap
+    width = int(fig.get_figwidth() * 24)
+    fig.supxlabel(textwrap.fill(text, width), x=0.004, ha="left", fontsize=5.5, color=GREY)
+
+
 def grid(count, row_inches=1.45):
     """(figure, axes of `count` small multiples): up to four a row, scales shared."""
     columns = min(count, 4 if count > 6 or count == 4 else 3)

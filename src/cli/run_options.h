@@ -22,6 +22,8 @@ struct RunOptions {
   std::uint64_t seed = 1;
   bool verify = false, fio_twin = false, probe = true, ceiling = true, json = false;
   std::vector<CellSettings> cells;
+  // What was swept where it means nothing, in words; empty: nothing was. See cell_meaning.h.
+  std::string folded;
 };
 
 // Names of the options beside those of the cell table.

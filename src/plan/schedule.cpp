@@ -24,7 +24,7 @@ Result<> check_window(const Plan& plan, const ShuffleSettings& settings, std::ui
     largest = std::max(largest, align_up(bytes, granule));
     total += align_up(bytes, granule);
   }
-  if (largest > settings.window.n) {
+  if (settings.shuffle != Shuffle::none && largest > settings.window.n) {
     return usage_error(fmt::format(
         "--window {} ({} bytes) cannot hold the largest sample ({} bytes in memory); "
         "set --window to at least {}KiB",

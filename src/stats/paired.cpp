@@ -74,9 +74,8 @@ PairedRatio paired_ratio(std::span<const double> ratios) {
   std::vector<double> logs(ratios.size());
   std::ranges::transform(ratios, logs.begin(), [](double r) { return std::log(r); });
   const double center = mean(logs);
-  PairedRatio out{.pairs = ratios.size(),
-                  .value = std::exp(center),
-                  .log_error = standard_error(logs, center)};
+  PairedRatio out{
+      .pairs = ratios.size(), .value = std::exp(center), .log_error = standard_error(logs, center)};
   if (out.pairs >= kLeastRounds) {
     const double half = t_quantile(kErrorRate, freedom(out)) * out.log_error;
     out.interval = as_ratios({center - half, center + half});
@@ -105,8 +104,7 @@ std::vector<Verdict> find_verdicts(std::span<const PairedRatio> family,
     Verdict& v = out[different[k].at];
     v.finding = k >= shown ? Finding::not_shown : r.value > 1 ? Finding::faster : Finding::slower;
     if (k >= shown) {
-      v.detectable =
-          std::expm1(t_quantile(settings.error_rate / left, freedom(r)) * r.log_error);
+      v.detectable = std::expm1(t_quantile(settings.error_rate / left, freedom(r)) * r.log_error);
     }
   }
   const std::size_t held = holm(equal, settings.error_rate);

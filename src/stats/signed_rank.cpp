@@ -37,9 +37,12 @@ Interval signed_rank_interval(std::span<const double> values, double tails) {
       means.push_back((values[i] + values[j]) / 2);
     }
   }
-  std::ranges::sort(means);
-  const std::size_t c = first_kept(values.size(), tails);
-  return {means[c - 1], means[means.size() - c]};
+  const auto c = static_cast<std::ptrdiff_t>(first_kept(values.size(), tails));
+  const auto low = means.begin() + c - 1, high = means.end() - c;
+  std::ranges::nth_element(means, low);
+  const double least = *low;
+  std::ranges::nth_element(means, high);
+  return {least, *high};
 }
 
 }  // namespace blksweep

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <cmath>
 #include <initializer_list>
+#include <numbers>
 
 namespace blksweep {
 namespace {
@@ -45,6 +46,12 @@ double incomplete_beta(double x, double a, double b) {
                                    : 1 - front * beta_fraction(1 - x, b, a) / b;
 }
 
+double density(double t, double freedom) {
+  return std::exp(std::lgamma((freedom + 1) / 2) - std::lgamma(freedom / 2) -
+                  (freedom + 1) / 2 * std::log1p(t * t / freedom)) /
+         std::sqrt(freedom * std::numbers::pi);
+}
+
 }  // namespace
 
 double t_both_tails(double t, double freedom) {
@@ -52,6 +59,7 @@ double t_both_tails(double t, double freedom) {
   return std::isinf(t) ? 0 : incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5);
 }
 
+// Newton's steps, halving the bracket where one would leave it.
 double t_quantile(double tails, double freedom) {
   assert(tails > 0 && tails < 1);
   double low = 0, high = 1;
@@ -59,14 +67,20 @@ double t_quantile(double tails, double freedom) {
     low = high;
     high *= 2;
   }
-  for (int step = 0; step < 200 && low < high; ++step) {
-    const double middle = low + (high - low) / 2;
-    if (middle == low || middle == high) {
+  double t = high;
+  for (int step = 0; step < kMostTerms && low < high; ++step) {
+    const double excess = t_both_tails(t, freedom) - tails;
+    (excess > 0 ? low : high) = t;
+    double next = t + excess / (2 * density(t, freedom));
+    if (!(next > low && next < high)) {
+      next = low + (high - low) / 2;
+    }
+    if (std::abs(next - t) <= kExact * t) {
       break;
     }
-    (t_both_tails(middle, freedom) > tails ? low : high) = middle;
+    t = next;
   }
-  return high;
+  return t;
 }
 
 }  // namespace blksweep

@@ -38,6 +38,13 @@ struct HostRecord {
   std::string tool_version, git_revision, argv;
 };
 
+// One start of the program for an experiment. The order of cells in its rounds is drawn from the
+// experiment's seed and started_unix_ns: anew in every session, and yet it can be drawn again.
+struct SessionRecord {
+  std::int64_t id = 0;
+  std::int64_t started_unix_ns = 0;
+};
+
 // Measured best of the device in this session (512-byte aligned reads of the device itself).
 struct CeilingRecord {
   std::string kind;  // "sequential" | "random"
@@ -169,6 +176,7 @@ struct FailedSample {
 };
 
 struct RunRecord {
+  Maybe<std::int64_t> session_id;  // the start of the program that made it; NULL: unknown
   std::uint32_t repeat = 0;
   std::uint64_t seed = 0;
   std::int64_t started_unix_ns = 0;  // CLOCK_REALTIME, for people

@@ -21,6 +21,7 @@ struct StoredExperiment {
   std::string key;
   std::int64_t started_unix_ns = 0;
   HostRecord host;
+  std::vector<std::string> commands;  // of each session, oldest first
   std::vector<CeilingRecord> ceilings;
 };
 

@@ -2,9 +2,9 @@
 //
 // Model:   run i of a session has the logarithm of its speed disturbed by
 //            none        sigma * e_i, e_i normal and independent
-//            drift       that, and a straight line that loses 20 % from the first to the last run
+//            drift       that, and a straight line: the last run takes 20 % longer than the first
 //            outliers    that, and one run in 20, at random, takes three times as long
-//            correlated  sigma * x_i with x_i = rho x_(i-1) + sqrt(1 - rho^2) e_i (AR(1), stationary):
+//            correlated  sigma * x_i, x_i = rho x_(i-1) + sqrt(1 - rho^2) e_i (stationary AR(1)):
 //                        neighbouring *runs* are alike, whatever cell they are of
 //            wandering   every cell has an AR(1) of its own from round to round (rho = 0.9): the
 //                        *effect* moves, and what is estimated is not the effect of another day
@@ -31,9 +31,9 @@ inline constexpr std::array kDisturbances{Disturbance::none, Disturbance::drift,
                                           Disturbance::correlated_much};
 
 inline std::string_view to_string(Disturbance kind) {
-  constexpr std::array<std::string_view, 6> kWords{"independent",     "drift 20 %",
+  constexpr std::array<std::string_view, 6> kWords{"independent",      "drift 20 %",
                                                    "outliers 1 in 20", "correlated 0.4",
-                                                   "correlated 0.9",  "wandering effect"};
+                                                   "correlated 0.9",   "wandering effect"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 
@@ -101,7 +101,7 @@ class PairNoise {
     const double share = static_cast<double>(at_++) / static_cast<double>(runs_ - 1);
     switch (s_.kind) {
       case Disturbance::drift:
-        return s_.sigma * rng_.normal() + std::log(0.8) * share;
+        return s_.sigma * rng_.normal() - std::log(1.2) * share;
       case Disturbance::outliers:
         return s_.sigma * rng_.normal() - (rng_.below(20) == 0 ? std::log(3.0) : 0);
       case Disturbance::correlated_little:
