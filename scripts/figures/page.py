@@ -172,8 +172,10 @@ def shuffled(cell):
 
 def gain(cell, baseline):
     ends = cell.interval("ratio")
-    return (f"{cell.label}, {digits(cell.value('ratio'))} times the samples per second of {baseline.label} "
-            f"(95 % interval {digits(ends[0])} to {digits(ends[1])})")
+    fallbacks = cell.value("device_fallbacks")
+    through_files = f", {fallbacks:,.0f} samples of it read through files" if fallbacks else ""
+    return (f"{cell.label}{through_files}, {digits(cell.value('ratio'))} times the samples per second of "
+            f"{baseline.label} (95 % interval {digits(ends[0])} to {digits(ends[1])})")
 
 
 def fastest(cells):

@@ -286,6 +286,13 @@ class Pure(unittest.TestCase):
         self.assertIn("No cell with a label mix of 0.95 or more was shown", page.lead([base, lba], facts))
         self.assertNotIn("does not shuffle", page.lead([base, mixed], facts))
 
+    def test_the_lead_says_what_a_device_cell_read_through_files(self):
+        base = cell(1, "random", True)
+        device = cell(2, "lba + device", ratio=1.3, ratio_low=1.2, ratio_high=1.4, verdict="faster",
+                      device_fallbacks=1200.0)
+        self.assertIn("lba + device, 1,200 samples of it read through files, 1.30 times",
+                      page.lead([base, device], load.Facts({}, [], [], 6, [])))
+
     def test_few_pairs_are_said_under_every_figure(self):
         few = cell(1, ratio=2.0, pairs=3.0)
         enough = cell(1, ratio=2.0, pairs=5.0)
