@@ -55,10 +55,16 @@ def save(fig, stem):
 
 
 def footer(fig, text):
-    """A small line under the figure: what a reader needs who has nothing but the figure."""
+    """Small lines under the figure: what a reader needs who has nothing but the figure."""
     import textwrap
-    width = int(fig.get_figwidth() * 24)
-    fig.supxlabel(textwrap.fill(text, width), x=0.004, ha="left", fontsize=5.5, color=GREY)
+    lines = textwrap.wrap(text, int(fig.get_figwidth() * 24))
+    width, height = fig.get_size_inches()
+    room = 0.05 + 0.1 * len(lines)
+    fig.set_size_inches(width, height + room)
+    share = room / (height + room)
+    fig.get_layout_engine().set(rect=(0, share, 1, 1 - share))
+    fig.text(0.006, 0.02 / (height + room), "\n".join(lines), ha="left", va="bottom", fontsize=5.5,
+             color=GREY, linespacing=1.2)
 
 
 def grid(count, row_inches=1.45):
