@@ -1,7 +1,7 @@
 """Reads a results database and the cells.csv that `blksweep report` wrote; no matplotlib here.
 
-Medians and intervals come from cells.csv (C++, src/stats/bootstrap.h), raw points from the database,
-so that there is one implementation of the statistics. Unknown is None, never 0.
+Medians, ratios, their intervals and verdicts come from cells.csv (C++, src/stats/paired.h), raw points
+from the database, so that there is one implementation of the statistics. Unknown is None, never 0.
 """
 import contextlib
 import csv
@@ -28,6 +28,11 @@ class Cell:
     runs: int
     values: dict  # further columns of cells.csv: float or None
     settings: dict
+    verdict: str = ""  # "faster", "slower", "not shown"; "": the baseline, or too few pairs
+
+    @property
+    def differs(self):
+        return self.verdict in ("faster", "slower")
 
     @property
     def disk(self):
@@ -42,7 +47,7 @@ class Cell:
         return self.values.get(name)
 
     def interval(self, name):
-        """(low, high), or None when there are too few repeats for one."""
+        """(low, high) of 95 %, or None when there are too few pairs for one."""
         low, high = self.values.get(name + "_low"), self.values.get(name + "_high")
         return None if low is None or high is None else (low, high)
 
@@ -55,6 +60,8 @@ class Facts:
     counted: int    # runs that figures draw
     left_out: list  # (label, repeat, reason)
     layers: tuple = ()  # (disk, name, value) of the device and what it stands on, top down
+    label: str = ""  # what somebody called the disk
+    sessions: tuple = ()  # of each experiment: (number, [command of each session])
     others: tuple = ()  # the same of each further disk that the cells are on
 
 
@@ -88,7 +95,7 @@ def load_cells(path):
             settings = {k[len("setting_"):]: v for k, v in row.items() if k.startswith("setting_")}
             values = {k: number(v) for k, v in row.items() if not k.startswith("setting_")}
             cells.append(Cell(int(row["cell_id"]), row["label"], row["baseline"] == "1",
-                              int(row["runs"]), values, settings))
+                              int(row["runs"]), values, settings, row.get("verdict", "")))
     return cells
 
 
@@ -125,6 +132,7 @@ def disk_facts(path, cells):
         experiment = [host["experiment_id"]]
         queue = db.execute("SELECT name, value FROM queue_setting WHERE experiment_id = ? "
                            "ORDER BY name", experiment).fetchall()
+        label = db.execute("SELECT label FROM disk WHERE experiment_id = ?", experiment).fetchone()
         ceilings = db.execute("SELECT kind, request_bytes, depth, bytes_per_s, reads_per_s "
                               "FROM ceiling WHERE experiment_id = ? ORDER BY round, rowid",
                               experiment).fetchall()
@@ -134,8 +142,24 @@ def disk_facts(path, cells):
         labels = {c.cell_id: c.label for c in cells}
         left_out = [(labels[cell], repeat, reason or "incomplete")
                     for cell, repeat, reason in db.execute(LEFT_OUT_QUERY) if cell in labels]
+        sessions = sessions_of(db, labels)
     return Facts(host, queue, ceilings, sum(counted.get(c.cell_id, 0) for c in cells), left_out,
-                 tuple(layers))
+                 tuple(layers), label[0] if label else "", sessions)
+
+
+SESSIONS_QUERY = ("SELECT s.experiment_id, s.argv FROM session s JOIN cell c USING (experiment_id) "
+                  "WHERE c.cell_id = ? ORDER BY s.session_id")
+
+
+def sessions_of(db, cells):
+    """((experiment, [commands, each once]), ...) of everything that the cells come from."""
+    found = {}
+    for cell in cells:
+        for experiment, argv in db.execute(SESSIONS_QUERY, [cell]):
+            commands = found.setdefault(experiment, [])
+            if argv not in commands:
+                commands.append(argv)
+    return tuple(sorted(found.items()))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -156,8 +156,17 @@ def facts_of(facts):
         ("I/O scheduler", host["scheduler"]), ("cgroup", host["cgroup"] or "none"),
         ("GPU", host["gpu"] or "none"), ("started", started.strftime("%Y-%m-%d %H:%M:%S UTC")),
         ("blksweep", f"{host['tool_version']}, revision {host['git_revision']}"),
-        ("command", host["argv"]),
+        *commands(facts),
     ]
+
+
+def commands(facts):
+    """Every command that the cells come from; those of one experiment went on with it."""
+    if not facts.sessions:
+        return [("command", facts.host["argv"])]
+    several = len(facts.sessions) > 1
+    return [(f"command, experiment {number}" if several else "command", argv)
+            for number, argvs in facts.sessions for argv in argvs]
 
 
 def disk_sections(cells, facts):

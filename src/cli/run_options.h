@@ -25,6 +25,8 @@ struct RunOptions {
   bool verify = false, check = true, probe = true, ceiling = true, json = false;
   TwinArms twins;
   std::vector<CellSettings> cells;
+  // What was swept where it means nothing, in words; empty: nothing was. See cell_meaning.h.
+  std::string folded;
 };
 
 // "grouped" (or "true"), "plain", "both", "none" (or "false"); nullopt: none of them.

@@ -239,6 +239,9 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
   }
   BLKSWEEP_TRY(RunOptions options, parse_run_options(spec, args.text));
   install_stop_signals();
+  if (!options.folded.empty()) {
+    note(options.folded);
+  }
   std::optional<ResultStore> store;
   if (!options.db.empty()) {
     BLKSWEEP_TRY(store, ResultStore::open(options.db));

@@ -89,6 +89,7 @@ struct CellSettings {
   std::uint32_t device_index = 0;  // of the GPU
   CacheState cache = CacheState::keep;
   std::uint32_t epochs = 1;
+  std::string arm;  // tells equal cells apart, which are compared to see what noise alone does
   NodeWish node;
 };
 

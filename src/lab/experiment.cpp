@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "lab/ceiling_round.h"
@@ -27,10 +28,11 @@ struct Job {
   bool ceiling = false;  // not a run: the ceiling of this round
 };
 
-// Repeat by repeat, the cells of each in random order.
-std::vector<Job> interleave(std::size_t cells, std::uint32_t repeats, std::uint64_t seed) {
+// Repeat by repeat, the cells of each in random order: with that alone drift falls on either side
+// of a pair with equal chance. Drawn anew in every session: one fixed order would have the same
+// drift favour the same cells each time that somebody repeats the experiment.
+std::vector<Job> interleave(std::size_t cells, std::uint32_t repeats, Rng rng) {
   std::vector<Job> jobs;
-  Rng rng(seed, kInterleaveStream);
   for (std::uint32_t r = 0; r < repeats; ++r) {
     const std::size_t first = jobs.size();
     for (std::size_t c = 0; c < cells; ++c) {
@@ -98,6 +100,7 @@ class Experiment {
   std::unique_ptr<BlockProbe> probe_;
   std::string no_probe_;
   std::int64_t experiment_ = 0;
+  SessionRecord session_{.id = 1, .started_unix_ns = unix_ns()};  // of a run without a database
   std::vector<std::int64_t> cell_ids_;
   std::vector<std::vector<std::uint32_t>> finished_;  // repeats by cell
   std::size_t done_ = 0, total_ = 0;
@@ -114,6 +117,7 @@ Result<> Experiment::register_cells() {
     return {};
   }
   BLKSWEEP_TRY(experiment_, store_->begin_experiment(settings_.host, settings_.key));
+  BLKSWEEP_TRY(session_, store_->begin_session(experiment_, settings_.host.argv));
   for (std::size_t c = 0; c < settings_.cells.size(); ++c) {
     BLKSWEEP_TRY(const std::int64_t id, store_->add_cell(experiment_, settings_.cells[c].record));
     cell_ids_.push_back(id);
@@ -181,6 +185,7 @@ void Experiment::add_prediction(RunRecord& run, const CellSettings& cell,
 
 Result<> Experiment::keep(const Job& job, RunRecord run) {
   const ExperimentCell& cell = settings_.cells[job.cell];
+  run.session_id = session_.id;
   run.warnings.insert(run.warnings.end(), cell.warnings.begin(), cell.warnings.end());
   if (!no_probe_.empty()) {
     run.warnings.push_back(no_probe_);
@@ -301,7 +306,9 @@ Result<Exit> Experiment::run() {
   BLKSWEEP_CHECK(check_wishes());
   BLKSWEEP_CHECK(register_cells());
   open_probe();
-  std::vector<Job> jobs = interleave(settings_.cells.size(), settings_.repeats, settings_.seed);
+  const auto started = static_cast<std::uint64_t>(session_.started_unix_ns);
+  std::vector<Job> jobs = interleave(settings_.cells.size(), settings_.repeats,
+                                     Rng(settings_.seed, kInterleaveStream + started));
   const std::size_t asked = jobs.size();
   std::erase_if(jobs, [this](const Job& j) { return finished(j); });
   if (jobs.size() < asked) {

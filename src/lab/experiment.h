@@ -1,8 +1,8 @@
 // run_experiment: a set of cells with repeats, interleaved, stored run by run.
 //
-// Order:   for each repeat all cells once, in a random order drawn from the seed, so that drift of
-//          the node does not look like an effect. Repeat r of every cell has the seed `seed + r`,
-//          so that cells are paired by repeat.
+// Order:   for each repeat all cells once, a round, in a random order drawn from the seed and the
+//          begin of the session, so that drift of the node does not look like an effect. Repeat r
+//          of every cell has the seed `seed + r`. Runs of one round and session are pairs.
 // Ceiling: measured once in each round that has a run left, at a place of its own among the runs;
 //          where nothing is left to run, nothing is measured.
 // Crash:   a run is stored before the next begins; runs that the database has already (same

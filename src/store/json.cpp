@@ -37,6 +37,9 @@ Json setting(const std::string& text) {
   if (text == "true" || text == "false") {
     return text == "true";
   }
+  if (text == "-") {  // means nothing in this cell
+    return nullptr;
+  }
   std::uint64_t n = 0;
   const char* end = text.data() + text.size();
   const auto [rest, ec] = std::from_chars(text.data(), end, n);

@@ -44,6 +44,13 @@ struct HostRecord {
   std::string tool_version, git_revision, argv;
 };
 
+// One start of the program for an experiment. The order of cells in its rounds is drawn from the
+// experiment's seed and started_unix_ns: anew in every session, and yet it can be drawn again.
+struct SessionRecord {
+  std::int64_t id = 0;
+  std::int64_t started_unix_ns = 0;
+};
+
 // The best that the device gave for the data set's own extents, measured once in a round of repeats.
 struct CeilingRecord {
   std::uint32_t round = 0;  // the repeat that it was measured among
@@ -192,6 +199,7 @@ struct FailedSample {
 };
 
 struct RunRecord {
+  Maybe<std::int64_t> session_id;  // the start of the program that made it; NULL: unknown
   std::uint32_t repeat = 0;
   std::uint64_t seed = 0;
   std::int64_t started_unix_ns = 0;  // CLOCK_REALTIME, for people

@@ -22,6 +22,7 @@ struct StoredExperiment {
   std::int64_t started_unix_ns = 0;
   std::uint64_t runs = 0;  // stored ones, the incomplete too
   HostRecord host;
+  std::vector<std::string> commands;  // of each session, oldest first
   std::vector<CeilingRecord> ceilings;
 };
 

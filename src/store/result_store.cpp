@@ -320,6 +320,17 @@ Result<std::int64_t> ResultStore::begin_experiment(const HostRecord& host, const
   return id;
 }
 
+Result<SessionRecord> ResultStore::begin_session(std::int64_t experiment, const std::string& argv) {
+  SessionRecord session{.id = 0, .started_unix_ns = unix_ns()};
+  Insert row("session");
+  row("experiment_id", experiment);
+  row("started_unix_ns", session.started_unix_ns);
+  row("argv", argv);
+  BLKSWEEP_CHECK(row.into(db_));
+  session.id = db_.last_id();
+  return session;
+}
+
 Result<> ResultStore::add_ceiling(std::int64_t experiment, const CeilingRecord& ceiling) {
   Insert row("ceiling");
   row("experiment_id", experiment);

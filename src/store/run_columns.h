@@ -20,6 +20,7 @@ UnsignedText(T&) -> UnsignedText<T>;  // clang 14 (fuzzers, clang-tidy) does not
 
 template <class Run, class F>
 void each_run_column(Run& r, F&& f) {
+  f("session_id", r.session_id);
   f("repeat", r.repeat);
   f("seed", UnsignedText{r.seed});
   f("started_unix_ns", r.started_unix_ns);

@@ -68,10 +68,17 @@ CREATE TABLE cell_setting (
 )sql";
 
 constexpr const char* kRunTables = R"sql(
+CREATE TABLE session (              -- one start of the program for an experiment
+  session_id      INTEGER PRIMARY KEY,
+  experiment_id   INTEGER NOT NULL REFERENCES experiment,
+  started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME; with the seed it decides the order in rounds
+  argv            TEXT NOT NULL
+) STRICT;
 CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_MONOTONIC
   run_id          INTEGER PRIMARY KEY,
   cell_id         INTEGER NOT NULL REFERENCES cell,
-  repeat          INTEGER NOT NULL, -- from 0; the same number in several cells is a pair
+  session_id      INTEGER REFERENCES session, -- NULL: unknown; its runs are no pairs
+  repeat          INTEGER NOT NULL, -- from 0: the round; runs of one round and session are pairs
   seed            TEXT NOT NULL,    -- unsigned 64 bit, decimal
   started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME
   begin_ns INTEGER NOT NULL, epoch_ns INTEGER NOT NULL, plan_ns INTEGER NOT NULL,

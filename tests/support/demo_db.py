@@ -78,6 +78,8 @@ def add_experiment(db: sqlite3.Connection, disk) -> int:
                    elapsed_ns=500_000_000, bytes_per_s=speed, reads_per_s=speed / size)
     if disk[2]:
         insert(db, "disk", experiment_id=experiment, label=disk[2])
+    insert(db, "session", experiment_id=experiment, started_unix_ns=1_760_000_000_000_000_000,
+           argv=f"blksweep run demo.toml --db results.db --disk-label {disk[0]}")
     return experiment
 
 
@@ -157,8 +159,9 @@ def add_run(db, rng, cell, spec, repeat, options, slower=1.0):
     epoch_ns = int(SAMPLES / rate * 1e9)
     begin_ns = 10**12 + repeat * 10**10
     quality = spec[7]
+    session, = db.execute("SELECT max(session_id) FROM session").fetchone()
     run = insert(
-        db, "run", cell_id=cell, repeat=repeat, seed=str(2**64 - 1 - repeat),
+        db, "run", cell_id=cell, session_id=session, repeat=repeat, seed=str(2**64 - 1 - repeat),
         started_unix_ns=1_760_000_000_000_000_000, begin_ns=begin_ns, epoch_ns=epoch_ns,
         plan_ns=2_000_000, first_batch_ns=int(epoch_ns * (0.02 + 0.3 * (spec[3] == "100%"))),
         samples=SAMPLES, missing_samples=0, wrong_samples=None, bytes=SAMPLES * SAMPLE_BYTES,

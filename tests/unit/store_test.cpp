@@ -217,6 +217,21 @@ TEST_F(Store, NeverMixesResultsOfDifferentFacts) {
   EXPECT_EQ(store->begin_experiment(demo_host(), "key").value(), first);
 }
 
+TEST_F(Store, EveryStartIsASessionThatItsRunsName) {
+  auto store = ResultStore::open(path_);
+  const std::int64_t experiment = store->begin_experiment(demo_host(), "key").value();
+  const std::int64_t cell = store->add_cell(experiment, demo_cell("lba", "none")).value();
+  const SessionRecord first = store->begin_session(experiment, "blksweep run --repeats 5").value();
+  const SessionRecord second = store->begin_session(experiment, "blksweep run --repeats 6").value();
+  EXPECT_NE(first.id, second.id);
+  RunRecord run = demo_run(0);
+  run.session_id = second.id;
+  ASSERT_TRUE(store->add_run(cell, run));
+  run.session_id = 99;
+  EXPECT_FALSE(store->add_run(cell, run)) << "of no session";
+  EXPECT_EQ(stored_runs().at(0).run.session_id, second.id);
+}
+
 TEST_F(Store, AttachesAFioTwinLater) {
   auto store = ResultStore::open(path_);
   RunRecord run = demo_run(0);
