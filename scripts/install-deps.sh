@@ -48,10 +48,11 @@ LIST
 group_test() {
   cat <<'LIST'
 libgtest-dev          unit and root tests
-xfsprogs              root tests on xfs
-btrfs-progs           root tests on btrfs
+e2fsprogs             e4defrag: tests of files that move
+xfsprogs              root tests on xfs; xfs_fsr, for the same
+btrfs-progs           root tests on btrfs; balance, for the same
 fdisk                 sfdisk: root tests on a partition
-util-linux            setpriv and unshare: tests as another user
+util-linux            setpriv and unshare: tests as another user; fstrim
 sqlite3               tests look into the database
 strace                tests that no block device is written to
 LIST

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 
+#include "cli/cell_meaning.h"
 #include "lab/fallback.h"
 
 namespace blksweep {
@@ -118,6 +121,16 @@ Result<> set_relative(RelativeSize& target, std::string_view text) {
         fmt::format("'{}' is not a share such as 10%, or a size such as 64MiB", text));
   }
   target = {{}, percent};
+  return {};
+}
+
+Result<> set_arm(CellSettings& c, std::string_view text) {
+  if (text.empty() || text.size() > 32 || !std::ranges::all_of(text, [](unsigned char ch) {
+        return std::isalnum(ch) != 0 || ch == '_' || ch == '.';
+      })) {
+    return usage_error(fmt::format("'{}' is not a short name of letters, digits, _ and .", text));
+  }
+  c.arm = text;
   return {};
 }
 
@@ -278,6 +291,9 @@ const std::array kOwnOptions{
     CellOption{"cache", "cold warm keep: what a run starts from; default keep",
                [](CellSettings& c, std::string_view t) { return set_word(c.cache, t, kCaches); },
                [](const CellSettings& c) { return word_of(c.cache, kCaches); }},
+    CellOption{"arm", "names for equal cells (A/A): a,b shows what noise alone does",
+               [](CellSettings& c, std::string_view t) { return set_arm(c, t); },
+               [](const CellSettings& c) { return c.arm.empty() ? "-" : c.arm; }},
     CellOption{"epochs", "passes over the data in one run; default 1",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.epochs, t, {1, 1000});
@@ -356,10 +372,14 @@ std::vector<std::pair<std::string, std::string>> describe(const CellSettings& ce
   std::vector<std::pair<std::string, std::string>> out;
   out.reserve(cell_options().size());
   for (const CellOption& option : cell_options()) {
-    out.emplace_back(option.name, option.get(cell));
+    out.emplace_back(option.name, has_meaning(option.name, cell) ? option.get(cell)
+                                                                 : std::string(kMeansNothing));
   }
   if (cell.order_asked) {
     out.emplace_back("order-asked", to_string(*cell.order_asked));
+  }
+  if (cell.merge_asked) {
+    out.emplace_back("merge-asked", to_string(*cell.merge_asked));
   }
   if (cell.addresses_refused && sorts_by_address(cell)) {
     out.emplace_back("order-by", to_string(Order::inode));

@@ -1,18 +1,21 @@
 #include "cli/run_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/units.h"
+#include "cli/cell_meaning.h"
 
 namespace blksweep {
 namespace {
 
-constexpr std::array<std::string_view, 12> kRunOptions{"data",       "catalog", "db",      "model",
-                                                       "disk-label", "repeats", "seed",    "verify",
-                                                       "fio-twin",   "probe",   "ceiling", "json"};
+constexpr std::array<std::string_view, 13> kRunOptions{
+    "data",   "catalog",  "db",    "model",   "disk-label", "repeats", "seed",
+    "verify", "fio-twin", "probe", "ceiling", "json",       "check"};
 
 bool is_cell_option(std::string_view name) {
   return std::ranges::any_of(cell_options(), [&](const CellOption& o) { return o.name == name; });
@@ -105,6 +108,7 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
     BLKSWEEP_CHECK(one.take(name, *target));
   }
   for (const auto& [name, target] : {std::pair{"verify", &o.verify},
+                                     {"check", &o.check},
                                      {"probe", &o.probe},
                                      {"ceiling", &o.ceiling},
                                      {"json", &o.json}}) {
@@ -130,13 +134,26 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
   return {};
 }
 
-Result<> add_cells(RunOptions& o, CellText text) {
+// The options by which two cells of equal words differ.
+void note_folded(std::set<std::string>& folded, const CellSettings& kept,
+                 const CellSettings& dropped) {
+  for (const CellOption& option : cell_options()) {
+    if (option.get(kept) != option.get(dropped)) {
+      folded.insert(needed_for(option.name));
+    }
+  }
+}
+
+Result<> add_cells(RunOptions& o, CellText text, std::set<std::string>& folded) {
   std::erase_if(text, [](const auto& item) { return is_run_option(item.first); });
   BLKSWEEP_TRY(const std::vector<CellSettings> cells, expand_cells(text));
   for (const CellSettings& cell : cells) {
     const auto same = [&](const CellSettings& c) { return describe(c) == describe(cell); };
-    if (std::ranges::none_of(o.cells, same)) {
+    const auto first = std::ranges::find_if(o.cells, same);
+    if (first == o.cells.end()) {
       o.cells.push_back(cell);
+    } else {
+      note_folded(folded, *first, cell);
     }
   }
   return {};
@@ -173,6 +190,7 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
   CellText all = spec.top;
   override_with(all, over);
   BLKSWEEP_CHECK(take_run_options(o, all));
+  std::set<std::string> folded;
   if (spec.cells.empty()) {
     spec.cells.emplace_back();
   }
@@ -182,7 +200,12 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
     CellText text = spec.top;
     override_with(text, cell);
     override_with(text, over);
-    BLKSWEEP_CHECK(add_cells(o, std::move(text)));
+    BLKSWEEP_CHECK(add_cells(o, std::move(text), folded));
+  }
+  if (!folded.empty()) {
+    o.folded = fmt::format(
+        "not swept where it means nothing ({}): {} left", fmt::join(folded, "; "),
+        o.cells.size() == 1 ? "1 cell is" : fmt::format("{} cells are", o.cells.size()));
   }
   return o;
 }

@@ -22,9 +22,11 @@ struct RunOptions {
   std::string model, disk_label;  // empty: no prediction; the default label
   std::uint32_t repeats = 1;
   std::uint64_t seed = 1;
-  bool verify = false, probe = true, ceiling = true, json = false;
+  bool verify = false, check = true, probe = true, ceiling = true, json = false;
   TwinArms twins;
   std::vector<CellSettings> cells;
+  // What was swept where it means nothing, in words; empty: nothing was. See cell_meaning.h.
+  std::string folded;
 };
 
 // "grouped" (or "true"), "plain", "both", "none" (or "false"); nullopt: none of them.

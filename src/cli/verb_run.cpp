@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "base/log.h"
 #include "cli/git_revision.h"
@@ -13,9 +14,12 @@
 #include "cli/progress_line.h"
 #include "cli/run_options.h"
 #include "cli/verb.h"
+#include "lab/describe_host.h"
 #include "lab/experiment.h"
 #include "lab/fallback.h"
+#include "lab/run_node.h"
 #include "os/signals.h"
+#include "store/ceilings.h"
 #include "store/json.h"
 #include "store/result_reader.h"
 #include "store/summary.h"
@@ -42,8 +46,8 @@ struct RunArgs {
 // Samples and extents are part of it: a data set that was made anew under its old name is another.
 std::string experiment_key(const RunOptions& o, const Catalog& catalog) {
   std::string all =
-      fmt::format("{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
-                  2 * int{o.twins.plain} + int{o.twins.grouped}, o.verify, o.probe,
+      fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
+                  2 * int{o.twins.plain} + int{o.twins.grouped}, o.verify, o.check, o.probe,
                   catalog.samples(), XXH3_64bits(catalog.files.data(), catalog.files.size_bytes()),
                   XXH3_64bits(catalog.extents.data(), catalog.extents.size_bytes()));
   for (const CellSettings& cell : o.cells) {
@@ -68,6 +72,10 @@ Result<> settle_cells(RunOptions& o, const Refusals& refusals) {
   return {};
 }
 
+bool change_queue(const std::vector<CellSettings>& cells) {
+  return std::ranges::any_of(cells, [](const CellSettings& c) { return c.node.changes_queue(); });
+}
+
 struct Setting {  // what an experiment is made in
   const Source& source;
   const Refusals& refusals;
@@ -83,6 +91,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const Setting& in) {
   s.repeats = o.repeats;
   s.seed = o.seed;
   s.verify = o.verify;
+  s.check = o.check;
   s.twins = o.twins;
   s.probe = o.probe;
   s.ceiling = o.ceiling;
@@ -120,7 +129,7 @@ Result<> print_stored(const std::string& db, const std::string& key) {
   BLKSWEEP_TRY(input.cells, reader.cells(experiments.back().id));
   BLKSWEEP_TRY(input.runs, reader.runs(experiments.back().id));
   input.ceilings[""] = experiments.back().ceilings;
-  fmt::print("{}", summary_text(summarize(input)));
+  fmt::print("{}{}", summary_text(summarize(input)), ceilings_text(input.ceilings));
   return {};
 }
 
@@ -133,6 +142,21 @@ std::string comparisons(const RunRecord& run) {
   }
   if (run.prediction) {
     text += fmt::format(", predicted {}", format_duration(Nanos{run.prediction->epoch_ns}));
+  }
+  return text;
+}
+
+// "runs 2-5, 8"
+std::string run_list(std::span<const std::size_t> runs) {
+  std::string text = runs.size() == 1 ? "run " : "runs ";
+  for (std::size_t i = 0; i < runs.size();) {
+    std::size_t last = i;
+    while (last + 1 < runs.size() && runs[last + 1] == runs[last] + 1) {
+      ++last;
+    }
+    text += i == 0 ? "" : ", ";
+    text += last == i ? std::to_string(runs[i]) : fmt::format("{}-{}", runs[i], runs[last]);
+    i = last + 1;
   }
   return text;
 }
@@ -154,7 +178,7 @@ class Answer {
   void add(const RunEvent& event, const ExperimentCell* first) {
     const auto index = static_cast<std::size_t>(&event.cell - first);
     for (const std::string& text : event.run.warnings) {
-      warn_once(text);
+      warn_of_run(event.done, labels_[index], text);
     }
     note(fmt::format(
         "[{}/{}] {}: {} samples in {}{}{}", event.done, event.total, labels_[index],
@@ -169,6 +193,16 @@ class Answer {
                            static_cast<std::int64_t>(index + 1), without_series(event.run)});
   }
 
+  // Whom else a warning concerns, by the numbers of the runs in this session.
+  void say_again() const {
+    for (const Warned& w : warned_) {
+      if (w.runs.size() > 1) {
+        const auto others = std::span(w.runs).subspan(1);
+        warn(fmt::format("{} too: {}", run_list(others), w.text));
+      }
+    }
+  }
+
   bool has_runs() const { return !input_.runs.empty() || !document_["runs"].empty(); }
 
   void print() const {
@@ -176,15 +210,25 @@ class Answer {
   }
 
  private:
-  void warn_once(const std::string& text) {
-    if (std::ranges::find(warned_, text) == warned_.end()) {
-      warned_.push_back(text);
-      warn(text);
+  struct Warned {
+    std::string text;
+    std::vector<std::size_t> runs;
+  };
+
+  // In full for the first run only: a sweep says most of them in each.
+  void warn_of_run(std::size_t run, const std::string& label, const std::string& text) {
+    const auto known = std::ranges::find(warned_, text, &Warned::text);
+    if (known == warned_.end()) {
+      warned_.push_back({text, {run}});
+      warn(fmt::format("run {} ({}): {}", run, label, text));
+    } else if (known->runs.back() != run) {
+      known->runs.push_back(run);
     }
   }
   const RunOptions& options_;
   SummaryInput input_;
-  std::vector<std::string> labels_, warned_;
+  std::vector<std::string> labels_;
+  std::vector<Warned> warned_;
   Json document_ = {{"runs", Json::array()}};
 };
 
@@ -195,11 +239,15 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
   }
   BLKSWEEP_TRY(RunOptions options, parse_run_options(spec, args.text));
   install_stop_signals();
+  if (!options.folded.empty()) {
+    note(options.folded);
+  }
   std::optional<ResultStore> store;
   if (!options.db.empty()) {
     BLKSWEEP_TRY(store, ResultStore::open(options.db));
   }
   BLKSWEEP_TRY(const Source source, open_source({options.data, options.catalog}));
+  BLKSWEEP_CHECK(RunNode::put_back_left_behind(source, change_queue(options.cells)));
   const Refusals refusals = find_refusals(source, options.cells);
   BLKSWEEP_CHECK(settle_cells(options, refusals));
   ExperimentSettings settings = experiment_settings(options, {source, refusals, argv});
@@ -215,6 +263,7 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
       source, settings, store ? &*store : nullptr,
       [&](const RunEvent& e) { answer.add(e, settings.cells.data()); }, stop_requested());
   line.reset();
+  answer.say_again();
   if (result && store && !options.json) {
     BLKSWEEP_CHECK(print_stored(options.db, settings.key));
   } else if (result || answer.has_runs()) {
@@ -233,9 +282,12 @@ void add_run_flags(CLI::App* app, CellText& text) {
     }
   };
   flag("verify", "verify", "true", "hash every delivered sample against its file");
+  flag("check", "check", "true", "");
+  flag("no-check", "check", "false",
+       "do not compare some of what --merge device read with the files");
   flag("probe", "probe", "true", "");
   flag("no-probe", "probe", "false", "without the eBPF queue probe; --probe: with it, the default");
-  flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling first");
+  flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling");
   flag("direct", "direct", "true", "");
   flag("buffered", "buffered", "true", "");
   flag("json", "json", "true", "one JSON document on stdout");

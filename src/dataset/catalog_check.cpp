@@ -19,7 +19,8 @@ std::int64_t to_ns(const statx_timestamp& t) {
   return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-// What is different; empty when nothing is. The first difference in the order of how much it says.
+}  // namespace
+
 std::string difference(const FileRecord& then, const struct statx& now) {
   if (!S_ISREG(now.stx_mode)) {
     return "no longer a regular file";
@@ -38,6 +39,16 @@ std::string difference(const FileRecord& then, const struct statx& now) {
   }
   return {};
 }
+
+std::vector<std::uint32_t> files_by_inode(const Catalog& catalog) {
+  std::vector<std::uint32_t> order(catalog.files.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(order, {},
+                    [&](std::uint32_t f) { return std::pair(catalog.files[f].inode, f); });
+  return order;
+}
+
+namespace {
 
 class Checker {
  public:
@@ -60,15 +71,6 @@ class Checker {
   std::string path_;
 };
 
-std::vector<std::pair<std::uint64_t, std::uint32_t>> inode_order(const Catalog& catalog) {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> order(catalog.files.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) {
-    order[i] = {catalog.files[i].inode, i};
-  }
-  std::ranges::sort(order);
-  return order;
-}
-
 }  // namespace
 
 Result<CatalogCheck> check_catalog(const Catalog& catalog) {
@@ -80,7 +82,7 @@ Result<CatalogCheck> check_catalog(const Catalog& catalog) {
   CatalogCheck check;
   check.files = catalog.files.size();
   Checker checker(catalog, fd.get());
-  for (const auto& [inode, file] : inode_order(catalog)) {
+  for (const std::uint32_t file : files_by_inode(catalog)) {
     if (const std::string what = checker.difference_of(file); !what.empty()) {
       check.changed.push_back({file, fmt::format("{}: {}", catalog.path(file), what)});
     }

@@ -5,6 +5,8 @@
 // Threads: one.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,5 +28,11 @@ struct CatalogCheck {
 };
 
 Result<CatalogCheck> check_catalog(const Catalog& catalog);
+
+// What is different about a file; empty when nothing is. The first difference in the order of how
+// much it says.
+std::string difference(const FileRecord& then, const struct statx& now);
+// File numbers in the order of their inodes, in which a cold inode table is read front to back.
+std::vector<std::uint32_t> files_by_inode(const Catalog& catalog);
 
 }  // namespace blksweep

@@ -5,6 +5,7 @@
 #include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -84,7 +85,7 @@ Placement Placement::find(const std::string& root, int root_fd, CatalogParts& pa
   struct statfs fs {};
   struct stat st {};
   ::fstat(root_fd, &st);
-  parts.device = st.st_dev;
+  parts.device = p.device_ = st.st_dev;
   if (::fstatfs(root_fd, &fs) == 0 && std::has_single_bit(static_cast<std::uint64_t>(fs.f_bsize))) {
     parts.block_bytes = static_cast<std::uint32_t>(fs.f_bsize);
   }
@@ -158,6 +159,18 @@ int Placement::append_extents(int fd, std::uint32_t file, std::uint64_t size, bo
     }
   }
   return 0;
+}
+
+bool Placement::elsewhere(const struct statx& st) const {
+  return makedev(st.stx_dev_major, st.stx_dev_minor) != device_;
+}
+
+int Placement::append_of(int fd, std::uint32_t file, const struct statx& st) {
+  if (elsewhere(st)) {
+    append_unknown(file, st.stx_size);
+    return 0;
+  }
+  return append_extents(fd, file, st.stx_size, (st.stx_attributes & STATX_ATTR_ENCRYPTED) != 0);
 }
 
 void Placement::report_refusals(ScanReport& report) const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <linux/fiemap.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -31,6 +32,10 @@ class Placement {
   // Appends the extents of the open file number `file`, clipped to those that hold bytes of it.
   // 0, also where FIEMAP is refused (the file then has no address), or the errno of a bad file.
   int append_extents(int fd, std::uint32_t file, std::uint64_t size, bool encrypted);
+  // The same for a file as statx(2) describes it: encrypted ones, and those on another filesystem
+  // than the root, whose extents have no address here.
+  int append_of(int fd, std::uint32_t file, const struct statx& st);
+  bool elsewhere(const struct statx& st) const;
   // A warning when FIEMAP was refused for files that would have addresses.
   void report_refusals(ScanReport& report) const;
   // One extent over the whole file, without an address.
@@ -47,6 +52,7 @@ class Placement {
   std::vector<ExtentRecord> extents_;
   std::optional<BtrfsChunks> chunks_;  // btrfs with known chunks
   bool addresses_ = false;
+  std::uint64_t device_ = 0;   // st_dev of the root
   std::uint64_t refused_ = 0;  // files for which FIEMAP was, last with errno refusal_
   int refusal_ = 0;
   bool realtime_ = false;  // xfs with a realtime section: ask each file

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <climits>
@@ -113,15 +112,12 @@ bool Scanner::accept(int fd, const TreeEntry& entry, const struct statx& st, Ope
   }
   out.record = {st.stx_ino, st.stx_size, to_ns(st.stx_mtime), to_ns(st.stx_ctime), 0, entry.rank};
   out.extent_begin = static_cast<std::uint32_t>(placement_.extents().size());
-  if (makedev(st.stx_dev_major, st.stx_dev_minor) != parts_.device) {
+  if (placement_.elsewhere(st)) {
     report_.add(Oddity::other_device, tree_.path(entry));
-    placement_.append_unknown(0, st.stx_size);
-  } else {
-    const bool encrypted = (st.stx_attributes & STATX_ATTR_ENCRYPTED) != 0;
-    if (const int err = placement_.append_extents(fd, 0, st.stx_size, encrypted); err != 0) {
-      report_errno(report_, tree_.path(entry), err);
-      return false;
-    }
+  }
+  if (const int err = placement_.append_of(fd, 0, st); err != 0) {
+    report_errno(report_, tree_.path(entry), err);
+    return false;
   }
   out.extent_end = static_cast<std::uint32_t>(placement_.extents().size());
   out.usable = true;

@@ -72,7 +72,8 @@ struct CellSettings {
   bool order_named = false, engine_named = false;  // else another may take its place (fallback.h)
   // What was asked for by name where `order` is what took its place.
   std::optional<Order> order_asked;
-  bool addresses_refused = false;  // what sorts by address sorts by inode
+  std::optional<Merge> merge_asked;  // likewise
+  bool addresses_refused = false;    // what sorts by address sorts by inode
   bool direct = true;
   std::uint32_t depth = 32;
   DepthShare refill{0,
@@ -88,6 +89,7 @@ struct CellSettings {
   std::uint32_t device_index = 0;  // of the GPU
   CacheState cache = CacheState::keep;
   std::uint32_t epochs = 1;
+  std::string arm;  // tells equal cells apart, which are compared to see what noise alone does
   NodeWish node;
 };
 

@@ -258,6 +258,9 @@ bool Delivery::record(std::uint32_t batch) {
   if (in_.progress != nullptr) {
     in_.progress->samples.store(delivered_.size(), std::memory_order_relaxed);
   }
+  if (in_.spot != nullptr) {
+    in_.spot->hash_batch(batch, in_.arena, in_.failed);
+  }
   if (in_.verify) {
     if (const Result<> hashed = hash(batch); !hashed) {
       return ended_by(hashed.error());

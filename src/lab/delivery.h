@@ -25,6 +25,7 @@
 #include "lab/place.h"
 #include "lab/progress.h"
 #include "lab/readiness.h"
+#include "lab/spot_check.h"
 #include "plan/schedule.h"
 #include "stage/compute_time.h"
 #include "stage/consumer.h"
@@ -48,7 +49,8 @@ struct DeliveryInputs {
   Consumer* consumer = nullptr;  // none
   ComputeTime compute = {};      // of the consumer
   std::uint64_t seed = 1;
-  bool verify = false;  // hash every delivered sample
+  bool verify = false;        // hash every delivered sample
+  SpotCheck* spot = nullptr;  // hashes some
   Progress* progress = nullptr;
   const Binding* binding = nullptr;  // nullptr: threads run where the caller does
 };

@@ -250,6 +250,7 @@ Result<> Epoch::connect(const Source& source, const CellSettings& cell,
                      .compute = cell.compute,
                      .seed = options_.seed,
                      .verify = options_.verify,
+                     .spot = options_.spot,
                      .progress = options_.progress,
                      .binding = options_.binding};
   delivery_ = std::make_unique<Delivery>(out);

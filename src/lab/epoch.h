@@ -27,6 +27,7 @@
 #include "lab/file_slots.h"
 #include "lab/reader.h"
 #include "lab/source.h"
+#include "lab/spot_check.h"
 #include "lab/stages.h"
 #include "node/binding.h"
 #include "stage/decode_stage.h"
@@ -50,6 +51,7 @@ struct EpochOptions {
   Progress* progress = nullptr;
   const Binding* binding = nullptr;  // of the threads that the epoch starts
   StageMakers makers = {};
+  SpotCheck* spot = nullptr;  // borrowed; hashes what it drew as it is delivered
 };
 
 struct EpochOutcome {

@@ -24,6 +24,16 @@ std::string address_refusal(const Catalog& catalog) {
              : fmt::format("no file of {} has a device address", catalog.root);
 }
 
+std::string device_refusal(const Source& source) {
+  if (!source.catalog.device_readable) {
+    return source.device_refused.empty() ? "the device is not read here" : source.device_refused;
+  }
+  const auto& extents = source.catalog.extents;
+  return source.catalog.bytes().n == 0 || std::ranges::any_of(extents, &ExtentRecord::on_device)
+             ? ""
+             : "all extents are inline, encoded, unwritten or unaligned";
+}
+
 bool sorts_by_address(const CellSettings& cell) {
   return cell.order == Order::chunked || cell.sort_window.bytes.n > 0 ||
          cell.sort_window.percent > 0;
@@ -50,6 +60,7 @@ Refusals find_refusals(const Source& source, std::span<const CellSettings> cells
   }
   r.ring = depth > 0 ? ring_refusal(depth) : "";
   r.addresses = address_refusal(source.catalog);
+  r.device = device_refusal(source);
   return r;
 }
 
@@ -61,6 +72,10 @@ Result<CellSettings> settle(const CellSettings& cell, const Refusals& refusals) 
                   Exit::unsupported);
     }
     settled.engine = EngineKind::psync;
+  }
+  if (cell.merge == Merge::device && !refusals.device.empty()) {
+    settled.merge = Merge::file;
+    settled.merge_asked = cell.merge;
   }
   if (refusals.addresses.empty()) {
     return settled;
@@ -92,6 +107,11 @@ std::vector<std::string> fallback_notes(const CellSettings& settled, const Refus
         "order: asked {}, got {}, because {} (FIEMAP refused, or no disk below): reads do not "
         "follow the device, seeks are not known, and nothing is merged by address",
         to_string(*settled.order_asked), to_string(settled.order), refusals.addresses));
+  }
+  if (settled.merge_asked) {
+    notes.push_back(
+        fmt::format("merge: asked {}, got {}, because {}: all samples are read through their files",
+                    to_string(*settled.merge_asked), to_string(settled.merge), refusals.device));
   }
   if (settled.addresses_refused && sorts_by_address(settled)) {
     notes.push_back(fmt::format("order: {} sorted by inode and not by address, because {}",

@@ -5,7 +5,8 @@
 //          that a record never says what did not happen; and each of its runs carries a warning
 //          with the facility, the reason and what that does to the result. What was named is not
 //          replaced silently: an engine that is refused ends the experiment before its first run;
-//          an order by address is one by inode, and the cell says both (order_asked).
+//          an order by address is one by inode, merging on a device that gives nothing is that of
+//          each file's own reads, and the cell says both (order_asked, merge_asked).
 // Threads: find_refusals() makes a ring and reads one page through it; the rest is pure.
 #pragma once
 
@@ -19,12 +20,16 @@
 namespace blksweep {
 
 struct Refusals {
-  std::string ring;       // why io_uring cannot read; empty: it can, or no cell wants it
-  std::string addresses;  // why there is no order by address; empty: there is
+  std::string ring = {};       // why io_uring cannot read; empty: it can, or no cell wants it
+  std::string addresses = {};  // why there is no order by address; empty: there is
+  std::string device = {};     // why no sample can be read from the device; empty: some can
 };
 
 // Why no file of the data set has a device address; empty when one has.
 std::string address_refusal(const Catalog& catalog);
+
+// Why not one sample can be read from the device itself; empty when one can.
+std::string device_refusal(const Source& source);
 
 // Whether pieces or windows of the cell's order are sorted by address.
 bool sorts_by_address(const CellSettings& cell);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "lab/account_run.h"
 #include "lab/batch_records.h"
+#include "lab/cold_proof.h"
 #include "lab/observe.h"
 #include "lab/simulate_epoch.h"
 #include "lab/verify.h"
@@ -18,8 +19,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::size_t kNamedFailures = 100;
-constexpr double kColdShare = 0.001;      // more than this resident is not cold
-constexpr double kColdDeviceShare = 0.9;  // compressed and unwritten extents read a little less
+constexpr double kHealedShare = 0.01;     // more completions than these lost: no depth, no latency
 constexpr double kStatDifference = 0.01;  // truth rule: probe and block statistics agree to 1 %
 
 void mark(RunRecord& r, const std::string& reason) {
@@ -38,7 +38,9 @@ void record_plan(RunRecord& r, const RunRequest& q) {
   r.plan_ns = q.planned.plan_ns;
   r.gap_bytes = s.gap_bytes;
   r.seeks = s.seeks;
-  r.device_fallbacks = q.planned.plan.device_fallbacks;
+  // Where no sample can come from the device, the cell is the one that it became (fallback.h).
+  r.device_fallbacks =
+      q.cell.merge_asked ? q.planned.plan.order.size() : q.planned.plan.device_fallbacks;
   r.window_peak_bytes = q.planned.schedule.window_peak.n;
   r.arena_bytes = q.planned.schedule.arena.n;
   r.refill = refill_of(q.cell);
@@ -124,6 +126,24 @@ void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
   }
 }
 
+// What the device gave must be what the files hold; verification of everything says it better.
+void record_check(RunRecord& r, const RunRequest& q, const SpotCheck* spot) {
+  if (spot == nullptr) {
+    return;
+  }
+  const SpotResult checked = spot->compare(q.source);
+  r.checked_pieces = checked.pieces;
+  r.checked_bytes = checked.bytes;
+  r.checked_wrong = checked.found.wrong;
+  for (const WrongSample& w : checked.found.named) {
+    r.failed.push_back({w.path, "check: " + w.why});
+  }
+  if (checked.found.wrong > 0) {
+    mark(r, fmt::format("{} of {} pieces that were checked are not what their files hold",
+                        checked.found.wrong, checked.pieces));
+  }
+}
+
 void record_reads(RunRecord& r, const Epoch& e) {
   const ReaderCounts& c = e.reader().counts();
   r.reads_submitted = c.submitted;
@@ -154,25 +174,15 @@ void record_stages(RunRecord& r, const Epoch& e) {
 
 void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
   r.warnings.insert(r.warnings.end(), q.source.warnings.begin(), q.source.warnings.end());
-  if (r.device_fallbacks > 0) {
+  if (q.planned.plan.device_fallbacks > 0) {
     r.warnings.push_back(fmt::format(
-        "merge=device: {} of {} samples had to be read through their files (holes in what the "
-        "device "
-        "can give: {})",
-        format_count(r.device_fallbacks), format_count(q.planned.plan.order.size()),
-        q.source.catalog.device_readable ? "inline, encoded, unwritten or unaligned extents"
-                                         : "this filesystem is not read from the device"));
+        "merge=device: {} of {} samples had to be read through their files (inline, encoded, "
+        "unwritten or unaligned extents, which the device cannot give)",
+        format_count(r.device_fallbacks), format_count(q.planned.plan.order.size())));
   }
   if (e.engine().depth < q.cell.depth) {
     r.warnings.push_back(fmt::format("engine {} keeps {} read in flight; --depth {} has no effect",
                                      e.engine().name, e.engine().depth, q.cell.depth));
-  }
-  if (q.cell.cache == CacheState::cold && r.device_bytes &&
-      static_cast<double>(*r.device_bytes + (q.cell.direct ? 0 : q.node.pinned_bytes())) <
-          kColdDeviceShare * static_cast<double>(r.read_bytes)) {
-    r.warnings.push_back(fmt::format(
-        "cold, but the device read {} of the {} that were asked for: something else held the data",
-        format_bytes({*r.device_bytes}), format_bytes({r.read_bytes})));
   }
   if (e.slots().scarce(q.source.catalog.files.size()) && opens_files(q.planned.plan)) {
     r.warnings.push_back(fmt::format(
@@ -188,6 +198,29 @@ void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
 double pinned_share(const RunRequest& q) {
   const std::uint64_t all = q.source.catalog.bytes().n;
   return all == 0 ? 0 : static_cast<double>(q.node.pinned_bytes()) / static_cast<double>(all);
+}
+
+// A run that was cut off has not read everything: only how it began is judged then.
+void judge_start(RunRecord& r, const RunRequest& q, const StartState& start, bool whole) {
+  if (q.cell.cache != CacheState::cold) {
+    return;
+  }
+  const bool direct = (q.cell.direct && q.source.direct_possible) || q.cell.merge == Merge::device;
+  r.device_bytes_expected = expected_device_bytes(q.source.catalog, q.planned.plan, direct);
+  const ColdVerdict v = judge_cold({.bytes = q.source.catalog.bytes().n,
+                                    .resident = start.resident,
+                                    .unexamined = start.unexamined,
+                                    .pinned_share = pinned_share(q),
+                                    .pinned_bytes = q.node.pinned_bytes(),
+                                    .device_bytes = whole ? r.device_bytes : std::nullopt,
+                                    .expected = *r.device_bytes_expected,
+                                    .direct = direct});
+  if (!v.incomplete.empty()) {
+    mark(r, v.incomplete);
+  }
+  if (!v.warning.empty()) {
+    r.warnings.push_back(v.warning);
+  }
 }
 
 void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
@@ -206,17 +239,23 @@ void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
   if (r.wrong_samples.value_or(0) > 0) {
     mark(r, fmt::format("{} samples wrong", format_count(*r.wrong_samples)));
   }
-  if (q.cell.cache == CacheState::cold &&
-      r.resident_before.value_or(0) > kColdShare + pinned_share(q)) {
-    mark(r, fmt::format("not cold: {:.2f} % of the data was resident", *r.resident_before * 100));
-  }
   if (r.probe && r.probe->lost_events > 0) {
     mark(r, fmt::format("probe lost {} events", format_count(r.probe->lost_events)));
+  }
+  if (r.probe && static_cast<double>(r.probe->healed) >
+                     kHealedShare * static_cast<double>(r.probe->requests)) {
+    mark(r, fmt::format("{} completions of {} requests never reached the probe: its depth and "
+                        "latency are not those of the disk",
+                        format_count(r.probe->healed), format_count(r.probe->requests)));
   }
   if (r.probe && r.probe->stat_difference.value_or(0) > kStatDifference) {
     mark(r, fmt::format("probe and block statistics differ by {:.1f} %",
                         *r.probe->stat_difference * 100));
   }
+}
+
+bool reads_device(const Plan& plan) {
+  return std::ranges::any_of(plan.reads, [](const Read& r) { return r.source == kFromDevice; });
 }
 
 // Without its stages nothing was read.
@@ -229,22 +268,32 @@ MeasuredRun not_begun(RunRecord r, const RunRequest& q, const Error& refused) {
 
 }  // namespace
 
-StartState enter_cache_state(const Catalog& catalog, CacheState cache, Bytes pinned) {
-  StartState s;
+Result<StartState> enter_cache_state(const Catalog& catalog, CacheState cache, RunNode& node) {
+  CacheChange change;
   if (cache == CacheState::keep) {
-    s.resident = measure(catalog).share();
-    return s;
+    change.after = measure(catalog);
+  } else if (cache == CacheState::cold) {
+    change = make_cold(catalog, {node.pinned_bytes()});
+  } else if (node.limits_memory()) {
+    // Pages count where they were first touched: those of before would be outside the limit.
+    make_cold(catalog, {node.pinned_bytes()});
+    BLKSWEEP_CHECK(node.inside([&] { change = warm(catalog); }));
+  } else {
+    change = warm(catalog);
   }
-  CacheChange change = cache == CacheState::cold ? make_cold(catalog, pinned) : warm(catalog);
-  s.resident = change.after.share();
-  s.warnings = std::move(change.warnings);
-  return s;
+  return StartState{known_share(change.after), unexamined(change.after),
+                    std::move(change.warnings)};
 }
 
 Result<MeasuredRun> measure_run(const RunRequest& q) {
-  BLKSWEEP_TRY(const auto epoch,
-               Epoch::prepare(q.source, q.cell, q.planned,
-                              {q.seed, q.verify, q.progress, &q.node.binding(), q.makers}));
+  const bool checks = q.check && !q.verify && reads_device(q.planned.plan);
+  std::optional<SpotCheck> spot;
+  if (checks) {
+    spot.emplace(q.source.catalog, q.planned.plan, q.planned.schedule, q.seed);
+  }
+  BLKSWEEP_TRY(const auto epoch, Epoch::prepare(q.source, q.cell, q.planned,
+                                                {q.seed, q.verify, q.progress, &q.node.binding(),
+                                                 q.makers, spot ? &*spot : nullptr}));
   RunRecord r;
   r.repeat = q.repeat;
   r.seed = q.seed;
@@ -253,7 +302,7 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
     return not_begun(std::move(r), q, *epoch->refused());
   }
   say(q, "caches");
-  StartState start = enter_cache_state(q.source.catalog, q.cell.cache, {q.node.pinned_bytes()});
+  BLKSWEEP_TRY(StartState start, enter_cache_state(q.source.catalog, q.cell.cache, q.node));
   r.resident_before = start.resident;
   r.warnings = std::move(start.warnings);
   Observation seen(q.source.device, q.probe,
@@ -270,7 +319,11 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   r.epoch_ns = outcome.end_ns - outcome.begin_ns;
   r.cpu_ns = outcome.cpu_ns;
   say(q, q.verify ? "verifying" : "recording");
-  r.resident_after = measure(q.source.catalog).share();
+  r.resident_after = known_share(measure(q.source.catalog));
+  if (q.addresses != nullptr) {
+    q.addresses->after(q.source, r);
+  }
+  record_check(r, q, spot ? &*spot : nullptr);
   record_reads(r, *epoch);
   record_stages(r, *epoch);
   record_epoch(r, q, *epoch);
@@ -279,6 +332,7 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   record_undecoded(r, q, *epoch);
   warn_of(r, q, *epoch);
   judge(r, q, outcome);
+  judge_start(r, q, start, !outcome.interrupted && !outcome.fault && r.missing_samples == 0);
   return MeasuredRun{std::move(r), outcome.interrupted, outcome.fault};
 }
 

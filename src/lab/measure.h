@@ -10,6 +10,7 @@
 
 #include <atomic>
 
+#include "lab/address_proof.h"
 #include "lab/epoch.h"
 #include "lab/run_node.h"
 #include "lab/source.h"
@@ -25,6 +26,8 @@ struct RunRequest {
   std::uint32_t repeat = 0;
   std::uint64_t seed = 1;
   bool verify = false;
+  bool check = true;                  // compare a sample of what the device gave with the files
+  AddressProof* addresses = nullptr;  // borrowed, after before(); nullptr: they are not proven
   RunNode& node;  // borrowed; measure_run enters and leaves its limits around the epoch
   BlockProbe* probe = nullptr;
   Progress* progress = nullptr;
@@ -40,12 +43,13 @@ struct MeasuredRun {
 
 Result<MeasuredRun> measure_run(const RunRequest& request);
 
-// Puts the caches into the state `cache` asks for; what is resident then, and warnings. `pinned`
-// bytes stay resident by intent.
+// Puts the caches into the state `cache` asks for; what is resident then, and warnings. What the
+// node has pinned stays resident by intent; pages are warmed inside its memory limit.
 struct StartState {
-  Maybe<double> resident;
+  Maybe<double> resident;  // NULL: unknown
+  std::string unexamined;  // why
   std::vector<std::string> warnings;
 };
-StartState enter_cache_state(const Catalog& catalog, CacheState cache, Bytes pinned = {0});
+Result<StartState> enter_cache_state(const Catalog& catalog, CacheState cache, RunNode& node);
 
 }  // namespace blksweep

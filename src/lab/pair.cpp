@@ -75,8 +75,9 @@ class Pair {
 
 Result<MeasuredRun> Pair::run_ours() {
   BLKSWEEP_TRY(RunNode node, RunNode::borrow(q_.source, q_.cell.node, q_.seed, q_.stop));
-  const RunRequest request{q_.source, q_.cell,  q_.planned,  q_.repeat, q_.seed,  q_.verify,
-                           node,      q_.probe, q_.progress, q_.stop,   q_.makers};
+  const RunRequest request{q_.source,   q_.cell,  q_.planned,   q_.repeat, q_.seed,
+                           q_.verify,   q_.check, q_.addresses, node,      q_.probe,
+                           q_.progress, q_.stop,  q_.makers};
   BLKSWEEP_TRY(MeasuredRun measured, measure_run(request));
   BLKSWEEP_CHECK(node.restore());
   return measured;
@@ -87,8 +88,7 @@ Result<FioResult> Pair::run_twin(Arm arm) {
   BLKSWEEP_TRY(FioTwin twin,
                FioTwin::prepare(q_.source.catalog, q_.planned.plan, fio_settings(q_, arm)));
   BLKSWEEP_TRY(RunNode node, RunNode::borrow(q_.source, q_.cell.node, q_.seed, q_.stop));
-  const StartState start =
-      enter_cache_state(q_.source.catalog, q_.cell.cache, {node.pinned_bytes()});
+  BLKSWEEP_TRY(const StartState start, enter_cache_state(q_.source.catalog, q_.cell.cache, node));
   BLKSWEEP_CHECK(node.enter());
   const bool probed = q_.probe != nullptr && q_.probe->start();
   Result<FioResult> result = twin.run();

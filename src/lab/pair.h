@@ -29,6 +29,8 @@ struct PairRequest {
   std::uint64_t seed = 1;
   std::uint64_t stream = 0;  // tells the cells of an experiment apart
   bool verify = false;
+  bool check = true;                  // as in RunRequest
+  AddressProof* addresses = nullptr;  // borrowed, after before()
   TwinArms arms;
   BlockProbe* probe = nullptr;
   Progress* progress = nullptr;

@@ -113,6 +113,8 @@ struct RunNode::State {
   std::uint64_t pinned = 0;
   std::vector<NodeSettingRecord> settings;
   std::optional<LimitUseRecord> use;
+  std::optional<std::uint64_t> hits_before;  // of the limit, when the epoch began
+  bool limits_memory = false;
   bool killed = false;
   std::string lost;
   std::vector<std::string> warnings;
@@ -209,6 +211,18 @@ Result<> RunNode::check(const Source& source, const NodeWish& wish) {
   return {};
 }
 
+Result<> RunNode::put_back_left_behind(const Source& source, bool changes_queue) {
+  if (!source.device || ::geteuid() != 0) {
+    return {};
+  }
+  Result<> done = put_back_queue(source.device->disk);
+  if (!done && !changes_queue) {
+    warn(done.error().message());
+    return {};
+  }
+  return done;
+}
+
 Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std::uint64_t seed,
                                 const std::atomic<bool>& stop) {
   BLKSWEEP_CHECK(check_rights(source, wish));  // again: the node may have changed since
@@ -224,6 +238,7 @@ Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std:
     BLKSWEEP_TRY(RunCgroup group,
                  RunCgroup::create(limit_wish(wish, whole_disk_of(source)), state->borrowing));
     state->cgroup.emplace(std::move(group));
+    state->limits_memory = wish.memory_limit.has_value();
     state->add(state->cgroup->limits());
   }
   BLKSWEEP_CHECK(state->take_pins(source, wish, seed, stop));
@@ -247,6 +262,7 @@ Result<> RunNode::enter() {
     return {};
   }
   BLKSWEEP_CHECK(state_->cgroup->enter());
+  state_->hits_before = state_->cgroup->use().limit_hits;
   state_->sampler = std::jthread([&group = *state_->cgroup](const std::stop_token& done) {
     while (!done.stop_requested()) {
       group.sample();
@@ -265,12 +281,28 @@ Result<> RunNode::leave() {
   state_->cgroup->sample();
   const CgroupUse use = state_->cgroup->use();
   if (!state_->use) {
-    state_->use = {use.cache_peak_bytes, use.memory_peak_bytes, use.limit_hits};
+    Maybe<std::uint64_t> hits = use.limit_hits;
+    if (hits && state_->hits_before) {
+      *hits -= *state_->hits_before;
+    }
+    state_->use = {use.cache_peak_bytes, use.memory_peak_bytes, hits};
   }
   state_->killed = state_->killed || use.killed;
   if (const Result<> set = state_->cgroup->still_set(); !set) {
     state_->lost = set.error().message();
   }
+  return state_->cgroup->leave();
+}
+
+bool RunNode::limits_memory() const { return state_->limits_memory; }
+
+Result<> RunNode::inside(const std::function<void()>& prepare) {
+  if (!state_->cgroup) {
+    prepare();
+    return {};
+  }
+  BLKSWEEP_CHECK(state_->cgroup->enter());
+  prepare();
   return state_->cgroup->leave();
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "lab/cell.h"
@@ -29,6 +30,9 @@ LimitWish limit_wish(const NodeWish& wish, dev_t whole_disk);
 
 class RunNode {
  public:
+  // Before the host is described: the queue as it is, and not as a killed run left it. A failure
+  // ends an experiment that would change the queue; for any other it is a warning.
+  static Result<> put_back_left_behind(const Source& source, bool changes_queue);
   static Result<> check(const Source& source, const NodeWish& wish);
   static Result<RunNode> borrow(const Source& source, const NodeWish& wish, std::uint64_t seed,
                                 const std::atomic<bool>& stop);
@@ -39,6 +43,10 @@ class RunNode {
   Result<> enter();
   Result<> leave();
   Result<> restore();
+
+  bool limits_memory() const;
+  // Prepares something within the limits; what it uses of them is not the run's.
+  Result<> inside(const std::function<void()>& prepare);
 
   const Binding& binding() const;
   std::uint64_t pinned_bytes() const;  // of the data, resident whatever the run does

@@ -55,9 +55,12 @@ Result<Source> load_source(const std::string& path) {
   return s;
 }
 
-void no_device_reads(Source& s, const std::string& why) {
-  s.catalog.device_readable = false;
-  s.warnings.push_back(why);
+// Why the scan did not take the filesystem's addresses for bytes that may be read.
+std::string unreadable_by_scan(const Source& s) {
+  const std::string filesystem = s.mount ? s.mount->filesystem : "this filesystem";
+  const bool plain = filesystem == "ext4" || filesystem == "xfs";
+  return plain ? filesystem + " is mounted with data=journal, so the device may hold old bytes"
+               : "the bytes of files on " + filesystem + " are not read from the device";
 }
 
 // The device is found again by path: its number may have changed since the catalog was written.
@@ -68,19 +71,22 @@ void find_device(Source& s) {
   }
   auto device = block_device_of(root);
   if (!device) {
-    no_device_reads(
-        s, device.error().message() + "; no block statistics, probe or device reads in this run");
+    s.catalog.device_readable = false;
+    s.device_refused = device.error().message();
+    s.warnings.push_back(s.device_refused +
+                         "; no block statistics, probe or device reads in this run");
     return;
   }
   s.device = *std::move(device);
   s.catalog.partition_start = s.device->partition_start;
   if (!s.catalog.device_readable) {
+    s.device_refused = unreadable_by_scan(s);
     return;
   }
   const Fd fd(::open(s.device->node.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
   if (!fd) {
-    const auto why = sys_error(errno, "open " + s.device->node);
-    no_device_reads(s, why.value().message() + "; merge=device reads through the files instead");
+    s.catalog.device_readable = false;
+    s.device_refused = sys_error(errno, "open " + s.device->node).value().message();
   }
 }
 
@@ -114,6 +120,7 @@ void examine_source(Source& source) {
 Result<Source> open_source(const SourceSettings& settings) {
   BLKSWEEP_TRY(Source s, settings.catalog.empty() ? scan_source(settings.data)
                                                   : load_source(settings.catalog));
+  s.origin = settings;
   examine_source(s);
   return s;
 }

@@ -23,10 +23,12 @@ struct SourceSettings {
 };
 
 struct Source {
+  SourceSettings origin;              // where it comes from
   std::shared_ptr<const void> owner;  // keeps what `catalog` views alive
   Catalog catalog;
   std::optional<BlockDevice> device;
   std::optional<MountFacts> mount;
+  std::string device_refused;  // why the device cannot be read instead of the files; empty: it can
   bool direct_possible = true;
   std::uint32_t direct_align = kPageBytes;  // granule of direct reads
   std::vector<std::string> warnings;        // facts with their consequence, for every run

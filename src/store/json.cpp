@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "store/ceilings.h"
 #include "store/run_columns.h"
 
 namespace blksweep {
@@ -35,6 +36,9 @@ struct Keys {
 Json setting(const std::string& text) {
   if (text == "true" || text == "false") {
     return text == "true";
+  }
+  if (text == "-") {  // means nothing in this cell
+    return nullptr;
   }
   std::uint64_t n = 0;
   const char* end = text.data() + text.size();
@@ -177,12 +181,28 @@ Json host_json(const HostRecord& host) {
   for (const auto& [name, text] : host.queue) {
     out["queue"][name] = text;
   }
+  out["layers"] = Json::array();
+  for (const LayerFactRecord& l : host.layers) {
+    each_layer_fact_column(l, Keys{out["layers"].emplace_back(Json::object())});
+  }
   return out;
 }
 
 Json ceiling_json(const CeilingRecord& ceiling) {
   Json out;
   each_ceiling_column(ceiling, Keys{out});
+  return out;
+}
+
+Json ceiling_figures_json(const std::vector<CeilingRecord>& ceilings) {
+  Json out = Json::object();
+  for (const CeilingFigure& f : ceiling_figures(ceilings)) {
+    out[f.kind] = {{"rounds", f.rounds},
+                   {"bytes_per_s", f.median},
+                   {"least", f.least},
+                   {"greatest", f.greatest},
+                   {"reads_per_s", f.reads_per_s}};
+  }
   return out;
 }
 

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 9> kPlain{"disk", "order", "merge",    "s
                                                  "copy", "cache", "consumer", "mode"};
 
 // Values that say "nothing was done".
-constexpr std::array<std::string_view, 4> kIdle{"none", "keep", "false", "0%"};
+constexpr std::array<std::string_view, 5> kIdle{"none", "keep", "false", "0%", "-"};
 
 std::string shown(const std::string& name, const std::string& value) {
   if (std::ranges::find(kPlain, name) != kPlain.end()) {

@@ -44,6 +44,17 @@ Result<std::vector<CeilingRecord>> read_ceilings(Database& db, std::int64_t expe
   return ceilings;
 }
 
+Result<std::vector<LayerFactRecord>> read_layers(Database& db, std::int64_t experiment) {
+  BLKSWEEP_TRY(Statement query, db.prepare("SELECT disk, name, value FROM layer_fact WHERE "
+                                           "experiment_id = ? ORDER BY position"));
+  query.bind(experiment);
+  std::vector<LayerFactRecord> layers;
+  BLKSWEEP_CHECK(for_each_row(query, [&layers](Statement& row) {
+    each_layer_fact_column(layers.emplace_back(), RowReader(row));
+  }));
+  return layers;
+}
+
 // probe, fio and the newest prediction join as prefixes; their run_id says whether there is a row
 // at all.
 std::string run_query() {
@@ -126,7 +137,9 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
   BLKSWEEP_TRY(
       Statement query,
       db_.prepare(fmt::format(
-          "SELECT experiment_id, key, started_unix_ns, {} FROM experiment ORDER BY experiment_id",
+          "SELECT experiment_id, key, started_unix_ns, (SELECT count(*) FROM run JOIN cell c USING "
+          "(cell_id) WHERE c.experiment_id = e.experiment_id), {} FROM experiment e ORDER BY "
+          "experiment_id",
           names.text())));
   std::vector<StoredExperiment> found;
   BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
@@ -134,6 +147,7 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
     row.read(e.id);
     row.read(e.key);
     row.read(e.started_unix_ns);
+    row.read(e.runs);
     each_host_column(e.host, RowReader(row));
   }));
   for (StoredExperiment& e : found) {
@@ -142,7 +156,14 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
                             "SELECT name, value FROM queue_setting WHERE experiment_id = ? "
                             "ORDER BY rowid",
                             e.id));
+    BLKSWEEP_TRY(e.host.layers, read_layers(db_, e.id));
     BLKSWEEP_TRY(e.ceilings, read_ceilings(db_, e.id));
+    BLKSWEEP_TRY(
+        Statement sessions,
+        db_.prepare("SELECT argv FROM session WHERE experiment_id = ? ORDER BY session_id"));
+    sessions.bind(e.id);
+    BLKSWEEP_CHECK(for_each_row(
+        sessions, [&e](Statement& row) { row.read(e.commands.emplace_back()); }));
     BLKSWEEP_TRY(Statement disk, db_.prepare("SELECT label FROM disk WHERE experiment_id = ?"));
     disk.bind(e.id);
     BLKSWEEP_CHECK(for_each_row(disk, [&e](Statement& row) { row.read(e.host.device_label); }));

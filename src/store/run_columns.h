@@ -20,6 +20,7 @@ UnsignedText(T&) -> UnsignedText<T>;  // clang 14 (fuzzers, clang-tidy) does not
 
 template <class Run, class F>
 void each_run_column(Run& r, F&& f) {
+  f("session_id", r.session_id);
   f("repeat", r.repeat);
   f("seed", UnsignedText{r.seed});
   f("started_unix_ns", r.started_unix_ns);
@@ -40,10 +41,17 @@ void each_run_column(Run& r, F&& f) {
   f("device_fallbacks", r.device_fallbacks);
   f("device_bytes", r.device_bytes);
   f("device_reads", r.device_reads);
+  f("device_bytes_expected", r.device_bytes_expected);
   f("cpu_ns", r.cpu_ns);
   f("resident_before", r.resident_before);
   f("resident_after", r.resident_after);
   f("utilisation", r.utilisation);
+  f("addresses", r.addresses);
+  f("layout", r.layout);
+  f("address_check_ns", r.address_check_ns);
+  f("checked_pieces", r.checked_pieces);
+  f("checked_bytes", r.checked_bytes);
+  f("checked_wrong", r.checked_wrong);
   f("window_peak_bytes", r.window_peak_bytes);
   f("arena_bytes", r.arena_bytes);
   f("refill", r.refill);
@@ -69,7 +77,9 @@ void each_probe_column(Probe& p, F&& f) {
   f("bytes", p.bytes);
   f("plug_merges", p.plug_merges);
   f("scheduler_merges", p.scheduler_merges);
+  f("requeues", p.requeues);
   f("healed", p.healed);
+  f("healed_ns", p.healed_ns);
   f("lost_events", p.lost_events);
   f("depth_mean", p.depth_mean);
   f("stat_difference", p.stat_difference);
@@ -175,11 +185,23 @@ void each_host_column(Host& h, F&& f) {
   f("argv", h.argv);
 }
 
+template <class Fact, class F>
+void each_layer_fact_column(Fact& l, F&& f) {
+  f("disk", l.disk);
+  f("name", l.name);
+  f("value", l.value);
+}
+
 template <class Ceiling, class F>
 void each_ceiling_column(Ceiling& c, F&& f) {
+  f("round", c.round);
+  f("started_unix_ns", c.started_unix_ns);
   f("kind", c.kind);
   f("request_bytes", c.request_bytes);
   f("depth", c.depth);
+  f("bytes", c.bytes);
+  f("reads", c.reads);
+  f("elapsed_ns", c.elapsed_ns);
   f("bytes_per_s", c.bytes_per_s);
   f("reads_per_s", c.reads_per_s);
 }
@@ -196,6 +218,8 @@ void each_map_column(Map& m, F&& f) {
   f("seed", UnsignedText{m.map.seed});
   f("seconds", m.seconds);
   f("interrupted", m.map.interrupted);
+  f("left_out_bytes", m.map.left_out);
+  f("left_out_by", m.map.left_out_by);
   f("path_ns", m.path_ns);
   f("rotation_ns", m.rotation_ns);
   f("tool_version", m.tool_version);

@@ -33,11 +33,23 @@ CREATE TABLE queue_setting (        -- /sys/block/*/queue/ when the experiment b
   experiment_id INTEGER NOT NULL REFERENCES experiment,
   name TEXT NOT NULL, value TEXT NOT NULL
 ) STRICT;
-CREATE TABLE ceiling (              -- the best the device gave in this session
+CREATE TABLE layer_fact (           -- the device and what it stands on, when the experiment began
   experiment_id INTEGER NOT NULL REFERENCES experiment,
+  position INTEGER NOT NULL,        -- from 0, top down
+  disk TEXT NOT NULL,               -- name below /sys/block
+  name TEXT NOT NULL, value TEXT NOT NULL,
+  PRIMARY KEY (experiment_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE ceiling (              -- the best that the device gave for the data's own extents
+  experiment_id INTEGER NOT NULL REFERENCES experiment,
+  round         INTEGER NOT NULL,   -- repeat of the runs that it was measured among, from 0
+  started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME
   kind          TEXT NOT NULL,      -- sequential | random
-  request_bytes INTEGER NOT NULL,
+  request_bytes INTEGER NOT NULL,   -- of the longest read
   depth         INTEGER NOT NULL,   -- requests in flight
+  bytes         INTEGER NOT NULL,   -- read
+  reads         INTEGER NOT NULL,
+  elapsed_ns    INTEGER NOT NULL,   -- CLOCK_MONOTONIC, first submission to last completion
   bytes_per_s   REAL NOT NULL,
   reads_per_s   REAL NOT NULL
 ) STRICT;
@@ -56,10 +68,17 @@ CREATE TABLE cell_setting (
 )sql";
 
 constexpr const char* kRunTables = R"sql(
+CREATE TABLE session (              -- one start of the program for an experiment
+  session_id      INTEGER PRIMARY KEY,
+  experiment_id   INTEGER NOT NULL REFERENCES experiment,
+  started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME; with the seed it decides the order in rounds
+  argv            TEXT NOT NULL
+) STRICT;
 CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_MONOTONIC
   run_id          INTEGER PRIMARY KEY,
   cell_id         INTEGER NOT NULL REFERENCES cell,
-  repeat          INTEGER NOT NULL, -- from 0; the same number in several cells is a pair
+  session_id      INTEGER REFERENCES session, -- NULL: unknown; its runs are no pairs
+  repeat          INTEGER NOT NULL, -- from 0: the round; runs of one round and session are pairs
   seed            TEXT NOT NULL,    -- unsigned 64 bit, decimal
   started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME
   begin_ns INTEGER NOT NULL, epoch_ns INTEGER NOT NULL, plan_ns INTEGER NOT NULL,
@@ -71,13 +90,19 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   read_bytes      INTEGER NOT NULL, -- asked of the kernel, gaps and rounding included
   gap_bytes       INTEGER NOT NULL, -- read but wanted by nobody
   seeks           INTEGER,          -- reads that do not begin where the one before ended; NULL: unknown
-  io_errors INTEGER NOT NULL, short_reads INTEGER NOT NULL, device_fallbacks INTEGER NOT NULL,
+  io_errors INTEGER NOT NULL, short_reads INTEGER NOT NULL,
+  device_fallbacks INTEGER NOT NULL, -- samples that --merge device had to read through files
   device_bytes    INTEGER,          -- the whole disk during the epoch, from /sys/block/*/stat
   device_reads    INTEGER,
+  device_bytes_expected INTEGER,    -- that only the device can give, of a cold run; NULL: not cold
   cpu_ns          INTEGER NOT NULL, -- of the process during the epoch, user and system
-  resident_before REAL,             -- share of the data in the page cache, 0..1
+  resident_before REAL,             -- share of the data in the page cache, 0..1; NULL: unknown
   resident_after  REAL,
   utilisation     REAL,             -- compute / wall, 0..1; NULL: no consumer
+  addresses       TEXT,             -- watched | compared | changed; NULL: the run has none
+  layout          TEXT,             -- XXH3-64 of all extents, hex
+  address_check_ns INTEGER,         -- before and after the epoch
+  checked_pieces INTEGER, checked_bytes INTEGER, checked_wrong INTEGER,  -- NULL: no check
   window_peak_bytes INTEGER NOT NULL, arena_bytes INTEGER NOT NULL,
   refill          INTEGER NOT NULL, -- reads that completed before more were submitted
   submit_batch    INTEGER,          -- merge=kernel: reads handed over together; NULL: other merges
@@ -113,9 +138,12 @@ CREATE TABLE histogram (
 CREATE TABLE probe (                -- no row: the run had no probe
   run_id INTEGER PRIMARY KEY REFERENCES run,
   requests INTEGER NOT NULL, bytes INTEGER NOT NULL,
-  plug_merges INTEGER NOT NULL, scheduler_merges INTEGER NOT NULL,
-  healed INTEGER NOT NULL, lost_events INTEGER NOT NULL,
-  depth_mean      REAL,             -- requests at the driver, mean over time with I/O
+  plug_merges INTEGER, scheduler_merges INTEGER, requeues INTEGER, -- NULL: not counted here
+  healed INTEGER NOT NULL,          -- completions that never came
+  healed_ns INTEGER NOT NULL,       -- their requests were at the driver so long at most, summed
+  lost_events INTEGER NOT NULL,
+  depth_mean      REAL,             -- requests at the driver, mean over time with I/O; NULL:
+                                    -- none, or healed_ns leaves it open by more than 5 %
   stat_difference REAL              -- |requests - stat| / stat
 ) STRICT;
 CREATE TABLE series (               -- packed little-endian records, see docs/results-schema.md
@@ -172,6 +200,8 @@ CREATE TABLE map (    -- one latency map (blksweep map)
   seed            TEXT NOT NULL,    -- unsigned 64 bit, decimal
   seconds         REAL NOT NULL,    -- that were asked for
   interrupted     INTEGER NOT NULL, -- 1: cut short by a signal; parts are short or missing
+  left_out_bytes  INTEGER,          -- unwritten, not read; NULL: nothing tells, or --unwritten
+  left_out_by     TEXT NOT NULL,    -- what tells
   path_ns         REAL,             -- a read that needs no medium; NULL: not measured
   rotation_ns     REAL,             -- one revolution; NULL: none found
   tool_version TEXT NOT NULL, git_revision TEXT NOT NULL, argv TEXT NOT NULL

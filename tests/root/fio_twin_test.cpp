@@ -6,7 +6,6 @@
 #include <atomic>
 #include <filesystem>
 
-#include "lab/ceiling.h"
 #include "node/cache.h"
 #include "os/file.h"
 #include "support/ext4_loop.h"
@@ -156,23 +155,6 @@ TEST_F(TwinOnExt4, InterruptStopsIt) {
   const Result<FioResult> r = run_fio_twin(files_.view(), plan_, settings);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().exit_code, Exit::interrupted);
-}
-
-TEST_F(TwinOnExt4, CeilingOfALoopDevice) {
-  CeilingSettings settings;
-  settings.device_node = disk_.device();
-  settings.duration = std::chrono::milliseconds(100);
-  const Ceiling c = measure_ceiling(settings);
-  ASSERT_EQ(c.records.size(), 2U);
-  EXPECT_TRUE(c.warnings.empty());
-  EXPECT_EQ(c.records[0].kind, "sequential");
-  EXPECT_EQ(c.records[0].request_bytes, 1U << 20);
-  EXPECT_EQ(c.records[1].kind, "random");
-  EXPECT_EQ(c.records[1].request_bytes, 4096U);
-  for (const CeilingRecord& r : c.records) {
-    EXPECT_GT(r.reads_per_s, 0);
-    EXPECT_NEAR(r.bytes_per_s / r.reads_per_s, static_cast<double>(r.request_bytes), 1e-6);
-  }
 }
 
 }  // namespace

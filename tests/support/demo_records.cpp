@@ -15,6 +15,7 @@ HostRecord demo_host() {
   h.mount_options = "rw,relatime";
   h.scheduler = "none";
   h.queue = {{"nr_requests", "128"}, {"scheduler", "[none] mq-deadline"}};
+  h.layers = {{"loop0", "kind", "loop"}, {"loop0", "direct_io", "1"}, {"vda", "model", "Disk"}};
   h.rotational = false;
   h.cgroup = "/";
   h.tool_version = "0.1.0";
@@ -33,7 +34,9 @@ ProbeRecord demo_probe() {
   p.bytes = 409600;
   p.plug_merges = 7;
   p.scheduler_merges = 3;
+  p.requeues = 4;
   p.healed = 2;
+  p.healed_ns = 90'000;
   p.lost_events = 1;
   p.depth_mean = 31.5;
   p.stat_difference = 0.001;

@@ -77,6 +77,41 @@ TEST(Fallback, ChunksAndWindowsWithoutAddressesSayThatTheyAreSortedByInode) {
   }
 }
 
+// A cell is named by what ran: what reads no device is not merge=device.
+TEST(Fallback, MergingOnADeviceThatGivesNothingIsThatOfFilesAndSaysWhy) {
+  CellSettings cell = named();
+  cell.merge = Merge::device;
+  Refusals refusals;
+  refusals.device = "open /dev/loop0: Permission denied";
+  const auto settled = settle(cell, refusals);
+  ASSERT_TRUE(settled);
+  EXPECT_EQ(settled->merge, Merge::file);
+  EXPECT_EQ(settled->merge_asked, Merge::device);
+  const auto notes = fallback_notes(*settled, refusals);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("asked device, got file, because open /dev/loop0: Permission denied"),
+            std::string::npos);
+  EXPECT_EQ(settle(cell, kNothing)->merge, Merge::device);
+  cell.merge = Merge::kernel;
+  EXPECT_FALSE(settle(cell, refusals)->merge_asked);
+}
+
+TEST(Fallback, ADeviceGivesNothingWhereEveryExtentIsOfAnotherKind) {
+  testing_support::FlatCatalog made("/data");
+  made.add("a", 4096);
+  made.add("b", 4096);
+  made.extents[0].flags = kExtentInline;
+  Source source;
+  source.catalog = made.view();
+  source.catalog.device_readable = true;
+  EXPECT_EQ(device_refusal(source), "");
+  made.extents[1].flags = kExtentEncoded;
+  EXPECT_NE(device_refusal(source), "");
+  source.catalog.device_readable = false;
+  source.device_refused = "the disk is away";
+  EXPECT_EQ(device_refusal(source), "the disk is away");
+}
+
 TEST(Fallback, LeavesNamedPoliciesThatWorkAlone) {
   CellSettings cell = named();
   cell.engine = EngineKind::psync;

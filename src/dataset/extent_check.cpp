@@ -1,0 +1,156 @@
+#include "dataset/extent_check.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/fd.h"
+#include "dataset/placement.h"
+#include "os/write_watch.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::size_t kNamed = 3;
+
+bool continues(const ExtentRecord& a, const ExtentRecord& b) {
+  const bool linear = a.has_address() && (a.flags & kExtentEncoded) == 0;
+  return linear && a.flags == b.flags && a.file_end() == b.file_offset &&
+         a.device_offset + a.length == b.device_offset;
+}
+
+void join(std::span<const ExtentRecord> extents, std::vector<ExtentRecord>& out) {
+  out.clear();
+  for (const ExtentRecord& e : extents) {
+    if (!out.empty() && continues(out.back(), e)) {
+      out.back().length += e.length;
+    } else {
+      out.push_back(e);
+    }
+  }
+}
+
+bool same_place(const ExtentRecord& a, const ExtentRecord& b) {
+  return a.file_offset == b.file_offset && a.device_offset == b.device_offset &&
+         a.length == b.length && a.flags == b.flags;
+}
+
+std::string address(std::span<const ExtentRecord> extents, std::size_t i) {
+  if (i >= extents.size()) {
+    return "nothing";
+  }
+  const ExtentRecord& e = extents[i];
+  return e.has_address()
+             ? fmt::format("{} bytes at byte {} of the device", e.length, e.device_offset)
+             : fmt::format("{} bytes without an address", e.length);
+}
+
+class Checker {
+ public:
+  Checker(const Catalog& catalog, int root, AskWriters writers)
+      : catalog_(catalog),
+        root_(root),
+        writers_(writers),
+        placement_(Placement::find(std::string(catalog.root), root, facts_, report_)) {}
+
+  void look(std::uint32_t file, ExtentCheck& check) {
+    path_.assign(catalog_.path(file));
+    const Fd fd(::openat(root_, path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    struct statx st {};
+    std::string what;
+    if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) != 0) {
+      what = errno == ENOENT ? "missing" : std::strerror(errno);
+    } else {
+      what = difference(catalog_.files[file], st);
+    }
+    if (!what.empty()) {
+      check.changed.push_back({file, fmt::format("{}: {}", path_, what)});
+      return;
+    }
+    if (what = displacement(fd.get(), file, st); !what.empty()) {
+      check.moved.push_back({file, fmt::format("{}: {}", path_, what)});
+    }
+    if (writers_ == AskWriters::yes) {
+      const std::optional<bool> held = held_for_writing(fd.get());
+      check.unasked += held ? 0 : 1;
+      if (held.value_or(false)) {
+        check.held.push_back(file);
+      }
+    }
+  }
+
+ private:
+  // How the file lies elsewhere; empty when it does not.
+  std::string displacement(int fd, std::uint32_t file, const struct statx& st) {
+    placement_.extents().clear();
+    if (const int err = placement_.append_of(fd, file, st); err != 0) {
+      return std::strerror(err);
+    }
+    join(catalog_.extents_of(file), then_);
+    join(placement_.extents(), now_);
+    const std::size_t most = std::max(then_.size(), now_.size());
+    for (std::size_t i = 0; i < most; ++i) {
+      if (i >= then_.size() || i >= now_.size() || !same_place(then_[i], now_[i])) {
+        return fmt::format("{} -> {}", address(then_, i), address(now_, i));
+      }
+    }
+    return {};
+  }
+
+  const Catalog& catalog_;
+  int root_;
+  AskWriters writers_;
+  CatalogParts facts_;
+  ScanReport report_;
+  Placement placement_;
+  std::string path_;
+  std::vector<ExtentRecord> then_, now_;
+};
+
+Result<Fd> open_root(const Catalog& catalog) {
+  const std::string root(catalog.root);
+  Fd fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) {
+    return sys_error(errno, "open the data set's directory " + root);
+  }
+  return fd;
+}
+
+}  // namespace
+
+Result<ExtentCheck> check_extents(const Catalog& catalog, AskWriters writers) {
+  BLKSWEEP_TRY(const Fd root, open_root(catalog));
+  ExtentCheck check;
+  check.files = catalog.files.size();
+  Checker checker(catalog, root.get(), writers);
+  for (const std::uint32_t file : files_by_inode(catalog)) {
+    checker.look(file, check);
+  }
+  std::ranges::sort(check.changed, {}, &ChangedFile::file);
+  std::ranges::sort(check.moved, {}, &ChangedFile::file);
+  std::ranges::sort(check.held);
+  return check;
+}
+
+Result<> write_back(const Catalog& catalog) {
+  BLKSWEEP_TRY(const Fd root, open_root(catalog));
+  if (::syncfs(root.get()) != 0) {
+    return sys_error(errno, "write back dirty data of " + std::string(catalog.root));
+  }
+  return {};
+}
+
+std::string name_first(const std::vector<ChangedFile>& files) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kNamed, files.size()); ++i) {
+    text += (i == 0 ? "" : "; ") + files[i].text;
+  }
+  return text + (files.size() > kNamed ? "; ..." : "");
+}
+
+}  // namespace blksweep

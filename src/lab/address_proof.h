@@ -1,0 +1,56 @@
+// AddressProof: the addresses that a run used were those of its files, from before it to its end.
+//
+// Compared: all extents of the set with the catalog, before and after each run on a filesystem with
+//          addresses: they decide the order, the reads, and the seeks that are reported.
+// Watched: where bytes come from the device itself, blocks that were moved away and back would be
+//          missed so, and they may have held another file's bytes meanwhile. Moving needs the file
+//          open for writing; that nobody had is seen by os/write_watch.h. Where the watch is
+//          refused the run says so.
+// Written: what was dirty is on the device before the first read of it.
+// Cost:    run.address_check_ns; none of it in the epoch.
+// Threads: one owner; before(), then the epoch, then after().
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dataset/extent_check.h"
+#include "lab/cell.h"
+#include "lab/source.h"
+#include "os/write_watch.h"
+#include "store/records.h"
+
+namespace blksweep {
+
+class AddressProof {
+ public:
+  AddressProof(const Source& source, const CellSettings& cell);
+
+  // Watches from now on, and compares. A source that was made anew after that is a newer look at
+  // the same files, and needs no other.
+  Result<ExtentCheck> before(const Source& source);
+  // Compares again, and writes into the record what it found: what changed makes it incomplete.
+  void after(const Source& source, RunRecord& run);
+
+  bool reads_device() const { return reads_device_; }
+
+ private:
+  Result<> look(const Source& source, RunRecord& run);
+  std::string open_for_writing(const Source& source, const ExtentCheck& now, RunRecord& run);
+
+  bool any_, reads_device_;
+  std::optional<WriteWatch> watch_;
+  std::string unwatched_;  // why
+  std::int64_t ns_ = 0;
+};
+
+// Why a source is not read as it was catalogued; empty: nothing differs, or places do and it may be
+// made anew.
+std::string stale_catalog(const Source& source, const ExtentCheck& check);
+// What to say of one that is made anew.
+std::string moved_text(const Source& source, const ExtentCheck& check);
+// Why `now` is not the same files as `then`, wherever they lie; empty: it is.
+std::string other_files(const Source& then, const Source& now);
+
+}  // namespace blksweep

@@ -1,0 +1,94 @@
+#include "os/write_watch.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/fanotify.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace blksweep {
+namespace {
+
+constexpr std::size_t kEventBytes = std::size_t{64} << 10;
+
+// The inode behind an event; 0 when the file is gone, and with it whatever it was.
+std::uint64_t inode_of(int mount, const fanotify_event_metadata& event) {
+  const auto* info = reinterpret_cast<const fanotify_event_info_fid*>(&event + 1);
+  if (event.event_len < sizeof event + sizeof *info ||
+      info->hdr.info_type != FAN_EVENT_INFO_TYPE_FID) {
+    return 0;
+  }
+  std::vector<unsigned char> handle(info->hdr.len - sizeof *info);
+  std::memcpy(handle.data(), info->handle, handle.size());
+  const Fd fd(::open_by_handle_at(mount, reinterpret_cast<file_handle*>(handle.data()),
+                                  O_PATH | O_CLOEXEC));
+  struct stat st {};
+  return fd && ::fstat(fd.get(), &st) == 0 ? st.st_ino : 0;
+}
+
+}  // namespace
+
+Result<WriteWatch> WriteWatch::begin(const std::string& path) {
+  Fd mount(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  if (!mount) {
+    return sys_error(errno, "open " + path);
+  }
+  constexpr unsigned kFlags =
+      FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK | FAN_REPORT_FID | FAN_UNLIMITED_QUEUE;
+  Fd events(::fanotify_init(kFlags, O_RDONLY | O_CLOEXEC));
+  if (!events) {
+    return sys_error(errno, "fanotify");
+  }
+  if (::fanotify_mark(events.get(), FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_CLOSE_WRITE,
+                      mount.get(), ".") != 0) {
+    return sys_error(errno, "watch the filesystem of " + path + " (fanotify)");
+  }
+  return WriteWatch(std::move(events), std::move(mount));
+}
+
+Result<std::vector<std::uint64_t>> WriteWatch::closed() {
+  std::vector<std::uint64_t> inodes;
+  std::vector<std::uint64_t> buffer(kEventBytes / sizeof(std::uint64_t));
+  while (true) {
+    const ssize_t n = ::read(events_.get(), buffer.data(), kEventBytes);
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n <= 0) {
+      if (n < 0 && errno != EAGAIN) {
+        return sys_error(errno, "fanotify events");
+      }
+      break;
+    }
+    auto left = static_cast<std::size_t>(n);
+    const auto* event = reinterpret_cast<const fanotify_event_metadata*>(buffer.data());
+    for (; FAN_EVENT_OK(event, left); event = FAN_EVENT_NEXT(event, left)) {
+      if ((event->mask & FAN_Q_OVERFLOW) != 0) {
+        return fail("fanotify lost events");
+      }
+      inodes.push_back(inode_of(mount_.get(), *event));
+    }
+  }
+  std::ranges::sort(inodes);
+  const auto again = std::ranges::unique(inodes);
+  inodes.erase(again.begin(), again.end());
+  return inodes;
+}
+
+std::optional<bool> held_for_writing(int fd) {
+  // Whoever opens it for writing between the two calls waits that long, and the kernel tells us by
+  // a signal: SIGURG is ignored unless asked for, SIGIO would end the process.
+  if (::fcntl(fd, F_SETSIG, SIGURG) != 0) {
+    return std::nullopt;
+  }
+  if (::fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
+    ::fcntl(fd, F_SETLEASE, F_UNLCK);
+    return false;
+  }
+  return errno == EAGAIN ? std::optional(true) : std::nullopt;
+}
+
+}  // namespace blksweep

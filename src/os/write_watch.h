@@ -1,0 +1,44 @@
+// WriteWatch: which files of a filesystem somebody had open for writing since a moment.
+//
+// Why:     what moves a file's blocks under it (EXT4_IOC_MOVE_EXT, XFS_IOC_SWAPEXT, a write, a
+// hole)
+//          needs it open for writing, and need not change times or, if it moves them back, extents.
+//          A writer that was there has closed the file since, which is an event here, or holds it
+//          still, which held_for_writing() sees: between them none is missed.
+// Method:  a fanotify mark on the filesystem, FAN_CLOSE_WRITE by file handle (Linux 5.1); also of
+//          files opened by handle, of which no directory hears. Nothing is pinned in memory.
+// Rights:  CAP_SYS_ADMIN, else an Error.
+// Threads: one owner.
+// Source:  fanotify(7), fcntl(2) "Leases".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace blksweep {
+
+class WriteWatch {
+ public:
+  // Of the filesystem that `path` is on, from now on.
+  static Result<WriteWatch> begin(const std::string& path);
+
+  // Inodes that were closed after writing since begin(), or since the call before; sorted. An Error
+  // when the kernel lost events.
+  Result<std::vector<std::uint64_t>> closed();
+
+ private:
+  WriteWatch(Fd events, Fd mount) : events_(std::move(events)), mount_(std::move(mount)) {}
+  Fd events_;
+  Fd mount_;  // a directory of the filesystem, to resolve handles by
+};
+
+// Whether anybody has the file open for writing now, mappings included; nullopt where that cannot
+// be asked (leases are refused). `fd` is open for reading only.
+std::optional<bool> held_for_writing(int fd);
+
+}  // namespace blksweep

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# What a run starts from is known or called unknown, pages are warm inside the limit that the run is
+# under, and a warning says which run it concerns (issue 10, findings 10 and 18).
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+# shellcheck source=scripts/loopfs.sh
+. "$(dirname "$0")/../../scripts/loopfs.sh"
+
+[ "$(id -u)" = 0 ] || skip 'needs root to mount loop devices'
+at_exit loopfs_remove
+loopfs_make "$tmp/ext4.img" "$tmp/ext4" 300M ext4 || skip "$loopfs_reason"
+data=$loopfs_mount/data
+call dataset make "$data" --count 400 --size 256KiB
+expect_status 0
+quiet=(--data "$data" --no-probe --no-ceiling --json)
+
+# --- two buffered epochs from cold: the second comes from what the first has left -----------------
+call run "${quiet[@]}" --buffered --cache cold --epochs 2
+expect_status 0
+expect 'the run itself is not something else that held the data' "not any('cold' in w for w in run['warnings'])
+  and run['device_bytes_expected'] <= run['device_bytes'] < 1.5 * run['device_bytes_expected']"
+call run "${quiet[@]}" --direct --cache cold --epochs 2
+expect_status 0
+expect 'direct reads need the device in each epoch' "run['device_bytes_expected'] >= 2 * 400 * 256 * 1024"
+call run "${quiet[@]}" --cache keep
+expect 'nothing is expected of a run that is not cold' "run['device_bytes_expected'] is None"
+
+# Holes and unwritten extents need no device: a cold run of them is none that a cache served.
+mkdir "$loopfs_mount/holes"
+for i in 1 2 3 4; do
+  truncate -s 1M "$loopfs_mount/holes/hole$i"
+  fallocate -l 1M "$loopfs_mount/holes/unwritten$i"
+  head -c 64K /dev/urandom >"$loopfs_mount/holes/data$i"
+done
+call run --data "$loopfs_mount/holes" --no-probe --no-ceiling --json --direct --cache cold
+expect_status 0
+expect 'holes are expected of no device' "run['device_bytes_expected'] == 4 * 65536 and not run['incomplete']"
+echo 'expected bytes: fine'
+
+# --- residency that cannot be examined is unknown, and no start of a cold run ----------------------
+chmod -R a+rX "$loopfs_mount"
+call as_nobody run "${quiet[@]}" --buffered --cache cold
+if [ "$status" = 0 ]; then
+  expect 'this kernel shows everybody what is resident' "run['resident_before'] is not None"
+else
+  expect_status 3
+  expect 'unknown is not 0' "run['resident_before'] is None and run['resident_after'] is None and
+    'not known to be cold' in run['incomplete_reason'] and 'could not be examined' in run['incomplete_reason']"
+fi
+echo 'unknown residency: fine'
+
+# --- warm inside the memory limit: pages of before belong to another group ------------------------
+call run "${quiet[@]}" --buffered --cache warm
+expect 'without a limit all of it is warm' "run['resident_before'] == 1.0 and run['device_bytes'] == 0"
+call run "${quiet[@]}" --buffered --cache warm --memory-limit 32MiB
+if [ "$status" = 77 ]; then
+  echo "no memory limit here: $err"
+else
+  expect_status 0
+  expect 'a limit of a third of the data leaves a third of it warm, and the run reads the rest' \
+    "run['resident_before'] < 0.5 and run['device_bytes'] > 0.4 * run['bytes'] and
+     run['limit_use']['cache_peak_bytes'] > 16 << 20"
+  expect 'and it says so' "any('not fully warm' in w for w in run['warnings'])"
+fi
+echo 'warm inside the limit: fine'
+
+# --- a warning names its run -------------------------------------------------------------------------
+"$blksweep" run "${quiet[@]}" --engine psync --order random,path --repeats 2 --depth 8 >"$tmp/.out" 2>"$tmp/.err"
+out='' err=$(cat "$tmp/.err") status=0
+grep -q 'warning: run 1 (.*): engine psync keeps 1 read in flight' "$tmp/.err" || die 'the warning names no run'
+grep -q 'warning: runs 2-4 too: engine psync' "$tmp/.err" || die 'nor the others that it concerns'
+echo 'warnings: named'

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Files that lie elsewhere than their catalog says, before a run or during it: never a complete run
+# with another file's bytes (issue 10, finding 1). The long campaign is tests/soak/movers.sh.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+# shellcheck source=scripts/loopfs.sh
+. "$(dirname "$0")/../../scripts/loopfs.sh"
+
+[ "$(id -u)" = 0 ] || skip 'needs root to mount loop devices'
+mover=$(realpath "$(dirname "$0")/../support/mover.py")
+at_exit loopfs_remove
+moving=
+at_exit stop_mover
+stop_mover() {
+  [ -z "$moving" ] || kill "$moving" 2>/dev/null || true
+  [ -z "$moving" ] || wait "$moving" 2>/dev/null || true
+  moving=
+}
+move() { "$python" "$mover" "$1" "$data" "$loopfs_mount/scratch" "$2"; }
+
+loopfs_make "$tmp/ext4.img" "$tmp/ext4" 200M ext4 || skip "$loopfs_reason"
+data=$loopfs_mount/data
+call dataset make "$data" --count 60 --size 40KiB
+expect_status 0
+make_catalog "$data" "$tmp/set.cat"
+device=(--merge device --no-probe --no-ceiling --json)
+
+# --- nobody moves anything ---------------------------------------------------------------------
+call run --catalog "$tmp/set.cat" "${device[@]}"
+expect_status 0
+expect 'watched, and checked' "run['addresses'] == 'watched' and run['checked_pieces'] == 60 and
+  run['checked_wrong'] == 0 and run['checked_bytes'] > 0 and run['address_check_ns'] > 0 and
+  run['layout'] and not run['incomplete'] and run['device_fallbacks'] == 0"
+call run --catalog "$tmp/set.cat" "${device[@]}" --no-check
+expect '--no-check checks nothing' "run['checked_pieces'] is None and run['addresses'] == 'watched'"
+call run --catalog "$tmp/set.cat" --merge file --no-probe --no-ceiling --json
+expect 'only the device needs the check' "run['checked_pieces'] is None and run['addresses'] == 'compared'"
+echo 'quiet: complete'
+
+# --- moved before the run: times and inodes stay --------------------------------------------------
+move swap once
+for settings in '--merge device' '--merge none --order lba' '--merge none --order chunked'; do
+  # shellcheck disable=SC2086
+  call run --catalog "$tmp/set.cat" --no-probe --no-ceiling --json $settings
+  expect_error 1 '60 of 60 files lie elsewhere on the device' "blksweep catalog $data -o $tmp/set.cat"
+done
+call run --data "$data" "${device[@]}" --verify
+expect_status 0
+expect 'scanned now, and right' "run['wrong_samples'] == 0 and not run['incomplete']"
+echo 'moved before: refused, or catalogued anew'
+
+# --- away and back during the run, all the time: extents before and after may be equal ------------
+move swap loop &
+moving=$!
+call run --data "$data" "${device[@]}" --verify --order random --depth 4 --batch 2 --prefetch 1 \
+  --window 512KiB --compute 20ms --repeats 2
+stop_mover
+expect_status 0 1 3
+if [ "$status" != 1 ]; then
+  expect 'a run under a mover is complete' "all(
+    [r for r in run['incomplete_reason'].split('; ') if not r.endswith('samples wrong')] for run in runs)"
+fi
+echo 'moved during: incomplete'
+
+# --- somebody who could move it, from before the run to after it -----------------------------------
+first=$(find "$data" -type f | sort | head -n 1)
+exec 9<>"$first"
+call run --data "$data" "${device[@]}"
+expect_status 3
+expect 'who writes is named' "'open for writing' in run['incomplete_reason'] and run['addresses'] == 'changed'
+  and '${first#"$data"/}' in run['incomplete_reason']"
+exec 9>&-
+echo 'open for writing: incomplete'
+
+# --- as an ordinary user: the cell is what ran, and the reason is the true one (finding 17) --------
+chmod -R a+rX "$loopfs_mount"
+call as_nobody run --data "$data" "${device[@]}"
+expect_status 0
+expect 'the cell says device where no device was read' "run['cell']['merge'] == 'file' and
+  run['cell']['merge-asked'] == 'device' and run['device_fallbacks'] == 60"
+expect 'the reason' "any('asked device, got file' in w and 'open $loopfs_device: Permission denied' in w
+  for w in run['warnings'])"
+call as_nobody run --data "$data" --merge none,device --no-probe --no-ceiling
+expect_status 0
+[[ $out == *fallbacks* && $out == *merge-asked* ]] || die 'the table has no column of fallbacks'
+echo 'not readable: named by what ran'

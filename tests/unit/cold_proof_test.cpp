@@ -1,0 +1,125 @@
+// A run is cold when it is known to be, and when the device gave what only it could give.
+#include "lab/cold_proof.h"
+
+#include <gtest/gtest.h>
+
+#include "support/flat_catalog.h"
+
+namespace blksweep {
+namespace {
+
+using testing_support::FlatCatalog;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+Residency examined(std::uint64_t bytes, std::uint64_t resident) {
+  Residency r;
+  r.files = 1;
+  r.bytes = bytes;
+  r.resident_bytes = resident;
+  return r;
+}
+
+Residency not_examined() {
+  Residency r;
+  r.files = r.unreadable = 1;
+  r.first_error = "open secret: Permission denied";
+  return r;
+}
+
+TEST(ColdProof, ResidencyThatWasNotExaminedIsUnknownAlsoWhereOthersWere) {
+  EXPECT_EQ(known_share(examined(100, 25)), 0.25);
+  EXPECT_EQ(known_share(not_examined()), std::nullopt);
+  Residency both = examined(100, 0);
+  both.add(not_examined());
+  EXPECT_EQ(known_share(both), std::nullopt);
+  EXPECT_EQ(unexamined(both), "1 of 2 files could not be examined: open secret: Permission denied");
+}
+
+ColdStart cold() {
+  ColdStart s;
+  s.bytes = kMiB;
+  s.resident = 0.0;
+  s.device_bytes = kMiB;
+  s.expected = kMiB;
+  return s;
+}
+
+TEST(ColdProof, AColdRunThatTheDeviceServedIsComplete) {
+  const ColdVerdict v = judge_cold(cold());
+  EXPECT_EQ(v.incomplete, "");
+  EXPECT_EQ(v.warning, "");
+}
+
+TEST(ColdProof, UnknownResidencyIsNotCold) {
+  ColdStart s = cold();
+  s.resident = std::nullopt;
+  s.unexamined = "1 of 2 files could not be examined";
+  EXPECT_EQ(judge_cold(s).incomplete, "not known to be cold: 1 of 2 files could not be examined");
+}
+
+TEST(ColdProof, NoBytesNeedNoProof) {
+  ColdStart s = cold();
+  s.bytes = s.expected = 0;
+  s.resident = std::nullopt;
+  EXPECT_EQ(judge_cold(s).incomplete, "");
+}
+
+TEST(ColdProof, DirectReadsThatACacheHalfServedAreIncompleteAndBufferedOnesWarn) {
+  ColdStart s = cold();
+  s.device_bytes = kMiB / 2;
+  EXPECT_NE(judge_cold(s).incomplete.find("a cache held the rest"), std::string::npos);
+  s.direct = false;
+  EXPECT_EQ(judge_cold(s).incomplete, "");
+  EXPECT_NE(judge_cold(s).warning.find("a cache held the rest"), std::string::npos);
+  s.pinned_bytes = kMiB / 2;
+  EXPECT_EQ(judge_cold(s).warning, "");
+}
+
+TEST(ColdProof, WithoutStatisticsNothingIsSaidOfTheDevice) {
+  ColdStart s = cold();
+  s.device_bytes = std::nullopt;
+  EXPECT_EQ(judge_cold(s).incomplete, "");
+}
+
+// a: plain; b: the first half is unwritten, the rest a hole; c: compressed.
+TEST(ColdProof, OnlyPlainExtentsMustComeFromTheDevice) {
+  FlatCatalog made("/data");
+  made.add("a", 8192, 0);
+  made.add("b", 16384, 65536);
+  made.add("c", 8192, 131072);
+  made.extents[1].length = 8192;
+  made.extents[1].flags = kExtentUnwritten;
+  made.extents[2].flags = kExtentEncoded;
+  const Catalog catalog = made.view();
+  const Plan plan = make_plan(catalog, make_order(catalog, {.order = Order::path}), 1, {});
+  EXPECT_EQ(expected_device_bytes(catalog, plan, true), 8192U);
+  EXPECT_EQ(expected_device_bytes(catalog, plan, false), 8192U);
+}
+
+TEST(ColdProof, AnotherEpochNeedsTheDeviceAgainOnlyWithDirectReads) {
+  FlatCatalog made("/data");
+  made.add("a", 8192, 0);
+  const Catalog catalog = made.view();
+  OrderSettings order;
+  order.order = Order::path;
+  order.epochs = 3;
+  const Plan plan = make_plan(catalog, make_order(catalog, order), 3, {});
+  EXPECT_EQ(expected_device_bytes(catalog, plan, true), 3 * 8192U);
+  EXPECT_EQ(expected_device_bytes(catalog, plan, false), 8192U);
+}
+
+// Bytes behind the end of the file are no bytes of it, and overlapping records are read once.
+TEST(ColdProof, BufferedReadsCountEachByteOfTheFileOnce) {
+  FlatCatalog made("/data");
+  made.add("a", 6000, 0);
+  made.whole.clear();
+  const std::vector<PartSample> parts{{0, 4000, 0, kNoLabel}, {2000, 4000, 0, kNoLabel}};
+  Catalog catalog = made.view();
+  catalog.parts = parts;
+  const Plan plan = make_plan(catalog, make_order(catalog, {.order = Order::path}), 1, {});
+  EXPECT_EQ(expected_device_bytes(catalog, plan, false), 6000U);
+}
+
+}  // namespace
+}  // namespace blksweep

@@ -1,0 +1,101 @@
+// The sample of delivered bytes: how many, where, and that a wrong byte in it is found.
+#include "lab/spot_check.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "lab/epoch.h"
+#include "support/temp_dir.h"
+
+namespace blksweep {
+namespace {
+
+class SpotCheckTest : public ::testing::Test {
+ protected:
+  void make(int files, std::uint64_t bytes) {
+    Rng rng(3);
+    for (int f = 0; f < files; ++f) {
+      std::string text(bytes, '\0');
+      for (char& c : text) {
+        c = static_cast<char>(rng.next() & 0xFF);
+      }
+      dir_.write("f" + std::to_string(f), text);
+    }
+    auto opened = open_source({dir_.path(), ""});
+    ASSERT_TRUE(opened) << opened.error().message();
+    source_ = *std::move(opened);
+    cell_.direct = false;
+    cell_.engine = EngineKind::psync;
+    cell_.shuffle = Shuffle::buffer;
+    cell_.batch = 7;
+    auto planned = plan_cell(source_, cell_, 1);
+    ASSERT_TRUE(planned) << planned.error().message();
+    planned_ = *std::move(planned);
+  }
+  SpotResult deliver(std::uint64_t seed = 1) {
+    SpotCheck spot(source_.catalog, planned_.plan, planned_.schedule, seed);
+    auto epoch = Epoch::prepare(source_, cell_, planned_, {.seed = 1, .spot = &spot});
+    EXPECT_TRUE(epoch && (*epoch)->run(stop_));
+    return spot.compare(source_);
+  }
+
+  TempDir dir_;
+  Source source_;
+  CellSettings cell_;
+  PlannedCell planned_;
+  std::atomic<bool> stop_{false};
+};
+
+TEST_F(SpotCheckTest, TakesAllOfFewSamples) {
+  make(20, 5000);
+  const SpotResult r = deliver();
+  EXPECT_EQ(r.pieces, 20U);
+  EXPECT_EQ(r.bytes, 20 * 5000U);
+  EXPECT_EQ(r.found.wrong, 0U);
+}
+
+TEST_F(SpotCheckTest, TakesSixtyFourOfManyAndAPieceOfLargeOnes) {
+  make(300, 100'000);
+  const SpotResult r = deliver();
+  EXPECT_EQ(r.pieces, 64U);
+  EXPECT_EQ(r.bytes, 64 * 65536U);
+  EXPECT_EQ(r.found.wrong, 0U);
+}
+
+TEST_F(SpotCheckTest, LeavesEmptySamplesOut) {
+  make(3, 0);
+  EXPECT_EQ(deliver().pieces, 0U);
+}
+
+// The file after the run stands for what it should have been during it.
+TEST_F(SpotCheckTest, FindsDeliveredBytesThatAreNotTheFiles) {
+  make(20, 5000);
+  SpotCheck spot(source_.catalog, planned_.plan, planned_.schedule, 1);
+  auto epoch = Epoch::prepare(source_, cell_, planned_, {.seed = 1, .spot = &spot});
+  ASSERT_TRUE(epoch && (*epoch)->run(stop_));
+  dir_.write("f4", std::string(5000, 'x'));
+  dir_.write("f5", "short");
+  const SpotResult r = spot.compare(source_);
+  EXPECT_EQ(r.pieces, 20U);
+  EXPECT_EQ(r.found.wrong, 2U);
+  ASSERT_EQ(r.found.named.size(), 2U);
+  EXPECT_NE(r.found.named[0].path.find("f4"), std::string::npos);
+  EXPECT_EQ(r.found.named[1].why, "the file ends early");
+}
+
+TEST_F(SpotCheckTest, CountsNoPieceOfASampleThatFailed) {
+  make(20, 5000);
+  SpotCheck spot(source_.catalog, planned_.plan, planned_.schedule, 1);
+  const std::vector<std::byte> zeros(planned_.schedule.arena.n);
+  std::vector<std::uint8_t> failed(planned_.plan.order.size());
+  failed[2] = 1;
+  for (std::uint32_t b = 0; b < planned_.schedule.batches(); ++b) {
+    spot.hash_batch(b, zeros, failed);
+  }
+  const SpotResult r = spot.compare(source_);
+  EXPECT_EQ(r.pieces, 19U);
+  EXPECT_EQ(r.found.wrong, 19U);
+}
+
+}  // namespace
+}  // namespace blksweep
