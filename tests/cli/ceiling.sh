@@ -10,7 +10,7 @@ set -euo pipefail
 . "$(dirname "$0")/../../scripts/loopfs.sh"
 
 need_disks
-sql() { sqlite3 "$1" "$2"; }
+sql() { sqlite3 -cmd '.timeout 10000' "$1" "$2"; }
 is() { [ "$2" = "$3" ] || die "$1: '$2', wanted '$3'"; }
 
 # --- a disk of two zones, the data in the slow one ------------------------------------------------
