@@ -62,7 +62,11 @@ def footer(fig, text):
     room = 0.05 + 0.1 * len(lines)
     fig.set_size_inches(width, height + room)
     share = room / (height + room)
-    fig.get_layout_engine().set(rect=(0, share, 1, 1 - share))
+    label = 0.0
+    if fig._supxlabel is not None:  # the layout puts it at the figure's edge, not the rectangle's
+        label = 0.17 / (height + room)
+        fig.supxlabel(fig._supxlabel.get_text(), y=share, va="bottom", fontsize=fig._supxlabel.get_fontsize())
+    fig.get_layout_engine().set(rect=(0, share + label, 1, 1 - share - label))
     fig.text(0.006, 0.02 / (height + room), "\n".join(lines), ha="left", va="bottom", fontsize=5.5,
              color=GREY, linespacing=1.2)
 
