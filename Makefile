@@ -13,7 +13,8 @@
 #   make deps format check-headers install clean help
 #
 #   V=1  full commands     SAN=asan|tsan  sanitizer build     BPF=0 CUDA=0  without a feature
-#   B=DIR  another build folder (must begin with build)     TOGETHER=1  fewer, larger compilations
+#   B=DIR  where programs go (must begin with build)     OBJ=DIR  where objects are, if not in B
+#   PCH=0  without precompiled headers
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -55,13 +56,16 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wnon-vi
 CPPFLAGS ?=
 CXXFLAGS ?= -O2 -g1
 LDFLAGS  ?=
-override CPPFLAGS += -Isrc -Iebpf -isystem $(B)/gen -isystem /usr/include/fuse3 -D_GNU_SOURCE
+# Objects are the same with and without a feature: only which of them are linked differs, so that
+# several programs (B=build-plain OBJ=build BPF=0 CUDA=0) are made of one set of objects.
+OBJ      ?= $(B)
+override CPPFLAGS += -Isrc -Iebpf -isystem $(OBJ)/gen -isystem /usr/include/fuse3 -D_GNU_SOURCE
 override CXXFLAGS += -std=c++20 $(WARN) $(SAN_$(SAN)) -pthread -MMD -MP
 override LDFLAGS  += $(SAN_$(SAN)) -pthread
 LDLIBS := -luring -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc -lzstd -llz4 -lblosc $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
 # The runtime is linked in; it looks for the driver's libcuda.so.1 when it is first used.
+cuda_include := -isystem $(CUDA_HOME)/include
 ifeq ($(CUDA),1)
-override CPPFLAGS += -isystem $(CUDA_HOME)/include
 LDLIBS += $(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a) -lcudart_static) -ldl -lrt
 endif
 # nvcc compiles the kernels only, for every GPU generation that it knows; what it generates around
@@ -84,37 +88,17 @@ main    := src/cli/main.cpp
 sources := $(filter-out $(main) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)) \
              $(if $(filter 1,$(CUDA)),$(cuda_off),$(cuda_on)),$(wildcard src/*/*.cpp))
 
-# TOGETHER=1 compiles sources of a folder ten at a time (scripts/lint/together.sh): a third of the
-# CPU time, for builds that are made once from nothing. A set is written SET:FILE FILE ...; variants
-# of one header (x_bpf.cpp, x_off.cpp) are never in one set.
-sets_of      = $(shell printf '%s\n' $(1) | awk -F/ '{ v = $$3; if (!sub(/.*_off\.cpp$$/, "-off", v) && \
-                 !sub(/.*_(bpf|cuda)\.cpp$$/, "-on", v)) v = ""; d = $$1 "/" $$2 "/set" v; print d int((n[d]++) / 10) ":" $$0 }')
-set_names    = $(patsubst %,$(or $(2),%),$(sort $(foreach f,$(1),$(firstword $(subst :, ,$(f))))))
-files_of_set = $(patsubst $(2):%,%,$(filter $(2):%,$(1)))
-ifeq ($(TOGETHER),1)
-define set_rule
-$(B)/$(2).o: $(call files_of_set,$(1),$(2)) Makefile $(B)/config
-	$$(call say,CXX,$(2))
-	$$(Q)scripts/lint/together.sh $$@ $(call files_of_set,$(1),$(2)) -- \
-	  $$(CXX) $$(CPPFLAGS) -I. -DBLKSWEEP_VERSION='"$(VERSION)"' $$(CXXFLAGS) \
-	  -Wno-subobject-linkage -c SOURCE -o OUTPUT
-endef
-# Two programs may share a set.
-add_set    = $(if $(filter $(2),$(sets_ruled)),,$(eval sets_ruled += $(2))$(eval $(call set_rule,$(1),$(2))))
-objects_of = $(foreach s,$(call set_names,$(call sets_of,$(1))),$(call add_set,$(call sets_of,$(1)),$(s))$(B)/$(s).o)
-else
-objects_of = $(1:%.cpp=$(B)/%.o)
-endif
-objects := $(call objects_of,$(sources)) $(kernels:%=$(B)/%.o)
+objects_of = $(1:%.cpp=$(OBJ)/%.o)
+objects := $(call objects_of,$(sources)) $(kernels:%=$(OBJ)/%.o)
 # Tests need what is below src/cli only, and are built without waiting for it.
 lib     := $(B)/libblksweep.a
 cli_lib := $(B)/libblksweep-cli.a
-cli     := $(filter $(B)/src/cli/%,$(objects))
+cli     := $(filter $(OBJ)/src/cli/%,$(objects))
 
 .PHONY: all
 all: $(B)/blksweep
 
-$(B)/blksweep: $(B)/$(main:.cpp=.o) $(cli_lib) $(lib)
+$(B)/blksweep: $(OBJ)/$(main:.cpp=.o) $(cli_lib) $(lib)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -122,49 +106,68 @@ $(cli_lib): $(cli)
 $(lib): $(filter-out $(cli),$(objects))
 $(lib) $(cli_lib):
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
 
-# What decides the objects beside their sources: a change of BPF or version rebuilds what uses it.
-$(B)/config: FORCE
-	$(Q)mkdir -p $(B) && echo 'BPF=$(BPF) CUDA=$(CUDA) $(VERSION)' | cmp -s - $@ || \
-	  echo 'BPF=$(BPF) CUDA=$(CUDA) $(VERSION)' > $@
+# What decides the objects beside their sources; another compiler or version builds them anew.
+config := $(CXX) $(VERSION)
+$(OBJ)/config: FORCE
+	$(Q)mkdir -p $(@D) && echo '$(config)' | cmp -s - $@ || echo '$(config)' > $@
 .PHONY: FORCE
 FORCE:
 
-$(B)/gen/version.inc: FORCE
+$(OBJ)/gen/version.inc: FORCE
 	$(Q)mkdir -p $(@D) && echo '"$(GIT_REV)"' | cmp -s - $@ || echo '"$(GIT_REV)"' > $@
 
-$(if $(TOGETHER),$(cli),$(B)/src/cli/git_revision.o): $(B)/gen/version.inc
-$(B)/src/cli/main.o $(B)/src/cli/verb_run.o $(B)/src/cli/verb_map.o \
-  $(B)/src/cli/dataset_pack.o: override CPPFLAGS += -DBLKSWEEP_VERSION='"$(VERSION)"'
+$(OBJ)/src/cli/git_revision.o: $(OBJ)/gen/version.inc
+$(OBJ)/src/cli/main.o $(OBJ)/src/cli/verb_run.o $(OBJ)/src/cli/verb_map.o \
+  $(OBJ)/src/cli/dataset_pack.o: private override CPPFLAGS += -DBLKSWEEP_VERSION='"$(VERSION)"'
+$(OBJ)/%_cuda.o $(OBJ)/%_cuda_test.o: private override CPPFLAGS += $(cuda_include)
 
-# Options and text: to optimise CLI11's templates would take as long as half of the rest.
-$(B)/src/cli/%.o: override CXXFLAGS += -O0
+# Precompiled headers: what nearly every source of a part reads, parsed once. Sources include what
+# they use all the same (check-headers and clang-tidy see to it); without them nothing changes but time.
+PCH ?= 1
+# With one gcc 12 takes operator+ of std::string for a copy out of bounds (GCC bugs 105329, 105651).
+pch_quiet := $(if $(filter clang%,$(notdir $(CXX))),,-Wno-array-bounds -Wno-stringop-overflow -Wno-restrict)
+use_pch = -Winvalid-pch $(pch_quiet) -include $(call pch_of,$(1))
+pch_src   := $(OBJ)/pch/src.h
+pch_cli   := $(OBJ)/pch/cli.h
+pch_tests := $(OBJ)/pch/tests.h
+$(pch_src).gch: private header := src/precompiled.h
+$(pch_cli).gch: private header := src/cli/precompiled.h
+$(pch_tests).gch: private header := tests/precompiled.h
+$(addsuffix .gch,$(pch_src) $(pch_cli) $(pch_tests)): $(OBJ)/config Makefile
+	$(call say,PCH,$@)
+	$(Q)mkdir -p $(@D) && echo '#include "$(CURDIR)/$(header)"' > $(@:.gch=)
+	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -MF $@.d -x c++-header $(@:.gch=) -o $@
+pch_of = $(if $(filter src/cli/%,$(1)),$(pch_cli),$(if $(filter tests/%,$(1)),$(pch_tests),$(pch_src)))
 
-$(B)/%.o: %.cpp Makefile $(B)/config
+.SECONDEXPANSION:
+$(OBJ)/%.o: %.cpp Makefile $(OBJ)/config $$(if $$(filter 1,$$(PCH)),$$(call pch_of,$$*).gch)
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
+	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(if $(filter 1,$(PCH)),$(call use_pch,$<)) -c $< -o $@
 
-$(B)/%.cu.o: %.cu Makefile $(B)/config
+$(OBJ)/%.cu.o: %.cu Makefile $(OBJ)/config
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -c $< -o $@
 
 # --- eBPF: clang -> object -> skeleton header -------------------------------------------------
+# As libbpf's bpf_tracing.h names it.
+bpf_arch    := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
 bpf_sources := $(wildcard ebpf/*.bpf.c)
-skeletons   := $(bpf_sources:ebpf/%.bpf.c=$(B)/gen/%.skel.h)
+skeletons   := $(bpf_sources:ebpf/%.bpf.c=$(OBJ)/gen/%.skel.h)
 ifeq ($(BPF),1)
 # Generated headers: the first build cannot learn these from -MMD.
-$(filter $(B)/src/probe/%,$(objects)): $(skeletons)
+$(filter $(OBJ)/src/probe/%,$(objects)): $(skeletons)
 endif
 
 .SECONDARY: $(skeletons:.skel.h=.bpf.o)
-$(B)/gen/%.bpf.o: ebpf/%.bpf.c $(wildcard ebpf/*.h ebpf/wire/*.h)
+$(OBJ)/gen/%.bpf.o: ebpf/%.bpf.c $(wildcard ebpf/*.h ebpf/wire/*.h)
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -g -O2 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Iebpf -c $< -o $@
-$(B)/gen/%.skel.h: $(B)/gen/%.bpf.o
+	$(Q)$(CLANG) -g -O2 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(bpf_arch) -Iebpf -c $< -o $@
+$(OBJ)/gen/%.skel.h: $(OBJ)/gen/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@
 
@@ -194,4 +197,4 @@ help:
 .PHONY: objects
 objects: $(objects)
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

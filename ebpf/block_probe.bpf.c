@@ -146,10 +146,14 @@ static __always_inline void count_orphan(struct blk_probe_slot *slot)
 /* The request that this structure carried before is done, although nobody told us. */
 static __always_inline void heal(struct blk_probe_slot *slot)
 {
+	__u64 now;
+
 	if (!(slot->flags & BLK_PROBE_ISSUED))
 		return;
-	leave_driver(bpf_ktime_get_ns());
+	now = bpf_ktime_get_ns();
+	leave_driver(now);
 	__sync_fetch_and_add(&shared.healed, 1);
+	__sync_fetch_and_add(&shared.healed_ns, now - slot->issued_ns);
 	forget(slot);
 }
 
@@ -246,10 +250,14 @@ SEC("tp_btf/block_rq_requeue")
 int BPF_PROG(on_requeue, struct request *rq)
 {
 	struct blk_probe_slot *slot = slot_of(rq);
+	struct blk_probe_counts *c = my_counts();
+	__u64 now;
 
-	if (!slot || !(slot->flags & BLK_PROBE_ISSUED))
+	if (!slot || !c || !(slot->flags & BLK_PROBE_ISSUED))
 		return 0;
-	leave_driver(bpf_ktime_get_ns());
+	now = bpf_ktime_get_ns();
+	leave_driver(now);
+	c->requeued_ns += now - slot->issued_ns;
 	slot->flags &= ~BLK_PROBE_ISSUED;
 	__sync_fetch_and_add(&shared.requeues, 1);
 	return 0;

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The main job in small: 20,000 files, eight cells, three cold repeats, probe, fio twin; then the
-# same question on an emulated 7200 rpm disk with 1,500 files; one report of both.
+# The main job in small: 12,000 files, eight cells, five cold rounds (the fewest that bear a verdict), probe,
+# fio twin; then the same question on an emulated 7200 rpm disk with 800 files; one report of both.
 #
 #   scripts/demo.sh [OUT]        default build/demo; `make demo` calls this
 #
 # As root the files lie on an ext4 image behind a loop device, which gives the device level its
 # meaning; else, or where loop devices are refused, in a plain folder.
 #   BLKSWEEP       the program                           build/blksweep
-#   DEMO_COUNT     files                                 20000
+#   DEMO_COUNT     files                                 12000
 #   DEMO_SPEC      experiment                            scripts/experiments/demo.toml
-#   DEMO_HDD_COUNT files on the emulated disk; 0: none   1500
+#   DEMO_HDD_COUNT files on the emulated disk; 0: none   800
 #   DEMO_OPTIONS   more options of run, e.g. "--repeats 1"
 #   TMPDIR         where the image goes                  OUT
 set -euo pipefail
@@ -20,13 +20,14 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 blksweep=$(realpath "${BLKSWEEP:-build/blksweep}")
 out=${1:-build/demo}
-count=${DEMO_COUNT:-20000}
+count=${DEMO_COUNT:-12000}
 spec=${DEMO_SPEC:-$here/experiments/demo.toml}
-hdd_count=${DEMO_HDD_COUNT:-1500}
+hdd_count=${DEMO_HDD_COUNT:-800}
 read -r -a options <<<"${DEMO_OPTIONS:-}"
 plain=
 disk=
 disk_mount=
+queue=()  # what a run sets on a disk of our own, and stores: a loop device keeps what others set
 
 cleanup() {
   loopfs_remove
@@ -47,6 +48,7 @@ place() {
   mount=$(mktemp -d "${TMPDIR:-$out}/blksweep-demo.XXXXXX")
   if loopfs_make "$mount.img" "$mount" 1100M ext4; then
     data=$loopfs_mount/data
+    queue=(--scheduler none)
     say "files go to an ext4 image behind $loopfs_device"
     return
   fi
@@ -82,7 +84,7 @@ place_on_hdd() {
 measure() {
   local status=0 spec=$1 catalog=$2
   shift 2
-  "$blksweep" run "$spec" --catalog "$catalog" --db "$out/results.db" "$@" "${options[@]}" \
+  "$blksweep" run "$spec" --catalog "$catalog" --db "$out/results.db" "${queue[@]}" "$@" "${options[@]}" \
     >/dev/null || status=$?  # the report prints the same table
   if [ "$status" = 3 ]; then
     say 'some runs are marked incomplete; the report leaves them out and says so'

@@ -3,7 +3,8 @@
 #
 #   loopfs_make IMAGE MOUNTPOINT SIZE [FSTYPE [MKFS_OPTION...]]
 #                   as root; returns 1 with the reason in loopfs_reason
-#   loopfs_remove   unmounts, detaches and deletes; safe to call twice
+#   loopfs_remove   unmounts, detaches and deletes; safe to call twice. The device's queue settings
+#                   outlive it and would be those of the next one: they are put back before
 #
 # The caller sets its trap for loopfs_remove before loopfs_make, so that an interrupt cleans up too.
 
@@ -11,12 +12,44 @@ loopfs_image=
 loopfs_mount=
 loopfs_device=
 loopfs_reason=
+loopfs_queue=()  # FILE VALUE FILE VALUE ..., as found
+
+# The scheduler first: it resets others. Some cannot be read (wbt_lat_usec of a loop device).
+loopfs_note_queue() {
+  local file value queue=/sys/block/${loopfs_device#/dev/}/queue
+  loopfs_queue=()
+  while read -r file; do
+    value=$(cat "$file" 2>/dev/null) || continue
+    value=${value#*\[}
+    value=${value%%\]*}
+    loopfs_queue+=("$file" "$value")
+  done < <(echo "$queue/scheduler" && find "$queue" -type f -perm /200 ! -name scheduler | sort)
+}
+
+loopfs_is() { # FILE VALUE
+  local now
+  now=$(cat "$1" 2>/dev/null) && [[ $now = "$2" || $now = *"[$2]"* ]]
+}
+
+loopfs_put_back_queue() {
+  local pass i file
+  for pass in 1 2; do
+    for ((i = 0; i < ${#loopfs_queue[@]}; i += 2)); do
+      file=${loopfs_queue[i]}
+      if [ -e "$file" ] && ! loopfs_is "$file" "${loopfs_queue[i + 1]}"; then
+        { echo "${loopfs_queue[i + 1]}" >"$file"; } 2>/dev/null || true
+      fi
+    done
+  done
+  loopfs_queue=()
+}
 
 loopfs_remove() {
   if [ -n "$loopfs_mount" ] && mountpoint -q "$loopfs_mount"; then
     umount "$loopfs_mount" || umount --lazy "$loopfs_mount" || true
   fi
   if [ -n "$loopfs_device" ]; then
+    loopfs_put_back_queue
     losetup --detach "$loopfs_device" || true
     loopfs_device=
   fi
@@ -53,6 +86,7 @@ loopfs_make() {
     return 1
   fi
   loopfs_attach "$image" || return 1
+  loopfs_note_queue
   mkdir -p "$mount"
   loopfs_mount=$mount
   if ! said=$(mount "$loopfs_device" "$mount" 2>&1); then

@@ -45,7 +45,8 @@ struct blk_probe_counts {
 	__u64 others;       /* writes, flushes, discards ... issued */
 	__u64 seeks;        /* reads that do not begin where the read before ended */
 	__u64 completed;    /* reads with a known latency */
-	__u64 depth_ns;     /* sum over all completed requests of their time at the driver */
+	__u64 depth_ns;     /* sum over all completed requests of their last time at the driver */
+	__u64 requeued_ns;  /* the same of attempts that ended in a requeue */
 	__u64 plug_merges;
 	__u64 scheduler_merges;
 	__u64 depth[BLK_PROBE_DEPTHS];       /* found at issue by each read, itself included */
@@ -80,6 +81,7 @@ struct blk_probe_shared {
 	__u64 busy_ns;       /* minus each start of a busy time, plus each end: wraps in between */
 	__u64 sample_number;
 	__u64 healed;
+	__u64 healed_ns;     /* from their issue until they were healed: they ended somewhere in it */
 	__u64 orphans;       /* reads issued before the start and completed after it */
 	__u64 unseen_issues; /* reads completed without an issue that we saw, though issued since */
 	__u64 requeues;

@@ -6,6 +6,8 @@ import sys
 import load
 import style
 
+LEAST_ROUNDS = 5  # as kLeastRounds of src/stats/paired.h
+
 
 def plural(count, word):
     return f"{count} {word}" + ("" if count == 1 else "s")
@@ -21,6 +23,29 @@ def left_out_text(facts):
     if not facts.left_out:
         return "No run was left out."
     return f"{plural(len(facts.left_out), 'incomplete run')} left out."
+
+
+def disk_text(facts):
+    """"loop1, emulated hdd-7200 x1, ext4": whatever its label says, an emulated disk is called one."""
+    host = facts.host
+    words = [facts.label, host["device"], host["device_model"], host["filesystem"]]
+    return ", ".join(dict.fromkeys(w for w in words if w))
+
+
+def few_pairs(cells):
+    """What the fewest pairs with a baseline cannot bear, or ""."""
+    pairs = [int(c.value("pairs")) for c in cells if c.value("ratio") is not None]
+    if not pairs or min(pairs) >= LEAST_ROUNDS:
+        return ""
+    return (f"{plural(min(pairs), 'pair')}: no interval and no verdict from fewer than {LEAST_ROUNDS}.")
+
+
+def footer(cells, facts):
+    """The line under an exported figure: disks, kernel, runs, and what they cannot bear."""
+    disks = "; ".join(dict.fromkeys(disk_text(f) for f in (facts, *facts.others)))
+    return " ".join(t for t in (f"Disk: {disks}. {facts.host['cpu']}, Linux {facts.host['kernel']}.",
+                                f"{plural(facts.counted, 'run')} counted. {left_out_text(facts)}",
+                                few_pairs(cells)) if t)
 
 
 def caption(text, query, facts):
@@ -45,6 +70,7 @@ def make(module, db, cells, stem):
     facts = load.load_facts(db, cells)
     data = module.load(db, cells)
     fig = module.draw(data, cells, facts)
+    style.footer(fig, footer(cells, facts))
     style.save(fig, stem)
     text = caption(module.describe(data, cells), module.QUERY, facts)
     pathlib.Path(stem).with_suffix(".txt").write_text(text, encoding="utf-8")

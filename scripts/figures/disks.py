@@ -6,7 +6,7 @@ import common
 import load as data
 import style
 
-QUERY = "SELECT cell_id, repeat, samples_per_s FROM good_run ORDER BY cell_id, repeat"
+QUERY = "SELECT cell_id, session_id, repeat, samples_per_s FROM good_run ORDER BY cell_id, repeat"
 MARKERS = "osD^vP*X<>"
 LOG_FROM = 10  # greatest over least ratio from which the axis is logarithmic
 
@@ -17,14 +17,14 @@ def baseline_of(cells):
 
 
 def load(db, cells):
-    """{cell_id: [ratio to the baseline of its disk, paired by repeat]}; the baseline itself: 1."""
+    """{cell_id: [ratio to the baseline of its disk in the same round and session]}; the baseline: 1."""
     if len(data.by_disk(cells)) < 2:
         raise data.NotApplicable("one disk")
     wanted = {c.cell_id for c in cells}
     speeds = {}
-    for cell, repeat, speed in data.rows(db, QUERY):
-        if cell in wanted:
-            speeds.setdefault(cell, {})[repeat] = speed
+    for cell, session, repeat, speed in data.rows(db, QUERY):
+        if cell in wanted and session is not None:
+            speeds.setdefault(cell, {})[session, repeat] = speed
     baselines = baseline_of(cells)
     found = {}
     for c in cells:
@@ -93,7 +93,7 @@ def describe(found, cells):
     del found
     base = sorted({c.label_on_disk for c in cells if c.baseline})
     return ("What a policy gains on each disk: filled, paired ratio of samples per second to "
-            f"{' or '.join(base)} on the same disk, with its 95 % bootstrap interval; hollow, repeats.")
+            f"{' or '.join(base)} on the same disk, line: its 95 % interval; hollow, rounds.")
 
 
 def main(argv):

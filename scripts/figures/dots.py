@@ -1,4 +1,4 @@
-"""Horizontal dot plots: raw repeats, median and interval of each cell, from zero."""
+"""Horizontal dot plots: raw repeats, their median and range, from zero."""
 import style
 
 
@@ -15,14 +15,13 @@ def rows(ax, cells, name, points, scale):
         ax.plot(raw, [row + o for o in offsets(len(raw))] if raw else [], linestyle="", marker="o",
                 markersize=3, markerfacecolor="none", markeredgecolor=style.GREY,
                 markeredgewidth=0.6, zorder=2)
-        interval = cell.interval(name)
-        if interval:
-            ax.plot([v / scale for v in interval], [row, row], color=style.BLUE, linewidth=2.2,
+        if len(raw) > 1:
+            ax.plot([min(raw), max(raw)], [row, row], color=style.BLUE, linewidth=2.2, alpha=0.45,
                     solid_capstyle="butt", zorder=3)
         if cell.value(name) is not None:
             ax.plot(cell.value(name) / scale, row, linestyle="", marker="|", markersize=10,
                     markeredgewidth=1.8, color=style.BLUE, zorder=4)
-        greatest = max([greatest, *raw, (interval or (0, 0))[1] / scale])
+        greatest = max([greatest, *raw])
     ax.set_yticks(range(len(cells)), [f"{c.label}  (n={c.runs})" for c in cells])
     ax.set_ylim(len(cells) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
@@ -32,15 +31,16 @@ def rows(ax, cells, name, points, scale):
     return greatest
 
 
-def legend_handles(with_interval):
+def legend_handles(several):
+    """`several`: some cell has more than one repeat, and so a range."""
     from matplotlib.lines import Line2D
     handles = [Line2D([], [], linestyle="", marker="o", markersize=3, markerfacecolor="none",
                       markeredgecolor=style.GREY, markeredgewidth=0.6, label="one repeat"),
                Line2D([], [], linestyle="", marker="|", markersize=8, markeredgewidth=1.8,
                       color=style.BLUE, label="median")]
-    if with_interval:
-        handles.append(Line2D([], [], color=style.BLUE, linewidth=2.2,
-                              label="95 % bootstrap interval"))
+    if several:
+        handles.append(Line2D([], [], color=style.BLUE, linewidth=2.2, alpha=0.45,
+                              label="least to greatest"))
     return handles
 
 

@@ -30,13 +30,13 @@ def draw(points, cells, facts):
         ax.set_xlim(0, greatest * 1.04)
     ax.set_xlabel("time from the start of the epoch to the first batch (ms)")
     style.rate_ticks(ax)
-    style.legend_above(fig, dots.legend_handles(False))
+    style.legend_above(fig, dots.legend_handles(any(len(v) > 1 for v in points.values())))
     return fig
 
 
 def describe(points, cells):
     del points, cells
-    return "Time to the first batch: every repeat and their median."
+    return "Time to the first batch: every repeat, their median and range."
 
 
 def main(argv):

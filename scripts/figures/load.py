@@ -1,13 +1,14 @@
 """Reads a results database and the cells.csv that `blksweep report` wrote; no matplotlib here.
 
-Medians and intervals come from cells.csv (C++, src/stats/bootstrap.h), raw points from the database,
-so that there is one implementation of the statistics. Unknown is None, never 0.
+Medians, ratios, their intervals and verdicts come from cells.csv (C++, src/stats/paired.h), raw points
+from the database, so that there is one implementation of the statistics. Unknown is None, never 0.
 """
 import contextlib
 import csv
 import dataclasses
 import pathlib
 import sqlite3
+import statistics
 import struct
 
 
@@ -27,6 +28,11 @@ class Cell:
     runs: int
     values: dict  # further columns of cells.csv: float or None
     settings: dict
+    verdict: str = ""  # "faster", "slower", "not shown"; "": the baseline, or too few pairs
+
+    @property
+    def differs(self):
+        return self.verdict in ("faster", "slower")
 
     @property
     def disk(self):
@@ -41,7 +47,7 @@ class Cell:
         return self.values.get(name)
 
     def interval(self, name):
-        """(low, high), or None when there are too few repeats for one."""
+        """(low, high) of 95 %, or None when there are too few pairs for one."""
         low, high = self.values.get(name + "_low"), self.values.get(name + "_high")
         return None if low is None or high is None else (low, high)
 
@@ -50,9 +56,12 @@ class Cell:
 class Facts:
     host: dict
     queue: list
-    ceilings: list  # (kind, request_bytes, depth, bytes_per_s, reads_per_s)
+    ceilings: list  # (kind, request_bytes, depth, bytes_per_s, reads_per_s), round by round
     counted: int    # runs that figures draw
     left_out: list  # (label, repeat, reason)
+    layers: tuple = ()  # (disk, name, value) of the device and what it stands on, top down
+    label: str = ""  # what somebody called the disk
+    sessions: tuple = ()  # of each experiment: (number, [command of each session])
     others: tuple = ()  # the same of each further disk that the cells are on
 
 
@@ -86,7 +95,7 @@ def load_cells(path):
             settings = {k[len("setting_"):]: v for k, v in row.items() if k.startswith("setting_")}
             values = {k: number(v) for k, v in row.items() if not k.startswith("setting_")}
             cells.append(Cell(int(row["cell_id"]), row["label"], row["baseline"] == "1",
-                              int(row["runs"]), values, settings))
+                              int(row["runs"]), values, settings, row.get("verdict", "")))
     return cells
 
 
@@ -123,18 +132,63 @@ def disk_facts(path, cells):
         experiment = [host["experiment_id"]]
         queue = db.execute("SELECT name, value FROM queue_setting WHERE experiment_id = ? "
                            "ORDER BY name", experiment).fetchall()
+        label = db.execute("SELECT label FROM disk WHERE experiment_id = ?", experiment).fetchone()
         ceilings = db.execute("SELECT kind, request_bytes, depth, bytes_per_s, reads_per_s "
-                              "FROM ceiling WHERE experiment_id = ?", experiment).fetchall()
+                              "FROM ceiling WHERE experiment_id = ? ORDER BY round, rowid",
+                              experiment).fetchall()
+        layers = db.execute("SELECT disk, name, value FROM layer_fact WHERE experiment_id = ? "
+                            "ORDER BY position", experiment).fetchall()
         counted = dict(db.execute(COUNTED_QUERY).fetchall())
         labels = {c.cell_id: c.label for c in cells}
         left_out = [(labels[cell], repeat, reason or "incomplete")
                     for cell, repeat, reason in db.execute(LEFT_OUT_QUERY) if cell in labels]
-    return Facts(host, queue, ceilings, sum(counted.get(c.cell_id, 0) for c in cells), left_out)
+        sessions = sessions_of(db, labels)
+    return Facts(host, queue, ceilings, sum(counted.get(c.cell_id, 0) for c in cells), left_out,
+                 tuple(layers), label[0] if label else "", sessions)
 
 
-def best_ceiling(facts):
-    """Bytes per second of the best sequential ceiling, or None."""
-    return max((c[3] for c in facts.ceilings if c[0] == "sequential"), default=None)
+SESSIONS_QUERY = ("SELECT s.experiment_id, s.argv FROM session s JOIN cell c USING (experiment_id) "
+                  "WHERE c.cell_id = ? ORDER BY s.session_id")
+
+
+def sessions_of(db, cells):
+    """((experiment, [commands, each once]), ...) of everything that the cells come from."""
+    found = {}
+    for cell in cells:
+        for experiment, argv in db.execute(SESSIONS_QUERY, [cell]):
+            commands = found.setdefault(experiment, [])
+            if argv not in commands:
+                commands.append(argv)
+    return tuple(sorted(found.items()))
+
+
+@dataclasses.dataclass(frozen=True)
+class Ceiling:
+    """One pattern of reads over the data set's own extents, over all rounds; rates in bytes/s."""
+    kind: str
+    request_bytes: int
+    depth: int
+    rounds: int
+    median: float
+    least: float
+    greatest: float
+    reads_per_s: float  # median
+
+
+def ceilings(facts):
+    """A Ceiling for each pattern, in the order of their first measurement."""
+    by_kind = {}
+    for row in facts.ceilings:
+        by_kind.setdefault(row[0], []).append(row)
+    return [Ceiling(kind, max(r[1] for r in rows_), max(r[2] for r in rows_), len(rows_),
+                    statistics.median(r[3] for r in rows_), min(r[3] for r in rows_),
+                    max(r[3] for r in rows_), statistics.median(r[4] for r in rows_))
+            for kind, rows_ in by_kind.items()]
+
+
+def sequential_ceiling(facts):
+    """What percentages refer to, or None."""
+    return next((c for c in ceilings(facts) if c.kind == "sequential"), None)
 
 
 def points_by_cell(path, cells, query):

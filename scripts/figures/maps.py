@@ -100,7 +100,9 @@ def make(module, db, stem):
 
     import style
     found = load_maps(db)
-    style.save(module.draw(found), stem)
+    fig = module.draw(found)
+    style.footer(fig, "; ".join(f"{m.title()} on {m.facts['hostname']}, Linux {m.facts['kernel']}" for m in found))
+    style.save(fig, stem)
     text = caption(module.describe(found), found)
     pathlib.Path(stem).with_suffix(".txt").write_text(text, encoding="utf-8")
     return text

@@ -1,7 +1,9 @@
 """The parts of report.html: plain HTML that opens without a network and prints well."""
 import html
 
+import common
 import load
+import quality
 
 MIB = 1 << 20
 
@@ -70,9 +72,11 @@ def digits(value):
     return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.1f}" if abs(value) >= 9.995 else f"{value:.2f}"
 
 
-def interval(cell, name, scale=1.0):
-    ends = cell.interval(name)
-    return "–" if ends is None else f"{digits(ends[0] / scale)} to {digits(ends[1] / scale)}"
+def spread(cell, name, scale=1.0):
+    least, greatest = cell.value(name + "_least"), cell.value(name + "_greatest")
+    if least is None or greatest is None or cell.runs < 2:
+        return "–"
+    return f"{digits(least / scale)} to {digits(greatest / scale)}"
 
 
 def duration(ns):
@@ -90,10 +94,20 @@ def ratio(cell):
     value, ends = cell.value("ratio"), cell.interval("ratio")
     if value is None:
         return "–"
-    if ends is None:
-        return digits(value)
-    same = " (no difference)" if ends[0] <= 1 <= ends[1] else ""
-    return f"{digits(value)} [{digits(ends[0])}, {digits(ends[1])}]{same}"
+    return digits(value) if ends is None else f"{digits(value)} [{digits(ends[0])}, {digits(ends[1])}]"
+
+
+def percent(share):
+    """Two digits that matter."""
+    return f"{share:.0%}" if share >= 0.0995 else f"{share:.1%}" if share >= 0.00995 else f"{share:.2%}"
+
+
+def verdict(cell):
+    """"faster", "not shown (needs 4.2 %)", "" of the baseline and of too few pairs."""
+    if cell.value("equal"):
+        return cell.verdict + (", within the margin" if cell.differs else "; equal")
+    least = cell.value("detectable")
+    return cell.verdict if least is None else f"{cell.verdict} (needs {percent(least)})"
 
 
 COLUMNS = [  # title, is a number, text of a cell
@@ -102,8 +116,9 @@ COLUMNS = [  # title, is a number, text of a cell
     ("left out", True, lambda c: shown(c.value("incomplete"))),
     ("samples/s", True, lambda c: shown(c.value("samples_per_s"))),
     ("MiB/s", True, lambda c: "–" if c.value("bytes_per_s") is None else digits(c.value("bytes_per_s") / MIB)),
-    ("95 % interval", True, lambda c: interval(c, "bytes_per_s", MIB)),
+    ("least to greatest", True, lambda c: spread(c, "bytes_per_s", MIB)),
     ("ratio to baseline", True, ratio),
+    ("verdict", False, verdict),
     ("ours / fio", True, lambda c: digits(c.value("fio_ratio"))),
     ("of ceiling", True, lambda c: shown(c.value("ceiling_share"), "{:.0%}")),
     ("first batch", True, lambda c: duration(c.value("first_batch_ns"))),
@@ -120,41 +135,69 @@ COLUMNS = [  # title, is a number, text of a cell
 ]
 
 
-def few_repeats(cells):
-    fewest = min((c.runs for c in cells if c.runs), default=0)
-    if fewest == 1:
-        return "<p class=note>One repeat: no interval, and no difference can be shown.</p>"
-    if 1 < fewest < 6:
-        return (f"<p class=note>{fewest} repeats: an interval from so few covers the true value in at most "
-                f"{1 - 2 ** (1 - fewest):.0%} of cases, whatever the method; six make 95 % possible.</p>")
-    return ""
-
-
 def results(cells, facts):
     del facts
-    columns = [c for c in COLUMNS if c[0] in ("cell", "n") or any(c[2](cell) not in ("–", "0") for cell in cells)]
+    columns = [c for c in COLUMNS if c[0] in ("cell", "n") or any(c[2](cell) not in ("–", "0", "") for cell in cells)]
     body = table([(title, numeric) for title, numeric, _ in columns],
                  [[of(cell) for _, _, of in columns] for cell in cells],
                  lambda at: " class=baseline" if cells[at].baseline else "")
-    return body + few_repeats(cells)
+    return body + "".join(f"<p class=note>{text(line)}</p>" for line in result_notes(cells))
+
+
+def result_notes(cells):
+    """What the words of the table claim, and what they cannot."""
+    notes = []
+    families = [sum(1 for c in of_disk if c.verdict) for _, of_disk in load.by_disk(cells)]
+    if max(families, default=0) > 0:
+        notes.append("Ratio: of samples per second in the same round, each with its own 95 % interval. Verdict: at most "
+                     f"5 % for one wrong word among the {max(families)} comparisons with a baseline. Not shown (needs "
+                     "x %): a mean of x % would have been shown by this many rounds of this noise; it is not equality.")
+    notes += [f"{c.label}: {common.plural(int(c.value('split')), 'round')} split between sessions; such runs are no pairs."
+              for c in cells if c.value("split")]
+    few = common.few_pairs(cells)
+    return notes + ([few] if few else [])
+
+
+MIXED = 0.95  # of label mix, from which a cell is called shuffled
+
+
+def shuffled(cell):
+    """Whether training would see a mixed order: by labels, and without them by the least measure."""
+    mix = cell.value("quality_label_mix")
+    if mix is None:
+        worst = quality.of_cell(cell)
+        mix = worst[0] if worst else 0
+    return mix >= MIXED
+
+
+def gain(cell, baseline):
+    ends = cell.interval("ratio")
+    fallbacks = cell.value("device_fallbacks")
+    through_files = f", {fallbacks:,.0f} samples of it read through files" if fallbacks else ""
+    return (f"{cell.label}{through_files}, {digits(cell.value('ratio'))} times the samples per second of "
+            f"{baseline.label} (95 % interval {digits(ends[0])} to {digits(ends[1])})")
 
 
 def fastest(cells):
-    """What the cells of one disk show, in a sentence."""
+    """What the cells of one disk show, in a sentence or two."""
     known = [c for c in cells if c.value("ratio") is not None]
-    clear = [c for c in known if c.interval("ratio") and not
-             c.interval("ratio")[0] <= 1 <= c.interval("ratio")[1]]
     baseline = next((c for c in cells if c.baseline), None)
-    if clear and baseline:
-        best = max(clear, key=lambda c: c.value("ratio"))
-        if best.value("ratio") > 1:
-            ends = best.interval("ratio")
-            return (f"Fastest: {best.label}, {digits(best.value('ratio'))} times the samples per second "
-                    f"of {baseline.label} (95 % interval {digits(ends[0])} to {digits(ends[1])}).")
-        return f"No cell is faster than {baseline.label}."
-    if known and baseline:
-        return f"No difference from {baseline.label} is shown by these repeats."
-    return ""
+    if not known or not baseline:
+        return ""
+    if not any(c.verdict for c in known):
+        return f"No verdict against {baseline.label}: {common.few_pairs(known)}"
+    faster = [c for c in known if c.verdict == "faster"]
+    if not faster:
+        return f"No cell was shown to be faster than {baseline.label}."
+    best = max(faster, key=lambda c: c.value("ratio"))
+    said = f"Fastest: {gain(best, baseline)}."
+    if shuffled(best):
+        return said
+    mixed = [c for c in faster if shuffled(c)]
+    if mixed:
+        return f"{said[:-1]}, which does not shuffle. " \
+               f"Fastest with a label mix of {MIXED} or more: {gain(max(mixed, key=lambda c: c.value('ratio')), baseline)}."
+    return f"{said[:-1]}, which does not shuffle. No cell with a label mix of {MIXED} or more was shown to be faster."
 
 
 def lead(cells, facts):
@@ -199,22 +242,35 @@ def settings(cells):
     return parts
 
 
+def layers(facts):
+    """A row for each disk of the stack, with all that the kernel says of it."""
+    if not facts.layers:
+        return "<p class=soft>Unknown.</p>"
+    by_disk = {}
+    for disk, name, value in facts.layers:
+        by_disk.setdefault(disk, []).append(f"{name.replace('_', ' ')}: {value}")
+    return pairs([(disk, "; ".join(said)) for disk, said in by_disk.items()])
+
+
 def ceilings(facts):
     if not facts.ceilings:
         return "<p class=soft>Not measured.</p>"
-    rows = [[kind, f"{size // 1024} KiB", str(depth), digits(speed / MIB), shown(reads)]
-            for kind, size, depth, speed, reads in facts.ceilings]
-    return table([("pattern", False), ("request", True), ("depth", True), ("MiB/s", True),
-                  ("reads/s", True)], rows)
+    rows = [[c.kind, f"{c.request_bytes // 1024} KiB", str(c.depth), str(c.rounds), digits(c.median / MIB),
+             f"{digits(c.least / MIB)}..{digits(c.greatest / MIB)}", shown(c.reads_per_s)]
+            for c in load.ceilings(facts)]
+    return table([("pattern", False), ("request", True), ("depth", True), ("rounds", True),
+                  ("MiB/s, median", True), ("least..greatest", True), ("reads/s, median", True)], rows)
 
 
 def how_to_read():
     return """<p>A cell is one combination of settings; its repeats were run interleaved with those of the
-other cells, in random order. Intervals are percentile bootstrap intervals of the median over repeats.
-Ratios divide each repeat by the repeat of the baseline with the same number, in samples per second; the
-value is their geometric mean. A ratio whose interval includes 1.0 is called no difference. Runs with lost
-probe events, I/O errors or other losses are marked incomplete and left out. A dash means unknown, not zero.
-Columns and units: docs/results-schema.md.</p>"""
+other cells, in an order drawn anew for every round. A ratio divides samples per second by those of the baseline in
+the same round and session; the value is the geometric mean, its 95 % interval Student's t on the logarithms. Faster
+and slower are called by that test after Holm's correction over all comparisons with one baseline, from five
+pairs on. Not shown is not equal: it says how large a mean difference would have had to be. Levels (samples/s, MiB/s) are
+medians with the range of their repeats; only ratios carry an interval. Runs with lost probe events, I/O errors or
+other losses are marked incomplete and left out. A dash means unknown, not zero.
+The method and its error rates: docs/statistics.md. Columns and units: docs/results-schema.md.</p>"""
 
 
 def document(title, lead, sections):

@@ -6,48 +6,54 @@ import common
 import load as data
 import style
 
-QUERY = ("SELECT cell_id, quality_label_mix, quality_displacement, bytes_per_s FROM good_run "
-         "ORDER BY cell_id, repeat")
-# In order of preference: the mix of labels is the same measure whatever the read order was.
-METRICS = [("quality_label_mix", 1, "label mix per batch"),
-           ("quality_displacement", 2, "mean displacement")]
+# The measures of docs/measurement.md that say how well the emitted order is shuffled, with their words.
+MEASURES = {"quality_displacement": "displacement", "quality_rank_decorrelation": "rank correlation",
+            "quality_neighbours_broken": "neighbours", "quality_label_mix": "label mix"}
+QUERY = (f"SELECT cell_id, bytes_per_s, {', '.join(MEASURES)} FROM good_run ORDER BY cell_id, repeat")
 MARKERS = "osD^vP*X<>"
 
 
-def load(db, cells):
-    """(column of cells.csv, axis label, {cell_id: [(quality, bytes per second)]}).
+def least(measures):
+    """(value, name of the measure) of the known ones; None: none is known.
 
-    The first metric that is known of every cell, else the first that is known of any.
+    An order is as well shuffled as the measure that finds most left of the old one: each of them
+    alone saturates (large pieces in random order have displacement 0.95 and neighbours 0.02).
     """
+    known = [(value, name) for name, value in measures.items() if value is not None]
+    return min(known) if known else None
+
+
+def load(db, cells):
+    """{cell_id: [(least measure, its name, bytes per second)]} of each run."""
     wanted = {c.cell_id for c in cells}
-    found = [row for row in data.rows(db, QUERY) if row[0] in wanted]
-    candidates = []
-    for name, column, label in METRICS:
-        points = {}
-        for row in found:
-            if row[column] is not None:
-                points.setdefault(row[0], []).append((row[column], row[3]))
-        if points:
-            candidates.append((name, label, points))
-    if not candidates:
+    points = {}
+    for cell, speed, *values in data.rows(db, QUERY):
+        worst = least(dict(zip(MEASURES, values)))
+        if cell in wanted and worst:
+            points.setdefault(cell, []).append((*worst, speed))
+    if not points:
         raise data.NothingToDraw("no run has a shuffle quality")
-    return next((c for c in candidates if len(c[2]) == len(cells)), candidates[0])
+    return points
 
 
-def look(at, cell):
+def of_cell(cell):
+    """(value, name) of the cell, over its medians in cells.csv."""
+    return least({name: cell.value(name) for name in MEASURES})
+
+
+def look(at, cell, worst):
     """Colour and shape of a cell: both differ, for readers and printers without colours."""
     return {"color": style.colour(at), "marker": MARKERS[at % len(MARKERS)], "linestyle": "",
-            "markersize": 4.5, "label": f"{cell.label} (n={cell.runs})"}
+            "markersize": 4.5, "label": f"{cell.label} (n={cell.runs}): {MEASURES[worst]}"}
 
 
-def draw_cell(ax, at, cell, name, points):
-    speeds = [speed / style.MIB for _, speed in points]
-    ax.plot([quality for quality, _ in points], speeds, linestyle="", marker=MARKERS[at % len(MARKERS)],
+def draw_cell(ax, at, cell, points):
+    speeds = [speed / style.MIB for *_, speed in points]
+    ax.plot([value for value, *_ in points], speeds, linestyle="", marker=MARKERS[at % len(MARKERS)],
             markersize=2.6, markerfacecolor="none", markeredgecolor=style.GREY, markeredgewidth=0.5)
-    x, interval = cell.value(name), cell.interval("bytes_per_s")
-    if interval:
-        ax.plot([x, x], [v / style.MIB for v in interval], color=style.colour(at), linewidth=1.4)
-    return ax.plot(x, cell.value("bytes_per_s") / style.MIB, **look(at, cell))[0], max(speeds)
+    x, worst = of_cell(cell)
+    ax.plot([x, x], [min(speeds), max(speeds)], color=style.colour(at), linewidth=1.4, alpha=0.45)
+    return ax.plot(x, cell.value("bytes_per_s") / style.MIB, **look(at, cell, worst))[0], max(speeds)
 
 
 def draw_ceiling(ax, ceiling):
@@ -56,31 +62,31 @@ def draw_ceiling(ax, ceiling):
                 textcoords="offset points", color=style.RED, fontsize=6.5)
 
 
-def draw(found, cells, facts):
-    name, label, points = found
-    shown = [c for c in cells if c.cell_id in points and c.value(name) is not None]
+def draw(points, cells, facts):
+    shown = [c for c in cells if c.cell_id in points and of_cell(c)]
     fig, ax = style.pyplot().subplots(figsize=(style.DOUBLE, 2.7), layout="constrained")
-    drawn = [draw_cell(ax, at, cell, name, points[cell.cell_id]) for at, cell in enumerate(shown)]
+    drawn = [draw_cell(ax, at, cell, points[cell.cell_id]) for at, cell in enumerate(shown)]
     top = max(greatest for _, greatest in drawn)
-    ceiling = data.best_ceiling(facts)
+    ceiling = data.sequential_ceiling(facts)
     if ceiling:
-        draw_ceiling(ax, ceiling / style.MIB)
-        top = max(top, ceiling / style.MIB)
+        draw_ceiling(ax, ceiling.median / style.MIB)
+        top = max(top, ceiling.median / style.MIB)
     ax.set(xlim=(-0.03, max(1.03, *(p[0] * 1.03 for v in points.values() for p in v))),
            ylim=(0, top * 1.08), ylabel="throughput (MiB/s)",
-           xlabel=f"shuffle quality: {label} (0 none, 1 full permutation)")
+           xlabel="shuffle quality: least measure (0 none, 1 full permutation)")
     ax.grid(axis="y")
     ax.set_axisbelow(True)
     ax.legend(handles=[handle for handle, _ in drawn], loc="center left", bbox_to_anchor=(1.01, 0.5),
+              title="cell: its least measure", alignment="left", title_fontsize=7,
               borderaxespad=0, labelspacing=0.7, handletextpad=0.3)
     return fig
 
 
-def describe(found, cells):
-    points = found[2]
+def describe(points, cells):
     runs = sum(len(v) for v in points.values())
-    text = (f"Throughput against shuffle quality (n={runs} runs): filled, medians of cells with 95 % "
-            "bootstrap intervals; hollow, repeats.")
+    text = (f"Throughput against shuffle quality (n={runs} runs), which is the least of {', '.join(MEASURES.values())}, "
+            "as far as known; the legend names it. Filled: medians of cells, line: range of the repeats; hollow: "
+            "repeats.")
     missing = len(cells) - len(points)
     return text + (f" {common.plural(missing, 'cell')} of unknown quality not shown." if missing else "")
 

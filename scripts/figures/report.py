@@ -156,16 +156,26 @@ def facts_of(facts):
         ("I/O scheduler", host["scheduler"]), ("cgroup", host["cgroup"] or "none"),
         ("GPU", host["gpu"] or "none"), ("started", started.strftime("%Y-%m-%d %H:%M:%S UTC")),
         ("blksweep", f"{host['tool_version']}, revision {host['git_revision']}"),
-        ("command", host["argv"]),
+        *commands(facts),
     ]
 
 
+def commands(facts):
+    """Every command that the cells come from; those of one experiment went on with it."""
+    if not facts.sessions:
+        return [("command", facts.host["argv"])]
+    several = len(facts.sessions) > 1
+    return [(f"command, experiment {number}" if several else "command", argv)
+            for number, argvs in facts.sessions for argv in argvs]
+
+
 def disk_sections(cells, facts):
-    """Node, queue settings and ceilings of each disk."""
+    """Node, layers below, queue settings and ceilings of each disk."""
     sections = []
     for (disk, _), of_disk in zip(load.by_disk(cells), (facts, *facts.others)):
         of = f": {disk}" if disk else ""
         sections += [(f"Node{of}", page.pairs(facts_of(of_disk))),
+                     (f"What the disk stands on{of}", page.layers(of_disk)),
                      (f"Queue settings{of}", page.pairs(of_disk.queue)),
                      (f"Ceilings{of}", page.ceilings(of_disk))]
     return sections

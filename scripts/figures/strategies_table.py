@@ -3,7 +3,7 @@
 
 usage: scripts/figures/strategies_table.py RESULTS.db
 Of each step and limit: the epoch (median of the repeats), the ratio to the step that it changes by one
-setting (paired by repeat, least to greatest), and from the account the accelerator's utilisation, the
+setting (of each repeat, median and range; no verdict, because steps are sessions of their own), and from the account the accelerator's utilisation, the
 copying that nothing hid and what the accelerator mostly waited for, as shares of the epoch.
 exit: 0 done, 1 no such steps or the database cannot be read, 2 usage.
 """
@@ -79,14 +79,12 @@ def percent(value):
 
 
 def row(step, base, by_step):
-    """The words of one line. "no difference" where the repeats do not agree on the direction."""
+    """The words of one line. The ratio is no verdict: steps are other data in sessions of their own."""
     repeats = by_step[step]
     epochs = [r.epoch_s for r in repeats.values()]
     against = by_step.get(base, {})
     ratios = [r.epoch_s / against[n].epoch_s for n, r in repeats.items() if n in against]
     ratio, spread = ("", "") if not ratios else (f"{statistics.median(ratios):.3f}", span(ratios, ".3f"))
-    if len(ratios) > 1 and min(ratios) <= 1 <= max(ratios):
-        ratio = "no difference"
     busy = middle([r.utilisation for r in repeats.values()])
     stall = main_stall(list(repeats.values()))
     return (f"{step[0]}  {step[1]}", f"{statistics.median(epochs):.3f}", span(epochs, ".3f"),

@@ -54,6 +54,19 @@ def save(fig, stem):
     matplotlib.pyplot.close(fig)
 
 
+def footer(fig, text):
+    """Small lines under the figure: what a reader needs who has nothing but the figure."""
+    import textwrap
+    lines = textwrap.wrap(text, int(fig.get_figwidth() * 24))
+    width, height = fig.get_size_inches()
+    room = 0.05 + 0.1 * len(lines)
+    fig.set_size_inches(width, height + room)
+    share = room / (height + room)
+    fig.get_layout_engine().set(rect=(0, share, 1, 1 - share))
+    fig.text(0.006, 0.02 / (height + room), "\n".join(lines), ha="left", va="bottom", fontsize=5.5,
+             color=GREY, linespacing=1.2)
+
+
 def grid(count, row_inches=1.45):
     """(figure, axes of `count` small multiples): up to four a row, scales shared."""
     columns = min(count, 4 if count > 6 or count == 4 else 3)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Throughput by policy: every repeat, median and interval, against the device's ceiling and fio."""
+"""Throughput by policy: every repeat, median and range, against the device's ceiling and fio."""
 import sys
 
 import common
@@ -8,8 +8,9 @@ import load as data
 import style
 
 QUERY = "SELECT cell_id, bytes_per_s FROM good_run ORDER BY cell_id, repeat"
-FIO_QUERY = ("SELECT cell_id, fio.bytes_per_s FROM good_run JOIN fio USING (run_id) "
-             "ORDER BY cell_id, repeat")
+# Of the bytes that we delivered, not of those that fio counts, which have padding and gaps in them.
+FIO_QUERY = ("SELECT cell_id, fio.bytes_per_s FROM good_run JOIN fio USING (run_id) WHERE arm = 'grouped' "
+             "AND fio.ratio IS NOT NULL ORDER BY cell_id, repeat")
 
 
 def load(db, cells):
@@ -26,9 +27,8 @@ def ratio_text(cell):
     if value is None:
         return ""
     if interval is None:
-        return f"× {value:.2f}"
-    same = interval[0] <= 1 <= interval[1]
-    return f"× {value:.2f} [{interval[0]:.2f}, {interval[1]:.2f}]" + ("  no difference" if same else "")
+        return f"× {value:.2f}  no verdict"
+    return f"× {value:.2f} [{interval[0]:.2f}, {interval[1]:.2f}]" + ("" if cell.differs else f"  {cell.verdict}")
 
 
 def draw_fio(ax, cells, fio):
@@ -42,23 +42,30 @@ def draw_fio(ax, cells, fio):
 
 
 def draw_ceiling(ax, ceiling):
+    """The median of all rounds as a line, least to greatest as a band."""
     from matplotlib.lines import Line2D
     look = {"color": style.RED, "linewidth": 1.0, "linestyle": (0, (4, 2))}
-    ax.axvline(ceiling / style.MIB, zorder=1, **look)
-    return Line2D([], [], label=f"sequential ceiling {ceiling / style.MIB:,.0f} MiB/s", **look)
+    ax.axvline(ceiling.median / style.MIB, zorder=1, **look)
+    ax.axvspan(ceiling.least / style.MIB, ceiling.greatest / style.MIB, zorder=0, color=style.RED,
+               alpha=0.08, linewidth=0)
+    label = f"sequential ceiling {ceiling.median / style.MIB:,.0f} MiB/s"
+    if ceiling.rounds > 1:
+        label += (f" ({ceiling.least / style.MIB:,.0f}–{ceiling.greatest / style.MIB:,.0f} "
+                  f"in {ceiling.rounds} rounds)")
+    return Line2D([], [], label=label, **look)
 
 
 def draw(groups, cells, facts):
     fig, ax = dots.figure(len(cells))
     greatest = dots.rows(ax, cells, "bytes_per_s", groups["ours"], style.MIB)
-    handles = dots.legend_handles(any(c.interval("bytes_per_s") for c in cells))
+    handles = dots.legend_handles(any(c.runs > 1 for c in cells))
     if groups["fio"]:
         handles.append(draw_fio(ax, cells, groups["fio"]))
         greatest = max(greatest, *(max(v) / style.MIB for v in groups["fio"].values()))
-    ceiling = data.best_ceiling(facts)
+    ceiling = data.sequential_ceiling(facts)
     if ceiling:
         handles.append(draw_ceiling(ax, ceiling))
-        greatest = max(greatest, ceiling / style.MIB)
+        greatest = max(greatest, ceiling.greatest / style.MIB)
     ax.set_xlim(0, greatest * 1.04)
     for row, cell in enumerate(cells):
         ax.annotate(ratio_text(cell), (1.01, row), xycoords=("axes fraction", "data"), va="center",
@@ -71,10 +78,11 @@ def draw(groups, cells, facts):
 
 def describe(groups, cells):
     baseline = next((c.label for c in cells if c.baseline), None)
-    text = "Throughput by policy: every repeat, their median and the 95 % bootstrap interval."
+    text = "Throughput by policy: every repeat, their median and range."
     if baseline:
-        text += f" Numbers on the right: paired ratio of samples per second to {baseline}."
-    return text + ("" if groups["fio"] else " No fio twin was run.")
+        text += f" Numbers on the right: paired ratio of samples per second to {baseline}"
+        text += ", with its 95 % interval." if any(c.interval("ratio") for c in cells) else "."
+    return text + (" fio: the same delivered bytes over fio's time." if groups["fio"] else " No fio twin with a ratio.")
 
 
 def main(argv):

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 
+#include "cli/cell_meaning.h"
 #include "lab/fallback.h"
 
 namespace blksweep {
@@ -70,6 +73,8 @@ constexpr std::array<std::pair<std::string_view, ConsumerKind>, 5> kConsumers{
      {"cuda-memory", ConsumerKind::cuda_memory},
      {"gemm", ConsumerKind::gemm}}};
 
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
 struct Range {
   std::uint64_t least, most;
 };
@@ -119,6 +124,16 @@ Result<> set_relative(RelativeSize& target, std::string_view text) {
   return {};
 }
 
+Result<> set_arm(CellSettings& c, std::string_view text) {
+  if (text.empty() || text.size() > 32 || !std::ranges::all_of(text, [](unsigned char ch) {
+        return std::isalnum(ch) != 0 || ch == '_' || ch == '.';
+      })) {
+    return usage_error(fmt::format("'{}' is not a short name of letters, digits, _ and .", text));
+  }
+  c.arm = text;
+  return {};
+}
+
 // The largest unit that says it exactly: "64MiB", "1000B".
 std::string bytes_word(Bytes b) {
   constexpr std::array<std::pair<std::uint64_t, std::string_view>, 3> kUnits{
@@ -131,11 +146,33 @@ std::string bytes_word(Bytes b) {
   return b.n == 0 ? "0" : fmt::format("{}B", b.n);
 }
 
+Result<> set_share(DepthShare& target, std::string_view text) {
+  if (text.ends_with('%')) {
+    RelativeSize share;
+    if (!set_relative(share, text)) {
+      return usage_error(fmt::format("'{}' is not a share of the depth such as 25%", text));
+    }
+    target = {0, share.percent};
+    return {};
+  }
+  target.percent = 0;
+  return set_count(target.reads, text, {1, 4096});
+}
+
+std::string share_word(const DepthShare& share) {
+  return share.percent > 0 ? fmt::format("{}%", share.percent) : std::to_string(share.reads);
+}
+
+Result<> set_horizon(CellSettings& c, std::string_view text) {
+  Bytes horizon;
+  BLKSWEEP_CHECK(set_bytes(horizon, text, {0, kGiB}));
+  c.merge_horizon = horizon;
+  return {};
+}
+
 std::string relative_word(const RelativeSize& size) {
   return size.percent > 0 ? fmt::format("{}%", size.percent) : bytes_word(size.bytes);
 }
-
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 const std::array kOwnOptions{
     CellOption{"order", "random path directory inode lba chunked; default lba",
@@ -157,11 +194,16 @@ const std::array kOwnOptions{
                  return set_bytes(c.merge_gap, t, {0, kGiB});
                },
                [](const CellSettings& c) { return bytes_word(c.merge_gap); }},
-    CellOption{"merge-max", "longest read; default 1MiB",
+    CellOption{"merge-max", "longest read, 1MiB; --merge-horizon, device: sorted within, 4MiB",
                [](CellSettings& c, std::string_view t) {
                  return set_bytes(c.merge_max, t, {kPageBytes, kGiB});
                },
                [](const CellSettings& c) { return bytes_word(c.merge_max); }},
+    CellOption{"merge-horizon", "", set_horizon,
+               [](const CellSettings& c) { return bytes_word(horizon_of(c)); }},
+    CellOption{"merge-batch", "",
+               [](CellSettings& c, std::string_view t) { return set_share(c.merge_batch, t); },
+               [](const CellSettings& c) { return share_word(c.merge_batch); }},
     CellOption{
         "shuffle", "none buffer reservoir full; default none",
         [](CellSettings& c, std::string_view t) { return set_word(c.shuffle, t, kShuffles); },
@@ -180,6 +222,9 @@ const std::array kOwnOptions{
                  return set_count(c.depth, t, {1, 4096});
                },
                [](const CellSettings& c) { return std::to_string(c.depth); }},
+    CellOption{"refill", "reads (or % of depth) done before more go out, 25%; --merge-batch, 50%",
+               [](CellSettings& c, std::string_view t) { return set_share(c.refill, t); },
+               [](const CellSettings& c) { return share_word(c.refill); }},
     CellOption{"openers", "threads that open ahead; 0: the reader opens; default 1",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.openers, t, {0, 64});
@@ -246,6 +291,9 @@ const std::array kOwnOptions{
     CellOption{"cache", "cold warm keep: what a run starts from; default keep",
                [](CellSettings& c, std::string_view t) { return set_word(c.cache, t, kCaches); },
                [](const CellSettings& c) { return word_of(c.cache, kCaches); }},
+    CellOption{"arm", "names for equal cells (A/A): a,b shows what noise alone does",
+               [](CellSettings& c, std::string_view t) { return set_arm(c, t); },
+               [](const CellSettings& c) { return c.arm.empty() ? "-" : c.arm; }},
     CellOption{"epochs", "passes over the data in one run; default 1",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.epochs, t, {1, 1000});
@@ -324,7 +372,8 @@ std::vector<std::pair<std::string, std::string>> describe(const CellSettings& ce
   std::vector<std::pair<std::string, std::string>> out;
   out.reserve(cell_options().size());
   for (const CellOption& option : cell_options()) {
-    out.emplace_back(option.name, option.get(cell));
+    out.emplace_back(option.name, has_meaning(option.name, cell) ? option.get(cell)
+                                                                 : std::string(kMeansNothing));
   }
   if (cell.order_asked) {
     out.emplace_back("order-asked", to_string(*cell.order_asked));

@@ -36,7 +36,8 @@ using CellText = std::map<std::string, std::vector<std::string>, std::less<>>;
 // The cross product of all values over the defaults. Errors name the option and quote the text.
 Result<std::vector<CellSettings>> expand_cells(const CellText& text);
 
-// What the values of one cell are called, in the table's order: the record's settings.
+// What the values of one cell are called, in the table's order: the record's settings. "-" where a
+// setting means nothing (cell_meaning.h): cells of equal words are one cell.
 std::vector<std::pair<std::string, std::string>> describe(const CellSettings& cell);
 
 // Declares the option on a verb; what is given goes into `text`, split at commas.

@@ -11,16 +11,29 @@
 namespace blksweep {
 namespace {
 
+// An experiment that never came to a run (killed, refused) hides nothing.
+Result<std::vector<StoredExperiment>> newest_with_runs(std::vector<StoredExperiment> all,
+                                                       const std::string& db) {
+  const auto newest =
+      std::find_if(all.rbegin(), all.rend(), [](const StoredExperiment& e) { return e.runs > 0; });
+  if (newest == all.rend()) {
+    return fail(fmt::format("{} has no run yet: 'blksweep run --db {}' adds some", db, db));
+  }
+  return std::vector<StoredExperiment>{std::move(*newest)};
+}
+
 Result<std::vector<StoredExperiment>> chosen(std::vector<StoredExperiment> all,
                                              const ExperimentChoice& choice) {
   if (all.empty()) {
     return fail(choice.db + " has no experiment: 'blksweep run --db " + choice.db + "' adds one");
   }
   if (choice.which == "all") {
+    const bool any = std::ranges::any_of(all, [](const auto& e) { return e.runs > 0; });
+    std::erase_if(all, [any](const StoredExperiment& e) { return any && e.runs == 0; });
     return all;
   }
   if (choice.which == "newest") {
-    return std::vector<StoredExperiment>{std::move(all.back())};
+    return newest_with_runs(std::move(all), choice.db);
   }
   std::set<std::string> wanted;
   for (const std::string& id : split_list(choice.which)) {

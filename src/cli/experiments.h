@@ -17,7 +17,7 @@ namespace blksweep {
 
 struct ExperimentChoice {
   std::string db;                // for errors
-  std::string which = "newest";  // "newest", "all", "3", "1,3"
+  std::string which = "newest";  // "newest" (that has runs), "all", "3", "1,3"
 };
 
 struct JoinedExperiments {
@@ -27,7 +27,8 @@ struct JoinedExperiments {
   SummaryInput input;                         // without a baseline
 };
 
-// Errors: a database without experiments; usage for a number that is not there.
+// Errors: a database without experiments, or none of them with a run; usage for a number that is
+// not there.
 Result<JoinedExperiments> join_experiments(ResultReader& reader, const ExperimentChoice& choice);
 
 }  // namespace blksweep

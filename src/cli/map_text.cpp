@@ -184,6 +184,7 @@ Json fit_json(const MapFit& fit) {
   }
   return {{"model", to_toml(fit.spec)},
           {"error", fit.error},
+          {"times_off", worst_check(fit).times_off},
           {"checks", std::move(checks)},
           {"notes", fit.notes}};
 }
@@ -222,6 +223,8 @@ std::string map_json(const MapReport& report) {
   j["map_id"] = report.id == 0 ? Json(nullptr) : Json(report.id);
   j["interrupted"] = report.map.interrupted;
   j["reads"] = report.map.reads.size();
+  j["left_out_bytes"] = report.map.left_out ? Json(*report.map.left_out) : Json(nullptr);
+  j["left_out_by"] = report.map.left_out ? Json(report.map.left_out_by) : Json(nullptr);
   j["path_ns"] = maybe(f.path_ns);
   j["cached_bytes_per_s"] = maybe(f.cached_rate);
   j["rotation_ns"] = f.rotation ? Json(f.rotation->period_ns) : Json(nullptr);

@@ -1,11 +1,14 @@
 #include "cli/run_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/units.h"
+#include "cli/cell_meaning.h"
 
 namespace blksweep {
 namespace {
@@ -106,12 +109,19 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
   }
   for (const auto& [name, target] : {std::pair{"verify", &o.verify},
                                      {"check", &o.check},
-                                     {"fio-twin", &o.fio_twin},
                                      {"probe", &o.probe},
                                      {"ceiling", &o.ceiling},
                                      {"json", &o.json}}) {
     BLKSWEEP_CHECK(one.take(name, *target));
   }
+  std::string twins = "none";
+  BLKSWEEP_CHECK(one.take("fio-twin", twins));
+  const std::optional<TwinArms> arms = twin_arms(twins);
+  if (!arms) {
+    return usage_error(
+        fmt::format("--fio-twin: '{}' is not one of grouped, plain, both, none", twins));
+  }
+  o.twins = *arms;
   BLKSWEEP_CHECK(one.take("repeats", repeats));
   BLKSWEEP_CHECK(one.take("seed", o.seed));
   if (repeats < 1 || repeats > 100000) {
@@ -124,19 +134,43 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
   return {};
 }
 
-Result<> add_cells(RunOptions& o, CellText text) {
+// The options by which two cells of equal words differ.
+void note_folded(std::set<std::string>& folded, const CellSettings& kept,
+                 const CellSettings& dropped) {
+  for (const CellOption& option : cell_options()) {
+    if (option.get(kept) != option.get(dropped)) {
+      folded.insert(needed_for(option.name));
+    }
+  }
+}
+
+Result<> add_cells(RunOptions& o, CellText text, std::set<std::string>& folded) {
   std::erase_if(text, [](const auto& item) { return is_run_option(item.first); });
   BLKSWEEP_TRY(const std::vector<CellSettings> cells, expand_cells(text));
   for (const CellSettings& cell : cells) {
     const auto same = [&](const CellSettings& c) { return describe(c) == describe(cell); };
-    if (std::ranges::none_of(o.cells, same)) {
+    const auto first = std::ranges::find_if(o.cells, same);
+    if (first == o.cells.end()) {
       o.cells.push_back(cell);
+    } else {
+      note_folded(folded, *first, cell);
     }
   }
   return {};
 }
 
 }  // namespace
+
+std::optional<TwinArms> twin_arms(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, TwinArms>, 6> kWords{{{"grouped", {true, false}},
+                                                                         {"true", {true, false}},
+                                                                         {"plain", {false, true}},
+                                                                         {"both", {true, true}},
+                                                                         {"none", {}},
+                                                                         {"false", {}}}};
+  const auto* found = std::ranges::find(kWords, text, &decltype(kWords)::value_type::first);
+  return found == kWords.end() ? std::nullopt : std::optional(found->second);
+}
 
 bool is_run_option(std::string_view name) {
   return std::ranges::find(kRunOptions, name) != kRunOptions.end();
@@ -156,6 +190,7 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
   CellText all = spec.top;
   override_with(all, over);
   BLKSWEEP_CHECK(take_run_options(o, all));
+  std::set<std::string> folded;
   if (spec.cells.empty()) {
     spec.cells.emplace_back();
   }
@@ -165,7 +200,12 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
     CellText text = spec.top;
     override_with(text, cell);
     override_with(text, over);
-    BLKSWEEP_CHECK(add_cells(o, std::move(text)));
+    BLKSWEEP_CHECK(add_cells(o, std::move(text), folded));
+  }
+  if (!folded.empty()) {
+    o.folded = fmt::format(
+        "not swept where it means nothing ({}): {} left", fmt::join(folded, "; "),
+        o.cells.size() == 1 ? "1 cell is" : fmt::format("{} cells are", o.cells.size()));
   }
   return o;
 }

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "cli/cell_options.h"
 #include "cli/spec.h"
+#include "lab/pair.h"
 
 namespace blksweep {
 
@@ -20,9 +22,15 @@ struct RunOptions {
   std::string model, disk_label;  // empty: no prediction; the default label
   std::uint32_t repeats = 1;
   std::uint64_t seed = 1;
-  bool verify = false, check = true, fio_twin = false, probe = true, ceiling = true, json = false;
+  bool verify = false, check = true, probe = true, ceiling = true, json = false;
+  TwinArms twins;
   std::vector<CellSettings> cells;
+  // What was swept where it means nothing, in words; empty: nothing was. See cell_meaning.h.
+  std::string folded;
 };
+
+// "grouped" (or "true"), "plain", "both", "none" (or "false"); nullopt: none of them.
+std::optional<TwinArms> twin_arms(std::string_view text);
 
 // Names of the options beside those of the cell table.
 bool is_run_option(std::string_view name);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/table.h"
-#include "stats/bootstrap.h"
+#include "stats/quantile.h"
 
 namespace blksweep {
 namespace {

@@ -38,7 +38,7 @@ struct MapOptions {
   std::string path, db, fit, parts = "distance,size,depth,zone,revisit,cached";
   double seconds = 60;
   std::uint64_t seed = 1;
-  bool json = false;
+  bool unwritten = false, poor_fit = false, json = false;
 };
 
 Result<double> parse_seconds(std::string_view text) {
@@ -109,6 +109,31 @@ Result<> check_fit_target(const std::string& path) {
   return {};
 }
 
+// A model that is far off would be believed by whoever simulates with it: refused, or marked.
+Result<> keep_fit(MapFit& fit, const MapOptions& options) {
+  const WorstCheck worst = worst_check(fit);
+  const std::string off =
+      fmt::format("the best model is {:.1f} times off at '{}'", worst.times_off, worst.what);
+  if (worst.poor() && !options.poor_fit) {
+    return fail(
+        fmt::format("--fit: {}, so {} is not written: map an idle device for more "
+                    "--seconds, or keep it marked with --poor-fit",
+                    off, options.fit));
+  }
+  if (worst.poor()) {
+    fit.spec.description = "POOR FIT, " + off + "; " + fit.spec.description;
+    fit.notes.push_back("poor fit: " + off + "; the model's description says so");
+  }
+  return write_model(options.fit, fit.spec);
+}
+
+Exit exit_of(const MapReport& report) {
+  if (report.map.interrupted) {
+    return Exit::interrupted;
+  }
+  return report.fit && worst_check(*report.fit).poor() ? Exit::incomplete : Exit::done;
+}
+
 Result<Exit> finish(MapReport& report, const MapOptions& options,
                     const std::vector<std::string>& argv) {
   report.facts = map_facts(report.map);
@@ -121,7 +146,7 @@ Result<Exit> finish(MapReport& report, const MapOptions& options,
     Result<MapFit> fit = fit_map(report.map, report.facts);
     if (fit) {
       report.fit = std::move(*fit);
-      fitted = write_model(options.fit, report.fit->spec);
+      fitted = keep_fit(*report.fit, options);
     } else {
       fitted = tl::unexpected(std::move(fit).error());
     }
@@ -130,7 +155,7 @@ Result<Exit> finish(MapReport& report, const MapOptions& options,
   fmt::print("{}", options.json ? map_json(report) : map_text(report));
   std::fflush(stdout);
   BLKSWEEP_CHECK(std::move(fitted));
-  return report.map.interrupted ? Exit::interrupted : Exit::done;
+  return exit_of(report);
 }
 
 Result<Exit> map_device(const MapOptions& options, const std::vector<std::string>& argv) {
@@ -144,6 +169,7 @@ Result<Exit> map_device(const MapOptions& options, const std::vector<std::string
   settings.path = options.path;
   settings.time = Nanos(static_cast<std::int64_t>(options.seconds * 1e9));
   settings.seed = options.seed;
+  settings.unwritten = options.unwritten;
   settings.stop = &stop_requested();
   settings.on_progress = [&](MapPart part, std::int64_t used_ns) {
     if (line.due()) {
@@ -181,9 +207,11 @@ void add_map(Verbs& verbs) {
                   "some of distance,size,depth,zone,revisit,cached (all)")
       ->type_name("");
   add_parsed(app, "--seed", options->seed, parse_count, "of the random places (1)");
+  app->add_flag("--unwritten", options->unwritten, "read unwritten addresses, too");
   app->add_option("--db", options->db, "results database to add the map to")->type_name("");
   app->add_option("--fit", options->fit, "write a model of the device: a new TOML file")
       ->type_name("");
+  app->add_flag("--poor-fit", options->poor_fit, "write a model that is far off, too, marked");
   app->add_flag("--json", options->json, "one JSON document instead of the tables");
   app->footer(kMapExamples);
   app->callback([&verbs, options] {

@@ -65,6 +65,7 @@ Json to_json(const Row& r) {
           {"device_fallbacks", r.planned.plan.device_fallbacks},
           {"batches", r.planned.schedule.batches()},
           {"gates", r.planned.schedule.gates.size()},
+          {"horizon_bytes", r.planned.plan.horizon_peak},
           {"window_bytes", r.planned.window.n},
           {"window_peak_bytes", r.planned.schedule.window_peak.n},
           {"arena_bytes", r.planned.schedule.arena.n},

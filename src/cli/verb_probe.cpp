@@ -65,6 +65,17 @@ std::string optional_text(std::optional<double> value) {
   return value ? fmt::format("{:.2f}", *value) : "-";
 }
 
+std::string count_text(std::optional<std::uint64_t> count) {
+  return count ? format_count(*count) : "unknown";
+}
+
+std::string merges_text(const ProbeReport& r, double length_s) {
+  return r.plug_merges && r.scheduler_merges
+             ? fmt::format("{:.0f}",
+                           static_cast<double>(*r.plug_merges + *r.scheduler_merges) / length_s)
+             : "-";
+}
+
 void print_header() {
   fmt::print("{:>8} {:>10} {:>10} {:>7} {:>9} {:>9} {:>9} {:>8} {:>8} {:>7}\n", "time_s", "reads/s",
              "bytes/s", "depth", "p50", "p99", "request", "merges/s", "seeks_%", "other/s");
@@ -73,25 +84,28 @@ void print_header() {
 void print_line(double at_s, double length_s, const ProbeReport& r) {
   const auto rate = [length_s](std::uint64_t n) { return static_cast<double>(n) / length_s; };
   const std::uint64_t mean_bytes = r.requests == 0 ? 0 : r.bytes / r.requests;
-  fmt::print("{:>8.1f} {:>10.0f} {:>10} {:>7} {:>9} {:>9} {:>9} {:>8.0f} {:>8.1f} {:>7.0f}\n", at_s,
+  fmt::print("{:>8.1f} {:>10.0f} {:>10} {:>7} {:>9} {:>9} {:>9} {:>8} {:>8.1f} {:>7.0f}\n", at_s,
              rate(r.requests), format_bytes(Bytes{static_cast<std::uint64_t>(rate(r.bytes))}),
              optional_text(r.depth_mean), latency_text(r, 0.5), latency_text(r, 0.99),
-             r.requests == 0 ? "-" : format_bytes(Bytes{mean_bytes}),
-             rate(r.plug_merges + r.scheduler_merges), 100 * share_of(r.seeks, r.requests),
-             rate(r.other_requests));
+             r.requests == 0 ? "-" : format_bytes(Bytes{mean_bytes}), merges_text(r, length_s),
+             100 * share_of(r.seeks, r.requests), rate(r.other_requests));
   std::fflush(stdout);
 }
 
 Json number_or_null(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
 
+Json count_or_null(std::optional<std::uint64_t> value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
 Json counts_json(const ProbeReport& r) {
   return {{"requests", r.requests},
           {"bytes", r.bytes},
-          {"plug_merges", r.plug_merges},
-          {"scheduler_merges", r.scheduler_merges},
+          {"plug_merges", count_or_null(r.plug_merges)},
+          {"scheduler_merges", count_or_null(r.scheduler_merges)},
           {"seeks", r.seeks},
           {"other_requests", r.other_requests},
-          {"requeues", r.requeues},
+          {"requeues", count_or_null(r.requeues)},
           {"depth_mean", number_or_null(r.depth_mean)},
           {"busy_ns", r.busy_ns},
           {"latency_mean_ns", number_or_null(latency_mean(r.latency_ns))},
@@ -126,6 +140,7 @@ Json summary_json(const ProbeReport& r, std::int64_t length_ns) {
   j["scheduler_depth_mean"] = number_or_null(waiting.mean);
   j["scheduler_depth_max"] = waiting.max;
   j["healed"] = r.healed;
+  j["healed_ns"] = r.healed_ns;
   j["lost_events"] = r.lost_events;
   j["stat_difference"] = number_or_null(r.stat_difference);
   j["depth"] = r.depth;
@@ -143,8 +158,8 @@ void print_summary(const std::string& disk, const ProbeReport& r, std::int64_t l
              optional_text(r.depth_mean), optional_text(waiting.mean), waiting.max);
   fmt::print("  latency    p50 {}  p90 {}  p99 {}  p99.9 {}\n", latency_text(r, 0.5),
              latency_text(r, 0.9), latency_text(r, 0.99), latency_text(r, 0.999));
-  fmt::print("  merges     {} in the plug, {} in the scheduler\n", format_count(r.plug_merges),
-             format_count(r.scheduler_merges));
+  fmt::print("  merges     {} in the plug, {} in the scheduler\n", count_text(r.plug_merges),
+             count_text(r.scheduler_merges));
   fmt::print("  seeks      {:.1f} % of the reads\n", 100 * share_of(r.seeks, r.requests));
   fmt::print("  checked    {} of /sys/block/{}/stat; {} completions healed, {} events lost\n",
              r.stat_difference ? fmt::format("within {:.2f} %", *r.stat_difference * 100)

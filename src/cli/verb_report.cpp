@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "cli/figures.h"
 #include "cli/report_maps.h"
 #include "cli/verb.h"
+#include "store/ceilings.h"
 #include "store/csv.h"
 #include "store/json.h"
 #include "store/summary.h"
@@ -31,6 +33,7 @@ constexpr const char* kReportExamples = R"(examples:
 struct ReportOptions {
   std::string db, out, experiment = "newest";
   CellFilter cells, baseline;
+  Maybe<double> margin;
   bool json = false;
   bool figures = true;
 };
@@ -57,6 +60,17 @@ Result<CellFilter> parse_filter(const std::string& text) {
   return filter;
 }
 
+// "3%"
+Result<Maybe<double>> parse_margin(const std::string& text) {
+  double percent = 0;
+  const char* end = text.data() + text.size() - (text.ends_with('%') ? 1 : 0);
+  const auto [rest, ec] = std::from_chars(text.data(), end, percent);
+  if (ec != std::errc{} || rest != end || !text.ends_with('%') || !(percent > 0 && percent < 100)) {
+    return usage_error(fmt::format("'{}' is not a margin such as 3%", text));
+  }
+  return Maybe<double>(percent / 100);
+}
+
 Result<> require_match(const std::vector<StoredCell>& cells, const CellFilter& filter,
                        const char* option) {
   if (std::ranges::any_of(cells, [&](const StoredCell& c) { return matches(c.cell, filter); })) {
@@ -75,6 +89,7 @@ Result<Report> load(const ReportOptions& options) {
   BLKSWEEP_TRY(report.joined, join_experiments(reader, {options.db, options.experiment}));
   SummaryInput& input = report.joined.input;
   input.baseline = options.baseline;
+  input.margin = options.margin;
   BLKSWEEP_CHECK(require_match(input.cells, options.baseline, "--baseline"));
   BLKSWEEP_CHECK(require_match(input.cells, options.cells, "--cells"));
   report.cells = summarize(input);
@@ -110,29 +125,48 @@ Result<> write_tables(const Report& report, const fs::path& folder) {
   return write_file(folder / "runs.csv", runs_csv(report.cells, report.joined.input.runs));
 }
 
-Json estimate_json(const Maybe<Estimate>& e) {
-  if (!e) {
+Json maybe(const Maybe<double>& x) { return x ? Json(*x) : Json(nullptr); }
+
+Json level_json(const Maybe<Level>& l) {
+  return l ? Json{{"median", l->median}, {"least", l->least}, {"greatest", l->greatest}}
+           : Json(nullptr);
+}
+
+Json interval_json(const Maybe<Interval>& i) {
+  return i ? Json{{"low", i->low}, {"high", i->high}} : Json(nullptr);
+}
+
+Json estimate_json(const Maybe<PairedRatio>& r) {
+  if (!r) {
     return nullptr;
   }
-  Json out{{"value", e->value}, {"low", nullptr}, {"high", nullptr}};
-  if (e->interval) {
-    out["low"] = e->interval->low;
-    out["high"] = e->interval->high;
-  }
-  return out;
+  return {{"value", r->value},
+          {"low", r->interval ? Json(r->interval->low) : Json(nullptr)},
+          {"high", r->interval ? Json(r->interval->high) : Json(nullptr)},
+          {"pairs", r->pairs},
+          {"p", maybe(r->p)},
+          {"signed_rank", interval_json(r->ranked)}};
+}
+
+Json verdict_json(const CellSummary& c) {
+  const std::string_view word = verdict_word(c);
+  return word.empty() ? Json(nullptr)
+                      : Json{{"word", word},
+                             {"detectable", maybe(c.verdict.detectable)},
+                             {"equal", c.verdict.equal}};
 }
 
 Json summary_json(const CellSummary& c) {
-  const auto maybe = [](const Maybe<double>& x) { return x ? Json(*x) : Json(nullptr); };
   return {{"label", c.label},
           {"cell", cell_json(c.cell)},
           {"baseline", c.baseline},
           {"runs", c.runs},
           {"incomplete", c.incomplete},
-          {"samples_per_s", estimate_json(c.samples_per_s)},
-          {"bytes_per_s", estimate_json(c.bytes_per_s)},
+          {"samples_per_s", level_json(c.samples_per_s)},
+          {"bytes_per_s", level_json(c.bytes_per_s)},
           {"ratio", estimate_json(c.ratio)},
-          {"differs", c.ratio && c.ratio->interval ? Json(c.differs()) : Json(nullptr)},
+          {"split", c.split},
+          {"verdict", verdict_json(c)},
           {"fio_ratio", estimate_json(c.fio_ratio)},
           {"ceiling_share", maybe(c.ceiling_share)},
           {"prediction_epoch_ns", maybe(c.prediction_epoch_ns)},
@@ -151,10 +185,12 @@ Json summary_json(const CellSummary& c) {
 
 Json experiment_json(const StoredExperiment& e) {
   Json out{{"experiment", e.id}, {"disk", disk_label(e.host)}, {"host", host_json(e.host)}};
+  out["commands"] = e.commands;
   out["ceilings"] = Json::array();
   for (const CeilingRecord& c : e.ceilings) {
     out["ceilings"].push_back(ceiling_json(c));
   }
+  out["ceiling"] = ceiling_figures_json(e.ceilings);
   return out;
 }
 
@@ -169,6 +205,7 @@ Json report_json(const Report& report) {
   out["experiment"] = all.size() == 1 ? only["experiment"] : Json(nullptr);
   out["host"] = all.size() == 1 ? only["host"] : Json(nullptr);
   out["ceilings"] = all.size() == 1 ? only["ceilings"] : Json(nullptr);
+  out["ceiling"] = all.size() == 1 ? only["ceiling"] : Json(nullptr);
   out["cells"] = Json::array();
   out["runs"] = Json::array();
   for (const CellSummary& c : report.cells) {
@@ -189,10 +226,10 @@ void print(const Report& report, const ReportOptions& options) {
     return;
   }
   if (report.joined.others > 0 && options.experiment == "newest") {
-    note(fmt::format("{} also has {} older experiment{} (--experiment N)", options.db,
+    note(fmt::format("{} also has {} other experiment{} (--experiment N)", options.db,
                      report.joined.others, report.joined.others == 1 ? "" : "s"));
   }
-  fmt::print("{}", summary_text(report.cells));
+  fmt::print("{}{}", summary_text(report.cells), ceilings_text(report.joined.input.ceilings));
 }
 
 // Without Python's libraries the tables are there, and the status says that something is missing.
@@ -256,8 +293,10 @@ void add_report(Verbs& verbs) {
              "only cells with these settings, as name=value,...");
   add_parsed(app, "--baseline", options->baseline, parse_filter,
              "cell that ratios refer to (order=random,merge=none)");
+  add_parsed(app, "--margin", options->margin, parse_margin,
+             "call a ratio equal that is shown to be within this, as 3%");
   app->add_option("--experiment", options->experiment,
-                  "newest, all or numbers (1,3): several disks as one");
+                  "newest (with runs), all or numbers (1,3): several disks as one");
   app->add_flag("!--no-figures", options->figures, "CSV only");
   app->add_flag("--json", options->json, "one JSON document instead of the table");
   app->footer(kReportExamples);

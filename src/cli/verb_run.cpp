@@ -14,9 +14,12 @@
 #include "cli/progress_line.h"
 #include "cli/run_options.h"
 #include "cli/verb.h"
+#include "lab/describe_host.h"
 #include "lab/experiment.h"
 #include "lab/fallback.h"
+#include "lab/run_node.h"
 #include "os/signals.h"
+#include "store/ceilings.h"
 #include "store/json.h"
 #include "store/result_reader.h"
 #include "store/summary.h"
@@ -42,10 +45,11 @@ struct RunArgs {
 // The same sweep of the same files gets the same key, so that a run that was cut off can go on.
 // Samples and extents are part of it: a data set that was made anew under its old name is another.
 std::string experiment_key(const RunOptions& o, const Catalog& catalog) {
-  std::string all = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
-                                o.fio_twin, o.verify, o.check, o.probe, catalog.samples(),
-                                XXH3_64bits(catalog.files.data(), catalog.files.size_bytes()),
-                                XXH3_64bits(catalog.extents.data(), catalog.extents.size_bytes()));
+  std::string all =
+      fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
+                  2 * int{o.twins.plain} + int{o.twins.grouped}, o.verify, o.check, o.probe,
+                  catalog.samples(), XXH3_64bits(catalog.files.data(), catalog.files.size_bytes()),
+                  XXH3_64bits(catalog.extents.data(), catalog.extents.size_bytes()));
   for (const CellSettings& cell : o.cells) {
     for (const auto& [name, value] : describe(cell)) {
       all += "|" + name + "=" + value;
@@ -68,6 +72,10 @@ Result<> settle_cells(RunOptions& o, const Refusals& refusals) {
   return {};
 }
 
+bool change_queue(const std::vector<CellSettings>& cells) {
+  return std::ranges::any_of(cells, [](const CellSettings& c) { return c.node.changes_queue(); });
+}
+
 struct Setting {  // what an experiment is made in
   const Source& source;
   const Refusals& refusals;
@@ -84,7 +92,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const Setting& in) {
   s.seed = o.seed;
   s.verify = o.verify;
   s.check = o.check;
-  s.fio_twin = o.fio_twin;
+  s.twins = o.twins;
   s.probe = o.probe;
   s.ceiling = o.ceiling;
   s.key = experiment_key(o, source.catalog);
@@ -121,12 +129,17 @@ Result<> print_stored(const std::string& db, const std::string& key) {
   BLKSWEEP_TRY(input.cells, reader.cells(experiments.back().id));
   BLKSWEEP_TRY(input.runs, reader.runs(experiments.back().id));
   input.ceilings[""] = experiments.back().ceilings;
-  fmt::print("{}", summary_text(summarize(input)));
+  fmt::print("{}{}", summary_text(summarize(input)), ceilings_text(input.ceilings));
   return {};
 }
 
 std::string comparisons(const RunRecord& run) {
-  std::string text = run.fio ? fmt::format(", {:.2f} x fio", run.fio->ratio) : "";
+  std::string text;
+  for (const auto& [twin, name] : {std::pair{&run.fio, "fio"}, {&run.fio_plain, "plain fio"}}) {
+    if (*twin && (*twin)->ratio) {
+      text += fmt::format(", {:.2f} x {}", *(*twin)->ratio, name);
+    }
+  }
   if (run.prediction) {
     text += fmt::format(", predicted {}", format_duration(Nanos{run.prediction->epoch_ns}));
   }
@@ -226,11 +239,15 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
   }
   BLKSWEEP_TRY(RunOptions options, parse_run_options(spec, args.text));
   install_stop_signals();
+  if (!options.folded.empty()) {
+    note(options.folded);
+  }
   std::optional<ResultStore> store;
   if (!options.db.empty()) {
     BLKSWEEP_TRY(store, ResultStore::open(options.db));
   }
   BLKSWEEP_TRY(const Source source, open_source({options.data, options.catalog}));
+  BLKSWEEP_CHECK(RunNode::put_back_left_behind(source, change_queue(options.cells)));
   const Refusals refusals = find_refusals(source, options.cells);
   BLKSWEEP_CHECK(settle_cells(options, refusals));
   ExperimentSettings settings = experiment_settings(options, {source, refusals, argv});
@@ -268,10 +285,9 @@ void add_run_flags(CLI::App* app, CellText& text) {
   flag("check", "check", "true", "");
   flag("no-check", "check", "false",
        "do not compare some of what --merge device read with the files");
-  flag("fio-twin", "fio-twin", "true", "the same reads by the real fio after each run");
   flag("probe", "probe", "true", "");
   flag("no-probe", "probe", "false", "without the eBPF queue probe; --probe: with it, the default");
-  flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling first");
+  flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling");
   flag("direct", "direct", "true", "");
   flag("buffered", "buffered", "true", "");
   flag("json", "json", "true", "one JSON document on stdout");
@@ -302,6 +318,19 @@ void add_run(Verbs& verbs) {
       add_cell_option(app, option, args->text);
     }
   }
+  // Its word may be left out; then what follows may be the SPEC.
+  app->add_option_function<std::vector<std::string>>(
+         "--fio-twin",
+         [args](const std::vector<std::string>& given) {
+           const std::string word = given.empty() ? "" : given.front();
+           const bool is_word = word.empty() || twin_arms(word) || !args->spec.empty();
+           args->text["fio-twin"] = {is_word && !word.empty() ? word : "grouped"};
+           args->spec = is_word ? args->spec : word;
+         },
+         "the same reads by the real fio; plain: one by one; both")
+      ->expected(0, 1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->type_name("");
   text_option("repeats", "runs of each cell, interleaved; default 1");
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
   text_option("db", "database for the results");

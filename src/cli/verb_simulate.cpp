@@ -24,7 +24,7 @@ Without any: --order random,lba --merge none,device; with --db the stored cells.
 Examples:
   blksweep simulate data.cat --model hdd-7200
   blksweep simulate data.cat --model hdd-7200 --order random,lba --depth 1,32
-  blksweep simulate data.cat --model hdd-7200 --db results.db --experiment all)";
+  blksweep simulate data.cat --model hdd-7200 --db results.db --store)";
 
 struct SimulateOptions {
   std::string catalog, model, db, experiment = "newest";
@@ -33,7 +33,7 @@ struct SimulateOptions {
   Bytes max_request{std::uint64_t{1} << 20};
   Nanos host_cost{0};
   std::uint64_t speedup = 1, seed = 1, repeats = 1;
-  bool json = false;
+  bool store = false, json = false;
 };
 
 void label(SimulationWork& work) { work.labels = cell_labels(work.records); }
@@ -168,6 +168,9 @@ Result<Exit> simulate(const SimulateOptions& o) {
   if (o.repeats < 1 || o.repeats > 1000 || o.speedup < 1 || o.speedup > 1000000) {
     return usage_error("--repeats is 1 to 1000, --speedup 1 to 1000000");
   }
+  if (o.store && o.db.empty()) {
+    return usage_error("--store needs --db: it keeps predictions of runs that are stored there");
+  }
   BLKSWEEP_TRY(const ModelSpec model, model_by_name(o.model));
   BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.catalog));
   const Source source = planning_source(file);
@@ -179,7 +182,8 @@ Result<Exit> simulate(const SimulateOptions& o) {
   BLKSWEEP_TRY(const SimulationWork work,
                o.db.empty() ? asked_cells(o) : stored_cells(o, source.catalog));
   BLKSWEEP_TRY(const SimulationAnswer answer, simulate_all(source, work, how));
-  if (!o.db.empty()) {
+  // Only when asked: a report shows the newest prediction, and would change by a mere comparison.
+  if (o.store) {
     BLKSWEEP_CHECK(store(o, answer, model));
   }
   if (o.json) {
@@ -220,7 +224,8 @@ void add_simulate(Verbs& verbs) {
   }
   add_parsed(app, "--seed", o->seed, parse_count, "of orders and shuffles; default 1");
   add_parsed(app, "--repeats", o->repeats, parse_count, "seeds in a row; default 1");
-  app->add_option("--db", o->db, "compare with its runs; store the predictions")->type_name("");
+  app->add_option("--db", o->db, "compare with its runs")->type_name("");
+  app->add_flag("--store", o->store, "keep the predictions in --db, for its reports");
   app->add_option("--experiment", o->experiment, "newest, all or numbers; default newest")
       ->type_name("");
   app->add_flag("--json", o->json, "print one JSON document");

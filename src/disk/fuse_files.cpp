@@ -28,6 +28,8 @@ constexpr fuse_ino_t kTiming = 4;
 constexpr double kForever = 1e9;  // seconds: names and sizes never change
 constexpr unsigned kBackground = 512;
 constexpr unsigned kWorkers = 4;
+constexpr unsigned kUnwanted =
+    FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_AUTO_INVAL_DATA;
 
 struct FileName {
   const char* name;
@@ -67,8 +69,7 @@ struct FuseFiles::Operations {
     conn->max_read = kMaxMessage;
     conn->max_readahead = kMaxMessage;
     conn->want |= conn->capable & (FUSE_CAP_ASYNC_DIO | FUSE_CAP_ASYNC_READ);
-    conn->want &= ~(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
-                    FUSE_CAP_AUTO_INVAL_DATA);
+    conn->want &= ~kUnwanted;
   }
 
   static struct stat attributes(const FuseFiles& files, fuse_ino_t ino) {

@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <memory>
-#include <numeric>
+#include <numbers>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -18,27 +19,35 @@ namespace blksweep {
 namespace {
 
 constexpr std::uint64_t kMostRandomReads = std::uint64_t{1} << 20;
+// Smaller sets are begun at their first byte: half a second and more even of a disk's outer zone,
+// and a place in the middle would add a seek across all of it.
+constexpr std::uint64_t kAlwaysWhole = std::uint64_t{64} << 20;
+constexpr std::uint64_t kPlaceStream = 0xCE12;
 
 struct Load {
   const char* kind;
-  std::uint32_t request_bytes;
   std::uint32_t depth;
+  std::vector<ByteRange> (*reads)(const DataMap&, std::uint64_t, std::uint32_t);
 };
-constexpr Load kSequential{"sequential", 1U << 20, 32};
-constexpr Load kRandom{"random", kPageBytes, 128};
+constexpr Load kSequential{"sequential", 32, sequential_reads};
+constexpr Load kRandom{"random", 128, random_reads};
 
-struct Region {
-  std::string node;
-  std::uint64_t begin, end;
-};
+std::uint32_t longest_of(const std::vector<ByteRange>& reads) {
+  std::uint64_t most = 0;
+  for (const ByteRange& r : reads) {
+    most = std::max(most, r.bytes());
+  }
+  return static_cast<std::uint32_t>(most);
+}
 
-// Keeps `depth` reads in flight over a list of offsets until time or list end.
+// Keeps `depth` reads in flight over a list of them until time or list end.
 class Pump {
  public:
-  Pump(const Load& load, const CeilingSettings& settings) : load_(load), settings_(settings) {}
+  Pump(const Load& load, const std::vector<ByteRange>& reads, const CeilingSettings& settings)
+      : load_(load), reads_(reads), settings_(settings), slot_bytes_(longest_of(reads)) {}
 
   Result<> open(const std::string& node) {
-    BLKSWEEP_TRY(arena_, PageBuffer::allocate({std::uint64_t{load_.request_bytes} * load_.depth}));
+    BLKSWEEP_TRY(arena_, PageBuffer::allocate({std::uint64_t{slot_bytes_} * load_.depth}));
     EngineSettings es;
     es.depth = load_.depth;
     es.file_slots = 1;
@@ -50,27 +59,27 @@ class Pump {
     }
     iov_.resize(load_.depth);
     for (std::uint32_t i = 0; i < load_.depth; ++i) {
-      iov_[i] = {arena_.data() + std::size_t{i} * load_.request_bytes, load_.request_bytes};
+      iov_[i] = {arena_.data() + std::size_t{i} * slot_bytes_, slot_bytes_};
       free_.push_back(i);
     }
     done_.resize(load_.depth);
     return engine_->set_files(0, {&fd, 1});
   }
 
-  Result<CeilingRecord> run(const std::vector<std::uint64_t>& offsets) {
+  Result<CeilingRecord> run() {
+    const std::int64_t started = unix_ns();
     const std::int64_t begin = now_ns();
-    const std::int64_t until = begin + settings_.duration.count();
-    std::size_t next = 0;
+    const std::int64_t until = begin + settings_.longest.count();
     while (true) {
-      const bool more = next < offsets.size() && now_ns() < until && !stopped();
+      const bool more = next_ < reads_.size() && now_ns() < until && !stopped();
       if (more) {
-        BLKSWEEP_CHECK(submit(offsets, next));
+        BLKSWEEP_CHECK(submit());
       } else if (free_.size() == load_.depth) {
         break;
       }
       BLKSWEEP_CHECK(reap());
     }
-    return record(now_ns() - begin);
+    return record(started, now_ns() - begin);
   }
 
  private:
@@ -78,12 +87,14 @@ class Pump {
     return settings_.interrupt != nullptr && settings_.interrupt->load(std::memory_order_relaxed);
   }
 
-  Result<> submit(const std::vector<std::uint64_t>& offsets, std::size_t& next) {
+  Result<> submit() {
     group_.clear();
-    while (!free_.empty() && next < offsets.size()) {
+    while (!free_.empty() && next_ < reads_.size()) {
       const std::uint32_t tag = free_.back();
       free_.pop_back();
-      group_.push_back({offsets[next++], &iov_[tag], 1, 0, tag});
+      const ByteRange& read = reads_[next_++];
+      iov_[tag].iov_len = read.bytes();
+      group_.push_back({read.begin, &iov_[tag], 1, 0, tag});
     }
     return engine_->submit(group_);
   }
@@ -96,78 +107,67 @@ class Pump {
         error_ = -done_[i].result;
       } else {
         bytes_ += static_cast<std::uint64_t>(done_[i].result);
-        ++reads_;
+        ++done_reads_;
       }
     }
     return {};
   }
 
-  Result<CeilingRecord> record(std::int64_t elapsed_ns) const {
+  Result<CeilingRecord> record(std::int64_t started, std::int64_t elapsed_ns) const {
     if (error_ != 0) {
       return sys_error(error_, fmt::format("{} read", load_.kind));
     }
     if (stopped()) {
       return fail("interrupted", Exit::interrupted);
     }
+    CeilingRecord r;
+    r.round = settings_.round;
+    r.started_unix_ns = started;
+    r.kind = load_.kind;
+    r.request_bytes = slot_bytes_;
+    r.depth = engine_->facts().depth;
+    r.bytes = bytes_;
+    r.reads = done_reads_;
+    r.elapsed_ns = elapsed_ns;
     const double seconds = static_cast<double>(elapsed_ns) / 1e9;
-    return CeilingRecord{load_.kind, load_.request_bytes, engine_->facts().depth,
-                         static_cast<double>(bytes_) / seconds,
-                         static_cast<double>(reads_) / seconds};
+    r.bytes_per_s = static_cast<double>(bytes_) / seconds;
+    r.reads_per_s = static_cast<double>(done_reads_) / seconds;
+    return r;
   }
 
   const Load& load_;
+  const std::vector<ByteRange>& reads_;
   const CeilingSettings& settings_;
+  std::uint32_t slot_bytes_;
   PageBuffer arena_;
   std::vector<iovec> iov_;
   std::unique_ptr<Engine> engine_;  // drains before the buffers go
   std::vector<std::uint32_t> free_;
   std::vector<ReadRequest> group_;
   std::vector<Completion> done_;
-  std::uint64_t bytes_ = 0, reads_ = 0;
+  std::size_t next_ = 0;
+  std::uint64_t bytes_ = 0, done_reads_ = 0;
   int error_ = 0;
 };
 
-Result<Region> region_of(const CeilingSettings& settings) {
-  Fd fd(::open(settings.device_node.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) {
-    return sys_error(errno, "open " + settings.device_node);
+// Reads that answer from pages of a file below would be those of that cache, not of the device.
+void evict(const std::vector<std::string>& files) {
+  for (const std::string& path : files) {
+    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (fd) {
+      ::fsync(fd.get());  // dirty pages are not evicted
+      ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+    }
   }
-  const off_t size = ::lseek(fd.get(), 0, SEEK_END);
-  if (size < 0) {
-    return sys_error(errno, "size of " + settings.device_node);
-  }
-  const auto bytes = static_cast<std::uint64_t>(size);
-  const std::uint64_t end = settings.end.n == 0 ? bytes : std::min(settings.end.n, bytes);
-  Region r{settings.device_node, align_up(settings.begin.n, kPageBytes),
-           align_down(end, kPageBytes)};
-  if (r.begin + kSequential.request_bytes > r.end) {
-    return fail(fmt::format("{} has fewer than {} in the region", settings.device_node,
-                            format_bytes({kSequential.request_bytes})));
-  }
-  return r;
 }
 
-std::vector<std::uint64_t> offsets_of(const Load& load, const Region& region, std::uint64_t seed) {
-  const std::uint64_t blocks = (region.end - region.begin) / load.request_bytes;
-  std::vector<std::uint64_t> offsets;
-  if (&load == &kRandom) {
-    offsets = distinct_blocks(blocks, kMostRandomReads, seed);
-  } else {
-    offsets.resize(blocks);
-    std::iota(offsets.begin(), offsets.end(), std::uint64_t{0});
-  }
-  for (std::uint64_t& o : offsets) {
-    o = region.begin + o * load.request_bytes;
-  }
-  return offsets;
-}
-
-Result<CeilingRecord> measure_one(const Load& load, const Region& region,
+Result<CeilingRecord> measure_one(const Load& load, const DataMap& data,
                                   const CeilingSettings& settings) {
-  const std::vector<std::uint64_t> offsets = offsets_of(load, region, settings.seed);
-  Pump pump(load, settings);
-  BLKSWEEP_CHECK(pump.open(region.node));
-  return pump.run(offsets);
+  const std::vector<ByteRange> reads = load.reads(data, settings.seed, settings.round);
+  Pump pump(load, reads, settings);
+  BLKSWEEP_CHECK(pump.open(settings.device_node));
+  evict(settings.cached_files);
+  return pump.run();
 }
 
 }  // namespace
@@ -188,23 +188,45 @@ std::vector<std::uint64_t> distinct_blocks(std::uint64_t blocks, std::uint64_t c
   return picked;
 }
 
-Ceiling measure_ceiling(const CeilingSettings& settings) {
+std::vector<ByteRange> sequential_reads(const DataMap& data, std::uint64_t seed,
+                                        std::uint32_t round) {
+  std::vector<ByteRange> reads = data.reads(kSequentialCeilingRead);
+  if (data.bytes() > kAlwaysWhole) {
+    // The golden ratio spreads however many rounds there are evenly (Kronecker sequence).
+    const double place = std::fmod(Rng(seed, kPlaceStream).unit() + round * std::numbers::phi, 1.0);
+    const auto first = static_cast<std::ptrdiff_t>(place * static_cast<double>(reads.size()));
+    std::ranges::rotate(reads, reads.begin() + first);
+  }
+  return reads;
+}
+
+std::vector<ByteRange> random_reads(const DataMap& data, std::uint64_t seed, std::uint32_t round) {
+  std::vector<ByteRange> reads;
+  for (const std::uint64_t block :
+       distinct_blocks(data.bytes() / data.align(), kMostRandomReads, seed + round)) {
+    const std::uint64_t at = data.address(block * data.align());
+    reads.push_back({at, at + data.align()});
+  }
+  return reads;
+}
+
+Ceiling measure_ceiling(const DataMap& data, const CeilingSettings& settings) {
   Ceiling c;
-  const Result<Region> region = region_of(settings);
-  if (!region) {
-    c.warnings.push_back(
-        "ceiling: not measured: " + region.error().text +
-        "; results are shown without it (reading a block device needs root or group "
-        "disk)");
+  if (data.bytes() == 0) {
+    c.warnings.emplace_back(
+        "ceiling: not measured: no extent of the data set has an address on its device that holds "
+        "its bytes; results are shown without it");
     return c;
   }
   for (const Load* load : {&kSequential, &kRandom}) {
-    const Result<CeilingRecord> r = measure_one(*load, *region, settings);
+    const Result<CeilingRecord> r = measure_one(*load, data, settings);
     if (r) {
       c.records.push_back(*r);
-    } else {
-      c.warnings.push_back(fmt::format("ceiling: {} not measured on {}: {}", load->kind,
-                                       region->node, r.error().text));
+    } else if (r.error().exit_code != Exit::interrupted) {
+      c.warnings.push_back(fmt::format(
+          "ceiling: {} not measured on {}: {}; results are shown without it (reading a block "
+          "device needs root or group disk)",
+          load->kind, settings.device_node, r.error().text));
     }
   }
   return c;

@@ -1,11 +1,16 @@
-// Ceiling: the best the device gives to this process in this session, to hold results against.
+// Ceiling: the best the device gives to this process for this data, to hold results against.
 //
-// Two figures: sequential (1 MiB reads at depth 32) and random (4 KiB reads of distinct blocks at
-// depth 128), about a second each, O_DIRECT on the block device itself, opened read-only.
+// Two figures: sequential (the data's own extents in address order, reads of at most 1 MiB that end
+// with their extent, depth 32) and random (4 KiB blocks of the same extents, each once, depth 128).
+// Each takes a second at most, and no byte is read twice in one: a set that is read earlier than
+// that ends it. O_DIRECT on the block device itself, opened read-only.
 //
-// Limits:    a loop device or a virtual disk may answer from a cache of its backing store; then the
-//            ceiling is that cache's. docs/fio-twin.md says how to read it.
-// Errors:    none: what cannot be measured is left out with a warning (no rights, no device).
+// Place:     of a set that a second may not be enough for, a round begins at a place of its own,
+//            drawn from seed and round; the places of successive rounds are spread evenly.
+// Limits:    a loop device without direct I/O or a virtual disk may answer from a cache below;
+//            `cached_files` are evicted before each figure, as `--cache cold` does before a run.
+// Errors:    none: what cannot be measured is left out with a warning (no rights, no device, no
+//            extent with an address). After an interrupt: without one.
 // Threads:   any one thread; nothing else should use the device meanwhile.
 #pragma once
 
@@ -17,16 +22,18 @@
 
 #include "base/units.h"
 #include "io/engine.h"
+#include "plan/data_map.h"
 #include "store/records.h"
 
 namespace blksweep {
 
 struct CeilingSettings {
   std::string device_node;
-  Bytes begin{0}, end{0};                    // region of the device; end 0: to its end
-  Nanos duration = std::chrono::seconds(1);  // per figure
+  Nanos longest = std::chrono::seconds(1);  // per figure
   EngineKind engine = EngineKind::io_uring;
   std::uint64_t seed = 1;
+  std::uint32_t round = 0;
+  std::vector<std::string> cached_files;  // their pages are a cache below the device
   const std::atomic<bool>* interrupt = nullptr;
 };
 
@@ -35,7 +42,13 @@ struct Ceiling {
   std::vector<std::string> warnings;
 };
 
-Ceiling measure_ceiling(const CeilingSettings& settings);
+Ceiling measure_ceiling(const DataMap& data, const CeilingSettings& settings);
+
+// The reads of the two figures, in the order in which they are made.
+inline constexpr std::uint32_t kSequentialCeilingRead = 1U << 20;
+std::vector<ByteRange> sequential_reads(const DataMap& data, std::uint64_t seed,
+                                        std::uint32_t round);
+std::vector<ByteRange> random_reads(const DataMap& data, std::uint64_t seed, std::uint32_t round);
 
 // `count` distinct block numbers below `blocks`, spread evenly and in random order; fewer when
 // there are fewer blocks.

@@ -3,6 +3,7 @@
 // Values only; text is parsed in cli/ and words for records come from there too.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,16 @@ struct RelativeSize {
     return percent > 0
                ? Bytes{static_cast<std::uint64_t>(percent / 100 * static_cast<double>(whole.n))}
                : bytes;
+  }
+};
+
+// A number of reads that may be given as a share of the depth: "8" or "25%".
+struct DepthShare {
+  std::uint32_t reads = 0;
+  double percent = 0;  // > 0: of the depth, and `reads` is ignored
+  std::uint32_t of(std::uint32_t depth) const {
+    const double share = percent > 0 ? percent / 100 * depth : reads;
+    return std::clamp(static_cast<std::uint32_t>(share), 1U, depth);
   }
 };
 
@@ -53,6 +64,8 @@ struct CellSettings {
   Merge merge = Merge::none;
   Bytes merge_gap{std::uint64_t{64} << 10};
   Bytes merge_max{std::uint64_t{1} << 20};
+  std::optional<Bytes> merge_horizon;  // merge=device; without: horizon_of() chooses
+  DepthShare merge_batch{0, 50};       // merge=kernel: reads sorted and submitted together
   Shuffle shuffle = Shuffle::none;
   RelativeSize window{Bytes{std::uint64_t{64} << 20}, 0};
   EngineKind engine = EngineKind::io_uring;
@@ -63,6 +76,8 @@ struct CellSettings {
   bool addresses_refused = false;    // what sorts by address sorts by inode
   bool direct = true;
   std::uint32_t depth = 32;
+  DepthShare refill{0,
+                    25};  // reads that complete before more are submitted; the same in all orders
   std::uint32_t openers = 1;  // threads that open files ahead of the reader
   std::uint32_t batch = 256;
   std::uint32_t prefetch = 2;
@@ -74,7 +89,18 @@ struct CellSettings {
   std::uint32_t device_index = 0;  // of the GPU
   CacheState cache = CacheState::keep;
   std::uint32_t epochs = 1;
+  std::string arm;  // tells equal cells apart, which are compared to see what noise alone does
   NodeWish node;
 };
+
+// Within how many bytes of the order merge=device may follow the device instead; 0: it keeps the
+// order. Only where the order is sorted by address, and never more than a chunk of it.
+Bytes horizon_of(const CellSettings& cell);
+
+// Reads of merge=kernel that are handed over together; 0: other merges have no such groups.
+std::uint32_t submit_batch_of(const CellSettings& cell);
+
+// Reads that complete before more are submitted. Whole groups of merge=kernel at least.
+std::uint32_t refill_of(const CellSettings& cell);
 
 }  // namespace blksweep

@@ -14,12 +14,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::uint64_t kMostHorizon = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostPositions = std::uint64_t{1} << 31;  // 32-bit counters with a stop bit
-
-bool address_sorted(const CellSettings& cell) {
-  return cell.order == Order::lba || cell.order == Order::chunked;
-}
 
 // Device reads are always direct: the block device's page cache is not coherent with the files'.
 // Whole files are read to the end of their last block: a read that ended at the last sector would
@@ -34,15 +29,6 @@ std::uint32_t read_align(const Source& source, const CellSettings& cell) {
   const bool whole_files = source.catalog.parts.empty();
   const std::uint32_t block = std::min(source.catalog.block_bytes, kPageBytes);
   return whole_files ? std::max(source.direct_align, block) : source.direct_align;
-}
-
-// Within which run of bytes merging may follow the device instead of the order (plan/settings.h).
-Bytes horizon_of(const CellSettings& cell, Bytes window, Bytes sort_window) {
-  if (sort_window.n > 0) {
-    return sort_window;
-  }
-  const std::uint64_t most = std::max(window.n / 4, cell.merge_max.n);
-  return {address_sorted(cell) ? std::min(kMostHorizon, most) : 0};
 }
 
 Bytes parcel_bytes_per_epoch(const Plan& plan) {
@@ -67,15 +53,14 @@ std::uint64_t shared_parcel(const CellSettings& cell, Bytes window) {
   return spread ? std::min(most, window.n / 256) : most;
 }
 
-MergeSettings merge_settings(const Source& source, const CellSettings& cell, Bytes window,
-                             Bytes sort_window) {
+MergeSettings merge_settings(const Source& source, const CellSettings& cell, Bytes window) {
   MergeSettings m;
   m.merge = cell.merge;
   m.gap = cell.merge_gap;
   m.max = cell.merge_max;
   m.align = read_align(source, cell);
-  m.batch = std::max(1U, cell.depth / 2);  // two groups in turn keep the device busy
-  m.horizon = horizon_of(cell, window, sort_window);
+  m.batch = std::max(1U, submit_batch_of(cell));
+  m.horizon = horizon_of(cell);
   m.share = {shared_parcel(cell, window)};
   return m;
 }
@@ -147,25 +132,18 @@ std::uint32_t largest_batch(const Schedule& s) {
 
 }  // namespace
 
-// In address order larger groups meet more of their neighbours in the plug; in random order there
-// are none to meet, and smaller groups keep the device busier (measured in docs/performance.md).
-unsigned refill_of(const CellSettings& cell) {
-  return std::max(1U, cell.depth / (address_sorted(cell) ? 2 : 4));
-}
-
 Result<PlannedCell> plan_cell(const Source& source, const CellSettings& cell, std::uint64_t seed) {
   const std::int64_t begin = now_ns();
   const Bytes whole = source.catalog.bytes();
-  const Bytes sort_window = cell.sort_window.of(whole);
   if (source.catalog.samples() > kMostPositions / cell.epochs) {
     return usage_error(fmt::format("--epochs {} of {} samples: a run has {} samples at most",
                                    cell.epochs, format_count(source.catalog.samples()),
                                    format_count(kMostPositions)));
   }
-  OrderSettings order{cell.order, seed, cell.chunk, sort_window, cell.epochs};
+  const OrderSettings order{cell.order, seed, cell.chunk, cell.sort_window.of(whole), cell.epochs};
   PlannedCell planned;
   planned.plan = make_plan(source.catalog, make_order(source.catalog, order), cell.epochs,
-                           merge_settings(source, cell, cell.window.of(whole), sort_window));
+                           merge_settings(source, cell, cell.window.of(whole)));
   const ShuffleSettings shuffle = shuffle_settings(cell, planned.plan, seed);
   BLKSWEEP_TRY(planned.schedule, make_schedule(source.catalog, planned.plan, shuffle));
   planned.window = shuffle.window;

@@ -45,9 +45,6 @@ struct PlannedCell {
 // Order, merge and schedule for one seed; pure but for the clock.
 Result<PlannedCell> plan_cell(const Source& source, const CellSettings& cell, std::uint64_t seed);
 
-// Reads that complete before more are submitted, on fast devices (ReaderInputs::refill).
-unsigned refill_of(const CellSettings& cell);
-
 struct EpochOptions {
   std::uint64_t seed = 1;
   bool verify = false;

@@ -3,31 +3,36 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <set>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/rng.h"
-#include "disk/registry.h"
-#include "lab/ceiling.h"
-#include "lab/fio_twin.h"
+#include "lab/ceiling_round.h"
+#include "lab/describe_host.h"
 #include "lab/simulate_epoch.h"
-#include "os/hostfacts.h"
-#include "stage/nvml.h"
+#include "os/layer_facts.h"
 
 namespace blksweep {
 namespace {
 
 constexpr std::uint64_t kInterleaveStream = 0x17;
+constexpr std::uint32_t kMostTags = 1 << 16;  // no kernel takes more: bounds the probe's memory
+constexpr std::uint64_t kCeilingStream = 0xCE13;
 
 struct Job {
   std::size_t cell;
   std::uint32_t repeat;
+  bool ceiling = false;  // not a run: the ceiling of this round
 };
 
-// Repeat by repeat, the cells of each in random order.
-std::vector<Job> interleave(std::size_t cells, std::uint32_t repeats, std::uint64_t seed) {
+// Repeat by repeat, the cells of each in random order: with that alone drift falls on either side
+// of a pair with equal chance. Drawn anew in every session: one fixed order would have the same
+// drift favour the same cells each time that somebody repeats the experiment.
+std::vector<Job> interleave(std::size_t cells, std::uint32_t repeats, Rng rng) {
   std::vector<Job> jobs;
-  Rng rng(seed, kInterleaveStream);
   for (std::uint32_t r = 0; r < repeats; ++r) {
     const std::size_t first = jobs.size();
     for (std::size_t c = 0; c < cells; ++c) {
@@ -36,6 +41,32 @@ std::vector<Job> interleave(std::size_t cells, std::uint32_t repeats, std::uint6
     shuffle(std::span(jobs).subspan(first), rng);
   }
   return jobs;
+}
+
+// The greatest nr_requests that any cell sets: the probe is made before they are set.
+std::uint32_t largest_queue(const std::vector<ExperimentCell>& cells) {
+  std::uint32_t most = 0;
+  for (const ExperimentCell& cell : cells) {
+    most = std::max(most, cell.settings.node.nr_requests.value_or(0));
+  }
+  return std::min(most, kMostTags);
+}
+
+// One in each round that has a run, at a place of its own among them: what it is measured against
+// is then measured under the same drift.
+std::vector<Job> with_ceilings(const std::vector<Job>& jobs, std::uint64_t seed) {
+  std::vector<Job> out;
+  Rng rng(seed, kCeilingStream);
+  for (std::size_t i = 0; i < jobs.size();) {
+    const std::uint32_t repeat = jobs[i].repeat;
+    const std::size_t first = out.size();
+    for (; i < jobs.size() && jobs[i].repeat == repeat; ++i) {
+      out.push_back(jobs[i]);
+    }
+    const std::size_t place = first + rng.below(out.size() - first + 1);
+    out.insert(out.begin() + static_cast<std::ptrdiff_t>(place), {0, repeat, true});
+  }
+  return out;
 }
 
 class Experiment {
@@ -49,19 +80,15 @@ class Experiment {
  private:
   Result<> check_wishes() const;
   Result<> register_cells();
-  Result<> measure_ceilings();
+  bool wants_ceilings() const;
+  Result<> measure_ceiling_of(std::uint32_t round);
+  void mark_changed_layers(RunRecord& run) const;
   void open_probe();
   Result<std::vector<std::string>> settle_addresses(AddressProof& proof);
   Result<> run_job(const Job& job);
   Result<> keep(const Job& job, RunRecord run);
   bool lost(const Job& job);
-  void compare(RunRecord& run, const CellSettings& cell, const PlannedCell& planned, RunNode& node);
   Exit exit_code();
-  FioSettings fio_settings(const CellSettings& cell) const;
-  Result<FioResult> run_twin(const CellSettings& cell, const PlannedCell& planned,
-                             RunNode& node) const;
-  void add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned,
-                RunNode& node);
   void add_prediction(RunRecord& run, const CellSettings& cell, const PlannedCell& planned) const;
   bool finished(const Job& job) const;
 
@@ -73,12 +100,14 @@ class Experiment {
   std::unique_ptr<BlockProbe> probe_;
   std::string no_probe_;
   std::int64_t experiment_ = 0;
+  SessionRecord session_{.id = 1, .started_unix_ns = unix_ns()};  // of a run without a database
   std::vector<std::int64_t> cell_ids_;
   std::vector<std::vector<std::uint32_t>> finished_;  // repeats by cell
   std::size_t done_ = 0, total_ = 0;
-  bool cut_short_ = false;    // the last run that was kept is not finished
-  std::string gpu_lost_;      // why; empty: it is not
-  std::size_t left_out_ = 0;  // runs, because of that
+  std::set<std::string> ceiling_warnings_;  // each is said once
+  bool cut_short_ = false;                  // the last run that was kept is not finished
+  std::string gpu_lost_;                    // why; empty: it is not
+  std::size_t left_out_ = 0;                // runs, because of that
   bool incomplete_ = false;
 };
 
@@ -88,6 +117,7 @@ Result<> Experiment::register_cells() {
     return {};
   }
   BLKSWEEP_TRY(experiment_, store_->begin_experiment(settings_.host, settings_.key));
+  BLKSWEEP_TRY(session_, store_->begin_session(experiment_, settings_.host.argv));
   for (std::size_t c = 0; c < settings_.cells.size(); ++c) {
     BLKSWEEP_TRY(const std::int64_t id, store_->add_cell(experiment_, settings_.cells[c].record));
     cell_ids_.push_back(id);
@@ -100,16 +130,22 @@ bool Experiment::finished(const Job& job) const {
   return std::ranges::find(finished_[job.cell], job.repeat) != finished_[job.cell].end();
 }
 
-Result<> Experiment::measure_ceilings() {
-  if (!settings_.ceiling || !source_.device || store_ == nullptr) {
-    return {};
+bool Experiment::wants_ceilings() const {
+  return settings_.ceiling && source_.device && store_ != nullptr;
+}
+
+Result<> Experiment::measure_ceiling_of(std::uint32_t round) {
+  if (settings_.progress != nullptr) {
+    settings_.progress->phase.store("ceiling", std::memory_order_relaxed);
   }
-  CeilingSettings wanted;
-  wanted.device_node = source_.device->node;
-  wanted.interrupt = &stop_;
-  const Ceiling measured = measure_ceiling(wanted);
+  const bool cold = std::ranges::any_of(settings_.cells, [](const ExperimentCell& c) {
+    return c.settings.cache == CacheState::cold;
+  });
+  const Ceiling measured = ceiling_of_round(source_, {settings_.seed, round, cold, &stop_});
   for (const std::string& text : measured.warnings) {
-    warn(text);
+    if (ceiling_warnings_.insert(text).second) {
+      warn(text);
+    }
   }
   for (const CeilingRecord& c : measured.records) {
     BLKSWEEP_CHECK(store_->add_ceiling(experiment_, c));
@@ -125,54 +161,12 @@ void Experiment::open_probe() {
     no_probe_ = "no probe, so no queue depth or request sizes: the data set has no block device";
     return;
   }
-  auto probe = open_block_probe(source_.device->whole_disk);
+  auto probe = open_block_probe(source_.device->whole_disk, {largest_queue(settings_.cells)});
   if (probe) {
     probe_ = *std::move(probe);
   } else {
     no_probe_ = "no probe, so no queue depth or request sizes: " + probe.error().message();
     warn(no_probe_);
-  }
-}
-
-FioSettings Experiment::fio_settings(const CellSettings& cell) const {
-  FioSettings fio;
-  fio.engine = cell.engine;
-  fio.depth = cell.depth;
-  fio.direct = cell.direct && source_.direct_possible;
-  fio.device_node = source_.device ? source_.device->node : "";
-  fio.interrupt = &stop_;
-  return fio;
-}
-
-// The twin starts from the same cache state as our run did, and inherits limits and binding.
-Result<FioResult> Experiment::run_twin(const CellSettings& cell, const PlannedCell& planned,
-                                       RunNode& node) const {
-  BLKSWEEP_TRY(FioTwin twin, FioTwin::prepare(source_.catalog, planned.plan, fio_settings(cell)));
-  BLKSWEEP_CHECK(enter_cache_state(source_.catalog, cell.cache, node));
-  BLKSWEEP_CHECK(node.enter());
-  Result<FioResult> result = twin.run();
-  BLKSWEEP_CHECK(node.leave());
-  if (!node.lost().empty()) {  // not under the same limits and pins as our run
-    return fail(node.lost());
-  }
-  return result;
-}
-
-void Experiment::add_twin(RunRecord& run, const CellSettings& cell, const PlannedCell& planned,
-                          RunNode& node) {
-  const Result<FioResult> twin = run_twin(cell, planned, node);
-  if (!twin) {
-    run.warnings.push_back("no fio twin: " + twin.error().message());
-    return;
-  }
-  run.warnings.insert(run.warnings.end(), twin->warnings.begin(), twin->warnings.end());
-  run.fio = twin->record;
-  run.fio->ratio = fio_ratio(*twin, run.epoch_ns);
-  if (cell.cache == CacheState::cold && settings_.host.rotational == true &&
-      opens_files(planned.plan)) {
-    run.warnings.emplace_back(
-        "cold files on a rotating disk: fio calls stat on every file before its clock starts, so "
-        "its time has no inode reads and ours has; compare with --cache keep or --merge device");
   }
 }
 
@@ -189,22 +183,9 @@ void Experiment::add_prediction(RunRecord& run, const CellSettings& cell,
   }
 }
 
-// The runs beside ours: of a run that was cut off they would say nothing.
-void Experiment::compare(RunRecord& run, const CellSettings& cell, const PlannedCell& planned,
-                         RunNode& node) {
-  if (settings_.fio_twin) {
-    if (settings_.progress != nullptr) {
-      settings_.progress->phase.store("fio twin", std::memory_order_relaxed);
-    }
-    add_twin(run, cell, planned, node);
-  }
-  if (settings_.predict && !stop_.load()) {
-    add_prediction(run, cell, planned);
-  }
-}
-
 Result<> Experiment::keep(const Job& job, RunRecord run) {
   const ExperimentCell& cell = settings_.cells[job.cell];
+  run.session_id = session_.id;
   run.warnings.insert(run.warnings.end(), cell.warnings.begin(), cell.warnings.end());
   if (!no_probe_.empty()) {
     run.warnings.push_back(no_probe_);
@@ -244,11 +225,21 @@ Result<> Experiment::run_job(const Job& job) {
   AddressProof addresses(source_, cell);
   BLKSWEEP_TRY(const std::vector<std::string> moved, settle_addresses(addresses));
   BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source_, cell, seed));
-  BLKSWEEP_TRY(RunNode node, RunNode::borrow(source_, cell.node, seed, stop_));
-  const RunRequest request{
-      source_,    cell, planned,      job.repeat,         seed,  settings_.verify, settings_.check,
-      &addresses, node, probe_.get(), settings_.progress, stop_, settings_.makers};
-  BLKSWEEP_TRY(MeasuredRun measured, measure_run(request));
+  const PairRequest request{.source = source_,
+                            .cell = cell,
+                            .planned = planned,
+                            .repeat = job.repeat,
+                            .seed = seed,
+                            .stream = job.cell,
+                            .verify = settings_.verify,
+                            .check = settings_.check,
+                            .addresses = &addresses,
+                            .arms = settings_.twins,
+                            .probe = probe_.get(),
+                            .progress = settings_.progress,
+                            .stop = stop_,
+                            .makers = settings_.makers};
+  BLKSWEEP_TRY(MeasuredRun measured, measure_pair(request));
   RunRecord& run = measured.record;
   run.warnings.insert(run.warnings.begin(), moved.begin(), moved.end());
   if (measured.interrupted && run.samples == 0) {
@@ -257,16 +248,26 @@ Result<> Experiment::run_job(const Job& job) {
   if (measured.fault && needs_gpu(cell) && settings_.makers.gpu_lost()) {
     gpu_lost_ = measured.fault->message();
   }
-  if (!measured.interrupted && !measured.fault) {
-    compare(run, cell, planned, node);
-    if (stop_.load() && settings_.fio_twin && !run.incomplete) {  // the pair is measured again
-      run.incomplete = true;
-      run.incomplete_reason = "interrupted: the fio twin was cut off";
-    }
+  if (settings_.predict && !stop_.load() && !measured.fault) {
+    add_prediction(run, cell, planned);
   }
-  BLKSWEEP_CHECK(node.restore());
+  mark_changed_layers(run);
+  if (cell.cache == CacheState::cold && source_.device) {
+    std::ranges::move(caches_beneath(source_.device->disk), std::back_inserter(run.warnings));
+  }
   cut_short_ = stop_.load() && run.incomplete;
   return keep(job, std::move(run));
+}
+
+// The stack under the data is a fact of the whole experiment: a run under another is none of it.
+void Experiment::mark_changed_layers(RunRecord& run) const {
+  const std::string changed =
+      source_.device ? changed_layers(settings_.host, source_.device->disk) : "";
+  if (!changed.empty()) {
+    run.incomplete = true;
+    run.incomplete_reason += (run.incomplete_reason.empty() ? "" : "; ") +
+                             ("what the disk stands on changed: " + changed);
+  }
 }
 
 // Nothing that needs the GPU works any more in this process, whatever it is.
@@ -304,9 +305,10 @@ Exit Experiment::exit_code() {
 Result<Exit> Experiment::run() {
   BLKSWEEP_CHECK(check_wishes());
   BLKSWEEP_CHECK(register_cells());
-  BLKSWEEP_CHECK(measure_ceilings());
   open_probe();
-  std::vector<Job> jobs = interleave(settings_.cells.size(), settings_.repeats, settings_.seed);
+  const auto started = static_cast<std::uint64_t>(session_.started_unix_ns);
+  std::vector<Job> jobs = interleave(settings_.cells.size(), settings_.repeats,
+                                     Rng(settings_.seed, kInterleaveStream + started));
   const std::size_t asked = jobs.size();
   std::erase_if(jobs, [this](const Job& j) { return finished(j); });
   if (jobs.size() < asked) {
@@ -314,8 +316,13 @@ Result<Exit> Experiment::run() {
                      asked - jobs.size(), asked));
   }
   total_ = jobs.size();
-  for (const Job& job : jobs) {
-    if (!stop_.load() && !lost(job)) {
+  for (const Job& job : wants_ceilings() ? with_ceilings(jobs, settings_.seed) : jobs) {
+    if (stop_.load()) {
+      break;
+    }
+    if (job.ceiling) {
+      BLKSWEEP_CHECK(measure_ceiling_of(job.repeat));
+    } else if (!lost(job)) {
       BLKSWEEP_CHECK(run_job(job));
     }
   }
@@ -328,37 +335,6 @@ Result<Exit> run_experiment(const Source& source, const ExperimentSettings& sett
                             ResultStore* store, const std::function<void(const RunEvent&)>& on_run,
                             const std::atomic<bool>& stop) {
   return Experiment(source, settings, store, on_run, stop).run();
-}
-
-HostRecord describe_host(const Source& source) {
-  const HostFacts facts = read_host_facts();
-  HostRecord h;
-  h.kernel = facts.kernel;
-  h.cpu = facts.cpu;
-  h.hostname = facts.hostname;
-  h.cpus = facts.cpus;
-  h.memory_bytes = facts.memory_bytes;
-  h.cgroup = facts.cgroup;
-  h.gpu = gpu_of_node();
-  if (source.mount) {
-    h.filesystem = source.mount->filesystem;
-    h.mount_options = source.mount->options;
-  }
-  if (source.device) {
-    h.device = source.device->node;
-    if (const auto emulated = emulated_disk(source.device->disk)) {
-      h.device_model = emulated->hardware_name();
-    }
-    h.queue = queue_settings(source.device->disk);
-    for (const auto& [name, value] : h.queue) {
-      if (name == "scheduler") {
-        h.scheduler = value;
-      } else if (name == "rotational") {
-        h.rotational = value == "1";
-      }
-    }
-  }
-  return h;
 }
 
 }  // namespace blksweep

@@ -1,8 +1,10 @@
 // run_experiment: a set of cells with repeats, interleaved, stored run by run.
 //
-// Order:   for each repeat all cells once, in a random order drawn from the seed, so that drift of
-//          the node does not look like an effect. Repeat r of every cell has the seed `seed + r`,
-//          so that cells are paired by repeat.
+// Order:   for each repeat all cells once, a round, in a random order drawn from the seed and the
+//          begin of the session, so that drift of the node does not look like an effect. Repeat r
+//          of every cell has the seed `seed + r`. Runs of one round and session are pairs.
+// Ceiling: measured once in each round that has a run left, at a place of its own among the runs;
+//          where nothing is left to run, nothing is measured.
 // Crash:   a run is stored before the next begins; runs that the database has already (same
 //          experiment) are not repeated.
 // Errors:  the first error that makes a run impossible ends the experiment; what is stored stays.
@@ -20,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/measure.h"
+#include "lab/pair.h"
 #include "lab/predict_run.h"
 #include "store/result_store.h"
 
@@ -38,7 +40,7 @@ struct ExperimentSettings {
   std::uint64_t seed = 1;
   bool verify = false;
   bool check = true;  // what the device gave, sampled (lab/spot_check.h)
-  bool fio_twin = false;
+  TwinArms twins;
   bool probe = true;
   bool ceiling = false;
   std::string key;  // which sweep this is, for going on after a crash
@@ -57,8 +59,5 @@ struct RunEvent {
 Result<Exit> run_experiment(const Source& source, const ExperimentSettings& settings,
                             ResultStore* store, const std::function<void(const RunEvent&)>& on_run,
                             const std::atomic<bool>& stop);
-
-// Host facts of this node with those of the source's device.
-HostRecord describe_host(const Source& source);
 
 }  // namespace blksweep

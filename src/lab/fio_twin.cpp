@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -31,6 +32,14 @@ namespace {
 constexpr const char* kNotInstalled =
     "fio is not installed: apt-get install fio; the run goes on without a twin";
 constexpr std::int64_t kCoarseNs = 100'000'000;
+
+// fio has no setting for huge pages that need no reservation, but glibc has: its allocator then
+// asks for them with madvise, as we do. One heap that only grows, with room behind its end, so that
+// the first and the last buffer lie in huge pages, too (docs/fio-twin.md).
+constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
+constexpr const char* kHugePages =
+    "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.arena_max=1:glibc.malloc.mmap_max=0:"
+    "glibc.malloc.top_pad=4194304";
 
 const std::vector<std::string> kArguments = {
     "fio", "--readonly", "--eta=never", "--output-format=json", "--output=out.json", "twin.fio"};
@@ -90,6 +99,39 @@ Result<FioSums> parse_output(const std::string& text, unsigned depth) {
   return sums;
 }
 
+// fio runs it when a job is set up and before its clock starts, or after it has stopped. Nothing
+// but the shell itself is executed, so that counting reads nothing.
+std::string count_script(const char* when, const FioSettings& settings) {
+  std::string text = "# By blksweep, for fio's exec_prerun and exec_postrun.\n";
+  if (settings.drop_inodes) {
+    text += "echo 3 2>/dev/null >/proc/sys/vm/drop_caches\n";
+  }
+  if (!settings.disk.empty()) {
+    text += fmt::format("read -r line </sys/block/{}/stat && echo \"$line\" >>{}.stat\n",
+                        settings.disk, when);
+  }
+  return text + "exit 0\n";
+}
+
+struct DiskSums {
+  std::uint64_t reads = 0, sectors = 0;
+  std::size_t lines = 0;
+};
+
+// One line of /sys/block/*/stat per segment: reads, merges, sectors ...
+DiskSums sum_stats(const std::string& path) {
+  std::istringstream in(whole_text(path));
+  DiskSums sums;
+  for (std::string line; std::getline(in, line); ++sums.lines) {
+    std::istringstream fields(line);
+    std::uint64_t reads = 0, merges = 0, sectors = 0;
+    fields >> reads >> merges >> sectors;
+    sums.reads += reads;
+    sums.sectors += sectors;
+  }
+  return sums;
+}
+
 }  // namespace
 
 Result<std::string> fio_version() {
@@ -107,12 +149,6 @@ Result<std::string> fio_version() {
     return fail("fio --version fails: " + r->err);
   }
   return r->out.substr(0, r->out.find('\n'));
-}
-
-double fio_ratio(const FioResult& fio, std::int64_t our_epoch_ns) {
-  return our_epoch_ns > 0
-             ? static_cast<double>(fio.record.runtime_ns) / static_cast<double>(our_epoch_ns)
-             : 0;
 }
 
 Result<FioTwin::TempDir> FioTwin::TempDir::make(const std::string& parent) {
@@ -156,20 +192,31 @@ void FioTwin::choose_engine(const Catalog& catalog, const Plan& plan) {
   }
 }
 
+Result<> FioTwin::write_text(const std::string& name, const std::string& text) const {
+  const std::string path = directory_.path() + "/" + name;
+  std::ofstream out(path);
+  out << text;
+  out.close();
+  return out ? Result<>{} : fail("write " + path + ": failed; is the disk full?");
+}
+
 Result<> FioTwin::write_job(bool fixed_buffers) {
   job_ = fmt::format(
       "[global]\nioengine={}\niodepth={}\ndirect={}\nbs={}\nthread=1\nreplay_no_stall=1\n"
-      "allow_file_create=0\ninvalidate=0\nfadvise_hint=0\ndisk_util=0\n",
+      "allow_file_create=0\ninvalidate=0\nfadvise_hint=0\ndisk_util=0\n"
+      "exec_prerun=/bin/sh before.sh\nexec_postrun=/bin/sh after.sh\n",
       engine_, depth_, settings_.direct ? 1 : 0, iologs_.largest_read);
   if (fixed_buffers) {
     job_ += "fixedbufs=1\n";
   }
-  if (submit_batch_ > 1 && depth_ > 1) {
-    const unsigned group = std::min(submit_batch_, depth_);
+  if (grouped()) {
     job_ += fmt::format(
-        "iodepth_batch_submit={0}\niodepth_batch_complete_min={0}\niodepth_batch_complete_max={1}"
+        "iodepth_batch_submit={0}\niodepth_batch_complete_min={1}\niodepth_batch_complete_max={0}"
         "\n",
-        group, depth_);
+        depth_, std::min(settings_.refill, depth_));
+  }
+  if (settings_.refill > 0) {
+    job_ += fmt::format("iomem_align={}\n", kHugePage);
   }
   for (std::size_t i = 0; i < iologs_.segments.size(); ++i) {
     const IologSegment& s = iologs_.segments[i];
@@ -177,11 +224,11 @@ Result<> FioTwin::write_job(bool fixed_buffers) {
     job_ += fmt::format("\n[segment{:04}]\nstonewall\nnumber_ios={}\nread_iolog={}\n", i, s.reads,
                         s.path);
   }
-  const std::string path = directory_.path() + "/twin.fio";
-  std::ofstream out(path);
-  out << job_;
-  out.close();
-  return out ? Result<>{} : fail("write " + path + ": failed; is the disk full?");
+  BLKSWEEP_CHECK(write_text("before.sh", count_script("before", settings_)));
+  FioSettings after = settings_;
+  after.drop_inodes = false;
+  BLKSWEEP_CHECK(write_text("after.sh", count_script("after", after)));
+  return write_text("twin.fio", job_);
 }
 
 Result<FioTwin> FioTwin::prepare(const Catalog& catalog, const Plan& plan,
@@ -190,7 +237,6 @@ Result<FioTwin> FioTwin::prepare(const Catalog& catalog, const Plan& plan,
   BLKSWEEP_TRY(TempDir directory, TempDir::make(settings.temp_dir));
   FioTwin twin(std::move(directory), settings);
   twin.version_ = std::move(version);
-  twin.submit_batch_ = plan.submit_batch;
   twin.choose_engine(catalog, plan);
   IologSettings to;
   to.directory = twin.directory_.path();
@@ -226,27 +272,31 @@ Result<FioResult> FioTwin::run() {
   return plain;
 }
 
+void FioTwin::count_requests(FioRecord& record) const {
+  const DiskSums before = sum_stats(directory_.path() + "/before.stat");
+  const DiskSums after = sum_stats(directory_.path() + "/after.stat");
+  if (before.lines == iologs_.segments.size() && after.lines == before.lines) {
+    record.requests = after.reads - before.reads;
+    record.device_bytes = (after.sectors - before.sectors) * kSectorBytes;
+  }
+}
+
 FioResult FioTwin::to_result(const FioSums& sums) const {
   FioResult r;
   const double seconds = sums.runtime_ms / 1e3;
-  r.bytes = static_cast<std::uint64_t>(sums.bytes);
-  r.planned_bytes = iologs_.bytes;
+  r.record.read_bytes = static_cast<std::uint64_t>(sums.bytes);
+  r.record.planned_bytes = iologs_.bytes;
   r.reads = static_cast<std::uint64_t>(sums.reads);
   r.short_reads = static_cast<std::uint64_t>(sums.short_reads);
   r.deep_share = sums.reads > 0 ? sums.deep / 100 / sums.reads : 0;
   r.record.version = version_;
   r.record.command = fmt::format("{}", fmt::join(kArguments, " "));
   r.record.job = job_;
-  r.record.bytes_per_s = sums.bytes / seconds;
   r.record.reads_per_s = sums.reads / seconds;
   r.record.runtime_ns = std::llround(sums.runtime_ms * 1e6);
   r.record.cpu_ns = std::llround(sums.cpu_ms * 1e6);
   r.warnings = warnings_;
-  if (r.bytes != r.planned_bytes) {
-    r.warnings.push_back(fmt::format(
-        "fio twin: fio read {} bytes where the plan has {}; the ratio compares different work",
-        r.bytes, r.planned_bytes));
-  }
+  count_requests(r.record);
   if (r.record.runtime_ns < kCoarseNs) {
     r.warnings.push_back(fmt::format(
         "fio twin: fio ran for {} and its clock has steps of 1 ms; the ratio is that coarse",
@@ -258,10 +308,15 @@ FioResult FioTwin::to_result(const FioSums& sums) const {
 Result<FioResult> FioTwin::run_once() {
   const std::string output = directory_.path() + "/out.json";
   std::error_code ignored;
-  std::filesystem::remove(output, ignored);
+  for (const char* name : {"/out.json", "/before.stat", "/after.stat"}) {
+    std::filesystem::remove(directory_.path() + name, ignored);
+  }
   ProcessSpec spec;
   spec.argv = kArguments;
   spec.directory = directory_.path();
+  if (settings_.refill > 0) {
+    spec.environment = {kHugePages};
+  }
   spec.timeout = settings_.timeout;
   spec.interrupt = settings_.interrupt;
   BLKSWEEP_TRY(const ProcessResult child, run_process(spec));

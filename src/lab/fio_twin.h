@@ -31,8 +31,11 @@ namespace blksweep {
 struct FioSettings {
   EngineKind engine = EngineKind::io_uring;
   unsigned depth = 32;
+  unsigned refill = 0;  // > 0: submits in the Reader's groups, from huge pages; 0: one by one
   bool direct = true;
+  bool drop_inodes = false;      // once more when the job is set up, which calls stat on every file
   std::string device_node = {};  // for plans that read the block device
+  std::string disk = {};         // whose statistics are counted, below /sys/block; empty: none
   std::string temp_dir = {};     // where a directory is made; empty: $TMPDIR, else /tmp
   Nanos timeout = std::chrono::minutes(10);
   const std::atomic<bool>* interrupt = nullptr;
@@ -41,15 +44,11 @@ struct FioSettings {
 struct FioSums;  // what fio reported, summed over segments
 
 struct FioResult {
-  FioRecord record;  // ratio stays 0: fio_ratio() knows ours
-  std::uint64_t bytes = 0, planned_bytes = 0;
+  FioRecord record;  // what concerns our run (ratio, bytes_per_s) is filled in by lab/pair.h
   std::uint64_t reads = 0, short_reads = 0;
   double deep_share = 0;  // of reads issued while the queue was in the same power of two as `depth`
   std::vector<std::string> warnings;
 };
-
-// Ours divided by fio's, in bytes per second of the same bytes: above 1, ours was faster.
-double fio_ratio(const FioResult& fio, std::int64_t our_epoch_ns);
 
 class FioTwin {
  public:
@@ -80,15 +79,17 @@ class FioTwin {
 
   FioTwin(TempDir directory, const FioSettings& settings)
       : directory_(std::move(directory)), settings_(settings) {}
+  bool grouped() const { return settings_.refill > 0 && depth_ > 1; }
   void choose_engine(const Catalog& catalog, const Plan& plan);
   Result<> write_job(bool fixed_buffers);
+  Result<> write_text(const std::string& name, const std::string& text) const;
+  void count_requests(FioRecord& record) const;
   Result<FioResult> run_once();
   FioResult to_result(const FioSums& sums) const;
 
   TempDir directory_;
   FioSettings settings_;
   IologExport iologs_;
-  std::uint32_t submit_batch_ = 0;
   std::string engine_;  // fio's name for it
   unsigned depth_ = 1;
   bool clip_ = false;

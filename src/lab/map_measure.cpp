@@ -16,10 +16,12 @@
 #include "lab/map_device.h"
 #include "lab/map_plan.h"
 #include "lab/map_schedule.h"
+#include "model/map_modes.h"
 #include "os/blockdev.h"
 #include "os/direct_io.h"
 #include "os/file.h"
 #include "os/hostfacts.h"
+#include "os/written_ranges.h"
 
 namespace blksweep {
 namespace {
@@ -133,6 +135,42 @@ void warn_of_others(const Target& t, const Result<DiskStat>& before, std::uint64
   }
 }
 
+WrittenRanges written_of(const MapSettings& settings, const Target& target) {
+  if (settings.unwritten || emulated_disk(target.disk)) {
+    return {};
+  }
+  WrittenRanges written = written_ranges(settings.path, target.size);
+  if (!written.by.empty() && written.ranges.empty()) {
+    written.ranges.push_back({0, 0});  // not the same as "everywhere"
+  }
+  return written;
+}
+
+void note_left_out(const WrittenRanges& written, MeasuredMap& measured) {
+  if (written.by.empty()) {
+    return;
+  }
+  measured.map.left_out = measured.map.size - std::min(measured.map.size, written.bytes());
+  measured.map.left_out_by = written.by;
+  if (*measured.map.left_out > 0) {
+    measured.warnings.push_back(fmt::format(
+        "{} of {} are left out, because {} say that they were never written (--unwritten reads "
+        "them, too)",
+        format_bytes({*measured.map.left_out}), format_bytes({measured.map.size}), written.by));
+  }
+}
+
+void warn_of_modes(MeasuredMap& measured) {
+  if (const auto modes = two_modes(measured.map)) {
+    measured.warnings.push_back(fmt::format(
+        "latencies have two modes, by place: {} of {} places answer in {}, the others in {}: "
+        "unwritten or trimmed addresses need no medium, and every figure mixes both",
+        modes->fast_places, modes->places,
+        format_duration(Nanos(static_cast<std::int64_t>(modes->fast_ns))),
+        format_duration(Nanos(static_cast<std::int64_t>(modes->slow_ns)))));
+  }
+}
+
 LatencyMap empty_map(const MapSettings& settings, const Target& target) {
   LatencyMap map;
   map.device = settings.path;
@@ -177,12 +215,15 @@ MapSchedule schedule_of(const MapSettings& settings, const std::vector<MapPart>&
 
 Result<MeasuredMap> measure_map(const MapSettings& settings) {
   BLKSWEEP_TRY(Target target, open_target(settings.path));
-  BLKSWEEP_TRY(MapPlan plan, MapPlan::make({target.size, target.block, settings.seed}));
+  const WrittenRanges written = written_of(settings, target);
+  BLKSWEEP_TRY(MapPlan plan,
+               MapPlan::make({target.size, target.block, settings.seed, written.ranges}));
   BLKSWEEP_TRY(const auto reader,
                DeviceReader::open(target.fd, plan.largest_read(), settings.stop));
   MeasuredMap measured;
   measured.disk = target.disk;
   measured.map = empty_map(settings, target);
+  note_left_out(written, measured);
   warn_of_target(target, measured.warnings);
   const Result<DiskStat> before = target.disk.empty() ? fail("no disk") : disk_stat(target.disk);
   BLKSWEEP_TRY(const std::vector<MapPart> parts,
@@ -195,6 +236,7 @@ Result<MeasuredMap> measure_map(const MapSettings& settings) {
                                             reader->errors(), reader->last_error()));
   }
   warn_of_others(target, before, reader->bytes(), measured.warnings);
+  warn_of_modes(measured);
   return measured;
 }
 

@@ -3,6 +3,11 @@
 // A file is read at its own offsets: distance then means distance in the file, which is distance on
 // the device only as far as the file is contiguous (a warning says so).
 //
+// Unwritten: addresses that the filesystem or a backing file says were never written are left out,
+//          because they are answered without a medium. Where nothing tells, and some places answer
+//          much faster than others, a warning points out the two modes. An emulated disk has its
+//          model's timing everywhere: all of it is read.
+//
 // Errors:  usage for what is no device or regular file, or is too small; failed for what cannot be
 //          opened (a device needs root or group disk); unsupported for a filesystem without
 //          O_DIRECT, and for the depth part alone where io_uring is refused: beside others it is
@@ -27,6 +32,7 @@ struct MapSettings {
   Nanos time = std::chrono::seconds(60);
   std::uint64_t seed = 1;
   std::vector<MapPart> parts;
+  bool unwritten = false;  // reads addresses, too, that were never written
   const std::atomic<bool>* stop = nullptr;
   std::function<void(MapPart, std::int64_t)> on_progress;
 };

@@ -62,24 +62,50 @@ Result<MapPlan> MapPlan::make(const MapPlanSettings& settings) {
     return usage_error(
         fmt::format("blocks of {} cannot be mapped", format_bytes({settings.block})));
   }
-  return MapPlan(settings);
+  MapPlan plan(settings);
+  if (plan.places_.bytes() < kSmallestMap) {
+    return usage_error(
+        fmt::format("only {} of {} are written, too few to map: --unwritten reads "
+                    "the rest, too",
+                    format_bytes({plan.places_.bytes()}), format_bytes({settings.size})));
+  }
+  return plan;
 }
 
+namespace {
+
+// Whole blocks, of at least a page.
+MapPlanSettings in_blocks(MapPlanSettings s) {
+  s.block = std::max(s.block, kPageBytes);
+  s.size = align_down(s.size, s.block);
+  return s;
+}
+
+}  // namespace
+
 MapPlan::MapPlan(const MapPlanSettings& settings)
-    : settings_(settings), rng_(settings.seed, 0x3A9) {
-  settings_.block = std::max(settings_.block, kPageBytes);
-  settings_.size = align_down(settings_.size, settings_.block);
+    : settings_(in_blocks(settings)),
+      rng_(settings.seed, 0x3A9),
+      places_(settings_.size, settings_.block, settings_.written) {
   const std::uint64_t longest =
       settings_.size - settings_.size / 20 - std::uint64_t{2} * settings_.block;
   distances_ = log_spaced(kShortest, longest, settings_.block);
+  choose_revisits();
+  head_ = align_down(settings_.size / 2, settings_.block);
+}
+
+void MapPlan::choose_revisits() {
   for (std::size_t i = 0; i < kMapRevisits; ++i) {
     // One in each of equal pieces, so that no two share what a drive reads ahead.
     const std::uint64_t piece = settings_.size / kMapRevisits;
-    revisit_.push_back(
-        align_down(i * piece + rng_.below(piece - settings_.block), settings_.block));
+    const std::uint64_t at =
+        align_down(i * piece + rng_.below(piece - settings_.block), settings_.block);
+    const auto written = places_.nearest(at, settings_.block);
+    if (written && std::ranges::find(revisit_, *written) == revisit_.end()) {
+      revisit_.push_back(*written);
+    }
   }
   shuffle(std::span<std::uint64_t>(revisit_), rng_);
-  head_ = align_down(settings_.size / 2, settings_.block);
 }
 
 std::vector<std::uint32_t> MapPlan::sizes() const {
@@ -96,7 +122,8 @@ const std::vector<std::uint32_t>& MapPlan::depths() {
 }
 
 std::uint32_t MapPlan::largest_read() const {
-  return settings_.size >= 64 * kMiB ? 4U << 20 : kZoneRead;
+  const std::uint64_t most = settings_.size >= 64 * kMiB ? 4U << 20 : kZoneRead;
+  return static_cast<std::uint32_t>(std::min(most, places_.longest()));
 }
 
 MapBatch MapPlan::next(MapPart part) {
@@ -117,8 +144,21 @@ MapBatch MapPlan::next(MapPart part) {
   return cached_round();
 }
 
+// REQUIRES: `bytes` <= largest_read().
 std::uint64_t MapPlan::place(std::uint64_t bytes) {
-  return align_down(rng_.below(room(bytes) + 1), settings_.block);
+  if (settings_.written.empty()) {
+    return align_down(rng_.below(room(bytes) + 1), settings_.block);
+  }
+  return *places_.draw(bytes, rng_);
+}
+
+// Where it falls on unwritten bytes, the nearest that are written; too far away, it is no read at
+// that distance any more.
+void MapPlan::keep_to_written(MapStep& step) {
+  const std::uint64_t at = *places_.nearest(step.offset, step.bytes);
+  const std::uint64_t moved = at < step.offset ? step.offset - at : at - step.offset;
+  step.recorded = step.recorded && moved <= variation(magnitude(step.distance)) / 2;
+  step.offset = at;
 }
 
 MapStep MapPlan::distance_step(std::int64_t nominal) {
@@ -131,6 +171,7 @@ MapStep MapPlan::distance_step(std::int64_t nominal) {
   step.distance = nominal;
   step.offset =
       nominal > 0 ? std::min(head_ + actual, room(block)) : head_ - std::min(actual, head_);
+  keep_to_written(step);
   step.pause = magnitude(nominal) < kPausedBelow ? rng_.unit() : 0;
   head_ = step.offset + step.bytes;
   return step;
@@ -147,6 +188,7 @@ MapStep MapPlan::positioning(std::int64_t nominal) {
   step.offset = nominal > 0
                     ? std::min(from, room(settings_.block))
                     : settings_.size - settings_.block - std::min(from, room(settings_.block));
+  keep_to_written(step);
   head_ = step.offset + step.bytes;
   return step;
 }
@@ -210,6 +252,10 @@ MapBatch MapPlan::zone_stretch() {
   const std::uint64_t slack = (zone - stretch) / 2;
   std::uint64_t at = which * zone + slack / 2 + rng_.below(slack + 1);
   at = align_down(std::min(at, room(stretch)), settings_.block);
+  at = places_.nearest(at, stretch).value_or(settings_.size);
+  if (at + settings_.block < which * zone || at + stretch > (which + 1) * zone + settings_.block) {
+    return batch;  // no stretch of this place is written
+  }
   for (std::uint64_t i = 0; i < reads; ++i, at += kZoneRead) {
     batch.steps.push_back({at, kZoneRead, 0, 0, true});
   }
@@ -222,8 +268,8 @@ MapBatch MapPlan::revisit_round() {
   MapBatch batch{MapPart::revisit, 1, {}};
   std::span<std::uint64_t> all(revisit_);
   for (int visit = 0; visit < kVisits; ++visit) {
-    shuffle(all.first(kMapRevisits / 2), rng_);
-    shuffle(all.last(kMapRevisits / 2), rng_);
+    shuffle(all.first(all.size() / 2), rng_);
+    shuffle(all.last(all.size() / 2), rng_);
     for (const std::uint64_t offset : all) {
       batch.steps.push_back({offset, settings_.block, 0, 0, true});
     }
@@ -233,10 +279,10 @@ MapBatch MapPlan::revisit_round() {
 
 MapBatch MapPlan::cached_round() {
   MapBatch batch{MapPart::cached, 1, {}};
-  constexpr std::uint32_t kLargest = 65536;
-  const std::uint64_t at = place(kLargest);
-  batch.steps.push_back({at, kLargest, 0, 0, false});
-  for (std::uint32_t bytes = settings_.block; bytes <= kLargest; bytes *= 4) {
+  const std::uint32_t largest = std::min(65536U, largest_read());
+  const std::uint64_t at = place(largest);
+  batch.steps.push_back({at, largest, 0, 0, false});
+  for (std::uint32_t bytes = settings_.block; bytes <= largest; bytes *= 4) {
     for (int again = 0; again < 2; ++again) {
       batch.steps.push_back({at, bytes, 0, 0, true});
     }

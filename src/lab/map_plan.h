@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/byte_range.h"
 #include "base/result.h"
 #include "base/rng.h"
+#include "lab/map_places.h"
 #include "model/latency_map.h"
 
 namespace blksweep {
@@ -40,6 +42,7 @@ struct MapPlanSettings {
   std::uint64_t size = 0;  // of the device or file
   std::uint32_t block = 4096;
   std::uint64_t seed = 1;
+  std::vector<ByteRange> written = {};  // ascending, apart: reads lie in them; none: everywhere
 };
 
 inline constexpr std::uint64_t kSmallestMap = std::uint64_t{16} << 20;
@@ -49,10 +52,12 @@ inline constexpr std::size_t kMapRevisits = 48;  // places
 
 class MapPlan {
  public:
-  // Errors: usage, when the device is smaller than kSmallestMap or the block above 64 KiB.
+  // Errors: usage, when the device, or what of it is written, is smaller than kSmallestMap, or the
+  // block above 64 KiB.
   static Result<MapPlan> make(const MapPlanSettings& settings);
 
-  // The next round of a part, or the next piece of one (one depth, one stretch).
+  // The next round of a part, or the next piece of one (one depth, one stretch). Empty: nothing of
+  // it is written.
   MapBatch next(MapPart part);
 
   // The nominal distances, ascending; forward and backward are the same.
@@ -73,10 +78,13 @@ class MapPlan {
   MapStep distance_step(std::int64_t nominal);
   MapStep positioning(std::int64_t nominal);
   std::uint64_t place(std::uint64_t bytes);
+  void choose_revisits();
+  void keep_to_written(MapStep& step);
   std::uint64_t room(std::uint64_t bytes) const { return settings_.size - bytes; }
 
   MapPlanSettings settings_;
   Rng rng_;
+  MapPlaces places_;
   std::vector<std::uint64_t> distances_;
   std::vector<std::uint64_t> revisit_;  // places
   std::uint64_t head_ = 0;              // end of the latest read of the distance part

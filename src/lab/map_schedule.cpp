@@ -63,6 +63,10 @@ class Run {
     const MapBatch batch = plan_.next(a.share.part);
     const std::int64_t begin = reader_.now();
     const std::int64_t left = a.quota - a.used;
+    if (batch.steps.empty()) {  // nothing of it is written: costs its turn, or would spin
+      a.used += a.quota / 64 + 1;
+      return {};
+    }
     // A device that serves one at a time would take this long only to empty the queue.
     if (batch.depth > 2 && latency_ * batch.depth > left) {
       a.used += left / 8 + 1;

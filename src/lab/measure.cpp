@@ -19,6 +19,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::size_t kNamedFailures = 100;
+constexpr double kHealedShare = 0.01;     // more completions than these lost: no depth, no latency
 constexpr double kStatDifference = 0.01;  // truth rule: probe and block statistics agree to 1 %
 
 void mark(RunRecord& r, const std::string& reason) {
@@ -42,6 +43,10 @@ void record_plan(RunRecord& r, const RunRequest& q) {
       q.cell.merge_asked ? q.planned.plan.order.size() : q.planned.plan.device_fallbacks;
   r.window_peak_bytes = q.planned.schedule.window_peak.n;
   r.arena_bytes = q.planned.schedule.arena.n;
+  r.refill = refill_of(q.cell);
+  r.submit_batch =
+      submit_batch_of(q.cell) > 0 ? Maybe<std::uint32_t>(submit_batch_of(q.cell)) : std::nullopt;
+  r.horizon_bytes = q.planned.plan.horizon_peak;
 }
 
 std::vector<std::uint32_t> samples_at(const Plan& plan, std::span<const std::uint32_t> positions) {
@@ -145,6 +150,7 @@ void record_reads(RunRecord& r, const Epoch& e) {
   r.read_bytes = c.submitted_bytes;
   r.short_reads = c.short_reads;
   r.io_errors = c.io_errors;
+  r.groups_cut = c.groups_cut;
   r.read_latency_ns = e.reader().latency().buckets();
   r.engine_features = e.engine().features;
   r.engine_refused = e.engine().refused;
@@ -235,6 +241,12 @@ void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
   }
   if (r.probe && r.probe->lost_events > 0) {
     mark(r, fmt::format("probe lost {} events", format_count(r.probe->lost_events)));
+  }
+  if (r.probe && static_cast<double>(r.probe->healed) >
+                     kHealedShare * static_cast<double>(r.probe->requests)) {
+    mark(r, fmt::format("{} completions of {} requests never reached the probe: its depth and "
+                        "latency are not those of the disk",
+                        format_count(r.probe->healed), format_count(r.probe->requests)));
   }
   if (r.probe && r.probe->stat_difference.value_or(0) > kStatDifference) {
     mark(r, fmt::format("probe and block statistics differ by {:.1f} %",

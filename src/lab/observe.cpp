@@ -16,7 +16,9 @@ ProbeRecord to_record(ProbeReport&& p) {
   r.bytes = p.bytes;
   r.plug_merges = p.plug_merges;
   r.scheduler_merges = p.scheduler_merges;
+  r.requeues = p.requeues;
   r.healed = p.healed;
+  r.healed_ns = p.healed_ns;
   r.lost_events = p.lost_events;
   r.depth_mean = p.depth_mean;
   r.stat_difference = p.stat_difference;

@@ -86,6 +86,7 @@ Result<> Reader::fill() {
     BLKSWEEP_CHECK(take({r, in_.plan.first_piece[r], in_.plan.first_piece[r + 1]}));
     room = static_cast<std::uint32_t>(free_tags_.size());
   }
+  counts_.groups_cut += room > 0 && !group_.empty() && next_read_ < in_.plan.reads.size() ? 1U : 0U;
   return submit_group();
 }
 
@@ -168,20 +169,19 @@ Result<> Reader::submit_group() {
   return submitted;
 }
 
-// Several completions at once on fast devices; every one by itself when reads take long, when
-// nothing more can be submitted, or when the queue is short.
+// As many completions as make room for a refill, whatever the device: the groups that it sees are a
+// setting, not a consequence of its speed. One by one when nothing more can be submitted, or when
+// the queue is short.
 std::size_t Reader::wait_target() const {
   const std::uint32_t group = std::max(in_.refill, in_.plan.submit_batch);
   const std::uint32_t keep = in_.depth - std::min(in_.depth, group);
   const bool more = next_read_ < in_.plan.reads.size();
-  return more && !slow_device_ && in_flight() > keep ? in_flight() - keep : 1;
+  return more && in_flight() > keep ? in_flight() - keep : 1;
 }
 
 Result<> Reader::drain() {
-  const std::int64_t before = now_ns();
   BLKSWEEP_TRY(const std::size_t n, in_.engine.reap(completions_, wait_target()));
   const std::int64_t now = now_ns();
-  slow_device_ = n > 0 && (now - before) / static_cast<std::int64_t>(n) > in_.slow_read_ns;
   for (std::size_t i = 0; i < n; ++i) {
     BLKSWEEP_CHECK(finish(completions_[i], now));
   }

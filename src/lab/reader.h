@@ -31,10 +31,6 @@
 
 namespace blksweep {
 
-// Waiting for many completions at once saves system calls, but on a device that needs longer than
-// this per read it would only let the queue run dry.
-inline constexpr std::int64_t kSlowReadNs = 20'000;
-
 struct ReaderInputs {
   const Catalog& catalog;
   const Plan& plan;
@@ -44,14 +40,14 @@ struct ReaderInputs {
   Scatter& scatter;
   Handoff& handoff;
   unsigned depth = 32;
-  unsigned refill = 16;  // reads that complete before more are submitted, on fast devices
+  unsigned refill = 8;  // reads that complete before more are submitted
   std::uint32_t align = kPageBytes;  // granule of a resubmitted short read
-  std::int64_t slow_read_ns = kSlowReadNs;
   std::function<void()> on_ready = nullptr;  // after batches were published, on this thread
 };
 
 struct ReaderCounts {
   std::uint64_t submitted = 0, submitted_bytes = 0, short_reads = 0, io_errors = 0;
+  std::uint64_t groups_cut = 0;  // submissions that a gate ended early
 };
 
 class Reader {
@@ -107,7 +103,6 @@ class Reader {
   std::vector<Completion> completions_;
   std::uint32_t next_read_ = 0;
   std::size_t next_gate_ = 0;
-  bool slow_device_ = false;
   ReaderCounts counts_;
   std::vector<MemoryWait> waits_;
   LogHistogram latency_;

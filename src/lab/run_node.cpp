@@ -211,6 +211,18 @@ Result<> RunNode::check(const Source& source, const NodeWish& wish) {
   return {};
 }
 
+Result<> RunNode::put_back_left_behind(const Source& source, bool changes_queue) {
+  if (!source.device || ::geteuid() != 0) {
+    return {};
+  }
+  Result<> done = put_back_queue(source.device->disk);
+  if (!done && !changes_queue) {
+    warn(done.error().message());
+    return {};
+  }
+  return done;
+}
+
 Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std::uint64_t seed,
                                 const std::atomic<bool>& stop) {
   BLKSWEEP_CHECK(check_rights(source, wish));  // again: the node may have changed since

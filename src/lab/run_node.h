@@ -30,6 +30,9 @@ LimitWish limit_wish(const NodeWish& wish, dev_t whole_disk);
 
 class RunNode {
  public:
+  // Before the host is described: the queue as it is, and not as a killed run left it. A failure
+  // ends an experiment that would change the queue; for any other it is a warning.
+  static Result<> put_back_left_behind(const Source& source, bool changes_queue);
   static Result<> check(const Source& source, const NodeWish& wish);
   static Result<RunNode> borrow(const Source& source, const NodeWish& wish, std::uint64_t seed,
                                 const std::atomic<bool>& stop);

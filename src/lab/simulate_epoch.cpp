@@ -158,7 +158,6 @@ class SimReader {
   std::int64_t now_ = 0;
   std::uint32_t next_read_ = 0;
   std::size_t next_gate_ = 0;
-  bool slow_device_ = false;
   std::uint64_t reads_ = 0, read_bytes_ = 0;
 };
 
@@ -262,7 +261,7 @@ void SimReader::submit_one_by_one() {
 std::size_t SimReader::wait_target() const {
   const std::uint32_t group = std::max(refill_of(in_.cell), plan_.submit_batch);
   const std::uint32_t keep = depth_ - std::min(depth_, group);
-  return reads_left() && !slow_device_ && in_flight() > keep ? in_flight() - keep : 1;
+  return reads_left() && in_flight() > keep ? in_flight() - keep : 1;
 }
 
 Result<> SimReader::wait_for(std::size_t reads) {
@@ -279,10 +278,7 @@ Result<> SimReader::wait_for(std::size_t reads) {
 }
 
 Result<> SimReader::drain() {
-  const std::int64_t before = now_;
   BLKSWEEP_CHECK(wait_for(in_.cell.engine == EngineKind::psync ? 1 : wait_target()));
-  const auto n = static_cast<std::int64_t>(completed_.size());
-  slow_device_ = (now_ - before) / n > kSlowReadNs;
   for (const std::uint32_t tag : completed_) {
     free_tags_.push_back(tag);
     readiness_.complete(range_of_[tag], now_);

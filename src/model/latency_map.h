@@ -46,6 +46,10 @@ struct LatencyMap {
   std::int64_t started_unix_ns = 0;
   std::uint64_t seed = 1;
   bool interrupted = false;  // parts are missing
+  // Unwritten, so that no read went there, and what tells that; unknown: nothing does, or all was
+  // asked for.
+  std::optional<std::uint64_t> left_out;
+  std::string left_out_by;
   std::vector<MapRead> reads;
 };
 

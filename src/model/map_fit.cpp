@@ -318,6 +318,19 @@ Target target_of(const LatencyMap& map, const MapFacts& facts) {
 
 }  // namespace
 
+WorstCheck worst_check(const MapFit& fit) {
+  WorstCheck worst;
+  for (const FitCheck& c : fit.checks) {
+    const double off = c.model > 0 && c.measured > 0
+                           ? std::max(c.model / c.measured, c.measured / c.model)
+                           : INFINITY;
+    if (worst.what.empty() || off > worst.times_off) {
+      worst = {c.what, off};
+    }
+  }
+  return worst;
+}
+
 Result<MapFit> fit_map(const LatencyMap& map, const MapFacts& facts) {
   const Target t = target_of(map, facts);
   BLKSWEEP_TRY(MapFit fit, facts.rotation ? fit_disk(t) : fit_without_rotation(t));

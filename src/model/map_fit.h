@@ -31,6 +31,17 @@ struct MapFit {
   std::vector<std::string> notes;
 };
 
+// More than this many times too much or too little in one check: the device is none of the models.
+inline constexpr double kPoorFit = 1.5;
+
+// The check that is furthest off, and how many times (>= 1; infinite where one side is nothing).
+struct WorstCheck {
+  std::string what;  // empty: there was no check
+  double times_off = 1;
+  bool poor() const { return times_off > kPoorFit; }
+};
+WorstCheck worst_check(const MapFit& fit);
+
 Result<MapFit> fit_map(const LatencyMap& map, const MapFacts& facts);
 
 }  // namespace blksweep

@@ -12,7 +12,7 @@
 
 #include "model/map_facts.h"
 
-#include "stats/bootstrap.h"
+#include "stats/quantile.h"
 
 namespace blksweep {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "model/map_facts.h"
 
-#include "stats/bootstrap.h"
+#include "stats/quantile.h"
 
 namespace blksweep {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <span>
 
-#include "stats/bootstrap.h"
+#include "stats/quantile.h"
 
 namespace blksweep {
 namespace {

@@ -38,34 +38,47 @@ bool same_process(const ProcessId& a, const ProcessId& b) {
   return a.pid == b.pid && a.start_time == b.start_time;
 }
 
+Result<> put_back(Journal& journal, const BorrowingPlaces& places, const JournalFolder& folder) {
+  const Undoing undoing = undo_journal({.places = places, .folder = folder}, journal);
+  for (const std::string& line : undoing.done) {
+    note(fmt::format("put back what {} left behind: {}", holder_text(journal.owner), line));
+  }
+  if (!undoing.failed.empty()) {
+    Error error = undoing.failed.front();
+    error.text += fmt::format(
+        " (left behind by {}; `blksweep node restore --discard` tries once more and forgets it)",
+        holder_text(journal.owner));
+    return tl::unexpected(std::move(error));
+  }
+  return {};
+}
+
+// Another process holds it, or held it until it died.
+bool is_of_another(const Journal& journal, const std::string& key) {
+  return !journal.owner.kept && !same_process(journal.owner.id, own_id()) && holds(journal, key);
+}
+
 // Nobody else that lives may hold the key; what the dead left behind of it is undone first.
 Result<> claim(const std::string& key, const BorrowingPlaces& places, const JournalFolder& folder) {
   for (FoundJournal& found : folder.read_all()) {
     if (!found.journal) {
       return tl::unexpected(found.journal.error());
     }
-    Journal& journal = *found.journal;
-    const ProcessId& id = journal.owner.id;
-    if (journal.owner.kept || same_process(id, own_id()) || !holds(journal, key)) {
+    if (!is_of_another(*found.journal, key)) {
       continue;
     }
-    if (is_alive(id)) {
+    const JournalOwner& owner = found.journal->owner;
+    if (is_alive(owner.id)) {
       return fail(fmt::format("{} is borrowed by {}: wait until it has ended, or end it", key,
-                              holder_text(journal.owner)));
+                              holder_text(owner)));
     }
-    const Undoing undoing = undo_journal({.places = places, .folder = folder}, journal);
-    for (const std::string& line : undoing.done) {
-      note(fmt::format("put back what {} left behind: {}", holder_text(journal.owner), line));
-    }
-    if (!undoing.failed.empty()) {
-      Error error = undoing.failed.front();
-      error.text += fmt::format(
-          " (left behind by {}; `blksweep node restore --discard` tries once more and forgets it)",
-          holder_text(journal.owner));
-      return tl::unexpected(std::move(error));
-    }
+    BLKSWEEP_CHECK(put_back(*found.journal, places, folder));
   }
   return {};
+}
+
+bool is_left_behind(const FoundJournal& found, const std::string& key) {
+  return found.journal && is_of_another(*found.journal, key) && !is_alive(found.journal->owner.id);
 }
 
 }  // namespace
@@ -185,6 +198,21 @@ Result<> Borrowing::State::undo_from(std::size_t begin) {
     out.failed.push_back(found.error());
   }
   return out.failed.empty() ? Result<>() : tl::unexpected(out.failed.front());
+}
+
+Result<> put_back_left_behind(const std::string& key, const BorrowingPlaces& places) {
+  const auto left = [&key](const FoundJournal& found) { return is_left_behind(found, key); };
+  BLKSWEEP_TRY(const std::vector<FoundJournal> seen, look_at_journals(places.run_folder));
+  if (std::ranges::none_of(seen, left)) {
+    return {};
+  }
+  BLKSWEEP_TRY(const JournalFolder folder, JournalFolder::lock(places.run_folder));
+  for (FoundJournal& found : folder.read_all()) {
+    if (left(found)) {
+      BLKSWEEP_CHECK(put_back(*found.journal, places, folder));
+    }
+  }
+  return {};
 }
 
 Result<> Borrowing::take_back() {

@@ -63,6 +63,10 @@ class Borrowing {
   std::unique_ptr<State> state_;
 };
 
+// Puts back what dead processes left behind of the key, with a note each, before somebody describes
+// what it names. What a living process holds stays as it is. Makes nothing where nothing was left.
+Result<> put_back_left_behind(const std::string& key, const BorrowingPlaces& places = {});
+
 struct RestoreReport {
   std::vector<std::string> restored;  // a line each
   std::vector<std::string> left;    // held by processes that live: "loop0/queue: pid 12 (blksweep)"

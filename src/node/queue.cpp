@@ -40,6 +40,8 @@ std::size_t rank_of(const std::string& name) {
   return static_cast<std::size_t>(at - kBeforeTunables.begin());
 }
 
+std::string key_of(const std::string& disk) { return disk + "/queue"; }
+
 std::string queue_folder(const std::string& disk) { return "/sys/block/" + disk + "/queue/"; }
 
 bool is_writable(const std::string& path) {
@@ -132,7 +134,7 @@ std::vector<std::string> touched_by(const std::string& disk, const QueueWish& wi
 // Files that are not there, may not be written or cannot be read (wbt_lat_usec of some devices)
 // cannot be changed either.
 Result<Loan> saved_queue(const std::string& disk, const QueueWish& wish) {
-  Loan loan{.key = disk + "/queue", .what = "the queue of " + disk};
+  Loan loan{.key = key_of(disk), .what = "the queue of " + disk};
   for (const std::string& name : touched_by(disk, wish)) {
     const std::string path = queue_folder(disk) + name;
     const Result<std::string> now = is_writable(path) ? read_setting(path) : std::string();
@@ -234,7 +236,7 @@ Result<std::vector<AskedGot>> set_queue(const std::string& disk, const QueueWish
   }
   BLKSWEEP_CHECK(check_wish(disk, wish));
   Loan saved;
-  BLKSWEEP_CHECK(borrowing.add(disk + "/queue", [&]() -> Result<Loan> {
+  BLKSWEEP_CHECK(borrowing.add(key_of(disk), [&]() -> Result<Loan> {
     BLKSWEEP_TRY(saved, saved_queue(disk, wish));
     return saved;
   }));
@@ -247,6 +249,10 @@ Result<std::vector<AskedGot>> set_queue(const std::string& disk, const QueueWish
     borrowing.changed({queue_folder(disk) + one.name, one.got});
   }
   return all;
+}
+
+Result<> put_back_queue(const std::string& disk, const BorrowingPlaces& places) {
+  return put_back_left_behind(key_of(disk), places);
 }
 
 std::vector<std::pair<std::string, std::string>> scheduler_tunables(const std::string& disk) {

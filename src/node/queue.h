@@ -35,6 +35,10 @@ struct AskedGot {
 Result<std::vector<AskedGot>> set_queue(const std::string& disk, const QueueWish& wish,
                                         Borrowing& borrowing);
 
+// Before the queue is described: what a killed process left of its own there is no fact of the
+// disk.
+Result<> put_back_queue(const std::string& disk, const BorrowingPlaces& places = {});
+
 std::vector<std::string> schedulers_of(const std::string& disk);  // loads nothing
 // Not listed, but the kernel has it as a module, which it loads when the scheduler is asked for
 // (Debian 12: bfq and kyber). `modules` is another modules.dep, for tests.

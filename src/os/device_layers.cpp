@@ -39,8 +39,9 @@ void add_hardware(DiskFacts& f, const fs::path& sys) {
   }
 }
 
-// By its text alone: to ask the file itself could wait for a FUSE daemon that is dead or stuck.
-bool is_on_fuse(const std::string& file) {
+}  // namespace
+
+MountFacts mount_by_text(const std::string& file) {
   MountFacts best;
   for (const MountFacts& m : mounts()) {
     const bool under = m.mount_point == "/" || file.starts_with(m.mount_point + "/");
@@ -48,10 +49,8 @@ bool is_on_fuse(const std::string& file) {
       best = m;
     }
   }
-  return best.filesystem.starts_with("fuse");
+  return best;
 }
-
-}  // namespace
 
 std::vector<std::string> disks_beneath(const std::string& disk, const std::string& sys) {
   const fs::path folder = fs::path(sys) / "block" / disk;
@@ -64,7 +63,7 @@ std::vector<std::string> disks_beneath(const std::string& disk, const std::strin
   }
   std::ranges::sort(disks);
   const std::string file = first_line(folder / "loop/backing_file");
-  if (!file.empty() && !is_on_fuse(file)) {
+  if (!file.empty() && !mount_by_text(file).filesystem.starts_with("fuse")) {
     if (const auto device = block_device_of(file)) {
       disks.push_back(device->disk);
     }

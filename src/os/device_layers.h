@@ -1,12 +1,14 @@
 // What a disk stands on: itself, its backing file, or the disks beneath it.
 //
 // Source:  /sys/block/<disk>/{loop/backing_file,loop/dio,dm/name,md/level,slaves,device/model,
-//          device/driver}.
+//          device/driver}; os/layer_facts.h has the rest.
 // Errors:  none; what cannot be read is left out.
 #pragma once
 
 #include <string>
 #include <vector>
+
+#include "os/blockdev.h"
 
 namespace blksweep {
 
@@ -24,6 +26,9 @@ struct DiskFacts {
 // is on. A file on FUSE is left out: to ask it could wait for a daemon that is dead or stuck.
 // `sys` is another /sys, for tests.
 std::vector<std::string> disks_beneath(const std::string& disk, const std::string& sys = "/sys");
+
+// Of a path by its text alone: a file on FUSE could make who asks wait for a daemon that is dead.
+MountFacts mount_by_text(const std::string& file);
 
 DiskFacts disk_facts(const std::string& disk);
 // The disk first, then what each stands on, top down: loop0, then the disk of its backing file.

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -42,6 +43,7 @@ Result<Pipe> make_pipe() {
 // Between vfork and exec the child has only system calls: it borrows our memory.
 struct ChildPlan {
   char* const* argv;
+  char* const* environment;
   const char* directory;  // nullptr: ours
   int out, err;
   int failure;  // the errno of what failed is written into it; closed by exec
@@ -70,7 +72,7 @@ void reset_signals() {
                      (plan.directory == nullptr || ::chdir(plan.directory) == 0);
   if (ready) {
     reset_signals();
-    ::execvp(plan.argv[0], plan.argv);
+    ::execvpe(plan.argv[0], plan.argv, plan.environment);
   }
   const int error = errno;
   [[maybe_unused]] const ssize_t told = ::write(plan.failure, &error, sizeof error);
@@ -88,19 +90,44 @@ pid_t start(const ChildPlan& plan) {
   return pid;
 }
 
+// As execve wants them; it does not write through the pointers.
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& text : texts) {
+    out.push_back(const_cast<char*>(text.c_str()));
+  }
+  out.push_back(nullptr);
+  return out;
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+  return a.substr(0, a.find('=')) == b.substr(0, b.find('='));
+}
+
+std::vector<std::string> environment_of(const ProcessSpec& spec) {
+  std::vector<std::string> all = spec.environment;
+  for (char** ours = environ; *ours != nullptr; ++ours) {
+    const bool given = std::ranges::any_of(
+        spec.environment, [&](const std::string& e) { return same_name(e, *ours); });
+    if (!given) {
+      all.emplace_back(*ours);
+    }
+  }
+  return all;
+}
+
 Result<pid_t> spawn(const ProcessSpec& spec, int out, int err) {
   if (spec.argv.empty()) {
     return fail("run a program: no name given");
   }
-  std::vector<char*> argv;
-  for (const std::string& a : spec.argv) {
-    argv.push_back(const_cast<char*>(a.c_str()));  // execve does not write through it
-  }
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = pointers(spec.argv);
+  const std::vector<std::string> variables = environment_of(spec);
+  const std::vector<char*> environment = pointers(variables);
   BLKSWEEP_TRY(Pipe failure, make_pipe());
   ::fcntl(failure.read_end.get(), F_SETFL, 0);  // waits for exec where vfork is a fork (TSan)
-  const pid_t pid = start({argv.data(), spec.directory.empty() ? nullptr : spec.directory.c_str(),
-                           out, err, failure.write_end.get(), ::getpid()});
+  const pid_t pid = start({argv.data(), environment.data(),
+                           spec.directory.empty() ? nullptr : spec.directory.c_str(), out, err,
+                           failure.write_end.get(), ::getpid()});
   int error = pid < 0 ? errno : 0;
   failure.write_end.reset();
   if (pid > 0 && ::read(failure.read_end.get(), &error, sizeof error) == sizeof error) {

@@ -23,9 +23,10 @@
 namespace blksweep {
 
 struct ProcessSpec {
-  std::vector<std::string> argv = {};  // argv[0] is looked up in PATH; no shell is involved
-  std::string directory = {};          // working directory; empty: ours
-  Nanos timeout{0};                    // 0: none
+  std::vector<std::string> argv = {};         // argv[0] is looked up in PATH; no shell is involved
+  std::string directory = {};                 // working directory; empty: ours
+  std::vector<std::string> environment = {};  // "NAME=value", beside ours and before it
+  Nanos timeout{0};                           // 0: none
   const std::atomic<bool>* interrupt = nullptr;    // looked at ten times a second
   std::size_t max_output = std::size_t{64} << 20;  // per stream; the rest is read and dropped
 };

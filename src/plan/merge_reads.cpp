@@ -44,11 +44,12 @@ void ReadBuilder::add(const Segment& segment) {
     place(segment);
     return;
   }
-  horizon_.push_back(segment);
-  horizon_bytes_ += segment.length;
-  if (horizon_bytes_ >= settings_.horizon.n) {
+  if (horizon_bytes_ + segment.length > settings_.horizon.n) {
     flush_horizon();
   }
+  horizon_.push_back(segment);
+  horizon_bytes_ += segment.length;
+  plan_.horizon_peak = std::max(plan_.horizon_peak, horizon_bytes_);
 }
 
 void ReadBuilder::finish() {

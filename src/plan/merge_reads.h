@@ -24,6 +24,8 @@ class ReadBuilder {
  public:
   ReadBuilder(Plan& plan, const MergeSettings& settings);
   void add(const Segment& segment);
+  // What comes is not sorted together with what was: the order begins another run on the device.
+  void end_horizon() { flush_horizon(); }
   void finish();
 
   // No read may be longer: settings.max in whole blocks, and what the kernel takes in one call.

@@ -46,6 +46,7 @@ class Planner {
       if (s.length == 0) {
         open_parcel(0, 0);
       } else {
+        watch_horizon(plan_.order[p]);
         add_sample(p, s);
       }
     }
@@ -53,6 +54,18 @@ class Planner {
   }
 
  private:
+  // A sample that begins before the one in front of it begins another run of the order (a chunk, a
+  // sorted window, an epoch): sorting across would undo what the order was asked for.
+  void watch_horizon(std::uint32_t sample) {
+    if (settings_.merge == Merge::device && settings_.horizon.n > 0) {
+      const std::uint64_t address = catalog_.first_address(sample);
+      if (address < address_) {
+        reads_.end_horizon();
+      }
+      address_ = address;
+    }
+  }
+
   void add_sample(std::uint32_t p, const Sample& s) {
     SegmentRange range = aligned_range(s, rules_.align);
     if (shares_block(range)) {
@@ -141,6 +154,7 @@ class Planner {
   Plan& plan_;
   ReadBuilder reads_;
   SegmentRange last_ = kNothing;  // the newest parcel
+  std::uint64_t address_ = 0;     // of the newest sample, where a horizon is kept
 };
 
 // Reads before coalescing in one epoch: the bound that the vectors are reserved by.

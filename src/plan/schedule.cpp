@@ -17,18 +17,33 @@ std::uint32_t granule_of(const Plan& plan) {
   return blocks ? kPageBytes : kSlotUnit;
 }
 
+// Samples that are in memory because a horizon reads them before their turn; a full shuffle has
+// them all in memory anyhow.
+std::uint64_t bytes_ahead(const Plan& plan, Shuffle shuffle) {
+  return shuffle == Shuffle::full ? 0 : plan.horizon_peak;
+}
+
 Result<> check_window(const Plan& plan, const ShuffleSettings& settings, std::uint32_t granule) {
+  if (settings.shuffle == Shuffle::none) {
+    return {};
+  }
   std::uint64_t largest = 0;
   std::uint64_t total = 0;
   for (const std::uint32_t bytes : plan.parcel_bytes) {
     largest = std::max(largest, align_up(bytes, granule));
     total += align_up(bytes, granule);
   }
-  if (largest > settings.window.n) {
-    return usage_error(fmt::format(
-        "--window {} ({} bytes) cannot hold the largest sample ({} bytes in memory); "
-        "set --window to at least {}KiB",
-        format_bytes(settings.window), settings.window.n, largest, (largest + 1023) / 1024));
+  const std::uint64_t ahead = bytes_ahead(plan, settings.shuffle);
+  const std::uint64_t least = largest + ahead;
+  if (least > settings.window.n) {
+    return usage_error(
+        fmt::format("--window {} ({} bytes) cannot hold the largest sample ({} bytes in memory){}; "
+                    "set --window to at least {}KiB",
+                    format_bytes(settings.window), settings.window.n, largest,
+                    ahead == 0 ? ""
+                               : fmt::format(" and the {} that --merge-horizon lets reads go ahead",
+                                             format_bytes({ahead})),
+                    (least + 1023) / 1024));
   }
   const std::uint64_t epoch = total / plan.epochs;
   if (settings.shuffle == Shuffle::full && settings.window.n < epoch) {
@@ -62,9 +77,12 @@ Result<Schedule> make_schedule(const Catalog& /*catalog*/, const Plan& plan,
   const std::uint32_t granule = granule_of(plan);
   BLKSWEEP_CHECK(check_window(plan, settings, granule));
   Schedule schedule;
-  Emission emission = draw_emission(plan, settings, granule);
+  const std::uint64_t ahead = bytes_ahead(plan, settings.shuffle);
+  ShuffleSettings rest = settings;  // of the window, what is left to the shuffle
+  rest.window.n -= std::min(settings.window.n, ahead);
+  Emission emission = draw_emission(plan, rest, granule);
   schedule.emission = std::move(emission.positions);
-  schedule.window_peak = {emission.peak_bytes};
+  schedule.window_peak = {emission.peak_bytes + ahead};
   schedule.batch_begin = cut_batches(plan, settings.batch);
   BLKSWEEP_CHECK(place_parcels(plan, settings, {granule, emission.drained}, schedule));
   return schedule;

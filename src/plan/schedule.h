@@ -14,6 +14,8 @@
 //           replaces a random resident with probability k/t, else is emitted itself; the residents
 //           at the end, a uniform sample of the epoch, are emitted last in random order. full: a
 //           permutation decided beforehand.
+// Window:   what reads go ahead of the order inside a horizon (plan.h) is taken from it, and counts
+//           in window_peak; without a shuffle that is all there is, and `window` means nothing.
 // Errors:   a window that cannot hold the largest sample, or full with a window smaller than the
 //           epoch, is a usage error that names both sizes.
 // Property: every position is emitted exactly once; parcels whose lifetimes overlap do not overlap
@@ -43,7 +45,7 @@ struct Schedule {
   std::vector<std::uint32_t> slot;         // parcel -> arena offset / kSlotUnit
   std::vector<Gate> gates;                 // strictly increasing in both fields
   Bytes arena{0};                          // what has to be allocated
-  Bytes window_peak{0};                    // most sample bytes resident at once
+  Bytes window_peak{0};  // most sample bytes resident at once, the horizon included
 
   std::size_t batches() const { return batch_begin.size() - 1; }
 };

@@ -113,7 +113,8 @@ class Places {
   // Window, queue, and the batches that are ready, being copied and being consumed; a sixteenth
   // for what random lifetimes splinter.
   std::uint64_t wanted_bytes(const ShuffleSettings& settings) const {
-    const std::uint64_t window = settings.shuffle == Shuffle::none ? 0 : settings.window.n;
+    const bool shuffled = settings.shuffle != Shuffle::none;
+    const std::uint64_t window = shuffled ? settings.window.n : plan_.horizon_peak;
     const std::uint64_t batches = (std::uint64_t{settings.prefetch} + 2) * largest_batch();
     const std::uint64_t base = window + settings.in_flight.n + batches;
     return align_up(base + base / 16, granule_);

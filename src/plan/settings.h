@@ -33,8 +33,9 @@ struct MergeSettings {
   Bytes max{std::uint64_t{1} << 20};   // no read is longer (rounded up to one block at least)
   std::uint32_t align = kPageBytes;    // offset and length granule of a read; 1 when buffered
   std::uint32_t batch = 32;            // kernel: reads sorted together and submitted together
-  // Consecutive positions within which pieces may be sorted by address before coalescing; 0 keeps
-  // the order strictly. Set by the planner's caller for address-sorted orders.
+  // device: consecutive bytes of the order within which pieces are sorted by address before
+  // coalescing; 0 keeps the order strictly. It ends where the order itself goes back on the device:
+  // at the end of a chunk, a sorted window, an epoch.
   Bytes horizon{0};
   // file/device: samples that have a block in common share one parcel of at most this many bytes,
   // so that no block is read twice. A shared parcel stays in memory until the last of its samples
@@ -44,10 +45,10 @@ struct MergeSettings {
 
 struct ShuffleSettings {
   Shuffle shuffle = Shuffle::none;
-  Bytes window{std::uint64_t{64} << 20};
-  std::uint32_t batch = 256;   // samples per batch
-  std::uint32_t prefetch = 2;  // batches that may be ready before they are consumed
-  Bytes in_flight{0};          // room for reads in flight beside the window
+  Bytes window{std::uint64_t{64} << 20};  // means nothing without a shuffle
+  std::uint32_t batch = 256;              // samples per batch
+  std::uint32_t prefetch = 2;             // batches that may be ready before they are consumed
+  Bytes in_flight{0};                     // room for reads in flight beside the window
   std::uint64_t seed = 1;
 };
 

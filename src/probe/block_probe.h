@@ -43,18 +43,22 @@ struct ProbeIssue {
 
 using ProbeBuckets = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // lower bound, count
 
+// Counts that are nothing rather than 0 are those whose programs the kernel refused.
 struct ProbeReport {
-  std::uint64_t requests = 0, bytes = 0;  // distinct reads issued to the driver
-  std::uint64_t plug_merges = 0;          // bios put into a request that was still in the plug
-  std::uint64_t scheduler_merges = 0;     // bios or requests merged in the scheduler
+  std::uint64_t requests = 0, bytes = 0;          // distinct reads issued to the driver
+  std::optional<std::uint64_t> plug_merges;       // bios put into a request still in the plug
+  std::optional<std::uint64_t> scheduler_merges;  // bios or requests merged in the scheduler
   std::uint64_t seeks = 0;                // reads that do not begin where the read before ended
   std::uint64_t other_requests = 0;       // writes, flushes, discards ...
-  std::uint64_t requeues = 0;             // handed back by the driver (its ring was full)
+  std::optional<std::uint64_t> requeues;  // handed back by the driver (its ring was full)
   std::uint64_t healed = 0;       // completions that never arrived, found by tag reuse or at stop
+  std::uint64_t healed_ns = 0;    // at most so long were those at the driver, all together
   std::uint64_t lost_events = 0;  // events not seen or without a place: counts are too low
-  std::uint64_t depth_ns = 0;     // time at the driver, summed over completed requests
+  std::uint64_t depth_ns = 0;     // time at the driver, summed over all attempts of requests
   std::uint64_t busy_ns = 0;      // time with at least one request at the driver
-  std::optional<double> depth_mean;       // depth_ns / busy_ns: driver depth over time with I/O
+  // depth_ns / busy_ns: driver depth over time with I/O; nothing where lost completions leave it
+  // open by more than kDepthUncertainty (probe_math.h).
+  std::optional<double> depth_mean;
   std::optional<double> stat_difference;  // |requests - stat| / stat
   ProbeBuckets depth;          // found at issue by each read, itself included; exact below 1024
   ProbeBuckets request_bytes;  // steps of 4 KiB, exact for multiples of it below 4 MiB
@@ -74,7 +78,15 @@ class BlockProbe {
   virtual Result<ProbeReport> stop() = 0;
 };
 
+struct ProbeSettings {
+  // The largest nr_requests that the disk will have while the probe lives; 0: what it has now. A
+  // request whose tag is beyond the probe's table is a lost event.
+  std::uint32_t requests = 0;
+  std::vector<std::string> without = {};  // tracepoints that count as refused, for tests
+};
+
 // `whole_disk` is the device number of the disk (not of a partition).
-Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t whole_disk);
+Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t whole_disk,
+                                                     const ProbeSettings& settings = {});
 
 }  // namespace blksweep

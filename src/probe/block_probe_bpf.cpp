@@ -45,6 +45,12 @@ struct Loaded {
   std::vector<std::string> warnings;
 };
 
+struct Wanted {
+  BlockDevice disk;
+  DiskQueue queue;
+  std::vector<std::string> without;  // tracepoints that count as refused
+};
+
 tl::unexpected<Error> refused(const std::string& disk, int errnum) {
   const std::string cause = sys_error(errnum, "block probe of " + disk).value().message();
   if ((errnum == EPERM || errnum == EACCES) && ::geteuid() != 0) {
@@ -61,7 +67,8 @@ tl::unexpected<Error> refused(const std::string& disk, int errnum) {
 }
 
 // Programs are chosen by what the kernel's BTF has, never by its version.
-Result<std::vector<std::string>> choose_programs(block_probe& skeleton) {
+Result<std::vector<std::string>> choose_programs(block_probe& skeleton,
+                                                 const std::vector<std::string>& without) {
   const std::unique_ptr<btf, BtfDeleter> kernel(btf__load_vmlinux_btf());
   if (!kernel) {
     return unsupported(kNoBtf);
@@ -69,7 +76,8 @@ Result<std::vector<std::string>> choose_programs(block_probe& skeleton) {
   std::vector<std::string> warnings;
   for (const ProbeProgram& use : kProbePrograms) {
     const std::string name = fmt::format("btf_trace_{}", use.tracepoint);
-    if (btf__find_by_name_kind(kernel.get(), name.c_str(), BTF_KIND_TYPEDEF) > 0) {
+    const bool left_out = std::ranges::find(without, use.tracepoint) != without.end();
+    if (!left_out && btf__find_by_name_kind(kernel.get(), name.c_str(), BTF_KIND_TYPEDEF) > 0) {
       continue;
     }
     if (use.without == nullptr) {
@@ -83,13 +91,14 @@ Result<std::vector<std::string>> choose_programs(block_probe& skeleton) {
 }
 
 // `essential`: without the optional programs, after the kernel refused one of them.
-Result<Loaded> load(const BlockDevice& disk, const DiskQueue& queue, bool essential) {
+Result<Loaded> load(const Wanted& wanted, bool essential) {
+  const auto& [disk, queue, without] = wanted;
   LibbpfWords::forget();
   Loaded out{.skeleton = SkeletonPtr(block_probe__open()), .warnings = {}};
   if (!out.skeleton) {
     return refused(disk.disk, errno);
   }
-  BLKSWEEP_TRY(out.warnings, choose_programs(*out.skeleton));
+  BLKSWEEP_TRY(out.warnings, choose_programs(*out.skeleton, without));
   block_probe& s = *out.skeleton;
   for (const ProbeProgram& use : kProbePrograms) {
     if (essential && use.without != nullptr) {
@@ -107,13 +116,13 @@ Result<Loaded> load(const BlockDevice& disk, const DiskQueue& queue, bool essent
   return out;
 }
 
-Result<Loaded> load_what_works(const BlockDevice& disk, const DiskQueue& queue) {
-  Result<Loaded> all = load(disk, queue, false);
+Result<Loaded> load_what_works(const Wanted& wanted) {
+  Result<Loaded> all = load(wanted, false);
   if (all || ::geteuid() != 0) {
     return all;
   }
   const std::string reason = all.error().message();
-  Result<Loaded> some = load(disk, queue, true);
+  Result<Loaded> some = load(wanted, true);
   if (some) {
     some->warnings.push_back("merges, requeues and the depth in the scheduler are not counted: " +
                              reason);
@@ -131,9 +140,9 @@ std::uint64_t missed_runs(const bpf_program* program) {
 
 class BpfBlockProbe final : public BlockProbe {
  public:
-  BpfBlockProbe(BlockDevice disk, DiskQueue queue, Loaded loaded)
-      : disk_(std::move(disk)),
-        queue_(queue),
+  BpfBlockProbe(Wanted wanted, Loaded loaded)
+      : disk_(std::move(wanted.disk)),
+        queue_(wanted.queue),
         skeleton_(std::move(loaded.skeleton)),
         warnings_(std::move(loaded.warnings)) {}
   ~BpfBlockProbe() override { shared().enabled = 0; }
@@ -148,6 +157,8 @@ class BpfBlockProbe final : public BlockProbe {
   Result<> reset();
   Result<> attach();
   Result<> start_ticks();
+  bool attached(const char* program) const;
+  ProbeSight sight() const;
   std::uint64_t missed() const;
   void let_it_settle();
   void take_logs(ProbeReport& report);
@@ -162,6 +173,7 @@ class BpfBlockProbe final : public BlockProbe {
   MappedArray<blk_probe_sample> samples_;
   MappedArray<blk_probe_issue> issues_;
   std::vector<LinkPtr> links_;
+  std::vector<const char*> attached_;  // of kProbePrograms, since the last start
   std::vector<std::string> warnings_;
   std::vector<std::string> attach_warnings_;
   KernelCounts at_start_;
@@ -196,6 +208,7 @@ Result<> BpfBlockProbe::reset() {
 
 Result<> BpfBlockProbe::attach() {
   attach_warnings_.clear();
+  attached_.clear();
   for (const ProbeProgram& use : kProbePrograms) {
     bpf_program* program = bpf_object__find_program_by_name(skeleton_->obj, use.program);
     if (!bpf_program__autoload(program)) {
@@ -205,6 +218,7 @@ Result<> BpfBlockProbe::attach() {
     const int err = errno;
     if (link) {
       links_.push_back(std::move(link));
+      attached_.push_back(use.program);
     } else if (use.without == nullptr) {
       return refused(disk_.disk + " at " + use.tracepoint, err);
     } else {
@@ -226,6 +240,16 @@ Result<> BpfBlockProbe::start_ticks() {
         "no timer in the kernel (error {}, step {}): no depth over time", -err, opts.retval));
   }
   return {};
+}
+
+bool BpfBlockProbe::attached(const char* program) const {
+  return std::ranges::any_of(attached_, [&](std::string_view one) { return one == program; });
+}
+
+ProbeSight BpfBlockProbe::sight() const {
+  return {.bio_merges = attached("on_backmerge") && attached("on_frontmerge"),
+          .request_merges = attached("on_request_merge"),
+          .requeues = attached("on_requeue")};
 }
 
 std::uint64_t BpfBlockProbe::missed() const {
@@ -259,7 +283,7 @@ Result<ProbeReport> BpfBlockProbe::snapshot() {
   if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.counts), &key, per_cpu.data()) != 0) {
     return sys_error(errno, "block probe of " + disk_.disk + ": read its counters");
   }
-  ProbeReport report = count_report(per_cpu, shared(), now_ns());
+  ProbeReport report = count_report(per_cpu, shared(), now_ns(), sight());
   report.warnings = warnings_;
   std::ranges::copy(attach_warnings_, std::back_inserter(report.warnings));
   return report;
@@ -292,8 +316,9 @@ void BpfBlockProbe::take_logs(ProbeReport& report) {
 }
 
 void BpfBlockProbe::check_against_stat(ProbeReport& report, const KernelCounts& at_stop) {
-  const Settlement settled = settle(slots_.items(), at_stop.in_flight);
+  const Settlement settled = settle(slots_.items(), at_stop.in_flight, now_ns());
   report.healed += settled.healed;
+  report.healed_ns += settled.healed_ns;
   if (!queue_.iostats) {
     report.warnings.push_back("/sys/block/" + disk_.disk +
                               "/queue/iostats is 0: the probe's counts are not checked");
@@ -307,6 +332,12 @@ void BpfBlockProbe::check_against_stat(ProbeReport& report, const KernelCounts& 
 }
 
 void BpfBlockProbe::judge_losses(ProbeReport& report) {
+  report.depth_mean = certain_depth(report);
+  if (report.healed > 0 && report.busy_ns > 0 && !report.depth_mean) {
+    report.warnings.push_back(fmt::format(
+        "the kernel did not tell the probe of {} when {} requests ended: the mean depth is unknown",
+        disk_.disk, report.healed));
+  }
   const std::uint64_t unseen_issues = shared().unseen_issues;
   report.lost_events += std::max(missed() - missed_at_start_, unseen_issues);
   if (report.lost_events > 0) {
@@ -337,17 +368,20 @@ Result<ProbeReport> BpfBlockProbe::stop() {
 
 }  // namespace
 
-Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t whole_disk) {
-  BLKSWEEP_TRY(const BlockDevice disk, block_device_of_dev(whole_disk));
-  BLKSWEEP_TRY(const DiskQueue queue, disk_queue(disk.disk));
+Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t whole_disk,
+                                                     const ProbeSettings& settings) {
+  Wanted wanted;
+  wanted.without = settings.without;
+  BLKSWEEP_TRY(wanted.disk, block_device_of_dev(whole_disk));
+  BLKSWEEP_TRY(wanted.queue, disk_queue(wanted.disk.disk, settings.requests));
   Result<Loaded> loaded = [&] {
     const LibbpfWords quiet;
-    return load_what_works(disk, queue);
+    return load_what_works(wanted);
   }();
   if (!loaded) {
     return tl::unexpected(std::move(loaded).error());
   }
-  auto probe = std::make_unique<BpfBlockProbe>(disk, queue, std::move(*loaded));
+  auto probe = std::make_unique<BpfBlockProbe>(std::move(wanted), std::move(*loaded));
   BLKSWEEP_CHECK(probe->map_all());
   return probe;
 }

@@ -4,6 +4,8 @@
 
 namespace blksweep {
 
-Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t) { return unsupported(kWithoutBpf); }
+Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t, const ProbeSettings&) {
+  return unsupported(kWithoutBpf);
+}
 
 }  // namespace blksweep

@@ -1,7 +1,6 @@
 #include "probe/disk_queue.h"
 
 #include <algorithm>
-#include <bit>
 #include <filesystem>
 #include <fstream>
 
@@ -18,10 +17,10 @@ std::uint32_t number_in(const fs::path& path, std::uint32_t otherwise) {
 
 }  // namespace
 
-Result<DiskQueue> disk_queue(const std::string& disk) {
+Result<DiskQueue> disk_queue(const std::string& disk, std::uint32_t requests) {
   const fs::path sys = "/sys/block/" + disk;
   DiskQueue q{.hw_queues = 0};
-  std::uint32_t tags = number_in(sys / "queue/nr_requests", 128);
+  std::uint32_t tags = std::max(requests, number_in(sys / "queue/nr_requests", 128));
   std::error_code ec;
   for (const auto& queue : fs::directory_iterator(sys / "mq", ec)) {
     ++q.hw_queues;
@@ -33,9 +32,7 @@ Result<DiskQueue> disk_queue(const std::string& disk) {
                        "beneath it (/sys/block/" +
                        disk + "/slaves)");
   }
-  // A scheduler has its own tags, twice the driver's by default, and more when nr_requests is
-  // raised.
-  q.slot_bits = std::max(10u, static_cast<std::uint32_t>(std::bit_width(2 * tags - 1)));
+  q.slot_bits = slot_bits_for(tags);
   q.iostats = number_in(sys / "queue/iostats", 1) != 0;
   return q;
 }

@@ -20,7 +20,8 @@ struct DiskQueue {
   bool iostats = true;           // false: /sys/block/*/stat stands still
 };
 
-Result<DiskQueue> disk_queue(const std::string& disk);
+// With room for `requests` (nr_requests to come), or for what the disk has now where that is more.
+Result<DiskQueue> disk_queue(const std::string& disk, std::uint32_t requests = 0);
 Result<InFlight> in_flight(const std::string& disk);
 
 // What the kernel says itself. Read right beside the moment in which counting begins or ends.

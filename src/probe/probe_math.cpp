@@ -32,9 +32,30 @@ void add_counts(ProbeReport& r, const blk_probe_counts& cpu) {
   r.bytes += cpu.read_bytes;
   r.other_requests += cpu.others;
   r.seeks += cpu.seeks;
-  r.depth_ns += cpu.depth_ns;
-  r.plug_merges += cpu.plug_merges;
-  r.scheduler_merges += cpu.scheduler_merges;
+  r.depth_ns += cpu.depth_ns + cpu.requeued_ns;
+}
+
+std::uint64_t sum_of(std::span<const blk_probe_counts> per_cpu, __u64 blk_probe_counts::*field) {
+  std::uint64_t sum = 0;
+  for (const blk_probe_counts& cpu : per_cpu) {
+    sum += cpu.*field;
+  }
+  return sum;
+}
+
+// Only where whatever is in the count was seen.
+void add_merges(ProbeReport& r, std::span<const blk_probe_counts> per_cpu,
+                const blk_probe_shared& shared, const ProbeSight& sight) {
+  if (sight.bio_merges) {
+    r.plug_merges = sum_of(per_cpu, &blk_probe_counts::plug_merges);
+  }
+  if (sight.bio_merges && sight.request_merges) {
+    r.scheduler_merges =
+        sum_of(per_cpu, &blk_probe_counts::scheduler_merges) + shared.request_merges;
+  }
+  if (sight.requeues) {
+    r.requeues = shared.requeues;
+  }
 }
 
 std::optional<double> mean_depth(const ProbeReport& r) {
@@ -53,6 +74,11 @@ ProbeBuckets difference(const ProbeBuckets& before, const ProbeBuckets& after) {
   ProbeBuckets out;
   std::ranges::copy_if(counts, std::back_inserter(out), [](const auto& b) { return b.second > 0; });
   return out;
+}
+
+std::optional<std::uint64_t> difference(const std::optional<std::uint64_t>& before,
+                                        const std::optional<std::uint64_t>& after) {
+  return after ? std::optional(*after - before.value_or(0)) : std::nullopt;
 }
 
 std::uint64_t total(const ProbeBuckets& buckets) {
@@ -83,23 +109,42 @@ std::uint64_t latency_bucket_width(std::uint64_t lower_bound) {
 }
 
 ProbeReport count_report(std::span<const blk_probe_counts> per_cpu, const blk_probe_shared& shared,
-                         std::int64_t now_ns) {
+                         std::int64_t now_ns, const ProbeSight& sight) {
   ProbeReport r;
   for (const blk_probe_counts& cpu : per_cpu) {
     add_counts(r, cpu);
   }
-  r.scheduler_merges += shared.request_merges;
-  r.requeues = shared.requeues;
+  add_merges(r, per_cpu, shared, sight);
   r.healed = shared.healed;
+  r.healed_ns = shared.healed_ns;
   r.lost_events = shared.beyond_slots;
   // A busy time that goes on has only its start in the sum.
   r.busy_ns = shared.busy_ns + (shared.driver_depth > 0 ? static_cast<std::uint64_t>(now_ns) : 0);
-  r.depth_mean = mean_depth(r);
+  r.depth_mean = certain_depth(r);
   r.depth = buckets_of(per_cpu, &blk_probe_counts::depth, [](std::uint64_t i) { return i; });
   r.request_bytes =
       buckets_of(per_cpu, &blk_probe_counts::sizes, [](std::uint64_t i) { return i * kSizeStep; });
   r.latency_ns = buckets_of(per_cpu, &blk_probe_counts::latency, latency_lower_bound);
   return r;
+}
+
+std::optional<double> depth_uncertainty(const ProbeReport& r) {
+  if (!mean_depth(r) || r.healed_ns >= r.busy_ns) {
+    return std::nullopt;
+  }
+  const auto healed = static_cast<double>(r.healed_ns);
+  const double most =
+      (static_cast<double>(r.depth_ns) + healed) / (static_cast<double>(r.busy_ns) - healed);
+  return most / *mean_depth(r) - 1;
+}
+
+std::optional<double> certain_depth(const ProbeReport& r) {
+  const std::optional<double> off = depth_uncertainty(r);
+  return off && *off <= kDepthUncertainty ? mean_depth(r) : std::nullopt;
+}
+
+std::uint32_t slot_bits_for(std::uint32_t tags) {
+  return std::max(10u, static_cast<std::uint32_t>(std::bit_width(2 * std::max(tags, 1u) - 1)));
 }
 
 std::vector<std::uint32_t> log_entries(std::uint64_t seen, unsigned bits) {
@@ -117,16 +162,25 @@ std::vector<std::uint32_t> log_entries(std::uint64_t seen, unsigned bits) {
   return entries;
 }
 
-Settlement settle(std::span<const blk_probe_slot> slots, InFlight at_stop) {
+Settlement settle(std::span<const blk_probe_slot> slots, InFlight at_stop, std::int64_t now_ns) {
+  Settlement s;
   std::uint64_t reads = 0;
-  std::uint64_t all = 0;
+  std::vector<std::uint64_t> issued;
   for (const blk_probe_slot& slot : slots) {
-    const bool issued = (slot.flags & BLK_PROBE_ISSUED) != 0;
-    all += issued ? 1 : 0;
-    reads += issued && (slot.flags & BLK_PROBE_READ) != 0 ? 1 : 0;
+    if ((slot.flags & BLK_PROBE_ISSUED) != 0) {
+      issued.push_back(slot.issued_ns);
+      reads += (slot.flags & BLK_PROBE_READ) != 0 ? 1 : 0;
+    }
   }
-  return {.healed = all - std::min(all, at_stop.all),
-          .reads_in_flight = std::min(reads, at_stop.reads)};
+  std::ranges::sort(issued);
+  const std::uint64_t all = issued.size();
+  s.healed = all - std::min(all, at_stop.all);
+  s.reads_in_flight = std::min(reads, at_stop.reads);
+  const auto now = static_cast<std::uint64_t>(now_ns);
+  for (std::size_t i = 0; i < s.healed; ++i) {
+    s.healed_ns += now - std::min(now, issued[i]);
+  }
+  return s;
 }
 
 std::optional<double> stat_difference(const StatCheck& check) {
@@ -164,16 +218,17 @@ ProbeReport between(const ProbeReport& before, const ProbeReport& after) {
   ProbeReport r;
   r.requests = after.requests - before.requests;
   r.bytes = after.bytes - before.bytes;
-  r.plug_merges = after.plug_merges - before.plug_merges;
-  r.scheduler_merges = after.scheduler_merges - before.scheduler_merges;
+  r.plug_merges = difference(before.plug_merges, after.plug_merges);
+  r.scheduler_merges = difference(before.scheduler_merges, after.scheduler_merges);
   r.seeks = after.seeks - before.seeks;
   r.other_requests = after.other_requests - before.other_requests;
-  r.requeues = after.requeues - before.requeues;
+  r.requeues = difference(before.requeues, after.requeues);
   r.healed = after.healed - before.healed;
+  r.healed_ns = after.healed_ns - before.healed_ns;
   r.lost_events = after.lost_events - before.lost_events;
   r.depth_ns = after.depth_ns - before.depth_ns;
   r.busy_ns = after.busy_ns - std::min(after.busy_ns, before.busy_ns);
-  r.depth_mean = mean_depth(r);
+  r.depth_mean = certain_depth(r);
   r.depth = difference(before.depth, after.depth);
   r.request_bytes = difference(before.request_bytes, after.request_bytes);
   r.latency_ns = difference(before.latency_ns, after.latency_ns);

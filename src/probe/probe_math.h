@@ -18,9 +18,28 @@ namespace blksweep {
 std::uint64_t latency_lower_bound(std::uint32_t bucket);
 std::uint64_t latency_bucket_width(std::uint64_t lower_bound);
 
+// Which counts are counts: those whose programs are attached.
+struct ProbeSight {
+  bool bio_merges = true;      // back and front
+  bool request_merges = true;  // of two requests of the scheduler
+  bool requeues = true;
+};
+
 // Counters, histograms and depths as of `now_ns`; the shared part must be a copy.
 ProbeReport count_report(std::span<const blk_probe_counts> per_cpu, const blk_probe_shared& shared,
-                         std::int64_t now_ns);
+                         std::int64_t now_ns, const ProbeSight& sight = {});
+
+// How far depth_mean may be off, as a share of it, because nobody knows when healed requests ended:
+// none of their time is in depth_ns, and busy_ns may be too long by all of it. Nothing: without
+// bound, or there is no mean.
+std::optional<double> depth_uncertainty(const ProbeReport& report);
+inline constexpr double kDepthUncertainty = 0.05;
+// depth_ns / busy_ns; nothing where it is less certain than that.
+std::optional<double> certain_depth(const ProbeReport& report);
+
+// 2^bits slots per hardware queue: room for twice the tags, because a scheduler has tags of its
+// own, by default twice the driver's.
+std::uint32_t slot_bits_for(std::uint32_t tags);
 
 // Which entries of a thinned log of 2^bits entries hold its events after `seen` events, in order of
 // their numbers (block_probe.bpf.c, log_entry).
@@ -35,9 +54,10 @@ struct InFlight {
 // What the slots say at stop against what the kernel says.
 struct Settlement {
   std::uint64_t healed = 0;           // issued in our books, gone in the kernel's
+  std::uint64_t healed_ns = 0;        // since their issue: the oldest are the ones that are gone
   std::uint64_t reads_in_flight = 0;  // counted by us, not yet by /sys/block/*/stat
 };
-Settlement settle(std::span<const blk_probe_slot> slots, InFlight at_stop);
+Settlement settle(std::span<const blk_probe_slot> slots, InFlight at_stop, std::int64_t now_ns);
 
 // |ours - stat| / stat, where `ours` is turned into what stat counts: completed reads.
 struct StatCheck {

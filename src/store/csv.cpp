@@ -72,11 +72,31 @@ void settings(Line& line, const CellRecord& cell, const std::vector<std::string>
   line.prefix.clear();
 }
 
-void estimate(Line& line, const std::string& name, const Maybe<Estimate>& e) {
-  const bool interval = e && e->interval;
-  line(name, e ? Maybe<double>(e->value) : Maybe<double>());
-  line(name + "_low", interval ? Maybe<double>(e->interval->low) : Maybe<double>());
-  line(name + "_high", interval ? Maybe<double>(e->interval->high) : Maybe<double>());
+void level(Line& line, const std::string& name, const Maybe<Level>& l) {
+  line(name, l ? Maybe<double>(l->median) : std::nullopt);
+  line(name + "_least", l ? Maybe<double>(l->least) : std::nullopt);
+  line(name + "_greatest", l ? Maybe<double>(l->greatest) : std::nullopt);
+}
+
+void interval(Line& line, const std::string& name, const Maybe<Interval>& i) {
+  line(name + "_low", i ? Maybe<double>(i->low) : std::nullopt);
+  line(name + "_high", i ? Maybe<double>(i->high) : std::nullopt);
+}
+
+void estimate(Line& line, const std::string& name, const Maybe<PairedRatio>& r) {
+  line(name, r ? Maybe<double>(r->value) : std::nullopt);
+  interval(line, name, r ? r->interval : std::nullopt);
+}
+
+void comparison(Line& line, const CellSummary& c) {
+  line("pairs", c.ratio ? c.ratio->pairs : 0);
+  line("split", c.split);
+  estimate(line, "ratio", c.ratio);
+  interval(line, "ratio_ranked", c.ratio ? c.ratio->ranked : std::nullopt);
+  line("ratio_p", c.ratio ? c.ratio->p : std::nullopt);
+  line("verdict", std::string(verdict_word(c)));
+  line("detectable", c.verdict.detectable);
+  line("equal", c.verdict.equal);
 }
 
 void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string>& names) {
@@ -85,12 +105,13 @@ void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string
   line("baseline", c.baseline);
   line("runs", c.runs);
   line("incomplete", c.incomplete);
-  estimate(line, "samples_per_s", c.samples_per_s);
-  estimate(line, "bytes_per_s", c.bytes_per_s);
-  line("pairs", c.pairs);
-  estimate(line, "ratio", c.ratio);
-  line("differs", c.ratio && c.ratio->interval ? Maybe<bool>(c.differs()) : Maybe<bool>());
+  level(line, "samples_per_s", c.samples_per_s);
+  level(line, "bytes_per_s", c.bytes_per_s);
+  comparison(line, c);
   estimate(line, "fio_ratio", c.fio_ratio);
+  line("fio_plain_ratio", c.twins.plain_ratio);
+  line("device_requests", c.twins.requests);
+  line("fio_requests", c.twins.twin_requests);
   line("ceiling_share", c.ceiling_share);
   line("prediction_epoch_ns", c.prediction_epoch_ns);
   line("prediction_error", c.prediction_error);
@@ -111,6 +132,13 @@ void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string
   line("quality_label_mix", c.quality.label_mix);
   line("quality_rank_decorrelation_vs_read", c.quality.rank_decorrelation_vs_read);
   settings(line, c.cell, names);
+}
+
+// Of the bytes that we delivered, as everywhere: fio's own count has padding and gaps in it.
+Maybe<double> fio_rate(const RunRecord& r) {
+  return r.fio && r.fio->runtime_ns > 0 ? Maybe<double>(static_cast<double>(r.bytes) * 1e9 /
+                                                        static_cast<double>(r.fio->runtime_ns))
+                                        : std::nullopt;
 }
 
 struct RunContext {
@@ -136,8 +164,10 @@ void run_fields(Line& line, const RunContext& context, const StoredRun& r,
   line("probe_depth_mean", r.run.probe ? r.run.probe->depth_mean : std::nullopt);
   line("probe_lost_events",
        r.run.probe ? Maybe<std::uint64_t>(r.run.probe->lost_events) : std::nullopt);
-  line("fio_bytes_per_s", r.run.fio ? Maybe<double>(r.run.fio->bytes_per_s) : std::nullopt);
-  line("fio_ratio", r.run.fio ? Maybe<double>(r.run.fio->ratio) : std::nullopt);
+  line("fio_bytes_per_s", fio_rate(r.run));
+  line("fio_requests", r.run.fio ? r.run.fio->requests : std::nullopt);
+  line("fio_ratio", r.run.fio ? r.run.fio->ratio : std::nullopt);
+  line("fio_plain_ratio", r.run.fio_plain ? r.run.fio_plain->ratio : std::nullopt);
   const PredictionRecord none;
   const PredictionRecord& p = r.run.prediction ? *r.run.prediction : none;
   line("prediction_model", p.model);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "store/ceilings.h"
 #include "store/run_columns.h"
 
 namespace blksweep {
@@ -35,6 +36,9 @@ struct Keys {
 Json setting(const std::string& text) {
   if (text == "true" || text == "false") {
     return text == "true";
+  }
+  if (text == "-") {  // means nothing in this cell
+    return nullptr;
   }
   std::uint64_t n = 0;
   const char* end = text.data() + text.size();
@@ -88,6 +92,9 @@ Json promised(const CellRecord& cell, const RunRecord& r) {
   out["fio_ratio"] = r.fio ? value(r.fio->ratio) : Json(nullptr);
   out["incomplete"] = r.incomplete;
   out["warnings"] = r.warnings;
+  out["refill"] = r.refill;
+  out["requests_twin"] = r.fio ? value(r.fio->requests) : Json(nullptr);
+  out["fio_plain_ratio"] = r.fio_plain ? value(r.fio_plain->ratio) : Json(nullptr);
   return out;
 }
 
@@ -153,6 +160,7 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
   out["bytes_per_s"] = per_second(run.bytes, run.epoch_ns);
   out["probe"] = object_or_null(run.probe, [](auto& r, Keys k) { each_probe_column(r, k); });
   out["fio"] = object_or_null(run.fio, [](auto& r, Keys k) { each_fio_column(r, k); });
+  out["fio_plain"] = object_or_null(run.fio_plain, [](auto& r, Keys k) { each_fio_column(r, k); });
   out["prediction"] =
       object_or_null(run.prediction, [](auto& r, Keys k) { each_prediction_column(r, k); });
   out["account"] = run.account ? account_json(*run.account) : Json(nullptr);
@@ -173,12 +181,28 @@ Json host_json(const HostRecord& host) {
   for (const auto& [name, text] : host.queue) {
     out["queue"][name] = text;
   }
+  out["layers"] = Json::array();
+  for (const LayerFactRecord& l : host.layers) {
+    each_layer_fact_column(l, Keys{out["layers"].emplace_back(Json::object())});
+  }
   return out;
 }
 
 Json ceiling_json(const CeilingRecord& ceiling) {
   Json out;
   each_ceiling_column(ceiling, Keys{out});
+  return out;
+}
+
+Json ceiling_figures_json(const std::vector<CeilingRecord>& ceilings) {
+  Json out = Json::object();
+  for (const CeilingFigure& f : ceiling_figures(ceilings)) {
+    out[f.kind] = {{"rounds", f.rounds},
+                   {"bytes_per_s", f.median},
+                   {"least", f.least},
+                   {"greatest", f.greatest},
+                   {"reads_per_s", f.reads_per_s}};
+  }
   return out;
 }
 

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 9> kPlain{"disk", "order", "merge",    "s
                                                  "copy", "cache", "consumer", "mode"};
 
 // Values that say "nothing was done".
-constexpr std::array<std::string_view, 4> kIdle{"none", "keep", "false", "0%"};
+constexpr std::array<std::string_view, 5> kIdle{"none", "keep", "false", "0%", "-"};
 
 std::string shown(const std::string& name, const std::string& value) {
   if (std::ranges::find(kPlain, name) != kPlain.end()) {
@@ -47,7 +47,8 @@ std::string label(const CellRecord& cell, const std::set<std::string>& varying, 
   for (const auto& [name, value] : cell.settings) {
     const bool idle = std::ranges::find(kIdle, value) != kIdle.end() ||
                       (unshuffled && name.starts_with("window")) ||
-                      (name.starts_with("sort-window") && value == "0");
+                      (name.starts_with("sort-window") && value == "0") ||
+                      name == "merge-horizon";  // goes with order and merge, unless it was asked for
     if ((name == "order" || varying.contains(name)) && !(brief && idle)) {
       const std::string part = value == "none" ? name + " none" : shown(name, value);
       text += (text.empty() ? "" : " + ") + part;

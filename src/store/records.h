@@ -24,6 +24,11 @@ struct CellRecord {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
+// One fact of a disk or of what it stands on, in the kernel's words (os/layer_facts.h).
+struct LayerFactRecord {
+  std::string disk, name, value;  // "loop0", "direct_io", "1"
+};
+
 // Facts of the node that all runs of an experiment share.
 struct HostRecord {
   std::string kernel, cpu, hostname;
@@ -32,17 +37,29 @@ struct HostRecord {
   std::string device, device_model, filesystem, mount_options, scheduler;
   std::string device_label;  // --disk-label; empty: disk_label() makes one (store/labels.h)
   std::vector<std::pair<std::string, std::string>> queue;  // /sys/block/*/queue/ name -> value
+  std::vector<LayerFactRecord> layers;  // of the device and what it stands on, top down
   Maybe<bool> rotational;
   std::string cgroup;
   std::string gpu;  // empty: none
   std::string tool_version, git_revision, argv;
 };
 
-// Measured best of the device in this session (512-byte aligned reads of the device itself).
+// One start of the program for an experiment. The order of cells in its rounds is drawn from the
+// experiment's seed and started_unix_ns: anew in every session, and yet it can be drawn again.
+struct SessionRecord {
+  std::int64_t id = 0;
+  std::int64_t started_unix_ns = 0;
+};
+
+// The best that the device gave for the data set's own extents, measured once in a round of repeats.
 struct CeilingRecord {
-  std::string kind;  // "sequential" | "random"
-  std::uint64_t request_bytes = 0;
+  std::uint32_t round = 0;  // the repeat that it was measured among
+  std::int64_t started_unix_ns = 0;
+  std::string kind;                 // "sequential" | "random"
+  std::uint64_t request_bytes = 0;  // of the longest read
   std::uint32_t depth = 0;
+  std::uint64_t bytes = 0, reads = 0;
+  std::int64_t elapsed_ns = 0;
   double bytes_per_s = 0;
   double reads_per_s = 0;
 };
@@ -88,21 +105,34 @@ struct IssuePoint {  // a request as the driver saw it; thinned evenly when ther
 };
 
 struct ProbeRecord {
-  std::uint64_t requests = 0, bytes = 0, plug_merges = 0, scheduler_merges = 0, healed = 0;
+  std::uint64_t requests = 0, bytes = 0;
+  Maybe<std::uint64_t> plug_merges, scheduler_merges, requeues;  // NULL: the kernel lets none count
+  std::uint64_t healed = 0, healed_ns = 0;  // completions that never came; at most so long together
   std::uint64_t lost_events = 0;
-  Maybe<double> depth_mean;       // driver depth, mean over time
+  Maybe<double> depth_mean;       // driver depth, mean over time; NULL: lost completions hide it
   Maybe<double> stat_difference;  // |probe - /sys/block/*/stat| / stat, requests
   Histogram depth, request_bytes, latency_ns;
   std::vector<DepthPoint> series;
   std::vector<IssuePoint> issues;
 };
 
+// The same reads by the real fio, beside a run (docs/fio-twin.md).
 struct FioRecord {
+  std::string arm;  // "grouped": submitted in the run's groups; "plain": one by one, fio's default
   std::string version, command, job;
-  double bytes_per_s = 0, reads_per_s = 0;
+  std::uint32_t position = 0;     // among the run and its twins, from 0
+  Maybe<double> resident_before;  // share of the data in the page cache when fio began
+  std::uint64_t read_bytes = 0, planned_bytes = 0;  // that fio read; that the plan has
+  double bytes_per_s = 0;  // of the run's delivered bytes: run.bytes / time
+  double reads_per_s = 0;
   std::int64_t runtime_ns = 0;
   std::int64_t cpu_ns = 0;
-  double ratio = 0;  // ours / fio, in bytes per second of the same bytes
+  // At the device within fio's clock, from /sys/block/*/stat, as RunRecord::device_reads is.
+  Maybe<std::uint64_t> requests, device_bytes;
+  Maybe<std::uint64_t> probe_requests;  // by the probe, from before fio starts until it ends
+  std::string requests_reason;          // why `requests` are not those of the run; empty: they are
+  Maybe<double> ratio;                  // ours / fio, in bytes per second of the same bytes
+  std::string ratio_reason;             // why there is none
 };
 
 // What a model of the disk says of the same plan (docs/simulate.md).
@@ -169,6 +199,7 @@ struct FailedSample {
 };
 
 struct RunRecord {
+  Maybe<std::int64_t> session_id;  // the start of the program that made it; NULL: unknown
   std::uint32_t repeat = 0;
   std::uint64_t seed = 0;
   std::int64_t started_unix_ns = 0;  // CLOCK_REALTIME, for people
@@ -193,6 +224,11 @@ struct RunRecord {
   // Delivered bytes hashed and compared with their files; NULL: not done.
   Maybe<std::uint64_t> checked_pieces, checked_bytes, checked_wrong;
   std::uint64_t window_peak_bytes = 0, arena_bytes = 0;
+  std::uint32_t refill = 0;            // reads that completed before more were submitted
+  Maybe<std::uint32_t> submit_batch;   // merge=kernel: reads that were handed over together
+  std::uint64_t horizon_bytes = 0;     // merge=device: most bytes that were sorted together
+  std::uint64_t groups_cut = 0;        // submissions that ended early because memory was not free
+  Maybe<std::uint32_t> pair_position;  // among the run and its twins, from 0; NULL: no twin
   std::string engine_features, engine_refused;
   std::string emission_hash;  // XXH3-128 of the emitted sample numbers, hex
   QualityRecord quality;
@@ -203,7 +239,7 @@ struct RunRecord {
   Maybe<AccountRecord> account;
   Maybe<CopyCostRecord> copy_cost;  // NULL: no copy stage
   Maybe<ProbeRecord> probe;
-  Maybe<FioRecord> fio;
+  Maybe<FioRecord> fio, fio_plain;
   Maybe<PredictionRecord> prediction;
   std::vector<NodeSettingRecord> node;
   Maybe<LimitUseRecord> limit_use;

@@ -44,12 +44,24 @@ Result<std::vector<CeilingRecord>> read_ceilings(Database& db, std::int64_t expe
   return ceilings;
 }
 
+Result<std::vector<LayerFactRecord>> read_layers(Database& db, std::int64_t experiment) {
+  BLKSWEEP_TRY(Statement query, db.prepare("SELECT disk, name, value FROM layer_fact WHERE "
+                                           "experiment_id = ? ORDER BY position"));
+  query.bind(experiment);
+  std::vector<LayerFactRecord> layers;
+  BLKSWEEP_CHECK(for_each_row(query, [&layers](Statement& row) {
+    each_layer_fact_column(layers.emplace_back(), RowReader(row));
+  }));
+  return layers;
+}
+
 // probe, fio and the newest prediction join as prefixes; their run_id says whether there is a row
 // at all.
 std::string run_query() {
   ColumnNames run("r.");
   ColumnNames probe("p.");
   ColumnNames fio("f.");
+  ColumnNames plain("g.");
   ColumnNames prediction("m.");
   RunRecord r;
   ProbeRecord p;
@@ -58,22 +70,26 @@ std::string run_query() {
   each_run_column(r, run);
   each_probe_column(p, probe);
   each_fio_column(f, fio);
+  each_fio_column(f, plain);
   each_prediction_column(m, prediction);
   return fmt::format(
-      "SELECT r.run_id, r.cell_id, {}, p.run_id, {}, f.run_id, {}, m.run_id, {} FROM run r "
+      "SELECT r.run_id, r.cell_id, {}, p.run_id, {}, f.run_id, {}, g.run_id, {}, m.run_id, {} "
+      "FROM run r "
       "JOIN cell c USING (cell_id) LEFT JOIN probe p ON p.run_id = r.run_id "
-      "LEFT JOIN fio f ON f.run_id = r.run_id LEFT JOIN prediction m ON m.prediction_id = "
+      "LEFT JOIN fio f ON f.run_id = r.run_id AND f.arm = 'grouped' "
+      "LEFT JOIN fio g ON g.run_id = r.run_id AND g.arm = 'plain' LEFT JOIN prediction m ON "
+      "m.prediction_id = "
       "(SELECT max(prediction_id) FROM prediction n WHERE n.run_id = r.run_id) WHERE "
       "c.experiment_id = ? "
       "ORDER BY r.run_id",
-      run.text(), probe.text(), fio.text(), prediction.text());
+      run.text(), probe.text(), fio.text(), plain.text(), prediction.text());
 }
 
 StoredRun read_run(Statement& row) {
   StoredRun stored;
   Maybe<std::int64_t> there;
   ProbeRecord probe;
-  FioRecord fio;
+  FioRecord fio, plain;
   PredictionRecord prediction;
   row.read(stored.id);
   row.read(stored.cell_id);
@@ -87,6 +103,11 @@ StoredRun read_run(Statement& row) {
   each_fio_column(fio, RowReader(row));
   if (there) {
     stored.run.fio = std::move(fio);
+  }
+  row.read(there);
+  each_fio_column(plain, RowReader(row));
+  if (there) {
+    stored.run.fio_plain = std::move(plain);
   }
   row.read(there);
   each_prediction_column(prediction, RowReader(row));
@@ -116,7 +137,9 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
   BLKSWEEP_TRY(
       Statement query,
       db_.prepare(fmt::format(
-          "SELECT experiment_id, key, started_unix_ns, {} FROM experiment ORDER BY experiment_id",
+          "SELECT experiment_id, key, started_unix_ns, (SELECT count(*) FROM run JOIN cell c USING "
+          "(cell_id) WHERE c.experiment_id = e.experiment_id), {} FROM experiment e ORDER BY "
+          "experiment_id",
           names.text())));
   std::vector<StoredExperiment> found;
   BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
@@ -124,6 +147,7 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
     row.read(e.id);
     row.read(e.key);
     row.read(e.started_unix_ns);
+    row.read(e.runs);
     each_host_column(e.host, RowReader(row));
   }));
   for (StoredExperiment& e : found) {
@@ -132,7 +156,14 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
                             "SELECT name, value FROM queue_setting WHERE experiment_id = ? "
                             "ORDER BY rowid",
                             e.id));
+    BLKSWEEP_TRY(e.host.layers, read_layers(db_, e.id));
     BLKSWEEP_TRY(e.ceilings, read_ceilings(db_, e.id));
+    BLKSWEEP_TRY(
+        Statement sessions,
+        db_.prepare("SELECT argv FROM session WHERE experiment_id = ? ORDER BY session_id"));
+    sessions.bind(e.id);
+    BLKSWEEP_CHECK(for_each_row(
+        sessions, [&e](Statement& row) { row.read(e.commands.emplace_back()); }));
     BLKSWEEP_TRY(Statement disk, db_.prepare("SELECT label FROM disk WHERE experiment_id = ?"));
     disk.bind(e.id);
     BLKSWEEP_CHECK(for_each_row(disk, [&e](Statement& row) { row.read(e.host.device_label); }));

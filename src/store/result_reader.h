@@ -20,7 +20,9 @@ struct StoredExperiment {
   std::int64_t id = 0;
   std::string key;
   std::int64_t started_unix_ns = 0;
+  std::uint64_t runs = 0;  // stored ones, the incomplete too
   HostRecord host;
+  std::vector<std::string> commands;  // of each session, oldest first
   std::vector<CeilingRecord> ceilings;
 };
 
@@ -55,7 +57,7 @@ class ResultReader {
   Result<std::vector<DepthPoint>> depth_series(std::int64_t run);
   Result<std::vector<IssuePoint>> issue_series(std::int64_t run);
 
-  Result<std::vector<StoredMap>> maps();  // oldest first
+  Result<std::vector<StoredMap>> maps();                     // oldest first
   Result<std::vector<MapRead>> map_reads(std::int64_t map);  // by their beginning
 
  private:

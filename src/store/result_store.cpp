@@ -45,6 +45,10 @@ std::string facts_hash(const HostRecord& h) {
   }
   // Only where there is one: experiments without a label keep the hash that they had before labels.
   facts += h.device_label.empty() ? "" : framed(h.device_label);
+  // Other direct I/O of a loop device, another disk below it: other conditions.
+  for (const LayerFactRecord& l : h.layers) {
+    facts += framed(l.disk) + framed(l.name) + framed(l.value);
+  }
   return hash_of(facts + std::to_string(h.cpus) + framed(h.queue));
 }
 
@@ -69,6 +73,19 @@ Result<> insert_queue(Database& db, std::int64_t experiment, const Pairs& queue)
     row("experiment_id", experiment);
     row("name", name);
     row("value", value);
+    BLKSWEEP_CHECK(row.into(db));
+  }
+  return {};
+}
+
+Result<> insert_layers(Database& db, std::int64_t experiment,
+                       const std::vector<LayerFactRecord>& layers) {
+  std::int64_t position = 0;
+  for (const LayerFactRecord& l : layers) {
+    Insert row("layer_fact");
+    row("experiment_id", experiment);
+    row("position", position++);
+    each_layer_fact_column(l, row);
     BLKSWEEP_CHECK(row.into(db));
   }
   return {};
@@ -239,8 +256,10 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
   if (record.probe) {
     BLKSWEEP_CHECK(insert_probe(db, run, *record.probe));
   }
-  if (record.fio) {
-    BLKSWEEP_CHECK(insert_fio(db, run, *record.fio));
+  for (const Maybe<FioRecord>* fio : {&record.fio, &record.fio_plain}) {
+    if (*fio) {
+      BLKSWEEP_CHECK(insert_fio(db, run, **fio));
+    }
   }
   if (record.prediction) {
     BLKSWEEP_CHECK(insert_prediction(db, run, *record.prediction));
@@ -290,6 +309,7 @@ Result<std::int64_t> ResultStore::begin_experiment(const HostRecord& host, const
   BLKSWEEP_CHECK(row.into(db_));
   const std::int64_t id = db_.last_id();
   BLKSWEEP_CHECK(insert_queue(db_, id, host.queue));
+  BLKSWEEP_CHECK(insert_layers(db_, id, host.layers));
   if (!host.device_label.empty()) {
     Insert disk("disk");
     disk("experiment_id", id);
@@ -298,6 +318,17 @@ Result<std::int64_t> ResultStore::begin_experiment(const HostRecord& host, const
   }
   BLKSWEEP_CHECK(transaction.commit());
   return id;
+}
+
+Result<SessionRecord> ResultStore::begin_session(std::int64_t experiment, const std::string& argv) {
+  SessionRecord session{.id = 0, .started_unix_ns = unix_ns()};
+  Insert row("session");
+  row("experiment_id", experiment);
+  row("started_unix_ns", session.started_unix_ns);
+  row("argv", argv);
+  BLKSWEEP_CHECK(row.into(db_));
+  session.id = db_.last_id();
+  return session;
 }
 
 Result<> ResultStore::add_ceiling(std::int64_t experiment, const CeilingRecord& ceiling) {

@@ -20,6 +20,7 @@ UnsignedText(T&) -> UnsignedText<T>;  // clang 14 (fuzzers, clang-tidy) does not
 
 template <class Run, class F>
 void each_run_column(Run& r, F&& f) {
+  f("session_id", r.session_id);
   f("repeat", r.repeat);
   f("seed", UnsignedText{r.seed});
   f("started_unix_ns", r.started_unix_ns);
@@ -53,6 +54,11 @@ void each_run_column(Run& r, F&& f) {
   f("checked_wrong", r.checked_wrong);
   f("window_peak_bytes", r.window_peak_bytes);
   f("arena_bytes", r.arena_bytes);
+  f("refill", r.refill);
+  f("submit_batch", r.submit_batch);
+  f("horizon_bytes", r.horizon_bytes);
+  f("groups_cut", r.groups_cut);
+  f("pair_position", r.pair_position);
   f("engine_features", r.engine_features);
   f("engine_refused", r.engine_refused);
   f("emission_hash", r.emission_hash);
@@ -71,7 +77,9 @@ void each_probe_column(Probe& p, F&& f) {
   f("bytes", p.bytes);
   f("plug_merges", p.plug_merges);
   f("scheduler_merges", p.scheduler_merges);
+  f("requeues", p.requeues);
   f("healed", p.healed);
+  f("healed_ns", p.healed_ns);
   f("lost_events", p.lost_events);
   f("depth_mean", p.depth_mean);
   f("stat_difference", p.stat_difference);
@@ -79,14 +87,24 @@ void each_probe_column(Probe& p, F&& f) {
 
 template <class Fio, class F>
 void each_fio_column(Fio& x, F&& f) {
+  f("arm", x.arm);
   f("version", x.version);
   f("command", x.command);
   f("job", x.job);
+  f("position", x.position);
+  f("resident_before", x.resident_before);
+  f("read_bytes", x.read_bytes);
+  f("planned_bytes", x.planned_bytes);
   f("bytes_per_s", x.bytes_per_s);
   f("reads_per_s", x.reads_per_s);
   f("runtime_ns", x.runtime_ns);
   f("cpu_ns", x.cpu_ns);
+  f("requests", x.requests);
+  f("device_bytes", x.device_bytes);
+  f("probe_requests", x.probe_requests);
+  f("requests_reason", x.requests_reason);
   f("ratio", x.ratio);
+  f("ratio_reason", x.ratio_reason);
 }
 
 template <class Prediction, class F>
@@ -167,11 +185,23 @@ void each_host_column(Host& h, F&& f) {
   f("argv", h.argv);
 }
 
+template <class Fact, class F>
+void each_layer_fact_column(Fact& l, F&& f) {
+  f("disk", l.disk);
+  f("name", l.name);
+  f("value", l.value);
+}
+
 template <class Ceiling, class F>
 void each_ceiling_column(Ceiling& c, F&& f) {
+  f("round", c.round);
+  f("started_unix_ns", c.started_unix_ns);
   f("kind", c.kind);
   f("request_bytes", c.request_bytes);
   f("depth", c.depth);
+  f("bytes", c.bytes);
+  f("reads", c.reads);
+  f("elapsed_ns", c.elapsed_ns);
   f("bytes_per_s", c.bytes_per_s);
   f("reads_per_s", c.reads_per_s);
 }
@@ -188,6 +218,8 @@ void each_map_column(Map& m, F&& f) {
   f("seed", UnsignedText{m.map.seed});
   f("seconds", m.seconds);
   f("interrupted", m.map.interrupted);
+  f("left_out_bytes", m.map.left_out);
+  f("left_out_by", m.map.left_out_by);
   f("path_ns", m.path_ns);
   f("rotation_ns", m.rotation_ns);
   f("tool_version", m.tool_version);

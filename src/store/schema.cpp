@@ -33,11 +33,23 @@ CREATE TABLE queue_setting (        -- /sys/block/*/queue/ when the experiment b
   experiment_id INTEGER NOT NULL REFERENCES experiment,
   name TEXT NOT NULL, value TEXT NOT NULL
 ) STRICT;
-CREATE TABLE ceiling (              -- the best the device gave in this session
+CREATE TABLE layer_fact (           -- the device and what it stands on, when the experiment began
   experiment_id INTEGER NOT NULL REFERENCES experiment,
+  position INTEGER NOT NULL,        -- from 0, top down
+  disk TEXT NOT NULL,               -- name below /sys/block
+  name TEXT NOT NULL, value TEXT NOT NULL,
+  PRIMARY KEY (experiment_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE ceiling (              -- the best that the device gave for the data's own extents
+  experiment_id INTEGER NOT NULL REFERENCES experiment,
+  round         INTEGER NOT NULL,   -- repeat of the runs that it was measured among, from 0
+  started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME
   kind          TEXT NOT NULL,      -- sequential | random
-  request_bytes INTEGER NOT NULL,
+  request_bytes INTEGER NOT NULL,   -- of the longest read
   depth         INTEGER NOT NULL,   -- requests in flight
+  bytes         INTEGER NOT NULL,   -- read
+  reads         INTEGER NOT NULL,
+  elapsed_ns    INTEGER NOT NULL,   -- CLOCK_MONOTONIC, first submission to last completion
   bytes_per_s   REAL NOT NULL,
   reads_per_s   REAL NOT NULL
 ) STRICT;
@@ -56,10 +68,17 @@ CREATE TABLE cell_setting (
 )sql";
 
 constexpr const char* kRunTables = R"sql(
+CREATE TABLE session (              -- one start of the program for an experiment
+  session_id      INTEGER PRIMARY KEY,
+  experiment_id   INTEGER NOT NULL REFERENCES experiment,
+  started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME; with the seed it decides the order in rounds
+  argv            TEXT NOT NULL
+) STRICT;
 CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_MONOTONIC
   run_id          INTEGER PRIMARY KEY,
   cell_id         INTEGER NOT NULL REFERENCES cell,
-  repeat          INTEGER NOT NULL, -- from 0; the same number in several cells is a pair
+  session_id      INTEGER REFERENCES session, -- NULL: unknown; its runs are no pairs
+  repeat          INTEGER NOT NULL, -- from 0: the round; runs of one round and session are pairs
   seed            TEXT NOT NULL,    -- unsigned 64 bit, decimal
   started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME
   begin_ns INTEGER NOT NULL, epoch_ns INTEGER NOT NULL, plan_ns INTEGER NOT NULL,
@@ -85,6 +104,11 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   address_check_ns INTEGER,         -- before and after the epoch
   checked_pieces INTEGER, checked_bytes INTEGER, checked_wrong INTEGER,  -- NULL: no check
   window_peak_bytes INTEGER NOT NULL, arena_bytes INTEGER NOT NULL,
+  refill          INTEGER NOT NULL, -- reads that completed before more were submitted
+  submit_batch    INTEGER,          -- merge=kernel: reads handed over together; NULL: other merges
+  horizon_bytes   INTEGER NOT NULL, -- merge=device: most bytes sorted together by address
+  groups_cut      INTEGER NOT NULL, -- submissions that ended early because no memory was free
+  pair_position   INTEGER,          -- among the run and its fio twins, from 0; NULL: no twin
   engine_features TEXT NOT NULL, engine_refused TEXT NOT NULL,
   emission_hash   TEXT NOT NULL,    -- XXH3-128 of the emitted sample numbers, hex
   quality_displacement REAL, quality_rank_decorrelation REAL,  -- 0 none .. 1 full permutation
@@ -114,9 +138,12 @@ CREATE TABLE histogram (
 CREATE TABLE probe (                -- no row: the run had no probe
   run_id INTEGER PRIMARY KEY REFERENCES run,
   requests INTEGER NOT NULL, bytes INTEGER NOT NULL,
-  plug_merges INTEGER NOT NULL, scheduler_merges INTEGER NOT NULL,
-  healed INTEGER NOT NULL, lost_events INTEGER NOT NULL,
-  depth_mean      REAL,             -- requests at the driver, mean over time with I/O
+  plug_merges INTEGER, scheduler_merges INTEGER, requeues INTEGER, -- NULL: not counted here
+  healed INTEGER NOT NULL,          -- completions that never came
+  healed_ns INTEGER NOT NULL,       -- their requests were at the driver so long at most, summed
+  lost_events INTEGER NOT NULL,
+  depth_mean      REAL,             -- requests at the driver, mean over time with I/O; NULL:
+                                    -- none, or healed_ns leaves it open by more than 5 %
   stat_difference REAL              -- |requests - stat| / stat
 ) STRICT;
 CREATE TABLE series (               -- packed little-endian records, see docs/results-schema.md
@@ -129,13 +156,25 @@ CREATE TABLE series (               -- packed little-endian records, see docs/re
   data   BLOB NOT NULL,
   PRIMARY KEY (run_id, kind)
 ) STRICT;
-CREATE TABLE fio (                  -- no row: the run had no fio twin
-  run_id INTEGER PRIMARY KEY REFERENCES run,
+CREATE TABLE fio (                  -- the same reads by the real fio; no row: no such twin
+  run_id INTEGER NOT NULL REFERENCES run,
+  arm    TEXT NOT NULL,             -- grouped: submitted in the run's groups, from huge pages
+                                    -- plain: one by one, as fio does by itself
   version TEXT NOT NULL, command TEXT NOT NULL, job TEXT NOT NULL,
-  bytes_per_s REAL NOT NULL, reads_per_s REAL NOT NULL,
+  position        INTEGER NOT NULL, -- among the run and its twins, from 0
+  resident_before REAL,             -- share of the data in the page cache when fio began, 0..1
+  read_bytes INTEGER NOT NULL, planned_bytes INTEGER NOT NULL, -- by fio; in the plan
+  bytes_per_s     REAL NOT NULL,    -- run.bytes / runtime_ns: of what the run delivered
+  reads_per_s REAL NOT NULL,
   runtime_ns INTEGER NOT NULL, cpu_ns INTEGER NOT NULL,
-  ratio REAL NOT NULL               -- ours / fio, bytes per second of the same bytes
-) STRICT;
+  requests        INTEGER,          -- of the whole disk within fio's clock, from /sys/block/*/stat:
+  device_bytes    INTEGER,          -- beside run.device_reads and run.device_bytes
+  probe_requests  INTEGER,          -- by the probe, from before fio starts until it ends
+  requests_reason TEXT NOT NULL,    -- why requests and run.device_reads differ by over 2 %, or empty
+  ratio           REAL,             -- ours / fio, bytes per second of the same bytes
+  ratio_reason    TEXT NOT NULL,    -- why ratio is NULL, or empty
+  PRIMARY KEY (run_id, arm)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE failed_sample (
   run_id INTEGER NOT NULL REFERENCES run, path TEXT NOT NULL, error TEXT NOT NULL
 ) STRICT;
@@ -161,6 +200,8 @@ CREATE TABLE map (    -- one latency map (blksweep map)
   seed            TEXT NOT NULL,    -- unsigned 64 bit, decimal
   seconds         REAL NOT NULL,    -- that were asked for
   interrupted     INTEGER NOT NULL, -- 1: cut short by a signal; parts are short or missing
+  left_out_bytes  INTEGER,          -- unwritten, not read; NULL: nothing tells, or --unwritten
+  left_out_by     TEXT NOT NULL,    -- what tells
   path_ns         REAL,             -- a read that needs no medium; NULL: not measured
   rotation_ns     REAL,             -- one revolution; NULL: none found
   tool_version TEXT NOT NULL, git_revision TEXT NOT NULL, argv TEXT NOT NULL

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "stats/quantile.h"
+#include "store/ceilings.h"
+
 namespace blksweep {
 namespace {
 
@@ -141,40 +144,64 @@ std::vector<double> each(const Runs& runs, Get get) {
   return values;
 }
 
+Level level(const std::vector<double>& values) {
+  const auto [least, greatest] = std::ranges::minmax(values);
+  return {median(values), least, greatest};
+}
+
 void add_throughput(CellSummary& cell, const Runs& runs,
                     const std::vector<CeilingRecord>& ceilings) {
   if (runs.empty()) {
     return;
   }
-  cell.samples_per_s = bootstrap_median(each(runs, samples_per_s));
-  cell.bytes_per_s = bootstrap_median(each(runs, bytes_per_s));
-  const std::vector<double> fio =
-      known(runs, [](auto& r) { return r.fio ? Maybe<double>(r.fio->ratio) : Maybe<double>(); });
+  cell.samples_per_s = level(each(runs, samples_per_s));
+  cell.bytes_per_s = level(each(runs, bytes_per_s));
+  std::vector<double> fio =
+      known(runs, [](auto& r) { return r.fio ? r.fio->ratio : Maybe<double>(); });
+  std::erase_if(fio, [](double ratio) { return !(ratio > 0); });
   if (!fio.empty()) {
-    cell.fio_ratio = bootstrap_median(fio);
+    cell.fio_ratio = paired_ratio(fio);
   }
-  double best = 0;
-  for (const CeilingRecord& c : ceilings) {
-    best = c.kind == "sequential" ? std::max(best, c.bytes_per_s) : best;
-  }
-  if (best > 0) {
-    cell.ceiling_share = cell.bytes_per_s->value / best;
+  cell.twins = twin_summary(runs);
+  if (const Maybe<double> ceiling = sequential_ceiling(ceilings)) {
+    cell.ceiling_share = cell.bytes_per_s->median / *ceiling;
   }
 }
 
 void add_ratio(CellSummary& cell, const Runs& runs, const Runs& baseline) {
-  std::vector<double> ours, theirs;
+  std::vector<double> ratios;
   for (const StoredRun* r : runs) {
     const auto pair = std::ranges::find(baseline, r->run.repeat,
                                         [](const StoredRun* b) { return b->run.repeat; });
-    if (pair != baseline.end() && samples_per_s(*r) > 0 && samples_per_s(**pair) > 0) {
-      ours.push_back(samples_per_s(*r));
-      theirs.push_back(samples_per_s(**pair));
+    if (pair == baseline.end() || samples_per_s(*r) <= 0 || samples_per_s(**pair) <= 0) {
+      continue;
+    }
+    if (r->run.session_id && r->run.session_id == (*pair)->run.session_id) {
+      ratios.push_back(samples_per_s(*r) / samples_per_s(**pair));
+    } else {
+      ++cell.split;
     }
   }
-  cell.pairs = ours.size();
-  if (!ours.empty()) {
-    cell.ratio = bootstrap_ratio(ours, theirs);
+  if (!ratios.empty()) {
+    cell.ratio = paired_ratio(ratios);
+  }
+}
+
+// The cells of one disk are compared with one baseline: a family.
+void add_verdicts(std::vector<CellSummary>& cells, Maybe<double> margin) {
+  std::map<std::string, std::vector<CellSummary*>> families;
+  for (CellSummary& c : cells) {
+    if (c.ratio) {
+      families[setting_of(c.cell, "disk")].push_back(&c);
+    }
+  }
+  for (const auto& [disk, family] : families) {
+    std::vector<PairedRatio> ratios;
+    std::ranges::transform(family, std::back_inserter(ratios), [](auto* c) { return *c->ratio; });
+    const std::vector<Verdict> verdicts = find_verdicts(ratios, {.margin = margin});
+    for (std::size_t i = 0; i < family.size(); ++i) {
+      family[i]->verdict = verdicts[i];
+    }
   }
 }
 
@@ -254,7 +281,22 @@ std::vector<CellSummary> summarize(const SummaryInput& input) {
       add_ratio(cell, runs, counted_runs(input.runs, input.cells[baseline].id));
     }
   }
+  add_verdicts(out, input.margin);
   return out;
+}
+
+std::string_view verdict_word(const CellSummary& cell) {
+  switch (cell.verdict.finding) {
+    case Finding::faster:
+      return "faster";
+    case Finding::slower:
+      return "slower";
+    case Finding::not_shown:
+      return "not shown";
+    case Finding::none:
+      break;
+  }
+  return "";
 }
 
 }  // namespace blksweep

@@ -1,23 +1,36 @@
-// What a set of runs says about its cells: medians, intervals, ratios. Used by `run` and `report`;
+// What a set of runs says about its cells: medians, ratios, verdicts. Used by `run` and `report`;
 // figures draw the same numbers (cells.csv), so that there is one implementation.
 //
 // Counted:  of each cell and repeat the newest complete run; others are left out and counted.
 // Disks:    baseline, ratios and ceilings stay within a disk.
-// Ratio:    paired with the baseline by repeat number (stats/bootstrap.h), in samples per second.
+// Pairs:    a run and one of the baseline of the same round (repeat number) and session; a round
+// that
+//           was cut off and went on in another session has none across them.
+// Ratio:    of samples per second, over pairs; interval and verdict as stats/paired.h has them, the
+//           comparisons with one baseline being a family.
+// Level:    median and range of the repeats of one cell. It has no interval: repeats that follow
+// each
+//           other are alike, and no such interval would cover what it says (docs/statistics.md).
 // Unknown:  std::nullopt, when no counted run has the value.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "stats/bootstrap.h"
+#include "stats/paired.h"
 #include "store/labels.h"
 #include "store/records.h"
 #include "store/result_reader.h"
+#include "store/twin_summary.h"
 
 namespace blksweep {
+
+struct Level {
+  double median = 0, least = 0, greatest = 0;
+};
 
 struct CellSummary {
   std::int64_t cell_id = 0;
@@ -28,11 +41,13 @@ struct CellSummary {
   std::size_t incomplete = 0;                   // left out
   std::vector<std::string> incomplete_reasons;  // different ones
   // The rest is over counted runs; nothing is known when there are none.
-  Maybe<Estimate> samples_per_s, bytes_per_s;
-  Maybe<Estimate> ratio;  // to the baseline; of the baseline itself: none
-  std::size_t pairs = 0;
-  Maybe<Estimate> fio_ratio;
-  Maybe<double> ceiling_share;  // median bytes/s over the best sequential ceiling
+  Maybe<Level> samples_per_s, bytes_per_s;
+  Maybe<PairedRatio> ratio;  // to the baseline; of the baseline itself: none
+  Verdict verdict;
+  std::size_t split = 0;  // rounds whose runs are of different sessions than the baseline's
+  Maybe<PairedRatio> fio_ratio;
+  TwinSummary twins;
+  Maybe<double> ceiling_share;  // median bytes/s over the median sequential ceiling
   // Medians.
   Maybe<double> first_batch_ns, depth_mean, requests_issued, device_bytes_per_byte,
       cpu_ns_per_sample;
@@ -46,8 +61,9 @@ struct CellSummary {
   Maybe<double> prediction_epoch_ns, prediction_error;  // of the run's newest prediction
   QualityRecord quality;
 
-  // Nothing can be said about a difference from fewer than two pairs.
-  bool differs() const { return ratio && ratio->interval && !ratio->interval->contains(1.0); }
+  bool differs() const {
+    return verdict.finding == Finding::faster || verdict.finding == Finding::slower;
+  }
 };
 
 struct SummaryInput {
@@ -57,6 +73,7 @@ struct SummaryInput {
   std::map<std::string, std::vector<CeilingRecord>> ceilings;
   // The first cell of each disk that matches; none given: order=random merge=none, else the first.
   CellFilter baseline;
+  Maybe<double> margin;  // 0.03: "equal" where a ratio is shown to be within 3 %
 };
 
 // One per cell, in the order of `cells`.
@@ -64,6 +81,9 @@ std::vector<CellSummary> summarize(const SummaryInput& input);
 
 // The newest complete run of each repeat of a cell, by repeat.
 std::vector<const StoredRun*> counted_runs(const std::vector<StoredRun>& runs, std::int64_t cell);
+
+// "faster", "slower", "not shown"; "" of the baseline and of too few pairs.
+std::string_view verdict_word(const CellSummary& cell);
 
 // For the terminal: one row per cell, then notes (what was left out, what the intervals can bear).
 std::string summary_text(const std::vector<CellSummary>& cells);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/table.h"
 #include "base/units.h"
@@ -20,15 +21,25 @@ std::string digits(double x) {
   return fmt::format("{:.{}f}", x, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
 
+// Two digits that matter: 0.37 %, 4.2 %, 120 %.
+std::string percent_of(double share) {
+  const double percent = share * 100;
+  return fmt::format("{:.{}f} %", percent, percent >= 9.95 ? 0 : percent >= 0.995 ? 1 : 2);
+}
+
 template <class Format>
 std::string shown(const Maybe<double>& x, Format format) {
   return x ? format(*x) : "-";
 }
 
-std::string range(const Maybe<Estimate>& e, double scale) {
-  return e && e->interval ? fmt::format("{}..{}", digits(e->interval->low / scale),
-                                        digits(e->interval->high / scale))
-                          : "-";
+std::string range(double low, double high) {
+  return fmt::format("{}..{}", digits(low), digits(high));
+}
+
+std::string repeats_range(const CellSummary& c) {
+  return c.bytes_per_s && c.runs > 1
+             ? range(c.bytes_per_s->least / kMiB, c.bytes_per_s->greatest / kMiB)
+             : "-";
 }
 
 std::string ratio(const CellSummary& c) {
@@ -38,15 +49,20 @@ std::string ratio(const CellSummary& c) {
   if (!c.ratio) {
     return "-";
   }
-  return c.ratio->interval ? fmt::format("{} [{}]", digits(c.ratio->value), range(c.ratio, 1))
-                           : digits(c.ratio->value);
+  const auto& interval = c.ratio->interval;
+  return interval
+             ? fmt::format("{} [{}]", digits(c.ratio->value), range(interval->low, interval->high))
+             : digits(c.ratio->value);
 }
 
 std::string verdict(const CellSummary& c) {
-  if (c.baseline || !c.ratio || !c.ratio->interval) {
-    return "";
+  std::string text(verdict_word(c));
+  if (c.verdict.equal) {
+    return text + (c.differs() ? ", within the margin" : "; equal");
   }
-  return !c.differs() ? "no difference" : c.ratio->value > 1 ? "faster" : "slower";
+  return c.verdict.detectable
+             ? fmt::format("{} (needs {})", text, percent_of(*c.verdict.detectable))
+             : text;
 }
 
 std::string whole(double x) { return format_count(static_cast<std::uint64_t>(std::llround(x))); }
@@ -67,16 +83,20 @@ constexpr Column kColumns[] = {
      [](const CellSummary& c) { return c.incomplete > 0 ? std::to_string(c.incomplete) : "-"; },
      true},
     {"samples/s",
-     [](const CellSummary& c) { return c.samples_per_s ? whole(c.samples_per_s->value) : "-"; },
+     [](const CellSummary& c) { return c.samples_per_s ? whole(c.samples_per_s->median) : "-"; },
      false},
     {"MiB/s",
-     [](const CellSummary& c) { return c.bytes_per_s ? digits(c.bytes_per_s->value / kMiB) : "-"; },
+     [](const CellSummary& c) {
+       return c.bytes_per_s ? digits(c.bytes_per_s->median / kMiB) : "-";
+     },
      false},
-    {"95 % interval", [](const CellSummary& c) { return range(c.bytes_per_s, kMiB); }, true},
-    {"ratio", ratio, false},
-    {"", verdict, true},
+    {"least..greatest", repeats_range, true},
+    {"ratio [95 %]", ratio, false},
+    {"verdict", verdict, true},
     {"/ fio", [](const CellSummary& c) { return c.fio_ratio ? digits(c.fio_ratio->value) : "-"; },
      true},
+    {"/ plain fio", [](const CellSummary& c) { return shown(c.twins.plain_ratio, digits); }, true},
+    {"requests ours / fio", [](const CellSummary& c) { return requests_text(c.twins); }, true},
     {"of ceiling", [](const CellSummary& c) { return shown(c.ceiling_share, percent); }, true},
     {"1st batch", [](const CellSummary& c) { return shown(c.first_batch_ns, duration); }, true},
     {"depth", [](const CellSummary& c) { return shown(c.depth_mean, digits); }, true},
@@ -129,25 +149,67 @@ std::string stalls(const CellSummary& c) {
   return text + '\n';
 }
 
+// What of a cell's comparison the table cannot say.
+std::string comparison_notes(const CellSummary& c) {
+  std::string out;
+  if (c.split > 0) {
+    out += fmt::format(
+        "{}: {} round{} split between sessions: such runs are no pairs; more --repeats add "
+        "rounds\n",
+        c.label, c.split, c.split == 1 ? "" : "s");
+  }
+  const bool ranked = c.ratio && c.ratio->ranked && !c.ratio->ranked->contains(1.0);
+  if (c.verdict.finding == Finding::not_shown && ranked) {
+    out += fmt::format(
+        "{}: the signed-rank interval {} excludes 1: single repeats lie far off or the comparisons "
+        "are many; look at the repeats, or run more\n",
+        c.label, range(c.ratio->ranked->low, c.ratio->ranked->high));
+  }
+  return out;
+}
+
+std::string method_note(const std::vector<CellSummary>& cells) {
+  std::map<std::string, std::size_t> families;  // comparisons with one baseline, by disk
+  std::size_t most = 0, fewest = SIZE_MAX;
+  for (const CellSummary& c : cells) {
+    if (c.ratio) {
+      fewest = std::min(fewest, c.ratio->pairs);
+    }
+    if (c.verdict.finding != Finding::none) {
+      most = std::max(most, ++families[setting_of(c.cell, "disk")]);
+    }
+  }
+  std::string out;
+  if (most > 0) {
+    out = fmt::format(
+        "ratio: of samples/s in the same round, each with its own 95 % interval; verdict: 5 % for "
+        "one wrong word {}\n",
+        most == 1 ? "in it" : fmt::format("among {}", most));
+  }
+  if (fewest < kLeastRounds) {
+    out +=
+        fmt::format("{} pair{}: no interval and no verdict from fewer than {}; use --repeats {}\n",
+                    fewest, fewest == 1 ? "" : "s", kLeastRounds, kLeastRounds);
+  }
+  return out;
+}
+
 std::string notes(const std::vector<CellSummary>& cells) {
   std::string out;
-  std::size_t fewest = SIZE_MAX;
+  bool compared = false;
+  bool same = true;
   for (const CellSummary& c : cells) {
-    out += stalls(c);
-    fewest = c.runs > 0 ? std::min(fewest, c.runs) : fewest;
+    out += stalls(c) + comparison_notes(c) + twin_notes(c.label, c.twins);
+    compared |= c.twins.ratio.has_value();
+    same &= !c.twins.ratio || c.twins.same_requests();
     for (const std::string& reason : c.incomplete_reasons) {
       out += fmt::format("left out of {}: {}\n", c.label, reason.empty() ? "incomplete" : reason);
     }
   }
-  if (fewest == 1) {
-    out += "one repeat: no interval, and no difference can be shown; use --repeats 6 or more\n";
-  } else if (fewest != SIZE_MAX && coverage_bound(fewest) < 0.95) {
-    out += fmt::format(
-        "{} repeats: a bootstrap interval from so few covers the truth in at most {:.0f} % "
-        "of cases; 6 repeats make 95 % possible\n",
-        fewest, coverage_bound(fewest) * 100);
+  if (compared && same) {
+    out += "fio made as many requests at the device, within 2 %: no ratio to it is merging\n";
   }
-  return out;
+  return out + method_note(cells);
 }
 
 }  // namespace
@@ -159,7 +221,7 @@ std::string summary_text(const std::vector<CellSummary>& cells) {
   Table table;
   table.column("cell", Table::Align::left);
   for (const Column& c : columns) {
-    table.column(c.title, *c.title == '\0' ? Table::Align::left : Table::Align::right);
+    table.column(c.title, c.text == verdict ? Table::Align::left : Table::Align::right);
   }
   for (const CellSummary& cell : cells) {
     std::vector<std::string> row{cell.label};

@@ -34,7 +34,8 @@ start() {
 read_with_fio() {
   local label=$1
   shift
-  fio --name=job --filename="$device" --readonly --direct=1 --ioengine=io_uring --randrepeat=0 \
+  "$BLKSWEEP" --quiet node exec --device "$device" --scheduler none -- \
+    fio --name=job --filename="$device" --readonly --direct=1 --ioengine=io_uring --randrepeat=0 \
     --output-format=json "$@" >"$out/fio.$label.json"
 }
 
@@ -79,7 +80,7 @@ run() {
   [[ $label != small_2GiB* ]] || model=hdd-7200
   shift 2
   "$BLKSWEEP" --quiet run --catalog "$catalog" --seed 1 --no-ceiling --no-probe --cache keep \
-    --depth 32 --model "$model" --json "$@" >"$out/run.$label.json"
+    --scheduler none --depth 32 --model "$model" --json "$@" >"$out/run.$label.json"
 }
 
 # files LABEL COUNT SIZE DISK_SIZE: a fresh disk with one data set, timed from now on

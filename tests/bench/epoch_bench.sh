@@ -12,12 +12,15 @@ files=${FILES:-50000}
 data=$BENCH_DIR/data
 catalog=$BENCH_OUT/epoch.cat
 out=$BENCH_OUT/epoch
+# A loop device of our own keeps the scheduler of whoever had it last.
+queue=()
+[ -z "${BENCH_DEVICE:-}" ] || queue=(--scheduler none)
 
 run() {
   local name=$1
   shift
   "$BLKSWEEP" --quiet run --catalog "$catalog" --seed 1 --repeats "$repeats" --cache warm \
-    --no-ceiling --json "$@" >"$out.$name.json"
+    --no-ceiling --json "${queue[@]}" "$@" >"$out.$name.json"
 }
 
 "$BLKSWEEP" --quiet dataset make "$data" --count "$files" --size 4KiB

@@ -25,7 +25,7 @@ measure() {
   shift 3
   [ "$direct" = 1 ] || set -- --memory-limit 64MiB "$@"
   "$BLKSWEEP" --quiet cache drop --all >/dev/null
-  "$BLKSWEEP" --quiet node exec --device "$BENCH_DEVICE" "$@" -- \
+  "$BLKSWEEP" --quiet node exec --device "$BENCH_DEVICE" --scheduler none "$@" -- \
     fio --name=limit --filename="$file" --readonly --rw=read --bs=1M --ioengine="$engine" \
     --iodepth=8 --direct="$direct" --time_based --runtime="$length" \
     --output-format=json --output="$out" >"$out.said"
@@ -59,7 +59,7 @@ by_run() {
     epochs=$((${rate%MB/s} * 3 / 300))
     for io in direct buffered; do
       "$BLKSWEEP" --quiet run --catalog "$BENCH_OUT/limited.cat" "--$io" --depth 8 --cache cold \
-        --epochs "$((epochs > 0 ? epochs : 1))" --bandwidth-limit "$rate" --memory-limit 64MiB \
+        --scheduler none --epochs "$((epochs > 0 ? epochs : 1))" --bandwidth-limit "$rate" --memory-limit 64MiB \
         --fio-twin --no-probe --no-ceiling --repeats 3 --json >"$out"
       /usr/bin/python3 - "$out" "$io" "$rate" <<'PY'
 import json, statistics, sys

@@ -15,6 +15,12 @@ out=$(cat "$tmp/.out") err=$(tail -n 20 "$tmp/.err")
 expect_status 0
 [ -s "$tmp/demo/report.html" ] || die "no report.html"
 [ -n "$(find "$tmp/demo/figures" -name '*.svg' 2>/dev/null)" ] || die "no figures"
+# A loop device comes with the settings of whoever had it last: runs set their scheduler and store it.
+if [ "$(id -u)" = 0 ]; then
+  runs=$(sqlite3 "$tmp/demo/results.db" 'SELECT count(*) FROM run')
+  set_none=$(sqlite3 "$tmp/demo/results.db" "SELECT count(*) FROM node_setting WHERE name = 'scheduler' AND asked = 'none'")
+  ((runs > 0 && set_none == runs)) || die "$set_none of $runs runs store the scheduler that they set"
+fi
 [ "$(loops)" = 0 ] || die "a loop device is left"
 ! grep -q "$tmp" /proc/self/mounts || die "a mount is left"
 ! ls /run/blksweep/disks/demo-* >/dev/null 2>&1 || die "an emulated disk is left"

@@ -66,8 +66,14 @@ db=$tmp/maps.db
 call as_nobody map "$loop"
 expect_error 1 "$loop" 'needs root'
 
-call map "$loop" --seconds 6 --seed 7 --db "$db" --fit "$tmp/fit.toml" --json
-expect_status 0
+# Every byte of the image is a hole: nothing of it says anything of a disk.
+call map "$loop" --seconds 1
+expect_error 2 'only 0 B of 1 GiB are written' --unwritten
+
+# How well a loop device is fitted, the node decides; status 3 says that it is not.
+call map "$loop" --unwritten --seconds 6 --seed 7 --db "$db" --fit "$tmp/fit.toml" --poor-fit --json
+expect_status 0 3
+expect 'a poor fit is marked' '(d["fit"]["times_off"] > 1.5) == ("POOR FIT" in d["fit"]["model"]) == '"$((status == 3))"
 expect 'keys' '{"device", "size_bytes", "path_ns", "rotation_ns", "distance", "size", "depth", "seek",
   "zones", "fit", "warnings", "interrupted", "map_id"} <= set(d)'
 expect 'facts' 'd["size_bytes"] == 2**30 and d["seed"] == 7 and d["interrupted"] is False and d["map_id"] == 1'
@@ -88,11 +94,37 @@ expect 'the fit is in the document' 'd["fit"]["checks"] and d["fit"]["model"]'
 [ "$(count "$db" 'SELECT count(*) FROM map_curve WHERE kind = "zone_rate"')" = "$places" ] || die 'no rates stored'
 echo 'a device: mapped, stored, fitted'
 
-call map "$loop" --seconds 6 --parts zone --json
+call map "$loop" --unwritten --seconds 6 --parts zone --json
 expect_status 0
 expect 'places of the whole device' '[z["offset"] * 16 // d["size_bytes"] for z in d["zones"]] == list(range(16))'
 
-call map "$loop" --seconds 2 --parts distance,depth
+# Refused without --poor-fit: nothing is written, and the measurement is printed all the same.
+call map "$loop" --unwritten --seconds 4 --fit "$tmp/refused.toml"
+if [ "$status" = 1 ]; then
+  [[ $err == *--fit:*'times off'*--poor-fit* && $out == *'reads/s'* ]] || die 'a poor fit: what is said'
+  [ ! -e "$tmp/refused.toml" ] || die 'a poor fit was written'
+else
+  expect_status 0
+  ! grep -q 'POOR FIT' "$tmp/refused.toml" || die 'a poor fit with status 0'
+fi
+
+# --- half of it written: the rest is left out -----------------------------------------------------
+dd if=/dev/urandom of="$loop" bs=1M count=96 seek=32 oflag=direct conv=fsync status=none
+call map "$loop" --seconds 3 --db "$tmp/half.db" --json
+expect_status 0
+expect 'what is left out' 'd["left_out_bytes"] == 2**30 - 96 * 2**20 and "backing file" in d["left_out_by"]'
+expect 'the warning' 'any("928 MiB of 1 GiB are left out" in w for w in d["warnings"])'
+[ "$("$python" -c '
+import sqlite3, struct, sys
+records = [r for (blob,) in sqlite3.connect(sys.argv[1]).execute("SELECT data FROM map_read")
+           for r in struct.iter_unpack("<qqQqII", blob)]
+low, high = 32 << 20, 128 << 20
+print(len(records) > 300, all(low <= at and at + size <= high for _, _, at, _, size, _ in records))' "$tmp/half.db")" = \
+  'True True' ] || die 'reads of unwritten addresses'
+[ "$(count "$tmp/half.db" 'SELECT left_out_bytes FROM map')" = $((928 << 20)) ] || die 'left_out_bytes is not stored'
+echo 'unwritten addresses: left out, and said'
+
+call map "$loop" --unwritten --seconds 2 --parts distance,depth
 expect_status 0
 for text in '+512 KiB' '-512 KiB' 'reads/s' 'by depth'; do
   [[ $out == *"$text"* ]] || die "the tables lack '$text'"
@@ -100,7 +132,7 @@ done
 [[ $out != *'by size'* ]] || die 'a table of a part that was not measured'
 
 # --- interrupted: what was measured is kept --------------------------------------------------------
-"$blksweep" --quiet map "$loop" --seconds 600 --db "$db" --json >"$tmp/.out" 2>"$tmp/.err" &
+"$blksweep" --quiet map "$loop" --unwritten --seconds 600 --db "$db" --json >"$tmp/.out" 2>"$tmp/.err" &
 pid=$!
 busy() { [ -e "/proc/$pid/io" ] && [ "$(sed -n 's/^read_bytes: //p' "/proc/$pid/io")" -gt 4000000 ]; }
 until busy || ! kill -0 "$pid" 2>/dev/null; do
@@ -134,11 +166,11 @@ if "$python" "$refuse_call" 425 1 true; then
   printf '#!/bin/sh\nexec %s %s 425 1 %s "$@"\n' "$python" "$refuse_call" "$real" >"$tmp/without_ring"
   chmod +x "$tmp/without_ring"
   blksweep=$tmp/without_ring
-  call map "$loop" --seconds 4 --parts size,depth,zone --json
+  call map "$loop" --unwritten --seconds 4 --parts size,depth,zone --json
   expect_status 0
   expect 'reads without a ring' 'd["engine"] == "psync" and d["reads"] > 0 and d["size"] and d["zones"] and not d["depth"]'
   expect 'the reason is kept' 'any("io_uring is refused" in w for w in d["warnings"])'
-  call map "$loop" --seconds 1 --parts depth
+  call map "$loop" --unwritten --seconds 1 --parts depth
   expect_error 77 'io_uring' 'depth'
   blksweep=$real
 fi

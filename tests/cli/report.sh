@@ -32,7 +32,8 @@ db=$work/results.db
 [ "$(grep -c 'reservoir' "$work/table")" = 3 ] || fail "three reservoir cells: $(cat "$work/table")"
 grep -q '^random .*baseline' "$work/table" || fail 'random is the baseline'
 grep -q 'left out of random: 12 probe events lost' "$work/table" || fail 'says what is left out'
-grep -q '3 repeats' "$work/table" || fail 'says what three repeats can bear'
+grep -q '3 pairs: no interval and no verdict from fewer than 5' "$work/table" || fail 'says what three repeats can bear'
+! grep -qE 'faster|slower|not shown|95 % interval' "$work/table" || fail "three repeats bear no verdict: $(cat "$work/table")"
 
 # Filters.
 "$blksweep" report "$db" --cells order=lba,merge=device >"$work/table"
@@ -126,7 +127,7 @@ duplicates=$(grep -oE '\bid="[^"]+"' "$work/both/report.html" | sort | uniq -d)
 # One repeat, one cell, no probe, no fio: fewer figures, no failure.
 "$python" "$here/../support/demo_db.py" "$work/small.db" --repeats 1 --cells 1 --no-probe --no-fio
 "$blksweep" report "$work/small.db" -o "$work/small" >"$work/table" 2>"$work/err"
-grep -q 'one repeat' "$work/table" || fail 'one repeat has no interval'
+! grep -qE '[0-9]\.\.[0-9]' "$work/table" || fail 'one repeat has no interval and no range'
 [ -s "$work/small/figures/throughput.pdf" ] || fail 'throughput of one run'
 [ ! -e "$work/small/figures/depth.pdf" ] || fail 'no depth without a probe'
 grep -q 'no complete run has probe data' "$work/small/report.html" || fail 'the page says what is left out'

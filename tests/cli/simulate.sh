@@ -70,12 +70,26 @@ check 'len(p) == 4 and {x["seed"] for x in p} == {1, 2} and all(x["run"] for x i
 check 'all(abs(x["error"] - (x["epoch_ns"] / x["measured_epoch_ns"] - 1)) < 1e-9 for x in p)'
 call simulate data.cat --model ./one.toml --db r.db --order lba --json
 check 'len(p) == 2 and {x["cell"]["order"] for x in p} == {"lba"}'
+stored() {
+  "$python" -c '
+import sqlite3
+print(sqlite3.connect("r.db").execute("SELECT count(*), count(DISTINCT model) FROM prediction").fetchone())'
+}
+# A comparison changes nothing that a report shows; a prediction is stored when that is asked.
+before=$(sha256sum r.db)
+call report r.db
+report=$out
 call simulate data.cat --model none --db r.db
 [[ $out == *measured*error* ]] || die 'the table says what was measured'
-stored=$("$python" -c '
-import sqlite3
-print(sqlite3.connect("r.db").execute("SELECT count(*), count(DISTINCT model) FROM prediction").fetchone())')
-[ "$stored" = '(8, 2)' ] || die "one prediction for each run and model: $stored"
+[ "$(sha256sum r.db)" = "$before" ] || die 'simulate --db without --store wrote into the database'
+[ "$(stored)" = '(4, 1)' ] || die "predictions of run --model alone: $(stored)"
+call report r.db
+[ "$out" = "$report" ] || die 'a comparison changed an earlier report'
+call simulate data.cat --model none --db r.db --store
+expect_status 0
+[ "$(stored)" = '(8, 2)' ] || die "one prediction for each run and model: $(stored)"
+call simulate data.cat --model none --store
+expect_error 2 --store --db
 call report r.db --json
 printf '%s' "$out" | "$python" -c '
 import json, sys

@@ -25,8 +25,10 @@ import sizes  # noqa: E402
 import throughput  # noqa: E402
 
 
-def cell(cell_id, label="lba", baseline=False, runs=3, settings=None, **values):
-    return load.Cell(cell_id, label, baseline, runs, values, settings or {})
+def cell(cell_id, label="lba", baseline=False, runs=3, settings=None, verdict="", **values):
+    if values.get("ratio") is not None:
+        values.setdefault("pairs", runs)
+    return load.Cell(cell_id, label, baseline, runs, values, settings or {}, verdict)
 
 
 class WithDatabase(unittest.TestCase):
@@ -66,7 +68,19 @@ class Loading(WithDatabase):
         self.assertEqual([(label, why) for label, _, why in facts.left_out],
                          [("random + none", "12 probe events lost"), ("inode + none", "12 probe events lost")])
         self.assertIn("2 incomplete runs left out", common.caption("Text.", "SELECT 1", facts))
-        self.assertEqual(load.best_ceiling(facts), 2.7e9)
+
+    def test_facts_say_what_the_disk_stands_on(self):
+        facts = load.load_facts(self.db, self.cells)
+        self.assertEqual([(name, value) for _, name, value in facts.layers],
+                         [("kind", "loop"), ("direct_io", "1"), ("rotational", "0")])
+        self.assertIn("direct io: 1; rotational: 0", page.layers(facts))
+
+    def test_the_ceiling_is_the_median_of_its_rounds_with_their_spread(self):
+        facts = load.load_facts(self.db, self.cells)
+        ceiling = load.sequential_ceiling(facts)
+        self.assertEqual((ceiling.kind, ceiling.rounds, ceiling.median), ("sequential", 3, 2.7e9))
+        self.assertAlmostEqual(ceiling.least, 0.9 * 2.7e9)
+        self.assertAlmostEqual(ceiling.greatest, 1.4 * 2.7e9)
 
     def test_series_begin_at_the_epoch_and_stay_within_it(self):
         for kind in ("depth", "issue"):
@@ -158,12 +172,37 @@ class TwoDisks(WithDatabase):
         self.assertLess(max(found[3]), 3)
         self.assertGreater(min(found[6]), 10)
 
+    def test_runs_of_different_sessions_are_no_pairs(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        other = pathlib.Path(folder.name) / "split.db"
+        other.write_bytes(self.db.read_bytes())
+        db = sqlite3.connect(other)
+        db.execute("INSERT INTO session (experiment_id, started_unix_ns, argv) VALUES (1, 2, 'again')")
+        db.execute("UPDATE run SET session_id = (SELECT max(session_id) FROM session) WHERE cell_id = 3 AND repeat = 0")
+        db.commit()
+        db.close()
+        self.assertEqual([len(disks.load(p, self.cells)[3]) for p in (self.db, other)], [3, 2])
+        self.assertEqual(len(load.load_facts(other, self.cells).sessions[0][1]), 2)
+
+    def test_every_figure_names_its_disk_and_that_it_is_emulated(self):
+        facts = load.load_facts(self.db, self.cells)
+        self.assertIn("loop1, emulated hdd-7200 x1, ext4", common.footer(self.cells, facts))
+        self.assertIn("loop0", common.footer(self.cells, facts))
+
+    def test_the_page_shows_the_command_of_every_experiment(self):
+        facts = load.load_facts(self.db, self.cells)
+        shown = [value for f in (facts, *facts.others) for name, value in report.commands(f)]
+        self.assertEqual(shown, ["blksweep run demo.toml --db results.db --disk-label loop0",
+                                 "blksweep run demo.toml --db results.db --disk-label loop1"])
+
     def test_facts_name_every_disk(self):
         facts = load.load_facts(self.db, self.cells)
         self.assertEqual(facts.counted, 18)
         self.assertEqual([f.host["device_model"] for f in facts.others], ["emulated hdd-7200 x1"])
         self.assertIn("emulated hdd-7200 x1", common.caption("Text.", "SELECT 1", facts))
-        self.assertAlmostEqual(load.best_ceiling(facts) / load.best_ceiling(facts.others[0]), 120)
+        rates = [load.sequential_ceiling(f).median for f in (facts, facts.others[0])]
+        self.assertAlmostEqual(rates[0] / rates[1], 120)
 
     def test_figures_with_a_scale_are_drawn_disk_by_disk(self):
         names = [name for name, *_ in report.wanted(self.cells)]
@@ -175,7 +214,8 @@ class TwoDisks(WithDatabase):
 
     def test_the_lead_says_what_each_disk_shows(self):
         cells = [cell(n + 1, f"{disk} + {name}", baseline=name == "random", settings={"disk": disk},
-                      ratio=None if name == "random" else ratio, ratio_low=ratio, ratio_high=ratio)
+                      ratio=None if name == "random" else ratio, ratio_low=ratio, ratio_high=ratio,
+                      verdict="" if name == "random" else "faster")
                  for n, (disk, name, ratio) in enumerate([
                      ("fast", "random", 0), ("fast", "lba", 2.0), ("slow", "random", 0), ("slow", "lba", 80.0)])]
         text = page.lead(cells, load.Facts({}, [], [], 4, []))
@@ -186,14 +226,20 @@ class TwoDisks(WithDatabase):
 class UnknownQuality(WithDatabase):
     OPTIONS = ["--repeats", "1", "--no-probe"]
 
-    def test_prefers_the_mix_of_labels_and_falls_back_where_a_cell_has_none(self):
-        self.assertEqual(quality.load(self.db, self.cells)[0], "quality_label_mix")
-        import sqlite3
+    def test_the_least_measure_is_plotted_and_named(self):
         with sqlite3.connect(self.db) as db:
-            db.execute("UPDATE run SET quality_label_mix = NULL WHERE cell_id = 1")
+            db.execute("UPDATE run SET quality_displacement = 0.95, quality_neighbours_broken = 0.02 WHERE cell_id = 1")
+            db.execute("UPDATE run SET quality_label_mix = NULL, quality_displacement = NULL, "
+                       "quality_rank_decorrelation = NULL, quality_neighbours_broken = NULL WHERE cell_id = 2")
         db.close()
-        name, _, points = quality.load(self.db, self.cells)
-        self.assertEqual((name, len(points)), ("quality_displacement", 8))
+        points = quality.load(self.db, self.cells)
+        self.assertEqual(points[1][0][:2], (0.02, "quality_neighbours_broken"))
+        self.assertNotIn(2, points)
+
+    def test_the_least_of_what_is_known(self):
+        self.assertEqual(quality.least({"quality_label_mix": None, "quality_displacement": 0.5}),
+                         (0.5, "quality_displacement"))
+        self.assertIsNone(quality.least({"quality_label_mix": None}))
 
 
 class Pure(unittest.TestCase):
@@ -221,20 +267,54 @@ class Pure(unittest.TestCase):
         self.assertEqual(second.interval("ratio"), (1.9, 2.1))
         self.assertEqual(second.settings, {"order": "lba"})
 
-    def test_an_interval_around_one_is_no_difference(self):
-        same = cell(1, ratio=1.01, ratio_low=0.98, ratio_high=1.03)
-        more = cell(1, ratio=1.2, ratio_low=1.1, ratio_high=1.3)
-        self.assertIn("no difference", throughput.ratio_text(same))
-        self.assertNotIn("no difference", throughput.ratio_text(more))
-        self.assertIn("no difference", page.ratio(same))
+    def test_words_are_those_of_the_verdict_and_not_of_the_interval(self):
+        # Holm: the interval of one comparison excludes 1, the verdict over all of them does not hold.
+        open_ = cell(1, ratio=1.02, ratio_low=1.01, ratio_high=1.03, verdict="not shown", detectable=0.042)
+        faster = cell(1, ratio=1.2, ratio_low=1.1, ratio_high=1.3, verdict="faster")
+        few = cell(1, ratio=2.0)
+        self.assertIn("not shown", throughput.ratio_text(open_))
+        self.assertNotIn("shown", throughput.ratio_text(faster))
+        self.assertIn("no verdict", throughput.ratio_text(few))
+        self.assertEqual(page.verdict(open_), "not shown (needs 4.2%)")
+        self.assertEqual((page.verdict(faster), page.verdict(few)), ("faster", ""))
 
-    def test_the_lead_claims_nothing_that_intervals_do_not_bear(self):
+    def test_the_lead_claims_nothing_that_verdicts_do_not_bear(self):
         facts = load.Facts({}, [], [], 6, [])
         base = cell(1, "random", True)
-        same = cell(2, "lba", ratio=1.01, ratio_low=0.98, ratio_high=1.03)
-        faster = cell(3, "device", ratio=2.0, ratio_low=1.9, ratio_high=2.1)
-        self.assertIn("No difference", page.lead([base, same], facts))
-        self.assertIn("Fastest: device", page.lead([base, same, faster], facts))
+        open_ = cell(2, "lba", ratio=1.3, ratio_low=1.1, ratio_high=1.5, verdict="not shown")
+        faster = cell(3, "device", ratio=2.0, ratio_low=1.9, ratio_high=2.1, verdict="faster")
+        few = cell(4, "inode", ratio=9.0)
+        self.assertIn("No cell was shown to be faster than random", page.lead([base, open_], facts))
+        self.assertIn("Fastest: device", page.lead([base, open_, faster], facts))
+        self.assertIn("No verdict against random: 3 pairs", page.lead([base, few], facts))
+
+    def test_the_lead_names_the_fastest_that_shuffles_too(self):
+        facts = load.Facts({}, [], [], 6, [])
+        base = cell(1, "random", True, quality_label_mix=1.0)
+        lba = cell(2, "lba", ratio=2.0, ratio_low=1.9, ratio_high=2.1, verdict="faster", quality_label_mix=0.0)
+        mixed = cell(3, "window", ratio=1.5, ratio_low=1.4, ratio_high=1.6, verdict="faster", quality_label_mix=0.96)
+        lead = page.lead([base, lba, mixed], facts)
+        self.assertIn("Fastest: lba", lead)
+        self.assertIn("which does not shuffle. Fastest with a label mix of 0.95 or more: window, 1.50 times", lead)
+        self.assertIn("No cell with a label mix of 0.95 or more was shown", page.lead([base, lba], facts))
+        self.assertNotIn("does not shuffle", page.lead([base, mixed], facts))
+
+    def test_the_lead_says_what_a_device_cell_read_through_files(self):
+        base = cell(1, "random", True)
+        device = cell(2, "lba + device", ratio=1.3, ratio_low=1.2, ratio_high=1.4, verdict="faster",
+                      device_fallbacks=1200.0)
+        self.assertIn("lba + device, 1,200 samples of it read through files, 1.30 times",
+                      page.lead([base, device], load.Facts({}, [], [], 6, [])))
+
+    def test_few_pairs_are_said_under_every_figure(self):
+        few = cell(1, ratio=2.0, pairs=3.0)
+        enough = cell(1, ratio=2.0, pairs=5.0)
+        self.assertIn("3 pairs: no interval and no verdict from fewer than 5", common.few_pairs([few, enough]))
+        self.assertEqual(common.few_pairs([enough]), "")
+
+    def test_the_least_rounds_are_those_of_the_program(self):
+        header = (ROOT / "src/stats/paired.h").read_text(encoding="utf-8")
+        self.assertIn(f"kLeastRounds = {common.LEAST_ROUNDS};", header)
 
     def test_text_is_escaped_in_the_page(self):
         self.assertIn("&lt;script&gt;", page.pairs([("a", "<script>")]))

@@ -34,8 +34,9 @@ class Row(unittest.TestCase):
         words = self.words({0: run(1), 1: run(2)}, {0: run(0.5), 1: run(1.2)})
         self.assertEqual(words[3:6], ("1", "0.550", "0.500..0.600"))
 
-    def test_repeats_that_do_not_agree_show_no_difference(self):
-        self.assertEqual(self.words({0: run(1), 1: run(1)}, {0: run(0.9), 1: run(1.1)})[4], "no difference")
+    def test_steps_are_other_sessions_and_get_no_verdict(self):
+        words = self.words({0: run(1), 1: run(1)}, {0: run(0.9), 1: run(1.1)})
+        self.assertEqual(words[4:6], ("1.000", "0.900..1.100"))
 
     def test_without_a_pair_there_is_no_ratio(self):
         self.assertEqual(self.words({0: run(1)}, {1: run(1)})[3:6], ("", "", ""))

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <filesystem>
 
-#include "lab/ceiling.h"
 #include "node/cache.h"
+#include "os/file.h"
 #include "support/ext4_loop.h"
 #include "support/flat_catalog.h"
 
@@ -68,13 +68,12 @@ TEST_F(TwinOnExt4, ReadsExactlyThePlansBytes) {
   for (const EngineKind engine : {EngineKind::io_uring, EngineKind::psync}) {
     for (const bool direct : {true, false}) {
       const FioResult r = twin({.engine = engine, .depth = 16, .direct = direct});
-      EXPECT_EQ(r.bytes, bytes_) << to_string(engine) << " direct=" << direct;
-      EXPECT_EQ(r.planned_bytes, bytes_);
+      EXPECT_EQ(r.record.read_bytes, bytes_) << to_string(engine) << " direct=" << direct;
+      EXPECT_EQ(r.record.planned_bytes, bytes_);
       EXPECT_EQ(r.reads, plan_.reads.size());
-      EXPECT_FALSE(warns_of(r, "different work"));
       EXPECT_TRUE(warns_of(r, "symbolic links"));
       EXPECT_GT(r.record.runtime_ns, 0);
-      EXPECT_GT(r.record.bytes_per_s, 0);
+      EXPECT_GT(r.record.reads_per_s, 0);
       EXPECT_EQ(r.record.version.rfind("fio-", 0), 0U);
     }
   }
@@ -90,7 +89,7 @@ TEST_F(TwinOnExt4, SeveralSegmentsCountTogetherAndKeepTheDepth) {
   EXPECT_EQ(t->iologs().segments.size(), 2U);
   const Result<FioResult> r = t->run();
   ASSERT_TRUE(r) << r.error().text;
-  EXPECT_EQ(r->bytes, bytes_);
+  EXPECT_EQ(r->record.read_bytes, bytes_);
   EXPECT_EQ(r->reads, 12'000U);
   EXPECT_GT(r->deep_share, 0.9);
   EXPECT_GT(r->record.cpu_ns, 0);
@@ -100,10 +99,40 @@ TEST_F(TwinOnExt4, ReadsTheDeviceWhenThePlanDoes) {
   for (std::uint64_t i = 0; i < 64; ++i) {
     plan_.reads.push_back({i << 20, 1 << 20, kFromDevice});
   }
-  plan_.submit_batch = 8;
   const FioResult r = twin({.depth = 32, .device_node = disk_.device()});
-  EXPECT_EQ(r.bytes, std::uint64_t{64} << 20);
-  EXPECT_NE(r.record.job.find("iodepth_batch_submit=8"), std::string::npos);
+  EXPECT_EQ(r.record.read_bytes, std::uint64_t{64} << 20);
+  EXPECT_EQ(r.record.job.find("iodepth_batch"), std::string::npos) << "plain, if nothing is said";
+}
+
+// Issue 10, finding 2: memory that is not in huge pages makes two requests of a read of 1 MiB.
+TEST_F(TwinOnExt4, GroupedItReadsFromHugePages) {
+  if (whole_text("/sys/kernel/mm/transparent_hugepage/enabled").find("[never]") !=
+      std::string::npos) {
+    GTEST_SKIP() << "transparent huge pages are switched off here";
+  }
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    plan_.reads.push_back({i << 20, 1 << 20, kFromDevice});
+  }
+  const std::string disk = disk_.device().substr(disk_.device().rfind('/') + 1);
+  const FioResult r = twin({.depth = 16, .refill = 4, .device_node = disk_.device(), .disk = disk});
+  EXPECT_EQ(r.record.requests, 64U);
+  EXPECT_EQ(r.record.device_bytes, std::uint64_t{64} << 20);
+  EXPECT_NE(r.record.job.find("iodepth_batch_complete_min=4"), std::string::npos);
+}
+
+// fio calls stat on every file before its clock starts; a cold cell must not profit from it.
+TEST_F(TwinOnExt4, ReadsColdInodesWithinItsClock) {
+  for (int i = 0; i < 2000; ++i) {
+    add("c" + std::to_string(i), 4096);
+  }
+  const std::string disk = disk_.device().substr(disk_.device().rfind('/') + 1);
+  const auto bytes = [&](bool drop) {
+    make_cold(files_.view());
+    return twin({.depth = 16, .refill = 4, .drop_inodes = drop, .disk = disk})
+        .record.device_bytes.value_or(0);
+  };
+  EXPECT_EQ(bytes(false), bytes_) << "inodes were read before the clock";
+  EXPECT_GE(bytes(true), bytes_ + 2000 * 256) << "inodes are read within it";
 }
 
 TEST_F(TwinOnExt4, SaysWhichFileIsGone) {
@@ -126,29 +155,6 @@ TEST_F(TwinOnExt4, InterruptStopsIt) {
   const Result<FioResult> r = run_fio_twin(files_.view(), plan_, settings);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().exit_code, Exit::interrupted);
-}
-
-TEST_F(TwinOnExt4, CeilingOfALoopDevice) {
-  CeilingSettings settings;
-  settings.device_node = disk_.device();
-  settings.duration = std::chrono::milliseconds(100);
-  const Ceiling c = measure_ceiling(settings);
-  ASSERT_EQ(c.records.size(), 2U);
-  EXPECT_TRUE(c.warnings.empty());
-  EXPECT_EQ(c.records[0].kind, "sequential");
-  EXPECT_EQ(c.records[0].request_bytes, 1U << 20);
-  EXPECT_EQ(c.records[1].kind, "random");
-  EXPECT_EQ(c.records[1].request_bytes, 4096U);
-  for (const CeilingRecord& r : c.records) {
-    EXPECT_GT(r.reads_per_s, 0);
-    EXPECT_NEAR(r.bytes_per_s / r.reads_per_s, static_cast<double>(r.request_bytes), 1e-6);
-  }
-}
-
-TEST(FioTwin, RatioIsTimeAgainstTime) {
-  FioResult fio;
-  fio.record.runtime_ns = 2'000'000;
-  EXPECT_DOUBLE_EQ(fio_ratio(fio, 1'000'000), 2.0);
 }
 
 }  // namespace

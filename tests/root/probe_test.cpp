@@ -4,8 +4,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <liburing.h>
-#include <linux/loop.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,65 +15,15 @@
 #include <span>
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/memory.h"
 #include "os/blockdev.h"
+#include "support/bare_loop.h"
 
 namespace blksweep {
 namespace {
 
-constexpr std::uint64_t kImageBytes = 64ull << 20;
+constexpr std::uint64_t kImageBytes = LoopDevice::kBytes;
 constexpr std::uint64_t kRead = 4096;
-
-// A loop device in direct-io mode on a temporary file; gone with the object.
-class LoopDevice {
- public:
-  static Result<LoopDevice> make() {
-    LoopDevice d;
-    std::string name = "/tmp/blksweep-probe-XXXXXX";
-    d.image_ = Fd(::mkostemp(name.data(), O_CLOEXEC));
-    if (!d.image_) {
-      return sys_error(errno, "create " + name);
-    }
-    ::unlink(name.c_str());
-    if (::fallocate(d.image_.get(), 0, 0, kImageBytes) != 0) {
-      return sys_error(errno, "fallocate " + name);
-    }
-    const Fd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
-    const int number = control ? ::ioctl(control.get(), LOOP_CTL_GET_FREE) : -1;
-    if (number < 0) {
-      return sys_error(errno, "get a free loop device");
-    }
-    d.name_ = "loop" + std::to_string(number);
-    d.fd_ = Fd(::open(("/dev/" + d.name_).c_str(), O_RDWR | O_DIRECT | O_CLOEXEC));
-    loop_config config{};
-    config.fd = static_cast<__u32>(d.image_.get());
-    config.block_size = 512;
-    config.info.lo_flags = LO_FLAGS_DIRECT_IO | LO_FLAGS_AUTOCLEAR;
-    if (!d.fd_ || ::ioctl(d.fd_.get(), LOOP_CONFIGURE, &config) != 0) {
-      return sys_error(errno, "set up " + d.name_);
-    }
-    return d;
-  }
-
-  int fd() const { return fd_.get(); }
-  const std::string& name() const { return name_; }
-  dev_t number() const {
-    struct stat st {};
-    ::fstat(fd_.get(), &st);
-    return st.st_rdev;
-  }
-  bool set_scheduler(const std::string& scheduler) const {
-    std::ofstream out("/sys/block/" + name_ + "/queue/scheduler");
-    out << scheduler << std::flush;
-    return static_cast<bool>(out);
-  }
-
- private:
-  Fd image_;
-  Fd fd_;
-  std::string name_;
-};
 
 // Reads the offsets in batches, each submitted with one system call and waited for as a whole.
 class BatchReader {
@@ -183,7 +131,8 @@ TEST_F(Probe, CountsExactlyTheReadsAtDepthOne) {
   EXPECT_EQ(r.requests, 2000u);
   EXPECT_EQ(r.bytes, 2000 * kRead);
   EXPECT_EQ(r.other_requests, 0u);
-  EXPECT_EQ(r.plug_merges + r.scheduler_merges, 0u);
+  EXPECT_EQ(r.plug_merges, 0u);
+  EXPECT_EQ(r.scheduler_merges, 0u);
   EXPECT_EQ(r.lost_events, 0u);
   ASSERT_TRUE(r.depth_mean);
   EXPECT_GT(*r.depth_mean, 0.0);
@@ -245,7 +194,7 @@ TEST_F(Probe, SeesAdjacentReadsOfABatchMergedInThePlug) {
   const ProbeReport r = watch_reads(adjacent(3200), 32);
   EXPECT_GT(r.plug_merges, 1600u);
   EXPECT_EQ(r.scheduler_merges, 0u);
-  EXPECT_EQ(r.requests + r.plug_merges, 3200u);
+  EXPECT_EQ(r.requests + r.plug_merges.value_or(0), 3200u);
   EXPECT_EQ(r.bytes, 3200 * kRead);
   EXPECT_GT(r.request_bytes.back().first, kRead);
 }
@@ -278,8 +227,35 @@ TEST_F(Probe, TellsSchedulerMergesFromPlugMerges) {
   }
   const ProbeReport r = watch_reads(offsets, 32);
   EXPECT_GT(r.scheduler_merges, 0u);
-  EXPECT_EQ(r.requests + r.plug_merges + r.scheduler_merges, offsets.size());
+  EXPECT_EQ(r.requests + r.plug_merges.value_or(0) + r.scheduler_merges.value_or(0),
+            offsets.size());
   EXPECT_EQ(r.bytes, offsets.size() * kRead);
+}
+
+// As a sweep does: the probe is opened, then the queue is made larger.
+TEST_F(Probe, HasRoomForTheLargestQueueOfASweep) {
+  auto probe = open_block_probe(device_->number(), {.requests = 2048});
+  ASSERT_TRUE(probe) << probe.error().message();
+  probe_ = *std::move(probe);
+  if (!device_->set_scheduler("mq-deadline") || !device_->set("nr_requests", "2048")) {
+    GTEST_SKIP() << "no mq-deadline with 2048 requests";
+  }
+  const ProbeReport r = watch_reads(scattered(1800 * 8), 1800);
+  EXPECT_EQ(r.lost_events, 0u);
+  EXPECT_EQ(r.requests, 1800u * 8);
+}
+
+TEST_F(Probe, WhatIsUnknownIsNotZero) {
+  auto probe =
+      open_block_probe(device_->number(), {.without = {"block_bio_backmerge", "block_rq_requeue"}});
+  ASSERT_TRUE(probe) << probe.error().message();
+  probe_ = *std::move(probe);
+  const ProbeReport r = watch_reads(adjacent(320), 32);
+  EXPECT_EQ(r.plug_merges, std::nullopt);
+  EXPECT_EQ(r.scheduler_merges, std::nullopt);
+  EXPECT_EQ(r.requeues, std::nullopt);
+  EXPECT_EQ(r.bytes, 320 * kRead);
+  EXPECT_EQ(r.warnings.size(), 2u);
 }
 
 TEST_F(Probe, ThinsALogThatIsFullAndSaysSo) {
@@ -373,6 +349,24 @@ TEST(ProbeOfADiskWithoutRequests, IsRefusedWithTheWayOut) {
   const auto probe = open_block_probe(st.st_rdev);
   ASSERT_FALSE(probe);
   EXPECT_EQ(probe.error().exit_code, Exit::unsupported);
+}
+
+TEST(ALoopDeviceOfATest, GivesItsQueueBackAsItWas) {
+  std::string folder;
+  std::map<std::string, std::string> before;
+  {
+    const auto device = LoopDevice::make();
+    if (!device) {
+      GTEST_SKIP() << "needs root and loop devices: " << device.error().message();
+    }
+    folder = "/sys/block/" + device->name() + "/queue";
+    before = QueueGuard::settings(folder);
+    device->set_scheduler("mq-deadline");
+    device->set("nr_requests", "100");
+    device->set("read_ahead_kb", "192");
+    ASSERT_NE(QueueGuard::settings(folder), before);
+  }
+  EXPECT_EQ(QueueGuard::settings(folder), before);
 }
 
 }  // namespace

@@ -66,11 +66,20 @@ def add_experiment(db: sqlite3.Connection, disk) -> int:
         argv="blksweep run demo.toml --db results.db")
     for name, value in (("nr_requests", "128"), ("max_sectors_kb", "1280"), ("read_ahead_kb", "128")):
         insert(db, "queue_setting", experiment_id=experiment, name=name, value=value)
+    for position, (name, value) in enumerate((("kind", "loop"), ("direct_io", "1"), ("rotational", "0"))):
+        insert(db, "layer_fact", experiment_id=experiment, position=position, disk=disk[0], name=name,
+               value=value)
     for kind, size, rate in (("sequential", 1 << 20, 2.7e9), ("random", 4096, 4.2e8)):
-        insert(db, "ceiling", experiment_id=experiment, kind=kind, request_bytes=size, depth=32,
-               bytes_per_s=rate / disk[3], reads_per_s=rate / size / disk[3])
+        for turn, part in enumerate((0.9, 1.0, 1.4)):  # of the median
+            speed = part * rate / disk[3]
+            insert(db, "ceiling", experiment_id=experiment, round=turn,
+                   started_unix_ns=1_760_000_000_000_000_000 + turn, kind=kind, request_bytes=size,
+                   depth=32, bytes=int(speed / 2), reads=int(speed / 2 / size),
+                   elapsed_ns=500_000_000, bytes_per_s=speed, reads_per_s=speed / size)
     if disk[2]:
         insert(db, "disk", experiment_id=experiment, label=disk[2])
+    insert(db, "session", experiment_id=experiment, started_unix_ns=1_760_000_000_000_000_000,
+           argv=f"blksweep run demo.toml --db results.db --disk-label {disk[0]}")
     return experiment
 
 
@@ -80,7 +89,8 @@ def add_probe(db, rng, run, spec, begin_ns, epoch_ns):
     depth = 30.0 if spec[1] == "none" else 6.0
     insert(db, "probe", run_id=run, requests=requests, bytes=SAMPLES * SAMPLE_BYTES,
            plug_merges=SAMPLES - requests if spec[1] == "kernel" else 0, scheduler_merges=0,
-           healed=0, lost_events=0, depth_mean=depth, stat_difference=0.0)
+           requeues=0, healed=0, healed_ns=0,
+           lost_events=0, depth_mean=depth, stat_difference=0.0)
     points = []
     for at in range(0, epoch_ns, 1_000_000):
         points.append((begin_ns + at, max(0, int(rng.gauss(depth, depth / 6))), 0))
@@ -149,8 +159,9 @@ def add_run(db, rng, cell, spec, repeat, options, slower=1.0):
     epoch_ns = int(SAMPLES / rate * 1e9)
     begin_ns = 10**12 + repeat * 10**10
     quality = spec[7]
+    session, = db.execute("SELECT max(session_id) FROM session").fetchone()
     run = insert(
-        db, "run", cell_id=cell, repeat=repeat, seed=str(2**64 - 1 - repeat),
+        db, "run", cell_id=cell, session_id=session, repeat=repeat, seed=str(2**64 - 1 - repeat),
         started_unix_ns=1_760_000_000_000_000_000, begin_ns=begin_ns, epoch_ns=epoch_ns,
         plan_ns=2_000_000, first_batch_ns=int(epoch_ns * (0.02 + 0.3 * (spec[3] == "100%"))),
         samples=SAMPLES, missing_samples=0, wrong_samples=None, bytes=SAMPLES * SAMPLE_BYTES,
@@ -158,7 +169,8 @@ def add_run(db, rng, cell, spec, repeat, options, slower=1.0):
         io_errors=0, short_reads=0, device_fallbacks=0,
         device_bytes=int(SAMPLES * SAMPLE_BYTES * 1.01), device_reads=SAMPLES, cpu_ns=epoch_ns // 3,
         resident_before=0.0, resident_after=0.0, utilisation=None, window_peak_bytes=1 << 26,
-        arena_bytes=1 << 27, engine_features="defer_taskrun", engine_refused="",
+        arena_bytes=1 << 27, refill=8, submit_batch=None, horizon_bytes=0, groups_cut=0,
+        pair_position=0, engine_features="defer_taskrun", engine_refused="",
         emission_hash="00" * 16, quality_displacement=quality,
         quality_rank_decorrelation=quality, quality_neighbours_broken=quality,
         quality_label_mix=quality, incomplete=0, incomplete_reason="")
@@ -174,9 +186,12 @@ def add_run(db, rng, cell, spec, repeat, options, slower=1.0):
     if not options.no_fio:
         ratio = rng.gauss(1.05, 0.02)
         speed = SAMPLES * SAMPLE_BYTES / epoch_ns * 1e9
-        insert(db, "fio", run_id=run, version="fio-3.33", command="fio twin.fio", job="[twin]",
-               bytes_per_s=speed / ratio, reads_per_s=speed / ratio / SAMPLE_BYTES,
-               runtime_ns=epoch_ns, cpu_ns=epoch_ns // 2, ratio=ratio)
+        insert(db, "fio", run_id=run, arm="grouped", version="fio-3.33", command="fio twin.fio",
+               job="[twin]", position=1, resident_before=0.0, read_bytes=SAMPLES * SAMPLE_BYTES,
+               planned_bytes=SAMPLES * SAMPLE_BYTES, bytes_per_s=speed / ratio,
+               reads_per_s=speed / ratio / SAMPLE_BYTES, runtime_ns=epoch_ns,
+               cpu_ns=epoch_ns // 2, requests=SAMPLES, device_bytes=SAMPLES * SAMPLE_BYTES,
+               probe_requests=None, requests_reason="", ratio=ratio, ratio_reason="")
     return run
 
 

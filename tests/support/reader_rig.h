@@ -28,7 +28,6 @@ struct RigSettings {
   std::uint32_t epochs = 1;
   unsigned depth = 8;
   unsigned refill = 4;
-  std::int64_t slow_read_ns = kSlowReadNs;
   FileSlotsSettings slots{.slots = 8, .direct = false, .openers = 0};
   std::uint64_t seed = 1;
 };
@@ -124,7 +123,6 @@ class ReaderRig {
                                                    .depth = settings.depth,
                                                    .refill = settings.refill,
                                                    .align = settings.merge.align,
-                                                   .slow_read_ns = settings.slow_read_ns,
                                                    .on_ready = [this] { consume(); }});
   }
   Fd* device_fd() {

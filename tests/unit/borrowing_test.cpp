@@ -197,6 +197,34 @@ TEST(Borrowing, WhatTheDeadHeldIsGivenBackBeforeItIsBorrowedAgain) {
   EXPECT_EQ(rig.get("a"), "1");
 }
 
+TEST(Borrowing, WhatTheDeadHeldOfOneKeyIsPutBackBeforeItIsLookedAt) {
+  const BorrowingRig rig;
+  rig.set("a", "1");
+  rig.set("b", "10");
+  const auto holder = [&rig](const char* key) {
+    return std::make_unique<Child>([&rig, key] {
+      auto b = std::make_unique<Borrowing>(begin(rig.places()));
+      expect_set(*b, rig, key, "2");
+      b.release();  // NOLINT
+    });
+  };
+  const auto first = holder("a");
+  const auto second = holder("b");
+  ASSERT_TRUE(put_back_left_behind("a", rig.places()));
+  EXPECT_EQ(rig.get("a"), "2") << "its holder lives";
+  first->kill_now();
+  second->kill_now();
+  ASSERT_TRUE(put_back_left_behind("a", rig.places()));
+  EXPECT_EQ(rig.get("a"), "1");
+  EXPECT_EQ(rig.get("b"), "2") << "nobody asked for it";
+}
+
+TEST(Borrowing, PuttingBackWhatNobodyLeftMakesNothing) {
+  const BorrowingRig rig;
+  ASSERT_TRUE(put_back_left_behind("a", rig.places()));
+  EXPECT_FALSE(std::filesystem::exists(rig.journals()));
+}
+
 TEST(Borrowing, ManyProcessesAtOnceLeaveEverythingAsItWas) {
   const BorrowingRig rig;
   rig.set("a", "1");

@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "base/rng.h"
-#include "lab/ceiling.h"
 #include "support/flat_catalog.h"
 
 namespace blksweep {
@@ -183,27 +182,6 @@ TEST(FioIolog, KeepsOrderAndBoundsWhateverTheLimits) {
       EXPECT_LE(s.files, 20 * limit);
     }
   }
-}
-
-TEST(Ceiling, RandomBlocksAreDistinctAndInside) {
-  for (const std::uint64_t blocks : {1U, 10U, 1000U, 99'991U}) {
-    const std::vector<std::uint64_t> b = distinct_blocks(blocks, 1000, 3);
-    EXPECT_EQ(b.size(), std::min<std::uint64_t>(blocks, 1000));
-    const std::set<std::uint64_t> unique(b.begin(), b.end());
-    EXPECT_EQ(unique.size(), b.size());
-    EXPECT_LT(*unique.rbegin(), blocks);
-  }
-  EXPECT_NE(distinct_blocks(1000, 1000, 1), distinct_blocks(1000, 1000, 2));
-}
-
-TEST(Ceiling, SaysWhyItIsMissing) {
-  CeilingSettings settings;
-  settings.device_node = "/dev/blksweep-no-such-device";
-  const Ceiling c = measure_ceiling(settings);
-  EXPECT_TRUE(c.records.empty());
-  ASSERT_EQ(c.warnings.size(), 1U);
-  EXPECT_NE(c.warnings[0].find("open /dev/blksweep-no-such-device: No such file"),
-            std::string::npos);
 }
 
 }  // namespace

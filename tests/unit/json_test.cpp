@@ -28,7 +28,10 @@ constexpr const char* kPromised[] = {"cell",
                                      "shuffle_quality",
                                      "fio_ratio",
                                      "incomplete",
-                                     "warnings"};
+                                     "warnings",
+                                     "refill",
+                                     "requests_twin",
+                                     "fio_plain_ratio"};
 
 TEST(RunJson, HasThePromisedKeysInOrder) {
   const Json json = run_json(demo_cell("lba", "device"), demo_run(1));
@@ -51,6 +54,10 @@ TEST(RunJson, GivesValuesTheirTypes) {
   EXPECT_EQ(json["depth_mean"], 31.5);
   EXPECT_EQ(json["shuffle_quality"]["label_mix"], 0.8);
   EXPECT_EQ(json["fio_ratio"], 1.25);
+  EXPECT_EQ(json["requests_twin"], 400);
+  EXPECT_EQ(json["refill"], 32);
+  EXPECT_TRUE(json["fio_plain_ratio"].is_null()) << "it means nothing in this run";
+  EXPECT_EQ(json["fio_plain"]["ratio_reason"], "a reason");
   EXPECT_EQ(json["incomplete"], false);
   EXPECT_EQ(json["warnings"].size(), 2U);
   EXPECT_EQ(json["probe"]["plug_merges"], 7);
@@ -61,7 +68,8 @@ TEST(RunJson, UnknownIsNull) {
   const Json json = run_json({}, RunRecord{});
   for (const char* key :
        {"wrong_samples", "device_bytes", "first_batch_ns", "samples_per_s", "requests_issued",
-        "depth_mean", "resident_before", "utilisation", "fio_ratio", "probe", "fio"}) {
+        "depth_mean", "resident_before", "utilisation", "fio_ratio", "requests_twin",
+        "fio_plain_ratio", "submit_batch", "pair_position", "probe", "fio", "fio_plain"}) {
     ASSERT_TRUE(json.contains(key)) << key;
     EXPECT_TRUE(json[key].is_null()) << key;
   }

@@ -181,6 +181,28 @@ TEST(MapFit, OfFlashAnswersLikeIt) {
   EXPECT_LT(fit->error, 0.2);
 }
 
+TEST(MapFit, SaysHowFarOffItIsWhereNoModelAnswersLikeTheDevice) {
+  MapRigSettings s;
+  s.model = test_flash();
+  s.seconds = 20;
+  s.noise = {5, 10, 0};
+  LatencyMap map = map_of_model(s);
+  const auto good = fit_map(map, map_facts(map));
+  ASSERT_TRUE(good) << good.error().message();
+  EXPECT_FALSE(worst_check(*good).poor()) << worst_check(*good).what;
+  // With 64 in flight it does a tenth of the work: no queue of any model does that.
+  for (MapRead& r : map.reads) {
+    if (r.part == MapPart::depth && r.depth == 64) {
+      r.begin_ns *= 10;
+      r.latency_ns *= 10;
+    }
+  }
+  const auto fit = fit_map(map, map_facts(map));
+  ASSERT_TRUE(fit) << fit.error().message();
+  EXPECT_TRUE(worst_check(*fit).poor());
+  EXPECT_NE(worst_check(*fit).what.find("depth 64"), std::string::npos) << worst_check(*fit).what;
+}
+
 TEST(MapFit, RefusesWhatItCannotKnowAndSaysWhatToMeasure) {
   MapRigSettings s;
   s.model = test_disk();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -39,6 +40,60 @@ TEST_P(EverySize, ReadsLieInsideAndOnBlocks) {
 INSTANTIATE_TEST_SUITE_P(Sizes, EverySize,
                          testing::Values(kSmallestMap, 17 * kMiB + 512, 100 * kMiB, kGiB + 4096,
                                          8 * kGiB, 16 * 1024 * kGiB));
+
+TEST(MapPlan, ReadsOnlyWhatIsWritten) {
+  const std::vector<ByteRange> written{{100 * kMiB + 100, 120 * kMiB + 5},
+                                       {500 * kMiB, 500 * kMiB + 8192},
+                                       {700 * kMiB, 703 * kMiB}};
+  MapPlan plan = plan_of({kGiB, 4096, 7, written});
+  std::map<MapPart, int> reads;
+  for (int round = 0; round < 60; ++round) {
+    for (const MapPart part : kMapParts) {
+      for (const MapStep& s : plan.next(part).steps) {
+        const auto inside = [&](const ByteRange& r) {
+          return r.begin <= s.offset && s.offset + s.bytes <= r.end;
+        };
+        ASSERT_TRUE(std::ranges::any_of(written, inside)) << to_string(part) << ' ' << s.offset;
+        ASSERT_EQ(s.offset % 4096, 0U);
+        reads[part] += s.recorded ? 1 : 0;
+      }
+    }
+  }
+  for (const MapPart part : kMapParts) {
+    EXPECT_GE(reads[part], 40) << to_string(part);
+  }
+}
+
+TEST(MapPlan, RefusesWhereTooLittleIsWritten) {
+  const Result<MapPlan> plan = MapPlan::make({kGiB, 4096, 7, {{0, kMiB}}});
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().exit_code, Exit::usage);
+  EXPECT_NE(plan.error().text.find("only 1 MiB of 1 GiB are written"), std::string::npos);
+}
+
+TEST(MapPlaces, NearestAndDrawnPlacesAreWritten) {
+  const MapPlaces places(kGiB, 4096, {{0, 8192}, {kMiB, 2 * kMiB}, {3 * kMiB, 3 * kMiB + 4096}});
+  EXPECT_EQ(places.bytes(), kMiB + 8192 + 4096);
+  EXPECT_EQ(places.longest(), kMiB);
+  EXPECT_TRUE(places.holds(4096, 4096));
+  EXPECT_FALSE(places.holds(4096, 8192));
+  EXPECT_FALSE(places.holds(kGiB - 4096, 4096));
+  EXPECT_EQ(places.nearest(12'000, 4096), 4096U);
+  EXPECT_EQ(places.nearest(kMiB - 4096, 4096), kMiB);
+  EXPECT_EQ(places.nearest(kGiB - 4096, 4096), 3 * kMiB);
+  EXPECT_EQ(places.nearest(kGiB - 4096, 65536), 2 * kMiB - 65536)
+      << "the nearest that is long enough";
+  EXPECT_EQ(places.nearest(0, 2 * kMiB), std::nullopt);
+  Rng rng(1);
+  std::set<std::uint64_t> seen;
+  for (int i = 0; i < 5000; ++i) {
+    const auto at = places.draw(4096, rng);
+    ASSERT_TRUE(at && places.holds(*at, 4096));
+    seen.insert(*at);
+  }
+  EXPECT_EQ(seen.size(), 2U + 256U + 1U) << "every place";
+  EXPECT_FALSE(places.draw(2 * kMiB, rng));
+}
 
 TEST(MapPlan, IsTheSameForTheSameSeedAndAnotherForAnother) {
   MapPlan a = plan_of({kGiB, 4096, 1});

@@ -83,15 +83,17 @@ TEST(Settlement, HealsWhatTheKernelNoLongerHas) {
   const std::vector<blk_probe_slot> slots = {
       slot(0), slot(BLK_PROBE_ISSUED | BLK_PROBE_READ), slot(BLK_PROBE_ISSUED | BLK_PROBE_READ),
       slot(BLK_PROBE_ISSUED), slot(BLK_PROBE_INSERTED | BLK_PROBE_READ)};
-  const Settlement s = settle(slots, {.reads = 1, .all = 2});
+  const Settlement s = settle(slots, {.reads = 1, .all = 2}, 1001);
   EXPECT_EQ(s.healed, 1u);
+  EXPECT_EQ(s.healed_ns, 1000u);
   EXPECT_EQ(s.reads_in_flight, 1u);
 }
 
 TEST(Settlement, DoesNotHealRequestsThatAreStillInFlight) {
   const std::vector<blk_probe_slot> slots = {slot(BLK_PROBE_ISSUED | BLK_PROBE_READ)};
-  const Settlement s = settle(slots, {.reads = 7, .all = 9});
+  const Settlement s = settle(slots, {.reads = 7, .all = 9}, 1001);
   EXPECT_EQ(s.healed, 0u);
+  EXPECT_EQ(s.healed_ns, 0u);
   EXPECT_EQ(s.reads_in_flight, 1u);
 }
 
@@ -136,6 +138,56 @@ TEST_F(Counts, GiveTheMeanDepthOverBusyTimeOnly) {
   EXPECT_EQ(count_report(cpus_, shared_, 1'000'000).depth_mean, 2.0);
 }
 
+TEST_F(Counts, TheTimeOfAttemptsThatWereHandedBackIsTimeAtTheDriver) {
+  cpus_[0].depth_ns = 600;
+  cpus_[1].requeued_ns = 300;
+  shared_.busy_ns = 300;
+  const ProbeReport r = count_report(cpus_, shared_, 1'000'000);
+  EXPECT_EQ(r.depth_ns, 900u);
+  EXPECT_EQ(r.depth_mean, 3.0);
+}
+
+TEST_F(Counts, AreUnknownWhereTheirProgramsWereRefused) {
+  cpus_[0].plug_merges = 1;
+  cpus_[0].scheduler_merges = 2;
+  shared_.request_merges = 3;
+  shared_.requeues = 4;
+  const ProbeReport all = count_report(cpus_, shared_, 0);
+  EXPECT_EQ(all.plug_merges, 1u);
+  EXPECT_EQ(all.scheduler_merges, 5u);
+  EXPECT_EQ(all.requeues, 4u);
+  const ProbeReport no_pairs = count_report(cpus_, shared_, 0, {.request_merges = false});
+  EXPECT_EQ(no_pairs.plug_merges, 1u);
+  EXPECT_EQ(no_pairs.scheduler_merges, std::nullopt);
+  const ProbeReport none = count_report(
+      cpus_, shared_, 0, {.bio_merges = false, .request_merges = false, .requeues = false});
+  EXPECT_EQ(none.plug_merges, std::nullopt);
+  EXPECT_EQ(none.scheduler_merges, std::nullopt);
+  EXPECT_EQ(none.requeues, std::nullopt);
+}
+
+// One request of 1000 ns was lost sight of for 5 ns, or for longer than anything was there.
+TEST_F(Counts, TheMeanDepthIsUnknownWhereLostCompletionsHideIt) {
+  cpus_[0].depth_ns = 1000;
+  shared_.busy_ns = 1000;
+  shared_.healed = 1;
+  shared_.healed_ns = 5;
+  const ProbeReport little = count_report(cpus_, shared_, 0);
+  EXPECT_EQ(little.depth_mean, 1.0);
+  EXPECT_NEAR(*depth_uncertainty(little), 1005.0 / 995.0 - 1, 1e-9);
+  shared_.healed_ns = 30;
+  EXPECT_EQ(count_report(cpus_, shared_, 0).depth_mean, std::nullopt);
+  shared_.healed_ns = 2000;
+  EXPECT_EQ(count_report(cpus_, shared_, 0).depth_mean, std::nullopt);
+}
+
+TEST(SlotTable, HasRoomForTwiceTheTags) {
+  EXPECT_EQ(slot_bits_for(0), 10u);
+  EXPECT_EQ(slot_bits_for(512), 10u);
+  EXPECT_EQ(slot_bits_for(513), 11u);
+  EXPECT_EQ(slot_bits_for(2048), 12u);
+}
+
 TEST_F(Counts, CloseABusyTimeThatGoesOn) {
   shared_.busy_ns = std::uint64_t{0} - 1000;  // began at 1000, has no end yet
   shared_.driver_depth = 1;
@@ -156,10 +208,14 @@ TEST(Between, IsTheDifferenceOfTwoSnapshots) {
   after.requests = 13;
   after.depth_ns = 400;
   after.busy_ns = 200;
+  before.plug_merges = 2;
+  after.plug_merges = 9;
   after.latency_ns = {{8, 5}, {16, 7}, {32, 1}};
   const ProbeReport r = between(before, after);
   EXPECT_EQ(r.requests, 3u);
   EXPECT_EQ(r.depth_mean, 3.0);
+  EXPECT_EQ(r.plug_merges, 7u);
+  EXPECT_EQ(r.scheduler_merges, std::nullopt);
   EXPECT_EQ(r.latency_ns, (ProbeBuckets{{16, 2}, {32, 1}}));
 }
 

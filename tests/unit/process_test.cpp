@@ -40,6 +40,16 @@ TEST(Process, RunsInTheDirectoryGiven) {
   EXPECT_EQ(must_run({.argv = {"pwd"}, .directory = "/usr"}).out, "/usr\n");
 }
 
+TEST(Process, PutsVariablesBesideAndBeforeOurs) {
+  ASSERT_EQ(setenv("BLKSWEEP_TEST_VARIABLE", "old", 1), 0);
+  const std::string out =
+      must_run({.argv = {"env"}, .environment = {"BLKSWEEP_TEST_VARIABLE=new"}}).out;
+  unsetenv("BLKSWEEP_TEST_VARIABLE");
+  EXPECT_NE(out.find("BLKSWEEP_TEST_VARIABLE=new\n"), std::string::npos);
+  EXPECT_EQ(out.find("=old"), std::string::npos);
+  EXPECT_NE(out.find("PATH="), std::string::npos);
+}
+
 TEST(Process, ReadsMoreThanAPipeHoldsAndKeepsWhatWasAskedFor) {
   const ProcessSpec spec{.argv = {"head", "-c", "1000000", "/dev/zero"}};
   EXPECT_EQ(must_run(spec).out.size(), 1'000'000U);

@@ -78,8 +78,15 @@ TEST(Predict, KeepsNoMoreThanDepthReadsInTheDevice) {
   const Prediction p = must(predict_on(model, files(20, 4096, kFar), {at_depth(5)}));
   EXPECT_EQ(model.most_inside, 5U);
   EXPECT_EQ(p.epoch_ns, 20 * kMs);
-  // Two completions are waited for before the device is known to be slow, then one at a time.
-  EXPECT_NEAR(p.depth_mean().value_or(0), (5 + 4 + 14 * 5 + 4 + 3 + 2 + 1) / 20.0, 1e-9);
+  EXPECT_NEAR(p.depth_mean().value_or(0), (16 * 5 + 4 + 3 + 2 + 1) / 20.0, 1e-9);
+}
+
+TEST(Predict, WaitsForARefillHoweverSlowTheDeviceIs) {
+  FixedLatencyModel model(kMs, 1);
+  Case c{at_depth(4)};
+  c.cell.refill = {2, 0};
+  const Prediction p = must(predict_on(model, files(8, 4096, kFar), c));
+  EXPECT_NEAR(p.depth_mean().value_or(0), (4 + 3 + 4 + 3 + 4 + 3 + 2 + 1) / 8.0, 1e-9);
 }
 
 TEST(Predict, SubmitsInPlanOrder) {
@@ -299,8 +306,6 @@ bool same(const FixedLatencyModel::Arrival& a, const FixedLatencyModel::Arrival&
   return a.at == b.at && a.request.offset == b.request.offset && a.request.bytes == b.request.bytes;
 }
 
-// The Reader measures slowness on the real clock: its rule is off, and the model is fast enough
-// that it never holds in the prediction.
 TEST(Predict, AsksTheDeviceWhatTheReaderAsks) {
   for (const Merge merge : {Merge::none, Merge::file, Merge::kernel, Merge::device}) {
     for (const Order order : {Order::random, Order::lba}) {
@@ -314,7 +319,6 @@ TEST(Predict, AsksTheDeviceWhatTheReaderAsks) {
             .shuffle = {.shuffle = shuffle, .window = {std::uint64_t{1} << 20}, .batch = 16},
             .depth = 16,
             .refill = refill_of(cell),
-            .slow_read_ns = std::numeric_limits<std::int64_t>::max(),
             .slots = {.slots = 512, .direct = false, .openers = 0}};
         SCOPED_TRACE(std::string(to_string(merge)) + " " + std::string(to_string(order)) + " " +
                      std::string(to_string(shuffle)));

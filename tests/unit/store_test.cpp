@@ -94,7 +94,7 @@ TEST_F(Store, GivesBackEveryFieldOfARun) {
   ASSERT_EQ(runs.size(), 1U);
   const RunRecord& back = runs[0].run;
   EXPECT_EQ(scalars(back), scalars(run));
-  ASSERT_TRUE(back.probe && back.fio);
+  ASSERT_TRUE(back.probe && back.fio && back.fio_plain);
   Dump probe, expected_probe, fio, expected_fio;
   each_probe_column(*back.probe, probe);
   each_probe_column(*run.probe, expected_probe);
@@ -102,6 +102,10 @@ TEST_F(Store, GivesBackEveryFieldOfARun) {
   each_fio_column(*back.fio, fio);
   each_fio_column(*run.fio, expected_fio);
   EXPECT_EQ(fio.text, expected_fio.text);
+  Dump plain, expected_plain;
+  each_fio_column(*back.fio_plain, plain);
+  each_fio_column(*run.fio_plain, expected_plain);
+  EXPECT_EQ(plain.text, expected_plain.text);
   ASSERT_TRUE(back.prediction);
   Dump prediction, expected_prediction;
   each_prediction_column(*back.prediction, prediction);
@@ -150,14 +154,35 @@ TEST_F(Store, KeepsUnknownApartFromZero) {
 TEST_F(Store, KeepsHostFactsQueueAndCeilings) {
   auto store = ResultStore::open(path_);
   const std::int64_t id = store->begin_experiment(demo_host(), "k").value();
-  ASSERT_TRUE(store->add_ceiling(id, {"sequential", 1 << 20, 32, 2e9, 2000}));
+  CeilingRecord ceiling;
+  ceiling.round = 3;
+  ceiling.started_unix_ns = 77;
+  ceiling.kind = "sequential";
+  ceiling.request_bytes = 1 << 20;
+  ceiling.depth = 32;
+  ceiling.bytes = 1'000'000'000;
+  ceiling.reads = 1000;
+  ceiling.elapsed_ns = 500'000'000;
+  ceiling.bytes_per_s = 2e9;
+  ceiling.reads_per_s = 2000;
+  ASSERT_TRUE(store->add_ceiling(id, ceiling));
   const auto found = ResultReader::open(path_)->experiments().value();
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].host.queue, demo_host().queue);
   EXPECT_EQ(found[0].host.rotational, false);
   EXPECT_EQ(found[0].host.memory_bytes, demo_host().memory_bytes);
   ASSERT_EQ(found[0].ceilings.size(), 1U);
-  EXPECT_EQ(found[0].ceilings[0].bytes_per_s, 2e9);
+  const CeilingRecord& back = found[0].ceilings[0];
+  EXPECT_EQ(back.round, 3U);
+  EXPECT_EQ(back.started_unix_ns, 77);
+  EXPECT_EQ(back.bytes, ceiling.bytes);
+  EXPECT_EQ(back.reads, ceiling.reads);
+  EXPECT_EQ(back.elapsed_ns, ceiling.elapsed_ns);
+  EXPECT_EQ(back.bytes_per_s, 2e9);
+  ASSERT_EQ(found[0].host.layers.size(), 3U);
+  EXPECT_EQ(found[0].host.layers[1].disk, "loop0");
+  EXPECT_EQ(found[0].host.layers[1].name, "direct_io");
+  EXPECT_EQ(found[0].host.layers[1].value, "1");
 }
 
 TEST_F(Store, GoesOnUnderTheSameKeyAndFacts) {
@@ -182,8 +207,29 @@ TEST_F(Store, NeverMixesResultsOfDifferentFacts) {
   HostRecord host = demo_host();
   host.queue[1].second = "none [mq-deadline]";
   EXPECT_NE(store->begin_experiment(host, "key").value(), first);
+  host = demo_host();
+  host.layers[1].value = "0";  // direct I/O of the loop device switched off
+  EXPECT_NE(store->begin_experiment(host, "key").value(), first);
+  host = demo_host();
+  host.layers[2].value = "Another";
+  EXPECT_NE(store->begin_experiment(host, "key").value(), first);
   EXPECT_NE(store->begin_experiment(demo_host(), "other key").value(), first);
   EXPECT_EQ(store->begin_experiment(demo_host(), "key").value(), first);
+}
+
+TEST_F(Store, EveryStartIsASessionThatItsRunsName) {
+  auto store = ResultStore::open(path_);
+  const std::int64_t experiment = store->begin_experiment(demo_host(), "key").value();
+  const std::int64_t cell = store->add_cell(experiment, demo_cell("lba", "none")).value();
+  const SessionRecord first = store->begin_session(experiment, "blksweep run --repeats 5").value();
+  const SessionRecord second = store->begin_session(experiment, "blksweep run --repeats 6").value();
+  EXPECT_NE(first.id, second.id);
+  RunRecord run = demo_run(0);
+  run.session_id = second.id;
+  ASSERT_TRUE(store->add_run(cell, run));
+  run.session_id = 99;
+  EXPECT_FALSE(store->add_run(cell, run)) << "of no session";
+  EXPECT_EQ(stored_runs().at(0).run.session_id, second.id);
 }
 
 TEST_F(Store, AttachesAFioTwinLater) {

@@ -1,0 +1,59 @@
+#include "lab/describe_host.h"
+
+#include "disk/registry.h"
+#include "os/hostfacts.h"
+#include "os/layer_facts.h"
+#include "stage/nvml.h"
+
+namespace blksweep {
+namespace {
+
+std::vector<LayerFact> layers_of(const HostRecord& host) {
+  std::vector<LayerFact> layers;
+  for (const LayerFactRecord& l : host.layers) {
+    layers.push_back({l.disk, l.name, l.value});
+  }
+  return layers;
+}
+
+}  // namespace
+
+std::string changed_layers(const HostRecord& host, const std::string& disk) {
+  return host.layers.empty() ? "" : difference(layers_of(host), layer_facts(disk));
+}
+
+HostRecord describe_host(const Source& source) {
+  const HostFacts facts = read_host_facts();
+  HostRecord h;
+  h.kernel = facts.kernel;
+  h.cpu = facts.cpu;
+  h.hostname = facts.hostname;
+  h.cpus = facts.cpus;
+  h.memory_bytes = facts.memory_bytes;
+  h.cgroup = facts.cgroup;
+  h.gpu = gpu_of_node();
+  if (source.mount) {
+    h.filesystem = source.mount->filesystem;
+    h.mount_options = source.mount->options;
+  }
+  if (source.device) {
+    h.device = source.device->node;
+    if (const auto emulated = emulated_disk(source.device->disk)) {
+      h.device_model = emulated->hardware_name();
+    }
+    for (const LayerFact& f : layer_facts(source.device->disk)) {
+      h.layers.push_back({f.disk, f.name, f.value});
+    }
+    h.queue = queue_settings(source.device->disk);
+    for (const auto& [name, value] : h.queue) {
+      if (name == "scheduler") {
+        h.scheduler = value;
+      } else if (name == "rotational") {
+        h.rotational = value == "1";
+      }
+    }
+  }
+  return h;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,20 @@
+// The facts that all runs of an experiment share: the node, and the device under the data with all
+// that it stands on.
+//
+// Errors:  none; what cannot be read stays empty.
+#pragma once
+
+#include <string>
+
+#include "lab/source.h"
+#include "store/records.h"
+
+namespace blksweep {
+
+// Host facts of this node with those of the source's device.
+HostRecord describe_host(const Source& source);
+
+// What of the stack under `disk` is no longer as `host` says; empty: nothing, or it says nothing.
+std::string changed_layers(const HostRecord& host, const std::string& disk);
+
+}  // namespace blksweep

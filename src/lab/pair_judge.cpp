@@ -1,0 +1,120 @@
+// Whether a run and its fio twin did the same work from the same start (docs/fio-twin.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lab/pair.h"
+#include "lab/simulate_epoch.h"
+
+namespace blksweep {
+namespace {
+
+constexpr double kSameShare = 0.001;    // of the data; cold is what has less resident
+constexpr double kSameRequests = 0.02;  // more apart is said
+constexpr double kSameBytes = 0.01;     // at the device; more is another's work, or other metadata
+
+double pinned_share(const Catalog& catalog, const CellSettings& cell) {
+  return catalog.bytes().n == 0 ? 0 : cell.node.pin_pages / 100;
+}
+
+bool apart(std::uint64_t a, std::uint64_t b, double most) {
+  const auto x = static_cast<double>(a);
+  const auto y = static_cast<double>(b);
+  return std::abs(x - y) > most * std::max(x, y);
+}
+
+std::string percent(const Maybe<double>& share) {
+  return share ? fmt::format("{:.1f} %", *share * 100) : "an unknown share";
+}
+
+// Work of ours that fio has no part of.
+std::string other_work(const CellSettings& cell) {
+  if (cell.consumer != ConsumerKind::none) {
+    return "a consumer sets the pace of our run, and fio has none";
+  }
+  if (cell.copy != CopyKind::none) {
+    return "our run copies what it reads, and fio does not";
+  }
+  return cell.decode_threads > 0 ? "our run decodes what it reads, and fio does not" : "";
+}
+
+// Files through the page cache beside direct reads of the device: one job of fio has one or other.
+std::string mixed_ways(const PairRequest& q) {
+  const bool buffered = !(q.cell.direct && q.source.direct_possible);
+  const bool mixed = q.cell.merge == Merge::device && buffered &&
+                     q.planned.plan.device_fallbacks > 0 &&
+                     q.planned.plan.device_fallbacks < q.planned.plan.order.size();
+  return mixed
+             ? "our run reads the device directly and some files through the page cache; a job of "
+               "fio has one way for all"
+             : "";
+}
+
+std::string other_start(const PairRequest& q, const RunRecord& run, const FioRecord& fio) {
+  if (q.cell.cache == CacheState::cold) {
+    const double most = kSameShare + pinned_share(q.source.catalog, q.cell);
+    const bool cold = fio.resident_before && *fio.resident_before <= most;
+    return cold ? ""
+                : fmt::format("fio did not start cold: {} of the data was in the page cache",
+                              percent(fio.resident_before));
+  }
+  const bool through_cache = !q.cell.direct && opens_files(q.planned.plan);
+  const bool same = run.resident_before && fio.resident_before &&
+                    std::abs(*run.resident_before - *fio.resident_before) <= kSameShare;
+  return !through_cache || same
+             ? ""
+             : fmt::format(
+                   "our run began with {} of the data in the page cache, fio with {}: use "
+                   "--cache cold or warm",
+                   percent(run.resident_before), percent(fio.resident_before));
+}
+
+}  // namespace
+
+std::string no_ratio_because(const PairRequest& q, const RunRecord& run, const FioRecord& fio) {
+  if (run.incomplete) {
+    return "our run is incomplete";
+  }
+  if (run.epoch_ns <= 0 || fio.runtime_ns <= 0) {
+    return "nothing was read";
+  }
+  if (fio.read_bytes != fio.planned_bytes) {
+    return fmt::format("fio read {} bytes where the plan has {}", fio.read_bytes,
+                       fio.planned_bytes);
+  }
+  for (const std::string& reason : {other_work(q.cell), mixed_ways(q), other_start(q, run, fio)}) {
+    if (!reason.empty()) {
+      return reason;
+    }
+  }
+  return "";
+}
+
+std::string requests_differ_because(const PairRequest& q, const RunRecord& run,
+                                    const FioRecord& fio) {
+  if (!run.device_reads || !fio.requests ||
+      !apart(*run.device_reads, *fio.requests, kSameRequests)) {
+    return "";
+  }
+  if (fio.arm == "plain") {
+    return "fio submits one read at a time, so that its neighbours do not meet";
+  }
+  if (run.device_bytes && fio.device_bytes &&
+      apart(*run.device_bytes, *fio.device_bytes, kSameBytes)) {
+    return fmt::format(
+        "the device read {} beside our run and {} beside fio: metadata, read-ahead, "
+        "or somebody else",
+        format_bytes({*run.device_bytes}), format_bytes({*fio.device_bytes}));
+  }
+  if (run.groups_cut > 0) {
+    return fmt::format("the window made our reader wait and cut {} groups short; fio has no window",
+                       format_count(run.groups_cut));
+  }
+  if (!q.cell.direct && opens_files(q.planned.plan)) {
+    return "the page cache decides what is read ahead, by when each read comes";
+  }
+  return "not known: completions came in other groups";
+}
+
+}  // namespace blksweep

@@ -1,0 +1,117 @@
+#include "stats/paired.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+
+#include "stats/student_t.h"
+
+namespace blksweep {
+namespace {
+
+// Ratios of equal times differ from 1 by rounding only; that is no effect.
+constexpr double kRounding = 1e-12;
+
+Interval as_ratios(const Interval& logs) { return {std::exp(logs.low), std::exp(logs.high)}; }
+
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double standard_error(std::span<const double> values, double center) {
+  double squares = 0;
+  for (const double x : values) {
+    squares += (x - center) * (x - center);
+  }
+  const auto n = static_cast<double>(values.size());
+  return n < 2 ? 0 : std::sqrt(squares / (n - 1) / n);
+}
+
+double freedom(const PairedRatio& r) { return static_cast<double>(r.pairs - 1); }
+
+// Of a standard error of 0 everything but rounding is certain.
+double t_of(double log_distance, double log_error) {
+  if (std::abs(log_distance) < kRounding) {
+    return 0;
+  }
+  return log_distance / std::max(log_error, kRounding * std::abs(log_distance));
+}
+
+double one_tail(double t, double free) {
+  const double tail = t_both_tails(t, free) / 2;
+  return t > 0 ? tail : 1 - tail;
+}
+
+// Against both hypotheses that the ratio lies outside the margin.
+double p_equal(const PairedRatio& r, double margin) {
+  const double most = std::log1p(margin), log_ratio = std::log(r.value);
+  return std::max(one_tail(t_of(log_ratio + most, r.log_error), freedom(r)),
+                  one_tail(t_of(most - log_ratio, r.log_error), freedom(r)));
+}
+
+struct Tested {
+  std::size_t at;
+  double p;
+};
+
+// Holm: the k-th smallest of m is held to error_rate / (m - k); the first that fails ends it.
+// Leaves those that hold in front and returns how many they are.
+std::size_t holm(std::vector<Tested>& tests, double error_rate) {
+  std::ranges::stable_sort(tests, {}, &Tested::p);
+  std::size_t held = 0;
+  while (held < tests.size() &&
+         tests[held].p <= error_rate / static_cast<double>(tests.size() - held)) {
+    ++held;
+  }
+  return held;
+}
+
+}  // namespace
+
+PairedRatio paired_ratio(std::span<const double> ratios) {
+  assert(!ratios.empty());
+  std::vector<double> logs(ratios.size());
+  std::ranges::transform(ratios, logs.begin(), [](double r) { return std::log(r); });
+  const double center = mean(logs);
+  PairedRatio out{
+      .pairs = ratios.size(), .value = std::exp(center), .log_error = standard_error(logs, center)};
+  if (out.pairs >= kLeastRounds) {
+    const double half = t_quantile(kErrorRate, freedom(out)) * out.log_error;
+    out.interval = as_ratios({center - half, center + half});
+    out.p = t_both_tails(t_of(center, out.log_error), freedom(out));
+  }
+  if (out.pairs >= kLeastRanked && out.pairs <= kMostRanked) {
+    out.ranked = as_ratios(signed_rank_interval(logs, kErrorRate));
+  }
+  return out;
+}
+
+std::vector<Verdict> find_verdicts(std::span<const PairedRatio> family,
+                                   const VerdictSettings& settings) {
+  std::vector<Verdict> out(family.size());
+  std::vector<Tested> different, equal;
+  for (std::size_t i = 0; i < family.size(); ++i) {
+    if (family[i].p) {
+      different.push_back({i, *family[i].p});
+      equal.push_back({i, settings.margin ? p_equal(family[i], *settings.margin) : 1});
+    }
+  }
+  const std::size_t shown = holm(different, settings.error_rate);
+  const auto left = static_cast<double>(different.size() - shown);
+  for (std::size_t k = 0; k < different.size(); ++k) {
+    const PairedRatio& r = family[different[k].at];
+    Verdict& v = out[different[k].at];
+    v.finding = k >= shown ? Finding::not_shown : r.value > 1 ? Finding::faster : Finding::slower;
+    if (k >= shown) {
+      v.detectable = std::expm1(t_quantile(settings.error_rate / left, freedom(r)) * r.log_error);
+    }
+  }
+  const std::size_t held = holm(equal, settings.error_rate);
+  for (std::size_t k = 0; k < held; ++k) {
+    out[equal[k].at].equal = true;
+  }
+  return out;
+}
+
+}  // namespace blksweep

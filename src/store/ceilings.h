@@ -1,0 +1,34 @@
+// Ceilings of a disk, put together: one figure for each pattern over all rounds.
+//
+// A share of the ceiling is a share of the median. The greatest of all rounds would grow with their
+// number and with every cache that answered once; least and greatest are shown as the spread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "store/records.h"
+
+namespace blksweep {
+
+struct CeilingFigure {
+  std::string kind;  // "sequential", "random"
+  std::uint64_t request_bytes = 0;
+  std::uint32_t depth = 0;
+  std::size_t rounds = 0;
+  double median = 0, least = 0, greatest = 0;  // bytes per second
+  double reads_per_s = 0;                      // median
+};
+
+// One for each kind, sequential first.
+std::vector<CeilingFigure> ceiling_figures(const std::vector<CeilingRecord>& ceilings);
+// Median of the sequential ones, bytes per second.
+Maybe<double> sequential_ceiling(const std::vector<CeilingRecord>& ceilings);
+
+// A line for each disk and kind: "ceiling, sequential: 1234 MiB/s (1200..1300 in 5 rounds)".
+std::string ceilings_text(const std::map<std::string, std::vector<CeilingRecord>>& by_disk);
+
+}  // namespace blksweep

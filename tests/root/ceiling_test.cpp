@@ -1,0 +1,81 @@
+#include "lab/ceiling.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "os/blockdev.h"
+#include "os/layer_facts.h"
+#include "support/ext4_loop.h"
+#include "support/flat_catalog.h"
+
+namespace blksweep {
+namespace {
+
+using testing_support::Ext4Loop;
+using testing_support::FlatCatalog;
+
+class CeilingOnExt4 : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!disk_.ready()) {
+      GTEST_SKIP() << disk_.why();
+    }
+    device_ = *block_device_of(disk_.device());
+  }
+  Ceiling measured(const FlatCatalog& files) {
+    CeilingSettings settings;
+    settings.device_node = disk_.device();
+    settings.round = 4;
+    return measure_ceiling(DataMap(files.view(), kPageBytes, device_.size), settings);
+  }
+
+  Ext4Loop disk_;
+  BlockDevice device_;
+};
+
+// What was read is counted by the kernel, too: the data's bytes, once for each figure, and no more.
+TEST_F(CeilingOnExt4, ReadsTheDataAndNothingElse) {
+  FlatCatalog files("/data");
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    files.add("f" + std::to_string(i), 24576 + (i % 5) * 409600, i * (std::uint64_t{6} << 20));
+  }
+  const std::uint64_t bytes = DataMap(files.view(), kPageBytes, device_.size).bytes();
+  const Result<DiskStat> before = disk_stat(device_.disk);
+  const Ceiling c = measured(files);
+  const Result<DiskStat> after = disk_stat(device_.disk);
+  ASSERT_TRUE(before && after);
+  ASSERT_EQ(c.records.size(), 2U);
+  EXPECT_TRUE(c.warnings.empty());
+  EXPECT_EQ(c.records[0].kind, "sequential");
+  EXPECT_EQ(c.records[0].request_bytes, 1U << 20);
+  EXPECT_EQ(c.records[1].kind, "random");
+  EXPECT_EQ(c.records[1].request_bytes, 4096U);
+  for (const CeilingRecord& r : c.records) {
+    EXPECT_EQ(r.bytes, bytes);
+    EXPECT_EQ(r.round, 4U);
+    EXPECT_GT(r.started_unix_ns, 0);
+    EXPECT_GT(r.elapsed_ns, 0);
+    EXPECT_NEAR(r.bytes_per_s * static_cast<double>(r.elapsed_ns) / 1e9,
+                static_cast<double>(r.bytes), 1);
+    EXPECT_NEAR(r.bytes_per_s / r.reads_per_s,
+                static_cast<double>(r.bytes) / static_cast<double>(r.reads), 1e-3);
+  }
+  const std::uint64_t read = (after->read_sectors - before->read_sectors) * kSectorBytes;
+  EXPECT_GE(read, 2 * bytes);
+  EXPECT_LT(read, 2 * bytes + (std::uint64_t{4} << 20)) << "beside the filesystem's own reads";
+}
+
+TEST_F(CeilingOnExt4, TheStackUnderALoopDeviceIsDescribed) {
+  const std::string disk = device_.disk;
+  const auto facts = layer_facts(disk);
+  const auto has = [&](const LayerFact& f) { return std::ranges::find(facts, f) != facts.end(); };
+  EXPECT_TRUE(has({disk, "kind", "loop"}));
+  EXPECT_TRUE(has({disk, "direct_io", "1"}));
+  EXPECT_TRUE(has({disk, "rotational", "0"}) || has({disk, "rotational", "1"}));
+  EXPECT_TRUE(caches_beneath(disk).empty());
+  EXPECT_TRUE(cached_backing_files(disk).empty());
+}
+
+}  // namespace
+}  // namespace blksweep

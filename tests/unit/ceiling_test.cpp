@@ -1,0 +1,158 @@
+#include "lab/ceiling.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "support/flat_catalog.h"
+
+namespace blksweep {
+namespace {
+
+using testing_support::FlatCatalog;
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kDevice = std::uint64_t{64} << 30;
+
+std::vector<ByteRange> ranges_of(const FlatCatalog& files, std::uint64_t device = kDevice) {
+  return DataMap(files.view(), kPageBytes, device).ranges();
+}
+
+TEST(DataMap, JoinsWhatTouchesAndRoundsOutwards) {
+  FlatCatalog files("/data");
+  files.add("c", 4096, 40960);
+  files.add("a", 5000, 8192);   // two blocks
+  files.add("b", 4096, 16384);  // right behind a
+  EXPECT_EQ(ranges_of(files), (std::vector<ByteRange>{{8192, 20480}, {40960, 45056}}));
+}
+
+TEST(DataMap, LeavesOutWhatTheDeviceDoesNotHold) {
+  FlatCatalog files("/data");
+  for (const std::uint32_t flag :
+       {kExtentUnwritten, kExtentInline, kExtentEncoded, kExtentNoAddress}) {
+    files.add("f" + std::to_string(flag), 4096, flag * kMiB);
+    files.extents.back().flags = flag;
+  }
+  EXPECT_TRUE(ranges_of(files).empty());
+  files.add("shared", 4096, 100 * kMiB);
+  files.extents.back().flags = kExtentShared;
+  files.add("odd", 4096, 200 * kMiB + 512);
+  files.extents.back().flags = kExtentUnaligned;
+  EXPECT_EQ(ranges_of(files), (std::vector<ByteRange>{{100 * kMiB, 100 * kMiB + 4096},
+                                                      {200 * kMiB, 200 * kMiB + 8192}}));
+}
+
+TEST(DataMap, EndsWithTheFileAndTheDevice) {
+  FlatCatalog files("/data");
+  files.add("short", 4096, 0);
+  files.extents.back().length = kMiB;  // allocated behind its end
+  files.add("cut", 8192, kMiB);
+  EXPECT_EQ(ranges_of(files, kMiB + 4096 + 100),
+            (std::vector<ByteRange>{{0, 4096}, {kMiB, kMiB + 4096}}));
+}
+
+TEST(DataMap, ReadsEverythingOnceAndNothingElse) {
+  FlatCatalog files("/data");
+  std::uint64_t at = 0;
+  for (int i = 0; i < 200; ++i) {
+    const std::uint64_t size = 4096 * (1 + i * 37 % 600);
+    files.add("f" + std::to_string(i), size, at);
+    at += size + (i % 3 == 0 ? 0 : 4096 * (i % 11));
+  }
+  const DataMap data(files.view(), kPageBytes, kDevice);
+  std::uint64_t bytes = 0, last = 0;
+  for (const ByteRange& r : data.reads(kSequentialCeilingRead)) {
+    EXPECT_GE(r.begin, last);
+    EXPECT_LE(r.bytes(), kSequentialCeilingRead);
+    EXPECT_TRUE(std::ranges::any_of(data.ranges(), [&](const ByteRange& whole) {
+      return whole.begin <= r.begin && r.end <= whole.end;
+    }));
+    bytes += r.bytes();
+    last = r.end;
+  }
+  EXPECT_EQ(bytes, data.bytes());
+  std::uint64_t n = 0;
+  for (const ByteRange& r : data.ranges()) {
+    EXPECT_EQ(data.address(n), r.begin);
+    n += r.bytes();
+    EXPECT_EQ(data.address(n - 1), r.end - 1);
+  }
+}
+
+TEST(Ceiling, RandomReadsAreDistinctBlocksOfTheData) {
+  FlatCatalog files("/data");
+  for (int i = 0; i < 100; ++i) {
+    files.add("f" + std::to_string(i), 24576, i * kMiB);
+  }
+  const DataMap data(files.view(), kPageBytes, kDevice);
+  const auto reads = random_reads(data, 7, 0);
+  EXPECT_EQ(reads.size(), 600U);
+  std::set<std::uint64_t> places;
+  for (const ByteRange& r : reads) {
+    EXPECT_EQ(r.bytes(), kPageBytes);
+    EXPECT_LT(r.begin % kMiB, 24576U);
+    places.insert(r.begin);
+  }
+  EXPECT_EQ(places.size(), reads.size());
+  EXPECT_NE(random_reads(data, 7, 1), reads) << "another round, another order";
+  EXPECT_EQ(random_reads(data, 7, 0), reads);
+}
+
+// A second does not reach through a large set: rounds must not all measure its first gigabyte.
+TEST(Ceiling, RoundsOfALargeSetBeginAtPlacesThatAreSpread) {
+  FlatCatalog files("/data");
+  files.add("large", 10'000 * kMiB);
+  const DataMap data(files.view(), kPageBytes, kDevice);
+  std::set<std::uint64_t> tenths;
+  for (std::uint32_t round = 0; round < 20; ++round) {
+    const auto reads = sequential_reads(data, 3, round);
+    ASSERT_EQ(reads.size(), 10'000U);
+    tenths.insert(reads.front().begin / (1000 * kMiB));
+    std::uint64_t jumps = 0;
+    for (std::size_t i = 1; i < reads.size(); ++i) {
+      jumps += reads[i].begin == reads[i - 1].end ? 0 : 1;
+    }
+    EXPECT_LE(jumps, 1U) << "in address order, and once round";
+  }
+  EXPECT_EQ(tenths.size(), 10U);
+}
+
+TEST(Ceiling, ASmallSetIsReadFromItsBeginning) {
+  FlatCatalog files("/data");
+  files.add("small", 64 * kMiB, 4 * kMiB);
+  const DataMap data(files.view(), kPageBytes, kDevice);
+  for (std::uint32_t round = 0; round < 5; ++round) {
+    EXPECT_EQ(sequential_reads(data, 3, round).front().begin, 4 * kMiB);
+  }
+}
+
+TEST(Ceiling, RandomBlocksAreDistinctAndInside) {
+  for (const std::uint64_t blocks : {1U, 10U, 1000U, 99'991U}) {
+    const std::vector<std::uint64_t> b = distinct_blocks(blocks, 1000, 3);
+    EXPECT_EQ(b.size(), std::min<std::uint64_t>(blocks, 1000));
+    const std::set<std::uint64_t> unique(b.begin(), b.end());
+    EXPECT_EQ(unique.size(), b.size());
+    EXPECT_LT(*unique.rbegin(), blocks);
+  }
+  EXPECT_NE(distinct_blocks(1000, 1000, 1), distinct_blocks(1000, 1000, 2));
+}
+
+TEST(Ceiling, SaysWhyItIsMissing) {
+  FlatCatalog files("/data");
+  CeilingSettings settings;
+  settings.device_node = "/dev/blksweep-no-such-device";
+  Ceiling c = measure_ceiling(DataMap(files.view(), kPageBytes, kDevice), settings);
+  EXPECT_TRUE(c.records.empty());
+  ASSERT_EQ(c.warnings.size(), 1U);
+  EXPECT_NE(c.warnings[0].find("no extent"), std::string::npos);
+  files.add("a", 4096, kMiB);
+  c = measure_ceiling(DataMap(files.view(), kPageBytes, kDevice), settings);
+  EXPECT_TRUE(c.records.empty());
+  ASSERT_EQ(c.warnings.size(), 2U);
+  EXPECT_NE(c.warnings[0].find("open /dev/blksweep-no-such-device: No such file"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace blksweep
