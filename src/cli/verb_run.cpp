@@ -281,10 +281,9 @@ void add_run_flags(CLI::App* app, CellText& text) {
       added->group("");
     }
   };
-  flag("verify", "verify", "true", "hash every delivered sample against its file");
+  flag("verify", "verify", "true", "hash every sample against its file; --no-check: not even some");
   flag("check", "check", "true", "");
-  flag("no-check", "check", "false",
-       "do not compare some of what --merge device read with the files");
+  flag("no-check", "check", "false", "");
   flag("probe", "probe", "true", "");
   flag("no-probe", "probe", "false", "without the eBPF queue probe; --probe: with it, the default");
   flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling");

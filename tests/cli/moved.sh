@@ -17,7 +17,6 @@ stop_mover() {
   [ -z "$moving" ] || wait "$moving" 2>/dev/null || true
   moving=
 }
-move() { "$python" "$mover" "$1" "$data" "$loopfs_mount/scratch" "$2"; }
 
 loopfs_make "$tmp/ext4.img" "$tmp/ext4" 200M ext4 || skip "$loopfs_reason"
 data=$loopfs_mount/data
@@ -39,7 +38,7 @@ expect 'only the device needs the check' "run['checked_pieces'] is None and run[
 echo 'quiet: complete'
 
 # --- moved before the run: times and inodes stay --------------------------------------------------
-move swap once
+"$python" "$mover" swap "$data" "$loopfs_mount/scratch" once
 for settings in '--merge device' '--merge none --order lba' '--merge none --order chunked'; do
   # shellcheck disable=SC2086
   call run --catalog "$tmp/set.cat" --no-probe --no-ceiling --json $settings
@@ -51,7 +50,7 @@ expect 'scanned now, and right' "run['wrong_samples'] == 0 and not run['incomple
 echo 'moved before: refused, or catalogued anew'
 
 # --- away and back during the run, all the time: extents before and after may be equal ------------
-move swap loop &
+"$python" "$mover" swap "$data" "$loopfs_mount/scratch" loop &
 moving=$!
 call run --data "$data" "${device[@]}" --verify --order random --depth 4 --batch 2 --prefetch 1 \
   --window 512KiB --compute 20ms --repeats 2

@@ -40,7 +40,7 @@ for run in runs:
     others = [r for r in reasons if not re.fullmatch(r"[\d,]+ samples wrong", r)]
     wrong = run["wrong_samples"] or 0
     outcome = "incomplete" if others else "WRONG" if wrong or run["missing_samples"] else "complete"
-    print(kind, when, outcome, run["addresses"], wrong, sep="\t")
+    print(kind, when, outcome, run.get("addresses"), wrong, sep="\t")
 if not runs:
     print(kind, when, "refused" if status == "1" else "ended " + status, "", 0, sep="\t")
 PY
@@ -95,6 +95,7 @@ for ((round = 0; ; ++round)); do
   [ "$(wc -l <"$tmp/outcomes")" -lt "${RUNS:-200}" ] || break
 done
 
+out=''
 cut -f 1-4 "$tmp/outcomes" | sort | uniq -c
 echo "$(wc -l <"$tmp/outcomes") runs: $(cut -f 3 "$tmp/outcomes" | sort | uniq -c | awk '{ printf "%s%s %s", s, $1, $2; s = ", " }')"
 ! grep -q $'\tWRONG\t' "$tmp/outcomes" || die 'complete runs with wrong bytes'
