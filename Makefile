@@ -127,7 +127,7 @@ $(OBJ)/%_cuda.o $(OBJ)/%_cuda_test.o: private override CPPFLAGS += $(cuda_includ
 # they use all the same (check-headers and clang-tidy see to it); without them nothing changes but time.
 PCH ?= 1
 # With one gcc 12 takes operator+ of std::string for a copy out of bounds (GCC bugs 105329, 105651).
-pch_quiet := $(if $(filter clang%,$(notdir $(CXX))),,-Wno-array-bounds -Wno-stringop-overflow -Wno-restrict)
+pch_quiet := $(if $(filter clang%,$(notdir $(CXX))),,-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
 use_pch = -Winvalid-pch $(pch_quiet) -include $(call pch_of,$(1))
 pch_src   := $(OBJ)/pch/src.h
 pch_cli   := $(OBJ)/pch/cli.h

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "stats/bootstrap.h"
+#include "stats/quantile.h"
 
 namespace blksweep {
 namespace {

@@ -7,19 +7,15 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "stats/quantile.h"
 
 namespace blksweep {
 namespace {
 
 constexpr double kSameRequests = 0.02;
 
-Maybe<double> median(std::vector<double> values) {
-  if (values.empty()) {
-    return std::nullopt;
-  }
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+Maybe<double> known_median(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : Maybe<double>(median(values));
 }
 
 void add_new(std::vector<std::string>& all, const std::string& text) {
@@ -66,12 +62,12 @@ TwinSummary twin_summary(std::span<const StoredRun* const> runs) {
       add_new(s.no_ratio, r->run.fio_plain->ratio_reason);
     }
   }
-  s.ratio = median(grouped.ratio);
-  s.requests = median(grouped.ours);
-  s.twin_requests = median(grouped.fio);
-  s.plain_ratio = median(plain.ratio);
-  s.requests_beside_plain = median(plain.ours);
-  s.plain_requests = median(plain.fio);
+  s.ratio = known_median(grouped.ratio);
+  s.requests = known_median(grouped.ours);
+  s.twin_requests = known_median(grouped.fio);
+  s.plain_ratio = known_median(plain.ratio);
+  s.requests_beside_plain = known_median(plain.ours);
+  s.plain_requests = known_median(plain.fio);
   return s;
 }
 
