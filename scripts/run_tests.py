@@ -14,7 +14,9 @@ exit: 0 nothing failed, 1 something failed.
 """
 
 import argparse
+import concurrent.futures
 import dataclasses
+import itertools
 import os
 import pathlib
 import re
@@ -28,6 +30,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIMEOUT_S = 900
 STRICT = os.environ.get("CI") == "true" or os.environ.get("BLKSWEEP_STRICT") == "1"
 SKIPPED = 77
+SIDE_BY_SIDE = "\n# Side by side: "  # in a script of tests/cli, with the reason
+LANES = 3  # scripts at once: much of their time is waiting
 
 
 @dataclasses.dataclass
@@ -130,19 +134,40 @@ def cli_scripts(only: list[str]) -> list[pathlib.Path]:
     return [folder / f"{name}.sh" for name in only] if only else sorted(folder.glob("*.sh"))
 
 
+def shares_the_machine(script: pathlib.Path) -> bool:
+    """Whether a script says that it may run beside others: it neither judges caches of the whole
+    node, nor times, nor counts of requests of a disk that is not its own."""
+    return SIDE_BY_SIDE in script.read_text(encoding="utf-8")
+
+
+def run_script(script: pathlib.Path, env: dict[str, str]) -> tuple[pathlib.Path, int, str, float]:
+    begin = time.monotonic()
+    code, output = run(["bash", str(script)], env)
+    return script, code, output, time.monotonic() - begin
+
+
 def cli(build: pathlib.Path, only: list[str]) -> Tally:
     tally = Tally()
     env = {"BLKSWEEP": str((ROOT / build / "blksweep").resolve()), "BUILD": str(build)}
-    for script in cli_scripts(only):
-        code, output = run(["bash", str(script)], env)
-        name = str(script.relative_to(ROOT))
-        if code == SKIPPED:
-            tally.skip(name, reason_of(output, "no reason given"))
-        elif code == 0:
-            tally.passed += 1
-        else:
-            tally.fail(name, f"status {code}\n" + indent(output))
+    scripts = cli_scripts(only)
+    shared = [s for s in scripts if shares_the_machine(s)]
+    alone = [s for s in scripts if s not in shared]
+    with concurrent.futures.ThreadPoolExecutor(LANES) as lanes:
+        for result in itertools.chain(lanes.map(lambda s: run_script(s, env), shared),
+                                      (run_script(s, env) for s in alone)):
+            count_script(tally, *result)
     return tally
+
+
+def count_script(tally: Tally, script: pathlib.Path, code: int, output: str, seconds: float) -> None:
+    name = str(script.relative_to(ROOT))
+    print(f"   {seconds:6.1f} s  {name}", flush=True)
+    if code == SKIPPED:
+        tally.skip(name, reason_of(output, "no reason given"))
+    elif code == 0:
+        tally.passed += 1
+    else:
+        tally.fail(name, f"status {code}\n" + indent(output))
 
 
 def unittest_tally(name: str, code: int, output: str) -> Tally:
@@ -188,6 +213,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--only", default="", help="names of the cli scripts to run")
     parser.add_argument("suites", nargs="+", choices=["unit", "root", "gpu", "cli", "python"])
     options = parser.parse_args(argv)
+    # Under nohup, or in a job whose parent ignores it, tests would inherit that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     total = Tally()
     for suite in options.suites:

@@ -95,10 +95,11 @@ bench-gpu: $(B)/blksweep $(if $(filter 1,$(CUDA)),$(gpu_bench))
 	$(Q)BLKSWEEP=$(B)/blksweep scripts/bench-gpu.sh $(B)/bench
 
 # --- fuzz: the library and the targets compiled with clang into build-fuzz ----------------------
-.PHONY: fuzz fuzz-programs
+.PHONY: fuzz fuzz-programs soak
+fuzz_build := SAN=fuzz BPF=0 CUDA=0 CXX='$(CLANGXX)' CXXFLAGS='-O1 -g1'
 fuzz:
 	$(Q)scripts/install-deps.sh build lint
-	$(again) SAN=fuzz BPF=0 CXX='$(CLANGXX)' CXXFLAGS='-O1 -g1' fuzz-programs
+	$(again) $(fuzz_build) fuzz-programs
 	$(Q)scripts/fuzz.sh build-fuzz $(FUZZ_SECONDS) $(ONLY)
 fuzz_bin := $(fuzz_src:tests/fuzz/%.cpp=$(B)/fuzz/%)
 $(fuzz_bin): $(B)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(cli_lib) $(lib)
@@ -106,6 +107,13 @@ $(fuzz_bin): $(B)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(cli_lib) $(lib)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(LDFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
 fuzz-programs: $(fuzz_bin)
+
+# Campaigns of minutes to hours: tests/soak/*.sh (ONLY=name for one), then each fuzz target for ten minutes.
+soak:
+	$(Q)scripts/install-deps.sh build bpf measure test figures lint
+	$(again) all $(B)/bench/coverage_study
+	$(Q)scripts/soak.sh $(B) $(ONLY)
+	$(if $(ONLY),,$(again) fuzz FUZZ_SECONDS=600)
 
 # --- lint ------------------------------------------------------------------------------------
 headers     := $(wildcard src/*/*.h tests/*/*.h ebpf/wire/*.h)

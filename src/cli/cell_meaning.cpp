@@ -18,13 +18,17 @@ struct Meaning {
 
 bool copies(const CellSettings& c) { return c.copy != CopyKind::none; }
 
-constexpr std::array<Meaning, 11> kMeanings{{
+constexpr std::array<Meaning, 13> kMeanings{{
     {"chunk", [](const CellSettings& c) { return c.order == Order::chunked; }, "--order chunked"},
     {"sort-window", [](const CellSettings& c) { return c.order != Order::lba; },
      "an order other than lba"},
     {"merge-gap",
      [](const CellSettings& c) { return c.merge == Merge::file || c.merge == Merge::device; },
      "--merge file or device"},
+    {"merge-horizon", [](const CellSettings& c) { return c.merge == Merge::device; },
+     "--merge device"},
+    {"merge-batch", [](const CellSettings& c) { return c.merge == Merge::kernel; },
+     "--merge kernel"},
     {"window", [](const CellSettings& c) { return c.shuffle != Shuffle::none; }, "--shuffle"},
     {"copy-bandwidth", [](const CellSettings& c) { return c.copy == CopyKind::emulated; },
      "--copy emulated"},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/cell_meaning.h"
 #include "cli/cell_options.h"
 #include "cli/experiments.h"
 #include "cli/models.h"
@@ -54,11 +55,13 @@ Result<SimulationWork> asked_cells(const SimulateOptions& o) {
   return work;
 }
 
-// The settings of a stored cell as values; "disk" and other words that are no option are left out.
+// The settings of a stored cell as values; "disk" and other words that are no option are left out,
+// and what means nothing in the cell.
 Result<CellSettings> settings_of(const CellRecord& cell) {
   CellText text;
   for (const CellOption& option : cell_options()) {
-    if (const std::string value = setting_of(cell, option.name); !value.empty()) {
+    const std::string value = setting_of(cell, option.name);
+    if (!value.empty() && value != kMeansNothing) {
       text[std::string(option.name)] = {value};
     }
   }

@@ -70,7 +70,7 @@ rates = sorted(c["bytes_per_s"] for c in d["ceilings"] if c["kind"] == "sequenti
 figure = d["ceiling"]["sequential"]
 assert (figure["least"], figure["bytes_per_s"], figure["greatest"], figure["rounds"]) == (*rates, 3), figure
 cell = d["cells"][0]
-assert abs(cell["ceiling_share"] - cell["bytes_per_s"]["value"] / rates[1]) < 1e-9, cell' "$tmp/.out" ||
+assert abs(cell["ceiling_share"] - cell["bytes_per_s"]["median"] / rates[1]) < 1e-9, cell' "$tmp/.out" ||
   die 'the share of the ceiling is not of the median'
 
 # Nothing is left to run: nothing is measured. One more repeat: one more round.

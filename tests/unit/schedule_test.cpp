@@ -144,7 +144,7 @@ TEST(Schedule, NamesBothSizesWhenTheWindowIsTooSmall) {
   const SyntheticCatalog data({.files = 50});
   const Catalog c = data.view();
   const Plan plan = plan_of(c, Order::lba, 1, {});
-  const auto small = make_schedule(c, plan, {.window = {4096}});
+  const auto small = make_schedule(c, plan, {.shuffle = Shuffle::buffer, .window = {4096}});
   ASSERT_FALSE(small);
   EXPECT_EQ(small.error().exit_code, Exit::usage);
   EXPECT_NE(small.error().message().find("4096 bytes"), std::string::npos);
