@@ -10,9 +10,10 @@ build=$1
 shift
 BLKSWEEP=$(readlink -f "$build/blksweep")
 export BLKSWEEP BUILD=$build
-[ $# -gt 0 ] || set -- $(basename -s .sh -a tests/soak/*.sh)
+names=("$@")
+[ $# -gt 0 ] || mapfile -t names < <(basename -s .sh -a tests/soak/*.sh)
 failed=0
-for name in "$@"; do
+for name in "${names[@]}"; do
   echo "-- soak: $name"
   status=0
   bash "tests/soak/$name.sh" || status=$?

@@ -194,7 +194,7 @@ const std::array kOwnOptions{
                  return set_bytes(c.merge_gap, t, {0, kGiB});
                },
                [](const CellSettings& c) { return bytes_word(c.merge_gap); }},
-    CellOption{"merge-max", "longest read, 1MiB; --merge-horizon, device: sort within 4MiB",
+    CellOption{"merge-max", "longest read, 1MiB; --merge-horizon: device, sorted in, 4MiB",
                [](CellSettings& c, std::string_view t) {
                  return set_bytes(c.merge_max, t, {kPageBytes, kGiB});
                },
@@ -222,7 +222,7 @@ const std::array kOwnOptions{
                  return set_count(c.depth, t, {1, 4096});
                },
                [](const CellSettings& c) { return std::to_string(c.depth); }},
-    CellOption{"refill", "reads (% of depth) done before more go out, 25%; --merge-batch 50%",
+    CellOption{"refill", "reads done before more go out, 25%; --merge-batch 50%",
                [](CellSettings& c, std::string_view t) { return set_share(c.refill, t); },
                [](const CellSettings& c) { return share_word(c.refill); }},
     CellOption{"openers", "threads that open ahead; 0: the reader opens; default 1",
@@ -366,46 +366,6 @@ Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
     BLKSWEEP_CHECK(check(cell));
   }
   return cells;
-}
-
-std::vector<std::pair<std::string, std::string>> describe(const CellSettings& cell) {
-  std::vector<std::pair<std::string, std::string>> out;
-  out.reserve(cell_options().size());
-  for (const CellOption& option : cell_options()) {
-    out.emplace_back(option.name, has_meaning(option.name, cell) ? option.get(cell)
-                                                                 : std::string(kMeansNothing));
-  }
-  if (cell.order_asked) {
-    out.emplace_back("order-asked", to_string(*cell.order_asked));
-  }
-  if (cell.merge_asked) {
-    out.emplace_back("merge-asked", to_string(*cell.merge_asked));
-  }
-  if (cell.addresses_refused && sorts_by_address(cell)) {
-    out.emplace_back("order-by", to_string(Order::inode));
-  }
-  return out;
-}
-
-void add_cell_option(CLI::App* app, const CellOption& option, CellText& text) {
-  const std::string name(option.name);
-  CLI::Option* added = app->add_option_function<std::string>(
-      "--" + name, [&text, name](const std::string& value) { text[name] = split_list(value); },
-      std::string(option.help));
-  added->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->type_name("");
-  if (option.help.empty()) {
-    added->group("");
-  }
-}
-
-std::vector<std::string> split_list(std::string_view text) {
-  std::vector<std::string> out;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    out.emplace_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return out;
 }
 
 }  // namespace blksweep

@@ -112,10 +112,10 @@ std::string or_word(const std::string& text, std::string_view none) {
 
 const std::array kOptions{
     CellOption{
-        "scheduler", "of the disk: bfq, kyber, ...; keep (default)",
+        "scheduler", "of the disk: bfq, ..., keep (default); --nr-requests too",
         [](CellSettings& c, std::string_view t) { return set_name(c.node.scheduler, kKeep, t); },
         [](const CellSettings& c) { return or_word(c.node.scheduler, kKeep); }},
-    CellOption{"nr-requests", "of the disk's queue; keep (default)",
+    CellOption{"nr-requests", "",
                [](CellSettings& c, std::string_view t) {
                  return set_or(kKeep, c.node.nr_requests, t, parse_requests);
                },

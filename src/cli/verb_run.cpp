@@ -281,7 +281,7 @@ void add_run_flags(CLI::App* app, CellText& text) {
       added->group("");
     }
   };
-  flag("verify", "verify", "true", "hash every sample against its file; --no-check: not even some");
+  flag("verify", "verify", "true", "hash every sample against its file; --no-check: not some");
   flag("check", "check", "true", "");
   flag("no-check", "check", "false", "");
   flag("probe", "probe", "true", "");

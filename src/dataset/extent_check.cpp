@@ -58,9 +58,16 @@ class Checker {
         writers_(writers),
         placement_(Placement::find(std::string(catalog.root), root, facts_, report_)) {}
 
-  void look(std::uint32_t file, ExtentCheck& check) {
+  // An error is of this process: it says nothing of the file.
+  Result<> look(std::uint32_t file, ExtentCheck& check) {
     path_.assign(catalog_.path(file));
     const Fd fd(::openat(root_, path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!fd && (errno == EMFILE || errno == ENFILE)) {
+      return fail(
+          fmt::format("RLIMIT_NOFILE: no descriptor is left to compare {} with the catalog: raise "
+                      "it (ulimit -n)",
+                      path_));
+    }
     struct statx st {};
     std::string what;
     if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) != 0) {
@@ -70,7 +77,7 @@ class Checker {
     }
     if (!what.empty()) {
       check.changed.push_back({file, fmt::format("{}: {}", path_, what)});
-      return;
+      return {};
     }
     if (what = displacement(fd.get(), file, st); !what.empty()) {
       check.moved.push_back({file, fmt::format("{}: {}", path_, what)});
@@ -82,6 +89,7 @@ class Checker {
         check.held.push_back(file);
       }
     }
+    return {};
   }
 
  private:
@@ -129,7 +137,7 @@ Result<ExtentCheck> check_extents(const Catalog& catalog, AskWriters writers) {
   check.files = catalog.files.size();
   Checker checker(catalog, root.get(), writers);
   for (const std::uint32_t file : files_by_inode(catalog)) {
-    checker.look(file, check);
+    BLKSWEEP_CHECK(checker.look(file, check));
   }
   std::ranges::sort(check.changed, {}, &ChangedFile::file);
   std::ranges::sort(check.moved, {}, &ChangedFile::file);

@@ -5,7 +5,8 @@
 //          it (dataset/placement.h), so that an unchanged file cannot look changed. Extents that
 //          touch are one: FIEMAP joins them or not, as its caches happen to be.
 // Cost:    4 us per file when warm, 11 when cold; opening brings inodes in, data pages not.
-// Errors:  the data set's root cannot be opened or written back. Files that are missing or differ
+// Errors:  the data set's root cannot be opened or written back; descriptors run out. Files that
+// are missing or differ
 //          are the answer.
 // Threads: one.
 #pragma once

@@ -40,8 +40,8 @@ struct ReaderInputs {
   Scatter& scatter;
   Handoff& handoff;
   unsigned depth = 32;
-  unsigned refill = 8;  // reads that complete before more are submitted
-  std::uint32_t align = kPageBytes;  // granule of a resubmitted short read
+  unsigned refill = 8;                       // reads that complete before more are submitted
+  std::uint32_t align = kPageBytes;          // granule of a resubmitted short read
   std::function<void()> on_ready = nullptr;  // after batches were published, on this thread
 };
 

@@ -1,15 +1,17 @@
 // Paired comparison: what a handful of rounds say about the ratio of two cells, with the error that
 // is claimed for it. The method, the study that chose it and what it cannot do: docs/statistics.md.
 //
-// Pairs:     the ratio of one round is one value; both cells ran in it, in an order drawn at random,
+// Pairs:     the ratio of one round is one value; both cells ran in it, in an order drawn at
+// random,
 //            so that drift of the node falls on either with equal chance.
 // Estimate:  geometric mean of the ratios; its interval is Student's t on their logarithms.
 // Beside it: the interval of the signed-rank test (Hodges and Lehmann, Annals of Mathematical
 //            Statistics 34(2), 1963), exact by the random order alone; no outlier moves it far.
 // Verdict:   faster or slower when the t test says so after Holm's correction (Scandinavian Journal
 //            of Statistics 6(2), 1979) over all comparisons with one baseline: the chance of one
-//            wrong word among them is 5 %. Equal only by two one-sided tests (Schuirmann, Journal of
-//            Pharmacokinetics and Biopharmaceutics 15, 1987) against a margin that somebody named.
+//            wrong word among them is 5 %. Equal only by two one-sided tests (Schuirmann, Journal
+//            of Pharmacokinetics and Biopharmaceutics 15, 1987) against a margin that somebody
+//            named.
 // Unknown:   no interval and no verdict from fewer than kLeastRounds pairs.
 // Threads:   pure functions.
 #pragma once
@@ -24,17 +26,17 @@
 namespace blksweep {
 
 inline constexpr std::size_t kLeastRounds = 5;
-inline constexpr std::size_t kLeastRanked = 6;  // five ranks cannot reach 95 %
+inline constexpr std::size_t kLeastRanked = 6;   // five ranks cannot reach 95 %
 inline constexpr std::size_t kMostRanked = 200;  // beyond, the mean is as good and ranks cost n^3
-inline constexpr double kErrorRate = 0.05;      // of every interval, and of a family of verdicts
+inline constexpr double kErrorRate = 0.05;       // of every interval, and of a family of verdicts
 
 struct PairedRatio {
   std::size_t pairs = 0;
-  double value = 0;                  // geometric mean
-  double log_error = 0;              // standard error of the mean logarithm
+  double value = 0;                                 // geometric mean
+  double log_error = 0;                             // standard error of the mean logarithm
   std::optional<Interval> interval = std::nullopt;  // 95 %, of this comparison alone
-  std::optional<Interval> ranked = std::nullopt;  // 95 % or a little more, by signed ranks
-  std::optional<double> p = std::nullopt;         // of the t test against a ratio of 1
+  std::optional<Interval> ranked = std::nullopt;    // 95 % or a little more, by signed ranks
+  std::optional<double> p = std::nullopt;           // of the t test against a ratio of 1
 };
 
 // REQUIRES: not empty, all positive.

@@ -1,7 +1,8 @@
 // The interval of Wilcoxon's signed-rank test: means of two values each (Walsh averages), sorted,
 // without as many at either end as the test's exact distribution allows.
 //
-// Covers:  the centre of any symmetric distribution in at least 1 - tails of cases, outliers or not.
+// Covers:  the centre of any symmetric distribution in at least 1 - tails of cases, outliers or
+// not.
 //          The difference of two cells in a round is symmetric about the effect when a coin decides
 //          which of them runs first, whatever the noise.
 // Limits:  from too few values (fewer than 6 for 5 %) it is the whole range, which covers less.

@@ -45,10 +45,11 @@ std::string label(const CellRecord& cell, const std::set<std::string>& varying, 
   const bool unshuffled = setting_of(cell, "shuffle") == "none";
   std::string text;
   for (const auto& [name, value] : cell.settings) {
-    const bool idle = std::ranges::find(kIdle, value) != kIdle.end() ||
-                      (unshuffled && name.starts_with("window")) ||
-                      (name.starts_with("sort-window") && value == "0") ||
-                      name == "merge-horizon";  // goes with order and merge, unless it was asked for
+    const bool idle =
+        std::ranges::find(kIdle, value) != kIdle.end() ||
+        (unshuffled && name.starts_with("window")) ||
+        (name.starts_with("sort-window") && value == "0") ||
+        name == "merge-horizon";  // goes with order and merge, unless it was asked for
     if ((name == "order" || varying.contains(name)) && !(brief && idle)) {
       const std::string part = value == "none" ? name + " none" : shown(name, value);
       text += (text.empty() ? "" : " + ") + part;

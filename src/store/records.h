@@ -51,7 +51,8 @@ struct SessionRecord {
   std::int64_t started_unix_ns = 0;
 };
 
-// The best that the device gave for the data set's own extents, measured once in a round of repeats.
+// The best that the device gave for the data set's own extents, measured once in a round of
+// repeats.
 struct CeilingRecord {
   std::uint32_t round = 0;  // the repeat that it was measured among
   std::int64_t started_unix_ns = 0;

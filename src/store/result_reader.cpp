@@ -162,8 +162,8 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
         Statement sessions,
         db_.prepare("SELECT argv FROM session WHERE experiment_id = ? ORDER BY session_id"));
     sessions.bind(e.id);
-    BLKSWEEP_CHECK(for_each_row(
-        sessions, [&e](Statement& row) { row.read(e.commands.emplace_back()); }));
+    BLKSWEEP_CHECK(
+        for_each_row(sessions, [&e](Statement& row) { row.read(e.commands.emplace_back()); }));
     BLKSWEEP_TRY(Statement disk, db_.prepare("SELECT label FROM disk WHERE experiment_id = ?"));
     disk.bind(e.id);
     BLKSWEEP_CHECK(for_each_row(disk, [&e](Statement& row) { row.read(e.host.device_label); }));

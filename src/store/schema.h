@@ -1,7 +1,8 @@
 // The tables of a results database: their SQL, and how a file is recognised as one.
 //
 // Every column is documented, with its unit, in docs/results-schema.md.
-// Version: PRAGMA user_version. There is one; a file of another is refused by name, and never changed.
+// Version: PRAGMA user_version. There is one; a file of another is refused by name, and never
+// changed.
 #pragma once
 
 #include <cstdint>

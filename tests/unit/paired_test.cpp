@@ -97,7 +97,7 @@ TEST(PairedRatio, SwappingTheCellsInvertsRatioAndInterval) {
 }
 
 TEST(PairedRatio, AnOutlierWidensTheIntervalAndHardlyTheRankedOne) {
-  Values ratios{1.09, 1.10, 1.11, 1.10, 1.09, 1.11, 1.10,
+  Values ratios{1.09, 1.10, 1.11,  1.10, 1.09, 1.11,  1.10,
                 1.10, 1.10, 1.105, 1.12, 1.08, 1.115, 1.095};
   ratios.push_back(0.4);
   const PairedRatio r = paired_ratio(ratios);
@@ -197,9 +197,8 @@ TEST(Verdicts, AFamilyOfNullPairsIsWrongNoMoreOftenThanOne) {
       family.push_back(paired_ratio(ratios));
     }
     const auto verdicts = find_verdicts(family);
-    wrong += std::ranges::any_of(verdicts, [](const Verdict& v) {
-      return v.finding != Finding::not_shown;
-    });
+    wrong += std::ranges::any_of(verdicts,
+                                 [](const Verdict& v) { return v.finding != Finding::not_shown; });
   }
   EXPECT_LE(wrong, kTrials * 7 / 100);
 }

@@ -1,0 +1,41 @@
+// Series as they are packed in the database.
+#include "store/series.h"
+
+#include <gtest/gtest.h>
+
+namespace blksweep {
+namespace {
+
+TEST(Series, GpuPointsComeBackWithWhatIsUnknown) {
+  const std::vector<GpuPoint> points{{-1, 97, 40, std::uint64_t{9} << 30, 1980},
+                                     {5, std::nullopt, 0, std::nullopt, std::nullopt}};
+  const auto again = decode_gpu_series(encode_series(points) + "rest");
+  ASSERT_EQ(again.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(again[i].at_ns, points[i].at_ns);
+    EXPECT_EQ(again[i].utilisation, points[i].utilisation);
+    EXPECT_EQ(again[i].memory_utilisation, points[i].memory_utilisation);
+    EXPECT_EQ(again[i].memory_used_bytes, points[i].memory_used_bytes);
+    EXPECT_EQ(again[i].clock_mhz, points[i].clock_mhz);
+  }
+}
+
+TEST(Series, DecodeTurnsEncodeBack) {
+  std::vector<IssuePoint> issues;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    issues.push_back({std::int64_t{i} * 977, std::uint64_t{1} << (i % 64), i * 4096});
+  }
+  const std::string bytes = encode_series(issues);
+  EXPECT_EQ(bytes.size(), 20000U);
+  const auto back = decode_issue_series(bytes);
+  ASSERT_EQ(back.size(), issues.size());
+  for (std::size_t i = 0; i < back.size(); ++i) {
+    EXPECT_EQ(back[i].at_ns, issues[i].at_ns);
+    EXPECT_EQ(back[i].sector, issues[i].sector);
+    EXPECT_EQ(back[i].bytes, issues[i].bytes);
+  }
+  EXPECT_TRUE(decode_depth_series("too short").empty());
+}
+
+}  // namespace
+}  // namespace blksweep
