@@ -296,7 +296,7 @@ void add_report(Verbs& verbs) {
   add_parsed(app, "--margin", options->margin, parse_margin,
              "call a ratio equal that is shown to be within this, as 3%");
   app->add_option("--experiment", options->experiment,
-                  "newest (with runs), all or numbers (1,3): several disks as one");
+                  "newest with runs, all or numbers (1,3): disks as one");
   app->add_flag("!--no-figures", options->figures, "CSV only");
   app->add_flag("--json", options->json, "one JSON document instead of the table");
   app->footer(kReportExamples);

@@ -30,7 +30,7 @@ def add_map(db, device, rotating=True, parts=("distance",)):
     rng = random.Random(1)
     number = demo.insert(
         db, "map", device=device, device_model="example", kernel="6.12", hostname="node1", size_bytes=8 << 30,
-        rotational=1, started_unix_ns=1, seed="1", seconds=60.0, interrupted=0, path_ns=PATH,
+        rotational=1, started_unix_ns=1, seed="1", seconds=60.0, interrupted=0, left_out_by="", path_ns=PATH,
         rotation_ns=ROTATION if rotating else None, tool_version="0.1.0", git_revision="0", argv="blksweep map")
     reads = []
     for length in LENGTHS:
