@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "cli/cell_meaning.h"
 #include "cli/run_options.h"
 #include "cli/spec.h"
 #include "stage/consumer.h"
@@ -67,7 +68,9 @@ void check_spec(const std::string& text) {
   for (const CellSettings& cell : options->cells) {
     CellText words;
     for (const auto& [name, value] : describe(cell)) {
-      words[name] = {value};
+      if (value != kMeansNothing) {
+        words[name] = {value};
+      }
     }
     const auto again = expand_cells(words);
     require(again && again->size() == 1 && describe(again->front()) == describe(cell));
