@@ -131,8 +131,7 @@ std::string AddressProof::open_for_writing(const Source& source, const ExtentChe
     const std::vector<std::uint32_t> more = files_of(source.catalog, *closed);
     files.insert(files.end(), more.begin(), more.end());
     std::ranges::sort(files);
-    const auto again = std::ranges::unique(files);
-    files.erase(again.begin(), again.end());
+    files.erase(std::unique(files.begin(), files.end()), files.end());
   }
   if (!files.empty()) {
     return fmt::format(

@@ -73,8 +73,7 @@ Result<std::vector<std::uint64_t>> WriteWatch::closed() {
     }
   }
   std::ranges::sort(inodes);
-  const auto again = std::ranges::unique(inodes);
-  inodes.erase(again.begin(), again.end());
+  inodes.erase(std::unique(inodes.begin(), inodes.end()), inodes.end());
   return inodes;
 }
 
