@@ -115,9 +115,12 @@ $(B)/blksweep: $(OBJ)/$(main:.cpp=.o) $(cli_lib) $(lib)
 
 $(cli_lib): $(cli)
 $(lib): $(filter-out $(cli),$(objects))
-$(lib) $(cli_lib):
+# Which objects are linked; without it a feature switched on again would find the archive of before.
+$(B)/features: FORCE
+	$(Q)mkdir -p $(@D) && echo 'BPF=$(BPF) CUDA=$(CUDA)' | cmp -s - $@ || echo 'BPF=$(BPF) CUDA=$(CUDA)' > $@
+$(lib) $(cli_lib): $(B)/features
 	$(call say,AR,$@)
-	$(Q)mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
 # What decides the objects beside their sources; another compiler or version builds them anew.
 config := $(CXX) $(VERSION)
