@@ -172,9 +172,7 @@ Result<> Epoch::open_files(const Source& source, const CellSettings& cell, const
   settings.arena = arena_.span();
   BLKSWEEP_TRY(engine_, make_engine(cell.engine, settings));
   BLKSWEEP_TRY(files_, FileSlots::open(source.catalog, plan, slots_));
-  const bool device =
-      std::ranges::any_of(plan.reads, [](const Read& r) { return r.source == kFromDevice; });
-  return device ? files_->use_device(*engine_, source.device->node) : Result<>();
+  return reads_device(plan) ? files_->use_device(*engine_, source.device->node) : Result<>();
 }
 
 // Without a stage that was refused the run is none, but the sweep it belongs to goes on.

@@ -254,10 +254,6 @@ void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
   }
 }
 
-bool reads_device(const Plan& plan) {
-  return std::ranges::any_of(plan.reads, [](const Read& r) { return r.source == kFromDevice; });
-}
-
 // Without its stages nothing was read.
 MeasuredRun not_begun(RunRecord r, const RunRequest& q, const Error& refused) {
   r.started_unix_ns = unix_ns();

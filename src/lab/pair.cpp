@@ -29,10 +29,6 @@ std::vector<Arm> draw_arms(const PairRequest& q) {
   return arms;
 }
 
-bool reads_device(const Plan& plan) {
-  return std::ranges::any_of(plan.reads, [](const Read& r) { return r.source == kFromDevice; });
-}
-
 // Reads of the device are direct whatever the cell says of files (lab/file_slots.h).
 bool twin_is_direct(const PairRequest& q) {
   return (q.cell.direct && q.source.direct_possible) || reads_device(q.planned.plan);

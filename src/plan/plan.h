@@ -78,4 +78,7 @@ Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::ui
 
 PlanSummary summarize(const Catalog& catalog, const Plan& plan);
 
+// Whether any read is of the block device itself.
+bool reads_device(const Plan& plan);
+
 }  // namespace blksweep

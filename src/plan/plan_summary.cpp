@@ -82,4 +82,8 @@ PlanSummary summarize(const Catalog& catalog, const Plan& plan) {
   return sum;
 }
 
+bool reads_device(const Plan& plan) {
+  return std::ranges::any_of(plan.reads, [](const Read& r) { return r.source == kFromDevice; });
+}
+
 }  // namespace blksweep
