@@ -27,11 +27,11 @@ const char* hold_name(HoldKind kind) {
 }
 
 template <class T>
-CacheJson or_null(const std::optional<T>& value) {
-  return value ? CacheJson(*value) : CacheJson(nullptr);
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
 }
 
-CacheJson node_json(const NodeCaches& c) {
+Json node_json(const NodeCaches& c) {
   return {{"file_bytes", or_null(c.file_pages)},
           {"device_bytes", or_null(c.device_pages)},
           {"tmpfs_bytes", or_null(c.tmpfs)},
@@ -68,8 +68,8 @@ void print_node(const NodeCaches& before, const NodeCaches& after) {
   fmt::print("{}", table.text());
 }
 
-CacheJson mappers_json(const std::vector<FileMapper>& mappers) {
-  CacheJson all = CacheJson::array();
+Json mappers_json(const std::vector<FileMapper>& mappers) {
+  Json all = Json::array();
   for (const FileMapper& m : mappers) {
     all.push_back({{"pid", m.pid},
                    {"command", m.command},
@@ -107,16 +107,15 @@ Result<Exit> drop_whole_node(const CacheFilesOptions& o) {
   return Exit::done;
 }
 
-CacheJson stayed_json(const TreeDrop& d) {
-  CacheJson named = CacheJson::array();
+Json stayed_json(const TreeDrop& d) {
+  Json named = Json::array();
   for (const StayedFile& f : d.named) {
-    CacheJson holds = CacheJson::array();
+    Json holds = Json::array();
     for (const PageHold& h : f.holds) {
-      holds.push_back(
-          {{"how", hold_name(h.kind)},
-           {"pid", h.pid},
-           {"command", h.command},
-           {"bytes", h.kind == HoldKind::open ? CacheJson(nullptr) : CacheJson(h.bytes)}});
+      holds.push_back({{"how", hold_name(h.kind)},
+                       {"pid", h.pid},
+                       {"command", h.command},
+                       {"bytes", h.kind == HoldKind::open ? Json(nullptr) : Json(h.bytes)}});
     }
     named.push_back(
         {{"path", f.path}, {"resident_bytes", f.bytes}, {"dirty", f.dirty}, {"held_by", holds}});
@@ -132,7 +131,7 @@ CacheJson stayed_json(const TreeDrop& d) {
 }
 
 // Inodes of a tree are not dropped; null where nobody asked for that.
-CacheJson tree_json(const FileSet& files, const TreeDrop& d, bool with_inodes) {
+Json tree_json(const FileSet& files, const TreeDrop& d, bool with_inodes) {
   return {{"path", files.root()},
           {"filesystem", files.filesystem()},
           {"before", residency_json(d.before)},
@@ -140,8 +139,7 @@ CacheJson tree_json(const FileSet& files, const TreeDrop& d, bool with_inodes) {
           {"stayed", stayed_json(d)},
           {"paged_out_files", d.paged_out},
           {"unwritten_files", d.unwritten},
-          {"inodes_kept",
-           with_inodes ? CacheJson(files.size() + files.directories()) : CacheJson(nullptr)}};
+          {"inodes_kept", with_inodes ? Json(files.size() + files.directories()) : Json(nullptr)}};
 }
 
 std::string reasons_text(const StayedCount& s) {
@@ -237,7 +235,7 @@ Result<> check_sets(const CacheFilesOptions& o, const std::vector<FileSet>& sets
 Result<Exit> drop_trees(const CacheFilesOptions& o) {
   BLKSWEEP_TRY(const std::vector<FileSet> sets, file_sets(o.paths));
   BLKSWEEP_CHECK(check_sets(o, sets));
-  CacheJson trees = CacheJson::array();
+  Json trees = Json::array();
   bool complete = true;
   for (const FileSet& files : sets) {
     TreeDrop d;

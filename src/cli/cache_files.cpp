@@ -53,12 +53,12 @@ struct CacheVerb {
   Result<Exit> (*action)(const CacheFilesOptions&);
 };
 
-CLI::App* add_verb(Verbs& verbs, CLI::App* cache, const CacheVerb& verb, const FileArguments& o) {
-  CLI::App* app = cache->add_subcommand(verb.name, verb.help);
-  app->footer(verb.footer);
-  app->add_option("PATH", o->paths, "files and folders")->type_name("");
-  app->add_flag("--json", o->json, "one JSON document");
-  app->callback([&verbs, o, action = verb.action] {
+Command add_verb(Verbs& verbs, Command cache, const CacheVerb& verb, const FileArguments& o) {
+  Command app = cache.add_subcommand(verb.name, verb.help);
+  app.footer(verb.footer);
+  app.add_option("PATH", o->paths, "files and folders");
+  app.add_flag("--json", o->json, "one JSON document");
+  app.callback([&verbs, o, action = verb.action] {
     verbs.action = [o, action] {
       install_stop_signals();
       return action(*o);
@@ -69,23 +69,23 @@ CLI::App* add_verb(Verbs& verbs, CLI::App* cache, const CacheVerb& verb, const F
 
 }  // namespace
 
-void add_cache_files(Verbs& verbs, CLI::App* cache) {
+void add_cache_files(Verbs& verbs, Command cache) {
   auto o = std::make_shared<CacheFilesOptions>();
-  CLI::App* drop =
+  Command drop =
       add_verb(verbs, cache, {"drop", "empty caches, and prove it", kDropHelp, cache_drop}, o);
-  CLI::Option* pages = drop->add_flag("--pages", o->pages, "pages only (1)");
-  CLI::Option* inodes = drop->add_flag("--inodes", o->inodes, "dentries and inodes only (2)");
-  drop->add_flag("--all", o->all, "both (3; the default)")->excludes(pages)->excludes(inodes);
-  pages->excludes(inodes);
+  Option pages = drop.add_flag("--pages", o->pages, "pages only (1)");
+  Option inodes = drop.add_flag("--inodes", o->inodes, "dentries and inodes only (2)");
+  drop.add_flag("--all", o->all, "both (3; the default)").excludes(pages).excludes(inodes);
+  pages.excludes(inodes);
   o = std::make_shared<CacheFilesOptions>();
-  CLI::App* warm =
+  Command warm =
       add_verb(verbs, cache, {"warm", "read files into the cache", kWarmHelp, cache_warm}, o);
-  warm->get_option("PATH")->required();
-  warm->add_flag("--inodes", o->inodes, "dentries and inodes alone");
+  warm.find("PATH").required();
+  warm.add_flag("--inodes", o->inodes, "dentries and inodes alone");
   o = std::make_shared<CacheFilesOptions>();
-  CLI::App* stat =
+  Command stat =
       add_verb(verbs, cache, {"stat", "what of files is in the cache", kStatHelp, cache_stat}, o);
-  stat->get_option("PATH")->required();
+  stat.find("PATH").required();
 }
 
 }  // namespace blksweep

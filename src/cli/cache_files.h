@@ -5,19 +5,17 @@
 
 #include <atomic>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "node/cache_tree.h"
 #include "os/residency.h"
 
 namespace blksweep {
-
-using CacheJson = nlohmann::ordered_json;
 
 struct CacheFilesOptions {
   std::vector<std::string> paths;
@@ -34,12 +32,12 @@ Result<std::vector<FileSet>> file_sets(const std::vector<std::string>& paths);
 std::vector<std::string> warnings_of(const FileSet& files);
 std::string unreadable_text(const Residency& r);  // a warning; empty when all could be read
 
-CacheJson residency_json(const Residency& r);
+Json residency_json(const Residency& r);
 std::string percent_text(const Residency& r);       // "100.00 %", "-" without bytes
 std::uint64_t pages_to_bytes(std::uint64_t pages);  // of the system's size
 bool utf8_terminal();                               // by LC_ALL, LC_CTYPE, LANG
 std::string residency_bar(const std::vector<double>& shares, bool utf8);  // a character a cell
-void print_json(const CacheJson& j);
+void print_json(const Json& j);
 
 // One line on stderr while something is counted up: rewritten on a terminal, else now and then.
 //

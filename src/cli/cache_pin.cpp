@@ -215,42 +215,42 @@ Result<Exit> unpin(const PinOptions& o) {
 
 using Pinning = std::shared_ptr<PinOptions>;
 
-void set_action(Verbs& verbs, CLI::App* app, const Pinning& o,
+void set_action(Verbs& verbs, Command app, const Pinning& o,
                 Result<Exit> (*action)(const PinOptions&)) {
-  app->callback([&verbs, o, action] { verbs.action = [o, action] { return action(*o); }; });
+  app.callback([&verbs, o, action] { verbs.action = [o, action] { return action(*o); }; });
 }
 
-void add_pin(Verbs& verbs, CLI::App* cache) {
+void add_pin(Verbs& verbs, Command cache) {
   const auto o = std::make_shared<PinOptions>();
-  CLI::App* app = cache->add_subcommand("pin", "keep inodes or pages cached, in the background");
-  app->footer(kPinExamples);
-  app->add_option("--name", o->name, "of the pin, for list and unpin")->required()->type_name("");
-  app->add_flag("--inodes", o->inodes, "dentries and inodes, by open descriptors");
-  app->add_flag("--pages", o->pages, "data of whole files, by mmap and mlock");
-  app->add_option("PATH", o->input.roots, "folders and files")->type_name("");
-  app->add_option("--list", o->input.list, "a file with a path a line; - is stdin")->type_name("");
-  app->add_flag("-0,--null", o->input.list_by_nul, "paths of the list end in NUL");
+  Command app = cache.add_subcommand("pin", "keep inodes or pages cached, in the background");
+  app.footer(kPinExamples);
+  app.add_option("--name", o->name, "of the pin, for list and unpin").required();
+  app.add_flag("--inodes", o->inodes, "dentries and inodes, by open descriptors");
+  app.add_flag("--pages", o->pages, "data of whole files, by mmap and mlock");
+  app.add_option("PATH", o->input.roots, "folders and files");
+  app.add_option("--list", o->input.list, "a file with a path a line; - is stdin");
+  app.add_flag("-0,--null", o->input.list_by_nul, "paths of the list end in NUL");
   add_parsed(app, "--percent", o->percent, parse_percent, "of the bytes, with --pages");
   add_parsed(app, "--seed", o->seed, parse_count, "of the drawing [1]");
-  app->add_flag("--dry-run", o->dry_run, "print what it would take, pin nothing");
-  app->add_flag("--json", o->json, "one JSON document");
+  app.add_flag("--dry-run", o->dry_run, "print what it would take, pin nothing");
+  app.add_flag("--json", o->json, "one JSON document");
   set_action(verbs, app, o, pin);
 }
 
 }  // namespace
 
-void add_cache_pin(Verbs& verbs, CLI::App* cache) {
+void add_cache_pin(Verbs& verbs, Command cache) {
   add_pin(verbs, cache);
   auto o = std::make_shared<PinOptions>();
-  CLI::App* app = cache->add_subcommand("list", "the pins there are");
-  app->footer(kListExamples);
-  app->add_flag("--json", o->json, "one JSON document");
+  Command app = cache.add_subcommand("list", "the pins there are");
+  app.footer(kListExamples);
+  app.add_flag("--json", o->json, "one JSON document");
   set_action(verbs, app, o, list);
   o = std::make_shared<PinOptions>();
-  app = cache->add_subcommand("unpin", "let go");
-  app->footer(kUnpinExamples);
-  app->add_option("NAME", o->names, "of pins")->type_name("");
-  app->add_flag("--all", o->all, "all pins there are");
+  app = cache.add_subcommand("unpin", "let go");
+  app.footer(kUnpinExamples);
+  app.add_option("NAME", o->names, "of pins");
+  app.add_flag("--all", o->all, "all pins there are");
   set_action(verbs, app, o, unpin);
 }
 

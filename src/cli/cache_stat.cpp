@@ -123,19 +123,19 @@ void print_text(const std::vector<TreeStat>& trees, const Residency& total) {
   }
 }
 
-CacheJson tree_json(const TreeStat& s) {
-  CacheJson j{{"path", s.files->root()}, {"filesystem", s.files->filesystem()}};
+Json tree_json(const TreeStat& s) {
+  Json j{{"path", s.files->root()}, {"filesystem", s.files->filesystem()}};
   j.update(residency_json(s.sum));
   j["other_names"] = s.files->more_names();
   j["links_not_followed"] = s.files->links_left();
   j["filesystems_not_entered"] = s.files->filesystems_left();
   j["unlisted"] = s.files->unlisted();
-  j["map"] = s.files->is_file() ? CacheJson(s.map) : CacheJson(nullptr);
-  j["folders"] = CacheJson::array();
+  j["map"] = s.files->is_file() ? Json(s.map) : Json(nullptr);
+  j["folders"] = Json::array();
   const std::vector<std::string> names =
       s.files->is_file() ? std::vector<std::string>{} : s.files->folders();
   for (const std::size_t f : largest_first(s)) {
-    CacheJson folder{{"path", names[f]}};
+    Json folder{{"path", names[f]}};
     folder.update(residency_json(s.folders[f]));
     j["folders"].push_back(std::move(folder));
   }
@@ -166,8 +166,8 @@ Result<Exit> cache_stat(const CacheFilesOptions& options) {
     warn(warning);
   }
   if (options.json) {
-    CacheJson j = residency_json(total);
-    j["trees"] = CacheJson::array();
+    Json j = residency_json(total);
+    j["trees"] = Json::array();
     for (const TreeStat& s : trees) {
       j["trees"].push_back(tree_json(s));
     }

@@ -14,11 +14,11 @@
 namespace blksweep {
 namespace {
 
-CacheJson bytes_or_null(const Residency& r, const std::optional<std::uint64_t>& pages) {
+Json bytes_or_null(const Residency& r, const std::optional<std::uint64_t>& pages) {
   if (r.files == 0) {
     return 0;  // of nothing, nothing: that is known
   }
-  return pages ? CacheJson(pages_to_bytes(*pages)) : CacheJson(nullptr);
+  return pages ? Json(pages_to_bytes(*pages)) : Json(nullptr);
 }
 
 }  // namespace
@@ -55,14 +55,14 @@ std::string unreadable_text(const Residency& r) {
                            format_count(r.unreadable), format_count(r.files), r.first_error);
 }
 
-CacheJson residency_json(const Residency& r) {
+Json residency_json(const Residency& r) {
   const bool known = r.files == 0 || r.files > r.unreadable;
   const auto share = r.share();
   return {{"files", r.files},
           {"unreadable_files", r.unreadable},
-          {"bytes", known ? CacheJson(r.bytes) : CacheJson(nullptr)},
-          {"resident_bytes", known ? CacheJson(r.resident_bytes) : CacheJson(nullptr)},
-          {"resident_share", share ? CacheJson(*share) : CacheJson(nullptr)},
+          {"bytes", known ? Json(r.bytes) : Json(nullptr)},
+          {"resident_bytes", known ? Json(r.resident_bytes) : Json(nullptr)},
+          {"resident_share", share ? Json(*share) : Json(nullptr)},
           {"dirty_bytes", bytes_or_null(r, r.dirty_pages)},
           {"writeback_bytes", bytes_or_null(r, r.writeback_pages)},
           {"evicted_bytes", bytes_or_null(r, r.evicted_pages)},
@@ -103,9 +103,7 @@ std::string residency_bar(const std::vector<double>& shares, bool utf8) {
   return bar;
 }
 
-void print_json(const CacheJson& j) {
-  fmt::print("{}\n", j.dump(2, ' ', false, CacheJson::error_handler_t::replace));
-}
+void print_json(const Json& j) { fmt::print("{}\n", json_text(j)); }
 
 CountLine::CountLine(const char* what, std::uint64_t total, bool in_bytes)
     : what_(what), total_(total), in_bytes_(in_bytes), thread_([this](const std::stop_token& done) {

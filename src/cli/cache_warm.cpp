@@ -134,15 +134,15 @@ std::optional<double> rate(const Warmed& w) {
              : std::nullopt;
 }
 
-CacheJson warmed_json(const Warmed& w, bool inodes) {
-  CacheJson j{{"path", w.files->root()},    {"filesystem", w.files->filesystem()},
-              {"files", w.files->size()},   {"folders", w.files->directories()},
-              {"failed", w.outcome.failed}, {"seconds", seconds(w.outcome.ns)}};
+Json warmed_json(const Warmed& w, bool inodes) {
+  Json j{{"path", w.files->root()},    {"filesystem", w.files->filesystem()},
+         {"files", w.files->size()},   {"folders", w.files->directories()},
+         {"failed", w.outcome.failed}, {"seconds", seconds(w.outcome.ns)}};
   if (!inodes) {
     const auto bytes_per_s = rate(w);
     j["bytes"] = w.outcome.bytes;
     j["placing_seconds"] = seconds(w.placing_ns);
-    j["bytes_per_s"] = bytes_per_s ? CacheJson(*bytes_per_s) : CacheJson(nullptr);
+    j["bytes_per_s"] = bytes_per_s ? Json(*bytes_per_s) : Json(nullptr);
     j["before"] = residency_json(w.before);
     j["after"] = residency_json(w.after);
   }
@@ -178,7 +178,7 @@ void print_text(const Warmed& w, bool inodes) {
 
 Result<Exit> cache_warm(const CacheFilesOptions& options) {
   BLKSWEEP_TRY(const std::vector<FileSet> sets, file_sets(options.paths));
-  CacheJson trees = CacheJson::array();
+  Json trees = Json::array();
   bool full = true;
   for (const FileSet& files : sets) {
     for (const std::string& warning : warnings_of(files)) {

@@ -5,7 +5,6 @@
 // text into a value (a usage error quotes the text), `get` gives the word that records use.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command.h"
 #include "lab/cell.h"
 
 namespace blksweep {
@@ -41,7 +41,7 @@ Result<std::vector<CellSettings>> expand_cells(const CellText& text);
 std::vector<std::pair<std::string, std::string>> describe(const CellSettings& cell);
 
 // Declares the option on a verb; what is given goes into `text`, split at commas.
-void add_cell_option(CLI::App* app, const CellOption& option, CellText& text);
+void add_cell_option(Command app, const CellOption& option, CellText& text);
 
 // A size of whole KiB, the unit of the kernel's queue settings.
 Result<Bytes> parse_whole_kib(std::string_view text);

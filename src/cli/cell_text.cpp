@@ -26,14 +26,15 @@ std::vector<std::pair<std::string, std::string>> describe(const CellSettings& ce
   return out;
 }
 
-void add_cell_option(CLI::App* app, const CellOption& option, CellText& text) {
+void add_cell_option(Command app, const CellOption& option, CellText& text) {
   const std::string name(option.name);
-  CLI::Option* added = app->add_option_function<std::string>(
-      "--" + name, [&text, name](const std::string& value) { text[name] = split_list(value); },
-      std::string(option.help));
-  added->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->type_name("");
+  const auto set = [&text, name](const std::string& value) -> Result<> {
+    text[name] = split_list(value);
+    return {};
+  };
+  Option added = app.add_text("--" + name, set, std::string(option.help)).last_wins();
   if (option.help.empty()) {
-    added->group("");
+    added.hidden();
   }
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "cli/git_revision.h"
 #include "cli/status_line.h"
@@ -78,19 +78,19 @@ void print_answer(const PackArguments& o, const PackReport& r) {
                format_bytes({r.source_bytes}), static_cast<double>(r.time_ns) * 1e-9);
     return;
   }
-  const nlohmann::ordered_json j{{"directory", o.pack.directory},
-                                 {"samples", r.samples},
-                                 {"on_disk_files", r.on_disk_files},
-                                 {"source_bytes", r.source_bytes},
-                                 {"decoded_bytes", r.decoded_bytes},
-                                 {"stored_bytes", r.stored_bytes},
-                                 {"largest_decoded_bytes", r.largest_decoded_bytes},
-                                 {"kept_raw", r.kept_raw},
-                                 {"kept_uncompressed", r.kept_uncompressed},
-                                 {"content_hash", r.content_hash},
-                                 {"time_ns", r.time_ns},
-                                 {"warnings", r.warnings}};
-  fmt::print("{}\n", j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  const Json j{{"directory", o.pack.directory},
+               {"samples", r.samples},
+               {"on_disk_files", r.on_disk_files},
+               {"source_bytes", r.source_bytes},
+               {"decoded_bytes", r.decoded_bytes},
+               {"stored_bytes", r.stored_bytes},
+               {"largest_decoded_bytes", r.largest_decoded_bytes},
+               {"kept_raw", r.kept_raw},
+               {"kept_uncompressed", r.kept_uncompressed},
+               {"content_hash", r.content_hash},
+               {"time_ns", r.time_ns},
+               {"warnings", r.warnings}};
+  fmt::print("{}\n", json_line(j));
 }
 
 Result<Exit> pack(const PackArguments& o) {
@@ -114,14 +114,12 @@ Result<Exit> pack(const PackArguments& o) {
 
 }  // namespace
 
-void add_dataset_pack(Verbs& verbs, CLI::App* dataset) {
-  CLI::App* app = dataset->add_subcommand("pack", "the same samples stored in another way");
+void add_dataset_pack(Verbs& verbs, Command dataset) {
+  Command app = dataset.add_subcommand("pack", "the same samples stored in another way");
   auto o = std::make_shared<PackArguments>();
   o->pack.tool = std::string(BLKSWEEP_VERSION) + " " + git_revision();
-  app->add_option("SRC", o->pack.source, "folder of files")->required();
-  app->add_option("-o,--output", o->pack.directory, "empty or new directory")
-      ->required()
-      ->type_name("");
+  app.add_option("SRC", o->pack.source, "folder of files").required();
+  app.add_option("-o,--output", o->pack.directory, "empty or new directory").required();
   add_parsed(app, "--layout", o->pack.layout, parse_layout, "files or tar shards [tar]");
   add_parsed(app, "--shard", o->pack.shard, parse_bytes, "bytes per tar shard [256MiB]");
   add_parsed(
@@ -136,9 +134,9 @@ void add_dataset_pack(Verbs& verbs, CLI::App* dataset) {
              "zstd 1-22 [3], lz4 1-12 [1], blosc 1-9 [5]");
   add_parsed(app, "--threads", o->pack.threads, parse_threads,
              "that read and encode; the result is the same [1]");
-  app->add_flag("--json", o->json, "print one JSON document");
-  app->footer(kDatasetPackFooter);
-  app->callback([&verbs, o] { verbs.action = [o] { return pack(*o); }; });
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.footer(kDatasetPackFooter);
+  app.callback([&verbs, o] { verbs.action = [o] { return pack(*o); }; });
 }
 
 }  // namespace blksweep

@@ -236,7 +236,7 @@ std::string map_json(const MapReport& report) {
   j["zones"] = zones_json(f);
   j["fit"] = report.fit ? fit_json(*report.fit) : Json(nullptr);
   j["warnings"] = report.warnings;
-  return to_text(j);
+  return json_text(j) + "\n";
 }
 
 }  // namespace blksweep

@@ -153,25 +153,24 @@ Result<Exit> exec(const ExecOptions& options, const std::vector<std::string>& ar
   return run_borrowed(wish, device, {std::next(dashes), argv.end()});
 }
 
-void add_options(CLI::App* app, ExecOptions& o) {
-  app->add_option("--device", o.device, "a device, or a path on it")->type_name("");
+void add_options(Command app, ExecOptions& o) {
+  app.add_option("--device", o.device, "a device, or a path on it");
   for (const CellOption& option : node_options()) {
     if (is_for_commands(option)) {
       add_cell_option(app, option, o.text);
     }
   }
-  app->add_option("command", o.swallowed, "after --: what to run, with its arguments")
-      ->type_name("");
+  app.add_option("command", o.swallowed, "after --: what to run, with its arguments");
 }
 
 }  // namespace
 
-void add_node_exec(Verbs& verbs, CLI::App* node) {
-  CLI::App* app = node->add_subcommand("exec", "run a command under borrowed settings and limits");
+void add_node_exec(Verbs& verbs, Command node) {
+  Command app = node.add_subcommand("exec", "run a command under borrowed settings and limits");
   const auto options = std::make_shared<ExecOptions>();
   add_options(app, *options);
-  app->footer(kNodeExecExamples);
-  app->callback([&verbs, options] {
+  app.footer(kNodeExecExamples);
+  app.callback([&verbs, options] {
     verbs.action = [&verbs, options] { return exec(*options, verbs.argv); };
   });
 }

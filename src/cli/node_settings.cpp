@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/table.h"
 #include "base/units.h"
@@ -21,8 +21,6 @@
 
 namespace blksweep {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kSetExamples =
     R"(What was there before is in the journal first; `node restore` puts it back.
@@ -178,8 +176,7 @@ void print(const std::vector<AskedGot>& all, bool json) {
     }
   }
   if (json) {
-    fmt::print("{}\n",
-               Json{{"settings", settings}}.dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(Json{{"settings", settings}}));
   } else {
     fmt::print("{}", table.text());
   }
@@ -223,7 +220,7 @@ Result<Exit> restore(const RestoreOptions& o) {
   if (o.json) {
     const Json j = {
         {"restored", r.restored}, {"left", r.left}, {"later", r.later}, {"failed", r.failed}};
-    fmt::print("{}\n", j.dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(j));
   } else {
     print(r);
   }
@@ -236,46 +233,32 @@ Result<Exit> restore(const RestoreOptions& o) {
   return fail(r.failed.front());
 }
 
-void add_setting(CLI::App* app, const Setting& setting, QueueWish& wish) {
-  app->add_option_function<std::string>(
-         setting.option,
-         [setting, &wish](const std::string& text) {
-           auto value = setting.parse(text);
-           if (!value) {
-             throw CLI::ValidationError(setting.option, value.error().message());
-           }
-           wish.emplace_back(setting.name, *std::move(value));
-         },
-         setting.help)
-      ->type_name("");
+void add_setting(Command app, const Setting& setting, QueueWish& wish) {
+  const auto set = [setting, &wish](const std::string& text) -> Result<> {
+    BLKSWEEP_TRY(auto value, setting.parse(text));
+    wish.emplace_back(setting.name, std::move(value));
+    return {};
+  };
+  app.add_text(setting.option, set, setting.help);
 }
 
-void add_tunables(CLI::App* app, QueueWish& wish) {
-  app->add_option_function<std::vector<std::string>>(
-         "--iosched",
-         [&wish](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) {
-             auto tunable = parse_tunable(text);
-             if (!tunable) {
-               throw CLI::ValidationError("--iosched", tunable.error().message());
-             }
-             wish.push_back(*std::move(tunable));
-           }
-         },
-         "NAME=VALUE of the scheduler; may be repeated")
-      ->type_name("")
-      ->expected(1)
-      ->take_all();
+void add_tunables(Command app, QueueWish& wish) {
+  const auto set = [&wish](const std::vector<std::string>& texts) -> Result<> {
+    for (const std::string& text : texts) {
+      BLKSWEEP_TRY(auto tunable, parse_tunable(text));
+      wish.push_back(std::move(tunable));
+    }
+    return {};
+  };
+  app.add_texts("--iosched", set, "NAME=VALUE of the scheduler; may be repeated").repeatable();
 }
 
-void add_set(Verbs& verbs, CLI::App* node) {
+void add_set(Verbs& verbs, Command node) {
   const auto o = std::make_shared<SetOptions>();
-  CLI::App* app = node->add_subcommand("set", "change settings until `node restore`");
-  app->footer(kSetExamples);
-  const auto wide = std::make_shared<CLI::Formatter>();
-  wide->column_width(28);
-  app->formatter(wide);
-  app->add_option("--device", o->device, "a device, or a path on it")->type_name("");
+  Command app = node.add_subcommand("set", "change settings until `node restore`");
+  app.footer(kSetExamples);
+  app.column_width(28);
+  app.add_option("--device", o->device, "a device, or a path on it");
   for (const Setting& setting : kQueue) {
     add_setting(app, setting, o->queue);
   }
@@ -283,23 +266,23 @@ void add_set(Verbs& verbs, CLI::App* node) {
   for (const Setting& setting : kNode) {
     add_setting(app, setting, o->node);
   }
-  app->add_flag("--json", o->json, "one JSON document");
-  app->callback([&verbs, o] { verbs.action = [o] { return set(*o); }; });
+  app.add_flag("--json", o->json, "one JSON document");
+  app.callback([&verbs, o] { verbs.action = [o] { return set(*o); }; });
 }
 
-void add_restore(Verbs& verbs, CLI::App* node) {
+void add_restore(Verbs& verbs, Command node) {
   const auto o = std::make_shared<RestoreOptions>();
-  CLI::App* app = node->add_subcommand("restore", "put everything back");
-  app->footer(kRestoreExamples);
-  app->add_flag("--discard", o->discard,
-                "remove what cannot be trusted, unread, and what is refused");
-  app->add_flag("--json", o->json, "one JSON document");
-  app->callback([&verbs, o] { verbs.action = [o] { return restore(*o); }; });
+  Command app = node.add_subcommand("restore", "put everything back");
+  app.footer(kRestoreExamples);
+  app.add_flag("--discard", o->discard,
+               "remove what cannot be trusted, unread, and what is refused");
+  app.add_flag("--json", o->json, "one JSON document");
+  app.callback([&verbs, o] { verbs.action = [o] { return restore(*o); }; });
 }
 
 }  // namespace
 
-void add_node_settings(Verbs& verbs, CLI::App* node) {
+void add_node_settings(Verbs& verbs, Command node) {
   add_node_show(verbs, node);
   add_set(verbs, node);
   add_restore(verbs, node);

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/table.h"
 #include "base/units.h"
@@ -20,7 +20,6 @@
 namespace blksweep {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 constexpr const char* kNodeShowExamples =
@@ -230,7 +229,7 @@ struct ShowOptions {
 Result<Exit> show(const ShowOptions& o) {
   BLKSWEEP_TRY(const Shown shown, look(o.device));
   if (o.json) {
-    fmt::print("{}\n", to_json(shown).dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(to_json(shown)));
   } else {
     print(shown);
   }
@@ -239,13 +238,13 @@ Result<Exit> show(const ShowOptions& o) {
 
 }  // namespace
 
-void add_node_show(Verbs& verbs, CLI::App* node) {
+void add_node_show(Verbs& verbs, Command node) {
   const auto o = std::make_shared<ShowOptions>();
-  CLI::App* app = node->add_subcommand("show", "settings of a device and of the node");
-  app->footer(kNodeShowExamples);
-  app->add_option("DEV|PATH", o->device, "a device, or a path on it")->type_name("");
-  app->add_flag("--json", o->json, "one JSON document");
-  app->callback([&verbs, o] { verbs.action = [o] { return show(*o); }; });
+  Command app = node.add_subcommand("show", "settings of a device and of the node");
+  app.footer(kNodeShowExamples);
+  app.add_option("DEV|PATH", o->device, "a device, or a path on it");
+  app.add_flag("--json", o->json, "one JSON document");
+  app.callback([&verbs, o] { verbs.action = [o] { return show(*o); }; });
 }
 
 }  // namespace blksweep

@@ -5,6 +5,6 @@
 
 namespace blksweep {
 
-void add_node_show(Verbs& verbs, CLI::App* node);
+void add_node_show(Verbs& verbs, Command node);
 
 }  // namespace blksweep

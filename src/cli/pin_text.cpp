@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/table.h"
 #include "os/memory_room.h"
 #include "os/process_id.h"
@@ -14,14 +14,10 @@
 namespace blksweep {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string dump(const Json& j) {
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string dump(const Json& j) { return json_text(j) + "\n"; }
 
 Json entry_object(const PinEntry& e) {
-  Json j = Json::parse(to_json_text(e));
+  Json j = parse_json(to_json_text(e));
   const bool alive = is_alive(e.daemon);
   j["state"] = !alive ? "dead" : e.held ? "alive" : "pinning";
   j["kernel_memory_per_file_bytes"] =

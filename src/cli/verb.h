@@ -5,17 +5,17 @@
 // printed as one line on stderr. Actions write their answer to stdout and nothing else.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command.h"
 
 namespace blksweep {
 
 struct Verbs {
-  CLI::App& app;
+  Command root;
   std::vector<std::string> argv;         // as given, for the run record
   std::function<Result<Exit>()> action;  // set by the subcommand that was named
 };
@@ -34,29 +34,10 @@ void add_node(Verbs& verbs);
 void add_doctor(Verbs& verbs);
 void add_timeline(Verbs& verbs);
 // Parts of a verb in files of their own: they add subcommands to it.
-void add_cache_files(Verbs& verbs, CLI::App* cache);     // drop, warm, stat
-void add_cache_pin(Verbs& verbs, CLI::App* cache);       // pin, list, unpin
-void add_node_settings(Verbs& verbs, CLI::App* node);    // show, set, restore
-void add_node_exec(Verbs& verbs, CLI::App* node);        // exec
-void add_dataset_pack(Verbs& verbs, CLI::App* dataset);  // pack
-
-// Declares an option whose text is turned into a value by `parse` (parse_bytes, parse_duration
-// ...). The error quotes the option and the text.
-template <class T, class Parse>
-CLI::Option* add_parsed(CLI::App* app, const std::string& name, T& target, Parse parse,
-                        const std::string& help) {
-  return app
-      ->add_option_function<std::string>(
-          name,
-          [&target, parse, name](const std::string& text) {
-            auto value = parse(text);
-            if (!value) {
-              throw CLI::ValidationError(name, value.error().message());
-            }
-            target = *value;
-          },
-          help)
-      ->type_name("");
-}
+void add_cache_files(Verbs& verbs, Command cache);     // drop, warm, stat
+void add_cache_pin(Verbs& verbs, Command cache);       // pin, list, unpin
+void add_node_settings(Verbs& verbs, Command node);    // show, set, restore
+void add_node_exec(Verbs& verbs, Command node);        // exec
+void add_dataset_pack(Verbs& verbs, Command dataset);  // pack
 
 }  // namespace blksweep

@@ -13,10 +13,10 @@ constexpr const char* kCacheExamples =
 }  // namespace
 
 void add_cache(Verbs& verbs) {
-  CLI::App* cache =
-      verbs.app.add_subcommand("cache", "page, dentry and inode caches: drop, warm, look, pin");
-  cache->require_subcommand(1);
-  cache->footer(kCacheExamples);
+  Command cache =
+      verbs.root.add_subcommand("cache", "page, dentry and inode caches: drop, warm, look, pin");
+  cache.require_subcommand();
+  cache.footer(kCacheExamples);
   add_cache_files(verbs, cache);
   add_cache_pin(verbs, cache);
 }

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "cli/verb.h"
 #include "dataset/catalog_check.h"
@@ -29,8 +29,6 @@ struct CatalogOptions {
   ScanSettings scan;
   bool tar = false, no_tar = false, json = false;
 };
-
-using Json = nlohmann::ordered_json;
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
@@ -145,8 +143,7 @@ Result<Exit> scan_to_file(const CatalogOptions& o) {
     BLKSWEEP_CHECK(write_catalog(o.output, *scanned));
   }
   if (o.json) {
-    fmt::print("{}\n",
-               to_json(o, *scanned, report).dump(-1, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", json_line(to_json(o, *scanned, report)));
   } else {
     print_text(o, *scanned, report);
   }
@@ -162,7 +159,7 @@ Result<Exit> check_file(const CatalogOptions& o) {
       changed.push_back(c.text);
     }
     const Json j{{"catalog", o.check}, {"files", check.files}, {"changed", changed}};
-    fmt::print("{}\n", j.dump(-1, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", json_line(j));
   } else {
     for (const ChangedFile& c : check.changed) {
       fmt::print("{}\n", c.text);
@@ -190,18 +187,18 @@ Result<Exit> run_catalog(CatalogOptions& o) {
 }  // namespace
 
 void add_catalog(Verbs& verbs) {
-  CLI::App* app = verbs.app.add_subcommand("catalog", "scan a data set: samples and their extents");
+  Command app = verbs.root.add_subcommand("catalog", "scan a data set: samples and their extents");
   auto o = std::make_shared<CatalogOptions>();
-  app->add_option("DIR", o->directory, "the data set's directory");
-  app->add_option("-o,--output", o->output, "catalog file to write")->type_name("FILE");
-  app->add_option("--check", o->check, "compare a catalog with the files; exit 1 if any differ")
-      ->type_name("FILE");
+  app.add_option("DIR", o->directory, "the data set's directory");
+  app.add_option("-o,--output", o->output, "catalog file to write").metavar("FILE");
+  app.add_option("--check", o->check, "compare a catalog with the files; exit 1 if any differ")
+      .metavar("FILE");
   add_parsed(app, "--records", o->scan.records, parse_bytes, "each file is records of this size");
-  CLI::Option* tar = app->add_flag("--tar", o->tar, "read every file as a tar, whatever its name");
-  app->add_flag("--no-tar", o->no_tar, "one sample per file, also for .tar")->excludes(tar);
-  app->add_flag("--json", o->json, "print one JSON document");
-  app->footer(kCatalogFooter);
-  app->callback([&verbs, o] { verbs.action = [o] { return run_catalog(*o); }; });
+  Option tar = app.add_flag("--tar", o->tar, "read every file as a tar, whatever its name");
+  app.add_flag("--no-tar", o->no_tar, "one sample per file, also for .tar").excludes(tar);
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.footer(kCatalogFooter);
+  app.callback([&verbs, o] { verbs.action = [o] { return run_catalog(*o); }; });
 }
 
 }  // namespace blksweep

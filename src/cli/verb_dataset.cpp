@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "cli/status_line.h"
 #include "cli/verb.h"
@@ -95,20 +95,20 @@ void print_answer(const DatasetOptions& o, const MakeReport& r) {
     }
     return;
   }
-  nlohmann::ordered_json j{{"directory", o.make.directory},
-                           {"files", r.files},
-                           {"bytes", r.bytes},
-                           {"seed", o.make.seed},
-                           {"classes", o.make.classes},
-                           {"arrange", o.make.arrange == Arrangement::mixed ? "mixed" : "by-class"},
-                           {"size", to_string(o.make.size)},
-                           {"on_disk_files", r.on_disk_files},
-                           {"extents_per_file", nullptr},
-                           {"time_ns", r.time_ns}};
+  Json j{{"directory", o.make.directory},
+         {"files", r.files},
+         {"bytes", r.bytes},
+         {"seed", o.make.seed},
+         {"classes", o.make.classes},
+         {"arrange", o.make.arrange == Arrangement::mixed ? "mixed" : "by-class"},
+         {"size", to_string(o.make.size)},
+         {"on_disk_files", r.on_disk_files},
+         {"extents_per_file", nullptr},
+         {"time_ns", r.time_ns}};
   if (o.make.fragment > 1) {
     j["extents_per_file"] = r.extents_per_file;
   }
-  fmt::print("{}\n", j.dump());
+  fmt::print("{}\n", json_line(j));
 }
 
 Result<Exit> make(const DatasetOptions& o) {
@@ -124,23 +124,23 @@ Result<Exit> make(const DatasetOptions& o) {
 }  // namespace
 
 void add_dataset(Verbs& verbs) {
-  CLI::App* group = verbs.app.add_subcommand("dataset", "make data sets to measure with");
-  group->require_subcommand(1);
-  CLI::App* app = group->add_subcommand("make", "real files with known sizes and fragmentation");
+  Command group = verbs.root.add_subcommand("dataset", "make data sets to measure with");
+  group.require_subcommand();
+  Command app = group.add_subcommand("make", "real files with known sizes and fragmentation");
   auto o = std::make_shared<DatasetOptions>();
-  app->add_option("DIR", o->make.directory, "empty or new directory")->required();
-  add_parsed(app, "--count", o->make.count, parse_count, "files (samples) to make")->required();
+  app.add_option("DIR", o->make.directory, "empty or new directory").required();
+  add_parsed(app, "--count", o->make.count, parse_count, "files (samples) to make").required();
   add_parsed(app, "--size", o->make.size, parse_size_spec, "size of a file [lognormal:110KiB]");
-  app->add_option("--classes", o->make.classes, "class folders [10]")->type_name("");
-  app->add_option("--fragment", o->make.fragment, "extents per file on average [1]")->type_name("");
-  app->add_option("--seed", o->make.seed, "of sizes, order and content [1]")->type_name("");
+  app.add_option("--classes", o->make.classes, "class folders [10]");
+  app.add_option("--fragment", o->make.fragment, "extents per file on average [1]");
+  app.add_option("--seed", o->make.seed, "of sizes, order and content [1]");
   add_parsed(app, "--arrange", o->make.arrange, parse_arrangement,
              "by-class or mixed: how files lie on the device [by-class]");
   add_parsed(app, "--format", o->make.format, parse_format, "files, tar or records [files]");
   add_parsed(app, "--shard", o->make.shard, parse_bytes, "bytes per tar shard [256MiB]");
-  app->add_flag("--json", o->json, "print one JSON document");
-  app->footer(kDatasetFooter);
-  app->callback([&verbs, o] { verbs.action = [o] { return make(*o); }; });
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.footer(kDatasetFooter);
+  app.callback([&verbs, o] { verbs.action = [o] { return make(*o); }; });
   add_dataset_pack(verbs, group);
 }
 

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/table.h"
 #include "cli/model_sheet.h"
@@ -18,8 +18,6 @@
 
 namespace blksweep {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kDiskExamples =
     R"(The device is a loop device whose file is served by a daemon, which answers each
@@ -102,9 +100,7 @@ Result<std::optional<Bytes>> parse_size(std::string_view text) {
   BLKSWEEP_TRY(const Bytes size, parse_bytes(text));
   return std::optional(size);
 }
-void print_json(const Json& j) {
-  fmt::print("{}\n", j.dump(2, ' ', false, Json::error_handler_t::replace));
-}
+void print_json(const Json& j) { fmt::print("{}\n", json_text(j)); }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
@@ -250,7 +246,7 @@ Result<Exit> stats(const DiskOptions& o) {
   const Registry registry;
   BLKSWEEP_TRY(const DiskState state, registry.load(o.name));
   BLKSWEEP_TRY(const std::string text, disk_stats(registry, o.name));
-  const Json j = Json::parse(text, nullptr, false);
+  const Json j = parse_json(text);
   if (!j.is_object()) {
     return fail("disk " + o.name + ": the daemon's stats are no JSON");
   }
@@ -282,7 +278,7 @@ Result<Exit> show_model(const DiskOptions& o) {
   SheetSettings settings;
   settings.size = o.size.value_or(settings.size);
   BLKSWEEP_TRY(const ModelSheet sheet, model_sheet(spec, settings));
-  fmt::print("{}", o.json ? to_text(sheet_json(sheet)) : sheet_text(sheet));
+  fmt::print("{}", o.json ? json_text(sheet_json(sheet)) + "\n" : sheet_text(sheet));
   return Exit::done;
 }
 
@@ -295,49 +291,47 @@ struct DiskVerb {
   Result<Exit> (*action)(const DiskOptions&);
 };
 
-CLI::App* add_disk_verb(Verbs& verbs, CLI::App* disk, const DiskVerb& verb,
-                        const DiskArguments& o) {
-  CLI::App* app = disk->add_subcommand(verb.name, verb.help);
-  app->footer(verb.examples);
-  app->callback(
+Command add_disk_verb(Verbs& verbs, Command disk, const DiskVerb& verb, const DiskArguments& o) {
+  Command app = disk.add_subcommand(verb.name, verb.help);
+  app.footer(verb.examples);
+  app.callback(
       [&verbs, o, action = verb.action] { verbs.action = [o, action] { return action(*o); }; });
   return app;
 }
 
-void add_name(CLI::App* app, const DiskArguments& o) {
-  app->add_option("NAME", o->name, "name of the disk")->required()->type_name("");
+void add_name(Command app, const DiskArguments& o) {
+  app.add_option("NAME", o->name, "name of the disk").required();
 }
-void add_json(CLI::App* app, const DiskArguments& o) {
-  app->add_flag("--json", o->json, "one JSON document");
+void add_json(Command app, const DiskArguments& o) {
+  app.add_flag("--json", o->json, "one JSON document");
 }
-CLI::Option* add_model(CLI::App* app, const DiskArguments& o) {
-  return app
-      ->add_option("--model", o->model, "none, a name (hdd-7200, sata-ssd, ...) or a TOML file")
-      ->type_name("");
+Option add_model(Command app, const DiskArguments& o) {
+  return app.add_option("--model", o->model,
+                        "none, a name (hdd-7200, sata-ssd, ...) or a TOML file");
 }
-void add_speedup(CLI::App* app, const DiskArguments& o) {
+void add_speedup(Command app, const DiskArguments& o) {
   add_parsed(app, "--speedup", o->speedup, parse_speedup,
              "the model's clock against the real one (1)");
 }
 
-void add_start(Verbs& verbs, CLI::App* disk) {
+void add_start(Verbs& verbs, Command disk) {
   const auto o = std::make_shared<DiskOptions>();
-  CLI::App* app =
+  Command app =
       add_disk_verb(verbs, disk, {"start", "start an emulated disk", kStartExamples, start}, o);
   add_name(app, o);
-  add_model(app, o)->required();
+  add_model(app, o).required();
   add_parsed(app, "--size", o->size, parse_size, "size of the disk (8GiB)");
-  app->add_option("--backing", o->backing, "'memory' (default) or a file")->type_name("");
+  app.add_option("--backing", o->backing, "'memory' (default) or a file");
   add_speedup(app, o);
-  app->add_option("--fs", o->filesystem, "ext4, xfs or btrfs: make it, mount it")->type_name("");
-  app->add_option("--mount", o->mount, "folder to mount it on")->type_name("");
+  app.add_option("--fs", o->filesystem, "ext4, xfs or btrfs: make it, mount it");
+  app.add_option("--mount", o->mount, "folder to mount it on");
   add_json(app, o);
 }
 
-void add_others(Verbs& verbs, CLI::App* disk) {
+void add_others(Verbs& verbs, Command disk) {
   auto o = std::make_shared<DiskOptions>();
-  CLI::App* app = add_disk_verb(
-      verbs, disk, {"set", "change the timing of a running disk", kSetExamples, set}, o);
+  Command app = add_disk_verb(verbs, disk,
+                              {"set", "change the timing of a running disk", kSetExamples, set}, o);
   add_name(app, o);
   add_model(app, o);
   add_speedup(app, o);
@@ -346,32 +340,29 @@ void add_others(Verbs& verbs, CLI::App* disk) {
   o = std::make_shared<DiskOptions>();
   app = add_disk_verb(verbs, disk, {"stop", "take a disk away", kStopExamples, stop}, o);
   add_name(app, o);
-  app->add_flag("--force", o->force, "also when it is in use or its backing file is gone");
+  app.add_flag("--force", o->force, "also when it is in use or its backing file is gone");
   o = std::make_shared<DiskOptions>();
   app = add_disk_verb(verbs, disk, {"stats", "what a disk did", kStatsExamples, stats}, o);
   add_name(app, o);
   add_json(app, o);
 }
 
-void add_model_sheet(Verbs& verbs, CLI::App* disk) {
+void add_model_sheet(Verbs& verbs, Command disk) {
   const auto o = std::make_shared<DiskOptions>();
-  CLI::App* app = add_disk_verb(
+  Command app = add_disk_verb(
       verbs, disk, {"model", "what a model answers, without I/O", kModelExamples, show_model}, o);
-  app->add_option("MODEL", o->model, "a name (hdd-7200, sata-ssd, ...) or a TOML file")
-      ->required()
-      ->type_name("");
+  app.add_option("MODEL", o->model, "a name (hdd-7200, sata-ssd, ...) or a TOML file").required();
   add_parsed(app, "--size", o->size, parse_size, "size of the device (8GiB)");
   add_json(app, o);
 }
 
 // Not for users, and so in no help: what `disk start` runs.
 void add_daemon(Verbs& verbs) {
-  CLI::App* app = verbs.app.add_subcommand("disk-daemon", "serves one emulated disk");
-  app->group("");
+  Command app = verbs.root.add_subcommand("disk-daemon", "serves one emulated disk").hidden();
   const auto arguments = std::make_shared<DaemonArguments>();
-  app->add_option("NAME", arguments->name)->required();
-  app->add_option("--ready-fd", arguments->ready_fd)->required();
-  app->callback([&verbs, arguments] {
+  app.add_option("NAME", arguments->name, "of the disk").required();
+  app.add_option("--ready-fd", arguments->ready_fd, "to say that it serves").required();
+  app.callback([&verbs, arguments] {
     verbs.action = [arguments]() -> Result<Exit> {
       BLKSWEEP_CHECK(run_disk_daemon(Registry(), *arguments));
       return Exit::done;
@@ -382,10 +373,10 @@ void add_daemon(Verbs& verbs) {
 }  // namespace
 
 void add_disk(Verbs& verbs) {
-  CLI::App* disk =
-      verbs.app.add_subcommand("disk", "an emulated disk: a timing model under the real kernel");
-  disk->require_subcommand(1);
-  disk->footer(kDiskExamples);
+  Command disk =
+      verbs.root.add_subcommand("disk", "an emulated disk: a timing model under the real kernel");
+  disk.require_subcommand();
+  disk.footer(kDiskExamples);
   add_start(verbs, disk);
   add_others(verbs, disk);
   add_model_sheet(verbs, disk);

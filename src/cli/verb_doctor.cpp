@@ -85,21 +85,20 @@ Result<std::string> figures() {
 
 Result<Exit> doctor_verb(const DoctorOptions& options) {
   BLKSWEEP_TRY(const DoctorReport report, examine_node({options.path, figures()}));
-  fmt::print(
-      "{}", options.json ? to_text(report_json(report)) + "\n" : report_text(report, options.path));
+  fmt::print("{}", options.json ? json_text(report_json(report)) + "\n"
+                                : report_text(report, options.path));
   return report.ready ? Exit::done : Exit::failed;
 }
 
 }  // namespace
 
 void add_doctor(Verbs& verbs) {
-  CLI::App* app = verbs.app.add_subcommand("doctor", kHelp);
+  Command app = verbs.root.add_subcommand("doctor", kHelp);
   const auto options = std::make_shared<DoctorOptions>();
-  app->add_option("PATH|DEV", options->path, "folder of the data, or a block device (.)")
-      ->type_name("");
-  app->add_flag("--json", options->json, "one JSON document on stdout");
-  app->footer(kDoctorFooter);
-  app->callback([&verbs, options] { verbs.action = [options] { return doctor_verb(*options); }; });
+  app.add_option("PATH|DEV", options->path, "folder of the data, or a block device (.)");
+  app.add_flag("--json", options->json, "one JSON document on stdout");
+  app.footer(kDoctorFooter);
+  app.callback([&verbs, options] { verbs.action = [options] { return doctor_verb(*options); }; });
 }
 
 }  // namespace blksweep

@@ -196,25 +196,22 @@ Result<Exit> map_device(const MapOptions& options, const std::vector<std::string
 }  // namespace
 
 void add_map(Verbs& verbs) {
-  CLI::App* app =
-      verbs.app.add_subcommand("map", "latency by LBA distance, size and depth of a device");
+  Command app =
+      verbs.root.add_subcommand("map", "latency by LBA distance, size and depth of a device");
   const auto options = std::make_shared<MapOptions>();
-  app->add_option("DEV|FILE", options->path, "block device, or a file on ext4, xfs or btrfs")
-      ->required()
-      ->type_name("");
+  app.add_option("DEV|FILE", options->path, "block device, or a file on ext4, xfs or btrfs")
+      .required();
   add_parsed(app, "--seconds", options->seconds, parse_seconds, "time to measure (60)");
-  app->add_option("--parts", options->parts,
-                  "some of distance,size,depth,zone,revisit,cached (all)")
-      ->type_name("");
+  app.add_option("--parts", options->parts,
+                 "some of distance,size,depth,zone,revisit,cached (all)");
   add_parsed(app, "--seed", options->seed, parse_count, "of the random places (1)");
-  app->add_flag("--unwritten", options->unwritten, "read unwritten addresses, too");
-  app->add_option("--db", options->db, "results database to add the map to")->type_name("");
-  app->add_option("--fit", options->fit, "write a model of the device: a new TOML file")
-      ->type_name("");
-  app->add_flag("--poor-fit", options->poor_fit, "write a model that is far off, too, marked");
-  app->add_flag("--json", options->json, "one JSON document instead of the tables");
-  app->footer(kMapExamples);
-  app->callback([&verbs, options] {
+  app.add_flag("--unwritten", options->unwritten, "read unwritten addresses, too");
+  app.add_option("--db", options->db, "results database to add the map to");
+  app.add_option("--fit", options->fit, "write a model of the device: a new TOML file");
+  app.add_flag("--poor-fit", options->poor_fit, "write a model that is far off, too, marked");
+  app.add_flag("--json", options->json, "one JSON document instead of the tables");
+  app.footer(kMapExamples);
+  app.callback([&verbs, options] {
     verbs.action = [options, argv = verbs.argv] { return map_device(*options, argv); };
   });
 }

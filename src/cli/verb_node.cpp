@@ -14,10 +14,10 @@ constexpr const char* kNodeExamples =
 }  // namespace
 
 void add_node(Verbs& verbs) {
-  CLI::App* node =
-      verbs.app.add_subcommand("node", "queue settings, limits, binding: change and put back");
-  node->require_subcommand(1);
-  node->footer(kNodeExamples);
+  Command node =
+      verbs.root.add_subcommand("node", "queue settings, limits, binding: change and put back");
+  node.require_subcommand();
+  node.footer(kNodeExamples);
   add_node_settings(verbs, node);
   add_node_exec(verbs, node);
 }

@@ -143,25 +143,25 @@ Result<Exit> run_plan(const PlanOptions& o) {
   for (const Row& row : rows) {
     document["plans"].push_back(to_json(row));
   }
-  fmt::print("{}\n", to_text(document));
+  fmt::print("{}\n", json_text(document));
   return Exit::done;
 }
 
 }  // namespace
 
 void add_plan(Verbs& verbs) {
-  CLI::App* app = verbs.app.add_subcommand("plan", "reads, seeks and memory, without reading");
+  Command app = verbs.root.add_subcommand("plan", "reads, seeks and memory, without reading");
   auto o = std::make_shared<PlanOptions>();
-  app->add_option("CATALOG", o->catalog, "a file that `blksweep catalog` wrote")->required();
+  app.add_option("CATALOG", o->catalog, "a file that `blksweep catalog` wrote").required();
   for (const CellOption& option : cell_options()) {
     if (std::ranges::find(kNoPlan, option.name) == kNoPlan.end() && !is_node_option(option.name)) {
       add_cell_option(app, option, o->text);
     }
   }
   add_parsed(app, "--seed", o->seed, parse_count, "of order and shuffle; default 1");
-  app->add_flag("--json", o->json, "print one JSON document");
-  app->footer(kPlanFooter);
-  app->callback([&verbs, o] { verbs.action = [o] { return run_plan(*o); }; });
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.footer(kPlanFooter);
+  app.callback([&verbs, o] { verbs.action = [o] { return run_plan(*o); }; });
 }
 
 }  // namespace blksweep

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/verb.h"
@@ -19,8 +19,6 @@
 
 namespace blksweep {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kProbeExamples =
     R"(Reads issued to the driver; latency is issue to completion. Depth is the mean
@@ -228,7 +226,7 @@ class LiveView {
       const Json document = {{"device", device_.disk},
                              {"intervals", std::move(intervals_)},
                              {"summary", summary_json(report, length_ns)}};
-      fmt::print("{}\n", document.dump());
+      fmt::print("{}\n", json_line(document));
     } else {
       print_summary(device_.disk, report, length_ns);
     }
@@ -282,18 +280,17 @@ Result<std::uint64_t> probe_parse_seconds(std::string_view text) {
 }  // namespace
 
 void add_probe(Verbs& verbs) {
-  CLI::App* app = verbs.app.add_subcommand(
+  Command app = verbs.root.add_subcommand(
       "probe", "live queue depth, latency, merges and seeks of a block device");
   const auto options = std::make_shared<ProbeOptions>();
-  app->add_option("DEV", options->device, "vda, /dev/vda, or a path: the disk beneath it")
-      ->required()
-      ->type_name("");
+  app.add_option("DEV", options->device, "vda, /dev/vda, or a path: the disk beneath it")
+      .required();
   add_parsed(app, "--seconds", options->seconds, probe_parse_seconds,
              "how long (default: until Ctrl-C)");
   add_parsed(app, "--interval", options->interval, parse_interval, "one line each (default 1s)");
-  app->add_flag("--json", options->json, "one JSON document at the end: intervals, summary");
-  app->footer(kProbeExamples);
-  app->callback([&verbs, options] { verbs.action = [options] { return probe_device(*options); }; });
+  app.add_flag("--json", options->json, "one JSON document at the end: intervals, summary");
+  app.footer(kProbeExamples);
+  app.callback([&verbs, options] { verbs.action = [options] { return probe_device(*options); }; });
 }
 
 }  // namespace blksweep

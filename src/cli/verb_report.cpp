@@ -222,7 +222,7 @@ Json report_json(const Report& report) {
 
 void print(const Report& report, const ReportOptions& options) {
   if (options.json) {
-    fmt::print("{}", to_text(report_json(report)));
+    fmt::print("{}\n", json_text(report_json(report)));
     return;
   }
   if (report.joined.others > 0 && options.experiment == "newest") {
@@ -256,7 +256,8 @@ Result<std::vector<StoredMap>> only_maps(const ReportOptions& options) {
 }
 
 Result<Exit> report_maps(const std::vector<StoredMap>& maps, const ReportOptions& options) {
-  fmt::print("{}", options.json ? to_text(Json{{"maps", maps_json(maps)}}) : maps_text(maps));
+  fmt::print("{}",
+             options.json ? json_text(Json{{"maps", maps_json(maps)}}) + "\n" : maps_text(maps));
   std::fflush(stdout);
   if (options.out.empty()) {
     return Exit::done;
@@ -283,24 +284,24 @@ Result<Exit> report(const ReportOptions& options) {
 }  // namespace
 
 void add_report(Verbs& verbs) {
-  CLI::App* app = verbs.app.add_subcommand(
+  Command app = verbs.root.add_subcommand(
       "report", "tables, figures, CSV and one page from a results database");
   const auto options = std::make_shared<ReportOptions>();
-  app->add_option("DB", options->db, "results database that run wrote")->required();
-  app->add_option("-o,--output", options->out,
-                  "folder for report.html, figures/, cells.csv and runs.csv");
+  app.add_option("DB", options->db, "results database that run wrote").required();
+  app.add_option("-o,--output", options->out,
+                 "folder for report.html, figures/, cells.csv and runs.csv");
   add_parsed(app, "--cells", options->cells, parse_filter,
              "only cells with these settings, as name=value,...");
   add_parsed(app, "--baseline", options->baseline, parse_filter,
              "cell that ratios refer to (order=random,merge=none)");
   add_parsed(app, "--margin", options->margin, parse_margin,
              "call a ratio equal that is shown to be within this, as 3%");
-  app->add_option("--experiment", options->experiment,
-                  "newest with runs, all or numbers (1,3): disks as one");
-  app->add_flag("!--no-figures", options->figures, "CSV only");
-  app->add_flag("--json", options->json, "one JSON document instead of the table");
-  app->footer(kReportExamples);
-  app->callback([&verbs, options] { verbs.action = [options] { return report(*options); }; });
+  app.add_option("--experiment", options->experiment,
+                 "newest with runs, all or numbers (1,3): disks as one");
+  app.add_flag("!--no-figures", options->figures, "CSV only");
+  app.add_flag("--json", options->json, "one JSON document instead of the table");
+  app.footer(kReportExamples);
+  app.callback([&verbs, options] { verbs.action = [options] { return report(*options); }; });
 }
 
 }  // namespace blksweep

@@ -206,7 +206,7 @@ class Answer {
   bool has_runs() const { return !input_.runs.empty() || !document_["runs"].empty(); }
 
   void print() const {
-    fmt::print("{}", options_.json ? to_text(document_) + "\n" : summary_text(summarize(input_)));
+    fmt::print("{}", options_.json ? json_text(document_) + "\n" : summary_text(summarize(input_)));
   }
 
  private:
@@ -272,13 +272,13 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
   return result;
 }
 
-void add_run_flags(CLI::App* app, CellText& text) {
+void add_run_flags(Command app, CellText& text) {
   const auto flag = [&](const std::string& name, const std::string& option,
                         const std::string& value, const std::string& help) {
-    CLI::Option* added = app->add_flag_callback(
+    Option added = app.add_flag(
         "--" + name, [&text, option, value] { text[option] = {value}; }, help);
     if (help.empty()) {  // another line names it
-      added->group("");
+      added.hidden();
     }
   };
   flag("verify", "verify", "true", "hash every sample against its file; --no-check: not some");
@@ -290,25 +290,25 @@ void add_run_flags(CLI::App* app, CellText& text) {
   flag("direct", "direct", "true", "");
   flag("buffered", "buffered", "true", "");
   flag("json", "json", "true", "one JSON document on stdout");
-  // A switch that takes "=true,false" too.
-  const auto value = std::make_shared<std::string>();
-  app->add_flag("--pin-inodes{true}", *value)  // --pin-pages names it
-      ->each([&text, value](const std::string& v) { text[kPinInodes] = split_list(v); })
-      ->group("");
+  const auto pin = [&text](const std::string& v) -> Result<> {
+    text[kPinInodes] = split_list(v);
+    return {};
+  };
+  app.add_flag_value("--pin-inodes", "true", pin).hidden();  // --pin-pages names it
 }
 
 }  // namespace
 
 void add_run(Verbs& verbs) {
-  CLI::App* app = verbs.app.add_subcommand("run", kRunHelp);
+  Command app = verbs.root.add_subcommand("run", kRunHelp);
   const auto args = std::make_shared<RunArgs>();
-  app->add_option("SPEC", args->spec, "options and cells as TOML")->type_name("");
+  app.add_option("SPEC", args->spec, "options and cells as TOML");
   const auto text_option = [&](const std::string& name, const std::string& help) {
-    app->add_option_function<std::string>(
-           "--" + name, [args, name](const std::string& value) { args->text[name] = {value}; },
-           help)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-        ->type_name("");
+    const auto set = [args, name](const std::string& value) -> Result<> {
+      args->text[name] = {value};
+      return {};
+    };
+    app.add_text("--" + name, set, help).last_wins();
   };
   text_option("data", "folder of files, scanned now");
   text_option("catalog", "catalog file, checked against the files");
@@ -318,26 +318,24 @@ void add_run(Verbs& verbs) {
     }
   }
   // Its word may be left out; then what follows may be the SPEC, which is a path.
-  app->add_option_function<std::vector<std::string>>(
-         "--fio-twin",
-         [args](const std::vector<std::string>& given) {
-           const std::string word = given.empty() ? "" : given.front();
-           const bool is_word = word.find_first_of("./") == std::string::npos;
-           args->text["fio-twin"] = {is_word && !word.empty() ? word : "grouped"};
-           args->spec = is_word ? args->spec : word;
-         },
-         "the same reads by the real fio; plain: one by one; both")
-      ->expected(0, 1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-      ->type_name("");
+  const auto twin = [args](const std::vector<std::string>& given) -> Result<> {
+    const std::string word = given.empty() ? "" : given.front();
+    const bool is_word = word.find_first_of("./") == std::string::npos;
+    args->text["fio-twin"] = {is_word && !word.empty() ? word : "grouped"};
+    args->spec = is_word ? args->spec : word;
+    return {};
+  };
+  app.add_texts("--fio-twin", twin, "the same reads by the real fio; plain: one by one; both")
+      .value_optional()
+      .last_wins();
   text_option("repeats", "runs of each cell, interleaved; default 1");
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
   text_option("db", "database for the results");
   text_option("model", "predict each run on this disk model, too");
   text_option("disk-label", "what to call the disk in reports");
   add_run_flags(app, args->text);
-  app->footer(kRunFooter);
-  app->callback([&verbs, args] {
+  app.footer(kRunFooter);
+  app.callback([&verbs, args] {
     verbs.action = [args, argv = verbs.argv] { return run_verb(*args, argv); };
   });
 }

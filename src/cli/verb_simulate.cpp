@@ -190,7 +190,7 @@ Result<Exit> simulate(const SimulateOptions& o) {
     BLKSWEEP_CHECK(store(o, answer, model));
   }
   if (o.json) {
-    fmt::print("{}\n", to_text(simulation_json(answer, work, {o.catalog, how})));
+    fmt::print("{}\n", json_text(simulation_json(answer, work, {o.catalog, how})));
   } else {
     fmt::print("{}", simulation_text(answer, work));
   }
@@ -208,13 +208,11 @@ Result<Bytes> parse_request(std::string_view text) {
 }  // namespace
 
 void add_simulate(Verbs& verbs) {
-  CLI::App* app =
-      verbs.app.add_subcommand("simulate", "predict an epoch on a modelled disk, without any I/O");
+  Command app =
+      verbs.root.add_subcommand("simulate", "predict an epoch on a modelled disk, without any I/O");
   auto o = std::make_shared<SimulateOptions>();
-  app->add_option("CATALOG", o->catalog, "a file that `blksweep catalog` wrote")->required();
-  app->add_option("--model", o->model, "hdd-7200, none, ... or a .toml file")
-      ->required()
-      ->type_name("");
+  app.add_option("CATALOG", o->catalog, "a file that `blksweep catalog` wrote").required();
+  app.add_option("--model", o->model, "hdd-7200, none, ... or a .toml file").required();
   add_parsed(app, "--size", o->size, parse_bytes, "of the disk; default: the catalog's device");
   add_parsed(app, "--max-request", o->max_request, parse_request, "longest request; default 1MiB");
   add_parsed(app, "--host-cost", o->host_cost, parse_duration,
@@ -227,13 +225,12 @@ void add_simulate(Verbs& verbs) {
   }
   add_parsed(app, "--seed", o->seed, parse_count, "of orders and shuffles; default 1");
   add_parsed(app, "--repeats", o->repeats, parse_count, "seeds in a row; default 1");
-  app->add_option("--db", o->db, "compare with its runs")->type_name("");
-  app->add_flag("--store", o->store, "keep the predictions in --db, for its reports");
-  app->add_option("--experiment", o->experiment, "newest, all or numbers; default newest")
-      ->type_name("");
-  app->add_flag("--json", o->json, "print one JSON document");
-  app->footer(kSimulateFooter);
-  app->callback([&verbs, o] { verbs.action = [o] { return simulate(*o); }; });
+  app.add_option("--db", o->db, "compare with its runs");
+  app.add_flag("--store", o->store, "keep the predictions in --db, for its reports");
+  app.add_option("--experiment", o->experiment, "newest, all or numbers; default newest");
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.footer(kSimulateFooter);
+  app.callback([&verbs, o] { verbs.action = [o] { return simulate(*o); }; });
 }
 
 }  // namespace blksweep

@@ -171,14 +171,14 @@ Result<Exit> timeline(const TimelineOptions& options) {
 }  // namespace
 
 void add_timeline(Verbs& verbs) {
-  CLI::App* app =
-      verbs.app.add_subcommand("timeline", "lanes of one stored epoch over time, for Perfetto");
+  Command app =
+      verbs.root.add_subcommand("timeline", "lanes of one stored epoch over time, for Perfetto");
   const auto options = std::make_shared<TimelineOptions>();
-  app->add_option("RUN", options->run, "run, or CELL/REPEAT; none: list the runs")->type_name("");
-  app->add_option("-o,--output", options->out, "file to write; - for stdout")->type_name("");
-  app->add_option("--db", options->db, "results database (results.db)")->type_name("");
-  app->footer(kTimelineFooter);
-  app->callback([&verbs, options] { verbs.action = [options] { return timeline(*options); }; });
+  app.add_option("RUN", options->run, "run, or CELL/REPEAT; none: list the runs");
+  app.add_option("-o,--output", options->out, "file to write; - for stdout");
+  app.add_option("--db", options->db, "results database (results.db)");
+  app.footer(kTimelineFooter);
+  app.callback([&verbs, options] { verbs.action = [options] { return timeline(*options); }; });
 }
 
 }  // namespace blksweep

@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/worker_pool.h"
 #include "dataset/pack_index.h"
 #include "dataset/pack_output.h"
@@ -184,29 +184,29 @@ class Packer {
   std::string manifest(const PackReport& r) const {
     const EncodeSettings& e = settings_.encode;
     const bool tar = settings_.layout == PackLayout::tar;
-    nlohmann::ordered_json j{{"format", "blksweep-pack"},
-                             {"version", 1},
-                             {"tool", settings_.tool},
-                             {"source", canonical(settings_.source)},
-                             {"layout", tar ? "tar" : "files"},
-                             {"dtype", kElementNames.at(static_cast<std::size_t>(e.dtype))},
-                             {"compress", kCodecNames.at(static_cast<std::size_t>(e.codec))},
-                             {"level", e.level == 0 ? default_level(e.codec) : e.level},
-                             {"library", library_of(e.codec)},
-                             {"shard_bytes", nullptr},
-                             {"samples", r.samples},
-                             {"on_disk_files", r.on_disk_files},
-                             {"source_bytes", r.source_bytes},
-                             {"decoded_bytes", r.decoded_bytes},
-                             {"stored_bytes", r.stored_bytes},
-                             {"largest_decoded_bytes", r.largest_decoded_bytes},
-                             {"kept_raw", r.kept_raw},
-                             {"kept_uncompressed", r.kept_uncompressed},
-                             {"content_hash", r.content_hash}};
+    Json j{{"format", "blksweep-pack"},
+           {"version", 1},
+           {"tool", settings_.tool},
+           {"source", canonical(settings_.source)},
+           {"layout", tar ? "tar" : "files"},
+           {"dtype", kElementNames.at(static_cast<std::size_t>(e.dtype))},
+           {"compress", kCodecNames.at(static_cast<std::size_t>(e.codec))},
+           {"level", e.level == 0 ? default_level(e.codec) : e.level},
+           {"library", library_of(e.codec)},
+           {"shard_bytes", nullptr},
+           {"samples", r.samples},
+           {"on_disk_files", r.on_disk_files},
+           {"source_bytes", r.source_bytes},
+           {"decoded_bytes", r.decoded_bytes},
+           {"stored_bytes", r.stored_bytes},
+           {"largest_decoded_bytes", r.largest_decoded_bytes},
+           {"kept_raw", r.kept_raw},
+           {"kept_uncompressed", r.kept_uncompressed},
+           {"content_hash", r.content_hash}};
     if (tar) {
       j["shard_bytes"] = settings_.shard.n;
     }
-    return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return json_text(j) + "\n";
   }
 
   const PackSettings& settings_;

@@ -1,14 +1,11 @@
 // state.json of the registry, to and from text.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "disk/registry.h"
 
 namespace blksweep {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Reads members of one object; the first that is missing or of another type is remembered.
 class Members {
@@ -65,11 +62,11 @@ std::string to_json_text(const DiskState& s) {
     j["before"] = {{"rotational", s.before->rotational},
                    {"max_sectors_kb", s.before->max_sectors_kb}};
   }
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(j) + "\n";
 }
 
 Result<DiskState> parse_disk_state(const std::string& text, const std::string& file) {
-  const Json j = Json::parse(text, nullptr, false);
+  const Json j = parse_json(text);
   if (!j.is_object()) {
     return damaged(file, "no JSON object");
   }

@@ -3,7 +3,6 @@
 namespace blksweep {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Buckets = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
 std::uint64_t total_of(const Buckets& buckets) {

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "stats/histogram.h"
 
 namespace blksweep {
@@ -20,7 +20,7 @@ struct PacerStats {
 };
 
 // mean, p50, p90, p99, max bucket; nulls when it is empty.
-nlohmann::ordered_json histogram_json(const LogHistogram& h, std::int64_t sum);
-nlohmann::ordered_json pacer_json(const PacerStats& stats);
+Json histogram_json(const LogHistogram& h, std::int64_t sum);
+Json pacer_json(const PacerStats& stats);
 
 }  // namespace blksweep

@@ -9,18 +9,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "disk/fixed_delay.h"
 #include "model/model_spec.h"
 
 namespace blksweep {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr fuse_ino_t kData = 2;
 constexpr fuse_ino_t kStats = 3;
@@ -295,7 +293,7 @@ void FuseFiles::failed(const char* what, int error) {
 }
 
 int FuseFiles::set_timing(const std::string& text) {
-  const Json j = Json::parse(text, nullptr, false);
+  const Json j = parse_json(text);
   if (!j.is_object()) {
     return EINVAL;
   }
@@ -337,7 +335,7 @@ std::string FuseFiles::stats_text() const {
   j["backing_removed"] = backing_.is_removed();
   j["path_ns"] = path_ns_;
   j["uptime_ns"] = now_ns() - started_ns_;
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(j) + "\n";
 }
 
 void FuseFiles::end() {

@@ -8,10 +8,10 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "disk/disk.h"
 #include "disk/loop_device.h"
 #include "disk/timing.h"
@@ -23,7 +23,6 @@ namespace blksweep {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr Nanos kDaemonPatience = std::chrono::seconds(60);
 constexpr Nanos kUnmountPatience = std::chrono::seconds(5);
@@ -193,7 +192,7 @@ class Teardown {
   }
 
   void look_at_last_stats() {
-    const Json j = Json::parse(whole_text(registry_.last_stats_file(state_.name)), nullptr, false);
+    const Json j = parse_json(whole_text(registry_.last_stats_file(state_.name)));
     if (j.is_object() && j.contains("errors") && j["errors"].is_number() && j["errors"] != 0) {
       end_.warnings.push_back(fmt::format("{} requests failed on the backing; the last one: {}",
                                           j["errors"].get<std::uint64_t>(),

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/rng.h"
@@ -17,8 +17,6 @@
 
 namespace blksweep {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kReads = 300;
 constexpr std::int64_t kFixedNs = 500'000;
@@ -30,7 +28,7 @@ Result<> write_timing(const Registry& registry, const std::string& name, const J
   if (!fd) {
     return sys_error(errno, "open " + path);
   }
-  const std::string text = timing.dump();
+  const std::string text = json_line(timing);
   if (::write(fd.get(), text.data(), text.size()) != std::ssize(text)) {
     return fail(fmt::format("disk {}: the daemon refused the timing: see {}", name,
                             registry.log_file(name)));

@@ -10,11 +10,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -50,7 +50,7 @@ std::string said(std::string_view text) {
   return one_line(std::string(text.substr(0, kMostOfFio)));
 }
 
-double number(const nlohmann::json& object, const char* key) {
+double number(const Json& object, const char* key) {
   const auto it = object.is_object() ? object.find(key) : object.end();
   return it != object.end() && it->is_number() ? it->get<double>() : 0;
 }
@@ -60,11 +60,11 @@ std::string depth_bucket(unsigned depth) {
   return depth >= 64 ? ">=64" : std::to_string(std::bit_floor(depth));
 }
 
-void add_job(FioSums& sums, const nlohmann::json& job, const std::string& bucket) {
+void add_job(FioSums& sums, const Json& job, const std::string& bucket) {
   if (!job.is_object()) {
     return;
   }
-  const nlohmann::json read = job.value("read", nlohmann::json::object());
+  const Json read = job.value("read", Json::object());
   const double reads = number(read, "total_ios");
   // Rounded up to whole milliseconds by fio: half of one on average.
   sums.runtime_ms += std::max(0.5, number(read, "runtime") - 0.5);
@@ -73,23 +73,20 @@ void add_job(FioSums& sums, const nlohmann::json& job, const std::string& bucket
   sums.short_reads += number(read, "short_ios");
   sums.cpu_ms +=
       (number(job, "usr_cpu") + number(job, "sys_cpu")) / 100 * number(job, "job_runtime");
-  sums.deep += reads * number(job.value("iodepth_level", nlohmann::json::object()), bucket.c_str());
+  sums.deep += reads * number(job.value("iodepth_level", Json::object()), bucket.c_str());
   sums.error = std::max(sums.error, static_cast<int>(number(job, "error")));
 }
 
 // fio's output file: messages, then one JSON document.
 Result<FioSums> parse_output(const std::string& text, unsigned depth) {
   const std::size_t begin = text.find('{');
-  const nlohmann::json doc =
-      begin == std::string::npos
-          ? nlohmann::json{}
-          : nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(),
-                                  nullptr, /*allow_exceptions=*/false);
+  const Json doc =
+      begin == std::string::npos ? Json{} : parse_json(std::string_view(text).substr(begin));
   if (!doc.is_object() || !doc.contains("jobs") || !doc["jobs"].is_array()) {
     return fail("fio gave no result: " + said(text));
   }
   FioSums sums;
-  for (const nlohmann::json& job : doc["jobs"]) {
+  for (const Json& job : doc["jobs"]) {
     add_job(sums, job, depth_bucket(depth));
   }
   if (sums.error != 0) {

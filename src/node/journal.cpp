@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/json.h"
+
 namespace blksweep {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 constexpr std::size_t kSumDigits = 16;
@@ -28,7 +27,7 @@ std::string checksum(std::string_view text) {
 }
 
 std::string to_line(const Json& j) {
-  const std::string text = j.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = json_line(j);
   return checksum(text) + " " + text + "\n";
 }
 
@@ -40,7 +39,7 @@ std::optional<Json> parse_line(std::string_view line) {
       line.substr(0, kSumDigits) != checksum(line.substr(kSumDigits + 1))) {
     return std::nullopt;
   }
-  Json j = Json::parse(line.substr(kSumDigits + 1), nullptr, false);
+  Json j = parse_json(line.substr(kSumDigits + 1));
   return j.is_object() ? std::optional(std::move(j)) : std::nullopt;
 }
 

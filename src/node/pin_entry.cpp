@@ -1,14 +1,11 @@
 // A pin's entry, to and from text.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "node/pin_registry.h"
 
 namespace blksweep {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Takes members of one object; the first that is missing or of another type is remembered.
 class Members {
@@ -65,11 +62,11 @@ std::string to_json_text(const PinEntry& e) {
                {"pid", e.daemon.pid},
                {"start_time", e.daemon.start_time},
                {"roots", e.roots}};
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(j) + "\n";
 }
 
 Result<PinEntry> parse_pin_entry(const std::string& text, const std::string& file) {
-  const Json j = Json::parse(text, nullptr, false);
+  const Json j = parse_json(text);
   if (!j.is_object()) {
     return damaged(file, "no JSON object");
   }

@@ -6,28 +6,26 @@
 
 #include <array>
 #include <cerrno>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
+#include "base/json.h"
 #include "os/file.h"
 
 namespace blksweep {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr int kLookMs = 100;
 
 void tell(int fd, const Json& word) {
-  const std::string line = word.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string line = json_line(word) + "\n";
   // Who does not listen any more is told nothing: the daemon sees that by itself.
   [[maybe_unused]] const Result<> told =
       write_full(fd, std::as_bytes(std::span(line)), "the pipe to cache pin");
 }
 
 Result<std::optional<PinEntry>> understand(const std::string& line, const PinProgress& progress) {
-  const Json word = Json::parse(line, nullptr, false);
+  const Json word = parse_json(line);
   if (word.is_object() && word.contains("done") && word["done"].is_number_unsigned()) {
     if (progress) {
       progress(word["done"].get<std::uint64_t>());

@@ -206,8 +206,4 @@ Json ceiling_figures_json(const std::vector<CeilingRecord>& ceilings) {
   return out;
 }
 
-std::string to_text(const Json& document) {
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
-}
-
 }  // namespace blksweep

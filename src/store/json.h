@@ -5,14 +5,12 @@
 // `<name>_ns`, so that they are integers too.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "store/records.h"
 
 namespace blksweep {
-
-using Json = nlohmann::ordered_json;
 
 // One element of "runs" in `run --json`.
 Json run_json(const CellRecord& cell, const RunRecord& run);
@@ -22,8 +20,5 @@ Json ceiling_json(const CeilingRecord& ceiling);
 // {"sequential": {"rounds", "bytes_per_s" (median), "least", "greatest", "reads_per_s"}, "random":
 // ...}
 Json ceiling_figures_json(const std::vector<CeilingRecord>& ceilings);
-
-// Two-space indentation; bytes that are not UTF-8 (file names) are replaced, never an exception.
-std::string to_text(const Json& document);
 
 }  // namespace blksweep

@@ -14,9 +14,7 @@ namespace {
 
 constexpr int kProcess = 1;  // one process; its threads are the lanes
 
-std::string quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string quoted(const std::string& text) { return json_line(Json(text)); }
 
 // Exact: 1234567 ns -> "1234.567". A double would lose nanoseconds of long epochs.
 std::string micros(std::int64_t ns) {
@@ -57,8 +55,8 @@ class Document {
 
   // Without displayTimeUnit: some readers took it for the unit of ts.
   std::string finish(const Json& about) {
-    return fmt::format("{{\"otherData\":{},\n\"traceEvents\":[{}\n]}}\n",
-                       about.dump(-1, ' ', false, Json::error_handler_t::replace), events_);
+    return fmt::format("{{\"otherData\":{},\n\"traceEvents\":[{}\n]}}\n", json_line(about),
+                       events_);
   }
 
  private:

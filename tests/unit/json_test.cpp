@@ -90,9 +90,9 @@ TEST(CellJson, KeepsTextThatOnlyLooksLikeANumber) {
 }
 
 TEST(ToText, ReplacesBytesThatAreNotUtf8) {
-  EXPECT_NE(to_text(Json{{"path",
-                          "a\xFF"
-                          "b"}})
+  EXPECT_NE(json_text(Json{{"path",
+                            "a\xFF"
+                            "b"}})
                 .find("a\xEF\xBF\xBD"
                       "b"),
             std::string::npos);

@@ -1,0 +1,20 @@
+// JSON documents as text and back: nlohmann's parser and writer, compiled once.
+//
+// Objects keep the order in which keys were added. Bytes that are not UTF-8 (file names) are
+// replaced by U+FFFD in the text, never an exception.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace blksweep {
+
+using Json = nlohmann::ordered_json;
+
+// A document that is no JSON: is_discarded().
+Json parse_json(std::string_view text);
+std::string json_line(const Json& document);  // without spaces or a newline
+std::string json_text(const Json& document);  // two-space indentation, no newline at the end
+
+}  // namespace blksweep
