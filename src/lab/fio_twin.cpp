@@ -96,18 +96,38 @@ Result<FioSums> parse_output(const std::string& text, unsigned depth) {
   return sums;
 }
 
-// fio runs it when a job is set up and before its clock starts, or after it has stopped. Nothing
-// but the shell itself is executed, so that counting reads nothing.
-std::string count_script(const char* when, const FioSettings& settings) {
-  std::string text = "# By blksweep, for fio's exec_prerun and exec_postrun.\n";
+// fio runs one when a job is set up and before its clock starts, the other after it has stopped.
+// Nothing but the shell itself is executed, so that counting reads nothing.
+constexpr const char* kScriptHead = "# By blksweep, for fio's exec_prerun and exec_postrun.\n";
+
+std::string count_line(const std::string& disk, const char* when) {
+  return fmt::format("read -r line </sys/block/{}/stat && echo \"$line\" >>{}.stat\n", disk, when);
+}
+
+// What fio's own set-up asked for (it calls stat on every file, and inode tables are read ahead) is
+// over before anything is counted: the ninth number is requests in flight.
+std::string wait_for_disk(const std::string& disk) {
+  return fmt::format(
+      "tries=0\n"
+      "while read -r line </sys/block/{}/stat && set -- $line && [ \"$9\" -gt 0 ] && "
+      "[ $tries -lt 10000 ]; do\n  tries=$((tries + 1))\ndone\n",
+      disk);
+}
+
+std::string before_script(const FioSettings& settings) {
+  std::string text = kScriptHead;
   if (settings.drop_inodes) {
     text += "echo 3 2>/dev/null >/proc/sys/vm/drop_caches\n";
   }
   if (!settings.disk.empty()) {
-    text += fmt::format("read -r line </sys/block/{}/stat && echo \"$line\" >>{}.stat\n",
-                        settings.disk, when);
+    text += wait_for_disk(settings.disk) + count_line(settings.disk, "before");
   }
   return text + "exit 0\n";
+}
+
+std::string after_script(const FioSettings& settings) {
+  return kScriptHead + (settings.disk.empty() ? "" : count_line(settings.disk, "after")) +
+         "exit 0\n";
 }
 
 struct DiskSums {
@@ -221,10 +241,8 @@ Result<> FioTwin::write_job(bool fixed_buffers) {
     job_ += fmt::format("\n[segment{:04}]\nstonewall\nnumber_ios={}\nread_iolog={}\n", i, s.reads,
                         s.path);
   }
-  BLKSWEEP_CHECK(write_text("before.sh", count_script("before", settings_)));
-  FioSettings after = settings_;
-  after.drop_inodes = false;
-  BLKSWEEP_CHECK(write_text("after.sh", count_script("after", after)));
+  BLKSWEEP_CHECK(write_text("before.sh", before_script(settings_)));
+  BLKSWEEP_CHECK(write_text("after.sh", after_script(settings_)));
   return write_text("twin.fio", job_);
 }
 
