@@ -141,6 +141,7 @@ done
 kill -INT "$pid"
 status=0
 wait "$pid" || status=$?
+out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
 [ "$status" = 130 ] || die 'SIGINT: wanted 130'
 expect 'interrupted, but nothing kept' 'd["interrupted"] and d["reads"] > 100 and d["map_id"] == 2'
 [ "$(count "$db" 'SELECT count(*) FROM map WHERE interrupted = 1')" = 1 ] || die 'not stored as interrupted'

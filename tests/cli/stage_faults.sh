@@ -26,7 +26,7 @@ stop_in_last_batch() {
   shift 2
   "$blksweep" --quiet "${common[@]}" --db "$db" "$@" >"$tmp/.out" 2>"$tmp/.err" &
   pid=$!
-  for _ in $(seq 3000); do
+  for _ in $(seq "${patience:-3000}"); do
     [ "$(awk '/^rchar/ { print $2 }' "/proc/$pid/io" 2>/dev/null || echo 0)" -lt $((bytes * ${passes:-1})) ] || break
     sleep 0.02
   done
@@ -74,7 +74,12 @@ stop_in_last_batch INT "$tmp/never.db" --copy emulated --copy-bandwidth 1B/s --p
 
 # --- the same command goes on: what was finished stays, what was cut off is measured again ------------
 sweep=(--compute "1ms,$slow" --seed 2)
-passes=2 stop_in_last_batch INT "$tmp/sweep.db" "${sweep[@]}"
+# Which cell comes first is drawn anew in every session: until it is the fast one.
+for _ in $(seq 30); do
+  rm -f "$tmp/sweep.db"*
+  patience=100 passes=2 stop_in_last_batch INT "$tmp/sweep.db" "${sweep[@]}"
+  [ "$(runs "$tmp/sweep.db" 'incomplete = 0')" = 0 ] || break
+done
 [ "$(runs "$tmp/sweep.db" 'incomplete = 0') $(runs "$tmp/sweep.db" 'incomplete = 1')" = '1 1' ] ||
   die 'not one run finished and one cut off'
 stop_in_last_batch INT "$tmp/sweep.db" "${sweep[@]}"
