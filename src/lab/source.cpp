@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -63,9 +64,11 @@ std::string unreadable_by_scan(const Source& s) {
                : "the bytes of files on " + filesystem + " are not read from the device";
 }
 
-// The device is found again by path: its number may have changed since the catalog was written.
+// Filesystem and device are found again by path: their numbers may have changed since the catalog
+// was written.
 void find_device(Source& s) {
   const std::string root(s.catalog.root);
+  s.catalog.device = filesystem_of(root).value_or(s.catalog.device);
   if (auto mount = mount_of(root)) {
     s.mount = *std::move(mount);
   }
@@ -111,6 +114,11 @@ void find_alignment(Source& s) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> filesystem_of(const std::string& root) {
+  struct stat st {};
+  return ::stat(root.c_str(), &st) == 0 ? std::optional<std::uint64_t>(st.st_dev) : std::nullopt;
+}
 
 void examine_source(Source& source) {
   find_device(source);
