@@ -46,7 +46,7 @@ ColdStart cold() {
 }
 
 TEST(ColdProof, AColdRunThatTheDeviceServedIsComplete) {
-  const ColdVerdict v = judge_cold(cold());
+  const CacheVerdict v = judge_cold(cold());
   EXPECT_EQ(v.incomplete, "");
   EXPECT_EQ(v.warning, "");
 }
@@ -74,6 +74,46 @@ TEST(ColdProof, DirectReadsThatACacheHalfServedAreIncompleteAndBufferedOnesWarn)
   EXPECT_NE(judge_cold(s).warning.find("a cache held the rest"), std::string::npos);
   s.pinned_bytes = kMiB / 2;
   EXPECT_EQ(judge_cold(s).warning, "");
+}
+
+// The disk read it all, but for another process, which filled the page cache for the run.
+TEST(ColdProof, WhatTheDiskReadForOthersIsNoProofOfThisRun) {
+  ColdStart s = cold();
+  s.direct = false;
+  s.own_bytes = kMiB / 2;
+  EXPECT_NE(judge_cold(s).incomplete.find("this run read 512 KiB of the 1 MiB"), std::string::npos)
+      << judge_cold(s).incomplete;
+  s.own_bytes = kMiB;
+  EXPECT_EQ(judge_cold(s).incomplete, "");
+  s.own_bytes = kMiB / 2;
+  s.pinned_bytes = kMiB / 2;
+  EXPECT_EQ(judge_cold(s).incomplete, "") << "what the cell pins is meant to be resident";
+  s.direct = true;
+  EXPECT_NE(judge_cold(s).incomplete, "") << "direct reads pass pinned pages by";
+}
+
+TEST(ColdProof, TheRunsOwnBytesProveItWhereTheDiskHasNoStatistics) {
+  ColdStart s = cold();
+  s.device_bytes = std::nullopt;
+  s.own_bytes = kMiB / 2;
+  EXPECT_NE(judge_cold(s).incomplete.find("a cache held the rest"), std::string::npos);
+}
+
+TEST(OthersRead, IsWhatTheDiskReadBeyondOurs) {
+  EXPECT_EQ(others_read(100, 60), 40U);
+  EXPECT_EQ(others_read(60, 100), 0U) << "read ahead, and not there yet";
+  EXPECT_EQ(others_read(48 * kMiB, 96 * kMiB), std::nullopt) << "a filesystem on two disks";
+  EXPECT_EQ(others_read(std::nullopt, 60), std::nullopt);
+  EXPECT_EQ(others_read(100, std::nullopt), std::nullopt);
+}
+
+TEST(OthersRead, IsToldWhenItIsAShareOfTheDiskThatShows) {
+  EXPECT_EQ(others_warning("sda", 10 * kMiB, kMiB), "") << "what a filesystem's threads read";
+  EXPECT_EQ(others_warning("sda", 100 * kMiB, 4 * kMiB), "") << "below 5 %";
+  EXPECT_EQ(others_warning("sda", 100 * kMiB, 6 * kMiB),
+            "others read 6 MiB from sda while this run read 100 MiB: its times are those of a disk "
+            "that was shared");
+  EXPECT_NE(others_warning("sda", 0, 2 * kMiB), "") << "a warm run shares it too";
 }
 
 TEST(ColdProof, WithoutStatisticsNothingIsSaidOfTheDevice) {
@@ -107,6 +147,18 @@ TEST(ColdProof, AnotherEpochNeedsTheDeviceAgainOnlyWithDirectReads) {
   const Plan plan = make_plan(catalog, make_order(catalog, order), 3, {});
   EXPECT_EQ(expected_device_bytes(catalog, plan, true), 3 * 8192U);
   EXPECT_EQ(expected_device_bytes(catalog, plan, false), 8192U);
+}
+
+TEST(ColdProof, NamesOfOneFileShareItsPages) {
+  FlatCatalog made("/data");
+  made.add("a", 8192, 0);
+  made.add("b", 8192, 0);
+  made.add("c", 4096, 8192);
+  made.files[1].inode = made.files[0].inode;
+  const Catalog catalog = made.view();
+  const Plan plan = make_plan(catalog, make_order(catalog, {.order = Order::path}), 1, {});
+  EXPECT_EQ(expected_device_bytes(catalog, plan, false), 8192U + 4096U);
+  EXPECT_EQ(expected_device_bytes(catalog, plan, true), 2 * 8192U + 4096U);
 }
 
 // Bytes behind the end of the file are no bytes of it, and overlapping records are read once.

@@ -1,0 +1,75 @@
+#include "lab/judge_caches.h"
+
+#include <fmt/format.h>
+
+#include "lab/cold_proof.h"
+#include "lab/simulate_epoch.h"
+#include "os/own_reads.h"
+
+namespace blksweep {
+namespace {
+
+bool is_direct(const RunRequest& q) {
+  return (q.cell.direct && q.source.direct_possible) || q.cell.merge == Merge::device;
+}
+
+// Of the data: what a pin keeps resident is meant to be.
+double pinned_share(const RunRequest& q) {
+  const std::uint64_t all = q.source.catalog.bytes().n;
+  return all == 0 ? 0 : static_cast<double>(q.node.pinned_bytes()) / static_cast<double>(all);
+}
+
+void take(RunRecord& r, const CacheVerdict& v) {
+  if (!v.incomplete.empty()) {
+    mark_incomplete(r, v.incomplete);
+  }
+  if (!v.warning.empty()) {
+    r.warnings.push_back(v.warning);
+  }
+}
+
+CacheVerdict cold_verdict(RunRecord& r, const RunRequest& q, const StartState& start, bool whole) {
+  const bool direct = is_direct(q);
+  r.device_bytes_expected = expected_device_bytes(q.source.catalog, q.planned.plan, direct);
+  return judge_cold({.bytes = q.source.catalog.bytes().n,
+                     .resident = start.resident,
+                     .unexamined = start.unexamined,
+                     .pinned_share = pinned_share(q),
+                     .pinned_bytes = q.node.pinned_bytes(),
+                     .own_bytes = whole ? r.own_read_bytes : std::nullopt,
+                     .device_bytes = whole ? r.device_bytes : std::nullopt,
+                     .expected = *r.device_bytes_expected,
+                     .direct = direct});
+}
+
+void warn_of_others(RunRecord& r, const RunRequest& q) {
+  if (!r.others_read_bytes) {
+    return;
+  }
+  const std::string text =
+      others_warning(q.source.device->disk, *r.own_read_bytes, *r.others_read_bytes);
+  if (!text.empty()) {
+    r.warnings.push_back(text);
+  }
+}
+
+}  // namespace
+
+void mark_incomplete(RunRecord& r, const std::string& reason) {
+  r.incomplete = true;
+  r.incomplete_reason += (r.incomplete_reason.empty() ? "" : "; ") + reason;
+}
+
+bool reads_itself(const RunRequest& q) {
+  const bool foreign = q.source.mount && others_read_for_us(q.source.mount->filesystem);
+  return !foreign || !opens_files(q.planned.plan);
+}
+
+void judge_caches(RunRecord& r, const RunRequest& q, const StartState& start, bool whole) {
+  if (q.cell.cache == CacheState::cold) {
+    take(r, cold_verdict(r, q, start, whole));
+  }
+  warn_of_others(r, q);
+}
+
+}  // namespace blksweep
