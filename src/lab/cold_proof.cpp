@@ -12,6 +12,9 @@ namespace {
 
 constexpr double kColdShare = 0.001;       // more than this resident is not cold
 constexpr double kColdDeviceShare = 0.99;  // statistics round to sectors, and lag by a request
+// From the device in a warm run: as for a cold one's pages, and a few blocks of metadata beside.
+constexpr double kWarmDeviceShare = 0.001;
+constexpr std::uint64_t kWarmDeviceBytes = 1U << 20;
 // A mounted filesystem's own threads read a block here and there (some 100 KiB in a second of ext4,
 // xfs or btrfs); beyond this somebody works on the disk, and takes a share of it that shows.
 constexpr double kOthersShare = 0.05;
@@ -116,6 +119,21 @@ CacheVerdict judge_cold(const ColdStart& s) {
     }
   }
   return v;
+}
+
+CacheVerdict judge_warm(const WarmStart& s) {
+  if (!s.own_bytes) {
+    return {};
+  }
+  const std::uint64_t read =
+      s.one_disk ? std::min(*s.own_bytes, s.device_bytes.value_or(*s.own_bytes)) : *s.own_bytes;
+  const bool cold = read > kWarmDeviceBytes &&
+                    static_cast<double>(read) > kWarmDeviceShare * static_cast<double>(s.bytes);
+  return {cold ? fmt::format("not warm: this run read {} from the device for the {} that it "
+                             "delivered: pages had left the page cache",
+                             format_bytes({read}), format_bytes({s.bytes}))
+               : "",
+          ""};
 }
 
 std::optional<std::uint64_t> others_read(std::optional<std::uint64_t> device_bytes,

@@ -45,6 +45,15 @@ struct CacheVerdict {
 };
 CacheVerdict judge_cold(const ColdStart& start);
 
+// Of buffered reads whose pages were all to be there, and to stay.
+struct WarmStart {
+  std::uint64_t bytes = 0;                    // that were delivered
+  std::optional<std::uint64_t> own_bytes;     // that this process made devices read
+  std::optional<std::uint64_t> device_bytes;  // that the disk read
+  bool one_disk = true;  // what this process read elsewhere (its own program) was not data
+};
+CacheVerdict judge_warm(const WarmStart& start);
+
 // What the disk read for others; unknown without both, and where we read notably more than the disk
 // did: some of ours was another disk's. Never negative: what is read ahead counts as ours when it
 // is asked for, and as the disk's when it is there.

@@ -42,6 +42,18 @@ CacheVerdict cold_verdict(RunRecord& r, const RunRequest& q, const StartState& s
                      .direct = direct});
 }
 
+// Direct reads pass warm pages by, and a limit of the cell's own evicts them by intent.
+CacheVerdict warm_verdict(const RunRecord& r, const RunRequest& q) {
+  if (is_direct(q) || !opens_files(q.planned.plan) || q.node.limits_memory()) {
+    return {};
+  }
+  const bool many_disks = q.source.mount && q.source.mount->filesystem == "btrfs";
+  return judge_warm({.bytes = r.bytes,
+                     .own_bytes = r.own_read_bytes,
+                     .device_bytes = r.device_bytes,
+                     .one_disk = !many_disks});
+}
+
 void warn_of_others(RunRecord& r, const RunRequest& q) {
   if (!r.others_read_bytes) {
     return;
@@ -68,6 +80,8 @@ bool reads_itself(const RunRequest& q) {
 void judge_caches(RunRecord& r, const RunRequest& q, const StartState& start, bool whole) {
   if (q.cell.cache == CacheState::cold) {
     take(r, cold_verdict(r, q, start, whole));
+  } else if (q.cell.cache == CacheState::warm) {
+    take(r, warm_verdict(r, q));
   }
   warn_of_others(r, q);
 }

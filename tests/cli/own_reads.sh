@@ -12,8 +12,8 @@ loopfs_make "$tmp/ext4.img" "$tmp/ext4" 200M ext4 || skip "$loopfs_reason"
 data=$loopfs_mount/data
 call dataset make "$data" --count 256 --size 256KiB
 expect_status 0
-# Slow by its consumer and a small window, so that others overtake it: more than a second.
-slow=(--data "$data" --no-probe --no-ceiling --json --batch 4 --window 2MiB --compute 20ms)
+# Slow by its consumer and a small window, so that others overtake it: a second.
+slow=(--data "$data" --no-probe --no-ceiling --json --batch 4 --window 2MiB --compute 14ms)
 
 other=
 stop_other() {
@@ -56,6 +56,25 @@ expect_status 3
 expect 'what others read proves nothing of this run' "run['own_read_bytes'] < 0.9 * run['device_bytes_expected']
   and 'somebody else read it first' in run['incomplete_reason']"
 echo 'served by a second reader: said'
+
+# --- warm, and evicted meanwhile; keep promises nothing ---------------------------------------------------
+cat >"$tmp/evict.py" <<'END'
+import os, sys
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in names:
+        fd = os.open(os.path.join(folder, name), os.O_RDONLY)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
+END
+beside "$python" "$tmp/evict.py" "$data"
+call run "${slow[@]}" --buffered --cache warm
+expect_status 3
+expect 'pages that had left are told' "run['own_read_bytes'] > 4 << 20 and 'not warm: this run read' in run['incomplete_reason']"
+call run "${slow[@]}" --buffered --cache keep
+stop_other
+expect_status 0
+expect 'no state, no verdict' "run['own_read_bytes'] > 4 << 20 and not run['incomplete']"
+echo 'warm and evicted: said'
 
 # --- another one reads from the disk and not for us ------------------------------------------------------
 beside dd if="$loopfs_device" of=/dev/null bs=1M count=64 iflag=direct

@@ -99,6 +99,45 @@ TEST(ColdProof, TheRunsOwnBytesProveItWhereTheDiskHasNoStatistics) {
   EXPECT_NE(judge_cold(s).incomplete.find("a cache held the rest"), std::string::npos);
 }
 
+WarmStart warm() {
+  WarmStart s;
+  s.bytes = 10'000 * kMiB;
+  s.own_bytes = s.device_bytes = 0;
+  return s;
+}
+
+TEST(WarmProof, ARunThatReadTheDeviceWasNotWarm) {
+  WarmStart s = warm();
+  EXPECT_EQ(judge_warm(s).incomplete, "");
+  s.own_bytes = s.device_bytes = 10 * kMiB;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "a thousandth";
+  s.own_bytes = s.device_bytes = 11 * kMiB;
+  EXPECT_EQ(judge_warm(s).incomplete,
+            "not warm: this run read 11 MiB from the device for the 9.77 GiB that it delivered: "
+            "pages had left the page cache");
+  s = warm();
+  s.bytes = 2 * kMiB;
+  s.own_bytes = s.device_bytes = kMiB;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "blocks of metadata";
+}
+
+TEST(WarmProof, ReadsOfOthersAndOfOtherDisksAreNotTheDatas) {
+  WarmStart s = warm();
+  s.device_bytes = 1000 * kMiB;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "somebody else read the disk";
+  s.own_bytes = 1000 * kMiB;
+  s.device_bytes = 0;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "the program's own pages came from another disk";
+  s.one_disk = false;
+  EXPECT_NE(judge_warm(s).incomplete, "") << "the data is on others too";
+  s.own_bytes = std::nullopt;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "not known";
+  s = warm();
+  s.own_bytes = 1000 * kMiB;
+  s.device_bytes = std::nullopt;
+  EXPECT_NE(judge_warm(s).incomplete, "") << "no statistics of the disk";
+}
+
 TEST(OthersRead, IsWhatTheDiskReadBeyondOurs) {
   EXPECT_EQ(others_read(100, 60), 40U);
   EXPECT_EQ(others_read(60, 100), 0U) << "read ahead, and not there yet";
