@@ -136,6 +136,36 @@ CacheVerdict judge_warm(const WarmStart& s) {
           ""};
 }
 
+std::uint64_t indirect_bytes(const Catalog& catalog) {
+  std::uint64_t sum = 0;
+  for (const ExtentRecord& e : catalog.extents) {
+    const std::uint64_t end = std::min(e.file_end(), catalog.files[e.file].size);
+    const bool indirect = (e.flags & (kExtentEncoded | kExtentInline)) != 0;
+    sum += indirect && end > e.file_offset ? end - e.file_offset : 0;
+  }
+  return sum;
+}
+
+// Pages that came, or were there while next to nothing came from the device (the least that btrfs
+// stores of 128 KiB is a block of 4), are those that answered.
+CacheVerdict judge_direct(const DirectReads& s) {
+  const double indirect = static_cast<double>(s.indirect_bytes);
+  const double after = s.resident_after.value_or(0);
+  const bool came = s.resident_before && after - *s.resident_before > kColdShare;
+  const bool unread = s.own_bytes && static_cast<double>(*s.own_bytes) <
+                                         kWarmDeviceShare * static_cast<double>(s.delivered);
+  if (indirect <= kColdShare * static_cast<double>(s.bytes) || after <= kColdShare ||
+      (!came && !unread)) {
+    return {};
+  }
+  const std::string text = fmt::format(
+      "direct reads went through the page cache, which holds {:.0f} % of the data after the run: "
+      "{} of {} are compressed, encrypted or inline, and the filesystem cannot read those directly",
+      after * 100, format_bytes({s.indirect_bytes}), format_bytes({s.bytes}));
+  return s.cold && s.epochs > 1 ? CacheVerdict{"not cold after the first epoch: " + text, ""}
+                                : CacheVerdict{"", text};
+}
+
 std::optional<std::uint64_t> others_read(std::optional<std::uint64_t> device_bytes,
                                          std::optional<std::uint64_t> own_bytes) {
   if (!device_bytes || !own_bytes ||

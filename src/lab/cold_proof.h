@@ -54,6 +54,21 @@ struct WarmStart {
 };
 CacheVerdict judge_warm(const WarmStart& start);
 
+// Of the files: compressed, encrypted or inline. Filesystems that cannot read those directly answer
+// direct reads through the page cache and do not say so.
+std::uint64_t indirect_bytes(const Catalog& catalog);
+
+// Of reads of files that were to be direct.
+struct DirectReads {
+  std::uint64_t bytes = 0, indirect_bytes = 0;            // of the files
+  std::optional<double> resident_before, resident_after;  // shares of the data
+  std::uint64_t delivered = 0;
+  std::optional<std::uint64_t> own_bytes;  // that this process made devices read
+  std::uint32_t epochs = 1;
+  bool cold = true;
+};
+CacheVerdict judge_direct(const DirectReads& reads);
+
 // What the disk read for others; unknown without both, and where we read notably more than the disk
 // did: some of ours was another disk's. Never negative: what is read ahead counts as ours when it
 // is asked for, and as the disk's when it is there.

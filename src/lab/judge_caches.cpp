@@ -54,6 +54,25 @@ CacheVerdict warm_verdict(const RunRecord& r, const RunRequest& q) {
                      .one_disk = !many_disks});
 }
 
+// What is not all of the epochs asks for nothing twice, as far as is known.
+CacheVerdict direct_verdict(const RunRecord& r, const RunRequest& q, bool whole) {
+  if (!is_direct(q) || !opens_files(q.planned.plan)) {
+    return {};
+  }
+  std::uint64_t bytes = 0;
+  for (const FileRecord& f : q.source.catalog.files) {
+    bytes += f.size;
+  }
+  return judge_direct({.bytes = bytes,
+                       .indirect_bytes = indirect_bytes(q.source.catalog),
+                       .resident_before = r.resident_before,
+                       .resident_after = r.resident_after,
+                       .delivered = r.bytes,
+                       .own_bytes = whole ? r.own_read_bytes : std::nullopt,
+                       .epochs = whole ? q.cell.epochs : 1,
+                       .cold = q.cell.cache == CacheState::cold});
+}
+
 void warn_of_others(RunRecord& r, const RunRequest& q) {
   if (!r.others_read_bytes) {
     return;
@@ -83,6 +102,7 @@ void judge_caches(RunRecord& r, const RunRequest& q, const StartState& start, bo
   } else if (q.cell.cache == CacheState::warm) {
     take(r, warm_verdict(r, q));
   }
+  take(r, direct_verdict(r, q, whole));
   warn_of_others(r, q);
 }
 

@@ -138,6 +138,62 @@ TEST(WarmProof, ReadsOfOthersAndOfOtherDisksAreNotTheDatas) {
   EXPECT_NE(judge_warm(s).incomplete, "") << "no statistics of the disk";
 }
 
+DirectReads compressed() {
+  DirectReads s;
+  s.bytes = s.indirect_bytes = s.delivered = 100 * kMiB;
+  s.resident_before = 0.0;
+  s.resident_after = 1.0;
+  s.own_bytes = 4 * kMiB;
+  return s;
+}
+
+TEST(DirectProof, ReadsThatLeftPagesWereNotDirect) {
+  DirectReads s = compressed();
+  EXPECT_EQ(judge_direct(s).incomplete, "");
+  EXPECT_EQ(
+      judge_direct(s).warning,
+      "direct reads went through the page cache, which holds 100 % of the data after the run: "
+      "100 MiB of 100 MiB are compressed, encrypted or inline, and the filesystem cannot read "
+      "those directly");
+  s.epochs = 2;
+  EXPECT_NE(judge_direct(s).incomplete.find("not cold after the first epoch"), std::string::npos);
+  s.cold = false;
+  EXPECT_EQ(judge_direct(s).incomplete, "");
+  EXPECT_NE(judge_direct(s).warning, "");
+}
+
+TEST(DirectProof, PagesThatWereThereAnsweredWhenTheDeviceDidNot) {
+  DirectReads s = compressed();
+  s.cold = false;
+  s.resident_before = 1.0;
+  EXPECT_EQ(judge_direct(s).warning, "") << "the device gave what compressed data needs";
+  s.own_bytes = 0;
+  EXPECT_NE(judge_direct(s).warning, "");
+  s.own_bytes = std::nullopt;
+  EXPECT_EQ(judge_direct(s).warning, "") << "not known";
+}
+
+TEST(DirectProof, PagesThatOthersReadSayNothingOfPlainExtents) {
+  DirectReads s = compressed();
+  s.epochs = 2;
+  s.indirect_bytes = 0;
+  EXPECT_EQ(judge_direct(s).incomplete + judge_direct(s).warning, "");
+  s = compressed();
+  s.resident_after = 0.0;
+  EXPECT_EQ(judge_direct(s).incomplete + judge_direct(s).warning, "") << "read directly after all";
+}
+
+TEST(DirectProof, CompressedAndInlineExtentsAreTheOnesUpToTheEndOfTheFile) {
+  FlatCatalog made("/data");
+  made.add("a", 6000, 0);
+  made.add("b", 100, 65536);
+  made.add("c", 8192, 131072);
+  made.extents[0].flags = kExtentEncoded;
+  made.extents[1].flags = kExtentInline | kExtentNoAddress;
+  made.extents[2].flags = kExtentNoAddress;
+  EXPECT_EQ(indirect_bytes(made.view()), 6100U);
+}
+
 TEST(OthersRead, IsWhatTheDiskReadBeyondOurs) {
   EXPECT_EQ(others_read(100, 60), 40U);
   EXPECT_EQ(others_read(60, 100), 0U) << "read ahead, and not there yet";
