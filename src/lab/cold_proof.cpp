@@ -10,7 +10,7 @@
 namespace blksweep {
 namespace {
 
-constexpr double kColdShare = 0.001;       // more than this resident is not cold
+constexpr double kColdShare = 0.001;       // more than this resident, bytes or inodes, is not cold
 constexpr double kColdDeviceShare = 0.99;  // statistics round to sectors, and lag by a request
 // From the device in a warm run: as for a cold one's pages, and a few blocks of metadata beside.
 constexpr double kWarmDeviceShare = 0.001;
@@ -119,6 +119,21 @@ CacheVerdict judge_cold(const ColdStart& s) {
     }
   }
   return v;
+}
+
+CacheVerdict judge_inodes(const InodeHolders& found) {
+  if (found.held == 0) {
+    return {};
+  }
+  const InodeHolder& first = found.holders.front();
+  const std::size_t others = found.holders.size() - 1;
+  const std::string text =
+      fmt::format("inodes of {} of {} files stay cached: held open by pid {} ({}){}",
+                  format_count(found.held), format_count(found.wanted), first.pid, first.command,
+                  others > 0 ? fmt::format(" and {} more", others) : "");
+  const bool many =
+      static_cast<double>(found.held) > kColdShare * static_cast<double>(found.wanted);
+  return {many ? "not cold: " + text : "", text};
 }
 
 CacheVerdict judge_warm(const WarmStart& s) {

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "os/inode_holders.h"
 #include "os/residency.h"
 #include "plan/plan.h"
 
@@ -44,6 +45,9 @@ struct CacheVerdict {
   std::string warning;
 };
 CacheVerdict judge_cold(const ColdStart& start);
+
+// A file whose inode stays is opened without the disk: a cold run of such is another one.
+CacheVerdict judge_inodes(const InodeHolders& found);
 
 // Of buffered reads whose pages were all to be there, and to stay.
 struct WarmStart {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lab/cold_proof.h"
 #include "lab/simulate_epoch.h"
 #include "os/own_reads.h"
@@ -54,7 +56,7 @@ CacheVerdict warm_verdict(const RunRecord& r, const RunRequest& q) {
                      .one_disk = !many_disks});
 }
 
-// What is not all of the epochs asks for nothing twice, as far as is known.
+// Of a run that was cut off it is not known whether it came to its second epoch.
 CacheVerdict direct_verdict(const RunRecord& r, const RunRequest& q, bool whole) {
   if (!is_direct(q) || !opens_files(q.planned.plan)) {
     return {};
@@ -71,6 +73,17 @@ CacheVerdict direct_verdict(const RunRecord& r, const RunRequest& q, bool whole)
                        .own_bytes = whole ? r.own_read_bytes : std::nullopt,
                        .epochs = whole ? q.cell.epochs : 1,
                        .cold = q.cell.cache == CacheState::cold});
+}
+
+CacheVerdict inode_verdict(RunRecord& r, const StartState& start) {
+  if (!start.holders) {
+    return {};
+  }
+  const InodeHolders& found = *start.holders;
+  if (found.unseen == 0) {
+    r.inodes_held = found.held;
+  }
+  return judge_inodes(found);
 }
 
 void warn_of_others(RunRecord& r, const RunRequest& q) {
@@ -96,9 +109,19 @@ bool reads_itself(const RunRequest& q) {
   return !foreign || !opens_files(q.planned.plan);
 }
 
+void look_for_holders(StartState& start, const RunRequest& q) {
+  if (q.cell.cache != CacheState::cold || q.cell.node.pin_inodes || !opens_files(q.planned.plan)) {
+    return;
+  }
+  std::vector<ino_t> inodes(q.source.catalog.files.size());
+  std::ranges::transform(q.source.catalog.files, inodes.begin(), &FileRecord::inode);
+  start.holders = inode_holders(std::string(q.source.catalog.root), std::move(inodes));
+}
+
 void judge_caches(RunRecord& r, const RunRequest& q, const StartState& start, bool whole) {
   if (q.cell.cache == CacheState::cold) {
     take(r, cold_verdict(r, q, start, whole));
+    take(r, inode_verdict(r, start));
   } else if (q.cell.cache == CacheState::warm) {
     take(r, warm_verdict(r, q));
   }

@@ -14,6 +14,9 @@ void mark_incomplete(RunRecord& run, const std::string& reason);
 // Whether what the run reads is read by this process itself, and so counted as its own.
 bool reads_itself(const RunRequest& request);
 
+// Who keeps inodes of a cold run's files, where it opens any; one that pins them itself has them.
+void look_for_holders(StartState& start, const RunRequest& request);
+
 // `whole`: nothing cut the run off. One that was has not read everything: only how it began is
 // judged then.
 void judge_caches(RunRecord& run, const RunRequest& request, const StartState& start, bool whole);

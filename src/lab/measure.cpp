@@ -268,6 +268,7 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   }
   say(q, "caches");
   BLKSWEEP_TRY(StartState start, enter_cache_state(q.source.catalog, q.cell.cache, q.node));
+  look_for_holders(start, q);
   r.resident_before = start.resident;
   r.warnings = std::move(start.warnings);
   Observation seen(q.source.device, reads_itself(q), q.probe,

@@ -14,6 +14,7 @@
 #include "lab/epoch.h"
 #include "lab/run_node.h"
 #include "lab/source.h"
+#include "os/inode_holders.h"
 #include "probe/block_probe.h"
 #include "store/records.h"
 
@@ -49,6 +50,7 @@ struct StartState {
   Maybe<double> resident;  // NULL: unknown
   std::string unexamined;  // why
   std::vector<std::string> warnings;
+  Maybe<InodeHolders> holders = std::nullopt;  // NULL: not looked for
 };
 Result<StartState> enter_cache_state(const Catalog& catalog, CacheState cache, RunNode& node);
 

@@ -216,6 +216,7 @@ struct RunRecord {
   // Of the disk's reads: those of this process, from /proc/self/io; what is left, of all others.
   Maybe<std::uint64_t> own_read_bytes, others_read_bytes;
   Maybe<std::uint64_t> device_bytes_expected;  // at least, of a cold run; NULL: not cold
+  Maybe<std::uint64_t> inodes_held;  // files that other processes hold open; NULL: not looked
   std::int64_t cpu_ns = 0;
   Maybe<double> resident_before, resident_after;  // share of the data in the page cache
   Maybe<double> utilisation;                      // compute / wall; NULL without a consumer

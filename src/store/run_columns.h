@@ -44,6 +44,7 @@ void each_run_column(Run& r, F&& f) {
   f("own_read_bytes", r.own_read_bytes);
   f("others_read_bytes", r.others_read_bytes);
   f("device_bytes_expected", r.device_bytes_expected);
+  f("inodes_held", r.inodes_held);
   f("cpu_ns", r.cpu_ns);
   f("resident_before", r.resident_before);
   f("resident_after", r.resident_after);

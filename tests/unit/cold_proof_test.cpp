@@ -99,6 +99,22 @@ TEST(ColdProof, TheRunsOwnBytesProveItWhereTheDiskHasNoStatistics) {
   EXPECT_NE(judge_cold(s).incomplete.find("a cache held the rest"), std::string::npos);
 }
 
+TEST(InodeProof, InodesThatOthersHoldAreNotCold) {
+  InodeHolders found;
+  found.wanted = 2000;
+  EXPECT_EQ(judge_inodes(found).incomplete + judge_inodes(found).warning, "");
+  found.held = 2;
+  found.holders = {{12, "bash", 2}};
+  EXPECT_EQ(judge_inodes(found).incomplete, "") << "a thousandth";
+  EXPECT_EQ(judge_inodes(found).warning,
+            "inodes of 2 of 2,000 files stay cached: held open by pid 12 (bash)");
+  found.held = 3;
+  found.holders.push_back({13, "python3", 1});
+  EXPECT_EQ(judge_inodes(found).incomplete,
+            "not cold: inodes of 3 of 2,000 files stay cached: held open by pid 12 (bash) and 1 "
+            "more");
+}
+
 WarmStart warm() {
   WarmStart s;
   s.bytes = 10'000 * kMiB;

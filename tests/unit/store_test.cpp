@@ -149,9 +149,9 @@ TEST_F(Store, KeepsUnknownApartFromZero) {
   EXPECT_EQ(back.wrong_samples, 0U);
   EXPECT_EQ(back.resident_before, 0.0);
   EXPECT_EQ(back.own_read_bytes, 0U);
-  EXPECT_FALSE(back.others_read_bytes || back.first_batch_ns || back.device_bytes ||
-               back.resident_after || back.utilisation || back.quality.label_mix || back.probe ||
-               back.fio);
+  EXPECT_FALSE(back.others_read_bytes || back.inodes_held || back.first_batch_ns ||
+               back.device_bytes || back.resident_after || back.utilisation ||
+               back.quality.label_mix || back.probe || back.fio);
 }
 
 TEST_F(Store, KeepsHostFactsQueueAndCeilings) {
