@@ -61,8 +61,9 @@ struct CeilingRecord {
   std::uint32_t depth = 0;
   std::uint64_t bytes = 0, reads = 0;
   std::int64_t elapsed_ns = 0;
-  double bytes_per_s = 0;
+  double bytes_per_s = 0;  // of the device
   double reads_per_s = 0;
+  Maybe<double> samples_per_byte;  // bytes of samples that a byte read here stands for
 };
 
 struct BatchRecord {
