@@ -104,6 +104,8 @@ struct RunNode::State {
   // Destroyed bottom-up: out of the limits first, settings last.
   Borrowing borrowing;
   std::unique_ptr<ThreadPlace> place;
+  std::string queue_of;                                    // the disk; empty: there is none
+  std::vector<std::pair<std::string, std::string>> queue;  // as the run is to find it to its end
   Binding binding;
   std::optional<InodePin> inodes;
   std::optional<PagePin> pages;
@@ -234,6 +236,10 @@ Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std:
     BLKSWEEP_TRY(const auto got, set_queue(disk_of(source), queue_wish(wish), state->borrowing));
     state->add(got);
   }
+  if (source.device) {
+    state->queue_of = source.device->disk;
+    state->queue = queue_settings(state->queue_of);
+  }
   if (limits(wish)) {
     BLKSWEEP_TRY(RunCgroup group,
                  RunCgroup::create(limit_wish(wish, whole_disk_of(source)), state->borrowing));
@@ -320,6 +326,10 @@ const Binding& RunNode::binding() const { return state_->binding; }
 std::string RunNode::lost() const {
   if (state_->pages && !state_->pages->is_whole()) {
     return "the pin of pages did not hold to the end";
+  }
+  if (const std::string changed = changed_queue(state_->queue, queue_settings(state_->queue_of));
+      !changed.empty()) {
+    return fmt::format("queue of {} changed during the run: {}", state_->queue_of, changed);
   }
   return state_->lost;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/units.h"
 #include "stats/quantile.h"
@@ -29,7 +30,11 @@ CeilingFigure figure_of(const std::vector<const CeilingRecord*>& rows) {
     f.samples_per_byte = rows.front()->samples_per_byte;
   }
   f.kind = rows.front()->kind;
-  f.rounds = rows.size();
+  std::set<std::uint32_t> rounds;  // one that was begun twice is one
+  for (const CeilingRecord* c : rows) {
+    rounds.insert(c->round);
+  }
+  f.rounds = rounds.size();
   f.least = std::ranges::min(bytes);
   f.greatest = std::ranges::max(bytes);
   f.median = median(bytes);

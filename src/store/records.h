@@ -27,6 +27,7 @@ struct CellRecord {
 // One fact of a disk or of what it stands on, in the kernel's words (os/layer_facts.h).
 struct LayerFactRecord {
   std::string disk, name, value;  // "loop0", "direct_io", "1"
+  bool operator==(const LayerFactRecord&) const = default;
 };
 
 // Facts of the node that all runs of an experiment share.
