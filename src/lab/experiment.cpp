@@ -275,7 +275,7 @@ void Experiment::mark_changed_layers(RunRecord& run) const {
   mark("what the disk stands on changed: ", changed_layers(settings_.host, disk));
   // What the cell borrowed is given back by now.
   mark(fmt::format("the queue of {} is no longer as the experiment found it: ", disk),
-       changed_queue(settings_.host.queue, queue_settings(disk)));
+       changed_queue(settings_.host.queue, queue_facts(source_)));
 }
 
 // Nothing that needs the GPU works any more in this process, whatever it is.

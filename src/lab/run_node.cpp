@@ -198,6 +198,12 @@ Result<> check_rights(const Source& source, const NodeWish& wish) {
         "--nr-requests, --read-ahead and the limits");
   }
   BLKSWEEP_CHECK(check_disk(source, wish));
+  if (wish.read_ahead && source.mount && source.mount->filesystem == "btrfs") {
+    return unsupported(
+        fmt::format("--read-ahead: btrfs at {} does not look at the queue's read-ahead; it has one "
+                    "of its own (/sys/fs/btrfs/UUID/bdi/read_ahead_kb), which is a stored fact",
+                    source.catalog.root));
+  }
   if (limits(wish)) {
     BLKSWEEP_TRY([[maybe_unused]] const LimitPlan plan,
                  plan_limits(limit_wish(wish, whole_disk_of(source)), "blksweep"));

@@ -41,4 +41,16 @@ echo 0 >"$queue/nomerges"
 changed_amid "$tmp/wish.db" scheduler mq-deadline none --scheduler mq-deadline
 [ "$(sql "$tmp/wish.db" "SELECT count(*) > 0 FROM run WHERE incomplete_reason LIKE '%changed during the run:%scheduler%'")" = 1 ] ||
   die 'a run whose scheduler was taken away is complete'
+
+# --- btrfs reads ahead by a setting of its own, which --read-ahead cannot reach ----------------------------
+loopfs_remove
+if loopfs_make "$tmp/btrfs.img" "$tmp/btrfs" 160MiB btrfs; then
+  make_data "$tmp/btrfs/data" 20
+  call run --data "$tmp/btrfs/data" --read-ahead 4KiB --buffered --no-probe --no-ceiling
+  expect_error 77 '--read-ahead' 'has one of its own'
+  call run --data "$tmp/btrfs/data" --buffered --no-probe --no-ceiling --db "$tmp/btrfs.db"
+  expect_status 0
+  [ "$(sql "$tmp/btrfs.db" "SELECT value > 0 FROM queue_setting WHERE name = 'btrfs/read_ahead_kb'")" = 1 ] ||
+    die 'the read-ahead of btrfs is no stored fact'
+fi
 echo 'queue: a fact of the experiment, held to the end of each run'
