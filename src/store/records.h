@@ -215,7 +215,9 @@ struct RunRecord {
   Maybe<std::uint64_t> seeks;  // NULL: some address is not known
   std::uint64_t io_errors = 0, short_reads = 0, device_fallbacks = 0;
   Maybe<std::uint64_t> device_bytes, device_reads;  // from /sys/block/*/stat
-  Maybe<std::uint64_t> device_bytes_expected;       // at least, of a cold run; NULL: not cold
+  // Of the disk's reads: those of this process, from /proc/self/io; what is left, of all others.
+  Maybe<std::uint64_t> own_read_bytes, others_read_bytes;
+  Maybe<std::uint64_t> device_bytes_expected;  // at least, of a cold run; NULL: not cold
   std::int64_t cpu_ns = 0;
   Maybe<double> resident_before, resident_after;  // share of the data in the page cache
   Maybe<double> utilisation;                      // compute / wall; NULL without a consumer

@@ -41,6 +41,8 @@ void each_run_column(Run& r, F&& f) {
   f("device_fallbacks", r.device_fallbacks);
   f("device_bytes", r.device_bytes);
   f("device_reads", r.device_reads);
+  f("own_read_bytes", r.own_read_bytes);
+  f("others_read_bytes", r.others_read_bytes);
   f("device_bytes_expected", r.device_bytes_expected);
   f("cpu_ns", r.cpu_ns);
   f("resident_before", r.resident_before);

@@ -96,6 +96,8 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   device_fallbacks INTEGER NOT NULL, -- samples that --merge device had to read through files
   device_bytes    INTEGER,          -- the whole disk during the epoch, from /sys/block/*/stat
   device_reads    INTEGER,
+  own_read_bytes  INTEGER,          -- that this process made block devices read, from /proc/self/io
+  others_read_bytes INTEGER,        -- device_bytes without own_read_bytes; NULL: one is unknown
   device_bytes_expected INTEGER,    -- that only the device can give, of a cold run; NULL: not cold
   cpu_ns          INTEGER NOT NULL, -- of the process during the epoch, user and system
   resident_before REAL,             -- share of the data in the page cache, 0..1; NULL: unknown

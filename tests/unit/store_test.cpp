@@ -143,12 +143,15 @@ TEST_F(Store, KeepsUnknownApartFromZero) {
   RunRecord run;
   run.wrong_samples = 0;
   run.resident_before = 0.0;
+  run.own_read_bytes = 0;
   ASSERT_TRUE(store->add_run(begin(*store).value(), run));
   const RunRecord back = stored_runs().at(0).run;
   EXPECT_EQ(back.wrong_samples, 0U);
   EXPECT_EQ(back.resident_before, 0.0);
-  EXPECT_FALSE(back.first_batch_ns || back.device_bytes || back.resident_after ||
-               back.utilisation || back.quality.label_mix || back.probe || back.fio);
+  EXPECT_EQ(back.own_read_bytes, 0U);
+  EXPECT_FALSE(back.others_read_bytes || back.first_batch_ns || back.device_bytes ||
+               back.resident_after || back.utilisation || back.quality.label_mix || back.probe ||
+               back.fio);
 }
 
 TEST_F(Store, KeepsHostFactsQueueAndCeilings) {
