@@ -95,8 +95,42 @@ TEST(PairJudge, ThroughThePageCacheBothBeginWithTheSamePartOfIt) {
   EXPECT_EQ(c.no_ratio(), "");
   c.run.resident_before.reset();
   EXPECT_NE(c.no_ratio(), "") << "what is not known is not equal";
-  c.cell.direct = true;
-  EXPECT_EQ(c.no_ratio(), "") << "direct reads do not meet the data pages";
+}
+
+// Referee of issue 10: compressed files of btrfs are read through the page cache whatever is asked.
+TEST(PairJudge, DirectReadsPassTheCacheByWhereTheDeviceGaveEveryByte) {
+  Case c;
+  c.cell.cache = CacheState::keep;
+  c.fio.resident_before = 1;
+  EXPECT_EQ(c.no_ratio(), "") << "all 4,096 bytes on both sides";
+  c.fio.device_bytes = 0;
+  EXPECT_EQ(
+      c.no_ratio(),
+      "our run began with 0.0 % of the data in the page cache, fio with 100.0 %, and direct "
+      "reads did not pass it by: of 4 KiB the device read 4 KiB beside our run and 0 B beside "
+      "fio: use --cache cold or warm");
+  c.fio.device_bytes.reset();
+  EXPECT_NE(c.no_ratio().find("an unknown amount beside fio"), std::string::npos);
+  c.fio.device_bytes = 4096;
+  c.run.device_bytes = 1024;
+  EXPECT_NE(c.no_ratio(), "") << "compressed: the device gave less than was read";
+  c.run.device_bytes = 4096;
+  c.run.resident_after = 0.5;
+  EXPECT_NE(c.no_ratio(), "") << "what was read stayed in memory";
+  c.run.resident_before = 1;
+  c.run.resident_after = 1;
+  EXPECT_EQ(c.no_ratio(), "") << "both began alike, and both from memory";
+}
+
+TEST(PairJudge, AColdTwinThatACacheServedVoidsTheRatio) {
+  Case c;
+  c.run.device_bytes_expected = 4096;
+  EXPECT_EQ(c.no_ratio(), "");
+  c.fio.device_bytes = 2048;
+  EXPECT_NE(c.no_ratio().find("2 KiB beside fio of the 4 KiB that only it could give"),
+            std::string::npos);
+  c.fio.device_bytes.reset();
+  EXPECT_EQ(c.no_ratio(), "") << "no statistics: nothing is known against it";
 }
 
 TEST(PairJudge, OneJobOfFioCannotReadBothWays) {
