@@ -137,7 +137,7 @@ std::string comparisons(const RunRecord& run) {
   std::string text;
   for (const auto& [twin, name] : {std::pair{&run.fio, "fio"}, {&run.fio_plain, "plain fio"}}) {
     if (*twin && (*twin)->ratio) {
-      text += fmt::format(", {:.2f} x {}", *(*twin)->ratio, name);
+      text += fmt::format(", ours / {} {:.2f}", name, *(*twin)->ratio);
     }
   }
   if (run.prediction) {

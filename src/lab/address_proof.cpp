@@ -22,10 +22,6 @@ void mark(RunRecord& r, const std::string& reason) {
   r.addresses = kChanged;
 }
 
-std::string layout_hash(const Catalog& c) {
-  return fmt::format("{:016x}", XXH3_64bits(c.extents.data(), c.extents.size_bytes()));
-}
-
 std::string how_many(std::size_t some, const Catalog& catalog) {
   return fmt::format("{} of {} files", format_count(some), format_count(catalog.files.size()));
 }
@@ -152,6 +148,10 @@ std::string AddressProof::open_for_writing(const Source& source, const ExtentChe
   }
   run.addresses = kWatched;
   return {};
+}
+
+std::string layout_hash(const Catalog& c) {
+  return fmt::format("{:016x}", XXH3_64bits(c.extents.data(), c.extents.size_bytes()));
 }
 
 std::string other_filesystem(const Source& source) {

@@ -48,6 +48,8 @@ class AddressProof {
   std::int64_t ns_ = 0;
 };
 
+// Of all extents: two catalogs of equal hash have their data in the same places.
+std::string layout_hash(const Catalog& catalog);
 // Why the directory of a source is not what it was when the source was opened; empty: it is.
 std::string other_filesystem(const Source& source);
 // Why a source is not read as it was catalogued; empty: nothing differs, or places do and it may be

@@ -97,15 +97,29 @@ Result<FioSums> parse_output(const std::string& text, unsigned depth) {
 }
 
 // fio runs one when a job is set up and before its clock starts, the other after it has stopped.
-// Nothing but the shell itself is executed, so that counting reads nothing.
+// Nothing but the shell itself is executed between counting and reading, so that it reads nothing.
 constexpr const char* kScriptHead = "# By blksweep, for fio's exec_prerun and exec_postrun.\n";
 
 std::string count_line(const std::string& disk, const char* when) {
   return fmt::format("read -r line </sys/block/{}/stat && echo \"$line\" >>{}.stat\n", disk, when);
 }
 
-// What fio's own set-up asked for (it calls stat on every file, and inode tables are read ahead) is
-// over before anything is counted: the ninth number is requests in flight.
+// Setting a job up, fio calls stat on every file of it, which fetches inodes outside the clock. It
+// finds none: their names lead through a link that is there from before.sh to after.sh. Dropping
+// the caches instead, as each of several segments begins, would also take what the segments before
+// it have read.
+constexpr const char* kRootLink = "data";
+
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return out + "'";
+}
+
+// What was asked for before, whoever did, is over before anything is counted: the ninth number is
+// requests in flight.
 std::string wait_for_disk(const std::string& disk) {
   return fmt::format(
       "tries=0\n"
@@ -114,11 +128,8 @@ std::string wait_for_disk(const std::string& disk) {
       disk);
 }
 
-std::string before_script(const FioSettings& settings) {
-  std::string text = kScriptHead;
-  if (settings.drop_inodes) {
-    text += "echo 3 2>/dev/null >/proc/sys/vm/drop_caches\n";
-  }
+std::string before_script(const FioSettings& settings, std::string_view root) {
+  std::string text = kScriptHead + fmt::format("ln -s -- {} {}\n", quoted(root), kRootLink);
   if (!settings.disk.empty()) {
     text += wait_for_disk(settings.disk) + count_line(settings.disk, "before");
   }
@@ -127,7 +138,7 @@ std::string before_script(const FioSettings& settings) {
 
 std::string after_script(const FioSettings& settings) {
   return kScriptHead + (settings.disk.empty() ? "" : count_line(settings.disk, "after")) +
-         "exit 0\n";
+         fmt::format("rm -f -- {}\nexit 0\n", kRootLink);
 }
 
 struct DiskSums {
@@ -241,7 +252,7 @@ Result<> FioTwin::write_job(bool fixed_buffers) {
     job_ += fmt::format("\n[segment{:04}]\nstonewall\nnumber_ios={}\nread_iolog={}\n", i, s.reads,
                         s.path);
   }
-  BLKSWEEP_CHECK(write_text("before.sh", before_script(settings_)));
+  BLKSWEEP_CHECK(write_text("before.sh", before_script(settings_, root_)));
   BLKSWEEP_CHECK(write_text("after.sh", after_script(settings_)));
   return write_text("twin.fio", job_);
 }
@@ -256,7 +267,10 @@ Result<FioTwin> FioTwin::prepare(const Catalog& catalog, const Plan& plan,
   IologSettings to;
   to.directory = twin.directory_.path();
   to.device_node = settings.device_node;
+  to.root_link = kRootLink;
   to.clip_to_file = twin.clip_;
+  to.segment_files = settings.segment_files;
+  twin.root_ = catalog.root;
   BLKSWEEP_TRY(twin.iologs_, export_fio_iolog(catalog, plan, to));
   if (twin.iologs_.reads == 0) {
     return unsupported("fio twin: the plan reads nothing");
@@ -323,8 +337,8 @@ FioResult FioTwin::to_result(const FioSums& sums) const {
 Result<FioResult> FioTwin::run_once() {
   const std::string output = directory_.path() + "/out.json";
   std::error_code ignored;
-  for (const char* name : {"/out.json", "/before.stat", "/after.stat"}) {
-    std::filesystem::remove(directory_.path() + name, ignored);
+  for (const char* name : {"out.json", "before.stat", "after.stat", kRootLink}) {
+    std::filesystem::remove(directory_.path() + "/" + name, ignored);
   }
   ProcessSpec spec;
   spec.argv = kArguments;

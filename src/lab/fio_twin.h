@@ -5,6 +5,8 @@
 //            same state as for our own run, run(). run() may be repeated.
 // Measured:  fio's own clock, from the first open to the last completion: parsing the iolog and
 //            creating the job are outside, opening each file is inside, as in ours.
+// Caches:    nothing outside the clock touches a file of the data set: fio's set-up meets names
+//            that lead nowhere yet. What the caches held when run() was called is what fio finds.
 // Units:     nanoseconds and bytes. fio reports whole milliseconds, rounded up: half a millisecond
 //            per segment is taken off, and a run below 100 ms says how coarse it is.
 // Errors:    Exit::unsupported when fio is not installed (the run can go on without a twin) or when
@@ -33,10 +35,10 @@ struct FioSettings {
   unsigned depth = 32;
   unsigned refill = 0;  // > 0: submits in the Reader's groups, from huge pages; 0: one by one
   bool direct = true;
-  bool drop_inodes = false;      // once more when the job is set up, which calls stat on every file
   std::string device_node = {};  // for plans that read the block device
   std::string disk = {};         // whose statistics are counted, below /sys/block; empty: none
-  std::string temp_dir = {};     // where a directory is made; empty: $TMPDIR, else /tmp
+  std::uint32_t segment_files = IologSettings{}.segment_files;
+  std::string temp_dir = {};  // where a directory is made; empty: $TMPDIR, else /tmp
   Nanos timeout = std::chrono::minutes(10);
   const std::atomic<bool>* interrupt = nullptr;
 };
@@ -93,6 +95,7 @@ class FioTwin {
   std::string engine_;  // fio's name for it
   unsigned depth_ = 1;
   bool clip_ = false;
+  std::string root_;  // of the data set
   std::string version_, job_;
   std::vector<std::string> warnings_;
 };

@@ -40,7 +40,6 @@ FioSettings fio_settings(const PairRequest& q, Arm arm) {
   fio.depth = q.cell.depth;
   fio.refill = arm == Arm::grouped ? refill_of(q.cell) : 0;
   fio.direct = twin_is_direct(q);
-  fio.drop_inodes = q.cell.cache == CacheState::cold && opens_files(q.planned.plan);
   fio.device_node = q.source.device ? q.source.device->node : "";
   fio.disk = q.source.device ? q.source.device->disk : "";
   fio.interrupt = &q.stop;

@@ -13,6 +13,8 @@ namespace {
 constexpr double kSameShare = 0.001;    // of the data; cold is what has less resident
 constexpr double kSameRequests = 0.02;  // more apart is said
 constexpr double kSameBytes = 0.01;     // at the device; more is another's work, or other metadata
+constexpr double kOverLimit = 1.05;     // of a limit: what an interval of its accounting explains
+constexpr double kAllBytes = 0.99;      // of what was to be read: statistics lag by a request
 
 double pinned_share(const Catalog& catalog, const CellSettings& cell) {
   return catalog.bytes().n == 0 ? 0 : cell.node.pin_pages / 100;
@@ -51,23 +53,84 @@ std::string mixed_ways(const PairRequest& q) {
              : "";
 }
 
-std::string other_start(const PairRequest& q, const RunRecord& run, const FioRecord& fio) {
-  if (q.cell.cache == CacheState::cold) {
-    const double most = kSameShare + pinned_share(q.source.catalog, q.cell);
-    const bool cold = fio.resident_before && *fio.resident_before <= most;
-    return cold ? ""
-                : fmt::format("fio did not start cold: {} of the data was in the page cache",
-                              percent(fio.resident_before));
+bool reads_directly(const PairRequest& q) {
+  return (q.cell.direct && q.source.direct_possible) || !opens_files(q.planned.plan);
+}
+
+bool all_from_device(Maybe<std::uint64_t> device_bytes, std::uint64_t all) {
+  return device_bytes && static_cast<double>(*device_bytes) >= kAllBytes * static_cast<double>(all);
+}
+
+// Shown, and not concluded from O_DIRECT, which some files take and then read through the page
+// cache all the same (compressed ones of btrfs, journalled data of ext4): every byte came from the
+// device, on both sides, and none stayed in memory.
+bool bypassed_the_cache(const PairRequest& q, const RunRecord& run, const FioRecord& fio) {
+  const bool grew = run.resident_before && run.resident_after &&
+                    *run.resident_after > *run.resident_before + kSameShare;
+  return reads_directly(q) && !grew && all_from_device(run.device_bytes, fio.planned_bytes) &&
+         all_from_device(fio.device_bytes, fio.planned_bytes);
+}
+
+std::string amount(const Maybe<std::uint64_t>& bytes) {
+  return bytes ? format_bytes({*bytes}) : "an unknown amount";
+}
+
+std::string other_parts(const PairRequest& q, const RunRecord& run, const FioRecord& fio) {
+  std::string text = fmt::format("our run began with {} of the data in the page cache, fio with {}",
+                                 percent(run.resident_before), percent(fio.resident_before));
+  if (reads_directly(q)) {
+    text += fmt::format(
+        ", and direct reads did not pass it by: of {} the device read {} beside our run and {} "
+        "beside fio",
+        format_bytes({fio.planned_bytes}), amount(run.device_bytes), amount(fio.device_bytes));
   }
-  const bool through_cache = !q.cell.direct && opens_files(q.planned.plan);
-  const bool same = run.resident_before && fio.resident_before &&
-                    std::abs(*run.resident_before - *fio.resident_before) <= kSameShare;
-  return !through_cache || same
+  return text + ": use --cache cold or warm";
+}
+
+std::string not_cold(const PairRequest& q, const RunRecord& run, const FioRecord& fio) {
+  const double most = kSameShare + pinned_share(q.source.catalog, q.cell);
+  if (!fio.resident_before || *fio.resident_before > most) {
+    return fmt::format("fio did not start cold: {} of the data was in the page cache",
+                       percent(fio.resident_before));
+  }
+  const std::uint64_t expected = run.device_bytes_expected.value_or(0);
+  return !reads_directly(q) || !fio.device_bytes || all_from_device(fio.device_bytes, expected)
              ? ""
              : fmt::format(
-                   "our run began with {} of the data in the page cache, fio with {}: use "
-                   "--cache cold or warm",
-                   percent(run.resident_before), percent(fio.resident_before));
+                   "the device read {} beside fio of the {} that only it could give: a "
+                   "cache held the rest",
+                   format_bytes({*fio.device_bytes}), format_bytes({expected}));
+}
+
+std::string other_start(const PairRequest& q, const RunRecord& run, const FioRecord& fio) {
+  if (q.cell.cache == CacheState::cold) {
+    return not_cold(q, run, fio);
+  }
+  const bool same = run.resident_before && fio.resident_before &&
+                    std::abs(*run.resident_before - *fio.resident_before) <= kSameShare;
+  return same || bypassed_the_cache(q, run, fio) ? "" : other_parts(q, run, fio);
+}
+
+// The kernel lets what a limited group saved while it was idle through at once: of a short run that
+// is much, and not the same for both.
+std::string burst(const PairRequest& q, const RunRecord& run, const FioRecord& fio) {
+  const auto above = [](const Maybe<std::uint64_t>& amount, std::int64_t ns, std::uint64_t limit) {
+    return amount && static_cast<double>(*amount) * 1e9 / static_cast<double>(ns) >
+                         static_cast<double>(limit) * kOverLimit;
+  };
+  const auto over = [&](const Maybe<std::uint64_t>& bytes, const Maybe<std::uint64_t>& requests,
+                        std::int64_t ns) {
+    const NodeWish& w = q.cell.node;
+    return (w.bandwidth_limit && above(bytes, ns, w.bandwidth_limit->n)) ||
+           (w.iops_limit && above(requests, ns, *w.iops_limit));
+  };
+  const bool ours = over(run.device_bytes, run.device_reads, run.epoch_ns);
+  return ours || over(fio.device_bytes, fio.requests, fio.runtime_ns)
+             ? fmt::format(
+                   "{} was faster than the limit, which lets a first burst through: read for "
+                   "seconds (--epochs)",
+                   ours ? "our run" : "fio")
+             : "";
 }
 
 }  // namespace
@@ -83,7 +146,8 @@ std::string no_ratio_because(const PairRequest& q, const RunRecord& run, const F
     return fmt::format("fio read {} bytes where the plan has {}", fio.read_bytes,
                        fio.planned_bytes);
   }
-  for (const std::string& reason : {other_work(q.cell), mixed_ways(q), other_start(q, run, fio)}) {
+  for (const std::string& reason :
+       {other_work(q.cell), mixed_ways(q), other_start(q, run, fio), burst(q, run, fio)}) {
     if (!reason.empty()) {
       return reason;
     }

@@ -19,6 +19,23 @@ namespace {
 constexpr std::size_t kProbedFiles = 16;
 constexpr std::size_t kNamedChanges = 3;
 
+// One run reads one disk: its statistics, its ceiling and whether it was cold are of that disk
+// alone. A btrfs subvolume or a layer of an overlay has another number and may well be on the same
+// disk.
+Result<> refuse_other_disks(const std::string& root, const std::vector<std::string>& elsewhere) {
+  const auto own = block_device_of(root);
+  for (const std::string& path : elsewhere) {
+    const auto other = block_device_of(root + "/" + path);
+    if (own && other && own->whole_disk != other->whole_disk) {
+      return fail(
+          fmt::format("{}/{} is on {} and {} on {}: a run reads one disk; give what is mounted "
+                      "there a run of its own, or leave it out",
+                      root, path, other->node, root, own->node));
+    }
+  }
+  return {};
+}
+
 Result<Source> scan_source(const std::string& dir) {
   auto parts = std::make_shared<CatalogParts>();
   ScanReport report;
@@ -27,6 +44,8 @@ Result<Source> scan_source(const std::string& dir) {
   s.catalog = parts->view();
   s.owner = std::move(parts);
   s.warnings = std::move(report.warnings);
+  BLKSWEEP_CHECK(
+      refuse_other_disks(std::string(s.catalog.root), report.of(Oddity::other_device).named));
   return s;
 }
 
@@ -50,6 +69,7 @@ Result<Source> load_source(const std::string& path) {
   auto owner = std::make_shared<CatalogFile>(std::move(file));
   BLKSWEEP_TRY(const CatalogCheck check, check_catalog(owner->view()));
   BLKSWEEP_CHECK(refuse_changes(check, path, owner->view()));
+  BLKSWEEP_CHECK(refuse_other_disks(std::string(owner->view().root), check.elsewhere));
   Source s;
   s.catalog = owner->view();
   s.owner = std::move(owner);

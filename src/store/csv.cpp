@@ -108,8 +108,8 @@ void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string
   level(line, "samples_per_s", c.samples_per_s);
   level(line, "bytes_per_s", c.bytes_per_s);
   comparison(line, c);
-  estimate(line, "fio_ratio", c.fio_ratio);
-  line("fio_plain_ratio", c.twins.plain_ratio);
+  estimate(line, "fio_ratio", c.twins.ratio);
+  estimate(line, "fio_plain_ratio", c.twins.plain_ratio);
   line("device_requests", c.twins.requests);
   line("fio_requests", c.twins.twin_requests);
   line("ceiling_share", c.ceiling_share);

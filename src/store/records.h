@@ -27,6 +27,7 @@ struct CellRecord {
 // One fact of a disk or of what it stands on, in the kernel's words (os/layer_facts.h).
 struct LayerFactRecord {
   std::string disk, name, value;  // "loop0", "direct_io", "1"
+  bool operator==(const LayerFactRecord&) const = default;
 };
 
 // Facts of the node that all runs of an experiment share.
@@ -61,8 +62,9 @@ struct CeilingRecord {
   std::uint32_t depth = 0;
   std::uint64_t bytes = 0, reads = 0;
   std::int64_t elapsed_ns = 0;
-  double bytes_per_s = 0;
+  double bytes_per_s = 0;  // of the device
   double reads_per_s = 0;
+  Maybe<double> samples_per_byte;  // bytes of samples that a byte read here stands for
 };
 
 struct BatchRecord {

@@ -207,6 +207,7 @@ void each_ceiling_column(Ceiling& c, F&& f) {
   f("elapsed_ns", c.elapsed_ns);
   f("bytes_per_s", c.bytes_per_s);
   f("reads_per_s", c.reads_per_s);
+  f("samples_per_byte", c.samples_per_byte);
 }
 
 template <class Map, class F>

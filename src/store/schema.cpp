@@ -51,7 +51,9 @@ CREATE TABLE ceiling (              -- the best that the device gave for the dat
   reads         INTEGER NOT NULL,
   elapsed_ns    INTEGER NOT NULL,   -- CLOCK_MONOTONIC, first submission to last completion
   bytes_per_s   REAL NOT NULL,
-  reads_per_s   REAL NOT NULL
+  reads_per_s   REAL NOT NULL,
+  samples_per_byte REAL             -- bytes of samples that a byte read here stands for (holes, blocks that are
+                                    -- not full); NULL: not known, parts of the data have no address
 ) STRICT;
 CREATE TABLE cell (                 -- one combination of settings
   cell_id       INTEGER PRIMARY KEY,

@@ -156,12 +156,6 @@ void add_throughput(CellSummary& cell, const Runs& runs,
   }
   cell.samples_per_s = level(each(runs, samples_per_s));
   cell.bytes_per_s = level(each(runs, bytes_per_s));
-  std::vector<double> fio =
-      known(runs, [](auto& r) { return r.fio ? r.fio->ratio : Maybe<double>(); });
-  std::erase_if(fio, [](double ratio) { return !(ratio > 0); });
-  if (!fio.empty()) {
-    cell.fio_ratio = paired_ratio(fio);
-  }
   cell.twins = twin_summary(runs);
   if (const Maybe<double> ceiling = sequential_ceiling(ceilings)) {
     cell.ceiling_share = cell.bytes_per_s->median / *ceiling;

@@ -45,7 +45,6 @@ struct CellSummary {
   Maybe<PairedRatio> ratio;  // to the baseline; of the baseline itself: none
   Verdict verdict;
   std::size_t split = 0;  // rounds whose runs are of different sessions than the baseline's
-  Maybe<PairedRatio> fio_ratio;
   TwinSummary twins;
   Maybe<double> ceiling_share;  // median bytes/s over the median sequential ceiling
   // Medians.

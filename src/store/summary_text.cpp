@@ -27,8 +27,8 @@ std::string percent_of(double share) {
   return fmt::format("{:.{}f} %", percent, percent >= 9.95 ? 0 : percent >= 0.995 ? 1 : 2);
 }
 
-template <class Format>
-std::string shown(const Maybe<double>& x, Format format) {
+template <class T, class Format>
+std::string shown(const Maybe<T>& x, Format format) {
   return x ? format(*x) : "-";
 }
 
@@ -65,6 +65,7 @@ std::string verdict(const CellSummary& c) {
              : text;
 }
 
+std::string value(const PairedRatio& r) { return digits(r.value); }
 std::string whole(double x) { return format_count(static_cast<std::uint64_t>(std::llround(x))); }
 std::string percent(double x) { return fmt::format("{:.0f} %", x * 100); }
 std::string tenth_percent(double x) { return fmt::format("{:.1f} %", x * 100); }
@@ -93,9 +94,9 @@ constexpr Column kColumns[] = {
     {"least..greatest", repeats_range, true},
     {"ratio [95 %]", ratio, false},
     {"verdict", verdict, true},
-    {"/ fio", [](const CellSummary& c) { return c.fio_ratio ? digits(c.fio_ratio->value) : "-"; },
+    {"ours / fio", [](const CellSummary& c) { return shown(c.twins.ratio, value); }, true},
+    {"ours / plain fio", [](const CellSummary& c) { return shown(c.twins.plain_ratio, value); },
      true},
-    {"/ plain fio", [](const CellSummary& c) { return shown(c.twins.plain_ratio, digits); }, true},
     {"requests ours / fio", [](const CellSummary& c) { return requests_text(c.twins); }, true},
     {"of ceiling", [](const CellSummary& c) { return shown(c.ceiling_share, percent); }, true},
     {"1st batch", [](const CellSummary& c) { return shown(c.first_batch_ns, duration); }, true},
@@ -207,7 +208,7 @@ std::string notes(const std::vector<CellSummary>& cells) {
     }
   }
   if (compared && same) {
-    out += "fio made as many requests at the device, within 2 %: no ratio to it is merging\n";
+    out += "ours / fio: as many requests at the device on both sides, within 2 %\n";
   }
   return out + method_note(cells);
 }

@@ -24,11 +24,19 @@ void add_new(std::vector<std::string>& all, const std::string& text) {
   }
 }
 
+Maybe<PairedRatio> estimate(const std::vector<double>& ratios) {
+  return ratios.empty() ? std::nullopt : Maybe<PairedRatio>(paired_ratio(ratios));
+}
+
+bool close(const Maybe<double>& a, const Maybe<double>& b) {
+  return a && b && std::abs(*a - *b) <= kSameRequests * std::max(*a, *b);
+}
+
 // One kind of twin, over all runs.
 struct Side {
   std::vector<double> ratio, ours, fio;
   void add(const RunRecord& run, const FioRecord& twin) {
-    if (twin.ratio) {
+    if (twin.ratio.value_or(0) > 0) {
       ratio.push_back(*twin.ratio);
     }
     if (run.device_reads && twin.requests) {
@@ -40,18 +48,52 @@ struct Side {
 
 std::string whole(double x) { return format_count(static_cast<std::uint64_t>(std::llround(x))); }
 
+// Both twins had a ratio to this run, and so did the same work: only their groups and memory
+// differ.
+Maybe<double> grouping_of(const RunRecord& run) {
+  const bool both = run.fio && run.fio_plain && run.fio->ratio.value_or(0) > 0 &&
+                    run.fio_plain->ratio.value_or(0) > 0;
+  return both ? Maybe<double>(*run.fio_plain->ratio / *run.fio->ratio) : std::nullopt;
+}
+
+std::string with_interval(const PairedRatio& r) {
+  return r.interval
+             ? fmt::format("{:.2f} [{:.2f}..{:.2f}]", r.value, r.interval->low, r.interval->high)
+             : fmt::format("{:.2f}", r.value);
+}
+
+// What plain fio's time has in it for its groups alone: said where requests differ and an interval
+// shows that times do.
+std::string grouping_text(const TwinSummary& t) {
+  const std::string requests = fmt::format("{} requests at the device one by one, {} in groups",
+                                           whole(*t.plain_requests), whole(*t.twin_requests));
+  if (t.plain_merges_as()) {
+    return requests + ", which is the same: none of it is merging";
+  }
+  if (!t.grouping->interval) {
+    return fmt::format("{}; what that makes of it is not shown by fewer than {} rounds", requests,
+                       kLeastRounds);
+  }
+  if (t.grouping->interval->contains(1.0)) {
+    return fmt::format("{}; that it makes a difference is not shown: {}", requests,
+                       with_interval(*t.grouping));
+  }
+  return fmt::format("{} of it by groups and merging: {}", with_interval(*t.grouping), requests);
+}
+
 }  // namespace
 
-bool TwinSummary::same_requests() const {
-  return requests && twin_requests &&
-         std::abs(*requests - *twin_requests) <=
-             kSameRequests * std::max(*requests, *twin_requests);
-}
+bool TwinSummary::same_requests() const { return close(requests, twin_requests); }
+bool TwinSummary::plain_merges_as() const { return close(plain_requests, twin_requests); }
 
 TwinSummary twin_summary(std::span<const StoredRun* const> runs) {
   TwinSummary s;
   Side grouped, plain;
+  std::vector<double> grouping;
   for (const StoredRun* r : runs) {
+    if (const Maybe<double> of_round = grouping_of(r->run)) {
+      grouping.push_back(*of_round);
+    }
     if (r->run.fio) {
       grouped.add(r->run, *r->run.fio);
       add_new(s.no_ratio, r->run.fio->ratio_reason);
@@ -62,10 +104,11 @@ TwinSummary twin_summary(std::span<const StoredRun* const> runs) {
       add_new(s.no_ratio, r->run.fio_plain->ratio_reason);
     }
   }
-  s.ratio = known_median(grouped.ratio);
+  s.ratio = estimate(grouped.ratio);
   s.requests = known_median(grouped.ours);
   s.twin_requests = known_median(grouped.fio);
-  s.plain_ratio = known_median(plain.ratio);
+  s.plain_ratio = estimate(plain.ratio);
+  s.grouping = estimate(grouping);
   s.requests_beside_plain = known_median(plain.ours);
   s.plain_requests = known_median(plain.fio);
   return s;
@@ -81,17 +124,13 @@ std::string twin_notes(const std::string& label, const TwinSummary& twins) {
   std::string out;
   if (twins.ratio && twins.requests && !twins.same_requests()) {
     out += fmt::format(
-        "{}: of the ratio to fio, {:.2f}, a part may be merging: {} requests at the device, fio's "
-        "{} ({})\n",
-        label, *twins.ratio, whole(*twins.requests), whole(*twins.twin_requests),
+        "{}: ours / fio {:.2f} is not of the same requests: {} at the device, fio's {} ({})\n",
+        label, twins.ratio->value, whole(*twins.requests), whole(*twins.twin_requests),
         fmt::join(twins.not_the_same, "; "));
   }
-  if (twins.ratio && twins.plain_ratio && twins.plain_requests) {
-    out += fmt::format(
-        "{}: {:.2f} times plain fio, {:.2f} of it by groups and merging: {} requests at the device "
-        "against {}\n",
-        label, *twins.plain_ratio, *twins.plain_ratio / *twins.ratio,
-        whole(*twins.requests_beside_plain), whole(*twins.plain_requests));
+  if (twins.grouping && twins.plain_requests && twins.twin_requests) {
+    out += fmt::format("{}: ours / plain fio {:.2f}, {}\n", label, twins.plain_ratio->value,
+                       grouping_text(twins));
   }
   for (const std::string& reason : twins.no_ratio) {
     out += fmt::format("{}: no ratio to fio: {}\n", label, reason);

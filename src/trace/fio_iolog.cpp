@@ -228,9 +228,15 @@ class Exporter {
     return log_->action(name, "open");
   }
 
+  std::string file_path(std::uint32_t file) const {
+    return settings_.root_link.empty()
+               ? catalog_.full_path(file)
+               : fmt::format("{}/{}", settings_.root_link, catalog_.path(file));
+  }
+
   Result<std::string> name_of(std::size_t s) {
-    std::string path = s == device_slot_ ? settings_.device_node
-                                         : catalog_.full_path(static_cast<std::uint32_t>(s));
+    std::string path =
+        s == device_slot_ ? settings_.device_node : file_path(static_cast<std::uint32_t>(s));
     if (iolog_can_name(path)) {
       return path;
     }

@@ -5,7 +5,7 @@
 //            `segment_files` distinct files, because fio finds a file by linear search for every
 //            line: a plan over more files becomes several iologs, to be run one after another.
 // Names:     fio's reader takes names of up to 255 bytes without white space. Other files get a
-//            symbolic link in `directory`, which is named instead.
+//            symbolic link in `directory`, which is named instead; it leads through `root_link`, too.
 // Units:     bytes. Timestamps are 0: replay with replay_no_stall=1.
 // Ownership: everything is written into `directory`, which the caller makes and removes.
 // Errors:    the file that cannot be written; a `directory` that an iolog cannot name is a usage
@@ -24,6 +24,9 @@ namespace blksweep {
 
 struct IologSettings {
   std::string directory = {};  // exists; absolute
+  // Stands for the catalog's root: a link in `directory`, where the replaying fio runs, made while
+  // it reads and not while it parses. Empty: files are named by their full paths.
+  std::string root_link = {};
   std::string device_node =
       {};  // names reads with source kFromDevice; may be empty if there are none
   std::uint32_t segment_files = 10'000;

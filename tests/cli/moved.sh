@@ -108,3 +108,15 @@ umount "$loopfs_mount"
 [ "$(stored "SELECT count(*) FROM run WHERE incomplete = 1 AND
     incomplete_reason NOT LIKE '%another filesystem%'")" = 0 ] || die 'the reason is another one'
 echo 'another image: refused'
+
+# --- a disk of its own inside the folder: figures would be of one disk and the bytes of two -----------
+mkdir "$data/inner"
+mount "$over" "$data/inner"
+at_exit "umount '$data/inner' 2>/dev/null"
+call run --data "$data" --no-probe --no-ceiling
+expect_error 1 'a run reads one disk' "$over" "$loopfs_device"
+call catalog "$data" -o "$tmp/two.cat"
+call run --catalog "$tmp/two.cat" --no-probe --no-ceiling
+expect_error 1 'a run reads one disk'
+umount "$data/inner"
+echo 'two disks: refused'

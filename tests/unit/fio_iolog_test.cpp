@@ -79,6 +79,20 @@ TEST(FioIolog, WritesTheReadsInOrderAndClosesAFileAfterItsLastRead) {
   EXPECT_EQ(e.segments[0].files, 3U);
 }
 
+TEST(FioIolog, ALinkCanStandForTheRoot) {
+  const TempDirectory dir;
+  FlatCatalog files("/data set");
+  files.add("a", 4096);
+  files.add("b c", 4096);
+  Plan plan;
+  plan.reads = {{0, 4096, 0}, {0, 4096, 1}};
+  const IologExport e = must_export(files, plan, {.directory = dir.path, .root_link = "data"});
+  ASSERT_EQ(e.segments.size(), 1U);
+  EXPECT_EQ(text_of(e.segments[0].path).find("0 data/a add\n"), 20U);
+  EXPECT_EQ(e.links, 1U) << "the root's own name is in no line";
+  EXPECT_EQ(std::filesystem::read_symlink(dir.path + "/file1"), "data/b c");
+}
+
 TEST(FioIolog, ClippedReadsEndWithTheirFile) {
   const TempDirectory dir;
   FlatCatalog files("/data");

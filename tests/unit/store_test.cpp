@@ -168,6 +168,7 @@ TEST_F(Store, KeepsHostFactsQueueAndCeilings) {
   ceiling.elapsed_ns = 500'000'000;
   ceiling.bytes_per_s = 2e9;
   ceiling.reads_per_s = 2000;
+  ceiling.samples_per_byte = 8.5;
   ASSERT_TRUE(store->add_ceiling(id, ceiling));
   const auto found = ResultReader::open(path_)->experiments().value();
   ASSERT_EQ(found.size(), 1U);
@@ -176,6 +177,7 @@ TEST_F(Store, KeepsHostFactsQueueAndCeilings) {
   EXPECT_EQ(found[0].host.memory_bytes, demo_host().memory_bytes);
   ASSERT_EQ(found[0].ceilings.size(), 1U);
   const CeilingRecord& back = found[0].ceilings[0];
+  EXPECT_EQ(back.samples_per_byte, 8.5);
   EXPECT_EQ(back.round, 3U);
   EXPECT_EQ(back.started_unix_ns, 77);
   EXPECT_EQ(back.bytes, ceiling.bytes);
