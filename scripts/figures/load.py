@@ -56,7 +56,7 @@ class Cell:
 class Facts:
     host: dict
     queue: list
-    ceilings: list  # (kind, request_bytes, depth, bytes_per_s, reads_per_s), round by round
+    ceilings: list  # (kind, request_bytes, depth, bytes_per_s, reads_per_s, samples_per_byte, round)
     counted: int    # runs that figures draw
     left_out: list  # (label, repeat, reason)
     layers: tuple = ()  # (disk, name, value) of the device and what it stands on, top down
@@ -133,7 +133,7 @@ def disk_facts(path, cells):
         queue = db.execute("SELECT name, value FROM queue_setting WHERE experiment_id = ? "
                            "ORDER BY name", experiment).fetchall()
         label = db.execute("SELECT label FROM disk WHERE experiment_id = ?", experiment).fetchone()
-        ceilings = db.execute("SELECT kind, request_bytes, depth, bytes_per_s, reads_per_s "
+        ceilings = db.execute("SELECT kind, request_bytes, depth, bytes_per_s, reads_per_s, samples_per_byte, round "
                               "FROM ceiling WHERE experiment_id = ? ORDER BY round, rowid",
                               experiment).fetchall()
         layers = db.execute("SELECT disk, name, value FROM layer_fact WHERE experiment_id = ? "
@@ -173,6 +173,7 @@ class Ceiling:
     least: float
     greatest: float
     reads_per_s: float  # median
+    samples_per_byte: float | None  # bytes of samples that a byte read here stands for; None: not known
 
 
 def ceilings(facts):
@@ -180,15 +181,20 @@ def ceilings(facts):
     by_kind = {}
     for row in facts.ceilings:
         by_kind.setdefault(row[0], []).append(row)
-    return [Ceiling(kind, max(r[1] for r in rows_), max(r[2] for r in rows_), len(rows_),
+    return [Ceiling(kind, max(r[1] for r in rows_), max(r[2] for r in rows_), len({r[6] for r in rows_}),
                     statistics.median(r[3] for r in rows_), min(r[3] for r in rows_),
-                    max(r[3] for r in rows_), statistics.median(r[4] for r in rows_))
+                    max(r[3] for r in rows_), statistics.median(r[4] for r in rows_),
+                    rows_[0][5] if len({r[5] for r in rows_}) == 1 else None)
             for kind, rows_ in by_kind.items()]
 
 
 def sequential_ceiling(facts):
-    """What percentages refer to, or None."""
-    return next((c for c in ceilings(facts) if c.kind == "sequential"), None)
+    """What percentages refer to, in bytes of samples, or None."""
+    for c in ceilings(facts):
+        if c.kind == "sequential" and c.samples_per_byte:
+            rates = {name: getattr(c, name) * c.samples_per_byte for name in ("median", "least", "greatest")}
+            return dataclasses.replace(c, **rates)
+    return None
 
 
 def points_by_cell(path, cells, query):

@@ -27,13 +27,14 @@ Result<std::vector<StoredExperiment>> chosen(std::vector<StoredExperiment> all,
   if (all.empty()) {
     return fail(choice.db + " has no experiment: 'blksweep run --db " + choice.db + "' adds one");
   }
+  if (choice.which == "newest") {  // the one that was begun or gone on with last
+    return newest_with_runs(std::move(all), choice.db);
+  }
+  std::ranges::sort(all, {}, &StoredExperiment::id);
   if (choice.which == "all") {
     const bool any = std::ranges::any_of(all, [](const auto& e) { return e.runs > 0; });
     std::erase_if(all, [any](const StoredExperiment& e) { return any && e.runs == 0; });
     return all;
-  }
-  if (choice.which == "newest") {
-    return newest_with_runs(std::move(all), choice.db);
   }
   std::set<std::string> wanted;
   for (const std::string& id : split_list(choice.which)) {
@@ -49,12 +50,19 @@ Result<std::vector<StoredExperiment>> chosen(std::vector<StoredExperiment> all,
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+// Disks are told apart by number where their names do not: the same cell in two experiments, or
+// one name for two stacks of devices, each with a ceiling of its own.
 std::vector<std::string> name_disks(const std::vector<StoredExperiment>& experiments,
                                     const std::vector<std::vector<StoredCell>>& cells) {
   std::map<std::string, std::set<Settings>> seen;
+  std::map<std::string, std::size_t> first;
   std::set<std::string> twice;
   for (std::size_t e = 0; e < experiments.size(); ++e) {
     const std::string disk = disk_label(experiments[e].host);
+    const std::size_t before = first.try_emplace(disk, e).first->second;
+    if (experiments[before].host.layers != experiments[e].host.layers) {
+      twice.insert(disk);
+    }
     for (const StoredCell& c : cells[e]) {
       if (!seen[disk].insert(c.cell.settings).second) {
         twice.insert(disk);

@@ -11,6 +11,7 @@
 #include "cli/simulate_output.h"
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
+#include "lab/address_proof.h"
 #include "os/blockdev.h"
 #include "store/labels.h"
 #include "store/result_store.h"
@@ -88,8 +89,10 @@ Result<bool> is_wanted(const CellRecord& cell, const CellText& text) {
   return true;
 }
 
+// By where the bytes lie, too: as many samples of as many bytes may be other files.
 bool same_data(const StoredRun& r, const Catalog& catalog, const CellSettings& cell) {
   return !r.run.incomplete && r.run.epoch_ns > 0 &&
+         (!r.run.layout || *r.run.layout == layout_hash(catalog)) &&
          r.run.samples == catalog.samples() * cell.epochs &&
          r.run.bytes == catalog.bytes().n * cell.epochs;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -52,7 +53,10 @@ namespace {
 
 class Checker {
  public:
-  Checker(const Catalog& catalog, int root) : catalog_(catalog), root_(root) {}
+  Checker(const Catalog& catalog, int root) : catalog_(catalog), root_(root) {
+    struct stat st {};
+    device_ = ::fstat(root, &st) == 0 ? st.st_dev : 0;
+  }
 
   // The zero-terminated path that statx wants, in reused memory.
   std::string difference_of(std::uint32_t file) {
@@ -62,13 +66,21 @@ class Checker {
     if (::statx(root_, path_.c_str(), 0, kMask, &st) != 0) {
       return errno == ENOENT ? "missing" : std::strerror(errno);
     }
+    if (makedev(st.stx_dev_major, st.stx_dev_minor) != device_ && elsewhere_.size() < kNamed) {
+      elsewhere_.push_back(path_);
+    }
     return difference(catalog_.files[file], st);
   }
+  std::vector<std::string> elsewhere() { return std::move(elsewhere_); }
 
  private:
+  static constexpr std::size_t kNamed = 10;
+
   const Catalog& catalog_;
   int root_;
+  dev_t device_ = 0;
   std::string path_;
+  std::vector<std::string> elsewhere_;
 };
 
 }  // namespace
@@ -88,6 +100,7 @@ Result<CatalogCheck> check_catalog(const Catalog& catalog) {
     }
   }
   std::ranges::sort(check.changed, {}, &ChangedFile::file);
+  check.elsewhere = checker.elsewhere();
   return check;
 }
 

@@ -24,6 +24,8 @@ struct ChangedFile {
 struct CatalogCheck {
   std::uint64_t files = 0;
   std::vector<ChangedFile> changed;  // in path order
+  // Paths of the first files that are on another filesystem than the root, in inode order.
+  std::vector<std::string> elsewhere;
   bool clean() const { return changed.empty(); }
 };
 

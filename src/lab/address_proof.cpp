@@ -1,6 +1,7 @@
 #include "lab/address_proof.h"
 
 #include <fmt/format.h>
+#include <sys/sysmacros.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -19,10 +20,6 @@ void mark(RunRecord& r, const std::string& reason) {
   r.incomplete = true;
   r.incomplete_reason += (r.incomplete_reason.empty() ? "" : "; ") + reason;
   r.addresses = kChanged;
-}
-
-std::string layout_hash(const Catalog& c) {
-  return fmt::format("{:016x}", XXH3_64bits(c.extents.data(), c.extents.size_bytes()));
 }
 
 std::string how_many(std::size_t some, const Catalog& catalog) {
@@ -60,6 +57,9 @@ AddressProof::AddressProof(const Source& source, const CellSettings& cell)
       reads_device_(any_ && cell.merge == Merge::device && source.catalog.device_readable) {}
 
 Result<ExtentCheck> AddressProof::before(const Source& source) {
+  if (const std::string other = other_filesystem(source); !other.empty()) {
+    return fail(other + " (what was measured is kept; nothing more is read)");
+  }
   if (!any_) {
     return ExtentCheck{};
   }
@@ -80,6 +80,10 @@ Result<ExtentCheck> AddressProof::before(const Source& source) {
 }
 
 void AddressProof::after(const Source& source, RunRecord& run) {
+  if (const std::string other = other_filesystem(source); !other.empty()) {
+    mark(run, other);
+    return;
+  }
   if (!any_) {
     return;
   }
@@ -144,6 +148,21 @@ std::string AddressProof::open_for_writing(const Source& source, const ExtentChe
   }
   run.addresses = kWatched;
   return {};
+}
+
+std::string layout_hash(const Catalog& c) {
+  return fmt::format("{:016x}", XXH3_64bits(c.extents.data(), c.extents.size_bytes()));
+}
+
+std::string other_filesystem(const Source& source) {
+  const auto now = filesystem_of(std::string(source.catalog.root));
+  return !now || *now == source.catalog.device
+             ? ""
+             : fmt::format(
+                   "{}: another filesystem is mounted there than at the beginning (device {}:{} -> "
+                   "{}:{})",
+                   source.catalog.root, major(source.catalog.device), minor(source.catalog.device),
+                   major(*now), minor(*now));
 }
 
 std::string moved_text(const Source& source, const ExtentCheck& check) {

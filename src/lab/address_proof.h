@@ -6,6 +6,9 @@
 //          missed so, and they may have held another file's bytes meanwhile. Moving needs the file
 //          open for writing; that nobody had is seen by os/write_watch.h. Where the watch is
 //          refused the run says so.
+// Mounted: the data set's directory is on the filesystem that the experiment began with, at either
+//          end of each run. An image that is mounted over it may hold files of the same names,
+//          inodes, times and extents, and the device that is read is still the first one.
 // Written: what was dirty is on the device before the first read of it.
 // Cost:    run.address_check_ns; none of it in the epoch.
 // Threads: one owner; before(), then the epoch, then after().
@@ -45,6 +48,10 @@ class AddressProof {
   std::int64_t ns_ = 0;
 };
 
+// Of all extents: two catalogs of equal hash have their data in the same places.
+std::string layout_hash(const Catalog& catalog);
+// Why the directory of a source is not what it was when the source was opened; empty: it is.
+std::string other_filesystem(const Source& source);
 // Why a source is not read as it was catalogued; empty: nothing differs, or places do and it may be
 // made anew.
 std::string stale_catalog(const Source& source, const ExtentCheck& check);

@@ -222,6 +222,7 @@ Ceiling measure_ceiling(const DataMap& data, const CeilingSettings& settings) {
     const Result<CeilingRecord> r = measure_one(*load, data, settings);
     if (r) {
       c.records.push_back(*r);
+      c.records.back().samples_per_byte = data.samples_per_byte();
     } else if (r.error().exit_code != Exit::interrupted) {
       c.warnings.push_back(fmt::format(
           "ceiling: {} not measured on {}: {}; results are shown without it (reading a block "

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace blksweep {
@@ -11,6 +12,18 @@ namespace {
 
 constexpr double kColdShare = 0.001;       // more than this resident is not cold
 constexpr double kColdDeviceShare = 0.99;  // statistics round to sectors, and lag by a request
+// From the device in a warm run: as for a cold one's pages, and a few blocks of metadata beside.
+constexpr double kWarmDeviceShare = 0.001;
+constexpr std::uint64_t kWarmDeviceBytes = 1U << 20;
+// A mounted filesystem's own threads read a block here and there (some 100 KiB in a second of ext4,
+// xfs or btrfs); beyond this somebody works on the disk, and takes a share of it that shows.
+constexpr double kOthersShare = 0.05;
+constexpr std::uint64_t kOthersBytes = 1U << 20;
+
+bool is_notable(std::uint64_t others, std::uint64_t beside) {
+  return others > kOthersBytes &&
+         static_cast<double>(others) > kOthersShare * static_cast<double>(beside);
+}
 
 // Bytes of [from, to) of a file that come from the device and from nowhere else.
 std::uint64_t plain_bytes(const Catalog& catalog, std::uint32_t file, std::uint64_t from,
@@ -39,20 +52,25 @@ std::uint64_t bytes_of_reads(const Catalog& catalog, const Plan& plan) {
   return sum;
 }
 
+// The same for all names of a file: they share its pages.
+std::pair<std::uint64_t, std::int64_t> identity(const Catalog& catalog, std::uint32_t file) {
+  return {catalog.files[file].inode, catalog.files[file].ctime_ns};
+}
+
 // Each byte once, also of samples that overlap.
 std::uint64_t bytes_of_samples(const Catalog& catalog) {
   std::vector<std::uint32_t> order(catalog.samples());
   std::iota(order.begin(), order.end(), 0U);
   std::ranges::sort(order, {}, [&](std::uint32_t i) {
     const Sample s = catalog.sample(i);
-    return std::pair(s.file, s.offset);
+    return std::pair(identity(catalog, s.file), s.offset);
   });
   std::uint64_t sum = 0, seen = 0;
-  std::uint32_t file = kNoLabel;
+  std::optional<std::pair<std::uint64_t, std::int64_t>> file;
   for (const std::uint32_t i : order) {
     const Sample s = catalog.sample(i);
-    seen = s.file == file ? seen : 0;
-    file = s.file;
+    seen = identity(catalog, s.file) == file ? seen : 0;
+    file = identity(catalog, s.file);
     const std::uint64_t end = s.offset + s.length;
     if (end > seen) {
       sum += plain_bytes(catalog, s.file, std::max(seen, s.offset), end);
@@ -79,26 +97,91 @@ std::string unexamined(const Residency& r) {
                            format_count(r.files), r.first_error);
 }
 
-ColdVerdict judge_cold(const ColdStart& s) {
-  ColdVerdict v;
+CacheVerdict judge_cold(const ColdStart& s) {
+  CacheVerdict v;
   if (s.bytes > 0 && !s.resident) {
     v.incomplete = "not known to be cold: " + s.unexamined;
   } else if (s.bytes > 0 && *s.resident > kColdShare + s.pinned_share) {
     v.incomplete = fmt::format("not cold: {:.2f} % of the data was resident", *s.resident * 100);
   }
   const std::uint64_t held = s.direct ? 0 : s.pinned_bytes;  // direct reads pass pages by
-  if (s.device_bytes && static_cast<double>(*s.device_bytes + held) <
-                            kColdDeviceShare * static_cast<double>(s.expected)) {
+  const std::optional<std::uint64_t> read = s.own_bytes ? s.own_bytes : s.device_bytes;
+  if (read &&
+      static_cast<double>(*read + held) < kColdDeviceShare * static_cast<double>(s.expected)) {
     const std::string text = fmt::format(
-        "cold, but the device read {} of the {} that only it could give: a cache held the rest",
-        format_bytes({*s.device_bytes}), format_bytes({s.expected}));
-    if (s.direct) {
+        "cold, but {} read {} of the {} that only the device could give: a cache held the rest{}",
+        s.own_bytes ? "this run" : "the device", format_bytes({*read}), format_bytes({s.expected}),
+        s.own_bytes && !s.direct ? ", or somebody else read it first" : "");
+    if (s.direct || s.own_bytes) {
       v.incomplete += (v.incomplete.empty() ? "" : "; ") + text;
     } else {
       v.warning = text;
     }
   }
   return v;
+}
+
+CacheVerdict judge_warm(const WarmStart& s) {
+  if (!s.own_bytes) {
+    return {};
+  }
+  const std::uint64_t read =
+      s.one_disk ? std::min(*s.own_bytes, s.device_bytes.value_or(*s.own_bytes)) : *s.own_bytes;
+  const bool cold = read > kWarmDeviceBytes &&
+                    static_cast<double>(read) > kWarmDeviceShare * static_cast<double>(s.bytes);
+  return {cold ? fmt::format("not warm: this run read {} from the device for the {} that it "
+                             "delivered: pages had left the page cache",
+                             format_bytes({read}), format_bytes({s.bytes}))
+               : "",
+          ""};
+}
+
+std::uint64_t indirect_bytes(const Catalog& catalog) {
+  std::uint64_t sum = 0;
+  for (const ExtentRecord& e : catalog.extents) {
+    const std::uint64_t end = std::min(e.file_end(), catalog.files[e.file].size);
+    const bool indirect = (e.flags & (kExtentEncoded | kExtentInline)) != 0;
+    sum += indirect && end > e.file_offset ? end - e.file_offset : 0;
+  }
+  return sum;
+}
+
+// Pages that came, or were there while next to nothing came from the device (the least that btrfs
+// stores of 128 KiB is a block of 4), are those that answered.
+CacheVerdict judge_direct(const DirectReads& s) {
+  const double indirect = static_cast<double>(s.indirect_bytes);
+  const double after = s.resident_after.value_or(0);
+  const bool came = s.resident_before && after - *s.resident_before > kColdShare;
+  const bool unread = s.own_bytes && static_cast<double>(*s.own_bytes) <
+                                         kWarmDeviceShare * static_cast<double>(s.delivered);
+  if (indirect <= kColdShare * static_cast<double>(s.bytes) || after <= kColdShare ||
+      (!came && !unread)) {
+    return {};
+  }
+  const std::string text = fmt::format(
+      "direct reads went through the page cache, which holds {:.0f} % of the data after the run: "
+      "{} of {} are compressed, encrypted or inline, and the filesystem cannot read those directly",
+      after * 100, format_bytes({s.indirect_bytes}), format_bytes({s.bytes}));
+  return s.cold && s.epochs > 1 ? CacheVerdict{"not cold after the first epoch: " + text, ""}
+                                : CacheVerdict{"", text};
+}
+
+std::optional<std::uint64_t> others_read(std::optional<std::uint64_t> device_bytes,
+                                         std::optional<std::uint64_t> own_bytes) {
+  if (!device_bytes || !own_bytes ||
+      (*own_bytes > *device_bytes && is_notable(*own_bytes - *device_bytes, *device_bytes))) {
+    return std::nullopt;
+  }
+  return *device_bytes - std::min(*own_bytes, *device_bytes);
+}
+
+std::string others_warning(const std::string& disk, std::uint64_t own_bytes, std::uint64_t others) {
+  return !is_notable(others, own_bytes)
+             ? ""
+             : fmt::format(
+                   "others read {} from {} while this run read {}: its times are those of "
+                   "a disk that was shared",
+                   format_bytes({others}), disk, format_bytes({own_bytes}));
 }
 
 }  // namespace blksweep

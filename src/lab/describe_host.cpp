@@ -1,6 +1,7 @@
 #include "lab/describe_host.h"
 
 #include "disk/registry.h"
+#include "os/btrfs_chunks.h"
 #include "os/hostfacts.h"
 #include "os/layer_facts.h"
 #include "stage/nvml.h"
@@ -20,6 +21,18 @@ std::vector<LayerFact> layers_of(const HostRecord& host) {
 
 std::string changed_layers(const HostRecord& host, const std::string& disk) {
   return host.layers.empty() ? "" : difference(layers_of(host), layer_facts(disk));
+}
+
+std::vector<std::pair<std::string, std::string>> queue_facts(const Source& source) {
+  auto facts = source.device ? queue_settings(source.device->disk)
+                             : std::vector<std::pair<std::string, std::string>>();
+  if (source.mount && source.mount->filesystem == "btrfs") {
+    const std::string own = btrfs_read_ahead_kb(std::string(source.catalog.root));
+    if (!own.empty()) {
+      facts.emplace_back("btrfs/read_ahead_kb", own);
+    }
+  }
+  return facts;
 }
 
 HostRecord describe_host(const Source& source) {
@@ -44,7 +57,7 @@ HostRecord describe_host(const Source& source) {
     for (const LayerFact& f : layer_facts(source.device->disk)) {
       h.layers.push_back({f.disk, f.name, f.value});
     }
-    h.queue = queue_settings(source.device->disk);
+    h.queue = queue_facts(source);
     for (const auto& [name, value] : h.queue) {
       if (name == "scheduler") {
         h.scheduler = value;

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "lab/source.h"
 #include "store/records.h"
@@ -13,6 +15,10 @@ namespace blksweep {
 
 // Host facts of this node with those of the source's device.
 HostRecord describe_host(const Source& source);
+
+// Settings that decide the requests: of the disk's queue, and "btrfs/read_ahead_kb", with which
+// btrfs reads ahead instead of the queue's.
+std::vector<std::pair<std::string, std::string>> queue_facts(const Source& source);
 
 // What of the stack under `disk` is no longer as `host` says; empty: nothing, or it says nothing.
 std::string changed_layers(const HostRecord& host, const std::string& disk);

@@ -259,15 +259,23 @@ Result<> Experiment::run_job(const Job& job) {
   return keep(job, std::move(run));
 }
 
-// The stack under the data is a fact of the whole experiment: a run under another is none of it.
+// The stack under the data and its queue are facts of the whole experiment: a run under others is
+// none of it.
 void Experiment::mark_changed_layers(RunRecord& run) const {
-  const std::string changed =
-      source_.device ? changed_layers(settings_.host, source_.device->disk) : "";
-  if (!changed.empty()) {
-    run.incomplete = true;
-    run.incomplete_reason += (run.incomplete_reason.empty() ? "" : "; ") +
-                             ("what the disk stands on changed: " + changed);
+  if (!source_.device) {
+    return;
   }
+  const auto mark = [&run](const std::string& what, const std::string& changed) {
+    if (!changed.empty()) {
+      run.incomplete = true;
+      run.incomplete_reason += (run.incomplete_reason.empty() ? "" : "; ") + what + changed;
+    }
+  };
+  const std::string& disk = source_.device->disk;
+  mark("what the disk stands on changed: ", changed_layers(settings_.host, disk));
+  // What the cell borrowed is given back by now.
+  mark(fmt::format("the queue of {} is no longer as the experiment found it: ", disk),
+       changed_queue(settings_.host.queue, queue_facts(source_)));
 }
 
 // Nothing that needs the GPU works any more in this process, whatever it is.

@@ -9,6 +9,7 @@
 #include "lab/account_run.h"
 #include "lab/batch_records.h"
 #include "lab/cold_proof.h"
+#include "lab/judge_caches.h"
 #include "lab/observe.h"
 #include "lab/simulate_epoch.h"
 #include "lab/verify.h"
@@ -21,11 +22,6 @@ namespace {
 constexpr std::size_t kNamedFailures = 100;
 constexpr double kHealedShare = 0.01;     // more completions than these lost: no depth, no latency
 constexpr double kStatDifference = 0.01;  // truth rule: probe and block statistics agree to 1 %
-
-void mark(RunRecord& r, const std::string& reason) {
-  r.incomplete = true;
-  r.incomplete_reason += (r.incomplete_reason.empty() ? "" : "; ") + reason;
-}
 
 void say(const RunRequest& q, const char* phase) {
   if (q.progress != nullptr) {
@@ -61,7 +57,7 @@ void record_epoch(RunRecord& r, const RunRequest& q, const Epoch& e) {
     r.bytes += b.bytes;
   }
   if (const std::string broken = keep_account(r, stages_of(q.cell)); !broken.empty()) {
-    mark(r, "account: " + broken);
+    mark_incomplete(r, "account: " + broken);
   }
 }
 
@@ -139,8 +135,9 @@ void record_check(RunRecord& r, const RunRequest& q, const SpotCheck* spot) {
     r.failed.push_back({w.path, "check: " + w.why});
   }
   if (checked.found.wrong > 0) {
-    mark(r, fmt::format("{} of {} pieces that were checked are not what their files hold",
-                        checked.found.wrong, checked.pieces));
+    mark_incomplete(r,
+                    fmt::format("{} of {} pieces that were checked are not what their files hold",
+                                checked.found.wrong, checked.pieces));
   }
 }
 
@@ -194,63 +191,35 @@ void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
   }
 }
 
-// Of the data: what a pin keeps resident is meant to be.
-double pinned_share(const RunRequest& q) {
-  const std::uint64_t all = q.source.catalog.bytes().n;
-  return all == 0 ? 0 : static_cast<double>(q.node.pinned_bytes()) / static_cast<double>(all);
-}
-
-// A run that was cut off has not read everything: only how it began is judged then.
-void judge_start(RunRecord& r, const RunRequest& q, const StartState& start, bool whole) {
-  if (q.cell.cache != CacheState::cold) {
-    return;
-  }
-  const bool direct = (q.cell.direct && q.source.direct_possible) || q.cell.merge == Merge::device;
-  r.device_bytes_expected = expected_device_bytes(q.source.catalog, q.planned.plan, direct);
-  const ColdVerdict v = judge_cold({.bytes = q.source.catalog.bytes().n,
-                                    .resident = start.resident,
-                                    .unexamined = start.unexamined,
-                                    .pinned_share = pinned_share(q),
-                                    .pinned_bytes = q.node.pinned_bytes(),
-                                    .device_bytes = whole ? r.device_bytes : std::nullopt,
-                                    .expected = *r.device_bytes_expected,
-                                    .direct = direct});
-  if (!v.incomplete.empty()) {
-    mark(r, v.incomplete);
-  }
-  if (!v.warning.empty()) {
-    r.warnings.push_back(v.warning);
-  }
-}
-
 void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
   if (outcome.interrupted) {
-    mark(r, "interrupted");
+    mark_incomplete(r, "interrupted");
   }
   if (outcome.fault) {
-    mark(r, outcome.fault->message());
+    mark_incomplete(r, outcome.fault->message());
   }
   if (!q.node.lost().empty()) {
-    mark(r, q.node.lost());
+    mark_incomplete(r, q.node.lost());
   }
   if (r.missing_samples > 0) {
-    mark(r, fmt::format("{} samples missing", format_count(r.missing_samples)));
+    mark_incomplete(r, fmt::format("{} samples missing", format_count(r.missing_samples)));
   }
   if (r.wrong_samples.value_or(0) > 0) {
-    mark(r, fmt::format("{} samples wrong", format_count(*r.wrong_samples)));
+    mark_incomplete(r, fmt::format("{} samples wrong", format_count(*r.wrong_samples)));
   }
   if (r.probe && r.probe->lost_events > 0) {
-    mark(r, fmt::format("probe lost {} events", format_count(r.probe->lost_events)));
+    mark_incomplete(r, fmt::format("probe lost {} events", format_count(r.probe->lost_events)));
   }
   if (r.probe && static_cast<double>(r.probe->healed) >
                      kHealedShare * static_cast<double>(r.probe->requests)) {
-    mark(r, fmt::format("{} completions of {} requests never reached the probe: its depth and "
-                        "latency are not those of the disk",
-                        format_count(r.probe->healed), format_count(r.probe->requests)));
+    mark_incomplete(
+        r, fmt::format("{} completions of {} requests never reached the probe: its depth and "
+                       "latency are not those of the disk",
+                       format_count(r.probe->healed), format_count(r.probe->requests)));
   }
   if (r.probe && r.probe->stat_difference.value_or(0) > kStatDifference) {
-    mark(r, fmt::format("probe and block statistics differ by {:.1f} %",
-                        *r.probe->stat_difference * 100));
+    mark_incomplete(r, fmt::format("probe and block statistics differ by {:.1f} %",
+                                   *r.probe->stat_difference * 100));
   }
 }
 
@@ -258,7 +227,7 @@ void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
 MeasuredRun not_begun(RunRecord r, const RunRequest& q, const Error& refused) {
   r.started_unix_ns = unix_ns();
   r.missing_samples = q.planned.plan.order.size();
-  mark(r, refused.message());
+  mark_incomplete(r, refused.message());
   return {std::move(r), false, refused};
 }
 
@@ -301,7 +270,7 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   BLKSWEEP_TRY(StartState start, enter_cache_state(q.source.catalog, q.cell.cache, q.node));
   r.resident_before = start.resident;
   r.warnings = std::move(start.warnings);
-  Observation seen(q.source.device, q.probe,
+  Observation seen(q.source.device, reads_itself(q), q.probe,
                    needs_gpu(q.cell) ? std::optional(q.cell.device_index) : std::nullopt);
   r.started_unix_ns = unix_ns();
   say(q, "reading");
@@ -328,7 +297,7 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   record_undecoded(r, q, *epoch);
   warn_of(r, q, *epoch);
   judge(r, q, outcome);
-  judge_start(r, q, start, !outcome.interrupted && !outcome.fault && r.missing_samples == 0);
+  judge_caches(r, q, start, !outcome.interrupted && !outcome.fault && r.missing_samples == 0);
   return MeasuredRun{std::move(r), outcome.interrupted, outcome.fault};
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lab/cold_proof.h"
+#include "os/own_reads.h"
 #include "stage/cuda_stage.h"
 #include "stats/shuffle_quality.h"
 
@@ -85,6 +87,7 @@ void Observation::start() {
       before_ = *stat;
     }
   }
+  own_before_ = reads_itself_ ? own_read_bytes() : std::nullopt;
 }
 
 void Observation::stop_sampler(RunRecord& record) {
@@ -99,14 +102,22 @@ void Observation::stop_sampler(RunRecord& record) {
   }
 }
 
-void Observation::stop(RunRecord& record) {
-  stop_sampler(record);
+void Observation::count_bytes(RunRecord& record) const {
+  if (const auto own = own_before_ ? own_read_bytes() : std::nullopt) {
+    record.own_read_bytes = *own - *own_before_;
+  }
   if (before_) {
     if (const auto after = disk_stat(device_->disk)) {
       record.device_bytes = (after->read_sectors - before_->read_sectors) * kSectorBytes;
       record.device_reads = after->reads - before_->reads;
     }
   }
+  record.others_read_bytes = others_read(record.device_bytes, record.own_read_bytes);
+}
+
+void Observation::stop(RunRecord& record) {
+  stop_sampler(record);
+  count_bytes(record);
   if (probe_ == nullptr) {
     return;
   }

@@ -18,22 +18,26 @@ namespace blksweep {
 
 class Observation {
  public:
+  // `reads_itself`: nobody else reads for this process, so that its own count is true.
   // `gpu`: the index of the GPU that the run uses; nullopt: none.
-  Observation(const std::optional<BlockDevice>& device, BlockProbe* probe,
+  Observation(const std::optional<BlockDevice>& device, bool reads_itself, BlockProbe* probe,
               std::optional<std::uint32_t> gpu)
-      : device_(device), probe_(probe), gpu_(gpu) {}
+      : device_(device), reads_itself_(reads_itself), probe_(probe), gpu_(gpu) {}
   void start();
-  // Fills device_bytes, device_reads, probe, gpu and warnings.
+  // Fills device_bytes, device_reads, own_read_bytes, others_read_bytes, probe, gpu and warnings.
   void stop(RunRecord& record);
 
  private:
   void stop_sampler(RunRecord& record);
+  void count_bytes(RunRecord& record) const;
   const std::optional<BlockDevice>& device_;
+  bool reads_itself_;
   BlockProbe* probe_;
   std::optional<std::uint32_t> gpu_;
   std::unique_ptr<GpuSampler> sampler_;
   std::optional<Error> not_sampled_;
   std::optional<DiskStat> before_;
+  std::optional<std::uint64_t> own_before_;
   std::optional<Error> refused_;
 };
 

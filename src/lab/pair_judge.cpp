@@ -13,6 +13,7 @@ namespace {
 constexpr double kSameShare = 0.001;    // of the data; cold is what has less resident
 constexpr double kSameRequests = 0.02;  // more apart is said
 constexpr double kSameBytes = 0.01;     // at the device; more is another's work, or other metadata
+constexpr double kOverLimit = 1.05;     // of a limit: what an interval of its accounting explains
 constexpr double kAllBytes = 0.99;      // of what was to be read: statistics lag by a request
 
 double pinned_share(const Catalog& catalog, const CellSettings& cell) {
@@ -110,6 +111,28 @@ std::string other_start(const PairRequest& q, const RunRecord& run, const FioRec
   return same || bypassed_the_cache(q, run, fio) ? "" : other_parts(q, run, fio);
 }
 
+// The kernel lets what a limited group saved while it was idle through at once: of a short run that
+// is much, and not the same for both.
+std::string burst(const PairRequest& q, const RunRecord& run, const FioRecord& fio) {
+  const auto above = [](const Maybe<std::uint64_t>& amount, std::int64_t ns, std::uint64_t limit) {
+    return amount && static_cast<double>(*amount) * 1e9 / static_cast<double>(ns) >
+                         static_cast<double>(limit) * kOverLimit;
+  };
+  const auto over = [&](const Maybe<std::uint64_t>& bytes, const Maybe<std::uint64_t>& requests,
+                        std::int64_t ns) {
+    const NodeWish& w = q.cell.node;
+    return (w.bandwidth_limit && above(bytes, ns, w.bandwidth_limit->n)) ||
+           (w.iops_limit && above(requests, ns, *w.iops_limit));
+  };
+  const bool ours = over(run.device_bytes, run.device_reads, run.epoch_ns);
+  return ours || over(fio.device_bytes, fio.requests, fio.runtime_ns)
+             ? fmt::format(
+                   "{} was faster than the limit, which lets a first burst through: read for "
+                   "seconds (--epochs)",
+                   ours ? "our run" : "fio")
+             : "";
+}
+
 }  // namespace
 
 std::string no_ratio_because(const PairRequest& q, const RunRecord& run, const FioRecord& fio) {
@@ -123,7 +146,8 @@ std::string no_ratio_because(const PairRequest& q, const RunRecord& run, const F
     return fmt::format("fio read {} bytes where the plan has {}", fio.read_bytes,
                        fio.planned_bytes);
   }
-  for (const std::string& reason : {other_work(q.cell), mixed_ways(q), other_start(q, run, fio)}) {
+  for (const std::string& reason :
+       {other_work(q.cell), mixed_ways(q), other_start(q, run, fio), burst(q, run, fio)}) {
     if (!reason.empty()) {
       return reason;
     }

@@ -104,6 +104,8 @@ struct RunNode::State {
   // Destroyed bottom-up: out of the limits first, settings last.
   Borrowing borrowing;
   std::unique_ptr<ThreadPlace> place;
+  std::string queue_of;                                    // the disk; empty: there is none
+  std::vector<std::pair<std::string, std::string>> queue;  // as the run is to find it to its end
   Binding binding;
   std::optional<InodePin> inodes;
   std::optional<PagePin> pages;
@@ -196,6 +198,12 @@ Result<> check_rights(const Source& source, const NodeWish& wish) {
         "--nr-requests, --read-ahead and the limits");
   }
   BLKSWEEP_CHECK(check_disk(source, wish));
+  if (wish.read_ahead && source.mount && source.mount->filesystem == "btrfs") {
+    return unsupported(
+        fmt::format("--read-ahead: btrfs at {} does not look at the queue's read-ahead; it has one "
+                    "of its own (/sys/fs/btrfs/UUID/bdi/read_ahead_kb), which is a stored fact",
+                    source.catalog.root));
+  }
   if (limits(wish)) {
     BLKSWEEP_TRY([[maybe_unused]] const LimitPlan plan,
                  plan_limits(limit_wish(wish, whole_disk_of(source)), "blksweep"));
@@ -233,6 +241,10 @@ Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std:
   if (wish.changes_queue()) {
     BLKSWEEP_TRY(const auto got, set_queue(disk_of(source), queue_wish(wish), state->borrowing));
     state->add(got);
+  }
+  if (source.device) {
+    state->queue_of = source.device->disk;
+    state->queue = queue_settings(state->queue_of);
   }
   if (limits(wish)) {
     BLKSWEEP_TRY(RunCgroup group,
@@ -320,6 +332,10 @@ const Binding& RunNode::binding() const { return state_->binding; }
 std::string RunNode::lost() const {
   if (state_->pages && !state_->pages->is_whole()) {
     return "the pin of pages did not hold to the end";
+  }
+  if (const std::string changed = changed_queue(state_->queue, queue_settings(state_->queue_of));
+      !changed.empty()) {
+    return fmt::format("queue of {} changed during the run: {}", state_->queue_of, changed);
   }
   return state_->lost;
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +19,23 @@ namespace {
 constexpr std::size_t kProbedFiles = 16;
 constexpr std::size_t kNamedChanges = 3;
 
+// One run reads one disk: its statistics, its ceiling and whether it was cold are of that disk
+// alone. A btrfs subvolume or a layer of an overlay has another number and may well be on the same
+// disk.
+Result<> refuse_other_disks(const std::string& root, const std::vector<std::string>& elsewhere) {
+  const auto own = block_device_of(root);
+  for (const std::string& path : elsewhere) {
+    const auto other = block_device_of(root + "/" + path);
+    if (own && other && own->whole_disk != other->whole_disk) {
+      return fail(
+          fmt::format("{}/{} is on {} and {} on {}: a run reads one disk; give what is mounted "
+                      "there a run of its own, or leave it out",
+                      root, path, other->node, root, own->node));
+    }
+  }
+  return {};
+}
+
 Result<Source> scan_source(const std::string& dir) {
   auto parts = std::make_shared<CatalogParts>();
   ScanReport report;
@@ -26,6 +44,8 @@ Result<Source> scan_source(const std::string& dir) {
   s.catalog = parts->view();
   s.owner = std::move(parts);
   s.warnings = std::move(report.warnings);
+  BLKSWEEP_CHECK(
+      refuse_other_disks(std::string(s.catalog.root), report.of(Oddity::other_device).named));
   return s;
 }
 
@@ -49,6 +69,7 @@ Result<Source> load_source(const std::string& path) {
   auto owner = std::make_shared<CatalogFile>(std::move(file));
   BLKSWEEP_TRY(const CatalogCheck check, check_catalog(owner->view()));
   BLKSWEEP_CHECK(refuse_changes(check, path, owner->view()));
+  BLKSWEEP_CHECK(refuse_other_disks(std::string(owner->view().root), check.elsewhere));
   Source s;
   s.catalog = owner->view();
   s.owner = std::move(owner);
@@ -63,9 +84,11 @@ std::string unreadable_by_scan(const Source& s) {
                : "the bytes of files on " + filesystem + " are not read from the device";
 }
 
-// The device is found again by path: its number may have changed since the catalog was written.
+// Filesystem and device are found again by path: their numbers may have changed since the catalog
+// was written.
 void find_device(Source& s) {
   const std::string root(s.catalog.root);
+  s.catalog.device = filesystem_of(root).value_or(s.catalog.device);
   if (auto mount = mount_of(root)) {
     s.mount = *std::move(mount);
   }
@@ -111,6 +134,11 @@ void find_alignment(Source& s) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> filesystem_of(const std::string& root) {
+  struct stat st {};
+  return ::stat(root.c_str(), &st) == 0 ? std::optional<std::uint64_t>(st.st_dev) : std::nullopt;
+}
 
 void examine_source(Source& source) {
   find_device(source);

@@ -35,6 +35,8 @@ struct Source {
 };
 
 Result<Source> open_source(const SourceSettings& settings);
+// st_dev of what is mounted at the data set's directory now; nothing where it cannot be asked.
+std::optional<std::uint64_t> filesystem_of(const std::string& root);
 // What open_source() finds out beside the catalog itself, for one that is there already: device,
 // mount, whether that device and direct reads are possible.
 void examine_source(Source& source);

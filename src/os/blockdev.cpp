@@ -189,4 +189,17 @@ std::vector<std::pair<std::string, std::string>> queue_settings(const std::strin
   return out;
 }
 
+std::string changed_queue(const std::vector<std::pair<std::string, std::string>>& then,
+                          const std::vector<std::pair<std::string, std::string>>& now) {
+  std::string text;
+  for (const auto& [name, value] : then) {
+    const auto found = std::ranges::find(now, name, [](const auto& s) { return s.first; });
+    const std::string is = found == now.end() ? "gone" : found->second;
+    if (is != value) {
+      text += fmt::format("{}{} {}, now {}", text.empty() ? "" : "; ", name, value, is);
+    }
+  }
+  return text;
+}
+
 }  // namespace blksweep

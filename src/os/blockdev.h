@@ -50,5 +50,8 @@ Result<MountFacts> mount_of(const std::string& path);
 Result<DiskStat> disk_stat(const std::string& disk);
 // Everything below /sys/block/<disk>/queue/ that is a readable one-line file.
 std::vector<std::pair<std::string, std::string>> queue_settings(const std::string& disk);
+// "nomerges 0, now 2; ...": settings of `then` that are others now; empty: none is.
+std::string changed_queue(const std::vector<std::pair<std::string, std::string>>& then,
+                          const std::vector<std::pair<std::string, std::string>>& now);
 
 }  // namespace blksweep

@@ -1,5 +1,6 @@
 #include "os/btrfs_chunks.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/btrfs.h>
 #include <linux/btrfs_tree.h>
@@ -10,6 +11,9 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
+
+#include "base/fd.h"
+#include "os/file.h"
 
 namespace blksweep {
 namespace {
@@ -93,6 +97,23 @@ std::optional<BtrfsChunks::Place> BtrfsChunks::find(std::uint64_t logical) const
     return std::nullopt;
   }
   return Place{it->physical + inside, it->length - inside};
+}
+
+std::string btrfs_read_ahead_kb(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  btrfs_ioctl_fs_info_args info{};
+  if (!fd || ::ioctl(fd.get(), BTRFS_IOC_FS_INFO, &info) != 0) {
+    return {};
+  }
+  std::string uuid;
+  for (std::size_t i = 0; i < sizeof info.fsid; ++i) {
+    uuid += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", info.fsid[i]);
+  }
+  std::string text = whole_text("/sys/fs/btrfs/" + uuid + "/bdi/read_ahead_kb");
+  while (!text.empty() && text.back() == '\n') {
+    text.pop_back();
+  }
+  return text;
 }
 
 }  // namespace blksweep

@@ -17,6 +17,10 @@
 
 namespace blksweep {
 
+// How far btrfs at `path` reads ahead, in KiB: its own setting, and not that of the disk's queue.
+// Empty: not known, or not btrfs. Source: /sys/fs/btrfs/UUID/bdi (fs/btrfs/sysfs.c, Linux 5.11).
+std::string btrfs_read_ahead_kb(const std::string& path);
+
 struct BtrfsChunk {
   std::uint64_t logical, length, physical;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <string_view>
 
 #include "os/device_layers.h"
 #include "os/file.h"
@@ -177,10 +178,20 @@ std::string difference(const std::vector<LayerFact>& before, const std::vector<L
   return text;
 }
 
+bool is_memory(std::string_view filesystem) {
+  return filesystem == "tmpfs" || filesystem == "ramfs" || filesystem == "devtmpfs" ||
+         filesystem == "hugetlbfs";
+}
+
 std::vector<std::string> caches_beneath(const std::string& disk) {
   std::vector<std::string> out;
   for (const DiskFacts& layer : device_layers(disk)) {
-    if (layer.kind == DiskKind::loop && !layer.backing_direct) {
+    const std::string beneath =
+        layer.kind == DiskKind::loop ? mount_by_text(layer.backing_file).filesystem : "";
+    if (is_memory(beneath)) {
+      out.push_back(fmt::format("cold: {} is memory ({} is on {}): no read of it needs a medium",
+                                layer.disk, layer.backing_file, beneath));
+    } else if (layer.kind == DiskKind::loop && !layer.backing_direct) {
       out.push_back(fmt::format(
           "cold: {} reads {} without direct I/O, through a page cache below it: what that cache "
           "held, read ahead or answered in place of a medium cannot be known, and device_bytes "

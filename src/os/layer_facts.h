@@ -10,6 +10,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace blksweep {
@@ -28,6 +29,8 @@ std::vector<LayerFact> layer_facts(const std::string& disk);
 // whose speed may change by itself.
 std::string difference(const std::vector<LayerFact>& before, const std::vector<LayerFact>& now);
 
+// Whether the files of such a filesystem are in memory and nowhere else.
+bool is_memory(std::string_view filesystem);
 // Caches below the disk that can be seen and that no run can empty or look into, each with what
 // that means for a run that is called cold.
 std::vector<std::string> caches_beneath(const std::string& disk);

@@ -1,9 +1,13 @@
 #include "plan/data_map.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 namespace blksweep {
 namespace {
+
+constexpr double kMostOutside = 0.01;
 
 // Of the extent what the file has, on the device.
 ByteRange used_part(const ExtentRecord& e, const FileRecord& file) {
@@ -31,9 +35,12 @@ std::vector<ByteRange> joined(std::vector<ByteRange> all) {
 DataMap::DataMap(const Catalog& catalog, std::uint32_t align, std::uint64_t device_bytes)
     : align_(align) {
   const std::uint64_t end = align_down(device_bytes, align);
+  std::uint64_t outside = 0;
   for (const ExtentRecord& e : catalog.extents) {
     // An address is a number of bytes on the device; what is unaligned has one, too.
     if ((e.flags & ~std::uint32_t{kExtentShared | kExtentUnaligned}) != 0) {
+      const bool hole = (e.flags & kExtentUnwritten) != 0;  // zeros, and no byte of the device
+      outside += hole ? 0 : used_part(e, catalog.files[e.file]).bytes();
       continue;
     }
     const ByteRange used = used_part(e, catalog.files[e.file]);
@@ -46,6 +53,19 @@ DataMap::DataMap(const Catalog& catalog, std::uint32_t align, std::uint64_t devi
   std::uint64_t bytes = 0;
   for (const ByteRange& r : ranges_) {
     ends_.push_back(bytes += r.bytes());
+  }
+  relate_to_samples(catalog, outside);
+}
+
+void DataMap::relate_to_samples(const Catalog& catalog, std::uint64_t outside) {
+  const std::uint64_t all =
+      std::transform_reduce(catalog.files.begin(), catalog.files.end(), std::uint64_t{0},
+                            std::plus<>(), [](const FileRecord& f) { return f.size; });
+  if (bytes() > 0 && all > 0 &&
+      static_cast<double>(outside) <= kMostOutside * static_cast<double>(all)) {
+    const double inside = static_cast<double>(all - outside) / static_cast<double>(all);
+    samples_per_byte_ =
+        static_cast<double>(catalog.bytes().n) * inside / static_cast<double>(bytes());
   }
 }
 

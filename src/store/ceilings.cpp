@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "base/units.h"
 #include "stats/quantile.h"
@@ -21,8 +23,18 @@ CeilingFigure figure_of(const std::vector<const CeilingRecord*>& rows) {
     f.request_bytes = std::max(f.request_bytes, c->request_bytes);
     f.depth = std::max(f.depth, c->depth);
   }
+  const auto same = [&](const CeilingRecord* c) {
+    return c->samples_per_byte == rows.front()->samples_per_byte;
+  };
+  if (std::ranges::all_of(rows, same)) {
+    f.samples_per_byte = rows.front()->samples_per_byte;
+  }
   f.kind = rows.front()->kind;
-  f.rounds = rows.size();
+  std::set<std::uint32_t> rounds;  // one that was begun twice is one
+  for (const CeilingRecord* c : rows) {
+    rounds.insert(c->round);
+  }
+  f.rounds = rounds.size();
   f.least = std::ranges::min(bytes);
   f.greatest = std::ranges::max(bytes);
   f.median = median(bytes);
@@ -50,10 +62,28 @@ std::vector<CeilingFigure> ceiling_figures(const std::vector<CeilingRecord>& cei
 
 Maybe<double> sequential_ceiling(const std::vector<CeilingRecord>& ceilings) {
   const std::vector<CeilingFigure> figures = ceiling_figures(ceilings);
-  return !figures.empty() && figures.front().kind == "sequential" && figures.front().median > 0
-             ? Maybe<double>(figures.front().median)
-             : std::nullopt;
+  const bool known = !figures.empty() && figures.front().kind == "sequential" &&
+                     figures.front().median > 0 && figures.front().samples_per_byte;
+  return known ? Maybe<double>(figures.front().median * *figures.front().samples_per_byte)
+               : std::nullopt;
 }
+
+namespace {
+
+constexpr double kOneToOne = 0.01;
+
+// Said where a share of the ceiling is not a share of the figure that stands before it.
+std::string worth(const CeilingFigure& f) {
+  if (!f.samples_per_byte) {
+    return "; part of the data has no address, so no share of it is shown";
+  }
+  return std::abs(*f.samples_per_byte - 1) <= kOneToOne
+             ? ""
+             : fmt::format("; {:.1f} MiB/s of samples, for a byte read stands for {:.2f}",
+                           f.median * *f.samples_per_byte / kMiB, *f.samples_per_byte);
+}
+
+}  // namespace
 
 std::string ceilings_text(const std::map<std::string, std::vector<CeilingRecord>>& by_disk) {
   std::string out;
@@ -62,9 +92,10 @@ std::string ceilings_text(const std::map<std::string, std::vector<CeilingRecord>
       out += fmt::format("ceiling{}{}, {} reads of {} at depth {}: {:.1f} MiB/s",
                          disk.empty() ? "" : " of ", disk, f.kind, format_bytes({f.request_bytes}),
                          f.depth, f.median / kMiB);
-      out += f.rounds == 1 ? " (one round)\n"
-                           : fmt::format(" (median of {} rounds, {:.1f}..{:.1f})\n", f.rounds,
+      out += f.rounds == 1 ? " (one round)"
+                           : fmt::format(" (median of {} rounds, {:.1f}..{:.1f})", f.rounds,
                                          f.least / kMiB, f.greatest / kMiB);
+      out += (f.kind == "sequential" ? worth(f) : "") + "\n";
     }
   }
   return out;

@@ -19,13 +19,16 @@ struct CeilingFigure {
   std::uint64_t request_bytes = 0;
   std::uint32_t depth = 0;
   std::size_t rounds = 0;
-  double median = 0, least = 0, greatest = 0;  // bytes per second
+  double median = 0, least = 0, greatest = 0;  // bytes per second, of the device
   double reads_per_s = 0;                      // median
+  Maybe<double> samples_per_byte;              // the same in every round; else not known
 };
 
 // One for each kind, sequential first.
 std::vector<CeilingFigure> ceiling_figures(const std::vector<CeilingRecord>& ceilings);
-// Median of the sequential ones, bytes per second.
+// The rate at which samples would be delivered if the device gave the median of the sequential
+// figures, bytes per second: files with holes come faster than that, blocks that are not full
+// slower.
 Maybe<double> sequential_ceiling(const std::vector<CeilingRecord>& ceilings);
 
 // A line for each disk and kind: "ceiling, sequential: 1234 MiB/s (1200..1300 in 5 rounds)".

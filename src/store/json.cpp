@@ -197,11 +197,13 @@ Json ceiling_json(const CeilingRecord& ceiling) {
 Json ceiling_figures_json(const std::vector<CeilingRecord>& ceilings) {
   Json out = Json::object();
   for (const CeilingFigure& f : ceiling_figures(ceilings)) {
-    out[f.kind] = {{"rounds", f.rounds},
-                   {"bytes_per_s", f.median},
-                   {"least", f.least},
-                   {"greatest", f.greatest},
-                   {"reads_per_s", f.reads_per_s}};
+    out[f.kind] = {
+        {"rounds", f.rounds},
+        {"bytes_per_s", f.median},
+        {"least", f.least},
+        {"greatest", f.greatest},
+        {"reads_per_s", f.reads_per_s},
+        {"samples_per_byte", f.samples_per_byte ? Json(*f.samples_per_byte) : Json(nullptr)}};
   }
   return out;
 }

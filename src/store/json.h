@@ -17,7 +17,8 @@ Json run_json(const CellRecord& cell, const RunRecord& run);
 Json cell_json(const CellRecord& cell);
 Json host_json(const HostRecord& host);
 Json ceiling_json(const CeilingRecord& ceiling);
-// {"sequential": {"rounds", "bytes_per_s" (median), "least", "greatest", "reads_per_s"}, "random":
+// {"sequential": {"rounds", "bytes_per_s" (median), "least", "greatest", "reads_per_s",
+// "samples_per_byte"}, "random":
 // ...}
 Json ceiling_figures_json(const std::vector<CeilingRecord>& ceilings);
 

@@ -27,6 +27,7 @@ struct CellRecord {
 // One fact of a disk or of what it stands on, in the kernel's words (os/layer_facts.h).
 struct LayerFactRecord {
   std::string disk, name, value;  // "loop0", "direct_io", "1"
+  bool operator==(const LayerFactRecord&) const = default;
 };
 
 // Facts of the node that all runs of an experiment share.
@@ -61,8 +62,9 @@ struct CeilingRecord {
   std::uint32_t depth = 0;
   std::uint64_t bytes = 0, reads = 0;
   std::int64_t elapsed_ns = 0;
-  double bytes_per_s = 0;
+  double bytes_per_s = 0;  // of the device
   double reads_per_s = 0;
+  Maybe<double> samples_per_byte;  // bytes of samples that a byte read here stands for
 };
 
 struct BatchRecord {
@@ -213,7 +215,9 @@ struct RunRecord {
   Maybe<std::uint64_t> seeks;  // NULL: some address is not known
   std::uint64_t io_errors = 0, short_reads = 0, device_fallbacks = 0;
   Maybe<std::uint64_t> device_bytes, device_reads;  // from /sys/block/*/stat
-  Maybe<std::uint64_t> device_bytes_expected;       // at least, of a cold run; NULL: not cold
+  // Of the disk's reads: those of this process, from /proc/self/io; what is left, of all others.
+  Maybe<std::uint64_t> own_read_bytes, others_read_bytes;
+  Maybe<std::uint64_t> device_bytes_expected;  // at least, of a cold run; NULL: not cold
   std::int64_t cpu_ns = 0;
   Maybe<double> resident_before, resident_after;  // share of the data in the page cache
   Maybe<double> utilisation;                      // compute / wall; NULL without a consumer

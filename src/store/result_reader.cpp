@@ -139,6 +139,7 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
       db_.prepare(fmt::format(
           "SELECT experiment_id, key, started_unix_ns, (SELECT count(*) FROM run JOIN cell c USING "
           "(cell_id) WHERE c.experiment_id = e.experiment_id), {} FROM experiment e ORDER BY "
+          "(SELECT max(session_id) FROM session s WHERE s.experiment_id = e.experiment_id), "
           "experiment_id",
           names.text())));
   std::vector<StoredExperiment> found;

@@ -41,6 +41,8 @@ void each_run_column(Run& r, F&& f) {
   f("device_fallbacks", r.device_fallbacks);
   f("device_bytes", r.device_bytes);
   f("device_reads", r.device_reads);
+  f("own_read_bytes", r.own_read_bytes);
+  f("others_read_bytes", r.others_read_bytes);
   f("device_bytes_expected", r.device_bytes_expected);
   f("cpu_ns", r.cpu_ns);
   f("resident_before", r.resident_before);
@@ -204,6 +206,7 @@ void each_ceiling_column(Ceiling& c, F&& f) {
   f("elapsed_ns", c.elapsed_ns);
   f("bytes_per_s", c.bytes_per_s);
   f("reads_per_s", c.reads_per_s);
+  f("samples_per_byte", c.samples_per_byte);
 }
 
 template <class Map, class F>

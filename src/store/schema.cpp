@@ -51,7 +51,9 @@ CREATE TABLE ceiling (              -- the best that the device gave for the dat
   reads         INTEGER NOT NULL,
   elapsed_ns    INTEGER NOT NULL,   -- CLOCK_MONOTONIC, first submission to last completion
   bytes_per_s   REAL NOT NULL,
-  reads_per_s   REAL NOT NULL
+  reads_per_s   REAL NOT NULL,
+  samples_per_byte REAL             -- bytes of samples that a byte read here stands for (holes, blocks that are
+                                    -- not full); NULL: not known, parts of the data have no address
 ) STRICT;
 CREATE TABLE cell (                 -- one combination of settings
   cell_id       INTEGER PRIMARY KEY,
@@ -94,6 +96,8 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   device_fallbacks INTEGER NOT NULL, -- samples that --merge device had to read through files
   device_bytes    INTEGER,          -- the whole disk during the epoch, from /sys/block/*/stat
   device_reads    INTEGER,
+  own_read_bytes  INTEGER,          -- that this process made block devices read, from /proc/self/io
+  others_read_bytes INTEGER,        -- device_bytes without own_read_bytes; NULL: one is unknown
   device_bytes_expected INTEGER,    -- that only the device can give, of a cold run; NULL: not cold
   cpu_ns          INTEGER NOT NULL, -- of the process during the epoch, user and system
   resident_before REAL,             -- share of the data in the page cache, 0..1; NULL: unknown

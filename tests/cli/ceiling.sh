@@ -70,6 +70,7 @@ rates = sorted(c["bytes_per_s"] for c in d["ceilings"] if c["kind"] == "sequenti
 figure = d["ceiling"]["sequential"]
 assert (figure["least"], figure["bytes_per_s"], figure["greatest"], figure["rounds"]) == (*rates, 3), figure
 cell = d["cells"][0]
+assert figure["samples_per_byte"] == 1, figure
 assert abs(cell["ceiling_share"] - cell["bytes_per_s"]["median"] / rates[1]) < 1e-9, cell' "$tmp/.out" ||
   die 'the share of the ceiling is not of the median'
 
@@ -80,6 +81,28 @@ is 'ceilings after a finished sweep was run again' "$(sql "$db" 'SELECT count(*)
 call "${sweep[@]}" --repeats 4
 is 'ceilings of the round that was left' "$(sql "$db" 'SELECT group_concat(round) FROM
   (SELECT round FROM ceiling ORDER BY rowid LIMIT -1 OFFSET 6)')" 3,3
+
+# Held against what the device has to give for the samples: files with holes give more bytes than that, tiny
+# ones fewer (815 % and 4 % of "the ceiling" before). Wide bounds: the first figure is off by a factor of 8.
+mkdir "$tmp/mnt/holes" "$tmp/mnt/tiny"
+for i in $(seq 200); do
+  head -c 65536 /dev/urandom >"$tmp/mnt/holes/$i"
+  truncate -s 512K "$tmp/mnt/holes/$i"
+  head -c 128 /dev/urandom >"$tmp/mnt/tiny/$i"
+done
+sync
+for set in holes tiny; do
+  call run --data "$tmp/mnt/$set" --order lba --merge device --cache cold --no-probe --db "$tmp/$set.db" --repeats 2
+  expect_status 0
+  call report "$tmp/$set.db" --json
+  "$python" -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+share, worth = d["cells"][0]["ceiling_share"], d["ceiling"]["sequential"]["samples_per_byte"]
+print(f"{sys.argv[2]}: {share:.0%} of the ceiling; a byte read stands for {worth:.3f}")
+assert abs(worth - {"holes": 8, "tiny": 1 / 32}[sys.argv[2]]) < 0.01, worth
+assert 0.2 < share < 2, share' "$tmp/.out" "$set" || die "$set: the share is not of what the device has to give"
+done
 call disk stop "$disk"
 expect_status 0
 echo 'emulated disk: the zone of the data, in rounds, and none for a finished sweep'
@@ -114,6 +137,8 @@ layers = json.load(open(sys.argv[1]))["host"]["layers"]
 assert {"disk": sys.argv[2], "name": "direct_io", "value": "0"} in layers, layers' "$tmp/.out" "$loop" ||
   die 'the report does not have the layers'
 losetup --direct-io=on "$loopfs_device"
+call "${session[@]::${#session[@]}-1}" --repeats 2
+[ "$(awk '$1 == "lba" { print $2; exit }' <<<"$out")" = 2 ] || die 'the table is of the experiment under other conditions'
 call "${session[@]}" --repeats 3
 is 'the first conditions go on in the first experiment' "$(sql "$db" 'SELECT count(*) FROM run JOIN cell
   USING (cell_id) WHERE experiment_id = 1')" 3

@@ -38,6 +38,31 @@ expect_status 0
 expect 'holes are expected of no device' "run['device_bytes_expected'] == 4 * 65536 and not run['incomplete']"
 echo 'expected bytes: fine'
 
+# --- a file in memory is no medium, however the loop device reads it ----------------------------------
+mkdir "$tmp/memory" "$tmp/on-memory"
+mount -t tmpfs -o size=64m blksweep-test "$tmp/memory"
+at_exit 'umount "$tmp/memory"'
+truncate -s 40M "$tmp/memory/image"
+mkfs.ext4 -qF "$tmp/memory/image"
+for direct in on off; do
+  if ! loop=$(losetup --find --show --direct-io=$direct "$tmp/memory/image" 2>&1); then
+    echo "no loop device with direct I/O $direct over tmpfs here: $loop"
+    continue
+  fi
+  at_exit "losetup --detach $loop 2>/dev/null"
+  mount "$loop" "$tmp/on-memory"
+  at_exit 'umount "$tmp/on-memory" 2>/dev/null'
+  [ -d "$tmp/on-memory/data" ] || make_data "$tmp/on-memory/data" 50
+  call run --data "$tmp/on-memory/data" --no-probe --no-ceiling --json --cache cold
+  expect_status 0
+  expect "direct I/O $direct: the disk is memory, and no more is said of it" "
+    [w for w in run['warnings'] if w.startswith('cold: ')] ==
+    ['cold: ${loop#/dev/} is memory ($tmp/memory/image is on tmpfs): no read of it needs a medium']"
+  umount "$tmp/on-memory"
+  losetup --detach "$loop"
+done
+echo 'a disk in memory: said'
+
 # --- residency that cannot be examined is unknown, and no start of a cold run ----------------------
 chmod -R a+rX "$loopfs_mount"
 call as_nobody run "${quiet[@]}" --buffered --cache cold

@@ -84,3 +84,39 @@ call as_nobody run --data "$data" --merge none,device --no-probe --no-ceiling
 expect_status 0
 [[ $out == *fallbacks* && $out == *merge-asked* ]] || die 'the table has no column of fallbacks'
 echo 'not readable: named by what ran'
+
+# --- another image over it in the middle: same names, inodes, times and extents, other bytes ---------
+sync -f "$loopfs_mount"
+cp --sparse=always "$tmp/ext4.img" "$tmp/copy.img"
+over=$(losetup --find --show --direct-io=on "$tmp/copy.img")
+at_exit "umount '$loopfs_mount' 2>/dev/null; losetup --detach $over"
+"$blksweep" --quiet run --data "$data" --merge device --compute 20ms --batch 10 --repeats 12 --no-probe \
+  --no-ceiling --db "$tmp/over.db" >"$tmp/.out" 2>"$tmp/.err" </dev/null &
+pid=$!
+stored() { sqlite3 "$tmp/over.db" "$1" 2>/dev/null || echo 0; }
+for ((i = 0; i < 600 && $(stored 'SELECT count(*) FROM run') < 2; ++i)); do
+  sleep 0.02
+done
+mount "$over" "$loopfs_mount"
+status=0
+wait "$pid" || status=$?
+out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
+umount "$loopfs_mount"
+[[ $status = 1 && $err == *'another filesystem is mounted there than at the beginning'*'is kept'* ]] ||
+  die 'no word of the other image'
+(($(stored 'SELECT count(*) FROM run') < 12)) || die 'runs went on under another image'
+[ "$(stored "SELECT count(*) FROM run WHERE incomplete = 1 AND
+    incomplete_reason NOT LIKE '%another filesystem%'")" = 0 ] || die 'the reason is another one'
+echo 'another image: refused'
+
+# --- a disk of its own inside the folder: figures would be of one disk and the bytes of two -----------
+mkdir "$data/inner"
+mount "$over" "$data/inner"
+at_exit "umount '$data/inner' 2>/dev/null"
+call run --data "$data" --no-probe --no-ceiling
+expect_error 1 'a run reads one disk' "$over" "$loopfs_device"
+call catalog "$data" -o "$tmp/two.cat"
+call run --catalog "$tmp/two.cat" --no-probe --no-ceiling
+expect_error 1 'a run reads one disk'
+umount "$data/inner"
+echo 'two disks: refused'

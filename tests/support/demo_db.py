@@ -75,7 +75,8 @@ def add_experiment(db: sqlite3.Connection, disk) -> int:
             insert(db, "ceiling", experiment_id=experiment, round=turn,
                    started_unix_ns=1_760_000_000_000_000_000 + turn, kind=kind, request_bytes=size,
                    depth=32, bytes=int(speed / 2), reads=int(speed / 2 / size),
-                   elapsed_ns=500_000_000, bytes_per_s=speed, reads_per_s=speed / size)
+                   elapsed_ns=500_000_000, bytes_per_s=speed, reads_per_s=speed / size,
+                   samples_per_byte=1.0)
     if disk[2]:
         insert(db, "disk", experiment_id=experiment, label=disk[2])
     insert(db, "session", experiment_id=experiment, started_unix_ns=1_760_000_000_000_000_000,

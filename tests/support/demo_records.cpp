@@ -61,6 +61,8 @@ void fill_counts(RunRecord& r) {
   r.short_reads = 2;
   r.device_fallbacks = 3;
   r.device_bytes = r.bytes + 8192;
+  r.own_read_bytes = r.bytes + 4096;
+  r.others_read_bytes = 4096;
   r.device_reads = 100;
   r.window_peak_bytes = 1 << 26;
   r.arena_bytes = 1 << 27;

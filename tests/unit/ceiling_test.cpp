@@ -52,6 +52,26 @@ TEST(DataMap, EndsWithTheFileAndTheDevice) {
             (std::vector<ByteRange>{{0, 4096}, {kMiB, kMiB + 4096}}));
 }
 
+TEST(DataMap, SaysWhatItsBytesAreWorthInSamples) {
+  FlatCatalog holes("/data");
+  holes.add("a", kMiB, 0);
+  holes.extents.back().length = kMiB / 8;
+  EXPECT_NEAR(DataMap(holes.view(), kPageBytes, kDevice).samples_per_byte().value_or(0), 8, 1e-9);
+  FlatCatalog tiny("/data");
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    tiny.add("t" + std::to_string(i), 128, i * 64 * kPageBytes);
+  }
+  EXPECT_NEAR(DataMap(tiny.view(), kPageBytes, kDevice).samples_per_byte().value_or(0), 1.0 / 32,
+              1e-9);
+  FlatCatalog half("/data");
+  half.add("here", kMiB, 0);
+  half.add("inline", kMiB, 2 * kMiB);
+  half.extents.back().flags = kExtentInline;
+  EXPECT_FALSE(DataMap(half.view(), kPageBytes, kDevice).samples_per_byte());
+  half.extents.back().flags = kExtentUnwritten;
+  EXPECT_NEAR(DataMap(half.view(), kPageBytes, kDevice).samples_per_byte().value_or(0), 2, 1e-9);
+}
+
 TEST(DataMap, ReadsEverythingOnceAndNothingElse) {
   FlatCatalog files("/data");
   std::uint64_t at = 0;

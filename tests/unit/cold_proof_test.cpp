@@ -46,7 +46,7 @@ ColdStart cold() {
 }
 
 TEST(ColdProof, AColdRunThatTheDeviceServedIsComplete) {
-  const ColdVerdict v = judge_cold(cold());
+  const CacheVerdict v = judge_cold(cold());
   EXPECT_EQ(v.incomplete, "");
   EXPECT_EQ(v.warning, "");
 }
@@ -74,6 +74,141 @@ TEST(ColdProof, DirectReadsThatACacheHalfServedAreIncompleteAndBufferedOnesWarn)
   EXPECT_NE(judge_cold(s).warning.find("a cache held the rest"), std::string::npos);
   s.pinned_bytes = kMiB / 2;
   EXPECT_EQ(judge_cold(s).warning, "");
+}
+
+// The disk read it all, but for another process, which filled the page cache for the run.
+TEST(ColdProof, WhatTheDiskReadForOthersIsNoProofOfThisRun) {
+  ColdStart s = cold();
+  s.direct = false;
+  s.own_bytes = kMiB / 2;
+  EXPECT_NE(judge_cold(s).incomplete.find("this run read 512 KiB of the 1 MiB"), std::string::npos)
+      << judge_cold(s).incomplete;
+  s.own_bytes = kMiB;
+  EXPECT_EQ(judge_cold(s).incomplete, "");
+  s.own_bytes = kMiB / 2;
+  s.pinned_bytes = kMiB / 2;
+  EXPECT_EQ(judge_cold(s).incomplete, "") << "what the cell pins is meant to be resident";
+  s.direct = true;
+  EXPECT_NE(judge_cold(s).incomplete, "") << "direct reads pass pinned pages by";
+}
+
+TEST(ColdProof, TheRunsOwnBytesProveItWhereTheDiskHasNoStatistics) {
+  ColdStart s = cold();
+  s.device_bytes = std::nullopt;
+  s.own_bytes = kMiB / 2;
+  EXPECT_NE(judge_cold(s).incomplete.find("a cache held the rest"), std::string::npos);
+}
+
+WarmStart warm() {
+  WarmStart s;
+  s.bytes = 10'000 * kMiB;
+  s.own_bytes = s.device_bytes = 0;
+  return s;
+}
+
+TEST(WarmProof, ARunThatReadTheDeviceWasNotWarm) {
+  WarmStart s = warm();
+  EXPECT_EQ(judge_warm(s).incomplete, "");
+  s.own_bytes = s.device_bytes = 10 * kMiB;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "a thousandth";
+  s.own_bytes = s.device_bytes = 11 * kMiB;
+  EXPECT_EQ(judge_warm(s).incomplete,
+            "not warm: this run read 11 MiB from the device for the 9.77 GiB that it delivered: "
+            "pages had left the page cache");
+  s = warm();
+  s.bytes = 2 * kMiB;
+  s.own_bytes = s.device_bytes = kMiB;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "blocks of metadata";
+}
+
+TEST(WarmProof, ReadsOfOthersAndOfOtherDisksAreNotTheDatas) {
+  WarmStart s = warm();
+  s.device_bytes = 1000 * kMiB;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "somebody else read the disk";
+  s.own_bytes = 1000 * kMiB;
+  s.device_bytes = 0;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "the program's own pages came from another disk";
+  s.one_disk = false;
+  EXPECT_NE(judge_warm(s).incomplete, "") << "the data is on others too";
+  s.own_bytes = std::nullopt;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "not known";
+  s = warm();
+  s.own_bytes = 1000 * kMiB;
+  s.device_bytes = std::nullopt;
+  EXPECT_NE(judge_warm(s).incomplete, "") << "no statistics of the disk";
+}
+
+DirectReads compressed() {
+  DirectReads s;
+  s.bytes = s.indirect_bytes = s.delivered = 100 * kMiB;
+  s.resident_before = 0.0;
+  s.resident_after = 1.0;
+  s.own_bytes = 4 * kMiB;
+  return s;
+}
+
+TEST(DirectProof, ReadsThatLeftPagesWereNotDirect) {
+  DirectReads s = compressed();
+  EXPECT_EQ(judge_direct(s).incomplete, "");
+  EXPECT_EQ(
+      judge_direct(s).warning,
+      "direct reads went through the page cache, which holds 100 % of the data after the run: "
+      "100 MiB of 100 MiB are compressed, encrypted or inline, and the filesystem cannot read "
+      "those directly");
+  s.epochs = 2;
+  EXPECT_NE(judge_direct(s).incomplete.find("not cold after the first epoch"), std::string::npos);
+  s.cold = false;
+  EXPECT_EQ(judge_direct(s).incomplete, "");
+  EXPECT_NE(judge_direct(s).warning, "");
+}
+
+TEST(DirectProof, PagesThatWereThereAnsweredWhenTheDeviceDidNot) {
+  DirectReads s = compressed();
+  s.cold = false;
+  s.resident_before = 1.0;
+  EXPECT_EQ(judge_direct(s).warning, "") << "the device gave what compressed data needs";
+  s.own_bytes = 0;
+  EXPECT_NE(judge_direct(s).warning, "");
+  s.own_bytes = std::nullopt;
+  EXPECT_EQ(judge_direct(s).warning, "") << "not known";
+}
+
+TEST(DirectProof, PagesThatOthersReadSayNothingOfPlainExtents) {
+  DirectReads s = compressed();
+  s.epochs = 2;
+  s.indirect_bytes = 0;
+  EXPECT_EQ(judge_direct(s).incomplete + judge_direct(s).warning, "");
+  s = compressed();
+  s.resident_after = 0.0;
+  EXPECT_EQ(judge_direct(s).incomplete + judge_direct(s).warning, "") << "read directly after all";
+}
+
+TEST(DirectProof, CompressedAndInlineExtentsAreTheOnesUpToTheEndOfTheFile) {
+  FlatCatalog made("/data");
+  made.add("a", 6000, 0);
+  made.add("b", 100, 65536);
+  made.add("c", 8192, 131072);
+  made.extents[0].flags = kExtentEncoded;
+  made.extents[1].flags = kExtentInline | kExtentNoAddress;
+  made.extents[2].flags = kExtentNoAddress;
+  EXPECT_EQ(indirect_bytes(made.view()), 6100U);
+}
+
+TEST(OthersRead, IsWhatTheDiskReadBeyondOurs) {
+  EXPECT_EQ(others_read(100, 60), 40U);
+  EXPECT_EQ(others_read(60, 100), 0U) << "read ahead, and not there yet";
+  EXPECT_EQ(others_read(48 * kMiB, 96 * kMiB), std::nullopt) << "a filesystem on two disks";
+  EXPECT_EQ(others_read(std::nullopt, 60), std::nullopt);
+  EXPECT_EQ(others_read(100, std::nullopt), std::nullopt);
+}
+
+TEST(OthersRead, IsToldWhenItIsAShareOfTheDiskThatShows) {
+  EXPECT_EQ(others_warning("sda", 10 * kMiB, kMiB), "") << "what a filesystem's threads read";
+  EXPECT_EQ(others_warning("sda", 100 * kMiB, 4 * kMiB), "") << "below 5 %";
+  EXPECT_EQ(others_warning("sda", 100 * kMiB, 6 * kMiB),
+            "others read 6 MiB from sda while this run read 100 MiB: its times are those of a disk "
+            "that was shared");
+  EXPECT_NE(others_warning("sda", 0, 2 * kMiB), "") << "a warm run shares it too";
 }
 
 TEST(ColdProof, WithoutStatisticsNothingIsSaidOfTheDevice) {
@@ -107,6 +242,18 @@ TEST(ColdProof, AnotherEpochNeedsTheDeviceAgainOnlyWithDirectReads) {
   const Plan plan = make_plan(catalog, make_order(catalog, order), 3, {});
   EXPECT_EQ(expected_device_bytes(catalog, plan, true), 3 * 8192U);
   EXPECT_EQ(expected_device_bytes(catalog, plan, false), 8192U);
+}
+
+TEST(ColdProof, NamesOfOneFileShareItsPages) {
+  FlatCatalog made("/data");
+  made.add("a", 8192, 0);
+  made.add("b", 8192, 0);
+  made.add("c", 4096, 8192);
+  made.files[1].inode = made.files[0].inode;
+  const Catalog catalog = made.view();
+  const Plan plan = make_plan(catalog, make_order(catalog, {.order = Order::path}), 1, {});
+  EXPECT_EQ(expected_device_bytes(catalog, plan, false), 8192U + 4096U);
+  EXPECT_EQ(expected_device_bytes(catalog, plan, true), 2 * 8192U + 4096U);
 }
 
 // Bytes behind the end of the file are no bytes of it, and overlapping records are read once.

@@ -69,6 +69,21 @@ TEST(PairJudge, WorkThatFioDoesNotDoVoidsTheRatio) {
   EXPECT_NE(c.no_ratio().find("decodes"), std::string::npos);
 }
 
+// Issue 10, referee: fio read 150 MB/s under a limit of 100 MB/s in every repeat: ratio 0.70.
+TEST(PairJudge, ABurstThroughALimitVoidsTheRatio) {
+  Case c;
+  c.cell.node.bandwidth_limit = Bytes{4'096'000};  // 4096 bytes take 1 ms
+  EXPECT_EQ(c.no_ratio(), "");
+  c.fio.runtime_ns = 700'000;
+  EXPECT_NE(c.no_ratio().find("fio was faster than the limit"), std::string::npos);
+  c.cell.node.bandwidth_limit = std::nullopt;
+  EXPECT_EQ(c.no_ratio(), "");
+  c.cell.node.iops_limit = 100'000;
+  c.fio.runtime_ns = 1'000'000;
+  c.run.epoch_ns = 500'000;
+  EXPECT_NE(c.no_ratio().find("our run was faster than the limit"), std::string::npos);
+}
+
 TEST(PairJudge, OtherBytesOrHalfARunVoidTheRatio) {
   Case c;
   c.fio.read_bytes = 4095;

@@ -143,12 +143,15 @@ TEST_F(Store, KeepsUnknownApartFromZero) {
   RunRecord run;
   run.wrong_samples = 0;
   run.resident_before = 0.0;
+  run.own_read_bytes = 0;
   ASSERT_TRUE(store->add_run(begin(*store).value(), run));
   const RunRecord back = stored_runs().at(0).run;
   EXPECT_EQ(back.wrong_samples, 0U);
   EXPECT_EQ(back.resident_before, 0.0);
-  EXPECT_FALSE(back.first_batch_ns || back.device_bytes || back.resident_after ||
-               back.utilisation || back.quality.label_mix || back.probe || back.fio);
+  EXPECT_EQ(back.own_read_bytes, 0U);
+  EXPECT_FALSE(back.others_read_bytes || back.first_batch_ns || back.device_bytes ||
+               back.resident_after || back.utilisation || back.quality.label_mix || back.probe ||
+               back.fio);
 }
 
 TEST_F(Store, KeepsHostFactsQueueAndCeilings) {
@@ -165,6 +168,7 @@ TEST_F(Store, KeepsHostFactsQueueAndCeilings) {
   ceiling.elapsed_ns = 500'000'000;
   ceiling.bytes_per_s = 2e9;
   ceiling.reads_per_s = 2000;
+  ceiling.samples_per_byte = 8.5;
   ASSERT_TRUE(store->add_ceiling(id, ceiling));
   const auto found = ResultReader::open(path_)->experiments().value();
   ASSERT_EQ(found.size(), 1U);
@@ -173,6 +177,7 @@ TEST_F(Store, KeepsHostFactsQueueAndCeilings) {
   EXPECT_EQ(found[0].host.memory_bytes, demo_host().memory_bytes);
   ASSERT_EQ(found[0].ceilings.size(), 1U);
   const CeilingRecord& back = found[0].ceilings[0];
+  EXPECT_EQ(back.samples_per_byte, 8.5);
   EXPECT_EQ(back.round, 3U);
   EXPECT_EQ(back.started_unix_ns, 77);
   EXPECT_EQ(back.bytes, ceiling.bytes);

@@ -85,6 +85,7 @@ CeilingRecord ceiling(std::uint32_t round, const std::string& kind, double bytes
   c.depth = 32;
   c.bytes_per_s = bytes_per_s;
   c.reads_per_s = bytes_per_s / static_cast<double>(c.request_bytes);
+  c.samples_per_byte = 1;
   return c;
 }
 
@@ -134,6 +135,20 @@ TEST(Summary, ComparesWithRandomUnlessToldOtherwise) {
   SummaryInput other = two_cells();
   other.baseline = {{"order", "lba"}};
   EXPECT_NEAR(summarize(other)[1].ratio->value, 0.5, 1e-4);
+}
+
+// Issue 10, referee: a set of sparse files ran at 815 % of its ceiling, one of tiny files at 4 %.
+TEST(Summary, TheShareOfTheCeilingCountsWhatTheDeviceHasToGive) {
+  SummaryInput input = two_cells();
+  for (CeilingRecord& c : input.ceilings[""]) {
+    c.samples_per_byte = 8;  // seven eighths are holes
+  }
+  EXPECT_NEAR(*summarize(input)[0].ceiling_share, 0.1 / 8, 1e-6);
+  EXPECT_NE(ceilings_text(input.ceilings).find("stands for 8.00"), std::string::npos);
+  for (CeilingRecord& c : input.ceilings[""]) {
+    c.samples_per_byte = std::nullopt;
+  }
+  EXPECT_FALSE(summarize(input)[0].ceiling_share) << "part of the data has no address";
 }
 
 // A cache that answered in one round, or many sessions, must not raise what results are held

@@ -1,0 +1,109 @@
+#include "lab/judge_caches.h"
+
+#include <fmt/format.h>
+
+#include "lab/cold_proof.h"
+#include "lab/simulate_epoch.h"
+#include "os/own_reads.h"
+
+namespace blksweep {
+namespace {
+
+bool is_direct(const RunRequest& q) {
+  return (q.cell.direct && q.source.direct_possible) || q.cell.merge == Merge::device;
+}
+
+// Of the data: what a pin keeps resident is meant to be.
+double pinned_share(const RunRequest& q) {
+  const std::uint64_t all = q.source.catalog.bytes().n;
+  return all == 0 ? 0 : static_cast<double>(q.node.pinned_bytes()) / static_cast<double>(all);
+}
+
+void take(RunRecord& r, const CacheVerdict& v) {
+  if (!v.incomplete.empty()) {
+    mark_incomplete(r, v.incomplete);
+  }
+  if (!v.warning.empty()) {
+    r.warnings.push_back(v.warning);
+  }
+}
+
+CacheVerdict cold_verdict(RunRecord& r, const RunRequest& q, const StartState& start, bool whole) {
+  const bool direct = is_direct(q);
+  r.device_bytes_expected = expected_device_bytes(q.source.catalog, q.planned.plan, direct);
+  return judge_cold({.bytes = q.source.catalog.bytes().n,
+                     .resident = start.resident,
+                     .unexamined = start.unexamined,
+                     .pinned_share = pinned_share(q),
+                     .pinned_bytes = q.node.pinned_bytes(),
+                     .own_bytes = whole ? r.own_read_bytes : std::nullopt,
+                     .device_bytes = whole ? r.device_bytes : std::nullopt,
+                     .expected = *r.device_bytes_expected,
+                     .direct = direct});
+}
+
+// Direct reads pass warm pages by, and a limit of the cell's own evicts them by intent.
+CacheVerdict warm_verdict(const RunRecord& r, const RunRequest& q) {
+  if (is_direct(q) || !opens_files(q.planned.plan) || q.node.limits_memory()) {
+    return {};
+  }
+  const bool many_disks = q.source.mount && q.source.mount->filesystem == "btrfs";
+  return judge_warm({.bytes = r.bytes,
+                     .own_bytes = r.own_read_bytes,
+                     .device_bytes = r.device_bytes,
+                     .one_disk = !many_disks});
+}
+
+// What is not all of the epochs asks for nothing twice, as far as is known.
+CacheVerdict direct_verdict(const RunRecord& r, const RunRequest& q, bool whole) {
+  if (!is_direct(q) || !opens_files(q.planned.plan)) {
+    return {};
+  }
+  std::uint64_t bytes = 0;
+  for (const FileRecord& f : q.source.catalog.files) {
+    bytes += f.size;
+  }
+  return judge_direct({.bytes = bytes,
+                       .indirect_bytes = indirect_bytes(q.source.catalog),
+                       .resident_before = r.resident_before,
+                       .resident_after = r.resident_after,
+                       .delivered = r.bytes,
+                       .own_bytes = whole ? r.own_read_bytes : std::nullopt,
+                       .epochs = whole ? q.cell.epochs : 1,
+                       .cold = q.cell.cache == CacheState::cold});
+}
+
+void warn_of_others(RunRecord& r, const RunRequest& q) {
+  if (!r.others_read_bytes) {
+    return;
+  }
+  const std::string text =
+      others_warning(q.source.device->disk, *r.own_read_bytes, *r.others_read_bytes);
+  if (!text.empty()) {
+    r.warnings.push_back(text);
+  }
+}
+
+}  // namespace
+
+void mark_incomplete(RunRecord& r, const std::string& reason) {
+  r.incomplete = true;
+  r.incomplete_reason += (r.incomplete_reason.empty() ? "" : "; ") + reason;
+}
+
+bool reads_itself(const RunRequest& q) {
+  const bool foreign = q.source.mount && others_read_for_us(q.source.mount->filesystem);
+  return !foreign || !opens_files(q.planned.plan);
+}
+
+void judge_caches(RunRecord& r, const RunRequest& q, const StartState& start, bool whole) {
+  if (q.cell.cache == CacheState::cold) {
+    take(r, cold_verdict(r, q, start, whole));
+  } else if (q.cell.cache == CacheState::warm) {
+    take(r, warm_verdict(r, q));
+  }
+  take(r, direct_verdict(r, q, whole));
+  warn_of_others(r, q);
+}
+
+}  // namespace blksweep

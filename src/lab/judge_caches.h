@@ -1,0 +1,21 @@
+// What a run is judged by when its cell asks for a state of the caches (docs/measurement.md).
+//
+// The decisions themselves are pure, in lab/cold_proof.h; here they get what this run saw.
+#pragma once
+
+#include <string>
+
+#include "lab/measure.h"
+
+namespace blksweep {
+
+void mark_incomplete(RunRecord& run, const std::string& reason);
+
+// Whether what the run reads is read by this process itself, and so counted as its own.
+bool reads_itself(const RunRequest& request);
+
+// `whole`: nothing cut the run off. One that was has not read everything: only how it began is
+// judged then.
+void judge_caches(RunRecord& run, const RunRequest& request, const StartState& start, bool whole);
+
+}  // namespace blksweep

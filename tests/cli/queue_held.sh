@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# The queue of the disk is a fact of an experiment: a run under another one is incomplete and names it,
+# whoever changed it and whether between runs or in the middle of one.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+# shellcheck source=scripts/loopfs.sh
+. "$(dirname "$0")/../../scripts/loopfs.sh"
+
+[ "$(id -u)" = 0 ] || skip 'needs root to change queue settings'
+at_exit loopfs_remove
+loopfs_make "$tmp/disk.img" "$tmp/disk" 64MiB ext4 || skip "$loopfs_reason"
+queue=/sys/block/${loopfs_device#/dev/}/queue
+make_data "$tmp/disk/data" 100
+make_catalog "$tmp/disk/data" "$tmp/data.cat"
+sql() { sqlite3 "$1" "$2" 2>/dev/null || echo 0; }
+
+# changed_amid DB SETTING WHILE VALUE OPTION...: somebody sets it whenever it is WHILE and a run is stored,
+# until a run has noticed.
+changed_amid() {
+  local db=$1 setting=$2 when=$3 value=$4 pid i
+  shift 4
+  "$blksweep" --quiet run --catalog "$tmp/data.cat" --compute 20ms --batch 20 --repeats 60 --no-probe --no-ceiling \
+    --db "$db" "$@" >/dev/null 2>&1 </dev/null &
+  pid=$!
+  at_exit "kill $pid 2>/dev/null"
+  until [ "$(sql "$db" 'SELECT count(*) FROM run')" -ge 2 ] || ! kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
+  for ((i = 0; i < 200; ++i)); do
+    [[ " $(cat "$queue/$setting") " != *[\ \[]${when}[\ \]]* ]] || echo "$value" >"$queue/$setting"
+    [ "$(sql "$db" 'SELECT count(*) FROM run WHERE incomplete = 1')" = 0 ] || break
+    sleep 0.02
+  done
+  kill -INT "$pid" 2>/dev/null || true
+  wait "$pid" 2>/dev/null || true
+}
+
+changed_amid "$tmp/fact.db" nomerges 0 2
+[ "$(sql "$tmp/fact.db" "SELECT count(*) > 0 FROM run WHERE incomplete_reason LIKE '%nomerges 0, now 2%'")" = 1 ] ||
+  die 'runs under other merging than their experiment are complete'
+echo 0 >"$queue/nomerges"
+changed_amid "$tmp/wish.db" scheduler mq-deadline none --scheduler mq-deadline
+[ "$(sql "$tmp/wish.db" "SELECT count(*) > 0 FROM run WHERE incomplete_reason LIKE '%changed during the run:%scheduler%'")" = 1 ] ||
+  die 'a run whose scheduler was taken away is complete'
+
+# --- btrfs reads ahead by a setting of its own, which --read-ahead cannot reach ----------------------------
+loopfs_remove
+if loopfs_make "$tmp/btrfs.img" "$tmp/btrfs" 160MiB btrfs; then
+  make_data "$tmp/btrfs/data" 20
+  call run --data "$tmp/btrfs/data" --read-ahead 4KiB --buffered --no-probe --no-ceiling
+  expect_error 77 '--read-ahead' 'has one of its own'
+  call run --data "$tmp/btrfs/data" --buffered --no-probe --no-ceiling --db "$tmp/btrfs.db"
+  expect_status 0
+  [ "$(sql "$tmp/btrfs.db" "SELECT value > 0 FROM queue_setting WHERE name = 'btrfs/read_ahead_kb'")" = 1 ] ||
+    die 'the read-ahead of btrfs is no stored fact'
+fi
+echo 'queue: a fact of the experiment, held to the end of each run'
