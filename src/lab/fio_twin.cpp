@@ -1,5 +1,6 @@
 #include "lab/fio_twin.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -239,7 +240,7 @@ Result<> FioTwin::write_job(bool fixed_buffers) {
   }
   if (grouped()) {
     job_ += fmt::format(
-        "iodepth_batch_submit={0}\niodepth_batch_complete_min={1}\niodepth_batch_complete_max={0}"
+        "iodepth_batch_submit={0}\niodepth_batch_complete_min={1}\niodepth_batch_complete_max={1}"
         "\n",
         depth_, std::min(settings_.refill, depth_));
   }
@@ -271,6 +272,7 @@ Result<FioTwin> FioTwin::prepare(const Catalog& catalog, const Plan& plan,
   to.clip_to_file = twin.clip_;
   to.segment_files = settings.segment_files;
   twin.root_ = catalog.root;
+  twin.root_fd_ = Fd(::open(twin.root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   BLKSWEEP_TRY(twin.iologs_, export_fio_iolog(catalog, plan, to));
   if (twin.iologs_.reads == 0) {
     return unsupported("fio twin: the plan reads nothing");

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "io/engine.h"
 #include "plan/plan.h"
@@ -96,6 +97,7 @@ class FioTwin {
   unsigned depth_ = 1;
   bool clip_ = false;
   std::string root_;  // of the data set
+  Fd root_fd_;        // and so in the dentry cache, as it is beside our run
   std::string version_, job_;
   std::vector<std::string> warnings_;
 };

@@ -169,18 +169,21 @@ Result<> Reader::submit_group() {
   return submitted;
 }
 
-// As many completions as make room for a refill, whatever the device: the groups that it sees are a
-// setting, not a consequence of its speed. One by one when nothing more can be submitted, or when
-// the queue is short.
-std::size_t Reader::wait_target() const {
+// As many completions as make room for a refill, and no more, though more may be there: the groups
+// that the device sees are a setting, not a consequence of its speed nor of how many completions
+// the kernel hands over at once. 0: nothing more can be submitted, or the queue is short.
+std::size_t Reader::refill_target() const {
   const std::uint32_t group = std::max(in_.refill, in_.plan.submit_batch);
   const std::uint32_t keep = in_.depth - std::min(in_.depth, group);
   const bool more = next_read_ < in_.plan.reads.size();
-  return more && in_flight() > keep ? in_flight() - keep : 1;
+  return more && in_flight() > keep ? in_flight() - keep : 0;
 }
 
 Result<> Reader::drain() {
-  BLKSWEEP_TRY(const std::size_t n, in_.engine.reap(completions_, wait_target()));
+  const std::size_t target = refill_target();
+  const std::size_t most = target > 0 ? target : completions_.size();
+  BLKSWEEP_TRY(const std::size_t n, in_.engine.reap(std::span(completions_).first(most),
+                                                    std::max<std::size_t>(1, target)));
   const std::int64_t now = now_ns();
   for (std::size_t i = 0; i < n; ++i) {
     BLKSWEEP_CHECK(finish(completions_[i], now));

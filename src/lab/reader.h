@@ -40,7 +40,7 @@ struct ReaderInputs {
   Scatter& scatter;
   Handoff& handoff;
   unsigned depth = 32;
-  unsigned refill = 8;                       // reads that complete before more are submitted
+  unsigned refill = 8;                       // reads that complete, and are then submitted anew
   std::uint32_t align = kPageBytes;          // granule of a resubmitted short read
   std::function<void()> on_ready = nullptr;  // after batches were published, on this thread
 };
@@ -83,7 +83,7 @@ class Reader {
   void fill_zeros(const PieceRange& range);
   Result<> submit_group();
   Result<> drain();
-  std::size_t wait_target() const;
+  std::size_t refill_target() const;
   Result<> finish(const Completion& c, std::int64_t now);
   Result<> resubmit(const Completion& c, std::int64_t now);
   void fail(const PieceRange& range, int error, std::int64_t now);

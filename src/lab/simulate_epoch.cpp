@@ -132,7 +132,7 @@ class SimReader {
   void submit_group();
   void submit_one_by_one();
   void submit_plugged();
-  std::size_t wait_target() const;
+  std::size_t refill_target() const;
   Result<> wait_for(std::size_t reads);
   Result<> drain();
   void publish();
@@ -258,10 +258,10 @@ void SimReader::submit_one_by_one() {
   }
 }
 
-std::size_t SimReader::wait_target() const {
+std::size_t SimReader::refill_target() const {
   const std::uint32_t group = std::max(refill_of(in_.cell), plan_.submit_batch);
   const std::uint32_t keep = depth_ - std::min(depth_, group);
-  return reads_left() && in_flight() > keep ? in_flight() - keep : 1;
+  return reads_left() && in_flight() > keep ? in_flight() - keep : 0;
 }
 
 Result<> SimReader::wait_for(std::size_t reads) {
@@ -278,12 +278,15 @@ Result<> SimReader::wait_for(std::size_t reads) {
 }
 
 Result<> SimReader::drain() {
-  BLKSWEEP_CHECK(wait_for(in_.cell.engine == EngineKind::psync ? 1 : wait_target()));
-  for (const std::uint32_t tag : completed_) {
+  const std::size_t target = in_.cell.engine == EngineKind::psync ? 0 : refill_target();
+  BLKSWEEP_CHECK(wait_for(std::max<std::size_t>(1, target)));
+  const auto taken = std::span(completed_).first(target > 0 ? target : completed_.size());
+  for (const std::uint32_t tag : taken) {
     free_tags_.push_back(tag);
     readiness_.complete(range_of_[tag], now_);
   }
-  completed_.clear();
+  completed_.erase(completed_.begin(),
+                   completed_.begin() + static_cast<std::ptrdiff_t>(taken.size()));
   publish();
   return {};
 }

@@ -117,7 +117,8 @@ TEST_F(TwinOnExt4, GroupedItReadsFromHugePages) {
   const FioResult r = twin({.depth = 16, .refill = 4, .device_node = disk_.device(), .disk = disk});
   EXPECT_EQ(r.record.requests, 64U);
   EXPECT_EQ(r.record.device_bytes, std::uint64_t{64} << 20);
-  EXPECT_NE(r.record.job.find("iodepth_batch_complete_min=4"), std::string::npos);
+  EXPECT_NE(r.record.job.find("iodepth_batch_complete_min=4\niodepth_batch_complete_max=4\n"),
+            std::string::npos);
 }
 
 // fio calls stat on every file before its clock starts; neither side may profit from it.

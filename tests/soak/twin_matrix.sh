@@ -7,7 +7,9 @@
 #   - the median ratio of per-file direct cells leaves 0.95 to 1.10 (said, and a failure only with STRICT=1:
 #     it holds on an idle machine).
 #
-#   tests/soak/twin_matrix.sh            REPEATS=3 FILES=1500 ORDERS=.. MERGES=.. IOS=.. DEPTHS=.. KEEP=FILE
+# Rows come order by order; what was measured when somebody ends it stays said.
+#
+#   tests/soak/twin_matrix.sh            REPEATS=3 FILES=400 ORDERS=.. MERGES=.. IOS=.. DEPTHS=.. KEEP=FOLDER
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/../cli/helpers.bash"
@@ -15,7 +17,7 @@ set -euo pipefail
 . "$(dirname "$0")/../../scripts/loopfs.sh"
 
 repeats=${REPEATS:-3}
-files=${FILES:-1500}
+files=${FILES:-400}
 orders=${ORDERS:-random,path,directory,inode,lba,chunked}
 merges=${MERGES:-none,file,kernel,device}
 ios=${IOS:-direct,buffered}
@@ -29,15 +31,12 @@ call dataset make "$tmp/disk/data" --count "$files" --size lognormal:24KiB --cla
 expect_status 0
 make_catalog "$tmp/disk/data" "$tmp/data.cat"
 
-"$blksweep" --quiet run --catalog "$tmp/data.cat" --order "$orders" --merge "$merges" --io "$ios" \
-  --depth "$depths" --chunk 1MiB --cache cold --openers 0 --fio-twin both --repeats "$repeats" \
-  --no-probe --no-ceiling --json >"$tmp/runs.json" || [ $? = 3 ] || die 'run'
-[ -z "${KEEP:-}" ] || cp "$tmp/runs.json" "$KEEP"
-
-"$python" - "$tmp/runs.json" <<'PY'
+cat >"$tmp/judge.py" <<'PY'
 import collections, json, os, statistics, sys
 
-runs = json.load(open(sys.argv[1]))["runs"]
+rows = sys.argv[1] == "rows"
+runs = [run for name in sys.argv[2:] for run in json.load(open(name))["runs"]]
+say = print if rows else lambda *_: None
 cells = collections.OrderedDict()
 for run in runs:
     c = run["cell"]
@@ -52,7 +51,7 @@ def text(x, digits=2):
 
 faults, said, equal = [], 0, 0
 per_file = []
-print(f"{'cell':36} {'ours':>8} {'twin':>8} {'off %':>6} {'plain':>8} {'/ twin':>7} {'/ plain':>7}  why")
+say(f"{'cell':36} {'ours':>8} {'twin':>8} {'off %':>6} {'plain':>8} {'/ twin':>7} {'/ plain':>7}  why")
 for key, group in sorted(cells.items(), key=str):
     name = " ".join(map(str, key))
     bad = [r["incomplete_reason"] for r in group if r["incomplete"]]
@@ -71,7 +70,7 @@ for key, group in sorted(cells.items(), key=str):
     ratio, beside = median(r["fio_ratio"] for r in group), median(r["fio_plain_ratio"] for r in group)
     why = sorted({r["fio"]["requests_reason"] for r in group} - {""})
     why += sorted({r["fio"]["ratio_reason"] for r in group} - {""})
-    print(f"{name:36} {text(ours, 0):>8} {text(twin, 0):>8} {off:6.1f} {text(plain, 0):>8} {text(ratio):>7} "
+    say(f"{name:36} {text(ours, 0):>8} {text(twin, 0):>8} {off:6.1f} {text(plain, 0):>8} {text(ratio):>7} "
           f"{text(beside):>7}  {'; '.join(why)}")
     if abs(off) <= 2:
         equal += 1
@@ -82,6 +81,8 @@ for key, group in sorted(cells.items(), key=str):
     if key[1] in ("none", "file") and key[2] == "direct" and ratio is not None:
         per_file.append(ratio)
 
+if rows:
+    sys.exit(0)
 print(f"{len(cells)} cells: requests equal within 2 % in {equal}, the row says why not in {said}")
 if per_file:
     middle = median(per_file)
@@ -93,3 +94,14 @@ for fault in faults:
     print("FAILED:", fault)
 sys.exit(1 if faults else 0)
 PY
+
+measured=()
+for order in ${orders//,/ }; do
+  "$blksweep" --quiet run --catalog "$tmp/data.cat" --order "$order" --merge "$merges" --io "$ios" \
+    --depth "$depths" --chunk 1MiB --cache cold --openers 0 --fio-twin both --repeats "$repeats" \
+    --no-probe --no-ceiling --json >"$tmp/$order.json" || [ $? = 3 ] || die "run --order $order"
+  measured+=("$tmp/$order.json")
+  [ -z "${KEEP:-}" ] || cp "$tmp/$order.json" "$KEEP"
+  "$python" "$tmp/judge.py" rows "$tmp/$order.json"
+done
+"$python" "$tmp/judge.py" verdict "${measured[@]}"

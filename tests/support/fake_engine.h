@@ -31,9 +31,10 @@ class FakeEngine final : public Engine {
     return static_cast<std::int32_t>(a.length);
   };
   std::function<void(const Asked&)> on_submit = [](const Asked&) {};
-  // A submission as a whole, and which tags are done once `wait_for` are: in place of any order.
+  // A submission as a whole, and which tags are done once `wait_for` are, `most` at most: in place
+  // of any order.
   std::function<void(std::span<const ReadRequest>, std::span<const Asked>)> on_group;
-  std::function<std::vector<std::uint32_t>(std::size_t wait_for)> completes;
+  std::function<std::vector<std::uint32_t>(std::size_t wait_for, std::size_t most)> completes;
   std::map<std::uint32_t, std::uint64_t> shorter;  // file -> its real size
   std::uint32_t align = 1;                         // as O_DIRECT asks it
   std::size_t most_in_flight = 0;
@@ -83,7 +84,7 @@ class FakeEngine final : public Engine {
       wrong += "waits for more than is in flight; ";
     }
     if (completes) {
-      return reap_tags(out, completes(wait_for));
+      return reap_tags(out, completes(wait_for, out.size()));
     }
     const std::size_t most = std::min(out.size(), flights_.size());
     const std::size_t n = std::min(most, wait_for + rng_.below(3));

@@ -274,6 +274,25 @@ TEST(Reader, MergeKernelSubmitsWholeGroups) {
   EXPECT_LE(small, 1) << "only the last group may be smaller";
 }
 
+// More than a refill may have completed; what the device sees must not depend on it.
+TEST(Reader, RefillsInGroupsOfTheSizeThatWasAsked) {
+  ReaderRig rig({.data = {.files = 200},
+                 .order = Order::lba,
+                 .merge = {},
+                 .shuffle = {.window = {64 << 20}, .batch = 200},
+                 .depth = 12,
+                 .refill = 4,
+                 .slots = {.slots = 500, .direct = false, .openers = 0, .pending = 500}});
+  ASSERT_TRUE(rig.run());
+  expect_everything(rig);
+  std::vector<std::size_t> wanted(1, 12);
+  wanted.resize(1 + (rig.plan.reads.size() - 12) / 4, 4);
+  if (const std::size_t rest = (rig.plan.reads.size() - 12) % 4; rest > 0) {
+    wanted.push_back(rest);
+  }
+  EXPECT_EQ(rig.engine.groups, wanted);
+}
+
 TEST(Reader, StopEndsWithNothingInFlight) {
   for (const std::size_t after : {0U, 1U, 20U, 60U}) {
     ReaderRig rig({.data = {.files = 200}, .merge = {}, .shuffle = {.batch = 4}});

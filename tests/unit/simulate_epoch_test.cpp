@@ -257,7 +257,9 @@ class OnModel {
   OnModel(testing::ReaderRig& rig, DiskModel& model, const SimDevice& device)
       : rig_(rig), queue_(model, device, rig.settings.depth) {
     rig.engine.on_group = [this](auto batch, auto asked) { submit(batch, asked); };
-    rig.engine.completes = [this](std::size_t wait_for) { return complete(wait_for); };
+    rig.engine.completes = [this](std::size_t wait_for, std::size_t most) {
+      return complete(wait_for, most);
+    };
   }
   const SimCounts& counts() const { return queue_.counts(); }
   std::int64_t now() const { return now_; }
@@ -273,14 +275,16 @@ class OnModel {
     }
     queue_.flush(now_);
   }
-  std::vector<std::uint32_t> complete(std::size_t wait_for) {
-    std::vector<std::uint32_t> done;
-    queue_.advance(now_, done);
-    while (done.size() < wait_for) {
+  std::vector<std::uint32_t> complete(std::size_t wait_for, std::size_t most) {
+    queue_.advance(now_, done_);
+    while (done_.size() < wait_for) {
       now_ = std::max(now_, queue_.next().value());
-      queue_.advance(now_, done);
+      queue_.advance(now_, done_);
     }
-    return done;
+    const auto end = done_.begin() + static_cast<std::ptrdiff_t>(std::min(most, done_.size()));
+    std::vector<std::uint32_t> taken(done_.begin(), end);
+    done_.erase(done_.begin(), end);
+    return taken;
   }
   std::vector<DiskRange> places(const testing::FakeEngine::Asked& a) const {
     if (a.source == kFromDevice) {
@@ -299,6 +303,7 @@ class OnModel {
   }
   testing::ReaderRig& rig_;
   SimQueue queue_;
+  std::vector<std::uint32_t> done_;  // and not taken yet
   std::int64_t now_ = 0;
 };
 
