@@ -1,5 +1,6 @@
 // src/precompiled.h and what every verb reads beside it.
 #pragma once
 
-#include "../base/json.h"
-#include "../precompiled.h"
+#include <precompiled.h>  // the one of src/, not this one
+
+#include "base/json.h"

@@ -5,7 +5,8 @@
 //            `segment_files` distinct files, because fio finds a file by linear search for every
 //            line: a plan over more files becomes several iologs, to be run one after another.
 // Names:     fio's reader takes names of up to 255 bytes without white space. Other files get a
-//            symbolic link in `directory`, which is named instead; it leads through `root_link`, too.
+//            symbolic link in `directory`, which is named instead; it leads through `root_link`,
+//            too.
 // Units:     bytes. Timestamps are 0: replay with replay_no_stall=1.
 // Ownership: everything is written into `directory`, which the caller makes and removes.
 // Errors:    the file that cannot be written; a `directory` that an iolog cannot name is a usage

@@ -41,7 +41,7 @@ echo 'expected bytes: fine'
 # --- a file in memory is no medium, however the loop device reads it ----------------------------------
 mkdir "$tmp/memory" "$tmp/on-memory"
 mount -t tmpfs -o size=64m blksweep-test "$tmp/memory"
-at_exit 'umount "$tmp/memory"'
+at_exit "umount '$tmp/memory'"
 truncate -s 40M "$tmp/memory/image"
 mkfs.ext4 -qF "$tmp/memory/image"
 for direct in on off; do
@@ -51,7 +51,7 @@ for direct in on off; do
   fi
   at_exit "losetup --detach $loop 2>/dev/null"
   mount "$loop" "$tmp/on-memory"
-  at_exit 'umount "$tmp/on-memory" 2>/dev/null'
+  at_exit "umount '$tmp/on-memory' 2>/dev/null"
   [ -d "$tmp/on-memory/data" ] || make_data "$tmp/on-memory/data" 50
   call run --data "$tmp/on-memory/data" --no-probe --no-ceiling --json --cache cold
   expect_status 0

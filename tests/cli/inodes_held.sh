@@ -52,7 +52,7 @@ expect 'who opens no file needs no inode' "run['inodes_held'] is None and not ru
 # --- descriptors, mappings, another mount of the same disk -------------------------------------------
 mkdir "$tmp/again"
 mount "$loopfs_device" "$tmp/again"
-at_exit 'umount "$tmp/again"'
+at_exit "umount '$tmp/again'"
 for way in "open $data" "map $data" "open $tmp/again/data"; do
   read -r how folder <<<"$way"
   hold "$how" "$folder"
@@ -72,7 +72,7 @@ echo 'descriptors and mappings: told'
 pin=held-$$
 call cache pin --name "$pin" --inodes "$data"
 expect_status 0
-at_exit '"$blksweep" --quiet cache unpin "$pin" >/dev/null 2>&1'
+at_exit "'$blksweep' --quiet cache unpin '$pin' >/dev/null 2>&1"
 call run "${quiet[@]}" --cache cold
 expect_status 3
 expect 'all of them' "run['inodes_held'] == 100 and
