@@ -121,7 +121,7 @@ Result<SimulationWork> stored_cells(const SimulateOptions& o, const Catalog& cat
   }
   if (work.jobs.empty()) {
     return fail(
-        fmt::format("{}: no complete run of such cells read {} samples of {} in all: name "
+        fmt::format("{}: no complete run of such cells read these {} samples of {}: name "
                     "the catalog of the run, or another --experiment",
                     o.db, format_count(catalog.samples()), format_bytes(catalog.bytes())));
   }

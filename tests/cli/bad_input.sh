@@ -12,6 +12,11 @@ catalog=$tmp/data.cat
 wrong_options() {
   call run --catalog "$catalog" --nonsense
   expect_error 2 --nonsense
+  [[ $err != *'did you mean'* ]] || die 'something is suggested that nobody meant'
+  call run --catalog "$catalog" --merg lba
+  expect_error 2 --merg 'did you mean --merge?'
+  call rnu --catalog "$catalog"
+  expect_error 2 rnu 'did you mean run?'
   call run --catalog "$catalog" --window 10x
   expect_error 2 --window "'10x'"
   call run --catalog "$catalog" --compute 12

@@ -115,5 +115,12 @@ make_data "$tmp/other" 7
 make_catalog "$tmp/other" "$tmp/other.cat"
 call simulate other.cat --model none --db r.db
 expect_error 1 'no complete run'
+# As many samples of as many bytes, elsewhere: the runs were of other files.
+make_data "$tmp/same" 300
+make_catalog "$tmp/same" "$tmp/same.cat"
+if [ "$(sqlite3 r.db 'SELECT count(layout) FROM run')" -gt 0 ]; then
+  call simulate same.cat --model none --db r.db
+  expect_error 1 'no complete run'
+fi
 call run --catalog data.cat --model nosuch --no-probe
 expect_error 2 nosuch

