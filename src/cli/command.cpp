@@ -53,19 +53,20 @@ const CLI::App& innermost(const CLI::App& app) {
   return parsed.empty() ? app : innermost(*parsed.front());
 }
 
-// "; did you mean --merge?" for what is a slip of the finger away; nothing otherwise.
+// "; did you mean --merge?" for the first word that is a slip of the finger away from a name;
+// nothing where none is.
 std::string suggestion(const CLI::App& app) {
-  const std::vector<std::string> unknown = app.remaining(true);
-  if (unknown.empty()) {
-    return "";
-  }
-  const std::string word = unknown.front().substr(0, unknown.front().find('='));
   const std::vector<std::string> names = names_of(innermost(app));
-  const auto nearest = std::ranges::min_element(
-      names, {}, [&](const std::string& name) { return edit_distance(word, name); });
-  const bool near = nearest != names.end() &&
-                    edit_distance(word, *nearest) <= std::min<std::size_t>(2, word.size() / 3);
-  return near ? fmt::format("; did you mean {}?", *nearest) : "";
+  for (const std::string& given : app.remaining(true)) {
+    const std::string word = given.substr(0, given.find('='));
+    const auto nearest = std::ranges::min_element(
+        names, {}, [&](const std::string& name) { return edit_distance(word, name); });
+    const std::size_t most = std::min<std::size_t>(2, (word.size() + 1) / 2);
+    if (nearest != names.end() && edit_distance(word, *nearest) <= most) {
+      return fmt::format("; did you mean {}?", *nearest);
+    }
+  }
+  return "";
 }
 
 Exit report_error(const CLI::App& app, const CLI::ParseError& error) {

@@ -37,7 +37,7 @@ grep -q '3 pairs: no interval and no verdict from fewer than 5' "$work/table" ||
 
 # Filters.
 "$blksweep" report "$db" --cells order=lba,merge=device >"$work/table"
-[ "$(sed '1,2d; /^[^ ]* pairs*:\|^ours / fio\|^fio made\|^ceiling/,$d' "$work/table" | grep -c .)" = 1 ] || fail "one cell: $(cat "$work/table")"
+[ "$(sed '1,2d; /^[^ ]* pairs*:\|^ours . fio\|^fio made\|^ceiling/,$d' "$work/table" | grep -c .)" = 1 ] || fail "one cell: $(cat "$work/table")"
 refuses 2 'no cell matches' "$blksweep" report "$db" --cells order=elsewhere
 refuses 2 "'order'" "$blksweep" report "$db" --cells order
 
