@@ -21,10 +21,10 @@ void check(const std::string& name, const Result<>& result) {
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
+  for (const char c : a) {
     std::size_t diagonal = row[0]++;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t swapped = diagonal + (a[i] == b[j] ? 0 : 1);
+      const std::size_t swapped = diagonal + (c == b[j] ? 0 : 1);
       diagonal = row[j + 1];
       row[j + 1] = std::min({swapped, diagonal + 1, row[j] + 1});
     }
@@ -123,11 +123,11 @@ Option Command::add_option(const std::string& name, double& target, const std::s
   return plain(app_->add_option(name, target, help));
 }
 
-Option Command::add_text(const std::string& name, OnText then, const std::string& help) {
+Option Command::add_text(const std::string& name, const OnText& then, const std::string& help) {
   return plain(app_->add_option_function<std::string>(
       name, [name, then](const std::string& text) { check(name, then(text)); }, help));
 }
-Option Command::add_texts(const std::string& name, OnTexts then, const std::string& help) {
+Option Command::add_texts(const std::string& name, const OnTexts& then, const std::string& help) {
   return plain(app_->add_option_function<std::vector<std::string>>(
       name, [name, then](const std::vector<std::string>& texts) { check(name, then(texts)); },
       help));
@@ -140,7 +140,8 @@ Option Command::add_flag(const std::string& name, std::function<void()> then,
                          const std::string& help) {
   return Option(app_->add_flag_callback(name, std::move(then), help));
 }
-Option Command::add_flag_value(const std::string& name, const std::string& word, OnText then) {
+Option Command::add_flag_value(const std::string& name, const std::string& word,
+                               const OnText& then) {
   const auto set = [name, then](const std::string& text) { check(name, then(text)); };
   const auto value = std::make_shared<std::string>();
   const auto keep = [value, set](const std::string& text) { set(text); };

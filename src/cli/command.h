@@ -59,13 +59,13 @@ class Command {
   Option add_option(const std::string& name, int& target, const std::string& help);
   Option add_option(const std::string& name, double& target, const std::string& help);
   // The error of `then` is told with the option's name.
-  Option add_text(const std::string& name, OnText then, const std::string& help);
-  Option add_texts(const std::string& name, OnTexts then, const std::string& help);
+  Option add_text(const std::string& name, const OnText& then, const std::string& help);
+  Option add_texts(const std::string& name, const OnTexts& then, const std::string& help);
   // "!--name" sets the target false.
   Option add_flag(const std::string& name, bool& target, const std::string& help);
   Option add_flag(const std::string& name, std::function<void()> then, const std::string& help);
   // A flag that takes "=VALUE" too; alone it means `word`.
-  Option add_flag_value(const std::string& name, const std::string& word, OnText then);
+  Option add_flag_value(const std::string& name, const std::string& word, const OnText& then);
   Option find(const std::string& name);  // of an option that was added
 
  private:

@@ -195,7 +195,7 @@ std::vector<ByteRange> sequential_reads(const DataMap& data, std::uint64_t seed,
     // The golden ratio spreads however many rounds there are evenly (Kronecker sequence).
     const double place = std::fmod(Rng(seed, kPlaceStream).unit() + round * std::numbers::phi, 1.0);
     const auto first = static_cast<std::ptrdiff_t>(place * static_cast<double>(reads.size()));
-    std::ranges::rotate(reads, reads.begin() + first);
+    std::rotate(reads.begin(), reads.begin() + first, reads.end());
   }
   return reads;
 }

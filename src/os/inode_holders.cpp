@@ -94,7 +94,7 @@ class Search {
   Search(const std::string& root, std::vector<ino_t> inodes)
       : root_(root), inodes_(std::move(inodes)), device_(device_of(root)) {
     std::ranges::sort(inodes_);
-    inodes_.erase(std::ranges::unique(inodes_).begin(), inodes_.end());
+    inodes_.erase(std::unique(inodes_.begin(), inodes_.end()), inodes_.end());
     held_.resize(inodes_.size());
   }
 
