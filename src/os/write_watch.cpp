@@ -8,21 +8,36 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 namespace blksweep {
 namespace {
 
 constexpr std::size_t kEventBytes = std::size_t{64} << 10;
 
+// Events follow each other unaligned: a file handle is as long as it is.
+template <class T>
+T read_as(std::span<const unsigned char> bytes) {
+  T value{};
+  std::memcpy(&value, bytes.data(), std::min(sizeof value, bytes.size()));
+  return value;
+}
+
 // The inode behind an event; 0 when the file is gone, and with it whatever it was.
-std::uint64_t inode_of(int mount, const fanotify_event_metadata& event) {
-  const auto* info = reinterpret_cast<const fanotify_event_info_fid*>(&event + 1);
-  if (event.event_len < sizeof event + sizeof *info ||
-      info->hdr.info_type != FAN_EVENT_INFO_TYPE_FID) {
+std::uint64_t inode_of(int mount, std::span<const unsigned char> event) {
+  constexpr std::size_t kHead = sizeof(fanotify_event_metadata);
+  constexpr std::size_t kInfo = sizeof(fanotify_event_info_fid);
+  if (event.size() < kHead + kInfo) {
     return 0;
   }
-  std::vector<unsigned char> handle(info->hdr.len - sizeof *info);
-  std::memcpy(handle.data(), info->handle, handle.size());
+  const auto info = read_as<fanotify_event_info_header>(event.subspan(kHead));
+  if (info.info_type != FAN_EVENT_INFO_TYPE_FID || info.len < kInfo ||
+      kHead + info.len > event.size()) {
+    return 0;
+  }
+  const std::span<const unsigned char> bytes = event.subspan(kHead + kInfo, info.len - kInfo);
+  std::vector<std::uint64_t> handle(bytes.size() / sizeof(std::uint64_t) + 1);  // aligned
+  std::memcpy(handle.data(), bytes.data(), bytes.size());
   const Fd fd(::open_by_handle_at(mount, reinterpret_cast<file_handle*>(handle.data()),
                                   O_PATH | O_CLOEXEC));
   struct stat st {};
@@ -51,9 +66,9 @@ Result<WriteWatch> WriteWatch::begin(const std::string& path) {
 
 Result<std::vector<std::uint64_t>> WriteWatch::closed() {
   std::vector<std::uint64_t> inodes;
-  std::vector<std::uint64_t> buffer(kEventBytes / sizeof(std::uint64_t));
+  std::vector<unsigned char> buffer(kEventBytes);
   while (true) {
-    const ssize_t n = ::read(events_.get(), buffer.data(), kEventBytes);
+    const ssize_t n = ::read(events_.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) {
       continue;
     }
@@ -63,13 +78,17 @@ Result<std::vector<std::uint64_t>> WriteWatch::closed() {
       }
       break;
     }
-    auto left = static_cast<std::size_t>(n);
-    const auto* event = reinterpret_cast<const fanotify_event_metadata*>(buffer.data());
-    for (; FAN_EVENT_OK(event, left); event = FAN_EVENT_NEXT(event, left)) {
-      if ((event->mask & FAN_Q_OVERFLOW) != 0) {
+    std::span<const unsigned char> left(buffer.data(), static_cast<std::size_t>(n));
+    while (left.size() >= sizeof(fanotify_event_metadata)) {
+      const auto event = read_as<fanotify_event_metadata>(left);
+      if (event.event_len < sizeof event || event.event_len > left.size()) {
+        return fail("fanotify gave an event of no length that can be");
+      }
+      if ((event.mask & FAN_Q_OVERFLOW) != 0) {
         return fail("fanotify lost events");
       }
-      inodes.push_back(inode_of(mount_.get(), *event));
+      inodes.push_back(inode_of(mount_.get(), left.first(event.event_len)));
+      left = left.subspan(event.event_len);
     }
   }
   std::ranges::sort(inodes);
