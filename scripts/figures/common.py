@@ -43,7 +43,7 @@ def few_pairs(cells):
 def footer(cells, facts):
     """The line under an exported figure: disks, kernel, runs, and what they cannot bear."""
     disks = "; ".join(dict.fromkeys(disk_text(f) for f in (facts, *facts.others)))
-    return " ".join(t for t in (f"Disk: {disks}. {facts.host['cpu']}, Linux {facts.host['kernel']}.",
+    return " ".join(t for t in (f"Disk: {disks}. {facts.host['cpu']}, {facts.host['kernel']}.",
                                 f"{plural(facts.counted, 'run')} counted. {left_out_text(facts)}",
                                 few_pairs(cells)) if t)
 
