@@ -32,17 +32,22 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Every name that may stand where `app` looks: its options with dashes, its subcommands.
-std::vector<std::string> names_of(const CLI::App& app) {
+std::vector<std::string> shown_verbs(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      names.push_back("--" + name);
-    }
-  }
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (!verb->get_group().empty()) {
       names.push_back(verb->get_name());
+    }
+  }
+  return names;
+}
+
+// Every name that may stand where `app` looks: its options with dashes, its subcommands.
+std::vector<std::string> names_of(const CLI::App& app) {
+  std::vector<std::string> names = shown_verbs(app);
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
     }
   }
   return names;
@@ -142,10 +147,9 @@ Option Command::add_flag(const std::string& name, std::function<void()> then,
 }
 Option Command::add_flag_value(const std::string& name, const std::string& word,
                                const OnText& then) {
-  const auto set = [name, then](const std::string& text) { check(name, then(text)); };
-  const auto value = std::make_shared<std::string>();
-  const auto keep = [value, set](const std::string& text) { set(text); };
-  return Option(app_->add_flag(name + "{" + word + "}", *value)->each(keep));
+  const auto value = std::make_shared<std::string>();  // CLI11's target: lives as long as `set`
+  const auto set = [name, then, value](const std::string& text) { check(name, then(text)); };
+  return Option(app_->add_flag(name + "{" + word + "}", *value)->each(set));
 }
 Option Command::find(const std::string& name) { return Option(app_->get_option(name)); }
 
@@ -161,15 +165,7 @@ CommandLine::~CommandLine() = default;
 
 Command CommandLine::root() { return Command(app_.get()); }
 
-std::vector<std::string> CommandLine::verbs() const {
-  std::vector<std::string> names;
-  for (const CLI::App* verb : app_->get_subcommands([](const CLI::App*) { return true; })) {
-    if (!verb->get_group().empty()) {
-      names.push_back(verb->get_name());
-    }
-  }
-  return names;
-}
+std::vector<std::string> CommandLine::verbs() const { return shown_verbs(*app_); }
 
 std::optional<Exit> CommandLine::parse(int argc, char** argv) {
   try {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "lab/fallback.h"
+#include "lab/incomplete.h"
 
 namespace blksweep {
 namespace {
@@ -17,8 +18,7 @@ constexpr const char* kCompared = "compared";
 constexpr const char* kChanged = "changed";
 
 void mark(RunRecord& r, const std::string& reason) {
-  r.incomplete = true;
-  r.incomplete_reason += (r.incomplete_reason.empty() ? "" : "; ") + reason;
+  mark_incomplete(r, reason);
   r.addresses = kChanged;
 }
 

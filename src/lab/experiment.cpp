@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "lab/ceiling_round.h"
 #include "lab/describe_host.h"
+#include "lab/incomplete.h"
 #include "lab/simulate_epoch.h"
 #include "os/layer_facts.h"
 
@@ -267,8 +268,7 @@ void Experiment::mark_changed_layers(RunRecord& run) const {
   }
   const auto mark = [&run](const std::string& what, const std::string& changed) {
     if (!changed.empty()) {
-      run.incomplete = true;
-      run.incomplete_reason += (run.incomplete_reason.empty() ? "" : "; ") + what + changed;
+      mark_incomplete(run, what + changed);
     }
   };
   const std::string& disk = source_.device->disk;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lab/cold_proof.h"
+#include "lab/incomplete.h"
 #include "lab/simulate_epoch.h"
 #include "os/own_reads.h"
 
@@ -98,11 +99,6 @@ void warn_of_others(RunRecord& r, const RunRequest& q) {
 }
 
 }  // namespace
-
-void mark_incomplete(RunRecord& r, const std::string& reason) {
-  r.incomplete = true;
-  r.incomplete_reason += (r.incomplete_reason.empty() ? "" : "; ") + reason;
-}
 
 bool reads_itself(const RunRequest& q) {
   const bool foreign = q.source.mount && others_read_for_us(q.source.mount->filesystem);

@@ -3,13 +3,9 @@
 // The decisions themselves are pure, in lab/cold_proof.h; here they get what this run saw.
 #pragma once
 
-#include <string>
-
 #include "lab/measure.h"
 
 namespace blksweep {
-
-void mark_incomplete(RunRecord& run, const std::string& reason);
 
 // Whether what the run reads is read by this process itself, and so counted as its own.
 bool reads_itself(const RunRequest& request);

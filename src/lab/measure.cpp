@@ -9,6 +9,7 @@
 #include "lab/account_run.h"
 #include "lab/batch_records.h"
 #include "lab/cold_proof.h"
+#include "lab/incomplete.h"
 #include "lab/judge_caches.h"
 #include "lab/observe.h"
 #include "lab/simulate_epoch.h"
@@ -198,8 +199,8 @@ void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
   if (outcome.fault) {
     mark_incomplete(r, outcome.fault->message());
   }
-  if (!q.node.lost().empty()) {
-    mark_incomplete(r, q.node.lost());
+  if (const std::string lost = q.node.lost(); !lost.empty()) {
+    mark_incomplete(r, lost);
   }
   if (r.missing_samples > 0) {
     mark_incomplete(r, fmt::format("{} samples missing", format_count(r.missing_samples)));

@@ -94,8 +94,8 @@ Result<FioResult> Pair::run_twin(Arm arm) {
     }
   }
   BLKSWEEP_CHECK(node.leave());
-  if (!node.lost().empty()) {  // not under the same limits and pins as our run
-    return fail(node.lost());
+  if (std::string lost = node.lost(); !lost.empty()) {  // not under the same limits and pins
+    return fail(std::move(lost));
   }
   BLKSWEEP_CHECK(node.restore());
   if (result) {

@@ -109,11 +109,7 @@ std::string btrfs_read_ahead_kb(const std::string& path) {
   for (std::size_t i = 0; i < sizeof info.fsid; ++i) {
     uuid += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", info.fsid[i]);
   }
-  std::string text = whole_text("/sys/fs/btrfs/" + uuid + "/bdi/read_ahead_kb");
-  while (!text.empty() && text.back() == '\n') {
-    text.pop_back();
-  }
-  return text;
+  return first_line("/sys/fs/btrfs/" + uuid + "/bdi/read_ahead_kb");
 }
 
 }  // namespace blksweep
