@@ -93,6 +93,8 @@ def draw_one(name, folder, make):
     except load.NothingToDraw as nothing:
         for old in folder.glob(name + ".*"):  # of an earlier report: it would not be of these runs
             old.unlink()
+        folder.mkdir(exist_ok=True)
+        (folder / (name + ".none")).touch()  # whoever copies the folder takes an old one away
         if isinstance(nothing, load.NotApplicable):
             raise
         return None, f"Left out: {nothing}."

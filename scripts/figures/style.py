@@ -24,6 +24,7 @@ SETTINGS = {
     "axes.spines.top": False, "axes.spines.right": False,
     "axes.grid": False, "grid.color": FAINT, "grid.linewidth": 0.5, "lines.linewidth": 1.0,
     "legend.frameon": False, "figure.dpi": 100, "savefig.dpi": 300,
+    "text.parse_math": False,  # a label of somebody may hold $
     "pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none",
 }
 

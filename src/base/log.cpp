@@ -5,6 +5,8 @@
 #include <atomic>
 #include <string>
 
+#include "base/text.h"
+
 namespace blksweep {
 namespace {
 
@@ -15,7 +17,7 @@ void line(Verbosity needed, std::string_view prefix, std::string_view text) {
     return;
   }
   std::string out(prefix);
-  out.append(text).push_back('\n');
+  out.append(printable(text)).push_back('\n');
   [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, out.data(), out.size());
 }
 

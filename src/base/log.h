@@ -1,4 +1,5 @@
-// stderr is the conversation: warnings, notes and progress. stdout is never touched here.
+// stderr is the conversation: warnings, notes and progress. stdout is never touched here. Names of
+// others in a line are shown, never acted on (base/text.h printable).
 //
 // Threads: any thread; a line is written with one write(2).
 #pragma once

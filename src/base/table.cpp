@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace blksweep {
 namespace {
 
@@ -19,6 +21,7 @@ void Table::column(std::string title, Align align) {
 
 void Table::row(std::vector<std::string> cells) {
   cells.resize(titles_.size());
+  std::ranges::transform(cells, cells.begin(), [](const std::string& c) { return printable(c); });
   rows_.push_back(std::move(cells));
 }
 

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace blksweep {
+
+// For a terminal: control bytes, invalid UTF-8 and what turns the direction of a line become \xNN;
+// everything else stays. `newlines`: those of our own tables stay, too.
+std::string printable(std::string_view text, bool newlines = false);
 
 // Control characters become blanks, those at the end go: an error is one line.
 std::string one_line(std::string text);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "base/units.h"
+#include "cli/answer.h"
 #include "cli/cache_files.h"
 #include "os/signals.h"
 
@@ -65,7 +66,7 @@ void print_node(const NodeCaches& before, const NodeCaches& after) {
       {"reclaimable slab", bytes(before.reclaimable_slab), bytes(after.reclaimable_slab), ""});
   table.row({"inodes", count(before.inodes), count(after.inodes), "those in use stay"});
   table.row({"dentries", count(before.dentries), count(after.dentries), "those in use stay"});
-  fmt::print("{}", table.text());
+  say_text(table.text());
 }
 
 Json mappers_json(const std::vector<FileMapper>& mappers) {
@@ -100,8 +101,7 @@ Result<Exit> drop_whole_node(const CacheFilesOptions& o) {
   }
   print_node(before, after);
   for (const FileMapper& m : mappers) {
-    fmt::print(
-        "{} ({}) maps {} of files{}\n", m.command, m.pid, format_bytes({m.file_bytes}),
+    say("{} ({}) maps {} of files{}\n", m.command, m.pid, format_bytes({m.file_bytes}),
         m.locked_bytes > 0 ? fmt::format(", {} locked", format_bytes({m.locked_bytes})) : "");
   }
   return Exit::done;
@@ -171,29 +171,27 @@ std::string holds_text(const StayedFile& f) {
 }
 
 void print_tree(const FileSet& files, const TreeDrop& d, bool with_inodes) {
-  fmt::print("{}: {} files, {}\n", files.root(), format_count(d.before.files),
-             format_bytes({d.before.bytes}));
-  fmt::print("  resident before  {:>10}  {:>9}\n", format_bytes({d.before.resident_bytes}),
-             percent_text(d.before));
-  fmt::print("  resident after   {:>10}  {:>9}\n", format_bytes({d.after.resident_bytes}),
-             percent_text(d.after));
+  say("{}: {} files, {}\n", files.root(), format_count(d.before.files),
+      format_bytes({d.before.bytes}));
+  say("  resident before  {:>10}  {:>9}\n", format_bytes({d.before.resident_bytes}),
+      percent_text(d.before));
+  say("  resident after   {:>10}  {:>9}\n", format_bytes({d.after.resident_bytes}),
+      percent_text(d.after));
   if (d.paged_out > 0) {
-    fmt::print("  paged out        {} files that another process maps\n",
-               format_count(d.paged_out));
+    say("  paged out        {} files that another process maps\n", format_count(d.paged_out));
   }
   if (d.stayed.files > 0) {
-    fmt::print("  stayed           {} files, {}: {}\n", format_count(d.stayed.files),
-               format_bytes({d.stayed.bytes}), reasons_text(d.stayed));
+    say("  stayed           {} files, {}: {}\n", format_count(d.stayed.files),
+        format_bytes({d.stayed.bytes}), reasons_text(d.stayed));
     for (const StayedFile& f : d.named) {
-      fmt::print("    {}  {}  {}\n", f.path, format_bytes({f.bytes}), holds_text(f));
+      say("    {}  {}  {}\n", f.path, format_bytes({f.bytes}), holds_text(f));
     }
     if (d.stayed.files > d.named.size()) {
-      fmt::print("    and {} more\n", format_count(d.stayed.files - d.named.size()));
+      say("    and {} more\n", format_count(d.stayed.files - d.named.size()));
     }
   }
   if (with_inodes) {
-    fmt::print(
-        "  inodes, dentries of {} files and {} folders stay: the kernel drops them for the\n"
+    say("  inodes, dentries of {} files and {} folders stay: the kernel drops them for the\n"
         "                   whole node only (blksweep cache drop --inodes)\n",
         format_count(files.size()), format_count(files.directories()));
   }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "cli/answer.h"
 #include "cli/pin_files.h"
 #include "cli/pin_text.h"
 #include "cli/status_line.h"
@@ -105,7 +106,7 @@ Result<PinnedSet> chosen(const PinOptions& o, std::vector<std::uint64_t>& sizes)
 PinKind kind_of(const PinOptions& o) { return o.pages ? PinKind::pages : PinKind::inodes; }
 
 Result<Exit> show_forecast(const PinOptions& o, const PinForecast& forecast) {
-  fmt::print("{}", o.json ? forecast_json(forecast) : forecast_text(forecast));
+  say_text(o.json ? forecast_json(forecast) : forecast_text(forecast));
   BLKSWEEP_CHECK(forecast.fits);
   return Exit::done;
 }
@@ -151,7 +152,7 @@ Result<Exit> pin(const PinOptions& o) {
     warn(fmt::format("pin {}: {} could not be pinned, the first: {}", o.name,
                      format_count(entry.count.failed), entry.count.first_error));
   }
-  fmt::print("{}", o.json ? entry_json(entry) : entry_text(entry));
+  say_text(o.json ? entry_json(entry) : entry_text(entry));
   return entry.count.failed > 0 ? Exit::incomplete : Exit::done;
 }
 
@@ -171,7 +172,7 @@ Result<std::vector<PinEntry>> all_entries(const PinRegistry& registry) {
 
 Result<Exit> list(const PinOptions& o) {
   BLKSWEEP_TRY(const std::vector<PinEntry> entries, all_entries(PinRegistry()));
-  fmt::print("{}", o.json ? list_json(entries) : list_text(entries));
+  say_text(o.json ? list_json(entries) : list_text(entries));
   return Exit::done;
 }
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "base/units.h"
+#include "cli/answer.h"
 #include "cli/cache_files.h"
 #include "os/signals.h"
 
@@ -95,9 +96,9 @@ void print_folders(const TreeStat& s) {
     table.row({names[order[i]], format_bytes({r.bytes}), percent_text(r),
                residency_bar(filled(r.share().value_or(0)), utf8_terminal())});
   }
-  fmt::print("\n{}", table.text());
+  say_text("\n" + table.text());
   if (order.size() > kFoldersShown) {
-    fmt::print("and {} more\n", order.size() - kFoldersShown);
+    say("and {} more\n", order.size() - kFoldersShown);
   }
 }
 
@@ -114,10 +115,10 @@ void print_text(const std::vector<TreeStat>& trees, const Residency& total) {
   if (trees.size() > 1) {
     add_row(table, "together", total);
   }
-  fmt::print("{}", table.text());
+  say_text(table.text());
   for (const TreeStat& s : trees) {
     if (!s.map.empty()) {
-      fmt::print("\n{}\n[{}]\n", s.files->root(), residency_bar(s.map, utf8_terminal()));
+      say("\n{}\n[{}]\n", s.files->root(), residency_bar(s.map, utf8_terminal()));
     }
     print_folders(s);
   }

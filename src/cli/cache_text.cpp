@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "cli/answer.h"
 #include "cli/cache_files.h"
 #include "cli/scripts.h"
 #include "cli/status_line.h"
@@ -103,7 +104,7 @@ std::string residency_bar(const std::vector<double>& shares, bool utf8) {
   return bar;
 }
 
-void print_json(const Json& j) { fmt::print("{}\n", json_text(j)); }
+void print_json(const Json& j) { say_text(json_text(j) + "\n"); }
 
 CountLine::CountLine(const char* what, std::uint64_t total, bool in_bytes)
     : what_(what), total_(total), in_bytes_(in_bytes), thread_([this](const std::stop_token& done) {

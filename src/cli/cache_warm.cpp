@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "cli/answer.h"
 #include "cli/cache_files.h"
 #include "os/memory_room.h"
 #include "os/signals.h"
@@ -153,25 +154,25 @@ Json warmed_json(const Warmed& w, bool inodes) {
 void print_text(const Warmed& w, bool inodes) {
   const std::string root = w.files->root();
   if (inodes) {
-    fmt::print("{}: {} inodes and {} folders looked up in {:.2f} s, {} inodes/s\n", root,
-               format_count(w.files->size() - w.outcome.failed),
-               format_count(w.files->directories()), seconds(w.outcome.ns),
-               format_count(static_cast<std::uint64_t>(static_cast<double>(w.files->size()) /
-                                                       std::max(seconds(w.outcome.ns), 1e-9))));
+    say("{}: {} inodes and {} folders looked up in {:.2f} s, {} inodes/s\n", root,
+        format_count(w.files->size() - w.outcome.failed), format_count(w.files->directories()),
+        seconds(w.outcome.ns),
+        format_count(static_cast<std::uint64_t>(static_cast<double>(w.files->size()) /
+                                                std::max(seconds(w.outcome.ns), 1e-9))));
     return;
   }
   const auto bytes_per_s = rate(w);
-  fmt::print("{}: {} files, {} of data\n", root, format_count(w.files->size()),
-             format_bytes({w.outcome.bytes}));
-  fmt::print("  resident before  {:>10}  {:>9}\n", format_bytes({w.before.resident_bytes}),
-             percent_text(w.before));
-  fmt::print("  resident after   {:>10}  {:>9}\n", format_bytes({w.after.resident_bytes}),
-             percent_text(w.after));
-  fmt::print("  reading took     {:>8.2f} s{}\n", seconds(w.outcome.ns),
-             bytes_per_s ? fmt::format("  {:>9}/s",
-                                       format_bytes({static_cast<std::uint64_t>(*bytes_per_s)}))
-                         : "");
-  fmt::print("  addresses took   {:>8.2f} s\n", seconds(w.placing_ns));
+  say("{}: {} files, {} of data\n", root, format_count(w.files->size()),
+      format_bytes({w.outcome.bytes}));
+  say("  resident before  {:>10}  {:>9}\n", format_bytes({w.before.resident_bytes}),
+      percent_text(w.before));
+  say("  resident after   {:>10}  {:>9}\n", format_bytes({w.after.resident_bytes}),
+      percent_text(w.after));
+  say("  reading took     {:>8.2f} s{}\n", seconds(w.outcome.ns),
+      bytes_per_s
+          ? fmt::format("  {:>9}/s", format_bytes({static_cast<std::uint64_t>(*bytes_per_s)}))
+          : "");
+  say("  addresses took   {:>8.2f} s\n", seconds(w.placing_ns));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "cli/answer.h"
 #include "cli/git_revision.h"
 #include "cli/status_line.h"
 #include "cli/verb.h"
@@ -72,10 +73,10 @@ double ratio_of(const PackReport& r) {
 
 void print_answer(const PackArguments& o, const PackReport& r) {
   if (!o.json) {
-    fmt::print("{}: {} samples, {} in {} {}, {:.3f} of the source's {} ({:.1f} s)\n",
-               o.pack.directory, format_count(r.samples), format_bytes({r.stored_bytes}),
-               format_count(r.on_disk_files), r.on_disk_files == 1 ? "file" : "files", ratio_of(r),
-               format_bytes({r.source_bytes}), static_cast<double>(r.time_ns) * 1e-9);
+    say("{}: {} samples, {} in {} {}, {:.3f} of the source's {} ({:.1f} s)\n", o.pack.directory,
+        format_count(r.samples), format_bytes({r.stored_bytes}), format_count(r.on_disk_files),
+        r.on_disk_files == 1 ? "file" : "files", ratio_of(r), format_bytes({r.source_bytes}),
+        static_cast<double>(r.time_ns) * 1e-9);
     return;
   }
   const Json j{{"directory", o.pack.directory},
@@ -90,7 +91,7 @@ void print_answer(const PackArguments& o, const PackReport& r) {
                {"content_hash", r.content_hash},
                {"time_ns", r.time_ns},
                {"warnings", r.warnings}};
-  fmt::print("{}\n", json_line(j));
+  say_text(json_line(j) + "\n");
 }
 
 Result<Exit> pack(const PackArguments& o) {
@@ -134,6 +135,7 @@ void add_dataset_pack(Verbs& verbs, Command dataset) {
              "zstd 1-22 [3], lz4 1-12 [1], blosc 1-9 [5]");
   add_parsed(app, "--threads", o->pack.threads, parse_threads,
              "that read and encode; the result is the same [1]");
+  app.add_flag("--follow-links", o->pack.follow_links, "take what links out of SRC lead to, too");
   app.add_flag("--json", o->json, "print one JSON document");
   app.footer(kDatasetPackFooter);
   app.callback([&verbs, o] { verbs.action = [o] { return pack(*o); }; });

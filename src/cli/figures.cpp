@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 Result<std::string> find_script() {
   std::string looked;
   for (const fs::path& folder : script_folders()) {
-    const fs::path script = folder / "figures" / "report.py";
     std::error_code ignored;
+    const fs::path script = fs::absolute(folder, ignored) / "figures" / "report.py";
     if (fs::exists(script, ignored)) {
       return script.string();
     }
@@ -28,7 +28,7 @@ Result<std::string> find_script() {
 
 bool draws(const std::string& python) {
   const auto tried =
-      run_process({.argv = {python, "-c", "import numpy, matplotlib"}, .directory = ""});
+      run_process({.argv = {python, "-I", "-c", "import numpy, matplotlib"}, .directory = "/"});
   return tried && tried->ok();
 }
 
@@ -57,9 +57,22 @@ Result<FigureTools> find_figure_tools() {
       Exit::incomplete);
 }
 
-Result<> run_figures(const FigureTools& tools, std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {tools.python, tools.report_script});
-  BLKSWEEP_TRY(const ProcessResult run, run_process({.argv = arguments, .directory = ""}));
+Result<> run_figures(const FigureTools& tools, const FigureJob& job) {
+  std::error_code error;
+  const fs::path db = fs::absolute(job.db, error);
+  if (error) {
+    return sys_error(error.value(), "find " + job.db);
+  }
+  // Not -I: the scripts import each other from their own folder, which that leaves out.
+  std::vector<std::string> arguments{tools.python,        "-E", "-s",
+                                     tools.report_script, "-o", job.output};
+  if (job.maps_only) {
+    arguments.emplace_back("--maps-only");
+  }
+  arguments.insert(arguments.end(), {"--", db.string()});
+  BLKSWEEP_TRY(
+      const ProcessResult run,
+      run_process({.argv = arguments, .directory = "/", .environment = {"MATPLOTLIBRC=/"}}));
   if (!run.ok()) {
     return fail(fmt::format(
         "{}: {}", tools.report_script,

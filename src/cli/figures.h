@@ -4,6 +4,8 @@
 //          ../share/blksweep/scripts of an installed one.
 // Python:  $BLKSWEEP_PYTHON, else /usr/bin/python3, else python3: the first that can import numpy
 //          and matplotlib. Another python3 in PATH often cannot.
+// Trust:   it starts in /, without the user's own packages, PYTHON* variables and matplotlibrc, so
+//          that nothing in the caller's folder is run (docs/security.md).
 #pragma once
 
 #include <optional>
@@ -21,7 +23,12 @@ struct FigureTools {
 
 // Errors: Exit::incomplete, with what is missing and how to get it.
 Result<FigureTools> find_figure_tools();
+struct FigureJob {
+  std::string db;
+  std::string output;  // absolute; holds cells.csv, gets report.html and figures/
+  bool maps_only = false;
+};
 // Runs the report script; its complaint is part of the error.
-Result<> run_figures(const FigureTools& tools, std::vector<std::string> arguments);
+Result<> run_figures(const FigureTools& tools, const FigureJob& job);
 
 }  // namespace blksweep

@@ -3,9 +3,14 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <exception>
+#include <new>
 
 #include "base/log.h"
+#include "base/text.h"
+#include "cli/answer.h"
 #include "cli/verb.h"
+#include "os/fatal_end.h"
 
 namespace blksweep {
 namespace {
@@ -15,7 +20,7 @@ constexpr const char* kMainFooter =
     "      77 unsupported here, 130 interrupted";
 
 int report_error(const Error& error) {
-  fmt::print(stderr, "blksweep: {}\n", error.message());
+  fmt::print(stderr, "blksweep: {}\n", printable(error.message()));
   return static_cast<int>(error.exit_code);
 }
 
@@ -53,7 +58,22 @@ int run_program(int argc, char** argv) {
     return report_error(usage_error("say what to do: " + verbs_there + " (see --help)").value());
   }
   const Result<Exit> result = verbs.action();
-  return result ? static_cast<int>(*result) : report_error(result.error());
+  const Result<> told = finish_answer();
+  if (!result) {
+    return report_error(result.error());
+  }
+  return told ? static_cast<int>(*result) : report_error(told.error());
+}
+
+// What is thrown unwinds, so that everything is given back, and is an error like others.
+int run_safely(int argc, char** argv) {
+  try {
+    return run_program(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return report_error({"out of memory (ulimit -v, or the node has none left)"});
+  } catch (const std::exception& e) {
+    return report_error({e.what()});
+  }
 }
 
 }  // namespace
@@ -62,5 +82,6 @@ int run_program(int argc, char** argv) {
 int main(int argc, char** argv) {
   // Whoever started us may ignore it, and then no child could be waited for.
   ::signal(SIGCHLD, SIG_DFL);
-  return blksweep::run_program(argc, argv);
+  blksweep::install_fatal_end();
+  return blksweep::run_safely(argc, argv);
 }

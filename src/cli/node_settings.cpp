@@ -1,5 +1,6 @@
 // blksweep node set and restore; show is in node_show.cpp.
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <array>
@@ -11,12 +12,14 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "base/units.h"
+#include "cli/answer.h"
 #include "cli/cell_options.h"
 #include "cli/device_argument.h"
 #include "cli/node_show.h"
 #include "cli/verb.h"
 #include "node/borrowing.h"
 #include "node/queue.h"
+#include "os/fatal_end.h"
 #include "os/signals.h"
 
 namespace blksweep {
@@ -176,9 +179,9 @@ void print(const std::vector<AskedGot>& all, bool json) {
     }
   }
   if (json) {
-    fmt::print("{}\n", json_text(Json{{"settings", settings}}));
+    say_text(json_text(Json{{"settings", settings}}) + "\n");
   } else {
-    fmt::print("{}", table.text());
+    say_text(table.text());
   }
 }
 
@@ -198,29 +201,48 @@ Result<Exit> set(const SetOptions& o) {
 
 struct RestoreOptions {
   bool discard = false, json = false;
+  std::optional<int> after;  // the signal that we were executed anew for; 0: another end
 };
+
+// In the place of a program that could not unwind: what it had borrowed, then its end.
+[[noreturn]] void give_back_and_end(int number) {
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_UNBLOCK, &all, nullptr);  // execve has kept what a handler had blocked
+  if (const auto restored = restore_own(); restored) {
+    for (const std::string& line : *restored) {
+      note(line);
+    }
+  } else {
+    warn(restored.error().message() + ": `blksweep node restore` tries again");
+  }
+  end_as(number);
+}
 
 void print(const RestoreReport& r) {
   for (const std::string& line : r.restored) {
-    fmt::print("{}\n", line);
+    say("{}\n", line);
   }
   for (const std::string& line : r.left) {
-    fmt::print("left to the process that holds it: {}\n", line);
+    say("left to the process that holds it: {}\n", line);
   }
   for (const std::string& line : r.later) {
-    fmt::print("kept until this process has ended: {}\n", line);
+    say("kept until this process has ended: {}\n", line);
   }
   if (r.restored.empty() && r.left.empty() && r.later.empty() && r.failed.empty()) {
-    fmt::print("nothing is borrowed\n");
+    say("nothing is borrowed\n");
   }
 }
 
 Result<Exit> restore(const RestoreOptions& o) {
+  if (o.after) {
+    give_back_and_end(*o.after);
+  }
   BLKSWEEP_TRY(const RestoreReport r, restore_left_behind(o.discard));
   if (o.json) {
     const Json j = {
         {"restored", r.restored}, {"left", r.left}, {"later", r.later}, {"failed", r.failed}};
-    fmt::print("{}\n", json_text(j));
+    say_text(json_text(j) + "\n");
   } else {
     print(r);
   }
@@ -276,6 +298,11 @@ void add_restore(Verbs& verbs, Command node) {
   app.footer(kRestoreExamples);
   app.add_flag("--discard", o->discard,
                "remove what cannot be trusted, unread, and what is refused");
+  const auto number = [](const std::string& text) -> Result<int> {
+    BLKSWEEP_TRY(const std::uint64_t n, parse_count(text));
+    return n < NSIG ? Result<int>(static_cast<int>(n)) : usage_error(text + " is no signal");
+  };
+  add_parsed(app, "--after", o->after, number, "the signal that ended this process").hidden();
   app.add_flag("--json", o->json, "one JSON document");
   app.callback([&verbs, o] { verbs.action = [o] { return restore(*o); }; });
 }

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "base/units.h"
+#include "cli/answer.h"
 #include "cli/device_argument.h"
 #include "node/journal_folder.h"
 #include "node/queue.h"
@@ -205,16 +206,16 @@ std::string table_text(const Shown& s) {
 void print(const Shown& s) {
   if (s.device) {
     const BlockDevice& d = *s.device;
-    fmt::print("{}{}, {}\n", d.node, d.node == "/dev/" + d.disk ? "" : ", a partition of " + d.disk,
-               format_bytes(Bytes{d.size}));
+    say("{}{}, {}\n", d.node, d.node == "/dev/" + d.disk ? "" : ", a partition of " + d.disk,
+        format_bytes(Bytes{d.size}));
     if (s.stack.size() > 1) {
-      fmt::print("stands on   {}\n", fmt::join(s.stack.begin() + 1, s.stack.end(), ", "));
+      say("stands on   {}\n", fmt::join(s.stack.begin() + 1, s.stack.end(), ", "));
     }
-    fmt::print("schedulers  {}\n", fmt::join(s.schedulers, ", "));
+    say("schedulers  {}\n", fmt::join(s.schedulers, ", "));
   }
-  fmt::print("{}", table_text(s));
+  say_text(table_text(s));
   for (const Borrowed& b : s.borrowed) {
-    fmt::print("borrowed    {}: {}, {}\n", b.loan.what, b.state, b.holder);
+    say("borrowed    {}: {}, {}\n", b.loan.what, b.state, b.holder);
   }
   for (const std::string& problem : s.problems) {
     warn(problem);
@@ -229,7 +230,7 @@ struct ShowOptions {
 Result<Exit> show(const ShowOptions& o) {
   BLKSWEEP_TRY(const Shown shown, look(o.device));
   if (o.json) {
-    fmt::print("{}\n", json_text(to_json(shown)));
+    say_text(json_text(to_json(shown)) + "\n");
   } else {
     print(shown);
   }

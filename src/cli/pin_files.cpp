@@ -44,7 +44,7 @@ void add_oddities(const ScanReport& report, PinnedSet& set) {
 
 Result<> add_tree(const std::string& root, bool folders, PinnedSet& set) {
   ScanReport report;
-  BLKSWEEP_TRY(Tree tree, walk_tree(root, report));
+  BLKSWEEP_TRY(Tree tree, walk_tree(root, report, Walking::everywhere));
   add_oddities(report, set);
   const std::string prefix = root == "/" ? root : root + "/";
   if (folders) {
@@ -79,7 +79,7 @@ Result<> add_list(const PinInput& input, PinnedSet& set) {
   if (input.list == "-") {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
   } else {
-    BLKSWEEP_TRY(const MappedFile file, MappedFile::open(input.list));
+    BLKSWEEP_TRY(const WholeFile file, WholeFile::read(input.list));
     text.assign(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   }
   std::istringstream in(text);

@@ -13,9 +13,9 @@
 namespace blksweep {
 namespace {
 
-constexpr std::array<std::string_view, 13> kRunOptions{
+constexpr std::array<std::string_view, 14> kRunOptions{
     "data",   "catalog",  "db",    "model",   "disk-label", "repeats", "seed",
-    "verify", "fio-twin", "probe", "ceiling", "json",       "check"};
+    "verify", "fio-twin", "probe", "ceiling", "json",       "check",   "follow-links"};
 
 bool is_cell_option(std::string_view name) {
   return std::ranges::any_of(cell_options(), [&](const CellOption& o) { return o.name == name; });
@@ -109,6 +109,7 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
   }
   for (const auto& [name, target] : {std::pair{"verify", &o.verify},
                                      {"check", &o.check},
+                                     {"follow-links", &o.follow_links},
                                      {"probe", &o.probe},
                                      {"ceiling", &o.ceiling},
                                      {"json", &o.json}}) {

@@ -23,6 +23,7 @@ struct RunOptions {
   std::uint32_t repeats = 1;
   std::uint64_t seed = 1;
   bool verify = false, check = true, probe = true, ceiling = true, json = false;
+  bool follow_links = false;  // of data
   TwinArms twins;
   std::vector<CellSettings> cells;
   // What was swept where it means nothing, in words; empty: nothing was. See cell_meaning.h.

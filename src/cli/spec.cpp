@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <fstream>
-#include <sstream>
-
 #include "base/toml.h"
+#include "os/open_regular.h"
 
 namespace blksweep {
 namespace {
+
+constexpr std::size_t kLongestSpec = std::size_t{16} << 20;
 
 Result<std::string> scalar_text(const toml::node& node, const std::string& at) {
   if (const auto* s = node.as_string()) {
@@ -66,13 +65,8 @@ Result<Spec> parse_spec(std::string_view text, const std::string& name) {
 }
 
 Result<Spec> load_spec(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) {
-    return sys_error(errno, "open " + path);
-  }
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse_spec(text.str(), path);
+  BLKSWEEP_TRY(const std::string text, read_regular(path, kLongestSpec));
+  return parse_spec(text, path);
 }
 
 }  // namespace blksweep

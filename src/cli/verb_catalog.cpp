@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "cli/answer.h"
 #include "cli/verb.h"
 #include "dataset/catalog_check.h"
 #include "dataset/catalog_file.h"
@@ -91,27 +92,27 @@ std::string flags_text(const CatalogSummary& s) {
 
 void print_text(const CatalogOptions& o, const CatalogParts& parts, const ScanReport& report) {
   const CatalogSummary s = summarize(parts.view());
-  fmt::print("root        {} ({}{}{})\n", parts.root, report.filesystem,
-             parts.device_node.empty() ? "" : " on ", parts.device_node);
-  fmt::print("files       {}\n", format_count(s.files));
-  fmt::print("samples     {}, {}, {} labels\n", format_count(s.samples), format_bytes({s.bytes}),
-             format_count(s.labels));
-  fmt::print("extents     {}: {:.2f} per file, at most {}; {:.1f} % of files have more than one\n",
-             format_count(s.extents), s.extents_mean, format_count(s.extents_max),
-             s.fragmented_share * 100);
-  fmt::print("flags       {}\n", flags_text(s));
-  fmt::print("adjacent    path {}, inode {}, lba {} of neighbours\n", percent(s.adjacent_path),
-             percent(s.adjacent_inode), percent(s.adjacent_lba));
+  say("root        {} ({}{}{})\n", parts.root, report.filesystem,
+      parts.device_node.empty() ? "" : " on ", parts.device_node);
+  say("files       {}\n", format_count(s.files));
+  say("samples     {}, {}, {} labels\n", format_count(s.samples), format_bytes({s.bytes}),
+      format_count(s.labels));
+  say("extents     {}: {:.2f} per file, at most {}; {:.1f} % of files have more than one\n",
+      format_count(s.extents), s.extents_mean, format_count(s.extents_max),
+      s.fragmented_share * 100);
+  say("flags       {}\n", flags_text(s));
+  say("adjacent    path {}, inode {}, lba {} of neighbours\n", percent(s.adjacent_path),
+      percent(s.adjacent_inode), percent(s.adjacent_lba));
   for (std::size_t i = 0; i < kOddities; ++i) {
     if (report.odd[i].count > 0) {
-      fmt::print("{:<11} {}: {}\n", "counted", explain(static_cast<Oddity>(i)),
-                 format_count(report.odd[i].count));
+      say("{:<11} {}: {}\n", "counted", explain(static_cast<Oddity>(i)),
+          format_count(report.odd[i].count));
     }
   }
-  fmt::print("scan        {} ({} walking, {} opening)\n", format_duration(Nanos{report.total_ns}),
-             format_duration(Nanos{report.walk_ns}), format_duration(Nanos{report.extents_ns}));
+  say("scan        {} ({} walking, {} opening)\n", format_duration(Nanos{report.total_ns}),
+      format_duration(Nanos{report.walk_ns}), format_duration(Nanos{report.extents_ns}));
   if (!o.output.empty()) {
-    fmt::print("written     {}\n", o.output);
+    say("written     {}\n", o.output);
   }
 }
 
@@ -143,7 +144,7 @@ Result<Exit> scan_to_file(const CatalogOptions& o) {
     BLKSWEEP_CHECK(write_catalog(o.output, *scanned));
   }
   if (o.json) {
-    fmt::print("{}\n", json_line(to_json(o, *scanned, report)));
+    say_text(json_line(to_json(o, *scanned, report)) + "\n");
   } else {
     print_text(o, *scanned, report);
   }
@@ -159,13 +160,13 @@ Result<Exit> check_file(const CatalogOptions& o) {
       changed.push_back(c.text);
     }
     const Json j{{"catalog", o.check}, {"files", check.files}, {"changed", changed}};
-    fmt::print("{}\n", json_line(j));
+    say_text(json_line(j) + "\n");
   } else {
     for (const ChangedFile& c : check.changed) {
-      fmt::print("{}\n", c.text);
+      say("{}\n", c.text);
     }
-    fmt::print("{} of {} files differ from {}\n", format_count(check.changed.size()),
-               format_count(check.files), o.check);
+    say("{} of {} files differ from {}\n", format_count(check.changed.size()),
+        format_count(check.files), o.check);
   }
   return check.clean() ? Exit::done : Exit::failed;
 }
@@ -196,6 +197,7 @@ void add_catalog(Verbs& verbs) {
   add_parsed(app, "--records", o->scan.records, parse_bytes, "each file is records of this size");
   Option tar = app.add_flag("--tar", o->tar, "read every file as a tar, whatever its name");
   app.add_flag("--no-tar", o->no_tar, "one sample per file, also for .tar").excludes(tar);
+  app.add_flag("--follow-links", o->scan.follow_links, "also symbolic links that lead out of DIR");
   app.add_flag("--json", o->json, "print one JSON document");
   app.footer(kCatalogFooter);
   app.callback([&verbs, o] { verbs.action = [o] { return run_catalog(*o); }; });

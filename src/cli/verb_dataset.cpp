@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "cli/answer.h"
 #include "cli/status_line.h"
 #include "cli/verb.h"
 #include "dataset/make.h"
@@ -87,11 +88,11 @@ void warn_of_missed_fragments(const DatasetOptions& o, const MakeReport& r) {
 void print_answer(const DatasetOptions& o, const MakeReport& r) {
   const double seconds = static_cast<double>(r.time_ns) * 1e-9;
   if (!o.json) {
-    fmt::print("{}: {} samples, {}, in {} {} ({:.1f} s, seed {})\n", o.make.directory,
-               format_count(r.files), format_bytes({r.bytes}), format_count(r.on_disk_files),
-               r.on_disk_files == 1 ? "file" : "files", seconds, o.make.seed);
+    say("{}: {} samples, {}, in {} {} ({:.1f} s, seed {})\n", o.make.directory,
+        format_count(r.files), format_bytes({r.bytes}), format_count(r.on_disk_files),
+        r.on_disk_files == 1 ? "file" : "files", seconds, o.make.seed);
     if (o.make.fragment > 1) {
-      fmt::print("extents per file: {:.2f}\n", r.extents_per_file);
+      say("extents per file: {:.2f}\n", r.extents_per_file);
     }
     return;
   }
@@ -108,7 +109,7 @@ void print_answer(const DatasetOptions& o, const MakeReport& r) {
   if (o.make.fragment > 1) {
     j["extents_per_file"] = r.extents_per_file;
   }
-  fmt::print("{}\n", json_line(j));
+  say_text(json_line(j) + "\n");
 }
 
 Result<Exit> make(const DatasetOptions& o) {

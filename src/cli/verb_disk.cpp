@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/table.h"
+#include "cli/answer.h"
 #include "cli/model_sheet.h"
 #include "cli/models.h"
 #include "cli/verb.h"
@@ -100,7 +101,7 @@ Result<std::optional<Bytes>> parse_size(std::string_view text) {
   BLKSWEEP_TRY(const Bytes size, parse_bytes(text));
   return std::optional(size);
 }
-void print_json(const Json& j) { fmt::print("{}\n", json_text(j)); }
+void print_json(const Json& j) { say_text(json_text(j) + "\n"); }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
@@ -154,9 +155,8 @@ Result<Exit> start(const DiskOptions& o) {
   if (o.json) {
     print_json(state_json(state));
   } else {
-    fmt::print("{}: {}, {}, model {}{}\n", state.name, state.device,
-               format_bytes(Bytes{state.size}), state.model,
-               state.mount.empty() ? "" : ", mounted on " + state.mount);
+    say("{}: {}, {}, model {}{}\n", state.name, state.device, format_bytes(Bytes{state.size}),
+        state.model, state.mount.empty() ? "" : ", mounted on " + state.mount);
   }
   return Exit::done;
 }
@@ -219,7 +219,7 @@ Result<Exit> list(const DiskOptions& o) {
   if (o.json) {
     print_json({{"disks", all}});
   } else {
-    fmt::print("{}", table.text());
+    say_text(table.text());
   }
   return Exit::done;
 }
@@ -258,18 +258,18 @@ Result<Exit> stats(const DiskOptions& o) {
     return Exit::done;
   }
   const auto count = [&j](const char* key) { return j[key].get<std::uint64_t>(); };
-  fmt::print("{}: {}, model {}, speed-up {}\n", o.name, state.device, state.model, state.speedup);
-  fmt::print("  read       {} requests, {}\n", format_count(count("reads")),
-             format_bytes(Bytes{count("read_bytes")}));
-  fmt::print("  written    {} requests, {}\n", format_count(count("writes")),
-             format_bytes(Bytes{count("written_bytes")}));
-  fmt::print("  depth      max {}\n", count("depth_max"));
-  fmt::print("  latency    {}  (of the model)\n", spread_text(j["latency_ns"]));
-  fmt::print("  lateness   {}  (of the replies)\n", spread_text(j["lateness_ns"]));
-  fmt::print("  path       {} (loop and FUSE, taken off the model's time)\n",
-             format_duration(Nanos(j["path_ns"].get<std::int64_t>())));
-  fmt::print("  errors     {}{}\n", count("errors"),
-             j["last_error"].is_string() ? ": " + j["last_error"].get<std::string>() : "");
+  say("{}: {}, model {}, speed-up {}\n", o.name, state.device, state.model, state.speedup);
+  say("  read       {} requests, {}\n", format_count(count("reads")),
+      format_bytes(Bytes{count("read_bytes")}));
+  say("  written    {} requests, {}\n", format_count(count("writes")),
+      format_bytes(Bytes{count("written_bytes")}));
+  say("  depth      max {}\n", count("depth_max"));
+  say("  latency    {}  (of the model)\n", spread_text(j["latency_ns"]));
+  say("  lateness   {}  (of the replies)\n", spread_text(j["lateness_ns"]));
+  say("  path       {} (loop and FUSE, taken off the model's time)\n",
+      format_duration(Nanos(j["path_ns"].get<std::int64_t>())));
+  say("  errors     {}{}\n", count("errors"),
+      j["last_error"].is_string() ? ": " + j["last_error"].get<std::string>() : "");
   return Exit::done;
 }
 
@@ -278,7 +278,7 @@ Result<Exit> show_model(const DiskOptions& o) {
   SheetSettings settings;
   settings.size = o.size.value_or(settings.size);
   BLKSWEEP_TRY(const ModelSheet sheet, model_sheet(spec, settings));
-  fmt::print("{}", o.json ? json_text(sheet_json(sheet)) + "\n" : sheet_text(sheet));
+  say_text(o.json ? json_text(sheet_json(sheet)) + "\n" : sheet_text(sheet));
   return Exit::done;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include "cli/answer.h"
 #include "cli/figures.h"
 #include "cli/verb.h"
 #include "lab/doctor.h"
@@ -85,8 +86,8 @@ Result<std::string> figures() {
 
 Result<Exit> doctor_verb(const DoctorOptions& options) {
   BLKSWEEP_TRY(const DoctorReport report, examine_node({options.path, figures()}));
-  fmt::print("{}", options.json ? json_text(report_json(report)) + "\n"
-                                : report_text(report, options.path));
+  say_text(options.json ? json_text(report_json(report)) + "\n"
+                        : report_text(report, options.path));
   return report.ready ? Exit::done : Exit::failed;
 }
 

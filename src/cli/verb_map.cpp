@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/log.h"
+#include "cli/answer.h"
 #include "cli/cell_options.h"
 #include "cli/git_revision.h"
 #include "cli/map_text.h"
@@ -152,8 +153,8 @@ Result<Exit> finish(MapReport& report, const MapOptions& options,
     }
   }
   // The measurement is the answer even where no model came of it.
-  fmt::print("{}", options.json ? map_json(report) : map_text(report));
-  std::fflush(stdout);
+  say_text(options.json ? map_json(report) : map_text(report));
+  flush_answer();
   BLKSWEEP_CHECK(std::move(fitted));
   return exit_of(report);
 }

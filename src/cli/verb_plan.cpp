@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/table.h"
+#include "cli/answer.h"
 #include "cli/cell_options.h"
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
@@ -95,7 +96,7 @@ void print_table(const std::vector<Row>& rows) {
                format_count(r.planned.plan.device_fallbacks),
                format_bytes(r.planned.schedule.arena), format_duration(Nanos{r.planned.plan_ns})});
   }
-  fmt::print("{}", table.text());
+  say_text(table.text());
 }
 
 // The catalog alone: its files and device need not be there.
@@ -143,7 +144,7 @@ Result<Exit> run_plan(const PlanOptions& o) {
   for (const Row& row : rows) {
     document["plans"].push_back(to_json(row));
   }
-  fmt::print("{}\n", json_text(document));
+  say_text(json_text(document) + "\n");
   return Exit::done;
 }
 

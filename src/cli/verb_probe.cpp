@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "cli/answer.h"
 #include "cli/verb.h"
 #include "os/blockdev.h"
 #include "os/signals.h"
@@ -75,19 +76,19 @@ std::string merges_text(const ProbeReport& r, double length_s) {
 }
 
 void print_header() {
-  fmt::print("{:>8} {:>10} {:>10} {:>7} {:>9} {:>9} {:>9} {:>8} {:>8} {:>7}\n", "time_s", "reads/s",
-             "bytes/s", "depth", "p50", "p99", "request", "merges/s", "seeks_%", "other/s");
+  say("{:>8} {:>10} {:>10} {:>7} {:>9} {:>9} {:>9} {:>8} {:>8} {:>7}\n", "time_s", "reads/s",
+      "bytes/s", "depth", "p50", "p99", "request", "merges/s", "seeks_%", "other/s");
 }
 
 void print_line(double at_s, double length_s, const ProbeReport& r) {
   const auto rate = [length_s](std::uint64_t n) { return static_cast<double>(n) / length_s; };
   const std::uint64_t mean_bytes = r.requests == 0 ? 0 : r.bytes / r.requests;
-  fmt::print("{:>8.1f} {:>10.0f} {:>10} {:>7} {:>9} {:>9} {:>9} {:>8} {:>8.1f} {:>7.0f}\n", at_s,
-             rate(r.requests), format_bytes(Bytes{static_cast<std::uint64_t>(rate(r.bytes))}),
-             optional_text(r.depth_mean), latency_text(r, 0.5), latency_text(r, 0.99),
-             r.requests == 0 ? "-" : format_bytes(Bytes{mean_bytes}), merges_text(r, length_s),
-             100 * share_of(r.seeks, r.requests), rate(r.other_requests));
-  std::fflush(stdout);
+  say("{:>8.1f} {:>10.0f} {:>10} {:>7} {:>9} {:>9} {:>9} {:>8} {:>8.1f} {:>7.0f}\n", at_s,
+      rate(r.requests), format_bytes(Bytes{static_cast<std::uint64_t>(rate(r.bytes))}),
+      optional_text(r.depth_mean), latency_text(r, 0.5), latency_text(r, 0.99),
+      r.requests == 0 ? "-" : format_bytes(Bytes{mean_bytes}), merges_text(r, length_s),
+      100 * share_of(r.seeks, r.requests), rate(r.other_requests));
+  flush_answer();
 }
 
 Json number_or_null(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
@@ -150,19 +151,19 @@ Json summary_json(const ProbeReport& r, std::int64_t length_ns) {
 
 void print_summary(const std::string& disk, const ProbeReport& r, std::int64_t length_ns) {
   const SchedulerDepth waiting = scheduler_depth(r.series);
-  fmt::print("\n{}: {} reads, {} in {}\n", disk, format_count(r.requests),
-             format_bytes(Bytes{r.bytes}), format_duration(Nanos(length_ns)));
-  fmt::print("  depth      mean {} at the driver while busy; mean {}, max {} in the scheduler\n",
-             optional_text(r.depth_mean), optional_text(waiting.mean), waiting.max);
-  fmt::print("  latency    p50 {}  p90 {}  p99 {}  p99.9 {}\n", latency_text(r, 0.5),
-             latency_text(r, 0.9), latency_text(r, 0.99), latency_text(r, 0.999));
-  fmt::print("  merges     {} in the plug, {} in the scheduler\n", count_text(r.plug_merges),
-             count_text(r.scheduler_merges));
-  fmt::print("  seeks      {:.1f} % of the reads\n", 100 * share_of(r.seeks, r.requests));
-  fmt::print("  checked    {} of /sys/block/{}/stat; {} completions healed, {} events lost\n",
-             r.stat_difference ? fmt::format("within {:.2f} %", *r.stat_difference * 100)
-                               : "not comparable with reads",
-             disk, format_count(r.healed), format_count(r.lost_events));
+  say("\n{}: {} reads, {} in {}\n", disk, format_count(r.requests), format_bytes(Bytes{r.bytes}),
+      format_duration(Nanos(length_ns)));
+  say("  depth      mean {} at the driver while busy; mean {}, max {} in the scheduler\n",
+      optional_text(r.depth_mean), optional_text(waiting.mean), waiting.max);
+  say("  latency    p50 {}  p90 {}  p99 {}  p99.9 {}\n", latency_text(r, 0.5), latency_text(r, 0.9),
+      latency_text(r, 0.99), latency_text(r, 0.999));
+  say("  merges     {} in the plug, {} in the scheduler\n", count_text(r.plug_merges),
+      count_text(r.scheduler_merges));
+  say("  seeks      {:.1f} % of the reads\n", 100 * share_of(r.seeks, r.requests));
+  say("  checked    {} of /sys/block/{}/stat; {} completions healed, {} events lost\n",
+      r.stat_difference ? fmt::format("within {:.2f} %", *r.stat_difference * 100)
+                        : "not comparable with reads",
+      disk, format_count(r.healed), format_count(r.lost_events));
 }
 
 // In slices, so that a signal just before the sleep does not cost a whole interval.
@@ -199,7 +200,7 @@ class LiveView {
     const std::int64_t end_ns = wanted == 0 ? INT64_MAX : begin_ns_ + wanted;
     std::int64_t from_ns = begin_ns_;
     ProbeReport before;
-    while (!stop_requested() && from_ns < end_ns) {
+    while (!stop_requested() && !answer_lost() && from_ns < end_ns) {
       sleep_until(std::min(end_ns, from_ns + options_.interval.count()));
       BLKSWEEP_TRY(ProbeReport now, probe_.snapshot());
       const std::int64_t to_ns = now_ns();
@@ -226,7 +227,7 @@ class LiveView {
       const Json document = {{"device", device_.disk},
                              {"intervals", std::move(intervals_)},
                              {"summary", summary_json(report, length_ns)}};
-      fmt::print("{}\n", json_line(document));
+      say_text(json_line(document) + "\n");
     } else {
       print_summary(device_.disk, report, length_ns);
     }

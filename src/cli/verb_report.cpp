@@ -2,17 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "base/log.h"
+#include "cli/answer.h"
 #include "cli/experiments.h"
 #include "cli/figures.h"
+#include "cli/report_folder.h"
 #include "cli/report_maps.h"
 #include "cli/verb.h"
 #include "store/ceilings.h"
@@ -99,30 +98,9 @@ Result<Report> load(const ReportOptions& options) {
   return report;
 }
 
-Result<> write_file(const fs::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  if (!out) {
-    return sys_error(errno, "write " + path.string());
-  }
-  return {};
-}
-
-Result<> make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    return fail(fmt::format("create {}: {}: name another folder with -o", folder.string(),
-                            error.message()));
-  }
-  return {};
-}
-
-Result<> write_tables(const Report& report, const fs::path& folder) {
-  BLKSWEEP_CHECK(make_folder(folder));
-  BLKSWEEP_CHECK(write_file(folder / "cells.csv", cells_csv(report.cells)));
-  return write_file(folder / "runs.csv", runs_csv(report.cells, report.joined.input.runs));
+Result<> write_tables(const Report& report, const ReportFolder& folder) {
+  BLKSWEEP_CHECK(folder.write("cells.csv", cells_csv(report.cells)));
+  return folder.write("runs.csv", runs_csv(report.cells, report.joined.input.runs));
 }
 
 Json maybe(const Maybe<double>& x) { return x ? Json(*x) : Json(nullptr); }
@@ -223,28 +201,29 @@ Json report_json(const Report& report) {
 
 void print(const Report& report, const ReportOptions& options) {
   if (options.json) {
-    fmt::print("{}\n", json_text(report_json(report)));
+    say_text(json_text(report_json(report)) + "\n");
     return;
   }
   if (report.joined.others > 0 && options.experiment == "newest") {
     note(fmt::format("{} also has {} other experiment{} (--experiment N)", options.db,
                      report.joined.others, report.joined.others == 1 ? "" : "s"));
   }
-  fmt::print("{}{}", summary_text(report.cells), ceilings_text(report.joined.input.ceilings));
+  say_text(summary_text(report.cells) + ceilings_text(report.joined.input.ceilings));
 }
 
 // Without Python's libraries the tables are there, and the status says that something is missing.
-Result<Exit> draw(const ReportOptions& options, bool maps_only = false) {
+Result<Exit> draw(const ReportOptions& options, const ReportFolder& folder,
+                  bool maps_only = false) {
   const auto tools = find_figure_tools();
   if (!tools) {
     warn(tools.error().message());
+    BLKSWEEP_CHECK(folder.publish());
     return tools.error().exit_code;
   }
-  std::vector<std::string> arguments{options.db, "-o", options.out};
-  if (maps_only) {
-    arguments.emplace_back("--maps-only");
-  }
-  BLKSWEEP_CHECK(run_figures(*tools, std::move(arguments)));
+  const Result<> drawn =
+      run_figures(*tools, {.db = options.db, .output = folder.working(), .maps_only = maps_only});
+  BLKSWEEP_CHECK(folder.publish());  // the tables are there, whatever became of the figures
+  BLKSWEEP_CHECK(drawn);
   note(fmt::format("report: {}", (fs::path(options.out) / "report.html").string()));
   return Exit::done;
 }
@@ -257,14 +236,13 @@ Result<std::vector<StoredMap>> only_maps(const ReportOptions& options) {
 }
 
 Result<Exit> report_maps(const std::vector<StoredMap>& maps, const ReportOptions& options) {
-  fmt::print("{}",
-             options.json ? json_text(Json{{"maps", maps_json(maps)}}) + "\n" : maps_text(maps));
-  std::fflush(stdout);
+  say_text(options.json ? json_text(Json{{"maps", maps_json(maps)}}) + "\n" : maps_text(maps));
+  flush_answer();
   if (options.out.empty()) {
     return Exit::done;
   }
-  BLKSWEEP_CHECK(make_folder(options.out));
-  return options.figures ? draw(options, /*maps_only=*/true) : Result<Exit>(Exit::done);
+  BLKSWEEP_TRY(const ReportFolder folder, ReportFolder::begin(options.out));
+  return options.figures ? draw(options, folder, /*maps_only=*/true) : Result<Exit>(Exit::done);
 }
 
 Result<Exit> report(const ReportOptions& options) {
@@ -277,9 +255,14 @@ Result<Exit> report(const ReportOptions& options) {
   if (options.out.empty()) {
     return Exit::done;
   }
-  std::fflush(stdout);
-  BLKSWEEP_CHECK(write_tables(loaded, options.out));
-  return options.figures ? draw(options) : Result<Exit>(Exit::done);
+  flush_answer();
+  BLKSWEEP_TRY(const ReportFolder folder, ReportFolder::begin(options.out));
+  BLKSWEEP_CHECK(write_tables(loaded, folder));
+  if (options.figures) {
+    return draw(options, folder);
+  }
+  BLKSWEEP_CHECK(folder.publish());
+  return Exit::done;
 }
 
 }  // namespace

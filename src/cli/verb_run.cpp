@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/log.h"
+#include "cli/answer.h"
 #include "cli/git_revision.h"
 #include "cli/models.h"
 #include "cli/progress_line.h"
@@ -129,7 +130,7 @@ Result<> print_stored(const std::string& db, const std::string& key) {
   BLKSWEEP_TRY(input.cells, reader.cells(experiments.back().id));
   BLKSWEEP_TRY(input.runs, reader.runs(experiments.back().id));
   input.ceilings[""] = experiments.back().ceilings;
-  fmt::print("{}{}", summary_text(summarize(input)), ceilings_text(input.ceilings));
+  say_text(summary_text(summarize(input)) + ceilings_text(input.ceilings));
   return {};
 }
 
@@ -206,7 +207,7 @@ class Answer {
   bool has_runs() const { return !input_.runs.empty() || !document_["runs"].empty(); }
 
   void print() const {
-    fmt::print("{}", options_.json ? json_text(document_) + "\n" : summary_text(summarize(input_)));
+    say_text(options_.json ? json_text(document_) + "\n" : summary_text(summarize(input_)));
   }
 
  private:
@@ -245,8 +246,10 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
   std::optional<ResultStore> store;
   if (!options.db.empty()) {
     BLKSWEEP_TRY(store, ResultStore::open(options.db));
+    BLKSWEEP_CHECK(store->claim());
   }
-  BLKSWEEP_TRY(const Source source, open_source({options.data, options.catalog}));
+  BLKSWEEP_TRY(const Source source,
+               open_source({options.data, options.catalog, options.follow_links}));
   BLKSWEEP_CHECK(RunNode::put_back_left_behind(source, change_queue(options.cells)));
   const Refusals refusals = find_refusals(source, options.cells);
   BLKSWEEP_CHECK(settle_cells(options, refusals));
@@ -289,6 +292,7 @@ void add_run_flags(Command app, CellText& text) {
   flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling");
   flag("direct", "direct", "true", "");
   flag("buffered", "buffered", "true", "");
+  flag("follow-links", "follow-links", "true", "--data takes links that lead out of it, too");
   flag("json", "json", "true", "one JSON document on stdout");
   const auto pin = [&text](const std::string& v) -> Result<> {
     text[kPinInodes] = split_list(v);

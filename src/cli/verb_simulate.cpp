@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/answer.h"
 #include "cli/cell_meaning.h"
 #include "cli/cell_options.h"
 #include "cli/experiments.h"
@@ -193,9 +194,9 @@ Result<Exit> simulate(const SimulateOptions& o) {
     BLKSWEEP_CHECK(store(o, answer, model));
   }
   if (o.json) {
-    fmt::print("{}\n", json_text(simulation_json(answer, work, {o.catalog, how})));
+    say_text(json_text(simulation_json(answer, work, {o.catalog, how})) + "\n");
   } else {
-    fmt::print("{}", simulation_text(answer, work));
+    say_text(simulation_text(answer, work));
   }
   return Exit::done;
 }

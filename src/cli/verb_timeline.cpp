@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "base/units.h"
+#include "cli/answer.h"
 #include "cli/experiments.h"
 #include "cli/verb.h"
 #include "os/file.h"
@@ -106,7 +107,7 @@ void list_runs(const Stored& stored) {
                stored.labels[cell_index(stored, r.cell_id)], format_duration(Nanos(r.run.epoch_ns)),
                r.run.incomplete ? "incomplete: " + r.run.incomplete_reason : "complete"});
   }
-  fmt::print("{}", table.text());
+  say_text(table.text());
 }
 
 Result<HostRecord> host_of(ResultReader& reader, const Stored& stored, std::int64_t cell) {

@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "base/fd.h"
+#include "dataset/data_files.h"
 
 namespace blksweep {
 namespace {
@@ -53,9 +54,9 @@ namespace {
 
 class Checker {
  public:
-  Checker(const Catalog& catalog, int root) : catalog_(catalog), root_(root) {
+  Checker(const Catalog& catalog, const DataFiles& data) : catalog_(catalog), data_(data) {
     struct stat st {};
-    device_ = ::fstat(root, &st) == 0 ? st.st_dev : 0;
+    device_ = ::fstat(data.root(), &st) == 0 ? st.st_dev : 0;
   }
 
   // The zero-terminated path that statx wants, in reused memory.
@@ -63,8 +64,16 @@ class Checker {
     path_.assign(catalog_.path(file));
     struct statx st {};
     constexpr unsigned kMask = STATX_TYPE | STATX_INO | STATX_SIZE | STATX_MTIME | STATX_CTIME;
-    if (::statx(root_, path_.c_str(), 0, kMask, &st) != 0) {
+    const int links = data_.links() == Links::beneath ? AT_SYMLINK_NOFOLLOW : 0;
+    if (::statx(data_.root(), path_.c_str(), links, kMask, &st) != 0) {
       return errno == ENOENT ? "missing" : std::strerror(errno);
+    }
+    if (S_ISLNK(st.stx_mode)) {
+      const int opened = data_.open(file, O_PATH, path_);
+      const Fd target(std::max(opened, -1));
+      if (!target || ::statx(target.get(), "", AT_EMPTY_PATH, kMask, &st) != 0) {
+        return opened == -EXDEV ? "now a symbolic link that leads out of the data set" : "missing";
+      }
     }
     if (makedev(st.stx_dev_major, st.stx_dev_minor) != device_ && elsewhere_.size() < kNamed) {
       elsewhere_.push_back(path_);
@@ -77,7 +86,7 @@ class Checker {
   static constexpr std::size_t kNamed = 10;
 
   const Catalog& catalog_;
-  int root_;
+  const DataFiles& data_;
   dev_t device_ = 0;
   std::string path_;
   std::vector<std::string> elsewhere_;
@@ -86,14 +95,10 @@ class Checker {
 }  // namespace
 
 Result<CatalogCheck> check_catalog(const Catalog& catalog) {
-  const std::string root(catalog.root);
-  const Fd fd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) {
-    return sys_error(errno, "open the data set's directory " + root);
-  }
+  BLKSWEEP_TRY(const DataFiles data, DataFiles::open_root(catalog));
   CatalogCheck check;
   check.files = catalog.files.size();
-  Checker checker(catalog, fd.get());
+  Checker checker(catalog, data);
   for (const std::uint32_t file : files_by_inode(catalog)) {
     if (const std::string what = checker.difference_of(file); !what.empty()) {
       check.changed.push_back({file, fmt::format("{}: {}", catalog.path(file), what)});

@@ -31,12 +31,12 @@ struct Header {
   std::uint64_t device;
   std::uint64_t partition_start;
   std::uint32_t block_bytes;
-  std::uint32_t flags;  // kDeviceReadable
+  std::uint32_t flags;  // kDeviceReadable, kLinksFollowed
   std::array<Section, kNames.size()> sections;
   std::uint64_t checksum;  // XXH3-64 of all bytes of the header before this field
 };
 static_assert(sizeof(Header) == 296 && std::is_trivially_copyable_v<Header>);
-constexpr std::uint32_t kDeviceReadable = 1;
+constexpr std::uint32_t kDeviceReadable = 1, kLinksFollowed = 2;
 
 std::uint64_t header_checksum(const Header& h) {
   return XXH3_64bits(&h, offsetof(Header, checksum));
@@ -136,7 +136,7 @@ Result<DecodedCatalog> decode_catalog(std::span<const std::byte> bytes, const st
   const bool whole_records = take(sections[0], c.files) && take(sections[1], c.extents) &&
                              take(sections[2], c.whole) && take(sections[3], c.parts) &&
                              take(sections[4], c.path_end) && take(sections[6], c.label_end);
-  if (!whole_records || (h.flags & ~kDeviceReadable) != 0) {
+  if (!whole_records || (h.flags & ~(kDeviceReadable | kLinksFollowed)) != 0) {
     return damaged(name, "a section holds a part of a record, or a flag is unknown");
   }
   c.path_bytes = text_of(sections[5]);
@@ -146,6 +146,7 @@ Result<DecodedCatalog> decode_catalog(std::span<const std::byte> bytes, const st
   c.partition_start = h.partition_start;
   c.block_bytes = h.block_bytes;
   c.device_readable = (h.flags & kDeviceReadable) != 0;
+  c.links_followed = (h.flags & kLinksFollowed) != 0;
   if (const auto valid = validate_catalog(c); !valid) {
     return damaged(name, "inconsistent: " + valid.error().message());
   }
@@ -166,7 +167,8 @@ Result<std::string> encode_catalog(const CatalogParts& parts) {
   h.device = parts.device;
   h.partition_start = parts.partition_start;
   h.block_bytes = parts.block_bytes;
-  h.flags = parts.device_readable ? kDeviceReadable : 0;
+  h.flags =
+      (parts.device_readable ? kDeviceReadable : 0) | (parts.links_followed ? kLinksFollowed : 0);
   std::uint64_t end = sizeof(Header);
   for (std::size_t i = 0; i < content.size(); ++i) {
     const std::uint64_t offset = align_up(end, kAlign);
@@ -194,8 +196,8 @@ Result<> write_catalog(const std::string& path, const CatalogParts& parts) {
 
 Result<CatalogFile> CatalogFile::open(const std::string& path) {
   CatalogFile f;
-  BLKSWEEP_TRY(f.map_, MappedFile::open(path));
-  BLKSWEEP_TRY(const DecodedCatalog decoded, decode_catalog(f.map_.bytes(), path));
+  BLKSWEEP_TRY(f.bytes_, WholeFile::read(path));
+  BLKSWEEP_TRY(const DecodedCatalog decoded, decode_catalog(f.bytes_.bytes(), path));
   f.view_ = decoded.catalog;
   f.node_ = decoded.device_node;
   return f;

@@ -1,10 +1,10 @@
-// A catalog in a file: versioned, checksummed, memory-mapped. Layout: docs/catalog-format.md.
+// A catalog in a file: versioned, checksummed, read whole. Layout: docs/catalog-format.md.
 //
 // Errors:    open() accepts arbitrary bytes: whatever is not a whole, undamaged and consistent
 //            catalog of this version is an Error that says what is wrong and how to go on. After
 //            open() every index, offset and sum in the view is in range.
-// Ownership: CatalogFile owns the mapping; view() ends with it.
-// Threads:   read only after open().
+// Ownership: CatalogFile owns a private copy, so that nobody changes what was checked; view() ends
+// with it. Threads:   read only after open().
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class CatalogFile {
   std::string_view device_node() const { return node_; }  // "" when it was not known
 
  private:
-  MappedFile map_;
+  WholeFile bytes_;
   Catalog view_;
   std::string_view node_;
 };

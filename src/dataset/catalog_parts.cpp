@@ -30,6 +30,7 @@ Catalog CatalogParts::view() const {
   c.partition_start = partition_start;
   c.block_bytes = block_bytes;
   c.device_readable = device_readable;
+  c.links_followed = links_followed;
   return c;
 }
 

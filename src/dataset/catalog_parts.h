@@ -30,6 +30,7 @@ struct CatalogParts {
   std::uint64_t partition_start = 0;
   std::uint32_t block_bytes = kPageBytes;
   bool device_readable = false;
+  bool links_followed = false;
 
   // Adds a file with its path (in path order); first_extent is set here, so its extents follow.
   void add_file(FileRecord file, std::string_view path);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -26,11 +27,26 @@ Result<> check_ends(std::span<const std::uint32_t> ends, std::string_view bytes,
   return {};
 }
 
+// "a/../b", "..": a scan writes none.
+bool climbs(std::string_view path) {
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    if (path.substr(at, end - at) == "..") {
+      return true;
+    }
+    at = end + 1;
+  }
+  return false;
+}
+
 Result<> check_paths(const Catalog& c) {
   BLKSWEEP_CHECK(check_ends(c.path_end, c.path_bytes, "path"));
   for (std::uint32_t i = 0; i < c.files.size(); ++i) {
     if (c.path(i).front() == '/' || (i > 0 && c.path(i - 1) >= c.path(i))) {
       return fail(fmt::format("path {}: absolute, or not in ascending order", i));
+    }
+    if (climbs(c.path(i))) {
+      return fail(fmt::format("path {}: leads out of the data set (..)", i));
     }
   }
   return check_ends(c.label_end, c.label_bytes, "label");

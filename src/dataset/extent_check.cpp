@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/fd.h"
+#include "dataset/data_files.h"
 #include "dataset/placement.h"
 #include "os/write_watch.h"
 
@@ -50,19 +51,33 @@ std::string address(std::span<const ExtentRecord> extents, std::size_t i) {
              : fmt::format("{} bytes without an address", e.length);
 }
 
+std::string why_not(int error) {
+  switch (-error) {
+    case ENOENT:
+      return "missing";
+    case ESTALE:
+      return "no longer a regular file";
+    case EXDEV:
+    case ELOOP:
+      return "now behind a symbolic link that leads out of the data set";
+    default:
+      return std::strerror(-error);
+  }
+}
+
 class Checker {
  public:
-  Checker(const Catalog& catalog, int root, AskWriters writers)
+  Checker(const Catalog& catalog, const DataFiles& data, AskWriters writers)
       : catalog_(catalog),
-        root_(root),
+        data_(data),
         writers_(writers),
-        placement_(Placement::find(std::string(catalog.root), root, facts_, report_)) {}
+        placement_(Placement::find(std::string(catalog.root), data.root(), facts_, report_)) {}
 
   // An error is of this process: it says nothing of the file.
   Result<> look(std::uint32_t file, ExtentCheck& check) {
-    path_.assign(catalog_.path(file));
-    const Fd fd(::openat(root_, path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!fd && (errno == EMFILE || errno == ENFILE)) {
+    const int opened = data_.open(file, 0, path_);
+    const Fd fd(std::max(opened, -1));
+    if (opened == -EMFILE || opened == -ENFILE) {
       return fail(
           fmt::format("RLIMIT_NOFILE: no descriptor is left to compare {} with the catalog: raise "
                       "it (ulimit -n)",
@@ -70,8 +85,10 @@ class Checker {
     }
     struct statx st {};
     std::string what;
-    if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) != 0) {
-      what = errno == ENOENT ? "missing" : std::strerror(errno);
+    if (!fd) {
+      what = why_not(opened);
+    } else if (::statx(fd.get(), "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) != 0) {
+      what = std::strerror(errno);
     } else {
       what = difference(catalog_.files[file], st);
     }
@@ -111,7 +128,7 @@ class Checker {
   }
 
   const Catalog& catalog_;
-  int root_;
+  const DataFiles& data_;
   AskWriters writers_;
   CatalogParts facts_;
   ScanReport report_;
@@ -120,22 +137,13 @@ class Checker {
   std::vector<ExtentRecord> then_, now_;
 };
 
-Result<Fd> open_root(const Catalog& catalog) {
-  const std::string root(catalog.root);
-  Fd fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) {
-    return sys_error(errno, "open the data set's directory " + root);
-  }
-  return fd;
-}
-
 }  // namespace
 
 Result<ExtentCheck> check_extents(const Catalog& catalog, AskWriters writers) {
-  BLKSWEEP_TRY(const Fd root, open_root(catalog));
+  BLKSWEEP_TRY(const DataFiles data, DataFiles::open_root(catalog));
   ExtentCheck check;
   check.files = catalog.files.size();
-  Checker checker(catalog, root.get(), writers);
+  Checker checker(catalog, data, writers);
   for (const std::uint32_t file : files_by_inode(catalog)) {
     BLKSWEEP_CHECK(checker.look(file, check));
   }
@@ -146,8 +154,8 @@ Result<ExtentCheck> check_extents(const Catalog& catalog, AskWriters writers) {
 }
 
 Result<> write_back(const Catalog& catalog) {
-  BLKSWEEP_TRY(const Fd root, open_root(catalog));
-  if (::syncfs(root.get()) != 0) {
+  BLKSWEEP_TRY(const DataFiles data, DataFiles::open_root(catalog));
+  if (::syncfs(data.root()) != 0) {
     return sys_error(errno, "write back dirty data of " + std::string(catalog.root));
   }
   return {};

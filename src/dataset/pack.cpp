@@ -64,10 +64,13 @@ Result<> judge_walk(const ScanReport& walked, PackReport& report) {
   return {};
 }
 
+constexpr mode_t kModeBits = 0777;
+
 struct Slot {  // of one sample of the block that is being packed
   std::string path;
   std::vector<std::byte> stored;
   SampleHeader header;
+  mode_t mode = 0;  // the source's
   std::optional<Error> error;
 };
 
@@ -136,7 +139,15 @@ class Packer {
     if (!fd) {
       return sys_error(errno, "open " + slot.path);
     }
-    BLKSWEEP_TRY(const std::uint64_t size, file_size(fd.get(), slot.path));
+    struct stat st {};
+    if (::fstat(fd.get(), &st) != 0) {
+      return sys_error(errno, "fstat " + slot.path);
+    }
+    if (!S_ISREG(st.st_mode)) {
+      return fail("pack " + slot.path + ": it is no longer a regular file");
+    }
+    slot.mode = st.st_mode & kModeBits;
+    const auto size = static_cast<std::uint64_t>(st.st_size);
     if (size > kMaxDecodedBytes) {
       return fail(fmt::format("pack {}: {} are more than the 1 GiB that a packed sample may have",
                               slot.path, format_bytes({size})));
@@ -157,7 +168,8 @@ class Packer {
     }
     const SampleHeader& h = slot.header;
     const std::size_t bytes = kSampleHeaderBytes + h.payload_bytes;
-    BLKSWEEP_TRY(const StoredAt at, output_.add(slot.path, std::span(slot.stored).first(bytes)));
+    BLKSWEEP_TRY(const StoredAt at,
+                 output_.add({slot.path, std::span(slot.stored).first(bytes), slot.mode}));
     index_.add(at.file, at.offset, h.decoded_bytes);
     XXH3_128bits_update(hash_.get(), slot.stored.data(), kSampleHeaderBytes);
     ++report.samples;
@@ -229,7 +241,9 @@ Result<PackReport> pack_dataset(const PackSettings& settings, const PackListener
   BLKSWEEP_CHECK(check_level(settings.encode));
   BLKSWEEP_CHECK(check_folders(settings));
   ScanReport walked;
-  BLKSWEEP_TRY(Tree tree, walk_tree(settings.source, walked));
+  BLKSWEEP_TRY(Tree tree,
+               walk_tree(settings.source, walked,
+                         settings.follow_links ? Walking::everywhere : Walking::beneath));
   BLKSWEEP_CHECK(judge_walk(walked, report));
   if (std::ranges::none_of(tree.entries, [](const TreeEntry& e) { return e.child == kFile; })) {
     return fail("pack " + settings.source + ": no files in this directory");

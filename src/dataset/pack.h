@@ -32,7 +32,8 @@ struct PackSettings {
   EncodeSettings encode;
   Bytes shard{std::uint64_t{256} << 20};  // tar: a shard is closed when it has reached this size
   unsigned threads = 1;
-  std::string tool;  // version and revision, for the manifest
+  bool follow_links = false;  // out of the source too
+  std::string tool;           // version and revision, for the manifest
 };
 
 struct PackReport {

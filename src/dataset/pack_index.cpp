@@ -69,7 +69,7 @@ Result<> PackIndex::save(const std::string& path) {
 }
 
 Result<PackIndex> PackIndex::load(const std::string& path) {
-  BLKSWEEP_TRY(const MappedFile file, MappedFile::open(path));
+  BLKSWEEP_TRY(const WholeFile file, WholeFile::read(path));
   const std::span<const std::byte> bytes = file.bytes();
   Head head{};
   if (bytes.size() < sizeof head) {

@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr mode_t kMost = 0666;
+
 // A fresh filesystem has lost+found in its root.
 Result<> refuse_content(const std::string& directory) {
   BLKSWEEP_CHECK(refuse_cut_off_pack(directory));
@@ -37,8 +39,8 @@ Result<> make_folders(const std::string& path) {
   return ec ? Result<>(sys_error(ec.value(), "make directory " + path)) : Result<>();
 }
 
-Result<Fd> create_file(const std::string& path) {
-  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+Result<Fd> create_file(const std::string& path, mode_t mode) {
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & kMost));
   if (!fd) {
     return sys_error(errno, "create " + path);
   }
@@ -125,35 +127,37 @@ std::string PackOutput::incoming() const {
 
 std::string PackOutput::index_path() const { return pack_index_path(directory_); }
 
-Result<StoredAt> PackOutput::add(const std::string& path, std::span<const std::byte> stored) {
-  const std::string name = path + std::string(kPackedSuffix);
-  return layout_ == PackLayout::files ? add_file(name, stored) : add_member(name, stored);
+Result<StoredAt> PackOutput::add(const Stored& sample) {
+  const std::string name = sample.path + std::string(kPackedSuffix);
+  return layout_ == PackLayout::files ? add_file(name, sample) : add_member(name, sample);
 }
 
 // Samples come in path order: a folder is made when the first of its files comes.
-Result<StoredAt> PackOutput::add_file(const std::string& path, std::span<const std::byte> stored) {
+Result<StoredAt> PackOutput::add_file(const std::string& path, const Stored& sample) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   if (folder != folder_) {
     BLKSWEEP_CHECK(make_folders(incoming() + "/" + folder));
     folder_ = folder;
   }
-  BLKSWEEP_TRY(Fd fd, create_file(incoming() + "/" + path));
-  BLKSWEEP_CHECK(write_full(fd.get(), stored, path));
+  BLKSWEEP_TRY(Fd fd, create_file(incoming() + "/" + path, sample.mode | S_IWUSR));
+  BLKSWEEP_CHECK(write_full(fd.get(), sample.bytes, path));
   BLKSWEEP_CHECK(fd.close(path));
   ++files_;
   return StoredAt{path, 0};
 }
 
-Result<StoredAt> PackOutput::add_member(const std::string& path,
-                                        std::span<const std::byte> stored) {
+Result<StoredAt> PackOutput::add_member(const std::string& path, const Stored& sample) {
+  const std::span<const std::byte> stored = sample.bytes;
   if (tar_ && used_ >= shard_.n) {
     BLKSWEEP_CHECK(close_shard());
   }
   if (!tar_) {
     tar_name_ = fmt::format("shard_{:06}.tar", files_++);
-    BLKSWEEP_TRY(tar_, create_file(incoming() + "/" + tar_name_));
+    tar_mode_ = sample.mode | S_IWUSR;
+    BLKSWEEP_TRY(tar_, create_file(incoming() + "/" + tar_name_, tar_mode_));
     used_ = 0;
   }
+  BLKSWEEP_CHECK(close_to_others(sample.mode));
   const std::string head = tar_long_header(path, stored.size());
   const std::vector<std::byte> padding(align_up(stored.size(), kTarBlock) - stored.size());
   BLKSWEEP_CHECK(write_full(tar_.get(), std::as_bytes(std::span(head)), tar_name_));
@@ -162,6 +166,21 @@ Result<StoredAt> PackOutput::add_member(const std::string& path,
   const StoredAt at{tar_name_, used_ + head.size()};
   used_ += head.size() + stored.size() + padding.size();
   return at;
+}
+
+// Before the first byte that not everybody may read.
+Result<> PackOutput::close_to_others(mode_t mode) {
+  struct stat st {};
+  const mode_t both = tar_mode_ & (mode | S_IWUSR);
+  if (both == tar_mode_) {
+    return {};
+  }
+  tar_mode_ = both;
+  // The umask has had its part in what it has now.
+  if (::fstat(tar_.get(), &st) != 0 || ::fchmod(tar_.get(), st.st_mode & both) != 0) {
+    return sys_error(errno, "set the mode of " + tar_name_);
+  }
+  return {};
 }
 
 Result<> PackOutput::close_shard() {

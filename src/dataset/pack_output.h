@@ -9,6 +9,8 @@
 // Threads: one owner.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -33,8 +35,15 @@ class PackOutput {
   PackOutput& operator=(PackOutput&&) = delete;
   ~PackOutput();
 
-  // One stored sample under its path in the source, which gets kPackedSuffix.
-  Result<StoredAt> add(const std::string& path, std::span<const std::byte> stored);
+  // One stored sample under its path in the source, which gets kPackedSuffix. Its file may be read
+  // by whom the source may be read by, a shard by whom all of its samples' sources may; the umask
+  // takes away more.
+  struct Stored {
+    const std::string& path;
+    std::span<const std::byte> bytes;
+    mode_t mode;
+  };
+  Result<StoredAt> add(const Stored& sample);
   Result<> finish(const std::string& manifest);
   // Where the index goes before finish().
   std::string index_path() const;
@@ -43,8 +52,9 @@ class PackOutput {
  private:
   PackOutput(std::string directory, PackLayout layout, Bytes shard, bool made)
       : directory_(std::move(directory)), layout_(layout), shard_(shard), made_(made) {}
-  Result<StoredAt> add_file(const std::string& path, std::span<const std::byte> stored);
-  Result<StoredAt> add_member(const std::string& path, std::span<const std::byte> stored);
+  Result<StoredAt> add_file(const std::string& path, const Stored& sample);
+  Result<StoredAt> add_member(const std::string& path, const Stored& sample);
+  Result<> close_to_others(mode_t mode);
   Result<> close_shard();
   Result<> place();
   bool take_back();
@@ -58,6 +68,7 @@ class PackOutput {
   std::string folder_ = "/";  // made last
   Fd tar_;
   std::string tar_name_;
+  mode_t tar_mode_ = 0;     // of the open shard
   std::uint64_t used_ = 0;  // of the open shard
   std::uint64_t files_ = 0;
   std::vector<std::string> placed_;  // under their final names, before there is a manifest

@@ -256,7 +256,9 @@ Result<> Scanner::assemble() {
 
 Result<CatalogParts> Scanner::run(const std::string& root) {
   const std::int64_t begin = now_ns();
-  BLKSWEEP_TRY(tree_, walk_tree(root, report_));
+  BLKSWEEP_TRY(tree_, walk_tree(root, report_,
+                                settings_.follow_links ? Walking::everywhere : Walking::beneath));
+  parts_.links_followed = settings_.follow_links;
   order_ = files_by_path(tree_);
   report_.walk_ns = now_ns() - begin;
   if (settings_.after_walk) {
@@ -273,9 +275,17 @@ Result<CatalogParts> Scanner::run(const std::string& root) {
   placement_.report_refusals(report_);
   BLKSWEEP_CHECK(assemble());
   report_.total_ns = now_ns() - begin;
+  const std::uint64_t outside = report_.of(Oddity::outside_link).count;
   if (parts_.view().samples() == 0) {
-    return fail("scan " + root +
-                ": no samples in this directory: name the one that holds the files");
+    return fail(fmt::format("scan {}: no samples in this directory: {}", root,
+                            outside > 0 ? "its links lead out of it: --follow-links takes them"
+                                        : "name the one that holds the files"));
+  }
+  if (outside > 0) {
+    report_.warnings.push_back(
+        fmt::format("{} symbolic links lead out of {} and are left out of the data set, the first "
+                    "one {}: --follow-links takes what they lead to",
+                    format_count(outside), root, report_.of(Oddity::outside_link).named.front()));
   }
   return std::move(parts_);
 }

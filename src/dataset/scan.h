@@ -1,8 +1,9 @@
 // Scan: turns a directory tree into a catalog, reading metadata only.
 //
 // The tree is walked first; then each file is opened once, in inode order, for fstat and FIEMAP
-// (inode order needs 40 % fewer device reads when cold). Symbolic links are followed; a directory
-// is entered once. One descriptor per directory is kept only up to half of RLIMIT_NOFILE.
+// (inode order needs 40 % fewer device reads when cold). Symbolic links are followed as far as they
+// stay in the folder; a directory is entered once. One descriptor per directory is kept only up to
+// half of RLIMIT_NOFILE.
 //
 // Errors:  the root cannot be read, or there is not a single sample. What concerns single files
 //          (vanished, unreadable, damaged tar ...) is counted and named in the report, and the file
@@ -28,23 +29,25 @@ enum class TarMode { by_name, always, never };  // by_name: files that end in .t
 struct ScanSettings {
   TarMode tar = TarMode::by_name;
   Bytes records{0};                  // > 0: each file is a sequence of records of this size
-  std::function<void()> after_walk;  // tests change the tree between walk and open here
+  bool follow_links = false;         // out of the folder too
+  std::function<void()> after_walk = {};  // tests change the tree between walk and open here
 };
 
 enum class Oddity {
   symlink_loop,     // a link to itself or to a folder above it; not followed
   directory_again,  // a link to a folder that the scan has already entered; not entered twice
   dangling_symlink,
-  unreadable,   // EACCES, EPERM, EIO ...
-  vanished,     // listed, but gone when it was opened
-  not_regular,  // fifo, socket, device
-  empty_file,   // a sample of 0 bytes, kept
-  too_large,    // a sample over kMaxSampleBytes
+  outside_link,  // leads out of the folder; not followed unless ScanSettings::follow_links
+  unreadable,    // EACCES, EPERM, EIO ...
+  vanished,      // listed, but gone when it was opened
+  not_regular,   // fifo, socket, device
+  empty_file,    // a sample of 0 bytes, kept
+  too_large,     // a sample over kMaxSampleBytes
   damaged_tar,
   odd_tail,      // a file's size is no multiple of the record size; the short record is kept
   other_device,  // on another filesystem than the root; kept without device addresses
 };
-inline constexpr std::size_t kOddities = 11;
+inline constexpr std::size_t kOddities = 12;
 std::string_view to_string(Oddity o);  // "dangling_symlink", the key in --json
 std::string_view explain(Oddity o);    // "dangling symbolic link, left out"
 

@@ -12,6 +12,7 @@ constexpr std::array<OddityText, kOddities> kTexts{{
     {"symlink_loop", "symbolic link loop, not followed"},
     {"directory_again", "link to a folder that was already scanned, not entered again"},
     {"dangling_symlink", "dangling symbolic link, left out"},
+    {"outside_link", "symbolic link out of the folder, left out (--follow-links takes it)"},
     {"unreadable", "unreadable, left out"},
     {"vanished", "vanished while scanning, left out"},
     {"not_regular", "not a regular file, left out"},

@@ -14,13 +14,17 @@
 #include <utility>
 
 #include "dataset/pack_index.h"
-#include "os/file.h"
+#include "os/open_regular.h"
 
 namespace blksweep {
 namespace {
 
 // Offsets into the names have 32 bits; one directory more must still fit.
 constexpr std::size_t kMaxNames = std::size_t{3} << 30;
+
+Links links_of(Walking walking) {
+  return walking == Walking::everywhere ? Links::anywhere : Links::beneath;
+}
 
 std::size_t descriptor_budget() {
   rlimit limit{};
@@ -99,7 +103,8 @@ class Walk {
   }
 
   Fd open_directory(const std::string& path) {
-    return Fd(::openat(tree_.root.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return Fd(open_at(tree_.root.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+                      links_of(walking_)));
   }
 
   Result<> read_directory(std::uint32_t number, const std::string& root) {
@@ -165,11 +170,11 @@ class Walk {
   // A link's (or unknown entry's) kind; DT_WHT when it leads nowhere and is counted.
   unsigned char resolve(int fd, const dirent64& d, TreeEntry& e) {
     struct stat st {};
-    const int flags = walking_ == Walking::inside ? AT_SYMLINK_NOFOLLOW : 0;
-    if (::fstatat(fd, d.d_name, &st, flags) != 0) {
+    if (!look(fd, d, e, st)) {
       const int err = errno;
       const Oddity kind = err == ELOOP    ? Oddity::symlink_loop
                           : err == ENOENT ? Oddity::dangling_symlink
+                          : err == EXDEV  ? Oddity::outside_link
                                           : Oddity::unreadable;
       report_.add(
           kind, tree_.path(e) + (kind == Oddity::unreadable ? std::string(": ") + std::strerror(err)
@@ -182,6 +187,16 @@ class Walk {
     }
     e.inode = st.st_ino;
     return static_cast<unsigned char>(IFTODT(st.st_mode));
+  }
+
+  bool look(int fd, const dirent64& d, const TreeEntry& e, struct stat& st) const {
+    if (walking_ != Walking::beneath) {
+      const int flags = walking_ == Walking::inside ? AT_SYMLINK_NOFOLLOW : 0;
+      return ::fstatat(fd, d.d_name, &st, flags) == 0;
+    }
+    const Fd at(
+        open_at(tree_.root.get(), tree_.path(e).c_str(), O_PATH | O_CLOEXEC, Links::beneath));
+    return at && ::fstat(at.get(), &st) == 0;
   }
 
   void add_directory(const dirent64& d, TreeEntry& e) {
@@ -263,15 +278,21 @@ bool path_less(const Tree& tree, const TreeEntry& a, const TreeEntry& b) {
 int Tree::open(const TreeEntry& e, std::string& scratch) const {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   const TreeDirectory& d = directories[e.directory];
+  const Links links = links_of(walking);
   if (d.fd) {
-    return ::openat(d.fd.get(), name(e), kFlags);
+    const int plain = links == Links::anywhere ? 0 : O_NOFOLLOW;
+    const int fd = ::openat(d.fd.get(), name(e), kFlags | plain);
+    if (fd >= 0 || errno != ELOOP || plain == 0) {
+      return fd;
+    }
   }
   scratch.assign(d.path).append(name(e));
-  return ::openat(root.get(), scratch.c_str(), kFlags);
+  return open_at(root.get(), scratch.c_str(), kFlags, links);
 }
 
 Result<Tree> walk_tree(const std::string& root, ScanReport& report, Walking walking) {
   Tree tree;
+  tree.walking = walking;
   BLKSWEEP_CHECK(Walk(tree, report, walking).run(root));
   return tree;
 }

@@ -1,8 +1,7 @@
 // The first half of a scan: which files are below a folder, without opening them.
 //
 // Entry::name and Directory::path point into the Tree's own text. Directories are read breadth
-// first, links to directories after all real ones, so that a real path wins over a link. With
-// Walking::inside no link is followed and no other filesystem entered; both are counted.
+// first, links to directories after all real ones, so that a real path wins over a link.
 // Threads: one owner.
 #pragma once
 
@@ -39,8 +38,15 @@ struct TreeEntry {
 inline constexpr std::uint32_t kFile = 0xFFFFFFFF;
 inline constexpr std::uint32_t kDropped = 0xFFFFFFFE;  // counted in the report, or not yet entered
 
+enum class Walking {
+  everywhere,  // links are followed, wherever they lead
+  beneath,     // links that stay below the root are followed; others are an oddity
+  inside,      // no link is followed and no other filesystem entered; both are counted
+};
+
 struct Tree {
   Fd root;
+  Walking walking = Walking::beneath;
   std::vector<TreeDirectory> directories;
   std::vector<TreeEntry> entries;  // of one directory beside each other
   std::string names;
@@ -48,16 +54,13 @@ struct Tree {
 
   const char* name(const TreeEntry& e) const { return names.data() + e.name; }
   std::string path(const TreeEntry& e) const { return directories[e.directory].path + name(e); }
-  // Opens a file below its directory; -1 and errno as openat(2).
+  // Opens a file below its directory; -1 and errno as open_at(). It never waits; what it is now is
+  // the caller's to look at.
   int open(const TreeEntry& e, std::string& scratch) const;
 };
 
-enum class Walking {
-  everywhere,  // links are followed, onto other filesystems too
-  inside,      // what is in this folder, on its filesystem
-};
 Result<Tree> walk_tree(const std::string& root, ScanReport& report,
-                       Walking walking = Walking::everywhere);
+                       Walking walking = Walking::beneath);
 
 // Numbers of all file entries, sorted bytewise by path. Sorts the entries inside their directories.
 std::vector<std::uint32_t> files_by_path(Tree& tree);

@@ -1,37 +1,17 @@
 #include "lab/file_opener.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <cerrno>
 
 namespace blksweep {
 
-Result<CatalogOpener> CatalogOpener::make(const Catalog& catalog, bool direct) {
-  const std::string root(catalog.root);
-  Fd fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) {
-    return sys_error(errno, "open " + root);
-  }
-  return CatalogOpener(catalog, O_RDONLY | O_CLOEXEC | (direct ? O_DIRECT : 0), std::move(fd));
-}
-
-int CatalogOpener::open(std::uint32_t file, std::string& path) const {
-  path.assign(catalog_->path(file));
-  int fd = ::openat(root_.get(), path.c_str(), flags_ | O_NOATIME);
-  if (fd < 0 && errno == EPERM) {  // O_NOATIME is for the owner and root
-    fd = ::openat(root_.get(), path.c_str(), flags_);
-  }
-  return fd < 0 ? -errno : fd;
-}
-
-FileOpener::FileOpener(const CatalogOpener& opener, const std::vector<std::uint32_t>& files,
+FileOpener::FileOpener(const DataFiles& data, const std::vector<std::uint32_t>& files,
                        const Settings& settings)
-    : opener_(opener),
+    : data_(data),
       files_(files),
       ahead_(std::max(2U, settings.ahead)),
       ring_(ahead_),
       thread_count_(settings.threads),
+      flags_(settings.flags),
       binding_(settings.binding) {
   for (std::atomic<int>& entry : ring_) {
     entry.store(kEmpty, std::memory_order_relaxed);
@@ -81,14 +61,14 @@ void FileOpener::open_ahead() {
       return;
     }
     std::atomic<int>& entry = ring_[open % ahead_];
-    entry.store(opener_.open(files_[open], path), std::memory_order_release);
+    entry.store(data_.open(files_[open], flags_, path), std::memory_order_release);
     entry.notify_one();
   }
 }
 
 int FileOpener::take(std::uint32_t open) {
   if (threads_.empty()) {
-    return opener_.open(files_[open], path_);
+    return data_.open(files_[open], flags_, path_);
   }
   std::atomic<int>& entry = ring_[open % ahead_];
   entry.wait(kEmpty, std::memory_order_acquire);

@@ -14,27 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include "base/fd.h"
-#include "base/result.h"
+#include "dataset/data_files.h"
 #include "lab/place.h"
-#include "plan/catalog.h"
 
 namespace blksweep {
-
-// Opens catalog files relative to the data set's root, with O_NOATIME where that is allowed.
-class CatalogOpener {
- public:
-  static Result<CatalogOpener> make(const Catalog& catalog, bool direct);
-  // A descriptor or -errno. `path` is scratch of the caller. Safe on several threads.
-  int open(std::uint32_t file, std::string& path) const;
-
- private:
-  CatalogOpener(const Catalog& catalog, int flags, Fd root)
-      : catalog_(&catalog), flags_(flags), root_(std::move(root)) {}
-  const Catalog* catalog_;
-  int flags_;
-  Fd root_;
-};
 
 class FileOpener {
  public:
@@ -42,8 +25,9 @@ class FileOpener {
     unsigned threads = 1;
     std::uint32_t ahead = 256;  // descriptors that may wait, 2 at least
     const Binding* binding = nullptr;
+    int flags = 0;  // of each open: O_DIRECT
   };
-  FileOpener(const CatalogOpener& opener, const std::vector<std::uint32_t>& files,
+  FileOpener(const DataFiles& data, const std::vector<std::uint32_t>& files,
              const Settings& settings);
   ~FileOpener();
   FileOpener(const FileOpener&) = delete;
@@ -58,7 +42,7 @@ class FileOpener {
   void open_ahead();
   bool wait_for_room(std::uint32_t open) const;
 
-  const CatalogOpener& opener_;
+  const DataFiles& data_;
   const std::vector<std::uint32_t>& files_;
   const std::uint32_t ahead_;
   std::vector<std::atomic<int>> ring_;     // open % ahead_ -> descriptor, -errno or kEmpty
@@ -67,6 +51,7 @@ class FileOpener {
   std::atomic<bool> stop_{false};
   std::string path_;
   unsigned thread_count_;
+  int flags_;
   const Binding* binding_;
   std::vector<std::thread> threads_;
 };

@@ -50,10 +50,11 @@ bool FileSlotsSettings::scarce(std::size_t files) const {
   return ahead < std::min<std::size_t>(kScarceAhead, files);
 }
 
-FileSlots::FileSlots(CatalogOpener opener, OpenPlan plan, const FileSlotsSettings& settings)
-    : opener_(std::move(opener)),
+FileSlots::FileSlots(DataFiles data, OpenPlan plan, const FileSlotsSettings& settings)
+    : data_(std::move(data)),
+      flags_(settings.direct ? O_DIRECT : 0),
       plan_(std::move(plan)),
-      ahead_(opener_, plan_.files, {settings.openers, settings.ahead, settings.binding}),
+      ahead_(data_, plan_.files, {settings.openers, settings.ahead, settings.binding, flags_}),
       retry_slot_(settings.slots - 1),
       most_pending_(std::clamp(settings.pending, 1U, plan_.capacity)),
       error_in_slot_(settings.slots) {
@@ -63,9 +64,9 @@ FileSlots::FileSlots(CatalogOpener opener, OpenPlan plan, const FileSlotsSetting
 
 Result<std::unique_ptr<FileSlots>> FileSlots::open(const Catalog& catalog, const Plan& plan,
                                                    const FileSlotsSettings& settings) {
-  BLKSWEEP_TRY(CatalogOpener opener, CatalogOpener::make(catalog, settings.direct));
+  BLKSWEEP_TRY(DataFiles data, DataFiles::open_root(catalog));
   OpenPlan opens = make_open_plan(plan, catalog.files.size(), settings.slots - kOtherSlots);
-  return std::unique_ptr<FileSlots>(new FileSlots(std::move(opener), std::move(opens), settings));
+  return std::unique_ptr<FileSlots>(new FileSlots(std::move(data), std::move(opens), settings));
 }
 
 // Always direct: the block device's page cache is not coherent with that of the files.
@@ -88,7 +89,7 @@ int FileSlots::open_next(std::uint32_t open) {
 
 // A retry of a read whose file has been closed meanwhile.
 int FileSlots::reopen(std::uint32_t open) {
-  const int fd = opener_.open(plan_.files[open], path_);
+  const int fd = data_.open(plan_.files[open], flags_, path_);
   if (fd < 0) {
     return fd;
   }

@@ -54,13 +54,14 @@ class FileSlots {
   static Result<FileSlotsSettings> affordable(std::size_t files);
 
  private:
-  FileSlots(CatalogOpener opener, OpenPlan plan, const FileSlotsSettings& settings);
+  FileSlots(DataFiles data, OpenPlan plan, const FileSlotsSettings& settings);
   static constexpr std::uint32_t kUnused = 0xFFFFFFFF;
   bool closed_again(std::uint32_t open) const { return open + plan_.capacity < opened_; }
   int open_next(std::uint32_t open);
   int reopen(std::uint32_t open);
 
-  CatalogOpener opener_;
+  DataFiles data_;
+  int flags_;
   OpenPlan plan_;
   FileOpener ahead_;
   std::uint32_t retry_slot_;

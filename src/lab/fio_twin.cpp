@@ -180,28 +180,6 @@ Result<std::string> fio_version() {
   return r->out.substr(0, r->out.find('\n'));
 }
 
-Result<FioTwin::TempDir> FioTwin::TempDir::make(const std::string& parent) {
-  const char* from_environment = ::getenv("TMPDIR");
-  std::string name = !parent.empty()               ? parent
-                     : from_environment != nullptr ? from_environment
-                                                   : "/tmp";
-  name += "/blksweep-fio-XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) {
-    return sys_error(errno, "make directory " + name);
-  }
-  std::error_code ignored;
-  TempDir d;
-  d.path_ = std::filesystem::canonical(name, ignored).string();
-  return d;
-}
-
-FioTwin::TempDir::~TempDir() {
-  if (!path_.empty()) {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);  // does not follow links
-  }
-}
-
 // Rules of docs/fio-twin.md: fio's synchronous engines take a read that ends before its length for
 // an error, so they need exact lengths, which O_DIRECT does not allow for an odd tail.
 void FioTwin::choose_engine(const Catalog& catalog, const Plan& plan) {
@@ -261,7 +239,7 @@ Result<> FioTwin::write_job(bool fixed_buffers) {
 Result<FioTwin> FioTwin::prepare(const Catalog& catalog, const Plan& plan,
                                  const FioSettings& settings) {
   BLKSWEEP_TRY(std::string version, fio_version());
-  BLKSWEEP_TRY(TempDir directory, TempDir::make(settings.temp_dir));
+  BLKSWEEP_TRY(PrivateFolder directory, PrivateFolder::make("fio", settings.temp_dir));
   FioTwin twin(std::move(directory), settings);
   twin.version_ = std::move(version);
   twin.choose_engine(catalog, plan);

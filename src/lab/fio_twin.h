@@ -25,6 +25,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "io/engine.h"
+#include "os/private_folder.h"
 #include "plan/plan.h"
 #include "store/records.h"
 #include "trace/fio_iolog.h"
@@ -63,24 +64,7 @@ class FioTwin {
   const std::string& job() const { return job_; }
 
  private:
-  // Removed with everything in it.
-  class TempDir {
-   public:
-    static Result<TempDir> make(const std::string& parent);
-    TempDir(TempDir&& o) noexcept : path_(std::exchange(o.path_, {})) {}
-    TempDir& operator=(TempDir&& o) noexcept {
-      std::swap(path_, o.path_);
-      return *this;
-    }
-    ~TempDir();
-    const std::string& path() const { return path_; }
-
-   private:
-    TempDir() = default;
-    std::string path_;
-  };
-
-  FioTwin(TempDir directory, const FioSettings& settings)
+  FioTwin(PrivateFolder directory, const FioSettings& settings)
       : directory_(std::move(directory)), settings_(settings) {}
   bool grouped() const { return settings_.refill > 0 && depth_ > 1; }
   void choose_engine(const Catalog& catalog, const Plan& plan);
@@ -90,7 +74,7 @@ class FioTwin {
   Result<FioResult> run_once();
   FioResult to_result(const FioSums& sums) const;
 
-  TempDir directory_;
+  PrivateFolder directory_;
   FioSettings settings_;
   IologExport iologs_;
   std::string engine_;  // fio's name for it

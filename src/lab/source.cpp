@@ -36,10 +36,10 @@ Result<> refuse_other_disks(const std::string& root, const std::vector<std::stri
   return {};
 }
 
-Result<Source> scan_source(const std::string& dir) {
+Result<Source> scan_source(const std::string& dir, bool follow_links) {
   auto parts = std::make_shared<CatalogParts>();
   ScanReport report;
-  BLKSWEEP_TRY(*parts, scan(dir, ScanSettings{}, report));
+  BLKSWEEP_TRY(*parts, scan(dir, ScanSettings{.follow_links = follow_links}, report));
   Source s;
   s.catalog = parts->view();
   s.owner = std::move(parts);
@@ -146,8 +146,9 @@ void examine_source(Source& source) {
 }
 
 Result<Source> open_source(const SourceSettings& settings) {
-  BLKSWEEP_TRY(Source s, settings.catalog.empty() ? scan_source(settings.data)
-                                                  : load_source(settings.catalog));
+  BLKSWEEP_TRY(Source s, settings.catalog.empty()
+                             ? scan_source(settings.data, settings.follow_links)
+                             : load_source(settings.catalog));
   s.origin = settings;
   examine_source(s);
   return s;

@@ -18,8 +18,9 @@
 namespace blksweep {
 
 struct SourceSettings {
-  std::string data;     // --data DIR: scanned now
-  std::string catalog;  // --catalog FILE: checked against the files
+  std::string data;           // --data DIR: scanned now
+  std::string catalog;        // --catalog FILE: checked against the files
+  bool follow_links = false;  // the scan takes links out of the folder, too
 };
 
 struct Source {

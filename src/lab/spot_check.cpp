@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "dataset/data_files.h"
 
 namespace blksweep {
 namespace {
@@ -25,7 +26,8 @@ class FileReader {
   static Result<FileReader> make(const Source& source) {
     const std::uint64_t align = std::max(source.direct_align, kPageBytes);
     BLKSWEEP_TRY(PageBuffer memory, PageBuffer::allocate({kMostBytes + 2 * align}));
-    return FileReader(source, align, std::move(memory));
+    BLKSWEEP_TRY(DataFiles data, DataFiles::open_root(source.catalog));
+    return FileReader(source, align, std::move(memory), std::move(data));
   }
 
   Result<std::uint64_t> hash(std::uint32_t file, std::uint64_t offset, std::uint64_t length) {
@@ -43,8 +45,8 @@ class FileReader {
   }
 
  private:
-  FileReader(const Source& source, std::uint64_t align, PageBuffer memory)
-      : source_(source), align_(align), memory_(std::move(memory)) {}
+  FileReader(const Source& source, std::uint64_t align, PageBuffer memory, DataFiles data)
+      : source_(source), align_(align), memory_(std::move(memory)), data_(std::move(data)) {}
 
   Result<> open(std::uint32_t file) {
     if (fd_ && file_ == file) {
@@ -52,13 +54,16 @@ class FileReader {
     }
     file_ = file;
     const int direct = source_.direct_possible ? O_DIRECT : 0;
-    fd_.reset(::open(source_.catalog.full_path(file).c_str(), O_RDONLY | O_CLOEXEC | direct));
-    return fd_ ? Result<>() : Result<>(sys_error(errno, "open"));
+    const int fd = data_.open(file, direct, scratch_);
+    fd_.reset(std::max(fd, -1));
+    return fd >= 0 ? Result<>() : Result<>(sys_error(-fd, "open"));
   }
 
   const Source& source_;
   std::uint64_t align_;
   PageBuffer memory_;
+  DataFiles data_;
+  std::string scratch_;
   std::uint32_t file_ = 0;
   Fd fd_;
 };

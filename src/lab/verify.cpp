@@ -1,6 +1,5 @@
 #include "lab/verify.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -13,6 +12,7 @@
 
 #include "base/fd.h"
 #include "codec/sample_header.h"
+#include "dataset/data_files.h"
 #include "os/file.h"
 
 namespace blksweep {
@@ -28,15 +28,16 @@ struct XxhDeleter {
 // The ordinary path, one file open at a time (samples come sorted by file).
 class PlainReader {
  public:
-  explicit PlainReader(const Catalog& catalog) : catalog_(catalog), block_(kBlock) {}
+  explicit PlainReader(const DataFiles& data) : data_(data), block_(kBlock) {}
 
   // XXH3-64 of the sample as it must come; an error says what is wrong with the file.
   Result<std::uint64_t> hash(const Sample& s, Delivered how) {
     if (!fd_ || file_ != s.file) {
       file_ = s.file;
-      fd_.reset(::open(catalog_.full_path(s.file).c_str(), O_RDONLY | O_CLOEXEC));
-      if (!fd_) {
-        return sys_error(errno, "open");
+      const int fd = data_.open(s.file, 0, scratch_);
+      fd_.reset(std::max(fd, -1));
+      if (fd < 0) {
+        return sys_error(-fd, "open");
       }
     }
     return how == Delivered::decoded ? promised(s) : stored(s);
@@ -66,8 +67,9 @@ class PlainReader {
     return XXH3_64bits_digest(state_.get());
   }
 
-  const Catalog& catalog_;
+  const DataFiles& data_;
   std::vector<std::byte> block_;
+  std::string scratch_;
   std::uint32_t file_ = 0;
   Fd fd_;
   std::unique_ptr<XXH3_state_t, XxhDeleter> state_{XXH3_createState()};
@@ -95,7 +97,11 @@ Verification check_hashes(const Catalog& catalog, const Plan& plan, const Delive
   std::iota(by_sample.begin(), by_sample.end(), 0U);
   std::ranges::sort(by_sample, {},
                     [&, at = what.positions](std::uint32_t i) { return plan.order[at[i]]; });
-  PlainReader reader(catalog);
+  const Result<DataFiles> data = DataFiles::open_root(catalog);
+  if (!data) {
+    return {delivered.size(), {{std::string(catalog.root), data.error().message()}}};
+  }
+  PlainReader reader(*data);
   Verification v;
   for (const std::uint32_t i : by_sample) {
     const Sample sample = catalog.sample(plan.order[delivered[i]]);

@@ -2,18 +2,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "model/model_keys.h"
 #include "model/model_spec.h"
+#include "os/open_regular.h"
 
 namespace blksweep {
 namespace {
 
 constexpr double kLongest = 100e9;  // ns; no device answers that slowly
+constexpr std::size_t kLongestModel = std::size_t{16} << 20;
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
 // --- reading ---------------------------------------------------------------------------------
@@ -177,13 +176,8 @@ std::string timing_text(const RemoteSpec& s) {
 // --- finding ---------------------------------------------------------------------------------
 
 Result<ModelSpec> load_file(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) {
-    return sys_error(errno, "open " + path);
-  }
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse_model(text.str(), path);
+  BLKSWEEP_TRY(const std::string text, read_regular(path, kLongestModel));
+  return parse_model(text, path);
 }
 
 std::vector<std::string> models_in(const std::vector<std::string>& folders) {

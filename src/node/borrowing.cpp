@@ -15,6 +15,7 @@
 #include "node/setting.h"
 #include "node/undo.h"
 #include "node/undo_journal.h"
+#include "os/fatal_end.h"
 #include "os/file.h"
 
 namespace blksweep {
@@ -138,6 +139,7 @@ Result<> Borrowing::add(const std::string& key, const std::function<Result<Loan>
   BLKSWEEP_TRY(Journal journal, folder.read(state_->owner));
   const std::size_t number = journal.records.size() + 1;
   at_step(state_->places, "before append");
+  owe(true);
   BLKSWEEP_CHECK(folder.append(journal, loan_line(number, loan), true));
   at_step(state_->places, "after append");
   state_->records.push_back({.number = number, .loan = std::move(loan), .changed = {}});
@@ -213,6 +215,16 @@ Result<> put_back_left_behind(const std::string& key, const BorrowingPlaces& pla
     }
   }
   return {};
+}
+
+Result<std::vector<std::string>> restore_own(const BorrowingPlaces& places) {
+  BLKSWEEP_TRY(const JournalFolder folder, JournalFolder::lock(places.run_folder));
+  BLKSWEEP_TRY(Journal journal, folder.read({.id = own_id(), .command = own_command()}));
+  Undoing undone = undo_journal({.places = places, .folder = folder}, journal);
+  if (!undone.failed.empty()) {
+    return tl::unexpected(undone.failed.front());
+  }
+  return std::move(undone.done);
 }
 
 Result<> Borrowing::take_back() {

@@ -67,6 +67,9 @@ class Borrowing {
 // what it names. What a living process holds stays as it is. Makes nothing where nothing was left.
 Result<> put_back_left_behind(const std::string& key, const BorrowingPlaces& places = {});
 
+// What this very process borrowed, after it was executed anew (os/fatal_end.h).
+Result<std::vector<std::string>> restore_own(const BorrowingPlaces& places = {});
+
 struct RestoreReport {
   std::vector<std::string> restored;  // a line each
   std::vector<std::string> left;    // held by processes that live: "loop0/queue: pid 12 (blksweep)"

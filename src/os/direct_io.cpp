@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/units.h"
+#include "os/open_regular.h"
 
 namespace blksweep {
 namespace {
@@ -26,7 +27,7 @@ constexpr std::size_t kDioMemAlignAt = 0x98 / sizeof(std::uint32_t);
 }  // namespace
 
 std::optional<DirectIo> direct_io_of(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
+  const Fd fd(open_regular_at(AT_FDCWD, path.c_str(), O_DIRECT, Links::anywhere));
   if (!fd) {
     return errno == EINVAL ? std::optional(DirectIo{}) : std::nullopt;
   }
@@ -40,10 +41,9 @@ std::optional<DirectIo> direct_io_of(const std::string& path) {
 }
 
 int try_direct_read(const std::string& path, std::uint32_t align) {
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_DIRECT;
-  Fd fd(::open(path.c_str(), kFlags | O_NOATIME));
+  Fd fd(open_regular_at(AT_FDCWD, path.c_str(), O_DIRECT | O_NOATIME, Links::anywhere));
   if (!fd && errno == EPERM) {  // O_NOATIME is for the owner and root
-    fd.reset(::open(path.c_str(), kFlags));
+    fd.reset(open_regular_at(AT_FDCWD, path.c_str(), O_DIRECT, Links::anywhere));
   }
   if (!fd) {
     return errno;

@@ -1,7 +1,9 @@
 #include "os/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -9,9 +11,27 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <utility>
 
+#include "base/units.h"
+#include "os/memory_room.h"
+#include "os/open_regular.h"
+
 namespace blksweep {
+namespace {
+
+constexpr int kNameTries = 16;
+
+std::string random_ending() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
+    number = static_cast<std::uint64_t>(::getpid());
+  }
+  return fmt::format(".{:012x}", number & 0xFFFF'FFFF'FFFF);
+}
+
+}  // namespace
 
 std::string whole_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -26,7 +46,7 @@ std::string first_line(const std::string& path) {
 }
 
 Result<Fd> open_readonly(const std::string& path) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) {
     return sys_error(errno, "open " + path);
   }
@@ -70,20 +90,40 @@ Result<> write_full(int fd, std::span<const std::byte> data, const std::string& 
 }
 
 Result<ReplacedFile> ReplacedFile::begin(const std::string& path) {
-  std::string temporary = path + ".XXXXXX";
-  Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  const std::filesystem::path whole(path);
+  const std::string folder = whole.has_parent_path() ? whole.parent_path().string() : ".";
+  const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) {
     return sys_error(errno, "create " + path);
   }
-  if (::fchmod(fd.get(), 0644) != 0) {  // mkostemp gives 0600
-    return sys_error(errno, "set the mode of " + temporary);
+  return begin_in(fd.get(), whole.filename().string(), path);
+}
+
+Result<ReplacedFile> ReplacedFile::begin_in(int folder, const std::string& name,
+                                            const std::string& path) {
+  ReplacedFile file;
+  file.path_ = path;
+  file.name_ = name;
+  file.folder_.reset(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::string temporary;
+  for (int tries = 0; !file.fd_ && tries < kNameTries; ++tries) {
+    temporary = name + random_ending();
+    file.fd_.reset(::openat(file.folder_.get(), temporary.c_str(),
+                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (!file.fd_ && errno != EEXIST) {
+      break;
+    }
   }
-  return ReplacedFile(path, std::move(temporary), std::move(fd));
+  if (!file.fd_) {
+    return sys_error(errno, "create " + path);
+  }
+  file.temporary_ = std::move(temporary);
+  return file;
 }
 
 ReplacedFile::~ReplacedFile() {
   if (!temporary_.empty()) {
-    ::unlink(temporary_.c_str());
+    ::unlinkat(folder_.get(), temporary_.c_str(), 0);
   }
 }
 
@@ -92,53 +132,53 @@ Result<> ReplacedFile::commit() {
     return sys_error(errno, "fsync " + path_);
   }
   BLKSWEEP_CHECK(fd_.close(path_));
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str()) != 0) {
     return sys_error(errno, "rename " + temporary_ + " to " + path_);
   }
   temporary_.clear();
-  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
-  BLKSWEEP_TRY(const Fd dir, open_readonly(folder.empty() ? "." : folder.string()));
-  if (::fsync(dir.get()) != 0 && errno != EINVAL) {  // EINVAL: not on this filesystem
+  if (::fsync(folder_.get()) != 0 && errno != EINVAL) {  // EINVAL: not on this filesystem
     return sys_error(errno, "fsync the folder of " + path_);
   }
   return {};
 }
 
-Result<MappedFile> MappedFile::open(const std::string& path) {
-  BLKSWEEP_TRY(const Fd fd, open_readonly(path));
-  struct stat st {};
-  if (::fstat(fd.get(), &st) != 0) {
-    return sys_error(errno, "fstat " + path);
+Result<WholeFile> WholeFile::read(const std::string& path) {
+  BLKSWEEP_TRY(const Fd fd, open_regular(path));
+  BLKSWEEP_TRY(const std::uint64_t size, file_size(fd.get(), path));
+  WholeFile file;
+  if (size == 0) {
+    return file;
   }
-  if (!S_ISREG(st.st_mode)) {
-    return fail("open " + path + ": not a regular file");
+  // Before it is taken: a sparse file says any size.
+  if (const std::optional<Bytes> room = memory_room().least(); room && size > room->n / 2) {
+    return fail(fmt::format("{}: its {} do not fit into half of the memory that is free ({})", path,
+                            format_bytes({size}), format_bytes(*room)));
   }
-  MappedFile m;
-  if (st.st_size == 0) {
-    return m;
-  }
-  const auto size = static_cast<std::size_t>(st.st_size);
-  void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) {
-    return sys_error(errno, "map " + path);
+    return sys_error(errno, "memory for " + path);
   }
-  m.data_ = static_cast<const std::byte*>(at);
-  m.size_ = size;
-  return m;
+  file.data_ = static_cast<std::byte*>(at);
+  file.size_ = size;
+  BLKSWEEP_TRY(const std::size_t got, pread_full(fd.get(), {file.data_, size}, 0, path));
+  if (got != size) {
+    return fail(path + ": it became shorter while it was read");
+  }
+  return file;
 }
 
-MappedFile::MappedFile(MappedFile&& o) noexcept
+WholeFile::WholeFile(WholeFile&& o) noexcept
     : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}
 
-MappedFile& MappedFile::operator=(MappedFile&& o) noexcept {
+WholeFile& WholeFile::operator=(WholeFile&& o) noexcept {
   std::swap(data_, o.data_);
   std::swap(size_, o.size_);
   return *this;
 }
 
-MappedFile::~MappedFile() {
+WholeFile::~WholeFile() {
   if (data_ != nullptr) {
-    ::munmap(const_cast<std::byte*>(data_), size_);
+    ::munmap(data_, size_);
   }
 }
 

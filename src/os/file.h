@@ -1,8 +1,8 @@
-// Small wrappers over files: open, read and write whole, map, replace in one step.
+// Small wrappers over files: open, read and write whole, replace in one step.
 //
 // Errors:    one line with operation, path and errno.
-// Ownership: MappedFile owns its mapping; spans into it end with it.
-// Threads:   functions are independent of each other; a MappedFile is read only.
+// Ownership: WholeFile owns its memory; spans into it end with it.
+// Threads:   functions are independent of each other; a WholeFile is read only.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@
 
 namespace blksweep {
 
+// Folders too; never waits for a FIFO's writer.
 Result<Fd> open_readonly(const std::string& path);
 Result<std::uint64_t> file_size(int fd, const std::string& name);
 // Reads until `out` is full or the file ends; the count that was read.
@@ -28,10 +29,14 @@ std::string whole_text(const std::string& path);
 std::string first_line(const std::string& path);
 
 // Writes a file so that after a crash the old content or all of the new one is there: into a
-// temporary file in the same folder, fsync, rename, fsync of the folder.
+// temporary file in the same folder, fsync, rename, fsync of the folder. A link under that name is
+// replaced, never followed. The mode honours the umask.
 class ReplacedFile {
  public:
   static Result<ReplacedFile> begin(const std::string& path);
+  // `name` in an open folder; `path` is for messages.
+  static Result<ReplacedFile> begin_in(int folder, const std::string& name,
+                                       const std::string& path);
   ReplacedFile(ReplacedFile&&) = default;
   ReplacedFile& operator=(ReplacedFile&&) = delete;
   ~ReplacedFile();  // removes the temporary file unless commit() succeeded
@@ -39,24 +44,25 @@ class ReplacedFile {
   Result<> commit();
 
  private:
-  ReplacedFile(std::string path, std::string temporary, Fd fd)
-      : path_(std::move(path)), temporary_(std::move(temporary)), fd_(std::move(fd)) {}
-  std::string path_, temporary_;
-  Fd fd_;
+  ReplacedFile() = default;
+  std::string path_, name_, temporary_;
+  Fd folder_, fd_;
 };
 
-class MappedFile {
+// All bytes of a regular file in memory of our own (page aligned): what its owner does to it
+// afterwards is not seen. An empty file is an empty span.
+class WholeFile {
  public:
-  MappedFile() = default;
-  // The whole file, read only and private. An empty file is an empty span.
-  static Result<MappedFile> open(const std::string& path);
-  MappedFile(MappedFile&& o) noexcept;
-  MappedFile& operator=(MappedFile&& o) noexcept;
-  ~MappedFile();
+  WholeFile() = default;
+  // Errors: no regular file; more than the memory that is free; shorter than it said.
+  static Result<WholeFile> read(const std::string& path);
+  WholeFile(WholeFile&& o) noexcept;
+  WholeFile& operator=(WholeFile&& o) noexcept;
+  ~WholeFile();
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
  private:
-  const std::byte* data_ = nullptr;
+  std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };
 

@@ -40,6 +40,9 @@ Error become(const ForegroundCommand& command, const HeldSignals& signals, pid_t
   }
   argv.push_back(nullptr);
   ::sigprocmask(SIG_SETMASK, &signals.before(), nullptr);
+  for (const int number : {SIGPIPE, SIGXFSZ}) {
+    ::signal(number, SIG_DFL);  // we ignore them (os/fatal_end.h)
+  }
   ::execvp(argv[0], argv.data());
   return not_started(command.argv[0], errno).value();
 }

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <string_view>
 
 #include "base/clock.h"
@@ -24,6 +26,7 @@ namespace {
 
 constexpr std::int64_t kLookEveryNs = 100'000'000;
 constexpr std::int64_t kGraceNs = 1'000'000'000;
+constexpr const char* kSystemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 struct Pipe {
   Fd read_end, write_end;
@@ -42,6 +45,7 @@ Result<Pipe> make_pipe() {
 
 // Between vfork and exec the child has only system calls: it borrows our memory.
 struct ChildPlan {
+  const char* program;  // with its folder
   char* const* argv;
   char* const* environment;
   const char* directory;  // nullptr: ours
@@ -72,7 +76,7 @@ void reset_signals() {
                      (plan.directory == nullptr || ::chdir(plan.directory) == 0);
   if (ready) {
     reset_signals();
-    ::execvpe(plan.argv[0], plan.argv, plan.environment);
+    ::execve(plan.program, plan.argv, plan.environment);
   }
   const int error = errno;
   [[maybe_unused]] const ssize_t told = ::write(plan.failure, &error, sizeof error);
@@ -106,9 +110,10 @@ bool same_name(std::string_view a, std::string_view b) {
 
 std::vector<std::string> environment_of(const ProcessSpec& spec) {
   std::vector<std::string> all = spec.environment;
+  all.push_back("PATH=" + helper_path());
   for (char** ours = environ; *ours != nullptr; ++ours) {
-    const bool given = std::ranges::any_of(
-        spec.environment, [&](const std::string& e) { return same_name(e, *ours); });
+    const bool given =
+        std::ranges::any_of(all, [&](const std::string& e) { return same_name(e, *ours); });
     if (!given) {
       all.emplace_back(*ours);
     }
@@ -116,16 +121,39 @@ std::vector<std::string> environment_of(const ProcessSpec& spec) {
   return all;
 }
 
+// "" when there is none.
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    return name;
+  }
+  const std::string path = helper_path();
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t end = std::min(path.find(':', at), path.size());
+    const std::string program = path.substr(at, end - at) + "/" + name;
+    struct stat st {};
+    if (end > at && ::access(program.c_str(), X_OK) == 0 && ::stat(program.c_str(), &st) == 0 &&
+        S_ISREG(st.st_mode)) {
+      return program;
+    }
+    at = end + 1;
+  }
+  return "";
+}
+
 Result<pid_t> spawn(const ProcessSpec& spec, int out, int err) {
   if (spec.argv.empty()) {
     return fail("run a program: no name given");
+  }
+  const std::string program = find_program(spec.argv[0]);
+  if (program.empty()) {
+    return sys_error(ENOENT, "run " + spec.argv[0]);
   }
   const std::vector<char*> argv = pointers(spec.argv);
   const std::vector<std::string> variables = environment_of(spec);
   const std::vector<char*> environment = pointers(variables);
   BLKSWEEP_TRY(Pipe failure, make_pipe());
   ::fcntl(failure.read_end.get(), F_SETFL, 0);  // waits for exec where vfork is a fork (TSan)
-  const pid_t pid = start({argv.data(), environment.data(),
+  const pid_t pid = start({program.c_str(), argv.data(), environment.data(),
                            spec.directory.empty() ? nullptr : spec.directory.c_str(), out, err,
                            failure.write_end.get(), ::getpid()});
   int error = pid < 0 ? errno : 0;
@@ -216,6 +244,17 @@ struct Child {
 };
 
 }  // namespace
+
+std::string helper_path() {
+  // NOLINTBEGIN(concurrency-mt-unsafe): nobody sets it
+  const char* asked = std::getenv("BLKSWEEP_PATH");
+  const char* ours = std::getenv("PATH");
+  // NOLINTEND(concurrency-mt-unsafe)
+  if (asked != nullptr) {
+    return asked;
+  }
+  return ::geteuid() == 0 || ours == nullptr ? kSystemPath : ours;
+}
 
 Result<ProcessResult> run_process(const ProcessSpec& spec) {
   BLKSWEEP_TRY(Pipe out, make_pipe());

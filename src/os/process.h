@@ -7,6 +7,9 @@
 //            (PR_SET_PDEATHSIG); its own children are not.
 // Errors:    a program that cannot be started is an Error with its errno (ENOENT: not installed); a
 //            program that ran and failed is a ProcessResult.
+// Trust:     helpers are looked up in $BLKSWEEP_PATH, else as root in the system's own folders,
+// else
+//            in $PATH; the child's PATH is the same (docs/security.md).
 // Threads:   any thread; the child is in its own process group, so that a terminal's Ctrl-C reaches
 //            it only through `interrupt`.
 #pragma once
@@ -23,10 +26,10 @@
 namespace blksweep {
 
 struct ProcessSpec {
-  std::vector<std::string> argv = {};         // argv[0] is looked up in PATH; no shell is involved
-  std::string directory = {};                 // working directory; empty: ours
-  std::vector<std::string> environment = {};  // "NAME=value", beside ours and before it
-  Nanos timeout{0};                           // 0: none
+  std::vector<std::string> argv = {};              // argv[0] without a slash is looked up; no shell
+  std::string directory = {};                      // working directory; empty: ours
+  std::vector<std::string> environment = {};       // "NAME=value", beside ours and before it
+  Nanos timeout{0};                                // 0: none
   const std::atomic<bool>* interrupt = nullptr;    // looked at ten times a second
   std::size_t max_output = std::size_t{64} << 20;  // per stream; the rest is read and dropped
 };
@@ -41,5 +44,8 @@ struct ProcessResult {
 };
 
 Result<ProcessResult> run_process(const ProcessSpec& spec);
+
+// Where helpers are looked up.
+std::string helper_path();
 
 }  // namespace blksweep

@@ -4,17 +4,17 @@
 
 #include <cerrno>
 
+#include "os/fatal_end.h"
+
 namespace blksweep {
 namespace {
 
 std::atomic<bool> stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "written in a signal handler");
 
-// Whichever comes second: its own SA_RESETHAND sees to one that comes twice.
 void on_signal(int number) {
   if (stop.exchange(true)) {
-    ::signal(number, SIG_DFL);
-    ::raise(number);  // delivered when this handler returns
+    end_now(number);
   }
 }
 
@@ -23,7 +23,7 @@ void on_signal(int number) {
 void install_stop_signals() {
   struct sigaction action {};
   action.sa_handler = on_signal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // no SA_RESTART: waits return with EINTR
+  action.sa_flags = 0;  // no SA_RESTART: waits return with EINTR
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
     ::sigaction(number, nullptr, &before);

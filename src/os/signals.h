@@ -1,9 +1,9 @@
 // SIGINT, SIGTERM and SIGHUP become a flag that long work looks at.
 //
 // The first signal asks for an orderly end (finish what is in flight, keep results, restore state);
-// a second one kills at once with the default action. SIGHUP that was ignored at the start (nohup)
-// stays ignored.
-// Threads: install once, from main; the flag may be read anywhere.
+// a second one ends at once, giving back what was borrowed (os/fatal_end.h). SIGHUP that was
+// ignored at the start (nohup) stays ignored. Threads: install once, from main; the flag may be
+// read anywhere.
 #pragma once
 
 #include <signal.h>

@@ -92,6 +92,7 @@ struct Catalog {
   std::uint64_t partition_start = 0;       // bytes from the start of the whole disk
   std::uint32_t block_bytes = kPageBytes;  // filesystem block
   bool device_readable = false;  // extents' addresses may be read on the device (ext4, xfs)
+  bool links_followed = false;   // paths may lead out of the directory through symbolic links
 
   std::size_t samples() const { return whole.size() + parts.size(); }
   Sample sample(std::uint32_t index) const;

@@ -6,10 +6,13 @@
 #include <cstring>
 #include <utility>
 
+#include "store/database_file.h"
+
 namespace blksweep {
 namespace {
 
 constexpr std::chrono::seconds kPatience{2};
+constexpr int kLongestValue = 256 << 20;  // bytes; a record that says more is no record of ours
 
 tl::unexpected<Error> store_error(const std::string& name, sqlite3* db, int code) {
   const int system = db != nullptr ? sqlite3_system_errno(db) : 0;
@@ -81,19 +84,53 @@ void Statement::read(std::string& out) {
              text != nullptr ? static_cast<std::size_t>(bytes) : 0);
 }
 
-Result<Database> Database::open(const std::string& path, Mode mode) {
+Result<Database> Database::connect(const std::string& name, const std::string& uri, int flags) {
   Database db;
-  db.name_ = std::make_unique<const std::string>(path);
+  db.name_ = std::make_unique<const std::string>(name);
   sqlite3* raw = nullptr;
-  const int flags = SQLITE_OPEN_READWRITE | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0);
-  const int code = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
+  const int code = sqlite3_open_v2(uri.c_str(), &raw, flags | SQLITE_OPEN_URI, nullptr);
   db.raw_.reset(raw);
   if (code != SQLITE_OK) {
-    return store_error(path, raw, code);
+    return store_error(name, raw, code);
   }
-  sqlite3_extended_result_codes(raw, 1);
-  db.set_busy_timeout(kPatience);
+  BLKSWEEP_CHECK(db.restrict());
   return db;
+}
+
+Result<> Database::restrict() {
+  sqlite3* raw = raw_.get();
+  sqlite3_extended_result_codes(raw, 1);
+  set_busy_timeout(kPatience);
+  sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, kLongestValue);
+  for (const int option : {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
+                           SQLITE_DBCONFIG_TRUSTED_SCHEMA}) {
+    sqlite3_db_config(raw, option, 0, nullptr);
+  }
+  return sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr) == SQLITE_OK
+             ? Result<>{}
+             : fail(name() + ": this SQLite cannot be made defensive: 3.37 or later is needed");
+}
+
+Result<Database> Database::in_memory() {
+  return connect(":memory:", "file::memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+}
+
+Result<Database> Database::open(const std::string& path, Mode mode) {
+  BLKSWEEP_TRY(const DatabaseFile file, DatabaseFile::look(path, mode == Mode::create));
+  if (mode == Mode::create) {
+    return connect(path, file.uri(""), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  }
+  const std::string options = file.trusted() ? "mode=ro" : "mode=ro&immutable=1";
+  BLKSWEEP_TRY(Database db, connect(path, file.uri(options), SQLITE_OPEN_READONLY));
+  const int code =
+      sqlite3_exec(db.raw_.get(), "SELECT 1 FROM sqlite_master LIMIT 1", nullptr, nullptr, nullptr);
+  if (code != SQLITE_READONLY_ROLLBACK && code != SQLITE_READONLY_CANTINIT) {
+    return db;  // another error comes again with the first query
+  }
+  // A writer of ours was killed: its last transaction is taken back first.
+  BLKSWEEP_TRY(Database writer, connect(path, file.uri(""), SQLITE_OPEN_READWRITE));
+  BLKSWEEP_CHECK(writer.exec("SELECT 1 FROM sqlite_master LIMIT 1"));
+  return connect(path, file.uri(options), SQLITE_OPEN_READONLY);
 }
 
 Result<> Database::exec(const std::string& sql) {

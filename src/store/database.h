@@ -76,8 +76,17 @@ class Statement {
 
 class Database {
  public:
-  enum class Mode { create, existing };
+  enum class Mode {
+    create,    // read and written; made where there is none
+    existing,  // read only: nothing is made, changed or played back, but the journal of a writer of
+               // ours that was killed
+  };
+  // The file, its journal and its folder must be of somebody whom we trust (os/trust.h): SQLite
+  // plays a planted journal back into the database and removes the files that it names. A
+  // stranger's database is refused by root; others read it as it stands, unless it is being
+  // written. What a schema names (views, triggers, functions) is not trusted.
   static Result<Database> open(const std::string& path, Mode mode);
+  static Result<Database> in_memory();
 
   // One or more statements without parameters or rows.
   Result<> exec(const std::string& sql);
@@ -94,6 +103,9 @@ class Database {
   struct Close {
     void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
   };
+  static Result<Database> connect(const std::string& name, const std::string& uri, int flags);
+  Result<> restrict();
+
   std::unique_ptr<sqlite3, Close> raw_;
   std::unique_ptr<const std::string> name_;  // at a stable address: statements refer to it
 };

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "store/database.h"
 #include "store/records.h"
@@ -49,10 +50,14 @@ class ResultStore {
 
   // Repeats of the cell that have a complete run, ascending.
   Result<std::vector<std::uint32_t>> finished_repeats(std::int64_t cell);
+  // For a sweep, as long as the store lives: two that run the same cells would store each of them
+  // twice. Errors: another one has it; the line names the process.
+  Result<> claim();
 
  private:
   ResultStore(Database db, std::chrono::milliseconds patience)
       : db_(std::move(db)), patience_(patience) {}
+  Fd claim_;  // outlives the connection: closing any descriptor of the file ends SQLite's locks
   Database db_;
   std::chrono::milliseconds patience_;
 };

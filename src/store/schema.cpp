@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
 #include <string>
 
 namespace blksweep {
@@ -358,6 +359,41 @@ Result<> create_schema(Database& db) {
                              kSchemaVersion));
 }
 
+using Definitions = std::map<std::string, std::string>;  // name -> SQL
+
+Result<Definitions> definitions_of(Database& db) {
+  BLKSWEEP_TRY(Statement query,
+               db.prepare("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"));
+  Definitions all;
+  for (;;) {
+    BLKSWEEP_TRY(const bool row, query.step());
+    if (!row) {
+      return all;
+    }
+    std::string name;
+    query.read(name);
+    query.read(all[name]);
+  }
+}
+
+// What our queries rest on is as we make it; what else somebody has added is not looked at.
+Result<> check_definitions(Database& db) {
+  BLKSWEEP_TRY(Database fresh, Database::in_memory());
+  BLKSWEEP_CHECK(create_schema(fresh));
+  BLKSWEEP_TRY(const Definitions ours, definitions_of(fresh));
+  BLKSWEEP_TRY(const Definitions found, definitions_of(db));
+  for (const auto& [name, sql] : ours) {
+    const auto at = found.find(name);
+    if (at == found.end() || at->second != sql) {
+      return fail(
+          fmt::format("{}: {} is not as this blksweep makes it: name a new file, or use the "
+                      "blksweep that wrote it",
+                      db.name(), name));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<> check_schema(Database& db) {
@@ -373,7 +409,7 @@ Result<> check_schema(Database& db) {
         db.name(), version, application == kUnreleasedId ? " of before the first release" : "",
         kSchemaVersion));
   }
-  return {};
+  return check_definitions(db);
 }
 
 Result<> prepare_schema(Database& db) {

@@ -27,7 +27,7 @@ class IologFile {
   static Result<IologFile> create(const std::string& path) {
     IologFile f;
     f.path_ = path;
-    f.fd_ = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    f.fd_ = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!f.fd_) {
       return sys_error(errno, "create " + path);
     }

@@ -1,0 +1,35 @@
+// Where a report goes: everything is made in a private folder first, and put under its name at the
+// end, file by file in one step each.
+//
+// Links:   one that stands under a name of ours is replaced, never followed; `figures` must be a
+//          folder (docs/security.md). The folder itself may be a link of somebody trusted.
+// Files:   what an earlier report of ours left and this one has not goes (NAME.none says so).
+// Errors:  one line with the name; what was put before it stays.
+// Threads: one owner.
+#pragma once
+
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "os/private_folder.h"
+
+namespace blksweep {
+
+class ReportFolder {
+ public:
+  // Makes `folder` where there is none.
+  static Result<ReportFolder> begin(const std::string& folder);
+  const std::string& working() const { return working_.path(); }           // absolute
+  Result<> write(const std::string& name, const std::string& text) const;  // into working()
+  Result<> publish() const;
+
+ private:
+  ReportFolder(std::string folder, Fd fd, PrivateFolder working)
+      : folder_(std::move(folder)), fd_(std::move(fd)), working_(std::move(working)) {}
+  std::string folder_;
+  Fd fd_;
+  PrivateFolder working_;
+};
+
+}  // namespace blksweep

@@ -1,0 +1,37 @@
+// DataFiles: opens the files of a catalog below the data set's directory, as the scan found them.
+//
+// Links:   followed out of the directory only where the scan was told to (Catalog::links_followed).
+// Trust:   never waits for what has taken a file's place (os/open_regular.h), so that a FIFO
+// swapped
+//          in costs one sample, not the run.
+// Threads: open() on any thread, with a scratch of its own.
+#pragma once
+
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "os/open_regular.h"
+#include "plan/catalog.h"
+
+namespace blksweep {
+
+class DataFiles {
+ public:
+  static Result<DataFiles> open_root(const Catalog& catalog);
+  // A descriptor or -errno; `flags` beside O_RDONLY, O_NOATIME is added where that is allowed.
+  int open(std::uint32_t file, int flags, std::string& scratch) const;
+  int root() const { return root_.get(); }
+  Links links() const { return links_; }
+
+ private:
+  DataFiles(const Catalog& catalog, Fd root)
+      : catalog_(&catalog),
+        root_(std::move(root)),
+        links_(catalog.links_followed ? Links::anywhere : Links::beneath) {}
+  const Catalog* catalog_;
+  Fd root_;
+  Links links_;
+};
+
+}  // namespace blksweep

@@ -1,0 +1,137 @@
+#include "os/fatal_end.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+
+namespace blksweep {
+namespace {
+
+constexpr const char* kSelf = "/proc/self/exe";
+
+std::atomic<bool> owes{false};
+std::atomic<bool> ending{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "used in signal handlers");
+
+void tell(const char* text) {
+  [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, text, std::strlen(text));
+}
+
+// Decimal digits without the help of a library: printf may be what has crashed.
+void put_number(int number, char* out) {
+  std::array<char, 12> digits{};
+  std::size_t count = 0;
+  do {
+    digits[count++] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number > 0);
+  while (count > 0) {
+    *out++ = digits[--count];
+  }
+  *out = '\0';
+}
+
+void tell_cause(int number) {
+  tell("blksweep: ended by ");
+  const char* name = number > 0 ? ::sigabbrev_np(number) : nullptr;
+  tell(name != nullptr ? "SIG" : "");
+  tell(name != nullptr ? name : number > 0 ? "a signal" : "an error that nobody expected");
+  tell(owes ? ": giving back what was borrowed\n" : "\n");
+}
+
+void execute_anew(int number) {
+  std::array<char, 12> text{};
+  put_number(number, text.data());
+  char program[] = "blksweep", verb[] = "node", action[] = "restore", option[] = "--after";
+  const std::array<char*, 6> argv{program, verb, action, option, text.data(), nullptr};
+  ::execve(kSelf, argv.data(), environ);
+  tell("blksweep: that was not possible: run `blksweep node restore`\n");
+}
+
+void on_fatal(int number) { end_now(number); }
+
+void on_terminate() {
+  if (const std::exception_ptr caught = std::current_exception()) {
+    try {
+      std::rethrow_exception(caught);
+    } catch (const std::exception& e) {
+      tell("blksweep: ");
+      tell(e.what());
+      tell("\n");
+    } catch (...) {
+    }
+  }
+  end_now(0);
+}
+
+// What ends a process by default, but what is asked for an orderly end (os/signals.h).
+bool ends_by_default(int number) {
+  switch (number) {
+    case SIGKILL:
+    case SIGSTOP:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+    case SIGCONT:
+    case SIGCHLD:
+    case SIGURG:
+    case SIGWINCH:
+    case SIGPIPE:
+    case SIGXFSZ:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+void install_fatal_end() {
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
+  struct sigaction action {};
+  action.sa_handler = on_fatal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (int number = 1; number < SIGRTMIN; ++number) {
+    struct sigaction before {};
+    if (ends_by_default(number) && ::sigaction(number, nullptr, &before) == 0 &&
+        before.sa_handler == SIG_DFL) {
+      ::sigaction(number, &action, nullptr);
+    }
+  }
+  std::set_terminate(on_terminate);
+}
+
+void owe(bool something) { owes = something; }
+
+void end_now(int number) {
+  if (ending.exchange(true)) {
+    for (;;) {
+      ::pause();  // another thread is on its way to execute anew
+    }
+  }
+  tell_cause(number);
+  if (owes) {
+    execute_anew(number);
+  }
+  end_as(number);
+}
+
+void end_as(int number) {
+  if (number > 0) {
+    sigset_t all;
+    sigfillset(&all);
+    ::signal(number, SIG_DFL);
+    ::pthread_sigmask(SIG_UNBLOCK, &all, nullptr);
+    ::raise(number);
+  }
+  ::_exit(1);
+}
+
+}  // namespace blksweep

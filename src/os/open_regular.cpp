@@ -1,0 +1,93 @@
+#include "os/open_regular.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <span>
+
+#include "base/units.h"
+#include "os/file.h"
+
+namespace blksweep {
+namespace {
+
+constexpr int kSafe = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+
+int open_beneath(int folder, const char* path, int flags) {
+  static std::atomic<bool> is_there{true};
+  if (is_there.load(std::memory_order_relaxed)) {
+    open_how how{};
+    how.flags = static_cast<std::uint64_t>(flags);
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    const long fd = ::syscall(SYS_openat2, folder, path, &how, sizeof how);
+    if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) {
+      return static_cast<int>(fd);
+    }
+    // EPERM: O_NOATIME on a file of others, or a filter that does not know the call.
+    if (errno == EPERM && (flags & O_NOATIME) != 0) {
+      return -1;
+    }
+    is_there.store(false, std::memory_order_relaxed);
+  }
+  return ::openat(folder, path, flags | O_NOFOLLOW);
+}
+
+bool is_regular(int fd) {
+  struct stat st {};
+  return ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+}  // namespace
+
+int open_at(int folder, const char* path, int flags, Links links) {
+  return links == Links::beneath ? open_beneath(folder, path, flags)
+                                 : ::openat(folder, path, flags);
+}
+
+int open_regular_at(int folder, const char* path, int flags, Links links) {
+  const int fd = open_at(folder, path, kSafe | flags, links);
+  if (fd < 0) {
+    return -1;
+  }
+  if (!is_regular(fd)) {
+    ::close(fd);
+    errno = ESTALE;
+    return -1;
+  }
+  // io_uring gives EAGAIN for what would block on a filesystem without NOWAIT.
+  ::fcntl(fd, F_SETFL, flags);
+  return fd;
+}
+
+Result<Fd> open_regular(const std::string& path) {
+  Fd fd(open_regular_at(AT_FDCWD, path.c_str(), 0, Links::anywhere));
+  if (fd) {
+    return fd;
+  }
+  return errno == ESTALE ? Result<Fd>(fail("open " + path + ": not a regular file"))
+                         : Result<Fd>(sys_error(errno, "open " + path));
+}
+
+Result<std::string> read_regular(const std::string& path, std::size_t most) {
+  BLKSWEEP_TRY(const Fd fd, open_regular(path));
+  BLKSWEEP_TRY(const std::uint64_t size, file_size(fd.get(), path));
+  if (size > most) {
+    return fail(fmt::format("{}: {} are more than the {} that such a file may have", path,
+                            format_bytes({size}), format_bytes({most})));
+  }
+  std::string text(size, '\0');
+  BLKSWEEP_TRY(const std::size_t got,
+               pread_full(fd.get(), std::as_writable_bytes(std::span(text)), 0, path));
+  if (got != size) {
+    return fail(path + ": it became shorter while it was read");
+  }
+  return text;
+}
+
+}  // namespace blksweep

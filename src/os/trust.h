@@ -1,0 +1,24 @@
+// Whose files may root act on as if they were its own?
+//
+// Trusted: root, the effective user, and for root the user that sudo says has called it
+//          (SUDO_UID): root's environment is root's.
+// Errors:  one line that names the object, its owner and the way out.
+// Threads: any.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <string>
+
+#include "base/result.h"
+
+namespace blksweep {
+
+bool trusted_owner(uid_t owner);
+std::string owner_name(uid_t owner);  // "alice", else "uid 1000"
+
+// A folder in which nobody else can put, replace or remove a name: of a trusted owner, and not
+// writable by others, or sticky (in which only what is already there needs to be looked at).
+Result<> check_trusted_folder(const std::string& path);
+
+}  // namespace blksweep

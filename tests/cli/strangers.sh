@@ -1,0 +1,241 @@
+#!/usr/bin/env bash
+# Root acts on what others wrote: nothing that they plant is run, followed, played back, waited for or
+# shown to the terminal as a command (docs/security.md). The stranger is nobody.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+
+[ "$(id -u)" = 0 ] || skip 'needs root, for whom strangers are a danger'
+chmod 755 "$tmp"
+theirs=$tmp/theirs
+mine=$tmp/mine
+install -d -m 755 -o nobody -g nogroup "$theirs"
+install -d -m 700 "$mine"
+give() { chown -hR nobody:nogroup "$@"; }
+
+make_data "$mine/data" 40
+make_catalog "$mine/data" "$mine/data.cat"
+call run --catalog "$mine/data.cat" --buffered --cache keep --order path,random --no-probe --no-ceiling \
+  --db "$mine/results.db"
+expect_status 0
+db=$mine/results.db
+
+# --- code in the caller's folder ------------------------------------------------------------------
+install -d -o nobody "$theirs/code"
+for module in numpy matplotlib sitecustomize usercustomize sqlite3 argparse common; do
+  echo "open('$mine/ran-$module', 'w')" >"$theirs/code/$module.py"
+done
+echo 'backend: module://numpy' >"$theirs/code/matplotlibrc"
+for program in fio python3 mkfs.ext4 blkid; do
+  printf '#!/bin/sh\ntouch %s\nexit 1\n' "$mine/ran-$program" >"$theirs/code/$program"
+  chmod 755 "$theirs/code/$program"
+done
+give "$theirs/code"
+cd "$theirs/code"
+PATH=$theirs/code:$PATH PYTHONPATH=$theirs/code MATPLOTLIBRC=$theirs/code call doctor "$mine/data"
+PATH=$theirs/code:$PATH PYTHONPATH=$theirs/code MATPLOTLIBRC=$theirs/code call report "$db" -o "$mine/report"
+expect_status 0
+PATH=$theirs/code:$PATH call run --catalog "$mine/data.cat" --buffered --cache keep --fio-twin --no-probe --no-ceiling
+cd "$tmp"
+[ -z "$(ls "$mine" | grep '^ran-' || true)" ] || die "root ran what nobody planted: $(ls "$mine")"
+[ -s "$mine/report/report.html" ] || die 'no report'
+echo 'code: fine'
+
+# --- databases ----------------------------------------------------------------------------------------
+sum() { sha256sum "$@" | sha256sum; }
+cp "$db" "$theirs/results.db"
+"$python" "$(dirname "$refuse_call")/hot_journal.py" "$theirs/results.db" || die 'no hot journal'
+give "$theirs"
+before=$(sum "$theirs/results.db" "$theirs/results.db-journal")
+for verb in "report $theirs/results.db" "timeline $theirs/results.db -o -" \
+  "run --catalog $mine/data.cat --buffered --no-probe --no-ceiling --db $theirs/results.db"; do
+  # shellcheck disable=SC2086
+  call $verb
+  expect_error 1 'belongs to nobody' 'copy it'
+done
+[ "$(sum "$theirs/results.db" "$theirs/results.db-journal")" = "$before" ] || die 'a journal of nobody was played back'
+# A journal of theirs beside a database of mine; a link; a folder in which they can plant one.
+cp "$db" "$mine/own.db"
+cp "$theirs/results.db-journal" "$mine/own.db-journal"
+give "$mine/own.db-journal"
+call report "$mine/own.db"
+expect_error 1 'own.db-journal belongs to nobody'
+rm "$mine/own.db-journal"
+ln -s "$mine/own.db" "$mine/link.db"
+call report "$mine/link.db"
+expect_error 1 'symbolic link'
+call run --catalog "$mine/data.cat" --buffered --no-probe --no-ceiling --db "$theirs/new.db"
+expect_error 1 'belongs to nobody' 'plant files'
+[ ! -e "$theirs/new.db" ] || die 'a database was made in a folder of nobody'
+# Mine, cut off: played back, as it must be.
+cp "$db" "$mine/cut.db"
+"$python" "$(dirname "$refuse_call")/hot_journal.py" "$mine/cut.db"
+call report "$mine/cut.db"
+expect_status 0
+[ ! -e "$mine/cut.db-journal" ] || die 'a journal of ours was left'
+# A schema that is not ours: a table that never ends.
+cp "$db" "$mine/view.db"
+sqlite3 "$mine/view.db" 'DROP VIEW good_run; CREATE VIEW good_run AS
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT * FROM run, n'
+call report "$mine/view.db" -o "$mine/report-view"
+expect_error 1 'good_run is not as this blksweep makes it'
+# Another user may read what root wrote, and changes nothing.
+cp "$db" "$theirs/shared.db"
+chmod 644 "$theirs/shared.db"
+call as_nobody report "$theirs/shared.db"
+expect_status 0
+echo 'databases: fine'
+
+# --- links ---------------------------------------------------------------------------------------------
+install -d -o nobody "$theirs/set" "$theirs/set/a"
+for i in 1 2 3; do head -c 5000 /dev/urandom >"$theirs/set/a/$i"; done
+install -d -m 700 "$mine/private"
+echo 'the private key of root' >"$mine/private/key"
+chmod 600 "$mine/private/key"
+ln -s "$mine/private/key" "$theirs/set/a/4"
+ln -s "$mine/private" "$theirs/set/b"
+ln -s ../../../../../../../../../../../../"$mine/private/key" "$theirs/set/a/5"
+ln -s ../a/1 "$theirs/set/a/6"
+chmod 600 "$theirs/set/a/2"
+give "$theirs/set"
+call catalog "$theirs/set" -o "$mine/set.cat" --json
+expect_status 0
+"$python" -c '
+import json, sys
+c = json.load(open(sys.argv[1]))
+assert c["files"] == 4 and c["counts"]["outside_link"] == 3, c
+assert any("--follow-links" in w for w in c["warnings"]), c' "$tmp/.out" || die 'links out of the folder'
+for layout in files tar; do
+  (umask 027 && "$blksweep" --quiet dataset pack "$theirs/set" -o "$mine/packed-$layout" --layout $layout >/dev/null) ||
+    die "pack --layout $layout"
+  ! grep -rq 'private key' "$mine/packed-$layout" || die "$layout: root's private file was packed"
+done
+[ "$(stat -c %a "$mine/packed-files/a/1".*)" = 640 ] || die 'the umask is not honoured'
+[ "$(stat -c %a "$mine/packed-files/a/2".*)" = 600 ] || die 'the mode of a private source is not kept'
+[ "$(stat -c %a "$mine"/packed-tar/shard_*)" = 600 ] || die 'a shard with a private sample can be read by others'
+call catalog "$theirs/set" -o "$mine/all.cat" --follow-links --json
+expect_status 0
+grep -q '"files":6' "$tmp/.out" || die "--follow-links: $out"
+(umask 077 && "$blksweep" --quiet catalog "$theirs/set" -o "$mine/umask.cat" >/dev/null)
+[ "$(stat -c %a "$mine/umask.cat")" = 600 ] || die 'a catalog does not honour the umask'
+# A file, and a folder, that become links after the scan.
+mv "$theirs/set/a" "$theirs/set/real"
+ln -s "$mine/data" "$theirs/set/a"
+give "$theirs/set"
+call run --catalog "$mine/set.cat" --buffered --no-probe --no-ceiling
+expect_error 1 'files changed'
+rm "$theirs/set/a"
+mv "$theirs/set/real" "$theirs/set/a"
+echo 'links: fine'
+
+# --- a FIFO in the place of a file; sizes that are not there ---------------------------------------------
+mkfifo "$theirs/fifo"
+give "$theirs/fifo"
+at_once() {
+  status=0
+  timeout 10 "$blksweep" --quiet "$@" >"$tmp/.out" 2>"$tmp/.err" </dev/null || status=$?
+  out=$(cat "$tmp/.out")
+  err=$(cat "$tmp/.err")
+  expect_error 1
+}
+for kind in "run $theirs/fifo" "run --catalog $theirs/fifo" "plan --catalog $theirs/fifo" "report $theirs/fifo" \
+  "simulate --catalog $mine/data.cat --model $theirs/fifo" "cache pin --list $theirs/fifo --pages" \
+  "catalog --check $theirs/fifo"; do
+  # shellcheck disable=SC2086
+  at_once $kind
+done
+make_catalog "$theirs/set" "$mine/set.cat"
+mv "$theirs/set/a/1" "$theirs/set/a/.1"
+mkfifo "$theirs/set/a/1"
+at_once run --catalog "$mine/set.cat" --buffered --no-probe --no-ceiling
+rm "$theirs/set/a/1"
+mv "$theirs/set/a/.1" "$theirs/set/a/1"
+truncate -s 1P "$theirs/sparse" 2>/dev/null || truncate -s 15T "$theirs/sparse"
+for kind in "run $theirs/sparse" "run --catalog $theirs/sparse" "report $theirs/sparse"; do
+  # shellcheck disable=SC2086
+  at_once $kind
+done
+rm "$theirs/sparse"
+echo 'what is no file: fine'
+
+# --- a catalog that its owner changes while it is used -----------------------------------------------------
+cp "$mine/data.cat" "$theirs/data.cat"
+give "$theirs/data.cat"
+"$blksweep" --quiet run --catalog "$theirs/data.cat" --buffered --cache keep --order path,random --repeats 20 \
+  --compute 10ms --batch 10 --no-probe --no-ceiling --json >"$tmp/.out" 2>"$tmp/.err" </dev/null &
+pid=$!
+sleep 0.5
+truncate -s 0 "$theirs/data.cat"
+head -c 100000 /dev/urandom >"$theirs/data.cat"
+status=0
+wait "$pid" || status=$?
+expect_status 0
+expect 'a run is not whole' 'len(runs) == 40 and all(not r["incomplete"] for r in runs)'
+echo 'catalogs: fine'
+
+# --- outputs -------------------------------------------------------------------------------------------------
+echo untouched >"$mine/victim"
+install -d -o nobody "$theirs/report"
+for name in report.html cells.csv runs.csv; do ln -s "$mine/victim" "$theirs/report/$name"; done
+give "$theirs/report"
+call report "$db" -o "$theirs/report"
+expect_status 0
+[ "$(cat "$mine/victim")" = untouched ] || die 'a report was written through a link'
+[ -f "$theirs/report/report.html" ] && [ ! -L "$theirs/report/report.html" ] || die 'no report in the place of the link'
+rm -r "$theirs/report"
+install -d -o nobody "$theirs/report"
+install -d "$mine/figures"
+ln -s "$mine/figures" "$theirs/report/figures"
+give "$theirs/report"
+call report "$db" -o "$theirs/report"
+expect_error 1 figures
+[ -z "$(ls "$mine/figures")" ] || die 'figures were written through a link'
+ln -s "$mine/figures" "$theirs/out"
+give "$theirs/out"
+call report "$db" -o "$theirs/out"
+expect_error 1 'symbolic link of nobody'
+ln -s "$mine/victim" "$theirs/new.cat"
+give "$theirs/new.cat"
+make_catalog "$mine/data" "$theirs/new.cat"
+[ "$(cat "$mine/victim")" = untouched ] || die 'a catalog was written through a link'
+echo 'outputs: fine'
+
+# --- names on the terminal, and in figures ----------------------------------------------------------------------
+install -d -o nobody "$theirs/names"
+escape=$(printf '\033')
+for label in 'a$\frac{$x^$' "b${escape}]0;owned" $'c\nblksweep: all is well' 'd<script>'; do
+  install -d "$theirs/names/$label"
+  for i in 1 2 3; do head -c 4096 /dev/urandom >"$theirs/names/$label/$i"; done
+  mkfifo "$theirs/names/$label/fifo"
+done
+give "$theirs/names"
+"$blksweep" catalog "$theirs/names" -o "$mine/names.cat" >"$tmp/.out" 2>"$tmp/.err"
+! grep -q "$escape" "$tmp/.out" "$tmp/.err" || die 'a name acts on the terminal'
+! grep -q '^blksweep: all is well' "$tmp/.out" "$tmp/.err" || die 'a name speaks for us'
+grep -qF 'x1b]0;owned' "$tmp/.err" || die 'the name is not shown'
+call run --catalog "$mine/names.cat" --buffered --cache keep --no-probe --no-ceiling --db "$mine/names.db" \
+  --disk-label 'disk $\frac{ of'
+expect_status 0
+call report "$mine/names.db" -o "$mine/names-report"
+expect_status 0
+call catalog "$theirs/names/$(printf 'x\033[2J')" -o "$mine/no.cat"
+expect_status 1
+! grep -q "$escape" "$tmp/.err" || die 'an error acts on the terminal'
+echo 'names: fine'
+
+# --- two sweeps at once into one database --------------------------------------------------------------------------
+sweep=(run --catalog "$mine/data.cat" --buffered --cache keep --order path --repeats 10 --compute 20ms --batch 10
+  --no-probe --no-ceiling --db "$mine/two.db")
+"$blksweep" --quiet "${sweep[@]}" >/dev/null 2>&1 </dev/null &
+pid=$!
+for ((i = 0; i < 100; ++i)); do
+  [ "$(sqlite3 "$mine/two.db" 'SELECT count(*) FROM run' 2>/dev/null || echo 0)" -lt 1 ] || break
+  sleep 0.05
+done
+call "${sweep[@]}"
+expect_error 1 'another sweep is writing to it' "$pid"
+wait "$pid" || die 'the first sweep'
+[ "$(sqlite3 "$mine/two.db" 'SELECT count(*), count(DISTINCT repeat) FROM run')" = '10|10' ] || die 'a repeat is there twice'
+call "${sweep[@]}"
+expect_status 0
+echo 'two sweeps: fine'
