@@ -46,7 +46,10 @@ Result<Fd> folder_below(int parent, const std::string& name, const std::string& 
   if (::mkdirat(parent, name.c_str(), 0777) != 0 && errno != EEXIST) {
     return sys_error(errno, "make the folder " + path);
   }
-  return open_folder(parent, name, path, O_NOFOLLOW);
+  if (auto fd = open_folder(parent, name, path, O_NOFOLLOW); fd || fd.error().sys_errno != ENOTDIR) {
+    return fd;
+  }
+  return fail(path + " is a link or a file, not a folder: look who made it, or name another -o");
 }
 
 void remove_left_out(int folder, const std::string& stem) {

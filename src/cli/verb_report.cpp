@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "base/log.h"
 #include "cli/answer.h"
@@ -235,14 +236,21 @@ Result<std::vector<StoredMap>> only_maps(const ReportOptions& options) {
   return experiments.empty() ? reader.maps() : Result<std::vector<StoredMap>>{};
 }
 
+// Before anything is printed: a folder that cannot be used is an error alone.
+Result<std::optional<ReportFolder>> begin_folder(const std::string& out) {
+  if (out.empty()) {
+    return std::optional<ReportFolder>();
+  }
+  BLKSWEEP_TRY(ReportFolder folder, ReportFolder::begin(out));
+  return std::optional(std::move(folder));
+}
+
 Result<Exit> report_maps(const std::vector<StoredMap>& maps, const ReportOptions& options) {
+  BLKSWEEP_TRY(const std::optional<ReportFolder> folder, begin_folder(options.out));
   say_text(options.json ? json_text(Json{{"maps", maps_json(maps)}}) + "\n" : maps_text(maps));
   flush_answer();
-  if (options.out.empty()) {
-    return Exit::done;
-  }
-  BLKSWEEP_TRY(const ReportFolder folder, ReportFolder::begin(options.out));
-  return options.figures ? draw(options, folder, /*maps_only=*/true) : Result<Exit>(Exit::done);
+  return folder && options.figures ? draw(options, *folder, /*maps_only=*/true)
+                                   : Result<Exit>(Exit::done);
 }
 
 Result<Exit> report(const ReportOptions& options) {
@@ -251,17 +259,17 @@ Result<Exit> report(const ReportOptions& options) {
     return report_maps(maps, options);
   }
   BLKSWEEP_TRY(const Report loaded, load(options));
+  BLKSWEEP_TRY(const std::optional<ReportFolder> folder, begin_folder(options.out));
   print(loaded, options);
-  if (options.out.empty()) {
+  if (!folder) {
     return Exit::done;
   }
   flush_answer();
-  BLKSWEEP_TRY(const ReportFolder folder, ReportFolder::begin(options.out));
-  BLKSWEEP_CHECK(write_tables(loaded, folder));
+  BLKSWEEP_CHECK(write_tables(loaded, *folder));
   if (options.figures) {
-    return draw(options, folder);
+    return draw(options, *folder);
   }
-  BLKSWEEP_CHECK(folder.publish());
+  BLKSWEEP_CHECK(folder->publish());
   return Exit::done;
 }
 

@@ -69,7 +69,7 @@ class Checker {
       return errno == ENOENT ? "missing" : std::strerror(errno);
     }
     if (S_ISLNK(st.stx_mode)) {
-      const int opened = data_.open(file, O_PATH, path_);
+      const int opened = data_.open(file, 0, path_);
       const Fd target(std::max(opened, -1));
       if (!target || ::statx(target.get(), "", AT_EMPTY_PATH, kMask, &st) != 0) {
         return opened == -EXDEV ? "now a symbolic link that leads out of the data set" : "missing";

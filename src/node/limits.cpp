@@ -90,7 +90,8 @@ Result<> make_group(const LimitGroup& group, Borrowing& borrowing) {
   BLKSWEEP_CHECK(borrowing.add({.kind = LoanKind::cgroup,
                                 .key = "cgroup" + group.folder,
                                 .what = "cgroup " + group.folder,
-                                .path = group.folder}));
+                                .path = group.folder,
+                                .text = group.origin}));
   if (::mkdir(group.folder.c_str(), 0755) != 0) {
     return refused("make cgroup " + group.folder, errno);
   }

@@ -18,7 +18,7 @@ struct SavedValue {
 enum class LoanKind {
   values,  // written back in this order, each only where it reads differently
   cgroup,  // `path`: a cgroup folder that we make, "blksweep..." in its name; processes left in it
-           // are ended, it is removed
+           // are ended, but this one goes to the group `text`; it is removed
   controllers,  // `path`: a cgroup.subtree_control, `text`: what takes our addition back ("-io")
 };
 

@@ -14,6 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kProcesses = "/cgroup.procs";
+
 bool is_gone(const Error& error) {
   return error.sys_errno == ENOENT || error.sys_errno == ENODEV || error.sys_errno == ENXIO;
 }
@@ -132,6 +134,9 @@ Result<std::string> undo_cgroup(const Loan& loan) {
   if (!fs::exists(loan.path, ec)) {
     return std::string("is gone");
   }
+  if (!loan.text.empty() && holds_this_process(loan.path)) {
+    BLKSWEEP_CHECK(write_setting(loan.text + kProcesses, std::to_string(::getpid())));
+  }
   BLKSWEEP_CHECK(remove_cgroup(loan.path));
   return std::string("removed");
 }
@@ -158,6 +163,10 @@ Result<> check_loan(const Loan& loan, const std::vector<std::string>& permitted)
                                                   : name_of(loan.path) == "cgroup.subtree_control";
   if (!fits || !is_really_below(loan.path, permitted)) {
     return not_ours(loan.path);
+  }
+  if (loan.kind == LoanKind::cgroup && !loan.text.empty() &&
+      !is_really_below(loan.text + kProcesses, permitted)) {
+    return not_ours(loan.text);
   }
   return {};
 }

@@ -22,6 +22,8 @@ Result<> check_loan(const Loan& loan, const std::vector<std::string>& permitted)
 // What was done, in words: "nr_requests 64 -> 128; ...".
 Result<std::string> undo(const JournalRecord& record, const std::vector<std::string>& permitted);
 
+bool holds_this_process(const std::string& cgroup);  // it or one below it
+
 // Ends what is left in the cgroup and those below it (SIGKILL), then removes them all.
 Result<> remove_cgroup(const std::string& path);
 

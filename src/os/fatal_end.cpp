@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* kSelf = "/proc/self/exe";
 
+std::atomic<bool> installed{false};  // else /proc/self/exe is not blksweep, but a test
 std::atomic<bool> owes{false};
 std::atomic<bool> ending{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "used in signal handlers");
@@ -42,7 +43,7 @@ void tell_cause(int number) {
   const char* name = number > 0 ? ::sigabbrev_np(number) : nullptr;
   tell(name != nullptr ? "SIG" : "");
   tell(name != nullptr ? name : number > 0 ? "a signal" : "an error that nobody expected");
-  tell(owes ? ": giving back what was borrowed\n" : "\n");
+  tell(owes && installed ? ": giving back what was borrowed\n" : "\n");
 }
 
 void execute_anew(int number) {
@@ -93,6 +94,7 @@ bool ends_by_default(int number) {
 }  // namespace
 
 void install_fatal_end() {
+  installed = true;
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
   struct sigaction action {};
@@ -117,7 +119,7 @@ void end_now(int number) {
     }
   }
   tell_cause(number);
-  if (owes) {
+  if (owes && installed) {
     execute_anew(number);
   }
   end_as(number);

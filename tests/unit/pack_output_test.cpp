@@ -31,7 +31,8 @@ class PackOutputTest : public ::testing::TestWithParam<PackLayout> {
     EXPECT_TRUE(out) << out.error().message();
     PackIndex index;
     for (const char* path : {"a/1", "b/2", "c/3"}) {
-      const auto at = out->add(path, std::as_bytes(std::span("bytes")));
+      const std::string name(path);
+      const auto at = out->add({name, std::as_bytes(std::span("bytes")), 0644});
       EXPECT_TRUE(at) << at.error().message();
       index.add(at->file, at->offset, 6);
     }

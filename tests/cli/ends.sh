@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# However a sweep ends, the queue that it borrowed is as before, or is named with the way to give it back.
+# tests/soak/ends.sh does it 300 times and more.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+# shellcheck source=scripts/loopfs.sh
+. "$(dirname "$0")/../../scripts/loopfs.sh"
+
+[ "$(id -u)" = 0 ] || skip 'needs root to change queue settings'
+at_exit loopfs_remove
+loopfs_make "$tmp/disk.img" "$tmp/disk" 128MiB ext4 || skip "$loopfs_reason"
+make_data "$tmp/disk/data" 200
+make_catalog "$tmp/disk/data" "$tmp/data.cat"
+at_exit "umount '$tmp/small' 2>/dev/null"
+"$python" "$(dirname "$refuse_call")/ends.py" "$blksweep" "$tmp/data.cat" "${loopfs_device#/dev/}" "$tmp" \
+  "${ENDS:-32}" "${SEED:-1}" || die 'an end left something behind'
+
+# --- what the answer's reader sees ----------------------------------------------------------------------
+status=0
+"$blksweep" --quiet report --help >/dev/full 2>"$tmp/.err" || status=$?
+call run --catalog "$tmp/data.cat" --buffered --cache keep --repeats 40 --no-probe --no-ceiling --db "$tmp/r.db"
+expect_status 0
+status=0
+"$blksweep" --quiet report "$tmp/r.db" --json >/dev/full 2>"$tmp/.err" || status=$?
+err=$(cat "$tmp/.err")
+[ "$status" = 1 ] || die 'a full disk under the answer is exit 1'
+[[ $err == *'standard output: No space left'* ]] || die 'and is said'
+status=0
+"$blksweep" --quiet probe "$loopfs_device" --interval 100ms 2>"$tmp/.err" | head -1 >/dev/null || status=${PIPESTATUS[0]}
+[ "$status" != 0 ] || die 'a view whose reader has ended goes on, or ends as if all was well'
