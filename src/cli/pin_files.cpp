@@ -11,10 +11,12 @@
 
 #include "dataset/walk.h"
 #include "os/blockdev.h"
-#include "os/file.h"
+#include "os/open_regular.h"
 
 namespace blksweep {
 namespace {
+
+constexpr std::size_t kLongestList = std::size_t{1} << 30;
 
 namespace fs = std::filesystem;
 
@@ -79,8 +81,7 @@ Result<> add_list(const PinInput& input, PinnedSet& set) {
   if (input.list == "-") {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
   } else {
-    BLKSWEEP_TRY(const WholeFile file, WholeFile::read(input.list));
-    text.assign(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+    BLKSWEEP_TRY(text, read_regular(input.list, kLongestList));
   }
   std::istringstream in(text);
   for (std::string line; std::getline(in, line, input.list_by_nul ? '\0' : '\n');) {

@@ -46,7 +46,8 @@ Result<Fd> folder_below(int parent, const std::string& name, const std::string& 
   if (::mkdirat(parent, name.c_str(), 0777) != 0 && errno != EEXIST) {
     return sys_error(errno, "make the folder " + path);
   }
-  if (auto fd = open_folder(parent, name, path, O_NOFOLLOW); fd || fd.error().sys_errno != ENOTDIR) {
+  if (auto fd = open_folder(parent, name, path, O_NOFOLLOW);
+      fd || fd.error().sys_errno != ENOTDIR) {
     return fd;
   }
   return fail(path + " is a link or a file, not a folder: look who made it, or name another -o");
@@ -93,7 +94,9 @@ Result<ReportFolder> ReportFolder::begin(const std::string& folder) {
     return fail(fmt::format("create {}: {}: name another folder with -o", folder, error.message()));
   }
   BLKSWEEP_TRY(Fd fd, open_folder(AT_FDCWD, folder, folder, 0));
-  BLKSWEEP_TRY(PrivateFolder working, PrivateFolder::make("report"));
+  // In a folder of a stranger, who could exchange it, it would not be private.
+  const bool private_there = check_trusted_folder(folder).has_value();
+  BLKSWEEP_TRY(PrivateFolder working, PrivateFolder::make("report", private_there ? folder : ""));
   return ReportFolder(folder, std::move(fd), std::move(working));
 }
 

@@ -1,5 +1,6 @@
 // blksweep run: cells from options and a spec file, measured, stored and printed.
 #include <fmt/format.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -233,6 +234,25 @@ class Answer {
   Json document_ = {{"runs", Json::array()}};
 };
 
+// One sweep at a time writes to a database.
+Result<> wait_for_turn(ResultStore& store, const std::string& db) {
+  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 100'000'000};
+  std::string holder;
+  for (bool told = false;; told = true) {
+    BLKSWEEP_TRY(const bool mine, store.claim(holder));
+    if (mine) {
+      return {};
+    }
+    if (stop_requested()) {
+      return fail("interrupted while waiting for " + db, Exit::interrupted);
+    }
+    if (!told) {
+      note(fmt::format("{}: another sweep writes to it ({}): waiting for its end", db, holder));
+    }
+    ::nanosleep(&kPause, nullptr);
+  }
+}
+
 Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv) {
   Spec spec;
   if (!args.spec.empty()) {
@@ -246,7 +266,7 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
   std::optional<ResultStore> store;
   if (!options.db.empty()) {
     BLKSWEEP_TRY(store, ResultStore::open(options.db));
-    BLKSWEEP_CHECK(store->claim());
+    BLKSWEEP_CHECK(wait_for_turn(*store, options.db));
   }
   BLKSWEEP_TRY(const Source source,
                open_source({options.data, options.catalog, options.follow_links}));
@@ -292,7 +312,7 @@ void add_run_flags(Command app, CellText& text) {
   flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling");
   flag("direct", "direct", "true", "");
   flag("buffered", "buffered", "true", "");
-  flag("follow-links", "follow-links", "true", "--data takes links that lead out of it, too");
+  flag("follow-links", "follow-links", "true", "");
   flag("json", "json", "true", "one JSON document on stdout");
   const auto pin = [&text](const std::string& v) -> Result<> {
     text[kPinInodes] = split_list(v);
@@ -314,7 +334,7 @@ void add_run(Verbs& verbs) {
     };
     app.add_text("--" + name, set, help).last_wins();
   };
-  text_option("data", "folder of files, scanned now");
+  text_option("data", "folder, scanned now; --follow-links: links out of it too");
   text_option("catalog", "catalog file, checked against the files");
   for (const CellOption& option : cell_options()) {
     if (option.name != kPinInodes) {

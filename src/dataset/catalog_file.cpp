@@ -9,6 +9,9 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/fd.h"
+#include "os/open_regular.h"
+
 namespace blksweep {
 namespace {
 
@@ -56,7 +59,7 @@ tl::unexpected<Error> damaged(const std::string& name, const std::string& what) 
 }
 
 // The parts of the header that decide whether the rest may be looked at, best explanation first.
-Result<Header> read_header(Bytespan bytes, const std::string& name) {
+Result<Header> read_header(Bytespan bytes, std::uint64_t file_bytes, const std::string& name) {
   Header h{};
   const bool has_magic =
       bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), 8) == 0;
@@ -77,8 +80,8 @@ Result<Header> read_header(Bytespan bytes, const std::string& name) {
     return damaged(name, fmt::format("header is damaged (checksum {:016x}, expected {:016x})",
                                      header_checksum(h), h.checksum));
   }
-  if (h.file_bytes != bytes.size()) {
-    return damaged(name, fmt::format("{} bytes long instead of {}", bytes.size(), h.file_bytes));
+  if (h.file_bytes != file_bytes) {
+    return damaged(name, fmt::format("{} bytes long instead of {}", file_bytes, h.file_bytes));
   }
   return h;
 }
@@ -123,6 +126,16 @@ bool take(Bytespan bytes, std::span<const T>& out) {
   return bytes.size() % sizeof(T) == 0;
 }
 
+// Before all of it is taken into memory: a file may say that it is larger than any catalog.
+Result<> look_at_head(const std::string& path) {
+  BLKSWEEP_TRY(const Fd fd, open_regular(path));
+  BLKSWEEP_TRY(const std::uint64_t size, file_size(fd.get(), path));
+  std::array<std::byte, sizeof(Header)> head{};
+  BLKSWEEP_TRY(const std::size_t got, pread_full(fd.get(), head, 0, path));
+  BLKSWEEP_CHECK(read_header(std::span(head).first(got), size, path));
+  return {};
+}
+
 std::string_view text_of(Bytespan bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -130,7 +143,7 @@ std::string_view text_of(Bytespan bytes) {
 }  // namespace
 
 Result<DecodedCatalog> decode_catalog(std::span<const std::byte> bytes, const std::string& name) {
-  BLKSWEEP_TRY(const Header h, read_header(bytes, name));
+  BLKSWEEP_TRY(const Header h, read_header(bytes, bytes.size(), name));
   BLKSWEEP_TRY(const auto sections, read_sections(bytes, h, name));
   Catalog c;
   const bool whole_records = take(sections[0], c.files) && take(sections[1], c.extents) &&
@@ -196,6 +209,7 @@ Result<> write_catalog(const std::string& path, const CatalogParts& parts) {
 
 Result<CatalogFile> CatalogFile::open(const std::string& path) {
   CatalogFile f;
+  BLKSWEEP_CHECK(look_at_head(path));
   BLKSWEEP_TRY(f.bytes_, WholeFile::read(path));
   BLKSWEEP_TRY(const DecodedCatalog decoded, decode_catalog(f.bytes_.bytes(), path));
   f.view_ = decoded.catalog;

@@ -11,10 +11,12 @@
 
 #include "codec/sample_header.h"
 #include "os/file.h"
+#include "os/open_regular.h"
 
 namespace blksweep {
 namespace {
 
+constexpr std::size_t kLongestIndex = std::size_t{4} << 30;  // 268 million samples
 constexpr std::array<char, 8> kMagic{'B', 'L', 'K', 'S', 'I', 'D', 'X', '1'};
 
 struct Head {
@@ -69,8 +71,8 @@ Result<> PackIndex::save(const std::string& path) {
 }
 
 Result<PackIndex> PackIndex::load(const std::string& path) {
-  BLKSWEEP_TRY(const WholeFile file, WholeFile::read(path));
-  const std::span<const std::byte> bytes = file.bytes();
+  BLKSWEEP_TRY(const std::string text, read_regular(path, kLongestIndex));
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
   Head head{};
   if (bytes.size() < sizeof head) {
     return damaged(path, "too short");

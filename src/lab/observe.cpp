@@ -149,7 +149,7 @@ QualityRecord quality_of(const Catalog& catalog, Order order, const PlannedCell&
        .batch_begin = batches,
        .rank = rank,
        .label = catalog.label_end.empty() ? std::span<const std::uint32_t>{} : labels,
-       .read_order = std::span(planned.plan.order).first(std::min(one_epoch, first.size()))});
+       .read_order = std::span(planned.plan.order).first(first.empty() ? 0 : one_epoch)});
   return {q.displacement, q.spearman, q.neighbours, q.label_mix, q.spearman_vs_read};
 }
 

@@ -1,6 +1,6 @@
 // Source: the data set of an experiment, opened and checked: catalog, device, alignment, mount.
 //
-// Ownership: owns the catalog (mapped or scanned); everything that planning returns refers to it.
+// Ownership: owns the catalog (loaded or scanned); everything that planning returns refers to it.
 // Errors:    a catalog whose files changed is refused and the first changes are named; a data set
 // on
 //            a filesystem without a block device works, without device reads, statistics and probe.

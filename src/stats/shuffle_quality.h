@@ -20,7 +20,8 @@ struct EmittedEpoch {
   std::span<const std::uint32_t> batch_begin{};  // indices into samples; the end is included
   std::span<const std::uint32_t> rank{};         // sample -> storage rank; empty: the sample number
   std::span<const std::uint32_t> label{};        // sample -> label; empty: no label measure
-  std::span<const std::uint32_t> read_order{};   // samples in the order of reading; may be empty
+  // Samples in the order of reading, all that may have been emitted; may be empty.
+  std::span<const std::uint32_t> read_order{};
 };
 
 struct ShuffleQuality {

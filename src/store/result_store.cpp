@@ -296,7 +296,7 @@ Result<ResultStore> ResultStore::open(const std::string& path, std::chrono::mill
   return ResultStore(std::move(db), patience);
 }
 
-Result<> ResultStore::claim() {
+Result<bool> ResultStore::claim(std::string& holder) {
   const std::string& path = db_.name();
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) {
@@ -304,18 +304,15 @@ Result<> ResultStore::claim() {
   }
   struct statfs st {};
   if (::fstatfs(file.get(), &st) == 0 && st.f_type == NFS_SUPER_MAGIC) {
-    return {};  // there flock is the lock that SQLite takes itself
+    return true;  // there flock is the lock that SQLite takes itself
   }
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     std::error_code ignored;
-    const std::string real = std::filesystem::canonical(path, ignored);
-    return fail(
-        fmt::format("{}: another sweep is writing to it ({}): wait for its end, or use "
-                    "another --db",
-                    path, to_text(holders_of({real}))));
+    holder = to_text(holders_of({std::filesystem::canonical(path, ignored)}));
+    return false;
   }
   claim_ = std::move(file);
-  return {};
+  return true;
 }
 
 Result<std::int64_t> ResultStore::begin_experiment(const HostRecord& host, const std::string& key) {

@@ -50,9 +50,9 @@ class ResultStore {
 
   // Repeats of the cell that have a complete run, ascending.
   Result<std::vector<std::uint32_t>> finished_repeats(std::int64_t cell);
-  // For a sweep, as long as the store lives: two that run the same cells would store each of them
-  // twice. Errors: another one has it; the line names the process.
-  Result<> claim();
+  // For a sweep, as long as the store lives: two at once would store each run twice, and disturb each
+  // other's. false: another one has it, `holder` says which.
+  Result<bool> claim(std::string& holder);
 
  private:
   ResultStore(Database db, std::chrono::milliseconds patience)

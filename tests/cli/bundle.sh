@@ -165,7 +165,7 @@ loopfs_make "$tmp/data.img" "$tmp/disk" 200M ext4 || skip "$loopfs_reason"
 make_data "$tmp/disk/set" 200
 sync -f "$tmp/disk"
 chmod 755 "$tmp"
-chmod 777 "$tmp/db"
+chmod 1777 "$tmp/db"
 chmod -R a+rX "$root" "$tmp/disk/set"
 
 prepare=: # in a mount namespace of its own, before the root is entered

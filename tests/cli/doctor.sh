@@ -221,7 +221,7 @@ around=(prlimit --nofile=16)
 agree '16 descriptors' "$data" ready=False descriptors=missing
 
 # --- no fio, no figures --------------------------------------------------------------------------------
-around=(env PATH="$tmp/none")
+around=(env PATH="$tmp/none" BLKSWEEP_PATH="$tmp/none")
 agree 'no fio' "$data" ready=True fio=missing
 call run --data "$data" --no-probe --no-ceiling --db "$tmp/a.db" --json
 expect_status 0

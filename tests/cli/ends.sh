@@ -14,7 +14,7 @@ make_data "$tmp/disk/data" 200
 make_catalog "$tmp/disk/data" "$tmp/data.cat"
 at_exit "umount '$tmp/small' 2>/dev/null"
 "$python" "$(dirname "$refuse_call")/ends.py" "$blksweep" "$tmp/data.cat" "${loopfs_device#/dev/}" "$tmp" \
-  "${ENDS:-32}" "${SEED:-1}" || die 'an end left something behind'
+  "${ENDS:-16}" "${SEED:-1}" || die 'an end left something behind'
 
 # --- what the answer's reader sees ----------------------------------------------------------------------
 status=0

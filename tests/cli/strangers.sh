@@ -233,9 +233,10 @@ for ((i = 0; i < 100; ++i)); do
   [ "$(sqlite3 "$mine/two.db" 'SELECT count(*) FROM run' 2>/dev/null || echo 0)" -lt 1 ] || break
   sleep 0.05
 done
-call "${sweep[@]}"
-expect_error 1 'another sweep is writing to it' "$pid"
+"$blksweep" "${sweep[@]}" >/dev/null 2>"$tmp/.err" </dev/null || die "the second sweep: $(cat "$tmp/.err")"
+! kill -0 "$pid" 2>/dev/null || die 'the second sweep did not wait for the first'
 wait "$pid" || die 'the first sweep'
+grep -q "another sweep writes to it.*$pid" "$tmp/.err" || die "it does not say whom it waits for: $(cat "$tmp/.err")"
 [ "$(sqlite3 "$mine/two.db" 'SELECT count(*), count(DISTINCT repeat) FROM run')" = '10|10' ] || die 'a repeat is there twice'
 call "${sweep[@]}"
 expect_status 0

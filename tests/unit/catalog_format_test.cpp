@@ -183,6 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"first_extent_skipped", [](CatalogParts& p) { p.files[0].first_extent = 1; }},
         Rule{"paths_unsorted", [](CatalogParts& p) { p.path_bytes[2] = '3'; }},
         Rule{"path_absolute", [](CatalogParts& p) { p.path_bytes[0] = '/'; }},
+        Rule{"path_climbs", [](CatalogParts& p) { p.path_bytes.replace(0, 3, "../"); }},
         Rule{"too_few_paths", [](CatalogParts& p) { p.path_end.pop_back(); }},
         Rule{"block_not_a_power", [](CatalogParts& p) { p.block_bytes = 3000; }},
         Rule{"root_relative", [](CatalogParts& p) { p.root = "data"; }}),

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/epoch.h"
+#include "lab/observe.h"
 #include "support/flat_catalog.h"
 
 namespace blksweep {
@@ -51,6 +52,21 @@ double mean_seek(const FlatCatalog& flat, const PlannedCell& p) {
   Catalog catalog = flat.view();
   catalog.device_readable = true;
   return summarize(catalog, p.plan).mean_seek_bytes.value_or(0);
+}
+
+// It asked for 16 GiB: the rank of a sample that was not among the first reads was 2^32 - 1.
+TEST(PlanCell, ASampleThatFailedCostsTheQualityNothing) {
+  const FlatCatalog flat = side_by_side(300, 4096);
+  for (const Order order : {Order::random, Order::lba}) {
+    const PlannedCell p = must(flat, cell_of(order, Merge::none));
+    for (const std::size_t failed : {0UL, 150UL, 299UL}) {
+      std::vector<std::uint32_t> emitted = p.plan.order;
+      emitted.erase(emitted.begin() + static_cast<std::ptrdiff_t>(failed));
+      const QualityRecord q = quality_of(flat.view(), order, p, emitted);
+      ASSERT_TRUE(q.rank_decorrelation_vs_read);
+      EXPECT_DOUBLE_EQ(*q.rank_decorrelation_vs_read, 1);  // emitted as read
+    }
+  }
 }
 
 // Issue 10, finding 5.
