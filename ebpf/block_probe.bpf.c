@@ -82,32 +82,21 @@ static __always_inline bool is_read(struct request *rq)
 	return (rq->cmd_flags & REQ_OP_MASK) == REQ_OP_READ;
 }
 
-static __always_inline bool is_ours(struct request *rq)
-{
-	return shared.enabled && wanted(rq->q->disk);
-}
-
-/* NULL: beyond the table. */
-static __always_inline struct blk_probe_slot *find_slot(struct request *rq)
-{
-	__u32 queue = rq->mq_hctx->queue_num;
-	/* With a scheduler the driver's tag comes late and goes early; its own tag stays. */
-	__u32 tag = rq->internal_tag >= 0 ? rq->internal_tag : rq->tag;
-	__u32 index = (queue << slot_bits) | tag;
-
-	if (queue >= hw_queues || tag >> slot_bits)
-		return 0;
-	return bpf_map_lookup_elem(&slots, &index);
-}
-
 /* NULL: not our disk, switched off, or beyond the table (counted). */
 static __always_inline struct blk_probe_slot *slot_of(struct request *rq)
 {
-	struct blk_probe_slot *slot;
+	struct blk_probe_slot *slot = 0;
+	__u32 queue, tag, index;
 
-	if (!is_ours(rq))
+	if (!shared.enabled || !wanted(rq->q->disk))
 		return 0;
-	slot = find_slot(rq);
+	queue = rq->mq_hctx->queue_num;
+	/* With a scheduler the driver's tag comes late and goes early; its own tag stays. */
+	tag = rq->internal_tag >= 0 ? rq->internal_tag : rq->tag;
+	if (queue < hw_queues && !(tag >> slot_bits)) {
+		index = (queue << slot_bits) | tag;
+		slot = bpf_map_lookup_elem(&slots, &index);
+	}
 	if (!slot)
 		__sync_fetch_and_add(&shared.beyond_slots, 1);
 	return slot;
@@ -229,19 +218,15 @@ int BPF_PROG(on_issue, struct request *rq)
 	return 0;
 }
 
-/* `first`: of the programs that see this event. What one of them has counted is not issued any more. */
-static __always_inline int complete(struct request *rq, unsigned int nr_bytes, bool first)
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_complete, struct request *rq, int error, unsigned int nr_bytes)
 {
-	struct blk_probe_slot *slot = 0;
+	struct blk_probe_slot *slot = slot_of(rq);
 	struct blk_probe_counts *c = my_counts();
 	__u64 now, spent;
 
-	if (is_ours(rq))
-		slot = first ? slot_of(rq) : find_slot(rq);
 	if (!slot || !c || nr_bytes < rq->__data_len)
 		return 0; /* a part of it: the driver keeps the rest, or gives it back by requeue */
-	if (!first && !(slot->flags & BLK_PROBE_ISSUED))
-		return 0;
 	leave_scheduler(slot);
 	if (!(slot->flags & BLK_PROBE_ISSUED)) {
 		if (is_read(rq))
@@ -259,29 +244,6 @@ static __always_inline int complete(struct request *rq, unsigned int nr_bytes, b
 	}
 	forget(slot);
 	return 0;
-}
-
-/*
- * The kernel does not run a program that it has interrupted on the same CPU: a completion in an
- * interrupt that falls into this program (of whatever disk) would be missed. It reaches the next one:
- * an interrupt and a soft interrupt above a task need three.
- */
-SEC("tp_btf/block_rq_complete")
-int BPF_PROG(on_complete, struct request *rq, int error, unsigned int nr_bytes)
-{
-	return complete(rq, nr_bytes, 1);
-}
-
-SEC("tp_btf/block_rq_complete")
-int BPF_PROG(on_complete_second, struct request *rq, int error, unsigned int nr_bytes)
-{
-	return complete(rq, nr_bytes, 0);
-}
-
-SEC("tp_btf/block_rq_complete")
-int BPF_PROG(on_complete_third, struct request *rq, int error, unsigned int nr_bytes)
-{
-	return complete(rq, nr_bytes, 0);
 }
 
 SEC("tp_btf/block_rq_requeue")

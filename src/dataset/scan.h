@@ -28,8 +28,8 @@ enum class TarMode { by_name, always, never };  // by_name: files that end in .t
 
 struct ScanSettings {
   TarMode tar = TarMode::by_name;
-  Bytes records{0};                  // > 0: each file is a sequence of records of this size
-  bool follow_links = false;         // out of the folder too
+  Bytes records{0};                       // > 0: each file is a sequence of records of this size
+  bool follow_links = false;              // out of the folder too
   std::function<void()> after_walk = {};  // tests change the tree between walk and open here
 };
 

@@ -81,9 +81,7 @@ int remove_groups(const std::vector<std::string>& groups) {
 
 }  // namespace
 
-bool holds_this_process(const std::string& cgroup) {
-  return holds_this_process(groups_of(cgroup));
-}
+bool holds_this_process(const std::string& cgroup) { return holds_this_process(groups_of(cgroup)); }
 
 Result<> remove_cgroup(const std::string& path) {
   const std::int64_t until = now_ns() + kPatienceNs;

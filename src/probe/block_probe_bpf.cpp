@@ -257,7 +257,7 @@ std::uint64_t BpfBlockProbe::missed() const {
   std::uint64_t sum = 0;
   for (const ProbeProgram& use : kProbePrograms) {
     const bpf_program* program = bpf_object__find_program_by_name(skeleton_->obj, use.program);
-    sum += std::string_view(use.program).starts_with("on_complete") ? 0 : missed_runs(program);
+    sum += program == skeleton_->progs.on_complete ? 0 : missed_runs(program);
   }
   return sum;
 }

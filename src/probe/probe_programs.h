@@ -18,14 +18,9 @@ struct ProbeProgram {
   const char* without;     // what is missing without it; nullptr: nothing works without it
 };
 
-inline constexpr const char* kMissedCompletions =
-    "completions that interrupt the probe itself may be missed";
-
 inline constexpr std::array kProbePrograms = {
     ProbeProgram{"on_issue", "block_rq_issue", nullptr},
     ProbeProgram{"on_complete", "block_rq_complete", nullptr},
-    ProbeProgram{"on_complete_second", "block_rq_complete", kMissedCompletions},
-    ProbeProgram{"on_complete_third", "block_rq_complete", kMissedCompletions},
     ProbeProgram{"on_requeue", "block_rq_requeue",
                  "requests that a full device hands back count twice"},
     ProbeProgram{"on_insert", "block_rq_insert",

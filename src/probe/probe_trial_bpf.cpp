@@ -67,9 +67,6 @@ Result<std::vector<ProgramTrial>> try_probe_programs() {
   }
   std::vector<ProgramTrial> trials;
   for (const ProbeProgram& p : kProbePrograms) {
-    if (!trials.empty() && trials.back().tracepoint == p.tracepoint) {
-      continue;  // the same program once more
-    }
     ProgramTrial t{p.tracepoint, {}, p.without == nullptr ? "" : p.without};
     t.refusal = has_tracepoint(kernel.get(), p.tracepoint) ? try_program(p.program, true)
                                                            : "not in this kernel";

@@ -1,18 +1,11 @@
 #include "store/result_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
-#include <sys/file.h>
-#include <sys/vfs.h>
 #include <xxhash.h>
 
-#include <cerrno>
-#include <filesystem>
 #include <initializer_list>
 
 #include "base/clock.h"
-#include "os/holders.h"
 #include "store/account_store.h"
 #include "store/insert.h"
 #include "store/run_columns.h"
@@ -294,25 +287,6 @@ Result<ResultStore> ResultStore::open(const std::string& path, std::chrono::mill
   BLKSWEEP_CHECK(db.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
   BLKSWEEP_CHECK(prepare_schema(db));
   return ResultStore(std::move(db), patience);
-}
-
-Result<bool> ResultStore::claim(std::string& holder) {
-  const std::string& path = db_.name();
-  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) {
-    return sys_error(errno, "open " + path);
-  }
-  struct statfs st {};
-  if (::fstatfs(file.get(), &st) == 0 && st.f_type == NFS_SUPER_MAGIC) {
-    return true;  // there flock is the lock that SQLite takes itself
-  }
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    std::error_code ignored;
-    holder = to_text(holders_of({std::filesystem::canonical(path, ignored)}));
-    return false;
-  }
-  claim_ = std::move(file);
-  return true;
 }
 
 Result<std::int64_t> ResultStore::begin_experiment(const HostRecord& host, const std::string& key) {

@@ -50,8 +50,8 @@ class ResultStore {
 
   // Repeats of the cell that have a complete run, ascending.
   Result<std::vector<std::uint32_t>> finished_repeats(std::int64_t cell);
-  // For a sweep, as long as the store lives: two at once would store each run twice, and disturb each
-  // other's. false: another one has it, `holder` says which.
+  // For a sweep, as long as the store lives: two at once would store each run twice, and disturb
+  // each other's. false: another one has it, `holder` says which.
   Result<bool> claim(std::string& holder);
 
  private:

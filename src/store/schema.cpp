@@ -3,15 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <map>
 #include <string>
 
 namespace blksweep {
 namespace {
-
-// Before the first release every change of a table had a number of its own; none of those files is
-// read.
-constexpr std::int32_t kUnreleasedId = 0x626C6B73;  // "blks"
 
 // Comments stay in the database: `sqlite3 results.db .schema` shows them.
 constexpr const char* kExperimentTables = R"sql(
@@ -341,15 +336,7 @@ CREATE TABLE batch_decode (  -- no row: samples came as they are stored
 constexpr std::array kTables{kExperimentTables, kRunTables,     kPredictionTables, kMapTables,
                              kNodeTables,       kAccountTables, kDecodeTables};
 
-Result<std::int64_t> scalar(Database& db, const char* sql) {
-  BLKSWEEP_TRY(Statement query, db.prepare(sql));
-  BLKSWEEP_TRY(const bool row, query.step());
-  std::int64_t value = 0;
-  if (row) {
-    query.read(value);
-  }
-  return value;
-}
+}  // namespace
 
 Result<> create_schema(Database& db) {
   for (const char* tables : kTables) {
@@ -359,69 +346,16 @@ Result<> create_schema(Database& db) {
                              kSchemaVersion));
 }
 
-using Definitions = std::map<std::string, std::string>;  // name -> SQL
-
-Result<Definitions> definitions_of(Database& db) {
-  BLKSWEEP_TRY(Statement query,
-               db.prepare("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"));
-  Definitions all;
-  for (;;) {
-    BLKSWEEP_TRY(const bool row, query.step());
-    if (!row) {
-      return all;
-    }
-    std::string name;
-    query.read(name);
-    query.read(all[name]);
-  }
-}
-
-// What our queries rest on is as we make it; what else somebody has added is not looked at.
-Result<> check_definitions(Database& db) {
-  BLKSWEEP_TRY(Database fresh, Database::in_memory());
-  BLKSWEEP_CHECK(create_schema(fresh));
-  BLKSWEEP_TRY(const Definitions ours, definitions_of(fresh));
-  BLKSWEEP_TRY(const Definitions found, definitions_of(db));
-  for (const auto& [name, sql] : ours) {
-    const auto at = found.find(name);
-    if (at == found.end() || at->second != sql) {
-      return fail(
-          fmt::format("{}: {} is not as this blksweep makes it: name a new file, or use the "
-                      "blksweep that wrote it",
-                      db.name(), name));
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
-Result<> check_schema(Database& db) {
-  BLKSWEEP_TRY(const std::int64_t application, scalar(db, "PRAGMA application_id"));
-  if (application != kApplicationId && application != kUnreleasedId) {
-    return fail(db.name() + " is not a blksweep database: name a new file");
-  }
-  BLKSWEEP_TRY(const std::int64_t version, scalar(db, "PRAGMA user_version"));
-  if (application == kUnreleasedId || version != kSchemaVersion) {
-    return fail(fmt::format(
-        "{} has schema version {}{}, this blksweep reads and writes {}: name a new "
-        "file, or use the blksweep that wrote it",
-        db.name(), version, application == kUnreleasedId ? " of before the first release" : "",
-        kSchemaVersion));
-  }
-  return check_definitions(db);
-}
-
 Result<> prepare_schema(Database& db) {
   // Before the transaction, so that a stranger's file is not even locked.
-  BLKSWEEP_TRY(const std::int64_t tables, scalar(db, "SELECT count(*) FROM sqlite_master"));
-  BLKSWEEP_TRY(const std::int64_t application, scalar(db, "PRAGMA application_id"));
+  BLKSWEEP_TRY(const std::int64_t tables, read_number(db, "SELECT count(*) FROM sqlite_master"));
+  BLKSWEEP_TRY(const std::int64_t application, read_number(db, "PRAGMA application_id"));
   if (tables != 0 || application != 0) {
     return check_schema(db);
   }
   BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db));
   // Again inside: another process may have created the tables meanwhile.
-  BLKSWEEP_TRY(const std::int64_t now, scalar(db, "SELECT count(*) FROM sqlite_master"));
+  BLKSWEEP_TRY(const std::int64_t now, read_number(db, "SELECT count(*) FROM sqlite_master"));
   BLKSWEEP_CHECK(now == 0 ? create_schema(db) : check_schema(db));
   return transaction.commit();
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Bad input: one line that names the object and the way out, the documented exit code, no crash, and
 # nothing lost that was there before.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every sample is delivered once, with exactly the file's bytes, on ext4, xfs and btrfs, for files of
 # every awkward kind, in every order, merge, shuffle and engine.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The documented exit codes: 0 done, 1 failed, 2 usage, 3 done but incomplete, 77 unsupported here,
 # 130 interrupted.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

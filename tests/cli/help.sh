@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # --help of each verb is an answer: on stdout, fits a screen, and ends in three examples that parse.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

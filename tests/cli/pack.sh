@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # dataset pack and run --decode-threads: every variant gives the samples back, damage is named, a pack
 # that is cut off leaves nothing.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

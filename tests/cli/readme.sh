@@ -2,6 +2,7 @@
 # Every command of README.md and docs/*.md in a ```bash block whose first line is "# tested" works as
 # it stands. A block runs in an empty folder with the program in PATH; blocks share it, in order, so
 # that later ones use what earlier ones made. A first line "# tested as root" runs as root only.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

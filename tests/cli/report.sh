@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # blksweep report as a user calls it, on a database of made-up runs.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 
 blksweep=${BLKSWEEP:-build/blksweep}

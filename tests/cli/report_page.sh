@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The page of a report opens in a browser without an error and shows the lanes of an epoch.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

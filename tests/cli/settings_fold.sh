@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Settings that mean nothing in a cell are not swept there; equal cells are, when somebody names them.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # blksweep simulate: keys of the answer, predictions beside stored runs, and what it refuses.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

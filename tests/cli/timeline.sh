@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # blksweep timeline on a run that was really made: every batch in every lane, in a document that
 # follows the format; and what it says when RUN is not there.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
