@@ -25,12 +25,16 @@ spec=${DEMO_SPEC:-$here/experiments/demo.toml}
 hdd_count=${DEMO_HDD_COUNT:-800}
 read -r -a options <<<"${DEMO_OPTIONS:-}"
 plain=
+image=
 disk=
 disk_mount=
 queue=()  # what a run sets on a disk of our own, and stores: a loop device keeps what others set
 
 cleanup() {
   loopfs_remove
+  if [ -n "$image" ]; then
+    rmdir "$image" || true
+  fi
   if [ -n "$disk" ]; then
     "$blksweep" --quiet disk stop "$disk" || true
     rmdir "$disk_mount" || true
@@ -44,16 +48,14 @@ say() { printf 'demo: %s\n' "$*" >&2; }
 
 # Sets `data` to a folder of the files' future home.
 place() {
-  local mount
-  mount=$(mktemp -d "${TMPDIR:-$out}/blksweep-demo.XXXXXX")
-  if loopfs_make "$mount.img" "$mount" 1100M ext4; then
+  image=$(mktemp -d "${TMPDIR:-$out}/blksweep-demo.XXXXXX")  # of this user alone: nobody plants a name in it
+  if loopfs_make "$image/image" "$image/mount" 1100M ext4; then
     data=$loopfs_mount/data
     queue=(--scheduler none)
     say "files go to an ext4 image behind $loopfs_device"
     return
   fi
   loopfs_remove
-  rmdir "$mount" 2>/dev/null || true
   plain=$out/data
   data=$plain
   say "files go to $data ($loopfs_reason); expect fallbacks and warnings for what needs root"

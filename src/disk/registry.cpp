@@ -11,6 +11,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/log.h"
 #include "os/file.h"
 #include "os/own_folder.h"
 #include "os/process_id.h"
@@ -21,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kNameLength = 32;
+constexpr std::size_t kLongestState = std::size_t{1} << 20;
 constexpr std::chrono::seconds kLockPatience{5};
 
 bool name_letter(char c) {
@@ -71,6 +73,7 @@ Result<> Registry::save(const DiskState& state) const {
 
 Result<DiskState> Registry::load(const std::string& name) const {
   BLKSWEEP_CHECK(check_disk_name(name));
+  BLKSWEEP_CHECK(check_own_folders(base_, {"blksweep", "disks", name}));
   if (!exists(name)) {
     return fail(fmt::format("no disk {}: {} (blksweep disk list)", name, list_of(names())));
   }
@@ -81,13 +84,18 @@ Result<DiskState> Registry::load(const std::string& name) const {
     state.name = name;
     return state;
   }
-  BLKSWEEP_TRY(DiskState state, parse_disk_state(whole_text(file), file));
+  BLKSWEEP_TRY(const std::string text, read_own_file(file, kLongestState));
+  BLKSWEEP_TRY(DiskState state, parse_disk_state(text, file));
   state.name = name;
   return state;
 }
 
 std::vector<std::string> Registry::names() const {
   std::vector<std::string> out;
+  if (const auto ours = check_own_folders(base_, {"blksweep", "disks"}); !ours) {
+    warn(ours.error().message());
+    return out;
+  }
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator(root_, ec)) {
     if (check_disk_name(entry.path().filename().string())) {
@@ -100,6 +108,7 @@ std::vector<std::string> Registry::names() const {
 
 Result<> Registry::remove(const std::string& name) const {
   BLKSWEEP_CHECK(check_disk_name(name));
+  BLKSWEEP_CHECK(check_own_folders(base_, {"blksweep", "disks", name}));
   // First, because it fails as long as something is mounted: the files still tell whose it is.
   if (::rmdir(io_folder(name).c_str()) != 0 && errno != ENOENT) {
     return sys_error(errno, "remove " + io_folder(name));

@@ -21,7 +21,6 @@ namespace blksweep {
 namespace {
 
 constexpr std::size_t kNamedFailures = 100;
-constexpr double kHealedShare = 0.01;     // more completions than these lost: no depth, no latency
 constexpr double kStatDifference = 0.01;  // truth rule: probe and block statistics agree to 1 %
 
 void say(const RunRequest& q, const char* phase) {
@@ -211,13 +210,6 @@ void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
   if (r.probe && r.probe->lost_events > 0) {
     mark_incomplete(r, fmt::format("probe lost {} events", format_count(r.probe->lost_events)));
   }
-  if (r.probe && static_cast<double>(r.probe->healed) >
-                     kHealedShare * static_cast<double>(r.probe->requests)) {
-    mark_incomplete(
-        r, fmt::format("{} completions of {} requests never reached the probe: its depth and "
-                       "latency are not those of the disk",
-                       format_count(r.probe->healed), format_count(r.probe->requests)));
-  }
   if (r.probe && r.probe->stat_difference.value_or(0) > kStatDifference) {
     mark_incomplete(r, fmt::format("probe and block statistics differ by {:.1f} %",
                                    *r.probe->stat_difference * 100));
@@ -298,6 +290,7 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   record_delivery(r, q, *epoch);
   record_undecoded(r, q, *epoch);
   warn_of(r, q, *epoch);
+  withhold_unsure_depth(r);
   judge(r, q, outcome);
   judge_caches(r, q, start, !outcome.interrupted && !outcome.fault && r.missing_samples == 0);
   return MeasuredRun{std::move(r), outcome.interrupted, outcome.fault};

@@ -1,5 +1,7 @@
 #include "lab/observe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lab/cold_proof.h"
@@ -11,6 +13,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::chrono::milliseconds kGpuPeriod{20};
+constexpr double kHealedShare = 0.01;
 
 ProbeRecord to_record(ProbeReport&& p) {
   ProbeRecord r;
@@ -132,6 +135,21 @@ void Observation::stop(RunRecord& record) {
   }
   record.warnings.insert(record.warnings.end(), report->warnings.begin(), report->warnings.end());
   record.probe = to_record(*std::move(report));
+}
+
+void withhold_unsure_depth(RunRecord& run) {
+  if (!run.probe || static_cast<double>(run.probe->healed) <=
+                        kHealedShare * static_cast<double>(run.probe->requests)) {
+    return;
+  }
+  run.probe->depth_mean.reset();
+  run.probe->depth = {};
+  run.probe->latency_ns = {};
+  run.probe->series.clear();
+  run.warnings.push_back(
+      fmt::format("{} completions of {} requests never reached the probe: no depth and no device "
+                  "latency of this run",
+                  format_count(run.probe->healed), format_count(run.probe->requests)));
 }
 
 QualityRecord quality_of(const Catalog& catalog, Order order, const PlannedCell& planned,

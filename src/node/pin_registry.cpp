@@ -60,6 +60,7 @@ Result<> PinRegistry::make() const {
 }
 
 Result<Fd> PinRegistry::lock() const {
+  BLKSWEEP_CHECK(check_own_folders(base_, {"blksweep", "pins"}));
   BLKSWEEP_TRY(std::optional<Fd> folder, lock_folder(root_, kLockPatience));
   if (!folder) {
     return fail(fmt::format("{} has been locked for ten seconds by {}: let it go on or end it",
@@ -101,6 +102,7 @@ Result<> PinRegistry::save(const PinEntry& entry) const {
 
 Result<PinEntry> PinRegistry::load(const std::string& name) const {
   BLKSWEEP_CHECK(check_pin_name(name));
+  BLKSWEEP_CHECK(check_own_folders(base_, {"blksweep", "pins"}));
   const Result<Fd> fd = open_own_file(file(name));
   if (!fd) {
     if (fd.error().sys_errno != ENOENT) {
@@ -120,6 +122,7 @@ Result<PinEntry> PinRegistry::load(const std::string& name) const {
 }
 
 Result<std::vector<std::string>> PinRegistry::names() const {
+  BLKSWEEP_CHECK(check_own_folders(base_, {"blksweep", "pins"}));
   std::vector<std::string> out;
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator(root_, ec)) {

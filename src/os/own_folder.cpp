@@ -8,9 +8,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "base/clock.h"
+#include "os/file.h"
+#include "os/trust.h"
 
 namespace blksweep {
 namespace {
@@ -48,6 +51,23 @@ Result<> own_folders(const std::string& base, const std::vector<std::string>& na
   for (const std::string& name : names) {
     path += "/" + name;
     BLKSWEEP_CHECK(own_folder(path));
+  }
+  return {};
+}
+
+Result<> check_own_folders(const std::string& base, const std::vector<std::string>& names) {
+  std::string path = base;
+  for (const std::string& name : names) {
+    path += "/" + name;
+    struct stat st {};
+    if (::lstat(path.c_str(), &st) != 0) {
+      return errno == ENOENT || errno == EACCES ? Result<>() : sys_error(errno, "look at " + path);
+    }
+    if (!S_ISDIR(st.st_mode) || !trusted_owner(st.st_uid) || (st.st_mode & kOthersWrite) != 0) {
+      return fail(path +
+                  " is not a folder of root or this user alone: look who made it, then "
+                  "remove it");
+    }
   }
   return {};
 }
@@ -90,6 +110,19 @@ Result<Fd> open_own_file(const std::string& path) {
   }
   BLKSWEEP_CHECK(check_own(st, path, "file"));
   return fd;
+}
+
+Result<std::string> read_own_file(const std::string& path, std::size_t most) {
+  BLKSWEEP_TRY(const Fd fd, open_own_file(path));
+  std::string text(most + 1, '\0');
+  BLKSWEEP_TRY(const std::size_t got,
+               pread_full(fd.get(), std::as_writable_bytes(std::span(text)), 0, path));
+  if (got > most) {
+    return fail(fmt::format("{} has more than {} bytes, which none of ours has: look who made it",
+                            path, most));
+  }
+  text.resize(got);
+  return text;
 }
 
 }  // namespace blksweep

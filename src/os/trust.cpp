@@ -7,8 +7,12 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
+
+#include "os/file.h"
 
 namespace blksweep {
 namespace {
@@ -23,6 +27,16 @@ uid_t sudo_user() {
 }
 
 }  // namespace
+
+bool is_real_root() {
+  std::istringstream map(first_line("/proc/self/uid_map"));
+  std::uint64_t inside = 0;
+  std::uint64_t outside = 0;
+  std::uint64_t count = 0;
+  const bool known = static_cast<bool>(map >> inside >> outside >> count);
+  const bool whole = inside == 0 && outside == 0 && count == 0xFFFF'FFFF;
+  return ::geteuid() == 0 && (!known || whole);
+}
 
 bool trusted_owner(uid_t owner) {
   return owner == 0 || owner == ::geteuid() || (::geteuid() == 0 && owner == sudo_user());

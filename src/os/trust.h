@@ -15,6 +15,9 @@
 namespace blksweep {
 
 bool trusted_owner(uid_t owner);
+// Root of the node, not of a user namespace (a rootless container), who is an ordinary user
+// outside.
+bool is_real_root();
 std::string owner_name(uid_t owner);  // "alice", else "uid 1000"
 
 // A folder in which nobody else can put, replace or remove a name: of a trusted owner, and not

@@ -54,7 +54,7 @@ Result<> look_at_file(const std::string& path, const struct stat& st) {
 Result<DatabaseFile> DatabaseFile::look(const std::string& path, bool to_write) {
   DatabaseFile file;
   BLKSWEEP_TRY(file.real_, real_path(path));
-  if (to_write && ::geteuid() == 0) {
+  if (to_write && is_real_root()) {
     BLKSWEEP_CHECK(check_trusted_folder(fs::path(file.real_).parent_path()));
   }
   for (const std::string_view suffix : {"", "-journal", "-wal", "-shm"}) {
@@ -68,7 +68,7 @@ Result<DatabaseFile> DatabaseFile::look(const std::string& path, bool to_write) 
     }
     BLKSWEEP_CHECK(look_at_file(name, st));
     const bool stranger = !trusted_owner(st.st_uid);
-    if (stranger && ::geteuid() == 0) {
+    if (stranger && is_real_root()) {
       BLKSWEEP_CHECK(refuse_stranger(name, st.st_uid));
     }
     if (stranger && !to_write && !suffix.empty() && st.st_size > 0) {

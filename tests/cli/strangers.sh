@@ -244,3 +244,22 @@ grep -q "another sweep writes to it.*$pid" "$tmp/.err" || die "it does not say w
 call "${sweep[@]}"
 expect_status 0
 echo 'two sweeps: fine'
+
+# --- registries, pins and journals in a folder of nobody ---------------------------------------------------------------
+if unshare --mount true 2>/dev/null; then
+  in_their_run() {
+    # shellcheck disable=SC2016
+    unshare --mount --propagation private bash -c 'mount -t tmpfs tmpfs /run && mkdir -p /run/blksweep/{pins,disks/x/io,journal} &&
+      echo "{}" >/run/blksweep/disks/x/state.json && chown -R nobody /run/blksweep && exec "$@"' bash "$blksweep" --quiet "$@"
+  }
+  for words in 'cache list' 'cache unpin --all' 'disk stats x' 'disk stop x' 'node restore'; do
+    status=0
+    # shellcheck disable=SC2086
+    in_their_run $words >"$tmp/.out" 2>"$tmp/.err" || status=$?
+    out=$(cat "$tmp/.out")
+    err=$(cat "$tmp/.err")
+    [ "$status" != 0 ] || die "$words: state of nobody was believed"
+    [[ $err == *'look who made it'* ]] || die "$words: does not say why"
+  done
+  echo 'registries: fine'
+fi
