@@ -23,16 +23,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLongestFile = std::size_t{1} << 30;
 constexpr std::string_view kLeftOut = ".none";
 
-// A link that a stranger has put there is not the folder that was meant.
-Result<> refuse_strangers_link(const fs::path& folder) {
-  struct stat st {};
-  if (::lstat(folder.c_str(), &st) == 0 && S_ISLNK(st.st_mode) && !trusted_owner(st.st_uid)) {
-    return fail(fmt::format("{} is a symbolic link of {}: name another folder with -o",
-                            folder.string(), owner_name(st.st_uid)));
-  }
-  return {};
-}
-
 Result<Fd> open_folder(int parent, const std::string& name, const std::string& path, int flags) {
   Fd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
   if (!fd) {
@@ -87,7 +77,7 @@ Result<> put_all(const fs::path& from, int folder, const std::string& path) {
 }  // namespace
 
 Result<ReportFolder> ReportFolder::begin(const std::string& folder) {
-  BLKSWEEP_CHECK(refuse_strangers_link(folder));
+  BLKSWEEP_CHECK(check_way_to(folder));
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {

@@ -2,7 +2,7 @@
 // end, file by file in one step each.
 //
 // Links:   one that stands under a name of ours is replaced, never followed; `figures` must be a
-//          folder (docs/security.md). The folder itself may be a link of somebody trusted.
+//          folder; root makes no report where somebody else could exchange it (docs/security.md).
 // Files:   what an earlier report of ours left and this one has not goes (NAME.none says so).
 // Errors:  one line with the name; what was put before it stays.
 // Threads: one owner.

@@ -47,6 +47,18 @@ Result<> refuse_unknown(const CellText& text) {
   return {};
 }
 
+// Where root writes, and what it may follow, is said on the command line.
+Result<> refuse_strangers_wish(const Spec& spec) {
+  for (const std::string name : {"db", "follow-links"}) {
+    if (spec.of_stranger && spec.top.contains(name)) {
+      return usage_error(fmt::format(
+          "'{}' in a file of another user: root takes it from the command line only (--{})", name,
+          name));
+    }
+  }
+  return {};
+}
+
 class Single {
  public:
   explicit Single(const CellText& text) : text_(text) {}
@@ -183,6 +195,7 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
   fold_io_flags(over);
   fold_io_flags(spec.top);
   BLKSWEEP_CHECK(refuse_unknown(spec.top));
+  BLKSWEEP_CHECK(refuse_strangers_wish(spec));
   if (over.contains("data") || over.contains("catalog")) {
     spec.top.erase("data");
     spec.top.erase("catalog");

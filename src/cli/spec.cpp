@@ -4,6 +4,7 @@
 
 #include "base/toml.h"
 #include "os/open_regular.h"
+#include "os/trust.h"
 
 namespace blksweep {
 namespace {
@@ -65,8 +66,11 @@ Result<Spec> parse_spec(std::string_view text, const std::string& name) {
 }
 
 Result<Spec> load_spec(const std::string& path) {
-  BLKSWEEP_TRY(const std::string text, read_regular(path, kLongestSpec));
-  return parse_spec(text, path);
+  uid_t owner = 0;
+  BLKSWEEP_TRY(const std::string text, read_regular(path, kLongestSpec, &owner));
+  BLKSWEEP_TRY(Spec spec, parse_spec(text, path));
+  spec.of_stranger = is_real_root() && !trusted_owner(owner);
+  return spec;
 }
 
 }  // namespace blksweep

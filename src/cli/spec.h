@@ -18,6 +18,7 @@ namespace blksweep {
 struct Spec {
   CellText top;
   std::vector<CellText> cells;
+  bool of_stranger = false;  // root takes from it what is measured, not where is written
 };
 
 Result<Spec> parse_spec(std::string_view text, const std::string& name);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "dataset/make_writers.h"
 #include "os/file.h"
+#include "os/trust.h"
 
 namespace blksweep {
 namespace {
@@ -134,6 +135,7 @@ Result<MakeReport> make_dataset(const MakeSettings& settings, const MakeProgress
   const std::int64_t begin = now_ns();
   BLKSWEEP_CHECK(check_settings(settings));
   const std::vector<std::uint64_t> sizes = draw_sizes(settings);
+  BLKSWEEP_CHECK(check_way_to(settings.directory));
   BLKSWEEP_CHECK(prepare_directory(settings.directory));
   BLKSWEEP_CHECK(check_space(settings, sizes));
   const std::vector<std::uint64_t> order = creation_order(settings);

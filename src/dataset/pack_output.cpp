@@ -13,6 +13,7 @@
 #include "dataset/pack_index.h"
 #include "dataset/tar.h"
 #include "os/file.h"
+#include "os/trust.h"
 
 namespace blksweep {
 namespace {
@@ -82,6 +83,7 @@ Result<> sync_filesystem(const std::string& directory) {
 }  // namespace
 
 Result<PackOutput> PackOutput::begin(const PackSettings& s) {
+  BLKSWEEP_CHECK(check_way_to(s.directory));
   std::error_code ec;
   const bool there = fs::exists(s.directory, ec);
   if (there) {

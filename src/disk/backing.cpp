@@ -29,7 +29,7 @@ Result<std::unique_ptr<Backing>> Backing::memory(Bytes size) {
 }
 
 Result<std::unique_ptr<Backing>> Backing::file(const std::string& path, Bytes size) {
-  Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd) {
     return sys_error(errno, "open " + path);
   }

@@ -99,6 +99,9 @@ Result<> create_file(const std::string& path, Bytes size) {
 // An existing file is taken as it is; whether it has any data decides if mkfs may run.
 Result<PreparedFile> prepare_file(DiskState& state, const DiskWish& wish) {
   std::error_code ec;
+  if (fs::is_symlink(fs::path(wish.backing), ec)) {
+    return fail(fmt::format("--backing {}: a symbolic link: name the file itself", wish.backing));
+  }
   const fs::path path = fs::weakly_canonical(fs::absolute(wish.backing), ec);
   state.backing = ec ? wish.backing : path.string();
   PreparedFile out;
@@ -116,7 +119,7 @@ Result<PreparedFile> prepare_file(DiskState& state, const DiskWish& wish) {
     return fail(fmt::format("--backing {} has {} bytes, --size says {}: leave out --size",
                             wish.backing, st.st_size, wish.size->n));
   }
-  const Fd fd(::open(state.backing.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd fd(::open(state.backing.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd || ::fstat(fd.get(), &st) != 0) {
     return sys_error(errno, "open " + state.backing);
   }

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostEntries = 100'000;
 
 Fd open_quietly(const std::string& path) {
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
   Fd fd(::open(path.c_str(), kFlags | O_NOATIME));
   if (!fd && errno == EPERM) {  // O_NOATIME is for the owner and root
     fd.reset(::open(path.c_str(), kFlags));
@@ -35,8 +35,7 @@ void find_file(Subject& s, const std::string& root) {
     return;
   }
   std::error_code ec;
-  constexpr auto kOptions = fs::directory_options::skip_permission_denied |
-                            fs::directory_options::follow_directory_symlink;
+  constexpr auto kOptions = fs::directory_options::skip_permission_denied;
   fs::recursive_directory_iterator at(root, kOptions, ec);
   std::string unreadable;
   std::size_t seen = 0;
@@ -46,7 +45,7 @@ void find_file(Subject& s, const std::string& root) {
       break;
     }
     std::error_code ignored;
-    if (!at->is_regular_file(ignored)) {
+    if (at->is_symlink(ignored) || !at->is_regular_file(ignored)) {
       continue;
     }
     const Fd fd = open_quietly(at->path());

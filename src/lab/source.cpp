@@ -64,8 +64,11 @@ Result<> refuse_changes(const CatalogCheck& check, const std::string& path,
   return fail(fmt::format("{} (scan again: blksweep catalog {} -o {})", text, catalog.root, path));
 }
 
-Result<Source> load_source(const std::string& path) {
+Result<Source> load_source(const std::string& path, bool follow_links) {
   BLKSWEEP_TRY(CatalogFile file, CatalogFile::open(path));
+  if (file.view().links_followed && !follow_links) {
+    return fail(path + " was made with --follow-links: a run needs it, too, to follow them");
+  }
   auto owner = std::make_shared<CatalogFile>(std::move(file));
   BLKSWEEP_TRY(const CatalogCheck check, check_catalog(owner->view()));
   BLKSWEEP_CHECK(refuse_changes(check, path, owner->view()));
@@ -148,7 +151,7 @@ void examine_source(Source& source) {
 Result<Source> open_source(const SourceSettings& settings) {
   BLKSWEEP_TRY(Source s, settings.catalog.empty()
                              ? scan_source(settings.data, settings.follow_links)
-                             : load_source(settings.catalog));
+                             : load_source(settings.catalog, settings.follow_links));
   s.origin = settings;
   examine_source(s);
   return s;

@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "os/memory_room.h"
 #include "os/open_regular.h"
+#include "os/trust.h"
 
 namespace blksweep {
 namespace {
@@ -92,6 +93,7 @@ Result<> write_full(int fd, std::span<const std::byte> data, const std::string& 
 Result<ReplacedFile> ReplacedFile::begin(const std::string& path) {
   const std::filesystem::path whole(path);
   const std::string folder = whole.has_parent_path() ? whole.parent_path().string() : ".";
+  BLKSWEEP_CHECK(check_way_to(folder));
   const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) {
     return sys_error(errno, "create " + path);
@@ -101,6 +103,11 @@ Result<ReplacedFile> ReplacedFile::begin(const std::string& path) {
 
 Result<ReplacedFile> ReplacedFile::begin_in(int folder, const std::string& name,
                                             const std::string& path) {
+  // A rename would put a file in the place of /dev/stdout.
+  struct stat st {};
+  if (::fstatat(folder, name.c_str(), &st, 0) == 0 && !S_ISREG(st.st_mode)) {
+    return fail(path + " is there and is no regular file: name another one");
+  }
   ReplacedFile file;
   file.path_ = path;
   file.name_ = name;

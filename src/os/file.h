@@ -30,7 +30,8 @@ std::string first_line(const std::string& path);
 
 // Writes a file so that after a crash the old content or all of the new one is there: into a
 // temporary file in the same folder, fsync, rename, fsync of the folder. A link under that name is
-// replaced, never followed. The mode honours the umask.
+// replaced, never followed; root writes only where nobody else can (os/trust.h check_way_to). The
+// mode honours the umask.
 class ReplacedFile {
  public:
   static Result<ReplacedFile> begin(const std::string& path);

@@ -74,9 +74,16 @@ Result<Fd> open_regular(const std::string& path) {
                          : Result<Fd>(sys_error(errno, "open " + path));
 }
 
-Result<std::string> read_regular(const std::string& path, std::size_t most) {
+Result<std::string> read_regular(const std::string& path, std::size_t most, uid_t* owner) {
   BLKSWEEP_TRY(const Fd fd, open_regular(path));
-  BLKSWEEP_TRY(const std::uint64_t size, file_size(fd.get(), path));
+  struct stat st {};
+  if (::fstat(fd.get(), &st) != 0) {
+    return sys_error(errno, "fstat " + path);
+  }
+  const auto size = static_cast<std::uint64_t>(st.st_size);
+  if (owner != nullptr) {
+    *owner = st.st_uid;
+  }
   if (size > most) {
     return fail(fmt::format("{}: {} are more than the {} that such a file may have", path,
                             format_bytes({size}), format_bytes({most})));

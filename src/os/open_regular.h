@@ -12,6 +12,9 @@
 //          part of a path only.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
 #include <string>
 
 #include "base/fd.h"
@@ -29,6 +32,6 @@ int open_at(int folder, const char* path, int flags, Links links);
 // A file that the user named: its own last name may be a link.
 Result<Fd> open_regular(const std::string& path);
 // All of it. Errors: larger than `most` bytes, or shorter than it said.
-Result<std::string> read_regular(const std::string& path, std::size_t most);
+Result<std::string> read_regular(const std::string& path, std::size_t most, uid_t* owner = nullptr);
 
 }  // namespace blksweep

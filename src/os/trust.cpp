@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string_view>
 
@@ -17,6 +18,8 @@
 namespace blksweep {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Nobody, when it is not there or no number.
 uid_t sudo_user() {
   const char* text = std::getenv("SUDO_UID");  // NOLINT(concurrency-mt-unsafe): nobody sets it
@@ -24,6 +27,47 @@ uid_t sudo_user() {
   const std::string_view digits = text != nullptr ? text : "";
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), uid);
   return error == std::errc{} && end == digits.data() + digits.size() ? uid : 0;
+}
+
+constexpr const char* kWayOut = "root writes only where nobody else can: name a folder of your own";
+
+Result<> check_owner(const std::string& path, const struct stat& st) {
+  if (!trusted_owner(st.st_uid)) {
+    return fail(
+        fmt::format("{} belongs to {}, who can plant files in it: {} (SUDO_UID={} trusts its "
+                    "owner)",
+                    path, owner_name(st.st_uid), kWayOut, st.st_uid));
+  }
+  const bool group_writes = (st.st_mode & S_IWGRP) != 0 && st.st_gid != 0;
+  const bool others_write = group_writes || (st.st_mode & S_IWOTH) != 0;
+  if (others_write && (st.st_mode & S_ISVTX) == 0) {
+    return fail(
+        fmt::format("{} may be written to by others, who can plant files in it: {}, or chmod "
+                    "go-w",
+                    path, kWayOut));
+  }
+  return {};
+}
+
+// Every folder and link from the root on, as far as they are there.
+Result<> check_each(const fs::path& path) {
+  fs::path way;
+  for (const fs::path& part : path) {
+    way /= part;
+    struct stat st {};
+    if (::lstat(way.c_str(), &st) != 0) {
+      return errno == ENOENT || errno == ENOTDIR ? Result<>()
+                                                 : sys_error(errno, "look at " + way.string());
+    }
+    if (S_ISLNK(st.st_mode) && !trusted_owner(st.st_uid)) {
+      return fail(fmt::format("{} is a symbolic link of {}: {}", way.string(),
+                              owner_name(st.st_uid), kWayOut));
+    }
+    if (S_ISDIR(st.st_mode)) {
+      BLKSWEEP_CHECK(check_owner(way.string(), st));
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -55,21 +99,26 @@ Result<> check_trusted_folder(const std::string& path) {
   if (::stat(path.c_str(), &st) != 0) {
     return sys_error(errno, "look at " + path);
   }
-  if (!trusted_owner(st.st_uid)) {
-    return fail(
-        fmt::format("{} belongs to {}, who can plant files in it: root writes only in "
-                    "folders of its own: name another one",
-                    path, owner_name(st.st_uid)));
+  return check_owner(path, st);
+}
+
+Result<> check_way_to(const std::string& folder, Sticky last) {
+  if (!is_real_root()) {
+    return {};
   }
-  const bool others_write = (st.st_mode & (S_IWGRP | S_IWOTH)) != 0 && st.st_gid != 0;
-  const bool anybody_writes = (st.st_mode & S_IWOTH) != 0;
-  if ((others_write || anybody_writes) && (st.st_mode & S_ISVTX) == 0) {
+  std::error_code error;
+  const fs::path asked = fs::absolute(folder.empty() ? "." : folder, error);
+  BLKSWEEP_CHECK(check_each(asked));
+  const fs::path real = fs::weakly_canonical(asked, error);
+  BLKSWEEP_CHECK(check_each(real));
+  struct stat st {};
+  if (last == Sticky::refused && ::stat(real.c_str(), &st) == 0 && (st.st_mode & S_IWOTH) != 0) {
     return fail(
-        fmt::format("{} may be written to by others, who can plant files in it: root "
-                    "writes only in folders of its own: name another one, or chmod go-w",
-                    path));
+        fmt::format("everybody may put files into {}, beside what root writes there: name a "
+                    "folder of your own",
+                    real.string()));
   }
-  return {};
+  return error ? Result<>(sys_error(error.value(), "look at " + folder)) : Result<>();
 }
 
 }  // namespace blksweep

@@ -24,4 +24,10 @@ std::string owner_name(uid_t owner);  // "alice", else "uid 1000"
 // writable by others, or sticky (in which only what is already there needs to be looked at).
 Result<> check_trusted_folder(const std::string& path);
 
+// Before root writes below `folder` (which need not be there yet): nobody else can exchange it, a
+// folder above it or a link on the way, so that names mean what they say. Nothing is asked of other
+// users.
+enum class Sticky { allowed, refused };  // of the folder itself: others can put names beside ours
+Result<> check_way_to(const std::string& folder, Sticky last = Sticky::allowed);
+
 }  // namespace blksweep

@@ -6,11 +6,10 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include "base/rng.h"
-#include "os/file.h"
+#include "os/open_regular.h"
 
 namespace blksweep {
 namespace {
@@ -19,6 +18,7 @@ constexpr std::uint64_t kComputeStream = 0xC0;
 constexpr std::string_view kLognormal = "lognormal:";
 constexpr std::string_view kTable = "table:";
 constexpr std::string_view kBlank = " \t\r";
+constexpr std::size_t kLongestTable = std::size_t{16} << 20;
 constexpr double kDefaultSigma = 0.25;
 constexpr std::chrono::hours kLongest{24};  // of one batch; far from where adding to a clock wraps
 
@@ -77,9 +77,11 @@ Result<ComputeTime> parse_points(std::string_view text, char between, char withi
 }
 
 Result<ComputeTime> read_table(const std::string& path) {
-  std::error_code ec;
-  const std::string text = std::filesystem::is_directory(path, ec) ? "" : whole_text(path);
-  BLKSWEEP_TRY(ComputeTime t, parse_points(text, '\n', ' '));
+  const Result<std::string> text = read_regular(path, kLongestTable);
+  if (!text) {
+    return usage_error(text.error().message());
+  }
+  BLKSWEEP_TRY(ComputeTime t, parse_points(*text, '\n', ' '));
   if (t.table.empty()) {
     return usage_error(
         fmt::format("'{}' has no line such as \"64 8ms\" (batch size and time)", path));

@@ -128,6 +128,7 @@ Result<Database> Database::open(const std::string& path, Mode mode) {
     return db;  // another error comes again with the first query
   }
   // A writer of ours was killed: its last transaction is taken back first.
+  BLKSWEEP_CHECK(DatabaseFile::look(path, /*to_write=*/true));
   BLKSWEEP_TRY(Database writer, connect(path, file.uri(""), SQLITE_OPEN_READWRITE));
   BLKSWEEP_CHECK(writer.exec("SELECT 1 FROM sqlite_master LIMIT 1"));
   return connect(path, file.uri(options), SQLITE_OPEN_READONLY);

@@ -54,8 +54,9 @@ Result<> look_at_file(const std::string& path, const struct stat& st) {
 Result<DatabaseFile> DatabaseFile::look(const std::string& path, bool to_write) {
   DatabaseFile file;
   BLKSWEEP_TRY(file.real_, real_path(path));
-  if (to_write && is_real_root()) {
-    BLKSWEEP_CHECK(check_trusted_folder(fs::path(file.real_).parent_path()));
+  if (to_write) {
+    const fs::path asked = fs::path(path).parent_path();
+    BLKSWEEP_CHECK(check_way_to(asked.empty() ? "." : asked.string(), Sticky::refused));
   }
   for (const std::string_view suffix : {"", "-journal", "-wal", "-shm"}) {
     const std::string name = file.real_ + std::string(suffix);

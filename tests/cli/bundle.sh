@@ -165,7 +165,7 @@ loopfs_make "$tmp/data.img" "$tmp/disk" 200M ext4 || skip "$loopfs_reason"
 make_data "$tmp/disk/set" 200
 sync -f "$tmp/disk"
 chmod 755 "$tmp"
-chmod 1777 "$tmp/db"
+chmod 755 "$tmp/db"
 chmod -R a+rX "$root" "$tmp/disk/set"
 
 prepare=: # in a mount namespace of its own, before the root is entered
@@ -285,6 +285,7 @@ experiment 'no BTF' "reads('io_uring', 'lba') and $no_probe and $no_btf and not 
 
 # --- nobody, io_uring_disabled, a read-only root -------------------------------------------------------------
 prepare=$with_all
+chown 65534 "$tmp/db"
 into=(chroot --userspec=65534:65534 "$root")
 experiment 'nobody' "reads('io_uring', 'lba') and $no_probe"
 # 1 refuses those without CAP_SYS_ADMIN only, so that root's programs elsewhere keep their rings.
@@ -303,6 +304,7 @@ if unshare --user --map-root-user true 2>/dev/null; then
   into=(setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user chroot "$root")
   experiment 'root of a user namespace' "reads('io_uring', 'lba') and $no_probe"
 fi
+chown 0 "$tmp/db"
 into=(chroot "$root")
 prepare="mount --rbind \"\$1\" \"\$1\" && mount -o remount,bind,ro \"\$1\" && $with_all"
 experiment 'a read-only root' "reads('io_uring', 'lba') and run['device_bytes'] is not None"

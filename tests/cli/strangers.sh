@@ -175,33 +175,51 @@ expect_status 0
 expect 'a run is not whole' 'len(runs) == 40 and all(not r["incomplete"] for r in runs)'
 echo 'catalogs: fine'
 
-# --- outputs -------------------------------------------------------------------------------------------------
+# --- outputs: only where nobody else can exchange a folder or plant a link -----------------------------------------
 echo untouched >"$mine/victim"
-install -d -o nobody "$theirs/report"
-for name in report.html cells.csv runs.csv; do ln -s "$mine/victim" "$theirs/report/$name"; done
-give "$theirs/report"
-call report "$db" -o "$theirs/report"
+install -d "$theirs/mine" "$mine/private/out" "$mine/figures"
+ln -s "$mine/private/out" "$theirs/lnk"
+give "$theirs/lnk"
+for out_folder in "$theirs/report" "$theirs/mine/report" "$theirs/lnk" "$theirs/lnk/" "$theirs/lnk/."; do
+  call report "$db" -o "$out_folder" --no-figures
+  expect_error 1 'nobody' 'name a folder of your own'
+done
+for words in "catalog $mine/data -o $theirs/new.cat" "timeline 1 --db $db -o $theirs/lnk/motd" \
+  "dataset make $theirs/made --count 5 --size 4KiB" "dataset pack $mine/data -o $theirs/packed" \
+  "run --catalog $mine/data.cat --buffered --no-probe --no-ceiling --db $theirs/mine/new.db"; do
+  # shellcheck disable=SC2086
+  call $words
+  expect_error 1 'nobody' 'name a folder of your own'
+done
+install -d -m 1777 "$mine/sticky"
+chmod 711 "$mine"
+call run --catalog "$mine/data.cat" --buffered --no-probe --no-ceiling --db "$mine/sticky/new.db"
+expect_error 1 'everybody may put files'
+chmod 700 "$mine"
+[ -z "$(find "$mine/private/out" "$theirs/mine" "$mine/sticky" -type f)" ] || die 'something was written'
+SUDO_UID=65534 call report "$db" -o "$theirs/report" --no-figures
 expect_status 0
-[ "$(cat "$mine/victim")" = untouched ] || die 'a report was written through a link'
-[ "$(stat -c %F "$theirs/report/report.html")" = 'regular file' ] || die 'no report in the place of the link'
-rm -r "$theirs/report"
-install -d -o nobody "$theirs/report"
-install -d "$mine/figures"
-ln -s "$mine/figures" "$theirs/report/figures"
-give "$theirs/report"
-call report "$db" -o "$theirs/report"
-expect_status 1
-[[ $err == *'figures is a link or a file'* ]] || die 'the link is not named'
-[ -z "$(ls "$mine/figures")" ] || die 'figures were written through a link'
-ln -s "$mine/figures" "$theirs/out"
-give "$theirs/out"
-call report "$db" -o "$theirs/out"
-expect_error 1 'symbolic link of nobody'
-ln -s "$mine/victim" "$theirs/new.cat"
-give "$theirs/new.cat"
-make_catalog "$mine/data" "$theirs/new.cat"
-[ "$(cat "$mine/victim")" = untouched ] || die 'a catalog was written through a link'
 echo 'outputs: fine'
+
+# --- what a spec, a table and a catalog may ask for -----------------------------------------------------------------
+printf 'data = "%s"\nbuffered = true\nprobe = false\nceiling = false\n' "$mine/data" >"$theirs/spec.toml"
+give "$theirs/spec.toml"
+call run "$theirs/spec.toml"
+expect_status 0
+echo "db = \"$mine/private/nologin\"" >>"$theirs/spec.toml"
+call run "$theirs/spec.toml"
+expect_error 2 "'db'" 'command line only'
+[ ! -e "$mine/private/nologin" ] || die 'a spec of nobody made a database'
+status=0
+timeout 10 "$blksweep" --quiet simulate "$mine/data.cat" --model none --compute "table:$theirs/fifo" >/dev/null 2>&1 || status=$?
+[ "$status" = 2 ] || die 'a table that is a FIFO'
+at_once run --catalog "$mine/all.cat" --buffered --no-probe --no-ceiling
+[[ $err == *--follow-links* ]] || die 'a catalog of nobody follows links for root'
+ln -s "$mine/victim" "$theirs/disk.img"
+give "$theirs/disk.img"
+call disk start strangers --model none --backing "$theirs/disk.img" --fs ext4 --mount "$mine/figures"
+expect_error 1 'symbolic link'
+echo 'wishes: fine'
 
 # --- names on the terminal, and in figures ----------------------------------------------------------------------
 install -d -o nobody "$theirs/names"

@@ -118,6 +118,17 @@ TEST(ReplacedFile, ReplacesALinkAndHonoursTheUmask) {
   EXPECT_EQ(st.st_mode & 0777, 0640U);
 }
 
+TEST(ReplacedFile, LeavesDevicesAndFoldersAlone) {
+  const TempDir dir;
+  fs::create_symlink("/dev/null", dir.path("null"));
+  fs::create_directory(dir.path("folder"));
+  for (const char* name : {"null", "folder"}) {
+    const auto file = ReplacedFile::begin(dir.path(name));
+    ASSERT_FALSE(file) << name;
+    EXPECT_NE(file.error().message().find("no regular file"), std::string::npos);
+  }
+}
+
 TEST(Helpers, AreNotTakenFromTheCallersPathByRoot) {
   const TempDir dir;
   dir.write("env", "#!/bin/sh\necho planted\n");
