@@ -41,9 +41,9 @@ class Observation {
   std::optional<Error> refused_;
 };
 
-// The kernel does not always tell the probe that a request ended (docs/probe.md). Above 1 % of them,
-// depth and latency are not those of the disk: the run has none, and says why. Requests, bytes and
-// merges are of what was issued, and stay; so do the run's own times.
+// The kernel does not always tell the probe that a request ended (docs/probe.md). Above 1 % of
+// them, depth and latency are not those of the disk: the run has none, and says why. Requests,
+// bytes and merges are of what was issued, and stay; so do the run's own times.
 void withhold_unsure_depth(RunRecord& run);
 
 // Shuffle quality of the first epoch of what was really emitted (docs/measurement.md).

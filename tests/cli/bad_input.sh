@@ -151,7 +151,7 @@ locked_database() {
 
 full_disk() {
   local before
-  if [ "$(id -u)" != 0 ] || ! mkdir "$tmp/small" || ! mount -t tmpfs -o size=2M tmpfs "$tmp/small" 2>/dev/null; then
+  if [ "$(id -u)" != 0 ] || ! mkdir "$tmp/small" || ! mount -t tmpfs -o size=2M,mode=0755 tmpfs "$tmp/small" 2>/dev/null; then
     echo 'SKIP: full disk: needs root to mount a small tmpfs'
     skipped=1
     return

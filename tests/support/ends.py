@@ -119,7 +119,7 @@ def full_disk(sweep, draw):
     small = sweep.folder / "small"
     small.mkdir(exist_ok=True)
     subprocess.run(["umount", str(small)], stderr=subprocess.DEVNULL, check=False)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={draw.randrange(1, 80) * 4096 + 300000}", "tmpfs", str(small)],
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"mode=0755,size={draw.randrange(1, 80) * 4096 + 300000}", "tmpfs", str(small)],
                    check=True)
     return sweep.start(db=small / "r.db")
 
