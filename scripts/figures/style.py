@@ -121,8 +121,12 @@ def log_ticks(axis):
 
 
 def legend_above(fig, handles):
-    """A legend over the whole figure, from its left edge."""
-    # The layout reserves room for a title, not for a legend of a figure: an empty title makes it.
-    fig.suptitle(" ", fontsize=8)
-    fig.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 1), ncols=len(handles),
-               borderaxespad=0.2, handletextpad=0.4, columnspacing=1.4)
+    """A legend over the whole figure, from its left edge; in more than one row where it is too wide."""
+    for rows in (1, 2, 3):
+        # The layout reserves room for a title, not for a legend of a figure: an empty title makes it.
+        fig.suptitle("\n".join([" "] * rows), fontsize=8)
+        legend = fig.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 1), ncols=-(-len(handles) // rows),
+                            borderaxespad=0.2, handletextpad=0.4, columnspacing=1.4)
+        if rows == 3 or legend.get_window_extent(fig.canvas.get_renderer()).width <= fig.bbox.width:
+            return
+        legend.remove()
