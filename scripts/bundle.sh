@@ -87,7 +87,7 @@ done
 # --- libraries: everything that the programs load, the C library and its loader too -------------------
 declare -A libraries=()
 needed=$(ldd "${built[@]}")
-! grep -q 'not found' <<<"$needed" || fail "$(grep 'not found' <<<"$needed" | head -n 1)"
+! grep -q 'not found' <<<"$needed" || fail "$(grep 'not found' <<<"$needed" | sed -n 1p)"
 while read -r path; do
   libraries[${path##*/}]=$path
 done < <(awk '$2 == "=>" && $3 ~ /^\// { print $3 }' <<<"$needed")

@@ -54,7 +54,7 @@ measure() {
     fio --name=read --filename="$device" --direct=1 --rw=randread --bs=4k --iodepth=128 \
     --iodepth_batch_submit=16 --iodepth_batch_complete_min=16 --ioengine=io_uring --norandommap \
     --time_based --runtime="$seconds" --readonly --output-format=json |
-    sed -n 's/^ *"iops" : \([0-9]*\).*/\1/p' | head -n 1
+    sed -n 's/^ *"iops" : \([0-9]*\).*/\1/p' | sed -n 1p
 }
 
 start_probe() {

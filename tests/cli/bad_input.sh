@@ -94,7 +94,7 @@ changed() {
   local name=$1 victim
   cp -r "$data" "$tmp/$name"
   make_catalog "$tmp/$name" "$tmp/$name.cat"
-  victim=$(find "$tmp/$name" -type f -size +0 | sort | head -n 1)
+  victim=$(find "$tmp/$name" -type f -size +0 | sort | sed -n 1p)
   "change_$name" "$victim"
   status=0
   "$blksweep" run --catalog "$tmp/$name.cat" "${plain[@]}" >"$tmp/.out" 2>"$tmp/.err" || status=$?

@@ -40,7 +40,7 @@ call dataset make "$tmp/mnt/data" --count 800 --size 24KiB
 expect_status 0
 sync
 first=$(find "$tmp/mnt/data" -type f -print0 | xargs -0 filefrag -b4096 -v |
-  sed -nE 's/^ *[0-9]+: *[0-9]+\.\. *[0-9]+: *([0-9]+)\.\..*/\1/p' | sort -n | head -1)
+  sed -nE 's/^ *[0-9]+: *[0-9]+\.\. *[0-9]+: *([0-9]+)\.\..*/\1/p' | sort -n | sed -n 1p)
 ((first * 4096 > 2 << 30)) || die "the data are not in the inner zone: block $first"
 make_catalog "$tmp/mnt/data" "$tmp/data.cat"
 call disk set "$disk" --model "$tmp/zones.toml"

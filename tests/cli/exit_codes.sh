@@ -41,7 +41,7 @@ failed_is_1() {
 incomplete_is_3() {
   cp -r "$tmp/data" "$tmp/shrunk"
   make_catalog "$tmp/shrunk" "$tmp/shrunk.cat"
-  rm "$(find "$tmp/shrunk" -type f -size +0 | sort | head -n 1)"
+  rm "$(find "$tmp/shrunk" -type f -size +0 | sort | sed -n 1p)"
   call run --catalog "$tmp/shrunk.cat" "${plain[@]}" --json
   expect_status 1 3
   [ "$status" = 1 ] || [[ $out == *'"incomplete": true'* || $out == *'"incomplete":true'* ]] ||
@@ -51,7 +51,7 @@ incomplete_is_3() {
 # eBPF needs rights that an ordinary user does not have.
 unsupported_is_77() {
   local disk
-  disk=$(find /sys/block -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | head -n 1)
+  disk=$(find /sys/block -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | sed -n 1p)
   if [ -b "/dev/$disk" ]; then
     call as_nobody probe "/dev/$disk"
     expect_error 77

@@ -63,7 +63,7 @@ fi
 echo 'moved during: incomplete'
 
 # --- somebody who could move it, from before the run to after it -----------------------------------
-first=$(find "$data" -type f | sort | head -n 1)
+first=$(find "$data" -type f | sort | sed -n 1p)
 exec 9<>"$first"
 call run --data "$data" "${device[@]}"
 expect_status 3

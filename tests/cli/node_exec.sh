@@ -118,7 +118,7 @@ limits_and_takes_back() {
   grep -q ':.*/blksweep-[0-9]*$' "$tmp/.out" || die 'the command was not in a group of its own'
   grep -q 'memory_limit_bytes: asked 67108864, got 67108864' "$tmp/.err" || die 'asked and got are not told'
   [ "$(cat /proc/self/cgroup)" = "$before" ] || die 'the caller was moved'
-  [ -z "$(groups_of "$(sed -n 's|.*/blksweep-\([0-9]*\)$|\1|p' "$tmp/.out" | head -n 1)")" ] || die 'groups are left'
+  [ -z "$(groups_of "$(sed -n 's|.*/blksweep-\([0-9]*\)$|\1|p' "$tmp/.out" | sed -n 1p)")" ] || die 'groups are left'
   # What it leaves running ends with its group.
   # shellcheck disable=SC2016
   call node exec --memory-limit 64MiB -- sh -c 'sleep 1000 >/dev/null 2>&1 & echo $!'

@@ -6,7 +6,7 @@
 of_the_dead() {
   local name pid
   while read -r name; do
-    pid=$(grep -oE '[0-9]+' <<<"${name##*/}" | head -n 1)
+    pid=$(grep -oE '[0-9]+' <<<"${name##*/}" | sed -n 1p)
     [ -d "/proc/${pid:-none}" ] || echo "$name"
   done
 }

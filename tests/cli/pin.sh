@@ -269,7 +269,7 @@ if ((limit <= 100000)); then
   is_let_go
   mount "$loopfs_device" "$tmp/mnt"
   many_pages
-  kill -KILL "$(pgrep -P "$pid" | head -n 1)"
+  kill -KILL "$(pgrep -P "$pid" | sed -n 1p)"
   is_let_go
   call cache list --json
   [ "$(pin_state)" = dead ] || die 'half a pin is sold as a whole one'

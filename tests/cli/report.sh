@@ -128,7 +128,7 @@ duplicates=$(grep -oE '\bid="[^"]+"' "$work/both/report.html" | sort | uniq -d)
 # One repeat, one cell, no probe, no fio: fewer figures, no failure.
 "$python" "$here/../support/demo_db.py" "$work/small.db" --repeats 1 --cells 1 --no-probe --no-fio
 "$blksweep" report "$work/small.db" -o "$work/small" >"$work/table" 2>"$work/err"
-! grep -v '^ceiling' "$work/table" | grep -qE '[0-9]\.\.[0-9]' || fail 'one repeat has no interval and no range'
+! grep -v '^ceiling' "$work/table" | grep -E '[0-9]\.\.[0-9]' >/dev/null || fail 'one repeat has no interval and no range'
 [ -s "$work/small/figures/throughput.pdf" ] || fail 'throughput of one run'
 [ ! -e "$work/small/figures/depth.pdf" ] || fail 'no depth without a probe'
 grep -q 'no complete run has probe data' "$work/small/report.html" || fail 'the page says what is left out'

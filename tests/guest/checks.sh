@@ -28,7 +28,7 @@ as_before() {
   state >/tmp/after
   cmp -s /tmp/before /tmp/after || die "$1: the node is not as before: $(diff /tmp/before /tmp/after)"
 }
-number() { grep -o "\"$1\": [0-9]*" /tmp/answer | head -n 1 | grep -o '[0-9]*$'; }
+number() { grep -o "\"$1\": [0-9]*" /tmp/answer | sed -n 1p | grep -o '[0-9]*$'; }
 run() { blksweep --quiet run --catalog /tmp/data.cat --no-ceiling --no-probe --json "$@" >/tmp/answer; }
 
 # A memory limit bounds the page cache of the run.
@@ -52,7 +52,7 @@ blksweep --quiet run --catalog /tmp/data.cat --direct --bandwidth-limit 2MB/s --
   --json >/dev/null 2>&1 &
 victim=$!
 tries=0
-until grep -q '\[kyber\]' "/sys/block/$disk/queue/scheduler" && find /sys/fs/cgroup -name 'blksweep*' | grep -q .; do
+until grep -q '\[kyber\]' "/sys/block/$disk/queue/scheduler" && find /sys/fs/cgroup -name 'blksweep*' | grep . >/dev/null; do
   tries=$((tries + 1))
   [ "$tries" -lt 200 ] || die 'nothing was borrowed'
   usleep 100000
