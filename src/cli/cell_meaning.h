@@ -2,8 +2,7 @@
 // not.
 //
 // Rule:    where it means nothing a setting is recorded as "-" (null in JSON), so that a sweep over
-// it
-//          is one cell there, and not several whose noise would read as an effect.
+//          it is one cell there, and not several whose noise would read as an effect.
 // Threads: pure functions.
 #pragma once
 

@@ -91,9 +91,7 @@ Result<ReportFolder> ReportFolder::begin(const std::string& folder) {
 }
 
 Result<> ReportFolder::write(const std::string& name, const std::string& text) const {
-  BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(working() + "/" + name));
-  BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(text))));
-  return file.commit();
+  return write_file(working() + "/" + name, text);
 }
 
 Result<> ReportFolder::publish() const { return put_all(working(), fd_.get(), folder_); }

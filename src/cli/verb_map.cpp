@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
@@ -93,10 +92,7 @@ MapRecord record_of(const MapReport& report, const MapOptions& options,
 }
 
 Result<> write_model(const std::string& path, const ModelSpec& spec) {
-  const std::string text = to_toml(spec);
-  BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(path));
-  BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(text))));
-  return file.commit();
+  return write_file(path, to_toml(spec));
 }
 
 // Before the minute of measuring, not after it.

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <memory>
 #include <span>
 
@@ -136,13 +134,11 @@ Result<TraceRun> load_run(ResultReader& reader, const Stored& stored, const Stor
 }
 
 Result<> write(const std::string& path, const std::string& text) {
-  if (path == "-") {
-    const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-    return written && std::fflush(stdout) == 0 ? Result<>() : sys_error(errno, "write to stdout");
+  if (path != "-") {
+    return write_file(path, text);
   }
-  BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(path));
-  BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(text))));
-  return file.commit();
+  say_text(text);
+  return finish_answer();
 }
 
 Result<Exit> timeline(const TimelineOptions& options) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <numeric>
 
 #include "base/fd.h"
@@ -66,13 +65,13 @@ class Checker {
     constexpr unsigned kMask = STATX_TYPE | STATX_INO | STATX_SIZE | STATX_MTIME | STATX_CTIME;
     const int links = data_.links() == Links::beneath ? AT_SYMLINK_NOFOLLOW : 0;
     if (::statx(data_.root(), path_.c_str(), links, kMask, &st) != 0) {
-      return errno == ENOENT ? "missing" : std::strerror(errno);
+      return why_not_opened(errno);
     }
     if (S_ISLNK(st.stx_mode)) {
       const int opened = data_.open(file, 0, path_);
       const Fd target(std::max(opened, -1));
       if (!target || ::statx(target.get(), "", AT_EMPTY_PATH, kMask, &st) != 0) {
-        return opened == -EXDEV ? "now a symbolic link that leads out of the data set" : "missing";
+        return why_not_opened(target ? errno : -opened);
       }
     }
     if (makedev(st.stx_dev_major, st.stx_dev_minor) != device_ && elsewhere_.size() < kNamed) {

@@ -127,11 +127,10 @@ bool take(Bytespan bytes, std::span<const T>& out) {
 }
 
 // Before all of it is taken into memory: a file may say that it is larger than any catalog.
-Result<> look_at_head(const std::string& path) {
-  BLKSWEEP_TRY(const Fd fd, open_regular(path));
-  BLKSWEEP_TRY(const std::uint64_t size, file_size(fd.get(), path));
+Result<> look_at_head(int fd, const std::string& path) {
+  BLKSWEEP_TRY(const std::uint64_t size, file_size(fd, path));
   std::array<std::byte, sizeof(Header)> head{};
-  BLKSWEEP_TRY(const std::size_t got, pread_full(fd.get(), head, 0, path));
+  BLKSWEEP_TRY(const std::size_t got, pread_full(fd, head, 0, path));
   BLKSWEEP_CHECK(read_header(std::span(head).first(got), size, path));
   return {};
 }
@@ -202,15 +201,14 @@ Result<std::string> encode_catalog(const CatalogParts& parts) {
 
 Result<> write_catalog(const std::string& path, const CatalogParts& parts) {
   BLKSWEEP_TRY(const std::string bytes, encode_catalog(parts));
-  BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(path));
-  BLKSWEEP_CHECK(file.write(as_span(bytes)));
-  return file.commit();
+  return write_file(path, bytes);
 }
 
 Result<CatalogFile> CatalogFile::open(const std::string& path) {
   CatalogFile f;
-  BLKSWEEP_CHECK(look_at_head(path));
-  BLKSWEEP_TRY(f.bytes_, WholeFile::read(path));
+  BLKSWEEP_TRY(const Fd fd, open_regular(path));
+  BLKSWEEP_CHECK(look_at_head(fd.get(), path));
+  BLKSWEEP_TRY(f.bytes_, WholeFile::read(fd.get(), path));
   BLKSWEEP_TRY(const DecodedCatalog decoded, decode_catalog(f.bytes_.bytes(), path));
   f.view_ = decoded.catalog;
   f.node_ = decoded.device_node;

@@ -4,7 +4,8 @@
 //            catalog of this version is an Error that says what is wrong and how to go on. After
 //            open() every index, offset and sum in the view is in range.
 // Ownership: CatalogFile owns a private copy, so that nobody changes what was checked; view() ends
-// with it. Threads:   read only after open().
+//            with it.
+// Threads:   read only after open().
 #pragma once
 
 #include <cstdint>

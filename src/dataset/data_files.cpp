@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <cstring>
 
 namespace blksweep {
 
@@ -17,11 +18,22 @@ Result<DataFiles> DataFiles::open_root(const Catalog& catalog) {
 
 int DataFiles::open(std::uint32_t file, int flags, std::string& scratch) const {
   scratch.assign(catalog_->path(file));
-  int fd = open_regular_at(root_.get(), scratch.c_str(), flags | O_NOATIME, links_);
-  if (fd < 0 && errno == EPERM) {  // O_NOATIME is for the owner and root
-    fd = open_regular_at(root_.get(), scratch.c_str(), flags, links_);
-  }
+  const int fd = open_quietly_at(root_.get(), scratch.c_str(), flags, links_);
   return fd < 0 ? -errno : fd;
+}
+
+std::string why_not_opened(int error) {
+  switch (error) {
+    case ENOENT:
+      return "missing";
+    case ESTALE:
+      return "no longer a regular file";
+    case EXDEV:
+    case ELOOP:
+      return "now behind a symbolic link that leads out of the data set";
+    default:
+      return std::strerror(error);
+  }
 }
 
 }  // namespace blksweep

@@ -1,9 +1,8 @@
 // DataFiles: opens the files of a catalog below the data set's directory, as the scan found them.
 //
 // Links:   followed out of the directory only where the scan was told to (Catalog::links_followed).
-// Trust:   never waits for what has taken a file's place (os/open_regular.h), so that a FIFO
-// swapped
-//          in costs one sample, not the run.
+// Trust:   never waits for what has taken a file's place (os/open_regular.h): a FIFO swapped in
+//          costs one sample, not the run.
 // Threads: open() on any thread, with a scratch of its own.
 #pragma once
 
@@ -33,5 +32,8 @@ class DataFiles {
   Fd root_;
   Links links_;
 };
+
+// What an errno of such an open says of the file.
+std::string why_not_opened(int error);
 
 }  // namespace blksweep

@@ -51,20 +51,6 @@ std::string address(std::span<const ExtentRecord> extents, std::size_t i) {
              : fmt::format("{} bytes without an address", e.length);
 }
 
-std::string why_not(int error) {
-  switch (-error) {
-    case ENOENT:
-      return "missing";
-    case ESTALE:
-      return "no longer a regular file";
-    case EXDEV:
-    case ELOOP:
-      return "now behind a symbolic link that leads out of the data set";
-    default:
-      return std::strerror(-error);
-  }
-}
-
 class Checker {
  public:
   Checker(const Catalog& catalog, const DataFiles& data, AskWriters writers)
@@ -86,7 +72,7 @@ class Checker {
     struct statx st {};
     std::string what;
     if (!fd) {
-      what = why_not(opened);
+      what = why_not_opened(-opened);
     } else if (::statx(fd.get(), "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) != 0) {
       what = std::strerror(errno);
     } else {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <span>
 
 #include "dataset/pack_index.h"
 #include "dataset/tar.h"
@@ -198,9 +199,7 @@ Result<> PackOutput::finish(const std::string& manifest) {
   }
   BLKSWEEP_CHECK(sync_filesystem(directory_));
   BLKSWEEP_CHECK(place());
-  BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(pack_manifest_path(directory_)));
-  BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(manifest))));
-  BLKSWEEP_CHECK(file.commit());
+  BLKSWEEP_CHECK(write_file(pack_manifest_path(directory_), manifest));
   BLKSWEEP_CHECK(sync_filesystem(directory_));
   finished_ = true;
   std::error_code ec;

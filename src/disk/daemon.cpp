@@ -43,10 +43,7 @@ void become_device() {
 
 Result<> write_daemon_file(const Registry& registry, const std::string& name) {
   const ProcessId id = own_id();
-  const std::string text = fmt::format("{} {}\n", id.pid, id.start_time);
-  BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(registry.daemon_file(name)));
-  BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(text))));
-  return file.commit();
+  return write_file(registry.daemon_file(name), fmt::format("{} {}\n", id.pid, id.start_time));
 }
 
 Result<std::unique_ptr<Backing>> open_backing(const DiskState& state) {
@@ -113,10 +110,7 @@ Result<> serve(const Registry& registry, const DaemonArguments& a, Fd& ready) {
   if (const int error = backing->sync(); error != 0) {
     warn(sys_error(error, "sync " + state.backing).value().message());
   }
-  const std::string stats = files.stats_text();
-  BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(registry.last_stats_file(a.name)));
-  BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(stats))));
-  return file.commit();
+  return write_file(registry.last_stats_file(a.name), files.stats_text());
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // Emulated disks as the command line sees them: start, change, look, stop (docs/emulated-disk.md).
 //
 // Order:   start makes state folder, daemon, loop device, filesystem, mount; stop takes them away
-// the
-//          other way round. A start that fails or is interrupted takes away what it made.
+//          the other way round. A start that fails or is interrupted takes away what it made.
 // Errors:  Exit::unsupported where FUSE or loop devices are refused; Exit::interrupted.
 // Threads: one caller; other processes are kept out with DiskLock.
 #pragma once

@@ -65,10 +65,7 @@ bool Registry::exists(const std::string& name) const {
 }
 
 Result<> Registry::save(const DiskState& state) const {
-  const std::string text = to_json_text(state);
-  BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(folder(state.name) + "/state.json"));
-  BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(text))));
-  return file.commit();
+  return write_file(folder(state.name) + "/state.json", to_json_text(state));
 }
 
 Result<DiskState> Registry::load(const std::string& name) const {

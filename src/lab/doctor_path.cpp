@@ -13,6 +13,7 @@
 #include "os/device_layers.h"
 #include "os/direct_io.h"
 #include "os/file.h"
+#include "os/open_regular.h"
 
 namespace blksweep {
 namespace {
@@ -34,7 +35,8 @@ std::string on_device(const Subject& s) {
 
 Check device_direct(const Subject& s) {
   const BlockDevice& d = *s.source.device;
-  const int err = try_direct_read(d.node, d.logical_block);
+  const Fd fd(::open(d.node.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
+  const int err = fd ? try_direct_read(fd.get(), d.logical_block) : errno;
   if (err == 0) {
     return ok("direct I/O",
               fmt::format("aligned to {} (tried on {})", format_bytes({d.logical_block}), d.node));
@@ -167,7 +169,11 @@ Check check_direct(const Subject& s) {
             "unknown until there are files", "name the folder that holds the files"};
   }
   const std::uint32_t align = s.source.direct_align;
-  const int err = s.source.direct_possible ? try_direct_read(s.file, align) : EINVAL;
+  const Fd fd(open_quietly_at(AT_FDCWD, s.file.c_str(), O_DIRECT, Links::anywhere));
+  int err = fd ? 0 : errno;
+  if (fd) {
+    err = s.source.direct_possible ? try_direct_read(fd.get(), align) : EINVAL;
+  }
   if (err == 0) {
     const auto said = direct_io_of(s.file);
     return ok("direct I/O",

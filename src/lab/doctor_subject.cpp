@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "dataset/placement.h"
+#include "os/open_regular.h"
 
 namespace blksweep {
 namespace {
@@ -20,12 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostEntries = 100'000;
 
 Fd open_quietly(const std::string& path) {
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
-  Fd fd(::open(path.c_str(), kFlags | O_NOATIME));
-  if (!fd && errno == EPERM) {  // O_NOATIME is for the owner and root
-    fd.reset(::open(path.c_str(), kFlags));
-  }
-  return fd;
+  return Fd(open_quietly_at(AT_FDCWD, path.c_str(), O_NOFOLLOW, Links::anywhere));
 }
 
 // The first file with data that can be opened, else an empty one.

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "lab/decoded_sizes.h"
+#include "os/memory_room.h"
 
 namespace blksweep {
 namespace {
@@ -130,6 +131,20 @@ std::uint32_t largest_batch(const Schedule& s) {
   return most;
 }
 
+// Before they are taken: a catalog may speak of more data than any node can plan.
+Result<std::uint64_t> affordable_segments(const Source& source, const CellSettings& cell,
+                                          const MergeSettings& merge) {
+  const Bytes room = memory_room().least().value_or(Bytes{~std::uint64_t{0}});
+  const std::uint64_t most = room.n / kSegmentBytes / cell.epochs;
+  if (const auto segments = count_segments(source.catalog, merge, most)) {
+    return *segments;
+  }
+  return fail(
+      fmt::format("the plan would have more than {} reads, {} of memory is all there is: "
+                  "use a larger --merge-max, fewer --epochs or a part of the data",
+                  format_count(most), format_bytes(room)));
+}
+
 }  // namespace
 
 Result<PlannedCell> plan_cell(const Source& source, const CellSettings& cell, std::uint64_t seed) {
@@ -140,10 +155,12 @@ Result<PlannedCell> plan_cell(const Source& source, const CellSettings& cell, st
                                    cell.epochs, format_count(source.catalog.samples()),
                                    format_count(kMostPositions)));
   }
+  const MergeSettings merge = merge_settings(source, cell, cell.window.of(whole));
+  BLKSWEEP_TRY(const std::uint64_t segments, affordable_segments(source, cell, merge));
   const OrderSettings order{cell.order, seed, cell.chunk, cell.sort_window.of(whole), cell.epochs};
   PlannedCell planned;
-  planned.plan = make_plan(source.catalog, make_order(source.catalog, order), cell.epochs,
-                           merge_settings(source, cell, cell.window.of(whole)));
+  planned.plan =
+      make_plan(source.catalog, make_order(source.catalog, order), cell.epochs, merge, segments);
   const ShuffleSettings shuffle = shuffle_settings(cell, planned.plan, seed);
   BLKSWEEP_TRY(planned.schedule, make_schedule(source.catalog, planned.plan, shuffle));
   planned.window = shuffle.window;

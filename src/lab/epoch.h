@@ -5,12 +5,11 @@
 // bottom-up, the engine (which drains) before the arena.
 //
 // Errors:  prepare() names what could not be had (memory, ring, device); what a stage could not
-// have
-//          concerns this run alone and is in refused(). run() fails only when the engine is broken;
-//          failed samples and the fault of a stage are in the outcome, beside what was delivered.
+//          have concerns this run alone and is in refused(). run() fails only when the engine is
+//          broken; failed samples and the fault of a stage are in the outcome, beside what was
+//          delivered.
 // Stop:    run() returns with interrupted = true and what was delivered so far. Emulated stages
-// wake
-//          up; others finish the batch that they have.
+//          wake up; others finish the batch that they have.
 // Threads: prepare() and run() on the same thread.
 #pragma once
 

@@ -1,8 +1,7 @@
 // measure_pair: a run of a cell and its fio twins, next to each other, in an order drawn by lot.
 //
 // Arms:    ours; *grouped*: fio with the same reads, submitted in the same groups from the same
-// kind
-//          of memory; *plain*: fio one read at a time, as a user of fio gets it by default.
+//          kind of memory; *plain*: fio one read at a time, as a user of fio gets it by default.
 // Order:   all orders of the arms are equally likely, drawn from the seed and `stream`; stored.
 // State:   every arm gets the node anew (cgroup, queue settings, pins), and the caches in the state
 //          that the cell asks for, each with its own proof.

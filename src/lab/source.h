@@ -2,8 +2,8 @@
 //
 // Ownership: owns the catalog (loaded or scanned); everything that planning returns refers to it.
 // Errors:    a catalog whose files changed is refused and the first changes are named; a data set
-// on
-//            a filesystem without a block device works, without device reads, statistics and probe.
+//            on a filesystem without a block device works, without device reads, statistics and
+//            probe.
 #pragma once
 
 #include <memory>

@@ -139,7 +139,7 @@ Result<> Borrowing::add(const std::string& key, const std::function<Result<Loan>
   BLKSWEEP_TRY(Journal journal, folder.read(state_->owner));
   const std::size_t number = journal.records.size() + 1;
   at_step(state_->places, "before append");
-  owe(true);
+  owe();
   BLKSWEEP_CHECK(folder.append(journal, loan_line(number, loan), true));
   at_step(state_->places, "after append");
   state_->records.push_back({.number = number, .loan = std::move(loan), .changed = {}});

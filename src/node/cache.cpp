@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/fd.h"
+#include "dataset/data_files.h"
 #include "node/cache_drop.h"
 #include "node/cache_warm.h"
 #include "os/signals.h"
@@ -16,9 +18,10 @@ namespace {
 
 // Without root: the data goes, as far as it is clean; metadata stays.
 void evict_data(const Catalog& catalog) {
-  for (std::uint32_t f = 0; f < catalog.files.size(); ++f) {
-    Fd fd(::open(catalog.full_path(f).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (fd) {
+  const Result<DataFiles> data = DataFiles::open_root(catalog);
+  std::string scratch;
+  for (std::uint32_t f = 0; data && f < catalog.files.size(); ++f) {
+    if (const Fd fd(std::max(data->open(f, 0, scratch), -1)); fd) {
       ::fsync(fd.get());  // dirty pages are not evicted
       ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
     }

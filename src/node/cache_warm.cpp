@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "dataset/data_files.h"
 #include "os/fiemap.h"
 #include "os/readahead_batch.h"
 #include "os/residency.h"
@@ -184,9 +185,12 @@ WarmJob warm_job(const FileSet& files, const std::atomic<bool>& stop,
 
 WarmJob warm_job(const Catalog& catalog) {
   WarmJob job;
-  job.open = [&catalog](std::size_t i, std::string& scratch) {
-    scratch = catalog.full_path(static_cast<std::uint32_t>(i));
-    return ::open(scratch.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const auto data = std::make_shared<const Result<DataFiles>>(DataFiles::open_root(catalog));
+  job.open = [data](std::size_t i, std::string& scratch) {
+    const int fd =
+        *data ? (**data).open(static_cast<std::uint32_t>(i), 0, scratch) : -data->error().sys_errno;
+    errno = fd < 0 ? -fd : 0;
+    return std::max(fd, -1);
   };
   job.path = [&catalog](std::size_t i) { return catalog.full_path(static_cast<std::uint32_t>(i)); };
   for (std::uint32_t f = 0; f < catalog.files.size(); ++f) {

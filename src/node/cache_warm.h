@@ -6,8 +6,7 @@
 //          limit on its length).
 // Metadata: `look_up` brings dentries and inodes in alone.
 // Errors:  files that cannot be read are counted, the first is named; memory that is too small
-// shows
-//          as pages that are not resident afterwards.
+//          shows as pages that are not resident afterwards.
 // Threads: makes its own and joins them before it returns; open() is called from all of them.
 // Source:  readahead(2); docs/cache.md has the figures.
 #pragma once

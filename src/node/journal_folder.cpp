@@ -51,11 +51,7 @@ Result<std::string> own_text(const std::string& path) {
         "removes it unread",
         path, size));
   }
-  std::string text(size, '\0');
-  BLKSWEEP_TRY(const std::size_t got,
-               pread_full(fd.get(), std::as_writable_bytes(std::span(text)), 0, path));
-  text.resize(got);
-  return text;
+  return read_text(fd.get(), size, path);
 }
 
 Result<Journal> read_journal(const std::string& path) {

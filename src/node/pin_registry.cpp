@@ -94,19 +94,16 @@ Result<> PinRegistry::claim(const PinEntry& entry) const {
 }
 
 Result<> PinRegistry::save(const PinEntry& entry) const {
-  const std::string text = to_json_text(entry);
-  BLKSWEEP_TRY(ReplacedFile out, ReplacedFile::begin(file(entry.name)));
-  BLKSWEEP_CHECK(out.write(std::as_bytes(std::span(text))));
-  return out.commit();
+  return write_file(file(entry.name), to_json_text(entry));
 }
 
 Result<PinEntry> PinRegistry::load(const std::string& name) const {
   BLKSWEEP_CHECK(check_pin_name(name));
   BLKSWEEP_CHECK(check_own_folders(base_, {"blksweep", "pins"}));
-  const Result<Fd> fd = open_own_file(file(name));
-  if (!fd) {
-    if (fd.error().sys_errno != ENOENT) {
-      return needs_root(fd.error());
+  const Result<std::string> text = read_own_file(file(name), kMostBytes);
+  if (!text) {
+    if (text.error().sys_errno != ENOENT) {
+      return needs_root(text.error());
     }
     const Result<std::vector<std::string>> all = names();
     return fail(fmt::format("no pin {}: {} (blksweep cache list)", name,
@@ -114,11 +111,7 @@ Result<PinEntry> PinRegistry::load(const std::string& name) const {
                                 ? fmt::format("there are: {}", fmt::join(*all, ", "))
                                 : "there is none"));
   }
-  std::string text(kMostBytes, '\0');
-  BLKSWEEP_TRY(const std::size_t size,
-               pread_full(fd->get(), std::as_writable_bytes(std::span(text)), 0, file(name)));
-  text.resize(size);
-  return parse_pin_entry(text, file(name));
+  return parse_pin_entry(*text, file(name));
 }
 
 Result<std::vector<std::string>> PinRegistry::names() const {

@@ -40,20 +40,13 @@ std::optional<DirectIo> direct_io_of(const std::string& path) {
   return DirectIo{align != 0, align};
 }
 
-int try_direct_read(const std::string& path, std::uint32_t align) {
-  Fd fd(open_regular_at(AT_FDCWD, path.c_str(), O_DIRECT | O_NOATIME, Links::anywhere));
-  if (!fd && errno == EPERM) {  // O_NOATIME is for the owner and root
-    fd.reset(open_regular_at(AT_FDCWD, path.c_str(), O_DIRECT, Links::anywhere));
-  }
-  if (!fd) {
-    return errno;
-  }
+int try_direct_read(int fd, std::uint32_t align) {
   const std::size_t size = std::max<std::size_t>(align, kPageBytes);
   std::vector<std::byte> memory(2 * size);
   void* at = memory.data();
   std::size_t space = memory.size();
   std::align(size, align, at, space);
-  return ::pread(fd.get(), at, align, 0) < 0 ? errno : 0;
+  return ::pread(fd, at, align, 0) < 0 ? errno : 0;
 }
 
 }  // namespace blksweep

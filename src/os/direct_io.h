@@ -18,7 +18,8 @@ struct DirectIo {
 
 std::optional<DirectIo> direct_io_of(const std::string& path);
 
-// Reads the first `align` bytes of a file or block device with O_DIRECT: 0, or an errno.
-int try_direct_read(const std::string& path, std::uint32_t align);
+// Reads the first `align` bytes of a file or block device that was opened with O_DIRECT: 0, or an
+// errno.
+int try_direct_read(int fd, std::uint32_t align);
 
 }  // namespace blksweep

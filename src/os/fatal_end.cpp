@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -24,20 +25,6 @@ void tell(const char* text) {
   [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, text, std::strlen(text));
 }
 
-// Decimal digits without the help of a library: printf may be what has crashed.
-void put_number(int number, char* out) {
-  std::array<char, 12> digits{};
-  std::size_t count = 0;
-  do {
-    digits[count++] = static_cast<char>('0' + number % 10);
-    number /= 10;
-  } while (number > 0);
-  while (count > 0) {
-    *out++ = digits[--count];
-  }
-  *out = '\0';
-}
-
 void tell_cause(int number) {
   tell("blksweep: ended by ");
   const char* name = number > 0 ? ::sigabbrev_np(number) : nullptr;
@@ -48,7 +35,7 @@ void tell_cause(int number) {
 
 void execute_anew(int number) {
   std::array<char, 12> text{};
-  put_number(number, text.data());
+  std::to_chars(text.begin(), text.end() - 1, number);  // printf may be what has crashed
   char program[] = "blksweep", verb[] = "node", action[] = "restore", option[] = "--after";
   const std::array<char*, 6> argv{program, verb, action, option, text.data(), nullptr};
   ::execve(kSelf, argv.data(), environ);
@@ -110,7 +97,7 @@ void install_fatal_end() {
   std::set_terminate(on_terminate);
 }
 
-void owe(bool something) { owes = something; }
+void owe() { owes = true; }
 
 void end_now(int number) {
   if (ending.exchange(true)) {

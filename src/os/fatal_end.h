@@ -16,8 +16,8 @@ namespace blksweep {
 
 void install_fatal_end();
 
-// Whether there is anything to be given back.
-void owe(bool something);
+// From now on there is something to be given back.
+void owe();
 
 // `number` 0: exit status 1.
 [[noreturn]] void end_now(int number);

@@ -16,7 +16,6 @@
 
 #include "base/units.h"
 #include "os/memory_room.h"
-#include "os/open_regular.h"
 #include "os/trust.h"
 
 namespace blksweep {
@@ -30,6 +29,10 @@ std::string random_ending() {
     number = static_cast<std::uint64_t>(::getpid());
   }
   return fmt::format(".{:012x}", number & 0xFFFF'FFFF'FFFF);
+}
+
+tl::unexpected<Error> became_shorter(const std::string& path) {
+  return fail(path + ": it became shorter while it was read");
 }
 
 }  // namespace
@@ -88,6 +91,13 @@ Result<> write_full(int fd, std::span<const std::byte> data, const std::string& 
     data = data.subspan(n > 0 ? static_cast<std::size_t>(n) : 0);
   }
   return {};
+}
+
+Result<std::string> read_text(int fd, std::size_t size, const std::string& name) {
+  std::string text(size, '\0');
+  BLKSWEEP_TRY(const std::size_t got,
+               pread_full(fd, std::as_writable_bytes(std::span(text)), 0, name));
+  return got == size ? Result<std::string>(std::move(text)) : became_shorter(name);
 }
 
 Result<ReplacedFile> ReplacedFile::begin(const std::string& path) {
@@ -149,9 +159,14 @@ Result<> ReplacedFile::commit() {
   return {};
 }
 
-Result<WholeFile> WholeFile::read(const std::string& path) {
-  BLKSWEEP_TRY(const Fd fd, open_regular(path));
-  BLKSWEEP_TRY(const std::uint64_t size, file_size(fd.get(), path));
+Result<> write_file(const std::string& path, std::string_view text) {
+  BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(path));
+  BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(text))));
+  return file.commit();
+}
+
+Result<WholeFile> WholeFile::read(int fd, const std::string& path) {
+  BLKSWEEP_TRY(const std::uint64_t size, file_size(fd, path));
   WholeFile file;
   if (size == 0) {
     return file;
@@ -167,11 +182,8 @@ Result<WholeFile> WholeFile::read(const std::string& path) {
   }
   file.data_ = static_cast<std::byte*>(at);
   file.size_ = size;
-  BLKSWEEP_TRY(const std::size_t got, pread_full(fd.get(), {file.data_, size}, 0, path));
-  if (got != size) {
-    return fail(path + ": it became shorter while it was read");
-  }
-  return file;
+  BLKSWEEP_TRY(const std::size_t got, pread_full(fd, {file.data_, size}, 0, path));
+  return got == size ? Result<WholeFile>(std::move(file)) : became_shorter(path);
 }
 
 WholeFile::WholeFile(WholeFile&& o) noexcept

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/fd.h"
@@ -23,6 +24,8 @@ Result<std::uint64_t> file_size(int fd, const std::string& name);
 Result<std::size_t> pread_full(int fd, std::span<std::byte> out, std::uint64_t offset,
                                const std::string& name);
 Result<> write_full(int fd, std::span<const std::byte> data, const std::string& name);
+// The first `size` bytes. Errors: the file ends before.
+Result<std::string> read_text(int fd, std::size_t size, const std::string& name);
 
 // Small texts of /proc, /sys and our own: "" when there is nothing to be read.
 std::string whole_text(const std::string& path);
@@ -50,13 +53,16 @@ class ReplacedFile {
   Fd folder_, fd_;
 };
 
+// Such a file of one text.
+Result<> write_file(const std::string& path, std::string_view text);
+
 // All bytes of a regular file in memory of our own (page aligned): what its owner does to it
 // afterwards is not seen. An empty file is an empty span.
 class WholeFile {
  public:
   WholeFile() = default;
-  // Errors: no regular file; more than the memory that is free; shorter than it said.
-  static Result<WholeFile> read(const std::string& path);
+  // Errors: more than half of the memory that is free; shorter than it said.
+  static Result<WholeFile> read(int fd, const std::string& path);
   WholeFile(WholeFile&& o) noexcept;
   WholeFile& operator=(WholeFile&& o) noexcept;
   ~WholeFile();

@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <span>
 
 #include "base/units.h"
 #include "os/file.h"
@@ -65,6 +64,11 @@ int open_regular_at(int folder, const char* path, int flags, Links links) {
   return fd;
 }
 
+int open_quietly_at(int folder, const char* path, int flags, Links links) {
+  const int fd = open_regular_at(folder, path, flags | O_NOATIME, links);
+  return fd < 0 && errno == EPERM ? open_regular_at(folder, path, flags, links) : fd;
+}
+
 Result<Fd> open_regular(const std::string& path) {
   Fd fd(open_regular_at(AT_FDCWD, path.c_str(), 0, Links::anywhere));
   if (fd) {
@@ -88,13 +92,7 @@ Result<std::string> read_regular(const std::string& path, std::size_t most, uid_
     return fail(fmt::format("{}: {} are more than the {} that such a file may have", path,
                             format_bytes({size}), format_bytes({most})));
   }
-  std::string text(size, '\0');
-  BLKSWEEP_TRY(const std::size_t got,
-               pread_full(fd.get(), std::as_writable_bytes(std::span(text)), 0, path));
-  if (got != size) {
-    return fail(path + ": it became shorter while it was read");
-  }
-  return text;
+  return read_text(fd.get(), size, path);
 }
 
 }  // namespace blksweep

@@ -1,15 +1,13 @@
 // Opening files that others may swap while we look: never waits (a FIFO), never becomes our
 // terminal, and what was opened is a regular file.
 //
-// Links:   `beneath`: a path is resolved below its folder; a link that leaves it, or an absolute
-// one,
-//          is EXDEV. `anywhere`: as openat(2).
+// Links:   `beneath`: a path is resolved below its folder; an absolute link, or one that leaves the
+//          folder, is EXDEV. `anywhere`: as openat(2).
 // Errors:  as openat(2); ESTALE: it is no regular file.
 // Reading: the descriptor waits as any other one does.
 // Threads: any.
 // Source:  openat2(2) RESOLVE_BENEATH (Linux 5.6); before, links are refused (O_NOFOLLOW) as the
-// last
-//          part of a path only.
+//          last part of a path only.
 #pragma once
 
 #include <sys/types.h>
@@ -26,6 +24,8 @@ enum class Links { beneath, anywhere };
 
 // A descriptor, or -1 and errno. `flags`: O_DIRECT, O_NOATIME ... beside O_RDONLY.
 int open_regular_at(int folder, const char* path, int flags, Links links);
+// The same, and its access time stays where that is allowed (O_NOATIME is for the owner and root).
+int open_quietly_at(int folder, const char* path, int flags, Links links);
 // The same without the look at its type: folders, and O_PATH.
 int open_at(int folder, const char* path, int flags, Links links);
 

@@ -8,8 +8,7 @@
 // Errors:    a program that cannot be started is an Error with its errno (ENOENT: not installed); a
 //            program that ran and failed is a ProcessResult.
 // Trust:     helpers are looked up in $BLKSWEEP_PATH, else as root in the system's own folders,
-// else
-//            in $PATH; the child's PATH is the same (docs/security.md).
+//            else in $PATH; the child's PATH is the same (docs/security.md).
 // Threads:   any thread; the child is in its own process group, so that a terminal's Ctrl-C reaches
 //            it only through `interrupt`.
 #pragma once

@@ -2,9 +2,9 @@
 // runs that are neighbours on the device are merged into large requests.
 //
 // Why:     readahead(2) submits what it asks for at its end. madvise(2) keeps all that one call
-// asks
-//          for in the plug list of the block layer, and one call may span mappings of many files
-//          laid side by side: neighbours merge there. No byte is copied and no page is mapped.
+//          asks for in the plug list of the block layer, and one call may span mappings of many
+//          files laid side by side: neighbours merge there. No byte is copied and no page is
+//          mapped.
 // Errors:  none: it is a hint. A file that cannot be mapped (FUSE with direct I/O) is asked for
 //          with readahead(2).
 // Threads: one owner. The descriptors must stay open until submit() returns.

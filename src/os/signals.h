@@ -2,8 +2,9 @@
 //
 // The first signal asks for an orderly end (finish what is in flight, keep results, restore state);
 // a second one ends at once, giving back what was borrowed (os/fatal_end.h). SIGHUP that was
-// ignored at the start (nohup) stays ignored. Threads: install once, from main; the flag may be
-// read anywhere.
+// ignored at the start (nohup) stays ignored.
+//
+// Threads: install once, from main; the flag may be read anywhere.
 #pragma once
 
 #include <signal.h>

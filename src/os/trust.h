@@ -15,8 +15,7 @@
 namespace blksweep {
 
 bool trusted_owner(uid_t owner);
-// Root of the node, not of a user namespace (a rootless container), who is an ordinary user
-// outside.
+// Root of the node, not of a user namespace (a rootless container), who is an ordinary user.
 bool is_real_root();
 std::string owner_name(uid_t owner);  // "alice", else "uid 1000"
 

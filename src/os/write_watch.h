@@ -1,10 +1,9 @@
 // WriteWatch: which files of a filesystem somebody had open for writing since a moment.
 //
 // Why:     what moves a file's blocks under it (EXT4_IOC_MOVE_EXT, XFS_IOC_SWAPEXT, a write, a
-// hole)
-//          needs it open for writing, and need not change times or, if it moves them back, extents.
-//          A writer that was there has closed the file since, which is an event here, or holds it
-//          still, which held_for_writing() sees: between them none is missed.
+//          hole) needs it open for writing, and need not change times or, if it moves them back,
+//          extents. A writer that was there has closed the file since, which is an event here, or
+//          holds it still, which held_for_writing() sees: between them none is missed.
 // Method:  a fanotify mark on the filesystem, FAN_CLOSE_WRITE by file handle (Linux 5.1); also of
 //          files opened by handle, of which no directory hears. Nothing is pinned in memory.
 // Rights:  CAP_SYS_ADMIN, else an Error.

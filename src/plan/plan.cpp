@@ -157,22 +157,6 @@ class Planner {
   std::uint64_t address_ = 0;     // of the newest sample, where a horizon is kept
 };
 
-// Reads before coalescing in one epoch: the bound that the vectors are reserved by.
-std::size_t count_segments(const Catalog& catalog, const MergeSettings& settings) {
-  const SegmentRules rules = rules_for(catalog, settings);
-  const std::uint64_t max = ReadBuilder::max_bytes(settings);
-  std::size_t n = 0;
-  for (std::uint32_t i = 0; i < catalog.samples(); ++i) {
-    const Sample s = catalog.sample(i);
-    if (s.length > 0) {
-      for_each_segment(catalog, rules, aligned_range(s, rules.align), [&](const Segment& segment) {
-        n += segment.length <= max ? 1 : (segment.length + max - 1) / max;
-      });
-    }
-  }
-  return n;
-}
-
 void reserve(Plan& plan, std::size_t segments) {
   plan.reads.reserve(segments);
   plan.pieces.reserve(segments);
@@ -190,13 +174,36 @@ void give_back(std::vector<T>& v) {
 
 }  // namespace
 
+std::optional<std::uint64_t> count_segments(const Catalog& catalog, const MergeSettings& settings,
+                                            std::uint64_t most) {
+  const SegmentRules rules = rules_for(catalog, settings);
+  const std::uint64_t max = ReadBuilder::max_bytes(settings);
+  std::uint64_t n = 0;
+  for (std::uint32_t i = 0; i < catalog.samples() && n <= most; ++i) {
+    const Sample s = catalog.sample(i);
+    if (s.length > 0) {
+      for_each_segment(catalog, rules, aligned_range(s, rules.align), [&](const Segment& segment) {
+        n += segment.length <= max ? 1 : (segment.length + max - 1) / max;
+      });
+    }
+  }
+  return n <= most ? std::optional(n) : std::nullopt;
+}
+
 Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::uint32_t epochs,
                const MergeSettings& settings) {
+  constexpr std::uint64_t kAny = ~std::uint64_t{0};
+  const std::uint64_t segments = *count_segments(catalog, settings, kAny);
+  return make_plan(catalog, std::move(order), epochs, settings, segments);
+}
+
+Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::uint32_t epochs,
+               const MergeSettings& settings, std::uint64_t segments) {
   Plan plan;
   plan.order = std::move(order);
   plan.epochs = epochs;
   plan.submit_batch = settings.merge == Merge::kernel ? std::max(settings.batch, 1U) : 0;
-  reserve(plan, count_segments(catalog, settings) * epochs);
+  reserve(plan, segments * epochs);
   Planner(catalog, settings, plan).run();
   give_back(plan.reads);
   give_back(plan.pieces);

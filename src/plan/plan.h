@@ -73,6 +73,15 @@ struct PlanSummary {
 // position -> sample, epochs * catalog.samples() entries; a permutation in each epoch.
 std::vector<std::uint32_t> make_order(const Catalog& catalog, const OrderSettings& settings);
 
+// Reads of one epoch before they are coalesced; nullopt: more than `most`, found out without
+// counting the rest. A catalog's sizes say anything: ask before make_plan() takes the memory.
+std::optional<std::uint64_t> count_segments(const Catalog& catalog, const MergeSettings& settings,
+                                            std::uint64_t most);
+inline constexpr std::uint64_t kSegmentBytes = 36;  // of a plan
+
+// `segments`: what count_segments() said.
+Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::uint32_t epochs,
+               const MergeSettings& settings, std::uint64_t segments);
 Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::uint32_t epochs,
                const MergeSettings& settings);
 

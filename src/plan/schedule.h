@@ -6,8 +6,7 @@
 // batches are consumed". Both sides of the pipeline then meet on two counters.
 //
 // Units:    arena offsets are in units of kSlotUnit bytes. A batch is `batch` consecutive
-// emissions,
-//           the last of an epoch may be smaller; a batch never spans epochs.
+//           emissions, the last of an epoch may be smaller; a batch never spans epochs.
 // Shuffle:  none emits in position order. buffer: the window fills, then each arrival replaces a
 //           random resident, which is emitted. reservoir: one-pass reservoir sampling (Vitter,
 //           "Random sampling with a reservoir", ACM TOMS 11(1), 1985, Algorithm R): arrival t

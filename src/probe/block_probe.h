@@ -10,8 +10,7 @@
 // Errors:    open_block_probe() fails with Exit::unsupported and a reason (no BTF, not root, built
 //            with BPF=0, a device without requests); a run goes on without it and says so.
 // Lifetime:  start() resets all counters; stop() returns what was seen since. Detached by stop()
-// and
-//            by the destructor.
+//            and by the destructor.
 // Truth:     stop() compares its request count with /sys/block/*/stat over the same interval.
 // Threads:   one owner.
 #pragma once

@@ -5,9 +5,8 @@
 // refuses. No header outside of *_cuda.* knows a CUDA type.
 //
 // Errors:  Exit::unsupported with one line: built without CUDA, no driver, a driver that is too
-// old,
-//          no GPU, an index out of range (gpu_words.h). Later: what CUDA says, with the call and
-//          the object.
+//          old, no GPU, an index out of range (gpu_words.h). Later: what CUDA says, with the call
+//          and the object.
 // Threads: as CopyStage and Consumer say; the two are independent of each other.
 #pragma once
 

@@ -1,9 +1,8 @@
 // Nvml: the driver's management library, opened when it is asked for, so that a build needs none.
 //
 // Errors:  open() says why there is none (no libnvidia-ml.so.1, no driver behind it). Every
-// function
-//          returns 0 for success, as nvml.h has it; one that an old library lacks is nullptr where
-//          it is said to be optional.
+//          function returns 0 for success, as nvml.h has it; one that an old library lacks is
+//          nullptr where it is said to be optional.
 // Threads: NVML's functions may be called by any.
 // Source:  NVML API reference.
 #pragma once

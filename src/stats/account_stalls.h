@@ -1,10 +1,9 @@
 // The stalls of one lane by cause (stats/account.h).
 //
 // Rule: at an instant at which the lane is not busy, it waits for the batch that it will begin
-// next;
-//       the cause is where that batch is at this instant. The read lane's next batch is nowhere
-//       yet: while the reader waits for memory, the cause is where the oldest batch is that holds
-//       it.
+//       next; the cause is where that batch is at this instant. The read lane's next batch is
+//       nowhere yet: while the reader waits for memory, the cause is where the oldest batch is that
+//       holds it.
 // Cost: linear in batches and waits, but for binary searches.
 #pragma once
 

@@ -2,8 +2,7 @@
 // is claimed for it. The method, the study that chose it and what it cannot do: docs/statistics.md.
 //
 // Pairs:     the ratio of one round is one value; both cells ran in it, in an order drawn at
-// random,
-//            so that drift of the node falls on either with equal chance.
+//            random, so that drift of the node falls on either with equal chance.
 // Estimate:  geometric mean of the ratios; its interval is Student's t on their logarithms.
 // Beside it: the interval of the signed-rank test (Hodges and Lehmann, Annals of Mathematical
 //            Statistics 34(2), 1963), exact by the random order alone; no outlier moves it far.

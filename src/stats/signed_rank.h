@@ -2,9 +2,8 @@
 // without as many at either end as the test's exact distribution allows.
 //
 // Covers:  the centre of any symmetric distribution in at least 1 - tails of cases, outliers or
-// not.
-//          The difference of two cells in a round is symmetric about the effect when a coin decides
-//          which of them runs first, whatever the noise.
+//          not. The difference of two cells in a round is symmetric about the effect when a coin
+//          decides which of them runs first, whatever the noise.
 // Limits:  from too few values (fewer than 6 for 5 %) it is the whole range, which covers less.
 // Cost:    n^3 of n values.
 // Threads: pure functions.

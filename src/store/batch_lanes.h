@@ -5,8 +5,7 @@
 //           stages are those of the account (store/batch_spans.h).
 // Time:     integer nanoseconds since `begin_ns` of the run.
 // Rows:     batches overlap within a lane (reads most of all). Spans of one row never do, and no
-// two
-//           begin together; a lane has as few rows as its busiest moment needs.
+//           two begin together; a lane has as few rows as its busiest moment needs.
 // Threads:  pure functions.
 #pragma once
 

@@ -4,13 +4,12 @@
 // Counted:  of each cell and repeat the newest complete run; others are left out and counted.
 // Disks:    baseline, ratios and ceilings stay within a disk.
 // Pairs:    a run and one of the baseline of the same round (repeat number) and session; a round
-// that
-//           was cut off and went on in another session has none across them.
+//           that was cut off and went on in another session has none across them.
 // Ratio:    of samples per second, over pairs; interval and verdict as stats/paired.h has them, the
 //           comparisons with one baseline being a family.
 // Level:    median and range of the repeats of one cell. It has no interval: repeats that follow
-// each
-//           other are alike, and no such interval would cover what it says (docs/statistics.md).
+//           each other are alike, and no such interval would cover what it says
+//           (docs/statistics.md).
 // Unknown:  std::nullopt, when no counted run has the value.
 #pragma once
 

@@ -2,8 +2,7 @@
 // open.
 //
 // Format:  docs/timeline.md. Timestamps are microseconds since the epoch's begin with three
-// decimals,
-//          that is every nanosecond as it was measured.
+//          decimals, that is every nanosecond as it was measured.
 // Output:  ASCII but for labels; bytes that are not UTF-8 are replaced.
 // Threads: pure function.
 // Source:  "Trace Event Format" (Google, 2016); how Perfetto reads it: its trace processor's JSON

@@ -169,6 +169,17 @@ full_disk() {
   [ "$(sqlite3 "$tmp/small/results.db" 'PRAGMA integrity_check')" = ok ] || die "the database is damaged"
 }
 
+# Sizes that no memory plans: said at once, nothing taken.
+endless_data() {
+  mkdir "$tmp/endless"
+  for i in $(seq 1000); do
+    truncate -s 3G "$tmp/endless/$i" || return 0
+  done
+  make_catalog "$tmp/endless" "$tmp/endless.cat"
+  call plan "$tmp/endless.cat" --merge-max 4KiB --epochs 4
+  expect_error 1 'more than' 'reads' '--merge-max'
+}
+
 skipped=0
 make_data "$data" 60
 make_catalog "$data" "$catalog"
@@ -183,4 +194,5 @@ no_database
 locked_database
 full_disk
 no_permission
+endless_data
 [ "$skipped" = 0 ] || skip 'full disk: needs root to mount a small tmpfs; all else passed'

@@ -3,12 +3,10 @@
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
-# shellcheck source=scripts/loopfs.sh
-. "$(dirname "$0")/../../scripts/loopfs.sh"
+# shellcheck source=tests/cli/loop_helpers.bash
+. "$(dirname "$0")/loop_helpers.bash"
 
-[ "$(id -u)" = 0 ] || skip 'needs root to mount loop devices'
-at_exit loopfs_remove
-loopfs_make "$tmp/btrfs.img" "$tmp/btrfs" 300M btrfs || skip "$loopfs_reason"
+own_disk 300M btrfs
 call dataset make "$loopfs_mount/plain" --count 64 --size 256KiB
 expect_status 0
 mount -o remount,compress-force=zstd "$loopfs_mount"

@@ -159,6 +159,7 @@ agree 'as root on ext4' "$data" ready=True 'stacked on=limited'
 call doctor "$loopfs_device"
 expect_status 0
 [[ $out == *"$loopfs_device"* ]] || die 'a device is not named'
+grep -q '^ok  *direct I/O' "$tmp/.out" || die 'a device that can be read past the page cache is said not to be'
 out=''
 
 # --- no BTF: an empty file over it, in a mount namespace of its own ------------------------------------

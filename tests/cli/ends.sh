@@ -4,12 +4,10 @@
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
-# shellcheck source=scripts/loopfs.sh
-. "$(dirname "$0")/../../scripts/loopfs.sh"
+# shellcheck source=tests/cli/loop_helpers.bash
+. "$(dirname "$0")/loop_helpers.bash"
 
-[ "$(id -u)" = 0 ] || skip 'needs root to change queue settings'
-at_exit loopfs_remove
-loopfs_make "$tmp/disk.img" "$tmp/disk" 128MiB ext4 || skip "$loopfs_reason"
+own_disk 128MiB
 make_data "$tmp/disk/data" 200
 make_catalog "$tmp/disk/data" "$tmp/data.cat"
 at_exit "umount '$tmp/small' 2>/dev/null"

@@ -5,12 +5,10 @@
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
-# shellcheck source=scripts/loopfs.sh
-. "$(dirname "$0")/../../scripts/loopfs.sh"
+# shellcheck source=tests/cli/loop_helpers.bash
+. "$(dirname "$0")/loop_helpers.bash"
 
-[ "$(id -u)" = 0 ] || skip 'needs root to mount a loop device'
-at_exit loopfs_remove
-loopfs_make "$tmp/image" "$tmp/mount" 300M ext4 || skip "$loopfs_reason"
+own_disk 300M
 
 count=2000
 "$blksweep" --quiet dataset make "$loopfs_mount/data" --count $count --size lognormal:12KiB >/dev/null

@@ -3,12 +3,10 @@
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
-# shellcheck source=scripts/loopfs.sh
-. "$(dirname "$0")/../../scripts/loopfs.sh"
+# shellcheck source=tests/cli/loop_helpers.bash
+. "$(dirname "$0")/loop_helpers.bash"
 
-[ "$(id -u)" = 0 ] || skip 'needs root to mount loop devices'
-at_exit loopfs_remove
-loopfs_make "$tmp/ext4.img" "$tmp/ext4" 200M ext4 || skip "$loopfs_reason"
+own_disk 200M
 data=$loopfs_mount/data
 call dataset make "$data" --count 256 --size 256KiB
 expect_status 0

@@ -4,12 +4,10 @@
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
-# shellcheck source=scripts/loopfs.sh
-. "$(dirname "$0")/../../scripts/loopfs.sh"
+# shellcheck source=tests/cli/loop_helpers.bash
+. "$(dirname "$0")/loop_helpers.bash"
 
-[ "$(id -u)" = 0 ] || skip 'needs root to change queue settings'
-at_exit loopfs_remove
-loopfs_make "$tmp/disk.img" "$tmp/disk" 64MiB ext4 || skip "$loopfs_reason"
+own_disk 64MiB
 queue=/sys/block/${loopfs_device#/dev/}/queue
 make_data "$tmp/disk/data" 100
 make_catalog "$tmp/disk/data" "$tmp/data.cat"

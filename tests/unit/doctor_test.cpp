@@ -111,8 +111,8 @@ TEST(ProbeTrial, NamesEveryProgramOrSaysWhyThereAreNone) {
   EXPECT_EQ(trials->size(), 8U);
 }
 
-TEST(DirectIo, TrialReadNamesWhatIsNotThere) {
-  EXPECT_EQ(try_direct_read("/no/such/file", 512), ENOENT);
+TEST(DirectIo, TrialReadSaysWhyTheKernelDoesNotRead) {
+  EXPECT_EQ(try_direct_read(-1, 512), EBADF);
 }
 
 TEST(DeviceLayers, AreEachDiskOnceAndEndForOneThatIsNotThere) {
