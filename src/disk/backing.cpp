@@ -66,6 +66,11 @@ bool Backing::is_removed() const {
   return map_ == nullptr && ::fstat(fd_.get(), &st) == 0 && st.st_nlink == 0;
 }
 
+bool Backing::is(std::uint64_t device, std::uint64_t inode) const {
+  struct stat st {};
+  return ::fstat(fd_.get(), &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
 int Backing::read(std::uint64_t offset, std::uint32_t length, ReadPieces& out) {
   out.iov.clear();
   if (map_ != nullptr) {

@@ -46,6 +46,8 @@ class Backing {
   int fd() const { return fd_.get(); }
   bool is_memory() const { return map_ != nullptr; }
   bool is_removed() const;  // the file has no name any more
+  // Whether it is that file, whatever its name leads to now.
+  bool is(std::uint64_t device, std::uint64_t inode) const;
 
   // `length` <= kMaxMessage. 0 or an errno.
   int read(std::uint64_t offset, std::uint32_t length, ReadPieces& out);

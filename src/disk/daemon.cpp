@@ -47,8 +47,14 @@ Result<> write_daemon_file(const Registry& registry, const std::string& name) {
 }
 
 Result<std::unique_ptr<Backing>> open_backing(const DiskState& state) {
-  return state.backing == kMemoryBacking ? Backing::memory(Bytes{state.size})
-                                         : Backing::file(state.backing, Bytes{state.size});
+  if (state.backing == kMemoryBacking) {
+    return Backing::memory(Bytes{state.size});
+  }
+  BLKSWEEP_TRY(auto backing, Backing::file(state.backing, Bytes{state.size}));
+  if (!backing->is(state.backing_device, state.backing_inode)) {
+    return fail(state.backing + " is another file than a moment ago: look who replaced it");
+  }
+  return backing;
 }
 
 sigset_t block_signals() {

@@ -68,6 +68,7 @@ round_trip() { # FS IMAGE_SIZE MIB
   call disk start "$disk" --model none --backing "$tmp/$1.img" --fs "$1" --mount "$tmp/mnt"
   expect_status 0
   [ "$(sums)" = "$before" ] || die "$1: other bytes after stop and start"
+  findmnt --noheadings --output OPTIONS "$tmp/mnt" | grep 'nosuid,nodev' >/dev/null || die 'set-user-ID programs count'
   call disk stop "$disk"
   expect_status 0
 }

@@ -68,6 +68,18 @@ TEST_P(AnyBacking, ReadsWhatWasWrittenAndZerosElsewhere) {
   EXPECT_EQ((*backing)->sync(), 0);
 }
 
+TEST_P(AnyBacking, IsTheFileThatWasLookedAt) {
+  if (GetParam()) {
+    return;
+  }
+  auto backing = make();
+  ASSERT_TRUE(backing);
+  struct stat st {};
+  ASSERT_EQ(::stat(dir_.path("image").c_str(), &st), 0);
+  EXPECT_TRUE((*backing)->is(st.st_dev, st.st_ino));
+  EXPECT_FALSE((*backing)->is(st.st_dev, st.st_ino + 1));
+}
+
 TEST_P(AnyBacking, ASecondUserOfAFileIsRefused) {
   auto first = make();
   ASSERT_TRUE(first);
