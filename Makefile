@@ -141,7 +141,8 @@ $(OBJ)/%_cuda.o $(OBJ)/%_cuda_test.o: private override CPPFLAGS += $(cuda_includ
 # they use all the same (check-headers and clang-tidy see to it); without them nothing changes but time.
 PCH ?= 1
 # With one gcc 12 takes operator+ of std::string for a copy out of bounds (GCC bugs 105329, 105651).
-pch_quiet := $(if $(filter clang%,$(notdir $(CXX))),,-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
+is_clang  := $(filter clang%,$(notdir $(CXX)))
+pch_quiet := $(if $(is_clang),,-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
 use_pch = -Winvalid-pch $(pch_quiet) -include $(call pch_of,$(1))
 pch_src   := $(OBJ)/pch/src.h
 pch_cli   := $(OBJ)/pch/cli.h
@@ -152,7 +153,7 @@ $(pch_tests).gch: private header := tests/precompiled.h
 $(addsuffix .gch,$(pch_src) $(pch_cli) $(pch_tests)): $(OBJ)/config Makefile
 	$(call say,PCH,$@)
 	$(Q)mkdir -p $(@D) && echo '#include "$(CURDIR)/$(header)"' > $(@:.gch=)
-	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -MF $@.d -x c++-header $(@:.gch=) -o $@
+	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -MF $@.d $(if $(is_clang),-fpch-instantiate-templates) -x c++-header $(@:.gch=) -o $@
 pch_of = $(if $(filter src/cli/%,$(1)),$(pch_cli),$(if $(filter tests/%,$(1)),$(pch_tests),$(pch_src)))
 
 .SECONDEXPANSION:

@@ -63,7 +63,7 @@ class Checker {
     path_.assign(catalog_.path(file));
     struct statx st {};
     constexpr unsigned kMask = STATX_TYPE | STATX_INO | STATX_SIZE | STATX_MTIME | STATX_CTIME;
-    const int links = data_.links() == Links::beneath ? AT_SYMLINK_NOFOLLOW : 0;
+    const int links = data_.links() == Links::anywhere ? 0 : AT_SYMLINK_NOFOLLOW;
     if (::statx(data_.root(), path_.c_str(), links, kMask, &st) != 0) {
       return why_not_opened(errno);
     }

@@ -30,7 +30,7 @@ std::string why_not_opened(int error) {
       return "no longer a regular file";
     case EXDEV:
     case ELOOP:
-      return "now behind a symbolic link that leads out of the data set";
+      return "now behind a link or a mount that leads out of the data set";
     default:
       return std::strerror(error);
   }

@@ -1,6 +1,8 @@
 // DataFiles: opens the files of a catalog below the data set's directory, as the scan found them.
 //
 // Links:   followed out of the directory only where the scan was told to (Catalog::links_followed).
+//          Else nothing is read through another mount either, which may show another disk's files
+//          under the same names.
 // Trust:   never waits for what has taken a file's place (os/open_regular.h): a FIFO swapped in
 //          costs one sample, not the run.
 // Threads: open() on any thread, with a scratch of its own.
@@ -27,7 +29,7 @@ class DataFiles {
   DataFiles(const Catalog& catalog, Fd root)
       : catalog_(&catalog),
         root_(std::move(root)),
-        links_(catalog.links_followed ? Links::anywhere : Links::beneath) {}
+        links_(catalog.links_followed ? Links::anywhere : Links::one_mount) {}
   const Catalog* catalog_;
   Fd root_;
   Links links_;

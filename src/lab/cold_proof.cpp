@@ -15,6 +15,7 @@ constexpr double kColdDeviceShare = 0.99;  // statistics round to sectors, and l
 // From the device in a warm run: as for a cold one's pages, and a few blocks of metadata beside.
 constexpr double kWarmDeviceShare = 0.001;
 constexpr std::uint64_t kWarmDeviceBytes = 1U << 20;
+constexpr double kWarmMetadataShare = 0.05;  // of small data, where those blocks are few
 // A mounted filesystem's own threads read a block here and there (some 100 KiB in a second of ext4,
 // xfs or btrfs); beyond this somebody works on the disk, and takes a share of it that shows.
 constexpr double kOthersShare = 0.05;
@@ -137,13 +138,20 @@ CacheVerdict judge_inodes(const InodeHolders& found) {
 }
 
 CacheVerdict judge_warm(const WarmStart& s) {
+  if (s.resident && *s.resident < 1 - kColdShare) {
+    return {
+        fmt::format("not warm: {:.1f} % of the data was resident when it began", *s.resident * 100),
+        ""};
+  }
   if (!s.own_bytes) {
     return {};
   }
   const std::uint64_t read =
       s.one_disk ? std::min(*s.own_bytes, s.device_bytes.value_or(*s.own_bytes)) : *s.own_bytes;
-  const bool cold = read > kWarmDeviceBytes &&
-                    static_cast<double>(read) > kWarmDeviceShare * static_cast<double>(s.bytes);
+  const double bytes = static_cast<double>(s.bytes);
+  const double metadata =
+      std::min(static_cast<double>(kWarmDeviceBytes), kWarmMetadataShare * bytes);
+  const bool cold = static_cast<double>(read) > std::max(metadata, kWarmDeviceShare * bytes);
   return {cold ? fmt::format("not warm: this run read {} from the device for the {} that it "
                              "delivered: pages had left the page cache",
                              format_bytes({read}), format_bytes({s.bytes}))

@@ -1,6 +1,9 @@
 #include "lab/describe_host.h"
 
+#include <fmt/format.h>
+
 #include "disk/registry.h"
+#include "lab/predict_run.h"
 #include "os/btrfs_chunks.h"
 #include "os/hostfacts.h"
 #include "os/layer_facts.h"
@@ -17,10 +20,36 @@ std::vector<LayerFact> layers_of(const HostRecord& host) {
   return layers;
 }
 
+// With what an emulated disk answers: a model that was edited has its old name.
+std::vector<LayerFact> layers_now(const std::string& disk) {
+  std::vector<LayerFact> layers = layer_facts(disk);
+  if (const auto emulated = emulated_disk(disk)) {
+    layers.push_back({disk, "emulation",
+                      fmt::format("{} {}", emulated->hardware_name(), model_hash(emulated->spec))});
+  }
+  return layers;
+}
+
 }  // namespace
 
-std::string changed_layers(const HostRecord& host, const std::string& disk) {
-  return host.layers.empty() ? "" : difference(layers_of(host), layer_facts(disk));
+std::string changed_conditions(const HostRecord& host, const Source& source) {
+  std::vector<std::string> changed;
+  const auto add = [&](const std::string& what, const std::string& how) {
+    if (!how.empty()) {
+      changed.push_back(what + how);
+    }
+  };
+  if (source.device && !host.layers.empty()) {
+    const std::string& disk = source.device->disk;
+    add("what the disk stands on changed: ", difference(layers_of(host), layers_now(disk)));
+    add(fmt::format("the queue of {} is no longer as the experiment found it: ", disk),
+        changed_queue(host.queue, queue_facts(source)));
+  }
+  if (const std::string now = cgroup_limits(); !host.cgroup.empty() && now != host.cgroup) {
+    add("the cgroup of this process or a limit of it changed: ",
+        fmt::format("{}, now {}", host.cgroup, now));
+  }
+  return fmt::format("{}", fmt::join(changed, "; "));
 }
 
 std::vector<std::pair<std::string, std::string>> queue_facts(const Source& source) {
@@ -54,7 +83,7 @@ HostRecord describe_host(const Source& source) {
     if (const auto emulated = emulated_disk(source.device->disk)) {
       h.device_model = emulated->hardware_name();
     }
-    for (const LayerFact& f : layer_facts(source.device->disk)) {
+    for (const LayerFact& f : layers_now(source.device->disk)) {
       h.layers.push_back({f.disk, f.name, f.value});
     }
     h.queue = queue_facts(source);

@@ -20,7 +20,8 @@ HostRecord describe_host(const Source& source);
 // btrfs reads ahead instead of the queue's.
 std::vector<std::pair<std::string, std::string>> queue_facts(const Source& source);
 
-// What of the stack under `disk` is no longer as `host` says; empty: nothing, or it says nothing.
-std::string changed_layers(const HostRecord& host, const std::string& disk);
+// What is no longer as `host` says: the stack under the data, its queue, the limits of this
+// process's cgroup. Empty: nothing. What a cell borrows must be given back before.
+std::string changed_conditions(const HostRecord& host, const Source& source);
 
 }  // namespace blksweep

@@ -83,7 +83,7 @@ class Experiment {
   Result<> register_cells();
   bool wants_ceilings() const;
   Result<> measure_ceiling_of(std::uint32_t round);
-  void mark_changed_layers(RunRecord& run) const;
+  void mark_changed_conditions(RunRecord& run) const;
   void open_probe();
   Result<std::vector<std::string>> settle_addresses(AddressProof& proof);
   Result<> run_job(const Job& job);
@@ -147,6 +147,10 @@ Result<> Experiment::measure_ceiling_of(std::uint32_t round) {
     if (ceiling_warnings_.insert(text).second) {
       warn(text);
     }
+  }
+  if (const std::string changed = changed_conditions(settings_.host, source_); !changed.empty()) {
+    warn("a ceiling is left out: " + changed);
+    return {};
   }
   for (const CeilingRecord& c : measured.records) {
     BLKSWEEP_CHECK(store_->add_ceiling(experiment_, c));
@@ -252,7 +256,7 @@ Result<> Experiment::run_job(const Job& job) {
   if (settings_.predict && !stop_.load() && !measured.fault) {
     add_prediction(run, cell, planned);
   }
-  mark_changed_layers(run);
+  mark_changed_conditions(run);
   if (cell.cache == CacheState::cold && source_.device) {
     std::ranges::move(caches_beneath(source_.device->disk), std::back_inserter(run.warnings));
   }
@@ -260,22 +264,12 @@ Result<> Experiment::run_job(const Job& job) {
   return keep(job, std::move(run));
 }
 
-// The stack under the data and its queue are facts of the whole experiment: a run under others is
-// none of it.
-void Experiment::mark_changed_layers(RunRecord& run) const {
-  if (!source_.device) {
-    return;
+// The stack under the data, its queue and our limits are facts of the whole experiment: what was
+// measured under others is none of it.
+void Experiment::mark_changed_conditions(RunRecord& run) const {
+  if (const std::string changed = changed_conditions(settings_.host, source_); !changed.empty()) {
+    mark_incomplete(run, changed);
   }
-  const auto mark = [&run](const std::string& what, const std::string& changed) {
-    if (!changed.empty()) {
-      mark_incomplete(run, what + changed);
-    }
-  };
-  const std::string& disk = source_.device->disk;
-  mark("what the disk stands on changed: ", changed_layers(settings_.host, disk));
-  // What the cell borrowed is given back by now.
-  mark(fmt::format("the queue of {} is no longer as the experiment found it: ", disk),
-       changed_queue(settings_.host.queue, queue_facts(source_)));
 }
 
 // Nothing that needs the GPU works any more in this process, whatever it is.

@@ -52,6 +52,7 @@ CacheVerdict warm_verdict(const RunRecord& r, const RunRequest& q) {
   }
   const bool many_disks = q.source.mount && q.source.mount->filesystem == "btrfs";
   return judge_warm({.bytes = r.bytes,
+                     .resident = r.resident_before,
                      .own_bytes = r.own_read_bytes,
                      .device_bytes = r.device_bytes,
                      .one_disk = !many_disks});

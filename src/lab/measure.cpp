@@ -14,6 +14,7 @@
 #include "lab/observe.h"
 #include "lab/simulate_epoch.h"
 #include "lab/verify.h"
+#include "os/signals.h"
 #include "node/cache.h"
 #include "plan/plan.h"
 
@@ -269,9 +270,14 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   r.started_unix_ns = unix_ns();
   say(q, "reading");
   BLKSWEEP_CHECK(q.node.enter());
+  const unsigned continued = times_continued();
   seen.start();
   BLKSWEEP_TRY(const EpochOutcome outcome, epoch->run(q.stop));
   seen.stop(r);
+  if (times_continued() != continued) {
+    mark_incomplete(r,
+                    "this process was stopped (SIGSTOP, Ctrl-Z) in the run, and its clock was not");
+  }
   BLKSWEEP_CHECK(q.node.leave());
   q.node.record(r);
   r.begin_ns = outcome.begin_ns;

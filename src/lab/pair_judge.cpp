@@ -6,6 +6,7 @@
 
 #include "lab/pair.h"
 #include "lab/simulate_epoch.h"
+#include "os/layer_facts.h"
 
 namespace blksweep {
 namespace {
@@ -14,7 +15,10 @@ constexpr double kSameShare = 0.001;    // of the data; cold is what has less re
 constexpr double kSameRequests = 0.02;  // more apart is said
 constexpr double kSameBytes = 0.01;     // at the device; more is another's work, or other metadata
 constexpr double kOverLimit = 1.05;     // of a limit: what an interval of its accounting explains
-constexpr double kAllBytes = 0.99;      // of what was to be read: statistics lag by a request
+// More beside fio than both were to read: beyond metadata, and for pages beyond what is read ahead.
+constexpr double kMoreDirect = 1.1, kMoreBuffered = 1.5;
+constexpr std::uint64_t kFewBytes = 1U << 20;
+constexpr double kAllBytes = 0.99;  // of what was to be read: statistics lag by a request
 
 double pinned_share(const Catalog& catalog, const CellSettings& cell) {
   return catalog.bytes().n == 0 ? 0 : cell.node.pin_pages / 100;
@@ -111,6 +115,41 @@ std::string other_start(const PairRequest& q, const RunRecord& run, const FioRec
   return same || bypassed_the_cache(q, run, fio) ? "" : other_parts(q, run, fio);
 }
 
+// Whoever comes second finds there what the first one has read, whatever the page cache above
+// holds.
+std::string cache_below(const PairRequest& q) {
+  const bool from_memory = q.cell.cache == CacheState::warm && !reads_directly(q);
+  if (q.cell.cache == CacheState::cold || from_memory || !q.source.device) {
+    return "";
+  }
+  const std::vector<std::string> kept = keeping_caches(q.source.device->disk);
+  return kept.empty() ? ""
+                      : fmt::format("{} holds what the first of the two has read: use --cache cold",
+                                    kept.front());
+}
+
+// Our own run is judged by what this process made the disk read; of fio the disk's count is known.
+std::string others_beside_fio(const PairRequest& q, const RunRecord& run, const FioRecord& fio) {
+  if (!fio.device_bytes) {
+    return "";
+  }
+  const bool from_memory = q.cell.cache == CacheState::warm && !reads_directly(q);
+  const std::uint64_t ours =
+      run.own_read_bytes ? *run.own_read_bytes : run.device_bytes.value_or(0);
+  const std::uint64_t wanted = from_memory ? 0 : std::max(fio.planned_bytes, ours);
+  const double most =
+      static_cast<double>(wanted) * (reads_directly(q) ? kMoreDirect : kMoreBuffered);
+  if (static_cast<double>(*fio.device_bytes) <= most + static_cast<double>(kFewBytes)) {
+    return "";
+  }
+  return from_memory
+             ? fmt::format("the device read {} beside fio, which was to read from memory",
+                           format_bytes({*fio.device_bytes}))
+             : fmt::format(
+                   "the device read {} beside fio, which had {} to read: somebody else used it",
+                   format_bytes({*fio.device_bytes}), format_bytes({wanted}));
+}
+
 // The kernel lets what a limited group saved while it was idle through at once: of a short run that
 // is much, and not the same for both.
 std::string burst(const PairRequest& q, const RunRecord& run, const FioRecord& fio) {
@@ -147,7 +186,8 @@ std::string no_ratio_because(const PairRequest& q, const RunRecord& run, const F
                        fio.planned_bytes);
   }
   for (const std::string& reason :
-       {other_work(q.cell), mixed_ways(q), other_start(q, run, fio), burst(q, run, fio)}) {
+       {other_work(q.cell), mixed_ways(q), cache_below(q), other_start(q, run, fio),
+        others_beside_fio(q, run, fio), burst(q, run, fio)}) {
     if (!reason.empty()) {
       return reason;
     }

@@ -179,10 +179,13 @@ Result<DiskStat> disk_stat(const std::string& disk) {
 
 std::vector<std::pair<std::string, std::string>> queue_settings(const std::string& disk) {
   std::vector<std::pair<std::string, std::string>> out;
-  std::error_code ec;
-  for (const auto& entry : fs::directory_iterator("/sys/block/" + disk + "/queue", ec)) {
-    if (entry.is_regular_file(ec)) {
-      out.emplace_back(entry.path().filename().string(), first_line(entry.path()));
+  const std::string queue = "/sys/block/" + disk + "/queue/";
+  for (const std::string folder : {"", "iosched/"}) {
+    std::error_code ec;
+    for (const auto& entry : fs::directory_iterator(queue + folder, ec)) {
+      if (entry.is_regular_file(ec)) {
+        out.emplace_back(folder + entry.path().filename().string(), first_line(entry.path()));
+      }
     }
   }
   std::ranges::sort(out);

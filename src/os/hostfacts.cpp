@@ -29,8 +29,10 @@ void add_limit(std::string& text, const std::string& directory, const char* name
   }
 }
 
+}  // namespace
+
 // v1 mounts one hierarchy per controller; v2 has one line "0::/path".
-std::string cgroup_text() {
+std::string cgroup_limits() {
   std::istringstream lines(whole_text("/proc/self/cgroup"));
   std::string text;
   for (std::string line; std::getline(lines, line);) {
@@ -47,11 +49,12 @@ std::string cgroup_text() {
       for (const char* name : {"memory.max", "memory.high", "cpu.max", "io.max"}) {
         add_limit(found, "/sys/fs/cgroup" + path, name);
       }
-    } else if (controllers == "memory" || controllers == "blkio") {
+    } else if (controllers == "memory" || controllers == "blkio" || controllers == "cpu" ||
+               controllers == "cpu,cpuacct") {
       const std::string directory = "/sys/fs/cgroup/" + controllers + path;
       found = "v1 " + controllers + " " + path;
       for (const char* name : {"memory.limit_in_bytes", "blkio.throttle.read_bps_device",
-                               "blkio.throttle.read_iops_device"}) {
+                               "blkio.throttle.read_iops_device", "cpu.cfs_quota_us"}) {
         add_limit(found, directory, name);
       }
     } else {
@@ -61,8 +64,6 @@ std::string cgroup_text() {
   }
   return text;
 }
-
-}  // namespace
 
 std::string cpu_model(std::string_view cpuinfo) {
   constexpr std::string_view kKey = "model name";
@@ -90,7 +91,7 @@ HostFacts read_host_facts() {
   if (pages > 0 && page > 0) {
     h.memory_bytes = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
   }
-  h.cgroup = cgroup_text();
+  h.cgroup = cgroup_limits();
   return h;
 }
 

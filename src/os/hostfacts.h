@@ -21,6 +21,7 @@ struct HostFacts {
 };
 
 HostFacts read_host_facts();
+std::string cgroup_limits();  // HostFacts::cgroup as it is now
 
 // The same from given texts, for tests: "model name" of /proc/cpuinfo, "" when there is none.
 std::string cpu_model(std::string_view cpuinfo);

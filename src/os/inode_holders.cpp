@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <unordered_map>
@@ -27,6 +28,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kInotify = "anon_inode:inotify";
+constexpr const char* kFanotify = "anon_inode:[fanotify]";
+constexpr unsigned kMinorBits = 20;  // of the kernel's own device numbers
+
 std::uint64_t field(std::string_view text, std::string_view key) {
   std::uint64_t n = 0;
   std::size_t at = text.find(key);
@@ -35,6 +40,14 @@ std::uint64_t field(std::string_view text, std::string_view key) {
   }
   if (at != std::string_view::npos) {
     std::from_chars(text.data() + at, text.data() + text.size(), n);
+  }
+  return n;
+}
+
+std::uint64_t hex_field(std::string_view line, std::string_view key) {
+  std::uint64_t n = 0;
+  if (const std::size_t at = line.find(key); at != std::string_view::npos) {
+    std::from_chars(line.data() + at + key.size(), line.data() + line.size(), n, 16);
   }
   return n;
 }
@@ -151,13 +164,31 @@ class Search {
     for (const pid_t fd : open) {
       const std::string name = std::to_string(fd);
       const std::string target = fs::read_symlink(task / "fd" / name, ec).string();
-      if (ec || !target.starts_with('/')) {
+      const bool watches = target == kInotify || target == kFanotify;
+      if (ec || (!watches && !target.starts_with('/'))) {
         continue;
       }
       const std::string said = whole_text(task / "fdinfo" / name);
+      if (watches) {
+        files += watched(said);
+        continue;
+      }
       if (names_below(target, root_) || on_device(process, field(said, "mnt_id:"))) {
         files += take(field(said, "ino:"));
       }
+    }
+    return files;
+  }
+
+  // A watch holds its inode: "inotify wd:1 ino:2af sdev:700002 ...", a line each, in hex.
+  std::uint64_t watched(const std::string& said) {
+    std::uint64_t files = 0;
+    std::istringstream lines(said);
+    for (std::string line; std::getline(lines, line);) {
+      const std::uint64_t device = hex_field(line, " sdev:");
+      const bool here = device_ != 0 && device >> kMinorBits == major(device_) &&
+                        (device & ((1U << kMinorBits) - 1)) == minor(device_);
+      files += here ? take(hex_field(line, " ino:")) : 0;
     }
     return files;
   }

@@ -8,7 +8,9 @@
 #include <string_view>
 
 #include "os/device_layers.h"
+#include "os/fiemap.h"
 #include "os/file.h"
+#include "os/open_regular.h"
 
 namespace blksweep {
 namespace {
@@ -122,12 +124,40 @@ const char* kind_of(const DiskFacts& disk) {
   return "memory";
 }
 
+// Of a disk below: the queue of the one on top is a fact of its own.
+void add_queue(const std::string& disk, std::vector<LayerFact>& all) {
+  for (const char* name : {"nr_requests", "max_sectors_kb", "nomerges", "read_ahead_kb"}) {
+    if (const std::string value = first_line("/sys/block/" + disk + "/queue/" + name);
+        !value.empty()) {
+      all.push_back({disk, std::string("queue/") + name, value});
+    }
+  }
+}
+
 // A link that saves power changes its speed by itself.
 bool is_volatile(const LayerFact& f) { return f.name.starts_with("pcie_"); }
 
 // LVM names the cache's data volume so; of dm-cache made by hand the kernel shows nothing in sysfs.
 bool is_lvm_cache(const LayerFact& f) {
   return f.name == "mapper_name" && (f.value.ends_with("_cdata") || f.value.ends_with("_cvol"));
+}
+
+bool has_encoded_extents(const std::string& file) {
+  const Result<Fd> fd = open_regular(file);
+  ExtentReader reader;
+  return fd && reader.read(fd->get()) == 0 &&
+         std::ranges::any_of(reader.extents(), [](const fiemap_extent& e) {
+           return (e.fe_flags & FIEMAP_EXTENT_ENCODED) != 0;
+         });
+}
+
+// What a loop device reads without passing the page cache below it by: it was not told to, or the
+// filesystem of its file cannot (btrfs, of compressed extents) and does not say so.
+bool reads_through_cache(const DiskFacts& layer) {
+  if (layer.kind != DiskKind::loop) {
+    return false;
+  }
+  return !layer.backing_direct || has_encoded_extents(layer.backing_file);
 }
 
 }  // namespace
@@ -150,6 +180,9 @@ std::vector<LayerFact> layer_facts(const std::string& disk) {
   for (const DiskFacts& layer : device_layers(disk)) {
     all.push_back({layer.disk, "kind", kind_of(layer)});
     std::ranges::move(facts_of_disk(layer.disk), std::back_inserter(all));
+    if (layer.disk != disk) {
+      add_queue(layer.disk, all);
+    }
   }
   return all;
 }
@@ -183,6 +216,19 @@ bool is_memory(std::string_view filesystem) {
          filesystem == "hugetlbfs";
 }
 
+std::vector<std::string> keeping_caches(const std::string& disk) {
+  std::vector<std::string> out;
+  for (const DiskFacts& layer : device_layers(disk)) {
+    const auto facts = facts_of_disk(layer.disk);
+    if (reads_through_cache(layer) && !is_memory(mount_by_text(layer.backing_file).filesystem)) {
+      out.push_back(fmt::format("the page cache below {} ({})", layer.disk, layer.backing_file));
+    } else if (layer.disk.starts_with("bcache") || std::ranges::any_of(facts, is_lvm_cache)) {
+      out.push_back(fmt::format("the cache {}", layer.disk));
+    }
+  }
+  return out;
+}
+
 std::vector<std::string> caches_beneath(const std::string& disk) {
   std::vector<std::string> out;
   for (const DiskFacts& layer : device_layers(disk)) {
@@ -191,12 +237,15 @@ std::vector<std::string> caches_beneath(const std::string& disk) {
     if (is_memory(beneath)) {
       out.push_back(fmt::format("cold: {} is memory ({} is on {}): no read of it needs a medium",
                                 layer.disk, layer.backing_file, beneath));
-    } else if (layer.kind == DiskKind::loop && !layer.backing_direct) {
+    } else if (reads_through_cache(layer)) {
       out.push_back(fmt::format(
           "cold: {} reads {} without direct I/O, through a page cache below it: what that cache "
           "held, read ahead or answered in place of a medium cannot be known, and device_bytes "
-          "counts it too (losetup --direct-io=on)",
-          layer.disk, layer.backing_file));
+          "counts it too ({})",
+          layer.disk, layer.backing_file,
+          layer.backing_direct ? "the file is compressed, and its filesystem reads that through "
+                                 "pages: use one without compression"
+                               : "losetup --direct-io=on"));
     } else if (layer.kind == DiskKind::memory) {
       out.push_back(fmt::format("cold: {} is memory: no read of it needs a medium", layer.disk));
     } else if (layer.disk.starts_with("bcache")) {
@@ -219,7 +268,7 @@ std::vector<std::string> caches_beneath(const std::string& disk) {
 std::vector<std::string> cached_backing_files(const std::string& disk) {
   std::vector<std::string> out;
   for (const DiskFacts& layer : device_layers(disk)) {
-    if (layer.kind == DiskKind::loop && !layer.backing_direct) {
+    if (reads_through_cache(layer)) {
       out.push_back(layer.backing_file);
     }
   }

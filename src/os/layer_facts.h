@@ -4,7 +4,8 @@
 // Names:   kind, backing_file, direct_io, offset, size_limit, filesystem, mount_options (of a loop
 //          device: those of its file), mapper_name, mapper_uuid, raid_level, members, model,
 //          vendor, serial, firmware, wwid, write_cache, rotational, scheduler, numa_node,
-//          pcie_speed, pcie_width.
+//          pcie_speed, pcie_width; of disks below the first queue/nr_requests,
+//          queue/max_sectors_kb, queue/nomerges and queue/read_ahead_kb.
 // Source:  /sys/block/<disk>/... and the device folders above it; /proc/self/mountinfo.
 // Errors:  none; what cannot be read is left out.
 #pragma once
@@ -34,6 +35,8 @@ bool is_memory(std::string_view filesystem);
 // Caches below the disk that can be seen and that no run can empty or look into, each with what
 // that means for a run that is called cold.
 std::vector<std::string> caches_beneath(const std::string& disk);
+// Those of them that keep what was read: the next one to read finds it there.
+std::vector<std::string> keeping_caches(const std::string& disk);
 // Backing files of loop devices in the stack that are read through the page cache.
 std::vector<std::string> cached_backing_files(const std::string& disk);
 

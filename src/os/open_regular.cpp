@@ -18,12 +18,12 @@ namespace {
 
 constexpr int kSafe = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
-int open_beneath(int folder, const char* path, int flags) {
+int open_beneath(int folder, const char* path, int flags, std::uint64_t also) {
   static std::atomic<bool> is_there{true};
   if (is_there.load(std::memory_order_relaxed)) {
     open_how how{};
     how.flags = static_cast<std::uint64_t>(flags);
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | also;
     const long fd = ::syscall(SYS_openat2, folder, path, &how, sizeof how);
     if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) {
       return static_cast<int>(fd);
@@ -45,8 +45,10 @@ bool is_regular(int fd) {
 }  // namespace
 
 int open_at(int folder, const char* path, int flags, Links links) {
-  return links == Links::beneath ? open_beneath(folder, path, flags)
-                                 : ::openat(folder, path, flags);
+  if (links == Links::anywhere) {
+    return ::openat(folder, path, flags);
+  }
+  return open_beneath(folder, path, flags, links == Links::one_mount ? RESOLVE_NO_XDEV : 0);
 }
 
 int open_regular_at(int folder, const char* path, int flags, Links links) {

@@ -2,11 +2,13 @@
 // terminal, and what was opened is a regular file.
 //
 // Links:   `beneath`: a path is resolved below its folder; an absolute link, or one that leaves the
-//          folder, is EXDEV. `anywhere`: as openat(2).
+//          folder, is EXDEV. `one_mount`: and so is what another mount covers. `anywhere`: as
+//          openat(2).
 // Errors:  as openat(2); ESTALE: it is no regular file.
 // Reading: the descriptor waits as any other one does.
 // Threads: any.
-// Source:  openat2(2) RESOLVE_BENEATH (Linux 5.6); before, links are refused (O_NOFOLLOW) as the
+// Source:  openat2(2) RESOLVE_BENEATH, RESOLVE_NO_XDEV (Linux 5.6); before, links are refused
+// (O_NOFOLLOW) as the
 //          last part of a path only.
 #pragma once
 
@@ -20,7 +22,7 @@
 
 namespace blksweep {
 
-enum class Links { beneath, anywhere };
+enum class Links { one_mount, beneath, anywhere };
 
 // A descriptor, or -1 and errno. `flags`: O_DIRECT, O_NOATIME ... beside O_RDONLY.
 int open_regular_at(int folder, const char* path, int flags, Links links);

@@ -18,6 +18,10 @@ void on_signal(int number) {
   }
 }
 
+std::atomic<unsigned> continued{0};
+
+void on_continue(int) { continued.fetch_add(1, std::memory_order_relaxed); }
+
 }  // namespace
 
 void install_stop_signals() {
@@ -32,7 +36,12 @@ void install_stop_signals() {
       ::sigaction(number, &action, nullptr);
     }
   }
+  action.sa_handler = on_continue;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGCONT, &action, nullptr);
 }
+
+unsigned times_continued() { return continued.load(std::memory_order_relaxed); }
 
 const std::atomic<bool>& stop_requested() { return stop; }
 

@@ -15,6 +15,8 @@ namespace blksweep {
 
 void install_stop_signals();
 const std::atomic<bool>& stop_requested();
+// How often this process was stopped (SIGSTOP, Ctrl-Z) and went on; its clocks went on meanwhile.
+unsigned times_continued();
 
 // Signals of the calling thread wait while this lives: around fork, so that none is lost or handled
 // between it and what the child makes of itself. A child that never destroys it, or keep()s it,

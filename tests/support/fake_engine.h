@@ -157,11 +157,17 @@ class FakeEngine final : public Engine {
   void deliver(const Flight& f) const {
     std::uint64_t at = f.request.offset;
     const std::uint64_t end = at + static_cast<std::uint64_t>(std::max(0, f.result));
+    std::vector<std::uint64_t> words(end - at);
+    if (f.source == kFromDevice) {
+      SyntheticCatalog::device_words(at, words);
+    } else {
+      data_.file_words(f.source, at, words);
+    }
+    const std::uint64_t* word = words.data();
     for (std::uint32_t i = 0; i < f.request.iov_count && at < end; ++i) {
       auto* to = static_cast<std::byte*>(f.request.iov[i].iov_base);
       for (std::size_t n = 0; n < f.request.iov[i].iov_len && at < end; ++n, ++at) {
-        to[n] = byte_of(f.source == kFromDevice ? SyntheticCatalog::device_word(at)
-                                                : data_.file_word(f.source, at));
+        to[n] = byte_of(*word++);
       }
     }
   }

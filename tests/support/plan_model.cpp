@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 namespace blksweep::testing {
 namespace {
@@ -34,17 +35,16 @@ std::string check_read(const Plan& plan, std::uint32_t r, const MergeSettings& s
   return end == read.length ? "" : fmt::format("read {}: pieces end at {}", r, end);
 }
 
-std::uint64_t word(const SyntheticCatalog& data, const Catalog& c, const Read& read,
-                   std::uint64_t at) {
-  if (read.source == kZeros) {
-    return 0;
-  }
+void words_of(const SyntheticCatalog& data, const Catalog& c, const Read& read, std::uint64_t at,
+              std::span<std::uint64_t> out) {
+  std::ranges::fill(out, read.source == kZeros ? 0 : kLanded);
   if (read.source == kFromDevice) {
-    return SyntheticCatalog::device_word(read.offset + at);
+    SyntheticCatalog::device_words(read.offset + at, out);
+  } else if (read.source != kZeros) {
+    const std::uint64_t begin = read.offset + at;
+    const std::uint64_t end = std::min(begin + out.size(), c.files[read.source].size);
+    data.file_words(read.source, begin, out.first(end > begin ? end - begin : 0));
   }
-  return read.offset + at < c.files[read.source].size
-             ? data.file_word(read.source, read.offset + at)
-             : kLanded;
 }
 
 std::string land(const SyntheticCatalog& data, const Plan& plan, std::uint32_t r, Memory& memory) {
@@ -55,12 +55,12 @@ std::string land(const SyntheticCatalog& data, const Plan& plan, std::uint32_t r
     if (std::uint64_t{p.parcel_offset} + p.length > parcel.size()) {
       return fmt::format("piece {} runs past parcel {}", i, p.parcel);
     }
-    for (std::uint32_t b = 0; b < p.length; ++b) {
-      if (parcel[p.parcel_offset + b] != kNever) {
-        return fmt::format("parcel {} byte {} lands twice", p.parcel, p.parcel_offset + b);
-      }
-      parcel[p.parcel_offset + b] = word(data, c, plan.reads[r], p.read_offset + b);
+    const auto place = std::span(parcel).subspan(p.parcel_offset, p.length);
+    if (static_cast<std::size_t>(std::count(place.data(), place.data() + place.size(), kNever)) !=
+        place.size()) {
+      return fmt::format("piece {} lands on bytes of parcel {} that are there", i, p.parcel);
     }
+    words_of(data, c, plan.reads[r], p.read_offset, place);
   }
   return "";
 }
@@ -72,13 +72,14 @@ std::string check_sample(const SyntheticCatalog& data, const Plan& plan, std::ui
   if (plan.head[position] + s.length > parcel.size()) {
     return fmt::format("position {} does not fit its parcel", position);
   }
-  for (std::uint64_t i = 0; i < s.length; ++i) {
-    if (parcel[plan.head[position] + i] != data.file_word(s.file, s.offset + i)) {
-      return fmt::format("position {} sample {} byte {} of {} is wrong", position,
-                         plan.order[position], i, s.length);
-    }
-  }
-  return "";
+  std::vector<std::uint64_t> wanted(s.length);
+  data.file_words(s.file, s.offset, wanted);
+  const std::uint64_t* got = parcel.data() + plan.head[position];
+  const auto wrong = std::mismatch(got, got + s.length, wanted.data()).first;
+  return wrong == got + s.length
+             ? ""
+             : fmt::format("position {} sample {} byte {} of {} is wrong", position,
+                           plan.order[position], wrong - got, s.length);
 }
 
 struct Live {
@@ -156,7 +157,7 @@ std::string check_plan(const SyntheticCatalog& data, const Plan& plan,
     }
   }
   for (const auto& parcel : memory) {
-    if (std::ranges::count(parcel, kNever) != 0) {
+    if (std::count(parcel.data(), parcel.data() + parcel.size(), kNever) != 0) {
       return "a byte of a parcel is never read";
     }
   }

@@ -147,9 +147,11 @@ class ReaderRig {
     const Sample s = catalog.sample(plan.order[p]);
     const std::byte* at =
         arena.data() + std::uint64_t{schedule.slot[plan.parcel_of(p)]} * kSlotUnit + plan.head[p];
-    for (std::uint64_t i = 0; i < s.length && wrong_.empty(); ++i) {
-      const std::uint64_t word = data.file_word(s.file, s.offset + i);
-      if (at[i] != (word == 0 ? std::byte{0} : FakeEngine::byte_of(word))) {
+    std::vector<std::uint64_t> words(s.length);
+    data.file_words(s.file, s.offset, words);
+    const std::uint64_t* word = words.data();
+    for (std::uint64_t i = 0; i < s.length && wrong_.empty(); ++i, ++word) {
+      if (at[i] != (*word == 0 ? std::byte{0} : FakeEngine::byte_of(*word))) {
         wrong_ = "position " + std::to_string(p) + " byte " + std::to_string(i);
       }
     }

@@ -17,6 +17,13 @@ std::uint64_t mix(std::uint64_t x) {
   return (x ^ (x >> 31)) | 1;  // never 0: that is what holes hold
 }
 
+// With pointers: the sanitizers look at every step of anything else.
+void fill_words(std::uint64_t first, std::uint64_t salt, std::span<std::uint64_t> out) {
+  for (std::uint64_t *to = out.data(), *end = to + out.size(); to != end; ++to, ++first) {
+    *to = mix(first ^ salt);
+  }
+}
+
 }  // namespace
 
 SyntheticCatalog::SyntheticCatalog(const SyntheticSettings& settings)
@@ -142,22 +149,26 @@ Catalog SyntheticCatalog::view() const {
   return c;
 }
 
-std::uint64_t SyntheticCatalog::file_word(std::uint32_t file, std::uint64_t offset) const {
-  const auto begin = extents_.begin() + files_[file].first_extent;
-  const auto end =
-      file + 1 < files_.size() ? extents_.begin() + files_[file + 1].first_extent : extents_.end();
-  const auto e = std::upper_bound(begin, end, offset, [](std::uint64_t at, const ExtentRecord& x) {
-    return at < x.file_end();
-  });
-  if (e == end || offset < e->file_offset || (e->flags & kExtentUnwritten) != 0) {
-    return 0;
+void SyntheticCatalog::file_words(std::uint32_t file, std::uint64_t offset,
+                                  std::span<std::uint64_t> out) const {
+  std::ranges::fill(out, 0);
+  for (const ExtentRecord& e : view().extents_of(file)) {
+    const std::uint64_t from = std::max(offset, e.file_offset);
+    const std::uint64_t to = std::min(offset + out.size(), e.file_end());
+    if (from >= to || (e.flags & kExtentUnwritten) != 0) {
+      continue;
+    }
+    const std::span<std::uint64_t> part = out.subspan(from - offset, to - from);
+    if (e.on_device()) {
+      device_words(e.device_offset + (from - e.file_offset), part);
+    } else {
+      fill_words((std::uint64_t{file} << 40) + from, 0, part);
+    }
   }
-  return e->on_device() ? device_word(e->device_offset + (offset - e->file_offset))
-                        : mix((std::uint64_t{file} << 40) + offset);
 }
 
-std::uint64_t SyntheticCatalog::device_word(std::uint64_t address) {
-  return mix(address ^ 0x6465766963650000ULL);
+void SyntheticCatalog::device_words(std::uint64_t address, std::span<std::uint64_t> out) {
+  fill_words(address, 0x6465766963650000ULL, out);
 }
 
 }  // namespace blksweep::testing

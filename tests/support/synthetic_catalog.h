@@ -4,6 +4,7 @@
 // Ownership: view() points into the SyntheticCatalog, which must outlive it.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,10 +32,10 @@ class SyntheticCatalog {
   explicit SyntheticCatalog(const SyntheticSettings& settings);
   Catalog view() const;
 
-  // What a reader must see at `offset` of `file`, as 64 bits per byte: 0 in holes and unwritten
-  // extents. The same bytes on the device are device_word(address).
-  std::uint64_t file_word(std::uint32_t file, std::uint64_t offset) const;
-  static std::uint64_t device_word(std::uint64_t address);
+  // What a reader must see from `offset` of `file` on, as 64 bits per byte: 0 in holes and
+  // unwritten extents. The same bytes on the device are device_words(address).
+  void file_words(std::uint32_t file, std::uint64_t offset, std::span<std::uint64_t> out) const;
+  static void device_words(std::uint64_t address, std::span<std::uint64_t> out);
 
  private:
   void add_file(std::uint64_t size);

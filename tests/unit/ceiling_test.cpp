@@ -75,7 +75,7 @@ TEST(DataMap, SaysWhatItsBytesAreWorthInSamples) {
 TEST(DataMap, ReadsEverythingOnceAndNothingElse) {
   FlatCatalog files("/data");
   std::uint64_t at = 0;
-  for (int i = 0; i < 200; ++i) {
+  for (std::uint64_t i = 0; i < 200; ++i) {
     const std::uint64_t size = 4096 * (1 + i * 37 % 600);
     files.add("f" + std::to_string(i), size, at);
     at += size + (i % 3 == 0 ? 0 : 4096 * (i % 11));
@@ -102,7 +102,7 @@ TEST(DataMap, ReadsEverythingOnceAndNothingElse) {
 
 TEST(Ceiling, RandomReadsAreDistinctBlocksOfTheData) {
   FlatCatalog files("/data");
-  for (int i = 0; i < 100; ++i) {
+  for (std::uint64_t i = 0; i < 100; ++i) {
     files.add("f" + std::to_string(i), 24576, i * kMiB);
   }
   const DataMap data(files.view(), kPageBytes, kDevice);

@@ -132,9 +132,18 @@ TEST(WarmProof, ARunThatReadTheDeviceWasNotWarm) {
             "not warm: this run read 11 MiB from the device for the 9.77 GiB that it delivered: "
             "pages had left the page cache");
   s = warm();
-  s.bytes = 2 * kMiB;
+  s.bytes = 100 * kMiB;
   s.own_bytes = s.device_bytes = kMiB;
   EXPECT_EQ(judge_warm(s).incomplete, "") << "blocks of metadata";
+  s.bytes = kMiB;
+  EXPECT_NE(judge_warm(s).incomplete, "") << "all of it";
+  s.own_bytes = s.device_bytes = kMiB / 32;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "blocks of metadata of small data";
+  s = warm();
+  s.resident = 0.998;
+  EXPECT_EQ(judge_warm(s).incomplete, "not warm: 99.8 % of the data was resident when it began");
+  s.resident = 0.9995;
+  EXPECT_EQ(judge_warm(s).incomplete, "");
 }
 
 TEST(WarmProof, ReadsOfOthersAndOfOtherDisksAreNotTheDatas) {

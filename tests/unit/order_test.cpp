@@ -44,11 +44,11 @@ TEST(Order, EveryEpochIsAPermutation) {
   for (const SyntheticCatalog& data : catalogs()) {
     const Catalog c = data.view();
     for (const Order order : kAll) {
-      for (const std::uint64_t window : {0, 50000}) {
+      for (const std::uint64_t window : {0U, 50000U}) {
         const auto got =
             make_order(c, {.order = order, .chunk = {30000}, .sort_window = {window}, .epochs = 3});
         ASSERT_EQ(got.size(), 3 * c.samples());
-        for (int e = 0; e < 3; ++e) {
+        for (std::size_t e = 0; e < 3; ++e) {
           const auto begin = got.begin() + static_cast<std::ptrdiff_t>(e * c.samples());
           EXPECT_EQ(sorted({begin, begin + static_cast<std::ptrdiff_t>(c.samples())}),
                     identity(c.samples()))

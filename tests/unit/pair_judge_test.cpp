@@ -153,6 +153,30 @@ TEST(PairJudge, AColdTwinThatACacheServedVoidsTheRatio) {
   EXPECT_EQ(c.no_ratio(), "") << "no statistics: nothing is known against it";
 }
 
+// Second referee of issue 10: a reader that ran beside fio alone made us 14 times as fast as it.
+TEST(PairJudge, WhatOthersReadBesideFioVoidsTheRatio) {
+  Case c;
+  constexpr std::uint64_t kPlan = 100ULL << 20;
+  c.run.bytes = c.fio.read_bytes = c.fio.planned_bytes = kPlan;
+  c.run.device_bytes = c.run.own_read_bytes = kPlan;
+  c.fio.device_bytes = kPlan + kPlan / 20;
+  EXPECT_EQ(c.no_ratio(), "") << "metadata";
+  c.fio.device_bytes = kPlan + kPlan / 4;
+  EXPECT_EQ(c.no_ratio(),
+            "the device read 125 MiB beside fio, which had 100 MiB to read: somebody else used it");
+  c.cell.direct = false;
+  EXPECT_EQ(c.no_ratio(), "") << "read ahead";
+  c.fio.device_bytes = 2 * kPlan;
+  EXPECT_NE(c.no_ratio(), "");
+  c.run.own_read_bytes = 2 * kPlan;
+  EXPECT_EQ(c.no_ratio(), "") << "our own run needed as much";
+  c.cell.cache = CacheState::warm;
+  c.run.resident_before = c.fio.resident_before = 1;
+  EXPECT_EQ(c.no_ratio(), "the device read 200 MiB beside fio, which was to read from memory");
+  c.fio.device_bytes = 1 << 20;
+  EXPECT_EQ(c.no_ratio(), "");
+}
+
 TEST(PairJudge, OneJobOfFioCannotReadBothWays) {
   Case c;
   c.cell.direct = false;

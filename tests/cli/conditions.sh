@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# What a run was measured under is what its experiment says: another mount below the data, a queue,
+# a limit, a model that change in mid-sweep, a process that was stopped, memory that was not warm.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+# shellcheck source=tests/cli/loop_helpers.bash
+. "$(dirname "$0")/loop_helpers.bash"
+
+own_disk 300M
+data=$loopfs_mount/data
+call dataset make "$data" --count 600 --size 24KiB
+expect_status 0
+sync -f "$data"
+name=${loopfs_device#/dev/}
+first=$(find "$data" -mindepth 1 -maxdepth 1 -type d | sort | sed -n 1p)
+quiet=(--no-probe --no-ceiling)
+slow=("${quiet[@]}" --batch 32 --window 1MiB --consumer emulated --compute 60ms)
+sql() { sqlite3 -cmd '.timeout 10000' "$1" "$2"; }
+background() { # COMMAND... : the program beside us; its pid in $pid
+  "$blksweep" --quiet "$@" >"$tmp/.out" 2>"$tmp/.err" &
+  pid=$!
+}
+ended() {
+  status=0
+  wait "$pid" || status=$?
+  out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
+}
+reasons() { sql "$1" 'SELECT group_concat(incomplete_reason) FROM run WHERE incomplete = 1'; }
+
+# --- the same names on another disk, over a folder of the data set, for some time of the run -------
+mkdir "$tmp/copy"
+cp --sparse=always "$tmp/disk.img" "$tmp/copy.img"
+at_exit "umount '$tmp/copy' 2>/dev/null"
+at_exit "umount --lazy '$first' 2>/dev/null"
+mount -o loop,ro,noload "$tmp/copy.img" "$tmp/copy"
+background run --data "$data" --order random --cache cold "${slow[@]}" --db "$tmp/mount.db"
+sleep 0.7
+mount --bind "$tmp/copy/data/${first##*/}" "$first"
+ended
+umount "$first"
+expect_status 3
+[ "$(sql "$tmp/mount.db" 'SELECT min(missing_samples) > 0 FROM run')" = 1 ] ||
+  die 'files below another mount were read for those of the data set'
+umount "$tmp/copy"
+rm "$tmp/copy.img"
+echo 'another mount: its files are missing, not taken'
+
+# --- the scheduler's own settings, and the queue, while a sweep goes on ------------------------------
+iosched=/sys/block/$name/queue/iosched
+if grep -q mq-deadline "/sys/block/$name/queue/scheduler" && echo mq-deadline >"/sys/block/$name/queue/scheduler"; then
+  before=$(cat "$iosched/fifo_batch")
+  background run --data "$data" --order lba "${slow[@]}" --cache cold --repeats 2 --db "$tmp/queue.db"
+  sleep 0.5
+  echo $((before + 1)) >"$iosched/fifo_batch"
+  ended
+  echo "$before" >"$iosched/fifo_batch"
+  echo none >"/sys/block/$name/queue/scheduler"
+  expect_status 3
+  [[ $(reasons "$tmp/queue.db") == *iosched/fifo_batch* ]] || die 'a setting of the scheduler changed, and nothing is said'
+  echo 'scheduler: a change is said'
+else
+  echo 'scheduler: this kernel has no mq-deadline'
+fi
+
+# --- the queue of a disk below the disk -----------------------------------------------------------------
+truncate -s 60M "$loopfs_mount/upper.img"
+mkfs.ext4 -qF "$loopfs_mount/upper.img"
+mkdir "$tmp/upper"
+at_exit "umount '$tmp/upper' 2>/dev/null"
+mount -o loop "$loopfs_mount/upper.img" "$tmp/upper"
+call dataset make "$tmp/upper/data" --count 300 --size 24KiB
+background run --data "$tmp/upper/data" --order lba "${slow[@]}" --cache keep --repeats 2 --db "$tmp/lower.db"
+sleep 0.4
+old=$(cat "/sys/block/$name/queue/nomerges")
+echo 2 >"/sys/block/$name/queue/nomerges"
+ended
+echo "$old" >"/sys/block/$name/queue/nomerges"
+umount "$tmp/upper"
+rm "$loopfs_mount/upper.img"
+expect_status 3
+[[ $(reasons "$tmp/lower.db") == *"$name queue/nomerges"* ]] || die 'the queue of the disk below changed, and nothing is said'
+echo 'disk below: a change is said'
+
+# --- a process that is stopped: its clock goes on -----------------------------------------------------
+background run --data "$data" --order lba "${slow[@]}" --cache cold --db "$tmp/stop.db"
+sleep 0.7
+kill -STOP "$pid"
+sleep 0.3
+kill -CONT "$pid"
+ended
+expect_status 3
+[[ $(reasons "$tmp/stop.db") == *SIGSTOP* ]] || die 'a stopped process measures time'
+echo 'stopped: said'
+
+# --- small data that leave memory again and again are not warm --------------------------------------------
+mkdir "$loopfs_mount/small"
+for i in $(seq 60); do head -c 4096 /dev/urandom >"$loopfs_mount/small/$i"; done
+sync -f "$loopfs_mount"
+background run --data "$loopfs_mount/small" --buffered --cache warm "${quiet[@]}" --batch 2 --window 8KiB \
+  --consumer emulated --compute 30ms --prefetch 0 --depth 1 --db "$tmp/warm.db"
+for _ in $(seq 40); do
+  echo 1 >/proc/sys/vm/drop_caches
+  sleep 0.05
+done
+ended
+expect_status 3
+[[ $(reasons "$tmp/warm.db") == *'not warm'* ]] || die 'small data from the device pass for warm'
+echo 'small data: not warm'
+
+# --- inodes that a watch holds stay through every drop of caches ------------------------------------------
+"$python" - "$data" <<'PY' &
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None)
+fd = libc.inotify_init()
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in names:
+        assert libc.inotify_add_watch(fd, os.path.join(folder, name).encode(), 2) > 0
+open(sys.argv[1] + "/../ready", "w").close()
+time.sleep(120)
+PY
+watcher=$!
+at_exit "kill $watcher 2>/dev/null"
+until [ -e "$loopfs_mount/ready" ]; do sleep 0.05; done
+call run --data "$data" --cache cold "${quiet[@]}" --db "$tmp/watch.db"
+expect_status 3
+[[ $(reasons "$tmp/watch.db") == *'stay cached'* ]] || die 'inodes that a watch holds pass for cold'
+kill "$watcher"
+echo 'watches: not cold'
+
+# --- a cache below the device keeps what the first arm has read ---------------------------------------------
+if command -v fio >/dev/null; then
+  losetup --direct-io=off "$loopfs_device"
+  call run --data "$data" --order random "${quiet[@]}" --fio-twin --cache keep --db "$tmp/below.db"
+  losetup --direct-io=on "$loopfs_device"
+  [ "$(sql "$tmp/below.db" 'SELECT count(*) FROM fio WHERE ratio IS NOT NULL')" = 0 ] || die 'a ratio of a cache below'
+  [[ $(sql "$tmp/below.db" 'SELECT ratio_reason FROM fio') == *'page cache below'* ]] || die 'the cache below is not named'
+  echo 'a cache below: no ratio'
+fi
+
+# --- an emulated disk whose model was edited under its old name is another disk -------------------------------
+if [[ -c /dev/fuse ]]; then
+  disk=conditions-$$
+  at_exit "$blksweep --quiet disk stop $disk --force 2>/dev/null"
+  cp "$(dirname "$0")/../../scripts/models/sata-ssd.toml" "$tmp/mine.toml"
+  mkdir "$tmp/emulated"
+  call disk start "$disk" --model "$tmp/mine.toml" --size 64MiB --fs ext4 --mount "$tmp/emulated"
+  expect_status 0
+  call dataset make "$tmp/emulated/data" --count 50 --size 8KiB
+  sweep=(run --data "$tmp/emulated/data" "${quiet[@]}" --cache cold --db "$tmp/model.db")
+  call "${sweep[@]}" --repeats 1
+  expect_status 0
+  sed -i -E 's/^(channels *= *).*/\12/' "$tmp/mine.toml"
+  call disk set "$disk" --model "$tmp/mine.toml"
+  expect_status 0
+  call "${sweep[@]}" --repeats 2
+  expect_status 0
+  [ "$(sql "$tmp/model.db" 'SELECT count(*) FROM experiment')" = 2 ] || die 'another model is the same experiment'
+  echo 'emulated disk: another model is another experiment'
+fi
