@@ -81,6 +81,13 @@ std::uint64_t bytes_of_samples(const Catalog& catalog) {
   return sum;
 }
 
+bool read_too_much(const WarmStart& s, std::uint64_t read) {
+  const double bytes = static_cast<double>(s.bytes);
+  const double metadata =
+      std::min(static_cast<double>(kWarmDeviceBytes), kWarmMetadataShare * bytes);
+  return static_cast<double>(read) > std::max(metadata, kWarmDeviceShare * bytes);
+}
+
 }  // namespace
 
 std::uint64_t expected_device_bytes(const Catalog& catalog, const Plan& plan, bool direct) {
@@ -138,24 +145,18 @@ CacheVerdict judge_inodes(const InodeHolders& found) {
 }
 
 CacheVerdict judge_warm(const WarmStart& s) {
-  if (s.resident && *s.resident < 1 - kColdShare) {
-    return {
-        fmt::format("not warm: {:.1f} % of the data was resident when it began", *s.resident * 100),
-        ""};
+  const std::uint64_t own = s.own_bytes.value_or(0);
+  const std::uint64_t read = s.one_disk ? std::min(own, s.device_bytes.value_or(own)) : own;
+  if (read_too_much(s, read)) {
+    return {fmt::format("not warm: this run read {} from the device for the {} that it delivered: "
+                        "pages had left the page cache",
+                        format_bytes({read}), format_bytes({s.bytes})),
+            ""};
   }
-  if (!s.own_bytes) {
-    return {};
-  }
-  const std::uint64_t read =
-      s.one_disk ? std::min(*s.own_bytes, s.device_bytes.value_or(*s.own_bytes)) : *s.own_bytes;
-  const double bytes = static_cast<double>(s.bytes);
-  const double metadata =
-      std::min(static_cast<double>(kWarmDeviceBytes), kWarmMetadataShare * bytes);
-  const bool cold = static_cast<double>(read) > std::max(metadata, kWarmDeviceShare * bytes);
-  return {cold ? fmt::format("not warm: this run read {} from the device for the {} that it "
-                             "delivered: pages had left the page cache",
-                             format_bytes({read}), format_bytes({s.bytes}))
-               : "",
+  return {s.resident && *s.resident < 1 - kColdShare
+              ? fmt::format("not warm: {:.1f} % of the data was resident when it began",
+                            *s.resident * 100)
+              : "",
           ""};
 }
 
