@@ -33,15 +33,25 @@ mkdir "$tmp/copy"
 cp --sparse=always "$tmp/disk.img" "$tmp/copy.img"
 at_exit "umount '$tmp/copy' 2>/dev/null"
 at_exit "umount --lazy '$first' 2>/dev/null"
-mount -o loop,ro,noload "$tmp/copy.img" "$tmp/copy"
-background run --data "$data" --order random --cache cold "${slow[@]}" --db "$tmp/mount.db"
-sleep 0.7
-mount --bind "$tmp/copy/data/${first##*/}" "$first"
-ended
-umount "$first"
+mount -o loop "$tmp/copy.img" "$tmp/copy"
+for file in "$tmp/copy/data/${first##*/}"/*; do
+  dd if=/dev/urandom of="$file" bs=24K count=1 conv=notrunc status=none
+done
+covered() { # TRY : one run beside which the folder is covered for a while
+  background run --data "$data" --order random --seed "$1" --cache cold "${slow[@]}" --verify --db "$tmp/mount.db"
+  sleep 0.4
+  mount --bind "$tmp/copy/data/${first##*/}" "$first"
+  sleep 0.4
+  umount --lazy "$first"
+  ended
+}
+for try in 1 2 3 4 5; do
+  covered "$try"
+  [ "$(sql "$tmp/mount.db" 'SELECT max(ifnull(wrong_samples, 0)) FROM run')" = 0 ] ||
+    die 'files below another mount were read for those of the data set'
+  [ "$(sql "$tmp/mount.db" 'SELECT max(missing_samples) FROM run')" = 0 ] || break
+done
 expect_status 3
-[ "$(sql "$tmp/mount.db" 'SELECT min(missing_samples) > 0 FROM run')" = 1 ] ||
-  die 'files below another mount were read for those of the data set'
 umount "$tmp/copy"
 rm "$tmp/copy.img"
 echo 'another mount: its files are missing, not taken'
