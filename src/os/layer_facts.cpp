@@ -151,8 +151,8 @@ bool has_encoded_extents(const std::string& file) {
          });
 }
 
-// What a loop device reads without passing the page cache below it by: it was not told to, or the
-// filesystem of its file cannot (btrfs, of compressed extents) and does not say so.
+// Whether reads of a loop device go through the page cache below it: it was not told otherwise, or
+// the filesystem of its file reads compressed extents so (btrfs), and does not say it.
 bool reads_through_cache(const DiskFacts& layer) {
   if (layer.kind != DiskKind::loop) {
     return false;
