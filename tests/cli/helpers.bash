@@ -32,8 +32,8 @@ skip() {
 }
 
 die() {
-  echo "FAILED: $*"
   printf '  status %s\n  stdout: %s\n  stderr: %s\n' "$status" "$out" "$err"
+  echo "FAILED: $*"  # last: of long output the end is shown
   exit 1
 }
 
