@@ -34,6 +34,22 @@ Result<> refuse_bare_letters(std::string_view text, const std::string& name) {
   return {};
 }
 
+// The parser descends once for each part of a dotted name.
+Result<> refuse_deep_names(std::string_view text, const std::string& name) {
+  constexpr std::size_t kMostDots = 64;
+  std::size_t dots = 0, line = 1;
+  for (const char c : text) {
+    line += c == '\n' ? 1 : 0;
+    dots = std::string_view("=,[]{}\n").find(c) != std::string_view::npos ? 0 : dots;
+    dots += c == '.' ? 1 : 0;
+    if (dots > kMostDots) {
+      return usage_error(
+          fmt::format("{}:{}: more than {} dots in one name", name, line, kMostDots));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string toml_place(const std::string& name, const toml::source_region& at) {
@@ -42,6 +58,7 @@ std::string toml_place(const std::string& name, const toml::source_region& at) {
 
 Result<toml::table> parse_toml(std::string_view text, const std::string& name) {
   BLKSWEEP_CHECK(refuse_bare_letters(text, name));
+  BLKSWEEP_CHECK(refuse_deep_names(text, name));
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& e) {

@@ -9,7 +9,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::size_t kLongestSpec = std::size_t{16} << 20;
+constexpr std::size_t kLongestSpec = std::size_t{1} << 20;
 
 Result<std::string> scalar_text(const toml::node& node, const std::string& at) {
   if (const auto* s = node.as_string()) {

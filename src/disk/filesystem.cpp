@@ -93,7 +93,9 @@ Result<> make_filesystem(const std::string& device, const std::string& type, boo
 
 Result<> mount_filesystem(const std::string& device, const std::string& type,
                           const std::string& folder) {
-  if (::mount(device.c_str(), folder.c_str(), type.c_str(), MS_NOSUID | MS_NODEV, nullptr) != 0) {
+  // A stranger's image may ask the kernel to panic at its first error.
+  const char* options = type == "ext4" ? "errors=remount-ro" : nullptr;
+  if (::mount(device.c_str(), folder.c_str(), type.c_str(), MS_NOSUID | MS_NODEV, options) != 0) {
     const int e = errno;
     return fail(
         sys_error(e, fmt::format("mount {} on {} as {}", device, folder, type)).value().message(),

@@ -18,6 +18,7 @@
 #include "os/holders.h"
 #include "os/memory_room.h"
 #include "os/signals.h"
+#include "os/trust.h"
 
 namespace blksweep {
 namespace {
@@ -35,6 +36,7 @@ Result<> check_interrupt() {
 }
 
 Result<std::string> absolute_folder(const std::string& mount) {
+  BLKSWEEP_CHECK(check_way_to(mount));  // else a stranger's link says what the disk covers
   std::error_code ec;
   const fs::path folder = fs::canonical(mount, ec);
   if (ec || !fs::is_directory(folder, ec)) {
@@ -96,12 +98,21 @@ Result<> create_file(const std::string& path, Bytes size) {
   return {};
 }
 
+// A stranger's image lies where strangers write; which file it is, none of their links may say.
+Result<> check_way_to_backing(const std::string& backing) {
+  std::error_code ec;
+  const fs::path asked = fs::absolute(backing, ec).lexically_normal();
+  const bool through_links = fs::weakly_canonical(asked, ec) != asked;
+  return through_links || !fs::exists(asked, ec) ? check_way_to(asked.parent_path()) : Result<>();
+}
+
 // An existing file is taken as it is; whether it has any data decides if mkfs may run.
 Result<PreparedFile> prepare_file(DiskState& state, const DiskWish& wish) {
   std::error_code ec;
   if (fs::is_symlink(fs::path(wish.backing), ec)) {
     return fail(fmt::format("--backing {}: a symbolic link: name the file itself", wish.backing));
   }
+  BLKSWEEP_CHECK(check_way_to_backing(wish.backing));
   const fs::path path = fs::weakly_canonical(fs::absolute(wish.backing), ec);
   state.backing = ec ? wish.backing : path.string();
   PreparedFile out;

@@ -21,6 +21,7 @@
 #include "os/direct_io.h"
 #include "os/file.h"
 #include "os/hostfacts.h"
+#include "os/open_regular.h"
 #include "os/written_ranges.h"
 
 namespace blksweep {
@@ -61,7 +62,8 @@ std::string mount_point_of(const std::string& node) {
 }
 
 Result<Fd> open_direct(const std::string& path, bool device) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
+  Fd fd(device ? ::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC)
+               : open_regular_at(AT_FDCWD, path.c_str(), O_DIRECT, Links::anywhere));
   if (fd) {
     return fd;
   }

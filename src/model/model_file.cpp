@@ -12,7 +12,7 @@ namespace blksweep {
 namespace {
 
 constexpr double kLongest = 100e9;  // ns; no device answers that slowly
-constexpr std::size_t kLongestModel = std::size_t{16} << 20;
+constexpr std::size_t kLongestModel = std::size_t{1} << 20;
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
 // --- reading ---------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <pwd.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -40,7 +41,10 @@ Result<> check_owner(const std::string& path, const struct stat& st) {
   }
   const bool group_writes = (st.st_mode & S_IWGRP) != 0 && st.st_gid != 0;
   const bool others_write = group_writes || (st.st_mode & S_IWOTH) != 0;
-  if (others_write && (st.st_mode & S_ISVTX) == 0) {
+  // With an access list the group's bits are the most that anybody named in it has.
+  const bool listed = (st.st_mode & S_IWGRP) != 0 &&
+                      ::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
+  if ((others_write || listed) && (st.st_mode & S_ISVTX) == 0) {
     return fail(
         fmt::format("{} may be written to by others, who can plant files in it: {}, or chmod "
                     "go-w",

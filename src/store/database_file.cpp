@@ -54,10 +54,9 @@ Result<> look_at_file(const std::string& path, const struct stat& st) {
 Result<DatabaseFile> DatabaseFile::look(const std::string& path, bool to_write) {
   DatabaseFile file;
   BLKSWEEP_TRY(file.real_, real_path(path));
-  if (to_write) {
-    const fs::path asked = fs::path(path).parent_path();
-    BLKSWEEP_CHECK(check_way_to(asked.empty() ? "." : asked.string(), Sticky::refused));
-  }
+  // Readers, too: who can put files there gives the database a journal, or another file its name.
+  const fs::path asked = fs::path(path).parent_path();
+  BLKSWEEP_CHECK(check_way_to(asked.empty() ? "." : asked.string(), Sticky::refused));
   for (const std::string_view suffix : {"", "-journal", "-wal", "-shm"}) {
     const std::string name = file.real_ + std::string(suffix);
     struct stat st {};

@@ -69,6 +69,11 @@ expect_error 1 'symbolic link'
 call run --catalog "$mine/data.cat" --buffered --no-probe --no-ceiling --db "$theirs/new.db"
 expect_error 1 'belongs to nobody' 'plant files'
 [ ! -e "$theirs/new.db" ] || die 'a database was made in a folder of nobody'
+# My own, where nobody can give it a journal between look and read.
+install -d -o nobody "$theirs/folder"
+cp "$db" "$theirs/folder/mine.db"
+call report "$theirs/folder/mine.db" --no-figures
+expect_error 1 'belongs to nobody' 'plant files'
 # Mine, cut off: played back, as it must be.
 cp "$db" "$mine/cut.db"
 "$python" "$(dirname "$refuse_call")/hot_journal.py" "$mine/cut.db"
@@ -219,7 +224,41 @@ ln -s "$mine/victim" "$theirs/disk.img"
 give "$theirs/disk.img"
 call disk start strangers --model none --backing "$theirs/disk.img" --fs ext4 --mount "$mine/figures"
 expect_error 1 'symbolic link'
+# Links say neither what a disk covers nor where its file is made or found (third review).
+install -d -o nobody "$theirs/places"
+install -d "$mine/etc"
+head -c 1M /dev/zero >"$mine/etc/image"
+ln -s "$mine/etc" "$theirs/places/link"
+give "$theirs/places"
+call disk start strangers --model none --size 1MiB --fs ext4 --mount "$theirs/places/link"
+expect_error 1 'belongs to nobody'
+for file in new image; do
+  call disk start strangers --model none --size 1MiB --backing "$theirs/places/link/$file"
+  expect_error 1 'belongs to nobody'
+done
+[ "$(find "$mine/etc" -mindepth 1 -printf '%f')" = image ] || die 'a file was made behind a link of nobody'
+# A name whose parts the parser would descend into, one by one.
+"$python" -c 'print("a" + ".a" * 200000 + " = 1")' >"$theirs/deep.toml"
+call run "$theirs/deep.toml"
+expect_error 2 'more than 64 dots'
+call simulate "$mine/data.cat" --model "$theirs/deep.toml"
+expect_error 2 'more than 64 dots'
 echo 'wishes: fine'
+
+# --- an access list says who may write, too -------------------------------------------------------------
+install -d "$mine/listed"
+if "$python" - "$mine/listed" <<'PY'
+import os, struct, sys
+entries = [(1, 7, 2**32 - 1), (2, 7, 65534), (4, 5, 2**32 - 1), (16, 7, 2**32 - 1), (32, 5, 2**32 - 1)]
+os.setxattr(sys.argv[1], "system.posix_acl_access", struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in entries))
+PY
+then
+  call run --catalog "$mine/data.cat" --buffered --no-probe --no-ceiling --db "$mine/listed/new.db"
+  expect_error 1 'may be written to by others'
+  echo 'access lists: fine'
+else
+  echo 'access lists: this filesystem has none'
+fi
 
 # --- names on the terminal, and in figures ----------------------------------------------------------------------
 install -d -o nobody "$theirs/names"
