@@ -14,8 +14,8 @@
 #include "lab/observe.h"
 #include "lab/simulate_epoch.h"
 #include "lab/verify.h"
-#include "os/signals.h"
 #include "node/cache.h"
+#include "os/signals.h"
 #include "plan/plan.h"
 
 namespace blksweep {
