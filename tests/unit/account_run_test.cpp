@@ -16,7 +16,8 @@
 namespace blksweep {
 namespace {
 
-constexpr std::int64_t kCompute = 2'000'000;
+// Longer than the other stages, also under sanitizers and load.
+constexpr std::int64_t kCompute = 20'000'000;
 constexpr std::int64_t kBatches = 10;
 
 class AccountOfARun : public ::testing::Test {
