@@ -8,7 +8,8 @@
 //          nothing is resident: mincore is used there (seen on 6.18).
 // Cost:    asking opens the file, which brings its dentry and inode into their caches: drop caches
 //          again after asking when a run is to start with cold metadata.
-// Errors:  residency() does not fail: files that cannot be opened are counted and the first is named.
+// Errors:  residency() does not fail: files that cannot be opened are counted and the first one is
+//          named.
 // Threads: pure functions; one descriptor is open at a time.
 #pragma once
 

@@ -111,9 +111,7 @@ TEST(ProbeTrial, NamesEveryProgramOrSaysWhyThereAreNone) {
   EXPECT_EQ(trials->size(), 8U);
 }
 
-TEST(DirectIo, TrialReadSaysWhyTheKernelDoesNotRead) {
-  EXPECT_EQ(try_direct_read(-1, 512), EBADF);
-}
+TEST(DirectIo, TrialReadSaysWhyTheKernelDoesNotRead) { EXPECT_EQ(try_direct_read(-1, 512), EBADF); }
 
 TEST(DeviceLayers, AreEachDiskOnceAndEndForOneThatIsNotThere) {
   std::error_code ec;
