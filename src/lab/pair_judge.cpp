@@ -61,6 +61,10 @@ bool reads_directly(const PairRequest& q) {
   return (q.cell.direct && q.source.direct_possible) || !opens_files(q.planned.plan);
 }
 
+bool from_memory(const PairRequest& q) {
+  return q.cell.cache == CacheState::warm && !reads_directly(q);
+}
+
 bool all_from_device(Maybe<std::uint64_t> device_bytes, std::uint64_t all) {
   return device_bytes && static_cast<double>(*device_bytes) >= kAllBytes * static_cast<double>(all);
 }
@@ -118,8 +122,7 @@ std::string other_start(const PairRequest& q, const RunRecord& run, const FioRec
 // Whoever comes second finds there what the first one has read, whatever the page cache above
 // holds.
 std::string cache_below(const PairRequest& q) {
-  const bool from_memory = q.cell.cache == CacheState::warm && !reads_directly(q);
-  if (q.cell.cache == CacheState::cold || from_memory || !q.source.device) {
+  if (q.cell.cache == CacheState::cold || from_memory(q) || !q.source.device) {
     return "";
   }
   const std::vector<std::string> kept = keeping_caches(q.source.device->disk);
@@ -133,16 +136,15 @@ std::string others_beside_fio(const PairRequest& q, const RunRecord& run, const 
   if (!fio.device_bytes) {
     return "";
   }
-  const bool from_memory = q.cell.cache == CacheState::warm && !reads_directly(q);
   const std::uint64_t ours =
       run.own_read_bytes ? *run.own_read_bytes : run.device_bytes.value_or(0);
-  const std::uint64_t wanted = from_memory ? 0 : std::max(fio.planned_bytes, ours);
+  const std::uint64_t wanted = from_memory(q) ? 0 : std::max(fio.planned_bytes, ours);
   const double most =
       static_cast<double>(wanted) * (reads_directly(q) ? kMoreDirect : kMoreBuffered);
   if (static_cast<double>(*fio.device_bytes) <= most + static_cast<double>(kFewBytes)) {
     return "";
   }
-  return from_memory
+  return from_memory(q)
              ? fmt::format("the device read {} beside fio, which was to read from memory",
                            format_bytes({*fio.device_bytes}))
              : fmt::format(

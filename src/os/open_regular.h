@@ -7,9 +7,8 @@
 // Errors:  as openat(2); ESTALE: it is no regular file.
 // Reading: the descriptor waits as any other one does.
 // Threads: any.
-// Source:  openat2(2) RESOLVE_BENEATH, RESOLVE_NO_XDEV (Linux 5.6); before, links are refused
-// (O_NOFOLLOW) as the
-//          last part of a path only.
+// Source:  openat2(2) RESOLVE_BENEATH, RESOLVE_NO_XDEV (Linux 5.6); before, links are refused as
+//          the last part of a path only (O_NOFOLLOW).
 #pragma once
 
 #include <sys/types.h>
