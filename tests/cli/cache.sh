@@ -100,35 +100,45 @@ echo "after drop --all: residency 0 %, the next epoch read $(field 'j["runs"][0]
   "bytes of $(field 'j["runs"][0]["bytes"]') from the device"
 
 # The same files again: now resident; the drop of the tree alone does as well.
-call cache drop "$data" --json
-expect_status 0
-holds 'j["trees"][0]["before"]["resident_share"] > 0.9' 'j["trees"][0]["after"]["resident_bytes"] == 0' \
-  'j["trees"][0]["stayed"]["files"] == 0' 'j["trees"][0]["inodes_kept"] > 20000'
+drop_of_the_tree() {
+  call cache warm "$data"
+  call cache drop "$data" --json
+  expect_status 0
+  holds 'j["trees"][0]["before"]["resident_share"] > 0.9' 'j["trees"][0]["after"]["resident_bytes"] == 0' \
+    'j["trees"][0]["stayed"]["files"] == 0' 'j["trees"][0]["inodes_kept"] > 20000'
+}
+in_three_tries drop_of_the_tree
 call run --catalog "$tmp/data.cat" --buffered --cache keep --no-probe --no-ceiling --json
 expect_status 0 3
 holds 'j["runs"][0]["device_bytes"] >= 0.99 * j["runs"][0]["bytes"]'
 echo 'after drop DIR: the same'
 
 # --- warm: all resident, each byte read once; inodes alone: nothing is left to read ---------------------
-call cache drop
-before=$(device_read)
-call cache warm "$data" --json
-expect_status 0 3
-# Not 1.0: a host that reclaims memory in the background takes some of it at once, and is told of.
-holds 'j["trees"][0]["before"]["resident_bytes"] == 0' 'j["trees"][0]["after"]["resident_share"] > 0.95' \
-  "($status == 0) == (j['trees'][0]['after']['resident_bytes'] >= j['trees'][0]['bytes'])" \
-  "($status == 0) == (j['trees'][0]['warnings'] == [])"
-read_bytes=$(($(device_read) - before))
-bytes=$(field 'j["trees"][0]["bytes"]')
-[ "$read_bytes" -ge "$bytes" ] || die "warm read $read_bytes of $bytes"
-[ "$read_bytes" -le $((bytes * 3 / 2 + (32 << 20))) ] || die "warm read $read_bytes for $bytes"
-echo "warm: $read_bytes bytes read for $bytes, $(field 'round(j["trees"][0]["bytes_per_s"] / 1e6)') MB/s"
-call cache drop
-call cache warm --inodes "$data"
-expect_status 0
-before=$(device_read)
-find "$data" -type f -size +1000G
-[ "$(device_read)" = "$before" ] || die "stat of warmed inodes read $(($(device_read) - before)) bytes"
+warm_all() {
+  call cache drop
+  before=$(device_read)
+  call cache warm "$data" --json
+  expect_status 0 3
+  # Not 1.0: what the host takes back at once is told of.
+  holds 'j["trees"][0]["before"]["resident_bytes"] == 0' 'j["trees"][0]["after"]["resident_share"] > 0.95' \
+    "($status == 0) == (j['trees'][0]['after']['resident_bytes'] >= j['trees'][0]['bytes'])" \
+    "($status == 0) == (j['trees'][0]['warnings'] == [])"
+  read_bytes=$(($(device_read) - before))
+  bytes=$(field 'j["trees"][0]["bytes"]')
+  [ "$read_bytes" -ge "$bytes" ] || die "warm read $read_bytes of $bytes"
+  [ "$read_bytes" -le $((bytes * 3 / 2 + (32 << 20))) ] || die "warm read $read_bytes for $bytes"
+  echo "warm: $read_bytes bytes read for $bytes, $(field 'round(j["trees"][0]["bytes_per_s"] / 1e6)') MB/s"
+}
+warm_inodes() {
+  call cache drop
+  call cache warm --inodes "$data"
+  expect_status 0
+  before=$(device_read)
+  find "$data" -type f -size +1000G
+  [ "$(device_read)" = "$before" ] || die "stat of warmed inodes read $(($(device_read) - before)) bytes"
+}
+in_three_tries warm_all
+in_three_tries warm_inodes
 call cache drop
 before=$(device_read)
 find "$data" -type f -size +1000G
