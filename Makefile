@@ -88,16 +88,6 @@ bpf_off := $(filter-out $(cuda_off),$(wildcard src/*/*_off.cpp))
 main    := src/cli/main.cpp
 sources := $(filter-out $(main) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)) \
              $(if $(filter 1,$(CUDA)),$(cuda_off),$(cuda_on)),$(wildcard src/*/*.cpp))
-# Fuzz targets are parsers: what they do not reach is not built for them.
-ifeq ($(SAN),fuzz)
-sources := $(filter-out src/model/map_%,$(filter src/base/% src/codec/% src/model/% src/io/% \
-  src/plan/catalog.cpp src/plan/settings.cpp src/dataset/catalog_file.cpp src/dataset/catalog_parts.cpp \
-  src/dataset/catalog_summary.cpp src/dataset/catalog_validate.cpp src/dataset/tar.cpp \
-  src/os/file.cpp src/os/open_regular.cpp src/os/memory_room.cpp src/os/cgroup.cpp src/os/trust.cpp src/os/io_priority.cpp src/os/numa.cpp src/os/process_id.cpp src/os/blockdev.cpp \
-  src/os/device_layers.cpp src/node/journal.cpp src/node/binding.cpp src/stage/compute_time.cpp \
-  src/lab/cell.cpp src/lab/fallback.cpp src/cli/cell_options.cpp src/cli/cell_meaning.cpp src/cli/cell_text.cpp src/cli/command.cpp src/cli/node_options.cpp \
-  src/cli/run_options.cpp src/cli/spec.cpp,$(sources)))
-endif
 
 objects_of = $(1:%.cpp=$(OBJ)/%.o)
 objects := $(call objects_of,$(sources)) $(kernels:%=$(OBJ)/%.o)

@@ -102,6 +102,11 @@ fuzz:
 	$(again) $(fuzz_build) fuzz-programs
 	$(Q)scripts/fuzz.sh build-fuzz $(FUZZ_SECONDS) $(ONLY)
 fuzz_bin := $(fuzz_src:tests/fuzz/%.cpp=$(B)/fuzz/%)
+# With other objects than those of SAN=fuzz only the targets themselves are instrumented: enough to run what is
+# stored for them. A precompiled header would have to be made with that flag too.
+fuzz_objects := $(fuzz_bin:$(B)/fuzz/%=$(OBJ)/tests/fuzz/%.o)
+$(fuzz_objects): private override CXXFLAGS += -fsanitize=fuzzer-no-link
+$(fuzz_objects): private PCH := 0
 $(fuzz_bin): $(B)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(cli_lib) $(lib)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)

@@ -21,11 +21,13 @@ using Contents = std::map<std::string, std::string>;  // path -> bytes
 const std::atomic<bool> kGoOn{false};
 
 std::string bytes_of(std::size_t size, bool random) {
-  std::string out(size, '\0');
+  std::string out;
   Rng rng(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    out[i] = static_cast<char>(random ? rng.next() & 0xFF : (i / 64) & 0x0F);
+  while (out.size() < size) {
+    const std::uint64_t word = random ? rng.next() : (out.size() / 64 & 0x0F) * 0x0101010101010101;
+    out.append(std::string_view(reinterpret_cast<const char*>(&word), sizeof word));
   }
+  out.resize(size);
   return out;
 }
 
