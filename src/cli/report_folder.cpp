@@ -77,12 +77,7 @@ Result<> put_all(const fs::path& from, int folder, const std::string& path) {
 }  // namespace
 
 Result<ReportFolder> ReportFolder::begin(const std::string& folder) {
-  BLKSWEEP_CHECK(check_way_to(folder));
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    return fail(fmt::format("create {}: {}: name another folder with -o", folder, error.message()));
-  }
+  BLKSWEEP_CHECK(make_folder_of_own(folder));
   BLKSWEEP_TRY(Fd fd, open_folder(AT_FDCWD, folder, folder, 0));
   // In a folder of a stranger, who could exchange it, it would not be private.
   const bool private_there = check_trusted_folder(folder).has_value();

@@ -52,12 +52,8 @@ Result<> check_settings(const MakeSettings& s) {
 }
 
 // A fresh filesystem has lost+found in its root.
-Result<> prepare_directory(const std::string& path) {
+Result<> refuse_content(const std::string& path) {
   std::error_code ec;
-  fs::create_directories(path, ec);
-  if (ec) {
-    return sys_error(ec.value(), "make directory " + path);
-  }
   for (const auto& entry : fs::directory_iterator(path, ec)) {
     if (entry.path().filename() != "lost+found") {
       return fail("make data set: " + path + " is not empty: name an empty or new directory");
@@ -135,8 +131,8 @@ Result<MakeReport> make_dataset(const MakeSettings& settings, const MakeProgress
   const std::int64_t begin = now_ns();
   BLKSWEEP_CHECK(check_settings(settings));
   const std::vector<std::uint64_t> sizes = draw_sizes(settings);
-  BLKSWEEP_CHECK(check_way_to(settings.directory));
-  BLKSWEEP_CHECK(prepare_directory(settings.directory));
+  BLKSWEEP_CHECK(make_folder_of_own(settings.directory));
+  BLKSWEEP_CHECK(refuse_content(settings.directory));
   BLKSWEEP_CHECK(check_space(settings, sizes));
   const std::vector<std::uint64_t> order = creation_order(settings);
   MakeReport report;

@@ -64,13 +64,12 @@ Result<> judge_walk(const ScanReport& walked, PackReport& report) {
   return {};
 }
 
-constexpr mode_t kModeBits = 0777;
-
 struct Slot {  // of one sample of the block that is being packed
   std::string path;
+  std::uint64_t expected = 0;  // bytes, when the block was made up
   std::vector<std::byte> stored;
   SampleHeader header;
-  mode_t mode = 0;  // the source's
+  mode_t mode = 0;  // the source's, as far as its folders let others through
   std::optional<Error> error;
 };
 
@@ -96,8 +95,7 @@ class Packer {
 
   Result<> run(const PackListener& listener, const std::atomic<bool>& stop, PackReport& report) {
     for (std::size_t begin = 0; begin < order_.size();) {
-      const std::size_t end = end_of_block(begin);
-      slots_.resize(std::max(slots_.size(), end - begin));
+      const std::size_t end = make_up_block(begin);
       pool_.run(end - begin, [&](unsigned w, std::size_t i) {
         slots_[i].error.reset();
         if (const Result<> done = encode(workers_[w], tree_.entries[order_[begin + i]], slots_[i]);
@@ -120,21 +118,24 @@ class Packer {
   }
 
  private:
-  std::size_t end_of_block(std::size_t begin) const {
+  // As many samples as fit a block; where it ends.
+  std::size_t make_up_block(std::size_t begin) {
     std::uint64_t bytes = 0;
     std::size_t end = begin;
     while (end < order_.size() && end - begin < kBlockSamples && bytes < kBlockBytes) {
-      struct stat st {};
-      const std::string path = tree_.path(tree_.entries[order_[end++]]);
-      if (::fstatat(tree_.root.get(), path.c_str(), &st, 0) == 0) {
-        bytes += static_cast<std::uint64_t>(st.st_size);  // an error shows when it is opened
-      }
+      slots_.resize(std::max(slots_.size(), end - begin + 1));
+      Slot& slot = slots_[end - begin];
+      slot.path = tree_.path(tree_.entries[order_[end++]]);
+      struct stat st {};  // an error shows when it is opened
+      slot.expected = ::fstatat(tree_.root.get(), slot.path.c_str(), &st, 0) == 0
+                          ? static_cast<std::uint64_t>(st.st_size)
+                          : 0;
+      bytes += slot.expected;
     }
     return end;
   }
 
   Result<> encode(Worker& w, const TreeEntry& entry, Slot& slot) const {
-    slot.path = tree_.path(entry);
     const Fd fd(tree_.open(entry, w.scratch));
     if (!fd) {
       return sys_error(errno, "open " + slot.path);
@@ -146,8 +147,11 @@ class Packer {
     if (!S_ISREG(st.st_mode)) {
       return fail("pack " + slot.path + ": it is no longer a regular file");
     }
-    slot.mode = st.st_mode & kModeBits;
+    slot.mode = st.st_mode & tree_.directories[entry.directory].reach;
     const auto size = static_cast<std::uint64_t>(st.st_size);
+    if (size > slot.expected) {  // it would take memory that the block has not
+      return fail("pack " + slot.path + ": it grew while it was packed");
+    }
     if (size > kMaxDecodedBytes) {
       return fail(fmt::format("pack {}: {} are more than the 1 GiB that a packed sample may have",
                               slot.path, format_bytes({size})));

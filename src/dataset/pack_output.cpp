@@ -84,14 +84,10 @@ Result<> sync_filesystem(const std::string& directory) {
 }  // namespace
 
 Result<PackOutput> PackOutput::begin(const PackSettings& s) {
-  BLKSWEEP_CHECK(check_way_to(s.directory));
   std::error_code ec;
   const bool there = fs::exists(s.directory, ec);
-  if (there) {
-    BLKSWEEP_CHECK(refuse_content(s.directory));
-  } else {
-    BLKSWEEP_CHECK(make_folders(s.directory));
-  }
+  BLKSWEEP_CHECK(make_folder_of_own(s.directory));
+  BLKSWEEP_CHECK(refuse_content(s.directory));
   PackOutput out(s.directory, s.layout, s.shard, !there);
   BLKSWEEP_CHECK(make_folders(out.incoming()));
   return out;

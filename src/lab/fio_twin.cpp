@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/stuck_open.h"
 
 namespace blksweep {
 
@@ -328,9 +329,14 @@ Result<FioResult> FioTwin::run_once() {
   }
   spec.timeout = settings_.timeout;
   spec.interrupt = settings_.interrupt;
+  spec.hopeless = StuckOpen();  // fio opens by name whatever is there
   BLKSWEEP_TRY(const ProcessResult child, run_process(spec));
   if (child.interrupted) {
     return fail("fio twin: interrupted", Exit::interrupted);
+  }
+  if (child.hopeless) {
+    return fail(
+        "fio twin: fio waits in an open that does not come back: is there a FIFO in the data?");
   }
   if (child.timed_out) {
     return fail("fio twin: stopped after " + format_duration(settings_.timeout) +

@@ -207,7 +207,8 @@ struct Child {
     }
     result.timed_out = spec.timeout.count() > 0 && now - begin_ns > spec.timeout.count();
     result.interrupted = spec.interrupt != nullptr && spec.interrupt->load();
-    if (result.timed_out || result.interrupted) {
+    result.hopeless = spec.hopeless && spec.hopeless(pid);
+    if (result.timed_out || result.interrupted || result.hopeless) {
       ::kill(pid, SIGTERM);  // not reaped yet: the pid is still ours
       asked_to_end_ns = now;
     }

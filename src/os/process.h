@@ -1,10 +1,11 @@
 // Runs one child program and collects what it said, how it ended and what it cost.
 //
 // Units:     nanoseconds; CPU time is the child's and its reaped descendants' (wait4 rusage).
-// Ownership: the child is always reaped before run_process returns. On timeout or interrupt it gets
-//            SIGTERM, and SIGKILL one second later; only that pid is signalled, never a group. The
-//            child is killed when the calling thread ends, and so when we are killed
-//            (PR_SET_PDEATHSIG); its own children are not.
+// Ownership: the child is always reaped before run_process returns. On timeout or interrupt, or
+// when it
+//            is hopeless, it gets SIGTERM, and SIGKILL one second later; only that pid is
+//            signalled, never a group. The child is killed when the calling thread ends, and so
+//            when we are killed (PR_SET_PDEATHSIG); its own children are not.
 // Errors:    a program that cannot be started is an Error with its errno (ENOENT: not installed); a
 //            program that ran and failed is a ProcessResult.
 // Trust:     helpers are looked up in $BLKSWEEP_PATH, else as root in the system's own folders,
@@ -13,9 +14,12 @@
 //            it only through `interrupt`.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,13 +34,14 @@ struct ProcessSpec {
   std::vector<std::string> environment = {};       // "NAME=value", beside ours and before it
   Nanos timeout{0};                                // 0: none
   const std::atomic<bool>* interrupt = nullptr;    // looked at ten times a second
+  std::function<bool(pid_t)> hopeless = {};        // looked at as often; true ends the child
   std::size_t max_output = std::size_t{64} << 20;  // per stream; the rest is read and dropped
 };
 
 struct ProcessResult {
   int exit_status = -1;  // valid when signal is 0
   int signal = 0;        // that ended it
-  bool timed_out = false, interrupted = false;
+  bool timed_out = false, interrupted = false, hopeless = false;
   std::string out, err;
   std::int64_t wall_ns = 0, user_ns = 0, system_ns = 0;
   bool ok() const { return signal == 0 && exit_status == 0; }

@@ -125,4 +125,14 @@ Result<> check_way_to(const std::string& folder, Sticky last) {
   return error ? Result<>(sys_error(error.value(), "look at " + folder)) : Result<>();
 }
 
+Result<> make_folder_of_own(const std::string& folder) {
+  BLKSWEEP_CHECK(check_way_to(folder));
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    return sys_error(error.value(), "make directory " + folder);
+  }
+  return check_way_to(folder);
+}
+
 }  // namespace blksweep

@@ -29,4 +29,8 @@ Result<> check_trusted_folder(const std::string& path);
 enum class Sticky { allowed, refused };  // of the folder itself: others can put names beside ours
 Result<> check_way_to(const std::string& folder, Sticky last = Sticky::allowed);
 
+// Makes `folder` with those above it, unless it is there, and sees that nobody has put one of
+// theirs under its name meanwhile: from then on its name means it.
+Result<> make_folder_of_own(const std::string& folder);
+
 }  // namespace blksweep

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/text.h"
 #include "store/run_columns.h"
 
 namespace blksweep {
@@ -18,9 +19,10 @@ struct Line {
   std::string prefix;  // before each name
   std::string text;
 
-  void field(std::string_view s) {
+  void field(std::string_view raw) {
+    const std::string s = printable(raw);  // a database may be somebody else's
     text += text.empty() ? "" : ",";
-    if (s.find_first_of(",\"\n\r") == std::string_view::npos) {
+    if (s.find_first_of(",\"") == std::string_view::npos) {
       text += s;
       return;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "stats/quantile.h"
 #include "store/ceilings.h"
 
@@ -260,7 +261,7 @@ std::vector<CellSummary> summarize(const SummaryInput& input) {
   for (std::size_t i = 0; i < input.cells.size(); ++i) {
     CellSummary& cell = out.emplace_back();
     cell.cell_id = input.cells[i].id;
-    cell.label = labels[i];
+    cell.label = printable(labels[i]);  // of a database that may be somebody else's
     cell.cell = records[i];
     const std::string disk = disk_of(input.cells[i]);
     const std::size_t baseline = baselines.at(disk);

@@ -120,6 +120,17 @@ done
 [ "$(stat -c %a "$mine/packed-files/a/1".*)" = 640 ] || die 'the umask is not honoured'
 [ "$(stat -c %a "$mine/packed-files/a/2".*)" = 600 ] || die 'the mode of a private source is not kept'
 [ "$(stat -c %a "$mine"/packed-tar/shard_*)" = 600 ] || die 'a shard with a private sample can be read by others'
+# A folder that lets nobody through protects what is in it, whatever the modes of its files.
+mkdir "$theirs/shut" "$theirs/shut/private" "$theirs/shut/open"
+echo secret >"$theirs/shut/private/file"
+echo known >"$theirs/shut/open/file"
+chmod 644 "$theirs/shut"/*/file
+chmod 755 "$theirs/shut" "$theirs/shut/open"
+chmod 700 "$theirs/shut/private"
+call dataset pack "$theirs/shut" -o "$mine/packed-shut" --layout files
+expect_status 0
+[ "$(stat -c %a "$mine/packed-shut/private"/file*)" = 600 ] || die 'a file of a private folder can be read by others'
+[ "$(stat -c %a "$mine/packed-shut/open"/file*)" = 644 ] || die 'the mode of a source is not kept'
 call catalog "$theirs/set" -o "$mine/all.cat" --follow-links --json
 expect_status 0
 grep -q '"files":7' "$tmp/.out" || die "--follow-links: $out"

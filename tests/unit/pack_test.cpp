@@ -1,10 +1,12 @@
 #include "dataset/pack.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/rng.h"
 #include "codec/half.h"
@@ -168,6 +170,37 @@ TEST_F(PackTest, AFailureLeavesAFolderThatWasThereEmpty) {
   ASSERT_FALSE(report);
   EXPECT_NE(report.error().message().find("a/1"), std::string::npos);
   EXPECT_TRUE(fs::is_empty(settings_.directory));
+}
+
+TEST_F(PackTest, AFileThatGrowsTakesNoMoreMemoryThanItsBlockHas) {
+  const std::string path = dir_.path("src/z");
+  dir_.write("src/z", "x");
+  std::jthread grower([&path](const std::stop_token& stop) {
+    for (std::uint64_t size = 1; !stop.stop_requested() && size < kMaxDecodedBytes; size += 64) {
+      fs::resize_file(path, size);  // sparse
+    }
+  });
+  const auto report = pack_dataset(settings_, {}, kGoOn);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().message(), "pack z: it grew while it was packed");
+}
+
+TEST_F(PackTest, AFolderThatLetsNobodyThroughProtectsItsFiles) {
+  for (const auto& [folder, mode] : {std::pair{"b", 0750}, std::pair{"c", 0700}}) {
+    ASSERT_EQ(::chmod(dir_.path(std::string("src/") + folder).c_str(), mode_t(mode)), 0);
+  }
+  for (const auto& [path, bytes] : source_) {
+    ASSERT_EQ(::chmod(dir_.path("src/" + path).c_str(), 0644), 0);
+  }
+  settings_.layout = PackLayout::files;
+  pack();
+  const auto mode_of = [&](const std::string& folder) {
+    const fs::directory_entry first = *fs::directory_iterator(settings_.directory + "/" + folder);
+    return static_cast<unsigned>(first.status().permissions());
+  };
+  EXPECT_EQ(mode_of("a") & 077U, 044U);
+  EXPECT_EQ(mode_of("b") & 077U, 040U);
+  EXPECT_EQ(mode_of("c") & 077U, 0U);
 }
 
 TEST_F(PackTest, RefusesFoldersThatWouldBeMixed) {

@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <string>
 
 #include "os/file.h"
 #include "os/hostfacts.h"
+#include "os/stuck_open.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -139,6 +142,40 @@ TEST(HostFacts, KnowsThisNode) {
   EXPECT_EQ(h.kernel.rfind("Linux ", 0), 0U);
   EXPECT_GT(h.cpus, 0U);
   EXPECT_GT(h.memory_bytes, std::uint64_t{1} << 20);
+}
+
+TEST(Process, IsEndedWhenItIsHopeless) {
+  int asked = 0;
+  const ProcessResult r =
+      must_run({.argv = {"sleep", "60"}, .hopeless = [&asked](pid_t) { return ++asked == 3; }});
+  EXPECT_TRUE(r.hopeless);
+  EXPECT_EQ(r.signal, SIGTERM);
+  EXPECT_LT(r.wall_ns, 10'000'000'000);
+}
+
+constexpr auto kShort = std::chrono::milliseconds(500);
+
+TEST(StuckOpen, IsOneOfAFifoWithoutAWriter) {
+  const TempDir dir;
+  ASSERT_EQ(::mkfifo(dir.path("fifo").c_str(), 0600), 0);
+  const ProcessResult r = must_run({.argv = {"cat", dir.path("fifo")},
+                                    .timeout = std::chrono::seconds(60),
+                                    .hopeless = StuckOpen(kShort)});
+  EXPECT_TRUE(r.hopeless);
+  EXPECT_FALSE(r.timed_out);
+}
+
+TEST(StuckOpen, IsNoReadThatWaitsAndNotManyOpens) {
+  const TempDir dir;
+  ASSERT_EQ(::mkfifo(dir.path("fifo").c_str(), 0600), 0);
+  const std::string read = "exec 3<>" + dir.path("fifo") + "; read -r -t 2 line <&3";
+  const std::string opens = "while [ $SECONDS -lt 2 ]; do : </dev/null; done";
+  for (const std::string& script : {read, opens}) {
+    const ProcessResult r =
+        must_run({.argv = {"bash", "-c", script}, .hopeless = StuckOpen(kShort)});
+    EXPECT_FALSE(r.hopeless) << script;
+    EXPECT_EQ(r.signal, 0);
+  }
 }
 
 }  // namespace

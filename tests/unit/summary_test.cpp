@@ -279,6 +279,16 @@ TEST(Csv, QuotesAndKeepsUnknownEmpty) {
   EXPECT_NE(csv.find(",,"), std::string::npos);
 }
 
+TEST(Csv, WhatWouldActOnATerminalIsShown) {
+  SummaryInput input = two_cells();
+  input.cells[0].cell.settings.emplace_back("note", "\x1b[2Jred\nline");
+  const auto cells = summarize(input);
+  const std::string csv = cells_csv(cells) + runs_csv(cells, input.runs);
+  EXPECT_EQ(csv.find('\x1b'), std::string::npos);
+  EXPECT_NE(csv.find("\\x1b[2Jred\\x0aline"), std::string::npos) << csv;
+  EXPECT_EQ(cells[0].label.find('\x1b'), std::string::npos);
+}
+
 TEST(Csv, EveryLineHasAsManyFieldsAsTheHeading) {
   const SummaryInput input = two_cells();
   const auto cells = summarize(input);
