@@ -120,18 +120,42 @@ RunRecord without_series(RunRecord run) {
 }
 
 // All runs of this experiment, those of an earlier start included.
-Result<> print_stored(const std::string& db, const std::string& key) {
+Result<SummaryInput> stored_runs(const std::string& db, const std::string& key) {
+  SummaryInput input;
   BLKSWEEP_TRY(ResultReader reader, ResultReader::open(db));
   BLKSWEEP_TRY(std::vector<StoredExperiment> experiments, reader.experiments());
   std::erase_if(experiments, [&](const StoredExperiment& e) { return e.key != key; });
-  if (experiments.empty()) {
-    return {};
+  if (!experiments.empty()) {
+    BLKSWEEP_TRY(input.cells, reader.cells(experiments.back().id));
+    BLKSWEEP_TRY(input.runs, reader.runs(experiments.back().id));
+    input.ceilings[""] = experiments.back().ceilings;
   }
-  SummaryInput input;
-  BLKSWEEP_TRY(input.cells, reader.cells(experiments.back().id));
-  BLKSWEEP_TRY(input.runs, reader.runs(experiments.back().id));
-  input.ceilings[""] = experiments.back().ceilings;
-  say_text(summary_text(summarize(input)) + ceilings_text(input.ceilings));
+  return input;
+}
+
+std::string text_of(const SummaryInput& input) {
+  return input.runs.empty() ? "" : summary_text(summarize(input)) + ceilings_text(input.ceilings);
+}
+
+Json document_of(const SummaryInput& input) {
+  Json runs = Json::array();
+  for (const StoredRun& r : input.runs) {
+    const auto cell = std::ranges::find(input.cells, r.cell_id, &StoredCell::id);
+    runs.push_back(run_json(cell->cell, r.run));
+  }
+  return {{"runs", std::move(runs)}};
+}
+
+// A sweep that a database holds already: what is stored is what was asked for.
+Result<> print_stored(const RunOptions& o, const std::string& key, bool nothing_left) {
+  BLKSWEEP_TRY(const SummaryInput stored, stored_runs(o.db, key));
+  if (nothing_left) {
+    note(
+        fmt::format("{} holds all {} runs of this sweep: nothing was measured; --repeats {} or "
+                    "another --db measures more",
+                    o.db, stored.runs.size(), o.repeats + 1));
+  }
+  say_text(o.json ? json_text(document_of(stored)) + "\n" : text_of(stored));
   return {};
 }
 
@@ -287,8 +311,11 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
       [&](const RunEvent& e) { answer.add(e, settings.cells.data()); }, stop_requested());
   line.reset();
   answer.say_again();
-  if (result && store && !options.json) {
-    BLKSWEEP_CHECK(print_stored(options.db, settings.key));
+  const bool whole =
+      !options.json || !answer.has_runs();  // JSON: of runs measured now, those alone
+  if (result && store && whole) {
+    const bool nothing_left = !answer.has_runs() && *result != Exit::interrupted;
+    BLKSWEEP_CHECK(print_stored(options, settings.key, nothing_left));
   } else if (result || answer.has_runs()) {
     answer.print();
   }

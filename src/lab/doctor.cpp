@@ -24,10 +24,10 @@ constexpr std::array kLines{
     Line{check_btf, false},           Line{check_probe_programs, false},
     Line{check_probe, false},         Line{check_residency, false},
     Line{check_drop_caches, false},   Line{check_cgroup_memory, false},
-    Line{check_cgroup_io, false},     Line{check_governor, false},
-    Line{check_fio, false},           Line{check_figures, false},
-    Line{check_emulated, false},      Line{check_gpu, false},
-    Line{check_cuda, false},
+    Line{check_cgroup_io, false},     Line{check_reclaim, false},
+    Line{check_governor, false},      Line{check_fio, false},
+    Line{check_figures, false},       Line{check_emulated, false},
+    Line{check_gpu, false},           Line{check_cuda, false},
 };
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "os/file.h"
 #include "os/memory_room.h"
 #include "os/process.h"
+#include "os/reclaim.h"
 
 namespace blksweep {
 namespace {
@@ -86,6 +87,17 @@ Check check_memory(const Subject&) {
             "a smaller --window, or end other programs"};
   }
   return ok("memory", found);
+}
+
+Check check_reclaim(const Subject&) {
+  const std::vector<std::string> found = early_reclaimers();
+  if (found.empty()) {
+    return ok("page reclaim", "only when memory is short");
+  }
+  return {"page reclaim", Health::limited, fmt::format("{}", fmt::join(found, ", ")),
+          "cached pages leave before memory is short: warm runs may end incomplete",
+          "while measuring: echo off > /sys/kernel/mm/damon/admin/kdamonds/N/state; "
+          "echo N > /sys/module/damon_reclaim/parameters/enabled"};
 }
 
 Check check_governor(const Subject&) {

@@ -92,6 +92,45 @@ expect_status 3
 [[ $(reasons "$tmp/lower.db") == *"$name queue/nomerges"* ]] || die 'the queue of the disk below changed, and nothing is said'
 echo 'disk below: a change is said'
 
+# --- ceilings of another disk state are none of this experiment's -------------------------------------------
+background run --data "$data" --order lba --no-probe "${slow[@]:2}" --cache cold --repeats 3 --db "$tmp/ceiling.db"
+until [ "$(sql "$tmp/ceiling.db" 'SELECT count(*) FROM run' 2>/dev/null)" = 1 ]; do
+  kill -0 "$pid" 2>/dev/null || break
+  sleep 0.05
+done
+echo 2 >"/sys/block/$name/queue/nomerges"
+ended
+echo "$old" >"/sys/block/$name/queue/nomerges"
+expect_status 3
+[ "$(sql "$tmp/ceiling.db" 'SELECT count(*) FROM ceiling WHERE round = 2')" = 0 ] ||
+  die 'a ceiling measured on another queue stands beside the runs'
+call run --data "$data" --order lba --no-probe --cache cold --repeats 3 --db "$tmp/ceilings.db"
+[ "$(sql "$tmp/ceilings.db" 'SELECT count(DISTINCT round) FROM ceiling')" = 3 ] || die 'this test cannot fail'
+echo 'ceilings of a changed queue: left out'
+
+# --- a limit of the cgroup that the sweep runs in ---------------------------------------------------------------
+group=/sys/fs/cgroup/blksweep-test-$$ limit=cpu.max changed='90000 100000'
+if [ -d /sys/fs/cgroup/cpu ]; then
+  group=/sys/fs/cgroup/cpu/blksweep-test-$$ limit=cpu.cfs_quota_us changed=90000
+fi
+if mkdir "$group" 2>/dev/null && [ -w "$group/$limit" ]; then
+  at_exit "rmdir '$group'"
+  in_group() {
+    echo "$BASHPID" >"$group/cgroup.procs"
+    exec "$blksweep" --quiet "$@"
+  }
+  in_group run --data "$data" --order lba "${slow[@]}" --cache cold --repeats 2 --db "$tmp/group.db" >"$tmp/.out" 2>"$tmp/.err" &
+  pid=$!
+  sleep 0.7
+  echo "$changed" >"$group/$limit"
+  ended
+  expect_status 3
+  [[ $(reasons "$tmp/group.db") == *"cgroup of this process"* ]] || die 'a limit of the group changed, and nothing is said'
+  echo 'cgroup: a change is said'
+else
+  echo "cgroup: no group with $limit can be made here"
+fi
+
 # --- a process that is stopped: its clock goes on -----------------------------------------------------
 background run --data "$data" --order lba "${slow[@]}" --cache cold --db "$tmp/stop.db"
 sleep 0.7
@@ -146,6 +185,32 @@ if command -v fio >/dev/null; then
   [ "$(sql "$tmp/below.db" 'SELECT count(*) FROM fio WHERE ratio IS NOT NULL')" = 0 ] || die 'a ratio of a cache below'
   [[ $(sql "$tmp/below.db" 'SELECT ratio_reason FROM fio') == *'page cache below'* ]] || die 'the cache below is not named'
   echo 'a cache below: no ratio'
+fi
+
+# --- a compressed file below a device with direct I/O is read through pages all the same -----------------------
+if command -v fio mkfs.btrfs >/dev/null; then
+  truncate -s 200M "$loopfs_mount/btrfs.img"
+  mkfs.btrfs -q "$loopfs_mount/btrfs.img" >/dev/null
+  mkdir "$tmp/btrfs" "$tmp/squeezed"
+  at_exit "umount '$tmp/squeezed' 2>/dev/null; umount '$tmp/btrfs' 2>/dev/null"
+  mount -o loop,compress-force=zstd "$loopfs_mount/btrfs.img" "$tmp/btrfs"
+  truncate -s 60M "$tmp/btrfs/disk.img"
+  mkfs.ext4 -qF "$tmp/btrfs/disk.img"
+  inner=$(losetup --find --show --direct-io=on "$tmp/btrfs/disk.img" 2>/dev/null || losetup --find --show "$tmp/btrfs/disk.img")
+  at_exit "losetup --detach $inner 2>/dev/null"
+  mount "$inner" "$tmp/squeezed"
+  mkdir "$tmp/squeezed/data"
+  for i in $(seq 100); do head -c 24576 < <(yes "line $i") >"$tmp/squeezed/data/$i"; done
+  sync -f "$tmp/squeezed"
+  sync -f "$tmp/btrfs"
+  call run --data "$tmp/squeezed/data" --order random "${quiet[@]}" --fio-twin --cache keep --db "$tmp/squeezed.db"
+  [ "$(sql "$tmp/squeezed.db" 'SELECT count(*) FROM fio WHERE ratio IS NOT NULL')" = 0 ] || die 'a ratio of a compressed file'
+  [[ $(sql "$tmp/squeezed.db" 'SELECT ratio_reason FROM fio') == *'page cache below'* ]] || die 'the compressed file is not named'
+  umount "$tmp/squeezed"
+  losetup --detach "$inner"
+  umount "$tmp/btrfs"
+  rm "$loopfs_mount/btrfs.img"
+  echo 'a compressed file below: no ratio'
 fi
 
 # --- an emulated disk whose model was edited under its old name is another disk -------------------------------

@@ -12,6 +12,7 @@
 #include "lab/file_slots.h"
 #include "os/device_layers.h"
 #include "os/direct_io.h"
+#include "os/reclaim.h"
 #include "probe/probe_trial.h"
 #include "support/temp_dir.h"
 
@@ -124,6 +125,22 @@ TEST(DeviceLayers, AreEachDiskOnceAndEndForOneThatIsNotThere) {
     }
   }
   EXPECT_EQ(device_layers("no-such-disk").size(), 1U);
+}
+
+TEST(Reclaim, IsEarlyWhereASchemeOfDamonPagesOut) {
+  const TempDir sys;
+  EXPECT_TRUE(early_reclaimers(sys.path("none")).empty());
+  const std::string damon = "kernel/mm/damon/admin/kdamonds/";
+  sys.write(damon + "0/state", "on\n");
+  sys.write(damon + "0/contexts/0/schemes/0/action", "lru_prio\n");
+  sys.write(damon + "1/state", "off\n");
+  sys.write(damon + "1/contexts/0/schemes/0/action", "pageout\n");
+  sys.write("module/damon_reclaim/parameters/enabled", "N\n");
+  EXPECT_TRUE(early_reclaimers(sys.path("")).empty());
+  sys.write(damon + "0/contexts/0/schemes/1/action", "pageout\n");
+  sys.write("module/damon_reclaim/parameters/enabled", "Y\n");
+  EXPECT_EQ(early_reclaimers(sys.path("")),
+            (std::vector<std::string>{"DAMON (kdamond 0: pageout)", "DAMON_RECLAIM"}));
 }
 
 }  // namespace

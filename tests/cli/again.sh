@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The same sweep on the same database: what is stored is the answer, and nothing is measured twice.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+
+make_data "$tmp/data" 40
+sweep=(run --data "$tmp/data" --order "random,inode" --buffered --cache warm --no-probe --no-ceiling --db "$tmp/results.db")
+call "${sweep[@]}" --repeats 2 --json
+expect_status 0
+expect 'two cells, twice' "len(runs) == 4"
+first=$out
+call "${sweep[@]}" --repeats 2 --json
+expect_status 0
+expect 'the stored runs are the answer' "len(runs) == 4"
+"$python" -c '
+import json, sys
+was, now = ({(r["cell"]["order"], r["repeat"]): r for r in json.loads(t)["runs"]} for t in sys.argv[1:])
+assert all(now[k]["epoch_ns"] == was[k]["epoch_ns"] and now[k]["emission_hash"] == was[k]["emission_hash"] for k in was)
+' "$first" "$out" || die 'other runs than those that were measured'
+"$blksweep" "${sweep[@]}" --repeats 2 >"$tmp/.out" 2>"$tmp/.err" || die 'the same again fails'
+grep -q 'holds all 4 runs of this sweep: nothing was measured; --repeats 3' "$tmp/.err" || die 'how to get more is not said'
+call "${sweep[@]}" --repeats 3 --json
+expect_status 0
+expect 'a further repeat measures that one' "[r['repeat'] for r in runs] == [2, 2]"
