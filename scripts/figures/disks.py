@@ -83,7 +83,7 @@ def draw(found, cells, facts):
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")
     ax.set_axisbelow(True)
-    ax.set_xlabel("samples per second, ratio to the baseline of the same disk")
+    ax.set_xlabel("samples/s as a ratio to the disk's baseline")
     style.rate_ticks(ax)
     style.legend_above(fig, [h for h in handles if h])
     return fig

@@ -1,13 +1,4 @@
 #!/usr/bin/env bash
-# COUNT (20000) generated files of a stranger through the verbs as root (tests/support/hostile.py).
+# tests/cli/hostile.sh for longer: COUNT (20000) generated files of a stranger.
 set -euo pipefail
-# shellcheck source=tests/cli/helpers.bash
-. "$(dirname "$0")/../cli/helpers.bash"
-
-[ "$(id -u)" = 0 ] || skip 'needs root, for whom strangers are a danger'
-command -v strace >/dev/null || skip 'needs strace'
-unshare --mount true || skip 'no mount namespaces here'
-chmod 755 "$tmp"
-mkdir "$tmp/work"
-unshare --mount --propagation private "$python" "$(dirname "$refuse_call")/hostile.py" "$blksweep" "$tmp/work" \
-  "${COUNT:-20000}" "${SEED:-$RANDOM}"
+COUNT=${COUNT:-20000} exec "$(dirname "$0")/../cli/hostile.sh"

@@ -64,9 +64,9 @@ class Stranger:
         self.mine = self.folder / "mine"
         self.theirs.mkdir()
         self.mine.mkdir(mode=0o700)
-        os.chown(self.theirs, NOBODY, NOBODY)
         self.data = self.theirs / "data"
         self.call("dataset", "make", self.data, "--count", "30", "--size", "4KiB", "--classes", "3")
+        os.chown(self.theirs, NOBODY, NOBODY)  # root writes into no folder of a stranger
         self.call("catalog", self.data, "-o", self.mine / "whole.cat")
         self.call("run", "--catalog", self.mine / "whole.cat", "--buffered", "--cache", "keep", "--no-probe",
                   "--no-ceiling", "--db", self.mine / "whole.db")
