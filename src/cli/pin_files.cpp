@@ -1,13 +1,15 @@
 #include "cli/pin_files.h"
 
+#include <limits.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
-#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "dataset/walk.h"
 #include "os/blockdev.h"
@@ -15,8 +17,6 @@
 
 namespace blksweep {
 namespace {
-
-constexpr std::size_t kLongestList = std::size_t{1} << 30;
 
 namespace fs = std::filesystem;
 
@@ -76,20 +76,43 @@ Result<> add_root(const std::string& given, bool folders, PinnedSet& set) {
   return {};
 }
 
-Result<> add_list(const PinInput& input, PinnedSet& set) {
-  std::string text;
-  if (input.list == "-") {
-    text.assign(std::istreambuf_iterator<char>(std::cin), {});
-  } else {
-    BLKSWEEP_TRY(text, read_regular(input.list, kLongestList));
+void add_name(const std::string& name, PinnedSet& set) {
+  if (!name.empty()) {
+    set.paths.add(without_slash(absolute(name)));
   }
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line, input.list_by_nul ? '\0' : '\n');) {
-    if (!line.empty()) {
-      set.paths.add(without_slash(absolute(line)));
+}
+
+// As it comes: what is no list of paths is found out by its first kilobytes, however large it is.
+Result<> add_names(int fd, const PinInput& input, PinnedSet& set) {
+  const char end = input.list_by_nul ? '\0' : '\n';
+  std::vector<char> part(std::size_t{1} << 20);
+  std::string name;
+  ssize_t n = 0;
+  while ((n = ::read(fd, part.data(), part.size())) > 0) {
+    for (std::string_view rest(part.data(), static_cast<std::size_t>(n)); !rest.empty();) {
+      const std::size_t here = std::min(rest.find(end), rest.size());
+      name += rest.substr(0, here);
+      if (name.size() >= PATH_MAX) {
+        return fail(input.list +
+                    ": a name in it is longer than a path can be: is it a list of paths?");
+      }
+      if (here < rest.size()) {
+        add_name(name, set);
+        name.clear();
+      }
+      rest.remove_prefix(std::min(here + 1, rest.size()));
     }
   }
-  return {};
+  add_name(name, set);
+  return n < 0 ? Result<>(sys_error(errno, "read " + input.list)) : Result<>();
+}
+
+Result<> add_list(const PinInput& input, PinnedSet& set) {
+  if (input.list == "-") {
+    return add_names(STDIN_FILENO, input, set);
+  }
+  BLKSWEEP_TRY(const Fd fd, open_regular(input.list));
+  return add_names(fd.get(), input, set);
 }
 
 }  // namespace

@@ -252,6 +252,10 @@ done
 "$python" -c 'print("a" + ".a" * 200000 + " = 1")' >"$theirs/deep.toml"
 call run "$theirs/deep.toml"
 expect_error 2 'more than 64 dots'
+truncate -s 1G "$theirs/list"
+call cache pin --name planted --pages --dry-run --list "$theirs/list"
+expect_error 1 "$theirs/list" 'list of paths'
+rm "$theirs/list"
 call simulate "$mine/data.cat" --model "$theirs/deep.toml"
 expect_error 2 'more than 64 dots'
 echo 'wishes: fine'
