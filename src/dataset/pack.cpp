@@ -64,6 +64,26 @@ Result<> judge_walk(const ScanReport& walked, PackReport& report) {
   return {};
 }
 
+mode_t left_by(mode_t folder) {
+  return S_IRWXU | ((folder & S_IXGRP) != 0 ? S_IRWXG : 0) |
+         ((folder & S_IXOTH) != 0 ? S_IRWXO : 0);
+}
+
+// What the folders above an open file leave of its mode to group and others: those from the data
+// set's on, and all where the file lies elsewhere. Where it really is, links or none: who may not
+// pass a folder has no use of the mode of a file in it.
+mode_t reach_of(int fd, const fs::path& root) {
+  std::error_code error;
+  fs::path folder = fs::read_symlink(fmt::format("/proc/self/fd/{}", fd), error);
+  mode_t reach = S_IRWXU | S_IRWXG | S_IRWXO;
+  while (!error && folder != root && folder.has_relative_path()) {
+    folder = folder.parent_path();
+    struct stat st {};
+    reach &= ::stat(folder.c_str(), &st) == 0 ? left_by(st.st_mode) : S_IRWXU;
+  }
+  return error ? S_IRWXU : reach;
+}
+
 struct Slot {  // of one sample of the block that is being packed
   std::string path;
   std::uint64_t expected = 0;  // bytes, when the block was made up
@@ -84,6 +104,7 @@ class Packer {
   Packer(const PackSettings& settings, Tree tree, PackOutput output)
       : settings_(settings),
         tree_(std::move(tree)),
+        root_(canonical(settings.source)),
         order_(files_by_path(tree_)),
         output_(std::move(output)),
         pool_(settings.threads) {
@@ -147,7 +168,7 @@ class Packer {
     if (!S_ISREG(st.st_mode)) {
       return fail("pack " + slot.path + ": it is no longer a regular file");
     }
-    slot.mode = st.st_mode & tree_.directories[entry.directory].reach;
+    slot.mode = st.st_mode & reach_of(fd.get(), root_);
     const auto size = static_cast<std::uint64_t>(st.st_size);
     if (size > slot.expected) {  // it would take memory that the block has not
       return fail("pack " + slot.path + ": it grew while it was packed");
@@ -227,6 +248,7 @@ class Packer {
 
   const PackSettings& settings_;
   Tree tree_;
+  fs::path root_;
   std::vector<std::uint32_t> order_;
   PackOutput output_;
   PackIndex index_;

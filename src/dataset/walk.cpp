@@ -32,12 +32,6 @@ std::size_t descriptor_budget() {
                                                  : 256;
 }
 
-// Who may not pass a folder has no use of the mode of a file in it.
-mode_t reach_through(mode_t folder) {
-  return S_IRWXU | ((folder & S_IXGRP) != 0 ? S_IRWXG : 0) |
-         ((folder & S_IXOTH) != 0 ? S_IRWXO : 0);
-}
-
 std::uint64_t sort_key(const char* name, bool folder) {
   std::uint64_t key = 0;
   for (int shift = 56; shift >= 0; shift -= 8) {
@@ -101,10 +95,6 @@ class Walk {
     d.parent = parent;
     d.device = st.st_dev;
     d.inode = st.st_ino;
-    d.reach = reach_through(st.st_mode);
-    if (!tree_.directories.empty()) {
-      d.reach &= tree_.directories[parent].reach;
-    }
     if (tree_.directories.size() < budget_) {
       d.fd = std::move(fd);  // else opened again by path when its turn comes
     }

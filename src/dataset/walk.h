@@ -24,8 +24,7 @@ struct TreeDirectory {
   std::uint32_t first_entry = 0, end_entry = 0;
   dev_t device = 0;
   ino_t inode = 0;
-  mode_t reach = 0;  // what the folders from the root to here leave of a file's mode
-  Fd fd;             // kept only within the budget of descriptors
+  Fd fd;  // kept only within the budget of descriptors
 };
 
 struct TreeEntry {

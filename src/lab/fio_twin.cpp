@@ -335,8 +335,7 @@ Result<FioResult> FioTwin::run_once() {
     return fail("fio twin: interrupted", Exit::interrupted);
   }
   if (child.hopeless) {
-    return fail(
-        "fio twin: fio waits in an open that does not come back: is there a FIFO in the data?");
+    return fail("fio twin: fio waits for something that is no file: is there a FIFO in the data?");
   }
   if (child.timed_out) {
     return fail("fio twin: stopped after " + format_duration(settings_.timeout) +

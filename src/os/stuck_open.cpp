@@ -2,6 +2,7 @@
 
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <string_view>
@@ -23,32 +24,56 @@ bool is_open(std::string_view syscall) {
   return number == SYS_openat || number == SYS_openat2;
 }
 
+// A FIFO or a character device that was opened by its name; the harmless ones have no end of their
+// own.
+bool is_no_file(const std::filesystem::path& fd) {
+  std::error_code error;
+  const std::string name = std::filesystem::read_symlink(fd, error).string();
+  const auto type = std::filesystem::status(fd, error).type();
+  const bool waits =
+      type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character;
+  return waits && name.starts_with('/') && name != "/dev/null" && name != "/dev/zero" &&
+         name != "/dev/random" && name != "/dev/urandom";
+}
+
+bool has_no_file_open(const std::string& folder) {
+  std::error_code ignored;
+  const std::filesystem::directory_iterator all(folder, ignored);
+  return std::any_of(begin(all), end(all), [](const auto& fd) { return is_no_file(fd.path()); });
+}
+
 }  // namespace
 
-bool StuckOpen::stuck(const std::string& task, std::int64_t now) {
+StuckOpen::Wait StuckOpen::look(const std::string& task, std::int64_t now) {
   const std::string call = first_line(task + "/syscall");
-  if (!is_open(call)) {
-    threads_.erase(task);
-    return false;
-  }
   const std::string schedstat = first_line(task + "/schedstat");
   const std::string state = call + "; " + schedstat.substr(0, schedstat.find(' '));
   Seen& seen = threads_[task];
   if (seen.state != state) {
     seen = {state, now};
   }
-  return now - seen.since_ns > limit_.count();
+  const bool waits = !call.empty() && call != "running" && now - seen.since_ns > limit_.count();
+  return !waits ? Wait::none : is_open(call) ? Wait::open : Wait::some_call;
 }
 
 bool StuckOpen::operator()(pid_t program) {
   const std::int64_t now = now_ns();
-  bool any = false;
+  const std::string proc = "/proc/" + std::to_string(program);
+  bool some_call = false;
   std::error_code ignored;
-  for (const auto& task :
-       std::filesystem::directory_iterator("/proc/" + std::to_string(program) + "/task", ignored)) {
-    any |= stuck(task.path().string(), now);
+  for (const auto& task : std::filesystem::directory_iterator(proc + "/task", ignored)) {
+    const Wait wait = look(task.path().string(), now);
+    if (wait == Wait::open) {
+      return true;
+    }
+    some_call |= wait == Wait::some_call;
   }
-  return any;
+  if (!some_call ||
+      now - looked_ns_ < limit_.count()) {  // a look costs time beside what is measured
+    return false;
+  }
+  looked_ns_ = now;
+  return has_no_file_open(proc + "/fd");
 }
 
 }  // namespace blksweep

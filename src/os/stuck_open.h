@@ -1,8 +1,10 @@
-// Does a program wait in an open that does not come back, as one of a FIFO without a writer does?
+// Does a program wait for something that is no file, as a FIFO or a terminal put in a file's place?
 //
-// Use:     ask again and again; true once a thread of it has been in one open for `limit` without
-// any
-//          time on a processor. An open of a file on a slow disk ends, or runs in between.
+// Use:     ask again and again; true once a thread of it has been in one system call for `limit`
+// without
+//          any time on a processor, and that call is an open, or the program has opened something
+//          by name that is neither a file nor a disk. A file on a slow disk is neither: its open
+//          ends.
 // Errors:  a kernel or a user that cannot see it (/proc/PID/task/*/syscall): never true.
 // Threads: one owner.
 // Source:  proc(5), /proc/pid/syscall; Documentation/scheduler/sched-stats.rst.
@@ -29,10 +31,12 @@ class StuckOpen {
     std::string state;  // the call with its arguments, and the time on a processor
     std::int64_t since_ns = 0;
   };
-  bool stuck(const std::string& task, std::int64_t now);
+  enum class Wait { none, some_call, open };
+  Wait look(const std::string& task, std::int64_t now);
 
   Nanos limit_;
-  std::map<std::string, Seen> threads_;  // of those in an open, by their folder below /proc
+  std::int64_t looked_ns_ = 0;           // at what it has open
+  std::map<std::string, Seen> threads_;  // by their folder below /proc
 };
 
 }  // namespace blksweep

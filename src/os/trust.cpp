@@ -127,10 +127,17 @@ Result<> check_way_to(const std::string& folder, Sticky last) {
 
 Result<> make_folder_of_own(const std::string& folder) {
   BLKSWEEP_CHECK(check_way_to(folder));
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    return sys_error(error.value(), "make directory " + folder);
+  fs::path way;
+  for (const fs::path& part : fs::path(folder)) {
+    way /= part;
+    std::error_code error;
+    if (fs::is_directory(way, error)) {
+      continue;
+    }
+    if (::mkdir(way.c_str(), 0777) != 0 && errno != EEXIST) {
+      return sys_error(errno, "make directory " + way.string());
+    }
+    BLKSWEEP_CHECK(check_way_to(way.string()));  // before anything is made below it
   }
   return check_way_to(folder);
 }

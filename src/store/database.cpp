@@ -118,20 +118,35 @@ Result<Database> Database::in_memory() {
 Result<Database> Database::open(const std::string& path, Mode mode) {
   BLKSWEEP_TRY(const DatabaseFile file, DatabaseFile::look(path, mode == Mode::create));
   if (mode == Mode::create) {
-    return connect(path, file.uri(""), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    BLKSWEEP_TRY(Database db,
+                 connect(path, file.uri(""), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+    BLKSWEEP_CHECK(db.check_pages());
+    return db;
   }
   const std::string options = file.trusted() ? "mode=ro" : "mode=ro&immutable=1";
   BLKSWEEP_TRY(Database db, connect(path, file.uri(options), SQLITE_OPEN_READONLY));
   const int code =
       sqlite3_exec(db.raw_.get(), "SELECT 1 FROM sqlite_master LIMIT 1", nullptr, nullptr, nullptr);
   if (code != SQLITE_READONLY_ROLLBACK && code != SQLITE_READONLY_CANTINIT) {
-    return db;  // another error comes again with the first query
+    BLKSWEEP_CHECK(db.check_pages());  // another error comes again with it
+    return db;
   }
   // A writer of ours was killed: its last transaction is taken back first.
   BLKSWEEP_CHECK(DatabaseFile::look(path, /*to_write=*/true));
   BLKSWEEP_TRY(Database writer, connect(path, file.uri(""), SQLITE_OPEN_READWRITE));
-  BLKSWEEP_CHECK(writer.exec("SELECT 1 FROM sqlite_master LIMIT 1"));
+  BLKSWEEP_CHECK(writer.check_pages());
   return connect(path, file.uri(options), SQLITE_OPEN_READONLY);
+}
+
+// Pages that stand in a tree many times would be rows without end, from a file of some kilobytes.
+Result<> Database::check_pages() {
+  BLKSWEEP_TRY(Statement check, prepare("PRAGMA quick_check(1)"));
+  BLKSWEEP_TRY(const bool row, check.step());
+  std::string found;
+  if (row) {
+    check.read(found);
+  }
+  return found == "ok" ? Result<>() : Result<>(store_error(*name_, raw_.get(), SQLITE_CORRUPT));
 }
 
 Result<> Database::exec(const std::string& sql) {

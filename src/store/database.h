@@ -105,6 +105,7 @@ class Database {
   };
   static Result<Database> connect(const std::string& name, const std::string& uri, int flags);
   Result<> restrict();
+  Result<> check_pages();
 
   std::unique_ptr<sqlite3, Close> raw_;
   std::unique_ptr<const std::string> name_;  // at a stable address: statements refer to it

@@ -127,10 +127,12 @@ echo known >"$theirs/shut/open/file"
 chmod 644 "$theirs/shut"/*/file
 chmod 755 "$theirs/shut" "$theirs/shut/open"
 chmod 700 "$theirs/shut/private"
+ln -s ../private/file "$theirs/shut/open/link"
 call dataset pack "$theirs/shut" -o "$mine/packed-shut" --layout files
 expect_status 0
 [ "$(stat -c %a "$mine/packed-shut/private"/file*)" = 600 ] || die 'a file of a private folder can be read by others'
 [ "$(stat -c %a "$mine/packed-shut/open"/file*)" = 644 ] || die 'the mode of a source is not kept'
+[ "$(stat -c %a "$mine/packed-shut/open"/link*)" = 600 ] || die 'a link leads others to a file of a private folder'
 call catalog "$theirs/set" -o "$mine/all.cat" --follow-links --json
 expect_status 0
 grep -q '"files":7' "$tmp/.out" || die "--follow-links: $out"
@@ -252,6 +254,45 @@ done
 "$python" -c 'print("a" + ".a" * 200000 + " = 1")' >"$theirs/deep.toml"
 call run "$theirs/deep.toml"
 expect_error 2 'more than 64 dots'
+# A database in which one page stands many times in a tree, copied as the advice says: rows without end.
+call run --data "$mine/data" --buffered --cache keep --no-probe --no-ceiling --db "$mine/bomb.db"
+expect_status 0
+"$python" - "$mine/bomb.db" <<'PY'
+import sqlite3, struct, sys
+name, page = sys.argv[1], 4096
+root = sqlite3.connect(name).execute("SELECT rootpage FROM sqlite_master WHERE name = 'failed_sample'").fetchone()[0]
+data = bytearray(open(name, "rb").read())
+assert struct.unpack_from(">H", data, 16)[0] == page
+n = len(data) // page
+def interior(child):
+    p = bytearray(page)
+    p[0] = 5
+    for i in range(500):
+        at = page - 5 * (i + 1)
+        struct.pack_into(">IB", p, at, child, 1)
+        struct.pack_into(">H", p, 12 + 2 * i, at)
+    struct.pack_into(">HHHBI", p, 1, 0, 500, page - 2500, 0, child)
+    return p
+leaf = bytearray(page)
+cell = bytes([7, 1, 4, 1, 15, 15, 99]) + b"xy"
+leaf[page - len(cell):] = cell
+leaf[0] = 13
+struct.pack_into(">HHHB", leaf, 1, 0, 1, page - len(cell), 0)
+struct.pack_into(">H", leaf, 8, page - len(cell))
+data[(root - 1) * page:root * page] = interior(n + 1)
+for level in range(1, 6):
+    data += interior(n + level + 1)
+data += leaf
+struct.pack_into(">I", data, 28, len(data) // page)
+open(name, "wb").write(data)
+PY
+status=0
+timeout 20 "$blksweep" --quiet report "$mine/bomb.db" -o "$mine/bomb" >"$tmp/.out" 2>"$tmp/.err" || status=$?
+[[ $status = 1 && $(cat "$tmp/.err") == *'is damaged'* ]] || die "report of a database without end: $status"
+status=0
+timeout 20 "$blksweep" --quiet run --data "$mine/data" --buffered --cache keep --no-probe --no-ceiling --db "$mine/bomb.db" \
+  >"$tmp/.out" 2>"$tmp/.err" || status=$?
+[[ $status = 1 && $(cat "$tmp/.err") == *'is damaged'* ]] || die "run into a database without end: $status"
 truncate -s 1G "$theirs/list"
 call cache pin --name planted --pages --dry-run --list "$theirs/list"
 expect_error 1 "$theirs/list" 'list of paths'

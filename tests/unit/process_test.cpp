@@ -1,5 +1,6 @@
 #include "os/process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <string>
 
+#include "base/fd.h"
 #include "os/file.h"
 #include "os/hostfacts.h"
 #include "os/stuck_open.h"
@@ -165,10 +167,18 @@ TEST(StuckOpen, IsOneOfAFifoWithoutAWriter) {
   EXPECT_FALSE(r.timed_out);
 }
 
-TEST(StuckOpen, IsNoReadThatWaitsAndNotManyOpens) {
+TEST(StuckOpen, IsAReadOfAFifoThatSomebodyHolds) {
   const TempDir dir;
   ASSERT_EQ(::mkfifo(dir.path("fifo").c_str(), 0600), 0);
-  const std::string read = "exec 3<>" + dir.path("fifo") + "; read -r -t 2 line <&3";
+  const Fd held(::open(dir.path("fifo").c_str(), O_RDWR | O_CLOEXEC));
+  const ProcessResult r = must_run({.argv = {"cat", dir.path("fifo")},
+                                    .timeout = std::chrono::seconds(60),
+                                    .hopeless = StuckOpen(kShort)});
+  EXPECT_TRUE(r.hopeless);
+}
+
+TEST(StuckOpen, IsNoWaitForAPipeAndNotManyOpens) {
+  const std::string read = "sleep 2 | read -r line";
   const std::string opens = "while [ $SECONDS -lt 2 ]; do : </dev/null; done";
   for (const std::string& script : {read, opens}) {
     const ProcessResult r =
