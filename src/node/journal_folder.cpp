@@ -54,9 +54,21 @@ Result<std::string> own_text(const std::string& path) {
   return read_text(fd.get(), size, path);
 }
 
+// Without it (no descriptor left) a journal of this boot would pass for one of another.
+Result<std::string> this_boot() {
+  std::string id = boot_id();
+  if (id.empty()) {
+    return fail(
+        "journal: the boot's id (/proc/sys/kernel/random/boot_id) cannot be read: nothing is "
+        "changed");
+  }
+  return id;
+}
+
 Result<Journal> read_journal(const std::string& path) {
+  BLKSWEEP_TRY(const std::string boot, this_boot());
   BLKSWEEP_TRY(const std::string text, own_text(path));
-  return parse_journal(path, text, boot_id());
+  return parse_journal(path, text, boot);
 }
 
 // One that goes away while we look is none.
@@ -116,11 +128,12 @@ Result<Journal> JournalFolder::read(const JournalOwner& owner) const {
 Result<> JournalFolder::append(Journal& journal, const std::string& line, bool durable) const {
   const std::string path = path_ + "/" + journal.name;
   const bool is_new = journal.valid_bytes == 0;
+  BLKSWEEP_TRY(const std::string boot, this_boot());
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!fd) {
     return sys_error(errno, "open " + path);
   }
-  const std::string text = (is_new ? header_line(journal.owner, boot_id()) : "") + line;
+  const std::string text = (is_new ? header_line(journal.owner, boot) : "") + line;
   if (auto written = write_at_end(fd, journal.valid_bytes, text, path); !written) {
     [[maybe_unused]] const int cut =
         ::ftruncate(fd.get(), static_cast<off_t>(journal.valid_bytes));  // torn lines are none

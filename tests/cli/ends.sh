@@ -14,6 +14,17 @@ at_exit "umount '$tmp/small' 2>/dev/null"
 "$python" "$(dirname "$refuse_call")/ends.py" "$blksweep" "$tmp/data.cat" "${loopfs_device#/dev/}" "$tmp" \
   "${ENDS:-16}" "${SEED:-1}" || die 'an end left something behind'
 
+# --- too few descriptors, one after the other: a journal that is left is one of this boot -----------------
+for descriptors in {4..40}; do
+  (ulimit -n "$descriptors" && exec "$blksweep" --quiet run --catalog "$tmp/data.cat" --scheduler mq-deadline --buffered \
+    --cache keep --no-probe --no-ceiling) >/dev/null 2>&1 || true
+  ! grep -qs '"boot":""' /run/blksweep/journal/* || die "$descriptors descriptors: a journal that no boot has"
+done
+call node restore
+expect_status 0
+grep -q '\[none\]' "/sys/block/${loopfs_device#/dev/}/queue/scheduler" || die 'the scheduler is not put back'
+echo 'few descriptors: put back'
+
 # --- what the answer's reader sees ----------------------------------------------------------------------
 status=0
 "$blksweep" --quiet report --help >/dev/full 2>"$tmp/.err" || status=$?
