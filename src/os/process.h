@@ -2,8 +2,7 @@
 //
 // Units:     nanoseconds; CPU time is the child's and its reaped descendants' (wait4 rusage).
 // Ownership: the child is always reaped before run_process returns. On timeout or interrupt, or
-// when it
-//            is hopeless, it gets SIGTERM, and SIGKILL one second later; only that pid is
+//            when it is hopeless, it gets SIGTERM, and SIGKILL one second later; only that pid is
 //            signalled, never a group. The child is killed when the calling thread ends, and so
 //            when we are killed (PR_SET_PDEATHSIG); its own children are not.
 // Errors:    a program that cannot be started is an Error with its errno (ENOENT: not installed); a

@@ -24,22 +24,22 @@ bool is_open(std::string_view syscall) {
   return number == SYS_openat || number == SYS_openat2;
 }
 
-// A FIFO or a character device that was opened by its name; the harmless ones have no end of their
-// own.
-bool is_no_file(const std::filesystem::path& fd) {
+// A FIFO or a character device that was opened by its name, and may never answer.
+bool may_never_answer(const std::filesystem::path& fd) {
   std::error_code error;
   const std::string name = std::filesystem::read_symlink(fd, error).string();
   const auto type = std::filesystem::status(fd, error).type();
-  const bool waits =
+  const bool stream =
       type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character;
-  return waits && name.starts_with('/') && name != "/dev/null" && name != "/dev/zero" &&
+  return stream && name.starts_with('/') && name != "/dev/null" && name != "/dev/zero" &&
          name != "/dev/random" && name != "/dev/urandom";
 }
 
-bool has_no_file_open(const std::string& folder) {
+bool any_may_never_answer(const std::string& folder) {
   std::error_code ignored;
   const std::filesystem::directory_iterator all(folder, ignored);
-  return std::any_of(begin(all), end(all), [](const auto& fd) { return is_no_file(fd.path()); });
+  return std::any_of(begin(all), end(all),
+                     [](const auto& fd) { return may_never_answer(fd.path()); });
 }
 
 }  // namespace
@@ -68,12 +68,12 @@ bool StuckOpen::operator()(pid_t program) {
     }
     some_call |= wait == Wait::some_call;
   }
-  if (!some_call ||
-      now - looked_ns_ < limit_.count()) {  // a look costs time beside what is measured
+  const bool just_looked = now - looked_ns_ < limit_.count();  // it costs time beside a measurement
+  if (!some_call || just_looked) {
     return false;
   }
   looked_ns_ = now;
-  return has_no_file_open(proc + "/fd");
+  return any_may_never_answer(proc + "/fd");
 }
 
 }  // namespace blksweep

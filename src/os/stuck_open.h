@@ -1,10 +1,8 @@
 // Does a program wait for something that is no file, as a FIFO or a terminal put in a file's place?
 //
 // Use:     ask again and again; true once a thread of it has been in one system call for `limit`
-// without
-//          any time on a processor, and that call is an open, or the program has opened something
-//          by name that is neither a file nor a disk. A file on a slow disk is neither: its open
-//          ends.
+//          without any time on a processor, and that call is an open, or the program has opened by
+//          name what may never answer (a FIFO, a terminal). A slow disk is neither: its open ends.
 // Errors:  a kernel or a user that cannot see it (/proc/PID/task/*/syscall): never true.
 // Threads: one owner.
 // Source:  proc(5), /proc/pid/syscall; Documentation/scheduler/sched-stats.rst.

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
@@ -135,7 +136,8 @@ Result<> make_folder_of_own(const std::string& folder) {
       continue;
     }
     if (::mkdir(way.c_str(), 0777) != 0 && errno != EEXIST) {
-      return sys_error(errno, "make directory " + way.string());
+      return fail(fmt::format("make directory {}: {}: name another folder", way.string(),
+                              std::strerror(errno)));
     }
     BLKSWEEP_CHECK(check_way_to(way.string()));  // before anything is made below it
   }
