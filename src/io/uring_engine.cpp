@@ -52,7 +52,7 @@ class UringEngine final : public Engine {
   void got(const char* feature);
   void prepare(io_uring_sqe* sqe, const ReadRequest& r);
   int fixed_buffer_of(const iovec& v) const;
-  Result<> flush();
+  Result<> flush(unsigned wait_for);
 
   io_uring ring_{};
   bool open_ = false;
@@ -151,6 +151,7 @@ UringEngine::~UringEngine() {
 }
 
 Result<> UringEngine::set_files(std::uint32_t first_slot, std::span<Fd> fds) {
+  BLKSWEEP_CHECK(flush(0));  // the kernel looks a slot up when it takes the request
   if (!fixed_files_) {
     std::ranges::move(fds, fallback_files_.begin() + first_slot);
     return {};
@@ -192,9 +193,10 @@ void UringEngine::prepare(io_uring_sqe* sqe, const ReadRequest& r) {
   io_uring_sqe_set_data64(sqe, r.tag);
 }
 
-Result<> UringEngine::flush() {
+// Hands over what is prepared; the same system call waits, unless a signal comes between.
+Result<> UringEngine::flush(unsigned wait_for) {
   for (unsigned refusals = 0; io_uring_sq_ready(&ring_) > 0;) {
-    const int n = io_uring_submit(&ring_);
+    const int n = io_uring_submit_and_wait(&ring_, wait_for);
     const bool passing = n >= 0 || n == -EINTR || n == -EAGAIN || n == -EBUSY;
     refusals = n > 0 ? 0 : refusals + 1;
     if (!passing || refusals > kMostRefusals) {
@@ -208,7 +210,7 @@ Result<> UringEngine::submit(std::span<const ReadRequest> batch) {
   for (const ReadRequest& r : batch) {
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
     if (sqe == nullptr) {
-      BLKSWEEP_CHECK(flush());
+      BLKSWEEP_CHECK(flush(0));
       sqe = io_uring_get_sqe(&ring_);
     }
     if (sqe == nullptr) {
@@ -217,11 +219,12 @@ Result<> UringEngine::submit(std::span<const ReadRequest> batch) {
     prepare(sqe, r);
     ++in_flight_;
   }
-  return flush();
+  return {};
 }
 
 Result<std::size_t> UringEngine::reap(std::span<Completion> out, std::size_t wait_for) {
   const auto want = static_cast<unsigned>(std::min({wait_for, out.size(), in_flight_}));
+  BLKSWEEP_CHECK(flush(want));
   io_uring_cqe* first = nullptr;
   const int err =
       want > 0 ? -io_uring_wait_cqe_nr(&ring_, &first, want) : -io_uring_get_events(&ring_);
