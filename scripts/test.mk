@@ -154,7 +154,7 @@ lint-python:
 	$(Q)$(PYTHON) -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' $(python_files)
 
 # Each header alone. What it includes is found as for any object, so only changes are checked again.
-checked     := $(if $(filter 1,$(CUDA)),$(headers),$(filter-out %_cuda.h,$(headers)))
+checked     := $(filter-out $(if $(filter 1,$(CUDA)),,%_cuda.h) $(if $(filter 1,$(BPF)),,%_bpf.h),$(headers))
 check-headers: $(checked:%=$(B)/check/%.ok)
 $(B)/check/%.ok: % | $(if $(filter 1,$(BPF)),$(skeletons))
 	$(call say,HEAD,$<)

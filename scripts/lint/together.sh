@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# together.sh OUT FILE... -- COMMAND WITH SOURCE AND OUTPUT
+# together.sh STAMP FILE... -- COMMAND WITH SOURCE
 #
-# Runs COMMAND once for all the sources, so that headers are read and templates made once. Where they
-# cannot be one source (one name for different things) or something is found in them, it runs for
-# each alone, and what is said is about that file. OUT is an object, or a stamp that is touched.
+# Runs COMMAND on all the files as one source, so that headers are read once, and touches STAMP. Where they
+# cannot be one source (one name for different things) or something is found, it looks at each half,
+# down to single files: what is said is about one file.
 set -euo pipefail
 
-out=$1
+stamp=$1
 shift
 files=()
 while [ "$1" != -- ]; do
@@ -16,26 +16,23 @@ done
 shift
 command=("$@")
 
-run() { # SOURCE OUTPUT
-  local words=("${command[@]/#SOURCE/$1}")
-  "${words[@]/#OUTPUT/$2}"
+run() { # SOURCE
+  "${command[@]/#SOURCE/$1}" >"$stamp.log" 2>&1
 }
 
-mkdir -p "$(dirname "$out")"
-all=$out.cpp
-printf '#include "%s"  // NOLINT\n' "${files[@]}" >"$all"
-if ! run "$all" "$out" >"$out.log" 2>&1; then
-  parts=()
-  for file in "${files[@]}"; do
-    part=$out.$(basename "$file" .cpp).o
-    run "$file" "$part" >"$out.log" 2>&1 || {
-      cat "$out.log" >&2
-      exit 1
-    }
-    [ ! -e "$part" ] || parts+=("$part")
-    # What make knows of this part's headers holds for the whole.
-    [ ! -e "${part%.o}.d" ] || sed -i "s|^$part:|$out:|" "${part%.o}.d"
-  done
-  [ ${#parts[@]} -eq 0 ] || ld -r -o "$out" "${parts[@]}"
-fi
-touch "$out"
+look() { # FILE...
+  if [ $# -eq 1 ]; then
+    run "$1" || { cat "$stamp.log" >&2 && return 1; }
+    return
+  fi
+  printf '#include "%s"  // NOLINT\n' "$@" >"$stamp.cpp"
+  run "$stamp.cpp" && return
+  local half=$(($# / 2)) status=0
+  look "${@:1:half}" || status=1
+  look "${@:half+1}" || status=1
+  return "$status"
+}
+
+mkdir -p "$(dirname "$stamp")"
+look "${files[@]}"
+touch "$stamp"

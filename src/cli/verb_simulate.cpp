@@ -131,7 +131,7 @@ Result<SimulationWork> stored_cells(const SimulateOptions& o, const Catalog& cat
 }
 
 // The catalog alone: its files and device need not be there.
-Source planning_source(const CatalogFile& file) {
+Source simulated_source(const CatalogFile& file) {
   Source s;
   s.catalog = file.view();
   s.direct_align = kSectorBytes;
@@ -180,7 +180,7 @@ Result<Exit> simulate(const SimulateOptions& o) {
   }
   BLKSWEEP_TRY(const ModelSpec model, model_by_name(o.model));
   BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.catalog));
-  const Source source = planning_source(file);
+  const Source source = simulated_source(file);
   PredictSettings how{.model = model,
                       .size = o.size.n > 0 ? o.size : disk_size(source),
                       .max_request = static_cast<std::uint32_t>(o.max_request.n),

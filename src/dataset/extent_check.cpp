@@ -51,9 +51,9 @@ std::string address(std::span<const ExtentRecord> extents, std::size_t i) {
              : fmt::format("{} bytes without an address", e.length);
 }
 
-class Checker {
+class ExtentChecker {
  public:
-  Checker(const Catalog& catalog, const DataFiles& data, AskWriters writers)
+  ExtentChecker(const Catalog& catalog, const DataFiles& data, AskWriters writers)
       : catalog_(catalog),
         data_(data),
         writers_(writers),
@@ -129,7 +129,7 @@ Result<ExtentCheck> check_extents(const Catalog& catalog, AskWriters writers) {
   BLKSWEEP_TRY(const DataFiles data, DataFiles::open_root(catalog));
   ExtentCheck check;
   check.files = catalog.files.size();
-  Checker checker(catalog, data, writers);
+  ExtentChecker checker(catalog, data, writers);
   for (const std::uint32_t file : files_by_inode(catalog)) {
     BLKSWEEP_CHECK(checker.look(file, check));
   }

@@ -18,7 +18,7 @@
 namespace blksweep {
 namespace {
 
-enum Stream : std::uint64_t { kPieces = 3 };
+constexpr std::uint64_t kPieceStream = 3;
 constexpr std::size_t kTogether = 8;
 constexpr const char* kSpacer = ".blksweep-spacer";
 
@@ -34,7 +34,7 @@ struct Growing {
 class Fragmenter {
  public:
   explicit Fragmenter(const WriteJob& job)
-      : job_(job), writer_(job), rng_(job.settings.seed, kPieces) {}
+      : job_(job), writer_(job), rng_(job.settings.seed, kPieceStream) {}
 
   Result<> run(MakeReport& report) {
     BLKSWEEP_CHECK(writer_.make_class_folders());

@@ -17,7 +17,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::size_t kLongestIndex = std::size_t{4} << 30;  // 268 million samples
-constexpr std::array<char, 8> kMagic{'B', 'L', 'K', 'S', 'I', 'D', 'X', '1'};
+constexpr std::array<char, 8> kIndexMagic{'B', 'L', 'K', 'S', 'I', 'D', 'X', '1'};
 
 struct Head {
   std::array<char, 8> magic;
@@ -63,7 +63,7 @@ Result<> PackIndex::save(const std::string& path) {
     return a.key != b.key ? a.key < b.key : a.bytes > b.bytes;
   });
   const std::span<const std::byte> entries = std::as_bytes(std::span(entries_));
-  const Head head{kMagic, entries_.size(), XXH3_64bits(entries.data(), entries.size())};
+  const Head head{kIndexMagic, entries_.size(), XXH3_64bits(entries.data(), entries.size())};
   BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(path));
   BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(&head, 1))));
   BLKSWEEP_CHECK(file.write(entries));
@@ -79,7 +79,7 @@ Result<PackIndex> PackIndex::load(const std::string& path) {
   }
   std::memcpy(&head, bytes.data(), sizeof head);
   const std::span<const std::byte> entries = bytes.subspan(sizeof head);
-  if (head.magic != kMagic) {
+  if (head.magic != kIndexMagic) {
     return damaged(path, "not the index of a packed data set");
   }
   if (entries.size() % sizeof(Entry) != 0 || head.count != entries.size() / sizeof(Entry) ||

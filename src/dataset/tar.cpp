@@ -19,7 +19,7 @@ struct Field {
   std::size_t at, length;
 };
 constexpr Field kName{0, 100}, kMode{100, 8}, kUid{108, 8}, kGid{116, 8}, kSize{124, 12},
-    kTime{136, 12}, kChecksum{148, 8}, kMagic{257, 6}, kVersion{263, 2}, kPrefix{345, 155};
+    kTime{136, 12}, kChecksum{148, 8}, kMagicField{257, 6}, kVersion{263, 2}, kPrefix{345, 155};
 constexpr std::size_t kType = 156;
 constexpr std::uint64_t kMaxExtended = 1 << 20;  // a path or pax record larger than this is damage
 
@@ -189,7 +189,7 @@ class Parser {
     const std::string name(field(block_, kName));
     const std::string_view prefix = field(block_, kPrefix);
     const bool ustar =
-        std::string_view(block_.data() + kMagic.at, 6) == std::string_view("ustar\0", 6);
+        std::string_view(block_.data() + kMagicField.at, 6) == std::string_view("ustar\0", 6);
     return ustar && !prefix.empty() ? std::string(prefix) + "/" + name : name;
   }
 
@@ -223,7 +223,7 @@ std::string header_of(const std::string& path, std::uint64_t size, char type) {
   put(block, kSize, fmt::format("{:011o}", size));
   put(block, kTime, fmt::format("{:011o}", 0));
   block[kType] = type;
-  put(block, kMagic, std::string_view("ustar\0", 6));
+  put(block, kMagicField, std::string_view("ustar\0", 6));
   put(block, kVersion, "00");
   Block sum{};
   std::memcpy(sum.data(), block.data(), block.size());

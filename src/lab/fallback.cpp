@@ -11,7 +11,7 @@
 namespace blksweep {
 namespace {
 
-constexpr Bytes kLittle{std::uint64_t{2} * kPageBytes};
+constexpr Bytes kTrialBytes{std::uint64_t{2} * kPageBytes};
 
 }  // namespace
 
@@ -40,7 +40,7 @@ bool sorts_by_address(const CellSettings& cell) {
 }
 
 std::string ring_refusal(unsigned depth) {
-  Result<PageBuffer> memory = PageBuffer::allocate(kLittle);
+  Result<PageBuffer> memory = PageBuffer::allocate(kTrialBytes);
   if (!memory) {
     return "";  // the run says it better
   }

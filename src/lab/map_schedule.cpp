@@ -15,7 +15,7 @@ constexpr std::array<MapShare, 6> kUsual{{{MapPart::cached, 0.02, 20'000},
                                           {MapPart::depth, 0.16, 40'000},
                                           {MapPart::size, 0.07, 10'000}}};
 
-struct Account {
+struct PartAccount {
   MapShare share;
   std::int64_t quota = 0, used = 0;
   std::size_t reads = 0;
@@ -36,7 +36,7 @@ class Run {
 
   Result<> all(std::vector<MapRead>& out) {
     const std::int64_t begin = reader_.now();
-    while (Account* a = furthest_behind()) {
+    while (PartAccount* a = furthest_behind()) {
       if (schedule_.stop && schedule_.stop()) {
         break;
       }
@@ -49,9 +49,9 @@ class Run {
   }
 
  private:
-  Account* furthest_behind() {
-    Account* least = nullptr;
-    for (Account& a : accounts_) {
+  PartAccount* furthest_behind() {
+    PartAccount* least = nullptr;
+    for (PartAccount& a : accounts_) {
       if (!a.over() && (least == nullptr || a.progress() < least->progress())) {
         least = &a;
       }
@@ -59,7 +59,7 @@ class Run {
     return least;
   }
 
-  Result<> batch(Account& a, std::vector<MapRead>& out) {
+  Result<> batch(PartAccount& a, std::vector<MapRead>& out) {
     const MapBatch batch = plan_.next(a.share.part);
     const std::int64_t begin = reader_.now();
     const std::int64_t left = a.quota - a.used;
@@ -85,7 +85,7 @@ class Run {
   MapPlan& plan_;
   MapReader& reader_;
   const MapSchedule& schedule_;
-  std::vector<Account> accounts_;
+  std::vector<PartAccount> accounts_;
   std::int64_t latency_ = 0;  // of a recent read at depth 1
 };
 

@@ -20,7 +20,7 @@ namespace {
 // A rotation is claimed only this far above chance; see docs/latency-map.md for the bound.
 constexpr double kLeastAboveChance = 10;
 constexpr double kLeastCoherence = 0.3;
-constexpr std::size_t kLeastPlaces = 12;
+constexpr std::size_t kLeastRichPlaces = 12;
 constexpr std::size_t kMostGroups = 96;     // enough for certainty; a fast device gives thousands
 constexpr std::size_t kVisitsTogether = 4;  // visits of a group: a short time has few periods
 constexpr double kLongestPeriod = 50e6;     // 1,200 rpm
@@ -249,7 +249,7 @@ std::optional<Rotation> find_rotation(const LatencyMap& map) {
   Visits v = visits_of(map);
   make_groups(v);
   const auto rich = std::ranges::count_if(v.groups, [](const Group& g) { return g.size() >= 3; });
-  if (rich < static_cast<std::ptrdiff_t>(kLeastPlaces) || v.spread <= 0 || v.span <= 0) {
+  if (rich < static_cast<std::ptrdiff_t>(kLeastRichPlaces) || v.spread <= 0 || v.span <= 0) {
     return std::nullopt;
   }
   const Peak peak = best_peak(v);

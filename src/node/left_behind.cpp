@@ -14,19 +14,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Held {
+struct HeldLoan {
   std::string key, by;
 };
 
-std::vector<Held> held_by_the_living(const std::vector<FoundJournal>& all) {
-  std::vector<Held> held;
+std::vector<HeldLoan> held_by_the_living(const std::vector<FoundJournal>& all) {
+  std::vector<HeldLoan> held;
   for (const FoundJournal& found : all) {
     if (!found.journal || found.journal->owner.kept || !is_alive(found.journal->owner.id)) {
       continue;
     }
     for (const JournalRecord& record : found.journal->records) {
-      const bool known =
-          std::ranges::any_of(held, [&record](const Held& h) { return h.key == record.loan.key; });
+      const bool known = std::ranges::any_of(
+          held, [&record](const HeldLoan& h) { return h.key == record.loan.key; });
       if (!record.undone && !known) {
         held.push_back({record.loan.key, holder_text(found.journal->owner)});
       }
@@ -35,8 +35,8 @@ std::vector<Held> held_by_the_living(const std::vector<FoundJournal>& all) {
   return held;
 }
 
-const Held* holder_of(const std::vector<Held>& held, const std::string& key) {
-  const auto at = std::ranges::find(held, key, &Held::key);
+const HeldLoan* holder_of(const std::vector<HeldLoan>& held, const std::string& key) {
+  const auto at = std::ranges::find(held, key, &HeldLoan::key);
   return at == held.end() ? nullptr : &*at;
 }
 
@@ -57,10 +57,10 @@ void discard_unread(const FoundJournal& found, const JournalFolder& folder, Rest
   }
 }
 
-void undo_kept(const UndoPlan& plan, const std::vector<Held>& held, Journal& journal,
+void undo_kept(const UndoPlan& plan, const std::vector<HeldLoan>& held, Journal& journal,
                RestoreReport& report) {
   for (const JournalRecord& record : journal.records) {
-    const Held* holder = record.undone ? nullptr : holder_of(held, record.loan.key);
+    const HeldLoan* holder = record.undone ? nullptr : holder_of(held, record.loan.key);
     if (holder != nullptr) {
       report.later.push_back(fmt::format("{}: {}", record.loan.key, holder->by));
     }
@@ -79,8 +79,8 @@ Result<RestoreReport> restore_left_behind(bool discard, const BorrowingPlaces& p
   BLKSWEEP_TRY(const Fd changes, lock_changes(places.run_folder));
   BLKSWEEP_TRY(const JournalFolder folder, JournalFolder::lock(places.run_folder));
   std::vector<FoundJournal> all = folder.read_all();
-  const std::vector<Held> held = held_by_the_living(all);
-  for (const Held& h : held) {
+  const std::vector<HeldLoan> held = held_by_the_living(all);
+  for (const HeldLoan& h : held) {
     report.left.push_back(fmt::format("{}: {}", h.key, h.by));
   }
   const UndoPlan plan{.places = places, .folder = folder, .forget_refused = discard};

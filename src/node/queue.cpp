@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr const char* kScheduler = "scheduler";
 constexpr const char* kReadAhead = "read_ahead_kb";
 constexpr std::string_view kTunables = "iosched/";
-constexpr std::size_t kNameLength = 64;
+constexpr std::size_t kLongestName = 64;
 
 // In the order in which they are written. A change of scheduler may reset all behind it;
 // nr_requests resets iosched/async_depth; since Linux 6.9 every change of the queue's limits
@@ -50,7 +50,7 @@ bool is_writable(const std::string& path) {
 }
 
 bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= kNameLength && std::ranges::all_of(name, [](char c) {
+  return !name.empty() && name.size() <= kLongestName && std::ranges::all_of(name, [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
   });
 }

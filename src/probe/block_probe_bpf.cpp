@@ -17,28 +17,13 @@
 #include "probe/block_probe.h"
 #include "probe/bpf_map.h"
 #include "probe/disk_queue.h"
+#include "probe/handles_bpf.h"
 #include "probe/libbpf_words.h"
 #include "probe/probe_math.h"
 #include "probe/probe_programs.h"
-#include "wire/block_probe.h"
-
-// After the types that it names.
-#include "block_probe.skel.h"
 
 namespace blksweep {
 namespace {
-
-struct SkeletonDeleter {
-  void operator()(block_probe* s) const { block_probe__destroy(s); }
-};
-using SkeletonPtr = std::unique_ptr<block_probe, SkeletonDeleter>;
-struct LinkDeleter {
-  void operator()(bpf_link* l) const { bpf_link__destroy(l); }
-};
-using LinkPtr = std::unique_ptr<bpf_link, LinkDeleter>;
-struct BtfDeleter {
-  void operator()(btf* b) const { btf__free(b); }
-};
 
 struct Loaded {
   SkeletonPtr skeleton;
@@ -69,7 +54,7 @@ tl::unexpected<Error> refused(const std::string& disk, int errnum) {
 // Programs are chosen by what the kernel's BTF has, never by its version.
 Result<std::vector<std::string>> choose_programs(block_probe& skeleton,
                                                  const std::vector<std::string>& without) {
-  const std::unique_ptr<btf, BtfDeleter> kernel(btf__load_vmlinux_btf());
+  const BtfPtr kernel(btf__load_vmlinux_btf());
   if (!kernel) {
     return unsupported(kNoBtf);
   }

@@ -5,26 +5,13 @@
 #include <cstring>
 #include <memory>
 
+#include "probe/handles_bpf.h"
 #include "probe/libbpf_words.h"
 #include "probe/probe_programs.h"
 #include "probe/probe_trial.h"
-#include "wire/block_probe.h"
-
-// After the types that it names.
-#include "block_probe.skel.h"
 
 namespace blksweep {
 namespace {
-
-struct SkeletonDeleter {
-  void operator()(block_probe* s) const { block_probe__destroy(s); }
-};
-struct LinkDeleter {
-  void operator()(bpf_link* l) const { bpf_link__destroy(l); }
-};
-struct BtfDeleter {
-  void operator()(btf* b) const { btf__free(b); }
-};
 
 std::string refusal_of(const char* step, int err) {
   const std::string& words = LibbpfWords::last();
@@ -34,7 +21,7 @@ std::string refusal_of(const char* step, int err) {
 // Only this one of the object's programs; "" when the kernel takes it.
 std::string try_program(const char* name, bool attach) {
   LibbpfWords::forget();
-  const std::unique_ptr<block_probe, SkeletonDeleter> s(block_probe__open());
+  const SkeletonPtr s(block_probe__open());
   if (!s) {
     return refusal_of("open", errno);
   }
@@ -48,8 +35,7 @@ std::string try_program(const char* name, bool attach) {
   if (!attach) {
     return {};
   }
-  const std::unique_ptr<bpf_link, LinkDeleter> link(
-      bpf_program__attach(bpf_object__find_program_by_name(s->obj, name)));
+  const LinkPtr link(bpf_program__attach(bpf_object__find_program_by_name(s->obj, name)));
   return link ? "" : refusal_of("attach", errno);
 }
 
@@ -61,7 +47,7 @@ bool has_tracepoint(const btf* kernel, const std::string& name) {
 
 Result<std::vector<ProgramTrial>> try_probe_programs() {
   const LibbpfWords quiet;
-  const std::unique_ptr<btf, BtfDeleter> kernel(btf__load_vmlinux_btf());
+  const BtfPtr kernel(btf__load_vmlinux_btf());
   if (!kernel) {
     return unsupported(kNoBtf);
   }
