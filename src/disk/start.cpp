@@ -17,6 +17,7 @@
 #include "disk/timing.h"
 #include "os/holders.h"
 #include "os/memory_room.h"
+#include "os/open_regular.h"
 #include "os/signals.h"
 #include "os/trust.h"
 
@@ -86,8 +87,8 @@ void warn_of_space(const std::string& path, std::uint64_t size) {
   }
 }
 
-Result<> create_file(const std::string& path, Bytes size) {
-  const Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+Result<Fd> create_file(const std::string& path, Bytes size) {
+  Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(size.n)) != 0) {
     const int e = errno;
     if (fd) {
@@ -95,44 +96,55 @@ Result<> create_file(const std::string& path, Bytes size) {
     }
     return sys_error(e, "create " + path);
   }
-  return {};
+  return fd;
 }
 
-// A stranger's image lies where strangers write; which file it is, none of their links may say.
-Result<> check_way_to_backing(const std::string& backing) {
+// A stranger's image lies where strangers write; which file it is, none of their links may say: a
+// way with links must be nobody else's. Opened once, so what was looked at is what the disk gets.
+Result<Fd> open_backing(const std::string& asked) {
+  constexpr int kLook = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  Fd fd(open_at(AT_FDCWD, asked.c_str(), kLook, Links::none));
+  if (fd || (errno != ELOOP && errno != ENOENT)) {
+    return fd ? Result<Fd>(std::move(fd)) : Result<Fd>(sys_error(errno, "open " + asked));
+  }
   std::error_code ec;
-  const fs::path asked = fs::absolute(backing, ec).lexically_normal();
-  const bool through_links = fs::weakly_canonical(asked, ec) != asked;
-  return through_links || !fs::exists(asked, ec) ? check_way_to(asked.parent_path()) : Result<>();
+  if (fs::is_symlink(asked, ec)) {
+    return fail(fmt::format("--backing {}: a symbolic link: name the file itself", asked));
+  }
+  BLKSWEEP_CHECK(check_way_to(fs::absolute(asked).parent_path()));
+  fd.reset(::open(asked.c_str(), kLook));
+  return fd || errno == ENOENT ? Result<Fd>(std::move(fd))
+                               : Result<Fd>(sys_error(errno, "open " + asked));
+}
+
+Result<Fd> create_backing(const DiskWish& wish) {
+  if (!wish.size) {
+    return usage_error(fmt::format("--size is missing: {} is not there yet", wish.backing));
+  }
+  BLKSWEEP_CHECK(check_size(*wish.size));
+  return create_file(wish.backing, *wish.size);
 }
 
 // An existing file is taken as it is; whether it has any data decides if mkfs may run.
 Result<PreparedFile> prepare_file(DiskState& state, const DiskWish& wish) {
-  std::error_code ec;
-  if (fs::is_symlink(fs::path(wish.backing), ec)) {
-    return fail(fmt::format("--backing {}: a symbolic link: name the file itself", wish.backing));
-  }
-  BLKSWEEP_CHECK(check_way_to_backing(wish.backing));
-  const fs::path path = fs::weakly_canonical(fs::absolute(wish.backing), ec);
-  state.backing = ec ? wish.backing : path.string();
   PreparedFile out;
-  struct stat st {};
-  if (::stat(state.backing.c_str(), &st) != 0) {
-    if (!wish.size) {
-      return usage_error(fmt::format("--size is missing: {} is not there yet", wish.backing));
-    }
-    BLKSWEEP_CHECK(check_size(*wish.size));
-    BLKSWEEP_CHECK(create_file(state.backing, *wish.size));
+  BLKSWEEP_TRY(Fd fd, open_backing(wish.backing));
+  if (!fd) {
+    BLKSWEEP_TRY(fd, create_backing(wish));
     out.created = true;
-  } else if (!S_ISREG(st.st_mode)) {
+  }
+  struct stat st {};
+  std::error_code ec;
+  state.backing = fs::read_symlink(fmt::format("/proc/self/fd/{}", fd.get()), ec).string();
+  if (::fstat(fd.get(), &st) != 0 || ec) {
+    return sys_error(ec ? ec.value() : errno, "look at " + wish.backing);
+  }
+  if (!S_ISREG(st.st_mode)) {
     return fail(fmt::format("--backing {}: not a regular file", wish.backing));
-  } else if (wish.size && wish.size->n != static_cast<std::uint64_t>(st.st_size)) {
+  }
+  if (wish.size && wish.size->n != static_cast<std::uint64_t>(st.st_size)) {
     return fail(fmt::format("--backing {} has {} bytes, --size says {}: leave out --size",
                             wish.backing, st.st_size, wish.size->n));
-  }
-  const Fd fd(::open(state.backing.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!fd || ::fstat(fd.get(), &st) != 0) {
-    return sys_error(errno, "open " + state.backing);
   }
   state.size = static_cast<std::uint64_t>(st.st_size);
   state.backing_device = st.st_dev;

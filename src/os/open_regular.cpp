@@ -18,12 +18,20 @@ namespace {
 
 constexpr int kSafe = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
-int open_beneath(int folder, const char* path, int flags, std::uint64_t also) {
+std::uint64_t resolution(Links links) {
+  if (links == Links::none) {
+    return RESOLVE_NO_SYMLINKS;
+  }
+  return RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |
+         (links == Links::one_mount ? RESOLVE_NO_XDEV : 0);
+}
+
+int open_resolved(int folder, const char* path, int flags, Links links) {
   static std::atomic<bool> is_there{true};
   if (is_there.load(std::memory_order_relaxed)) {
     open_how how{};
     how.flags = static_cast<std::uint64_t>(flags);
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | also;
+    how.resolve = resolution(links);
     const long fd = ::syscall(SYS_openat2, folder, path, &how, sizeof how);
     if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) {
       return static_cast<int>(fd);
@@ -33,6 +41,10 @@ int open_beneath(int folder, const char* path, int flags, std::uint64_t also) {
       return -1;
     }
     is_there.store(false, std::memory_order_relaxed);
+  }
+  if (links == Links::none) {
+    errno = ELOOP;
+    return -1;
   }
   return ::openat(folder, path, flags | O_NOFOLLOW);
 }
@@ -48,7 +60,7 @@ int open_at(int folder, const char* path, int flags, Links links) {
   if (links == Links::anywhere) {
     return ::openat(folder, path, flags);
   }
-  return open_beneath(folder, path, flags, links == Links::one_mount ? RESOLVE_NO_XDEV : 0);
+  return open_resolved(folder, path, flags, links);
 }
 
 int open_regular_at(int folder, const char* path, int flags, Links links) {

@@ -3,12 +3,12 @@
 //
 // Links:   `beneath`: a path is resolved below its folder; an absolute link, or one that leaves the
 //          folder, is EXDEV. `one_mount`: and so is what another mount covers. `anywhere`: as
-//          openat(2).
+//          openat(2). `none`: a link on the way is ELOOP, as is a kernel that cannot look for one.
 // Errors:  as openat(2); ESTALE: it is no regular file.
 // Reading: the descriptor waits as any other one does.
 // Threads: any.
-// Source:  openat2(2) RESOLVE_BENEATH, RESOLVE_NO_XDEV (Linux 5.6); before, links are refused as
-//          the last part of a path only (O_NOFOLLOW).
+// Source:  openat2(2) RESOLVE_BENEATH, RESOLVE_NO_XDEV, RESOLVE_NO_SYMLINKS (Linux 5.6); before,
+//          links are refused as the last part of a path only (O_NOFOLLOW).
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@
 
 namespace blksweep {
 
-enum class Links { one_mount, beneath, anywhere };
+enum class Links { none, one_mount, beneath, anywhere };
 
 // A descriptor, or -1 and errno. `flags`: O_DIRECT, O_NOATIME ... beside O_RDONLY.
 int open_regular_at(int folder, const char* path, int flags, Links links);

@@ -240,7 +240,7 @@ expect_error 1 'symbolic link'
 # Links say neither what a disk covers nor where its file is made or found (third review).
 install -d -o nobody "$theirs/places"
 install -d "$mine/etc"
-head -c 1M /dev/zero >"$mine/etc/image"
+head -c 1M /dev/zero | tr '\0' m >"$mine/etc/image"
 ln -s "$mine/etc" "$theirs/places/link"
 give "$theirs/places"
 call disk start strangers --model none --size 1MiB --fs ext4 --mount "$theirs/places/link"
@@ -250,6 +250,29 @@ for file in new image; do
   expect_error 1 'belongs to nobody'
 done
 [ "$(find "$mine/etc" -mindepth 1 -printf '%f')" = image ] || die 'a file was made behind a link of nobody'
+# A folder that becomes a link to mine between two looks: the disk is never made of my file.
+install -d -o nobody "$theirs/places/real"
+truncate -s 1M "$theirs/places/real/image"
+give "$theirs/places"
+setpriv --reuid=nobody --clear-groups "$python" - "$theirs/places" <<'PY' &
+import ctypes, os, sys, time
+os.chdir(sys.argv[1])
+exchange = lambda: ctypes.CDLL(None).renameat2(-100, b"real", -100, b"link", 2)
+end = time.monotonic() + 15
+while time.monotonic() < end and not os.path.exists("../enough"):
+    exchange()
+PY
+swapper=$!
+for _ in $(seq 25); do
+  call disk start strangers --model none --backing "$theirs/places/real/image"
+  [ "$status" = 0 ] || continue
+  first=$(head -c 1 "$(sed -n 's|^strangers: \(/dev/loop[0-9]*\),.*|\1|p' "$tmp/.out")" | tr -d '\0')
+  "$blksweep" --quiet disk stop strangers --force
+  [ -z "$first" ] || die 'a disk was made of a file behind a link of nobody'
+done
+touch "$theirs/enough"
+wait "$swapper"
+rm -f "$theirs/enough"
 # A name whose parts the parser would descend into, one by one.
 "$python" -c 'print("a" + ".a" * 200000 + " = 1")' >"$theirs/deep.toml"
 call run "$theirs/deep.toml"
