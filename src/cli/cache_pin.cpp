@@ -233,6 +233,7 @@ void add_pin(Verbs& verbs, Command cache) {
   app.add_flag("-0,--null", o->input.list_by_nul, "paths of the list end in NUL");
   add_parsed(app, "--percent", o->percent, parse_percent, "of the bytes, with --pages");
   add_parsed(app, "--seed", o->seed, parse_count, "of the drawing [1]");
+  app.add_flag("--follow-links", o->input.follow_links, "links that lead out of a folder, too");
   app.add_flag("--dry-run", o->dry_run, "print what it would take, pin nothing");
   app.add_flag("--json", o->json, "one JSON document");
   set_action(verbs, app, o, pin);

@@ -338,7 +338,20 @@ std::span<const CellOption> cell_options() {
   return all;
 }
 
+Result<> check_count(const CellText& text) {
+  std::uint64_t cells = 1;
+  for (const auto& [name, values] : text) {
+    cells *= std::max<std::size_t>(values.size(), 1);
+    if (cells > kMostCells) {
+      return usage_error(fmt::format(
+          "more than {} cells with --{}: give fewer values, or sweep in parts", kMostCells, name));
+    }
+  }
+  return {};
+}
+
 Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
+  BLKSWEEP_CHECK(check_count(text));
   std::vector<CellSettings> cells(1);
   for (const CellOption& option : cell_options()) {
     const auto given = text.find(option.name);

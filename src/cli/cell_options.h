@@ -34,6 +34,8 @@ bool is_node_option(std::string_view name);
 using CellText = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 // The cross product of all values over the defaults. Errors name the option and quote the text.
+// Of one sweep: a spec of some kilobytes could name billions.
+inline constexpr std::size_t kMostCells = 10'000;
 Result<std::vector<CellSettings>> expand_cells(const CellText& text);
 
 // What the values of one cell are called, in the table's order: the record's settings. "-" where a

@@ -18,6 +18,7 @@ Result<std::string> find_script() {
     std::error_code ignored;
     const fs::path script = fs::absolute(folder, ignored) / "figures" / "report.py";
     if (fs::exists(script, ignored)) {
+      BLKSWEEP_CHECK(check_scripts(script.parent_path()));
       return script.string();
     }
     looked += (looked.empty() ? "" : ", ") + script.string();

@@ -7,7 +7,9 @@ namespace blksweep {
 Result<ModelSpec> model_by_name(const std::string& text) {
   std::vector<std::string> folders;
   for (const std::filesystem::path& folder : script_folders()) {
-    folders.push_back((folder / "models").string());
+    if (check_scripts(folder / "models")) {
+      folders.push_back((folder / "models").string());
+    }
   }
   return load_model(text, folders);
 }

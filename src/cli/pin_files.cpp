@@ -44,9 +44,9 @@ void add_oddities(const ScanReport& report, PinnedSet& set) {
   }
 }
 
-Result<> add_tree(const std::string& root, bool folders, PinnedSet& set) {
+Result<> add_tree(const std::string& root, Walking walking, bool folders, PinnedSet& set) {
   ScanReport report;
-  BLKSWEEP_TRY(Tree tree, walk_tree(root, report, Walking::everywhere));
+  BLKSWEEP_TRY(Tree tree, walk_tree(root, report, walking));
   add_oddities(report, set);
   const std::string prefix = root == "/" ? root : root + "/";
   if (folders) {
@@ -63,23 +63,29 @@ Result<> add_tree(const std::string& root, bool folders, PinnedSet& set) {
   return {};
 }
 
-Result<> add_root(const std::string& given, bool folders, PinnedSet& set) {
+Result<> add_root(const std::string& given, const PinInput& input, PinnedSet& set) {
   const std::string root = without_slash(absolute(given));
   struct stat st {};
   if (::stat(root.c_str(), &st) != 0) {
     return sys_error(errno, "pin " + given);
   }
   if (S_ISDIR(st.st_mode)) {
-    return add_tree(root, folders, set);
+    return add_tree(root, input.follow_links ? Walking::everywhere : Walking::beneath,
+                    input.folders, set);
   }
   set.paths.add(root);
   return {};
 }
 
-void add_name(const std::string& name, PinnedSet& set) {
-  if (!name.empty()) {
-    set.paths.add(without_slash(absolute(name)));
+// An empty line is no name; nothing writes an empty name between two NULs, but a file of holes has
+// them.
+Result<> add_name(const std::string& name, const PinInput& input, PinnedSet& set) {
+  if (name.empty()) {
+    return input.list_by_nul ? fail(input.list + ": an empty name in it: is it a list of paths?")
+                             : Result<>();
   }
+  set.paths.add(without_slash(absolute(name)));
+  return {};
 }
 
 // As it comes: what is no list of paths is found out by its first kilobytes, however large it is.
@@ -97,14 +103,16 @@ Result<> add_names(int fd, const PinInput& input, PinnedSet& set) {
                     ": a name in it is longer than a path can be: is it a list of paths?");
       }
       if (here < rest.size()) {
-        add_name(name, set);
+        BLKSWEEP_CHECK(add_name(name, input, set));
         name.clear();
       }
       rest.remove_prefix(std::min(here + 1, rest.size()));
     }
   }
-  add_name(name, set);
-  return n < 0 ? Result<>(sys_error(errno, "read " + input.list)) : Result<>();
+  if (n < 0) {
+    return sys_error(errno, "read " + input.list);
+  }
+  return name.empty() ? Result<>() : add_name(name, input, set);
 }
 
 Result<> add_list(const PinInput& input, PinnedSet& set) {
@@ -138,7 +146,7 @@ void PathList::keep(const std::vector<std::uint32_t>& ascending) {
 Result<PinnedSet> collect(const PinInput& input) {
   PinnedSet set;
   for (const std::string& root : input.roots) {
-    BLKSWEEP_CHECK(add_root(root, input.folders, set));
+    BLKSWEEP_CHECK(add_root(root, input, set));
   }
   if (!input.list.empty()) {
     BLKSWEEP_CHECK(add_list(input, set));

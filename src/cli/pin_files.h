@@ -32,7 +32,8 @@ struct PinInput {
   std::vector<std::string> roots;
   std::string list;  // a file of paths, "-" is stdin; "" none
   bool list_by_nul = false;
-  bool folders = false;  // as entries of their own
+  bool follow_links = false;  // those that lead out of a folder too
+  bool folders = false;       // as entries of their own
 };
 
 struct PinnedSet {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "base/units.h"
@@ -157,17 +158,25 @@ void note_folded(std::set<std::string>& folded, const CellSettings& kept,
   }
 }
 
-Result<> add_cells(RunOptions& o, CellText text, std::set<std::string>& folded) {
+struct Folding {
+  std::map<std::vector<std::pair<std::string, std::string>>, std::size_t>
+      first;                     // of each cell by its description
+  std::set<std::string> folded;  // what was said twice
+};
+
+Result<> add_cells(RunOptions& o, CellText text, Folding& folding) {
   std::erase_if(text, [](const auto& item) { return is_run_option(item.first); });
   BLKSWEEP_TRY(const std::vector<CellSettings> cells, expand_cells(text));
   for (const CellSettings& cell : cells) {
-    const auto same = [&](const CellSettings& c) { return describe(c) == describe(cell); };
-    const auto first = std::ranges::find_if(o.cells, same);
-    if (first == o.cells.end()) {
+    const auto [first, is_new] = folding.first.try_emplace(describe(cell), o.cells.size());
+    if (is_new) {
       o.cells.push_back(cell);
     } else {
-      note_folded(folded, *first, cell);
+      note_folded(folding.folded, o.cells[first->second], cell);
     }
+  }
+  if (o.cells.size() > kMostCells) {
+    return usage_error(fmt::format("more than {} cells: sweep in parts", kMostCells));
   }
   return {};
 }
@@ -204,7 +213,7 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
   CellText all = spec.top;
   override_with(all, over);
   BLKSWEEP_CHECK(take_run_options(o, all));
-  std::set<std::string> folded;
+  Folding folding;
   if (spec.cells.empty()) {
     spec.cells.emplace_back();
   }
@@ -214,9 +223,9 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
     CellText text = spec.top;
     override_with(text, cell);
     override_with(text, over);
-    BLKSWEEP_CHECK(add_cells(o, std::move(text), folded));
+    BLKSWEEP_CHECK(add_cells(o, std::move(text), folding));
   }
-  if (!folded.empty()) {
+  if (const auto& folded = folding.folded; !folded.empty()) {
     o.folded = fmt::format(
         "not swept where it means nothing ({}): {} left", fmt::join(folded, "; "),
         o.cells.size() == 1 ? "1 cell is" : fmt::format("{} cells are", o.cells.size()));

@@ -8,10 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+
 namespace blksweep {
 
 // In the order in which to look; they need not exist.
 std::vector<std::filesystem::path> script_folders();
+// Before root runs or believes what is in such a folder: nobody else can have put it there, but
+// those who could exchange this program itself.
+Result<> check_scripts(const std::filesystem::path& folder);
 // Empty when it is not set.
 std::string environment(const char* name);
 

@@ -1,6 +1,8 @@
 #include "dataset/pack_index.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -71,19 +73,24 @@ Result<> PackIndex::save(const std::string& path) {
 }
 
 Result<PackIndex> PackIndex::load(const std::string& path) {
-  BLKSWEEP_TRY(const std::string text, read_regular(path, kLongestIndex));
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  BLKSWEEP_TRY(const Fd fd, open_regular(path));
+  struct stat st {};
   Head head{};
-  if (bytes.size() < sizeof head) {
+  if (::pread(fd.get(), &head, sizeof head, 0) != sizeof head || ::fstat(fd.get(), &st) != 0) {
     return damaged(path, "too short");
   }
-  std::memcpy(&head, bytes.data(), sizeof head);
-  const std::span<const std::byte> entries = bytes.subspan(sizeof head);
+  // Before anything is read into memory: a file of holes may have any size.
   if (head.magic != kIndexMagic) {
     return damaged(path, "not the index of a packed data set");
   }
-  if (entries.size() % sizeof(Entry) != 0 || head.count != entries.size() / sizeof(Entry) ||
-      XXH3_64bits(entries.data(), entries.size()) != head.check) {
+  const auto size = static_cast<std::uint64_t>(st.st_size);
+  if (size > kLongestIndex || (size - sizeof head) % sizeof(Entry) != 0 ||
+      head.count != (size - sizeof head) / sizeof(Entry)) {
+    return damaged(path, "damaged");
+  }
+  BLKSWEEP_TRY(const std::string text, read_text(fd.get(), size, path));
+  const std::span<const std::byte> entries = std::as_bytes(std::span(text)).subspan(sizeof head);
+  if (XXH3_64bits(entries.data(), entries.size()) != head.check) {
     return damaged(path, "damaged");
   }
   PackIndex index;

@@ -21,6 +21,7 @@
 #include "dataset/tar.h"
 #include "dataset/walk.h"
 #include "os/file.h"
+#include "os/memory_room.h"
 
 namespace blksweep {
 namespace {
@@ -54,6 +55,7 @@ class Scanner {
   Result<> assemble();
   void add_file(std::uint32_t position);
   void add_samples(std::uint32_t position, std::uint32_t file);
+  Result<> check_records() const;
   void add_records(const TreeEntry& entry, std::uint32_t file, std::uint32_t label);
   void add_members(const Opened& opened, std::uint32_t file, std::uint32_t label);
   std::uint32_t label_of(std::string_view path);
@@ -189,6 +191,20 @@ std::uint32_t Scanner::label_of(std::string_view path) {
   return labels_.insert(at, {std::string(name), parts_.add_label(name)})->second;
 }
 
+// A file of holes has any size: its records are counted before they take memory.
+Result<> Scanner::check_records() const {
+  std::uint64_t records = 0;
+  for (const Opened& o : opened_) {
+    records += o.record.size / settings_.records.n + 1;
+  }
+  const std::uint64_t room = memory_room().least().value_or(Bytes{~std::uint64_t{0}}).n / 2;
+  if (records > room / sizeof(parts_.parts[0])) {
+    return fail(fmt::format("{} records of {}: more than fit in memory: give larger --records",
+                            format_count(records), format_bytes(settings_.records)));
+  }
+  return {};
+}
+
 void Scanner::add_records(const TreeEntry& entry, std::uint32_t file, std::uint32_t label) {
   const std::uint64_t size = parts_.files[file].size;
   const std::uint64_t record = settings_.records.n;
@@ -239,6 +255,9 @@ void Scanner::add_file(std::uint32_t position) {
 
 Result<> Scanner::assemble() {
   constexpr std::size_t kMax = std::numeric_limits<std::uint32_t>::max();
+  if (settings_.records.n > 0) {
+    BLKSWEEP_CHECK(check_records());
+  }
   parts_.files.reserve(order_.size());
   parts_.whole.reserve(order_.size());
   parts_.path_end.reserve(order_.size());

@@ -62,8 +62,7 @@ std::string mount_point_of(const std::string& node) {
 }
 
 Result<Fd> open_direct(const std::string& path, bool device) {
-  Fd fd(device ? ::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC)
-               : open_regular_at(AT_FDCWD, path.c_str(), O_DIRECT, Links::anywhere));
+  Fd fd(open_kind_at(AT_FDCWD, path.c_str(), O_DIRECT, device ? S_IFBLK : S_IFREG));
   if (fd) {
     return fd;
   }

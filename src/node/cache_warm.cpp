@@ -18,6 +18,7 @@
 #include "os/fiemap.h"
 #include "os/readahead_batch.h"
 #include "os/residency.h"
+#include "os/written_ranges.h"
 
 namespace blksweep {
 namespace {
@@ -43,14 +44,17 @@ void sort_by_address(std::vector<WarmPiece>& pieces) {
   std::ranges::stable_sort(pieces, {}, &WarmPiece::address);
 }
 
-void add_extents(int fd, std::uint32_t file, ExtentReader& reader, std::vector<WarmPiece>& out) {
-  const off_t end = ::lseek(fd, 0, SEEK_END);
+void add_extents(const Fd& fd, std::uint32_t file, ExtentReader& reader,
+                 std::vector<WarmPiece>& out) {
+  const off_t end = ::lseek(fd.get(), 0, SEEK_END);
   const std::uint64_t size = end > 0 ? static_cast<std::uint64_t>(end) : 0;
   if (size == 0) {
     return;
   }
-  if (reader.read(fd) != 0) {
-    add_pieces({kNowhere, 0, size, file}, out);
+  if (reader.read(fd.get()) != 0) {
+    for (const ByteRange& data : data_of_file(fd, {0, size})) {
+      add_pieces({kNowhere, data.begin, data.bytes(), file}, out);
+    }
     return;
   }
   for (const fiemap_extent& e : reader.extents()) {
@@ -173,7 +177,7 @@ WarmJob warm_job(const FileSet& files, const std::atomic<bool>& stop,
   std::string scratch;
   for (std::uint32_t i = 0; i < files.size() && !stop.load(); ++i) {
     if (const Fd fd(files.open(i, scratch)); fd) {
-      add_extents(fd.get(), i, reader, job.pieces);
+      add_extents(fd, i, reader, job.pieces);
     } else {
       add_pieces({kNowhere, 0, 1, i}, job.pieces);  // fails again in its turn, and is counted there
     }

@@ -246,7 +246,8 @@ tl::unexpected<Error> lock_error(int error, const std::string& path) {
   if (error == EINTR) {
     return fail("pinning was interrupted: nothing is pinned", Exit::interrupted);
   }
-  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+  const bool limited = ::geteuid() != 0 && error != EACCES && error != ESTALE;
+  if (!limited || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
     return sys_error(error, "lock " + path);
   }
   return fail(fmt::format("lock {}: {}; RLIMIT_MEMLOCK is {}: raise it (ulimit -l), or run as root",

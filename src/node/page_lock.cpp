@@ -10,14 +10,13 @@
 #include <cerrno>
 
 #include "base/fd.h"
+#include "os/open_regular.h"
 
 namespace blksweep {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{16} << 20;
 constexpr std::size_t kAheadBytes = std::size_t{1} << 20;
-// O_NONBLOCK: a FIFO must not hang.
-constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 int lock_chunks(int fd, const LockedFile& file, StopLook& look) {
   auto* const at = static_cast<std::byte*>(file.at);
@@ -37,16 +36,10 @@ int lock_chunks(int fd, const LockedFile& file, StopLook& look) {
 }  // namespace
 
 int lock_file(const char* path, StopLook& look, LockedFile& out) {
-  const Fd fd(::open(path, kFlags));
-  if (!fd) {
-    return errno;
-  }
+  const Fd fd(open_regular_at(AT_FDCWD, path, 0, Links::anywhere));
   struct stat st {};
-  if (::fstat(fd.get(), &st) != 0) {
+  if (!fd || ::fstat(fd.get(), &st) != 0) {
     return errno;
-  }
-  if (!S_ISREG(st.st_mode)) {
-    return EINVAL;
   }
   LockedFile file{nullptr, static_cast<std::size_t>(st.st_size)};
   if (file.length == 0) {
@@ -73,7 +66,7 @@ void unlock_file(const LockedFile& file) {
 }
 
 void read_ahead(const char* path) {
-  const Fd fd(::open(path, kFlags));
+  const Fd fd(open_regular_at(AT_FDCWD, path, 0, Links::anywhere));
   if (fd) {
     ::readahead(fd.get(), 0, kAheadBytes);
   }

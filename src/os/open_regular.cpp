@@ -63,7 +63,24 @@ int open_at(int folder, const char* path, int flags, Links links) {
   return open_resolved(folder, path, flags, links);
 }
 
+int open_kind_at(int folder, const char* path, int flags, mode_t kind) {
+  const Fd look(::openat(folder, path, O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW)));
+  struct stat st {};
+  if (!look || ::fstat(look.get(), &st) != 0) {
+    return -1;
+  }
+  if ((st.st_mode & S_IFMT) != kind) {
+    errno = ESTALE;
+    return -1;
+  }
+  const std::string same = "/proc/self/fd/" + std::to_string(look.get());
+  return ::open(same.c_str(), O_RDONLY | O_CLOEXEC | (flags & ~O_NOFOLLOW));
+}
+
 int open_regular_at(int folder, const char* path, int flags, Links links) {
+  if (links == Links::anywhere) {
+    return open_kind_at(folder, path, flags, S_IFREG);
+  }
   const int fd = open_at(folder, path, kSafe | flags, links);
   if (fd < 0) {
     return -1;

@@ -30,6 +30,10 @@ int open_quietly_at(int folder, const char* path, int flags, Links links);
 // The same without the look at its type: folders, and O_PATH.
 int open_at(int folder, const char* path, int flags, Links links);
 
+// Opened only after a look that opens nothing (O_PATH): devices do things when they are opened (a
+// watchdog, a tape). -1 and ESTALE: it is not of that kind (S_IFREG, S_IFBLK).
+int open_kind_at(int folder, const char* path, int flags, mode_t kind);
+
 // A file that the user named: its own last name may be a link.
 Result<Fd> open_regular(const std::string& path);
 // All of it. Errors: larger than `most` bytes, or shorter than it said.

@@ -33,6 +33,13 @@ uid_t sudo_user() {
 
 constexpr const char* kWayOut = "root writes only where nobody else can: name a folder of your own";
 
+// With an access list the group's bits are the most that anybody named in it has.
+bool others_write(const std::string& path, const struct stat& st) {
+  const bool group = (st.st_mode & S_IWGRP) != 0;
+  return (st.st_mode & S_IWOTH) != 0 || (group && st.st_gid != 0) ||
+         (group && ::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0);
+}
+
 Result<> check_owner(const std::string& path, const struct stat& st) {
   if (!trusted_owner(st.st_uid)) {
     return fail(
@@ -40,12 +47,7 @@ Result<> check_owner(const std::string& path, const struct stat& st) {
                     "owner)",
                     path, owner_name(st.st_uid), kWayOut, st.st_uid));
   }
-  const bool group_writes = (st.st_mode & S_IWGRP) != 0 && st.st_gid != 0;
-  const bool others_write = group_writes || (st.st_mode & S_IWOTH) != 0;
-  // With an access list the group's bits are the most that anybody named in it has.
-  const bool listed = (st.st_mode & S_IWGRP) != 0 &&
-                      ::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
-  if ((others_write || listed) && (st.st_mode & S_ISVTX) == 0) {
+  if ((st.st_mode & S_ISVTX) == 0 && others_write(path, st)) {
     return fail(
         fmt::format("{} may be written to by others, who can plant files in it: {}, or chmod "
                     "go-w",
@@ -54,16 +56,27 @@ Result<> check_owner(const std::string& path, const struct stat& st) {
   return {};
 }
 
+// Where others may put names, what is missing now can be a link of theirs when it is opened.
+Result<> check_missing(const fs::path& missing, bool others_make) {
+  return others_make ? Result<>(fail(fmt::format(
+                           "{} is not there, and everybody may make it: make it first, or name a "
+                           "folder of your own",
+                           missing.string())))
+                     : Result<>();
+}
+
 // Every folder and link from the root on, as far as they are there.
 Result<> check_each(const fs::path& path) {
   fs::path way;
+  bool others_make = false;
   for (const fs::path& part : path) {
     way /= part;
     struct stat st {};
     if (::lstat(way.c_str(), &st) != 0) {
-      return errno == ENOENT || errno == ENOTDIR ? Result<>()
+      return errno == ENOENT || errno == ENOTDIR ? check_missing(way, others_make)
                                                  : sys_error(errno, "look at " + way.string());
     }
+    others_make = others_write(way.string(), st);
     if (S_ISLNK(st.st_mode) && !trusted_owner(st.st_uid)) {
       return fail(fmt::format("{} is a symbolic link of {}: {}", way.string(),
                               owner_name(st.st_uid), kWayOut));
@@ -107,6 +120,18 @@ Result<> check_trusted_folder(const std::string& path) {
   return check_owner(path, st);
 }
 
+Result<> check_trusted_file(const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) {
+    return sys_error(errno, "look at " + path);
+  }
+  if (!trusted_owner(st.st_uid) || (!S_ISDIR(st.st_mode) && others_write(path, st))) {
+    return fail(fmt::format("{} can be written to by {}: make it root's alone (chown, chmod go-w)",
+                            path, trusted_owner(st.st_uid) ? "others" : owner_name(st.st_uid)));
+  }
+  return {};
+}
+
 Result<> check_way_to(const std::string& folder, Sticky last) {
   if (!is_real_root()) {
     return {};
@@ -127,21 +152,17 @@ Result<> check_way_to(const std::string& folder, Sticky last) {
 }
 
 Result<> make_folder_of_own(const std::string& folder) {
-  BLKSWEEP_CHECK(check_way_to(folder));
   fs::path way;
   for (const fs::path& part : fs::path(folder)) {
     way /= part;
     std::error_code error;
-    if (fs::is_directory(way, error)) {
-      continue;
-    }
-    if (::mkdir(way.c_str(), 0777) != 0 && errno != EEXIST) {
+    if (!fs::is_directory(way, error) && ::mkdir(way.c_str(), 0777) != 0 && errno != EEXIST) {
       return fail(fmt::format("make directory {}: {}: name another folder", way.string(),
                               std::strerror(errno)));
     }
     BLKSWEEP_CHECK(check_way_to(way.string()));  // before anything is made below it
   }
-  return check_way_to(folder);
+  return {};
 }
 
 }  // namespace blksweep

@@ -23,9 +23,12 @@ std::string owner_name(uid_t owner);  // "alice", else "uid 1000"
 // writable by others, or sticky (in which only what is already there needs to be looked at).
 Result<> check_trusted_folder(const std::string& path);
 
+// A file that nobody else can have written or can write: its owner and mode.
+Result<> check_trusted_file(const std::string& path);
+
 // Before root writes below `folder` (which need not be there yet): nobody else can exchange it, a
-// folder above it or a link on the way, so that names mean what they say. Nothing is asked of other
-// users.
+// folder above it or a link on the way, so that names mean what they say; what is missing on the
+// way, nobody else can make. Nothing is asked of other users.
 enum class Sticky { allowed, refused };  // of the folder itself: others can put names beside ours
 Result<> check_way_to(const std::string& folder, Sticky last = Sticky::allowed);
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "base/rng.h"
 #include "os/open_regular.h"
@@ -18,7 +19,7 @@ constexpr std::uint64_t kComputeStream = 0xC0;
 constexpr std::string_view kLognormal = "lognormal:";
 constexpr std::string_view kTable = "table:";
 constexpr std::string_view kBlank = " \t\r";
-constexpr std::size_t kLongestTable = std::size_t{16} << 20;
+constexpr std::size_t kLongestTable = std::size_t{64} << 10;
 constexpr double kDefaultSigma = 0.25;
 constexpr std::chrono::hours kLongest{24};  // of one batch; far from where adding to a clock wraps
 
@@ -45,9 +46,14 @@ std::string_view trim(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kBlank) + 1);
 }
 
-Result<> add_point(ComputeTime& t, std::string_view samples, std::string_view time) {
+Result<> add_point(ComputeTime& t, std::string_view point, char within) {
+  const std::size_t split = point.find(within);
+  if (split == std::string_view::npos) {
+    return usage_error(fmt::format("'{}' is not a batch size and its time", point));
+  }
+  const std::string_view samples = point.substr(0, split);
   BLKSWEEP_TRY(const std::uint64_t n, parse_count(trim(samples)));
-  BLKSWEEP_TRY(const Nanos takes, parse_time(trim(time)));
+  BLKSWEEP_TRY(const Nanos takes, parse_time(trim(point.substr(split + 1))));
   const std::uint64_t least = t.table.empty() ? 1 : std::uint64_t{t.table.back().samples} + 1;
   if (n < least || n > std::numeric_limits<std::uint32_t>::max()) {
     return usage_error(fmt::format("'{}': batch sizes of a table ascend, from 1", samples));
@@ -57,31 +63,33 @@ Result<> add_point(ComputeTime& t, std::string_view samples, std::string_view ti
   return {};
 }
 
-Result<ComputeTime> parse_points(std::string_view text, char between, char within) {
+Result<ComputeTime> parse_points(std::string_view text) {
   ComputeTime t;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(between), text.size());
-    const std::string_view whole = text.substr(0, end);
-    const std::string_view point = trim(whole.substr(0, whole.find('#')));
+    const std::size_t end = std::min(text.find('/'), text.size());
+    BLKSWEEP_CHECK(add_point(t, trim(text.substr(0, end)), ':'));
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (point.empty() && between == '\n') {
-      continue;
-    }
-    const std::size_t split = point.find(within);
-    if (split == std::string_view::npos) {
-      return usage_error(fmt::format("'{}' is not a batch size and its time", point));
-    }
-    BLKSWEEP_CHECK(add_point(t, point.substr(0, split), point.substr(split + 1)));
   }
   return t;
 }
 
+// A spec can name any file: what stands in one that is no table is nobody's to read here.
 Result<ComputeTime> read_table(const std::string& path) {
   const Result<std::string> text = read_regular(path, kLongestTable);
   if (!text) {
     return usage_error(text.error().message());
   }
-  BLKSWEEP_TRY(ComputeTime t, parse_points(*text, '\n', ' '));
+  ComputeTime t;
+  std::istringstream lines(*text);
+  std::string line;
+  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+    const std::string_view point = trim(std::string_view(line).substr(0, line.find('#')));
+    if (!point.empty() && !add_point(t, point, ' ')) {
+      return usage_error(fmt::format(
+          "'{}', line {}: not a batch size and its time (\"64 8ms\"), in ascending order", path,
+          number));
+    }
+  }
   if (t.table.empty()) {
     return usage_error(
         fmt::format("'{}' has no line such as \"64 8ms\" (batch size and time)", path));
@@ -133,7 +141,7 @@ Result<ComputeTime> parse_compute_time(std::string_view text) {
       text = text.substr(0, colon);
     }
   } else if (text.find(':') != std::string_view::npos) {
-    return parse_points(text, '/', ':');
+    return parse_points(text);
   }
   BLKSWEEP_TRY(t.mean, parse_time(text));
   return t;

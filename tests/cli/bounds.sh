@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# What others wrote takes neither time nor memory without end: sizes, sweeps and files of holes (docs/security.md).
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+
+[ "$(id -u)" = 0 ] || skip 'needs root, for whom strangers are a danger'
+chmod 755 "$tmp"
+theirs=$tmp/theirs
+mine=$tmp/mine
+install -d -m 755 -o nobody -g nogroup "$theirs"
+install -d -m 700 "$mine"
+give() { chown -hR nobody:nogroup "$@"; }
+
+make_data "$mine/data" 20
+at_once() { # STATUS WORDS -- ARGUMENTS: within five seconds and 2 GiB
+  local wanted=$1 words=$2 status=0
+  shift 3
+  (ulimit -v 2097152 && exec timeout 5 "$blksweep" --quiet "$@") >"$tmp/.out" 2>"$tmp/.err" </dev/null || status=$?
+  [[ $status = "$wanted" && $(cat "$tmp/.err") == *"$words"* ]] || die "$*: status $status, $(head -c 500 "$tmp/.err")"
+}
+
+# --- specs of some kilobytes -----------------------------------------------------------------------------
+"$python" - "$theirs" <<'PY'
+import sys
+values = lambda n: ",".join(map(str, range(1, n + 1)))
+write = lambda name, text: open(f"{sys.argv[1]}/{name}.toml", "w").write(text)
+write("square", f"depth=[{values(1024)}]\nbatch=[{values(1024)}]\n")
+write("cube", f"depth=[{values(1024)}]\nbatch=[{values(1024)}]\nwindow=[{values(5000)}]\n")
+write("tables", "".join(f"[[cell]]\nbatch = {i + 1}\n" for i in range(12000)))
+write("same", "[[cell]]\norder = \"lba\"\n" * 30000)
+PY
+for spec in square cube; do
+  at_once 2 'more than 10000 cells' -- run "$theirs/$spec.toml" --data "$mine/data"
+done
+at_once 2 'more than 10000 cells' -- run "$theirs/tables.toml" --data "$mine/data"
+at_once 1 'nowhere' -- run "$theirs/same.toml" --data "$mine/nowhere"
+head -c 80K /dev/zero | tr '\0' '1' >"$theirs/table"
+at_once 2 'more than the 64 KiB' -- run --data "$mine/data" --compute "table:$theirs/table"
+echo 'specs: fine'
+
+# --- files of holes -----------------------------------------------------------------------------------------
+truncate -s 1G "$theirs/list"
+at_once 1 'list of paths' -- cache pin --name planted --pages --dry-run --list "$theirs/list"
+truncate -s 15T "$theirs/list"
+at_once 1 'list of paths' -- cache pin --name planted --pages --dry-run -0 --list "$theirs/list"
+install -d -o nobody "$theirs/holes"
+truncate -s 15T "$theirs/holes/file"
+at_once 1 'more than fit in memory' -- catalog "$theirs/holes" --records 4KiB -o "$mine/holes.cat"
+at_once 0 '' -- cache warm "$theirs/holes"
+if unshare --mount true 2>/dev/null; then
+  # shellcheck disable=SC2016
+  unshare --mount --propagation private timeout 5 bash -c 'mount -t tmpfs -o mode=0755 none "$1" && truncate -s 4E "$1/x" &&
+    ulimit -v 2097152 && "$2" --quiet cache warm "$1"' bash "$theirs/holes" "$blksweep" >/dev/null 2>&1 || die 'cache warm of a hole without end'
+fi
+call dataset make "$mine/plain" --count 20 --size 4KiB
+call dataset pack "$mine/plain" -o "$mine/packed" --layout files
+expect_status 0
+truncate -s 4G "$theirs/index"
+mv "$theirs/index" "$mine/packed/.blksweep-pack/index"
+at_once 1 'not the index of a packed' -- run --data "$mine/packed" --decode-threads 2 --buffered --cache keep --no-probe --no-ceiling
+echo 'holes: fine'
