@@ -40,6 +40,43 @@ head -c 80K /dev/zero | tr '\0' '1' >"$theirs/table"
 at_once 2 'more than the 64 KiB' -- run --data "$mine/data" --compute "table:$theirs/table"
 echo 'specs: fine'
 
+# --- databases -------------------------------------------------------------------------------------------
+# A database in which one page stands many times in a tree, copied as the advice says: rows without end.
+call run --data "$mine/data" --buffered --cache keep --no-probe --no-ceiling --db "$mine/bomb.db"
+expect_status 0
+"$python" - "$mine/bomb.db" <<'PY'
+import sqlite3, struct, sys
+name, page = sys.argv[1], 4096
+root = sqlite3.connect(name).execute("SELECT rootpage FROM sqlite_master WHERE name = 'failed_sample'").fetchone()[0]
+data = bytearray(open(name, "rb").read())
+assert struct.unpack_from(">H", data, 16)[0] == page
+n = len(data) // page
+def interior(child):
+    p = bytearray(page)
+    p[0] = 5
+    for i in range(500):
+        at = page - 5 * (i + 1)
+        struct.pack_into(">IB", p, at, child, 1)
+        struct.pack_into(">H", p, 12 + 2 * i, at)
+    struct.pack_into(">HHHBI", p, 1, 0, 500, page - 2500, 0, child)
+    return p
+leaf = bytearray(page)
+cell = bytes([7, 1, 4, 1, 15, 15, 99]) + b"xy"
+leaf[page - len(cell):] = cell
+leaf[0] = 13
+struct.pack_into(">HHHB", leaf, 1, 0, 1, page - len(cell), 0)
+struct.pack_into(">H", leaf, 8, page - len(cell))
+data[(root - 1) * page:root * page] = interior(n + 1)
+for level in range(1, 6):
+    data += interior(n + level + 1)
+data += leaf
+struct.pack_into(">I", data, 28, len(data) // page)
+open(name, "wb").write(data)
+PY
+at_once 1 'is damaged' -- report "$mine/bomb.db" -o "$mine/bomb"
+at_once 1 'is damaged' -- run --data "$mine/data" --buffered --cache keep --no-probe --no-ceiling --db "$mine/bomb.db"
+echo 'databases: fine'
+
 # --- files of holes -----------------------------------------------------------------------------------------
 truncate -s 1G "$theirs/list"
 at_once 1 'list of paths' -- cache pin --name planted --pages --dry-run --list "$theirs/list"
