@@ -208,7 +208,7 @@ const std::array kOwnOptions{
         "shuffle", "none buffer reservoir full; default none",
         [](CellSettings& c, std::string_view t) { return set_word(c.shuffle, t, kShuffles); },
         [](const CellSettings& c) { return word_of(c.shuffle, kShuffles); }},
-    CellOption{"window", "memory between read and emission (or %); default 64MiB",
+    CellOption{"window", "memory between read and emission (or %); 64MiB, or more",
                [](CellSettings& c, std::string_view t) { return set_relative(c.window, t); },
                [](const CellSettings& c) { return relative_word(c.window); }},
     CellOption{"engine", "io_uring psync; default io_uring (or psync)",
@@ -372,6 +372,7 @@ Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
   const bool consumer_given = text.contains("consumer");
   for (CellSettings& cell : cells) {
     cell.order_named = text.contains("order");
+    cell.window_named = text.contains("window");
     cell.engine_named = text.contains("engine");
     if (!consumer_given && cell.compute.mean.count() > 0) {
       cell.consumer = ConsumerKind::emulated;

@@ -58,17 +58,13 @@ const CLI::App& innermost(const CLI::App& app) {
   return parsed.empty() ? app : innermost(*parsed.front());
 }
 
-// "; did you mean --merge?" for the first word that is a slip of the finger away from a name;
-// nothing where none is.
+// For the first word that is near a name.
 std::string suggestion(const CLI::App& app) {
   const std::vector<std::string> names = names_of(innermost(app));
   for (const std::string& given : app.remaining(true)) {
-    const std::string word = given.substr(0, given.find('='));
-    const auto nearest = std::ranges::min_element(
-        names, {}, [&](const std::string& name) { return edit_distance(word, name); });
-    const std::size_t most = std::min<std::size_t>(2, (word.size() + 1) / 2);
-    if (nearest != names.end() && edit_distance(word, *nearest) <= most) {
-      return fmt::format("; did you mean {}?", *nearest);
+    if (std::string nearest = nearest_of(given.substr(0, given.find('=')), names);
+        !nearest.empty()) {
+      return nearest;
     }
   }
   return "";
@@ -81,6 +77,15 @@ Exit report_error(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 }  // namespace
+
+std::string nearest_of(std::string_view word, const std::vector<std::string>& names) {
+  const auto nearest = std::ranges::min_element(
+      names, {}, [&](const std::string& name) { return edit_distance(word, name); });
+  const std::size_t most = std::min<std::size_t>(2, (word.size() + 1) / 2);
+  return nearest != names.end() && edit_distance(word, *nearest) <= most
+             ? fmt::format("; did you mean {}?", *nearest)
+             : "";
+}
 
 Option Option::required() { return Option(option_->required()); }
 Option Option::hidden() { return Option(option_->group("")); }

@@ -88,6 +88,9 @@ Option add_parsed(Command command, const std::string& name, T& target, Parse par
   return command.add_text(name, set, help);
 }
 
+// "; did you mean lba?" where `word` is a slip of the finger away from one of the names; else "".
+std::string nearest_of(std::string_view word, const std::vector<std::string>& names);
+
 class CommandLine {
  public:
   CommandLine(const std::string& description, const std::string& name, const std::string& version);

@@ -1,16 +1,41 @@
 #include "cli/device_argument.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <filesystem>
 
 #include "os/device_layers.h"
+#include "os/file.h"
 
 namespace blksweep {
 namespace fs = std::filesystem;
+
+namespace {
+
+// Those that have a size: not the loop devices that wait for a file.
+std::string disks() {
+  std::vector<std::string> names;
+  std::error_code ec;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/sys/block", ec)) {
+    if (first_line(entry.path() / "size") != "0") {
+      names.push_back(entry.path().filename().string());
+    }
+  }
+  std::ranges::sort(names);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
 
 Result<BlockDevice> device_of_argument(const std::string& text) {
   std::error_code ec;
   const bool is_name = !text.empty() && text.find('/') == std::string::npos && text != "." &&
                        text != ".." && fs::exists("/sys/class/block/" + text, ec);
+  if (!is_name && text.find('/') == std::string::npos && !fs::exists(text, ec)) {
+    return fail(fmt::format("{}: no such disk, file or folder; disks here: {}", text, disks()));
+  }
   if (!is_name) {
     return block_device_of(text);
   }

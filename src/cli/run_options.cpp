@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "cli/cell_meaning.h"
+#include "cli/command.h"
 
 namespace blksweep {
 namespace {
@@ -35,14 +36,22 @@ void fold_io_flags(CellText& text) {
   }
 }
 
+std::vector<std::string> option_names() {
+  std::vector<std::string> names(kRunOptions.begin(), kRunOptions.end());
+  for (const CellOption& option : cell_options()) {
+    names.emplace_back(option.name);
+  }
+  return names;
+}
+
 Result<> refuse_unknown(const CellText& text) {
   for (const auto& [name, values] : text) {
     if (name.starts_with("no-") && is_run_option(name.substr(3))) {
       return usage_error(fmt::format("'{}': write {} = false", name, name.substr(3)));
     }
     if (!is_run_option(name) && !is_cell_option(name)) {
-      return usage_error(
-          fmt::format("'{}' is not an option of run (see blksweep run --help)", name));
+      return usage_error(fmt::format("'{}' is not an option of run{} (see blksweep run --help)",
+                                     name, nearest_of(name, option_names())));
     }
   }
   return {};

@@ -112,7 +112,7 @@ Result<std::vector<Row>> plan_rows(const Source& source, const PlanOptions& o) {
   text.try_emplace("order", std::vector<std::string>{"random", "lba"});
   text.try_emplace("merge", std::vector<std::string>{"none", "device"});
   BLKSWEEP_TRY(std::vector<CellSettings> cells, expand_cells(text));
-  const Refusals refusals{"", address_refusal(source.catalog)};
+  const Refusals refusals{"", address_refusal(source.catalog), "", largest_sample(source.catalog)};
   std::vector<CellRecord> records;
   for (CellSettings& cell : cells) {
     BLKSWEEP_TRY(cell, settle(cell, refusals));
@@ -125,7 +125,8 @@ Result<std::vector<Row>> plan_rows(const Source& source, const PlanOptions& o) {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     BLKSWEEP_TRY(PlannedCell planned, plan_cell(source, cells[i], o.seed));
-    const PlanSummary sum = summarize(source.catalog, planned.plan);
+    const PlanSummary sum =
+        summarize(source.catalog, planned.plan, planned.align > 1 ? 1 : kPageBytes);
     rows.push_back({labels[i], records[i], std::move(planned), sum});
     rows.back().planned.plan.reads = {};  // what is printed needs only the counts
     rows.back().planned.plan.pieces = {};

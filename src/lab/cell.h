@@ -69,7 +69,8 @@ struct CellSettings {
   Shuffle shuffle = Shuffle::none;
   RelativeSize window{Bytes{std::uint64_t{64} << 20}, 0};
   EngineKind engine = EngineKind::io_uring;
-  bool order_named = false, engine_named = false;  // else another may take its place (fallback.h)
+  // Else another may take its place (fallback.h).
+  bool order_named = false, engine_named = false, window_named = false;
   // What was asked for by name where `order` is what took its place.
   std::optional<Order> order_asked;
   std::optional<Merge> merge_asked;  // likewise

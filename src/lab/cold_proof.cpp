@@ -208,4 +208,14 @@ std::string others_warning(const std::string& disk, std::uint64_t own_bytes, std
                    format_bytes({others}), disk, format_bytes({own_bytes}));
 }
 
+std::string writes_warning(const std::string& disk, std::uint64_t own_bytes,
+                           std::uint64_t written) {
+  return !is_notable(written, own_bytes)
+             ? ""
+             : fmt::format(
+                   "{} were written to {} while {} were read: the times are those of a disk that "
+                   "was shared",
+                   format_bytes({written}), disk, format_bytes({own_bytes}));
+}
+
 }  // namespace blksweep

@@ -81,5 +81,7 @@ std::optional<std::uint64_t> others_read(std::optional<std::uint64_t> device_byt
                                          std::optional<std::uint64_t> own_bytes);
 // Says so when it is notable; empty when it is not.
 std::string others_warning(const std::string& disk, std::uint64_t own_bytes, std::uint64_t others);
+// The same of what was written meanwhile: nothing that is measured here writes.
+std::string writes_warning(const std::string& disk, std::uint64_t own_bytes, std::uint64_t written);
 
 }  // namespace blksweep

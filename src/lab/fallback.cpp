@@ -11,6 +11,8 @@
 namespace blksweep {
 namespace {
 
+constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+
 constexpr Bytes kTrialBytes{std::uint64_t{2} * kPageBytes};
 
 }  // namespace
@@ -52,6 +54,14 @@ std::string ring_refusal(unsigned depth) {
   return text.substr(0, text.find(" (use "));
 }
 
+Bytes largest_sample(const Catalog& catalog) {
+  std::uint64_t most = 0;
+  for (std::uint32_t s = 0; s < catalog.samples(); ++s) {
+    most = std::max(most, catalog.sample(s).length);
+  }
+  return Bytes{most};
+}
+
 Refusals find_refusals(const Source& source, std::span<const CellSettings> cells) {
   Refusals r;
   unsigned depth = 0;
@@ -61,11 +71,21 @@ Refusals find_refusals(const Source& source, std::span<const CellSettings> cells
   r.ring = depth > 0 ? ring_refusal(depth) : "";
   r.addresses = address_refusal(source.catalog);
   r.device = device_refusal(source);
+  r.largest = largest_sample(source.catalog);
   return r;
+}
+
+// With room for what a horizon reads ahead, and for the edges of blocks.
+RelativeSize window_for(const CellSettings& cell, Bytes largest) {
+  const std::uint64_t least = align_up(largest.n + 2 * horizon_of(cell).n + kPageBytes, kMebibyte);
+  const bool grows = cell.shuffle != Shuffle::none && !cell.window_named && largest.n > 0 &&
+                     least > cell.window.bytes.n;
+  return grows ? RelativeSize{Bytes{least}, 0} : cell.window;
 }
 
 Result<CellSettings> settle(const CellSettings& cell, const Refusals& refusals) {
   CellSettings settled = cell;
+  settled.window = window_for(cell, refusals.largest);
   if (cell.engine == EngineKind::io_uring && !refusals.ring.empty()) {
     if (cell.engine_named) {
       return fail("--engine io_uring is refused here: " + refusals.ring + " (use --engine psync)",
@@ -90,6 +110,11 @@ Result<CellSettings> settle(const CellSettings& cell, const Refusals& refusals) 
 
 std::vector<std::string> fallback_notes(const CellSettings& settled, const Refusals& refusals) {
   std::vector<std::string> notes;
+  if (!settled.window_named && settled.window.bytes.n > CellSettings{}.window.bytes.n) {
+    notes.push_back(fmt::format(
+        "window: {} in place of {}, for a sample of {}", format_bytes(settled.window.bytes),
+        format_bytes(CellSettings{}.window.bytes), format_bytes(refusals.largest)));
+  }
   if (settled.engine == EngineKind::psync && !settled.engine_named && !refusals.ring.empty()) {
     notes.push_back(
         fmt::format("engine: psync in place of io_uring, which is refused here ({}): one read at a "

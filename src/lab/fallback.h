@@ -1,5 +1,5 @@
 // What a run does where a facility is refused: io_uring in containers and sandboxes, device
-// addresses on filesystems without FIEMAP.
+// addresses on filesystems without FIEMAP; and where a default cannot hold the data.
 //
 // Rule:    what nobody named gives way to what works (psync, path order), in the cell itself, so
 //          that a record never says what did not happen; and each of its runs carries a warning
@@ -23,7 +23,10 @@ struct Refusals {
   std::string ring = {};       // why io_uring cannot read; empty: it can, or no cell wants it
   std::string addresses = {};  // why there is no order by address; empty: there is
   std::string device = {};     // why no sample can be read from the device; empty: some can
+  Bytes largest{0};            // sample: what a shuffle's window must hold
 };
+
+Bytes largest_sample(const Catalog& catalog);
 
 // Why no file of the data set has a device address; empty when one has.
 std::string address_refusal(const Catalog& catalog);

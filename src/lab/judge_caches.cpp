@@ -45,10 +45,32 @@ CacheVerdict cold_verdict(RunRecord& r, const RunRequest& q, const StartState& s
                      .direct = direct});
 }
 
-// Direct reads pass warm pages by, and a limit of the cell's own evicts them by intent.
+// Direct reads pass warm pages by: what is warm for them are inodes, folders and extent maps. Read
+// beside the plan, they had left memory.
+CacheVerdict warm_metadata_verdict(const RunRecord& r, const RunRequest& q) {
+  constexpr double kMore = 1.02;
+  constexpr double kFew = 256 << 10;
+  std::uint64_t planned = 0;
+  for (const Read& read : q.planned.plan.reads) {
+    planned += read.source == kZeros ? 0 : read.length;
+  }
+  const bool more = r.own_read_bytes && static_cast<double>(*r.own_read_bytes) >
+                                            kMore * static_cast<double>(planned) + kFew;
+  return !more ? CacheVerdict{}
+               : CacheVerdict{
+                     fmt::format("not warm: {} were read where the plan has {}: metadata had left "
+                                 "memory (somebody dropped the caches?)",
+                                 format_bytes({*r.own_read_bytes}), format_bytes({planned})),
+                     ""};
+}
+
+// A limit of the cell's own evicts by intent.
 CacheVerdict warm_verdict(const RunRecord& r, const RunRequest& q) {
-  if (is_direct(q) || !opens_files(q.planned.plan) || q.node.limits_memory()) {
+  if (!opens_files(q.planned.plan) || q.node.limits_memory()) {
     return {};
+  }
+  if (is_direct(q)) {
+    return warm_metadata_verdict(r, q);
   }
   const bool many_disks = q.source.mount && q.source.mount->filesystem == "btrfs";
   return judge_warm({.bytes = r.bytes,

@@ -22,6 +22,7 @@
 #include "os/file.h"
 #include "os/hostfacts.h"
 #include "os/open_regular.h"
+#include "os/standstill.h"
 #include "os/written_ranges.h"
 
 namespace blksweep {
@@ -230,7 +231,12 @@ Result<MeasuredMap> measure_map(const MapSettings& settings) {
   BLKSWEEP_TRY(const std::vector<MapPart> parts,
                parts_without_ring(settings.parts, reader->ring_refused(), measured));
   const MapSchedule schedule = schedule_of(settings, parts);
+  const Standstill standstill;
   BLKSWEEP_CHECK(run_map(plan, *reader, schedule, measured.map.reads));
+  if (const std::string held = standstill.seen(); !held.empty()) {
+    measured.warnings.push_back(
+        held + ": the reads of that time are slower than the device: measure again");
+  }
   measured.map.interrupted = schedule.stop();
   if (reader->errors() > 0) {
     measured.warnings.push_back(fmt::format("{} reads failed and are left out, the last: {}",

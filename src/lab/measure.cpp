@@ -16,6 +16,7 @@
 #include "lab/verify.h"
 #include "node/cache.h"
 #include "os/signals.h"
+#include "os/standstill.h"
 #include "plan/plan.h"
 
 namespace blksweep {
@@ -30,8 +31,11 @@ void say(const RunRequest& q, const char* phase) {
   }
 }
 
+// Reads that are not aligned go through the page cache.
+std::uint32_t unit_of(const PlannedCell& planned) { return planned.align > 1 ? 1 : kPageBytes; }
+
 void record_plan(RunRecord& r, const RunRequest& q) {
-  const PlanSummary s = summarize(q.source.catalog, q.planned.plan);
+  const PlanSummary s = summarize(q.source.catalog, q.planned.plan, unit_of(q.planned));
   r.plan_ns = q.planned.plan_ns;
   r.gap_bytes = s.gap_bytes;
   r.seeks = s.seeks;
@@ -270,13 +274,12 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   r.started_unix_ns = unix_ns();
   say(q, "reading");
   BLKSWEEP_CHECK(q.node.enter());
-  const unsigned continued = times_continued();
+  const Standstill standstill;
   seen.start();
   BLKSWEEP_TRY(const EpochOutcome outcome, epoch->run(q.stop));
   seen.stop(r);
-  if (times_continued() != continued) {
-    mark_incomplete(r,
-                    "this process was stopped (SIGSTOP, Ctrl-Z) in the run, and its clock was not");
+  if (const std::string held = standstill.seen(); !held.empty()) {
+    mark_incomplete(r, held);
   }
   BLKSWEEP_CHECK(q.node.leave());
   q.node.record(r);

@@ -113,6 +113,11 @@ void Observation::count_bytes(RunRecord& record) const {
     if (const auto after = disk_stat(device_->disk)) {
       record.device_bytes = (after->read_sectors - before_->read_sectors) * kSectorBytes;
       record.device_reads = after->reads - before_->reads;
+      const std::uint64_t written = (after->write_sectors - before_->write_sectors) * kSectorBytes;
+      if (std::string text = writes_warning(device_->disk, *record.device_bytes, written);
+          !text.empty()) {
+        record.warnings.push_back(std::move(text));
+      }
     }
   }
   record.others_read_bytes = others_read(record.device_bytes, record.own_read_bytes);

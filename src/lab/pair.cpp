@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "lab/cold_proof.h"
 #include "lab/fio_twin.h"
 #include "lab/simulate_epoch.h"
+#include "os/standstill.h"
 
 namespace blksweep {
 namespace {
@@ -78,6 +80,31 @@ Result<MeasuredRun> Pair::run_ours() {
   return measured;
 }
 
+// What happens beside fio that its own report does not tell.
+class Beside {
+ public:
+  explicit Beside(const Source& source) : source_(source), written_(written()) {}
+
+  std::string disturbed() const {
+    const std::string held = standstill_.seen();
+    const std::uint64_t more = written() - written_;
+    return !held.empty() ? held + ": fio may have been held, too"
+                         : writes_warning(source_.device ? source_.device->disk : "",
+                                          source_.catalog.bytes().n, more);
+  }
+
+ private:
+  std::uint64_t written() const {
+    const auto stat =
+        source_.device ? disk_stat(source_.device->disk) : Result<DiskStat>(DiskStat{});
+    return stat ? stat->write_sectors * kSectorBytes : 0;
+  }
+
+  const Source& source_;
+  std::uint64_t written_;
+  Standstill standstill_;
+};
+
 // The probe runs beside fio as beside us: what it costs, it costs both.
 Result<FioResult> Pair::run_twin(Arm arm) {
   BLKSWEEP_TRY(FioTwin twin,
@@ -86,7 +113,9 @@ Result<FioResult> Pair::run_twin(Arm arm) {
   BLKSWEEP_TRY(const StartState start, enter_cache_state(q_.source.catalog, q_.cell.cache, node));
   BLKSWEEP_CHECK(node.enter());
   const bool probed = q_.probe != nullptr && q_.probe->start();
+  const Beside beside(q_.source);
   Result<FioResult> result = twin.run();
+  const std::string disturbed = beside.disturbed();
   if (probed) {
     const auto report = q_.probe->stop();
     if (report && result) {
@@ -100,6 +129,7 @@ Result<FioResult> Pair::run_twin(Arm arm) {
   BLKSWEEP_CHECK(node.restore());
   if (result) {
     result->record.resident_before = start.resident;
+    result->record.ratio_reason = disturbed;
     std::ranges::transform(start.warnings, std::back_inserter(result->warnings),
                            [](const std::string& w) { return "fio twin: " + w; });
   }
@@ -129,7 +159,9 @@ void Pair::judge(Maybe<FioRecord>& twin, RunRecord& run) {
   }
   const double seconds = static_cast<double>(twin->runtime_ns) / 1e9;
   twin->bytes_per_s = static_cast<double>(run.bytes) / seconds;
-  twin->ratio_reason = no_ratio_because(q_, run, *twin);
+  if (twin->ratio_reason.empty()) {
+    twin->ratio_reason = no_ratio_because(q_, run, *twin);
+  }
   twin->requests_reason = requests_differ_because(q_, run, *twin);
   if (twin->ratio_reason.empty()) {
     twin->ratio = static_cast<double>(twin->runtime_ns) / static_cast<double>(run.epoch_ns);

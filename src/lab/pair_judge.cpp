@@ -102,7 +102,7 @@ std::string not_cold(const PairRequest& q, const RunRecord& run, const FioRecord
                        percent(fio.resident_before));
   }
   const std::uint64_t expected = run.device_bytes_expected.value_or(0);
-  return !reads_directly(q) || !fio.device_bytes || all_from_device(fio.device_bytes, expected)
+  return !fio.device_bytes || all_from_device(fio.device_bytes, expected)
              ? ""
              : fmt::format(
                    "the device read {} beside fio of the {} that only it could give: a "

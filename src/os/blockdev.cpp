@@ -171,7 +171,9 @@ Result<DiskStat> disk_stat(const std::string& disk) {
   const std::string path = "/sys/block/" + disk + "/stat";
   std::ifstream in(path);
   DiskStat s;
-  if (!(in >> s.reads >> s.read_merges >> s.read_sectors)) {
+  std::uint64_t other = 0;  // times and writes
+  if (!(in >> s.reads >> s.read_merges >> s.read_sectors >> other >> other >> other >>
+        s.write_sectors)) {
     return fail("read " + path + ": no block statistics");
   }
   return s;

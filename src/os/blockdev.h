@@ -36,7 +36,7 @@ struct MountFacts {
 };
 
 struct DiskStat {  // since boot, from /sys/block/*/stat
-  std::uint64_t reads = 0, read_merges = 0, read_sectors = 0;
+  std::uint64_t reads = 0, read_merges = 0, read_sectors = 0, write_sectors = 0;
 };
 
 Result<BlockDevice> block_device_of(const std::string& path);

@@ -5,7 +5,10 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -38,15 +41,22 @@ tl::unexpected<Error> became_shorter(const std::string& path) {
 }  // namespace
 
 std::string whole_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  // Not by a stream: what /proc shows of a process or a descriptor may go while it is read, and
+  // a stream's buffer throws then.
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  std::string text;
+  std::array<char, std::size_t{16} << 10> part{};
+  ssize_t n = 0;
+  while (fd &&
+         ((n = ::read(fd.get(), part.data(), part.size())) > 0 || (n < 0 && errno == EINTR))) {
+    text.append(part.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  }
+  return text;
 }
 
 std::string first_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
+  const std::string text = whole_text(path);
+  return text.substr(0, text.find('\n'));
 }
 
 Result<Fd> open_readonly(const std::string& path) {

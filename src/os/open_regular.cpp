@@ -49,9 +49,24 @@ int open_resolved(int folder, const char* path, int flags, Links links) {
   return ::openat(folder, path, flags | O_NOFOLLOW);
 }
 
-bool is_regular(int fd) {
+bool is_kind(int fd, mode_t kind) {
   struct stat st {};
-  return ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+  return ::fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == kind;
+}
+
+// `fd` as it was opened with kSafe: refused when it is of another kind, then made to wait.
+int checked(int fd, int flags, mode_t kind) {
+  if (fd < 0) {
+    return -1;
+  }
+  if (!is_kind(fd, kind)) {
+    ::close(fd);
+    errno = ESTALE;
+    return -1;
+  }
+  // io_uring gives EAGAIN for what would block on a filesystem without NOWAIT.
+  ::fcntl(fd, F_SETFL, flags);
+  return fd;
 }
 
 }  // namespace
@@ -65,34 +80,26 @@ int open_at(int folder, const char* path, int flags, Links links) {
 
 int open_kind_at(int folder, const char* path, int flags, mode_t kind) {
   const Fd look(::openat(folder, path, O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW)));
-  struct stat st {};
-  if (!look || ::fstat(look.get(), &st) != 0) {
+  if (!look) {
     return -1;
   }
-  if ((st.st_mode & S_IFMT) != kind) {
+  if (!is_kind(look.get(), kind)) {
     errno = ESTALE;
     return -1;
   }
   const std::string same = "/proc/self/fd/" + std::to_string(look.get());
-  return ::open(same.c_str(), O_RDONLY | O_CLOEXEC | (flags & ~O_NOFOLLOW));
+  int fd = ::open(same.c_str(), kSafe | (flags & ~O_NOFOLLOW));
+  if (fd < 0 && errno == ENOENT) {  // a bare chroot without /proc
+    fd = ::openat(folder, path, kSafe | flags);
+  }
+  return checked(fd, flags, kind);
 }
 
 int open_regular_at(int folder, const char* path, int flags, Links links) {
   if (links == Links::anywhere) {
     return open_kind_at(folder, path, flags, S_IFREG);
   }
-  const int fd = open_at(folder, path, kSafe | flags, links);
-  if (fd < 0) {
-    return -1;
-  }
-  if (!is_regular(fd)) {
-    ::close(fd);
-    errno = ESTALE;
-    return -1;
-  }
-  // io_uring gives EAGAIN for what would block on a filesystem without NOWAIT.
-  ::fcntl(fd, F_SETFL, flags);
-  return fd;
+  return checked(open_at(folder, path, kSafe | flags, links), flags, S_IFREG);
 }
 
 int open_quietly_at(int folder, const char* path, int flags, Links links) {

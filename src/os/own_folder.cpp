@@ -21,6 +21,9 @@ namespace {
 constexpr mode_t kOthersWrite = 022;
 
 Result<> check_own(const struct stat& st, const std::string& path, const char* what) {
+  if (st.st_uid == 0 && ::geteuid() != 0) {
+    return fail(path + " is root's: call blksweep as root");
+  }
   if (st.st_uid != ::geteuid() || (st.st_mode & kOthersWrite) != 0) {
     return fail(
         fmt::format("{} is not a {} of this user alone (another owner, or writable by others): "

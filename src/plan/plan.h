@@ -85,7 +85,9 @@ Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::ui
 Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::uint32_t epochs,
                const MergeSettings& settings);
 
-PlanSummary summarize(const Catalog& catalog, const Plan& plan);
+// `unit`: what is read at least, a page where reads go through the page cache: it counts for where
+// a read ends.
+PlanSummary summarize(const Catalog& catalog, const Plan& plan, std::uint32_t unit = 1);
 
 // Whether any read is of the block device itself.
 bool reads_device(const Plan& plan);

@@ -42,6 +42,11 @@ struct Seeks {
   }
 };
 
+// In units the first of a read may be the last of the one before.
+std::uint64_t continued(std::uint64_t address, std::uint64_t head, std::uint32_t unit) {
+  return unit > 1 && address + unit == head ? head : address;
+}
+
 // Sample bytes of `piece` in a parcel of one sample; a shared parcel is wanted as a whole.
 std::uint64_t wanted(const Catalog& catalog, const Plan& plan, const Piece& piece) {
   if (!plan.parcel.empty()) {
@@ -56,7 +61,7 @@ std::uint64_t wanted(const Catalog& catalog, const Plan& plan, const Piece& piec
 
 }  // namespace
 
-PlanSummary summarize(const Catalog& catalog, const Plan& plan) {
+PlanSummary summarize(const Catalog& catalog, const Plan& plan, std::uint32_t unit) {
   PlanSummary sum;
   Seeks seeks;
   std::uint64_t head = kUnknown;
@@ -67,12 +72,16 @@ PlanSummary summarize(const Catalog& catalog, const Plan& plan) {
       zero_bytes += wanted(catalog, plan, plan.pieces[plan.first_piece[r]]);
       continue;
     }
-    const std::uint64_t address = address_of(catalog, read);
+    std::uint64_t address = address_of(catalog, read);
+    const std::uint64_t end = address + read.length;
+    if (address != kUnknown && head != kUnknown) {
+      address = continued(align_down(address, unit), head, unit);
+    }
     if (sum.reads++ > 0) {
       seeks.add(head, address);
     }
     sum.read_bytes += read.length;
-    head = address == kUnknown ? kUnknown : address + read.length;
+    head = address == kUnknown ? kUnknown : align_up(end, unit);
   }
   sum.seeks = seeks.all_known ? std::optional(seeks.count) : std::nullopt;
   sum.mean_seek_bytes = seeks.mean();

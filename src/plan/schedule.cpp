@@ -10,6 +10,8 @@
 namespace blksweep {
 namespace {
 
+constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+
 // Direct reads of whole blocks keep whole blocks in the arena; anything else gets 512-byte units.
 std::uint32_t granule_of(const Plan& plan) {
   const bool blocks = std::ranges::all_of(
@@ -22,6 +24,8 @@ std::uint32_t granule_of(const Plan& plan) {
 std::uint64_t bytes_ahead(const Plan& plan, Shuffle shuffle) {
   return shuffle == Shuffle::full ? 0 : plan.horizon_peak;
 }
+
+std::uint64_t whole_mebibytes(std::uint64_t bytes) { return (bytes + kMebibyte - 1) / kMebibyte; }
 
 Result<> check_window(const Plan& plan, const ShuffleSettings& settings, std::uint32_t granule) {
   if (settings.shuffle == Shuffle::none) {
@@ -36,21 +40,21 @@ Result<> check_window(const Plan& plan, const ShuffleSettings& settings, std::ui
   const std::uint64_t ahead = bytes_ahead(plan, settings.shuffle);
   const std::uint64_t least = largest + ahead;
   if (least > settings.window.n) {
-    return usage_error(
-        fmt::format("--window {} ({} bytes) cannot hold the largest sample ({} bytes in memory){}; "
-                    "set --window to at least {}KiB",
-                    format_bytes(settings.window), settings.window.n, largest,
-                    ahead == 0 ? ""
-                               : fmt::format(" and the {} that --merge-horizon lets reads go ahead",
-                                             format_bytes({ahead})),
-                    (least + 1023) / 1024));
+    return usage_error(fmt::format(
+        "--window {} cannot hold the largest sample ({} in memory){}; set --window to at "
+        "least {}MiB",
+        format_bytes(settings.window), format_bytes({largest}),
+        ahead == 0 ? ""
+                   : fmt::format(" and the {} that --merge-horizon lets reads go ahead",
+                                 format_bytes({ahead})),
+        whole_mebibytes(least)));
   }
   const std::uint64_t epoch = total / plan.epochs;
   if (settings.shuffle == Shuffle::full && settings.window.n < epoch) {
     return usage_error(fmt::format(
-        "--shuffle full needs the whole epoch in memory: --window {} ({} bytes), epoch {} bytes; "
-        "set --window to at least {}KiB or use --shuffle reservoir",
-        format_bytes(settings.window), settings.window.n, epoch, (epoch + 1023) / 1024));
+        "--shuffle full needs the whole epoch in memory: --window {}, epoch {}; set --window to at "
+        "least {}MiB or use --shuffle reservoir",
+        format_bytes(settings.window), format_bytes({epoch}), whole_mebibytes(epoch)));
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #include "store/database.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -13,6 +14,11 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{2};
 constexpr int kLongestValue = 256 << 20;  // bytes; a record that says more is no record of ours
+
+std::string folder_of(const std::string& file) {
+  const auto slash = file.rfind('/');
+  return slash == std::string::npos ? "." : file.substr(0, slash + 1);
+}
 
 tl::unexpected<Error> store_error(const std::string& name, sqlite3* db, int code) {
   const int system = db != nullptr ? sqlite3_system_errno(db) : 0;
@@ -29,10 +35,11 @@ tl::unexpected<Error> store_error(const std::string& name, sqlite3* db, int code
       return fail(name + ": disk full; finished runs are kept: free space and start again");
     case SQLITE_READONLY:
       return fail(name + " is read-only: make it writable or use another --db");
-    case SQLITE_CANTOPEN:
+    case SQLITE_CANTOPEN: {
+      const int why = ::access(folder_of(name).c_str(), W_OK) != 0 ? errno : system;
       return fail(fmt::format("{}: cannot be opened{}{}: check the directory or name another file",
-                              name, system != 0 ? ": " : "",
-                              system != 0 ? std::strerror(system) : ""));
+                              name, why != 0 ? ": " : "", why != 0 ? std::strerror(why) : ""));
+    }
     default:
       return fail(fmt::format("{}: {}{}{}", name,
                               db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code),

@@ -34,6 +34,33 @@ wrong_options() {
   expect_error 2 --merge-gap "'64KB/s'"
 }
 
+# A spec's key, a disk, a folder: what is there is named.
+near_misses() {
+  echo 'ordr = "lba"' >"$tmp/near.toml"
+  call run "$tmp/near.toml" --catalog "$catalog"
+  expect_error 2 "'ordr'" 'did you mean order?'
+  call probe nonsense0n1
+  expect_error 1 'nonsense0n1: no such disk' 'disks here: '
+  mkdir "$tmp/closed"
+  if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
+    # shellcheck disable=SC2016
+    err=$(unshare --mount --propagation private bash -c 'mount -t tmpfs -o ro,mode=0755 none "$1" && shift && exec "$@"' \
+      bash "$tmp/closed" "$blksweep" --quiet run --catalog "$catalog" "${plain[@]}" --db "$tmp/closed/new.db" 2>&1 >/dev/null) || true
+    [[ $err == *'Read-only file system'* ]] || die "a read-only folder: $err"
+  fi
+}
+
+# A default that cannot hold the data gives way, and says so; what was asked for does not.
+large_sample() {
+  mkdir "$tmp/large"
+  truncate -s 80M "$tmp/large/file"
+  err=$("$blksweep" run --data "$tmp/large" "${plain[@]}" --shuffle reservoir --json 2>&1 >"$tmp/.out") || die "$err"
+  [[ $err == *'window: 81 MiB in place of 64 MiB, for a sample of 80 MiB'* ]] || die "$err"
+  call run --data "$tmp/large" "${plain[@]}" --shuffle reservoir --window 64MiB
+  expect_error 2 '--window 64 MiB' '80 MiB' '--window to at least 80MiB'
+  rm -r "$tmp/large"
+}
+
 missing_things() {
   call catalog "$tmp/missing" -o "$tmp/a.cat"
   expect_error 1 "$tmp/missing" "No such file or directory"
@@ -185,6 +212,8 @@ make_data "$data" 60
 make_catalog "$data" "$catalog"
 wrong_options
 missing_things
+near_misses
+large_sample
 damaged_catalog
 other_version
 changed truncated

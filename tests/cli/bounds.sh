@@ -98,3 +98,25 @@ truncate -s 4G "$theirs/index"
 mv "$theirs/index" "$mine/packed/.blksweep-pack/index"
 at_once 1 'not the index of a packed' -- run --data "$mine/packed" --decode-threads 2 --buffered --cache keep --no-probe --no-ceiling
 echo 'holes: fine'
+
+# --- a lease that its owner never gives up (fcntl(2): an open waits 45 s for it) -------------------------
+printf '64 8ms\n' >"$theirs/leased"
+give "$theirs/leased"
+setpriv --reuid=nobody --regid=nogroup --clear-groups "$python" - "$theirs/leased" "$theirs/ready" <<'PY' &
+import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+fd = os.open(sys.argv[1], os.O_RDWR)
+fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+open(sys.argv[2], "w").close()
+signal.pause()
+PY
+holder=$!
+at_exit end_holder
+end_holder() { kill "$holder" 2>/dev/null || true; }
+for ((i = 0; i < 100; ++i)); do
+  [ ! -e "$theirs/ready" ] || break
+  sleep 0.05
+done
+at_once 2 'Resource temporarily unavailable' -- run --data "$mine/data" --compute "table:$theirs/leased"
+at_once 1 'Resource temporarily unavailable' -- cache pin --name planted --pages --list "$theirs/leased"
+echo 'leases: fine'

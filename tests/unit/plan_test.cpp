@@ -173,6 +173,19 @@ TEST(PlanSummary, AddsUp) {
   EXPECT_GT(*random.mean_seek_bytes, 2 * *sum.mean_seek_bytes);
 }
 
+// Two files beside each other that end inside a page, read through the page cache.
+TEST(PlanSummary, APageIsReadToItsEnd) {
+  const SyntheticCatalog data({.files = 50, .extents_per_file = 1});
+  const Catalog c = data.view();
+  const Plan plan = plan_of(data, Order::lba, {.align = 1});
+  const Plan aligned = plan_of(data, Order::lba, {.align = kPageBytes});
+  const PlanSummary bytes = summarize(c, plan);
+  const PlanSummary pages = summarize(c, plan, kPageBytes);
+  EXPECT_EQ(pages.read_bytes, bytes.read_bytes);
+  EXPECT_LE(*pages.seeks, *bytes.seeks);
+  EXPECT_EQ(pages.seeks, summarize(c, aligned).seeks) << "as reads of whole pages have them";
+}
+
 TEST(PlanSummary, SeeksAreUnknownWhereAnAddressIs) {
   const SyntheticCatalog data({.files = 50, .extents_per_file = 1});
   Catalog c = data.view();

@@ -147,7 +147,7 @@ TEST(Schedule, NamesBothSizesWhenTheWindowIsTooSmall) {
   const auto small = make_schedule(c, plan, {.shuffle = Shuffle::buffer, .window = {4096}});
   ASSERT_FALSE(small);
   EXPECT_EQ(small.error().exit_code, Exit::usage);
-  EXPECT_NE(small.error().message().find("4096 bytes"), std::string::npos);
+  EXPECT_NE(small.error().message().find("4 KiB"), std::string::npos);
   const auto full = make_schedule(c, plan, {.shuffle = Shuffle::full, .window = {65536}});
   ASSERT_FALSE(full);
   EXPECT_NE(full.error().message().find("whole epoch"), std::string::npos);
