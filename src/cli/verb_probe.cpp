@@ -1,6 +1,5 @@
 // blksweep probe DEV: what a block device is doing right now, one line per interval.
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +11,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/answer.h"
+#include "cli/device_argument.h"
 #include "cli/verb.h"
 #include "os/blockdev.h"
 #include "os/signals.h"
@@ -37,17 +37,6 @@ struct ProbeOptions {
   Nanos interval = std::chrono::seconds(1);
   bool json = false;
 };
-
-// "vda", "/dev/vda1", or any path on a filesystem: the disk behind it.
-Result<BlockDevice> device_named(const std::string& name) {
-  struct stat st {};
-  const std::string node = "/dev/" + name;
-  if (name.find('/') == std::string::npos && ::stat(node.c_str(), &st) == 0 &&
-      S_ISBLK(st.st_mode)) {
-    return block_device_of(node);
-  }
-  return block_device_of(name);
-}
 
 double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
@@ -253,7 +242,7 @@ class LiveView {
 };
 
 Result<Exit> probe_device(const ProbeOptions& options) {
-  BLKSWEEP_TRY(const BlockDevice device, device_named(options.device));
+  BLKSWEEP_TRY(const BlockDevice device, device_of_argument(options.device));
   if (device.dev != device.whole_disk) {
     note(fmt::format("{} is a partition: showing the whole disk {}", device.node, device.disk));
   }

@@ -60,7 +60,8 @@ class Engine {
   virtual const EngineFacts& facts() const = 0;
   // Takes the descriptors; slot first_slot + i refers to fds[i] from now on.
   virtual Result<> set_files(std::uint32_t first_slot, std::span<Fd> fds) = 0;
-  // The kernel has the batch at the latest when reap() is called next, whose system call may hand it over.
+  // The kernel has the batch at the latest when reap() is called next: its system call may hand it
+  // over.
   virtual Result<> submit(std::span<const ReadRequest> batch) = 0;
   // Waits until `wait_for` completions are there (0: does not wait), copies up to out.size().
   virtual Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for) = 0;

@@ -41,11 +41,11 @@ near_misses() {
   expect_error 2 "'ordr'" 'did you mean order?'
   call probe nonsense0n1
   expect_error 1 'nonsense0n1: no such disk' 'disks here: '
-  mkdir "$tmp/closed"
+  mkdir "$tmp/sealed"
   if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
     # shellcheck disable=SC2016
     err=$(unshare --mount --propagation private bash -c 'mount -t tmpfs -o ro,mode=0755 none "$1" && shift && exec "$@"' \
-      bash "$tmp/closed" "$blksweep" --quiet run --catalog "$catalog" "${plain[@]}" --db "$tmp/closed/new.db" 2>&1 >/dev/null) || true
+      bash "$tmp/sealed" "$blksweep" --quiet run --catalog "$catalog" "${plain[@]}" --db "$tmp/sealed/new.db" 2>&1 >/dev/null) || true
     [[ $err == *'Read-only file system'* ]] || die "a read-only folder: $err"
   fi
 }
