@@ -2,6 +2,8 @@
 """Queue depth over time, at the driver and in the I/O scheduler, one panel per cell."""
 import sys
 
+import numpy
+
 import common
 import load as data
 import style
@@ -10,20 +12,21 @@ QUERY = data.SERIES_QUERY.replace("?", "'depth'")
 BINS = 240
 
 
-def envelope(points, column, epoch_s):
-    """[(t_s, least, mean, greatest)] of one column in equal bins of the epoch; empty bins left out."""
-    bins = {}
-    for point in points:
-        bins.setdefault(min(BINS - 1, int(point[0] / epoch_s * BINS)), []).append(point[column])
-    return [((b + 0.5) / BINS * epoch_s, min(v), sum(v) / len(v), max(v))
-            for b, v in sorted(bins.items())]
+def envelope(seconds, values, epoch_s):
+    """[(t_s, least, mean, greatest)] of equal bins of the epoch; empty bins left out."""
+    bins = numpy.minimum(BINS - 1, seconds / epoch_s * BINS).astype(int)
+    order = numpy.argsort(bins, kind="stable")
+    found, first, counts = numpy.unique(bins[order], return_index=True, return_counts=True)
+    least, total, greatest = (of.reduceat(values[order].astype(float), first)
+                              for of in (numpy.minimum, numpy.add, numpy.maximum))
+    return list(zip(((found + 0.5) / BINS * epoch_s).tolist(), least.tolist(), (total / counts).tolist(),
+                    greatest.tolist()))
 
 
 def load(db, cells):
     """{cell_id: (epoch_s, driver envelope, scheduler envelope)} of the first repeat with a probe."""
-    found = data.first_series(db, cells, "depth")
-    return {cell: (epoch, envelope(points, 1, epoch), envelope(points, 2, epoch))
-            for cell, (epoch, points) in found.items()}
+    return {cell: (epoch, *(envelope(seconds, records[name], epoch) for name in ("driver", "scheduler")))
+            for cell, epoch, seconds, records in data.first_series(db, cells, "depth")}
 
 
 def band(ax, rows, colour, label):
@@ -53,7 +56,8 @@ def draw(panels, cells, facts):
 
 def describe(panels, cells):
     text = ("Queue depth over time, sampled at 1 kHz in the kernel; line: mean, band: least to greatest "
-            f"of each 1/{BINS} of the epoch; first repeat of each cell (n=1).")
+            f"of each 1/{BINS} of the epoch; at most {data.MOST_RECORDS:,} samples a panel, chosen evenly; "
+            "first repeat of each cell (n=1).")
     return text + common.without_probe(panels, cells)
 
 

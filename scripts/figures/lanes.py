@@ -35,10 +35,12 @@ def share(spans, epoch_s):
 
 
 def panel(db, run):
-    """What one cell's row shows: {"whole": {lane: shares}, "close": {lane: rows}, ...}."""
+    """What one cell's row shows: {"whole": {lane: shares}, "close": {lane: rows}, ...}; {}: no order."""
     spans = {lane: epochs.intervals(db, run, lane) for lane in epochs.STAGES}
     spans = {lane: found for lane, found in spans.items() if found}
     last = "compute" if "compute" in spans else "copy"
+    if last not in spans or "read" not in spans:
+        return {}
     epoch_s = run[3] / 1e9
     first, begin, end = epochs.excerpt(spans[last], SHOWN_BATCHES)
     return {"repeat": run[1], "epoch_s": epoch_s, "batches": len(spans["read"]),
@@ -52,8 +54,12 @@ def load(db, cells):
     """{cell_id: panel} of the median repeat of the first MOST_CELLS cells that have one."""
     runs = epochs.runs_by_cell(db, cells)
     chosen = [c.cell_id for c in cells if c.cell_id in runs][:MOST_CELLS]
-    return {"panels": {cell: panel(db, epochs.median_run(runs[cell])) for cell in chosen},
-            "more": len(runs) - len(chosen)}
+    medians = {cell: epochs.median_run(runs[cell]) for cell in chosen}
+    panels = {cell: shown for cell, run in medians.items() if (shown := panel(db, run))}
+    if not panels:
+        numbers = ", ".join(str(run[0]) for run in medians.values())
+        raise data.NothingToDraw(f"no batch of run {numbers} was copied or used at times that are in order")
+    return {"panels": panels, "more": len(runs) - len(chosen)}
 
 
 def draw_whole(ax, shown, longest):
@@ -127,7 +133,8 @@ def describe(found, cells):
     text = ("One epoch of each cell, the repeat whose epoch is the median. Left: the whole epoch, filled while at "
             f"least one batch is in the stage (of more than {MOST_BARS} batches: as high as the share of time with "
             "one; a batch shorter than a hair is a hair); beside it the share of the epoch. Right: the batches in "
-            "the middle of the epoch one by one, in two shades by turns, in rows where they overlap. Read: from the "
+            "the middle of the epoch one by one, in two shades by turns, in rows where they overlap (at "
+            f"most {epochs.MOST_SPANS:,} batches and {epochs.MOST_ROWS} rows of a lane). Read: from the "
             "first read submitted to the last byte; window: complete, waiting to be copied or used.")
     left_out = sum(p["batches"] - p["shown"] for p in panels)
     if left_out > 0:

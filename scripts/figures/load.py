@@ -9,7 +9,16 @@ import dataclasses
 import pathlib
 import sqlite3
 import statistics
-import struct
+import sys
+
+import numpy
+
+LONGEST = 200            # characters of a text: figures hold labels of that length
+LONGEST_ON_PAGE = 2000   # of a command, a warning or a reason, which only the page shows
+MOST_RECORDS = 2_000_000  # of a series: half an hour at 1 kHz
+PIECE = 1 << 20          # records read at a time
+MOST_NS = 2**63 - 1
+csv.field_size_limit(sys.maxsize)  # SQLite bounds texts; load_cells cuts them
 
 
 class NothingToDraw(Exception):
@@ -65,16 +74,28 @@ class Facts:
     others: tuple = ()  # the same of each further disk that the cells are on
 
 
-def connect(path):
-    """Read-only: a figure never creates or changes a database."""
+def cut(text, longest=LONGEST):
+    """One line of bounded length: a stranger's text of megabytes or many lines would break every figure."""
+    line = "".join(c if c.isprintable() else " " for c in text[:longest + 1])
+    return line if len(line) <= longest else line[:longest - 1] + "…"
+
+
+def said(error):
+    """In one line; a KeyError alone would be no more than the key."""
+    return cut(f"{type(error).__name__}: {error}")
+
+
+def connect(path, longest=LONGEST):
+    """Read-only: a figure never creates or changes a database. All texts come cut."""
     uri = pathlib.Path(path).resolve().as_uri() + "?mode=ro"
     db = sqlite3.connect(uri, uri=True)
-    db.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    # A character has four bytes at most; the rest of a long text need not be decoded.
+    db.text_factory = lambda raw: cut(raw[:4 * (longest + 1)].decode("utf-8", "replace"), longest)
     return contextlib.closing(db)
 
 
-def rows(path, query, parameters=()):
-    with connect(path) as db:
+def rows(path, query, parameters=(), longest=LONGEST):
+    with connect(path, longest) as db:
         return db.execute(query, parameters).fetchall()
 
 
@@ -91,7 +112,8 @@ def load_cells(path):
     """The cells to draw, in the order of the table."""
     cells = []
     with open(path, newline="", encoding="utf-8", errors="replace") as lines:
-        for row in csv.DictReader(lines):
+        for fields in csv.DictReader(lines):
+            row = {cut(name): cut(field) for name, field in fields.items()}
             settings = {k[len("setting_"):]: v for k, v in row.items() if k.startswith("setting_")}
             values = {k: number(v) for k, v in row.items() if not k.startswith("setting_")}
             cells.append(Cell(int(row["cell_id"]), row["label"], row["baseline"] == "1",
@@ -142,7 +164,7 @@ def disk_facts(path, cells):
         labels = {c.cell_id: c.label for c in cells}
         left_out = [(labels[cell], repeat, reason or "incomplete")
                     for cell, repeat, reason in db.execute(LEFT_OUT_QUERY) if cell in labels]
-        sessions = sessions_of(db, labels)
+    sessions = sessions_of(path, labels)
     return Facts(host, queue, ceilings, sum(counted.get(c.cell_id, 0) for c in cells), left_out,
                  tuple(layers), label[0] if label else "", sessions)
 
@@ -151,15 +173,14 @@ SESSIONS_QUERY = ("SELECT s.experiment_id, s.argv FROM session s JOIN cell c USI
                   "WHERE c.cell_id = ? ORDER BY s.session_id")
 
 
-def sessions_of(db, cells):
+def sessions_of(path, cells):
     """((experiment, [commands, each once]), ...) of everything that the cells come from."""
     found = {}
-    for cell in cells:
-        for experiment, argv in db.execute(SESSIONS_QUERY, [cell]):
-            commands = found.setdefault(experiment, [])
-            if argv not in commands:
-                commands.append(argv)
-    return tuple(sorted(found.items()))
+    with connect(path, LONGEST_ON_PAGE) as db:
+        for cell in cells:
+            for experiment, argv in db.execute(SESSIONS_QUERY, [cell]):
+                found.setdefault(experiment, {})[argv] = None  # a dict: looked up at once, in order
+    return tuple((experiment, list(commands)) for experiment, commands in sorted(found.items()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -207,13 +228,21 @@ def points_by_cell(path, cells, query):
     return found
 
 
-FORMATS = {"depth": "<qII", "issue": "<qQI"}
+RECORDS = {"depth": numpy.dtype([("at", "<i8"), ("driver", "<u4"), ("scheduler", "<u4")]),
+           "issue": numpy.dtype([("at", "<i8"), ("sector", "<u8"), ("bytes", "<u4")])}
 
 
-def decode(kind, blob):
-    """[(at_ns, driver, scheduler)] or [(at_ns, sector, bytes)]; see docs/results-schema.md."""
-    record = struct.Struct(FORMATS[kind])
-    return list(record.iter_unpack(blob[:len(blob) // record.size * record.size]))
+def packed(blob, record, most=MOST_RECORDS):
+    """The records of an open blob, docs/results-schema.md; of more than `most` evenly chosen ones.
+
+    Read piece by piece, because a blob may be as large as SQLite lets it be: 1 GB.
+    """
+    count = len(blob) // record.itemsize
+    step = max(1, -(-count // most))
+    piece = -(-PIECE // step) * step  # so that the choice goes on evenly in the next one
+    chosen = [numpy.frombuffer(blob.read(min(piece, count - at) * record.itemsize), record)[::step].copy()
+              for at in range(0, count, piece)]
+    return numpy.concatenate([numpy.empty(0, record), *chosen])
 
 
 SERIES_QUERY = ("SELECT r.cell_id, r.begin_ns, r.epoch_ns, s.data, r.repeat FROM good_run r "
@@ -222,19 +251,21 @@ SERIES_QUERY = ("SELECT r.cell_id, r.begin_ns, r.epoch_ns, s.data, r.repeat FROM
 
 
 def first_series(path, cells, kind):
-    """Of each cell the first repeat that has the series: {cell_id: (epoch_s, [(t_s, a, b)])}.
+    """Of each cell the first repeat that has the series: yields (cell_id, epoch_s, seconds, records).
 
-    Points are kept from the beginning to the end of the epoch.
+    Records are kept from the beginning to the end of the epoch. One cell at a time: all would not fit.
     """
-    wanted = {c.cell_id for c in cells}
-    found = {}
+    missing = {c.cell_id for c in cells}
     with connect(path) as db:
-        for cell, begin, epoch, blob, _ in db.execute(SERIES_QUERY, [kind]):
-            if cell in wanted and cell not in found:
-                points = [((at - begin) / 1e9, a, b) for at, a, b in decode(kind, blob)
-                          if 0 <= at - begin <= epoch]
-                if points:
-                    found[cell] = (epoch / 1e9, points)
-    if not found:
+        # Where the data is, and not the data: of most repeats it is not wanted.
+        for cell, begin, epoch, row, _ in db.execute(SERIES_QUERY.replace("s.data", "s.rowid"), [kind]):
+            if cell not in missing:
+                continue
+            with db.blobopen("series", "data", row, readonly=True) as blob:
+                records = packed(blob, RECORDS[kind])
+            records = records[(records["at"] >= begin) & (records["at"] <= min(begin + epoch, MOST_NS))]
+            if len(records):
+                missing.remove(cell)
+                yield cell, epoch / 1e9, (records["at"] - begin) / 1e9, records
+    if len(missing) == len({c.cell_id for c in cells}):
         raise NothingToDraw("no complete run has probe data (--probe needs root and BTF)")
-    return found

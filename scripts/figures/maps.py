@@ -1,16 +1,19 @@
 """Latency maps of a results database, as the map figures draw them; no matplotlib here."""
 import dataclasses
-import struct
+
+import numpy
 
 import load
 
-# map_read.data, little endian (docs/results-schema.md).
-READ = struct.Struct("<qqQqII")  # begin_ns, latency_ns, offset, distance, bytes, depth
+# map_read.data, docs/results-schema.md.
+READ = numpy.dtype([("begin", "<i8"), ("latency", "<i8"), ("offset", "<u8"), ("distance", "<i8"),
+                    ("bytes", "<u4"), ("depth", "<u4")])
 MAPS_QUERY = ("SELECT map_id, device, device_model, size_bytes, interrupted, path_ns, rotation_ns, hostname, "
               "kernel, tool_version, git_revision, started_unix_ns FROM map ORDER BY map_id")
 READS_QUERY = "SELECT data FROM map_read WHERE map_id = ? AND part = ?"
 CURVE_QUERY = "SELECT x, y FROM map_curve WHERE map_id = ? AND kind = ? ORDER BY x"
 MOST_MAPS = 4  # panels of a figure
+MOST_DISTANCES = 200  # of a map; blksweep map makes 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,11 +31,6 @@ class Map:
         return self.facts["device"] + (f" ({model})" if model else "")
 
 
-def decode(blob):
-    """[(begin_ns, latency_ns, offset, distance, bytes, depth)]; bytes after the last record are ignored."""
-    return list(READ.iter_unpack(blob[:len(blob) // READ.size * READ.size]))
-
-
 def percentile(ordered, share):
     """Nearest rank of an ascending list: a value that was measured."""
     rank = -(-int(share * 1000) * len(ordered) // 1000)
@@ -40,11 +38,12 @@ def percentile(ordered, share):
 
 
 def by_distance(reads):
-    found = {}
-    for _, latency, _, distance, _, _ in reads:
-        if distance != 0:
-            found.setdefault(distance, []).append(latency)
-    return {d: sorted(found[d]) for d in sorted(found)}
+    reads = reads[reads["distance"] != 0]
+    reads = reads[numpy.lexsort((reads["latency"], reads["distance"]))]
+    distances, first = numpy.unique(reads["distance"], return_index=True)
+    if len(distances) > MOST_DISTANCES:
+        raise load.NothingToDraw(f"a latency map has {len(distances):,} distances, over {MOST_DISTANCES}")
+    return dict(zip(distances.tolist(), (part.tolist() for part in numpy.split(reads["latency"], first[1:]))))
 
 
 def has_maps(db):
@@ -61,19 +60,27 @@ def newest(db):
     return [f for f in facts if last[f["device"]] == f["map_id"]]
 
 
+def latencies_of(path, number):
+    """{signed distance: [latency_ns, ascending]} of one map; empty when it has no such part."""
+    with load.connect(path) as db:
+        for row, in db.execute(READS_QUERY.replace("data", "rowid"), [number, "distance"]):
+            with db.blobopen("map_read", "data", row, readonly=True) as blob:
+                return by_distance(load.packed(blob, READ))
+    return {}
+
+
 def load_maps(db):
-    """The newest map with distances of each device; NothingToDraw when there is none."""
+    """The newest map with distances of each device, the last MOST_MAPS; NothingToDraw when there is none."""
     found = []
-    for facts in newest(db):
-        blobs = load.rows(db, READS_QUERY, [facts["map_id"], "distance"])
-        latencies = by_distance(decode(blobs[0][0])) if blobs else {}
+    for facts in reversed(newest(db)):
+        latencies = latencies_of(db, facts["map_id"]) if len(found) < MOST_MAPS else {}
         if latencies:
             seeks = {kind: load.rows(db, CURVE_QUERY, [facts["map_id"], "seek_" + kind])
                      for kind in ("backward", "forward")}
             found.append(Map(facts, latencies, seeks))
     if not found:
         raise load.NothingToDraw("no latency map with distances ('blksweep map DEV --db' adds one)")
-    return found[-MOST_MAPS:]
+    return found[::-1]
 
 
 def unit(maps):

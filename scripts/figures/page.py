@@ -232,7 +232,8 @@ def settings(cells):
     names = list(dict.fromkeys(name for c in cells for name in c.settings))
     common = [(n, cells[0].settings.get(n, "")) for n in names
               if len({c.settings.get(n, "") for c in cells}) == 1]
-    varied = [n for n in names if n not in dict(common)]
+    shared = dict(common)
+    varied = [n for n in names if n not in shared]
     parts = ""
     if varied:
         rows = [[c.label] + [c.settings.get(n, "") for n in varied] for c in cells]

@@ -11,6 +11,7 @@ import html
 import pathlib
 import re
 import sys
+import traceback
 
 import common
 import depth
@@ -98,6 +99,8 @@ def draw_one(name, folder, make):
         if isinstance(nothing, load.NotApplicable):
             raise
         return None, f"Left out: {nothing}."
+    except Exception as error:
+        raise RuntimeError(f"figure {name}: {load.said(error)}") from error
 
 
 def draw_all(db, cells, folder):
@@ -186,7 +189,8 @@ def disk_sections(cells, facts):
 def build_page(db, cells, facts, drawn, drawn_maps):
     everything = (facts, *facts.others)
     marks = ", ".join("?" * len(cells))
-    warnings = load.rows(db, WARNINGS_QUERY.format(marks), [c.cell_id for c in cells])
+    warnings = load.rows(db, WARNINGS_QUERY.format(marks), [c.cell_id for c in cells],
+                         load.LONGEST_ON_PAGE)
     devices = ", ".join(dict.fromkeys(f.host["device"] for f in everything))
     return page.document(
         title=f"blksweep: {devices} on {facts.host['hostname']}",
@@ -203,6 +207,18 @@ def build_page(db, cells, facts, drawn, drawn_maps):
         ])
 
 
+def write_page(db, output, maps_only):
+    figures = output / "figures"
+    drawn_maps = draw_maps(db, figures)
+    if maps_only:
+        text = maps_page(db, drawn_maps)
+    else:
+        cells = load.load_cells(output / "cells.csv")
+        facts = load.load_facts(db, cells)
+        text = build_page(db, cells, facts, draw_all(db, cells, figures), drawn_maps)
+    (output / "report.html").write_text(text, encoding="utf-8")
+
+
 def main(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("db", type=pathlib.Path)
@@ -210,19 +226,15 @@ def main(argv):
                         help="folder that holds cells.csv")
     parser.add_argument("--maps-only", action="store_true", help="the database has maps and no runs")
     args = parser.parse_args(argv)
-    figures = args.output / "figures"
-    drawn_maps = draw_maps(args.db, figures)
-    if args.maps_only:
-        text = maps_page(args.db, drawn_maps)
-    else:
-        cells = load.load_cells(args.output / "cells.csv")
-        try:
-            facts = load.load_facts(args.db, cells)
-        except load.NothingToDraw as nothing:
-            print(f"{args.db}: nothing to report: {nothing}", file=sys.stderr)
-            return 3
-        text = build_page(args.db, cells, facts, draw_all(args.db, cells, figures), drawn_maps)
-    (args.output / "report.html").write_text(text, encoding="utf-8")
+    try:
+        write_page(args.db, args.output, args.maps_only)
+    except load.NothingToDraw as nothing:
+        print(f"{args.db}: nothing to report: {nothing}", file=sys.stderr)
+        return 3
+    except Exception as error:  # of the lines, blksweep shows the last: it says which database
+        traceback.print_exc()
+        print(f"{args.db}: {load.said(error)}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -20,9 +20,8 @@ def thin(points, most=MOST_POINTS):
 
 def load(db, cells):
     """{cell_id: ([t_s], [GiB on the disk])} of the first repeat with a probe."""
-    found = data.first_series(db, cells, "issue")
-    return {cell: ([p[0] for p in thin(points)], [p[1] / SECTORS_PER_GIB for p in thin(points)])
-            for cell, (_, points) in found.items()}
+    return {cell: (list(thin(seconds)), [sector / SECTORS_PER_GIB for sector in thin(records["sector"])])
+            for cell, _, seconds, records in data.first_series(db, cells, "issue")}
 
 
 def draw(panels, cells, facts):

@@ -1,5 +1,6 @@
 """The pure parts of scripts/figures: what is loaded, left out and written, without drawing."""
 import argparse
+import io
 import pathlib
 import sqlite3
 import struct
@@ -84,9 +85,9 @@ class Loading(WithDatabase):
 
     def test_series_begin_at_the_epoch_and_stay_within_it(self):
         for kind in ("depth", "issue"):
-            for epoch, points in load.first_series(self.db, self.cells, kind).values():
-                self.assertGreaterEqual(points[0][0], 0)
-                self.assertLessEqual(points[-1][0], epoch)
+            for _, epoch, seconds, _ in load.first_series(self.db, self.cells, kind):
+                self.assertGreaterEqual(seconds[0], 0)
+                self.assertLessEqual(seconds[-1], epoch)
 
     def test_depth_bins_hold_least_mean_and_greatest(self):
         _, driver, scheduler = depth.load(self.db, self.cells)[1]
@@ -242,11 +243,18 @@ class UnknownQuality(WithDatabase):
         self.assertIsNone(quality.least({"quality_label_mix": None}))
 
 
+class Blob(io.BytesIO):
+    """As sqlite3.Blob, which knows its length."""
+
+    def __len__(self):
+        return len(self.getvalue())
+
+
 class Pure(unittest.TestCase):
     def test_decode_reads_whole_records_only(self):
-        blob = struct.pack("<qQI", -1, 2**63, 4096) + b"rest"
-        self.assertEqual(load.decode("issue", blob), [(-1, 2**63, 4096)])
-        self.assertEqual(load.decode("depth", struct.pack("<qII", 5, 6, 7)), [(5, 6, 7)])
+        for kind, form, record in (("issue", "<qQI", (-1, 2**63, 4096)), ("depth", "<qII", (5, 6, 7))):
+            blob = Blob(struct.pack(form, *record) + b"rest")
+            self.assertEqual(load.packed(blob, load.RECORDS[kind]).tolist(), [record])
 
     def test_powers_of_two_hold_their_lower_bound(self):
         self.assertEqual(sizes.by_power([(4096, 1), (8191, 1), (8192, 2)]), {12: 0.5, 13: 0.5})

@@ -7,6 +7,8 @@ import sys
 import tempfile
 import unittest
 
+import numpy
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts/figures"), str(ROOT / "tests/support")]
 
@@ -119,9 +121,12 @@ class WithMaps(unittest.TestCase):
 
 
 class Pure(unittest.TestCase):
-    def test_decode_reads_whole_records_only(self):
-        blob = struct.pack("<qqQqII", 1, 2, 2**63, -4, 5, 6) + b"rest"
-        self.assertEqual(maps.decode(blob), [(1, 2, 2**63, -4, 5, 6)])
+    def test_latencies_are_sorted_by_distance_without_those_that_have_none(self):
+        blob = b"".join(struct.pack("<qqQqII", 1, latency, 2**63, distance, 5, 6)
+                        for latency, distance in ((9, 4), (3, -8), (7, 4), (1, 0)))
+        reads = numpy.frombuffer(blob, maps.READ)
+        self.assertEqual(maps.by_distance(reads), {-8: [3], 4: [7, 9]})
+        self.assertEqual(maps.by_distance(reads[:0]), {})
 
     def test_percentiles_are_nearest_rank(self):
         values = list(range(1, 101))
