@@ -87,7 +87,8 @@ class Beside {
 
   std::string disturbed() const {
     const std::string held = standstill_.seen();
-    const std::uint64_t more = written() - written_;
+    const std::uint64_t now = written();
+    const std::uint64_t more = now - std::min(now, written_);
     return !held.empty() ? held + ": fio may have been held, too"
                          : writes_warning(source_.device ? source_.device->disk : "",
                                           source_.catalog.bytes().n, more);

@@ -76,7 +76,7 @@ Result<> check_each(const fs::path& path) {
       return errno == ENOENT || errno == ENOTDIR ? check_missing(way, others_make)
                                                  : sys_error(errno, "look at " + way.string());
     }
-    others_make = others_write(way.string(), st);
+    others_make = S_ISDIR(st.st_mode) && others_write(way.string(), st);
     if (S_ISLNK(st.st_mode) && !trusted_owner(st.st_uid)) {
       return fail(fmt::format("{} is a symbolic link of {}: {}", way.string(),
                               owner_name(st.st_uid), kWayOut));

@@ -78,6 +78,13 @@ made=$(find "$mine/private" -mindepth 1)
 [ -z "$made" ] || die "made behind a link of nobody: $made"
 call catalog "$mine/data" -o "$tmp/shared/missing/new.cat"
 expect_error 1 "$tmp/shared/missing is not there, and everybody may make it"
+# A link of root's own leads on, also to what is not there yet.
+mkdir "$mine/target"
+ln -s "$mine/target" "$tmp/way"
+call dataset make "$tmp/way/new/data" --count 1 --size 4KiB
+expect_status 0
+call catalog "$mine/data" -o "$tmp/way/absent/new.cat"
+expect_error 1 'No such file or directory'
 echo 'ways: fine'
 
 # A link to a FIFO in place of one to a device.
