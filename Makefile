@@ -1,6 +1,7 @@
 # blksweep: how Linux reads training data from block devices
 #
 #   make            build build/blksweep
+#   make loader     build/libblksweep-loader.a, .so and build/include: the loader for other programs
 #   make demo       install what is missing, build, run the main job, write build/demo/report.html
 #   make test       install what is missing, build, run every test (root tests skip without root)
 #   make bench      measure against fio and plain loops; prints ratios
@@ -61,19 +62,21 @@ LDFLAGS  ?=
 # several programs (B=build-plain OBJ=build BPF=0 CUDA=0) are made of one set of objects.
 OBJ      ?= $(B)
 override CPPFLAGS += -Isrc -Iebpf -isystem $(OBJ)/gen -isystem /usr/include/fuse3 -D_GNU_SOURCE
-override CXXFLAGS += -std=c++20 $(WARN) $(SAN_$(SAN)) -pthread -MMD -MP
+# One set of objects serves the program and the shared library.
+override CXXFLAGS += -std=c++20 $(WARN) $(SAN_$(SAN)) -fPIC -fno-semantic-interposition -pthread -MMD -MP
 override LDFLAGS  += $(SAN_$(SAN)) -pthread
 LDLIBS := -luring -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc -lzstd -llz4 -lblosc $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
 # The runtime is linked in; it looks for the driver's libcuda.so.1 when it is first used.
 cuda_include := -isystem $(CUDA_HOME)/include
 ifeq ($(CUDA),1)
-LDLIBS += $(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a) -lcudart_static) -ldl -lrt
+cuda_libs := $(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a) -lcudart_static) -ldl -lrt
+LDLIBS += $(cuda_libs)
 endif
 # nvcc compiles the kernels only, for every GPU generation that it knows; what it generates around
 # them is not clean under -Wpedantic, -Wconversion and -Wold-style-cast.
 NVCCFLAGS ?= -O2 -lineinfo
 override NVCCFLAGS += -std=c++20 -arch=all-major --expt-relaxed-constexpr -Werror all-warnings \
-                      -Isrc -Xcompiler -Wall,-Wextra,-Wshadow
+                      -Isrc -Xcompiler -Wall,-Wextra,-Wshadow,-fPIC
 
 Q   := $(if $(V),,@)
 say  = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')
@@ -103,12 +106,27 @@ $(B)/blksweep: $(OBJ)/$(main:.cpp=.o) $(cli_lib) $(lib)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# The loader for other programs: it and what lies below it; src/loader/loader.h is its one header.
+loader_parts := base stats os codec plan io dataset stage loader
+loader_lib   := $(B)/libblksweep-loader.a
+loader_so    := $(B)/libblksweep-loader.so
+loader_h     := $(B)/include/blksweep/loader.h
+loader_needs := -luring -lxxhash -lfmt -lzstd -llz4 -lblosc $(cuda_libs)
+$(loader_lib): $(foreach part,$(loader_parts),$(filter $(OBJ)/src/$(part)/%,$(objects)))
+$(loader_so): $(OBJ)/src/loader/loader.o $(loader_lib) src/loader/loader.map
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/loader/loader.map $(filter %.o %.a,$^) $(loader_needs) -o $@
+$(loader_h): src/loader/loader.h
+	$(Q)mkdir -p $(@D) && cp $< $@
+.PHONY: loader
+loader: $(loader_lib) $(loader_so) $(loader_h)
+
 $(cli_lib): $(cli)
 $(lib): $(filter-out $(cli),$(objects))
 # Which objects are linked; without it a feature switched on again would find the archive of before.
 $(B)/features: FORCE
 	$(Q)mkdir -p $(@D) && echo 'BPF=$(BPF) CUDA=$(CUDA)' | cmp -s - $@ || echo 'BPF=$(BPF) CUDA=$(CUDA)' > $@
-$(lib) $(cli_lib): $(B)/features
+$(lib) $(cli_lib) $(loader_lib): $(B)/features
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
@@ -182,8 +200,10 @@ include scripts/test.mk
 deps:
 	$(Q)scripts/install-deps.sh
 
-install: all
+install: all loader
 	$(Q)install -D $(B)/blksweep $(DESTDIR)$(PREFIX)/bin/blksweep
+	$(Q)install -Dm644 -t $(DESTDIR)$(PREFIX)/lib $(loader_lib) $(loader_so)
+	$(Q)install -Dm644 -t $(DESTDIR)$(PREFIX)/include/blksweep $(loader_h)
 	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/share/blksweep
 	$(Q)cp -r scripts $(DESTDIR)$(PREFIX)/share/blksweep/
 

@@ -38,7 +38,12 @@ $(B)/unit_tests $(B)/root_tests $(B)/gpu_tests:
 gpu_bench  := $(B)/bench/gpu_bench_cuda
 # With CUDA these are built by `make test` too: without a GPU they skip, and the bundle packs them.
 cuda_tests := $(if $(filter 1,$(CUDA)),$(B)/gpu_tests $(gpu_bench))
-tests     := $(B)/blksweep $(B)/unit_tests $(B)/root_tests $(cuda_tests)
+# As somebody else's program is built: with the library's header and nothing else of src/.
+pull_program := $(B)/pull_program
+$(pull_program): tests/loader/pull_program.cpp $(loader_h) $(loader_so)
+	$(call say,LINK,$@)
+	$(Q)$(CXX) -std=c++20 -O2 $(WARN) $(SAN_$(SAN)) -I$(B)/include $< -L$(B) -lblksweep-loader -Wl,-rpath,'$$ORIGIN' -pthread -o $@
+tests     := $(B)/blksweep $(B)/unit_tests $(B)/root_tests $(pull_program) $(cuda_tests)
 run_tests := $(PYTHON) scripts/run_tests.py --build $(B)
 
 .PHONY: test test-built test-unit test-root test-gpu test-cli test-python unit test-programs
@@ -55,7 +60,7 @@ test-root: $(B)/root_tests
 	$(Q)$(run_tests) --label '$@: ' root
 test-gpu: $(B)/gpu_tests $(B)/blksweep
 	$(Q)scripts/test-gpu.sh $(B)
-test-cli: $(B)/blksweep
+test-cli: $(B)/blksweep $(pull_program)
 	$(Q)$(run_tests) --label '$@: ' --only '$(ONLY)' cli
 test-python: $(B)/blksweep
 	$(Q)$(run_tests) --label '$@: ' python
@@ -79,7 +84,7 @@ $(bench_bin): $(B)/bench/%: $(OBJ)/tests/bench/%.o $(call objects_of,$(support))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
-bench-programs: $(B)/blksweep $(bench_bin)
+bench-programs: $(B)/blksweep $(pull_program) $(bench_bin)
 bench:
 	$(Q)scripts/install-deps.sh build bpf measure
 	$(again) bench-programs
@@ -130,16 +135,19 @@ python_files := $(wildcard scripts/*.py scripts/*/*.py tests/*/*.py)
 FORMAT      ?= clang-format-14
 TIDY        ?= clang-tidy-14
 
-.PHONY: lint lint-checks lint-layers lint-sizes lint-format lint-shell lint-python lint-tidy check-headers
+.PHONY: lint lint-checks lint-layers lint-tree lint-sizes lint-format lint-shell lint-python lint-tidy check-headers
 lint:
 	$(Q)scripts/install-deps.sh build bpf test lint
 	$(again) --keep-going lint-checks
 	@echo 'lint: clean'
-lint-checks: lint-layers lint-sizes lint-format lint-shell lint-python lint-tidy check-headers
+lint-checks: lint-layers lint-tree lint-sizes lint-format lint-shell lint-python lint-tidy check-headers
 
 lint-layers:
 	$(call say,LINT,layers)
 	$(Q)$(PYTHON) scripts/lint/layers.py
+lint-tree:
+	$(call say,LINT,tree)
+	$(Q)$(PYTHON) scripts/lint/tree.py
 lint-sizes:
 	$(call say,LINT,sizes)
 	$(Q)$(PYTHON) scripts/lint/sizes.py $(headers) $(all_cpp) $(all_cu) $(our_bpf) $(bash_files) $(python_files)

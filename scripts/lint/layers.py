@@ -15,8 +15,10 @@ LAYERS = [
     {"stats", "os", "codec"},
     {"plan", "model"},
     {"io", "probe", "stage", "trace", "store", "disk", "dataset"},
+    {"loader"},
     {"node"},
-    {"lab"},
+    {"simulate", "map", "doctor"},
+    {"experiment"},
     {"cli"},
 ]
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}

@@ -2,11 +2,13 @@
 """The checkers can fail: each rule on a small offender."""
 
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
 import layers
 import sizes
+import tree
 
 
 class Scratch(unittest.TestCase):
@@ -39,11 +41,46 @@ class Layers(Scratch):
 
     def test_a_folder_without_a_layer_is_an_offence(self):
         self.assertTrue(self.offences("misc", "base/fd.h"))
-        self.assertTrue(self.offences("lab", "misc/a.h"))
+        self.assertTrue(self.offences("experiment", "misc/a.h"))
 
     def test_event_layouts_belong_to_the_probe(self):
         self.assertFalse(self.offences("probe", "wire/queue.h"))
-        self.assertTrue(self.offences("lab", "wire/queue.h"))
+        self.assertTrue(self.offences("experiment", "wire/queue.h"))
+
+
+class Tree(Scratch):
+    def offences(self) -> list[str]:
+        root = pathlib.Path(self.folder.name)
+        for command in (["init", "-q"], ["add", "-A"]):
+            subprocess.run(["git", "-c", "safe.directory=*", *command], cwd=root, check=True)
+        return list(tree.offences(root))
+
+    def test_a_page_has_one_heading_and_begins_with_it(self):
+        self.file("docs/good.md", "# Good\n\n```\n# a comment\n```\n")
+        self.file("docs/two.md", "# One\n# Two\n")
+        self.file("docs/late.md", "text\n\n# Late\n")
+        self.assertEqual(sorted(self.offences()), ["docs/late.md: its heading is not its first line",
+                                                   "docs/two.md: 2 first-level headings"])
+
+    def test_large_files_and_wrong_modes_are_named(self):
+        self.file("blob", "x" * (tree.LARGEST + 1))
+        self.file("run.sh", "#!/bin/sh\n")
+        self.file("data.txt", "x\n").chmod(0o755)
+        found = sorted(self.offences())
+        self.assertEqual([line.split(":")[0] for line in found], ["blob", "data.txt", "run.sh"])
+
+    def test_dead_headers_and_functions_are_named(self):
+        self.file("src/a/used.h", "int used();\nint dead();\n")
+        self.file("src/a/used.cpp", '#include "a/used.h"\nint used() { return 1; }\nint dead() { return 2; }\n')
+        self.file("src/a/alone.h", "struct Alone {};\n")
+        self.file("src/b/main.cpp", '#include "a/used.h"\nint main() { return used(); }\n')
+        self.assertEqual(sorted(self.offences()), ["src/a/alone.h: no other file includes it",
+                                                   "src/a/used.h: dead() is declared and not used"])
+
+    def test_words_that_were_replaced_are_named(self):
+        self.file("docs/a.md", "# A\n\nSee lab/epoch.h and slab/page.h.\n")
+        (line,) = self.offences()
+        self.assertTrue(line.startswith("docs/a.md:3: 'lab/' is loader/"))
 
 
 class Sizes(Scratch):

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "lab/stages.h"
+#include "loader/stages.h"
 
 namespace blksweep {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "lab/cell.h"
+#include "experiment/cell.h"
 
 namespace blksweep {
 

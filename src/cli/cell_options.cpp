@@ -9,7 +9,7 @@
 #include <charconv>
 
 #include "cli/cell_meaning.h"
-#include "lab/fallback.h"
+#include "experiment/fallback.h"
 
 namespace blksweep {
 namespace {
@@ -240,7 +240,7 @@ const std::array kOwnOptions{
                  return set_count(c.prefetch, t, {0, 1U << 20});
                },
                [](const CellSettings& c) { return std::to_string(c.prefetch); }},
-    CellOption{"decode-threads", "decode packed samples before the copy; default 0: not",
+    CellOption{"decode-threads", "threads that decode packed samples; default 0: none",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.decode_threads, t, {0, 256});
                },
@@ -327,17 +327,6 @@ Result<> check(const CellSettings& c) {
   return {};
 }
 
-}  // namespace
-
-std::span<const CellOption> cell_options() {
-  static const std::vector<CellOption> all = [] {
-    std::vector<CellOption> options(kOwnOptions.begin(), kOwnOptions.end());
-    options.insert(options.end(), node_options().begin(), node_options().end());
-    return options;
-  }();
-  return all;
-}
-
 Result<> check_count(const CellText& text) {
   std::uint64_t cells = 1;
   for (const auto& [name, values] : text) {
@@ -348,6 +337,17 @@ Result<> check_count(const CellText& text) {
     }
   }
   return {};
+}
+
+}  // namespace
+
+std::span<const CellOption> cell_options() {
+  static const std::vector<CellOption> all = [] {
+    std::vector<CellOption> options(kOwnOptions.begin(), kOwnOptions.end());
+    options.insert(options.end(), node_options().begin(), node_options().end());
+    return options;
+  }();
+  return all;
 }
 
 Result<std::vector<CellSettings>> expand_cells(const CellText& text) {

@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "cli/command.h"
-#include "lab/cell.h"
+#include "experiment/cell.h"
 
 namespace blksweep {
 
@@ -33,9 +33,11 @@ bool is_node_option(std::string_view name);
 // Option name -> values as text. Order of names does not matter.
 using CellText = std::map<std::string, std::vector<std::string>, std::less<>>;
 
-// The cross product of all values over the defaults. Errors name the option and quote the text.
 // Of one sweep: a spec of some kilobytes could name billions.
 inline constexpr std::size_t kMostCells = 10'000;
+
+// The cross product of all values over the defaults, at most kMostCells. Errors name the option and
+// quote the text.
 Result<std::vector<CellSettings>> expand_cells(const CellText& text);
 
 // What the values of one cell are called, in the table's order: the record's settings. "-" where a

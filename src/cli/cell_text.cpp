@@ -3,7 +3,7 @@
 
 #include "cli/cell_meaning.h"
 #include "cli/cell_options.h"
-#include "lab/fallback.h"
+#include "experiment/fallback.h"
 
 namespace blksweep {
 

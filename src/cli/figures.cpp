@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "cli/scripts.h"
@@ -11,6 +12,10 @@ namespace blksweep {
 namespace {
 
 namespace fs = std::filesystem;
+
+// A first import on a slow disk; and far more than the page of a thousand cells takes.
+constexpr Nanos kImportTime = std::chrono::minutes(5);
+constexpr Nanos kDrawingTime = std::chrono::minutes(30);
 
 Result<std::string> find_script() {
   std::string looked;
@@ -28,8 +33,9 @@ Result<std::string> find_script() {
 }
 
 bool draws(const std::string& python) {
-  const auto tried =
-      run_process({.argv = {python, "-I", "-c", "import numpy, matplotlib"}, .directory = "/"});
+  const auto tried = run_process({.argv = {python, "-I", "-c", "import numpy, matplotlib"},
+                                  .directory = "/",
+                                  .timeout = kImportTime});
   return tried && tried->ok();
 }
 
@@ -71,9 +77,16 @@ Result<> run_figures(const FigureTools& tools, const FigureJob& job) {
     arguments.emplace_back("--maps-only");
   }
   arguments.insert(arguments.end(), {"--", db.string()});
-  BLKSWEEP_TRY(
-      const ProcessResult run,
-      run_process({.argv = arguments, .directory = "/", .environment = {"MATPLOTLIBRC=/"}}));
+  BLKSWEEP_TRY(const ProcessResult run, run_process({.argv = arguments,
+                                                     .directory = "/",
+                                                     .environment = {"MATPLOTLIBRC=/"},
+                                                     .timeout = kDrawingTime}));
+  if (run.timed_out) {
+    return fail(fmt::format(
+        "figures of {}: not drawn within {} minutes: use --no-figures, or a "
+        "database with fewer cells",
+        job.db, std::chrono::duration_cast<std::chrono::minutes>(kDrawingTime).count()));
+  }
   if (!run.ok()) {
     return fail(fmt::format(
         "{}: {}", tools.report_script,

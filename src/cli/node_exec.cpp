@@ -9,7 +9,7 @@
 #include "cli/cell_options.h"
 #include "cli/device_argument.h"
 #include "cli/verb.h"
-#include "lab/run_node.h"
+#include "experiment/run_node.h"
 #include "node/binding.h"
 #include "node/limits.h"
 #include "node/queue.h"

@@ -12,8 +12,11 @@ namespace blksweep {
 namespace {
 
 std::string rate_text(std::uint64_t samples, std::uint64_t total, double rate) {
-  return fmt::format(" {} of {} samples, {} samples/s", format_count(samples), format_count(total),
-                     format_count(static_cast<std::uint64_t>(rate)));
+  // Of a run that has only begun no rate is known: that is not one of 0.
+  return fmt::format(
+      " {} of {} samples{}", format_count(samples), format_count(total),
+      rate >= 1 ? fmt::format(", {} samples/s", format_count(static_cast<std::uint64_t>(rate)))
+                : "");
 }
 
 class Line {

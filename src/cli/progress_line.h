@@ -7,7 +7,7 @@
 
 #include <thread>
 
-#include "lab/progress.h"
+#include "loader/progress.h"
 
 namespace blksweep {
 

@@ -44,17 +44,38 @@ std::vector<std::string> option_names() {
   return names;
 }
 
-Result<> refuse_unknown(const CellText& text) {
+Result<> refuse_unknown(const CellText& text, const SpecPlaces& places) {
   for (const auto& [name, values] : text) {
+    const auto found = places.find(name);
+    const std::string at = found == places.end() ? "" : found->second.name + ": ";
     if (name.starts_with("no-") && is_run_option(name.substr(3))) {
-      return usage_error(fmt::format("'{}': write {} = false", name, name.substr(3)));
+      return usage_error(fmt::format("{}'{}': write {} = false", at, name, name.substr(3)));
     }
     if (!is_run_option(name) && !is_cell_option(name)) {
-      return usage_error(fmt::format("'{}' is not an option of run{} (see blksweep run --help)",
-                                     name, nearest_of(name, option_names())));
+      return usage_error(fmt::format("{}'{}' is not an option of run{} (see blksweep run --help)",
+                                     at, name, nearest_of(name, option_names())));
     }
   }
   return {};
+}
+
+// "--order: ..." with the place in the file, where the value came from one.
+Error located(Error error, const CellText& command_line, const SpecPlaces& cell,
+              const SpecPlaces& top) {
+  const std::string& text = error.text;
+  const std::size_t end = text.find(':');
+  if (!text.starts_with("--") || end == std::string::npos) {
+    return error;
+  }
+  const std::string name = text.substr(2, end - 2);
+  for (const SpecPlaces* places : {&cell, &top}) {
+    const auto found = places->find(name);
+    if (found != places->end() && !command_line.contains(name)) {
+      error.text = found->second.value + ": " + text;
+      break;
+    }
+  }
+  return error;
 }
 
 // Where root writes, and what it may follow, is said on the command line.
@@ -212,7 +233,7 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
   CellText over = command_line;
   fold_io_flags(over);
   fold_io_flags(spec.top);
-  BLKSWEEP_CHECK(refuse_unknown(spec.top));
+  BLKSWEEP_CHECK(refuse_unknown(spec.top, spec.top_places));
   BLKSWEEP_CHECK(refuse_strangers_wish(spec));
   if (over.contains("data") || over.contains("catalog")) {
     spec.top.erase("data");
@@ -221,18 +242,25 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
   RunOptions o;
   CellText all = spec.top;
   override_with(all, over);
-  BLKSWEEP_CHECK(take_run_options(o, all));
+  if (const Result<> taken = take_run_options(o, all); !taken) {
+    return tl::unexpected(located(taken.error(), over, {}, spec.top_places));
+  }
   Folding folding;
   if (spec.cells.empty()) {
     spec.cells.emplace_back();
   }
-  for (CellText& cell : spec.cells) {
+  spec.cell_places.resize(spec.cells.size());
+  for (std::size_t c = 0; c < spec.cells.size(); ++c) {
+    CellText& cell = spec.cells[c];
+    const SpecPlaces& places = spec.cell_places[c];
     fold_io_flags(cell);
-    BLKSWEEP_CHECK(refuse_unknown(cell));
+    BLKSWEEP_CHECK(refuse_unknown(cell, places));
     CellText text = spec.top;
     override_with(text, cell);
     override_with(text, over);
-    BLKSWEEP_CHECK(add_cells(o, std::move(text), folding));
+    if (const Result<> added = add_cells(o, std::move(text), folding); !added) {
+      return tl::unexpected(located(added.error(), over, places, spec.top_places));
+    }
   }
   if (const auto& folded = folding.folded; !folded.empty()) {
     o.folded = fmt::format(

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "cli/cell_options.h"
 #include "cli/spec.h"
-#include "lab/pair.h"
+#include "experiment/pair.h"
 
 namespace blksweep {
 

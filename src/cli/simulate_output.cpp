@@ -143,10 +143,10 @@ std::string simulation_text(const SimulationAnswer& answer, const SimulationWork
   Table table;
   table.column("cell", Table::Align::left);
   for (const char* title :
-       {"n", "predicted", "samples/s", "MiB/s", "ratio", "requests", "depth", "busy"}) {
+       {"n", "predicted", "samples/s", "MiB/s", "ratio", "requests", "mean depth", "utilisation"}) {
     table.column(title);
   }
-  for (const char* title : {"measured", "error", "least .. greatest"}) {
+  for (const char* title : {"measured", "prediction error", "least..greatest"}) {
     if (measured) {
       table.column(title);
     }

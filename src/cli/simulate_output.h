@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/cell.h"
-#include "lab/predict_run.h"
+#include "experiment/cell.h"
+#include "simulate/predict_run.h"
 #include "store/json.h"
 #include "store/result_reader.h"
 

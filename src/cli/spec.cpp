@@ -37,14 +37,19 @@ Result<std::vector<std::string>> values_of(const toml::node& node, const std::st
   return node.is_string() ? split_list(text) : std::vector{std::move(text)};
 }
 
-Result<CellText> table_text(const toml::table& table, const std::string& name) {
+std::string place(const std::string& name, const toml::source_region& at) {
+  return fmt::format("{}:{}", toml_place(name, at), at.begin.column);
+}
+
+Result<CellText> table_text(const toml::table& table, const std::string& name, SpecPlaces& places) {
   CellText out;
   for (const auto& [key, node] : table) {
     if (key.str() == "cell" && node.is_array_of_tables()) {
       continue;
     }
-    const std::string at = toml_place(name, node.source()) + ": " + std::string(key.str());
-    BLKSWEEP_TRY(out[std::string(key.str())], values_of(node, at));
+    const std::string option(key.str());
+    const SpecPlace& at = places[option] = {place(name, key.source()), place(name, node.source())};
+    BLKSWEEP_TRY(out[option], values_of(node, at.value + ": " + option));
   }
   return out;
 }
@@ -54,11 +59,12 @@ Result<CellText> table_text(const toml::table& table, const std::string& name) {
 Result<Spec> parse_spec(std::string_view text, const std::string& name) {
   BLKSWEEP_TRY(const toml::table root, parse_toml(text, name));
   Spec spec;
-  BLKSWEEP_TRY(spec.top, table_text(root, name));
+  BLKSWEEP_TRY(spec.top, table_text(root, name, spec.top_places));
   if (const auto* cells = root["cell"].as_array()) {
     for (const toml::node& cell : *cells) {
       if (const auto* table = cell.as_table()) {
-        BLKSWEEP_TRY(spec.cells.emplace_back(), table_text(*table, name));
+        BLKSWEEP_TRY(spec.cells.emplace_back(),
+                     table_text(*table, name, spec.cell_places.emplace_back()));
       }
     }
   }

@@ -7,7 +7,7 @@
 #include "cli/answer.h"
 #include "cli/figures.h"
 #include "cli/verb.h"
-#include "lab/doctor.h"
+#include "doctor/doctor.h"
 #include "store/json.h"
 
 namespace blksweep {

@@ -12,7 +12,7 @@
 #include "cli/map_text.h"
 #include "cli/status_line.h"
 #include "cli/verb.h"
-#include "lab/map_measure.h"
+#include "map/measure.h"
 #include "model/map_facts.h"
 #include "model/map_fit.h"
 #include "os/file.h"

@@ -10,8 +10,8 @@
 #include "cli/cell_options.h"
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
-#include "lab/epoch.h"
-#include "lab/fallback.h"
+#include "experiment/fallback.h"
+#include "loader/epoch.h"
 #include "store/json.h"
 #include "store/labels.h"
 
@@ -41,7 +41,7 @@ struct PlanOptions {
 struct Row {
   std::string label;
   CellRecord cell;
-  PlannedCell planned;
+  PlannedEpoch planned;
   PlanSummary sum;
 };
 
@@ -124,7 +124,7 @@ Result<std::vector<Row>> plan_rows(const Source& source, const PlanOptions& o) {
   const std::vector<std::string> labels = cell_labels(records);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    BLKSWEEP_TRY(PlannedCell planned, plan_cell(source, cells[i], o.seed));
+    BLKSWEEP_TRY(PlannedEpoch planned, plan_epoch(source, cells[i], o.seed));
     const PlanSummary sum =
         summarize(source.catalog, planned.plan, planned.align > 1 ? 1 : kPageBytes);
     rows.push_back({labels[i], records[i], std::move(planned), sum});

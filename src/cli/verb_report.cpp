@@ -36,6 +36,7 @@ struct ReportOptions {
   Maybe<double> margin;
   bool json = false;
   bool figures = true;
+  bool explain = false;
 };
 
 struct Report {
@@ -154,7 +155,7 @@ Json summary_json(const CellSummary& c) {
           {"first_batch_ns", maybe(c.first_batch_ns)},
           {"depth_mean", maybe(c.depth_mean)},
           {"requests_issued", maybe(c.requests_issued)},
-          {"device_bytes_per_byte", maybe(c.device_bytes_per_byte)},
+          {"read_amplification", maybe(c.read_amplification)},
           {"utilisation", maybe(c.utilisation)},
           {"exposed_copy", maybe(c.exposed_copy)},
           {"ideal_share", maybe(c.ideal_share)},
@@ -210,6 +211,9 @@ void print(const Report& report, const ReportOptions& options) {
                      report.joined.others, report.joined.others == 1 ? "" : "s"));
   }
   say_text(summary_text(report.cells) + ceilings_text(report.joined.input.ceilings));
+  if (options.explain) {
+    say_text("\n" + columns_text(report.cells));
+  }
 }
 
 // Without Python's libraries the tables are there, and the status says that something is missing.
@@ -291,6 +295,7 @@ void add_report(Verbs& verbs) {
   app.add_option("--experiment", options->experiment,
                  "newest with runs, all or numbers (1,3): disks as one");
   app.add_flag("!--no-figures", options->figures, "CSV only");
+  app.add_flag("--explain", options->explain, "say what the columns of the table mean");
   app.add_flag("--json", options->json, "one JSON document instead of the table");
   app.footer(kReportExamples);
   app.callback([&verbs, options] { verbs.action = [options] { return report(*options); }; });

@@ -12,7 +12,8 @@
 #include "cli/simulate_output.h"
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
-#include "lab/address_proof.h"
+#include "experiment/prediction_notes.h"
+#include "loader/address_proof.h"
 #include "os/blockdev.h"
 #include "store/labels.h"
 #include "store/result_store.h"
@@ -154,7 +155,7 @@ Result<SimulationAnswer> simulate_all(const Source& source, const SimulationWork
   SimulationAnswer answer;
   for (const SimulationJob& job : work.jobs) {
     const CellSettings& cell = work.cells[job.cell];
-    BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source, cell, job.seed));
+    BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source, cell, job.seed));
     BLKSWEEP_TRY(const Prediction p, predict_run(source, cell, planned, {how, job.seed}));
     add_notes(answer.notes, prediction_notes(cell, planned.plan));
     answer.rows.push_back({job, p});

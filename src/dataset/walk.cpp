@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "dataset/pack_index.h"
+#include "os/foreign_mounts.h"
 #include "os/open_regular.h"
 
 namespace blksweep {
@@ -49,6 +50,7 @@ class Walk {
       : tree_(tree), report_(report), walking_(walking), budget_(descriptor_budget()) {}
 
   Result<> run(const std::string& root) {
+    BLKSWEEP_CHECK(refuse_foreign_mounts(root));
     BLKSWEEP_TRY(tree_.root, open_root(root));
     Fd again(::openat(tree_.root.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!again) {

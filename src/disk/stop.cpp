@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "base/clock.h"
@@ -18,6 +20,7 @@
 #include "os/file.h"
 #include "os/holders.h"
 #include "os/process_id.h"
+#include "os/unmount.h"
 
 namespace blksweep {
 namespace {
@@ -45,7 +48,8 @@ class Teardown {
     const auto disk = loop_of(registry_.data_file(state_.name));
     disk_ = disk.value_or("");
     if (disk) {
-      mounts_ = mount_points_of("/dev/" + disk_);
+      const auto device = block_device_of_name(disk_);
+      mounts_ = device ? mounts_of(*device) : std::vector<MountFacts>();
     }
     daemon_ = registry_.daemon(state_.name);
   }
@@ -53,7 +57,7 @@ class Teardown {
   Result<DiskEnd> run() {
     BLKSWEEP_CHECK(check());
     release_stuck_daemon();
-    for (const std::string& mount : mounts_) {
+    for (const MountFacts& mount : mounts_) {
       BLKSWEEP_CHECK(unmount(mount));
     }
     BLKSWEEP_CHECK(free_loop());
@@ -73,8 +77,8 @@ class Teardown {
     if (const auto hint = rescue_hint(registry_, state_); hint && daemon_) {
       return fail(fmt::format("disk {}: {}; or give it up with --force", state_.name, *hint));
     }
-    std::vector<std::string> paths = mounts_;
-    paths.push_back("/dev/" + disk_);
+    std::vector<std::string> paths{"/dev/" + disk_};
+    std::ranges::transform(mounts_, std::back_inserter(paths), &MountFacts::mount_point);
     if (const auto holders = holders_of(paths); !holders.empty()) {
       return fail(fmt::format("disk {} is in use by {}: end them first; nothing was changed",
                               state_.name, to_text(holders)));
@@ -98,11 +102,10 @@ class Teardown {
 
   // 0 or errno. A process that has just ended may hold it a little longer: io_uring gives up its
   // files after the exit (io_ring_exit_work). Whoever has a name is not waited for.
-  static int unmount_patiently(const std::string& mount) {
+  static int unmount_patiently(const MountFacts& mount) {
     const std::int64_t until = now_ns() + kUnmountPatience.count();
-    while (::umount2(mount.c_str(), UMOUNT_NOFOLLOW) != 0) {
-      const int e = errno;
-      if (e != EBUSY || now_ns() > until || !holders_of({mount}).empty()) {
+    for (int e = unmount_exactly(mount, 0); e != 0; e = unmount_exactly(mount, 0)) {
+      if (e != EBUSY || now_ns() > until || !holders_of({mount.mount_point}).empty()) {
         return e;
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -110,8 +113,9 @@ class Teardown {
     return 0;
   }
 
-  Result<> unmount(const std::string& mount) {
-    const int e = unmount_patiently(mount);
+  Result<> unmount(const MountFacts& facts) {
+    const std::string& mount = facts.mount_point;
+    const int e = unmount_patiently(facts);
     if (e == 0 || e == EINVAL || e == ENOENT) {
       return {};
     }
@@ -122,7 +126,7 @@ class Teardown {
                                                 "loop device may: see findmnt, losetup; or --force"
                                               : to_text(holders)));
     }
-    if (::umount2(mount.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0) {
+    if (unmount_exactly(facts, MNT_DETACH) != 0) {
       return sys_error(e, "unmount " + mount);
     }
     end_.warnings.push_back(sys_error(e, "unmount " + mount).value().message() +
@@ -214,7 +218,7 @@ class Teardown {
   DiskState state_;
   bool force_;
   std::string disk_;  // "loop0"; empty: none is attached
-  std::vector<std::string> mounts_;
+  std::vector<MountFacts> mounts_;
   std::optional<ProcessId> daemon_;
   DiskEnd end_;
 };

@@ -85,10 +85,11 @@ Result<std::int64_t> measure_path(const Registry& registry, const DiskState& sta
   const std::int64_t quiet = std::max<std::int64_t>(0, times[kReads / 10] - kFixedNs);
   const std::int64_t median = times[kReads / 2] - kFixedNs;
   if (median > 3 * quiet + kNoiseNs) {
-    warn(fmt::format(
-        "the host is busy: the way to the disk takes {} in the median, {} at best: times of the "
-        "disk will be off by as much",
-        format_duration(Nanos(median)), format_duration(Nanos(quiet))));
+    warn(
+        fmt::format("the host is busy: a request needs {} to the emulated disk in the median, {} "
+                    "at best: times of the "
+                    "disk will be off by as much",
+                    format_duration(Nanos(median)), format_duration(Nanos(quiet))));
   }
   return quiet;
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/memory.h"
 #include "base/units.h"
 
 namespace blksweep {
@@ -17,6 +18,7 @@ namespace {
 
 constexpr const char* kAnyFolder = "/";
 constexpr std::size_t kHalf = 2048;
+constexpr Bytes kTrialBytes{std::uint64_t{2} * kPageBytes};
 
 // A page to read that needs no file, no /proc and no right to write.
 Result<Fd> page_in_memory() {
@@ -92,6 +94,19 @@ Result<> try_uring_reads(const EngineSettings& settings) {
 Result<> try_psync(const EngineSettings& settings) {
   BLKSWEEP_TRY(const std::unique_ptr<Engine> engine, make_engine(EngineKind::psync, settings));
   return read_twice(*engine, settings.arena);
+}
+
+std::string ring_refusal(unsigned depth) {
+  Result<PageBuffer> memory = PageBuffer::allocate(kTrialBytes);
+  if (!memory) {
+    return "";  // the run says it better
+  }
+  const auto tried = try_uring_reads({.depth = depth, .file_slots = 1, .arena = memory->span()});
+  if (tried || tried.error().sys_errno == EMFILE || tried.error().sys_errno == ENFILE) {
+    return "";
+  }
+  const std::string& text = tried.error().message();
+  return text.substr(0, text.find(" (use "));
 }
 
 }  // namespace blksweep

@@ -25,6 +25,10 @@ Result<UringTrial> try_uring(const EngineSettings& settings);
 // The reads alone: an error when no ring is given, or when it cannot read.
 Result<> try_uring_reads(const EngineSettings& settings);
 
+// Why a ring of this depth cannot read a page; empty when it can, or when only descriptors or
+// memory lack: the run says those better.
+std::string ring_refusal(unsigned depth);
+
 // The same reads by preadv(2).
 Result<> try_psync(const EngineSettings& settings);
 

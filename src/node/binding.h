@@ -19,11 +19,9 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "os/io_priority.h"
+#include "loader/thread_role.h"
 
 namespace blksweep {
-
-enum class Role { reader, openers, copy, consumer };
 
 class Binding {
  public:

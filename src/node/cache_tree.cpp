@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "os/blockdev.h"
+#include "os/open_regular.h"
 
 namespace blksweep {
 namespace {
@@ -97,7 +98,8 @@ std::vector<std::string> FileSet::folders() const {
 
 int FileSet::open(std::size_t i, std::string& scratch) const {
   if (single_) {
-    return ::open(root_.c_str(), kOpenFlags);
+    // Whatever it was when it was named: it may be a link to a device by now.
+    return open_kind_at(AT_FDCWD, root_.c_str(), 0, S_IFREG);
   }
   const TreeEntry& e = tree_.entries[order_[i]];
   const TreeDirectory& d = tree_.directories[e.directory];

@@ -47,7 +47,7 @@ Result<std::string> own_text(const std::string& path) {
   BLKSWEEP_TRY(const std::uint64_t size, file_size(fd.get(), path));
   if (size > kMaxJournal) {
     return fail(fmt::format(
-        "journal {} has {} bytes, which none of ours has: `blksweep node restore --discard` "
+        "journal {} has {} bytes, more than this program writes: `blksweep node restore --discard` "
         "removes it unread",
         path, size));
   }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "node/binding.h"
+#include "os/io_priority.h"
 
 namespace blksweep {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "os/file.h"
+#include "os/foreign_mounts.h"
 
 namespace blksweep {
 namespace {
@@ -40,11 +41,14 @@ std::string unescape(const std::string& text) {
 MountFacts parse_mountinfo(const std::string& line) {
   MountFacts m;
   std::istringstream in(line);
-  std::string id, parent, dev, word, super;
-  in >> id >> parent >> dev >> m.root >> m.mount_point >> m.options;
+  std::string parent, word, super;
+  unsigned maj = 0, min = 0;
+  char colon = 0;
+  in >> m.id >> parent >> maj >> colon >> min >> m.root >> m.mount_point >> m.options;
   while (in >> word && word != "-") {
   }
   in >> m.filesystem >> m.source >> super;
+  m.dev = makedev(maj, min);
   m.root = unescape(m.root);
   m.mount_point = unescape(m.mount_point);
   m.source = unescape(m.source);
@@ -58,6 +62,7 @@ bool is_under(const std::string& path, const std::string& mount_point) {
 
 // btrfs and overlay give files an anonymous st_dev; the mount's source names the real device.
 Result<dev_t> device_behind(const std::string& path) {
+  BLKSWEEP_CHECK(refuse_foreign_mounts(path));
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) {
     return sys_error(errno, "stat " + path);
@@ -69,7 +74,8 @@ Result<dev_t> device_behind(const std::string& path) {
     return st.st_dev;
   }
   BLKSWEEP_TRY(const MountFacts mount, mount_of(path));
-  if (::stat(mount.source.c_str(), &st) == 0 && S_ISBLK(st.st_mode)) {
+  const bool says_anything = mount.filesystem.starts_with("fuse");
+  if (!says_anything && ::stat(mount.source.c_str(), &st) == 0 && S_ISBLK(st.st_mode)) {
     return st.st_rdev;
   }
   return unsupported(
@@ -148,7 +154,12 @@ std::vector<MountFacts> mounts(const std::string& mountinfo) {
   return all;
 }
 
+bool is_mount_of(const MountFacts& mount, dev_t dev, const std::string& node) {
+  return mount.dev == dev || (mount.filesystem == "btrfs" && mount.source == node);
+}
+
 Result<MountFacts> mount_of(const std::string& path) {
+  BLKSWEEP_CHECK(refuse_foreign_mounts(path));
   std::error_code ec;
   const std::string real = fs::canonical(path, ec).string();
   if (ec) {
@@ -171,12 +182,22 @@ Result<DiskStat> disk_stat(const std::string& disk) {
   const std::string path = "/sys/block/" + disk + "/stat";
   std::ifstream in(path);
   DiskStat s;
-  std::uint64_t other = 0;  // times and writes
-  if (!(in >> s.reads >> s.read_merges >> s.read_sectors >> other >> other >> other >>
+  std::uint64_t other = 0;  // times and merged writes
+  if (!(in >> s.reads >> s.read_merges >> s.read_sectors >> other >> s.writes >> other >>
         s.write_sectors)) {
     return fail("read " + path + ": no block statistics");
   }
   return s;
+}
+
+Result<DiskStat> counting_stat(const std::string& disk) {
+  if (first_line("/sys/block/" + disk + "/queue/iostats") == "0") {
+    return fail(
+        fmt::format("queue/iostats of {} is 0, so the kernel counts nothing of it (echo 1 > "
+                    "/sys/block/{}/queue/iostats)",
+                    disk, disk));
+  }
+  return disk_stat(disk);
 }
 
 std::vector<std::pair<std::string, std::string>> queue_settings(const std::string& disk) {

@@ -31,12 +31,14 @@ struct MountFacts {
   std::string filesystem;  // "ext4"
   std::string source;      // "/dev/loop0"
   std::string mount_point;
-  std::string options;  // of the mount, ";", of the filesystem
-  std::string root;     // what of the filesystem is mounted: "/"
+  std::string options;   // of the mount, ";", of the filesystem
+  std::string root;      // what of the filesystem is mounted: "/"
+  std::uint64_t id = 0;  // of the mount, as statx(2) has it
+  dev_t dev = 0;         // st_dev of what is mounted
 };
 
 struct DiskStat {  // since boot, from /sys/block/*/stat
-  std::uint64_t reads = 0, read_merges = 0, read_sectors = 0, write_sectors = 0;
+  std::uint64_t reads = 0, read_merges = 0, read_sectors = 0, writes = 0, write_sectors = 0;
 };
 
 Result<BlockDevice> block_device_of(const std::string& path);
@@ -47,7 +49,12 @@ Result<BlockDevice> block_device_of_name(const std::string& name);
 // touched.
 std::vector<MountFacts> mounts(const std::string& mountinfo = "/proc/self/mountinfo");
 Result<MountFacts> mount_of(const std::string& path);
+// Whether it is this device that is mounted. Its source says so for btrfs alone, which has a number
+// of its own: any user may mount a FUSE filesystem that calls itself /dev/sda.
+bool is_mount_of(const MountFacts& mount, dev_t dev, const std::string& node);
 Result<DiskStat> disk_stat(const std::string& disk);
+// The same, but an error where the counters stand still (queue/iostats is 0).
+Result<DiskStat> counting_stat(const std::string& disk);
 // Everything below /sys/block/<disk>/queue/ that is a readable one-line file.
 std::vector<std::pair<std::string, std::string>> queue_settings(const std::string& disk);
 // "nomerges 0, now 2; ...": settings of `then` that are others now; empty: none is.

@@ -72,13 +72,10 @@ bool names_below(std::string_view path, const std::string& top) {
                                    path[top.size()] == ' ' || top == "/");
 }
 
-std::vector<std::string> mount_points_of(const std::string& node) {
-  std::vector<std::string> out;
-  for (const MountFacts& m : mounts()) {
-    if (m.source == node) {
-      out.insert(out.begin(), m.mount_point);
-    }
-  }
+std::vector<MountFacts> mounts_of(const BlockDevice& device) {
+  std::vector<MountFacts> out = mounts();
+  std::erase_if(out, [&](const MountFacts& m) { return !is_mount_of(m, device.dev, device.node); });
+  std::ranges::reverse(out);
   return out;
 }
 

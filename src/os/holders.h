@@ -14,11 +14,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "os/blockdev.h"
 
 namespace blksweep {
 
-// Where "/dev/loop0" is mounted (as this process sees it), newest first.
-std::vector<std::string> mount_points_of(const std::string& node);
+// Where a device is mounted (as this process sees it), newest first.
+std::vector<MountFacts> mounts_of(const BlockDevice& device);
 bool is_mount_point(const std::string& folder);
 
 // Whether a path as /proc has it ("/a/b", "/a/b (deleted)") is `top` or below it.

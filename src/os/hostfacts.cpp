@@ -13,6 +13,14 @@
 namespace blksweep {
 namespace {
 
+void add_limit(std::string& text, const std::string& directory, const char* name) {
+  if (const std::string value = first_line(directory + "/" + name); !value.empty()) {
+    text.append(" ").append(name).append("=").append(value);
+  }
+}
+
+}  // namespace
+
 std::uint32_t usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -22,14 +30,6 @@ std::uint32_t usable_cpus() {
   const long n = ::sysconf(_SC_NPROCESSORS_ONLN);
   return n > 0 ? static_cast<std::uint32_t>(n) : 0;
 }
-
-void add_limit(std::string& text, const std::string& directory, const char* name) {
-  if (const std::string value = first_line(directory + "/" + name); !value.empty()) {
-    text.append(" ").append(name).append("=").append(value);
-  }
-}
-
-}  // namespace
 
 // v1 mounts one hierarchy per controller; v2 has one line "0::/path".
 std::string cgroup_limits() {
@@ -93,6 +93,17 @@ HostFacts read_host_facts() {
   }
   h.cgroup = cgroup_limits();
   return h;
+}
+
+std::string allowed_cpus() {
+  constexpr std::string_view kField = "Cpus_allowed_list:";
+  const std::string status = whole_text("/proc/thread-self/status");
+  const std::size_t at = status.find(kField);
+  if (at == std::string::npos) {
+    return "";
+  }
+  const std::size_t begin = status.find_first_not_of(" \t", at + kField.size());
+  return status.substr(begin, status.find('\n', begin) - begin);
 }
 
 }  // namespace blksweep

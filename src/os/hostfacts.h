@@ -22,6 +22,9 @@ struct HostFacts {
 
 HostFacts read_host_facts();
 std::string cgroup_limits();  // HostFacts::cgroup as it is now
+// Of the calling thread, as the kernel writes it ("0-3"); empty where /proc does not say.
+std::string allowed_cpus();
+std::uint32_t usable_cpus();  // HostFacts::cpus as it is now; 0: not known
 
 // The same from given texts, for tests: "model name" of /proc/cpuinfo, "" when there is none.
 std::string cpu_model(std::string_view cpuinfo);

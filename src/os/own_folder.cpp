@@ -121,8 +121,8 @@ Result<std::string> read_own_file(const std::string& path, std::size_t most) {
   BLKSWEEP_TRY(const std::size_t got,
                pread_full(fd.get(), std::as_writable_bytes(std::span(text)), 0, path));
   if (got > most) {
-    return fail(fmt::format("{} has more than {} bytes, which none of ours has: look who made it",
-                            path, most));
+    return fail(fmt::format(
+        "{} has more than {} bytes, more than this program writes: look who made it", path, most));
   }
   text.resize(got);
   return text;

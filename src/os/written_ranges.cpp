@@ -109,7 +109,7 @@ WrittenRanges of_filesystem(const BlockDevice& device) {
     return {};
   }
   for (const MountFacts& m : mounts()) {
-    if (m.source != device.node) {
+    if (!is_mount_of(m, device.dev, device.node)) {
       continue;
     }
     const Fd fd(::open(m.mount_point.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));

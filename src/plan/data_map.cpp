@@ -30,12 +30,18 @@ std::vector<ByteRange> joined(std::vector<ByteRange> all) {
   return out;
 }
 
+std::uint64_t sum(const std::vector<ByteRange>& ranges) {
+  return std::transform_reduce(ranges.begin(), ranges.end(), std::uint64_t{0}, std::plus<>(),
+                               [](const ByteRange& r) { return r.bytes(); });
+}
+
 }  // namespace
 
 DataMap::DataMap(const Catalog& catalog, std::uint32_t align, std::uint64_t device_bytes)
     : align_(align) {
   const std::uint64_t end = align_down(device_bytes, align);
   std::uint64_t outside = 0;
+  std::vector<ByteRange> used_ranges;
   for (const ExtentRecord& e : catalog.extents) {
     // An address is a number of bytes on the device; what is unaligned has one, too.
     if ((e.flags & ~std::uint32_t{kExtentShared | kExtentUnaligned}) != 0) {
@@ -47,17 +53,22 @@ DataMap::DataMap(const Catalog& catalog, std::uint32_t align, std::uint64_t devi
     const ByteRange whole{align_down(used.begin, align), std::min(align_up(used.end, align), end)};
     if (used.begin < used.end && whole.begin < whole.end) {
       ranges_.push_back(whole);
+      used_ranges.push_back(used);
     }
   }
+  const std::uint64_t all_used = sum(used_ranges);
+  const std::uint64_t read_again = all_used - sum(joined(std::move(used_ranges)));
   ranges_ = joined(std::move(ranges_));
   std::uint64_t bytes = 0;
   for (const ByteRange& r : ranges_) {
     ends_.push_back(bytes += r.bytes());
   }
-  relate_to_samples(catalog, outside);
+  relate_to_samples(catalog, outside, read_again);
 }
 
-void DataMap::relate_to_samples(const Catalog& catalog, std::uint64_t outside) {
+// A plan reads blocks that files share again for each of them.
+void DataMap::relate_to_samples(const Catalog& catalog, std::uint64_t outside,
+                                std::uint64_t read_again) {
   const std::uint64_t all =
       std::transform_reduce(catalog.files.begin(), catalog.files.end(), std::uint64_t{0},
                             std::plus<>(), [](const FileRecord& f) { return f.size; });
@@ -65,7 +76,7 @@ void DataMap::relate_to_samples(const Catalog& catalog, std::uint64_t outside) {
       static_cast<double>(outside) <= kMostOutside * static_cast<double>(all)) {
     const double inside = static_cast<double>(all - outside) / static_cast<double>(all);
     samples_per_byte_ =
-        static_cast<double>(catalog.bytes().n) * inside / static_cast<double>(bytes());
+        static_cast<double>(catalog.bytes().n) * inside / static_cast<double>(bytes() + read_again);
   }
 }
 

@@ -27,9 +27,9 @@ class DataMap {
   const std::vector<ByteRange>& ranges() const { return ranges_; }
   std::uint64_t bytes() const { return ends_.empty() ? 0 : ends_.back(); }
   std::uint32_t align() const { return align_; }
-  // Bytes of samples for each byte of these ranges: above 1 where files have holes or share
-  // extents, below where they end within a block. Nothing where more than 1 % of the files' bytes
-  // lie outside.
+  // Bytes of samples for each byte that a plan reads of these ranges: above 1 where files have
+  // holes, below where they end within a block; what files share is read for each of them. Nothing
+  // where more than 1 % of the files' bytes lie outside.
   std::optional<double> samples_per_byte() const { return samples_per_byte_; }
   // Everything once, in address order, in reads of at most `most` bytes that end with their range.
   std::vector<ByteRange> reads(std::uint32_t most) const;
@@ -37,7 +37,7 @@ class DataMap {
   std::uint64_t address(std::uint64_t n) const;
 
  private:
-  void relate_to_samples(const Catalog& catalog, std::uint64_t outside);
+  void relate_to_samples(const Catalog& catalog, std::uint64_t outside, std::uint64_t read_again);
 
   std::uint32_t align_;
   std::optional<double> samples_per_byte_;

@@ -91,5 +91,7 @@ PlanSummary summarize(const Catalog& catalog, const Plan& plan, std::uint32_t un
 
 // Whether any read is of the block device itself.
 bool reads_device(const Plan& plan);
+// Whether any read goes through a file: a plan of device reads and holes opens none.
+bool opens_files(const Plan& plan);
 
 }  // namespace blksweep

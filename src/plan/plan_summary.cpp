@@ -95,4 +95,8 @@ bool reads_device(const Plan& plan) {
   return std::ranges::any_of(plan.reads, [](const Read& r) { return r.source == kFromDevice; });
 }
 
+bool opens_files(const Plan& plan) {
+  return std::ranges::any_of(plan.reads, [](const Read& r) { return r.source < kZeros; });
+}
+
 }  // namespace blksweep

@@ -37,7 +37,12 @@ struct Line {
     field(heading ? prefix + std::string(name) : shown(value));
   }
 
-  static std::string shown(const std::string& s) { return s; }
+  // Spreadsheets take text that begins so for a formula.
+  static std::string shown(const std::string& s) {
+    const bool formula =
+        s.size() > 1 && std::string_view("=+-@").find(s[0]) != std::string_view::npos;
+    return formula ? "'" + s : s;
+  }
   static std::string shown(bool b) { return b ? "1" : "0"; }
   static std::string shown(double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""; }
   template <class T>
@@ -120,7 +125,7 @@ void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string
   line("first_batch_ns", c.first_batch_ns);
   line("depth_mean", c.depth_mean);
   line("requests_issued", c.requests_issued);
-  line("device_bytes_per_byte", c.device_bytes_per_byte);
+  line("read_amplification", c.read_amplification);
   line("device_fallbacks", c.device_fallbacks);
   line("cpu_ns_per_sample", c.cpu_ns_per_sample);
   line("utilisation", c.utilisation);

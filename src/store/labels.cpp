@@ -66,7 +66,7 @@ std::string setting_of(const CellRecord& cell, std::string_view name) {
   return at == cell.settings.end() ? "" : at->second;
 }
 
-// lab/ writes "emulated hdd-7200 x1" as the model of an emulated disk.
+// experiment/ writes "emulated hdd-7200 x1" as the model of an emulated disk.
 std::string disk_label(const HostRecord& host) {
   constexpr std::string_view kEmulated = "emulated ";
   if (!host.device_label.empty()) {

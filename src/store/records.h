@@ -1,5 +1,5 @@
-// What a run leaves behind, as plain values: the contract between lab/ (fills), store/ (writes) and
-// the figures (read). Column by column documentation: docs/results-schema.md.
+// What a run leaves behind, as plain values: the contract between experiment/ (fills), store/
+// (writes) and the figures (read). Column by column documentation: docs/results-schema.md.
 //
 // Units:   every field's name carries it; times are integer nanoseconds of CLOCK_MONOTONIC.
 // Unknown: std::nullopt becomes NULL, never 0.

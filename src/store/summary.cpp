@@ -10,6 +10,8 @@
 namespace blksweep {
 namespace {
 
+constexpr double kFromDevice = 0.9;  // of what is delivered
+
 using Runs = std::vector<const StoredRun*>;
 
 double per_second(std::uint64_t amount, std::int64_t ns) {
@@ -111,7 +113,7 @@ void add_medians(CellSummary& cell, const Runs& runs) {
       known_median(runs, [](auto& r) { return r.probe ? r.probe->depth_mean : Maybe<double>(); });
   cell.requests_issued = known_median(
       runs, of_probe([](const ProbeRecord& p) { return static_cast<double>(p.requests); }));
-  cell.device_bytes_per_byte = known_median(runs, bytes_read_per_byte);
+  cell.read_amplification = known_median(runs, bytes_read_per_byte);
   cell.cpu_ns_per_sample = known_median(runs, [](const RunRecord& r) {
     return r.samples == 0 ? Maybe<double>()
                           : static_cast<double>(r.cpu_ns) / static_cast<double>(r.samples);
@@ -150,6 +152,17 @@ Level level(const std::vector<double>& values) {
   return {median(values), least, greatest};
 }
 
+// What the page cache gave is not held against what the device can give.
+bool from_device(const Runs& runs, const std::vector<CeilingRecord>& ceilings) {
+  const Maybe<double> read = known_median(runs, [](auto& r) -> Maybe<double> {
+    return r.device_bytes ? Maybe<double>(static_cast<double>(*r.device_bytes)) : std::nullopt;
+  });
+  const Maybe<double> worth = ceiling_figures(ceilings).front().samples_per_byte;
+  const double delivered =
+      median(each(runs, [](auto& r) { return static_cast<double>(r.run.bytes); }));
+  return !read || *read * worth.value_or(1) >= kFromDevice * delivered;
+}
+
 void add_throughput(CellSummary& cell, const Runs& runs,
                     const std::vector<CeilingRecord>& ceilings) {
   if (runs.empty()) {
@@ -158,7 +171,8 @@ void add_throughput(CellSummary& cell, const Runs& runs,
   cell.samples_per_s = level(each(runs, samples_per_s));
   cell.bytes_per_s = level(each(runs, bytes_per_s));
   cell.twins = twin_summary(runs);
-  if (const Maybe<double> ceiling = sequential_ceiling(ceilings)) {
+  const Maybe<double> ceiling = sequential_ceiling(ceilings);
+  if (ceiling && from_device(runs, ceilings)) {
     cell.ceiling_share = cell.bytes_per_s->median / *ceiling;
   }
 }

@@ -45,10 +45,10 @@ struct CellSummary {
   Verdict verdict;
   std::size_t split = 0;  // rounds whose runs are of different sessions than the baseline's
   TwinSummary twins;
-  Maybe<double> ceiling_share;  // median bytes/s over the median sequential ceiling
+  // Median bytes/s over the median sequential ceiling; none where the page cache gave a part.
+  Maybe<double> ceiling_share;
   // Medians.
-  Maybe<double> first_batch_ns, depth_mean, requests_issued, device_bytes_per_byte,
-      cpu_ns_per_sample;
+  Maybe<double> first_batch_ns, depth_mean, requests_issued, read_amplification, cpu_ns_per_sample;
   Maybe<double> utilisation, resident_before;
   Maybe<double> device_fallbacks;  // only where the cell reads, or was to read, through the device
   // Of the account (docs/account.md), over wall; unknown without a consumer or copy stage.
@@ -85,5 +85,7 @@ std::string_view verdict_word(const CellSummary& cell);
 
 // For the terminal: one row per cell, then notes (what was left out, what the intervals can bear).
 std::string summary_text(const std::vector<CellSummary>& cells);
+// A line for each column of that table: what it means.
+std::string columns_text(const std::vector<CellSummary>& cells);
 
 }  // namespace blksweep

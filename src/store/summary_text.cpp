@@ -74,51 +74,73 @@ std::string duration(double ns) { return format_duration(Nanos{static_cast<Nanos
 
 struct Column {
   const char* title;
+  const char* meaning;
   std::string (*text)(const CellSummary&);
   bool optional;  // left out when no cell has a value
 };
 
 constexpr Column kColumns[] = {
-    {"n", [](const CellSummary& c) { return std::to_string(c.runs); }, false},
-    {"left out",
+    {"n", "runs that count", [](const CellSummary& c) { return std::to_string(c.runs); }, false},
+    {"left out", "runs that are incomplete, and in no figure",
      [](const CellSummary& c) { return c.incomplete > 0 ? std::to_string(c.incomplete) : "-"; },
      true},
-    {"samples/s",
+    {"samples/s", "samples delivered per second, median of the runs",
      [](const CellSummary& c) { return c.samples_per_s ? whole(c.samples_per_s->median) : "-"; },
      false},
-    {"MiB/s",
+    {"MiB/s", "bytes of samples delivered per second, median",
      [](const CellSummary& c) {
        return c.bytes_per_s ? digits(c.bytes_per_s->median / kMiB) : "-";
      },
      false},
-    {"least..greatest", repeats_range, true},
-    {"ratio [95 %]", ratio, false},
-    {"verdict", verdict, true},
-    {"ours / fio", [](const CellSummary& c) { return shown(c.twins.ratio, value); }, true},
-    {"ours / plain fio", [](const CellSummary& c) { return shown(c.twins.plain_ratio, value); },
-     true},
-    {"requests ours / fio", [](const CellSummary& c) { return requests_text(c.twins); }, true},
-    {"of ceiling", [](const CellSummary& c) { return shown(c.ceiling_share, percent); }, true},
-    {"1st batch", [](const CellSummary& c) { return shown(c.first_batch_ns, duration); }, true},
-    {"depth", [](const CellSummary& c) { return shown(c.depth_mean, digits); }, true},
-    {"requests", [](const CellSummary& c) { return shown(c.requests_issued, whole); }, true},
-    {"fallbacks",
+    {"least..greatest", "MiB/s of the slowest and of the fastest run", repeats_range, true},
+    {"ratio [95 %]",
+     "samples/s over the baseline's of the same round, geometric mean; 95 % interval from 5 rounds",
+     ratio, false},
+    {"verdict",
+     "faster, slower or not shown, with an error of 5 % over all cells; (needs x %): what would "
+     "have been seen",
+     verdict, true},
+    {"ours / fio",
+     "speed over fio's with the same reads in the same order and groups, geometric mean",
+     [](const CellSummary& c) { return shown(c.twins.ratio, value); }, true},
+    {"ours / plain fio", "the same beside fio that submits one read at a time",
+     [](const CellSummary& c) { return shown(c.twins.plain_ratio, value); }, true},
+    {"requests ours / fio", "requests at the device, medians",
+     [](const CellSummary& c) { return requests_text(c.twins); }, true},
+    {"of ceiling",
+     "MiB/s over what the device gives for the data's own extents in address order; none where the "
+     "page cache gave a part",
+     [](const CellSummary& c) { return shown(c.ceiling_share, percent); }, true},
+    {"first batch", "time from the beginning of the epoch until the first batch was there, median",
+     [](const CellSummary& c) { return shown(c.first_batch_ns, duration); }, true},
+    {"mean depth", "requests that the disk had at once, mean over the time with any (probe)",
+     [](const CellSummary& c) { return shown(c.depth_mean, digits); }, true},
+    {"requests", "requests that were issued to the disk (probe), median",
+     [](const CellSummary& c) { return shown(c.requests_issued, whole); }, true},
+    {"fallbacks", "samples that merge=device read through their files",
      [](const CellSummary& c) {
        return c.device_fallbacks.value_or(0) > 0 ? whole(*c.device_fallbacks) : "-";
      },
      true},
-    {"read/used", [](const CellSummary& c) { return shown(c.device_bytes_per_byte, digits); },
-     true},
-    {"busy", [](const CellSummary& c) { return shown(c.utilisation, percent); }, true},
-    {"copy shown", [](const CellSummary& c) { return shown(c.exposed_copy, tenth_percent); }, true},
-    {"copy CPU", [](const CellSummary& c) { return shown(c.copy_cpu_ns_per_part, duration); },
-     true},
-    {"of ideal", [](const CellSummary& c) { return shown(c.ideal_share, percent); }, true},
-    {"predicted", [](const CellSummary& c) { return shown(c.prediction_epoch_ns, duration); },
-     true},
-    {"error", [](const CellSummary& c) { return shown(c.prediction_error, signed_percent); }, true},
-    {"displaced", [](const CellSummary& c) { return shown(c.quality.displacement, digits); }, true},
-    {"label mix", [](const CellSummary& c) { return shown(c.quality.label_mix, digits); }, true},
+    {"read amplification", "bytes that the disk read for each byte delivered, median",
+     [](const CellSummary& c) { return shown(c.read_amplification, digits); }, true},
+    {"utilisation", "share of the epoch in which the consumer worked",
+     [](const CellSummary& c) { return shown(c.utilisation, percent); }, true},
+    {"exposed copy", "share of the epoch in which only the copy worked",
+     [](const CellSummary& c) { return shown(c.exposed_copy, tenth_percent); }, true},
+    {"copy CPU", "CPU time of the copy thread for a sample",
+     [](const CellSummary& c) { return shown(c.copy_cpu_ns_per_part, duration); }, true},
+    {"of ideal", "the time of the busiest stage alone over the epoch's",
+     [](const CellSummary& c) { return shown(c.ideal_share, percent); }, true},
+    {"predicted", "time of the epoch on the modelled disk (simulate)",
+     [](const CellSummary& c) { return shown(c.prediction_epoch_ns, duration); }, true},
+    {"prediction error", "predicted time over the measured one, less 1",
+     [](const CellSummary& c) { return shown(c.prediction_error, signed_percent); }, true},
+    {"displacement",
+     "how far samples moved from the data set's order, 1: as in a random permutation",
+     [](const CellSummary& c) { return shown(c.quality.displacement, digits); }, true},
+    {"label mix", "how mixed the labels of a batch are, 1: as in a random permutation",
+     [](const CellSummary& c) { return shown(c.quality.label_mix, digits); }, true},
 };
 
 bool worth_showing(const Column& column, const std::vector<CellSummary>& cells) {
@@ -208,17 +230,30 @@ std::string notes(const std::vector<CellSummary>& cells) {
     }
   }
   if (compared && same) {
-    out += "ours / fio: as many requests at the device on both sides, within 2 %\n";
+    out += "ours / fio: as many requests at the device on both sides in the median, within 2 %\n";
   }
   return out + method_note(cells);
 }
 
-}  // namespace
-
-std::string summary_text(const std::vector<CellSummary>& cells) {
+std::vector<Column> columns_of(const std::vector<CellSummary>& cells) {
   std::vector<Column> columns;
   std::ranges::copy_if(kColumns, std::back_inserter(columns),
                        [&](const Column& c) { return worth_showing(c, cells); });
+  return columns;
+}
+
+}  // namespace
+
+std::string columns_text(const std::vector<CellSummary>& cells) {
+  std::string out;
+  for (const Column& c : columns_of(cells)) {
+    out += fmt::format("{:20} {}\n", c.title, c.meaning);
+  }
+  return out;
+}
+
+std::string summary_text(const std::vector<CellSummary>& cells) {
+  const std::vector<Column> columns = columns_of(cells);
   Table table;
   table.column("cell", Table::Align::left);
   for (const Column& c : columns) {

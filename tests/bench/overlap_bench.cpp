@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "lab/epoch.h"
+#include "loader/epoch.h"
 #include "os/process.h"
 
 namespace blksweep {
@@ -79,8 +79,8 @@ class Disk {
   bool started_ = false;
 };
 
-CellSettings cell_with(std::uint32_t prefetch) {
-  CellSettings c;
+LoaderSettings cell_with(std::uint32_t prefetch) {
+  LoaderSettings c;
   c.order = Order::path;
   c.batch = kBatch;
   c.prefetch = prefetch;
@@ -121,8 +121,8 @@ Added added_by(const Epoch& epoch) {
 }
 
 Result<Measured> measure(const Source& source, std::uint32_t prefetch) {
-  const CellSettings cell = cell_with(prefetch);
-  BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source, cell, 1));
+  const LoaderSettings cell = cell_with(prefetch);
+  BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source, cell, 1));
   BLKSWEEP_TRY(const auto epoch, Epoch::prepare(source, cell, planned, {}));
   const std::atomic<bool> stop{false};
   BLKSWEEP_TRY(const EpochOutcome out, epoch->run(stop));

@@ -38,7 +38,16 @@ wrong_options() {
 near_misses() {
   echo 'ordr = "lba"' >"$tmp/near.toml"
   call run "$tmp/near.toml" --catalog "$catalog"
-  expect_error 2 "'ordr'" 'did you mean order?'
+  expect_error 2 "$tmp/near.toml:1:1: 'ordr'" 'did you mean order?'
+  printf 'repeats = 2\n\n[[cell]]\norder = "lba"\n  [[cell]]\n  order = "sideways"\n' >"$tmp/near.toml"
+  call run "$tmp/near.toml" --catalog "$catalog"
+  expect_error 2 "$tmp/near.toml:6:11: --order: " sideways
+  call run "$tmp/near.toml" --catalog "$catalog" --order upwards
+  expect_error 2 '--order: ' upwards
+  [[ $err != *near.toml* ]] || die "the command line's own value: $err"
+  printf 'depth = "many"\n' >"$tmp/near.toml"
+  call run "$tmp/near.toml" --catalog "$catalog"
+  expect_error 2 "$tmp/near.toml:1:9: --depth"
   call probe nonsense0n1
   expect_error 1 'nonsense0n1: no such disk' 'disks here: '
   mkdir "$tmp/sealed"

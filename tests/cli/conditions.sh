@@ -17,15 +17,6 @@ first=$(find "$data" -mindepth 1 -maxdepth 1 -type d | sort | sed -n 1p)
 quiet=(--no-probe --no-ceiling)
 slow=("${quiet[@]}" --batch 32 --window 1MiB --consumer emulated --compute 60ms)
 sql() { sqlite3 -cmd '.timeout 10000' "$1" "$2"; }
-background() { # COMMAND... : the program beside us; its pid in $pid
-  "$blksweep" --quiet "$@" >"$tmp/.out" 2>"$tmp/.err" &
-  pid=$!
-}
-ended() {
-  status=0
-  wait "$pid" || status=$?
-  out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
-}
 reasons() { sql "$1" 'SELECT group_concat(incomplete_reason) FROM run WHERE incomplete = 1'; }
 
 # --- the same names on another disk, over a folder of the data set, for some time of the run -------

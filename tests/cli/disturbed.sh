@@ -16,15 +16,6 @@ sync -f "$data"
 name=${loopfs_device#/dev/}
 # 6.25 MiB at 4 MB/s: a run of more than a second.
 slow=(run --data "$data" --order random --cache cold --no-probe --bandwidth-limit 4MB/s --json)
-background() { # COMMAND... : the program beside us; its pid in $pid
-  "$blksweep" --quiet "$@" >"$tmp/.out" 2>"$tmp/.err" &
-  pid=$!
-}
-ended() {
-  status=0
-  wait "$pid" || status=$?
-  out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
-}
 reads() { awk '{print $1}' "/sys/block/$name/stat"; }
 reading() { # until the disk has answered 100 reads more
   local begin i

@@ -53,6 +53,17 @@ call() {
   err=$(cat "$tmp/.err")
 }
 
+# background ARGUMENT... : the program beside us, its pid in $pid, until `ended`.
+background() {
+  "$blksweep" --quiet "$@" >"$tmp/.out" 2>"$tmp/.err" &
+  pid=$!
+}
+ended() {
+  status=0
+  wait "$pid" || status=$?
+  out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
+}
+
 # For root: nobody runs a copy, because the build folder may lie where nobody may not look.
 unprivileged() {
   if [ "$(id -u)" = 0 ]; then

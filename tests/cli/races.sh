@@ -4,18 +4,12 @@
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
-
-[ "$(id -u)" = 0 ] || skip 'needs root, for whom strangers are a danger'
-chmod 755 "$tmp"
-theirs=$tmp/theirs
-mine=$tmp/mine
-install -d -m 755 -o nobody -g nogroup "$theirs"
-install -d -m 700 "$mine"
-give() { chown -hR nobody:nogroup "$@"; }
+# shellcheck source=tests/cli/stranger_helpers.bash
+. "$(dirname "$0")/stranger_helpers.bash"
 
 install -d -o nobody "$theirs/places"
 install -d "$mine/etc"
-head -c 1M /dev/zero | tr '\\0' m >"$mine/etc/image"
+head -c 1M /dev/zero | tr '\0' m >"$mine/etc/image"
 ln -s "$mine/etc" "$theirs/places/link"
 # A folder that becomes a link to mine between two looks: the disk is never made of my file.
 install -d -o nobody "$theirs/places/real"

@@ -36,6 +36,23 @@ grep -q 'left out of random: 12 probe events lost' "$work/table" || fail 'says w
 grep -q '3 pairs: no interval and no verdict from fewer than 5' "$work/table" || fail 'says what three repeats can bear'
 ! grep -qE 'faster|slower|not shown|95 % interval' "$work/table" || fail "three repeats bear no verdict: $(cat "$work/table")"
 
+# Each column that is shown is explained, in the words of the documentation.
+"$blksweep" report "$db" --explain >"$work/explained"
+"$python" - "$work/table" "$work/explained" "$here/../../docs/measurement.md" <<'PY' || fail 'a column is not explained'
+import re, sys
+
+table, explained, page = (open(name).read() for name in sys.argv[1:4])
+rows = re.findall(r"^\| (.+?) \| (.+) \|$", page.split("## Columns of a table")[1].split("\n## ")[0], re.M)[2:]
+heading = table.splitlines()[0]
+assert explained.startswith(table)
+lines = explained[len(table) :].strip().splitlines()
+assert len(lines) >= 6, lines
+for line in lines:
+    name, meaning = line[:20].rstrip(), line[21:]
+    assert name in heading, name
+    assert (name, meaning) in rows, (name, meaning)
+PY
+
 # Filters.
 "$blksweep" report "$db" --cells order=lba,merge=device >"$work/table"
 [ "$(sed '1,2d; /^[^ ]* pairs*:\|^ours . fio\|^fio made\|^ceiling/,$d' "$work/table" | grep -c .)" = 1 ] || fail "one cell: $(cat "$work/table")"

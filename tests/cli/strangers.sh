@@ -5,14 +5,8 @@
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
-
-[ "$(id -u)" = 0 ] || skip 'needs root, for whom strangers are a danger'
-chmod 755 "$tmp"
-theirs=$tmp/theirs
-mine=$tmp/mine
-install -d -m 755 -o nobody -g nogroup "$theirs"
-install -d -m 700 "$mine"
-give() { chown -hR nobody:nogroup "$@"; }
+# shellcheck source=tests/cli/stranger_helpers.bash
+. "$(dirname "$0")/stranger_helpers.bash"
 
 make_data "$mine/data" 40
 make_catalog "$mine/data" "$mine/data.cat"

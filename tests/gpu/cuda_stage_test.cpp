@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "dataset/pack.h"
-#include "lab/epoch.h"
-#include "lab/verify.h"
+#include "loader/epoch.h"
+#include "loader/verify.h"
 #include "support/gpu.h"
 #include "support/temp_dir.h"
 
@@ -191,7 +191,7 @@ TEST_F(Gpu, AnEpochThroughItDeliversTheFilesBytes) {
   }
   const auto source = open_source({dir.path(), ""});
   ASSERT_TRUE(source);
-  CellSettings cell;
+  LoaderSettings cell;
   cell.engine = EngineKind::psync;
   cell.direct = false;
   cell.batch = 16;
@@ -201,7 +201,7 @@ TEST_F(Gpu, AnEpochThroughItDeliversTheFilesBytes) {
   for (const Staging staging :
        {Staging::pinned, Staging::pageable, Staging::register_each, Staging::per_batch}) {
     cell.copy_tuning.staging = staging;
-    const auto planned = plan_cell(*source, cell, 7);
+    const auto planned = plan_epoch(*source, cell, 7);
     ASSERT_TRUE(planned);
     auto epoch = Epoch::prepare(*source, cell, *planned, {.seed = 7, .verify = true});
     ASSERT_TRUE(epoch) << epoch.error().message();
@@ -231,7 +231,7 @@ TEST_F(Gpu, DecodedSamplesArriveToo) {
   ASSERT_TRUE(pack_dataset(pack, {}, stop));
   const auto source = open_source({pack.directory, ""});
   ASSERT_TRUE(source) << source.error().message();
-  CellSettings cell;
+  LoaderSettings cell;
   cell.engine = EngineKind::psync;
   cell.direct = false;
   cell.batch = 8;
@@ -239,7 +239,7 @@ TEST_F(Gpu, DecodedSamplesArriveToo) {
   cell.copy = CopyKind::cuda;
   for (const Staging staging : {Staging::pinned, Staging::register_each}) {
     cell.copy_tuning.staging = staging;
-    const auto planned = plan_cell(*source, cell, 7);
+    const auto planned = plan_epoch(*source, cell, 7);
     ASSERT_TRUE(planned);
     auto epoch = Epoch::prepare(*source, cell, *planned, {.seed = 7, .verify = true});
     ASSERT_TRUE(epoch) << epoch.error().message();

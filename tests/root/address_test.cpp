@@ -7,10 +7,12 @@
 #include "dataset/catalog_file.h"
 #include "dataset/extent_check.h"
 #include "dataset/scan.h"
-#include "lab/address_proof.h"
-#include "lab/experiment.h"
-#include "lab/spot_check.h"
-#include "lab/verify.h"
+#include "experiment/address_record.h"
+#include "experiment/experiment.h"
+#include "loader/address_proof.h"
+#include "loader/loader.h"
+#include "loader/spot_check.h"
+#include "loader/verify.h"
 #include "support/ext4_loop.h"
 #include "support/move_file.h"
 
@@ -48,7 +50,7 @@ class AddressTest : public ::testing::Test {
   }
   RunRecord after(AddressProof& proof) {
     RunRecord run;
-    proof.after(source_, run);
+    record_addresses(proof.after(source_), run);
     return run;
   }
   // Runs the cell; `on_run` after each of the repeats.
@@ -151,6 +153,30 @@ TEST_F(AddressTest, WithoutDeviceReadsPlacesAreComparedAndWritersAreNotAsked) {
   EXPECT_TRUE(after(moved).incomplete);
 }
 
+// The pull interface makes the same promise: it ends with an error, though each batch came.
+TEST_F(AddressTest, ALoaderSaysThatAFileMovedWhileItRead) {
+  for (const bool moves : {false, true}) {
+    std::string error;
+    const auto loader =
+        Loader::open({.data = data(), .merge = "device", .engine = "psync", .batch = 8}, error);
+    ASSERT_TRUE(loader) << error;
+    ASSERT_TRUE(loader->next());
+    if (moves) {
+      move(5);
+    }
+    std::uint32_t batches = 1;
+    loader->release();
+    while (loader->next()) {
+      ++batches;
+      loader->release();
+    }
+    EXPECT_EQ(batches, loader->batches());
+    EXPECT_EQ(loader->error().find("moved on the device during the run") != std::string::npos,
+              moves)
+        << loader->error();
+  }
+}
+
 TEST_F(AddressTest, BetweenTheRunsOfASweepTheCatalogIsMadeAnewAndTheRunSaysSo) {
   const auto exit = sweep(2, [&] { move(9); });
   ASSERT_TRUE(exit) << exit.error().message();
@@ -195,7 +221,7 @@ TEST_F(AddressTest, TheCheckOfDeliveredBytesFindsThoseOfAnotherFile) {
   for (int f = 0; f < kFiles; ++f) {
     move(f);
   }
-  const auto planned = plan_cell(source_, cell_, 1);
+  const auto planned = plan_epoch(source_, cell_, 1);
   ASSERT_TRUE(planned);
   auto node = RunNode::borrow(source_, {}, 1, stop_);
   ASSERT_TRUE(node);

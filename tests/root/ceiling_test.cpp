@@ -1,4 +1,4 @@
-#include "lab/ceiling.h"
+#include "experiment/ceiling.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "lab/fio_twin.h"
+#include "experiment/fio_twin.h"
 
 #include <gtest/gtest.h>
 

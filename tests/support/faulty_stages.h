@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "lab/stages.h"
+#include "loader/stages.h"
 #include "stage/deadline.h"
 
 namespace blksweep {
@@ -114,10 +114,10 @@ class FaultyConsumer final : public Consumer {
 
 inline StageMakers faulty_makers(const FaultPlan& plan, FaultTrace& trace) {
   StageMakers m;
-  m.check = [](const CellSettings&) { return Result<>(); };
+  m.check = [](const LoaderSettings&) { return Result<>(); };
   m.gpu_lost = [&] { return plan.loses_gpu && trace.faults > 0; };
   m.copy = [&](const StageRequest& q) -> Result<std::unique_ptr<CopyStage>> {
-    if (q.cell.copy != CopyKind::cuda) {
+    if (q.settings.copy != CopyKind::cuda) {
       return make_copy(q);
     }
     if (!plan.refusal.empty()) {
@@ -127,7 +127,7 @@ inline StageMakers faulty_makers(const FaultPlan& plan, FaultTrace& trace) {
     return std::make_unique<FaultyCopy>(plan, trace, q.stop);
   };
   m.consumer = [&](const StageRequest& q) -> Result<std::unique_ptr<Consumer>> {
-    if (q.cell.consumer != ConsumerKind::cuda) {
+    if (q.settings.consumer != ConsumerKind::cuda) {
       return make_consumer(q);
     }
     return std::make_unique<FaultyConsumer>(plan, trace);

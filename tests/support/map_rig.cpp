@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "base/rng.h"
-#include "lab/map_plan.h"
-#include "lab/map_schedule.h"
+#include "map/plan.h"
+#include "map/schedule.h"
 #include "model/disk_model.h"
 
 namespace blksweep {

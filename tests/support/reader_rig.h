@@ -14,7 +14,7 @@
 #include <set>
 #include <thread>
 
-#include "lab/reader.h"
+#include "loader/reader.h"
 #include "support/fake_engine.h"
 #include "support/temp_dir.h"
 

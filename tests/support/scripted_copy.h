@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "lab/handoff.h"
+#include "loader/handoff.h"
 #include "stage/copy_stage.h"
 
 namespace blksweep {

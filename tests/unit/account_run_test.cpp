@@ -1,11 +1,11 @@
 // The account of epochs that really ran, and of what the database says of them.
-#include "lab/account_run.h"
+#include "experiment/account_run.h"
 
 #include <gtest/gtest.h>
 
 #include "dataset/pack.h"
-#include "lab/batch_records.h"
-#include "lab/epoch.h"
+#include "experiment/batch_records.h"
+#include "loader/epoch.h"
 #include "store/batch_spans.h"
 #include "store/json.h"
 #include "store/result_reader.h"
@@ -39,7 +39,7 @@ class AccountOfARun : public ::testing::Test {
   // A record as measure_run makes it, of the parts that an account needs.
   RunRecord run() {
     RunRecord r;
-    auto planned = plan_cell(source_, cell_, 7);
+    auto planned = plan_epoch(source_, cell_, 7);
     EXPECT_TRUE(planned) << planned.error().message();
     auto epoch = Epoch::prepare(source_, cell_, *planned, {.seed = 7});
     EXPECT_TRUE(epoch) << epoch.error().message();

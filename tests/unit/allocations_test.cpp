@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "lab/epoch.h"
+#include "loader/epoch.h"
 #include "support/temp_dir.h"
 
 namespace {
@@ -55,7 +55,7 @@ class Allocations : public ::testing::TestWithParam<Case> {
     }
     auto source = open_source({dir.path(), ""});
     EXPECT_TRUE(source);
-    CellSettings cell;
+    LoaderSettings cell;
     cell.engine = GetParam().engine;
     cell.merge = GetParam().merge;
     cell.copy = GetParam().copy;
@@ -63,7 +63,7 @@ class Allocations : public ::testing::TestWithParam<Case> {
     cell.batch = 16;
     cell.shuffle = Shuffle::buffer;
     cell.window = {Bytes{400'000}, 0};
-    auto planned = plan_cell(*source, cell, 3);
+    auto planned = plan_epoch(*source, cell, 3);
     EXPECT_TRUE(planned) << planned.error().message();
     auto epoch = Epoch::prepare(*source, cell, *planned, {.seed = 3});
     if (!epoch) {

@@ -239,5 +239,18 @@ TEST_F(CacheFiles, WhoMapsLocksOrOpensAFileIsFound) {
   EXPECT_TRUE(page_holds(wanted).holds.empty());
 }
 
+// Issue 11, review: exchanged for a link to a device between the look and the opening.
+TEST_F(CacheFiles, AFileThatBecameALinkToADeviceIsNotOpened) {
+  const TempDir dir;
+  dir.write("one", "bytes");
+  const auto files = FileSet::of(dir.path("one"));
+  ASSERT_TRUE(files);
+  std::string scratch;
+  EXPECT_TRUE(Fd(files->open(0, scratch)));
+  std::filesystem::remove(dir.path("one"));
+  std::filesystem::create_symlink("/dev/null", dir.path("one"));
+  EXPECT_FALSE(Fd(files->open(0, scratch)));
+}
+
 }  // namespace
 }  // namespace blksweep

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "lab/delivery.h"
+#include "loader/delivery.h"
 #include "support/scripted_copy.h"
 
 namespace blksweep {

@@ -3,8 +3,8 @@
 
 #include "codec/codec.h"
 #include "dataset/pack.h"
-#include "lab/decoded_sizes.h"
-#include "lab/epoch.h"
+#include "loader/decoded_sizes.h"
+#include "loader/epoch.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -38,10 +38,10 @@ class OversizedTest : public ::testing::Test {
 TEST_F(OversizedTest, ItsHeaderIsRefusedAndNoOtherIs) {
   const auto source = open_source({dir_.path("packed"), ""});
   ASSERT_TRUE(source) << source.error().message();
-  CellSettings cell;
+  LoaderSettings cell;
   cell.order = Order::path;
   cell.batch = 4;
-  const auto planned = plan_cell(*source, cell, 1);
+  const auto planned = plan_epoch(*source, cell, 1);
   ASSERT_TRUE(planned) << planned.error().message();
   const auto room = decoded_by_emission(source->catalog, planned->plan, planned->schedule);
   ASSERT_TRUE(room) << room.error().message();

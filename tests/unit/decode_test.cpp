@@ -6,8 +6,8 @@
 #include "base/rng.h"
 #include "dataset/pack.h"
 #include "dataset/pack_index.h"
-#include "lab/epoch.h"
-#include "lab/verify.h"
+#include "loader/epoch.h"
+#include "loader/verify.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -51,7 +51,7 @@ class DecodeTest : public ::testing::Test {
     auto opened = open_source({packed(), ""});
     ASSERT_TRUE(opened) << opened.error().message();
     source_ = *std::move(opened);
-    auto planned = plan_cell(source_, cell_, 7);
+    auto planned = plan_epoch(source_, cell_, 7);
     ASSERT_TRUE(planned) << planned.error().message();
     planned_ = *std::move(planned);
   }
@@ -81,9 +81,9 @@ class DecodeTest : public ::testing::Test {
 
   TempDir dir_;
   std::uint64_t source_bytes_ = 0;
-  CellSettings cell_;
+  LoaderSettings cell_;
   Source source_;
-  PlannedCell planned_;
+  PlannedEpoch planned_;
   std::unique_ptr<Epoch> epoch_;
 };
 

@@ -1,4 +1,4 @@
-#include "lab/delivery.h"
+#include "loader/delivery.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <map>
 
 #include "base/rng.h"
-#include "lab/epoch.h"
-#include "lab/fallback.h"
-#include "lab/verify.h"
+#include "io/engine_trial.h"
+#include "loader/epoch.h"
+#include "loader/verify.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -37,7 +37,7 @@ class DeliveryTest : public ::testing::TestWithParam<EngineKind> {
 
   // Runs one epoch; a kernel that refuses io_uring skips the test.
   void run() {
-    auto planned = plan_cell(source_, cell_, 7);
+    auto planned = plan_epoch(source_, cell_, 7);
     ASSERT_TRUE(planned) << planned.error().message();
     planned_ = *std::move(planned);
     if (const std::string why = ring_refusal(cell_.depth);
@@ -55,8 +55,8 @@ class DeliveryTest : public ::testing::TestWithParam<EngineKind> {
 
   TempDir dir_;
   Source source_;
-  CellSettings cell_;
-  PlannedCell planned_;
+  LoaderSettings cell_;
+  PlannedEpoch planned_;
   std::atomic<bool> stop_{false};
   std::unique_ptr<Epoch> epoch_;
 };

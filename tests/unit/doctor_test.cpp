@@ -1,5 +1,5 @@
 // What holds of doctor's answer on any node; tests/cli/doctor.sh compares it with runs.
-#include "lab/doctor.h"
+#include "doctor/doctor.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "io/engine_trial.h"
-#include "lab/file_slots.h"
+#include "loader/file_slots.h"
 #include "os/device_layers.h"
 #include "os/direct_io.h"
 #include "os/reclaim.h"

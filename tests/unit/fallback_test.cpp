@@ -1,5 +1,5 @@
 // What was not named gives way to what works here; what was named never does.
-#include "lab/fallback.h"
+#include "experiment/fallback.h"
 
 #include <gtest/gtest.h>
 

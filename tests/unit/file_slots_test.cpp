@@ -1,4 +1,4 @@
-#include "lab/file_slots.h"
+#include "loader/file_slots.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

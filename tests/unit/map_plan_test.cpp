@@ -1,4 +1,4 @@
-#include "lab/map_plan.h"
+#include "map/plan.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "lab/map_schedule.h"
+#include "map/schedule.h"
 #include "support/map_rig.h"
 
 namespace blksweep {

@@ -1,7 +1,7 @@
 // What a run keeps of its probe when the kernel did not tell it everything.
 #include <gtest/gtest.h>
 
-#include "lab/observe.h"
+#include "experiment/observe.h"
 #include "support/demo_records.h"
 
 namespace blksweep {

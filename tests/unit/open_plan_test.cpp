@@ -1,4 +1,4 @@
-#include "lab/open_plan.h"
+#include "loader/open_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <iterator>
 
-#include "lab/pair.h"
+#include "experiment/pair.h"
 #include "store/summary.h"
 #include "store/twin_summary.h"
 #include "support/flat_catalog.h"
@@ -20,7 +20,7 @@ struct Case {
   FlatCatalog flat{"/data"};
   Source source;
   CellSettings cell;
-  PlannedCell planned;
+  PlannedEpoch planned;
   RunRecord run;
   FioRecord fio;
   std::atomic<bool> stop{false};
@@ -67,6 +67,12 @@ TEST(PairJudge, WorkThatFioDoesNotDoVoidsTheRatio) {
   c.cell.copy = CopyKind::none;
   c.cell.decode_threads = 1;
   EXPECT_NE(c.no_ratio().find("decodes"), std::string::npos);
+  c.cell.decode_threads = 0;
+  c.run.wrong_samples = 0;
+  EXPECT_NE(c.no_ratio().find("hashes"), std::string::npos);
+  c.run.wrong_samples.reset();
+  c.planned.plan.reads.push_back({0, 4096, kZeros});
+  EXPECT_NE(c.no_ratio().find("holes"), std::string::npos);
 }
 
 // Issue 10, referee: fio read 150 MB/s under a limit of 100 MB/s in every repeat: ratio 0.70.
@@ -159,8 +165,9 @@ TEST(PairJudge, WhatOthersReadBesideFioVoidsTheRatio) {
   constexpr std::uint64_t kPlan = 100ULL << 20;
   c.run.bytes = c.fio.read_bytes = c.fio.planned_bytes = kPlan;
   c.run.device_bytes = c.run.own_read_bytes = kPlan;
-  c.fio.device_bytes = kPlan + kPlan / 20;
+  c.fio.device_bytes = c.run.own_read_bytes = kPlan + kPlan / 20;
   EXPECT_EQ(c.no_ratio(), "") << "metadata";
+  c.run.own_read_bytes = kPlan;
   c.fio.device_bytes = kPlan + kPlan / 4;
   EXPECT_EQ(c.no_ratio(),
             "the device read 125 MiB beside fio, which had 100 MiB to read: somebody else used it");
@@ -175,6 +182,22 @@ TEST(PairJudge, WhatOthersReadBesideFioVoidsTheRatio) {
   EXPECT_EQ(c.no_ratio(), "the device read 200 MiB beside fio, which was to read from memory");
   c.fio.device_bytes = 1 << 20;
   EXPECT_EQ(c.no_ratio(), "");
+}
+
+// Issue 10, referee: 1,096 requests beside fio where 134 were its own, and 3 % more bytes:
+// ratio 6.11.
+TEST(PairJudge, SmallReadsOfOthersBesideFioVoidTheRatioToo) {
+  Case c;
+  constexpr std::uint64_t kPlan = 120ULL << 20;
+  c.run.bytes = c.fio.read_bytes = c.fio.planned_bytes = kPlan;
+  c.run.device_bytes = c.run.own_read_bytes = c.fio.device_bytes = kPlan;
+  c.run.device_reads = 134;
+  c.fio.requests = 1096;
+  EXPECT_EQ(c.no_ratio(), "") << "no byte more was read: they are its own";
+  c.fio.device_bytes = kPlan + (std::uint64_t{962} << 12);
+  EXPECT_NE(c.no_ratio().find("somebody else used it"), std::string::npos) << c.no_ratio();
+  c.cell.cache = CacheState::keep;
+  EXPECT_EQ(c.no_ratio(), "") << "inodes that our run found in memory";
 }
 
 TEST(PairJudge, OneJobOfFioCannotReadBothWays) {

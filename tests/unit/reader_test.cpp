@@ -1,4 +1,4 @@
-#include "lab/reader.h"
+#include "loader/reader.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

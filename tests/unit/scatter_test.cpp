@@ -1,4 +1,4 @@
-#include "lab/scatter.h"
+#include "loader/scatter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "lab/simulate_epoch.h"
+#include "simulate/simulate_epoch.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "lab/source.h"
+#include "loader/source.h"
 #include "support/fixed_latency_model.h"
 #include "support/flat_catalog.h"
 #include "support/reader_rig.h"
@@ -35,7 +35,7 @@ SimDevice big_device() {
 }
 
 struct Case {
-  CellSettings cell{};
+  LoaderSettings cell{};
   SimDevice device = big_device();
   std::uint64_t seed = 1;
 };
@@ -44,7 +44,7 @@ Result<Prediction> predict_on(DiskModel& model, const FlatCatalog& flat, const C
   Source source;
   source.catalog = flat.view();
   source.direct_align = kSectorBytes;
-  BLKSWEEP_TRY(const PlannedCell planned, plan_cell(source, c.cell, c.seed));
+  BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source, c.cell, c.seed));
   return predict({source.catalog, planned, c.cell, c.seed, model, c.device});
 }
 
@@ -53,8 +53,8 @@ Prediction must(const Result<Prediction>& p) {
   return p.value_or(Prediction{});
 }
 
-CellSettings at_depth(std::uint32_t depth) {
-  CellSettings cell;
+LoaderSettings at_depth(std::uint32_t depth) {
+  LoaderSettings cell;
   cell.depth = depth;
   return cell;
 }
@@ -315,7 +315,7 @@ TEST(Predict, AsksTheDeviceWhatTheReaderAsks) {
   for (const Merge merge : {Merge::none, Merge::file, Merge::kernel, Merge::device}) {
     for (const Order order : {Order::random, Order::lba}) {
       for (const Shuffle shuffle : {Shuffle::none, Shuffle::reservoir}) {
-        CellSettings cell = at_depth(16);
+        LoaderSettings cell = at_depth(16);
         cell.order = order;
         testing::RigSettings settings{
             .data = {.files = 300, .extents_per_file = 1.5},
@@ -332,7 +332,7 @@ TEST(Predict, AsksTheDeviceWhatTheReaderAsks) {
         const OnModel driver(rig, measured, big_device());
         ASSERT_TRUE(rig.run());
         ASSERT_TRUE(rig.result) << rig.result.error().message();
-        const PlannedCell planned{rig.plan, rig.schedule};
+        const PlannedEpoch planned{rig.plan, rig.schedule};
         const Prediction p =
             must(predict({rig.catalog, planned, cell, 1, predicted, big_device()}));
         EXPECT_EQ(p.reads, rig.reader->counts().submitted);
@@ -341,30 +341,6 @@ TEST(Predict, AsksTheDeviceWhatTheReaderAsks) {
         EXPECT_TRUE(std::ranges::equal(measured.arrivals, predicted.arrivals, same));
       }
     }
-  }
-}
-
-TEST(PredictionNotes, NameWhatACellHasAndThePredictionHasNot) {
-  const auto notes = [](const CellSettings& cell) {
-    std::string all;
-    for (const std::string& note : prediction_notes(cell, {})) {
-      all += note + "|";
-    }
-    return all;
-  };
-  CellSettings cell;
-  cell.consumer = ConsumerKind::emulated;
-  cell.node.scheduler = "none";
-  EXPECT_EQ(notes(cell), "") << "this is what is modelled";
-  cell.copy = CopyKind::host;
-  cell.decode_threads = 2;
-  cell.consumer = ConsumerKind::cuda;
-  cell.node.scheduler = "mq-deadline";
-  cell.node.iops_limit = 100;
-  const std::string all = notes(cell);
-  for (const char* word : {"copy", "decode-threads=2", "consumer", "scheduler=mq-deadline",
-                           "iops-limit", "not modelled"}) {
-    EXPECT_NE(all.find(word), std::string::npos) << word << " in " << all;
   }
 }
 

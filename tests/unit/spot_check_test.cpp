@@ -1,10 +1,10 @@
 // The sample of delivered bytes: how many, where, and that a wrong byte in it is found.
-#include "lab/spot_check.h"
+#include "loader/spot_check.h"
 
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "lab/epoch.h"
+#include "loader/epoch.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -28,7 +28,7 @@ class SpotCheckTest : public ::testing::Test {
     cell_.engine = EngineKind::psync;
     cell_.shuffle = Shuffle::buffer;
     cell_.batch = 7;
-    auto planned = plan_cell(source_, cell_, 1);
+    auto planned = plan_epoch(source_, cell_, 1);
     ASSERT_TRUE(planned) << planned.error().message();
     planned_ = *std::move(planned);
   }
@@ -41,8 +41,8 @@ class SpotCheckTest : public ::testing::Test {
 
   TempDir dir_;
   Source source_;
-  CellSettings cell_;
-  PlannedCell planned_;
+  LoaderSettings cell_;
+  PlannedEpoch planned_;
   std::atomic<bool> stop_{false};
 };
 

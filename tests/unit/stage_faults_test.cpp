@@ -7,7 +7,7 @@
 #include <string_view>
 #include <thread>
 
-#include "lab/experiment.h"
+#include "experiment/experiment.h"
 #include "store/result_reader.h"
 #include "support/faulty_stages.h"
 #include "support/temp_dir.h"
@@ -214,7 +214,7 @@ TEST_F(StageFaults, ThatAreKnownBeforehandRefuseTheSweep) {
   add_emulated_cell();
   add_gpu_cell();
   settings_.makers = faulty_makers(plan_, trace_);
-  settings_.makers.check = [](const CellSettings& c) -> Result<> {
+  settings_.makers.check = [](const LoaderSettings& c) -> Result<> {
     return needs_gpu(c) ? unsupported("no GPU can be used") : Result<>();
   };
   auto store = ResultStore::open(db_.path("r.db"));

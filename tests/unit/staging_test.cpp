@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "lab/stages.h"
+#include "loader/stages.h"
 #include "stage/emulated_copy.h"
 #include "stage/fresh_copy.h"
 #include "stage/pageable_copy.h"
@@ -125,14 +125,14 @@ TEST(Stages, BlockWhereTheCopyThreadItselfWorks) {
 }
 
 TEST(Stages, OfACellAreThoseOfItsStaging) {
-  CellSettings cell;
+  LoaderSettings cell;
   cell.copy_tuning.bandwidth = kOneBytePerNs;
   const Batch batch(3, 4096, 9);
   const auto staged_by = [&](CopyKind kind, Staging staging) {
     cell.copy = kind;
     cell.copy_tuning.staging = staging;
     const auto copy =
-        make_copy({.cell = cell, .batch_bytes = {12288}, .batch_parts = 3, .arena = {}});
+        make_copy({.settings = cell, .batch_bytes = {12288}, .batch_parts = 3, .arena = {}});
     EXPECT_TRUE(copy && (*copy)->begin(0, batch.parts()) && (*copy)->finish(0));
     const std::byte* there = (*copy)->staged(0);
     return there != nullptr && batch.equals(there);

@@ -151,6 +151,19 @@ TEST(Summary, TheShareOfTheCeilingCountsWhatTheDeviceHasToGive) {
   EXPECT_FALSE(summarize(input)[0].ceiling_share) << "part of the data has no address";
 }
 
+// Issue 10, referee: 122 % of the ceiling in cells that read nothing from the device.
+TEST(Summary, WhatThePageCacheGaveHasNoShareOfTheCeiling) {
+  SummaryInput input = two_cells();
+  for (StoredRun& r : input.runs) {
+    r.run.device_bytes = r.run.bytes;
+  }
+  EXPECT_TRUE(summarize(input)[0].ceiling_share);
+  for (StoredRun& r : input.runs) {
+    r.run.device_bytes = r.run.bytes / 4;  // the first of four epochs
+  }
+  EXPECT_FALSE(summarize(input)[0].ceiling_share);
+}
+
 // A cache that answered in one round, or many sessions, must not raise what results are held
 // against.
 TEST(Summary, TheCeilingIsTheMedianOfTheRounds) {
@@ -277,6 +290,16 @@ TEST(Csv, QuotesAndKeepsUnknownEmpty) {
             0U);
   EXPECT_NE(csv.find("\"a \"\"b\"\", c\""), std::string::npos);
   EXPECT_NE(csv.find(",,"), std::string::npos);
+}
+
+// Issue 11, review: a copied database may hold text that a spreadsheet takes for a formula.
+TEST(Csv, TextThatLooksLikeAFormulaIsText) {
+  SummaryInput input = two_cells();
+  input.cells[0].cell.settings.emplace_back("note", "=HYPERLINK(0)");
+  input.cells[1].cell.settings.emplace_back("note", "-");
+  const std::string csv = cells_csv(summarize(input));
+  EXPECT_NE(csv.find(",'=HYPERLINK(0)"), std::string::npos) << csv;
+  EXPECT_EQ(csv.find("'-"), std::string::npos) << "none";
 }
 
 TEST(Csv, WhatWouldActOnATerminalIsShown) {

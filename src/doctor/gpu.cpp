@@ -1,0 +1,128 @@
+// Accelerators: what the node has, and whether this program can use it.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "doctor/checks.h"
+#include "os/file.h"
+#include "stage/cuda_stage.h"
+#include "stage/nvml.h"
+
+namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kWithout = "batches end in host memory, or copies and consumers are emulated";
+constexpr const char* kNoStages =
+    "--copy cuda and --consumer cuda, cuda-memory and gemm end with exit code 77";
+
+struct LibraryCloser {
+  void operator()(void* l) const { ::dlclose(l); }
+};
+
+struct Driver {
+  std::string version, devices, refusal;
+};
+
+template <class F>
+F function(void* library, const char* name) {
+  return reinterpret_cast<F>(::dlsym(library, name));
+}
+
+// The driver API (cuda.h): int results, 0 is success.
+Driver ask_driver() {
+  const std::unique_ptr<void, LibraryCloser> library(::dlopen("libcuda.so.1", RTLD_NOW));
+  if (!library) {
+    return {{}, {}, "no libcuda.so.1"};
+  }
+  const auto init = function<int (*)(unsigned)>(library.get(), "cuInit");
+  const auto version = function<int (*)(int*)>(library.get(), "cuDriverGetVersion");
+  const auto count = function<int (*)(int*)>(library.get(), "cuDeviceGetCount");
+  const auto name = function<int (*)(char*, int, int)>(library.get(), "cuDeviceGetName");
+  int number = 0;
+  int devices = 0;
+  if (init == nullptr || version == nullptr || count == nullptr || name == nullptr) {
+    return {{}, {}, "libcuda.so.1 lacks functions"};
+  }
+  if (const int err = init(0); err != 0 || version(&number) != 0 || count(&devices) != 0) {
+    return {{}, {}, fmt::format("cuInit fails with {}", err)};
+  }
+  Driver d;
+  d.version = fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+  for (int i = 0; i < devices; ++i) {
+    std::array<char, 128> text{};
+    d.devices += name(text.data(), static_cast<int>(text.size()) - 1, i) == 0
+                     ? fmt::format("{}{}", d.devices.empty() ? "" : ", ", text.data())
+                     : "";
+  }
+  return d;
+}
+
+bool readable(const char* path) { return ::access(path, R_OK | W_OK) == 0; }
+
+std::string cuda_toolkit() {
+  std::error_code ec;
+  for (const char* folder : {"/usr/local/cuda", "/usr/lib/cuda"}) {
+    if (fs::exists(fs::path(folder) / "bin/nvcc", ec)) {
+      return folder;
+    }
+  }
+  return fs::exists("/usr/bin/nvcc", ec) ? "/usr/bin/nvcc" : "";
+}
+
+}  // namespace
+
+Check check_gpu(const Subject&) {
+  if (!readable("/dev/nvidiactl")) {
+    return {"GPU", Health::missing, "no /dev/nvidiactl that we may open", kWithout,
+            "an NVIDIA GPU with its driver (in a container: --gpus all)"};
+  }
+  if (!readable("/dev/nvidia-uvm")) {  // libcuda would make it, and that would last
+    return {"GPU", Health::limited, "no /dev/nvidia-uvm; libcuda was not tried", kWithout,
+            "nvidia-modprobe -u"};
+  }
+  const Driver d = ask_driver();
+  if (!d.refusal.empty() || d.devices.empty()) {
+    return {"GPU", Health::missing, d.refusal.empty() ? "no device" : d.refusal, kWithout,
+            "the driver's libcuda.so.1 (Debian: libcuda1)"};
+  }
+  const std::string known = gpu_of_node();
+  return ok("GPU",
+            fmt::format("{}; driver for CUDA {}", known.empty() ? d.devices : known, d.version));
+}
+
+Check check_cuda(const Subject&) {
+  const std::string runtime = cuda_runtime();
+  if (runtime.empty()) {
+    const std::string toolkit = cuda_toolkit();
+    return {"CUDA", Health::missing,
+            (toolkit.empty() ? "no nvcc" : "toolkit in " + toolkit) +
+                "; this program was built without CUDA",
+            kNoStages,
+            toolkit.empty() ? "--copy emulated, --consumer emulated"
+                            : "make CUDA=1, or --copy emulated, --consumer emulated"};
+  }
+  const std::string built = "built with CUDA " + runtime;
+  if (!readable("/dev/nvidia-uvm")) {  // as above: the runtime was not asked
+    return {"CUDA", Health::missing, built + "; no /dev/nvidia-uvm", kNoStages,
+            "--copy emulated, --consumer emulated"};
+  }
+  const CudaFacts facts = cuda_facts();
+  if (!facts.refusal.empty()) {
+    return {"CUDA", Health::missing, built + "; " + facts.refusal, kNoStages,
+            "--copy emulated, --consumer emulated"};
+  }
+  std::string usable;
+  for (const CudaFacts::Device& d : facts.devices) {
+    usable += fmt::format("{}{} ({})", usable.empty() ? "" : ", ", d.name, format_bytes(d.memory));
+  }
+  return ok("CUDA", fmt::format("{}; usable: {}", built, usable));
+}
+
+}  // namespace blksweep

@@ -1,0 +1,60 @@
+#include "experiment/account_run.h"
+
+#include "store/batch_spans.h"
+
+namespace blksweep {
+namespace {
+
+LaneRecord record_of(const LaneAccount& a) {
+  LaneRecord r{std::string(to_string(a.lane)), a.busy, a.hidden, a.exposed, {}};
+  for (std::size_t s = 0; s < kStalls; ++s) {
+    r.stalls.emplace_back(to_string(static_cast<Stall>(s)), a.stalls[s]);
+  }
+  return r;
+}
+
+}  // namespace
+
+RunStages stages_of(const CellSettings& cell) {
+  return {.decode = cell.decode_threads > 0,
+          .copy = cell.copy != CopyKind::none,
+          .compute = cell.consumer != ConsumerKind::none};
+}
+
+Account account_run(const RunRecord& run, const RunStages& stages) {
+  const std::vector<BatchSpans> spans = batch_spans(run.batches);
+  const std::vector<MemoryWait> waits = memory_waits(run.read_waits);
+  return make_account({.epoch = {run.begin_ns, run.begin_ns + run.epoch_ns},
+                       .batches = spans,
+                       .read_waits = waits,
+                       .decode = stages.decode,
+                       .copy = stages.copy,
+                       .compute = stages.compute});
+}
+
+AccountRecord record_of(const Account& a) {
+  AccountRecord r;
+  r.wall_ns = a.wall;
+  r.union_ns = a.covered;
+  r.overlap_ns = a.overlap;
+  r.ideal_ns = a.ideal;
+  r.longest_lane = to_string(a.longest);
+  r.batch_life_ns = a.batch_life;
+  for (const LaneAccount& lane : a.lanes) {
+    r.lanes.push_back(record_of(lane));
+  }
+  for (std::size_t p = 0; p < kPhases; ++p) {
+    r.phases.emplace_back(to_string(static_cast<Phase>(p)), a.phases[p]);
+  }
+  return r;
+}
+
+std::string keep_account(RunRecord& run, const RunStages& stages) {
+  const Account account = account_run(run, stages);
+  run.account = record_of(account);
+  run.utilisation = account.utilisation();
+  run.first_batch_ns = account.first_batch;
+  return broken_identity(account);
+}
+
+}  // namespace blksweep

@@ -1,0 +1,285 @@
+#include "experiment/ceiling.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <memory>
+#include <numbers>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/memory.h"
+#include "base/rng.h"
+#include "experiment/cold_proof.h"
+#include "os/blockdev.h"
+#include "os/open_regular.h"
+#include "os/standstill.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint64_t kMostRandomReads = std::uint64_t{1} << 20;
+// Smaller sets are begun at their first byte: half a second and more even of a disk's outer zone,
+// and a place in the middle would add a seek across all of it.
+constexpr std::uint64_t kAlwaysWhole = std::uint64_t{64} << 20;
+constexpr int kTries = 3;  // of a load in which this process stood still, or others used the disk
+constexpr std::uint64_t kPlaceStream = 0xCE12;
+
+struct Load {
+  const char* kind;
+  std::uint32_t depth;
+  std::vector<ByteRange> (*reads)(const DataMap&, std::uint64_t, std::uint32_t);
+};
+constexpr Load kSequential{"sequential", 32, sequential_reads};
+constexpr Load kRandom{"random", 128, random_reads};
+
+std::uint32_t longest_of(const std::vector<ByteRange>& reads) {
+  std::uint64_t most = 0;
+  for (const ByteRange& r : reads) {
+    most = std::max(most, r.bytes());
+  }
+  return static_cast<std::uint32_t>(most);
+}
+
+// Keeps `depth` reads in flight over a list of them until time or list end.
+class Pump {
+ public:
+  Pump(const Load& load, const std::vector<ByteRange>& reads, const CeilingSettings& settings)
+      : load_(load), reads_(reads), settings_(settings), slot_bytes_(longest_of(reads)) {}
+
+  Result<> open(const std::string& node) {
+    BLKSWEEP_TRY(arena_, PageBuffer::allocate({std::uint64_t{slot_bytes_} * load_.depth}));
+    EngineSettings es;
+    es.depth = load_.depth;
+    es.file_slots = 1;
+    es.arena = arena_.span();
+    BLKSWEEP_TRY(engine_, make_engine(settings_.engine, es));
+    Fd fd(::open(node.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
+    if (!fd) {
+      return sys_error(errno, "open " + node);
+    }
+    iov_.resize(load_.depth);
+    for (std::uint32_t i = 0; i < load_.depth; ++i) {
+      iov_[i] = {arena_.data() + std::size_t{i} * slot_bytes_, slot_bytes_};
+      free_.push_back(i);
+    }
+    done_.resize(load_.depth);
+    return engine_->set_files(0, {&fd, 1});
+  }
+
+  Result<CeilingRecord> run() {
+    const std::int64_t started = unix_ns();
+    const std::int64_t begin = now_ns();
+    const std::int64_t until = begin + settings_.longest.count();
+    while (true) {
+      const bool more = next_ < reads_.size() && now_ns() < until && !stopped();
+      if (more) {
+        BLKSWEEP_CHECK(submit());
+      } else if (free_.size() == load_.depth) {
+        break;
+      }
+      BLKSWEEP_CHECK(reap());
+    }
+    return record(started, now_ns() - begin);
+  }
+
+ private:
+  bool stopped() const {
+    return settings_.interrupt != nullptr && settings_.interrupt->load(std::memory_order_relaxed);
+  }
+
+  Result<> submit() {
+    group_.clear();
+    while (!free_.empty() && next_ < reads_.size()) {
+      const std::uint32_t tag = free_.back();
+      free_.pop_back();
+      const ByteRange& read = reads_[next_++];
+      iov_[tag].iov_len = read.bytes();
+      group_.push_back({read.begin, &iov_[tag], 1, 0, tag});
+    }
+    return engine_->submit(group_);
+  }
+
+  Result<> reap() {
+    BLKSWEEP_TRY(const std::size_t n, engine_->reap(done_, 1));
+    for (std::size_t i = 0; i < n; ++i) {
+      free_.push_back(done_[i].tag);
+      if (done_[i].result < 0) {
+        error_ = -done_[i].result;
+      } else {
+        bytes_ += static_cast<std::uint64_t>(done_[i].result);
+        ++done_reads_;
+      }
+    }
+    return {};
+  }
+
+  Result<CeilingRecord> record(std::int64_t started, std::int64_t elapsed_ns) const {
+    if (error_ != 0) {
+      return sys_error(error_, fmt::format("{} read", load_.kind));
+    }
+    if (stopped()) {
+      return fail("interrupted", Exit::interrupted);
+    }
+    CeilingRecord r;
+    r.round = settings_.round;
+    r.started_unix_ns = started;
+    r.kind = load_.kind;
+    r.request_bytes = slot_bytes_;
+    r.depth = engine_->facts().depth;
+    r.bytes = bytes_;
+    r.reads = done_reads_;
+    r.elapsed_ns = elapsed_ns;
+    const double seconds = static_cast<double>(elapsed_ns) / 1e9;
+    r.bytes_per_s = static_cast<double>(bytes_) / seconds;
+    r.reads_per_s = static_cast<double>(done_reads_) / seconds;
+    return r;
+  }
+
+  const Load& load_;
+  const std::vector<ByteRange>& reads_;
+  const CeilingSettings& settings_;
+  std::uint32_t slot_bytes_;
+  PageBuffer arena_;
+  std::vector<iovec> iov_;
+  std::unique_ptr<Engine> engine_;  // drains before the buffers go
+  std::vector<std::uint32_t> free_;
+  std::vector<ReadRequest> group_;
+  std::vector<Completion> done_;
+  std::size_t next_ = 0;
+  std::uint64_t bytes_ = 0, done_reads_ = 0;
+  int error_ = 0;
+};
+
+// Reads that answer from pages of a file below would be those of that cache, not of the device.
+void evict(const std::vector<std::string>& files) {
+  for (const std::string& path : files) {
+    const Fd fd(open_kind_at(AT_FDCWD, path.c_str(), 0, S_IFREG));
+    if (fd) {
+      ::fsync(fd.get());  // dirty pages are not evicted
+      ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+    }
+  }
+}
+
+// What makes a figure that of a busy disk, or of a process that stood still.
+class Disturbance {
+ public:
+  explicit Disturbance(const std::string& disk) : disk_(disk), before_(counting_stat(disk)) {}
+
+  std::string seen(const CeilingRecord& figure) const {
+    if (std::string held = standstill_.seen(); !held.empty()) {
+      return held;
+    }
+    const Result<DiskStat> after = before_ ? counting_stat(disk_) : before_;
+    if (!after) {
+      return "";  // not known; the runs say so
+    }
+    const std::uint64_t reads = after->reads - before_->reads;
+    const std::uint64_t all = (after->read_sectors - before_->read_sectors) * kSectorBytes;
+    const std::uint64_t written = (after->write_sectors - before_->write_sectors) * kSectorBytes;
+    const std::uint64_t others = all - std::min(all, figure.bytes);
+    const bool shared =
+        is_shared({.own_bytes = figure.bytes, .other_bytes = others, .reads = reads}) ||
+        is_shared({.own_bytes = figure.bytes,
+                   .other_bytes = written,
+                   .other_requests = after->writes - before_->writes,
+                   .reads = reads});
+    return shared ? fmt::format("others used {} (read {}, wrote {} beside {})", disk_,
+                                format_bytes({others}), format_bytes({written}),
+                                format_bytes({figure.bytes}))
+                  : "";
+  }
+
+ private:
+  const std::string& disk_;
+  const Result<DiskStat> before_;
+  const Standstill standstill_;
+};
+
+Result<CeilingRecord> measure_one(const Load& load, const DataMap& data,
+                                  const CeilingSettings& settings) {
+  const std::vector<ByteRange> reads = load.reads(data, settings.seed, settings.round);
+  std::string held;
+  for (int i = 0; i < kTries; ++i) {
+    Pump pump(load, reads, settings);
+    BLKSWEEP_CHECK(pump.open(settings.device_node));
+    evict(settings.cached_files);
+    const Disturbance disturbance(settings.disk);
+    Result<CeilingRecord> measured = pump.run();
+    held = measured ? disturbance.seen(*measured) : "";
+    if (held.empty()) {
+      return measured;
+    }
+  }
+  return fail(fmt::format("{} reads, three times: {}", load.kind, held));
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> distinct_blocks(std::uint64_t blocks, std::uint64_t count,
+                                           std::uint64_t seed) {
+  const std::uint64_t n = std::min(blocks, count);
+  Rng rng(seed, /*stream=*/0xCE11);
+  std::vector<std::uint64_t> picked(n);
+  // One block out of each of n equal strata: distinct without remembering what was drawn.
+  __extension__ using Wide = unsigned __int128;
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const auto begin = static_cast<std::uint64_t>(Wide{blocks} * i / n);
+    const auto end = static_cast<std::uint64_t>(Wide{blocks} * (i + 1) / n);
+    picked[i] = begin + rng.below(end - begin);
+  }
+  shuffle(std::span<std::uint64_t>(picked), rng);
+  return picked;
+}
+
+std::vector<ByteRange> sequential_reads(const DataMap& data, std::uint64_t seed,
+                                        std::uint32_t round) {
+  std::vector<ByteRange> reads = data.reads(kSequentialCeilingRead);
+  if (data.bytes() > kAlwaysWhole) {
+    // The golden ratio spreads however many rounds there are evenly (Kronecker sequence).
+    const double place = std::fmod(Rng(seed, kPlaceStream).unit() + round * std::numbers::phi, 1.0);
+    const auto first = static_cast<std::ptrdiff_t>(place * static_cast<double>(reads.size()));
+    std::rotate(reads.begin(), reads.begin() + first, reads.end());
+  }
+  return reads;
+}
+
+std::vector<ByteRange> random_reads(const DataMap& data, std::uint64_t seed, std::uint32_t round) {
+  std::vector<ByteRange> reads;
+  for (const std::uint64_t block :
+       distinct_blocks(data.bytes() / data.align(), kMostRandomReads, seed + round)) {
+    const std::uint64_t at = data.address(block * data.align());
+    reads.push_back({at, at + data.align()});
+  }
+  return reads;
+}
+
+Ceiling measure_ceiling(const DataMap& data, const CeilingSettings& settings) {
+  Ceiling c;
+  if (data.bytes() == 0) {
+    c.warnings.emplace_back(
+        "ceiling: not measured: no extent of the data set has an address on its device that holds "
+        "its bytes; results are shown without it");
+    return c;
+  }
+  for (const Load* load : {&kSequential, &kRandom}) {
+    const Result<CeilingRecord> r = measure_one(*load, data, settings);
+    if (r) {
+      c.records.push_back(*r);
+      c.records.back().samples_per_byte = data.samples_per_byte();
+    } else if (r.error().exit_code != Exit::interrupted) {
+      c.warnings.push_back(fmt::format(
+          "ceiling: {} not measured on {}: {}; results are shown without it (reading a block "
+          "device needs root or group disk)",
+          load->kind, settings.device_node, r.error().text));
+    }
+  }
+  return c;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,29 @@
+// CellSettings: one combination of everything that an experiment can vary: how samples are loaded,
+// in which state of the caches, on a node set how.
+//
+// Values only; text is parsed in cli/ and words for records come from there too.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "loader/settings.h"
+#include "node/wish.h"
+
+namespace blksweep {
+
+enum class CacheState { cold, warm, keep };
+
+struct CellSettings : LoaderSettings {
+  // Else another may take its place (fallback.h).
+  bool order_named = false, engine_named = false, window_named = false;
+  // What was asked for by name where `order` is what took its place.
+  std::optional<Order> order_asked;
+  std::optional<Merge> merge_asked;  // likewise
+  bool addresses_refused = false;    // what sorts by address sorts by inode
+  CacheState cache = CacheState::keep;
+  std::string arm;  // tells equal cells apart, which are compared to see what noise alone does
+  NodeWish node;
+};
+
+}  // namespace blksweep

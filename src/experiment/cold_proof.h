@@ -1,0 +1,97 @@
+// Whether a run began as its cell asks and stayed so: cold and served by the device, or warm; and
+// who read from the disk meanwhile.
+//
+// Expected: what the device must read at least, extent by extent: plain extents only. Holes and
+//          unwritten or inline extents need no device, and what compressed ones need is not known.
+//          Direct reads take each byte from it, in every epoch; buffered ones once, and then from
+//          the page cache that the run itself has filled. A file with several names is one there.
+// Read:    what this process itself made the device read (os/own_reads.h). Where that is unknown,
+//          what the disk read: then others may have read it, and may have filled the page cache.
+// Unknown: residency that could not be examined is no residency of 0.
+// Threads: pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "os/inode_holders.h"
+#include "os/residency.h"
+#include "plan/plan.h"
+
+namespace blksweep {
+
+std::uint64_t expected_device_bytes(const Catalog& catalog, const Plan& plan, bool direct);
+
+// The resident share; unknown where a file could not be examined, or where there are no bytes.
+std::optional<double> known_share(const Residency& r);
+// Why it is not known; empty when it is.
+std::string unexamined(const Residency& r);
+
+struct ColdStart {
+  std::uint64_t bytes = 0;         // of the data
+  std::optional<double> resident;  // before the run
+  std::string unexamined;          // why that is unknown
+  double pinned_share = 0;         // that is meant to be resident
+  std::uint64_t pinned_bytes = 0;
+  std::optional<std::uint64_t> own_bytes;     // that this process made devices read
+  std::optional<std::uint64_t> device_bytes;  // that the disk read; unknown without statistics
+  std::uint64_t expected = 0;
+  bool direct = true;
+};
+
+struct CacheVerdict {
+  std::string incomplete;  // why the run is; empty: it is not
+  std::string warning;
+};
+CacheVerdict judge_cold(const ColdStart& start);
+
+// A file whose inode stays is opened without the disk: a cold run of such is another one.
+CacheVerdict judge_inodes(const InodeHolders& found);
+
+// Of buffered reads whose pages were all to be there, and to stay.
+struct WarmStart {
+  std::uint64_t bytes = 0;                    // that were delivered
+  std::optional<double> resident = {};        // share of the data when the run began
+  std::optional<std::uint64_t> own_bytes;     // that this process made devices read
+  std::optional<std::uint64_t> device_bytes;  // that the disk read
+  bool one_disk = true;  // what this process read elsewhere (its own program) was not data
+};
+CacheVerdict judge_warm(const WarmStart& start);
+
+// Of the files: compressed, encrypted or inline. Filesystems that cannot read those directly answer
+// direct reads through the page cache and do not say so.
+std::uint64_t indirect_bytes(const Catalog& catalog);
+
+// Of reads of files that were to be direct.
+struct DirectReads {
+  std::uint64_t bytes = 0, indirect_bytes = 0;            // of the files
+  std::optional<double> resident_before, resident_after;  // shares of the data
+  std::uint64_t delivered = 0;
+  std::optional<std::uint64_t> own_bytes;  // that this process made devices read
+  std::uint32_t epochs = 1;
+  bool cold = true;
+};
+CacheVerdict judge_direct(const DirectReads& reads);
+
+// What the disk read for others; unknown without both, and where we read notably more than the disk
+// did: some of ours was another disk's. Never negative: what is read ahead counts as ours when it
+// is asked for, and as the disk's when it is there.
+std::optional<std::uint64_t> others_read(std::optional<std::uint64_t> device_bytes,
+                                         std::optional<std::uint64_t> own_bytes);
+// Says so when it is notable; empty when it is not.
+// In bytes, or in requests: small ones cost a disk that seeks more than their bytes. Of others'
+// reads only the bytes are known; they are as many requests as 4 KiB in them, at most all of the
+// disk's.
+struct DiskUse {
+  std::uint64_t own_bytes = 0;                       // that were read
+  std::uint64_t other_bytes = 0;                     // read or written beside them
+  std::optional<std::uint64_t> other_requests = {};  // as far as they were counted
+  std::uint64_t reads = 0;                           // requests of the disk, all together
+};
+bool is_shared(const DiskUse& use);
+std::string others_warning(const std::string& disk, const DiskUse& read);
+// The same of what was written meanwhile: nothing that is measured here writes.
+std::string writes_warning(const std::string& disk, const DiskUse& written);
+
+}  // namespace blksweep

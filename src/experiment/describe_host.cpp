@@ -1,0 +1,105 @@
+#include "experiment/describe_host.h"
+
+#include <fmt/format.h>
+
+#include "disk/registry.h"
+#include "os/btrfs_chunks.h"
+#include "os/hostfacts.h"
+#include "os/layer_facts.h"
+#include "simulate/predict_run.h"
+#include "stage/nvml.h"
+
+namespace blksweep {
+namespace {
+
+std::vector<LayerFact> layers_of(const HostRecord& host) {
+  std::vector<LayerFact> layers;
+  for (const LayerFactRecord& l : host.layers) {
+    layers.push_back({l.disk, l.name, l.value});
+  }
+  return layers;
+}
+
+// With what an emulated disk answers: a model that was edited has its old name.
+std::vector<LayerFact> layers_now(const std::string& disk) {
+  std::vector<LayerFact> layers = layer_facts(disk);
+  if (const auto emulated = emulated_disk(disk)) {
+    layers.push_back({disk, "emulation",
+                      fmt::format("{} {}", emulated->hardware_name(), model_hash(emulated->spec))});
+  }
+  return layers;
+}
+
+}  // namespace
+
+std::string changed_conditions(const HostRecord& host, const Source& source) {
+  std::vector<std::string> changed;
+  const auto add = [&](const std::string& what, const std::string& how) {
+    if (!how.empty()) {
+      changed.push_back(what + how);
+    }
+  };
+  if (source.device && !host.layers.empty()) {
+    const std::string& disk = source.device->disk;
+    add("what the disk stands on changed: ", difference(layers_of(host), layers_now(disk)));
+    add(fmt::format("the queue of {} is no longer as the experiment found it: ", disk),
+        changed_queue(host.queue, queue_facts(source)));
+  }
+  if (const std::string now = cgroup_limits(); !host.cgroup.empty() && now != host.cgroup) {
+    add("the cgroup of this process or a limit of it changed: ",
+        fmt::format("{}, now {}", host.cgroup, now));
+  }
+  if (const std::uint32_t now = usable_cpus(); host.cpus != 0 && now != host.cpus) {
+    add("the CPUs that this process may run on changed: ",
+        fmt::format("{}, now {}", host.cpus, now));
+  }
+  return fmt::format("{}", fmt::join(changed, "; "));
+}
+
+std::vector<std::pair<std::string, std::string>> queue_facts(const Source& source) {
+  auto facts = source.device ? queue_settings(source.device->disk)
+                             : std::vector<std::pair<std::string, std::string>>();
+  if (source.mount && source.mount->filesystem == "btrfs") {
+    const std::string own = btrfs_read_ahead_kb(std::string(source.catalog.root));
+    if (!own.empty()) {
+      facts.emplace_back("btrfs/read_ahead_kb", own);
+    }
+  }
+  return facts;
+}
+
+HostRecord describe_host(const Source& source) {
+  const HostFacts facts = read_host_facts();
+  HostRecord h;
+  h.kernel = facts.kernel;
+  h.cpu = facts.cpu;
+  h.hostname = facts.hostname;
+  h.cpus = facts.cpus;
+  h.memory_bytes = facts.memory_bytes;
+  h.cgroup = facts.cgroup;
+  h.gpu = gpu_of_node();
+  if (source.mount) {
+    h.filesystem = source.mount->filesystem;
+    h.mount_options = source.mount->options;
+  }
+  if (source.device) {
+    h.device = source.device->node;
+    if (const auto emulated = emulated_disk(source.device->disk)) {
+      h.device_model = emulated->hardware_name();
+    }
+    for (const LayerFact& f : layers_now(source.device->disk)) {
+      h.layers.push_back({f.disk, f.name, f.value});
+    }
+    h.queue = queue_facts(source);
+    for (const auto& [name, value] : h.queue) {
+      if (name == "scheduler") {
+        h.scheduler = value;
+      } else if (name == "rotational") {
+        h.rotational = value == "1";
+      }
+    }
+  }
+  return h;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,27 @@
+// The facts that all runs of an experiment share: the node, and the device under the data with all
+// that it stands on.
+//
+// Errors:  none; what cannot be read stays empty.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "loader/source.h"
+#include "store/records.h"
+
+namespace blksweep {
+
+// Host facts of this node with those of the source's device.
+HostRecord describe_host(const Source& source);
+
+// Settings that decide the requests: of the disk's queue, and "btrfs/read_ahead_kb", with which
+// btrfs reads ahead instead of the queue's.
+std::vector<std::pair<std::string, std::string>> queue_facts(const Source& source);
+
+// What is no longer as `host` says: the stack under the data, its queue, the limits of this
+// process's cgroup. Empty: nothing. What a cell borrows must be given back before.
+std::string changed_conditions(const HostRecord& host, const Source& source);
+
+}  // namespace blksweep

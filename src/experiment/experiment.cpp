@@ -1,0 +1,345 @@
+#include "experiment/experiment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <set>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "experiment/ceiling_round.h"
+#include "experiment/describe_host.h"
+#include "experiment/incomplete.h"
+#include "experiment/prediction_notes.h"
+#include "os/layer_facts.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint64_t kInterleaveStream = 0x17;
+constexpr std::uint32_t kMostTags = 1 << 16;  // no kernel takes more: bounds the probe's memory
+constexpr std::uint64_t kCeilingStream = 0xCE13;
+
+struct Job {
+  std::size_t cell;
+  std::uint32_t repeat;
+  bool ceiling = false;  // not a run: the ceiling of this round
+};
+
+// Repeat by repeat, the cells of each in random order: with that alone drift falls on either side
+// of a pair with equal chance. Drawn anew in every session: one fixed order would have the same
+// drift favour the same cells each time that somebody repeats the experiment.
+std::vector<Job> interleave(std::size_t cells, std::uint32_t repeats, Rng rng) {
+  std::vector<Job> jobs;
+  for (std::uint32_t r = 0; r < repeats; ++r) {
+    const std::size_t first = jobs.size();
+    for (std::size_t c = 0; c < cells; ++c) {
+      jobs.push_back({c, r});
+    }
+    shuffle(std::span(jobs).subspan(first), rng);
+  }
+  return jobs;
+}
+
+// The greatest nr_requests that any cell sets: the probe is made before they are set.
+std::uint32_t largest_queue(const std::vector<ExperimentCell>& cells) {
+  std::uint32_t most = 0;
+  for (const ExperimentCell& cell : cells) {
+    most = std::max(most, cell.settings.node.nr_requests.value_or(0));
+  }
+  return std::min(most, kMostTags);
+}
+
+// One in each round that has a run, at a place of its own among them: what it is measured against
+// is then measured under the same drift.
+std::vector<Job> with_ceilings(const std::vector<Job>& jobs, std::uint64_t seed) {
+  std::vector<Job> out;
+  Rng rng(seed, kCeilingStream);
+  for (std::size_t i = 0; i < jobs.size();) {
+    const std::uint32_t repeat = jobs[i].repeat;
+    const std::size_t first = out.size();
+    for (; i < jobs.size() && jobs[i].repeat == repeat; ++i) {
+      out.push_back(jobs[i]);
+    }
+    const std::size_t place = first + rng.below(out.size() - first + 1);
+    out.insert(out.begin() + static_cast<std::ptrdiff_t>(place), {0, repeat, true});
+  }
+  return out;
+}
+
+class Experiment {
+ public:
+  Experiment(const Source& source, const ExperimentSettings& settings, ResultStore* store,
+             const std::function<void(const RunEvent&)>& on_run, const std::atomic<bool>& stop)
+      : source_(source), settings_(settings), store_(store), on_run_(on_run), stop_(stop) {}
+
+  Result<Exit> run();
+
+ private:
+  Result<> check_wishes() const;
+  Result<> register_cells();
+  bool wants_ceilings() const;
+  Result<> measure_ceiling_of(std::uint32_t round);
+  void mark_changed_conditions(RunRecord& run) const;
+  void open_probe();
+  Result<std::vector<std::string>> settle_addresses(AddressProof& proof);
+  Result<> run_job(const Job& job);
+  Result<> keep(const Job& job, RunRecord run);
+  bool lost(const Job& job);
+  Exit exit_code();
+  void add_prediction(RunRecord& run, const CellSettings& cell, const PlannedEpoch& planned) const;
+  bool finished(const Job& job) const;
+
+  Source source_;  // made anew where its files were moved
+  const ExperimentSettings& settings_;
+  ResultStore* store_;
+  const std::function<void(const RunEvent&)>& on_run_;
+  const std::atomic<bool>& stop_;
+  std::unique_ptr<BlockProbe> probe_;
+  std::string no_probe_;
+  std::int64_t experiment_ = 0;
+  SessionRecord session_{.id = 1, .started_unix_ns = unix_ns()};  // of a run without a database
+  std::vector<std::int64_t> cell_ids_;
+  std::vector<std::vector<std::uint32_t>> finished_;  // repeats by cell
+  std::size_t done_ = 0, total_ = 0;
+  std::set<std::string> ceiling_warnings_;  // each is said once
+  bool cut_short_ = false;                  // the last run that was kept is not finished
+  std::string gpu_lost_;                    // why; empty: it is not
+  std::size_t left_out_ = 0;                // runs, because of that
+  bool incomplete_ = false;
+};
+
+Result<> Experiment::register_cells() {
+  finished_.resize(settings_.cells.size());
+  if (store_ == nullptr) {
+    return {};
+  }
+  BLKSWEEP_TRY(experiment_, store_->begin_experiment(settings_.host, settings_.key));
+  BLKSWEEP_TRY(session_, store_->begin_session(experiment_, settings_.host.argv));
+  for (std::size_t c = 0; c < settings_.cells.size(); ++c) {
+    BLKSWEEP_TRY(const std::int64_t id, store_->add_cell(experiment_, settings_.cells[c].record));
+    cell_ids_.push_back(id);
+    BLKSWEEP_TRY(finished_[c], store_->finished_repeats(id));
+  }
+  return {};
+}
+
+bool Experiment::finished(const Job& job) const {
+  return std::ranges::find(finished_[job.cell], job.repeat) != finished_[job.cell].end();
+}
+
+bool Experiment::wants_ceilings() const {
+  return settings_.ceiling && source_.device && store_ != nullptr;
+}
+
+Result<> Experiment::measure_ceiling_of(std::uint32_t round) {
+  if (settings_.progress != nullptr) {
+    settings_.progress->phase.store("ceiling", std::memory_order_relaxed);
+  }
+  const bool cold = std::ranges::any_of(settings_.cells, [](const ExperimentCell& c) {
+    return c.settings.cache == CacheState::cold;
+  });
+  const Ceiling measured = ceiling_of_round(source_, {settings_.seed, round, cold, &stop_});
+  for (const std::string& text : measured.warnings) {
+    if (ceiling_warnings_.insert(text).second) {
+      warn(text);
+    }
+  }
+  if (const std::string changed = changed_conditions(settings_.host, source_); !changed.empty()) {
+    warn("a ceiling is left out: " + changed);
+    return {};
+  }
+  for (const CeilingRecord& c : measured.records) {
+    BLKSWEEP_CHECK(store_->add_ceiling(experiment_, c));
+  }
+  return {};
+}
+
+void Experiment::open_probe() {
+  if (!settings_.probe) {
+    return;
+  }
+  if (!source_.device) {
+    no_probe_ = "no probe, so no queue depth or request sizes: the data set has no block device";
+    return;
+  }
+  auto probe = open_block_probe(source_.device->whole_disk, {largest_queue(settings_.cells)});
+  if (probe) {
+    probe_ = *std::move(probe);
+  } else {
+    no_probe_ = "no probe, so no queue depth or request sizes: " + probe.error().message();
+    warn(no_probe_);
+  }
+}
+
+void Experiment::add_prediction(RunRecord& run, const CellSettings& cell,
+                                const PlannedEpoch& planned) const {
+  const auto p = predict_run(source_, cell, planned, {*settings_.predict, run.seed});
+  if (!p) {
+    run.warnings.push_back("no prediction: " + p.error().message());
+    return;
+  }
+  run.prediction = prediction_record(*p, settings_.predict->model, run.epoch_ns);
+  for (const std::string& note : prediction_notes(cell, planned.plan)) {
+    run.warnings.push_back("prediction: " + note);
+  }
+}
+
+Result<> Experiment::keep(const Job& job, RunRecord run) {
+  const ExperimentCell& cell = settings_.cells[job.cell];
+  run.session_id = session_.id;
+  run.warnings.insert(run.warnings.end(), cell.warnings.begin(), cell.warnings.end());
+  if (!no_probe_.empty()) {
+    run.warnings.push_back(no_probe_);
+  }
+  if (store_ != nullptr) {
+    BLKSWEEP_TRY([[maybe_unused]] const std::int64_t id, store_->add_run(cell_ids_[job.cell], run));
+  }
+  incomplete_ = incomplete_ || run.incomplete;
+  on_run_({cell, run, ++done_, total_});
+  return {};
+}
+
+// The catalog as the files lie now; what was done about it, for the run's warnings.
+Result<std::vector<std::string>> Experiment::settle_addresses(AddressProof& proof) {
+  BLKSWEEP_TRY(ExtentCheck check, proof.before(source_));
+  if (const std::string stale = stale_catalog(source_, check); !stale.empty()) {
+    return fail(stale);
+  }
+  if (check.clean()) {
+    return std::vector<std::string>{};
+  }
+  std::string text = moved_text(source_, check);
+  BLKSWEEP_TRY(Source now, open_source(source_.origin));
+  if (const std::string changed = other_files(source_, now); !changed.empty()) {
+    return fail(changed);
+  }
+  source_ = std::move(now);
+  return std::vector{std::move(text)};
+}
+
+Result<> Experiment::run_job(const Job& job) {
+  const CellSettings& cell = settings_.cells[job.cell].settings;
+  const std::uint64_t seed = settings_.seed + job.repeat;
+  if (settings_.progress != nullptr) {
+    settings_.progress->begin_run(done_ + 1, total_);
+  }
+  AddressProof addresses(source_, cell);
+  BLKSWEEP_TRY(const std::vector<std::string> moved, settle_addresses(addresses));
+  BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source_, cell, seed));
+  const PairRequest request{.source = source_,
+                            .cell = cell,
+                            .planned = planned,
+                            .repeat = job.repeat,
+                            .seed = seed,
+                            .stream = job.cell,
+                            .verify = settings_.verify,
+                            .check = settings_.check,
+                            .addresses = &addresses,
+                            .arms = settings_.twins,
+                            .probe = probe_.get(),
+                            .progress = settings_.progress,
+                            .stop = stop_,
+                            .makers = settings_.makers};
+  BLKSWEEP_TRY(MeasuredRun measured, measure_pair(request));
+  RunRecord& run = measured.record;
+  run.warnings.insert(run.warnings.begin(), moved.begin(), moved.end());
+  if (measured.interrupted && run.samples == 0) {
+    return {};
+  }
+  if (measured.fault && needs_gpu(cell) && settings_.makers.gpu_lost()) {
+    gpu_lost_ = measured.fault->message();
+  }
+  if (settings_.predict && !stop_.load() && !measured.fault) {
+    add_prediction(run, cell, planned);
+  }
+  mark_changed_conditions(run);
+  if (cell.cache == CacheState::cold && source_.device) {
+    std::ranges::move(caches_beneath(source_.device->disk), std::back_inserter(run.warnings));
+  }
+  cut_short_ = stop_.load() && run.incomplete;
+  return keep(job, std::move(run));
+}
+
+// The stack under the data, its queue and our limits are facts of the whole experiment: what was
+// measured under others is none of it.
+void Experiment::mark_changed_conditions(RunRecord& run) const {
+  if (const std::string changed = changed_conditions(settings_.host, source_); !changed.empty()) {
+    mark_incomplete(run, changed);
+  }
+}
+
+// Nothing that needs the GPU works any more in this process, whatever it is.
+bool Experiment::lost(const Job& job) {
+  const bool lost = !gpu_lost_.empty() && needs_gpu(settings_.cells[job.cell].settings);
+  left_out_ += lost ? 1 : 0;
+  return lost;
+}
+
+// Before anything is measured, so that a sweep does not end at its last cell.
+Result<> Experiment::check_wishes() const {
+  for (const ExperimentCell& cell : settings_.cells) {
+    BLKSWEEP_CHECK(RunNode::check(source_, cell.settings.node));
+    BLKSWEEP_CHECK(settings_.makers.check(cell.settings));
+    if (cell.settings.shuffle != Shuffle::none) {  // whether the window is large enough
+      BLKSWEEP_CHECK(plan_epoch(source_, cell.settings, settings_.seed));
+    }
+  }
+  return {};
+}
+
+Exit Experiment::exit_code() {
+  if (left_out_ > 0) {
+    warn(
+        fmt::format("runs left out, because the GPU is lost to this process: {} ({}); the same "
+                    "command again goes on with them",
+                    left_out_, gpu_lost_));
+  }
+  if (stop_.load()) {
+    warn(fmt::format("interrupted: {} of {} runs are finished and kept{}",
+                     done_ - (cut_short_ ? 1 : 0), total_,
+                     cut_short_ ? ", and what the last one had delivered" : ""));
+    return Exit::interrupted;
+  }
+  return incomplete_ || left_out_ > 0 ? Exit::incomplete : Exit::done;
+}
+
+Result<Exit> Experiment::run() {
+  BLKSWEEP_CHECK(check_wishes());
+  BLKSWEEP_CHECK(register_cells());
+  open_probe();
+  const auto started = static_cast<std::uint64_t>(session_.started_unix_ns);
+  std::vector<Job> jobs = interleave(settings_.cells.size(), settings_.repeats,
+                                     Rng(settings_.seed, kInterleaveStream + started));
+  const std::size_t asked = jobs.size();
+  std::erase_if(jobs, [this](const Job& j) { return finished(j); });
+  if (jobs.size() < asked) {
+    note(fmt::format("{} of {} runs are in the database already; going on with the rest",
+                     asked - jobs.size(), asked));
+  }
+  total_ = jobs.size();
+  for (const Job& job : wants_ceilings() ? with_ceilings(jobs, settings_.seed) : jobs) {
+    if (stop_.load()) {
+      break;
+    }
+    if (job.ceiling) {
+      BLKSWEEP_CHECK(measure_ceiling_of(job.repeat));
+    } else if (!lost(job)) {
+      BLKSWEEP_CHECK(run_job(job));
+    }
+  }
+  return exit_code();
+}
+
+}  // namespace
+
+Result<Exit> run_experiment(const Source& source, const ExperimentSettings& settings,
+                            ResultStore* store, const std::function<void(const RunEvent&)>& on_run,
+                            const std::atomic<bool>& stop) {
+  return Experiment(source, settings, store, on_run, stop).run();
+}
+
+}  // namespace blksweep

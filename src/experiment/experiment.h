@@ -1,0 +1,63 @@
+// run_experiment: a set of cells with repeats, interleaved, stored run by run.
+//
+// Order:   for each repeat all cells once, a round, in a random order drawn from the seed and the
+//          begin of the session, so that drift of the node does not look like an effect. Repeat r
+//          of every cell has the seed `seed + r`. Runs of one round and session are pairs.
+// Ceiling: measured once in each round that has a run left, at a place of its own among the runs;
+//          where nothing is left to run, nothing is measured.
+// Crash:   a run is stored before the next begins; runs that the database has already (same
+//          experiment) are not repeated.
+// Errors:  the first error that makes a run impossible ends the experiment; what is stored stays.
+//          A stage that fails makes its run incomplete, and the next one begins. Where the GPU does
+//          not answer after that (a sticky error), runs that need one are left out; a later start
+//          goes on with them.
+// Stop:    the run in progress is stored as incomplete with what it delivered, if anything, and
+//          measured again by a later start; everything before it is kept: Exit::interrupted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiment/pair.h"
+#include "simulate/predict_run.h"
+#include "store/result_store.h"
+
+namespace blksweep {
+
+struct ExperimentCell {
+  CellSettings settings;
+  CellRecord record;                  // its words
+  std::vector<std::string> warnings;  // of the cell, for each of its runs
+};
+
+struct ExperimentSettings {
+  std::vector<ExperimentCell> cells;
+  std::uint32_t repeats = 1;
+  std::uint64_t seed = 1;
+  bool verify = false;
+  bool check = true;  // what the device gave, sampled (loader/spot_check.h)
+  TwinArms twins;
+  bool probe = true;
+  bool ceiling = false;
+  std::string key;  // which sweep this is, for going on after a crash
+  HostRecord host;
+  std::optional<PredictSettings> predict;  // a model to simulate every run's plan on
+  Progress* progress = nullptr;
+  StageMakers makers = {};
+};
+
+struct RunEvent {
+  const ExperimentCell& cell;
+  const RunRecord& run;
+  std::size_t done, total;  // runs, this one included
+};
+
+Result<Exit> run_experiment(const Source& source, const ExperimentSettings& settings,
+                            ResultStore* store, const std::function<void(const RunEvent&)>& on_run,
+                            const std::atomic<bool>& stop);
+
+}  // namespace blksweep

@@ -1,0 +1,330 @@
+#include "experiment/measure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "experiment/account_run.h"
+#include "experiment/address_record.h"
+#include "experiment/batch_records.h"
+#include "experiment/cold_proof.h"
+#include "experiment/incomplete.h"
+#include "experiment/judge_caches.h"
+#include "experiment/observe.h"
+#include "loader/verify.h"
+#include "node/cache.h"
+#include "os/standstill.h"
+#include "plan/plan.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::int64_t kLimitHolds = 1'000'000'000;  // ns; a shorter run may be a burst
+constexpr double kBeyondLimit = 1.25;
+
+constexpr std::size_t kNamedFailures = 100;
+constexpr double kStatDifference = 0.01;  // truth rule: probe and block statistics agree to 1 %
+
+void say(const RunRequest& q, const char* phase) {
+  if (q.progress != nullptr) {
+    q.progress->phase.store(phase, std::memory_order_relaxed);
+  }
+}
+
+// Reads that are not aligned go through the page cache.
+std::uint32_t unit_of(const PlannedEpoch& planned) { return planned.align > 1 ? 1 : kPageBytes; }
+
+void record_plan(RunRecord& r, const RunRequest& q) {
+  const PlanSummary s = summarize(q.source.catalog, q.planned.plan, unit_of(q.planned));
+  r.plan_ns = q.planned.plan_ns;
+  r.gap_bytes = s.gap_bytes;
+  r.seeks = s.seeks;
+  // Where no sample can come from the device, the cell is the one that it became (fallback.h).
+  r.device_fallbacks =
+      q.cell.merge_asked ? q.planned.plan.order.size() : q.planned.plan.device_fallbacks;
+  r.window_peak_bytes = q.planned.schedule.window_peak.n;
+  r.arena_bytes = q.planned.schedule.arena.n;
+  r.refill = refill_of(q.cell);
+  r.submit_batch =
+      submit_batch_of(q.cell) > 0 ? Maybe<std::uint32_t>(submit_batch_of(q.cell)) : std::nullopt;
+  r.horizon_bytes = q.planned.plan.horizon_peak;
+}
+
+std::vector<std::uint32_t> samples_at(const Plan& plan, std::span<const std::uint32_t> positions) {
+  std::vector<std::uint32_t> out(positions.size());
+  std::ranges::transform(positions, out.begin(), [&](std::uint32_t p) { return plan.order[p]; });
+  return out;
+}
+
+void record_epoch(RunRecord& r, const RunRequest& q, const Epoch& e) {
+  record_batches(r, q.source.catalog, q.planned, e);
+  for (const BatchRecord& b : r.batches) {
+    r.bytes += b.bytes;
+  }
+  if (const std::string broken = keep_account(r, stages_of(q.cell)); !broken.empty()) {
+    mark_incomplete(r, "account: " + broken);
+  }
+}
+
+void record_failures(RunRecord& r, const RunRequest& q, const Epoch& e) {
+  const Plan& plan = q.planned.plan;
+  for (const ReadFailure& f : e.reader().readiness().failures()) {
+    if (r.failed.size() == kNamedFailures) {
+      break;
+    }
+    const Sample s = q.source.catalog.sample(plan.order[f.position]);
+    r.failed.push_back(
+        {q.source.catalog.full_path(s.file), f.error == 0 ? "the file ends before the catalog says"
+                                                          : std::string(std::strerror(f.error))});
+  }
+}
+
+// The sample that was the given part of a batch: those that could not be read are not parts.
+Sample sample_of_part(const RunRequest& q, const Epoch& e, const DecodeFailure& f) {
+  const Schedule& s = q.planned.schedule;
+  std::uint32_t i = s.batch_begin[f.batch];
+  for (std::uint32_t part = 0;; ++i) {
+    const std::uint32_t p = s.emission[i];
+    if (e.reader().readiness().failed()[p] == 0 && part++ == f.part) {
+      return q.source.catalog.sample(q.planned.plan.order[p]);
+    }
+  }
+}
+
+// Found whether or not the run verifies; verification finds them too, and counts them once.
+void record_undecoded(RunRecord& r, const RunRequest& q, const Epoch& e) {
+  if (e.decode() == nullptr || e.decode()->failed() == 0) {
+    return;
+  }
+  r.wrong_samples = std::max(r.wrong_samples.value_or(0), e.decode()->failed());
+  for (const DecodeFailure& f : e.decode()->failures()) {
+    const Sample s = sample_of_part(q, e, f);
+    const std::string where = s.offset == 0 ? "" : fmt::format("sample at byte {}: ", s.offset);
+    r.failed.push_back({q.source.catalog.full_path(s.file), "decode: " + where + f.why});
+  }
+}
+
+// A batch that a stop or a fault caught halfway does not count, as in the batches and the account.
+void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
+  for (const BatchRecord& batch : r.batches) {
+    r.samples += batch.samples;
+  }
+  const auto delivered = std::span(e.delivery().delivered()).first(r.samples);
+  const DeliveryCount count = count_delivered(q.planned.plan, delivered);
+  const std::vector<std::uint32_t> emitted = samples_at(q.planned.plan, delivered);
+  r.missing_samples = count.missing;
+  r.emission_hash = emission_hash(emitted);
+  r.quality = quality_of(q.source.catalog, q.cell.order, q.planned, emitted);
+  if (q.verify) {
+    const Verification v =
+        check_hashes(q.source.catalog, q.planned.plan,
+                     {delivered, std::span(e.delivery().hashes()).first(r.samples),
+                      e.decode() != nullptr ? Delivered::decoded : Delivered::as_stored});
+    r.wrong_samples = v.wrong + count.duplicated;
+    for (const WrongSample& w : v.named) {
+      r.failed.push_back({w.path, w.why});
+    }
+  }
+}
+
+// What the device gave must be what the files hold; verification of everything says it better.
+void record_check(RunRecord& r, const RunRequest& q, const SpotCheck* spot) {
+  if (spot == nullptr) {
+    return;
+  }
+  const SpotResult checked = spot->compare(q.source);
+  r.checked_pieces = checked.pieces;
+  r.checked_bytes = checked.bytes;
+  r.checked_wrong = checked.found.wrong;
+  for (const WrongSample& w : checked.found.named) {
+    r.failed.push_back({w.path, "check: " + w.why});
+  }
+  if (checked.found.wrong > 0) {
+    mark_incomplete(r,
+                    fmt::format("{} of {} pieces that were checked are not what their files hold",
+                                checked.found.wrong, checked.pieces));
+  }
+}
+
+void record_reads(RunRecord& r, const Epoch& e) {
+  const ReaderCounts& c = e.reader().counts();
+  r.reads_submitted = c.submitted;
+  r.read_bytes = c.submitted_bytes;
+  r.short_reads = c.short_reads;
+  r.io_errors = c.io_errors;
+  r.groups_cut = c.groups_cut;
+  r.read_latency_ns = e.reader().latency().buckets();
+  r.engine_features = e.engine().features;
+  r.engine_refused = e.engine().refused;
+}
+
+void record_clock(RunRecord& r, const char* what, const std::optional<ClockAlignment>& a) {
+  if (a) {
+    r.engine_features += fmt::format(
+        "{}{}: times of the GPU within {} ns, drift {:.2f} ppm, {} anchors",
+        r.engine_features.empty() ? "" : "; ", what, a->error_ns, a->drift * 1e6, a->anchors);
+  }
+}
+
+void record_stages(RunRecord& r, const Epoch& e) {
+  if (const std::string means = e.copy() != nullptr ? e.copy()->means() : ""; !means.empty()) {
+    r.engine_features += (r.engine_features.empty() ? "" : "; ") + means;
+  }
+  record_clock(r, "copy", e.copy() != nullptr ? e.copy()->alignment() : std::nullopt);
+  record_clock(r, "consumer", e.consumer() != nullptr ? e.consumer()->alignment() : std::nullopt);
+}
+
+void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
+  r.warnings.insert(r.warnings.end(), q.source.warnings.begin(), q.source.warnings.end());
+  if (q.planned.plan.device_fallbacks > 0) {
+    r.warnings.push_back(fmt::format(
+        "merge=device: {} of {} samples had to be read through their files (inline, encoded, "
+        "unwritten or unaligned extents, which the device cannot give)",
+        format_count(r.device_fallbacks), format_count(q.planned.plan.order.size())));
+  }
+  if (e.engine().depth < q.cell.depth) {
+    r.warnings.push_back(fmt::format("engine {} keeps {} read in flight; --depth {} has no effect",
+                                     e.engine().name, e.engine().depth, q.cell.depth));
+  }
+  if (e.slots().scarce(q.source.catalog.files.size()) && opens_files(q.planned.plan)) {
+    r.warnings.push_back(fmt::format(
+        "RLIMIT_NOFILE leaves {} slots for open files: opening holds reads back (ulimit -n)",
+        e.slots().slots));
+  }
+  if (!r.engine_refused.empty()) {
+    r.warnings.push_back("engine: refused by the kernel: " + r.engine_refused);
+  }
+}
+
+// What lets a run be faster than a limit for seconds is no burst: other disks than the limited one.
+void warn_of_limit(RunRecord& r, const RunRequest& q) {
+  const std::optional<Bytes>& limit = q.cell.node.bandwidth_limit;
+  if (!limit || !r.own_read_bytes || r.epoch_ns < kLimitHolds) {
+    return;
+  }
+  const double rate =
+      static_cast<double>(*r.own_read_bytes) * 1e9 / static_cast<double>(r.epoch_ns);
+  if (rate > kBeyondLimit * static_cast<double>(limit->n)) {
+    r.warnings.push_back(
+        fmt::format("bandwidth-limit: this process read {}/s under a limit of {}/s, which holds on "
+                    "{} only: the "
+                    "data is on other disks, too",
+                    format_bytes({static_cast<std::uint64_t>(rate)}), format_bytes(*limit),
+                    q.source.device ? q.source.device->disk : "one disk"));
+  }
+}
+
+void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
+  if (outcome.interrupted) {
+    mark_incomplete(r, "interrupted");
+  }
+  if (outcome.fault) {
+    mark_incomplete(r, outcome.fault->message());
+  }
+  if (const std::string lost = q.node.lost(); !lost.empty()) {
+    mark_incomplete(r, lost);
+  }
+  if (r.missing_samples > 0) {
+    mark_incomplete(r, fmt::format("{} samples missing", format_count(r.missing_samples)));
+  }
+  if (r.wrong_samples.value_or(0) > 0) {
+    mark_incomplete(r, fmt::format("{} samples wrong", format_count(*r.wrong_samples)));
+  }
+  if (r.probe && r.probe->lost_events > 0) {
+    mark_incomplete(r, fmt::format("probe lost {} events", format_count(r.probe->lost_events)));
+  }
+  if (r.probe && r.probe->stat_difference.value_or(0) > kStatDifference) {
+    mark_incomplete(r, fmt::format("probe and block statistics differ by {:.1f} %",
+                                   *r.probe->stat_difference * 100));
+  }
+}
+
+// Without its stages nothing was read.
+MeasuredRun not_begun(RunRecord r, const RunRequest& q, const Error& refused) {
+  r.started_unix_ns = unix_ns();
+  r.missing_samples = q.planned.plan.order.size();
+  mark_incomplete(r, refused.message());
+  return {std::move(r), false, refused};
+}
+
+}  // namespace
+
+Result<StartState> enter_cache_state(const Catalog& catalog, CacheState cache, RunNode& node) {
+  CacheChange change;
+  if (cache == CacheState::keep) {
+    change.after = measure(catalog);
+  } else if (cache == CacheState::cold) {
+    change = make_cold(catalog, {node.pinned_bytes()});
+  } else if (node.limits_memory()) {
+    // Pages count where they were first touched: those of before would be outside the limit.
+    make_cold(catalog, {node.pinned_bytes()});
+    BLKSWEEP_CHECK(node.inside([&] { change = warm(catalog); }));
+  } else {
+    change = warm(catalog);
+  }
+  return StartState{known_share(change.after), unexamined(change.after),
+                    std::move(change.warnings)};
+}
+
+Result<MeasuredRun> measure_run(const RunRequest& q) {
+  const bool checks = q.check && !q.verify && reads_device(q.planned.plan);
+  std::optional<SpotCheck> spot;
+  if (checks) {
+    spot.emplace(q.source.catalog, q.planned.plan, q.planned.schedule, q.seed);
+  }
+  BLKSWEEP_TRY(const auto epoch,
+               Epoch::prepare(q.source, q.cell, q.planned,
+                              {q.seed, q.verify, q.progress, q.node.place_threads(), q.makers,
+                               spot ? &*spot : nullptr}));
+  RunRecord r;
+  r.repeat = q.repeat;
+  r.seed = q.seed;
+  record_plan(r, q);
+  if (epoch->refused()) {
+    return not_begun(std::move(r), q, *epoch->refused());
+  }
+  say(q, "caches");
+  BLKSWEEP_TRY(StartState start, enter_cache_state(q.source.catalog, q.cell.cache, q.node));
+  look_for_holders(start, q);
+  r.resident_before = start.resident;
+  r.warnings = std::move(start.warnings);
+  Observation seen(q.source.device, reads_itself(q), q.probe,
+                   needs_gpu(q.cell) ? std::optional(q.cell.device_index) : std::nullopt);
+  r.started_unix_ns = unix_ns();
+  say(q, "reading");
+  BLKSWEEP_CHECK(q.node.enter());
+  const Standstill standstill;
+  seen.start();
+  BLKSWEEP_TRY(const EpochOutcome outcome, epoch->run(q.stop));
+  seen.stop(r);
+  if (const std::string held = standstill.seen(); !held.empty()) {
+    mark_incomplete(r, held);
+  }
+  BLKSWEEP_CHECK(q.node.leave());
+  q.node.record(r);
+  r.begin_ns = outcome.begin_ns;
+  r.epoch_ns = outcome.end_ns - outcome.begin_ns;
+  r.cpu_ns = outcome.cpu_ns;
+  say(q, q.verify ? "verifying" : "recording");
+  r.resident_after = known_share(measure(q.source.catalog));
+  if (q.addresses != nullptr) {
+    record_addresses(q.addresses->after(q.source), r);
+  }
+  record_check(r, q, spot ? &*spot : nullptr);
+  record_reads(r, *epoch);
+  record_stages(r, *epoch);
+  record_epoch(r, q, *epoch);
+  record_failures(r, q, *epoch);
+  record_delivery(r, q, *epoch);
+  record_undecoded(r, q, *epoch);
+  warn_of(r, q, *epoch);
+  warn_of_limit(r, q);
+  withhold_unsure_depth(r);
+  judge(r, q, outcome);
+  judge_caches(r, q, start, !outcome.interrupted && !outcome.fault && r.missing_samples == 0);
+  return MeasuredRun{std::move(r), outcome.interrupted, outcome.fault};
+}
+
+}  // namespace blksweep

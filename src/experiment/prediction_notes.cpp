@@ -1,0 +1,54 @@
+#include "experiment/prediction_notes.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace blksweep {
+namespace {
+
+void list(std::string& all, bool is, std::string_view name) {
+  all += !is ? "" : fmt::format("{}{}", all.empty() ? "" : ", ", name);
+}
+
+// Stages between the read and the consumer's compute time.
+std::string unmodelled_stages(const CellSettings& cell) {
+  std::string all;
+  list(all, cell.decode_threads > 0, fmt::format("decode-threads={}", cell.decode_threads));
+  list(all, cell.copy != CopyKind::none, "copy");
+  list(all, cell.consumer != ConsumerKind::none && cell.consumer != ConsumerKind::emulated,
+       "consumer on the GPU (beyond its --compute time)");
+  return all;
+}
+
+std::string unmodelled_node(const NodeWish& node) {
+  std::string all;
+  list(all, !node.scheduler.empty() && node.scheduler != "none", "scheduler=" + node.scheduler);
+  list(all, node.nr_requests.has_value(), "nr-requests");
+  list(all, node.bandwidth_limit.has_value(), "bandwidth-limit");
+  list(all, node.iops_limit.has_value(), "iops-limit");
+  list(all, node.memory_limit.has_value(), "memory-limit");
+  list(all, !node.bind.empty(), "bind");
+  list(all, node.io_priority.has_value(), "ioprio");
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> prediction_notes(const CellSettings& cell, const Plan& plan) {
+  std::vector<std::string> notes;
+  if (cell.cache == CacheState::cold && opens_files(plan)) {
+    notes.emplace_back(
+        "cache=cold: opening cold inodes reads metadata, which is not predicted; compare with "
+        "--cache keep or --merge device");
+  }
+  if (const std::string stages = unmodelled_stages(cell); !stages.empty()) {
+    notes.push_back(stages + ": not modelled and without cost here; the epoch can only be longer");
+  }
+  if (const std::string node = unmodelled_node(cell.node); !node.empty()) {
+    notes.push_back(node + ": not modelled; the epoch is that of a node without");
+  }
+  return notes;
+}
+
+}  // namespace blksweep

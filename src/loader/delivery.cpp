@@ -1,0 +1,307 @@
+#include "loader/delivery.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace blksweep {
+namespace {
+
+std::size_t largest_batch(const Schedule& s) {
+  std::size_t most = 0;
+  for (std::size_t b = 0; b < s.batches(); ++b) {
+    most = std::max<std::size_t>(most, s.batch_begin[b + 1] - s.batch_begin[b]);
+  }
+  return most;
+}
+
+// How many batches must be consumed before this one may have its slot.
+std::uint32_t consumed_before(std::uint32_t batch, std::uint32_t slots) {
+  return batch < slots ? 0 : batch - slots + 1;
+}
+
+}  // namespace
+
+Delivery::Delivery(const DeliveryInputs& in) : in_(in), times_(in.schedule.batches()) {
+  delivered_.reserve(in.schedule.emission.size());
+  hashes_.reserve(in.verify ? in.schedule.emission.size() : 0);
+  decode_parts_.reserve(largest_batch(in.schedule));
+  decode_room_.reserve(largest_batch(in.schedule));
+  copy_parts_.reserve(largest_batch(in.schedule));
+  record_parts_.reserve(largest_batch(in.schedule));
+  wrong_parts_.reserve(largest_batch(in.schedule));
+}
+
+Delivery::~Delivery() {
+  in_.handoff.request_stop();
+  join();
+}
+
+void Delivery::join() {
+  for (std::thread* t : {&decoder_, &copier_, &consumer_}) {
+    if (t->joinable()) {
+      t->join();
+    }
+  }
+}
+
+void Delivery::start() {
+  if (in_.decode != nullptr) {
+    decoder_ = std::thread([this] { decode_loop(); });
+  }
+  if (in_.copy != nullptr) {
+    copier_ = std::thread([this] { copy_loop(); });
+  }
+  if (has_stages() && !in_.pulled) {
+    consumer_ = std::thread([this] { consume_loop(); });
+  }
+}
+
+void Delivery::on_ready() {
+  if (!has_stages() && !in_.pulled) {
+    while (consumed_ < in_.handoff.ready.value()) {
+      consume(consumed_++);  // without stages there is nothing to fail
+    }
+  }
+}
+
+void Delivery::gather(std::uint32_t batch, std::vector<BatchPart>& parts) const {
+  parts.clear();
+  for (std::uint32_t i = in_.schedule.batch_begin[batch]; i < in_.schedule.batch_begin[batch + 1];
+       ++i) {
+    const std::uint32_t p = in_.schedule.emission[i];
+    if (in_.failed[p] == 0) {
+      const std::uint64_t at =
+          std::uint64_t{in_.schedule.slot[in_.plan.parcel_of(p)]} * kSlotUnit + in_.plan.head[p];
+      parts.push_back({in_.arena.data() + at, in_.catalog.sample(in_.plan.order[p]).length});
+    }
+  }
+}
+
+// As the next stage gets them. `scratch` is the caller's.
+std::span<const BatchPart> Delivery::parts_of(std::uint32_t batch,
+                                              std::vector<BatchPart>& scratch) const {
+  if (in_.decode != nullptr) {
+    return in_.decode->decoded(batch);
+  }
+  gather(batch, scratch);
+  return scratch;
+}
+
+// Count the batches that may be copied, and those that may be consumed.
+const Counter& Delivery::to_copy() const {
+  return in_.decode != nullptr ? in_.handoff.decoded : in_.handoff.ready;
+}
+const Counter& Delivery::to_consume() const {
+  return in_.copy != nullptr ? in_.handoff.copied : to_copy();
+}
+
+// Of a stage's thread: remembers why, unless another one failed before, and wakes everybody.
+bool Delivery::ended_by(const Error& error) {
+  if (!failed_.exchange(true)) {
+    error_ = error;
+  }
+  in_.handoff.request_stop();
+  return false;
+}
+
+bool Delivery::wait_for_slot(std::uint32_t before, std::int64_t& wait_begin_ns) const {
+  if (in_.handoff.consumed.value() >= before) {
+    return true;
+  }
+  wait_begin_ns = now_ns();
+  return in_.handoff.consumed.wait_for(before);
+}
+
+void Delivery::gather_room(std::uint32_t batch) {
+  decode_room_.clear();
+  for (std::uint32_t i = in_.schedule.batch_begin[batch]; i < in_.schedule.batch_begin[batch + 1];
+       ++i) {
+    if (in_.failed[in_.schedule.emission[i]] == 0) {
+      decode_room_.push_back(in_.decoded_bytes[i]);
+    }
+  }
+}
+
+void Delivery::decode_loop() {
+  take_place(in_.place, Role::copy);
+  for (std::uint32_t b = 0; b < in_.schedule.batches(); ++b) {
+    if (!in_.handoff.ready.wait_for(b + 1) || in_.handoff.stopping() ||
+        !wait_for_slot(consumed_before(b, in_.decode->slots()), times_[b].decode_wait_begin_ns)) {
+      return;
+    }
+    gather(b, decode_parts_);
+    gather_room(b);
+    in_.decode->decode(b, decode_parts_, decode_room_);
+    in_.handoff.decoded.publish(b + 1);
+  }
+}
+
+void Delivery::copy_loop() {
+  take_place(in_.place, Role::copy);
+  const std::int64_t cpu = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+  copy_all();
+  // Whatever ended it: nothing is in flight when the window goes.
+  while (finished_ < begun_) {
+    if (const Result<CopyTimes> drained = in_.copy->finish(finished_++); !drained) {
+      ended_by(drained.error());
+    }
+  }
+  copy_cost_.cpu_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+}
+
+// Begins as far ahead as the stage, the window and the slots allow, so that the link stays busy.
+bool Delivery::copy_all() {
+  const auto batches = static_cast<std::uint32_t>(in_.schedule.batches());
+  while (finished_ < batches) {
+    while (begun_ < batches && begun_ - finished_ < in_.copy->in_flight() &&
+           (begun_ == finished_ ? wait_to_begin(begun_) : may_begin(begun_))) {
+      if (!begin_copy(begun_)) {
+        return false;
+      }
+    }
+    // Nothing begun: the wait ended by a stop. Else what comes after a stop would be for nobody.
+    if (begun_ == finished_ || in_.handoff.stopping() || !finish_copy(finished_)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// While others are under way: a slot that is missing now is not yet what anybody waits for.
+bool Delivery::may_begin(std::uint32_t batch) const {
+  return to_copy().value() > batch &&
+         in_.handoff.consumed.value() >= consumed_before(batch, in_.staging_slots);
+}
+
+bool Delivery::wait_to_begin(std::uint32_t batch) {
+  return to_copy().wait_for(batch + 1) &&
+         wait_for_slot(consumed_before(batch, in_.staging_slots), times_[batch].slot_wait_begin_ns);
+}
+
+bool Delivery::begin_copy(std::uint32_t batch) {
+  const std::span<const BatchPart> parts = parts_of(batch, copy_parts_);
+  ++begun_;  // a begin() that fails halfway has copies in flight too
+  if (Result<> begun = in_.copy->begin(batch, parts); !begun) {
+    return ended_by(begun.error());
+  }
+  copy_cost_.parts += parts.size();
+  for (const BatchPart& part : parts) {
+    copy_cost_.bytes += part.bytes;
+  }
+  return true;
+}
+
+bool Delivery::finish_copy(std::uint32_t batch) {
+  ++finished_;
+  const Result<CopyTimes> copied = in_.copy->finish(batch);
+  if (!copied) {
+    return ended_by(copied.error());
+  }
+  DeliveryTimes& t = times_[batch];
+  t.staging_begin_ns = copied->staging_begin_ns;
+  t.staging_end_ns = std::max(copied->end_ns, copied->staging_end_ns);
+  t.copy_begin_ns = copied->begin_ns;
+  t.copy_end_ns = copied->end_ns;
+  in_.handoff.copied.publish(batch + 1);
+  return true;
+}
+
+void Delivery::consume_loop() {
+  take_place(in_.place, Role::consumer);
+  for (std::uint32_t b = 0; b < in_.schedule.batches(); ++b) {
+    // What is ready when a stop comes would only keep the user waiting.
+    if (!to_consume().wait_for(b + 1) || in_.handoff.stopping() || !consume(b)) {
+      return;
+    }
+  }
+}
+
+// Since when nothing but the consumer keeps the batch waiting.
+std::int64_t Delivery::arrived_ns(std::uint32_t batch) const {
+  if (in_.copy != nullptr) {
+    return times_[batch].staging_end_ns;
+  }
+  return in_.decode != nullptr ? in_.decode->times()[batch].end_ns : in_.read[batch].ready_ns;
+}
+
+bool Delivery::consume(std::uint32_t batch) {
+  if (!record(batch)) {
+    return false;
+  }
+  DeliveryTimes& t = times_[batch];
+  if (in_.consumer != nullptr) {
+    const std::uint32_t samples =
+        in_.schedule.batch_begin[batch + 1] - in_.schedule.batch_begin[batch];
+    const Result<ComputeTimes> computed = in_.consumer->consume(
+        batch, in_.compute.of_batch(batch, samples, in_.seed), arrived_ns(batch));
+    if (!computed) {
+      return ended_by(computed.error());
+    }
+    t.compute_begin_ns = computed->begin_ns;
+    t.compute_end_ns = computed->end_ns;
+  }
+  t.consumed_ns = t.compute_end_ns != 0 ? t.compute_end_ns : now_ns();
+  in_.handoff.consumed.publish(batch + 1);
+  return true;
+}
+
+bool Delivery::record(std::uint32_t batch) {
+  for (std::uint32_t i = in_.schedule.batch_begin[batch]; i < in_.schedule.batch_begin[batch + 1];
+       ++i) {
+    if (const std::uint32_t p = in_.schedule.emission[i]; in_.failed[p] == 0) {
+      delivered_.push_back(p);
+    }
+  }
+  if (in_.progress != nullptr) {
+    in_.progress->samples.store(delivered_.size(), std::memory_order_relaxed);
+  }
+  if (in_.spot != nullptr) {
+    in_.spot->hash_batch(batch, in_.arena, in_.failed);
+  }
+  if (in_.verify) {
+    if (const Result<> hashed = hash(batch); !hashed) {
+      return ended_by(hashed.error());
+    }
+  }
+  return true;
+}
+
+Result<> Delivery::hash(std::uint32_t batch) {
+  const std::span<const BatchPart> parts = parts_of(batch, record_parts_);
+  wrong_parts_.assign(parts.size(), 0);
+  const std::byte* staged = nullptr;
+  if (in_.copy != nullptr) {
+    staged = in_.copy->staged(batch);
+    BLKSWEEP_CHECK(in_.copy->check(batch, parts, wrong_parts_));
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const BatchPart& part = parts[i];
+    const std::uint64_t here = XXH3_64bits(staged != nullptr ? staged : part.data, part.bytes);
+    // A part that differs on the accelerator is no longer the file's, whatever it is here.
+    hashes_.push_back(wrong_parts_[i] == 0 ? here : ~here);
+    staged += staged != nullptr ? part.bytes : 0;
+  }
+  return {};
+}
+
+bool Delivery::take(std::uint32_t batch) {
+  return to_consume().wait_for(batch + 1) && !in_.handoff.stopping() && record(batch);
+}
+
+void Delivery::give_back(std::uint32_t batch) {
+  times_[batch].consumed_ns = now_ns();
+  in_.handoff.consumed.publish(batch + 1);
+}
+
+Result<> Delivery::finish() {
+  join();
+  if (in_.pulled && !in_.handoff.stopping()) {
+    in_.handoff.consumed.wait_for(static_cast<std::uint32_t>(in_.schedule.batches()));
+  }
+  return error_ ? Result<>(tl::unexpected(*error_)) : Result<>();
+}
+
+}  // namespace blksweep

@@ -1,0 +1,141 @@
+// Delivery: takes ready batches out of the window, decodes, copies and consumes them, and records
+// what was really delivered.
+//
+// Each stage that there is runs on its own thread; without any, on_ready() consumes on the reader's
+// thread, because a thread switch per batch would be the whole cost. A caller who pulls takes the
+// place of the consumer: take(), parts(), give_back(), on a thread of its own.
+//
+// Memory of a batch is given back (handoff.consumed) when it is through, not before: also its bytes
+// in the window when it was decoded long ago, because gates of the schedule know one such moment.
+// Slots: a stage with a ring (decode, copy) takes up a batch when the one that had its slot is
+// consumed. A wait is noted only when the slot is all that is missing: the batch is there and the
+// stage has nothing else under way.
+// Errors:    the first error of a stage stops the run and comes back from finish().
+// Threads:   on_ready() on the reader's thread; delivered(), hashes() and times after finish().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "loader/handoff.h"
+#include "loader/progress.h"
+#include "loader/readiness.h"
+#include "loader/spot_check.h"
+#include "loader/thread_role.h"
+#include "plan/schedule.h"
+#include "stage/compute_time.h"
+#include "stage/consumer.h"
+#include "stage/copy_stage.h"
+#include "stage/decode_stage.h"
+
+namespace blksweep {
+
+struct DeliveryInputs {
+  const Catalog& catalog;
+  const Plan& plan;
+  const Schedule& schedule;
+  std::span<const std::byte> arena;
+  std::span<const std::uint8_t> failed;  // by position, final for published batches
+  std::span<const BatchTimes> read;      // by batch, likewise
+  Handoff& handoff;
+  DecodeStage* decode = nullptr;                      // none
+  std::span<const std::uint64_t> decoded_bytes = {};  // by emission, for the decode stage
+  CopyStage* copy = nullptr;                          // none
+  std::uint32_t staging_slots = 2;
+  Consumer* consumer = nullptr;  // none
+  bool pulled = false;           // batches wait for take(); then there is no consumer
+  ComputeTime compute = {};      // of the consumer
+  std::uint64_t seed = 1;
+  bool verify = false;        // hash every delivered sample
+  SpotCheck* spot = nullptr;  // hashes some
+  Progress* progress = nullptr;
+  PlaceThread place = {};  // nullptr: threads run where the caller does
+};
+
+struct DeliveryTimes {  // 0: the stage does not exist, or there was no wait
+  std::int64_t decode_wait_begin_ns = 0, slot_wait_begin_ns = 0;  // for a slot, and nothing else
+  std::int64_t staging_begin_ns = 0, staging_end_ns = 0;          // the copy stage worked at it
+  std::int64_t copy_begin_ns = 0, copy_end_ns = 0;                // the transfer in it
+  std::int64_t compute_begin_ns = 0, compute_end_ns = 0;
+  std::int64_t consumed_ns = 0;
+};
+
+// What copying cost the copy thread itself.
+struct CopyCost {
+  std::uint64_t parts = 0, bytes = 0;
+  std::int64_t cpu_ns = 0;
+};
+
+class Delivery {
+ public:
+  explicit Delivery(const DeliveryInputs& in);
+  ~Delivery();
+  Delivery(const Delivery&) = delete;
+  Delivery& operator=(const Delivery&) = delete;
+
+  void start();
+  // Consumes what is ready, when no thread does.
+  void on_ready();
+  // Waits until everything that was published is consumed (or the run is stopped).
+  Result<> finish();
+
+  // Waits for the batch and records it; false: the run was stopped before. In ascending order.
+  bool take(std::uint32_t batch);
+  // Of a batch that was taken: its samples that could be read, in order of emission.
+  std::span<const BatchPart> parts(std::uint32_t batch) { return parts_of(batch, record_parts_); }
+  // In ascending order; the batch's bytes are the reader's again.
+  void give_back(std::uint32_t batch);
+
+  const std::vector<DeliveryTimes>& times() const { return times_; }
+  // Positions in the order in which they were really delivered, without the failed ones.
+  const std::vector<std::uint32_t>& delivered() const { return delivered_; }
+  // XXH3-64 of each delivered sample, beside delivered(); empty unless verifying.
+  const std::vector<std::uint64_t>& hashes() const { return hashes_; }
+  const CopyCost& copy_cost() const { return copy_cost_; }
+
+ private:
+  bool has_stages() const {
+    return in_.decode != nullptr || in_.copy != nullptr || in_.consumer != nullptr;
+  }
+  void join();
+  void decode_loop();
+  void gather_room(std::uint32_t batch);
+  void copy_loop();
+  bool copy_all();
+  bool may_begin(std::uint32_t batch) const;
+  bool wait_to_begin(std::uint32_t batch);
+  bool wait_for_slot(std::uint32_t before, std::int64_t& wait_begin_ns) const;
+  bool begin_copy(std::uint32_t batch);
+  bool finish_copy(std::uint32_t batch);
+  void consume_loop();
+  bool consume(std::uint32_t batch);
+  bool record(std::uint32_t batch);
+  Result<> hash(std::uint32_t batch);
+  bool ended_by(const Error& error);
+  const Counter& to_copy() const;
+  const Counter& to_consume() const;
+  std::int64_t arrived_ns(std::uint32_t batch) const;
+  void gather(std::uint32_t batch, std::vector<BatchPart>& parts) const;
+  std::span<const BatchPart> parts_of(std::uint32_t batch, std::vector<BatchPart>& scratch) const;
+
+  const DeliveryInputs in_;
+  std::vector<DeliveryTimes> times_;
+  std::vector<std::uint32_t> delivered_;
+  std::vector<std::uint64_t> hashes_;
+  std::vector<BatchPart> decode_parts_, copy_parts_, record_parts_;
+  std::vector<std::uint64_t> decode_room_;  // beside decode_parts_
+  std::uint32_t consumed_ = 0;
+  std::vector<std::uint8_t> wrong_parts_;
+  CopyCost copy_cost_;
+  std::uint32_t begun_ = 0, finished_ = 0;  // batches of the copy stage
+  std::atomic<bool> failed_{false};         // claimed by the thread whose error is the first
+  std::optional<Error> error_;              // written by that one, read after the join
+  std::thread decoder_, copier_, consumer_;
+};
+
+}  // namespace blksweep

@@ -1,0 +1,217 @@
+#include "loader/epoch.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
+#include "loader/decoded_sizes.h"
+
+namespace blksweep {
+namespace {
+
+Result<> check_memory(Bytes arena) {
+  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_AVPHYS_PAGES));
+  const Bytes free{pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))};
+  const Bytes all{static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                  static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))};
+  if (arena.n > std::max(free.n, all.n / 10 * 8)) {
+    return fail(
+        fmt::format("the window needs {} of buffers, this node has {}: use a smaller "
+                    "--window, --depth or --merge-max",
+                    format_bytes(arena), format_bytes(all)));
+  }
+  return {};
+}
+
+// Waits on the counters and sleeps of the stages do not end by a signal; this thread turns the flag
+// into their stop. A stage that fails wakes the other one in the same way.
+class StopWatch {
+ public:
+  StopWatch(const std::atomic<bool>& stop, Handoff& handoff, std::stop_source& stages)
+      : thread_([&stop, &handoff, &stages](const std::stop_token& done) {
+          const auto ends = [&] { return stop.load() || handoff.stopping(); };
+          while (!done.stop_requested() && !ends()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          }
+          if (ends()) {
+            handoff.request_stop();
+            stages.request_stop();
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+std::uint64_t largest_batch_bytes(const Catalog& catalog, const Plan& plan, const Schedule& s) {
+  std::uint64_t most = 0;
+  for (std::size_t b = 0; b < s.batches(); ++b) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = s.batch_begin[b]; i < s.batch_begin[b + 1]; ++i) {
+      sum += catalog.sample(plan.order[s.emission[i]]).length;
+    }
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+std::uint32_t largest_batch(const Schedule& s) {
+  std::uint32_t most = 0;
+  for (std::size_t b = 0; b < s.batches(); ++b) {
+    most = std::max(most, s.batch_begin[b + 1] - s.batch_begin[b]);
+  }
+  return most;
+}
+
+}  // namespace
+
+Result<> Epoch::allocate(const LoaderSettings& settings, const PlannedEpoch& planned) {
+  BLKSWEEP_CHECK(check_memory(planned.schedule.arena));
+  BLKSWEEP_TRY(arena_, PageBuffer::allocate(planned.schedule.arena));
+  BLKSWEEP_TRY(Scatter scatter,
+               Scatter::make(planned.plan, planned.schedule, arena_.span(), settings.depth));
+  scatter_ = std::make_unique<Scatter>(std::move(scatter));
+  return {};
+}
+
+Result<> Epoch::open_files(const Source& source, const LoaderSettings& settings, const Plan& plan) {
+  BLKSWEEP_TRY(slots_, FileSlots::affordable(source.catalog.files.size()));
+  slots_.direct = settings.direct && source.direct_possible;
+  slots_.openers = settings.openers;
+  slots_.place = options_.place;
+  EngineSettings ring;
+  ring.depth = settings.depth;
+  ring.file_slots = slots_.slots;
+  ring.arena = arena_.span();
+  BLKSWEEP_TRY(engine_, make_engine(settings.engine, ring));
+  BLKSWEEP_TRY(files_, FileSlots::open(source.catalog, plan, slots_));
+  return reads_device(plan) ? files_->use_device(*engine_, source.device->node) : Result<>();
+}
+
+// Without a stage that was refused the run is none, but the sweep it belongs to goes on.
+template <class Stage>
+Stage Epoch::made(Result<Stage> stage) {
+  if (!stage) {
+    refused_ = refused_ ? refused_ : stage.error();
+    return nullptr;
+  }
+  return *std::move(stage);
+}
+
+// The copy stage then gets decoded parts, which lie in the ring.
+Result<> Epoch::make_decode(const Source& source, const PlannedEpoch& planned,
+                            StageRequest& request) {
+  BLKSWEEP_TRY(decoded_bytes_, decoded_by_emission(source.catalog, planned.plan, planned.schedule));
+  request.batch_bytes = largest_decoded_batch(decoded_bytes_, planned.schedule);
+  const DecodeSettings settings{
+      .threads = request.settings.decode_threads,
+      .slots = decode_slots(request.settings),
+      .slot_bytes = request.batch_bytes,
+      .batches = static_cast<std::uint32_t>(planned.schedule.batches()),
+      .on_start = [place = options_.place] { take_place(place, Role::copy); }};
+  BLKSWEEP_CHECK(check_memory({arena_.size() + settings.slots * settings.slot_bytes.n}));
+  BLKSWEEP_TRY(decode_, DecodeStage::make(settings));
+  request.arena = decode_->ring();
+  return {};
+}
+
+Result<> Epoch::make_stages(const Source& source, const LoaderSettings& settings,
+                            const PlannedEpoch& planned) {
+  StageRequest request{
+      .settings = settings,
+      .batch_bytes = {largest_batch_bytes(source.catalog, planned.plan, planned.schedule)},
+      .batch_parts = largest_batch(planned.schedule),
+      .arena = arena_.span(),
+      .stop = stages_stop_.get_token()};
+  consumer_ = made(options_.makers.consumer(request));
+  if (settings.decode_threads > 0) {
+    BLKSWEEP_CHECK(make_decode(source, planned, request));
+  }
+  copy_ = made(options_.makers.copy(request));
+  return {};
+}
+
+Result<> Epoch::connect(const Source& source, const LoaderSettings& settings,
+                        const PlannedEpoch& planned) {
+  BLKSWEEP_CHECK(make_stages(source, settings, planned));
+  ReaderInputs in{.catalog = source.catalog,
+                  .plan = planned.plan,
+                  .schedule = planned.schedule,
+                  .engine = *engine_,
+                  .files = *files_,
+                  .scatter = *scatter_,
+                  .handoff = handoff_,
+                  .depth = settings.depth,
+                  .refill = refill_of(settings),
+                  .align = std::max(1U, planned.align),
+                  .on_ready = [this] { delivery_->on_ready(); }};
+  reader_ = std::make_unique<Reader>(in);
+  DeliveryInputs out{.catalog = source.catalog,
+                     .plan = planned.plan,
+                     .schedule = planned.schedule,
+                     .arena = arena_.span(),
+                     .failed = reader_->readiness().failed(),
+                     .read = reader_->readiness().times(),
+                     .handoff = handoff_,
+                     .decode = decode_.get(),
+                     .decoded_bytes = decoded_bytes_,
+                     .copy = copy_.get(),
+                     .staging_slots = device_slots(settings),
+                     .consumer = consumer_.get(),
+                     .pulled = options_.pulled,
+                     .compute = settings.compute,
+                     .seed = options_.seed,
+                     .verify = options_.verify,
+                     .spot = options_.spot,
+                     .progress = options_.progress,
+                     .place = options_.place};
+  delivery_ = std::make_unique<Delivery>(out);
+  return {};
+}
+
+Result<std::unique_ptr<Epoch>> Epoch::prepare(const Source& source, const LoaderSettings& settings,
+                                              const PlannedEpoch& planned,
+                                              const EpochOptions& options) {
+  std::unique_ptr<Epoch> e(new Epoch());
+  e->options_ = options;
+  if (options.progress != nullptr) {
+    options.progress->samples_total.store(planned.plan.order.size(), std::memory_order_relaxed);
+  }
+  BLKSWEEP_CHECK(e->allocate(settings, planned));
+  BLKSWEEP_CHECK(e->open_files(source, settings, planned.plan));
+  BLKSWEEP_CHECK(e->connect(source, settings, planned));
+  return e;
+}
+
+Result<EpochOutcome> Epoch::run(const std::atomic<bool>& stop) {
+  EpochOutcome out;
+  const std::int64_t cpu_before = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+  out.begin_ns = out.end_ns = now_ns();
+  if (refused_) {
+    out.fault = refused_;
+    return out;
+  }
+  const StopWatch watch(stop, handoff_, stages_stop_);
+  delivery_->start();
+  files_->start();
+  const Result<> read = reader_->run(stop);
+  if (!read || stop.load()) {
+    handoff_.request_stop();
+  }
+  const Result<> delivered = delivery_->finish();
+  out.end_ns = now_ns();
+  out.cpu_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_before;
+  BLKSWEEP_CHECK(read);
+  out.interrupted = stop.load() && handoff_.consumed.value() < delivery_->times().size();
+  const bool stopped = !delivered && delivered.error().exit_code == Exit::interrupted;
+  if (!delivered && !(stopped && out.interrupted)) {
+    out.fault = delivered.error();
+  }
+  return out;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,284 @@
+#include "loader/loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <future>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "loader/address_proof.h"
+#include "loader/epoch.h"
+#include "loader/most_held.h"
+
+namespace blksweep {
+namespace {
+
+template <class Word, std::size_t N>
+Result<Word> word(std::string_view option, std::string_view text, const std::array<Word, N>& all) {
+  std::string known;
+  for (const Word one : all) {
+    if (to_string(one) == text) {
+      return one;
+    }
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(one));
+  }
+  return usage_error(fmt::format("{} = \"{}\": it is one of {}", option, text, known));
+}
+
+Result<> check_numbers(const LoaderOptions& o) {
+  const bool positive = o.depth > 0 && o.batch > 0 && o.epochs > 0 && o.merge_most_bytes > 0 &&
+                        o.chunk_bytes > 0 && o.window_bytes > 0;
+  return positive ? Result<>()
+                  : usage_error(
+                        "depth, batch, epochs, chunk_bytes, merge_most_bytes and "
+                        "window_bytes are 1 at least");
+}
+
+Result<LoaderSettings> settings_of(const LoaderOptions& o) {
+  BLKSWEEP_CHECK(check_numbers(o));
+  LoaderSettings s;
+  BLKSWEEP_TRY(s.order, word("order", o.order,
+                             std::array{Order::random, Order::path, Order::directory, Order::inode,
+                                        Order::lba, Order::chunked}));
+  BLKSWEEP_TRY(s.merge, word("merge", o.merge,
+                             std::array{Merge::none, Merge::file, Merge::kernel, Merge::device}));
+  BLKSWEEP_TRY(s.shuffle,
+               word("shuffle", o.shuffle,
+                    std::array{Shuffle::none, Shuffle::buffer, Shuffle::reservoir, Shuffle::full}));
+  BLKSWEEP_TRY(s.engine,
+               word("engine", o.engine, std::array{EngineKind::io_uring, EngineKind::psync}));
+  s.chunk = {o.chunk_bytes};
+  s.merge_gap = {o.merge_gap_bytes};
+  s.merge_max = {o.merge_most_bytes};
+  s.window = {{o.window_bytes}, 0};
+  s.direct = o.direct;
+  s.depth = o.depth;
+  s.openers = o.openers;
+  s.batch = o.batch;
+  s.prefetch = o.prefetch;
+  s.decode_threads = o.decode_threads;
+  s.epochs = o.epochs;
+  return s;
+}
+
+// A catalog made now is made anew where a file moved while it was scanned; an old one is refused.
+Result<> settle_addresses(Source& source, AddressProof& proof) {
+  BLKSWEEP_TRY(const ExtentCheck check, proof.before(source));
+  if (const std::string stale = stale_catalog(source, check); !stale.empty()) {
+    return fail(stale);
+  }
+  if (!check.clean()) {
+    BLKSWEEP_TRY(source, open_source(source.origin));
+  }
+  return {};
+}
+
+}  // namespace
+
+struct Loader::State {
+  Source source;
+  LoaderSettings settings;
+  std::uint64_t seed = 1;
+  PlannedEpoch planned;
+  std::uint32_t most_held = 1;
+  std::optional<AddressProof> proof;
+  std::optional<SpotCheck> spot;
+
+  std::unique_ptr<Epoch> epoch;  // made and run by `reader`
+  std::atomic<bool> stop{false};
+  std::optional<Error> broken;  // written by `reader`, read after it has ended
+  std::thread reader;
+
+  std::uint32_t taken = 0, released = 0;
+  std::vector<std::vector<LoadedSample>> held;  // most_held of them, used in turn
+  bool ended = false;
+  std::string error;
+
+  Result<> begin(const LoaderOptions& options);
+  Result<> start();
+  void read(std::promise<Result<>> prepared);
+  void gather(std::uint32_t batch, std::vector<LoadedSample>& out);
+  void end();
+  std::string faults();
+};
+
+Result<> Loader::State::begin(const LoaderOptions& options) {
+  if (options.data.empty() == options.catalog.empty()) {
+    return usage_error("one of data (a folder) and catalog (a file) is given");
+  }
+  seed = options.seed;
+  BLKSWEEP_TRY(settings, settings_of(options));
+  BLKSWEEP_TRY(source, open_source({options.data, options.catalog}));
+  if (source.catalog.samples() == 0) {
+    return fail(fmt::format("{}: there are no samples", source.catalog.root));
+  }
+  if (settings.merge == Merge::device) {
+    if (const std::string why = device_refusal(source); !why.empty()) {
+      return unsupported(fmt::format("merge = \"device\" is refused here: {}", why));
+    }
+  }
+  proof.emplace(source, settings);
+  BLKSWEEP_CHECK(settle_addresses(source, *proof));
+  BLKSWEEP_TRY(planned, plan_epoch(source, settings, seed));
+  most_held = most_held_batches(planned.plan, planned.schedule);
+  held.resize(most_held);
+  if (reads_device(planned.plan)) {
+    spot.emplace(source.catalog, planned.plan, planned.schedule, seed);
+  }
+  return start();
+}
+
+Result<> Loader::State::start() {
+  std::promise<Result<>> prepared;
+  std::future<Result<>> made = prepared.get_future();
+  reader = std::thread([this, p = std::move(prepared)]() mutable { read(std::move(p)); });
+  return made.get();
+}
+
+// The ring belongs to the thread that makes it.
+void Loader::State::read(std::promise<Result<>> prepared) {
+  auto made = Epoch::prepare(source, settings, planned,
+                             {.seed = seed, .spot = spot ? &*spot : nullptr, .pulled = true});
+  if (!made) {
+    prepared.set_value(tl::unexpected(made.error()));
+    return;
+  }
+  epoch = *std::move(made);
+  prepared.set_value({});
+  const Result<EpochOutcome> outcome = epoch->run(stop);
+  if (!outcome) {
+    broken = outcome.error();
+  } else if (outcome->fault) {
+    broken = outcome->fault;
+  }
+}
+
+void Loader::State::gather(std::uint32_t batch, std::vector<LoadedSample>& out) {
+  const std::span<const BatchPart> parts = epoch->delivery().parts(batch);
+  const std::vector<std::uint8_t>& failed = epoch->reader().readiness().failed();
+  const Schedule& schedule = planned.schedule;
+  out.clear();
+  for (std::uint32_t i = schedule.batch_begin[batch]; i < schedule.batch_begin[batch + 1]; ++i) {
+    const std::uint32_t position = schedule.emission[i];
+    if (failed[position] == 0) {
+      const BatchPart& part = parts[out.size()];
+      const std::uint32_t sample = planned.plan.order[position];
+      out.push_back({part.data, part.bytes, sample, source.catalog.sample(sample).label});
+    }
+  }
+}
+
+void Loader::State::end() {
+  if (ended) {
+    return;
+  }
+  ended = true;
+  while (released < taken) {
+    epoch->delivery().give_back(released++);
+  }
+  if (reader.joinable()) {
+    reader.join();
+  }
+  error = faults();
+}
+
+std::string Loader::State::faults() {
+  if (broken) {
+    return broken->message();
+  }
+  if (stop.load()) {
+    return fmt::format("interrupted after {} of {} batches", taken, planned.schedule.batches());
+  }
+  if (const auto& failures = epoch->reader().readiness().failures(); !failures.empty()) {
+    const std::uint32_t sample = planned.plan.order[failures.front().position];
+    return fmt::format("{} samples could not be read (first: {}: {})", failures.size(),
+                       source.catalog.full_path(source.catalog.sample(sample).file),
+                       failures.front().error == 0
+                           ? "the file is shorter than it was"
+                           : std::generic_category().message(failures.front().error));
+  }
+  if (const AddressFindings found = proof->after(source); !found.wrong.empty()) {
+    return found.wrong.front();
+  }
+  if (spot) {
+    if (const SpotResult checked = spot->compare(source); checked.found.wrong > 0) {
+      const WrongSample& first = checked.found.named.front();
+      return fmt::format(
+          "{} of {} samples that were compared differ from their files (first: {}: {})",
+          checked.found.wrong, checked.pieces, first.path, first.why);
+    }
+  }
+  return {};
+}
+
+Loader::Loader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Loader::~Loader() {
+  interrupt();
+  if (state_->reader.joinable()) {
+    state_->reader.join();
+  }
+}
+
+std::unique_ptr<Loader> Loader::open(const LoaderOptions& options, std::string& error) {
+  std::unique_ptr<Loader> loader(new Loader(std::make_unique<State>()));
+  if (const Result<> begun = loader->state_->begin(options); !begun) {
+    error = begun.error().message();
+    return nullptr;
+  }
+  error.clear();
+  return loader;
+}
+
+std::optional<LoadedBatch> Loader::next() {
+  State& s = *state_;
+  if (s.ended) {
+    return std::nullopt;
+  }
+  if (s.taken - s.released == s.most_held) {
+    s.error = fmt::format(
+        "{} batches are out, which is as many as the window holds: release() one, "
+        "or open with a larger prefetch",
+        s.most_held);
+    return std::nullopt;
+  }
+  if (s.taken == s.planned.schedule.batches() || !s.epoch->delivery().take(s.taken)) {
+    s.end();
+    return std::nullopt;
+  }
+  s.error.clear();
+  std::vector<LoadedSample>& samples = s.held[s.taken % s.most_held];
+  s.gather(s.taken, samples);
+  return LoadedBatch{s.taken++, samples};
+}
+
+void Loader::release() {
+  State& s = *state_;
+  if (!s.ended && s.released < s.taken) {
+    s.epoch->delivery().give_back(s.released++);
+  }
+}
+
+void Loader::interrupt() { state_->stop.store(true); }
+const std::string& Loader::error() const { return state_->error; }
+std::uint32_t Loader::most_held() const { return state_->most_held; }
+std::uint32_t Loader::batches() const {
+  return static_cast<std::uint32_t>(state_->planned.schedule.batches());
+}
+std::uint32_t Loader::samples() const {
+  return static_cast<std::uint32_t>(state_->source.catalog.samples());
+}
+std::string Loader::path(std::uint32_t sample) const {
+  const Catalog& catalog = state_->source.catalog;
+  return sample < catalog.samples() ? catalog.full_path(catalog.sample(sample).file)
+                                    : std::string();
+}
+std::string_view Loader::label(std::uint32_t label) const {
+  return state_->source.catalog.label(label);
+}
+
+}  // namespace blksweep

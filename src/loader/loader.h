@@ -1,0 +1,97 @@
+// Loader: a data set as batches in memory, for programs outside this project. The one public header
+// of libblksweep-loader; it needs the standard library only.
+//
+// Use:
+//   std::string error;
+//   const auto loader = blksweep::Loader::open({.data = "/data/train", .shuffle = "reservoir"},
+//   error); while (const auto batch = loader->next()) {   // loader is null where error says why
+//     for (const blksweep::LoadedSample& s : batch->samples) use(s.data, s.bytes, s.label);
+//     loader->release();
+//   }
+//   if (!loader->error().empty()) ...             // what was delivered is not all, or not proven
+//
+// Order:     the same data, options and seed give the same batches (docs/loader.md).
+// Shape:     a batch holds up to `batch` samples of one epoch; every sample comes once an epoch
+// with
+//            exactly its file's bytes, as they are stored or decoded (`decode_threads`).
+// Units:     bytes; samples and labels are numbers of the data set's catalog.
+// Ownership: a batch's spans are the loader's. They are valid until release() of the batch, oldest
+//            first; at most most_held() batches may be out at once, next() fails beyond that.
+// Errors:    open() returns null and says why. next() returns nothing at the end and at an error;
+//            error() is empty only when every sample came, and where bytes were read by their
+//            address on the device (order or merge) no file had moved between the first read and
+//            the last.
+// Stop:      interrupt() wakes next(), which then returns nothing.
+// Threads:   next() and release() on one thread at a time, interrupt() on any. Reading goes on in
+//            threads of the loader's own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace blksweep {
+
+struct LoaderOptions {
+  std::string data = {};            // a folder, scanned now; or
+  std::string catalog = {};         // a file that `blksweep catalog` wrote
+  std::string order = "lba";        // random path directory inode lba chunked
+  std::string merge = "none";       // none file kernel device
+  std::string shuffle = "none";     // none buffer reservoir full
+  std::string engine = "io_uring";  // or psync
+  std::uint64_t chunk_bytes = std::uint64_t{4} << 20;
+  std::uint64_t merge_gap_bytes = std::uint64_t{64} << 10;
+  std::uint64_t merge_most_bytes = std::uint64_t{1} << 20;
+  std::uint64_t window_bytes = std::uint64_t{64} << 20;  // in memory between reading and delivery
+  bool direct = true;                // past the page cache, where the filesystem can
+  std::uint32_t depth = 32;          // reads in flight
+  std::uint32_t openers = 1;         // threads that open files ahead
+  std::uint32_t batch = 256;         // samples
+  std::uint32_t prefetch = 2;        // batches that are made ready before they are asked for
+  std::uint32_t decode_threads = 0;  // 0: samples come as they are stored
+  std::uint32_t epochs = 1;
+  std::uint64_t seed = 1;
+};
+
+struct LoadedSample {
+  const std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  std::uint32_t index = 0;  // in the catalog
+  std::uint32_t label = 0;  // kNoLabelOfSample: none
+};
+inline constexpr std::uint32_t kNoLabelOfSample = 0xFFFFFFFF;
+
+struct LoadedBatch {
+  std::uint32_t number = 0;  // from 0, over all epochs
+  std::span<const LoadedSample> samples;
+};
+
+class Loader {
+ public:
+  static std::unique_ptr<Loader> open(const LoaderOptions& options, std::string& error);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  std::optional<LoadedBatch> next();
+  void release();  // of the oldest batch that is out; none: nothing
+  void interrupt();
+  const std::string& error() const;
+
+  std::uint32_t most_held() const;
+  std::uint32_t batches() const;                 // of all epochs
+  std::uint32_t samples() const;                 // of one epoch
+  std::string path(std::uint32_t sample) const;  // of the file that the sample is in
+  std::string_view label(std::uint32_t label) const;
+
+ private:
+  struct State;
+  explicit Loader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace blksweep

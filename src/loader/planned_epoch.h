@@ -1,0 +1,31 @@
+// plan_epoch: the exact reads of one seed and where each byte lies in memory, before any I/O.
+//
+// Errors:  Exit::usage for more samples than a run can count; a window that does not hold what it
+//          must, or a plan that memory does not, name the option that helps.
+// Threads: pure, but for the clock and how much memory there is.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "loader/settings.h"
+#include "loader/source.h"
+#include "plan/plan.h"
+#include "plan/schedule.h"
+
+namespace blksweep {
+
+struct PlannedEpoch {
+  Plan plan;
+  Schedule schedule;
+  std::int64_t plan_ns = 0;
+  Bytes window{0};          // what the window came to
+  std::uint32_t align = 1;  // granule of reads
+};
+
+// Order, merge and schedule for one seed; pure but for the clock.
+Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& settings,
+                                std::uint64_t seed);
+
+}  // namespace blksweep

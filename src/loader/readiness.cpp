@@ -1,0 +1,89 @@
+#include "loader/readiness.h"
+
+#include <numeric>
+
+namespace blksweep {
+
+Readiness::Readiness(const Plan& plan, const Schedule& schedule, Handoff& handoff)
+    : plan_(plan),
+      handoff_(handoff),
+      batch_of_(plan.order.size()),
+      pending_(schedule.batches()),
+      times_(schedule.batches()),
+      failed_(plan.order.size()) {
+  for (std::uint32_t b = 0; b < schedule.batches(); ++b) {
+    for (std::uint32_t i = schedule.batch_begin[b]; i < schedule.batch_begin[b + 1]; ++i) {
+      batch_of_[schedule.emission[i]] = b;
+    }
+  }
+  if (!plan.parcel.empty()) {
+    index_shared_parcels();
+  }
+  count_pending();
+}
+
+void Readiness::index_shared_parcels() {
+  parcel_begin_.resize(plan_.parcel_bytes.size() + 1);
+  for (const std::uint32_t parcel : plan_.parcel) {
+    ++parcel_begin_[parcel + 1];
+  }
+  std::partial_sum(parcel_begin_.begin(), parcel_begin_.end(), parcel_begin_.begin());
+  parcel_positions_.resize(plan_.parcel.size());
+  std::vector<std::uint32_t> at(parcel_begin_.begin(), parcel_begin_.end() - 1);
+  for (std::uint32_t p = 0; p < plan_.parcel.size(); ++p) {
+    parcel_positions_[at[plan_.parcel[p]]++] = p;
+  }
+}
+
+void Readiness::count_pending() {
+  for (const Piece& piece : plan_.pieces) {
+    for_each_position(piece.parcel, [&](std::uint32_t p) { ++pending_[batch_of_[p]]; });
+  }
+}
+
+void Readiness::submitted(const PieceRange& range, std::int64_t now) {
+  for (std::uint32_t i = range.begin; i < range.end; ++i) {
+    for_each_position(plan_.pieces[i].parcel, [&](std::uint32_t p) {
+      BatchTimes& t = times_[batch_of_[p]];
+      t.first_submit_ns = t.first_submit_ns == 0 ? now : t.first_submit_ns;
+    });
+  }
+}
+
+void Readiness::complete(const PieceRange& range, std::int64_t now) {
+  for (std::uint32_t i = range.begin; i < range.end; ++i) {
+    for_each_position(plan_.pieces[i].parcel, [&](std::uint32_t p) {
+      const std::uint32_t b = batch_of_[p];
+      if (--pending_[b] == 0) {
+        times_[b].ready_ns = now;
+      }
+    });
+  }
+}
+
+void Readiness::fail(const PieceRange& range, int error, std::int64_t now) {
+  for (std::uint32_t i = range.begin; i < range.end; ++i) {
+    for_each_position(plan_.pieces[i].parcel, [&](std::uint32_t p) {
+      if (failed_[p] == 0) {
+        failed_[p] = 1;
+        failures_.push_back({p, error});
+      }
+    });
+  }
+  complete(range, now);
+}
+
+bool Readiness::publish(std::int64_t now) {
+  const std::uint32_t before = published_;
+  while (published_ < pending_.size() && pending_[published_] == 0) {
+    BatchTimes& t = times_[published_];
+    t.ready_ns = t.ready_ns == 0 ? now : t.ready_ns;  // a batch of empty samples
+    ++published_;
+  }
+  if (published_ != before) {
+    handoff_.ready.publish(published_);
+  }
+  return published_ != before;
+}
+
+}  // namespace blksweep

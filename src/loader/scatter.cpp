@@ -1,0 +1,76 @@
+#include "loader/scatter.h"
+
+#include <algorithm>
+
+namespace blksweep {
+namespace {
+
+struct Needs {
+  std::uint32_t iovecs = 1;  // of the read with the most pieces and gaps
+  std::uint32_t gap = 0;     // longest gap
+};
+
+Needs needs_of(const Plan& plan) {
+  Needs n;
+  for (std::size_t r = 0; r < plan.reads.size(); ++r) {
+    std::uint32_t at = 0;
+    std::uint32_t iovecs = 0;
+    for (std::uint32_t i = plan.first_piece[r]; i < plan.first_piece[r + 1]; ++i) {
+      const Piece& p = plan.pieces[i];
+      iovecs += p.read_offset > at ? 2 : 1;
+      n.gap = std::max(n.gap, p.read_offset - std::min(at, p.read_offset));
+      at = p.read_offset + p.length;
+    }
+    n.iovecs = std::max(n.iovecs, iovecs);
+  }
+  return n;
+}
+
+}  // namespace
+
+Result<Scatter> Scatter::make(const Plan& plan, const Schedule& schedule,
+                              std::span<std::byte> arena, unsigned tags) {
+  const Needs needs = needs_of(plan);
+  Scatter s(plan, schedule, arena);
+  s.row_ = needs.iovecs;
+  s.table_.resize(std::size_t{tags} * needs.iovecs);
+  if (needs.gap > 0) {
+    BLKSWEEP_TRY(s.sink_, PageBuffer::allocate({needs.gap}));
+  }
+  return s;
+}
+
+std::span<iovec> Scatter::build(std::uint32_t tag, std::uint32_t begin, std::uint32_t end) {
+  iovec* const row = table_.data() + std::size_t{tag} * row_;
+  std::uint32_t n = 0;
+  std::uint32_t at = plan_->pieces[begin].read_offset;
+  for (std::uint32_t i = begin; i < end; ++i) {
+    const Piece& p = plan_->pieces[i];
+    std::byte* const to = place(p);
+    const bool gap = p.read_offset > at;
+    if (gap) {
+      row[n++] = {sink_.data(), p.read_offset - at};
+    }
+    if (!gap && n > 0 && static_cast<std::byte*>(row[n - 1].iov_base) + row[n - 1].iov_len == to) {
+      row[n - 1].iov_len += p.length;
+    } else {
+      row[n++] = {to, p.length};
+    }
+    at = p.read_offset + p.length;
+  }
+  return {row, n};
+}
+
+std::span<iovec> Scatter::advance(std::span<iovec> iov, std::uint32_t bytes) {
+  while (!iov.empty() && bytes >= iov.front().iov_len) {
+    bytes -= static_cast<std::uint32_t>(iov.front().iov_len);
+    iov = iov.subspan(1);
+  }
+  if (!iov.empty()) {
+    iov.front().iov_base = static_cast<std::byte*>(iov.front().iov_base) + bytes;
+    iov.front().iov_len -= bytes;
+  }
+  return iov;
+}
+
+}  // namespace blksweep

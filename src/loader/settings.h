@@ -1,0 +1,77 @@
+// LoaderSettings: how samples are ordered, read, kept and handed over. Values only.
+//
+// Defaults: what a run has when nothing is said; docs/strategies.md says what each choice does.
+// Relative: sizes in percent are of the bytes of an epoch, shares of the depth are of `depth`.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "base/units.h"
+#include "io/engine.h"
+#include "plan/settings.h"
+#include "stage/compute_time.h"
+#include "stage/stage_settings.h"
+
+namespace blksweep {
+
+// A size that may be given relative to the data set: "64MiB" or "10%".
+struct RelativeSize {
+  Bytes bytes{0};
+  double percent = 0;  // > 0: of `whole`, and bytes is ignored
+  Bytes of(Bytes whole) const {
+    return percent > 0
+               ? Bytes{static_cast<std::uint64_t>(percent / 100 * static_cast<double>(whole.n))}
+               : bytes;
+  }
+};
+
+// A number of reads that may be given as a share of the depth: "8" or "25%".
+struct DepthShare {
+  std::uint32_t reads = 0;
+  double percent = 0;  // > 0: of the depth, and `reads` is ignored
+  std::uint32_t of(std::uint32_t depth) const {
+    const double share = percent > 0 ? percent / 100 * depth : reads;
+    return std::clamp(static_cast<std::uint32_t>(share), 1U, depth);
+  }
+};
+
+struct LoaderSettings {
+  Order order = Order::lba;
+  Bytes chunk{std::uint64_t{4} << 20};
+  RelativeSize sort_window;
+  Merge merge = Merge::none;
+  Bytes merge_gap{std::uint64_t{64} << 10};
+  Bytes merge_max{std::uint64_t{1} << 20};
+  std::optional<Bytes> merge_horizon;  // merge=device; without: horizon_of() chooses
+  DepthShare merge_batch{0, 50};       // merge=kernel: reads sorted and submitted together
+  Shuffle shuffle = Shuffle::none;
+  RelativeSize window{Bytes{std::uint64_t{64} << 20}, 0};
+  EngineKind engine = EngineKind::io_uring;
+  bool direct = true;
+  std::uint32_t depth = 32;
+  DepthShare refill{0, 25};   // reads that complete before more are submitted; in all orders
+  std::uint32_t openers = 1;  // threads that open files ahead of the reader
+  std::uint32_t batch = 256;
+  std::uint32_t prefetch = 2;
+  std::uint32_t decode_threads = 0;  // 0: samples come as they are stored
+  CopyKind copy = CopyKind::none;
+  CopyTuning copy_tuning;
+  ConsumerKind consumer = ConsumerKind::none;
+  ComputeTime compute;
+  std::uint32_t device_index = 0;  // of the GPU
+  std::uint32_t epochs = 1;
+};
+
+// Within how many bytes of the order merge=device may follow the device instead; 0: it keeps the
+// order. Only where the order is sorted by address, and never more than a chunk of it.
+Bytes horizon_of(const LoaderSettings& settings);
+
+// Reads of merge=kernel that are handed over together; 0: other merges have no such groups.
+std::uint32_t submit_batch_of(const LoaderSettings& settings);
+
+// Reads that complete before more are submitted. Whole groups of merge=kernel at least.
+std::uint32_t refill_of(const LoaderSettings& settings);
+
+}  // namespace blksweep

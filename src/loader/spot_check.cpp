@@ -1,0 +1,154 @@
+#include "loader/spot_check.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/fd.h"
+#include "base/memory.h"
+#include "base/rng.h"
+#include "dataset/data_files.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint64_t kFewest = 64, kMost = 1024, kOneOf = 100;
+constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 10;  // of a piece
+constexpr std::uint64_t kStream = 0x5b07;
+constexpr std::size_t kNamedPieces = 10;
+
+// One file open at a time: pieces come sorted by file.
+class FileReader {
+ public:
+  static Result<FileReader> make(const Source& source) {
+    const std::uint64_t align = std::max(source.direct_align, kPageBytes);
+    BLKSWEEP_TRY(PageBuffer memory, PageBuffer::allocate({kMostBytes + 2 * align}));
+    BLKSWEEP_TRY(DataFiles data, DataFiles::open_root(source.catalog));
+    return FileReader(source, align, std::move(memory), std::move(data));
+  }
+
+  Result<std::uint64_t> hash(std::uint32_t file, std::uint64_t offset, std::uint64_t length) {
+    BLKSWEEP_CHECK(open(file));
+    const std::uint64_t from = align_down(offset, align_);
+    const std::size_t want = align_up(offset + length, align_) - from;
+    const ssize_t n = ::pread(fd_.get(), memory_.span().data(), want, static_cast<off_t>(from));
+    if (n < 0) {
+      return sys_error(errno, "read");
+    }
+    if (static_cast<std::uint64_t>(n) < offset + length - from) {
+      return fail("the file ends early");
+    }
+    return XXH3_64bits(memory_.span().data() + (offset - from), length);
+  }
+
+ private:
+  FileReader(const Source& source, std::uint64_t align, PageBuffer memory, DataFiles data)
+      : source_(source), align_(align), memory_(std::move(memory)), data_(std::move(data)) {}
+
+  Result<> open(std::uint32_t file) {
+    if (fd_ && file_ == file) {
+      return {};
+    }
+    file_ = file;
+    const int direct = source_.direct_possible ? O_DIRECT : 0;
+    const int fd = data_.open(file, direct, scratch_);
+    fd_.reset(std::max(fd, -1));
+    return fd >= 0 ? Result<>() : Result<>(sys_error(-fd, "open"));
+  }
+
+  const Source& source_;
+  std::uint64_t align_;
+  PageBuffer memory_;
+  DataFiles data_;
+  std::string scratch_;
+  std::uint32_t file_ = 0;
+  Fd fd_;
+};
+
+}  // namespace
+
+SpotCheck::SpotCheck(const Catalog& catalog, const Plan& plan, const Schedule& schedule,
+                     std::uint64_t seed)
+    : catalog_(catalog), plan_(plan), schedule_(schedule) {
+  draw(seed);
+}
+
+Sample SpotCheck::sample_of(const Piece& piece) const {
+  return catalog_.sample(plan_.order[schedule_.emission[piece.emission]]);
+}
+
+// Twice the same emission is drawn once, and what is empty not at all: a few more are drawn.
+void SpotCheck::draw(std::uint64_t seed) {
+  const std::uint64_t all = schedule_.emission.size();
+  const std::uint64_t wanted = std::min(all, std::clamp(all / kOneOf, kFewest, kMost));
+  Rng rng(seed, kStream);
+  std::vector<std::uint32_t> drawn(wanted);
+  for (std::uint32_t i = 0; i < wanted; ++i) {
+    // One of each equal part: all of them where there are few, and none twice.
+    const std::uint64_t begin = all * i / wanted;
+    drawn[i] = static_cast<std::uint32_t>(begin + rng.below(all * (i + 1) / wanted - begin));
+  }
+  for (const std::uint32_t emission : drawn) {
+    Piece piece{.emission = emission};
+    const std::uint64_t bytes = sample_of(piece).length;
+    piece.length = static_cast<std::uint32_t>(std::min(bytes, kMostBytes));
+    piece.offset = bytes > kMostBytes ? rng.below(bytes - kMostBytes + 1) : 0;
+    if (bytes > 0) {
+      pieces_.push_back(piece);
+    }
+  }
+}
+
+void SpotCheck::hash_batch(std::uint32_t batch, std::span<const std::byte> arena,
+                           std::span<const std::uint8_t> failed) {
+  const std::uint32_t end = schedule_.batch_begin[batch + 1];
+  for (; next_ < pieces_.size() && pieces_[next_].emission < end; ++next_) {
+    Piece& piece = pieces_[next_];
+    const std::uint32_t p = schedule_.emission[piece.emission];
+    if (failed[p] == 0) {
+      const std::uint64_t at =
+          std::uint64_t{schedule_.slot[plan_.parcel_of(p)]} * kSlotUnit + plan_.head[p];
+      piece.hash = XXH3_64bits(arena.data() + at + piece.offset, piece.length);
+      piece.delivered = true;
+    }
+  }
+}
+
+SpotResult SpotCheck::compare(const Source& source) const {
+  std::vector<const Piece*> pieces;
+  for (const Piece& p : pieces_) {
+    if (p.delivered) {
+      pieces.push_back(&p);
+    }
+  }
+  std::ranges::sort(pieces, {}, [&](const Piece* p) {
+    const Sample s = sample_of(*p);
+    return std::pair(s.file, s.offset + p->offset);
+  });
+  SpotResult result;
+  Result<FileReader> reader = FileReader::make(source);
+  for (const Piece* p : pieces) {
+    const Sample s = sample_of(*p);
+    const Result<std::uint64_t> file = reader
+                                           ? reader->hash(s.file, s.offset + p->offset, p->length)
+                                           : tl::unexpected(reader.error());
+    ++result.pieces;
+    result.bytes += p->length;
+    if (file && *file == p->hash) {
+      continue;
+    }
+    if (++result.found.wrong <= kNamedPieces) {
+      result.found.named.push_back(
+          {source.catalog.full_path(s.file),
+           file ? fmt::format("delivered {:016x}, the file has {:016x} in {} bytes from {}",
+                              p->hash, *file, p->length, s.offset + p->offset)
+                : file.error().message()});
+    }
+  }
+  return result;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,58 @@
+#include "os/foreign_mounts.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string_view>
+
+#include "os/blockdev.h"
+
+namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_option(std::string_view options, std::string_view wanted) {
+  for (std::size_t at = options.find(wanted); at != std::string_view::npos;
+       at = options.find(wanted, at + 1)) {
+    const std::size_t end = at + wanted.size();
+    const bool begins = at == 0 || options[at - 1] == ',' || options[at - 1] == ';';
+    if (begins && (end == options.size() || options[end] == ',' || options[end] == ';')) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_foreign(const MountFacts& m) {
+  return m.filesystem.starts_with("fuse") && has_option(m.options, "allow_other") &&
+         !has_option(m.options, fmt::format("user_id={}", ::geteuid())) &&
+         !has_option(m.options, "user_id=0");
+}
+
+bool is_below(const std::string& path, const std::string& folder) {
+  return folder == "/" || path == folder || path.starts_with(folder + "/");
+}
+
+}  // namespace
+
+Result<> refuse_foreign_mounts(const std::string& path, const std::string& mountinfo) {
+  std::error_code ec;
+  std::string here = fs::absolute(path, ec).lexically_normal().string();
+  while (here.size() > 1 && here.ends_with('/')) {
+    here.pop_back();
+  }
+  for (const MountFacts& m : mounts(mountinfo)) {
+    if (is_foreign(m) && (is_below(here, m.mount_point) || is_below(m.mount_point, here))) {
+      return fail(
+          fmt::format("{}: another user's FUSE filesystem is mounted on {}, and decides whether "
+                      "reads of it ever "
+                      "end: unmount it, or name a folder without it",
+                      path, m.mount_point));
+    }
+  }
+  return {};
+}
+
+}  // namespace blksweep

@@ -1,0 +1,78 @@
+#include "simulate/predict_run.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "disk/registry.h"
+#include "stats/histogram.h"
+
+namespace blksweep {
+
+Result<Prediction> predict_run(const Source& source, const LoaderSettings& settings,
+                               const PlannedEpoch& planned, const PredictRequest& request) {
+  const auto model = make_model(request.how.model, request.how.size, request.seed);
+  SimDevice device;
+  device.size = request.how.size;
+  device.max_request = request.how.max_request;
+  device.speedup = request.how.speedup;
+  device.host_cost = request.how.host_cost;
+  return predict({source.catalog, planned, settings, request.seed, *model, device});
+}
+
+PredictionRecord prediction_record(const Prediction& p, const ModelSpec& model,
+                                   std::int64_t measured_epoch_ns) {
+  PredictionRecord r;
+  r.model = model.name;
+  r.model_hash = model_hash(model);
+  r.epoch_ns = p.epoch_ns;
+  r.first_batch_ns = p.first_batch_ns;
+  r.requests = p.device.requests;
+  r.depth_mean = p.depth_mean();
+  if (measured_epoch_ns > 0) {
+    r.error = static_cast<double>(p.epoch_ns) / static_cast<double>(measured_epoch_ns) - 1;
+  }
+  return r;
+}
+
+std::string model_hash(const ModelSpec& model) {
+  const std::string text = to_toml(model);
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+PredictSettings predict_settings(const Source& source, const ModelSpec& model) {
+  PredictSettings s{.model = model, .size = disk_size(source)};
+  if (source.device) {
+    const auto emulated = emulated_disk(source.device->disk);
+    s.speedup = emulated ? emulated->speedup : 1;
+    for (const auto& [name, value] : queue_settings(source.device->disk)) {
+      const auto kib = name == "max_sectors_kb" ? parse_count(value) : Result<std::uint64_t>(0);
+      if (kib && *kib > 0 && *kib <= (1U << 20)) {
+        s.max_request = static_cast<std::uint32_t>(*kib << 10);
+      }
+    }
+  }
+  return s;
+}
+
+Bytes disk_size(const Source& source) {
+  Bytes size = least_device(source.catalog);
+  if (source.device) {
+    size.n = std::max(size.n, source.device->partition_start + source.device->size);
+    if (const auto whole = block_device_of_dev(source.device->whole_disk)) {
+      size.n = std::max(size.n, whole->size);
+    }
+  }
+  return size;
+}
+
+std::pair<Maybe<std::uint64_t>, Maybe<std::uint64_t>> latency_percentiles(const Prediction& p) {
+  const Histogram buckets = p.device.latency.buckets();
+  if (buckets.empty()) {
+    return {};
+  }
+  return {bucket_percentile(buckets, 0.5), bucket_percentile(buckets, 0.99)};
+}
+
+}  // namespace blksweep

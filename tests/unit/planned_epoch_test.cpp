@@ -1,0 +1,180 @@
+// What settings come to: none of them may follow from another one that says nothing of it.
+#include <gtest/gtest.h>
+
+#include "experiment/observe.h"
+#include "loader/planned_epoch.h"
+#include "support/flat_catalog.h"
+
+namespace blksweep {
+namespace {
+
+using testing_support::FlatCatalog;
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+// Files side by side in catalog order, read from the device.
+FlatCatalog side_by_side(std::uint32_t count, std::uint64_t size) {
+  FlatCatalog flat("/data");
+  for (std::uint32_t i = 0; i < count; ++i) {
+    flat.add("f" + std::to_string(100'000 + i), size, (i + 1) * size);
+  }
+  return flat;
+}
+
+Result<PlannedEpoch> planned(const FlatCatalog& flat, const LoaderSettings& cell) {
+  Source source;
+  source.catalog = flat.view();
+  source.catalog.device_readable = true;
+  source.direct_align = kSectorBytes;
+  return plan_epoch(source, cell, 7);
+}
+
+PlannedEpoch must(const FlatCatalog& flat, const LoaderSettings& cell) {
+  Result<PlannedEpoch> p = planned(flat, cell);
+  EXPECT_TRUE(p) << p.error().message();
+  return p ? *std::move(p) : PlannedEpoch{};
+}
+
+bool same_reads(const Plan& a, const Plan& b) {
+  return std::ranges::equal(a.reads, b.reads, [](const Read& x, const Read& y) {
+    return x.offset == y.offset && x.length == y.length && x.source == y.source;
+  });
+}
+
+LoaderSettings cell_of(Order order, Merge merge) {
+  LoaderSettings cell;
+  cell.order = order;
+  cell.merge = merge;
+  return cell;
+}
+
+double mean_seek(const FlatCatalog& flat, const PlannedEpoch& p) {
+  Catalog catalog = flat.view();
+  catalog.device_readable = true;
+  return summarize(catalog, p.plan).mean_seek_bytes.value_or(0);
+}
+
+// It asked for 16 GiB: the rank of a sample that was not among the first reads was 2^32 - 1.
+TEST(PlanCell, ASampleThatFailedCostsTheQualityNothing) {
+  const FlatCatalog flat = side_by_side(300, 4096);
+  for (const Order order : {Order::random, Order::lba}) {
+    const PlannedEpoch p = must(flat, cell_of(order, Merge::none));
+    for (const std::size_t failed : {0UL, 150UL, 299UL}) {
+      std::vector<std::uint32_t> emitted = p.plan.order;
+      emitted.erase(emitted.begin() + static_cast<std::ptrdiff_t>(failed));
+      const QualityRecord q = quality_of(flat.view(), order, p, emitted);
+      ASSERT_TRUE(q.rank_decorrelation_vs_read);
+      EXPECT_NEAR(*q.rank_decorrelation_vs_read, 0, 1e-12);  // emitted as read
+    }
+  }
+}
+
+// Issue 10, finding 5.
+TEST(PlanCell, TheRefillIsTheSameInAllOrders) {
+  for (const Order order :
+       {Order::random, Order::path, Order::directory, Order::inode, Order::lba, Order::chunked}) {
+    LoaderSettings cell = cell_of(order, Merge::none);
+    cell.depth = 32;
+    EXPECT_EQ(refill_of(cell), 8U) << to_string(order);
+  }
+}
+
+TEST(PlanCell, ARefillIsANumberOrAShareOfTheDepth) {
+  LoaderSettings cell;
+  cell.depth = 128;
+  EXPECT_EQ(refill_of(cell), 32U);
+  cell.refill = {0, 50};
+  EXPECT_EQ(refill_of(cell), 64U);
+  cell.refill = {5, 0};
+  EXPECT_EQ(refill_of(cell), 5U);
+  cell.depth = 3;
+  EXPECT_EQ(refill_of(cell), 3U) << "no more than there can be in flight";
+  cell.refill = {0, 25};
+  EXPECT_EQ(refill_of(cell), 1U);
+}
+
+TEST(PlanCell, GroupsOfTheKernelAreASettingAndWaitedFor) {
+  LoaderSettings cell = cell_of(Order::lba, Merge::kernel);
+  EXPECT_EQ(must(side_by_side(100, 4096), cell).plan.submit_batch, 16U);
+  EXPECT_EQ(refill_of(cell), 16U);
+  cell.merge_batch = {4, 0};
+  EXPECT_EQ(must(side_by_side(100, 4096), cell).plan.submit_batch, 4U);
+  EXPECT_EQ(refill_of(cell), 8U);
+  cell.merge = Merge::none;
+  EXPECT_EQ(must(side_by_side(100, 4096), cell).plan.submit_batch, 0U);
+}
+
+// Issue 10, finding 6.
+TEST(PlanCell, AWindowWithoutAShuffleChangesNothing) {
+  const FlatCatalog flat = side_by_side(4000, 24 << 10);
+  for (const Order order : {Order::random, Order::lba, Order::chunked}) {
+    for (const Merge merge : {Merge::none, Merge::file, Merge::kernel, Merge::device}) {
+      LoaderSettings cell = cell_of(order, merge);
+      cell.chunk = {64 << 10};
+      cell.window = {Bytes{4096}, 0};  // not even a sample
+      const PlannedEpoch small = must(flat, cell);
+      cell.window = {Bytes{64 * kMiB}, 0};
+      const PlannedEpoch large = must(flat, cell);
+      SCOPED_TRACE(std::string(to_string(order)) + " " + std::string(to_string(merge)));
+      EXPECT_TRUE(same_reads(small.plan, large.plan));
+      EXPECT_EQ(small.schedule.emission, large.schedule.emission);
+      EXPECT_EQ(small.schedule.slot, large.schedule.slot);
+      EXPECT_EQ(small.schedule.arena.n, large.schedule.arena.n);
+      EXPECT_EQ(small.schedule.window_peak.n, large.schedule.window_peak.n);
+    }
+  }
+}
+
+TEST(PlanCell, TheHorizonLeavesChunksWhereTheOrderPutThem) {
+  const FlatCatalog flat = side_by_side(8000, 16 << 10);
+  LoaderSettings cell = cell_of(Order::chunked, Merge::none);
+  cell.chunk = {64 << 10};
+  const double without = mean_seek(flat, must(flat, cell));
+  cell.merge = Merge::device;
+  const double with = mean_seek(flat, must(flat, cell));
+  EXPECT_GT(without, 30.0 * kMiB);
+  EXPECT_NEAR(with / without, 1, 0.05) << with << " against " << without;
+}
+
+TEST(PlanCell, TheHorizonIsNoMoreThanTheChunkAndIsAskedFor) {
+  LoaderSettings cell = cell_of(Order::chunked, Merge::device);
+  EXPECT_EQ(horizon_of(cell).n, 4 * kMiB);
+  cell.merge_horizon = Bytes{16 * kMiB};
+  EXPECT_EQ(horizon_of(cell).n, 4 * kMiB);
+  cell.chunk = {64 << 10};
+  EXPECT_EQ(horizon_of(cell).n, std::uint64_t{64} << 10);
+  cell.order = Order::lba;
+  EXPECT_EQ(horizon_of(cell).n, 16 * kMiB);
+  cell.order = Order::random;
+  EXPECT_EQ(horizon_of(cell).n, 0U) << "a random order is kept";
+  cell.sort_window = {Bytes{}, 10};
+  EXPECT_EQ(horizon_of(cell).n, 16 * kMiB);
+  cell.merge = Merge::none;
+  EXPECT_EQ(horizon_of(cell).n, 0U);
+}
+
+// Files whose second extents lie far behind: sorted only as far as the horizon reaches.
+TEST(PlanCell, WhatTheHorizonHoldsBackCountsAsWindow) {
+  FlatCatalog flat("/data");
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    flat.add("f" + std::to_string(10'000 + i), 64 << 10, (i + 1) * (std::uint64_t{64} << 10));
+    flat.extents.back().length = 32 << 10;
+    flat.extents.push_back({32 << 10, 512 * kMiB + i * (std::uint64_t{32} << 10), 32 << 10, 0, i});
+  }
+  LoaderSettings cell = cell_of(Order::lba, Merge::device);
+  cell.batch = 16;
+  const PlannedEpoch p = must(flat, cell);
+  EXPECT_LE(p.plan.horizon_peak, 4 * kMiB);
+  EXPECT_GT(p.plan.horizon_peak, 3 * kMiB);
+  EXPECT_GE(p.schedule.window_peak.n, p.plan.horizon_peak);
+  cell.shuffle = Shuffle::buffer;
+  cell.window = {Bytes{8 * kMiB}, 0};
+  EXPECT_LE(must(flat, cell).schedule.window_peak.n, 8 * kMiB);
+  cell.window = {Bytes{4 * kMiB}, 0};
+  const Result<PlannedEpoch> refused = planned(flat, cell);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("--merge-horizon"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace blksweep
