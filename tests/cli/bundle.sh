@@ -285,8 +285,8 @@ experiment 'no BTF' "reads('io_uring', 'lba') and $no_probe and $no_btf and not 
 
 # --- nobody, io_uring_disabled, a read-only root -------------------------------------------------------------
 prepare=$with_all
-chown 65534 "$tmp/db"
-into=(chroot --userspec=65534:65534 "$root")
+chown "$nobody" "$tmp/db"
+into=(chroot --userspec="$nobody:$nobody" "$root")
 experiment 'nobody' "reads('io_uring', 'lba') and $no_probe"
 # 1 refuses those without CAP_SYS_ADMIN only, so that root's programs elsewhere keep their rings.
 disabled=/proc/sys/kernel/io_uring_disabled
@@ -301,7 +301,7 @@ else
   echo "$disabled cannot be set here"
 fi
 if unshare --user --map-root-user true 2>/dev/null; then
-  into=(setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user chroot "$root")
+  into=(setpriv --reuid="$nobody" --regid="$nobody" --clear-groups unshare --user --map-root-user chroot "$root")
   experiment 'root of a user namespace' "reads('io_uring', 'lba') and $no_probe"
 fi
 chown 0 "$tmp/db"

@@ -54,7 +54,7 @@ echo 'bad input: refused'
 # --- an ordinary user: files of one's own are dropped, those of others are counted as unknown --------
 mkdir "$tmp/own"
 head -c 100000 /dev/urandom >"$tmp/own/file"
-[ "$(id -u)" != 0 ] || chown -R 65534:65534 "$tmp/own"
+[ "$(id -u)" != 0 ] || chown -R "$nobody:$nobody" "$tmp/own"
 call as_nobody cache drop "$tmp/own" --json
 [ "$(stat -f -c %T "$tmp")" = tmpfs ] || expect_status 0
 if [ "$(id -u)" = 0 ]; then

@@ -60,6 +60,7 @@ answer() {
 agree() {
   local what=$1 data=$2
   shift 2
+  out='' err='' # of calls before, nothing of which belongs to what is said here
   answer "$tmp/doctor" doctor "$data" --json
   answer "$tmp/default" run --data "$data" --no-ceiling --json
   answer "$tmp/named" run --data "$data" --engine io_uring --no-probe --no-ceiling --json
@@ -175,12 +176,12 @@ fi
 # --- not root: files of another user, then its own ------------------------------------------------------
 unprivileged
 program=$tmp/.blksweep
-around=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+around=(setpriv --reuid="$nobody" --regid="$nobody" --clear-groups)
 agree 'not root' "$data" ready=True probe=missing 'probe programs=missing' 'device reads=limited' \
   'drop caches=limited' residency=missing 'emulated disk=missing' 'cgroup memory=missing'
 answer "$tmp/start" disk start doctor-test --model none --size 100MiB
 [ "$(cat "$tmp/start.status")" = 77 ] || die 'not root: disk start goes on'
-chown -R 65534:65534 "$data"
+chown -R "$nobody:$nobody" "$data"
 agree 'not root, own files' "$data" ready=True residency=ok
 answer "$tmp/doctor" doctor "$loopfs_device"
 [ "$(cat "$tmp/doctor.status")" = 1 ] || die 'not root: the device can be read'
@@ -204,10 +205,10 @@ locked() {
   echo "$1: agree"
 }
 locked 'memlock as it is, not root' "$([ "$(ulimit -l)" = unlimited ] && echo ok || echo limited)"
-around=(prlimit --memlock=32768 setpriv --reuid=65534 --regid=65534 --clear-groups)
+around=(prlimit --memlock=32768 setpriv --reuid="$nobody" --regid="$nobody" --clear-groups)
 agree 'memlock 32 KiB' "$data" ready=True 'locked memory=limited' io_uring=limited
 locked 'memlock 32 KiB' limited
-around=(prlimit --memlock=0 setpriv --reuid=65534 --regid=65534 --clear-groups)
+around=(prlimit --memlock=0 setpriv --reuid="$nobody" --regid="$nobody" --clear-groups)
 agree 'memlock 0' "$data" ready=True 'locked memory=limited'
 program=$blksweep
 around=(prlimit --memlock=4096)

@@ -6,6 +6,8 @@ blksweep=$(realpath "${BLKSWEEP:-build/blksweep}")
 python=/usr/bin/python3
 # refuse_call NUMBER ERRNO PROGRAM...: seccomp answers that call so; 99 where there is no seccomp
 refuse_call=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../support/refuse_call.py")
+# An ordinary user of this test alone: locked memory is counted for all processes of a user together.
+nobody=$((100000 + $$))
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/blksweep-test.XXXXXX")
 status=0
 out=
@@ -64,12 +66,12 @@ ended() {
   out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
 }
 
-# For root: nobody runs a copy, because the build folder may lie where nobody may not look.
+# For root: an ordinary user runs a copy, because the build folder may lie where others may not look.
 unprivileged() {
   if [ "$(id -u)" = 0 ]; then
     chmod 755 "$tmp"
     [ -x "$tmp/.blksweep" ] || cp "$blksweep" "$tmp/.blksweep"
-    command=(setpriv --reuid=65534 --regid=65534 --clear-groups "$tmp/.blksweep")
+    command=(setpriv --reuid="$nobody" --regid="$nobody" --clear-groups "$tmp/.blksweep")
   fi
 }
 

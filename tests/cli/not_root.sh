@@ -7,7 +7,7 @@ set -euo pipefail
 work=$tmp/work
 mkdir -p "$work"
 chmod 755 "$tmp"
-[ "$(id -u)" != 0 ] || chown 65534:65534 "$work"
+[ "$(id -u)" != 0 ] || chown "$nobody:$nobody" "$work"
 
 call as_nobody dataset make "$work/data" --count 50 --size 4KiB
 expect_status 0
