@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,14 @@ using Json = nlohmann::ordered_json;
 
 // A document that is no JSON: is_discarded().
 Json parse_json(std::string_view text);
+
+// null where nothing is known, or where a text has nothing to say.
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+inline Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
 std::string json_line(const Json& document);  // without spaces or a newline
 std::string json_text(const Json& document);  // two-space indentation, no newline at the end
 

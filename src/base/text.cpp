@@ -66,6 +66,12 @@ std::string printable(std::string_view text, bool newlines) {
   return out;
 }
 
+std::string trimmed(std::string text) {
+  text.erase(text.find_last_not_of(" \t") + 1);
+  text.erase(0, text.find_first_not_of(" \t"));
+  return text;
+}
+
 std::string one_line(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');

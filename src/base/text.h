@@ -10,6 +10,9 @@ namespace blksweep {
 // everything else stays. `newlines`: those of our own tables stay, too.
 std::string printable(std::string_view text, bool newlines = false);
 
+// Without blanks and tabs around it.
+std::string trimmed(std::string text);
+
 // Control characters become blanks, those at the end go: an error is one line.
 std::string one_line(std::string text);
 

@@ -105,4 +105,8 @@ std::string format_count(std::uint64_t n) {
   return digits;
 }
 
+std::string format_rounded(double x) {
+  return format_count(static_cast<std::uint64_t>(std::llround(x)));
+}
+
 }  // namespace blksweep

@@ -19,6 +19,7 @@ namespace blksweep {
 
 inline constexpr std::uint32_t kSectorBytes = 512;
 inline constexpr std::uint32_t kPageBytes = 4096;
+inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 struct Bytes {
   std::uint64_t n = 0;
@@ -52,5 +53,6 @@ std::string format_bytes(Bytes b);
 std::string format_duration(Nanos t);
 // 12345678 -> "12,345,678".
 std::string format_count(std::uint64_t n);
+std::string format_rounded(double x);  // the nearest count; x >= 0
 
 }  // namespace blksweep

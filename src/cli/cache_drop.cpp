@@ -27,11 +27,6 @@ const char* hold_name(HoldKind kind) {
   return kind == HoldKind::locked ? "locked" : kind == HoldKind::mapped ? "mapped" : "open";
 }
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json node_json(const NodeCaches& c) {
   return {{"file_bytes", or_null(c.file_pages)},
           {"device_bytes", or_null(c.device_pages)},

@@ -63,7 +63,7 @@ Json residency_json(const Residency& r) {
           {"unreadable_files", r.unreadable},
           {"bytes", known ? Json(r.bytes) : Json(nullptr)},
           {"resident_bytes", known ? Json(r.resident_bytes) : Json(nullptr)},
-          {"resident_share", share ? Json(*share) : Json(nullptr)},
+          {"resident_share", or_null(share)},
           {"dirty_bytes", bytes_or_null(r, r.dirty_pages)},
           {"writeback_bytes", bytes_or_null(r, r.writeback_pages)},
           {"evicted_bytes", bytes_or_null(r, r.evicted_pages)},

@@ -143,7 +143,7 @@ Json warmed_json(const Warmed& w, bool inodes) {
     const auto bytes_per_s = rate(w);
     j["bytes"] = w.outcome.bytes;
     j["placing_seconds"] = seconds(w.placing_ns);
-    j["bytes_per_s"] = bytes_per_s ? Json(*bytes_per_s) : Json(nullptr);
+    j["bytes_per_s"] = or_null(bytes_per_s);
     j["before"] = residency_json(w.before);
     j["after"] = residency_json(w.after);
   }

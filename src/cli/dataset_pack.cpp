@@ -6,9 +6,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/answer.h"
-#include "cli/git_revision.h"
 #include "cli/status_line.h"
 #include "cli/verb.h"
+#include "cli/version.h"
 #include "dataset/pack.h"
 #include "os/signals.h"
 
@@ -118,7 +118,7 @@ Result<Exit> pack(const PackArguments& o) {
 void add_dataset_pack(Verbs& verbs, Command dataset) {
   Command app = dataset.add_subcommand("pack", "the same samples stored in another way");
   auto o = std::make_shared<PackArguments>();
-  o->pack.tool = std::string(BLKSWEEP_VERSION) + " " + git_revision();
+  o->pack.tool = std::string(version()) + " " + git_revision();
   app.add_option("SRC", o->pack.source, "folder of files").required();
   app.add_option("-o,--output", o->pack.directory, "empty or new directory").required();
   add_parsed(app, "--layout", o->pack.layout, parse_layout, "files or tar shards [tar]");

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/verb.h"
+#include "cli/version.h"
 #include "os/fatal_end.h"
 
 namespace blksweep {
@@ -33,7 +34,7 @@ void add_verbosity(Command root) {
 
 int run_program(int argc, char** argv) {
   CommandLine line("blksweep: how Linux reads training data from block devices", "blksweep",
-                   BLKSWEEP_VERSION);
+                   version());
   line.root().footer(kMainFooter);
   add_verbosity(line.root());
   Verbs verbs{line.root(), {argv, argv + argc}, {}};

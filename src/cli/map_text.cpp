@@ -212,7 +212,6 @@ std::string map_text(const MapReport& report) {
 
 std::string map_json(const MapReport& report) {
   const MapFacts& f = report.facts;
-  const auto maybe = [](const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); };
   Json j;
   j["device"] = report.map.device;
   j["device_model"] = report.map.device_model;
@@ -223,10 +222,10 @@ std::string map_json(const MapReport& report) {
   j["map_id"] = report.id == 0 ? Json(nullptr) : Json(report.id);
   j["interrupted"] = report.map.interrupted;
   j["reads"] = report.map.reads.size();
-  j["left_out_bytes"] = report.map.left_out ? Json(*report.map.left_out) : Json(nullptr);
+  j["left_out_bytes"] = or_null(report.map.left_out);
   j["left_out_by"] = report.map.left_out ? Json(report.map.left_out_by) : Json(nullptr);
-  j["path_ns"] = maybe(f.path_ns);
-  j["cached_bytes_per_s"] = maybe(f.cached_rate);
+  j["path_ns"] = or_null(f.path_ns);
+  j["cached_bytes_per_s"] = or_null(f.cached_rate);
   j["rotation_ns"] = f.rotation ? Json(f.rotation->period_ns) : Json(nullptr);
   j["rotation_coherence"] = f.rotation ? Json(f.rotation->coherence) : Json(nullptr);
   j["distance"] = rows_json(report, MapPart::distance, "distance_bytes");

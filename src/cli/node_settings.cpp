@@ -159,10 +159,7 @@ Result<std::vector<AskedGot>> set_all(const SetOptions& o, Borrowing& borrowing)
 }
 
 Json to_json(const AskedGot& a) {
-  return {{"name", a.name},
-          {"before", a.before.empty() ? Json(nullptr) : Json(a.before)},
-          {"asked", a.asked},
-          {"got", a.got}};
+  return {{"name", a.name}, {"before", or_null(a.before)}, {"asked", a.asked}, {"got", a.got}};
 }
 
 void print(const std::vector<AskedGot>& all, bool json) {

@@ -127,7 +127,7 @@ Json to_json(const Borrowed& b) {
           {"pid", b.owner.kept ? Json(nullptr) : Json(b.owner.id.pid)},
           {"command", b.owner.kept ? Json(nullptr) : Json(b.owner.command)},
           {"values", values},
-          {"path", b.loan.path.empty() ? Json(nullptr) : Json(b.loan.path)}};
+          {"path", or_null(b.loan.path)}};
 }
 
 Json device_json(const BlockDevice& d) {
@@ -145,7 +145,7 @@ Json to_json(const Shown& s) {
   }
   Json j = {{"device", s.device ? device_json(*s.device) : Json(nullptr)},
             {"stack", s.stack},
-            {"scheduler", s.scheduler.empty() ? Json(nullptr) : Json(s.scheduler)},
+            {"scheduler", or_null(s.scheduler)},
             {"schedulers", s.schedulers},
             {"queue", to_json(s.queue)},
             {"iosched", to_json(s.scheduler_own)},

@@ -27,15 +27,14 @@ std::string maps_text(const std::vector<StoredMap>& maps) {
 }
 
 Json maps_json(const std::vector<StoredMap>& maps) {
-  const auto maybe = [](const Maybe<double>& x) { return x ? Json(*x) : Json(nullptr); };
   Json out = Json::array();
   for (const StoredMap& m : maps) {
     out.push_back({{"map_id", m.id},
                    {"device", m.record.map.device},
                    {"size_bytes", m.record.map.size},
                    {"interrupted", m.record.map.interrupted},
-                   {"path_ns", maybe(m.record.path_ns)},
-                   {"rotation_ns", maybe(m.record.rotation_ns)}});
+                   {"path_ns", or_null(m.record.path_ns)},
+                   {"rotation_ns", or_null(m.record.rotation_ns)}});
   }
   return out;
 }

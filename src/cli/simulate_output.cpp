@@ -21,11 +21,6 @@ double per_second(std::uint64_t amount, double ns) {
   return ns > 0 ? static_cast<double>(amount) * 1e9 / ns : 0;
 }
 
-template <class T>
-Json or_null(const Maybe<T>& x) {
-  return x ? Json(*x) : Json(nullptr);
-}
-
 Json to_json(const SimulatedRun& row, const SimulationWork& work) {
   const Prediction& p = row.prediction;
   const auto& stored = row.job.run;

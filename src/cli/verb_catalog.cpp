@@ -31,8 +31,6 @@ struct CatalogOptions {
   bool tar = false, no_tar = false, json = false;
 };
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 Json to_json(const CatalogOptions& o, const CatalogParts& parts, const ScanReport& report) {
   const CatalogSummary s = summarize(parts.view());
   Json odd = Json::object();

@@ -38,7 +38,7 @@ examples:
   blksweep disk start d1 --model none --size 2GiB --fs ext4 --mount /mnt/d1
   blksweep disk start d2 --model sata-ssd --size 4GiB --backing d2.img --json)";
 
-constexpr const char* kSetExamples =
+constexpr const char* kDiskSetExamples =
     R"(Requests that are inside start over in the new model. A data set is best made
 with --model none, and then measured with another model.
 
@@ -47,7 +47,7 @@ examples:
   blksweep disk set d7200 --model hdd-7200 --speedup 10
   blksweep disk set d7200 --model none)";
 
-constexpr const char* kListExamples = R"(examples:
+constexpr const char* kDiskListExamples = R"(examples:
   blksweep disk list
   blksweep disk list --json
   blksweep disk list --json | python3 -m json.tool)";
@@ -103,8 +103,6 @@ Result<std::optional<Bytes>> parse_size(std::string_view text) {
 }
 void print_json(const Json& j) { say_text(json_text(j) + "\n"); }
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 const char* health_text(DiskHealth health) {
   switch (health) {
     case DiskHealth::running:
@@ -119,9 +117,9 @@ const char* health_text(DiskHealth health) {
 
 Json state_json(const DiskState& s) {
   return {{"name", s.name},
-          {"device", text_or_null(s.device)},
-          {"mount", text_or_null(s.mount)},
-          {"filesystem", text_or_null(s.filesystem)},
+          {"device", or_null(s.device)},
+          {"mount", or_null(s.mount)},
+          {"filesystem", or_null(s.filesystem)},
           {"model", s.model},
           {"speedup", s.speedup},
           {"size_bytes", s.size},
@@ -330,13 +328,14 @@ void add_start(Verbs& verbs, Command disk) {
 
 void add_others(Verbs& verbs, Command disk) {
   auto o = std::make_shared<DiskOptions>();
-  Command app = add_disk_verb(verbs, disk,
-                              {"set", "change the timing of a running disk", kSetExamples, set}, o);
+  Command app = add_disk_verb(
+      verbs, disk, {"set", "change the timing of a running disk", kDiskSetExamples, set}, o);
   add_name(app, o);
   add_model(app, o);
   add_speedup(app, o);
   o = std::make_shared<DiskOptions>();
-  add_json(add_disk_verb(verbs, disk, {"list", "the disks there are", kListExamples, list}, o), o);
+  add_json(add_disk_verb(verbs, disk, {"list", "the disks there are", kDiskListExamples, list}, o),
+           o);
   o = std::make_shared<DiskOptions>();
   app = add_disk_verb(verbs, disk, {"stop", "take a disk away", kStopExamples, stop}, o);
   add_name(app, o);

@@ -8,10 +8,10 @@
 #include "base/log.h"
 #include "cli/answer.h"
 #include "cli/cell_options.h"
-#include "cli/git_revision.h"
 #include "cli/map_text.h"
 #include "cli/status_line.h"
 #include "cli/verb.h"
+#include "cli/version.h"
 #include "map/measure.h"
 #include "model/map_facts.h"
 #include "model/map_fit.h"
@@ -71,7 +71,7 @@ MapRecord record_of(const MapReport& report, const MapOptions& options,
   r.map = report.map;
   r.seconds = options.seconds;
   r.hostname = read_host_facts().hostname;
-  r.tool_version = BLKSWEEP_VERSION;
+  r.tool_version = version();
   r.git_revision = git_revision();
   for (const std::string& word : argv) {
     r.argv += (r.argv.empty() ? "" : " ") + word;

@@ -38,7 +38,7 @@ struct PlanOptions {
   bool json = false;
 };
 
-struct Row {
+struct PlanRow {
   std::string label;
   CellRecord cell;
   PlannedEpoch planned;
@@ -49,12 +49,7 @@ double ratio(std::uint64_t a, std::uint64_t b) {
   return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
 }
 
-template <class T>
-Json or_null(const std::optional<T>& x) {
-  return x ? Json(*x) : Json(nullptr);
-}
-
-Json to_json(const Row& r) {
+Json to_json(const PlanRow& r) {
   return {{"cell", cell_json(r.cell)},
           {"reads", r.sum.reads},
           {"read_bytes", r.sum.read_bytes},
@@ -81,14 +76,14 @@ std::string seek_text(const PlanSummary& sum) {
                              : "-";
 }
 
-void print_table(const std::vector<Row>& rows) {
+void print_table(const std::vector<PlanRow>& rows) {
   Table table;
   table.column("cell", Table::Align::left);
   for (const char* title : {"reads", "bytes", "mean read", "seeks", "mean seek", "unwanted",
                             "fallbacks", "memory", "planning"}) {
     table.column(title);
   }
-  for (const Row& r : rows) {
+  for (const PlanRow& r : rows) {
     const auto mean = static_cast<std::uint64_t>(ratio(r.sum.read_bytes, r.sum.reads));
     table.row({r.label, format_count(r.sum.reads), format_bytes({r.sum.read_bytes}),
                format_bytes({mean}), seeks_text(r.sum), seek_text(r.sum),
@@ -107,7 +102,7 @@ Source planning_source(const CatalogFile& file) {
   return s;
 }
 
-Result<std::vector<Row>> plan_rows(const Source& source, const PlanOptions& o) {
+Result<std::vector<PlanRow>> plan_rows(const Source& source, const PlanOptions& o) {
   CellText text = o.text;
   text.try_emplace("order", std::vector<std::string>{"random", "lba"});
   text.try_emplace("merge", std::vector<std::string>{"none", "device"});
@@ -122,7 +117,7 @@ Result<std::vector<Row>> plan_rows(const Source& source, const PlanOptions& o) {
     }
   }
   const std::vector<std::string> labels = cell_labels(records);
-  std::vector<Row> rows;
+  std::vector<PlanRow> rows;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     BLKSWEEP_TRY(PlannedEpoch planned, plan_epoch(source, cells[i], o.seed));
     const PlanSummary sum =
@@ -136,13 +131,13 @@ Result<std::vector<Row>> plan_rows(const Source& source, const PlanOptions& o) {
 
 Result<Exit> run_plan(const PlanOptions& o) {
   BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.catalog));
-  BLKSWEEP_TRY(const std::vector<Row> rows, plan_rows(planning_source(file), o));
+  BLKSWEEP_TRY(const std::vector<PlanRow> rows, plan_rows(planning_source(file), o));
   if (!o.json) {
     print_table(rows);
     return Exit::done;
   }
   Json document = {{"catalog", o.catalog}, {"seed", o.seed}, {"plans", Json::array()}};
-  for (const Row& row : rows) {
+  for (const PlanRow& row : rows) {
     document["plans"].push_back(to_json(row));
   }
   say_text(json_text(document) + "\n");

@@ -80,27 +80,21 @@ void print_line(double at_s, double length_s, const ProbeReport& r) {
   flush_answer();
 }
 
-Json number_or_null(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
-
-Json count_or_null(std::optional<std::uint64_t> value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json counts_json(const ProbeReport& r) {
   return {{"requests", r.requests},
           {"bytes", r.bytes},
-          {"plug_merges", count_or_null(r.plug_merges)},
-          {"scheduler_merges", count_or_null(r.scheduler_merges)},
+          {"plug_merges", or_null(r.plug_merges)},
+          {"scheduler_merges", or_null(r.scheduler_merges)},
           {"seeks", r.seeks},
           {"other_requests", r.other_requests},
-          {"requeues", count_or_null(r.requeues)},
-          {"depth_mean", number_or_null(r.depth_mean)},
+          {"requeues", or_null(r.requeues)},
+          {"depth_mean", or_null(r.depth_mean)},
           {"busy_ns", r.busy_ns},
-          {"latency_mean_ns", number_or_null(latency_mean(r.latency_ns))},
-          {"latency_p50_ns", number_or_null(latency_percentile(r.latency_ns, 0.5))},
-          {"latency_p90_ns", number_or_null(latency_percentile(r.latency_ns, 0.9))},
-          {"latency_p99_ns", number_or_null(latency_percentile(r.latency_ns, 0.99))},
-          {"latency_p999_ns", number_or_null(latency_percentile(r.latency_ns, 0.999))}};
+          {"latency_mean_ns", or_null(latency_mean(r.latency_ns))},
+          {"latency_p50_ns", or_null(latency_percentile(r.latency_ns, 0.5))},
+          {"latency_p90_ns", or_null(latency_percentile(r.latency_ns, 0.9))},
+          {"latency_p99_ns", or_null(latency_percentile(r.latency_ns, 0.99))},
+          {"latency_p999_ns", or_null(latency_percentile(r.latency_ns, 0.999))}};
 }
 
 struct SchedulerDepth {
@@ -125,12 +119,12 @@ Json summary_json(const ProbeReport& r, std::int64_t length_ns) {
   Json j = counts_json(r);
   const SchedulerDepth waiting = scheduler_depth(r.series);
   j["length_ns"] = length_ns;
-  j["scheduler_depth_mean"] = number_or_null(waiting.mean);
+  j["scheduler_depth_mean"] = or_null(waiting.mean);
   j["scheduler_depth_max"] = waiting.max;
   j["healed"] = r.healed;
   j["healed_ns"] = r.healed_ns;
   j["lost_events"] = r.lost_events;
-  j["stat_difference"] = number_or_null(r.stat_difference);
+  j["stat_difference"] = or_null(r.stat_difference);
   j["depth"] = r.depth;
   j["request_bytes"] = r.request_bytes;
   j["latency_ns"] = r.latency_ns;

@@ -105,8 +105,6 @@ Result<> write_tables(const Report& report, const ReportFolder& folder) {
   return folder.write("runs.csv", runs_csv(report.cells, report.joined.input.runs));
 }
 
-Json maybe(const Maybe<double>& x) { return x ? Json(*x) : Json(nullptr); }
-
 Json level_json(const Maybe<Level>& l) {
   return l ? Json{{"median", l->median}, {"least", l->least}, {"greatest", l->greatest}}
            : Json(nullptr);
@@ -124,7 +122,7 @@ Json estimate_json(const Maybe<PairedRatio>& r) {
           {"low", r->interval ? Json(r->interval->low) : Json(nullptr)},
           {"high", r->interval ? Json(r->interval->high) : Json(nullptr)},
           {"pairs", r->pairs},
-          {"p", maybe(r->p)},
+          {"p", or_null(r->p)},
           {"signed_rank", interval_json(r->ranked)}};
 }
 
@@ -132,7 +130,7 @@ Json verdict_json(const CellSummary& c) {
   const std::string_view word = verdict_word(c);
   return word.empty() ? Json(nullptr)
                       : Json{{"word", word},
-                             {"detectable", maybe(c.verdict.detectable)},
+                             {"detectable", or_null(c.verdict.detectable)},
                              {"equal", c.verdict.equal}};
 }
 
@@ -149,18 +147,18 @@ Json summary_json(const CellSummary& c) {
           {"verdict", verdict_json(c)},
           {"fio_ratio", estimate_json(c.twins.ratio)},
           {"fio_plain_ratio", estimate_json(c.twins.plain_ratio)},
-          {"ceiling_share", maybe(c.ceiling_share)},
-          {"prediction_epoch_ns", maybe(c.prediction_epoch_ns)},
-          {"prediction_error", maybe(c.prediction_error)},
-          {"first_batch_ns", maybe(c.first_batch_ns)},
-          {"depth_mean", maybe(c.depth_mean)},
-          {"requests_issued", maybe(c.requests_issued)},
-          {"read_amplification", maybe(c.read_amplification)},
-          {"utilisation", maybe(c.utilisation)},
-          {"exposed_copy", maybe(c.exposed_copy)},
-          {"ideal_share", maybe(c.ideal_share)},
-          {"copy_cpu_ns_per_part", maybe(c.copy_cpu_ns_per_part)},
-          {"stalled_lane", c.stalled_lane.empty() ? Json(nullptr) : Json(c.stalled_lane)},
+          {"ceiling_share", or_null(c.ceiling_share)},
+          {"prediction_epoch_ns", or_null(c.prediction_epoch_ns)},
+          {"prediction_error", or_null(c.prediction_error)},
+          {"first_batch_ns", or_null(c.first_batch_ns)},
+          {"depth_mean", or_null(c.depth_mean)},
+          {"requests_issued", or_null(c.requests_issued)},
+          {"read_amplification", or_null(c.read_amplification)},
+          {"utilisation", or_null(c.utilisation)},
+          {"exposed_copy", or_null(c.exposed_copy)},
+          {"ideal_share", or_null(c.ideal_share)},
+          {"copy_cpu_ns_per_part", or_null(c.copy_cpu_ns_per_part)},
+          {"stalled_lane", or_null(c.stalled_lane)},
           {"stalls", Json(c.stalls)}};
 }
 

@@ -11,11 +11,11 @@
 
 #include "base/log.h"
 #include "cli/answer.h"
-#include "cli/git_revision.h"
 #include "cli/models.h"
 #include "cli/progress_line.h"
 #include "cli/run_options.h"
 #include "cli/verb.h"
+#include "cli/version.h"
 #include "experiment/describe_host.h"
 #include "experiment/experiment.h"
 #include "experiment/fallback.h"
@@ -78,13 +78,13 @@ bool change_queue(const std::vector<CellSettings>& cells) {
   return std::ranges::any_of(cells, [](const CellSettings& c) { return c.node.changes_queue(); });
 }
 
-struct Setting {  // what an experiment is made in
+struct RunContext {  // what an experiment is made in
   const Source& source;
   const Refusals& refusals;
   const std::vector<std::string>& argv;
 };
 
-ExperimentSettings experiment_settings(const RunOptions& o, const Setting& in) {
+ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in) {
   const auto& [source, refusals, argv] = in;
   ExperimentSettings s;
   for (const CellSettings& cell : o.cells) {
@@ -103,7 +103,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const Setting& in) {
   for (const std::string& arg : argv) {
     s.host.argv += (s.host.argv.empty() ? "" : " ") + arg;
   }
-  s.host.tool_version = BLKSWEEP_VERSION;
+  s.host.tool_version = version();
   s.host.git_revision = git_revision();
   return s;
 }

@@ -12,15 +12,10 @@
 
 #include "base/fd.h"
 #include "dataset/data_files.h"
+#include "os/file.h"
 
 namespace blksweep {
-namespace {
-
-std::int64_t to_ns(const statx_timestamp& t) {
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::string difference(const FileRecord& then, const struct statx& now) {
   if (!S_ISREG(now.stx_mode)) {

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "dataset/make_writers.h"
+#include "dataset/target_folder.h"
 #include "os/file.h"
 #include "os/trust.h"
 
@@ -47,20 +48,6 @@ Result<> check_settings(const MakeSettings& s) {
   if (s.format == PackFormat::records &&
       (s.size.kind != SizeSpec::Kind::fixed || s.size.low.n == 0)) {
     return usage_error("--format records needs a fixed --size, such as --size 4KiB");
-  }
-  return {};
-}
-
-// A fresh filesystem has lost+found in its root.
-Result<> refuse_content(const std::string& path) {
-  std::error_code ec;
-  for (const auto& entry : fs::directory_iterator(path, ec)) {
-    if (entry.path().filename() != "lost+found") {
-      return fail("make data set: " + path + " is not empty: name an empty or new directory");
-    }
-  }
-  if (ec) {
-    return sys_error(ec.value(), "read directory " + path);
   }
   return {};
 }
@@ -104,15 +91,6 @@ std::vector<std::uint64_t> creation_order(const MakeSettings& s) {
   return order;
 }
 
-// Data and metadata on the device once, at the end: an fsync per file would cost far more.
-Result<> sync_filesystem(const std::string& directory) {
-  BLKSWEEP_TRY(const Fd fd, open_readonly(directory));
-  if (::syncfs(fd.get()) != 0) {
-    return sys_error(errno, "syncfs " + directory);
-  }
-  return {};
-}
-
 Result<> write_format(const WriteJob& job, MakeReport& report) {
   switch (job.settings.format) {
     case PackFormat::files:
@@ -132,7 +110,7 @@ Result<MakeReport> make_dataset(const MakeSettings& settings, const MakeProgress
   BLKSWEEP_CHECK(check_settings(settings));
   const std::vector<std::uint64_t> sizes = draw_sizes(settings);
   BLKSWEEP_CHECK(make_folder_of_own(settings.directory));
-  BLKSWEEP_CHECK(refuse_content(settings.directory));
+  BLKSWEEP_CHECK(refuse_content(settings.directory, "make data set"));
   BLKSWEEP_CHECK(check_space(settings, sizes));
   const std::vector<std::uint64_t> order = creation_order(settings);
   MakeReport report;

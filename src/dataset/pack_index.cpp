@@ -31,7 +31,7 @@ std::uint64_t key_of(std::string_view file, std::uint64_t offset) {
   return XXH3_64bits_withSeed(file.data(), file.size(), offset);
 }
 
-tl::unexpected<Error> damaged(const std::string& path, std::string_view what) {
+tl::unexpected<Error> damaged_index(const std::string& path, std::string_view what) {
   return fail(fmt::format("{}: {} (pack the data set again: blksweep dataset pack)", path, what));
 }
 
@@ -77,21 +77,21 @@ Result<PackIndex> PackIndex::load(const std::string& path) {
   struct stat st {};
   Head head{};
   if (::pread(fd.get(), &head, sizeof head, 0) != sizeof head || ::fstat(fd.get(), &st) != 0) {
-    return damaged(path, "too short");
+    return damaged_index(path, "too short");
   }
   // Before anything is read into memory: a file of holes may have any size.
   if (head.magic != kIndexMagic) {
-    return damaged(path, "not the index of a packed data set");
+    return damaged_index(path, "not the index of a packed data set");
   }
   const auto size = static_cast<std::uint64_t>(st.st_size);
   if (size > kLongestIndex || (size - sizeof head) % sizeof(Entry) != 0 ||
       head.count != (size - sizeof head) / sizeof(Entry)) {
-    return damaged(path, "damaged");
+    return damaged_index(path, "damaged");
   }
   BLKSWEEP_TRY(const std::string text, read_text(fd.get(), size, path));
   const std::span<const std::byte> entries = std::as_bytes(std::span(text)).subspan(sizeof head);
   if (XXH3_64bits(entries.data(), entries.size()) != head.check) {
-    return damaged(path, "damaged");
+    return damaged_index(path, "damaged");
   }
   PackIndex index;
   index.entries_.resize(head.count);
@@ -101,7 +101,7 @@ Result<PackIndex> PackIndex::load(const std::string& path) {
   if (!std::ranges::is_sorted(index.entries_, {}, &Entry::key) ||
       std::ranges::any_of(index.entries_,
                           [](const Entry& e) { return e.bytes > kMaxDecodedBytes; })) {
-    return damaged(path, "entries that cannot be");
+    return damaged_index(path, "entries that cannot be");
   }
   return index;
 }

@@ -13,6 +13,7 @@
 
 #include "dataset/pack_index.h"
 #include "dataset/tar.h"
+#include "dataset/target_folder.h"
 #include "os/file.h"
 #include "os/trust.h"
 
@@ -22,18 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr mode_t kMost = 0666;
-
-// A fresh filesystem has lost+found in its root.
-Result<> refuse_content(const std::string& directory) {
-  BLKSWEEP_CHECK(refuse_cut_off_pack(directory));
-  std::error_code ec;
-  for (const auto& entry : fs::directory_iterator(directory, ec)) {
-    if (entry.path().filename() != "lost+found") {
-      return fail("pack into " + directory + ": it is not empty: name an empty or new directory");
-    }
-  }
-  return ec ? Result<>(sys_error(ec.value(), "read directory " + directory)) : Result<>();
-}
 
 Result<> make_folders(const std::string& path) {
   std::error_code ec;
@@ -76,18 +65,14 @@ Result<> move_to_free_name(const std::string& from, const std::string& to) {
   return error == 0 ? Result<>() : Result<>(sys_error(error, "rename " + from + " to " + to));
 }
 
-Result<> sync_filesystem(const std::string& directory) {
-  BLKSWEEP_TRY(const Fd fd, open_readonly(directory));
-  return ::syncfs(fd.get()) == 0 ? Result<>() : Result<>(sys_error(errno, "syncfs " + directory));
-}
-
 }  // namespace
 
 Result<PackOutput> PackOutput::begin(const PackSettings& s) {
   std::error_code ec;
   const bool there = fs::exists(s.directory, ec);
   BLKSWEEP_CHECK(make_folder_of_own(s.directory));
-  BLKSWEEP_CHECK(refuse_content(s.directory));
+  BLKSWEEP_CHECK(refuse_cut_off_pack(s.directory));
+  BLKSWEEP_CHECK(refuse_content(s.directory, "pack"));
   PackOutput out(s.directory, s.layout, s.shard, !there);
   BLKSWEEP_CHECK(make_folders(out.incoming()));
   return out;

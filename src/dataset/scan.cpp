@@ -36,10 +36,6 @@ struct Opened {
 
 constexpr std::size_t kAhead = 4;  // files
 
-std::int64_t to_ns(const statx_timestamp& t) {
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
 class Scanner {
  public:
   Scanner(const ScanSettings& settings, ScanReport& report)

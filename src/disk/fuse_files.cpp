@@ -331,7 +331,7 @@ std::string FuseFiles::stats_text() const {
   j.update(pacer_json(pacer_.stats()));
   const std::scoped_lock lock(mutex_);
   j["errors"] = errors_;
-  j["last_error"] = last_error_.empty() ? Json(nullptr) : Json(last_error_);
+  j["last_error"] = or_null(last_error_);
   j["backing_removed"] = backing_.is_removed();
   j["path_ns"] = path_ns_;
   j["uptime_ns"] = now_ns() - started_ns_;

@@ -8,11 +8,7 @@
 #include "io/engine_trial.h"
 
 namespace blksweep {
-namespace {
-
-constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
-
-}  // namespace
+namespace {}  // namespace
 
 bool sorts_by_address(const CellSettings& cell) {
   return cell.order == Order::chunked || cell.sort_window.bytes.n > 0 ||
@@ -42,7 +38,7 @@ Refusals find_refusals(const Source& source, std::span<const CellSettings> cells
 
 // With room for what a horizon reads ahead, and for the edges of blocks.
 RelativeSize window_for(const CellSettings& cell, Bytes largest) {
-  const std::uint64_t least = align_up(largest.n + 2 * horizon_of(cell).n + kPageBytes, kMebibyte);
+  const std::uint64_t least = align_up(largest.n + 2 * horizon_of(cell).n + kPageBytes, kMiB);
   const bool grows = cell.shuffle != Shuffle::none && !cell.window_named && largest.n > 0 &&
                      least > cell.window.bytes.n;
   return grows ? RelativeSize{Bytes{least}, 0} : cell.window;

@@ -9,14 +9,6 @@
 namespace blksweep {
 namespace {
 
-std::size_t largest_batch(const Schedule& s) {
-  std::size_t most = 0;
-  for (std::size_t b = 0; b < s.batches(); ++b) {
-    most = std::max<std::size_t>(most, s.batch_begin[b + 1] - s.batch_begin[b]);
-  }
-  return most;
-}
-
 // How many batches must be consumed before this one may have its slot.
 std::uint32_t consumed_before(std::uint32_t batch, std::uint32_t slots) {
   return batch < slots ? 0 : batch - slots + 1;
@@ -27,11 +19,11 @@ std::uint32_t consumed_before(std::uint32_t batch, std::uint32_t slots) {
 Delivery::Delivery(const DeliveryInputs& in) : in_(in), times_(in.schedule.batches()) {
   delivered_.reserve(in.schedule.emission.size());
   hashes_.reserve(in.verify ? in.schedule.emission.size() : 0);
-  decode_parts_.reserve(largest_batch(in.schedule));
-  decode_room_.reserve(largest_batch(in.schedule));
-  copy_parts_.reserve(largest_batch(in.schedule));
-  record_parts_.reserve(largest_batch(in.schedule));
-  wrong_parts_.reserve(largest_batch(in.schedule));
+  decode_parts_.reserve(in.schedule.largest_batch());
+  decode_room_.reserve(in.schedule.largest_batch());
+  copy_parts_.reserve(in.schedule.largest_batch());
+  record_parts_.reserve(in.schedule.largest_batch());
+  wrong_parts_.reserve(in.schedule.largest_batch());
 }
 
 Delivery::~Delivery() {

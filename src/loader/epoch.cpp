@@ -59,14 +59,6 @@ std::uint64_t largest_batch_bytes(const Catalog& catalog, const Plan& plan, cons
   return most;
 }
 
-std::uint32_t largest_batch(const Schedule& s) {
-  std::uint32_t most = 0;
-  for (std::size_t b = 0; b < s.batches(); ++b) {
-    most = std::max(most, s.batch_begin[b + 1] - s.batch_begin[b]);
-  }
-  return most;
-}
-
 }  // namespace
 
 Result<> Epoch::allocate(const LoaderSettings& settings, const PlannedEpoch& planned) {
@@ -124,7 +116,7 @@ Result<> Epoch::make_stages(const Source& source, const LoaderSettings& settings
   StageRequest request{
       .settings = settings,
       .batch_bytes = {largest_batch_bytes(source.catalog, planned.plan, planned.schedule)},
-      .batch_parts = largest_batch(planned.schedule),
+      .batch_parts = planned.schedule.largest_batch(),
       .arena = arena_.span(),
       .stop = stages_stop_.get_token()};
   consumer_ = made(options_.makers.consumer(request));

@@ -11,7 +11,6 @@
 namespace blksweep {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kShortest = kMiB / 2;
 constexpr std::uint32_t kZoneRead = 1U << 20;
 constexpr std::size_t kZoneReads = 10;

@@ -12,7 +12,6 @@
 namespace blksweep {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint32_t kSequentialRead = 1U << 20;
 constexpr double kUsualInterface = 500e6;  // SATA 3, after its 8b/10b coding and frames
 constexpr std::uint32_t kUsualSegments = 16;

@@ -28,7 +28,7 @@ std::optional<std::uint64_t> bytes_of(const std::string& text, std::string_view 
   return found ? std::optional(found->n) : std::nullopt;
 }
 
-std::optional<std::uint64_t> first_number(const std::string& path) {
+std::optional<std::uint64_t> known_number(const std::string& path) {
   std::istringstream in(first_line(path));
   std::uint64_t n = 0;
   return in >> n ? std::optional(n) : std::nullopt;
@@ -200,8 +200,8 @@ NodeCaches node_caches() {
   c.mapped = bytes_of(text, "Mapped");
   c.locked = bytes_of(text, "Mlocked");
   c.reclaimable_slab = bytes_of(text, "SReclaimable");
-  c.inodes = first_number("/proc/sys/fs/inode-nr");
-  c.dentries = first_number("/proc/sys/fs/dentry-state");
+  c.inodes = known_number("/proc/sys/fs/inode-nr");
+  c.dentries = known_number("/proc/sys/fs/dentry-state");
   return c;
 }
 

@@ -19,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kNameLength = 32;
-constexpr std::chrono::seconds kLockPatience{10};  // held for the time of a few small files only
+constexpr std::chrono::seconds kRegistryPatience{
+    10};  // held for the time of a few small files only
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // of an entry
 
 bool name_letter(char c) {
@@ -61,7 +62,7 @@ Result<> PinRegistry::make() const {
 
 Result<Fd> PinRegistry::lock() const {
   BLKSWEEP_CHECK(check_own_folders(base_, {"blksweep", "pins"}));
-  BLKSWEEP_TRY(std::optional<Fd> folder, lock_folder(root_, kLockPatience));
+  BLKSWEEP_TRY(std::optional<Fd> folder, lock_folder(root_, kRegistryPatience));
   if (!folder) {
     return fail(fmt::format("{} has been locked for ten seconds by {}: let it go on or end it",
                             root_, to_text(holders_of({root_}))));

@@ -11,7 +11,7 @@ namespace blksweep {
 namespace {
 
 // More than any kernel is built for: a mask that is too short is refused.
-constexpr std::size_t kMostCpus = 8192;
+constexpr std::size_t kMaskCpus = 8192;
 constexpr std::size_t kMostNodes = 4096;
 constexpr std::size_t kLongBits = sizeof(unsigned long) * 8;
 
@@ -19,7 +19,7 @@ constexpr std::size_t kLongBits = sizeof(unsigned long) * 8;
 
 // System calls and not hwloc: this must bring back exactly what was, whatever the topology says.
 struct ThreadPlace::State {
-  std::array<cpu_set_t, kMostCpus / CPU_SETSIZE> cpus{};
+  std::array<cpu_set_t, kMaskCpus / CPU_SETSIZE> cpus{};
   std::array<unsigned long, kMostNodes / kLongBits> nodes{};
   int memory_mode = 0;
   long cpu_bytes = 0, io_priority = 0;

@@ -83,13 +83,6 @@ Result<dev_t> device_behind(const std::string& path) {
                   mount.filesystem));
 }
 
-std::uint64_t number_in(const fs::path& path) {
-  const std::string text = first_line(path);
-  std::uint64_t n = 0;
-  std::from_chars(text.data(), text.data() + text.size(), n);
-  return n;
-}
-
 Result<dev_t> parse_dev(const fs::path& path) {
   unsigned maj = 0;
   unsigned min = 0;
@@ -121,10 +114,10 @@ Result<BlockDevice> block_device_of_dev(dev_t dev) {
   std::ranges::replace(d.node, '!', '/');  // sysfs writes cciss!c0d0 for /dev/cciss/c0d0
   d.disk = disk.filename().string();
   BLKSWEEP_TRY(d.whole_disk, parse_dev(disk / "dev"));
-  d.partition_start = partition ? number_in(sys / "start") * kSectorBytes : 0;
-  d.size = number_in(sys / "size") * kSectorBytes;
+  d.partition_start = partition ? first_number(sys / "start") * kSectorBytes : 0;
+  d.size = first_number(sys / "size") * kSectorBytes;
   d.logical_block = static_cast<std::uint32_t>(
-      std::max<std::uint64_t>(512, number_in(disk / "queue/logical_block_size")));
+      std::max<std::uint64_t>(512, first_number(disk / "queue/logical_block_size")));
   return d;
 }
 

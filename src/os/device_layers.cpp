@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "base/text.h"
 #include "os/blockdev.h"
 #include "os/file.h"
 
@@ -13,11 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostLayers = 16;
-
-std::string trimmed(std::string text) {
-  text.erase(text.find_last_not_of(" \t") + 1);
-  return text;
-}
 
 // "virtio_blk": of the driver that serves the disk.
 std::string driver_of(const fs::path& sys) {

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -57,6 +57,17 @@ std::string whole_text(const std::string& path) {
 std::string first_line(const std::string& path) {
   const std::string text = whole_text(path);
   return text.substr(0, text.find('\n'));
+}
+
+std::uint64_t first_number(const std::string& path) {
+  const std::string text = first_line(path);
+  std::uint64_t n = 0;
+  std::from_chars(text.data(), text.data() + text.size(), n);
+  return n;
+}
+
+std::int64_t to_ns(const statx_timestamp& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 Result<Fd> open_readonly(const std::string& path) {

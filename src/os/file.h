@@ -5,6 +5,8 @@
 // Threads:   functions are independent of each other; a WholeFile is read only.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,6 +32,9 @@ Result<std::string> read_text(int fd, std::size_t size, const std::string& name)
 // Small texts of /proc, /sys and our own: "" when there is nothing to be read.
 std::string whole_text(const std::string& path);
 std::string first_line(const std::string& path);
+std::uint64_t first_number(const std::string& path);  // 0 where it does not begin with one
+
+std::int64_t to_ns(const statx_timestamp& time);
 
 // Writes a file so that after a crash the old content or all of the new one is there: into a
 // temporary file in the same folder, fsync, rename, fsync of the folder. A link under that name is

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/text.h"
 #include "os/device_layers.h"
 #include "os/fiemap.h"
 #include "os/file.h"
@@ -16,12 +17,6 @@ namespace blksweep {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string trimmed(std::string text) {
-  text.erase(text.find_last_not_of(" \t") + 1);
-  text.erase(0, text.find_first_not_of(" \t"));
-  return text;
-}
 
 struct Place {
   const char* name;

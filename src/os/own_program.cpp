@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSelf = "/proc/self/exe";
+constexpr const char* kLinkToSelf = "/proc/self/exe";
 
 // As it was named at the start; the loader puts the program's name there in place of its own.
 fs::path started_as() {
@@ -28,11 +28,11 @@ fs::path find() {
     return ::access(launcher.c_str(), X_OK) == 0 ? launcher : started;
   }
   std::error_code ec;
-  const fs::path self = fs::read_symlink(kSelf, ec);
+  const fs::path self = fs::read_symlink(kLinkToSelf, ec);
   if (!ec) {
     return self;
   }
-  return started.empty() ? fs::path(kSelf) : started;
+  return started.empty() ? fs::path(kLinkToSelf) : started;
 }
 
 }  // namespace

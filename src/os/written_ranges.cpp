@@ -21,13 +21,6 @@ namespace {
 
 constexpr std::uint32_t kMapRecords = 4096;
 
-std::uint64_t number_in(const std::string& file) {
-  const std::string text = first_line(file);
-  std::uint64_t n = 0;
-  std::from_chars(text.data(), text.data() + text.size(), n);
-  return n;
-}
-
 WrittenRanges of_file(const std::string& path, ByteRange part, const std::string& by) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   // A filesystem without holes says that all is data: true of it.
@@ -40,7 +33,7 @@ WrittenRanges of_backing(const BlockDevice& device) {
   if (file.empty() || mount_by_text(file).filesystem.starts_with("fuse")) {
     return {};
   }
-  const std::uint64_t begin = number_in(sys + "offset") + device.partition_start;
+  const std::uint64_t begin = first_number(sys + "offset") + device.partition_start;
   return of_file(file, {begin, begin + device.size}, "the holes of the backing file ");
 }
 

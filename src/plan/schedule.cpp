@@ -10,8 +10,6 @@
 namespace blksweep {
 namespace {
 
-constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
-
 // Direct reads of whole blocks keep whole blocks in the arena; anything else gets 512-byte units.
 std::uint32_t granule_of(const Plan& plan) {
   const bool blocks = std::ranges::all_of(
@@ -25,7 +23,7 @@ std::uint64_t bytes_ahead(const Plan& plan, Shuffle shuffle) {
   return shuffle == Shuffle::full ? 0 : plan.horizon_peak;
 }
 
-std::uint64_t whole_mebibytes(std::uint64_t bytes) { return (bytes + kMebibyte - 1) / kMebibyte; }
+std::uint64_t whole_mebibytes(std::uint64_t bytes) { return (bytes + kMiB - 1) / kMiB; }
 
 Result<> check_window(const Plan& plan, const ShuffleSettings& settings, std::uint32_t granule) {
   if (settings.shuffle == Shuffle::none) {
@@ -75,6 +73,14 @@ std::vector<std::uint32_t> cut_batches(const Plan& plan, std::uint32_t batch) {
 }
 
 }  // namespace
+
+std::uint32_t Schedule::largest_batch() const {
+  std::uint32_t most = 0;
+  for (std::size_t b = 0; b < batches(); ++b) {
+    most = std::max(most, batch_begin[b + 1] - batch_begin[b]);
+  }
+  return most;
+}
 
 Result<Schedule> make_schedule(const Catalog& /*catalog*/, const Plan& plan,
                                const ShuffleSettings& settings) {

@@ -47,6 +47,7 @@ struct Schedule {
   Bytes window_peak{0};  // most sample bytes resident at once, the horizon included
 
   std::size_t batches() const { return batch_begin.size() - 1; }
+  std::uint32_t largest_batch() const;  // samples
 };
 
 Result<Schedule> make_schedule(const Catalog& catalog, const Plan& plan,

@@ -12,8 +12,6 @@
 namespace blksweep {
 namespace {
 
-constexpr double kMiB = 1048576;
-
 CeilingFigure figure_of(const std::vector<const CeilingRecord*>& rows) {
   std::vector<double> bytes, reads;
   CeilingFigure f;
@@ -80,7 +78,7 @@ std::string worth(const CeilingFigure& f) {
   return std::abs(*f.samples_per_byte - 1) <= kOneToOne
              ? ""
              : fmt::format("; {:.1f} MiB/s of samples, for a byte read stands for {:.2f}",
-                           f.median * *f.samples_per_byte / kMiB, *f.samples_per_byte);
+                           f.median * *f.samples_per_byte / double{kMiB}, *f.samples_per_byte);
 }
 
 }  // namespace
@@ -91,10 +89,10 @@ std::string ceilings_text(const std::map<std::string, std::vector<CeilingRecord>
     for (const CeilingFigure& f : ceiling_figures(ceilings)) {
       out += fmt::format("ceiling{}{}, {} reads of {} at depth {}: {:.1f} MiB/s",
                          disk.empty() ? "" : " of ", disk, f.kind, format_bytes({f.request_bytes}),
-                         f.depth, f.median / kMiB);
+                         f.depth, f.median / double{kMiB});
       out += f.rounds == 1 ? " (one round)"
                            : fmt::format(" (median of {} rounds, {:.1f}..{:.1f})", f.rounds,
-                                         f.least / kMiB, f.greatest / kMiB);
+                                         f.least / double{kMiB}, f.greatest / double{kMiB});
       out += (f.kind == "sequential" ? worth(f) : "") + "\n";
     }
   }

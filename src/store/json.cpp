@@ -10,18 +10,18 @@
 namespace blksweep {
 namespace {
 
-Json value(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+Json json_of(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 template <class T>
-Json value(const T& x) {
+Json json_of(const T& x) {
   return Json(x);
 }
 template <class T>
-Json value(const UnsignedText<T>& x) {
+Json json_of(const UnsignedText<T>& x) {
   return Json(x.n);
 }
 template <class T>
-Json value(const Maybe<T>& x) {
-  return x ? value(*x) : Json(nullptr);
+Json json_of(const Maybe<T>& x) {
+  return x ? json_of(*x) : Json(nullptr);
 }
 
 // A visitor of run_columns.h that makes each column a key.
@@ -29,7 +29,7 @@ struct Keys {
   Json& object;
   template <class T>
   void operator()(std::string_view name, const T& field) {
-    object[std::string(name)] = value(field);
+    object[std::string(name)] = json_of(field);
   }
 };
 
@@ -47,16 +47,16 @@ Json setting(const std::string& text) {
   return !text.empty() && ec == std::errc{} && rest == end && canonical ? Json(n) : Json(text);
 }
 
-Json per_second(std::uint64_t amount, std::int64_t ns) {
+Json rate_json(std::uint64_t amount, std::int64_t ns) {
   return ns > 0 ? Json(static_cast<double>(amount) * 1e9 / static_cast<double>(ns)) : Json(nullptr);
 }
 
 Json quality_json(const QualityRecord& q) {
-  return {{"displacement", value(q.displacement)},
-          {"rank_decorrelation", value(q.rank_decorrelation)},
-          {"neighbours_broken", value(q.neighbours_broken)},
-          {"label_mix", value(q.label_mix)},
-          {"rank_decorrelation_vs_read", value(q.rank_decorrelation_vs_read)}};
+  return {{"displacement", json_of(q.displacement)},
+          {"rank_decorrelation", json_of(q.rank_decorrelation)},
+          {"neighbours_broken", json_of(q.neighbours_broken)},
+          {"label_mix", json_of(q.label_mix)},
+          {"rank_decorrelation_vs_read", json_of(q.rank_decorrelation_vs_read)}};
 }
 
 Json failed_json(const std::vector<FailedSample>& failed) {
@@ -76,25 +76,25 @@ Json promised(const CellRecord& cell, const RunRecord& r) {
   out["seed"] = r.seed;
   out["samples"] = r.samples;
   out["missing_samples"] = r.missing_samples;
-  out["wrong_samples"] = value(r.wrong_samples);
+  out["wrong_samples"] = json_of(r.wrong_samples);
   out["bytes"] = r.bytes;
-  out["device_bytes"] = value(r.device_bytes);
+  out["device_bytes"] = json_of(r.device_bytes);
   out["epoch_ns"] = r.epoch_ns;
-  out["first_batch_ns"] = value(r.first_batch_ns);
-  out["samples_per_s"] = per_second(r.samples, r.epoch_ns);
+  out["first_batch_ns"] = json_of(r.first_batch_ns);
+  out["samples_per_s"] = rate_json(r.samples, r.epoch_ns);
   out["cpu_ns"] = r.cpu_ns;
   out["requests_issued"] = probed ? Json(r.probe->requests) : Json(nullptr);
-  out["depth_mean"] = probed ? value(r.probe->depth_mean) : Json(nullptr);
-  out["resident_before"] = value(r.resident_before);
-  out["utilisation"] = value(r.utilisation);
+  out["depth_mean"] = probed ? json_of(r.probe->depth_mean) : Json(nullptr);
+  out["resident_before"] = json_of(r.resident_before);
+  out["utilisation"] = json_of(r.utilisation);
   out["emission_hash"] = r.emission_hash;
   out["shuffle_quality"] = quality_json(r.quality);
-  out["fio_ratio"] = r.fio ? value(r.fio->ratio) : Json(nullptr);
+  out["fio_ratio"] = r.fio ? json_of(r.fio->ratio) : Json(nullptr);
   out["incomplete"] = r.incomplete;
   out["warnings"] = r.warnings;
   out["refill"] = r.refill;
-  out["requests_twin"] = r.fio ? value(r.fio->requests) : Json(nullptr);
-  out["fio_plain_ratio"] = r.fio_plain ? value(r.fio_plain->ratio) : Json(nullptr);
+  out["requests_twin"] = r.fio ? json_of(r.fio->requests) : Json(nullptr);
+  out["fio_plain_ratio"] = r.fio_plain ? json_of(r.fio_plain->ratio) : Json(nullptr);
   return out;
 }
 
@@ -157,7 +157,7 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
       out[name] = field;
     }
   }
-  out["bytes_per_s"] = per_second(run.bytes, run.epoch_ns);
+  out["bytes_per_s"] = rate_json(run.bytes, run.epoch_ns);
   out["probe"] = object_or_null(run.probe, [](auto& r, Keys k) { each_probe_column(r, k); });
   out["fio"] = object_or_null(run.fio, [](auto& r, Keys k) { each_fio_column(r, k); });
   out["fio_plain"] = object_or_null(run.fio_plain, [](auto& r, Keys k) { each_fio_column(r, k); });
@@ -197,13 +197,12 @@ Json ceiling_json(const CeilingRecord& ceiling) {
 Json ceiling_figures_json(const std::vector<CeilingRecord>& ceilings) {
   Json out = Json::object();
   for (const CeilingFigure& f : ceiling_figures(ceilings)) {
-    out[f.kind] = {
-        {"rounds", f.rounds},
-        {"bytes_per_s", f.median},
-        {"least", f.least},
-        {"greatest", f.greatest},
-        {"reads_per_s", f.reads_per_s},
-        {"samples_per_byte", f.samples_per_byte ? Json(*f.samples_per_byte) : Json(nullptr)}};
+    out[f.kind] = {{"rounds", f.rounds},
+                   {"bytes_per_s", f.median},
+                   {"least", f.least},
+                   {"greatest", f.greatest},
+                   {"reads_per_s", f.reads_per_s},
+                   {"samples_per_byte", or_null(f.samples_per_byte)}};
   }
   return out;
 }

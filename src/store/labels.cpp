@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 9> kPlain{"disk", "order", "merge",    "s
 // Values that say "nothing was done".
 constexpr std::array<std::string_view, 5> kIdle{"none", "keep", "false", "0%", "-"};
 
-std::string shown(const std::string& name, const std::string& value) {
+std::string setting_text(const std::string& name, const std::string& value) {
   if (std::ranges::find(kPlain, name) != kPlain.end()) {
     return value;
   }
@@ -51,7 +51,7 @@ std::string label(const CellRecord& cell, const std::set<std::string>& varying, 
         (name.starts_with("sort-window") && value == "0") ||
         name == "merge-horizon";  // goes with order and merge, unless it was asked for
     if ((name == "order" || varying.contains(name)) && !(brief && idle)) {
-      const std::string part = value == "none" ? name + " none" : shown(name, value);
+      const std::string part = value == "none" ? name + " none" : setting_text(name, value);
       text += (text.empty() ? "" : " + ") + part;
     }
   }

@@ -12,7 +12,6 @@
 namespace blksweep {
 namespace {
 
-constexpr double kMiB = 1048576;
 constexpr double kLeastStall = 0.0005;  // of the epoch; less would read 0.0 %
 
 // Three digits that matter, never an exponent: 12345, 123, 12.3, 1.23.
@@ -38,7 +37,7 @@ std::string range(double low, double high) {
 
 std::string repeats_range(const CellSummary& c) {
   return c.bytes_per_s && c.runs > 1
-             ? range(c.bytes_per_s->least / kMiB, c.bytes_per_s->greatest / kMiB)
+             ? range(c.bytes_per_s->least / double{kMiB}, c.bytes_per_s->greatest / double{kMiB})
              : "-";
 }
 
@@ -66,7 +65,6 @@ std::string verdict(const CellSummary& c) {
 }
 
 std::string value(const PairedRatio& r) { return digits(r.value); }
-std::string whole(double x) { return format_count(static_cast<std::uint64_t>(std::llround(x))); }
 std::string percent(double x) { return fmt::format("{:.0f} %", x * 100); }
 std::string tenth_percent(double x) { return fmt::format("{:.1f} %", x * 100); }
 std::string signed_percent(double x) { return fmt::format("{:+.1f} %", x * 100); }
@@ -85,11 +83,13 @@ constexpr Column kColumns[] = {
      [](const CellSummary& c) { return c.incomplete > 0 ? std::to_string(c.incomplete) : "-"; },
      true},
     {"samples/s", "samples delivered per second, median of the runs",
-     [](const CellSummary& c) { return c.samples_per_s ? whole(c.samples_per_s->median) : "-"; },
+     [](const CellSummary& c) {
+       return c.samples_per_s ? format_rounded(c.samples_per_s->median) : "-";
+     },
      false},
     {"MiB/s", "bytes of samples delivered per second, median",
      [](const CellSummary& c) {
-       return c.bytes_per_s ? digits(c.bytes_per_s->median / kMiB) : "-";
+       return c.bytes_per_s ? digits(c.bytes_per_s->median / double{kMiB}) : "-";
      },
      false},
     {"least..greatest", "MiB/s of the slowest and of the fastest run", repeats_range, true},
@@ -116,10 +116,10 @@ constexpr Column kColumns[] = {
     {"mean depth", "requests that the disk had at once, mean over the time with any (probe)",
      [](const CellSummary& c) { return shown(c.depth_mean, digits); }, true},
     {"requests", "requests that were issued to the disk (probe), median",
-     [](const CellSummary& c) { return shown(c.requests_issued, whole); }, true},
+     [](const CellSummary& c) { return shown(c.requests_issued, format_rounded); }, true},
     {"fallbacks", "samples that merge=device read through their files",
      [](const CellSummary& c) {
-       return c.device_fallbacks.value_or(0) > 0 ? whole(*c.device_fallbacks) : "-";
+       return c.device_fallbacks.value_or(0) > 0 ? format_rounded(*c.device_fallbacks) : "-";
      },
      true},
     {"read amplification", "bytes that the disk read for each byte delivered, median",

@@ -46,8 +46,6 @@ struct Side {
   }
 };
 
-std::string whole(double x) { return format_count(static_cast<std::uint64_t>(std::llround(x))); }
-
 // Both twins had a ratio to this run, and so did the same work: only their groups and memory
 // differ.
 Maybe<double> grouping_of(const RunRecord& run) {
@@ -65,8 +63,9 @@ std::string with_interval(const PairedRatio& r) {
 // What plain fio's time has in it for its groups alone: said where requests differ and an interval
 // shows that times do.
 std::string grouping_text(const TwinSummary& t) {
-  const std::string requests = fmt::format("{} requests at the device one by one, {} in groups",
-                                           whole(*t.plain_requests), whole(*t.twin_requests));
+  const std::string requests =
+      fmt::format("{} requests at the device one by one, {} in groups",
+                  format_rounded(*t.plain_requests), format_rounded(*t.twin_requests));
   if (t.plain_merges_as()) {
     return requests + ", which is the same: none of it is merging";
   }
@@ -116,7 +115,8 @@ TwinSummary twin_summary(std::span<const StoredRun* const> runs) {
 
 std::string requests_text(const TwinSummary& twins) {
   return twins.requests && twins.twin_requests
-             ? fmt::format("{} / {}", whole(*twins.requests), whole(*twins.twin_requests))
+             ? fmt::format("{} / {}", format_rounded(*twins.requests),
+                           format_rounded(*twins.twin_requests))
              : "-";
 }
 
@@ -125,8 +125,8 @@ std::string twin_notes(const std::string& label, const TwinSummary& twins) {
   if (twins.ratio && twins.requests && !twins.same_requests()) {
     out += fmt::format(
         "{}: ours / fio {:.2f} is not of the same requests: {} at the device, fio's {} ({})\n",
-        label, twins.ratio->value, whole(*twins.requests), whole(*twins.twin_requests),
-        fmt::join(twins.not_the_same, "; "));
+        label, twins.ratio->value, format_rounded(*twins.requests),
+        format_rounded(*twins.twin_requests), fmt::join(twins.not_the_same, "; "));
   }
   if (twins.grouping && twins.plain_requests && twins.twin_requests) {
     out += fmt::format("{}: ours / plain fio {:.2f}, {}\n", label, twins.plain_ratio->value,
