@@ -88,11 +88,22 @@ cuda_on  := $(wildcard src/*/*_cuda.cpp)
 cuda_off := $(wildcard src/*/cuda_off.cpp)
 kernels  := $(if $(filter 1,$(CUDA)),$(wildcard src/*/*_cuda.cu))
 bpf_off := $(filter-out $(cuda_off),$(wildcard src/*/*_off.cpp))
+variants := $(bpf_on) $(bpf_off) $(cuda_on) $(cuda_off)
 main    := src/cli/main.cpp
 sources := $(filter-out $(main) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)) \
              $(if $(filter 1,$(CUDA)),$(cuda_off),$(cuda_on)),$(wildcard src/*/*.cpp))
 
-objects_of = $(1:%.cpp=$(OBJ)/%.o)
+# Sources of a folder are compiled a few at a time, as sets: reading headers is most of the work. What is
+# linked in place of something else or needs flags of its own is compiled alone, as is what takes long.
+sets_of = $(shell printf '%s\n' $(1) | awk '{ d = $$0; sub("/[^/]*$$", "", d); \
+            print d "/set" int((n[d]++) / $(2)) ":" $$0 }')
+slow    := src/cli/command.cpp src/store/trace_events.cpp $(wildcard src/cli/verb_*.cpp)
+alone   := $(main) $(slow) src/cli/version.cpp src/loader/loader.cpp $(variants) \
+           tests/unit/allocations_test.cpp $(wildcard tests/gpu/*_cuda_test.cpp)
+sets    := $(call sets_of,$(filter-out $(alone),$(wildcard src/*/*.cpp $(foreach t,unit root gpu support,tests/$(t)/*.cpp))),4)
+sources_in = $(patsubst $(1):%,%,$(filter $(1):%,$(sets)))
+object_of  = $(OBJ)/$(firstword $(patsubst %:$(1),%,$(filter %:$(1),$(sets))) $(1:.cpp=)).o
+objects_of = $(sort $(foreach s,$(1),$(call object_of,$(s))))
 objects := $(call objects_of,$(sources)) $(kernels:%=$(OBJ)/%.o)
 # Tests need what is below src/cli only, and are built without waiting for it.
 lib     := $(B)/libblksweep.a
@@ -137,12 +148,10 @@ $(OBJ)/config: FORCE
 .PHONY: FORCE
 FORCE:
 
+version_inc := constexpr const char *kVersion = "$(VERSION)", *kGitRevision = "$(GIT_REV)";
 $(OBJ)/gen/version.inc: FORCE
-	$(Q)mkdir -p $(@D) && echo '"$(GIT_REV)"' | cmp -s - $@ || echo '"$(GIT_REV)"' > $@
-
-$(OBJ)/src/cli/git_revision.o: $(OBJ)/gen/version.inc
-$(OBJ)/src/cli/main.o $(OBJ)/src/cli/verb_run.o $(OBJ)/src/cli/verb_map.o \
-  $(OBJ)/src/cli/dataset_pack.o: private override CPPFLAGS += -DBLKSWEEP_VERSION='"$(VERSION)"'
+	$(Q)mkdir -p $(@D) && echo '$(version_inc)' | cmp -s - $@ || echo '$(version_inc)' > $@
+$(OBJ)/src/cli/version.o: $(OBJ)/gen/version.inc
 $(OBJ)/%_cuda.o $(OBJ)/%_cuda_test.o: private override CPPFLAGS += $(cuda_include)
 
 # Precompiled headers: what nearly every source of a part reads, parsed once. Sources include what
@@ -150,7 +159,7 @@ $(OBJ)/%_cuda.o $(OBJ)/%_cuda_test.o: private override CPPFLAGS += $(cuda_includ
 PCH ?= 1
 # With one gcc 12 takes operator+ of std::string for a copy out of bounds (GCC bugs 105329, 105651).
 is_clang  := $(filter clang%,$(notdir $(CXX)))
-pch_quiet := $(if $(is_clang),,-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
+pch_quiet := $(if $(is_clang),,-Wno-subobject-linkage -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
 use_pch = -Winvalid-pch $(pch_quiet) -include $(call pch_of,$(1))
 pch_src   := $(OBJ)/pch/src.h
 pch_cli   := $(OBJ)/pch/cli.h
@@ -169,6 +178,15 @@ $(OBJ)/%.o: %.cpp Makefile $(OBJ)/config $$(if $$(filter 1,$$(PCH)),$$(call pch_
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(if $(filter 1,$(PCH)),$(call use_pch,$<)) -c $< -o $@
+
+# Which sources a folder's sets have: one more, or one less, and they are compiled anew.
+$(OBJ)/%/sets: FORCE
+	$(Q)mkdir -p $(@D) && echo '$(filter $*/set%,$(sets))' | cmp -s - $@ || echo '$(filter $*/set%,$(sets))' > $@
+set_objects := $(sort $(foreach s,$(sets),$(OBJ)/$(firstword $(subst :, ,$(s))).o))
+$(set_objects): $(OBJ)/%.o: $$(call sources_in,$$*) $(OBJ)/$$(*D)/sets Makefile $(OBJ)/config $$(if $$(filter 1,$$(PCH)),$$(call pch_of,$$*).gch)
+	$(call say,CXX,$(*D): $(basename $(notdir $(call sources_in,$*))))
+	$(Q)printf '#include "%s"\n' $(call sources_in,$*) > $(@:.o=.cpp)
+	$(Q)$(CXX) -iquote . $(CPPFLAGS) $(CXXFLAGS) $(if $(filter 1,$(PCH)),$(call use_pch,$*)) -c $(@:.o=.cpp) -o $@
 
 $(OBJ)/%.cu.o: %.cu Makefile $(OBJ)/config
 	$(call say,NVCC,$<)

@@ -174,18 +174,18 @@ $(B)/check/%.ok: % | $(if $(filter 1,$(BPF)),$(skeletons))
 # not: their findings were style, and they would double the time.
 tidy_all := $(filter src/%,$(all_cpp))
 tidy_src := $(filter-out $(if $(filter 1,$(BPF)),,$(bpf_on)) $(if $(filter 1,$(CUDA)),,$(cuda_on)),$(tidy_all))
-# Ten sources of a folder at a time, because reading headers is most of the work (scripts/lint/together.sh). A set
-# is written SET:FILE; variants of one header (x_bpf.cpp, x_off.cpp) are never in one.
-sets_of      = $(shell printf '%s\n' $(1) | awk -F/ '{ v = $$3; if (!sub(/.*_off\.cpp$$/, "-off", v) && \
-                 !sub(/.*_(bpf|cuda)\.cpp$$/, "-on", v)) v = ""; d = $$1 "/" $$2 "/set" v; print d int((n[d]++) / 10) ":" $$0 }')
-tidy_sets := $(call sets_of,$(tidy_src))
+# Sets as the compiler has, but larger.
+tidy_sets := $(call sets_of,$(filter-out $(variants),$(tidy_src)),10) $(foreach f,$(filter $(variants),$(tidy_src)),$(f:.cpp=):$(f))
 tidy_names := $(sort $(foreach f,$(tidy_sets),$(firstword $(subst :, ,$(f)))))
 files_of_set = $(patsubst $(1):%,%,$(filter $(1):%,$(tidy_sets)))
-tidy      = $(TIDY) --quiet SOURCE -- -std=c++20 $(CPPFLAGS) $(cuda_include) -Itests -I. -DBLKSWEEP_VERSION='""'
+tidy       = $(TIDY) --quiet --config-file=.clang-tidy
+tidy_flags = -std=c++20 $(CPPFLAGS) $(cuda_include) -Itests -I.
 lint-tidy: $(tidy_names:%=$(B)/tidy/%.ok)
 define tidy_rule
 $(B)/tidy/$(1).ok: $(call files_of_set,$(1)) .clang-tidy $(headers) | $(OBJ)/gen/version.inc $(if $(filter 1,$(BPF)),$(skeletons))
 	$$(call say,TIDY,$(1))
-	$$(Q)scripts/lint/together.sh $$@ $(call files_of_set,$(1)) -- $$(tidy)
+	$$(Q)mkdir -p $$(@D) && printf '#include "%s"  // NOLINT\n' $(call files_of_set,$(1)) > $$@.cpp
+	$$(Q)$$(tidy) $$@.cpp -- $$(tidy_flags) > $$@.log 2>&1 || { cat $$@.log >&2; exit 1; }
+	$$(Q)touch $$@
 endef
 $(foreach s,$(tidy_names),$(eval $(call tidy_rule,$(s))))

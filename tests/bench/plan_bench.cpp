@@ -116,7 +116,7 @@ void bench(const Catalog& catalog, Bytes window) {
 }
 
 int run(std::uint32_t samples, std::uint64_t window_mib) {
-  const testing::SyntheticCatalog synthetic(
+  const support::SyntheticCatalog synthetic(
       {.files = samples, .extents_per_file = 1.55, .mean_bytes = 110 << 10, .labels = 1000});
   const Catalog catalog = synthetic.view();
   fmt::print(

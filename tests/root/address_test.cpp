@@ -19,8 +19,8 @@
 namespace blksweep {
 namespace {
 
-using testing_support::Ext4Loop;
-using testing_support::swap_with;
+using support::Ext4Loop;
+using support::swap_with;
 
 constexpr int kFiles = 40;
 

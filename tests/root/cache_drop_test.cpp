@@ -14,7 +14,7 @@
 namespace blksweep {
 namespace {
 
-using testing_support::Ext4Loop;
+using support::Ext4Loop;
 
 class CacheDrop : public testing::Test {
  protected:

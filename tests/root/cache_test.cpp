@@ -10,8 +10,8 @@
 namespace blksweep {
 namespace {
 
-using testing_support::Ext4Loop;
-using testing_support::FlatCatalog;
+using support::Ext4Loop;
+using support::FlatCatalog;
 
 class CacheOnExt4 : public testing::Test {
  protected:

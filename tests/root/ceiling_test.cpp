@@ -13,8 +13,8 @@
 namespace blksweep {
 namespace {
 
-using testing_support::Ext4Loop;
-using testing_support::FlatCatalog;
+using support::Ext4Loop;
+using support::FlatCatalog;
 
 class CeilingOnExt4 : public testing::Test {
  protected:

@@ -1,6 +1,7 @@
 // Limits as the kernel keeps them. Nothing here asserts how fast something is, only that a limit
 // cannot be exceeded: a minimum of time, a maximum of cache.
 #include "node/limits.h"
+#include "base/units.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -23,9 +24,7 @@
 namespace blksweep {
 namespace {
 
-using testing_support::Ext4Loop;
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+using support::Ext4Loop;
 
 std::string membership() { return whole_text("/proc/self/cgroup"); }
 

@@ -23,9 +23,9 @@
 namespace blksweep {
 namespace {
 
-using testing_support::Ext4Loop;
+using support::Ext4Loop;
 
-constexpr std::size_t kFiles = 1200;
+constexpr std::size_t kPinnedFiles = 1200;
 
 bool never() { return false; }
 
@@ -35,7 +35,7 @@ class PinOnExt4 : public testing::Test {
     if (!disk_.ready()) {
       GTEST_SKIP() << disk_.why();
     }
-    for (std::size_t i = 0; i < kFiles; ++i) {
+    for (std::size_t i = 0; i < kPinnedFiles; ++i) {
       if (i % 100 == 0) {
         std::filesystem::create_directory(disk_.mount_point() + "/d" + std::to_string(i / 100));
       }
@@ -52,12 +52,12 @@ class PinOnExt4 : public testing::Test {
   std::string path(std::size_t i) const {
     return disk_.mount_point() + "/d" + std::to_string(i / 100) + "/f" + std::to_string(i);
   }
-  PinFiles files(std::size_t count = kFiles) const {
+  PinFiles files(std::size_t count = kPinnedFiles) const {
     return {count, [this](std::size_t i) { return path(i); }};
   }
   std::vector<std::string> paths() const {
     std::vector<std::string> out;
-    for (std::size_t i = 0; i < kFiles; ++i) {
+    for (std::size_t i = 0; i < kPinnedFiles; ++i) {
       out.push_back(path(i));
     }
     return out;
@@ -71,7 +71,7 @@ class PinOnExt4 : public testing::Test {
   std::uint64_t reads_of_opening() const {
     EXPECT_TRUE(drop_all());
     const std::uint64_t before = disk_stat(loop_)->reads;
-    for (std::size_t i = 0; i < kFiles; ++i) {
+    for (std::size_t i = 0; i < kPinnedFiles; ++i) {
       EXPECT_TRUE(Fd(::open(path(i).c_str(), O_RDONLY | O_CLOEXEC)));
     }
     return disk_stat(loop_)->reads - before;
@@ -127,7 +127,7 @@ TEST_F(PinOnExt4, ADaemonHoldsUntilItIsEnded) {
       });
   ASSERT_TRUE(entry) << entry.error().text;
   EXPECT_TRUE(entry->held);
-  EXPECT_EQ(entry->count.files, kFiles);
+  EXPECT_EQ(entry->count.files, kPinnedFiles);
   EXPECT_EQ(to_json_text(*registry.load("p")), to_json_text(*entry));
   EXPECT_EQ(reads_of_opening(), 0U);
   EXPECT_FALSE(start_pin_daemon(registry, order_of(PinKind::pages, files()), never, {}));

@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "os/process.h"
 
-namespace blksweep::testing_support {
+namespace blksweep::support {
 
 class Ext4Loop {
  public:
@@ -90,4 +90,4 @@ class Ext4Loop {
   bool ready_ = false, mounted_ = false;
 };
 
-}  // namespace blksweep::testing_support
+}  // namespace blksweep::support

@@ -17,7 +17,7 @@
 #include "plan/plan.h"
 #include "support/synthetic_catalog.h"
 
-namespace blksweep::testing {
+namespace blksweep::support {
 
 class FakeEngine final : public Engine {
  public:
@@ -181,4 +181,4 @@ class FakeEngine final : public Engine {
   Rng rng_;
 };
 
-}  // namespace blksweep::testing
+}  // namespace blksweep::support

@@ -10,7 +10,7 @@
 
 #include "model/disk_model.h"
 
-namespace blksweep::testing_support {
+namespace blksweep::support {
 
 class FixedLatencyModel final : public DiskModel {
  public:
@@ -49,4 +49,4 @@ class FixedLatencyModel final : public DiskModel {
   std::multimap<std::int64_t, std::uint64_t> inside_;
 };
 
-}  // namespace blksweep::testing_support
+}  // namespace blksweep::support

@@ -6,7 +6,7 @@
 
 #include "plan/catalog.h"
 
-namespace blksweep::testing_support {
+namespace blksweep::support {
 
 struct FlatCatalog {
   std::string root;
@@ -39,4 +39,4 @@ struct FlatCatalog {
   }
 };
 
-}  // namespace blksweep::testing_support
+}  // namespace blksweep::support

@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "model/simulate.h"
 
-namespace blksweep::testing_support {
+namespace blksweep::support {
 
 constexpr Bytes kDevice{std::uint64_t{8} << 30};
 
@@ -86,4 +86,4 @@ inline double per_second(double count, const QueueResult& r) {
   return count * 1e9 / static_cast<double>(r.wall_ns);
 }
 
-}  // namespace blksweep::testing_support
+}  // namespace blksweep::support

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 
-namespace blksweep::testing_support {
+namespace blksweep::support {
 
 // struct move_extent and EXT4_IOC_MOVE_EXT (fs/ext4/ext4.h), which no header of user space has.
 struct MoveExtent {
@@ -46,4 +46,4 @@ inline Result<> swap_with(const std::string& path, const std::string& donor) {
   return {};
 }
 
-}  // namespace blksweep::testing_support
+}  // namespace blksweep::support

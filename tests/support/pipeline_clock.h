@@ -11,7 +11,7 @@
 
 #include "stats/account.h"
 
-namespace blksweep::testing {
+namespace blksweep::support {
 
 struct PipelineTimes {
   std::int64_t read = 8, copy = 3, compute = 10;
@@ -87,4 +87,4 @@ class PipelineClock {
   std::int64_t read_end_ = 0, decode_end_ = 0, copy_end_ = 0, compute_end_ = 0;
 };
 
-}  // namespace blksweep::testing
+}  // namespace blksweep::support

@@ -6,7 +6,7 @@
 #include <map>
 #include <span>
 
-namespace blksweep::testing {
+namespace blksweep::support {
 namespace {
 
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
@@ -191,4 +191,4 @@ std::string check_schedule(const Plan& plan, const Schedule& schedule) {
   return gate == schedule.gates.size() ? "" : "a gate is behind the last read";
 }
 
-}  // namespace blksweep::testing
+}  // namespace blksweep::support

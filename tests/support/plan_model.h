@@ -8,7 +8,7 @@
 #include "plan/schedule.h"
 #include "support/synthetic_catalog.h"
 
-namespace blksweep::testing {
+namespace blksweep::support {
 
 // Every byte of every sample lands where parcel and head say, exactly once; reads are aligned and
 // not longer than allowed; gaps are bridged only as far as allowed.
@@ -19,4 +19,4 @@ std::string check_plan(const SyntheticCatalog& data, const Plan& plan,
 // live parcels never overlap, no gate waits for a batch that needs a later read.
 std::string check_schedule(const Plan& plan, const Schedule& schedule);
 
-}  // namespace blksweep::testing
+}  // namespace blksweep::support

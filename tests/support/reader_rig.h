@@ -18,7 +18,7 @@
 #include "support/fake_engine.h"
 #include "support/temp_dir.h"
 
-namespace blksweep::testing {
+namespace blksweep::support {
 
 struct RigSettings {
   SyntheticSettings data;
@@ -166,4 +166,4 @@ class ReaderRig {
   bool done_ = false, hung_ = false;
 };
 
-}  // namespace blksweep::testing
+}  // namespace blksweep::support

@@ -6,7 +6,7 @@
 #include <array>
 #include <numeric>
 
-namespace blksweep::testing {
+namespace blksweep::support {
 namespace {
 
 constexpr std::uint64_t kDeviceStart = 1 << 20;
@@ -171,4 +171,4 @@ void SyntheticCatalog::device_words(std::uint64_t address, std::span<std::uint64
   fill_words(address, 0x6465766963650000ULL, out);
 }
 
-}  // namespace blksweep::testing
+}  // namespace blksweep::support

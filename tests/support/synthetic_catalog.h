@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "plan/catalog.h"
 
-namespace blksweep::testing {
+namespace blksweep::support {
 
 struct SyntheticSettings {
   std::uint32_t files = 100;
@@ -56,4 +56,4 @@ class SyntheticCatalog {
   std::string label_bytes_;
 };
 
-}  // namespace blksweep::testing
+}  // namespace blksweep::support

@@ -8,7 +8,7 @@
 namespace blksweep {
 namespace {
 
-using testing::PipelineClock;
+using support::PipelineClock;
 
 using Named = std::vector<std::pair<Stall, std::int64_t>>;
 

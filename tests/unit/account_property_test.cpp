@@ -8,8 +8,8 @@
 namespace blksweep {
 namespace {
 
-using testing::PipelineClock;
-using testing::PipelineTimes;
+using support::PipelineClock;
+using support::PipelineTimes;
 
 class Naive {
  public:

@@ -7,13 +7,13 @@
 namespace blksweep {
 namespace {
 
-using testing::PipelineClock;
-using testing::PipelineTimes;
+using support::PipelineClock;
+using support::PipelineTimes;
 
 using Named = std::vector<std::pair<Stall, std::int64_t>>;
 
-// The stalls of a lane that are not zero.
-Named stalls(const Account& a, EpochLane lane) {
+// The lane_stalls of a lane that are not zero.
+Named lane_stalls(const Account& a, EpochLane lane) {
   Named out;
   for (std::size_t s = 0; s < kStalls; ++s) {
     if (const std::int64_t ns = a.lane(lane)->stalls[s]; ns != 0) {
@@ -28,7 +28,7 @@ TEST(Account, OfAComputeBoundEpochShowsOnlyTheFirstBatch) {
   const Account a = clock.account();
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 8 + 3 + 1000);
-  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 8}, {Stall::copy, 3}}));
+  EXPECT_EQ(lane_stalls(a, EpochLane::compute), (Named{{Stall::storage, 8}, {Stall::copy, 3}}));
   EXPECT_EQ(a.lane(EpochLane::copy)->exposed, 3);
   EXPECT_EQ(a.lane(EpochLane::copy)->hidden, 297);
   EXPECT_EQ(a.lane(EpochLane::read)->exposed, 8);
@@ -46,12 +46,12 @@ TEST(Account, WithoutPrefetchNothingIsHiddenAndTheEpochIsTheSum) {
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 2100);
   EXPECT_EQ(a.overlap, 0);
-  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 800}, {Stall::copy, 300}}));
+  EXPECT_EQ(lane_stalls(a, EpochLane::compute), (Named{{Stall::storage, 800}, {Stall::copy, 300}}));
   // The reader waits for the memory of the batch before, while that is copied, then computed.
-  EXPECT_EQ(stalls(a, EpochLane::read),
+  EXPECT_EQ(lane_stalls(a, EpochLane::read),
             (Named{{Stall::copy, 3 * 99}, {Stall::consumer, 10 * 99}, {Stall::done, 13}}));
   // The copy stage waits for a batch that is nowhere until there is memory, then is read.
-  EXPECT_EQ(stalls(a, EpochLane::copy),
+  EXPECT_EQ(lane_stalls(a, EpochLane::copy),
             (Named{{Stall::storage, 800}, {Stall::window, 990}, {Stall::done, 10}}));
 }
 
@@ -64,10 +64,10 @@ TEST(Account, OfTheExampleInItsDocumentIsAsDrawn) {
   EXPECT_EQ(a.first_batch, 3);
   EXPECT_EQ(a.lane(EpochLane::read)->hidden, 4);
   EXPECT_EQ(a.lane(EpochLane::copy)->hidden, 2);
-  EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::consumer, 2}, {Stall::done, 4}}));
-  EXPECT_EQ(stalls(a, EpochLane::copy),
+  EXPECT_EQ(lane_stalls(a, EpochLane::read), (Named{{Stall::consumer, 2}, {Stall::done, 4}}));
+  EXPECT_EQ(lane_stalls(a, EpochLane::copy),
             (Named{{Stall::storage, 5}, {Stall::window, 1}, {Stall::done, 3}}));
-  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 2}, {Stall::copy, 1}}));
+  EXPECT_EQ(lane_stalls(a, EpochLane::compute), (Named{{Stall::storage, 2}, {Stall::copy, 1}}));
 }
 
 TEST(Account, OfACopyBoundEpochBlamesTheCopies) {
@@ -75,7 +75,7 @@ TEST(Account, OfACopyBoundEpochBlamesTheCopies) {
   const Account a = clock.account();
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 2 + 500 + 3);
-  EXPECT_EQ(stalls(a, EpochLane::compute),
+  EXPECT_EQ(lane_stalls(a, EpochLane::compute),
             (Named{{Stall::storage, 2}, {Stall::copy, 10 + 49 * 7}}));
   EXPECT_EQ(a.longest, EpochLane::copy);
   EXPECT_EQ(a.lane(EpochLane::copy)->exposed, 500 - 49 * 3);
@@ -90,9 +90,9 @@ TEST(Account, OfAStorageBoundEpochBlamesTheStorage) {
   const PipelineClock clock({.read = 10, .copy = 2, .compute = 3, .batches = 50, .prefetch = 2});
   const Account a = clock.account();
   EXPECT_EQ(a.wall, 500 + 2 + 3);
-  EXPECT_EQ(stalls(a, EpochLane::compute),
+  EXPECT_EQ(lane_stalls(a, EpochLane::compute),
             (Named{{Stall::storage, 10 + 49 * 5}, {Stall::copy, 100}}));
-  EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::done, 5}}));
+  EXPECT_EQ(lane_stalls(a, EpochLane::read), (Named{{Stall::done, 5}}));
   EXPECT_EQ(a.longest, EpochLane::read);
   EXPECT_EQ(a.ideal, 500);
 }
@@ -103,10 +103,10 @@ TEST(Account, SaysThatTheStagingIsFull) {
   const Account a = clock.account();
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 1 + 11 * 20);
-  EXPECT_EQ(stalls(a, EpochLane::copy),
+  EXPECT_EQ(lane_stalls(a, EpochLane::copy),
             (Named{{Stall::storage, 1}, {Stall::staging, 190}, {Stall::done, 10}}));
-  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 1}, {Stall::copy, 20}}));
-  EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::done, 201}}));
+  EXPECT_EQ(lane_stalls(a, EpochLane::compute), (Named{{Stall::storage, 1}, {Stall::copy, 20}}));
+  EXPECT_EQ(lane_stalls(a, EpochLane::read), (Named{{Stall::done, 201}}));
 }
 
 // --device-slots 1 against 2 with the same prefetch: what a blocking copy costs, and why.
@@ -123,10 +123,12 @@ TEST(Account, OfABlockingCopyShowsAllOfItToTheConsumer) {
   EXPECT_EQ(blocking.wall - overlapped.wall, 300 - 3);
   // Why: the copy lane waits for the one slot until its batch is computed, the consumer for the
   // copy.
-  EXPECT_EQ(stalls(blocking, EpochLane::copy),
+  EXPECT_EQ(lane_stalls(blocking, EpochLane::copy),
             (Named{{Stall::storage, 2}, {Stall::staging, 990}, {Stall::done, 10}}));
-  EXPECT_EQ(stalls(blocking, EpochLane::compute), (Named{{Stall::storage, 2}, {Stall::copy, 300}}));
-  EXPECT_EQ(stalls(overlapped, EpochLane::compute), (Named{{Stall::storage, 2}, {Stall::copy, 3}}));
+  EXPECT_EQ(lane_stalls(blocking, EpochLane::compute),
+            (Named{{Stall::storage, 2}, {Stall::copy, 300}}));
+  EXPECT_EQ(lane_stalls(overlapped, EpochLane::compute),
+            (Named{{Stall::storage, 2}, {Stall::copy, 3}}));
   EXPECT_EQ(broken_identity(blocking) + broken_identity(overlapped), "");
 }
 
@@ -144,9 +146,9 @@ TEST(Account, OfOneBatchIsItsStagesInTurn) {
   const Account a = PipelineClock({.batches = 1}).account();
   EXPECT_EQ(a.wall, 21);
   EXPECT_EQ(a.overlap, 0);
-  EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::done, 13}}));
-  EXPECT_EQ(stalls(a, EpochLane::copy), (Named{{Stall::storage, 8}, {Stall::done, 10}}));
-  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 8}, {Stall::copy, 3}}));
+  EXPECT_EQ(lane_stalls(a, EpochLane::read), (Named{{Stall::done, 13}}));
+  EXPECT_EQ(lane_stalls(a, EpochLane::copy), (Named{{Stall::storage, 8}, {Stall::done, 10}}));
+  EXPECT_EQ(lane_stalls(a, EpochLane::compute), (Named{{Stall::storage, 8}, {Stall::copy, 3}}));
 }
 
 TEST(Account, OfAnEmptyEpochIsEmpty) {
@@ -158,8 +160,8 @@ TEST(Account, OfAnEmptyEpochIsEmpty) {
   EXPECT_EQ(none.first_batch, std::nullopt);
   const Account idle = make_account({.epoch = {5, 25}, .copy = true, .compute = true});
   EXPECT_EQ(broken_identity(idle), "");
-  EXPECT_EQ(stalls(idle, EpochLane::compute), (Named{{Stall::done, 20}}));
-  EXPECT_EQ(stalls(idle, EpochLane::read), (Named{{Stall::done, 20}}));
+  EXPECT_EQ(lane_stalls(idle, EpochLane::compute), (Named{{Stall::done, 20}}));
+  EXPECT_EQ(lane_stalls(idle, EpochLane::read), (Named{{Stall::done, 20}}));
 }
 
 TEST(Account, WithoutStagesHasOnlyTheLanesThatExist) {
@@ -170,7 +172,7 @@ TEST(Account, WithoutStagesHasOnlyTheLanesThatExist) {
   EXPECT_EQ(reading.lane(EpochLane::read)->exposed, 80);
   EXPECT_EQ(reading.first_batch, 8);
   const Account uncopied = PipelineClock({.read = 8, .copy = 0, .batches = 10}).account();
-  EXPECT_EQ(stalls(uncopied, EpochLane::compute), (Named{{Stall::storage, 8}}));
+  EXPECT_EQ(lane_stalls(uncopied, EpochLane::compute), (Named{{Stall::storage, 8}}));
   const Account unused =
       PipelineClock({.read = 8, .copy = 3, .compute = 0, .batches = 10}).account();
   EXPECT_EQ(unused.lane(EpochLane::copy)->exposed, 30);
@@ -187,9 +189,9 @@ TEST(Account, WaitsForTheBatchThatComesNextNotForTheOneThatIsThere) {
   batches[1] = {.read = {4, 10}, .compute = TimeSpan{32, 40}, .consumed = 40};
   const Account a = make_account({.epoch = {0, 45}, .batches = batches, .compute = true});
   EXPECT_EQ(broken_identity(a), "");
-  EXPECT_EQ(stalls(a, EpochLane::compute),
+  EXPECT_EQ(lane_stalls(a, EpochLane::compute),
             (Named{{Stall::start, 2}, {Stall::storage, 18}, {Stall::host, 2}, {Stall::done, 5}}));
-  EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::start, 2}, {Stall::done, 25}}));
+  EXPECT_EQ(lane_stalls(a, EpochLane::read), (Named{{Stall::start, 2}, {Stall::done, 25}}));
 }
 
 TEST(Account, OfIntervalsWithoutLengthStillNamesWhatIsAwaited) {
@@ -201,7 +203,7 @@ TEST(Account, OfIntervalsWithoutLengthStillNamesWhatIsAwaited) {
   EXPECT_EQ(a.lane(EpochLane::compute)->busy, 0);
   // Until 5 for batch 0, which nobody takes; until 6 for batch 1, which nobody submits; then it is
   // read.
-  EXPECT_EQ(stalls(a, EpochLane::compute),
+  EXPECT_EQ(lane_stalls(a, EpochLane::compute),
             (Named{{Stall::storage, 3}, {Stall::host, 6}, {Stall::done, 1}}));
 }
 
@@ -249,7 +251,8 @@ TEST(Account, WhoseSumsWereTamperedWithDoesNotHold) {
   EXPECT_NE(broken_identity(a).find("copy lane: hidden + exposed is not busy"), std::string::npos);
   a = good;
   a.lanes[0].stalls[0] -= 1;
-  EXPECT_NE(broken_identity(a).find("read lane: busy + stalls is not wall"), std::string::npos);
+  EXPECT_NE(broken_identity(a).find("read lane: busy + lane_stalls is not wall"),
+            std::string::npos);
   a = good;
   a.covered += 1;
   EXPECT_NE(broken_identity(a), "");

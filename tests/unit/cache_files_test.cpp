@@ -173,9 +173,9 @@ TEST_F(CacheFiles, WarmingCoversTheDataAndLeavesHolesOut) {
 }
 
 // A child that has the file open, mapped or locked until it is told to end.
-class Holder {
+class HoldingChild {
  public:
-  Holder(const std::string& path, HoldKind kind) {
+  HoldingChild(const std::string& path, HoldKind kind) {
     int ready[2];
     EXPECT_EQ(::pipe(ready), 0);
     pid_ = ::fork();
@@ -200,9 +200,9 @@ class Holder {
     ::close(ready[0]);
     ::close(ready[1]);
   }
-  Holder(const Holder&) = delete;
-  Holder& operator=(const Holder&) = delete;
-  ~Holder() {
+  HoldingChild(const HoldingChild&) = delete;
+  HoldingChild& operator=(const HoldingChild&) = delete;
+  ~HoldingChild() {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
@@ -221,8 +221,8 @@ TEST_F(CacheFiles, WhoMapsLocksOrOpensAFileIsFound) {
   ASSERT_EQ(::stat(dir_.path("f").c_str(), &st), 0);
   const HeldFiles wanted{fs::canonical(dir_.path()).string(), st.st_dev, {{st.st_ino, 7}}};
   for (const HoldKind kind : {HoldKind::mapped, HoldKind::locked, HoldKind::open}) {
-    const Holder holder(dir_.path("f"), kind);
-    const Holder bystander(dir_.path("other"), kind);
+    const HoldingChild holder(dir_.path("f"), kind);
+    const HoldingChild bystander(dir_.path("other"), kind);
     if (!holder.ok()) {
       continue;  // RLIMIT_MEMLOCK is 0 here
     }

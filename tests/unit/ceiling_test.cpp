@@ -1,4 +1,5 @@
 #include "experiment/ceiling.h"
+#include "base/units.h"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +11,11 @@
 namespace blksweep {
 namespace {
 
-using testing_support::FlatCatalog;
+using support::FlatCatalog;
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kDevice = std::uint64_t{64} << 30;
+constexpr std::uint64_t kDeviceBytes = std::uint64_t{64} << 30;
 
-std::vector<ByteRange> ranges_of(const FlatCatalog& files, std::uint64_t device = kDevice) {
+std::vector<ByteRange> ranges_of(const FlatCatalog& files, std::uint64_t device = kDeviceBytes) {
   return DataMap(files.view(), kPageBytes, device).ranges();
 }
 
@@ -56,20 +56,22 @@ TEST(DataMap, SaysWhatItsBytesAreWorthInSamples) {
   FlatCatalog holes("/data");
   holes.add("a", kMiB, 0);
   holes.extents.back().length = kMiB / 8;
-  EXPECT_NEAR(DataMap(holes.view(), kPageBytes, kDevice).samples_per_byte().value_or(0), 8, 1e-9);
+  EXPECT_NEAR(DataMap(holes.view(), kPageBytes, kDeviceBytes).samples_per_byte().value_or(0), 8,
+              1e-9);
   FlatCatalog tiny("/data");
   for (std::uint64_t i = 0; i < 100; ++i) {
     tiny.add("t" + std::to_string(i), 128, i * 64 * kPageBytes);
   }
-  EXPECT_NEAR(DataMap(tiny.view(), kPageBytes, kDevice).samples_per_byte().value_or(0), 1.0 / 32,
-              1e-9);
+  EXPECT_NEAR(DataMap(tiny.view(), kPageBytes, kDeviceBytes).samples_per_byte().value_or(0),
+              1.0 / 32, 1e-9);
   FlatCatalog half("/data");
   half.add("here", kMiB, 0);
   half.add("inline", kMiB, 2 * kMiB);
   half.extents.back().flags = kExtentInline;
-  EXPECT_FALSE(DataMap(half.view(), kPageBytes, kDevice).samples_per_byte());
+  EXPECT_FALSE(DataMap(half.view(), kPageBytes, kDeviceBytes).samples_per_byte());
   half.extents.back().flags = kExtentUnwritten;
-  EXPECT_NEAR(DataMap(half.view(), kPageBytes, kDevice).samples_per_byte().value_or(0), 2, 1e-9);
+  EXPECT_NEAR(DataMap(half.view(), kPageBytes, kDeviceBytes).samples_per_byte().value_or(0), 2,
+              1e-9);
 }
 
 // Issue 10, referee: reflinked files were said to give two bytes for each that is read; a plan
@@ -78,7 +80,7 @@ TEST(DataMap, CountsWhatFilesShareForEachOfThem) {
   FlatCatalog files("/data");
   files.add("a", kMiB, 0);
   files.add("b", kMiB, 0);
-  const DataMap map(files.view(), kPageBytes, kDevice);
+  const DataMap map(files.view(), kPageBytes, kDeviceBytes);
   EXPECT_EQ(map.bytes(), kMiB);
   EXPECT_NEAR(map.samples_per_byte().value_or(0), 1, 1e-9);
 }
@@ -91,7 +93,7 @@ TEST(DataMap, ReadsEverythingOnceAndNothingElse) {
     files.add("f" + std::to_string(i), size, at);
     at += size + (i % 3 == 0 ? 0 : 4096 * (i % 11));
   }
-  const DataMap data(files.view(), kPageBytes, kDevice);
+  const DataMap data(files.view(), kPageBytes, kDeviceBytes);
   std::uint64_t bytes = 0, last = 0;
   for (const ByteRange& r : data.reads(kSequentialCeilingRead)) {
     EXPECT_GE(r.begin, last);
@@ -116,7 +118,7 @@ TEST(Ceiling, RandomReadsAreDistinctBlocksOfTheData) {
   for (std::uint64_t i = 0; i < 100; ++i) {
     files.add("f" + std::to_string(i), 24576, i * kMiB);
   }
-  const DataMap data(files.view(), kPageBytes, kDevice);
+  const DataMap data(files.view(), kPageBytes, kDeviceBytes);
   const auto reads = random_reads(data, 7, 0);
   EXPECT_EQ(reads.size(), 600U);
   std::set<std::uint64_t> places;
@@ -134,7 +136,7 @@ TEST(Ceiling, RandomReadsAreDistinctBlocksOfTheData) {
 TEST(Ceiling, RoundsOfALargeSetBeginAtPlacesThatAreSpread) {
   FlatCatalog files("/data");
   files.add("large", 10'000 * kMiB);
-  const DataMap data(files.view(), kPageBytes, kDevice);
+  const DataMap data(files.view(), kPageBytes, kDeviceBytes);
   std::set<std::uint64_t> tenths;
   for (std::uint32_t round = 0; round < 20; ++round) {
     const auto reads = sequential_reads(data, 3, round);
@@ -152,7 +154,7 @@ TEST(Ceiling, RoundsOfALargeSetBeginAtPlacesThatAreSpread) {
 TEST(Ceiling, ASmallSetIsReadFromItsBeginning) {
   FlatCatalog files("/data");
   files.add("small", 64 * kMiB, 4 * kMiB);
-  const DataMap data(files.view(), kPageBytes, kDevice);
+  const DataMap data(files.view(), kPageBytes, kDeviceBytes);
   for (std::uint32_t round = 0; round < 5; ++round) {
     EXPECT_EQ(sequential_reads(data, 3, round).front().begin, 4 * kMiB);
   }
@@ -173,12 +175,12 @@ TEST(Ceiling, SaysWhyItIsMissing) {
   FlatCatalog files("/data");
   CeilingSettings settings;
   settings.device_node = "/dev/blksweep-no-such-device";
-  Ceiling c = measure_ceiling(DataMap(files.view(), kPageBytes, kDevice), settings);
+  Ceiling c = measure_ceiling(DataMap(files.view(), kPageBytes, kDeviceBytes), settings);
   EXPECT_TRUE(c.records.empty());
   ASSERT_EQ(c.warnings.size(), 1U);
   EXPECT_NE(c.warnings[0].find("no extent"), std::string::npos);
   files.add("a", 4096, kMiB);
-  c = measure_ceiling(DataMap(files.view(), kPageBytes, kDevice), settings);
+  c = measure_ceiling(DataMap(files.view(), kPageBytes, kDeviceBytes), settings);
   EXPECT_TRUE(c.records.empty());
   ASSERT_EQ(c.warnings.size(), 2U);
   EXPECT_NE(c.warnings[0].find("open /dev/blksweep-no-such-device: No such file"),

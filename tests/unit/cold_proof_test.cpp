@@ -1,5 +1,6 @@
 // A run is cold when it is known to be, and when the device gave what only it could give.
 #include "experiment/cold_proof.h"
+#include "base/units.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +9,7 @@
 namespace blksweep {
 namespace {
 
-using testing_support::FlatCatalog;
-
-constexpr std::uint64_t kMiB = 1 << 20;
+using support::FlatCatalog;
 
 Residency examined(std::uint64_t bytes, std::uint64_t resident) {
   Residency r;

@@ -9,17 +9,17 @@
 namespace blksweep {
 namespace {
 
-constexpr std::uint32_t kBatches = 40;
+constexpr std::uint32_t kCopiedBatches = 40;
 
 class CopyLoop : public ::testing::Test {
  protected:
   // One sample of one byte per batch; the window is a dummy that nobody looks into.
   CopyLoop() {
-    for (std::uint32_t b = 0; b <= kBatches; ++b) {
+    for (std::uint32_t b = 0; b <= kCopiedBatches; ++b) {
       schedule_.batch_begin.push_back(b);
     }
-    failed_.assign(kBatches, 1);  // no parts: what is copied does not matter here
-    for (std::uint32_t b = 0; b < kBatches; ++b) {
+    failed_.assign(kCopiedBatches, 1);  // no parts: what is copied does not matter here
+    for (std::uint32_t b = 0; b < kCopiedBatches; ++b) {
       schedule_.emission.push_back(b);
     }
   }
@@ -30,7 +30,8 @@ class CopyLoop : public ::testing::Test {
     handoff_ = std::make_unique<Handoff>();
     std::unique_ptr<DecodeStage> decode;
     if (decode_slots > 0) {
-      decode = std::move(DecodeStage::make({.slots = decode_slots, .batches = kBatches}).value());
+      decode =
+          std::move(DecodeStage::make({.slots = decode_slots, .batches = kCopiedBatches}).value());
     }
     Delivery delivery({.catalog = catalog_,
                        .plan = plan_,
@@ -46,7 +47,7 @@ class CopyLoop : public ::testing::Test {
     copy.consumed = &handoff_->consumed;
     copy.slots = slots;
     delivery.start();
-    handoff_->ready.publish(kBatches);
+    handoff_->ready.publish(kCopiedBatches);
     Result<> result = delivery.finish();
     finished_ = handoff_->consumed.value();
     times_ = delivery.times();
@@ -60,7 +61,7 @@ class CopyLoop : public ::testing::Test {
   Plan plan_;
   Schedule schedule_;
   std::vector<std::uint8_t> failed_;
-  std::vector<BatchTimes> read_ = std::vector<BatchTimes>(kBatches);
+  std::vector<BatchTimes> read_ = std::vector<BatchTimes>(kCopiedBatches);
   std::unique_ptr<Handoff> handoff_;
   std::uint32_t finished_ = 0;
   std::vector<DeliveryTimes> times_;
@@ -73,9 +74,9 @@ TEST_F(CopyLoop, BeginsAheadAsFarAsTheStageAndTheSlotsAllow) {
       ScriptedCopy copy;
       copy.ahead = ahead;
       ASSERT_TRUE(run(copy, slots));
-      EXPECT_EQ(finished_, kBatches);
-      EXPECT_EQ(copy.begun, kBatches);
-      EXPECT_EQ(copy.finished, kBatches);
+      EXPECT_EQ(finished_, kCopiedBatches);
+      EXPECT_EQ(copy.begun, kCopiedBatches);
+      EXPECT_EQ(copy.finished, kCopiedBatches);
       EXPECT_LE(copy.most_in_flight, std::min(ahead, slots));
       EXPECT_EQ(copy.wrong, "");
     }
@@ -112,7 +113,7 @@ TEST_F(CopyLoop, AStopDrainsWhatIsInFlight) {
   };
   ASSERT_TRUE(run(copy, 8));
   EXPECT_EQ(copy.finished, copy.begun);
-  EXPECT_LT(copy.begun, kBatches);
+  EXPECT_LT(copy.begun, kCopiedBatches);
 }
 
 // Does what a test says with each batch, and fails where it is told.
@@ -153,7 +154,7 @@ TEST_F(CopyLoop, TheFirstErrorIsTheOneThatComesBack) {
     copy.fail_finish = 6;
     copy.on_finish = [this](std::uint32_t batch) {
       if (batch == 6) {
-        handoff_->consumed.wait_for(kBatches);  // until the stop
+        handoff_->consumed.wait_for(kCopiedBatches);  // until the stop
       }
     };
     consumer.fail_batch = 5;
@@ -167,10 +168,10 @@ TEST_F(CopyLoop, TheFirstErrorIsTheOneThatComesBack) {
   consumer.fail_batch = 5;
   consumer.on_batch = [this](std::uint32_t batch) {
     if (batch == 5) {
-      handoff_->consumed.wait_for(kBatches);
+      handoff_->consumed.wait_for(kCopiedBatches);
     }
   };
-  const Result<> result = run(copy, kBatches, &consumer);
+  const Result<> result = run(copy, kCopiedBatches, &consumer);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message(), "copy of batch 17: made to fail");
 }
@@ -188,7 +189,9 @@ TEST_F(CopyLoop, AWaitForASlotBeginsWhenNothingElseIsMissing) {
     }
   };
   consumer.fail_batch = 0;  // if it gets there before the stop: its slot never comes back
-  consumer.on_batch = [this](std::uint32_t /*batch*/) { handoff_->consumed.wait_for(kBatches); };
+  consumer.on_batch = [this](std::uint32_t /*batch*/) {
+    handoff_->consumed.wait_for(kCopiedBatches);
+  };
   [[maybe_unused]] const Result<> ended = run(copy, 2, &consumer);
   EXPECT_EQ(copy.begun, 2U);
   ASSERT_GT(through, 0);
@@ -204,7 +207,7 @@ TEST_F(CopyLoop, ASlotThatComesBackDuringTheCopyBeforeWasNotWaitedFor) {
   copy.ahead = 2;
   copy.on_finish = [this](std::uint32_t batch) { handoff_->consumed.wait_for(batch); };
   ASSERT_TRUE(run(copy, 2));
-  EXPECT_EQ(copy.finished, kBatches);
+  EXPECT_EQ(copy.finished, kCopiedBatches);
   for (const DeliveryTimes& t : times_) {
     EXPECT_EQ(t.slot_wait_begin_ns, 0);
   }
@@ -220,7 +223,7 @@ TEST_F(CopyLoop, ADecodedBatchIsCopiedWhileTheOneBeforeIsUnderWay) {
   };
   ASSERT_TRUE(run(copy, 8, nullptr, 8));
   EXPECT_EQ(copy.wrong, "");
-  EXPECT_EQ(finished_, kBatches);
+  EXPECT_EQ(finished_, kCopiedBatches);
   EXPECT_EQ(copy.most_in_flight, 3U);
 }
 
@@ -231,13 +234,13 @@ TEST_F(CopyLoop, ABatchIsDecodedIntoTheSlotOfOneThatIsConsumed) {
     ScriptedConsumer consumer;
     std::uint32_t most = 0;
     consumer.on_batch = [&](std::uint32_t batch) {
-      handoff_->decoded.wait_for(std::min(kBatches, batch + slots));
+      handoff_->decoded.wait_for(std::min(kCopiedBatches, batch + slots));
       most = std::max(most, handoff_->decoded.value() - batch);
     };
     ASSERT_TRUE(run(copy, 8, &consumer, slots));
-    EXPECT_EQ(finished_, kBatches);
+    EXPECT_EQ(finished_, kCopiedBatches);
     EXPECT_EQ(most, slots);
-    for (std::uint32_t b = 0; b < kBatches; ++b) {
+    for (std::uint32_t b = 0; b < kCopiedBatches; ++b) {
       const std::int64_t wait = times_[b].decode_wait_begin_ns;
       EXPECT_TRUE(b >= slots || wait == 0) << "its slot was never used";
       if (wait != 0) {
@@ -258,8 +261,8 @@ TEST_F(CopyLoop, AStopEndsDecodingToo) {
   };
   ASSERT_TRUE(run(copy, 8, nullptr, 4));
   EXPECT_EQ(copy.finished, copy.begun);
-  EXPECT_LT(copy.begun, kBatches);
-  EXPECT_LT(handoff_->decoded.value(), kBatches);
+  EXPECT_LT(copy.begun, kCopiedBatches);
+  EXPECT_LT(handoff_->decoded.value(), kCopiedBatches);
 }
 
 TEST_F(CopyLoop, AFailureBehindDecodingEndsTheRunWithItsWords) {

@@ -97,7 +97,7 @@ TEST(Fallback, MergingOnADeviceThatGivesNothingIsThatOfFilesAndSaysWhy) {
 }
 
 TEST(Fallback, ADeviceGivesNothingWhereEveryExtentIsOfAnotherKind) {
-  testing_support::FlatCatalog made("/data");
+  support::FlatCatalog made("/data");
   made.add("a", 4096);
   made.add("b", 4096);
   made.extents[0].flags = kExtentInline;

@@ -13,7 +13,7 @@
 namespace blksweep {
 namespace {
 
-using testing_support::FlatCatalog;
+using support::FlatCatalog;
 
 // Remembers which file each slot holds, by inode.
 class SlotEngine final : public Engine {

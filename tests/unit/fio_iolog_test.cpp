@@ -15,7 +15,7 @@
 namespace blksweep {
 namespace {
 
-using testing_support::FlatCatalog;
+using support::FlatCatalog;
 
 struct TempDirectory {
   std::string path;

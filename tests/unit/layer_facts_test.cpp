@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A /sys of a test's own.
-class FakeSys {
+class FakeLayers {
  public:
   void file(const std::string& path, const std::string& text) const {
     const fs::path at = dir_.path("sys/" + path);
@@ -42,7 +42,7 @@ std::string value(const std::vector<LayerFact>& facts, const std::string& name) 
 }
 
 TEST(LayerFacts, OfAnNvmeDisk) {
-  const FakeSys sys;
+  const FakeLayers sys;
   const std::string pci = "devices/pci0000:00/0000:00:1d.0/0000:03:00.0";
   sys.file("devices/pci0000:00/0000:00:1d.0/current_link_speed", "16.0 GT/s PCIe");  // a bridge
   sys.file(pci + "/current_link_speed", "8.0 GT/s PCIe");
@@ -71,7 +71,7 @@ TEST(LayerFacts, OfAnNvmeDisk) {
 }
 
 TEST(LayerFacts, OfLoopMapperAndRaid) {
-  const FakeSys sys;
+  const FakeLayers sys;
   sys.file("block/loop7/loop/backing_file", "/images/a");
   sys.file("block/loop7/loop/dio", "0");
   sys.file("block/loop7/loop/offset", "1048576");

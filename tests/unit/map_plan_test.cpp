@@ -1,3 +1,4 @@
+#include "base/units.h"
 #include "map/plan.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,6 @@ namespace blksweep {
 namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 MapPlan plan_of(const MapPlanSettings& settings) { return *MapPlan::make(settings); }
 

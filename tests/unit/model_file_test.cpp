@@ -8,7 +8,7 @@
 namespace blksweep {
 namespace {
 
-using namespace testing_support;
+using namespace support;
 
 const std::vector<std::string> kFolder{"scripts/models"};
 constexpr const char* kFlash =

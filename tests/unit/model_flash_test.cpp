@@ -9,7 +9,7 @@
 namespace blksweep {
 namespace {
 
-using namespace testing_support;
+using namespace support;
 
 FlashSpec flash() {
   FlashSpec spec;

@@ -8,7 +8,7 @@
 namespace blksweep {
 namespace {
 
-using namespace testing_support;
+using namespace support;
 
 // Bursts, gaps, short runs, repeats, writes: at most a few hundred are waiting.
 std::vector<Arrival> mixed_stream(std::uint64_t seed, std::int64_t mean_gap) {

@@ -10,7 +10,7 @@
 namespace blksweep {
 namespace {
 
-using namespace testing_support;
+using namespace support;
 
 constexpr double kTurn = 8e6;  // 8 ms: one revolution of plain()
 

@@ -11,10 +11,10 @@
 namespace blksweep {
 namespace {
 
-using testing::SyntheticCatalog;
+using support::SyntheticCatalog;
 
-constexpr Order kAll[] = {Order::random, Order::path, Order::directory,
-                          Order::inode,  Order::lba,  Order::chunked};
+constexpr Order kOrders[] = {Order::random, Order::path, Order::directory,
+                             Order::inode,  Order::lba,  Order::chunked};
 
 std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> v) {
   std::ranges::sort(v);
@@ -29,10 +29,10 @@ std::vector<std::uint32_t> identity(std::size_t n) {
 
 std::vector<SyntheticCatalog> catalogs() {
   std::vector<SyntheticCatalog> all;
-  all.emplace_back(testing::SyntheticSettings{.files = 0});
-  all.emplace_back(testing::SyntheticSettings{.files = 1});
-  all.emplace_back(testing::SyntheticSettings{.files = 700, .odd = 0.3, .holes = 0.3});
-  all.emplace_back(testing::SyntheticSettings{.files = 9,
+  all.emplace_back(support::SyntheticSettings{.files = 0});
+  all.emplace_back(support::SyntheticSettings{.files = 1});
+  all.emplace_back(support::SyntheticSettings{.files = 700, .odd = 0.3, .holes = 0.3});
+  all.emplace_back(support::SyntheticSettings{.files = 9,
                                               .mean_bytes = 60000,
                                               .parts_per_file = 50,
                                               .part_stride = 1000,
@@ -43,7 +43,7 @@ std::vector<SyntheticCatalog> catalogs() {
 TEST(Order, EveryEpochIsAPermutation) {
   for (const SyntheticCatalog& data : catalogs()) {
     const Catalog c = data.view();
-    for (const Order order : kAll) {
+    for (const Order order : kOrders) {
       for (const std::uint64_t window : {0U, 50000U}) {
         const auto got =
             make_order(c, {.order = order, .chunk = {30000}, .sort_window = {window}, .epochs = 3});

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Contents = std::map<std::string, std::string>;  // path -> bytes
 
-const std::atomic<bool> kGoOn{false};
+const std::atomic<bool> kNoStop{false};
 
 std::string bytes_of(std::size_t size, bool random) {
   std::string out;
@@ -58,7 +58,7 @@ class PackTest : public ::testing::Test {
   }
 
   PackReport pack() {
-    auto report = pack_dataset(settings_, {}, kGoOn);
+    auto report = pack_dataset(settings_, {}, kNoStop);
     EXPECT_TRUE(report) << report.error().message();
     return report ? *report : PackReport{};
   }
@@ -166,7 +166,7 @@ TEST_F(PackTest, AStopLeavesNothingBehind) {
 TEST_F(PackTest, AFailureLeavesAFolderThatWasThereEmpty) {
   fs::create_directories(settings_.directory);
   fs::resize_file(dir_.path("src/a/1"), (std::uint64_t{1} << 30) + 1);  // sparse
-  const auto report = pack_dataset(settings_, {}, kGoOn);
+  const auto report = pack_dataset(settings_, {}, kNoStop);
   ASSERT_FALSE(report);
   EXPECT_NE(report.error().message().find("a/1"), std::string::npos);
   EXPECT_TRUE(fs::is_empty(settings_.directory));
@@ -180,7 +180,7 @@ TEST_F(PackTest, AFileThatGrowsTakesNoMoreMemoryThanItsBlockHas) {
       fs::resize_file(path, size);  // sparse
     }
   });
-  const auto report = pack_dataset(settings_, {}, kGoOn);
+  const auto report = pack_dataset(settings_, {}, kNoStop);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().message(), "pack z: it grew while it was packed");
 }
@@ -206,11 +206,11 @@ TEST_F(PackTest, AFolderThatLetsNobodyThroughProtectsItsFiles) {
 TEST_F(PackTest, RefusesFoldersThatWouldBeMixed) {
   for (const char* out : {"src", "src/packed", ""}) {
     settings_.directory = dir_.path(out);
-    EXPECT_FALSE(pack_dataset(settings_, {}, kGoOn)) << out;
+    EXPECT_FALSE(pack_dataset(settings_, {}, kNoStop)) << out;
   }
   dir_.write("full/file", "x");
   settings_.directory = dir_.path("full");
-  EXPECT_FALSE(pack_dataset(settings_, {}, kGoOn));
+  EXPECT_FALSE(pack_dataset(settings_, {}, kNoStop));
   EXPECT_EQ(tree_of(settings_.directory), (Contents{{"file", "x"}}));
 }
 

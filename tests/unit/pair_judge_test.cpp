@@ -13,10 +13,10 @@
 namespace blksweep {
 namespace {
 
-using testing_support::FlatCatalog;
+using support::FlatCatalog;
 
 // A run and its twin with nothing wrong; a test changes one thing.
-struct Case {
+struct JudgeCase {
   FlatCatalog flat{"/data"};
   Source source;
   CellSettings cell;
@@ -26,7 +26,7 @@ struct Case {
   std::atomic<bool> stop{false};
   StageMakers makers;
 
-  Case() {
+  JudgeCase() {
     flat.add("a", 4096, 4096);
     source.catalog = flat.view();
     planned.plan.order = {0};
@@ -52,13 +52,13 @@ struct Case {
 };
 
 TEST(PairJudge, TheSameWorkFromTheSameStartHasARatio) {
-  Case c;
+  JudgeCase c;
   EXPECT_EQ(c.no_ratio(), "");
   EXPECT_EQ(c.requests(), "");
 }
 
 TEST(PairJudge, WorkThatFioDoesNotDoVoidsTheRatio) {
-  Case c;
+  JudgeCase c;
   c.cell.consumer = ConsumerKind::emulated;
   EXPECT_NE(c.no_ratio().find("consumer"), std::string::npos);
   c.cell.consumer = ConsumerKind::none;
@@ -77,7 +77,7 @@ TEST(PairJudge, WorkThatFioDoesNotDoVoidsTheRatio) {
 
 // Issue 10, referee: fio read 150 MB/s under a limit of 100 MB/s in every repeat: ratio 0.70.
 TEST(PairJudge, ABurstThroughALimitVoidsTheRatio) {
-  Case c;
+  JudgeCase c;
   c.cell.node.bandwidth_limit = Bytes{4'096'000};  // 4096 bytes take 1 ms
   EXPECT_EQ(c.no_ratio(), "");
   c.fio.runtime_ns = 700'000;
@@ -91,7 +91,7 @@ TEST(PairJudge, ABurstThroughALimitVoidsTheRatio) {
 }
 
 TEST(PairJudge, OtherBytesOrHalfARunVoidTheRatio) {
-  Case c;
+  JudgeCase c;
   c.fio.read_bytes = 4095;
   EXPECT_NE(c.no_ratio().find("4095"), std::string::npos);
   c.fio.read_bytes = 4096;
@@ -100,7 +100,7 @@ TEST(PairJudge, OtherBytesOrHalfARunVoidTheRatio) {
 }
 
 TEST(PairJudge, ATwinThatWasNotColdVoidsTheRatio) {
-  Case c;
+  JudgeCase c;
   c.fio.resident_before = 0.002;
   EXPECT_NE(c.no_ratio().find("did not start cold"), std::string::npos);
   c.fio.resident_before.reset();
@@ -111,7 +111,7 @@ TEST(PairJudge, ATwinThatWasNotColdVoidsTheRatio) {
 }
 
 TEST(PairJudge, ThroughThePageCacheBothBeginWithTheSamePartOfIt) {
-  Case c;
+  JudgeCase c;
   c.cell.cache = CacheState::keep;
   c.cell.direct = false;
   c.fio.resident_before = 1;
@@ -125,7 +125,7 @@ TEST(PairJudge, ThroughThePageCacheBothBeginWithTheSamePartOfIt) {
 
 // Referee of issue 10: compressed files of btrfs are read through the page cache whatever is asked.
 TEST(PairJudge, DirectReadsPassTheCacheByWhereTheDeviceGaveEveryByte) {
-  Case c;
+  JudgeCase c;
   c.cell.cache = CacheState::keep;
   c.fio.resident_before = 1;
   EXPECT_EQ(c.no_ratio(), "") << "all 4,096 bytes on both sides";
@@ -149,7 +149,7 @@ TEST(PairJudge, DirectReadsPassTheCacheByWhereTheDeviceGaveEveryByte) {
 }
 
 TEST(PairJudge, AColdTwinThatACacheServedVoidsTheRatio) {
-  Case c;
+  JudgeCase c;
   c.run.device_bytes_expected = 4096;
   EXPECT_EQ(c.no_ratio(), "");
   c.fio.device_bytes = 2048;
@@ -161,7 +161,7 @@ TEST(PairJudge, AColdTwinThatACacheServedVoidsTheRatio) {
 
 // Second referee of issue 10: a reader that ran beside fio alone made us 14 times as fast as it.
 TEST(PairJudge, WhatOthersReadBesideFioVoidsTheRatio) {
-  Case c;
+  JudgeCase c;
   constexpr std::uint64_t kPlan = 100ULL << 20;
   c.run.bytes = c.fio.read_bytes = c.fio.planned_bytes = kPlan;
   c.run.device_bytes = c.run.own_read_bytes = kPlan;
@@ -187,7 +187,7 @@ TEST(PairJudge, WhatOthersReadBesideFioVoidsTheRatio) {
 // Issue 10, referee: 1,096 requests beside fio where 134 were its own, and 3 % more bytes:
 // ratio 6.11.
 TEST(PairJudge, SmallReadsOfOthersBesideFioVoidTheRatioToo) {
-  Case c;
+  JudgeCase c;
   constexpr std::uint64_t kPlan = 120ULL << 20;
   c.run.bytes = c.fio.read_bytes = c.fio.planned_bytes = kPlan;
   c.run.device_bytes = c.run.own_read_bytes = c.fio.device_bytes = kPlan;
@@ -201,7 +201,7 @@ TEST(PairJudge, SmallReadsOfOthersBesideFioVoidTheRatioToo) {
 }
 
 TEST(PairJudge, OneJobOfFioCannotReadBothWays) {
-  Case c;
+  JudgeCase c;
   c.cell.direct = false;
   c.cell.merge = Merge::device;
   c.planned.plan.order = {0, 1};
@@ -210,7 +210,7 @@ TEST(PairJudge, OneJobOfFioCannotReadBothWays) {
 }
 
 TEST(PairJudge, RequestsThatDifferSayWhy) {
-  Case c;
+  JudgeCase c;
   c.fio.requests = 102;
   EXPECT_EQ(c.requests(), "") << "within 2 %";
   c.fio.requests = 103;

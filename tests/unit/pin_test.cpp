@@ -321,7 +321,7 @@ TEST(Share, NothingAllAndTheSameForTheSameSeed) {
 }
 
 TEST(Share, IsSpreadOverTheDiskAndComesInAddressOrder) {
-  testing_support::FlatCatalog catalog("/data");
+  support::FlatCatalog catalog("/data");
   for (std::uint64_t i = 0; i < 1000; ++i) {
     catalog.add("f" + std::to_string(i), 4096, (999 - i) << 20);
   }

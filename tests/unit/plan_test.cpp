@@ -9,8 +9,8 @@
 namespace blksweep {
 namespace {
 
-using testing::SyntheticCatalog;
-using testing::SyntheticSettings;
+using support::SyntheticCatalog;
+using support::SyntheticSettings;
 
 constexpr Merge kMerges[] = {Merge::none, Merge::file, Merge::kernel, Merge::device};
 
@@ -37,7 +37,7 @@ TEST_P(PlanShapes, EveryByteLandsOnce) {
                               .horizon = {v % 5 < 2 ? 0U : 100000U},
                               .share = {v % 7 == 0 ? 0U : 65536U}};
         const Plan plan = make_plan(c, make_order(c, {.order = order, .epochs = 2}), 2, m);
-        EXPECT_EQ(testing::check_plan(data, plan, m), "")
+        EXPECT_EQ(support::check_plan(data, plan, m), "")
             << to_string(order) << ' ' << to_string(merge) << " align " << align;
       }
     }

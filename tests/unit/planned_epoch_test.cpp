@@ -1,6 +1,7 @@
 // What settings come to: none of them may follow from another one that says nothing of it.
 #include <gtest/gtest.h>
 
+#include "base/units.h"
 #include "experiment/observe.h"
 #include "loader/planned_epoch.h"
 #include "support/flat_catalog.h"
@@ -8,9 +9,7 @@
 namespace blksweep {
 namespace {
 
-using testing_support::FlatCatalog;
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+using support::FlatCatalog;
 
 // Files side by side in catalog order, read from the device.
 FlatCatalog side_by_side(std::uint32_t count, std::uint64_t size) {

@@ -10,9 +10,9 @@
 namespace blksweep {
 namespace {
 
-using testing::FakeEngine;
-using testing::ReaderRig;
-using testing::RigSettings;
+using support::FakeEngine;
+using support::ReaderRig;
+using support::RigSettings;
 
 using Asked = FakeEngine::Asked;
 

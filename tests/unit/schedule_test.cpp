@@ -13,8 +13,8 @@
 namespace blksweep {
 namespace {
 
-using testing::SyntheticCatalog;
-using testing::SyntheticSettings;
+using support::SyntheticCatalog;
+using support::SyntheticSettings;
 
 constexpr Shuffle kShuffles[] = {Shuffle::none, Shuffle::buffer, Shuffle::reservoir, Shuffle::full};
 
@@ -84,7 +84,7 @@ TEST(Schedule, IsCompleteSafeAndRepeatable) {
           ASSERT_TRUE(got) << got.error().message();
           SCOPED_TRACE(std::string(to_string(merge)) + " " + std::string(to_string(shuffle)));
           expect_complete(plan, *got, 7);
-          EXPECT_EQ(testing::check_schedule(plan, *got), "");
+          EXPECT_EQ(support::check_schedule(plan, *got), "");
           EXPECT_TRUE(gates_increase(*got));
           EXPECT_LE(got->window_peak.n, settings.window.n);
           const auto again = make_schedule(c, plan, settings);

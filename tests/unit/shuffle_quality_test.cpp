@@ -11,20 +11,20 @@
 namespace blksweep {
 namespace {
 
-constexpr std::uint32_t kSamples = 20000;
+constexpr std::uint32_t kShuffled = 20000;
 constexpr std::uint32_t kBatch = 100;
 
 struct Data {
-  std::vector<std::uint32_t> samples = std::vector<std::uint32_t>(kSamples);
-  std::vector<std::uint32_t> label = std::vector<std::uint32_t>(kSamples);
+  std::vector<std::uint32_t> samples = std::vector<std::uint32_t>(kShuffled);
+  std::vector<std::uint32_t> label = std::vector<std::uint32_t>(kShuffled);
   std::vector<std::uint32_t> batch_begin;
 
   Data() {
     std::iota(samples.begin(), samples.end(), 0U);
-    for (std::uint32_t i = 0; i < kSamples; ++i) {
+    for (std::uint32_t i = 0; i < kShuffled; ++i) {
       label[i] = i / 500;  // 40 classes, stored one after the other
     }
-    for (std::uint32_t i = 0; i <= kSamples; i += kBatch) {
+    for (std::uint32_t i = 0; i <= kShuffled; i += kBatch) {
       batch_begin.push_back(i);
     }
   }
@@ -60,8 +60,8 @@ TEST(ShuffleQuality, LargerWindowsScoreHigher) {
   for (const std::uint32_t window : {10U, 1000U, 8000U}) {
     Data data;
     Rng rng(7);
-    for (std::uint32_t i = 0; i < kSamples; i += window) {
-      shuffle(std::span(data.samples).subspan(i, std::min(window, kSamples - i)), rng);
+    for (std::uint32_t i = 0; i < kShuffled; i += window) {
+      shuffle(std::span(data.samples).subspan(i, std::min(window, kShuffled - i)), rng);
     }
     const ShuffleQuality q = data.quality();
     EXPECT_GT(q.displacement, displacement);
@@ -100,8 +100,8 @@ TEST(ShuffleQuality, RanksDecideWhatStorageOrderIs) {
   Data data;
   Rng rng(4);
   shuffle(std::span(data.samples), rng);
-  std::vector<std::uint32_t> rank(kSamples);
-  for (std::uint32_t i = 0; i < kSamples; ++i) {
+  std::vector<std::uint32_t> rank(kShuffled);
+  for (std::uint32_t i = 0; i < kShuffled; ++i) {
     rank[data.samples[i]] = i;
   }
   EXPECT_EQ(shuffle_quality({.samples = data.samples, .rank = rank}).neighbours, 0.0);

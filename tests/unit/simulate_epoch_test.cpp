@@ -13,8 +13,8 @@ namespace blksweep {
 namespace {
 
 using std::chrono::milliseconds;
-using testing_support::FixedLatencyModel;
-using testing_support::FlatCatalog;
+using support::FixedLatencyModel;
+using support::FlatCatalog;
 
 constexpr std::int64_t kMs = 1'000'000;
 constexpr std::uint64_t kFar = std::uint64_t{1} << 20;  // between files that do not touch
@@ -34,13 +34,13 @@ SimDevice big_device() {
   return device;
 }
 
-struct Case {
+struct EpochCase {
   LoaderSettings cell{};
   SimDevice device = big_device();
   std::uint64_t seed = 1;
 };
 
-Result<Prediction> predict_on(DiskModel& model, const FlatCatalog& flat, const Case& c) {
+Result<Prediction> predict_on(DiskModel& model, const FlatCatalog& flat, const EpochCase& c) {
   Source source;
   source.catalog = flat.view();
   source.direct_align = kSectorBytes;
@@ -83,7 +83,7 @@ TEST(Predict, KeepsNoMoreThanDepthReadsInTheDevice) {
 
 TEST(Predict, WaitsForARefillHoweverSlowTheDeviceIs) {
   FixedLatencyModel model(kMs, 1);
-  Case c{at_depth(4)};
+  EpochCase c{at_depth(4)};
   c.cell.refill = {2, 0};
   const Prediction p = must(predict_on(model, files(8, 4096, kFar), c));
   EXPECT_NEAR(p.depth_mean().value_or(0), (4 + 3 + 4 + 3 + 4 + 3 + 2 + 1) / 8.0, 1e-9);
@@ -98,7 +98,7 @@ TEST(Predict, SubmitsInPlanOrder) {
 
 TEST(Predict, AnAcceleratorThatIsSlowerThanTheDiskSetsTheTime) {
   FixedLatencyModel model(kMs, 1);
-  Case c{at_depth(1)};
+  EpochCase c{at_depth(1)};
   c.cell.batch = 2;
   c.cell.consumer = ConsumerKind::emulated;
   c.cell.compute.mean = milliseconds(10);
@@ -110,7 +110,7 @@ TEST(Predict, AnAcceleratorThatIsSlowerThanTheDiskSetsTheTime) {
 
 TEST(Predict, AGateLetsReadsWaitForConsumedBatches) {
   FixedLatencyModel model(kMs, 1);
-  Case c{at_depth(1)};
+  EpochCase c{at_depth(1)};
   c.cell.batch = 2;
   c.cell.prefetch = 0;
   c.cell.window = {Bytes{4096}, 0};
@@ -143,7 +143,7 @@ TEST(Predict, TwoReadsOrFewerInAGroupAreNotPlugged) {
 
 TEST(Predict, CutsReadsAtTheLongestRequest) {
   FixedLatencyModel model(kMs, 64);
-  Case c{at_depth(8)};
+  EpochCase c{at_depth(8)};
   c.device.max_request = 256U << 10;
   const Prediction p = must(predict_on(model, files(3, 1U << 20, 8 * kFar), c));
   EXPECT_EQ(p.reads, 3U);
@@ -159,7 +159,7 @@ TEST(Predict, AFileInTwoPlacesNeedsBothBeforeItIsThere) {
   flat.extents[0].length = 4096;
   flat.extents.push_back({4096, 9 * kFar, 4096, 0, 0});
   flat.add("g", 4096, 20 * kFar);
-  Case c{at_depth(4)};
+  EpochCase c{at_depth(4)};
   c.cell.batch = 1;
   FixedLatencyModel model(kMs, 1);
   const Prediction p = must(predict_on(model, flat, c));
@@ -181,14 +181,14 @@ TEST(Predict, HolesCostNothing) {
 
 TEST(Predict, TheHostsCostDelaysEachRead) {
   FixedLatencyModel model(kMs, 1);
-  Case c{at_depth(1)};
+  EpochCase c{at_depth(1)};
   c.device.host_cost = std::chrono::microseconds(7);
   EXPECT_EQ(must(predict_on(model, files(10, 4096, kFar), c)).epoch_ns, 10 * (kMs + 7000));
 }
 
 TEST(Predict, PreadReadsOneAtATimeWhateverTheDepth) {
   FixedLatencyModel model(kMs, 8);
-  Case c{at_depth(8)};
+  EpochCase c{at_depth(8)};
   c.cell.engine = EngineKind::psync;
   EXPECT_EQ(must(predict_on(model, files(10, 4096, kFar), c)).epoch_ns, 10 * kMs);
   EXPECT_EQ(model.most_inside, 1U);
@@ -196,7 +196,7 @@ TEST(Predict, PreadReadsOneAtATimeWhateverTheDepth) {
 
 TEST(Predict, AModelThatRunsTenTimesAsFastTakesATenth) {
   FixedLatencyModel model(kMs, 4);
-  Case c{at_depth(4)};
+  EpochCase c{at_depth(4)};
   c.device.speedup = 10;
   EXPECT_EQ(must(predict_on(model, files(100, 4096, kFar), c)).epoch_ns, 25 * kMs / 10);
 }
@@ -209,13 +209,13 @@ TEST(Predict, RefusesWhatItCannotKnow) {
   ASSERT_FALSE(unknown);
   EXPECT_NE(unknown.error().message().find("no known place on the disk"), std::string::npos);
 
-  Case buffered{at_depth(1)};
+  EpochCase buffered{at_depth(1)};
   buffered.cell.direct = false;
   const auto cached = predict_on(model, files(4, 4096, kFar), buffered);
   ASSERT_FALSE(cached);
   EXPECT_EQ(cached.error().exit_code, Exit::usage);
 
-  Case small{at_depth(1)};
+  EpochCase small{at_depth(1)};
   small.device.size = {kFar};
   const auto outside = predict_on(model, files(4, 4096, kFar), small);
   ASSERT_FALSE(outside);
@@ -233,7 +233,7 @@ TEST(Predict, CountsAFewUnknownBytes) {
 }
 
 TEST(Predict, TheSameInputsGiveTheSameAnswer) {
-  Case c{at_depth(16)};
+  EpochCase c{at_depth(16)};
   c.cell.order = Order::random;
   c.cell.shuffle = Shuffle::buffer;
   c.cell.window = {{}, 10};
@@ -254,7 +254,7 @@ TEST(Predict, TheSameInputsGiveTheSameAnswer) {
 // groups.
 class OnModel {
  public:
-  OnModel(testing::ReaderRig& rig, DiskModel& model, const SimDevice& device)
+  OnModel(support::ReaderRig& rig, DiskModel& model, const SimDevice& device)
       : rig_(rig), queue_(model, device, rig.settings.depth) {
     rig.engine.on_group = [this](auto batch, auto asked) { submit(batch, asked); };
     rig.engine.completes = [this](std::size_t wait_for, std::size_t most) {
@@ -266,7 +266,7 @@ class OnModel {
 
  private:
   void submit(std::span<const ReadRequest> batch,
-              std::span<const testing::FakeEngine::Asked> asked) {
+              std::span<const support::FakeEngine::Asked> asked) {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       queue_.add(now_, batch[i].tag, places(asked[i]));
       if (batch.size() <= 2) {
@@ -286,7 +286,7 @@ class OnModel {
     done_.erase(done_.begin(), end);
     return taken;
   }
-  std::vector<DiskRange> places(const testing::FakeEngine::Asked& a) const {
+  std::vector<DiskRange> places(const support::FakeEngine::Asked& a) const {
     if (a.source == kFromDevice) {
       return {{rig_.catalog.partition_start + a.offset, a.length}};
     }
@@ -301,7 +301,7 @@ class OnModel {
     }
     return found;
   }
-  testing::ReaderRig& rig_;
+  support::ReaderRig& rig_;
   SimQueue queue_;
   std::vector<std::uint32_t> done_;  // and not taken yet
   std::int64_t now_ = 0;
@@ -317,7 +317,7 @@ TEST(Predict, AsksTheDeviceWhatTheReaderAsks) {
       for (const Shuffle shuffle : {Shuffle::none, Shuffle::reservoir}) {
         LoaderSettings cell = at_depth(16);
         cell.order = order;
-        testing::RigSettings settings{
+        support::RigSettings settings{
             .data = {.files = 300, .extents_per_file = 1.5},
             .order = order,
             .merge = {.merge = merge, .align = kPageBytes, .batch = 8},
@@ -327,7 +327,7 @@ TEST(Predict, AsksTheDeviceWhatTheReaderAsks) {
             .slots = {.slots = 512, .direct = false, .openers = 0}};
         SCOPED_TRACE(std::string(to_string(merge)) + " " + std::string(to_string(order)) + " " +
                      std::string(to_string(shuffle)));
-        testing::ReaderRig rig(settings);
+        support::ReaderRig rig(settings);
         FixedLatencyModel measured(5'000, 4, 0.01), predicted(5'000, 4, 0.01);
         const OnModel driver(rig, measured, big_device());
         ASSERT_TRUE(rig.run());

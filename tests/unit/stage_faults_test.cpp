@@ -15,7 +15,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::uint32_t kFiles = 60, kBatch = 16, kBatches = 4;
+constexpr std::uint32_t kFiles = 60, kFaultBatch = 16, kFaultBatches = 4;
 constexpr std::chrono::hours kForever{1};
 
 class StageFaults : public ::testing::Test {
@@ -38,7 +38,7 @@ class StageFaults : public ::testing::Test {
     c.order = Order::path;
     c.engine = EngineKind::psync;
     c.direct = false;
-    c.batch = kBatch;
+    c.batch = kFaultBatch;
     c.copy = copy;
     c.consumer = consumer;
     c.compute.mean = Nanos{1};
@@ -87,7 +87,7 @@ class StageFaults : public ::testing::Test {
     EXPECT_EQ(run.incomplete_reason.find('\n'), std::string::npos);
     EXPECT_EQ(run.incomplete_reason.find("account"), std::string::npos) << run.incomplete_reason;
     EXPECT_GT(run.samples, 0U);
-    EXPECT_EQ(run.samples, run.batches.size() * kBatch);
+    EXPECT_EQ(run.samples, run.batches.size() * kFaultBatch);
     EXPECT_EQ(run.samples + run.missing_samples, kFiles);
     EXPECT_EQ(run.wrong_samples, 0U);
     EXPECT_GT(run.bytes, 0U);
@@ -254,7 +254,7 @@ TEST_F(StageFaults, OfTheConsumerWakeACopyThatTakesForever) {
 // The last batch is the smaller one, and only it takes forever.
 TEST_F(StageFaults, AStopWakesASlowConsumerAndKeepsWhatWasConsumed) {
   CellSettings slow = cell(CopyKind::emulated, ConsumerKind::emulated);
-  slow.compute.table = {{kFiles % kBatch, kForever}, {kBatch, Nanos{1}}};
+  slow.compute.table = {{kFiles % kFaultBatch, kForever}, {kFaultBatch, Nanos{1}}};
   add_cell("slow", slow);
   const std::jthread sigint = stop_when([this] { return progress_.samples == kFiles; });
   const auto ended = run();
@@ -262,7 +262,7 @@ TEST_F(StageFaults, AStopWakesASlowConsumerAndKeepsWhatWasConsumed) {
   EXPECT_EQ(*ended, Exit::interrupted);
   ASSERT_EQ(stored("slow").size(), 1U);
   expect_partial(stored("slow")[0], "interrupted");
-  EXPECT_EQ(stored("slow")[0].batches.size(), kBatches - 1);
+  EXPECT_EQ(stored("slow")[0].batches.size(), kFaultBatches - 1);
 }
 
 // 1 B/s: the first copy is under way for hours, and nothing of the run is worth keeping.

@@ -16,8 +16,8 @@
 namespace blksweep {
 namespace {
 
-constexpr Bytes kOneBytePerNs{1'000'000'000};
-constexpr LinkSettings kLink{kOneBytePerNs, Nanos{1000}, 1};
+constexpr Bytes kStagingRate{1'000'000'000};
+constexpr LinkSettings kLink{kStagingRate, Nanos{1000}, 1};
 
 class Batch {
  public:
@@ -126,7 +126,7 @@ TEST(Stages, BlockWhereTheCopyThreadItselfWorks) {
 
 TEST(Stages, OfACellAreThoseOfItsStaging) {
   LoaderSettings cell;
-  cell.copy_tuning.bandwidth = kOneBytePerNs;
+  cell.copy_tuning.bandwidth = kStagingRate;
   const Batch batch(3, 4096, 9);
   const auto staged_by = [&](CopyKind kind, Staging staging) {
     cell.copy = kind;

@@ -40,11 +40,11 @@ std::string altered(std::string header, std::size_t at, const std::string& bytes
   return header;
 }
 
-const std::string kEnd(2 * kTarBlock, '\0');
+const std::string kTarEnd(2 * kTarBlock, '\0');
 
 TEST(ReadTar, FindsTheBytesOfEachRegularMember) {
   const std::string archive = member("a/1.bin", "hello") + member("b/2.bin", "") +
-                              member("a/3.bin", std::string(600, 'x')) + kEnd;
+                              member("a/3.bin", std::string(600, 'x')) + kTarEnd;
   const auto members = parse(archive);
   ASSERT_TRUE(members) << members.error().message();
   ASSERT_EQ(members->size(), 3U);
@@ -60,8 +60,8 @@ TEST(ReadTar, TakesGnuLongNamesAndPaxPathAndSize) {
       altered(tar_header("././@LongLink", path.size() + 1), 156, "L") + padded(path + '\0');
   const std::string record = "14 path=p/q/r\n10 size=3\n";
   const std::string pax = altered(tar_header("x", record.size()), 156, "x") + padded(record);
-  const auto members =
-      parse(longname + member("short", "1") + pax + tar_header("short", 0) + padded("abc") + kEnd);
+  const auto members = parse(longname + member("short", "1") + pax + tar_header("short", 0) +
+                             padded("abc") + kTarEnd);
   ASSERT_TRUE(members) << members.error().message();
   ASSERT_EQ(members->size(), 2U);
   EXPECT_EQ((*members)[0].path, path);
@@ -72,14 +72,14 @@ TEST(ReadTar, TakesGnuLongNamesAndPaxPathAndSize) {
 TEST(ReadTar, SkipsFoldersAndLinksAndJoinsTheUstarPrefix) {
   const auto members =
       parse(altered(tar_header("dir/", 0), 156, "5") + altered(tar_header("link", 7), 156, "2") +
-            altered(tar_header("f", 1), 345, "pre/fix") + padded("z") + kEnd);
+            altered(tar_header("f", 1), 345, "pre/fix") + padded("z") + kTarEnd);
   ASSERT_TRUE(members) << members.error().message();
   ASSERT_EQ(members->size(), 1U);
   EXPECT_EQ((*members)[0].path, "pre/fix/f");
 }
 
 TEST(ReadTar, NamesTheOffsetOfDamage) {
-  const std::string good = member("a", "hello") + member("b", "there") + kEnd;
+  const std::string good = member("a", "hello") + member("b", "there") + kTarEnd;
   std::string flipped = good;
   flipped[1024 + 3] = 'X';
   EXPECT_EQ(parse(flipped).error().message(), "tar header at byte 1024: wrong checksum");
@@ -87,7 +87,7 @@ TEST(ReadTar, NamesTheOffsetOfDamage) {
   EXPECT_NE(parse(tar_header("a", 600) + "short").error().message().find("byte 0"),
             std::string::npos);
   EXPECT_FALSE(parse("not a tar file at all" + std::string(1000, 'x')));
-  EXPECT_FALSE(parse(altered(tar_header("s", 0), 156, "S") + kEnd));
+  EXPECT_FALSE(parse(altered(tar_header("s", 0), 156, "S") + kTarEnd));
 }
 
 TEST(ReadTar, AcceptsAnArchiveWithoutItsZeroBlocks) {
@@ -97,8 +97,8 @@ TEST(ReadTar, AcceptsAnArchiveWithoutItsZeroBlocks) {
 
 TEST(ReadTar, RefusesSizesThatOverflow) {
   const std::string huge = std::string(1, '\x80') + std::string(3, '\0') + std::string(8, '\xff');
-  EXPECT_FALSE(parse(altered(tar_header("a", 0), 124, huge) + kEnd));
-  EXPECT_FALSE(parse(altered(tar_header("a", 0), 124, std::string(12, '\xff')) + kEnd));
+  EXPECT_FALSE(parse(altered(tar_header("a", 0), 124, huge) + kTarEnd));
+  EXPECT_FALSE(parse(altered(tar_header("a", 0), 124, std::string(12, '\xff')) + kTarEnd));
 }
 
 }  // namespace

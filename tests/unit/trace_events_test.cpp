@@ -14,7 +14,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::int64_t kBegin = 5'000'000'000'123;
+constexpr std::int64_t kTraceBegin = 5'000'000'000'123;
 
 // "1234.567" as it stands in the document, in ns: no double in between.
 std::int64_t exact_ns(const std::string& text) {
@@ -46,7 +46,7 @@ struct Parsed {
 };
 
 // Each event stands on a line of its own, as the document is written.
-Parsed parse(const std::string& text) {
+Parsed parse_events(const std::string& text) {
   Parsed p;
   p.document = Json::parse(text);
   std::size_t events = 0;
@@ -86,13 +86,13 @@ std::vector<Event> of_lane(const Parsed& p, const std::string& lane) {
 RunRecord random_run(std::uint64_t seed, std::uint32_t batches) {
   Rng rng(seed);
   RunRecord r;
-  r.begin_ns = kBegin;
-  std::int64_t copied = kBegin, computed = kBegin;
+  r.begin_ns = kTraceBegin;
+  std::int64_t copied = kTraceBegin, computed = kTraceBegin;
   for (std::uint32_t b = 0; b < batches; ++b) {
     BatchRecord batch;
     batch.samples = b + 1;
     batch.bytes = 4096 * (b + 1);
-    batch.first_submit_ns = kBegin + static_cast<std::int64_t>(rng.below(1'000'000));
+    batch.first_submit_ns = kTraceBegin + static_cast<std::int64_t>(rng.below(1'000'000));
     batch.ready_ns = batch.first_submit_ns + static_cast<std::int64_t>(rng.below(300'000));
     batch.copy_begin_ns = std::max(batch.ready_ns, copied);
     batch.copy_end_ns = copied = *batch.copy_begin_ns + static_cast<std::int64_t>(rng.below(999));
@@ -102,7 +102,7 @@ RunRecord random_run(std::uint64_t seed, std::uint32_t batches) {
     batch.consumed_ns = computed;
     r.batches.push_back(batch);
   }
-  r.epoch_ns = computed - kBegin;
+  r.epoch_ns = computed - kTraceBegin;
   return r;
 }
 
@@ -132,7 +132,7 @@ std::int64_t total(const std::vector<Event>& events) {
 
 TEST(TraceEvents, EveryBatchIsInEveryLaneWithItsNumberSamplesAndBytes) {
   const RunRecord run = random_run(1, 50);
-  const Parsed p = parse(document_of(run));
+  const Parsed p = parse_events(document_of(run));
   for (const char* lane : {"read", "window", "copy", "staged", "compute"}) {
     std::set<std::uint32_t> batches;
     for (const Event& e : of_lane(p, lane)) {
@@ -147,12 +147,12 @@ TEST(TraceEvents, EveryBatchIsInEveryLaneWithItsNumberSamplesAndBytes) {
 
 TEST(TraceEvents, TimesAreTheMeasuredNanosecondsSinceTheEpochBegan) {
   RunRecord run = random_run(2, 40);
-  run.batches.back().compute_end_ns = kBegin + 9'007'199'254'740'993;  // no double holds it
-  const Parsed p = parse(document_of(run));
+  run.batches.back().compute_end_ns = kTraceBegin + 9'007'199'254'740'993;  // no double holds it
+  const Parsed p = parse_events(document_of(run));
   for (const Event& e : of_lane(p, "compute")) {
     const BatchRecord& b = run.batches[e.json["args"]["batch"]];
-    EXPECT_EQ(e.ts, *b.compute_begin_ns - kBegin);
-    EXPECT_EQ(e.end(), *b.compute_end_ns - kBegin);
+    EXPECT_EQ(e.ts, *b.compute_begin_ns - kTraceBegin);
+    EXPECT_EQ(e.end(), *b.compute_end_ns - kTraceBegin);
   }
 }
 
@@ -165,7 +165,7 @@ TEST(TraceEvents, TheDurationsOfALaneAddUpToWhatItsBatchesTook) {
     compute += *b.compute_end_ns - *b.compute_begin_ns;
     everything += *b.compute_end_ns - b.first_submit_ns;
   }
-  const Parsed p = parse(document_of(run));
+  const Parsed p = parse_events(document_of(run));
   EXPECT_EQ(total(of_lane(p, "read")), read);
   EXPECT_EQ(total(of_lane(p, "copy")), copy);
   EXPECT_EQ(total(of_lane(p, "compute")), compute);
@@ -175,7 +175,7 @@ TEST(TraceEvents, TheDurationsOfALaneAddUpToWhatItsBatchesTook) {
 
 TEST(TraceEvents, ABatchPassesDecodingAndTheWholeOfCopyingWithoutAGap) {
   const RunRecord run = decoded_run(4, 100);
-  const Parsed p = parse(document_of(run));
+  const Parsed p = parse_events(document_of(run));
   std::int64_t everything = 0, copy = 0;
   for (const BatchRecord& b : run.batches) {
     everything += *b.compute_end_ns - b.first_submit_ns;
@@ -190,7 +190,7 @@ TEST(TraceEvents, ABatchPassesDecodingAndTheWholeOfCopyingWithoutAGap) {
 
 TEST(TraceEvents, EventsOfOneThreadNeverOverlapOrBeginTogether) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    const Parsed p = parse(document_of(random_run(seed, 120)));
+    const Parsed p = parse_events(document_of(random_run(seed, 120)));
     std::map<int, std::vector<Event>> threads;
     for (const Event& e : p.complete) {
       threads[e.json["tid"]].push_back(e);
@@ -221,7 +221,7 @@ TEST(TraceEvents, ALaneHasAsManyRowsAsItsBusiestMomentNeeds) {
 }
 
 TEST(TraceEvents, TheAcceleratorIsOnTopAndEveryThreadHasItsPlace) {
-  const Parsed p = parse(document_of(random_run(1, 30)));
+  const Parsed p = parse_events(document_of(random_run(1, 30)));
   ASSERT_EQ(p.threads.begin()->second, "epoch");
   EXPECT_EQ(p.threads.at(2), "compute");
   EXPECT_TRUE(p.threads.rbegin()->second.starts_with("read "));
@@ -247,7 +247,7 @@ TEST(TraceEvents, WindowFillRisesWhenABatchIsReadyAndEndsAtNothing) {
   for (const auto& [at, bytes] : fill) {
     std::uint64_t held = 0;
     for (const BatchRecord& b : run.batches) {
-      const bool there = b.ready_ns - kBegin <= at && at < b.consumed_ns - kBegin;
+      const bool there = b.ready_ns - kTraceBegin <= at && at < b.consumed_ns - kTraceBegin;
       held += there ? b.bytes : 0;
     }
     EXPECT_EQ(bytes, held) << "at " << at;
@@ -257,10 +257,10 @@ TEST(TraceEvents, WindowFillRisesWhenABatchIsReadyAndEndsAtNothing) {
 TEST(TraceEvents, CountersGoForwardInTimeWithinTheEpochAndStandStillWithoutAChange) {
   RunRecord run = random_run(5, 60);
   run.probe = demo_run(0).probe;
-  run.probe->series = {{kBegin - 900, 1, 0},  {kBegin - 10, 7, 2},
-                       {kBegin + 1000, 7, 2}, {kBegin + 2000, 9, 2},
-                       {kBegin + 3000, 0, 0}, {kBegin + run.epoch_ns + 1, 5, 5}};
-  const Parsed p = parse(document_of(run));
+  run.probe->series = {{kTraceBegin - 900, 1, 0},  {kTraceBegin - 10, 7, 2},
+                       {kTraceBegin + 1000, 7, 2}, {kTraceBegin + 2000, 9, 2},
+                       {kTraceBegin + 3000, 0, 0}, {kTraceBegin + run.epoch_ns + 1, 5, 5}};
+  const Parsed p = parse_events(document_of(run));
   ASSERT_EQ(p.counters.size(), 3U);
   for (const auto& [name, events] : p.counters) {
     for (std::size_t i = 0; i < events.size(); ++i) {
@@ -281,7 +281,8 @@ TEST(TraceEvents, FurtherCountersAreDrawnBesideTheOwnOnes) {
   RunRecord run = random_run(6, 5);
   run.epoch_ns = 1'000'000;
   const TraceCounter gpu{"GPU utilisation", "percent", {{0, 10}, {500'000, 90}}};
-  const Parsed p = parse(trace_events({1, "a", demo_cell("lba", "none"), demo_host(), run, {gpu}}));
+  const Parsed p =
+      parse_events(trace_events({1, "a", demo_cell("lba", "none"), demo_host(), run, {gpu}}));
   ASSERT_EQ(p.counters.at("GPU utilisation").size(), 2U);
   EXPECT_EQ(p.counters.at("GPU utilisation")[1].json["args"]["percent"], 90);
 }
@@ -291,14 +292,14 @@ TEST(TraceEvents, ARunWithoutCopyOrConsumerHasTheLanesThatItHas) {
   for (BatchRecord& b : run.batches) {
     b.copy_begin_ns = b.copy_end_ns = b.compute_begin_ns = b.compute_end_ns = {};
   }
-  const Parsed p = parse(document_of(run));
+  const Parsed p = parse_events(document_of(run));
   EXPECT_EQ(of_lane(p, "read").size(), 20U);
   EXPECT_EQ(of_lane(p, "window").size(), 20U);
   for (const char* lane : {"copy", "staged", "compute"}) {
     EXPECT_TRUE(of_lane(p, lane).empty()) << lane;
   }
   for (const Event& e : of_lane(p, "window")) {
-    EXPECT_EQ(e.end(), run.batches[e.json["args"]["batch"]].consumed_ns - kBegin);
+    EXPECT_EQ(e.end(), run.batches[e.json["args"]["batch"]].consumed_ns - kTraceBegin);
   }
 }
 
@@ -307,17 +308,17 @@ TEST(TraceEvents, ARunWithAConsumerAndNoCopyWaitsInTheWindowUntilItIsComputedOn)
   for (BatchRecord& b : run.batches) {
     b.copy_begin_ns = b.copy_end_ns = {};
   }
-  const Parsed p = parse(document_of(run));
+  const Parsed p = parse_events(document_of(run));
   EXPECT_TRUE(of_lane(p, "staged").empty());
   for (const Event& e : of_lane(p, "window")) {
-    EXPECT_EQ(e.end(), *run.batches[e.json["args"]["batch"]].compute_begin_ns - kBegin);
+    EXPECT_EQ(e.end(), *run.batches[e.json["args"]["batch"]].compute_begin_ns - kTraceBegin);
   }
 }
 
 TEST(TraceEvents, AnEmptyRunIsADocumentWithAnEpochOfNothing) {
   RunRecord run;
-  run.begin_ns = kBegin;
-  const Parsed p = parse(document_of(run));
+  run.begin_ns = kTraceBegin;
+  const Parsed p = parse_events(document_of(run));
   ASSERT_EQ(p.complete.size(), 1U);
   EXPECT_EQ(p.complete[0].json["name"], "epoch");
   EXPECT_EQ(p.complete[0].dur, 0);
@@ -326,7 +327,7 @@ TEST(TraceEvents, AnEmptyRunIsADocumentWithAnEpochOfNothing) {
 TEST(TraceEvents, NamesThatAreNoPlainTextStayAValidDocument) {
   TraceRun trace{7, "a \"b\" \\ \xff", demo_cell("lba", "none"), demo_host(), random_run(9, 3), {}};
   trace.run.warnings = {"caf\xe9 \n"};
-  const Parsed p = parse(trace_events(trace));
+  const Parsed p = parse_events(trace_events(trace));
   EXPECT_EQ(p.document["traceEvents"][0]["args"]["name"], "run 7: a \"b\" \\ \xef\xbf\xbd");
   EXPECT_EQ(p.document["otherData"]["run_id"], 7);
 }
