@@ -82,25 +82,27 @@ Q   := $(if $(V),,@)
 say  = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')
 
 # Link-time variants: x_bpf.cpp with BPF=1, x_off.cpp in its place with BPF=0.
-bpf_on  := $(wildcard src/*/*_bpf.cpp)
+in_src   = $(wildcard $(foreach f,$(1),src/*/$(f) src/*/*/$(f)))
+bpf_on  := $(call in_src,*_bpf.cpp)
 # The same with *_cuda.cpp and *_cuda.cu (kernels), and cuda_off.cpp.
-cuda_on  := $(wildcard src/*/*_cuda.cpp)
-cuda_off := $(wildcard src/*/cuda_off.cpp)
-kernels  := $(if $(filter 1,$(CUDA)),$(wildcard src/*/*_cuda.cu))
-bpf_off := $(filter-out $(cuda_off),$(wildcard src/*/*_off.cpp))
+cuda_on  := $(call in_src,*_cuda.cpp)
+cuda_off := $(call in_src,cuda_off.cpp)
+kernels  := $(if $(filter 1,$(CUDA)),$(call in_src,*_cuda.cu))
+bpf_off := $(filter-out $(cuda_off),$(call in_src,*_off.cpp))
 variants := $(bpf_on) $(bpf_off) $(cuda_on) $(cuda_off)
 main    := src/cli/main.cpp
 sources := $(filter-out $(main) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)) \
-             $(if $(filter 1,$(CUDA)),$(cuda_off),$(cuda_on)),$(wildcard src/*/*.cpp))
+             $(if $(filter 1,$(CUDA)),$(cuda_off),$(cuda_on)),$(call in_src,*.cpp))
 
 # Sources of a folder are compiled a few at a time, as sets: reading headers is most of the work. What is
 # linked in place of something else or needs flags of its own is compiled alone, as is what takes long.
 sets_of = $(shell printf '%s\n' $(1) | awk '{ d = $$0; sub("/[^/]*$$", "", d); \
             print d "/set" int((n[d]++) / $(2)) ":" $$0 }')
-slow    := src/cli/command.cpp src/store/trace_events.cpp $(wildcard src/cli/verb_*.cpp)
+slow    := src/cli/command.cpp src/cli/run/options.cpp src/cli/run/answer.cpp \
+           src/store/trace_events.cpp src/experiment/fio_twin.cpp $(call in_src,verb_*.cpp)
 alone   := $(main) $(slow) src/cli/version.cpp src/loader/loader.cpp $(variants) \
            tests/unit/allocations_test.cpp $(wildcard tests/gpu/*_cuda_test.cpp)
-sets    := $(call sets_of,$(filter-out $(alone),$(wildcard src/*/*.cpp $(foreach t,unit root gpu support,tests/$(t)/*.cpp))),4)
+sets    := $(call sets_of,$(filter-out $(alone),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support,tests/$(t)/*.cpp))),4)
 sources_in = $(patsubst $(1):%,%,$(filter $(1):%,$(sets)))
 object_of  = $(OBJ)/$(firstword $(patsubst %:$(1),%,$(filter %:$(1),$(sets))) $(1:.cpp=)).o
 objects_of = $(sort $(foreach s,$(1),$(call object_of,$(s))))

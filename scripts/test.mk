@@ -126,9 +126,9 @@ soak:
 	$(if $(ONLY),,$(again) fuzz FUZZ_SECONDS=600)
 
 # --- lint ------------------------------------------------------------------------------------
-headers     := $(wildcard src/*/*.h tests/*/*.h ebpf/wire/*.h)
-all_cpp     := $(wildcard src/*/*.cpp tests/*/*.cpp)
-all_cu      := $(wildcard src/*/*.cu)
+headers     := $(call in_src,*.h) $(wildcard tests/*/*.h ebpf/wire/*.h)
+all_cpp     := $(call in_src,*.cpp) $(wildcard tests/*/*.cpp)
+all_cu      := $(call in_src,*.cu)
 our_bpf     := $(wildcard ebpf/*.c ebpf/*.h ebpf/wire/*.h)
 bash_files  := $(wildcard scripts/*.sh scripts/*.bash scripts/*/*.sh tests/*/*.sh tests/*/*.bash) .ci/run
 python_files := $(wildcard scripts/*.py scripts/*/*.py tests/*/*.py)

@@ -21,7 +21,8 @@ Result<PageBuffer> PageBuffer::allocate(Bytes size) {
   b.data_ = static_cast<std::byte*>(at);
   b.size_ = length;
   ::madvise(at, length, MADV_HUGEPAGE);  // only a hint
-  // A forked process (node/page_helper.h) would hold them, or have what devices write to copied.
+  // A forked process (node/pin/page_helper.h) would hold them, or have what devices write to
+  // copied.
   ::madvise(at, length, MADV_DONTFORK);
   std::memset(at, 0, length);
   return b;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/answer.h"
-#include "cli/figures.h"
+#include "cli/report/figures.h"
 #include "cli/verb.h"
 #include "doctor/doctor.h"
 #include "store/json.h"

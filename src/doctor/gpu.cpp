@@ -10,8 +10,8 @@
 
 #include "doctor/checks.h"
 #include "os/file.h"
-#include "stage/cuda_stage.h"
-#include "stage/nvml.h"
+#include "stage/cuda/cuda_stage.h"
+#include "stage/cuda/nvml.h"
 
 namespace blksweep {
 namespace {

@@ -12,7 +12,7 @@
 #include "disk/disk.h"
 #include "doctor/checks.h"
 #include "loader/settings.h"
-#include "node/limit_plan.h"
+#include "node/limits/plan.h"
 #include "os/blockdev.h"
 #include "os/file.h"
 #include "os/memory_room.h"

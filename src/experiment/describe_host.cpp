@@ -7,7 +7,7 @@
 #include "os/hostfacts.h"
 #include "os/layer_facts.h"
 #include "simulate/predict_run.h"
-#include "stage/nvml.h"
+#include "stage/cuda/nvml.h"
 
 namespace blksweep {
 namespace {

@@ -14,7 +14,7 @@
 #include "experiment/judge_caches.h"
 #include "experiment/observe.h"
 #include "loader/verify.h"
-#include "node/cache.h"
+#include "node/cache/cache.h"
 #include "os/standstill.h"
 #include "plan/plan.h"
 

@@ -6,7 +6,7 @@
 
 #include "experiment/cold_proof.h"
 #include "os/own_reads.h"
-#include "stage/cuda_stage.h"
+#include "stage/cuda/cuda_stage.h"
 #include "stats/shuffle_quality.h"
 
 namespace blksweep {

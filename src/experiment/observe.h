@@ -11,7 +11,7 @@
 #include "loader/epoch.h"
 #include "os/blockdev.h"
 #include "probe/block_probe.h"
-#include "stage/gpu_sampler.h"
+#include "stage/cuda/gpu_sampler.h"
 #include "store/records.h"
 
 namespace blksweep {

@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "base/log.h"
-#include "node/binding.h"
-#include "node/borrowing.h"
-#include "node/limits.h"
-#include "node/pin.h"
+#include "node/journal/borrowing.h"
+#include "node/limits/binding.h"
+#include "node/limits/limits.h"
+#include "node/pin/pin.h"
 #include "os/hostfacts.h"
 
 namespace blksweep {

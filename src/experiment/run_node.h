@@ -5,8 +5,9 @@
 //          (and again for the fio twin), leave() takes it out; restore() gives everything back.
 //          What was allocated before enter() does not count against the memory limit.
 // Record:  every setting with what was asked, what the kernel read back, and what it was before.
-// Crash:   everything is in the journal first (node/borrowing.h); pins end with the process.
-// Errors:  borrow() changes nothing or all of it; check() says the same without changing anything,
+// Crash:   everything is in the journal first (node/journal/borrowing.h); pins end with the
+// process. Errors:  borrow() changes nothing or all of it; check() says the same without changing
+// anything,
 //          so that a sweep does not fail after an hour.
 // Threads: the thread that reads.
 #pragma once
@@ -18,7 +19,7 @@
 #include "experiment/cell.h"
 #include "loader/source.h"
 #include "loader/thread_role.h"
-#include "node/limit_plan.h"
+#include "node/limits/plan.h"
 #include "node/queue.h"
 #include "store/records.h"
 

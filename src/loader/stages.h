@@ -14,7 +14,7 @@
 #include "loader/settings.h"
 #include "stage/consumer.h"
 #include "stage/copy_stage.h"
-#include "stage/cuda_stage.h"
+#include "stage/cuda/cuda_stage.h"
 
 namespace blksweep {
 

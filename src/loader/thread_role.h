@@ -1,4 +1,4 @@
-// What a thread of the loader does, for those who decide where it runs (node/binding.h).
+// What a thread of the loader does, for those who decide where it runs (node/limits/binding.h).
 #pragma once
 
 #include <functional>

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "node/borrowing.h"
+#include "node/journal/borrowing.h"
 
 namespace blksweep {
 

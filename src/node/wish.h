@@ -22,7 +22,7 @@ struct NodeWish {
   std::optional<std::uint64_t> iops_limit;
   bool pin_inodes = false;
   double pin_pages = 0;  // percent of the bytes, whole files
-  std::string bind;      // node/binding.h; empty: threads run where they like
+  std::string bind;      // node/limits/binding.h; empty: threads run where they like
   std::optional<IoPriority> io_priority;
 
   bool changes_queue() const { return !scheduler.empty() || nr_requests || read_ahead; }

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "node/journal.h"
+#include "node/journal/journal.h"
 
 namespace {
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "cli/cell_meaning.h"
-#include "cli/run_options.h"
-#include "cli/spec.h"
+#include "cli/run/cell_meaning.h"
+#include "cli/run/options.h"
+#include "cli/run/spec.h"
 #include "stage/consumer.h"
 
 namespace blksweep {

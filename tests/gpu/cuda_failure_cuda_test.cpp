@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "stage/cuda_stage.h"
-#include "stage/device_cuda.h"
-#include "stage/kernels_cuda.h"
+#include "stage/cuda/cuda_stage.h"
+#include "stage/cuda/device_cuda.h"
+#include "stage/cuda/kernels_cuda.h"
 #include "support/gpu.h"
 
 namespace blksweep {

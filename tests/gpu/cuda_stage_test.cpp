@@ -1,5 +1,5 @@
 // The CUDA stages on a real GPU; without one every test here is skipped with the reason.
-#include "stage/cuda_stage.h"
+#include "stage/cuda/cuda_stage.h"
 
 #include <gtest/gtest.h>
 

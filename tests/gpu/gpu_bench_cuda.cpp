@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "stage/cuda_stage.h"
-#include "stage/device_cuda.h"
+#include "stage/cuda/cuda_stage.h"
+#include "stage/cuda/device_cuda.h"
 
 namespace blksweep {
 namespace {

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "base/fd.h"
-#include "node/cache_drop.h"
-#include "node/cache_warm.h"
+#include "node/cache/drop.h"
+#include "node/cache/warm.h"
 #include "support/ext4_loop.h"
 
 namespace blksweep {

@@ -1,4 +1,4 @@
-#include "node/cache.h"
+#include "node/cache/cache.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <filesystem>
 
-#include "node/cache.h"
+#include "node/cache/cache.h"
 #include "os/file.h"
 #include "support/ext4_loop.h"
 #include "support/flat_catalog.h"

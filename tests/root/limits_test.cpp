@@ -1,6 +1,6 @@
 // Limits as the kernel keeps them. Nothing here asserts how fast something is, only that a limit
 // cannot be exceeded: a minimum of time, a maximum of cache.
-#include "node/limits.h"
+#include "node/limits/limits.h"
 #include "base/units.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/memory.h"
-#include "node/cache.h"
+#include "node/cache/cache.h"
 #include "os/blockdev.h"
 #include "os/file.h"
 #include "support/ext4_loop.h"

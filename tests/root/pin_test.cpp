@@ -1,4 +1,4 @@
-#include "node/pin.h"
+#include "node/pin/pin.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "node/cache.h"
-#include "node/pin_daemon.h"
+#include "node/cache/cache.h"
+#include "node/pin/daemon.h"
 #include "os/blockdev.h"
 #include "os/holders.h"
 #include "os/process.h"

@@ -5,9 +5,9 @@
 
 #include <fstream>
 
-#include "node/borrowing.h"
+#include "node/journal/borrowing.h"
+#include "node/journal/undo.h"
 #include "node/setting.h"
-#include "node/undo.h"
 #include "os/blockdev.h"
 #include "support/borrowing_rig.h"
 

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "node/borrowing.h"
+#include "node/journal/borrowing.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "stage/cuda_stage.h"
+#include "stage/cuda/cuda_stage.h"
 
 namespace blksweep {
 

@@ -1,4 +1,4 @@
-#include "stage/anchor_clock.h"
+#include "stage/cuda/anchor_clock.h"
 
 #include <gtest/gtest.h>
 

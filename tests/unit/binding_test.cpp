@@ -1,5 +1,5 @@
 // Binding and I/O priority on whatever node this is: CPU 0 or another one that the process has.
-#include "node/binding.h"
+#include "node/limits/binding.h"
 #include "os/io_priority.h"
 
 #include <gtest/gtest.h>

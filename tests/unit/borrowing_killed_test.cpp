@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
-#include "node/borrowing.h"
+#include "node/journal/borrowing.h"
 #include "support/borrowing_rig.h"
 
 namespace blksweep {

@@ -1,12 +1,12 @@
 // What is borrowed comes back at the end, to nowhere else, and one process has it at a time.
-#include "node/borrowing.h"
+#include "node/journal/borrowing.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 
-#include "node/journal_folder.h"
+#include "node/journal/folder.h"
 #include "support/borrowing_rig.h"
 
 namespace blksweep {

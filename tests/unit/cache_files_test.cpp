@@ -13,9 +13,9 @@
 #include <filesystem>
 
 #include "base/fd.h"
-#include "node/cache_drop.h"
-#include "node/cache_tree.h"
-#include "node/cache_warm.h"
+#include "node/cache/drop.h"
+#include "node/cache/tree.h"
+#include "node/cache/warm.h"
 #include "os/page_holders.h"
 #include "os/residency.h"
 #include "support/temp_dir.h"

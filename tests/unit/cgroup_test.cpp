@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/sysmacros.h>
 
-#include "node/limit_plan.h"
+#include "node/limits/plan.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {

@@ -1,5 +1,5 @@
 // What needs no GPU of the GPU's side: refusals, errors, sharing out of copies, plans of products.
-#include "stage/gpu_words.h"
+#include "stage/cuda/gpu_words.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "base/rng.h"
-#include "stage/gemm_plan.h"
-#include "stage/nvml.h"
-#include "stage/pieces.h"
+#include "stage/cuda/gemm_plan.h"
+#include "stage/cuda/nvml.h"
+#include "stage/cuda/pieces.h"
 
 namespace blksweep {
 namespace {

@@ -1,5 +1,5 @@
 // The journal's text: what is written reads back; what was not written so is refused.
-#include "node/journal.h"
+#include "node/journal/journal.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "node/borrowing.h"
-#include "node/journal_folder.h"
+#include "node/journal/borrowing.h"
+#include "node/journal/folder.h"
 #include "support/borrowing_rig.h"
 
 namespace blksweep {

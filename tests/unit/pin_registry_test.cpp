@@ -1,4 +1,4 @@
-#include "node/pin_registry.h"
+#include "node/pin/registry.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

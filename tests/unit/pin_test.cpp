@@ -1,4 +1,4 @@
-#include "node/pin.h"
+#include "node/pin/pin.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "node/page_helper.h"
+#include "node/pin/page_helper.h"
 #include "os/file.h"
 #include "os/holders.h"
 #include "support/flat_catalog.h"

@@ -1,0 +1,164 @@
+// blksweep plan: what `run` would read with the same options, without reading.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "base/log.h"
+#include "base/table.h"
+#include "cli/answer.h"
+#include "cli/run/cell_options.h"
+#include "cli/verb.h"
+#include "dataset/catalog_file.h"
+#include "experiment/fallback.h"
+#include "loader/epoch.h"
+#include "store/json.h"
+#include "store/labels.h"
+
+namespace blksweep {
+namespace {
+
+constexpr const char* kPlanFooter =
+    R"(Takes the options of run that decide a plan; lists are swept, one row each.
+Without any: --order random,lba --merge none,device.
+
+Examples:
+  blksweep plan data.cat
+  blksweep plan data.cat --order random,lba --merge none,kernel,device
+  blksweep plan data.cat --order chunked --shuffle reservoir --window 10% --json)";
+
+// Of the cell table, those that have no say before the first read.
+constexpr std::array<std::string_view, 5> kNoPlan{"copy", "consumer", "compute", "cache",
+                                                  "openers"};
+
+struct PlanOptions {
+  std::string catalog;
+  CellText text;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+struct PlanRow {
+  std::string label;
+  CellRecord cell;
+  PlannedEpoch planned;
+  PlanSummary sum;
+};
+
+double ratio(std::uint64_t a, std::uint64_t b) {
+  return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
+}
+
+Json to_json(const PlanRow& r) {
+  return {{"cell", cell_json(r.cell)},
+          {"reads", r.sum.reads},
+          {"read_bytes", r.sum.read_bytes},
+          {"sample_bytes", r.sum.sample_bytes},
+          {"mean_read_bytes", ratio(r.sum.read_bytes, r.sum.reads)},
+          {"seeks", or_null(r.sum.seeks)},
+          {"mean_seek_bytes", or_null(r.sum.mean_seek_bytes)},
+          {"gap_bytes", r.sum.gap_bytes},
+          {"device_fallbacks", r.planned.plan.device_fallbacks},
+          {"batches", r.planned.schedule.batches()},
+          {"gates", r.planned.schedule.gates.size()},
+          {"horizon_bytes", r.planned.plan.horizon_peak},
+          {"window_bytes", r.planned.window.n},
+          {"window_peak_bytes", r.planned.schedule.window_peak.n},
+          {"arena_bytes", r.planned.schedule.arena.n},
+          {"plan_ns", r.planned.plan_ns}};
+}
+
+std::string seeks_text(const PlanSummary& sum) {
+  return sum.seeks ? format_count(*sum.seeks) : "-";
+}
+std::string seek_text(const PlanSummary& sum) {
+  return sum.mean_seek_bytes ? format_bytes({static_cast<std::uint64_t>(*sum.mean_seek_bytes)})
+                             : "-";
+}
+
+void print_table(const std::vector<PlanRow>& rows) {
+  Table table;
+  table.column("cell", Table::Align::left);
+  for (const char* title : {"reads", "bytes", "mean read", "seeks", "mean seek", "unwanted",
+                            "fallbacks", "memory", "planning"}) {
+    table.column(title);
+  }
+  for (const PlanRow& r : rows) {
+    const auto mean = static_cast<std::uint64_t>(ratio(r.sum.read_bytes, r.sum.reads));
+    table.row({r.label, format_count(r.sum.reads), format_bytes({r.sum.read_bytes}),
+               format_bytes({mean}), seeks_text(r.sum), seek_text(r.sum),
+               fmt::format("{:.1f} %", 100 * ratio(r.sum.gap_bytes, r.sum.read_bytes)),
+               format_count(r.planned.plan.device_fallbacks),
+               format_bytes(r.planned.schedule.arena), format_duration(Nanos{r.planned.plan_ns})});
+  }
+  say_text(table.text());
+}
+
+// The catalog alone: its files and device need not be there.
+Source planning_source(const CatalogFile& file) {
+  Source s;
+  s.catalog = file.view();
+  s.direct_align = kSectorBytes;
+  return s;
+}
+
+Result<std::vector<PlanRow>> plan_rows(const Source& source, const PlanOptions& o) {
+  CellText text = o.text;
+  text.try_emplace("order", std::vector<std::string>{"random", "lba"});
+  text.try_emplace("merge", std::vector<std::string>{"none", "device"});
+  BLKSWEEP_TRY(std::vector<CellSettings> cells, expand_cells(text));
+  const Refusals refusals{"", address_refusal(source.catalog), "", largest_sample(source.catalog)};
+  std::vector<CellRecord> records;
+  for (CellSettings& cell : cells) {
+    BLKSWEEP_TRY(cell, settle(cell, refusals));
+    records.push_back({describe(cell)});
+    for (const std::string& line : fallback_notes(cell, refusals)) {
+      note(line);
+    }
+  }
+  const std::vector<std::string> labels = cell_labels(records);
+  std::vector<PlanRow> rows;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    BLKSWEEP_TRY(PlannedEpoch planned, plan_epoch(source, cells[i], o.seed));
+    const PlanSummary sum =
+        summarize(source.catalog, planned.plan, planned.align > 1 ? 1 : kPageBytes);
+    rows.push_back({labels[i], records[i], std::move(planned), sum});
+    rows.back().planned.plan.reads = {};  // what is printed needs only the counts
+    rows.back().planned.plan.pieces = {};
+  }
+  return rows;
+}
+
+Result<Exit> run_plan(const PlanOptions& o) {
+  BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.catalog));
+  BLKSWEEP_TRY(const std::vector<PlanRow> rows, plan_rows(planning_source(file), o));
+  if (!o.json) {
+    print_table(rows);
+    return Exit::done;
+  }
+  Json document = {{"catalog", o.catalog}, {"seed", o.seed}, {"plans", Json::array()}};
+  for (const PlanRow& row : rows) {
+    document["plans"].push_back(to_json(row));
+  }
+  say_text(json_text(document) + "\n");
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_plan(Verbs& verbs) {
+  Command app = verbs.root.add_subcommand("plan", "reads, seeks and memory, without reading");
+  auto o = std::make_shared<PlanOptions>();
+  app.add_option("CATALOG", o->catalog, "a file that `blksweep catalog` wrote").required();
+  for (const CellOption& option : cell_options()) {
+    if (std::ranges::find(kNoPlan, option.name) == kNoPlan.end() && !is_node_option(option.name)) {
+      add_cell_option(app, option, o->text);
+    }
+  }
+  add_parsed(app, "--seed", o->seed, parse_count, "of order and shuffle; default 1");
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.footer(kPlanFooter);
+  app.callback([&verbs, o] { verbs.action = [o] { return run_plan(*o); }; });
+}
+
+}  // namespace blksweep

@@ -1,0 +1,112 @@
+#include "cli/report/experiments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cli/run/cell_options.h"
+
+namespace blksweep {
+namespace {
+
+// An experiment that never came to a run (killed, refused) hides nothing.
+Result<std::vector<StoredExperiment>> newest_with_runs(std::vector<StoredExperiment> all,
+                                                       const std::string& db) {
+  const auto newest =
+      std::find_if(all.rbegin(), all.rend(), [](const StoredExperiment& e) { return e.runs > 0; });
+  if (newest == all.rend()) {
+    return fail(fmt::format("{} has no run yet: 'blksweep run --db {}' adds some", db, db));
+  }
+  return std::vector<StoredExperiment>{std::move(*newest)};
+}
+
+Result<std::vector<StoredExperiment>> chosen(std::vector<StoredExperiment> all,
+                                             const ExperimentChoice& choice) {
+  if (all.empty()) {
+    return fail(choice.db + " has no experiment: 'blksweep run --db " + choice.db + "' adds one");
+  }
+  if (choice.which == "newest") {  // the one that was begun or gone on with last
+    return newest_with_runs(std::move(all), choice.db);
+  }
+  std::ranges::sort(all, {}, &StoredExperiment::id);
+  if (choice.which == "all") {
+    const bool any = std::ranges::any_of(all, [](const auto& e) { return e.runs > 0; });
+    std::erase_if(all, [any](const StoredExperiment& e) { return any && e.runs == 0; });
+    return all;
+  }
+  std::set<std::string> wanted;
+  for (const std::string& id : split_list(choice.which)) {
+    if (std::ranges::none_of(all, [&](const auto& e) { return std::to_string(e.id) == id; })) {
+      return usage_error(fmt::format("--experiment: '{}' is not in {}, which has 1 to {}", id,
+                                     choice.db, all.back().id));
+    }
+    wanted.insert(id);
+  }
+  std::erase_if(all, [&](const auto& e) { return !wanted.contains(std::to_string(e.id)); });
+  return all;
+}
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+// Disks are told apart by number where their names do not: the same cell in two experiments, or
+// one name for two stacks of devices, each with a ceiling of its own.
+std::vector<std::string> name_disks(const std::vector<StoredExperiment>& experiments,
+                                    const std::vector<std::vector<StoredCell>>& cells) {
+  std::map<std::string, std::set<Settings>> seen;
+  std::map<std::string, std::size_t> first;
+  std::set<std::string> twice;
+  for (std::size_t e = 0; e < experiments.size(); ++e) {
+    const std::string disk = disk_label(experiments[e].host);
+    const std::size_t before = first.try_emplace(disk, e).first->second;
+    if (experiments[before].host.layers != experiments[e].host.layers) {
+      twice.insert(disk);
+    }
+    for (const StoredCell& c : cells[e]) {
+      if (!seen[disk].insert(c.cell.settings).second) {
+        twice.insert(disk);
+      }
+    }
+  }
+  std::vector<std::string> disks;
+  for (const StoredExperiment& e : experiments) {
+    const std::string disk = disk_label(e.host);
+    disks.push_back(twice.contains(disk) ? fmt::format("{} #{}", disk, e.id) : disk);
+  }
+  return disks;
+}
+
+}  // namespace
+
+Result<JoinedExperiments> join_experiments(ResultReader& reader, const ExperimentChoice& choice) {
+  BLKSWEEP_TRY(auto all, reader.experiments());
+  JoinedExperiments joined;
+  const std::size_t stored = all.size();
+  BLKSWEEP_TRY(joined.experiments, chosen(std::move(all), choice));
+  joined.others = stored - joined.experiments.size();
+  std::vector<std::vector<StoredCell>> cells;
+  for (const StoredExperiment& e : joined.experiments) {
+    BLKSWEEP_TRY(cells.emplace_back(), reader.cells(e.id));
+    BLKSWEEP_TRY(auto runs, reader.runs(e.id));
+    std::ranges::move(runs, std::back_inserter(joined.input.runs));
+  }
+  const bool several = joined.experiments.size() > 1;
+  if (several) {
+    joined.disks = name_disks(joined.experiments, cells);
+  }
+  for (std::size_t e = 0; e < cells.size(); ++e) {
+    const std::string disk = several ? joined.disks[e] : "";
+    for (StoredCell& cell : cells[e]) {
+      if (several) {
+        cell.cell.settings.insert(cell.cell.settings.begin(), {"disk", disk});
+      }
+      joined.input.cells.push_back(std::move(cell));
+    }
+    auto& ceilings = joined.input.ceilings[disk];
+    std::ranges::copy(joined.experiments[e].ceilings, std::back_inserter(ceilings));
+  }
+  return joined;
+}
+
+}  // namespace blksweep

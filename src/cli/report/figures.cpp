@@ -1,0 +1,99 @@
+#include "cli/report/figures.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "cli/scripts.h"
+#include "os/process.h"
+
+namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A first import on a slow disk; and far more than the page of a thousand cells takes.
+constexpr Nanos kImportTime = std::chrono::minutes(5);
+constexpr Nanos kDrawingTime = std::chrono::minutes(30);
+
+Result<std::string> find_script() {
+  std::string looked;
+  for (const fs::path& folder : script_folders()) {
+    std::error_code ignored;
+    const fs::path script = fs::absolute(folder, ignored) / "figures" / "report.py";
+    if (fs::exists(script, ignored)) {
+      BLKSWEEP_CHECK(check_scripts(script.parent_path()));
+      return script.string();
+    }
+    looked += (looked.empty() ? "" : ", ") + script.string();
+  }
+  return fail("no figures: " + looked + " is missing: set BLKSWEEP_SCRIPTS to the folder scripts",
+              Exit::incomplete);
+}
+
+bool draws(const std::string& python) {
+  const auto tried = run_process({.argv = {python, "-I", "-c", "import numpy, matplotlib"},
+                                  .directory = "/",
+                                  .timeout = kImportTime});
+  return tried && tried->ok();
+}
+
+// The last line that is not empty: of a Python traceback, what went wrong.
+std::string last_line(std::string text) {
+  text.erase(text.find_last_not_of(" \n") + 1);
+  const std::size_t at = text.find_last_of('\n');
+  return at == std::string::npos ? text : text.substr(at + 1);
+}
+
+}  // namespace
+
+Result<FigureTools> find_figure_tools() {
+  BLKSWEEP_TRY(const std::string script, find_script());
+  const std::string named = environment("BLKSWEEP_PYTHON");
+  const auto candidates = named.empty() ? std::vector<std::string>{"/usr/bin/python3", "python3"}
+                                        : std::vector<std::string>{named};
+  for (const std::string& python : candidates) {
+    if (draws(python)) {
+      return FigureTools{python, script};
+    }
+  }
+  return fail(
+      "no figures: they need a Python with numpy and matplotlib: install python3-matplotlib "
+      "(Debian) or set BLKSWEEP_PYTHON",
+      Exit::incomplete);
+}
+
+Result<> run_figures(const FigureTools& tools, const FigureJob& job) {
+  std::error_code error;
+  const fs::path db = fs::absolute(job.db, error);
+  if (error) {
+    return sys_error(error.value(), "find " + job.db);
+  }
+  // Not -I: the scripts import each other from their own folder, which that leaves out.
+  std::vector<std::string> arguments{tools.python,        "-E", "-s",
+                                     tools.report_script, "-o", job.output};
+  if (job.maps_only) {
+    arguments.emplace_back("--maps-only");
+  }
+  arguments.insert(arguments.end(), {"--", db.string()});
+  BLKSWEEP_TRY(const ProcessResult run, run_process({.argv = arguments,
+                                                     .directory = "/",
+                                                     .environment = {"MATPLOTLIBRC=/"},
+                                                     .timeout = kDrawingTime}));
+  if (run.timed_out) {
+    return fail(fmt::format(
+        "figures of {}: not drawn within {} minutes: use --no-figures, or a "
+        "database with fewer cells",
+        job.db, std::chrono::duration_cast<std::chrono::minutes>(kDrawingTime).count()));
+  }
+  if (!run.ok()) {
+    return fail(fmt::format(
+        "{}: {}", tools.report_script,
+        run.err.empty() ? fmt::format("exit status {}, signal {}", run.exit_status, run.signal)
+                        : last_line(run.err)));
+  }
+  return {};
+}
+
+}  // namespace blksweep

@@ -1,0 +1,302 @@
+// blksweep report: tables, CSV, figures and one HTML page from a results database.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "base/log.h"
+#include "cli/answer.h"
+#include "cli/report/experiments.h"
+#include "cli/report/figures.h"
+#include "cli/report/folder.h"
+#include "cli/report/maps.h"
+#include "cli/verb.h"
+#include "store/ceilings.h"
+#include "store/csv.h"
+#include "store/json.h"
+#include "store/summary.h"
+
+namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kReportExamples = R"(examples:
+  blksweep report results.db
+  blksweep report results.db -o report --baseline order=random,merge=none
+  blksweep report results.db --experiment all -o report)";
+
+struct ReportOptions {
+  std::string db, out, experiment = "newest";
+  CellFilter cells, baseline;
+  Maybe<double> margin;
+  bool json = false;
+  bool figures = true;
+  bool explain = false;
+};
+
+struct Report {
+  JoinedExperiments joined;
+  std::vector<CellSummary> cells;
+};
+
+// "order=lba,merge=device"
+Result<CellFilter> parse_filter(const std::string& text) {
+  CellFilter filter;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, end - at);
+    const std::size_t equals = part.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return usage_error(
+          fmt::format("'{}' is not a list of settings, such as order=lba,merge=device", text));
+    }
+    filter.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    at = end + 1;
+  }
+  return filter;
+}
+
+// "3%"
+Result<Maybe<double>> parse_margin(const std::string& text) {
+  double percent = 0;
+  const char* end = text.data() + text.size() - (text.ends_with('%') ? 1 : 0);
+  const auto [rest, ec] = std::from_chars(text.data(), end, percent);
+  if (ec != std::errc{} || rest != end || !text.ends_with('%') || !(percent > 0 && percent < 100)) {
+    return usage_error(fmt::format("'{}' is not a margin such as 3%", text));
+  }
+  return Maybe<double>(percent / 100);
+}
+
+Result<> require_match(const std::vector<StoredCell>& cells, const CellFilter& filter,
+                       const char* option) {
+  if (std::ranges::any_of(cells, [&](const StoredCell& c) { return matches(c.cell, filter); })) {
+    return {};
+  }
+  std::string known;
+  for (const auto& [name, value] : cells.empty() ? CellFilter{} : cells.front().cell.settings) {
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  return usage_error(fmt::format("{}: no cell matches; settings are {}", option, known));
+}
+
+Result<Report> load(const ReportOptions& options) {
+  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(options.db));
+  Report report;
+  BLKSWEEP_TRY(report.joined, join_experiments(reader, {options.db, options.experiment}));
+  SummaryInput& input = report.joined.input;
+  input.baseline = options.baseline;
+  input.margin = options.margin;
+  BLKSWEEP_CHECK(require_match(input.cells, options.baseline, "--baseline"));
+  BLKSWEEP_CHECK(require_match(input.cells, options.cells, "--cells"));
+  report.cells = summarize(input);
+  // Left out after the summary: a baseline that is not shown still is the baseline.
+  std::erase_if(report.cells,
+                [&](const CellSummary& c) { return !matches(c.cell, options.cells); });
+  return report;
+}
+
+Result<> write_tables(const Report& report, const ReportFolder& folder) {
+  BLKSWEEP_CHECK(folder.write("cells.csv", cells_csv(report.cells)));
+  return folder.write("runs.csv", runs_csv(report.cells, report.joined.input.runs));
+}
+
+Json level_json(const Maybe<Level>& l) {
+  return l ? Json{{"median", l->median}, {"least", l->least}, {"greatest", l->greatest}}
+           : Json(nullptr);
+}
+
+Json interval_json(const Maybe<Interval>& i) {
+  return i ? Json{{"low", i->low}, {"high", i->high}} : Json(nullptr);
+}
+
+Json estimate_json(const Maybe<PairedRatio>& r) {
+  if (!r) {
+    return nullptr;
+  }
+  return {{"value", r->value},
+          {"low", r->interval ? Json(r->interval->low) : Json(nullptr)},
+          {"high", r->interval ? Json(r->interval->high) : Json(nullptr)},
+          {"pairs", r->pairs},
+          {"p", or_null(r->p)},
+          {"signed_rank", interval_json(r->ranked)}};
+}
+
+Json verdict_json(const CellSummary& c) {
+  const std::string_view word = verdict_word(c);
+  return word.empty() ? Json(nullptr)
+                      : Json{{"word", word},
+                             {"detectable", or_null(c.verdict.detectable)},
+                             {"equal", c.verdict.equal}};
+}
+
+Json summary_json(const CellSummary& c) {
+  return {{"label", c.label},
+          {"cell", cell_json(c.cell)},
+          {"baseline", c.baseline},
+          {"runs", c.runs},
+          {"incomplete", c.incomplete},
+          {"samples_per_s", level_json(c.samples_per_s)},
+          {"bytes_per_s", level_json(c.bytes_per_s)},
+          {"ratio", estimate_json(c.ratio)},
+          {"split", c.split},
+          {"verdict", verdict_json(c)},
+          {"fio_ratio", estimate_json(c.twins.ratio)},
+          {"fio_plain_ratio", estimate_json(c.twins.plain_ratio)},
+          {"ceiling_share", or_null(c.ceiling_share)},
+          {"prediction_epoch_ns", or_null(c.prediction_epoch_ns)},
+          {"prediction_error", or_null(c.prediction_error)},
+          {"first_batch_ns", or_null(c.first_batch_ns)},
+          {"depth_mean", or_null(c.depth_mean)},
+          {"requests_issued", or_null(c.requests_issued)},
+          {"read_amplification", or_null(c.read_amplification)},
+          {"utilisation", or_null(c.utilisation)},
+          {"exposed_copy", or_null(c.exposed_copy)},
+          {"ideal_share", or_null(c.ideal_share)},
+          {"copy_cpu_ns_per_part", or_null(c.copy_cpu_ns_per_part)},
+          {"stalled_lane", or_null(c.stalled_lane)},
+          {"stalls", Json(c.stalls)}};
+}
+
+Json experiment_json(const StoredExperiment& e) {
+  Json out{{"experiment", e.id}, {"disk", disk_label(e.host)}, {"host", host_json(e.host)}};
+  out["commands"] = e.commands;
+  out["ceilings"] = Json::array();
+  for (const CeilingRecord& c : e.ceilings) {
+    out["ceilings"].push_back(ceiling_json(c));
+  }
+  out["ceiling"] = ceiling_figures_json(e.ceilings);
+  return out;
+}
+
+Json report_json(const Report& report) {
+  Json out;
+  const std::vector<StoredExperiment>& all = report.joined.experiments;
+  out["experiments"] = Json::array();
+  for (const StoredExperiment& e : all) {
+    out["experiments"].push_back(experiment_json(e));
+  }
+  const Json only = out["experiments"].front();  // keys move when others are added
+  out["experiment"] = all.size() == 1 ? only["experiment"] : Json(nullptr);
+  out["host"] = all.size() == 1 ? only["host"] : Json(nullptr);
+  out["ceilings"] = all.size() == 1 ? only["ceilings"] : Json(nullptr);
+  out["ceiling"] = all.size() == 1 ? only["ceiling"] : Json(nullptr);
+  out["cells"] = Json::array();
+  out["runs"] = Json::array();
+  for (const CellSummary& c : report.cells) {
+    out["cells"].push_back(summary_json(c));
+  }
+  for (const StoredRun& r : report.joined.input.runs) {
+    const auto cell = std::ranges::find(report.cells, r.cell_id, &CellSummary::cell_id);
+    if (cell != report.cells.end()) {
+      out["runs"].push_back(run_json(cell->cell, r.run));
+    }
+  }
+  return out;
+}
+
+void print(const Report& report, const ReportOptions& options) {
+  if (options.json) {
+    say_text(json_text(report_json(report)) + "\n");
+    return;
+  }
+  if (report.joined.others > 0 && options.experiment == "newest") {
+    note(fmt::format("{} also has {} other experiment{} (--experiment N)", options.db,
+                     report.joined.others, report.joined.others == 1 ? "" : "s"));
+  }
+  say_text(summary_text(report.cells) + ceilings_text(report.joined.input.ceilings));
+  if (options.explain) {
+    say_text("\n" + columns_text(report.cells));
+  }
+}
+
+// Without Python's libraries the tables are there, and the status says that something is missing.
+Result<Exit> draw(const ReportOptions& options, const ReportFolder& folder,
+                  bool maps_only = false) {
+  const auto tools = find_figure_tools();
+  if (!tools) {
+    warn(tools.error().message());
+    BLKSWEEP_CHECK(folder.publish());
+    return tools.error().exit_code;
+  }
+  const Result<> drawn =
+      run_figures(*tools, {.db = options.db, .output = folder.working(), .maps_only = maps_only});
+  BLKSWEEP_CHECK(folder.publish());  // the tables are there, whatever became of the figures
+  BLKSWEEP_CHECK(drawn);
+  note(fmt::format("report: {}", (fs::path(options.out) / "report.html").string()));
+  return Exit::done;
+}
+
+// The maps of a database without any run; none: it has runs, or nothing.
+Result<std::vector<StoredMap>> only_maps(const ReportOptions& options) {
+  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(options.db));
+  BLKSWEEP_TRY(const auto experiments, reader.experiments());
+  return experiments.empty() ? reader.maps() : Result<std::vector<StoredMap>>{};
+}
+
+// Before anything is printed: a folder that cannot be used is an error alone.
+Result<std::optional<ReportFolder>> begin_folder(const std::string& out) {
+  if (out.empty()) {
+    return std::optional<ReportFolder>();
+  }
+  BLKSWEEP_TRY(ReportFolder folder, ReportFolder::begin(out));
+  return std::optional(std::move(folder));
+}
+
+Result<Exit> report_maps(const std::vector<StoredMap>& maps, const ReportOptions& options) {
+  BLKSWEEP_TRY(const std::optional<ReportFolder> folder, begin_folder(options.out));
+  say_text(options.json ? json_text(Json{{"maps", maps_json(maps)}}) + "\n" : maps_text(maps));
+  flush_answer();
+  return folder && options.figures ? draw(options, *folder, /*maps_only=*/true)
+                                   : Result<Exit>(Exit::done);
+}
+
+Result<Exit> report(const ReportOptions& options) {
+  BLKSWEEP_TRY(const std::vector<StoredMap> maps, only_maps(options));
+  if (!maps.empty()) {
+    return report_maps(maps, options);
+  }
+  BLKSWEEP_TRY(const Report loaded, load(options));
+  BLKSWEEP_TRY(const std::optional<ReportFolder> folder, begin_folder(options.out));
+  print(loaded, options);
+  if (!folder) {
+    return Exit::done;
+  }
+  flush_answer();
+  BLKSWEEP_CHECK(write_tables(loaded, *folder));
+  if (options.figures) {
+    return draw(options, *folder);
+  }
+  BLKSWEEP_CHECK(folder->publish());
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_report(Verbs& verbs) {
+  Command app = verbs.root.add_subcommand(
+      "report", "tables, figures, CSV and one page from a results database");
+  const auto options = std::make_shared<ReportOptions>();
+  app.add_option("DB", options->db, "results database that run wrote").required();
+  app.add_option("-o,--output", options->out,
+                 "folder for report.html, figures/, cells.csv and runs.csv");
+  add_parsed(app, "--cells", options->cells, parse_filter,
+             "only cells with these settings, as name=value,...");
+  add_parsed(app, "--baseline", options->baseline, parse_filter,
+             "cell that ratios refer to (order=random,merge=none)");
+  add_parsed(app, "--margin", options->margin, parse_margin,
+             "call a ratio equal that is shown to be within this, as 3%");
+  app.add_option("--experiment", options->experiment,
+                 "newest with runs, all or numbers (1,3): disks as one");
+  app.add_flag("!--no-figures", options->figures, "CSV only");
+  app.add_flag("--explain", options->explain, "say what the columns of the table mean");
+  app.add_flag("--json", options->json, "one JSON document instead of the table");
+  app.footer(kReportExamples);
+  app.callback([&verbs, options] { verbs.action = [options] { return report(*options); }; });
+}
+
+}  // namespace blksweep

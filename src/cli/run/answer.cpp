@@ -1,0 +1,147 @@
+#include "cli/run/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "cli/answer.h"
+#include "store/ceilings.h"
+#include "store/result_reader.h"
+
+namespace blksweep {
+namespace {
+
+// The table needs scalars only; a long sweep must not keep every point of every run in memory.
+RunRecord without_series(RunRecord run) {
+  run.batches = {};
+  run.read_latency_ns = {};
+  if (run.probe) {
+    run.probe->series = {};
+    run.probe->issues = {};
+  }
+  return run;
+}
+
+// All runs of this experiment, those of an earlier start included.
+Result<SummaryInput> stored_runs(const std::string& db, const std::string& key) {
+  SummaryInput input;
+  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(db));
+  BLKSWEEP_TRY(std::vector<StoredExperiment> experiments, reader.experiments());
+  std::erase_if(experiments, [&](const StoredExperiment& e) { return e.key != key; });
+  if (!experiments.empty()) {
+    BLKSWEEP_TRY(input.cells, reader.cells(experiments.back().id));
+    BLKSWEEP_TRY(input.runs, reader.runs(experiments.back().id));
+    input.ceilings[""] = experiments.back().ceilings;
+  }
+  return input;
+}
+
+std::string text_of(const SummaryInput& input) {
+  return input.runs.empty() ? "" : summary_text(summarize(input)) + ceilings_text(input.ceilings);
+}
+
+Json document_of(const SummaryInput& input) {
+  Json runs = Json::array();
+  for (const StoredRun& r : input.runs) {
+    const auto cell = std::ranges::find(input.cells, r.cell_id, &StoredCell::id);
+    runs.push_back(run_json(cell->cell, r.run));
+  }
+  return {{"runs", std::move(runs)}};
+}
+
+std::string comparisons(const RunRecord& run) {
+  std::string text;
+  for (const auto& [twin, name] : {std::pair{&run.fio, "fio"}, {&run.fio_plain, "plain fio"}}) {
+    if (*twin && (*twin)->ratio) {
+      text += fmt::format(", ours / {} {:.2f}", name, *(*twin)->ratio);
+    }
+  }
+  if (run.prediction) {
+    text += fmt::format(", predicted {}", format_duration(Nanos{run.prediction->epoch_ns}));
+  }
+  return text;
+}
+
+// "runs 2-5, 8"
+std::string run_list(std::span<const std::size_t> runs) {
+  std::string text = runs.size() == 1 ? "run " : "runs ";
+  for (std::size_t i = 0; i < runs.size();) {
+    std::size_t last = i;
+    while (last + 1 < runs.size() && runs[last + 1] == runs[last] + 1) {
+      ++last;
+    }
+    text += i == 0 ? "" : ", ";
+    text += last == i ? std::to_string(runs[i]) : fmt::format("{}-{}", runs[i], runs[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<> print_stored(const RunOptions& o, const std::string& key, bool nothing_left) {
+  BLKSWEEP_TRY(const SummaryInput stored, stored_runs(o.db, key));
+  if (nothing_left) {
+    note(
+        fmt::format("{} holds all {} runs of this sweep: nothing was measured; --repeats {} or "
+                    "another --db measures more",
+                    o.db, stored.runs.size(), o.repeats + 1));
+  }
+  say_text(o.json ? json_text(document_of(stored)) + "\n" : text_of(stored));
+  return {};
+}
+
+RunAnswer::RunAnswer(const RunOptions& options) : options_(options) {
+  for (std::size_t c = 0; c < options.cells.size(); ++c) {
+    input_.cells.push_back({static_cast<std::int64_t>(c + 1), {describe(options.cells[c])}});
+  }
+  std::vector<CellRecord> records;
+  for (const StoredCell& cell : input_.cells) {
+    records.push_back(cell.cell);
+  }
+  labels_ = cell_labels(records);
+}
+
+void RunAnswer::add(const RunEvent& event, const ExperimentCell* first) {
+  const auto index = static_cast<std::size_t>(&event.cell - first);
+  for (const std::string& text : event.run.warnings) {
+    warn_of_run(event.done, labels_[index], text);
+  }
+  note(fmt::format(
+      "[{}/{}] {}: {} samples in {}{}{}", event.done, event.total, labels_[index],
+      format_count(event.run.samples), format_duration(Nanos{event.run.epoch_ns}),
+      comparisons(event.run),
+      event.run.incomplete ? " (incomplete: " + event.run.incomplete_reason + ")" : ""));
+  if (options_.json) {
+    document_["runs"].push_back(run_json(event.cell.record, event.run));
+    return;
+  }
+  input_.runs.push_back({static_cast<std::int64_t>(input_.runs.size() + 1),
+                         static_cast<std::int64_t>(index + 1), without_series(event.run)});
+}
+
+void RunAnswer::warn_of_run(std::size_t run, const std::string& label, const std::string& text) {
+  const auto known = std::ranges::find(warned_, text, &Warned::text);
+  if (known == warned_.end()) {
+    warned_.push_back({text, {run}});
+    warn(fmt::format("run {} ({}): {}", run, label, text));
+  } else if (known->runs.back() != run) {
+    known->runs.push_back(run);
+  }
+}
+
+void RunAnswer::say_again() const {
+  for (const Warned& w : warned_) {
+    if (w.runs.size() > 1) {
+      const auto others = std::span(w.runs).subspan(1);
+      warn(fmt::format("{} too: {}", run_list(others), w.text));
+    }
+  }
+}
+
+void RunAnswer::print() const {
+  say_text(options_.json ? json_text(document_) + "\n" : summary_text(summarize(input_)));
+}
+
+}  // namespace blksweep

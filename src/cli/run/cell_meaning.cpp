@@ -1,0 +1,60 @@
+#include "cli/run/cell_meaning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "loader/stages.h"
+
+namespace blksweep {
+namespace {
+
+struct Meaning {
+  std::string_view option;
+  bool (*in)(const CellSettings&);
+  std::string_view needs;
+};
+
+bool copies(const CellSettings& c) { return c.copy != CopyKind::none; }
+
+constexpr std::array<Meaning, 13> kMeanings{{
+    {"chunk", [](const CellSettings& c) { return c.order == Order::chunked; }, "--order chunked"},
+    {"sort-window", [](const CellSettings& c) { return c.order != Order::lba; },
+     "an order other than lba"},
+    {"merge-gap",
+     [](const CellSettings& c) { return c.merge == Merge::file || c.merge == Merge::device; },
+     "--merge file or device"},
+    {"merge-horizon", [](const CellSettings& c) { return c.merge == Merge::device; },
+     "--merge device"},
+    {"merge-batch", [](const CellSettings& c) { return c.merge == Merge::kernel; },
+     "--merge kernel"},
+    {"window", [](const CellSettings& c) { return c.shuffle != Shuffle::none; }, "--shuffle"},
+    {"copy-bandwidth", [](const CellSettings& c) { return c.copy == CopyKind::emulated; },
+     "--copy emulated"},
+    {"copy-latency", [](const CellSettings& c) { return c.copy == CopyKind::emulated; },
+     "--copy emulated"},
+    {"staging", copies, "--copy"},
+    {"copy-streams", [](const CellSettings& c) { return copies(c) && c.copy != CopyKind::host; },
+     "--copy emulated or cuda"},
+    {"device-slots", [](const CellSettings& c) { return copies(c) || c.decode_threads > 0; },
+     "--copy or --decode-threads"},
+    {"device-index", [](const CellSettings& c) { return needs_gpu(c); }, "a GPU in the cell"},
+    {"compute", [](const CellSettings& c) { return c.consumer != ConsumerKind::none; },
+     "--consumer"},
+}};
+
+}  // namespace
+
+bool has_meaning(std::string_view option, const CellSettings& cell) {
+  const auto found = std::ranges::find(kMeanings, option, &Meaning::option);
+  return found == kMeanings.end() || found->in(cell);
+}
+
+std::string needed_for(std::string_view option) {
+  const auto found = std::ranges::find(kMeanings, option, &Meaning::option);
+  return found == kMeanings.end() ? std::string(option)
+                                  : fmt::format("{}: only with {}", option, found->needs);
+}
+
+}  // namespace blksweep

@@ -1,0 +1,385 @@
+#include "cli/run/cell_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+#include "cli/run/cell_meaning.h"
+#include "experiment/fallback.h"
+
+namespace blksweep {
+namespace {
+
+template <class E, std::size_t N>
+Result<> set_word(E& target, std::string_view text,
+                  const std::array<std::pair<std::string_view, E>, N>& words) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : words) {
+    if (name == text) {
+      target = value;
+      return {};
+    }
+    names.push_back(name);
+  }
+  return usage_error(fmt::format("'{}' is not one of {}", text, fmt::join(names, ", ")));
+}
+
+template <class E, std::size_t N>
+std::string word_of(E value, const std::array<std::pair<std::string_view, E>, N>& words) {
+  for (const auto& [name, word] : words) {
+    if (word == value) {
+      return std::string(name);
+    }
+  }
+  return "";
+}
+
+// The plan's enums have their words in plan/; here they only become a table to look them up in.
+template <class E, std::size_t N>
+auto words_of() {
+  std::array<std::pair<std::string_view, E>, N> words;
+  for (std::size_t i = 0; i < N; ++i) {
+    words[i] = {to_string(static_cast<E>(i)), static_cast<E>(i)};
+  }
+  return words;
+}
+
+const auto kOrders = words_of<Order, 6>();
+const auto kMerges = words_of<Merge, 4>();
+const auto kShuffles = words_of<Shuffle, 4>();
+const auto kEngines = words_of<EngineKind, 2>();
+constexpr std::array<std::pair<std::string_view, bool>, 2> kIo{
+    {{"direct", true}, {"buffered", false}}};
+constexpr std::array<std::pair<std::string_view, CacheState>, 3> kCaches{
+    {{"cold", CacheState::cold}, {"warm", CacheState::warm}, {"keep", CacheState::keep}}};
+constexpr std::array<std::pair<std::string_view, CopyKind>, 4> kCopies{
+    {{"none", CopyKind::none},
+     {"host", CopyKind::host},
+     {"emulated", CopyKind::emulated},
+     {"cuda", CopyKind::cuda}}};
+constexpr std::array<std::pair<std::string_view, Staging>, 4> kStagings{
+    {{"pinned", Staging::pinned},
+     {"pageable", Staging::pageable},
+     {"register", Staging::register_each},
+     {"per-batch", Staging::per_batch}}};
+constexpr std::array<std::pair<std::string_view, ConsumerKind>, 5> kConsumers{
+    {{"none", ConsumerKind::none},
+     {"emulated", ConsumerKind::emulated},
+     {"cuda", ConsumerKind::cuda},
+     {"cuda-memory", ConsumerKind::cuda_memory},
+     {"gemm", ConsumerKind::gemm}}};
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
+struct Range {
+  std::uint64_t least, most;
+};
+
+Result<> set_count(std::uint32_t& target, std::string_view text, Range range) {
+  BLKSWEEP_TRY(const std::uint64_t n, parse_count(text));
+  if (n < range.least || n > range.most) {
+    return usage_error(fmt::format("'{}' is not between {} and {}", text, range.least, range.most));
+  }
+  target = static_cast<std::uint32_t>(n);
+  return {};
+}
+
+Result<> set_bytes(Bytes& target, std::string_view text, Range range) {
+  BLKSWEEP_TRY(const Bytes b, parse_bytes(text));
+  if (b.n < range.least || b.n > range.most) {
+    return usage_error(fmt::format("'{}' is not between {} and {}", text,
+                                   format_bytes({range.least}), format_bytes({range.most})));
+  }
+  target = b;
+  return {};
+}
+
+Result<> set_rate(CellSettings& c, std::string_view text) {
+  BLKSWEEP_TRY(const Bytes rate, parse_rate(text));
+  if (rate.n == 0) {
+    return usage_error(fmt::format("'{}': a link moves more than nothing", text));
+  }
+  c.copy_tuning.bandwidth = rate;
+  return {};
+}
+
+Result<> set_relative(RelativeSize& target, std::string_view text) {
+  if (!text.ends_with('%')) {
+    BLKSWEEP_TRY(const Bytes b, parse_bytes(text));
+    target = {b, 0};
+    return {};
+  }
+  double percent = 0;
+  const char* end = text.data() + text.size() - 1;
+  const auto [rest, ec] = std::from_chars(text.data(), end, percent);
+  if (ec != std::errc{} || rest != end || !(percent > 0 && percent <= 100)) {
+    return usage_error(
+        fmt::format("'{}' is not a share such as 10%, or a size such as 64MiB", text));
+  }
+  target = {{}, percent};
+  return {};
+}
+
+Result<> set_arm(CellSettings& c, std::string_view text) {
+  if (text.empty() || text.size() > 32 || !std::ranges::all_of(text, [](unsigned char ch) {
+        return std::isalnum(ch) != 0 || ch == '_' || ch == '.';
+      })) {
+    return usage_error(fmt::format("'{}' is not a short name of letters, digits, _ and .", text));
+  }
+  c.arm = text;
+  return {};
+}
+
+// The largest unit that says it exactly: "64MiB", "1000B".
+std::string bytes_word(Bytes b) {
+  constexpr std::array<std::pair<std::uint64_t, std::string_view>, 3> kUnits{
+      {{std::uint64_t{1} << 30, "GiB"}, {std::uint64_t{1} << 20, "MiB"}, {1024, "KiB"}}};
+  for (const auto& [unit, name] : kUnits) {
+    if (b.n >= unit && b.n % unit == 0) {
+      return fmt::format("{}{}", b.n / unit, name);
+    }
+  }
+  return b.n == 0 ? "0" : fmt::format("{}B", b.n);
+}
+
+Result<> set_share(DepthShare& target, std::string_view text) {
+  if (text.ends_with('%')) {
+    RelativeSize share;
+    if (!set_relative(share, text)) {
+      return usage_error(fmt::format("'{}' is not a share of the depth such as 25%", text));
+    }
+    target = {0, share.percent};
+    return {};
+  }
+  target.percent = 0;
+  return set_count(target.reads, text, {1, 4096});
+}
+
+std::string share_word(const DepthShare& share) {
+  return share.percent > 0 ? fmt::format("{}%", share.percent) : std::to_string(share.reads);
+}
+
+Result<> set_horizon(CellSettings& c, std::string_view text) {
+  Bytes horizon;
+  BLKSWEEP_CHECK(set_bytes(horizon, text, {0, kGiB}));
+  c.merge_horizon = horizon;
+  return {};
+}
+
+std::string relative_word(const RelativeSize& size) {
+  return size.percent > 0 ? fmt::format("{}%", size.percent) : bytes_word(size.bytes);
+}
+
+const std::array kOwnOptions{
+    CellOption{"order", "random path directory inode lba chunked; default lba",
+               [](CellSettings& c, std::string_view t) { return set_word(c.order, t, kOrders); },
+               [](const CellSettings& c) { return word_of(c.order, kOrders); }},
+    CellOption{"chunk", "chunked: bytes of LBA order kept together; default 4MiB",
+               [](CellSettings& c, std::string_view t) {
+                 return set_bytes(c.chunk, t, {1, kGiB << 10});
+               },
+               [](const CellSettings& c) { return bytes_word(c.chunk); }},
+    CellOption{"sort-window", "sort each run of this many bytes (or %) of the order by LBA",
+               [](CellSettings& c, std::string_view t) { return set_relative(c.sort_window, t); },
+               [](const CellSettings& c) { return relative_word(c.sort_window); }},
+    CellOption{"merge", "none file kernel device; default none",
+               [](CellSettings& c, std::string_view t) { return set_word(c.merge, t, kMerges); },
+               [](const CellSettings& c) { return word_of(c.merge, kMerges); }},
+    CellOption{"merge-gap", "file, device: bridge gaps up to this; default 64KiB",
+               [](CellSettings& c, std::string_view t) {
+                 return set_bytes(c.merge_gap, t, {0, kGiB});
+               },
+               [](const CellSettings& c) { return bytes_word(c.merge_gap); }},
+    CellOption{"merge-max", "longest read, 1MiB; --merge-horizon: device, sorted in, 4MiB",
+               [](CellSettings& c, std::string_view t) {
+                 return set_bytes(c.merge_max, t, {kPageBytes, kGiB});
+               },
+               [](const CellSettings& c) { return bytes_word(c.merge_max); }},
+    CellOption{"merge-horizon", "", set_horizon,
+               [](const CellSettings& c) { return bytes_word(horizon_of(c)); }},
+    CellOption{"merge-batch", "",
+               [](CellSettings& c, std::string_view t) { return set_share(c.merge_batch, t); },
+               [](const CellSettings& c) { return share_word(c.merge_batch); }},
+    CellOption{
+        "shuffle", "none buffer reservoir full; default none",
+        [](CellSettings& c, std::string_view t) { return set_word(c.shuffle, t, kShuffles); },
+        [](const CellSettings& c) { return word_of(c.shuffle, kShuffles); }},
+    CellOption{"window", "memory between read and emission (or %); 64MiB, or more",
+               [](CellSettings& c, std::string_view t) { return set_relative(c.window, t); },
+               [](const CellSettings& c) { return relative_word(c.window); }},
+    CellOption{"engine", "io_uring psync; default io_uring (or psync)",
+               [](CellSettings& c, std::string_view t) { return set_word(c.engine, t, kEngines); },
+               [](const CellSettings& c) { return word_of(c.engine, kEngines); }},
+    CellOption{"io", "direct buffered (also --direct, --buffered); default direct",
+               [](CellSettings& c, std::string_view t) { return set_word(c.direct, t, kIo); },
+               [](const CellSettings& c) { return word_of(c.direct, kIo); }},
+    CellOption{"depth", "reads in flight; default 32",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.depth, t, {1, 4096});
+               },
+               [](const CellSettings& c) { return std::to_string(c.depth); }},
+    CellOption{"refill", "reads done before more go out, 25%; --merge-batch 50%",
+               [](CellSettings& c, std::string_view t) { return set_share(c.refill, t); },
+               [](const CellSettings& c) { return share_word(c.refill); }},
+    CellOption{"openers", "threads that open ahead; 0: the reader opens; default 1",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.openers, t, {0, 64});
+               },
+               [](const CellSettings& c) { return std::to_string(c.openers); }},
+    CellOption{"batch", "samples per batch; default 256",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.batch, t, {1, 1U << 30});
+               },
+               [](const CellSettings& c) { return std::to_string(c.batch); }},
+    CellOption{"prefetch", "batches ready before they are consumed; default 2",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.prefetch, t, {0, 1U << 20});
+               },
+               [](const CellSettings& c) { return std::to_string(c.prefetch); }},
+    CellOption{"decode-threads", "threads that decode packed samples; default 0: none",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.decode_threads, t, {0, 256});
+               },
+               [](const CellSettings& c) { return std::to_string(c.decode_threads); }},
+    CellOption{"copy", "none host emulated cuda; default none",
+               [](CellSettings& c, std::string_view t) { return set_word(c.copy, t, kCopies); },
+               [](const CellSettings& c) { return word_of(c.copy, kCopies); }},
+    CellOption{"copy-bandwidth", "of the emulated link; default 25GB/s; --copy-latency, 10us",
+               [](CellSettings& c, std::string_view t) { return set_rate(c, t); },
+               [](const CellSettings& c) { return bytes_word(c.copy_tuning.bandwidth) + "/s"; }},
+    CellOption{
+        "copy-latency", "",
+        [](CellSettings& c, std::string_view t) -> Result<> {
+          BLKSWEEP_TRY(c.copy_tuning.latency, parse_duration(t));
+          return {};
+        },
+        [](const CellSettings& c) { return fmt::format("{}ns", c.copy_tuning.latency.count()); }},
+    CellOption{"staging", "pinned pageable per-batch, cuda: register; default pinned",
+               [](CellSettings& c, std::string_view t) {
+                 return set_word(c.copy_tuning.staging, t, kStagings);
+               },
+               [](const CellSettings& c) { return word_of(c.copy_tuning.staging, kStagings); }},
+    CellOption{"copy-streams", "copies side by side, 1; --device-slots, 2; --device-index, 0",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.copy_tuning.streams, t, {1, 32});
+               },
+               [](const CellSettings& c) { return std::to_string(c.copy_tuning.streams); }},
+    CellOption{"device-slots", "",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.copy_tuning.slots, t, {1, 1024});
+               },
+               [](const CellSettings& c) { return std::to_string(c.copy_tuning.slots); }},
+    CellOption{"device-index", "",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.device_index, t, {0, 1024});
+               },
+               [](const CellSettings& c) { return std::to_string(c.device_index); }},
+    CellOption{
+        "consumer", "none emulated cuda cuda-memory gemm; emulated with --compute",
+        [](CellSettings& c, std::string_view t) { return set_word(c.consumer, t, kConsumers); },
+        [](const CellSettings& c) { return word_of(c.consumer, kConsumers); }},
+    CellOption{"compute", "12ms lognormal:12ms:0.5 64:8ms/256:20ms table:FILE",
+               [](CellSettings& c, std::string_view t) -> Result<> {
+                 BLKSWEEP_TRY(c.compute, parse_compute_time(t));
+                 return {};
+               },
+               [](const CellSettings& c) { return to_string(c.compute); }},
+    CellOption{"cache", "cold warm keep: what a run starts from; default keep",
+               [](CellSettings& c, std::string_view t) { return set_word(c.cache, t, kCaches); },
+               [](const CellSettings& c) { return word_of(c.cache, kCaches); }},
+    CellOption{"arm", "names for equal cells (A/A): a,b shows what noise alone does",
+               [](CellSettings& c, std::string_view t) { return set_arm(c, t); },
+               [](const CellSettings& c) { return c.arm.empty() ? "-" : c.arm; }},
+    CellOption{"epochs", "passes over the data in one run; default 1",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.epochs, t, {1, 1000});
+               },
+               [](const CellSettings& c) { return std::to_string(c.epochs); }},
+};
+
+Result<> check_staging(const CellSettings& c) {
+  const Staging asked = c.copy_tuning.staging;
+  if (has_staging(c.copy, asked)) {
+    return {};
+  }
+  std::vector<std::string_view> there;
+  for (const auto& [name, staging] : kStagings) {
+    if (has_staging(c.copy, staging)) {
+      there.push_back(name);
+    }
+  }
+  return usage_error(
+      fmt::format("--staging {}: --copy {} has only {}; all of them need --copy cuda",
+                  word_of(asked, kStagings), word_of(c.copy, kCopies), fmt::join(there, ", ")));
+}
+
+Result<> check(const CellSettings& c) {
+  BLKSWEEP_CHECK(check_staging(c));
+  if (c.consumer != ConsumerKind::none && c.compute.mean.count() == 0) {
+    return usage_error(
+        fmt::format("--consumer {}: say how long a batch takes with --compute, such as 12ms",
+                    word_of(c.consumer, kConsumers)));
+  }
+  return {};
+}
+
+Result<> check_count(const CellText& text) {
+  std::uint64_t cells = 1;
+  for (const auto& [name, values] : text) {
+    cells *= std::max<std::size_t>(values.size(), 1);
+    if (cells > kMostCells) {
+      return usage_error(fmt::format(
+          "more than {} cells with --{}: give fewer values, or sweep in parts", kMostCells, name));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const CellOption> cell_options() {
+  static const std::vector<CellOption> all = [] {
+    std::vector<CellOption> options(kOwnOptions.begin(), kOwnOptions.end());
+    options.insert(options.end(), node_options().begin(), node_options().end());
+    return options;
+  }();
+  return all;
+}
+
+Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
+  BLKSWEEP_CHECK(check_count(text));
+  std::vector<CellSettings> cells(1);
+  for (const CellOption& option : cell_options()) {
+    const auto given = text.find(option.name);
+    if (given == text.end()) {
+      continue;
+    }
+    std::vector<CellSettings> next;
+    for (const CellSettings& cell : cells) {
+      for (const std::string& value : given->second) {
+        next.push_back(cell);
+        if (const Result<> set = option.set(next.back(), value); !set) {
+          return usage_error(fmt::format("--{}: {}", option.name, set.error().message()));
+        }
+      }
+    }
+    cells = std::move(next);
+  }
+  const bool consumer_given = text.contains("consumer");
+  for (CellSettings& cell : cells) {
+    cell.order_named = text.contains("order");
+    cell.window_named = text.contains("window");
+    cell.engine_named = text.contains("engine");
+    if (!consumer_given && cell.compute.mean.count() > 0) {
+      cell.consumer = ConsumerKind::emulated;
+    }
+    BLKSWEEP_CHECK(check(cell));
+  }
+  return cells;
+}
+
+}  // namespace blksweep

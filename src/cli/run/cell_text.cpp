@@ -1,0 +1,51 @@
+// Cells as text: what records call them, and how the command line takes them.
+#include <algorithm>
+
+#include "cli/run/cell_meaning.h"
+#include "cli/run/cell_options.h"
+#include "experiment/fallback.h"
+
+namespace blksweep {
+
+std::vector<std::pair<std::string, std::string>> describe(const CellSettings& cell) {
+  std::vector<std::pair<std::string, std::string>> out;
+  out.reserve(cell_options().size());
+  for (const CellOption& option : cell_options()) {
+    out.emplace_back(option.name, has_meaning(option.name, cell) ? option.get(cell)
+                                                                 : std::string(kMeansNothing));
+  }
+  if (cell.order_asked) {
+    out.emplace_back("order-asked", to_string(*cell.order_asked));
+  }
+  if (cell.merge_asked) {
+    out.emplace_back("merge-asked", to_string(*cell.merge_asked));
+  }
+  if (cell.addresses_refused && sorts_by_address(cell)) {
+    out.emplace_back("order-by", to_string(Order::inode));
+  }
+  return out;
+}
+
+void add_cell_option(Command app, const CellOption& option, CellText& text) {
+  const std::string name(option.name);
+  const auto set = [&text, name](const std::string& value) -> Result<> {
+    text[name] = split_list(value);
+    return {};
+  };
+  Option added = app.add_text("--" + name, set, std::string(option.help)).last_wins();
+  if (option.help.empty()) {
+    added.hidden();
+  }
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    out.emplace_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return out;
+}
+
+}  // namespace blksweep

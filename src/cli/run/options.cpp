@@ -1,0 +1,273 @@
+#include "cli/run/options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/run/cell_meaning.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::array<std::string_view, 14> kRunOptions{
+    "data",   "catalog",  "db",    "model",   "disk-label", "repeats", "seed",
+    "verify", "fio-twin", "probe", "ceiling", "json",       "check",   "follow-links"};
+
+bool is_cell_option(std::string_view name) {
+  return std::ranges::any_of(cell_options(), [&](const CellOption& o) { return o.name == name; });
+}
+
+// direct = true and buffered = true are another way to say io.
+void fold_io_flags(CellText& text) {
+  for (const std::string word : {"direct", "buffered"}) {
+    const auto found = text.find(word);
+    if (found == text.end()) {
+      continue;
+    }
+    const bool yes = found->second == std::vector<std::string>{"true"};
+    text.erase(found);
+    text["io"].push_back(yes ? word : (word == "direct" ? "buffered" : "direct"));
+  }
+}
+
+std::vector<std::string> option_names() {
+  std::vector<std::string> names(kRunOptions.begin(), kRunOptions.end());
+  for (const CellOption& option : cell_options()) {
+    names.emplace_back(option.name);
+  }
+  return names;
+}
+
+Result<> refuse_unknown(const CellText& text, const SpecPlaces& places) {
+  for (const auto& [name, values] : text) {
+    const auto found = places.find(name);
+    const std::string at = found == places.end() ? "" : found->second.name + ": ";
+    if (name.starts_with("no-") && is_run_option(name.substr(3))) {
+      return usage_error(fmt::format("{}'{}': write {} = false", at, name, name.substr(3)));
+    }
+    if (!is_run_option(name) && !is_cell_option(name)) {
+      return usage_error(fmt::format("{}'{}' is not an option of run{} (see blksweep run --help)",
+                                     at, name, nearest_of(name, option_names())));
+    }
+  }
+  return {};
+}
+
+// "--order: ..." with the place in the file, where the value came from one.
+Error located(Error error, const CellText& command_line, const SpecPlaces& cell,
+              const SpecPlaces& top) {
+  const std::string& text = error.text;
+  const std::size_t end = text.find(':');
+  if (!text.starts_with("--") || end == std::string::npos) {
+    return error;
+  }
+  const std::string name = text.substr(2, end - 2);
+  for (const SpecPlaces* places : {&cell, &top}) {
+    const auto found = places->find(name);
+    if (found != places->end() && !command_line.contains(name)) {
+      error.text = found->second.value + ": " + text;
+      break;
+    }
+  }
+  return error;
+}
+
+// Where root writes, and what it may follow, is said on the command line.
+Result<> refuse_strangers_wish(const Spec& spec) {
+  for (const std::string name : {"db", "follow-links"}) {
+    if (spec.of_stranger && spec.top.contains(name)) {
+      return usage_error(fmt::format(
+          "'{}' in a file of another user: root takes it from the command line only (--{})", name,
+          name));
+    }
+  }
+  return {};
+}
+
+class Single {
+ public:
+  explicit Single(const CellText& text) : text_(text) {}
+
+  Result<> take(std::string_view name, std::string& target) const {
+    BLKSWEEP_TRY(const auto* value, find(name));
+    target = value != nullptr ? *value : target;
+    return {};
+  }
+  Result<> take(std::string_view name, bool& target) const {
+    BLKSWEEP_TRY(const auto* value, find(name));
+    if (value != nullptr && *value != "true" && *value != "false") {
+      return usage_error(fmt::format("--{}: '{}' is not true or false", name, *value));
+    }
+    target = value != nullptr ? *value == "true" : target;
+    return {};
+  }
+  Result<> take(std::string_view name, std::uint64_t& target) const {
+    BLKSWEEP_TRY(const auto* value, find(name));
+    if (value == nullptr) {
+      return {};
+    }
+    const auto number = parse_count(*value);
+    if (!number) {
+      return usage_error(fmt::format("--{}: {}", name, number.error().message()));
+    }
+    target = *number;
+    return {};
+  }
+
+ private:
+  Result<const std::string*> find(std::string_view name) const {
+    const auto found = text_.find(name);
+    if (found == text_.end()) {
+      return nullptr;
+    }
+    if (found->second.size() != 1) {
+      return usage_error(fmt::format("--{}: takes one value", name));
+    }
+    return &found->second.front();
+  }
+  const CellText& text_;
+};
+
+void override_with(CellText& base, const CellText& over) {
+  for (const auto& [name, values] : over) {
+    base[name] = values;
+  }
+}
+
+Result<> take_run_options(RunOptions& o, const CellText& all) {
+  const Single one(all);
+  std::uint64_t repeats = o.repeats;
+  for (const auto& [name, target] : {std::pair{"data", &o.data},
+                                     {"catalog", &o.catalog},
+                                     {"db", &o.db},
+                                     {"model", &o.model},
+                                     {"disk-label", &o.disk_label}}) {
+    BLKSWEEP_CHECK(one.take(name, *target));
+  }
+  for (const auto& [name, target] : {std::pair{"verify", &o.verify},
+                                     {"check", &o.check},
+                                     {"follow-links", &o.follow_links},
+                                     {"probe", &o.probe},
+                                     {"ceiling", &o.ceiling},
+                                     {"json", &o.json}}) {
+    BLKSWEEP_CHECK(one.take(name, *target));
+  }
+  std::string twins = "none";
+  BLKSWEEP_CHECK(one.take("fio-twin", twins));
+  const std::optional<TwinArms> arms = twin_arms(twins);
+  if (!arms) {
+    return usage_error(
+        fmt::format("--fio-twin: '{}' is not one of grouped, plain, both, none", twins));
+  }
+  o.twins = *arms;
+  BLKSWEEP_CHECK(one.take("repeats", repeats));
+  BLKSWEEP_CHECK(one.take("seed", o.seed));
+  if (repeats < 1 || repeats > 100000) {
+    return usage_error(fmt::format("--repeats: '{}' is not between 1 and 100000", repeats));
+  }
+  o.repeats = static_cast<std::uint32_t>(repeats);
+  if (o.data.empty() == o.catalog.empty()) {
+    return usage_error("run needs either --data DIR or --catalog FILE");
+  }
+  return {};
+}
+
+// The options by which two cells of equal words differ.
+void note_folded(std::set<std::string>& folded, const CellSettings& kept,
+                 const CellSettings& dropped) {
+  for (const CellOption& option : cell_options()) {
+    if (option.get(kept) != option.get(dropped)) {
+      folded.insert(needed_for(option.name));
+    }
+  }
+}
+
+struct Folding {
+  std::map<std::vector<std::pair<std::string, std::string>>, std::size_t>
+      first;                     // of each cell by its description
+  std::set<std::string> folded;  // what was said twice
+};
+
+Result<> add_cells(RunOptions& o, CellText text, Folding& folding) {
+  std::erase_if(text, [](const auto& item) { return is_run_option(item.first); });
+  BLKSWEEP_TRY(const std::vector<CellSettings> cells, expand_cells(text));
+  for (const CellSettings& cell : cells) {
+    const auto [first, is_new] = folding.first.try_emplace(describe(cell), o.cells.size());
+    if (is_new) {
+      o.cells.push_back(cell);
+    } else {
+      note_folded(folding.folded, o.cells[first->second], cell);
+    }
+  }
+  if (o.cells.size() > kMostCells) {
+    return usage_error(fmt::format("more than {} cells: sweep in parts", kMostCells));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<TwinArms> twin_arms(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, TwinArms>, 6> kWords{{{"grouped", {true, false}},
+                                                                         {"true", {true, false}},
+                                                                         {"plain", {false, true}},
+                                                                         {"both", {true, true}},
+                                                                         {"none", {}},
+                                                                         {"false", {}}}};
+  const auto* found = std::ranges::find(kWords, text, &decltype(kWords)::value_type::first);
+  return found == kWords.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool is_run_option(std::string_view name) {
+  return std::ranges::find(kRunOptions, name) != kRunOptions.end();
+}
+
+Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_line) {
+  Spec spec = given;
+  CellText over = command_line;
+  fold_io_flags(over);
+  fold_io_flags(spec.top);
+  BLKSWEEP_CHECK(refuse_unknown(spec.top, spec.top_places));
+  BLKSWEEP_CHECK(refuse_strangers_wish(spec));
+  if (over.contains("data") || over.contains("catalog")) {
+    spec.top.erase("data");
+    spec.top.erase("catalog");
+  }
+  RunOptions o;
+  CellText all = spec.top;
+  override_with(all, over);
+  if (const Result<> taken = take_run_options(o, all); !taken) {
+    return tl::unexpected(located(taken.error(), over, {}, spec.top_places));
+  }
+  Folding folding;
+  if (spec.cells.empty()) {
+    spec.cells.emplace_back();
+  }
+  spec.cell_places.resize(spec.cells.size());
+  for (std::size_t c = 0; c < spec.cells.size(); ++c) {
+    CellText& cell = spec.cells[c];
+    const SpecPlaces& places = spec.cell_places[c];
+    fold_io_flags(cell);
+    BLKSWEEP_CHECK(refuse_unknown(cell, places));
+    CellText text = spec.top;
+    override_with(text, cell);
+    override_with(text, over);
+    if (const Result<> added = add_cells(o, std::move(text), folding); !added) {
+      return tl::unexpected(located(added.error(), over, places, spec.top_places));
+    }
+  }
+  if (const auto& folded = folding.folded; !folded.empty()) {
+    o.folded = fmt::format(
+        "not swept where it means nothing ({}): {} left", fmt::join(folded, "; "),
+        o.cells.size() == 1 ? "1 cell is" : fmt::format("{} cells are", o.cells.size()));
+  }
+  return o;
+}
+
+}  // namespace blksweep

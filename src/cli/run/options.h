@@ -1,0 +1,41 @@
+// The options of `run`: what a whole experiment has beside its cells.
+//
+// Text comes from the command line and a spec file (spec.h); merge_text decides what holds, and
+// parse_run_options turns it into values. Errors quote the option and the text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/run/cell_options.h"
+#include "cli/run/spec.h"
+#include "experiment/pair.h"
+
+namespace blksweep {
+
+struct RunOptions {
+  std::string data, catalog, db;
+  std::string model, disk_label;  // empty: no prediction; the default label
+  std::uint32_t repeats = 1;
+  std::uint64_t seed = 1;
+  bool verify = false, check = true, probe = true, ceiling = true, json = false;
+  bool follow_links = false;  // of data
+  TwinArms twins;
+  std::vector<CellSettings> cells;
+  // What was swept where it means nothing, in words; empty: nothing was. See cell_meaning.h.
+  std::string folded;
+};
+
+// "grouped" (or "true"), "plain", "both", "none" (or "false"); nullopt: none of them.
+std::optional<TwinArms> twin_arms(std::string_view text);
+
+// Names of the options beside those of the cell table.
+bool is_run_option(std::string_view name);
+
+Result<RunOptions> parse_run_options(const Spec& spec, const CellText& command_line);
+
+}  // namespace blksweep

@@ -1,0 +1,38 @@
+// Spec files: the options of `run` as TOML, with any number of [[cell]] tables.
+//
+// Top-level keys are options by their long names and hold for every cell; each [[cell]] overrides
+// some. A value is a string, an integer, a boolean (flags) or a list of those (swept). Options on
+// the command line override both. Errors: a line that is not TOML, a value of another kind, quoted
+// with file, line and column; what is wrong with a name or a value is found later, and then said
+// with its place.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/run/cell_options.h"
+
+namespace blksweep {
+
+// "sweep.toml:3:9": where an option's name and its value stand.
+struct SpecPlace {
+  std::string name, value;
+};
+using SpecPlaces = std::map<std::string, SpecPlace, std::less<>>;
+
+struct Spec {
+  CellText top;
+  std::vector<CellText> cells;
+  SpecPlaces top_places = {};
+  std::vector<SpecPlaces> cell_places = {};  // beside cells
+  bool of_stranger = false;  // root takes from it what is measured, not where is written
+};
+
+Result<Spec> parse_spec(std::string_view text, const std::string& name);
+Result<Spec> load_spec(const std::string& path);
+
+}  // namespace blksweep

@@ -1,0 +1,239 @@
+// blksweep run: cells from options and a spec file, measured, stored and printed.
+#include <fmt/format.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "base/log.h"
+#include "cli/model/models.h"
+#include "cli/progress_line.h"
+#include "cli/run/answer.h"
+#include "cli/run/options.h"
+#include "cli/verb.h"
+#include "cli/version.h"
+#include "experiment/describe_host.h"
+#include "experiment/experiment.h"
+#include "experiment/fallback.h"
+#include "experiment/run_node.h"
+#include "os/signals.h"
+
+namespace blksweep {
+namespace {
+
+constexpr const char* kRunHelp = "read a data set as a training job would, and measure it";
+constexpr const char* kRunFooter =
+    "Options that name a policy take several values, with commas, and are swept.\n"
+    "examples:\n"
+    "  blksweep run --data DIR --order random,lba --repeats 3 --db results.db\n"
+    "  blksweep run --catalog data.cat --order lba --merge device --verify --json\n"
+    "  blksweep run SPEC.toml --catalog data.cat --cache cold --fio-twin";
+
+constexpr const char* kPinInodes = "pin-inodes";  // a switch: true without a value
+
+struct RunArgs {
+  std::string spec;
+  CellText text;
+};
+
+// The same sweep of the same files gets the same key, so that a run that was cut off can go on.
+// Samples and extents are part of it: a data set that was made anew under its old name is another.
+std::string experiment_key(const RunOptions& o, const Catalog& catalog) {
+  std::string all =
+      fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
+                  2 * int{o.twins.plain} + int{o.twins.grouped}, o.verify, o.check, o.probe,
+                  catalog.samples(), XXH3_64bits(catalog.files.data(), catalog.files.size_bytes()),
+                  XXH3_64bits(catalog.extents.data(), catalog.extents.size_bytes()));
+  for (const CellSettings& cell : o.cells) {
+    for (const auto& [name, value] : describe(cell)) {
+      all += "|" + name + "=" + value;
+    }
+  }
+  return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
+}
+
+// Cells as they can run here; two that became one are run once.
+Result<> settle_cells(RunOptions& o, const Refusals& refusals) {
+  std::vector<CellSettings> cells;
+  for (const CellSettings& cell : o.cells) {
+    BLKSWEEP_TRY(const CellSettings settled, settle(cell, refusals));
+    const auto same = [&](const CellSettings& c) { return describe(c) == describe(settled); };
+    if (std::ranges::none_of(cells, same)) {
+      cells.push_back(settled);
+    }
+  }
+  o.cells = std::move(cells);
+  return {};
+}
+
+bool change_queue(const std::vector<CellSettings>& cells) {
+  return std::ranges::any_of(cells, [](const CellSettings& c) { return c.node.changes_queue(); });
+}
+
+struct RunContext {  // what an experiment is made in
+  const Source& source;
+  const Refusals& refusals;
+  const std::vector<std::string>& argv;
+};
+
+ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in) {
+  const auto& [source, refusals, argv] = in;
+  ExperimentSettings s;
+  for (const CellSettings& cell : o.cells) {
+    s.cells.push_back({cell, {describe(cell)}, fallback_notes(cell, refusals)});
+  }
+  s.repeats = o.repeats;
+  s.seed = o.seed;
+  s.verify = o.verify;
+  s.check = o.check;
+  s.twins = o.twins;
+  s.probe = o.probe;
+  s.ceiling = o.ceiling;
+  s.key = experiment_key(o, source.catalog);
+  s.host = describe_host(source);
+  s.host.device_label = o.disk_label;
+  for (const std::string& arg : argv) {
+    s.host.argv += (s.host.argv.empty() ? "" : " ") + arg;
+  }
+  s.host.tool_version = version();
+  s.host.git_revision = git_revision();
+  return s;
+}
+
+// One sweep at a time writes to a database.
+Result<> wait_for_turn(ResultStore& store, const std::string& db) {
+  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 100'000'000};
+  std::string holder;
+  for (bool told = false;; told = true) {
+    BLKSWEEP_TRY(const bool mine, store.claim(holder));
+    if (mine) {
+      return {};
+    }
+    if (stop_requested()) {
+      return fail("interrupted while waiting for " + db, Exit::interrupted);
+    }
+    if (!told) {
+      note(fmt::format("{}: another sweep writes to it ({}): waiting for its end", db, holder));
+    }
+    ::nanosleep(&kPause, nullptr);
+  }
+}
+
+Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv) {
+  Spec spec;
+  if (!args.spec.empty()) {
+    BLKSWEEP_TRY(spec, load_spec(args.spec));
+  }
+  BLKSWEEP_TRY(RunOptions options, parse_run_options(spec, args.text));
+  install_stop_signals();
+  if (!options.folded.empty()) {
+    note(options.folded);
+  }
+  std::optional<ResultStore> store;
+  if (!options.db.empty()) {
+    BLKSWEEP_TRY(store, ResultStore::open(options.db));
+    BLKSWEEP_CHECK(wait_for_turn(*store, options.db));
+  }
+  BLKSWEEP_TRY(const Source source,
+               open_source({options.data, options.catalog, options.follow_links}));
+  BLKSWEEP_CHECK(RunNode::put_back_left_behind(source, change_queue(options.cells)));
+  const Refusals refusals = find_refusals(source, options.cells);
+  BLKSWEEP_CHECK(settle_cells(options, refusals));
+  ExperimentSettings settings = experiment_settings(options, {source, refusals, argv});
+  if (!options.model.empty()) {
+    BLKSWEEP_TRY(const ModelSpec model, model_by_name(options.model));
+    settings.predict = predict_settings(source, model);
+  }
+  Progress progress;
+  settings.progress = &progress;
+  RunAnswer answer(options);
+  std::optional<ProgressLine> line(std::in_place, progress);
+  const Result<Exit> result = run_experiment(
+      source, settings, store ? &*store : nullptr,
+      [&](const RunEvent& e) { answer.add(e, settings.cells.data()); }, stop_requested());
+  line.reset();
+  answer.say_again();
+  const bool whole =
+      !options.json || !answer.has_runs();  // JSON: of runs measured now, those alone
+  if (result && store && whole) {
+    const bool nothing_left = !answer.has_runs() && *result != Exit::interrupted;
+    BLKSWEEP_CHECK(print_stored(options, settings.key, nothing_left));
+  } else if (result || answer.has_runs()) {
+    answer.print();
+  }
+  return result;
+}
+
+void add_run_flags(Command app, CellText& text) {
+  const auto flag = [&](const std::string& name, const std::string& option,
+                        const std::string& value, const std::string& help) {
+    Option added = app.add_flag(
+        "--" + name, [&text, option, value] { text[option] = {value}; }, help);
+    if (help.empty()) {  // another line names it
+      added.hidden();
+    }
+  };
+  flag("verify", "verify", "true", "hash every sample against its file; --no-check: not some");
+  flag("check", "check", "true", "");
+  flag("no-check", "check", "false", "");
+  flag("probe", "probe", "true", "");
+  flag("no-probe", "probe", "false", "without the eBPF queue probe; --probe: with it, the default");
+  flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling");
+  flag("direct", "direct", "true", "");
+  flag("buffered", "buffered", "true", "");
+  flag("follow-links", "follow-links", "true", "");
+  flag("json", "json", "true", "one JSON document on stdout");
+  const auto pin = [&text](const std::string& v) -> Result<> {
+    text[kPinInodes] = split_list(v);
+    return {};
+  };
+  app.add_flag_value("--pin-inodes", "true", pin).hidden();  // --pin-pages names it
+}
+
+}  // namespace
+
+void add_run(Verbs& verbs) {
+  Command app = verbs.root.add_subcommand("run", kRunHelp);
+  const auto args = std::make_shared<RunArgs>();
+  app.add_option("SPEC", args->spec, "options and cells as TOML");
+  const auto text_option = [&](const std::string& name, const std::string& help) {
+    const auto set = [args, name](const std::string& value) -> Result<> {
+      args->text[name] = {value};
+      return {};
+    };
+    app.add_text("--" + name, set, help).last_wins();
+  };
+  text_option("data", "folder, scanned now; --follow-links: links out of it too");
+  text_option("catalog", "catalog file, checked against the files");
+  for (const CellOption& option : cell_options()) {
+    if (option.name != kPinInodes) {
+      add_cell_option(app, option, args->text);
+    }
+  }
+  // Its word may be left out; then what follows may be the SPEC, which is a path.
+  const auto twin = [args](const std::vector<std::string>& given) -> Result<> {
+    const std::string word = given.empty() ? "" : given.front();
+    const bool is_word = word.find_first_of("./") == std::string::npos;
+    args->text["fio-twin"] = {is_word && !word.empty() ? word : "grouped"};
+    args->spec = is_word ? args->spec : word;
+    return {};
+  };
+  app.add_texts("--fio-twin", twin, "the same reads by the real fio; plain: one by one; both")
+      .value_optional()
+      .last_wins();
+  text_option("repeats", "runs of each cell, interleaved; default 1");
+  text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
+  text_option("db", "database for the results");
+  text_option("model", "predict each run on this disk model, too");
+  text_option("disk-label", "what to call the disk in reports");
+  add_run_flags(app, args->text);
+  app.footer(kRunFooter);
+  app.callback([&verbs, args] {
+    verbs.action = [args, argv = verbs.argv] { return run_verb(*args, argv); };
+  });
+}
+
+}  // namespace blksweep
