@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <ranges>
+#include <vector>
 
 #include "base/clock.h"
 #include "experiment/account_run.h"
@@ -13,9 +16,9 @@
 #include "experiment/incomplete.h"
 #include "experiment/judge_caches.h"
 #include "experiment/observe.h"
+#include "experiment/quality.h"
 #include "loader/verify.h"
 #include "node/cache/cache.h"
-#include "os/standstill.h"
 #include "plan/plan.h"
 
 namespace blksweep {
@@ -241,6 +244,18 @@ void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
   }
 }
 
+Result<EpochOutcome> run_observed(Epoch& epoch, const RunRequest& q, RunRecord& r) {
+  const std::vector<std::unique_ptr<Observer>> observers = observers_of(q);
+  for (const auto& o : observers) {
+    BLKSWEEP_CHECK(o->begin());
+  }
+  BLKSWEEP_TRY(EpochOutcome outcome, epoch.run(q.stop));
+  for (const auto& o : std::views::reverse(observers)) {
+    BLKSWEEP_CHECK(o->end(r));
+  }
+  return outcome;
+}
+
 // Without its stages nothing was read.
 MeasuredRun not_begun(RunRecord r, const RunRequest& q, const Error& refused) {
   r.started_unix_ns = unix_ns();
@@ -290,25 +305,13 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   look_for_holders(start, q);
   r.resident_before = start.resident;
   r.warnings = std::move(start.warnings);
-  Observation seen(q.source.device, reads_itself(q), q.probe,
-                   needs_gpu(q.cell) ? std::optional(q.cell.device_index) : std::nullopt);
   r.started_unix_ns = unix_ns();
   say(q, "reading");
-  BLKSWEEP_CHECK(q.node.enter());
-  const Standstill standstill;
-  seen.start();
-  BLKSWEEP_TRY(const EpochOutcome outcome, epoch->run(q.stop));
-  seen.stop(r);
-  if (const std::string held = standstill.seen(); !held.empty()) {
-    mark_incomplete(r, held);
-  }
-  BLKSWEEP_CHECK(q.node.leave());
-  q.node.record(r);
+  BLKSWEEP_TRY(const EpochOutcome outcome, run_observed(*epoch, q, r));
   r.begin_ns = outcome.begin_ns;
   r.epoch_ns = outcome.end_ns - outcome.begin_ns;
   r.cpu_ns = outcome.cpu_ns;
   say(q, q.verify ? "verifying" : "recording");
-  r.resident_after = known_share(measure(q.source.catalog));
   if (q.addresses != nullptr) {
     record_addresses(q.addresses->after(q.source), r);
   }

@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <chrono>
+#include <optional>
 
 #include "experiment/cold_proof.h"
+#include "experiment/incomplete.h"
+#include "experiment/judge_caches.h"
+#include "node/cache/cache.h"
 #include "os/own_reads.h"
+#include "os/standstill.h"
 #include "stage/cuda/cuda_stage.h"
-#include "stats/shuffle_quality.h"
+#include "stage/cuda/gpu_sampler.h"
 
 namespace blksweep {
 namespace {
@@ -41,127 +46,184 @@ ProbeRecord to_record(ProbeReport&& p) {
   return r;
 }
 
-// Batch boundaries up to `samples` emissions; failed samples make a batch shorter than planned,
-// which moves later boundaries by as much: negligible for a mean over batches, and such a run is
-// incomplete.
-std::vector<std::uint32_t> batches_within(const Schedule& schedule, std::size_t samples) {
-  std::vector<std::uint32_t> out;
-  for (const std::uint32_t begin : schedule.batch_begin) {
-    if (begin < samples) {
-      out.push_back(begin);
-    }
+class ResidencyObserver : public Observer {
+ public:
+  explicit ResidencyObserver(const Catalog& catalog) : catalog_(catalog) {}
+  Result<> end(RunRecord& record) override {
+    record.resident_after = known_share(measure(catalog_));
+    return {};
   }
-  out.push_back(static_cast<std::uint32_t>(samples));
-  return out;
-}
 
-// The sequence that this cell would emit every epoch if nothing were drawn at random: its own order
-// where that is fixed, else the order on the device.
-std::vector<std::uint32_t> reference_rank(const Catalog& catalog, Order order) {
-  const bool drawn = order == Order::random || order == Order::chunked;
-  OrderSettings settings;
-  settings.order = drawn ? Order::lba : order;
-  const std::vector<std::uint32_t> fixed = make_order(catalog, settings);
-  std::vector<std::uint32_t> rank(fixed.size());
-  for (std::uint32_t r = 0; r < fixed.size(); ++r) {
-    rank[fixed[r]] = r;
-  }
-  return rank;
-}
+ private:
+  const Catalog& catalog_;
+};
 
-}  // namespace
+class LimitsObserver : public Observer {
+ public:
+  explicit LimitsObserver(RunNode& node) : node_(node) {}
+  Result<> begin() override { return node_.enter(); }
+  Result<> end(RunRecord& record) override {
+    BLKSWEEP_CHECK(node_.leave());
+    node_.record(record);
+    return {};
+  }
 
-void Observation::start() {
-  if (gpu_) {
-    auto sampler = GpuSampler::start(cuda_pci_address(*gpu_), kGpuPeriod);
-    if (sampler) {
-      sampler_ = *std::move(sampler);
-    } else {
-      not_sampled_ = sampler.error();
-    }
-  }
-  if (probe_ != nullptr) {
-    if (const Result<> started = probe_->start(); !started) {
-      refused_ = started.error();
-    }
-  }
-  if (device_) {
-    if (const auto stat = counting_stat(device_->disk)) {
-      before_ = *stat;
-    } else {
-      not_counted_ = stat.error().message();
-    }
-  }
-  own_before_ = reads_itself_ ? own_read_bytes() : std::nullopt;
-}
+ private:
+  RunNode& node_;
+};
 
-void Observation::stop_sampler(RunRecord& record) {
-  if (not_sampled_) {
-    record.warnings.push_back(not_sampled_->message());
+class ClockObserver : public Observer {
+ public:
+  Result<> begin() override {
+    standstill_.emplace();
+    return {};
   }
-  if (sampler_) {
-    for (const GpuSample& s : sampler_->stop()) {
+  Result<> end(RunRecord& record) override {
+    if (const std::string held = standstill_->seen(); !held.empty()) {
+      mark_incomplete(record, held);
+    }
+    return {};
+  }
+
+ private:
+  std::optional<Standstill> standstill_;
+};
+
+class GpuObserver : public Observer {
+ public:
+  explicit GpuObserver(std::uint32_t index) : index_(index) {}
+  Result<> begin() override {
+    sampler_ = GpuSampler::start(cuda_pci_address(index_), kGpuPeriod);
+    return {};
+  }
+  Result<> end(RunRecord& record) override {
+    if (!sampler_) {
+      record.warnings.push_back(sampler_.error().message());
+      return {};
+    }
+    for (const GpuSample& s : (*sampler_)->stop()) {
       record.gpu.push_back(
           {s.at_ns, s.utilisation, s.memory_utilisation, s.memory_used_bytes, s.clock_mhz});
     }
+    return {};
   }
-}
 
-void Observation::count_disk(RunRecord& record) const {
-  if (!device_) {
-    return;
-  }
-  const Result<DiskStat> after =
-      before_ ? counting_stat(device_->disk) : Result<DiskStat>(fail(not_counted_));
-  if (!after) {
-    record.warnings.push_back(fmt::format("what {} read is not known, nor who else used it: {}",
-                                          device_->disk, after.error().message()));
-    return;
-  }
-  record.device_bytes = (after->read_sectors - before_->read_sectors) * kSectorBytes;
-  record.device_reads = after->reads - before_->reads;
-  std::string text = writes_warning(
-      device_->disk, {.own_bytes = *record.device_bytes,
-                      .other_bytes = (after->write_sectors - before_->write_sectors) * kSectorBytes,
-                      .other_requests = after->writes - before_->writes,
-                      .reads = *record.device_reads});
-  if (!text.empty()) {
-    record.warnings.push_back(std::move(text));
-  }
-}
+ private:
+  std::uint32_t index_;
+  Result<std::unique_ptr<GpuSampler>> sampler_ = nullptr;
+};
 
-void Observation::count_bytes(RunRecord& record) const {
-  if (const auto own = own_before_ ? own_read_bytes() : std::nullopt) {
-    record.own_read_bytes = *own - *own_before_;
+class ProbeObserver : public Observer {
+ public:
+  explicit ProbeObserver(BlockProbe& probe) : probe_(probe) {}
+  Result<> begin() override {
+    started_ = probe_.start();
+    return {};
   }
-  count_disk(record);
-  record.others_read_bytes = others_read(record.device_bytes, record.own_read_bytes);
-  if (record.device_bytes && record.own_read_bytes && !record.others_read_bytes) {
-    record.warnings.push_back(fmt::format(
-        "this process read {}, and {} of it from {}: the data is on other disks, too, and who else "
-        "read is not known",
-        format_bytes({*record.own_read_bytes}), format_bytes({*record.device_bytes}),
-        device_->disk));
+  Result<> end(RunRecord& record) override {
+    Result<ProbeReport> report =
+        started_ ? probe_.stop() : Result<ProbeReport>(tl::unexpected(started_.error()));
+    if (!report) {
+      record.warnings.push_back("no probe in this run: " + report.error().message());
+      return {};
+    }
+    record.warnings.insert(record.warnings.end(), report->warnings.begin(), report->warnings.end());
+    record.probe = to_record(*std::move(report));
+    return {};
   }
-}
 
-void Observation::stop(RunRecord& record) {
-  stop_sampler(record);
-  count_bytes(record);
-  if (probe_ == nullptr) {
-    return;
+ private:
+  BlockProbe& probe_;
+  Result<> started_;
+};
+
+// Ends after ProcessObserver: who else read is what is left of the disk's count.
+class DiskObserver : public Observer {
+ public:
+  explicit DiskObserver(const BlockDevice& device) : device_(device) {}
+  Result<> begin() override {
+    before_ = counting_stat(device_.disk);
+    return {};
   }
-  if (refused_) {
-    record.warnings.push_back("no probe in this run: " + refused_->message());
-    return;
+  Result<> end(RunRecord& record) override {
+    const Result<DiskStat> after = before_ ? counting_stat(device_.disk) : before_;
+    if (!after) {
+      record.warnings.push_back(fmt::format("what {} read is not known, nor who else used it: {}",
+                                            device_.disk, after.error().message()));
+      return {};
+    }
+    record.device_bytes = (after->read_sectors - before_->read_sectors) * kSectorBytes;
+    record.device_reads = after->reads - before_->reads;
+    warn_of_writes(record, *after);
+    record_others(record);
+    return {};
   }
-  auto report = probe_->stop();
-  if (!report) {
-    record.warnings.push_back("no probe in this run: " + report.error().message());
-    return;
+
+ private:
+  void warn_of_writes(RunRecord& record, const DiskStat& after) const {
+    std::string text = writes_warning(
+        device_.disk, {.own_bytes = *record.device_bytes,
+                       .other_bytes = (after.write_sectors - before_->write_sectors) * kSectorBytes,
+                       .other_requests = after.writes - before_->writes,
+                       .reads = *record.device_reads});
+    if (!text.empty()) {
+      record.warnings.push_back(std::move(text));
+    }
   }
-  record.warnings.insert(record.warnings.end(), report->warnings.begin(), report->warnings.end());
-  record.probe = to_record(*std::move(report));
+
+  void record_others(RunRecord& record) const {
+    record.others_read_bytes = others_read(record.device_bytes, record.own_read_bytes);
+    if (record.own_read_bytes && !record.others_read_bytes) {
+      record.warnings.push_back(fmt::format(
+          "this process read {}, and {} of it from {}: the data is on other disks, too, and who "
+          "else read is not known",
+          format_bytes({*record.own_read_bytes}), format_bytes({*record.device_bytes}),
+          device_.disk));
+    }
+  }
+
+  const BlockDevice& device_;
+  Result<DiskStat> before_ = DiskStat{};
+};
+
+// Of a process that nobody else reads for, so that its own count is true.
+class ProcessObserver : public Observer {
+ public:
+  Result<> begin() override {
+    before_ = own_read_bytes();
+    return {};
+  }
+  Result<> end(RunRecord& record) override {
+    if (const auto now = before_ ? own_read_bytes() : std::nullopt) {
+      record.own_read_bytes = *now - *before_;
+    }
+    return {};
+  }
+
+ private:
+  std::optional<std::uint64_t> before_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Observer>> observers_of(const RunRequest& q) {
+  std::vector<std::unique_ptr<Observer>> out;
+  out.push_back(std::make_unique<ResidencyObserver>(q.source.catalog));
+  out.push_back(std::make_unique<LimitsObserver>(q.node));
+  out.push_back(std::make_unique<ClockObserver>());
+  if (needs_gpu(q.cell)) {
+    out.push_back(std::make_unique<GpuObserver>(q.cell.device_index));
+  }
+  if (q.probe != nullptr) {
+    out.push_back(std::make_unique<ProbeObserver>(*q.probe));
+  }
+  if (q.source.device) {
+    out.push_back(std::make_unique<DiskObserver>(*q.source.device));
+  }
+  if (reads_itself(q)) {
+    out.push_back(std::make_unique<ProcessObserver>());
+  }
+  return out;
 }
 
 void withhold_unsure_depth(RunRecord& run) {
@@ -177,25 +239,6 @@ void withhold_unsure_depth(RunRecord& run) {
       fmt::format("{} completions of {} requests never reached the probe: no depth and no device "
                   "latency of this run",
                   format_count(run.probe->healed), format_count(run.probe->requests)));
-}
-
-QualityRecord quality_of(const Catalog& catalog, Order order, const PlannedEpoch& planned,
-                         std::span<const std::uint32_t> emitted) {
-  const std::size_t one_epoch = catalog.samples();
-  const std::span<const std::uint32_t> first = emitted.first(std::min(one_epoch, emitted.size()));
-  std::vector<std::uint32_t> labels(one_epoch);
-  for (std::uint32_t s = 0; s < one_epoch; ++s) {
-    labels[s] = catalog.sample(s).label;
-  }
-  const std::vector<std::uint32_t> batches = batches_within(planned.schedule, first.size());
-  const std::vector<std::uint32_t> rank = reference_rank(catalog, order);
-  const ShuffleQuality q = shuffle_quality(
-      {.samples = first,
-       .batch_begin = batches,
-       .rank = rank,
-       .label = catalog.label_end.empty() ? std::span<const std::uint32_t>{} : labels,
-       .read_order = std::span(planned.plan.order).first(first.empty() ? 0 : one_epoch)});
-  return {q.displacement, q.spearman, q.neighbours, q.label_mix, q.spearman_vs_read};
 }
 
 }  // namespace blksweep

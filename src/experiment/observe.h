@@ -1,55 +1,34 @@
-// What is watched from outside while an epoch runs: block statistics, the probe and the GPU.
+// What is watched from outside while an epoch runs: limits, residency, the clock, the GPU, the
+// probe, the disk's counters and this process's own.
 //
-// Errors:  what cannot be observed stays unknown in the record, with a warning that says why.
-// Threads: one owner; start() and stop() around the epoch.
+// Each is an observer with a beginning, an end and the fields of the record that it fills; they
+// begin in order and end in reverse. Another thing to watch is one more class in observe.cpp.
+// Errors:  what cannot be observed stays unknown in the record, with a warning that says why. Only
+//          limits that cannot be entered or left end the run.
+// Threads: one owner; begin() and end() around the epoch, on the thread that reads.
 #pragma once
 
-#include <optional>
-#include <span>
+#include <memory>
+#include <vector>
 
-#include "base/units.h"
-#include "loader/epoch.h"
-#include "os/blockdev.h"
-#include "probe/block_probe.h"
-#include "stage/cuda/gpu_sampler.h"
-#include "store/records.h"
+#include "base/result.h"
+#include "experiment/measure.h"
 
 namespace blksweep {
 
-class Observation {
+class Observer {
  public:
-  // `reads_itself`: nobody else reads for this process, so that its own count is true.
-  // `gpu`: the index of the GPU that the run uses; nullopt: none.
-  Observation(const std::optional<BlockDevice>& device, bool reads_itself, BlockProbe* probe,
-              std::optional<std::uint32_t> gpu)
-      : device_(device), reads_itself_(reads_itself), probe_(probe), gpu_(gpu) {}
-  void start();
-  // Fills device_bytes, device_reads, own_read_bytes, others_read_bytes, probe, gpu and warnings.
-  void stop(RunRecord& record);
-
- private:
-  void stop_sampler(RunRecord& record);
-  void count_bytes(RunRecord& record) const;
-  void count_disk(RunRecord& record) const;
-  const std::optional<BlockDevice>& device_;
-  bool reads_itself_;
-  BlockProbe* probe_;
-  std::optional<std::uint32_t> gpu_;
-  std::unique_ptr<GpuSampler> sampler_;
-  std::optional<Error> not_sampled_;
-  std::optional<DiskStat> before_;
-  std::string not_counted_;  // why there is none
-  std::optional<std::uint64_t> own_before_;
-  std::optional<Error> refused_;
+  virtual ~Observer() = default;
+  virtual Result<> begin() { return {}; }
+  virtual Result<> end(RunRecord& record) = 0;
 };
+
+// For one run of a cell; what the request borrows is borrowed here, too.
+std::vector<std::unique_ptr<Observer>> observers_of(const RunRequest& request);
 
 // The kernel does not always tell the probe that a request ended (docs/probe.md). Above 1 % of
 // them, depth and latency are not those of the disk: the run has none, and says why. Requests,
 // bytes and merges are of what was issued, and stay; so do the run's own times.
 void withhold_unsure_depth(RunRecord& run);
-
-// Shuffle quality of the first epoch of what was really emitted (docs/measurement.md).
-QualityRecord quality_of(const Catalog& catalog, Order order, const PlannedEpoch& planned,
-                         std::span<const std::uint32_t> emitted);
 
 }  // namespace blksweep

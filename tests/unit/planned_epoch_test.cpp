@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
-#include "experiment/observe.h"
+#include "experiment/quality.h"
 #include "loader/planned_epoch.h"
 #include "support/flat_catalog.h"
 
