@@ -80,8 +80,16 @@ def cut(text, longest=LONGEST):
     return line if len(line) <= longest else line[:longest - 1] + "…"
 
 
+class Unwritten(Exception):
+    """Names what could not be drawn or written, and why."""
+
+
 def said(error):
     """In one line; a KeyError alone would be no more than the key."""
+    if isinstance(error, Unwritten):
+        return cut(str(error))
+    if isinstance(error, OSError) and error.strerror:
+        return cut(": ".join(filter(None, (str(error.filename or ""), error.strerror))))
     return cut(f"{type(error).__name__}: {error}")
 
 

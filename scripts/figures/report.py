@@ -100,7 +100,7 @@ def draw_one(name, folder, make):
             raise
         return None, f"Left out: {nothing}."
     except Exception as error:
-        raise RuntimeError(f"figure {name}: {load.said(error)}") from error
+        raise load.Unwritten(f"figure {name}: {load.said(error)}") from error
 
 
 def draw_all(db, cells, folder):

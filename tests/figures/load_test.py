@@ -1,5 +1,6 @@
 """The pure parts of scripts/figures: what is loaded, left out and written, without drawing."""
 import argparse
+import errno
 import io
 import pathlib
 import sqlite3
@@ -251,6 +252,16 @@ class Blob(io.BytesIO):
 
 
 class Pure(unittest.TestCase):
+    def test_a_full_disk_is_said_in_a_line_that_names_the_figure(self):
+        def full(_stem):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        with self.assertRaises(load.Unwritten) as caught:
+            report.draw_one("throughput", pathlib.Path("figures"), full)
+        self.assertEqual(load.said(caught.exception), "figure throughput: No space left on device")
+        self.assertEqual(load.said(FileNotFoundError(errno.ENOENT, "No such file or directory", "a.csv")),
+                         "a.csv: No such file or directory")
+        self.assertEqual(load.said(KeyError("cell")), "KeyError: 'cell'")
+
     def test_decode_reads_whole_records_only(self):
         for kind, form, record in (("issue", "<qQI", (-1, 2**63, 4096)), ("depth", "<qII", (5, 6, 7))):
             blob = Blob(struct.pack(form, *record) + b"rest")
