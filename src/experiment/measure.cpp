@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <ranges>
 #include <vector>
 
 #include "base/clock.h"
@@ -250,8 +249,8 @@ Result<EpochOutcome> run_observed(Epoch& epoch, const RunRequest& q, RunRecord& 
     BLKSWEEP_CHECK(o->begin());
   }
   BLKSWEEP_TRY(EpochOutcome outcome, epoch.run(q.stop));
-  for (const auto& o : std::views::reverse(observers)) {
-    BLKSWEEP_CHECK(o->end(r));
+  for (auto o = observers.rbegin(); o != observers.rend(); ++o) {
+    BLKSWEEP_CHECK((*o)->end(r));
   }
   return outcome;
 }
