@@ -15,8 +15,8 @@ Result<> sleep_until(std::int64_t deadline_ns, const std::stop_token& stop = {})
 
 // `by_ns` (not negative) after `at_ns`; the end of time where a clock has no word for that.
 constexpr std::int64_t later(std::int64_t at_ns, std::int64_t by_ns) {
-  constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
-  return at_ns > kEnd - by_ns ? kEnd : at_ns + by_ns;
+  constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
+  return at_ns > kLatest - by_ns ? kLatest : at_ns + by_ns;
 }
 
 }  // namespace blksweep
