@@ -16,6 +16,7 @@
 namespace blksweep {
 namespace {
 
+constexpr int kMostRaces = 1000;
 constexpr int kSafe = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
 std::uint64_t resolution(Links links) {
@@ -32,7 +33,11 @@ int open_resolved(int folder, const char* path, int flags, Links links) {
     open_how how{};
     how.flags = static_cast<std::uint64_t>(flags);
     how.resolve = resolution(links);
-    const long fd = ::syscall(SYS_openat2, folder, path, &how, sizeof how);
+    long fd = -1;
+    int tries = 0;
+    do {  // EAGAIN: something was renamed or mounted while ".." was followed, anywhere on the node
+      fd = ::syscall(SYS_openat2, folder, path, &how, sizeof how);
+    } while (fd < 0 && errno == EAGAIN && ++tries < kMostRaces);
     if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) {
       return static_cast<int>(fd);
     }

@@ -251,8 +251,7 @@ TEST(Account, WhoseSumsWereTamperedWithDoesNotHold) {
   EXPECT_NE(broken_identity(a).find("copy lane: hidden + exposed is not busy"), std::string::npos);
   a = good;
   a.lanes[0].stalls[0] -= 1;
-  EXPECT_NE(broken_identity(a).find("read lane: busy + lane_stalls is not wall"),
-            std::string::npos);
+  EXPECT_NE(broken_identity(a).find("read lane: busy + stalls is not wall"), std::string::npos);
   a = good;
   a.covered += 1;
   EXPECT_NE(broken_identity(a), "");

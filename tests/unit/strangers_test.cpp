@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "base/fd.h"
 #include "base/rng.h"
@@ -79,6 +81,28 @@ TEST(OpenRegular, BeneathFollowsLinksThatStay) {
   for (const char* path : {"leaves", "absolute", "up/secret", "../secret"}) {
     EXPECT_FALSE(opens(path, Links::beneath)) << path;
     EXPECT_TRUE(opens(path, Links::anywhere)) << path;
+  }
+}
+
+// A rename anywhere on the node makes the kernel unsure of a ".." that it has just followed.
+TEST(OpenRegular, BeneathOpensWhileOthersRename) {
+  const TempDir dir;
+  dir.write("root/a/file", "inside");
+  dir.write("moves", "");
+  fs::create_directory(dir.path("root/b"));
+  fs::create_symlink("../a/file", dir.path("root/b/link"));
+  std::atomic<int> renames{0};
+  std::jthread others([&](const std::stop_token& done) {
+    const std::string names[] = {dir.path("moves"), dir.path("moved")};
+    for (int i = 0; !done.stop_requested(); i = 1 - i) {
+      ::rename(names[i].c_str(), names[1 - i].c_str());
+      ++renames;
+    }
+  });
+  const Fd root(::open(dir.path("root").c_str(), O_RDONLY | O_DIRECTORY));
+  while (renames < 5'000) {
+    const Fd opened(open_regular_at(root.get(), "b/link", 0, Links::beneath));
+    ASSERT_TRUE(opened) << errno;
   }
 }
 
