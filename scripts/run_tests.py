@@ -16,7 +16,6 @@ exit: 0 nothing failed, 1 something failed.
 import argparse
 import concurrent.futures
 import dataclasses
-import itertools
 import os
 import pathlib
 import re
@@ -32,6 +31,7 @@ STRICT = os.environ.get("CI") == "true" or os.environ.get("BLKSWEEP_STRICT") == 
 SKIPPED = 77
 SIDE_BY_SIDE = "\n# Side by side: "  # in a script of tests/cli, with the reason
 LANES = 3  # scripts at once: much of their time is waiting
+BESIDE = ("unit", "python")  # suites that share the machine, too
 
 
 @dataclasses.dataclass
@@ -146,17 +146,22 @@ def run_script(script: pathlib.Path, env: dict[str, str]) -> tuple[pathlib.Path,
     return script, code, output, time.monotonic() - begin
 
 
-def cli(build: pathlib.Path, only: list[str]) -> Tally:
-    tally = Tally()
+def cli(build: pathlib.Path, only: list[str], beside: list[str]) -> tuple[Tally, Tally]:
+    """Its own tally, and that of the suites that ran beside the scripts which share the machine."""
+    tally, others = Tally(), Tally()
     env = {"BLKSWEEP": str((ROOT / build / "blksweep").resolve()), "BUILD": str(build)}
     scripts = cli_scripts(only)
     shared = [s for s in scripts if shares_the_machine(s)]
     alone = [s for s in scripts if s not in shared]
     with concurrent.futures.ThreadPoolExecutor(LANES) as lanes:
-        for result in itertools.chain(lanes.map(lambda s: run_script(s, env), shared),
-                                      (run_script(s, env) for s in alone)):
+        suites = [lanes.submit(run_suite, s, build) for s in beside]
+        for result in lanes.map(lambda s: run_script(s, env), shared):
             count_script(tally, *result)
-    return tally
+        for suite in suites:
+            others.add(suite.result())
+    for script in alone:
+        count_script(tally, *run_script(script, env))
+    return tally, others
 
 
 def count_script(tally: Tally, script: pathlib.Path, code: int, output: str, seconds: float) -> None:
@@ -200,10 +205,17 @@ def python(build: pathlib.Path) -> Tally:
     return tally
 
 
-def run_suite(suite: str, build: pathlib.Path, only: list[str]) -> Tally:
-    if suite in ("unit", "root", "gpu"):
-        return gtest(build, suite)
-    return cli(build, only) if suite == "cli" else python(build)
+def run_suite(suite: str, build: pathlib.Path, only: list[str] = (), beside: list[str] = ()) -> Tally:
+    """Ends in the suite's closing line; what runs beside it counts, too, and has its own."""
+    print(f"-- {suite}", flush=True)
+    begin, others = time.monotonic(), Tally()
+    if suite == "cli":
+        tally, others = cli(build, only, beside)
+    else:
+        tally = python(build) if suite == "python" else gtest(build, suite)
+    print(f"   {suite}: {tally} ({time.monotonic() - begin:.1f} s)", flush=True)
+    tally.add(others)
+    return tally
 
 
 def main(argv: list[str]) -> int:
@@ -217,12 +229,10 @@ def main(argv: list[str]) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     total = Tally()
+    beside = [s for s in options.suites if s in BESIDE and "cli" in options.suites]
     for suite in options.suites:
-        print(f"-- {suite}", flush=True)
-        begin = time.monotonic()
-        tally = run_suite(suite, options.build, options.only.split())
-        print(f"   {suite}: {tally} ({time.monotonic() - begin:.1f} s)", flush=True)
-        total.add(tally)
+        if suite not in beside:
+            total.add(run_suite(suite, options.build, options.only.split(), beside))
     print(f"{options.label}{total}")
     return 1 if total.failed else 0
 

@@ -143,7 +143,7 @@ class Times(Hostile):
         status, _, said = self.report()
         self.assertEqual(status, 1)
         last = said.strip().split("\n")[-1]
-        self.assertTrue(last.startswith(f"{self.db}: RuntimeError: figure odd: AttributeError"), last)
+        self.assertTrue(last.startswith(f"{self.db}: figure odd: AttributeError"), last)
 
 
 if __name__ == "__main__":
