@@ -101,7 +101,7 @@ sets_of = $(shell printf '%s\n' $(1) | awk '{ d = $$0; sub("/[^/]*$$", "", d); \
 slow    := src/cli/command.cpp src/cli/run/options.cpp src/cli/run/answer.cpp \
            src/store/trace_events.cpp src/experiment/fio_twin.cpp $(call in_src,verb_*.cpp)
 alone   := $(main) $(slow) src/cli/version.cpp src/loader/loader.cpp $(variants) \
-           tests/unit/allocations_test.cpp $(wildcard tests/gpu/*_cuda_test.cpp)
+           tests/unit/allocations_test.cpp $(wildcard tests/gpu/*_cuda*.cpp)
 sets    := $(call sets_of,$(filter-out $(alone),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support,tests/$(t)/*.cpp))),4)
 sources_in = $(patsubst $(1):%,%,$(filter $(1):%,$(sets)))
 object_of  = $(OBJ)/$(firstword $(patsubst %:$(1),%,$(filter %:$(1),$(sets))) $(1:.cpp=)).o
