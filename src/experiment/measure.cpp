@@ -151,7 +151,7 @@ void record_check(RunRecord& r, const RunRequest& q, const SpotCheck* spot) {
 }
 
 void record_reads(RunRecord& r, const Epoch& e) {
-  const ReaderCounts& c = e.reader().counts();
+  const ReadCounts& c = e.reader().counts();
   r.reads_submitted = c.submitted;
   r.read_bytes = c.submitted_bytes;
   r.short_reads = c.short_reads;

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "loader/reader.h"
+#include "base/byte_range.h"
+#include "loader/plan_source.h"
 
 namespace blksweep {
 namespace {
@@ -20,13 +21,13 @@ class Addresses {
  public:
   explicit Addresses(const Catalog& catalog) : catalog_(catalog) {}
 
-  // Valid until the next call.
-  std::span<const DiskRange> of(const Read& read) {
+  // Of a request with slots as ModelEnds has them. Valid until the next call.
+  std::span<const DiskRange> of(const ReadRequest& r) {
     ranges_.clear();
-    if (read.source == kFromDevice) {
-      ranges_.push_back({catalog_.partition_start + read.offset, read.length});
-    } else if (read.source != kZeros) {
-      of_file(read);
+    if (r.slot == 0) {
+      ranges_.push_back({catalog_.partition_start + r.offset, r.iov->iov_len});
+    } else {
+      of_file(r.slot - 1, {r.offset, r.offset + r.iov->iov_len});
     }
     return ranges_;
   }
@@ -34,14 +35,14 @@ class Addresses {
 
  private:
   // Holes and unwritten extents are filled by the filesystem; what is behind the end is not read.
-  void of_file(const Read& read) {
+  void of_file(std::uint32_t file, ByteRange read) {
     const std::uint64_t size =
-        align_up(catalog_.files[read.source].size, std::max(1U, catalog_.block_bytes));
-    const std::uint64_t end = std::min(read.offset + read.length, size);
-    const auto all = catalog_.extents_of(read.source);
-    auto e = std::ranges::upper_bound(all, read.offset, {}, &ExtentRecord::file_end);
+        align_up(catalog_.files[file].size, std::max(1U, catalog_.block_bytes));
+    const std::uint64_t end = std::min(read.end, size);
+    const auto all = catalog_.extents_of(file);
+    auto e = std::ranges::upper_bound(all, read.begin, {}, &ExtentRecord::file_end);
     for (; e != all.end() && e->file_offset < end; ++e) {
-      const std::uint64_t from = std::max(read.offset, e->file_offset);
+      const std::uint64_t from = std::max(read.begin, e->file_offset);
       const std::uint64_t bytes = std::min(end, e->file_end()) - from;
       if (e->on_device()) {
         const std::uint64_t at = e->device_offset + (from - e->file_offset);
@@ -60,12 +61,13 @@ class Addresses {
 // Takes ready batches in order. Without a consumer they are consumed as soon as they are seen.
 class SimConsumer {
  public:
-  SimConsumer(const SimulationInputs& in, std::size_t batches)
+  SimConsumer(const SimulationInputs& in, Handoff& handoff)
       : schedule_(in.planned.schedule),
+        handoff_(handoff),
         compute_(in.settings.consumer == ConsumerKind::none ? std::nullopt
                                                             : std::optional(in.settings.compute)),
         seed_(in.seed) {
-    at_.reserve(batches);
+    at_.reserve(schedule_.batches());
   }
 
   void ready(std::uint32_t published, std::int64_t now) {
@@ -77,13 +79,17 @@ class SimConsumer {
       busy_ += takes.count();
       at_.push_back(begin + takes.count());
     }
+    advance(now);
   }
-  // Batches consumed by `now`, which never goes back.
-  std::uint32_t consumed(std::int64_t now) {
+  // Gives back what is consumed by `now`, which never goes back.
+  void advance(std::int64_t now) {
+    const std::uint32_t before = consumed_;
     while (consumed_ < at_.size() && at_[consumed_] <= now) {
       ++consumed_;
     }
-    return consumed_;
+    if (consumed_ > before) {
+      handoff_.consumed.publish(consumed_);
+    }
   }
   // When `batches` are consumed; nullopt: not all of them are ready.
   std::optional<std::int64_t> when(std::uint32_t batches) const {
@@ -95,6 +101,7 @@ class SimConsumer {
 
  private:
   const Schedule& schedule_;
+  Handoff& handoff_;
   std::optional<ComputeTime> compute_;
   std::uint64_t seed_;
   std::vector<std::int64_t> at_;  // batch -> consumed
@@ -102,216 +109,174 @@ class SimConsumer {
   std::int64_t busy_ = 0;
 };
 
-// Functions have the names of those of Reader that they mirror.
-class SimReader {
+// The host's time, which passes only when somebody waits or computes. The consumer goes along.
+class SimClock final : public Clock {
  public:
-  explicit SimReader(const SimulationInputs& in)
-      : in_(in),
-        plan_(in.planned.plan),
-        schedule_(in.planned.schedule),
-        depth_(in.settings.depth),
-        readiness_(plan_, schedule_, handoff_),
-        addresses_(in.catalog),
-        consumer_(in, schedule_.batches()),
-        queue_(in.model, in.device, depth_),
-        range_of_(depth_) {
-    for (std::uint32_t tag = depth_; tag > 0; --tag) {
-      free_tags_.push_back(tag - 1);
-    }
-    group_.reserve(depth_);
+  explicit SimClock(SimConsumer& consumer) : consumer_(consumer) {}
+  std::int64_t now() override { return now_; }
+  void advance_to(std::int64_t when) {
+    now_ = std::max(now_, when);
+    consumer_.advance(now_);
   }
-
-  Result<> run();
-  Prediction prediction() const;
 
  private:
-  bool gate_open();
-  std::uint32_t group_limit() const;
-  void fill();
-  void take(std::uint32_t read);
-  void submit_group();
-  void submit_one_by_one();
-  void submit_plugged();
-  std::size_t refill_target() const;
-  Result<> wait_for(std::size_t reads);
-  Result<> drain();
-  void publish();
-  std::uint32_t in_flight() const { return depth_ - static_cast<std::uint32_t>(free_tags_.size()); }
-  bool reads_left() const { return next_read_ < plan_.reads.size(); }
-  std::span<const DiskRange> ranges(std::uint32_t tag) {
-    return addresses_.of(plan_.reads[range_of_[tag].read]);
-  }
-
-  const SimulationInputs& in_;
-  const Plan& plan_;
-  const Schedule& schedule_;
-  const std::uint32_t depth_;
-  Handoff handoff_;
-  Readiness readiness_;
-  Addresses addresses_;
-  SimConsumer consumer_;
-  SimQueue queue_;
-  std::vector<PieceRange> range_of_;  // tag -> the read in flight
-  std::vector<std::uint32_t> free_tags_;
-  std::vector<std::uint32_t> group_;      // tags
-  std::vector<std::uint32_t> completed_;  // tags, seen by the device, not yet by the reader
+  SimConsumer& consumer_;
   std::int64_t now_ = 0;
-  std::uint32_t next_read_ = 0;
-  std::size_t next_gate_ = 0;
-  std::uint64_t reads_ = 0, read_bytes_ = 0;
 };
 
-Result<> SimReader::run() {
-  publish();
-  while (reads_left() || in_flight() > 0) {
-    fill();
-    if (in_flight() > 0) {
-      BLKSWEEP_CHECK(drain());
-    } else if (!gate_open()) {
-      const auto at = consumer_.when(schedule_.gates[next_gate_].consumed_batches);
-      if (!at) {
-        return fail("simulate: a gate of the schedule waits for reads behind it");
-      }
-      now_ = std::max(now_, *at);
+// Slot 0 is the device, as in a run; the others are the files themselves. No byte is moved.
+class ModelEnds final : public ReadEnds {
+ public:
+  ModelEnds(const Plan& plan, unsigned depth) : plan_(plan), iov_(depth) {}
+  ReadAim aim(std::uint32_t tag, const PieceRange& range, std::uint32_t done) override {
+    const std::uint32_t source = plan_.reads[range.read].source;
+    iov_[tag] = {nullptr, wanted_of(plan_, range).length - done};
+    return {source == kFromDevice ? 0 : static_cast<int>(source) + 1, {&iov_[tag], 1}};
+  }
+  void zero(const PieceRange& /*range*/) override {}
+
+ private:
+  const Plan& plan_;
+  std::vector<iovec> iov_;
+};
+
+// The modelled disk as an engine: what is submitted completes in virtual time.
+class ModelEngine final : public Engine {
+ public:
+  ModelEngine(const SimulationInputs& in, SimClock& clock)
+      : host_cost_(in.device.host_cost.count()),
+        psync_(in.settings.engine == EngineKind::psync),
+        clock_(clock),
+        addresses_(in.catalog),
+        queue_(in.model, in.device, in.settings.depth),
+        bytes_(in.settings.depth) {
+    done_.reserve(in.settings.depth);
+  }
+  const EngineFacts& facts() const override { return facts_; }
+  Result<> set_files(std::uint32_t /*first_slot*/, std::span<Fd> /*fds*/) override { return {}; }
+  Result<> submit(std::span<const ReadRequest> batch) override;
+  Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for) override;
+
+  const SimCounts& counts() const { return queue_.counts(); }
+  std::uint64_t unknown_bytes() const { return addresses_.unknown_bytes(); }
+
+ private:
+  Result<> wait_for(std::size_t reads);
+
+  const std::int64_t host_cost_;
+  const bool psync_;
+  SimClock& clock_;
+  Addresses addresses_;
+  SimQueue queue_;
+  std::vector<std::uint32_t> bytes_;  // by tag
+  std::vector<std::uint32_t> done_;   // tags, not reaped yet
+  EngineFacts facts_{"model", "", "", 0};
+};
+
+// A submission of few entries is not plugged, and pread(2) returns when its bytes are there.
+Result<> ModelEngine::submit(std::span<const ReadRequest> batch) {
+  const bool plugged = !psync_ && batch.size() > kPlugThreshold;
+  for (const ReadRequest& r : batch) {
+    bytes_[r.tag] = static_cast<std::uint32_t>(r.iov->iov_len);
+    clock_.advance_to(clock_.now() + host_cost_);
+    queue_.add(clock_.now(), r.tag, addresses_.of(r));
+    if (!plugged) {
+      queue_.flush(clock_.now());
+    }
+    if (psync_) {
+      BLKSWEEP_CHECK(wait_for(done_.size() + 1));
     }
   }
+  queue_.flush(clock_.now());
   return {};
 }
 
-bool SimReader::gate_open() {
-  const auto& gates = schedule_.gates;
-  while (next_gate_ < gates.size() && gates[next_gate_].read <= next_read_) {
-    if (consumer_.consumed(now_) < gates[next_gate_].consumed_batches) {
-      return false;
-    }
-    ++next_gate_;
-  }
-  return true;
-}
-
-std::uint32_t SimReader::group_limit() const {
-  const auto room = static_cast<std::uint32_t>(free_tags_.size());
-  const std::uint32_t batch = plan_.submit_batch;
-  return batch > 0 && room < batch && in_flight() > 0 ? 0 : room;
-}
-
-void SimReader::fill() {
-  std::uint32_t room = group_limit();
-  while (room > 0 && reads_left() && gate_open()) {
-    take(next_read_++);
-    room = static_cast<std::uint32_t>(free_tags_.size());
-  }
-  submit_group();
-}
-
-void SimReader::take(std::uint32_t read) {
-  const PieceRange range{read, plan_.first_piece[read], plan_.first_piece[read + 1]};
-  if (plan_.reads[read].source == kZeros) {
-    readiness_.complete(range, now_);
-    publish();
-    return;
-  }
-  ++reads_;
-  read_bytes_ += plan_.reads[read].length;
-  range_of_[free_tags_.back()] = range;
-  group_.push_back(free_tags_.back());
-  free_tags_.pop_back();
-}
-
-void SimReader::submit_group() {
-  if (in_.settings.engine == EngineKind::psync) {
-    submit_one_by_one();
-  } else {
-    submit_plugged();
-  }
-  group_.clear();
-}
-
-void SimReader::submit_plugged() {
-  const bool plugged = group_.size() > kPlugThreshold;
-  for (const std::uint32_t tag : group_) {
-    now_ += in_.device.host_cost.count();
-    queue_.add(now_, tag, ranges(tag));
-    if (!plugged) {
-      queue_.flush(now_);
-    }
-  }
-  queue_.flush(now_);
-}
-
-// pread(2) returns when its bytes are there.
-void SimReader::submit_one_by_one() {
-  for (const std::uint32_t tag : group_) {
-    const std::size_t before = completed_.size();
-    now_ += in_.device.host_cost.count();
-    queue_.add(now_, tag, ranges(tag));
-    queue_.flush(now_);
-    queue_.advance(now_, completed_);
-    while (completed_.size() == before) {
-      const auto at = queue_.next();
-      if (!at) {
-        return;  // drain() says what is wrong
-      }
-      now_ = std::max(now_, *at);
-      queue_.advance(now_, completed_);
-    }
-  }
-}
-
-std::size_t SimReader::refill_target() const {
-  const std::uint32_t group = std::max(refill_of(in_.settings), plan_.submit_batch);
-  const std::uint32_t keep = depth_ - std::min(depth_, group);
-  return reads_left() && in_flight() > keep ? in_flight() - keep : 0;
-}
-
-Result<> SimReader::wait_for(std::size_t reads) {
-  queue_.advance(now_, completed_);
-  while (completed_.size() < reads) {
+Result<> ModelEngine::wait_for(std::size_t reads) {
+  queue_.advance(clock_.now(), done_);
+  while (done_.size() < reads) {
     const auto at = queue_.next();
     if (!at) {
       return fail("simulate: the model lost a request");
     }
-    now_ = std::max(now_, *at);
-    queue_.advance(now_, completed_);
+    clock_.advance_to(*at);
+    queue_.advance(clock_.now(), done_);
   }
   return {};
 }
 
-Result<> SimReader::drain() {
-  const std::size_t target = in_.settings.engine == EngineKind::psync ? 0 : refill_target();
-  BLKSWEEP_CHECK(wait_for(std::max<std::size_t>(1, target)));
-  const auto taken = std::span(completed_).first(target > 0 ? target : completed_.size());
-  for (const std::uint32_t tag : taken) {
-    free_tags_.push_back(tag);
-    readiness_.complete(range_of_[tag], now_);
-  }
-  completed_.erase(completed_.begin(),
-                   completed_.begin() + static_cast<std::ptrdiff_t>(taken.size()));
-  publish();
-  return {};
+Result<std::size_t> ModelEngine::reap(std::span<Completion> out, std::size_t wait_for_reads) {
+  BLKSWEEP_CHECK(wait_for(wait_for_reads));
+  const std::size_t n = std::min(out.size(), done_.size());
+  std::transform(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(n), out.begin(),
+                 [this](std::uint32_t tag) {
+                   return Completion{tag, static_cast<std::int32_t>(bytes_[tag])};
+                 });
+  done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(n));
+  return n;
 }
 
-void SimReader::publish() {
-  if (readiness_.publish(now_)) {
-    consumer_.ready(readiness_.published(), now_);
-  }
-}
+// The reader of a run, between a modelled disk and a consumer in virtual time.
+class SimEpoch {
+ public:
+  explicit SimEpoch(const SimulationInputs& in)
+      : in_(in),
+        consumer_(in, handoff_),
+        clock_(consumer_),
+        engine_(in, clock_),
+        ends_(in.planned.plan, in.settings.depth),
+        source_({.catalog = in.catalog,
+                 .plan = in.planned.plan,
+                 .schedule = in.planned.schedule,
+                 .ends = ends_,
+                 .handoff = handoff_,
+                 .clock = clock_,
+                 .until_consumed = [this](std::uint32_t batches) { return until(batches); },
+                 .on_ready =
+                     [this] { consumer_.ready(source_.readiness().published(), clock_.now()); }},
+                in.settings.depth),
+        loop_(source_, engine_, clock_,
+              {.depth = in.settings.depth,
+               .refill = refill_of(in.settings),
+               .group = in.planned.plan.submit_batch}) {}
 
-Prediction SimReader::prediction() const {
+  Result<> run() { return loop_.run(std::atomic<bool>(false)); }
+  Prediction prediction();
+
+ private:
+  Result<> until(std::uint32_t batches) {
+    const auto at = consumer_.when(batches);
+    if (!at) {
+      return fail("simulate: a gate of the schedule waits for reads behind it");
+    }
+    clock_.advance_to(*at);
+    return {};
+  }
+
+  const SimulationInputs& in_;
+  Handoff handoff_;
+  SimConsumer consumer_;
+  SimClock clock_;
+  ModelEngine engine_;
+  ModelEnds ends_;
+  PlanSource source_;
+  ReadLoop loop_;
+};
+
+Prediction SimEpoch::prediction() {
   Prediction p;
-  p.epoch_ns = std::max(now_, consumer_.end());
-  if (readiness_.published() > 0) {
-    p.first_batch_ns = readiness_.times().front().ready_ns;
+  p.epoch_ns = std::max(clock_.now(), consumer_.end());
+  if (source_.readiness().published() > 0) {
+    p.first_batch_ns = source_.readiness().times().front().ready_ns;
   }
-  p.samples = plan_.order.size();
-  p.bytes = in_.catalog.bytes().n * plan_.epochs;
-  p.reads = reads_;
-  p.read_bytes = read_bytes_;
-  p.unknown_bytes = addresses_.unknown_bytes();
+  p.samples = in_.planned.plan.order.size();
+  p.bytes = in_.catalog.bytes().n * in_.planned.plan.epochs;
+  p.reads = loop_.counts().submitted;
+  p.read_bytes = loop_.counts().submitted_bytes;
+  p.unknown_bytes = engine_.unknown_bytes();
   if (consumer_.exists() && p.epoch_ns > 0) {
     p.utilisation = static_cast<double>(consumer_.busy()) / static_cast<double>(p.epoch_ns);
   }
-  p.device = queue_.counts();
+  p.device = engine_.counts();
   return p;
 }
 
@@ -346,9 +311,9 @@ Bytes least_device(const Catalog& catalog) {
 
 Result<Prediction> predict(const SimulationInputs& in) {
   BLKSWEEP_CHECK(check_inputs(in));
-  SimReader reader(in);
-  BLKSWEEP_CHECK(reader.run());
-  const Prediction p = reader.prediction();
+  SimEpoch epoch(in);
+  BLKSWEEP_CHECK(epoch.run());
+  const Prediction p = epoch.prediction();
   const double unknown = static_cast<double>(p.unknown_bytes);
   if (unknown > kMostUnknown * static_cast<double>(p.read_bytes)) {
     return fail(

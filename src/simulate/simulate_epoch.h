@@ -1,9 +1,8 @@
 // predict: how long an epoch would take on a modelled disk, without any I/O (docs/simulate.md).
 //
-// Mirrors loader/reader.h in virtual time: reads in plan order, `depth` in flight at most, gates,
-// groups, the rule of how many completions are waited for; and below it the block layer
-// (sim_queue.h). Batches become ready in order; copying takes no time; the emulated consumer takes
-// its own.
+// The reader of a run (loader/plan_source.h on io/read_loop.h) with a modelled disk as its engine
+// and virtual time; below it the block layer (sim_queue.h). Batches become ready in order; copying
+// takes no time; the emulated consumer takes its own.
 //
 // Not modelled: the page cache, opening of files (metadata reads), decoding and copying, what a
 // cell asks of the node, CPU time but `host_cost` (experiment/prediction_notes.h names them).
