@@ -9,12 +9,14 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "experiment/cold_proof.h"
+#include "io/read_list.h"
 #include "os/blockdev.h"
 #include "os/open_regular.h"
 #include "os/standstill.h"
@@ -45,7 +47,22 @@ std::uint32_t longest_of(const std::vector<ByteRange>& reads) {
   return static_cast<std::uint32_t>(most);
 }
 
-// Keeps `depth` reads in flight over a list of them until time or list end.
+// Sums up what the reads of a load bring.
+class LoadSource final : public ReadList {
+ public:
+  using ReadList::ReadList;
+  std::uint64_t bytes = 0, reads = 0;
+  int error = 0;
+
+ private:
+  void ended(std::size_t /*read*/, const ReadDone& done, int errnum) override {
+    error = errnum != 0 ? errnum : error;
+    bytes += done.bytes;
+    reads += errnum == 0 ? 1 : 0;
+  }
+};
+
+// A load over a list of reads, until time or list end.
 class Pump {
  public:
   Pump(const Load& load, const std::vector<ByteRange>& reads, const CeilingSettings& settings)
@@ -53,76 +70,31 @@ class Pump {
 
   Result<> open(const std::string& node) {
     BLKSWEEP_TRY(arena_, PageBuffer::allocate({std::uint64_t{slot_bytes_} * load_.depth}));
-    EngineSettings es;
-    es.depth = load_.depth;
-    es.file_slots = 1;
-    es.arena = arena_.span();
-    BLKSWEEP_TRY(engine_, make_engine(settings_.engine, es));
     Fd fd(::open(node.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
     if (!fd) {
       return sys_error(errno, "open " + node);
     }
-    iov_.resize(load_.depth);
-    for (std::uint32_t i = 0; i < load_.depth; ++i) {
-      iov_[i] = {arena_.data() + std::size_t{i} * slot_bytes_, slot_bytes_};
-      free_.push_back(i);
-    }
-    done_.resize(load_.depth);
-    return engine_->set_files(0, {&fd, 1});
+    BLKSWEEP_TRY(engine_,
+                 make_engine_on(std::move(fd), settings_.engine, load_.depth, arena_.span()));
+    return {};
   }
 
   Result<CeilingRecord> run() {
     const std::int64_t started = unix_ns();
     const std::int64_t begin = now_ns();
-    const std::int64_t until = begin + settings_.longest.count();
-    while (true) {
-      const bool more = next_ < reads_.size() && now_ns() < until && !stopped();
-      if (more) {
-        BLKSWEEP_CHECK(submit());
-      } else if (free_.size() == load_.depth) {
-        break;
-      }
-      BLKSWEEP_CHECK(reap());
-    }
-    return record(started, now_ns() - begin);
+    LoadSource source(reads_, arena_.span(), load_.depth, begin + settings_.longest.count());
+    ReadLoop loop(source, *engine_, host_clock(), {.depth = load_.depth});
+    BLKSWEEP_CHECK(loop.run(settings_.interrupt));
+    return record(source, started, now_ns() - begin);
   }
 
  private:
-  bool stopped() const {
-    return settings_.interrupt != nullptr && settings_.interrupt->load(std::memory_order_relaxed);
-  }
-
-  Result<> submit() {
-    group_.clear();
-    while (!free_.empty() && next_ < reads_.size()) {
-      const std::uint32_t tag = free_.back();
-      free_.pop_back();
-      const ByteRange& read = reads_[next_++];
-      iov_[tag].iov_len = read.bytes();
-      group_.push_back({read.begin, &iov_[tag], 1, 0, tag});
+  Result<CeilingRecord> record(const LoadSource& source, std::int64_t started,
+                               std::int64_t elapsed_ns) const {
+    if (source.error != 0) {
+      return sys_error(source.error, fmt::format("{} read", load_.kind));
     }
-    return engine_->submit(group_);
-  }
-
-  Result<> reap() {
-    BLKSWEEP_TRY(const std::size_t n, engine_->reap(done_, 1));
-    for (std::size_t i = 0; i < n; ++i) {
-      free_.push_back(done_[i].tag);
-      if (done_[i].result < 0) {
-        error_ = -done_[i].result;
-      } else {
-        bytes_ += static_cast<std::uint64_t>(done_[i].result);
-        ++done_reads_;
-      }
-    }
-    return {};
-  }
-
-  Result<CeilingRecord> record(std::int64_t started, std::int64_t elapsed_ns) const {
-    if (error_ != 0) {
-      return sys_error(error_, fmt::format("{} read", load_.kind));
-    }
-    if (stopped()) {
+    if (settings_.interrupt != nullptr && settings_.interrupt->load(std::memory_order_relaxed)) {
       return fail("interrupted", Exit::interrupted);
     }
     CeilingRecord r;
@@ -131,12 +103,12 @@ class Pump {
     r.kind = load_.kind;
     r.request_bytes = slot_bytes_;
     r.depth = engine_->facts().depth;
-    r.bytes = bytes_;
-    r.reads = done_reads_;
+    r.bytes = source.bytes;
+    r.reads = source.reads;
     r.elapsed_ns = elapsed_ns;
     const double seconds = static_cast<double>(elapsed_ns) / 1e9;
-    r.bytes_per_s = static_cast<double>(bytes_) / seconds;
-    r.reads_per_s = static_cast<double>(done_reads_) / seconds;
+    r.bytes_per_s = static_cast<double>(r.bytes) / seconds;
+    r.reads_per_s = static_cast<double>(r.reads) / seconds;
     return r;
   }
 
@@ -145,14 +117,7 @@ class Pump {
   const CeilingSettings& settings_;
   std::uint32_t slot_bytes_;
   PageBuffer arena_;
-  std::vector<iovec> iov_;
   std::unique_ptr<Engine> engine_;  // drains before the buffers go
-  std::vector<std::uint32_t> free_;
-  std::vector<ReadRequest> group_;
-  std::vector<Completion> done_;
-  std::size_t next_ = 0;
-  std::uint64_t bytes_ = 0, done_reads_ = 0;
-  int error_ = 0;
 };
 
 // Reads that answer from pages of a file below would be those of that cache, not of the device.

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +37,8 @@ struct Completion {
   std::uint32_t tag;
   std::int32_t result;  // bytes read, or -errno
 };
+
+inline constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
 
 enum class EngineKind { io_uring, psync };
 std::string_view to_string(EngineKind k);
@@ -63,8 +66,11 @@ class Engine {
   // The kernel has the batch at the latest when reap() is called next: its system call may hand it
   // over.
   virtual Result<> submit(std::span<const ReadRequest> batch) = 0;
-  // Waits until `wait_for` completions are there (0: does not wait), copies up to out.size().
-  virtual Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for) = 0;
+  // Waits until `wait_for` completions are there (0: does not wait), or to the time `until` of the
+  // engine's clock (a host's is CLOCK_MONOTONIC; psync has nothing to wait for); copies up to
+  // out.size().
+  virtual Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for,
+                                   std::int64_t until) = 0;
 };
 
 Result<std::unique_ptr<Engine>> make_engine(EngineKind kind, const EngineSettings& settings);

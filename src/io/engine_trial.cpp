@@ -42,7 +42,7 @@ Result<> read_twice(Engine& engine, std::span<std::byte> arena) {
   BLKSWEEP_CHECK(engine.submit(requests));
   std::array<Completion, 2> done{};
   for (std::size_t got = 0; got < done.size();) {
-    BLKSWEEP_TRY(const std::size_t n, engine.reap(std::span(done).subspan(got), 1));
+    BLKSWEEP_TRY(const std::size_t n, engine.reap(std::span(done).subspan(got), 1, kForever));
     got += n;
   }
   for (const Completion& c : done) {

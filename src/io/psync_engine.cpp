@@ -31,7 +31,8 @@ class PsyncEngine final : public Engine {
     return {};
   }
 
-  Result<std::size_t> reap(std::span<Completion> out, std::size_t /*wait_for*/) override {
+  Result<std::size_t> reap(std::span<Completion> out, std::size_t /*wait_for*/,
+                           std::int64_t /*until*/) override {
     const std::size_t n = std::min(out.size(), done_.size());
     std::copy_n(done_.begin(), n, out.begin());
     done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(n));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/units.h"
@@ -13,9 +14,19 @@ namespace {
 constexpr std::uint32_t kMostStalls = 1024;  // EAGAIN, EINTR
 constexpr std::uint32_t kShortStall = 32;    // a read that is short at the same place weighs more
 
+constexpr std::int64_t kStopLooks = 20'000'000;  // ns between looks at the stop flag while waiting
+
+bool set(const std::atomic<bool>* stop) {
+  return stop != nullptr && stop->load(std::memory_order_relaxed);
+}
+
 class HostClock final : public Clock {
  public:
   std::int64_t now() override { return now_ns(); }
+  void wait_until(std::int64_t when) override {
+    const timespec t{.tv_sec = when / 1'000'000'000, .tv_nsec = when % 1'000'000'000};
+    ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
+  }
 };
 
 }  // namespace
@@ -39,16 +50,20 @@ ReadLoop::ReadLoop(ReadSource& source, Engine& engine, Clock& clock,
   group_.reserve(settings.depth);
 }
 
-Result<> ReadLoop::run(const std::atomic<bool>& stop) {
+Result<> ReadLoop::run(const std::atomic<bool>* stop) {
   source_.settle(clock_.now());
   while (true) {
-    const bool stopping = stop.load(std::memory_order_relaxed);
+    const bool stopping = set(stop);
     if (!stopping) {
       BLKSWEEP_CHECK(fill());
     }
     if (in_flight() > 0) {
       BLKSWEEP_CHECK(drain());
-    } else if (stopping || next_ == ReadSource::Next::end) {
+    } else if (stopping) {
+      return {};
+    } else if (held_) {
+      wait_until_due(stop);
+    } else if (next_ == ReadSource::Next::end) {
       return {};
     } else {
       BLKSWEEP_CHECK(source_.wait());
@@ -56,21 +71,36 @@ Result<> ReadLoop::run(const std::atomic<bool>& stop) {
   }
 }
 
-// The block layer's plug is to see neighbours together.
-bool ReadLoop::room_for_group() const {
-  return !free_tags_.empty() && (free_tags_.size() >= settings_.group || in_flight() == 0);
+void ReadLoop::wait_until_due(const std::atomic<bool>* stop) {
+  for (std::int64_t now = clock_.now(); now < due() && !set(stop); now = clock_.now()) {
+    clock_.wait_until(std::min(due(), now + kStopLooks));
+  }
 }
 
-Result<> ReadLoop::fill() {
-  for (bool room = room_for_group(); room; room = !free_tags_.empty()) {
+// The block layer's plug is to see neighbours together.
+bool ReadLoop::room_for_group() const { return room() >= settings_.group || in_flight() == 0; }
+
+// True: held_ is to be submitted.
+bool ReadLoop::hold_next() {
+  if (!held_) {
+    if (free_tags_.empty()) {
+      return false;
+    }
     const std::uint32_t tag = free_tags_.back();
     flights_[tag] = {};
     next_ = source_.next(tag, flights_[tag].wanted);
     if (next_ != ReadSource::Next::request) {
-      break;
+      return false;
     }
     free_tags_.pop_back();
-    BLKSWEEP_CHECK(queue(tag));
+    held_ = tag;
+  }
+  return due() == 0 || due() <= clock_.now();
+}
+
+Result<> ReadLoop::fill() {
+  for (bool go = room_for_group(); go && hold_next();) {
+    BLKSWEEP_CHECK(queue(*std::exchange(held_, std::nullopt)));
   }
   counts_.groups_cut += next_ == ReadSource::Next::blocked && !group_.empty() ? 1U : 0U;
   return submit_group();
@@ -126,8 +156,9 @@ std::size_t ReadLoop::refill_target() const {
 Result<> ReadLoop::drain() {
   const std::size_t target = refill_target();
   const std::size_t most = target > 0 ? target : completions_.size();
-  BLKSWEEP_TRY(const std::size_t n,
-               engine_.reap(std::span(completions_).first(most), std::max<std::size_t>(1, target)));
+  const std::int64_t until = room_for_group() ? due() : kForever;
+  BLKSWEEP_TRY(const std::size_t n, engine_.reap(std::span(completions_).first(most),
+                                                 std::max<std::size_t>(1, target), until));
   const std::int64_t now = clock_.now();
   for (std::size_t i = 0; i < n; ++i) {
     BLKSWEEP_CHECK(finish(completions_[i], now));

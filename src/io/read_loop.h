@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,12 +25,14 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual std::int64_t now() = 0;
+  virtual void wait_until(std::int64_t when) = 0;
 };
 Clock& host_clock();  // CLOCK_MONOTONIC
 
 struct WantedRead {
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
+  std::int64_t due = 0;  // not submitted before; 0: at once
 };
 
 // What is left of a read: the slot of its file, and its memory, valid until it has completed.
@@ -86,7 +89,7 @@ struct ReadCounts {
 class ReadLoop {
  public:
   ReadLoop(ReadSource& source, Engine& engine, Clock& clock, const ReadLoopSettings& settings);
-  Result<> run(const std::atomic<bool>& stop);
+  Result<> run(const std::atomic<bool>* stop);  // nullptr: nobody stops it
   const ReadCounts& counts() const { return counts_; }
 
  private:
@@ -100,6 +103,8 @@ class ReadLoop {
 
   Result<> fill();
   bool room_for_group() const;
+  bool hold_next();
+  void wait_until_due(const std::atomic<bool>* stop);
   Result<> queue(std::uint32_t tag);
   Result<> submit_group();
   Result<> drain();
@@ -107,7 +112,9 @@ class ReadLoop {
   Result<> finish(const Completion& c, std::int64_t now);
   Result<> resubmit(const Completion& c, std::int64_t now);
   void fail(std::uint32_t tag, int error, std::int64_t now);
-  std::size_t in_flight() const { return flights_.size() - free_tags_.size(); }
+  std::size_t room() const { return free_tags_.size() + (held_ ? 1U : 0U); }
+  std::size_t in_flight() const { return flights_.size() - room(); }
+  std::int64_t due() const { return held_ ? flights_[*held_].wanted.due : kForever; }
 
   ReadSource& source_;
   Engine& engine_;
@@ -115,7 +122,8 @@ class ReadLoop {
   const ReadLoopSettings settings_;
   std::vector<Flight> flights_;  // by tag
   std::vector<std::uint32_t> free_tags_;
-  std::vector<ReadRequest> group_;  // to be submitted together
+  std::optional<std::uint32_t> held_;  // tag of the next request, which may not be due yet
+  std::vector<ReadRequest> group_;     // to be submitted together
   std::vector<Completion> completions_;
   ReadSource::Next next_ = ReadSource::Next::request;  // what the source said last
   ReadCounts counts_;

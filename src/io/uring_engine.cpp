@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace blksweep {
 namespace {
 
@@ -40,7 +42,8 @@ class UringEngine final : public Engine {
   const EngineFacts& facts() const override { return facts_; }
   Result<> set_files(std::uint32_t first_slot, std::span<Fd> fds) override;
   Result<> submit(std::span<const ReadRequest> batch) override;
-  Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for) override;
+  Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for,
+                           std::int64_t until) override;
 
  private:
   explicit UringEngine(const EngineSettings& settings)
@@ -53,6 +56,7 @@ class UringEngine final : public Engine {
   void prepare(io_uring_sqe* sqe, const ReadRequest& r);
   int fixed_buffer_of(const iovec& v) const;
   Result<> flush(unsigned wait_for);
+  int wait_for_completions(unsigned n, std::int64_t until);
 
   io_uring ring_{};
   bool open_ = false;
@@ -137,7 +141,7 @@ UringEngine::~UringEngine() {
   }
   std::array<Completion, 64> sink{};
   while (in_flight_ > 0) {
-    const auto n = reap(sink, 1);
+    const auto n = reap(sink, 1, kForever);
     if (!n) {
       break;  // the ring itself is broken: exiting it cancels what is left
     }
@@ -222,13 +226,23 @@ Result<> UringEngine::submit(std::span<const ReadRequest> batch) {
   return {};
 }
 
-Result<std::size_t> UringEngine::reap(std::span<Completion> out, std::size_t wait_for) {
-  const auto want = static_cast<unsigned>(std::min({wait_for, out.size(), in_flight_}));
-  BLKSWEEP_CHECK(flush(want));
+// 0 or an errno; ETIME: not all of them came until then.
+int UringEngine::wait_for_completions(unsigned n, std::int64_t until) {
   io_uring_cqe* first = nullptr;
-  const int err =
-      want > 0 ? -io_uring_wait_cqe_nr(&ring_, &first, want) : -io_uring_get_events(&ring_);
-  if (err != 0 && err != EINTR && err != EAGAIN) {
+  if (n == 0 || until == kForever) {
+    return n == 0 ? -io_uring_get_events(&ring_) : -io_uring_wait_cqe_nr(&ring_, &first, n);
+  }
+  const std::int64_t left = std::max<std::int64_t>(0, until - now_ns());
+  __kernel_timespec t{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+  return -io_uring_wait_cqes(&ring_, &first, n, &t, nullptr);
+}
+
+Result<std::size_t> UringEngine::reap(std::span<Completion> out, std::size_t wait_for,
+                                      std::int64_t until) {
+  const auto want = static_cast<unsigned>(std::min({wait_for, out.size(), in_flight_}));
+  BLKSWEEP_CHECK(flush(until == kForever ? want : 0));
+  const int err = wait_for_completions(want, until);
+  if (err != 0 && err != EINTR && err != EAGAIN && err != ETIME) {
     return sys_error(err, "io_uring_enter");
   }
   std::size_t n = 0;

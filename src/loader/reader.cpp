@@ -5,43 +5,40 @@
 namespace blksweep {
 
 Reader::Reader(const ReaderInputs& in)
-    : ends_(in),
-      source_({.catalog = in.catalog,
-               .plan = in.plan,
-               .schedule = in.schedule,
-               .ends = ends_,
-               .handoff = in.handoff,
-               .clock = host_clock(),
-               .until_consumed =
-                   [&handoff = in.handoff](std::uint32_t batches) {
-                     handoff.consumed.wait_for(batches);
-                     return Result<>();
-                   },
-               .on_ready = in.on_ready},
-              in.depth),
-      loop_(source_, in.engine, host_clock(),
-            {.depth = in.depth,
-             .refill = in.refill,
-             .group = in.plan.submit_batch,
-             .align = in.align}) {}
+    : PlanSource(in.catalog, in.plan, in.schedule, in.handoff, host_clock(), in.depth),
+      in_(in),
+      loop_(*this, in.engine, host_clock(), {in.depth, in.refill, in.plan.submit_batch, in.align}) {
+}
 
-ReadAim Reader::FileEnds::aim(std::uint32_t tag, const PieceRange& range, std::uint32_t done) {
+ReadAim Reader::aim(std::uint32_t tag, std::uint32_t done) {
+  const PieceRange& range = range_of(tag);
   ReadAim aim;
-  if (plan_.reads[range.read].source != kFromDevice) {
-    if (files_.must_flush_before(range.read)) {
+  if (in_.plan.reads[range.read].source != kFromDevice) {
+    if (in_.files.must_flush_before(range.read)) {
       return {ReadAim::kSubmitFirst};
     }
-    aim.slot = files_.slot_of(range.read);
+    aim.slot = in_.files.slot_of(range.read);
   }
   if (aim.slot >= 0) {
-    aim.iov = Scatter::advance(scatter_.build(tag, range.begin, range.end), done);
+    aim.iov = Scatter::advance(in_.scatter.build(tag, range.begin, range.end), done);
   }
   return aim;
 }
 
-void Reader::FileEnds::zero(const PieceRange& range) {
+void Reader::zero(const PieceRange& range) {
   for (std::uint32_t i = range.begin; i < range.end; ++i) {
-    std::memset(scatter_.place(plan_.pieces[i]), 0, plan_.pieces[i].length);
+    std::memset(in_.scatter.place(in_.plan.pieces[i]), 0, in_.plan.pieces[i].length);
+  }
+}
+
+Result<> Reader::until_consumed(std::uint32_t batches) {
+  in_.handoff.consumed.wait_for(batches);
+  return {};
+}
+
+void Reader::published() {
+  if (in_.on_ready) {
+    in_.on_ready();
   }
 }
 

@@ -1,10 +1,7 @@
 // Reader: carries a plan out, from files and into the arena. The hot path of every run.
 //
-// A PlanSource on the loop (io/read_loop.h), with real files, real memory and the host's time: up
-// to `depth` reads in flight, every byte at its planned place, batches published as they are
-// complete. Nothing is allocated per read or per sample once run() has started.
-//
-// Errors, stop, threads: as the loop's and the source's.
+// A PlanSource on a ReadLoop, with real files, real memory and the host's time. Nothing is
+// allocated per read or per sample once run() has started. Errors, stop, threads: as theirs.
 #pragma once
 
 #include <atomic>
@@ -31,34 +28,20 @@ struct ReaderInputs {
   std::function<void()> on_ready = nullptr;  // after batches were published, on this thread
 };
 
-class Reader {
+class Reader final : public PlanSource {
  public:
   explicit Reader(const ReaderInputs& in);
-  Result<> run(const std::atomic<bool>& stop) { return loop_.run(stop); }
-
-  const Readiness& readiness() const { return source_.readiness(); }
-  const LogHistogram& latency() const { return source_.latency(); }
-  const std::vector<MemoryWait>& waits() const { return source_.waits(); }
+  Result<> run(const std::atomic<bool>& stop) { return loop_.run(&stop); }
   const ReadCounts& counts() const { return loop_.counts(); }
 
  private:
-  class FileEnds final : public ReadEnds {
-   public:
-    explicit FileEnds(const ReaderInputs& in)
-        : plan_(in.plan), engine_(in.engine), files_(in.files), scatter_(in.scatter) {}
-    ReadAim aim(std::uint32_t tag, const PieceRange& range, std::uint32_t done) override;
-    void zero(const PieceRange& range) override;
-    Result<> flush() override { return files_.flush(engine_); }
+  ReadAim aim(std::uint32_t tag, std::uint32_t done) override;
+  Result<> flush() override { return in_.files.flush(in_.engine); }
+  void zero(const PieceRange& range) override;
+  Result<> until_consumed(std::uint32_t batches) override;
+  void published() override;
 
-   private:
-    const Plan& plan_;
-    Engine& engine_;
-    FileSlots& files_;
-    Scatter& scatter_;
-  };
-
-  FileEnds ends_;
-  PlanSource source_;
+  const ReaderInputs in_;
   ReadLoop loop_;
 };
 

@@ -8,8 +8,6 @@
 // Threads: one owner; `stop` may be set by any.
 #pragma once
 
-#include <sys/uio.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -41,22 +39,16 @@ class DeviceReader : public MapReader {
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  struct InFlight;
+  class Steps;  // of one batch, as a source of the loop
   explicit DeviceReader(const std::atomic<bool>* stop) : stop_(stop) { recent_.reserve(kRecent); }
   Result<> add_engine(EngineKind kind, unsigned depth, const Fd& fd);
-  bool stopped() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
-  Result<> one_by_one(const MapBatch& batch, std::int64_t until, std::vector<MapRead>& out);
-  Result<> many(const MapBatch& batch, std::int64_t until, std::vector<MapRead>& out);
-  Result<> submit(InFlight& f);
-  Result<> reap(InFlight& f);
-  Result<bool> check(std::int32_t result, const MapStep& step);
+  Result<> count_error(const MapStep& step, int error);
   double usual_latency() const;
   void remember(std::int64_t latency);
 
   static constexpr std::size_t kRecent = 12;
   const std::atomic<bool>* stop_;
   PageBuffer arena_;
-  std::vector<iovec> iov_;
   std::unique_ptr<Engine> single_, many_;  // drain before the buffers go
   std::vector<std::int64_t> recent_;       // latencies of short distances
   std::size_t recent_at_ = 0;

@@ -21,7 +21,7 @@ class Addresses {
  public:
   explicit Addresses(const Catalog& catalog) : catalog_(catalog) {}
 
-  // Of a request with slots as ModelEnds has them. Valid until the next call.
+  // Of a request with slots as SimSource has them. Valid until the next call.
   std::span<const DiskRange> of(const ReadRequest& r) {
     ranges_.clear();
     if (r.slot == 0) {
@@ -114,7 +114,7 @@ class SimClock final : public Clock {
  public:
   explicit SimClock(SimConsumer& consumer) : consumer_(consumer) {}
   std::int64_t now() override { return now_; }
-  void advance_to(std::int64_t when) {
+  void wait_until(std::int64_t when) override {
     now_ = std::max(now_, when);
     consumer_.advance(now_);
   }
@@ -122,22 +122,6 @@ class SimClock final : public Clock {
  private:
   SimConsumer& consumer_;
   std::int64_t now_ = 0;
-};
-
-// Slot 0 is the device, as in a run; the others are the files themselves. No byte is moved.
-class ModelEnds final : public ReadEnds {
- public:
-  ModelEnds(const Plan& plan, unsigned depth) : plan_(plan), iov_(depth) {}
-  ReadAim aim(std::uint32_t tag, const PieceRange& range, std::uint32_t done) override {
-    const std::uint32_t source = plan_.reads[range.read].source;
-    iov_[tag] = {nullptr, wanted_of(plan_, range).length - done};
-    return {source == kFromDevice ? 0 : static_cast<int>(source) + 1, {&iov_[tag], 1}};
-  }
-  void zero(const PieceRange& /*range*/) override {}
-
- private:
-  const Plan& plan_;
-  std::vector<iovec> iov_;
 };
 
 // The modelled disk as an engine: what is submitted completes in virtual time.
@@ -155,13 +139,14 @@ class ModelEngine final : public Engine {
   const EngineFacts& facts() const override { return facts_; }
   Result<> set_files(std::uint32_t /*first_slot*/, std::span<Fd> /*fds*/) override { return {}; }
   Result<> submit(std::span<const ReadRequest> batch) override;
-  Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for) override;
+  Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for,
+                           std::int64_t until) override;
 
   const SimCounts& counts() const { return queue_.counts(); }
   std::uint64_t unknown_bytes() const { return addresses_.unknown_bytes(); }
 
  private:
-  Result<> wait_for(std::size_t reads);
+  Result<> wait_for(std::size_t reads, std::int64_t until);
 
   const std::int64_t host_cost_;
   const bool psync_;
@@ -178,34 +163,35 @@ Result<> ModelEngine::submit(std::span<const ReadRequest> batch) {
   const bool plugged = !psync_ && batch.size() > kPlugThreshold;
   for (const ReadRequest& r : batch) {
     bytes_[r.tag] = static_cast<std::uint32_t>(r.iov->iov_len);
-    clock_.advance_to(clock_.now() + host_cost_);
+    clock_.wait_until(clock_.now() + host_cost_);
     queue_.add(clock_.now(), r.tag, addresses_.of(r));
     if (!plugged) {
       queue_.flush(clock_.now());
     }
     if (psync_) {
-      BLKSWEEP_CHECK(wait_for(done_.size() + 1));
+      BLKSWEEP_CHECK(wait_for(done_.size() + 1, kForever));
     }
   }
   queue_.flush(clock_.now());
   return {};
 }
 
-Result<> ModelEngine::wait_for(std::size_t reads) {
+Result<> ModelEngine::wait_for(std::size_t reads, std::int64_t until) {
   queue_.advance(clock_.now(), done_);
-  while (done_.size() < reads) {
+  while (done_.size() < reads && clock_.now() < until) {
     const auto at = queue_.next();
     if (!at) {
       return fail("simulate: the model lost a request");
     }
-    clock_.advance_to(*at);
+    clock_.wait_until(std::min(*at, until));
     queue_.advance(clock_.now(), done_);
   }
   return {};
 }
 
-Result<std::size_t> ModelEngine::reap(std::span<Completion> out, std::size_t wait_for_reads) {
-  BLKSWEEP_CHECK(wait_for(wait_for_reads));
+Result<std::size_t> ModelEngine::reap(std::span<Completion> out, std::size_t reads,
+                                      std::int64_t until) {
+  BLKSWEEP_CHECK(wait_for(reads, until));
   const std::size_t n = std::min(out.size(), done_.size());
   std::transform(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(n), out.begin(),
                  [this](std::uint32_t tag) {
@@ -215,70 +201,40 @@ Result<std::size_t> ModelEngine::reap(std::span<Completion> out, std::size_t wai
   return n;
 }
 
-// The reader of a run, between a modelled disk and a consumer in virtual time.
-class SimEpoch {
+// The reader of a run, without bytes and memory.
+class SimSource final : public PlanSource {
  public:
-  explicit SimEpoch(const SimulationInputs& in)
-      : in_(in),
-        consumer_(in, handoff_),
-        clock_(consumer_),
-        engine_(in, clock_),
-        ends_(in.planned.plan, in.settings.depth),
-        source_({.catalog = in.catalog,
-                 .plan = in.planned.plan,
-                 .schedule = in.planned.schedule,
-                 .ends = ends_,
-                 .handoff = handoff_,
-                 .clock = clock_,
-                 .until_consumed = [this](std::uint32_t batches) { return until(batches); },
-                 .on_ready =
-                     [this] { consumer_.ready(source_.readiness().published(), clock_.now()); }},
-                in.settings.depth),
-        loop_(source_, engine_, clock_,
-              {.depth = in.settings.depth,
-               .refill = refill_of(in.settings),
-               .group = in.planned.plan.submit_batch}) {}
-
-  Result<> run() { return loop_.run(std::atomic<bool>(false)); }
-  Prediction prediction();
+  SimSource(const SimulationInputs& in, Handoff& handoff, SimConsumer& consumer, SimClock& clock)
+      : PlanSource(in.catalog, in.planned.plan, in.planned.schedule, handoff, clock,
+                   in.settings.depth),
+        plan_(in.planned.plan),
+        consumer_(consumer),
+        clock_(clock),
+        iov_(in.settings.depth) {}
 
  private:
-  Result<> until(std::uint32_t batches) {
+  // Slot 0 is the device, as in a run; the others are the files themselves.
+  ReadAim aim(std::uint32_t tag, std::uint32_t done) override {
+    const std::uint32_t source = plan_.reads[range_of(tag).read].source;
+    iov_[tag] = {nullptr, wanted_of(range_of(tag)).length - done};
+    return {source == kFromDevice ? 0 : static_cast<int>(source) + 1, {&iov_[tag], 1}};
+  }
+  void zero(const PieceRange& /*range*/) override {}
+  Result<> until_consumed(std::uint32_t batches) override {
     const auto at = consumer_.when(batches);
     if (!at) {
-      return fail("simulate: a gate of the schedule waits for reads behind it");
+      return blksweep::fail("simulate: a gate of the schedule waits for reads behind it");
     }
-    clock_.advance_to(*at);
+    clock_.wait_until(*at);
     return {};
   }
+  void published() override { consumer_.ready(readiness().published(), clock_.now()); }
 
-  const SimulationInputs& in_;
-  Handoff handoff_;
-  SimConsumer consumer_;
-  SimClock clock_;
-  ModelEngine engine_;
-  ModelEnds ends_;
-  PlanSource source_;
-  ReadLoop loop_;
+  const Plan& plan_;
+  SimConsumer& consumer_;
+  SimClock& clock_;
+  std::vector<iovec> iov_;
 };
-
-Prediction SimEpoch::prediction() {
-  Prediction p;
-  p.epoch_ns = std::max(clock_.now(), consumer_.end());
-  if (source_.readiness().published() > 0) {
-    p.first_batch_ns = source_.readiness().times().front().ready_ns;
-  }
-  p.samples = in_.planned.plan.order.size();
-  p.bytes = in_.catalog.bytes().n * in_.planned.plan.epochs;
-  p.reads = loop_.counts().submitted;
-  p.read_bytes = loop_.counts().submitted_bytes;
-  p.unknown_bytes = engine_.unknown_bytes();
-  if (consumer_.exists() && p.epoch_ns > 0) {
-    p.utilisation = static_cast<double>(consumer_.busy()) / static_cast<double>(p.epoch_ns);
-  }
-  p.device = engine_.counts();
-  return p;
-}
 
 Result<> check_inputs(const SimulationInputs& in) {
   if (!in.settings.direct && opens_files(in.planned.plan)) {
@@ -288,6 +244,17 @@ Result<> check_inputs(const SimulationInputs& in) {
   if (const Bytes least = least_device(in.catalog); in.device.size < least) {
     return usage_error(fmt::format("--size {}: the catalog has data up to {} on its disk",
                                    format_bytes(in.device.size), format_bytes(least)));
+  }
+  return {};
+}
+
+Result<> check_known(const Prediction& p) {
+  const double unknown = static_cast<double>(p.unknown_bytes);
+  if (unknown > kMostUnknown * static_cast<double>(p.read_bytes)) {
+    return fail(
+        fmt::format("{} of {} to read have no known place on the disk (inline, compressed or "
+                    "unmapped extents): this data set cannot be predicted",
+                    format_bytes({p.unknown_bytes}), format_bytes({p.read_bytes})));
   }
   return {};
 }
@@ -311,16 +278,30 @@ Bytes least_device(const Catalog& catalog) {
 
 Result<Prediction> predict(const SimulationInputs& in) {
   BLKSWEEP_CHECK(check_inputs(in));
-  SimEpoch epoch(in);
-  BLKSWEEP_CHECK(epoch.run());
-  const Prediction p = epoch.prediction();
-  const double unknown = static_cast<double>(p.unknown_bytes);
-  if (unknown > kMostUnknown * static_cast<double>(p.read_bytes)) {
-    return fail(
-        fmt::format("{} of {} to read have no known place on the disk (inline, compressed or "
-                    "unmapped extents): this data set cannot be predicted",
-                    format_bytes({p.unknown_bytes}), format_bytes({p.read_bytes})));
+  const Plan& plan = in.planned.plan;
+  Handoff handoff;
+  SimConsumer consumer(in, handoff);
+  SimClock clock(consumer);
+  ModelEngine engine(in, clock);
+  SimSource source(in, handoff, consumer, clock);
+  ReadLoop loop(source, engine, clock,
+                {in.settings.depth, refill_of(in.settings), plan.submit_batch});
+  BLKSWEEP_CHECK(loop.run(nullptr));
+  Prediction p;
+  p.epoch_ns = std::max(clock.now(), consumer.end());
+  if (source.readiness().published() > 0) {
+    p.first_batch_ns = source.readiness().times().front().ready_ns;
   }
+  p.samples = plan.order.size();
+  p.bytes = in.catalog.bytes().n * plan.epochs;
+  p.reads = loop.counts().submitted;
+  p.read_bytes = loop.counts().submitted_bytes;
+  p.unknown_bytes = engine.unknown_bytes();
+  if (consumer.exists() && p.epoch_ns > 0) {
+    p.utilisation = static_cast<double>(consumer.busy()) / static_cast<double>(p.epoch_ns);
+  }
+  p.device = engine.counts();
+  BLKSWEEP_CHECK(check_known(p));
   return p;
 }
 

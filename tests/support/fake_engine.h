@@ -79,7 +79,8 @@ class FakeEngine final : public Engine {
     return {};
   }
 
-  Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for) override {
+  Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for,
+                           std::int64_t /*until*/) override {
     if (wait_for > flights_.size()) {
       wrong += "waits for more than is in flight; ";
     }

@@ -30,7 +30,9 @@ class SlotEngine final : public Engine {
     return {};
   }
   Result<> submit(std::span<const ReadRequest>) override { return {}; }
-  Result<std::size_t> reap(std::span<Completion>, std::size_t) override { return std::size_t{0}; }
+  Result<std::size_t> reap(std::span<Completion>, std::size_t, std::int64_t) override {
+    return std::size_t{0};
+  }
   std::vector<std::string> held;
   std::size_t most_at_once = 0;
 
