@@ -66,7 +66,11 @@ class LoadSource final : public ReadList {
 class Pump {
  public:
   Pump(const Load& load, const std::vector<ByteRange>& reads, const CeilingSettings& settings)
-      : load_(load), reads_(reads), settings_(settings), slot_bytes_(longest_of(reads)) {}
+      : load_(load),
+        reads_(reads),
+        settings_(settings),
+        slot_bytes_(longest_of(reads)),
+        iov_(load.depth) {}
 
   Result<> open(const std::string& node) {
     BLKSWEEP_TRY(arena_, PageBuffer::allocate({std::uint64_t{slot_bytes_} * load_.depth}));
@@ -82,7 +86,7 @@ class Pump {
   Result<CeilingRecord> run() {
     const std::int64_t started = unix_ns();
     const std::int64_t begin = now_ns();
-    LoadSource source(reads_, arena_.span(), load_.depth, begin + settings_.longest.count());
+    LoadSource source(reads_, arena_.span(), iov_, begin + settings_.longest.count());
     ReadLoop loop(source, *engine_, host_clock(), {.depth = load_.depth});
     BLKSWEEP_CHECK(loop.run(settings_.interrupt));
     return record(source, started, now_ns() - begin);
@@ -117,6 +121,7 @@ class Pump {
   const CeilingSettings& settings_;
   std::uint32_t slot_bytes_;
   PageBuffer arena_;
+  std::vector<iovec> iov_;
   std::unique_ptr<Engine> engine_;  // drains before the buffers go
 };
 

@@ -9,9 +9,9 @@ Result<std::unique_ptr<Engine>> make_engine_on(Fd file, EngineKind kind, unsigne
   return engine;
 }
 
-ReadList::ReadList(std::span<const ByteRange> reads, std::span<std::byte> memory, unsigned depth,
-                   std::int64_t until)
-    : reads_(reads), memory_(memory), until_(until), iov_(depth), read_of_(depth) {}
+ReadList::ReadList(std::span<const ByteRange> reads, std::span<std::byte> memory,
+                   std::span<iovec> iov, std::int64_t until)
+    : reads_(reads), memory_(memory), iov_(iov), until_(until), read_of_(iov.size()) {}
 
 ReadSource::Next ReadList::next(std::uint32_t tag, WantedRead& wanted) {
   if (!more()) {

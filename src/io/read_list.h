@@ -2,7 +2,8 @@
 //
 // Ends with the list, or at `until`. The file is slot 0 of the engine; a read that comes back short
 // is not asked for again.
-// Lifetime: borrows everything.
+// Lifetime: borrows everything. Memory and iovecs outlive the engine, which drains when it goes,
+// even after a loop that could not.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +22,8 @@ Result<std::unique_ptr<Engine>> make_engine_on(Fd file, EngineKind kind, unsigne
 
 class ReadList : public ReadSource {
  public:
-  // `memory`: as many equal places as the depth.
-  ReadList(std::span<const ByteRange> reads, std::span<std::byte> memory, unsigned depth,
+  // `iov`: one for each read in flight; `memory`: as many equal places.
+  ReadList(std::span<const ByteRange> reads, std::span<std::byte> memory, std::span<iovec> iov,
            std::int64_t until);
 
   Next next(std::uint32_t tag, WantedRead& wanted) final;
@@ -44,8 +45,8 @@ class ReadList : public ReadSource {
  private:
   const std::span<const ByteRange> reads_;
   const std::span<std::byte> memory_;
+  const std::span<iovec> iov_;  // by tag
   const std::int64_t until_;
-  std::vector<iovec> iov_;            // by tag
   std::vector<std::size_t> read_of_;  // by tag
   std::size_t next_ = 0;
   std::int64_t now_ = 0;  // at the last settle()

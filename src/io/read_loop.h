@@ -48,7 +48,7 @@ struct ReadDone {
 };
 
 // What is to be read, and what becomes of it. A read has its tag, below the depth, from next()
-// until complete() or fail().
+// until complete() or fail(), or the end of the loop.
 class ReadSource {
  public:
   enum class Next { request, blocked, end };

@@ -27,6 +27,7 @@ Result<std::unique_ptr<DeviceReader>> DeviceReader::open(const Fd& fd, std::uint
   const std::uint32_t deepest = MapPlan::depths().back();
   const std::uint64_t arena = std::max<std::uint64_t>(largest, std::uint64_t{deepest} * kSlot);
   BLKSWEEP_TRY(reader->arena_, PageBuffer::allocate({arena}));
+  reader->iov_.resize(deepest);
   BLKSWEEP_CHECK(reader->add_engine(EngineKind::psync, 1, fd));
   reader->ring_refused_ = ring_refusal(deepest);
   if (reader->ring_refused_.empty()) {
@@ -51,7 +52,7 @@ class DeviceReader::Steps final : public ReadList {
  public:
   Steps(DeviceReader& reader, const MapBatch& batch, std::span<const ByteRange> places,
         unsigned depth, std::int64_t until)
-      : ReadList(places, reader.arena_.span(), depth, until),
+      : ReadList(places, reader.arena_.span(), std::span(reader.iov_).first(depth), until),
         reader_(reader),
         batch_(batch),
         depth_(depth),

@@ -49,6 +49,7 @@ class DeviceReader : public MapReader {
   static constexpr std::size_t kRecent = 12;
   const std::atomic<bool>* stop_;
   PageBuffer arena_;
+  std::vector<iovec> iov_;
   std::unique_ptr<Engine> single_, many_;  // drain before the buffers go
   std::vector<std::int64_t> recent_;       // latencies of short distances
   std::size_t recent_at_ = 0;

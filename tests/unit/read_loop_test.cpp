@@ -151,9 +151,10 @@ struct ListRun {
   SteadyEngine engine{clock, 30};
   std::vector<ByteRange> reads{{0, 4096}, {8192, 12288}, {4096, 8192}, {16384, 20480}};
   std::array<std::byte, 8192> memory{};
+  std::array<iovec, 2> iov{};
 
   CountedList run(unsigned depth, std::int64_t until) {
-    CountedList list(reads, memory, depth, until);
+    CountedList list(reads, memory, std::span(iov).first(depth), until);
     ReadLoop loop(list, engine, clock, {.depth = depth});
     EXPECT_TRUE(loop.run(nullptr));
     return list;
