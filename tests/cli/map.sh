@@ -134,7 +134,8 @@ done
 # --- interrupted: what was measured is kept --------------------------------------------------------
 "$blksweep" --quiet map "$loop" --unwritten --seconds 600 --db "$db" --json >"$tmp/.out" 2>"$tmp/.err" &
 pid=$!
-busy() { [ -e "/proc/$pid/io" ] && [ "$(sed -n 's/^read_bytes: //p' "/proc/$pid/io")" -gt 4000000 ]; }
+# More than its own program, which may have to come from the disk before it listens to signals.
+busy() { [ -e "/proc/$pid/io" ] && [ "$(sed -n 's/^read_bytes: //p' "/proc/$pid/io")" -gt 100000000 ]; }
 until busy || ! kill -0 "$pid" 2>/dev/null; do
   sleep 0.05
 done
