@@ -244,13 +244,13 @@ void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
 }
 
 Result<EpochOutcome> run_observed(Epoch& epoch, const RunRequest& q, RunRecord& r) {
-  const std::vector<std::unique_ptr<Observer>> observers = observers_of(q);
+  std::vector<std::unique_ptr<Observer>> observers = observers_of(q);
   for (const auto& o : observers) {
     BLKSWEEP_CHECK(o->begin());
   }
   BLKSWEEP_TRY(EpochOutcome outcome, epoch.run(q.stop));
-  for (auto o = observers.rbegin(); o != observers.rend(); ++o) {
-    BLKSWEEP_CHECK((*o)->end(r));
+  for (; !observers.empty(); observers.pop_back()) {
+    BLKSWEEP_CHECK(observers.back()->end(r));
   }
   return outcome;
 }
