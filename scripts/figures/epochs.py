@@ -6,18 +6,11 @@ import bisect
 
 import load as data
 
-# Lane, its beginning and its end as columns of BATCHES below; where a batch waits is what lies between.
-# Of the copy lane from when the stage takes a batch up until it is through with it, as in docs/account.md.
-STAGES = {
-    "read": ("first_submit_ns", "ready_ns"),
-    "window": ("ready_ns", "coalesce(decode_begin_ns, staging_begin_ns, compute_begin_ns, consumed_ns)"),
-    "decode": ("decode_begin_ns", "decode_end_ns"),
-    "copy": ("staging_begin_ns", "staging_end_ns"),
-    "compute": ("compute_begin_ns", "compute_end_ns"),
-}
+# Lanes as in docs/account.md; in the window a batch waits for the stage that takes it up next.
+STAGES = ("read", "window", "decode", "copy", "compute")
 RUNS_QUERY = ("SELECT cell_id, run_id, repeat, begin_ns, epoch_ns FROM good_run g WHERE epoch_ns > 0 AND "
-              "EXISTS (SELECT 1 FROM batch b WHERE b.run_id = g.run_id AND "
-              "(copy_begin_ns IS NOT NULL OR compute_begin_ns IS NOT NULL)) ORDER BY cell_id, repeat")
+              "EXISTS (SELECT 1 FROM batch_stage s WHERE s.run_id = g.run_id AND stage IN ('copy', 'compute')) "
+              "ORDER BY cell_id, repeat")
 
 
 def runs_by_cell(db, cells):
@@ -37,22 +30,20 @@ def median_run(runs):
     return sorted(runs, key=lambda r: r[3])[(len(runs) - 1) // 2]
 
 
-# The table batch with when it was decoded and staged.
-BATCHES = ("(SELECT b.*, d.begin_ns AS decode_begin_ns, d.end_ns AS decode_end_ns, "
-           "coalesce(s.staging_begin_ns, copy_begin_ns) AS staging_begin_ns, "
-           "coalesce(s.staging_end_ns, copy_end_ns) AS staging_end_ns FROM batch b "
-           "LEFT JOIN batch_decode d USING (run_id, position) "
-           "LEFT JOIN batch_staging s USING (run_id, position))")
+STAGE_QUERY = ("SELECT begin_ns, end_ns, position FROM batch_stage WHERE run_id = ? AND stage = ? "
+               "AND end_ns >= begin_ns ORDER BY begin_ns, position")
+WINDOW_QUERY = ("SELECT begin_ns, end_ns, position FROM (SELECT r.end_ns AS begin_ns, position, coalesce("
+                "(SELECT min(n.begin_ns) FROM batch_stage n WHERE n.run_id = r.run_id AND n.position = r.position "
+                "AND n.stage IN ('decode', 'copy', 'compute')), b.consumed_ns) AS end_ns "
+                "FROM batch_stage r JOIN batch b USING (run_id, position) WHERE r.run_id = ? AND r.stage = 'read') "
+                "WHERE end_ns >= begin_ns ORDER BY begin_ns, position")
 
 
 def intervals(db, run, stage):
     """[(begin_s, end_s, batch)] by beginning; empty where the run does not have the stage."""
-    begin, end = STAGES[stage]
     run_id, _, epoch_begin, _ = run
-    query = (f"SELECT {begin}, {end}, position FROM {BATCHES} WHERE run_id = ? AND {begin} IS NOT NULL "
-             f"AND {end} >= {begin} ORDER BY {begin}, position")
-    return [((b - epoch_begin) / 1e9, (e - epoch_begin) / 1e9, batch)
-            for b, e, batch in data.rows(db, query, [run_id])]
+    query, values = (WINDOW_QUERY, [run_id]) if stage == "window" else (STAGE_QUERY, [run_id, stage])
+    return [((b - epoch_begin) / 1e9, (e - epoch_begin) / 1e9, batch) for b, e, batch in data.rows(db, query, values)]
 
 
 def union(spans):

@@ -1,6 +1,7 @@
 #include "experiment/account_run.h"
 
-#include "store/batch_spans.h"
+#include <algorithm>
+#include <iterator>
 
 namespace blksweep {
 namespace {
@@ -15,21 +16,20 @@ LaneRecord record_of(const LaneAccount& a) {
 
 }  // namespace
 
-RunStages stages_of(const CellSettings& cell) {
+LaneSet lanes_of(const CellSettings& cell) {
   return {.decode = cell.decode_threads > 0,
           .copy = cell.copy != CopyKind::none,
           .compute = cell.consumer != ConsumerKind::none};
 }
 
-Account account_run(const RunRecord& run, const RunStages& stages) {
-  const std::vector<BatchSpans> spans = batch_spans(run.batches);
-  const std::vector<MemoryWait> waits = memory_waits(run.read_waits);
+Account account_run(const RunRecord& run, const LaneSet& lanes) {
+  std::vector<BatchTimes> times;
+  times.reserve(run.batches.size());
+  std::ranges::transform(run.batches, std::back_inserter(times), &BatchRecord::times);
   return make_account({.epoch = {run.begin_ns, run.begin_ns + run.epoch_ns},
-                       .batches = spans,
-                       .read_waits = waits,
-                       .decode = stages.decode,
-                       .copy = stages.copy,
-                       .compute = stages.compute});
+                       .batches = times,
+                       .read_waits = run.read_waits,
+                       .lanes = lanes});
 }
 
 AccountRecord record_of(const Account& a) {
@@ -49,8 +49,8 @@ AccountRecord record_of(const Account& a) {
   return r;
 }
 
-std::string keep_account(RunRecord& run, const RunStages& stages) {
-  const Account account = account_run(run, stages);
+std::string keep_account(RunRecord& run, const LaneSet& lanes) {
+  const Account account = account_run(run, lanes);
   run.account = record_of(account);
   run.utilisation = account.utilisation();
   run.first_batch_ns = account.first_batch;

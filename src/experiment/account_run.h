@@ -15,17 +15,14 @@
 
 namespace blksweep {
 
-struct RunStages {
-  bool decode = false, copy = false, compute = false;
-};
-RunStages stages_of(const CellSettings& cell);
+LaneSet lanes_of(const CellSettings& cell);
 
 // Of begin_ns, epoch_ns, batches and read_waits.
-Account account_run(const RunRecord& run, const RunStages& stages);
+Account account_run(const RunRecord& run, const LaneSet& lanes);
 AccountRecord record_of(const Account& account);
 
 // Sets account, utilisation and first_batch_ns of a finished run. An identity that does not hold
 // comes back in words, "" otherwise: a run whose account does not add up is not complete.
-std::string keep_account(RunRecord& run, const RunStages& stages);
+std::string keep_account(RunRecord& run, const LaneSet& lanes);
 
 }  // namespace blksweep

@@ -65,7 +65,7 @@ void record_epoch(RunRecord& r, const RunRequest& q, const Epoch& e) {
   for (const BatchRecord& b : r.batches) {
     r.bytes += b.bytes;
   }
-  if (const std::string broken = keep_account(r, stages_of(q.cell)); !broken.empty()) {
+  if (const std::string broken = keep_account(r, lanes_of(q.cell)); !broken.empty()) {
     mark_incomplete(r, "account: " + broken);
   }
 }

@@ -16,7 +16,7 @@ std::uint32_t consumed_before(std::uint32_t batch, std::uint32_t slots) {
 
 }  // namespace
 
-Delivery::Delivery(const DeliveryInputs& in) : in_(in), times_(in.schedule.batches()) {
+Delivery::Delivery(const DeliveryInputs& in) : in_(in) {
   delivered_.reserve(in.schedule.emission.size());
   hashes_.reserve(in.verify ? in.schedule.emission.size() : 0);
   decode_parts_.reserve(in.schedule.largest_batch());
@@ -99,12 +99,19 @@ bool Delivery::ended_by(const Error& error) {
   return false;
 }
 
-bool Delivery::wait_for_slot(std::uint32_t before, std::int64_t& wait_begin_ns) const {
+// A wait is kept where passed() finds it.
+bool Delivery::wait_for_slot(std::uint32_t batch, std::uint32_t slots, Stage stage) {
+  const std::uint32_t before = consumed_before(batch, slots);
   if (in_.handoff.consumed.value() >= before) {
     return true;
   }
-  wait_begin_ns = now_ns();
+  in_.handoff.times[batch][stage] = without_wait({now_ns(), 0});
   return in_.handoff.consumed.wait_for(before);
+}
+
+void Delivery::passed(std::uint32_t batch, Stage stage, const TimeSpan& span) {
+  auto& times = in_.handoff.times[batch][stage];
+  times = {span, times ? times->wait : span.begin};
 }
 
 void Delivery::gather_room(std::uint32_t batch) {
@@ -121,12 +128,12 @@ void Delivery::decode_loop() {
   take_place(in_.place, Role::copy);
   for (std::uint32_t b = 0; b < in_.schedule.batches(); ++b) {
     if (!in_.handoff.ready.wait_for(b + 1) || in_.handoff.stopping() ||
-        !wait_for_slot(consumed_before(b, in_.decode->slots()), times_[b].decode_wait_begin_ns)) {
+        !wait_for_slot(b, in_.decode->slots(), Stage::decode)) {
       return;
     }
     gather(b, decode_parts_);
     gather_room(b);
-    in_.decode->decode(b, decode_parts_, decode_room_);
+    passed(b, Stage::decode, in_.decode->decode(b, decode_parts_, decode_room_));
     in_.handoff.decoded.publish(b + 1);
   }
 }
@@ -169,8 +176,7 @@ bool Delivery::may_begin(std::uint32_t batch) const {
 }
 
 bool Delivery::wait_to_begin(std::uint32_t batch) {
-  return to_copy().wait_for(batch + 1) &&
-         wait_for_slot(consumed_before(batch, in_.staging_slots), times_[batch].slot_wait_begin_ns);
+  return to_copy().wait_for(batch + 1) && wait_for_slot(batch, in_.staging_slots, Stage::copy);
 }
 
 bool Delivery::begin_copy(std::uint32_t batch) {
@@ -192,11 +198,8 @@ bool Delivery::finish_copy(std::uint32_t batch) {
   if (!copied) {
     return ended_by(copied.error());
   }
-  DeliveryTimes& t = times_[batch];
-  t.staging_begin_ns = copied->staging_begin_ns;
-  t.staging_end_ns = std::max(copied->end_ns, copied->staging_end_ns);
-  t.copy_begin_ns = copied->begin_ns;
-  t.copy_end_ns = copied->end_ns;
+  passed(batch, Stage::copy, copied->all);
+  passed(batch, Stage::transfer, copied->transfer);
   in_.handoff.copied.publish(batch + 1);
   return true;
 }
@@ -211,31 +214,22 @@ void Delivery::consume_loop() {
   }
 }
 
-// Since when nothing but the consumer keeps the batch waiting.
-std::int64_t Delivery::arrived_ns(std::uint32_t batch) const {
-  if (in_.copy != nullptr) {
-    return times_[batch].staging_end_ns;
-  }
-  return in_.decode != nullptr ? in_.decode->times()[batch].end_ns : in_.read[batch].ready_ns;
-}
-
 bool Delivery::consume(std::uint32_t batch) {
   if (!record(batch)) {
     return false;
   }
-  DeliveryTimes& t = times_[batch];
+  BatchTimes& t = in_.handoff.times[batch];
   if (in_.consumer != nullptr) {
     const std::uint32_t samples =
         in_.schedule.batch_begin[batch + 1] - in_.schedule.batch_begin[batch];
-    const Result<ComputeTimes> computed = in_.consumer->consume(
-        batch, in_.compute.of_batch(batch, samples, in_.seed), arrived_ns(batch));
+    const Result<TimeSpan> computed =
+        in_.consumer->consume(batch, in_.compute.of_batch(batch, samples, in_.seed), t.arrived());
     if (!computed) {
       return ended_by(computed.error());
     }
-    t.compute_begin_ns = computed->begin_ns;
-    t.compute_end_ns = computed->end_ns;
+    passed(batch, Stage::compute, *computed);
   }
-  t.consumed_ns = t.compute_end_ns != 0 ? t.compute_end_ns : now_ns();
+  t.consumed = t[Stage::compute] ? t[Stage::compute]->end : now_ns();
   in_.handoff.consumed.publish(batch + 1);
   return true;
 }
@@ -284,7 +278,7 @@ bool Delivery::take(std::uint32_t batch) {
 }
 
 void Delivery::give_back(std::uint32_t batch) {
-  times_[batch].consumed_ns = now_ns();
+  in_.handoff.times[batch].consumed = now_ns();
   in_.handoff.consumed.publish(batch + 1);
 }
 

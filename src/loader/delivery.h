@@ -1,5 +1,5 @@
 // Delivery: takes ready batches out of the window, decodes, copies and consumes them, and records
-// what was really delivered.
+// what was really delivered, and when (handoff.times).
 //
 // Each stage that there is runs on its own thread; without any, on_ready() consumes on the reader's
 // thread, because a thread switch per batch would be the whole cost. A caller who pulls takes the
@@ -11,7 +11,7 @@
 // consumed. A wait is noted only when the slot is all that is missing: the batch is there and the
 // stage has nothing else under way.
 // Errors:    the first error of a stage stops the run and comes back from finish().
-// Threads:   on_ready() on the reader's thread; delivered(), hashes() and times after finish().
+// Threads:   on_ready() on the reader's thread; delivered() and hashes() after finish().
 #pragma once
 
 #include <atomic>
@@ -41,7 +41,6 @@ struct DeliveryInputs {
   const Schedule& schedule;
   std::span<const std::byte> arena;
   std::span<const std::uint8_t> failed;  // by position, final for published batches
-  std::span<const BatchTimes> read;      // by batch, likewise
   Handoff& handoff;
   DecodeStage* decode = nullptr;                      // none
   std::span<const std::uint64_t> decoded_bytes = {};  // by emission, for the decode stage
@@ -55,14 +54,6 @@ struct DeliveryInputs {
   SpotCheck* spot = nullptr;  // hashes some
   Progress* progress = nullptr;
   PlaceThread place = {};  // nullptr: threads run where the caller does
-};
-
-struct DeliveryTimes {  // 0: the stage does not exist, or there was no wait
-  std::int64_t decode_wait_begin_ns = 0, slot_wait_begin_ns = 0;  // for a slot, and nothing else
-  std::int64_t staging_begin_ns = 0, staging_end_ns = 0;          // the copy stage worked at it
-  std::int64_t copy_begin_ns = 0, copy_end_ns = 0;                // the transfer in it
-  std::int64_t compute_begin_ns = 0, compute_end_ns = 0;
-  std::int64_t consumed_ns = 0;
 };
 
 // What copying cost the copy thread itself.
@@ -91,7 +82,6 @@ class Delivery {
   // In ascending order; the batch's bytes are the reader's again.
   void give_back(std::uint32_t batch);
 
-  const std::vector<DeliveryTimes>& times() const { return times_; }
   // Positions in the order in which they were really delivered, without the failed ones.
   const std::vector<std::uint32_t>& delivered() const { return delivered_; }
   // XXH3-64 of each delivered sample, beside delivered(); empty unless verifying.
@@ -109,7 +99,8 @@ class Delivery {
   bool copy_all();
   bool may_begin(std::uint32_t batch) const;
   bool wait_to_begin(std::uint32_t batch);
-  bool wait_for_slot(std::uint32_t before, std::int64_t& wait_begin_ns) const;
+  bool wait_for_slot(std::uint32_t batch, std::uint32_t slots, Stage stage);
+  void passed(std::uint32_t batch, Stage stage, const TimeSpan& span);
   bool begin_copy(std::uint32_t batch);
   bool finish_copy(std::uint32_t batch);
   void consume_loop();
@@ -119,12 +110,10 @@ class Delivery {
   bool ended_by(const Error& error);
   const Counter& to_copy() const;
   const Counter& to_consume() const;
-  std::int64_t arrived_ns(std::uint32_t batch) const;
   void gather(std::uint32_t batch, std::vector<BatchPart>& parts) const;
   std::span<const BatchPart> parts_of(std::uint32_t batch, std::vector<BatchPart>& scratch) const;
 
   const DeliveryInputs in_;
-  std::vector<DeliveryTimes> times_;
   std::vector<std::uint32_t> delivered_;
   std::vector<std::uint64_t> hashes_;
   std::vector<BatchPart> decode_parts_, copy_parts_, record_parts_;

@@ -85,8 +85,8 @@ Result<> Epoch::open_files(const Source& source, const LoaderSettings& settings,
 }
 
 // Without a stage that was refused the run is none, but the sweep it belongs to goes on.
-template <class Stage>
-Stage Epoch::made(Result<Stage> stage) {
+template <class Made>
+Made Epoch::made(Result<Made> stage) {
   if (!stage) {
     refused_ = refused_ ? refused_ : stage.error();
     return nullptr;
@@ -147,7 +147,6 @@ Result<> Epoch::connect(const Source& source, const LoaderSettings& settings,
                      .schedule = planned.schedule,
                      .arena = arena_.span(),
                      .failed = reader_->readiness().failed(),
-                     .read = reader_->readiness().times(),
                      .handoff = handoff_,
                      .decode = decode_.get(),
                      .decoded_bytes = decoded_bytes_,
@@ -198,7 +197,7 @@ Result<EpochOutcome> Epoch::run(const std::atomic<bool>& stop) {
   out.end_ns = now_ns();
   out.cpu_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_before;
   BLKSWEEP_CHECK(read);
-  out.interrupted = stop.load() && handoff_.consumed.value() < delivery_->times().size();
+  out.interrupted = stop.load() && handoff_.consumed.value() < handoff_.times.size();
   const bool stopped = !delivered && delivered.error().exit_code == Exit::interrupted;
   if (!delivered && !(stopped && out.interrupted)) {
     out.fault = delivered.error();

@@ -62,6 +62,7 @@ class Epoch {
   const std::optional<Error>& refused() const { return refused_; }
 
   const Reader& reader() const { return *reader_; }
+  const std::vector<BatchTimes>& times() const { return handoff_.times; }  // by batch
   const Delivery& delivery() const { return *delivery_; }
   Delivery& delivery() { return *delivery_; }
   const EngineFacts& engine() const { return engine_->facts(); }
@@ -77,8 +78,8 @@ class Epoch {
   Result<> make_stages(const Source& source, const LoaderSettings& settings,
                        const PlannedEpoch& planned);
   Result<> make_decode(const Source& source, const PlannedEpoch& planned, StageRequest& request);
-  template <class Stage>
-  Stage made(Result<Stage> stage);
+  template <class Made>
+  Made made(Result<Made> stage);
   Result<> connect(const Source& source, const LoaderSettings& settings,
                    const PlannedEpoch& planned);
 

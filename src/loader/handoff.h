@@ -1,16 +1,21 @@
-// Handoff: the counters on which the reader and the stages behind it meet.
+// Handoff: where the reader and the stages behind it meet: counters, and what happened when.
 //
 // ready      batches 0 .. ready-1 are complete in the window (written by the reader).
 // decoded    ... lie decoded in the ring (by the decode thread; 0 without one).
 // copied     ... are where the consumer wants them (by the copy thread; 0 without one).
 // consumed   batches 0 .. consumed-1 have left the window for good (written by the delivery side);
 //            gates of the schedule compare with it.
+// times      by batch; a stage is written by the thread that carries it out, before its counter
+//            says so.
 // Threads:   one writer per counter, any number of waiters. request_stop() wakes everybody, and
 //            every wait then returns false.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
+
+#include "base/batch_times.h"
 
 namespace blksweep {
 
@@ -56,6 +61,7 @@ struct Handoff {
   Counter decoded;
   Counter copied;
   Counter consumed;
+  std::vector<BatchTimes> times;  // sized by Readiness
 
   void request_stop() {
     ready.stop();

@@ -16,7 +16,6 @@
 #include "loader/handoff.h"
 #include "loader/readiness.h"
 #include "plan/schedule.h"
-#include "stats/account.h"
 #include "stats/histogram.h"
 
 namespace blksweep {

@@ -9,8 +9,8 @@ Readiness::Readiness(const Plan& plan, const Schedule& schedule, Handoff& handof
       handoff_(handoff),
       batch_of_(plan.order.size()),
       pending_(schedule.batches()),
-      times_(schedule.batches()),
       failed_(plan.order.size()) {
+  handoff_.times.assign(schedule.batches(), {});
   for (std::uint32_t b = 0; b < schedule.batches(); ++b) {
     for (std::uint32_t i = schedule.batch_begin[b]; i < schedule.batch_begin[b + 1]; ++i) {
       batch_of_[schedule.emission[i]] = b;
@@ -44,8 +44,9 @@ void Readiness::count_pending() {
 void Readiness::submitted(const PieceRange& range, std::int64_t now) {
   for (std::uint32_t i = range.begin; i < range.end; ++i) {
     for_each_position(plan_.pieces[i].parcel, [&](std::uint32_t p) {
-      BatchTimes& t = times_[batch_of_[p]];
-      t.first_submit_ns = t.first_submit_ns == 0 ? now : t.first_submit_ns;
+      if (auto& read = handoff_.times[batch_of_[p]][Stage::read]; !read) {
+        read = without_wait({now, now});
+      }
     });
   }
 }
@@ -55,7 +56,8 @@ void Readiness::complete(const PieceRange& range, std::int64_t now) {
     for_each_position(plan_.pieces[i].parcel, [&](std::uint32_t p) {
       const std::uint32_t b = batch_of_[p];
       if (--pending_[b] == 0) {
-        times_[b].ready_ns = now;
+        auto& read = handoff_.times[b][Stage::read];
+        read = without_wait({read ? read->begin : now, now});  // nothing submitted: of holes
       }
     });
   }
@@ -76,8 +78,9 @@ void Readiness::fail(const PieceRange& range, int error, std::int64_t now) {
 bool Readiness::publish(std::int64_t now) {
   const std::uint32_t before = published_;
   while (published_ < pending_.size() && pending_[published_] == 0) {
-    BatchTimes& t = times_[published_];
-    t.ready_ns = t.ready_ns == 0 ? now : t.ready_ns;  // a batch of empty samples
+    if (auto& read = handoff_.times[published_][Stage::read]; !read) {
+      read = without_wait({now, now});  // a batch of empty samples
+    }
     ++published_;
   }
   if (published_ != before) {

@@ -1,4 +1,5 @@
-// Readiness: which batches are complete, which samples are lost, as pieces arrive.
+// Readiness: which batches are complete, which samples are lost, as pieces arrive; when each was
+// read (handoff.times).
 //
 // Every (piece, position) pair is counted once per batch; a batch is ready when its count is zero,
 // and batches are published in order. All arrays are sized beforehand.
@@ -13,11 +14,6 @@
 #include "plan/schedule.h"
 
 namespace blksweep {
-
-struct BatchTimes {
-  std::int64_t first_submit_ns = 0;  // 0: nothing of this batch had to be read
-  std::int64_t ready_ns = 0;
-};
 
 struct ReadFailure {
   std::uint32_t position;
@@ -40,7 +36,6 @@ class Readiness {
   bool publish(std::int64_t now);
 
   std::uint32_t published() const { return published_; }
-  const std::vector<BatchTimes>& times() const { return times_; }
   const std::vector<ReadFailure>& failures() const { return failures_; }
   const std::vector<std::uint8_t>& failed() const { return failed_; }  // by position
 
@@ -64,7 +59,6 @@ class Readiness {
   std::vector<std::uint32_t> parcel_begin_;  // shared parcels only: CSR into the next
   std::vector<std::uint32_t> parcel_positions_;
   std::vector<std::uint32_t> pending_;  // batch -> pairs not yet read
-  std::vector<BatchTimes> times_;
   std::vector<std::uint8_t> failed_;
   std::vector<ReadFailure> failures_;
   std::uint32_t published_ = 0;

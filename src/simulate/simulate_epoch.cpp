@@ -290,7 +290,7 @@ Result<Prediction> predict(const SimulationInputs& in) {
   Prediction p;
   p.epoch_ns = std::max(clock.now(), consumer.end());
   if (source.readiness().published() > 0) {
-    p.first_batch_ns = source.readiness().times().front().ready_ns;
+    p.first_batch_ns = handoff.times.front()[Stage::read]->end;
   }
   p.samples = plan.order.size();
   p.bytes = in.catalog.bytes().n * plan.epochs;

@@ -11,12 +11,11 @@ class EmulatedConsumer final : public Consumer {
  public:
   explicit EmulatedConsumer(std::stop_token stop) : stop_(std::move(stop)) {}
 
-  Result<ComputeTimes> consume(std::uint32_t /*batch*/, Nanos takes,
-                               std::int64_t arrived_ns) override {
+  Result<TimeSpan> consume(std::uint32_t /*batch*/, Nanos takes, std::int64_t arrived_ns) override {
     const std::int64_t begin = std::max(arrived_ns, free_at_);
     free_at_ = later(begin, takes.count());
     BLKSWEEP_CHECK(sleep_until(free_at_, stop_));
-    return ComputeTimes{begin, free_at_};
+    return TimeSpan{begin, free_at_};
   }
 
  private:

@@ -9,15 +9,12 @@
 #include <optional>
 #include <stop_token>
 
+#include "base/batch_times.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "stage/clock_alignment.h"
 
 namespace blksweep {
-
-struct ComputeTimes {  // CLOCK_MONOTONIC
-  std::int64_t begin_ns = 0, end_ns = 0;
-};
 
 class Consumer {
  public:
@@ -26,9 +23,8 @@ class Consumer {
   Consumer& operator=(const Consumer&) = delete;
 
   // Keeps the accelerator busy for `takes` with a batch that has been on it since `arrived_ns`
-  // (CLOCK_MONOTONIC, not later than now).
-  virtual Result<ComputeTimes> consume(std::uint32_t batch, Nanos takes,
-                                       std::int64_t arrived_ns) = 0;
+  // (CLOCK_MONOTONIC, not later than now). Returns when it was busy with it.
+  virtual Result<TimeSpan> consume(std::uint32_t batch, Nanos takes, std::int64_t arrived_ns) = 0;
   virtual std::optional<ClockAlignment> alignment() const { return std::nullopt; }
 
  protected:

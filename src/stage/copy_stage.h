@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 
+#include "base/batch_times.h"
 #include "base/memory.h"
 #include "base/result.h"
 #include "stage/clock_alignment.h"
@@ -32,13 +33,11 @@ struct BatchPart {
   std::size_t bytes;
 };
 
-// CLOCK_MONOTONIC, ascending. From staging_begin_ns to staging_end_ns the stage works at the batch;
-// that is what copying costs, and begin_ns to end_ns is the transfer in it.
+// CLOCK_MONOTONIC.
 struct CopyTimes {
-  std::int64_t staging_begin_ns = 0;  // the stage took the batch up: allocates, gathers, registers
-  std::int64_t begin_ns = 0;          // its first byte left for the accelerator
-  std::int64_t end_ns = 0;            // its last byte was there
-  std::int64_t staging_end_ns = 0;    // memory of this batch alone is given back; 0: there was none
+  TimeSpan all;  // what copying costs: allocating, gathering, registering, and giving back what
+                 // was taken for this batch alone
+  TimeSpan transfer;  // within `all`: first byte left for the accelerator, last byte was there
 };
 
 class CopyStage {

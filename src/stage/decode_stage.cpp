@@ -17,18 +17,18 @@ DecodeStage::DecodeStage(const DecodeSettings& s, PageBuffer ring)
     : slot_bytes_(ring.size() / s.slots),
       ring_(std::move(ring)),
       slots_(s.slots),
-      times_(s.batches),
+      bytes_(s.batches),
       decoders_(std::max(1U, s.threads)),
       pool_(s.threads, s.on_start) {}
 
-void DecodeStage::decode(std::uint32_t batch, std::span<const BatchPart> parts,
-                         std::span<const std::uint64_t> room) {
-  times_[batch].begin_ns = now_ns();
+TimeSpan DecodeStage::decode(std::uint32_t batch, std::span<const BatchPart> parts,
+                             std::span<const std::uint64_t> room) {
+  const std::int64_t begin = now_ns();
   lay_out(batch, parts, room);
   pool_.run(parts.size(),
             [&](unsigned worker, std::size_t i) { decode_part(worker, parts[i], i); });
   collect(batch);
-  times_[batch].end_ns = now_ns();
+  return {begin, now_ns()};
 }
 
 std::span<const BatchPart> DecodeStage::decoded(std::uint32_t batch) const {
@@ -88,7 +88,7 @@ void DecodeStage::collect(std::uint32_t batch) {
     }
     decoded.push_back({to, bytes});
     to += bytes;
-    times_[batch].bytes += bytes;
+    bytes_[batch] += bytes;
   }
 }
 

@@ -9,7 +9,7 @@
 // Ownership: owns the ring and the threads. What decoded() names stays until the slot is used
 //            again, `slots` batches later; the caller waits for whoever reads it before that.
 // Threads:   decode() on one thread, in ascending order of batches, and sleeps meanwhile;
-//            decoded() after decode() of that batch, on any. times() and failures() after the last.
+//            decoded() after decode() of that batch, on any. bytes() and failures() after the last.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +34,6 @@ struct DecodeSettings {
   std::function<void()> on_start = {};  // of each thread: binds it
 };
 
-struct DecodeTimes {
-  std::int64_t begin_ns = 0, end_ns = 0;
-  std::uint64_t bytes = 0;  // decoded
-};
-
 struct DecodeFailure {
   std::uint32_t batch = 0;
   std::uint32_t part = 0;  // number among the parts that decode() was given
@@ -55,15 +50,15 @@ class DecodeStage {
 
   // `room`: the bytes that each part may become, as the index of its data set says; together a slot
   // at most. The parts' bytes stay valid and unchanged until it returns.
-  void decode(std::uint32_t batch, std::span<const BatchPart> parts,
-              std::span<const std::uint64_t> room);
+  TimeSpan decode(std::uint32_t batch, std::span<const BatchPart> parts,
+                  std::span<const std::uint64_t> room);
   // As many parts as decode() was given, in their order, one behind the other in the ring.
   std::span<const BatchPart> decoded(std::uint32_t batch) const;
 
   std::uint32_t slots() const { return static_cast<std::uint32_t>(slots_.size()); }
   std::span<std::byte> ring() { return ring_.span(); }
 
-  const std::vector<DecodeTimes>& times() const { return times_; }  // by batch
+  const std::vector<std::uint64_t>& bytes() const { return bytes_; }  // decoded, by batch
   std::uint64_t failed() const { return failed_; }
   const std::vector<DecodeFailure>& failures() const { return failures_; }  // the first ones
 
@@ -80,7 +75,7 @@ class DecodeStage {
   std::size_t slot_bytes_;
   PageBuffer ring_;
   std::vector<std::vector<BatchPart>> slots_;  // what lies in each
-  std::vector<DecodeTimes> times_;
+  std::vector<std::uint64_t> bytes_;
   std::uint64_t failed_ = 0;
   std::vector<DecodeFailure> failures_;
   // Of the batch that is being decoded, by part.

@@ -19,13 +19,13 @@ class EmulatedCopy final : public CopyStage {
       bytes += part.bytes;
     }
     const std::int64_t now = now_ns();
-    const LinkTransfer transfer = link_.take(bytes, now);
-    at(batch) = {now, transfer.begin_ns, transfer.end_ns};
+    const TimeSpan transfer = link_.take(bytes, now);
+    at(batch) = {{now, transfer.end}, transfer};
     return {};
   }
 
   Result<CopyTimes> finish(std::uint32_t batch) override {
-    BLKSWEEP_CHECK(sleep_until(at(batch).end_ns, stop_));
+    BLKSWEEP_CHECK(sleep_until(at(batch).all.end, stop_));
     return at(batch);
   }
 

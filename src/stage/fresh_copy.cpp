@@ -62,18 +62,18 @@ class FreshCopy final : public CopyStage {
       : memory_(slots), link_(std::move(link)) {}
 
   Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) override {
-    times_.staging_begin_ns = now_ns();
+    times_.all.begin = now_ns();
     FreshMemory& mine = memory_[batch % memory_.size()];
     mine = FreshMemory();  // the consumer is through with what was there
     const std::size_t bytes = sum_of(parts);
     BLKSWEEP_TRY(mine, FreshMemory::map(bytes));
-    times_.begin_ns = now_ns();
+    times_.transfer.begin = now_ns();
     std::byte* to = mine.data();
     for (const BatchPart& part : parts) {
       std::memcpy(to, part.data, part.bytes);
       to += part.bytes;
     }
-    times_.end_ns = now_ns();
+    times_.all.end = times_.transfer.end = now_ns();
     gathered_ = {mine.data(), bytes};
     return link_ ? link_->begin(batch, {&gathered_, 1}) : Result<>();
   }
@@ -81,8 +81,8 @@ class FreshCopy final : public CopyStage {
   Result<CopyTimes> finish(std::uint32_t batch) override {
     if (link_) {
       BLKSWEEP_TRY(const CopyTimes moved, link_->finish(batch));
-      times_.begin_ns = moved.begin_ns;
-      times_.end_ns = moved.end_ns;
+      times_.transfer = moved.transfer;
+      times_.all.end = moved.all.end;
     }
     return times_;
   }

@@ -12,13 +12,13 @@ class HostCopy final : public CopyStage {
       : slots_(slots), slot_bytes_(slot_bytes), ring_(std::move(ring)) {}
 
   Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) override {
-    times_.staging_begin_ns = times_.begin_ns = now_ns();
+    const std::int64_t begin = now_ns();
     std::byte* to = ring_.data() + offset_of(batch);
     for (const BatchPart& part : parts) {
       std::memcpy(to, part.data, part.bytes);
       to += part.bytes;
     }
-    times_.end_ns = now_ns();
+    times_.all = times_.transfer = {begin, now_ns()};
     return {};
   }
   Result<CopyTimes> finish(std::uint32_t /*batch*/) override { return times_; }

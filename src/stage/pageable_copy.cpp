@@ -17,7 +17,7 @@ class PageableCopy final : public CopyStage {
 
   Result<> begin(std::uint32_t /*batch*/, std::span<const BatchPart> parts) override {
     const std::int64_t now = now_ns();
-    times_ = {now, now, now};
+    times_ = {{now, now}, {now, now}};
     pieces_ = 0;
     for (const BatchPart& part : parts) {
       for (std::size_t at = 0; at < part.bytes; at += kBounceBytes) {
@@ -28,7 +28,7 @@ class PageableCopy final : public CopyStage {
   }
 
   Result<CopyTimes> finish(std::uint32_t /*batch*/) override {
-    BLKSWEEP_CHECK(sleep_until(times_.end_ns, stop_));
+    BLKSWEEP_CHECK(sleep_until(times_.all.end, stop_));
     return times_;
   }
   // begin() blocks: a batch that has arrived would wait for the next one to be staged.
@@ -40,9 +40,9 @@ class PageableCopy final : public CopyStage {
     const std::size_t half = pieces_ % free_at_.size();
     BLKSWEEP_CHECK(sleep_until(free_at_[half], stop_));
     std::memcpy(halves_.data() + half * kBounceBytes, piece.data, piece.bytes);
-    const LinkTransfer moved = link_.take(piece.bytes, now_ns());
-    free_at_[half] = times_.end_ns = moved.end_ns;
-    times_.begin_ns = pieces_++ == 0 ? moved.begin_ns : times_.begin_ns;
+    const TimeSpan moved = link_.take(piece.bytes, now_ns());
+    free_at_[half] = times_.all.end = times_.transfer.end = moved.end;
+    times_.transfer.begin = pieces_++ == 0 ? moved.begin : times_.transfer.begin;
     return {};
   }
 

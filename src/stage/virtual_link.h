@@ -13,6 +13,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/batch_times.h"
 #include "base/units.h"
 #include "stage/deadline.h"
 
@@ -24,16 +25,12 @@ struct LinkSettings {
   std::uint32_t lanes = 1;
 };
 
-struct LinkTransfer {
-  std::int64_t begin_ns = 0, end_ns = 0;
-};
-
 class VirtualLink {
  public:
   explicit VirtualLink(const LinkSettings& s) : settings_(s), lane_free_(std::max(1U, s.lanes)) {}
 
   // A transfer that is asked for at `now_ns`, which never goes back.
-  LinkTransfer take(std::uint64_t bytes, std::int64_t now_ns) {
+  TimeSpan take(std::uint64_t bytes, std::int64_t now_ns) {
     std::int64_t& lane = lane_free_[next_++ % lane_free_.size()];
     const std::int64_t asked = std::max(now_ns, lane);
     const std::int64_t moving = std::max(later(asked, settings_.latency.count()), link_free_);

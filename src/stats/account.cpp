@@ -10,7 +10,6 @@
 namespace blksweep {
 namespace {
 
-constexpr std::array<std::string_view, kLanes> kLaneWords{"read", "decode", "copy", "compute"};
 constexpr std::array<std::string_view, kStalls> kStallWords{
     "start", "storage", "window", "decode", "staging", "copy", "consumer", "host", "done"};
 constexpr std::array<std::string_view, kPhases> kPhaseWords{
@@ -22,27 +21,13 @@ std::int64_t sum(const Array& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
 
-bool has(const AccountInput& in, EpochLane lane) {
-  switch (lane) {
-    case EpochLane::read:
-      return true;
-    case EpochLane::decode:
-      return in.decode;
-    case EpochLane::copy:
-      return in.copy;
-    case EpochLane::compute:
-      return in.compute;
-  }
-  return false;
-}
-
 // From the last lane to the first, so that what lies nearer to the accelerator is known.
 void add_lanes(const AccountInput& in, Account& account) {
   const StallFinder stalls(in);
   IntervalSet later;
   for (std::size_t l = kLanes; l-- > 0;) {
-    const auto lane = static_cast<EpochLane>(l);
-    if (!has(in, lane)) {
+    const auto lane = static_cast<Stage>(l);
+    if (!in.lanes.has(lane)) {
       continue;
     }
     const IntervalSet busy = busy_of(in, lane);
@@ -71,13 +56,13 @@ void add_ideal(Account& account) {
 
 void add_phases(const AccountInput& in, Account& account) {
   std::int64_t read_before = in.epoch.begin;
-  for (const BatchSpans& b : in.batches) {
+  for (const BatchTimes& b : in.batches) {
     const auto phases = phases_of(b, read_before);
     for (std::size_t p = 0; p < kPhases; ++p) {
       account.phases[p] += phases[p];
     }
-    account.batch_life += TimeSpan{b.read.begin, b.consumed}.length();
-    read_before = std::max(read_before, b.read.end);
+    account.batch_life += TimeSpan{b[Stage::read]->begin, b.consumed}.length();
+    read_before = std::max(read_before, b[Stage::read]->end);
   }
 }
 
@@ -87,12 +72,11 @@ bool fits(const TimeSpan& epoch, const TimeSpan& s) {
 
 std::size_t count_misfits(const AccountInput& in) {
   std::size_t n = 0;
-  for (const BatchSpans& b : in.batches) {
+  for (const BatchTimes& b : in.batches) {
     for (std::size_t l = 0; l < kLanes; ++l) {
-      const auto span = span_of(b, static_cast<EpochLane>(l));
-      n += span && !fits(in.epoch, *span) ? 1 : 0;
+      n += b.stages[l] && !fits(in.epoch, *b.stages[l]) ? 1 : 0;
     }
-    n += fits(in.epoch, {b.read.begin, b.consumed}) ? 0 : 1;
+    n += fits(in.epoch, {b[Stage::read]->begin, b.consumed}) ? 0 : 1;
   }
   return n;
 }
@@ -101,9 +85,7 @@ std::optional<std::int64_t> first_batch(const AccountInput& in) {
   if (in.batches.empty()) {
     return std::nullopt;
   }
-  const BatchSpans& first = in.batches.front();
-  const TimeSpan last = first.copy ? *first.copy : first.decode ? *first.decode : first.read;
-  return last.end - in.epoch.begin;
+  return in.batches.front().arrived() - in.epoch.begin;
 }
 
 std::optional<double> share(std::int64_t part, std::int64_t whole) {
@@ -127,19 +109,25 @@ std::string broken_lane(const LaneAccount& a, std::int64_t wall) {
 
 }  // namespace
 
-std::string_view to_string(EpochLane lane) { return kLaneWords[static_cast<std::size_t>(lane)]; }
 std::string_view to_string(Stall cause) { return kStallWords[static_cast<std::size_t>(cause)]; }
 std::string_view to_string(Phase phase) { return kPhaseWords[static_cast<std::size_t>(phase)]; }
 
+bool LaneSet::has(Stage lane) const {
+  return lane == Stage::decode    ? decode
+         : lane == Stage::copy    ? copy
+         : lane == Stage::compute ? compute
+                                  : lane == Stage::read;
+}
+
 std::int64_t LaneAccount::stalled() const { return sum(stalls); }
 
-const LaneAccount* Account::lane(EpochLane which) const {
+const LaneAccount* Account::lane(Stage which) const {
   const auto found = std::ranges::find(lanes, which, &LaneAccount::lane);
   return found == lanes.end() ? nullptr : &*found;
 }
 
 std::optional<double> Account::utilisation() const {
-  const LaneAccount* compute = lane(EpochLane::compute);
+  const LaneAccount* compute = lane(Stage::compute);
   return compute == nullptr ? std::nullopt : share(compute->busy, wall);
 }
 
@@ -153,47 +141,39 @@ IntervalSet memory_waits(const AccountInput& in) {
   return IntervalSet(std::move(spans));
 }
 
-IntervalSet busy_of(const AccountInput& in, EpochLane lane) {
+IntervalSet busy_of(const AccountInput& in, Stage lane) {
   std::vector<TimeSpan> spans;
-  for (const BatchSpans& b : in.batches) {
-    if (const auto span = span_of(b, lane)) {
+  for (const BatchTimes& b : in.batches) {
+    if (const auto& span = b[lane]) {
       spans.push_back(intersect(in.epoch, *span));
     }
   }
   const IntervalSet busy(std::move(spans));
-  return lane == EpochLane::read ? subtract(busy, memory_waits(in)) : busy;
+  return lane == Stage::read ? subtract(busy, memory_waits(in)) : busy;
 }
 
-std::array<std::int64_t, kPhases> phases_of(const BatchSpans& b, std::int64_t read_before) {
+std::array<std::int64_t, kPhases> phases_of(const BatchTimes& b, std::int64_t read_before) {
   std::array<std::int64_t, kPhases> phases{};
-  const std::int64_t last = std::max(b.consumed, b.read.begin);
-  std::int64_t at = b.read.begin;
+  const TimeSpan& read = *b[Stage::read];
+  const std::int64_t last = std::max(b.consumed, read.begin);
+  std::int64_t at = read.begin;
   const auto until = [&](Phase phase, std::int64_t t) {
     const std::int64_t end = std::clamp(t, at, last);
     phases[static_cast<std::size_t>(phase)] += end - at;
     at = end;
   };
-  // A stage with a ring: nobody takes the batch, there is no slot, the stage has it.
-  const auto ring = [&](const TimeSpan& span, const std::optional<std::int64_t>& wait, Phase before,
-                        Phase inside) {
-    until(before, wait.value_or(span.begin));
-    until(Phase::staging, span.begin);
-    until(inside, span.end);
-  };
-  until(Phase::queued, std::min(read_before, b.read.end));
-  until(Phase::device, b.read.end);
-  if (b.decode) {
-    ring(*b.decode, b.decode_wait_begin, Phase::window, Phase::decode);
+  until(Phase::queued, std::min(read_before, read.end));
+  until(Phase::device, read.end);
+  Phase between = Phase::window;  // nobody takes the batch
+  for (std::size_t l = 1; l < kLanes; ++l) {
+    if (const auto& stage = b.stages[l]) {
+      until(between, stage->wait);
+      until(Phase::staging, stage->begin);
+      until(kLaneWords[l].inside, stage->end);
+      between = kLaneWords[l].after;
+    }
   }
-  const Phase waits = b.decode ? Phase::decoded : Phase::window;
-  if (b.copy) {
-    ring(*b.copy, b.copy_wait_begin, waits, Phase::copy);
-  }
-  if (b.compute) {
-    until(b.copy ? Phase::staged : waits, b.compute->begin);
-    until(Phase::compute, b.compute->end);
-  }
-  until(b.copy || b.compute ? Phase::held : waits, last);
+  until(between == Phase::staged ? Phase::held : between, last);  // nothing comes behind a copy
   return phases;
 }
 

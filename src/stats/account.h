@@ -28,10 +28,6 @@
 
 namespace blksweep {
 
-enum class EpochLane { read, decode, copy, compute };
-inline constexpr std::size_t kLanes = 4;
-std::string_view to_string(EpochLane lane);
-
 // Why a lane is not busy: where the batch is that it waits for.
 enum class Stall {
   start,     // nothing has been submitted yet
@@ -63,30 +59,33 @@ enum class Phase {
 inline constexpr std::size_t kPhases = 10;
 std::string_view to_string(Phase phase);
 
-struct BatchSpans {
-  TimeSpan read;  // first submission to last byte; without length when nothing had to be read
-  std::optional<TimeSpan> decode = std::nullopt, copy = std::nullopt, compute = std::nullopt;
-  // From here until the stage began, the only thing missing was a slot of its ring.
-  std::optional<std::int64_t> decode_wait_begin = std::nullopt, copy_wait_begin = std::nullopt;
-  std::int64_t consumed = 0;  // its memory may be reused
+// How the account speaks of a lane: why others stand still while a batch that they wait for is in
+// it, where that batch is meanwhile, and where it is between this lane and the next.
+struct LaneWords {
+  Stall awaited;
+  Phase inside, after;
 };
+inline constexpr std::array<LaneWords, kLanes> kLaneWords{
+    {{Stall::storage, Phase::device, Phase::window},
+     {Stall::decode, Phase::decode, Phase::decoded},
+     {Stall::copy, Phase::copy, Phase::staged},
+     {Stall::consumer, Phase::compute, Phase::held}}};
 
-// The reader had nothing in flight and waited until this many batches were given back. Waits are in
-// order and do not overlap: there is one reader.
-struct MemoryWait {
-  TimeSpan span;
-  std::uint32_t consumed_batches = 0;
+// Lanes that a run has stages for; all of them read.
+struct LaneSet {
+  bool decode = false, copy = false, compute = false;
+  bool has(Stage lane) const;
 };
 
 struct AccountInput {
   TimeSpan epoch;
-  std::span<const BatchSpans> batches{};  // in the order of delivery
+  std::span<const BatchTimes> batches{};  // in the order of delivery, each with its read
   std::span<const MemoryWait> read_waits{};
-  bool decode = false, copy = false, compute = false;  // stages that the run has
+  LaneSet lanes{};
 };
 
 struct LaneAccount {
-  EpochLane lane = EpochLane::read;
+  Stage lane = Stage::read;
   std::int64_t busy = 0, hidden = 0, exposed = 0;
   std::array<std::int64_t, kStalls> stalls{};  // by cause
 
@@ -98,7 +97,7 @@ struct Account {
   std::int64_t wall = 0;
   std::int64_t covered = 0;  // union of busy over the lanes
   std::int64_t overlap = 0;  // sum of busy - union of busy
-  EpochLane longest = EpochLane::read;
+  Stage longest = Stage::read;
   std::int64_t ideal = 0;                   // busy of the longest lane: an epoch cannot be shorter
   std::optional<std::int64_t> first_batch;  // from the epoch's begin until it could be computed
   std::vector<LaneAccount> lanes;           // that exist, in their order
@@ -106,7 +105,7 @@ struct Account {
   std::int64_t batch_life = 0;                 // sum of consumed - first submission
   std::size_t misfits = 0;  // intervals that end before they begin or leave the epoch
 
-  const LaneAccount* lane(EpochLane which) const;  // nullptr: the run has no such stage
+  const LaneAccount* lane(Stage which) const;  // nullptr: the run has no such stage
   // Of the accelerator: busy / wall. Unknown without a consumer or without an epoch.
   std::optional<double> utilisation() const;
   // How close the epoch came to the ideal, 0..1. Unknown without an epoch.
@@ -117,11 +116,11 @@ Account make_account(const AccountInput& input);
 
 IntervalSet memory_waits(const AccountInput& input);
 // The busy instants of a lane within the epoch.
-IntervalSet busy_of(const AccountInput& input, EpochLane lane);
+IntervalSet busy_of(const AccountInput& input, Stage lane);
 
-// How long a batch was in each phase; together consumed - read.begin. `read_before`: when the last
-// byte of all earlier batches was there.
-std::array<std::int64_t, kPhases> phases_of(const BatchSpans& batch, std::int64_t read_before);
+// How long a batch was in each phase; together consumed - begin of its read. `read_before`: when
+// the last byte of all earlier batches was there.
+std::array<std::int64_t, kPhases> phases_of(const BatchTimes& batch, std::int64_t read_before);
 
 // What does not hold, in words; "" when everything does.
 std::string broken_identity(const Account& account);

@@ -19,42 +19,28 @@ TimeSpan cut(TimeSpan& wait, std::int64_t until) {
 
 std::int64_t end_of(const MemoryWait& wait) { return wait.span.end; }
 
-// Of a stage with a ring: what others wait for while it has their batch.
-Stall stall_in(EpochLane lane) { return lane == EpochLane::copy ? Stall::copy : Stall::decode; }
+constexpr std::size_t kBehindReading = 1;  // the first lane that is
+
+Stall awaited(std::size_t lane) { return kLaneWords[lane].awaited; }
 
 }  // namespace
-
-std::optional<TimeSpan> span_of(const BatchSpans& batch, EpochLane lane) {
-  switch (lane) {
-    case EpochLane::read:
-      return batch.read;
-    case EpochLane::decode:
-      return batch.decode;
-    case EpochLane::copy:
-      return batch.copy;
-    case EpochLane::compute:
-      return batch.compute;
-  }
-  return std::nullopt;
-}
 
 StallFinder::StallFinder(const AccountInput& input)
     : in_(input), waits_(memory_waits(input)), given_back_{input.epoch.begin} {
   for (std::size_t l = 0; l < kLanes; ++l) {
-    const auto lane = static_cast<EpochLane>(l);
-    busy_[l] = busy_of(input, lane);
+    busy_[l] = busy_of(input, static_cast<Stage>(l));
     for (std::uint32_t b = 0; b < input.batches.size(); ++b) {
-      if (span_of(input.batches[b], lane)) {
+      if (input.batches[b].stages[l]) {
         by_begin_[l].push_back(b);
       }
     }
-    std::ranges::stable_sort(
-        by_begin_[l], {}, [&](std::uint32_t b) { return span_of(input.batches[b], lane)->begin; });
+    std::ranges::stable_sort(by_begin_[l], {},
+                             [&](std::uint32_t b) { return input.batches[b].stages[l]->begin; });
   }
   reading_ = {std::numeric_limits<std::int64_t>::max(), input.epoch.begin};
   for (std::uint32_t b = 0; b < input.batches.size(); ++b) {
-    reading_.begin = std::min(reading_.begin, input.batches[b].read.begin);
-    reading_.end = std::max(reading_.end, input.batches[b].read.end);
+    const TimeSpan& read = *input.batches[b][Stage::read];
+    reading_ = {std::min(reading_.begin, read.begin), std::max(reading_.end, read.end)};
     by_consumed_.push_back(b);
     given_back_.push_back(std::max(given_back_.back(), input.batches[b].consumed));
   }
@@ -62,11 +48,11 @@ StallFinder::StallFinder(const AccountInput& input)
                            [&](std::uint32_t b) { return input.batches[b].consumed; });
 }
 
-std::array<std::int64_t, kStalls> StallFinder::of(EpochLane lane) const {
+std::array<std::int64_t, kStalls> StallFinder::of(Stage lane) const {
   Stalls out{};
   const IntervalSet idle = subtract(IntervalSet({in_.epoch}), busy(lane));
   for (const TimeSpan& gap : idle.spans()) {
-    if (lane == EpochLane::read) {
+    if (lane == Stage::read) {
       of_read_lane(gap, out);
     } else {
       of_gap(lane, gap, out);
@@ -100,29 +86,25 @@ void StallFinder::of_memory(const MemoryWait& wait, Stalls& out) const {
     if (*at >= wait.consumed_batches) {
       continue;
     }
-    const BatchSpans& b = in_.batches[*at];
+    const BatchTimes& b = in_.batches[*at];
     TimeSpan held = cut(blocked, b.consumed);
-    add(out, Stall::window, cut(held, b.read.end).length());
-    const auto stage = [&](const std::optional<TimeSpan>& span,
-                           const std::optional<std::int64_t>& slot_wait, Stall inside) {
-      if (span) {
-        add(out, Stall::host, cut(held, slot_wait.value_or(span->begin)).length());
-        add(out, Stall::staging, cut(held, span->begin).length());
-        add(out, inside, cut(held, span->end).length());
+    add(out, Stall::window, cut(held, b[Stage::read]->end).length());
+    for (std::size_t l = kBehindReading; l < kLanes; ++l) {
+      if (const auto& stage = b.stages[l]) {
+        add(out, Stall::host, cut(held, stage->wait).length());
+        add(out, Stall::staging, cut(held, stage->begin).length());
+        add(out, awaited(l), cut(held, stage->end).length());
       }
-    };
-    stage(b.decode, b.decode_wait_begin, Stall::decode);
-    stage(b.copy, b.copy_wait_begin, Stall::copy);
-    stage(b.compute, std::nullopt, Stall::consumer);
+    }
     add(out, Stall::host, held.length());
   }
   add(out, Stall::host, left.length());  // given back, and the reader is waking up
 }
 
 // The awaited batch changes within a gap only where one without length passes.
-void StallFinder::of_gap(EpochLane lane, const TimeSpan& idle, Stalls& out) const {
+void StallFinder::of_gap(Stage lane, const TimeSpan& idle, Stalls& out) const {
   const std::vector<std::uint32_t>& order = by_begin_[static_cast<std::size_t>(lane)];
-  const auto begin_of = [&](std::uint32_t b) { return span_of(in_.batches[b], lane)->begin; };
+  const auto begin_of = [&](std::uint32_t b) { return in_.batches[b][lane]->begin; };
   TimeSpan left = idle;
   for (auto at = std::ranges::upper_bound(order, idle.begin, {}, begin_of);
        at != order.end() && left.length() > 0; ++at) {
@@ -132,23 +114,20 @@ void StallFinder::of_gap(EpochLane lane, const TimeSpan& idle, Stalls& out) cons
 }
 
 // `wait` ends where the lane begins the batch, so what lies behind that adds nothing.
-void StallFinder::of_wait_for(const BatchSpans& batch, const TimeSpan& wait, Stalls& out) const {
+void StallFinder::of_wait_for(const BatchTimes& batch, const TimeSpan& wait, Stalls& out) const {
   TimeSpan left = wait;
-  unread(cut(left, batch.read.begin), out);
-  const TimeSpan reading = cut(left, batch.read.end);
+  unread(cut(left, batch[Stage::read]->begin), out);
+  const TimeSpan reading = cut(left, batch[Stage::read]->end);
   const std::int64_t blocked = waits_.measure_in(reading);
   add(out, Stall::window, blocked);
   add(out, Stall::storage, reading.length() - blocked);
-  const auto stage = [&](EpochLane lane, const std::optional<TimeSpan>& span,
-                         const std::optional<std::int64_t>& slot_wait) {
-    if (span) {
-      behind(lane, cut(left, slot_wait.value_or(span->begin)), out);
-      add(out, Stall::staging, cut(left, span->begin).length());
-      add(out, stall_in(lane), cut(left, span->end).length());
+  for (std::size_t l = kBehindReading; l < kLanes; ++l) {
+    if (const auto& stage = batch.stages[l]) {
+      behind(l, cut(left, stage->wait), out);
+      add(out, Stall::staging, cut(left, stage->begin).length());
+      add(out, awaited(l), cut(left, stage->end).length());
     }
-  };
-  stage(EpochLane::decode, batch.decode, batch.decode_wait_begin);
-  stage(EpochLane::copy, batch.copy, batch.copy_wait_begin);
+  }
   add(out, Stall::host, left.length());
 }
 
@@ -156,16 +135,16 @@ void StallFinder::of_wait_for(const BatchSpans& batch, const TimeSpan& wait, Sta
 void StallFinder::unread(const TimeSpan& wait, Stalls& out) const {
   TimeSpan left = wait;
   add(out, Stall::start, cut(left, reading_.begin).length());
-  const std::int64_t storage = busy(EpochLane::read).measure_in(left);
+  const std::int64_t storage = busy(Stage::read).measure_in(left);
   const std::int64_t window = waits_.measure_in(left);
   add(out, Stall::storage, storage);
   add(out, Stall::window, window);
   add(out, Stall::host, left.length() - storage - window);
 }
 
-void StallFinder::behind(EpochLane lane, const TimeSpan& wait, Stalls& out) const {
-  const std::int64_t others = busy(lane).measure_in(wait);
-  add(out, stall_in(lane), others);
+void StallFinder::behind(std::size_t lane, const TimeSpan& wait, Stalls& out) const {
+  const std::int64_t others = busy_[lane].measure_in(wait);
+  add(out, awaited(lane), others);
   add(out, Stall::host, wait.length() - others);
 }
 

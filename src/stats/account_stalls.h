@@ -14,16 +14,16 @@ namespace blksweep {
 class StallFinder {
  public:
   explicit StallFinder(const AccountInput& input);
-  std::array<std::int64_t, kStalls> of(EpochLane lane) const;
+  std::array<std::int64_t, kStalls> of(Stage lane) const;
 
  private:
   using Stalls = std::array<std::int64_t, kStalls>;
-  const IntervalSet& busy(EpochLane lane) const { return busy_[static_cast<std::size_t>(lane)]; }
+  const IntervalSet& busy(Stage lane) const { return busy_[static_cast<std::size_t>(lane)]; }
   void of_read_lane(const TimeSpan& idle, Stalls& out) const;
-  void of_gap(EpochLane lane, const TimeSpan& idle, Stalls& out) const;
-  void of_wait_for(const BatchSpans& batch, const TimeSpan& wait, Stalls& out) const;
+  void of_gap(Stage lane, const TimeSpan& idle, Stalls& out) const;
+  void of_wait_for(const BatchTimes& batch, const TimeSpan& wait, Stalls& out) const;
   void unread(const TimeSpan& wait, Stalls& out) const;
-  void behind(EpochLane lane, const TimeSpan& wait, Stalls& out) const;
+  void behind(std::size_t lane, const TimeSpan& wait, Stalls& out) const;
   void of_memory(const MemoryWait& wait, Stalls& out) const;
 
   const AccountInput& in_;
@@ -34,8 +34,5 @@ class StallFinder {
   std::vector<std::int64_t> given_back_;  // [n]: when the first n batches all were
   TimeSpan reading_;                      // first submission to last byte of the epoch
 };
-
-// The interval of a batch on a lane; nothing when it has none.
-std::optional<TimeSpan> span_of(const BatchSpans& batch, EpochLane lane);
 
 }  // namespace blksweep

@@ -11,14 +11,9 @@
 #include <span>
 #include <vector>
 
+#include "base/batch_times.h"
+
 namespace blksweep {
-
-struct TimeSpan {
-  std::int64_t begin = 0, end = 0;  // begin >= end: no instant at all
-
-  std::int64_t length() const { return end > begin ? end - begin : 0; }
-  bool operator==(const TimeSpan&) const = default;
-};
 
 TimeSpan intersect(const TimeSpan& a, const TimeSpan& b);
 

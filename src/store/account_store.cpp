@@ -51,40 +51,6 @@ Result<> insert_sums(Database& db, std::int64_t run, const AccountRecord& accoun
   return {};
 }
 
-Result<> insert_waits(Database& db, std::int64_t run, const std::vector<ReadWaitRecord>& waits) {
-  BLKSWEEP_TRY(Statement insert, db.prepare("INSERT INTO read_wait VALUES (?, ?, ?, ?, ?)"));
-  std::int64_t position = 0;
-  for (const ReadWaitRecord& w : waits) {
-    insert.bind(run);
-    insert.bind(position++);
-    insert.bind(w.begin_ns);
-    insert.bind(w.end_ns);
-    insert.bind(w.consumed_batches);
-    BLKSWEEP_CHECK(insert.step());
-    insert.reset();
-  }
-  return {};
-}
-
-Result<> insert_staging(Database& db, std::int64_t run, const std::vector<BatchRecord>& batches) {
-  BLKSWEEP_TRY(Statement insert, db.prepare("INSERT INTO batch_staging VALUES (?, ?, ?, ?, ?)"));
-  std::int64_t position = 0;
-  for (const BatchRecord& b : batches) {
-    const std::int64_t at = position++;
-    if (!b.slot_wait_begin_ns && !b.staging_begin_ns) {
-      continue;
-    }
-    insert.bind(run);
-    insert.bind(at);
-    insert.bind(b.slot_wait_begin_ns);
-    insert.bind(b.staging_begin_ns);
-    insert.bind(b.staging_end_ns);
-    BLKSWEEP_CHECK(insert.step());
-    insert.reset();
-  }
-  return {};
-}
-
 Result<> insert_cost(Database& db, std::int64_t run, const CopyCostRecord& cost) {
   Insert row("copy_cost");
   row("run_id", run);
@@ -134,8 +100,6 @@ Result<std::vector<LaneRecord>> read_lanes(Database& db, std::int64_t run) {
 }  // namespace
 
 Result<> insert_account(Database& db, std::int64_t run, const RunRecord& record) {
-  BLKSWEEP_CHECK(insert_waits(db, run, record.read_waits));
-  BLKSWEEP_CHECK(insert_staging(db, run, record.batches));
   if (record.copy_cost) {
     BLKSWEEP_CHECK(insert_cost(db, run, *record.copy_cost));
   }
@@ -172,21 +136,6 @@ Result<Maybe<CopyCostRecord>> read_copy_cost(Database& db, std::int64_t run) {
   BLKSWEEP_CHECK(for_each_row(
       query, [&cost](Statement& row) { each_copy_cost_column(cost.emplace(), RowReader(row)); }));
   return cost;
-}
-
-Result<std::vector<ReadWaitRecord>> read_waits(Database& db, std::int64_t run) {
-  ColumnNames names;
-  ReadWaitRecord none;
-  each_read_wait_column(none, names);
-  BLKSWEEP_TRY(Statement query,
-               db.prepare(fmt::format("SELECT {} FROM read_wait WHERE run_id = ? ORDER BY position",
-                                      names.text())));
-  query.bind(run);
-  std::vector<ReadWaitRecord> waits;
-  BLKSWEEP_CHECK(for_each_row(query, [&waits](Statement& row) {
-    each_read_wait_column(waits.emplace_back(), RowReader(row));
-  }));
-  return waits;
 }
 
 }  // namespace blksweep

@@ -9,12 +9,10 @@
 
 namespace blksweep {
 
-// account, account_lane, account_stall, account_phase, read_wait, batch_staging, copy_cost.
+// account, account_lane, account_stall, account_phase, copy_cost.
 Result<> insert_account(Database& db, std::int64_t run, const RunRecord& record);
 
-// Without read_waits: see read_waits().
 Result<Maybe<AccountRecord>> read_account(Database& db, std::int64_t run);
 Result<Maybe<CopyCostRecord>> read_copy_cost(Database& db, std::int64_t run);
-Result<std::vector<ReadWaitRecord>> read_waits(Database& db, std::int64_t run);
 
 }  // namespace blksweep

@@ -1,55 +1,33 @@
 #include "store/batch_lanes.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <map>
 #include <optional>
 
-#include "store/batch_spans.h"
+#include "stats/account.h"
 
 namespace blksweep {
 namespace {
 
-using Span = std::optional<TimeSpan>;
+using SpanOf = std::function<std::optional<TimeSpan>(const BatchTimes&)>;
 
-struct Stage {
-  const char* name;
-  Span (*of)(const BatchSpans&);
-};
-
-// Where a batch goes after waiting: to the next stage that the run has.
-std::int64_t leaves_accelerators_memory(const BatchSpans& b) {
-  return b.compute ? b.compute->begin : b.consumed;
-}
-std::int64_t leaves_decoded(const BatchSpans& b) {
-  return b.copy ? b.copy->begin : leaves_accelerators_memory(b);
-}
-std::int64_t leaves_window(const BatchSpans& b) {
-  return b.decode ? b.decode->begin : leaves_decoded(b);
+// Between a stage and the next one that the batch passed.
+std::optional<TimeSpan> waiting_after(std::size_t stage, const BatchTimes& b) {
+  if (!b.stages[stage]) {
+    return std::nullopt;
+  }
+  std::size_t next = stage + 1;
+  while (next < kLanes && !b.stages[next]) {
+    ++next;
+  }
+  return TimeSpan{b.stages[stage]->end, next < kLanes ? b.stages[next]->begin : b.consumed};
 }
 
-constexpr std::array<Stage, 7> kStages{
-    {{"read", [](const BatchSpans& b) { return Span(b.read); }},
-     {"window",
-      [](const BatchSpans& b) {
-        return Span({b.read.end, leaves_window(b)});
-      }},
-     {"decode", [](const BatchSpans& b) { return b.decode; }},
-     {"decoded",
-      [](const BatchSpans& b) {
-        return b.decode ? Span({b.decode->end, leaves_decoded(b)}) : std::nullopt;
-      }},
-     {"copy", [](const BatchSpans& b) { return b.copy; }},
-     {"staged",
-      [](const BatchSpans& b) {
-        return b.copy ? Span({b.copy->end, leaves_accelerators_memory(b)}) : std::nullopt;
-      }},
-     {"compute", [](const BatchSpans& b) { return b.compute; }}}};
-
-Lane make_lane(const RunRecord& run, const Stage& stage) {
-  Lane lane{stage.name, {}, 0};
+Lane make_lane(const RunRecord& run, std::string_view name, const SpanOf& span_of) {
+  Lane lane{std::string(name), {}, 0};
   for (std::uint32_t i = 0; i < run.batches.size(); ++i) {
-    const Span span = stage.of(spans_of(run.batches[i]));
+    const std::optional<TimeSpan> span = span_of(run.batches[i].times);
     if (span && span->end >= span->begin) {
       lane.spans.push_back({i, span->begin - run.begin_ns, span->end - run.begin_ns, 0});
     }
@@ -79,20 +57,23 @@ std::uint32_t assign_rows(std::vector<LaneSpan>& spans) {
 
 std::vector<Lane> batch_lanes(const RunRecord& run) {
   std::vector<Lane> lanes;
-  for (const Stage& stage : kStages) {
-    Lane lane = make_lane(run, stage);
-    if (!lane.spans.empty()) {
-      lanes.push_back(std::move(lane));
+  for (std::size_t s = 0; s < kLanes; ++s) {
+    lanes.push_back(
+        make_lane(run, kStageNames[s], [s](const BatchTimes& b) { return b.stages[s]; }));
+    if (s + 1 < kLanes) {
+      lanes.push_back(make_lane(run, to_string(kLaneWords[s].after),
+                                [s](const BatchTimes& b) { return waiting_after(s, b); }));
     }
   }
+  std::erase_if(lanes, [](const Lane& lane) { return lane.spans.empty(); });
   return lanes;
 }
 
 Steps window_fill(const RunRecord& run) {
   std::map<std::int64_t, std::int64_t> changes{{0, 0}};
   for (const BatchRecord& b : run.batches) {
-    changes[b.ready_ns - run.begin_ns] += static_cast<std::int64_t>(b.bytes);
-    changes[b.consumed_ns - run.begin_ns] -= static_cast<std::int64_t>(b.bytes);
+    changes[b.times[Stage::read]->end - run.begin_ns] += static_cast<std::int64_t>(b.bytes);
+    changes[b.times.consumed - run.begin_ns] -= static_cast<std::int64_t>(b.bytes);
   }
   Steps steps;
   std::int64_t bytes = 0;

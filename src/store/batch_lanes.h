@@ -2,7 +2,7 @@
 //
 // Lanes:    read, window (complete, waiting), decode, decoded (waiting), copy, staged (copied,
 //           waiting), compute, in this order; a lane that no batch has is left out. Intervals of
-//           stages are those of the account (store/batch_spans.h).
+//           stages are those of the account (stats/account.h).
 // Time:     integer nanoseconds since `begin_ns` of the run.
 // Rows:     batches overlap within a lane (reads most of all). Spans of one row never do, and no
 //           two begin together; a lane has as few rows as its busiest moment needs.

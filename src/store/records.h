@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/batch_times.h"
 #include "model/latency_map.h"
 
 namespace blksweep {
@@ -69,20 +70,10 @@ struct CeilingRecord {
 
 struct BatchRecord {
   std::uint32_t samples = 0;
-  std::uint64_t bytes = 0;
-  std::int64_t first_submit_ns = 0;  // of the reads that complete this batch
-  std::int64_t ready_ns = 0;         // last byte is in the window
-  Maybe<std::int64_t> copy_begin_ns, copy_end_ns;
-  Maybe<std::int64_t> compute_begin_ns, compute_end_ns;
-  std::int64_t consumed_ns = 0;  // its memory may be reused from here on
-  // From here until the copy stage took it up only a slot of its ring was missing; NULL: none was.
-  Maybe<std::int64_t> slot_wait_begin_ns = std::nullopt;
-  // The copy stage worked at it (gathers, registers, gives back); NULL: no copy stage.
-  Maybe<std::int64_t> staging_begin_ns = std::nullopt, staging_end_ns = std::nullopt;
-  // NULL: samples came as they are stored; the wait as slot_wait_begin_ns, for the decode ring.
-  Maybe<std::int64_t> decode_wait_begin_ns = std::nullopt;
-  Maybe<std::int64_t> decode_begin_ns = std::nullopt, decode_end_ns = std::nullopt;
-  Maybe<std::uint64_t> decoded_bytes = std::nullopt;
+  std::uint64_t bytes = 0;             // as they are stored
+  Maybe<std::uint64_t> decoded_bytes;  // NULL: samples came as they are stored
+  BatchTimes times;                    // of a batch that was consumed: at least its read
+  bool operator==(const BatchRecord&) const = default;
 };
 
 // A histogram as (lower bound of bucket, count) pairs, empty buckets left out.
@@ -168,12 +159,6 @@ struct LimitUseRecord {
   Maybe<std::uint64_t> limit_hits;         // times that the memory limit made somebody reclaim
 };
 
-// The reader had nothing in flight and waited for memory until this many batches were given back.
-struct ReadWaitRecord {
-  std::int64_t begin_ns = 0, end_ns = 0;
-  std::uint32_t consumed_batches = 0;
-};
-
 // What copying cost the copy thread itself.
 struct CopyCostRecord {
   std::uint64_t parts = 0, bytes = 0;
@@ -241,7 +226,7 @@ struct RunRecord {
   Histogram read_latency_ns;
   std::vector<BatchRecord> batches;
   std::vector<GpuPoint> gpu;  // empty: no GPU in this run, or none that NVML knows
-  std::vector<ReadWaitRecord> read_waits;
+  std::vector<MemoryWait> read_waits;
   Maybe<AccountRecord> account;
   Maybe<CopyCostRecord> copy_cost;  // NULL: no copy stage
   Maybe<ProbeRecord> probe;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "store/account_store.h"
+#include "store/batch_store.h"
 #include "store/run_columns.h"
 #include "store/schema.h"
 #include "store/select.h"
@@ -242,40 +243,10 @@ Result<> ResultReader::read_texts(std::int64_t run, RunRecord& record) {
 }
 
 Result<std::vector<BatchRecord>> ResultReader::batches(std::int64_t run) {
-  BLKSWEEP_TRY(Statement query,
-               db_.prepare("SELECT b.samples, b.bytes, b.first_submit_ns, b.ready_ns, "
-                           "b.copy_begin_ns, b.copy_end_ns, b.compute_begin_ns, b.compute_end_ns, "
-                           "b.consumed_ns, s.slot_wait_begin_ns, s.staging_begin_ns, "
-                           "s.staging_end_ns, d.begin_ns, d.end_ns, d.bytes, "
-                           "d.slot_wait_begin_ns FROM batch b "
-                           "LEFT JOIN batch_staging s USING (run_id, position) "
-                           "LEFT JOIN batch_decode d USING (run_id, position) "
-                           "WHERE b.run_id = ? ORDER BY b.position"));
-  query.bind(run);
-  std::vector<BatchRecord> found;
-  BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
-    BatchRecord& b = found.emplace_back();
-    row.read(b.samples);
-    row.read(b.bytes);
-    row.read(b.first_submit_ns);
-    row.read(b.ready_ns);
-    row.read(b.copy_begin_ns);
-    row.read(b.copy_end_ns);
-    row.read(b.compute_begin_ns);
-    row.read(b.compute_end_ns);
-    row.read(b.consumed_ns);
-    row.read(b.slot_wait_begin_ns);
-    row.read(b.staging_begin_ns);
-    row.read(b.staging_end_ns);
-    row.read(b.decode_begin_ns);
-    row.read(b.decode_end_ns);
-    row.read(b.decoded_bytes);
-    row.read(b.decode_wait_begin_ns);
-  }));
-  return found;
+  return read_batches(db_, run);
 }
 
-Result<std::vector<ReadWaitRecord>> ResultReader::read_waits(std::int64_t run) {
+Result<std::vector<MemoryWait>> ResultReader::read_waits(std::int64_t run) {
   return blksweep::read_waits(db_, run);
 }
 

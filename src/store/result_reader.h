@@ -52,7 +52,7 @@ class ResultReader {
 
   // The large parts of one run.
   Result<std::vector<BatchRecord>> batches(std::int64_t run);
-  Result<std::vector<ReadWaitRecord>> read_waits(std::int64_t run);
+  Result<std::vector<MemoryWait>> read_waits(std::int64_t run);
   Result<Histogram> histogram(std::int64_t run, const std::string& kind);
   Result<std::vector<DepthPoint>> depth_series(std::int64_t run);
   Result<std::vector<IssuePoint>> issue_series(std::int64_t run);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "store/account_store.h"
+#include "store/batch_store.h"
 #include "store/insert.h"
 #include "store/run_columns.h"
 #include "store/schema.h"
@@ -100,47 +101,6 @@ Result<> insert_settings(Database& db, std::int64_t cell, const CellRecord& reco
     row("name", name);
     row("value", value);
     BLKSWEEP_CHECK(row.into(db));
-  }
-  return {};
-}
-
-Result<> insert_batches(Database& db, std::int64_t run, const std::vector<BatchRecord>& batches) {
-  BLKSWEEP_TRY(Statement insert,
-               db.prepare("INSERT INTO batch VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  std::int64_t position = 0;
-  for (const BatchRecord& b : batches) {
-    insert.bind(run);
-    insert.bind(position++);
-    insert.bind(b.samples);
-    insert.bind(b.bytes);
-    insert.bind(b.first_submit_ns);
-    insert.bind(b.ready_ns);
-    insert.bind(b.copy_begin_ns);
-    insert.bind(b.copy_end_ns);
-    insert.bind(b.compute_begin_ns);
-    insert.bind(b.compute_end_ns);
-    insert.bind(b.consumed_ns);
-    BLKSWEEP_CHECK(insert.step());
-    insert.reset();
-  }
-  return {};
-}
-
-Result<> insert_decoding(Database& db, std::int64_t run, const std::vector<BatchRecord>& batches) {
-  BLKSWEEP_TRY(Statement insert, db.prepare("INSERT INTO batch_decode VALUES (?, ?, ?, ?, ?, ?)"));
-  for (std::size_t position = 0; position < batches.size(); ++position) {
-    const BatchRecord& b = batches[position];
-    if (!b.decode_begin_ns || !b.decode_end_ns) {
-      continue;
-    }
-    insert.bind(run);
-    insert.bind(static_cast<std::int64_t>(position));
-    insert.bind(b.decode_begin_ns);
-    insert.bind(b.decode_end_ns);
-    insert.bind(b.decoded_bytes.value_or(0));
-    insert.bind(b.decode_wait_begin_ns);
-    BLKSWEEP_CHECK(insert.step());
-    insert.reset();
   }
   return {};
 }
@@ -247,11 +207,10 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
   each_run_column(record, row);
   BLKSWEEP_CHECK(row.into(db));
   const std::int64_t run = db.last_id();
-  BLKSWEEP_CHECK(insert_batches(db, run, record.batches));
+  BLKSWEEP_CHECK(insert_batches(db, run, record));
   if (!record.gpu.empty()) {
     BLKSWEEP_CHECK(insert_series(db, run, "gpu", record.gpu));
   }
-  BLKSWEEP_CHECK(insert_decoding(db, run, record.batches));
   BLKSWEEP_CHECK(insert_histogram(db, run, "read_latency_ns", record.read_latency_ns));
   if (record.probe) {
     BLKSWEEP_CHECK(insert_probe(db, run, *record.probe));

@@ -136,13 +136,6 @@ void each_limit_use_column(Use& u, F&& f) {
   f("limit_hits", u.limit_hits);
 }
 
-template <class Wait, class F>
-void each_read_wait_column(Wait& w, F&& f) {
-  f("begin_ns", w.begin_ns);
-  f("end_ns", w.end_ns);
-  f("consumed_batches", w.consumed_batches);
-}
-
 template <class Account, class F>
 void each_account_column(Account& a, F&& f) {
   f("wall_ns", a.wall_ns);

@@ -119,15 +119,21 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   incomplete_reason TEXT NOT NULL
 ) STRICT;
 CREATE INDEX run_of_cell ON run (cell_id, repeat);
-CREATE TABLE batch (                -- times are CLOCK_MONOTONIC, as in run.begin_ns
+CREATE TABLE batch (
   run_id   INTEGER NOT NULL REFERENCES run,
   position INTEGER NOT NULL,        -- from 0
   samples INTEGER NOT NULL, bytes INTEGER NOT NULL,
-  first_submit_ns INTEGER NOT NULL, ready_ns INTEGER NOT NULL,
-  copy_begin_ns INTEGER, copy_end_ns INTEGER,         -- NULL: no copy stage
-  compute_begin_ns INTEGER, compute_end_ns INTEGER,   -- NULL: no consumer
-  consumed_ns INTEGER NOT NULL,
+  decoded_bytes INTEGER,            -- NULL: samples came as they are stored
+  consumed_ns INTEGER NOT NULL,     -- its memory may be used again; clock of batch_stage
   PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE batch_stage (          -- times are CLOCK_MONOTONIC, as in run.begin_ns
+  run_id   INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,        -- of the batch
+  stage    TEXT NOT NULL,           -- read | decode | copy | compute; transfer: a part of copy
+  wait_ns  INTEGER NOT NULL,        -- until begin_ns only a slot of the stage's ring was missing
+  begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,
+  PRIMARY KEY (run_id, position, stage)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE histogram (
   run_id INTEGER NOT NULL REFERENCES run,
@@ -264,14 +270,6 @@ CREATE TABLE limit_use (  -- no row: the run had no cgroup of its own
 )sql";
 
 constexpr const char* kAccountTables = R"sql(
-CREATE TABLE batch_staging ( -- no row: no copy stage
-  run_id   INTEGER NOT NULL REFERENCES run,
-  position INTEGER NOT NULL,             -- of the batch
-  slot_wait_begin_ns INTEGER,            -- only a slot was missing since; NULL: none was
-  staging_begin_ns   INTEGER,            -- the copy stage took the batch up
-  staging_end_ns     INTEGER,            -- and was through with it: memory of its own given back
-  PRIMARY KEY (run_id, position)
-) STRICT, WITHOUT ROWID;
 CREATE TABLE read_wait (   -- nothing in flight: the reader waits for memory
   run_id   INTEGER NOT NULL REFERENCES run,
   position INTEGER NOT NULL,
@@ -322,19 +320,8 @@ CREATE TABLE account_phase ( -- of batches, summed; together batch_life_ns
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr const char* kDecodeTables = R"sql(
-CREATE TABLE batch_decode (  -- no row: samples came as they are stored
-  run_id   INTEGER NOT NULL REFERENCES run,
-  position INTEGER NOT NULL,               -- of the batch
-  begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,  -- CLOCK_MONOTONIC
-  bytes    INTEGER NOT NULL,               -- decoded; batch.bytes are those that are stored
-  slot_wait_begin_ns INTEGER,              -- only a slot was missing since; NULL: none was
-  PRIMARY KEY (run_id, position)
-) STRICT, WITHOUT ROWID;
-)sql";
-
-constexpr std::array kTables{kExperimentTables, kRunTables,     kPredictionTables, kMapTables,
-                             kNodeTables,       kAccountTables, kDecodeTables};
+constexpr std::array kTables{kExperimentTables, kRunTables,  kPredictionTables,
+                             kMapTables,        kNodeTables, kAccountTables};
 
 }  // namespace
 

@@ -103,18 +103,17 @@ struct Measured {
 
 Added added_by(const Epoch& epoch) {
   Added sum;
-  const auto& reads = epoch.reader().readiness().times();
-  const auto& rest = epoch.delivery().times();
+  const auto us = [](std::int64_t ns) { return static_cast<double>(ns) / 1e3 / kBatches; };
   for (std::uint32_t b = 0; b < kBatches; ++b) {
-    const DeliveryTimes& t = rest[b];
-    const auto us = [](std::int64_t ns) { return static_cast<double>(ns) / 1e3 / kBatches; };
-    sum.read += us(reads[b].ready_ns - reads[b].first_submit_ns - kReadNs);
-    sum.to_copy += us(t.copy_begin_ns - reads[b].ready_ns);
-    sum.copy += us(t.copy_end_ns - t.copy_begin_ns - kCopyNs);
-    sum.to_compute += us(t.compute_begin_ns - t.copy_end_ns);
-    sum.compute += us(t.compute_end_ns - t.compute_begin_ns - kComputeNs);
+    const BatchTimes& t = epoch.times()[b];
+    const TimeSpan read = *t[Stage::read], moved = *t[Stage::transfer], used = *t[Stage::compute];
+    sum.read += us(read.length() - kReadNs);
+    sum.to_copy += us(moved.begin - read.end);
+    sum.copy += us(moved.length() - kCopyNs);
+    sum.to_compute += us(used.begin - moved.end);
+    sum.compute += us(used.length() - kComputeNs);
     if (b > 0) {
-      sum.to_next += us(reads[b].first_submit_ns - rest[b - 1].consumed_ns);
+      sum.to_next += us(read.begin - epoch.times()[b - 1].consumed);
     }
   }
   return sum;

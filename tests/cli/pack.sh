@@ -32,12 +32,13 @@ for layout in files tar; do
 done
 [ "$(answer 'j["runs"][0]["cell"]["decode-threads"]')" = 2 ] || die 'the cell does not name its decode threads'
 packed_bytes=$(sqlite3 "$tmp/results.db" 'SELECT sum(bytes) FROM batch')
-decoded_bytes=$(sqlite3 "$tmp/results.db" 'SELECT sum(bytes) FROM batch_decode')
+decoded_bytes=$(sqlite3 "$tmp/results.db" 'SELECT sum(decoded_bytes) FROM batch')
 source_bytes=$(cat "$tmp"/src/*/* | wc -c)
 [ "$decoded_bytes" = $((8 * source_bytes)) ] || die "decoded $decoded_bytes of 8 x $source_bytes bytes"
 [ "$packed_bytes" -lt "$decoded_bytes" ] || die 'nothing was compressed'
-[ "$(sqlite3 "$tmp/results.db" 'SELECT count(*) FROM batch_decode d JOIN batch b USING (run_id, position)
-  WHERE d.begin_ns < b.ready_ns OR d.end_ns < d.begin_ns OR d.end_ns > b.copy_begin_ns')" = 0 ] ||
+[ "$(sqlite3 "$tmp/results.db" "SELECT count(*) FROM batch_stage d JOIN batch_stage r USING (run_id, position)
+  JOIN batch_stage c USING (run_id, position) WHERE d.stage = 'decode' AND r.stage = 'read' AND c.stage = 'copy'
+  AND (d.begin_ns < r.end_ns OR d.end_ns < d.begin_ns OR d.end_ns > c.begin_ns)")" = 0 ] ||
   die 'a batch was not decoded between its reading and its copy'
 /usr/bin/python3 "$(dirname "$0")/../../scripts/exposed_copy.py" "$tmp/results.db" >"$tmp/exposed" ||
   die 'the exposed copy of stored runs cannot be read'

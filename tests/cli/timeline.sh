@@ -73,8 +73,8 @@ expect_status 0
 cmp -s "$tmp/.out" "$tmp/trace.json" || die "CELL/REPEAT names another run"
 
 # The times are those of the database, to the nanosecond.
-sqlite3 "$db" "SELECT printf('%d.%03d', (b.ready_ns - r.begin_ns) / 1000, (b.ready_ns - r.begin_ns) % 1000)
-  FROM batch b JOIN run r USING (run_id) WHERE run_id = 1 ORDER BY position" >"$tmp/stored"
+sqlite3 "$db" "SELECT printf('%d.%03d', (s.end_ns - r.begin_ns) / 1000, (s.end_ns - r.begin_ns) % 1000)
+  FROM batch_stage s JOIN run r USING (run_id) WHERE run_id = 1 AND stage = 'read'" >"$tmp/stored"
 while read -r micros; do
   grep -q "\"cat\":\"window\",\"ph\":\"X\",\"ts\":$micros," "$tmp/trace.json" || die "no window begins at $micros"
 done <"$tmp/stored"

@@ -125,8 +125,9 @@ class Records(Hostile):
 
 class Times(Hostile):
     def test_a_run_whose_batches_have_no_order_is_named(self):
-        for statement in ("UPDATE batch SET compute_begin_ns = 100000000000000000, copy_begin_ns = NULL",
-                          "UPDATE batch SET first_submit_ns = 100000000000000000"):
+        self.change("DELETE FROM batch_stage WHERE stage = 'copy'")
+        for statement in ("UPDATE batch_stage SET begin_ns = 100000000000000000 WHERE stage = 'compute'",
+                          "UPDATE batch_stage SET begin_ns = 100000000000000000 WHERE stage = 'read'"):
             self.change(statement)
             status, page, said = self.report()
             self.assertEqual(status, 0, said)

@@ -60,17 +60,21 @@ class Lanes(WithRuns):
             self.assertEqual(begin, found["read"][batch][1])
             self.assertEqual(end, found["copy"][batch][0])
 
+    def passed(self, run, gap):
+        """(batch, end of its read, begin of its copy) of the first that waited longer than `gap` ns in between."""
+        return load.rows(self.db, "SELECT position, r.end_ns, c.begin_ns FROM batch_stage r JOIN batch_stage c "
+                         "USING (run_id, position) WHERE run_id = ? AND r.stage = 'read' AND c.stage = 'copy' "
+                         "AND c.begin_ns > r.end_ns + ? ORDER BY position", [run[0], gap])[0]
+
     def test_decoding_is_a_lane_that_ends_the_wait_in_the_window(self):
         run = epochs.median_run(epochs.runs_by_cell(self.db, self.cells)[1])
-        batch, ready, copied = load.rows(
-            self.db, "SELECT position, ready_ns, copy_begin_ns FROM batch WHERE run_id = ? "
-            "AND copy_begin_ns > ready_ns + 1 ORDER BY position", [run[0]])[0]
+        batch, ready, copied = self.passed(run, 1)
         middle = (ready + copied) // 2
         decoded = self.db.with_name("decoded.db")
         shutil.copy(self.db, decoded)
         with contextlib.closing(sqlite3.connect(decoded)) as db, db:
-            db.execute("INSERT INTO batch_decode (run_id, position, begin_ns, end_ns, bytes) "
-                       "VALUES (?, ?, ?, ?, 1)", [run[0], batch, middle, copied])
+            db.execute("INSERT INTO batch_stage VALUES (?, ?, 'decode', ?, ?, ?)",
+                       [run[0], batch, middle, middle, copied])
         window = {b: end for _, end, b in epochs.intervals(decoded, run, "window")}
         decode = epochs.intervals(decoded, run, "decode")
         self.assertEqual(decode, [((middle - run[2]) / 1e9, (copied - run[2]) / 1e9, batch)])
@@ -78,14 +82,16 @@ class Lanes(WithRuns):
 
     def test_copying_lasts_from_when_a_batch_is_taken_up_until_the_stage_is_through(self):
         run = epochs.median_run(epochs.runs_by_cell(self.db, self.cells)[1])
-        batch, begin, end = load.rows(
-            self.db, "SELECT position, copy_begin_ns, copy_end_ns FROM batch WHERE run_id = ? "
-            "AND copy_begin_ns > ready_ns + 7 AND compute_begin_ns > copy_end_ns + 9", [run[0]])[0]
+        batch, _, begin = self.passed(run, 7)
+        end = load.rows(self.db, "SELECT end_ns FROM batch_stage WHERE run_id = ? AND position = ? AND stage = 'copy'",
+                        [run[0], batch])[0][0]
         staged = self.db.with_name("staged.db")
         shutil.copy(self.db, staged)
         with contextlib.closing(sqlite3.connect(staged)) as db, db:
-            db.execute("INSERT INTO batch_staging (run_id, position, staging_begin_ns, staging_end_ns) "
-                       "VALUES (?, ?, ?, ?)", [run[0], batch, begin - 7, end + 9])
+            db.execute("INSERT INTO batch_stage VALUES (?, ?, 'transfer', ?, ?, ?)",
+                       [run[0], batch, begin, begin, end])
+            db.execute("UPDATE batch_stage SET begin_ns = begin_ns - 7, end_ns = end_ns + 9 "
+                       "WHERE run_id = ? AND position = ? AND stage = 'copy'", [run[0], batch])
         copies = {b: (at, until) for at, until, b in epochs.intervals(staged, run, "copy")}
         window = {b: until for _, until, b in epochs.intervals(staged, run, "window")}
         self.assertEqual(copies[batch], ((begin - 7 - run[2]) / 1e9, (end + 9 - run[2]) / 1e9))

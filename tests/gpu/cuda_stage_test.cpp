@@ -77,9 +77,9 @@ TEST_P(GpuCopy, WhatArrivesIsWhatWasSent) {
     ASSERT_TRUE((*copy)->begin(b, parts));
     const auto times = (*copy)->finish(b);
     ASSERT_TRUE(times) << times.error().message();
-    EXPECT_LE(times->staging_begin_ns, times->begin_ns);
-    EXPECT_LE(times->begin_ns, times->end_ns);
-    EXPECT_LE(before.end_ns, times->staging_begin_ns);
+    EXPECT_LE(times->all.begin, times->transfer.begin);
+    EXPECT_LE(times->transfer.begin, times->transfer.end);
+    EXPECT_LE(before.transfer.end, times->all.begin);
     before = *times;
     std::vector<std::uint8_t> wrong(parts.size(), 0);
     ASSERT_TRUE((*copy)->check(b, parts, wrong));
@@ -172,9 +172,9 @@ TEST_F(Gpu, ConsumersAreBusyForAboutTheirTime) {
     for (std::uint32_t b = 0; b < 20; ++b) {
       const auto t = (*consumer)->consume(b, milliseconds(5), now_ns());
       ASSERT_TRUE(t) << t.error().message();
-      EXPECT_GE(t->begin_ns, last);
-      EXPECT_GE(t->end_ns - t->begin_ns, 4'500'000);
-      last = t->end_ns;
+      EXPECT_GE(t->begin, last);
+      EXPECT_GE(t->end - t->begin, 4'500'000);
+      last = t->end;
     }
   }
 }

@@ -151,8 +151,8 @@ Result<> bench_consumer(const std::string& name, ConsumerKind kind) {
     BLKSWEEP_TRY(const auto consumer, make_cuda_consumer({0, kind, asked}));
     std::vector<double> off;
     for (std::uint32_t b = 0; b < 31; ++b) {
-      BLKSWEEP_TRY(const ComputeTimes t, consumer->consume(b, asked, now_ns()));
-      off.push_back(std::abs(static_cast<double>(t.end_ns - t.begin_ns - asked.count())) /
+      BLKSWEEP_TRY(const TimeSpan t, consumer->consume(b, asked, now_ns()));
+      off.push_back(std::abs(static_cast<double>(t.length() - asked.count())) /
                     static_cast<double>(asked.count()) * 100);
     }
     std::ranges::nth_element(off, off.begin() + 15);

@@ -148,8 +148,10 @@ def add_batches(db, run, begin_ns, times):
     for position, batch in enumerate(times):
         first, ready, copy, copied, compute, computed = (begin_ns + t for t in batch)
         insert(db, "batch", run_id=run, position=position, samples=BATCH, bytes=BATCH * SAMPLE_BYTES,
-               first_submit_ns=first, ready_ns=ready, copy_begin_ns=copy, copy_end_ns=copied,
-               compute_begin_ns=compute, compute_end_ns=computed, consumed_ns=computed)
+               consumed_ns=computed)
+        for stage, begin, end in (("read", first, ready), ("copy", copy, copied), ("compute", compute, computed)):
+            insert(db, "batch_stage", run_id=run, position=position, stage=stage, wait_ns=begin, begin_ns=begin,
+                   end_ns=end)
     epoch_ns = times[-1][5]
     db.execute("UPDATE run SET epoch_ns = ?, first_batch_ns = ?, utilisation = ? WHERE run_id = ?",
                [epoch_ns, times[0][3], len(times) * COMPUTE_NS / epoch_ns, run])

@@ -87,8 +87,14 @@ RunRecord demo_run(std::uint32_t repeat) {
   r.emission_hash = "00112233445566778899aabbccddeeff";
   r.quality = {0.9, 0.95, 0.99, 0.8, 0.7};
   r.read_latency_ns = {{1024, 5}, {2048, 7}};
-  r.batches = {{256, 1 << 20, 10, 20, 21, 22, 23, 24, 25},
-               {44, 1 << 18, 30, 40, {}, {}, {}, {}, 45}};
+  BatchTimes first, last;
+  first[Stage::read] = without_wait({10, 20});
+  first[Stage::copy] = {{21, 22}, 20};
+  first[Stage::compute] = without_wait({23, 24});
+  first.consumed = 25;
+  last[Stage::read] = without_wait({30, 40});
+  last.consumed = 45;
+  r.batches = {{256, 1 << 20, 1 << 21, first}, {44, 1 << 18, {}, last}};
   r.probe = demo_probe();
   r.prediction =
       PredictionRecord{"hdd-7200", "0123456789abcdef", 2'000'000'000, 20'000'000, 4096, 31.5, -0.2};

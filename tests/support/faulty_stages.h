@@ -71,7 +71,7 @@ class FaultyCopy final : public CopyStage {
     }
     const std::int64_t begun = begun_[batch % kAhead];
     last_end_ = std::max(now_ns(), last_end_);
-    return CopyTimes{.staging_begin_ns = begun, .begin_ns = begun, .end_ns = last_end_};
+    return CopyTimes{.all = {begun, last_end_}, .transfer = {begun, last_end_}};
   }
   std::uint32_t in_flight() const override { return kAhead; }
   const std::byte* staged(std::uint32_t /*batch*/) const override { return nullptr; }
@@ -98,13 +98,13 @@ class FaultyCopy final : public CopyStage {
 class FaultyConsumer final : public Consumer {
  public:
   FaultyConsumer(const FaultPlan& plan, FaultTrace& trace) : plan_(plan), trace_(trace) {}
-  Result<ComputeTimes> consume(std::uint32_t batch, Nanos /*takes*/,
-                               std::int64_t /*arrived_ns*/) override {
+  Result<TimeSpan> consume(std::uint32_t batch, Nanos /*takes*/,
+                           std::int64_t /*arrived_ns*/) override {
     if (batch == plan_.at_consume) {
       return tl::unexpected(made_to_fail(trace_, "kernel", batch).error());
     }
     const std::int64_t now = now_ns();
-    return ComputeTimes{now, now + 1};
+    return TimeSpan{now, now + 1};
   }
 
  private:

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "stats/account.h"
@@ -19,6 +21,16 @@ struct PipelineTimes {
   std::int64_t decode = 0;
   std::size_t decode_slots = 3;
 };
+
+// A batch that waited for no slot.
+inline BatchTimes batch_times(std::initializer_list<std::pair<Stage, TimeSpan>> stages,
+                              std::int64_t consumed) {
+  BatchTimes batch{.stages = {}, .consumed = consumed};
+  for (const auto& [stage, span] : stages) {
+    batch[stage] = without_wait(span);
+  }
+  return batch;
+}
 
 class PipelineClock {
  public:
@@ -33,12 +45,10 @@ class PipelineClock {
     return make_account({.epoch = {0, end},
                          .batches = batches,
                          .read_waits = waits,
-                         .decode = t_.decode > 0,
-                         .copy = t_.copy > 0,
-                         .compute = t_.compute > 0});
+                         .lanes = {t_.decode > 0, t_.copy > 0, t_.compute > 0}});
   }
 
-  std::vector<BatchSpans> batches;
+  std::vector<BatchTimes> batches;
   std::vector<MemoryWait> waits;
   std::int64_t end = 0;
 
@@ -47,38 +57,26 @@ class PipelineClock {
     return b < before ? 0 : batches[b - before].consumed;
   }
 
-  BatchSpans carry(std::size_t b) {
-    BatchSpans s;
+  BatchTimes carry(std::size_t b) {
+    BatchTimes s;
     const std::int64_t memory = consumed(b, t_.prefetch + 1);
     if (memory > read_end_) {
       waits.push_back({{read_end_, memory}, static_cast<std::uint32_t>(b - t_.prefetch)});
     }
     const std::int64_t begin = std::max(read_end_, memory);
-    s.read = {begin, read_end_ = begin + t_.read};
+    s[Stage::read] = without_wait({begin, read_end_ = begin + t_.read});
     std::int64_t at = read_end_;
-    if (t_.decode > 0) {
-      at = std::max(at, decode_end_);
-      if (const std::int64_t slot = consumed(b, t_.decode_slots); slot > at) {
-        s.decode_wait_begin = at;
-        at = slot;
+    const auto pass = [&](Stage stage, std::int64_t takes, std::int64_t& free, std::int64_t slot) {
+      if (takes > 0) {
+        const std::int64_t wait = std::max(at, free);
+        at = std::max(wait, slot);
+        s[stage] = {{at, free = at + takes}, wait};
+        at = free;
       }
-      s.decode = {at, decode_end_ = at + t_.decode};
-      at = decode_end_;
-    }
-    if (t_.copy > 0) {
-      at = std::max(at, copy_end_);
-      if (const std::int64_t slot = consumed(b, t_.slots); slot > at) {
-        s.copy_wait_begin = at;
-        at = slot;
-      }
-      s.copy = {at, copy_end_ = at + t_.copy};
-      at = copy_end_;
-    }
-    if (t_.compute > 0) {
-      at = std::max(at, compute_end_);
-      s.compute = {at, compute_end_ = at + t_.compute};
-      at = compute_end_;
-    }
+    };
+    pass(Stage::decode, t_.decode, decode_end_, consumed(b, t_.decode_slots));
+    pass(Stage::copy, t_.copy, copy_end_, consumed(b, t_.slots));
+    pass(Stage::compute, t_.compute, compute_end_, 0);
     s.consumed = std::max(at, b == 0 ? 0 : batches[b - 1].consumed);
     return s;
   }

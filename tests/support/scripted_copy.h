@@ -39,7 +39,7 @@ class ScriptedCopy final : public CopyStage {
   std::uint32_t ahead = 1, slots = 1;
   std::uint32_t fail_begin = kNever, fail_finish = kNever;
   std::function<void(std::uint32_t)> on_finish;
-  CopyTimes times{1, 1, 2};
+  CopyTimes times{{1, 2}, {1, 2}};
   const Counter* consumed = nullptr;
   // Written by the copy thread.
   std::uint32_t begun = 0, finished = 0, most_in_flight = 0;

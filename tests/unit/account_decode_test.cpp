@@ -13,7 +13,7 @@ using support::PipelineClock;
 using Named = std::vector<std::pair<Stall, std::int64_t>>;
 
 // The stalls of a lane that are not zero.
-Named stalls(const Account& a, EpochLane lane) {
+Named stalls(const Account& a, Stage lane) {
   Named out;
   for (std::size_t s = 0; s < kStalls; ++s) {
     if (const std::int64_t ns = a.lane(lane)->stalls[s]; ns != 0) {
@@ -34,17 +34,17 @@ TEST(AccountOfDecoding, BlamesDecodingThatTakesLongest) {
           .account();
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 2 + 500 + 1 + 3);
-  EXPECT_EQ(a.longest, EpochLane::decode);
+  EXPECT_EQ(a.longest, Stage::decode);
   EXPECT_EQ(a.ideal, 500);
   EXPECT_EQ(a.covered, a.wall);
   EXPECT_EQ(a.overlap, 100 + 500 + 50 + 150 - 506);
   EXPECT_EQ(a.first_batch, 13);
   // Between two computations 7 ns pass, in 6 of which the next batch is being decoded.
-  EXPECT_EQ(stalls(a, EpochLane::compute),
+  EXPECT_EQ(stalls(a, Stage::compute),
             (Named{{Stall::storage, 2}, {Stall::decode, 10 + 49 * 6}, {Stall::copy, 50}}));
-  EXPECT_EQ(stalls(a, EpochLane::copy),
+  EXPECT_EQ(stalls(a, Stage::copy),
             (Named{{Stall::storage, 2}, {Stall::decode, 10 + 49 * 9}, {Stall::done, 3}}));
-  EXPECT_EQ(stalls(a, EpochLane::decode), (Named{{Stall::storage, 2}, {Stall::done, 4}}));
+  EXPECT_EQ(stalls(a, Stage::decode), (Named{{Stall::storage, 2}, {Stall::done, 4}}));
   // b is there at 2b + 2 and waits 8b until it is decoded: 8 * (0 + ... + 49).
   EXPECT_EQ(phase(a, Phase::window), 8 * 1225);
   EXPECT_EQ(phase(a, Phase::decode), 500);
@@ -65,9 +65,9 @@ TEST(AccountOfDecoding, WaitsForASlotOfItsRingWhileTheConsumerIsSlow) {
                         .account();
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 1 + 20 * 11);
-  EXPECT_EQ(stalls(a, EpochLane::decode),
+  EXPECT_EQ(stalls(a, Stage::decode),
             (Named{{Stall::storage, 1}, {Stall::staging, 19 * 10}, {Stall::done, 10}}));
-  EXPECT_EQ(stalls(a, EpochLane::compute), (Named{{Stall::storage, 1}, {Stall::decode, 20}}));
+  EXPECT_EQ(stalls(a, Stage::compute), (Named{{Stall::storage, 1}, {Stall::decode, 20}}));
   EXPECT_EQ(phase(a, Phase::staging), 19 * 10);
   // In the window until decoding has nothing but the slot to wait for: b + 1 to 11b - 9.
   EXPECT_EQ(phase(a, Phase::window), 10 * 190 - 10 * 19);
@@ -88,13 +88,13 @@ TEST(AccountOfDecoding, BothRingsFillBehindASlowConsumer) {
                         .account();
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 3 + 200);
-  EXPECT_EQ(stalls(a, EpochLane::compute),
+  EXPECT_EQ(stalls(a, Stage::compute),
             (Named{{Stall::storage, 1}, {Stall::decode, 1}, {Stall::copy, 1}}));
   EXPECT_EQ(
-      stalls(a, EpochLane::copy),
+      stalls(a, Stage::copy),
       (Named{
           {Stall::storage, 1}, {Stall::decode, 1}, {Stall::staging, 18 * 9}, {Stall::done, 19}}));
-  EXPECT_EQ(stalls(a, EpochLane::decode),
+  EXPECT_EQ(stalls(a, Stage::decode),
             (Named{{Stall::storage, 1}, {Stall::staging, 17 * 9}, {Stall::done, 29}}));
   EXPECT_EQ(phase(a, Phase::staging), 18 * 9 + 17 * 9);
 }
@@ -112,13 +112,13 @@ TEST(AccountOfDecoding, WaitsForItsRingBehindSlowCopies) {
                         .account();
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 2 + 3 + 500 + 1);
-  EXPECT_EQ(a.longest, EpochLane::copy);
+  EXPECT_EQ(a.longest, Stage::copy);
   // Three batches are decoded by 11; the fourth waits until 16, each further one for 7 of 10.
-  EXPECT_EQ(stalls(a, EpochLane::decode),
+  EXPECT_EQ(stalls(a, Stage::decode),
             (Named{{Stall::storage, 2}, {Stall::staging, 5 + 46 * 7}, {Stall::done, 27}}));
-  EXPECT_EQ(stalls(a, EpochLane::copy),
+  EXPECT_EQ(stalls(a, Stage::copy),
             (Named{{Stall::storage, 2}, {Stall::decode, 3}, {Stall::done, 1}}));
-  EXPECT_EQ(stalls(a, EpochLane::compute),
+  EXPECT_EQ(stalls(a, Stage::compute),
             (Named{{Stall::storage, 2}, {Stall::decode, 3}, {Stall::copy, 10 + 49 * 9}}));
   // Decoded and not yet copied: 0, 7 and 14 of the first three, 16 of each further one.
   EXPECT_EQ(phase(a, Phase::decoded), 7 + 14 + 47 * 16);
@@ -129,12 +129,12 @@ TEST(AccountOfDecoding, BlamesAStorageThatTakesLongest) {
       PipelineClock({.read = 10, .copy = 1, .compute = 3, .batches = 50, .decode = 2}).account();
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 500 + 2 + 1 + 3);
-  EXPECT_EQ(stalls(a, EpochLane::compute),
+  EXPECT_EQ(stalls(a, Stage::compute),
             (Named{{Stall::storage, 10 + 49 * 4}, {Stall::decode, 100}, {Stall::copy, 50}}));
-  EXPECT_EQ(stalls(a, EpochLane::copy),
+  EXPECT_EQ(stalls(a, Stage::copy),
             (Named{{Stall::storage, 10 + 49 * 7}, {Stall::decode, 100}, {Stall::done, 3}}));
-  EXPECT_EQ(stalls(a, EpochLane::decode), (Named{{Stall::storage, 10 + 49 * 8}, {Stall::done, 4}}));
-  EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::done, 6}}));
+  EXPECT_EQ(stalls(a, Stage::decode), (Named{{Stall::storage, 10 + 49 * 8}, {Stall::done, 4}}));
+  EXPECT_EQ(stalls(a, Stage::read), (Named{{Stall::done, 6}}));
 }
 
 TEST(AccountOfDecoding, WithoutPrefetchTheStagesFollowEachOther) {
@@ -150,13 +150,13 @@ TEST(AccountOfDecoding, WithoutPrefetchTheStagesFollowEachOther) {
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 100 * 25);
   EXPECT_EQ(a.overlap, 0);
-  EXPECT_EQ(stalls(a, EpochLane::compute),
+  EXPECT_EQ(stalls(a, Stage::compute),
             (Named{{Stall::storage, 800}, {Stall::decode, 400}, {Stall::copy, 300}}));
-  EXPECT_EQ(stalls(a, EpochLane::read), (Named{{Stall::decode, 99 * 4},
-                                               {Stall::copy, 99 * 3},
-                                               {Stall::consumer, 99 * 10},
-                                               {Stall::done, 17}}));
-  EXPECT_EQ(stalls(a, EpochLane::decode),
+  EXPECT_EQ(stalls(a, Stage::read), (Named{{Stall::decode, 99 * 4},
+                                           {Stall::copy, 99 * 3},
+                                           {Stall::consumer, 99 * 10},
+                                           {Stall::done, 17}}));
+  EXPECT_EQ(stalls(a, Stage::decode),
             (Named{{Stall::storage, 800}, {Stall::window, 99 * 13}, {Stall::done, 13}}));
 }
 
@@ -166,8 +166,8 @@ TEST(AccountOfDecoding, AloneIsTheLastLane) {
       PipelineClock({.read = 3, .copy = 0, .compute = 0, .batches = 10, .decode = 5}).account();
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 3 + 50);
-  EXPECT_EQ(a.lane(EpochLane::decode)->exposed, 50);
-  EXPECT_EQ(a.lane(EpochLane::read)->exposed, 3);
+  EXPECT_EQ(a.lane(Stage::decode)->exposed, 50);
+  EXPECT_EQ(a.lane(Stage::read)->exposed, 3);
   EXPECT_EQ(a.utilisation(), std::nullopt);
   EXPECT_EQ(a.first_batch, 8);
   EXPECT_EQ(phase(a, Phase::held), 0);

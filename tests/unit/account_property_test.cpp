@@ -15,48 +15,42 @@ class Naive {
  public:
   explicit Naive(const AccountInput& in) : in_(in) {}
 
-  bool busy(EpochLane lane, std::int64_t t) const {
-    const bool covered = std::ranges::any_of(in_.batches, [&](const BatchSpans& b) {
-      const auto s = span(b, lane);
+  bool busy(Stage lane, std::int64_t t) const {
+    const bool covered = std::ranges::any_of(in_.batches, [&](const BatchTimes& b) {
+      const auto& s = b[lane];
       return s && s->begin <= t && t < s->end;
     });
-    return covered && (lane != EpochLane::read || wait_at(t) == nullptr);
+    return covered && (lane != Stage::read || wait_at(t) == nullptr);
   }
 
-  Stall cause(EpochLane lane, std::int64_t t) const {
-    return lane == EpochLane::read ? of_reader(t) : of_awaited(lane, t);
+  Stall cause(Stage lane, std::int64_t t) const {
+    return lane == Stage::read ? of_reader(t) : of_awaited(lane, t);
   }
 
   // The first phase that is not over: where the batch is, whatever order its times have.
-  static Phase phase(const BatchSpans& b, std::int64_t read_before, std::int64_t t) {
+  static Phase phase(const BatchTimes& b, std::int64_t read_before, std::int64_t t) {
     std::vector<std::pair<Phase, std::int64_t>> ends{
-        {Phase::queued, std::min(read_before, b.read.end)}, {Phase::device, b.read.end}};
+        {Phase::queued, std::min(read_before, b[Stage::read]->end)},
+        {Phase::device, b[Stage::read]->end}};
     Phase waits = Phase::window;
-    if (b.decode) {
-      ends.emplace_back(waits, b.decode_wait_begin.value_or(b.decode->begin));
-      ends.emplace_back(Phase::staging, b.decode->begin);
-      ends.emplace_back(Phase::decode, b.decode->end);
+    if (b[Stage::decode]) {
+      ends.emplace_back(waits, b[Stage::decode]->wait);
+      ends.emplace_back(Phase::staging, b[Stage::decode]->begin);
+      ends.emplace_back(Phase::decode, b[Stage::decode]->end);
       waits = Phase::decoded;
     }
-    if (b.copy) {
-      ends.emplace_back(waits, b.copy_wait_begin.value_or(b.copy->begin));
-      ends.emplace_back(Phase::staging, b.copy->begin);
-      ends.emplace_back(Phase::copy, b.copy->end);
+    if (b[Stage::copy]) {
+      ends.emplace_back(waits, b[Stage::copy]->wait);
+      ends.emplace_back(Phase::staging, b[Stage::copy]->begin);
+      ends.emplace_back(Phase::copy, b[Stage::copy]->end);
       waits = Phase::staged;
     }
-    if (b.compute) {
-      ends.emplace_back(waits, b.compute->begin);
-      ends.emplace_back(Phase::compute, b.compute->end);
+    if (b[Stage::compute]) {
+      ends.emplace_back(waits, b[Stage::compute]->begin);
+      ends.emplace_back(Phase::compute, b[Stage::compute]->end);
     }
     const auto at = std::ranges::find_if(ends, [t](const auto& e) { return t < e.second; });
-    return at != ends.end() ? at->first : b.copy || b.compute ? Phase::held : waits;
-  }
-
-  static std::optional<TimeSpan> span(const BatchSpans& b, EpochLane lane) {
-    return lane == EpochLane::read     ? b.read
-           : lane == EpochLane::decode ? b.decode
-           : lane == EpochLane::copy   ? b.copy
-                                       : b.compute;
+    return at != ends.end() ? at->first : b[Stage::copy] || b[Stage::compute] ? Phase::held : waits;
   }
 
  private:
@@ -69,61 +63,57 @@ class Naive {
     return nullptr;
   }
   bool begun(std::int64_t t) const {
-    return std::ranges::any_of(in_.batches, [&](auto& b) { return b.read.begin <= t; });
+    return std::ranges::any_of(in_.batches, [&](auto& b) { return b[Stage::read]->begin <= t; });
   }
 
-  Stall of_awaited(EpochLane lane, std::int64_t t) const {
-    const BatchSpans* next = nullptr;
-    for (const BatchSpans& b : in_.batches) {
-      const auto s = span(b, lane);
-      if (s && s->begin > t && (next == nullptr || s->begin < span(*next, lane)->begin)) {
+  Stall of_awaited(Stage lane, std::int64_t t) const {
+    const BatchTimes* next = nullptr;
+    for (const BatchTimes& b : in_.batches) {
+      const auto& s = b[lane];
+      if (s && s->begin > t && (next == nullptr || s->begin < (*next)[lane]->begin)) {
         next = &b;
       }
     }
     return next == nullptr ? Stall::done : state(*next, t);
   }
 
-  Stall state(const BatchSpans& b, std::int64_t t) const {
-    if (t < b.read.begin) {
-      return !begun(t)                  ? Stall::start
-             : busy(EpochLane::read, t) ? Stall::storage
-             : wait_at(t) != nullptr    ? Stall::window
-                                        : Stall::host;
+  Stall state(const BatchTimes& b, std::int64_t t) const {
+    if (t < b[Stage::read]->begin) {
+      return !begun(t)               ? Stall::start
+             : busy(Stage::read, t)  ? Stall::storage
+             : wait_at(t) != nullptr ? Stall::window
+                                     : Stall::host;
     }
-    if (t < b.read.end) {
+    if (t < b[Stage::read]->end) {
       return wait_at(t) != nullptr ? Stall::window : Stall::storage;
     }
-    if (b.decode && t < b.decode->end) {
-      return t >= b.decode->begin            ? Stall::decode
-             : since(b.decode_wait_begin, t) ? Stall::staging
-             : busy(EpochLane::decode, t)    ? Stall::decode
-                                             : Stall::host;
-    }
-    if (b.copy && t < b.copy->end) {
-      return t >= b.copy->begin            ? Stall::copy
-             : since(b.copy_wait_begin, t) ? Stall::staging
-             : busy(EpochLane::copy, t)    ? Stall::copy
+    if (b[Stage::decode] && t < b[Stage::decode]->end) {
+      return t >= b[Stage::decode]->begin  ? Stall::decode
+             : b[Stage::decode]->wait <= t ? Stall::staging
+             : busy(Stage::decode, t)      ? Stall::decode
                                            : Stall::host;
     }
+    if (b[Stage::copy] && t < b[Stage::copy]->end) {
+      return t >= b[Stage::copy]->begin  ? Stall::copy
+             : b[Stage::copy]->wait <= t ? Stall::staging
+             : busy(Stage::copy, t)      ? Stall::copy
+                                         : Stall::host;
+    }
     return Stall::host;
-  }
-
-  static bool since(const std::optional<std::int64_t>& begin, std::int64_t t) {
-    return begin && *begin <= t;
   }
 
   Stall of_reader(std::int64_t t) const {
     if (!in_.batches.empty() && !begun(t)) {
       return Stall::start;
     }
-    if (std::ranges::none_of(in_.batches, [&](auto& b) { return b.read.end > t; })) {
+    if (std::ranges::none_of(in_.batches, [&](auto& b) { return b[Stage::read]->end > t; })) {
       return Stall::done;
     }
     const MemoryWait* wait = wait_at(t);
-    const BatchSpans* holder = nullptr;
+    const BatchTimes* holder = nullptr;
     for (std::size_t b = 0; wait != nullptr && b < wait->consumed_batches && b < in_.batches.size();
          ++b) {
-      const BatchSpans& x = in_.batches[b];
+      const BatchTimes& x = in_.batches[b];
       if (x.consumed > t && (holder == nullptr || x.consumed < holder->consumed)) {
         holder = &x;
       }
@@ -131,28 +121,30 @@ class Naive {
     return holder == nullptr ? Stall::host : state_of_holder(*holder, t);
   }
 
-  static Stall state_of_holder(const BatchSpans& b, std::int64_t t) {
-    if (t < b.read.end) {
+  static Stall state_of_holder(const BatchTimes& b, std::int64_t t) {
+    if (t < b[Stage::read]->end) {
       return Stall::window;
     }
-    if (b.decode && t < b.decode->end) {
-      return t >= b.decode->begin            ? Stall::decode
-             : since(b.decode_wait_begin, t) ? Stall::staging
-                                             : Stall::host;
-    }
-    if (b.copy && t < b.copy->end) {
-      return t >= b.copy->begin            ? Stall::copy
-             : since(b.copy_wait_begin, t) ? Stall::staging
+    if (b[Stage::decode] && t < b[Stage::decode]->end) {
+      return t >= b[Stage::decode]->begin  ? Stall::decode
+             : b[Stage::decode]->wait <= t ? Stall::staging
                                            : Stall::host;
     }
-    return b.compute && b.compute->begin <= t && t < b.compute->end ? Stall::consumer : Stall::host;
+    if (b[Stage::copy] && t < b[Stage::copy]->end) {
+      return t >= b[Stage::copy]->begin  ? Stall::copy
+             : b[Stage::copy]->wait <= t ? Stall::staging
+                                         : Stall::host;
+    }
+    return b[Stage::compute] && b[Stage::compute]->begin <= t && t < b[Stage::compute]->end
+               ? Stall::consumer
+               : Stall::host;
   }
 
   const AccountInput& in_;
 };
 
 struct RandomEpoch {
-  std::vector<BatchSpans> batches;
+  std::vector<BatchTimes> batches;
   std::vector<MemoryWait> waits;
   AccountInput input;
 };
@@ -175,31 +167,27 @@ TimeSpan some_span(Rng& rng, std::int64_t after, bool orderly) {
 void make_random(RandomEpoch& e, std::uint64_t seed) {
   Rng rng(seed);
   const bool orderly = rng.below(3) != 0;
-  e.input = {.epoch = {kBegin, kEnd},
-             .decode = rng.below(2) == 0,
-             .copy = rng.below(3) != 0,
-             .compute = rng.below(3) != 0};
+  e.input = {
+      .epoch = {kBegin, kEnd},
+      .lanes = {
+          .decode = rng.below(2) == 0, .copy = rng.below(3) != 0, .compute = rng.below(3) != 0}};
   std::int64_t at = kBegin;
   for (std::uint64_t n = rng.below(7); n > 0; --n) {
-    BatchSpans b;
-    b.read = some_span(rng, at, orderly);
-    at = std::max(kBegin, b.read.end - static_cast<std::int64_t>(rng.below(8)));
-    std::int64_t last = b.read.end;
-    const auto stage = [&](bool there, std::optional<TimeSpan>& span,
-                           std::optional<std::int64_t>* slot_wait) {
-      if (!there) {
-        return;
+    BatchTimes b;
+    b[Stage::read] = without_wait(some_span(rng, at, orderly));
+    at = std::max(kBegin, b[Stage::read]->end - static_cast<std::int64_t>(rng.below(8)));
+    std::int64_t last = b[Stage::read]->end;
+    for (const Stage stage : {Stage::decode, Stage::copy, Stage::compute}) {
+      if (!e.input.lanes.has(stage)) {
+        continue;
       }
-      span = some_span(rng, last, orderly);
-      if (slot_wait != nullptr && rng.below(2) == 0) {
-        *slot_wait = std::min(span->begin, last + static_cast<std::int64_t>(rng.below(3)));
+      StageTimes& t = b[stage].emplace(without_wait(some_span(rng, last, orderly)));
+      if (stage != Stage::compute && rng.below(2) == 0) {
+        t.wait = std::min(t.begin, last + static_cast<std::int64_t>(rng.below(3)));
       }
-      last = std::max(last, span->end);
-    };
-    stage(e.input.decode, b.decode, &b.decode_wait_begin);
-    stage(e.input.copy, b.copy, &b.copy_wait_begin);
-    stage(e.input.compute, b.compute, nullptr);
-    b.consumed = some_time(rng, std::max(last, b.read.begin));
+      last = std::max(last, t.end);
+    }
+    b.consumed = some_time(rng, std::max(last, b[Stage::read]->begin));
     e.batches.push_back(b);
   }
   for (std::int64_t t = kBegin; rng.below(3) != 0 && t < kEnd;) {
@@ -251,11 +239,11 @@ TEST(Account, PhasesAgreeWithOneThatAsksAtEveryNanosecond) {
     make_random(e, seed);
     std::array<std::int64_t, kPhases> expected{};
     std::int64_t read_before = kBegin;
-    for (const BatchSpans& b : e.batches) {
-      for (std::int64_t t = b.read.begin; t < b.consumed; ++t) {
+    for (const BatchTimes& b : e.batches) {
+      for (std::int64_t t = b[Stage::read]->begin; t < b.consumed; ++t) {
         ++expected[static_cast<std::size_t>(Naive::phase(b, read_before, t))];
       }
-      read_before = std::max(read_before, b.read.end);
+      read_before = std::max(read_before, b[Stage::read]->end);
     }
     ASSERT_EQ(make_account(e.input).phases, expected) << "seed " << seed;
   }

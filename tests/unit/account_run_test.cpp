@@ -6,11 +6,11 @@
 #include "dataset/pack.h"
 #include "experiment/batch_records.h"
 #include "loader/epoch.h"
-#include "store/batch_spans.h"
 #include "store/json.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
 #include "support/demo_records.h"
+#include "support/pipeline_clock.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -51,7 +51,7 @@ class AccountOfARun : public ::testing::Test {
     return r;
   }
   Account account(const RunRecord& r) const {
-    Account a = account_run(r, stages_of(cell_));
+    Account a = account_run(r, lanes_of(cell_));
     EXPECT_EQ(broken_identity(a), "");
     return a;
   }
@@ -81,9 +81,9 @@ TEST_F(AccountOfARun, WithoutPrefetchTheReaderWaitsForTheConsumer) {
   for (const CopyKind copy : {CopyKind::none, CopyKind::host}) {
     cell_.copy = copy;
     const Account a = account(run());
-    const LaneAccount& read = *a.lane(EpochLane::read);
+    const LaneAccount& read = *a.lane(Stage::read);
     EXPECT_EQ(a.overlap, 0) << "strictly serial";
-    EXPECT_GE(a.lane(EpochLane::compute)->busy, kBatches * kCompute);
+    EXPECT_GE(a.lane(Stage::compute)->busy, kBatches * kCompute);
     // At most the moment until the reader begins to wait is missing from each computation.
     EXPECT_GT(read.stall(Stall::consumer), (kBatches - 1) * kCompute / 2);
     EXPECT_GE(read.stall(Stall::done), kCompute) << "the last batch is computed";
@@ -94,8 +94,8 @@ TEST_F(AccountOfARun, TheCopyStageWaitsForSlotsOfAConsumerThatTakesLonger) {
   cell_.prefetch = 2;
   cell_.copy = CopyKind::host;
   const Account a = account(run());
-  const LaneAccount& copy = *a.lane(EpochLane::copy);
-  EXPECT_EQ(a.longest, EpochLane::compute);
+  const LaneAccount& copy = *a.lane(Stage::copy);
+  EXPECT_EQ(a.longest, Stage::compute);
   // Two slots: the third batch waits for the first to be consumed, and so on.
   EXPECT_GT(copy.stall(Stall::staging), (kBatches - 2) * kCompute / 2);
   EXPECT_GT(copy.stall(Stall::done), 0);
@@ -110,7 +110,7 @@ TEST_F(AccountOfARun, DecodingWaitsForSlotsOfAConsumerThatTakesLonger) {
     const Account a = account(r);
     // Two slots on the accelerator, and before a copy stage one more of the decode ring.
     const std::int64_t free = copy == CopyKind::none ? 2 : 3;
-    const LaneAccount& decode = *a.lane(EpochLane::decode);
+    const LaneAccount& decode = *a.lane(Stage::decode);
     EXPECT_GT(decode.stall(Stall::staging), (kBatches - free) * kCompute / 2);
     EXPECT_EQ(r.copy_cost.has_value(), copy != CopyKind::none);
     if (r.copy_cost) {
@@ -126,7 +126,7 @@ TEST_F(AccountOfARun, WithoutPrefetchDecodingIsSerialToo) {
   cell_.copy = CopyKind::host;
   const Account a = account(run());
   EXPECT_EQ(a.overlap, 0) << "strictly serial";
-  EXPECT_EQ(a.lane(EpochLane::decode)->stall(Stall::staging), 0) << "its slot is free by then";
+  EXPECT_EQ(a.lane(Stage::decode)->stall(Stall::staging), 0) << "its slot is free by then";
 }
 
 // --device-slots 1: the next copy begins when the batch before is computed, however far the reader
@@ -139,14 +139,14 @@ TEST_F(AccountOfARun, ABlockingCopyIsExposedToTheLastNanosecond) {
     cell_.copy_tuning.staging = staging;
     cell_.copy_tuning.slots = 1;
     const Account blocking = account(run());
-    const LaneAccount& copy = *blocking.lane(EpochLane::copy);
+    const LaneAccount& copy = *blocking.lane(Stage::copy);
     EXPECT_EQ(copy.hidden, 0);
     EXPECT_GE(copy.exposed, kBatches * 1'000'000);
     // Why: the slot is in use while its batch is computed, and the consumer waits for each copy.
     EXPECT_GT(copy.stall(Stall::staging), (kBatches - 1) * kCompute / 2);
-    EXPECT_EQ(blocking.lane(EpochLane::compute)->stall(Stall::copy), copy.exposed);
+    EXPECT_EQ(blocking.lane(Stage::compute)->stall(Stall::copy), copy.exposed);
     cell_.copy_tuning.slots = 2;
-    EXPECT_GT(account(run()).lane(EpochLane::copy)->hidden, 0);
+    EXPECT_GT(account(run()).lane(Stage::copy)->hidden, 0);
   }
 }
 
@@ -156,7 +156,7 @@ TEST_F(AccountOfARun, WithoutAConsumerEverythingIsExposed) {
   ASSERT_EQ(reading.lanes.size(), 1U);
   EXPECT_EQ(reading.overlap, 0);
   EXPECT_EQ(reading.utilisation(), std::nullopt);
-  EXPECT_GT(reading.lane(EpochLane::read)->busy, 0);
+  EXPECT_GT(reading.lane(Stage::read)->busy, 0);
 }
 
 TEST_F(AccountOfARun, CanBeMadeAgainFromTheDatabase) {
@@ -164,7 +164,7 @@ TEST_F(AccountOfARun, CanBeMadeAgainFromTheDatabase) {
   cell_.copy = CopyKind::host;
   cell_.prefetch = 1;
   RunRecord r = run();
-  EXPECT_EQ(keep_account(r, stages_of(cell_)), "");
+  EXPECT_EQ(keep_account(r, lanes_of(cell_)), "");
   EXPECT_FALSE(r.read_waits.empty());
   const std::string path = dir_.path() + "/results.db";
   auto store = ResultStore::open(path);
@@ -187,37 +187,27 @@ TEST_F(AccountOfARun, CanBeMadeAgainFromTheDatabase) {
   EXPECT_EQ(stored.copy_cost->cpu_ns, r.copy_cost->cpu_ns);
   stored.batches = reader->batches(*id).value();
   stored.read_waits = reader->read_waits(*id).value();
-  EXPECT_EQ(keep_account(stored, stages_of(cell_)), "");
+  EXPECT_EQ(keep_account(stored, lanes_of(cell_)), "");
   EXPECT_EQ(run_json({}, stored)["account"], before);
   EXPECT_EQ(stored.utilisation, r.utilisation);
 }
 
 // A stage that takes memory for each batch and gives it back: all of it is copying.
-TEST(BatchSpans, OfTheCopyLaneLastAsLongAsTheStageWorksAtTheBatch) {
+TEST(Account, OfTheCopyLaneLastsAsLongAsTheStageWorksAtTheBatch) {
   RunRecord r;
   r.epoch_ns = 100;
-  BatchRecord& b = r.batches.emplace_back();
-  b.ready_ns = 10;
-  b.staging_begin_ns = 15;
-  b.copy_begin_ns = 20;
-  b.copy_end_ns = 40;
-  b.staging_end_ns = 55;
-  b.consumed_ns = 100;
-  EXPECT_EQ(spans_of(b).copy->begin, 15);
-  EXPECT_EQ(spans_of(b).copy->end, 55);
+  r.batches.emplace_back().times = support::batch_times(
+      {{Stage::read, {0, 10}}, {Stage::copy, {15, 55}}, {Stage::transfer, {20, 40}}}, 100);
   EXPECT_EQ(keep_account(r, {.copy = true}), "");
   ASSERT_EQ(r.account->lanes.back().lane, "copy");
   EXPECT_EQ(r.account->lanes.back().busy_ns, 40);
   EXPECT_EQ(r.first_batch_ns, 55);
-  b.staging_begin_ns = b.staging_end_ns = std::nullopt;  // a database of before
-  EXPECT_EQ(spans_of(b).copy->begin, 20);
-  EXPECT_EQ(spans_of(b).copy->end, 40);
 }
 
 TEST_F(AccountOfARun, ThatDoesNotAddUpSaysSo) {
   RunRecord r = run();
-  r.batches[3].compute_end_ns = r.begin_ns + r.epoch_ns + 1;
-  EXPECT_NE(keep_account(r, stages_of(cell_)), "");
+  r.batches[3].times[Stage::compute]->end = r.begin_ns + r.epoch_ns + 1;
+  EXPECT_NE(keep_account(r, lanes_of(cell_)), "");
 }
 
 }  // namespace

@@ -7,13 +7,14 @@
 namespace blksweep {
 namespace {
 
+using support::batch_times;
 using support::PipelineClock;
 using support::PipelineTimes;
 
 using Named = std::vector<std::pair<Stall, std::int64_t>>;
 
 // The lane_stalls of a lane that are not zero.
-Named lane_stalls(const Account& a, EpochLane lane) {
+Named lane_stalls(const Account& a, Stage lane) {
   Named out;
   for (std::size_t s = 0; s < kStalls; ++s) {
     if (const std::int64_t ns = a.lane(lane)->stalls[s]; ns != 0) {
@@ -28,12 +29,12 @@ TEST(Account, OfAComputeBoundEpochShowsOnlyTheFirstBatch) {
   const Account a = clock.account();
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 8 + 3 + 1000);
-  EXPECT_EQ(lane_stalls(a, EpochLane::compute), (Named{{Stall::storage, 8}, {Stall::copy, 3}}));
-  EXPECT_EQ(a.lane(EpochLane::copy)->exposed, 3);
-  EXPECT_EQ(a.lane(EpochLane::copy)->hidden, 297);
-  EXPECT_EQ(a.lane(EpochLane::read)->exposed, 8);
+  EXPECT_EQ(lane_stalls(a, Stage::compute), (Named{{Stall::storage, 8}, {Stall::copy, 3}}));
+  EXPECT_EQ(a.lane(Stage::copy)->exposed, 3);
+  EXPECT_EQ(a.lane(Stage::copy)->hidden, 297);
+  EXPECT_EQ(a.lane(Stage::read)->exposed, 8);
   EXPECT_EQ(a.overlap, 800 + 300 + 1000 - a.wall);
-  EXPECT_EQ(a.longest, EpochLane::compute);
+  EXPECT_EQ(a.longest, Stage::compute);
   EXPECT_EQ(a.ideal, 1000);
   EXPECT_GT(a.ideal_share().value(), 0.98);
   EXPECT_EQ(a.first_batch, 11);
@@ -46,12 +47,12 @@ TEST(Account, WithoutPrefetchNothingIsHiddenAndTheEpochIsTheSum) {
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 2100);
   EXPECT_EQ(a.overlap, 0);
-  EXPECT_EQ(lane_stalls(a, EpochLane::compute), (Named{{Stall::storage, 800}, {Stall::copy, 300}}));
+  EXPECT_EQ(lane_stalls(a, Stage::compute), (Named{{Stall::storage, 800}, {Stall::copy, 300}}));
   // The reader waits for the memory of the batch before, while that is copied, then computed.
-  EXPECT_EQ(lane_stalls(a, EpochLane::read),
+  EXPECT_EQ(lane_stalls(a, Stage::read),
             (Named{{Stall::copy, 3 * 99}, {Stall::consumer, 10 * 99}, {Stall::done, 13}}));
   // The copy stage waits for a batch that is nowhere until there is memory, then is read.
-  EXPECT_EQ(lane_stalls(a, EpochLane::copy),
+  EXPECT_EQ(lane_stalls(a, Stage::copy),
             (Named{{Stall::storage, 800}, {Stall::window, 990}, {Stall::done, 10}}));
 }
 
@@ -62,12 +63,12 @@ TEST(Account, OfTheExampleInItsDocumentIsAsDrawn) {
   EXPECT_EQ(a.overlap, 6);
   EXPECT_EQ(a.ideal, 9);
   EXPECT_EQ(a.first_batch, 3);
-  EXPECT_EQ(a.lane(EpochLane::read)->hidden, 4);
-  EXPECT_EQ(a.lane(EpochLane::copy)->hidden, 2);
-  EXPECT_EQ(lane_stalls(a, EpochLane::read), (Named{{Stall::consumer, 2}, {Stall::done, 4}}));
-  EXPECT_EQ(lane_stalls(a, EpochLane::copy),
+  EXPECT_EQ(a.lane(Stage::read)->hidden, 4);
+  EXPECT_EQ(a.lane(Stage::copy)->hidden, 2);
+  EXPECT_EQ(lane_stalls(a, Stage::read), (Named{{Stall::consumer, 2}, {Stall::done, 4}}));
+  EXPECT_EQ(lane_stalls(a, Stage::copy),
             (Named{{Stall::storage, 5}, {Stall::window, 1}, {Stall::done, 3}}));
-  EXPECT_EQ(lane_stalls(a, EpochLane::compute), (Named{{Stall::storage, 2}, {Stall::copy, 1}}));
+  EXPECT_EQ(lane_stalls(a, Stage::compute), (Named{{Stall::storage, 2}, {Stall::copy, 1}}));
 }
 
 TEST(Account, OfACopyBoundEpochBlamesTheCopies) {
@@ -75,25 +76,25 @@ TEST(Account, OfACopyBoundEpochBlamesTheCopies) {
   const Account a = clock.account();
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 2 + 500 + 3);
-  EXPECT_EQ(lane_stalls(a, EpochLane::compute),
+  EXPECT_EQ(lane_stalls(a, Stage::compute),
             (Named{{Stall::storage, 2}, {Stall::copy, 10 + 49 * 7}}));
-  EXPECT_EQ(a.longest, EpochLane::copy);
-  EXPECT_EQ(a.lane(EpochLane::copy)->exposed, 500 - 49 * 3);
+  EXPECT_EQ(a.longest, Stage::copy);
+  EXPECT_EQ(a.lane(Stage::copy)->exposed, 500 - 49 * 3);
   // Of each round of 10 ns the reader reads for 2 and waits while the oldest batch is copied for 5
   // more and computed for 3. The first of 47 waits begins earlier: only three batches were read.
-  EXPECT_EQ(a.lane(EpochLane::read)->stall(Stall::copy), 47 * 5 + 1);
-  EXPECT_EQ(a.lane(EpochLane::read)->stall(Stall::consumer), 47 * 3);
-  EXPECT_EQ(a.lane(EpochLane::read)->stall(Stall::host), 0);
+  EXPECT_EQ(a.lane(Stage::read)->stall(Stall::copy), 47 * 5 + 1);
+  EXPECT_EQ(a.lane(Stage::read)->stall(Stall::consumer), 47 * 3);
+  EXPECT_EQ(a.lane(Stage::read)->stall(Stall::host), 0);
 }
 
 TEST(Account, OfAStorageBoundEpochBlamesTheStorage) {
   const PipelineClock clock({.read = 10, .copy = 2, .compute = 3, .batches = 50, .prefetch = 2});
   const Account a = clock.account();
   EXPECT_EQ(a.wall, 500 + 2 + 3);
-  EXPECT_EQ(lane_stalls(a, EpochLane::compute),
+  EXPECT_EQ(lane_stalls(a, Stage::compute),
             (Named{{Stall::storage, 10 + 49 * 5}, {Stall::copy, 100}}));
-  EXPECT_EQ(lane_stalls(a, EpochLane::read), (Named{{Stall::done, 5}}));
-  EXPECT_EQ(a.longest, EpochLane::read);
+  EXPECT_EQ(lane_stalls(a, Stage::read), (Named{{Stall::done, 5}}));
+  EXPECT_EQ(a.longest, Stage::read);
   EXPECT_EQ(a.ideal, 500);
 }
 
@@ -103,10 +104,10 @@ TEST(Account, SaysThatTheStagingIsFull) {
   const Account a = clock.account();
   EXPECT_EQ(broken_identity(a), "");
   EXPECT_EQ(a.wall, 1 + 11 * 20);
-  EXPECT_EQ(lane_stalls(a, EpochLane::copy),
+  EXPECT_EQ(lane_stalls(a, Stage::copy),
             (Named{{Stall::storage, 1}, {Stall::staging, 190}, {Stall::done, 10}}));
-  EXPECT_EQ(lane_stalls(a, EpochLane::compute), (Named{{Stall::storage, 1}, {Stall::copy, 20}}));
-  EXPECT_EQ(lane_stalls(a, EpochLane::read), (Named{{Stall::done, 201}}));
+  EXPECT_EQ(lane_stalls(a, Stage::compute), (Named{{Stall::storage, 1}, {Stall::copy, 20}}));
+  EXPECT_EQ(lane_stalls(a, Stage::read), (Named{{Stall::done, 201}}));
 }
 
 // --device-slots 1 against 2 with the same prefetch: what a blocking copy costs, and why.
@@ -118,16 +119,16 @@ TEST(Account, OfABlockingCopyShowsAllOfItToTheConsumer) {
   EXPECT_EQ(blocking.wall, 2 + 100 * (3 + 10));
   EXPECT_EQ(overlapped.wall, 2 + 3 + 100 * 10);
   // The difference is the copies that are hidden now, all but the first.
-  EXPECT_EQ(blocking.lane(EpochLane::copy)->exposed, 300);
-  EXPECT_EQ(overlapped.lane(EpochLane::copy)->exposed, 3);
+  EXPECT_EQ(blocking.lane(Stage::copy)->exposed, 300);
+  EXPECT_EQ(overlapped.lane(Stage::copy)->exposed, 3);
   EXPECT_EQ(blocking.wall - overlapped.wall, 300 - 3);
   // Why: the copy lane waits for the one slot until its batch is computed, the consumer for the
   // copy.
-  EXPECT_EQ(lane_stalls(blocking, EpochLane::copy),
+  EXPECT_EQ(lane_stalls(blocking, Stage::copy),
             (Named{{Stall::storage, 2}, {Stall::staging, 990}, {Stall::done, 10}}));
-  EXPECT_EQ(lane_stalls(blocking, EpochLane::compute),
+  EXPECT_EQ(lane_stalls(blocking, Stage::compute),
             (Named{{Stall::storage, 2}, {Stall::copy, 300}}));
-  EXPECT_EQ(lane_stalls(overlapped, EpochLane::compute),
+  EXPECT_EQ(lane_stalls(overlapped, Stage::compute),
             (Named{{Stall::storage, 2}, {Stall::copy, 3}}));
   EXPECT_EQ(broken_identity(blocking) + broken_identity(overlapped), "");
 }
@@ -138,17 +139,17 @@ TEST(Account, OfABlockingCopySaysWhenStorageHidesIt) {
   t.slots = 2;
   const Account overlapped = PipelineClock(t).account();
   EXPECT_EQ(blocking.wall, overlapped.wall) << "the batch before is computed long since";
-  EXPECT_EQ(blocking.lane(EpochLane::copy)->stall(Stall::staging), 0);
-  EXPECT_EQ(blocking.lane(EpochLane::compute)->stall(Stall::storage), 20 + 49 * 7);
+  EXPECT_EQ(blocking.lane(Stage::copy)->stall(Stall::staging), 0);
+  EXPECT_EQ(blocking.lane(Stage::compute)->stall(Stall::storage), 20 + 49 * 7);
 }
 
 TEST(Account, OfOneBatchIsItsStagesInTurn) {
   const Account a = PipelineClock({.batches = 1}).account();
   EXPECT_EQ(a.wall, 21);
   EXPECT_EQ(a.overlap, 0);
-  EXPECT_EQ(lane_stalls(a, EpochLane::read), (Named{{Stall::done, 13}}));
-  EXPECT_EQ(lane_stalls(a, EpochLane::copy), (Named{{Stall::storage, 8}, {Stall::done, 10}}));
-  EXPECT_EQ(lane_stalls(a, EpochLane::compute), (Named{{Stall::storage, 8}, {Stall::copy, 3}}));
+  EXPECT_EQ(lane_stalls(a, Stage::read), (Named{{Stall::done, 13}}));
+  EXPECT_EQ(lane_stalls(a, Stage::copy), (Named{{Stall::storage, 8}, {Stall::done, 10}}));
+  EXPECT_EQ(lane_stalls(a, Stage::compute), (Named{{Stall::storage, 8}, {Stall::copy, 3}}));
 }
 
 TEST(Account, OfAnEmptyEpochIsEmpty) {
@@ -158,25 +159,25 @@ TEST(Account, OfAnEmptyEpochIsEmpty) {
   EXPECT_EQ(none.utilisation(), std::nullopt);
   EXPECT_EQ(none.ideal_share(), std::nullopt);
   EXPECT_EQ(none.first_batch, std::nullopt);
-  const Account idle = make_account({.epoch = {5, 25}, .copy = true, .compute = true});
+  const Account idle = make_account({.epoch = {5, 25}, .lanes = {.copy = true, .compute = true}});
   EXPECT_EQ(broken_identity(idle), "");
-  EXPECT_EQ(lane_stalls(idle, EpochLane::compute), (Named{{Stall::done, 20}}));
-  EXPECT_EQ(lane_stalls(idle, EpochLane::read), (Named{{Stall::done, 20}}));
+  EXPECT_EQ(lane_stalls(idle, Stage::compute), (Named{{Stall::done, 20}}));
+  EXPECT_EQ(lane_stalls(idle, Stage::read), (Named{{Stall::done, 20}}));
 }
 
 TEST(Account, WithoutStagesHasOnlyTheLanesThatExist) {
   const Account reading = PipelineClock({.copy = 0, .compute = 0, .batches = 10}).account();
-  EXPECT_EQ(reading.lane(EpochLane::copy), nullptr);
-  EXPECT_EQ(reading.lane(EpochLane::compute), nullptr);
+  EXPECT_EQ(reading.lane(Stage::copy), nullptr);
+  EXPECT_EQ(reading.lane(Stage::compute), nullptr);
   EXPECT_EQ(reading.utilisation(), std::nullopt);
-  EXPECT_EQ(reading.lane(EpochLane::read)->exposed, 80);
+  EXPECT_EQ(reading.lane(Stage::read)->exposed, 80);
   EXPECT_EQ(reading.first_batch, 8);
   const Account uncopied = PipelineClock({.read = 8, .copy = 0, .batches = 10}).account();
-  EXPECT_EQ(lane_stalls(uncopied, EpochLane::compute), (Named{{Stall::storage, 8}}));
+  EXPECT_EQ(lane_stalls(uncopied, Stage::compute), (Named{{Stall::storage, 8}}));
   const Account unused =
       PipelineClock({.read = 8, .copy = 3, .compute = 0, .batches = 10}).account();
-  EXPECT_EQ(unused.lane(EpochLane::copy)->exposed, 30);
-  EXPECT_EQ(unused.lane(EpochLane::read)->hidden, 27);
+  EXPECT_EQ(unused.lane(Stage::copy)->exposed, 30);
+  EXPECT_EQ(unused.lane(Stage::read)->hidden, 27);
   for (const Account* a : {&reading, &uncopied, &unused}) {
     EXPECT_EQ(broken_identity(*a), "");
   }
@@ -184,40 +185,40 @@ TEST(Account, WithoutStagesHasOnlyTheLanesThatExist) {
 
 // Batch 0 is there after batch 1; the consumer takes them in order.
 TEST(Account, WaitsForTheBatchThatComesNextNotForTheOneThatIsThere) {
-  std::vector<BatchSpans> batches(2);
-  batches[0] = {.read = {2, 20}, .compute = TimeSpan{20, 30}, .consumed = 30};
-  batches[1] = {.read = {4, 10}, .compute = TimeSpan{32, 40}, .consumed = 40};
-  const Account a = make_account({.epoch = {0, 45}, .batches = batches, .compute = true});
+  const std::vector<BatchTimes> batches{
+      batch_times({{Stage::read, {2, 20}}, {Stage::compute, {20, 30}}}, 30),
+      batch_times({{Stage::read, {4, 10}}, {Stage::compute, {32, 40}}}, 40)};
+  const Account a =
+      make_account({.epoch = {0, 45}, .batches = batches, .lanes = {.compute = true}});
   EXPECT_EQ(broken_identity(a), "");
-  EXPECT_EQ(lane_stalls(a, EpochLane::compute),
+  EXPECT_EQ(lane_stalls(a, Stage::compute),
             (Named{{Stall::start, 2}, {Stall::storage, 18}, {Stall::host, 2}, {Stall::done, 5}}));
-  EXPECT_EQ(lane_stalls(a, EpochLane::read), (Named{{Stall::start, 2}, {Stall::done, 25}}));
+  EXPECT_EQ(lane_stalls(a, Stage::read), (Named{{Stall::start, 2}, {Stall::done, 25}}));
 }
 
 TEST(Account, OfIntervalsWithoutLengthStillNamesWhatIsAwaited) {
-  std::vector<BatchSpans> batches(2);
-  batches[0] = {.read = {0, 0}, .compute = TimeSpan{5, 5}, .consumed = 5};
-  batches[1] = {.read = {6, 9}, .compute = TimeSpan{9, 9}, .consumed = 9};
-  const Account a = make_account({.epoch = {0, 10}, .batches = batches, .compute = true});
+  const std::vector<BatchTimes> batches{
+      batch_times({{Stage::read, {0, 0}}, {Stage::compute, {5, 5}}}, 5),
+      batch_times({{Stage::read, {6, 9}}, {Stage::compute, {9, 9}}}, 9)};
+  const Account a =
+      make_account({.epoch = {0, 10}, .batches = batches, .lanes = {.compute = true}});
   EXPECT_EQ(broken_identity(a), "");
-  EXPECT_EQ(a.lane(EpochLane::compute)->busy, 0);
+  EXPECT_EQ(a.lane(Stage::compute)->busy, 0);
   // Until 5 for batch 0, which nobody takes; until 6 for batch 1, which nobody submits; then it is
   // read.
-  EXPECT_EQ(lane_stalls(a, EpochLane::compute),
+  EXPECT_EQ(lane_stalls(a, Stage::compute),
             (Named{{Stall::storage, 3}, {Stall::host, 6}, {Stall::done, 1}}));
 }
 
 TEST(Account, SplitsTheLifeOfABatchIntoPhases) {
-  std::vector<BatchSpans> batches(2);
-  batches[0] = {
-      .read = {0, 10}, .copy = TimeSpan{11, 14}, .compute = TimeSpan{14, 34}, .consumed = 35};
-  batches[1] = {.read = {2, 16},
-                .copy = TimeSpan{30, 33},
-                .compute = TimeSpan{35, 50},
-                .copy_wait_begin = 20,
-                .consumed = 50};
-  const Account a =
-      make_account({.epoch = {0, 50}, .batches = batches, .copy = true, .compute = true});
+  std::vector<BatchTimes> batches{
+      batch_times({{Stage::read, {0, 10}}, {Stage::copy, {11, 14}}, {Stage::compute, {14, 34}}},
+                  35),
+      batch_times({{Stage::read, {2, 16}}, {Stage::copy, {30, 33}}, {Stage::compute, {35, 50}}},
+                  50)};
+  batches[1][Stage::copy]->wait = 20;
+  const Account a = make_account(
+      {.epoch = {0, 50}, .batches = batches, .lanes = {.copy = true, .compute = true}});
   EXPECT_EQ(broken_identity(a), "");
   const auto phase = [&a](Phase p) { return a.phases[static_cast<std::size_t>(p)]; };
   EXPECT_EQ(phase(Phase::queued), 8);
@@ -232,15 +233,16 @@ TEST(Account, SplitsTheLifeOfABatchIntoPhases) {
 }
 
 TEST(Account, OfATimeOutsideTheEpochDoesNotHold) {
-  std::vector<BatchSpans> batches(1);
-  batches[0] = {.read = {0, 10}, .compute = TimeSpan{12, 11}, .consumed = 12};
+  std::vector<BatchTimes> batches{
+      batch_times({{Stage::read, {0, 10}}, {Stage::compute, {12, 11}}}, 12)};
   const auto broken = [&] {
-    return broken_identity(make_account({.epoch = {0, 20}, .batches = batches, .compute = true}));
+    return broken_identity(
+        make_account({.epoch = {0, 20}, .batches = batches, .lanes = {.compute = true}}));
   };
   EXPECT_EQ(broken(), "1 intervals end before they begin or leave the epoch");
-  batches[0].compute = TimeSpan{12, 21};
+  batches[0][Stage::compute] = without_wait({12, 21});
   EXPECT_NE(broken(), "");
-  batches[0].compute = TimeSpan{11, 12};
+  batches[0][Stage::compute] = without_wait({11, 12});
   EXPECT_EQ(broken(), "");
 }
 

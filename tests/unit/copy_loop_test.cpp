@@ -28,6 +28,7 @@ class CopyLoop : public ::testing::Test {
   Result<> run(ScriptedCopy& copy, std::uint32_t slots, Consumer* consumer = nullptr,
                std::uint32_t decode_slots = 0) {
     handoff_ = std::make_unique<Handoff>();
+    handoff_->times.resize(kCopiedBatches);
     std::unique_ptr<DecodeStage> decode;
     if (decode_slots > 0) {
       decode =
@@ -38,7 +39,6 @@ class CopyLoop : public ::testing::Test {
                        .schedule = schedule_,
                        .arena = {},
                        .failed = failed_,
-                       .read = read_,
                        .handoff = *handoff_,
                        .decode = decode.get(),
                        .copy = &copy,
@@ -50,10 +50,6 @@ class CopyLoop : public ::testing::Test {
     handoff_->ready.publish(kCopiedBatches);
     Result<> result = delivery.finish();
     finished_ = handoff_->consumed.value();
-    times_ = delivery.times();
-    if (decode) {
-      decode_times_ = decode->times();
-    }
     return result;
   }
 
@@ -61,11 +57,11 @@ class CopyLoop : public ::testing::Test {
   Plan plan_;
   Schedule schedule_;
   std::vector<std::uint8_t> failed_;
-  std::vector<BatchTimes> read_ = std::vector<BatchTimes>(kCopiedBatches);
+  // Of the last run, as the delivery left it.
+  const BatchTimes& times(std::size_t batch) const { return handoff_->times[batch]; }
+
   std::unique_ptr<Handoff> handoff_;
   std::uint32_t finished_ = 0;
-  std::vector<DeliveryTimes> times_;
-  std::vector<DecodeTimes> decode_times_;
 };
 
 TEST_F(CopyLoop, BeginsAheadAsFarAsTheStageAndTheSlotsAllow) {
@@ -119,8 +115,8 @@ TEST_F(CopyLoop, AStopDrainsWhatIsInFlight) {
 // Does what a test says with each batch, and fails where it is told.
 class ScriptedConsumer final : public Consumer {
  public:
-  Result<ComputeTimes> consume(std::uint32_t batch, Nanos /*takes*/,
-                               std::int64_t /*arrived_ns*/) override {
+  Result<TimeSpan> consume(std::uint32_t batch, Nanos /*takes*/,
+                           std::int64_t /*arrived_ns*/) override {
     const std::int64_t begin = now_ns();
     if (on_batch) {
       on_batch(batch);
@@ -128,7 +124,7 @@ class ScriptedConsumer final : public Consumer {
     if (batch == fail_batch) {
       return fail(fmt::format("kernel of batch {}: made to fail", batch));
     }
-    return ComputeTimes{begin, now_ns()};
+    return TimeSpan{begin, now_ns()};
   }
   std::uint32_t fail_batch = ScriptedCopy::kNever;
   std::function<void(std::uint32_t)> on_batch;
@@ -195,9 +191,9 @@ TEST_F(CopyLoop, AWaitForASlotBeginsWhenNothingElseIsMissing) {
   [[maybe_unused]] const Result<> ended = run(copy, 2, &consumer);
   EXPECT_EQ(copy.begun, 2U);
   ASSERT_GT(through, 0);
-  EXPECT_GE(times_[2].slot_wait_begin_ns, through);
-  EXPECT_EQ(times_[0].slot_wait_begin_ns, 0);
-  EXPECT_EQ(times_[1].slot_wait_begin_ns, 0);
+  EXPECT_GE(times(2)[Stage::copy]->wait, through);
+  EXPECT_EQ(times(0)[Stage::copy]->wait, times(0)[Stage::copy]->begin);
+  EXPECT_EQ(times(1)[Stage::copy]->wait, times(1)[Stage::copy]->begin);
 }
 
 // Each slot comes back while the last copy is under way: it was missing for a while, but never
@@ -208,8 +204,8 @@ TEST_F(CopyLoop, ASlotThatComesBackDuringTheCopyBeforeWasNotWaitedFor) {
   copy.on_finish = [this](std::uint32_t batch) { handoff_->consumed.wait_for(batch); };
   ASSERT_TRUE(run(copy, 2));
   EXPECT_EQ(copy.finished, kCopiedBatches);
-  for (const DeliveryTimes& t : times_) {
-    EXPECT_EQ(t.slot_wait_begin_ns, 0);
+  for (const BatchTimes& t : handoff_->times) {
+    EXPECT_EQ(t[Stage::copy]->wait, t[Stage::copy]->begin);
   }
 }
 
@@ -241,13 +237,11 @@ TEST_F(CopyLoop, ABatchIsDecodedIntoTheSlotOfOneThatIsConsumed) {
     EXPECT_EQ(finished_, kCopiedBatches);
     EXPECT_EQ(most, slots);
     for (std::uint32_t b = 0; b < kCopiedBatches; ++b) {
-      const std::int64_t wait = times_[b].decode_wait_begin_ns;
-      EXPECT_TRUE(b >= slots || wait == 0) << "its slot was never used";
-      if (wait != 0) {
-        EXPECT_LE(decode_times_[b - 1].end_ns, wait);
-        EXPECT_LE(wait, decode_times_[b].begin_ns);
-      }
-      EXPECT_TRUE(b < slots || times_[b - slots].consumed_ns <= decode_times_[b].begin_ns);
+      const StageTimes& decoded = *times(b)[Stage::decode];
+      EXPECT_LE(decoded.wait, decoded.begin);
+      EXPECT_TRUE(b >= slots || decoded.wait == decoded.begin) << "its slot was never used";
+      EXPECT_TRUE(b == 0 || times(b - 1)[Stage::decode]->end <= decoded.wait);
+      EXPECT_TRUE(b < slots || times(b - slots).consumed <= decoded.begin);
     }
   }
 }
@@ -278,16 +272,12 @@ TEST_F(CopyLoop, AFailureBehindDecodingEndsTheRunWithItsWords) {
 // The stage works at a batch until it has given back what it took for it, however that ends.
 TEST_F(CopyLoop, AStageIsThroughWithABatchWhenItSaysSoAndNotBeforeTheTransfer) {
   ScriptedCopy copy;
-  copy.times = {10, 20, 30, 45};
+  copy.times = {{10, 45}, {20, 30}};
   ASSERT_TRUE(run(copy, 2));
-  EXPECT_EQ(times_[3].staging_begin_ns, 10);
-  EXPECT_EQ(times_[3].copy_begin_ns, 20);
-  EXPECT_EQ(times_[3].copy_end_ns, 30);
-  EXPECT_EQ(times_[3].staging_end_ns, 45);
-  ScriptedCopy plain;
-  plain.times = {10, 20, 30};
-  ASSERT_TRUE(run(plain, 2));
-  EXPECT_EQ(times_[3].staging_end_ns, 30);
+  EXPECT_EQ(times(3).arrived(), 45);
+  EXPECT_EQ(times(3)[Stage::copy]->begin, 10);
+  EXPECT_EQ(times(3)[Stage::transfer]->begin, 20);
+  EXPECT_EQ(times(3)[Stage::transfer]->end, 30);
 }
 
 }  // namespace

@@ -72,11 +72,8 @@ class DecodeTest : public ::testing::Test {
         {epoch_->delivery().delivered(), epoch_->delivery().hashes(), Delivered::decoded});
   }
   std::uint64_t decoded_bytes() const {
-    std::uint64_t sum = 0;
-    for (const DecodeTimes& t : epoch_->decode()->times()) {
-      sum += t.bytes;
-    }
-    return sum;
+    const std::vector<std::uint64_t>& bytes = epoch_->decode()->bytes();
+    return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
   }
 
   TempDir dir_;
@@ -114,10 +111,10 @@ TEST_F(DecodeTest, ABatchIsDecodedAfterItWasReadAndBeforeItIsCopied) {
     cell_.copy = CopyKind::host;
     ASSERT_NO_FATAL_FAILURE(run());
     for (std::size_t b = 0; b < planned_.schedule.batches(); ++b) {
-      const DecodeTimes& t = epoch_->decode()->times()[b];
-      EXPECT_LE(epoch_->reader().readiness().times()[b].ready_ns, t.begin_ns);
-      EXPECT_LT(t.begin_ns, t.end_ns);
-      EXPECT_LE(t.end_ns, epoch_->delivery().times()[b].copy_begin_ns);
+      const BatchTimes& t = epoch_->times()[b];
+      EXPECT_LE(t[Stage::read]->end, t[Stage::decode]->begin);
+      EXPECT_LT(t[Stage::decode]->begin, t[Stage::decode]->end);
+      EXPECT_LE(t[Stage::decode]->end, t[Stage::copy]->begin);
     }
   }
 }

@@ -50,8 +50,7 @@ class DeliveryTest : public ::testing::TestWithParam<EngineKind> {
     const auto outcome = epoch_->run(stop_);
     ASSERT_TRUE(outcome) << outcome.error().message();
   }
-  const BatchTimes& read(std::size_t b) const { return epoch_->reader().readiness().times()[b]; }
-  const DeliveryTimes& out(std::size_t b) const { return epoch_->delivery().times()[b]; }
+  const BatchTimes& times(std::size_t b) const { return epoch_->times()[b]; }
 
   TempDir dir_;
   Source source_;
@@ -95,18 +94,23 @@ TEST_P(DeliveryTest, StagesOfABatchFollowEachOther) {
     return;
   }
   for (std::size_t b = 0; b < planned_.schedule.batches(); ++b) {
-    EXPECT_GT(read(b).ready_ns, 0);
-    EXPECT_LE(read(b).first_submit_ns, read(b).ready_ns);
-    EXPECT_LE(read(b).ready_ns, out(b).staging_begin_ns);
-    EXPECT_LE(out(b).staging_begin_ns, out(b).copy_begin_ns);
-    EXPECT_TRUE(b == 0 || out(b - 1).copy_end_ns <= out(b).copy_begin_ns) << "one lane";
-    EXPECT_LE(out(b).copy_begin_ns, out(b).copy_end_ns);
-    EXPECT_LE(out(b).copy_end_ns, out(b).compute_begin_ns);
-    EXPECT_LE(out(b).compute_begin_ns, out(b).compute_end_ns);
-    EXPECT_GE(out(b).compute_end_ns - out(b).compute_begin_ns,
+    const BatchTimes& t = times(b);
+    std::int64_t before = 1;
+    for (const Stage stage : {Stage::read, Stage::copy, Stage::compute}) {
+      EXPECT_LE(before, t[stage]->wait) << to_string(stage);
+      EXPECT_LE(t[stage]->wait, t[stage]->begin) << to_string(stage);
+      EXPECT_LE(t[stage]->begin, t[stage]->end) << to_string(stage);
+      before = t[stage]->end;
+    }
+    EXPECT_FALSE(t[Stage::decode]);
+    EXPECT_LE(t[Stage::copy]->begin, t[Stage::transfer]->begin);
+    EXPECT_LE(t[Stage::transfer]->end, t[Stage::copy]->end);
+    EXPECT_GE(t[Stage::compute]->length(),
               cell_.compute.of_batch(static_cast<std::uint32_t>(b), 16, 7).count());
-    EXPECT_EQ(out(b).consumed_ns, out(b).compute_end_ns);
-    EXPECT_TRUE(b == 0 || out(b - 1).compute_end_ns <= out(b).compute_begin_ns);
+    EXPECT_EQ(t.consumed, t[Stage::compute]->end);
+    for (const Stage lane : {Stage::transfer, Stage::compute}) {
+      EXPECT_TRUE(b == 0 || times(b - 1)[lane]->end <= t[lane]->begin) << "one at a time";
+    }
   }
 }
 
@@ -123,7 +127,7 @@ TEST_P(DeliveryTest, PrefetchZeroIsStrictlySerial) {
     }
     ASSERT_GT(planned_.schedule.batches(), 10U);
     for (std::size_t b = 1; b < planned_.schedule.batches(); ++b) {
-      EXPECT_GE(read(b).first_submit_ns, out(b - 1).consumed_ns);
+      EXPECT_GE(times(b)[Stage::read]->begin, times(b - 1).consumed);
     }
   }
 }

@@ -21,17 +21,17 @@ constexpr Bytes kOneBytePerNs{1'000'000'000};
 
 TEST(VirtualLink, ATransferTakesItsLatencyAndItsBytes) {
   VirtualLink link({kOneBytePerNs, microseconds(10), 1});
-  const LinkTransfer t = link.take(5'000, 100);
-  EXPECT_EQ(t.begin_ns, 100);
-  EXPECT_EQ(t.end_ns, 100 + 10'000 + 5'000);
+  const TimeSpan t = link.take(5'000, 100);
+  EXPECT_EQ(t.begin, 100);
+  EXPECT_EQ(t.end, 100 + 10'000 + 5'000);
 }
 
 TEST(VirtualLink, OneLaneTakesOneTransferAfterTheOther) {
   VirtualLink link({kOneBytePerNs, microseconds(10), 1});
-  const LinkTransfer first = link.take(5'000, 0);
-  const LinkTransfer second = link.take(1'000, 0);
-  EXPECT_EQ(second.begin_ns, first.end_ns);
-  EXPECT_EQ(second.end_ns, first.end_ns + 11'000);
+  const TimeSpan first = link.take(5'000, 0);
+  const TimeSpan second = link.take(1'000, 0);
+  EXPECT_EQ(second.begin, first.end);
+  EXPECT_EQ(second.end, first.end + 11'000);
 }
 
 // The bytes of all lanes share the bandwidth; only latencies hide behind other lanes' bytes.
@@ -39,16 +39,16 @@ TEST(VirtualLink, MoreLanesHideTheLatencyAndNotTheBytes) {
   VirtualLink link({kOneBytePerNs, microseconds(10), 2});
   std::int64_t end = 0;
   for (int i = 0; i < 100; ++i) {
-    end = link.take(50'000, 0).end_ns;
+    end = link.take(50'000, 0).end;
   }
   EXPECT_EQ(end, 10'000 + 100 * 50'000);
 }
 
 TEST(VirtualLink, AnIdleLinkStartsWhenItIsAsked) {
   VirtualLink link({kOneBytePerNs, Nanos{0}, 3});
-  EXPECT_EQ(link.take(10, 0).end_ns, 10);
-  EXPECT_EQ(link.take(10, 1'000'000).begin_ns, 1'000'000);
-  EXPECT_EQ(link.take(0, 2'000'000).end_ns, 2'000'000);
+  EXPECT_EQ(link.take(10, 0).end, 10);
+  EXPECT_EQ(link.take(10, 1'000'000).begin, 1'000'000);
+  EXPECT_EQ(link.take(0, 2'000'000).end, 2'000'000);
 }
 
 // Gigabytes at 1 B/s, again and again: longer than any clock, and never back.
@@ -58,10 +58,10 @@ TEST(VirtualLink, WhatNoClockReachesEndsAtTheEndOfTime) {
     VirtualLink link({Bytes{1}, Nanos{kEnd}, lanes});
     std::int64_t before = 0;
     for (int i = 0; i < 10; ++i) {
-      const LinkTransfer t = link.take(std::uint64_t{1} << 62, 1'000'000 * i);
-      EXPECT_GE(t.begin_ns, 0);
-      EXPECT_GE(t.end_ns, std::max(before, t.begin_ns));
-      before = t.end_ns;
+      const TimeSpan t = link.take(std::uint64_t{1} << 62, 1'000'000 * i);
+      EXPECT_GE(t.begin, 0);
+      EXPECT_GE(t.end, std::max(before, t.begin));
+      before = t.end;
     }
     EXPECT_EQ(before, kEnd);
     EXPECT_EQ(link.duration(5), 5'000'000'000);
@@ -77,14 +77,14 @@ TEST(EmulatedCopy, FinishesNotBeforeTheLinkDoes) {
   ASSERT_TRUE(copy->begin(1, parts));
   const auto first = copy->finish(0);
   ASSERT_TRUE(first);
-  EXPECT_GE(now_ns(), first->end_ns);
+  EXPECT_GE(now_ns(), first->transfer.end);
   const auto second = copy->finish(1);
   ASSERT_TRUE(second);
-  EXPECT_GE(now_ns(), second->end_ns);
-  EXPECT_GE(first->staging_begin_ns, before);
-  EXPECT_EQ(first->end_ns - first->begin_ns, 3'000'000);
-  EXPECT_EQ(second->begin_ns, first->end_ns);
-  EXPECT_EQ(second->end_ns - second->begin_ns, 3'000'000);
+  EXPECT_GE(now_ns(), second->transfer.end);
+  EXPECT_GE(first->all.begin, before);
+  EXPECT_EQ(first->transfer.end - first->transfer.begin, 3'000'000);
+  EXPECT_EQ(second->transfer.begin, first->transfer.end);
+  EXPECT_EQ(second->transfer.end - second->transfer.begin, 3'000'000);
   EXPECT_EQ(copy->staged(0), nullptr);
 }
 
@@ -128,9 +128,9 @@ TEST(EmulatedConsumer, IsBusyForItsTimeFromTheArrivalOn) {
   const std::int64_t arrived = now_ns() - 1'000;
   const auto t = consumer->consume(0, milliseconds(3), arrived);
   ASSERT_TRUE(t);
-  EXPECT_EQ(t->begin_ns, arrived);
-  EXPECT_EQ(t->end_ns, arrived + 3'000'000);
-  EXPECT_GE(now_ns(), t->end_ns);
+  EXPECT_EQ(t->begin, arrived);
+  EXPECT_EQ(t->end, arrived + 3'000'000);
+  EXPECT_GE(now_ns(), t->end);
 }
 
 // An accelerator does not wait for the thread that feeds it: what arrived meanwhile follows at
@@ -141,7 +141,7 @@ TEST(EmulatedConsumer, LosesNothingToAThreadThatWakesUpLate) {
   for (std::int64_t b = 0; b < 20; ++b) {
     const auto t = consumer->consume(static_cast<std::uint32_t>(b), milliseconds(1), begin);
     ASSERT_TRUE(t);
-    EXPECT_EQ(t->begin_ns, begin + b * 1'000'000);
+    EXPECT_EQ(t->begin, begin + b * 1'000'000);
   }
 }
 

@@ -37,9 +37,9 @@ class Batch {
 };
 
 void expect_ascending(const CopyTimes& t, std::int64_t before) {
-  EXPECT_LE(before, t.staging_begin_ns);
-  EXPECT_LE(t.staging_begin_ns, t.begin_ns);
-  EXPECT_LE(t.begin_ns, t.end_ns);
+  EXPECT_LE(before, t.all.begin);
+  EXPECT_LE(t.all.begin, t.transfer.begin);
+  EXPECT_LE(t.transfer.begin, t.transfer.end);
 }
 
 TEST(FreshCopy, HoldsEachBatchUntilItsSlotIsUsedAgain) {
@@ -54,7 +54,7 @@ TEST(FreshCopy, HoldsEachBatchUntilItsSlotIsUsedAgain) {
     const auto times = copy->finish(b);
     ASSERT_TRUE(times);
     expect_ascending(*times, before);
-    EXPECT_LE(times->end_ns, now_ns());
+    EXPECT_LE(times->transfer.end, now_ns());
     EXPECT_TRUE(batches[b].equals(copy->staged(b)));
     EXPECT_TRUE(b == 0 || batches[b - 1].equals(copy->staged(b - 1))) << "in the other slot";
   }
@@ -69,9 +69,9 @@ TEST(FreshCopy, HandsWhatItGatheredToTheLink) {
   const auto times = copy->finish(0);
   ASSERT_TRUE(times);
   expect_ascending(*times, before);
-  EXPECT_LE(times->staging_begin_ns, gathered);
-  EXPECT_EQ(times->end_ns - times->begin_ns, 401'000) << "one transfer of all bytes";
-  EXPECT_GE(now_ns(), times->end_ns);
+  EXPECT_LE(times->all.begin, gathered);
+  EXPECT_EQ(times->transfer.end - times->transfer.begin, 401'000) << "one transfer of all bytes";
+  EXPECT_GE(now_ns(), times->transfer.end);
   EXPECT_TRUE(batch.equals(copy->staged(0)));
 }
 
@@ -91,8 +91,9 @@ TEST(PageableCopy, SendsEachPartInPiecesOfOneHalf) {
   ASSERT_TRUE(times);
   expect_ascending(*times, before);
   const auto bytes = static_cast<std::int64_t>(3 * kBounceBytes);
-  EXPECT_GE(times->end_ns - times->begin_ns, bytes + 4000) << "four pieces pay the latency";
-  EXPECT_GE(now_ns(), times->end_ns);
+  EXPECT_GE(times->transfer.end - times->transfer.begin, bytes + 4000)
+      << "four pieces pay the latency";
+  EXPECT_GE(now_ns(), times->transfer.end);
 }
 
 TEST(PageableCopy, BlocksUntilAHalfIsFree) {

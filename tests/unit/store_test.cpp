@@ -116,17 +116,12 @@ TEST_F(Store, GivesBackEveryFieldOfARun) {
   EXPECT_EQ(back.failed[0].path, "a/b");
 }
 
-TEST_F(Store, GivesBackBatchesHistogramsAndSeries) {
+TEST_F(Store, GivesBackHistogramsAndSeries) {
   auto store = ResultStore::open(path_);
   const RunRecord run = demo_run(0);
   const std::int64_t id = store->add_run(begin(*store).value(), run).value();
   auto reader = ResultReader::open(path_);
   ASSERT_TRUE(reader);
-  const auto batches = reader->batches(id).value();
-  ASSERT_EQ(batches.size(), 2U);
-  EXPECT_EQ(batches[0].compute_end_ns, run.batches[0].compute_end_ns);
-  EXPECT_FALSE(batches[1].copy_begin_ns);
-  EXPECT_EQ(batches[1].consumed_ns, 45);
   EXPECT_EQ(reader->histogram(id, "read_latency_ns").value(), run.read_latency_ns);
   EXPECT_EQ(reader->histogram(id, "request_bytes").value(), run.probe->request_bytes);
   const auto depth = reader->depth_series(id).value();

@@ -92,14 +92,17 @@ RunRecord random_run(std::uint64_t seed, std::uint32_t batches) {
     BatchRecord batch;
     batch.samples = b + 1;
     batch.bytes = 4096 * (b + 1);
-    batch.first_submit_ns = kTraceBegin + static_cast<std::int64_t>(rng.below(1'000'000));
-    batch.ready_ns = batch.first_submit_ns + static_cast<std::int64_t>(rng.below(300'000));
-    batch.copy_begin_ns = std::max(batch.ready_ns, copied);
-    batch.copy_end_ns = copied = *batch.copy_begin_ns + static_cast<std::int64_t>(rng.below(999));
-    batch.compute_begin_ns = std::max(copied, computed);
-    batch.compute_end_ns = computed =
-        *batch.compute_begin_ns + static_cast<std::int64_t>(rng.below(7777));
-    batch.consumed_ns = computed;
+    const auto some = [&rng](std::uint64_t most) {
+      return static_cast<std::int64_t>(rng.below(most));
+    };
+    const auto pass = [&batch](Stage stage, std::int64_t begin, std::int64_t takes) {
+      batch.times[stage] = without_wait({begin, begin + takes});
+      return begin + takes;
+    };
+    const std::int64_t ready = pass(Stage::read, kTraceBegin + some(1'000'000), some(300'000));
+    copied = pass(Stage::copy, std::max(ready, copied), some(999));
+    computed = pass(Stage::compute, std::max(copied, computed), some(7777));
+    batch.times.consumed = computed;
     r.batches.push_back(batch);
   }
   r.epoch_ns = computed - kTraceBegin;
@@ -110,10 +113,13 @@ RunRecord random_run(std::uint64_t seed, std::uint32_t batches) {
 RunRecord decoded_run(std::uint64_t seed, std::uint32_t batches) {
   RunRecord r = random_run(seed, batches);
   for (BatchRecord& b : r.batches) {
-    b.decode_begin_ns = b.ready_ns + (*b.copy_begin_ns - b.ready_ns) / 3;
-    b.decode_end_ns = b.ready_ns + (*b.copy_begin_ns - b.ready_ns) / 2;
-    b.staging_begin_ns = *b.copy_begin_ns - (*b.copy_begin_ns - *b.decode_end_ns) / 2;
-    b.staging_end_ns = *b.copy_end_ns + (*b.compute_begin_ns - *b.copy_end_ns) / 2;
+    const std::int64_t ready = b.times[Stage::read]->end;
+    StageTimes& copy = *b.times[Stage::copy];
+    const std::int64_t wait = copy.begin - ready;
+    b.times[Stage::decode] = without_wait({ready + wait / 3, ready + wait / 2});
+    b.times[Stage::transfer] = copy;
+    copy.begin -= wait / 4;
+    copy.end += (b.times[Stage::compute]->begin - copy.end) / 2;
   }
   return r;
 }
@@ -147,12 +153,13 @@ TEST(TraceEvents, EveryBatchIsInEveryLaneWithItsNumberSamplesAndBytes) {
 
 TEST(TraceEvents, TimesAreTheMeasuredNanosecondsSinceTheEpochBegan) {
   RunRecord run = random_run(2, 40);
-  run.batches.back().compute_end_ns = kTraceBegin + 9'007'199'254'740'993;  // no double holds it
+  run.batches.back().times[Stage::compute]->end =
+      kTraceBegin + 9'007'199'254'740'993;  // no double holds it
   const Parsed p = parse_events(document_of(run));
   for (const Event& e : of_lane(p, "compute")) {
     const BatchRecord& b = run.batches[e.json["args"]["batch"]];
-    EXPECT_EQ(e.ts, *b.compute_begin_ns - kTraceBegin);
-    EXPECT_EQ(e.end(), *b.compute_end_ns - kTraceBegin);
+    EXPECT_EQ(e.ts, b.times[Stage::compute]->begin - kTraceBegin);
+    EXPECT_EQ(e.end(), b.times[Stage::compute]->end - kTraceBegin);
   }
 }
 
@@ -160,10 +167,10 @@ TEST(TraceEvents, TheDurationsOfALaneAddUpToWhatItsBatchesTook) {
   const RunRecord run = random_run(3, 200);
   std::int64_t read = 0, copy = 0, compute = 0, everything = 0;
   for (const BatchRecord& b : run.batches) {
-    read += b.ready_ns - b.first_submit_ns;
-    copy += *b.copy_end_ns - *b.copy_begin_ns;
-    compute += *b.compute_end_ns - *b.compute_begin_ns;
-    everything += *b.compute_end_ns - b.first_submit_ns;
+    read += b.times[Stage::read]->end - b.times[Stage::read]->begin;
+    copy += b.times[Stage::copy]->end - b.times[Stage::copy]->begin;
+    compute += b.times[Stage::compute]->end - b.times[Stage::compute]->begin;
+    everything += b.times[Stage::compute]->end - b.times[Stage::read]->begin;
   }
   const Parsed p = parse_events(document_of(run));
   EXPECT_EQ(total(of_lane(p, "read")), read);
@@ -178,8 +185,8 @@ TEST(TraceEvents, ABatchPassesDecodingAndTheWholeOfCopyingWithoutAGap) {
   const Parsed p = parse_events(document_of(run));
   std::int64_t everything = 0, copy = 0;
   for (const BatchRecord& b : run.batches) {
-    everything += *b.compute_end_ns - b.first_submit_ns;
-    copy += *b.staging_end_ns - *b.staging_begin_ns;
+    everything += b.times[Stage::compute]->end - b.times[Stage::read]->begin;
+    copy += b.times[Stage::copy]->end - b.times[Stage::copy]->begin;
   }
   EXPECT_EQ(total(of_lane(p, "copy")), copy) << "registering and giving back are copying";
   EXPECT_EQ(total(p.complete) - run.epoch_ns, everything);
@@ -247,7 +254,8 @@ TEST(TraceEvents, WindowFillRisesWhenABatchIsReadyAndEndsAtNothing) {
   for (const auto& [at, bytes] : fill) {
     std::uint64_t held = 0;
     for (const BatchRecord& b : run.batches) {
-      const bool there = b.ready_ns - kTraceBegin <= at && at < b.consumed_ns - kTraceBegin;
+      const bool there =
+          b.times[Stage::read]->end - kTraceBegin <= at && at < b.times.consumed - kTraceBegin;
       held += there ? b.bytes : 0;
     }
     EXPECT_EQ(bytes, held) << "at " << at;
@@ -290,7 +298,8 @@ TEST(TraceEvents, FurtherCountersAreDrawnBesideTheOwnOnes) {
 TEST(TraceEvents, ARunWithoutCopyOrConsumerHasTheLanesThatItHas) {
   RunRecord run = random_run(7, 20);
   for (BatchRecord& b : run.batches) {
-    b.copy_begin_ns = b.copy_end_ns = b.compute_begin_ns = b.compute_end_ns = {};
+    b.times[Stage::copy].reset();
+    b.times[Stage::compute].reset();
   }
   const Parsed p = parse_events(document_of(run));
   EXPECT_EQ(of_lane(p, "read").size(), 20U);
@@ -299,19 +308,20 @@ TEST(TraceEvents, ARunWithoutCopyOrConsumerHasTheLanesThatItHas) {
     EXPECT_TRUE(of_lane(p, lane).empty()) << lane;
   }
   for (const Event& e : of_lane(p, "window")) {
-    EXPECT_EQ(e.end(), run.batches[e.json["args"]["batch"]].consumed_ns - kTraceBegin);
+    EXPECT_EQ(e.end(), run.batches[e.json["args"]["batch"]].times.consumed - kTraceBegin);
   }
 }
 
 TEST(TraceEvents, ARunWithAConsumerAndNoCopyWaitsInTheWindowUntilItIsComputedOn) {
   RunRecord run = random_run(8, 20);
   for (BatchRecord& b : run.batches) {
-    b.copy_begin_ns = b.copy_end_ns = {};
+    b.times[Stage::copy].reset();
   }
   const Parsed p = parse_events(document_of(run));
   EXPECT_TRUE(of_lane(p, "staged").empty());
   for (const Event& e : of_lane(p, "window")) {
-    EXPECT_EQ(e.end(), *run.batches[e.json["args"]["batch"]].compute_begin_ns - kTraceBegin);
+    EXPECT_EQ(e.end(),
+              run.batches[e.json["args"]["batch"]].times[Stage::compute]->begin - kTraceBegin);
   }
 }
 

@@ -197,8 +197,7 @@ class CudaConsumer final : public Consumer {
     }
   }
 
-  Result<ComputeTimes> consume(std::uint32_t batch, Nanos takes,
-                               std::int64_t /*arrived_ns*/) override {
+  Result<TimeSpan> consume(std::uint32_t batch, Nanos takes, std::int64_t /*arrived_ns*/) override {
     BLKSWEEP_CHECK(use_device(device_));
     BLKSWEEP_CHECK(clock_.tick());
     const std::int64_t issued = now_ns();
@@ -211,9 +210,9 @@ class CudaConsumer final : public Consumer {
         cuda_result(cudaEventSynchronize(end_.get()), fmt::format("kernel of batch {}", batch)));
     const std::int64_t now = now_ns();
     BLKSWEEP_CHECK(clock_.tick());
-    ComputeTimes t;
-    BLKSWEEP_TRY(t.begin_ns, clock_.time_of(begin_.get(), {issued, issued, now}));
-    BLKSWEEP_TRY(t.end_ns, clock_.time_of(end_.get(), {issued, t.begin_ns, now}));
+    TimeSpan t;
+    BLKSWEEP_TRY(t.begin, clock_.time_of(begin_.get(), {issued, issued, now}));
+    BLKSWEEP_TRY(t.end, clock_.time_of(end_.get(), {issued, t.begin, now}));
     return t;
   }
   std::optional<ClockAlignment> alignment() const override { return clock_.alignment(); }

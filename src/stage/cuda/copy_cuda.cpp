@@ -136,7 +136,7 @@ void CudaCopy::drain() {
 Result<> CudaCopy::begin(std::uint32_t batch, std::span<const BatchPart> parts) {
   Flight& f = flight(batch);
   f.complete = false;
-  f.times.staging_begin_ns = now_ns();
+  f.times.all.begin = now_ns();
   std::uint64_t bytes = 0;
   for (const BatchPart& part : parts) {
     bytes += part.bytes;
@@ -197,7 +197,7 @@ Result<CopyTimes> CudaCopy::finish(std::uint32_t batch) {
   }
   const Result<> released = f.staged.release();
   // Giving back what was taken for this batch alone is part of what its copy costs.
-  f.times.staging_end_ns = owns_memory(settings_.staging) ? now_ns() : 0;
+  f.times.all.end = owns_memory(settings_.staging) ? now_ns() : 0;
   BLKSWEEP_CHECK(waited);
   BLKSWEEP_CHECK(released);
   return arrived(f);
@@ -205,10 +205,10 @@ Result<CopyTimes> CudaCopy::finish(std::uint32_t batch) {
 
 Result<CopyTimes> CudaCopy::arrived(Flight& f) {
   BLKSWEEP_CHECK(clock_.tick());
-  BLKSWEEP_TRY(f.times.begin_ns,
-               clock_.time_of(f.begin.get(), {f.issued_ns, f.issued_ns, f.seen_ns}));
-  BLKSWEEP_TRY(f.times.end_ns,
-               clock_.time_of(f.end.get(), {f.issued_ns, f.times.begin_ns, f.seen_ns}));
+  TimeSpan& moved = f.times.transfer;
+  BLKSWEEP_TRY(moved.begin, clock_.time_of(f.begin.get(), {f.issued_ns, f.issued_ns, f.seen_ns}));
+  BLKSWEEP_TRY(moved.end, clock_.time_of(f.end.get(), {f.issued_ns, moved.begin, f.seen_ns}));
+  f.times.all.end = std::max(f.times.all.end, moved.end);
   return f.times;
 }
 
