@@ -113,11 +113,11 @@ Result<std::vector<BatchRecord>> read_batches(Database& db, std::int64_t run) {
   }));
   BLKSWEEP_CHECK(read_stages(db, run, batches));
   std::vector<BatchRecord> found;
-  for (auto& [position, batch] : batches) {
+  for (const auto& [position, batch] : batches) {
     if (!batch.times[Stage::read]) {
       return fail(fmt::format("batch {} of run {} has no read", position, run));
     }
-    found.push_back(std::move(batch));
+    found.push_back(batch);
   }
   return found;
 }
