@@ -1,7 +1,7 @@
 // Units as types inside the program, as suffixes at its edges.
 //
-// Units:   Bytes counts bytes, Sectors counts 512-byte sectors (the block layer's unit, whatever
-//          the disk says), Nanos is integer nanoseconds.
+// Units:   Bytes counts bytes, Nanos is integer nanoseconds; a sector is 512 bytes (the block
+//          layer's unit, whatever the disk says).
 // Errors:  parse_* accept a whole string with a mandatory unit ("128KiB", "250us", "1000MB/s");
 //          anything else is a usage error that quotes the text. Plain 0 needs no unit.
 // Threads: pure functions.
@@ -25,13 +25,8 @@ struct Bytes {
   std::uint64_t n = 0;
   constexpr auto operator<=>(const Bytes&) const = default;
 };
-struct Sectors {
-  std::uint64_t n = 0;
-  constexpr auto operator<=>(const Sectors&) const = default;
-};
 using Nanos = std::chrono::nanoseconds;
 
-constexpr Sectors to_sectors(Bytes b) { return {(b.n + kSectorBytes - 1) / kSectorBytes}; }
 // `unit` is a power of two.
 constexpr std::uint64_t align_down(std::uint64_t n, std::uint64_t unit) { return n & ~(unit - 1); }
 constexpr std::uint64_t align_up(std::uint64_t n, std::uint64_t unit) {

@@ -325,10 +325,6 @@ Result<std::int64_t> ResultStore::add_run(std::int64_t cell, const RunRecord& ru
   return id;
 }
 
-Result<> ResultStore::attach_fio(std::int64_t run, const FioRecord& fio) {
-  return insert_fio(db_, run, fio);
-}
-
 Result<> ResultStore::attach_prediction(std::int64_t run, const PredictionRecord& prediction) {
   BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db_));
   BLKSWEEP_CHECK(insert_prediction(db_, run, prediction));

@@ -40,8 +40,6 @@ class ResultStore {
   Result<std::int64_t> add_cell(std::int64_t experiment, const CellRecord& cell);
   // Everything of the run in one transaction; returns its id.
   Result<std::int64_t> add_run(std::int64_t cell, const RunRecord& run);
-  // For a twin that is run after its run was stored; replaces an earlier one.
-  Result<> attach_fio(std::int64_t run, const FioRecord& fio);
 
   // Replaces an earlier one of the same model.
   Result<> attach_prediction(std::int64_t run, const PredictionRecord& prediction);

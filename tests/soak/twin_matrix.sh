@@ -9,7 +9,7 @@
 #
 # Rows come order by order; what was measured when somebody ends it stays said.
 #
-#   tests/soak/twin_matrix.sh            REPEATS=3 FILES=400 ORDERS=.. MERGES=.. IOS=.. DEPTHS=.. KEEP=FOLDER
+#   tests/soak/twin_matrix.sh            REPEATS=3 FILES=400 ORDERS=.. MERGES=.. IOS=.. DEPTHS=.. BATCH=256 IMAGE=512MiB KEEP=FOLDER
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/../cli/helpers.bash"
@@ -22,11 +22,12 @@ orders=${ORDERS:-random,path,directory,inode,lba,chunked}
 merges=${MERGES:-none,file,kernel,device}
 ios=${IOS:-direct,buffered}
 depths=${DEPTHS:-1,8,32,128}
+batch=${BATCH:-256}
 
 [ "$(id -u)" = 0 ] || skip 'needs root for a loop device and cold caches'
 command -v fio >/dev/null || skip 'needs fio'
 at_exit loopfs_remove
-loopfs_make "$tmp/disk.img" "$tmp/disk" 512MiB ext4 || skip "$loopfs_reason"
+loopfs_make "$tmp/disk.img" "$tmp/disk" "${IMAGE:-512MiB}" ext4 || skip "$loopfs_reason"
 call dataset make "$tmp/disk/data" --count "$files" --size lognormal:24KiB --classes 10
 expect_status 0
 make_catalog "$tmp/disk/data" "$tmp/data.cat"
@@ -98,7 +99,7 @@ PY
 measured=()
 for order in ${orders//,/ }; do
   "$blksweep" --quiet run --catalog "$tmp/data.cat" --order "$order" --merge "$merges" --io "$ios" \
-    --depth "$depths" --chunk 1MiB --cache cold --openers 0 --fio-twin both --repeats "$repeats" \
+    --depth "$depths" --batch "$batch" --chunk 1MiB --cache cold --openers 0 --fio-twin both --repeats "$repeats" \
     --no-probe --no-ceiling --json >"$tmp/$order.json" || [ $? = 3 ] || die "run --order $order"
   measured+=("$tmp/$order.json")
   [ -z "${KEEP:-}" ] || cp "$tmp/$order.json" "$KEEP"

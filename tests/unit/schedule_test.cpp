@@ -6,13 +6,15 @@
 #include <numeric>
 
 #include "plan/schedule_arena.h"
-#include "stats/chi_square.h"
+#include "support/chi_square.h"
 #include "support/plan_model.h"
 #include "support/synthetic_catalog.h"
 
 namespace blksweep {
 namespace {
 
+using support::chi_square;
+using support::chi_square_tail;
 using support::SyntheticCatalog;
 using support::SyntheticSettings;
 

@@ -6,10 +6,13 @@
 #include <numeric>
 
 #include "base/rng.h"
-#include "stats/chi_square.h"
+#include "support/chi_square.h"
 
 namespace blksweep {
 namespace {
+
+using support::chi_square;
+using support::chi_square_tail;
 
 constexpr std::uint32_t kShuffled = 20000;
 constexpr std::uint32_t kBatch = 100;

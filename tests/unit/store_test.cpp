@@ -232,15 +232,6 @@ TEST_F(Store, EveryStartIsASessionThatItsRunsName) {
   EXPECT_EQ(stored_runs().at(0).run.session_id, second.id);
 }
 
-TEST_F(Store, AttachesAFioTwinLater) {
-  auto store = ResultStore::open(path_);
-  RunRecord run = demo_run(0);
-  run.fio.reset();
-  const std::int64_t id = store->add_run(begin(*store).value(), run).value();
-  ASSERT_TRUE(store->attach_fio(id, *demo_run(0).fio));
-  EXPECT_EQ(stored_runs().at(0).run.fio->ratio, 1.25);
-}
-
 TEST_F(Store, AKilledWriterLosesAtMostTheRunInProgress) {
   int pipe_fds[2];
   ASSERT_EQ(pipe(pipe_fds), 0);

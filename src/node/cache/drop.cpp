@@ -1,7 +1,9 @@
 #include "node/cache/drop.h"
 
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -186,6 +188,18 @@ class TreeDropper {
   HeldFiles by_inode_;      // its numbers index left_
 };
 
+// What was dropped is freed by RCU callbacks after a grace period, on all CPUs; unless they are
+// waited for, that work falls into the run that follows: docs/journal/2026-11-23-cold-start.md.
+// Kernels without the parameter (rcu_barrier, root only) get two grace periods: callbacks of the
+// first have mostly run by the end of the second.
+void wait_until_freed() {
+  const Fd fd(::open("/sys/module/rcutree/parameters/do_rcu_barrier", O_WRONLY | O_CLOEXEC));
+  if (!fd || ::write(fd.get(), "1", 1) != 1) {
+    ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+    ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+  }
+}
+
 }  // namespace
 
 NodeCaches node_caches() {
@@ -217,6 +231,7 @@ Result<> drop_node(DropKind kind) {
   if (::write(fd.get(), &digit, 1) != 1) {
     return sys_error(errno, std::string("write ") + digit + " to " + kDropCaches);
   }
+  wait_until_freed();
   return {};
 }
 

@@ -39,7 +39,7 @@ struct NodeCaches {
 };
 NodeCaches node_caches();
 
-// sync, then drop_caches.
+// sync, then drop_caches, then a wait until what was dropped is freed.
 Result<> drop_node(DropKind kind);
 
 // A file of the tree that still has pages in memory.

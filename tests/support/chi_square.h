@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace blksweep {
+namespace blksweep::support {
 
 // Sum of (count - expected)^2 / expected; every cell expects the same, expected > 0.
 double chi_square(std::span<const std::uint64_t> counts, double expected);
@@ -16,4 +16,4 @@ double chi_square(std::span<const std::uint64_t> counts, double expected);
 // Probability of a statistic of at least x with `freedom` > 0 degrees of freedom.
 double chi_square_tail(double x, double freedom);
 
-}  // namespace blksweep
+}  // namespace blksweep::support

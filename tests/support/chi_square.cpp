@@ -1,8 +1,8 @@
-#include "stats/chi_square.h"
+#include "support/chi_square.h"
 
 #include <cmath>
 
-namespace blksweep {
+namespace blksweep::support {
 namespace {
 
 constexpr int kSteps = 10000;
@@ -60,4 +60,4 @@ double chi_square_tail(double x, double freedom) {
   return x / 2 < a + 1 ? 1 - gamma_by_series(a, x / 2) : gamma_by_fraction(a, x / 2);
 }
 
-}  // namespace blksweep
+}  // namespace blksweep::support
