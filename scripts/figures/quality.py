@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Throughput against shuffle quality: what mixing costs, by policy and window."""
 import sys
+import textwrap
 
 import common
 import load as data
@@ -43,8 +44,9 @@ def of_cell(cell):
 
 def look(at, cell, worst):
     """Colour and shape of a cell: both differ, for readers and printers without colours."""
+    label = textwrap.fill(f"{cell.label} (n={cell.runs}): {MEASURES[worst]}", 52, subsequent_indent="   ")
     return {"color": style.colour(at), "marker": MARKERS[at % len(MARKERS)], "linestyle": "",
-            "markersize": 4.5, "label": f"{cell.label} (n={cell.runs}): {MEASURES[worst]}"}
+            "markersize": 4.5, "label": label}
 
 
 def draw_cell(ax, at, cell, points):

@@ -48,11 +48,24 @@ def save(fig, stem):
     import matplotlib
     stem = pathlib.Path(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
+    keep_inside(fig)
     with matplotlib.rc_context({"svg.hashsalt": stem.name}):
         fig.savefig(stem.with_suffix(".pdf"), metadata={"CreationDate": None})
         fig.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
         fig.savefig(stem.with_suffix(".png"))
     matplotlib.pyplot.close(fig)
+
+
+def keep_inside(fig):
+    """The layout does not look how wide a label under an axis is: one that is wider than its axis and
+    would be cut at the figure's edge begins, or ends, with the axis."""
+    fig.canvas.draw()
+    for ax in fig.axes:
+        extent = ax.xaxis.label.get_window_extent()
+        if extent.x0 < 0:
+            ax.set_xlabel(ax.get_xlabel(), loc="left")
+        elif extent.x1 > fig.bbox.width:
+            ax.set_xlabel(ax.get_xlabel(), loc="right")
 
 
 def footer(fig, text):
