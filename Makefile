@@ -65,7 +65,7 @@ override CPPFLAGS += -Isrc -Iebpf -isystem $(OBJ)/gen -isystem /usr/include/fuse
 # One set of objects serves the program and the shared library.
 override CXXFLAGS += -std=c++20 $(WARN) $(SAN_$(SAN)) -fPIC -fno-semantic-interposition -pthread -MMD -MP
 override LDFLAGS  += $(SAN_$(SAN)) -pthread
-LDLIBS := -luring -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc -lzstd -llz4 -lblosc $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
+LDLIBS := -luring -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc -lzstd -llz4 -lblosc -larchive $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
 # The runtime is linked in; it looks for the driver's libcuda.so.1 when it is first used.
 cuda_include := -isystem $(CUDA_HOME)/include
 ifeq ($(CUDA),1)

@@ -26,6 +26,7 @@ libhwloc-dev          binding of threads: CPUs and memory near a device
 libzstd-dev           dataset pack, decoding in a run
 liblz4-dev            the same
 libblosc-dev          the same
+libarchive-dev        trace import: gzip, xz, zstd and tar of traces
 LIST
 }
 group_bpf() {

@@ -1,0 +1,134 @@
+// blkparse's default text: "maj,min cpu seq time pid action rwbs sector + sectors [process]".
+// Source: blkparse(1), "OUTPUT DESCRIPTION AND FORMATTING".
+#include <string>
+#include <vector>
+
+#include "trace/import/fields.h"
+#include "trace/import/format.h"
+
+namespace blksweep {
+namespace {
+
+enum Column : std::size_t {
+  kDevice,
+  kCpu,
+  kSequence,
+  kTime,
+  kPid,
+  kAction,
+  kRwbs,
+  kSectorAt,
+  kPlus,
+  kCount
+};
+
+struct Operation {
+  TraceOp op = TraceOp::other;
+  std::uint16_t flags = 0;
+};
+
+// "RA", "WFS", "FWSM": an F before the letter of the operation flushes first, one behind it is FUA.
+std::optional<Operation> operation_of(std::string_view rwbs) {
+  Operation out;
+  const std::size_t at =
+      rwbs.size() > 1 && rwbs[0] == 'F' && rwbs[1] != 'F' && rwbs[1] != 'S' ? 1 : 0;
+  switch (rwbs.empty() ? '?' : rwbs[at]) {
+    case 'R':
+      out.op = TraceOp::read;
+      break;
+    case 'W':
+      out.op = TraceOp::write;
+      break;
+    case 'D':
+      out.op = TraceOp::discard;
+      break;
+    case 'F':
+      out.op = TraceOp::flush;
+      break;
+    case 'N':
+      break;
+    default:
+      return std::nullopt;
+  }
+  for (const char c : rwbs.substr(at + 1)) {
+    const std::uint16_t flag = c == 'S'   ? kTraceSync
+                               : c == 'A' ? kTraceReadahead
+                               : c == 'M' ? kTraceMetadata
+                               : c == 'F' ? kTraceFua
+                                          : 0;
+    out.flags = static_cast<std::uint16_t>(out.flags | flag);
+  }
+  return out;
+}
+
+bool is_device(std::string_view text) {
+  const std::size_t comma = text.find(',');
+  return comma != std::string_view::npos && number<std::uint32_t>(text.substr(0, comma)) &&
+         number<std::uint32_t>(text.substr(comma + 1));
+}
+
+class Blkparse : public TextParser {
+ public:
+  explicit Blkparse(char action) : action_(action) {}
+
+  Result<bool> line(std::string_view line, ImportTarget& target) override {
+    split_at_blanks(line, f_);
+    // Summaries and messages are no events; an event that blkparse wrote in part is a bad line.
+    if (f_.empty() || !is_device(f_[kDevice])) {
+      return seen_ ? Result<bool>(false) : fail("is no event of blkparse");
+    }
+    if (f_.size() <= kRwbs) {
+      return fail("is an event without its action");
+    }
+    const bool taken = f_[kAction] == std::string_view(&action_, 1);
+    seen_ = true;
+    if (!taken && f_[kAction] != "C") {
+      return false;
+    }
+    return event(taken, target);
+  }
+
+ private:
+  Result<bool> event(bool issued, ImportTarget& target) {
+    const auto time = decimal_ns(f_[kTime], kSecond);
+    const auto operation = operation_of(f_[kRwbs]);
+    if (!time) {
+      return bad_field("time", f_[kTime]);
+    }
+    if (!operation) {
+      return bad_field("operation", f_[kRwbs]);
+    }
+    if (f_.size() <= kSectorAt || !number<std::uint64_t>(f_[kSectorAt])) {
+      return false;  // a command that is no access ("N 255 (1a ...)"), or a flush without an
+                     // address
+    }
+    TraceRecord r{.time_ns = *time};
+    const auto offset = scaled(f_[kSectorAt], kSector);
+    const bool sized = f_.size() > kCount && f_[kPlus] == "+";
+    const auto bytes = sized ? scaled(f_[kCount], kSector) : std::optional<std::uint64_t>(0);
+    const auto pid = number<std::uint32_t>(f_[kPid]);
+    if (!offset || !bytes || !pid) {
+      return fail("an address, a size or a process is no number");
+    }
+    BLKSWEEP_TRY(r.place, target.place(f_[kDevice]));
+    r.offset = *offset;
+    r.bytes = *bytes;
+    r.op = operation->op;
+    r.flags = issued ? operation->flags : kCompletion;
+    r.thread = std::uint64_t{*pid} << 32 | *pid;
+    BLKSWEEP_CHECK(target.add(r));
+    return issued;
+  }
+
+  char action_;
+  bool seen_ = false;
+  std::vector<std::string_view> f_;
+};
+
+}  // namespace
+
+std::unique_ptr<TextParser> blkparse_parser(const FormatOptions& o) {
+  return std::make_unique<Blkparse>(o.action);
+}
+
+}  // namespace blksweep

@@ -1,0 +1,45 @@
+// Requests that wait for their completion: a block trace tells both in lines of their own.
+//
+// Records are given in the order of issue; one whose completion never comes is given without a
+// latency, at the end or when kMost later ones wait behind it.
+// Memory:  kMost records.
+// Threads: one owner.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "trace/trace_record.h"
+
+namespace blksweep {
+
+class Outstanding {
+ public:
+  static constexpr std::size_t kMost = std::size_t{1} << 16;
+
+  using Take = std::function<Result<>(const TraceRecord&)>;
+  explicit Outstanding(Take take) : take_(std::move(take)) {}
+
+  // The record's time is that of its issue.
+  Result<> issue(const TraceRecord& record);
+  // Of the oldest request of that place and offset that waits; none: it is not counted.
+  Result<> complete(std::uint32_t place, std::uint64_t offset, std::int64_t time_ns);
+  Result<> give_all();
+
+ private:
+  struct Waiting {
+    TraceRecord record;
+    bool complete = false;
+  };
+  Result<> give_front();
+
+  Take take_;
+  std::deque<Waiting> waiting_;
+  std::uint64_t given_ = 0;  // the number of waiting_.front()
+  std::unordered_multimap<std::uint64_t, std::uint64_t> by_address_;  // hash to number
+};
+
+}  // namespace blksweep
