@@ -7,7 +7,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::array kOpNames{"read", "write", "discard", "flush", "other", "open", "close"};
+constexpr std::array kOpNames{"read", "write", "discard", "flush", "other"};
 constexpr std::array kFormNames{"unknown", "read", "pread", "readv", "preadv", "io_uring", "fault"};
 static_assert(kOpNames.size() == kTraceOps && kFormNames.size() == kCallForms);
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "base/fd.h"
@@ -38,12 +39,12 @@ struct TraceInput::State {
                             why != nullptr ? printable(why) : "no reason told"));
   }
 
-  Result<> start() {
+  Result<> start(const std::function<int(archive*)>& open) {
     archive_read_support_filter_all(in.get());
     archive_read_support_format_tar(in.get());
     archive_read_support_format_raw(in.get());
     archive_read_support_format_empty(in.get());
-    if (archive_read_open_fd(in.get(), fd.get(), kAhead) != ARCHIVE_OK) {
+    if (open(in.get()) != ARCHIVE_OK) {
       return broken("cannot be read");
     }
     return {};
@@ -79,7 +80,17 @@ Result<TraceInput> TraceInput::open(const std::string& path) {
   auto state = std::make_unique<State>();
   BLKSWEEP_TRY(state->fd, open_regular(path));
   state->path = state->name = path;
-  BLKSWEEP_CHECK(state->start());
+  BLKSWEEP_CHECK(state->start(
+      [&state](archive* a) { return archive_read_open_fd(a, state->fd.get(), kAhead); }));
+  return TraceInput(std::move(state));
+}
+
+Result<TraceInput> TraceInput::of_bytes(std::span<const std::byte> bytes, const std::string& name) {
+  auto state = std::make_unique<State>();
+  state->path = state->name = name;
+  BLKSWEEP_CHECK(state->start([&bytes](archive* a) {
+    return archive_read_open_memory(a, bytes.data(), bytes.size());
+  }));
   return TraceInput(std::move(state));
 }
 

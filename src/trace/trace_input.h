@@ -21,6 +21,8 @@ namespace blksweep {
 class TraceInput {
  public:
   static Result<TraceInput> open(const std::string& path);
+  // Bytes that are in memory already, and stay there.
+  static Result<TraceInput> of_bytes(std::span<const std::byte> bytes, const std::string& name);
   TraceInput(TraceInput&&) noexcept;
   ~TraceInput();
 

@@ -16,11 +16,11 @@
 namespace blksweep {
 
 enum class TraceKind : std::uint8_t { block = 1, file = 2 };
-enum class TraceOp : std::uint8_t { read, write, discard, flush, other, open, close };
+enum class TraceOp : std::uint8_t { read, write, discard, flush, other };
 // By which call a file was read; of the kernel's own (readahead of a mapping): fault.
 enum class CallForm : std::uint8_t { unknown, read, pread, readv, preadv, io_uring, fault };
 
-inline constexpr std::uint32_t kTraceOps = 7;
+inline constexpr std::uint32_t kTraceOps = 5;
 inline constexpr std::uint32_t kCallForms = 7;
 
 // TraceRecord::flags.

@@ -105,7 +105,8 @@ class TraceFile : public testing::Test {
       }
     }
   }
-  static void expect_same(const Trace& t, Result<std::vector<std::pair<std::string, TraceRecord>>> got,
+  static void expect_same(const Trace& t,
+                          Result<std::vector<std::pair<std::string, TraceRecord>>> got,
                           std::size_t count) {
     ASSERT_TRUE(got) << got.error().message();
     ASSERT_EQ(got->size(), count);

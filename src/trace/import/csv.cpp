@@ -52,10 +52,12 @@ std::optional<std::int64_t> or_not_told(std::string_view text) {
 class Csv : public TextParser {
  public:
   void begin_member() override { header_ = false; }
+  std::optional<TraceKind> kind() const override { return kind_; }
 
   Result<bool> line(std::string_view line, ImportTarget& target) override {
     if (!header_) {
-      header_ = line == kCsvHeader;
+      header_ = line == csv_header(TraceKind::block) || line == csv_header(TraceKind::file);
+      kind_ = line.ends_with("path") ? TraceKind::file : TraceKind::block;
       return header_ ? Result<bool>(false) : fail("is not the header of a trace in CSV");
     }
     // The name stands last, so that only it can hold a comma.
@@ -103,6 +105,7 @@ class Csv : public TextParser {
   }
 
   bool header_ = false;
+  std::optional<TraceKind> kind_;
   std::vector<std::string_view> f_;
   std::string name_;
 };
@@ -134,6 +137,11 @@ std::string csv_name(std::string_view name) {
 }
 
 }  // namespace
+
+std::string csv_header(TraceKind kind) {
+  return std::string("time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,") +
+         (kind == TraceKind::block ? "volume" : "path");
+}
 
 std::string csv_line(const TraceRecord& r, std::string_view name) {
   const auto told = [](std::int64_t v) {

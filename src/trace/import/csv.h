@@ -10,8 +10,8 @@
 
 namespace blksweep {
 
-inline constexpr std::string_view kCsvHeader =
-    "time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,place";
+// The last column says what the trace is of: "volume" or "path".
+std::string csv_header(TraceKind kind);
 
 // With a line end. What is not told is empty.
 std::string csv_line(const TraceRecord& record, std::string_view name);

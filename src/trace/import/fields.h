@@ -13,7 +13,7 @@
 
 namespace blksweep {
 
-inline constexpr std::uint64_t kSector = 512;  // bytes
+inline constexpr std::uint64_t kSector = 512;                                               // bytes
 inline constexpr std::int64_t kMicro = 1'000, kMilli = 1'000'000, kSecond = 1'000'000'000;  // ns
 
 // At the separator; blanks around each field go.

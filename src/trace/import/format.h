@@ -46,6 +46,8 @@ class TextParser {
   virtual Result<bool> line(std::string_view line, ImportTarget& target) = 0;
   // A member begins: iologs and files with a header start anew.
   virtual void begin_member() {}
+  // Where a format has both kinds of trace: of the member that was read. nullopt: the format's.
+  virtual std::optional<TraceKind> kind() const { return std::nullopt; }
 };
 
 class BinaryParser {

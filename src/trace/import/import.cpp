@@ -133,6 +133,7 @@ class Importer {
     for (;;) {
       BLKSWEEP_TRY(const bool some, input.line(line));
       if (!some) {
+        kind_ = parser->kind();
         return {};
       }
       if (line.empty()) {
@@ -171,7 +172,8 @@ class Importer {
     const auto& names = collected_.names();
     const bool devices =
         std::ranges::all_of(names, [](const std::string& n) { return n.starts_with("/dev/"); });
-    f.kind = format_->kind == TraceKind::file && devices ? TraceKind::block : format_->kind;
+    f.kind = kind_.value_or(format_->kind == TraceKind::file && devices ? TraceKind::block
+                                                                        : format_->kind);
     f.format = format_->name;
     f.origin = std::filesystem::path(s_.inputs.front()).filename().string();
     f.quantum_ns = format_->needs_unit ? s_.options.time_unit_ns.value_or(1) : format_->quantum_ns;
@@ -235,6 +237,7 @@ class Importer {
   const ImportSettings& s_;
   Collected collected_;
   const TraceFormat* format_ = nullptr;
+  std::optional<TraceKind> kind_;
   ImportReport report_;
   std::vector<std::uint32_t> places_;  // of the file, by the collected ones
   std::vector<TraceRecord> same_time_;

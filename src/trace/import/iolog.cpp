@@ -11,7 +11,6 @@
 namespace blksweep {
 namespace {
 
-
 std::optional<TraceOp> operation_of(std::string_view action) {
   if (action == "read") {
     return TraceOp::read;
@@ -22,13 +21,7 @@ std::optional<TraceOp> operation_of(std::string_view action) {
   if (action == "trim") {
     return TraceOp::discard;
   }
-  if (action == "sync" || action == "datasync") {
-    return TraceOp::flush;
-  }
-  if (action == "open") {
-    return TraceOp::open;
-  }
-  return action == "close" ? std::optional(TraceOp::close) : std::nullopt;
+  return action == "sync" || action == "datasync" ? std::optional(TraceOp::flush) : std::nullopt;
 }
 
 bool has_range(TraceOp op) {
@@ -66,8 +59,8 @@ class Iolog : public TextParser {
     if (f_.size() < 2) {
       return fail("a name and an action are missing");
     }
-    if (f_[1] == "add") {
-      return false;
+    if (f_[1] == "add" || f_[1] == "open" || f_[1] == "close") {
+      return false;  // fio's own book-keeping, not accesses
     }
     if (f_[1] == "wait" && version_ == 2) {
       return wait();

@@ -10,7 +10,6 @@
 namespace blksweep {
 namespace {
 
-
 struct Record1 {
   std::uint32_t number, bytes, segments;
   std::uint16_t command, version;

@@ -1,0 +1,183 @@
+// blksweep trace: import, export and look at traces.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <memory>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/answer.h"
+#include "cli/status_line.h"
+#include "cli/trace/stat_text.h"
+#include "cli/verb.h"
+#include "os/signals.h"
+#include "trace/export.h"
+#include "trace/import/import.h"
+#include "trace/trace_facts.h"
+#include "trace/trace_file.h"
+
+namespace blksweep {
+namespace {
+
+constexpr const char* kTraceFooter =
+    R"(Examples:
+  blksweep trace import msr/src1_1.csv.gz -o src1.trace
+  blksweep trace import sda.blktrace.* -o sda.trace
+  blksweep trace stat src1.trace
+  blksweep trace export src1.trace --format iolog -o src1.log)";
+
+struct ImportOptions {
+  ImportSettings settings;
+  std::string time_unit;
+  bool queued = false, json = false;
+};
+
+struct ExportOptions {
+  std::string trace, format, output;
+};
+
+struct StatOptions {
+  std::string trace;
+  bool json = false;
+};
+
+std::string format_list() {
+  std::string out = "Formats:\n";
+  for (const TraceFormat& f : trace_formats()) {
+    out += fmt::format("  {:<10} {}\n", f.name, f.about);
+  }
+  return out + "Plain, or in gzip, bzip2, xz, zstd, or tar of them.";
+}
+
+Result<std::optional<std::int64_t>> parse_time_unit(const std::string& text) {
+  for (const auto& [name, ns] :
+       {std::pair("ns", std::int64_t{1}), std::pair("us", std::int64_t{1'000}),
+        std::pair("ms", std::int64_t{1'000'000}), std::pair("s", std::int64_t{1'000'000'000})}) {
+    if (text == name) {
+      return ns;
+    }
+  }
+  return text.empty() ? Result<std::optional<std::int64_t>>(std::nullopt)
+                      : usage_error(fmt::format("--time-unit {}: ns, us, ms or s", text));
+}
+
+void warn_of_facts(const std::string& name, const TraceFacts& facts) {
+  for (const std::string& defect : defects_of(facts)) {
+    warn(fmt::format("{}: {}", name, defect));
+  }
+}
+
+Result<Exit> run_import(ImportOptions o) {
+  BLKSWEEP_TRY(o.settings.options.time_unit_ns, parse_time_unit(o.time_unit));
+  o.settings.options.action = o.queued ? 'Q' : 'D';
+  install_stop_signals();
+  BLKSWEEP_TRY(const ImportReport report, import_trace(o.settings, stop_requested()));
+  warn_of_facts(o.settings.output, report.facts);
+  if (o.json) {
+    Json document = json_of(report.facts);
+    document["records"] = report.records;
+    document["members"] = report.members;
+    say_text(json_text(document) + "\n");
+    return Exit::done;
+  }
+  say("format      {}\n", report.facts.format);
+  say("accesses    {} in {} {}\n", format_count(report.records), format_count(report.places),
+      report.facts.kind == TraceKind::block ? "volumes" : "files");
+  if (report.facts.reordered > 0) {
+    say("sorted      {} were out of order\n", format_count(report.facts.reordered));
+  }
+  say("written     {}\n", o.settings.output);
+  return Exit::done;
+}
+
+Result<Exit> run_export(const ExportOptions& o) {
+  BLKSWEEP_TRY(const ExportFormat format, parse_export_format(o.format));
+  BLKSWEEP_TRY(TraceReader reader, TraceReader::open(o.trace));
+  install_stop_signals();
+  BLKSWEEP_TRY(const ExportReport report, export_trace(reader, format, o.output, stop_requested()));
+  warn_of_facts(o.trace, reader.facts());
+  if (!reader.whole()) {
+    warn(o.trace + ": its writer did not finish: what follows its last whole block is missing");
+  }
+  if (report.left_out > 0) {
+    warn(fmt::format("{} accesses are left out: {} has no such thing", report.left_out, o.format));
+  }
+  say("accesses    {}\n", format_count(report.records));
+  say("written     {}\n", o.output);
+  return Exit::done;
+}
+
+Result<Exit> run_stat(const StatOptions& o) {
+  BLKSWEEP_TRY(TraceReader reader, TraceReader::open(o.trace));
+  install_stop_signals();
+  StatusLine line(std::chrono::milliseconds(200), std::chrono::seconds(10));
+  TraceStat stat;
+  std::vector<TraceRecord> block;
+  for (;;) {
+    BLKSWEEP_TRY(const bool some, reader.next(block));
+    if (!some) {
+      break;
+    }
+    if (stop_requested()) {
+      return fail("interrupted", Exit::interrupted);
+    }
+    for (const TraceRecord& r : block) {
+      stat.add(r);
+    }
+    if (line.due()) {
+      line.show(fmt::format("{} requests", format_count(stat.requests())));
+    }
+  }
+  line.clear();
+  warn_of_facts(o.trace, reader.facts());
+  say_text(o.json ? stat_json(reader, stat) : stat_text(reader, stat));
+  return reader.whole() ? Exit::done : Exit::incomplete;
+}
+
+void add_import(Verbs& verbs, Command trace) {
+  Command app = trace.add_subcommand("import", "a public trace into a trace file");
+  auto o = std::make_shared<ImportOptions>();
+  app.add_option("FILE", o->settings.inputs, "parts of one trace").required();
+  app.add_option("-o,--output", o->settings.output, "the trace file to write").required();
+  app.add_option("--format", o->settings.format, "which of those below; default: by content");
+  app.add_option("--time-unit", o->time_unit, "of disksim, and of waits in iologs: ns, us, ms, s");
+  app.add_flag("--queued", o->queued, "blktrace: when requests were queued, not issued");
+  app.add_flag("--spread", o->settings.spread,
+               "spread accesses over the steps of a coarse clock; marked as synthetic");
+  add_parsed(app, "--skip-bad", o->settings.skip_bad, parse_count,
+             "pass over so many bad lines; default 0");
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.footer(format_list());
+  app.callback([&verbs, o] { verbs.action = [o] { return run_import(*o); }; });
+}
+
+void add_export(Verbs& verbs, Command trace) {
+  Command app = trace.add_subcommand("export", "a trace file in another format");
+  auto o = std::make_shared<ExportOptions>();
+  app.add_option("TRACE", o->trace, "a file that trace import or record wrote").required();
+  app.add_option("--format", o->format, "csv, iolog (fio, version 3) or blktrace").required();
+  app.add_option("-o,--output", o->output, "the file to write").required();
+  app.callback([&verbs, o] { verbs.action = [o] { return run_export(*o); }; });
+}
+
+void add_stat(Verbs& verbs, Command trace) {
+  Command app = trace.add_subcommand("stat", "sizes, rates, depth, sequentiality, miss ratios");
+  auto o = std::make_shared<StatOptions>();
+  app.add_option("TRACE", o->trace, "a file that trace import or record wrote").required();
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.callback([&verbs, o] { verbs.action = [o] { return run_stat(*o); }; });
+}
+
+}  // namespace
+
+void add_trace(Verbs& verbs) {
+  Command app = verbs.root.add_subcommand("trace", "bring in, write out and look at traces");
+  app.require_subcommand();
+  app.footer(kTraceFooter);
+  add_import(verbs, app);
+  add_export(verbs, app);
+  add_stat(verbs, app);
+}
+
+}  // namespace blksweep

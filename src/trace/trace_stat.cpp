@@ -1,0 +1,116 @@
+#include "trace/trace_stat.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace blksweep {
+namespace {
+
+// A request of more than this has its first blocks only in the curve: absurd sizes cost no time.
+constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 18;  // 1 GiB
+
+bool moves_bytes(TraceOp op) { return op == TraceOp::read || op == TraceOp::write; }
+
+std::uint64_t moved(const TraceRecord& r) {
+  return r.returned == kNotTold ? r.bytes : static_cast<std::uint64_t>(r.returned);
+}
+
+}  // namespace
+
+void RateSeries::add(std::int64_t at_ns, std::uint64_t bytes) {
+  while (static_cast<std::uint64_t>(at_ns / step_ns_) >= kMost) {
+    for (std::size_t i = 0; i < steps_.size(); i += 2) {
+      Step sum = steps_[i];
+      if (i + 1 < steps_.size()) {
+        sum.requests += steps_[i + 1].requests;
+        sum.bytes += steps_[i + 1].bytes;
+      }
+      steps_[i / 2] = sum;
+    }
+    steps_.resize((steps_.size() + 1) / 2);
+    step_ns_ *= 2;
+  }
+  const auto at = static_cast<std::size_t>(at_ns / step_ns_);
+  steps_.resize(std::max(steps_.size(), at + 1));
+  ++steps_[at].requests;
+  steps_[at].bytes += bytes;
+}
+
+void TraceStat::add_depth(const TraceRecord& r) {
+  while (!completions_.empty() && completions_.top() <= r.time_ns) {
+    completions_.pop();
+  }
+  if (r.latency_ns == kNotTold) {
+    ++untold_;
+    return;
+  }
+  latencies_.add(static_cast<std::uint64_t>(r.latency_ns));
+  busy_ns_ += static_cast<double>(r.latency_ns);
+  const std::int64_t room = INT64_MAX - r.time_ns;
+  completions_.push(r.time_ns + std::min(r.latency_ns, room));
+  deepest_ = std::max<std::uint64_t>(deepest_, completions_.size());
+}
+
+void TraceStat::add_blocks(const TraceRecord& r) {
+  const std::uint64_t length = moved(r);
+  const std::uint64_t place = std::uint64_t{r.place} << 52;  // past 16 PiB places would meet
+  const std::uint64_t first = r.offset / kStatBlock;
+  const std::uint64_t blocks =
+      length == 0 ? 0 : (r.offset % kStatBlock + length - 1) / kStatBlock + 1;
+  for (std::uint64_t b = 0; b < std::min(blocks, kMostBlocks); ++b) {
+    blocks_.reference((first + b) ^ place);
+  }
+  const auto [end, first_access] = ends_.try_emplace(r.place, 0);
+  sequential_ += !first_access && end->second == r.offset ? 1U : 0U;
+  end->second = r.offset + length;
+  ++accesses_;
+}
+
+void TraceStat::add(const TraceRecord& r) {
+  if (requests_ > 0) {  // Welford's
+    const auto gap = static_cast<double>(r.time_ns - last_ns_);
+    const double difference = gap - gap_mean_;
+    gap_mean_ += difference / static_cast<double>(requests_);
+    gap_m2_ += difference * (gap - gap_mean_);
+  }
+  ++requests_;
+  if (r.thread != 0) {
+    threads_.insert(r.thread);
+  }
+  last_ns_ = r.time_ns;
+  const auto op = static_cast<std::size_t>(r.op);
+  ++counts_[op];
+  bytes_[op] += moved(r);
+  rate_.add(r.time_ns, moved(r));
+  add_depth(r);
+  if (moves_bytes(r.op)) {
+    sizes_.add(moved(r));
+    add_blocks(r);
+  }
+}
+
+std::optional<double> TraceStat::gap_variation() const {
+  if (requests_ < 3 || gap_mean_ <= 0) {
+    return std::nullopt;
+  }
+  return std::sqrt(gap_m2_ / static_cast<double>(requests_ - 1)) / gap_mean_;
+}
+
+std::optional<double> TraceStat::mean_depth() const {
+  if (untold_ > 0 || last_ns_ == 0) {
+    return std::nullopt;
+  }
+  return busy_ns_ / static_cast<double>(last_ns_);
+}
+
+std::optional<std::uint64_t> TraceStat::greatest_depth() const {
+  return untold_ > 0 || requests_ == 0 ? std::nullopt : std::optional(deepest_);
+}
+
+std::optional<double> TraceStat::sequential() const {
+  return accesses_ == 0
+             ? std::nullopt
+             : std::optional(static_cast<double>(sequential_) / static_cast<double>(accesses_));
+}
+
+}  // namespace blksweep

@@ -1,0 +1,403 @@
+// Importers: columns, units and traps of each format, on lines as they stand in the real files.
+#include "trace/import/import.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "support/temp_dir.h"
+#include "trace/export.h"
+#include "trace/trace_file.h"
+
+namespace blksweep {
+namespace {
+
+struct Imported {
+  TraceFacts facts;
+  std::vector<std::string> names;
+  std::vector<TraceRecord> records;
+  const std::string& name(std::size_t i) const { return names.at(records.at(i).place); }
+};
+
+class TraceImport : public testing::Test {
+ protected:
+  Result<Imported> import(const std::string& bytes, ImportSettings settings = {}) {
+    dir_.write("in", bytes);
+    if (settings.inputs.empty()) {
+      settings.inputs = {dir_.path("in")};
+    }
+    settings.output = dir_.path("out");
+    BLKSWEEP_TRY(const ImportReport report, import_trace(settings, stop_));
+    return read(settings.output);
+  }
+  static Result<Imported> read(const std::string& path) {
+    BLKSWEEP_TRY(TraceReader reader, TraceReader::open(path));
+    Imported out;
+    out.facts = reader.facts();
+    std::vector<TraceRecord> block;
+    for (;;) {
+      BLKSWEEP_TRY(const bool some, reader.next(block));
+      if (!some) {
+        out.names = reader.names();
+        return out;
+      }
+      out.records.insert(out.records.end(), block.begin(), block.end());
+    }
+  }
+  // One record, with these fields.
+  void expect_one(const std::string& bytes, const char* format, TraceRecord wanted,
+                  const std::string& name, ImportSettings settings = {}) {
+    const auto got = import(bytes, std::move(settings));
+    ASSERT_TRUE(got) << format << ": " << got.error().message();
+    EXPECT_EQ(got->facts.format, format);
+    ASSERT_EQ(got->records.size(), 1U) << format;
+    EXPECT_TRUE(got->records[0] == wanted)
+        << format << ": " << got->records[0].offset << " " << got->records[0].bytes;
+    EXPECT_EQ(got->name(0), name);
+  }
+  void expect_refused(const std::string& bytes, const std::string& says,
+                      ImportSettings settings = {}) {
+    std::filesystem::remove(dir_.path("out"));
+    const auto got = import(bytes, std::move(settings));
+    ASSERT_FALSE(got) << bytes.substr(0, 80);
+    EXPECT_NE(got.error().message().find(says), std::string::npos) << got.error().message();
+    EXPECT_FALSE(std::filesystem::exists(dir_.path("out"))) << "nothing is written";
+  }
+  static ImportSettings with_format(const char* format) {
+    ImportSettings s;
+    s.format = format;
+    return s;
+  }
+  TempDir dir_;
+  std::atomic<bool> stop_{false};
+};
+
+TraceRecord record(TraceOp op, std::uint64_t offset, std::uint64_t bytes,
+                   std::int64_t latency_ns = kNotTold) {
+  TraceRecord r;
+  r.op = op;
+  r.offset = offset;
+  r.bytes = bytes;
+  r.latency_ns = latency_ns;
+  return r;
+}
+
+TEST_F(TraceImport, MsrCountsFiletimesAndBytes) {
+  expect_one("128166372003061629,hm,0,Read,383496192,32768,3217\n", "msr",
+             record(TraceOp::read, 383496192, 32768, 321'700), "hm.0");
+  const auto got = import("128166372003061629,hm,0,Write,0,512,0\n");
+  EXPECT_EQ(got->facts.start_unix_ns, 1'172'163'600'306'162'900);
+}
+
+TEST_F(TraceImport, AlibabaCountsMicrosecondsAndBytes) {
+  expect_one("419,W,8792731648,16384,1577808144360767\n", "alibaba",
+             record(TraceOp::write, 8792731648, 16384), "419");
+}
+
+TEST_F(TraceImport, TencentCountsSecondsAndSectorsAndZeroReads) {
+  expect_one("1538323200,12910952,128,0,1063\n", "tencent",
+             record(TraceOp::read, 12910952ULL * 512, 128 * 512), "1063");
+  EXPECT_EQ(import("1538323200,1,8,1,1063\n")->facts.quantum_ns, 1'000'000'000);
+}
+
+TEST_F(TraceImport, SystorHasAHeaderAndEmptyFields) {
+  const std::string head = "Timestamp,Response,IOType,LUN,Offset,Size\n";
+  expect_one(head + "1455592858.042000000,0.000512,R,4,4096,8192\n", "systor",
+             record(TraceOp::read, 4096, 8192, 512'000), "4");
+  expect_one(head + "1455592858.042000000,,,4,4096,8192\n", "systor",
+             record(TraceOp::other, 4096, 8192), "4");
+}
+
+TEST_F(TraceImport, SpcAddressesAreSectorsOfTheirUnit) {
+  expect_one("1,240840,3072,W,0.026214,extra\n", "spc",
+             record(TraceOp::write, 240840ULL * 512, 3072), "1");
+  const auto got = import("0,20,512,r,0.5\n1, 20, 512, R, 0.6\n");
+  ASSERT_TRUE(got);
+  EXPECT_NE(got->name(0), got->name(1)) << "an address space each";
+  EXPECT_EQ(got->records[1].time_ns, 100'000'000);
+}
+
+TEST_F(TraceImport, FiuNamesOfProcessesMayHaveBlanks) {
+  const std::string md5 = "0123456789abcdef0123456789abcdef";
+  expect_one("89966085 4892 pdf lush d 904265560 8 W 6 0 " + md5 + "\n", "fiu",
+             record(TraceOp::write, 904265560ULL * 512, 4096), "6:0");
+}
+
+TEST_F(TraceImport, HfplayerCountsMillisecondsAndOneReads) {
+  expect_one("12.5, 3, 8192, 4096, 1\n", "hfplayer", record(TraceOp::read, 8192, 4096), "3",
+             with_format("hfplayer"));
+}
+
+TEST_F(TraceImport, DiskSimAsksForItsUnit) {
+  expect_refused("1000 0 16 8 1\n", "--time-unit");
+  ImportSettings s;
+  s.options.time_unit_ns = 1'000'000;
+  expect_one("1000.25 0 16 8 1\n", "disksim", record(TraceOp::read, 16 * 512, 4096), "0", s);
+}
+
+TEST_F(TraceImport, LookAlikesAreNotGuessed) {
+  expect_refused("5,1,512,1,0\n", "hfplayer");  // Tencent's and hfplayer's columns alike
+  expect_refused("5,1,512,1,0\n", "tencent");
+  EXPECT_TRUE(import("5,1,512,1,0\n", with_format("tencent")));
+  expect_refused("what is this\n", "--format");
+  expect_refused("", "no access");
+}
+
+TEST_F(TraceImport, BlkparseTakesIssuesAndMatchesCompletions) {
+  const std::string text =
+      "  8,0    1        1     0.000000000   697  Q  RA 2048 + 8 [cat]\n"
+      "  8,0    1        2     0.000001000   697  P   N [cat]\n"
+      "  8,0    1        3     0.000005000   697  D  RA 2048 + 8 [cat]\n"
+      "  8,0    1        4     0.000006000   697  D FWS 4096 + 16 [cat]\n"
+      "  8,0    0        5     0.000105000     0  C  RA 2048 + 8 [0]\n"
+      "CPU0 (sda):\n Reads Queued:           1,        4KiB\n";
+  const auto got = import(text);
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(got->facts.format, "blkparse");
+  ASSERT_EQ(got->records.size(), 2U);
+  EXPECT_EQ(got->records[0].latency_ns, 100'000);
+  EXPECT_EQ(got->records[0].flags, kTraceReadahead);
+  EXPECT_EQ(got->records[0].offset, 2048U * 512);
+  EXPECT_EQ(got->records[1].latency_ns, kNotTold);
+  EXPECT_EQ(got->records[1].op, TraceOp::write);
+  EXPECT_EQ(got->records[1].flags, kTraceSync);
+  ImportSettings queued;
+  queued.options.action = 'Q';
+  EXPECT_EQ(import(text, queued)->records.at(0).latency_ns, 105'000);
+}
+
+TEST_F(TraceImport, IologsTellTimesAndNoBookKeeping) {
+  const auto got = import(
+      "fio version 3 iolog\n5 /d/a add\n5 /d/a open\n7 /d/a read 4096 512\n9 /d/a trim 0 4096\n"
+      "9 /d/a close\n");
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(got->facts.kind, TraceKind::file);
+  ASSERT_EQ(got->records.size(), 2U);
+  EXPECT_EQ(got->records[1].time_ns, 2'000) << "microseconds";
+  EXPECT_EQ(got->records[1].op, TraceOp::discard);
+  EXPECT_EQ(import("fio version 3 iolog\n0 /dev/sda read 0 512\n")->facts.kind, TraceKind::block);
+}
+
+TEST_F(TraceImport, AWaitOfVersion2AsksForItsUnit) {
+  const std::string text =
+      "fio version 2 iolog\na open\na read 0 512\na wait 30\na read 512 512\na wait 20\n"
+      "a read 0 1\n";
+  expect_refused(text, ":4: a wait");
+  ImportSettings s;
+  s.options.time_unit_ns = 1'000;
+  EXPECT_EQ(import(text, s)->records.at(2).time_ns, 50'000) << "each from the line before";
+  s.options.time_unit_ns = 1'000'000;
+  EXPECT_FALSE(import(text, s)->records.empty());
+  EXPECT_EQ(import(text, s)->records.at(2).time_ns, 30'000'000) << "from the beginning, sorted";
+}
+
+struct BlktraceEvent {
+  std::uint32_t magic = 0x65617407, sequence = 0;
+  std::uint64_t time = 0, sector = 0;
+  std::uint32_t bytes = 0, action = 0, pid = 0, device = 8 << 20 | 16, cpu = 0;
+  std::uint16_t error = 0, pdu_len = 0;
+};
+static_assert(sizeof(BlktraceEvent) == 48);
+
+std::string bytes_of(const BlktraceEvent& e) {
+  return {reinterpret_cast<const char*>(&e), sizeof e};
+}
+
+BlktraceEvent event(std::uint32_t what, std::uint64_t time) {
+  BlktraceEvent e;
+  e.time = time;
+  e.sector = 100;
+  e.bytes = 4096;
+  e.action = what | 1U << 16;
+  e.pid = 77;
+  return e;
+}
+
+TEST_F(TraceImport, BlktraceMatchesCompletionsAcrossFiles) {
+  const BlktraceEvent issue = event(7, 1'000), done = event(8, 5'000);
+  BlktraceEvent message = event(7, 2'000);
+  message.action = 2 | 1U << 26;
+  message.pdu_len = 5;
+  dir_.write("cpu0", bytes_of(issue) + bytes_of(message) + "hello");
+  dir_.write("cpu1", bytes_of(done));
+  ImportSettings s;
+  s.inputs = {dir_.path("cpu1"), dir_.path("cpu0")};
+  const auto got = import("", s);
+  ASSERT_TRUE(got) << got.error().message();
+  ASSERT_EQ(got->records.size(), 1U);
+  TraceRecord wanted = record(TraceOp::read, 51'200, 4096, 4'000);
+  wanted.thread = 77ULL << 32 | 77;
+  EXPECT_TRUE(got->records[0] == wanted);
+  EXPECT_EQ(got->name(0), "8,16");
+  EXPECT_EQ(got->facts.reordered, 0U) << "a file is in order for itself";
+}
+
+TEST_F(TraceImport, BlktraceOfTheOtherByteOrderIsTheSame) {
+  BlktraceEvent e = event(7, 1'000);
+  std::string swapped = bytes_of(e);
+  std::size_t at = 0;
+  for (const std::size_t width : {4U, 4U, 8U, 8U, 4U, 4U, 4U, 4U, 4U, 2U, 2U}) {
+    std::reverse(swapped.begin() + static_cast<std::ptrdiff_t>(at),
+                 swapped.begin() + static_cast<std::ptrdiff_t>(at + width));
+    at += width;
+  }
+  const auto ours = import(bytes_of(e)), other = import(swapped);
+  ASSERT_TRUE(ours && other);
+  EXPECT_EQ(ours->records, other->records);
+  EXPECT_EQ(ours->names, other->names);
+}
+
+TEST_F(TraceImport, BlktraceVersion2HasAWiderAction) {
+  std::string bytes(64, '\0');
+  const auto put = [&bytes](std::size_t at, auto value) {
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+  };
+  put(0, std::uint32_t{0x65617408});
+  put(8, std::uint64_t{1'000});
+  put(16, std::uint64_t{100});
+  put(24, std::uint32_t{4096});
+  put(28, std::uint32_t{77});
+  put(32, std::uint64_t{7 | 1 << 16});
+  put(40, std::uint32_t{8 << 20 | 16});
+  TraceRecord wanted = record(TraceOp::read, 51'200, 4096);
+  wanted.thread = 77ULL << 32 | 77;
+  expect_one(bytes, "blktrace", wanted, "8,16");
+}
+
+TEST_F(TraceImport, VscsiHasTwoLayouts) {
+  struct {
+    std::uint32_t number = 1, bytes = 8192, segments = 1;
+    std::uint16_t command = 0x2A, version = 1 << 8;
+    std::uint64_t sector = 64, time_us = 5;
+  } one;
+  struct {
+    std::uint16_t command = 0x28, version = 2 << 8;
+    std::uint32_t number = 1, bytes = 8192, segments = 1;
+    std::uint64_t sector = 64, time_us = 5, response_us = 300;
+  } two;
+  expect_one({reinterpret_cast<const char*>(&one), 32}, "vscsi",
+             record(TraceOp::write, 64 * 512, 8192), "0");
+  expect_one({reinterpret_cast<const char*>(&two), 40}, "vscsi",
+             record(TraceOp::read, 64 * 512, 8192, 300'000), "0");
+}
+
+TEST_F(TraceImport, WhatIsOutOfOrderIsSortedAndCounted) {
+  const auto got = import("1,W,0,512,30\n1,W,512,512,10\n1,W,1024,512,20\n");
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->facts.reordered, 2U);
+  EXPECT_EQ(got->records[0].offset, 512U);
+  EXPECT_EQ(got->records[2].time_ns, 20'000);
+}
+
+TEST_F(TraceImport, ABadLineIsNamedOrCounted) {
+  const std::string text = "1,W,0,512,30\n1,W,0,512\n1,X,0,512,30\n1,W,0,512,31\n";
+  expect_refused(text, "in:2: 4 fields", with_format("alibaba"));
+  ImportSettings s = with_format("alibaba");
+  s.skip_bad = 1;
+  expect_refused(text, "in:3: \"X\" is no operation", s);
+  s.skip_bad = 2;
+  const auto got = import(text, s);
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->facts.skipped, 2U);
+  EXPECT_EQ(got->records.size(), 2U);
+}
+
+TEST_F(TraceImport, NumbersThatCannotBeAreRefused) {
+  for (const char* line :
+       {"1,W,-1,512,30\n", "1,W,99999999999999999999,512,30\n", "1,W,0,512,9223372036854775807\n",
+        "1,W,0,,30\n", "1,W,0,512,\n", "x,W,0,512,30\n"}) {
+    expect_refused(line, "in:1: \"", with_format("alibaba"));
+  }
+  expect_refused("0,36028797018963968,8,r,0.5\n", "address", with_format("spc"));
+  expect_refused("0,1,8,r,0.1234567891\n", "time", with_format("spc"));
+  expect_refused("1,hm,0,Read,0,512,0\n", "time", with_format("msr"));
+}
+
+TEST_F(TraceImport, CoarseTimesAreSpreadOnRequestAndMarked) {
+  const std::string text = "5,0,8,0,1\n5,8,8,0,1\n5,16,8,0,1\n5,24,8,0,1\n6,0,8,0,1\n";
+  EXPECT_EQ(import(text, with_format("tencent"))->records[3].time_ns, 0);
+  ImportSettings s = with_format("tencent");
+  s.spread = true;
+  const auto got = import(text, s);
+  ASSERT_TRUE(got);
+  EXPECT_TRUE(got->facts.synthetic_times);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(got->records[i].time_ns, static_cast<std::int64_t>(i) * 250'000'000);
+    EXPECT_EQ(got->records[i].offset, i * 4096);
+  }
+  EXPECT_EQ(got->records[4].time_ns, 1'000'000'000);
+}
+
+TEST_F(TraceImport, AStopWritesNothing) {
+  stop_ = true;
+  std::string many;
+  for (int i = 0; i < 5000; ++i) {
+    many += "1,W,0,512,30\n";
+  }
+  const auto got = import(many);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().exit_code, Exit::interrupted);
+  EXPECT_FALSE(std::filesystem::exists(dir_.path("out")));
+}
+
+// What a format can say comes back: import, export, import.
+TEST_F(TraceImport, ExportsComeBack) {
+  const std::string text = "1,W,4096,512,30\n1,R,0,8192,31\n2,R,512,512,31\n1,R,1048576,65536,90\n";
+  const auto first = import(text);
+  ASSERT_TRUE(first);
+  for (const ExportFormat format :
+       {ExportFormat::csv, ExportFormat::iolog, ExportFormat::blktrace}) {
+    import(text).value();
+    auto reader = TraceReader::open(dir_.path("out"));
+    const auto report = export_trace(*reader, format, dir_.path("exported"), stop_);
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->records, 4U);
+    EXPECT_EQ(report->left_out, 0U);
+    ImportSettings s;
+    s.inputs = {dir_.path("exported")};
+    const auto again = import("", s);
+    ASSERT_TRUE(again) << again.error().message();
+    EXPECT_EQ(again->records, first->records);
+    if (format != ExportFormat::blktrace) {  // there, volumes are device numbers
+      EXPECT_EQ(again->names, first->names);
+    }
+  }
+}
+
+TEST_F(TraceImport, CsvKeepsNamesOfAllKinds) {
+  const std::vector<std::string> names{"plain",       "a,b",       "say \"x\"", " blank ",
+                                       "back\\slash", "line\nend", "",          "\xff\xfe"};
+  TraceFacts facts;
+  facts.kind = TraceKind::file;
+  facts.format = "csv";
+  std::string bytes;
+  auto writer = TraceWriter::begin(
+      [&bytes](std::span<const std::byte> b) {
+        bytes.append(reinterpret_cast<const char*>(b.data()), b.size());
+        return Result<>();
+      },
+      facts);
+  for (const std::string& name : names) {
+    TraceRecord r;
+    r.place = writer->place(name).value();
+    r.returned = 5;
+    r.form = CallForm::preadv;
+    r.thread = ~0ULL;
+    r.flags = kTraceInexact;
+    ASSERT_TRUE(writer->add(r));
+  }
+  ASSERT_TRUE(writer->finish(facts));
+  dir_.write("t", bytes);
+  auto reader = TraceReader::open(dir_.path("t"));
+  ASSERT_TRUE(export_trace(*reader, ExportFormat::csv, dir_.path("exported"), stop_));
+  ImportSettings s;
+  s.inputs = {dir_.path("exported")};
+  const auto again = import("", s);
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(again->facts.kind, TraceKind::file);
+  EXPECT_EQ(again->names, names);
+  EXPECT_EQ(again->records, read(dir_.path("t"))->records);
+}
+
+}  // namespace
+}  // namespace blksweep
