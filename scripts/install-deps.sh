@@ -55,6 +55,8 @@ btrfs-progs           root tests on btrfs; balance, for the same
 fdisk                 sfdisk: root tests on a partition
 util-linux            setpriv and unshare: tests as another user; fstrim
 sqlite3               tests look into the database
+blktrace              blkparse and btt read what trace export writes
+xz-utils              traces in xz
 strace                tests that no block device is written to
 LIST
 }
