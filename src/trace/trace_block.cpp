@@ -2,33 +2,15 @@
 
 #include <fmt/format.h>
 #include <xxhash.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
+
+#include "trace/trace_column.h"
 
 namespace blksweep {
 namespace {
-
-constexpr int kLevel = 3;
-constexpr std::size_t kWordBytes = 8;
-
-enum class Coding : std::uint8_t { frame, delta };  // over the least value | over the one before
-
-// As stored before each column's bytes.
-struct ColumnHead {
-  std::uint8_t planes;  // 0: all values are `base`
-  std::uint8_t shift;
-  std::uint8_t coding;
-  std::uint8_t reserved;
-  std::uint32_t stored_bytes;
-  std::uint64_t base;
-};
-static_assert(sizeof(ColumnHead) == 16);
-
-using Words = std::vector<std::uint64_t>;
 
 // A record is nine numbers; those of one kind that are alike in a whole block cost 16 bytes of it.
 constexpr std::size_t kColumns = 9;
@@ -100,164 +82,11 @@ std::uint64_t limit_of(std::size_t column, std::uint64_t places) {
 
 bool known_call(std::uint64_t v) { return (v & 0xFF) < kTraceOps && v >> 8 < kCallForms; }
 
-struct Packed {
-  ColumnHead head{};
-  std::string bytes;
-};
-
-class Compressor {
- public:
-  Compressor() : context_(ZSTD_createCCtx()) {}
-  ~Compressor() { ZSTD_freeCCtx(context_); }
-  Compressor(const Compressor&) = delete;
-  Compressor& operator=(const Compressor&) = delete;
-
-  void append(std::span<const char> plain, std::string& out) {
-    const std::size_t at = out.size();
-    out.resize(at + ZSTD_compressBound(plain.size()));
-    out.resize(at + ZSTD_compressCCtx(context_, out.data() + at, out.size() - at, plain.data(),
-                                      plain.size(), kLevel));
-  }
-
- private:
-  ZSTD_CCtx* context_;
-};
-
-std::uint64_t zigzag(std::uint64_t difference) {
-  return (difference << 1) ^ (0 - (difference >> 63));
-}
-std::uint64_t unzigzag(std::uint64_t v) { return (v >> 1) ^ (0 - (v & 1)); }
-
-Words over_the_least(const Words& values, std::uint64_t base) {
-  Words out(values.size());
-  std::ranges::transform(values, out.begin(), [base](std::uint64_t v) { return v - base; });
-  return out;
-}
-
-Words over_the_one_before(const Words& values) {
-  Words out(values.size());
-  std::uint64_t before = values.front();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    out[i] = zigzag(values[i] - before);
-    before = values[i];
-  }
-  return out;
-}
-
-// Takes the shared zero bits off and turns words into planes.
-void to_planes(Words& words, ColumnHead& head, std::vector<char>& planes) {
-  std::uint64_t all = 0;
-  for (const std::uint64_t w : words) {
-    all |= w;
-  }
-  head.shift = all == 0 ? 0 : static_cast<std::uint8_t>(std::countr_zero(all));
-  head.planes = static_cast<std::uint8_t>((std::bit_width(all >> head.shift) + 7) / 8);
-  planes.resize(words.size() * head.planes);
-  for (std::uint8_t p = 0; p < head.planes; ++p) {
-    char* plane = planes.data() + words.size() * p;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      plane[i] = static_cast<char>(words[i] >> (head.shift + 8U * p));
-    }
-  }
-}
-
-// No plane: nothing is stored. `plane` is widened by the compiler where it can.
-void add_plane(const std::uint8_t* plane, unsigned bits, Words& words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    words[i] |= static_cast<std::uint64_t>(plane[i]) << bits;
-  }
-}
-
-Result<> check_column(const ColumnHead& h, std::size_t body_left) {
-  if (h.planes > kWordBytes || h.shift > 63 || h.coding > 1 || h.reserved != 0 ||
-      h.shift + 8U * h.planes > 64U + 7U || h.stored_bytes > body_left) {
-    return fail("is not what a column may be");
-  }
-  return {};
-}
-
 }  // namespace
 
 struct BlockCoder::State {
-  State() : decompress(ZSTD_createDCtx()) {}
-  ~State() { ZSTD_freeDCtx(decompress); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-
-  Compressor compress;
-  ZSTD_DCtx* decompress;
-  Words values, words;
-  std::vector<char> planes;
-
-  Packed packed(Coding coding) {
-    Packed out;
-    out.head.coding = static_cast<std::uint8_t>(coding);
-    out.head.base = coding == Coding::frame ? *std::ranges::min_element(values) : values.front();
-    words = coding == Coding::frame ? over_the_least(values, out.head.base)
-                                    : over_the_one_before(values);
-    to_planes(words, out.head, planes);
-    if (out.head.planes > 0) {
-      compress.append(planes, out.bytes);
-    }
-    out.head.stored_bytes = static_cast<std::uint32_t>(out.bytes.size());
-    return out;
-  }
-
-  void append_column(std::string& out) {
-    Packed best = packed(Coding::frame);
-    if (best.head.planes > 0) {
-      if (Packed other = packed(Coding::delta); other.bytes.size() < best.bytes.size()) {
-        best = std::move(other);
-      }
-    }
-    out.append(reinterpret_cast<const char*>(&best.head), sizeof best.head);
-    out += best.bytes;
-  }
-
-  Result<> plain(std::span<const std::byte> stored, std::size_t bytes) {
-    planes.resize(bytes);
-    const std::size_t n =
-        ZSTD_decompressDCtx(decompress, planes.data(), bytes, stored.data(), stored.size());
-    if (ZSTD_isError(n) != 0 || n != bytes) {
-      return fail("is not compressed as it should be");
-    }
-    return {};
-  }
-
-  // The next column of `body` into `values`, which has one place a record.
-  Result<> read_column(std::span<const std::byte>& body) {
-    ColumnHead head;
-    if (body.size() < sizeof head) {
-      return fail("is missing");
-    }
-    std::memcpy(&head, body.data(), sizeof head);
-    body = body.subspan(sizeof head);
-    BLKSWEEP_CHECK(check_column(head, body.size()));
-    std::ranges::fill(values, 0);
-    if (head.planes > 0) {
-      BLKSWEEP_CHECK(plain(body.first(head.stored_bytes), values.size() * head.planes));
-      for (unsigned p = 0; p < head.planes; ++p) {
-        const char* plane = planes.data() + values.size() * p;
-        add_plane(reinterpret_cast<const std::uint8_t*>(plane), 8 * p, values);
-      }
-    }
-    body = body.subspan(head.stored_bytes);
-    restore(head);
-    return {};
-  }
-
-  void restore(const ColumnHead& head) {
-    std::uint64_t at = head.base;
-    if (static_cast<Coding>(head.coding) == Coding::frame) {
-      for (std::uint64_t& v : values) {
-        v = at + (v << head.shift);
-      }
-      return;
-    }
-    for (std::uint64_t& v : values) {
-      v = at += unzigzag(v << head.shift);
-    }
-  }
+  ColumnCoder columns;
+  std::vector<std::uint64_t> values;
 
   Result<> check_values(std::size_t column, const BlockHead& head, std::uint64_t places) const {
     const std::uint64_t most = limit_of(column, places);
@@ -286,26 +115,28 @@ struct BlockCoder::State {
     if (stored > body.size()) {
       return fail("are cut");
     }
+    std::string_view plain;
     if (head.names_bytes > 0) {
-      BLKSWEEP_CHECK(plain(body.first(stored), head.names_bytes));
+      BLKSWEEP_TRY(plain, columns.plain(body.first(stored), head.names_bytes));
     }
     body = body.subspan(stored);
-    return split_names(head, names);
+    return split_names(head, plain, names);
   }
 
-  Result<> split_names(const BlockHead& head, std::vector<std::string>& names) const {
+  static Result<> split_names(const BlockHead& head, std::string_view plain,
+                              std::vector<std::string>& names) {
     std::size_t at = 0;
     for (std::uint32_t n = 0; n < head.names; ++n) {
       std::uint16_t length = 0;
       if (head.names_bytes - at < sizeof length) {
         return fail("are cut");
       }
-      std::memcpy(&length, planes.data() + at, sizeof length);
+      std::memcpy(&length, plain.data() + at, sizeof length);
       at += sizeof length;
       if (length > kMaxNameBytes || head.names_bytes - at < length) {
         return fail("are cut");
       }
-      names.emplace_back(planes.data() + at, length);
+      names.emplace_back(plain.data() + at, length);
       at += length;
     }
     return at == head.names_bytes ? Result<>() : fail("are more than they say");
@@ -353,7 +184,7 @@ void BlockCoder::encode(std::span<const TraceRecord> records,
   const std::string names = joined(new_names);
   std::string stored;
   if (!names.empty()) {
-    s.compress.append(names, stored);
+    s.columns.compress(names, stored);
   }
   const auto stored_bytes = static_cast<std::uint32_t>(stored.size());
   out.append(reinterpret_cast<const char*>(&stored_bytes), sizeof stored_bytes);
@@ -362,7 +193,7 @@ void BlockCoder::encode(std::span<const TraceRecord> records,
     s.values.resize(records.size());
     std::ranges::transform(records, s.values.begin(),
                            [column](const TraceRecord& r) { return column_of(r, column); });
-    s.append_column(out);
+    s.columns.append(s.values, out);
   }
   head.magic = kBlockMagic;
   head.records = static_cast<std::uint32_t>(records.size());
@@ -393,7 +224,7 @@ Result<> BlockCoder::decode(const BlockHead& head, std::span<const std::byte> bo
   records.resize(head.records);
   s.values.resize(head.records);
   for (std::size_t column = 0; column < kColumns; ++column) {
-    Result<> read = s.read_column(body);
+    Result<> read = s.columns.read(body, s.values);
     read = read ? s.check_values(column, head, places) : read;
     if (!read) {
       return fail(fmt::format("its column {} {}", column, read.error().text));

@@ -1,14 +1,9 @@
-// One block of a trace file: up to 128 Ki records as columns, compressed each for itself.
-//
-// A column is what remains of its values after the least of the block (or, where that is smaller,
-// the value before) and the zero bits that all share were taken off, as planes of bytes, least
-// significant first: what changes fast and what hardly changes are compressed apart.
+// One block of a trace file: up to 128 Ki records as columns (trace_column.h), names, a check.
 //
 // Errors:  decode accepts arbitrary bytes; what is not a whole block of this layout is an Error
 //          without context ("column 3: ...").
 // Threads: pure functions; BlockCoder has the library's contexts, one owner.
-// Source:  docs/trace-format.md; zstd 1.5. Lemire and Boytsov, "Decoding billions of integers per
-//          second through vectorization", SPE 45(1), 2015 (frames of reference).
+// Source:  docs/trace-format.md.
 #pragma once
 
 #include <cstddef>

@@ -88,9 +88,8 @@ Result<TraceInput> TraceInput::open(const std::string& path) {
 Result<TraceInput> TraceInput::of_bytes(std::span<const std::byte> bytes, const std::string& name) {
   auto state = std::make_unique<State>();
   state->path = state->name = name;
-  BLKSWEEP_CHECK(state->start([&bytes](archive* a) {
-    return archive_read_open_memory(a, bytes.data(), bytes.size());
-  }));
+  BLKSWEEP_CHECK(state->start(
+      [&bytes](archive* a) { return archive_read_open_memory(a, bytes.data(), bytes.size()); }));
   return TraceInput(std::move(state));
 }
 

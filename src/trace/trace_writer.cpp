@@ -54,6 +54,11 @@ Result<std::uint32_t> TraceWriter::place(std::string_view name) {
 }
 
 Result<> TraceWriter::add(const TraceRecord& r) {
+  constexpr auto kMost = static_cast<std::uint64_t>(INT64_MAX);
+  if (r.offset > kMost || r.bytes > kMost || r.returned == INT64_MAX || r.latency_ns == INT64_MAX ||
+      r.returned < kNotTold || r.latency_ns < kNotTold) {
+    return fail(fmt::format("record {} holds a number that is out of range", records_));
+  }
   if (r.time_ns < last_ns_ || r.place >= places_.size()) {
     return fail(r.time_ns < last_ns_
                     ? fmt::format("record {} is earlier than the one before", records_)

@@ -1,9 +1,10 @@
-// Trace files: bytes a record and records a second of one CPU, decoded and encoded, of a mix like a cloud
-// volume's: random addresses, sizes of seven kinds, a thousand volumes, microseconds.
+// Trace files: bytes a record and records a second of one CPU, decoded and encoded, of a mix like a
+// cloud volume's: random addresses, sizes of seven kinds, a thousand volumes, microseconds.
 //
 //   build/bench/trace_bench [RECORDS]
 //
-// Bar: decoding >= 15 million records/s, <= 10 bytes a record. CPU time of the thread, the best of five.
+// Bar: decoding >= 15 million records/s, <= 10 bytes a record. CPU time of the thread, the best of
+// five.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -5,72 +5,12 @@
 
 #include <cstring>
 
-#include "support/temp_dir.h"
-#include "trace/export.h"
-#include "trace/trace_file.h"
+#include "support/trace_rig.h"
 
 namespace blksweep {
 namespace {
 
-struct Imported {
-  TraceFacts facts;
-  std::vector<std::string> names;
-  std::vector<TraceRecord> records;
-  const std::string& name(std::size_t i) const { return names.at(records.at(i).place); }
-};
-
-class TraceImport : public testing::Test {
- protected:
-  Result<Imported> import(const std::string& bytes, ImportSettings settings = {}) {
-    dir_.write("in", bytes);
-    if (settings.inputs.empty()) {
-      settings.inputs = {dir_.path("in")};
-    }
-    settings.output = dir_.path("out");
-    BLKSWEEP_TRY(const ImportReport report, import_trace(settings, stop_));
-    return read(settings.output);
-  }
-  static Result<Imported> read(const std::string& path) {
-    BLKSWEEP_TRY(TraceReader reader, TraceReader::open(path));
-    Imported out;
-    out.facts = reader.facts();
-    std::vector<TraceRecord> block;
-    for (;;) {
-      BLKSWEEP_TRY(const bool some, reader.next(block));
-      if (!some) {
-        out.names = reader.names();
-        return out;
-      }
-      out.records.insert(out.records.end(), block.begin(), block.end());
-    }
-  }
-  // One record, with these fields.
-  void expect_one(const std::string& bytes, const char* format, TraceRecord wanted,
-                  const std::string& name, ImportSettings settings = {}) {
-    const auto got = import(bytes, std::move(settings));
-    ASSERT_TRUE(got) << format << ": " << got.error().message();
-    EXPECT_EQ(got->facts.format, format);
-    ASSERT_EQ(got->records.size(), 1U) << format;
-    EXPECT_TRUE(got->records[0] == wanted)
-        << format << ": " << got->records[0].offset << " " << got->records[0].bytes;
-    EXPECT_EQ(got->name(0), name);
-  }
-  void expect_refused(const std::string& bytes, const std::string& says,
-                      ImportSettings settings = {}) {
-    std::filesystem::remove(dir_.path("out"));
-    const auto got = import(bytes, std::move(settings));
-    ASSERT_FALSE(got) << bytes.substr(0, 80);
-    EXPECT_NE(got.error().message().find(says), std::string::npos) << got.error().message();
-    EXPECT_FALSE(std::filesystem::exists(dir_.path("out"))) << "nothing is written";
-  }
-  static ImportSettings with_format(const char* format) {
-    ImportSettings s;
-    s.format = format;
-    return s;
-  }
-  TempDir dir_;
-  std::atomic<bool> stop_{false};
-};
+using support::TraceImport;
 
 TraceRecord record(TraceOp op, std::uint64_t offset, std::uint64_t bytes,
                    std::int64_t latency_ns = kNotTold) {
@@ -338,65 +278,6 @@ TEST_F(TraceImport, AStopWritesNothing) {
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().exit_code, Exit::interrupted);
   EXPECT_FALSE(std::filesystem::exists(dir_.path("out")));
-}
-
-// What a format can say comes back: import, export, import.
-TEST_F(TraceImport, ExportsComeBack) {
-  const std::string text = "1,W,4096,512,30\n1,R,0,8192,31\n2,R,512,512,31\n1,R,1048576,65536,90\n";
-  const auto first = import(text);
-  ASSERT_TRUE(first);
-  for (const ExportFormat format :
-       {ExportFormat::csv, ExportFormat::iolog, ExportFormat::blktrace}) {
-    import(text).value();
-    auto reader = TraceReader::open(dir_.path("out"));
-    const auto report = export_trace(*reader, format, dir_.path("exported"), stop_);
-    ASSERT_TRUE(report) << report.error().message();
-    EXPECT_EQ(report->records, 4U);
-    EXPECT_EQ(report->left_out, 0U);
-    ImportSettings s;
-    s.inputs = {dir_.path("exported")};
-    const auto again = import("", s);
-    ASSERT_TRUE(again) << again.error().message();
-    EXPECT_EQ(again->records, first->records);
-    if (format != ExportFormat::blktrace) {  // there, volumes are device numbers
-      EXPECT_EQ(again->names, first->names);
-    }
-  }
-}
-
-TEST_F(TraceImport, CsvKeepsNamesOfAllKinds) {
-  const std::vector<std::string> names{"plain",       "a,b",       "say \"x\"", " blank ",
-                                       "back\\slash", "line\nend", "",          "\xff\xfe"};
-  TraceFacts facts;
-  facts.kind = TraceKind::file;
-  facts.format = "csv";
-  std::string bytes;
-  auto writer = TraceWriter::begin(
-      [&bytes](std::span<const std::byte> b) {
-        bytes.append(reinterpret_cast<const char*>(b.data()), b.size());
-        return Result<>();
-      },
-      facts);
-  for (const std::string& name : names) {
-    TraceRecord r;
-    r.place = writer->place(name).value();
-    r.returned = 5;
-    r.form = CallForm::preadv;
-    r.thread = ~0ULL;
-    r.flags = kTraceInexact;
-    ASSERT_TRUE(writer->add(r));
-  }
-  ASSERT_TRUE(writer->finish(facts));
-  dir_.write("t", bytes);
-  auto reader = TraceReader::open(dir_.path("t"));
-  ASSERT_TRUE(export_trace(*reader, ExportFormat::csv, dir_.path("exported"), stop_));
-  ImportSettings s;
-  s.inputs = {dir_.path("exported")};
-  const auto again = import("", s);
-  ASSERT_TRUE(again) << again.error().message();
-  EXPECT_EQ(again->facts.kind, TraceKind::file);
-  EXPECT_EQ(again->names, names);
-  EXPECT_EQ(again->records, read(dir_.path("t"))->records);
 }
 
 }  // namespace

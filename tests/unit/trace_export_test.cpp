@@ -1,0 +1,74 @@
+// Exports: what a format can say comes back through the import of it.
+#include "trace/export.h"
+
+#include <gtest/gtest.h>
+
+#include "support/trace_rig.h"
+
+namespace blksweep {
+namespace {
+
+using support::TraceImport;
+
+class TraceExport : public TraceImport {};
+
+TEST_F(TraceExport, ComesBackFromEachFormat) {
+  const std::string text = "1,W,4096,512,30\n1,R,0,8192,31\n2,R,512,512,31\n1,R,1048576,65536,90\n";
+  const auto first = import(text);
+  ASSERT_TRUE(first);
+  for (const ExportFormat format :
+       {ExportFormat::csv, ExportFormat::iolog, ExportFormat::blktrace}) {
+    import(text).value();
+    auto reader = TraceReader::open(dir_.path("out"));
+    const auto report = export_trace(*reader, format, dir_.path("exported"), stop_);
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->records, 4U);
+    EXPECT_EQ(report->left_out, 0U);
+    ImportSettings s;
+    s.inputs = {dir_.path("exported")};
+    const auto again = import("", s);
+    ASSERT_TRUE(again) << again.error().message();
+    EXPECT_EQ(again->records, first->records);
+    if (format != ExportFormat::blktrace) {  // there, volumes are device numbers
+      EXPECT_EQ(again->names, first->names);
+    }
+  }
+}
+
+TEST_F(TraceExport, CsvKeepsNamesOfAllKinds) {
+  const std::vector<std::string> names{"plain",       "a,b",       "say \"x\"", " blank ",
+                                       "back\\slash", "line\nend", "",          "\xff\xfe"};
+  TraceFacts facts;
+  facts.kind = TraceKind::file;
+  facts.format = "csv";
+  std::string bytes;
+  auto writer = TraceWriter::begin(
+      [&bytes](std::span<const std::byte> b) {
+        bytes.append(reinterpret_cast<const char*>(b.data()), b.size());
+        return Result<>();
+      },
+      facts);
+  for (const std::string& name : names) {
+    TraceRecord r;
+    r.place = writer->place(name).value();
+    r.returned = 5;
+    r.form = CallForm::preadv;
+    r.thread = ~0ULL;
+    r.flags = kTraceInexact;
+    ASSERT_TRUE(writer->add(r));
+  }
+  ASSERT_TRUE(writer->finish(facts));
+  dir_.write("t", bytes);
+  auto reader = TraceReader::open(dir_.path("t"));
+  ASSERT_TRUE(export_trace(*reader, ExportFormat::csv, dir_.path("exported"), stop_));
+  ImportSettings s;
+  s.inputs = {dir_.path("exported")};
+  const auto again = import("", s);
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(again->facts.kind, TraceKind::file);
+  EXPECT_EQ(again->names, names);
+  EXPECT_EQ(again->records, read(dir_.path("t"))->records);
+}
+
+}  // namespace
+}  // namespace blksweep
