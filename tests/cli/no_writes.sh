@@ -104,6 +104,11 @@ watch cache warm --inodes "$tmp/disk/data"
 watch cache stat "$tmp/disk/data"
 watch cache drop "$tmp/disk/data"
 watch cache drop --all
+# A trace that writes to the disk is a text about it.
+printf 'fio version 3 iolog\n0 %s write 0 512\n5 %s read 0 512\n' "$loopfs_device" "$loopfs_device" >"$tmp/iolog"
+watch trace import "$tmp/iolog" -o "$tmp/disk.trace"
+watch trace stat "$tmp/disk.trace"
+watch trace export "$tmp/disk.trace" --format blktrace -o "$tmp/disk.blktrace.0"
 # strace ends with the daemon that holds the pin.
 pin=no-writes-$$
 at_exit "$blksweep cache unpin $pin 2>/dev/null"

@@ -28,7 +28,7 @@ struct Operation {
 };
 
 // "RA", "WFS", "FWSM": an F before the letter of the operation flushes first, one behind it is FUA.
-std::optional<Operation> operation_of(std::string_view rwbs) {
+std::optional<Operation> operation_of_rwbs(std::string_view rwbs) {
   Operation out;
   const std::size_t at =
       rwbs.size() > 1 && rwbs[0] == 'F' && rwbs[1] != 'F' && rwbs[1] != 'S' ? 1 : 0;
@@ -91,7 +91,7 @@ class Blkparse : public TextParser {
  private:
   Result<bool> event(bool issued, ImportTarget& target) {
     const auto time = decimal_ns(f_[kTime], kSecond);
-    const auto operation = operation_of(f_[kRwbs]);
+    const auto operation = operation_of_rwbs(f_[kRwbs]);
     if (!time) {
       return bad_field("time", f_[kTime]);
     }

@@ -14,7 +14,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::size_t kFields = 10;
+constexpr std::size_t kCsvFields = 10;
 
 // The name of a line that names[] has, else nullopt.
 template <class T>
@@ -52,7 +52,7 @@ std::optional<std::int64_t> or_not_told(std::string_view text) {
 class Csv : public TextParser {
  public:
   void begin_member() override { header_ = false; }
-  std::optional<TraceKind> kind() const override { return kind_; }
+  void state(TraceFacts& facts) const override { facts.kind = kind_; }
 
   Result<bool> line(std::string_view line, ImportTarget& target) override {
     if (!header_) {
@@ -62,14 +62,14 @@ class Csv : public TextParser {
     }
     // The name stands last, so that only it can hold a comma.
     std::size_t at = std::string_view::npos;
-    for (std::size_t field = 1; field < kFields; ++field) {
+    for (std::size_t field = 1; field < kCsvFields; ++field) {
       at = line.find(',', at + 1);  // npos + 1 is 0
       if (at == std::string_view::npos) {
         break;
       }
     }
     if (at == std::string_view::npos) {
-      return fail(fmt::format("fewer than {} fields", kFields));
+      return fail(fmt::format("fewer than {} fields", kCsvFields));
     }
     split_at(line.substr(0, at), ',', f_);
     return record(line.substr(at + 1), target);
@@ -105,7 +105,7 @@ class Csv : public TextParser {
   }
 
   bool header_ = false;
-  std::optional<TraceKind> kind_;
+  TraceKind kind_ = TraceKind::block;
   std::vector<std::string_view> f_;
   std::string name_;
 };

@@ -1,7 +1,8 @@
 // A foreign trace format: how a line or a record of it becomes a TraceRecord.
 //
-// Times are given as the source has them, in nanoseconds since its own zero; the import makes them
-// relative to the least. Each parser accepts arbitrary bytes.
+// One parser reads all members of a trace. Times are given as the source has them, in nanoseconds
+// since its own zero; the import makes them relative to the least. Each parser accepts arbitrary
+// bytes.
 //
 // Errors:  a bad line is an Error without its place ("the size is no number"); the import adds
 // that. Threads: one owner each. Source:  docs/trace-formats.md names the specification of each.
@@ -46,8 +47,8 @@ class TextParser {
   virtual Result<bool> line(std::string_view line, ImportTarget& target) = 0;
   // A member begins: iologs and files with a header start anew.
   virtual void begin_member() {}
-  // Where a format has both kinds of trace: of the member that was read. nullopt: the format's.
-  virtual std::optional<TraceKind> kind() const { return std::nullopt; }
+  // After all members: what they say of the trace, over what the format says.
+  virtual void state(TraceFacts&) const {}
 };
 
 class BinaryParser {
@@ -84,6 +85,8 @@ std::unique_ptr<TextParser> disksim_parser(const FormatOptions&);
 std::unique_ptr<TextParser> blkparse_parser(const FormatOptions&);
 std::unique_ptr<TextParser> iolog_parser(const FormatOptions&);
 std::unique_ptr<TextParser> csv_parser(const FormatOptions&);
+std::unique_ptr<TextParser> darshan_parser(const FormatOptions&);
+std::unique_ptr<TextParser> recorder_parser(const FormatOptions&);
 std::unique_ptr<BinaryParser> blktrace_parser(const FormatOptions&);
 std::unique_ptr<BinaryParser> vscsi_parser(const FormatOptions&);
 bool is_blktrace(std::string_view first_bytes);

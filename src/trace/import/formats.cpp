@@ -14,7 +14,7 @@ constexpr auto kFile = TraceKind::file;
 constexpr std::array kFormats{
     TraceFormat{"csv", "blksweep's own, as trace export writes it", kBlock, 1, false, false,
                 csv_parser, nullptr, nullptr},
-    TraceFormat{"iolog", "fio's iolog, version 2 or 3", kFile, kMicro, false, false, iolog_parser,
+    TraceFormat{"iolog", "fio's iolog, version 2 or 3", kBlock, kMicro, false, false, iolog_parser,
                 nullptr, nullptr},
     TraceFormat{"blktrace", "blktrace's binary files, version 7 or 8, all CPUs", kBlock, 1, false,
                 false, nullptr, blktrace_parser, is_blktrace},
@@ -37,6 +37,10 @@ constexpr std::array kFormats{
                 nullptr, nullptr},
     TraceFormat{"disksim", "DiskSim's ASCII; needs --time-unit", kBlock, 1, false, true,
                 disksim_parser, nullptr, nullptr},
+    TraceFormat{"darshan", "Darshan's DXT as text (darshan-dxt-parser)", kFile, 100 * kMicro, false,
+                false, darshan_parser, nullptr, nullptr},
+    TraceFormat{"recorder", "Recorder's text, a file a rank", kFile, kMicro, false, false,
+                recorder_parser, nullptr, nullptr},
 };
 
 }  // namespace

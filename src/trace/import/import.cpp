@@ -108,7 +108,7 @@ class Importer {
     }
     ++report_.members;
     collected_.begin_member();
-    return format_->text != nullptr ? read_lines(input) : read_records(input);
+    return text_ ? read_lines(input) : read_records(input);
   }
 
   Result<> choose_format(TraceInput& input) {
@@ -123,23 +123,25 @@ class Importer {
                       "--time-unit ns, us, ms or s",
                       printable(input.name()), format_->name));
     }
+    report_.facts.kind = format_->kind;
+    report_.facts.format = format_->name;
+    report_.facts.quantum_ns = format_->needs_unit ? *s_.options.time_unit_ns : format_->quantum_ns;
+    text_ = format_->text != nullptr ? format_->text(s_.options) : nullptr;
     return {};
   }
 
   Result<> read_lines(TraceInput& input) {
-    const auto parser = format_->text(s_.options);
-    parser->begin_member();
+    text_->begin_member();
     std::string_view line;
     for (;;) {
       BLKSWEEP_TRY(const bool some, input.line(line));
       if (!some) {
-        kind_ = parser->kind();
         return {};
       }
       if (line.empty()) {
         continue;
       }
-      if (const Result<bool> taken = parser->line(line, collected_); !taken) {
+      if (const Result<bool> taken = text_->line(line, collected_); !taken) {
         BLKSWEEP_CHECK(
             bad(fmt::format("{}:{}", printable(input.name()), input.lines()), taken.error()));
       }
@@ -169,16 +171,12 @@ class Importer {
 
   void state_facts() {
     TraceFacts& f = report_.facts;
-    const auto& names = collected_.names();
-    const bool devices =
-        std::ranges::all_of(names, [](const std::string& n) { return n.starts_with("/dev/"); });
-    f.kind = kind_.value_or(format_->kind == TraceKind::file && devices ? TraceKind::block
-                                                                        : format_->kind);
-    f.format = format_->name;
+    if (text_) {
+      text_->state(f);
+    }
     f.origin = std::filesystem::path(s_.inputs.front()).filename().string();
-    f.quantum_ns = format_->needs_unit ? s_.options.time_unit_ns.value_or(1) : format_->quantum_ns;
-    if (format_->unix_time) {
-      f.start_unix_ns = collected_.first_ns();
+    if (format_->unix_time || f.start_unix_ns) {  // of the source's zero, which is 1970 or told
+      f.start_unix_ns = f.start_unix_ns.value_or(0) + collected_.first_ns();
     }
     f.reordered = collected_.reordered();
     f.synthetic_times = s_.spread;
@@ -237,7 +235,7 @@ class Importer {
   const ImportSettings& s_;
   Collected collected_;
   const TraceFormat* format_ = nullptr;
-  std::optional<TraceKind> kind_;
+  std::unique_ptr<TextParser> text_;
   ImportReport report_;
   std::vector<std::uint32_t> places_;  // of the file, by the collected ones
   std::vector<TraceRecord> same_time_;

@@ -11,7 +11,7 @@
 namespace blksweep {
 namespace {
 
-std::optional<TraceOp> operation_of(std::string_view action) {
+std::optional<TraceOp> operation_of_action(std::string_view action) {
   if (action == "read") {
     return TraceOp::read;
   }
@@ -35,6 +35,11 @@ class Iolog : public TextParser {
   void begin_member() override {
     version_ = 0;
     now_ns_ = 0;
+  }
+
+  // The same format for files and devices: their names tell.
+  void state(TraceFacts& facts) const override {
+    facts.kind = devices_ ? facts.kind : TraceKind::file;
   }
 
   Result<bool> line(std::string_view line, ImportTarget& target) override {
@@ -65,7 +70,7 @@ class Iolog : public TextParser {
     if (f_[1] == "wait" && version_ == 2) {
       return wait();
     }
-    const auto op = operation_of(f_[1]);
+    const auto op = operation_of_action(f_[1]);
     if (!op) {
       return bad_field("action", f_[1]);
     }
@@ -80,6 +85,7 @@ class Iolog : public TextParser {
       r.offset = *offset;
       r.bytes = *bytes;
     }
+    devices_ = devices_ && f_[0].starts_with("/dev/");
     BLKSWEEP_TRY(r.place, target.place(f_[0]));
     BLKSWEEP_CHECK(target.add(r));
     return true;
@@ -102,6 +108,7 @@ class Iolog : public TextParser {
   }
 
   std::optional<std::int64_t> wait_unit_;
+  bool devices_ = true;
   int version_ = 0;
   std::int64_t now_ns_ = 0;
   std::vector<std::string_view> f_;

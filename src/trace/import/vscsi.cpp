@@ -24,7 +24,7 @@ struct Record2 {
 };
 static_assert(sizeof(Record2) == 40);
 
-TraceOp operation_of(std::uint16_t command) {
+TraceOp operation_of_command(std::uint16_t command) {
   switch (command) {
     case 0x08:
     case 0x28:
@@ -92,7 +92,7 @@ class Vscsi : public BinaryParser {
     TraceRecord r{.time_ns = static_cast<std::int64_t>(in.time_us) * kMicro};
     r.offset = in.sector * kSector;
     r.bytes = in.bytes;
-    r.op = operation_of(in.command);
+    r.op = operation_of_command(in.command);
     if constexpr (requires { in.response_us; }) {
       r.latency_ns = in.response_us > static_cast<std::uint64_t>(INT64_MAX / kMicro)
                          ? kNotTold
