@@ -131,7 +131,8 @@ expect_error 1 cut.gz
 head -c 65536 /dev/urandom >"$tmp/noise"
 call trace import "$tmp/noise" -o "$tmp/none"
 expect_error 2 noise --format
-for format in csv iolog blktrace blkparse msr alibaba tencent systor spc fiu vscsi hfplayer disksim darshan recorder; do
+for format in csv iolog blktrace blkparse msr alibaba tencent systor spc fiu vscsi hfplayer disksim darshan recorder \
+  dftracer; do
   call trace import "$tmp/noise" --format "$format" --time-unit us -o "$tmp/none"
   expect_error 1 noise
 done

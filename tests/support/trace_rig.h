@@ -74,4 +74,14 @@ class TraceImport : public testing::Test {
   std::atomic<bool> stop_{false};
 };
 
+inline TraceRecord record(TraceOp op, std::uint64_t offset, std::uint64_t bytes,
+                          std::int64_t latency_ns = kNotTold) {
+  TraceRecord r;
+  r.op = op;
+  r.offset = offset;
+  r.bytes = bytes;
+  r.latency_ns = latency_ns;
+  return r;
+}
+
 }  // namespace blksweep::support

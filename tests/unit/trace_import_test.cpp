@@ -10,17 +10,8 @@
 namespace blksweep {
 namespace {
 
+using support::record;
 using support::TraceImport;
-
-TraceRecord record(TraceOp op, std::uint64_t offset, std::uint64_t bytes,
-                   std::int64_t latency_ns = kNotTold) {
-  TraceRecord r;
-  r.op = op;
-  r.offset = offset;
-  r.bytes = bytes;
-  r.latency_ns = latency_ns;
-  return r;
-}
 
 TEST_F(TraceImport, MsrCountsFiletimesAndBytes) {
   expect_one("128166372003061629,hm,0,Read,383496192,32768,3217\n", "msr",
@@ -219,70 +210,6 @@ TEST_F(TraceImport, VscsiHasTwoLayouts) {
              record(TraceOp::write, 64 * 512, 8192), "0");
   expect_one({reinterpret_cast<const char*>(&two), 40}, "vscsi",
              record(TraceOp::read, 64 * 512, 8192, 300'000), "0");
-}
-
-constexpr const char* kDarshan =
-    "# darshan log version: 3.41\n# start_time: 1700000000\n# DXT_POSIX module data\n"
-    "# DXT, file_id: 7, file_name: /d/a b.h5\n# DXT, rank: 0, hostname: n1\n"
-    "# Module    Rank  Wt/Rd  Segment          Offset       Length    Start(s)      End(s)  [OST]\n"
-    " X_POSIX       0  write        0               0         1024      0.5000      0.5010\n"
-    " X_MPIIO       0   read        0            4096         1024      0.2000      0.2030\n"
-    " X_POSIX       0   read        0            4096         1024      0.2500      0.2530  [  "
-    "3]\n";
-
-TEST_F(TraceImport, DarshanGivesWritesFirstAndNamesWithBlanks) {
-  const auto got = import(kDarshan);
-  ASSERT_TRUE(got) << got.error().message();
-  EXPECT_EQ(got->facts.format, "darshan");
-  EXPECT_EQ(got->facts.kind, TraceKind::file);
-  EXPECT_EQ(got->facts.quantum_ns, 100'000);
-  EXPECT_EQ(got->facts.start_unix_ns, 1'700'000'000'250'000'000);
-  EXPECT_EQ(got->facts.notes.size(), 1U) << "rows of MPI-IO";
-  ASSERT_EQ(got->records.size(), 2U);
-  TraceRecord wanted = record(TraceOp::read, 4096, 1024, 3'000'000);
-  wanted.thread = 2ULL << 32;
-  EXPECT_TRUE(got->records[0] == wanted);
-  EXPECT_EQ(got->records[1].op, TraceOp::write);
-  EXPECT_EQ(got->name(0), "/d/a b.h5");
-  EXPECT_FALSE(got->facts.incomplete);
-  const auto warned = import(std::string(kDarshan) + "# *WARNING*: incomplete data!\n");
-  ASSERT_TRUE(warned);
-  EXPECT_TRUE(warned->facts.incomplete);
-}
-
-TEST_F(TraceImport, RecorderFollowsCursorsAndSaysThatTheyAreInexact) {
-  const auto got = import(
-      "0.000100 0.000150 open 0 0 ( /d/a 0 0 )\n"
-      "0.000200 0.000250 read 0 0 ( /d/a 0x7f 4096 )\n"
-      "0.000300 0.000350 read 1 0 ( /d/a 0x7f 100 )\n"
-      "0.000360 0.000370 MPI_File_read_at 0 1 ( /d/a 0 0 )\n"
-      "0.000400 0.000450 lseek 0 0 ( /d/a 512 SEEK_SET )\n"
-      "0.000500 0.000550 readv 0 0 ( /d/a 256 2 )\n"
-      "0.000600 0.000650 pread 0 0 ( /d/a 0x7f 64 9999 )\n"
-      "0.000700 0.000750 fread 0 0 ( 0x7f 8 16 /d/b )\n");
-  ASSERT_TRUE(got) << got.error().message();
-  EXPECT_EQ(got->facts.format, "recorder");
-  EXPECT_EQ(got->facts.quantum_ns, 1'000);
-  ASSERT_EQ(got->records.size(), 5U);
-  const std::vector<std::uint64_t> offsets{0, 4096, 512, 9999, 0}, bytes{4096, 100, 256, 64, 128};
-  for (std::size_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(got->records[i].offset, offsets[i]) << i;
-    EXPECT_EQ(got->records[i].bytes, bytes[i]) << i;
-    EXPECT_EQ(got->records[i].flags, i == 3 ? 0 : kTraceInexact) << i;
-  }
-  EXPECT_EQ(got->name(4), "/d/b");
-  EXPECT_EQ(got->records[3].form, CallForm::pread);
-}
-
-TEST_F(TraceImport, RanksOfRecorderAreThreadsOfTheirOwn) {
-  dir_.write("0.txt", "0.1 0.2 read 0 0 ( /d/a 0x7f 4096 )\n");
-  dir_.write("1.txt", "0.3 0.4 read 0 0 ( /d/a 0x7f 4096 )\n");
-  ImportSettings s;
-  s.inputs = {dir_.path("0.txt"), dir_.path("1.txt")};
-  const auto got = import("", s);
-  ASSERT_TRUE(got) << got.error().message();
-  EXPECT_NE(got->records[0].thread, got->records[1].thread);
-  EXPECT_EQ(got->records[1].offset, 0U) << "a cursor a rank";
 }
 
 TEST_F(TraceImport, WhatIsOutOfOrderIsSortedAndCounted) {

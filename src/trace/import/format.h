@@ -47,6 +47,8 @@ class TextParser {
   virtual Result<bool> line(std::string_view line, ImportTarget& target) = 0;
   // A member begins: iologs and files with a header start anew.
   virtual void begin_member() {}
+  // After all members: the name of a place whose name was not known when it was used.
+  virtual Result<std::string> final_name(const std::string& place) const { return place; }
   // After all members: what they say of the trace, over what the format says.
   virtual void state(TraceFacts&) const {}
 };
@@ -87,6 +89,7 @@ std::unique_ptr<TextParser> iolog_parser(const FormatOptions&);
 std::unique_ptr<TextParser> csv_parser(const FormatOptions&);
 std::unique_ptr<TextParser> darshan_parser(const FormatOptions&);
 std::unique_ptr<TextParser> recorder_parser(const FormatOptions&);
+std::unique_ptr<TextParser> dftracer_parser(const FormatOptions&);
 std::unique_ptr<BinaryParser> blktrace_parser(const FormatOptions&);
 std::unique_ptr<BinaryParser> vscsi_parser(const FormatOptions&);
 bool is_blktrace(std::string_view first_bytes);

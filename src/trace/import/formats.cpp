@@ -41,6 +41,8 @@ constexpr std::array kFormats{
                 false, darshan_parser, nullptr, nullptr},
     TraceFormat{"recorder", "Recorder's text, a file a rank", kFile, kMicro, false, false,
                 recorder_parser, nullptr, nullptr},
+    TraceFormat{"dftracer", "DFTracer's .pfw, four dialects", kFile, kMicro, true, false,
+                dftracer_parser, nullptr, nullptr},
 };
 
 }  // namespace

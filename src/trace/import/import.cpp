@@ -202,7 +202,10 @@ class Importer {
       places_.resize(collected_.names().size(), UINT32_MAX);
     }
     if (places_[r.place] == UINT32_MAX) {
-      BLKSWEEP_TRY(places_[r.place], writer.place(collected_.names()[r.place]));
+      const std::string& name = collected_.names()[r.place];
+      BLKSWEEP_TRY(const std::string last,
+                   text_ ? text_->final_name(name) : Result<std::string>(name));
+      BLKSWEEP_TRY(places_[r.place], writer.place(last));
     }
     r.place = places_[r.place];
     if (!s_.spread) {
