@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -10,6 +13,8 @@
 
 namespace blksweep {
 namespace {
+
+constexpr std::size_t kShownSizes = 12;  // of the curve, the largest caches; JSON has all
 
 std::string maybe(std::optional<double> value, const char* format) {
   return value ? fmt::format(fmt::runtime(format), *value) : "not known";
@@ -40,7 +45,9 @@ std::string curve_text(const MissRatio& m) {
   Table table;
   table.column("cache");
   table.column("misses");
-  for (const MissRatio::Point& p : m.curve()) {
+  const std::vector<MissRatio::Point> curve = m.curve();
+  const std::size_t shown = std::min(kShownSizes, curve.size());
+  for (const MissRatio::Point& p : std::span(curve).last(shown)) {
     table.row({format_bytes({p.cached * kStatBlock}), fmt::format("{:.1f} %", 100 * p.misses)});
   }
   const std::string how =
