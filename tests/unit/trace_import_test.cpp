@@ -212,6 +212,17 @@ TEST_F(TraceImport, VscsiHasTwoLayouts) {
              record(TraceOp::read, 64 * 512, 8192, 300'000), "0");
 }
 
+TEST_F(TraceImport, LinesOfBlanksAndSeparatorsAreNoAccessesOfAnyFormat) {
+  for (const TraceFormat& format : trace_formats()) {
+    for (const char* line : {" \n", "\t\t \n", ",,,,,,,,,,\n", "0 \n", "# \n", "{}\n", "( )\n"}) {
+      ImportSettings s = with_format(format.name);
+      s.options.time_unit_ns = 1;
+      s.skip_bad = 5;
+      EXPECT_FALSE(import(line, s)) << format.name << ": " << line;
+    }
+  }
+}
+
 TEST_F(TraceImport, WhatIsOutOfOrderIsSortedAndCounted) {
   const auto got = import("1,W,0,512,30\n1,W,512,512,10\n1,W,1024,512,20\n");
   ASSERT_TRUE(got);

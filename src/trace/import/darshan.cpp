@@ -42,11 +42,12 @@ class Darshan : public TextParser {
       return heading(line);
     }
     split_at_blanks(line, f_);
-    if (f_[0] == "X_MPIIO" && !file_.empty()) {
+    const std::string_view module = f_.empty() ? std::string_view() : f_[kDxtModule];
+    if (module == "X_MPIIO" && !file_.empty()) {
       ++left_out_;
       return false;
     }
-    if (f_[0] != "X_POSIX" || f_.size() < kDxtFields) {
+    if (module != "X_POSIX" || f_.size() < kDxtFields) {
       return fail("is no row of DXT");
     }
     return row(target);
