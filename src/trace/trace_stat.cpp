@@ -53,12 +53,13 @@ void TraceStat::add_depth(const TraceRecord& r) {
 
 void TraceStat::add_blocks(const TraceRecord& r) {
   const std::uint64_t length = moved(r);
-  const std::uint64_t place = std::uint64_t{r.place} << 52;  // past 16 PiB places would meet
+  // An odd multiplier spreads places over all keys, so that blocks of two do not meet.
+  const std::uint64_t place = (std::uint64_t{r.place} + 1) * 0x9E3779B97F4A7C15ULL;
   const std::uint64_t first = r.offset / kStatBlock;
   const std::uint64_t blocks =
       length == 0 ? 0 : (r.offset % kStatBlock + length - 1) / kStatBlock + 1;
   for (std::uint64_t b = 0; b < std::min(blocks, kMostBlocks); ++b) {
-    blocks_.reference((first + b) ^ place);
+    blocks_.reference(first + b + place);
   }
   const auto [end, first_access] = ends_.try_emplace(r.place, 0);
   sequential_ += !first_access && end->second == r.offset ? 1U : 0U;

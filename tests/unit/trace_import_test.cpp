@@ -13,6 +13,28 @@ namespace {
 using support::record;
 using support::TraceImport;
 
+struct BlktraceEvent {
+  std::uint32_t magic = 0x65617407, sequence = 0;
+  std::uint64_t time = 0, sector = 0;
+  std::uint32_t bytes = 0, action = 0, pid = 0, device = 8 << 20 | 16, cpu = 0;
+  std::uint16_t error = 0, pdu_len = 0;
+};
+static_assert(sizeof(BlktraceEvent) == 48);
+
+std::string bytes_of(const BlktraceEvent& e) {
+  return {reinterpret_cast<const char*>(&e), sizeof e};
+}
+
+BlktraceEvent event(std::uint32_t what, std::uint64_t time) {
+  BlktraceEvent e;
+  e.time = time;
+  e.sector = 100;
+  e.bytes = 4096;
+  e.action = what | 1U << 16;
+  e.pid = 77;
+  return e;
+}
+
 TEST_F(TraceImport, MsrCountsFiletimesAndBytes) {
   expect_one("128166372003061629,hm,0,Read,383496192,32768,3217\n", "msr",
              record(TraceOp::read, 383496192, 32768, 321'700), "hm.0");
@@ -97,6 +119,24 @@ TEST_F(TraceImport, BlkparseTakesIssuesAndMatchesCompletions) {
   EXPECT_EQ(import(text, queued)->records.at(0).latency_ns, 105'000);
 }
 
+TEST_F(TraceImport, ARequestThatWentBackToTheQueueCountsOnce) {
+  const auto got = import(
+      "  8,0    1        1     0.000000000   697  D   R 2048 + 8 [cat]\n"
+      "  8,0    1        2     0.000001000   697  D   R 4096 + 8 [cat]\n"
+      "  8,0    1        3     0.000002000   697  R   R 2048 + 8 [0]\n"
+      "  8,0    1        4     0.000009000   697  D   R 2048 + 8 [cat]\n"
+      "  8,0    1        5     0.000010000   697  C   R 2048 + 8 [0]\n");
+  ASSERT_TRUE(got) << got.error().message();
+  ASSERT_EQ(got->records.size(), 2U);
+  EXPECT_EQ(got->records[0].offset, 4096U * 512);
+  EXPECT_EQ(got->records[1].latency_ns, 1'000) << "of the issue that was carried out";
+  std::string events;
+  for (const std::uint32_t what : {7U, 6U, 7U, 8U}) {
+    events += bytes_of(event(what, 1'000 + events.size()));
+  }
+  EXPECT_EQ(import(events)->records.size(), 1U);
+}
+
 TEST_F(TraceImport, IologsTellTimesAndNoBookKeeping) {
   const auto got = import(
       "fio version 3 iolog\n5 /d/a add\n5 /d/a open\n7 /d/a read 4096 512\n9 /d/a trim 0 4096\n"
@@ -120,28 +160,6 @@ TEST_F(TraceImport, AWaitOfVersion2AsksForItsUnit) {
   s.options.time_unit_ns = 1'000'000;
   EXPECT_FALSE(import(text, s)->records.empty());
   EXPECT_EQ(import(text, s)->records.at(2).time_ns, 30'000'000) << "from the beginning, sorted";
-}
-
-struct BlktraceEvent {
-  std::uint32_t magic = 0x65617407, sequence = 0;
-  std::uint64_t time = 0, sector = 0;
-  std::uint32_t bytes = 0, action = 0, pid = 0, device = 8 << 20 | 16, cpu = 0;
-  std::uint16_t error = 0, pdu_len = 0;
-};
-static_assert(sizeof(BlktraceEvent) == 48);
-
-std::string bytes_of(const BlktraceEvent& e) {
-  return {reinterpret_cast<const char*>(&e), sizeof e};
-}
-
-BlktraceEvent event(std::uint32_t what, std::uint64_t time) {
-  BlktraceEvent e;
-  e.time = time;
-  e.sector = 100;
-  e.bytes = 4096;
-  e.action = what | 1U << 16;
-  e.pid = 77;
-  return e;
 }
 
 TEST_F(TraceImport, BlktraceMatchesCompletionsAcrossFiles) {

@@ -82,14 +82,17 @@ class Blkparse : public TextParser {
     }
     const bool taken = f_[kAction] == std::string_view(&action_, 1);
     seen_ = true;
-    if (!taken && f_[kAction] != "C") {
+    const bool again = f_[kAction] == "R" && action_ == 'D';
+    if (!taken && !again && f_[kAction] != "C") {
       return false;
     }
-    return event(taken, target);
+    return event(taken ? Event::request : again ? Event::requeue : Event::completion, target);
   }
 
  private:
-  Result<bool> event(bool issued, ImportTarget& target) {
+  enum class Event { request, requeue, completion };
+
+  Result<bool> event(Event what, ImportTarget& target) {
     const auto time = decimal_ns(f_[kTime], kSecond);
     const auto operation = operation_of_rwbs(f_[kRwbs]);
     if (!time) {
@@ -114,10 +117,12 @@ class Blkparse : public TextParser {
     r.offset = *offset;
     r.bytes = *bytes;
     r.op = operation->op;
-    r.flags = issued ? operation->flags : kCompletion;
+    r.flags = what == Event::request   ? operation->flags
+              : what == Event::requeue ? kRequeue
+                                       : kCompletion;
     r.thread = std::uint64_t{*pid} << 32 | *pid;
     BLKSWEEP_CHECK(target.add(r));
-    return issued;
+    return what == Event::request;
   }
 
   char action_;

@@ -18,7 +18,7 @@ constexpr std::uint32_t kVersion1 = 7, kVersion2 = 8;
 constexpr unsigned kMinorBits = 20;
 
 // Events (low 16 bits of the action) and categories (above them).
-constexpr std::uint32_t kQueue = 1, kIssue = 7, kComplete = 8;
+constexpr std::uint32_t kQueue = 1, kRequeued = 6, kIssue = 7, kComplete = 8;
 constexpr std::uint64_t kWrite = 1 << 1, kFlush = 1 << 2, kSync = 1 << 3, kPassthrough = 1 << 9,
                         kNotify = 1 << 10, kAhead = 1 << 11, kMeta = 1 << 12, kDiscard = 1 << 13,
                         kFua = 1 << 15;
@@ -150,7 +150,8 @@ class Blktrace : public BinaryParser {
 
   Result<> take(const Event& e, ImportTarget& target) {
     const auto event = static_cast<std::uint32_t>(e.action & 0xFFFF);
-    if ((e.action >> 16 & kNotify) != 0 || (event != taken_ && event != kComplete)) {
+    const bool again = event == kRequeued && taken_ == kIssue;
+    if ((e.action >> 16 & kNotify) != 0 || (event != taken_ && event != kComplete && !again)) {
       return {};
     }
     if (e.time > static_cast<std::uint64_t>(INT64_MAX) ||
@@ -160,7 +161,7 @@ class Blktrace : public BinaryParser {
     TraceRecord r = record_of(e);
     BLKSWEEP_TRY(r.place, target.place(fmt::format("{},{}", e.device >> kMinorBits,
                                                    e.device & ((1U << kMinorBits) - 1))));
-    r.flags = event == taken_ ? r.flags : kCompletion;
+    r.flags = event == taken_ ? r.flags : event == kComplete ? kCompletion : kRequeue;
     return target.add(r);
   }
 

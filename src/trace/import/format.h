@@ -25,6 +25,8 @@ namespace blksweep {
 // In TraceRecord::flags, between parser and import only: the completion of the oldest request of
 // that place and offset, at time_ns. Never in a trace.
 inline constexpr std::uint16_t kCompletion = 1 << 15;
+// The same: that request went back to the queue, and will be issued again.
+inline constexpr std::uint16_t kRequeue = 1 << 14;
 
 // Where parsers put what they read.
 class ImportTarget {

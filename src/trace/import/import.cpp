@@ -41,8 +41,9 @@ class Collected : public ImportTarget {
   Result<> add(const TraceRecord& r) override {
     reordered_ += r.time_ns < greatest_ns_ ? 1U : 0U;
     greatest_ns_ = std::max(greatest_ns_, r.time_ns);
-    completions_ = completions_ || (r.flags & kCompletion) != 0;
-    first_ns_ = (r.flags & kCompletion) != 0 ? first_ns_ : std::min(first_ns_, r.time_ns);
+    const bool request = (r.flags & (kCompletion | kRequeue)) == 0;
+    completions_ = completions_ || !request;
+    first_ns_ = request ? std::min(first_ns_, r.time_ns) : first_ns_;
     if (++added_ % kLookForStop == 0 && stop_.load()) {
       return fail("interrupted: nothing was written", Exit::interrupted);
     }
@@ -62,6 +63,7 @@ class Collected : public ImportTarget {
     Outstanding outstanding(take);
     BLKSWEEP_CHECK(sort_.drain([&outstanding](const TraceRecord& r) {
       return (r.flags & kCompletion) != 0 ? outstanding.complete(r.place, r.offset, r.time_ns)
+             : (r.flags & kRequeue) != 0  ? outstanding.requeue(r.place, r.offset)
                                           : outstanding.issue(r);
     }));
     return outstanding.give_all();

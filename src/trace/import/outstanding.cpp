@@ -23,7 +23,7 @@ Result<> Outstanding::give_front() {
   }
   waiting_.pop_front();
   ++given_;
-  return take_(front.record);
+  return front.requeued ? Result<>() : take_(front.record);
 }
 
 Result<> Outstanding::issue(const TraceRecord& record) {
@@ -35,24 +35,47 @@ Result<> Outstanding::issue(const TraceRecord& record) {
   return {};
 }
 
-Result<> Outstanding::complete(std::uint32_t place, std::uint64_t offset, std::int64_t time_ns) {
+// It waits no longer.
+std::optional<std::uint64_t> Outstanding::waiting_at(std::uint32_t place, std::uint64_t offset,
+                                                     bool oldest) {
   const auto [begin, end] = by_address_.equal_range(key_of(place, offset));
-  auto oldest = end;
+  auto found = end;
   for (auto it = begin; it != end; ++it) {
     const TraceRecord& r = waiting_[it->second - given_].record;
-    if (r.place == place && r.offset == offset && (oldest == end || it->second < oldest->second)) {
-      oldest = it;
+    if (r.place == place && r.offset == offset &&
+        (found == end || (it->second < found->second) == oldest)) {
+      found = it;
     }
   }
-  if (oldest == end) {
+  if (found == end) {
+    return std::nullopt;
+  }
+  const std::uint64_t number = found->second;
+  by_address_.erase(found);
+  return number;
+}
+
+Result<> Outstanding::complete(std::uint32_t place, std::uint64_t offset, std::int64_t time_ns) {
+  const auto number = waiting_at(place, offset, true);
+  if (!number) {
     return {};
   }
-  Waiting& done = waiting_[oldest->second - given_];
-  by_address_.erase(oldest);
+  Waiting& done = waiting_[*number - given_];
   done.complete = true;
   if (time_ns >= done.record.time_ns) {
     done.record.latency_ns = time_ns - done.record.time_ns;
   }
+  return give_complete();
+}
+
+Result<> Outstanding::requeue(std::uint32_t place, std::uint64_t offset) {
+  if (const auto number = waiting_at(place, offset, false)) {
+    waiting_[*number - given_].complete = waiting_[*number - given_].requeued = true;
+  }
+  return give_complete();
+}
+
+Result<> Outstanding::give_complete() {
   while (!waiting_.empty() && waiting_.front().complete) {
     BLKSWEEP_CHECK(give_front());
   }

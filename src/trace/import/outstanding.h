@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <unordered_map>
 
 #include "base/result.h"
@@ -27,14 +28,19 @@ class Outstanding {
   Result<> issue(const TraceRecord& record);
   // Of the oldest request of that place and offset that waits; none: it is not counted.
   Result<> complete(std::uint32_t place, std::uint64_t offset, std::int64_t time_ns);
+  // The youngest one of that place and offset was not carried out: it is not given.
+  Result<> requeue(std::uint32_t place, std::uint64_t offset);
   Result<> give_all();
 
  private:
   struct Waiting {
     TraceRecord record;
-    bool complete = false;
+    bool complete = false, requeued = false;
   };
   Result<> give_front();
+  Result<> give_complete();
+  // A request that waits there, by its number; nullopt: none does.
+  std::optional<std::uint64_t> waiting_at(std::uint32_t place, std::uint64_t offset, bool oldest);
 
   Take take_;
   std::deque<Waiting> waiting_;

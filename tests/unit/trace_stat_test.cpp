@@ -1,0 +1,100 @@
+// What a trace is like, on traces whose figures are known.
+#include "trace/trace_stat.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/rng.h"
+
+namespace blksweep {
+namespace {
+
+TraceRecord read_at(std::int64_t time, std::uint64_t offset, std::uint64_t bytes,
+                    std::uint32_t place = 0, std::int64_t latency = kNotTold) {
+  TraceRecord r;
+  r.time_ns = time;
+  r.offset = offset;
+  r.bytes = bytes;
+  r.place = place;
+  r.latency_ns = latency;
+  return r;
+}
+
+TEST(TraceStat, BlocksOfManyPlacesAreDifferentOnes) {
+  TraceStat s;
+  for (std::uint32_t place = 0; place < 10'000; ++place) {
+    s.add(read_at(place, 0, 4096, place));
+  }
+  EXPECT_TRUE(s.blocks().exact());
+  EXPECT_EQ(s.blocks().keys(), 10'000);
+  EXPECT_EQ(s.blocks().curve().back().misses, 1.0);
+}
+
+TEST(TraceStat, CountsTheBlocksThatAnAccessTouches) {
+  TraceStat s;
+  s.add(read_at(0, 4095, 2));
+  EXPECT_EQ(s.blocks().keys(), 2);
+  s.add(read_at(1, 0, 0));
+  EXPECT_EQ(s.blocks().keys(), 2) << "a read of nothing touches nothing";
+  TraceRecord ended = read_at(2, 1 << 20, 4096);
+  ended.returned = 0;
+  s.add(ended);
+  EXPECT_EQ(s.blocks().keys(), 2) << "so does one at the end of a file";
+  EXPECT_EQ(s.bytes(TraceOp::read), 2U);
+  EXPECT_EQ(s.requests(), 3U);
+}
+
+TEST(TraceStat, SequentialIsWithinAPlace) {
+  TraceStat s;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    s.add(read_at(0, i * 4096, 4096, 1));
+    s.add(read_at(0, i * 8192, 4096, 2));
+  }
+  EXPECT_DOUBLE_EQ(*s.sequential(), 99.0 / 200);
+}
+
+TEST(TraceStat, DepthIsKnownWhereAllLatenciesAre) {
+  TraceStat s;
+  for (std::int64_t i = 0; i <= 1000; ++i) {
+    s.add(read_at(i * 10, 0, 4096, 0, 40));
+  }
+  EXPECT_NEAR(*s.mean_depth(), 4, 0.01) << "Little's law";
+  EXPECT_EQ(s.greatest_depth(), 4U);
+  s.add(read_at(10'001, 0, 4096));
+  EXPECT_FALSE(s.mean_depth() || s.greatest_depth());
+}
+
+TEST(TraceStat, GapsOfAPoissonProcessVaryByOne) {
+  Rng rng(1);
+  TraceStat poisson, steady;
+  double at = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    at += -1e5 * std::log(1 - static_cast<double>(rng.next() >> 11) * 0x1p-53);
+    poisson.add(read_at(static_cast<std::int64_t>(at), 0, 512));
+    steady.add(read_at(i * 1000, 0, 512));
+  }
+  EXPECT_NEAR(*poisson.gap_variation(), 1, 0.02);
+  EXPECT_NEAR(*steady.gap_variation(), 0, 1e-9);
+  EXPECT_FALSE(TraceStat().gap_variation());
+}
+
+TEST(TraceStat, TheRateKeepsAllRequestsWhateverItsStep) {
+  for (const std::int64_t gap : {1LL, 1'000LL, 50'000'000LL, 1'000'000'000'000LL}) {
+    RateSeries rate;
+    for (std::int64_t i = 0; i < 5000; ++i) {
+      rate.add(i * gap, 512);
+    }
+    std::uint64_t requests = 0, bytes = 0;
+    for (const RateSeries::Step& s : rate.steps()) {
+      requests += s.requests;
+      bytes += s.bytes;
+    }
+    EXPECT_EQ(requests, 5000U);
+    EXPECT_EQ(bytes, 5000U * 512);
+    EXPECT_LE(rate.steps().size(), RateSeries::kMost);
+  }
+}
+
+}  // namespace
+}  // namespace blksweep
