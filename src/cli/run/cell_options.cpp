@@ -194,7 +194,7 @@ const std::array kOwnOptions{
                  return set_bytes(c.merge_gap, t, {0, kGiB});
                },
                [](const CellSettings& c) { return bytes_word(c.merge_gap); }},
-    CellOption{"merge-max", "longest read, 1MiB; --merge-horizon: device, sorted in, 4MiB",
+    CellOption{"merge-max", "longest read, 1MiB; --merge-horizon: look-ahead, 4MiB",
                [](CellSettings& c, std::string_view t) {
                  return set_bytes(c.merge_max, t, {kPageBytes, kGiB});
                },
@@ -222,7 +222,7 @@ const std::array kOwnOptions{
                  return set_count(c.depth, t, {1, 4096});
                },
                [](const CellSettings& c) { return std::to_string(c.depth); }},
-    CellOption{"refill", "reads done before more go out, 25%; --merge-batch 50%",
+    CellOption{"refill", "completions until as many are submitted, 25%; --merge-batch",
                [](CellSettings& c, std::string_view t) { return set_share(c.refill, t); },
                [](const CellSettings& c) { return share_word(c.refill); }},
     CellOption{"openers", "threads that open ahead; 0: the reader opens; default 1",

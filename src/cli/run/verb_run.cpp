@@ -176,7 +176,7 @@ void add_run_flags(Command app, CellText& text) {
       added.hidden();
     }
   };
-  flag("verify", "verify", "true", "hash every sample against its file; --no-check: not some");
+  flag("verify", "verify", "true", "hash every sample against its file; --no-check: none at all");
   flag("check", "check", "true", "");
   flag("no-check", "check", "false", "");
   flag("probe", "probe", "true", "");
