@@ -172,14 +172,23 @@ TEST_F(PackTest, AFailureLeavesAFolderThatWasThereEmpty) {
   EXPECT_TRUE(fs::is_empty(settings_.directory));
 }
 
+// "z" comes last: while one thread compresses "y", there is time for it to grow.
 TEST_F(PackTest, AFileThatGrowsTakesNoMoreMemoryThanItsBlockHas) {
   const std::string path = dir_.path("src/z");
+  dir_.write("src/y", std::string(std::size_t{4} << 20, 'y'));
   dir_.write("src/z", "x");
-  std::jthread grower([&path](const std::stop_token& stop) {
+  settings_.encode = {Codec::zstd, ElementType::raw, 19};
+  settings_.threads = 1;
+  std::atomic<bool> growing{false};
+  std::jthread grower([&](const std::stop_token& stop) {
     for (std::uint64_t size = 1; !stop.stop_requested() && size < kMaxDecodedBytes; size += 64) {
       fs::resize_file(path, size);  // sparse
+      growing = true;
     }
   });
+  while (!growing) {
+    std::this_thread::yield();
+  }
   const auto report = pack_dataset(settings_, {}, kNoStop);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().message(), "pack z: it grew while it was packed");
