@@ -46,6 +46,7 @@ int run_program(int argc, char** argv) {
   add_report(verbs);
   add_timeline(verbs);
   add_trace(verbs);
+  add_replay(verbs);
   add_probe(verbs);
   add_disk(verbs);
   add_map(verbs);

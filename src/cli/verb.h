@@ -34,6 +34,7 @@ void add_node(Verbs& verbs);
 void add_doctor(Verbs& verbs);
 void add_timeline(Verbs& verbs);
 void add_trace(Verbs& verbs);
+void add_replay(Verbs& verbs);
 // Parts of a verb in files of their own: they add subcommands to it.
 void add_cache_files(Verbs& verbs, Command cache);     // drop, warm, stat
 void add_cache_pin(Verbs& verbs, Command cache);       // pin, list, unpin

@@ -66,6 +66,7 @@ class Engine {
   // The kernel has the batch at the latest when reap() is called next: its system call may hand it
   // over.
   virtual Result<> submit(std::span<const ReadRequest> batch) = 0;
+  // With room for none: hands over what was submitted, and returns.
   // Waits until `wait_for` completions are there (0: does not wait), or to the time `until` of the
   // engine's clock (a host's is CLOCK_MONOTONIC; psync has nothing to wait for); copies up to
   // out.size().

@@ -95,7 +95,8 @@ bool ReadLoop::hold_next() {
     free_tags_.pop_back();
     held_ = tag;
   }
-  return due() == 0 || due() <= clock_.now();
+  return due() == 0 || due() <= clock_.now() ||
+         (source_.earlier(*held_, flights_[*held_].wanted) && due() <= clock_.now());
 }
 
 Result<> ReadLoop::fill() {

@@ -56,6 +56,8 @@ class ReadSource {
 
   // blocked: not before wait(), or before something completes.
   virtual Next next(std::uint32_t tag, WantedRead& wanted) = 0;
+  // A request that is not due yet may be exchanged for one that is due before it: true.
+  virtual bool earlier(std::uint32_t /*tag*/, WantedRead& /*wanted*/) { return false; }
   // There will be requests even if none fails: it is worth waiting for a whole refill.
   virtual bool more() const = 0;
   // Nothing is in flight and next() was blocked.

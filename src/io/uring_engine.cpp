@@ -241,6 +241,9 @@ Result<std::size_t> UringEngine::reap(std::span<Completion> out, std::size_t wai
                                       std::int64_t until) {
   const auto want = static_cast<unsigned>(std::min({wait_for, out.size(), in_flight_}));
   BLKSWEEP_CHECK(flush(until == kForever ? want : 0));
+  if (out.empty()) {
+    return 0;  // was asked to hand over, no more
+  }
   const int err = wait_for_completions(want, until);
   if (err != 0 && err != EINTR && err != EAGAIN && err != ETIME) {
     return sys_error(err, "io_uring_enter");

@@ -81,9 +81,9 @@ class Csv : public TextParser {
     const auto op = value_named<TraceOp>(f_[1], kTraceOps);
     const auto offset = scaled(f_[2], 1), bytes = scaled(f_[3], 1);
     const auto returned = or_not_told(f_[4]), latency = or_not_told(f_[5]);
-    const auto thread = number<std::uint64_t>(f_[6]);
-    const auto form = value_named<CallForm>(f_[7], kCallForms);
-    const auto flags = number<std::uint16_t>(f_[8]);
+    const auto thread = f_[6].empty() ? 0 : number<std::uint64_t>(f_[6]);
+    const auto form = f_[7].empty() ? CallForm::unknown : value_named<CallForm>(f_[7], kCallForms);
+    const auto flags = f_[8].empty() ? 0 : number<std::uint16_t>(f_[8]);
     if (!time || *time < 0) {
       return bad_field("time", f_[0]);
     }

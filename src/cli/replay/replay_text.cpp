@@ -1,0 +1,135 @@
+#include "cli/replay/replay_text.h"
+
+#include <fmt/format.h>
+
+#include "base/table.h"
+#include "base/units.h"
+
+namespace blksweep {
+namespace {
+
+std::string time_text(std::int64_t ns) { return format_duration(Nanos(ns)); }
+
+std::string error_text(std::optional<double> share) {
+  return share ? fmt::format("{:+.1f} %", 100 * *share) : "not known";
+}
+
+std::string quantile_text(const LogHistogram& h, double share) {
+  const auto buckets = h.buckets();
+  return buckets.empty() ? "not known"
+                         : time_text(static_cast<std::int64_t>(bucket_percentile(buckets, share)));
+}
+
+double seconds_of_replay(const ReplayReport& r) {
+  return static_cast<double>(r.certificate.length_ns) / 1e9;
+}
+
+std::string verdict_text(const Certificate& c) {
+  return c.verdict == Verdict::held_back ? "held back by the device"
+                                         : std::string(to_string(c.verdict));
+}
+
+std::string lateness_table(const Certificate& c) {
+  Table table;
+  for (const char* column : {"late", "p50", "p99", "p99.9", "greatest"}) {
+    table.column(column);
+  }
+  const auto row = [&](const char* name, const LateQuantiles& q) {
+    table.row({name, time_text(q.p50), time_text(q.p99), time_text(q.p999), time_text(q.greatest)});
+  };
+  row("in all", c.lateness);
+  row("tool", c.tool);
+  row("device", c.device);
+  return table.text();
+}
+
+Json json_of(const char* prefix, const LateQuantiles& q, Json document) {
+  const auto key = [prefix](const char* what) { return fmt::format("{}_{}_ns", prefix, what); };
+  document[key("p50")] = q.p50;
+  document[key("p99")] = q.p99;
+  document[key("p999")] = q.p999;
+  document[key("max")] = q.greatest;
+  return document;
+}
+
+Json certificate_json(const ReplayReport& r) {
+  const Certificate& c = r.certificate;
+  Json j = {{"verdict", to_string(c.verdict)}, {"reasons", c.reasons}, {"bound_ns", c.bound_ns}};
+  j = json_of("lateness", c.lateness, std::move(j));
+  j = json_of("tool_lateness", c.tool, std::move(j));
+  j = json_of("device_lateness", c.device, std::move(j));
+  j["issued"] = c.issued;
+  j["failed"] = c.failed;
+  j["left_out"] = r.left_out;
+  j["out_of_order"] = c.out_of_order;
+  j["rate_error"] = or_null(c.rate_error);
+  j["gap_error"] = or_null(c.gap_error);
+  j["latency_error"] = or_null(c.latency_error);
+  j["depth_error"] = or_null(c.depth_error);
+  j["recorded_depth_mean"] = or_null(c.recorded_depth_mean);
+  j["stalled_ns"] = c.stalled_ns;
+  j["own_requests_per_s"] = c.own_rate;
+  j["peak_requests_per_s"] = c.peak_rate;
+  return j;
+}
+
+}  // namespace
+
+std::string replay_text(const ReplayReport& r) {
+  const Certificate& c = r.certificate;
+  std::string out = fmt::format("verdict     {}\n", verdict_text(c));
+  for (const std::string& reason : c.reasons) {
+    out += fmt::format("            {}\n", reason);
+  }
+  out += fmt::format("\n{}", lateness_table(c));
+  const double seconds = seconds_of_replay(r);
+  out += fmt::format("\nrequests    {} in {}", format_count(r.requests), time_text(c.length_ns));
+  if (c.verdict != Verdict::unfaithful && seconds > 0) {
+    out += fmt::format(
+        " ({:.0f}/s, {}/s, {})", static_cast<double>(r.requests) / seconds,
+        format_bytes({static_cast<std::uint64_t>(static_cast<double>(r.bytes) / seconds)}),
+        verdict_text(c));
+  }
+  out += fmt::format("\nlatency     p50 {}, p99 {}", quantile_text(r.latency, 0.5),
+                     quantile_text(r.latency, 0.99));
+  if (c.latency_error) {
+    out += fmt::format("; recorded p50 {}, p99 {}", quantile_text(r.recorded_latency, 0.5),
+                       quantile_text(r.recorded_latency, 0.99));
+  }
+  out += fmt::format("\ndepth       mean {:.2f} of at most {}", c.depth_mean, r.depth);
+  if (c.recorded_depth_mean) {
+    out += fmt::format("; recorded {:.2f}", *c.recorded_depth_mean);
+  }
+  out += fmt::format("\nerrors      rate {}, gaps {}, latency {}, depth {}\n",
+                     error_text(c.rate_error), error_text(c.gap_error), error_text(c.latency_error),
+                     error_text(c.depth_error));
+  return out;
+}
+
+Json replay_json(const ReplaySettings& settings, const ReplayReport& r) {
+  const double seconds = seconds_of_replay(r);
+  const auto latency = r.latency.buckets();
+  return {{"cell",
+           {{"timing", to_string(settings.timing)},
+            {"order", "recorded"},
+            {"speed", settings.speed},
+            {"addresses", to_string(settings.addresses)},
+            {"depth", r.depth},
+            {"direct", !settings.buffered}}},
+          {"disk", r.disk},
+          {"samples", r.requests},
+          {"bytes", r.bytes},
+          {"epoch_ns", r.certificate.length_ns},
+          {"samples_per_s", seconds > 0 ? static_cast<double>(r.requests) / seconds : 0},
+          {"depth_mean", r.certificate.depth_mean},
+          {"latency_p50_ns", bucket_percentile(latency, 0.5)},
+          {"latency_p99_ns", bucket_percentile(latency, 0.99)},
+          {"latency_p999_ns", bucket_percentile(latency, 0.999)},
+          {"short_reads", r.short_reads},
+          {"rounded", r.rounded},
+          {"incomplete", r.interrupted || r.certificate.failed > 0},
+          {"warnings", r.warnings},
+          {"certificate", certificate_json(r)}};
+}
+
+}  // namespace blksweep

@@ -1,0 +1,130 @@
+// blksweep replay: a trace issued again, with a certificate.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/answer.h"
+#include "cli/replay/replay_text.h"
+#include "cli/status_line.h"
+#include "cli/verb.h"
+#include "node/cache/drop.h"
+#include "node/limits/descriptor_room.h"
+#include "os/signals.h"
+#include "replay/replay.h"
+
+namespace blksweep {
+namespace {
+
+constexpr const char* kReplayFooter =
+    R"(Only reads are issued; writes and discards are left out and counted. Caches are
+dropped before a replay of files, unless --cache keep. Exit 3: unfaithful.
+
+examples:
+  blksweep replay src1.trace --device /dev/loop0 --addresses scale
+  blksweep replay loader.trace --data imagenet/ --timing dependent
+  blksweep replay loader.trace --data imagenet/ --timing asap --depth 64 --json)";
+
+struct ReplayOptions {
+  std::string trace, cache;
+  ReplaySettings settings;
+  bool json = false;
+};
+
+Result<double> parse_speed(std::string_view text) {
+  char* end = nullptr;
+  const std::string whole(text);
+  const double speed = std::strtod(whole.c_str(), &end);
+  if (whole.empty() || *end != '\0' || !std::isfinite(speed) || speed < 1e-6 || speed > 1e6) {
+    return usage_error(fmt::format("'{}' is no speed: a number such as 2 or 0.5", text));
+  }
+  return speed;
+}
+
+Result<unsigned> parse_replay_depth(std::string_view text) {
+  BLKSWEEP_TRY(const std::uint64_t depth, parse_count(text));
+  if (depth == 0 || depth > 4096) {
+    return usage_error(fmt::format("'{}' is out of range: give 1 to 4096", text));
+  }
+  return static_cast<unsigned>(depth);
+}
+
+Result<> prepare_caches(const ReplayOptions& o) {
+  if (o.cache != "cold" && o.cache != "keep" && !o.cache.empty()) {
+    return usage_error(fmt::format("--cache {}: cold or keep", o.cache));
+  }
+  const bool drop = o.cache.empty() ? !o.settings.folder.empty() : o.cache == "cold";
+  return drop ? drop_node(DropKind::pages) : Result<>{};
+}
+
+Exit exit_of_replay(const ReplayReport& r) {
+  if (r.interrupted) {
+    return Exit::interrupted;
+  }
+  return r.certificate.verdict == Verdict::unfaithful || r.certificate.failed > 0 ? Exit::incomplete
+                                                                                  : Exit::done;
+}
+
+Result<Exit> run_replay(ReplayOptions o) {
+  BLKSWEEP_TRY(TraceReader trace, TraceReader::open(o.trace));
+  install_stop_signals();
+  raise_descriptor_limit();
+  BLKSWEEP_CHECK(prepare_caches(o));
+  std::atomic<std::uint64_t> completed{0}, total{0};
+  o.settings.progress = &completed;
+  o.settings.total = &total;
+  Result<ReplayReport> report = [&] {
+    const std::jthread line([&](const std::stop_token& done) {
+      repeat_line(done, [&] {
+        return fmt::format("{} of {} requests", format_count(completed.load()),
+                           format_count(total.load()));
+      });
+    });
+    return replay(trace, o.settings, stop_requested());
+  }();
+  if (!report) {
+    return tl::unexpected(report.error());
+  }
+  for (const std::string& warning : report->warnings) {
+    warn(o.trace + ": " + warning);
+  }
+  if (o.json) {
+    const Json document = {{"runs", Json::array({replay_json(o.settings, *report)})}};
+    say_text(json_text(document) + "\n");
+  } else {
+    say_text(replay_text(*report));
+  }
+  return exit_of_replay(*report);
+}
+
+}  // namespace
+
+void add_replay(Verbs& verbs) {
+  Command app = verbs.root.add_subcommand("replay", "a trace issued again, with a certificate");
+  auto o = std::make_shared<ReplayOptions>();
+  ReplaySettings& s = o->settings;
+  app.add_option("TRACE", o->trace, "a file that trace import or record wrote").required();
+  app.add_option("--device", s.device, "the block device to read (block traces)");
+  app.add_option("--data", s.folder, "the folder with the trace's files (file traces)");
+  add_parsed(app, "--timing", s.timing, parse_timing,
+             "original: at the recorded times (default); asap; dependent: each\n"
+             "thread after its think time");
+  add_parsed(app, "--speed", s.speed, parse_speed, "times are divided by it (default 1)");
+  add_parsed(app, "--depth", s.depth, parse_replay_depth,
+             "most reads in flight (default: as many as the disk's queue takes)");
+  add_parsed(app, "--addresses", s.addresses, parse_address_mode,
+             "as-is (default), wrap, scale to the device, or stack volumes");
+  app.add_flag("--buffered", s.buffered, "read files through the page cache");
+  app.add_option("--cache", o->cache, "cold or keep (default: cold for files)");
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.footer(kReplayFooter);
+  app.callback([&verbs, o] { verbs.action = [o] { return run_replay(*o); }; });
+}
+
+}  // namespace blksweep

@@ -1,0 +1,189 @@
+#include "replay/replay.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "os/memory_room.h"
+#include "replay/feed.h"
+#include "replay/orders.h"
+#include "replay/own_rate.h"
+#include "replay/replay_source.h"
+#include "replay/spin.h"
+#include "replay/survey.h"
+#include "replay/target.h"
+#include "trace/trace_facts.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::array<std::string_view, 3> kTimings{"original", "asap", "dependent"};
+constexpr std::int64_t kLeadTime = 20'000'000;  // from the first submission to time 0
+
+Result<> check_timing(const TraceSurvey& s, const ReplaySettings& settings) {
+  if (settings.timing != Timing::dependent || (s.threads && s.latencies)) {
+    return {};
+  }
+  return usage_error(fmt::format(
+      "--timing dependent needs {} of every read, which this trace does not tell (one that trace "
+      "record wrote does): use original or asap",
+      s.threads     ? "the latency"
+      : s.latencies ? "the thread"
+                    : "thread and latency"));
+}
+
+Result<PageBuffer> memory_for(unsigned depth, std::uint64_t largest) {
+  const std::uint64_t place = align_up(std::max<std::uint64_t>(largest, 1), kPageBytes);
+  const std::uint64_t bytes = place * depth;
+  const auto available = meminfo("MemAvailable");
+  if (available && bytes > available->n / 2) {
+    return usage_error(fmt::format(
+        "{} reads in flight of up to {} need {} of memory, more than half of what is available: "
+        "give a lower --depth",
+        depth, format_bytes({place}), format_bytes({bytes})));
+  }
+  return PageBuffer::allocate({bytes});
+}
+
+// One replay: its parts in the order in which they must be made, and go.
+class Replay {
+ public:
+  Replay(TraceReader& trace, const ReplaySettings& settings, ReplayTarget target,
+         const TraceSurvey& survey)
+      : trace_(trace),
+        settings_(settings),
+        target_(std::move(target)),
+        survey_(survey),
+        record_(settings.timing != Timing::asap) {}
+
+  Result<ReplayReport> carry_out(const std::atomic<bool>& stop) {
+    BLKSWEEP_TRY(memory_, memory_for(target_.depth(), target_.largest(survey_)));
+    BLKSWEEP_TRY(engine_, make_engine(EngineKind::io_uring, {.depth = target_.depth(),
+                                                             .file_slots = target_.files().slots(),
+                                                             .arena = memory_.span()}));
+    BLKSWEEP_CHECK(target_.files().start(*engine_));
+    BLKSWEEP_TRY(const double own_rate, own_request_rate(target_.depth()));
+    const bool dependent = settings_.timing == Timing::dependent;
+    Feed feed(trace_, dependent ? 1 : settings_.speed,
+              [this](const TraceRecord& r, ReplayRequest& q) { return target_.place(r, q); });
+    feed.begin();
+    BLKSWEEP_CHECK(dependent ? by_threads(feed, stop) : in_order(feed, stop));
+    return report(feed, own_rate, stop);
+  }
+
+ private:
+  Result<> in_order(Feed& feed, const std::atomic<bool>& stop) {
+    TraceOrder order(feed);
+    BLKSWEEP_CHECK(issue(order, stop));
+    return order.failed();
+  }
+
+  Result<> by_threads(Feed& feed, const std::atomic<bool>& stop) {
+    BLKSWEEP_TRY(DependentOrder order, DependentOrder::gather(feed, settings_.speed, stop));
+    return issue(order, stop);
+  }
+
+  Result<> issue(RequestOrder& order, const std::atomic<bool>& stop) {
+    ReplaySource* issuing = nullptr;
+    SpinEngine spinning(
+        *engine_, [&](const auto& request, auto issued) { issuing->handed_over(request, issued); });
+    const bool timed = settings_.timing != Timing::asap;
+    ReplaySource source({.order = order,
+                         .files = target_.files(),
+                         .engine = spinning,
+                         .memory = memory_.span(),
+                         .depth = target_.depth(),
+                         .timed = timed,
+                         .begin_ns = now_ns() + (timed ? kLeadTime : 0),
+                         .room_since = [&] { return spinning.room_since(); },
+                         .progress = settings_.progress},
+                        record_);
+    issuing = &source;
+    SpinClock clock;
+    ReadLoop loop(source, spinning, clock, {.depth = target_.depth(), .align = target_.align()});
+    const Result<> done = loop.run(&stop);
+    stalled_ns_ = spinning.stalled_ns();
+    short_reads_ = source.short_reads();
+    last_error_ = source.last_error();
+    return done;
+  }
+
+  Result<ReplayReport> report(const Feed& feed, double own_rate, const std::atomic<bool>& stop) {
+    ReplayReport r;
+    r.certificate = record_.certify(trace_.facts().quantum_ns, stalled_ns_, own_rate);
+    r.left_out = feed.left_out();
+    r.requests = r.certificate.issued;
+    r.bytes = record_.bytes();
+    r.short_reads = short_reads_;
+    r.rounded = target_.rounded();
+    r.depth = target_.depth();
+    r.interrupted = stop.load();
+    r.disk = target_.disk();
+    r.engine = engine_->facts();
+    r.lateness = record_.lateness();
+    r.tool_lateness = record_.tool_lateness();
+    r.latency = record_.latency();
+    r.recorded_latency = record_.recorded_latency();
+    r.rate = record_.rate();
+    r.warnings = warnings(r);
+    return r;
+  }
+
+  std::vector<std::string> warnings(const ReplayReport& r) const {
+    std::vector<std::string> out = defects_of(trace_.facts());
+    if (!survey_.whole) {
+      out.emplace_back("the trace's writer did not finish: what follows its last block is missing");
+    }
+    for (const auto& [reason, count] : r.left_out) {
+      out.push_back(fmt::format("left out: {} {}", format_count(count), reason));
+    }
+    if (r.certificate.failed > 0) {
+      out.push_back(
+          sys_error(last_error_, fmt::format("{} reads failed, the last", r.certificate.failed))
+              .value()
+              .text);
+    }
+    return out;
+  }
+
+  TraceReader& trace_;
+  const ReplaySettings& settings_;
+  ReplayTarget target_;
+  const TraceSurvey& survey_;
+  ReplayRecord record_;
+  PageBuffer memory_;
+  std::unique_ptr<Engine> engine_;  // drains before the memory goes
+  std::int64_t stalled_ns_ = 0;
+  std::uint64_t short_reads_ = 0;
+  int last_error_ = 0;
+};
+
+}  // namespace
+
+Result<Timing> parse_timing(std::string_view text) {
+  const auto* const at = std::ranges::find(kTimings, text);
+  return at == kTimings.end() ? Result<Timing>(usage_error(fmt::format(
+                                    "'{}' is no timing: original, asap or dependent", text)))
+                              : static_cast<Timing>(at - kTimings.begin());
+}
+
+std::string_view to_string(Timing timing) { return kTimings[static_cast<std::size_t>(timing)]; }
+
+Result<ReplayReport> replay(TraceReader& trace, const ReplaySettings& settings,
+                            const std::atomic<bool>& stop) {
+  BLKSWEEP_TRY(const TraceSurvey found, survey(trace, stop));
+  BLKSWEEP_CHECK(check_timing(found, settings));
+  BLKSWEEP_TRY(ReplayTarget target, ReplayTarget::open(trace.facts().kind, settings, found));
+  if (settings.total != nullptr) {
+    settings.total->store(found.reads, std::memory_order_relaxed);
+  }
+  return Replay(trace, settings, std::move(target), found).carry_out(stop);
+}
+
+}  // namespace blksweep

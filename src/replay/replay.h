@@ -1,0 +1,66 @@
+// replay: issues the reads of a trace again, on a block device or below a folder, and certifies how
+// true that was. Reads only: writes and discards are left out and counted.
+//
+// original:  each at its recorded time (open loop), over `speed`.
+// asap:      the next one whenever fewer than `depth` are in flight.
+// dependent: each recorded thread by its think times (orders.h).
+//
+// Target:    a device is opened O_RDONLY with O_DIRECT; files O_RDONLY, direct unless `buffered`.
+//            Alignment of direct reads rounds outwards.
+// Caches:    left as they are: the caller drops them.
+// CPU:       one thread spins (spin.h), one decodes ahead.
+// Errors:    usage for a trace that does not tell what a timing needs, and for what is no target;
+//            unsupported without io_uring. Reads that fail are counted.
+// Stop:      ends early; what was issued is reported, and `interrupted` says so.
+// Threads:   the caller's, which must not be used for another ring at the time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "io/engine.h"
+#include "replay/addresses.h"
+#include "replay/certificate.h"
+#include "trace/trace_file.h"
+
+namespace blksweep {
+
+enum class Timing : std::uint8_t { original, asap, dependent };
+Result<Timing> parse_timing(std::string_view text);
+std::string_view to_string(Timing timing);
+
+struct ReplaySettings {
+  std::string device;  // node of a block device (block traces), or
+  std::string folder;  // of the files (file traces)
+  Timing timing = Timing::original;
+  AddressMode addresses = AddressMode::as_is;
+  double speed = 1;
+  unsigned depth = 0;  // 0: as the device's queue has it
+  bool buffered = false;
+  std::atomic<std::uint64_t>* progress = nullptr;  // completed
+  std::atomic<std::uint64_t>* total = nullptr;     // reads of the trace
+};
+
+struct ReplayReport {
+  Certificate certificate;
+  LeftOut left_out;
+  std::uint64_t requests = 0, bytes = 0, short_reads = 0;
+  std::uint64_t rounded = 0;  // direct reads that are longer than recorded
+  unsigned depth = 0;
+  std::uint32_t threads = 0;
+  bool interrupted = false;
+  std::string disk;  // name under /sys/block; empty: not known
+  EngineFacts engine;
+  LogHistogram lateness, tool_lateness, latency, recorded_latency;
+  std::vector<RateStep> rate;
+  std::vector<std::string> warnings;
+};
+
+Result<ReplayReport> replay(TraceReader& trace, const ReplaySettings& settings,
+                            const std::atomic<bool>& stop);
+
+}  // namespace blksweep

@@ -1,0 +1,72 @@
+// ReplaySource: the requests of an order as a source of the read loop, and what became of them.
+//
+// Memory:  each read in flight has a place of its own, as large as the largest.
+// Files:   through TargetFiles (a device is one).
+// Times:   relative to `begin_ns`, which set_begin() gives before the loop runs.
+// Lifetime: borrows everything.
+// Threads: one owner.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "io/read_loop.h"
+#include "replay/certificate.h"
+#include "replay/request.h"
+#include "replay/target_files.h"
+
+namespace blksweep {
+
+struct ReplayFlow {
+  RequestOrder& order;
+  TargetFiles& files;
+  Engine& engine;
+  std::span<std::byte> memory;
+  unsigned depth = 1;
+  bool timed = true;  // requests have a time at which they are due
+  std::int64_t begin_ns = 0;
+  std::function<std::int64_t()> room_since;        // as spin.h has it, after completions
+  std::atomic<std::uint64_t>* progress = nullptr;  // completed
+};
+
+class ReplaySource final : public ReadSource {
+ public:
+  ReplaySource(const ReplayFlow& flow, ReplayRecord& record);
+
+  Next next(std::uint32_t tag, WantedRead& wanted) override;
+  bool earlier(std::uint32_t tag, WantedRead& wanted) override;
+  bool more() const override { return !over_; }
+  Result<> wait() override { return flow_.order.wait(); }
+  ReadAim aim(std::uint32_t tag, std::uint32_t done) override;
+  Result<> flush() override { return flow_.files.flush(flow_.engine); }
+  void complete(const ReadDone& done) override;
+  void fail(std::uint32_t tag, int error, std::int64_t now) override;
+
+  // To be called when the engine has handed a request over.
+  void handed_over(const ReadRequest& request, std::int64_t issued);
+  int last_error() const { return last_error_; }
+  std::uint64_t short_reads() const { return short_; }
+
+ private:
+  static constexpr std::int64_t kNotIssued = INT64_MIN;
+  struct Flight {
+    ReplayRequest request;
+    std::int64_t room_ns = 0;
+    std::int64_t issued_ns = kNotIssued;
+  };
+  void want(const ReplayRequest& request, WantedRead& wanted) const;
+  void ended(std::uint32_t tag);
+
+  const ReplayFlow flow_;
+  ReplayRecord& record_;
+  std::vector<Flight> flights_;           // by tag
+  std::vector<std::int64_t> free_since_;  // by tag
+  std::vector<iovec> iov_;                // by tag
+  bool over_ = false;
+  int last_error_ = 0;
+  std::uint64_t short_ = 0;
+};
+
+}  // namespace blksweep

@@ -1,0 +1,44 @@
+// One read of a replay, and in which order they come.
+//
+// Units:   bytes of the target; nanoseconds from the beginning of the replay.
+// Threads: an order has one owner, the thread of the read loop.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "trace/trace_record.h"
+
+namespace blksweep {
+
+struct ReplayRequest {
+  std::int64_t due_ns = 0;             // where it has a time
+  std::int64_t recorded_ns = 0;        // of the trace, over the speed
+  std::int64_t latency_ns = kNotTold;  // that the trace has
+  std::uint64_t offset = 0;
+  std::uint64_t number = 0;  // in the trace's order, of those that are replayed
+  std::uint64_t thread = 0;  // as recorded; 0: not told
+  std::uint32_t bytes = 0;
+  std::uint32_t place = 0;  // of the trace
+};
+
+// Why accesses of a trace are not issued, and how many.
+using LeftOut = std::map<std::string, std::uint64_t>;
+
+class RequestOrder {
+ public:
+  enum class Next { request, blocked, end };
+  virtual ~RequestOrder() = default;
+
+  // blocked: another one comes when something completes, or after wait().
+  virtual Next next(ReplayRequest& request) = 0;
+  // Exchanges a request that waits for its time for one that is due before it; false: there is
+  // none.
+  virtual bool earlier(ReplayRequest& /*held*/) { return false; }
+  virtual Result<> wait() { return {}; }
+  virtual void completed(const ReplayRequest& /*request*/, std::int64_t /*now*/) {}
+};
+
+}  // namespace blksweep

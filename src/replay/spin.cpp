@@ -1,0 +1,65 @@
+#include "replay/spin.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace blksweep {
+
+Result<> SpinEngine::submit(std::span<const ReadRequest> batch) {
+  poll_ = now_ns();
+  for (const ReadRequest& request : batch) {
+    const std::int64_t before = poll_;
+    BLKSWEEP_CHECK(inner_.submit({&request, 1}));
+    BLKSWEEP_TRY([[maybe_unused]] const std::size_t none, inner_.reap({}, 0, 0));
+    ++in_flight_;
+    poll_ = now_ns();
+    handed_over_(request, poll_ - before > kHandOver ? poll_ : before);
+  }
+  return {};
+}
+
+Result<std::size_t> SpinEngine::poll(std::span<Completion> out, std::int64_t now) {
+  BLKSWEEP_TRY(const std::size_t n, inner_.reap(out, 0, 0));
+  in_flight_ -= n;
+  const bool stood_still = now - poll_ > kStall;
+  const bool ran_dry = in_flight_ == 0;
+  stalled_ += stood_still && ran_dry ? now - poll_ : 0;
+  room_since_ = stood_still && !ran_dry ? now : poll_;
+  poll_ = now;
+  return n;
+}
+
+Result<std::size_t> SpinEngine::reap(std::span<Completion> out, std::size_t /*wait_for*/,
+                                     std::int64_t until) {
+  for (;;) {
+    const std::int64_t now = now_ns();
+    if (until != kForever && until - now > kSpin) {
+      BLKSWEEP_TRY(const std::size_t n, inner_.reap(out, 1, until - kSpin));
+      in_flight_ -= n;
+      room_since_ = now;
+      poll_ = std::max(now, std::min(now_ns(), until - kSpin));
+      if (n > 0) {
+        return n;
+      }
+      continue;
+    }
+    BLKSWEEP_TRY(const std::size_t n, poll(out, now));
+    if (n > 0 || now >= until) {
+      return n;
+    }
+  }
+}
+
+std::int64_t SpinClock::now() { return now_ns(); }
+
+void SpinClock::wait_until(std::int64_t when) {
+  if (when - now_ns() > SpinEngine::kSpin) {
+    host_clock().wait_until(when - SpinEngine::kSpin);
+    return;
+  }
+  while (now_ns() < when) {
+  }
+}
+
+}  // namespace blksweep

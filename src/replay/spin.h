@@ -1,0 +1,66 @@
+// Spinning: an engine that never sleeps near a due time, hands each request over at once and says
+// when, and how long this thread stood still.
+//
+// Issue:   each request has a call of its own, so that no plug holds or merges what the trace has
+//          apart. The block layer sees it within 1 us of the call's beginning, which counts; where
+//          the call took more than kHandOver (it was preempted, perhaps before), its end does.
+// Why:     a sleep ends 50 us and more too late; a poll takes less than one.
+// Sleeps:  only while the next request is due more than kSpin ahead; a sleep that ends late counts
+//          as a stall from when it should have ended.
+// Stall:   two polls further apart than kStall, after which nothing is in flight any more: the
+// device
+//          may have waited for us. While it had work all along, the wait was for the device. Calls
+//          that hand over requests are none.
+// Threads: as the engine's: one owner.
+// Source:  Anderson et al., "Buttress: a toolkit for flexible and high fidelity I/O benchmarking",
+//          FAST 2004 (spinning against sleeping).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "io/engine.h"
+#include "io/read_loop.h"
+
+namespace blksweep {
+
+class SpinEngine final : public Engine {
+ public:
+  static constexpr std::int64_t kSpin = 1'000'000;
+  static constexpr std::int64_t kStall = 1'000'000;
+  static constexpr std::int64_t kHandOver = 25'000;
+  using HandedOver = std::function<void(const ReadRequest&, std::int64_t issued)>;
+
+  SpinEngine(Engine& inner, HandedOver handed_over)
+      : inner_(inner), handed_over_(std::move(handed_over)) {}
+
+  const EngineFacts& facts() const override { return inner_.facts(); }
+  Result<> set_files(std::uint32_t first_slot, std::span<Fd> fds) override {
+    return inner_.set_files(first_slot, fds);
+  }
+  Result<> submit(std::span<const ReadRequest> batch) override;
+  Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for,
+                           std::int64_t until) override;
+
+  // Since when there may have been room for another request: from before the poll that gave the
+  // last completions, none of which was there then.
+  std::int64_t room_since() const { return room_since_; }
+  std::int64_t stalled_ns() const { return stalled_; }
+
+ private:
+  Result<std::size_t> poll(std::span<Completion> out, std::int64_t now);
+
+  Engine& inner_;
+  const HandedOver handed_over_;
+  std::size_t in_flight_ = 0;
+  std::int64_t poll_ = 0, room_since_ = 0, stalled_ = 0;
+};
+
+// The host's clock for a loop with nothing in flight: sleeps to kSpin before, then spins.
+class SpinClock final : public Clock {
+ public:
+  std::int64_t now() override;
+  void wait_until(std::int64_t when) override;
+};
+
+}  // namespace blksweep

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# replay: a block trace on an emulated disk, a file trace on its files; left out and counted; what
+# cannot be replayed is refused, and nothing is written.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+
+expect() {
+  "$python" -c '
+import json, sys
+r = json.load(open(sys.argv[1]))["runs"][0]
+c = r["certificate"]
+sys.exit(0 if eval(sys.argv[2]) else 1)' "$tmp/.out" "$2" || die "$1"
+}
+header=time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags
+trace_of() { # trace_of NAME KIND < lines
+  (echo "$header,$2" && cat) >"$tmp/$1.csv"
+  call trace import "$tmp/$1.csv" -o "$tmp/$1.trace"
+  expect_status 0
+}
+
+# --- files ---------------------------------------------------------------------------------------
+mkdir -p "$tmp/data/a"
+head -c 300000 /dev/urandom >"$tmp/data/a/one"
+head -c 5000 /dev/urandom >"$tmp/data/two"
+echo secret >"$tmp/secret"
+ln -s ../secret "$tmp/data/out"
+trace_of files path <<'CSV'
+0,read,0,65536,65536,100000,4294967297,pread,,a/one
+1000000,read,65536,65536,65536,100000,4294967297,pread,,a/one
+2000000,read,0,131072,5000,100000,4294967298,read,,two
+3000000,read,5000,131072,0,1000,4294967298,read,,two
+4000000,read,0,100,100,1000,4294967298,read,,gone
+5000000,read,0,7,7,1000,4294967298,read,,../secret
+6000000,read,0,7,7,1000,4294967298,read,,out
+7000000,read,900000,7,7,1000,4294967298,read,,two
+8000000,write,0,7,7,1000,4294967298,,,two
+CSV
+for timing in original asap dependent; do
+  call replay "$tmp/files.trace" --data "$tmp/data" --timing $timing --buffered --cache keep --json
+  [ "$status" = 0 ] || [ "$status" = 3 ] || die "$timing: status $status"
+  expect "$timing: requests" 'c["issued"] == 3 and r["samples"] == 3 and c["failed"] == 0'
+  expect "$timing: bytes" 'r["bytes"] == 65536 * 2 + 5000'
+  expect "$timing: left out" 'c["left_out"] == {"writes": 1, "files that are not there": 1,
+    "names that lead out of the folder": 2, "reads beyond the end of a file": 1,
+    "reads at the end of a file, which gave nothing": 1}'
+done
+call replay "$tmp/files.trace" --data "$tmp/data"
+if [ "$status" = 0 ] || [ "$status" = 3 ]; then
+  grep -q '^verdict' "$tmp/.out" || die 'no verdict'
+fi
+call replay "$tmp/files.trace" --data "$tmp/data" --buffered --cache keep --timing asap --json
+strace=$(command -v strace || true)
+if [ -n "$strace" ]; then
+  strace -f -o "$tmp/strace" -e trace=open,openat,openat2,creat "$blksweep" -q replay \
+    "$tmp/files.trace" --data "$tmp/data" --buffered --cache keep >"$tmp/.text" || true
+  ! grep -E "$tmp.*O_(WRONLY|RDWR|CREAT)" "$tmp/strace" || die 'opened for writing'
+  ! grep -E '"[^"]*secret", .*= [0-9]' "$tmp/strace" || die 'opened what lies outside'
+fi
+echo "files: in every timing what can be read is, the rest is counted"
+
+# --- refused -------------------------------------------------------------------------------------
+refused() { # refused STATUS WORDS ARGUMENT...
+  local wanted=$1 words=$2
+  shift 2
+  call replay "$@"
+  expect_status "$wanted"
+  [ "$(wc -l <"$tmp/.err")" = 1 ] || die "not one line: $*"
+  grep -q -- "$words" "$tmp/.err" || die "does not say '$words': $*"
+}
+trace_of blocks volume <<'CSV'
+0,read,0,4096,,,,,,v
+1,write,0,4096,,,,,,v
+CSV
+trace_of writes volume <<<'0,write,0,4096,,,,,,v'
+refused 2 'give --device' "$tmp/blocks.trace" --data "$tmp/data"
+refused 2 'give --data' "$tmp/files.trace" --device /dev/null
+refused 2 'needs thread and latency' "$tmp/blocks.trace" --device /dev/null --timing dependent
+refused 2 'is no block device' "$tmp/blocks.trace" --device /dev/null
+refused 2 'is no block device' "$tmp/blocks.trace" --device "$tmp/data/two"
+refused 1 'No such file' "$tmp/blocks.trace" --device /dev/none
+refused 1 'No such file' "$tmp/none.trace" --device /dev/null
+refused 1 'No such file' "$tmp/files.trace" --data "$tmp/none"
+refused 1 'has no read' "$tmp/writes.trace" --device /dev/null
+refused 2 'no timing' "$tmp/blocks.trace" --device /dev/null --timing soon
+refused 2 'no speed' "$tmp/blocks.trace" --device /dev/null --speed 0
+refused 2 'no speed' "$tmp/blocks.trace" --device /dev/null --speed 2x
+refused 2 'out of range' "$tmp/blocks.trace" --device /dev/null --depth 0
+refused 2 'to place addresses' "$tmp/blocks.trace" --device /dev/null --addresses far
+head -c 40 "$tmp/blocks.trace" >"$tmp/cut.trace"
+refused 1 "$tmp/cut.trace" "$tmp/cut.trace" --device /dev/null
+echo "refused: a line each"
+
+# --- a device ------------------------------------------------------------------------------------
+if [ "$(id -u)" != 0 ]; then
+  skip 'the rest needs root for an emulated disk'
+fi
+stop_disk() { "$blksweep" -q disk stop "replay-$$" || true; }
+at_exit stop_disk
+call disk start "replay-$$" --model none --size 64MiB --json
+expect_status 0
+device=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["device"])' "$tmp/.out")
+"$python" - >"$tmp/lines" <<'PY'
+import random
+random.seed(5)
+for i in range(2000):
+    volume = random.choice("ab")
+    print(f"{i * 100000},{random.choice(['read'] * 9 + ['write'])},{random.randrange(40000) * 4096},"
+          f"{random.choice([512, 4096, 65536])},,,,,,{volume}")
+PY
+trace_of device volume <"$tmp/lines"
+reads=$(grep -c ,read, "$tmp/lines")
+inside=$(awk -F, '$2 == "read" && $3 + $4 <= 67108864' "$tmp/lines" | wc -l)
+disk=${device#/dev/}
+sectors() { awk '{ print $1 + $2, $3, $5 }' "/sys/block/$disk/stat"; }
+read -r requests_before sectors_before writes_before < <(sectors)
+call replay "$tmp/device.trace" --device "$device" --json
+[ "$status" = 0 ] || [ "$status" = 3 ] || die "status $status"
+read -r requests sectors writes < <(sectors)
+expect 'those on the device' "c['issued'] == $inside and c['failed'] == 0"
+expect 'beyond the end' "c['left_out']['reads beyond the end of the device'] == $((reads - inside))"
+expect 'bytes as the kernel counts' "r['bytes'] == $((sectors - sectors_before)) * 512"
+[ $((requests - requests_before)) = "$inside" ] || die 'the kernel counts other requests'
+[ "$writes" = "$writes_before" ] || die 'the device was written'
+expect 'order' 'c["out_of_order"] == 0'
+expect 'time' 'r["epoch_ns"] >= 199 * 10 ** 6'
+for addresses in wrap scale; do
+  call replay "$tmp/device.trace" --device "$device" --addresses $addresses --timing asap --json
+  [ "$status" = 0 ] || [ "$status" = 3 ] || die "$addresses: status $status"
+  expect "$addresses: all" "c['issued'] == $reads"
+done
+call replay "$tmp/device.trace" --device "$device" --speed 4 --json
+expect 'four times as fast' '49 * 10 ** 6 <= r["epoch_ns"] < 199 * 10 ** 6'
+echo "device: $inside reads as the kernel counts them, nothing written"

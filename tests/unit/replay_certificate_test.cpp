@@ -1,0 +1,81 @@
+#include "replay/certificate.h"
+
+#include <gtest/gtest.h>
+
+namespace blksweep {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+// A request each millisecond; `late` of each hundred are issued 3 ms late, with room since `room`
+// after they were due.
+Certificate certificate_of(int late, std::int64_t room, std::int64_t quantum = 1,
+                           std::int64_t stalled = 0, double own_rate = 1e6) {
+  ReplayRecord record(true);
+  for (int i = 0; i < 1000; ++i) {
+    const std::int64_t due = i * kMs;
+    ReplayRequest r{.due_ns = due,
+                    .recorded_ns = due,
+                    .latency_ns = kMs / 2,
+                    .number = static_cast<std::uint64_t>(i),
+                    .bytes = 4096};
+    const bool is_late = i % 100 < late;
+    record.issued(r, {due, is_late ? due + room : 0, due + (is_late ? 3 * kMs : 1000)});
+    record.completed(r, kMs, due + 2 * kMs);
+  }
+  return record.certify(quantum, stalled, own_rate);
+}
+
+TEST(ReplayCertificate, OnTimeIsFaithful) {
+  const Certificate c = certificate_of(0, 0);
+  EXPECT_EQ(c.verdict, Verdict::faithful);
+  EXPECT_TRUE(c.reasons.empty());
+  EXPECT_EQ(c.issued, 1000U);
+  EXPECT_EQ(c.lateness.greatest, 1000);
+  EXPECT_NEAR(*c.latency_error, 1.0, 0.01);  // twice as long as recorded
+  EXPECT_NEAR(*c.rate_error, 0, 0.001);
+}
+
+TEST(ReplayCertificate, LateWithRoomIsTheTool) {
+  const Certificate c = certificate_of(2, 0);
+  EXPECT_EQ(c.verdict, Verdict::unfaithful);
+  EXPECT_EQ(c.tool.greatest, 3 * kMs);
+  EXPECT_EQ(c.device.greatest, 0);
+  EXPECT_EQ(certificate_of(1, 0).verdict, Verdict::faithful);  // 1 % may be
+}
+
+TEST(ReplayCertificate, LateWithAFullQueueIsTheDevice) {
+  const Certificate c = certificate_of(2, 3 * kMs - 500);
+  EXPECT_EQ(c.verdict, Verdict::held_back);
+  EXPECT_EQ(c.tool.greatest, 1000);  // of those that were not held back
+}
+
+TEST(ReplayCertificate, BothIsTheTool) {
+  EXPECT_EQ(certificate_of(50, 3 * kMs / 2).verdict, Verdict::unfaithful);
+}
+
+TEST(ReplayCertificate, StandingStillIsTheTool) {
+  EXPECT_EQ(certificate_of(0, 0, 1, 20 * kMs).verdict, Verdict::unfaithful);
+  EXPECT_EQ(certificate_of(0, 0, 1, 5 * kMs).verdict, Verdict::faithful);
+}
+
+TEST(ReplayCertificate, NobodyIsOnTimeBelowTheStepsOfTheClock) {
+  EXPECT_EQ(certificate_of(50, 0, 5 * kMs).verdict, Verdict::faithful);
+  EXPECT_EQ(certificate_of(50, 0, 5 * kMs).bound_ns, 5 * kMs);
+}
+
+TEST(ReplayCertificate, MoreThanHalfOfWhatTheToolCanDoIsNotFaithful) {
+  EXPECT_EQ(certificate_of(0, 0, 1, 0, 1900).verdict, Verdict::unfaithful);
+  EXPECT_EQ(certificate_of(0, 0, 1, 0, 2100).verdict, Verdict::faithful);
+}
+
+TEST(ReplayCertificate, OrderThatIsNotKeptIsCounted) {
+  ReplayRecord record(false);
+  for (const std::uint64_t number : {0, 2, 1, 3}) {
+    record.issued({.number = number}, {});
+  }
+  EXPECT_EQ(record.certify(1, 0, 0).out_of_order, 1U);
+}
+
+}  // namespace
+}  // namespace blksweep
