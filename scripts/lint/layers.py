@@ -17,7 +17,7 @@ LAYERS = [
     {"io", "probe", "stage", "trace", "store", "disk", "dataset"},
     {"loader"},
     {"node"},
-    {"simulate", "map", "doctor", "replay"},
+    {"simulate", "map", "doctor", "replay", "record"},
     {"experiment"},
     {"cli"},
 ]

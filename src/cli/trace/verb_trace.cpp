@@ -175,6 +175,7 @@ void add_trace(Verbs& verbs) {
   Command app = verbs.root.add_subcommand("trace", "bring in, write out and look at traces");
   app.require_subcommand();
   app.footer(kTraceFooter);
+  add_trace_record(verbs, app);
   add_import(verbs, app);
   add_export(verbs, app);
   add_stat(verbs, app);

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every read of a regular file by a process tree: by system calls, through io_uring, and as faults
+ * of mappings.
+ *
+ * The tree begins with the process that calls prctl(`mark`), and grows by fork. Files are found
+ * through the descriptor table at each call, so that dup, fork and descriptors that were passed on
+ * need no book-keeping. A file's path is told once for each struct file, before its first read.
+ * What finds no room is counted; a path without room is told again at the next read.
+ */
+#include "file_types.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "wire/record.h"
+
+#define S_IFMT 0170000
+#define S_IFREG 0100000
+#define FAULT_WRITE 2
+#define MOST_PARTS 128
+#define MOST_IOVECS 128
+#define NAME_BYTES 256
+
+enum { /* include/uapi/linux/io_uring.h */
+	IORING_OP_READV = 1,
+	IORING_OP_READ_FIXED = 4,
+	IORING_OP_READ = 22,
+};
+
+/* Set before load: numbers of system calls. */
+const volatile long nr_read = -1, nr_pread64 = -1, nr_readv = -1, nr_preadv = -1, nr_preadv2 = -1,
+		    nr_prctl = -1;
+const volatile __u64 mark = 0; /* first argument of prctl */
+const volatile __u64 page_bytes = 4096;
+
+__u64 lost = 0;      /* events that the ring had no room for */
+__u64 calls_lost = 0; /* reads that a map had no room for */
+__u64 next_file = 1;
+
+struct call {
+	__u64 at_ns;
+	__u64 file; /* its address */
+	__s64 offset;
+	__u64 bytes;
+	__u32 form;
+	__u32 flags;
+	__u64 thread;
+};
+
+struct known {
+	__u64 dentry;
+	__u64 inode;
+	__u64 id;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20); /* user space */
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 16);
+	__type(key, __u32);
+	__type(value, __u8);
+} tree SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 16);
+	__type(key, __u32);
+	__type(value, struct call);
+} calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 16);
+	__type(key, __u64);
+	__type(value, struct call);
+} requests SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1 << 16);
+	__type(key, __u64);
+	__type(value, struct known);
+} files SEC(".maps");
+
+struct scratch {
+	struct record_path path;
+	char room[NAME_BYTES]; /* so that a name that begins within the path ends within this */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+static __always_inline bool in_tree(void)
+{
+	__u32 process = bpf_get_current_pid_tgid() >> 32;
+
+	return bpf_map_lookup_elem(&tree, &process) != 0;
+}
+
+static __always_inline bool is_regular(struct file *file)
+{
+	return file && (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) == S_IFREG;
+}
+
+static __always_inline struct mount *mount_of(struct vfsmount *mnt)
+{
+	return (void *)mnt - bpf_core_field_offset(struct mount, mnt);
+}
+
+struct climb {
+	struct dentry *dentry;
+	struct mount *mount;
+	struct scratch *scratch;
+	__u32 at;
+	bool at_root;
+};
+
+/* One part of the path, or from the root of a mount to where it is mounted. 1: the end. */
+static long climb_on(__u32 index, struct climb *c)
+{
+	struct dentry *dentry = c->dentry, *parent = BPF_CORE_READ(dentry, d_parent);
+	struct mount *mount = c->mount;
+	__u32 at = c->at;
+	long n;
+
+	if (dentry == BPF_CORE_READ(mount, mnt.mnt_root) || dentry == parent) {
+		c->mount = BPF_CORE_READ(mount, mnt_parent);
+		c->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+		c->at_root = c->mount == mount;
+		return c->at_root;
+	}
+	if (at >= RECORD_PATH_BYTES)
+		return 1;
+	n = bpf_probe_read_kernel_str(c->scratch->path.names + at, NAME_BYTES,
+				      BPF_CORE_READ(dentry, d_name.name));
+	c->at = n > 0 ? at + n : at;
+	c->dentry = parent;
+	return 0;
+}
+
+/* Names from the last one up to the root. 0: it is too deep. */
+static __always_inline __u32 copy_names(struct file *file, struct scratch *s)
+{
+	struct climb c = {
+		.dentry = BPF_CORE_READ(file, f_path.dentry),
+		.mount = mount_of(BPF_CORE_READ(file, f_path.mnt)),
+		.scratch = s,
+	};
+
+	bpf_loop(MOST_PARTS, climb_on, &c, 0);
+	return c.at_root ? c.at : 0;
+}
+
+static __always_inline bool tell_path(struct file *file, __u64 id)
+{
+	__u32 zero = 0, bytes;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+
+	if (!s)
+		return 0;
+	bytes = copy_names(file, s);
+	if (bytes == 0 || bytes > RECORD_PATH_BYTES)
+		return 0;
+	s->path.kind = RECORD_PATH;
+	s->path.bytes = bytes;
+	s->path.file = id;
+	return bpf_ringbuf_output(&ring, &s->path,
+				  __builtin_offsetof(struct record_path, names) + bytes,
+				  BPF_RB_NO_WAKEUP) == 0;
+}
+
+/* 0: there is no room to tell its path. */
+static __noinline __u64 id_of(struct file *file)
+{
+	__u64 key = (__u64)file;
+	struct known *found = bpf_map_lookup_elem(&files, &key), known;
+
+	known.dentry = (__u64)BPF_CORE_READ(file, f_path.dentry);
+	known.inode = BPF_CORE_READ(file, f_inode, i_ino);
+	if (found && found->dentry == known.dentry && found->inode == known.inode)
+		return found->id;
+	known.id = __sync_fetch_and_add(&next_file, 1);
+	if (!tell_path(file, known.id))
+		return 0;
+	bpf_map_update_elem(&files, &key, &known, BPF_ANY);
+	return known.id;
+}
+
+static __always_inline void tell_read(struct call *call, struct file *file, __s64 returned,
+				      __s64 latency_ns)
+{
+	struct record_read *event;
+	__u64 id = id_of(file);
+
+	event = id ? bpf_ringbuf_reserve(&ring, sizeof(*event), 0) : 0;
+	if (!event) {
+		__sync_fetch_and_add(&lost, 1);
+		return;
+	}
+	event->kind = RECORD_READ;
+	event->form = call->form;
+	event->flags = call->flags;
+	event->file = id;
+	event->at_ns = call->at_ns;
+	event->latency_ns = latency_ns;
+	event->offset = call->offset;
+	event->bytes = call->bytes;
+	event->returned = returned;
+	event->thread = call->thread;
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = 0;
+
+	if (fd < BPF_CORE_READ(table, max_fds))
+		bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
+	return file;
+}
+
+static __noinline __u64 bytes_of(struct iovec *user, __u32 count)
+{
+	struct iovec one = {};
+	__u64 sum = 0;
+
+	for (int i = 0; i < MOST_IOVECS && i < count; i++) {
+		if (bpf_probe_read_user(&one, sizeof(one), user + i))
+			break;
+		sum += one.iov_len;
+	}
+	return sum;
+}
+
+static __always_inline __u32 form_of(long id)
+{
+	return id == nr_read      ? RECORD_FORM_READ
+	       : id == nr_pread64 ? RECORD_FORM_PREAD
+	       : id == nr_readv   ? RECORD_FORM_READV
+	       : id == nr_preadv || id == nr_preadv2 ? RECORD_FORM_PREADV
+						     : 0;
+}
+
+/* The position is where the file stands, and moves. */
+static __always_inline bool moves(struct call *call)
+{
+	return call->form == RECORD_FORM_READ || call->form == RECORD_FORM_READV;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_enter, struct pt_regs *regs, long id)
+{
+	struct call call = {.form = form_of(id)};
+	struct file *file;
+	__u64 length;
+	__u32 thread;
+
+	if (id == nr_prctl && PT_REGS_PARM1_CORE_SYSCALL(regs) == mark) {
+		__u32 process = bpf_get_current_pid_tgid() >> 32;
+		__u8 one = 1;
+
+		bpf_map_update_elem(&tree, &process, &one, BPF_ANY);
+		return 0;
+	}
+	if (!call.form || !in_tree())
+		return 0;
+	file = file_of(bpf_get_current_task_btf(), PT_REGS_PARM1_CORE_SYSCALL(regs));
+	if (!is_regular(file))
+		return 0;
+	length = PT_REGS_PARM3_CORE_SYSCALL(regs);
+	call.bytes = length;
+	if (call.form == RECORD_FORM_READV || call.form == RECORD_FORM_PREADV) {
+		call.bytes = bytes_of((struct iovec *)PT_REGS_PARM2_CORE_SYSCALL(regs), length);
+		call.flags = length > MOST_IOVECS ? RECORD_INEXACT : 0;
+	}
+	call.offset = moves(&call) ? BPF_CORE_READ(file, f_pos)
+				   : (__s64)PT_REGS_PARM4_CORE_SYSCALL(regs);
+	if (call.form == RECORD_FORM_PREADV && call.offset == -1) { /* preadv2 at the position */
+		call.form = RECORD_FORM_READV;
+		call.offset = BPF_CORE_READ(file, f_pos);
+	}
+	call.file = (__u64)file;
+	call.thread = bpf_get_current_pid_tgid();
+	thread = call.thread;
+	call.at_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&calls, &thread, &call, BPF_ANY))
+		__sync_fetch_and_add(&calls_lost, 1);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_exit, struct pt_regs *regs, long returned)
+{
+	__u32 thread = bpf_get_current_pid_tgid();
+	struct call *found = bpf_map_lookup_elem(&calls, &thread), call;
+	__s64 latency_ns;
+	struct file *file;
+
+	if (!found)
+		return 0;
+	latency_ns = bpf_ktime_get_ns() - found->at_ns;
+	call = *found;
+	bpf_map_delete_elem(&calls, &thread);
+	if (returned < 0)
+		return 0;
+	file = (struct file *)call.file;
+	if (moves(&call)) {
+		__s64 after = BPF_CORE_READ(file, f_pos);
+
+		if (after != call.offset + returned) {
+			call.flags |= RECORD_INEXACT;
+			call.offset = after >= returned ? after - returned : 0;
+		}
+	}
+	tell_read(&call, file, returned, latency_ns);
+	return 0;
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int BPF_PROG(on_uring_submit, struct io_kiocb *req)
+{
+	struct io_rw *rw = (struct io_rw *)req;
+	struct call call = {.form = RECORD_FORM_URING};
+	__u64 key = (__u64)req;
+	__u8 op = BPF_CORE_READ(req, opcode);
+
+	if ((op != IORING_OP_READV && op != IORING_OP_READ && op != IORING_OP_READ_FIXED) ||
+	    !in_tree())
+		return 0;
+	call.bytes = BPF_CORE_READ(rw, len);
+	if (op == IORING_OP_READV)
+		call.bytes = bytes_of((struct iovec *)BPF_CORE_READ(rw, addr), call.bytes);
+	call.offset = BPF_CORE_READ(rw, kiocb.ki_pos);
+	call.thread = bpf_get_current_pid_tgid();
+	call.at_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&requests, &key, &call, BPF_ANY))
+		__sync_fetch_and_add(&calls_lost, 1);
+	return 0;
+}
+
+static __always_inline int uring_complete(void *req, __s32 res)
+{
+	__u64 key = (__u64)req;
+	struct call *found = bpf_map_lookup_elem(&requests, &key), call;
+	struct io_rw *rw = req;
+	struct file *file;
+	__s64 latency_ns;
+
+	if (!found)
+		return 0;
+	latency_ns = bpf_ktime_get_ns() - found->at_ns;
+	call = *found;
+	bpf_map_delete_elem(&requests, &key);
+	file = BPF_CORE_READ(rw, kiocb.ki_filp);
+	if (res < 0 || !is_regular(file))
+		return 0;
+	if (call.offset == -1) { /* at the file's position, which the kernel has put here by now */
+		call.offset = BPF_CORE_READ(rw, kiocb.ki_pos) - res;
+		call.flags |= RECORD_INEXACT;
+	}
+	tell_read(&call, file, res, latency_ns);
+	return 0;
+}
+
+/* Linux 6.10 and later; before, the result was an argument of its own. User space picks one. */
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(on_uring_cqe, void *uring, void *req, struct io_uring_cqe *cqe)
+{
+	return uring_complete(req, BPF_CORE_READ(cqe, res));
+}
+
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(on_uring_result, void *uring, void *req, __u64 user_data, int res)
+{
+	return uring_complete(req, res);
+}
+
+struct fault {
+	struct file *file;
+	__u64 start;
+	__u64 pages;
+};
+
+static long on_vma(struct task_struct *task, struct vm_area_struct *vma, struct fault *fault)
+{
+	fault->file = BPF_CORE_READ(vma, vm_file);
+	fault->start = BPF_CORE_READ(vma, vm_start);
+	fault->pages = BPF_CORE_READ(vma, vm_pgoff);
+	return 0;
+}
+
+/* The page alone is told: what the kernel maps or reads around it is not known here. */
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(on_fault, unsigned long address, struct pt_regs *regs, unsigned long error)
+{
+	struct fault fault = {};
+	struct call call = {.form = RECORD_FORM_FAULT, .flags = RECORD_INEXACT, .bytes = page_bytes};
+
+	if ((error & FAULT_WRITE) || !in_tree())
+		return 0;
+	if (bpf_find_vma(bpf_get_current_task_btf(), address, on_vma, &fault, 0)) {
+		return 0;
+	}
+	if (!is_regular(fault.file))
+		return 0;
+	call.offset = (fault.pages * page_bytes + (address - fault.start)) & ~(page_bytes - 1);
+	call.thread = bpf_get_current_pid_tgid();
+	call.at_ns = bpf_ktime_get_ns();
+	tell_read(&call, fault.file, page_bytes, -1);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 from = parent->tgid, to = child->tgid;
+	__u8 one = 1;
+
+	if (from != to && bpf_map_lookup_elem(&tree, &from) &&
+	    bpf_map_update_elem(&tree, &to, &one, BPF_ANY))
+		__sync_fetch_and_add(&calls_lost, 1);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_end, struct task_struct *task)
+{
+	__u32 thread = task->pid, process = task->tgid;
+
+	bpf_map_delete_elem(&calls, &thread);
+	if (task->signal->live.counter == 0)
+		bpf_map_delete_elem(&tree, &process);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
