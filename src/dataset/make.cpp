@@ -52,33 +52,6 @@ Result<> check_settings(const MakeSettings& s) {
   return {};
 }
 
-// Room for data in whole blocks, for inodes, and 1 % for the filesystem's own structures.
-Result<> check_space(const MakeSettings& s, const std::vector<std::uint64_t>& sizes) {
-  struct statvfs v {};
-  if (::statvfs(s.directory.c_str(), &v) != 0) {
-    return sys_error(errno, "statvfs " + s.directory);
-  }
-  const std::uint64_t block = std::max<std::uint64_t>(v.f_frsize, kSectorBytes);
-  const std::uint64_t header = s.format == PackFormat::tar ? 2 * kSectorBytes : 0;
-  const std::uint64_t data =
-      std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}, [&](auto sum, auto size) {
-        return sum + header +
-               (s.format == PackFormat::files ? (size + block - 1) / block * block : size);
-      });
-  const std::uint64_t needed = data + data / 100 + (std::uint64_t{1} << 20);
-  const std::uint64_t free = v.f_bavail * v.f_frsize;
-  if (needed > free) {
-    return fail(fmt::format("make data set in {}: needs {}, {} are free: lower --count or --size",
-                            s.directory, format_bytes({needed}), format_bytes({free})));
-  }
-  const std::uint64_t inodes = s.format == PackFormat::files ? s.count + s.classes : 1;
-  if (v.f_files > 0 && v.f_favail < inodes) {  // btrfs has no limit and says 0
-    return fail(fmt::format("make data set in {}: needs {} inodes, {} are free: lower --count",
-                            s.directory, inodes, v.f_favail));
-  }
-  return {};
-}
-
 std::vector<std::uint64_t> creation_order(const MakeSettings& s) {
   std::vector<std::uint64_t> order(s.count);
   std::iota(order.begin(), order.end(), std::uint64_t{0});
@@ -104,6 +77,32 @@ Result<> write_format(const WriteJob& job, MakeReport& report) {
 }
 
 }  // namespace
+
+Result<> check_space(const MakeSettings& s, const std::vector<std::uint64_t>& sizes) {
+  struct statvfs v {};
+  if (::statvfs(s.directory.c_str(), &v) != 0) {
+    return sys_error(errno, "statvfs " + s.directory);
+  }
+  const std::uint64_t block = std::max<std::uint64_t>(v.f_frsize, kSectorBytes);
+  const std::uint64_t header = s.format == PackFormat::tar ? 2 * kSectorBytes : 0;
+  const std::uint64_t data =
+      std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}, [&](auto sum, auto size) {
+        return sum + header +
+               (s.format == PackFormat::files ? (size + block - 1) / block * block : size);
+      });
+  const std::uint64_t needed = data + data / 100 + (std::uint64_t{1} << 20);
+  const std::uint64_t free = v.f_bavail * v.f_frsize;
+  if (needed > free) {
+    return fail(fmt::format("make data set in {}: needs {}, {} are free: lower --count or --size",
+                            s.directory, format_bytes({needed}), format_bytes({free})));
+  }
+  const std::uint64_t inodes = s.format == PackFormat::files ? s.count + s.classes : 1;
+  if (v.f_files > 0 && v.f_favail < inodes) {  // btrfs has no limit and says 0
+    return fail(fmt::format("make data set in {}: needs {} inodes, {} are free: lower --count",
+                            s.directory, inodes, v.f_favail));
+  }
+  return {};
+}
 
 Result<MakeReport> make_dataset(const MakeSettings& settings, const MakeProgress& progress) {
   const std::int64_t begin = now_ns();

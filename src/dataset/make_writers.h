@@ -19,6 +19,9 @@ struct WriteJob {
   const MakeProgress& progress;
 };
 
+// Room for data in whole blocks, for inodes, and 1 % for the filesystem's own structures.
+Result<> check_space(const MakeSettings& settings, const std::vector<std::uint64_t>& sizes);
+
 Result<> write_files(const WriteJob& job, MakeReport& report);
 // Files of one class are allocated piece by piece in turn, so that the pieces lie apart.
 Result<> write_fragmented(const WriteJob& job, MakeReport& report);

@@ -143,13 +143,14 @@ Result<RecordReport> record_files(const FileRecording& s, const HeldSignals& sig
   drain();
   recorder->stop();
   drain();
+  if (!status) {  // nothing ran
+    output.discard();
+    return tl::unexpected(status.error());
+  }
   BLKSWEEP_CHECK(drained);
   BLKSWEEP_CHECK(taken.failed());
   facts.lost = recorder->lost() + taken.nameless();
   BLKSWEEP_CHECK(output.finish(facts));
-  if (!status) {
-    return tl::unexpected(status.error());
-  }
   return RecordReport{.facts = facts,
                       .records = output.records(),
                       .places = output.places(),

@@ -1,6 +1,7 @@
 #include "record/trace_output.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -79,6 +80,8 @@ Result<> TraceOutput::finish(TraceFacts facts) {
   BLKSWEEP_CHECK(writer_->finish(facts));
   return late_.empty() ? Result<>() : merge_late(facts);
 }
+
+void TraceOutput::discard() { ::unlink(path_.c_str()); }
 
 // Seldom: reads that took longer than kHold.
 Result<> TraceOutput::merge_late(const TraceFacts& facts) {

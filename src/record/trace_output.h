@@ -35,6 +35,7 @@ class TraceOutput {
   void add(const TraceRecord& record) { held_.push({record, number_++}); }
   Result<> advance(std::int64_t now);
   Result<> finish(TraceFacts facts);
+  void discard();  // the file goes, too
   std::uint64_t records() const { return number_; }
   std::uint64_t places() const { return names_.size(); }
 

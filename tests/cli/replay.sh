@@ -59,6 +59,33 @@ if [ -n "$strace" ]; then
 fi
 echo "files: in every timing what can be read is, the rest is counted"
 
+# --- on a node without the data ------------------------------------------------------------------
+call dataset make "$tmp/like" --like "$tmp/files.trace"
+expect_status 1
+grep -q "'../secret' is no name" "$tmp/.err" || die 'a name that climbs is not refused'
+[ ! -e "$tmp/like" ] || die 'a refused data set left a folder'
+grep -v '\.\./secret' "$tmp/files.csv" >"$tmp/tame.csv"
+call trace import "$tmp/tame.csv" -o "$tmp/tame.trace"
+call dataset make "$tmp/like" --like "$tmp/tame.trace"
+expect_status 0
+sizes=$(cd "$tmp/like" && find . -type f -printf '%P %s\n' | sort | tr '\n' ' ')
+[ "$sizes" = 'a/one 131072 gone 100 out 7 two 900007 ' ] || die "files like the trace: $sizes"
+call replay "$tmp/tame.trace" --data "$tmp/like" --buffered --cache keep --timing asap --json
+expect 'replayed on it' 'c["issued"] == 6 and c["failed"] == 0 and r["short_reads"] == 0'
+call dataset make "$tmp/like" --like "$tmp/tame.trace"
+expect_status 1
+call dataset make "$tmp/more"
+expect_status 2
+call dataset make "$tmp/more" --count 3 --like "$tmp/tame.trace"
+expect_status 2
+printf '%s,path\n0,read,18446744073709551000,100,,,,,,x\n' "$header" >"$tmp/absurd.csv"
+call trace import "$tmp/absurd.csv" -o "$tmp/absurd.trace"
+if [ "$status" = 0 ]; then
+  call dataset make "$tmp/more" --like "$tmp/absurd.trace"
+  expect_status 1
+fi
+echo "like: a trace is replayed on files that were made for it"
+
 # --- refused -------------------------------------------------------------------------------------
 refused() { # refused STATUS WORDS ARGUMENT...
   local wanted=$1 words=$2

@@ -9,6 +9,9 @@
 #include "cli/status_line.h"
 #include "cli/verb.h"
 #include "dataset/make.h"
+#include "dataset/make_named.h"
+#include "os/signals.h"
+#include "replay/files_read.h"
 
 namespace blksweep {
 namespace {
@@ -23,10 +26,12 @@ depends on the seed and the file's number only.
 Examples:
   blksweep dataset make /tmp/set --count 1000 --size 4KiB --classes 10
   blksweep dataset make /tmp/frag --count 500 --size 110KiB --fragment 3
-  blksweep dataset make /tmp/tars --count 1000 --size 24KiB --format tar)";
+  blksweep dataset make /tmp/tars --count 1000 --size 24KiB --format tar
+  blksweep dataset make /tmp/like --like loader.trace)";
 
 struct DatasetOptions {
   MakeSettings make;
+  std::string like;
   bool json = false;
 };
 
@@ -101,6 +106,7 @@ void print_answer(const DatasetOptions& o, const MakeReport& r) {
          {"bytes", r.bytes},
          {"seed", o.make.seed},
          {"classes", o.make.classes},
+         {"like", o.like.empty() ? Json() : Json(o.like)},
          {"arrange", o.make.arrange == Arrangement::mixed ? "mixed" : "by-class"},
          {"size", to_string(o.make.size)},
          {"on_disk_files", r.on_disk_files},
@@ -112,10 +118,29 @@ void print_answer(const DatasetOptions& o, const MakeReport& r) {
   say_text(json_line(j) + "\n");
 }
 
-Result<Exit> make(const DatasetOptions& o) {
-  MakeProgress progress(o.make.count);
-  const auto made = make_dataset(o.make, std::ref(progress));
+Result<MakeReport> make_files_like(DatasetOptions& o) {
+  BLKSWEEP_TRY(TraceReader trace, TraceReader::open(o.like));
+  install_stop_signals();
+  BLKSWEEP_TRY(const std::vector<NamedSize> files, files_read(trace, stop_requested()));
+  o.make.count = files.size();
+  MakeProgress progress(files.size());
+  auto made = make_named(o.make, files, std::ref(progress));
   progress.finish();
+  return made;
+}
+
+Result<MakeReport> make_samples(const DatasetOptions& o) {
+  MakeProgress progress(o.make.count);
+  auto made = make_dataset(o.make, std::ref(progress));
+  progress.finish();
+  return made;
+}
+
+Result<Exit> make(DatasetOptions o) {
+  if (o.like.empty() == (o.make.count == 0)) {
+    return usage_error("dataset make: say what to make: --count N, or --like TRACE");
+  }
+  const auto made = o.like.empty() ? make_samples(o) : make_files_like(o);
   BLKSWEEP_TRY(const MakeReport report, made);
   warn_of_missed_fragments(o, report);
   print_answer(o, report);
@@ -130,7 +155,8 @@ void add_dataset(Verbs& verbs) {
   Command app = group.add_subcommand("make", "real files with known sizes and fragmentation");
   auto o = std::make_shared<DatasetOptions>();
   app.add_option("DIR", o->make.directory, "empty or new directory").required();
-  add_parsed(app, "--count", o->make.count, parse_count, "files (samples) to make").required();
+  add_parsed(app, "--count", o->make.count, parse_count, "files (samples) to make");
+  app.add_option("--like", o->like, "the files of a file trace, as long as it reads them");
   add_parsed(app, "--size", o->make.size, parse_size_spec, "size of a file [lognormal:110KiB]");
   app.add_option("--classes", o->make.classes, "class folders [10]");
   app.add_option("--fragment", o->make.fragment, "extents per file on average [1]");
