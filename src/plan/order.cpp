@@ -29,6 +29,8 @@ std::uint64_t primary_key(const Catalog& catalog, Order order, std::uint32_t sam
     case Order::lba:
     case Order::chunked:
       return catalog.first_address(sample);
+    case Order::recorded:
+      return sample;
     case Order::path:
     case Order::random:
       break;

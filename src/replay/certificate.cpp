@@ -12,14 +12,6 @@
 namespace blksweep {
 namespace {
 
-LateQuantiles quantiles_of(const LogHistogram& h, std::int64_t greatest) {
-  const auto buckets = h.buckets();
-  const auto at = [&](double share) {
-    return static_cast<std::int64_t>(bucket_percentile(buckets, share));
-  };
-  return {at(0.5), at(0.99), at(0.999), greatest};
-}
-
 double share_above(const LogHistogram& h, std::int64_t bound) {
   std::uint64_t all = 0, above = 0;
   for (const auto& [lower, count] : h.buckets()) {
@@ -47,6 +39,14 @@ double peak_rate(const std::vector<RateStep>& steps) {
 }
 
 }  // namespace
+
+LateQuantiles quantiles_of(const LogHistogram& h, std::int64_t greatest) {
+  const auto buckets = h.buckets();
+  const auto at = [&](double share) {
+    return static_cast<std::int64_t>(bucket_percentile(buckets, share));
+  };
+  return {at(0.5), at(0.99), at(0.999), greatest};
+}
 
 std::string_view to_string(Verdict verdict) {
   return verdict == Verdict::faithful    ? "faithful"

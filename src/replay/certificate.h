@@ -34,6 +34,8 @@ struct LateQuantiles {
   std::int64_t p50 = 0, p99 = 0, p999 = 0, greatest = 0;
 };
 
+LateQuantiles quantiles_of(const LogHistogram& histogram, std::int64_t greatest);
+
 struct RateStep {
   std::uint32_t due = 0, issued = 0;
 };

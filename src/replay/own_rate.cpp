@@ -57,8 +57,9 @@ Result<double> own_request_rate(unsigned depth) {
   std::array<std::byte, 4096> memory{};
   const std::int64_t begin = now_ns();
   ReplaySource* issuing = nullptr;
-  SpinEngine engine(
-      null, [&](const auto& request, auto issued) { issuing->handed_over(request, issued); });
+  SpinEngine engine(null, SpinEngine::Sleeps::until_due, [&](const auto& request, auto issued) {
+    issuing->handed_over(request, issued);
+  });
   // All are due at the beginning, as after a burst.
   ReplaySource source({.order = order,
                        .files = files,

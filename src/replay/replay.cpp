@@ -77,7 +77,41 @@ class Replay {
     return report(feed, own_rate, stop);
   }
 
+  // The same, and then fio's own.
+  Result<ReplayReport> with_fio(const std::atomic<bool>& stop) {
+    BLKSWEEP_TRY(const std::vector<DueRead> reads, due_reads());
+    const BlockDevice& device = target_.device();
+    BLKSWEEP_TRY(const auto watch, DriverWatch::begin(device.whole_disk));
+    BLKSWEEP_TRY(ReplayReport ours, carry_out(stop));
+    BLKSWEEP_TRY(ours.at_driver, watch->end(reads));
+    if (!ours.interrupted) {
+      BLKSWEEP_TRY(ours.fio, replay_by_fio(reads,
+                                           {.device = device.node,
+                                            .whole_disk = device.whole_disk,
+                                            .partition_start = device.partition_start,
+                                            .depth = target_.depth()},
+                                           stop));
+    }
+    return ours;
+  }
+
  private:
+  Result<std::vector<DueRead>> due_reads() {
+    Feed feed(trace_, settings_.speed,
+              [this](const TraceRecord& r, ReplayRequest& q) { return target_.place(r, q); });
+    feed.begin();
+    std::vector<DueRead> reads;
+    Feed::Chunk chunk;
+    do {
+      BLKSWEEP_CHECK(feed.take(chunk));
+      for (const ReplayRequest& r : chunk) {
+        reads.push_back({r.recorded_ns, r.offset + target_.device().partition_start, r.bytes});
+      }
+    } while (!chunk.empty());
+    trace_.rewind();
+    return reads;
+  }
+
   Result<> in_order(Feed& feed, const std::atomic<bool>& stop) {
     TraceOrder order(feed);
     BLKSWEEP_CHECK(issue(order, stop));
@@ -90,9 +124,13 @@ class Replay {
   }
 
   Result<> issue(RequestOrder& order, const std::atomic<bool>& stop) {
+    // What depends on a completion is late when that is seen late.
+    const auto sleeps = settings_.timing == Timing::dependent ? SpinEngine::Sleeps::never
+                                                              : SpinEngine::Sleeps::until_due;
     ReplaySource* issuing = nullptr;
-    SpinEngine spinning(
-        *engine_, [&](const auto& request, auto issued) { issuing->handed_over(request, issued); });
+    SpinEngine spinning(*engine_, sleeps, [&](const auto& request, auto issued) {
+      issuing->handed_over(request, issued);
+    });
     const bool timed = settings_.timing != Timing::asap;
     ReplaySource source({.order = order,
                          .files = target_.files(),
@@ -179,11 +217,15 @@ Result<ReplayReport> replay(TraceReader& trace, const ReplaySettings& settings,
                             const std::atomic<bool>& stop) {
   BLKSWEEP_TRY(const TraceSurvey found, survey(trace, stop));
   BLKSWEEP_CHECK(check_timing(found, settings));
+  if (settings.fio && (settings.device.empty() || settings.timing != Timing::original)) {
+    return usage_error("--fio-twin: fio replays block traces at their recorded times only");
+  }
   BLKSWEEP_TRY(ReplayTarget target, ReplayTarget::open(trace.facts().kind, settings, found));
   if (settings.total != nullptr) {
     settings.total->store(found.reads, std::memory_order_relaxed);
   }
-  return Replay(trace, settings, std::move(target), found).carry_out(stop);
+  Replay one(trace, settings, std::move(target), found);
+  return settings.fio ? one.with_fio(stop) : one.carry_out(stop);
 }
 
 }  // namespace blksweep

@@ -7,6 +7,7 @@
 //
 // Target:    a device is opened O_RDONLY with O_DIRECT; files O_RDONLY, direct unless `buffered`.
 //            Alignment of direct reads rounds outwards.
+// fio:       its replay comes after ours, and the block layer tells the issue times of both.
 // Caches:    left as they are: the caller drops them.
 // CPU:       one thread spins (spin.h), one decodes ahead.
 // Errors:    usage for a trace that does not tell what a timing needs, and for what is no target;
@@ -17,6 +18,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,7 @@
 #include "io/engine.h"
 #include "replay/addresses.h"
 #include "replay/certificate.h"
+#include "replay/fio_beside.h"
 #include "trace/trace_file.h"
 
 namespace blksweep {
@@ -41,6 +44,7 @@ struct ReplaySettings {
   double speed = 1;
   unsigned depth = 0;  // 0: as the device's queue has it
   bool buffered = false;
+  bool fio = false;  // fio's replay of the same reads afterwards (a device, original timing)
   std::atomic<std::uint64_t>* progress = nullptr;  // completed
   std::atomic<std::uint64_t>* total = nullptr;     // reads of the trace
 };
@@ -57,6 +61,8 @@ struct ReplayReport {
   EngineFacts engine;
   LogHistogram lateness, tool_lateness, latency, recorded_latency;
   std::vector<RateStep> rate;
+  std::optional<DriverLateness> at_driver;  // with fio: ours, as the block layer has it
+  std::optional<FioReplay> fio;
   std::vector<std::string> warnings;
 };
 

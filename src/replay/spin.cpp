@@ -34,7 +34,7 @@ Result<std::size_t> SpinEngine::reap(std::span<Completion> out, std::size_t /*wa
                                      std::int64_t until) {
   for (;;) {
     const std::int64_t now = now_ns();
-    if (until != kForever && until - now > kSpin) {
+    if (sleeps_ == Sleeps::until_due && until != kForever && until - now > kSpin) {
       BLKSWEEP_TRY(const std::size_t n, inner_.reap(out, 1, until - kSpin));
       in_flight_ -= n;
       room_since_ = now;

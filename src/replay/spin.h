@@ -31,8 +31,11 @@ class SpinEngine final : public Engine {
   static constexpr std::int64_t kHandOver = 25'000;
   using HandedOver = std::function<void(const ReadRequest&, std::int64_t issued)>;
 
-  SpinEngine(Engine& inner, HandedOver handed_over)
-      : inner_(inner), handed_over_(std::move(handed_over)) {}
+  // `until_due`: completions may be seen late while nothing is due; else it never sleeps while
+  // anything is in flight.
+  enum class Sleeps : std::uint8_t { never, until_due };
+  SpinEngine(Engine& inner, Sleeps sleeps, HandedOver handed_over)
+      : inner_(inner), sleeps_(sleeps), handed_over_(std::move(handed_over)) {}
 
   const EngineFacts& facts() const override { return inner_.facts(); }
   Result<> set_files(std::uint32_t first_slot, std::span<Fd> fds) override {
@@ -51,6 +54,7 @@ class SpinEngine final : public Engine {
   Result<std::size_t> poll(std::span<Completion> out, std::int64_t now);
 
   Engine& inner_;
+  const Sleeps sleeps_;
   const HandedOver handed_over_;
   std::size_t in_flight_ = 0;
   std::int64_t poll_ = 0, room_since_ = 0, stalled_ = 0;

@@ -8,7 +8,6 @@
 #include <cerrno>
 
 #include "base/units.h"
-#include "os/blockdev.h"
 #include "os/direct_io.h"
 #include "os/file.h"
 #include "os/open_regular.h"
@@ -62,7 +61,8 @@ Result<> ReplayTarget::open_device(const ReplaySettings& settings, const TraceSu
   if (::fstat(fd.get(), &st) != 0) {
     return sys_error(errno, "fstat " + settings.device);
   }
-  BLKSWEEP_TRY(const BlockDevice device, block_device_of_dev(st.st_rdev));
+  BLKSWEEP_TRY(device_, block_device_of_dev(st.st_rdev));
+  const BlockDevice& device = device_;
   if (device.size < kPageBytes) {
     return usage_error(fmt::format("{} has {} bytes: too small", settings.device, device.size));
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "os/blockdev.h"
 #include "replay/request.h"
 #include "replay/survey.h"
 #include "replay/target_files.h"
@@ -33,7 +34,8 @@ class ReplayTarget {
   unsigned depth() const { return depth_; }
   std::uint32_t align() const { return align_; }
   const std::string& disk() const { return disk_; }
-  std::uint64_t rounded() const { return rounded_; }  // once place() is called no more
+  const BlockDevice& device() const { return device_; }  // of a block trace
+  std::uint64_t rounded() const { return rounded_; }     // once place() is called no more
   // Bytes of the largest request that place() may give.
   std::uint64_t largest(const TraceSurvey& survey) const;
 
@@ -49,6 +51,7 @@ class ReplayTarget {
   std::uint32_t align_ = 1;
   std::uint64_t rounded_ = 0;
   std::string disk_;
+  BlockDevice device_;
 };
 
 }  // namespace blksweep

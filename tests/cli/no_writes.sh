@@ -109,6 +109,15 @@ printf 'fio version 3 iolog\n0 %s write 0 512\n5 %s read 0 512\n' "$loopfs_devic
 watch trace import "$tmp/iolog" -o "$tmp/disk.trace"
 watch trace stat "$tmp/disk.trace"
 watch trace export "$tmp/disk.trace" --format blktrace -o "$tmp/disk.blktrace.0"
+watch replay "$tmp/disk.trace" --device "$loopfs_device" --timing asap --addresses wrap
+(echo time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,path
+  cd "$tmp/disk/data" && find . -type f -printf '0,read,0,4096,,,,,,%P\n' | sort) >"$tmp/files.csv"
+call trace import "$tmp/files.csv" -o "$tmp/files.trace"
+expect_status 0
+watch replay "$tmp/files.trace" --data "$tmp/disk/data" --timing asap
+watch catalog "$tmp/disk/data" --trace "$tmp/files.trace" -o "$tmp/reads.cat"
+watch trace record --device "$disk" --seconds 1 -o "$tmp/recorded.trace"
+watch trace record --files --data "$tmp/disk/data" -o "$tmp/command.trace" -- cat "$tmp/data.cat"
 # strace ends with the daemon that holds the pin.
 pin=no-writes-$$
 at_exit "$blksweep cache unpin $pin 2>/dev/null"

@@ -86,6 +86,24 @@ if [ "$status" = 0 ]; then
 fi
 echo "like: a trace is replayed on files that were made for it"
 
+# --- the same accesses in another order ----------------------------------------------------------
+call catalog "$tmp/data" --trace "$tmp/files.trace" -o "$tmp/reads.cat"
+expect_status 0
+grep -q 'samples     3, ' "$tmp/.out" || die 'other samples than reads'
+call plan "$tmp/reads.cat" --order recorded --merge none
+expect_status 0
+call run --catalog "$tmp/reads.cat" --order recorded --merge none,file --buffered --cache keep \
+  --verify --no-ceiling --no-probe --json
+expect_status 0
+"$python" -c '
+import json, sys
+for run in json.load(open(sys.argv[1]))["runs"]:
+    assert run["samples"] == 3 and run["bytes"] == 65536 * 2 + 5000 and run["wrong_samples"] == 0' \
+  "$tmp/.out" || die 'the reads of a trace are not the samples of a run'
+call catalog "$tmp/like" --trace "$tmp/blocks.trace" -o "$tmp/none.cat"
+expect_status 1
+echo "run: the reads of a trace as samples"
+
 # --- refused -------------------------------------------------------------------------------------
 refused() { # refused STATUS WORDS ARGUMENT...
   local wanted=$1 words=$2
@@ -158,4 +176,13 @@ for addresses in wrap scale; do
 done
 call replay "$tmp/device.trace" --device "$device" --speed 4 --json
 expect 'four times as fast' '49 * 10 ** 6 <= r["epoch_ns"] < 199 * 10 ** 6'
+if command -v fio >/dev/null; then
+  call replay "$tmp/device.trace" --device "$device" --fio-twin --json
+  [ "$status" = 0 ] || [ "$status" = 3 ] || die "beside fio: status $status"
+  for who in at_driver fio; do # the block layer saw all of them, ours and fio's
+    expect "$who" "r['$who']['matched'] == $inside and r['$who']['missing'] + r['$who']['lost'] == 0"
+  done
+  call replay "$tmp/device.trace" --device "$device" --fio-twin --timing asap
+  expect_status 2
+fi
 echo "device: $inside reads as the kernel counts them, nothing written"

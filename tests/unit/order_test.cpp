@@ -13,8 +13,8 @@ namespace {
 
 using support::SyntheticCatalog;
 
-constexpr Order kOrders[] = {Order::random, Order::path, Order::directory,
-                             Order::inode,  Order::lba,  Order::chunked};
+constexpr Order kOrders[] = {Order::random, Order::path,    Order::directory, Order::inode,
+                             Order::lba,    Order::chunked, Order::recorded};
 
 std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> v) {
   std::ranges::sort(v);

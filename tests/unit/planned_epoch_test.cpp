@@ -70,8 +70,8 @@ TEST(PlanCell, ASampleThatFailedCostsTheQualityNothing) {
 
 // Issue 10, finding 5.
 TEST(PlanCell, TheRefillIsTheSameInAllOrders) {
-  for (const Order order :
-       {Order::random, Order::path, Order::directory, Order::inode, Order::lba, Order::chunked}) {
+  for (const Order order : {Order::random, Order::path, Order::directory, Order::inode, Order::lba,
+                            Order::chunked, Order::recorded}) {
     LoaderSettings cell = cell_of(order, Merge::none);
     cell.depth = 32;
     EXPECT_EQ(refill_of(cell), 8U) << to_string(order);
@@ -106,7 +106,7 @@ TEST(PlanCell, GroupsOfTheKernelAreASettingAndWaitedFor) {
 // Issue 10, finding 6.
 TEST(PlanCell, AWindowWithoutAShuffleChangesNothing) {
   const FlatCatalog flat = side_by_side(4000, 24 << 10);
-  for (const Order order : {Order::random, Order::lba, Order::chunked}) {
+  for (const Order order : {Order::random, Order::lba, Order::chunked, Order::recorded}) {
     for (const Merge merge : {Merge::none, Merge::file, Merge::kernel, Merge::device}) {
       LoaderSettings cell = cell_of(order, merge);
       cell.chunk = {64 << 10};

@@ -12,6 +12,9 @@
 #include "dataset/catalog_file.h"
 #include "dataset/catalog_summary.h"
 #include "dataset/scan.h"
+#include "os/signals.h"
+#include "replay/read_samples.h"
+#include "trace/trace_facts.h"
 
 namespace blksweep {
 namespace {
@@ -23,11 +26,13 @@ member: in its name). Files that end in .tar are read as one sample per member.
 Examples:
   blksweep catalog /data/imagenet -o imagenet.cat
   blksweep catalog /data/packed --records 4KiB -o packed.cat
+  blksweep catalog imagenet/ --trace epoch.trace -o epoch.cat
   blksweep catalog --check imagenet.cat)";
 
 struct CatalogOptions {
   std::string directory, output, check;
   ScanSettings scan;
+  std::string trace;
   bool tar = false, no_tar = false, json = false;
 };
 
@@ -131,12 +136,28 @@ void tell_oddities(const ScanReport& report) {
   }
 }
 
+Result<> take_trace(const CatalogOptions& o, CatalogParts& catalog) {
+  BLKSWEEP_TRY(TraceReader trace, TraceReader::open(o.trace));
+  install_stop_signals();
+  BLKSWEEP_TRY(const LeftOut left_out, take_reads(trace, catalog, stop_requested()));
+  for (const auto& [reason, count] : left_out) {
+    warn(fmt::format("{}: left out: {} {}", o.trace, format_count(count), reason));
+  }
+  for (const std::string& defect : defects_of(trace.facts())) {
+    warn(fmt::format("{}: {}", o.trace, defect));
+  }
+  return {};
+}
+
 Result<Exit> scan_to_file(const CatalogOptions& o) {
   ScanReport report;
-  const auto scanned = scan(o.directory, o.scan, report);
+  auto scanned = scan(o.directory, o.scan, report);
   tell_oddities(report);
   if (!scanned) {
     return tl::unexpected(scanned.error());
+  }
+  if (!o.trace.empty()) {
+    BLKSWEEP_CHECK(take_trace(o, *scanned));
   }
   if (!o.output.empty()) {
     BLKSWEEP_CHECK(write_catalog(o.output, *scanned));
@@ -179,7 +200,13 @@ Result<Exit> run_catalog(CatalogOptions& o) {
   if (o.output.empty()) {
     return usage_error("catalog: say where to write the catalog with -o FILE");
   }
-  o.scan.tar = o.tar ? TarMode::always : o.no_tar ? TarMode::never : TarMode::by_name;
+  if (!o.trace.empty() && (o.tar || o.scan.records.n > 0)) {
+    return usage_error("catalog: --trace makes samples of the reads; --tar and --records do, too");
+  }
+  o.scan.tar = !o.trace.empty() ? TarMode::never
+               : o.tar          ? TarMode::always
+               : o.no_tar       ? TarMode::never
+                                : TarMode::by_name;
   return scan_to_file(o);
 }
 
@@ -195,6 +222,8 @@ void add_catalog(Verbs& verbs) {
   add_parsed(app, "--records", o->scan.records, parse_bytes, "each file is records of this size");
   Option tar = app.add_flag("--tar", o->tar, "read every file as a tar, whatever its name");
   app.add_flag("--no-tar", o->no_tar, "one sample per file, also for .tar").excludes(tar);
+  app.add_option("--trace", o->trace, "each read of this file trace is a sample, in its order")
+      .metavar("FILE");
   app.add_flag("--follow-links", o->scan.follow_links, "also symbolic links that lead out of DIR");
   app.add_flag("--json", o->json, "print one JSON document");
   app.footer(kCatalogFooter);

@@ -52,6 +52,29 @@ Json json_of(const char* prefix, const LateQuantiles& q, Json document) {
   return document;
 }
 
+// Ours and fio's, both as the block layer saw them.
+std::string fio_table(const ReplayReport& r) {
+  Table table;
+  for (const char* column : {"at the driver", "p50", "p99", "p99.9", "greatest", "not found"}) {
+    table.column(column);
+  }
+  const auto row = [&](const std::string& name, const DriverLateness& l) {
+    const LateQuantiles& q = l.lateness;
+    table.row({name, time_text(q.p50), time_text(q.p99), time_text(q.p999), time_text(q.greatest),
+               format_count(l.missing)});
+  };
+  row("blksweep", *r.at_driver);
+  if (r.fio) {
+    row(r.fio->version, r.fio->lateness);
+  }
+  return "\n" + table.text();
+}
+
+Json driver_json(const DriverLateness& l) {
+  Json j = {{"matched", l.matched}, {"missing", l.missing}, {"lost", l.lost}};
+  return json_of("lateness", l.lateness, std::move(j));
+}
+
 Json certificate_json(const ReplayReport& r) {
   const Certificate& c = r.certificate;
   Json j = {{"verdict", to_string(c.verdict)}, {"reasons", c.reasons}, {"bound_ns", c.bound_ns}};
@@ -82,6 +105,7 @@ std::string replay_text(const ReplayReport& r) {
     out += fmt::format("            {}\n", reason);
   }
   out += fmt::format("\n{}", lateness_table(c));
+  out += r.at_driver ? fio_table(r) : "";
   const double seconds = seconds_of_replay(r);
   out += fmt::format("\nrequests    {} in {}", format_count(r.requests), time_text(c.length_ns));
   if (c.verdict != Verdict::unfaithful && seconds > 0) {
@@ -100,7 +124,7 @@ std::string replay_text(const ReplayReport& r) {
   if (c.recorded_depth_mean) {
     out += fmt::format("; recorded {:.2f}", *c.recorded_depth_mean);
   }
-  out += fmt::format("\nerrors      rate {}, gaps {}, latency {}, depth {}\n",
+  out += fmt::format("\ndiffers by  rate {}, gaps {}, latency {}, depth {}\n",
                      error_text(c.rate_error), error_text(c.gap_error), error_text(c.latency_error),
                      error_text(c.depth_error));
   return out;
@@ -128,6 +152,9 @@ Json replay_json(const ReplaySettings& settings, const ReplayReport& r) {
           {"short_reads", r.short_reads},
           {"rounded", r.rounded},
           {"incomplete", r.interrupted || r.certificate.failed > 0},
+          {"at_driver", r.at_driver ? driver_json(*r.at_driver) : Json()},
+          {"fio", r.fio ? driver_json(r.fio->lateness) : Json()},
+          {"fio_version", r.fio ? Json(r.fio->version) : Json()},
           {"warnings", r.warnings},
           {"certificate", certificate_json(r)}};
 }

@@ -121,6 +121,7 @@ void add_replay(Verbs& verbs) {
   add_parsed(app, "--addresses", s.addresses, parse_address_mode,
              "as-is (default), wrap, scale to the device, or stack volumes");
   app.add_flag("--buffered", s.buffered, "read files through the page cache");
+  app.add_flag("--fio-twin", s.fio, "then fio's replay of the same reads, timed at the driver");
   app.add_option("--cache", o->cache, "cold or keep (default: cold for files)");
   app.add_flag("--json", o->json, "print one JSON document");
   app.footer(kReplayFooter);

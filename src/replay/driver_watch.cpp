@@ -1,0 +1,77 @@
+#include "replay/driver_watch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+
+#include "base/fifo.h"
+
+namespace blksweep {
+namespace {
+
+constexpr Bytes kWatchRing{std::uint64_t{32} << 20};
+
+}  // namespace
+
+Result<std::unique_ptr<DriverWatch>> DriverWatch::begin(dev_t whole_disk) {
+  std::unique_ptr<DriverWatch> watch(new DriverWatch());
+  DriverWatch& w = *watch;
+  BLKSWEEP_TRY(w.recorder_, open_block_recorder(whole_disk, kWatchRing, [&w](const BlockEvent& e) {
+                 if (e.kind == BlockEvent::Kind::issue && e.op == BlockEvent::Op::read) {
+                   w.issues_.push_back({e.at_ns, e.offset, e.bytes});
+                 }
+               }));
+  BLKSWEEP_CHECK(w.recorder_->start());
+  w.thread_ = std::thread([&w] { w.drained_ = w.drain_until_told(); });
+  return watch;
+}
+
+DriverWatch::~DriverWatch() { stop_thread(); }
+
+void DriverWatch::stop_thread() {
+  told_.store(true);
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+Result<> DriverWatch::drain_until_told() {
+  while (!told_.load()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    BLKSWEEP_CHECK(recorder_->drain());
+  }
+  return {};
+}
+
+Result<DriverLateness> DriverWatch::end(std::span<const DueRead> reads) {
+  stop_thread();
+  recorder_->stop();
+  BLKSWEEP_CHECK(drained_);
+  BLKSWEEP_CHECK(recorder_->drain());
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Fifo<std::int64_t>> at;
+  for (const Issue& i : issues_) {
+    at[{i.offset, i.bytes}].push(i.at_ns);
+  }
+  DriverLateness out;
+  out.lost = recorder_->lost();
+  std::vector<std::int64_t> late;
+  for (const DueRead& r : reads) {
+    const auto found = at.find({r.offset, r.bytes});
+    if (found == at.end() || found->second.empty()) {
+      ++out.missing;
+    } else {
+      late.push_back(found->second.pop() - r.due_ns);
+    }
+  }
+  out.matched = late.size();
+  const std::int64_t begin = late.empty() ? 0 : std::ranges::min(late);
+  for (const std::int64_t ns : late) {
+    out.histogram.add(static_cast<std::uint64_t>(ns - begin));
+    out.lateness.greatest = std::max(out.lateness.greatest, ns - begin);
+  }
+  out.lateness = quantiles_of(out.histogram, out.lateness.greatest);
+  return out;
+}
+
+}  // namespace blksweep

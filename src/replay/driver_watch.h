@@ -1,0 +1,63 @@
+// When the reads of a replay reached the driver: issue times from the block layer itself, in the
+// same way for our replay and for that of another tool.
+//
+// Matching: by address and length, oldest first; what was merged or split on the way has no match
+//           and is counted as missing. A replay's time 0 is taken from its own reads: the one that
+//           was least late is on time, which favours whom we cannot ask.
+// Errors:   as open_block_recorder().
+// Threads:  one owner; a thread of its own empties the ring.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "probe/record_events.h"
+#include "replay/certificate.h"
+
+namespace blksweep {
+
+struct DueRead {
+  std::int64_t due_ns;
+  std::uint64_t offset;  // on the whole disk
+  std::uint32_t bytes;
+};
+
+struct DriverLateness {
+  LateQuantiles lateness;
+  LogHistogram histogram;  // of lateness
+  std::uint64_t matched = 0, missing = 0, lost = 0;
+};
+
+class DriverWatch {
+ public:
+  static Result<std::unique_ptr<DriverWatch>> begin(dev_t whole_disk);
+  ~DriverWatch();
+  DriverWatch(const DriverWatch&) = delete;
+  DriverWatch& operator=(const DriverWatch&) = delete;
+
+  Result<DriverLateness> end(std::span<const DueRead> reads);
+
+ private:
+  struct Issue {
+    std::int64_t at_ns;
+    std::uint64_t offset, bytes;
+  };
+  DriverWatch() = default;
+  Result<> drain_until_told();
+  void stop_thread();
+
+  std::vector<Issue> issues_;
+  std::unique_ptr<Recorder> recorder_;
+  std::atomic<bool> told_{false};
+  Result<> drained_;
+  std::thread thread_;
+};
+
+}  // namespace blksweep
