@@ -84,7 +84,9 @@ static long climb_on(__u32 index, struct climb *c)
 	return 0;
 }
 
-/* Names from the last one up to the root. 0: it is too deep. */
+#define NO_PATH ~0U
+
+/* Names from the last one up to the root; none of what has no path (shared memory). */
 static __always_inline __u32 copy_names(struct file *file, struct scratch *s)
 {
 	struct climb c = {
@@ -94,7 +96,7 @@ static __always_inline __u32 copy_names(struct file *file, struct scratch *s)
 	};
 
 	bpf_loop(MOST_PARTS, climb_on, &c, 0);
-	return c.at_root ? c.at : 0;
+	return c.at_root ? c.at : NO_PATH;
 }
 
 static __always_inline bool tell_path(struct file *file, __u64 id)
@@ -105,7 +107,7 @@ static __always_inline bool tell_path(struct file *file, __u64 id)
 	if (!s)
 		return 0;
 	bytes = copy_names(file, s);
-	if (bytes == 0 || bytes > RECORD_PATH_BYTES)
+	if (bytes > RECORD_PATH_BYTES)
 		return 0;
 	s->path.kind = RECORD_PATH;
 	s->path.bytes = bytes;

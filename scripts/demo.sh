@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The main job in small: 12,000 files, eight cells, five cold rounds (the fewest that bear a verdict), probe,
-# fio twin; then the same question on an emulated 7200 rpm disk with 800 files; one report of both.
+# fio twin; then the same question on an emulated 7200 rpm disk with 800 files; then the reads that a
+# DataLoader was recorded with, there, in its order and sorted; one report of all.
 #
 #   scripts/demo.sh [OUT]        default build/demo; `make demo` calls this
 #
@@ -95,13 +96,23 @@ measure() {
   fi
 }
 
+# What a DataLoader read, on files like its own on the emulated disk: as recorded, and sorted.
+measure_trace() {
+  local trace=$here/../traces/dataloader-shuffled.trace
+  "$blksweep" disk set "$disk" --model none
+  "$blksweep" dataset make "$disk_mount/trace" --like "$trace"
+  "$blksweep" --quiet catalog "$disk_mount/trace" --trace "$trace" -o "$out/trace.cat"
+  "$blksweep" disk set "$disk" --model hdd-7200
+  measure "$here/experiments/demo-trace.toml" "$out/trace.cat" --model hdd-7200
+}
+
 main() {
   local begin=$SECONDS
   mkdir -p "$out"
   out=$(realpath "$out")
   # Only this script's own results of the last time.
   rm -rf "$out/results.db" "$out/results.db-wal" "$out/results.db-shm" "$out/data.cat" \
-    "$out/hdd.cat" "$out/report.html" "$out/figures" "$out/data"
+    "$out/hdd.cat" "$out/trace.cat" "$out/report.html" "$out/figures" "$out/data"
   trap cleanup EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
@@ -114,6 +125,7 @@ main() {
   fi
   if [ -n "$disk" ]; then
     measure "$here/experiments/demo-hdd.toml" "$out/hdd.cat" --model hdd-7200
+    measure_trace
   fi
   "$blksweep" report "$out/results.db" -o "$out" --experiment all
   say "$((SECONDS - begin)) s; report: $out/report.html, figures: $out/figures, results: $out/results.db"

@@ -15,6 +15,7 @@ programs=$here/traces/programs
 work=$(mktemp -d)
 disk=traces-$$
 cleanup() {
+  cd /
   "$blksweep" --quiet disk stop "$disk" || true
   rm -rf "$work"
 }
