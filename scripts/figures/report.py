@@ -25,6 +25,10 @@ import maps
 import page
 import prediction
 import quality
+import replay_lateness
+import replay_latency
+import replay_rate
+import replays
 import sawtooth
 import sizes
 import strategies
@@ -50,6 +54,11 @@ FIGURES = [
 MAP_FIGURES = [
     ("map_heat", "Latency by LBA distance", map_heat),
     ("map_distance", "Latency percentiles by LBA distance", map_distance),
+]
+REPLAY_FIGURES = [
+    ("replay_lateness", "How late replays were", replay_lateness),
+    ("replay_rate", "What the trace asks for, and what was issued", replay_rate),
+    ("replay_latency", "Latency, replayed and recorded", replay_latency),
 ]
 WARNINGS_QUERY = ("SELECT w.text, count(DISTINCT w.run_id) FROM warning w JOIN run r USING (run_id) "
                   "JOIN cell c USING (cell_id) WHERE c.experiment_id IN "
@@ -123,6 +132,34 @@ def draw_maps(db, folder):
             for name, title, module in MAP_FIGURES]
 
 
+def draw_replays(db, folder):
+    """As draw_all; empty for a database without replays."""
+    if not replays.everything(db):
+        return []
+    return [(name, title, *draw_one(name, folder, lambda stem, m=module: replays.make(m, db, stem)))
+            for name, title, module in REPLAY_FIGURES]
+
+
+def replay_table(db):
+    def rate(r):
+        faithful = r["verdict"] != "unfaithful" and r["length_ns"] > 0
+        return f"{r['requests'] * 1e9 / r['length_ns']:,.0f}" if faithful else "–"
+    return page.table(
+        [("replay", True), ("trace", False), ("onto", False), ("timing", False), ("verdict", False), ("requests/s", True),
+         ("late p50", True), ("late p99", True), ("tool p99", True), ("fio p99", True), ("left out", True)],
+        [[str(r["replay_id"]), r["trace"], r["target"], r["timing"],
+          r["verdict"].replace("_", " ") + (" (interrupted)" if r["interrupted"] else ""), rate(r),
+          page.duration(r["late_p50_ns"]), page.duration(r["late_p99_ns"]), page.duration(r["tool_p99_ns"]),
+          page.duration(r["fio_p99_ns"]), f"{r['left_out']:,}"] for r in replays.everything(db)])
+
+
+def replay_sections(db, drawn):
+    if not drawn:
+        return []
+    return [("Replays", replay_table(db)),
+            *((title, page.figure(svg, text)) for _, title, svg, text in drawn)]
+
+
 def map_table(db):
     def known(value, form):
         return "–" if value is None else form.format(value)
@@ -140,11 +177,15 @@ def map_sections(db, drawn):
             *((title, page.figure(svg, text)) for _, title, svg, text in drawn)]
 
 
-def maps_page(db, drawn):
-    newest = maps.newest(db)[-1]
-    return page.document(title=f"blksweep: latency maps on {newest['hostname']}",
-                         lead=f"{common.plural(len(maps.newest(db)), 'device')} mapped; no runs.",
-                         sections=map_sections(db, drawn))
+def others_page(db, drawn_maps, drawn_replays):
+    """Of a database without runs."""
+    mapped, replayed = maps.newest(db), replays.everything(db)
+    counts = [common.plural(len(mapped), "device") + " mapped"] if mapped else []
+    counts += [common.plural(len(replayed), "replay")] if replayed else []
+    what = " and ".join((["latency maps"] if mapped else []) + (["replays"] if replayed else []))
+    return page.document(title=f"blksweep: {what} on {(mapped + replayed)[-1]['hostname']}",
+                         lead=f"{', '.join(counts)}; no runs.",
+                         sections=map_sections(db, drawn_maps) + replay_sections(db, drawn_replays))
 
 
 def facts_of(facts):
@@ -186,7 +227,7 @@ def disk_sections(cells, facts):
     return sections
 
 
-def build_page(db, cells, facts, drawn, drawn_maps):
+def build_page(db, cells, facts, drawn, others):
     everything = (facts, *facts.others)
     marks = ", ".join("?" * len(cells))
     warnings = load.rows(db, WARNINGS_QUERY.format(marks), [c.cell_id for c in cells],
@@ -198,7 +239,8 @@ def build_page(db, cells, facts, drawn, drawn_maps):
         sections=[
             ("Results", page.results(cells, facts)),
             *((title, page.figure(svg, text)) for _, title, svg, text in drawn),
-            *map_sections(db, drawn_maps),
+            *map_sections(db, others[0]),
+            *replay_sections(db, others[1]),
             ("Left out", page.left_out(facts)),
             ("Warnings", page.warnings(warnings)),
             ("Cells", page.settings(cells)),
@@ -207,15 +249,15 @@ def build_page(db, cells, facts, drawn, drawn_maps):
         ])
 
 
-def write_page(db, output, maps_only):
+def write_page(db, output, no_runs):
     figures = output / "figures"
-    drawn_maps = draw_maps(db, figures)
-    if maps_only:
-        text = maps_page(db, drawn_maps)
+    others = draw_maps(db, figures), draw_replays(db, figures)
+    if no_runs:
+        text = others_page(db, *others)
     else:
         cells = load.load_cells(output / "cells.csv")
         facts = load.load_facts(db, cells)
-        text = build_page(db, cells, facts, draw_all(db, cells, figures), drawn_maps)
+        text = build_page(db, cells, facts, draw_all(db, cells, figures), others)
     (output / "report.html").write_text(text, encoding="utf-8")
 
 
@@ -224,10 +266,10 @@ def main(argv):
     parser.add_argument("db", type=pathlib.Path)
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True,
                         help="folder that holds cells.csv")
-    parser.add_argument("--maps-only", action="store_true", help="the database has maps and no runs")
+    parser.add_argument("--no-runs", action="store_true", help="the database has maps or replays, and no runs")
     args = parser.parse_args(argv)
     try:
-        write_page(args.db, args.output, args.maps_only)
+        write_page(args.db, args.output, args.no_runs)
     except load.NothingToDraw as nothing:
         print(f"{args.db}: nothing to report: {nothing}", file=sys.stderr)
         return 3

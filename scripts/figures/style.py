@@ -85,12 +85,12 @@ def footer(fig, text):
              color=GREY, linespacing=1.2)
 
 
-def grid(count, row_inches=1.45):
-    """(figure, axes of `count` small multiples): up to four a row, scales shared."""
+def grid(count, row_inches=1.45, shared=True):
+    """(figure, axes of `count` small multiples): up to four a row, scales shared unless told otherwise."""
     columns = min(count, 4 if count > 6 or count == 4 else 3)
     lines = math.ceil(count / columns)
     width = DOUBLE if columns > 1 else SINGLE
-    fig, axes = pyplot().subplots(lines, columns, squeeze=False, sharex=True, sharey=True,
+    fig, axes = pyplot().subplots(lines, columns, squeeze=False, sharex=shared, sharey=shared,
                                   figsize=(width, row_inches * lines + 0.45),
                                   layout="constrained")
     flat = list(axes.flat)
@@ -131,6 +131,20 @@ def log_ticks(axis):
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 10 else f"{x:g}"))
+
+
+def time_ticks(axis):
+    """Decades of a logarithmic axis in µs, as times: 100 ns, 10 µs, 1 ms."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    def words(x, _):
+        for unit, scale in (("s", 1e6), ("ms", 1e3), ("µs", 1)):
+            if x >= scale * 0.999:
+                return f"{x / scale:g} {unit}"
+        return f"{x * 1e3:g} ns"
+    axis.set_major_locator(LogLocator(numticks=5))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(words))
 
 
 def legend_above(fig, handles):

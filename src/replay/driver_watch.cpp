@@ -6,11 +6,14 @@
 #include <map>
 
 #include "base/fifo.h"
+#include "replay/background.h"
 
 namespace blksweep {
 namespace {
 
-constexpr Bytes kWatchRing{std::uint64_t{32} << 20};
+constexpr Bytes kWatchRing{std::uint64_t{64} << 20};
+constexpr auto kDrains =
+    std::chrono::milliseconds(200);  // a ring holds seconds of the fastest disk
 
 }  // namespace
 
@@ -23,7 +26,10 @@ Result<std::unique_ptr<DriverWatch>> DriverWatch::begin(dev_t whole_disk) {
                  }
                }));
   BLKSWEEP_CHECK(w.recorder_->start());
-  w.thread_ = std::thread([&w] { w.drained_ = w.drain_until_told(); });
+  w.thread_ = std::thread([&w] {
+    give_way();
+    w.drained_ = w.drain_until_told();
+  });
   return watch;
 }
 
@@ -38,7 +44,7 @@ void DriverWatch::stop_thread() {
 
 Result<> DriverWatch::drain_until_told() {
   while (!told_.load()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(kDrains);
     BLKSWEEP_CHECK(recorder_->drain());
   }
   return {};

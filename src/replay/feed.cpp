@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "replay/background.h"
+
 namespace blksweep {
 namespace {
 
@@ -38,7 +40,10 @@ Feed::~Feed() {
 }
 
 void Feed::begin() {
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::thread([this] {
+    give_way();
+    run();
+  });
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return ended_ || spare_.empty(); });
 }

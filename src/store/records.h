@@ -246,6 +246,30 @@ struct MapCurvePoint {
   double x = 0, y = 0;
 };
 
+// A distribution or a series of a replay: x is ns (rate: the beginning of a window), y a count.
+struct ReplayCurvePoint {
+  std::string kind;  // docs/results-schema.md
+  double x = 0, y = 0;
+};
+
+// A replay with what its certificate says (docs/replay.md); times in ns.
+struct ReplayRow {
+  std::string trace, trace_kind, target, disk, timing, addresses, verdict, reason;
+  double speed = 1, depth_mean = 0;
+  std::uint64_t depth = 0, requests = 0, bytes = 0, left_out = 0, failed = 0;
+  std::int64_t length_ns = 0;
+  std::int64_t late_p50_ns = 0, late_p99_ns = 0, late_p999_ns = 0, late_max_ns = 0;
+  std::int64_t tool_p50_ns = 0, tool_p99_ns = 0, tool_p999_ns = 0, tool_max_ns = 0;
+  std::int64_t device_p99_ns = 0;
+  std::string fio_version;                     // empty: no replay of fio beside it
+  Maybe<std::int64_t> fio_p50_ns, fio_p99_ns;  // at the driver
+  std::string document;                        // the JSON of `replay --json`
+  std::int64_t started_unix_ns = 0;
+  bool interrupted = false;
+  std::string hostname, kernel, tool_version, git_revision, argv;
+  std::vector<ReplayCurvePoint> curves;
+};
+
 struct MapRecord {
   LatencyMap map;
   double seconds = 0;  // that were asked for

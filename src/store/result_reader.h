@@ -42,6 +42,11 @@ struct StoredMap {
   MapRecord record;  // without reads: see map_reads
 };
 
+struct StoredReplay {
+  std::int64_t id = 0;
+  ReplayRow row;  // without curves
+};
+
 class ResultReader {
  public:
   static Result<ResultReader> open(const std::string& path);
@@ -57,6 +62,7 @@ class ResultReader {
   Result<std::vector<DepthPoint>> depth_series(std::int64_t run);
   Result<std::vector<IssuePoint>> issue_series(std::int64_t run);
 
+  Result<std::vector<StoredReplay>> replays();               // oldest first
   Result<std::vector<StoredMap>> maps();                     // oldest first
   Result<std::vector<MapRead>> map_reads(std::int64_t map);  // by their beginning
 

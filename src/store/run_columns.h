@@ -203,6 +203,46 @@ void each_ceiling_column(Ceiling& c, F&& f) {
   f("samples_per_byte", c.samples_per_byte);
 }
 
+template <class Replay, class F>
+void each_replay_column(Replay& r, F&& f) {
+  f("trace", r.trace);
+  f("trace_kind", r.trace_kind);
+  f("target", r.target);
+  f("disk", r.disk);
+  f("timing", r.timing);
+  f("addresses", r.addresses);
+  f("verdict", r.verdict);
+  f("reason", r.reason);
+  f("speed", r.speed);
+  f("depth", r.depth);
+  f("depth_mean", r.depth_mean);
+  f("requests", r.requests);
+  f("bytes", r.bytes);
+  f("left_out", r.left_out);
+  f("failed", r.failed);
+  f("length_ns", r.length_ns);
+  f("late_p50_ns", r.late_p50_ns);
+  f("late_p99_ns", r.late_p99_ns);
+  f("late_p999_ns", r.late_p999_ns);
+  f("late_max_ns", r.late_max_ns);
+  f("tool_p50_ns", r.tool_p50_ns);
+  f("tool_p99_ns", r.tool_p99_ns);
+  f("tool_p999_ns", r.tool_p999_ns);
+  f("tool_max_ns", r.tool_max_ns);
+  f("device_p99_ns", r.device_p99_ns);
+  f("fio_version", r.fio_version);
+  f("fio_p50_ns", r.fio_p50_ns);
+  f("fio_p99_ns", r.fio_p99_ns);
+  f("document", r.document);
+  f("started_unix_ns", r.started_unix_ns);
+  f("interrupted", r.interrupted);
+  f("hostname", r.hostname);
+  f("kernel", r.kernel);
+  f("tool_version", r.tool_version);
+  f("git_revision", r.git_revision);
+  f("argv", r.argv);
+}
+
 template <class Map, class F>
 void each_map_column(Map& m, F&& f) {
   f("device", m.map.device);

@@ -233,6 +233,38 @@ CREATE TABLE map_warning (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+constexpr const char* kReplayTables = R"sql(
+CREATE TABLE replay ( -- a trace issued again, and its certificate: docs/replay.md
+  replay_id INTEGER PRIMARY KEY,
+  trace TEXT NOT NULL, trace_kind TEXT NOT NULL, -- file as given; block | file
+  target TEXT NOT NULL, disk TEXT NOT NULL,      -- device or folder; name under /sys/block
+  timing TEXT NOT NULL, addresses TEXT NOT NULL,
+  verdict TEXT NOT NULL, reason TEXT NOT NULL,   -- faithful | held_back | unfaithful
+  speed REAL NOT NULL, depth INTEGER NOT NULL, depth_mean REAL NOT NULL,
+  requests INTEGER NOT NULL, bytes INTEGER NOT NULL, -- that were issued, and came
+  left_out INTEGER NOT NULL, failed INTEGER NOT NULL,
+  length_ns INTEGER NOT NULL,                    -- to the last completion
+  late_p50_ns INTEGER NOT NULL, late_p99_ns INTEGER NOT NULL,
+  late_p999_ns INTEGER NOT NULL, late_max_ns INTEGER NOT NULL,
+  tool_p50_ns INTEGER NOT NULL, tool_p99_ns INTEGER NOT NULL,
+  tool_p999_ns INTEGER NOT NULL, tool_max_ns INTEGER NOT NULL,
+  device_p99_ns INTEGER NOT NULL,
+  fio_version TEXT NOT NULL,                     -- '': fio did not replay it
+  fio_p50_ns INTEGER, fio_p99_ns INTEGER,        -- at the driver
+  document TEXT NOT NULL,                        -- what replay --json prints of it
+  started_unix_ns INTEGER NOT NULL, interrupted INTEGER NOT NULL,
+  hostname TEXT NOT NULL, kernel TEXT NOT NULL,
+  tool_version TEXT NOT NULL, git_revision TEXT NOT NULL, argv TEXT NOT NULL
+) STRICT;
+CREATE TABLE replay_curve (
+  replay_id INTEGER NOT NULL REFERENCES replay,
+  kind TEXT NOT NULL, -- late | late_tool | late_driver | late_fio | latency | latency_recorded:
+                      -- x lower bound of a bucket in ns, y requests;
+                      -- due | issued: x begin of a window of 100 ms, y requests
+  x REAL NOT NULL, y REAL NOT NULL
+) STRICT;
+)sql";
+
 constexpr const char* kPredictionTables = R"sql(
 CREATE TABLE prediction ( -- what a model of the disk says of a run's plan
   prediction_id INTEGER PRIMARY KEY,    -- of several models the greatest is the newest
@@ -320,8 +352,8 @@ CREATE TABLE account_phase ( -- of batches, summed; together batch_life_ns
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array kTables{kExperimentTables, kRunTables,  kPredictionTables,
-                             kMapTables,        kNodeTables, kAccountTables};
+constexpr std::array kTables{kExperimentTables, kRunTables,     kPredictionTables, kMapTables,
+                             kNodeTables,       kAccountTables, kReplayTables};
 
 }  // namespace
 

@@ -169,6 +169,24 @@ expect 'bytes as the kernel counts' "r['bytes'] == $((sectors - sectors_before))
 [ "$writes" = "$writes_before" ] || die 'the device was written'
 expect 'order' 'c["out_of_order"] == 0'
 expect 'time' 'r["epoch_ns"] >= 199 * 10 ** 6'
+for _ in 1 2; do
+  call replay "$tmp/device.trace" --device "$device" --timing asap --db "$tmp/replays.db"
+  [ "$status" = 0 ] || [ "$status" = 3 ] || die "with a database: status $status"
+done
+call report "$tmp/replays.db" --json
+expect_status 0
+"$python" -c '
+import json, sys
+replays = json.load(open(sys.argv[1]))["replays"]
+assert [r["replay_id"] for r in replays] == [1, 2]
+assert all(r["certificate"]["issued"] == int(sys.argv[2]) for r in replays)' "$tmp/.out" "$inside" ||
+  die 'the database does not have the replays'
+call report "$tmp/replays.db"
+expect_status 0
+grep -q "device.trace .* $device " "$tmp/.out" || die 'the report does not name the replay'
+call replay "$tmp/device.trace" --device "$device" --db "$tmp"
+expect_status 1
+[ ! -s "$tmp/.out" ] || die 'a replay whose database cannot be written was begun'
 for addresses in wrap scale; do
   call replay "$tmp/device.trace" --device "$device" --addresses $addresses --timing asap --json
   [ "$status" = 0 ] || [ "$status" = 3 ] || die "$addresses: status $status"

@@ -106,12 +106,12 @@ class WithMaps(unittest.TestCase):
             self.assertIn(p50, one.latencies[x])
             self.assertTrue(p50 <= p90 <= p99)
 
-    def test_a_report_of_maps_only_is_one_page_with_both_figures(self):
+    def test_a_report_of_no_runs_is_one_page_with_both_figures(self):
         self.added("/dev/a")
         self.added("/dev/b", rotating=False)
         out = pathlib.Path(self.folder.name) / "out"
         out.mkdir()
-        self.assertEqual(report.main([str(self.path), "-o", str(out), "--maps-only"]), 0)
+        self.assertEqual(report.main([str(self.path), "-o", str(out), "--no-runs"]), 0)
         page = (out / "report.html").read_text(encoding="utf-8")
         self.assertEqual(page.count("<svg"), 2)
         self.assertNotIn("http://x", page)

@@ -5,12 +5,15 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/answer.h"
+#include "cli/replay/replay_row.h"
 #include "cli/replay/replay_text.h"
 #include "cli/status_line.h"
 #include "cli/verb.h"
@@ -18,6 +21,7 @@
 #include "node/limits/descriptor_room.h"
 #include "os/signals.h"
 #include "replay/replay.h"
+#include "store/result_store.h"
 
 namespace blksweep {
 namespace {
@@ -32,7 +36,7 @@ examples:
   blksweep replay loader.trace --data imagenet/ --timing asap --depth 64 --json)";
 
 struct ReplayOptions {
-  std::string trace, cache;
+  std::string trace, cache, db;
   ReplaySettings settings;
   bool json = false;
 };
@@ -71,8 +75,19 @@ Exit exit_of_replay(const ReplayReport& r) {
                                                                                   : Exit::done;
 }
 
-Result<Exit> run_replay(ReplayOptions o) {
+// Before anything is issued: a database that cannot be written is an error alone.
+Result<std::optional<ResultStore>> open_store(const std::string& db) {
+  if (db.empty()) {
+    return std::optional<ResultStore>();
+  }
+  BLKSWEEP_TRY(ResultStore store, ResultStore::open(db));
+  return std::optional(std::move(store));
+}
+
+Result<Exit> run_replay(ReplayOptions o, const std::vector<std::string>& argv) {
   BLKSWEEP_TRY(TraceReader trace, TraceReader::open(o.trace));
+  BLKSWEEP_TRY(std::optional<ResultStore> store, open_store(o.db));
+  const ReplayOrigin origin{o.trace, trace.facts().kind, unix_ns(), argv};
   install_stop_signals();
   raise_descriptor_limit();
   BLKSWEEP_CHECK(prepare_caches(o));
@@ -90,6 +105,9 @@ Result<Exit> run_replay(ReplayOptions o) {
   }();
   if (!report) {
     return tl::unexpected(report.error());
+  }
+  if (store) {
+    BLKSWEEP_CHECK(store->add_replay(replay_row(origin, o.settings, *report)));
   }
   for (const std::string& warning : report->warnings) {
     warn(o.trace + ": " + warning);
@@ -123,9 +141,10 @@ void add_replay(Verbs& verbs) {
   app.add_flag("--buffered", s.buffered, "read files through the page cache");
   app.add_flag("--fio-twin", s.fio, "then fio's replay of the same reads, timed at the driver");
   app.add_option("--cache", o->cache, "cold or keep (default: cold for files)");
+  app.add_option("--db", o->db, "add the replay to this results database");
   app.add_flag("--json", o->json, "print one JSON document");
   app.footer(kReplayFooter);
-  app.callback([&verbs, o] { verbs.action = [o] { return run_replay(*o); }; });
+  app.callback([&verbs, o] { verbs.action = [&verbs, o] { return run_replay(*o, verbs.argv); }; });
 }
 
 }  // namespace blksweep

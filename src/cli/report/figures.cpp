@@ -73,8 +73,8 @@ Result<> run_figures(const FigureTools& tools, const FigureJob& job) {
   // Not -I: the scripts import each other from their own folder, which that leaves out.
   std::vector<std::string> arguments{tools.python,        "-E", "-s",
                                      tools.report_script, "-o", job.output};
-  if (job.maps_only) {
-    arguments.emplace_back("--maps-only");
+  if (job.no_runs) {
+    arguments.emplace_back("--no-runs");
   }
   arguments.insert(arguments.end(), {"--", db.string()});
   BLKSWEEP_TRY(const ProcessResult run, run_process({.argv = arguments,

@@ -26,7 +26,7 @@ Result<FigureTools> find_figure_tools();
 struct FigureJob {
   std::string db;
   std::string output;  // absolute; holds cells.csv, gets report.html and figures/
-  bool maps_only = false;
+  bool no_runs = false;
 };
 // Runs the report script; its complaint is part of the error.
 Result<> run_figures(const FigureTools& tools, const FigureJob& job);

@@ -14,6 +14,7 @@
 #include "cli/report/figures.h"
 #include "cli/report/folder.h"
 #include "cli/report/maps.h"
+#include "cli/report/replays.h"
 #include "cli/verb.h"
 #include "store/ceilings.h"
 #include "store/csv.h"
@@ -199,24 +200,52 @@ Json report_json(const Report& report) {
   return out;
 }
 
-void print(const Report& report, const ReportOptions& options) {
+// What a database has beside runs.
+struct Others {
+  std::vector<StoredMap> maps;
+  std::vector<StoredReplay> replays;
+  bool runs = false;
+  bool alone() const { return !runs && (!maps.empty() || !replays.empty()); }
+};
+
+Result<Others> load_others(const ReportOptions& options) {
+  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(options.db));
+  BLKSWEEP_TRY(const auto experiments, reader.experiments());
+  Others others;
+  others.runs = !experiments.empty();
+  BLKSWEEP_TRY(others.maps, reader.maps());
+  BLKSWEEP_TRY(others.replays, reader.replays());
+  return others;
+}
+
+std::string others_text(const Others& others) {
+  std::string text = others.maps.empty() || others.runs ? "" : maps_text(others.maps);
+  if (!others.replays.empty()) {
+    text += (text.empty() && !others.runs ? "" : "\n") + replays_text(others.replays);
+  }
+  return text;
+}
+
+void print(const Report& report, const Others& others, const ReportOptions& options) {
   if (options.json) {
-    say_text(json_text(report_json(report)) + "\n");
+    Json document = report_json(report);
+    document["replays"] = replays_json(others.replays);
+    say_text(json_text(document) + "\n");
     return;
   }
   if (report.joined.others > 0 && options.experiment == "newest") {
     note(fmt::format("{} also has {} other experiment{} (--experiment N)", options.db,
                      report.joined.others, report.joined.others == 1 ? "" : "s"));
   }
-  say_text(summary_text(report.cells) + ceilings_text(report.joined.input.ceilings));
+  say_text(summary_text(report.cells) + ceilings_text(report.joined.input.ceilings) +
+           others_text(others));
   if (options.explain) {
     say_text("\n" + columns_text(report.cells));
   }
 }
 
 // Without Python's libraries the tables are there, and the status says that something is missing.
-Result<Exit> draw(const ReportOptions& options, const ReportFolder& folder,
-                  bool maps_only = false) {
+Result<Exit> draw(const ReportOptions& options, const ReportFolder& folder, bool no_runs = false) {
   const auto tools = find_figure_tools();
   if (!tools) {
     warn(tools.error().message());
@@ -224,18 +253,11 @@ Result<Exit> draw(const ReportOptions& options, const ReportFolder& folder,
     return tools.error().exit_code;
   }
   const Result<> drawn =
-      run_figures(*tools, {.db = options.db, .output = folder.working(), .maps_only = maps_only});
+      run_figures(*tools, {.db = options.db, .output = folder.working(), .no_runs = no_runs});
   BLKSWEEP_CHECK(folder.publish());  // the tables are there, whatever became of the figures
   BLKSWEEP_CHECK(drawn);
   note(fmt::format("report: {}", (fs::path(options.out) / "report.html").string()));
   return Exit::done;
-}
-
-// The maps of a database without any run; none: it has runs, or nothing.
-Result<std::vector<StoredMap>> only_maps(const ReportOptions& options) {
-  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(options.db));
-  BLKSWEEP_TRY(const auto experiments, reader.experiments());
-  return experiments.empty() ? reader.maps() : Result<std::vector<StoredMap>>{};
 }
 
 // Before anything is printed: a folder that cannot be used is an error alone.
@@ -247,22 +269,23 @@ Result<std::optional<ReportFolder>> begin_folder(const std::string& out) {
   return std::optional(std::move(folder));
 }
 
-Result<Exit> report_maps(const std::vector<StoredMap>& maps, const ReportOptions& options) {
+Result<Exit> report_others(const Others& others, const ReportOptions& options) {
   BLKSWEEP_TRY(const std::optional<ReportFolder> folder, begin_folder(options.out));
-  say_text(options.json ? json_text(Json{{"maps", maps_json(maps)}}) + "\n" : maps_text(maps));
+  Json document{{"maps", maps_json(others.maps)}, {"replays", replays_json(others.replays)}};
+  say_text(options.json ? json_text(document) + "\n" : others_text(others));
   flush_answer();
-  return folder && options.figures ? draw(options, *folder, /*maps_only=*/true)
+  return folder && options.figures ? draw(options, *folder, /*no_runs=*/true)
                                    : Result<Exit>(Exit::done);
 }
 
 Result<Exit> report(const ReportOptions& options) {
-  BLKSWEEP_TRY(const std::vector<StoredMap> maps, only_maps(options));
-  if (!maps.empty()) {
-    return report_maps(maps, options);
+  BLKSWEEP_TRY(const Others others, load_others(options));
+  if (others.alone()) {
+    return report_others(others, options);
   }
   BLKSWEEP_TRY(const Report loaded, load(options));
   BLKSWEEP_TRY(const std::optional<ReportFolder> folder, begin_folder(options.out));
-  print(loaded, options);
+  print(loaded, others, options);
   if (!folder) {
     return Exit::done;
   }
