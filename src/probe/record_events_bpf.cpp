@@ -155,10 +155,11 @@ std::string path_of(const record_path& p) {
     names.push_back(all.substr(at, end - at));
     at = end + 1;
   }
+  std::ranges::reverse(names);
   std::string path;
-  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+  for (const std::string_view name : names) {
     path += '/';
-    path += *name;
+    path += name;
   }
   return path;
 }
