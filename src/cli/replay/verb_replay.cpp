@@ -131,11 +131,11 @@ void add_replay(Verbs& verbs) {
   app.add_option("--device", s.device, "the block device to read (block traces)");
   app.add_option("--data", s.folder, "the folder with the trace's files (file traces)");
   add_parsed(app, "--timing", s.timing, parse_timing,
-             "original: at the recorded times (default); asap; dependent: each\n"
-             "thread after its think time");
+             "original: at the recorded times (default); asap;\n"
+             "dependent: each thread after its think time");
   add_parsed(app, "--speed", s.speed, parse_speed, "times are divided by it (default 1)");
   add_parsed(app, "--depth", s.depth, parse_replay_depth,
-             "most reads in flight (default: as many as the disk's queue takes)");
+             "most reads in flight (default: as the disk's queue)");
   add_parsed(app, "--addresses", s.addresses, parse_address_mode,
              "as-is (default), wrap, scale to the device, or stack volumes");
   app.add_flag("--buffered", s.buffered, "read files through the page cache");

@@ -175,7 +175,7 @@ std::string relative_word(const RelativeSize& size) {
 }
 
 const std::array kOwnOptions{
-    CellOption{"order", "random path directory inode lba chunked recorded; default lba",
+    CellOption{"order", "random path directory inode lba chunked recorded [lba]",
                [](CellSettings& c, std::string_view t) { return set_word(c.order, t, kOrders); },
                [](const CellSettings& c) { return word_of(c.order, kOrders); }},
     CellOption{"chunk", "chunked: bytes of LBA order kept together; default 4MiB",

@@ -18,13 +18,13 @@ namespace blksweep {
 namespace {
 
 constexpr const char* kRecordFooter =
-    R"(--device: until --seconds are over, or Ctrl-C. --files: until COMMAND ends; exits
-as it does. Names are below --data, else below /. Needs root.
+    R"(--device: until --seconds are over, or Ctrl-C. --files: until COMMAND ends;
+exits as it does. Names are below --data, else below /. Needs root.
 
 examples:
   blksweep trace record --device vda --seconds 10 -o vda.trace
-  blksweep trace record --files --data imagenet/ -o epoch.trace -- python3 train.py
-  blksweep trace record --files -o sqlite.trace -- sqlite3 my.db 'select count(*) from t')";
+  blksweep trace record --files --data set/ -o epoch.trace -- python3 train.py
+  blksweep trace record --files -o scan.trace -- sqlite3 my.db .dump)";
 
 struct RecordOptions {
   std::string device, data, output;
