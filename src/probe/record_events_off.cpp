@@ -4,6 +4,7 @@
 
 namespace blksweep {
 
+// NOLINTBEGIN(performance-unnecessary-value-param): the other variant keeps what it gets.
 Result<std::unique_ptr<Recorder>> open_block_recorder(dev_t, Bytes,
                                                       std::function<void(const BlockEvent&)>) {
   return unsupported(kWithoutBpf);
@@ -12,5 +13,6 @@ Result<std::unique_ptr<Recorder>> open_block_recorder(dev_t, Bytes,
 Result<std::unique_ptr<FileRecorder>> open_file_recorder(Bytes, FileListener) {
   return unsupported(kWithoutBpf);
 }
+// NOLINTEND(performance-unnecessary-value-param)
 
 }  // namespace blksweep
