@@ -134,4 +134,12 @@ static __noinline __u64 id_of(struct file *file)
 	return known.id;
 }
 
+/* A new file may lie where another one was, and its name may be new. */
+static __always_inline void forget(struct file *file)
+{
+	__u64 key = (__u64)file;
+
+	bpf_map_delete_elem(&files, &key);
+}
+
 #endif

@@ -18,8 +18,9 @@
 
 #define S_IFMT 0170000
 #define S_IFREG 0100000
-#define FAULT_WRITE 2
+#define FAULT_PRESENT 1 /* x86: of a page that is mapped; what is copied was read before */
 #define MOST_IOVECS 128
+#define EBUSY 16
 
 enum { /* include/uapi/linux/io_uring.h */
 	IORING_OP_READV = 1,
@@ -29,12 +30,13 @@ enum { /* include/uapi/linux/io_uring.h */
 
 /* Set before load: numbers of system calls. */
 const volatile long nr_read = -1, nr_pread64 = -1, nr_readv = -1, nr_preadv = -1, nr_preadv2 = -1,
-		    nr_prctl = -1;
+		    nr_prctl = -1, nr_open = -1, nr_openat = -1, nr_openat2 = -1;
 const volatile __u64 mark = 0; /* first argument of prctl */
 const volatile __u64 page_bytes = 4096;
 
 __u64 lost = 0;      /* events that the ring had no room for */
 __u64 calls_lost = 0; /* reads that a map had no room for */
+__u64 faults_unseen = 0; /* of memory whose mapping could not be looked at */
 
 struct call {
 	__u64 at_ns;
@@ -132,7 +134,8 @@ static __always_inline __u32 form_of(long id)
 	       : id == nr_pread64 ? RECORD_FORM_PREAD
 	       : id == nr_readv   ? RECORD_FORM_READV
 	       : id == nr_preadv || id == nr_preadv2 ? RECORD_FORM_PREADV
-						     : 0;
+	       : id == nr_openat || id == nr_openat2 || id == nr_open ? RECORD_FORM_OPEN
+								      : 0;
 }
 
 /* The position is where the file stands, and moves. */
@@ -141,13 +144,24 @@ static __always_inline bool moves(struct call *call)
 	return call->form == RECORD_FORM_READ || call->form == RECORD_FORM_READV;
 }
 
+static __always_inline int begin_call(struct call *call)
+{
+	__u32 thread;
+
+	call->thread = bpf_get_current_pid_tgid();
+	thread = call->thread;
+	call->at_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&calls, &thread, call, BPF_ANY))
+		__sync_fetch_and_add(&calls_lost, 1);
+	return 0;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_enter, struct pt_regs *regs, long id)
 {
 	struct call call = {.form = form_of(id)};
 	struct file *file;
 	__u64 length;
-	__u32 thread;
 
 	if (id == nr_prctl && PT_REGS_PARM1_CORE_SYSCALL(regs) == mark) {
 		__u32 process = bpf_get_current_pid_tgid() >> 32;
@@ -158,6 +172,8 @@ int BPF_PROG(on_enter, struct pt_regs *regs, long id)
 	}
 	if (!call.form || !in_tree())
 		return 0;
+	if (call.form == RECORD_FORM_OPEN)
+		return begin_call(&call);
 	file = file_of(bpf_get_current_task_btf(), PT_REGS_PARM1_CORE_SYSCALL(regs));
 	if (!is_regular(file))
 		return 0;
@@ -174,12 +190,7 @@ int BPF_PROG(on_enter, struct pt_regs *regs, long id)
 		call.offset = BPF_CORE_READ(file, f_pos);
 	}
 	call.file = (__u64)file;
-	call.thread = bpf_get_current_pid_tgid();
-	thread = call.thread;
-	call.at_ns = bpf_ktime_get_ns();
-	if (bpf_map_update_elem(&calls, &thread, &call, BPF_ANY))
-		__sync_fetch_and_add(&calls_lost, 1);
-	return 0;
+	return begin_call(&call);
 }
 
 SEC("tp_btf/sys_exit")
@@ -197,6 +208,10 @@ int BPF_PROG(on_exit, struct pt_regs *regs, long returned)
 	bpf_map_delete_elem(&calls, &thread);
 	if (returned < 0)
 		return 0;
+	if (call.form == RECORD_FORM_OPEN) {
+		forget(file_of(bpf_get_current_task_btf(), returned));
+		return 0;
+	}
 	file = (struct file *)call.file;
 	if (moves(&call)) {
 		__s64 after = BPF_CORE_READ(file, f_pos);
@@ -283,19 +298,23 @@ static long on_vma(struct task_struct *task, struct vm_area_struct *vma, struct 
 	return 0;
 }
 
-/* The page alone is told: what the kernel maps or reads around it is not known here. */
+/*
+ * The page alone is told: what the kernel maps or reads around it is not known here. The mapping
+ * cannot be looked at (EBUSY) while another thread changes the address space.
+ */
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(on_fault, unsigned long address, struct pt_regs *regs, unsigned long error)
 {
 	struct fault fault = {};
 	struct call call = {.form = RECORD_FORM_FAULT, .flags = RECORD_INEXACT, .bytes = page_bytes};
+	long found;
 
-	if ((error & FAULT_WRITE) || !in_tree())
+	if ((error & FAULT_PRESENT) || !in_tree())
 		return 0;
-	if (bpf_find_vma(bpf_get_current_task_btf(), address, on_vma, &fault, 0)) {
-		return 0;
-	}
-	if (!is_regular(fault.file))
+	found = bpf_find_vma(bpf_get_current_task_btf(), address, on_vma, &fault, 0);
+	if (found == -EBUSY)
+		__sync_fetch_and_add(&faults_unseen, 1);
+	if (found || !is_regular(fault.file))
 		return 0;
 	call.offset = (fault.pages * page_bytes + (address - fault.start)) & ~(page_bytes - 1);
 	call.thread = bpf_get_current_pid_tgid();

@@ -53,6 +53,7 @@ enum record_form {
 	RECORD_FORM_PREADV = 4,
 	RECORD_FORM_URING = 5,
 	RECORD_FORM_FAULT = 6,
+	RECORD_FORM_OPEN = 7, /* never told: a descriptor is new */
 };
 
 struct record_read {

@@ -71,6 +71,8 @@ class FileRecorder : public Recorder {
   // The calling process and all that it starts from now on are recorded.
   virtual void join() const = 0;
   virtual const std::string& without() const = 0;  // what this kernel does not tell; empty: nothing
+  // Page faults whose mapping could not be looked at; some are of memory without a file.
+  virtual std::uint64_t faults_unseen() const = 0;
 };
 
 // `ring`: a power of two.

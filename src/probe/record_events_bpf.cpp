@@ -81,6 +81,8 @@ using BlockPrograms = Programs<block_record, block_record__open, block_record__l
 using FilePrograms = Programs<file_record, file_record__open, file_record__load,
                               file_record__attach, file_record__detach, file_record__destroy>;
 
+constexpr std::uint64_t kNoSector = ~std::uint64_t{0};  // flushes, commands of SCSI
+
 // enum req_op (Linux include/linux/blk_types.h), which has not changed since 4.8.
 BlockEvent::Op op_of(std::uint32_t op) {
   switch (op) {
@@ -134,7 +136,7 @@ class BpfBlockRecorder final : public Recorder {
     out.op = op_of(e.op);
     out.flags = static_cast<std::uint16_t>(e.flags);
     out.at_ns = static_cast<std::int64_t>(e.at_ns);
-    out.offset = e.sector * kSectorBytes;
+    out.offset = e.sector == kNoSector ? 0 : e.sector * kSectorBytes;
     out.bytes = e.bytes;
     out.thread = e.thread;
     static_cast<BpfBlockRecorder*>(self)->listener_(out);
@@ -181,6 +183,11 @@ class BpfFileRecorder final : public FileRecorder {
     set.nr_preadv = SYS_preadv;
     set.nr_preadv2 = SYS_preadv2;
     set.nr_prctl = SYS_prctl;
+#ifdef SYS_open  // not on arm64
+    set.nr_open = SYS_open;
+#endif
+    set.nr_openat = SYS_openat;
+    set.nr_openat2 = SYS_openat2;
     set.mark = mark_;
     set.page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     BLKSWEEP_CHECK(choose());
@@ -192,6 +199,7 @@ class BpfFileRecorder final : public FileRecorder {
   std::uint64_t lost() const override { return programs_->bss->lost + programs_->bss->calls_lost; }
   void join() const override { ::syscall(SYS_prctl, mark_, 0, 0, 0, 0); }
   const std::string& without() const override { return without_; }
+  std::uint64_t faults_unseen() const override { return programs_->bss->faults_unseen; }
 
  private:
   // By what the kernel's BTF has, never by its version.

@@ -12,11 +12,7 @@
 #include "os/trust.h"
 
 namespace blksweep {
-namespace {
-
-constexpr std::int64_t kFlushes = 1'000'000'000;
-
-}  // namespace
+namespace {}  // namespace
 
 Result<TraceOutput> TraceOutput::begin(const std::string& path, const TraceFacts& facts) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
@@ -62,7 +58,11 @@ Result<> TraceOutput::write_until(std::int64_t time_ns) {
 }
 
 Result<> TraceOutput::advance(std::int64_t now) {
-  BLKSWEEP_CHECK(write_until(now - kHold));
+  if (newest_begin_ns_ <= now) {
+    hold_ns_ = std::clamp(2 * (now - newest_begin_ns_), hold_ns_, kMostHold);
+  }
+  newest_begin_ns_ = INT64_MAX;
+  BLKSWEEP_CHECK(write_until(now - hold_ns_));
   if (now - flushed_ns_ < kFlushes) {
     return {};
   }
@@ -83,7 +83,7 @@ Result<> TraceOutput::finish(TraceFacts facts) {
 
 void TraceOutput::discard() { ::unlink(path_.c_str()); }
 
-// Seldom: reads that took longer than kHold.
+// Seldom: reads that took longer than what was held back.
 Result<> TraceOutput::merge_late(const TraceFacts& facts) {
   std::ranges::stable_sort(late_, {}, &TraceRecord::time_ns);
   const std::int64_t shift = std::max<std::int64_t>(0, first_ns_ - late_.front().time_ns);

@@ -45,6 +45,7 @@ Json json_of(const TraceFacts& f) {
               {"quantum_ns", f.quantum_ns},
               {"start_unix_ns", or_null(f.start_unix_ns)},
               {"lost", f.lost},
+              {"faults_unseen", f.faults_unseen},
               {"reordered", f.reordered},
               {"skipped", f.skipped},
               {"incomplete", f.incomplete},
@@ -71,6 +72,7 @@ Result<TraceFacts> parse_trace_facts(std::string_view text) {
     f.start_unix_ns = document["start_unix_ns"].get<std::int64_t>();
   }
   take(document, "lost", f.lost);
+  take(document, "faults_unseen", f.faults_unseen);
   take(document, "reordered", f.reordered);
   take(document, "skipped", f.skipped);
   take(document, "incomplete", f.incomplete);
@@ -86,6 +88,8 @@ Result<TraceFacts> parse_trace_facts(std::string_view text) {
 std::vector<std::string> defects_of(const TraceFacts& f) {
   std::vector<std::string> out;
   count(out, f.lost, "accesses were lost by the recorder");
+  count(out, f.faults_unseen,
+        "page faults could not be looked at, some of them perhaps reads of mapped files");
   count(out, f.skipped, "bad lines were passed over");
   if (f.incomplete) {
     out.emplace_back("the source says that it is incomplete");

@@ -42,6 +42,7 @@ for name in a deep/b deep/er/c; do
   head -c 3000000 /dev/urandom >"$tmp/data/$name"
 done
 cp "$tmp/data/a" "$tmp/other/a"
+cp "$tmp/data/a" "$tmp/data/moving0"
 cat >"$tmp/pattern.py" <<'PY'
 # Reads by every call, and says which: path, offset, bytes asked, bytes returned.
 import os, random, sys, threading
@@ -98,6 +99,11 @@ if killed == 0:  # loses nothing
     all_calls(99)
     os.kill(os.getpid(), 9)
 os.waitpid(killed, 0)
+for number in range(3):  # a name that is new on the file that the last reads were of
+    os.rename(f"{root}/moving{number}", f"{root}/moving{number + 1}")
+    fd = os.open(f"{root}/moving{number + 1}", os.O_RDONLY)
+    placed(fd, f"moving{number + 1}", number, 10)
+    os.close(fd)
 elsewhere = os.open(f"{root}/../other/a", os.O_RDONLY)
 os.read(elsewhere, 5)
 PY
@@ -125,6 +131,7 @@ echo "calls: $(wc -l <"$tmp/got") reads of every form, by children and 200 threa
 
 if command -v strace >/dev/null; then # an independent witness
   : >"$tmp/told"
+  mv "$tmp/data/moving3" "$tmp/data/moving0"
   call trace record --files --data "$tmp/data" -o "$tmp/traced.trace" -- strace -f -qq -y \
     -o "$tmp/strace" -e trace=read,pread64,readv,preadv,preadv2 \
     "$python" "$tmp/pattern.py" "$tmp/data" "$tmp/told"
@@ -176,6 +183,75 @@ awk -F, '{ page = $2 / 4096; if ($1 != "deep/er/c" || page % 3 || page >= 700) p
 [ -z "$(awk -F, 'NR > 1 && $8 == "fault" && $9 != 16' "$tmp/.csv")" ] || die 'faults are not marked'
 echo "mappings: $(wc -l <"$tmp/got") faults, each of a page that was touched"
 
+# Pages that are read to be written are reads; where the mapping cannot be seen it is told.
+cat >"$tmp/cow.py" <<'PY'
+import mmap, os, sys, threading
+fd = os.open(sys.argv[1], os.O_RDONLY)
+m = mmap.mmap(fd, 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+m.madvise(mmap.MADV_RANDOM)
+for page in range(0, 700, 7):
+    m[page * 4096] = 1
+PY
+call trace record --files --data "$tmp/data" -o "$tmp/cow.trace" -- \
+  "$python" "$tmp/cow.py" "$tmp/data/deep/er/c"
+expect_status 0
+faults=$(recorded "$tmp/cow.trace" fault | wc -l)
+[ "$faults" = 100 ] || [ "$(uname -m)" != x86_64 ] || die "$faults of 100 pages that were copied"
+cat >"$tmp/busy.c" <<'C'
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+static volatile int done;
+static void *change(void *unused)
+{
+	while (!done)
+		munmap(mmap(0, 1 << 14, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1 << 14);
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	pthread_t other;
+	int fd = open(argv[1], O_RDONLY), sum = 0;
+	char *m = mmap(0, 2800000, PROT_READ, MAP_PRIVATE, fd, 0);
+	madvise(m, 2800000, MADV_RANDOM);
+	done = argc == 2;
+	pthread_create(&other, 0, change, 0);
+	for (int round = 0; round < 40; ++round) {
+		madvise(m, 2800000, MADV_DONTNEED);
+		for (int page = 0; page < 680; ++page)
+			sum += m[page * 4096];
+	}
+	done = 1;
+	pthread_join(other, 0);
+	return sum == 42;
+}
+C
+"${CC:-cc}" -O1 -pthread -o "$tmp/busy" "$tmp/busy.c"
+# faults NAME ARGUMENT...: of busy with them: seen, and not
+faults() {
+  local name=$1
+  shift
+  call trace record --files --data "$tmp/data" -o "$tmp/$name.trace" -- "$tmp/busy" "$@"
+  expect_status 0
+  seen=$(recorded "$tmp/$name.trace" fault | wc -l)
+  call trace stat "$tmp/$name.trace" --json
+  unseen=$("$python" -c '
+import json, sys
+print(json.load(open(sys.argv[1]))["faults_unseen"])' "$tmp/.out")
+}
+none_vanishes() { # as many pages come with each fault both times, while the cache keeps them
+  cat "$tmp/data/deep/er/c" >"$tmp/.warm"
+  faults quiet "$tmp/data/deep/er/c"
+  all=$seen
+  [ "$unseen" = 0 ] || die "$unseen faults of a program with one thread are not seen"
+  faults busy "$tmp/data/deep/er/c" busy
+  [ $((seen + unseen)) -ge "$all" ] || die "of $all faults $seen are seen, $unseen counted as not"
+  echo "busy: $seen of $all faults seen, $unseen told"
+}
+in_three_tries none_vanishes
+echo "mappings: 100 pages of 100 that were copied; faults under changes are seen or counted"
+
 # --- losses --------------------------------------------------------------------------------------
 cat >"$tmp/many.py" <<'PY'
 import os, sys
@@ -214,7 +290,7 @@ PY
 "$blksweep" -q trace record --files --data "$tmp/data" -o "$tmp/killed.trace" -- \
   "$python" "$tmp/slow.py" "$tmp/data/a" &
 recorder=$!
-sleep 8 # what is older than five seconds is in the file
+sleep 3
 kill -9 $recorder
 wait $recorder 2>/dev/null || true
 call trace stat "$tmp/killed.trace" --json
@@ -264,3 +340,37 @@ if command -v fio >/dev/null; then
   [ "$untold" -le $((at_end / 100 + 1)) ] || die "$untold latencies are not told"
   echo "disk: $((at_end - at_start)) requests as the kernel counts them, those of fio among them"
 fi
+
+# --- flushes -------------------------------------------------------------------------------------
+# They lie nowhere on the disk; what comes after them is recorded, too.
+truncate -s 16M "$tmp/flush.img"
+loop=$(losetup --find --show "$tmp/flush.img")
+at_exit "losetup -d $loop"
+"$blksweep" -q trace record --device "$loop" -o "$tmp/flush.trace" &
+recorder=$!
+for _ in $(seq 100); do
+  [ -s "$tmp/flush.trace" ] && break
+  sleep 0.1
+done
+sleep 0.5
+"$python" - "$loop" <<'PY'
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_DIRECT)
+page = mmap.mmap(-1, 4096)
+for at in range(5):
+    os.pwrite(fd, page, at * 65536)
+    os.fsync(fd)
+    os.preadv(fd, [page], at * 65536 + 4096)
+PY
+sleep 0.3
+kill -INT $recorder
+wait $recorder || die 'the recorder of a disk with flushes did not end well'
+call trace export "$tmp/flush.trace" --format csv -o "$tmp/.csv"
+expect_status 0
+awk -F, 'NR > 1 && ($2 == "flush" || $4 == 4096) { print $2 "," $3 "," $4 }' "$tmp/.csv" >"$tmp/got"
+for at in 0 1 2 3 4; do
+  printf 'write,%d,4096\nflush,0,0\nread,%d,4096\n' $((at * 65536)) $((at * 65536 + 4096))
+done >"$tmp/wanted"
+same 'flushes' "$tmp/wanted" "$tmp/got"
+[ -z "$(awk -F, '$2 == "flush" && $6 == ""' "$tmp/.csv")" ] || die 'flushes without a latency'
+echo "flushes: 5 among the writes and reads, at no address"
