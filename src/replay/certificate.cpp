@@ -103,10 +103,9 @@ void ReplayRecord::completed(const ReplayRequest& request, std::int64_t latency_
   }
 }
 
-Certificate ReplayRecord::certify(std::int64_t quantum_ns, std::int64_t stalled_ns,
-                                  double own_rate) const {
+Certificate ReplayRecord::certify(const Circumstances& circumstances) const {
   Certificate c;
-  c.bound_ns = std::max(kLateBound, quantum_ns);
+  c.bound_ns = std::max(kLateBound, circumstances.quantum_ns);
   c.lateness = quantiles_of(late_, worst_late_);
   c.tool = quantiles_of(tool_, worst_tool_);
   c.device = quantiles_of(device_, worst_device_);
@@ -125,15 +124,15 @@ Certificate ReplayRecord::certify(std::int64_t quantum_ns, std::int64_t stalled_
         recorded_latency_sum_ / static_cast<double>(std::max<std::int64_t>(1, recorded_end_ns_));
     c.depth_error = c.depth_mean / *c.recorded_depth_mean - 1;
   }
-  c.stalled_ns = stalled_ns;
-  c.own_rate = own_rate;
+  c.stalled_ns = circumstances.stalled_ns;
+  c.own_rate = circumstances.own_rate;
   c.peak_rate = peak_rate(rate_);
-  judge(c);
+  judge(c, circumstances.misplaced);
   return c;
 }
 
 // The tool's fault is looked for first: what it did late may have filled the queue.
-void ReplayRecord::judge(Certificate& c) const {
+void ReplayRecord::judge(Certificate& c, std::uint64_t misplaced) const {
   const double tool = share_above(tool_, c.bound_ns);
   const double device = share_above(device_, c.bound_ns);
   const double stalled =
@@ -151,6 +150,12 @@ void ReplayRecord::judge(Certificate& c) const {
     c.reasons.push_back(
         fmt::format("{:.0f} requests/s are more than half of what the tool can issue here ({:.0f})",
                     c.peak_rate, c.own_rate));
+  }
+  const auto missing = static_cast<double>(misplaced + c.failed);
+  if (missing > kMissingShare * static_cast<double>(misplaced + c.issued)) {
+    c.reasons.push_back(fmt::format("{} of {} reads have no place on the target, or failed",
+                                    format_count(misplaced + c.failed),
+                                    format_count(misplaced + c.issued)));
   }
   if (!c.reasons.empty()) {
     return;

@@ -5,6 +5,8 @@
 //           the poll *before* the one that saw the completion: what we may have seen late is ours.
 // Tool:     the rest.
 // Stalls:   polls further apart than the bound; what falls into one is the tool's.
+// Missing:  reads that failed, and those that the target has no place for: above 1 % the rest is no
+//           replay of the trace.
 // Verdict:  docs/replay.md has the bounds and what they were set from.
 // Units:    nanoseconds of CLOCK_MONOTONIC, from the beginning of the replay.
 // Threads:  one owner.
@@ -28,6 +30,7 @@ std::string_view to_string(Verdict verdict);
 inline constexpr std::int64_t kLateBound = 1'000'000;
 inline constexpr double kLateShare = 0.01;     // of the requests
 inline constexpr double kStalledShare = 0.01;  // of the time
+inline constexpr double kMissingShare = 0.01;  // of the reads
 inline constexpr std::int64_t kRateWindow = 100'000'000;
 
 struct LateQuantiles {
@@ -72,8 +75,13 @@ class ReplayRecord {
   void completed(const ReplayRequest& request, std::int64_t latency_ns, std::int64_t now_ns);
   void failed() { ++failed_; }
 
-  // `quantum_ns`: of the trace's clock; below it nothing is on time.
-  Certificate certify(std::int64_t quantum_ns, std::int64_t stalled_ns, double own_rate) const;
+  struct Circumstances {
+    std::int64_t quantum_ns = 1;  // of the trace's clock; below it nothing is on time
+    std::int64_t stalled_ns = 0;
+    double own_rate = 0;          // requests/s without a device
+    std::uint64_t misplaced = 0;  // reads of the trace that the target has no place for
+  };
+  Certificate certify(const Circumstances& circumstances) const;
 
   const LogHistogram& lateness() const { return late_; }
   const LogHistogram& tool_lateness() const { return tool_; }
@@ -85,7 +93,7 @@ class ReplayRecord {
 
  private:
   void count_rate(std::int64_t at_ns, std::uint32_t RateStep::*counter);
-  void judge(Certificate& c) const;
+  void judge(Certificate& c, std::uint64_t misplaced) const;
 
   const bool timed_;
   LogHistogram late_, tool_, device_, latency_, recorded_latency_;

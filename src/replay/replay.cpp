@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <set>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
+#include "os/layer_facts.h"
 #include "os/memory_room.h"
 #include "replay/feed.h"
 #include "replay/orders.h"
@@ -24,6 +26,8 @@ namespace blksweep {
 namespace {
 
 constexpr std::array<std::string_view, 3> kTimings{"original", "asap", "dependent"};
+const std::set<std::string> kHarmless{"writes", "discards",    "flushes",
+                                      "other",  "empty reads", kReadsOfNothing};
 constexpr std::int64_t kLeadTime = 20'000'000;  // from the first submission to time 0
 
 Result<> check_timing(const TraceSurvey& s, const ReplaySettings& settings) {
@@ -49,6 +53,23 @@ Result<PageBuffer> memory_for(unsigned depth, std::uint64_t largest) {
         depth, format_bytes({place}), format_bytes({bytes})));
   }
   return PageBuffer::allocate({bytes});
+}
+
+// What a target lacks; what moved nothing, or is no read, is nobody's loss.
+std::uint64_t misplaced(const LeftOut& left_out) {
+  std::uint64_t sum = 0;
+  for (const auto& [reason, count] : left_out) {
+    sum += kHarmless.contains(reason) ? 0 : count;
+  }
+  return sum;
+}
+
+tl::unexpected<Error> nothing_issued(const LeftOut& left_out) {
+  std::string reasons;
+  for (const auto& [reason, count] : left_out) {
+    reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", format_count(count), reason);
+  }
+  return fail("nothing of the trace can be issued: " + reasons);
 }
 
 // One replay: its parts in the order in which they must be made, and go.
@@ -154,14 +175,20 @@ class Replay {
 
   Result<ReplayReport> report(const Feed& feed, double own_rate, const std::atomic<bool>& stop) {
     ReplayReport r;
-    r.certificate = record_.certify(trace_.facts().quantum_ns, stalled_ns_, own_rate);
     r.left_out = feed.left_out();
+    r.certificate = record_.certify({.quantum_ns = trace_.facts().quantum_ns,
+                                     .stalled_ns = stalled_ns_,
+                                     .own_rate = own_rate,
+                                     .misplaced = misplaced(r.left_out)});
     r.requests = r.certificate.issued;
     r.bytes = record_.bytes();
     r.short_reads = short_reads_;
     r.rounded = target_.rounded();
     r.depth = target_.depth();
     r.interrupted = stop.load();
+    if (r.requests == 0 && !r.interrupted) {
+      return nothing_issued(r.left_out);
+    }
     r.disk = target_.disk();
     r.engine = engine_->facts();
     r.lateness = record_.lateness();
@@ -175,6 +202,7 @@ class Replay {
 
   std::vector<std::string> warnings(const ReplayReport& r) const {
     std::vector<std::string> out = defects_of(trace_.facts());
+    std::ranges::move(caches_beneath(target_.disk()), std::back_inserter(out));
     if (!survey_.whole) {
       out.emplace_back("the trace's writer did not finish: what follows its last block is missing");
     }

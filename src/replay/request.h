@@ -27,6 +27,11 @@ struct ReplayRequest {
 // Why accesses of a trace are not issued, and how many.
 using LeftOut = std::map<std::string, std::uint64_t>;
 
+// Reads that moved bytes when they were recorded and that the target has no place for.
+inline constexpr const char* kReadsBeyondDevice = "reads beyond the end of the device";
+inline constexpr const char* kReadsOfNothing = "reads at the end of a file, which gave nothing";
+inline constexpr const char* kReadsBeyondFile = "reads beyond the end of a file";
+
 class RequestOrder {
  public:
   enum class Next { request, blocked, end };

@@ -97,7 +97,7 @@ const char* ReplayTarget::place(const TraceRecord& record, ReplayRequest& reques
   }
   const auto range = map_->place(record.place, record.offset, record.bytes);
   if (!range) {
-    return "reads beyond the end of the device";
+    return kReadsBeyondDevice;
   }
   request.offset = range->begin;
   request.bytes = static_cast<std::uint32_t>(range->bytes());
@@ -110,10 +110,10 @@ const char* ReplayTarget::place_in_file(const TraceRecord& record, ReplayRequest
     return refused;
   }
   if (record.returned == 0) {
-    return "reads at the end of a file, which gave nothing";
+    return kReadsOfNothing;
   }
   if (record.offset >= files_->bytes(record.place)) {
-    return "reads beyond the end of a file";
+    return kReadsBeyondFile;
   }
   // What was asked for beyond the end of the file moved nothing.
   const std::uint64_t moved =

@@ -23,7 +23,7 @@ Certificate certificate_of(int late, std::int64_t room, std::int64_t quantum = 1
     record.issued(r, {due, is_late ? due + room : 0, due + (is_late ? 3 * kMs : 1000)});
     record.completed(r, kMs, due + 2 * kMs);
   }
-  return record.certify(quantum, stalled, own_rate);
+  return record.certify({.quantum_ns = quantum, .stalled_ns = stalled, .own_rate = own_rate});
 }
 
 TEST(ReplayCertificate, OnTimeIsFaithful) {
@@ -69,12 +69,25 @@ TEST(ReplayCertificate, MoreThanHalfOfWhatTheToolCanDoIsNotFaithful) {
   EXPECT_EQ(certificate_of(0, 0, 1, 0, 2100).verdict, Verdict::faithful);
 }
 
+TEST(ReplayCertificate, APartOfTheTraceIsNoReplayOfIt) {
+  ReplayRecord record(true);
+  for (int i = 0; i < 1000; ++i) {
+    record.issued({}, {});
+  }
+  EXPECT_EQ(record.certify({.misplaced = 10}).verdict, Verdict::faithful);
+  EXPECT_EQ(record.certify({.misplaced = 11}).verdict, Verdict::unfaithful);
+  for (int i = 0; i < 11; ++i) {
+    record.failed();
+  }
+  EXPECT_EQ(record.certify({}).verdict, Verdict::unfaithful);
+}
+
 TEST(ReplayCertificate, OrderThatIsNotKeptIsCounted) {
   ReplayRecord record(false);
-  for (const std::uint64_t number : {0, 2, 1, 3}) {
+  for (const std::uint64_t number : {0U, 2U, 1U, 3U}) {
     record.issued({.number = number}, {});
   }
-  EXPECT_EQ(record.certify(1, 0, 0).out_of_order, 1U);
+  EXPECT_EQ(record.certify({}).out_of_order, 1U);
 }
 
 }  // namespace
