@@ -373,7 +373,7 @@ void add_daemon(Verbs& verbs) {
 
 void add_disk(Verbs& verbs) {
   Command disk =
-      verbs.root.add_subcommand("disk", "an emulated disk: a timing model under the real kernel");
+      verbs.root.add_subcommand("disk", "emulated disks: block devices with modelled timing");
   disk.require_subcommand();
   disk.footer(kDiskExamples);
   add_start(verbs, disk);

@@ -14,7 +14,7 @@ constexpr const char* kCacheExamples =
 
 void add_cache(Verbs& verbs) {
   Command cache =
-      verbs.root.add_subcommand("cache", "page, dentry and inode caches: drop, warm, look, pin");
+      verbs.root.add_subcommand("cache", "page, dentry and inode caches: drop, warm, stat, pin");
   cache.require_subcommand();
   cache.footer(kCacheExamples);
   add_cache_files(verbs, cache);

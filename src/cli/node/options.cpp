@@ -156,7 +156,7 @@ const std::array kOptions{
         "pin-inodes", "keep every inode and dentry in memory",
         [](CellSettings& c, std::string_view t) { return set_switch(c.node.pin_inodes, t); },
         [](const CellSettings& c) { return std::string(c.node.pin_inodes ? "true" : "false"); }},
-    CellOption{"pin-pages", "lock that part of the data: 25%; --pin-inodes: every inode",
+    CellOption{"pin-pages", "mlock this share of the data: 25%; --pin-inodes: all inodes",
                [](CellSettings& c, std::string_view t) { return set_share(c.node.pin_pages, t); },
                [](const CellSettings& c) { return fmt::format("{}%", c.node.pin_pages); }},
     CellOption{"bind", "threads: near, cpu:0-3, reader=cpu:0/consumer=cpu:1; none",

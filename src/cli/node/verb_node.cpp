@@ -15,7 +15,7 @@ constexpr const char* kNodeExamples =
 
 void add_node(Verbs& verbs) {
   Command node =
-      verbs.root.add_subcommand("node", "queue settings, limits, binding: change and put back");
+      verbs.root.add_subcommand("node", "queue settings, limits, CPU binding: set and restore");
   node.require_subcommand();
   node.footer(kNodeExamples);
   add_node_settings(verbs, node);

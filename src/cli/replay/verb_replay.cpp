@@ -124,7 +124,8 @@ Result<Exit> run_replay(ReplayOptions o, const std::vector<std::string>& argv) {
 }  // namespace
 
 void add_replay(Verbs& verbs) {
-  Command app = verbs.root.add_subcommand("replay", "a trace issued again, with a certificate");
+  Command app =
+      verbs.root.add_subcommand("replay", "replay a trace, and report how true the timing was");
   auto o = std::make_shared<ReplayOptions>();
   ReplaySettings& s = o->settings;
   app.add_option("TRACE", o->trace, "a file that trace import or record wrote").required();

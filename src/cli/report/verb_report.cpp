@@ -312,10 +312,12 @@ void add_report(Verbs& verbs) {
   add_parsed(app, "--baseline", options->baseline, parse_filter,
              "cell that ratios refer to (order=random,merge=none)");
   add_parsed(app, "--margin", options->margin, parse_margin,
-             "call a ratio equal that is shown to be within this, as 3%");
+             "equivalence margin (3%): equal if shown to be within it");
   app.add_option("--experiment", options->experiment,
-                 "newest with runs, all or numbers (1,3): disks as one");
-  app.add_flag("!--no-figures", options->figures, "CSV only");
+                 "newest (default), all, or ids (1,3): one report, disks apart");
+  app.add_flag(
+      "--no-figures", [options] { options->figures = false; },
+      "write the CSV files, draw no figures");
   app.add_flag("--explain", options->explain, "say what the columns of the table mean");
   app.add_flag("--json", options->json, "one JSON document instead of the table");
   app.footer(kReportExamples);

@@ -175,7 +175,7 @@ std::string relative_word(const RelativeSize& size) {
 }
 
 const std::array kOwnOptions{
-    CellOption{"order", "random path directory inode lba chunked recorded [lba]",
+    CellOption{"order", "random path directory inode chunked recorded lba [lba]",
                [](CellSettings& c, std::string_view t) { return set_word(c.order, t, kOrders); },
                [](const CellSettings& c) { return word_of(c.order, kOrders); }},
     CellOption{"chunk", "chunked: bytes of LBA order kept together; default 4MiB",
@@ -183,10 +183,10 @@ const std::array kOwnOptions{
                  return set_bytes(c.chunk, t, {1, kGiB << 10});
                },
                [](const CellSettings& c) { return bytes_word(c.chunk); }},
-    CellOption{"sort-window", "sort each run of this many bytes (or %) of the order by LBA",
+    CellOption{"sort-window", "sort by LBA within windows of so many bytes (or % of all)",
                [](CellSettings& c, std::string_view t) { return set_relative(c.sort_window, t); },
                [](const CellSettings& c) { return relative_word(c.sort_window); }},
-    CellOption{"merge", "none file kernel device; default none",
+    CellOption{"merge", "none file kernel (groups of --merge-batch) device [none]",
                [](CellSettings& c, std::string_view t) { return set_word(c.merge, t, kMerges); },
                [](const CellSettings& c) { return word_of(c.merge, kMerges); }},
     CellOption{"merge-gap", "file, device: bridge gaps up to this; default 64KiB",
@@ -208,10 +208,10 @@ const std::array kOwnOptions{
         "shuffle", "none buffer reservoir full; default none",
         [](CellSettings& c, std::string_view t) { return set_word(c.shuffle, t, kShuffles); },
         [](const CellSettings& c) { return word_of(c.shuffle, kShuffles); }},
-    CellOption{"window", "memory between read and emission (or %); 64MiB, or more",
+    CellOption{"window", "shuffle buffer: bytes or % of data [64MiB, or as needed]",
                [](CellSettings& c, std::string_view t) { return set_relative(c.window, t); },
                [](const CellSettings& c) { return relative_word(c.window); }},
-    CellOption{"engine", "io_uring psync; default io_uring (or psync)",
+    CellOption{"engine", "io_uring psync [io_uring; psync where that is refused]",
                [](CellSettings& c, std::string_view t) { return set_word(c.engine, t, kEngines); },
                [](const CellSettings& c) { return word_of(c.engine, kEngines); }},
     CellOption{"io", "direct buffered (also --direct, --buffered); default direct",
@@ -222,10 +222,10 @@ const std::array kOwnOptions{
                  return set_count(c.depth, t, {1, 4096});
                },
                [](const CellSettings& c) { return std::to_string(c.depth); }},
-    CellOption{"refill", "completions until as many are submitted, 25%; --merge-batch",
+    CellOption{"refill", "complete this many, submit as many [25% of --depth]",
                [](CellSettings& c, std::string_view t) { return set_share(c.refill, t); },
                [](const CellSettings& c) { return share_word(c.refill); }},
-    CellOption{"openers", "threads that open ahead; 0: the reader opens; default 1",
+    CellOption{"openers", "threads that open files ahead; 0: reader does; default 1",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.openers, t, {0, 64});
                },
@@ -235,7 +235,7 @@ const std::array kOwnOptions{
                  return set_count(c.batch, t, {1, 1U << 30});
                },
                [](const CellSettings& c) { return std::to_string(c.batch); }},
-    CellOption{"prefetch", "batches ready before they are consumed; default 2",
+    CellOption{"prefetch", "batches to prepare ahead, in total; default 2",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.prefetch, t, {0, 1U << 20});
                },
@@ -258,7 +258,7 @@ const std::array kOwnOptions{
           return {};
         },
         [](const CellSettings& c) { return fmt::format("{}ns", c.copy_tuning.latency.count()); }},
-    CellOption{"staging", "pinned pageable per-batch, cuda: register; default pinned",
+    CellOption{"staging", "pinned pageable per-batch register (cuda only) [pinned]",
                [](CellSettings& c, std::string_view t) {
                  return set_word(c.copy_tuning.staging, t, kStagings);
                },
@@ -279,10 +279,10 @@ const std::array kOwnOptions{
                },
                [](const CellSettings& c) { return std::to_string(c.device_index); }},
     CellOption{
-        "consumer", "none emulated cuda cuda-memory gemm; emulated with --compute",
+        "consumer", "none emulated cuda cuda-memory gemm [--compute: emulated]",
         [](CellSettings& c, std::string_view t) { return set_word(c.consumer, t, kConsumers); },
         [](const CellSettings& c) { return word_of(c.consumer, kConsumers); }},
-    CellOption{"compute", "12ms lognormal:12ms:0.5 64:8ms/256:20ms table:FILE",
+    CellOption{"compute", "per batch: 12ms lognormal:12ms:0.5 64:8ms/256:20ms table:F",
                [](CellSettings& c, std::string_view t) -> Result<> {
                  BLKSWEEP_TRY(c.compute, parse_compute_time(t));
                  return {};
@@ -291,7 +291,7 @@ const std::array kOwnOptions{
     CellOption{"cache", "cold warm keep: what a run starts from; default keep",
                [](CellSettings& c, std::string_view t) { return set_word(c.cache, t, kCaches); },
                [](const CellSettings& c) { return word_of(c.cache, kCaches); }},
-    CellOption{"arm", "names for equal cells (A/A): a,b shows what noise alone does",
+    CellOption{"arm", "A/A test: a,b runs each cell once per name, to see noise",
                [](CellSettings& c, std::string_view t) { return set_arm(c, t); },
                [](const CellSettings& c) { return c.arm.empty() ? "-" : c.arm; }},
     CellOption{"epochs", "passes over the data in one run; default 1",

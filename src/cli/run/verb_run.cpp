@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char* kRunHelp = "read a data set as a training job would, and measure it";
 constexpr const char* kRunFooter =
-    "Options that name a policy take several values, with commas, and are swept.\n"
+    "Settings take several values, with commas: every combination is run (a cell).\n"
     "examples:\n"
     "  blksweep run --data DIR --order random,lba --repeats 3 --db results.db\n"
     "  blksweep run --catalog data.cat --order lba --merge device --verify --json\n"
@@ -176,11 +176,11 @@ void add_run_flags(Command app, CellText& text) {
       added.hidden();
     }
   };
-  flag("verify", "verify", "true", "hash every sample against its file; --no-check: none at all");
+  flag("verify", "verify", "true", "check the hash of all samples, not of some; --no-check: none");
   flag("check", "check", "true", "");
   flag("no-check", "check", "false", "");
   flag("probe", "probe", "true", "");
-  flag("no-probe", "probe", "false", "without the eBPF queue probe; --probe: with it, the default");
+  flag("no-probe", "probe", "false", "disable the eBPF probe (on by default)");
   flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling");
   flag("direct", "direct", "true", "");
   flag("buffered", "buffered", "true", "");
@@ -206,7 +206,7 @@ void add_run(Verbs& verbs) {
     };
     app.add_text("--" + name, set, help).last_wins();
   };
-  text_option("data", "folder, scanned now; --follow-links: links out of it too");
+  text_option("data", "folder to scan; --follow-links: also links out of it");
   text_option("catalog", "catalog file, checked against the files");
   for (const CellOption& option : cell_options()) {
     if (option.name != kPinInodes) {
@@ -221,7 +221,7 @@ void add_run(Verbs& verbs) {
     args->spec = is_word ? args->spec : word;
     return {};
   };
-  app.add_texts("--fio-twin", twin, "the same reads by the real fio; plain: one by one; both")
+  app.add_texts("--fio-twin", twin, "run fio too: grouped (as blksweep submits), plain, both")
       .value_optional()
       .last_wins();
   text_option("repeats", "runs of each cell, interleaved; default 1");

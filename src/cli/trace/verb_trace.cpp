@@ -172,7 +172,7 @@ void add_stat(Verbs& verbs, Command trace) {
 }  // namespace
 
 void add_trace(Verbs& verbs) {
-  Command app = verbs.root.add_subcommand("trace", "bring in, write out and look at traces");
+  Command app = verbs.root.add_subcommand("trace", "record, import, export and summarise traces");
   app.require_subcommand();
   app.footer(kTraceFooter);
   add_trace_record(verbs, app);
