@@ -33,6 +33,11 @@ import sawtooth
 import sizes
 import strategies
 import throughput
+import trace_addresses
+import trace_depth
+import trace_misses
+import trace_rate
+import traces
 import utilisation
 
 # Of all disks together; the others are drawn disk by disk, because their scales differ.
@@ -59,6 +64,12 @@ REPLAY_FIGURES = [
     ("replay_lateness", "How late replays were", replay_lateness),
     ("replay_rate", "What the trace asks for, and what was issued", replay_rate),
     ("replay_latency", "Latency, replayed and recorded", replay_latency),
+]
+TRACE_FIGURES = [
+    ("trace_addresses", "Where a trace's accesses go", trace_addresses),
+    ("trace_rate", "Requests of a trace over time", trace_rate),
+    ("trace_depth", "Requests in flight when a trace was recorded", trace_depth),
+    ("trace_misses", "What a page cache would miss", trace_misses),
 ]
 WARNINGS_QUERY = ("SELECT w.text, count(DISTINCT w.run_id) FROM warning w JOIN run r USING (run_id) "
                   "JOIN cell c USING (cell_id) WHERE c.experiment_id IN "
@@ -140,6 +151,32 @@ def draw_replays(db, folder):
             for name, title, module in REPLAY_FIGURES]
 
 
+def draw_traces(db, folder):
+    """As draw_all; empty for a database without traces."""
+    if not traces.everything(db):
+        return []
+    return [(name, title, *draw_one(name, folder, lambda stem, m=module: traces.make(m, db, stem)))
+            for name, title, module in TRACE_FIGURES]
+
+
+def trace_table(db):
+    def rate(t):
+        return f"{t['requests'] * 1e9 / t['duration_ns']:,.0f}" if t["duration_ns"] > 0 else "–"
+    return page.table(
+        [("trace", True), ("file", False), ("requests", True), ("reads", True), ("duration", True), ("requests/s", True),
+         ("sequential", True), ("footprint", True)],
+        [[str(t["trace_id"]), t["trace"], f"{t['requests']:,}", f"{t['reads']:,}", page.duration(t["duration_ns"]), rate(t),
+          "–" if t["sequential"] is None else f"{t['sequential']:.2f}", f"{t['footprint_bytes'] / 2**20:,.1f} MiB"]
+         for t in traces.everything(db)])
+
+
+def trace_sections(db, drawn):
+    if not drawn:
+        return []
+    return [("Traces", trace_table(db)),
+            *((title, page.figure(svg, text)) for _, title, svg, text in drawn)]
+
+
 def replay_table(db):
     def rate(r):
         faithful = r["verdict"] != "unfaithful" and r["length_ns"] > 0
@@ -177,15 +214,22 @@ def map_sections(db, drawn):
             *((title, page.figure(svg, text)) for _, title, svg, text in drawn)]
 
 
-def others_page(db, drawn_maps, drawn_replays):
+def others_page(db, others):
     """Of a database without runs."""
-    mapped, replayed = maps.newest(db), replays.everything(db)
+    mapped, replayed, traced = maps.newest(db), replays.everything(db), traces.everything(db)
     counts = [common.plural(len(mapped), "device") + " mapped"] if mapped else []
     counts += [common.plural(len(replayed), "replay")] if replayed else []
-    what = " and ".join((["latency maps"] if mapped else []) + (["replays"] if replayed else []))
-    return page.document(title=f"blksweep: {what} on {(mapped + replayed)[-1]['hostname']}",
-                         lead=f"{', '.join(counts)}; no runs.",
-                         sections=map_sections(db, drawn_maps) + replay_sections(db, drawn_replays))
+    counts += [common.plural(len(traced), "trace")] if traced else []
+    what = [name for name, some in (("latency maps", mapped), ("replays", replayed), ("traces", traced)) if some]
+    host = (mapped + replayed + traced)[-1]["hostname"]
+    return page.document(title=f"blksweep: {' and '.join(what)} on {host}",
+                         lead=f"{', '.join(counts)}; no runs.", sections=other_sections(db, others))
+
+
+def other_sections(db, others):
+    drawn_maps, drawn_replays, drawn_traces = others
+    return (map_sections(db, drawn_maps) + replay_sections(db, drawn_replays)
+            + trace_sections(db, drawn_traces))
 
 
 def facts_of(facts):
@@ -239,8 +283,7 @@ def build_page(db, cells, facts, drawn, others):
         sections=[
             ("Results", page.results(cells, facts)),
             *((title, page.figure(svg, text)) for _, title, svg, text in drawn),
-            *map_sections(db, others[0]),
-            *replay_sections(db, others[1]),
+            *other_sections(db, others),
             ("Left out", page.left_out(facts)),
             ("Warnings", page.warnings(warnings)),
             ("Cells", page.settings(cells)),
@@ -251,9 +294,9 @@ def build_page(db, cells, facts, drawn, others):
 
 def write_page(db, output, no_runs):
     figures = output / "figures"
-    others = draw_maps(db, figures), draw_replays(db, figures)
+    others = draw_maps(db, figures), draw_replays(db, figures), draw_traces(db, figures)
     if no_runs:
-        text = others_page(db, *others)
+        text = others_page(db, others)
     else:
         cells = load.load_cells(output / "cells.csv")
         facts = load.load_facts(db, cells)
@@ -266,7 +309,7 @@ def main(argv):
     parser.add_argument("db", type=pathlib.Path)
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True,
                         help="folder that holds cells.csv")
-    parser.add_argument("--no-runs", action="store_true", help="the database has maps or replays, and no runs")
+    parser.add_argument("--no-runs", action="store_true", help="the database has maps, replays or traces, and no runs")
     args = parser.parse_args(argv)
     try:
         write_page(args.db, args.output, args.no_runs)

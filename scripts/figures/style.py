@@ -147,6 +147,20 @@ def time_ticks(axis):
     axis.set_major_formatter(FuncFormatter(words))
 
 
+def size_ticks(axis):
+    """Powers of 16 of a logarithmic axis in bytes, as sizes: 64 KiB, 1 MiB, 16 MiB."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    def words(x, _):
+        for unit, scale in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+            if x >= scale:
+                return f"{x / scale:g} {unit}"
+        return f"{x:g} B"
+    axis.set_major_locator(LogLocator(base=16, numticks=6))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(words))
+
+
 def legend_above(fig, handles):
     """A legend over the whole figure, from its left edge; in more than one row where it is too wide."""
     for rows in (1, 2, 3):

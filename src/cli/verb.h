@@ -41,6 +41,7 @@ void add_cache_pin(Verbs& verbs, Command cache);       // pin, list, unpin
 void add_node_settings(Verbs& verbs, Command node);    // show, set, restore
 void add_node_exec(Verbs& verbs, Command node);        // exec
 void add_trace_record(Verbs& verbs, Command trace);    // record
+void add_trace_stat(Verbs& verbs, Command trace);      // stat
 void add_dataset_pack(Verbs& verbs, Command dataset);  // pack
 
 }  // namespace blksweep

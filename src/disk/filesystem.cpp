@@ -47,7 +47,8 @@ Result<ProcessResult> run_tool(std::vector<std::string> argv, const std::string&
   return ran;
 }
 
-// "ext4", "dos" (a partition table), or "" when blkid knows nothing of it.
+}  // namespace
+
 Result<std::string> content_of(const std::string& device) {
   BLKSWEEP_TRY(const ProcessResult said,
                run_tool({"blkid", "-p", "-o", "export", device}, "util-linux"));
@@ -64,8 +65,6 @@ Result<std::string> content_of(const std::string& device) {
   }
   return std::string("content that blkid cannot name");
 }
-
-}  // namespace
 
 bool is_known_filesystem(const std::string& type) { return maker_of(type) != nullptr; }
 

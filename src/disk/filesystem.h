@@ -13,6 +13,8 @@
 
 namespace blksweep {
 
+// "ext4", "dos" (a partition table), or "" when blkid knows nothing of it.
+Result<std::string> content_of(const std::string& device);
 bool is_known_filesystem(const std::string& type);  // ext4, xfs, btrfs
 // `fresh`: nothing was ever written to the device.
 Result<> make_filesystem(const std::string& device, const std::string& type, bool fresh);

@@ -1,4 +1,5 @@
-// Engine: carries reads out. One virtual call per batch, none per request.
+// Engine: carries reads out, and the writes of a replay. One virtual call per batch, none per
+// request.
 //
 // Files:     requests name a file slot. set_files fills slots; slots may be refilled while reads on
 //            their old file are in flight only if the engine says so (io_uring keeps a reference).
@@ -31,11 +32,12 @@ struct ReadRequest {
   std::uint32_t iov_count;
   std::uint32_t slot;
   std::uint32_t tag;  // comes back in the completion
+  bool write = false;
 };
 
 struct Completion {
   std::uint32_t tag;
-  std::int32_t result;  // bytes read, or -errno
+  std::int32_t result;  // bytes read or written, or -errno
 };
 
 inline constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();

@@ -26,7 +26,7 @@ class PsyncEngine final : public Engine {
 
   Result<> submit(std::span<const ReadRequest> batch) override {
     for (const ReadRequest& r : batch) {
-      done_.push_back({r.tag, read(r)});
+      done_.push_back({r.tag, carry_out(r)});
     }
     return {};
   }
@@ -40,10 +40,11 @@ class PsyncEngine final : public Engine {
   }
 
  private:
-  std::int32_t read(const ReadRequest& r) const {
+  std::int32_t carry_out(const ReadRequest& r) const {
+    const auto call = r.write ? ::pwritev : ::preadv;
     for (;;) {
-      const ssize_t n = ::preadv(files_[r.slot].get(), r.iov, static_cast<int>(r.iov_count),
-                                 static_cast<off_t>(r.offset));
+      const ssize_t n = call(files_[r.slot].get(), r.iov, static_cast<int>(r.iov_count),
+                             static_cast<off_t>(r.offset));
       if (n >= 0) {
         return static_cast<std::int32_t>(n);
       }

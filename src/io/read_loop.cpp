@@ -125,7 +125,7 @@ Result<> ReadLoop::queue(std::uint32_t tag) {
   }
   group_.push_back({f.wanted.offset + f.done, aim.iov.data(),
                     static_cast<std::uint32_t>(aim.iov.size()),
-                    static_cast<std::uint32_t>(aim.slot), tag});
+                    static_cast<std::uint32_t>(aim.slot), tag, aim.write});
   return {};
 }
 

@@ -40,6 +40,7 @@ struct ReadAim {
   static constexpr int kSubmitFirst = -4096;  // no errno: what is in the group needs the slot
   int slot = 0;                               // or -errno, or kSubmitFirst
   std::span<const iovec> iov{};
+  bool write = false;
 };
 
 struct ReadDone {

@@ -186,10 +186,12 @@ void UringEngine::prepare(io_uring_sqe* sqe, const ReadRequest& r) {
   const int fd = fixed_files_ ? static_cast<int>(r.slot) : fallback_files_[r.slot].get();
   const int buffer = r.iov_count == 1 ? fixed_buffer_of(*r.iov) : -1;
   if (buffer >= 0) {
-    io_uring_prep_read_fixed(sqe, fd, r.iov->iov_base, static_cast<unsigned>(r.iov->iov_len),
-                             r.offset, buffer);
+    const auto length = static_cast<unsigned>(r.iov->iov_len);
+    r.write ? io_uring_prep_write_fixed(sqe, fd, r.iov->iov_base, length, r.offset, buffer)
+            : io_uring_prep_read_fixed(sqe, fd, r.iov->iov_base, length, r.offset, buffer);
   } else {
-    io_uring_prep_readv(sqe, fd, r.iov, r.iov_count, r.offset);
+    r.write ? io_uring_prep_writev(sqe, fd, r.iov, r.iov_count, r.offset)
+            : io_uring_prep_readv(sqe, fd, r.iov, r.iov_count, r.offset);
   }
   if (fixed_files_) {
     io_uring_sqe_set_flags(sqe, IOSQE_FIXED_FILE);

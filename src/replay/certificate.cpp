@@ -93,6 +93,7 @@ void ReplayRecord::completed(const ReplayRequest& request, std::int64_t latency_
   latency_.add(static_cast<std::uint64_t>(latency_ns));
   latency_sum_ += static_cast<double>(latency_ns);
   bytes_ += request.bytes;
+  writes_ += request.write ? 1U : 0U;
   end_ns_ = std::max(end_ns_, now_ns);
   if (request.latency_ns != kNotTold) {
     ++told_;

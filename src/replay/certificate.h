@@ -89,6 +89,7 @@ class ReplayRecord {
   const LogHistogram& recorded_latency() const { return recorded_latency_; }
   const std::vector<RateStep>& rate() const { return rate_; }
   std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t writes() const { return writes_; }  // that completed
   std::int64_t end_ns() const { return end_ns_; }
 
  private:
@@ -100,6 +101,7 @@ class ReplayRecord {
   std::int64_t worst_late_ = 0, worst_tool_ = 0, worst_device_ = 0;
   std::vector<RateStep> rate_;
   std::uint64_t issued_ = 0, failed_ = 0, bytes_ = 0, out_of_order_ = 0, next_number_ = 0;
+  std::uint64_t writes_ = 0;
   std::uint64_t told_ = 0;  // that have a recorded latency
   double latency_sum_ = 0, recorded_latency_sum_ = 0, told_latency_sum_ = 0;
   double gap_sum_ = 0, gap_error_sum_ = 0;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "replay/background.h"
+#include "replay/survey.h"
 
 namespace blksweep {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 const char* reason_of(TraceOp op) {
   switch (op) {
     case TraceOp::read:
-      return nullptr;
+      return "reads";
     case TraceOp::write:
       return "writes";
     case TraceOp::discard:
@@ -25,8 +26,8 @@ const char* reason_of(TraceOp op) {
 
 }  // namespace
 
-Feed::Feed(TraceReader& trace, double speed, PlaceRequest place)
-    : trace_(trace), speed_(speed), place_(std::move(place)), spare_(kChunks) {}
+Feed::Feed(TraceReader& trace, const Settings& settings, PlaceRequest place)
+    : trace_(trace), settings_(settings), place_(std::move(place)), spare_(kChunks) {}
 
 Feed::~Feed() {
   {
@@ -86,8 +87,9 @@ Result<bool> Feed::fill(Chunk& chunk) {
 
 void Feed::add(const TraceRecord& record, Chunk& chunk) {
   ReplayRequest request;
-  const char* reason = reason_of(record.op);
-  reason = reason == nullptr && record.bytes == 0 ? "empty reads" : reason;
+  const bool replayed = is_replayed(record.op, settings_.writes);
+  const char* reason = replayed ? nullptr : reason_of(record.op);
+  reason = replayed && record.bytes == 0 ? kEmptyRequests : reason;
   reason = reason == nullptr ? place_(record, request) : reason;
   if (reason != nullptr) {
     ++left_out_[reason];
@@ -97,10 +99,11 @@ void Feed::add(const TraceRecord& record, Chunk& chunk) {
     first_ns_ = record.time_ns;
   }
   request.recorded_ns =
-      static_cast<std::int64_t>(static_cast<double>(record.time_ns - *first_ns_) / speed_);
+      static_cast<std::int64_t>(static_cast<double>(record.time_ns - *first_ns_) / settings_.speed);
   request.latency_ns = record.latency_ns;
   request.place = record.place;
   request.thread = record.thread;
+  request.write = record.op == TraceOp::write;
   request.number = number_++;
   chunk.push_back(request);
 }

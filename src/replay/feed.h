@@ -1,7 +1,7 @@
-// Feed: the reads of a trace as requests of a target, decoded ahead of the loop on a thread of its
-// own, so that no decoding falls between two requests.
+// Feed: the reads of a trace (and writes, if asked for) as requests of a target, decoded ahead of
+// the loop on a thread of its own, so that no decoding falls between two requests.
 //
-// Memory:  kChunks chunks of one block of the trace each (128 Ki requests of 48 bytes at most).
+// Memory:  kChunks chunks of one block of the trace each (128 Ki requests of 64 bytes at most).
 // Errors:  of the reader come out of take(). What is left out is counted by reason.
 // Stop:    the destructor ends the thread.
 // Threads: begin() and take() on the consumer's; `place` is called on the feed's.
@@ -27,7 +27,11 @@ using PlaceRequest = std::function<const char*(const TraceRecord&, ReplayRequest
 class Feed {
  public:
   using Chunk = std::vector<ReplayRequest>;
-  Feed(TraceReader& trace, double speed, PlaceRequest place);
+  struct Settings {
+    double speed = 1;
+    bool writes = false;  // are requests, too
+  };
+  Feed(TraceReader& trace, const Settings& settings, PlaceRequest place);
   ~Feed();
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
@@ -46,7 +50,7 @@ class Feed {
   void add(const TraceRecord& record, Chunk& chunk);
 
   TraceReader& trace_;
-  const double speed_;
+  const Settings settings_;
   const PlaceRequest place_;
   std::vector<TraceRecord> block_;
   LeftOut left_out_;

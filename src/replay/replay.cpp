@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <set>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/rng.h"
 #include "base/units.h"
 #include "os/layer_facts.h"
 #include "os/memory_room.h"
@@ -26,8 +28,8 @@ namespace blksweep {
 namespace {
 
 constexpr std::array<std::string_view, 3> kTimings{"original", "asap", "dependent"};
-const std::set<std::string> kHarmless{"writes", "discards",    "flushes",
-                                      "other",  "empty reads", kReadsOfNothing};
+const std::set<std::string> kHarmless{"writes", "discards",     "flushes",
+                                      "other",  kEmptyRequests, kReadsOfNothing};
 constexpr std::int64_t kLeadTime = 20'000'000;  // from the first submission to time 0
 
 Result<> check_timing(const TraceSurvey& s, const ReplaySettings& settings) {
@@ -42,17 +44,26 @@ Result<> check_timing(const TraceSurvey& s, const ReplaySettings& settings) {
                     : "thread and latency"));
 }
 
-Result<PageBuffer> memory_for(unsigned depth, std::uint64_t largest) {
-  const std::uint64_t place = align_up(std::max<std::uint64_t>(largest, 1), kPageBytes);
-  const std::uint64_t bytes = place * depth;
+Result<PageBuffer> memory_for(std::uint64_t place, unsigned depth, bool writes) {
+  const std::uint64_t bytes = place * (depth + (writes ? 1U : 0U));
   const auto available = meminfo("MemAvailable");
   if (available && bytes > available->n / 2) {
     return usage_error(fmt::format(
-        "{} reads in flight of up to {} need {} of memory, more than half of what is available: "
+        "{} requests in flight of up to {} need {} of memory, more than half of what is available: "
         "give a lower --depth",
         depth, format_bytes({place}), format_bytes({bytes})));
   }
   return PageBuffer::allocate({bytes});
+}
+
+// No device makes less of it than it is.
+void fill_randomly(std::span<std::byte> bytes) {
+  Rng rng(0x626c6b);
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size();
+       at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = rng.next();
+    std::memcpy(bytes.data() + at, &word, sizeof word);
+  }
 }
 
 // What a target lacks; what moved nothing, or is no read, is nobody's loss.
@@ -84,14 +95,18 @@ class Replay {
         record_(settings.timing != Timing::asap) {}
 
   Result<ReplayReport> carry_out(const std::atomic<bool>& stop) {
-    BLKSWEEP_TRY(memory_, memory_for(target_.depth(), target_.largest(survey_)));
+    const std::uint64_t place = align_up(target_.largest(survey_), kPageBytes);
+    BLKSWEEP_TRY(memory_, memory_for(place, target_.depth(), writes()));
+    reads_ = memory_.span().first(place * target_.depth());
+    written_ = memory_.span().subspan(reads_.size());
+    fill_randomly(written_);
     BLKSWEEP_TRY(engine_, make_engine(EngineKind::io_uring, {.depth = target_.depth(),
                                                              .file_slots = target_.files().slots(),
                                                              .arena = memory_.span()}));
     BLKSWEEP_CHECK(target_.files().start(*engine_));
     BLKSWEEP_TRY(const double own_rate, own_request_rate(target_.depth()));
     const bool dependent = settings_.timing == Timing::dependent;
-    Feed feed(trace_, dependent ? 1 : settings_.speed,
+    Feed feed(trace_, {dependent ? 1 : settings_.speed, writes()},
               [this](const TraceRecord& r, ReplayRequest& q) { return target_.place(r, q); });
     feed.begin();
     BLKSWEEP_CHECK(dependent ? by_threads(feed, stop) : in_order(feed, stop));
@@ -117,8 +132,10 @@ class Replay {
   }
 
  private:
+  bool writes() const { return !settings_.writes.empty(); }
+
   Result<std::vector<DueRead>> due_reads() {
-    Feed feed(trace_, settings_.speed,
+    Feed feed(trace_, {settings_.speed},
               [this](const TraceRecord& r, ReplayRequest& q) { return target_.place(r, q); });
     feed.begin();
     std::vector<DueRead> reads;
@@ -156,7 +173,8 @@ class Replay {
     ReplaySource source({.order = order,
                          .files = target_.files(),
                          .engine = spinning,
-                         .memory = memory_.span(),
+                         .memory = reads_,
+                         .written = written_,
                          .depth = target_.depth(),
                          .timed = timed,
                          .begin_ns = now_ns() + (timed ? kLeadTime : 0),
@@ -182,6 +200,7 @@ class Replay {
                                      .misplaced = misplaced(r.left_out)});
     r.requests = r.certificate.issued;
     r.bytes = record_.bytes();
+    r.writes = record_.writes();
     r.short_reads = short_reads_;
     r.rounded = target_.rounded();
     r.depth = target_.depth();
@@ -211,7 +230,8 @@ class Replay {
     }
     if (r.certificate.failed > 0) {
       out.push_back(
-          sys_error(last_error_, fmt::format("{} reads failed, the last", r.certificate.failed))
+          sys_error(last_error_, fmt::format("{} {} failed, the last", r.certificate.failed,
+                                             writes() ? "requests" : "reads"))
               .value()
               .text);
     }
@@ -224,7 +244,8 @@ class Replay {
   const TraceSurvey& survey_;
   ReplayRecord record_;
   PageBuffer memory_;
-  std::unique_ptr<Engine> engine_;  // drains before the memory goes
+  std::span<std::byte> reads_, written_;  // of it
+  std::unique_ptr<Engine> engine_;        // drains before the memory goes
   std::int64_t stalled_ns_ = 0;
   std::uint64_t short_reads_ = 0;
   int last_error_ = 0;
@@ -243,14 +264,18 @@ std::string_view to_string(Timing timing) { return kTimings[static_cast<std::siz
 
 Result<ReplayReport> replay(TraceReader& trace, const ReplaySettings& settings,
                             const std::atomic<bool>& stop) {
-  BLKSWEEP_TRY(const TraceSurvey found, survey(trace, stop));
+  BLKSWEEP_TRY(const TraceSurvey found, survey(trace, !settings.writes.empty(), stop));
   BLKSWEEP_CHECK(check_timing(found, settings));
   if (settings.fio && (settings.device.empty() || settings.timing != Timing::original)) {
     return usage_error("--fio-twin: fio replays block traces at their recorded times only");
   }
+  if (settings.fio && !settings.writes.empty()) {
+    return usage_error(
+        "--fio-twin: the same reads are replayed twice; --writes does not go with it");
+  }
   BLKSWEEP_TRY(ReplayTarget target, ReplayTarget::open(trace.facts().kind, settings, found));
   if (settings.total != nullptr) {
-    settings.total->store(found.reads, std::memory_order_relaxed);
+    settings.total->store(found.requests, std::memory_order_relaxed);
   }
   Replay one(trace, settings, std::move(target), found);
   return settings.fio ? one.with_fio(stop) : one.carry_out(stop);

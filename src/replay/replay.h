@@ -1,11 +1,13 @@
 // replay: issues the reads of a trace again, on a block device or below a folder, and certifies how
-// true that was. Reads only: writes and discards are left out and counted.
+// true that was. Reads only, unless `writes` is given: else writes are left out and counted;
+// discards and flushes always.
 //
 // original:  each at its recorded time (open loop), over `speed`.
 // asap:      the next one whenever fewer than `depth` are in flight.
 // dependent: each recorded thread by its think times (orders.h).
 //
-// Target:    a device is opened O_RDONLY with O_DIRECT; files O_RDONLY, direct unless `buffered`.
+// Target:    a device is opened O_RDONLY with O_DIRECT (for writes: overwrite.h); files O_RDONLY,
+// direct unless `buffered`.
 //            Alignment of direct reads rounds outwards.
 // fio:       its replay comes after ours, and the block layer tells the issue times of both.
 // Caches:    left as they are: the caller drops them.
@@ -39,6 +41,7 @@ std::string_view to_string(Timing timing);
 struct ReplaySettings {
   std::string device;  // node of a block device (block traces), or
   std::string folder;  // of the files (file traces)
+  std::string writes;  // the device once more: writes are carried out, and its content is lost
   Timing timing = Timing::original;
   AddressMode addresses = AddressMode::as_is;
   double speed = 1;
@@ -46,13 +49,14 @@ struct ReplaySettings {
   bool buffered = false;
   bool fio = false;  // fio's replay of the same reads afterwards (a device, original timing)
   std::atomic<std::uint64_t>* progress = nullptr;  // completed
-  std::atomic<std::uint64_t>* total = nullptr;     // reads of the trace
+  std::atomic<std::uint64_t>* total = nullptr;     // requests of the trace that are replayed
 };
 
 struct ReplayReport {
   Certificate certificate;
   LeftOut left_out;
   std::uint64_t requests = 0, bytes = 0, short_reads = 0;
+  std::uint64_t writes = 0;   // of the requests
   std::uint64_t rounded = 0;  // direct reads that are longer than recorded
   unsigned depth = 0;
   std::uint32_t threads = 0;

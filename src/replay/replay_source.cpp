@@ -42,8 +42,9 @@ bool ReplaySource::earlier(std::uint32_t tag, WantedRead& wanted) {
 ReadAim ReplaySource::aim(std::uint32_t tag, std::uint32_t done) {
   const ReplayRequest& r = flights_[tag].request;
   const std::size_t place = flow_.memory.size() / flow_.depth;
-  iov_[tag] = {flow_.memory.data() + place * tag + done, r.bytes - done};
-  return {flow_.files.slot_of(r.place), {&iov_[tag], 1}};
+  std::byte* bytes = r.write ? flow_.written.data() : flow_.memory.data() + place * tag;
+  iov_[tag] = {bytes + done, r.bytes - done};
+  return {flow_.files.slot_of(r.place), {&iov_[tag], 1}, r.write};
 }
 
 void ReplaySource::handed_over(const ReadRequest& request, std::int64_t issued) {

@@ -1,6 +1,7 @@
 // ReplaySource: the requests of an order as a source of the read loop, and what became of them.
 //
-// Memory:  each read in flight has a place of its own, as large as the largest.
+// Memory:  each request in flight has a place of its own, as large as the largest; all writes write
+//          the same bytes.
 // Files:   through TargetFiles (a device is one).
 // Times:   relative to `begin_ns`, which set_begin() gives before the loop runs.
 // Lifetime: borrows everything.
@@ -23,7 +24,8 @@ struct ReplayFlow {
   RequestOrder& order;
   TargetFiles& files;
   Engine& engine;
-  std::span<std::byte> memory;
+  std::span<std::byte> memory;     // of the reads: depth places
+  std::span<std::byte> written{};  // what writes write; at least as large as the largest
   unsigned depth = 1;
   bool timed = true;  // requests have a time at which they are due
   std::int64_t begin_ns = 0;

@@ -1,4 +1,4 @@
-// One read of a replay, and in which order they come.
+// One request of a replay, and in which order they come.
 //
 // Units:   bytes of the target; nanoseconds from the beginning of the replay.
 // Threads: an order has one owner, the thread of the read loop.
@@ -22,14 +22,17 @@ struct ReplayRequest {
   std::uint64_t thread = 0;  // as recorded; 0: not told
   std::uint32_t bytes = 0;
   std::uint32_t place = 0;  // of the trace
+  bool write = false;
 };
 
 // Why accesses of a trace are not issued, and how many.
 using LeftOut = std::map<std::string, std::uint64_t>;
 
-// Reads that moved bytes when they were recorded and that the target has no place for.
+// What moved bytes when it was recorded and has no place on the target.
 inline constexpr const char* kReadsBeyondDevice = "reads beyond the end of the device";
+inline constexpr const char* kWritesBeyondDevice = "writes beyond the end of the device";
 inline constexpr const char* kReadsOfNothing = "reads at the end of a file, which gave nothing";
+inline constexpr const char* kEmptyRequests = "empty reads";
 inline constexpr const char* kReadsBeyondFile = "reads beyond the end of a file";
 
 class RequestOrder {

@@ -1,5 +1,7 @@
 #include "replay/survey.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -12,14 +14,11 @@ std::uint64_t end_of(const TraceRecord& r) {
 }
 
 void add(TraceSurvey& s, const TraceRecord& r) {
-  if (r.op != TraceOp::read) {
-    return;
-  }
   if (r.place >= s.ends.size()) {
     s.ends.resize(std::size_t{r.place} + 1);
   }
   s.ends[r.place] = std::max(s.ends[r.place], end_of(r));
-  ++s.reads;
+  ++s.requests;
   s.largest = std::max(s.largest, r.bytes);
   s.last_ns = r.time_ns;
   s.threads = s.threads && r.thread != 0;
@@ -28,7 +27,7 @@ void add(TraceSurvey& s, const TraceRecord& r) {
 
 }  // namespace
 
-Result<TraceSurvey> survey(TraceReader& trace, const std::atomic<bool>& stop) {
+Result<TraceSurvey> survey(TraceReader& trace, bool writes, const std::atomic<bool>& stop) {
   TraceSurvey s;
   std::vector<TraceRecord> block;
   for (;;) {
@@ -40,11 +39,14 @@ Result<TraceSurvey> survey(TraceReader& trace, const std::atomic<bool>& stop) {
       return fail("interrupted", Exit::interrupted);
     }
     for (const TraceRecord& r : block) {
-      add(s, r);
+      if (is_replayed(r.op, writes)) {
+        add(s, r);
+      }
     }
   }
-  if (s.reads == 0) {
-    return fail("the trace has no read: there is nothing to replay");
+  if (s.requests == 0) {
+    return fail(fmt::format("the trace has no {}: there is nothing to replay",
+                            writes ? "read and no write" : "read"));
   }
   s.whole = trace.whole();
   s.names = trace.names();

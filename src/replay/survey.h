@@ -1,6 +1,6 @@
 // What a replay has to know of a trace before it begins: one pass over it, in bounded memory.
 //
-// Errors:  as the reader's; a trace without reads is one.
+// Errors:  as the reader's; a trace without such requests is one.
 // Threads: one owner.
 #pragma once
 
@@ -14,18 +14,22 @@
 
 namespace blksweep {
 
+constexpr bool is_replayed(TraceOp op, bool writes) {
+  return op == TraceOp::read || (writes && op == TraceOp::write);
+}
+
 struct TraceSurvey {
-  std::vector<std::uint64_t> ends;  // by place: one past the last byte that a read names
+  std::vector<std::uint64_t> ends;  // by place: one past the last byte that a request names
   std::vector<std::string> names;   // of places
-  std::uint64_t reads = 0;
-  std::uint64_t largest = 0;  // bytes of a read
-  std::int64_t last_ns = 0;   // of the last read
-  bool threads = true;        // all reads tell theirs
+  std::uint64_t requests = 0;
+  std::uint64_t largest = 0;  // bytes of a request
+  std::int64_t last_ns = 0;   // of the last request
+  bool threads = true;        // all tell theirs
   bool latencies = true;
   bool whole = true;  // the writer of the trace finished
 };
 
-// Leaves the reader at its first record.
-Result<TraceSurvey> survey(TraceReader& trace, const std::atomic<bool>& stop);
+// Of the reads, and the writes if `writes`. Leaves the reader at its first record.
+Result<TraceSurvey> survey(TraceReader& trace, bool writes, const std::atomic<bool>& stop);
 
 }  // namespace blksweep

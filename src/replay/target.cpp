@@ -12,6 +12,7 @@
 #include "os/file.h"
 #include "os/open_regular.h"
 #include "replay/addresses.h"
+#include "replay/overwrite.h"
 #include "replay/replay.h"
 
 namespace blksweep {
@@ -56,7 +57,9 @@ Result<ReplayTarget> ReplayTarget::open(TraceKind kind, const ReplaySettings& se
 }
 
 Result<> ReplayTarget::open_device(const ReplaySettings& settings, const TraceSurvey& survey) {
-  BLKSWEEP_TRY(Fd fd, open_device_read_only(settings.device));
+  BLKSWEEP_TRY(Fd fd, settings.writes.empty()
+                          ? open_device_read_only(settings.device)
+                          : open_to_overwrite(settings.device, settings.writes));
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0) {
     return sys_error(errno, "fstat " + settings.device);
@@ -78,6 +81,9 @@ Result<> ReplayTarget::open_folder(const ReplaySettings& settings, const TraceSu
   if (settings.addresses != AddressMode::as_is) {
     return usage_error("--addresses is of block traces: files have their own");
   }
+  if (!settings.writes.empty()) {
+    return usage_error("--writes is of block traces: files are never written");
+  }
   const auto disk = block_device_of(settings.folder);
   disk_ = disk ? disk->disk : "";
   align_ = settings.buffered ? 1 : disk ? std::max(disk->logical_block, 512U) : kPageBytes;
@@ -88,7 +94,7 @@ Result<> ReplayTarget::open_folder(const ReplaySettings& settings, const TraceSu
 
 const char* ReplayTarget::place(const TraceRecord& record, ReplayRequest& request) {
   if (record.bytes > kLargestReplayed) {
-    return "reads of more than 64 MiB";
+    return "requests of more than 64 MiB";
   }
   if (!map_) {
     const char* reason = place_in_file(record, request);
@@ -97,7 +103,7 @@ const char* ReplayTarget::place(const TraceRecord& record, ReplayRequest& reques
   }
   const auto range = map_->place(record.place, record.offset, record.bytes);
   if (!range) {
-    return kReadsBeyondDevice;
+    return record.op == TraceOp::write ? kWritesBeyondDevice : kReadsBeyondDevice;
   }
   request.offset = range->begin;
   request.bytes = static_cast<std::uint32_t>(range->bytes());

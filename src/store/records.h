@@ -246,8 +246,8 @@ struct MapCurvePoint {
   double x = 0, y = 0;
 };
 
-// A distribution or a series of a replay: x is ns (rate: the beginning of a window), y a count.
-struct ReplayCurvePoint {
+// Of a distribution or a series.
+struct CurvePoint {
   std::string kind;  // docs/results-schema.md
   double x = 0, y = 0;
 };
@@ -256,7 +256,7 @@ struct ReplayCurvePoint {
 struct ReplayRow {
   std::string trace, trace_kind, target, disk, timing, addresses, verdict, reason;
   double speed = 1, depth_mean = 0;
-  std::uint64_t depth = 0, requests = 0, bytes = 0, left_out = 0, failed = 0;
+  std::uint64_t depth = 0, requests = 0, bytes = 0, writes = 0, left_out = 0, failed = 0;
   std::int64_t length_ns = 0;
   std::int64_t late_p50_ns = 0, late_p99_ns = 0, late_p999_ns = 0, late_max_ns = 0;
   std::int64_t tool_p50_ns = 0, tool_p99_ns = 0, tool_p999_ns = 0, tool_max_ns = 0;
@@ -267,7 +267,27 @@ struct ReplayRow {
   std::int64_t started_unix_ns = 0;
   bool interrupted = false;
   std::string hostname, kernel, tool_version, git_revision, argv;
-  std::vector<ReplayCurvePoint> curves;
+  std::vector<CurvePoint> curves;
+};
+
+// What a trace is like (docs/traces.md), and some of its accesses.
+struct TraceAccess {
+  std::int64_t time_ns = 0;
+  std::uint64_t address = 0, bytes = 0;  // volumes, or files, one behind the other
+  std::string op;
+};
+struct TraceRow {
+  std::string trace, trace_kind;
+  std::uint64_t requests = 0, reads = 0, footprint_bytes = 0;
+  std::int64_t duration_ns = 0;
+  Maybe<double> gap_variation, sequential;
+  double miss_ratio_error = 0;
+  std::string timing;    // measured | synthetic
+  std::string document;  // the JSON of `trace stat --json`
+  std::int64_t started_unix_ns = 0;
+  std::string hostname, kernel, tool_version, git_revision, argv;
+  std::vector<CurvePoint> curves;  // rate | depth | misses
+  std::vector<TraceAccess> accesses;
 };
 
 struct MapRecord {

@@ -10,10 +10,9 @@
 namespace blksweep {
 namespace {
 
-Result<> insert_curve(Database& db, std::int64_t replay,
-                      const std::vector<ReplayCurvePoint>& points) {
+Result<> insert_curve(Database& db, std::int64_t replay, const std::vector<CurvePoint>& points) {
   BLKSWEEP_TRY(Statement insert, db.prepare("INSERT INTO replay_curve VALUES (?, ?, ?, ?)"));
-  for (const ReplayCurvePoint& p : points) {
+  for (const CurvePoint& p : points) {
     insert.bind(replay);
     insert.bind(p.kind);
     insert.bind(p.x);

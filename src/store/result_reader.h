@@ -47,6 +47,11 @@ struct StoredReplay {
   ReplayRow row;  // without curves
 };
 
+struct StoredTrace {
+  std::int64_t id = 0;
+  TraceRow row;  // without accesses
+};
+
 class ResultReader {
  public:
   static Result<ResultReader> open(const std::string& path);
@@ -63,6 +68,7 @@ class ResultReader {
   Result<std::vector<IssuePoint>> issue_series(std::int64_t run);
 
   Result<std::vector<StoredReplay>> replays();               // oldest first
+  Result<std::vector<StoredTrace>> traces();                 // oldest first
   Result<std::vector<StoredMap>> maps();                     // oldest first
   Result<std::vector<MapRead>> map_reads(std::int64_t map);  // by their beginning
 

@@ -46,6 +46,7 @@ class ResultStore {
   // A latency map with all its reads in one transaction; returns its id.
   Result<std::int64_t> add_map(const MapRecord& record);
   Result<std::int64_t> add_replay(const ReplayRow& replay);
+  Result<std::int64_t> add_trace(const TraceRow& trace);
 
   // Repeats of the cell that have a complete run, ascending.
   Result<std::vector<std::uint32_t>> finished_repeats(std::int64_t cell);

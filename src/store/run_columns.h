@@ -203,6 +203,27 @@ void each_ceiling_column(Ceiling& c, F&& f) {
   f("samples_per_byte", c.samples_per_byte);
 }
 
+template <class Trace, class F>
+void each_trace_column(Trace& t, F&& f) {
+  f("trace", t.trace);
+  f("trace_kind", t.trace_kind);
+  f("requests", t.requests);
+  f("reads", t.reads);
+  f("footprint_bytes", t.footprint_bytes);
+  f("duration_ns", t.duration_ns);
+  f("gap_variation", t.gap_variation);
+  f("sequential", t.sequential);
+  f("miss_ratio_error", t.miss_ratio_error);
+  f("timing", t.timing);
+  f("document", t.document);
+  f("started_unix_ns", t.started_unix_ns);
+  f("hostname", t.hostname);
+  f("kernel", t.kernel);
+  f("tool_version", t.tool_version);
+  f("git_revision", t.git_revision);
+  f("argv", t.argv);
+}
+
 template <class Replay, class F>
 void each_replay_column(Replay& r, F&& f) {
   f("trace", r.trace);
@@ -218,6 +239,7 @@ void each_replay_column(Replay& r, F&& f) {
   f("depth_mean", r.depth_mean);
   f("requests", r.requests);
   f("bytes", r.bytes);
+  f("writes", r.writes);
   f("left_out", r.left_out);
   f("failed", r.failed);
   f("length_ns", r.length_ns);

@@ -242,7 +242,7 @@ CREATE TABLE replay ( -- a trace issued again, and its certificate: docs/replay.
   verdict TEXT NOT NULL, reason TEXT NOT NULL,   -- faithful | held_back | unfaithful
   speed REAL NOT NULL, depth INTEGER NOT NULL, depth_mean REAL NOT NULL,
   requests INTEGER NOT NULL, bytes INTEGER NOT NULL, -- that were issued, and came
-  left_out INTEGER NOT NULL, failed INTEGER NOT NULL,
+  writes INTEGER NOT NULL, left_out INTEGER NOT NULL, failed INTEGER NOT NULL,
   length_ns INTEGER NOT NULL,                    -- to the last completion
   late_p50_ns INTEGER NOT NULL, late_p99_ns INTEGER NOT NULL,
   late_p999_ns INTEGER NOT NULL, late_max_ns INTEGER NOT NULL,
@@ -262,6 +262,35 @@ CREATE TABLE replay_curve (
                       -- x lower bound of a bucket in ns, y requests;
                       -- due | issued: x begin of a window of 100 ms, y requests
   x REAL NOT NULL, y REAL NOT NULL
+) STRICT;
+)sql";
+
+constexpr const char* kTraceTables = R"sql(
+CREATE TABLE trace ( -- what trace stat says of one: docs/traces.md
+  trace_id INTEGER PRIMARY KEY,
+  trace TEXT NOT NULL, trace_kind TEXT NOT NULL, -- file as given; block | file
+  requests INTEGER NOT NULL, reads INTEGER NOT NULL, footprint_bytes INTEGER NOT NULL,
+  duration_ns INTEGER NOT NULL,                  -- from the first to the last request
+  gap_variation REAL, sequential REAL,           -- NULL: not known
+  miss_ratio_error REAL NOT NULL,                -- 0: the curve is exact
+  timing TEXT NOT NULL,                          -- measured | synthetic
+  document TEXT NOT NULL,                        -- what trace stat --json prints of it
+  started_unix_ns INTEGER NOT NULL,
+  hostname TEXT NOT NULL, kernel TEXT NOT NULL,
+  tool_version TEXT NOT NULL, git_revision TEXT NOT NULL, argv TEXT NOT NULL
+) STRICT;
+CREATE TABLE trace_curve (
+  trace_id INTEGER NOT NULL REFERENCES trace,
+  kind TEXT NOT NULL, -- rate: x begin of a step in ns, y requests/s; depth: y requests in flight;
+                      -- misses: x bytes of an LRU cache, y share of references that it misses
+  x REAL NOT NULL, y REAL NOT NULL
+) STRICT;
+CREATE TABLE trace_access ( -- up to 20,000 of its accesses, each as likely as any other
+  trace_id INTEGER NOT NULL REFERENCES trace,
+  time_ns INTEGER NOT NULL,
+  address REAL NOT NULL,   -- bytes; volumes, or files, one behind the other
+  bytes INTEGER NOT NULL,
+  op TEXT NOT NULL         -- read | write | discard
 ) STRICT;
 )sql";
 
@@ -353,7 +382,7 @@ CREATE TABLE account_phase ( -- of batches, summed; together batch_life_ns
 )sql";
 
 constexpr std::array kTables{kExperimentTables, kRunTables,     kPredictionTables, kMapTables,
-                             kNodeTables,       kAccountTables, kReplayTables};
+                             kNodeTables,       kAccountTables, kReplayTables,     kTraceTables};
 
 }  // namespace
 

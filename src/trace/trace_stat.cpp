@@ -17,13 +17,14 @@ std::uint64_t moved(const TraceRecord& r) {
 
 }  // namespace
 
-void RateSeries::add(std::int64_t at_ns, std::uint64_t bytes) {
+RateSeries::Step& RateSeries::step_at(std::int64_t at_ns) {
   while (static_cast<std::uint64_t>(at_ns / step_ns_) >= kMost) {
     for (std::size_t i = 0; i < steps_.size(); i += 2) {
       Step sum = steps_[i];
       if (i + 1 < steps_.size()) {
         sum.requests += steps_[i + 1].requests;
         sum.bytes += steps_[i + 1].bytes;
+        sum.in_flight_ns += steps_[i + 1].in_flight_ns;
       }
       steps_[i / 2] = sum;
     }
@@ -32,14 +33,33 @@ void RateSeries::add(std::int64_t at_ns, std::uint64_t bytes) {
   }
   const auto at = static_cast<std::size_t>(at_ns / step_ns_);
   steps_.resize(std::max(steps_.size(), at + 1));
-  ++steps_[at].requests;
-  steps_[at].bytes += bytes;
+  return steps_[at];
+}
+
+void RateSeries::add(std::int64_t at_ns, std::uint64_t bytes) {
+  Step& step = step_at(at_ns);
+  ++step.requests;
+  step.bytes += bytes;
+}
+
+void RateSeries::add_depth(std::int64_t begin, std::int64_t end, std::size_t depth) {
+  step_at(end);  // so that the step is long enough
+  while (begin < end) {
+    const std::int64_t until = std::min(end, (begin / step_ns_ + 1) * step_ns_);
+    step_at(begin).in_flight_ns += static_cast<double>(until - begin) * static_cast<double>(depth);
+    begin = until;
+  }
 }
 
 void TraceStat::add_depth(const TraceRecord& r) {
-  while (!completions_.empty() && completions_.top() <= r.time_ns) {
-    completions_.pop();
+  const auto pass_to = [this](std::int64_t at) {
+    rate_.add_depth(depth_ns_, at, completions_.size());
+    depth_ns_ = std::max(depth_ns_, at);
+  };
+  for (; !completions_.empty() && completions_.top() <= r.time_ns; completions_.pop()) {
+    pass_to(completions_.top());
   }
+  pass_to(r.time_ns);
   if (r.latency_ns == kNotTold) {
     ++untold_;
     return;

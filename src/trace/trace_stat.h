@@ -28,12 +28,17 @@ class RateSeries {
   static constexpr std::size_t kMost = 1024;
   struct Step {
     std::uint64_t requests = 0, bytes = 0;
+    double in_flight_ns = 0;  // over the requests in flight, how long they were within it
   };
   void add(std::int64_t at_ns, std::uint64_t bytes);
+  // So many were in flight from `begin` to `end`.
+  void add_depth(std::int64_t begin, std::int64_t end, std::size_t depth);
   std::int64_t step_ns() const { return step_ns_; }
   const std::vector<Step>& steps() const { return steps_; }
 
  private:
+  Step& step_at(std::int64_t at_ns);
+
   std::int64_t step_ns_ = 1'000'000;
   std::vector<Step> steps_;
 };
@@ -55,6 +60,7 @@ class TraceStat {
   // Over time, where all requests tell their latency.
   std::optional<double> mean_depth() const;
   std::optional<std::uint64_t> greatest_depth() const;
+  bool tells_depth() const { return untold_ == 0 && requests_ > 0; }
   // Of reads and writes: the share that begins where the one before in the same place ended.
   std::optional<double> sequential() const;
   // Blocks of kStatBlock that were read or written, and how often again.
@@ -75,6 +81,7 @@ class TraceStat {
   std::unordered_set<std::uint64_t> threads_;
   std::unordered_map<std::uint32_t, std::uint64_t> ends_;  // of the last access of each place
   std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> completions_;
+  std::int64_t depth_ns_ = 0;  // up to where the depth is known
 };
 
 }  // namespace blksweep

@@ -153,3 +153,30 @@ import "$tmp/bad.csv" --skip-bad 1 -o "$tmp/bad.trace"
 call trace stat "$tmp/bad.trace" --json
 expect 'skipped' 'd["skipped"] == 1 and d["requests"] == 4999'
 echo 'bad lines: named, or counted'
+
+# --- stat for the report -------------------------------------------------------------------------
+(echo 'time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,volume' &&
+  awk 'BEGIN { for (i = 0; i < 3000; i++) printf "%d,%s,%d,4096,,200000,,,,v\n", i * 100000, i % 3 ? "read" : "write", i % 500 * 4096 }') \
+  >"$tmp/kept.csv"
+call trace import "$tmp/kept.csv" -o "$tmp/kept.trace"
+expect_status 0
+call trace stat "$tmp/kept.trace" --db "$tmp/kept.db"
+expect_status 0
+call report "$tmp/kept.db" --json
+expect_status 0
+"$python" -c '
+import json, sqlite3, sys
+one, = json.load(open(sys.argv[1]))["traces"]
+assert one["requests"] == 3000 and one["trace"] == sys.argv[2], one
+db = sqlite3.connect(sys.argv[3])
+accesses = db.execute("SELECT time_ns, address, op FROM trace_access ORDER BY time_ns").fetchall()
+wanted = [(i * 100000, i % 500 * 4096.0, "read" if i % 3 else "write") for i in range(3000)]
+assert accesses == wanted
+depth = [y for y, in db.execute("SELECT y FROM trace_curve WHERE kind = ? ORDER BY x", ["depth"])]
+assert all(abs(y - 2) < 0.01 for y in depth[2:]), depth
+rate = [y for y, in db.execute("SELECT y FROM trace_curve WHERE kind = ?", ["rate"])]
+assert all(y == 10000 for y in rate), rate' \
+  "$tmp/.out" "$tmp/kept.trace" "$tmp/kept.db" || die 'the database does not have the trace'
+call trace stat "$tmp/kept.trace" --db "$tmp/none/kept.db"
+expect_status 1
+echo "stat: kept for the report as it is"

@@ -256,7 +256,7 @@ echo "mappings: 100 pages of 100 that were copied; faults under changes are seen
 cat >"$tmp/many.py" <<'PY'
 import os, sys
 fd = os.open(sys.argv[1], os.O_RDONLY)
-for i in range(100000):
+for i in range(1000000):
     os.pread(fd, 1, i % 1000)
 PY
 "$blksweep" trace record --files --data "$tmp/data" --buffer 4KiB -o "$tmp/lost.trace" -- \
@@ -266,12 +266,12 @@ call trace stat "$tmp/lost.trace" --json
 "$python" -c '
 import json, sys
 d = json.load(open(sys.argv[1]))
-assert d["lost"] > 0 and d["requests"] + d["lost"] >= 100000, (d["requests"], d["lost"])' \
+assert d["lost"] > 0 and d["requests"] + d["lost"] >= 1000000, (d["requests"], d["lost"])' \
   "$tmp/.out" || die 'reads and losses are not all reads'
 call trace record --files --data "$tmp/data" -o "$tmp/many.trace" -- \
   "$python" "$tmp/many.py" "$tmp/data/a"
 expect_status 0
-[ "$(recorded "$tmp/many.trace" | wc -l)" = 100000 ] || die 'not all reads were recorded'
+[ "$(recorded "$tmp/many.trace" | wc -l)" = 1000000 ] || die 'not all reads were recorded'
 echo "losses: counted, and none with the usual ring"
 
 # --- kill -9 -------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ if command -v fio >/dev/null; then
   at_start=$(reads)
   rm -f "$tmp/fio.log"
   fio --name=x --filename="$device" --rw=randread --bs=4k --direct=1 --ioengine=io_uring \
-    --iodepth=16 --size=60M --io_size=80M --write_iolog="$tmp/fio.log" --output="$tmp/fio.out"
+    --iodepth=16 --size=60M --io_size=800M --write_iolog="$tmp/fio.log" --output="$tmp/fio.out"
   at_end=$(reads)
   sleep 0.3
   kill -INT $recorder

@@ -59,7 +59,7 @@ std::vector<std::pair<std::uint64_t, std::int64_t>> run(DependentOrder& order,
 
 TEST_F(ReplayOrders, EachThreadThinksAsLongAsItDid) {
   TraceReader trace = trace_of({{0, 100, 1}, {10, 50, 2}, {90, 10, 2}, {150, 100, 1}});
-  Feed feed(trace, 1, anywhere);
+  Feed feed(trace, {}, anywhere);
   feed.begin();
   auto order = DependentOrder::gather(feed, 1, kNobodyStops);
   ASSERT_TRUE(order);
@@ -73,7 +73,7 @@ TEST_F(ReplayOrders, EachThreadThinksAsLongAsItDid) {
 TEST_F(ReplayOrders, WhatAThreadHadInFlightTogetherStaysTogether) {
   // Three at once, as by io_uring; the fourth came after the second had completed.
   TraceReader trace = trace_of({{0, 500, 1}, {1, 99, 1}, {2, 500, 1}, {130, 10, 1}});
-  Feed feed(trace, 1, anywhere);
+  Feed feed(trace, {}, anywhere);
   feed.begin();
   auto order = DependentOrder::gather(feed, 2, kNobodyStops);  // twice as fast
   ASSERT_TRUE(order);
@@ -85,7 +85,7 @@ TEST_F(ReplayOrders, WhatAThreadHadInFlightTogetherStaysTogether) {
 
 TEST_F(ReplayOrders, AHeldRequestGivesWayToOneThatIsDueBefore) {
   TraceReader trace = trace_of({{0, 10, 1}, {5, 1, 2}, {1000, 1, 1}, {5000, 1, 2}});
-  Feed feed(trace, 1, anywhere);
+  Feed feed(trace, {}, anywhere);
   feed.begin();
   auto order = DependentOrder::gather(feed, 1, kNobodyStops);
   ReplayRequest a, b, held;
@@ -109,7 +109,7 @@ TEST_F(ReplayOrders, WritesAreLeftOutAndCounted) {
              "0,write,0,4096,,,,,,v\n7,read,8,4096,,,,,,v\n8,discard,0,4096,,,,,,v\n"
              "9,read,0,0,,,,,,v\n"));
   TraceReader trace = *TraceReader::open(dir_.path("out"));
-  Feed feed(trace, 2, anywhere);
+  Feed feed(trace, {2}, anywhere);
   feed.begin();
   TraceOrder order(feed);
   ReplayRequest r;

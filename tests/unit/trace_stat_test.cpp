@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "trace/access_sample.h"
 
 namespace blksweep {
 namespace {
@@ -94,6 +95,76 @@ TEST(TraceStat, TheRateKeepsAllRequestsWhateverItsStep) {
     EXPECT_EQ(bytes, 5000U * 512);
     EXPECT_LE(rate.steps().size(), RateSeries::kMost);
   }
+}
+
+TEST(TraceStat, DepthOverTimeHasEachRequestForItsLatency) {
+  TraceStat s;
+  s.add(read_at(0, 0, 4096, 0, 3'000'000));          // 0 to 3 ms
+  s.add(read_at(1'500'000, 0, 4096, 0, 1'000'000));  // 1.5 to 2.5 ms
+  s.add(read_at(5'000'000, 0, 4096, 0, 1'000));
+  std::vector<double> depth;
+  for (const RateSeries::Step& step : s.rate().steps()) {
+    depth.push_back(step.in_flight_ns / static_cast<double>(s.rate().step_ns()));
+  }
+  EXPECT_EQ(depth, (std::vector<double>{1, 1.5, 1.5, 0, 0, 0}));
+}
+
+TEST(TraceStat, DepthOverTimeAddsUpToTheLatenciesHoweverLongTheTrace) {
+  Rng rng(5);
+  TraceStat s;
+  std::int64_t time = 0;
+  double latencies = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    time += static_cast<std::int64_t>(rng.below(400'000));
+    const auto latency = static_cast<std::int64_t>(rng.below(9'000'000));
+    s.add(read_at(time, 0, 4096, 0, latency));
+    latencies += static_cast<double>(latency);
+  }
+  s.add(read_at(time + 10'000'000, 0, 4096, 0, 0));  // all have ended
+  double in_flight = 0;
+  for (const RateSeries::Step& step : s.rate().steps()) {
+    in_flight += step.in_flight_ns;
+  }
+  EXPECT_LE(s.rate().steps().size(), RateSeries::kMost);
+  EXPECT_NEAR(in_flight / latencies, 1, 1e-9);
+}
+
+TEST(AccessSample, KeepsAllOfAShortTraceWithPlacesBehindEachOther) {
+  AccessSample sample;
+  sample.add(read_at(3, 100, 50, 1));
+  sample.add(read_at(1, 0, 1000, 0));
+  TraceRecord flush = read_at(2, 0, 0);
+  flush.op = TraceOp::flush;
+  sample.add(flush);
+  auto kept = sample.accesses({"a", "b"});
+  ASSERT_EQ(kept.size(), 2U);
+  EXPECT_EQ(kept[0].time_ns, 1);
+  EXPECT_EQ(kept[0].address, 0U);
+  EXPECT_EQ(kept[1].address, 1100U);
+  kept = sample.accesses({"b", "a"});
+  EXPECT_EQ(kept[0].address, 150U) << "by name, not as the program came by them";
+  EXPECT_EQ(kept[1].address, 100U);
+}
+
+TEST(AccessSample, EachAccessOfALongTraceIsAsLikely) {
+  constexpr std::uint64_t kAccesses = AccessSample::kMost * 10;
+  AccessSample sample;
+  for (std::uint64_t i = 0; i < kAccesses; ++i) {
+    sample.add(read_at(static_cast<std::int64_t>(i), i, 1));
+  }
+  const auto kept = sample.accesses({"v"});
+  ASSERT_EQ(kept.size(), AccessSample::kMost);
+  constexpr std::size_t kParts = 20;
+  std::vector<double> parts(kParts);
+  for (const SampledAccess& a : kept) {
+    parts[a.address * kParts / kAccesses] += 1;
+  }
+  const double expected = static_cast<double>(AccessSample::kMost) / kParts;
+  double chi2 = 0;
+  for (const double n : parts) {
+    chi2 += (n - expected) * (n - expected) / expected;
+  }
+  EXPECT_LT(chi2, 43.8) << "p 0.001 at 19 degrees of freedom";
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ ReplayRow replay_row(const ReplayOrigin& origin, const ReplaySettings& settings,
   row.depth = report.depth;
   row.requests = report.requests;
   row.bytes = report.bytes;
+  row.writes = report.writes;
   for (const auto& [reason, count] : report.left_out) {
     row.left_out += count;
   }

@@ -107,7 +107,9 @@ std::string replay_text(const ReplayReport& r) {
   out += fmt::format("\n{}", lateness_table(c));
   out += r.at_driver ? fio_table(r) : "";
   const double seconds = seconds_of_replay(r);
-  out += fmt::format("\nrequests    {} in {}", format_count(r.requests), time_text(c.length_ns));
+  out += fmt::format("\nrequests    {}{} in {}", format_count(r.requests),
+                     r.writes > 0 ? fmt::format(" ({} writes)", format_count(r.writes)) : "",
+                     time_text(c.length_ns));
   if (c.verdict != Verdict::unfaithful && seconds > 0) {
     out += fmt::format(
         " ({:.0f}/s, {}/s, {})", static_cast<double>(r.requests) / seconds,
@@ -143,6 +145,7 @@ Json replay_json(const ReplaySettings& settings, const ReplayReport& r) {
           {"disk", r.disk},
           {"samples", r.requests},
           {"bytes", r.bytes},
+          {"writes", r.writes},
           {"epoch_ns", r.certificate.length_ns},
           {"samples_per_s", seconds > 0 ? static_cast<double>(r.requests) / seconds : 0},
           {"depth_mean", r.certificate.depth_mean},

@@ -27,8 +27,11 @@ namespace blksweep {
 namespace {
 
 constexpr const char* kReplayFooter =
-    R"(Only reads are issued; writes and discards are left out and counted. Caches are
-dropped before a replay of files, unless --cache keep. Exit 3: unfaithful.
+    R"(Only reads are issued; writes are left out and counted, unless --writes names
+the device once more: what is on it is then lost. It must hold no filesystem and
+no partition table, and nobody may use it. Discards and flushes are left out.
+Caches are dropped before a replay of files, unless --cache keep.
+Exit 3: unfaithful.
 
 examples:
   blksweep replay src1.trace --device /dev/loop0 --addresses scale
@@ -139,6 +142,7 @@ void add_replay(Verbs& verbs) {
              "most reads in flight (default: as the disk's queue)");
   add_parsed(app, "--addresses", s.addresses, parse_address_mode,
              "as-is (default), wrap, scale to the device, or stack volumes");
+  app.add_option("--writes", s.writes, "the device once more: carry the writes out, too");
   app.add_flag("--buffered", s.buffered, "read files through the page cache");
   app.add_flag("--fio-twin", s.fio, "then fio's replay of the same reads, timed at the driver");
   app.add_option("--cache", o->cache, "cold or keep (default: cold for files)");

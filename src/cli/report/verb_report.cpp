@@ -15,6 +15,7 @@
 #include "cli/report/folder.h"
 #include "cli/report/maps.h"
 #include "cli/report/replays.h"
+#include "cli/report/traces.h"
 #include "cli/verb.h"
 #include "store/ceilings.h"
 #include "store/csv.h"
@@ -204,8 +205,9 @@ Json report_json(const Report& report) {
 struct Others {
   std::vector<StoredMap> maps;
   std::vector<StoredReplay> replays;
+  std::vector<StoredTrace> traces;
   bool runs = false;
-  bool alone() const { return !runs && (!maps.empty() || !replays.empty()); }
+  bool alone() const { return !runs && (!maps.empty() || !replays.empty() || !traces.empty()); }
 };
 
 Result<Others> load_others(const ReportOptions& options) {
@@ -215,6 +217,7 @@ Result<Others> load_others(const ReportOptions& options) {
   others.runs = !experiments.empty();
   BLKSWEEP_TRY(others.maps, reader.maps());
   BLKSWEEP_TRY(others.replays, reader.replays());
+  BLKSWEEP_TRY(others.traces, reader.traces());
   return others;
 }
 
@@ -223,6 +226,9 @@ std::string others_text(const Others& others) {
   if (!others.replays.empty()) {
     text += (text.empty() && !others.runs ? "" : "\n") + replays_text(others.replays);
   }
+  if (!others.traces.empty()) {
+    text += (text.empty() && !others.runs ? "" : "\n") + traces_text(others.traces);
+  }
   return text;
 }
 
@@ -230,6 +236,7 @@ void print(const Report& report, const Others& others, const ReportOptions& opti
   if (options.json) {
     Json document = report_json(report);
     document["replays"] = replays_json(others.replays);
+    document["traces"] = traces_json(others.traces);
     say_text(json_text(document) + "\n");
     return;
   }
@@ -271,7 +278,9 @@ Result<std::optional<ReportFolder>> begin_folder(const std::string& out) {
 
 Result<Exit> report_others(const Others& others, const ReportOptions& options) {
   BLKSWEEP_TRY(const std::optional<ReportFolder> folder, begin_folder(options.out));
-  Json document{{"maps", maps_json(others.maps)}, {"replays", replays_json(others.replays)}};
+  Json document{{"maps", maps_json(others.maps)},
+                {"replays", replays_json(others.replays)},
+                {"traces", traces_json(others.traces)}};
   say_text(options.json ? json_text(document) + "\n" : others_text(others));
   flush_answer();
   return folder && options.figures ? draw(options, *folder, /*no_runs=*/true)

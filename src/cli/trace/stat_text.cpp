@@ -72,13 +72,18 @@ Json percentiles(const LogHistogram& h) {
                                 {"greatest", buckets.back().first}};
 }
 
-Json rate_json(const RateSeries& rate) {
-  Json requests = Json::array(), bytes = Json::array();
+Json rate_json(const TraceStat& stat) {
+  const RateSeries& rate = stat.rate();
+  Json requests = Json::array(), bytes = Json::array(), depth = Json::array();
   for (const RateSeries::Step& s : rate.steps()) {
     requests.push_back(s.requests);
     bytes.push_back(s.bytes);
+    depth.push_back(s.in_flight_ns / static_cast<double>(rate.step_ns()));
   }
-  return {{"step_ns", rate.step_ns()}, {"requests", requests}, {"bytes", bytes}};
+  return {{"step_ns", rate.step_ns()},
+          {"requests", requests},
+          {"bytes", bytes},
+          {"depth", stat.tells_depth() ? depth : Json(nullptr)}};
 }
 
 }  // namespace
@@ -116,7 +121,7 @@ std::string stat_text(const TraceReader& trace, const TraceStat& s) {
   return s.blocks().references() > 0 ? out + curve_text(s.blocks()) : out;
 }
 
-std::string stat_json(const TraceReader& trace, const TraceStat& s) {
+Json stat_json(const TraceReader& trace, const TraceStat& s) {
   const TraceFacts& f = trace.facts();
   Json document = json_of(f);
   document["whole"] = trace.whole();
@@ -144,8 +149,8 @@ std::string stat_json(const TraceReader& trace, const TraceStat& s) {
   document["latency_ns"] = percentiles(s.latencies());
   document["miss_ratio_curve"] = curve_json(s.blocks());
   document["miss_ratio_error"] = s.blocks().error();
-  document["rate"] = rate_json(s.rate());
-  return json_text(document) + "\n";
+  document["rate"] = rate_json(s);
+  return document;
 }
 
 }  // namespace blksweep

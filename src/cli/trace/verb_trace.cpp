@@ -8,8 +8,6 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/answer.h"
-#include "cli/status_line.h"
-#include "cli/trace/stat_text.h"
 #include "cli/verb.h"
 #include "os/signals.h"
 #include "trace/export.h"
@@ -27,6 +25,20 @@ constexpr const char* kTraceFooter =
   blksweep trace stat src1.trace
   blksweep trace export src1.trace --format iolog -o src1.log)";
 
+constexpr const char* kImportExamples =
+    R"(
+
+examples:
+  blksweep trace import src1_1.csv.gz -o src1.trace
+  blksweep trace import sda.blktrace.* -o sda.trace
+  blksweep trace import cbs.csv --format tencent --skip-bad 10 -o cbs.trace)";
+
+constexpr const char* kExportFooter =
+    R"(examples:
+  blksweep trace export src1.trace --format csv -o src1.csv
+  blksweep trace export src1.trace --format iolog -o src1.log
+  blksweep trace export src1.trace --format blktrace -o src1.blktrace.0)";
+
 struct ImportOptions {
   ImportSettings settings;
   std::string time_unit;
@@ -35,11 +47,6 @@ struct ImportOptions {
 
 struct ExportOptions {
   std::string trace, format, output;
-};
-
-struct StatOptions {
-  std::string trace;
-  bool json = false;
 };
 
 std::string format_list() {
@@ -108,33 +115,6 @@ Result<Exit> run_export(const ExportOptions& o) {
   return Exit::done;
 }
 
-Result<Exit> run_stat(const StatOptions& o) {
-  BLKSWEEP_TRY(TraceReader reader, TraceReader::open(o.trace));
-  install_stop_signals();
-  StatusLine line(std::chrono::milliseconds(200), std::chrono::seconds(10));
-  TraceStat stat;
-  std::vector<TraceRecord> block;
-  for (;;) {
-    BLKSWEEP_TRY(const bool some, reader.next(block));
-    if (!some) {
-      break;
-    }
-    if (stop_requested()) {
-      return fail("interrupted", Exit::interrupted);
-    }
-    for (const TraceRecord& r : block) {
-      stat.add(r);
-    }
-    if (line.due()) {
-      line.show(fmt::format("{} requests", format_count(stat.requests())));
-    }
-  }
-  line.clear();
-  warn_of_facts(o.trace, reader.facts());
-  say_text(o.json ? stat_json(reader, stat) : stat_text(reader, stat));
-  return reader.whole() ? Exit::done : Exit::incomplete;
-}
-
 void add_import(Verbs& verbs, Command trace) {
   Command app = trace.add_subcommand("import", "a public trace into a trace file");
   auto o = std::make_shared<ImportOptions>();
@@ -144,11 +124,11 @@ void add_import(Verbs& verbs, Command trace) {
   app.add_option("--time-unit", o->time_unit, "of disksim, and of waits in iologs: ns, us, ms, s");
   app.add_flag("--queued", o->queued, "blktrace: when requests were queued, not issued");
   app.add_flag("--spread", o->settings.spread,
-               "spread accesses over the steps of a coarse clock; marked as synthetic");
+               "spread accesses over the steps of a coarse clock; marked synthetic");
   add_parsed(app, "--skip-bad", o->settings.skip_bad, parse_count,
              "pass over so many bad lines; default 0");
   app.add_flag("--json", o->json, "print one JSON document");
-  app.footer(format_list());
+  app.footer(format_list() + kImportExamples);
   app.callback([&verbs, o] { verbs.action = [o] { return run_import(*o); }; });
 }
 
@@ -158,15 +138,8 @@ void add_export(Verbs& verbs, Command trace) {
   app.add_option("TRACE", o->trace, "a file that trace import or record wrote").required();
   app.add_option("--format", o->format, "csv, iolog (fio, version 3) or blktrace").required();
   app.add_option("-o,--output", o->output, "the file to write").required();
+  app.footer(kExportFooter);
   app.callback([&verbs, o] { verbs.action = [o] { return run_export(*o); }; });
-}
-
-void add_stat(Verbs& verbs, Command trace) {
-  Command app = trace.add_subcommand("stat", "sizes, rates, depth, sequentiality, miss ratios");
-  auto o = std::make_shared<StatOptions>();
-  app.add_option("TRACE", o->trace, "a file that trace import or record wrote").required();
-  app.add_flag("--json", o->json, "print one JSON document");
-  app.callback([&verbs, o] { verbs.action = [o] { return run_stat(*o); }; });
 }
 
 }  // namespace
@@ -178,7 +151,7 @@ void add_trace(Verbs& verbs) {
   add_trace_record(verbs, app);
   add_import(verbs, app);
   add_export(verbs, app);
-  add_stat(verbs, app);
+  add_trace_stat(verbs, app);
 }
 
 }  // namespace blksweep

@@ -1,0 +1,128 @@
+#include "replay/overwrite.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "disk/filesystem.h"
+#include "os/blockdev.h"
+#include "os/holders.h"
+#include "os/open_regular.h"
+
+namespace blksweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where signatures lie; blkid says nothing of a place that it cannot read.
+constexpr std::uint64_t kSignatures = std::uint64_t{1} << 20;
+
+tl::unexpected<Error> refused(const std::string& device, const std::string& why) {
+  return usage_error(fmt::format("--writes {}: {}; nothing was opened for writing", device, why));
+}
+
+Result<dev_t> device_at(const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) {
+    return sys_error(errno, "stat " + path);
+  }
+  return S_ISBLK(st.st_mode) ? Result<dev_t>(st.st_rdev)
+                             : Result<dev_t>(usage_error(path + " is no block device"));
+}
+
+// "sda1", "sda2": below /sys/block/sda.
+bool has_partitions(const fs::path& sys) {
+  std::error_code ec;
+  return std::ranges::any_of(fs::directory_iterator(sys, ec), [](const fs::directory_entry& e) {
+    std::error_code none;
+    return fs::exists(e.path() / "partition", none);
+  });
+}
+
+// Of whom the kernel knows: "dm-0"; empty: nobody.
+std::string claimed_by(const fs::path& sys) {
+  std::error_code ec;
+  for (const auto& holder : fs::directory_iterator(sys / "holders", ec)) {
+    return holder.path().filename().string();
+  }
+  return "";
+}
+
+Result<> check_unused(const std::string& name, const BlockDevice& device) {
+  const fs::path sys =
+      fmt::format("/sys/class/block/{}", fs::path(device.node).filename().string());
+  if (const auto mounted = mounts_of(device); !mounted.empty()) {
+    return refused(name, "it is mounted on " + mounted.front().mount_point);
+  }
+  if (has_partitions(sys)) {
+    return refused(name, "it has partitions");
+  }
+  if (const std::string by = claimed_by(sys); !by.empty()) {
+    return refused(name, "it is part of " + by);
+  }
+  if (const auto holders = holders_of({device.node}); !holders.empty()) {
+    return refused(name, "it is open in " + to_text(holders));
+  }
+  return {};
+}
+
+Result<> check_empty(const std::string& name, const std::string& node) {
+  BLKSWEEP_TRY(const std::string content, content_of(node));
+  return content.empty() ? Result<>()
+                         : Result<>(refused(name, fmt::format("it holds {} (wipefs --all removes "
+                                                              "the signature, if it is not needed)",
+                                                              content)));
+}
+
+Result<> check_readable(const std::string& name, const BlockDevice& device) {
+  BLKSWEEP_TRY(PageBuffer memory, PageBuffer::allocate({kSignatures}));
+  const Fd fd(open_kind_at(AT_FDCWD, device.node.c_str(), O_DIRECT, S_IFBLK));
+  if (!fd) {
+    return sys_error(errno, "open " + device.node);
+  }
+  const std::uint64_t bytes = align_down(std::min(kSignatures, device.size), device.logical_block);
+  const std::uint64_t last = align_down(device.size - bytes, device.logical_block);
+  for (const std::uint64_t at : {std::uint64_t{0}, last}) {
+    if (::pread(fd.get(), memory.span().data(), bytes, static_cast<off_t>(at)) !=
+        static_cast<ssize_t>(bytes)) {
+      return refused(name, "what it holds cannot be read");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Fd> open_to_overwrite(const std::string& device, const std::string& again) {
+  BLKSWEEP_TRY(const dev_t dev, device_at(device));
+  BLKSWEEP_TRY(const dev_t same, device_at(again));
+  if (dev != same) {
+    return refused(again, "it is not the device that --device names (" + device + ")");
+  }
+  BLKSWEEP_TRY(const BlockDevice facts, block_device_of_dev(dev));
+  BLKSWEEP_CHECK(check_unused(again, facts));
+  BLKSWEEP_CHECK(check_readable(again, facts));
+  BLKSWEEP_CHECK(check_empty(again, facts.node));
+  Fd fd(open_kind_at(AT_FDCWD, device.c_str(), O_RDWR | O_EXCL | O_DIRECT, S_IFBLK));
+  if (!fd && errno == EBUSY) {
+    return refused(again, "the kernel says that it is in use");
+  }
+  struct stat st {};
+  if (!fd || ::fstat(fd.get(), &st) != 0) {
+    return sys_error(errno, "open " + device + " for writing");
+  }
+  if (st.st_rdev != dev) {
+    return refused(again, "another device has taken its name meanwhile");
+  }
+  BLKSWEEP_CHECK(check_empty(again, facts.node));
+  return fd;
+}
+
+}  // namespace blksweep
