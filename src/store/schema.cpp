@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <string>
+
+#include "store/schema_beside.h"
 
 namespace blksweep {
 namespace {
@@ -196,104 +197,6 @@ CREATE VIEW good_run AS
     (SELECT max(run_id) FROM run WHERE incomplete = 0 AND epoch_ns > 0 GROUP BY cell_id, repeat);
 )sql";
 
-constexpr const char* kMapTables = R"sql(
-CREATE TABLE map (    -- one latency map (blksweep map)
-  map_id          INTEGER PRIMARY KEY,
-  device TEXT NOT NULL,             -- as given: /dev/sda, a file
-  device_model TEXT NOT NULL, kernel TEXT NOT NULL, hostname TEXT NOT NULL,
-  size_bytes      INTEGER NOT NULL,
-  rotational      INTEGER NOT NULL, -- 0, 1: what the kernel says
-  started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME
-  seed            TEXT NOT NULL,    -- unsigned 64 bit, decimal
-  seconds         REAL NOT NULL,    -- that were asked for
-  interrupted     INTEGER NOT NULL, -- 1: cut short by a signal; parts are short or missing
-  left_out_bytes  INTEGER,          -- unwritten, not read; NULL: nothing tells, or --unwritten
-  left_out_by     TEXT NOT NULL,    -- what tells
-  path_ns         REAL,             -- a read that needs no medium; NULL: not measured
-  rotation_ns     REAL,             -- one revolution; NULL: none found
-  tool_version TEXT NOT NULL, git_revision TEXT NOT NULL, argv TEXT NOT NULL
-) STRICT;
-CREATE TABLE map_read (  -- packed little-endian records, see docs/results-schema.md
-  map_id  INTEGER NOT NULL REFERENCES map,
-  part    TEXT NOT NULL,            -- distance | size | depth | zone | revisit | cached
-  records INTEGER NOT NULL,
-  data    BLOB NOT NULL,            -- i64 begin_ns, i64 latency_ns, u64 offset, i64 distance,
-                                    -- u32 bytes, u32 depth
-  PRIMARY KEY (map_id, part)
-) STRICT;
-CREATE TABLE map_curve ( -- derived from the reads: docs/latency-map.md
-  map_id INTEGER NOT NULL REFERENCES map,
-  kind   TEXT NOT NULL,             -- seek_forward | seek_backward: x bytes, y ns
-                                    -- zone_rate: x byte offset, y bytes per second
-  x REAL NOT NULL, y REAL NOT NULL
-) STRICT;
-CREATE TABLE map_warning (
-  map_id INTEGER NOT NULL REFERENCES map, position INTEGER NOT NULL, text TEXT NOT NULL,
-  PRIMARY KEY (map_id, position)
-) STRICT, WITHOUT ROWID;
-)sql";
-
-constexpr const char* kReplayTables = R"sql(
-CREATE TABLE replay ( -- a trace issued again, and its certificate: docs/replay.md
-  replay_id INTEGER PRIMARY KEY,
-  trace TEXT NOT NULL, trace_kind TEXT NOT NULL, -- file as given; block | file
-  target TEXT NOT NULL, disk TEXT NOT NULL,      -- device or folder; name under /sys/block
-  timing TEXT NOT NULL, addresses TEXT NOT NULL,
-  verdict TEXT NOT NULL, reason TEXT NOT NULL,   -- faithful | held_back | unfaithful
-  speed REAL NOT NULL, depth INTEGER NOT NULL, depth_mean REAL NOT NULL,
-  requests INTEGER NOT NULL, bytes INTEGER NOT NULL, -- that were issued, and came
-  writes INTEGER NOT NULL, left_out INTEGER NOT NULL, failed INTEGER NOT NULL,
-  length_ns INTEGER NOT NULL,                    -- to the last completion
-  late_p50_ns INTEGER NOT NULL, late_p99_ns INTEGER NOT NULL,
-  late_p999_ns INTEGER NOT NULL, late_max_ns INTEGER NOT NULL,
-  tool_p50_ns INTEGER NOT NULL, tool_p99_ns INTEGER NOT NULL,
-  tool_p999_ns INTEGER NOT NULL, tool_max_ns INTEGER NOT NULL,
-  device_p99_ns INTEGER NOT NULL,
-  fio_version TEXT NOT NULL,                     -- '': fio did not replay it
-  fio_p50_ns INTEGER, fio_p99_ns INTEGER,        -- at the driver
-  document TEXT NOT NULL,                        -- what replay --json prints of it
-  started_unix_ns INTEGER NOT NULL, interrupted INTEGER NOT NULL,
-  hostname TEXT NOT NULL, kernel TEXT NOT NULL,
-  tool_version TEXT NOT NULL, git_revision TEXT NOT NULL, argv TEXT NOT NULL
-) STRICT;
-CREATE TABLE replay_curve (
-  replay_id INTEGER NOT NULL REFERENCES replay,
-  kind TEXT NOT NULL, -- late | late_tool | late_driver | late_fio | latency | latency_recorded:
-                      -- x lower bound of a bucket in ns, y requests;
-                      -- due | issued: x begin of a window of 100 ms, y requests
-  x REAL NOT NULL, y REAL NOT NULL
-) STRICT;
-)sql";
-
-constexpr const char* kTraceTables = R"sql(
-CREATE TABLE trace ( -- what trace stat says of one: docs/traces.md
-  trace_id INTEGER PRIMARY KEY,
-  trace TEXT NOT NULL, trace_kind TEXT NOT NULL, -- file as given; block | file
-  requests INTEGER NOT NULL, reads INTEGER NOT NULL, footprint_bytes INTEGER NOT NULL,
-  duration_ns INTEGER NOT NULL,                  -- from the first to the last request
-  gap_variation REAL, sequential REAL,           -- NULL: not known
-  miss_ratio_error REAL NOT NULL,                -- 0: the curve is exact
-  timing TEXT NOT NULL,                          -- measured | synthetic
-  document TEXT NOT NULL,                        -- what trace stat --json prints of it
-  started_unix_ns INTEGER NOT NULL,
-  hostname TEXT NOT NULL, kernel TEXT NOT NULL,
-  tool_version TEXT NOT NULL, git_revision TEXT NOT NULL, argv TEXT NOT NULL
-) STRICT;
-CREATE TABLE trace_curve (
-  trace_id INTEGER NOT NULL REFERENCES trace,
-  kind TEXT NOT NULL, -- rate: x begin of a step in ns, y requests/s; depth: y requests in flight;
-                      -- misses: x bytes of an LRU cache, y share of references that it misses
-  x REAL NOT NULL, y REAL NOT NULL
-) STRICT;
-CREATE TABLE trace_access ( -- up to 20,000 of its accesses, each as likely as any other
-  trace_id INTEGER NOT NULL REFERENCES trace,
-  time_ns INTEGER NOT NULL,
-  address REAL NOT NULL,   -- bytes; volumes, or files, one behind the other
-  bytes INTEGER NOT NULL,
-  op TEXT NOT NULL         -- read | write | discard
-) STRICT;
-)sql";
-
 constexpr const char* kPredictionTables = R"sql(
 CREATE TABLE prediction ( -- what a model of the disk says of a run's plan
   prediction_id INTEGER PRIMARY KEY,    -- of several models the greatest is the newest
@@ -381,13 +284,11 @@ CREATE TABLE account_phase ( -- of batches, summed; together batch_life_ns
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array kTables{kExperimentTables, kRunTables,     kPredictionTables, kMapTables,
-                             kNodeTables,       kAccountTables, kReplayTables,     kTraceTables};
-
 }  // namespace
 
 Result<> create_schema(Database& db) {
-  for (const char* tables : kTables) {
+  for (const char* tables : {kExperimentTables, kRunTables, kPredictionTables, kMapTables,
+                             kNodeTables, kAccountTables, kReplayTables, kTraceTables}) {
     BLKSWEEP_CHECK(db.exec(tables));
   }
   return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
