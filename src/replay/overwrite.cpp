@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "disk/filesystem.h"
 #include "os/blockdev.h"
+#include "os/file.h"
 #include "os/holders.h"
 #include "os/open_regular.h"
 
@@ -55,6 +56,17 @@ std::string claimed_by(const fs::path& sys) {
   return "";
 }
 
+// A loop device takes no claim on the device that it is on: "loop3"; empty: none is.
+std::string loop_on(const std::string& node) {
+  std::error_code ec;
+  for (const auto& disk : fs::directory_iterator("/sys/block", ec)) {
+    if (first_line(disk.path() / "loop" / "backing_file") == node) {
+      return disk.path().filename().string();
+    }
+  }
+  return "";
+}
+
 Result<> check_unused(const std::string& name, const BlockDevice& device) {
   const fs::path sys =
       fmt::format("/sys/class/block/{}", fs::path(device.node).filename().string());
@@ -66,6 +78,9 @@ Result<> check_unused(const std::string& name, const BlockDevice& device) {
   }
   if (const std::string by = claimed_by(sys); !by.empty()) {
     return refused(name, "it is part of " + by);
+  }
+  if (const std::string loop = loop_on(device.node); !loop.empty()) {
+    return refused(name, loop + " is on it");
   }
   if (const auto holders = holders_of({device.node}); !holders.empty()) {
     return refused(name, "it is open in " + to_text(holders));

@@ -1,9 +1,9 @@
 // A device whose content may be lost, opened for the writes of a replay.
 //
 // Refused: one that is not named twice; is mounted, has partitions, is part of another device (LVM,
-//          RAID, swap) or open in another process; has a partition table or a filesystem, or cannot
-//          be read. All of this is looked at before it is opened for writing, and its content once
-//          more after that.
+//          RAID, swap, loop) or open in another process; has a partition table or a filesystem, or
+//          cannot be read. All of this is looked at before it is opened for writing, and its
+//          content once more after that.
 // Held:    O_EXCL: as long as it is open, the kernel lets nobody mount or claim it.
 // Limits:  a process of another PID namespace that has it open is not seen.
 // Errors:  usage for what is refused, with why; as open(2).

@@ -61,6 +61,9 @@ mkdir "$tmp/folder"
 exec {held}<"$one"
 refused 2 'it is open in' --device "$one" --writes "$one"
 exec {held}<&-
+over=$(losetup --find --show --offset 1048576 "$one")
+refused 2 "${over#/dev/} is on it" --device "$one" --writes "$one"
+losetup -d "$over"
 mkfs.ext4 -q -F "$two"
 refused 2 'it holds ext4' --device "$two" --writes "$two"
 mount "$two" "$tmp/folder"
