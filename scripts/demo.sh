@@ -103,7 +103,8 @@ measure_trace() {
   "$blksweep" dataset make "$disk_mount/trace" --like "$trace"
   "$blksweep" --quiet catalog "$disk_mount/trace" --trace "$trace" -o "$out/trace.cat"
   "$blksweep" disk set "$disk" --model hdd-7200
-  measure "$here/experiments/demo-trace.toml" "$out/trace.cat" --model hdd-7200
+  measure "$here/experiments/demo-trace.toml" "$out/trace.cat" --model hdd-7200 \
+    --disk-label "hdd-7200 (emulated), DataLoader's reads"
 }
 
 main() {
