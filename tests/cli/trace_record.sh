@@ -346,6 +346,8 @@ fi
 truncate -s 16M "$tmp/flush.img"
 loop=$(losetup --find --show "$tmp/flush.img")
 at_exit "losetup -d $loop"
+# A disk without a write cache is sent no flushes, and this setting outlives the loop device before us.
+echo 'write back' >"/sys/block/${loop#/dev/}/queue/write_cache"
 "$blksweep" -q trace record --device "$loop" -o "$tmp/flush.trace" &
 recorder=$!
 for _ in $(seq 100); do
