@@ -6,7 +6,7 @@ import load
 
 NAMES = ("replay_id", "trace", "target", "timing", "verdict", "reason", "speed", "requests", "length_ns", "left_out",
          "late_p50_ns", "late_p99_ns", "tool_p99_ns", "fio_version", "fio_p99_ns", "interrupted", "hostname", "kernel",
-         "tool_version", "git_revision")
+         "tool_version", "git_revision", "shared")
 REPLAYS_QUERY = f"SELECT {', '.join(NAMES)} FROM replay ORDER BY replay_id"
 CURVE_QUERY = "SELECT x, y FROM replay_curve WHERE replay_id = ? AND kind = ? ORDER BY x"
 KINDS = ("late", "late_tool", "late_driver", "late_fio", "latency", "latency_recorded", "due", "issued")
@@ -32,15 +32,16 @@ def everything(db):
 
 
 def bears_figures(facts):
-    """An unfaithful replay says nothing of the device, and half of one nothing of the trace."""
-    return facts["verdict"] in ("faithful", "held_back") and not facts["interrupted"]
+    """An unfaithful replay says nothing of the device, half of one nothing of the trace, and one on a disk that others
+    used tells of them, too."""
+    return facts["verdict"] in ("faithful", "held_back") and not facts["interrupted"] and not facts["shared"]
 
 
 def load_replays(db):
     """The last MOST_REPLAYS that bear a figure; NothingToDraw when there is none."""
     shown = [facts for facts in everything(db) if bears_figures(facts)][-MOST_REPLAYS:]
     if not shown:
-        raise load.NothingToDraw("no replay is faithful, or held back by the device")
+        raise load.NothingToDraw("no replay on a disk of its own is faithful, or held back by the device")
     return [Replay(facts, {kind: load.rows(db, CURVE_QUERY, [facts["replay_id"], kind]) for kind in KINDS})
             for facts in shown]
 

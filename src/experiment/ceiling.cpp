@@ -15,9 +15,9 @@
 #include "base/fd.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "experiment/cold_proof.h"
 #include "io/read_list.h"
 #include "os/blockdev.h"
+#include "os/disk_use.h"
 #include "os/open_regular.h"
 #include "os/standstill.h"
 

@@ -16,16 +16,6 @@ constexpr double kColdDeviceShare = 0.99;  // statistics round to sectors, and l
 constexpr double kWarmDeviceShare = 0.001;
 constexpr std::uint64_t kWarmDeviceBytes = 1U << 20;
 constexpr double kWarmMetadataShare = 0.05;  // of small data, where those blocks are few
-// A mounted filesystem's own threads read a block here and there (some 100 KiB in a second of ext4,
-// xfs or btrfs); beyond this somebody works on the disk, and takes a share of it that shows.
-constexpr double kOthersShare = 0.05;
-constexpr std::uint64_t kOthersBytes = 1U << 20;
-constexpr std::uint64_t kOthersRequests = 16;  // docs/journal/2026-11-23-shared-disk.md
-
-bool is_notable(std::uint64_t others, std::uint64_t beside) {
-  return others > kOthersBytes &&
-         static_cast<double>(others) > kOthersShare * static_cast<double>(beside);
-}
 
 // Bytes of [from, to) of a file that come from the device and from nowhere else.
 std::uint64_t plain_bytes(const Catalog& catalog, std::uint32_t file, std::uint64_t from,
@@ -189,43 +179,6 @@ CacheVerdict judge_direct(const DirectReads& s) {
       after * 100, format_bytes({s.indirect_bytes}), format_bytes({s.bytes}));
   return s.cold && s.epochs > 1 ? CacheVerdict{"not cold after the first epoch: " + text, ""}
                                 : CacheVerdict{"", text};
-}
-
-std::optional<std::uint64_t> others_read(std::optional<std::uint64_t> device_bytes,
-                                         std::optional<std::uint64_t> own_bytes) {
-  if (!device_bytes || !own_bytes ||
-      (*own_bytes > *device_bytes && is_notable(*own_bytes - *device_bytes, *device_bytes))) {
-    return std::nullopt;
-  }
-  return *device_bytes - std::min(*own_bytes, *device_bytes);
-}
-
-bool is_shared(const DiskUse& use) {
-  const std::uint64_t most =
-      use.other_requests.value_or(std::min(use.other_bytes / kPageBytes, use.reads));
-  const bool many = use.own_bytes > 0 && most > kOthersRequests &&
-                    static_cast<double>(most) > kOthersShare * static_cast<double>(use.reads);
-  return many || is_notable(use.other_bytes, use.own_bytes);
-}
-
-std::string others_warning(const std::string& disk, const DiskUse& read) {
-  return !is_shared(read)
-             ? ""
-             : fmt::format(
-                   "others read {} from {} while this run read {}: its times "
-                   "are those of a disk that was shared",
-                   format_bytes({read.other_bytes}), disk, format_bytes({read.own_bytes}));
-}
-
-std::string writes_warning(const std::string& disk, const DiskUse& written) {
-  return !is_shared(written)
-             ? ""
-             : fmt::format(
-                   "{} were written to {} in {} requests while {} were read: the times are "
-                   "those of a disk that was shared",
-                   format_bytes({written.other_bytes}), disk,
-                   format_count(written.other_requests.value_or(0)),
-                   format_bytes({written.own_bytes}));
 }
 
 }  // namespace blksweep

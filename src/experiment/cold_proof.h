@@ -1,5 +1,4 @@
-// Whether a run began as its cell asks and stayed so: cold and served by the device, or warm; and
-// who read from the disk meanwhile.
+// Whether a run began as its cell asks and stayed so: cold and served by the device, or warm.
 //
 // Expected: what the device must read at least, extent by extent: plain extents only. Holes and
 //          unwritten or inline extents need no device, and what compressed ones need is not known.
@@ -73,25 +72,5 @@ struct DirectReads {
   bool cold = true;
 };
 CacheVerdict judge_direct(const DirectReads& reads);
-
-// What the disk read for others; unknown without both, and where we read notably more than the disk
-// did: some of ours was another disk's. Never negative: what is read ahead counts as ours when it
-// is asked for, and as the disk's when it is there.
-std::optional<std::uint64_t> others_read(std::optional<std::uint64_t> device_bytes,
-                                         std::optional<std::uint64_t> own_bytes);
-// Says so when it is notable; empty when it is not.
-// In bytes, or in requests: small ones cost a disk that seeks more than their bytes. Of others'
-// reads only the bytes are known; they are as many requests as 4 KiB in them, at most all of the
-// disk's.
-struct DiskUse {
-  std::uint64_t own_bytes = 0;                       // that were read
-  std::uint64_t other_bytes = 0;                     // read or written beside them
-  std::optional<std::uint64_t> other_requests = {};  // as far as they were counted
-  std::uint64_t reads = 0;                           // requests of the disk, all together
-};
-bool is_shared(const DiskUse& use);
-std::string others_warning(const std::string& disk, const DiskUse& read);
-// The same of what was written meanwhile: nothing that is measured here writes.
-std::string writes_warning(const std::string& disk, const DiskUse& written);
 
 }  // namespace blksweep

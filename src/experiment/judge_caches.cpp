@@ -6,6 +6,7 @@
 
 #include "experiment/cold_proof.h"
 #include "experiment/incomplete.h"
+#include "os/disk_use.h"
 #include "os/own_reads.h"
 
 namespace blksweep {

@@ -9,6 +9,7 @@
 #include "experiment/incomplete.h"
 #include "experiment/judge_caches.h"
 #include "node/cache/cache.h"
+#include "os/disk_use.h"
 #include "os/own_reads.h"
 #include "os/standstill.h"
 #include "stage/cuda/cuda_stage.h"

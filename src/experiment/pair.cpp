@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "base/rng.h"
-#include "experiment/cold_proof.h"
 #include "experiment/fio_twin.h"
+#include "os/disk_use.h"
 #include "os/standstill.h"
 
 namespace blksweep {

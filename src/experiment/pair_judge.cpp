@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiment/cold_proof.h"
 #include "experiment/pair.h"
+#include "os/disk_use.h"
 #include "os/layer_facts.h"
 
 namespace blksweep {

@@ -1,4 +1,4 @@
-// What this process itself made block devices read.
+// What this process itself made block devices read and write.
 //
 // Counts:  /proc/self/io read_bytes: all threads, living and ended, and children that were waited
 //          for. The kernel adds to it where a request is handed to the block layer, once on its way
@@ -17,6 +17,7 @@
 namespace blksweep {
 
 std::optional<std::uint64_t> own_read_bytes(const std::string& io = "/proc/self/io");
+std::optional<std::uint64_t> own_written_bytes(const std::string& io = "/proc/self/io");
 
 // Whether reads of files there are handed to the disk by somebody else than the reader: the daemon
 // of a FUSE filesystem (ntfs-3g), or the filesystem's own threads.

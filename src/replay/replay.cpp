@@ -16,6 +16,7 @@
 #include "os/layer_facts.h"
 #include "os/memory_room.h"
 #include "replay/feed.h"
+#include "replay/neighbours.h"
 #include "replay/orders.h"
 #include "replay/own_rate.h"
 #include "replay/replay_source.h"
@@ -121,18 +122,25 @@ class Replay {
     BLKSWEEP_TRY(ReplayReport ours, carry_out(stop));
     BLKSWEEP_TRY(ours.at_driver, watch->end(reads));
     if (!ours.interrupted) {
+      const Neighbours neighbours(device.disk, device.node);
       BLKSWEEP_TRY(ours.fio, replay_by_fio(reads,
                                            {.device = device.node,
                                             .whole_disk = device.whole_disk,
                                             .partition_start = device.partition_start,
                                             .depth = target_.depth()},
                                            stop));
+      if (const std::string shared = neighbours.seen().shared; !shared.empty()) {
+        ours.warnings.push_back("fio's replay: " + shared);
+      }
     }
     return ours;
   }
 
  private:
   bool writes() const { return !settings_.writes.empty(); }
+  const std::string& path() const {
+    return settings_.device.empty() ? settings_.folder : settings_.device;
+  }
 
   Result<std::vector<DueRead>> due_reads() {
     Feed feed(trace_, {settings_.speed},
@@ -184,7 +192,9 @@ class Replay {
     issuing = &source;
     SpinClock clock;
     ReadLoop loop(source, spinning, clock, {.depth = target_.depth(), .align = target_.align()});
+    const Neighbours neighbours(target_.disk(), path());
     const Result<> done = loop.run(&stop);
+    others_ = neighbours.seen();
     stalled_ns_ = spinning.stalled_ns();
     short_reads_ = source.short_reads();
     last_error_ = source.last_error();
@@ -209,6 +219,7 @@ class Replay {
       return nothing_issued(r.left_out);
     }
     r.disk = target_.disk();
+    tell_of_others(r);
     r.engine = engine_->facts();
     r.lateness = record_.lateness();
     r.tool_lateness = record_.tool_lateness();
@@ -219,8 +230,21 @@ class Replay {
     return r;
   }
 
+  // A full queue may be theirs: what held us back is then not known to be the device.
+  void tell_of_others(ReplayReport& r) const {
+    r.others_read_bytes = others_.read_bytes;
+    r.others_written_bytes = others_.written_bytes;
+    r.shared = others_.shared;
+    if (!r.shared.empty() && r.certificate.verdict == Verdict::held_back) {
+      r.certificate.reasons.push_back(r.shared);
+    }
+  }
+
   std::vector<std::string> warnings(const ReplayReport& r) const {
     std::vector<std::string> out = defects_of(trace_.facts());
+    if (!r.shared.empty()) {
+      out.push_back(r.shared);
+    }
     std::ranges::move(caches_beneath(target_.disk()), std::back_inserter(out));
     if (!survey_.whole) {
       out.emplace_back("the trace's writer did not finish: what follows its last block is missing");
@@ -246,6 +270,7 @@ class Replay {
   PageBuffer memory_;
   std::span<std::byte> reads_, written_;  // of it
   std::unique_ptr<Engine> engine_;        // drains before the memory goes
+  Neighbours::Seen others_;
   std::int64_t stalled_ns_ = 0;
   std::uint64_t short_reads_ = 0;
   int last_error_ = 0;

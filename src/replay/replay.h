@@ -10,6 +10,7 @@
 // direct unless `buffered`.
 //            Alignment of direct reads rounds outwards.
 // fio:       its replay comes after ours, and the block layer tells the issue times of both.
+// Others:    who else used the disk meanwhile is counted (neighbours.h), and told in `shared`.
 // Caches:    left as they are: the caller drops them.
 // CPU:       one thread spins (spin.h), one decodes ahead.
 // Errors:    usage for a trace that does not tell what a timing needs, and for what is no target;
@@ -67,6 +68,8 @@ struct ReplayReport {
   std::vector<RateStep> rate;
   std::optional<DriverLateness> at_driver;  // with fio: ours, as the block layer has it
   std::optional<FioReplay> fio;
+  std::optional<std::uint64_t> others_read_bytes, others_written_bytes;  // while we replayed
+  std::string shared;  // why the times are those of a shared disk, too; empty: they are not
   std::vector<std::string> warnings;
 };
 

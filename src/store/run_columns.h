@@ -234,6 +234,7 @@ void each_replay_column(Replay& r, F&& f) {
   f("addresses", r.addresses);
   f("verdict", r.verdict);
   f("reason", r.reason);
+  f("shared", r.shared);
   f("speed", r.speed);
   f("depth", r.depth);
   f("depth_mean", r.depth_mean);

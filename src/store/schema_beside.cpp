@@ -46,6 +46,7 @@ CREATE TABLE replay ( -- a trace issued again, and its certificate: docs/replay.
   target TEXT NOT NULL, disk TEXT NOT NULL,      -- device or folder; name under /sys/block
   timing TEXT NOT NULL, addresses TEXT NOT NULL,
   verdict TEXT NOT NULL, reason TEXT NOT NULL,   -- faithful | held_back | unfaithful
+  shared TEXT NOT NULL,                          -- who else used the disk; '': nobody notable
   speed REAL NOT NULL, depth INTEGER NOT NULL, depth_mean REAL NOT NULL,
   requests INTEGER NOT NULL, bytes INTEGER NOT NULL, -- that were issued, and came
   writes INTEGER NOT NULL, left_out INTEGER NOT NULL, failed INTEGER NOT NULL,

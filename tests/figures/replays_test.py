@@ -13,10 +13,10 @@ import replays  # noqa: E402
 import report  # noqa: E402
 
 
-def add_replay(db, verdict="faithful", interrupted=0, fio=False, timed=True):
+def add_replay(db, verdict="faithful", interrupted=0, fio=False, timed=True, shared=""):
     number = demo.insert(
         db, "replay", trace="/traces/a.trace", trace_kind="block", target="/dev/loop0", disk="loop0", timing="original",
-        addresses="as-is", verdict=verdict, reason="", speed=1.0, depth=128, depth_mean=1.5, requests=1000, bytes=4096000, writes=0,
+        addresses="as-is", verdict=verdict, reason="", shared=shared, speed=1.0, depth=128, depth_mean=1.5, requests=1000, bytes=4096000, writes=0,
         left_out=3, failed=0, length_ns=10**9, late_p50_ns=400, late_p99_ns=40_000, late_p999_ns=90_000, late_max_ns=10**6,
         tool_p50_ns=400, tool_p99_ns=40_000, tool_p999_ns=90_000, tool_max_ns=10**6, device_p99_ns=0,
         fio_version="fio-3.33" if fio else "", fio_p50_ns=10**6 if fio else None, fio_p99_ns=10**9 if fio else None,
@@ -43,13 +43,14 @@ class WithReplays(unittest.TestCase):
         self.db.close()
         self.folder.cleanup()
 
-    def test_unfaithful_and_interrupted_replays_are_in_no_figure(self):
+    def test_unfaithful_interrupted_and_disturbed_replays_are_in_no_figure(self):
         good = add_replay(self.db)
         add_replay(self.db, verdict="unfaithful")
         add_replay(self.db, interrupted=1)
         held = add_replay(self.db, verdict="held_back")
+        add_replay(self.db, shared="others read 9 MiB from loop0")
         self.assertEqual([r.facts["replay_id"] for r in replays.load_replays(self.path)], [good, held])
-        self.assertEqual(len(replays.everything(self.path)), 4)
+        self.assertEqual(len(replays.everything(self.path)), 5)
 
     def test_none_that_bears_a_figure_is_nothing_to_draw(self):
         with self.assertRaises(load.NothingToDraw):

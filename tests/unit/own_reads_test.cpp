@@ -21,6 +21,13 @@ TEST(OwnReads, AreReadBytesAndNoOtherCount) {
   EXPECT_EQ(read_of("read_bytes: 0\n"), 0U);
 }
 
+TEST(OwnReads, HaveTheWritesBesideThem) {
+  const TempDir dir;
+  std::ofstream(dir.path("io")) << "read_bytes: 1\ncancelled_write_bytes: 3\nwrite_bytes: 8192\n";
+  EXPECT_EQ(own_written_bytes(dir.path("io")), 8192U);
+  EXPECT_EQ(own_written_bytes("/nowhere/io"), std::nullopt);
+}
+
 TEST(OwnReads, AreUnknownWhereTheKernelDoesNotCountThem) {
   EXPECT_EQ(read_of("rchar: 7\nwchar: 1\n"), std::nullopt);  // without task accounting
   EXPECT_EQ(read_of("cancelled_read_bytes: 5\n"), std::nullopt);

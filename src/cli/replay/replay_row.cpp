@@ -61,6 +61,7 @@ ReplayRow replay_row(const ReplayOrigin& origin, const ReplaySettings& settings,
   row.trace_kind = name_of(origin.kind);
   row.target = settings.device.empty() ? settings.folder : settings.device;
   row.disk = report.disk;
+  row.shared = report.shared;
   row.timing = to_string(settings.timing);
   row.addresses = to_string(settings.addresses);
   row.speed = settings.speed;

@@ -18,6 +18,11 @@ std::string rate_text(const ReplayRow& r) {
                      static_cast<double>(r.requests) * 1e9 / static_cast<double>(r.length_ns));
 }
 
+std::string verdict_of(const ReplayRow& r) {
+  return r.verdict + (r.interrupted ? " (interrupted)" : "") +
+         (r.shared.empty() ? "" : " (shared disk)");
+}
+
 }  // namespace
 
 std::string replays_text(const std::vector<StoredReplay>& replays) {
@@ -32,7 +37,7 @@ std::string replays_text(const std::vector<StoredReplay>& replays) {
   }
   for (const auto& [id, r] : replays) {
     table.row({std::to_string(id), r.trace, r.target, r.timing,
-               r.verdict + (r.interrupted ? " (interrupted)" : ""), rate_text(r),
+               verdict_of(r), rate_text(r),
                late_text(r.late_p50_ns), late_text(r.late_p99_ns), late_text(r.tool_p99_ns),
                r.fio_p99_ns ? late_text(*r.fio_p99_ns) : "-", format_count(r.left_out)});
   }

@@ -1,0 +1,35 @@
+// Who else used a disk while something was timed on it: what its counters say beyond our own part.
+//
+// Notable: 1 MiB and 5 % of our bytes, or 16 requests and 5 % of the disk's
+//          (docs/journal/2026-11-23-shared-disk.md).
+// Threads: pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace blksweep {
+
+// What the disk read for others; unknown without both, and where we read notably more than the disk
+// did: some of ours was another disk's. Never negative: what is read ahead counts as ours when it
+// is asked for, and as the disk's when it is there.
+std::optional<std::uint64_t> others_read(std::optional<std::uint64_t> device_bytes,
+                                         std::optional<std::uint64_t> own_bytes);
+
+// In bytes, or in requests: small ones cost a disk that seeks more than their bytes. Of others'
+// reads only the bytes are known; they are as many requests as 4 KiB in them, at most all of the
+// disk's.
+struct DiskUse {
+  std::uint64_t own_bytes = 0;                       // that were read
+  std::uint64_t other_bytes = 0;                     // read or written beside them
+  std::optional<std::uint64_t> other_requests = {};  // as far as they were counted
+  std::uint64_t reads = 0;                           // requests of the disk, all together
+};
+bool is_shared(const DiskUse& use);
+// Says so when it is notable; empty when it is not.
+std::string others_warning(const std::string& disk, const DiskUse& read);
+// The same of what others wrote meanwhile.
+std::string writes_warning(const std::string& disk, const DiskUse& written);
+
+}  // namespace blksweep
