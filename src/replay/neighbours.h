@@ -1,5 +1,5 @@
-// Who else used the disk while a trace was replayed on it: its latencies, and a queue that was full,
-// are theirs, too.
+// Who else used the disk while a trace was replayed on it: its latencies, and a queue that was
+// full, are theirs, too.
 //
 // Counts:  the disk's statistics less what this process (and fio, once it has ended) made disks
 //          read and write (os/own_reads.h).

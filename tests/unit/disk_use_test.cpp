@@ -51,9 +51,10 @@ TEST(OthersRead, IsToldWhenItsRequestsAreMany) {
 
 // Beside a replay that writes, too, nobody counts whose write a request was.
 TEST(OthersWrote, IsToldWithoutRequestsWhereThoseAreNotKnown) {
-  EXPECT_EQ(writes_warning("sda", {.own_bytes = kMiB, .other_bytes = 2 * kMiB, .reads = 10}),
-            "2 MiB were written to sda while 1 MiB were read: the times are those of a disk that was "
-            "shared");
+  EXPECT_EQ(
+      writes_warning("sda", {.own_bytes = kMiB, .other_bytes = 2 * kMiB, .reads = 10}),
+      "2 MiB were written to sda while 1 MiB were read: the times are those of a disk that was "
+      "shared");
 }
 
 }  // namespace

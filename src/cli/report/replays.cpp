@@ -36,8 +36,7 @@ std::string replays_text(const std::vector<StoredReplay>& replays) {
     table.column(title);
   }
   for (const auto& [id, r] : replays) {
-    table.row({std::to_string(id), r.trace, r.target, r.timing,
-               verdict_of(r), rate_text(r),
+    table.row({std::to_string(id), r.trace, r.target, r.timing, verdict_of(r), rate_text(r),
                late_text(r.late_p50_ns), late_text(r.late_p99_ns), late_text(r.tool_p99_ns),
                r.fio_p99_ns ? late_text(*r.fio_p99_ns) : "-", format_count(r.left_out)});
   }
