@@ -10,6 +10,9 @@
 namespace blksweep {
 namespace {
 
+// Added to what may be -0.0, which would be written as "-0" and read back as another number.
+constexpr double kPositiveZero = 0.0;
+
 constexpr std::size_t kMost = 4096;  // zones, points of a curve
 
 template <class T>
@@ -132,7 +135,7 @@ Result<double> ModelKeys::number(const char* key, Want<double> want) {
   if (!node->is_number() || !value || !in_range(want, *value)) {
     return wrong(key, range_text(want, "") + " as a number without quotes");
   }
-  return *value;
+  return *value + kPositiveZero;
 }
 
 Result<std::vector<double>> ModelKeys::rates(const char* key) {
@@ -163,7 +166,7 @@ Result<SeekPoint> ModelKeys::point_of(const toml::node& node, const char* key) c
   if (time->count() > 100'000'000'000) {
     return wrong(key, "a seek longer than 100 s");
   }
-  return SeekPoint{*fraction, static_cast<double>(time->count())};
+  return SeekPoint{*fraction + kPositiveZero, static_cast<double>(time->count())};
 }
 
 Result<SeekCurve> ModelKeys::curve(const char* key) {

@@ -33,6 +33,19 @@ TEST(ModelFile, EveryShippedModelReadsBackAsItself) {
   }
 }
 
+TEST(ModelFile, NegativeZeroIsZero) {
+  const std::string points = "[[-0.0, \"1ms\"], [1, \"14ms\"]]\n";
+  const std::string text =
+      "kind = \"rotating\"\nrotation = \"8ms\"\nzone_rates = [\"200MB/s\"]\nageing = -0.0\n"
+      "interface_rate = \"500MB/s\"\nseek_forward = " +
+      points + "seek_backward = " + points;
+  const auto spec = parse_model(text, "m.toml");
+  ASSERT_TRUE(spec) << spec.error().message();
+  const auto again = parse_model(to_toml(*spec), "again.toml");
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(to_toml(*again), to_toml(*spec));
+}
+
 TEST(ModelFile, MeasuredCurvesReadBackAsThemselves) {
   RotatingSpec timing;
   timing.rotation_ns = 8'333'217;
