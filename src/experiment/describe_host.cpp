@@ -5,7 +5,6 @@
 #include "disk/registry.h"
 #include "os/btrfs_chunks.h"
 #include "os/hostfacts.h"
-#include "os/layer_facts.h"
 #include "simulate/predict_run.h"
 #include "stage/cuda/nvml.h"
 
@@ -20,7 +19,8 @@ std::vector<LayerFact> layers_of(const HostRecord& host) {
   return layers;
 }
 
-// With what an emulated disk answers: a model that was edited has its old name.
+}  // namespace
+
 std::vector<LayerFact> layers_now(const std::string& disk) {
   std::vector<LayerFact> layers = layer_facts(disk);
   if (const auto emulated = emulated_disk(disk)) {
@@ -29,8 +29,6 @@ std::vector<LayerFact> layers_now(const std::string& disk) {
   }
   return layers;
 }
-
-}  // namespace
 
 std::string changed_conditions(const HostRecord& host, const Source& source) {
   std::vector<std::string> changed;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "loader/source.h"
+#include "os/layer_facts.h"
 #include "store/records.h"
 
 namespace blksweep {
@@ -19,6 +20,9 @@ HostRecord describe_host(const Source& source);
 // Settings that decide the requests: of the disk's queue, and "btrfs/read_ahead_kb", with which
 // btrfs reads ahead instead of the queue's.
 std::vector<std::pair<std::string, std::string>> queue_facts(const Source& source);
+
+// layer_facts with what an emulated disk answers: a model that was edited has its old name.
+std::vector<LayerFact> layers_now(const std::string& disk);
 
 // What is no longer as `host` says: the stack under the data, its queue, the limits of this
 // process's cgroup. Empty: nothing. What a cell borrows must be given back before.

@@ -255,6 +255,7 @@ struct CurvePoint {
 // A replay with what its certificate says (docs/replay.md); times in ns.
 struct ReplayRow {
   std::string trace, trace_kind, target, disk, timing, addresses, verdict, reason;
+  std::string key;     // of replays that are the same (cli/replay/replay_key.h)
   std::string shared;  // who else used the disk, as a line; empty: nobody notable
   double speed = 1, depth_mean = 0;
   std::uint64_t depth = 0, requests = 0, bytes = 0, writes = 0, left_out = 0, failed = 0;

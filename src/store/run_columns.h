@@ -226,6 +226,7 @@ void each_trace_column(Trace& t, F&& f) {
 
 template <class Replay, class F>
 void each_replay_column(Replay& r, F&& f) {
+  f("key", r.key);
   f("trace", r.trace);
   f("trace_kind", r.trace_kind);
   f("target", r.target);

@@ -42,6 +42,7 @@ CREATE TABLE map_warning (
 const char* const kReplayTables = R"sql(
 CREATE TABLE replay ( -- a trace issued again, and its certificate: docs/replay.md
   replay_id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL,                             -- equal: repeats of one another
   trace TEXT NOT NULL, trace_kind TEXT NOT NULL, -- file as given; block | file
   target TEXT NOT NULL, disk TEXT NOT NULL,      -- device or folder; name under /sys/block
   timing TEXT NOT NULL, addresses TEXT NOT NULL,

@@ -169,10 +169,22 @@ expect 'bytes as the kernel counts' "r['bytes'] == $((sectors - sectors_before))
 [ "$writes" = "$writes_before" ] || die 'the device was written'
 expect 'order' 'c["out_of_order"] == 0'
 expect 'time' 'r["epoch_ns"] >= 199 * 10 ** 6'
-for _ in 1 2; do
-  call replay "$tmp/device.trace" --device "$device" --timing asap --db "$tmp/replays.db"
+again() { # again REPEATS ARGUMENT...: the same replay with the database
+  call replay "$tmp/device.trace" --device "$device" --timing asap --db "$tmp/replays.db" --repeats "$@"
   [ "$status" = 0 ] || [ "$status" = 3 ] || die "with a database: status $status"
-done
+}
+rows() { "$python" -c '
+import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM replay").fetchone()[0])' "$tmp/replays.db"; }
+again 1
+again 2 --json
+expect 'both repeats in the answer' "len(json.load(open('$tmp/.out'))['runs']) == 2"
+"$blksweep" replay "$tmp/device.trace" --device "$device" --timing asap --db "$tmp/replays.db" --repeats 2 \
+  >"$tmp/.out" 2>"$tmp/.err" || [ $? = 3 ] || die 'the same again fails'
+grep -q 'holds all 2 repeats of this replay: nothing was measured; --repeats 3' "$tmp/.err" ||
+  die 'how to get more is not said'
+[ "$(grep -c "device.trace .* $device " "$tmp/.out")" = 2 ] || die 'what is stored is not in the answer'
+[ "$(rows)" = 2 ] || die 'a replay that was done is made again'
 call report "$tmp/replays.db" --json
 expect_status 0
 "$python" -c '
@@ -187,11 +199,45 @@ grep -q "device.trace .* $device " "$tmp/.out" || die 'the report does not name 
 call replay "$tmp/device.trace" --device "$device" --db "$tmp"
 expect_status 1
 [ ! -s "$tmp/.out" ] || die 'a replay whose database cannot be written was begun'
+cp "$tmp/device.trace" "$tmp/kept.trace"
+head -n 1500 "$tmp/device.csv" >"$tmp/less.csv" && call trace import "$tmp/less.csv" -o "$tmp/device.trace"
+again 1
+[ "$(rows)" = 3 ] || die 'another trace under the same name is not another replay'
+cp "$tmp/kept.trace" "$tmp/device.trace"
+again 1 --depth 3
+[ "$(rows)" = 4 ] || die 'another depth is not another replay'
+echo 77 >"/sys/block/$disk/queue/read_ahead_kb" # of our own disk
+again 1
+[ "$(rows)" = 5 ] || die 'another queue is not another replay'
+again 1
+[ "$(rows)" = 5 ] || die 'the same queue is another replay'
+long() { "$blksweep" -q replay "$tmp/device.trace" --device "$device" --repeats 4 --db "$tmp/long.db" --json; }
+long >"$tmp/.cut" 2>/dev/null &
+until [ "$("$python" -c '
+import sqlite3, sys
+try:
+    print(sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True).execute("SELECT count(*) FROM replay").fetchone()[0])
+except sqlite3.Error:
+    print(0)' "$tmp/long.db")" != 0 ]; do sleep 0.05; done
+pkill -KILL -P $! || true
+wait $! || true
+long >"$tmp/.out" || true
+expect 'a campaign that was killed goes on' "len(json.load(open('$tmp/.out'))['runs']) == 4"
+"$python" -c '
+import sqlite3, sys
+ids = [i for i, in sqlite3.connect(sys.argv[1]).execute("SELECT replay_id FROM replay")]
+assert ids == [1, 2, 3, 4], ids' "$tmp/long.db" || die 'repeats are lost or doubled'
 for addresses in wrap scale; do
   call replay "$tmp/device.trace" --device "$device" --addresses $addresses --timing asap --json
   [ "$status" = 0 ] || [ "$status" = 3 ] || die "$addresses: status $status"
   expect "$addresses: all" "c['issued'] == $reads"
 done
+for repeats in 0 x 99999999999; do
+  call replay "$tmp/device.trace" --device "$device" --repeats $repeats
+  expect_status 2
+done
+call replay "$tmp/device.trace" --device "$device" --timing asap --repeats 3
+[ "$(grep -c "device.trace .* $device " "$tmp/.out")" = 3 ] || die 'three repeats are not in the table'
 call replay "$tmp/device.trace" --device "$device" --speed 4 --json
 expect 'four times as fast' '49 * 10 ** 6 <= r["epoch_ns"] < 199 * 10 ** 6'
 if command -v fio >/dev/null; then

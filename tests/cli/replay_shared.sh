@@ -9,7 +9,7 @@ set -euo pipefail
 expect() {
   "$python" -c '
 import json, sys
-r = json.load(open(sys.argv[1]))["runs"][0]
+r = json.load(open(sys.argv[1]))["runs"][-1]
 c = r["certificate"]
 sys.exit(0 if eval(sys.argv[2]) else 1)' "$tmp/.out" "$2" || die "$1: $(grep -o '"[a-z_]*shared.*\|"others.*\|"verdict.*' "$tmp/.out")"
 }
@@ -26,17 +26,17 @@ PY
 call trace import "$tmp/mixed.csv" -o "$tmp/mixed.trace"
 expect_status 0
 
-replayed() { # replayed ARGUMENT...: the status is the verdict's, which is not asked here
-  call replay "$tmp/mixed.trace" --device "$device" --db "$tmp/replays.db" --json "$@"
+replayed() { # replayed REPEATS ARGUMENT...: the status is the verdict's, which is not asked here
+  call replay "$tmp/mixed.trace" --device "$device" --db "$tmp/replays.db" --json --repeats "$@"
   [ "$status" = 0 ] || [ "$status" = 3 ] || die "status $status"
 }
-replayed
+replayed 1
 expect 'alone' 'r["shared"] is None and r["others_read_bytes"] < 2 ** 20 and r["others_written_bytes"] == 0'
-replayed --writes "$device"
+replayed 1 --writes "$device"
 expect 'alone, with writes' 'r["shared"] is None and r["writes"] == 200 and r["others_written_bytes"] < 2 ** 20'
 echo 'alone: nobody else'
 
-# beside OPERATION: a neighbour that is at work from before the replay until after it
+# beside OPERATION REPEATS: a neighbour that is at work from before the replay until after it
 beside() {
   rm -f "$tmp/enough" "$tmp/begun"
   "$python" - "$device" "$1" "$tmp/begun" "$tmp/enough" <<'PY' &
@@ -54,13 +54,13 @@ while not os.path.exists(enough):
 PY
   neighbour=$!
   until [ -e "$tmp/begun" ]; do sleep 0.05; done
-  replayed
+  replayed "$2"
   touch "$tmp/enough"
   wait "$neighbour"
 }
-beside read
+beside read 2
 expect 'a reader' '"others read" in r["shared"] and r["shared"] in r["warnings"] and r["others_read_bytes"] > 2 ** 20'
-beside write
+beside write 3
 expect 'a writer' '"were written to" in r["shared"] and r["others_written_bytes"] > 2 ** 20'
 expect 'held back, by whom' 'c["verdict"] != "held_back" or r["shared"] in c["reasons"]'
 call report "$tmp/replays.db"

@@ -15,7 +15,7 @@ import report  # noqa: E402
 
 def add_replay(db, verdict="faithful", interrupted=0, fio=False, timed=True, shared=""):
     number = demo.insert(
-        db, "replay", trace="/traces/a.trace", trace_kind="block", target="/dev/loop0", disk="loop0", timing="original",
+        db, "replay", key="k", trace="/traces/a.trace", trace_kind="block", target="/dev/loop0", disk="loop0", timing="original",
         addresses="as-is", verdict=verdict, reason="", shared=shared, speed=1.0, depth=128, depth_mean=1.5, requests=1000, bytes=4096000, writes=0,
         left_out=3, failed=0, length_ns=10**9, late_p50_ns=400, late_p99_ns=40_000, late_p999_ns=90_000, late_max_ns=10**6,
         tool_p50_ns=400, tool_p99_ns=40_000, tool_p999_ns=90_000, tool_max_ns=10**6, device_p99_ns=0,

@@ -57,6 +57,7 @@ void add_certificate(ReplayRow& row, const Certificate& c) {
 ReplayRow replay_row(const ReplayOrigin& origin, const ReplaySettings& settings,
                      const ReplayReport& report) {
   ReplayRow row;
+  row.key = origin.key;
   row.trace = origin.trace;
   row.trace_kind = name_of(origin.kind);
   row.target = settings.device.empty() ? settings.folder : settings.device;

@@ -16,6 +16,7 @@ struct ReplayOrigin {
   TraceKind kind = TraceKind::block;
   std::int64_t started_unix_ns = 0;
   std::vector<std::string> argv;
+  std::string key;  // replay_key.h; empty: it is not stored
 };
 
 ReplayRow replay_row(const ReplayOrigin& origin, const ReplaySettings& settings,

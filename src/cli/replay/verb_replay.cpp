@@ -9,13 +9,14 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/answer.h"
+#include "cli/replay/replay_answer.h"
+#include "cli/replay/replay_key.h"
 #include "cli/replay/replay_row.h"
-#include "cli/replay/replay_text.h"
 #include "cli/status_line.h"
+#include "cli/turn.h"
 #include "cli/verb.h"
 #include "node/cache/drop.h"
 #include "node/limits/descriptor_room.h"
@@ -31,7 +32,7 @@ constexpr const char* kReplayFooter =
 the device once more: what is on it is then lost. It must hold no filesystem and
 no partition table, and nobody may use it. Discards and flushes are left out.
 Caches are dropped before a replay of files, unless --cache keep.
-Exit 3: unfaithful.
+With --db the same command goes on where it was cut off. Exit 3: unfaithful.
 
 examples:
   blksweep replay src1.trace --device /dev/loop0 --addresses scale
@@ -41,6 +42,7 @@ examples:
 struct ReplayOptions {
   std::string trace, cache, db;
   ReplaySettings settings;
+  unsigned repeats = 1;
   bool json = false;
 };
 
@@ -62,20 +64,19 @@ Result<unsigned> parse_replay_depth(std::string_view text) {
   return static_cast<unsigned>(depth);
 }
 
-Result<> prepare_caches(const ReplayOptions& o) {
+Result<unsigned> parse_replay_repeats(std::string_view text) {
+  BLKSWEEP_TRY(const std::uint64_t repeats, parse_count(text));
+  if (repeats == 0 || repeats > 10000) {
+    return usage_error(fmt::format("'{}' is out of range: give 1 to 10000", text));
+  }
+  return static_cast<unsigned>(repeats);
+}
+
+Result<bool> drops_caches(const ReplayOptions& o) {
   if (o.cache != "cold" && o.cache != "keep" && !o.cache.empty()) {
     return usage_error(fmt::format("--cache {}: cold or keep", o.cache));
   }
-  const bool drop = o.cache.empty() ? !o.settings.folder.empty() : o.cache == "cold";
-  return drop ? drop_node(DropKind::pages) : Result<>{};
-}
-
-Exit exit_of_replay(const ReplayReport& r) {
-  if (r.interrupted) {
-    return Exit::interrupted;
-  }
-  return r.certificate.verdict == Verdict::unfaithful || r.certificate.failed > 0 ? Exit::incomplete
-                                                                                  : Exit::done;
+  return o.cache.empty() ? !o.settings.folder.empty() : o.cache == "cold";
 }
 
 // Before anything is issued: a database that cannot be written is an error alone.
@@ -84,44 +85,65 @@ Result<std::optional<ResultStore>> open_store(const std::string& db) {
     return std::optional<ResultStore>();
   }
   BLKSWEEP_TRY(ResultStore store, ResultStore::open(db));
+  BLKSWEEP_CHECK(wait_for_turn(store, db));
   return std::optional(std::move(store));
 }
 
-Result<Exit> run_replay(ReplayOptions o, const std::vector<std::string>& argv) {
+// With a line of its progress.
+Result<ReplayReport> replay_once(TraceReader& trace, ReplaySettings settings) {
+  std::atomic<std::uint64_t> completed{0}, total{0};
+  settings.progress = &completed;
+  settings.total = &total;
+  const std::jthread line([&](const std::stop_token& done) {
+    repeat_line(done, [&] {
+      return fmt::format("{} of {} requests", format_count(completed.load()),
+                         format_count(total.load()));
+    });
+  });
+  trace.rewind();
+  return replay(trace, settings, stop_requested());
+}
+
+// Those that are not there yet.
+Result<> carry_out(const ReplayOptions& o, TraceReader& trace, ReplayOrigin origin, bool drops,
+                   std::optional<ResultStore>& store, ReplayAnswer& answer) {
+  while (answer.complete() < o.repeats && !stop_requested()) {
+    if (drops) {
+      BLKSWEEP_CHECK(drop_node(DropKind::pages));
+    }
+    origin.started_unix_ns = unix_ns();
+    BLKSWEEP_TRY(const ReplayReport report, replay_once(trace, o.settings));
+    const ReplayRow row = replay_row(origin, o.settings, report);
+    std::int64_t id = 0;
+    if (store) {
+      BLKSWEEP_TRY(id, store->add_replay(row));
+    }
+    answer.add(report, {id, row});
+    if (report.certificate.failed > 0) {
+      return {};  // the next one would fail as well
+    }
+  }
+  return {};
+}
+
+Result<Exit> run_replay(const ReplayOptions& o, const std::vector<std::string>& argv) {
+  BLKSWEEP_TRY(const bool drops, drops_caches(o));
   BLKSWEEP_TRY(TraceReader trace, TraceReader::open(o.trace));
-  BLKSWEEP_TRY(std::optional<ResultStore> store, open_store(o.db));
-  const ReplayOrigin origin{o.trace, trace.facts().kind, unix_ns(), argv};
   install_stop_signals();
   raise_descriptor_limit();
-  BLKSWEEP_CHECK(prepare_caches(o));
-  std::atomic<std::uint64_t> completed{0}, total{0};
-  o.settings.progress = &completed;
-  o.settings.total = &total;
-  Result<ReplayReport> report = [&] {
-    const std::jthread line([&](const std::stop_token& done) {
-      repeat_line(done, [&] {
-        return fmt::format("{} of {} requests", format_count(completed.load()),
-                           format_count(total.load()));
-      });
-    });
-    return replay(trace, o.settings, stop_requested());
-  }();
-  if (!report) {
-    return tl::unexpected(report.error());
-  }
+  BLKSWEEP_TRY(std::optional<ResultStore> store, open_store(o.db));
+  ReplayOrigin origin{o.trace, trace.facts().kind, 0, argv, ""};
+  ReplayAnswer answer(o.trace, o.repeats);
   if (store) {
-    BLKSWEEP_CHECK(store->add_replay(replay_row(origin, o.settings, *report)));
+    BLKSWEEP_TRY(origin.key, replay_key(o.trace, trace, o.settings, drops, stop_requested()));
+    BLKSWEEP_CHECK(answer.take_stored(o.db, origin.key));
   }
-  for (const std::string& warning : report->warnings) {
-    warn(o.trace + ": " + warning);
+  const Result<> done = carry_out(o, trace, std::move(origin), drops, store, answer);
+  if (done || !answer.empty()) {
+    say_text(o.json ? answer.json() : answer.text());
   }
-  if (o.json) {
-    const Json document = {{"runs", Json::array({replay_json(o.settings, *report)})}};
-    say_text(json_text(document) + "\n");
-  } else {
-    say_text(replay_text(*report));
-  }
-  return exit_of_replay(*report);
+  BLKSWEEP_CHECK(done);
+  return answer.exit();
 }
 
 }  // namespace
@@ -146,7 +168,9 @@ void add_replay(Verbs& verbs) {
   app.add_flag("--buffered", s.buffered, "read files through the page cache");
   app.add_flag("--fio-twin", s.fio, "then fio's replay of the same reads, timed at the driver");
   app.add_option("--cache", o->cache, "cold or keep (default: cold for files)");
-  app.add_option("--db", o->db, "add the replay to this results database");
+  add_parsed(app, "--repeats", o->repeats, parse_replay_repeats,
+             "replays of it, one after the other; default 1");
+  app.add_option("--db", o->db, "results database: keeps them, and those it has are not repeated");
   app.add_flag("--json", o->json, "print one JSON document");
   app.footer(kReplayFooter);
   app.callback([&verbs, o] { verbs.action = [&verbs, o] { return run_replay(*o, verbs.argv); }; });

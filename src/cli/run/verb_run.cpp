@@ -1,6 +1,5 @@
 // blksweep run: cells from options and a spec file, measured, stored and printed.
 #include <fmt/format.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -13,6 +12,7 @@
 #include "cli/progress_line.h"
 #include "cli/run/answer.h"
 #include "cli/run/options.h"
+#include "cli/turn.h"
 #include "cli/verb.h"
 #include "cli/version.h"
 #include "experiment/describe_host.h"
@@ -101,25 +101,6 @@ ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in
   s.host.tool_version = version();
   s.host.git_revision = git_revision();
   return s;
-}
-
-// One sweep at a time writes to a database.
-Result<> wait_for_turn(ResultStore& store, const std::string& db) {
-  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 100'000'000};
-  std::string holder;
-  for (bool told = false;; told = true) {
-    BLKSWEEP_TRY(const bool mine, store.claim(holder));
-    if (mine) {
-      return {};
-    }
-    if (stop_requested()) {
-      return fail("interrupted while waiting for " + db, Exit::interrupted);
-    }
-    if (!told) {
-      note(fmt::format("{}: another sweep writes to it ({}): waiting for its end", db, holder));
-    }
-    ::nanosleep(&kPause, nullptr);
-  }
 }
 
 Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv) {
