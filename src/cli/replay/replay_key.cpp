@@ -84,16 +84,26 @@ void add_disk(Hash& hash, const std::string& disk) {
   }
 }
 
-void add_target(Hash& hash, const ReplaySettings& s) {
-  const std::string& path = s.device.empty() ? s.folder : s.device;
-  std::error_code ignored;
-  hash.add(std::filesystem::weakly_canonical(path, ignored).string());
+// Empty: not known.
+std::string disk_of(const ReplaySettings& s) {
+  if (s.device.empty()) {
+    const auto below = block_device_of(s.folder);
+    return below ? below->disk : "";
+  }
   struct stat st {};
-  const auto device = s.device.empty()                 ? block_device_of(path)
-                      : ::stat(path.c_str(), &st) == 0 ? block_device_of_dev(st.st_rdev)
-                                                       : block_device_of_dev(0);
-  if (device) {
-    add_disk(hash, device->disk);
+  if (::stat(s.device.c_str(), &st) != 0) {
+    return "";
+  }
+  const auto device = block_device_of_dev(st.st_rdev);
+  return device ? device->disk : "";
+}
+
+void add_target(Hash& hash, const ReplaySettings& s) {
+  std::error_code ignored;
+  const std::string& path = s.device.empty() ? s.folder : s.device;
+  hash.add(std::filesystem::weakly_canonical(path, ignored).string());
+  if (const std::string disk = disk_of(s); !disk.empty()) {
+    add_disk(hash, disk);
   }
 }
 

@@ -170,7 +170,7 @@ void add_replay(Verbs& verbs) {
   app.add_option("--cache", o->cache, "cold or keep (default: cold for files)");
   add_parsed(app, "--repeats", o->repeats, parse_replay_repeats,
              "replays of it, one after the other; default 1");
-  app.add_option("--db", o->db, "results database: keeps them, and those it has are not repeated");
+  app.add_option("--db", o->db, "results database; what it has of them is not repeated");
   app.add_flag("--json", o->json, "print one JSON document");
   app.footer(kReplayFooter);
   app.callback([&verbs, o] { verbs.action = [&verbs, o] { return run_replay(*o, verbs.argv); }; });
