@@ -171,8 +171,8 @@ $(pch_cli).gch: private header := src/cli/precompiled.h
 $(pch_tests).gch: private header := tests/precompiled.h
 $(addsuffix .gch,$(pch_src) $(pch_cli) $(pch_tests)): $(OBJ)/config Makefile
 	$(call say,PCH,$@)
-	$(Q)mkdir -p $(@D) && echo '#include "$(CURDIR)/$(header)"' > $(@:.gch=)
-	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -MF $@.d $(if $(is_clang),-fpch-instantiate-templates) -x c++-header $(@:.gch=) -o $@
+	$(Q)mkdir -p $(@D) && echo '#include "$(header)"' > $(@:.gch=)
+	$(Q)$(CXX) -iquote . $(CPPFLAGS) $(CXXFLAGS) -MF $@.d $(if $(is_clang),-fpch-instantiate-templates) -x c++-header $(@:.gch=) -o $@
 pch_of = $(if $(filter src/cli/%,$(1)),$(pch_cli),$(if $(filter tests/%,$(1)),$(pch_tests),$(pch_src)))
 
 .SECONDEXPANSION:
