@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "os/cpu_awake.h"
 #include "os/layer_facts.h"
 #include "os/memory_room.h"
 #include "replay/feed.h"
@@ -301,6 +302,10 @@ Result<ReplayReport> replay(TraceReader& trace, const ReplaySettings& settings,
   BLKSWEEP_TRY(ReplayTarget target, ReplayTarget::open(trace.facts().kind, settings, found));
   if (settings.total != nullptr) {
     settings.total->store(found.requests, std::memory_order_relaxed);
+  }
+  std::optional<CpuAwake> awake;
+  if (settings.awake) {
+    BLKSWEEP_TRY(awake, CpuAwake::hold());
   }
   Replay one(trace, settings, std::move(target), found);
   return settings.fio ? one.with_fio(stop) : one.carry_out(stop);

@@ -141,6 +141,7 @@ Json replay_json(const ReplaySettings& settings, const ReplayReport& r) {
             {"speed", settings.speed},
             {"addresses", to_string(settings.addresses)},
             {"depth", r.depth},
+            {"awake", settings.awake},
             {"direct", !settings.buffered}}},
           {"disk", r.disk},
           {"samples", r.requests},

@@ -166,6 +166,7 @@ void add_replay(Verbs& verbs) {
              "as-is (default), wrap, scale to the device, or stack volumes");
   app.add_option("--writes", s.writes, "the device once more: carry the writes out, too");
   app.add_flag("--buffered", s.buffered, "read files through the page cache");
+  app.add_flag("--awake", s.awake, "keep all CPUs out of idle states meanwhile");
   app.add_flag("--fio-twin", s.fio, "then fio's replay of the same reads, timed at the driver");
   app.add_option("--cache", o->cache, "cold or keep (default: cold for files)");
   add_parsed(app, "--repeats", o->repeats, parse_replay_repeats,
