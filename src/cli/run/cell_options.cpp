@@ -189,7 +189,7 @@ const std::array kOwnOptions{
     CellOption{"merge", "none file kernel (groups of --merge-batch) device [none]",
                [](CellSettings& c, std::string_view t) { return set_word(c.merge, t, kMerges); },
                [](const CellSettings& c) { return word_of(c.merge, kMerges); }},
-    CellOption{"merge-gap", "gaps bridged, 64KiB; --merge-max, 1MiB; --merge-horizon, 4MiB",
+    CellOption{"merge-gap", "gaps bridged, 64KiB; --merge-max 1MiB; --merge-horizon 4MiB",
                [](CellSettings& c, std::string_view t) {
                  return set_bytes(c.merge_gap, t, {0, kGiB});
                },
@@ -240,7 +240,7 @@ const std::array kOwnOptions{
                  return set_count(c.prefetch, t, {0, 1U << 20});
                },
                [](const CellSettings& c) { return std::to_string(c.prefetch); }},
-    CellOption{"decode-threads", "threads that decode packed samples, or spin; default 0",
+    CellOption{"decode-threads", "",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.decode_threads, t, {0, 256});
                },

@@ -68,11 +68,12 @@ std::string read_share_word(const CellSettings& c) {
 }
 
 const std::array kReaderOptions{
-    CellOption{"reader", "planned workers:N (as loaders of today) [planned]", set_reader,
+    CellOption{"reader", "planned workers:N [planned]; --scope sample batch [sample]", set_reader,
                reader_word},
-    CellOption{"scope", "a worker reads: sample (one by one) batch (one call) [sample]", set_scope,
+    CellOption{"scope", "", set_scope,
                [](const CellSettings& c) { return std::string(to_string(c.scope)); }},
-    CellOption{"decode-cpu", "CPU time for each sample, spun: 1ms; default 0", set_decode_cpu,
+    CellOption{"decode-cpu", "spun per sample: 1ms [0]; --decode-threads, packed too [0]",
+               set_decode_cpu,
                [](const CellSettings& c) { return fmt::format("{}ns", c.decode_cpu.count()); }},
     CellOption{"read-share", "first part of each sample: 25%; default 100%", set_read_share,
                read_share_word},
