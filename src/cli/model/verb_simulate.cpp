@@ -80,6 +80,8 @@ Result<bool> is_wanted(const CellRecord& cell, const CellText& text) {
       CellText one{{name, {value}}};
       if (name == "consumer") {
         one["compute"] = {"1ms"};  // any: the word of the consumer is compared
+      } else if (name == "decode-cpu") {
+        one["decode-threads"] = {"1"};
       }
       BLKSWEEP_TRY(const std::vector<CellSettings> wanted, expand_cells(one));
       any = any || setting_of({describe(wanted.front())}, name) == setting_of(cell, name);
