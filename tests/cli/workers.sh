@@ -73,7 +73,7 @@ expect_error 2 'not modelled'
 # planned reader with as many threads that spin leaves no such peak. Work of others may blur one try.
 find_periods() {
   rm -f "$tmp/period.db"
-  call run --catalog "$tmp/data.cat" --buffered "${quiet[@]}" --db "$tmp/period.db" --cache warm \
+  call run --catalog "$tmp/data.cat" --buffered "${quiet[@]}" --db "$tmp/period.db" \
     --reader planned,workers:4 --order random --batch 4 --decode-cpu 500us --decode-threads 4
   expect_status 0
   "$python" scripts/figures/batch_period.py "$tmp/period.db" --lag 4 --json >"$tmp/periods"
