@@ -14,7 +14,7 @@ void record_batches(RunRecord& run, const Catalog& catalog, const PlannedEpoch& 
       }
     }
     r.times = epoch.times()[b];
-    if (epoch.decode() != nullptr) {
+    if (epoch.decode() != nullptr && !epoch.decode()->spins()) {
       r.decoded_bytes = epoch.decode()->bytes()[b];
     }
   }

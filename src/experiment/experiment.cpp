@@ -90,7 +90,8 @@ class Experiment {
   Result<> keep(const Job& job, RunRecord run);
   bool lost(const Job& job);
   Exit exit_code();
-  void add_prediction(RunRecord& run, const CellSettings& cell, const PlannedEpoch& planned) const;
+  void add_prediction(RunRecord& run, const Source& source, const CellSettings& cell,
+                      const PlannedEpoch& planned) const;
   bool finished(const Job& job) const;
 
   Source source_;  // made anew where its files were moved
@@ -175,9 +176,9 @@ void Experiment::open_probe() {
   }
 }
 
-void Experiment::add_prediction(RunRecord& run, const CellSettings& cell,
+void Experiment::add_prediction(RunRecord& run, const Source& source, const CellSettings& cell,
                                 const PlannedEpoch& planned) const {
-  const auto p = predict_run(source_, cell, planned, {*settings_.predict, run.seed});
+  const auto p = predict_run(source, cell, planned, {*settings_.predict, run.seed});
   if (!p) {
     run.warnings.push_back("no prediction: " + p.error().message());
     return;
@@ -229,8 +230,9 @@ Result<> Experiment::run_job(const Job& job) {
   }
   AddressProof addresses(source_, cell);
   BLKSWEEP_TRY(const std::vector<std::string> moved, settle_addresses(addresses));
-  BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source_, cell, seed));
-  const PairRequest request{.source = source_,
+  const Source source = part_of(source_, cell.read_share);
+  BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source, cell, seed));
+  const PairRequest request{.source = source,
                             .cell = cell,
                             .planned = planned,
                             .repeat = job.repeat,
@@ -254,7 +256,7 @@ Result<> Experiment::run_job(const Job& job) {
     gpu_lost_ = measured.fault->message();
   }
   if (settings_.predict && !stop_.load() && !measured.fault) {
-    add_prediction(run, cell, planned);
+    add_prediction(run, source, cell, planned);
   }
   mark_changed_conditions(run);
   if (cell.cache == CacheState::cold && source_.device) {
@@ -285,7 +287,8 @@ Result<> Experiment::check_wishes() const {
     BLKSWEEP_CHECK(RunNode::check(source_, cell.settings.node));
     BLKSWEEP_CHECK(settings_.makers.check(cell.settings));
     if (cell.settings.shuffle != Shuffle::none) {  // whether the window is large enough
-      BLKSWEEP_CHECK(plan_epoch(source_, cell.settings, settings_.seed));
+      const Source source = part_of(source_, cell.settings.read_share);
+      BLKSWEEP_CHECK(plan_epoch(source, cell.settings, settings_.seed));
     }
   }
   return {};

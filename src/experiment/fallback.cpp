@@ -38,6 +38,7 @@ Refusals find_refusals(const Source& source, std::span<const CellSettings> cells
 
 // With room for what a horizon reads ahead, and for the edges of blocks.
 RelativeSize window_for(const CellSettings& cell, Bytes largest) {
+  largest.n = cell.read_share.of(largest.n);
   const std::uint64_t least = align_up(largest.n + 2 * horizon_of(cell).n + kPageBytes, kMiB);
   const bool grows = cell.shuffle != Shuffle::none && !cell.window_named && largest.n > 0 &&
                      least > cell.window.bytes.n;
@@ -48,6 +49,11 @@ Result<CellSettings> settle(const CellSettings& cell, const Refusals& refusals) 
   CellSettings settled = cell;
   settled.window = window_for(cell, refusals.largest);
   if (cell.engine == EngineKind::io_uring && !refusals.ring.empty()) {
+    if (cell.workers > 0) {
+      return fail("--scope batch needs io_uring, which is refused here: " + refusals.ring +
+                      " (use --scope sample)",
+                  Exit::unsupported);
+    }
     if (cell.engine_named) {
       return fail("--engine io_uring is refused here: " + refusals.ring + " (use --engine psync)",
                   Exit::unsupported);
@@ -72,9 +78,10 @@ Result<CellSettings> settle(const CellSettings& cell, const Refusals& refusals) 
 std::vector<std::string> fallback_notes(const CellSettings& settled, const Refusals& refusals) {
   std::vector<std::string> notes;
   if (!settled.window_named && settled.window.bytes.n > CellSettings{}.window.bytes.n) {
-    notes.push_back(fmt::format(
-        "window: {} in place of {}, for a sample of {}", format_bytes(settled.window.bytes),
-        format_bytes(CellSettings{}.window.bytes), format_bytes(refusals.largest)));
+    notes.push_back(fmt::format("window: {} in place of {}, for a sample of {}",
+                                format_bytes(settled.window.bytes),
+                                format_bytes(CellSettings{}.window.bytes),
+                                format_bytes({settled.read_share.of(refusals.largest.n)})));
   }
   if (settled.engine == EngineKind::psync && !settled.engine_named && !refusals.ring.empty()) {
     notes.push_back(

@@ -48,7 +48,7 @@ void record_plan(RunRecord& r, const RunRequest& q) {
       q.cell.merge_asked ? q.planned.plan.order.size() : q.planned.plan.device_fallbacks;
   r.window_peak_bytes = q.planned.schedule.window_peak.n;
   r.arena_bytes = q.planned.schedule.arena.n;
-  r.refill = refill_of(q.cell);
+  r.refill = q.cell.workers == 0 ? Maybe<std::uint32_t>(refill_of(q.cell)) : std::nullopt;
   r.submit_batch =
       submit_batch_of(q.cell) > 0 ? Maybe<std::uint32_t>(submit_batch_of(q.cell)) : std::nullopt;
   r.horizon_bytes = q.planned.plan.horizon_peak;
@@ -108,6 +108,8 @@ void record_undecoded(RunRecord& r, const RunRequest& q, const Epoch& e) {
   }
 }
 
+bool unpacks(const Epoch& e) { return e.decode() != nullptr && !e.decode()->spins(); }
+
 // A batch that a stop or a fault caught halfway does not count, as in the batches and the account.
 void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
   for (const BatchRecord& batch : r.batches) {
@@ -123,7 +125,7 @@ void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
     const Verification v =
         check_hashes(q.source.catalog, q.planned.plan,
                      {delivered, std::span(e.delivery().hashes()).first(r.samples),
-                      e.decode() != nullptr ? Delivered::decoded : Delivered::as_stored});
+                      unpacks(e) ? Delivered::decoded : Delivered::as_stored});
     r.wrong_samples = v.wrong + count.duplicated;
     for (const WrongSample& w : v.named) {
       r.failed.push_back({w.path, w.why});
@@ -186,11 +188,12 @@ void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
         "unwritten or unaligned extents, which the device cannot give)",
         format_count(r.device_fallbacks), format_count(q.planned.plan.order.size())));
   }
-  if (e.engine().depth < q.cell.depth) {
+  const bool planned = q.cell.workers == 0;  // workers have no depth, and open what they read
+  if (planned && e.engine().depth < q.cell.depth) {
     r.warnings.push_back(fmt::format("engine {} keeps {} read in flight; --depth {} has no effect",
                                      e.engine().name, e.engine().depth, q.cell.depth));
   }
-  if (e.slots().scarce(q.source.catalog.files.size()) && opens_files(q.planned.plan)) {
+  if (planned && e.slots().scarce(q.source.catalog.files.size()) && opens_files(q.planned.plan)) {
     r.warnings.push_back(fmt::format(
         "RLIMIT_NOFILE leaves {} slots for open files: opening holds reads back (ulimit -n)",
         e.slots().slots));

@@ -35,6 +35,17 @@ bool twin_is_direct(const PairRequest& q) {
   return (q.cell.direct && q.source.direct_possible) || reads_device(q.planned.plan);
 }
 
+// A job of fio reads one list of reads at one depth.
+std::string no_twin_because(const CellSettings& cell) {
+  if (cell.workers > 1) {
+    return fmt::format("{} workers read a batch each, and a replayed list is one job of fio's",
+                       cell.workers);
+  }
+  return cell.workers == 1 && cell.scope == ReadScope::batch
+             ? "a worker opens the files of a whole batch, then reads, and fio does not"
+             : "";
+}
+
 FioSettings fio_settings(const PairRequest& q, Arm arm) {
   FioSettings fio;
   fio.engine = q.cell.engine;
@@ -114,6 +125,9 @@ class Beside {
 
 // The probe runs beside fio as beside us: what it costs, it costs both.
 Result<FioResult> Pair::run_twin(Arm arm) {
+  if (std::string why = no_twin_because(q_.cell); !why.empty()) {
+    return unsupported(std::move(why));
+  }
   BLKSWEEP_TRY(FioTwin twin,
                FioTwin::prepare(q_.source.catalog, q_.planned.plan, fio_settings(q_, arm)));
   BLKSWEEP_TRY(RunNode node, RunNode::borrow(q_.source, q_.cell.node, q_.seed, q_.stop));

@@ -58,6 +58,9 @@ std::string other_work(const PairRequest& q, const RunRecord& run) {
   if (cell.copy != CopyKind::none) {
     return "our run copies what it reads, and fio does not";
   }
+  if (cell.decode_cpu.count() > 0) {
+    return "our run spends CPU time on each sample (--decode-cpu), and fio does not";
+  }
   return cell.decode_threads > 0 ? "our run decodes what it reads, and fio does not" : "";
 }
 

@@ -49,6 +49,15 @@ Result<std::vector<std::uint64_t>> decoded_by_emission(const Catalog& catalog, c
   return emitted;
 }
 
+Result<std::vector<std::uint64_t>> stored_by_emission(const Catalog& catalog, const Plan& plan,
+                                                      const Schedule& schedule) {
+  std::vector<std::uint64_t> emitted(schedule.emission.size());
+  std::ranges::transform(schedule.emission, emitted.begin(), [&](std::uint32_t position) {
+    return catalog.sample(plan.order[position]).length;
+  });
+  return emitted;
+}
+
 Bytes largest_decoded_batch(std::span<const std::uint64_t> by_emission, const Schedule& schedule) {
   std::uint64_t most = 0;
   for (std::size_t b = 0; b < schedule.batches(); ++b) {

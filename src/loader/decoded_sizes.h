@@ -22,6 +22,10 @@ namespace blksweep {
 Result<std::vector<std::uint64_t>> decoded_by_emission(const Catalog& catalog, const Plan& plan,
                                                        const Schedule& schedule);
 
+// As they are stored, for a stage that leaves them so.
+Result<std::vector<std::uint64_t>> stored_by_emission(const Catalog& catalog, const Plan& plan,
+                                                      const Schedule& schedule);
+
 Bytes largest_decoded_batch(std::span<const std::uint64_t> by_emission, const Schedule& schedule);
 
 }  // namespace blksweep

@@ -5,16 +5,9 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "plan/batch_slots.h"
 
 namespace blksweep {
-namespace {
-
-// How many batches must be consumed before this one may have its slot.
-std::uint32_t consumed_before(std::uint32_t batch, std::uint32_t slots) {
-  return batch < slots ? 0 : batch - slots + 1;
-}
-
-}  // namespace
 
 Delivery::Delivery(const DeliveryInputs& in) : in_(in) {
   delivered_.reserve(in.schedule.emission.size());

@@ -9,20 +9,22 @@
 
 #include "base/clock.h"
 #include "loader/decoded_sizes.h"
+#include "loader/reader.h"
+#include "loader/worker_reader.h"
 
 namespace blksweep {
 namespace {
 
-Result<> check_memory(Bytes arena) {
+Result<> check_memory(Bytes arena, const LoaderSettings& settings) {
   const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_AVPHYS_PAGES));
   const Bytes free{pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))};
   const Bytes all{static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                   static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))};
   if (arena.n > std::max(free.n, all.n / 10 * 8)) {
-    return fail(
-        fmt::format("the window needs {} of buffers, this node has {}: use a smaller "
-                    "--window, --depth or --merge-max",
-                    format_bytes(arena), format_bytes(all)));
+    return fail(fmt::format("the window needs {} of buffers, this node has {}: use a smaller {}",
+                            format_bytes(arena), format_bytes(all),
+                            settings.workers > 0 ? "--batch or --prefetch, or fewer workers"
+                                                 : "--window, --depth or --merge-max"));
   }
   return {};
 }
@@ -62,11 +64,8 @@ std::uint64_t largest_batch_bytes(const Catalog& catalog, const Plan& plan, cons
 }  // namespace
 
 Result<> Epoch::allocate(const LoaderSettings& settings, const PlannedEpoch& planned) {
-  BLKSWEEP_CHECK(check_memory(planned.schedule.arena));
+  BLKSWEEP_CHECK(check_memory(planned.schedule.arena, settings));
   BLKSWEEP_TRY(arena_, PageBuffer::allocate(planned.schedule.arena));
-  BLKSWEEP_TRY(Scatter scatter,
-               Scatter::make(planned.plan, planned.schedule, arena_.span(), settings.depth));
-  scatter_ = std::make_unique<Scatter>(std::move(scatter));
   return {};
 }
 
@@ -97,17 +96,22 @@ Made Epoch::made(Result<Made> stage) {
 // The copy stage then gets decoded parts, which lie in the ring.
 Result<> Epoch::make_decode(const Source& source, const PlannedEpoch& planned,
                             StageRequest& request) {
-  BLKSWEEP_TRY(decoded_bytes_, decoded_by_emission(source.catalog, planned.plan, planned.schedule));
+  const bool spins = request.settings.decode_cpu.count() > 0;
+  BLKSWEEP_TRY(decoded_bytes_,
+               spins ? stored_by_emission(source.catalog, planned.plan, planned.schedule)
+                     : decoded_by_emission(source.catalog, planned.plan, planned.schedule));
   request.batch_bytes = largest_decoded_batch(decoded_bytes_, planned.schedule);
   const DecodeSettings settings{
       .threads = request.settings.decode_threads,
       .slots = decode_slots(request.settings),
-      .slot_bytes = request.batch_bytes,
+      .slot_bytes = spins ? Bytes{0} : request.batch_bytes,
       .batches = static_cast<std::uint32_t>(planned.schedule.batches()),
+      .spin = request.settings.decode_cpu,
       .on_start = [place = options_.place] { take_place(place, Role::copy); }};
-  BLKSWEEP_CHECK(check_memory({arena_.size() + settings.slots * settings.slot_bytes.n}));
+  BLKSWEEP_CHECK(
+      check_memory({arena_.size() + settings.slots * settings.slot_bytes.n}, request.settings));
   BLKSWEEP_TRY(decode_, DecodeStage::make(settings));
-  request.arena = decode_->ring();
+  request.arena = spins ? request.arena : decode_->ring();
   return {};
 }
 
@@ -127,21 +131,49 @@ Result<> Epoch::make_stages(const Source& source, const LoaderSettings& settings
   return {};
 }
 
+Result<> Epoch::make_reader(const Source& source, const LoaderSettings& settings,
+                            const PlannedEpoch& planned) {
+  BLKSWEEP_TRY(Scatter scatter,
+               Scatter::make(planned.plan, planned.schedule, arena_.span(), settings.depth));
+  scatter_ = std::make_unique<Scatter>(std::move(scatter));
+  const ReaderInputs in{.catalog = source.catalog,
+                        .plan = planned.plan,
+                        .schedule = planned.schedule,
+                        .engine = *engine_,
+                        .files = *files_,
+                        .scatter = *scatter_,
+                        .handoff = handoff_,
+                        .depth = settings.depth,
+                        .refill = refill_of(settings),
+                        .align = std::max(1U, planned.align),
+                        .on_ready = [this] { delivery_->on_ready(); }};
+  reader_ = std::make_unique<Reader>(in);
+  return {};
+}
+
+Result<> Epoch::make_workers(const Source& source, const LoaderSettings& settings,
+                             const PlannedEpoch& planned) {
+  BLKSWEEP_TRY(reader_, WorkerReader::make({.catalog = source.catalog,
+                                            .plan = planned.plan,
+                                            .schedule = planned.schedule,
+                                            .arena = arena_.span(),
+                                            .handoff = handoff_,
+                                            .workers = settings.workers,
+                                            .slots = batch_slots_of(settings),
+                                            .scope = settings.scope,
+                                            .decode_cpu = settings.decode_cpu,
+                                            .direct = settings.direct && source.direct_possible,
+                                            .align = std::max(1U, planned.align),
+                                            .place = options_.place,
+                                            .on_ready = [this] { delivery_->on_ready(); }}));
+  return {};
+}
+
 Result<> Epoch::connect(const Source& source, const LoaderSettings& settings,
                         const PlannedEpoch& planned) {
   BLKSWEEP_CHECK(make_stages(source, settings, planned));
-  ReaderInputs in{.catalog = source.catalog,
-                  .plan = planned.plan,
-                  .schedule = planned.schedule,
-                  .engine = *engine_,
-                  .files = *files_,
-                  .scatter = *scatter_,
-                  .handoff = handoff_,
-                  .depth = settings.depth,
-                  .refill = refill_of(settings),
-                  .align = std::max(1U, planned.align),
-                  .on_ready = [this] { delivery_->on_ready(); }};
-  reader_ = std::make_unique<Reader>(in);
+  BLKSWEEP_CHECK(settings.workers > 0 ? make_workers(source, settings, planned)
+                                      : make_reader(source, settings, planned));
   DeliveryInputs out{.catalog = source.catalog,
                      .plan = planned.plan,
                      .schedule = planned.schedule,
@@ -173,7 +205,9 @@ Result<std::unique_ptr<Epoch>> Epoch::prepare(const Source& source, const Loader
     options.progress->samples_total.store(planned.plan.order.size(), std::memory_order_relaxed);
   }
   BLKSWEEP_CHECK(e->allocate(settings, planned));
-  BLKSWEEP_CHECK(e->open_files(source, settings, planned.plan));
+  if (settings.workers == 0) {
+    BLKSWEEP_CHECK(e->open_files(source, settings, planned.plan));
+  }
   BLKSWEEP_CHECK(e->connect(source, settings, planned));
   return e;
 }
@@ -188,7 +222,9 @@ Result<EpochOutcome> Epoch::run(const std::atomic<bool>& stop) {
   }
   const StopWatch watch(stop, handoff_, stages_stop_);
   delivery_->start();
-  files_->start();
+  if (files_) {
+    files_->start();
+  }
   const Result<> read = reader_->run(stop);
   if (!read || stop.load()) {
     handoff_.request_stop();

@@ -22,9 +22,10 @@
 
 #include "base/memory.h"
 #include "loader/delivery.h"
+#include "loader/epoch_reader.h"
 #include "loader/file_slots.h"
 #include "loader/planned_epoch.h"
-#include "loader/reader.h"
+#include "loader/scatter.h"
 #include "loader/settings.h"
 #include "loader/source.h"
 #include "loader/spot_check.h"
@@ -61,11 +62,11 @@ class Epoch {
   // Why a stage could not be made; run() then reads nothing, and comes back with it.
   const std::optional<Error>& refused() const { return refused_; }
 
-  const Reader& reader() const { return *reader_; }
+  const EpochReader& reader() const { return *reader_; }
   const std::vector<BatchTimes>& times() const { return handoff_.times; }  // by batch
   const Delivery& delivery() const { return *delivery_; }
   Delivery& delivery() { return *delivery_; }
-  const EngineFacts& engine() const { return engine_->facts(); }
+  const EngineFacts& engine() const { return reader_->engine(); }
   const FileSlotsSettings& slots() const { return slots_; }
   const DecodeStage* decode() const { return decode_.get(); }   // nullptr: samples come as stored
   const CopyStage* copy() const { return copy_.get(); }         // nullptr: none
@@ -75,6 +76,10 @@ class Epoch {
   Epoch() = default;
   Result<> allocate(const LoaderSettings& settings, const PlannedEpoch& planned);
   Result<> open_files(const Source& source, const LoaderSettings& settings, const Plan& plan);
+  Result<> make_reader(const Source& source, const LoaderSettings& settings,
+                       const PlannedEpoch& planned);
+  Result<> make_workers(const Source& source, const LoaderSettings& settings,
+                        const PlannedEpoch& planned);
   Result<> make_stages(const Source& source, const LoaderSettings& settings,
                        const PlannedEpoch& planned);
   Result<> make_decode(const Source& source, const PlannedEpoch& planned, StageRequest& request);
@@ -96,7 +101,7 @@ class Epoch {
   std::unique_ptr<Scatter> scatter_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<FileSlots> files_;
-  std::unique_ptr<Reader> reader_;
+  std::unique_ptr<EpochReader> reader_;
   std::unique_ptr<Delivery> delivery_;  // stops its threads before the rest goes
 };
 

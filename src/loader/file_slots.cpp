@@ -27,15 +27,20 @@ std::uint64_t descriptors_open() {
 
 }  // namespace
 
-Result<FileSlotsSettings> FileSlots::affordable(std::size_t files) {
+std::uint64_t descriptors_left() {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const std::uint64_t taken = descriptors_open() + kForOthers;
-  if (limit.rlim_cur < taken + kLeastForFiles) {
-    return fail(fmt::format("RLIMIT_NOFILE: {} descriptors, {} are needed: raise it (ulimit -n)",
-                            limit.rlim_cur, taken + kLeastForFiles));
+  return limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, taken);
+}
+
+Result<FileSlotsSettings> FileSlots::affordable(std::size_t files) {
+  const std::uint64_t left = descriptors_left();
+  if (left < kLeastForFiles) {
+    return fail(
+        fmt::format("RLIMIT_NOFILE leaves {} descriptors, {} are needed: raise it (ulimit -n)",
+                    left, kLeastForFiles));
   }
-  const std::uint64_t left = limit.rlim_cur - taken;
   const auto share = [left](std::uint64_t part, std::uint64_t most) {
     return static_cast<std::uint32_t>(std::min(left / part, most));
   };

@@ -35,6 +35,9 @@ struct FileSlotsSettings {
   bool scarce(std::size_t files) const;
 };
 
+// What RLIMIT_NOFILE leaves now, beside what others need.
+std::uint64_t descriptors_left();
+
 class FileSlots {
  public:
   static Result<std::unique_ptr<FileSlots>> open(const Catalog& catalog, const Plan& plan,

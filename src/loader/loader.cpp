@@ -59,9 +59,11 @@ Result<LoaderSettings> settings_of(const LoaderOptions& o) {
   s.depth = o.depth;
   s.openers = o.openers;
   s.batch = o.batch;
+  s.workers = o.workers;
   s.prefetch = o.prefetch;
   s.decode_threads = o.decode_threads;
   s.epochs = o.epochs;
+  BLKSWEEP_CHECK(check_reader(s));
   return s;
 }
 

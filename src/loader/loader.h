@@ -51,6 +51,7 @@ struct LoaderOptions {
   std::uint32_t depth = 32;          // reads in flight
   std::uint32_t openers = 1;         // threads that open files ahead
   std::uint32_t batch = 256;         // samples
+  std::uint32_t workers = 0;         // > 0: threads that read a whole batch each, with plain reads
   std::uint32_t prefetch = 4;        // batches that are made ready before they are asked for
   std::uint32_t decode_threads = 0;  // 0: samples come as they are stored
   std::uint32_t epochs = 1;

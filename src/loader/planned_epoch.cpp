@@ -23,7 +23,7 @@ std::uint32_t read_align(const Source& source, const LoaderSettings& settings) {
   if (!direct && settings.merge != Merge::device) {
     return 1;
   }
-  const bool whole_files = source.catalog.parts.empty();
+  const bool whole_files = source.catalog.parts.empty() && source.catalog.share.all();
   const std::uint32_t block = std::min(source.catalog.block_bytes, kPageBytes);
   return whole_files ? std::max(source.direct_align, block) : source.direct_align;
 }
@@ -59,6 +59,7 @@ MergeSettings merge_settings(const Source& source, const LoaderSettings& setting
   m.batch = std::max(1U, submit_batch_of(settings));
   m.horizon = horizon_of(settings);
   m.share = {shared_parcel(settings, window)};
+  m.whole = settings.workers > 0;
   return m;
 }
 
@@ -70,6 +71,7 @@ ShuffleSettings shuffle_settings(const LoaderSettings& settings, const Plan& pla
   s.batch = settings.batch;
   s.prefetch = settings.prefetch;
   s.in_flight = {std::uint64_t{settings.depth} * longest_read(plan)};
+  s.slots = batch_slots_of(settings);
   s.seed = seed;
   return s;
 }

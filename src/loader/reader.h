@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "loader/epoch_reader.h"
 #include "loader/file_slots.h"
 #include "loader/plan_source.h"
 #include "loader/scatter.h"
@@ -28,11 +29,15 @@ struct ReaderInputs {
   std::function<void()> on_ready = nullptr;  // after batches were published, on this thread
 };
 
-class Reader final : public PlanSource {
+class Reader final : public PlanSource, public EpochReader {
  public:
   explicit Reader(const ReaderInputs& in);
-  Result<> run(const std::atomic<bool>& stop) { return loop_.run(&stop); }
-  const ReadCounts& counts() const { return loop_.counts(); }
+  Result<> run(const std::atomic<bool>& stop) override { return loop_.run(&stop); }
+  const Readiness& readiness() const override { return PlanSource::readiness(); }
+  const ReadCounts& counts() const override { return loop_.counts(); }
+  const LogHistogram& latency() const override { return PlanSource::latency(); }
+  const std::vector<MemoryWait>& waits() const override { return PlanSource::waits(); }
+  const EngineFacts& engine() const override { return in_.engine.facts(); }
 
  private:
   ReadAim aim(std::uint32_t tag, std::uint32_t done) override;

@@ -1,5 +1,7 @@
 #include "loader/settings.h"
 
+#include <fmt/format.h>
+
 namespace blksweep {
 namespace {
 
@@ -11,7 +13,43 @@ bool address_sorted(const LoaderSettings& settings) {
          settings.sort_window.bytes.n > 0 || settings.sort_window.percent > 0;
 }
 
+// What one call to a ring takes, and what --depth may be.
+constexpr std::uint32_t kMostOfCall = 4096;
+
+Result<> check_workers(const LoaderSettings& s) {
+  if (s.merge != Merge::none) {
+    return usage_error(
+        fmt::format("--merge {}: workers open and read each sample on its own, so there is nothing "
+                    "to merge: give --merge none with --reader workers:N",
+                    to_string(s.merge)));
+  }
+  if (s.shuffle != Shuffle::none) {
+    return usage_error(
+        fmt::format("--shuffle {}: a worker reads the batch that is due, so nothing waits to be "
+                    "mixed: what mixes it is --order random",
+                    to_string(s.shuffle)));
+  }
+  if (s.scope == ReadScope::batch && s.batch > kMostOfCall) {
+    return usage_error(fmt::format(
+        "--scope batch: one call reads {} samples at most, --batch is {}", kMostOfCall, s.batch));
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<> check_reader(const LoaderSettings& s) {
+  const bool spins = s.decode_cpu.count() > 0;
+  if (spins && s.workers == 0 && s.decode_threads == 0) {
+    return usage_error(
+        "--decode-cpu: workers decode what they read, the planned reader leaves that to threads "
+        "behind it: say how many with --decode-threads");
+  }
+  if (!s.read_share.all() && !spins && s.decode_threads > 0) {
+    return usage_error("--read-share: a packed sample is decoded from all of its bytes");
+  }
+  return s.workers > 0 ? check_workers(s) : Result<>();
+}
 
 Bytes horizon_of(const LoaderSettings& settings) {
   if (settings.merge != Merge::device || !address_sorted(settings)) {
@@ -23,6 +61,14 @@ Bytes horizon_of(const LoaderSettings& settings) {
 
 std::uint32_t submit_batch_of(const LoaderSettings& settings) {
   return settings.merge == Merge::kernel ? settings.merge_batch.of(settings.depth) : 0;
+}
+
+std::string_view to_string(ReadScope scope) {
+  return scope == ReadScope::sample ? "sample" : "batch";
+}
+
+std::uint32_t batch_slots_of(const LoaderSettings& settings) {
+  return settings.workers > 0 ? settings.workers * settings.prefetch + 1 : 0;
 }
 
 std::uint32_t refill_of(const LoaderSettings& settings) {

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "base/units.h"
 #include "io/engine.h"
+#include "plan/catalog.h"
 #include "plan/settings.h"
 #include "stage/compute_time.h"
 #include "stage/stage_settings.h"
@@ -37,7 +39,15 @@ struct DepthShare {
   }
 };
 
+// What a worker hands to the kernel as one call.
+enum class ReadScope { sample, batch };
+std::string_view to_string(ReadScope scope);
+
 struct LoaderSettings {
+  std::uint32_t workers = 0;  // > 0: threads that read a whole batch each (worker_reader.h)
+  ReadScope scope = ReadScope::sample;
+  Nanos decode_cpu{0};  // CPU time spun for each sample: by its worker, or by decode_threads
+  ReadShare read_share;
   Order order = Order::lba;
   Bytes chunk{std::uint64_t{4} << 20};
   RelativeSize sort_window;
@@ -54,7 +64,7 @@ struct LoaderSettings {
   DepthShare refill{0, 25};   // reads that complete before more are submitted; in all orders
   std::uint32_t openers = 1;  // threads that open files ahead of the reader
   std::uint32_t batch = 256;
-  std::uint32_t prefetch = 2;
+  std::uint32_t prefetch = 2;        // batches; with workers: of each
   std::uint32_t decode_threads = 0;  // 0: samples come as they are stored
   CopyKind copy = CopyKind::none;
   CopyTuning copy_tuning;
@@ -64,12 +74,18 @@ struct LoaderSettings {
   std::uint32_t epochs = 1;
 };
 
+// Whether the reader can have what else is asked for; a usage error that says why not.
+Result<> check_reader(const LoaderSettings& settings);
+
 // Within how many bytes of the order merge=device may follow the device instead; 0: it keeps the
 // order. Only where the order is sorted by address, and never more than a chunk of it.
 Bytes horizon_of(const LoaderSettings& settings);
 
 // Reads of merge=kernel that are handed over together; 0: other merges have no such groups.
 std::uint32_t submit_batch_of(const LoaderSettings& settings);
+
+// Batches that workers may have in memory, the one that is consumed included; 0: no workers.
+std::uint32_t batch_slots_of(const LoaderSettings& settings);
 
 // Reads that complete before more are submitted. Whole groups of merge=kernel at least.
 std::uint32_t refill_of(const LoaderSettings& settings);

@@ -157,6 +157,12 @@ Result<Source> open_source(const SourceSettings& settings) {
   return s;
 }
 
+Source part_of(const Source& whole, ReadShare share) {
+  Source part = whole;
+  part.catalog.share = share;
+  return part;
+}
+
 // With a tail of the data set's own bytes: empty files have no address, and need none.
 std::string address_refusal(const Catalog& catalog) {
   const bool any = std::ranges::any_of(

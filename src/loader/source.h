@@ -42,6 +42,9 @@ std::optional<std::uint64_t> filesystem_of(const std::string& root);
 // mount, whether that device and direct reads are possible.
 void examine_source(Source& source);
 
+// The same, of which each sample's first part is read: shares everything with `whole`.
+Source part_of(const Source& whole, ReadShare share);
+
 // Why no file of the data set has a device address; empty when one has.
 std::string address_refusal(const Catalog& catalog);
 

@@ -16,10 +16,10 @@ std::string_view slice(std::span<const std::uint32_t> ends, std::string_view byt
 Sample Catalog::sample(std::uint32_t index) const {
   if (index < whole.size()) {
     const WholeSample& w = whole[index];
-    return {w.file, w.label, 0, files[w.file].size};
+    return {w.file, w.label, 0, share.of(files[w.file].size)};
   }
   const PartSample& p = parts[index - whole.size()];
-  return {p.file, p.label, p.offset, p.length};
+  return {p.file, p.label, p.offset, share.of(p.length)};
 }
 
 std::span<const ExtentRecord> Catalog::extents_of(std::uint32_t file) const {
@@ -43,10 +43,10 @@ std::string_view Catalog::label(std::uint32_t label) const {
 Bytes Catalog::bytes() const {
   Bytes sum;
   for (const WholeSample& w : whole) {
-    sum.n += files[w.file].size;
+    sum.n += share.of(files[w.file].size);
   }
   for (const PartSample& p : parts) {
-    sum.n += p.length;
+    sum.n += share.of(p.length);
   }
   return sum;
 }

@@ -78,6 +78,19 @@ struct Sample {
   std::uint64_t length;
 };
 
+// What of each sample is read: its first part, as progressive formats allow. Rounded up to whole
+// bytes: of a sample that has any, one at least.
+struct ReadShare {
+  static constexpr std::uint32_t kAll = 1'000'000;
+  std::uint32_t millionths = kAll;
+
+  constexpr bool all() const { return millionths == kAll; }
+  constexpr std::uint64_t of(std::uint64_t length) const {  // of a sample: below 2^32
+    return all() ? length : (length * millionths + kAll - 1) / kAll;
+  }
+  constexpr bool operator==(const ReadShare&) const = default;
+};
+
 struct Catalog {
   std::span<const FileRecord> files;
   std::span<const ExtentRecord> extents;
@@ -92,6 +105,7 @@ struct Catalog {
   std::uint64_t partition_start = 0;       // bytes from the start of the whole disk
   std::uint32_t block_bytes = kPageBytes;  // filesystem block
   bool device_readable = false;  // extents' addresses may be read on the device (ext4, xfs)
+  ReadShare share = {};          // of each sample: its length, and what bytes() sums up
   bool links_followed = false;   // paths may lead out of the directory through symbolic links
 
   std::size_t samples() const { return whole.size() + parts.size(); }

@@ -29,7 +29,8 @@ void sort_by(std::span<const Segment> segments, std::span<SortKey> keys,
 }  // namespace
 
 std::uint32_t ReadBuilder::max_bytes(const MergeSettings& settings) {
-  const std::uint64_t limit = std::min(settings.max.n, kMaxKernelRead);
+  const std::uint64_t limit =
+      settings.whole ? kMaxKernelRead : std::min(settings.max.n, kMaxKernelRead);
   const std::uint64_t align = settings.align;
   return static_cast<std::uint32_t>(std::max(align_down(limit, align), align));
 }

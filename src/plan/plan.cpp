@@ -18,9 +18,12 @@ SegmentRules rules_for(const Catalog& catalog, const MergeSettings& settings) {
   SegmentRules rules;
   rules.align = settings.align;
   rules.device = settings.merge == Merge::device && catalog.device_readable;
-  rules.split_extents = settings.merge == Merge::none || settings.merge == Merge::kernel;
+  rules.split_extents =
+      !settings.whole && (settings.merge == Merge::none || settings.merge == Merge::kernel);
   if (settings.merge == Merge::file) {
     rules.min_hole = settings.gap.n + 1;  // cheaper to read through than to split the read
+  } else if (settings.whole) {
+    rules.min_hole = ~std::uint64_t{0};
   }
   return rules;
 }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "plan/batch_slots.h"
 #include "plan/schedule_places.h"
 #include "plan/shuffle_emission.h"
 
@@ -72,6 +74,16 @@ std::vector<std::uint32_t> cut_batches(const Plan& plan, std::uint32_t batch) {
   return begins;
 }
 
+Result<Schedule> schedule_slots(const Plan& plan, const ShuffleSettings& settings,
+                                std::uint32_t granule) {
+  Schedule schedule;
+  schedule.emission.resize(plan.order.size());
+  std::iota(schedule.emission.begin(), schedule.emission.end(), 0U);
+  schedule.batch_begin = cut_batches(plan, settings.batch);
+  BLKSWEEP_CHECK(place_batches(plan, {settings.slots, granule}, schedule));
+  return schedule;
+}
+
 }  // namespace
 
 std::uint32_t Schedule::largest_batch() const {
@@ -85,6 +97,9 @@ std::uint32_t Schedule::largest_batch() const {
 Result<Schedule> make_schedule(const Catalog& /*catalog*/, const Plan& plan,
                                const ShuffleSettings& settings) {
   const std::uint32_t granule = granule_of(plan);
+  if (settings.slots > 0) {
+    return schedule_slots(plan, settings, granule);
+  }
   BLKSWEEP_CHECK(check_window(plan, settings, granule));
   Schedule schedule;
   const std::uint64_t ahead = bytes_ahead(plan, settings.shuffle);

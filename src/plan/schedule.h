@@ -13,6 +13,9 @@
 //           replaces a random resident with probability k/t, else is emitted itself; the residents
 //           at the end, a uniform sample of the epoch, are emitted last in random order. full: a
 //           permutation decided beforehand.
+// Slots:    with ShuffleSettings::slots batches are consecutive positions, and each lies in a slot
+// of
+//           its own (plan/batch_slots.h).
 // Window:   what reads go ahead of the order inside a horizon (plan.h) is taken from it, and counts
 //           in window_peak; without a shuffle that is all there is, and `window` means nothing.
 // Errors:   a window that cannot hold the largest sample, or full with a window smaller than the
@@ -31,6 +34,8 @@
 namespace blksweep {
 
 inline constexpr std::uint32_t kSlotUnit = 512;
+// Places are units of 512 bytes at least, counted in 32 bits.
+inline constexpr std::uint64_t kMaxArena = std::uint64_t{0xFFFFFFFE} * kSlotUnit;
 
 // Reads from `read` on wait until `consumed_batches` batches are consumed.
 struct Gate {

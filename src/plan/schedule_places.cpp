@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::uint32_t kNoPlace = 0xFFFFFFFF;
 constexpr std::uint32_t kNextRun = 0xFFFFFFFE;  // gets its place with the read at hand
-// Places are granules of 512 bytes at least, counted in 32 bits.
-constexpr std::uint64_t kMaxArena = std::uint64_t{0xFFFFFFFE} * kSlotUnit;
 
 // Per parcel: how many reads, counted from the first, must be complete before it is.
 std::vector<std::uint32_t> reads_needed(const Plan& plan) {

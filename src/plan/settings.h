@@ -41,6 +41,9 @@ struct MergeSettings {
   // so that no block is read twice. A shared parcel stays in memory until the last of its samples
   // has gone, so a caller with a buffer or reservoir shuffle sets it small; 0 never shares.
   Bytes share{std::uint64_t{1} << 20};
+  // none: each sample is a read of its own across its extents and holes, and as long as it is, as a
+  // program without a plan asks for it; `max` then means nothing.
+  bool whole = false;
 };
 
 struct ShuffleSettings {
@@ -49,6 +52,9 @@ struct ShuffleSettings {
   std::uint32_t batch = 256;              // samples per batch
   std::uint32_t prefetch = 2;             // batches that may be ready before they are consumed
   Bytes in_flight{0};                     // room for reads in flight beside the window
+  // > 0: batches are read whole, each into one of so many equal slots in turn; then there is no
+  // shuffle, and prefetch and in_flight mean nothing.
+  std::uint32_t slots = 0;
   std::uint64_t seed = 1;
 };
 

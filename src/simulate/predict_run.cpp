@@ -12,6 +12,9 @@ namespace blksweep {
 
 Result<Prediction> predict_run(const Source& source, const LoaderSettings& settings,
                                const PlannedEpoch& planned, const PredictRequest& request) {
+  if (settings.workers > 0) {
+    return usage_error("--reader workers:N is not modelled, only the planned reader is");
+  }
   const auto model = make_model(request.how.model, request.how.size, request.seed);
   SimDevice device;
   device.size = request.how.size;

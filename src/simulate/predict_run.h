@@ -1,6 +1,6 @@
 // A prediction as a run can have one: a fresh model for a planned epoch, and what is stored of it.
 //
-// Errors:  as predict(). Threads: pure.
+// Errors:  as predict(); Exit::usage for workers, which are not modelled. Threads: pure.
 #pragma once
 
 #include <string>

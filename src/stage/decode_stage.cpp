@@ -14,7 +14,8 @@ Result<std::unique_ptr<DecodeStage>> DecodeStage::make(const DecodeSettings& s) 
 }
 
 DecodeStage::DecodeStage(const DecodeSettings& s, PageBuffer ring)
-    : slot_bytes_(ring.size() / s.slots),
+    : spin_(s.spin),
+      slot_bytes_(ring.size() / s.slots),
       ring_(std::move(ring)),
       slots_(s.slots),
       bytes_(s.batches),
@@ -23,11 +24,24 @@ DecodeStage::DecodeStage(const DecodeSettings& s, PageBuffer ring)
 
 TimeSpan DecodeStage::decode(std::uint32_t batch, std::span<const BatchPart> parts,
                              std::span<const std::uint64_t> room) {
+  if (spins()) {
+    return spend(batch, parts);
+  }
   const std::int64_t begin = now_ns();
   lay_out(batch, parts, room);
   pool_.run(parts.size(),
             [&](unsigned worker, std::size_t i) { decode_part(worker, parts[i], i); });
   collect(batch);
+  return {begin, now_ns()};
+}
+
+TimeSpan DecodeStage::spend(std::uint32_t batch, std::span<const BatchPart> parts) {
+  const std::int64_t begin = now_ns();
+  pool_.run(parts.size(), [&](unsigned, std::size_t) { spin_cpu(spin_.count()); });
+  slots_[batch % slots_.size()].assign(parts.begin(), parts.end());
+  for (const BatchPart& part : parts) {
+    bytes_[batch] += part.bytes;
+  }
   return {begin, now_ns()};
 }
 

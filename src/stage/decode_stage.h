@@ -1,4 +1,5 @@
-// DecodeStage: decodes packed samples into a ring, before they are copied or used.
+// DecodeStage: decodes packed samples into a ring, before they are copied or used; or spends the
+// time that decoding would take, and leaves samples where and as they are (`spin`).
 //
 // decode() decodes a batch's parts on several threads, one behind the other into a slot of a ring
 // that was allocated beforehand. Every part's hash is checked (codec/codec.h). One that cannot be
@@ -31,6 +32,7 @@ struct DecodeSettings {
   std::uint32_t slots = 1;              // of the ring
   Bytes slot_bytes{0};                  // of the largest decoded batch
   std::uint32_t batches = 0;            // of the epoch
+  Nanos spin{0};                        // > 0: CPU time for each part, in place of decoding it
   std::function<void()> on_start = {};  // of each thread: binds it
 };
 
@@ -55,6 +57,7 @@ class DecodeStage {
   // As many parts as decode() was given, in their order, one behind the other in the ring.
   std::span<const BatchPart> decoded(std::uint32_t batch) const;
 
+  bool spins() const { return spin_.count() > 0; }
   std::uint32_t slots() const { return static_cast<std::uint32_t>(slots_.size()); }
   std::span<std::byte> ring() { return ring_.span(); }
 
@@ -72,6 +75,9 @@ class DecodeStage {
     return ring_.data() + batch % slots_.size() * slot_bytes_;
   }
 
+  TimeSpan spend(std::uint32_t batch, std::span<const BatchPart> parts);
+
+  Nanos spin_;
   std::size_t slot_bytes_;
   PageBuffer ring_;
   std::vector<std::vector<BatchPart>> slots_;  // what lies in each

@@ -13,8 +13,8 @@ namespace blksweep {
 namespace {
 
 // Settings whose value speaks for itself.
-constexpr std::array<std::string_view, 9> kPlain{"disk", "order", "merge",    "shuffle", "engine",
-                                                 "copy", "cache", "consumer", "mode"};
+constexpr std::array<std::string_view, 10> kPlain{
+    "disk", "reader", "order", "merge", "shuffle", "engine", "copy", "cache", "consumer", "mode"};
 
 // Values that say "nothing was done".
 constexpr std::array<std::string_view, 5> kIdle{"none", "keep", "false", "0%", "-"};
@@ -35,10 +35,27 @@ std::string setting_text(const std::string& name, const std::string& value) {
   return name + " " + (time && value.ends_with("ns") ? format_duration(*time) : value);
 }
 
-bool varies(const std::vector<CellRecord>& cells, std::string_view name) {
-  return std::ranges::any_of(cells, [&](const CellRecord& c) {
-    return setting_of(c, name) != setting_of(cells.front(), name);
-  });
+constexpr std::string_view kNoMeaning = "-";
+
+// Where it means something: the only value that any cell has goes without saying.
+bool varies(const std::vector<CellRecord>& cells, std::string_view name, bool brief) {
+  std::set<std::string> values;
+  for (const CellRecord& c : cells) {
+    values.insert(setting_of(c, name));
+  }
+  return values.size() - (brief ? values.count(std::string(kNoMeaning)) : 0) > 1;
+}
+
+std::set<std::string> varying_settings(const std::vector<CellRecord>& cells, bool brief) {
+  std::set<std::string> varying;
+  for (const CellRecord& cell : cells) {
+    for (const auto& [name, value] : cell.settings) {
+      if (!varying.contains(name) && varies(cells, name, brief)) {
+        varying.insert(name);
+      }
+    }
+  }
+  return varying;
 }
 
 std::string label(const CellRecord& cell, const std::set<std::string>& varying, bool brief) {
@@ -92,22 +109,16 @@ bool matches(const CellRecord& cell, const CellFilter& filter) {
 }
 
 std::vector<std::string> cell_labels(const std::vector<CellRecord>& cells) {
-  std::set<std::string> varying;
+  const std::set<std::string> brief_settings = varying_settings(cells, true);
+  std::vector<std::string> brief;
   for (const CellRecord& cell : cells) {
-    for (const auto& [name, value] : cell.settings) {
-      if (varies(cells, name)) {
-        varying.insert(name);
-      }
-    }
+    brief.push_back(label(cell, brief_settings, true));
   }
-  std::vector<std::string> labels;
-  for (const CellRecord& cell : cells) {
-    labels.push_back(label(cell, varying, true));
-  }
-  const std::vector<std::string> brief = labels;
+  std::vector<std::string> labels = brief;
+  const std::set<std::string> all = varying_settings(cells, false);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (std::ranges::count(brief, brief[i]) > 1) {
-      labels[i] = label(cells[i], varying, false);
+      labels[i] = label(cells[i], all, false);
     }
   }
   return labels;

@@ -9,8 +9,9 @@
 namespace blksweep {
 
 // "random", "lba + device", "chunked + reservoir + window 64 MiB": the order, then whatever varies
-// among `cells`. "none" is left out, and so is the window of a cell that does not shuffle, unless
-// two cells would then have the same name. One label per cell, all different when the cells are.
+// among those of `cells` where it means something. "none" is left out, and so is the window of a
+// cell that does not shuffle, unless two cells would then have the same name. One label per cell,
+// all different when the cells are.
 std::vector<std::string> cell_labels(const std::vector<CellRecord>& cells);
 
 // The text of a setting, or empty.

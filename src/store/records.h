@@ -215,7 +215,7 @@ struct RunRecord {
   // Delivered bytes hashed and compared with their files; NULL: not done.
   Maybe<std::uint64_t> checked_pieces, checked_bytes, checked_wrong;
   std::uint64_t window_peak_bytes = 0, arena_bytes = 0;
-  std::uint32_t refill = 0;            // reads that completed before more were submitted
+  Maybe<std::uint32_t> refill;         // reads that completed before more were submitted
   Maybe<std::uint32_t> submit_batch;   // merge=kernel: reads that were handed over together
   std::uint64_t horizon_bytes = 0;     // merge=device: most bytes that were sorted together
   std::uint64_t groups_cut = 0;        // submissions that ended early because memory was not free

@@ -106,7 +106,7 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   address_check_ns INTEGER,         -- before and after the epoch
   checked_pieces INTEGER, checked_bytes INTEGER, checked_wrong INTEGER,  -- NULL: no check
   window_peak_bytes INTEGER NOT NULL, arena_bytes INTEGER NOT NULL,
-  refill          INTEGER NOT NULL, -- reads that completed before more were submitted
+  refill          INTEGER,          -- reads completed before more were submitted; NULL: workers
   submit_batch    INTEGER,          -- merge=kernel: reads handed over together; NULL: other merges
   horizon_bytes   INTEGER NOT NULL, -- merge=device: most bytes sorted together by address
   groups_cut      INTEGER NOT NULL, -- submissions that ended early because no memory was free

@@ -47,6 +47,19 @@ TEST(CellLabels, LeaveOutASortWindowThatIsOff) {
   EXPECT_EQ(labels, (std::vector<std::string>{"random", "random + sort-window 10%"}));
 }
 
+TEST(CellLabels, LeaveOutWhatHasOneValueWhereItMeansSomething) {
+  const auto labels = cell_labels(
+      {cell({{"reader", "planned"}, {"order", "lba"}, {"depth", "32"}, {"scope", "-"}}),
+       cell({{"reader", "workers:2"}, {"order", "random"}, {"depth", "-"}, {"scope", "sample"}})});
+  EXPECT_EQ(labels, (std::vector<std::string>{"planned + lba", "workers:2 + random"}));
+  const auto depths =
+      cell_labels({cell({{"reader", "planned"}, {"order", "lba"}, {"depth", "8"}}),
+                   cell({{"reader", "planned"}, {"order", "lba"}, {"depth", "32"}}),
+                   cell({{"reader", "workers:2"}, {"order", "lba"}, {"depth", "-"}})});
+  EXPECT_EQ(depths, (std::vector<std::string>{"planned + lba + depth 8", "planned + lba + depth 32",
+                                              "workers:2 + lba"}));
+}
+
 TEST(CellLabels, AreDifferentWhereCellsAre) {
   const auto labels =
       cell_labels({cell({{"order", "lba"}, {"shuffle", "none"}, {"window", "2%"}}),

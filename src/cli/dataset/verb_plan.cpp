@@ -102,12 +102,12 @@ Source planning_source(const CatalogFile& file) {
   return s;
 }
 
-Result<std::vector<PlanRow>> plan_rows(const Source& source, const PlanOptions& o) {
+Result<std::vector<PlanRow>> plan_rows(const Source& all, const PlanOptions& o) {
   CellText text = o.text;
   text.try_emplace("order", std::vector<std::string>{"random", "lba"});
   text.try_emplace("merge", std::vector<std::string>{"none", "device"});
   BLKSWEEP_TRY(std::vector<CellSettings> cells, expand_cells(text));
-  const Refusals refusals{"", address_refusal(source.catalog), "", largest_sample(source.catalog)};
+  const Refusals refusals{"", address_refusal(all.catalog), "", largest_sample(all.catalog)};
   std::vector<CellRecord> records;
   for (CellSettings& cell : cells) {
     BLKSWEEP_TRY(cell, settle(cell, refusals));
@@ -119,6 +119,7 @@ Result<std::vector<PlanRow>> plan_rows(const Source& source, const PlanOptions& 
   const std::vector<std::string> labels = cell_labels(records);
   std::vector<PlanRow> rows;
   for (std::size_t i = 0; i < cells.size(); ++i) {
+    const Source source = part_of(all, cells[i].read_share);
     BLKSWEEP_TRY(PlannedEpoch planned, plan_epoch(source, cells[i], o.seed));
     const PlanSummary sum =
         summarize(source.catalog, planned.plan, planned.align > 1 ? 1 : kPageBytes);

@@ -80,6 +80,8 @@ Result<bool> is_wanted(const CellRecord& cell, const CellText& text) {
       CellText one{{name, {value}}};
       if (name == "consumer") {
         one["compute"] = {"1ms"};  // any: the word of the consumer is compared
+      } else if (name == "decode-cpu") {
+        one["decode-threads"] = {"1"};
       }
       BLKSWEEP_TRY(const std::vector<CellSettings> wanted, expand_cells(one));
       any = any || setting_of({describe(wanted.front())}, name) == setting_of(cell, name);
@@ -92,7 +94,8 @@ Result<bool> is_wanted(const CellRecord& cell, const CellText& text) {
 }
 
 // By where the bytes lie, too: as many samples of as many bytes may be other files.
-bool same_data(const StoredRun& r, const Catalog& catalog, const CellSettings& cell) {
+bool same_data(const StoredRun& r, Catalog catalog, const CellSettings& cell) {
+  catalog.share = cell.read_share;
   return !r.run.incomplete && r.run.epoch_ns > 0 &&
          (!r.run.layout || *r.run.layout == layout_hash(catalog)) &&
          r.run.samples == catalog.samples() * cell.epochs &&
@@ -115,7 +118,7 @@ Result<SimulationWork> stored_cells(const SimulateOptions& o, const Catalog& cat
   for (const StoredCell& cell : joined.input.cells) {
     BLKSWEEP_TRY(const bool wanted, is_wanted(cell.cell, o.text));
     const auto settings = settings_of(cell.cell);
-    if (wanted && settings && settings->direct) {
+    if (wanted && settings && settings->direct && settings->workers == 0) {
       work.cells.push_back(*settings);
       work.records.push_back(cell.cell);
       add_runs(work, joined.input.runs, cell, catalog);
@@ -150,11 +153,12 @@ void add_notes(std::vector<std::string>& all, const std::vector<std::string>& mo
   }
 }
 
-Result<SimulationAnswer> simulate_all(const Source& source, const SimulationWork& work,
+Result<SimulationAnswer> simulate_all(const Source& all, const SimulationWork& work,
                                       const PredictSettings& how) {
   SimulationAnswer answer;
   for (const SimulationJob& job : work.jobs) {
     const CellSettings& cell = work.cells[job.cell];
+    const Source source = part_of(all, cell.read_share);
     BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source, cell, job.seed));
     BLKSWEEP_TRY(const Prediction p, predict_run(source, cell, planned, {how, job.seed}));
     add_notes(answer.notes, prediction_notes(cell, planned.plan));

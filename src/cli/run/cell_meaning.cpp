@@ -18,7 +18,17 @@ struct Meaning {
 
 bool copies(const CellSettings& c) { return c.copy != CopyKind::none; }
 
-constexpr std::array<Meaning, 13> kMeanings{{
+bool planned(const CellSettings& c) { return c.workers == 0; }
+
+constexpr std::array<Meaning, 19> kMeanings{{
+    {"scope", [](const CellSettings& c) { return c.workers > 0; }, "--reader workers:N"},
+    {"depth", planned, "--reader planned"},
+    {"refill", planned, "--reader planned"},
+    {"openers", planned, "--reader planned"},
+    {"merge-max", planned, "--reader planned"},
+    {"decode-threads",
+     [](const CellSettings& c) { return planned(c) || c.decode_cpu.count() == 0; },
+     "--reader planned, or without --decode-cpu"},
     {"chunk", [](const CellSettings& c) { return c.order == Order::chunked; }, "--order chunked"},
     {"sort-window", [](const CellSettings& c) { return c.order != Order::lba; },
      "an order other than lba"},

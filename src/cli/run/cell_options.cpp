@@ -189,12 +189,12 @@ const std::array kOwnOptions{
     CellOption{"merge", "none file kernel (groups of --merge-batch) device [none]",
                [](CellSettings& c, std::string_view t) { return set_word(c.merge, t, kMerges); },
                [](const CellSettings& c) { return word_of(c.merge, kMerges); }},
-    CellOption{"merge-gap", "file, device: bridge gaps up to this; default 64KiB",
+    CellOption{"merge-gap", "gaps bridged, 64KiB; --merge-max 1MiB; --merge-horizon 4MiB",
                [](CellSettings& c, std::string_view t) {
                  return set_bytes(c.merge_gap, t, {0, kGiB});
                },
                [](const CellSettings& c) { return bytes_word(c.merge_gap); }},
-    CellOption{"merge-max", "longest read, 1MiB; --merge-horizon: look-ahead, 4MiB",
+    CellOption{"merge-max", "",
                [](CellSettings& c, std::string_view t) {
                  return set_bytes(c.merge_max, t, {kPageBytes, kGiB});
                },
@@ -217,12 +217,12 @@ const std::array kOwnOptions{
     CellOption{"io", "direct buffered (also --direct, --buffered); default direct",
                [](CellSettings& c, std::string_view t) { return set_word(c.direct, t, kIo); },
                [](const CellSettings& c) { return word_of(c.direct, kIo); }},
-    CellOption{"depth", "reads in flight; default 32",
+    CellOption{"depth", "reads in flight, 32; --refill: complete, then submit so many",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.depth, t, {1, 4096});
                },
                [](const CellSettings& c) { return std::to_string(c.depth); }},
-    CellOption{"refill", "complete this many, submit as many [25% of --depth]",
+    CellOption{"refill", "",
                [](CellSettings& c, std::string_view t) { return set_share(c.refill, t); },
                [](const CellSettings& c) { return share_word(c.refill); }},
     CellOption{"openers", "threads that open files ahead; 0: reader does; default 1",
@@ -230,17 +230,17 @@ const std::array kOwnOptions{
                  return set_count(c.openers, t, {0, 64});
                },
                [](const CellSettings& c) { return std::to_string(c.openers); }},
-    CellOption{"batch", "samples per batch; default 256",
+    CellOption{"batch", "samples, 256; --prefetch: batches ahead, 2 (of each worker)",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.batch, t, {1, 1U << 30});
                },
                [](const CellSettings& c) { return std::to_string(c.batch); }},
-    CellOption{"prefetch", "batches to prepare ahead, in total; default 2",
+    CellOption{"prefetch", "",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.prefetch, t, {0, 1U << 20});
                },
                [](const CellSettings& c) { return std::to_string(c.prefetch); }},
-    CellOption{"decode-threads", "threads that decode packed samples; default 0: none",
+    CellOption{"decode-threads", "",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.decode_threads, t, {0, 256});
                },
@@ -318,6 +318,7 @@ Result<> check_staging(const CellSettings& c) {
 }
 
 Result<> check(const CellSettings& c) {
+  BLKSWEEP_CHECK(check_reader(c));
   BLKSWEEP_CHECK(check_staging(c));
   if (c.consumer != ConsumerKind::none && c.compute.mean.count() == 0) {
     return usage_error(
@@ -343,7 +344,8 @@ Result<> check_count(const CellText& text) {
 
 std::span<const CellOption> cell_options() {
   static const std::vector<CellOption> all = [] {
-    std::vector<CellOption> options(kOwnOptions.begin(), kOwnOptions.end());
+    std::vector<CellOption> options(reader_options().begin(), reader_options().end());
+    options.insert(options.end(), kOwnOptions.begin(), kOwnOptions.end());
     options.insert(options.end(), node_options().begin(), node_options().end());
     return options;
   }();
@@ -377,6 +379,7 @@ Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
     if (!consumer_given && cell.compute.mean.count() > 0) {
       cell.consumer = ConsumerKind::emulated;
     }
+    BLKSWEEP_CHECK(cell.workers > 0 ? settle_workers(cell) : Result<>());
     BLKSWEEP_CHECK(check(cell));
   }
   return cells;

@@ -25,6 +25,11 @@ struct CellOption {
 };
 
 std::span<const CellOption> cell_options();
+// Of these the ones that say who reads, and how much of each sample (reader_options.cpp).
+std::span<const CellOption> reader_options();
+// Gives workers what follows from being workers: the engine of their scope, a sampler's order.
+// Errors: another engine was named.
+Result<> settle_workers(CellSettings& cell);
 // Of these the ones that change the node for a run (node_options.cpp); a plan does not depend on
 // them.
 std::span<const CellOption> node_options();
