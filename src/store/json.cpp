@@ -92,7 +92,7 @@ Json promised(const CellRecord& cell, const RunRecord& r) {
   out["fio_ratio"] = r.fio ? json_of(r.fio->ratio) : Json(nullptr);
   out["incomplete"] = r.incomplete;
   out["warnings"] = r.warnings;
-  out["refill"] = r.refill;
+  out["refill"] = json_of(r.refill);
   out["requests_twin"] = r.fio ? json_of(r.fio->requests) : Json(nullptr);
   out["fio_plain_ratio"] = r.fio_plain ? json_of(r.fio_plain->ratio) : Json(nullptr);
   return out;

@@ -13,8 +13,8 @@ namespace blksweep {
 namespace {
 
 // Settings whose value speaks for itself.
-constexpr std::array<std::string_view, 9> kPlain{"disk", "order", "merge",    "shuffle", "engine",
-                                                 "copy", "cache", "consumer", "mode"};
+constexpr std::array<std::string_view, 10> kPlain{"disk", "order", "merge",    "shuffle", "engine",
+                                                  "copy", "cache", "consumer", "mode",    "peer"};
 
 // Values that say "nothing was done".
 constexpr std::array<std::string_view, 5> kIdle{"none", "keep", "false", "0%", "-"};
@@ -35,9 +35,15 @@ std::string setting_text(const std::string& name, const std::string& value) {
   return name + " " + (time && value.ends_with("ns") ? format_duration(*time) : value);
 }
 
-bool varies(const std::vector<CellRecord>& cells, std::string_view name) {
+bool is_peer(const CellRecord& cell) {
+  const std::string peer = setting_of(cell, "peer");
+  return !peer.empty() && peer != "-";
+}
+
+// Among ours, or among peers: most of what our cells set means nothing to those.
+bool varies(const std::vector<CellRecord>& cells, const CellRecord& cell, std::string_view name) {
   return std::ranges::any_of(cells, [&](const CellRecord& c) {
-    return setting_of(c, name) != setting_of(cells.front(), name);
+    return is_peer(c) == is_peer(cell) && setting_of(c, name) != setting_of(cell, name);
   });
 }
 
@@ -50,7 +56,8 @@ std::string label(const CellRecord& cell, const std::set<std::string>& varying, 
         (unshuffled && name.starts_with("window")) ||
         (name.starts_with("sort-window") && value == "0") ||
         name == "merge-horizon";  // goes with order and merge, unless it was asked for
-    if ((name == "order" || varying.contains(name)) && !(brief && idle)) {
+    const bool always = name == (is_peer(cell) ? "peer" : "order");
+    if ((always || varying.contains(name)) && !(brief && idle)) {
       const std::string part = value == "none" ? name + " none" : setting_text(name, value);
       text += (text.empty() ? "" : " + ") + part;
     }
@@ -92,22 +99,22 @@ bool matches(const CellRecord& cell, const CellFilter& filter) {
 }
 
 std::vector<std::string> cell_labels(const std::vector<CellRecord>& cells) {
-  std::set<std::string> varying;
+  std::array<std::set<std::string>, 2> varying;  // of ours, of peers
   for (const CellRecord& cell : cells) {
     for (const auto& [name, value] : cell.settings) {
-      if (varies(cells, name)) {
-        varying.insert(name);
+      if (varies(cells, cell, name)) {
+        varying[is_peer(cell) ? 1 : 0].insert(name);
       }
     }
   }
   std::vector<std::string> labels;
   for (const CellRecord& cell : cells) {
-    labels.push_back(label(cell, varying, true));
+    labels.push_back(label(cell, varying[is_peer(cell) ? 1 : 0], true));
   }
   const std::vector<std::string> brief = labels;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (std::ranges::count(brief, brief[i]) > 1) {
-      labels[i] = label(cells[i], varying, false);
+      labels[i] = label(cells[i], varying[is_peer(cells[i]) ? 1 : 0], false);
     }
   }
   return labels;

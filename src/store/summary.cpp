@@ -127,9 +127,8 @@ void add_medians(CellSummary& cell, const Runs& runs) {
   cell.resident_before = known_median(runs, [](auto& r) { return r.resident_before; });
   if (setting_of(cell.cell, "merge") == "device" ||
       setting_of(cell.cell, "merge-asked") == "device") {
-    cell.device_fallbacks = known_median(runs, [](const RunRecord& r) {
-      return Maybe<double>(static_cast<double>(r.device_fallbacks));
-    });
+    cell.device_fallbacks =
+        known_median(runs, [](const RunRecord& r) { return r.device_fallbacks; });
   }
   QualityRecord& q = cell.quality;
   q.displacement = known_median(runs, [](auto& r) { return r.quality.displacement; });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/run/peers.h"
 #include "loader/stages.h"
 
 namespace blksweep {
@@ -47,6 +48,10 @@ constexpr std::array<Meaning, 13> kMeanings{{
 }  // namespace
 
 bool has_meaning(std::string_view option, const CellSettings& cell) {
+  const bool of_peers = option.starts_with("peer");
+  if (cell.peer.empty() ? of_peers : !peer_heeds(option)) {
+    return false;
+  }
   const auto found = std::ranges::find(kMeanings, option, &Meaning::option);
   return found == kMeanings.end() || found->in(cell);
 }
