@@ -18,7 +18,7 @@ namespace blksweep {
 struct PeerReport {
   std::int64_t begin_ns = 0;  // it was told to begin
   std::int64_t end_ns = 0;    // it said that it has ended; 0: it did not
-  std::vector<PeerBatch> batches;
+  std::vector<PeerBatch> batches = {};
 };
 
 struct PeerAsked {

@@ -87,7 +87,7 @@ struct Conversation::State {
   void listen(Nanos patience);
   bool take_line(std::string& line);
   bool wait_for_exit(Nanos patience);
-  std::vector<pid_t> strays() const;
+  std::vector<ChildProcess> strays() const;
   void sweep();
   void reap();
 };
@@ -132,26 +132,25 @@ bool Conversation::State::wait_for_exit(Nanos patience) {
   return true;
 }
 
-// The child itself is not among them: it has ended.
-std::vector<pid_t> Conversation::State::strays() const {
-  std::vector<pid_t> found = living_children();
-  std::erase_if(found, [&](pid_t p) { return p == pid || not_its_own.contains(p); });
+std::vector<ChildProcess> Conversation::State::strays() const {
+  std::vector<ChildProcess> found = own_children();
+  std::erase_if(found,
+                [&](const ChildProcess& c) { return c.pid == pid || not_its_own.contains(c.pid); });
   return found;
 }
 
 // What it left: each that is killed may leave children of its own, which come to us then.
 void Conversation::State::sweep() {
   const std::int64_t until = now_ns() + kGrace.count();
-  for (std::vector<pid_t> left = strays(); !left.empty() && now_ns() < until; left = strays()) {
-    for (const pid_t p : left) {
-      ::kill(p, SIGKILL);
-      ::waitpid(p, nullptr, WNOHANG);
+  for (auto left = strays(); !left.empty() && now_ns() < until; left = strays()) {
+    for (const ChildProcess& c : left) {
+      ::kill(c.pid, SIGKILL);
+      ::waitpid(c.pid, nullptr, WNOHANG);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }
 
-// Zombies of those that were killed, and the child itself.
 void Conversation::State::reap() {
   int status = 0;
   rusage usage{};
@@ -173,8 +172,9 @@ Conversation::~Conversation() {
 
 Result<Conversation> Conversation::start(const ProcessSpec& spec) {
   auto state = std::make_unique<State>();
-  const std::vector<pid_t> there = living_children();
-  state->not_its_own.insert(there.begin(), there.end());
+  for (const ChildProcess& c : own_children()) {
+    state->not_its_own.insert(c.pid);
+  }
   state->interrupt = spec.interrupt;
   BLKSWEEP_TRY(Pipe in, make_pipe(OurEnd::write));
   BLKSWEEP_TRY(Pipe out, make_pipe());
@@ -229,7 +229,9 @@ Conversation::Ended Conversation::end(Nanos patience) {
     by_itself = s.wait_for_exit(std::min(kLookEvery, Nanos{until - now_ns()}));
   }
   if (by_itself) {
-    s.result.left_behind = s.strays().size();
+    const std::vector<ChildProcess> left = s.strays();
+    s.result.left_behind =
+        static_cast<std::size_t>(std::ranges::count(left, false, &ChildProcess::ended));
   } else {
     ::kill(-s.pid, SIGTERM);
     s.wait_for_exit(kGrace);

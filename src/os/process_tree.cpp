@@ -100,11 +100,11 @@ std::vector<std::string> mapped_files(pid_t pid) {
   return {files.begin(), files.end()};
 }
 
-std::vector<pid_t> living_children() {
-  std::vector<pid_t> out;
+std::vector<ChildProcess> own_children() {
+  std::vector<ChildProcess> out;
   for (const Stat& s : all_processes()) {
-    if (s.parent == ::getpid() && s.state != 'Z') {
-      out.push_back(s.pid);
+    if (s.parent == ::getpid()) {
+      out.push_back({s.pid, s.state == 'Z'});
     }
   }
   return out;

@@ -26,7 +26,11 @@ TreeUse tree_use(pid_t root);
 // Files that the process has mapped: its program and libraries, mostly.
 std::vector<std::string> mapped_files(pid_t pid);
 
-// Of the children of this process those that have not ended.
-std::vector<pid_t> living_children();
+// The children of this process.
+struct ChildProcess {
+  pid_t pid = 0;
+  bool ended = false;  // a zombie: nobody has waited for it
+};
+std::vector<ChildProcess> own_children();
 
 }  // namespace blksweep

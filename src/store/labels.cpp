@@ -23,6 +23,9 @@ std::string setting_text(const std::string& name, const std::string& value) {
   if (std::ranges::find(kPlain, name) != kPlain.end()) {
     return value;
   }
+  if (name.starts_with("peer-")) {
+    return name.substr(5) + " " + value;
+  }
   const auto count = parse_count(value);
   if (count && name.ends_with("_bytes")) {
     return fmt::format("{} {}", name.substr(0, name.size() - 6), format_bytes({*count}));

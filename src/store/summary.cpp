@@ -170,6 +170,7 @@ void add_throughput(CellSummary& cell, const Runs& runs,
   cell.samples_per_s = level(each(runs, samples_per_s));
   cell.bytes_per_s = level(each(runs, bytes_per_s));
   cell.twins = twin_summary(runs);
+  cell.peer_reads = runs.back()->run.peer_reads.value_or("");
   const Maybe<double> ceiling = sequential_ceiling(ceilings);
   if (ceiling && from_device(runs, ceilings)) {
     cell.ceiling_share = cell.bytes_per_s->median / *ceiling;

@@ -52,8 +52,8 @@ Result<> set_small(std::uint32_t& target, std::string_view text, std::uint64_t m
 }
 
 const std::array kPeerOptions{
-    CellOption{"peer", "beside ours: torch tar memmap zarr PATH; --peer-workers, 4;", set_peer,
-               [](const CellSettings& c) { return c.peer.empty() ? "-" : c.peer; }},
+    CellOption{"peer", "also torch tar memmap zarr PATH; --peer-workers [4]: docs/peers.md",
+               set_peer, [](const CellSettings& c) { return c.peer.empty() ? "-" : c.peer; }},
     CellOption{
         "peer-workers", "",
         [](CellSettings& c, std::string_view t) { return set_small(c.peer_workers, t, 1024); },

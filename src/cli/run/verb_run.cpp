@@ -213,7 +213,7 @@ void add_run(Verbs& verbs) {
   app.add_texts("--fio-twin", twin, "run fio too: grouped (as blksweep submits), plain, both")
       .value_optional()
       .last_wins();
-  text_option("peer-data", "their data in forms of their own (tar, memmap, zarr)");
+  text_option("peer-data", "");
   text_option("peer-timeout", "");
   text_option("repeats", "runs of each cell, interleaved; default 1");
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
