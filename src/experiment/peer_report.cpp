@@ -15,6 +15,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::uint64_t kHashStream = 0x9ee7;
+constexpr std::int64_t kSlackNs = 1000;  // a sleep in seconds is rounded
 
 // Deliveries as positions of the plan, which count an epoch's samples once.
 struct Deliveries {
@@ -128,7 +129,7 @@ std::int64_t asked_compute(const PeerAsked& a, std::size_t batch) {
 std::string untrue_compute(const PeerReport& report, const PeerAsked& asked) {
   for (std::size_t b = 0; b < report.batches.size(); ++b) {
     const std::int64_t took = report.batches[b].used_ns - report.batches[b].ready_ns;
-    if (took < asked_compute(asked, b)) {
+    if (took + kSlackNs < asked_compute(asked, b)) {
       return fmt::format("batch {} was computed with for {}, where {} were asked for", b,
                          format_duration(Nanos{took}),
                          format_duration(Nanos{asked_compute(asked, b)}));
