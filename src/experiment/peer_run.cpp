@@ -111,7 +111,7 @@ class PeerRun {
   Result<PeerLine> hear(const char* awaited, std::int64_t until);
   tl::unexpected<Error> gone(const char* awaited);
   Result<> open_form();
-  Result<> run_epoch(RunNode& node, RunRecord& r);
+  Result<> read_epoch(RunNode& node, RunRecord& r);
   Result<> observe(const RunRequest& request, RunRecord& r);
   Result<> listen();
   Result<> hear_out();
@@ -266,7 +266,7 @@ Result<> PeerRun::observe(const RunRequest& request, RunRecord& r) {
   return heard;
 }
 
-Result<> PeerRun::run_epoch(RunNode& node, RunRecord& r) {
+Result<> PeerRun::read_epoch(RunNode& node, RunRecord& r) {
   say("starting a peer");
   Result<> started;
   BLKSWEEP_CHECK(node.inside([&] { started = start(); }));
@@ -311,7 +311,7 @@ Result<MeasuredRun> PeerRun::measure() {
   BLKSWEEP_TRY(RunNode node, RunNode::borrow(q_.source, q_.cell.node, q_.seed, q_.stop));
   BLKSWEEP_CHECK(node.place_peer());
   MeasuredRun out{begun(q_), false, std::nullopt};
-  const Result<> done = run_epoch(node, out.record);
+  const Result<> done = read_epoch(node, out.record);
   talk_.reset();  // whatever it is doing
   BLKSWEEP_CHECK(node.restore());
   out.interrupted = !done && done.error().exit_code == Exit::interrupted;
