@@ -151,7 +151,7 @@ std::string question_text(const PeerQuestion& q) {
 Result<PeerLine> parse_peer_line(std::string_view text) {
   const Json object = parse_json(text);
   if (!object.is_object() || !object.contains("event") || !object["event"].is_string()) {
-    return no_answer(text, "it printed what is no event");
+    return no_answer(text, "printed what is no event");
   }
   const auto& event = object["event"].get_ref<const std::string&>();
   PeerLine line;
@@ -164,11 +164,11 @@ Result<PeerLine> parse_peer_line(std::string_view text) {
   } else if (event == "end") {
     line.kind = PeerLine::Kind::end;
   } else {
-    return no_answer(text, "it printed an event that is none of ready, batch, end");
+    return no_answer(text, "printed an event that is none of ready, batch, end");
   }
   return whole ? Result<PeerLine>(std::move(line))
                : Result<PeerLine>(no_answer(
-                     text, fmt::format("it printed a {} that docs/peers.md does not know", event)));
+                     text, fmt::format("printed a {} that docs/peers.md does not know", event)));
 }
 
 }  // namespace blksweep

@@ -64,9 +64,9 @@ const std::array kPeerOptions{
         [](const CellSettings& c) { return std::to_string(c.peer_prefetch); }},
 };
 
-constexpr std::array<std::string_view, 10> kHeeded{
-    "peer",    "peer-workers", "peer-prefetch", "batch",  "consumer",
-    "compute", "cache",        "arm",           "epochs", "follow-links"};
+constexpr std::array<std::string_view, 9> kHeeded{"peer",  "peer-workers", "peer-prefetch",
+                                                  "batch", "consumer",     "compute",
+                                                  "cache", "arm",          "epochs"};
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::set<std::string> names;
