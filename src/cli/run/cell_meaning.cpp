@@ -48,8 +48,7 @@ constexpr std::array<Meaning, 13> kMeanings{{
 }  // namespace
 
 bool has_meaning(std::string_view option, const CellSettings& cell) {
-  const bool of_peers = option.starts_with("peer");
-  if (cell.peer.empty() ? of_peers : !peer_heeds(option)) {
+  if (cell.peer.empty() ? is_peer_option(option) : !peer_heeds(option)) {
     return false;
   }
   const auto found = std::ranges::find(kMeanings, option, &Meaning::option);

@@ -52,8 +52,8 @@ Result<> set_small(std::uint32_t& target, std::string_view text, std::uint64_t m
 }
 
 const std::array kPeerOptions{
-    CellOption{"peer", "also torch tar memmap zarr PATH; --peer-workers [4]: docs/peers.md",
-               set_peer, [](const CellSettings& c) { return c.peer.empty() ? "-" : c.peer; }},
+    CellOption{"peer", "beside ours: torch tar memmap zarr PATH; --peer-workers", set_peer,
+               [](const CellSettings& c) { return c.peer.empty() ? "-" : c.peer; }},
     CellOption{
         "peer-workers", "",
         [](CellSettings& c, std::string_view t) { return set_small(c.peer_workers, t, 1024); },
@@ -121,6 +121,8 @@ Result<> check_peer(const CellSettings& c) {
 
 std::span<const CellOption> peer_options() { return kPeerOptions; }
 
+bool is_peer_option(std::string_view name) { return name.starts_with("peer"); }
+
 bool peer_heeds(std::string_view option) {
   return std::ranges::find(kHeeded, option) != kHeeded.end() || is_node_option(option);
 }
@@ -147,7 +149,7 @@ Result<std::vector<CellSettings>> expand_with_peers(CellText text) {
   std::vector<CellSettings> cells;
   if (std::ranges::find(peers, kOurs) != peers.end()) {
     CellText ours = text;
-    std::erase_if(ours, [](const auto& item) { return item.first.starts_with("peer"); });
+    std::erase_if(ours, [](const auto& item) { return is_peer_option(item.first); });
     BLKSWEEP_TRY(cells, expand_cells(ours));
   }
   CellText theirs = std::move(text);

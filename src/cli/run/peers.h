@@ -16,6 +16,8 @@
 namespace blksweep {
 
 std::span<const CellOption> peer_options();
+// A plan does not depend on them.
+bool is_peer_option(std::string_view name);
 // Whether a peer heeds it: the state of the node and the caches, batches and what they are used
 // for.
 bool peer_heeds(std::string_view option);
