@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Ours against PyTorch's DataLoader on the same cold files in one session, interleaved; the DataLoader with the
 # number of workers that is best on these files, found by a sweep before. A measurement, never an assertion.
-#   REPEATS=5   WORKERS=1,2,4,8,16   SETS='50000:4KiB 6000:110KiB'   PEERS='' (more of them: tar memmap zarr:sample)
+#   REPEATS=5   WORKERS=1,2,4,8,16,32   SETS='50000:4KiB 6000:110KiB'   PEERS='' (more of them: tar memmap zarr:sample)
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -30,7 +30,7 @@ run() { # OPTION... : JSON
 }
 
 best_workers() {
-  run --order lba --merge device --cache cold --peer torch --peer-workers "${WORKERS:-1,2,4,8,16}" --repeats 2 |
+  run --order lba --merge device --cache cold --peer torch --peer-workers "${WORKERS:-1,2,4,8,16,32}" --repeats 2 |
     "$here/peer_bench.py" best
 }
 

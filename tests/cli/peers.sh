@@ -50,7 +50,9 @@ expect_status 0
 # --- a form of its own -----------------------------------------------------------------------------
 run --peer "$tmp/fake:form"
 expect_error 1 'peer' 'ended with status 1 before it was ready'
-run --peer "$tmp/fake:form" --peer-data "$tmp/forms"
+cd "$tmp"
+run --peer ./fake:form --peer-data forms/
+cd - >/dev/null
 expect_status 0
 peer "p['peer_reads'] == 'own form'" 'it is told'
 [ "$(find "$tmp/forms" -name all | wc -l)" = 1 ] || die 'one form'

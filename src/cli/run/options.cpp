@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -163,6 +164,25 @@ class Single {
   const CellText& text_;
 };
 
+Result<> take_peer_settings(PeerSettings& peers, const Single& one) {
+  std::string patience;
+  BLKSWEEP_CHECK(one.take("peer-timeout", patience));
+  if (!patience.empty()) {
+    const auto time = parse_duration(patience);
+    if (!time || time->count() <= 0) {
+      return usage_error(fmt::format("--peer-timeout: '{}' is not a time such as 600s", patience));
+    }
+    peers.patience = *time;
+  }
+  BLKSWEEP_CHECK(one.take("peer-data", peers.folder));
+  if (!peers.folder.empty()) {  // a peer runs in a folder of its own
+    std::error_code ec;
+    const auto folder = std::filesystem::absolute(peers.folder, ec).lexically_normal();
+    peers.folder = (folder.has_filename() ? folder : folder.parent_path()).string();
+  }
+  return {};
+}
+
 Result<> take_run_options(RunOptions& o, const CellText& all) {
   const Single one(all);
   std::uint64_t repeats = o.repeats;
@@ -170,8 +190,7 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
                                      {"catalog", &o.catalog},
                                      {"db", &o.db},
                                      {"model", &o.model},
-                                     {"disk-label", &o.disk_label},
-                                     {"peer-data", &o.peers.folder}}) {
+                                     {"disk-label", &o.disk_label}}) {
     BLKSWEEP_CHECK(one.take(name, *target));
   }
   for (const auto& [name, target] : {std::pair{"verify", &o.verify},
@@ -190,15 +209,7 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
         fmt::format("--fio-twin: '{}' is not one of grouped, plain, both, none", twins));
   }
   o.twins = *arms;
-  std::string patience;
-  BLKSWEEP_CHECK(one.take("peer-timeout", patience));
-  if (!patience.empty()) {
-    const auto time = parse_duration(patience);
-    if (!time || time->count() <= 0) {
-      return usage_error(fmt::format("--peer-timeout: '{}' is not a time such as 10min", patience));
-    }
-    o.peers.patience = *time;
-  }
+  BLKSWEEP_CHECK(take_peer_settings(o.peers, one));
   BLKSWEEP_CHECK(one.take("repeats", repeats));
   BLKSWEEP_CHECK(one.take("seed", o.seed));
   if (repeats < 1 || repeats > 100000) {
