@@ -129,7 +129,7 @@ if [ "$cuda" = 1 ]; then
 fi
 
 # --- files ----------------------------------------------------------------------------------------------
-cp -r scripts/experiments scripts/models scripts/figures "$root/scripts/"
+cp -r scripts/experiments scripts/models scripts/figures scripts/peers "$root/scripts/"
 if [ "$cuda" = 1 ]; then # and what bench-gpu.sh sources
   cp scripts/bench-gpu.sh scripts/exposed_copy.py "$root/scripts/"
   find scripts -maxdepth 1 -name '*.bash' -exec cp {} "$root/scripts/" \;

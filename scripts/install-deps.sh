@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that blksweep needs, and nothing when they are all there.
 #
-#   scripts/install-deps.sh [GROUP...]     groups: build bpf measure test figures browser lint (default: all)
+#   scripts/install-deps.sh [GROUP...]     groups: build bpf measure test figures peers browser lint
+#                                          (default: all)
 #
 # exit: 0 all there (now), 1 apt-get failed, 2 usage, 77 packages are missing and this user cannot
 # install them. Packages of the group bpf may be missing: the program is then built without the probe.
@@ -67,6 +68,15 @@ python3-numpy         figures
 python3-matplotlib    figures
 LIST
 }
+# Loaders that ours is compared with (run --peer): 60 MB to fetch.
+group_peers() {
+  cat <<'LIST'
+python3-torch         peer torch: DataLoader
+python3-zarr          peer zarr
+python3-dask          peer zarr
+python3-xxhash        all of them: XXH3 of what they deliver
+LIST
+}
 # On its own: 400 MB that no measurement needs, so "make test" skips what wants it.
 group_browser() {
   cat <<'LIST'
@@ -83,7 +93,7 @@ shellcheck            make lint
 LIST
 }
 
-all_groups=(build bpf measure test figures browser lint)
+all_groups=(build bpf measure test figures peers browser lint)
 
 missing_of() {
   local package rest

@@ -48,7 +48,7 @@ run_tests := $(PYTHON) scripts/run_tests.py --build $(B)
 
 .PHONY: test test-built test-unit test-root test-gpu test-cli test-python unit test-programs
 test:
-	$(Q)scripts/install-deps.sh build bpf measure test figures
+	$(Q)scripts/install-deps.sh build bpf measure test figures peers
 	$(again) test-programs
 	$(again) test-built
 test-programs: $(tests)
@@ -86,7 +86,7 @@ $(bench_bin): $(B)/bench/%: $(OBJ)/tests/bench/%.o $(call objects_of,$(support))
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
 bench-programs: $(B)/blksweep $(pull_program) $(bench_bin)
 bench:
-	$(Q)scripts/install-deps.sh build bpf measure
+	$(Q)scripts/install-deps.sh build bpf measure peers
 	$(again) bench-programs
 	$(Q)BLKSWEEP=$(B)/blksweep scripts/bench.sh $(B)/bench $(ONLY)
 
@@ -131,7 +131,7 @@ all_cpp     := $(call in_src,*.cpp) $(wildcard tests/*/*.cpp)
 all_cu      := $(call in_src,*.cu)
 our_bpf     := $(wildcard ebpf/*.c ebpf/*.h ebpf/wire/*.h)
 bash_files  := $(wildcard scripts/*.sh scripts/*.bash scripts/*/*.sh tests/*/*.sh tests/*/*.bash) .ci/run
-python_files := $(wildcard scripts/*.py scripts/*/*.py tests/*/*.py)
+python_files := $(wildcard scripts/*.py scripts/*/*.py tests/*/*.py) $(filter-out %.py,$(wildcard scripts/peers/*))
 FORMAT      ?= clang-format-14
 TIDY        ?= clang-tidy-14
 

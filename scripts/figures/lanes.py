@@ -41,11 +41,13 @@ def panel(db, run):
     last = "compute" if "compute" in spans else "copy"
     if last not in spans or "read" not in spans:
         return {}
-    epoch_s = run[3] / 1e9
+    epoch_s, batches = run[3] / 1e9, len(spans["read"])
+    if all(end <= begin for begin, end, _ in spans["read"]):  # a peer's: only when a batch was there is known
+        spans = {lane: found for lane, found in spans.items() if lane not in ("read", "window")}
     first, begin, end = epochs.excerpt(spans[last], SHOWN_BATCHES)
-    return {"repeat": run[1], "epoch_s": epoch_s, "batches": len(spans["read"]),
+    return {"repeat": run[1], "epoch_s": epoch_s, "batches": batches,
             "first": first, "shown": min(SHOWN_BATCHES, len(spans[last])), "window": (begin, end),
-            "whole": {lane: profile(s, epoch_s, len(spans["read"])) for lane, s in spans.items()},
+            "whole": {lane: profile(s, epoch_s, batches) for lane, s in spans.items()},
             "share": {lane: share(s, epoch_s) for lane, s in spans.items()},
             "close": {lane: epochs.rows(epochs.within(s, begin, end)) for lane, s in spans.items()}}
 
@@ -135,7 +137,7 @@ def describe(found, cells):
             "one; a batch shorter than a hair is a hair); beside it the share of the epoch. Right: the batches in "
             "the middle of the epoch one by one, in two shades by turns, in rows where they overlap (at "
             f"most {epochs.MOST_SPANS:,} batches and {epochs.MOST_ROWS} rows of a lane). Read: from the "
-            "first read submitted to the last byte; window: complete, waiting to be copied or used.")
+            "first read submitted to the last byte; window: complete, waiting to be copied or used; of a peer neither is known.")
     left_out = sum(p["batches"] - p["shown"] for p in panels)
     if left_out > 0:
         text += f" {left_out:,} further batches are drawn on the left only."

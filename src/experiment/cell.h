@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "loader/settings.h"
 #include "node/wish.h"
@@ -22,6 +23,11 @@ struct CellSettings : LoaderSettings {
   std::optional<Merge> merge_asked;  // likewise
   bool addresses_refused = false;    // what sorts by address sorts by inode
   CacheState cache = CacheState::keep;
+  // Another loader in our place (docs/peers.md): its name, or the path of its program; empty: ours.
+  std::string peer;
+  std::vector<std::string> peer_program;  // with its arguments
+  std::uint32_t peer_workers = 4;         // that read side by side
+  std::uint32_t peer_prefetch = 2;        // batches ahead of each worker
   std::string arm;  // tells equal cells apart, which are compared to see what noise alone does
   NodeWish node;
 };

@@ -87,6 +87,7 @@ class Experiment {
   void open_probe();
   Result<std::vector<std::string>> settle_addresses(AddressProof& proof);
   Result<> run_job(const Job& job);
+  Result<> try_peers(const std::vector<Job>& jobs);
   Result<> keep(const Job& job, RunRecord run);
   bool lost(const Job& job);
   Exit exit_code();
@@ -246,7 +247,8 @@ Result<> Experiment::run_job(const Job& job) {
                             .progress = settings_.progress,
                             .stop = stop_,
                             .makers = settings_.makers};
-  BLKSWEEP_TRY(MeasuredRun measured, measure_pair(request));
+  BLKSWEEP_TRY(MeasuredRun measured,
+               cell.peer.empty() ? measure_pair(request) : measure_peer(request, settings_.peers));
   RunRecord& run = measured.record;
   run.warnings.insert(run.warnings.begin(), moved.begin(), moved.end());
   if (measured.interrupted && run.samples == 0) {
@@ -255,7 +257,7 @@ Result<> Experiment::run_job(const Job& job) {
   if (measured.fault && needs_gpu(cell) && settings_.makers.gpu_lost()) {
     gpu_lost_ = measured.fault->message();
   }
-  if (settings_.predict && !stop_.load() && !measured.fault) {
+  if (settings_.predict && !stop_.load() && !measured.fault && cell.peer.empty()) {
     add_prediction(run, source, cell, planned);
   }
   mark_changed_conditions(run);
@@ -264,6 +266,27 @@ Result<> Experiment::run_job(const Job& job) {
   }
   cut_short_ = stop_.load() && run.incomplete;
   return keep(job, std::move(run));
+}
+
+// Each loader that will be needed, once: what it lacks here is said before anything is measured,
+// and what it reads in a form of its own is made.
+Result<> Experiment::try_peers(const std::vector<Job>& jobs) {
+  std::set<std::string> tried;
+  for (const Job& job : jobs) {
+    const CellSettings& cell = settings_.cells[job.cell].settings;
+    if (cell.peer.empty() || stop_.load() || !tried.insert(cell.peer).second) {
+      continue;
+    }
+    BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source_, cell, settings_.seed));
+    BLKSWEEP_CHECK(try_peer({.source = source_,
+                             .cell = cell,
+                             .planned = planned,
+                             .arms = {},
+                             .stop = stop_,
+                             .makers = settings_.makers},
+                            settings_.peers));
+  }
+  return {};
 }
 
 // The stack under the data, its queue and our limits are facts of the whole experiment: what was
@@ -324,6 +347,7 @@ Result<Exit> Experiment::run() {
                      asked - jobs.size(), asked));
   }
   total_ = jobs.size();
+  BLKSWEEP_CHECK(try_peers(jobs));
   for (const Job& job : wants_ceilings() ? with_ceilings(jobs, settings_.seed) : jobs) {
     if (stop_.load()) {
       break;

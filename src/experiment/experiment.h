@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "experiment/pair.h"
+#include "experiment/peer_run.h"
 #include "simulate/predict_run.h"
 #include "store/result_store.h"
 
@@ -41,6 +42,7 @@ struct ExperimentSettings {
   bool verify = false;
   bool check = true;  // what the device gave, sampled (loader/spot_check.h)
   TwinArms twins;
+  PeerSettings peers;
   bool probe = true;
   bool ceiling = false;
   std::string key;  // which sweep this is, for going on after a crash

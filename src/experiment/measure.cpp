@@ -186,7 +186,7 @@ void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
     r.warnings.push_back(fmt::format(
         "merge=device: {} of {} samples had to be read through their files (inline, encoded, "
         "unwritten or unaligned extents, which the device cannot give)",
-        format_count(r.device_fallbacks), format_count(q.planned.plan.order.size())));
+        format_count(*r.device_fallbacks), format_count(q.planned.plan.order.size())));
   }
   const bool planned = q.cell.workers == 0;  // workers have no depth, and open what they read
   if (planned && e.engine().depth < q.cell.depth) {
@@ -221,7 +221,31 @@ void warn_of_limit(RunRecord& r, const RunRequest& q) {
   }
 }
 
-void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
+Result<EpochOutcome> run_observed(Epoch& epoch, const RunRequest& q, RunRecord& r) {
+  std::vector<std::unique_ptr<Observer>> observers = observers_of(q);
+  for (const auto& o : observers) {
+    BLKSWEEP_CHECK(o->begin());
+  }
+  BLKSWEEP_TRY(EpochOutcome outcome, epoch.run(q.stop));
+  for (; !observers.empty(); observers.pop_back()) {
+    BLKSWEEP_CHECK(observers.back()->end(r));
+  }
+  return outcome;
+}
+
+// Without its stages nothing was read.
+MeasuredRun not_begun(RunRecord r, const RunRequest& q, const Error& refused) {
+  r.started_unix_ns = unix_ns();
+  r.missing_samples = q.planned.plan.order.size();
+  mark_incomplete(r, refused.message());
+  return {std::move(r), false, refused};
+}
+
+}  // namespace
+
+void judge_run(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
+  warn_of_limit(r, q);
+  withhold_unsure_depth(r);
   if (outcome.interrupted) {
     mark_incomplete(r, "interrupted");
   }
@@ -245,28 +269,6 @@ void judge(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
                                    *r.probe->stat_difference * 100));
   }
 }
-
-Result<EpochOutcome> run_observed(Epoch& epoch, const RunRequest& q, RunRecord& r) {
-  std::vector<std::unique_ptr<Observer>> observers = observers_of(q);
-  for (const auto& o : observers) {
-    BLKSWEEP_CHECK(o->begin());
-  }
-  BLKSWEEP_TRY(EpochOutcome outcome, epoch.run(q.stop));
-  for (; !observers.empty(); observers.pop_back()) {
-    BLKSWEEP_CHECK(observers.back()->end(r));
-  }
-  return outcome;
-}
-
-// Without its stages nothing was read.
-MeasuredRun not_begun(RunRecord r, const RunRequest& q, const Error& refused) {
-  r.started_unix_ns = unix_ns();
-  r.missing_samples = q.planned.plan.order.size();
-  mark_incomplete(r, refused.message());
-  return {std::move(r), false, refused};
-}
-
-}  // namespace
 
 Result<StartState> enter_cache_state(const Catalog& catalog, CacheState cache, RunNode& node) {
   CacheChange change;
@@ -325,9 +327,7 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   record_delivery(r, q, *epoch);
   record_undecoded(r, q, *epoch);
   warn_of(r, q, *epoch);
-  warn_of_limit(r, q);
-  withhold_unsure_depth(r);
-  judge(r, q, outcome);
+  judge_run(r, q, outcome);
   judge_caches(r, q, start, !outcome.interrupted && !outcome.fault && r.missing_samples == 0);
   return MeasuredRun{std::move(r), outcome.interrupted, outcome.fault};
 }

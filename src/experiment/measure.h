@@ -34,6 +34,7 @@ struct RunRequest {
   Progress* progress = nullptr;
   const std::atomic<bool>& stop;
   const StageMakers& makers;
+  pid_t reader = 0;  // the process that reads, with all it starts; 0: this one
 };
 
 struct MeasuredRun {
@@ -43,6 +44,9 @@ struct MeasuredRun {
 };
 
 Result<MeasuredRun> measure_run(const RunRequest& request);
+
+// What was lost or disturbed makes a run incomplete.
+void judge_run(RunRecord& run, const RunRequest& request, const EpochOutcome& outcome);
 
 // Puts the caches into the state `cache` asks for; what is resident then, and warnings. What the
 // node has pinned stays resident by intent; pages are warmed inside its memory limit.

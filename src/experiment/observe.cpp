@@ -11,6 +11,7 @@
 #include "node/cache/cache.h"
 #include "os/disk_use.h"
 #include "os/own_reads.h"
+#include "os/process_tree.h"
 #include "os/standstill.h"
 #include "stage/cuda/cuda_stage.h"
 #include "stage/cuda/gpu_sampler.h"
@@ -187,21 +188,31 @@ class DiskObserver : public Observer {
   Result<DiskStat> before_ = DiskStat{};
 };
 
-// Of a process that nobody else reads for, so that its own count is true.
+// Of processes that nobody else reads for, so that their own count is true: this one, and a peer
+// with all that it started. What has ended is in its parent's count.
 class ProcessObserver : public Observer {
  public:
+  explicit ProcessObserver(pid_t reader) : reader_(reader) {}
   Result<> begin() override {
-    before_ = own_read_bytes();
+    before_ = read_so_far();
     return {};
   }
   Result<> end(RunRecord& record) override {
-    if (const auto now = before_ ? own_read_bytes() : std::nullopt) {
+    if (const auto now = before_ ? read_so_far() : std::nullopt) {
       record.own_read_bytes = *now - *before_;
     }
     return {};
   }
 
  private:
+  std::optional<std::uint64_t> read_so_far() const {
+    const auto own = own_read_bytes();
+    const auto theirs =
+        reader_ == 0 ? std::optional(std::uint64_t{0}) : tree_use(reader_).read_bytes;
+    return own && theirs ? std::optional(*own + *theirs) : std::nullopt;
+  }
+
+  pid_t reader_;
   std::optional<std::uint64_t> before_;
 };
 
@@ -222,7 +233,7 @@ std::vector<std::unique_ptr<Observer>> observers_of(const RunRequest& q) {
     out.push_back(std::make_unique<DiskObserver>(*q.source.device));
   }
   if (reads_itself(q)) {
-    out.push_back(std::make_unique<ProcessObserver>());
+    out.push_back(std::make_unique<ProcessObserver>(q.reader));
   }
   return out;
 }

@@ -242,7 +242,7 @@ std::string requests_differ_because(const PairRequest& q, const RunRecord& run,
   }
   if (run.groups_cut > 0) {
     return fmt::format("the window made our reader wait and cut {} groups short; fio has no window",
-                       format_count(run.groups_cut));
+                       format_count(*run.groups_cut));
   }
   if (!q.cell.direct && opens_files(q.planned.plan)) {
     return "the page cache decides what is read ahead, by when each read comes";

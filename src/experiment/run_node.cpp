@@ -342,6 +342,15 @@ PlaceThread RunNode::place_threads() const {
   };
 }
 
+Result<> RunNode::place_peer() {
+  BLKSWEEP_TRY(const std::string cpus, state_->binding.bind_all());
+  for (NodeSettingRecord& s : state_->settings) {
+    s.got = s.name == "bind" ? "peer=" + cpus : s.got;
+  }
+  state_->allowed = allowed_cpus();
+  return {};
+}
+
 std::string RunNode::lost() const {
   if (state_->pages && !state_->pages->is_whole()) {
     return "the pin of pages did not hold to the end";

@@ -49,6 +49,8 @@ class RunNode {
   // Prepares something within the limits; what it uses of them is not the run's.
   Result<> inside(const std::function<void()>& prepare);
 
+  // A peer has the CPUs of all roles: this thread too from now on, which it inherits from.
+  Result<> place_peer();
   // Of the threads that the loader starts; valid as long as this is.
   PlaceThread place_threads() const;
   std::uint64_t pinned_bytes() const;  // of the data, resident whatever the run does

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 
 #include "base/fd.h"
 #include "base/memory.h"
@@ -20,6 +21,10 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 10;  // of a piece
 constexpr std::uint64_t kStream = 0x5b07;
 constexpr std::size_t kNamedPieces = 10;
 
+struct FreeHash {
+  void operator()(XXH3_state_t* s) const { XXH3_freeState(s); }
+};
+
 // One file open at a time: pieces come sorted by file.
 class FileReader {
  public:
@@ -30,8 +35,22 @@ class FileReader {
     return FileReader(source, align, std::move(memory), std::move(data));
   }
 
-  Result<std::uint64_t> hash(std::uint32_t file, std::uint64_t offset, std::uint64_t length) {
-    BLKSWEEP_CHECK(open(file));
+  Result<std::uint64_t> hash(const HashedPiece& piece) {
+    BLKSWEEP_CHECK(open(piece.file));
+    XXH3_64bits_reset(state_.get());
+    for (std::uint64_t done = 0; done < piece.length;) {
+      const std::uint64_t length = std::min(piece.length - done, kMostBytes);
+      BLKSWEEP_CHECK(add(piece.offset + done, length));
+      done += length;
+    }
+    return XXH3_64bits_digest(state_.get());
+  }
+
+ private:
+  FileReader(const Source& source, std::uint64_t align, PageBuffer memory, DataFiles data)
+      : source_(source), align_(align), memory_(std::move(memory)), data_(std::move(data)) {}
+
+  Result<> add(std::uint64_t offset, std::uint64_t length) {
     const std::uint64_t from = align_down(offset, align_);
     const std::size_t want = align_up(offset + length, align_) - from;
     const ssize_t n = ::pread(fd_.get(), memory_.span().data(), want, static_cast<off_t>(from));
@@ -41,12 +60,9 @@ class FileReader {
     if (static_cast<std::uint64_t>(n) < offset + length - from) {
       return fail("the file ends early");
     }
-    return XXH3_64bits(memory_.span().data() + (offset - from), length);
+    XXH3_64bits_update(state_.get(), memory_.span().data() + (offset - from), length);
+    return {};
   }
-
- private:
-  FileReader(const Source& source, std::uint64_t align, PageBuffer memory, DataFiles data)
-      : source_(source), align_(align), memory_(std::move(memory)), data_(std::move(data)) {}
 
   Result<> open(std::uint32_t file) {
     if (fd_ && file_ == file) {
@@ -66,6 +82,7 @@ class FileReader {
   std::string scratch_;
   std::uint32_t file_ = 0;
   Fd fd_;
+  std::unique_ptr<XXH3_state_t, FreeHash> state_{XXH3_createState()};
 };
 
 }  // namespace
@@ -80,18 +97,10 @@ Sample SpotCheck::sample_of(const Piece& piece) const {
   return catalog_.sample(plan_.order[schedule_.emission[piece.emission]]);
 }
 
-// Twice the same emission is drawn once, and what is empty not at all: a few more are drawn.
+// What is empty is not looked at.
 void SpotCheck::draw(std::uint64_t seed) {
-  const std::uint64_t all = schedule_.emission.size();
-  const std::uint64_t wanted = std::min(all, std::clamp(all / kOneOf, kFewest, kMost));
   Rng rng(seed, kStream);
-  std::vector<std::uint32_t> drawn(wanted);
-  for (std::uint32_t i = 0; i < wanted; ++i) {
-    // One of each equal part: all of them where there are few, and none twice.
-    const std::uint64_t begin = all * i / wanted;
-    drawn[i] = static_cast<std::uint32_t>(begin + rng.below(all * (i + 1) / wanted - begin));
-  }
-  for (const std::uint32_t emission : drawn) {
+  for (const std::uint32_t emission : draw_for_check(schedule_.emission.size(), rng)) {
     Piece piece{.emission = emission};
     const std::uint64_t bytes = sample_of(piece).length;
     piece.length = static_cast<std::uint32_t>(std::min(bytes, kMostBytes));
@@ -118,33 +127,43 @@ void SpotCheck::hash_batch(std::uint32_t batch, std::span<const std::byte> arena
 }
 
 SpotResult SpotCheck::compare(const Source& source) const {
-  std::vector<const Piece*> pieces;
+  std::vector<HashedPiece> pieces;
   for (const Piece& p : pieces_) {
     if (p.delivered) {
-      pieces.push_back(&p);
+      const Sample s = sample_of(p);
+      pieces.push_back({s.file, s.offset + p.offset, p.length, p.hash});
     }
   }
-  std::ranges::sort(pieces, {}, [&](const Piece* p) {
-    const Sample s = sample_of(*p);
-    return std::pair(s.file, s.offset + p->offset);
-  });
+  return compare_pieces(source, std::move(pieces));
+}
+
+// All of them where there are few, and none twice.
+std::vector<std::uint32_t> draw_for_check(std::uint64_t all, Rng& rng) {
+  const std::uint64_t wanted = std::min(all, std::clamp(all / kOneOf, kFewest, kMost));
+  std::vector<std::uint32_t> drawn(wanted);
+  for (std::uint32_t i = 0; i < wanted; ++i) {
+    const std::uint64_t begin = all * i / wanted;
+    drawn[i] = static_cast<std::uint32_t>(begin + rng.below(all * (i + 1) / wanted - begin));
+  }
+  return drawn;
+}
+
+SpotResult compare_pieces(const Source& source, std::vector<HashedPiece> pieces) {
+  std::ranges::sort(pieces, {}, [](const HashedPiece& p) { return std::pair(p.file, p.offset); });
   SpotResult result;
   Result<FileReader> reader = FileReader::make(source);
-  for (const Piece* p : pieces) {
-    const Sample s = sample_of(*p);
-    const Result<std::uint64_t> file = reader
-                                           ? reader->hash(s.file, s.offset + p->offset, p->length)
-                                           : tl::unexpected(reader.error());
+  for (const HashedPiece& p : pieces) {
+    const Result<std::uint64_t> file = reader ? reader->hash(p) : tl::unexpected(reader.error());
     ++result.pieces;
-    result.bytes += p->length;
-    if (file && *file == p->hash) {
+    result.bytes += p.length;
+    if (file && *file == p.hash) {
       continue;
     }
     if (++result.found.wrong <= kNamedPieces) {
       result.found.named.push_back(
-          {source.catalog.full_path(s.file),
-           file ? fmt::format("delivered {:016x}, the file has {:016x} in {} bytes from {}",
-                              p->hash, *file, p->length, s.offset + p->offset)
+          {source.catalog.full_path(p.file),
+           file ? fmt::format("delivered {:016x}, the file has {:016x} in {} bytes from {}", p.hash,
+                              *file, p.length, p.offset)
                 : file.error().message()});
     }
   }

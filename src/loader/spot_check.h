@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/rng.h"
 #include "loader/source.h"
 #include "loader/verify.h"
 #include "plan/schedule.h"
@@ -24,6 +25,17 @@ struct SpotResult {
   std::uint64_t pieces = 0, bytes = 0;  // compared
   Verification found;
 };
+
+// Which of `all` are looked at, ascending: one of each equal part.
+std::vector<std::uint32_t> draw_for_check(std::uint64_t all, Rng& rng);
+
+struct HashedPiece {
+  std::uint32_t file = 0;
+  std::uint64_t offset = 0, length = 0;  // in the file
+  std::uint64_t hash = 0;                // XXH3-64 of what was delivered
+};
+// Against the files, as above.
+SpotResult compare_pieces(const Source& source, std::vector<HashedPiece> pieces);
 
 class SpotCheck {
  public:

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <string_view>
 
 #include "store/ceilings.h"
@@ -95,6 +96,7 @@ Json promised(const CellRecord& cell, const RunRecord& r) {
   out["refill"] = json_of(r.refill);
   out["requests_twin"] = r.fio ? json_of(r.fio->requests) : Json(nullptr);
   out["fio_plain_ratio"] = r.fio_plain ? json_of(r.fio_plain->ratio) : Json(nullptr);
+  out["peers"] = Json::array();
   return out;
 }
 
@@ -138,6 +140,23 @@ Json object_or_null(const Maybe<T>& record, Each each) {
   return out;
 }
 
+bool is_peer(const Json& run) {
+  const auto peer = run["cell"].find("peer");
+  return peer != run["cell"].end() && !peer->is_null();
+}
+
+Json peer_json(const Json& ours, const Json& peer) {
+  const Json& cell = peer["cell"];
+  const bool whole = !ours["incomplete"].get<bool>() && ours["samples_per_s"].is_number();
+  const double theirs = peer["samples_per_s"].get<double>();
+  return {{"name", cell["peer"]},
+          {"workers", cell["peer-workers"]},
+          {"prefetch", cell["peer-prefetch"]},
+          {"samples_per_s", theirs},
+          {"ratio", whole && theirs > 0 ? Json(ours["samples_per_s"].get<double>() / theirs)
+                                        : Json(nullptr)}};
+}
+
 }  // namespace
 
 Json cell_json(const CellRecord& cell) {
@@ -171,6 +190,25 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
       object_or_null(run.limit_use, [](auto& r, Keys k) { each_limit_use_column(r, k); });
   out["failed"] = failed_json(run.failed);
   return out;
+}
+
+void add_peers(Json& runs) {
+  using Round = std::pair<Json, std::uint32_t>;  // session, repeat
+  const auto round_of = [](const Json& r) {
+    return Round{r["session_id"], r["repeat"].get<std::uint32_t>()};
+  };
+  std::map<Round, std::vector<const Json*>> rounds;
+  for (const Json& run : runs) {
+    if (is_peer(run) && !run["incomplete"].get<bool>() && run["samples_per_s"].is_number()) {
+      rounds[round_of(run)].push_back(&run);
+    }
+  }
+  for (Json& run : runs) {
+    const auto found = is_peer(run) ? rounds.end() : rounds.find(round_of(run));
+    for (const Json* peer : found == rounds.end() ? std::vector<const Json*>{} : found->second) {
+      run["peers"].push_back(peer_json(run, *peer));
+    }
+  }
 }
 
 Json host_json(const HostRecord& host) {

@@ -14,6 +14,8 @@ namespace blksweep {
 
 // One element of "runs" in `run --json`.
 Json run_json(const CellRecord& cell, const RunRecord& run);
+// Fills "peers" of our own runs: other loaders in the same round of the same session.
+void add_peers(Json& runs);
 Json cell_json(const CellRecord& cell);
 Json host_json(const HostRecord& host);
 Json ceiling_json(const CeilingRecord& ceiling);

@@ -13,8 +13,9 @@ namespace blksweep {
 namespace {
 
 // Settings whose value speaks for itself.
-constexpr std::array<std::string_view, 10> kPlain{
-    "disk", "reader", "order", "merge", "shuffle", "engine", "copy", "cache", "consumer", "mode"};
+constexpr std::array<std::string_view, 11> kPlain{"disk",     "reader", "order", "merge",
+                                                  "shuffle",  "engine", "copy",  "cache",
+                                                  "consumer", "mode",   "peer"};
 
 // Values that say "nothing was done".
 constexpr std::array<std::string_view, 5> kIdle{"none", "keep", "false", "0%", "-"};
@@ -22,6 +23,9 @@ constexpr std::array<std::string_view, 5> kIdle{"none", "keep", "false", "0%", "
 std::string setting_text(const std::string& name, const std::string& value) {
   if (std::ranges::find(kPlain, name) != kPlain.end()) {
     return value;
+  }
+  if (name.starts_with("peer-")) {
+    return name.substr(5) + " " + value;
   }
   const auto count = parse_count(value);
   if (count && name.ends_with("_bytes")) {
@@ -37,20 +41,32 @@ std::string setting_text(const std::string& name, const std::string& value) {
 
 constexpr std::string_view kNoMeaning = "-";
 
-// Where it means something: the only value that any cell has goes without saying.
-bool varies(const std::vector<CellRecord>& cells, std::string_view name, bool brief) {
-  std::set<std::string> values;
-  for (const CellRecord& c : cells) {
-    values.insert(setting_of(c, name));
-  }
-  return values.size() - (brief ? values.count(std::string(kNoMeaning)) : 0) > 1;
+bool is_peer(const CellRecord& cell) {
+  const std::string peer = setting_of(cell, "peer");
+  return !peer.empty() && peer != kNoMeaning;
 }
 
-std::set<std::string> varying_settings(const std::vector<CellRecord>& cells, bool brief) {
+// Among ours, or among peers: most of what our cells set means nothing to those. In brief, where it
+// means something: the only value that any cell has goes without saying.
+struct Among {
+  bool peers, brief;
+};
+
+bool varies(const std::vector<CellRecord>& cells, std::string_view name, const Among& among) {
+  std::set<std::string> values;
+  for (const CellRecord& c : cells) {
+    if (is_peer(c) == among.peers) {
+      values.insert(setting_of(c, name));
+    }
+  }
+  return values.size() - (among.brief ? values.count(std::string(kNoMeaning)) : 0) > 1;
+}
+
+std::set<std::string> varying_settings(const std::vector<CellRecord>& cells, const Among& among) {
   std::set<std::string> varying;
   for (const CellRecord& cell : cells) {
     for (const auto& [name, value] : cell.settings) {
-      if (!varying.contains(name) && varies(cells, name, brief)) {
+      if (is_peer(cell) == among.peers && !varying.contains(name) && varies(cells, name, among)) {
         varying.insert(name);
       }
     }
@@ -67,7 +83,8 @@ std::string label(const CellRecord& cell, const std::set<std::string>& varying, 
         (unshuffled && name.starts_with("window")) ||
         (name.starts_with("sort-window") && value == "0") ||
         name == "merge-horizon";  // goes with order and merge, unless it was asked for
-    if ((name == "order" || varying.contains(name)) && !(brief && idle)) {
+    const bool always = name == (is_peer(cell) ? "peer" : "order");
+    if ((always || varying.contains(name)) && !(brief && idle)) {
       const std::string part = value == "none" ? name + " none" : setting_text(name, value);
       text += (text.empty() ? "" : " + ") + part;
     }
@@ -109,16 +126,20 @@ bool matches(const CellRecord& cell, const CellFilter& filter) {
 }
 
 std::vector<std::string> cell_labels(const std::vector<CellRecord>& cells) {
-  const std::set<std::string> brief_settings = varying_settings(cells, true);
-  std::vector<std::string> brief;
-  for (const CellRecord& cell : cells) {
-    brief.push_back(label(cell, brief_settings, true));
-  }
+  const auto named = [&cells](bool brief) {
+    const std::array varying{varying_settings(cells, {false, brief}),
+                             varying_settings(cells, {true, brief})};
+    std::vector<std::string> labels;
+    for (const CellRecord& cell : cells) {
+      labels.push_back(label(cell, varying[is_peer(cell) ? 1 : 0], brief));
+    }
+    return labels;
+  };
+  const std::vector<std::string> brief = named(true), whole = named(false);
   std::vector<std::string> labels = brief;
-  const std::set<std::string> all = varying_settings(cells, false);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (std::ranges::count(brief, brief[i]) > 1) {
-      labels[i] = label(cells[i], all, false);
+      labels[i] = whole[i];
     }
   }
   return labels;

@@ -194,11 +194,15 @@ struct RunRecord {
   std::int64_t begin_ns = 0;         // CLOCK_MONOTONIC at the start of the epoch
   std::int64_t epoch_ns = 0, plan_ns = 0;
   Maybe<std::int64_t> first_batch_ns;
+  // Of a peer: from its start until it was ready for the epoch; what it read: "files", "own form".
+  Maybe<std::int64_t> startup_ns;
+  Maybe<std::string> peer_reads;
   std::uint64_t samples = 0, missing_samples = 0, bytes = 0;
   Maybe<std::uint64_t> wrong_samples;  // NULL: not verified
-  std::uint64_t reads_submitted = 0, read_bytes = 0, gap_bytes = 0;
+  // NULL: of a peer, which cannot know them. So are those of memory and groups below.
+  Maybe<std::uint64_t> reads_submitted = 0, read_bytes = 0, gap_bytes = 0;
   Maybe<std::uint64_t> seeks;  // NULL: some address is not known
-  std::uint64_t io_errors = 0, short_reads = 0, device_fallbacks = 0;
+  Maybe<std::uint64_t> io_errors = 0, short_reads = 0, device_fallbacks = 0;
   Maybe<std::uint64_t> device_bytes, device_reads;  // from /sys/block/*/stat
   // Of the disk's reads: those of this process, from /proc/self/io; what is left, of all others.
   Maybe<std::uint64_t> own_read_bytes, others_read_bytes;
@@ -214,12 +218,12 @@ struct RunRecord {
   Maybe<std::int64_t> address_check_ns;
   // Delivered bytes hashed and compared with their files; NULL: not done.
   Maybe<std::uint64_t> checked_pieces, checked_bytes, checked_wrong;
-  std::uint64_t window_peak_bytes = 0, arena_bytes = 0;
-  Maybe<std::uint32_t> refill;         // reads that completed before more were submitted
-  Maybe<std::uint32_t> submit_batch;   // merge=kernel: reads that were handed over together
-  std::uint64_t horizon_bytes = 0;     // merge=device: most bytes that were sorted together
-  std::uint64_t groups_cut = 0;        // submissions that ended early because memory was not free
-  Maybe<std::uint32_t> pair_position;  // among the run and its twins, from 0; NULL: no twin
+  Maybe<std::uint64_t> window_peak_bytes = 0, arena_bytes = 0;
+  Maybe<std::uint32_t> refill = 0;         // reads that completed before more were submitted
+  Maybe<std::uint32_t> submit_batch;       // merge=kernel: reads that were handed over together
+  Maybe<std::uint64_t> horizon_bytes = 0;  // merge=device: most bytes that were sorted together
+  Maybe<std::uint64_t> groups_cut = 0;  // submissions that ended early because memory was not free
+  Maybe<std::uint32_t> pair_position;   // among the run and its twins, from 0; NULL: no twin
   std::string engine_features, engine_refused;
   std::string emission_hash;  // XXH3-128 of the emitted sample numbers, hex
   QualityRecord quality;

@@ -28,6 +28,8 @@ void each_run_column(Run& r, F&& f) {
   f("epoch_ns", r.epoch_ns);
   f("plan_ns", r.plan_ns);
   f("first_batch_ns", r.first_batch_ns);
+  f("startup_ns", r.startup_ns);
+  f("peer_reads", r.peer_reads);
   f("samples", r.samples);
   f("missing_samples", r.missing_samples);
   f("wrong_samples", r.wrong_samples);

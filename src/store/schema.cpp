@@ -82,15 +82,17 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME
   begin_ns INTEGER NOT NULL, epoch_ns INTEGER NOT NULL, plan_ns INTEGER NOT NULL,
   first_batch_ns  INTEGER,          -- since begin_ns; NULL: no batch was delivered
+  startup_ns      INTEGER,          -- a peer's, before begin_ns; NULL: a run of our own
+  peer_reads      TEXT,             -- files | own form; NULL: a run of our own
   samples INTEGER NOT NULL, missing_samples INTEGER NOT NULL,
   wrong_samples   INTEGER,          -- NULL: not verified
   bytes           INTEGER NOT NULL, -- delivered
-  reads_submitted INTEGER NOT NULL,
-  read_bytes      INTEGER NOT NULL, -- asked of the kernel, gaps and rounding included
-  gap_bytes       INTEGER NOT NULL, -- read but wanted by nobody
+  reads_submitted INTEGER,          -- NULL here and below: a peer's, which cannot know
+  read_bytes      INTEGER,          -- asked of the kernel, gaps and rounding included
+  gap_bytes       INTEGER,          -- read but wanted by nobody
   seeks           INTEGER,          -- reads that do not begin where the one before ended; NULL: unknown
-  io_errors INTEGER NOT NULL, short_reads INTEGER NOT NULL,
-  device_fallbacks INTEGER NOT NULL, -- samples that --merge device had to read through files
+  io_errors INTEGER, short_reads INTEGER,
+  device_fallbacks INTEGER,         -- samples that --merge device had to read through files
   device_bytes    INTEGER,          -- the whole disk during the epoch, from /sys/block/*/stat
   device_reads    INTEGER,
   own_read_bytes  INTEGER,          -- that this process made block devices read, from /proc/self/io
@@ -105,11 +107,11 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   layout          TEXT,             -- XXH3-64 of all extents, hex
   address_check_ns INTEGER,         -- before and after the epoch
   checked_pieces INTEGER, checked_bytes INTEGER, checked_wrong INTEGER,  -- NULL: no check
-  window_peak_bytes INTEGER NOT NULL, arena_bytes INTEGER NOT NULL,
-  refill          INTEGER,          -- reads completed before more were submitted; NULL: workers
+  window_peak_bytes INTEGER, arena_bytes INTEGER,
+  refill          INTEGER,          -- reads completed before more were submitted; NULL: workers, peers
   submit_batch    INTEGER,          -- merge=kernel: reads handed over together; NULL: other merges
-  horizon_bytes   INTEGER NOT NULL, -- merge=device: most bytes sorted together by address
-  groups_cut      INTEGER NOT NULL, -- submissions that ended early because no memory was free
+  horizon_bytes   INTEGER,          -- merge=device: most bytes sorted together by address
+  groups_cut      INTEGER,          -- submissions that ended early because no memory was free
   pair_position   INTEGER,          -- among the run and its fio twins, from 0; NULL: no twin
   engine_features TEXT NOT NULL, engine_refused TEXT NOT NULL,
   emission_hash   TEXT NOT NULL,    -- XXH3-128 of the emitted sample numbers, hex

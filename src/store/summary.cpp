@@ -127,9 +127,8 @@ void add_medians(CellSummary& cell, const Runs& runs) {
   cell.resident_before = known_median(runs, [](auto& r) { return r.resident_before; });
   if (setting_of(cell.cell, "merge") == "device" ||
       setting_of(cell.cell, "merge-asked") == "device") {
-    cell.device_fallbacks = known_median(runs, [](const RunRecord& r) {
-      return Maybe<double>(static_cast<double>(r.device_fallbacks));
-    });
+    cell.device_fallbacks =
+        known_median(runs, [](const RunRecord& r) { return r.device_fallbacks; });
   }
   QualityRecord& q = cell.quality;
   q.displacement = known_median(runs, [](auto& r) { return r.quality.displacement; });
@@ -171,6 +170,7 @@ void add_throughput(CellSummary& cell, const Runs& runs,
   cell.samples_per_s = level(each(runs, samples_per_s));
   cell.bytes_per_s = level(each(runs, bytes_per_s));
   cell.twins = twin_summary(runs);
+  cell.peer_reads = runs.back()->run.peer_reads.value_or("");
   const Maybe<double> ceiling = sequential_ceiling(ceilings);
   if (ceiling && from_device(runs, ceilings)) {
     cell.ceiling_share = cell.bytes_per_s->median / *ceiling;

@@ -107,6 +107,8 @@ constexpr Column kColumns[] = {
      [](const CellSummary& c) { return shown(c.twins.plain_ratio, value); }, true},
     {"requests ours / fio", "requests at the device, medians",
      [](const CellSummary& c) { return requests_text(c.twins); }, true},
+    {"peer reads", "what another loader read: the files, or the same samples in a form of its own",
+     [](const CellSummary& c) { return c.peer_reads.empty() ? "-" : c.peer_reads; }, true},
     {"of ceiling",
      "MiB/s over what the device gives for the data's own extents in address order; none where the "
      "page cache gave a part",

@@ -122,6 +122,17 @@ class Lanes(WithRuns):
         batches = 3 * (demo.SAMPLES // demo.BATCH - lanes.SHOWN_BATCHES)
         self.assertIn(f"{batches} further batches", lanes.describe(found, self.cells))
 
+    def test_of_a_peer_only_what_is_known_is_a_lane(self):
+        other = pathlib.Path(self.folder.name) / "peer.db"
+        shutil.copy(self.db, other)
+        with contextlib.closing(sqlite3.connect(other)) as db, db:
+            db.execute("UPDATE batch_stage SET begin_ns = end_ns WHERE stage = 'read' AND run_id IN "
+                       "(SELECT run_id FROM run WHERE cell_id = 1)")
+        panels = lanes.load(other, self.cells)["panels"]
+        self.assertEqual(list(panels[1]["whole"]), ["copy", "compute"])
+        self.assertEqual(panels[1]["batches"], demo.SAMPLES // demo.BATCH)
+        self.assertIn("read", panels[2]["whole"])
+
     def test_cells_beyond_what_fits_are_counted(self):
         most, lanes.MOST_CELLS = lanes.MOST_CELLS, 2
         try:

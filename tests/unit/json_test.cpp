@@ -31,7 +31,8 @@ constexpr const char* kPromised[] = {"cell",
                                      "warnings",
                                      "refill",
                                      "requests_twin",
-                                     "fio_plain_ratio"};
+                                     "fio_plain_ratio",
+                                     "peers"};
 
 TEST(RunJson, HasThePromisedKeysInOrder) {
   const Json json = run_json(demo_cell("lba", "device"), demo_run(1));
@@ -96,6 +97,42 @@ TEST(ToText, ReplacesBytesThatAreNotUtf8) {
                 .find("a\xEF\xBF\xBD"
                       "b"),
             std::string::npos);
+}
+
+Json run_of_peer(const std::string& peer, std::uint32_t repeat, std::int64_t epoch_ns) {
+  CellRecord cell = demo_cell("random", "none");
+  cell.settings.emplace_back("peer", peer);
+  cell.settings.emplace_back("peer-workers", peer == "-" ? "-" : "4");
+  cell.settings.emplace_back("peer-prefetch", peer == "-" ? "-" : "2");
+  RunRecord run = demo_run(repeat);
+  run.session_id = 1;
+  run.epoch_ns = epoch_ns;
+  run.incomplete = false;
+  return run_json(cell, run);
+}
+
+TEST(Peers, AreThoseOfTheSameRoundWithOursOverTheirs) {
+  Json runs = Json::array({run_of_peer("-", 0, 1'000'000'000), run_of_peer("torch", 1, 1),
+                           run_of_peer("torch", 0, 4'000'000'000)});
+  add_peers(runs);
+  ASSERT_EQ(runs[0]["peers"].size(), 1U);
+  const Json& peer = runs[0]["peers"][0];
+  EXPECT_EQ(peer["name"], "torch");
+  EXPECT_EQ(peer["workers"], 4);
+  EXPECT_DOUBLE_EQ(peer["samples_per_s"].get<double>(), 5000);
+  EXPECT_DOUBLE_EQ(peer["ratio"].get<double>(), 4);
+  EXPECT_TRUE(runs[2]["peers"].empty()) << "a peer is compared with nobody";
+}
+
+TEST(Peers, WhatIsIncompleteIsNoPeerAndHasNoRatio) {
+  Json runs = Json::array({run_of_peer("-", 0, 1'000'000'000), run_of_peer("torch", 0, 1000)});
+  runs[1]["incomplete"] = true;
+  add_peers(runs);
+  EXPECT_TRUE(runs[0]["peers"].empty());
+  runs[1]["incomplete"] = false;
+  runs[0]["incomplete"] = true;
+  add_peers(runs);
+  EXPECT_TRUE(runs[0]["peers"][0]["ratio"].is_null());
 }
 
 }  // namespace

@@ -35,6 +35,18 @@ TEST(CellLabels, NameWhatVariesAndLeaveOutNone) {
                                               "lba + device + reservoir + window 10%"}));
 }
 
+TEST(CellLabels, WhatPeersDoNotHeedIsNoDifferenceOfOurs) {
+  const auto ours = [](const char* order) {
+    return cell({{"order", order}, {"depth", "32"}, {"peer", "-"}, {"peer-workers", "-"}});
+  };
+  const auto peer = [](const char* workers) {
+    return cell({{"order", "-"}, {"depth", "-"}, {"peer", "torch"}, {"peer-workers", workers}});
+  };
+  EXPECT_EQ(cell_labels({ours("random"), ours("lba"), peer("2"), peer("4")}),
+            (std::vector<std::string>{"random", "lba", "torch + workers 2", "torch + workers 4"}));
+  EXPECT_EQ(cell_labels({ours("lba"), peer("4")}), (std::vector<std::string>{"lba", "torch"}));
+}
+
 TEST(CellLabels, GiveSizesTheirUnits) {
   const auto labels = cell_labels({cell({{"order", "lba"}, {"chunk_bytes", "4194304"}}),
                                    cell({{"order", "lba"}, {"chunk_bytes", "65536"}})});

@@ -8,6 +8,7 @@
 #include "base/table.h"
 #include "cli/answer.h"
 #include "cli/run/cell_options.h"
+#include "cli/run/peers.h"
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
 #include "experiment/fallback.h"
@@ -152,7 +153,8 @@ void add_plan(Verbs& verbs) {
   auto o = std::make_shared<PlanOptions>();
   app.add_option("CATALOG", o->catalog, "a file that `blksweep catalog` wrote").required();
   for (const CellOption& option : cell_options()) {
-    if (std::ranges::find(kNoPlan, option.name) == kNoPlan.end() && !is_node_option(option.name)) {
+    if (std::ranges::find(kNoPlan, option.name) == kNoPlan.end() && !is_node_option(option.name) &&
+        !is_peer_option(option.name)) {
       add_cell_option(app, option, o->text);
     }
   }

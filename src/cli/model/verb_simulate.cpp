@@ -10,6 +10,7 @@
 #include "cli/report/experiments.h"
 #include "cli/run/cell_meaning.h"
 #include "cli/run/cell_options.h"
+#include "cli/run/peers.h"
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
 #include "experiment/prediction_notes.h"
@@ -228,7 +229,7 @@ void add_simulate(Verbs& verbs) {
              "CPU time to submit one read; default 0");
   add_parsed(app, "--speedup", o->speedup, parse_count, "of the emulated disk; default 1");
   for (const CellOption& option : cell_options()) {
-    if (!is_node_option(option.name)) {
+    if (!is_node_option(option.name) && !is_peer_option(option.name)) {
       add_cell_option(app, option, o->text);
     }
   }

@@ -137,7 +137,7 @@ const std::array kOptions{
                [](const CellSettings& c) {
                  return c.node.memory_limit ? exact(*c.node.memory_limit) : std::string(kNone);
                }},
-    CellOption{"bandwidth-limit", "of reads: 1000MB/s (cgroup); none (default)",
+    CellOption{"bandwidth-limit", "of reads: 1000MB/s; --iops-limit; cgroup; none (default)",
                [](CellSettings& c, std::string_view t) {
                  return set_or(kNone, c.node.bandwidth_limit, t, parse_some_rate);
                },
@@ -145,7 +145,7 @@ const std::array kOptions{
                  return c.node.bandwidth_limit ? exact(*c.node.bandwidth_limit) + "/s"
                                                : std::string(kNone);
                }},
-    CellOption{"iops-limit", "reads per second before merging (cgroup); none (default)",
+    CellOption{"iops-limit", "",
                [](CellSettings& c, std::string_view t) {
                  return set_or(kNone, c.node.iops_limit, t, parse_positive);
                },

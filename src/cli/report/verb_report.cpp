@@ -198,6 +198,7 @@ Json report_json(const Report& report) {
       out["runs"].push_back(run_json(cell->cell, r.run));
     }
   }
+  add_peers(out["runs"]);
   return out;
 }
 

@@ -47,6 +47,7 @@ Json document_of(const SummaryInput& input) {
     const auto cell = std::ranges::find(input.cells, r.cell_id, &StoredCell::id);
     runs.push_back(run_json(cell->cell, r.run));
   }
+  add_peers(runs);
   return {{"runs", std::move(runs)}};
 }
 
@@ -141,7 +142,9 @@ void RunAnswer::say_again() const {
 }
 
 void RunAnswer::print() const {
-  say_text(options_.json ? json_text(document_) + "\n" : summary_text(summarize(input_)));
+  Json document = document_;
+  add_peers(document["runs"]);
+  say_text(options_.json ? json_text(document) + "\n" : summary_text(summarize(input_)));
 }
 
 }  // namespace blksweep

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/run/peers.h"
 #include "loader/stages.h"
 
 namespace blksweep {
@@ -57,6 +58,9 @@ constexpr std::array<Meaning, 19> kMeanings{{
 }  // namespace
 
 bool has_meaning(std::string_view option, const CellSettings& cell) {
+  if (cell.peer.empty() ? is_peer_option(option) : !peer_heeds(option)) {
+    return false;
+  }
   const auto found = std::ranges::find(kMeanings, option, &Meaning::option);
   return found == kMeanings.end() || found->in(cell);
 }

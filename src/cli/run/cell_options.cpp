@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "cli/run/cell_meaning.h"
+#include "cli/run/peers.h"
 #include "experiment/fallback.h"
 
 namespace blksweep {
@@ -346,6 +347,7 @@ std::span<const CellOption> cell_options() {
   static const std::vector<CellOption> all = [] {
     std::vector<CellOption> options(reader_options().begin(), reader_options().end());
     options.insert(options.end(), kOwnOptions.begin(), kOwnOptions.end());
+    options.insert(options.end(), peer_options().begin(), peer_options().end());
     options.insert(options.end(), node_options().begin(), node_options().end());
     return options;
   }();

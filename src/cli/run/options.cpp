@@ -5,19 +5,22 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <set>
 
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/run/cell_meaning.h"
+#include "cli/run/peers.h"
 
 namespace blksweep {
 namespace {
 
-constexpr std::array<std::string_view, 14> kRunOptions{
-    "data",   "catalog",  "db",    "model",   "disk-label", "repeats", "seed",
-    "verify", "fio-twin", "probe", "ceiling", "json",       "check",   "follow-links"};
+constexpr std::array<std::string_view, 16> kRunOptions{
+    "data",  "catalog",      "db",        "model",       "disk-label", "repeats",
+    "seed",  "verify",       "fio-twin",  "probe",       "ceiling",    "json",
+    "check", "follow-links", "peer-data", "peer-timeout"};
 
 bool is_cell_option(std::string_view name) {
   return std::ranges::any_of(cell_options(), [&](const CellOption& o) { return o.name == name; });
@@ -78,16 +81,43 @@ Error located(Error error, const CellText& command_line, const SpecPlaces& cell,
   return error;
 }
 
+void override_with(CellText& base, const CellText& over) {
+  for (const auto& [name, values] : over) {
+    base[name] = values;
+  }
+}
+
 // Where root writes, and what it may follow, is said on the command line.
 Result<> refuse_strangers_wish(const Spec& spec) {
-  for (const std::string name : {"db", "follow-links"}) {
+  for (const std::string name : {"db", "follow-links", "peer-data"}) {
     if (spec.of_stranger && spec.top.contains(name)) {
       return usage_error(fmt::format(
           "'{}' in a file of another user: root takes it from the command line only (--{})", name,
           name));
     }
   }
+  std::vector<CellText> all = spec.cells;
+  all.push_back(spec.top);
+  for (const CellText& text : all) {
+    const auto peers = text.find("peer");
+    if (spec.of_stranger && peers != text.end() &&
+        std::ranges::any_of(peers->second, [](auto& p) { return p.find('/') != p.npos; })) {
+      return usage_error(
+          "'peer' in a file of another user: root takes paths of programs from the command line "
+          "only (--peer)");
+    }
+  }
   return {};
+}
+
+// Those that hold for the whole sweep: they are run beside its cells, once, and not in each of
+// them.
+CellText take_peers(CellText& top, CellText& over) {
+  CellText text = top;
+  override_with(text, over);
+  top.erase("peer");
+  over.erase("peer");
+  return text.contains("peer") ? text : CellText{};
 }
 
 class Single {
@@ -134,10 +164,23 @@ class Single {
   const CellText& text_;
 };
 
-void override_with(CellText& base, const CellText& over) {
-  for (const auto& [name, values] : over) {
-    base[name] = values;
+Result<> take_peer_settings(PeerSettings& peers, const Single& one) {
+  std::string patience;
+  BLKSWEEP_CHECK(one.take("peer-timeout", patience));
+  if (!patience.empty()) {
+    const auto time = parse_duration(patience);
+    if (!time || time->count() <= 0) {
+      return usage_error(fmt::format("--peer-timeout: '{}' is not a time such as 600s", patience));
+    }
+    peers.patience = *time;
   }
+  BLKSWEEP_CHECK(one.take("peer-data", peers.folder));
+  if (!peers.folder.empty()) {  // a peer runs in a folder of its own
+    std::error_code ec;
+    const auto folder = std::filesystem::absolute(peers.folder, ec).lexically_normal();
+    peers.folder = (folder.has_filename() ? folder : folder.parent_path()).string();
+  }
+  return {};
 }
 
 Result<> take_run_options(RunOptions& o, const CellText& all) {
@@ -166,6 +209,7 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
         fmt::format("--fio-twin: '{}' is not one of grouped, plain, both, none", twins));
   }
   o.twins = *arms;
+  BLKSWEEP_CHECK(take_peer_settings(o.peers, one));
   BLKSWEEP_CHECK(one.take("repeats", repeats));
   BLKSWEEP_CHECK(one.take("seed", o.seed));
   if (repeats < 1 || repeats > 100000) {
@@ -196,7 +240,7 @@ struct Folding {
 
 Result<> add_cells(RunOptions& o, CellText text, Folding& folding) {
   std::erase_if(text, [](const auto& item) { return is_run_option(item.first); });
-  BLKSWEEP_TRY(const std::vector<CellSettings> cells, expand_cells(text));
+  BLKSWEEP_TRY(const std::vector<CellSettings> cells, expand_with_peers(text));
   for (const CellSettings& cell : cells) {
     const auto [first, is_new] = folding.first.try_emplace(describe(cell), o.cells.size());
     if (is_new) {
@@ -246,6 +290,7 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
     return tl::unexpected(located(taken.error(), over, {}, spec.top_places));
   }
   Folding folding;
+  const CellText peers = take_peers(spec.top, over);
   if (spec.cells.empty()) {
     spec.cells.emplace_back();
   }
@@ -260,6 +305,11 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
     override_with(text, over);
     if (const Result<> added = add_cells(o, std::move(text), folding); !added) {
       return tl::unexpected(located(added.error(), over, places, spec.top_places));
+    }
+  }
+  if (!peers.empty()) {
+    if (const Result<> added = add_cells(o, peers, folding); !added) {
+      return tl::unexpected(located(added.error(), over, {}, spec.top_places));
     }
   }
   if (const auto& folded = folding.folded; !folded.empty()) {

@@ -14,6 +14,7 @@
 #include "cli/run/cell_options.h"
 #include "cli/run/spec.h"
 #include "experiment/pair.h"
+#include "experiment/peer_run.h"
 
 namespace blksweep {
 
@@ -25,6 +26,7 @@ struct RunOptions {
   bool verify = false, check = true, probe = true, ceiling = true, json = false;
   bool follow_links = false;  // of data
   TwinArms twins;
+  PeerSettings peers;
   std::vector<CellSettings> cells;
   // What was swept where it means nothing, in words; empty: nothing was. See cell_meaning.h.
   std::string folded;

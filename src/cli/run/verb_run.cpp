@@ -12,6 +12,7 @@
 #include "cli/progress_line.h"
 #include "cli/run/answer.h"
 #include "cli/run/options.h"
+#include "cli/run/peers.h"
 #include "cli/turn.h"
 #include "cli/verb.h"
 #include "cli/version.h"
@@ -90,6 +91,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in
   s.verify = o.verify;
   s.check = o.check;
   s.twins = o.twins;
+  s.peers = o.peers;
   s.probe = o.probe;
   s.ceiling = o.ceiling;
   s.key = experiment_key(o, source.catalog);
@@ -109,6 +111,9 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
     BLKSWEEP_TRY(spec, load_spec(args.spec));
   }
   BLKSWEEP_TRY(RunOptions options, parse_run_options(spec, args.text));
+  for (CellSettings& cell : options.cells) {
+    BLKSWEEP_CHECK(find_peer(cell));
+  }
   install_stop_signals();
   if (!options.folded.empty()) {
     note(options.folded);
@@ -185,7 +190,10 @@ void add_run(Verbs& verbs) {
       args->text[name] = {value};
       return {};
     };
-    app.add_text("--" + name, set, help).last_wins();
+    Option added = app.add_text("--" + name, set, help).last_wins();
+    if (help.empty()) {  // docs/peers.md names it
+      added.hidden();
+    }
   };
   text_option("data", "folder to scan; --follow-links: also links out of it");
   text_option("catalog", "catalog file, checked against the files");
@@ -205,6 +213,8 @@ void add_run(Verbs& verbs) {
   app.add_texts("--fio-twin", twin, "run fio too: grouped (as blksweep submits), plain, both")
       .value_optional()
       .last_wins();
+  text_option("peer-data", "");
+  text_option("peer-timeout", "");
   text_option("repeats", "runs of each cell, interleaved; default 1");
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
   text_option("db", "database for the results");

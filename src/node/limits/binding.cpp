@@ -223,6 +223,21 @@ struct Binding::State {
       hwloc_set_membind(topology.get(), place, HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_THREAD);
     }
   }
+
+  Result<std::string> bind(hwloc_const_cpuset_t place, const std::string& who) const {
+    if (place == nullptr) {
+      return std::string();
+    }
+    if (hwloc_set_cpubind(topology.get(), place, HWLOC_CPUBIND_THREAD) != 0) {
+      return sys_error(errno, "bind the " + who + " to CPUs " + list_of(place));
+    }
+    bind_memory(place);
+    const Bitmap got(hwloc_bitmap_alloc());
+    if (hwloc_get_cpubind(topology.get(), got.get(), HWLOC_CPUBIND_THREAD) != 0) {
+      return sys_error(errno, "read the CPUs of a thread back");
+    }
+    return list_of(got.get());
+  }
 };
 
 Binding::Binding() = default;
@@ -245,22 +260,20 @@ Result<Binding> Binding::parse(std::string_view text, const std::string& disk) {
 }
 
 Result<std::string> Binding::bind(Role role) const {
-  const hwloc_const_cpuset_t place =
-      state_ == nullptr ? nullptr : state_->cpus[static_cast<std::size_t>(role)].get();
-  if (place == nullptr) {
+  return state_ == nullptr ? std::string()
+                           : state_->bind(state_->cpus[static_cast<std::size_t>(role)].get(),
+                                          std::string(kRoles[static_cast<std::size_t>(role)]));
+}
+
+Result<std::string> Binding::bind_all() const {
+  if (state_ == nullptr) {
     return std::string();
   }
-  hwloc_topology_t topology = state_->topology.get();
-  if (hwloc_set_cpubind(topology, place, HWLOC_CPUBIND_THREAD) != 0) {
-    return sys_error(errno, "bind the " + std::string(kRoles[static_cast<std::size_t>(role)]) +
-                                " to CPUs " + list_of(place));
+  const Bitmap all(hwloc_bitmap_alloc());
+  for (const Bitmap& place : state_->cpus) {
+    hwloc_bitmap_or(all.get(), all.get(), place.get());
   }
-  state_->bind_memory(place);
-  const Bitmap got(hwloc_bitmap_alloc());
-  if (hwloc_get_cpubind(topology, got.get(), HWLOC_CPUBIND_THREAD) != 0) {
-    return sys_error(errno, "read the CPUs of a thread back");
-  }
-  return list_of(got.get());
+  return state_->bind(all.get(), "whole run");
 }
 
 }  // namespace blksweep

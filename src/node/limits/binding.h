@@ -37,6 +37,8 @@ class Binding {
   // Binds the calling thread; what it may run on then ("0-3"), as the kernel reads back; "" when
   // it is empty(), and then nothing is changed.
   Result<std::string> bind(Role role) const;
+  // The same to the CPUs of all roles together: for a program whose threads are not ours to bind.
+  Result<std::string> bind_all() const;
 
  private:
   struct State;

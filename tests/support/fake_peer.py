@@ -1,0 +1,68 @@
+#!/usr/bin/python3 -BEs
+"""A peer without any library, whose variant says what is wrong with it: --peer PATH:VARIANT (tests/cli/peers.sh)."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+question = json.load(open(sys.argv[1], encoding="utf-8"))
+fault = question["variant"]
+root, samples = question["root"], question["samples"]
+
+
+def say(event, **more):
+    print(json.dumps({"event": event, **more}), flush=True)
+
+
+def read(i):
+    path, offset, length = samples[i]
+    with open(os.path.join(root, path), "rb") as file:
+        file.seek(offset)
+        return file.read(length)
+
+
+if fault == "unable":
+    print("it needs a thing that is not here", file=sys.stderr)
+    sys.exit(77)
+if fault == "form":
+    os.makedirs(question["form"], exist_ok=True)
+    with open(os.path.join(question["form"], "all"), "wb") as file:
+        file.write(b"".join(map(read, range(len(samples)))))
+    os.sync()
+held = [read(i) for i in range(len(samples))] if fault == "memory" else None
+where = "blksweep" in open("/proc/self/cgroup").read()
+say("ready", loader=f"cpus {sorted(os.sched_getaffinity(0))} limited {where}", form=fault == "form")
+if sys.stdin.readline() != "go\n":
+    sys.exit()
+
+if fault == "dies":
+    sys.exit("ValueError: it had enough")
+if fault == "garbage":
+    print("loading \033[2J...", flush=True)
+if fault in ("hangs", "leaves"):
+    child = subprocess.Popen(["sleep", "1000"], start_new_session=True, stdout=subprocess.DEVNULL)
+    with open(os.path.join(os.path.dirname(root), "left"), "w") as file:
+        file.write(str(child.pid))
+if fault == "hangs":
+    time.sleep(1000)
+
+number = 0
+for order in question["epochs"]:
+    for at in range(0, len(order), question["batch"]):
+        numbers = order[at:at + question["batch"]]
+        data = [held[i] if held else read(i) for i in numbers]
+        size = sum(map(len, data))
+        if fault == "bytes" and number == 1:
+            size += 1
+        if fault == "twice" and number == 1:
+            numbers[0] = numbers[1]
+        ready = time.monotonic_ns()
+        if question["compute_ns"] and fault != "idle":
+            time.sleep(question["compute_ns"][number] / 1e9)
+        hashes = {i: "0" * 16 for i in numbers if i in question["hash"]} if fault == "hash" else {}
+        if fault != "missing" or number != 1:
+            say("batch", ready_ns=ready, used_ns=time.monotonic_ns(), samples=numbers, bytes=size, hashes=hashes)
+        number += 1
+say("end")

@@ -1,0 +1,147 @@
+#include "os/conversation.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "os/process_tree.h"
+
+namespace blksweep {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr Nanos kLong = seconds(60);  // an end by itself is far sooner
+
+Conversation must_talk(const std::string& script, const std::atomic<bool>* interrupt = nullptr) {
+  ::signal(SIGPIPE, SIG_IGN);  // as the program does
+  ProcessSpec spec{.argv = {"sh", "-c", script}};
+  spec.interrupt = interrupt;
+  Result<Conversation> talk = Conversation::start(spec);
+  EXPECT_TRUE(talk);
+  return *std::move(talk);
+}
+
+std::string must_hear(Conversation& talk) {
+  const Heard heard = talk.next_line(kLong);
+  EXPECT_EQ(heard.what, Heard::What::line);
+  return heard.line;
+}
+
+bool is_there(const std::string& pid) { return ::kill(std::stoi(pid), 0) == 0; }
+
+TEST(Conversation, GoesLineByLineBothWays) {
+  Conversation talk = must_talk("echo one; read word; echo \"$word two\"; printf rest");
+  EXPECT_EQ(must_hear(talk), "one");
+  ASSERT_TRUE(talk.say("and\n"));
+  EXPECT_EQ(must_hear(talk), "and two");
+  const Heard last = talk.next_line(kLong);
+  EXPECT_EQ(last.what, Heard::What::end);
+  EXPECT_EQ(last.line, "rest") << "what has no end of line is not lost";
+  EXPECT_TRUE(talk.end(kLong).process.ok());
+}
+
+TEST(Conversation, HearsManyLinesThatComeAtOnceAndInPieces) {
+  Conversation talk = must_talk("seq 1 100000");
+  for (int i = 1; i <= 100000; ++i) {
+    const Heard heard = talk.next_line(kLong);
+    ASSERT_EQ(heard.line, std::to_string(i));
+  }
+  EXPECT_EQ(talk.next_line(kLong).what, Heard::What::end);
+}
+
+TEST(Conversation, SaysHowItEndedAndWhatWasSaidLast) {
+  Conversation talk = must_talk("seq 1 100000 >&2; echo last >&2; exit 7");
+  EXPECT_EQ(talk.next_line(kLong).what, Heard::What::end);
+  const Conversation::Ended ended = talk.end(kLong);
+  EXPECT_EQ(ended.process.exit_status, 7);
+  EXPECT_TRUE(ended.process.err.ends_with("100000\nlast\n"));
+  EXPECT_LE(ended.process.err.size(), std::size_t{64} << 10);
+  EXPECT_EQ(ended.left_behind, 0U);
+}
+
+TEST(Conversation, APipeThatSomebodyElseKeepsOpenIsNoReasonToWait) {
+  Conversation talk = must_talk("sleep 1000 & echo $!");
+  const std::string left = must_hear(talk);
+  EXPECT_EQ(talk.next_line(kLong).what, Heard::What::end);
+  EXPECT_TRUE(is_there(left));
+  EXPECT_EQ(talk.end(kLong).left_behind, 1U);
+  EXPECT_FALSE(is_there(left));
+}
+
+TEST(Conversation, WhatLeftItsGroupAndItsParentsEndsToo) {
+  Conversation talk = must_talk("setsid sh -c 'sleep 1000 & echo $!' & wait; echo done");
+  const std::string left = must_hear(talk);
+  EXPECT_EQ(must_hear(talk), "done");
+  ASSERT_TRUE(is_there(left));
+  talk.end(kLong);
+  EXPECT_FALSE(is_there(left));
+}
+
+TEST(Conversation, OneThatDoesNotEndIsEndedWithAllThatItStarted) {
+  Conversation talk = must_talk("trap '' TERM; sleep 1000 & echo $!; wait; sleep 1000");
+  const std::string left = must_hear(talk);
+  const Conversation::Ended ended = talk.end(Nanos{0});
+  EXPECT_TRUE(ended.process.timed_out);
+  EXPECT_NE(ended.process.signal, 0);
+  EXPECT_FALSE(is_there(left));
+}
+
+TEST(Conversation, SilenceIsTold) {
+  Conversation talk = must_talk("exec sleep 1000");
+  EXPECT_EQ(talk.next_line(Nanos{1'000'000}).what, Heard::What::silence);
+}
+
+TEST(Conversation, AnInterruptEndsTheWaiting) {
+  std::atomic<bool> interrupt{false};
+  Conversation talk = must_talk("exec sleep 1000", &interrupt);
+  std::jthread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    interrupt = true;
+  });
+  EXPECT_EQ(talk.next_line(kLong).what, Heard::What::interrupt);
+  EXPECT_TRUE(talk.end(kLong).process.interrupted);
+}
+
+TEST(Conversation, LeavesOtherChildrenAlone) {
+  Conversation other = must_talk("echo here; read word; echo \"$word\"");
+  EXPECT_EQ(must_hear(other), "here");
+  { const Conversation talk = must_talk("exec sleep 1000"); }
+  ASSERT_TRUE(other.say("still\n"));
+  EXPECT_EQ(must_hear(other), "still");
+}
+
+TEST(Conversation, AdoptsOnlyWhileItLasts) {
+  int before = -1, after = -1;
+  ::prctl(PR_GET_CHILD_SUBREAPER, &before);
+  must_talk("true").end(kLong);
+  ::prctl(PR_GET_CHILD_SUBREAPER, &after);
+  EXPECT_EQ(after, before);
+}
+
+TEST(Conversation, AProgramThatIsNotThereIsAnError) {
+  const auto talk = Conversation::start({.argv = {"/nonexistent/peer"}});
+  ASSERT_FALSE(talk);
+  EXPECT_EQ(talk.error().message(), "run /nonexistent/peer: No such file or directory");
+}
+
+TEST(ProcessTree, CountsWhatDescendantsUsed) {
+  Conversation talk =
+      must_talk("sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; echo; read x'");
+  must_hear(talk);
+  EXPECT_GE(tree_use(talk.pid()).cpu_ns, 10'000'000);
+  EXPECT_TRUE(tree_use(talk.pid()).read_bytes);
+  const std::vector<std::string> mapped = mapped_files(talk.pid());
+  EXPECT_TRUE(std::ranges::any_of(mapped, [](auto& m) { return m.find("/libc") != m.npos; }));
+}
+
+}  // namespace
+}  // namespace blksweep
