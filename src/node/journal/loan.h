@@ -22,7 +22,7 @@ enum class LoanKind {
   controllers,  // `path`: a cgroup.subtree_control, `text`: what takes our addition back ("-io")
   disk,         // `path`: the name of an emulated disk; it is stopped
   image,        // `path`: an image of ours, "....blksweep-image"; unmounted and detached, and kept
-  mount,        // `path`: a folder on which we mounted the disk `text` ("sdb1"); unmounted
+  mount,        // `path`: a folder on which we mounted the device `text` ("/dev/sdb1")
 };
 
 struct Loan {

@@ -1,6 +1,7 @@
 // Taking down disks that were set up for an experiment: an emulated one, an image behind a loop
 // device, a device that was mounted. What is there is asked of the kernel, not of the journal.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -41,8 +42,12 @@ Result<std::string> undo_image(const Loan& loan) {
 
 Result<std::string> undo_mount(const Loan& loan) {
   std::string done = "is gone";
+  struct stat st {};
+  if (::stat(loan.text.c_str(), &st) != 0) {
+    return done;
+  }
   for (const MountFacts& mount : mounts()) {
-    if (mount.mount_point == loan.path && mount.source == "/dev/" + loan.text) {
+    if (mount.mount_point == loan.path && is_mount_of(mount, st.st_rdev, loan.text)) {
       BLKSWEEP_TRY(const std::vector<std::string> warnings, unmount_or_detach(mount));
       done = outcome("unmounted", warnings);
     }
@@ -63,7 +68,7 @@ bool check_disk_loan(const Loan& loan) {
     case LoanKind::image:
       return loan.path.starts_with('/') && loan.path.ends_with(kImageEnding);
     case LoanKind::mount:
-      return loan.path.starts_with('/') && !loan.text.empty();
+      return loan.path.starts_with('/') && loan.text.starts_with("/dev/");
     default:
       return false;
   }
