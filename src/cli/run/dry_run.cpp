@@ -144,10 +144,14 @@ Result<DrySite> look_at(const PlannedSite& planned) {
 }
 
 std::string time_text(const Expected& e) {
-  return !e.all ? "time unknown"
-         : e.from == "simulated"
-             ? fmt::format("at least {} (simulated)", format_duration(*e.all))
-             : fmt::format("about {} (from {})", format_duration(*e.all), e.from);
+  if (!e.all) {
+    return "time unknown";
+  }
+  if (*e.all == Nanos(0)) {
+    return "nothing is left to be run";
+  }
+  return e.from == "simulated" ? fmt::format("at least {} (simulated)", format_duration(*e.all))
+                               : fmt::format("about {} (from {})", format_duration(*e.all), e.from);
 }
 
 void print_text(const std::vector<DrySite>& all, const CampaignPlan& plan, const RigNeeds& needs) {
