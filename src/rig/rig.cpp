@@ -28,21 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<> check_rights(const RigSettings& settings) {
-  for (const DiskSetup& d : settings.disks) {
-    const auto* image = std::get_if<ImageDisk>(&d.what);
-    Result<> allowed = image == nullptr ? Result<>()
-                       : image->model   ? check_disk_rights()
-                                        : check_image_rights();
-    if (!allowed) {
-      Error error = allowed.error();
-      error.text = fmt::format("disk {}: {}", d.name, error.text);
-      return tl::unexpected(std::move(error));
-    }
-  }
-  return {};
-}
-
 Result<> make_sparse(const std::string& file, Bytes size) {
   Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(size.n)) != 0) {
@@ -77,6 +62,21 @@ Result<> check_interrupt() {
 
 }  // namespace
 
+Result<> check_rig_rights(const RigSettings& settings) {
+  for (const DiskSetup& d : settings.disks) {
+    const auto* image = std::get_if<ImageDisk>(&d.what);
+    Result<> allowed = image == nullptr ? Result<>()
+                       : image->model   ? check_disk_rights()
+                                        : check_image_rights();
+    if (!allowed) {
+      Error error = allowed.error();
+      error.text = fmt::format("disk {}: {}", d.name, error.text);
+      return tl::unexpected(std::move(error));
+    }
+  }
+  return {};
+}
+
 std::string emulated_name(const WorkPaths& paths, const DiskSetup& disk) {
   return fmt::format("{}-{:08x}", disk.name,
                      static_cast<std::uint32_t>(XXH3_64bits(paths.root.data(), paths.root.size())));
@@ -85,7 +85,7 @@ std::string emulated_name(const WorkPaths& paths, const DiskSetup& disk) {
 std::string Rig::key() const { return "the rig in " + paths().root; }
 
 Result<Rig> Rig::open(const RigSettings& settings, BuildListener listener) {
-  BLKSWEEP_CHECK(check_rights(settings));
+  BLKSWEEP_CHECK(check_rig_rights(settings));
   BLKSWEEP_TRY(Workdir workdir, Workdir::open(settings.workdir));
   BLKSWEEP_TRY(Borrowing borrowing, Borrowing::begin());
   Rig rig(settings, std::move(listener), std::move(workdir), std::move(borrowing));

@@ -21,6 +21,9 @@
 
 namespace blksweep {
 
+// Before anything is made: disks need root, loop devices, FUSE.
+Result<> check_rig_rights(const RigSettings& settings);
+
 class Rig {
  public:
   // Takes down what a killed session of this working folder has left. `settings` outlives it.

@@ -54,16 +54,39 @@ bool makes_something(const RigSettings& rig) {
   });
 }
 
+CellText names_of(const Site& site) {
+  CellText names{{"data", {site.data->name}}};
+  if (site.disk != nullptr) {
+    names["disk"] = {site.disk->name};
+  }
+  return names;
+}
+
+// All of its cells may be excluded.
+Result<bool> has_cells(const Spec& spec, const Site& site) {
+  BLKSWEEP_TRY(const std::vector<CellText> cells, combinations(spec.matrix, names_of(site)));
+  return spec.matrix.axes.empty() || !cells.empty() || !spec.cells.empty();
+}
+
+template <class T>
+Result<> check_excluded(const CellText& wanted, const std::string& what,
+                        const std::vector<T>& there) {
+  const auto found = wanted.find(what);
+  const auto names = found != wanted.end() ? found->second : std::vector<std::string>();
+  for (const std::string& name : names) {
+    if (std::ranges::find(there, name, &T::name) == there.end()) {
+      return usage_error(fmt::format("[matrix] exclude: there is no {} '{}'", what, name));
+    }
+  }
+  return {};
+}
+
 Result<RunOptions> site_options(const Spec& spec, const CellText& command_line, const Site& site,
                                 const WorkPaths& paths) {
   Spec own = spec;
   own.top["data"] = {paths.data_folder(site)};
   own.top["disk-label"] = {site.label()};
-  CellText names{{"data", {site.data->name}}};
-  if (site.disk != nullptr) {
-    names["disk"] = {site.disk->name};
-  }
-  BLKSWEEP_CHECK(add_matrix_cells(own, names));
+  BLKSWEEP_CHECK(add_matrix_cells(own, names_of(site)));
   return parse_run_options(own, command_line);
 }
 
@@ -96,8 +119,10 @@ Result<SitesMeasured> measure_sites(
     if (rig != nullptr) {
       BLKSWEEP_TRY([[maybe_unused]] const std::string folder, rig->ready(planned.site));
     }
-    note(fmt::format("{}: {} cells, {} repeats", planned.site.label(), planned.options.cells.size(),
-                     planned.options.repeats));
+    if (planned.site.data != nullptr) {
+      note(fmt::format("{}: {} cells, {} repeats", planned.site.label(),
+                       planned.options.cells.size(), planned.options.repeats));
+    }
     BLKSWEEP_TRY(MeasuredSite site, measure(planned.options));
     all.keys.push_back(std::move(site.key));
     all.exit = site.exit == Exit::done ? all.exit : site.exit;
@@ -125,12 +150,23 @@ Result<CampaignPlan> plan_campaign(const Spec& spec, const CellText& command_lin
   if (makes_something(*rig)) {
     BLKSWEEP_TRY(paths, WorkPaths::of(rig->workdir));
   }
+  for (const CellText& wanted : spec.matrix.exclude) {
+    BLKSWEEP_CHECK(check_excluded(wanted, "disk", rig->disks));
+    BLKSWEEP_CHECK(check_excluded(wanted, "data", rig->data));
+  }
   for (const Site& site : sites(*rig)) {
+    BLKSWEEP_TRY(const bool measured, has_cells(spec, site));
+    if (!measured) {
+      continue;
+    }
     BLKSWEEP_TRY(RunOptions options, site_options(spec, command_line, site, paths));
     plan.db = options.db;
     plan.report = options.report;
     plan.json = options.json;
     plan.sites.push_back({site, std::move(options)});
+  }
+  if (plan.sites.empty()) {
+    return usage_error("[matrix]: exclude leaves no cell");
   }
   if (plan.db.empty()) {
     return usage_error(
@@ -147,6 +183,13 @@ CampaignPlan plan_of(const RunOptions& options) {
   return plan;
 }
 
+Result<CampaignPlan> plan_of_report(const RunOptions& options) {
+  if (options.db.empty()) {
+    return usage_error("--report: of what a database holds: name one with --db FILE");
+  }
+  return plan_of(options);
+}
+
 Result<Exit> carry_out(const CampaignPlan& plan,
                        const std::function<Result<MeasuredSite>(const RunOptions&)>& measure) {
   StatusLine line(std::chrono::milliseconds(100), std::chrono::seconds(5));
@@ -158,7 +201,7 @@ Result<Exit> carry_out(const CampaignPlan& plan,
     }
   };
   std::optional<Rig> rig;
-  if (makes_something(*plan.rig)) {
+  if (plan.rig != nullptr && makes_something(*plan.rig)) {
     BLKSWEEP_TRY(Rig opened, Rig::open(*plan.rig, listener));
     rig.emplace(std::move(opened));
   }

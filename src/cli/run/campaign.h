@@ -31,6 +31,8 @@ struct CampaignPlan {
 Result<CampaignPlan> plan_campaign(const Spec& spec, const CellText& command_line);
 // Of an experiment whose data are there.
 CampaignPlan plan_of(const RunOptions& options);
+// The same that is to end in a report. Errors: usage, without a database.
+Result<CampaignPlan> plan_of_report(const RunOptions& options);
 
 struct MeasuredSite {
   Exit exit = Exit::done;

@@ -22,6 +22,7 @@
 #include "experiment/fallback.h"
 #include "experiment/run_node.h"
 #include "os/signals.h"
+#include "rig/rig.h"
 
 namespace blksweep {
 namespace {
@@ -160,6 +161,9 @@ Result<Exit> run_campaign(const RunArgs& args, const CampaignPlan& plan,
   if (args.dry_run) {
     return dry_run(plan);
   }
+  if (plan.rig != nullptr) {
+    BLKSWEEP_CHECK(check_rig_rights(*plan.rig));
+  }
   BLKSWEEP_TRY(ResultStore store, ResultStore::open(plan.db));
   BLKSWEEP_CHECK(wait_for_turn(store, plan.db));
   return carry_out(plan, [&](const RunOptions& options) -> Result<MeasuredSite> {
@@ -186,6 +190,10 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
   }
   if (args.dry_run) {
     return dry_run(plan_of(options));
+  }
+  if (!options.report.empty()) {
+    BLKSWEEP_TRY(const CampaignPlan plan, plan_of_report(options));
+    return run_campaign(args, plan, argv);
   }
   std::optional<ResultStore> store;
   if (!options.db.empty()) {
