@@ -91,7 +91,7 @@ assert len(d["to_make"]) == 2 and 0 < d["space_needed_bytes"] <= 64 << 20 < d["s
 # --- from nothing to a report, then nothing is left to be done ------------------------------------------
 call run spec.toml
 expect_status 0
-[[ $out == *"t$$, small"* ]] || die 'the disk is not named'
+[ "$(ask 'SELECT label FROM disk')" = "t$$, small" ] || die 'the experiment is not named'
 [ -s "$tmp/report/report.html" ] || die 'no report'
 nothing_left_of_spec 'a whole run'
 made=$(stat -c '%i %y' "$tmp/work/t$$/stamp")

@@ -38,7 +38,7 @@ name = "packed"
 pack = { of = "small", compress = "zstd" }
 [matrix]
 order = ["random", "lba"]
-scheduler = ["none", "mq-deadline"]
+merge = ["none", "device"]
 TOML
 cells=4 sites=4 repeats=4
 cd "$tmp"

@@ -189,7 +189,9 @@ std::string place_of(const toml::table& root, const std::string& file, const std
     const auto* table = list->get(i)->as_table();
     const std::string name =
         table != nullptr ? (*table)["name"].value_or(std::string()) : std::string();
-    if (!name.empty() && text.starts_with(fmt::format("{} {}:", kind, name))) {
+    const bool named = text.starts_with(fmt::format("{} {}:", kind, name)) ||
+                       text.starts_with(fmt::format("{} '{}':", kind, name));
+    if (named) {
       return spec_place(file, table->source()) + ": ";
     }
   }

@@ -216,8 +216,8 @@ void add_run_flags(Command app, CellText& text) {
   flag("check", "check", "true", "");
   flag("no-check", "check", "false", "");
   flag("probe", "probe", "true", "");
-  flag("no-probe", "probe", "false", "disable the eBPF probe (on by default)");
-  flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling");
+  flag("no-probe", "probe", "false", "disable the eBPF probe; --no-ceiling: measure no ceiling");
+  flag("no-ceiling", "ceiling", "false", "");
   flag("direct", "direct", "true", "");
   flag("buffered", "buffered", "true", "");
   flag("follow-links", "follow-links", "true", "");
@@ -262,7 +262,7 @@ void add_run(Verbs& verbs) {
       .last_wins();
   text_option("repeats", "runs of each cell, interleaved; default 1");
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
-  text_option("db", "database for the results; --report, --workdir: see docs/specs.md");
+  text_option("db", "database for the results; --report DIR, --workdir DIR too");
   text_option("model", "predict each run on this disk model, too");
   text_option("disk-label", "what to call the disk in reports");
   for (const char* name : {"report", "workdir"}) {
