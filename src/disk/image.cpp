@@ -42,9 +42,10 @@ Result<std::string> start_image(const ImageWish& wish) {
   BLKSWEEP_TRY(const AttachedLoop loop,
                attach_loop(wish.file, {.number = wish.loop, .direct_needed = false}));
   if (first_line("/sys/block/" + loop.disk + "/loop/dio") != "1") {
-    warn(fmt::format("{}: no direct I/O on this filesystem: reads of the disk may come from the "
-                     "page cache below it",
-                     wish.file));
+    warn(
+        fmt::format("{}: no direct I/O on this filesystem: reads of the disk may come from the "
+                    "page cache below it",
+                    wish.file));
   }
   std::string device = "/dev/" + loop.disk;
   BLKSWEEP_CHECK(make_filesystem(device, wish.filesystem, fresh));
