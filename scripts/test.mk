@@ -27,7 +27,7 @@ again = +$(Q)$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEF
 
 $(OBJ)/tests/%.o: private override CPPFLAGS += -Itests
 
-$(B)/unit_tests: $(call objects_of,$(unit_src)) $(lib)
+$(B)/unit_tests: $(call objects_of,$(unit_src)) $(cli_lib) $(lib)
 $(B)/root_tests: $(call objects_of,$(root_src)) $(lib)
 $(B)/gpu_tests: $(call objects_of,$(gpu_src)) $(lib)
 $(B)/unit_tests $(B)/root_tests $(B)/gpu_tests:

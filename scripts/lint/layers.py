@@ -18,7 +18,7 @@ LAYERS = [
     {"loader"},
     {"node"},
     {"simulate", "map", "doctor", "replay", "record"},
-    {"experiment"},
+    {"experiment", "rig"},
     {"cli"},
 ]
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}

@@ -1,7 +1,6 @@
 // blksweep disk: emulated disks, a timing model under the real kernel.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdio>
 #include <memory>
 
@@ -15,6 +14,7 @@
 #include "disk/daemon.h"
 #include "disk/disk.h"
 #include "disk/filesystem.h"
+#include "disk/speedup.h"
 #include "os/signals.h"
 
 namespace blksweep {
@@ -86,14 +86,8 @@ struct DiskOptions {
   bool json = false, force = false;
 };
 
-Result<std::optional<double>> parse_speedup(std::string_view text) {
-  constexpr double kMost = 1000;
-  double n = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, ec] = std::from_chars(text.data(), end, n);
-  if (ec != std::errc{} || rest != end || !(n >= 1 / kMost && n <= kMost)) {
-    return usage_error(fmt::format("'{}' is no speed-up: give a number from 0.001 to 1000", text));
-  }
+Result<std::optional<double>> some_speedup(std::string_view text) {
+  BLKSWEEP_TRY(const double n, parse_speedup(text));
   return std::optional(n);
 }
 
@@ -308,7 +302,7 @@ Option add_model(Command app, const DiskArguments& o) {
                         "none, a name (hdd-7200, sata-ssd, ...) or a TOML file");
 }
 void add_speedup(Command app, const DiskArguments& o) {
-  add_parsed(app, "--speedup", o->speedup, parse_speedup,
+  add_parsed(app, "--speedup", o->speedup, some_speedup,
              "the model's clock against the real one (1)");
 }
 

@@ -6,7 +6,7 @@
 //
 // Errors:  refused before anything is written: too little space or inodes, a folder that is not
 //          empty, sizes that the format cannot hold. An error later leaves an incomplete folder
-//          and says so.
+//          and says so; a stop that was asked for (os/signals.h) is Exit::interrupted.
 // Threads: one.
 #pragma once
 
@@ -61,6 +61,11 @@ struct MakeReport {
   double extents_per_file = 0;  // counted with FIEMAP when fragments were asked for, else 0
   std::int64_t time_ns = 0;
 };
+
+// What make_dataset() refuses before it looks at the folder. Errors: usage.
+Result<> check_make_settings(const MakeSettings& settings);
+// On the device, with what a filesystem of 4 KiB blocks needs for its own.
+Bytes space_needed(const MakeSettings& settings);
 
 // Called now and then with samples written so far.
 using MakeProgress = std::function<void(std::uint64_t done, std::uint64_t bytes)>;

@@ -19,6 +19,9 @@ struct WriteJob {
   const MakeProgress& progress;
 };
 
+std::vector<std::uint64_t> draw_sizes(const MakeSettings& settings);      // by file number
+std::vector<std::uint64_t> creation_order(const MakeSettings& settings);  // of file numbers
+
 // Room for data in whole blocks, for inodes, and 1 % for the filesystem's own structures.
 Result<> check_space(const MakeSettings& settings, const std::vector<std::uint64_t>& sizes);
 

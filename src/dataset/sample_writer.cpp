@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "os/file.h"
+#include "os/signals.h"
 
 namespace blksweep {
 namespace {
@@ -41,6 +42,9 @@ Result<Fd> SampleWriter::create(const std::string& path, int flags) {
 
 Result<> SampleWriter::write_sample(int fd, std::uint64_t number, const std::string& path) {
   Content content(job_.settings.seed, number);
+  if (stop_requested()) {
+    return fail("interrupted", Exit::interrupted);
+  }
   for (std::uint64_t left = job_.sizes[number]; left > 0;) {
     const auto piece = std::span(buffer_).first(std::min<std::uint64_t>(left, kPiece));
     content.next(piece);

@@ -44,6 +44,37 @@ Result<std::unique_ptr<Backing>> Backing::file(const std::string& path, Bytes si
   return std::unique_ptr<Backing>(new Backing(std::move(fd), size));
 }
 
+Result<> Backing::copy_of(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat st {};
+  if (!fd || ::fstat(fd.get(), &st) != 0) {
+    return sys_error(errno, "open " + path);
+  }
+  if (!S_ISREG(st.st_mode) || static_cast<std::uint64_t>(st.st_size) != size_) {
+    return fail(fmt::format("{} is not a regular file of {} bytes", path, size_));
+  }
+  const auto storage = take_storage();
+  off_t at = 0;
+  while ((at = ::lseek(fd.get(), at, SEEK_DATA)) >= 0) {
+    const off_t hole = ::lseek(fd.get(), at, SEEK_HOLE);
+    while (at < hole) {
+      const auto most = std::min<std::size_t>(kMaxMessage, static_cast<std::size_t>(hole - at));
+      const ssize_t n = ::pread(fd.get(), storage.get(), most, at);
+      if (n <= 0) {
+        return sys_error(n < 0 ? errno : EIO, "read " + path);
+      }
+      if (const int e = write(static_cast<std::uint64_t>(at),
+                              std::span(storage.get(), static_cast<std::size_t>(n)));
+          e != 0) {
+        return sys_error(e, "copy " + path + " into memory");
+      }
+      at += n;
+    }
+  }
+  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);  // it is in memory once, not twice
+  return {};
+}
+
 Result<> Backing::map() {
   void* at = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd_.get(), 0);
   if (at == MAP_FAILED) {

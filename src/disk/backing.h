@@ -42,6 +42,9 @@ class Backing {
   Backing& operator=(const Backing&) = delete;
   ~Backing();
 
+  // Writes what the file holds; its holes stay holes. Of a file of this size.
+  Result<> copy_of(const std::string& path);
+
   std::uint64_t size() const { return size_; }
   int fd() const { return fd_.get(); }
   bool is_memory() const { return map_ != nullptr; }

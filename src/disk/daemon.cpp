@@ -48,7 +48,11 @@ Result<> write_daemon_file(const Registry& registry, const std::string& name) {
 
 Result<std::unique_ptr<Backing>> open_backing(const DiskState& state) {
   if (state.backing == kMemoryBacking) {
-    return Backing::memory(Bytes{state.size});
+    BLKSWEEP_TRY(auto memory, Backing::memory(Bytes{state.size}));
+    if (!state.image.empty()) {
+      BLKSWEEP_CHECK(memory->copy_of(state.image));
+    }
+    return memory;
   }
   BLKSWEEP_TRY(auto backing, Backing::file(state.backing, Bytes{state.size}));
   if (!backing->is(state.backing_device, state.backing_inode)) {

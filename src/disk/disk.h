@@ -24,6 +24,8 @@ struct DiskWish {
   std::optional<Bytes> size;             // must be there unless the backing file exists
   std::string backing = kMemoryBacking;  // or a path
   std::string filesystem, mount;         // both or none
+  std::string image = {};                // a file of ours that memory holds a copy of at the start
+  std::optional<unsigned> loop = {};     // LoopWish::number
 };
 // Root, /dev/fuse and /dev/loop-control; Exit::unsupported names what is missing.
 Result<> check_disk_rights();

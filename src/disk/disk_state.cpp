@@ -56,6 +56,7 @@ std::string to_json_text(const DiskState& s) {
          {"device", s.device},
          {"filesystem", s.filesystem},
          {"mount", s.mount},
+         {"image", s.image},
          {"path_ns", s.path_ns},
          {"before", nullptr}};
   if (s.before) {
@@ -83,6 +84,7 @@ Result<DiskState> parse_disk_state(const std::string& text, const std::string& f
   members.text("device", s.device);
   members.text("filesystem", s.filesystem);
   members.text("mount", s.mount);
+  members.text("image", s.image);
   members.number("path_ns", s.path_ns);
   if (!members.wrong().empty()) {
     return damaged(file, members.wrong());

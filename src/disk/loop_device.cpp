@@ -5,12 +5,14 @@
 #include <linux/loop.h>
 #include <sys/ioctl.h>
 #include <time.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "os/file.h"
 
 namespace blksweep {
@@ -36,15 +38,39 @@ Result<Fd> open_for(const std::string& path, int flags) {
   return fd;
 }
 
-// One try: nullopt when another process was faster.
-Result<std::optional<AttachedLoop>> try_attach(const Fd& control, const Fd& data) {
+Result<std::string> free_loop(const Fd& control) {
   const int number = ::ioctl(control.get(), LOOP_CTL_GET_FREE);
   if (number < 0) {
     const int e = errno;
     return fail(sys_error(e, "find a free loop device").value().message(), Exit::unsupported);
   }
+  return fmt::format("loop{}", number);
+}
+
+bool is_bound(const std::string& disk) {
+  std::error_code ignored;
+  return fs::exists("/sys/block/" + disk + "/loop/backing_file", ignored);
+}
+
+// "" where there is none: containers may have no node for a device that was added just now.
+std::string add_own_loop(const Fd& control, unsigned number) {
+  const std::string disk = fmt::format("loop{}", number);
+  const bool there = ::ioctl(control.get(), LOOP_CTL_ADD, number) >= 0 || errno == EEXIST;
+  if (!there || is_bound(disk)) {
+    return "";
+  }
+  std::error_code ignored;
+  if (fs::exists("/dev/" + disk, ignored)) {
+    return disk;
+  }
+  remove_own_loop(disk);
+  return "";
+}
+
+// One try: nullopt when another process was faster.
+Result<std::optional<AttachedLoop>> try_attach(const std::string& disk, const Fd& data) {
   AttachedLoop loop;
-  loop.disk = fmt::format("loop{}", number);
+  loop.disk = disk;
   loop.before = {first_line(queue_file(loop.disk, "rotational")),
                  first_line(queue_file(loop.disk, "max_sectors_kb"))};
   BLKSWEEP_TRY(const Fd device, open_for("/dev/" + loop.disk, O_RDWR));
@@ -74,15 +100,45 @@ std::optional<std::string> loop_of(const std::string& file) {
   return std::nullopt;
 }
 
-Result<AttachedLoop> attach_loop(const std::string& file) {
+unsigned own_loop_number(const std::string& name) {
+  constexpr unsigned kNumbers = 28672;
+  return kFirstOwnLoop + static_cast<unsigned>(XXH3_64bits(name.data(), name.size()) % kNumbers);
+}
+
+void remove_own_loop(const std::string& disk) {
+  const auto number = parse_count(disk.starts_with("loop") ? disk.substr(4) : "");
+  const Fd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
+  if (!number || *number < kFirstOwnLoop || !control) {
+    return;
+  }
+  constexpr int kTries = 50;  // somebody may be looking at it (udev)
+  for (int i = 0; i < kTries && ::ioctl(control.get(), LOOP_CTL_REMOVE, *number) != 0; ++i) {
+    if (errno != EBUSY || is_bound(disk)) {
+      return;
+    }
+    const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+}
+
+Result<AttachedLoop> attach_loop(const std::string& file, const LoopWish& wish) {
   BLKSWEEP_TRY(const Fd control, open_for("/dev/loop-control", O_RDWR));
-  BLKSWEEP_TRY(const Fd data, open_for(file, O_RDWR | O_DIRECT));
+  Fd data(::open(file.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC));
+  if (!data && (errno != EINVAL || wish.direct_needed)) {
+    BLKSWEEP_TRY(data, open_for(file, O_RDWR | O_DIRECT));
+  } else if (!data) {
+    BLKSWEEP_TRY(data, open_for(file, O_RDWR));
+  }
   for (int i = 0; i < kAttempts; ++i) {
-    BLKSWEEP_TRY(std::optional<AttachedLoop> loop, try_attach(control, data));
+    std::string disk = wish.number && i == 0 ? add_own_loop(control, *wish.number) : "";
+    if (disk.empty()) {
+      BLKSWEEP_TRY(disk, free_loop(control));
+    }
+    BLKSWEEP_TRY(std::optional<AttachedLoop> loop, try_attach(disk, data));
     if (!loop) {
       continue;
     }
-    if (first_line("/sys/block/" + loop->disk + "/loop/dio") != "1") {
+    if (wish.direct_needed && first_line("/sys/block/" + loop->disk + "/loop/dio") != "1") {
       return unsupported("/dev/" + loop->disk +
                          ": this kernel gives no direct I/O on FUSE files to a loop device");
     }
@@ -108,6 +164,7 @@ Result<> detach_loop(const std::string& disk) {
     const timespec pause{.tv_sec = 0, .tv_nsec = 2'000'000};
     ::nanosleep(&pause, nullptr);
   }
+  remove_own_loop(disk);
   return {};
 }
 

@@ -45,6 +45,7 @@ struct DiskState {
   double speedup = 1;
   std::string device;             // /dev/loop0; empty until there is one
   std::string filesystem, mount;  // empty: none asked for
+  std::string image;              // what memory holds at the start; empty: nothing
   std::optional<QueueValues> before;
   std::int64_t path_ns = 0;  // of loop and FUSE, as calibrated; taken off the modelled time
 };

@@ -197,12 +197,13 @@ Result<> make_folder(const Registry& registry, const std::string& name) {
       name, name));
 }
 
-Result<> attach(const Registry& registry, DiskState& state, const ModelSpec& model) {
-  BLKSWEEP_TRY(const AttachedLoop loop, attach_loop(registry.data_file(state.name)));
+Result<> attach(const Registry& registry, DiskState& state, const DiskWish& wish) {
+  BLKSWEEP_TRY(const AttachedLoop loop,
+               attach_loop(registry.data_file(state.name), {.number = wish.loop}));
   state.device = "/dev/" + loop.disk;
   state.before = loop.before;
   BLKSWEEP_CHECK(registry.save(state));
-  const bool rotating = std::holds_alternative<RotatingSpec>(model.timing);
+  const bool rotating = std::holds_alternative<RotatingSpec>(wish.model.timing);
   BLKSWEEP_CHECK(set_queue_value(loop.disk, "rotational", rotating ? "1" : "0"));
   return set_queue_value(loop.disk, "max_sectors_kb", kMaxSectorsKib);
 }
@@ -216,11 +217,11 @@ Result<> make_and_mount(const DiskState& state, bool fresh) {
   return mount_filesystem(state.device, state.filesystem, state.mount);
 }
 
-Result<> bring_up(const Registry& registry, DiskState& state, const ModelSpec& model, bool fresh) {
+Result<> bring_up(const Registry& registry, DiskState& state, const DiskWish& wish, bool fresh) {
   BLKSWEEP_CHECK(registry.save(state));
   BLKSWEEP_CHECK(start_disk_daemon(registry, state.name));
   BLKSWEEP_CHECK(check_interrupt());
-  BLKSWEEP_CHECK(attach(registry, state, model));
+  BLKSWEEP_CHECK(attach(registry, state, wish));
   BLKSWEEP_TRY(state.path_ns, measure_path(registry, state));
   BLKSWEEP_CHECK(check_interrupt());
   // Without delay still: making a filesystem is not what anybody wants to wait for.
@@ -264,11 +265,13 @@ Result<DiskState> start_disk(const Registry& registry, const DiskWish& wish) {
   PreparedFile file{.created = false, .fresh = true};
   if (wish.backing == kMemoryBacking) {
     BLKSWEEP_CHECK(prepare_memory(state, wish));
+    state.image = wish.image;
+    file.fresh = wish.image.empty();
   } else {
     BLKSWEEP_TRY(file, prepare_file(state, wish));
   }
   undo.created_file = file.created ? state.backing : "";
-  BLKSWEEP_CHECK(bring_up(registry, state, wish.model, file.fresh));
+  BLKSWEEP_CHECK(bring_up(registry, state, wish, file.fresh));
   undo.keep();
   return state;
 }

@@ -17,10 +17,10 @@
 #include "disk/disk.h"
 #include "disk/loop_device.h"
 #include "disk/timing.h"
+#include "disk/unmount_patiently.h"
 #include "os/file.h"
 #include "os/holders.h"
 #include "os/process_id.h"
-#include "os/unmount.h"
 
 namespace blksweep {
 namespace {
@@ -100,37 +100,17 @@ class Teardown {
     }
   }
 
-  // 0 or errno. A process that has just ended may hold it a little longer: io_uring gives up its
-  // files after the exit (io_ring_exit_work). Whoever has a name is not waited for.
-  static int unmount_patiently(const MountFacts& mount) {
-    const std::int64_t until = now_ns() + kUnmountPatience.count();
-    for (int e = unmount_exactly(mount, 0); e != 0; e = unmount_exactly(mount, 0)) {
-      if (e != EBUSY || now_ns() > until || !holders_of({mount.mount_point}).empty()) {
-        return e;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return 0;
-  }
-
   Result<> unmount(const MountFacts& facts) {
-    const std::string& mount = facts.mount_point;
-    const int e = unmount_patiently(facts);
-    if (e == 0 || e == EINVAL || e == ENOENT) {
-      return {};
-    }
-    if (e == EBUSY && !force_) {
+    if (!force_ && unmount_patiently(facts) == EBUSY) {
+      const std::string& mount = facts.mount_point;
       const auto holders = holders_of({mount});
       return fail(fmt::format("unmount {}: busy: {}", mount,
                               holders.empty() ? "no process is seen that uses it; another mount or "
                                                 "loop device may: see findmnt, losetup; or --force"
                                               : to_text(holders)));
     }
-    if (unmount_exactly(facts, MNT_DETACH) != 0) {
-      return sys_error(e, "unmount " + mount);
-    }
-    end_.warnings.push_back(sys_error(e, "unmount " + mount).value().message() +
-                            ": it was detached, and goes when nobody uses it");
+    BLKSWEEP_TRY(const std::vector<std::string> warnings, unmount_or_detach(facts));
+    end_.warnings.insert(end_.warnings.end(), warnings.begin(), warnings.end());
     return {};
   }
 

@@ -53,12 +53,22 @@ bool small(const Spec& spec) {
   for (const CellText& cell : spec.cells) {
     multiply(cell);
   }
+  for (const MatrixAxis& axis : spec.matrix.axes) {
+    cells = cells > 4096 ? cells : cells * axis.values.front().size();
+  }
   return cells <= 256 && spec.cells.size() < 64;
 }
 
 void check_spec(const std::string& text) {
-  const auto spec = parse_spec(text, "fuzz.toml");
+  auto spec = parse_spec(text, "fuzz.toml");
   if (refused(spec) || !small(*spec)) {
+    return;
+  }
+  if (spec->rig) {  // as campaign.cpp does for a site
+    spec->top["data"] = {"folder"};
+  }
+  if (const Result<> added = add_matrix_cells(*spec, {{"disk", {"d"}}}); !added) {
+    require(added.error().exit_code == Exit::usage);
     return;
   }
   const auto options = parse_run_options(*spec, {});

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/answer.h"
+#include "cli/dataset/words.h"
 #include "cli/status_line.h"
 #include "cli/verb.h"
 #include "cli/version.h"
@@ -31,31 +31,6 @@ struct PackArguments {
   PackSettings pack;
   bool json = false;
 };
-
-Result<PackLayout> parse_layout(std::string_view text) {
-  if (text == "tar") {
-    return PackLayout::tar;
-  }
-  return text == "files" ? Result<PackLayout>(PackLayout::files)
-                         : usage_error(fmt::format("'{}' is not one of files, tar", text));
-}
-
-template <class E, std::size_t N>
-Result<E> one_of(std::string_view text, const std::array<std::string_view, N>& names) {
-  const auto at = std::ranges::find(names, text);
-  if (at == names.end()) {
-    return usage_error(fmt::format("'{}' is not one of {}", text, fmt::join(names, ", ")));
-  }
-  return static_cast<E>(at - names.begin());
-}
-
-Result<int> parse_level(std::string_view text) {
-  BLKSWEEP_TRY(const std::uint64_t n, parse_count(text));
-  if (n < 1 || n > 100) {
-    return usage_error(fmt::format("'{}' is not a level of compression", text));
-  }
-  return static_cast<int>(n);
-}
 
 Result<unsigned> parse_threads(std::string_view text) {
   BLKSWEEP_TRY(const std::uint64_t n, parse_count(text));
@@ -123,14 +98,9 @@ void add_dataset_pack(Verbs& verbs, Command dataset) {
   app.add_option("-o,--output", o->pack.directory, "empty or new directory").required();
   add_parsed(app, "--layout", o->pack.layout, parse_layout, "files or tar shards [tar]");
   add_parsed(app, "--shard", o->pack.shard, parse_bytes, "bytes per tar shard [256MiB]");
-  add_parsed(
-      app, "--dtype", o->pack.encode.dtype,
-      [](std::string_view t) { return one_of<ElementType>(t, kElementNames); },
-      "raw or fp16 [raw]");
-  add_parsed(
-      app, "--compress", o->pack.encode.codec,
-      [](std::string_view t) { return one_of<Codec>(t, kCodecNames); },
-      "none, zstd, lz4 or blosc (byte shuffle and lz4) [none]");
+  add_parsed(app, "--dtype", o->pack.encode.dtype, parse_element, "raw or fp16 [raw]");
+  add_parsed(app, "--compress", o->pack.encode.codec, parse_codec,
+             "none, zstd, lz4 or blosc (byte shuffle and lz4) [none]");
   add_parsed(app, "--level", o->pack.encode.level, parse_level,
              "zstd 1-22 [3], lz4 1-12 [1], blosc 1-9 [5]");
   add_parsed(app, "--threads", o->pack.threads, parse_threads,

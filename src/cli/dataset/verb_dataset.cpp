@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/answer.h"
+#include "cli/dataset/words.h"
 #include "cli/status_line.h"
 #include "cli/verb.h"
 #include "dataset/make.h"
@@ -56,29 +57,6 @@ class MakeProgress {
   std::int64_t begin_ns_ = now_ns();
   StatusLine line_{std::chrono::milliseconds(100), std::chrono::seconds(5)};
 };
-
-Result<PackFormat> parse_format(std::string_view text) {
-  if (text == "files") {
-    return PackFormat::files;
-  }
-  if (text == "tar") {
-    return PackFormat::tar;
-  }
-  if (text == "records") {
-    return PackFormat::records;
-  }
-  return usage_error(fmt::format("'{}' is not one of files, tar, records", text));
-}
-
-Result<Arrangement> parse_arrangement(std::string_view text) {
-  if (text == "by-class") {
-    return Arrangement::by_class;
-  }
-  if (text == "mixed") {
-    return Arrangement::mixed;
-  }
-  return usage_error(fmt::format("'{}' is not one of by-class, mixed", text));
-}
 
 void warn_of_missed_fragments(const DatasetOptions& o, const MakeReport& r) {
   const double asked = o.make.fragment;

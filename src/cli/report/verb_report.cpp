@@ -15,6 +15,7 @@
 #include "cli/report/folder.h"
 #include "cli/report/maps.h"
 #include "cli/report/replays.h"
+#include "cli/report/report.h"
 #include "cli/report/traces.h"
 #include "cli/verb.h"
 #include "store/ceilings.h"
@@ -309,6 +310,15 @@ Result<Exit> report(const ReportOptions& options) {
 }
 
 }  // namespace
+
+Result<Exit> make_report(const ReportRequest& request) {
+  ReportOptions options;
+  options.db = request.db;
+  options.out = request.out;
+  options.experiment = request.experiments;
+  options.json = request.json;
+  return report(options);
+}
 
 void add_report(Verbs& verbs) {
   Command app = verbs.root.add_subcommand(

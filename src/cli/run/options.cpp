@@ -17,10 +17,10 @@
 namespace blksweep {
 namespace {
 
-constexpr std::array<std::string_view, 16> kRunOptions{
-    "data",  "catalog",      "db",        "model",       "disk-label", "repeats",
-    "seed",  "verify",       "fio-twin",  "probe",       "ceiling",    "json",
-    "check", "follow-links", "peer-data", "peer-timeout"};
+constexpr std::array<std::string_view, 18> kRunOptions{
+    "data",  "catalog",      "db",       "model",  "disk-label", "repeats",
+    "seed",  "verify",       "fio-twin", "probe",  "ceiling",    "json",
+    "check", "follow-links", "workdir",  "report", "peer-data",  "peer-timeout"};
 
 bool is_cell_option(std::string_view name) {
   return std::ranges::any_of(cell_options(), [&](const CellOption& o) { return o.name == name; });
@@ -89,7 +89,7 @@ void override_with(CellText& base, const CellText& over) {
 
 // Where root writes, and what it may follow, is said on the command line.
 Result<> refuse_strangers_wish(const Spec& spec) {
-  for (const std::string name : {"db", "follow-links", "peer-data"}) {
+  for (const std::string name : {"db", "follow-links", "workdir", "report", "peer-data"}) {
     if (spec.of_stranger && spec.top.contains(name)) {
       return usage_error(fmt::format(
           "'{}' in a file of another user: root takes it from the command line only (--{})", name,
@@ -190,7 +190,9 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
                                      {"catalog", &o.catalog},
                                      {"db", &o.db},
                                      {"model", &o.model},
-                                     {"disk-label", &o.disk_label}}) {
+                                     {"disk-label", &o.disk_label},
+                                     {"workdir", &o.workdir},
+                                     {"report", &o.report}}) {
     BLKSWEEP_CHECK(one.take(name, *target));
   }
   for (const auto& [name, target] : {std::pair{"verify", &o.verify},

@@ -21,6 +21,7 @@ namespace blksweep {
 struct RunOptions {
   std::string data, catalog, db;
   std::string model, disk_label;  // empty: no prediction; the default label
+  std::string workdir, report;    // folders: of what a spec makes; of the report at the end
   std::uint32_t repeats = 1;
   std::uint64_t seed = 1;
   bool verify = false, check = true, probe = true, ceiling = true, json = false;

@@ -167,6 +167,8 @@ Result<std::vector<CellSettings>> expand_with_peers(CellText text) {
   return cells;
 }
 
+namespace {
+
 Result<> find_peer(CellSettings& cell) {
   if (cell.peer.empty()) {
     return {};
@@ -181,6 +183,15 @@ Result<> find_peer(CellSettings& cell) {
   const std::string python = environment("BLKSWEEP_PYTHON");
   cell.peer_program =
       python.empty() ? std::vector{script} : std::vector<std::string>{python, "-BEs", script};
+  return {};
+}
+
+}  // namespace
+
+Result<> find_peers(std::vector<CellSettings>& cells) {
+  for (CellSettings& cell : cells) {
+    BLKSWEEP_CHECK(find_peer(cell));
+  }
   return {};
 }
 

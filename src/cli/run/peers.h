@@ -28,7 +28,7 @@ void as_peer(CellSettings& cell);
 // The cells of one sweep: ours, and those of the peers that `text` names.
 Result<std::vector<CellSettings>> expand_with_peers(CellText text);
 
-// Names the program to execute.
-Result<> find_peer(CellSettings& cell);
+// Names the program that each peer's cell executes.
+Result<> find_peers(std::vector<CellSettings>& cells);
 
 }  // namespace blksweep

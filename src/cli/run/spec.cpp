@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/toml.h"
+#include "cli/command.h"
+#include "cli/run/spec_rig.h"
+#include "cli/run/spec_text.h"
 #include "os/open_regular.h"
 #include "os/trust.h"
 
@@ -11,47 +14,50 @@ namespace {
 
 constexpr std::size_t kLongestSpec = std::size_t{1} << 20;
 
-Result<std::string> scalar_text(const toml::node& node, const std::string& at) {
-  if (const auto* s = node.as_string()) {
-    return s->get();
-  }
-  if (const auto* i = node.as_integer()) {
-    return std::to_string(i->get());
-  }
-  if (const auto* b = node.as_boolean()) {
-    return std::string(b->get() ? "true" : "false");
-  }
-  return usage_error(at + ": expected a string, a whole number, true or false, or a list of them");
+const std::vector<std::string> kTables{"cell", "disk", "data", "limits", "matrix"};
+
+bool is_table_of_spec(std::string_view key, const toml::node& node) {
+  return (node.is_array_of_tables() && (key == "cell" || key == "disk" || key == "data")) ||
+         (node.is_table() && (key == "limits" || key == "matrix"));
 }
 
-Result<std::vector<std::string>> values_of(const toml::node& node, const std::string& at) {
-  std::vector<std::string> out;
-  if (const auto* list = node.as_array()) {
-    for (const toml::node& item : *list) {
-      BLKSWEEP_TRY(out.emplace_back(), scalar_text(item, at));
-    }
-    return out;
-  }
-  BLKSWEEP_TRY(std::string text, scalar_text(node, at));
-  // Text lists commas as the command line does.
-  return node.is_string() ? split_list(text) : std::vector{std::move(text)};
-}
+enum class Level { top, cell };
 
-std::string place(const std::string& name, const toml::source_region& at) {
-  return fmt::format("{}:{}", toml_place(name, at), at.begin.column);
-}
-
-Result<CellText> table_text(const toml::table& table, const std::string& name, SpecPlaces& places) {
+Result<CellText> table_text(const toml::table& table, const std::string& name, Level level,
+                            SpecPlaces& places) {
   CellText out;
   for (const auto& [key, node] : table) {
-    if (key.str() == "cell" && node.is_array_of_tables()) {
+    if (level == Level::top && is_table_of_spec(key.str(), node)) {
       continue;
     }
     const std::string option(key.str());
-    const SpecPlace& at = places[option] = {place(name, key.source()), place(name, node.source())};
+    const SpecPlace& at =
+        places[option] = {spec_place(name, key.source()), spec_place(name, node.source())};
+    if (node.is_table() || node.is_array_of_tables()) {
+      return usage_error(fmt::format("{}: '{}' is no table of a spec{}", at.name, option,
+                                     nearest_of(option, kTables)));
+    }
     BLKSWEEP_TRY(out[option], values_of(node, at.value + ": " + option));
   }
   return out;
+}
+
+// [limits] memory is the option memory-limit of every cell, and so on.
+Result<> take_limits(const toml::table& root, const std::string& name, Spec& spec) {
+  const auto* limits = root["limits"].as_table();
+  if (limits == nullptr) {
+    return {};
+  }
+  BLKSWEEP_CHECK(refuse_unknown_keys(*limits, name, "[limits]", {"memory", "bandwidth", "iops"}));
+  for (const auto& [key, node] : *limits) {
+    const std::string option = std::string(key.str()) + "-limit";
+    const SpecPlace at{spec_place(name, key.source()), spec_place(name, node.source())};
+    if (!spec.top_places.try_emplace(option, at).second) {
+      return usage_error(fmt::format("{}: {} is said above, too: say it once", at.name, option));
+    }
+    BLKSWEEP_TRY(spec.top[option], values_of(node, at.value + ": " + option));
+  }
+  return {};
 }
 
 }  // namespace
@@ -59,12 +65,17 @@ Result<CellText> table_text(const toml::table& table, const std::string& name, S
 Result<Spec> parse_spec(std::string_view text, const std::string& name) {
   BLKSWEEP_TRY(const toml::table root, parse_toml(text, name));
   Spec spec;
-  BLKSWEEP_TRY(spec.top, table_text(root, name, spec.top_places));
+  BLKSWEEP_TRY(spec.top, table_text(root, name, Level::top, spec.top_places));
+  BLKSWEEP_CHECK(take_limits(root, name, spec));
+  BLKSWEEP_TRY(spec.rig, parse_rig(root, name));
+  if (const auto* matrix = root["matrix"].as_table()) {
+    BLKSWEEP_TRY(spec.matrix, parse_matrix(*matrix, name));
+  }
   if (const auto* cells = root["cell"].as_array()) {
     for (const toml::node& cell : *cells) {
       if (const auto* table = cell.as_table()) {
         BLKSWEEP_TRY(spec.cells.emplace_back(),
-                     table_text(*table, name, spec.cell_places.emplace_back()));
+                     table_text(*table, name, Level::cell, spec.cell_places.emplace_back()));
       }
     }
   }
@@ -77,6 +88,22 @@ Result<Spec> load_spec(const std::string& path) {
   BLKSWEEP_TRY(Spec spec, parse_spec(text, path));
   spec.of_stranger = is_real_root() && !trusted_owner(owner);
   return spec;
+}
+
+Result<> add_matrix_cells(Spec& spec, const CellText& site) {
+  if (spec.matrix.axes.empty()) {
+    return {};
+  }
+  BLKSWEEP_TRY(std::vector<CellText> cells, combinations(spec.matrix, site));
+  if (cells.empty() && spec.cells.empty()) {
+    return usage_error("[matrix]: exclude leaves no cell");
+  }
+  spec.cell_places.resize(spec.cells.size());
+  for (CellText& cell : cells) {
+    spec.cells.push_back(std::move(cell));
+    spec.cell_places.push_back(spec.matrix.places);
+  }
+  return {};
 }
 
 }  // namespace blksweep

@@ -1,4 +1,5 @@
-// Spec files: the options of `run` as TOML, with any number of [[cell]] tables.
+// Spec files: the options of `run` as TOML, with any number of [[cell]] tables, a [matrix] of
+// cells, and what they stand on: [[disk]], [[data]], [limits] (docs/specs.md).
 //
 // Top-level keys are options by their long names and hold for every cell; each [[cell]] overrides
 // some. A value is a string, an integer, a boolean (flags) or a list of those (swept). Options on
@@ -7,32 +8,32 @@
 // with its place.
 #pragma once
 
-#include <functional>
-#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "cli/run/cell_options.h"
+#include "cli/run/matrix.h"
+#include "rig/settings.h"
 
 namespace blksweep {
-
-// "sweep.toml:3:9": where an option's name and its value stand.
-struct SpecPlace {
-  std::string name, value;
-};
-using SpecPlaces = std::map<std::string, SpecPlace, std::less<>>;
 
 struct Spec {
   CellText top;
   std::vector<CellText> cells;
   SpecPlaces top_places = {};
   std::vector<SpecPlaces> cell_places = {};  // beside cells
-  bool of_stranger = false;  // root takes from it what is measured, not where is written
+  Matrix matrix = {};
+  std::optional<RigSettings> rig = {};  // disks and data sets to be set up
+  bool of_stranger = false;             // root takes from it what is measured, not where is written
 };
 
 Result<Spec> parse_spec(std::string_view text, const std::string& name);
 Result<Spec> load_spec(const std::string& path);
+
+// Makes cells of the matrix, behind those that are there. `site`: the names of disk and data.
+Result<> add_matrix_cells(Spec& spec, const CellText& site);
 
 }  // namespace blksweep

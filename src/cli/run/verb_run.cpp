@@ -11,6 +11,8 @@
 #include "cli/model/models.h"
 #include "cli/progress_line.h"
 #include "cli/run/answer.h"
+#include "cli/run/campaign.h"
+#include "cli/run/dry_run.h"
 #include "cli/run/options.h"
 #include "cli/run/peers.h"
 #include "cli/turn.h"
@@ -21,6 +23,7 @@
 #include "experiment/fallback.h"
 #include "experiment/run_node.h"
 #include "os/signals.h"
+#include "rig/rig.h"
 
 namespace blksweep {
 namespace {
@@ -38,6 +41,7 @@ constexpr const char* kPinInodes = "pin-inodes";  // a switch: true without a va
 struct RunArgs {
   std::string spec;
   CellText text;
+  bool dry_run = false;
 };
 
 // The same sweep of the same files gets the same key, so that a run that was cut off can go on.
@@ -105,30 +109,35 @@ ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in
   return s;
 }
 
-Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv) {
-  Spec spec;
-  if (!args.spec.empty()) {
-    BLKSWEEP_TRY(spec, load_spec(args.spec));
+struct Measuring {
+  ResultStore* store = nullptr;
+  const std::vector<std::string>& argv;
+  std::string* key = nullptr;  // of the experiment; who asks for it prints the runs
+};
+
+// Without a key asked for, what was measured is the answer.
+Result<> print_runs(const RunOptions& options, const RunAnswer& answer, const std::string& key,
+                    const Result<Exit>& result) {
+  const bool whole =
+      !options.json || !answer.has_runs();  // JSON: of runs measured now, those alone
+  if (result && !options.db.empty() && whole) {
+    const bool nothing_left = !answer.has_runs() && *result != Exit::interrupted;
+    return print_stored(options, key, nothing_left);
   }
-  BLKSWEEP_TRY(RunOptions options, parse_run_options(spec, args.text));
-  for (CellSettings& cell : options.cells) {
-    BLKSWEEP_CHECK(find_peer(cell));
+  if (result || answer.has_runs()) {
+    answer.print();
   }
-  install_stop_signals();
-  if (!options.folded.empty()) {
-    note(options.folded);
-  }
-  std::optional<ResultStore> store;
-  if (!options.db.empty()) {
-    BLKSWEEP_TRY(store, ResultStore::open(options.db));
-    BLKSWEEP_CHECK(wait_for_turn(*store, options.db));
-  }
+  return {};
+}
+
+Result<Exit> measure(RunOptions options, const Measuring& how) {
+  BLKSWEEP_CHECK(find_peers(options.cells));
   BLKSWEEP_TRY(const Source source,
                open_source({options.data, options.catalog, options.follow_links}));
   BLKSWEEP_CHECK(RunNode::put_back_left_behind(source, change_queue(options.cells)));
   const Refusals refusals = find_refusals(source, options.cells);
   BLKSWEEP_CHECK(settle_cells(options, refusals));
-  ExperimentSettings settings = experiment_settings(options, {source, refusals, argv});
+  ExperimentSettings settings = experiment_settings(options, {source, refusals, how.argv});
   if (!options.model.empty()) {
     BLKSWEEP_TRY(const ModelSpec model, model_by_name(options.model));
     settings.predict = predict_settings(source, model);
@@ -138,19 +147,63 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
   RunAnswer answer(options);
   std::optional<ProgressLine> line(std::in_place, progress);
   const Result<Exit> result = run_experiment(
-      source, settings, store ? &*store : nullptr,
-      [&](const RunEvent& e) { answer.add(e, settings.cells.data()); }, stop_requested());
+      source, settings, how.store, [&](const RunEvent& e) { answer.add(e, settings.cells.data()); },
+      stop_requested());
   line.reset();
   answer.say_again();
-  const bool whole =
-      !options.json || !answer.has_runs();  // JSON: of runs measured now, those alone
-  if (result && store && whole) {
-    const bool nothing_left = !answer.has_runs() && *result != Exit::interrupted;
-    BLKSWEEP_CHECK(print_stored(options, settings.key, nothing_left));
-  } else if (result || answer.has_runs()) {
-    answer.print();
+  if (how.key != nullptr) {
+    *how.key = settings.key;
+  } else {
+    BLKSWEEP_CHECK(print_runs(options, answer, settings.key, result));
   }
   return result;
+}
+
+Result<Exit> run_campaign(const RunArgs& args, const CampaignPlan& plan,
+                          const std::vector<std::string>& argv) {
+  if (args.dry_run) {
+    return dry_run(plan);
+  }
+  if (plan.rig != nullptr) {
+    BLKSWEEP_CHECK(check_rig_rights(*plan.rig));
+  }
+  BLKSWEEP_TRY(ResultStore store, ResultStore::open(plan.db));
+  BLKSWEEP_CHECK(wait_for_turn(store, plan.db));
+  return carry_out(plan, [&](const RunOptions& options) -> Result<MeasuredSite> {
+    MeasuredSite site;
+    BLKSWEEP_TRY(site.exit, measure(options, {&store, argv, &site.key}));
+    return site;
+  });
+}
+
+Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv) {
+  Spec spec;
+  if (!args.spec.empty()) {
+    BLKSWEEP_TRY(spec, load_spec(args.spec));
+  }
+  install_stop_signals();
+  if (spec.rig) {
+    BLKSWEEP_TRY(const CampaignPlan plan, plan_campaign(spec, args.text));
+    return run_campaign(args, plan, argv);
+  }
+  BLKSWEEP_CHECK(add_matrix_cells(spec, {}));
+  BLKSWEEP_TRY(const RunOptions options, parse_run_options(spec, args.text));
+  if (!options.folded.empty()) {
+    note(options.folded);
+  }
+  if (args.dry_run) {
+    return dry_run(plan_of(options));
+  }
+  if (!options.report.empty()) {
+    BLKSWEEP_TRY(const CampaignPlan plan, plan_of_report(options));
+    return run_campaign(args, plan, argv);
+  }
+  std::optional<ResultStore> store;
+  if (!options.db.empty()) {
+    BLKSWEEP_TRY(store, ResultStore::open(options.db));
+    BLKSWEEP_CHECK(wait_for_turn(*store, options.db));
+  }
+  return measure(options, {store ? &*store : nullptr, argv});
 }
 
 void add_run_flags(Command app, CellText& text) {
@@ -166,8 +219,8 @@ void add_run_flags(Command app, CellText& text) {
   flag("check", "check", "true", "");
   flag("no-check", "check", "false", "");
   flag("probe", "probe", "true", "");
-  flag("no-probe", "probe", "false", "disable the eBPF probe (on by default)");
-  flag("no-ceiling", "ceiling", "false", "do not measure the device's ceiling");
+  flag("no-probe", "probe", "false", "disable the eBPF probe; --no-ceiling: measure no ceiling");
+  flag("no-ceiling", "ceiling", "false", "");
   flag("direct", "direct", "true", "");
   flag("buffered", "buffered", "true", "");
   flag("follow-links", "follow-links", "true", "");
@@ -217,10 +270,13 @@ void add_run(Verbs& verbs) {
   text_option("peer-timeout", "");
   text_option("repeats", "runs of each cell, interleaved; default 1");
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
-  text_option("db", "database for the results");
+  text_option("db", "database for the results; --report DIR, --workdir DIR too");
   text_option("model", "predict each run on this disk model, too");
   text_option("disk-label", "what to call the disk in reports");
+  text_option("report", "");
+  text_option("workdir", "");
   add_run_flags(app, args->text);
+  app.add_flag("--dry-run", args->dry_run, "cells, runs, time and space needed; nothing is done");
   app.footer(kRunFooter);
   app.callback([&verbs, args] {
     verbs.action = [args, argv = verbs.argv] { return run_verb(*args, argv); };

@@ -16,10 +16,13 @@ namespace {
 
 constexpr int kVersion = 1;
 constexpr std::size_t kSumDigits = 16;
-constexpr std::array<std::pair<LoanKind, const char*>, 3> kKinds = {{
+constexpr std::array<std::pair<LoanKind, const char*>, 6> kKinds = {{
     {LoanKind::values, "values"},
     {LoanKind::cgroup, "cgroup"},
     {LoanKind::controllers, "controllers"},
+    {LoanKind::disk, "disk"},
+    {LoanKind::image, "image"},
+    {LoanKind::mount, "mount"},
 }};
 
 std::string checksum(std::string_view text) {

@@ -20,6 +20,9 @@ enum class LoanKind {
   cgroup,  // `path`: a cgroup folder that we make, "blksweep..." in its name; processes left in it
            // are ended, but this one goes to the group `text`; it is removed
   controllers,  // `path`: a cgroup.subtree_control, `text`: what takes our addition back ("-io")
+  disk,         // `path`: the name of an emulated disk; it is stopped
+  image,        // `path`: an image of ours, "....blksweep-image"; unmounted and detached, and kept
+  mount,        // `path`: a folder on which we mounted the device `text` ("/dev/sdb1")
 };
 
 struct Loan {
@@ -27,7 +30,7 @@ struct Loan {
   std::string key;   // what two processes must not hold at once: "loop0/queue", "vm/dirty_ratio"
   std::string what;  // for messages: "the scheduler of loop0"
   std::vector<SavedValue> values = {};
-  std::string path = {}, text = {};
+  std::string path = {}, text = {};  // of a disk and an image: the number of its loop device
   bool operator==(const Loan&) const = default;
 };
 

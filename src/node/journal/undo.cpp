@@ -159,6 +159,9 @@ Result<> check_loan(const Loan& loan, const std::vector<std::string>& permitted)
   if (loan.kind == LoanKind::values) {
     return {};
   }
+  if (is_disk_loan(loan.kind)) {
+    return check_disk_loan(loan) ? Result<>() : Result<>(not_ours(loan.path));
+  }
   const bool fits = loan.kind == LoanKind::cgroup ? is_our_group(loan.path)
                                                   : name_of(loan.path) == "cgroup.subtree_control";
   if (!fits || !is_really_below(loan.path, permitted)) {
@@ -180,6 +183,10 @@ Result<std::string> undo(const JournalRecord& record, const std::vector<std::str
       return undo_cgroup(record.loan);
     case LoanKind::controllers:
       return undo_controllers(record.loan);
+    case LoanKind::disk:
+    case LoanKind::image:
+    case LoanKind::mount:
+      return undo_disk(record.loan);
   }
   return fail("a loan of no known kind");
 }

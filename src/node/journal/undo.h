@@ -22,6 +22,11 @@ Result<> check_loan(const Loan& loan, const std::vector<std::string>& permitted)
 // What was done, in words: "nr_requests 64 -> 128; ...".
 Result<std::string> undo(const JournalRecord& record, const std::vector<std::string>& permitted);
 
+// Of a disk that was started, an image or a device that was mounted (undo_disk.cpp).
+bool is_disk_loan(LoanKind kind);
+bool check_disk_loan(const Loan& loan);
+Result<std::string> undo_disk(const Loan& loan);
+
 bool holds_this_process(const std::string& cgroup);  // it or one below it
 
 // Ends what is left in the cgroup and those below it (SIGKILL), then removes them all.

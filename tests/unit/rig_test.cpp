@@ -1,0 +1,113 @@
+// Disks and data sets of a spec: which sites there are, and what passes for made.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "cli/run/spec.h"
+#include "dataset/planned.h"
+#include "rig/stamp.h"
+#include "support/temp_dir.h"
+
+namespace blksweep {
+namespace {
+
+RigSettings rig_of(const std::string& text) {
+  const auto spec = parse_spec(text, "s.toml");
+  EXPECT_TRUE(spec) << spec.error().message();
+  return spec && spec->rig ? *spec->rig : RigSettings{};
+}
+
+std::vector<std::string> labels(const RigSettings& rig) {
+  std::vector<std::string> all;
+  for (const Site& site : sites(rig)) {
+    all.push_back(site.label());
+  }
+  return all;
+}
+
+const std::string kTwo =
+    "[[disk]]\nname = \"a\"\nsize = \"64MiB\"\n[[disk]]\nname = \"b\"\nsize = \"64MiB\"\n"
+    "[[data]]\nname = \"x\"\nmake = { count = 10 }\n"
+    "[[data]]\nname = \"y\"\non = \"b\"\npack = { of = \"x\" }\n"
+    "[[data]]\nname = \"z\"\nfolder = \"/srv/z\"\n";
+
+TEST(RigSites, AreDiskByDiskAndThoseWithoutOneLast) {
+  const RigSettings rig = rig_of(kTwo);
+  EXPECT_EQ(labels(rig), (std::vector<std::string>{"a, x", "b, x", "b, y", "z"}));
+}
+
+TEST(RigSites, RefuseWhatCannotBe) {
+  const auto refused = [](const std::string& text) {
+    const auto spec = parse_spec(text, "s.toml");
+    return spec ? "" : spec.error().message();
+  };
+  EXPECT_NE(refused("[[disk]]\nname = \"a\"\nsize = \"64MiB\"\n").find("no data set is on it"),
+            std::string::npos);
+  EXPECT_NE(refused(kTwo + "[[data]]\nname = \"x\"\nmake = { count = 1 }\n").find("two have"),
+            std::string::npos);
+  EXPECT_NE(refused(kTwo + "[[data]]\nname = \"f\"\non = \"a\"\nfolder = \"q\"\n").find("image"),
+            std::string::npos);
+  EXPECT_NE(refused(kTwo + "[[data]]\nname = \"p\"\npack = { of = \"y\" }\n").find("not on a"),
+            std::string::npos);
+  EXPECT_NE(refused("[[data]]\nname = \"../x\"\nmake = { count = 1 }\n").find("s.toml:1:1"),
+            std::string::npos);
+  EXPECT_NE(refused("[[data]]\nname = \"x\"\nmake = { count = 0 }\n").find("s.toml:"),
+            std::string::npos);
+}
+
+class StampTest : public testing::Test {
+ protected:
+  TempDir folder_;
+  Stamp stamp_{folder_.path() + "/stamp"};
+};
+
+TEST_F(StampTest, KnowsWhatIsWholeAndWhatIsBegun) {
+  const std::vector<std::string> wanted{"disk\n", "one\n", "two\n"};
+  EXPECT_EQ(stamp_.look(wanted).state, StampState::absent);
+  ASSERT_TRUE(stamp_.begin());
+  EXPECT_EQ(stamp_.look(wanted).state, StampState::other);
+  ASSERT_TRUE(stamp_.keep({"disk\n", "one\n"}));
+  EXPECT_EQ(stamp_.look(wanted).state, StampState::beginning);
+  EXPECT_EQ(stamp_.look(wanted).parts, 2U);
+  ASSERT_TRUE(stamp_.keep(wanted));
+  EXPECT_EQ(stamp_.look(wanted).state, StampState::whole);
+  ASSERT_TRUE(stamp_.begin());
+  EXPECT_EQ(stamp_.look(wanted).parts, 0U);
+}
+
+TEST_F(StampTest, OtherSettingsAreOther) {
+  const RigSettings before = rig_of(kTwo);
+  std::string text = kTwo;
+  text.replace(text.find("count = 10"), 10, "count = 11");
+  const RigSettings after = rig_of(text);
+  ASSERT_TRUE(stamp_.keep(parts_of(before, before.disks[1])));
+  EXPECT_EQ(stamp_.look(parts_of(before, before.disks[1])).state, StampState::whole);
+  // The disk alone is the same; what is packed from the changed set is another one too.
+  EXPECT_EQ(stamp_.look(parts_of(after, after.disks[1])).state, StampState::other);
+  EXPECT_NE(settings_text(before.data[1], before), settings_text(after.data[1], after));
+}
+
+TEST_F(StampTest, ATornOneIsOther) {
+  const std::vector<std::string> wanted{"disk size 1\n", "one\n"};
+  ASSERT_TRUE(stamp_.keep(wanted));
+  std::ifstream in(folder_.path() + "/stamp");
+  const std::string whole((std::istreambuf_iterator<char>(in)), {});
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    std::ofstream(folder_.path() + "/stamp") << whole.substr(0, n);
+    EXPECT_NE(stamp_.look(wanted).state, StampState::whole) << n;
+  }
+}
+
+TEST(PlannedCatalog, HasTheFilesOfItsSettings) {
+  MakeSettings settings;
+  settings.count = 500;
+  const auto planned = planned_catalog(settings);
+  ASSERT_TRUE(planned);
+  EXPECT_EQ(planned->view().samples(), 500U);
+  EXPECT_LE(planned->view().bytes().n, space_needed(settings).n);
+  settings.fragment = 2;
+  EXPECT_FALSE(planned_catalog(settings));
+}
+
+}  // namespace
+}  // namespace blksweep
