@@ -66,10 +66,10 @@ def draw(groups, cells, facts):
     if ceiling:
         handles.append(draw_ceiling(ax, ceiling))
         greatest = max(greatest, ceiling.greatest / style.MIB)
-    ax.set_xlim(0, greatest * 1.04)
+    everything = [v / style.MIB for of_cell in (*groups["ours"].values(), *groups["fio"].values()) for v in of_cell]
+    style.measured(ax.xaxis, min(everything), greatest)
     for row, cell in enumerate(cells):
-        ax.annotate(ratio_text(cell), (1.01, row), xycoords=("axes fraction", "data"), va="center",
-                    fontsize=7)
+        dots.note_row(ax, row, ratio_text(cell))
     ax.set_xlabel("throughput (MiB/s of samples delivered)")
     style.rate_ticks(ax)
     style.legend_above(fig, handles)

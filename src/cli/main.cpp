@@ -44,6 +44,7 @@ int run_program(int argc, char** argv) {
   add_simulate(verbs);
   add_run(verbs);
   add_report(verbs);
+  add_paper(verbs);
   add_timeline(verbs);
   add_trace(verbs);
   add_replay(verbs);

@@ -29,6 +29,7 @@ struct Spec {
   std::vector<CellText> cells;
   SpecPlaces top_places = {};
   std::vector<SpecPlaces> cell_places = {};  // beside cells
+  std::string text = {};                     // of the file
   bool of_stranger = false;  // root takes from it what is measured, not where is written
 };
 

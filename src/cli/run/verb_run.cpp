@@ -4,10 +4,12 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/model/models.h"
 #include "cli/progress_line.h"
 #include "cli/run/answer.h"
@@ -73,14 +75,34 @@ bool change_queue(const std::vector<CellSettings>& cells) {
   return std::ranges::any_of(cells, [](const CellSettings& c) { return c.node.changes_queue(); });
 }
 
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path found = std::filesystem::absolute(path, error);
+  return error ? path : found.lexically_normal().string();
+}
+
+CommandRecord command_of(const RunArgs& args, const Spec& spec,
+                         const std::vector<std::string>& argv) {
+  CommandRecord command;
+  for (const std::string& word : argv) {
+    command.argv += (command.argv.empty() ? "" : " ") + shell_word(word);
+  }
+  command.directory = absolute(".");
+  if (!args.spec.empty()) {
+    command.spec_name = args.spec;
+    command.spec = spec.text;
+  }
+  return command;
+}
+
 struct RunContext {  // what an experiment is made in
   const Source& source;
   const Refusals& refusals;
-  const std::vector<std::string>& argv;
+  const CommandRecord& command;
 };
 
 ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in) {
-  const auto& [source, refusals, argv] = in;
+  const auto& [source, refusals, command] = in;
   ExperimentSettings s;
   for (const CellSettings& cell : o.cells) {
     s.cells.push_back({cell, {describe(cell)}, fallback_notes(cell, refusals)});
@@ -95,8 +117,11 @@ ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in
   s.key = experiment_key(o, source.catalog);
   s.host = describe_host(source);
   s.host.device_label = o.disk_label;
-  for (const std::string& arg : argv) {
-    s.host.argv += (s.host.argv.empty() ? "" : " ") + arg;
+  s.host.argv = command.argv;
+  s.command = command;
+  s.command.data_root = std::string(source.catalog.root);
+  if (!o.catalog.empty()) {
+    s.command.catalog = absolute(o.catalog);
   }
   s.host.tool_version = version();
   s.host.git_revision = git_revision();
@@ -123,7 +148,8 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
   BLKSWEEP_CHECK(RunNode::put_back_left_behind(source, change_queue(options.cells)));
   const Refusals refusals = find_refusals(source, options.cells);
   BLKSWEEP_CHECK(settle_cells(options, refusals));
-  ExperimentSettings settings = experiment_settings(options, {source, refusals, argv});
+  ExperimentSettings settings =
+      experiment_settings(options, {source, refusals, command_of(args, spec, argv)});
   if (!options.model.empty()) {
     BLKSWEEP_TRY(const ModelSpec model, model_by_name(options.model));
     settings.predict = predict_settings(source, model);
