@@ -22,7 +22,8 @@ def rows(ax, cells, name, points, scale):
             ax.plot(cell.value(name) / scale, row, linestyle="", marker="|", markersize=10,
                     markeredgewidth=1.8, color=style.BLUE, zorder=4)
         greatest = max([greatest, *raw])
-    name_rows(ax, [f"{c.label}  (n={c.runs})" for c in cells])
+    same = len({c.runs for c in cells}) == 1
+    name_rows(ax, [c.label if style.narrow() and same else f"{c.label}  (n={c.runs})" for c in cells])
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")
@@ -33,6 +34,9 @@ def rows(ax, cells, name, points, scale):
 ABOVE = 0.34  # of a row: how far above its points its name stands in a column
 
 
+PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # what lines behind a text end at
+
+
 def name_rows(ax, names):
     """Beside the axis; in a column, where there is no room, above each row."""
     ax.set_yticks(range(len(names)), [""] * len(names) if style.narrow() else names)
@@ -41,13 +45,14 @@ def name_rows(ax, names):
         ax.set_ylim(len(names) - 0.55, -0.7)
         for row, name in enumerate(names):
             ax.annotate(name, (0, row - ABOVE), xycoords=("axes fraction", "data"), xytext=(1, 0),
-                        textcoords="offset points", va="center", fontsize=7)
+                        textcoords="offset points", va="center", fontsize=7, bbox=PAPER)
 
 
 def note_row(ax, row, text):
     """At the end of a row: right of the axes, in a column at the end of its name's line."""
     if style.narrow():
-        ax.annotate(text, (1, row - ABOVE), xycoords=("axes fraction", "data"), va="center", ha="right", fontsize=7)
+        ax.annotate(text, (1, row - ABOVE), xycoords=("axes fraction", "data"), va="center", ha="right", fontsize=7,
+                    bbox=PAPER)
     else:
         ax.annotate(text, (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=7)
 

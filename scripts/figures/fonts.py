@@ -4,6 +4,7 @@
 inverted exclamation mark, and many signs are not there: a font is made of its letters, digits and what else is
 right, in one of STIX, which has the signs. "times": STIX alone, which goes with Times.
 """
+import logging
 import pathlib
 
 NAME = "blksweep-cm"
@@ -42,6 +43,7 @@ def make_cm(folder):
     """The path of the font, in `folder`; the same bytes each time."""
     import matplotlib
     from fontTools.ttLib import TTFont
+    logging.getLogger("fontTools").setLevel(logging.ERROR)  # of dates in files that are not ours
     fonts = pathlib.Path(matplotlib.get_data_path()) / "fonts/ttf"
     base = TTFont(fonts / "STIXGeneral.ttf", recalcTimestamp=False)
     cm = TTFont(fonts / "cmr10.ttf", recalcTimestamp=False)

@@ -5,10 +5,12 @@ Reads DIR/cells.csv, runs.csv and numbers.json (the texts of the report's table,
 Nothing here depends on the date or on LaTeX: the same database gives the same bytes (docs/paper.md).
 """
 import argparse
+import dataclasses
 import hashlib
 import json
 import pathlib
 import sys
+import tempfile
 import traceback
 
 import common
@@ -67,14 +69,13 @@ def name_gone(output, known):
 
 
 def draw_one(db, wanted, folder, widths):
-    """[file names] of one figure in each width, and its caption."""
+    """Draws one figure in each width; returns its caption."""
     name, title, module, cells = wanted
-    made, text = [], ""
+    text = ""
     for width in widths:
-        style.use(style.dataclasses.replace(style.look, width=WIDTHS[width]))
+        style.use(dataclasses.replace(style.look, width=WIDTHS[width]))
         text = common.make(module, db, cells, folder / f"{name}-{width}", title)
-        made.append(f"{name}-{width}")
-    return made, text
+    return text
 
 
 def draw(db, cells, folder, widths):
@@ -82,7 +83,7 @@ def draw(db, cells, folder, widths):
     drawn = []
     for wanted in report.wanted(cells):
         try:
-            _, text = draw_one(db, wanted, folder, widths)
+            text = draw_one(db, wanted, folder, widths)
         except load.NothingToDraw:
             continue
         except Exception as error:
@@ -138,7 +139,6 @@ def main(argv):
     report.add_look(parser)
     args = parser.parse_args(argv)
     try:
-        import tempfile
         with tempfile.TemporaryDirectory() as folder:
             style.use(style.Look(formats=(".pdf", ".pgf"), footer=False, titled=args.title == "on", axis=args.axis,
                                  settings=fonts.settings(args.font, folder)))

@@ -60,9 +60,11 @@ def sessions(db, experiments):
     found = {}
     for experiment, argv, *rest in rows:
         try:
-            words = tuple(shlex.split(argv))
+            words = tuple(shlex.split(argv)) or ("",)
         except ValueError:  # of a database that somebody made by hand
-            words = tuple(argv.split())
+            words = tuple(argv.split()) or ("",)
+        verb = next((at for at, word in enumerate(words[1:], 1) if not word.startswith("-")), 0)  # --quiet before it
+        words = (words[0], *words[verb:])
         if words[1:2] == ("run",):
             found[Session(experiment, words, *(text or "" for text in rest))] = None
     return list(found)
@@ -100,10 +102,7 @@ def words_again(session, names):
 
 
 def source_again(session, sessions_):
-    number = roots(sessions_)[session.data_root]
-    if session.catalog:
-        return f'--catalog "$(catalog "$CATALOG_{catalogs(sessions_)[session.catalog]}" "$DATA_{number}" {number})"'
-    return f'--data "$DATA_{number}"'
+    return '--catalog "$file"' if session.catalog else f'--data "$DATA_{roots(sessions_)[session.data_root]}"'
 
 
 RERUN = r"""#!/usr/bin/env bash
@@ -149,6 +148,7 @@ case $version in
   *"($revision)"*) ;;
   *) note "warning: this is blksweep $version, the results are of revision $revision: other numbers may have this reason" ;;
 esac
+to=$(realpath -m "$to")
 [ ! -e "$to" ] || die "$to is there already: name another folder with --to"
 mkdir -p "$to"
 
@@ -190,10 +190,6 @@ fi
 """
 
 
-def option_of(arguments, name):
-    return arguments[arguments.index(name) + 1] if name in arguments else None
-
-
 def again_arguments(told):
     """The options of `paper` for the new database, in which only these experiments are."""
     words = list(told["arguments"])
@@ -205,7 +201,9 @@ def again_arguments(told):
 
 def command(session, sessions_, names):
     number = roots(sessions_)[session.data_root]
-    check = "" if session.catalog else f'data_there "$DATA_{number}" DATA_{number}\n'
+    check = f'data_there "$DATA_{number}" DATA_{number}\n'
+    if session.catalog:  # an assignment: its failure ends the script
+        check = f'file=$(catalog "$CATALOG_{catalogs(sessions_)[session.catalog]}" "$DATA_{number}" {number})\n'
     go = f"cd {shlex.quote(session.directory)} 2>/dev/null || true\n" if session.directory else ""
     return (f"{go}{check}measured \"$blksweep\" run {words_again(session, names)} "
             f"{source_again(session, sessions_)}\n")

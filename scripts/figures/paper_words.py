@@ -125,8 +125,8 @@ def cache_words(cells):
     if kinds == ["cold"]:
         text += " (page and inode caches of the data dropped before every run)"
     if resident:
-        text += (f"; of the data, {page.percent(min(resident))} to {page.percent(max(resident))} was in the page cache "
-                 "when a run began (medians of cells)")
+        share = "none" if max(resident) == 0 else f"{page.percent(min(resident))} to {page.percent(max(resident))}"
+        text += f"; {share} of the data was in the page cache when a run began (medians of cells)"
     return text + "."
 
 
@@ -199,6 +199,10 @@ SAMPLE = r"""%% A sample that inputs everything of this folder: pdflatex paper.t
 \input{numbers}
 \input{captions}
 \setlength\emergencystretch{3em}
+\renewcommand\topfraction{.95}\renewcommand\dbltopfraction{.95}\renewcommand\textfraction{.05}
+\renewcommand\floatpagefraction{.6}\renewcommand\dblfloatpagefraction{.6}
+\setcounter{topnumber}{5}\setcounter{dbltopnumber}{5}\setcounter{totalnumber}{8}
+\makeatletter\setlength\@fptop{0pt}\setlength\@dblfptop{0pt}\makeatother
 \title{%(title)s}
 \author{blksweep}
 \date{}
@@ -237,14 +241,16 @@ def float_of(kind, wide, body, caption):
 def floats(drawn, tables):
     out = []
     for name in tables:
-        out.append(float_of("table", name != "comparison", rf"\footnotesize\input{{tables/{name}}}", name))
-    for name, widths, _ in drawn:
-        if "column" in widths:
-            out.append(float_of("figure", False, rf"\input{{figures/{name}-column.pgf}}", name))
-        if "page" in widths:
-            out.append(float_of("figure", True, rf"\includegraphics{{figures/{name}-page.pdf}}", name))
+        wide = tables[name].count("multicolumn{1}") > 3
+        out.append(float_of("table", wide, rf"\footnotesize\input{{tables/{name}}}", name))
+    out.append("\\clearpage")
+    out += [float_of("figure", False, rf"\input{{figures/{name}-column.pgf}}", name)
+            for name, widths, _ in drawn if "column" in widths]
+    out.append("\\clearpage")
+    out += [float_of("figure", True, rf"\includegraphics{{figures/{name}-page.pdf}}", name)
+            for name, widths, _ in drawn if "page" in widths]
     # LaTeX keeps a limited number of floats until there is a page for them.
-    return "\n".join(text + ("\n\\clearpage" if at % 6 == 5 else "") for at, text in enumerate(out))
+    return "\n".join(text + ("\n\\clearpage" if at % 12 == 11 else "") for at, text in enumerate(out))
 
 
 def sample_tex(shown, drawn, tables):

@@ -75,7 +75,8 @@ def draw(points, cells, facts):
         top = max(top, ceiling.median / style.MIB)
     ax.set(xlim=(-0.03, max(1.03, *(p[0] * 1.03 for v in points.values() for p in v))),
            ylabel="throughput (MiB/s)",
-           xlabel="shuffle quality: least measure (0 none, 1 full permutation)")
+           xlabel="shuffle quality (1: full permutation)" if style.narrow() else
+           "shuffle quality: least measure (0 none, 1 full permutation)")
     style.measured(ax.yaxis, min(speed for v in points.values() for *_, speed in v) / style.MIB, top, room=1.08)
     ax.grid(axis="y")
     ax.set_axisbelow(True)

@@ -8,6 +8,7 @@ import math
 import pathlib
 
 SINGLE, DOUBLE = 3.35, 7.0  # inches: one column, two columns of a paper
+TALLEST = 6.4  # inches of a figure of a paper, a caption's lines less than its page
 MIB = 1 << 20
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 GREY, INK, FAINT = "#767676", "#1a1a1a", "#d9d9d9"
@@ -55,6 +56,11 @@ def width():
 def narrow():
     """A column of a paper: what stands beside the axes elsewhere goes above or below them."""
     return look.width < DOUBLE
+
+
+def row(inches, count):
+    """Height of one of `count` rows; where a caption has to find room below, so low that it does."""
+    return inches if look.footer else min(inches, TALLEST / count)
 
 
 def pyplot():
@@ -135,7 +141,7 @@ def grid(count, row_inches=1.45, shared=True):
     lines = math.ceil(count / columns)
     wide = width() if columns > 1 else SINGLE
     fig, axes = pyplot().subplots(lines, columns, squeeze=False, sharex=shared, sharey=shared,
-                                  figsize=(wide, row_inches * lines + 0.45),
+                                  figsize=(wide, row(row_inches, lines) * lines + 0.45),
                                   layout="constrained")
     flat = list(axes.flat)
     for spare in flat[count:]:

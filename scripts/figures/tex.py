@@ -2,8 +2,10 @@
 import re
 import unicodedata
 
+# $ and braces as mathematics: the text ones are of a font that LaTeX alone has as bitmaps only.
 SPECIAL = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "\\": r"\textbackslash{}", "{": r"\ensuremath{\lbrace}",
+    "}": r"\ensuremath{\rbrace}", "$": r"\ensuremath{\mathdollar}", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': "{''}", "`": "{`}", "'": "{'}", "\u00a0": "~",
     "×": r"\ensuremath{\times}", "µ": r"\ensuremath{\mu}", "μ": r"\ensuremath{\mu}", "−": r"\ensuremath{-}",
@@ -30,7 +32,8 @@ def character(c):
 
 def escape(text):
     """In one line, and without ligatures: -- stays two hyphens."""
-    return "".join(map(character, re.sub("-(?=-)", "-\0", str(text)))).replace("\0", "{}")
+    letters = "".join(map(character, re.sub("-(?=-)", "-\0", str(text)))).replace("\0", "{}")
+    return re.sub(r"(?<=\d) \\%", r"\\,\\%", letters)
 
 
 def slug(text):

@@ -49,7 +49,7 @@ def draw_ceiling(ax, ceiling):
     ax.axvspan(ceiling.least / style.MIB, ceiling.greatest / style.MIB, zorder=0, color=style.RED,
                alpha=0.08, linewidth=0)
     label = f"sequential ceiling {ceiling.median / style.MIB:,.0f} MiB/s"
-    if ceiling.rounds > 1:
+    if ceiling.rounds > 1 and not style.narrow():
         label += (f" ({ceiling.least / style.MIB:,.0f}–{ceiling.greatest / style.MIB:,.0f} "
                   f"in {ceiling.rounds} rounds)")
     return Line2D([], [], label=label, **look)
@@ -80,8 +80,9 @@ def describe(groups, cells):
     baseline = next((c.label for c in cells if c.baseline), None)
     text = "Throughput by policy: every repeat, their median and range."
     if baseline:
-        text += f" Numbers on the right: paired ratio of samples per second to {baseline}"
+        text += f" At the end of a row: paired ratio of samples per second to {baseline}"
         text += ", with its 95 % interval." if any(c.interval("ratio") for c in cells) else "."
+    text += " Band: least to greatest of the ceiling's rounds."
     return text + (" fio: the same delivered bytes over fio's time." if groups["fio"] else " No fio twin with a ratio.")
 
 
