@@ -10,6 +10,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export BLKSWEEP=$blksweep
 
 # --- a small sweep of real files, with hostile names -----------------------------------------------
+# shellcheck disable=SC2016
 evil='a $(touch INJECTED) \input{x} %&#_^~{}"`|<>'
 make_data "$tmp/my data" 40
 printf '%s\n' 'cache = "warm"' 'buffered = true' 'probe = false' 'ceiling = false' 'merge = "none"' \

@@ -64,7 +64,7 @@ void add_word(Command app, const std::string& name, std::string& target,
 void add_figure_look(Command app, FigureLook& look) {
   add_word(app, "--title", look.title, {"on", "off"}, "titles in figures: on, off (default)");
   add_word(app, "--axis", look.axis, {"linear", "log", "auto"},
-           "axes of measured values: linear, log; auto (default): by value");
+           "of measured values: linear, log, auto (default)");
 }
 
 std::vector<std::string> FigureLook::arguments(bool no_runs) const {
