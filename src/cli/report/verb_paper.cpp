@@ -18,13 +18,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPaperFooter =
     R"(DIR gets figures/ (PDF and PGF, as wide as a column and as a page), tables/,
-numbers.tex, captions.tex, methods.tex, data/, rerun.sh and paper.tex, which inputs
-all of it and compiles with pdflatex as it is. LaTeX is not needed to make it.
+numbers.tex, captions.tex, methods.tex, data/, rerun.sh, and paper.tex, a sample
+that inputs all of it. Making it needs no LaTeX. Names: docs/paper.md.
 
 examples:
   blksweep paper results.db -o paper
-  blksweep paper results.db -o paper --baseline order=random,merge=none --axis log
-  cd paper && pdflatex paper.tex && sha256sum -c SHA256SUMS && ./rerun.sh --frozen)";
+  blksweep paper results.db -o paper --baseline order=random --axis log
+  blksweep paper results.db -o paper --experiment all --width column --title on)";
 
 struct PaperOptions : ReportChoice {
   std::string out, width = "both", font = "cm";
