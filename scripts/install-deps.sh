@@ -83,6 +83,15 @@ group_browser() {
 chromium              a test opens the page of a report
 LIST
 }
+# 225 MB, 25 s: the document that "blksweep paper" makes is compiled; making it needs no LaTeX.
+group_latex() {
+  cat <<'LIST'
+texlive-latex-base         pdflatex
+texlive-latex-recommended  booktabs
+texlive-pictures           pgf, for figures in the document's own font
+poppler-utils              pdftotext: a test looks for the numbers
+LIST
+}
 group_lint() {
   cat <<'LIST'
 clang-14              libFuzzer builds
@@ -93,7 +102,7 @@ shellcheck            make lint
 LIST
 }
 
-all_groups=(build bpf measure test figures peers browser lint)
+all_groups=(build bpf measure test figures latex peers browser lint)
 
 missing_of() {
   local package rest

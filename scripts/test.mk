@@ -48,7 +48,7 @@ run_tests := $(PYTHON) scripts/run_tests.py --build $(B)
 
 .PHONY: test test-built test-unit test-root test-gpu test-cli test-python unit test-programs
 test:
-	$(Q)scripts/install-deps.sh build bpf measure test figures peers
+	$(Q)scripts/install-deps.sh build bpf measure test figures latex peers
 	$(again) test-programs
 	$(again) test-built
 test-programs: $(tests)

@@ -62,7 +62,7 @@ def caption(text, query, facts):
             + "".join(dict.fromkeys(host_line(f.host) for f in (facts, *facts.others))))
 
 
-def make(module, db, cells, stem):
+def make(module, db, cells, stem, title=""):
     """Draws one figure; returns its caption. NothingToDraw when the data is not there."""
     cells = [c for c in cells if c.runs > 0]
     if not cells:
@@ -70,10 +70,11 @@ def make(module, db, cells, stem):
     facts = load.load_facts(db, cells)
     data = module.load(db, cells)
     fig = module.draw(data, cells, facts)
-    style.footer(fig, footer(cells, facts))
+    style.frame(fig, title, footer(cells, facts))
     style.save(fig, stem)
     text = caption(module.describe(data, cells), module.QUERY, facts)
-    pathlib.Path(stem).with_suffix(".txt").write_text(text, encoding="utf-8")
+    if ".svg" in style.look.formats:  # a page; what a paper says of a figure stands elsewhere
+        pathlib.Path(stem).with_suffix(".txt").write_text(text, encoding="utf-8")
     return text
 
 

@@ -3,6 +3,7 @@
 import sys
 
 import common
+import dots
 import load as data
 import style
 
@@ -63,22 +64,17 @@ def draw_disk(ax, at, shift, cells, found, rows):
 def draw(found, cells, facts):
     del facts
     rows = rows_of(cells)
-    fig, ax = style.pyplot().subplots(figsize=(style.DOUBLE, 0.4 * len(rows) + 1.0),
+    fig, ax = style.pyplot().subplots(figsize=(style.width(), (0.5 if style.narrow() else 0.4) * len(rows) + 1.0),
                                       layout="constrained")
     disks = data.by_disk(cells)
     step = 0.6 / len(disks)
     handles = [draw_disk(ax, at, step * (at - (len(disks) - 1) / 2), of_disk, found, rows)
                for at, (_, of_disk) in enumerate(disks)]
     values = [v for ratios in found.values() for v in ratios]
-    if max(values) / min(values) > LOG_FROM:
-        ax.set_xscale("log")
-        style.log_ticks(ax.xaxis)
-        ax.set_xlim(min(values) / 1.3, max(values) * 1.6)
-    else:
-        ax.set_xlim(0, max(values) * 1.12)
+    style.measured(ax.xaxis, min(values), max(values) * 1.1,
+                   "log" if max(values) / min(values) > LOG_FROM else "linear")
     ax.axvline(1, color=style.GREY, linewidth=0.8)
-    ax.set_yticks(range(len(rows)), rows)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
+    dots.name_rows(ax, rows)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")

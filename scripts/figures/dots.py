@@ -22,13 +22,39 @@ def rows(ax, cells, name, points, scale):
             ax.plot(cell.value(name) / scale, row, linestyle="", marker="|", markersize=10,
                     markeredgewidth=1.8, color=style.BLUE, zorder=4)
         greatest = max([greatest, *raw])
-    ax.set_yticks(range(len(cells)), [f"{c.label}  (n={c.runs})" for c in cells])
-    ax.set_ylim(len(cells) - 0.5, -0.5)
+    same = len({c.runs for c in cells}) == 1
+    name_rows(ax, [c.label if style.narrow() and same else f"{c.label}  (n={c.runs})" for c in cells])
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")
     ax.set_axisbelow(True)
     return greatest
+
+
+ABOVE = 0.34  # of a row: how far above its points its name stands in a column
+
+
+PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # what lines behind a text end at
+
+
+def name_rows(ax, names):
+    """Beside the axis; in a column, where there is no room, above each row."""
+    ax.set_yticks(range(len(names)), [""] * len(names) if style.narrow() else names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    if style.narrow():
+        ax.set_ylim(len(names) - 0.55, -0.7)
+        for row, name in enumerate(names):
+            ax.annotate(name, (0, row - ABOVE), xycoords=("axes fraction", "data"), xytext=(1, 0),
+                        textcoords="offset points", va="center", fontsize=7, bbox=PAPER)
+
+
+def note_row(ax, row, text):
+    """At the end of a row: right of the axes, in a column at the end of its name's line."""
+    if style.narrow():
+        ax.annotate(text, (1, row - ABOVE), xycoords=("axes fraction", "data"), va="center", ha="right", fontsize=7,
+                    bbox=PAPER)
+    else:
+        ax.annotate(text, (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=7)
 
 
 def legend_handles(several):
@@ -46,4 +72,5 @@ def legend_handles(several):
 
 def figure(count):
     """(figure, axes) for `count` rows, with room for a legend above."""
-    return style.pyplot().subplots(figsize=(style.DOUBLE, 0.27 * count + 0.95), layout="constrained")
+    row = 0.36 if style.narrow() else 0.27
+    return style.pyplot().subplots(figsize=(style.width(), row * count + 0.95), layout="constrained")

@@ -23,11 +23,8 @@ def draw(points, cells, facts):
     fig, ax = dots.figure(len(cells))
     greatest = dots.rows(ax, cells, "first_batch_ns", points, 1e6)
     least = min(min(v) for v in points.values()) / 1e6
-    if least > 0 and greatest / least > 10:
-        ax.set_xscale("log")  # dots, not bars: no length is read from zero
-        style.log_ticks(ax.xaxis)
-    else:
-        ax.set_xlim(0, greatest * 1.04)
+    # Dots, not bars: no length is read from zero.
+    style.measured(ax.xaxis, least, greatest, "log" if least > 0 and greatest / least > 10 else "linear")
     ax.set_xlabel("time from the start of the epoch to the first batch (ms)")
     style.rate_ticks(ax)
     style.legend_above(fig, dots.legend_handles(any(len(v) > 1 for v in points.values())))

@@ -114,7 +114,7 @@ def draw(found, cells, facts):
     end_of = scale_of(found["panels"].values())
     shown = [c for c in cells if c.cell_id in found["panels"]]
     fig, axes = style.pyplot().subplots(len(shown), 2, squeeze=False, layout="constrained",
-                                        figsize=(style.DOUBLE, 1.12 * len(shown) + 0.35),
+                                        figsize=(style.width(), style.row(1.12, len(shown)) * len(shown) + 0.35),
                                         gridspec_kw={"width_ratios": [1.25, 1]})
     for (whole, close), cell in zip(axes, shown):
         one = found["panels"][cell.cell_id]
@@ -122,11 +122,12 @@ def draw(found, cells, facts):
         draw_close(close, one)
         set_lanes(whole, list(one["whole"]), True)
         set_lanes(close, list(one["whole"]), False)
-        style.title(whole, cell.label, 56)
+        style.title(whole, cell.label, 26 if style.narrow() else 56)
         close.set_title(f"batches {one['first'] + 1:,} to {one['first'] + one['shown']:,} "
                         f"of {one['batches']:,}", loc="left", pad=3)
-    axes[-1][0].set_xlabel("time since the start of the epoch (s)")
-    axes[-1][1].set_xlabel("time since the start of the epoch (ms)")
+    time = "time" if style.narrow() else "time since the start of the epoch"
+    axes[-1][0].set_xlabel(f"{time} (s)")
+    axes[-1][1].set_xlabel(f"{time} (ms)")
     return fig
 
 

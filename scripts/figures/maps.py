@@ -108,7 +108,7 @@ def make(module, db, stem):
     import style
     found = load_maps(db)
     fig = module.draw(found)
-    style.footer(fig, "; ".join(f"{m.title()} on {m.facts['hostname']}, {m.facts['kernel']}" for m in found))
+    style.frame(fig, "", "; ".join(f"{m.title()} on {m.facts['hostname']}, {m.facts['kernel']}" for m in found))
     style.save(fig, stem)
     text = caption(module.describe(found), found)
     pathlib.Path(stem).with_suffix(".txt").write_text(text, encoding="utf-8")

@@ -55,8 +55,7 @@ def names(cells):
 def draw(found, cells, facts):
     del facts
     points = found["points"]
-    fig, (ax, beside) = style.pyplot().subplots(1, 2, figsize=(style.DOUBLE, 3.4), layout="constrained")
-    beside.set_axis_off()
+    fig, ax = style.pyplot().subplots(figsize=(style.width(), 3.0 if style.narrow() else 3.4), layout="constrained")
     ends = limits(points)
     band = ax.fill_between(ends, [v * (1 - BAND) for v in ends], [v * (1 + BAND) for v in ends],
                            color=style.GREY, alpha=0.18, linewidth=0, label=f"within {BAND:.0%}")
@@ -69,8 +68,7 @@ def draw(found, cells, facts):
            xlabel="measured epoch (s)", ylabel="predicted epoch (s)")
     style.log_ticks(ax.xaxis)
     style.log_ticks(ax.yaxis)
-    beside.legend(handles=[line, band, *handles], loc="center left", bbox_to_anchor=(0, 0.5),
-                  borderaxespad=0, labelspacing=0.6, handletextpad=0.3)
+    style.legend_beside(fig, ax, [line, band, *handles])
     return fig
 
 

@@ -66,7 +66,7 @@ def draw_ceiling(ax, ceiling):
 
 def draw(points, cells, facts):
     shown = [c for c in cells if c.cell_id in points and of_cell(c)]
-    fig, ax = style.pyplot().subplots(figsize=(style.DOUBLE, 2.7), layout="constrained")
+    fig, ax = style.pyplot().subplots(figsize=(style.width(), 2.3 if style.narrow() else 2.7), layout="constrained")
     drawn = [draw_cell(ax, at, cell, points[cell.cell_id]) for at, cell in enumerate(shown)]
     top = max(greatest for _, greatest in drawn)
     ceiling = data.sequential_ceiling(facts)
@@ -74,13 +74,13 @@ def draw(points, cells, facts):
         draw_ceiling(ax, ceiling.median / style.MIB)
         top = max(top, ceiling.median / style.MIB)
     ax.set(xlim=(-0.03, max(1.03, *(p[0] * 1.03 for v in points.values() for p in v))),
-           ylim=(0, top * 1.08), ylabel="throughput (MiB/s)",
-           xlabel="shuffle quality: least measure (0 none, 1 full permutation)")
+           ylabel="throughput (MiB/s)",
+           xlabel="shuffle quality (1: full permutation)" if style.narrow() else
+           "shuffle quality: least measure (0 none, 1 full permutation)")
+    style.measured(ax.yaxis, min(speed for v in points.values() for *_, speed in v) / style.MIB, top, room=1.08)
     ax.grid(axis="y")
     ax.set_axisbelow(True)
-    ax.legend(handles=[handle for handle, _ in drawn], loc="center left", bbox_to_anchor=(1.01, 0.5),
-              title="cell: its least measure", alignment="left", title_fontsize=7,
-              borderaxespad=0, labelspacing=0.7, handletextpad=0.3)
+    style.legend_beside(fig, ax, [handle for handle, _ in drawn], "cell: its least measure")
     return fig
 
 

@@ -71,7 +71,7 @@ def make(module, db, stem):
     import style
     found = load_replays(db)
     fig = module.draw(found)
-    style.footer(fig, "; ".join(dict.fromkeys(f"{r.facts['hostname']}, {r.facts['kernel']}" for r in found)))
+    style.frame(fig, "", "; ".join(dict.fromkeys(f"{r.facts['hostname']}, {r.facts['kernel']}" for r in found)))
     style.save(fig, stem)
     text = caption(module.describe(found), found)
     pathlib.Path(stem).with_suffix(".txt").write_text(text, encoding="utf-8")

@@ -32,6 +32,7 @@ import replays
 import sawtooth
 import sizes
 import strategies
+import style
 import throughput
 import trace_addresses
 import trace_depth
@@ -128,7 +129,7 @@ def draw_all(db, cells, folder):
     drawn = []
     for name, title, module, shown in wanted(cells):
         try:
-            svg, text = draw_one(name, folder, lambda stem, m=module, c=shown: common.make(m, db, c, stem))
+            svg, text = draw_one(name, folder, lambda stem, m=module, c=shown, t=title: common.make(m, db, c, stem, t))
         except load.NotApplicable:
             continue
         drawn.append((name, title, svg, text))
@@ -305,13 +306,20 @@ def write_page(db, output, no_runs):
     (output / "report.html").write_text(text, encoding="utf-8")
 
 
+def add_look(parser):
+    parser.add_argument("--title", choices=["on", "off"], default="off")
+    parser.add_argument("--axis", choices=["linear", "log", "auto"], default="auto")
+
+
 def main(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("db", type=pathlib.Path)
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True,
                         help="folder that holds cells.csv")
     parser.add_argument("--no-runs", action="store_true", help="the database has maps, replays or traces, and no runs")
+    add_look(parser)
     args = parser.parse_args(argv)
+    style.use(style.Look(titled=args.title == "on", axis=args.axis))
     try:
         write_page(args.db, args.output, args.no_runs)
     except load.NothingToDraw as nothing:

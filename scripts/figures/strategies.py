@@ -123,7 +123,7 @@ def draw(found, cells, facts):
     limits = sorted({limit_of(c) for c in cells}, key=limit_order)
     shown = range(len(limits)) if found["utilisation"] else ()
     steps = len({step_of(c) for c in cells})
-    fig, axes = style.pyplot().subplots(1, 1 + len(shown), figsize=(style.DOUBLE, 0.34 * steps + 0.7),
+    fig, axes = style.pyplot().subplots(1, 1 + len(shown), figsize=(style.width(), 0.34 * steps + 0.7),
                                         sharey=True, layout="constrained", squeeze=False,
                                         width_ratios=[1.6] + [1] * len(shown))
     first, *strips = axes[0]

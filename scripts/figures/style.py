@@ -1,12 +1,14 @@
 """One look for all figures: sizes for papers, a palette that colour-blind readers can tell apart.
 
-Colours: Okabe and Ito, "Color Universal Design", 2008. Fonts are embedded (Type 42) in PDF and stay
+Who draws sets a Look first: what size, which files, with or without a title. Colours: Okabe and Ito, "Color Universal Design", 2008. Fonts are embedded (Type 42) in PDF and stay
 text in SVG. Nothing is written but the files that are named; output does not depend on the date.
 """
+import dataclasses
 import math
 import pathlib
 
 SINGLE, DOUBLE = 3.35, 7.0  # inches: one column, two columns of a paper
+TALLEST = 6.4  # inches of a figure of a paper, a caption's lines less than its page
 MIB = 1 << 20
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 GREY, INK, FAINT = "#767676", "#1a1a1a", "#d9d9d9"
@@ -29,13 +31,45 @@ SETTINGS = {
 }
 
 
+@dataclasses.dataclass(frozen=True)
+class Look:
+    width: float = DOUBLE    # inches
+    formats: tuple = (".pdf", ".svg", ".png")
+    footer: bool = True      # disk, kernel and runs under the figure
+    titled: bool = False
+    axis: str = "auto"       # of measured values: "linear", "log", or as the values ask for
+    settings: dict = dataclasses.field(default_factory=dict)  # of matplotlib, beside SETTINGS
+
+
+look = Look()
+
+
+def use(chosen):
+    global look
+    look = chosen
+
+
+def width():
+    return look.width
+
+
+def narrow():
+    """A column of a paper: what stands beside the axes elsewhere goes above or below them."""
+    return look.width < DOUBLE
+
+
+def row(inches, count):
+    """Height of one of `count` rows; where a caption has to find room below, so low that it does."""
+    return inches if look.footer else min(inches, TALLEST / count)
+
+
 def pyplot():
     """matplotlib without a window, in this style."""
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
     plt.rcdefaults()
-    plt.rcParams.update(SETTINGS)
+    plt.rcParams.update(SETTINGS | look.settings)
     return plt
 
 
@@ -43,16 +77,22 @@ def colour(index):
     return PALETTE[index % len(PALETTE)]
 
 
+DATELESS = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+
+
 def save(fig, stem):
-    """stem.pdf, .svg and .png; the ids in the SVG are made of its name, so that pages can hold several."""
+    """stem with each ending of the look; ids in an SVG are made of its name, so that pages can hold several."""
     import matplotlib
+    import pgf
     stem = pathlib.Path(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
     keep_inside(fig)
     with matplotlib.rc_context({"svg.hashsalt": stem.name}):
-        fig.savefig(stem.with_suffix(".pdf"), metadata={"CreationDate": None})
-        fig.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
-        fig.savefig(stem.with_suffix(".png"))
+        for ending in look.formats:
+            if ending == ".pgf":
+                pgf.save(fig, stem.with_suffix(ending))
+            else:
+                fig.savefig(stem.with_suffix(ending), metadata=DATELESS.get(ending))
     matplotlib.pyplot.close(fig)
 
 
@@ -68,30 +108,40 @@ def keep_inside(fig):
             ax.set_xlabel(ax.get_xlabel(), loc="right")
 
 
-def footer(fig, text):
-    """Small lines under the figure: what a reader needs who has nothing but the figure."""
+def frame(fig, title, footer):
+    """As the look wants it: a title over the figure; under it, small lines with what a reader needs who
+    has nothing but the figure."""
     import textwrap
-    lines = textwrap.wrap(text, int(fig.get_figwidth() * 24))
-    width, height = fig.get_size_inches()
-    room = 0.05 + 0.1 * len(lines)
-    fig.set_size_inches(width, height + room)
-    share = room / (height + room)
-    label = 0.0
-    if fig._supxlabel is not None:  # the layout puts it at the figure's edge, not the rectangle's
-        label = 0.17 / (height + room)
+    lines = textwrap.wrap(footer, int(fig.get_figwidth() * 24)) if look.footer else []
+    wide, height = fig.get_size_inches()
+    below = 0.05 + 0.1 * len(lines) if lines else 0.0
+    above = 0.22 if look.titled and title else 0.0
+    tall = height + below + above
+    fig.set_size_inches(wide, tall)
+    share, label = below / tall, 0.0
+    if lines and fig._supxlabel is not None:  # the layout puts it at the figure's edge, not the rectangle's
+        label = 0.17 / tall
         fig.supxlabel(fig._supxlabel.get_text(), y=share, va="bottom", fontsize=fig._supxlabel.get_fontsize())
-    fig.get_layout_engine().set(rect=(0, share + label, 1, 1 - share - label))
-    fig.text(0.006, 0.02 / (height + room), "\n".join(lines), ha="left", va="bottom", fontsize=5.5,
-             color=GREY, linespacing=1.2)
+    _, bottom, _, part = fig.get_layout_engine().get()["rect"]
+    shrunk = height / tall
+    fig.get_layout_engine().set(rect=(0, share + label + bottom * shrunk, 1, part * shrunk - label))
+    if lines:
+        fig.text(0.006, 0.02 / tall, "\n".join(lines), ha="left", va="bottom", fontsize=5.5, color=GREY,
+                 linespacing=1.2)
+    if above:
+        for legend in (found for found in fig.legends if found.get_label() != BELOW):
+            legend.set_bbox_to_anchor((0, 1 - above / tall), transform=fig.transFigure)
+        fig.text(0.006, 1 - 0.04 / tall, title, ha="left", va="top", fontsize=9)
 
 
 def grid(count, row_inches=1.45, shared=True):
-    """(figure, axes of `count` small multiples): up to four a row, scales shared unless told otherwise."""
-    columns = min(count, 4 if count > 6 or count == 4 else 3)
+    """(figure, axes of `count` small multiples): up to four a row, in a column two; scales shared unless
+    told otherwise."""
+    columns = min(count, 2 if narrow() else 4 if count > 6 or count == 4 else 3)
     lines = math.ceil(count / columns)
-    width = DOUBLE if columns > 1 else SINGLE
+    wide = width() if columns > 1 else SINGLE
     fig, axes = pyplot().subplots(lines, columns, squeeze=False, sharex=shared, sharey=shared,
-                                  figsize=(width, row_inches * lines + 0.45),
+                                  figsize=(wide, row(row_inches, lines) * lines + 0.45),
                                   layout="constrained")
     flat = list(axes.flat)
     for spare in flat[count:]:
@@ -123,6 +173,18 @@ def title(ax, text, width=24):
 def rate_ticks(ax):
     from matplotlib.ticker import FuncFormatter
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 10 or x == 0 else f"{x:g}"))
+
+
+def measured(axis, least, greatest, usual="linear", room=1.04):
+    """Scale and limits of an axis of measured values, from `least` to `greatest` of them: linear from zero,
+    or logarithmic, as the look wants it and else as is usual for the figure."""
+    name, ax = axis.axis_name, axis.axes
+    wanted = usual if look.axis == "auto" else look.axis
+    if wanted == "log" and least > 0:
+        ax.set(**{f"{name}scale": "log", f"{name}lim": (least / 1.25, greatest * 1.25)})
+        log_ticks(axis)
+    else:
+        ax.set(**{f"{name}lim": (0, greatest * room)})
 
 
 def log_ticks(axis):
@@ -159,6 +221,24 @@ def size_ticks(axis):
     axis.set_major_locator(LogLocator(base=16, numticks=6))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(words))
+
+
+BELOW = "below"  # label of a legend that stands under the axes
+
+
+def legend_beside(fig, ax, handles, heading=None):
+    """A legend of many lines, right of the axes; in a column below them."""
+    words = {"title": heading, "alignment": "left", "title_fontsize": 7, "borderaxespad": 0, "labelspacing": 0.6,
+             "handletextpad": 0.3}
+    if not narrow():
+        ax.legend(handles=handles, loc="center left", bbox_to_anchor=(1.01, 0.5), **words)
+        return
+    legend = fig.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 0), **words)
+    legend.set_label(BELOW)
+    needed = legend.get_window_extent(fig.canvas.get_renderer()).height / fig.dpi + 0.1
+    wide, height = fig.get_size_inches()
+    fig.set_size_inches(wide, height + needed)
+    fig.get_layout_engine().set(rect=(0, needed / (height + needed), 1, height / (height + needed)))
 
 
 def legend_above(fig, handles):

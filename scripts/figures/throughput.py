@@ -49,7 +49,7 @@ def draw_ceiling(ax, ceiling):
     ax.axvspan(ceiling.least / style.MIB, ceiling.greatest / style.MIB, zorder=0, color=style.RED,
                alpha=0.08, linewidth=0)
     label = f"sequential ceiling {ceiling.median / style.MIB:,.0f} MiB/s"
-    if ceiling.rounds > 1:
+    if ceiling.rounds > 1 and not style.narrow():
         label += (f" ({ceiling.least / style.MIB:,.0f}–{ceiling.greatest / style.MIB:,.0f} "
                   f"in {ceiling.rounds} rounds)")
     return Line2D([], [], label=label, **look)
@@ -66,10 +66,10 @@ def draw(groups, cells, facts):
     if ceiling:
         handles.append(draw_ceiling(ax, ceiling))
         greatest = max(greatest, ceiling.greatest / style.MIB)
-    ax.set_xlim(0, greatest * 1.04)
+    everything = [v / style.MIB for of_cell in (*groups["ours"].values(), *groups["fio"].values()) for v in of_cell]
+    style.measured(ax.xaxis, min(everything), greatest)
     for row, cell in enumerate(cells):
-        ax.annotate(ratio_text(cell), (1.01, row), xycoords=("axes fraction", "data"), va="center",
-                    fontsize=7)
+        dots.note_row(ax, row, ratio_text(cell))
     ax.set_xlabel("throughput (MiB/s of samples delivered)")
     style.rate_ticks(ax)
     style.legend_above(fig, handles)
@@ -80,8 +80,9 @@ def describe(groups, cells):
     baseline = next((c.label for c in cells if c.baseline), None)
     text = "Throughput by policy: every repeat, their median and range."
     if baseline:
-        text += f" Numbers on the right: paired ratio of samples per second to {baseline}"
+        text += f" At the end of a row: paired ratio of samples per second to {baseline}"
         text += ", with its 95 % interval." if any(c.interval("ratio") for c in cells) else "."
+    text += " Band: least to greatest of the ceiling's rounds."
     return text + (" fio: the same delivered bytes over fio's time." if groups["fio"] else " No fio twin with a ratio.")
 
 

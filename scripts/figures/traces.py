@@ -54,7 +54,7 @@ def make(module, db, stem):
     import style
     found = load_traces(db)
     fig = module.draw(found)
-    style.footer(fig, "; ".join(f"{one.title()}: {one.facts['requests']:,} requests" for one in found))
+    style.frame(fig, "", "; ".join(f"{one.title()}: {one.facts['requests']:,} requests" for one in found))
     style.save(fig, stem)
     text = caption(module.describe(found), found)
     pathlib.Path(stem).with_suffix(".txt").write_text(text, encoding="utf-8")

@@ -66,6 +66,22 @@ std::string printable(std::string_view text, bool newlines) {
   return out;
 }
 
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain = "+,-./:=@_%";
+  const bool plain = std::ranges::all_of(text, [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           kPlain.find(c) != std::string_view::npos;
+  });
+  if (plain && !text.empty()) {
+    return std::string(text);
+  }
+  std::string out = "'";
+  for (const char c : text) {
+    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return out + "'";
+}
+
 std::string trimmed(std::string text) {
   text.erase(text.find_last_not_of(" \t") + 1);
   text.erase(0, text.find_first_not_of(" \t"));

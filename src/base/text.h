@@ -10,6 +10,9 @@ namespace blksweep {
 // everything else stays. `newlines`: those of our own tables stay, too.
 std::string printable(std::string_view text, bool newlines = false);
 
+// As one word of a shell's command line: as it is where it needs no quotes.
+std::string shell_word(std::string_view text);
+
 // Without blanks and tabs around it.
 std::string trimmed(std::string text);
 

@@ -34,7 +34,7 @@ void add_verbosity(Command root) {
 
 int run_program(int argc, char** argv) {
   CommandLine line("blksweep: how Linux reads training data from block devices", "blksweep",
-                   version());
+                   fmt::format("{} ({})", version(), git_revision()));
   line.root().footer(kMainFooter);
   add_verbosity(line.root());
   Verbs verbs{line.root(), {argv, argv + argc}, {}};
@@ -44,6 +44,7 @@ int run_program(int argc, char** argv) {
   add_simulate(verbs);
   add_run(verbs);
   add_report(verbs);
+  add_paper(verbs);
   add_timeline(verbs);
   add_trace(verbs);
   add_replay(verbs);

@@ -25,6 +25,7 @@ void add_catalog(Verbs& verbs);
 void add_plan(Verbs& verbs);
 void add_run(Verbs& verbs);
 void add_report(Verbs& verbs);
+void add_paper(Verbs& verbs);
 void add_probe(Verbs& verbs);
 void add_simulate(Verbs& verbs);
 void add_disk(Verbs& verbs);

@@ -80,7 +80,7 @@ Json report_json(const DoctorReport& report) {
 }
 
 Result<std::string> figures() {
-  BLKSWEEP_TRY(const FigureTools tools, find_figure_tools());
+  BLKSWEEP_TRY(const FigureTools tools, find_figure_tools("report.py"));
   return tools.python;
 }
 

@@ -120,7 +120,7 @@ Result<> Experiment::register_cells() {
     return {};
   }
   BLKSWEEP_TRY(experiment_, store_->begin_experiment(settings_.host, settings_.key));
-  BLKSWEEP_TRY(session_, store_->begin_session(experiment_, settings_.host.argv));
+  BLKSWEEP_TRY(session_, store_->begin_session(experiment_, settings_.command));
   for (std::size_t c = 0; c < settings_.cells.size(); ++c) {
     BLKSWEEP_TRY(const std::int64_t id, store_->add_cell(experiment_, settings_.cells[c].record));
     cell_ids_.push_back(id);

@@ -47,6 +47,7 @@ struct ExperimentSettings {
   bool ceiling = false;
   std::string key;  // which sweep this is, for going on after a crash
   HostRecord host;
+  CommandRecord command;
   std::optional<PredictSettings> predict;  // a model to simulate every run's plan on
   Progress* progress = nullptr;
   StageMakers makers = {};

@@ -46,6 +46,16 @@ struct HostRecord {
   std::string tool_version, git_revision, argv;
 };
 
+// What somebody typed to make the runs of a session: enough to type it again elsewhere.
+struct CommandRecord {
+  std::string argv;                             // words as a shell takes them
+  Maybe<std::string> directory = std::nullopt;  // that its relative paths are in
+  Maybe<std::string> data_root = std::nullopt;  // folder of the data set, absolute
+  Maybe<std::string> catalog = std::nullopt;    // file, absolute; NULL: the folder was scanned
+  Maybe<std::string> spec_name = std::nullopt;  // of the experiment file; NULL: there was none
+  Maybe<std::string> spec = std::nullopt;       // its text
+};
+
 // One start of the program for an experiment. The order of cells in its rounds is drawn from the
 // experiment's seed and started_unix_ns: anew in every session, and yet it can be drawn again.
 struct SessionRecord {

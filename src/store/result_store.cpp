@@ -279,12 +279,18 @@ Result<std::int64_t> ResultStore::begin_experiment(const HostRecord& host, const
   return id;
 }
 
-Result<SessionRecord> ResultStore::begin_session(std::int64_t experiment, const std::string& argv) {
+Result<SessionRecord> ResultStore::begin_session(std::int64_t experiment,
+                                                 const CommandRecord& command) {
   SessionRecord session{.id = 0, .started_unix_ns = unix_ns()};
   Insert row("session");
   row("experiment_id", experiment);
   row("started_unix_ns", session.started_unix_ns);
-  row("argv", argv);
+  row("argv", command.argv);
+  row("directory", command.directory);
+  row("data_root", command.data_root);
+  row("catalog", command.catalog);
+  row("spec_name", command.spec_name);
+  row("spec", command.spec);
   BLKSWEEP_CHECK(row.into(db_));
   session.id = db_.last_id();
   return session;

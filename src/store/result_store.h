@@ -34,7 +34,7 @@ class ResultStore {
   // `key` says which sweep this is, such as a hash of the specification.
   Result<std::int64_t> begin_experiment(const HostRecord& host, const std::string& key);
   // A start of the program, now: rounds are paired within it. Gives session_id of its runs.
-  Result<SessionRecord> begin_session(std::int64_t experiment, const std::string& argv);
+  Result<SessionRecord> begin_session(std::int64_t experiment, const CommandRecord& command);
   Result<> add_ceiling(std::int64_t experiment, const CeilingRecord& ceiling);
   // A cell with the same settings is not added twice.
   Result<std::int64_t> add_cell(std::int64_t experiment, const CellRecord& cell);

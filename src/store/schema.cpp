@@ -71,7 +71,11 @@ CREATE TABLE session (              -- one start of the program for an experimen
   session_id      INTEGER PRIMARY KEY,
   experiment_id   INTEGER NOT NULL REFERENCES experiment,
   started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME; with the seed it decides the order in rounds
-  argv            TEXT NOT NULL
+  argv            TEXT NOT NULL,    -- words as a shell takes them
+  directory       TEXT,             -- that relative paths are in; NULL: unknown, as below
+  data_root       TEXT,             -- folder of the data set
+  catalog         TEXT,             -- file; NULL: the folder was scanned
+  spec_name TEXT, spec TEXT         -- the experiment file and its text; NULL: there was none
 ) STRICT;
 CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_MONOTONIC
   run_id          INTEGER PRIMARY KEY,

@@ -86,6 +86,9 @@ std::string_view verdict_word(const CellSummary& cell);
 
 // For the terminal: one row per cell, then notes (what was left out, what the intervals can bear).
 std::string summary_text(const std::vector<CellSummary>& cells);
+// The known numbers of a cell by name, in the texts of that table (docs/paper.md lists them).
+using SummaryTexts = std::vector<std::pair<std::string, std::string>>;
+SummaryTexts summary_numbers(const CellSummary& cell);
 // A line for each column of that table: what it means.
 std::string columns_text(const std::vector<CellSummary>& cells);
 

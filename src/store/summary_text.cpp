@@ -145,6 +145,35 @@ constexpr Column kColumns[] = {
      [](const CellSummary& c) { return shown(c.quality.label_mix, digits); }, true},
 };
 
+// Names and texts of what is known of a cell.
+struct Numbers {
+  std::vector<std::pair<std::string, std::string>> known;
+
+  void add(const std::string& name, const std::string& text) {
+    if (!text.empty() && text != "-") {
+      known.emplace_back(name, text);
+    }
+  }
+  template <class T, class Format>
+  void add(const std::string& name, const Maybe<T>& x, Format format) {
+    add(name, shown(x, format));
+  }
+  void estimate(const std::string& name, const Maybe<PairedRatio>& r) {
+    if (r) {
+      add(name, digits(r->value));
+      add(name + "_pairs", std::to_string(r->pairs));
+      interval(name, r->interval);
+      interval(name + "_ranked", r->ranked);
+    }
+  }
+  void interval(const std::string& name, const Maybe<Interval>& i) {
+    if (i) {
+      add(name + "_low", digits(i->low));
+      add(name + "_high", digits(i->high));
+    }
+  }
+};
+
 bool worth_showing(const Column& column, const std::vector<CellSummary>& cells) {
   return !column.optional || std::ranges::any_of(cells, [&](const CellSummary& c) {
     const std::string text = column.text(c);
@@ -245,6 +274,45 @@ std::vector<Column> columns_of(const std::vector<CellSummary>& cells) {
 }
 
 }  // namespace
+
+SummaryTexts summary_numbers(const CellSummary& c) {
+  const auto mib = [](double bytes) { return digits(bytes / double{kMiB}); };
+  Numbers out;
+  out.add("n", std::to_string(c.runs));
+  out.add("left_out", std::to_string(c.incomplete));
+  if (c.samples_per_s) {
+    out.add("samples_per_s", format_rounded(c.samples_per_s->median));
+    out.add("samples_per_s_least", format_rounded(c.samples_per_s->least));
+    out.add("samples_per_s_greatest", format_rounded(c.samples_per_s->greatest));
+  }
+  if (c.bytes_per_s) {
+    out.add("mib_per_s", mib(c.bytes_per_s->median));
+    out.add("mib_per_s_least", mib(c.bytes_per_s->least));
+    out.add("mib_per_s_greatest", mib(c.bytes_per_s->greatest));
+  }
+  out.estimate("ratio", c.ratio);
+  out.add("verdict", verdict_word(c).empty() ? "" : verdict(c));
+  out.add("detectable", c.verdict.detectable, percent_of);
+  out.estimate("fio_ratio", c.twins.ratio);
+  out.estimate("fio_plain_ratio", c.twins.plain_ratio);
+  out.add("device_requests", c.twins.requests, format_rounded);
+  out.add("fio_requests", c.twins.twin_requests, format_rounded);
+  out.add("ceiling_share", c.ceiling_share, percent);
+  out.add("first_batch", c.first_batch_ns, duration);
+  out.add("depth_mean", c.depth_mean, digits);
+  out.add("requests_issued", c.requests_issued, format_rounded);
+  out.add("device_fallbacks", c.device_fallbacks, format_rounded);
+  out.add("read_amplification", c.read_amplification, digits);
+  out.add("utilisation", c.utilisation, percent);
+  out.add("exposed_copy", c.exposed_copy, tenth_percent);
+  out.add("copy_cpu", c.copy_cpu_ns_per_part, duration);
+  out.add("ideal_share", c.ideal_share, percent);
+  out.add("prediction", c.prediction_epoch_ns, duration);
+  out.add("prediction_error", c.prediction_error, signed_percent);
+  out.add("displacement", c.quality.displacement, digits);
+  out.add("label_mix", c.quality.label_mix, digits);
+  return std::move(out.known);
+}
 
 std::string columns_text(const std::vector<CellSummary>& cells) {
   std::string out;

@@ -221,8 +221,10 @@ TEST_F(Store, EveryStartIsASessionThatItsRunsName) {
   auto store = ResultStore::open(path_);
   const std::int64_t experiment = store->begin_experiment(demo_host(), "key").value();
   const std::int64_t cell = store->add_cell(experiment, demo_cell("lba", "none")).value();
-  const SessionRecord first = store->begin_session(experiment, "blksweep run --repeats 5").value();
-  const SessionRecord second = store->begin_session(experiment, "blksweep run --repeats 6").value();
+  const SessionRecord first =
+      store->begin_session(experiment, {.argv = "blksweep run --repeats 5"}).value();
+  const SessionRecord second =
+      store->begin_session(experiment, {.argv = "blksweep run --repeats 6"}).value();
   EXPECT_NE(first.id, second.id);
   RunRecord run = demo_run(0);
   run.session_id = second.id;

@@ -188,5 +188,12 @@ TEST(Trust, AFolderOfOthersOrOpenToThemIsRefused) {
   }
 }
 
+TEST(ShellWords, AreOneWordToAShellWhateverTheyHold) {
+  EXPECT_EQ(shell_word("--window=10%"), "--window=10%");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("my data"), "'my data'");
+  EXPECT_EQ(shell_word("it's $(x)"), "'it'\\''s $(x)'");
+}
+
 }  // namespace
 }  // namespace blksweep

@@ -1,7 +1,9 @@
 #include "cli/report/figures.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -17,11 +19,11 @@ namespace fs = std::filesystem;
 constexpr Nanos kImportTime = std::chrono::minutes(5);
 constexpr Nanos kDrawingTime = std::chrono::minutes(30);
 
-Result<std::string> find_script() {
+Result<std::string> find_script(const std::string& name) {
   std::string looked;
   for (const fs::path& folder : script_folders()) {
     std::error_code ignored;
-    const fs::path script = fs::absolute(folder, ignored) / "figures" / "report.py";
+    const fs::path script = fs::absolute(folder, ignored) / "figures" / name;
     if (fs::exists(script, ignored)) {
       BLKSWEEP_CHECK(check_scripts(script.parent_path()));
       return script.string();
@@ -48,8 +50,33 @@ std::string last_line(std::string text) {
 
 }  // namespace
 
-Result<FigureTools> find_figure_tools() {
-  BLKSWEEP_TRY(const std::string script, find_script());
+void add_word(Command app, const std::string& name, std::string& target,
+              const std::vector<std::string>& words, const std::string& help) {
+  const auto one_of = [words](const std::string& text) -> Result<std::string> {
+    if (std::ranges::find(words, text) != words.end()) {
+      return text;
+    }
+    return usage_error(fmt::format("'{}' is none of {}", text, fmt::join(words, ", ")));
+  };
+  add_parsed(app, name, target, one_of, help);
+}
+
+void add_figure_look(Command app, FigureLook& look) {
+  add_word(app, "--title", look.title, {"on", "off"}, "titles in figures: on, off (default)");
+  add_word(app, "--axis", look.axis, {"linear", "log", "auto"},
+           "of measured values: linear, log, auto (default)");
+}
+
+std::vector<std::string> FigureLook::arguments(bool no_runs) const {
+  std::vector<std::string> out{"--title", title, "--axis", axis};
+  if (no_runs) {
+    out.emplace_back("--no-runs");
+  }
+  return out;
+}
+
+Result<FigureTools> find_figure_tools(const std::string& name) {
+  BLKSWEEP_TRY(const std::string script, find_script(name));
   const std::string named = environment("BLKSWEEP_PYTHON");
   const auto candidates = named.empty() ? std::vector<std::string>{"/usr/bin/python3", "python3"}
                                         : std::vector<std::string>{named};
@@ -71,11 +98,8 @@ Result<> run_figures(const FigureTools& tools, const FigureJob& job) {
     return sys_error(error.value(), "find " + job.db);
   }
   // Not -I: the scripts import each other from their own folder, which that leaves out.
-  std::vector<std::string> arguments{tools.python,        "-E", "-s",
-                                     tools.report_script, "-o", job.output};
-  if (job.no_runs) {
-    arguments.emplace_back("--no-runs");
-  }
+  std::vector<std::string> arguments{tools.python, "-E", "-s", tools.script, "-o", job.output};
+  arguments.insert(arguments.end(), job.options.begin(), job.options.end());
   arguments.insert(arguments.end(), {"--", db.string()});
   BLKSWEEP_TRY(const ProcessResult run, run_process({.argv = arguments,
                                                      .directory = "/",
@@ -89,7 +113,7 @@ Result<> run_figures(const FigureTools& tools, const FigureJob& job) {
   }
   if (!run.ok()) {
     return fail(fmt::format(
-        "{}: {}", tools.report_script,
+        "{}: {}", tools.script,
         run.err.empty() ? fmt::format("exit status {}, signal {}", run.exit_status, run.signal)
                         : last_line(run.err)));
   }

@@ -13,22 +13,37 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command.h"
 
 namespace blksweep {
 
 struct FigureTools {
   std::string python;
-  std::string report_script;
+  std::string script;
 };
 
 // Errors: Exit::incomplete, with what is missing and how to get it.
-Result<FigureTools> find_figure_tools();
+// `name` is "report.py" or "paper.py".
+Result<FigureTools> find_figure_tools(const std::string& name);
+
+// An option that takes one of these words.
+void add_word(Command app, const std::string& name, std::string& target,
+              const std::vector<std::string>& words, const std::string& help);
+
+struct FigureLook {
+  std::string title = "off", axis = "auto";
+  // --no-runs: of a database that has maps, replays or traces alone.
+  std::vector<std::string> arguments(bool no_runs = false) const;
+};
+// --title and --axis.
+void add_figure_look(Command app, FigureLook& look);
+
 struct FigureJob {
   std::string db;
-  std::string output;  // absolute; holds cells.csv, gets report.html and figures/
-  bool no_runs = false;
+  std::string output;  // absolute; holds cells.csv, gets what the script makes
+  std::vector<std::string> options;
 };
-// Runs the report script; its complaint is part of the error.
+// Runs the script; its complaint is part of the error.
 Result<> run_figures(const FigureTools& tools, const FigureJob& job);
 
 }  // namespace blksweep

@@ -44,16 +44,28 @@ Result<Fd> folder_below(int parent, const std::string& name, const std::string& 
 }
 
 void remove_left_out(int folder, const std::string& stem) {
-  for (const char* ending : {".svg", ".pdf", ".png", ".txt"}) {
+  for (const char* ending :
+       {".svg", ".pdf", ".png", ".txt", ".pgf", ".tex", ".csv", ".sql", ".toml"}) {
     ::unlinkat(folder, (stem + ending).c_str(), 0);
   }
+}
+
+// Whoever may read it, may run it.
+Result<> let_run(int folder, const std::string& name, const std::string& path) {
+  struct stat now = {};
+  if (::fstatat(folder, name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0 ||
+      ::fchmodat(folder, name.c_str(), (now.st_mode | (now.st_mode & 0444) >> 2) & 0777, 0) != 0) {
+    return sys_error(errno, "make a program of " + path);
+  }
+  return {};
 }
 
 Result<> put(const fs::path& from, int folder, const std::string& name, const std::string& path) {
   BLKSWEEP_TRY(const std::string bytes, read_regular(from, kLongestFile));
   BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin_in(folder, name, path));
   BLKSWEEP_CHECK(file.write(std::as_bytes(std::span(bytes))));
-  return file.commit();
+  BLKSWEEP_CHECK(file.commit());
+  return ::access(from.c_str(), X_OK) == 0 ? let_run(folder, name, path) : Result<>();
 }
 
 Result<> put_all(const fs::path& from, int folder, const std::string& path) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -16,10 +15,10 @@
 #include "cli/report/maps.h"
 #include "cli/report/replays.h"
 #include "cli/report/report.h"
+#include "cli/report/report_data.h"
 #include "cli/report/traces.h"
 #include "cli/verb.h"
 #include "store/ceilings.h"
-#include "store/csv.h"
 #include "store/json.h"
 #include "store/summary.h"
 
@@ -33,80 +32,13 @@ constexpr const char* kReportExamples = R"(examples:
   blksweep report results.db -o report --baseline order=random,merge=none
   blksweep report results.db --experiment all -o report)";
 
-struct ReportOptions {
-  std::string db, out, experiment = "newest";
-  CellFilter cells, baseline;
-  Maybe<double> margin;
+struct ReportOptions : ReportChoice {
+  std::string out;
+  FigureLook look;
   bool json = false;
   bool figures = true;
   bool explain = false;
 };
-
-struct Report {
-  JoinedExperiments joined;
-  std::vector<CellSummary> cells;
-};
-
-// "order=lba,merge=device"
-Result<CellFilter> parse_filter(const std::string& text) {
-  CellFilter filter;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string part = text.substr(at, end - at);
-    const std::size_t equals = part.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      return usage_error(
-          fmt::format("'{}' is not a list of settings, such as order=lba,merge=device", text));
-    }
-    filter.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-    at = end + 1;
-  }
-  return filter;
-}
-
-// "3%"
-Result<Maybe<double>> parse_margin(const std::string& text) {
-  double percent = 0;
-  const char* end = text.data() + text.size() - (text.ends_with('%') ? 1 : 0);
-  const auto [rest, ec] = std::from_chars(text.data(), end, percent);
-  if (ec != std::errc{} || rest != end || !text.ends_with('%') || !(percent > 0 && percent < 100)) {
-    return usage_error(fmt::format("'{}' is not a margin such as 3%", text));
-  }
-  return Maybe<double>(percent / 100);
-}
-
-Result<> require_match(const std::vector<StoredCell>& cells, const CellFilter& filter,
-                       const char* option) {
-  if (std::ranges::any_of(cells, [&](const StoredCell& c) { return matches(c.cell, filter); })) {
-    return {};
-  }
-  std::string known;
-  for (const auto& [name, value] : cells.empty() ? CellFilter{} : cells.front().cell.settings) {
-    known += (known.empty() ? "" : ", ") + name;
-  }
-  return usage_error(fmt::format("{}: no cell matches; settings are {}", option, known));
-}
-
-Result<Report> load(const ReportOptions& options) {
-  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(options.db));
-  Report report;
-  BLKSWEEP_TRY(report.joined, join_experiments(reader, {options.db, options.experiment}));
-  SummaryInput& input = report.joined.input;
-  input.baseline = options.baseline;
-  input.margin = options.margin;
-  BLKSWEEP_CHECK(require_match(input.cells, options.baseline, "--baseline"));
-  BLKSWEEP_CHECK(require_match(input.cells, options.cells, "--cells"));
-  report.cells = summarize(input);
-  // Left out after the summary: a baseline that is not shown still is the baseline.
-  std::erase_if(report.cells,
-                [&](const CellSummary& c) { return !matches(c.cell, options.cells); });
-  return report;
-}
-
-Result<> write_tables(const Report& report, const ReportFolder& folder) {
-  BLKSWEEP_CHECK(folder.write("cells.csv", cells_csv(report.cells)));
-  return folder.write("runs.csv", runs_csv(report.cells, report.joined.input.runs));
-}
 
 Json level_json(const Maybe<Level>& l) {
   return l ? Json{{"median", l->median}, {"least", l->least}, {"greatest", l->greatest}}
@@ -255,14 +187,15 @@ void print(const Report& report, const Others& others, const ReportOptions& opti
 
 // Without Python's libraries the tables are there, and the status says that something is missing.
 Result<Exit> draw(const ReportOptions& options, const ReportFolder& folder, bool no_runs = false) {
-  const auto tools = find_figure_tools();
+  const auto tools = find_figure_tools("report.py");
   if (!tools) {
     warn(tools.error().message());
     BLKSWEEP_CHECK(folder.publish());
     return tools.error().exit_code;
   }
-  const Result<> drawn =
-      run_figures(*tools, {.db = options.db, .output = folder.working(), .no_runs = no_runs});
+  const Result<> drawn = run_figures(
+      *tools,
+      {.db = options.db, .output = folder.working(), .options = options.look.arguments(no_runs)});
   BLKSWEEP_CHECK(folder.publish());  // the tables are there, whatever became of the figures
   BLKSWEEP_CHECK(drawn);
   note(fmt::format("report: {}", (fs::path(options.out) / "report.html").string()));
@@ -294,7 +227,7 @@ Result<Exit> report(const ReportOptions& options) {
   if (others.alone()) {
     return report_others(others, options);
   }
-  BLKSWEEP_TRY(const Report loaded, load(options));
+  BLKSWEEP_TRY(const Report loaded, load_report(options));
   BLKSWEEP_TRY(const std::optional<ReportFolder> folder, begin_folder(options.out));
   print(loaded, others, options);
   if (!folder) {
@@ -324,17 +257,10 @@ void add_report(Verbs& verbs) {
   Command app = verbs.root.add_subcommand(
       "report", "tables, figures, CSV and one page from a results database");
   const auto options = std::make_shared<ReportOptions>();
-  app.add_option("DB", options->db, "results database that run wrote").required();
   app.add_option("-o,--output", options->out,
                  "folder for report.html, figures/, cells.csv and runs.csv");
-  add_parsed(app, "--cells", options->cells, parse_filter,
-             "only cells with these settings, as name=value,...");
-  add_parsed(app, "--baseline", options->baseline, parse_filter,
-             "cell that ratios refer to (order=random,merge=none)");
-  add_parsed(app, "--margin", options->margin, parse_margin,
-             "equivalence margin (3%): equal if shown to be within it");
-  app.add_option("--experiment", options->experiment,
-                 "newest (default), all, or ids (1,3): one report, disks apart");
+  add_report_choice(app, *options);
+  add_figure_look(app, options->look);
   app.add_flag(
       "--no-figures", [options] { options->figures = false; },
       "write the CSV files, draw no figures");

@@ -86,6 +86,7 @@ Result<Spec> load_spec(const std::string& path) {
   uid_t owner = 0;
   BLKSWEEP_TRY(const std::string text, read_regular(path, kLongestSpec, &owner));
   BLKSWEEP_TRY(Spec spec, parse_spec(text, path));
+  spec.text = text;
   spec.of_stranger = is_real_root() && !trusted_owner(owner);
   return spec;
 }

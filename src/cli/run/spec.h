@@ -27,6 +27,7 @@ struct Spec {
   std::vector<SpecPlaces> cell_places = {};  // beside cells
   Matrix matrix = {};
   std::optional<RigSettings> rig = {};  // disks and data sets to be set up
+  std::string text = {};                // of the file
   bool of_stranger = false;             // root takes from it what is measured, not where is written
 };
 

@@ -4,10 +4,12 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/model/models.h"
 #include "cli/progress_line.h"
 #include "cli/run/answer.h"
@@ -78,14 +80,34 @@ bool change_queue(const std::vector<CellSettings>& cells) {
   return std::ranges::any_of(cells, [](const CellSettings& c) { return c.node.changes_queue(); });
 }
 
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path found = std::filesystem::absolute(path, error);
+  return error ? path : found.lexically_normal().string();
+}
+
+CommandRecord command_of(const RunArgs& args, const Spec& spec,
+                         const std::vector<std::string>& argv) {
+  CommandRecord command;
+  for (const std::string& word : argv) {
+    command.argv += (command.argv.empty() ? "" : " ") + shell_word(word);
+  }
+  command.directory = absolute(".");
+  if (!args.spec.empty()) {
+    command.spec_name = args.spec;
+    command.spec = spec.text;
+  }
+  return command;
+}
+
 struct RunContext {  // what an experiment is made in
   const Source& source;
   const Refusals& refusals;
-  const std::vector<std::string>& argv;
+  const CommandRecord& command;
 };
 
 ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in) {
-  const auto& [source, refusals, argv] = in;
+  const auto& [source, refusals, command] = in;
   ExperimentSettings s;
   for (const CellSettings& cell : o.cells) {
     s.cells.push_back({cell, {describe(cell)}, fallback_notes(cell, refusals)});
@@ -101,8 +123,11 @@ ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in
   s.key = experiment_key(o, source.catalog);
   s.host = describe_host(source);
   s.host.device_label = o.disk_label;
-  for (const std::string& arg : argv) {
-    s.host.argv += (s.host.argv.empty() ? "" : " ") + arg;
+  s.host.argv = command.argv;
+  s.command = command;
+  s.command.data_root = std::string(source.catalog.root);
+  if (!o.catalog.empty()) {
+    s.command.catalog = absolute(o.catalog);
   }
   s.host.tool_version = version();
   s.host.git_revision = git_revision();
@@ -111,7 +136,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in
 
 struct Measuring {
   ResultStore* store = nullptr;
-  const std::vector<std::string>& argv;
+  const CommandRecord& command;
   std::string* key = nullptr;  // of the experiment; who asks for it prints the runs
 };
 
@@ -137,7 +162,7 @@ Result<Exit> measure(RunOptions options, const Measuring& how) {
   BLKSWEEP_CHECK(RunNode::put_back_left_behind(source, change_queue(options.cells)));
   const Refusals refusals = find_refusals(source, options.cells);
   BLKSWEEP_CHECK(settle_cells(options, refusals));
-  ExperimentSettings settings = experiment_settings(options, {source, refusals, how.argv});
+  ExperimentSettings settings = experiment_settings(options, {source, refusals, how.command});
   if (!options.model.empty()) {
     BLKSWEEP_TRY(const ModelSpec model, model_by_name(options.model));
     settings.predict = predict_settings(source, model);
@@ -160,7 +185,7 @@ Result<Exit> measure(RunOptions options, const Measuring& how) {
 }
 
 Result<Exit> run_campaign(const RunArgs& args, const CampaignPlan& plan,
-                          const std::vector<std::string>& argv) {
+                          const CommandRecord& command) {
   if (args.dry_run) {
     return dry_run(plan);
   }
@@ -171,7 +196,7 @@ Result<Exit> run_campaign(const RunArgs& args, const CampaignPlan& plan,
   BLKSWEEP_CHECK(wait_for_turn(store, plan.db));
   return carry_out(plan, [&](const RunOptions& options) -> Result<MeasuredSite> {
     MeasuredSite site;
-    BLKSWEEP_TRY(site.exit, measure(options, {&store, argv, &site.key}));
+    BLKSWEEP_TRY(site.exit, measure(options, {&store, command, &site.key}));
     return site;
   });
 }
@@ -182,9 +207,10 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
     BLKSWEEP_TRY(spec, load_spec(args.spec));
   }
   install_stop_signals();
+  const CommandRecord command = command_of(args, spec, argv);
   if (spec.rig) {
     BLKSWEEP_TRY(const CampaignPlan plan, plan_campaign(spec, args.text));
-    return run_campaign(args, plan, argv);
+    return run_campaign(args, plan, command);
   }
   BLKSWEEP_CHECK(add_matrix_cells(spec, {}));
   BLKSWEEP_TRY(const RunOptions options, parse_run_options(spec, args.text));
@@ -196,14 +222,14 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
   }
   if (!options.report.empty()) {
     BLKSWEEP_TRY(const CampaignPlan plan, plan_of_report(options));
-    return run_campaign(args, plan, argv);
+    return run_campaign(args, plan, command);
   }
   std::optional<ResultStore> store;
   if (!options.db.empty()) {
     BLKSWEEP_TRY(store, ResultStore::open(options.db));
     BLKSWEEP_CHECK(wait_for_turn(*store, options.db));
   }
-  return measure(options, {store ? &*store : nullptr, argv});
+  return measure(options, {store ? &*store : nullptr, command});
 }
 
 void add_run_flags(Command app, CellText& text) {

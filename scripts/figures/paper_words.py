@@ -1,0 +1,296 @@
+"""Sentences of a paper: captions, the methods paragraph, the sample document and the README of its folder."""
+import datetime
+
+import common
+import load
+import page
+import tex
+
+WIDTH_WORDS = {"column": r"\columnwidth", "page": r"\textwidth"}
+DATA_QUERY = "SELECT DISTINCT cell_id, samples, bytes FROM good_run"
+TABLE_WORDS = {
+    "comparison": "Samples per second and their ratio to the baseline",
+    "results": "Throughput of each cell: medians, range of the repeats, ratio to the baseline",
+    "device": "Each cell at the device: beside fio with the same reads (requests: ours / fio), as a share of the "
+              "sequential ceiling, and what the probe saw",
+    "stages": "Stages of an epoch, as shares of it",
+    "shuffle": "How well each cell shuffles (1: as a random permutation)",
+}
+
+
+def data_set(db, cells):
+    """Samples and bytes of an epoch, in words; several cells may read several data sets."""
+    wanted = {c.cell_id for c in cells}
+    found = [row for row in load.rows(db, DATA_QUERY) if row[0] in wanted]
+    if not found:
+        return {}
+
+    def ends(values, form):
+        low, high = form(min(values)), form(max(values))
+        return low if low == high else f"{low} to {high}"
+    return {"samples": ends([s for _, s, _ in found], "{:,}".format),
+            "bytes": ends([b for _, _, b in found], "{:,}".format),
+            "data-mib": ends([b / page.MIB for _, _, b in found], page.digits)}
+
+
+def settings_of(cells):
+    """({name: value} of all cells, [names that vary])"""
+    names = list(dict.fromkeys(name for c in cells for name in c.settings))
+    same = {n: cells[0].settings.get(n, "") for n in names if len({c.settings.get(n, "") for c in cells}) == 1}
+    return same, [n for n in names if n not in same]
+
+
+def counted(cells):
+    """n of the cells: "n = 5", "n = 4 to 5"."""
+    runs = [c.runs for c in cells]
+    return f"n = {min(runs)}" + ("" if min(runs) == max(runs) else f" to {max(runs)}")
+
+
+def left_out(facts):
+    reasons = list(dict.fromkeys(reason for *_, reason in facts.left_out))
+    if not reasons:
+        return common.left_out_text(facts)
+    more = f", and {len(reasons) - 3} further reasons" if len(reasons) > 3 else ""
+    return f"{common.left_out_text(facts)[:-1]} ({'; '.join(reasons[:3])}{more})."
+
+
+def statistic(cells):
+    """What a ratio and a word of a verdict are, as far as these cells have them."""
+    words = [c.verdict for c in cells if c.verdict]
+    if not any(c.value("ratio") is not None for c in cells):
+        return ""
+    text = ("Ratios: samples per second over the baseline's of the same round and session, geometric mean over rounds")
+    if any(c.interval("ratio") for c in cells):
+        text += "; interval: 95 %, Student's t on their logarithms"
+    if words:
+        families = max(sum(1 for c in of_disk if c.verdict) for _, of_disk in load.by_disk(cells))
+        text += (f"; verdicts: the t test after Holm's correction, 5 % for one wrong word among {families}; "
+                 "not shown is not equal")
+    few = common.few_pairs(cells)
+    return text + "." + (f" {few}" if few else "")
+
+
+def disks(facts):
+    found = "; ".join(dict.fromkeys(common.disk_text(f) for f in (facts, *facts.others)))
+    return f"Disk: {found}." if not facts.others else f"Disks: {found}."
+
+
+def tail(shown):
+    """What every caption ends in."""
+    return f"{counted(shown.cells)[0].upper()}{counted(shown.cells)[1:]}".replace("N =", "n =") + \
+        f" runs a cell, {shown.facts.counted} in all. {left_out(shown.facts)} {disks(shown.facts)}"
+
+
+def figure_caption(shown, text):
+    """`text` is describe()'s, with what was counted: that is in the tail."""
+    said = text.split(f" {common.plural(shown.facts.counted, 'run')} counted.")[0]
+    return f"{said} {tail(shown)}"
+
+
+def captions_tex(shown, drawn, tables):
+    lines = ["% \\blkcaption{NAME}: what is shown, how often, by which method, on what, and what was left out.\n"]
+    put = r"\blkput{{caption}}{{{}}}{{{}}}" + "\n"
+    lines += [put.format(name, tex.escape(figure_caption(shown, text))) for name, _, text in drawn]
+    for name in tables:
+        method = statistic(shown.cells) if name in ("comparison", "results") else ""
+        words = " ".join(w for w in (f"{TABLE_WORDS[name]}.", method, tail(shown)) if w)
+        lines.append(put.format(name, tex.escape(words)))
+    return "".join(lines)
+
+
+def node_words(facts):
+    host = facts.host
+    return (f"{host['hostname']} ({host['cpu']}, {common.plural(host['cpus'], 'CPU')}, "
+            f"{host['memory_bytes'] / 2**30:.1f} GiB of memory"
+            + (f", GPU {host['gpu']}" if host["gpu"] else "") + f") under Linux {host['kernel']}")
+
+
+def disk_words(facts):
+    host = facts.host
+    spins = {0: "not rotational", 1: "rotational"}.get(host["rotational"], "rotation unknown")
+    queue = dict(facts.queue)
+    settings = ", ".join(f"{name} {queue[name]}" for name in ("nr_requests", "max_sectors_kb", "read_ahead_kb")
+                         if name in queue)
+    text = (f"{common.disk_text(facts)}, {spins}, mounted {host['mount_options']}; I/O scheduler "
+            f"{host['scheduler'] or 'unknown'}" + (f" ({settings})" if settings else ""))
+    below = [f"{disk}: {value}" for disk, name, value in facts.layers
+             if name in ("emulation", "backing_file", "model") and value]
+    return text + (f". It stands on {'; '.join(below)}" if below else "")
+
+
+def cache_words(cells):
+    kinds = list(dict.fromkeys(c.settings.get("cache", "") for c in cells))
+    resident = [c.value("resident_before") for c in cells if c.value("resident_before") is not None]
+    text = f"Cache protocol: {', '.join(k for k in kinds if k) or 'not set'}"
+    if kinds == ["cold"]:
+        text += " (page and inode caches of the data dropped before every run)"
+    if resident:
+        share = "none" if max(resident) == 0 else f"{page.percent(min(resident))} to {page.percent(max(resident))}"
+        text += f"; {share} of the data was in the page cache when a run began (medians of cells)"
+    return text + "."
+
+
+def others_words(db):
+    """fio, probe, ceilings: what was measured beside the runs."""
+    fio = [v for v, in load.rows(db, "SELECT DISTINCT version FROM fio JOIN good_run USING (run_id) ORDER BY 1")]
+    probed, = load.rows(db, "SELECT count(*), coalesce(sum(lost_events), 0) FROM probe JOIN good_run USING (run_id)")
+    said = []
+    if fio:
+        said.append(f"Beside each run, {', '.join(fio)} read the same bytes in the same order and groups.")
+    if probed[0]:
+        said.append(f"eBPF programs watched the block layer in {common.plural(probed[0], 'run')} and lost "
+                    f"{probed[1]:,} events.")
+    return said
+
+
+def ceiling_words(facts):
+    return [f"Ceiling, {c.kind}: {page.digits(c.median / page.MIB)} MiB/s (median of {common.plural(c.rounds, 'round')}, "
+            f"{page.digits(c.least / page.MIB)} to {page.digits(c.greatest / page.MIB)}), the data's own extents at depth "
+            f"{c.depth}." for c in load.ceilings(facts)]
+
+
+def dates(db, shown):
+    marks = ", ".join("?" * len(shown.cells))
+    first, last = load.rows(db, f"SELECT min(started_unix_ns), max(started_unix_ns) FROM good_run WHERE cell_id IN ({marks})",
+                            [c.cell_id for c in shown.cells])[0]
+    if first is None:
+        return ""
+    days = [datetime.datetime.fromtimestamp(ns / 1e9, datetime.timezone.utc).strftime("%Y-%m-%d") for ns in (first, last)]
+    return f" on {days[0]}" if days[0] == days[1] else f" from {days[0]} to {days[1]}"
+
+
+def methods_words(db, shown):
+    cells, facts = shown.cells, shown.facts
+    same, varied = settings_of(cells)
+    everything = (facts, *facts.others)
+    host = facts.host
+    yield (f"Measured with blksweep {host['tool_version']} (revision {host['git_revision']}) on "
+           f"{'; '.join(dict.fromkeys(node_words(f) for f in everything))}{dates(db, shown)}.")
+    if shown.data:
+        yield f"An epoch: {shown.data['samples']} samples, {shown.data['bytes']} bytes."
+    for f in everything:
+        yield f"Disk: {disk_words(f)}."
+    yield cache_words(cells)
+    if varied:
+        yield f"Varied: {', '.join(varied)} ({common.plural(len(cells), 'cell')})."
+    rest = [f"{name} {value}" for name, value in same.items() if name != "cache" and value not in ("", "none", "-")]
+    if rest:
+        yield f"In all cells: {', '.join(rest)}."
+    sessions = sum(len(commands) for _, commands in facts.sessions)
+    yield (f"Every round ran each cell once, in an order drawn anew ({counted(cells)} runs a cell, "
+           f"{facts.counted} in all, {common.plural(sessions, 'command')}).")
+    yield statistic(cells)
+    for f in everything:
+        yield from ceiling_words(f)
+    yield from others_words(db)
+    yield left_out(facts)
+
+
+def methods_tex(db, shown):
+    lines = [tex.escape(sentence) for sentence in methods_words(db, shown) if sentence]
+    return "% What was measured, on what and how; every fact is the database's.\n" + "\n".join(lines) + "\n"
+
+
+SAMPLE = r"""%% A sample that inputs everything of this folder: pdflatex paper.tex (twice, for references).
+%% Copy what you need into your own document; a new 'blksweep paper' does not write over a file that you edited.
+\documentclass[10pt,twocolumn]{article}
+\usepackage[letterpaper,margin=0.75in,columnsep=0.3in]{geometry}
+\usepackage{booktabs,tabularx,graphicx,pgf}
+\input{numbers}
+\input{captions}
+\setlength\emergencystretch{3em}
+\renewcommand\topfraction{.95}\renewcommand\dbltopfraction{.95}\renewcommand\textfraction{.05}
+\renewcommand\floatpagefraction{.6}\renewcommand\dblfloatpagefraction{.6}
+\setcounter{topnumber}{5}\setcounter{dbltopnumber}{5}\setcounter{totalnumber}{8}
+\makeatletter\setlength\@fptop{0pt}\setlength\@dblfptop{0pt}\makeatother
+\title{%(title)s}
+\author{blksweep}
+\date{}
+\begin{document}
+\maketitle
+\section*{Method}
+\input{methods}
+\section*{Results}
+%(sentences)s
+%(floats)s
+\end{document}
+"""
+
+
+def sentences(shown):
+    """A sentence for each comparison, every number by its name."""
+    said = [r"\blkfact{runs} runs of \blkfact{cells} cells are counted, \blkfact{left-out} left out."]
+    baselines = {c.disk: c for c in shown.cells if c.baseline}
+    for c in shown.cells:
+        key, base = shown.keys[c.cell_id], baselines.get(c.disk)
+        if c.baseline or base is None or not shown.of(c, "ratio"):
+            continue
+        ends = rf" (95\,\% interval \blk{{{key}}}{{ratio-interval}})" if shown.of(c, "ratio_low") else ""
+        said.append(rf"\emph{{\blk{{{key}}}{{label}}}} delivers \blk{{{key}}}{{samples-per-s}} samples/s, "
+                    rf"\blk{{{key}}}{{ratio}} times those of \emph{{\blk{{{shown.keys[base.cell_id]}}}{{label}}}}{ends}.")
+    return "\n".join(said)
+
+
+def float_of(kind, wide, body, caption):
+    name = f"{kind}*" if wide else kind
+    words = [rf"\caption{{\blkcaption{{{caption}}}}}"]
+    parts = [*words, body] if kind == "table" else [body, *words]
+    return "\n".join([rf"\begin{{{name}}}[tp]\centering\small", *parts, rf"\end{{{name}}}"])
+
+
+def floats(drawn, tables):
+    out = []
+    for name in tables:
+        wide = tables[name].count("multicolumn{1}") > 3
+        out.append(float_of("table", wide, rf"\footnotesize\input{{tables/{name}}}", name))
+    out.append("\\clearpage")
+    out += [float_of("figure", False, rf"\input{{figures/{name}-column.pgf}}", name)
+            for name, widths, _ in drawn if "column" in widths]
+    out.append("\\clearpage")
+    out += [float_of("figure", True, rf"\includegraphics{{figures/{name}-page.pdf}}", name)
+            for name, widths, _ in drawn if "page" in widths]
+    # LaTeX keeps a limited number of floats until there is a page for them.
+    return "\n".join(text + ("\n\\clearpage" if at % 12 == 11 else "") for at, text in enumerate(out))
+
+
+def sample_tex(shown, drawn, tables):
+    title = rf"{tex.escape(disks(shown.facts)[:-1])}"
+    return SAMPLE % {"title": title, "sentences": sentences(shown), "floats": floats(drawn, tables)}
+
+
+README = """# What is what
+
+Made by `blksweep paper` {version} (revision {revision}){options}; the same database gives the same bytes.
+
+| | |
+| --- | --- |
+| `numbers.tex` | every number by name: `\\blk{{{key}}}{{samples-per-s}}`; `\\input` it first |
+| `captions.tex` | `\\blkcaption{{NAME}}` of each figure and table |
+| `methods.tex` | the paragraph on kernel, device, caches, n and statistic |
+| `tables/` | {tables} (`\\usepackage{{booktabs,tabularx}}`) |
+| `figures/` | {figures}: `-column` (3.35 in) and `-page` (7 in), `.pdf`, and `.pgf` in your document's font (`\\usepackage{{pgf}}`) |
+| `paper.tex` | a sample that inputs all of it: `pdflatex paper.tex` |
+| `data/` | `cells.csv`, `runs.csv` and `cells.txt` behind them{sql}; the experiment files |
+| `rerun.sh` | the same experiment again, or everything here again from `data/`: `./rerun.sh --help` |
+| `SHA256SUMS` | of all of it: `sha256sum -c SHA256SUMS` |
+
+Cells and their names in LaTeX:
+
+| cell | name |
+| --- | --- |
+{cells}
+"""
+
+
+def readme(shown, drawn, tables, frozen, arguments):
+    host = shown.facts.host
+
+    def plain(text):
+        return load.cut(text).replace("|", "/").replace("`", "'")
+    return README.format(
+        version=plain(host["tool_version"]), revision=plain(host["git_revision"]),
+        options=f" with `{plain(' '.join(arguments))}`" if arguments else "", key=shown.keys[shown.cells[0].cell_id],
+        tables=", ".join(f"`{t}.tex`" for t in tables), figures=", ".join(f"`{n}`" for n, *_ in drawn) or "none",
+        sql="; `results.sql`, the database: `sqlite3 results.db <data/results.sql`" if frozen else
+        "; the database is too large to be kept here: keep it yourself",
+        cells="\n".join(f"| {plain(c.label)} | `{shown.keys[c.cell_id]}` |" for c in shown.cells))

@@ -1,0 +1,88 @@
+#include "cli/report/report_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "store/csv.h"
+
+namespace blksweep {
+namespace {
+
+// "order=lba,merge=device"
+Result<CellFilter> parse_filter(const std::string& text) {
+  CellFilter filter;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, end - at);
+    const std::size_t equals = part.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return usage_error(
+          fmt::format("'{}' is not a list of settings, such as order=lba,merge=device", text));
+    }
+    filter.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    at = end + 1;
+  }
+  return filter;
+}
+
+// "3%"
+Result<Maybe<double>> parse_margin(const std::string& text) {
+  double percent = 0;
+  const char* end = text.data() + text.size() - (text.ends_with('%') ? 1 : 0);
+  const auto [rest, ec] = std::from_chars(text.data(), end, percent);
+  if (ec != std::errc{} || rest != end || !text.ends_with('%') || !(percent > 0 && percent < 100)) {
+    return usage_error(fmt::format("'{}' is not a margin such as 3%", text));
+  }
+  return Maybe<double>(percent / 100);
+}
+
+Result<> require_match(const std::vector<StoredCell>& cells, const CellFilter& filter,
+                       const char* option) {
+  if (std::ranges::any_of(cells, [&](const StoredCell& c) { return matches(c.cell, filter); })) {
+    return {};
+  }
+  std::string known;
+  for (const auto& [name, value] : cells.empty() ? CellFilter{} : cells.front().cell.settings) {
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  return usage_error(fmt::format("{}: no cell matches; settings are {}", option, known));
+}
+
+}  // namespace
+
+Result<Report> load_report(const ReportChoice& options) {
+  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(options.db));
+  Report report;
+  BLKSWEEP_TRY(report.joined, join_experiments(reader, {options.db, options.experiment}));
+  SummaryInput& input = report.joined.input;
+  input.baseline = options.baseline;
+  input.margin = options.margin;
+  BLKSWEEP_CHECK(require_match(input.cells, options.baseline, "--baseline"));
+  BLKSWEEP_CHECK(require_match(input.cells, options.cells, "--cells"));
+  report.cells = summarize(input);
+  // Left out after the summary: a baseline that is not shown still is the baseline.
+  std::erase_if(report.cells,
+                [&](const CellSummary& c) { return !matches(c.cell, options.cells); });
+  return report;
+}
+
+Result<> write_tables(const Report& report, const ReportFolder& folder) {
+  BLKSWEEP_CHECK(folder.write("cells.csv", cells_csv(report.cells)));
+  return folder.write("runs.csv", runs_csv(report.cells, report.joined.input.runs));
+}
+
+void add_report_choice(Command app, ReportChoice& choice) {
+  app.add_option("DB", choice.db, "results database that run wrote").required();
+  add_parsed(app, "--cells", choice.cells, parse_filter,
+             "only cells with these settings, as name=value,...");
+  add_parsed(app, "--baseline", choice.baseline, parse_filter,
+             "cell that ratios refer to (order=random,merge=none)");
+  add_parsed(app, "--margin", choice.margin, parse_margin,
+             "equivalence margin (3%): equal if shown to be within it");
+  app.add_option("--experiment", choice.experiment,
+                 "newest (default), all, or ids (1,3): one report, disks apart");
+}
+
+}  // namespace blksweep

@@ -1,0 +1,34 @@
+// What a report and a paper are made of: the cells that somebody chose, summarized; one source for
+// the table, its CSV and everything that is drawn or typeset.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command.h"
+#include "cli/report/experiments.h"
+#include "cli/report/folder.h"
+#include "store/summary.h"
+
+namespace blksweep {
+
+struct ReportChoice {
+  std::string db, experiment = "newest";
+  CellFilter cells, baseline;
+  Maybe<double> margin;
+};
+
+struct Report {
+  JoinedExperiments joined;
+  std::vector<CellSummary> cells;
+};
+
+// DB, --cells, --baseline, --margin and --experiment.
+void add_report_choice(Command app, ReportChoice& choice);
+// Errors: as join_experiments; usage for a filter that no cell matches.
+Result<Report> load_report(const ReportChoice& choice);
+// cells.csv and runs.csv.
+Result<> write_tables(const Report& report, const ReportFolder& folder);
+
+}  // namespace blksweep

@@ -1,0 +1,143 @@
+"""Texts of a paper are letters whatever they hold, its numbers are those that it was given, in the fonts it names."""
+import pathlib
+import re
+import shlex
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts/figures"), str(ROOT / "tests/support")]
+
+import demo_db as demo  # noqa: E402
+import fonts  # noqa: E402
+import load  # noqa: E402
+import paper  # noqa: E402
+import paper_data  # noqa: E402
+import paper_tables  # noqa: E402
+import style  # noqa: E402
+import tex  # noqa: E402
+
+HOSTILE = ["\\input{/etc/passwd}", "$(reboot)", "a\nb%c", "\\end{document}", "^^5cinput x", "{", "}}", "#1", "a--b", "\\",
+           "日本\u202e", "é µ×…", "`id`", '"', "~_&|<>"]
+COMMANDS = ("textbackslash", "ensuremath", "lbrace", "rbrace", "mathdollar", "textasciicircum", "textasciitilde",
+            "textless", "textgreater", "textbar", "times", "mu", "ldots")
+
+
+class Texts(unittest.TestCase):
+    def test_no_text_is_a_command(self):
+        for text in HOSTILE:
+            out = tex.escape(text)
+            self.assertTrue(out.isascii(), out)
+            self.assertNotIn("\n", out)
+            self.assertEqual(out.count("{"), out.count("}"))
+            for command in re.findall(r"\\([A-Za-z]+)", out):
+                self.assertIn(command, COMMANDS, out)
+            rest = re.sub(r"\\(?:[A-Za-z]+|[%&#_'\"`^~])", "", out)
+            self.assertNotRegex(rest, r"[\\$%#&^_~]", out)
+
+    def test_what_latex_has_comes_out_as_it_is(self):
+        self.assertEqual(tex.escape("lba + device 10%"), r"lba + device 10\%")
+        self.assertEqual(tex.escape("24 %"), r"24\,\%")
+        self.assertEqual(tex.escape("--margin"), "-{}-margin")
+        self.assertEqual(tex.escape("é"), r"\'{e}")
+        self.assertEqual(tex.escape("日"), "U+65E5")
+
+    def test_all_digits_without_an_exponent(self):
+        for value in (0.0, 1.0, -3.5, 1e-9, 26082.78815198216, 641010601.6231136, 2.0**60):
+            text = paper_tables.exact(value)
+            self.assertNotIn("e", text)
+            self.assertAlmostEqual(float(text), value, delta=abs(value) * 1e-14)
+
+
+class Keys(unittest.TestCase):
+    def shown(self, *labels):
+        cells = [load.Cell(n, label, n == 1, 1, {}, {}) for n, label in enumerate(labels, 1)]
+        return paper_tables.Shown(cells, None, {1: {"ratio": "2.73", "ratio_low": "2.70", "ratio_high": "2.76"}}, {})
+
+    def test_every_cell_has_a_key_of_its_own(self):
+        keys = self.shown("lba + device", "lba/device", "日本", "fact").keys
+        self.assertEqual(list(keys.values()), ["lba-device", "lba-device-2", "cell-3", "fact-4"])
+
+    def test_a_number_is_the_text_that_was_given_and_unknown_is_not_there(self):
+        shown = self.shown("lba", "path")
+        text = paper_tables.cell_numbers(shown, shown.cells[0])
+        self.assertIn(r"\blkput{lba}{ratio-interval}{[2.70, 2.76]}", text)
+        self.assertNotIn("ratio", paper_tables.cell_numbers(shown, shown.cells[1]))
+
+
+class Figures(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(style.use, style.Look())
+        self.out = pathlib.Path(folder.name)
+
+    def test_labels_in_a_pgf_file_are_escaped_and_pictures_found(self):
+        style.use(style.Look(width=style.SINGLE, formats=(".pgf", ".pdf"), settings=fonts.settings("cm", self.out)))
+        fig, ax = style.pyplot().subplots(layout="constrained")
+        ax.scatter([0, 1], [0, 1], rasterized=True)
+        ax.set_title("\\input{x} $y$")
+        style.save(fig, self.out / "figures" / "one")
+        text = (self.out / "figures/one.pgf").read_text(encoding="utf-8")
+        self.assertIn(r"\textbackslash{}input\ensuremath{\lbrace}x", text)
+        self.assertNotIn(r"\input{x}", text)
+        self.assertIn(r"{\blkpath figures/one-img0.png}", text)
+        self.assertTrue((self.out / "figures/one-img0.png").exists())
+        self.assertIn(fonts.NAME.encode(), (self.out / "figures/one.pdf").read_bytes())
+
+    def test_the_font_has_the_signs_at_their_places(self):
+        from matplotlib.ft2font import FT2Font
+        font = FT2Font(str(fonts.make_cm(self.out)))
+        for sign in "<>_{}|×–µ−é0aZ":
+            self.assertIn(ord(sign), font.get_charmap(), sign)
+        self.assertEqual(font.get_glyph_name(font.get_charmap()[ord("<")]), "less")
+
+    def test_the_axis_of_values_is_as_it_was_asked_for(self):
+        for axis, scale in (("linear", "linear"), ("log", "log"), ("auto", "log")):
+            style.use(style.Look(axis=axis))
+            _, ax = style.pyplot().subplots()
+            style.measured(ax.xaxis, 1, 50, "log")
+            self.assertEqual(ax.get_xscale(), scale)
+
+
+class Frozen(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = pathlib.Path(folder.name)
+        demo.main([str(self.out / "a.db"), "--repeats", "1", "--cells", "2"])
+
+    def test_the_sql_makes_a_database_that_gives_the_same_sql(self):
+        import sqlite3
+        paper_data.dump(self.out / "a.db", self.out / "a.sql")
+        with sqlite3.connect(self.out / "b.db") as db:
+            db.executescript((self.out / "a.sql").read_text(encoding="utf-8"))
+        paper_data.dump(self.out / "b.db", self.out / "b.sql")
+        self.assertEqual((self.out / "a.sql").read_bytes(), (self.out / "b.sql").read_bytes())
+
+    def test_a_command_of_a_stranger_stays_words(self):
+        session = paper_data.Session(1, ("x", "run", "$(reboot)", "a;b", "sweep.toml"), "", "/d", "", "sweep.toml", "t")
+        names = paper_data.specs([session])
+        line = paper_data.words_again(session, names)
+        self.assertEqual(shlex.split(line), ["$(reboot)", "a;b", "$here/data/spec-1.toml"])
+        self.assertTrue(line.startswith("'$(reboot)' 'a;b'"))
+
+    def test_what_is_no_run_is_no_command(self):
+        import contextlib
+        import sqlite3
+        with contextlib.closing(sqlite3.connect(self.out / "a.db")) as db, db:
+            db.execute("UPDATE session SET argv = 'rm -rf /'")
+        self.assertEqual(paper_data.sessions(self.out / "a.db", [1]), [])
+
+    def test_an_edited_file_is_not_written_over_and_names_outside_are_not_looked_at(self):
+        (self.out / paper.SUMS).write_text("0  paper.tex\n0  ../a.db\n0  /etc/passwd\n")
+        (self.out / "paper.tex").write_text("mine")
+        known = paper.earlier(self.out)
+        self.assertEqual(list(known), ["paper.tex"])
+        with self.assertRaises(load.Unwritten):
+            paper.refuse_edited(self.out, known)
+
+
+if __name__ == "__main__":
+    unittest.main()
