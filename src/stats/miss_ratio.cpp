@@ -8,6 +8,9 @@ namespace blksweep {
 namespace {
 
 constexpr double kErrorOfOne = 0.6;  // docs: figure 3 of the source, as a rule
+// Distances between sampled keys are steps of 1 / rate: a cache of fewer steps has no point, or its
+// hits would all be counted at the next one (with a few hot keys: 37 points off).
+constexpr double kLeastSteps = 8;
 
 std::uint64_t mixed(std::uint64_t x) {  // splitmix64's finalizer
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -109,6 +112,10 @@ double MissRatio::error() const {
   return exact() ? 0 : kErrorOfOne / std::sqrt(static_cast<double>(seen_.size()));
 }
 
+std::uint64_t MissRatio::least_size() const {
+  return exact() ? 1 : std::bit_ceil(static_cast<std::uint64_t>(kLeastSteps / rate()));
+}
+
 std::vector<MissRatio::Point> MissRatio::curve() const {
   std::vector<Point> out;
   if (references_ == 0) {
@@ -119,7 +126,7 @@ std::vector<MissRatio::Point> MissRatio::curve() const {
   const double all = static_cast<double>(references_) * rate();
   const double adjustment = all - counted_;
   const auto keys_there = static_cast<std::uint64_t>(std::ceil(keys()));
-  for (std::uint64_t size = 1;; size *= 2) {
+  for (std::uint64_t size = least_size();; size *= 2) {
     const bool last = size >= keys_there;  // then every reference but the first of a key hits
     double hits = adjustment;
     for (auto it = hits_.begin(); it != hits_.end() && (last || it->first <= size); ++it) {

@@ -3,7 +3,8 @@
 // A key is sampled by its hash, and all its references with it; when more than `most` keys are in
 // the sample, those with the greatest hashes leave and the rate sinks. While all keys fit the curve
 // is exact. error() is what the mean difference of the curve's points from the true ones was in the
-// source's experiments, for samples of this size; single points of small caches may be further off.
+// source's experiments, for samples of this size. Caches that hold fewer than 8 sampled keys have
+// no point.
 //
 // Memory:  about 150 bytes a sampled key.
 // Threads: one owner.
@@ -30,7 +31,8 @@ class MissRatio {
     std::uint64_t cached = 0;  // keys that the cache holds
     double misses = 0;         // of all references, 0 .. 1
   };
-  // Ascending sizes, each twice the one before, up to all keys; empty without references.
+  // Ascending sizes, each twice the one before, up to all keys; empty without references. From 1
+  // where it is exact.
   std::vector<Point> curve() const;
   std::uint64_t references() const { return references_; }
   double keys() const;  // that were referenced, estimated
@@ -42,6 +44,7 @@ class MissRatio {
   struct Seen {
     std::uint64_t time, hash;
   };
+  std::uint64_t least_size() const;
   double rate() const { return static_cast<double>(limit_) / static_cast<double>(kAll); }
   std::uint64_t distance(std::uint64_t last) const;
   void mark(std::uint64_t time, int by);

@@ -75,6 +75,25 @@ TEST(MissRatio, ASampleIsAsCloseAsItSays) {
   }
 }
 
+TEST(MissRatio, ASampleWithAFewHotKeysIsAsCloseAsItSays) {
+  Rng rng(3);
+  std::vector<std::uint64_t> keys;
+  while (keys.size() < 60'000) {
+    const std::uint64_t draw = rng.below(100);
+    keys.push_back(draw < 30 ? 1 : draw < 45 ? 2 : 3 + rng.below(40'000));
+  }
+  MissRatio m(4096);
+  for (const std::uint64_t key : keys) {
+    m.reference(key);
+  }
+  ASSERT_GT(m.curve().size(), 5U);
+  double off = 0;
+  for (const auto& point : m.curve()) {
+    off += std::abs(point.misses - simulated(keys, point.cached));
+  }
+  EXPECT_LT(off / static_cast<double>(m.curve().size()), 1.5 * m.error());
+}
+
 TEST(MissRatio, CountsKeysAndReferences) {
   MissRatio m(1000);
   for (std::uint64_t pass = 0; pass < 2; ++pass) {
