@@ -67,7 +67,9 @@ void TraceStat::add_depth(const TraceRecord& r) {
   latencies_.add(static_cast<std::uint64_t>(r.latency_ns));
   busy_ns_ += static_cast<double>(r.latency_ns);
   const std::int64_t room = INT64_MAX - r.time_ns;
-  completions_.push(r.time_ns + std::min(r.latency_ns, room));
+  const std::int64_t completed = r.time_ns + std::min(r.latency_ns, room);
+  completions_.push(completed);
+  completed_ns_ = std::max(completed_ns_, completed);
   deepest_ = std::max<std::uint64_t>(deepest_, completions_.size());
 }
 
@@ -118,10 +120,10 @@ std::optional<double> TraceStat::gap_variation() const {
 }
 
 std::optional<double> TraceStat::mean_depth() const {
-  if (untold_ > 0 || last_ns_ == 0) {
+  if (untold_ > 0 || completed_ns_ == 0) {
     return std::nullopt;
   }
-  return busy_ns_ / static_cast<double>(last_ns_);
+  return busy_ns_ / static_cast<double>(completed_ns_);
 }
 
 std::optional<std::uint64_t> TraceStat::greatest_depth() const {

@@ -57,7 +57,7 @@ class TraceStat {
   // Standard deviation of the gaps between requests over their mean; 1: Poisson. nullopt: fewer
   // than three requests, or all at one time.
   std::optional<double> gap_variation() const;
-  // Over time, where all requests tell their latency.
+  // Over time, to the last completion, where all requests tell their latency.
   std::optional<double> mean_depth() const;
   std::optional<std::uint64_t> greatest_depth() const;
   bool tells_depth() const { return untold_ == 0 && requests_ > 0; }
@@ -73,7 +73,7 @@ class TraceStat {
 
   std::uint64_t requests_ = 0, accesses_ = 0, sequential_ = 0, untold_ = 0, deepest_ = 0;
   std::uint64_t counts_[kTraceOps] = {}, bytes_[kTraceOps] = {};
-  std::int64_t last_ns_ = 0;
+  std::int64_t last_ns_ = 0, completed_ns_ = 0;
   double gap_mean_ = 0, gap_m2_ = 0, busy_ns_ = 0;
   LogHistogram sizes_, latencies_;
   RateSeries rate_;

@@ -72,13 +72,22 @@ Json percentiles(const LogHistogram& h) {
                                 {"greatest", buckets.back().first}};
 }
 
+// The last step ends with the trace.
+Json depth_in(const TraceStat& stat, std::size_t step) {
+  const std::int64_t step_ns = stat.rate().step_ns();
+  const std::int64_t begin = static_cast<std::int64_t>(step) * step_ns;
+  const std::int64_t length = std::min(step_ns, stat.duration_ns() - begin);
+  return length > 0 ? Json(stat.rate().steps()[step].in_flight_ns / static_cast<double>(length))
+                    : Json(nullptr);
+}
+
 Json rate_json(const TraceStat& stat) {
   const RateSeries& rate = stat.rate();
   Json requests = Json::array(), bytes = Json::array(), depth = Json::array();
-  for (const RateSeries::Step& s : rate.steps()) {
-    requests.push_back(s.requests);
-    bytes.push_back(s.bytes);
-    depth.push_back(s.in_flight_ns / static_cast<double>(rate.step_ns()));
+  for (std::size_t step = 0; step < rate.steps().size(); ++step) {
+    requests.push_back(rate.steps()[step].requests);
+    bytes.push_back(rate.steps()[step].bytes);
+    depth.push_back(depth_in(stat, step));
   }
   return {{"step_ns", rate.step_ns()},
           {"requests", requests},
