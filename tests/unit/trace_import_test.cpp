@@ -162,6 +162,15 @@ TEST_F(TraceImport, AWaitOfVersion2AsksForItsUnit) {
   EXPECT_EQ(import(text, s)->records.at(2).time_ns, 30'000'000) << "from the beginning, sorted";
 }
 
+TEST_F(TraceImport, AnIologWithoutTimesSaysSo) {
+  EXPECT_TRUE(import("fio version 2 iolog\na read 0 512\na read 512 512\n")->facts.synthetic_times);
+  EXPECT_FALSE(import("fio version 3 iolog\n0 a read 0 512\n")->facts.synthetic_times);
+  ImportSettings s;
+  s.options.time_unit_ns = 1'000;
+  const std::string waits = "fio version 2 iolog\na read 0 512\na wait 30\na read 512 512\n";
+  EXPECT_FALSE(import(waits, s)->facts.synthetic_times);
+}
+
 TEST_F(TraceImport, BlktraceMatchesCompletionsAcrossFiles) {
   const BlktraceEvent issue = event(7, 1'000), done = event(8, 5'000);
   BlktraceEvent message = event(7, 2'000);

@@ -181,7 +181,7 @@ class Importer {
       f.start_unix_ns = f.start_unix_ns.value_or(0) + collected_.first_ns();
     }
     f.reordered = collected_.reordered();
-    f.synthetic_times = s_.spread;
+    f.synthetic_times = f.synthetic_times || s_.spread;
   }
 
   Result<> write() {

@@ -40,6 +40,7 @@ class Iolog : public TextParser {
   // The same format for files and devices: their names tell.
   void state(TraceFacts& facts) const override {
     facts.kind = devices_ ? facts.kind : TraceKind::file;
+    facts.synthetic_times = facts.synthetic_times || (second_ && !waited_);
   }
 
   Result<bool> line(std::string_view line, ImportTarget& target) override {
@@ -86,6 +87,7 @@ class Iolog : public TextParser {
       r.bytes = *bytes;
     }
     devices_ = devices_ && f_[0].starts_with("/dev/");
+    second_ = second_ || version_ == 2;
     BLKSWEEP_TRY(r.place, target.place(f_[0]));
     BLKSWEEP_CHECK(target.add(r));
     return true;
@@ -103,12 +105,14 @@ class Iolog : public TextParser {
     if (!waited || *waited > static_cast<std::uint64_t>(INT64_MAX - now_ns_)) {
       return bad_field("time to wait", f_.size() >= 3 ? f_[2] : "");
     }
+    waited_ = true;
     now_ns_ = static_cast<std::int64_t>(*waited) + (*wait_unit_ == kMilli ? 0 : now_ns_);
     return false;
   }
 
   std::optional<std::int64_t> wait_unit_;
   bool devices_ = true;
+  bool second_ = false, waited_ = false;  // version 2 has no times but those of its waits
   int version_ = 0;
   std::int64_t now_ns_ = 0;
   std::vector<std::string_view> f_;
