@@ -6,7 +6,8 @@
  * The tree begins with the process that calls prctl(`mark`), and grows by fork. Files are found
  * through the descriptor table at each call, so that dup, fork and descriptors that were passed on
  * need no book-keeping. A file's path is told once for each struct file, before its first read.
- * What finds no room is counted; a path without room is told again at the next read.
+ * What finds no room is counted; a path without room is told again at the next read. Calls that move
+ * a file's bytes in other ways are counted.
  */
 #include "file_types.h"
 
@@ -20,6 +21,7 @@
 #define S_IFREG 0100000
 #define FAULT_PRESENT 1 /* x86: of a page that is mapped; what is copied was read before */
 #define MOST_IOVECS 128
+#define MAP_POPULATE 0x8000
 #define EBUSY 16
 
 enum { /* include/uapi/linux/io_uring.h */
@@ -30,13 +32,16 @@ enum { /* include/uapi/linux/io_uring.h */
 
 /* Set before load: numbers of system calls. */
 const volatile long nr_read = -1, nr_pread64 = -1, nr_readv = -1, nr_preadv = -1, nr_preadv2 = -1,
-		    nr_prctl = -1, nr_open = -1, nr_openat = -1, nr_openat2 = -1;
+		    nr_prctl = -1, nr_open = -1, nr_openat = -1, nr_openat2 = -1,
+		    nr_sendfile = -1, nr_splice = -1, nr_copy_file_range = -1, nr_io_submit = -1,
+		    nr_mmap = -1;
 const volatile __u64 mark = 0; /* first argument of prctl */
 const volatile __u64 page_bytes = 4096;
 
 __u64 lost = 0;      /* events that the ring had no room for */
 __u64 calls_lost = 0; /* reads that a map had no room for */
 __u64 faults_unseen = 0; /* of memory whose mapping could not be looked at */
+__u64 calls_unseen = 0; /* that may have read files, and are not told */
 
 struct call {
 	__u64 at_ns;
@@ -144,6 +149,29 @@ static __always_inline bool moves(struct call *call)
 	return call->form == RECORD_FORM_READ || call->form == RECORD_FORM_READV;
 }
 
+/* The file that a call other than a read takes bytes of; ~0: of none. */
+static __always_inline __u32 source_of(struct pt_regs *regs, long id)
+{
+	if (id == nr_splice || id == nr_copy_file_range)
+		return PT_REGS_PARM1_CORE_SYSCALL(regs);
+	if (id == nr_sendfile)
+		return PT_REGS_PARM2_CORE_SYSCALL(regs);
+	if (id == nr_mmap && (PT_REGS_PARM4_CORE_SYSCALL(regs) & MAP_POPULATE))
+		return PT_REGS_PARM5_CORE_SYSCALL(regs);
+	return ~0U;
+}
+
+static __always_inline int count_unseen(struct pt_regs *regs, long id)
+{
+	__u32 source = source_of(regs, id);
+
+	if ((source == ~0U && id != nr_io_submit) || !in_tree())
+		return 0;
+	if (id == nr_io_submit || is_regular(file_of(bpf_get_current_task_btf(), source)))
+		__sync_fetch_and_add(&calls_unseen, 1);
+	return 0;
+}
+
 static __always_inline int begin_call(struct call *call)
 {
 	__u32 thread;
@@ -170,7 +198,9 @@ int BPF_PROG(on_enter, struct pt_regs *regs, long id)
 		bpf_map_update_elem(&tree, &process, &one, BPF_ANY);
 		return 0;
 	}
-	if (!call.form || !in_tree())
+	if (!call.form)
+		return count_unseen(regs, id);
+	if (!in_tree())
 		return 0;
 	if (call.form == RECORD_FORM_OPEN)
 		return begin_call(&call);
@@ -302,8 +332,7 @@ static long on_vma(struct task_struct *task, struct vm_area_struct *vma, struct 
  * The page alone is told: what the kernel maps or reads around it is not known here. The mapping
  * cannot be looked at (EBUSY) while another thread changes the address space.
  */
-SEC("tp_btf/page_fault_user")
-int BPF_PROG(on_fault, unsigned long address, struct pt_regs *regs, unsigned long error)
+static __always_inline int tell_fault(unsigned long address, unsigned long error)
 {
 	struct fault fault = {};
 	struct call call = {.form = RECORD_FORM_FAULT, .flags = RECORD_INEXACT, .bytes = page_bytes};
@@ -321,6 +350,19 @@ int BPF_PROG(on_fault, unsigned long address, struct pt_regs *regs, unsigned lon
 	call.at_ns = bpf_ktime_get_ns();
 	tell_read(&call, fault.file, page_bytes, -1);
 	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(on_fault, unsigned long address, struct pt_regs *regs, unsigned long error)
+{
+	return tell_fault(address, error);
+}
+
+/* The kernel copies from a mapping: write(2) of one. */
+SEC("tp_btf/page_fault_kernel")
+int BPF_PROG(on_kernel_fault, unsigned long address, struct pt_regs *regs, unsigned long error)
+{
+	return tell_fault(address, error);
 }
 
 SEC("tp_btf/sched_process_fork")

@@ -188,6 +188,11 @@ class BpfFileRecorder final : public FileRecorder {
 #endif
     set.nr_openat = SYS_openat;
     set.nr_openat2 = SYS_openat2;
+    set.nr_sendfile = SYS_sendfile;
+    set.nr_splice = SYS_splice;
+    set.nr_copy_file_range = SYS_copy_file_range;
+    set.nr_io_submit = SYS_io_submit;
+    set.nr_mmap = SYS_mmap;
     set.mark = mark_;
     set.page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     BLKSWEEP_CHECK(choose());
@@ -200,6 +205,7 @@ class BpfFileRecorder final : public FileRecorder {
   void join() const override { ::syscall(SYS_prctl, mark_, 0, 0, 0, 0); }
   const std::string& without() const override { return without_; }
   std::uint64_t faults_unseen() const override { return programs_->bss->faults_unseen; }
+  std::uint64_t calls_unseen() const override { return programs_->bss->calls_unseen; }
 
  private:
   // By what the kernel's BTF has, never by its version.
@@ -213,6 +219,7 @@ class BpfFileRecorder final : public FileRecorder {
       return btf__find_by_name_kind(kernel, name.c_str(), BTF_KIND_TYPEDEF) > 0;
     };
     const bool submits = has("io_uring_submit_req"), faults = has("page_fault_user");
+    const bool kernel_faults = has("page_fault_kernel");
     const bool cqe = complete_tells_cqe(kernel);
     btf__free(kernel);
     auto& programs = programs_->progs;
@@ -220,6 +227,7 @@ class BpfFileRecorder final : public FileRecorder {
     bpf_program__set_autoload(programs.on_uring_cqe, submits && cqe);
     bpf_program__set_autoload(programs.on_uring_result, submits && !cqe);
     bpf_program__set_autoload(programs.on_fault, faults);
+    bpf_program__set_autoload(programs.on_kernel_fault, kernel_faults);
     without_ = std::string(submits ? "" : "reads through io_uring are not told by this kernel") +
                (submits || faults ? "" : "; ") +
                (faults ? "" : "reads of mappings are not told by this kernel");

@@ -151,6 +151,7 @@ Result<RecordReport> record_files(const FileRecording& s, const HeldSignals& sig
   BLKSWEEP_CHECK(taken.failed());
   facts.lost = recorder->lost() + taken.nameless();
   facts.faults_unseen = recorder->faults_unseen();
+  facts.calls_unseen = recorder->calls_unseen();
   BLKSWEEP_CHECK(output.finish(facts));
   return RecordReport{.facts = facts,
                       .records = output.records(),

@@ -46,6 +46,7 @@ Json json_of(const TraceFacts& f) {
               {"start_unix_ns", or_null(f.start_unix_ns)},
               {"lost", f.lost},
               {"faults_unseen", f.faults_unseen},
+              {"calls_unseen", f.calls_unseen},
               {"reordered", f.reordered},
               {"skipped", f.skipped},
               {"incomplete", f.incomplete},
@@ -73,6 +74,7 @@ Result<TraceFacts> parse_trace_facts(std::string_view text) {
   }
   take(document, "lost", f.lost);
   take(document, "faults_unseen", f.faults_unseen);
+  take(document, "calls_unseen", f.calls_unseen);
   take(document, "reordered", f.reordered);
   take(document, "skipped", f.skipped);
   take(document, "incomplete", f.incomplete);
@@ -90,6 +92,9 @@ std::vector<std::string> defects_of(const TraceFacts& f) {
   count(out, f.lost, "accesses were lost by the recorder");
   count(out, f.faults_unseen,
         "page faults could not be looked at, some of them perhaps reads of mapped files");
+  count(out, f.calls_unseen,
+        "calls of sendfile, splice, copy_file_range, libaio or mmap with MAP_POPULATE are not in "
+        "the trace, nor what they read");
   count(out, f.skipped, "bad lines were passed over");
   if (f.incomplete) {
     out.emplace_back("the source says that it is incomplete");

@@ -58,6 +58,7 @@ struct TraceFacts {
   std::optional<std::int64_t> start_unix_ns;  // of time 0
   std::uint64_t lost = 0;                     // accesses that the recorder dropped
   std::uint64_t faults_unseen = 0;            // page faults that it could not look at
+  std::uint64_t calls_unseen = 0;             // calls that read files, which it does not record
   std::uint64_t reordered = 0;                // records that were out of order in the source
   std::uint64_t skipped = 0;                  // bad lines
   bool incomplete = false;                    // the source says that it lacks something
