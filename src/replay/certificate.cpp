@@ -88,19 +88,19 @@ void ReplayRecord::issued(const ReplayRequest& request, const Issue& at) {
   ++issued_;
 }
 
-void ReplayRecord::completed(const ReplayRequest& request, std::int64_t latency_ns,
-                             std::int64_t now_ns) {
-  latency_.add(static_cast<std::uint64_t>(latency_ns));
-  latency_sum_ += static_cast<double>(latency_ns);
-  bytes_ += request.bytes;
+void ReplayRecord::completed(const ReplayRequest& request, const Completion& done) {
+  latency_.add(static_cast<std::uint64_t>(done.latency_ns));
+  latency_sum_ += static_cast<double>(done.latency_ns);
+  bytes_ += done.bytes;
   writes_ += request.write ? 1U : 0U;
-  end_ns_ = std::max(end_ns_, now_ns);
+  end_ns_ = std::max(end_ns_, done.now_ns);
   if (request.latency_ns != kNotTold) {
     ++told_;
     recorded_latency_.add(static_cast<std::uint64_t>(request.latency_ns));
     recorded_latency_sum_ += static_cast<double>(request.latency_ns);
-    told_latency_sum_ += static_cast<double>(latency_ns);
-    recorded_end_ns_ = std::max(recorded_end_ns_, request.recorded_ns + request.latency_ns);
+    told_latency_sum_ += static_cast<double>(done.latency_ns);
+    const double begin = static_cast<double>(request.recorded_ns) * speed_;
+    recorded_end_ns_ = std::max(recorded_end_ns_, begin + static_cast<double>(request.latency_ns));
   }
 }
 
@@ -121,19 +121,18 @@ Certificate ReplayRecord::certify(const Circumstances& circumstances) const {
   }
   if (told_ > 0 && told_ == issued_ && recorded_latency_sum_ > 0) {
     c.latency_error = told_latency_sum_ / recorded_latency_sum_ - 1;
-    c.recorded_depth_mean =
-        recorded_latency_sum_ / static_cast<double>(std::max<std::int64_t>(1, recorded_end_ns_));
+    c.recorded_depth_mean = recorded_latency_sum_ / std::max(1.0, recorded_end_ns_);
     c.depth_error = c.depth_mean / *c.recorded_depth_mean - 1;
   }
   c.stalled_ns = circumstances.stalled_ns;
   c.own_rate = circumstances.own_rate;
   c.peak_rate = peak_rate(rate_);
-  judge(c, circumstances.misplaced);
+  judge(c, circumstances);
   return c;
 }
 
 // The tool's fault is looked for first: what it did late may have filled the queue.
-void ReplayRecord::judge(Certificate& c, std::uint64_t misplaced) const {
+void ReplayRecord::judge(Certificate& c, const Circumstances& circumstances) const {
   const double tool = share_above(tool_, c.bound_ns);
   const double device = share_above(device_, c.bound_ns);
   const double stalled =
@@ -152,11 +151,12 @@ void ReplayRecord::judge(Certificate& c, std::uint64_t misplaced) const {
         fmt::format("{:.0f} requests/s are more than half of what the tool can issue here ({:.0f})",
                     c.peak_rate, c.own_rate));
   }
-  const auto missing = static_cast<double>(misplaced + c.failed);
-  if (missing > kMissingShare * static_cast<double>(misplaced + c.issued)) {
-    c.reasons.push_back(fmt::format("{} of {} reads have no place on the target, or failed",
-                                    format_count(misplaced + c.failed),
-                                    format_count(misplaced + c.issued)));
+  const std::uint64_t missing = circumstances.misplaced + circumstances.short_reads + c.failed;
+  const std::uint64_t all = circumstances.misplaced + c.issued;
+  if (static_cast<double>(missing) > kMissingShare * static_cast<double>(all)) {
+    c.reasons.push_back(
+        fmt::format("{} of {} reads have no place on the target, failed, or gave too little",
+                    format_count(missing), format_count(all)));
   }
   if (!c.reasons.empty()) {
     return;

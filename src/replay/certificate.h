@@ -5,8 +5,8 @@
 //           the poll *before* the one that saw the completion: what we may have seen late is ours.
 // Tool:     the rest.
 // Stalls:   polls further apart than the bound; what falls into one is the tool's.
-// Missing:  reads that failed, and those that the target has no place for: above 1 % the rest is no
-//           replay of the trace.
+// Missing:  reads that failed or gave too little, and those that the target has no place for: above
+//           1 % the rest is no replay of the trace.
 // Verdict:  docs/replay.md has the bounds and what they were set from.
 // Units:    nanoseconds of CLOCK_MONOTONIC, from the beginning of the replay.
 // Threads:  one owner.
@@ -63,8 +63,8 @@ struct Certificate {
 // What a replay was, request by request, in bounded memory.
 class ReplayRecord {
  public:
-  // `timed`: requests have a time at which they are due.
-  explicit ReplayRecord(bool timed) : timed_(timed) {}
+  // `timed`: requests have a time at which they are due. `speed`: that recorded times are over.
+  explicit ReplayRecord(bool timed, double speed = 1) : timed_(timed), speed_(speed) {}
 
   struct Issue {
     std::int64_t due_ns = 0;   // untimed: when there was room
@@ -72,7 +72,11 @@ class ReplayRecord {
     std::int64_t issued_ns = 0;
   };
   void issued(const ReplayRequest& request, const Issue& at);
-  void completed(const ReplayRequest& request, std::int64_t latency_ns, std::int64_t now_ns);
+  struct Completion {
+    std::uint64_t bytes = 0;  // that came
+    std::int64_t latency_ns = 0, now_ns = 0;
+  };
+  void completed(const ReplayRequest& request, const Completion& done);
   void failed() { ++failed_; }
 
   struct Circumstances {
@@ -80,6 +84,7 @@ class ReplayRecord {
     std::int64_t stalled_ns = 0;
     double own_rate = 0;          // requests/s without a device
     std::uint64_t misplaced = 0;  // reads of the trace that the target has no place for
+    std::uint64_t short_reads = 0;
   };
   Certificate certify(const Circumstances& circumstances) const;
 
@@ -94,9 +99,10 @@ class ReplayRecord {
 
  private:
   void count_rate(std::int64_t at_ns, std::uint32_t RateStep::*counter);
-  void judge(Certificate& c, std::uint64_t misplaced) const;
+  void judge(Certificate& c, const Circumstances& circumstances) const;
 
   const bool timed_;
+  const double speed_;
   LogHistogram late_, tool_, device_, latency_, recorded_latency_;
   std::int64_t worst_late_ = 0, worst_tool_ = 0, worst_device_ = 0;
   std::vector<RateStep> rate_;
@@ -105,7 +111,8 @@ class ReplayRecord {
   std::uint64_t told_ = 0;  // that have a recorded latency
   double latency_sum_ = 0, recorded_latency_sum_ = 0, told_latency_sum_ = 0;
   double gap_sum_ = 0, gap_error_sum_ = 0;
-  std::int64_t last_recorded_ns_ = 0, last_issued_ns_ = 0, end_ns_ = 0, recorded_end_ns_ = 0;
+  std::int64_t last_recorded_ns_ = 0, last_issued_ns_ = 0, end_ns_ = 0;
+  double recorded_end_ns_ = 0;  // at the recorded speed
 };
 
 }  // namespace blksweep

@@ -30,9 +30,10 @@ Neighbours::Neighbours(const std::string& disk, const std::string& path)
 
 Neighbours::Counts Neighbours::count() const {
   Counts c;
-  if (!disk_.empty() && ours_) {
-    if (const auto stat = counting_stat(disk_)) {
-      c.disk = *stat;
+  if (ours_) {
+    if (!disk_.empty()) {
+      const auto stat = counting_stat(disk_);
+      c.disk = stat ? std::optional(*stat) : std::nullopt;
     }
     c.own_read = own_read_bytes();
     c.own_written = own_written_bytes();
@@ -42,16 +43,17 @@ Neighbours::Counts Neighbours::count() const {
 
 Neighbours::Seen Neighbours::seen() const {
   const Counts now = count();
+  Seen seen;
+  seen.own_read_bytes = since(before_.own_read, now.own_read);
   if (!before_.disk || !now.disk) {
-    return {};
+    return seen;
   }
   const DiskStat &then = *before_.disk, &disk = *now.disk;
   const std::uint64_t reads = disk.reads - then.reads, writes = disk.writes - then.writes;
   const std::uint64_t read = (disk.read_sectors - then.read_sectors) * kSectorBytes;
   const std::uint64_t written = (disk.write_sectors - then.write_sectors) * kSectorBytes;
-  const auto own_read = since(before_.own_read, now.own_read);
+  const auto own_read = seen.own_read_bytes;
   const auto own_written = since(before_.own_written, now.own_written);
-  Seen seen;
   seen.read_bytes = others_read(read, own_read);
   seen.written_bytes = beyond(written, own_written);
   if (seen.read_bytes) {

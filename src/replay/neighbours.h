@@ -24,6 +24,7 @@ class Neighbours {
 
   struct Seen {
     std::optional<std::uint64_t> read_bytes, written_bytes;  // by others
+    std::optional<std::uint64_t> own_read_bytes;             // by this process, from any disk
     std::string shared;  // a line when that is notable; empty when it is not
   };
   Seen seen() const;

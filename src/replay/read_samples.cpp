@@ -4,6 +4,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "replay/request.h"
+
 namespace blksweep {
 namespace {
 
@@ -40,8 +42,8 @@ class Samples {
     if (wanted == 0) {
       return "reads of nothing";
     }
-    if (r.offset >= size) {
-      return "reads beyond the end of a file";
+    if (is_beyond(r, size)) {
+      return kReadsBeyondFile;
     }
     const std::uint64_t length = std::min({wanted, size - r.offset, kMaxSampleBytes});
     catalog_.parts.push_back({r.offset, length, file, kNoLabel});

@@ -16,6 +16,7 @@
 #include "os/cpu_awake.h"
 #include "os/layer_facts.h"
 #include "os/memory_room.h"
+#include "replay/doubts.h"
 #include "replay/feed.h"
 #include "replay/neighbours.h"
 #include "replay/orders.h"
@@ -44,6 +45,15 @@ Result<> check_timing(const TraceSurvey& s, const ReplaySettings& settings) {
       s.threads     ? "the latency"
       : s.latencies ? "the thread"
                     : "thread and latency"));
+}
+
+Result<> check_speed(const TraceSurvey& s, const ReplaySettings& settings) {
+  constexpr double kLongest = 1e18;  // ns: 30 years, beyond which times have no room
+  if (static_cast<double>(s.last_ns) / settings.speed < kLongest) {
+    return {};
+  }
+  return usage_error(fmt::format("--speed {}: the trace's {} would take more than 30 years",
+                                 settings.speed, format_duration(Nanos(s.last_ns))));
 }
 
 Result<PageBuffer> memory_for(std::uint64_t place, unsigned depth, bool writes) {
@@ -94,7 +104,7 @@ class Replay {
         settings_(settings),
         target_(std::move(target)),
         survey_(survey),
-        record_(settings.timing != Timing::asap) {}
+        record_(settings.timing != Timing::asap, recorded_speed()) {}
 
   Result<ReplayReport> carry_out(const std::atomic<bool>& stop) {
     const std::uint64_t place = align_up(target_.largest(survey_), kPageBytes);
@@ -108,7 +118,7 @@ class Replay {
     BLKSWEEP_CHECK(target_.files().start(*engine_));
     BLKSWEEP_TRY(const double own_rate, own_request_rate(target_.depth()));
     const bool dependent = settings_.timing == Timing::dependent;
-    Feed feed(trace_, {dependent ? 1 : settings_.speed, writes()},
+    Feed feed(trace_, {recorded_speed(), writes()},
               [this](const TraceRecord& r, ReplayRequest& q) { return target_.place(r, q); });
     feed.begin();
     BLKSWEEP_CHECK(dependent ? by_threads(feed, stop) : in_order(feed, stop));
@@ -139,6 +149,10 @@ class Replay {
 
  private:
   bool writes() const { return !settings_.writes.empty(); }
+  // Dependent times are taken from the recorded ones as they are.
+  double recorded_speed() const {
+    return settings_.timing == Timing::dependent ? 1 : settings_.speed;
+  }
   const std::string& path() const {
     return settings_.device.empty() ? settings_.folder : settings_.device;
   }
@@ -185,6 +199,7 @@ class Replay {
                          .memory = reads_,
                          .written = written_,
                          .depth = target_.depth(),
+                         .align = target_.align(),
                          .timed = timed,
                          .begin_ns = now_ns() + (timed ? kLeadTime : 0),
                          .room_since = [&] { return spinning.room_since(); },
@@ -208,7 +223,11 @@ class Replay {
     r.certificate = record_.certify({.quantum_ns = trace_.facts().quantum_ns,
                                      .stalled_ns = stalled_ns_,
                                      .own_rate = own_rate,
-                                     .misplaced = misplaced(r.left_out)});
+                                     .misplaced = misplaced(r.left_out),
+                                     .short_reads = short_reads_});
+    if (recorded_speed() != settings_.speed) {
+      r.certificate.gap_error.reset();  // the gaps that were asked for are not the recorded ones
+    }
     r.requests = r.certificate.issued;
     r.bytes = record_.bytes();
     r.writes = record_.writes();
@@ -233,6 +252,7 @@ class Replay {
 
   // A full queue may be theirs: what held us back is then not known to be the device.
   void tell_of_others(ReplayReport& r) const {
+    r.own_read_bytes = others_.own_read_bytes;
     r.others_read_bytes = others_.read_bytes;
     r.others_written_bytes = others_.written_bytes;
     r.shared = others_.shared;
@@ -247,11 +267,16 @@ class Replay {
       out.push_back(r.shared);
     }
     std::ranges::move(caches_beneath(target_.disk()), std::back_inserter(out));
+    std::ranges::move(doubts_of(r, trace_.facts(), survey_, settings_), std::back_inserter(out));
     if (!survey_.whole) {
       out.emplace_back("the trace's writer did not finish: what follows its last block is missing");
     }
     for (const auto& [reason, count] : r.left_out) {
       out.push_back(fmt::format("left out: {} {}", format_count(count), reason));
+    }
+    if (r.short_reads > 0) {
+      out.push_back(
+          fmt::format("{} reads gave less than they should", format_count(r.short_reads)));
     }
     if (r.certificate.failed > 0) {
       out.push_back(
@@ -303,6 +328,7 @@ Result<ReplayReport> replay(TraceReader& trace, const ReplaySettings& settings,
   if (settings.total != nullptr) {
     settings.total->store(found.requests, std::memory_order_relaxed);
   }
+  BLKSWEEP_CHECK(check_speed(found, settings));
   std::optional<CpuAwake> awake;
   if (settings.awake) {
     BLKSWEEP_TRY(awake, CpuAwake::hold());

@@ -69,6 +69,7 @@ struct ReplayReport {
   std::vector<RateStep> rate;
   std::optional<DriverLateness> at_driver;  // with fio: ours, as the block layer has it
   std::optional<FioReplay> fio;
+  std::optional<std::uint64_t> own_read_bytes;  // that this process made disks read
   std::optional<std::uint64_t> others_read_bytes, others_written_bytes;  // while we replayed
   std::string shared;  // why the times are those of a shared disk, too; empty: they are not
   std::vector<std::string> warnings;

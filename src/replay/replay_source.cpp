@@ -3,11 +3,11 @@
 namespace blksweep {
 
 ReplaySource::ReplaySource(const ReplayFlow& flow, ReplayRecord& record)
-    : flow_(flow),
-      record_(record),
-      flights_(flow.depth),
-      free_since_(flow.depth),
-      iov_(flow.depth) {}
+    : flow_(flow), record_(record), flights_(flow.depth), iov_(flow.depth) {
+  for (unsigned slot = 0; slot < flow.depth; ++slot) {
+    free_since_.push(0);
+  }
+}
 
 void ReplaySource::want(const ReplayRequest& request, WantedRead& wanted) const {
   const std::int64_t due = flow_.timed ? flow_.begin_ns + request.due_ns : 0;
@@ -26,7 +26,7 @@ ReadSource::Next ReplaySource::next(std::uint32_t tag, WantedRead& wanted) {
     case RequestOrder::Next::request:
       break;
   }
-  f.room_ns = free_since_[tag];
+  f.room_ns = free_since_.pop();
   want(f.request, wanted);
   return Next::request;
 }
@@ -58,18 +58,23 @@ void ReplaySource::handed_over(const ReadRequest& request, std::int64_t issued) 
 
 // What depends on it counts from before we saw it: if we saw it late, what follows is late.
 void ReplaySource::ended(std::uint32_t tag) {
-  free_since_[tag] = flow_.room_since() - flow_.begin_ns;
-  flow_.order.completed(flights_[tag].request, free_since_[tag]);
+  const std::int64_t free_since = flow_.room_since() - flow_.begin_ns;
+  free_since_.push(free_since);
+  flow_.order.completed(flights_[tag].request, free_since);
   if (flow_.progress != nullptr) {
     flow_.progress->fetch_add(1, std::memory_order_relaxed);
   }
 }
 
+bool ReplaySource::is_short(const ReplayRequest& request, std::uint32_t bytes) const {
+  return std::uint64_t{bytes} + flow_.align <= request.bytes;
+}
+
 void ReplaySource::complete(const ReadDone& done) {
   const ReplayRequest& r = flights_[done.tag].request;
-  short_ += done.bytes < r.bytes ? 1U : 0U;
+  short_ += is_short(r, done.bytes) ? 1U : 0U;
   const std::int64_t now = done.now - flow_.begin_ns;
-  record_.completed(r, now - flights_[done.tag].issued_ns, now);
+  record_.completed(r, {done.bytes, now - flights_[done.tag].issued_ns, now});
   ended(done.tag);
 }
 

@@ -3,6 +3,8 @@
 // Memory:  each request in flight has a place of its own, as large as the largest; all writes write
 //          the same bytes.
 // Files:   through TargetFiles (a device is one).
+// Room:    a request takes the slot that has been free for the longest, whatever its tag: what was
+//          late with a slot free all along is not the device's fault.
 // Times:   relative to `begin_ns`, which set_begin() gives before the loop runs.
 // Lifetime: borrows everything.
 // Threads: one owner.
@@ -13,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "base/fifo.h"
 #include "io/read_loop.h"
 #include "replay/certificate.h"
 #include "replay/request.h"
@@ -27,7 +30,8 @@ struct ReplayFlow {
   std::span<std::byte> memory;     // of the reads: depth places
   std::span<std::byte> written{};  // what writes write; at least as large as the largest
   unsigned depth = 1;
-  bool timed = true;  // requests have a time at which they are due
+  std::uint32_t align = 1;  // a read may end within the last so many bytes: its file does
+  bool timed = true;        // requests have a time at which they are due
   std::int64_t begin_ns = 0;
   std::function<std::int64_t()> room_since;        // as spin.h has it, after completions
   std::atomic<std::uint64_t>* progress = nullptr;  // completed
@@ -58,14 +62,15 @@ class ReplaySource final : public ReadSource {
     std::int64_t room_ns = 0;
     std::int64_t issued_ns = kNotIssued;
   };
+  bool is_short(const ReplayRequest& request, std::uint32_t bytes) const;
   void want(const ReplayRequest& request, WantedRead& wanted) const;
   void ended(std::uint32_t tag);
 
   const ReplayFlow flow_;
   ReplayRecord& record_;
-  std::vector<Flight> flights_;           // by tag
-  std::vector<std::int64_t> free_since_;  // by tag
-  std::vector<iovec> iov_;                // by tag
+  std::vector<Flight> flights_;    // by tag
+  Fifo<std::int64_t> free_since_;  // of each slot that is free, the longest free one first
+  std::vector<iovec> iov_;         // by tag
   bool over_ = false;
   int last_error_ = 0;
   std::uint64_t short_ = 0;

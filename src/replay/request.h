@@ -35,6 +35,14 @@ inline constexpr const char* kReadsOfNothing = "reads at the end of a file, whic
 inline constexpr const char* kEmptyRequests = "empty reads";
 inline constexpr const char* kReadsBeyondFile = "reads beyond the end of a file";
 
+// A file that has so many bytes now has not what this read gave when it was recorded; only exact
+// ones tell (a fault is of a whole page, wherever its file ends).
+constexpr bool is_beyond(const TraceRecord& r, std::uint64_t file_bytes) {
+  const bool exact = r.returned > 0 && (r.flags & kTraceInexact) == 0;
+  return r.offset >= file_bytes ||
+         (exact && static_cast<std::uint64_t>(r.returned) > file_bytes - r.offset);
+}
+
 class RequestOrder {
  public:
   enum class Next { request, blocked, end };

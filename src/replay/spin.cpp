@@ -20,12 +20,15 @@ Result<> SpinEngine::submit(std::span<const ReadRequest> batch) {
 }
 
 Result<std::size_t> SpinEngine::poll(std::span<Completion> out, std::int64_t now) {
+  const std::size_t before = in_flight_;
   BLKSWEEP_TRY(const std::size_t n, inner_.reap(out, 0, 0));
   in_flight_ -= n;
   const bool stood_still = now - poll_ > kStall;
-  const bool ran_dry = in_flight_ == 0;
-  stalled_ += stood_still && ran_dry ? now - poll_ : 0;
-  room_since_ = stood_still && !ran_dry ? now : poll_;
+  if (stood_still && n > 0) {
+    const double unseen = static_cast<double>(n) / static_cast<double>(before);
+    stalled_ += static_cast<std::int64_t>(static_cast<double>(now - poll_) * unseen);
+  }
+  room_since_ = stood_still && in_flight_ > 0 ? now : poll_;
   poll_ = now;
   return n;
 }

@@ -7,10 +7,10 @@
 // Why:     a sleep ends 50 us and more too late; a poll takes less than one.
 // Sleeps:  only while the next request is due more than kSpin ahead; a sleep that ends late counts
 //          as a stall from when it should have ended.
-// Stall:   two polls further apart than kStall, after which nothing is in flight any more: the
-// device
-//          may have waited for us. While it had work all along, the wait was for the device. Calls
-//          that hand over requests are none.
+// Stall:   two polls further apart than kStall count by the share of what was in flight that ended
+//          between them: that much of the device may have waited for us, and its completions were
+//          seen late. While all of it went on, the wait was for the device. Calls that hand over
+//          requests are none.
 // Threads: as the engine's: one owner.
 // Source:  Anderson et al., "Buttress: a toolkit for flexible and high fidelity I/O benchmarking",
 //          FAST 2004 (spinning against sleeping).

@@ -118,7 +118,7 @@ const char* ReplayTarget::place_in_file(const TraceRecord& record, ReplayRequest
   if (record.returned == 0) {
     return kReadsOfNothing;
   }
-  if (record.offset >= files_->bytes(record.place)) {
+  if (is_beyond(record, files_->bytes(record.place))) {
     return kReadsBeyondFile;
   }
   // What was asked for beyond the end of the file moved nothing.

@@ -59,6 +59,46 @@ if [ -n "$strace" ]; then
 fi
 echo "files: in every timing what can be read is, the rest is counted"
 
+# --- files that have become shorter --------------------------------------------------------------
+mkdir "$tmp/cut"
+head -c 1000 /dev/urandom >"$tmp/cut/long"
+trace_of cut path <<'CSV'
+0,read,0,500,500,1000,4294967297,pread,,long
+1000000,read,0,8000,8000,1000,4294967297,pread,,long
+2000000,read,500,8000,7500,1000,4294967297,pread,,long
+3000000,read,0,4096,4096,,4294967297,fault,16,long
+CSV
+call replay "$tmp/cut.trace" --data "$tmp/cut" --buffered --cache keep --json
+expect_status 3
+expect 'a shorter file gives what it has' 'c["issued"] == 2'
+expect 'nobody is told' 'c["left_out"] == {"reads beyond the end of a file": 2}'
+expect 'half of the reads are missing' 'c["verdict"] == "unfaithful"'
+call catalog "$tmp/cut" --trace "$tmp/cut.trace" -o "$tmp/cut.cat"
+expect_status 0
+grep -q 'samples     2, ' "$tmp/.out" || die 'a shorter file gives shorter samples'
+call replay "$tmp/cut.trace" --data "$tmp/cut" --buffered --db "$tmp/cut.db" --timing asap
+touch -r "$tmp/cut/long" "$tmp/.then"
+head -c 1000 /dev/zero | dd of="$tmp/cut/long" conv=notrunc status=none
+touch -r "$tmp/.then" "$tmp/cut/long"
+call replay "$tmp/cut.trace" --data "$tmp/cut" --buffered --db "$tmp/cut.db" --timing asap
+"$python" -c '
+import sqlite3, sys
+assert sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM replay").fetchone()[0] == 2' "$tmp/cut.db" ||
+  die 'a file that was written anew is taken for the one of the replay before'
+truncate -s 1M "$tmp/cut/holes"
+trace_of holes path <<<'0,read,0,1048576,1048576,1000,4294967297,pread,,holes'
+call replay "$tmp/holes.trace" --data "$tmp/cut" --json
+expect 'holes are no reads of a disk' 'r["own_read_bytes"] is None or any("were read from a disk" in w or "is memory" in w for w in r["warnings"])'
+call replay "$tmp/holes.trace" --data "$tmp/cut" --speed 1e-6
+expect_status 0 3
+trace_of ages path <<'CSV'
+0,read,0,500,500,1000,4294967297,pread,,long
+10800000000000,read,0,500,500,1000,4294967297,pread,,long
+CSV
+call replay "$tmp/ages.trace" --data "$tmp/cut" --speed 1e-6
+expect_status 2
+echo "shorter: reads that the file cannot give any more are left out"
+
 # --- on a node without the data ------------------------------------------------------------------
 call dataset make "$tmp/like" --like "$tmp/files.trace"
 expect_status 1
@@ -145,6 +185,15 @@ at_exit stop_disk
 call disk start "replay-$$" --model none --size 64MiB --json
 expect_status 0
 device=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["device"])' "$tmp/.out")
+trace_of poor volume <<'CSV'
+0,read,0,100,,,,,,a
+1000000,read,0,4096,,,,,,b
+CSV
+call replay "$tmp/poor.trace" --device "$device" --json
+expect 'volumes that overlap' 'any("2 volumes of the trace lie over one another" in w for w in r["warnings"])'
+expect 'rounded' 'any("1 of 2 requests were rounded" in w for w in r["warnings"])'
+call replay "$tmp/poor.trace" --device "$device" --addresses stack --json
+expect 'stacked' 'not any("volumes" in w for w in r["warnings"])'
 "$python" - >"$tmp/lines" <<'PY'
 import random
 random.seed(5)

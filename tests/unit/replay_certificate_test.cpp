@@ -21,7 +21,7 @@ Certificate certificate_of(int late, std::int64_t room, std::int64_t quantum = 1
                     .bytes = 4096};
     const bool is_late = i % 100 < late;
     record.issued(r, {due, is_late ? due + room : 0, due + (is_late ? 3 * kMs : 1000)});
-    record.completed(r, kMs, due + 2 * kMs);
+    record.completed(r, {r.bytes, kMs, due + 2 * kMs});
   }
   return record.certify({.quantum_ns = quantum, .stalled_ns = stalled, .own_rate = own_rate});
 }
@@ -80,6 +80,29 @@ TEST(ReplayCertificate, APartOfTheTraceIsNoReplayOfIt) {
     record.failed();
   }
   EXPECT_EQ(record.certify({}).verdict, Verdict::unfaithful);
+}
+
+TEST(ReplayCertificate, ReadsThatGaveTooLittleAreMissing) {
+  ReplayRecord record(true);
+  for (int i = 0; i < 1000; ++i) {
+    record.issued({.bytes = 4096}, {});
+    record.completed({.bytes = 4096}, {.bytes = 1});
+  }
+  EXPECT_EQ(record.bytes(), 1000U);
+  EXPECT_EQ(record.certify({.short_reads = 10}).verdict, Verdict::faithful);
+  EXPECT_EQ(record.certify({.short_reads = 11}).verdict, Verdict::unfaithful);
+}
+
+TEST(ReplayCertificate, TheRecordedDepthIsTheTracesAtAnySpeed) {
+  for (const std::int64_t speed : {1, 2, 10}) {
+    ReplayRecord record(true, static_cast<double>(speed));
+    for (std::int64_t i = 0; i < 1000; ++i) {  // always one in flight
+      const ReplayRequest r{.recorded_ns = i * kMs / speed, .latency_ns = kMs, .bytes = 4096};
+      record.issued(r, {r.recorded_ns, 0, r.recorded_ns});
+      record.completed(r, {r.bytes, kMs, r.recorded_ns + kMs});
+    }
+    EXPECT_NEAR(*record.certify({}).recorded_depth_mean, 1, 1e-9) << speed;
+  }
 }
 
 TEST(ReplayCertificate, OrderThatIsNotKeptIsCounted) {

@@ -65,8 +65,8 @@ Result<> add_files(Hash& hash, TraceReader& trace, const ReplaySettings& s,
   for (const std::string& name : found.names) {
     struct stat st {};
     if (::fstatat(folder.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
-      hash.add(fmt::format("{}|{}|{}.{}|{}", st.st_size, st.st_ino, st.st_mtim.tv_sec,
-                           st.st_mtim.tv_nsec, name));
+      hash.add(fmt::format("{}|{}|{}.{}|{}", st.st_size, st.st_ino, st.st_ctim.tv_sec,
+                           st.st_ctim.tv_nsec, name));
     }
   }
   return {};

@@ -155,6 +155,7 @@ Json replay_json(const ReplaySettings& settings, const ReplayReport& r) {
           {"latency_p999_ns", bucket_percentile(latency, 0.999)},
           {"short_reads", r.short_reads},
           {"rounded", r.rounded},
+          {"own_read_bytes", or_null(r.own_read_bytes)},
           {"others_read_bytes", or_null(r.others_read_bytes)},
           {"others_written_bytes", or_null(r.others_written_bytes)},
           {"shared", or_null(r.shared)},

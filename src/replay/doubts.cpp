@@ -1,0 +1,71 @@
+#include "replay/doubts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "os/device_layers.h"
+#include "os/layer_facts.h"
+
+namespace blksweep {
+namespace {
+
+constexpr double kFewRounded = 0.01;    // of the requests
+constexpr double kMostFromDisk = 0.95;  // of the bytes: what a disk gave almost all of
+
+std::string of_clock(const TraceFacts& facts, const ReplaySettings& settings) {
+  if (facts.quantum_ns <= kLateBound || settings.timing == Timing::asap) {
+    return "";
+  }
+  return fmt::format(
+      "the trace's clock has steps of {}: what is within one is issued at once, and lateness below "
+      "it is not judged",
+      format_duration(Nanos(facts.quantum_ns)));
+}
+
+std::string of_volumes(const TraceSurvey& survey, const ReplaySettings& settings) {
+  const auto volumes =
+      std::ranges::count_if(survey.ends, [](std::uint64_t end) { return end > 0; });
+  if (settings.device.empty() || settings.addresses == AddressMode::stack || volumes < 2) {
+    return "";
+  }
+  return fmt::format(
+      "{} volumes of the trace lie over one another on {}: --addresses stack keeps them apart",
+      volumes, settings.device);
+}
+
+std::string of_rounding(const ReplayReport& r) {
+  if (static_cast<double>(r.rounded) <= kFewRounded * static_cast<double>(r.requests)) {
+    return "";
+  }
+  return fmt::format(
+      "{} of {} requests were rounded outwards to whole blocks: bytes and rates are those of the "
+      "blocks",
+      format_count(r.rounded), format_count(r.requests));
+}
+
+std::string of_memory(const ReplayReport& r, const ReplaySettings& settings) {
+  if (!settings.folder.empty() && is_memory(mount_by_text(settings.folder).filesystem)) {
+    return fmt::format("cold: {} is memory: no read of it needs a medium", settings.folder);
+  }
+  const double from_disk = kMostFromDisk * static_cast<double>(r.bytes);
+  if (r.writes > 0 || !r.own_read_bytes || static_cast<double>(*r.own_read_bytes) >= from_disk) {
+    return "";
+  }
+  return fmt::format(
+      "{} of the {} were read from a disk: the page cache had the rest, or it is holes",
+      format_bytes({*r.own_read_bytes}), format_bytes({r.bytes}));
+}
+
+}  // namespace
+
+std::vector<std::string> doubts_of(const ReplayReport& report, const TraceFacts& facts,
+                                   const TraceSurvey& survey, const ReplaySettings& settings) {
+  std::vector<std::string> out{of_clock(facts, settings), of_volumes(survey, settings),
+                               of_rounding(report), of_memory(report, settings)};
+  std::erase(out, "");
+  return out;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,125 @@
+// Whose fault a late request is: slots that were free all along, and completions that nobody saw.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <utility>
+
+#include "replay/replay_source.h"
+#include "replay/spin.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+// The poll that stands still for 5 ms sees none, the next one `ended`.
+class StandsStill final : public Engine {
+ public:
+  explicit StandsStill(std::size_t ended) : ended_(ended) {}
+  const EngineFacts& facts() const override { return facts_; }
+  Result<> set_files(std::uint32_t /*first_slot*/, std::span<Fd> /*fds*/) override { return {}; }
+  Result<> submit(std::span<const ReadRequest> /*batch*/) override { return {}; }
+  Result<std::size_t> reap(std::span<Completion> out, std::size_t /*wait_for*/,
+                           std::int64_t /*until*/) override {
+    if (out.empty()) {
+      return std::size_t{0};
+    }
+    if (!std::exchange(stood_, true)) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(kStill));
+      return std::size_t{0};
+    }
+    return ended_;
+  }
+  static constexpr std::int64_t kStill = 5 * kMs;
+
+ private:
+  const std::size_t ended_;
+  bool stood_ = false;
+  EngineFacts facts_;
+};
+
+// Requests that are due a millisecond apart.
+class EachMillisecond final : public RequestOrder {
+ public:
+  Next next(ReplayRequest& request) override {
+    request = {.due_ns = at_ * kMs, .number = static_cast<std::uint64_t>(at_), .bytes = 4096};
+    ++at_;
+    return Next::request;
+  }
+
+ private:
+  std::int64_t at_ = 0;
+};
+
+class ReplayRoom : public testing::Test {
+ protected:
+  ReplayRoom() { source_.next(0, wanted_); }
+  void issue(std::uint32_t tag, std::int64_t at) {
+    source_.handed_over({.offset = 0, .iov = nullptr, .iov_count = 0, .slot = 0, .tag = tag}, at);
+  }
+  // Seen by a poll at `now`, the one before it was at `room_since`.
+  void complete(std::uint32_t tag, std::int64_t room_since, std::int64_t now) {
+    room_since_ = room_since;
+    source_.complete({.tag = tag, .bytes = 4096, .submit_ns = 0, .now = now});
+  }
+  Certificate certificate() const { return record_.certify({}); }
+
+  EachMillisecond order_;
+  TargetFiles files_ = TargetFiles::device(Fd(), 0);
+  ReplayRecord record_{true};
+  std::int64_t room_since_ = 0;
+  std::array<std::byte, 8192> memory_{};
+  StandsStill engine_{0};
+  WantedRead wanted_;
+  ReplaySource source_{{.order = order_,
+                        .files = files_,
+                        .engine = engine_,
+                        .memory = memory_,
+                        .depth = 2,
+                        .room_since = [this] { return room_since_; }},
+                       record_};
+};
+
+TEST_F(ReplayRoom, WhatWasLateWithASlotFreeAllAlongIsTheTools) {
+  issue(0, 0);
+  complete(0, 9 * kMs, 10 * kMs);  // the other slot was free meanwhile
+  source_.next(0, wanted_);        // the slot that was freed last is the first to be given again
+  issue(0, 10 * kMs);              // due at 1 ms
+  EXPECT_EQ(certificate().device.greatest, 0);
+  EXPECT_EQ(certificate().tool.greatest, 9 * kMs);
+}
+
+TEST_F(ReplayRoom, WhatWaitedForASlotIsTheDevices) {
+  issue(0, 0);
+  source_.next(1, wanted_);
+  issue(1, 1 * kMs);
+  complete(0, 9 * kMs, 10 * kMs);
+  source_.next(0, wanted_);
+  issue(0, 10 * kMs);  // due at 2 ms
+  EXPECT_EQ(certificate().device.greatest, 7 * kMs);
+  EXPECT_EQ(certificate().tool.greatest, 1 * kMs);
+}
+
+// Of eight reads in flight.
+std::int64_t stalled_after(std::size_t ended) {
+  StandsStill still(ended);
+  SpinEngine engine(still, SpinEngine::Sleeps::never, [](const auto&, auto) {});
+  std::array<ReadRequest, 8> batch{};
+  EXPECT_TRUE(engine.submit(batch));
+  std::array<Completion, 8> out{};
+  EXPECT_TRUE(engine.reap(out, 1, 0));
+  EXPECT_TRUE(engine.reap(out, 1, 0));
+  return engine.stalled_ns();
+}
+
+TEST(ReplayStall, CountsByTheShareOfWhatEndedUnseen) {
+  EXPECT_GE(stalled_after(8), StandsStill::kStill);
+  EXPECT_GE(stalled_after(6), StandsStill::kStill * 6 / 8);
+  EXPECT_EQ(stalled_after(0), 0);
+}
+
+}  // namespace
+}  // namespace blksweep
