@@ -11,7 +11,7 @@ namespace blksweep {
 namespace {
 
 TEST(CpuAwake, AsksForNoLatencyAtAll) {
-  const support::TempDir dir;
+  const TempDir dir;
   const std::string file = dir.path() + "/latency";
   std::ofstream(file) << "";
   ASSERT_TRUE(CpuAwake::hold(file));
