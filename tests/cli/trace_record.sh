@@ -183,34 +183,6 @@ awk -F, '{ page = $2 / 4096; if ($1 != "deep/er/c" || page % 3 || page >= 700) p
 [ -z "$(awk -F, 'NR > 1 && $8 == "fault" && $9 != 16' "$tmp/.csv")" ] || die 'faults are not marked'
 echo "mappings: $(wc -l <"$tmp/got") faults, each of a page that was touched"
 
-# The kernel reads a mapping that is written to a file; other ways to the bytes of a file are counted.
-cat >"$tmp/unseen.py" <<'PY'
-import mmap, os, sys
-fd = os.open(sys.argv[1], os.O_RDONLY)
-out = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT, 0o600)
-m = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
-os.write(out, memoryview(m)[:100000])
-if len(sys.argv) > 3:
-    os.sendfile(out, fd, 0, 1000)
-    os.copy_file_range(fd, out, 1000, 0, 0)
-    mmap.mmap(fd, 0, flags=mmap.MAP_SHARED | 0x8000, prot=mmap.PROT_READ)  # MAP_POPULATE
-PY
-unseen_calls() { # unseen_calls WANTED [ARGUMENT]
-  rm -f "$tmp/unseen.trace"
-  "$blksweep" trace record --files --data "$tmp/data" -o "$tmp/unseen.trace" -- \
-    "$python" "$tmp/unseen.py" "$tmp/data/deep/er/c" "$tmp/unseen.out" "${@:2}" 2>"$tmp/.warned"
-  call trace stat "$tmp/unseen.trace" --json
-  "$python" -c 'import json, sys; sys.exit(json.load(open(sys.argv[1]))["calls_unseen"] != int(sys.argv[2]))' \
-    "$tmp/.out" "$1" || die "not $1 calls that take bytes without a read"
-}
-unseen_calls 0
-[ -n "$(recorded "$tmp/unseen.trace" fault)" ] || [ "$(uname -m)" != x86_64 ] ||
-  die 'what the kernel reads of a mapping is not told'
-! grep -q warning "$tmp/.warned" || die 'a warning of nothing'
-unseen_calls 3 all
-grep -q '3 calls of sendfile, splice, copy_file_range' "$tmp/.warned" || die 'nobody is told'
-echo "other ways: counted, and told"
-
 # Pages that are read to be written are reads; where the mapping cannot be seen it is told.
 cat >"$tmp/cow.py" <<'PY'
 import mmap, os, sys, threading

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# trace record: ways to the bytes of a file that are no read are recorded where the kernel tells them,
+# and else counted and told.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+
+[ "$(id -u)" = 0 ] || skip 'needs root for BPF'
+call trace record --files -o "$tmp/trial.trace" -- true
+[ "$status" != 77 ] || skip "$(cat "$tmp/.err")"
+expect_status 0
+mkdir "$tmp/data"
+head -c 300000 /dev/urandom >"$tmp/data/file"
+
+# The kernel reads a mapping that is written to a file; other ways to the bytes of a file are counted.
+cat >"$tmp/unseen.py" <<'PY'
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+out = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT, 0o600)
+m = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+os.write(out, memoryview(m)[:100000])
+if len(sys.argv) > 3:
+    os.sendfile(out, fd, 0, 1000)
+    os.copy_file_range(fd, out, 1000, 0, 0)
+    mmap.mmap(fd, 0, flags=mmap.MAP_SHARED | 0x8000, prot=mmap.PROT_READ)  # MAP_POPULATE
+PY
+unseen_calls() { # unseen_calls WANTED [ARGUMENT]
+  rm -f "$tmp/unseen.trace"
+  "$blksweep" trace record --files --data "$tmp/data" -o "$tmp/unseen.trace" -- \
+    "$python" "$tmp/unseen.py" "$tmp/data/file" "$tmp/unseen.out" "${@:2}" 2>"$tmp/.warned"
+  call trace stat "$tmp/unseen.trace" --json
+  "$python" -c 'import json, sys; sys.exit(json.load(open(sys.argv[1]))["calls_unseen"] != int(sys.argv[2]))' \
+    "$tmp/.out" "$1" || die "not $1 calls that take bytes without a read"
+}
+unseen_calls 0
+call trace export "$tmp/unseen.trace" --format csv -o "$tmp/unseen.csv"
+grep -q '^[0-9]*,read,.*,fault,16,file$' "$tmp/unseen.csv" || [ "$(uname -m)" != x86_64 ] ||
+  die 'what the kernel reads of a mapping is not told'
+! grep -q warning "$tmp/.warned" || die 'a warning of nothing'
+unseen_calls 3 all
+grep -q '3 calls of sendfile, splice, copy_file_range' "$tmp/.warned" || die 'nobody is told'
+echo "other ways: counted, and told"
