@@ -121,7 +121,7 @@ fuzz-programs: $(fuzz_bin)
 # Campaigns of minutes to hours: tests/soak/*.sh (ONLY=name for one), then each fuzz target for ten minutes.
 soak:
 	$(Q)scripts/install-deps.sh build bpf measure test figures lint
-	$(again) all $(B)/bench/coverage_study
+	$(again) all $(B)/bench/coverage_study $(B)/bench/stopping_study
 	$(Q)scripts/soak.sh $(B) $(ONLY)
 	$(if $(ONLY),,$(again) fuzz FUZZ_SECONDS=600)
 

@@ -32,6 +32,40 @@ def disk_text(facts):
     return ", ".join(dict.fromkeys(w for w in words if w))
 
 
+def span(counts, word):
+    """"n = 5 repeats", "n = 3 to 5 repeats": of what a figure's rows or panels have."""
+    least, greatest = min(counts), max(counts)
+    return f"n = {plural(greatest, word)}" if least == greatest else f"n = {least} to {plural(greatest, word)}"
+
+
+def repeats_text(cells):
+    return span([c.runs for c in cells], "repeat")
+
+
+def interval_text(cells):
+    """Method, level and n of ratios that stand with their interval; or "" where none has one."""
+    pairs = [int(c.value("pairs")) for c in cells if c.interval("ratio")]
+    if not pairs:
+        return ""
+    return (f"geometric mean over the pairs of a round ({span(pairs, 'pair')}) with its 95 % interval, Student's t on "
+            "the logarithms, each comparison alone")
+
+
+def percent(share):
+    """Two digits that matter."""
+    return f"{share:.0%}" if share >= 0.0995 else f"{share:.1%}" if share >= 0.00995 else f"{share:.2%}"
+
+
+def stopping_text(facts):
+    """How many rounds `--repeats auto` made, and what that does to intervals; "" beside a number of repeats."""
+    if not facts.stopping:
+        return ""
+    precision, rounds, intervals, reached, half_width, reason = facts.stopping
+    widest = "" if half_width is None else f", the widest {percent(half_width)}"
+    return (f"{plural(rounds, 'round')}, added until intervals were narrow: {reached} of {intervals} within "
+            f"{percent(precision)}{widest}; ended by {reason or 'being cut off'}. Intervals and verdicts allow for that.")
+
+
 def few_pairs(cells):
     """What the fewest pairs with a baseline cannot bear, or ""."""
     pairs = [int(c.value("pairs")) for c in cells if c.value("ratio") is not None]
@@ -56,7 +90,8 @@ def caption(text, query, facts):
                 f"scheduler {host['scheduler']}"
                 + (f", GPU {host['gpu']}" if host["gpu"] else "") + "\n")
     host = facts.host
-    return (f"{text} {plural(facts.counted, 'run')} counted. {left_out_text(facts)}\n"
+    stopping = [t for t in (stopping_text(f) for f in (facts, *facts.others)) if t]
+    return (" ".join([text, *stopping, f"{plural(facts.counted, 'run')} counted.", left_out_text(facts)]) + "\n"
             f"query: {' '.join(query.split())}\n"
             f"revision: {host['tool_version']} ({host['git_revision']})\n"
             + "".join(dict.fromkeys(host_line(f.host) for f in (facts, *facts.others))))

@@ -86,10 +86,12 @@ def draw(found, cells, facts):
 
 
 def describe(found, cells):
-    del found
+    pairs = common.span([len(ratios) for ratios in found.values()], "round")
     base = sorted({c.label_on_disk for c in cells if c.baseline})
-    return ("What a policy gains on each disk: filled, paired ratio of samples per second to "
-            f"{' or '.join(base)} on the same disk, line: its 95 % interval; hollow, rounds.")
+    mean = common.interval_text(cells) or "geometric mean over the pairs of a round"
+    line = "; line: the interval" if common.interval_text(cells) else ""
+    return (f"What a policy gains on each disk: filled, ratio of samples per second to {' or '.join(base)} on the same "
+            f"disk, {mean}{line}; hollow, the ratio of each round ({pairs}).")
 
 
 def main(argv):

@@ -32,8 +32,8 @@ def draw(points, cells, facts):
 
 
 def describe(points, cells):
-    del points, cells
-    return "Time to the first batch: every repeat, their median and range."
+    del points
+    return f"Time to the first batch: every repeat, their median and range ({common.repeats_text(cells)} a row)."
 
 
 def main(argv):

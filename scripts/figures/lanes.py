@@ -133,7 +133,7 @@ def draw(found, cells, facts):
 
 def describe(found, cells):
     panels = found["panels"].values()
-    text = ("One epoch of each cell, the repeat whose epoch is the median. Left: the whole epoch, filled while at "
+    text = ("One epoch of each cell (n=1), the repeat whose epoch is the median. Left: the whole epoch, filled while at "
             f"least one batch is in the stage (of more than {MOST_BARS} batches: as high as the share of time with "
             "one; a batch shorter than a hair is a hair); beside it the share of the epoch. Right: the batches in "
             "the middle of the epoch one by one, in two shades by turns, in rows where they overlap (at "

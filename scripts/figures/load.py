@@ -72,6 +72,7 @@ class Facts:
     label: str = ""  # what somebody called the disk
     sessions: tuple = ()  # of each experiment: (number, [command of each session])
     others: tuple = ()  # the same of each further disk that the cells are on
+    stopping: tuple = ()  # of --repeats auto: (precision, rounds, intervals, reached, half_width, reason)
 
 
 def cut(text, longest=LONGEST):
@@ -143,6 +144,10 @@ def by_disk(cells):
     return list(found.items())
 
 
+STOPPING_QUERY = ("SELECT precision, rounds, intervals, reached, half_width, reason FROM stopping JOIN session "
+                  "USING (session_id) WHERE experiment_id = ? ORDER BY session_id DESC LIMIT 1")
+
+
 def load_facts(path, cells):
     """Of the first disk that the cells are on, with those of the other disks in `others`."""
     if not cells:
@@ -168,13 +173,14 @@ def disk_facts(path, cells):
                               experiment).fetchall()
         layers = db.execute("SELECT disk, name, value FROM layer_fact WHERE experiment_id = ? "
                             "ORDER BY position", experiment).fetchall()
+        stopping = db.execute(STOPPING_QUERY, experiment).fetchone() or ()
         counted = dict(db.execute(COUNTED_QUERY).fetchall())
         labels = {c.cell_id: c.label for c in cells}
         left_out = [(labels[cell], repeat, reason or "incomplete")
                     for cell, repeat, reason in db.execute(LEFT_OUT_QUERY) if cell in labels]
     sessions = sessions_of(path, labels)
     return Facts(host, queue, ceilings, sum(counted.get(c.cell_id, 0) for c in cells), left_out,
-                 tuple(layers), label[0] if label else "", sessions)
+                 tuple(layers), label[0] if label else "", sessions, stopping=stopping)
 
 
 SESSIONS_QUERY = ("SELECT s.experiment_id, s.argv FROM session s JOIN cell c USING (experiment_id) "

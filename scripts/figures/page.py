@@ -97,17 +97,12 @@ def ratio(cell):
     return digits(value) if ends is None else f"{digits(value)} [{digits(ends[0])}, {digits(ends[1])}]"
 
 
-def percent(share):
-    """Two digits that matter."""
-    return f"{share:.0%}" if share >= 0.0995 else f"{share:.1%}" if share >= 0.00995 else f"{share:.2%}"
-
-
 def verdict(cell):
     """"faster", "not shown (needs 4.2 %)", "" of the baseline and of too few pairs."""
     if cell.value("equal"):
         return cell.verdict + (", within the margin" if cell.differs else "; equal")
     least = cell.value("detectable")
-    return cell.verdict if least is None else f"{cell.verdict} (needs {percent(least)})"
+    return cell.verdict if least is None else f"{cell.verdict} (needs {common.percent(least)})"
 
 
 COLUMNS = [  # title, is a number, text of a cell
@@ -136,22 +131,23 @@ COLUMNS = [  # title, is a number, text of a cell
 
 
 def results(cells, facts):
-    del facts
     columns = [c for c in COLUMNS if c[0] in ("cell", "n") or any(c[2](cell) not in ("–", "0", "") for cell in cells)]
     body = table([(title, numeric) for title, numeric, _ in columns],
                  [[of(cell) for _, _, of in columns] for cell in cells],
                  lambda at: " class=baseline" if cells[at].baseline else "")
-    return body + "".join(f"<p class=note>{text(line)}</p>" for line in result_notes(cells))
+    return body + "".join(f"<p class=note>{text(line)}</p>" for line in result_notes(cells, facts))
 
 
-def result_notes(cells):
+def result_notes(cells, facts):
     """What the words of the table claim, and what they cannot."""
     notes = []
     families = [sum(1 for c in of_disk if c.verdict) for _, of_disk in load.by_disk(cells)]
     if max(families, default=0) > 0:
-        notes.append("Ratio: of samples per second in the same round, each with its own 95 % interval. Verdict: at most "
-                     f"5 % for one wrong word among the {max(families)} comparisons with a baseline. Not shown (needs "
-                     "x %): a mean of x % would have been shown by this many rounds of this noise; it is not equality.")
+        notes.append(f"Ratio: of samples per second, {common.interval_text(cells)}. Verdict: t test after Holm's correction, "
+                     f"at most 5 % for one wrong word among the {max(families)} comparisons with a baseline. Not shown "
+                     "(needs x %): a mean of x % would have been shown by this many rounds of this noise; it is not equality.")
+    notes += [t for t in (common.stopping_text(f) for f in (facts, *facts.others)) if t]
+    notes.append(f"samples/s, MiB/s, first batch and the columns after it: medians ({common.repeats_text(cells)} a row).")
     notes += [f"{c.label}: {common.plural(int(c.value('split')), 'round')} split between sessions; such runs are no pairs."
               for c in cells if c.value("split")]
     few = common.few_pairs(cells)
@@ -269,7 +265,8 @@ other cells, in an order drawn anew for every round. A ratio divides samples per
 the same round and session; the value is the geometric mean, its 95 % interval Student's t on the logarithms. Faster
 and slower are called by that test after Holm's correction over all comparisons with one baseline, from five
 pairs on. Not shown is not equal: it says how large a mean difference would have had to be. Levels (samples/s, MiB/s) are
-medians with the range of their repeats; only ratios carry an interval. Runs with lost probe events, I/O errors or
+medians with the range of their repeats; only ratios carry an interval. Where rounds were added until intervals were narrow
+(<code>--repeats auto</code>), t is taken at 97 %, with which they cover 95 % after such a stop. Runs with lost probe events, I/O errors or
 other losses are marked incomplete and left out. A dash means unknown, not zero.
 The method and its error rates: docs/statistics.md. Columns and units: docs/results-schema.md.</p>"""
 

@@ -54,20 +54,21 @@ def left_out(facts):
     return f"{common.left_out_text(facts)[:-1]} ({'; '.join(reasons[:3])}{more})."
 
 
-def statistic(cells):
-    """What a ratio and a word of a verdict are, as far as these cells have them."""
+def statistic(cells, facts):
+    """What a ratio and a word of a verdict are, as far as these cells have them; how rounds were stopped."""
     words = [c.verdict for c in cells if c.verdict]
     if not any(c.value("ratio") is not None for c in cells):
         return ""
     text = ("Ratios: samples per second over the baseline's of the same round and session, geometric mean over rounds")
     if any(c.interval("ratio") for c in cells):
-        text += "; interval: 95 %, Student's t on their logarithms"
+        pairs = common.span([int(c.value("pairs")) for c in cells if c.interval("ratio")], "pair")
+        text += f" ({pairs}); interval: 95 %, Student's t on their logarithms, each comparison alone"
     if words:
         families = max(sum(1 for c in of_disk if c.verdict) for _, of_disk in load.by_disk(cells))
         text += (f"; verdicts: the t test after Holm's correction, 5 % for one wrong word among {families}; "
                  "not shown is not equal")
-    few = common.few_pairs(cells)
-    return text + "." + (f" {few}" if few else "")
+    further = [common.few_pairs(cells), *(common.stopping_text(f) for f in (facts, *facts.others))]
+    return " ".join([text + ".", *(t for t in further if t)])
 
 
 def disks(facts):
@@ -92,7 +93,7 @@ def captions_tex(shown, drawn, tables):
     put = r"\blkput{{caption}}{{{}}}{{{}}}" + "\n"
     lines += [put.format(name, tex.escape(figure_caption(shown, text))) for name, _, text in drawn]
     for name in tables:
-        method = statistic(shown.cells) if name in ("comparison", "results") else ""
+        method = statistic(shown.cells, shown.facts) if name in ("comparison", "results") else ""
         words = " ".join(w for w in (f"{TABLE_WORDS[name]}.", method, tail(shown)) if w)
         lines.append(put.format(name, tex.escape(words)))
     return "".join(lines)
@@ -125,7 +126,7 @@ def cache_words(cells):
     if kinds == ["cold"]:
         text += " (page and inode caches of the data dropped before every run)"
     if resident:
-        share = "none" if max(resident) == 0 else f"{page.percent(min(resident))} to {page.percent(max(resident))}"
+        share = "none" if max(resident) == 0 else f"{common.percent(min(resident))} to {common.percent(max(resident))}"
         text += f"; {share} of the data was in the page cache when a run began (medians of cells)"
     return text + "."
 
@@ -179,7 +180,7 @@ def methods_words(db, shown):
     sessions = sum(len(commands) for _, commands in facts.sessions)
     yield (f"Every round ran each cell once, in an order drawn anew ({counted(cells)} runs a cell, "
            f"{facts.counted} in all, {common.plural(sessions, 'command')}).")
-    yield statistic(cells)
+    yield statistic(cells, facts)
     for f in everything:
         yield from ceiling_words(f)
     yield from others_words(db)

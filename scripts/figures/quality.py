@@ -88,7 +88,7 @@ def describe(points, cells):
     runs = sum(len(v) for v in points.values())
     text = (f"Throughput against shuffle quality (n={runs} runs), which is the least of {', '.join(MEASURES.values())}, "
             "as far as known; the legend names it. Filled: medians of cells, line: range of the repeats; hollow: "
-            "repeats.")
+            f"repeats ({common.span([len(v) for v in points.values()], 'repeat')} a cell).")
     missing = len(cells) - len(points)
     return text + (f" {common.plural(missing, 'cell')} of unknown quality not shown." if missing else "")
 

@@ -136,7 +136,7 @@ def draw(found, cells, facts):
 
 def describe(found, cells):
     text = ("Loading strategies: epoch of each step, bar: median of the repeats, whisker: least and "
-            "greatest, rings: repeats.")
+            f"greatest, rings: repeats ({common.span([len(v) for v in found['epochs'].values()], 'repeat')} a step).")
     if found["utilisation"]:
         text += (" Right: utilisation of the accelerator over the progress of the epoch, a strip from 0 to 100 % for "
                  "each step; line: median of the repeats, band: least to greatest, number: of the whole epoch.")

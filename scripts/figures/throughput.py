@@ -78,10 +78,10 @@ def draw(groups, cells, facts):
 
 def describe(groups, cells):
     baseline = next((c.label for c in cells if c.baseline), None)
-    text = "Throughput by policy: every repeat, their median and range."
+    text = f"Throughput by policy: every repeat, their median and range ({common.repeats_text(cells)} a row)."
     if baseline:
-        text += f" At the end of a row: paired ratio of samples per second to {baseline}"
-        text += ", with its 95 % interval." if any(c.interval("ratio") for c in cells) else "."
+        text += f" At the end of a row: ratio of samples per second to {baseline}, "
+        text += (common.interval_text(cells) or "geometric mean over the pairs of a round") + "."
     text += " Band: least to greatest of the ceiling's rounds."
     return text + (" fio: the same delivered bytes over fio's time." if groups["fio"] else " No fio twin with a ratio.")
 

@@ -72,7 +72,8 @@ def describe(found, cells):
     bins = sorted({len(r[0]) for r in found.values()})
     parts = f"{bins[0]}" if len(bins) == 1 else f"{bins[0]} to {bins[-1]}"
     text = (f"Share of the time in which the consumer works on a batch, in {parts} equal parts of the epoch; line: "
-            "median over repeats, band: least to greatest, dashed: of the whole epoch.")
+            f"median over repeats ({common.span([len(r) for r in found.values()], 'repeat')} a panel), band: least to "
+            "greatest, dashed: of the whole epoch.")
     missing = len(cells) - len(found)
     return text + (f" {common.plural(missing, 'cell')} without a consumer not shown." if missing else "")
 

@@ -74,6 +74,16 @@ Result<std::uint64_t> parse_count(std::string_view text) {
   return n;
 }
 
+Result<double> parse_percent(std::string_view text) {
+  double percent = 0;
+  const char* end = text.data() + text.size() - (text.ends_with('%') ? 1 : 0);
+  const auto [rest, ec] = std::from_chars(text.data(), end, percent);
+  if (ec != std::errc{} || rest != end || !text.ends_with('%') || !(percent > 0 && percent < 100)) {
+    return usage_error(fmt::format("'{}' is not a share such as 3%", text));
+  }
+  return percent / 100;
+}
+
 std::string format_bytes(Bytes b) {
   constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
   auto value = static_cast<double>(b.n);

@@ -39,6 +39,8 @@ Result<Bytes> parse_bytes(std::string_view text);
 Result<Nanos> parse_duration(std::string_view text);
 // "1000MB/s", "1GiB/s": bytes per second.
 Result<Bytes> parse_rate(std::string_view text);
+// "3%", "0.5%": a share, above 0 and below 1.
+Result<double> parse_percent(std::string_view text);
 // A whole non-negative decimal number: "10x", "-1" and "" are errors.
 Result<std::uint64_t> parse_count(std::string_view text);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/clock.h"
@@ -42,12 +43,20 @@ class Line {
     last_ns_ = now;
     const double part = total > 0 ? static_cast<double>(samples) / static_cast<double>(total) : 0;
     const double done = (static_cast<double>(run - 1) + part) / static_cast<double>(runs);
-    const double left = done > 0 ? static_cast<double>(now - begin_ns_) * (1 - done) / done : 0;
-    return fmt::format("[{}/{}] {}{}{}", run, runs, phase,
-                       phase == "reading" ? rate_text(samples, total, rate) : "",
-                       done > 0 ? fmt::format(", about {} left",
-                                              format_duration(Nanos{static_cast<Nanos::rep>(left)}))
-                                : "");
+    double left = done > 0 ? static_cast<double>(now - begin_ns_) * (1 - done) / done : 0;
+    if (const std::int64_t deadline = progress_.deadline_ns.load(); deadline > 0) {
+      left = std::min(left, static_cast<double>(std::max<std::int64_t>(deadline - now, 0)));
+    }
+    const std::size_t intervals = progress_.intervals.load(std::memory_order_relaxed);
+    return fmt::format(
+        "[{}/{}{}] {}{}{}{}", run, intervals > 0 ? "~" : "", std::max(run, runs), phase,
+        phase == "reading" ? rate_text(samples, total, rate) : "",
+        intervals > 0
+            ? fmt::format(", {} of {} intervals narrow enough", progress_.narrow.load(), intervals)
+            : "",
+        done > 0
+            ? fmt::format(", about {} left", format_duration(Nanos{static_cast<Nanos::rep>(left)}))
+            : "");
   }
 
  private:

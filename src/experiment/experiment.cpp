@@ -9,40 +9,18 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/rng.h"
 #include "experiment/ceiling_round.h"
 #include "experiment/describe_host.h"
 #include "experiment/incomplete.h"
 #include "experiment/prediction_notes.h"
+#include "experiment/rounds.h"
 #include "os/layer_facts.h"
+#include "store/result_reader.h"
 
 namespace blksweep {
 namespace {
 
-constexpr std::uint64_t kInterleaveStream = 0x17;
 constexpr std::uint32_t kMostTags = 1 << 16;  // no kernel takes more: bounds the probe's memory
-constexpr std::uint64_t kCeilingStream = 0xCE13;
-
-struct Job {
-  std::size_t cell;
-  std::uint32_t repeat;
-  bool ceiling = false;  // not a run: the ceiling of this round
-};
-
-// Repeat by repeat, the cells of each in random order: with that alone drift falls on either side
-// of a pair with equal chance. Drawn anew in every session: one fixed order would have the same
-// drift favour the same cells each time that somebody repeats the experiment.
-std::vector<Job> interleave(std::size_t cells, std::uint32_t repeats, Rng rng) {
-  std::vector<Job> jobs;
-  for (std::uint32_t r = 0; r < repeats; ++r) {
-    const std::size_t first = jobs.size();
-    for (std::size_t c = 0; c < cells; ++c) {
-      jobs.push_back({c, r});
-    }
-    shuffle(std::span(jobs).subspan(first), rng);
-  }
-  return jobs;
-}
 
 // The greatest nr_requests that any cell sets: the probe is made before they are set.
 std::uint32_t largest_queue(const std::vector<ExperimentCell>& cells) {
@@ -53,21 +31,13 @@ std::uint32_t largest_queue(const std::vector<ExperimentCell>& cells) {
   return std::min(most, kMostTags);
 }
 
-// One in each round that has a run, at a place of its own among them: what it is measured against
-// is then measured under the same drift.
-std::vector<Job> with_ceilings(const std::vector<Job>& jobs, std::uint64_t seed) {
-  std::vector<Job> out;
-  Rng rng(seed, kCeilingStream);
-  for (std::size_t i = 0; i < jobs.size();) {
-    const std::uint32_t repeat = jobs[i].repeat;
-    const std::size_t first = out.size();
-    for (; i < jobs.size() && jobs[i].repeat == repeat; ++i) {
-      out.push_back(jobs[i]);
-    }
-    const std::size_t place = first + rng.below(out.size() - first + 1);
-    out.insert(out.begin() + static_cast<std::ptrdiff_t>(place), {0, repeat, true});
+// The runs of earlier sessions, for intervals; those of a start without a database: none.
+Result<std::vector<StoredRun>> runs_before(const ResultStore* store, std::int64_t experiment) {
+  if (store == nullptr) {
+    return std::vector<StoredRun>{};
   }
-  return out;
+  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(store->name()));
+  return reader.runs(experiment);
 }
 
 class Experiment {
@@ -87,13 +57,16 @@ class Experiment {
   void open_probe();
   Result<std::vector<std::string>> settle_addresses(AddressProof& proof);
   Result<> run_job(const Job& job);
-  Result<> try_peers(const std::vector<Job>& jobs);
+  Result<> try_peers();
   Result<> keep(const Job& job, RunRecord run);
   bool lost(const Job& job);
+  Result<Repeats> begin_repeats();
+  Result<> run_rounds();
+  Result<> run_round(const std::vector<Job>& jobs);
+  Result<> tell_round();
   Exit exit_code();
   void add_prediction(RunRecord& run, const Source& source, const CellSettings& cell,
                       const PlannedEpoch& planned) const;
-  bool finished(const Job& job) const;
 
   Source source_;  // made anew where its files were moved
   const ExperimentSettings& settings_;
@@ -105,8 +78,8 @@ class Experiment {
   std::int64_t experiment_ = 0;
   SessionRecord session_{.id = 1, .started_unix_ns = unix_ns()};  // of a run without a database
   std::vector<std::int64_t> cell_ids_;
-  std::vector<std::vector<std::uint32_t>> finished_;  // repeats by cell
-  std::size_t done_ = 0, total_ = 0;
+  std::optional<Repeats> repeats_;
+  std::size_t done_ = 0;
   std::set<std::string> ceiling_warnings_;  // each is said once
   bool cut_short_ = false;                  // the last run that was kept is not finished
   std::string gpu_lost_;                    // why; empty: it is not
@@ -115,22 +88,33 @@ class Experiment {
 };
 
 Result<> Experiment::register_cells() {
-  finished_.resize(settings_.cells.size());
   if (store_ == nullptr) {
     return {};
   }
   BLKSWEEP_TRY(experiment_, store_->begin_experiment(settings_.host, settings_.key));
   BLKSWEEP_TRY(session_, store_->begin_session(experiment_, settings_.command));
-  for (std::size_t c = 0; c < settings_.cells.size(); ++c) {
-    BLKSWEEP_TRY(const std::int64_t id, store_->add_cell(experiment_, settings_.cells[c].record));
+  for (const ExperimentCell& cell : settings_.cells) {
+    BLKSWEEP_TRY(const std::int64_t id, store_->add_cell(experiment_, cell.record));
     cell_ids_.push_back(id);
-    BLKSWEEP_TRY(finished_[c], store_->finished_repeats(id));
   }
   return {};
 }
 
-bool Experiment::finished(const Job& job) const {
-  return std::ranges::find(finished_[job.cell], job.repeat) != finished_[job.cell].end();
+Result<Repeats> Experiment::begin_repeats() {
+  std::vector<std::vector<std::uint32_t>> finished(settings_.cells.size());
+  SummaryInput before;
+  for (std::size_t c = 0; c < settings_.cells.size(); ++c) {
+    std::int64_t id = static_cast<std::int64_t>(c + 1);
+    if (store_ != nullptr) {
+      id = cell_ids_[c];
+      BLKSWEEP_TRY(finished[c], store_->finished_repeats(id));
+    }
+    before.cells.push_back({id, settings_.cells[c].record});
+  }
+  if (settings_.precision) {
+    BLKSWEEP_TRY(before.runs, runs_before(store_, experiment_));
+  }
+  return Repeats(settings_.repeats, settings_.precision, std::move(finished), std::move(before));
 }
 
 bool Experiment::wants_ceilings() const {
@@ -201,7 +185,8 @@ Result<> Experiment::keep(const Job& job, RunRecord run) {
     BLKSWEEP_TRY([[maybe_unused]] const std::int64_t id, store_->add_run(cell_ids_[job.cell], run));
   }
   incomplete_ = incomplete_ || run.incomplete;
-  on_run_({cell, run, ++done_, total_});
+  repeats_->add(job.cell, run);
+  on_run_({cell, run, ++done_, repeats_->runs_expected()});
   return {};
 }
 
@@ -227,7 +212,7 @@ Result<> Experiment::run_job(const Job& job) {
   const CellSettings& cell = settings_.cells[job.cell].settings;
   const std::uint64_t seed = settings_.seed + job.repeat;
   if (settings_.progress != nullptr) {
-    settings_.progress->begin_run(done_ + 1, total_);
+    settings_.progress->begin_run(done_ + 1, repeats_->runs_expected());
   }
   AddressProof addresses(source_, cell);
   BLKSWEEP_TRY(const std::vector<std::string> moved, settle_addresses(addresses));
@@ -270,11 +255,12 @@ Result<> Experiment::run_job(const Job& job) {
 
 // Each loader that will be needed, once: what it lacks here is said before anything is measured,
 // and what it reads in a form of its own is made.
-Result<> Experiment::try_peers(const std::vector<Job>& jobs) {
+Result<> Experiment::try_peers() {
   std::set<std::string> tried;
-  for (const Job& job : jobs) {
-    const CellSettings& cell = settings_.cells[job.cell].settings;
-    if (cell.peer.empty() || stop_.load() || !tried.insert(cell.peer).second) {
+  for (std::size_t c = 0; c < settings_.cells.size(); ++c) {
+    const CellSettings& cell = settings_.cells[c].settings;
+    if (cell.peer.empty() || repeats_->nothing_left(c) || stop_.load() ||
+        !tried.insert(cell.peer).second) {
       continue;
     }
     BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source_, cell, settings_.seed));
@@ -326,31 +312,17 @@ Exit Experiment::exit_code() {
   }
   if (stop_.load()) {
     warn(fmt::format("interrupted: {} of {} runs are finished and kept{}",
-                     done_ - (cut_short_ ? 1 : 0), total_,
+                     done_ - (cut_short_ ? 1 : 0), std::max(done_, repeats_->runs_expected()),
                      cut_short_ ? ", and what the last one had delivered" : ""));
     return Exit::interrupted;
   }
   return incomplete_ || left_out_ > 0 ? Exit::incomplete : Exit::done;
 }
 
-Result<Exit> Experiment::run() {
-  BLKSWEEP_CHECK(check_wishes());
-  BLKSWEEP_CHECK(register_cells());
-  open_probe();
-  const auto started = static_cast<std::uint64_t>(session_.started_unix_ns);
-  std::vector<Job> jobs = interleave(settings_.cells.size(), settings_.repeats,
-                                     Rng(settings_.seed, kInterleaveStream + started));
-  const std::size_t asked = jobs.size();
-  std::erase_if(jobs, [this](const Job& j) { return finished(j); });
-  if (jobs.size() < asked) {
-    note(fmt::format("{} of {} runs are in the database already; going on with the rest",
-                     asked - jobs.size(), asked));
-  }
-  total_ = jobs.size();
-  BLKSWEEP_CHECK(try_peers(jobs));
-  for (const Job& job : wants_ceilings() ? with_ceilings(jobs, settings_.seed) : jobs) {
+Result<> Experiment::run_round(const std::vector<Job>& jobs) {
+  for (const Job& job : jobs) {
     if (stop_.load()) {
-      break;
+      return {};
     }
     if (job.ceiling) {
       BLKSWEEP_CHECK(measure_ceiling_of(job.repeat));
@@ -358,6 +330,63 @@ Result<Exit> Experiment::run() {
       BLKSWEEP_CHECK(run_job(job));
     }
   }
+  return {};
+}
+
+// After each round, so that a crash leaves how far it was.
+Result<> Experiment::tell_round() {
+  if (!repeats_->by_precision()) {
+    return {};
+  }
+  const RoundEvent event = repeats_->event();
+  if (store_ != nullptr) {
+    BLKSWEEP_CHECK(store_->keep_stopping(session_.id, event.stopping));
+  }
+  if (settings_.progress != nullptr) {
+    settings_.progress->narrow.store(event.stopping.reached, std::memory_order_relaxed);
+    settings_.progress->intervals.store(event.stopping.intervals, std::memory_order_relaxed);
+  }
+  if (settings_.on_round) {
+    settings_.on_round(event);
+  }
+  return {};
+}
+
+Result<> Experiment::run_rounds() {
+  RoundDraw draw(settings_.cells.size(), settings_.seed, session_.started_unix_ns,
+                 wants_ceilings());
+  const auto wanted = [this](const Job& j) { return !repeats_->finished(j.cell, j.repeat); };
+  const std::int64_t begin_ns = now_ns();
+  if (settings_.progress != nullptr && settings_.precision && settings_.precision->time_limit) {
+    settings_.progress->deadline_ns.store(begin_ns + settings_.precision->time_limit->count());
+  }
+  for (std::uint32_t r = 0; repeats_->another(r, Nanos{now_ns() - begin_ns}); ++r) {
+    const std::vector<Job> jobs = draw.next(wanted);
+    if (jobs.empty()) {
+      continue;
+    }
+    BLKSWEEP_CHECK(run_round(jobs));
+    if (stop_.load() || (repeats_->by_precision() && !gpu_lost_.empty())) {
+      repeats_->stop_because(stop_.load() ? "interrupted" : "gpu-lost");
+      break;
+    }
+    repeats_->end_round();
+    BLKSWEEP_CHECK(tell_round());
+  }
+  return tell_round();
+}
+
+Result<Exit> Experiment::run() {
+  BLKSWEEP_CHECK(check_wishes());
+  BLKSWEEP_CHECK(register_cells());
+  open_probe();
+  BLKSWEEP_TRY(repeats_, begin_repeats());
+  if (const std::size_t stored = repeats_->stored_runs(); stored > 0) {
+    note(fmt::format("{} of {} runs are in the database already; going on with the rest", stored,
+                     stored + repeats_->runs_expected()));
+  }
+  BLKSWEEP_CHECK(try_peers());
+  BLKSWEEP_CHECK(run_rounds());
   return exit_code();
 }
 

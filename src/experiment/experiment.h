@@ -1,10 +1,10 @@
 // run_experiment: a set of cells with repeats, interleaved, stored run by run.
 //
-// Order:   for each repeat all cells once, a round, in a random order drawn from the seed and the
-//          begin of the session, so that drift of the node does not look like an effect. Repeat r
-//          of every cell has the seed `seed + r`. Runs of one round and session are pairs.
-// Ceiling: measured once in each round that has a run left, at a place of its own among the runs;
-//          where nothing is left to run, nothing is measured.
+// Order:   round by round: all cells once, in the order that experiment/rounds.h draws. Repeat r of
+//          every cell has the seed `seed + r`. Runs of one round and session are pairs.
+// Rounds:  a number, or until intervals are narrow enough (experiment/repeats.h).
+// Ceiling: measured once in each round that has a run left; where nothing is left to run, nothing
+//          is measured.
 // Crash:   a run is stored before the next begins; runs that the database has already (same
 //          experiment) are not repeated.
 // Errors:  the first error that makes a run impossible ends the experiment; what is stored stays.
@@ -24,6 +24,7 @@
 
 #include "experiment/pair.h"
 #include "experiment/peer_run.h"
+#include "experiment/repeats.h"
 #include "simulate/predict_run.h"
 #include "store/result_store.h"
 
@@ -38,6 +39,8 @@ struct ExperimentCell {
 struct ExperimentSettings {
   std::vector<ExperimentCell> cells;
   std::uint32_t repeats = 1;
+  std::optional<PrecisionRule> precision = std::nullopt;  // instead of a number of repeats
+  std::function<void(const RoundEvent&)> on_round = {};   // with `precision`, after each, and last
   std::uint64_t seed = 1;
   bool verify = false;
   bool check = true;  // what the device gave, sampled (loader/spot_check.h)
@@ -56,7 +59,7 @@ struct ExperimentSettings {
 struct RunEvent {
   const ExperimentCell& cell;
   const RunRecord& run;
-  std::size_t done, total;  // runs, this one included
+  std::size_t done, total;  // runs, this one included; with `precision` what is expected
 };
 
 Result<Exit> run_experiment(const Source& source, const ExperimentSettings& settings,

@@ -15,6 +15,12 @@ constexpr double kRounding = 1e-12;
 
 Interval as_ratios(const Interval& logs) { return {std::exp(logs.low), std::exp(logs.high)}; }
 
+std::vector<double> logarithms(std::span<const double> ratios) {
+  std::vector<double> logs(ratios.size());
+  std::ranges::transform(ratios, logs.begin(), [](double r) { return std::log(r); });
+  return logs;
+}
+
 double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -69,27 +75,34 @@ std::size_t holm(std::vector<Tested>& tests, double error_rate) {
 
 }  // namespace
 
-PairedRatio paired_ratio(std::span<const double> ratios) {
-  assert(!ratios.empty());
-  std::vector<double> logs(ratios.size());
-  std::ranges::transform(ratios, logs.begin(), [](double r) { return std::log(r); });
+LogMean log_mean(std::span<const double> ratios) {
+  if (ratios.empty()) {
+    return {};
+  }
+  const std::vector<double> logs = logarithms(ratios);
   const double center = mean(logs);
-  PairedRatio out{
-      .pairs = ratios.size(), .value = std::exp(center), .log_error = standard_error(logs, center)};
+  return {center, standard_error(logs, center)};
+}
+
+PairedRatio paired_ratio(std::span<const double> ratios, double error_rate) {
+  assert(!ratios.empty());
+  const std::vector<double> logs = logarithms(ratios);
+  const auto [center, error] = log_mean(ratios);
+  PairedRatio out{.pairs = ratios.size(), .value = std::exp(center), .log_error = error};
   if (out.pairs >= kLeastRounds) {
-    const double half = t_quantile(kErrorRate, freedom(out)) * out.log_error;
+    const double half = t_quantile(error_rate, freedom(out)) * out.log_error;
     out.interval = as_ratios({center - half, center + half});
     out.p = t_both_tails(t_of(center, out.log_error), freedom(out));
   }
   if (out.pairs >= kLeastRanked && out.pairs <= kMostRanked) {
-    out.ranked = as_ratios(signed_rank_interval(logs, kErrorRate));
+    out.ranked = as_ratios(signed_rank_interval(logs, error_rate));
   }
   return out;
 }
 
-std::vector<Verdict> find_verdicts(std::span<const PairedRatio> family,
-                                   const VerdictSettings& settings) {
-  std::vector<Verdict> out(family.size());
+std::vector<PairedVerdict> find_verdicts(std::span<const PairedRatio> family,
+                                         const VerdictSettings& settings) {
+  std::vector<PairedVerdict> out(family.size());
   std::vector<Tested> different, equal;
   for (std::size_t i = 0; i < family.size(); ++i) {
     if (family[i].p) {
@@ -101,7 +114,7 @@ std::vector<Verdict> find_verdicts(std::span<const PairedRatio> family,
   const auto left = static_cast<double>(different.size() - shown);
   for (std::size_t k = 0; k < different.size(); ++k) {
     const PairedRatio& r = family[different[k].at];
-    Verdict& v = out[different[k].at];
+    PairedVerdict& v = out[different[k].at];
     v.finding = k >= shown ? Finding::not_shown : r.value > 1 ? Finding::faster : Finding::slower;
     if (k >= shown) {
       v.detectable = std::expm1(t_quantile(settings.error_rate / left, freedom(r)) * r.log_error);

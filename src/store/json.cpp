@@ -226,6 +226,10 @@ Json host_json(const HostRecord& host) {
   return out;
 }
 
+Json stopping_json(const Maybe<StoppingRecord>& stopping) {
+  return object_or_null(stopping, [](const auto& s, auto f) { each_stopping_column(s, f); });
+}
+
 Json ceiling_json(const CeilingRecord& ceiling) {
   Json out;
   each_ceiling_column(ceiling, Keys{out});

@@ -18,6 +18,8 @@ Json run_json(const CellRecord& cell, const RunRecord& run);
 void add_peers(Json& runs);
 Json cell_json(const CellRecord& cell);
 Json host_json(const HostRecord& host);
+// Null where the repeats were a number.
+Json stopping_json(const Maybe<StoppingRecord>& stopping);
 Json ceiling_json(const CeilingRecord& ceiling);
 // {"sequential": {"rounds", "bytes_per_s" (median), "least", "greatest", "reads_per_s",
 // "samples_per_byte"}, "random":

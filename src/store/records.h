@@ -63,6 +63,21 @@ struct SessionRecord {
   std::int64_t started_unix_ns = 0;
 };
 
+// How `--repeats auto` decides about more rounds, and what came of it in a session.
+struct StoppingRecord {
+  double precision = 0;  // half-width that was asked of every interval, relative: 0.02
+  std::uint32_t pilot = 0, repeats_max = 0;
+  Maybe<std::int64_t> time_limit_ns;
+  std::uint32_t rounds = 0;     // that count, those of earlier sessions included
+  std::uint32_t intervals = 0;  // that are waited for
+  std::uint32_t reached = 0;    // of them: narrow enough
+  Maybe<double> half_width;     // of the widest; NULL: too few pairs
+  std::string widest;           // what that is an interval of
+  // Why no further round: "precision", "repeats-max", "time-limit", "no-pairs", "interrupted",
+  // "gpu-lost"; NULL: cut off.
+  Maybe<std::string> reason;
+};
+
 // The best that the device gave for the data set's own extents, measured once in a round of
 // repeats.
 struct CeilingRecord {

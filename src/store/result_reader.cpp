@@ -45,6 +45,21 @@ Result<std::vector<CeilingRecord>> read_ceilings(Database& db, std::int64_t expe
   return ceilings;
 }
 
+Result<Maybe<StoppingRecord>> read_stopping(Database& db, std::int64_t experiment) {
+  ColumnNames names;
+  StoppingRecord record;
+  each_stopping_column(record, names);
+  BLKSWEEP_TRY(Statement query, db.prepare(fmt::format(
+                                    "SELECT {} FROM stopping JOIN session USING (session_id) WHERE "
+                                    "experiment_id = ? ORDER BY session_id DESC LIMIT 1",
+                                    names.text())));
+  query.bind(experiment);
+  Maybe<StoppingRecord> found;
+  BLKSWEEP_CHECK(for_each_row(
+      query, [&found](Statement& row) { each_stopping_column(found.emplace(), RowReader(row)); }));
+  return found;
+}
+
 Result<std::vector<LayerFactRecord>> read_layers(Database& db, std::int64_t experiment) {
   BLKSWEEP_TRY(Statement query, db.prepare("SELECT disk, name, value FROM layer_fact WHERE "
                                            "experiment_id = ? ORDER BY position"));
@@ -160,6 +175,7 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
                             e.id));
     BLKSWEEP_TRY(e.host.layers, read_layers(db_, e.id));
     BLKSWEEP_TRY(e.ceilings, read_ceilings(db_, e.id));
+    BLKSWEEP_TRY(e.stopping, read_stopping(db_, e.id));
     BLKSWEEP_TRY(
         Statement sessions,
         db_.prepare("SELECT argv FROM session WHERE experiment_id = ? ORDER BY session_id"));

@@ -24,6 +24,7 @@ struct StoredExperiment {
   HostRecord host;
   std::vector<std::string> commands;  // of each session, oldest first
   std::vector<CeilingRecord> ceilings;
+  Maybe<StoppingRecord> stopping;  // of the last session with --repeats auto
 };
 
 struct StoredCell {

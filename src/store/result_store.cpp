@@ -296,6 +296,18 @@ Result<SessionRecord> ResultStore::begin_session(std::int64_t experiment,
   return session;
 }
 
+Result<> ResultStore::keep_stopping(std::int64_t session, const StoppingRecord& stopping) {
+  BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db_));
+  BLKSWEEP_TRY(Statement old, db_.prepare("DELETE FROM stopping WHERE session_id = ?"));
+  old.bind(session);
+  BLKSWEEP_CHECK(old.step());
+  Insert row("stopping");
+  row("session_id", session);
+  each_stopping_column(stopping, row);
+  BLKSWEEP_CHECK(row.into(db_));
+  return transaction.commit();
+}
+
 Result<> ResultStore::add_ceiling(std::int64_t experiment, const CeilingRecord& ceiling) {
   Insert row("ceiling");
   row("experiment_id", experiment);

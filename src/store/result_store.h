@@ -35,6 +35,8 @@ class ResultStore {
   Result<std::int64_t> begin_experiment(const HostRecord& host, const std::string& key);
   // A start of the program, now: rounds are paired within it. Gives session_id of its runs.
   Result<SessionRecord> begin_session(std::int64_t experiment, const CommandRecord& command);
+  // How far `--repeats auto` is; replaces what the session had.
+  Result<> keep_stopping(std::int64_t session, const StoppingRecord& stopping);
   Result<> add_ceiling(std::int64_t experiment, const CeilingRecord& ceiling);
   // A cell with the same settings is not added twice.
   Result<std::int64_t> add_cell(std::int64_t experiment, const CellRecord& cell);
@@ -47,6 +49,8 @@ class ResultStore {
   Result<std::int64_t> add_map(const MapRecord& record);
   Result<std::int64_t> add_replay(const ReplayRow& replay);
   Result<std::int64_t> add_trace(const TraceRow& trace);
+
+  const std::string& name() const { return db_.name(); }  // of the file
 
   // Repeats of the cell that have a complete run, ascending.
   Result<std::vector<std::uint32_t>> finished_repeats(std::int64_t cell);

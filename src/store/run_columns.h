@@ -205,6 +205,20 @@ void each_ceiling_column(Ceiling& c, F&& f) {
   f("samples_per_byte", c.samples_per_byte);
 }
 
+template <class Stopping, class F>
+void each_stopping_column(Stopping& s, F&& f) {
+  f("precision", s.precision);
+  f("pilot", s.pilot);
+  f("repeats_max", s.repeats_max);
+  f("time_limit_ns", s.time_limit_ns);
+  f("rounds", s.rounds);
+  f("intervals", s.intervals);
+  f("reached", s.reached);
+  f("half_width", s.half_width);
+  f("widest", s.widest);
+  f("reason", s.reason);
+}
+
 template <class Trace, class F>
 void each_trace_column(Trace& t, F&& f) {
   f("trace", t.trace);

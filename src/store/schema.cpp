@@ -77,6 +77,20 @@ CREATE TABLE session (              -- one start of the program for an experimen
   catalog         TEXT,             -- file; NULL: the folder was scanned
   spec_name TEXT, spec TEXT         -- the experiment file and its text; NULL: there was none
 ) STRICT;
+CREATE TABLE stopping (             -- of --repeats auto; no row: the session's repeats were a number
+  session_id    INTEGER PRIMARY KEY REFERENCES session,
+  precision     REAL NOT NULL,      -- half-width that was asked of every interval, relative
+  pilot         INTEGER NOT NULL,   -- rounds before the first decision
+  repeats_max   INTEGER NOT NULL,
+  time_limit_ns INTEGER,            -- of the session; NULL: none
+  rounds        INTEGER NOT NULL,   -- that count, those of earlier sessions included
+  intervals     INTEGER NOT NULL,   -- that are waited for
+  reached       INTEGER NOT NULL,   -- of them: narrow enough
+  half_width    REAL,               -- of the widest; NULL: too few pairs
+  widest        TEXT NOT NULL,      -- what that is an interval of
+  reason        TEXT                -- precision | repeats-max | time-limit | no-pairs | interrupted |
+                                    -- gpu-lost; NULL: cut off
+) STRICT;
 CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_MONOTONIC
   run_id          INTEGER PRIMARY KEY,
   cell_id         INTEGER NOT NULL REFERENCES cell,

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "stats/quantile.h"
 #include "store/ceilings.h"
+#include "store/pairs.h"
 
 namespace blksweep {
 namespace {
@@ -162,14 +163,14 @@ bool from_device(const Runs& runs, const std::vector<CeilingRecord>& ceilings) {
   return !read || *read * worth.value_or(1) >= kFromDevice * delivered;
 }
 
-void add_throughput(CellSummary& cell, const Runs& runs,
-                    const std::vector<CeilingRecord>& ceilings) {
+void add_throughput(CellSummary& cell, const Runs& runs, const std::vector<CeilingRecord>& ceilings,
+                    double error_rate) {
   if (runs.empty()) {
     return;
   }
   cell.samples_per_s = level(each(runs, samples_per_s));
   cell.bytes_per_s = level(each(runs, bytes_per_s));
-  cell.twins = twin_summary(runs);
+  cell.twins = twin_summary(runs, error_rate);
   cell.peer_reads = runs.back()->run.peer_reads.value_or("");
   const Maybe<double> ceiling = sequential_ceiling(ceilings);
   if (ceiling && from_device(runs, ceilings)) {
@@ -177,27 +178,20 @@ void add_throughput(CellSummary& cell, const Runs& runs,
   }
 }
 
-void add_ratio(CellSummary& cell, const Runs& runs, const Runs& baseline) {
-  std::vector<double> ratios;
-  for (const StoredRun* r : runs) {
-    const auto pair = std::ranges::find(baseline, r->run.repeat,
-                                        [](const StoredRun* b) { return b->run.repeat; });
-    if (pair == baseline.end() || samples_per_s(*r) <= 0 || samples_per_s(**pair) <= 0) {
-      continue;
-    }
-    if (r->run.session_id && r->run.session_id == (*pair)->run.session_id) {
-      ratios.push_back(samples_per_s(*r) / samples_per_s(**pair));
-    } else {
-      ++cell.split;
-    }
-  }
-  if (!ratios.empty()) {
-    cell.ratio = paired_ratio(ratios);
+void add_ratio(CellSummary& cell, const Runs& runs, const Runs& baseline, double error_rate) {
+  const PairRatios pairs = pair_ratios(runs, baseline);
+  cell.split = pairs.split;
+  if (!pairs.ratios.empty()) {
+    cell.ratio = paired_ratio(pairs.ratios, error_rate);
   }
 }
 
+double error_rate_of(const SummaryInput& input, const std::string& disk) {
+  return input.stopping.contains(disk) ? kStoppedErrorRate : kErrorRate;
+}
+
 // The cells of one disk are compared with one baseline: a family.
-void add_verdicts(std::vector<CellSummary>& cells, Maybe<double> margin) {
+void add_verdicts(std::vector<CellSummary>& cells, const SummaryInput& input) {
   std::map<std::string, std::vector<CellSummary*>> families;
   for (CellSummary& c : cells) {
     if (c.ratio) {
@@ -207,7 +201,8 @@ void add_verdicts(std::vector<CellSummary>& cells, Maybe<double> margin) {
   for (const auto& [disk, family] : families) {
     std::vector<PairedRatio> ratios;
     std::ranges::transform(family, std::back_inserter(ratios), [](auto* c) { return *c->ratio; });
-    const std::vector<Verdict> verdicts = find_verdicts(ratios, {.margin = margin});
+    const std::vector<PairedVerdict> verdicts =
+        find_verdicts(ratios, {.error_rate = error_rate_of(input, disk), .margin = input.margin});
     for (std::size_t i = 0; i < family.size(); ++i) {
       family[i]->verdict = verdicts[i];
     }
@@ -215,21 +210,6 @@ void add_verdicts(std::vector<CellSummary>& cells, Maybe<double> margin) {
 }
 
 std::string disk_of(const StoredCell& cell) { return setting_of(cell.cell, "disk"); }
-
-// The baseline of each disk.
-std::map<std::string, std::size_t> find_baselines(const SummaryInput& input) {
-  const CellFilter usual{{"order", "random"}, {"merge", "none"}};
-  const CellFilter& wanted = input.baseline.empty() ? usual : input.baseline;
-  std::map<std::string, std::size_t> first, found;
-  for (std::size_t i = 0; i < input.cells.size(); ++i) {
-    first.emplace(disk_of(input.cells[i]), i);
-    if (matches(input.cells[i].cell, wanted)) {
-      found.emplace(disk_of(input.cells[i]), i);
-    }
-  }
-  found.merge(first);
-  return found;
-}
 
 std::vector<CeilingRecord> ceilings_of(const SummaryInput& input, const std::string& disk) {
   const auto found = input.ceilings.find(disk);
@@ -249,6 +229,20 @@ void add_left_out(CellSummary& cell, const std::vector<StoredRun>& runs) {
 }
 
 }  // namespace
+
+std::map<std::string, std::size_t> baselines_of(const SummaryInput& input) {
+  const CellFilter usual{{"order", "random"}, {"merge", "none"}};
+  const CellFilter& wanted = input.baseline.empty() ? usual : input.baseline;
+  std::map<std::string, std::size_t> first, found;
+  for (std::size_t i = 0; i < input.cells.size(); ++i) {
+    first.emplace(disk_of(input.cells[i]), i);
+    if (matches(input.cells[i].cell, wanted)) {
+      found.emplace(disk_of(input.cells[i]), i);
+    }
+  }
+  found.merge(first);
+  return found;
+}
 
 std::vector<const StoredRun*> counted_runs(const std::vector<StoredRun>& runs, std::int64_t cell) {
   std::map<std::uint32_t, const StoredRun*> newest;
@@ -270,7 +264,7 @@ std::vector<CellSummary> summarize(const SummaryInput& input) {
     records.push_back(c.cell);
   }
   const std::vector<std::string> labels = cell_labels(records);
-  const std::map<std::string, std::size_t> baselines = find_baselines(input);
+  const std::map<std::string, std::size_t> baselines = baselines_of(input);
   std::vector<CellSummary> out;
   for (std::size_t i = 0; i < input.cells.size(); ++i) {
     CellSummary& cell = out.emplace_back();
@@ -279,18 +273,19 @@ std::vector<CellSummary> summarize(const SummaryInput& input) {
     cell.cell = records[i];
     const std::string disk = disk_of(input.cells[i]);
     const std::size_t baseline = baselines.at(disk);
+    const double error_rate = error_rate_of(input, disk);
     cell.baseline = i == baseline;
     const Runs runs = counted_runs(input.runs, cell.cell_id);
     cell.runs = runs.size();
     add_left_out(cell, input.runs);
-    add_throughput(cell, runs, ceilings_of(input, disk));
+    add_throughput(cell, runs, ceilings_of(input, disk), error_rate);
     add_medians(cell, runs);
     add_account(cell, runs);
     if (i != baseline) {
-      add_ratio(cell, runs, counted_runs(input.runs, input.cells[baseline].id));
+      add_ratio(cell, runs, counted_runs(input.runs, input.cells[baseline].id), error_rate);
     }
   }
-  add_verdicts(out, input.margin);
+  add_verdicts(out, input);
   return out;
 }
 

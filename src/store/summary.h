@@ -42,7 +42,7 @@ struct CellSummary {
   // The rest is over counted runs; nothing is known when there are none.
   Maybe<Level> samples_per_s, bytes_per_s;
   Maybe<PairedRatio> ratio;  // to the baseline; of the baseline itself: none
-  Verdict verdict;
+  PairedVerdict verdict;
   std::size_t split = 0;  // rounds whose runs are of different sessions than the baseline's
   TwinSummary twins;
   // Median bytes/s over the median sequential ceiling; none where the page cache gave a part.
@@ -73,10 +73,15 @@ struct SummaryInput {
   // The first cell of each disk that matches; none given: order=random merge=none, else the first.
   CellFilter baseline;
   Maybe<double> margin;  // 0.03: "equal" where a ratio is shown to be within 3 %
+  // By disk, as ceilings: where rounds went on until intervals were narrow (stats/precision.h).
+  std::map<std::string, StoppingRecord> stopping = {};
 };
 
 // One per cell, in the order of `cells`.
 std::vector<CellSummary> summarize(const SummaryInput& input);
+
+// The baseline among the cells of each disk, by its place.
+std::map<std::string, std::size_t> baselines_of(const SummaryInput& input);
 
 // The newest complete run of each repeat of a cell, by repeat.
 std::vector<const StoredRun*> counted_runs(const std::vector<StoredRun>& runs, std::int64_t cell);

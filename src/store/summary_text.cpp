@@ -7,6 +7,7 @@
 
 #include "base/table.h"
 #include "base/units.h"
+#include "store/stopping.h"
 #include "store/summary.h"
 
 namespace blksweep {
@@ -18,12 +19,6 @@ constexpr double kLeastStall = 0.0005;  // of the epoch; less would read 0.0 %
 std::string digits(double x) {
   const double size = std::abs(x);
   return fmt::format("{:.{}f}", x, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
-}
-
-// Two digits that matter: 0.37 %, 4.2 %, 120 %.
-std::string percent_of(double share) {
-  const double percent = share * 100;
-  return fmt::format("{:.{}f} %", percent, percent >= 9.95 ? 0 : percent >= 0.995 ? 1 : 2);
 }
 
 template <class T, class Format>
@@ -60,7 +55,7 @@ std::string verdict(const CellSummary& c) {
     return text + (c.differs() ? ", within the margin" : "; equal");
   }
   return c.verdict.detectable
-             ? fmt::format("{} (needs {})", text, percent_of(*c.verdict.detectable))
+             ? fmt::format("{} (needs {})", text, percent_text(*c.verdict.detectable))
              : text;
 }
 
@@ -224,10 +219,11 @@ std::string comparison_notes(const CellSummary& c) {
 
 std::string method_note(const std::vector<CellSummary>& cells) {
   std::map<std::string, std::size_t> families;  // comparisons with one baseline, by disk
-  std::size_t most = 0, fewest = SIZE_MAX;
+  std::size_t most = 0, fewest = SIZE_MAX, greatest = 0;
   for (const CellSummary& c : cells) {
     if (c.ratio) {
       fewest = std::min(fewest, c.ratio->pairs);
+      greatest = std::max(greatest, c.ratio->pairs);
     }
     if (c.verdict.finding != Finding::none) {
       most = std::max(most, ++families[setting_of(c.cell, "disk")]);
@@ -236,9 +232,11 @@ std::string method_note(const std::vector<CellSummary>& cells) {
   std::string out;
   if (most > 0) {
     out = fmt::format(
-        "ratio: of samples/s in the same round, each with its own 95 % interval; verdict: 5 % for "
-        "one wrong word {}\n",
-        most == 1 ? "in it" : fmt::format("among {}", most));
+        "ratio: of samples/s, geometric mean of {} pairs of a round, 95 % interval by Student's t "
+        "on "
+        "the logarithms, each alone\nverdict: t test, 5 % for one wrong word {}\n",
+        fewest == greatest ? std::to_string(fewest) : fmt::format("{} to {}", fewest, greatest),
+        most == 1 ? "in it" : fmt::format("among {} (Holm)", most));
   }
   if (fewest < kLeastRounds) {
     out +=
@@ -292,7 +290,7 @@ SummaryTexts summary_numbers(const CellSummary& c) {
   }
   out.estimate("ratio", c.ratio);
   out.add("verdict", verdict_word(c).empty() ? "" : verdict(c));
-  out.add("detectable", c.verdict.detectable, percent_of);
+  out.add("detectable", c.verdict.detectable, percent_text);
   out.estimate("fio_ratio", c.twins.ratio);
   out.estimate("fio_plain_ratio", c.twins.plain_ratio);
   out.add("device_requests", c.twins.requests, format_rounded);

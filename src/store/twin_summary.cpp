@@ -24,8 +24,8 @@ void add_new(std::vector<std::string>& all, const std::string& text) {
   }
 }
 
-Maybe<PairedRatio> estimate(const std::vector<double>& ratios) {
-  return ratios.empty() ? std::nullopt : Maybe<PairedRatio>(paired_ratio(ratios));
+Maybe<PairedRatio> estimate(const std::vector<double>& ratios, double error_rate) {
+  return ratios.empty() ? std::nullopt : Maybe<PairedRatio>(paired_ratio(ratios, error_rate));
 }
 
 bool close(const Maybe<double>& a, const Maybe<double>& b) {
@@ -85,7 +85,7 @@ std::string grouping_text(const TwinSummary& t) {
 bool TwinSummary::same_requests() const { return close(requests, twin_requests); }
 bool TwinSummary::plain_merges_as() const { return close(plain_requests, twin_requests); }
 
-TwinSummary twin_summary(std::span<const StoredRun* const> runs) {
+TwinSummary twin_summary(std::span<const StoredRun* const> runs, double error_rate) {
   TwinSummary s;
   Side grouped, plain;
   std::vector<double> grouping;
@@ -103,11 +103,11 @@ TwinSummary twin_summary(std::span<const StoredRun* const> runs) {
       add_new(s.no_ratio, r->run.fio_plain->ratio_reason);
     }
   }
-  s.ratio = estimate(grouped.ratio);
+  s.ratio = estimate(grouped.ratio, error_rate);
   s.requests = known_median(grouped.ours);
   s.twin_requests = known_median(grouped.fio);
-  s.plain_ratio = estimate(plain.ratio);
-  s.grouping = estimate(grouping);
+  s.plain_ratio = estimate(plain.ratio, error_rate);
+  s.grouping = estimate(grouping, error_rate);
   s.requests_beside_plain = known_median(plain.ours);
   s.plain_requests = known_median(plain.fio);
   return s;

@@ -28,7 +28,7 @@ struct TwinSummary {
   bool plain_merges_as() const;  // plain fio's and fio's, within 2 %
 };
 
-TwinSummary twin_summary(std::span<const StoredRun* const> runs);
+TwinSummary twin_summary(std::span<const StoredRun* const> runs, double error_rate = kErrorRate);
 
 // "441 / 444"; "-" when unknown.
 std::string requests_text(const TwinSummary& twins);

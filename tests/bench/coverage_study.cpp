@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,10 +17,13 @@
 #include "stats/quantile.h"
 #include "stats/student_t.h"
 #include "support/pair_noise.h"
+#include "support/study.h"
 
 namespace blksweep {
 namespace {
 
+using study::held;
+using study::trials;
 using Values = std::vector<double>;
 
 constexpr std::array kSigmas{0.02, 0.10, 0.30};
@@ -31,14 +32,6 @@ constexpr double kEffect = 1.25;  // true ratio where coverage is asked
 
 // Bounds of the page, in percent; of coverage in whole ones.
 constexpr double kLeastCover = 93, kMostCover = 98, kMostWrong = 5.5, kLeastFound = 95;
-
-int trials = 20'000;
-bool failed = false;
-
-std::string held(bool good) {
-  failed = failed || !good;
-  return good ? "" : " FAIL";
-}
 
 // Where only ratios of noise matter, lines of one seed would be the same line.
 std::uint64_t seed_of(double sigma) { return static_cast<std::uint64_t>(std::lround(sigma * 100)); }
@@ -109,7 +102,7 @@ void family_table() {
           for (const Values& ratios : noise.ratios(rounds, 1.0)) {
             family.push_back(paired_ratio(ratios));
           }
-          wrong += std::ranges::any_of(find_verdicts(family), [](const Verdict& v) {
+          wrong += std::ranges::any_of(find_verdicts(family), [](const PairedVerdict& v) {
             return v.finding != Finding::not_shown;
           });
         }
@@ -221,8 +214,7 @@ void wandering_line() {
   }
 }
 
-int study() {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+void tables() {
   fmt::print(
       "{} experiments a line (effects found: a quarter of them; methods: a tenth); percent.\n",
       trials);
@@ -232,18 +224,11 @@ int study() {
   order_table();
   method_table();
   wandering_line();
-  fmt::print("\n{}\n", failed ? "FAIL: a bound does not hold" : "every bound holds");
-  return failed ? 1 : 0;
 }
 
 }  // namespace
 }  // namespace blksweep
 
 int main(int argc, char** argv) {
-  if (argc > 2 || (argc == 2 && std::atoi(argv[1]) < 100)) {
-    fmt::print(stderr, "usage: coverage_study [TRIALS], 100 or more\n");
-    return 2;
-  }
-  blksweep::trials = argc == 2 ? std::atoi(argv[1]) : blksweep::trials;
-  return blksweep::study();
+  return blksweep::study::run(argc, argv, 20'000, blksweep::tables);
 }

@@ -129,7 +129,8 @@ in_three_tries() {
 expect() {
   "$python" -c '
 import json, sys
-runs = json.load(open(sys.argv[1]))["runs"]
+doc = json.load(open(sys.argv[1]))
+runs = doc["runs"]
 run = runs[0]
 sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' "$tmp/.out" "$2" || die "$1"
 }

@@ -1,8 +1,11 @@
 """The pure parts of scripts/figures: what is loaded, left out and written, without drawing."""
 import argparse
+import contextlib
+import dataclasses
 import errno
 import io
 import pathlib
+import shutil
 import sqlite3
 import struct
 import sys
@@ -70,6 +73,33 @@ class Loading(WithDatabase):
         self.assertEqual([(label, why) for label, _, why in facts.left_out],
                          [("random + none", "12 probe events lost"), ("inode + none", "12 probe events lost")])
         self.assertIn("2 incomplete runs left out", common.caption("Text.", "SELECT 1", facts))
+
+    def test_captions_say_method_level_and_n_of_what_has_an_interval(self):
+        cells = [cell(1, "random", baseline=True, runs=10), cell(2, "lba", runs=8, ratio=2, ratio_low=1.9, ratio_high=2.1),
+                 cell(3, "inode", runs=10, ratio=1.1, ratio_low=1.0, ratio_high=1.2)]
+        text = throughput.describe({"fio": {}}, cells)
+        for word in ("n = 8 to 10 repeats", "geometric mean", "n = 8 to 10 pairs", "95 % interval", "Student's t"):
+            self.assertIn(word, text)
+        self.assertNotIn("95 %", throughput.describe({"fio": {}}, cells[:1]))
+
+    def test_captions_say_that_rounds_were_added_until_intervals_were_narrow(self):
+        facts = load.load_facts(self.db, self.cells)
+        self.assertEqual(facts.stopping, ())
+        self.assertNotIn("added until", common.caption("Text.", "SELECT 1", facts))
+        stopped = dataclasses.replace(facts, stopping=(0.02, 37, 4, 4, 0.019, "precision"))
+        self.assertIn("37 rounds, added until intervals were narrow: 4 of 4 within 2.0%, the widest 1.9%",
+                      common.caption("Text.", "SELECT 1", stopped))
+        self.assertIn("added until", " ".join(page.result_notes(self.cells, stopped)))
+
+    def test_facts_know_the_rule_of_the_last_session_that_had_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            db = pathlib.Path(folder) / "copy.db"
+            shutil.copy(self.db, db)
+            with contextlib.closing(sqlite3.connect(db)) as made:
+                session = made.execute("SELECT max(session_id) FROM session").fetchone()[0]
+                made.execute("INSERT INTO stopping VALUES (?, 0.02, 10, 100, NULL, 12, 7, 3, NULL, '', NULL)", [session])
+                made.commit()
+            self.assertEqual(load.load_facts(db, self.cells).stopping, (0.02, 12, 7, 3, None, None))
 
     def test_facts_say_what_the_disk_stands_on(self):
         facts = load.load_facts(self.db, self.cells)

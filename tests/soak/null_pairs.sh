@@ -3,6 +3,7 @@
 # and disk come and go. A verdict is claimed to be wrong in at most 5 % of such comparisons.
 #
 #   PAIRS=200 ROUNDS=10 MOST=10      comparisons, rounds of each, how many may be called different
+#   RULE='--repeats auto --precision 5% --repeats-max 30'   instead of a number of rounds
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/../cli/helpers.bash"
@@ -11,6 +12,7 @@ set -euo pipefail
 
 pairs=${PAIRS:-200}
 rounds=${ROUNDS:-10}
+read -r -a rule <<<"${RULE:---repeats $rounds}"
 most=${MOST:-10}
 RANDOM=${SEED:-1}
 hog=
@@ -55,7 +57,7 @@ begin=$SECONDS
 hogs &
 hog=$!
 for ((pair = 0; pair < pairs; pair++)); do
-  call run --catalog "$tmp/data.cat" --arm a,b --order random --repeats "$rounds" --seed "$((pair * rounds + 1))" \
+  call run --catalog "$tmp/data.cat" --arm a,b --order random "${rule[@]}" --seed "$((pair * rounds + 1))" \
     --no-probe --no-ceiling --db "$tmp/pair.db"
   expect_status 0
   call report "$tmp/pair.db" --json

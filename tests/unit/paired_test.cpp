@@ -130,7 +130,7 @@ TEST(Verdicts, HolmTakesTheLeastFirstAndStopsAtTheFirstThatFails) {
     return r;
   };
   const auto all = find_verdicts(std::array{with_p(0.03), with_p(0.01), with_p(0.02)});
-  for (const Verdict& v : all) {
+  for (const PairedVerdict& v : all) {
     EXPECT_EQ(v.finding, Finding::faster);
   }
   const auto stopped = find_verdicts(std::array{with_p(0.03), with_p(0.01), with_p(0.026)});
@@ -140,7 +140,7 @@ TEST(Verdicts, HolmTakesTheLeastFirstAndStopsAtTheFirstThatFails) {
 }
 
 TEST(Verdicts, SayWhatCouldHaveBeenShown) {
-  const Verdict alone = find_verdicts(std::array{comparison(1.01, 0.02)})[0];
+  const PairedVerdict alone = find_verdicts(std::array{comparison(1.01, 0.02)})[0];
   EXPECT_NEAR(*alone.detectable, std::expm1(2.262 * 0.02), 1e-4);
   // A mean at that distance is just shown; a little nearer is not.
   const double edge = std::log1p(*alone.detectable);
@@ -159,7 +159,7 @@ TEST(Verdicts, NotShownIsNotEqualWithoutATestOfEquality) {
   EXPECT_FALSE(find_verdicts(std::array{loose}, {.margin = 0.03})[0].equal);
   EXPECT_FALSE(find_verdicts(std::array{comparison(1.05, 0.001)}, {.margin = 0.03})[0].equal);
   const PairedRatio small = comparison(1.01, 0.001);
-  const Verdict both = find_verdicts(std::array{small}, {.margin = 0.03})[0];
+  const PairedVerdict both = find_verdicts(std::array{small}, {.margin = 0.03})[0];
   EXPECT_TRUE(both.equal && both.finding == Finding::faster) << "faster, by less than the margin";
 }
 
@@ -197,8 +197,8 @@ TEST(Verdicts, AFamilyOfNullPairsIsWrongNoMoreOftenThanOne) {
       family.push_back(paired_ratio(ratios));
     }
     const auto verdicts = find_verdicts(family);
-    wrong += std::ranges::any_of(verdicts,
-                                 [](const Verdict& v) { return v.finding != Finding::not_shown; });
+    wrong += std::ranges::any_of(
+        verdicts, [](const PairedVerdict& v) { return v.finding != Finding::not_shown; });
   }
   EXPECT_LE(wrong, kTrials * 7 / 100);
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/units.h"
 #include "store/csv.h"
 
 namespace blksweep {
@@ -29,13 +29,8 @@ Result<CellFilter> parse_filter(const std::string& text) {
 
 // "3%"
 Result<Maybe<double>> parse_margin(const std::string& text) {
-  double percent = 0;
-  const char* end = text.data() + text.size() - (text.ends_with('%') ? 1 : 0);
-  const auto [rest, ec] = std::from_chars(text.data(), end, percent);
-  if (ec != std::errc{} || rest != end || !text.ends_with('%') || !(percent > 0 && percent < 100)) {
-    return usage_error(fmt::format("'{}' is not a margin such as 3%", text));
-  }
-  return Maybe<double>(percent / 100);
+  BLKSWEEP_TRY(const double share, parse_percent(text));
+  return Maybe<double>(share);
 }
 
 Result<> require_match(const std::vector<StoredCell>& cells, const CellFilter& filter,

@@ -20,6 +20,7 @@
 #include "cli/verb.h"
 #include "store/ceilings.h"
 #include "store/json.h"
+#include "store/stopping.h"
 #include "store/summary.h"
 
 namespace blksweep {
@@ -100,6 +101,7 @@ Json summary_json(const CellSummary& c) {
 Json experiment_json(const StoredExperiment& e) {
   Json out{{"experiment", e.id}, {"disk", disk_label(e.host)}, {"host", host_json(e.host)}};
   out["commands"] = e.commands;
+  out["stopping"] = stopping_json(e.stopping);
   out["ceilings"] = Json::array();
   for (const CeilingRecord& c : e.ceilings) {
     out["ceilings"].push_back(ceiling_json(c));
@@ -178,8 +180,9 @@ void print(const Report& report, const Others& others, const ReportOptions& opti
     note(fmt::format("{} also has {} other experiment{} (--experiment N)", options.db,
                      report.joined.others, report.joined.others == 1 ? "" : "s"));
   }
-  say_text(summary_text(report.cells) + ceilings_text(report.joined.input.ceilings) +
-           others_text(others));
+  const SummaryInput& input = report.joined.input;
+  say_text(summary_text(report.cells) + stopping_text(input.stopping) +
+           ceilings_text(input.ceilings) + others_text(others));
   if (options.explain) {
     say_text("\n" + columns_text(report.cells));
   }

@@ -8,6 +8,7 @@
 #include "cli/answer.h"
 #include "store/ceilings.h"
 #include "store/result_reader.h"
+#include "store/stopping.h"
 
 namespace blksweep {
 namespace {
@@ -33,12 +34,22 @@ Result<SummaryInput> stored_runs(const std::string& db, const std::string& key) 
     BLKSWEEP_TRY(input.cells, reader.cells(experiments.back().id));
     BLKSWEEP_TRY(input.runs, reader.runs(experiments.back().id));
     input.ceilings[""] = experiments.back().ceilings;
+    if (experiments.back().stopping) {
+      input.stopping[""] = *experiments.back().stopping;
+    }
   }
   return input;
 }
 
 std::string text_of(const SummaryInput& input) {
-  return input.runs.empty() ? "" : summary_text(summarize(input)) + ceilings_text(input.ceilings);
+  return input.runs.empty() ? ""
+                            : summary_text(summarize(input)) + stopping_text(input.stopping) +
+                                  ceilings_text(input.ceilings);
+}
+
+Maybe<StoppingRecord> stopping_of(const SummaryInput& input) {
+  const auto found = input.stopping.find("");
+  return found == input.stopping.end() ? std::nullopt : Maybe<StoppingRecord>(found->second);
 }
 
 Json document_of(const SummaryInput& input) {
@@ -48,7 +59,7 @@ Json document_of(const SummaryInput& input) {
     runs.push_back(run_json(cell->cell, r.run));
   }
   add_peers(runs);
-  return {{"runs", std::move(runs)}};
+  return {{"runs", std::move(runs)}, {"stopping", stopping_json(stopping_of(input))}};
 }
 
 std::string comparisons(const RunRecord& run) {
@@ -79,15 +90,49 @@ std::string run_list(std::span<const std::size_t> runs) {
   return text;
 }
 
+std::string more_than(const PrecisionRule& rule) {
+  return fmt::format("a --precision below {:g}%, a --repeats-max above {}", rule.half_width * 100,
+                     rule.most_rounds);
+}
+
+// "faster: lba, inode; slower: path"; "" when nothing is shown so far.
+std::string so_far_text(const RoundEvent& event) {
+  std::string text;
+  for (const auto& [finding, word] :
+       {std::pair{Finding::faster, "faster"}, {Finding::slower, "slower"}}) {
+    std::string names;
+    for (const auto& [name, found] : event.so_far) {
+      names += found == finding ? (names.empty() ? "" : ", ") + name : "";
+    }
+    text += names.empty() ? "" : fmt::format("; {} so far: {}", word, names);
+  }
+  return text;
+}
+
+std::string round_text(const RoundEvent& event) {
+  const StoppingRecord& s = event.stopping;
+  const std::string widest = s.half_width ? fmt::format("widest interval within {} ({}), ",
+                                                        percent_text(*s.half_width), s.widest)
+                                          : "";
+  const std::size_t more =
+      event.rounds_expected - std::min<std::size_t>(s.rounds, event.rounds_expected);
+  return fmt::format(
+      "round {}: {}{} of {} within {}{}{}", s.rounds, widest, s.reached, s.intervals,
+      percent_text(s.precision),
+      more > 0 ? fmt::format(", about {} more round{}", more, more == 1 ? "" : "s") : "",
+      so_far_text(event));
+}
+
 }  // namespace
 
 Result<> print_stored(const RunOptions& o, const std::string& key, bool nothing_left) {
   BLKSWEEP_TRY(const SummaryInput stored, stored_runs(o.db, key));
   if (nothing_left) {
-    note(
-        fmt::format("{} holds all {} runs of this sweep: nothing was measured; --repeats {} or "
-                    "another --db measures more",
-                    o.db, stored.runs.size(), o.repeats + 1));
+    note(fmt::format(
+        "{} holds all {} runs of this sweep: nothing was measured; {} or another --db measures "
+        "more",
+        o.db, stored.runs.size(),
+        o.precision ? more_than(*o.precision) : fmt::format("--repeats {}", o.repeats + 1)));
   }
   say_text(o.json ? json_text(document_of(stored)) + "\n" : text_of(stored));
   return {};
@@ -110,16 +155,23 @@ void RunAnswer::add(const RunEvent& event, const ExperimentCell* first) {
     warn_of_run(event.done, labels_[index], text);
   }
   note(fmt::format(
-      "[{}/{}] {}: {} samples in {}{}{}", event.done, event.total, labels_[index],
-      format_count(event.run.samples), format_duration(Nanos{event.run.epoch_ns}),
-      comparisons(event.run),
+      "[{}/{}{}] {}: {} samples in {}{}{}", event.done, options_.precision ? "~" : "",
+      std::max(event.done, event.total), labels_[index], format_count(event.run.samples),
+      format_duration(Nanos{event.run.epoch_ns}), comparisons(event.run),
       event.run.incomplete ? " (incomplete: " + event.run.incomplete_reason + ")" : ""));
   if (options_.json) {
-    document_["runs"].push_back(run_json(event.cell.record, event.run));
+    runs_.push_back(run_json(event.cell.record, event.run));
     return;
   }
   input_.runs.push_back({static_cast<std::int64_t>(input_.runs.size() + 1),
                          static_cast<std::int64_t>(index + 1), without_series(event.run)});
+}
+
+void RunAnswer::add_round(const RoundEvent& event) {
+  stopping_ = event.stopping;
+  if (!event.stopping.reason) {
+    note(round_text(event));
+  }
 }
 
 void RunAnswer::warn_of_run(std::size_t run, const std::string& label, const std::string& text) {
@@ -142,9 +194,17 @@ void RunAnswer::say_again() const {
 }
 
 void RunAnswer::print() const {
-  Json document = document_;
-  add_peers(document["runs"]);
-  say_text(options_.json ? json_text(document) + "\n" : summary_text(summarize(input_)));
+  if (options_.json) {
+    Json runs = runs_;
+    add_peers(runs);
+    say_text(json_text({{"runs", std::move(runs)}, {"stopping", stopping_json(stopping_)}}) + "\n");
+    return;
+  }
+  SummaryInput input = input_;
+  if (stopping_) {
+    input.stopping[""] = *stopping_;
+  }
+  say_text(text_of(input));
 }
 
 }  // namespace blksweep

@@ -19,9 +19,11 @@ class RunAnswer {
 
   // `first`: the experiment's first cell.
   void add(const RunEvent& event, const ExperimentCell* first);
+  // Of --repeats auto: said after each round, kept for the foot.
+  void add_round(const RoundEvent& event);
   // Whom else a warning concerns, by the numbers of the runs in this session.
   void say_again() const;
-  bool has_runs() const { return !input_.runs.empty() || !document_["runs"].empty(); }
+  bool has_runs() const { return !input_.runs.empty() || !runs_.empty(); }
   void print() const;
 
  private:
@@ -37,7 +39,8 @@ class RunAnswer {
   SummaryInput input_;
   std::vector<std::string> labels_;
   std::vector<Warned> warned_;
-  Json document_ = {{"runs", Json::array()}};
+  Maybe<StoppingRecord> stopping_;
+  Json runs_ = Json::array();
 };
 
 // A sweep that a database holds already: what is stored is what was asked for. `key` is the

@@ -123,8 +123,9 @@ Result<SitesMeasured> measure_sites(
       BLKSWEEP_TRY([[maybe_unused]] const std::string folder, rig->ready(planned.site));
     }
     if (planned.site.data != nullptr) {
-      note(fmt::format("{}: {} cells, {} repeats", planned.site.label(),
-                       planned.options.cells.size(), planned.options.repeats));
+      note(fmt::format("{}: {} cells, {}{} repeats", planned.site.label(),
+                       planned.options.cells.size(), planned.options.precision ? "at most " : "",
+                       planned.options.most_repeats()));
     }
     BLKSWEEP_TRY(MeasuredSite site, measure(planned.options));
     all.keys.push_back(std::move(site.key));

@@ -65,7 +65,7 @@ std::uint64_t count_done(const RunOptions& o, const std::vector<StoredCell>& cel
         std::ranges::find_if(cells, [&](const StoredCell& c) { return c.cell.settings == words; });
     for (const StoredRun& r : runs) {
       if (cell != cells.end() && r.cell_id == cell->id && !r.run.incomplete &&
-          r.run.repeat < o.repeats) {
+          r.run.repeat < o.most_repeats()) {
         done.emplace(cell->id, r.run.repeat);
       }
     }
@@ -130,7 +130,7 @@ Result<DrySite> look_at(const PlannedSite& planned) {
   for (const CellSettings& cell : o.cells) {
     records.push_back({describe(cell)});
   }
-  DrySite site{planned, cell_labels(records), o.cells.size() * o.repeats, {}};
+  DrySite site{planned, cell_labels(records), o.cells.size() * o.most_repeats(), {}};
   BLKSWEEP_TRY(site.expected, from_database(o));
   Expected& e = site.expected;
   const auto left = static_cast<std::int64_t>(site.runs - std::min(e.done, site.runs));
@@ -159,8 +159,9 @@ void print_text(const std::vector<DrySite>& all, const CampaignPlan& plan, const
     const std::string name = s.planned.site.data != nullptr   ? s.planned.site.label()
                              : s.planned.options.data.empty() ? s.planned.options.catalog
                                                               : s.planned.options.data;
-    say("{}: {} cells, {} runs, {} of them done; {}\n", name, s.labels.size(), s.runs,
-        s.expected.done, time_text(s.expected));
+    say("{}: {} cells, {}{} runs, {} of them done; {}\n", name, s.labels.size(),
+        s.planned.options.precision ? "at most " : "", s.runs, s.expected.done,
+        time_text(s.expected));
     for (const std::string& label : s.labels) {
       say("  {}\n", label);
     }
@@ -177,14 +178,15 @@ void print_text(const std::vector<DrySite>& all, const CampaignPlan& plan, const
 
 Json site_json(const DrySite& s) {
   const Site& site = s.planned.site;
-  return {{"disk", site.disk != nullptr ? Json(site.disk->name) : Json(nullptr)},
-          {"data", site.data != nullptr ? Json(site.data->name) : Json(nullptr)},
-          {"cells", s.labels},
-          {"repeats", s.planned.options.repeats},
-          {"runs", s.runs},
-          {"done", s.expected.done},
-          {"expected_ns", s.expected.all ? Json(s.expected.all->count()) : Json(nullptr)},
-          {"expected_from", or_null(s.expected.from)}};
+  return {
+      {"disk", site.disk != nullptr ? Json(site.disk->name) : Json(nullptr)},
+      {"data", site.data != nullptr ? Json(site.data->name) : Json(nullptr)},
+      {"cells", s.labels},
+      {"repeats", s.planned.options.precision ? Json(nullptr) : Json(s.planned.options.repeats)},
+      {"runs", s.runs},
+      {"done", s.expected.done},
+      {"expected_ns", s.expected.all ? Json(s.expected.all->count()) : Json(nullptr)},
+      {"expected_from", or_null(s.expected.from)}};
 }
 
 Json document_of(const std::vector<DrySite>& all, const CampaignPlan& plan, const RigNeeds& needs) {

@@ -17,10 +17,14 @@
 namespace blksweep {
 namespace {
 
-constexpr std::array<std::string_view, 18> kRunOptions{
-    "data",  "catalog",      "db",       "model",  "disk-label", "repeats",
-    "seed",  "verify",       "fio-twin", "probe",  "ceiling",    "json",
-    "check", "follow-links", "workdir",  "report", "peer-data",  "peer-timeout"};
+// Of `repeats = auto` alone.
+constexpr std::array<std::string_view, 3> kPrecisionOptions{"precision", "repeats-max",
+                                                            "time-limit"};
+constexpr std::array<std::string_view, 21> kRunOptions{
+    "data",    "catalog",  "db",        "model",        "disk-label", "repeats",     "seed",
+    "verify",  "fio-twin", "probe",     "ceiling",      "json",       "check",       "follow-links",
+    "workdir", "report",   "peer-data", "peer-timeout", "precision",  "repeats-max", "time-limit"};
+constexpr std::uint64_t kMostRepeats = 100'000;
 
 bool is_cell_option(std::string_view name) {
   return std::ranges::any_of(cell_options(), [&](const CellOption& o) { return o.name == name; });
@@ -129,24 +133,26 @@ class Single {
     target = value != nullptr ? *value : target;
     return {};
   }
+  // Through a parser of base/units.h.
+  template <class T>
+  Result<> take(std::string_view name, T& target, Result<T> (*parse)(std::string_view)) const {
+    BLKSWEEP_TRY(const auto* value, find(name));
+    if (value == nullptr) {
+      return {};
+    }
+    const Result<T> parsed = parse(*value);
+    if (!parsed) {
+      return usage_error(fmt::format("--{}: {}", name, parsed.error().message()));
+    }
+    target = *parsed;
+    return {};
+  }
   Result<> take(std::string_view name, bool& target) const {
     BLKSWEEP_TRY(const auto* value, find(name));
     if (value != nullptr && *value != "true" && *value != "false") {
       return usage_error(fmt::format("--{}: '{}' is not true or false", name, *value));
     }
     target = value != nullptr ? *value == "true" : target;
-    return {};
-  }
-  Result<> take(std::string_view name, std::uint64_t& target) const {
-    BLKSWEEP_TRY(const auto* value, find(name));
-    if (value == nullptr) {
-      return {};
-    }
-    const auto number = parse_count(*value);
-    if (!number) {
-      return usage_error(fmt::format("--{}: {}", name, number.error().message()));
-    }
-    target = *number;
     return {};
   }
 
@@ -183,9 +189,49 @@ Result<> take_peer_settings(PeerSettings& peers, const Single& one) {
   return {};
 }
 
+Result<> take_number_of_repeats(RunOptions& o, const CellText& all) {
+  for (const std::string_view name : kPrecisionOptions) {
+    if (all.contains(name)) {
+      return usage_error(fmt::format("--{}: only with --repeats auto", name));
+    }
+  }
+  std::uint64_t repeats = o.repeats;
+  BLKSWEEP_CHECK(Single(all).take("repeats", repeats, parse_count));
+  if (repeats < 1 || repeats > kMostRepeats) {
+    return usage_error(
+        fmt::format("--repeats: '{}' is not between 1 and {}", repeats, kMostRepeats));
+  }
+  o.repeats = static_cast<std::uint32_t>(repeats);
+  return {};
+}
+
+Result<> take_repeats(RunOptions& o, const CellText& all) {
+  const Single one(all);
+  std::string repeats;
+  BLKSWEEP_CHECK(one.take("repeats", repeats));
+  if (repeats != "auto") {
+    return take_number_of_repeats(o, all);
+  }
+  PrecisionRule& rule = o.precision.emplace();
+  std::uint64_t most = rule.most_rounds;
+  BLKSWEEP_CHECK(one.take("precision", rule.half_width, parse_percent));
+  BLKSWEEP_CHECK(one.take("repeats-max", most, parse_count));
+  if (most < kPilotRounds || most > kMostRepeats) {
+    return usage_error(fmt::format("--repeats-max: '{}' is not between {}, the pilot, and {}", most,
+                                   kPilotRounds, kMostRepeats));
+  }
+  rule.most_rounds = most;
+  if (all.contains("time-limit")) {
+    BLKSWEEP_CHECK(one.take("time-limit", rule.time_limit.emplace(), parse_duration));
+    if (*rule.time_limit <= Nanos{0}) {
+      return usage_error("--time-limit: is longer than 0");
+    }
+  }
+  return {};
+}
+
 Result<> take_run_options(RunOptions& o, const CellText& all) {
   const Single one(all);
-  std::uint64_t repeats = o.repeats;
   for (const auto& [name, target] : {std::pair{"data", &o.data},
                                      {"catalog", &o.catalog},
                                      {"db", &o.db},
@@ -212,12 +258,8 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
   }
   o.twins = *arms;
   BLKSWEEP_CHECK(take_peer_settings(o.peers, one));
-  BLKSWEEP_CHECK(one.take("repeats", repeats));
-  BLKSWEEP_CHECK(one.take("seed", o.seed));
-  if (repeats < 1 || repeats > 100000) {
-    return usage_error(fmt::format("--repeats: '{}' is not between 1 and 100000", repeats));
-  }
-  o.repeats = static_cast<std::uint32_t>(repeats);
+  BLKSWEEP_CHECK(take_repeats(o, all));
+  BLKSWEEP_CHECK(one.take("seed", o.seed, parse_count));
   if (o.data.empty() == o.catalog.empty()) {
     return usage_error("run needs either --data DIR or --catalog FILE");
   }
@@ -284,6 +326,11 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
   if (over.contains("data") || over.contains("catalog")) {
     spec.top.erase("data");
     spec.top.erase("catalog");
+  }
+  if (over.contains("repeats")) {  // a number in place of a file's auto takes its rule away
+    for (const std::string_view name : kPrecisionOptions) {
+      spec.top.erase(std::string(name));
+    }
   }
   RunOptions o;
   CellText all = spec.top;

@@ -15,6 +15,7 @@
 #include "cli/run/spec.h"
 #include "experiment/pair.h"
 #include "experiment/peer_run.h"
+#include "stats/precision.h"
 
 namespace blksweep {
 
@@ -23,6 +24,8 @@ struct RunOptions {
   std::string model, disk_label;  // empty: no prediction; the default label
   std::string workdir, report;    // folders: of what a spec makes; of the report at the end
   std::uint32_t repeats = 1;
+  std::optional<PrecisionRule> precision;  // --repeats auto
+  std::uint64_t most_repeats() const { return precision ? precision->most_rounds : repeats; }
   std::uint64_t seed = 1;
   bool verify = false, check = true, probe = true, ceiling = true, json = false;
   bool follow_links = false;  // of data

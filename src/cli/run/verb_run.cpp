@@ -113,6 +113,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in
     s.cells.push_back({cell, {describe(cell)}, fallback_notes(cell, refusals)});
   }
   s.repeats = o.repeats;
+  s.precision = o.precision;
   s.seed = o.seed;
   s.verify = o.verify;
   s.check = o.check;
@@ -171,6 +172,7 @@ Result<Exit> measure(RunOptions options, const Measuring& how) {
   settings.progress = &progress;
   RunAnswer answer(options);
   std::optional<ProgressLine> line(std::in_place, progress);
+  settings.on_round = [&](const RoundEvent& e) { answer.add_round(e); };
   const Result<Exit> result = run_experiment(
       source, settings, how.store, [&](const RunEvent& e) { answer.add(e, settings.cells.data()); },
       stop_requested());
@@ -270,7 +272,7 @@ void add_run(Verbs& verbs) {
       return {};
     };
     Option added = app.add_text("--" + name, set, help).last_wins();
-    if (help.empty()) {  // docs/peers.md names it
+    if (help.empty()) {  // another line, or docs/peers.md, names it
       added.hidden();
     }
   };
@@ -294,7 +296,10 @@ void add_run(Verbs& verbs) {
       .last_wins();
   text_option("peer-data", "");
   text_option("peer-timeout", "");
-  text_option("repeats", "runs of each cell, interleaved; default 1");
+  text_option("repeats", "runs of each cell, interleaved; default 1; auto: as needed");
+  text_option("precision", "auto: half-width 2%; --repeats-max, 100; --time-limit, none");
+  text_option("repeats-max", "");
+  text_option("time-limit", "");
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
   text_option("db", "database for the results; --report DIR, --workdir DIR too");
   text_option("model", "predict each run on this disk model, too");

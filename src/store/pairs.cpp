@@ -1,0 +1,83 @@
+#include "store/pairs.h"
+
+#include <algorithm>
+
+#include "store/labels.h"
+
+namespace blksweep {
+namespace {
+
+using CellRuns = std::vector<const StoredRun*>;
+
+double speed(const StoredRun& r) {
+  return static_cast<double>(r.run.samples) * 1e9 / static_cast<double>(r.run.epoch_ns);
+}
+
+std::vector<double> speeds(const CellRuns& runs) {
+  std::vector<double> out;
+  for (const StoredRun* r : runs) {
+    if (r->run.samples > 0) {
+      out.push_back(speed(*r));
+    }
+  }
+  return out;
+}
+
+void add_twins(std::vector<Series>& out, const std::string& label, const CellRuns& runs) {
+  for (const auto& [twin, name] :
+       {std::pair{&RunRecord::fio, "fio"}, {&RunRecord::fio_plain, "plain fio"}}) {
+    Series s{label + ": ours / " + name, false, {}};
+    bool any = false;
+    for (const StoredRun* r : runs) {
+      const Maybe<FioRecord>& fio = r->run.*twin;
+      any = any || fio.has_value();
+      if (fio && fio->ratio.value_or(0) > 0) {
+        s.values.push_back(*fio->ratio);
+      }
+    }
+    if (any) {
+      out.push_back(std::move(s));
+    }
+  }
+}
+
+}  // namespace
+
+PairRatios pair_ratios(const CellRuns& runs, const CellRuns& baseline) {
+  PairRatios out;
+  for (const StoredRun* r : runs) {
+    const auto pair = std::ranges::find(baseline, r->run.repeat,
+                                        [](const StoredRun* b) { return b->run.repeat; });
+    if (pair == baseline.end() || r->run.samples == 0 || (*pair)->run.samples == 0) {
+      continue;
+    }
+    if (r->run.session_id && r->run.session_id == (*pair)->run.session_id) {
+      out.ratios.push_back(speed(*r) / speed(**pair));
+    } else {
+      ++out.split;
+    }
+  }
+  return out;
+}
+
+std::vector<Series> series_of(const SummaryInput& input) {
+  std::vector<CellRecord> records;
+  std::ranges::transform(input.cells, std::back_inserter(records), &StoredCell::cell);
+  const std::vector<std::string> labels = cell_labels(records);
+  const std::size_t baseline = baselines_of(input).begin()->second;
+  const CellRuns base = counted_runs(input.runs, input.cells[baseline].id);
+  std::vector<Series> out;
+  for (std::size_t c = 0; c < input.cells.size(); ++c) {
+    const CellRuns runs = counted_runs(input.runs, input.cells[c].id);
+    if (c != baseline) {
+      out.push_back({labels[c], true, pair_ratios(runs, base).ratios});
+    }
+    add_twins(out, labels[c], runs);
+  }
+  if (out.empty()) {
+    out.push_back({labels[baseline] + ": samples/s", false, speeds(base)});
+  }
+  return out;
+}
+
+}  // namespace blksweep

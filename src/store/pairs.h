@@ -1,0 +1,34 @@
+// Ratios of runs of one round and session: what intervals are of, and what `--repeats auto` makes
+// precise.
+//
+// Threads: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "store/summary.h"
+
+namespace blksweep {
+
+struct PairRatios {
+  std::vector<double> ratios;  // of samples per second, by round
+  std::size_t split = 0;       // rounds whose two runs are of different sessions: no pairs
+};
+PairRatios pair_ratios(const std::vector<const StoredRun*>& runs,
+                       const std::vector<const StoredRun*>& baseline);
+
+// What one interval is of.
+struct Series {
+  std::string name;       // "lba", "lba: ours / fio"
+  bool compared = false;  // a cell with the baseline: one of the family of verdicts
+  std::vector<double> values;
+};
+
+// Of the cells of one disk: of each but the baseline its ratios to that, of each with a fio twin
+// its ratios to that. Of one cell alone without a twin its own samples per second: repeats that
+// follow each other are alike, so this interval knows the noise of the session and no more.
+std::vector<Series> series_of(const SummaryInput& input);
+
+}  // namespace blksweep
