@@ -49,7 +49,7 @@ struct ReplaySettings {
   unsigned depth = 0;  // 0: as the device's queue has it
   bool buffered = false;
   bool awake = false;  // no CPU enters an idle state meanwhile (os/cpu_awake.h)
-  bool fio = false;  // fio's replay of the same reads afterwards (a device, original timing)
+  bool fio = false;    // fio's replay of the same reads afterwards (a device, original timing)
   std::atomic<std::uint64_t>* progress = nullptr;  // completed
   std::atomic<std::uint64_t>* total = nullptr;     // requests of the trace that are replayed
 };

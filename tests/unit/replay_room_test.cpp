@@ -13,7 +13,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kOneMs = 1'000'000;
 
 // The poll that stands still for 5 ms sees none, the next one `ended`.
 class StandsStill final : public Engine {
@@ -33,7 +33,7 @@ class StandsStill final : public Engine {
     }
     return ended_;
   }
-  static constexpr std::int64_t kStill = 5 * kMs;
+  static constexpr std::int64_t kStill = 5 * kOneMs;
 
  private:
   const std::size_t ended_;
@@ -45,7 +45,7 @@ class StandsStill final : public Engine {
 class EachMillisecond final : public RequestOrder {
  public:
   Next next(ReplayRequest& request) override {
-    request = {.due_ns = at_ * kMs, .number = static_cast<std::uint64_t>(at_), .bytes = 4096};
+    request = {.due_ns = at_ * kOneMs, .number = static_cast<std::uint64_t>(at_), .bytes = 4096};
     ++at_;
     return Next::request;
   }
@@ -85,22 +85,22 @@ class ReplayRoom : public testing::Test {
 
 TEST_F(ReplayRoom, WhatWasLateWithASlotFreeAllAlongIsTheTools) {
   issue(0, 0);
-  complete(0, 9 * kMs, 10 * kMs);  // the other slot was free meanwhile
-  source_.next(0, wanted_);        // the slot that was freed last is the first to be given again
-  issue(0, 10 * kMs);              // due at 1 ms
+  complete(0, 9 * kOneMs, 10 * kOneMs);  // the other slot was free meanwhile
+  source_.next(0, wanted_);  // the slot that was freed last is the first to be given again
+  issue(0, 10 * kOneMs);     // due at 1 ms
   EXPECT_EQ(certificate().device.greatest, 0);
-  EXPECT_EQ(certificate().tool.greatest, 9 * kMs);
+  EXPECT_EQ(certificate().tool.greatest, 9 * kOneMs);
 }
 
 TEST_F(ReplayRoom, WhatWaitedForASlotIsTheDevices) {
   issue(0, 0);
   source_.next(1, wanted_);
-  issue(1, 1 * kMs);
-  complete(0, 9 * kMs, 10 * kMs);
+  issue(1, 1 * kOneMs);
+  complete(0, 9 * kOneMs, 10 * kOneMs);
   source_.next(0, wanted_);
-  issue(0, 10 * kMs);  // due at 2 ms
-  EXPECT_EQ(certificate().device.greatest, 7 * kMs);
-  EXPECT_EQ(certificate().tool.greatest, 1 * kMs);
+  issue(0, 10 * kOneMs);  // due at 2 ms
+  EXPECT_EQ(certificate().device.greatest, 7 * kOneMs);
+  EXPECT_EQ(certificate().tool.greatest, 1 * kOneMs);
 }
 
 // Of eight reads in flight.
