@@ -2,8 +2,7 @@
 // is several threads, as the account knows them of one (MemoryWait).
 //
 // Rule:    at an instant the whole waits if no worker reads and one at least waits; a worker that
-// has
-//          ended reads no more. It waits for the least that any of them needs.
+//          has ended reads no more. It waits for the least that any of them needs.
 // Threads: pure.
 #pragma once
 

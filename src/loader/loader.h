@@ -12,8 +12,7 @@
 //
 // Order:     the same data, options and seed give the same batches (docs/loader.md).
 // Shape:     a batch holds up to `batch` samples of one epoch; every sample comes once an epoch
-// with
-//            exactly its file's bytes, as they are stored or decoded (`decode_threads`).
+//            with exactly its file's bytes, as they are stored or decoded (`decode_threads`).
 // Units:     bytes; samples and labels are numbers of the data set's catalog.
 // Ownership: a batch's spans are the loader's. They are valid until release() of the batch, oldest
 //            first; at most most_held() batches may be out at once, next() fails beyond that.

@@ -9,12 +9,10 @@
 //          opened, all its reads are one submission to an io_uring of the worker's own, and when
 //          all have come the files are closed and the samples decoded.
 // Memory:  a slot of the arena for each batch in flight (plan/batch_slots.h).
-// Times:   the read of a batch begins when its worker begins it and ends when the worker is done
-// with
-//          it; it is available when those before it are, too.
+// Times:   the read of a batch begins when its worker begins it and ends when the worker is
+//          done with it; it is available when those before it are, too.
 // Errors:  make() fails where a worker can have no ring, or RLIMIT_NOFILE leaves too few
-// descriptors;
-//          else as EpochReader.
+//          descriptors; else as EpochReader.
 // Threads: one a worker, from make() on; they wait for run() and end with it, or with the reader.
 #pragma once
 

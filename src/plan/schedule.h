@@ -14,8 +14,7 @@
 //           at the end, a uniform sample of the epoch, are emitted last in random order. full: a
 //           permutation decided beforehand.
 // Slots:    with ShuffleSettings::slots batches are consecutive positions, and each lies in a slot
-// of
-//           its own (plan/batch_slots.h).
+//           of its own (plan/batch_slots.h).
 // Window:   what reads go ahead of the order inside a horizon (plan.h) is taken from it, and counts
 //           in window_peak; without a shuffle that is all there is, and `window` means nothing.
 // Errors:   a window that cannot hold the largest sample, or full with a window smaller than the

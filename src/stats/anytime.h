@@ -2,8 +2,7 @@
 // looks.
 //
 // Test:     G_n = sqrt(1 / (n + 1)) * ((n + 1) V / ((n + 1) V - S^2))^(n / 2), where S is the sum
-// of
-//           n logarithms and V that of their squares. For normal logarithms of mean 0 and whatever
+//           of n logarithms and V that of their squares. For normal logarithms of mean 0 and any
 //           variance it is a test martingale: Wang and Ramdas, "Anytime-valid t-tests and
 //           confidence sequences for Gaussian means with unknown variance", arXiv 2310.03722,
 //           Theorem 4.9, with c = 1 (an effect of about one standard deviation is sought first).
