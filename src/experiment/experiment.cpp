@@ -65,8 +65,6 @@ class Experiment {
   Result<> run_round(const std::vector<Job>& jobs);
   Result<> tell_round();
   Exit exit_code();
-  void add_prediction(RunRecord& run, const Source& source, const CellSettings& cell,
-                      const PlannedEpoch& planned) const;
 
   Source source_;  // made anew where its files were moved
   const ExperimentSettings& settings_;
@@ -161,19 +159,6 @@ void Experiment::open_probe() {
   }
 }
 
-void Experiment::add_prediction(RunRecord& run, const Source& source, const CellSettings& cell,
-                                const PlannedEpoch& planned) const {
-  const auto p = predict_run(source, cell, planned, {*settings_.predict, run.seed});
-  if (!p) {
-    run.warnings.push_back("no prediction: " + p.error().message());
-    return;
-  }
-  run.prediction = prediction_record(*p, settings_.predict->model, run.epoch_ns);
-  for (const std::string& note : prediction_notes(cell, planned.plan)) {
-    run.warnings.push_back("prediction: " + note);
-  }
-}
-
 Result<> Experiment::keep(const Job& job, RunRecord run) {
   const ExperimentCell& cell = settings_.cells[job.cell];
   run.session_id = session_.id;
@@ -243,7 +228,7 @@ Result<> Experiment::run_job(const Job& job) {
     gpu_lost_ = measured.fault->message();
   }
   if (settings_.predict && !stop_.load() && !measured.fault && cell.peer.empty()) {
-    add_prediction(run, source, cell, planned);
+    add_prediction(run, *settings_.predict, {source, cell, planned});
   }
   mark_changed_conditions(run);
   if (cell.cache == CacheState::cold && source_.device) {

@@ -51,4 +51,16 @@ std::vector<std::string> prediction_notes(const CellSettings& cell, const Plan& 
   return notes;
 }
 
+void add_prediction(RunRecord& run, const PredictSettings& settings, const PredictedCell& of) {
+  const auto p = predict_run(of.source, of.cell, of.planned, {settings, run.seed});
+  if (!p) {
+    run.warnings.push_back("no prediction: " + p.error().message());
+    return;
+  }
+  run.prediction = prediction_record(*p, settings.model, run.epoch_ns);
+  for (const std::string& note : prediction_notes(of.cell, of.planned.plan)) {
+    run.warnings.push_back("prediction: " + note);
+  }
+}
+
 }  // namespace blksweep

@@ -1,4 +1,5 @@
-// What a cell has and a prediction (simulate/simulate_epoch.h) has not, in words.
+// The prediction of a run (simulate/simulate_epoch.h), and what its cell has and that has not, in
+// words.
 #pragma once
 
 #include <string>
@@ -6,10 +7,20 @@
 
 #include "experiment/cell.h"
 #include "plan/plan.h"
+#include "simulate/predict_run.h"
+#include "store/records.h"
 
 namespace blksweep {
 
 // Empty when nothing matters. Threads: pure.
 std::vector<std::string> prediction_notes(const CellSettings& cell, const Plan& plan);
+
+struct PredictedCell {
+  const Source& source;
+  const CellSettings& cell;
+  const PlannedEpoch& planned;
+};
+// Into the record, with its notes as warnings; or why there is none. Threads: the caller's.
+void add_prediction(RunRecord& run, const PredictSettings& settings, const PredictedCell& of);
 
 }  // namespace blksweep

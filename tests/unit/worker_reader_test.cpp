@@ -244,7 +244,7 @@ INSTANTIATE_TEST_SUITE_P(Scopes, WorkerReaderTest,
 // The stage behind the planned reader takes the same time, and leaves samples as they are.
 TEST(EmulatedDecode, SpinsAndKeepsTheBytes) {
   TempDir dir;
-  for (int f = 0; f < 40; ++f) {
+  for (std::size_t f = 0; f < 40; ++f) {
     dir.write("f" + std::to_string(f), std::string(100 + f, static_cast<char>('a' + f % 26)));
   }
   const auto source = open_source({dir.path(), ""});

@@ -21,13 +21,13 @@ bool is_table_of_spec(std::string_view key, const toml::node& node) {
          (node.is_table() && (key == "limits" || key == "matrix"));
 }
 
-enum class Level { top, cell };
+enum class TableOf { all, cell };
 
-Result<CellText> table_text(const toml::table& table, const std::string& name, Level level,
+Result<CellText> table_text(const toml::table& table, const std::string& name, TableOf what,
                             SpecPlaces& places) {
   CellText out;
   for (const auto& [key, node] : table) {
-    if (level == Level::top && is_table_of_spec(key.str(), node)) {
+    if (what == TableOf::all && is_table_of_spec(key.str(), node)) {
       continue;
     }
     const std::string option(key.str());
@@ -65,7 +65,7 @@ Result<> take_limits(const toml::table& root, const std::string& name, Spec& spe
 Result<Spec> parse_spec(std::string_view text, const std::string& name) {
   BLKSWEEP_TRY(const toml::table root, parse_toml(text, name));
   Spec spec;
-  BLKSWEEP_TRY(spec.top, table_text(root, name, Level::top, spec.top_places));
+  BLKSWEEP_TRY(spec.top, table_text(root, name, TableOf::all, spec.top_places));
   BLKSWEEP_CHECK(take_limits(root, name, spec));
   BLKSWEEP_TRY(spec.rig, parse_rig(root, name));
   if (const auto* matrix = root["matrix"].as_table()) {
@@ -75,7 +75,7 @@ Result<Spec> parse_spec(std::string_view text, const std::string& name) {
     for (const toml::node& cell : *cells) {
       if (const auto* table = cell.as_table()) {
         BLKSWEEP_TRY(spec.cells.emplace_back(),
-                     table_text(*table, name, Level::cell, spec.cell_places.emplace_back()));
+                     table_text(*table, name, TableOf::cell, spec.cell_places.emplace_back()));
       }
     }
   }
