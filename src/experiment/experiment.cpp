@@ -56,13 +56,13 @@ class Experiment {
   void mark_changed_conditions(RunRecord& run) const;
   void open_probe();
   Result<std::vector<std::string>> settle_addresses(AddressProof& proof);
-  Result<> run_job(const Job& job);
+  Result<> run_job(const RoundJob& job);
   Result<> try_peers();
-  Result<> keep(const Job& job, RunRecord run);
-  bool lost(const Job& job);
+  Result<> keep(const RoundJob& job, RunRecord run);
+  bool lost(const RoundJob& job);
   Result<Repeats> begin_repeats();
   Result<> run_rounds();
-  Result<> run_round(const std::vector<Job>& jobs);
+  Result<> run_round(const std::vector<RoundJob>& jobs);
   Result<> tell_round();
   Exit exit_code();
 
@@ -159,7 +159,7 @@ void Experiment::open_probe() {
   }
 }
 
-Result<> Experiment::keep(const Job& job, RunRecord run) {
+Result<> Experiment::keep(const RoundJob& job, RunRecord run) {
   const ExperimentCell& cell = settings_.cells[job.cell];
   run.session_id = session_.id;
   run.warnings.insert(run.warnings.end(), cell.warnings.begin(), cell.warnings.end());
@@ -193,7 +193,7 @@ Result<std::vector<std::string>> Experiment::settle_addresses(AddressProof& proo
   return std::vector{std::move(text)};
 }
 
-Result<> Experiment::run_job(const Job& job) {
+Result<> Experiment::run_job(const RoundJob& job) {
   const CellSettings& cell = settings_.cells[job.cell].settings;
   const std::uint64_t seed = settings_.seed + job.repeat;
   if (settings_.progress != nullptr) {
@@ -269,7 +269,7 @@ void Experiment::mark_changed_conditions(RunRecord& run) const {
 }
 
 // Nothing that needs the GPU works any more in this process, whatever it is.
-bool Experiment::lost(const Job& job) {
+bool Experiment::lost(const RoundJob& job) {
   const bool lost = !gpu_lost_.empty() && needs_gpu(settings_.cells[job.cell].settings);
   left_out_ += lost ? 1 : 0;
   return lost;
@@ -304,8 +304,8 @@ Exit Experiment::exit_code() {
   return incomplete_ || left_out_ > 0 ? Exit::incomplete : Exit::done;
 }
 
-Result<> Experiment::run_round(const std::vector<Job>& jobs) {
-  for (const Job& job : jobs) {
+Result<> Experiment::run_round(const std::vector<RoundJob>& jobs) {
+  for (const RoundJob& job : jobs) {
     if (stop_.load()) {
       return {};
     }
@@ -340,13 +340,13 @@ Result<> Experiment::tell_round() {
 Result<> Experiment::run_rounds() {
   RoundDraw draw(settings_.cells.size(), settings_.seed, session_.started_unix_ns,
                  wants_ceilings());
-  const auto wanted = [this](const Job& j) { return !repeats_->finished(j.cell, j.repeat); };
+  const auto wanted = [this](const RoundJob& j) { return !repeats_->finished(j.cell, j.repeat); };
   const std::int64_t begin_ns = now_ns();
   if (settings_.progress != nullptr && settings_.precision && settings_.precision->time_limit) {
     settings_.progress->deadline_ns.store(begin_ns + settings_.precision->time_limit->count());
   }
   for (std::uint32_t r = 0; repeats_->another(r, Nanos{now_ns() - begin_ns}); ++r) {
-    const std::vector<Job> jobs = draw.next(wanted);
+    const std::vector<RoundJob> jobs = draw.next(wanted);
     if (jobs.empty()) {
       continue;
     }

@@ -19,7 +19,7 @@
 
 namespace blksweep {
 
-struct Job {
+struct RoundJob {
   std::size_t cell;
   std::uint32_t repeat;
   bool ceiling = false;  // not a run: the ceiling of this round
@@ -31,7 +31,7 @@ class RoundDraw {
             bool ceilings);
 
   // Of the next round, from 0 on; empty when no job of it is `wanted`.
-  std::vector<Job> next(const std::function<bool(const Job&)>& wanted);
+  std::vector<RoundJob> next(const std::function<bool(const RoundJob&)>& wanted);
 
  private:
   std::size_t cells_;

@@ -18,9 +18,9 @@ namespace {
 // --- the order of cells ------------------------------------------------------------------------
 
 using Place = std::pair<std::size_t, std::uint32_t>;
-std::vector<Place> places(const std::vector<Job>& jobs) {
+std::vector<Place> places(const std::vector<RoundJob>& jobs) {
   std::vector<Place> out;
-  std::ranges::transform(jobs, std::back_inserter(out), [](const Job& j) {
+  std::ranges::transform(jobs, std::back_inserter(out), [](const RoundJob& j) {
     return Place{j.ceiling ? 99 : j.cell, j.repeat};
   });
   return out;
@@ -59,7 +59,7 @@ TEST(RoundDraw, IsWhatAllRoundsDrawnAtOnceWere) {
     RoundDraw draw(4, seed, 1'700'000'000 + static_cast<std::int64_t>(seed), true);
     std::vector<Place> all;
     for (int r = 0; r < 9; ++r) {
-      const auto jobs = places(draw.next([&](const Job& j) {
+      const auto jobs = places(draw.next([&](const RoundJob& j) {
         return std::ranges::find(done, Place{j.cell, j.repeat}) == done.end();
       }));
       all.insert(all.end(), jobs.begin(), jobs.end());
