@@ -57,7 +57,7 @@ Result<double> own_request_rate(unsigned depth) {
   std::array<std::byte, 4096> memory{};
   const std::int64_t begin = now_ns();
   ReplaySource* issuing = nullptr;
-  SpinEngine engine(null, SpinEngine::Sleeps::until_due, [&](const auto& request, auto issued) {
+  SpinEngine engine(null, SpinEngine::Sleeps::until_due, 0, [&](const auto& request, auto issued) {
     issuing->handed_over(request, issued);
   });
   // All are due at the beginning, as after a burst.
@@ -70,7 +70,7 @@ Result<double> own_request_rate(unsigned depth) {
                        .room_since = [&] { return engine.room_since(); }},
                       record);
   issuing = &source;
-  SpinClock clock;
+  SpinClock clock(0);
   ReadLoop loop(source, engine, clock, {.depth = depth});
   BLKSWEEP_CHECK(loop.run(nullptr));
   return static_cast<double>(kRequests) * 1e9 / static_cast<double>(now_ns() - begin);

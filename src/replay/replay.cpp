@@ -189,7 +189,7 @@ class Replay {
     const auto sleeps = settings_.timing == Timing::dependent ? SpinEngine::Sleeps::never
                                                               : SpinEngine::Sleeps::until_due;
     ReplaySource* issuing = nullptr;
-    SpinEngine spinning(*engine_, sleeps, [&](const auto& request, auto issued) {
+    SpinEngine spinning(*engine_, sleeps, settings_.spin_ns, [&](const auto& request, auto issued) {
       issuing->handed_over(request, issued);
     });
     const bool timed = settings_.timing != Timing::asap;
@@ -206,7 +206,7 @@ class Replay {
                          .progress = settings_.progress},
                         record_);
     issuing = &source;
-    SpinClock clock;
+    SpinClock clock(settings_.spin_ns);
     ReadLoop loop(source, spinning, clock, {.depth = target_.depth(), .align = target_.align()});
     const Neighbours neighbours(target_.disk(), path());
     const Result<> done = loop.run(&stop);

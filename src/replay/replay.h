@@ -48,8 +48,9 @@ struct ReplaySettings {
   double speed = 1;
   unsigned depth = 0;  // 0: as the device's queue has it
   bool buffered = false;
-  bool awake = false;  // no CPU enters an idle state meanwhile (os/cpu_awake.h)
-  bool fio = false;    // fio's replay of the same reads afterwards (a device, original timing)
+  bool awake = false;                // no CPU enters an idle state meanwhile (os/cpu_awake.h)
+  std::int64_t spin_ns = 1'000'000;  // it sleeps only while the next due time is further ahead
+  bool fio = false;  // fio's replay of the same reads afterwards (a device, original timing)
   std::atomic<std::uint64_t>* progress = nullptr;  // completed
   std::atomic<std::uint64_t>* total = nullptr;     // requests of the trace that are replayed
 };

@@ -37,11 +37,11 @@ Result<std::size_t> SpinEngine::reap(std::span<Completion> out, std::size_t /*wa
                                      std::int64_t until) {
   for (;;) {
     const std::int64_t now = now_ns();
-    if (sleeps_ == Sleeps::until_due && until != kForever && until - now > kSpin) {
-      BLKSWEEP_TRY(const std::size_t n, inner_.reap(out, 1, until - kSpin));
+    if (sleeps_ == Sleeps::until_due && until != kForever && until - now > spin_) {
+      BLKSWEEP_TRY(const std::size_t n, inner_.reap(out, 1, until - spin_));
       in_flight_ -= n;
       room_since_ = now;
-      poll_ = std::max(now, std::min(now_ns(), until - kSpin));
+      poll_ = std::max(now, std::min(now_ns(), until - spin_));
       if (n > 0) {
         return n;
       }
@@ -57,8 +57,8 @@ Result<std::size_t> SpinEngine::reap(std::span<Completion> out, std::size_t /*wa
 std::int64_t SpinClock::now() { return now_ns(); }
 
 void SpinClock::wait_until(std::int64_t when) {
-  if (when - now_ns() > SpinEngine::kSpin) {
-    host_clock().wait_until(when - SpinEngine::kSpin);
+  if (when - now_ns() > spin_) {
+    host_clock().wait_until(when - spin_);
     return;
   }
   while (now_ns() < when) {

@@ -5,7 +5,7 @@
 //          apart. The block layer sees it within 1 us of the call's beginning, which counts; where
 //          the call took more than kHandOver (it was preempted, perhaps before), its end does.
 // Why:     a sleep ends 50 us and more too late; a poll takes less than one.
-// Sleeps:  only while the next request is due more than kSpin ahead; a sleep that ends late counts
+// Sleeps:  only while the next request is due more than `spin` ahead; a sleep that ends late counts
 //          as a stall from when it should have ended.
 // Stall:   two polls further apart than kStall count by the share of what was in flight that ended
 //          between them: that much of the device may have waited for us, and its completions were
@@ -26,7 +26,6 @@ namespace blksweep {
 
 class SpinEngine final : public Engine {
  public:
-  static constexpr std::int64_t kSpin = 1'000'000;
   static constexpr std::int64_t kStall = 1'000'000;
   static constexpr std::int64_t kHandOver = 25'000;
   using HandedOver = std::function<void(const ReadRequest&, std::int64_t issued)>;
@@ -34,8 +33,9 @@ class SpinEngine final : public Engine {
   // `until_due`: completions may be seen late while nothing is due; else it never sleeps while
   // anything is in flight.
   enum class Sleeps : std::uint8_t { never, until_due };
-  SpinEngine(Engine& inner, Sleeps sleeps, HandedOver handed_over)
-      : inner_(inner), sleeps_(sleeps), handed_over_(std::move(handed_over)) {}
+  // `spin`: ns before a due time from which on it is awake.
+  SpinEngine(Engine& inner, Sleeps sleeps, std::int64_t spin, HandedOver handed_over)
+      : inner_(inner), sleeps_(sleeps), spin_(spin), handed_over_(std::move(handed_over)) {}
 
   const EngineFacts& facts() const override { return inner_.facts(); }
   Result<> set_files(std::uint32_t first_slot, std::span<Fd> fds) override {
@@ -55,16 +55,21 @@ class SpinEngine final : public Engine {
 
   Engine& inner_;
   const Sleeps sleeps_;
+  const std::int64_t spin_;
   const HandedOver handed_over_;
   std::size_t in_flight_ = 0;
   std::int64_t poll_ = 0, room_since_ = 0, stalled_ = 0;
 };
 
-// The host's clock for a loop with nothing in flight: sleeps to kSpin before, then spins.
+// The host's clock for a loop with nothing in flight: sleeps to `spin` before, then spins.
 class SpinClock final : public Clock {
  public:
+  explicit SpinClock(std::int64_t spin) : spin_(spin) {}
   std::int64_t now() override;
   void wait_until(std::int64_t when) override;
+
+ private:
+  const std::int64_t spin_;
 };
 
 }  // namespace blksweep

@@ -71,17 +71,17 @@ by_fio() {
   fio --name=poisson --filename="$device" --readonly --rw=randread --bs=4k --direct=1 --ioengine=io_uring --iodepth=64 \
     --rate_iops="$1" --rate_process=poisson --number_ios=20000 --randseed=5 --output=/dev/null
 }
-response() { # MODEL RATE
+response() { # MODEL RATE [OPTION...]
   local i
   for ((i = 0; i < repeats; i++)); do
     rm -f "$tmp"/{fio,ours}.trace
     listen "$tmp/fio.trace" by_fio "$2"
-    listen "$tmp/ours.trace" replay "$tmp/fio.trace"
+    listen "$tmp/ours.trace" replay "$tmp/fio.trace" "${@:3}"
     "$blksweep" -q trace export "$tmp/fio.trace" --format csv -o "$tmp/fio-$i.csv"
     "$blksweep" -q trace export "$tmp/ours.trace" --format csv -o "$tmp/ours-$i.csv"
     cp "$tmp/replay.json" "$tmp/replay-$i.json"
   done
-  "$python" - "$1 at $2/s" "$tmp" "$repeats" <<'PY'
+  "$python" - "$1 at $2/s${3:+, ${*:3}}" "$tmp" "$repeats" <<'PY'
 import collections, csv, json, statistics, sys
 name, folder, repeats = sys.argv[1], sys.argv[2], int(sys.argv[3])
 def latencies(path):
@@ -111,5 +111,6 @@ stop_disk
 for model in ${MODELS:-none nvme sata-ssd}; do
   start_disk "$model"
   response "$model" 4000
+  response "$model" 4000 --spin 60us
   stop_disk
 done

@@ -106,7 +106,7 @@ TEST_F(ReplayRoom, WhatWaitedForASlotIsTheDevices) {
 // Of eight reads in flight.
 std::int64_t stalled_after(std::size_t ended) {
   StandsStill still(ended);
-  SpinEngine engine(still, SpinEngine::Sleeps::never, [](const auto&, auto) {});
+  SpinEngine engine(still, SpinEngine::Sleeps::never, 0, [](const auto&, auto) {});
   std::array<ReadRequest, 8> batch{};
   EXPECT_TRUE(engine.submit(batch));
   std::array<Completion, 8> out{};
@@ -119,6 +119,40 @@ TEST(ReplayStall, CountsByTheShareOfWhatEndedUnseen) {
   EXPECT_GE(stalled_after(8), StandsStill::kStill);
   EXPECT_GE(stalled_after(6), StandsStill::kStill * 6 / 8);
   EXPECT_EQ(stalled_after(0), 0);
+}
+
+class SaysUntil final : public Engine {
+ public:
+  const EngineFacts& facts() const override { return facts_; }
+  Result<> set_files(std::uint32_t, std::span<Fd>) override { return {}; }
+  Result<> submit(std::span<const ReadRequest>) override { return {}; }
+  Result<std::size_t> reap(std::span<Completion> out, std::size_t wait_for,
+                           std::int64_t until) override {
+    slept |= wait_for > 0;
+    while (wait_for > 0 && now_ns() < until) {
+    }
+    return now_ns() < end ? 0 : std::min<std::size_t>(1, out.size());
+  }
+  bool slept = false;
+  std::int64_t end = 0;
+
+ private:
+  EngineFacts facts_;
+};
+
+bool sleeps_before(std::int64_t ahead, std::int64_t spin) {
+  SaysUntil inner;
+  SpinEngine engine(inner, SpinEngine::Sleeps::until_due, spin, [](const auto&, auto) {});
+  std::array<Completion, 1> out{};
+  const std::int64_t due = now_ns() + ahead;
+  inner.end = due - spin / 2;
+  EXPECT_TRUE(engine.reap(out, 1, due));
+  return inner.slept;
+}
+
+TEST(ReplaySpin, SleepsOnlyWhileNothingIsDueForLonger) {
+  EXPECT_TRUE(sleeps_before(20 * kOneMs, kOneMs));
+  EXPECT_FALSE(sleeps_before(20 * kOneMs, 30 * kOneMs));
 }
 
 }  // namespace

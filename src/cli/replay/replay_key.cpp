@@ -53,8 +53,9 @@ Result<> add_content(Hash& hash, const std::string& path) {
 }
 
 void add_settings(Hash& hash, const ReplaySettings& s, bool drops) {
-  hash.add(fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", to_string(s.timing), to_string(s.addresses),
-                       s.speed, s.depth, s.buffered, s.awake, s.fio, !s.writes.empty(), drops));
+  hash.add(fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", to_string(s.timing), to_string(s.addresses),
+                       s.speed, s.depth, s.buffered, s.awake, s.spin_ns, s.fio, !s.writes.empty(),
+                       drops));
 }
 
 // A folder whose files were made anew under their old names is another.

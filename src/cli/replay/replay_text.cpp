@@ -142,6 +142,7 @@ Json replay_json(const ReplaySettings& settings, const ReplayReport& r) {
             {"addresses", to_string(settings.addresses)},
             {"depth", r.depth},
             {"awake", settings.awake},
+            {"spin_ns", settings.spin_ns},
             {"direct", !settings.buffered}}},
           {"disk", r.disk},
           {"samples", r.requests},

@@ -64,6 +64,11 @@ Result<unsigned> parse_replay_depth(std::string_view text) {
   return static_cast<unsigned>(depth);
 }
 
+Result<std::int64_t> parse_spin(std::string_view text) {
+  BLKSWEEP_TRY(const Nanos spin, parse_duration(text));
+  return spin.count();
+}
+
 Result<unsigned> parse_replay_repeats(std::string_view text) {
   BLKSWEEP_TRY(const std::uint64_t repeats, parse_count(text));
   if (repeats == 0 || repeats > 10000) {
@@ -166,6 +171,8 @@ void add_replay(Verbs& verbs) {
              "as-is (default), wrap, scale to the device, or stack volumes");
   app.add_option("--writes", s.writes, "the device once more: carry the writes out, too");
   app.add_flag("--buffered", s.buffered, "read files through the page cache");
+  add_parsed(app, "--spin", s.spin_ns, parse_spin,
+             "sleep only while nothing is due for longer (default 1ms)");
   app.add_flag("--awake", s.awake, "keep all CPUs out of idle states meanwhile");
   app.add_flag("--fio-twin", s.fio, "then fio's replay of the same reads, timed at the driver");
   app.add_option("--cache", o->cache, "cold or keep (default: cold for files)");
