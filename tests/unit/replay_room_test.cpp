@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "replay/replay_source.h"
 #include "replay/spin.h"
 
