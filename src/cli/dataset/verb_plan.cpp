@@ -8,11 +8,14 @@
 #include "base/table.h"
 #include "cli/answer.h"
 #include "cli/run/cell_options.h"
+#include "cli/run/emission.h"
 #include "cli/run/peers.h"
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
 #include "experiment/fallback.h"
+#include "experiment/quality.h"
 #include "loader/epoch.h"
+#include "loader/verify.h"
 #include "store/json.h"
 #include "store/labels.h"
 
@@ -33,7 +36,7 @@ constexpr std::array<std::string_view, 5> kNoPlan{"copy", "consumer", "compute",
                                                   "openers"};
 
 struct PlanOptions {
-  std::string catalog;
+  std::string catalog, emission;
   CellText text;
   std::uint64_t seed = 1;
   bool json = false;
@@ -44,6 +47,8 @@ struct PlanRow {
   CellRecord cell;
   PlannedEpoch planned;
   PlanSummary sum;
+  std::string emission_hash;
+  QualityRecord quality;
 };
 
 double ratio(std::uint64_t a, std::uint64_t b) {
@@ -66,7 +71,9 @@ Json to_json(const PlanRow& r) {
           {"window_bytes", r.planned.window.n},
           {"window_peak_bytes", r.planned.schedule.window_peak.n},
           {"arena_bytes", r.planned.schedule.arena.n},
-          {"plan_ns", r.planned.plan_ns}};
+          {"plan_ns", r.planned.plan_ns},
+          {"emission_hash", r.emission_hash},
+          {"shuffle_quality", quality_json(r.quality)}};
 }
 
 std::string seeks_text(const PlanSummary& sum) {
@@ -100,6 +107,9 @@ Source planning_source(const CatalogFile& file) {
   Source s;
   s.catalog = file.view();
   s.direct_align = kSectorBytes;
+  if (filesystem_of(std::string(s.catalog.root))) {
+    examine_alignment(s);  // where they are, it is the plan of a run
+  }
   return s;
 }
 
@@ -118,16 +128,22 @@ Result<std::vector<PlanRow>> plan_rows(const Source& all, const PlanOptions& o) 
     }
   }
   const std::vector<std::string> labels = cell_labels(records);
+  BLKSWEEP_TRY(EmissionFiles emission, EmissionFiles::begin(o.emission, {cells.size(), 1}));
   std::vector<PlanRow> rows;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const Source source = part_of(all, cells[i].read_share);
     BLKSWEEP_TRY(PlannedEpoch planned, plan_epoch(source, cells[i], o.seed));
     const PlanSummary sum =
         summarize(source.catalog, planned.plan, planned.align > 1 ? 1 : kPageBytes);
-    rows.push_back({labels[i], records[i], std::move(planned), sum});
+    const std::vector<std::uint32_t> emitted = planned_emission(planned).samples;
+    const QualityRecord quality = quality_of(source.catalog, cells[i].order, planned, emitted);
+    emission.add_planned(i + 1, source.catalog, planned);
+    rows.push_back(
+        {labels[i], records[i], std::move(planned), sum, emission_hash(emitted), quality});
     rows.back().planned.plan.reads = {};  // what is printed needs only the counts
     rows.back().planned.plan.pieces = {};
   }
+  BLKSWEEP_CHECK(emission.written());
   return rows;
 }
 
@@ -159,6 +175,8 @@ void add_plan(Verbs& verbs) {
     }
   }
   add_parsed(app, "--seed", o->seed, parse_count, "of order and shuffle; default 1");
+  app.add_option("--emission", o->emission,
+                 "write the order in which samples come: .npy, else CSV");
   app.add_flag("--json", o->json, "print one JSON document");
   app.footer(kPlanFooter);
   app.callback([&verbs, o] { verbs.action = [o] { return run_plan(*o); }; });
