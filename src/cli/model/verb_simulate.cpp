@@ -9,9 +9,9 @@
 #include "cli/model/models.h"
 #include "cli/model/prediction_text.h"
 #include "cli/report/experiments.h"
-#include "cli/run/cell_meaning.h"
 #include "cli/run/cell_options.h"
 #include "cli/run/peers.h"
+#include "cli/run/stored_cell.h"
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
 #include "experiment/emission_file.h"
@@ -92,20 +92,6 @@ Result<SimulationWork> asked_cells(const SimulateOptions& o, const Source& sourc
   return work;
 }
 
-// The settings of a stored cell as values; "disk" and other words that are no option are left out,
-// and what means nothing in the cell.
-Result<CellSettings> settings_of(const CellRecord& cell) {
-  CellText text;
-  for (const CellOption& option : cell_options()) {
-    const std::string value = setting_of(cell, option.name);
-    if (!value.empty() && value != kMeansNothing) {
-      text[std::string(option.name)] = {value};
-    }
-  }
-  BLKSWEEP_TRY(const std::vector<CellSettings> cells, expand_cells(text));
-  return cells.front();
-}
-
 // What is given on the command line narrows the stored cells.
 Result<bool> is_wanted(const CellRecord& cell, const CellText& text) {
   for (const auto& [name, values] : text) {
@@ -151,7 +137,7 @@ Result<SimulationWork> stored_cells(const SimulateOptions& o, const Catalog& cat
   SimulationWork work;
   for (const StoredCell& cell : joined.input.cells) {
     BLKSWEEP_TRY(const bool wanted, is_wanted(cell.cell, o.text));
-    const auto settings = settings_of(cell.cell);
+    const auto settings = stored_settings(cell.cell);
     if (wanted && settings && settings->direct && settings->workers == 0) {
       work.cells.push_back(*settings);
       work.records.push_back(cell.cell);
