@@ -92,11 +92,21 @@ def size_axis(ax, sizes):
 
 
 def draw_line(ax, at, line, values):
-    """Medians with the range of their repeats; `values` picks what is drawn."""
+    """Medians with the range of their repeats; `values` picks what is drawn. Lines stand a little beside each other."""
+    beside = 1 + 0.05 * at
     for size, _, *lists in line:
-        ax.plot([size, size], [min(values(lists)), max(values(lists))], color=style.colour(at), linewidth=1.4, alpha=0.45)
-    return ax.plot([p[0] for p in line], [statistics.median(values(p[2:])) for p in line], color=style.colour(at),
+        ax.plot([size * beside] * 2, [min(values(lists)), max(values(lists))], color=style.colour(at), linewidth=1.4, alpha=0.45)
+    return ax.plot([p[0] * beside for p in line], [statistics.median(values(p[2:])) for p in line], color=style.colour(at),
                    marker=MARKERS[at % len(MARKERS)], markersize=3.5, linewidth=0.9)[0]
+
+
+def apart(points, greatest):
+    """Those whose names do not meet, from the best quality down."""
+    kept = []
+    for p in reversed(points):
+        if all(abs(p[0] - k[0]) > 0.28 or abs(p[1] - k[1]) > 0.09 * greatest for k in kept):
+            kept.append(p)
+    return kept
 
 
 def draw_front(ax, lines):
@@ -108,7 +118,7 @@ def draw_front(ax, lines):
         kept = p in best
         ax.plot(p[0], p[1], linestyle="", marker=MARKERS[p[3] % len(MARKERS)], markersize=4.5 if kept else 3,
                 markeredgecolor=style.colour(p[3]), markerfacecolor=style.colour(p[3]) if kept else "none", zorder=2)
-    for p in best:
+    for p in apart(best, max(q[1] for q in points)):
         ax.annotate(size_word(p[2]), (p[0], p[1]), xytext=(-3, -3), textcoords="offset points", ha="right", va="top",
                     fontsize=6)
 
