@@ -156,7 +156,7 @@ def describe(loaded, cells):
     measure, lines = loaded
     counts = [len(point[2]) for _, line in lines for point in line]
     return (f"Throughput and {measure} (1: as a full permutation) over the size of the window, of cells that differ in "
-            f"it alone: medians and ranges ({common.span(counts, 'repeat')} a cell). Right: one against the other; filled, "
+            f"it alone: medians and ranges ({common.span(counts, 'repeat')} a cell). Last panel: one against the other; filled, "
             "on the line and with its window's size: no other window is better in both (Pareto front).")
 
 

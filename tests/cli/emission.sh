@@ -32,9 +32,10 @@ PY
 }
 same one.npy --order lba --merge file --shuffle buffer --window 20% --epochs 2 --batch 30
 cmp plan-one.npy run-one.npy || die 'buffer: the plan is not what was delivered'
-same text.csv --order random --merge none --shuffle full --window 100% --read-share 25%
+same text.csv --order random --merge none --shuffle full --window 100% --read-share 25% --batch 50
 cmp plan-text.csv run-text.csv || die 'full: the plan is not what was delivered'
-same 'c%c.npy' --order lba,chunked --merge none --chunk 100KiB --shuffle none,reservoir --window 30%
+same 'c%c.npy' --order lba,chunked --merge none --chunk 100KiB --shuffle none,reservoir --window 30% \
+  --batch 40
 for cell in 1 2 3 4; do
   cmp "plan-c$cell.npy" "run-c$cell.npy" || die "cell $cell: the plan is not what was delivered"
 done

@@ -16,11 +16,12 @@ make_catalog data data.cat
 mkdir bin kept
 cat >bin/fio <<SH
 #!/bin/sh
+PATH=/usr/bin:/bin
 case "\$*" in *twin.fio*) cp -r . "$tmp/kept/\$(ls "$tmp/kept" | wc -l)" ;; esac
 exec $fio "\$@"
 SH
 chmod +x bin/fio
-PATH=$tmp/bin:$PATH call run --catalog data.cat --order random --merge file --shuffle buffer --window 20% --epochs 2 \
+BLKSWEEP_PATH=$tmp/bin:$PATH call run --catalog data.cat --order random --merge file --shuffle buffer --window 20% --epochs 2 \
   --fio-twin both --no-probe --no-ceiling --db r.db --json
 expect_status 0 3
 [ "$(find kept -name twin.fio | wc -l)" = 2 ] || die 'the stored twins were not seen'

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/run/cell_meaning.h"
 #include "cli/run/peers.h"
+#include "experiment/emission_file.h"
 
 namespace blksweep {
 namespace {
@@ -363,6 +364,9 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
     if (const Result<> added = add_cells(o, peers, folding); !added) {
       return tl::unexpected(located(added.error(), over, {}, spec.top_places));
     }
+  }
+  if (!o.emission.empty()) {
+    BLKSWEEP_CHECK(check_emission_name(o.emission, {o.cells.size(), o.most_repeats()}));
   }
   if (const auto& folded = folding.folded; !folded.empty()) {
     o.folded = fmt::format(

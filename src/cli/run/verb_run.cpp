@@ -312,7 +312,7 @@ void add_run(Verbs& verbs) {
   text_option("repeats-max", "");
   text_option("time-limit", "");
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
-  text_option("db", "database of results; --report, --workdir DIR; --emission FILE");
+  text_option("db", "results database; --report, --workdir DIR, --emission FILE");
   text_option("emission", "");
   text_option("model", "predict each run on this disk model, too");
   text_option("disk-label", "what to call the disk in reports");
