@@ -40,6 +40,7 @@ import trace_misses
 import trace_rate
 import traces
 import utilisation
+import window
 
 # Of all disks together; the others are drawn disk by disk, because their scales differ.
 JOINT = [
@@ -50,6 +51,7 @@ JOINT = [
 FIGURES = [
     ("throughput", "Throughput by policy", throughput),
     ("quality", "Throughput against shuffle quality", quality),
+    ("window", "Over window size", window),
     ("lanes", "The epoch as lanes over time", lanes),
     ("utilisation", "Utilisation over the epoch", utilisation),
     ("first_batch", "Time to the first batch", first_batch),

@@ -43,6 +43,7 @@ int run_program(int argc, char** argv) {
   add_plan(verbs);
   add_simulate(verbs);
   add_run(verbs);
+  add_fio(verbs);
   add_report(verbs);
   add_paper(verbs);
   add_timeline(verbs);

@@ -24,6 +24,7 @@ void add_dataset(Verbs& verbs);
 void add_catalog(Verbs& verbs);
 void add_plan(Verbs& verbs);
 void add_run(Verbs& verbs);
+void add_fio(Verbs& verbs);
 void add_report(Verbs& verbs);
 void add_paper(Verbs& verbs);
 void add_probe(Verbs& verbs);

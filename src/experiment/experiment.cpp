@@ -58,7 +58,7 @@ class Experiment {
   Result<std::vector<std::string>> settle_addresses(AddressProof& proof);
   Result<> run_job(const RoundJob& job);
   Result<> try_peers();
-  Result<> keep(const RoundJob& job, RunRecord run);
+  Result<> keep(const RoundJob& job, MeasuredRun measured);
   bool lost(const RoundJob& job);
   Result<Repeats> begin_repeats();
   Result<> run_rounds();
@@ -159,7 +159,8 @@ void Experiment::open_probe() {
   }
 }
 
-Result<> Experiment::keep(const RoundJob& job, RunRecord run) {
+Result<> Experiment::keep(const RoundJob& job, MeasuredRun measured) {
+  RunRecord& run = measured.record;
   const ExperimentCell& cell = settings_.cells[job.cell];
   run.session_id = session_.id;
   run.warnings.insert(run.warnings.end(), cell.warnings.begin(), cell.warnings.end());
@@ -171,7 +172,7 @@ Result<> Experiment::keep(const RoundJob& job, RunRecord run) {
   }
   incomplete_ = incomplete_ || run.incomplete;
   repeats_->add(job.cell, run);
-  on_run_({cell, run, ++done_, repeats_->runs_expected()});
+  on_run_({cell, run, ++done_, repeats_->runs_expected(), measured.emitted});
   return {};
 }
 
@@ -235,7 +236,7 @@ Result<> Experiment::run_job(const RoundJob& job) {
     std::ranges::move(caches_beneath(source_.device->disk), std::back_inserter(run.warnings));
   }
   cut_short_ = stop_.load() && run.incomplete;
-  return keep(job, std::move(run));
+  return keep(job, std::move(measured));
 }
 
 // Each loader that will be needed, once: what it lacks here is said before anything is measured,

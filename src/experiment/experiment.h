@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,7 @@ struct RunEvent {
   const ExperimentCell& cell;
   const RunRecord& run;
   std::size_t done, total;  // runs, this one included; with `precision` what is expected
+  std::span<const std::uint32_t> emitted = {};  // sample numbers, in the order in which they came
 };
 
 Result<Exit> run_experiment(const Source& source, const ExperimentSettings& settings,

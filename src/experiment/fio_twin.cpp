@@ -183,7 +183,7 @@ void FioTwin::choose_engine(const Catalog& catalog, const Plan& plan) {
 }
 
 Result<> FioTwin::write_text(const std::string& name, const std::string& text) const {
-  const std::string path = directory_.path() + "/" + name;
+  const std::string path = directory_ + "/" + name;
   std::ofstream out(path);
   out << text;
   out.close();
@@ -212,7 +212,7 @@ Result<> FioTwin::write_job(bool fixed_buffers) {
     const IologSegment& s = iologs_.segments[i];
     // number_ios ends the job by count; by size it would forget the reads still in flight.
     job_ += fmt::format("\n[segment{:04}]\nstonewall\nnumber_ios={}\nread_iolog={}\n", i, s.reads,
-                        s.path);
+                        private_ ? s.path : std::filesystem::path(s.path).filename().string());
   }
   BLKSWEEP_CHECK(write_text("before.sh", before_script(settings_, root_)));
   BLKSWEEP_CHECK(write_text("after.sh", after_script(settings_)));
@@ -222,29 +222,58 @@ Result<> FioTwin::write_job(bool fixed_buffers) {
 Result<FioTwin> FioTwin::prepare(const Catalog& catalog, const Plan& plan,
                                  const FioSettings& settings) {
   BLKSWEEP_TRY(std::string version, fio_version());
-  BLKSWEEP_TRY(PrivateFolder directory, PrivateFolder::make("fio", settings.temp_dir));
-  FioTwin twin(std::move(directory), settings);
+  FioTwin twin(settings);
+  BLKSWEEP_TRY(twin.private_, PrivateFolder::make("fio", settings.temp_dir));
+  twin.directory_ = twin.private_->path();
   twin.version_ = std::move(version);
-  twin.choose_engine(catalog, plan);
-  IologSettings to;
-  to.directory = twin.directory_.path();
-  to.device_node = settings.device_node;
-  to.root_link = kRootLink;
-  to.clip_to_file = twin.clip_;
-  to.segment_files = settings.segment_files;
-  twin.root_ = catalog.root;
+  BLKSWEEP_CHECK(twin.write_iologs(catalog, plan));
   twin.root_fd_ = Fd(::open(twin.root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  BLKSWEEP_TRY(twin.iologs_, export_fio_iolog(catalog, plan, to));
-  if (twin.iologs_.reads == 0) {
+  return twin;
+}
+
+Result<> FioTwin::write_iologs(const Catalog& catalog, const Plan& plan) {
+  choose_engine(catalog, plan);
+  IologSettings to;
+  to.directory = directory_;
+  to.device_node = settings_.device_node;
+  to.root_link = kRootLink;
+  to.clip_to_file = clip_;
+  to.segment_files = settings_.segment_files;
+  to.relative = !private_;
+  root_ = catalog.root;
+  BLKSWEEP_TRY(iologs_, export_fio_iolog(catalog, plan, to));
+  if (iologs_.reads == 0) {
     return unsupported("fio twin: the plan reads nothing");
   }
-  if (twin.iologs_.links > 0) {
-    twin.warnings_.push_back(fmt::format(
+  if (iologs_.links > 0) {
+    warnings_.push_back(fmt::format(
         "fio twin: {} files have names that an iolog cannot hold; fio opens them through symbolic "
         "links, which costs it a little more per open",
-        twin.iologs_.links));
+        iologs_.links));
   }
+  return {};
+}
+
+Result<FioTwin> FioTwin::write_to(const std::string& folder, const Catalog& catalog,
+                                  const Plan& plan, const FioSettings& settings) {
+  FioTwin twin(settings);
+  twin.directory_ = folder;
+  BLKSWEEP_CHECK(twin.write_iologs(catalog, plan));
+  BLKSWEEP_CHECK(twin.write_job(/*fixed_buffers=*/twin.engine_ == "io_uring"));
+  BLKSWEEP_CHECK(twin.write_script());
   return twin;
+}
+
+// What an earlier start that was cut off left would be in the way.
+Result<> FioTwin::write_script() const {
+  return write_text(
+      "run.sh",
+      fmt::format("#!/bin/sh\n# By blksweep: fio with the reads of a run; its options "
+                  "may follow.\n"
+                  "cd \"$(dirname \"$0\")\" || exit 1\nrm -f -- {} before.stat after.stat\n"
+                  "{}{}exec fio --readonly \"$@\" twin.fio\n",
+                  kRootLink, settings_.refill > 0 ? kHugePages : "",
+                  settings_.refill > 0 ? " " : ""));
 }
 
 Result<FioResult> FioTwin::run() {
@@ -265,8 +294,8 @@ Result<FioResult> FioTwin::run() {
 }
 
 void FioTwin::count_requests(FioRecord& record) const {
-  const DiskSums before = sum_stats(directory_.path() + "/before.stat");
-  const DiskSums after = sum_stats(directory_.path() + "/after.stat");
+  const DiskSums before = sum_stats(directory_ + "/before.stat");
+  const DiskSums after = sum_stats(directory_ + "/after.stat");
   if (before.lines == iologs_.segments.size() && after.lines == before.lines) {
     record.requests = after.reads - before.reads;
     record.device_bytes = (after.sectors - before.sectors) * kSectorBytes;
@@ -298,14 +327,14 @@ FioResult FioTwin::to_result(const FioSums& sums) const {
 }
 
 Result<FioResult> FioTwin::run_once() {
-  const std::string output = directory_.path() + "/out.json";
+  const std::string output = directory_ + "/out.json";
   std::error_code ignored;
   for (const char* name : {"out.json", "before.stat", "after.stat", kRootLink}) {
-    std::filesystem::remove(directory_.path() + "/" + name, ignored);
+    std::filesystem::remove(directory_ + "/" + name, ignored);
   }
   ProcessSpec spec;
   spec.argv = kArguments;
-  spec.directory = directory_.path();
+  spec.directory = directory_;
   if (settings_.refill > 0) {
     spec.environment = {kHugePages};
   }

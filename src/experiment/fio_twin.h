@@ -18,6 +18,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,13 +60,19 @@ class FioTwin {
   static Result<FioTwin> prepare(const Catalog& catalog, const Plan& plan,
                                  const FioSettings& settings);
   Result<FioResult> run();
+  // Into a folder that is there and stays, to be run by hand: the job, its iologs, what fio runs
+  // before and after, and run.sh. They name each other from there, so that it can be moved.
+  static Result<FioTwin> write_to(const std::string& folder, const Catalog& catalog,
+                                  const Plan& plan, const FioSettings& settings);
 
   const IologExport& iologs() const { return iologs_; }
   const std::string& job() const { return job_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  FioTwin(PrivateFolder directory, const FioSettings& settings)
-      : directory_(std::move(directory)), settings_(settings) {}
+  explicit FioTwin(const FioSettings& settings) : settings_(settings) {}
+  Result<> write_iologs(const Catalog& catalog, const Plan& plan);
+  Result<> write_script() const;
   bool grouped() const { return settings_.refill > 0 && depth_ > 1; }
   void choose_engine(const Catalog& catalog, const Plan& plan);
   Result<> write_job(bool fixed_buffers);
@@ -74,7 +81,8 @@ class FioTwin {
   Result<FioResult> run_once();
   FioResult to_result(const FioSums& sums) const;
 
-  PrivateFolder directory_;
+  std::optional<PrivateFolder> private_;
+  std::string directory_;
   FioSettings settings_;
   IologExport iologs_;
   std::string engine_;  // fio's name for it

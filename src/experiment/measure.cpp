@@ -111,13 +111,14 @@ void record_undecoded(RunRecord& r, const RunRequest& q, const Epoch& e) {
 bool unpacks(const Epoch& e) { return e.decode() != nullptr && !e.decode()->spins(); }
 
 // A batch that a stop or a fault caught halfway does not count, as in the batches and the account.
-void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
+// Returns the samples in the order in which they came.
+std::vector<std::uint32_t> record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
   for (const BatchRecord& batch : r.batches) {
     r.samples += batch.samples;
   }
   const auto delivered = std::span(e.delivery().delivered()).first(r.samples);
   const DeliveryCount count = count_delivered(q.planned.plan, delivered);
-  const std::vector<std::uint32_t> emitted = samples_at(q.planned.plan, delivered);
+  std::vector<std::uint32_t> emitted = samples_at(q.planned.plan, delivered);
   r.missing_samples = count.missing;
   r.emission_hash = emission_hash(emitted);
   r.quality = quality_of(q.source.catalog, q.cell.order, q.planned, emitted);
@@ -131,6 +132,7 @@ void record_delivery(RunRecord& r, const RunRequest& q, const Epoch& e) {
       r.failed.push_back({w.path, w.why});
     }
   }
+  return emitted;
 }
 
 // What the device gave must be what the files hold; verification of everything says it better.
@@ -324,12 +326,12 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   record_stages(r, *epoch);
   record_epoch(r, q, *epoch);
   record_failures(r, q, *epoch);
-  record_delivery(r, q, *epoch);
+  std::vector<std::uint32_t> emitted = record_delivery(r, q, *epoch);
   record_undecoded(r, q, *epoch);
   warn_of(r, q, *epoch);
   judge_run(r, q, outcome);
   judge_caches(r, q, start, !outcome.interrupted && !outcome.fault && r.missing_samples == 0);
-  return MeasuredRun{std::move(r), outcome.interrupted, outcome.fault};
+  return MeasuredRun{std::move(r), outcome.interrupted, outcome.fault, std::move(emitted)};
 }
 
 }  // namespace blksweep

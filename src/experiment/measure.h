@@ -41,6 +41,7 @@ struct MeasuredRun {
   RunRecord record;
   bool interrupted = false;
   std::optional<Error> fault;  // of a stage; the record's reason says it, too
+  std::vector<std::uint32_t> emitted = {};  // sample numbers, as they came; what was not is absent
 };
 
 Result<MeasuredRun> measure_run(const RunRequest& request);

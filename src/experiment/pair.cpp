@@ -229,6 +229,13 @@ Result<MeasuredRun> Pair::run() {
 
 }  // namespace
 
+Result<FioSettings> twin_settings(const PairRequest& request, bool grouped) {
+  if (const std::string why = no_twin_because(request.cell); !why.empty()) {
+    return unsupported("fio: no twin: " + why);
+  }
+  return fio_settings(request, grouped ? Arm::grouped : Arm::plain);
+}
+
 Result<MeasuredRun> measure_pair(const PairRequest& request) { return Pair(request).run(); }
 
 }  // namespace blksweep

@@ -11,6 +11,7 @@
 // Stop:    as measure_run; a pair that was cut off between its arms has an incomplete run.
 #pragma once
 
+#include "experiment/fio_twin.h"
 #include "experiment/measure.h"
 
 namespace blksweep {
@@ -36,6 +37,9 @@ struct PairRequest {
   const std::atomic<bool>& stop;
   const StageMakers& makers;
 };
+
+// How fio carries out the request's reads. Errors: Exit::unsupported where it cannot.
+Result<FioSettings> twin_settings(const PairRequest& request, bool grouped);
 
 Result<MeasuredRun> measure_pair(const PairRequest& request);
 

@@ -236,18 +236,20 @@ std::vector<std::uint32_t> samples_to_hash(const Catalog& catalog, bool verify, 
   return check ? draw_for_check(catalog.samples(), rng) : std::vector<std::uint32_t>{};
 }
 
-void record_report(RunRecord& r, const PeerReport& report, const PeerAsked& asked) {
+std::vector<std::uint32_t> record_report(RunRecord& r, const PeerReport& report,
+                                         const PeerAsked& asked) {
   std::string untrue = untrue_times(report);
-  const Deliveries found = Matcher(asked).match(report.batches);
+  Deliveries found = Matcher(asked).match(report.batches);
   untrue = untrue.empty() ? found.untrue : untrue;
   untrue = untrue.empty() ? untrue_compute(report, asked) : untrue;
   if (!untrue.empty()) {  // nothing of it counts
     r.missing_samples = asked.planned.plan.order.size();
     mark_incomplete(r, untrue);
-    return;
+    return {};
   }
   record_times(r, report, asked.cell);
   record_deliveries(r, found, asked);
+  return std::move(found.samples);
 }
 
 }  // namespace blksweep

@@ -116,7 +116,14 @@ void find_device(Source& s) {
   }
 }
 
-void find_alignment(Source& s) {
+}  // namespace
+
+std::optional<std::uint64_t> filesystem_of(const std::string& root) {
+  struct stat st {};
+  return ::stat(root.c_str(), &st) == 0 ? std::optional<std::uint64_t>(st.st_dev) : std::nullopt;
+}
+
+void examine_alignment(Source& s) {
   std::size_t asked = 0;
   std::uint32_t align = s.device ? s.device->logical_block : kSectorBytes;
   for (std::uint32_t f = 0; f < s.catalog.files.size() && asked < kProbedFiles; ++f) {
@@ -136,16 +143,9 @@ void find_alignment(Source& s) {
   }
 }
 
-}  // namespace
-
-std::optional<std::uint64_t> filesystem_of(const std::string& root) {
-  struct stat st {};
-  return ::stat(root.c_str(), &st) == 0 ? std::optional<std::uint64_t>(st.st_dev) : std::nullopt;
-}
-
 void examine_source(Source& source) {
   find_device(source);
-  find_alignment(source);
+  examine_alignment(source);
 }
 
 Result<Source> open_source(const SourceSettings& settings) {

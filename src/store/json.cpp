@@ -52,14 +52,6 @@ Json rate_json(std::uint64_t amount, std::int64_t ns) {
   return ns > 0 ? Json(static_cast<double>(amount) * 1e9 / static_cast<double>(ns)) : Json(nullptr);
 }
 
-Json quality_json(const QualityRecord& q) {
-  return {{"displacement", json_of(q.displacement)},
-          {"rank_decorrelation", json_of(q.rank_decorrelation)},
-          {"neighbours_broken", json_of(q.neighbours_broken)},
-          {"label_mix", json_of(q.label_mix)},
-          {"rank_decorrelation_vs_read", json_of(q.rank_decorrelation_vs_read)}};
-}
-
 Json failed_json(const std::vector<FailedSample>& failed) {
   Json list = Json::array();
   for (const FailedSample& f : failed) {
@@ -158,6 +150,14 @@ Json peer_json(const Json& ours, const Json& peer) {
 }
 
 }  // namespace
+
+Json quality_json(const QualityRecord& q) {
+  return {{"displacement", json_of(q.displacement)},
+          {"rank_decorrelation", json_of(q.rank_decorrelation)},
+          {"neighbours_broken", json_of(q.neighbours_broken)},
+          {"label_mix", json_of(q.label_mix)},
+          {"rank_decorrelation_vs_read", json_of(q.rank_decorrelation_vs_read)}};
+}
 
 Json cell_json(const CellRecord& cell) {
   Json out = Json::object();

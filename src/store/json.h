@@ -17,6 +17,7 @@ Json run_json(const CellRecord& cell, const RunRecord& run);
 // Fills "peers" of our own runs: other loaders in the same round of the same session.
 void add_peers(Json& runs);
 Json cell_json(const CellRecord& cell);
+Json quality_json(const QualityRecord& quality);
 Json host_json(const HostRecord& host);
 // Null where the repeats were a number.
 Json stopping_json(const Maybe<StoppingRecord>& stopping);

@@ -220,6 +220,25 @@ Result<std::vector<StoredRun>> ResultReader::runs(std::int64_t experiment) {
   return found;
 }
 
+Result<Maybe<CommandRecord>> ResultReader::command(std::int64_t session) {
+  BLKSWEEP_TRY(
+      Statement query,
+      db_.prepare("SELECT argv, directory, data_root, catalog, spec_name, spec FROM session "
+                  "WHERE session_id = ?"));
+  query.bind(session);
+  Maybe<CommandRecord> found;
+  BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) {
+    CommandRecord& c = found.emplace();
+    row.read(c.argv);
+    row.read(c.directory);
+    row.read(c.data_root);
+    row.read(c.catalog);
+    row.read(c.spec_name);
+    row.read(c.spec);
+  }));
+  return found;
+}
+
 Result<> ResultReader::read_node(std::int64_t run, RunRecord& record) {
   ColumnNames names, uses;
   NodeSettingRecord setting;

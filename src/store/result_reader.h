@@ -61,6 +61,9 @@ class ResultReader {
   Result<std::vector<StoredCell>> cells(std::int64_t experiment);
   Result<std::vector<StoredRun>> runs(std::int64_t experiment);  // as they were made
 
+  // What made the runs of a session; nullopt: there is no such session.
+  Result<Maybe<CommandRecord>> command(std::int64_t session);
+
   // The large parts of one run.
   Result<std::vector<BatchRecord>> batches(std::int64_t run);
   Result<std::vector<MemoryWait>> read_waits(std::int64_t run);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "store/schema_beside.h"
+#include "store/wide_view.h"
 
 namespace blksweep {
 namespace {
@@ -311,6 +312,7 @@ Result<> create_schema(Database& db) {
                              kNodeTables, kAccountTables, kReplayTables, kTraceTables}) {
     BLKSWEEP_CHECK(db.exec(tables));
   }
+  BLKSWEEP_CHECK(db.exec(wide_view_sql()));
   return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
                              kSchemaVersion));
 }

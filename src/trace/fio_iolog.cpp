@@ -244,7 +244,7 @@ class Exporter {
       return usage_error(
           fmt::format("fio iolog: '{}' cannot name the block device that the plan reads", path));
     }
-    std::string link = fmt::format("{}/file{}", settings_.directory, s);
+    const std::string name = fmt::format("file{}", s), link = settings_.directory + "/" + name;
     if (!linked_[s]) {
       if (::symlink(path.c_str(), link.c_str()) != 0) {
         return sys_error(errno, "link " + link + " to " + path);
@@ -252,7 +252,7 @@ class Exporter {
       linked_[s] = true;
       ++out_.links;
     }
-    return link;
+    return settings_.relative ? name : link;
   }
 
   const Catalog& catalog_;
@@ -285,7 +285,8 @@ std::uint64_t reads_past_end(const Catalog& catalog, const Plan& plan) {
 Result<IologExport> export_fio_iolog(const Catalog& catalog, const Plan& plan,
                                      const IologSettings& settings) {
   // Room for "/segment0000.iolog" and "/file4294967295".
-  if (settings.directory.size() > kMaxName - 32 || !iolog_can_name(settings.directory)) {
+  if (!settings.relative &&
+      (settings.directory.size() > kMaxName - 32 || !iolog_can_name(settings.directory))) {
     return usage_error(
         fmt::format("fio iolog: directory '{}' is too long or has white space, which an iolog "
                     "cannot name; choose "

@@ -33,6 +33,7 @@ struct IologSettings {
   std::uint32_t segment_files = 10'000;
   std::uint32_t open_files = 1024;  // closed first-in first-out beyond this many
   bool clip_to_file = false;        // end reads at the end of the file instead of their block
+  bool relative = false;  // links are named from `directory`, where the replaying fio runs
 };
 
 struct IologSegment {

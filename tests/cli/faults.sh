@@ -146,8 +146,10 @@ truncate -s "$cut_at" "$tmp/bad.img"
 wanted=$(lost_files "$loopfs_mount/data")
 ((wanted > 50 && wanted < 1400)) || skip "$wanted files are unreadable: the cut misses"
 for merge in none file kernel device; do
-  call run --catalog "$tmp/bad.cat" --merge "$merge" --order lba --cache cold --verify --json --no-probe --no-ceiling
+  call run --catalog "$tmp/bad.cat" --merge "$merge" --order lba --cache cold --verify --json --no-probe --no-ceiling \
+    --emission "$tmp/bad.csv"
   expect_status 3
+  [ "$(wc -l <"$tmp/bad.csv")" = $((1501 - wanted)) ] || die "EIO merge=$merge: --emission has what did not come"
   expect "EIO merge=$merge: wanted $wanted" \
     "run['missing_samples'] == $wanted and run['wrong_samples'] == 0 and run['samples'] == 1500 - $wanted"
   expect "EIO merge=$merge: not named" \

@@ -20,12 +20,12 @@ ends_in_examples() {
 call --help
 expect_status 0
 [ -z "$err" ] || die "--help writes to stderr"
-for verb in dataset catalog plan simulate run report paper timeline trace replay probe map disk cache node doctor; do
+for verb in dataset catalog plan simulate run fio report paper timeline trace replay probe map disk cache node doctor; do
   [[ $out == *"$verb"* ]] || die "--help does not name $verb"
 done
 [[ $out == *"exit: 0 done"* ]] || die "--help does not name the exit codes"
 
-for verb in "dataset make" "dataset pack" catalog plan simulate run report paper timeline probe map doctor \
+for verb in "dataset make" "dataset pack" catalog plan simulate run fio report paper timeline probe map doctor \
   disk "disk start" "disk set" "disk list" "disk stop" "disk stats" "disk model" \
   cache "cache drop" "cache warm" "cache stat" "cache pin" "cache list" "cache unpin" \
   trace "trace record" replay \

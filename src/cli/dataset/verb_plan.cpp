@@ -7,12 +7,17 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "cli/answer.h"
+#include "cli/dataset/plan_windows.h"
+#include "cli/label_mix.h"
 #include "cli/run/cell_options.h"
+#include "cli/run/emission.h"
 #include "cli/run/peers.h"
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
 #include "experiment/fallback.h"
+#include "experiment/quality.h"
 #include "loader/epoch.h"
+#include "loader/verify.h"
 #include "store/json.h"
 #include "store/labels.h"
 
@@ -25,7 +30,7 @@ Without any: --order random,lba --merge none,device.
 
 Examples:
   blksweep plan data.cat
-  blksweep plan data.cat --order random,lba --merge none,kernel,device
+  blksweep plan data.cat --order lba --shuffle buffer --label-mix 0.95
   blksweep plan data.cat --order chunked --shuffle reservoir --window 10% --json)";
 
 // Of the cell table, those that have no say before the first read.
@@ -33,9 +38,11 @@ constexpr std::array<std::string_view, 5> kNoPlan{"copy", "consumer", "compute",
                                                   "openers"};
 
 struct PlanOptions {
-  std::string catalog;
+  std::string catalog, emission;
   CellText text;
   std::uint64_t seed = 1;
+  WindowQuestion question{.label_mix = 0};  // 0: none is asked
+  bool repeats_given = false;
   bool json = false;
 };
 
@@ -44,6 +51,8 @@ struct PlanRow {
   CellRecord cell;
   PlannedEpoch planned;
   PlanSummary sum;
+  std::string emission_hash;
+  QualityRecord quality;
 };
 
 double ratio(std::uint64_t a, std::uint64_t b) {
@@ -66,7 +75,9 @@ Json to_json(const PlanRow& r) {
           {"window_bytes", r.planned.window.n},
           {"window_peak_bytes", r.planned.schedule.window_peak.n},
           {"arena_bytes", r.planned.schedule.arena.n},
-          {"plan_ns", r.planned.plan_ns}};
+          {"plan_ns", r.planned.plan_ns},
+          {"emission_hash", r.emission_hash},
+          {"shuffle_quality", quality_json(r.quality)}};
 }
 
 std::string seeks_text(const PlanSummary& sum) {
@@ -77,11 +88,13 @@ std::string seek_text(const PlanSummary& sum) {
                              : "-";
 }
 
+std::string measure_text(const Maybe<double>& m) { return m ? fmt::format("{:.2f}", *m) : "-"; }
+
 void print_table(const std::vector<PlanRow>& rows) {
   Table table;
   table.column("cell", Table::Align::left);
   for (const char* title : {"reads", "bytes", "mean read", "seeks", "mean seek", "unwanted",
-                            "fallbacks", "memory", "planning"}) {
+                            "fallbacks", "memory", "planning", "displacement", "label mix"}) {
     table.column(title);
   }
   for (const PlanRow& r : rows) {
@@ -90,7 +103,8 @@ void print_table(const std::vector<PlanRow>& rows) {
                format_bytes({mean}), seeks_text(r.sum), seek_text(r.sum),
                fmt::format("{:.1f} %", 100 * ratio(r.sum.gap_bytes, r.sum.read_bytes)),
                format_count(r.planned.plan.device_fallbacks),
-               format_bytes(r.planned.schedule.arena), format_duration(Nanos{r.planned.plan_ns})});
+               format_bytes(r.planned.schedule.arena), format_duration(Nanos{r.planned.plan_ns}),
+               measure_text(r.quality.displacement), measure_text(r.quality.label_mix)});
   }
   say_text(table.text());
 }
@@ -100,39 +114,95 @@ Source planning_source(const CatalogFile& file) {
   Source s;
   s.catalog = file.view();
   s.direct_align = kSectorBytes;
+  if (filesystem_of(std::string(s.catalog.root))) {
+    examine_alignment(s);  // where they are, it is the plan of a run
+  }
   return s;
+}
+
+// The cells as a run would have them.
+struct PlanCells {
+  std::vector<CellSettings> cells;
+  std::vector<CellRecord> records;
+  std::vector<std::string> labels;
+};
+
+Result<PlanCells> plan_cells(const Source& all, const CellText& text) {
+  PlanCells out;
+  BLKSWEEP_TRY(out.cells, expand_cells(text));
+  const Refusals refusals{"", address_refusal(all.catalog), "", largest_sample(all.catalog)};
+  for (CellSettings& cell : out.cells) {
+    BLKSWEEP_TRY(cell, settle(cell, refusals));
+    out.records.push_back({describe(cell)});
+    for (const std::string& line : fallback_notes(cell, refusals)) {
+      note(line);
+    }
+  }
+  out.labels = cell_labels(out.records);
+  return out;
+}
+
+Result<PlanRow> plan_row(const Source& all, const CellSettings& cell, std::uint64_t seed) {
+  const Source source = part_of(all, cell.read_share);
+  PlanRow row;
+  BLKSWEEP_TRY(row.planned, plan_epoch(source, cell, seed));
+  row.sum = summarize(source.catalog, row.planned.plan, row.planned.align > 1 ? 1 : kPageBytes);
+  const std::vector<std::uint32_t> emitted = planned_emission(row.planned).samples;
+  row.emission_hash = emission_hash(emitted);
+  row.quality = quality_of(source.catalog, cell.order, row.planned, emitted);
+  return row;
 }
 
 Result<std::vector<PlanRow>> plan_rows(const Source& all, const PlanOptions& o) {
   CellText text = o.text;
   text.try_emplace("order", std::vector<std::string>{"random", "lba"});
   text.try_emplace("merge", std::vector<std::string>{"none", "device"});
-  BLKSWEEP_TRY(std::vector<CellSettings> cells, expand_cells(text));
-  const Refusals refusals{"", address_refusal(all.catalog), "", largest_sample(all.catalog)};
-  std::vector<CellRecord> records;
-  for (CellSettings& cell : cells) {
-    BLKSWEEP_TRY(cell, settle(cell, refusals));
-    records.push_back({describe(cell)});
-    for (const std::string& line : fallback_notes(cell, refusals)) {
-      note(line);
-    }
-  }
-  const std::vector<std::string> labels = cell_labels(records);
+  BLKSWEEP_TRY(const PlanCells in, plan_cells(all, text));
+  BLKSWEEP_TRY(EmissionFiles emission, EmissionFiles::begin(o.emission, {in.cells.size(), 1}));
   std::vector<PlanRow> rows;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const Source source = part_of(all, cells[i].read_share);
-    BLKSWEEP_TRY(PlannedEpoch planned, plan_epoch(source, cells[i], o.seed));
-    const PlanSummary sum =
-        summarize(source.catalog, planned.plan, planned.align > 1 ? 1 : kPageBytes);
-    rows.push_back({labels[i], records[i], std::move(planned), sum});
-    rows.back().planned.plan.reads = {};  // what is printed needs only the counts
-    rows.back().planned.plan.pieces = {};
+  for (std::size_t i = 0; i < in.cells.size(); ++i) {
+    BLKSWEEP_TRY(PlanRow row, plan_row(all, in.cells[i], o.seed));
+    row.label = in.labels[i];
+    row.cell = in.records[i];
+    const Source source = part_of(all, in.cells[i].read_share);
+    emission.add_planned(i + 1, source.catalog, row.planned);
+    row.planned.plan.reads = {};  // what is printed needs only the counts
+    row.planned.plan.pieces = {};
+    rows.push_back(std::move(row));
   }
+  BLKSWEEP_CHECK(emission.written());
   return rows;
+}
+
+Result<Exit> find_windows(const Source& all, const PlanOptions& o) {
+  if (o.text.contains("window") || !o.emission.empty()) {
+    return usage_error("--label-mix finds a window: without --window and --emission");
+  }
+  CellText text = o.text;
+  text.try_emplace("shuffle", std::vector<std::string>{"buffer", "reservoir"});
+  BLKSWEEP_TRY(const PlanCells in, plan_cells(all, text));
+  WindowQuestion question = o.question;
+  question.seed = o.seed;
+  std::vector<FoundWindow> found;
+  bool all_found = true;
+  for (std::size_t i = 0; i < in.cells.size(); ++i) {
+    BLKSWEEP_TRY(WindowAnswer answer, smallest_window(all, in.cells[i], question));
+    all_found = all_found && answer.smallest;
+    found.push_back({in.labels[i], in.records[i], std::move(answer)});
+  }
+  say_text(o.json ? json_text(windows_json(found, question)) + "\n"
+                  : windows_text(found, question));
+  return all_found ? Exit::done : Exit::incomplete;
 }
 
 Result<Exit> run_plan(const PlanOptions& o) {
   BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.catalog));
+  if (o.question.label_mix > 0) {
+    return find_windows(planning_source(file), o);
+  }
+  if (o.repeats_given) {
+    return usage_error("--repeats: only with --label-mix");
+  }
   BLKSWEEP_TRY(const std::vector<PlanRow> rows, plan_rows(planning_source(file), o));
   if (!o.json) {
     print_table(rows);
@@ -159,6 +229,16 @@ void add_plan(Verbs& verbs) {
     }
   }
   add_parsed(app, "--seed", o->seed, parse_count, "of order and shuffle; default 1");
+  app.add_option("--emission", o->emission,
+                 "write the order in which samples come: .npy, else CSV");
+  add_label_mix(app, o->question);
+  const auto repeats = [o](const std::string& text) -> Result<> {
+    o->repeats_given = true;
+    BLKSWEEP_TRY(o->question.seeds, parse_seeds(text));
+    return {};
+  };
+  app.add_text("--repeats", repeats,
+               "--label-mix: seeds in a row that the mean is over; default 5");
   app.add_flag("--json", o->json, "print one JSON document");
   app.footer(kPlanFooter);
   app.callback([&verbs, o] { verbs.action = [o] { return run_plan(*o); }; });

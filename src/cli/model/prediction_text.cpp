@@ -46,6 +46,7 @@ Json to_json(const SimulatedRun& row, const SimulationWork& work) {
            p.device.seeks > 0 ? p.device.seek_bytes / static_cast<double>(p.device.seeks) : 0},
           {"unknown_bytes", p.unknown_bytes},
           {"utilisation", or_null(p.utilisation)},
+          {"shuffle_quality", quality_json(row.quality)},
           {"run", stored ? Json(stored->id) : Json(nullptr)},
           {"measured_epoch_ns", stored ? Json(stored->run.epoch_ns) : Json(nullptr)},
           {"error", or_null(error_of(row))}};
@@ -56,11 +57,14 @@ struct CellMedians {
   std::size_t n = 0;
   double epoch = 0, requests = 0, depth = 0, busy = -1, measured = 0, error = 0;
   double least_error = 0, greatest_error = 0;
+  Maybe<double> displacement, label_mix;
   std::uint64_t samples = 0, bytes = 0;
 };
 
+Maybe<double> known(double x) { return x < 0 ? Maybe<double>() : x; }
+
 CellMedians medians_of(const std::vector<SimulatedRun>& rows, std::size_t cell) {
-  std::vector<double> epochs, requests, depths, busy, measured, errors;
+  std::vector<double> epochs, requests, depths, busy, measured, errors, displaced, mixed;
   CellMedians m;
   for (const SimulatedRun& row : rows) {
     if (row.job.cell != cell) {
@@ -75,6 +79,8 @@ CellMedians medians_of(const std::vector<SimulatedRun>& rows, std::size_t cell) 
       measured.push_back(static_cast<double>(row.job.run->run.epoch_ns));
       errors.push_back(*error_of(row));
     }
+    displaced.push_back(row.quality.displacement.value_or(-1));
+    mixed.push_back(row.quality.label_mix.value_or(-1));
     m.samples = p.samples;
     m.bytes = p.bytes;
   }
@@ -84,6 +90,8 @@ CellMedians medians_of(const std::vector<SimulatedRun>& rows, std::size_t cell) 
     m.requests = median(requests);
     m.depth = median(depths);
     m.busy = median(busy);
+    m.displacement = known(median(displaced));
+    m.label_mix = known(median(mixed));
   }
   if (!errors.empty()) {
     m.measured = median(measured);
@@ -106,7 +114,9 @@ std::vector<std::string> table_row(const CellMedians& m, double first_epoch, boo
       fmt::format("{:.2f}", m.epoch > 0 ? first_epoch / m.epoch : 0),
       format_count(static_cast<std::uint64_t>(m.requests)),
       fmt::format("{:.1f}", m.depth),
-      m.busy >= 0 ? fmt::format("{:.0f} %", 100 * m.busy) : "-"};
+      m.busy >= 0 ? fmt::format("{:.0f} %", 100 * m.busy) : "-",
+      m.displacement ? fmt::format("{:.2f}", *m.displacement) : "-",
+      m.label_mix ? fmt::format("{:.2f}", *m.label_mix) : "-"};
   if (measured) {
     row.push_back(duration(m.measured));
     row.push_back(percent(m.error));
@@ -137,8 +147,8 @@ std::string simulation_text(const SimulationAnswer& answer, const SimulationWork
   const bool measured = answer.rows.front().job.run.has_value();
   Table table;
   table.column("cell", Table::Align::left);
-  for (const char* title :
-       {"n", "predicted", "samples/s", "MiB/s", "ratio", "requests", "mean depth", "utilisation"}) {
+  for (const char* title : {"n", "predicted", "samples/s", "MiB/s", "ratio", "requests",
+                            "mean depth", "utilisation", "displacement", "label mix"}) {
     table.column(title);
   }
   for (const char* title : {"measured", "prediction error", "least..greatest"}) {

@@ -24,11 +24,13 @@ struct SimulationWork {
   std::vector<CellRecord> records;
   std::vector<std::string> labels;
   std::vector<SimulationJob> jobs;
+  std::vector<std::string> notes;
 };
 
 struct SimulatedRun {
   SimulationJob job;
   Prediction prediction;
+  QualityRecord quality;  // planned, and so delivered when nothing fails
 };
 
 struct SimulationAnswer {

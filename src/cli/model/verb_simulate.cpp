@@ -5,15 +5,18 @@
 #include <memory>
 
 #include "cli/answer.h"
+#include "cli/label_mix.h"
 #include "cli/model/models.h"
 #include "cli/model/prediction_text.h"
 #include "cli/report/experiments.h"
-#include "cli/run/cell_meaning.h"
 #include "cli/run/cell_options.h"
 #include "cli/run/peers.h"
+#include "cli/run/stored_cell.h"
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
+#include "experiment/emission_file.h"
 #include "experiment/prediction_notes.h"
+#include "experiment/quality.h"
 #include "loader/address_proof.h"
 #include "os/blockdev.h"
 #include "store/labels.h"
@@ -38,17 +41,47 @@ struct SimulateOptions {
   Bytes max_request{std::uint64_t{1} << 20};
   Nanos host_cost{0};
   std::uint64_t speedup = 1, seed = 1, repeats = 1;
+  WindowQuestion question{.label_mix = 0};  // 0: none is asked
   bool store = false, json = false;
 };
 
 void label(SimulationWork& work) { work.labels = cell_labels(work.records); }
 
-Result<SimulationWork> asked_cells(const SimulateOptions& o) {
+// Each gets the smallest window that shuffles as well as was asked.
+Result<> find_windows(SimulationWork& work, const SimulateOptions& o, const Source& source) {
+  WindowQuestion question = o.question;
+  question.seed = o.seed;
+  for (CellSettings& cell : work.cells) {
+    BLKSWEEP_TRY(const WindowAnswer answer, smallest_window(source, cell, question));
+    if (!answer.smallest) {
+      return fail(
+          fmt::format("--label-mix {}: not even a window of the whole data set reaches it, with a "
+                      "mean of {:.3f} over {} "
+                      "seeds: ask for less",
+                      question.label_mix, answer.tried.front().mean, question.seeds));
+    }
+    cell.window = answer.smallest->window;
+    work.notes.push_back(
+        fmt::format("{}: a label mix of {} takes a window of {}% ({}): mean {:.3f} over {} seeds",
+                    to_string(cell.shuffle), question.label_mix, cell.window.percent,
+                    format_bytes(answer.smallest->bytes), answer.smallest->mean, question.seeds));
+  }
+  return {};
+}
+
+Result<SimulationWork> asked_cells(const SimulateOptions& o, const Source& source) {
   CellText text = o.text;
+  if (o.question.label_mix > 0) {
+    text.try_emplace("shuffle", std::vector<std::string>{"buffer"});
+    text.try_emplace("order", std::vector<std::string>{"lba"});
+  }
   text.try_emplace("order", std::vector<std::string>{"random", "lba"});
   text.try_emplace("merge", std::vector<std::string>{"none", "device"});
   SimulationWork work;
   BLKSWEEP_TRY(work.cells, expand_cells(text));
+  if (o.question.label_mix > 0) {
+    BLKSWEEP_CHECK(find_windows(work, o, source));
+  }
   for (std::size_t c = 0; c < work.cells.size(); ++c) {
     work.records.push_back({describe(work.cells[c])});
     for (std::uint32_t r = 0; r < o.repeats; ++r) {
@@ -57,20 +90,6 @@ Result<SimulationWork> asked_cells(const SimulateOptions& o) {
   }
   label(work);
   return work;
-}
-
-// The settings of a stored cell as values; "disk" and other words that are no option are left out,
-// and what means nothing in the cell.
-Result<CellSettings> settings_of(const CellRecord& cell) {
-  CellText text;
-  for (const CellOption& option : cell_options()) {
-    const std::string value = setting_of(cell, option.name);
-    if (!value.empty() && value != kMeansNothing) {
-      text[std::string(option.name)] = {value};
-    }
-  }
-  BLKSWEEP_TRY(const std::vector<CellSettings> cells, expand_cells(text));
-  return cells.front();
 }
 
 // What is given on the command line narrows the stored cells.
@@ -118,7 +137,7 @@ Result<SimulationWork> stored_cells(const SimulateOptions& o, const Catalog& cat
   SimulationWork work;
   for (const StoredCell& cell : joined.input.cells) {
     BLKSWEEP_TRY(const bool wanted, is_wanted(cell.cell, o.text));
-    const auto settings = settings_of(cell.cell);
+    const auto settings = stored_settings(cell.cell);
     if (wanted && settings && settings->direct && settings->workers == 0) {
       work.cells.push_back(*settings);
       work.records.push_back(cell.cell);
@@ -156,14 +175,16 @@ void add_notes(std::vector<std::string>& all, const std::vector<std::string>& mo
 
 Result<SimulationAnswer> simulate_all(const Source& all, const SimulationWork& work,
                                       const PredictSettings& how) {
-  SimulationAnswer answer;
+  SimulationAnswer answer{.rows = {}, .notes = work.notes};
   for (const SimulationJob& job : work.jobs) {
     const CellSettings& cell = work.cells[job.cell];
     const Source source = part_of(all, cell.read_share);
     BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source, cell, job.seed));
     BLKSWEEP_TRY(const Prediction p, predict_run(source, cell, planned, {how, job.seed}));
     add_notes(answer.notes, prediction_notes(cell, planned.plan));
-    answer.rows.push_back({job, p});
+    const QualityRecord quality =
+        quality_of(source.catalog, cell.order, planned, planned_emission(planned).samples);
+    answer.rows.push_back({job, p, quality});
   }
   return answer;
 }
@@ -184,6 +205,9 @@ Result<Exit> simulate(const SimulateOptions& o) {
   if (o.store && o.db.empty()) {
     return usage_error("--store needs --db: it keeps predictions of runs that are stored there");
   }
+  if (o.question.label_mix > 0 && (!o.db.empty() || o.text.contains("window"))) {
+    return usage_error("--label-mix finds a window: without --window and --db");
+  }
   BLKSWEEP_TRY(const ModelSpec model, model_by_name(o.model));
   BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.catalog));
   const Source source = simulated_source(file);
@@ -193,7 +217,7 @@ Result<Exit> simulate(const SimulateOptions& o) {
                       .speedup = static_cast<double>(o.speedup),
                       .host_cost = o.host_cost};
   BLKSWEEP_TRY(const SimulationWork work,
-               o.db.empty() ? asked_cells(o) : stored_cells(o, source.catalog));
+               o.db.empty() ? asked_cells(o, source) : stored_cells(o, source.catalog));
   BLKSWEEP_TRY(const SimulationAnswer answer, simulate_all(source, work, how));
   // Only when asked: a report shows the newest prediction, and would change by a mere comparison.
   if (o.store) {
@@ -235,6 +259,7 @@ void add_simulate(Verbs& verbs) {
   }
   add_parsed(app, "--seed", o->seed, parse_count, "of orders and shuffles; default 1");
   add_parsed(app, "--repeats", o->repeats, parse_count, "seeds in a row; default 1");
+  add_label_mix(app, o->question);
   app.add_option("--db", o->db, "compare with its runs");
   app.add_flag("--store", o->store, "keep the predictions in --db, for its reports");
   app.add_option("--experiment", o->experiment, "newest, all or numbers; default newest");

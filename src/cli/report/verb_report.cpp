@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "cli/answer.h"
+#include "cli/report/compare.h"
 #include "cli/report/experiments.h"
 #include "cli/report/figures.h"
 #include "cli/report/folder.h"
@@ -31,10 +32,10 @@ namespace fs = std::filesystem;
 constexpr const char* kReportExamples = R"(examples:
   blksweep report results.db
   blksweep report results.db -o report --baseline order=random,merge=none
-  blksweep report results.db --experiment all -o report)";
+  blksweep report monday.db friday.db -o compared)";
 
 struct ReportOptions : ReportChoice {
-  std::string out;
+  std::string out, other, other_experiment = "newest";
   FigureLook look;
   bool json = false;
   bool figures = true;
@@ -189,20 +190,27 @@ void print(const Report& report, const Others& others, const ReportOptions& opti
 }
 
 // Without Python's libraries the tables are there, and the status says that something is missing.
-Result<Exit> draw(const ReportOptions& options, const ReportFolder& folder, bool no_runs = false) {
-  const auto tools = find_figure_tools("report.py");
+struct Page {
+  std::string script, name;
+  std::vector<std::string> arguments;
+};
+Result<Exit> draw(const ReportOptions& options, const ReportFolder& folder, const Page& page) {
+  const auto tools = find_figure_tools(page.script);
   if (!tools) {
     warn(tools.error().message());
     BLKSWEEP_CHECK(folder.publish());
     return tools.error().exit_code;
   }
   const Result<> drawn = run_figures(
-      *tools,
-      {.db = options.db, .output = folder.working(), .options = options.look.arguments(no_runs)});
+      *tools, {.db = options.db, .output = folder.working(), .options = page.arguments});
   BLKSWEEP_CHECK(folder.publish());  // the tables are there, whatever became of the figures
   BLKSWEEP_CHECK(drawn);
-  note(fmt::format("report: {}", (fs::path(options.out) / "report.html").string()));
+  note(fmt::format("report: {}", (fs::path(options.out) / page.name).string()));
   return Exit::done;
+}
+
+Page report_page(const ReportOptions& options, bool no_runs = false) {
+  return {"report.py", "report.html", options.look.arguments(no_runs)};
 }
 
 // Before anything is printed: a folder that cannot be used is an error alone.
@@ -221,8 +229,31 @@ Result<Exit> report_others(const Others& others, const ReportOptions& options) {
                 {"traces", traces_json(others.traces)}};
   say_text(options.json ? json_text(document) + "\n" : others_text(others));
   flush_answer();
-  return folder && options.figures ? draw(options, *folder, /*no_runs=*/true)
+  return folder && options.figures ? draw(options, *folder, report_page(options, /*no_runs=*/true))
                                    : Result<Exit>(Exit::done);
+}
+
+// What was made of one database is said of two.
+Result<Exit> report_comparison(const ReportOptions& o) {
+  if (!o.cells.empty() || o.margin || o.explain) {
+    return usage_error("--cells, --margin and --explain are of one database");
+  }
+  BLKSWEEP_TRY(const ComparedSide a, load_side({o.db, o.experiment}));
+  BLKSWEEP_TRY(const ComparedSide b, load_side({o.other, o.other_experiment}));
+  BLKSWEEP_TRY(const Comparison compared, compare(a, b, o.baseline));
+  BLKSWEEP_TRY(const std::optional<ReportFolder> folder, begin_folder(o.out));
+  const std::string json = json_text(comparison_json(compared)) + "\n";
+  say_text(o.json ? json : comparison_text(compared));
+  if (!folder) {
+    return Exit::done;
+  }
+  flush_answer();
+  BLKSWEEP_CHECK(folder->write("compare.json", json));
+  if (o.figures) {
+    return draw(o, *folder, {"compare.py", "compare.html", o.look.arguments()});
+  }
+  BLKSWEEP_CHECK(folder->publish());
+  return Exit::done;
 }
 
 Result<Exit> report(const ReportOptions& options) {
@@ -239,7 +270,7 @@ Result<Exit> report(const ReportOptions& options) {
   flush_answer();
   BLKSWEEP_CHECK(write_tables(loaded, *folder));
   if (options.figures) {
-    return draw(options, *folder);
+    return draw(options, *folder, report_page(options));
   }
   BLKSWEEP_CHECK(folder->publish());
   return Exit::done;
@@ -263,6 +294,9 @@ void add_report(Verbs& verbs) {
   app.add_option("-o,--output", options->out,
                  "folder for report.html, figures/, cells.csv and runs.csv");
   add_report_choice(app, *options);
+  app.add_option("OTHER", options->other, "a second one: compare the two");
+  app.add_option("--other-experiment", options->other_experiment,
+                 "of OTHER: newest (default), or its id");
   add_figure_look(app, options->look);
   app.add_flag(
       "--no-figures", [options] { options->figures = false; },
@@ -270,7 +304,11 @@ void add_report(Verbs& verbs) {
   app.add_flag("--explain", options->explain, "say what the columns of the table mean");
   app.add_flag("--json", options->json, "one JSON document instead of the table");
   app.footer(kReportExamples);
-  app.callback([&verbs, options] { verbs.action = [options] { return report(*options); }; });
+  app.callback([&verbs, options] {
+    verbs.action = [options] {
+      return options->other.empty() ? report(*options) : report_comparison(*options);
+    };
+  });
 }
 
 }  // namespace blksweep

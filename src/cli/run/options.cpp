@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/run/cell_meaning.h"
 #include "cli/run/peers.h"
+#include "experiment/emission_file.h"
 
 namespace blksweep {
 namespace {
@@ -20,10 +21,11 @@ namespace {
 // Of `repeats = auto` alone.
 constexpr std::array<std::string_view, 3> kPrecisionOptions{"precision", "repeats-max",
                                                             "time-limit"};
-constexpr std::array<std::string_view, 21> kRunOptions{
-    "data",    "catalog",  "db",        "model",        "disk-label", "repeats",     "seed",
-    "verify",  "fio-twin", "probe",     "ceiling",      "json",       "check",       "follow-links",
-    "workdir", "report",   "peer-data", "peer-timeout", "precision",  "repeats-max", "time-limit"};
+constexpr std::array<std::string_view, 22> kRunOptions{
+    "data",      "catalog",      "db",         "model",   "disk-label", "repeats",
+    "seed",      "verify",       "fio-twin",   "probe",   "ceiling",    "json",
+    "check",     "follow-links", "workdir",    "report",  "peer-data",  "peer-timeout",
+    "precision", "repeats-max",  "time-limit", "emission"};
 constexpr std::uint64_t kMostRepeats = 100'000;
 
 bool is_cell_option(std::string_view name) {
@@ -93,7 +95,8 @@ void override_with(CellText& base, const CellText& over) {
 
 // Where root writes, and what it may follow, is said on the command line.
 Result<> refuse_strangers_wish(const Spec& spec) {
-  for (const std::string name : {"db", "follow-links", "workdir", "report", "peer-data"}) {
+  for (const std::string name :
+       {"db", "follow-links", "workdir", "report", "peer-data", "emission"}) {
     if (spec.of_stranger && spec.top.contains(name)) {
       return usage_error(fmt::format(
           "'{}' in a file of another user: root takes it from the command line only (--{})", name,
@@ -238,7 +241,8 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
                                      {"model", &o.model},
                                      {"disk-label", &o.disk_label},
                                      {"workdir", &o.workdir},
-                                     {"report", &o.report}}) {
+                                     {"report", &o.report},
+                                     {"emission", &o.emission}}) {
     BLKSWEEP_CHECK(one.take(name, *target));
   }
   for (const auto& [name, target] : {std::pair{"verify", &o.verify},
@@ -360,6 +364,9 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
     if (const Result<> added = add_cells(o, peers, folding); !added) {
       return tl::unexpected(located(added.error(), over, {}, spec.top_places));
     }
+  }
+  if (!o.emission.empty()) {
+    BLKSWEEP_CHECK(check_emission_name(o.emission, {o.cells.size(), o.most_repeats()}));
   }
   if (const auto& folded = folding.folded; !folded.empty()) {
     o.folded = fmt::format(

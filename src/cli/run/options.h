@@ -23,6 +23,7 @@ struct RunOptions {
   std::string data, catalog, db;
   std::string model, disk_label;  // empty: no prediction; the default label
   std::string workdir, report;    // folders: of what a spec makes; of the report at the end
+  std::string emission;           // name of the files of --emission; empty: none
   std::uint32_t repeats = 1;
   std::optional<PrecisionRule> precision;  // --repeats auto
   std::uint64_t most_repeats() const { return precision ? precision->most_rounds : repeats; }

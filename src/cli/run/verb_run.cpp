@@ -15,6 +15,7 @@
 #include "cli/run/answer.h"
 #include "cli/run/campaign.h"
 #include "cli/run/dry_run.h"
+#include "cli/run/emission.h"
 #include "cli/run/options.h"
 #include "cli/run/peers.h"
 #include "cli/turn.h"
@@ -168,13 +169,20 @@ Result<Exit> measure(RunOptions options, const Measuring& how) {
     BLKSWEEP_TRY(const ModelSpec model, model_by_name(options.model));
     settings.predict = predict_settings(source, model);
   }
+  BLKSWEEP_TRY(
+      EmissionFiles emission,
+      EmissionFiles::begin(options.emission, {options.cells.size(), options.most_repeats()}));
   Progress progress;
   settings.progress = &progress;
   RunAnswer answer(options);
   std::optional<ProgressLine> line(std::in_place, progress);
   settings.on_round = [&](const RoundEvent& e) { answer.add_round(e); };
   const Result<Exit> result = run_experiment(
-      source, settings, how.store, [&](const RunEvent& e) { answer.add(e, settings.cells.data()); },
+      source, settings, how.store,
+      [&](const RunEvent& e) {
+        answer.add(e, settings.cells.data());
+        emission.add_run(e, settings.cells.data(), source.catalog);
+      },
       stop_requested());
   line.reset();
   answer.say_again();
@@ -183,13 +191,16 @@ Result<Exit> measure(RunOptions options, const Measuring& how) {
   } else {
     BLKSWEEP_CHECK(print_runs(options, answer, settings.key, result));
   }
-  return result;
+  return result && !emission.written() ? tl::unexpected(emission.written().error()) : result;
 }
 
 Result<Exit> run_campaign(const RunArgs& args, const CampaignPlan& plan,
                           const CommandRecord& command) {
   if (args.dry_run) {
     return dry_run(plan);
+  }
+  if (plan.sites.size() > 1 && !plan.sites.front().options.emission.empty()) {
+    return usage_error("--emission: of one data set, and the spec reads several: a run for each");
   }
   if (plan.rig != nullptr) {
     BLKSWEEP_CHECK(check_rig_rights(*plan.rig));
@@ -301,7 +312,8 @@ void add_run(Verbs& verbs) {
   text_option("repeats-max", "");
   text_option("time-limit", "");
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
-  text_option("db", "database for the results; --report DIR, --workdir DIR too");
+  text_option("db", "results database; --report, --workdir DIR, --emission FILE");
+  text_option("emission", "");
   text_option("model", "predict each run on this disk model, too");
   text_option("disk-label", "what to call the disk in reports");
   text_option("report", "");

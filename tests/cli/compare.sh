@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# report A.db B.db: what differs, the cells in both with unpaired ratios, those in one alone.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+
+cd "$tmp"
+make_data data 60
+common=(--data data --repeats 5 --no-probe --no-ceiling)
+call run "${common[@]}" --order random,lba,path --depth 8 --db a.db
+expect_status 0
+call run "${common[@]}" --order random,lba,inode --depth 2 --db b.db
+expect_status 0
+# Known times, so that known ratios must come out: B takes half of A's time, its lba 40 % of it.
+"$python" - <<'PY'
+import sqlite3
+for name, of in (("a.db", {"random": 8e8, "lba": 4e8}), ("b.db", {"random": 4e8, "lba": 1.6e8})):
+    db = sqlite3.connect(name)
+    for order, ns in of.items():
+        for run, repeat in db.execute("SELECT run_id, repeat FROM run JOIN cell_setting USING (cell_id) WHERE name = 'order' "
+                                      "AND value = ?", [order]).fetchall():
+            db.execute("UPDATE run SET epoch_ns = ? WHERE run_id = ?", [int(ns * (1 + 0.01 * repeat)), run])
+    db.execute("UPDATE experiment SET kernel = kernel || '-" + name[0] + "'")
+    db.commit()
+PY
+call report a.db b.db --json
+expect_status 0
+printf '%s' "$out" >found.json
+"$python" - <<'PY' || die 'not what the databases hold'
+import json
+d = json.load(open("found.json"))
+differ = {f["name"]: (f["a"], f["b"]) for f in d["facts"] if f["differs"]}
+assert set(differ) <= {"kernel", "command", "setting depth", "setting order"}, differ
+assert differ["setting depth"] == ("8", "2") and differ["kernel"][0].endswith("-a")
+same = {f["name"] for f in d["facts"] if not f["differs"]}
+assert {"hostname", "scheduler", "data", "data layout", "data read by a run", "git_revision", "setting cache"} <= same
+cells = {c["label"]: c for c in d["cells"]}
+assert set(cells) == {"random", "lba"} and d["only_a"] == ["path"] and d["only_b"] == ["inode"]
+assert abs(cells["random"]["ratio"]["value"] - 2) < 1e-6 and abs(cells["lba"]["ratio"]["value"] - 2.5) < 1e-6
+for c in cells.values():
+    r = c["ratio"]
+    assert r["n_a"] == r["n_b"] == 5 == c["a"]["runs"] and r["low"] < r["value"] < r["high"] and r["shown"]
+assert cells["random"]["baseline"] and cells["random"]["relative_ratio"] is None
+# The rounds cancel: 2.5 / 2, without noise.
+r = cells["lba"]["relative_ratio"]
+assert abs(r["value"] - 1.25) < 1e-6 and r["low"] > 1.24 and r["shown"]
+assert cells["lba"]["a"]["cell"]["depth"] == 8 and cells["lba"]["b"]["cell"]["depth"] == 2
+PY
+call report a.db b.db
+expect_status 0
+[[ $out == *'setting depth'*8*2*'2.000 ['*'only in A: path'*'only in B: inode'*'not in its interval'* ]] || die 'the table'
+call report a.db a.db
+expect_status 0
+[[ $out == *'facts are the same'*'1.000 ['*'not shown'* ]] || die 'a database and itself'
+call report a.db b.db --baseline order=lba --json
+expect_status 0
+[[ $(printf '%s' "$out" | "$python" -c 'import json, sys
+print([c["label"] for c in json.load(sys.stdin)["cells"] if c["baseline"]])') == "['lba']" ]] || die '--baseline'
+
+# Runs that are left out are said, and too few have no interval.
+"$python" -c '
+import sqlite3
+db = sqlite3.connect("b.db")
+db.execute("UPDATE run SET incomplete = 1, incomplete_reason = \"test\" WHERE repeat = 4")
+db.commit()'
+call report a.db b.db
+[[ $out == *'no interval from fewer than 5'*'incomplete runs are left out'* ]] || die 'few runs'
+
+call report a.db b.db -o page
+expect_status 0
+for name in compare.html compare.json figures/compare.svg figures/compare.pdf; do
+  [ -s "page/$name" ] || die "no $name"
+done
+for text in 'What differs' 'setting depth' 'Cells in one alone' 'no pairs' '<svg'; do
+  grep -q "$text" page/compare.html || die "the page does not say $text"
+done
+call report a.db none.db
+expect_error 1 'none.db'
+call report a.db b.db --cells order=lba
+expect_error 2 '--cells'
+call report a.db b.db --baseline order=path
+expect_error 2 '--baseline'
+call report a.db b.db --other-experiment 7
+expect_error 2 "'7'" 'b.db'
