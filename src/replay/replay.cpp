@@ -224,7 +224,8 @@ class Replay {
                                      .stalled_ns = stalled_ns_,
                                      .own_rate = own_rate,
                                      .misplaced = misplaced(r.left_out),
-                                     .short_reads = short_reads_});
+                                     .short_reads = short_reads_,
+                                     .depth = target_.depth()});
     if (recorded_speed() != settings_.speed) {
       r.certificate.gap_error.reset();  // the gaps that were asked for are not the recorded ones
     }
@@ -267,7 +268,9 @@ class Replay {
       out.push_back(r.shared);
     }
     std::ranges::move(caches_beneath(target_.disk()), std::back_inserter(out));
-    std::ranges::move(doubts_of(r, trace_.facts(), survey_, settings_), std::back_inserter(out));
+    std::ranges::move(
+        doubts_of(r, {trace_.facts(), survey_, settings_, target_.device().partition_start}),
+        std::back_inserter(out));
     if (!survey_.whole) {
       out.emplace_back("the trace's writer did not finish: what follows its last block is missing");
     }
