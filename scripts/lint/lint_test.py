@@ -77,6 +77,23 @@ class Tree(Scratch):
         self.assertEqual(sorted(self.offences()), ["src/a/alone.h: no other file includes it",
                                                    "src/a/used.h: dead() is declared and not used"])
 
+    def types(self, **bodies: str) -> list[str]:
+        return [line for line in tree.check_types({f"src/{name}.cpp": text for name, text in bodies.items()})]
+
+    def test_one_name_for_two_types_is_named_in_sources_and_headers(self):
+        job = "namespace a {\n\n%s\n\n}  // namespace a\n"
+        for one in ("struct Job {\n  int n;\n};", "struct Job {};", "class Job final : public Base<int> {\n};",
+                    "template <class T>\nclass Job\n    : public Base {\n};", "enum class Job : int { kOne };"):
+            self.assertEqual(self.types(x=job % "struct Job {\n  Fd fd;\n};", y=job % one),
+                             ["src/y.cpp:3: a::Job is defined in src/x.cpp:3, too"])
+
+    def test_other_scopes_and_declarations_are_no_second_type(self):
+        hidden = "namespace a {\nnamespace {\n\nstruct Job {};\n\n}  // namespace\nstruct Job;\n}  // namespace a\n"
+        other = "namespace b {\nstruct Job {};\nstruct Hash<Job> {};\n}  // namespace b\n"
+        nested = "namespace a {\nstruct Outer {\n  struct Job {};\n};\nJob f() {\n}\n}  // namespace a\n"
+        one = "namespace a {\nstruct Job {};\nstruct Job;\n}  // namespace a\n"
+        self.assertEqual(self.types(one=one, hidden=hidden, more=hidden, other=other, nested=nested), [])
+
     def test_words_that_were_replaced_are_named(self):
         self.file("docs/a.md", "# A\n\nSee lab/epoch.h and slab/page.h.\n")
         (line,) = self.offences()

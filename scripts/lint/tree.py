@@ -7,6 +7,7 @@ Prints one line per offence ("docs/x.md: 2 first-level headings") and exits 1.
   modes     what begins with #! is executable, and nothing else is
   headers   each header of src/ is included by another file
   functions each function that a header declares is used beside its definition
+  types     a namespace has one definition of a type name; each .cpp has its anonymous namespace for more
   words     what has another name now is not written any more (docs/glossary.md)
 """
 
@@ -32,6 +33,10 @@ TEXT = (".h", ".cpp", ".cu", ".inc", ".py", ".sh", ".bash", ".md", ".mk", ".toml
 HOOKS = {"main", "LLVMFuzzerTestOneInput"}
 DECLARED = re.compile(r"^(?:\[\[nodiscard\]\] )?[A-Za-z_][\w:<>,&* ]*?[ &*]([a-z_]\w*)\([^;{}]*\)[^;{}]*;", re.M)
 WORD = re.compile(r"[A-Za-z_]\w*")
+# clang-format puts both in column 0, and closes a namespace with its comment.
+SCOPE = re.compile(r"^namespace ?(?P<opens>[\w:]*) \{$|^\}  // namespace", re.M)
+TYPE = re.compile(r"^(?:template <[^{};]*>\s+)?(?:struct|class|union|enum(?: class| struct)?) (?:\[\[\w+\]\] |alignas\([^)]*\) )*"
+                  r"(?P<type>[A-Za-z_][\w:]*)(?: final)?(?:\s*:[^{};]*)?\s*\{", re.M)
 
 
 def headings(page: str) -> int:
@@ -82,6 +87,30 @@ def check_functions(sources):
                     yield f"{path}: {name}() is declared and not used"
 
 
+def linked_types(text):
+    """(line, qualified name) of each type that the linker takes for the same as one of that name elsewhere."""
+    scopes = []
+    marks = [*SCOPE.finditer(text), *TYPE.finditer(text)]
+    for mark in sorted(marks, key=re.Match.start):
+        if mark.re is TYPE:
+            if "" not in scopes:
+                yield text.count("\n", 0, mark.start()) + 1, "::".join([*scopes, mark["type"]])
+        elif mark["opens"] is None:
+            scopes.pop()
+        else:
+            scopes.append(mark["opens"])
+
+
+def check_types(sources):
+    """Two types of one name are no error to compiler and linker: one's inline functions serve both."""
+    first = {}
+    for path, text in sources.items():
+        for line, name in linked_types(text):
+            if name in first:
+                yield f"{path}:{line}: {name} is defined in {first[name]}, too"
+            first.setdefault(name, f"{path}:{line}")
+
+
 def tracked(root):
     names = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z"], cwd=root, check=True,
                            capture_output=True, text=True).stdout
@@ -107,6 +136,8 @@ def offences(root):
             sources[name] = text
     yield from check_headers(sources)
     yield from check_functions(sources)
+    # A program of BPF is linked with nothing; the layouts in wire/ are read by us, too.
+    yield from check_types({path: text for path, text in sources.items() if re.match("src/|tests/|ebpf/wire/", path)})
 
 
 def main(argv):

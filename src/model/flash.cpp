@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/gate.h"
+#include "model/admission.h"
 
 namespace blksweep {
 namespace {
@@ -10,23 +10,23 @@ namespace {
 class Flash final : public DiskModel {
  public:
   explicit Flash(const FlashSpec& spec)
-      : spec_(spec), gate_(spec.queue), channel_free_(spec.channels, 0.0) {}
+      : spec_(spec), admission_(spec.queue), channel_free_(spec.channels, 0.0) {}
 
   void arrive(std::int64_t now, std::uint64_t tag, const DiskRequest& request) override {
     run(now);
-    if (gate_.admit(tag, request)) {
+    if (admission_.admit(tag, request)) {
       enter(now, tag, request);
     }
   }
 
   std::optional<std::int64_t> next() const override {
-    const auto finished = gate_.next();
+    const auto finished = admission_.next();
     return finished || ready_.empty() ? finished : std::optional(whole_ns(sent(ready_.front())));
   }
 
   void advance(std::int64_t now, std::vector<DiskCompletion>& done) override {
     run(now);
-    gate_.take(done);
+    admission_.take(done);
   }
 
  private:
@@ -47,10 +47,10 @@ class Flash final : public DiskModel {
   // Everything that happens up to `now`, in the order of its own times.
   void run(std::int64_t now) {
     for (;;) {
-      const auto leaves = gate_.next_finish();
+      const auto leaves = admission_.next_finish();
       const auto gets_ready = ready_.empty() ? 9.1e18 : ready_.front().at;
       if (leaves && *leaves <= now && static_cast<double>(*leaves) <= gets_ready) {
-        if (const auto entering = gate_.leave()) {
+        if (const auto entering = admission_.leave()) {
           enter(*leaves, entering->tag, entering->request);
         }
       } else if (gets_ready <= static_cast<double>(now)) {
@@ -80,13 +80,13 @@ class Flash final : public DiskModel {
 
   void send() {
     link_free_ = sent(ready_.front());
-    gate_.finish(link_free_, ready_.front().tag);
+    admission_.finish(link_free_, ready_.front().tag);
     std::pop_heap(ready_.begin(), ready_.end(), later);
     ready_.pop_back();
   }
 
   FlashSpec spec_;
-  Gate gate_;
+  Admission admission_;
   std::vector<double> channel_free_;
   std::vector<Ready> ready_;  // heap, earliest first: pages done, not on the link yet
   std::uint64_t order_ = 0;

@@ -34,8 +34,7 @@ TraceOp op_of_event(BlockEvent::Op op) {
 class Requests {
  public:
   explicit Requests(TraceOutput& output)
-      : output_(output), outstanding_([this](TraceRecord r) {
-          r.place = 0;
+      : output_(output), outstanding_([this](const TraceRecord& r) {
           output_.add(r);
           return Result<>();
         }) {}
@@ -52,22 +51,19 @@ class Requests {
 
  private:
   Result<> pass_on(const BlockEvent& e) {
-    switch (e.kind) {
-      case BlockEvent::Kind::complete:
-        return outstanding_.complete(lane_of(e), e.offset, e.at_ns);
-      case BlockEvent::Kind::requeue:
-        return outstanding_.requeue(lane_of(e), e.offset);
-      case BlockEvent::Kind::issue:
-        break;
-    }
     TraceRecord r{.time_ns = e.at_ns, .offset = e.offset, .bytes = e.bytes, .thread = e.thread};
     r.op = op_of_event(e.op);
     r.flags = e.flags;
-    r.place = lane_of(e);
+    switch (e.kind) {
+      case BlockEvent::Kind::complete:
+        return outstanding_.complete(r);
+      case BlockEvent::Kind::requeue:
+        return outstanding_.requeue(r);
+      case BlockEvent::Kind::issue:
+        break;
+    }
     return outstanding_.issue(r);
   }
-  // What lies nowhere (a flush) is not the request that is at 0.
-  static std::uint32_t lane_of(const BlockEvent& e) { return e.bytes == 0 ? 1 : 0; }
 
   TraceOutput& output_;
   Outstanding outstanding_;

@@ -72,6 +72,7 @@ void ReplayRecord::issued(const ReplayRequest& request, const Issue& at) {
   add(late_, worst_late_, late);
   add(device_, worst_device_, held);
   add(tool_, worst_tool_, late - held);
+  tool_sum_ += static_cast<double>(late - held);
   if (timed_) {
     count_rate(at.due_ns, &RateStep::due);
   }
@@ -124,6 +125,10 @@ Certificate ReplayRecord::certify(const Circumstances& circumstances) const {
     c.recorded_depth_mean = recorded_latency_sum_ / std::max(1.0, recorded_end_ns_);
     c.depth_error = c.depth_mean / *c.recorded_depth_mean - 1;
   }
+  if (!timed_ && issued_ > 0 && end_ns_ > 0) {
+    const auto slots = static_cast<double>(std::min<std::uint64_t>(issued_, circumstances.depth));
+    c.free_share = tool_sum_ / (slots * static_cast<double>(end_ns_));
+  }
   c.stalled_ns = circumstances.stalled_ns;
   c.own_rate = circumstances.own_rate;
   c.peak_rate = peak_rate(rate_);
@@ -145,6 +150,12 @@ void ReplayRecord::judge(Certificate& c, const Circumstances& circumstances) con
   if (stalled > kStalledShare) {
     c.reasons.push_back(
         fmt::format("the tool stood still for {:.1f} % of the time", 100 * stalled));
+  }
+  if (c.free_share.value_or(0) > kFreeShare) {
+    c.reasons.push_back(
+        fmt::format("the tool set the pace, not the device: places in its queue were free for "
+                    "{:.0f} % of the time although requests waited",
+                    100 * *c.free_share));
   }
   if (c.own_rate > 0 && c.peak_rate > c.own_rate / 2) {
     c.reasons.push_back(

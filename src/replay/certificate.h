@@ -5,6 +5,9 @@
 //           the poll *before* the one that saw the completion: what we may have seen late is ours.
 // Tool:     the rest.
 // Stalls:   polls further apart than the bound; what falls into one is the tool's.
+// Free:     of untimed requests, which all wait for a slot: the share of the slots' time in which
+// one
+//           was free. That much of the pace is ours.
 // Missing:  reads that failed or gave too little, and those that the target has no place for: above
 //           1 % the rest is no replay of the trace.
 // Verdict:  docs/replay.md has the bounds and what they were set from.
@@ -30,6 +33,7 @@ std::string_view to_string(Verdict verdict);
 inline constexpr std::int64_t kLateBound = 1'000'000;
 inline constexpr double kLateShare = 0.01;     // of the requests
 inline constexpr double kStalledShare = 0.01;  // of the time
+inline constexpr double kFreeShare = 0.1;      // of the slots' time
 inline constexpr double kMissingShare = 0.01;  // of the reads
 inline constexpr std::int64_t kRateWindow = 100'000'000;
 
@@ -56,6 +60,7 @@ struct Certificate {
   std::optional<double> depth_error;    // likewise of requests in flight
   double depth_mean = 0;
   std::optional<double> recorded_depth_mean;
+  std::optional<double> free_share;  // of untimed requests
   std::int64_t stalled_ns = 0, length_ns = 0;
   double own_rate = 0, peak_rate = 0;  // requests/s: without a device; in the fullest window
 };
@@ -85,6 +90,7 @@ class ReplayRecord {
     double own_rate = 0;          // requests/s without a device
     std::uint64_t misplaced = 0;  // reads of the trace that the target has no place for
     std::uint64_t short_reads = 0;
+    unsigned depth = 1;
   };
   Certificate certify(const Circumstances& circumstances) const;
 
@@ -109,6 +115,7 @@ class ReplayRecord {
   std::uint64_t issued_ = 0, failed_ = 0, bytes_ = 0, out_of_order_ = 0, next_number_ = 0;
   std::uint64_t writes_ = 0;
   std::uint64_t told_ = 0;  // that have a recorded latency
+  double tool_sum_ = 0;
   double latency_sum_ = 0, recorded_latency_sum_ = 0, told_latency_sum_ = 0;
   double gap_sum_ = 0, gap_error_sum_ = 0;
   std::int64_t last_recorded_ns_ = 0, last_issued_ns_ = 0, end_ns_ = 0;

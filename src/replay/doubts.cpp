@@ -35,6 +35,22 @@ std::string of_volumes(const TraceSurvey& survey, const ReplaySettings& settings
       volumes, settings.device);
 }
 
+// What is seen below the block layer has the addresses of the whole disk, whatever was opened.
+std::string of_partition(const ReplayMeans& m) {
+  const std::string& format = m.facts.format;
+  const bool of_disk = format == "recorded" || format == "blktrace" || format == "blkparse";
+  const AddressMode mode = m.settings.addresses;
+  if (m.partition_start == 0 || !of_disk || mode == AddressMode::scale ||
+      mode == AddressMode::stack) {
+    return "";
+  }
+  return fmt::format(
+      "the trace has addresses of a whole disk, and {} is a partition: each request lies {} "
+      "further "
+      "on its disk than recorded; --device with the whole disk keeps them in place",
+      m.settings.device, format_bytes({m.partition_start}));
+}
+
 std::string of_rounding(const ReplayReport& r) {
   if (static_cast<double>(r.rounded) <= kFewRounded * static_cast<double>(r.requests)) {
     return "";
@@ -60,10 +76,9 @@ std::string of_memory(const ReplayReport& r, const ReplaySettings& settings) {
 
 }  // namespace
 
-std::vector<std::string> doubts_of(const ReplayReport& report, const TraceFacts& facts,
-                                   const TraceSurvey& survey, const ReplaySettings& settings) {
-  std::vector<std::string> out{of_clock(facts, settings), of_volumes(survey, settings),
-                               of_rounding(report), of_memory(report, settings)};
+std::vector<std::string> doubts_of(const ReplayReport& report, const ReplayMeans& m) {
+  std::vector<std::string> out{of_clock(m.facts, m.settings), of_volumes(m.survey, m.settings),
+                               of_partition(m), of_rounding(report), of_memory(report, m.settings)};
   std::erase(out, "");
   return out;
 }

@@ -10,8 +10,14 @@
 
 namespace blksweep {
 
+struct ReplayMeans {
+  const TraceFacts& facts;
+  const TraceSurvey& survey;
+  const ReplaySettings& settings;
+  std::uint64_t partition_start = 0;  // bytes; of the device that is replayed onto
+};
+
 // A line each; empty: nothing. `report` has its counts.
-std::vector<std::string> doubts_of(const ReplayReport& report, const TraceFacts& facts,
-                                   const TraceSurvey& survey, const ReplaySettings& settings);
+std::vector<std::string> doubts_of(const ReplayReport& report, const ReplayMeans& means);
 
 }  // namespace blksweep

@@ -112,6 +112,7 @@ class Replay {
     reads_ = memory_.span().first(place * target_.depth());
     written_ = memory_.span().subspan(reads_.size());
     fill_randomly(written_);
+    timeline_.resize(std::min(settings_.timeline, survey_.requests));
     BLKSWEEP_TRY(engine_, make_engine(EngineKind::io_uring, {.depth = target_.depth(),
                                                              .file_slots = target_.files().slots(),
                                                              .arena = memory_.span()}));
@@ -203,7 +204,8 @@ class Replay {
                          .timed = timed,
                          .begin_ns = now_ns() + (timed ? kLeadTime : 0),
                          .room_since = [&] { return spinning.room_since(); },
-                         .progress = settings_.progress},
+                         .progress = settings_.progress,
+                         .timeline = timeline_},
                         record_);
     issuing = &source;
     SpinClock clock(settings_.spin_ns);
@@ -224,7 +226,8 @@ class Replay {
                                      .stalled_ns = stalled_ns_,
                                      .own_rate = own_rate,
                                      .misplaced = misplaced(r.left_out),
-                                     .short_reads = short_reads_});
+                                     .short_reads = short_reads_,
+                                     .depth = target_.depth()});
     if (recorded_speed() != settings_.speed) {
       r.certificate.gap_error.reset();  // the gaps that were asked for are not the recorded ones
     }
@@ -246,6 +249,7 @@ class Replay {
     r.latency = record_.latency();
     r.recorded_latency = record_.recorded_latency();
     r.rate = record_.rate();
+    r.timeline = std::move(timeline_);
     r.warnings = warnings(r);
     return r;
   }
@@ -267,7 +271,9 @@ class Replay {
       out.push_back(r.shared);
     }
     std::ranges::move(caches_beneath(target_.disk()), std::back_inserter(out));
-    std::ranges::move(doubts_of(r, trace_.facts(), survey_, settings_), std::back_inserter(out));
+    std::ranges::move(
+        doubts_of(r, {trace_.facts(), survey_, settings_, target_.device().partition_start}),
+        std::back_inserter(out));
     if (!survey_.whole) {
       out.emplace_back("the trace's writer did not finish: what follows its last block is missing");
     }
@@ -299,6 +305,7 @@ class Replay {
   Neighbours::Seen others_;
   std::int64_t stalled_ns_ = 0;
   std::uint64_t short_reads_ = 0;
+  std::vector<RequestTimes> timeline_;
   int last_error_ = 0;
 };
 

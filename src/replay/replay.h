@@ -51,6 +51,7 @@ struct ReplaySettings {
   bool awake = false;                // no CPU enters an idle state meanwhile (os/cpu_awake.h)
   std::int64_t spin_ns = 1'000'000;  // it sleeps only while the next due time is further ahead
   bool fio = false;  // fio's replay of the same reads afterwards (a device, original timing)
+  std::uint64_t timeline = 0;  // of so many requests, the first ones, the times of each
   std::atomic<std::uint64_t>* progress = nullptr;  // completed
   std::atomic<std::uint64_t>* total = nullptr;     // requests of the trace that are replayed
 };
@@ -68,6 +69,7 @@ struct ReplayReport {
   EngineFacts engine;
   LogHistogram lateness, tool_lateness, latency, recorded_latency;
   std::vector<RateStep> rate;
+  std::vector<RequestTimes> timeline;       // where asked for, by number
   std::optional<DriverLateness> at_driver;  // with fio: ours, as the block layer has it
   std::optional<FioReplay> fio;
   std::optional<std::uint64_t> own_read_bytes;  // that this process made disks read

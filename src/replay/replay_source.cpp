@@ -66,6 +66,13 @@ void ReplaySource::ended(std::uint32_t tag) {
   }
 }
 
+void ReplaySource::keep(std::uint32_t tag, std::int64_t now, bool failed) {
+  const Flight& f = flights_[tag];
+  if (f.request.number < flow_.timeline.size()) {
+    flow_.timeline[f.request.number] = {f.request, tag, f.room_ns, f.issued_ns, now, failed};
+  }
+}
+
 bool ReplaySource::is_short(const ReplayRequest& request, std::uint32_t bytes) const {
   return std::uint64_t{bytes} + flow_.align <= request.bytes;
 }
@@ -75,11 +82,13 @@ void ReplaySource::complete(const ReadDone& done) {
   short_ += is_short(r, done.bytes) ? 1U : 0U;
   const std::int64_t now = done.now - flow_.begin_ns;
   record_.completed(r, {done.bytes, now - flights_[done.tag].issued_ns, now});
+  keep(done.tag, now, false);
   ended(done.tag);
 }
 
-void ReplaySource::fail(std::uint32_t tag, int error, std::int64_t /*now*/) {
+void ReplaySource::fail(std::uint32_t tag, int error, std::int64_t now) {
   last_error_ = error;
+  keep(tag, now - flow_.begin_ns, true);
   record_.failed();
   ended(tag);
 }

@@ -35,6 +35,7 @@ struct ReplayFlow {
   std::int64_t begin_ns = 0;
   std::function<std::int64_t()> room_since;        // as spin.h has it, after completions
   std::atomic<std::uint64_t>* progress = nullptr;  // completed
+  std::span<RequestTimes> timeline{};              // by number; of the first ones
 };
 
 class ReplaySource final : public ReadSource {
@@ -65,6 +66,7 @@ class ReplaySource final : public ReadSource {
   bool is_short(const ReplayRequest& request, std::uint32_t bytes) const;
   void want(const ReplayRequest& request, WantedRead& wanted) const;
   void ended(std::uint32_t tag);
+  void keep(std::uint32_t tag, std::int64_t now, bool failed);
 
   const ReplayFlow flow_;
   ReplayRecord& record_;

@@ -25,6 +25,15 @@ struct ReplayRequest {
   bool write = false;
 };
 
+// When one request was due, had room, was issued and had ended, and in which place of the queue.
+struct RequestTimes {
+  ReplayRequest request;
+  unsigned slot = 0;
+  std::int64_t room_ns = 0, issued_ns = 0;
+  std::int64_t ended_ns = kNotTold;  // of a request that was not issued, or did not end
+  bool failed = false;
+};
+
 // Why accesses of a trace are not issued, and how many.
 using LeftOut = std::map<std::string, std::uint64_t>;
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +14,8 @@
 namespace blksweep {
 namespace {
 
+constexpr const char* kOnAnotherFilesystem =
+    "files on a filesystem that is mounted below the folder";
 constexpr unsigned kMostSlots = 32768;  // of a ring's table (Linux 5.13: 2^20; memory is ours)
 
 unsigned affordable_slots() {
@@ -37,6 +40,20 @@ const char* refusal_of(int error) {
     default:
       return "files that cannot be opened";
   }
+}
+
+// Device and mount of an open file. Another mount of the same filesystem is the same disk, and
+// btrfs and overlay give numbers of their own to what is none; only both together say elsewhere.
+struct Whereabouts {
+  dev_t device = 0;
+  std::uint64_t mount = 0;
+};
+
+Whereabouts whereabouts_of(int fd) {
+  struct statx st {};
+  return ::statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) != 0
+             ? Whereabouts{}
+             : Whereabouts{makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_mnt_id};
 }
 
 // Climbing within a folder is harmless for the kernel, but no recorder writes such a name.
@@ -68,6 +85,7 @@ Result<TargetFiles> TargetFiles::below(const std::string& folder,
   t.slots_ = std::min<unsigned>(affordable_slots(),
                                 static_cast<unsigned>(std::max<std::size_t>(1, names.size())));
   t.in_slot_.resize(t.slots_);
+  const Whereabouts folder_is = whereabouts_of(t.folder_.get());
   for (const std::string& name : names) {
     File file{.name = name};
     struct stat st {};
@@ -75,6 +93,9 @@ Result<TargetFiles> TargetFiles::below(const std::string& folder,
       file.refused = refusal_of(EXDEV);
     } else if (const Fd fd = t.open(file); !fd || ::fstat(fd.get(), &st) != 0) {
       file.refused = refusal_of(errno);
+    } else if (const Whereabouts w = whereabouts_of(fd.get());
+               w.device != folder_is.device && w.mount != folder_is.mount) {
+      file.refused = kOnAnotherFilesystem;
     }
     file.bytes = static_cast<std::uint64_t>(st.st_size);
     t.files_.push_back(std::move(file));

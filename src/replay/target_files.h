@@ -1,7 +1,8 @@
 // TargetFiles: what a replay reads, as file slots of an engine: a device, or the files of a trace.
 //
 // Names:   files are opened below their folder, never outside of it (openat2, RESOLVE_BENEATH):
-//          links that lead out are not followed. What cannot be opened is left out, by reason.
+//          links that lead out are not followed. What cannot be opened is left out, by reason; so
+//          is what lies on a filesystem mounted below: facts and counts are of the folder's disk.
 // Slots:   as many files as descriptors allow are open at once; others are opened when their turn
 //          comes, and take the place of the one that was opened longest ago.
 // Errors:  slot_of() gives -errno for a file that went away.

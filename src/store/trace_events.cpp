@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "store/json.h"
@@ -46,6 +47,12 @@ class Document {
           R"("args":{{"batch":{1},"samples":{6},"bytes":{7}}}}})",
           lane, s.batch, micros(s.begin_ns), micros(s.end_ns - s.begin_ns), kProcess, thread,
           batch.samples, batch.bytes);
+  }
+
+  void span(int thread, const PlaceSpan& s) {
+    event(R"({{"name":{},"cat":"request","ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{}}})",
+          quoted(s.name), micros(s.begin_ns), micros(s.end_ns - s.begin_ns), kProcess, thread,
+          json_line(s.args));
   }
 
   void value(const TraceCounter& counter, std::int64_t at_ns, std::uint64_t value) {
@@ -138,6 +145,25 @@ std::vector<TraceCounter> own_counters(const RunRecord& run) {
   }
   counters.push_back({"window fill", "bytes", window_fill(run)});
   return counters;
+}
+
+std::string place_events(const std::string& title, const std::string& place,
+                         const std::vector<PlaceSpan>& spans, const Json& about) {
+  Document out;
+  out.name("process_name", 0, title);
+  std::set<std::uint32_t> used;
+  for (const PlaceSpan& s : spans) {
+    used.insert(s.place);
+  }
+  for (const std::uint32_t p : used) {
+    const int thread = static_cast<int>(p) + 1;
+    out.name("thread_name", thread, fmt::format("{} {}", place, thread));
+    out.sort_index(thread);
+  }
+  for (const PlaceSpan& s : spans) {
+    out.span(static_cast<int>(s.place) + 1, s);
+  }
+  return out.finish(about);
 }
 
 std::string trace_events(const TraceRun& trace) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "store/batch_lanes.h"
 #include "store/records.h"
 
@@ -34,6 +35,18 @@ struct TraceRun {
 };
 
 std::string trace_events(const TraceRun& trace);
+
+// What happens in places that take one thing at a time (the slots of a queue): a lane for each
+// place.
+struct PlaceSpan {
+  std::uint32_t place = 0;  // from 0
+  std::int64_t begin_ns = 0, end_ns = 0;
+  std::string name;
+  Json args;
+};
+
+std::string place_events(const std::string& title, const std::string& place,
+                         const std::vector<PlaceSpan>& spans, const Json& about);
 
 // The counters of every run: queue depth (with a probe) and window fill.
 std::vector<TraceCounter> own_counters(const RunRecord& run);

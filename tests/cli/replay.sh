@@ -57,6 +57,20 @@ if [ -n "$strace" ]; then
   ! grep -E "$tmp.*O_(WRONLY|RDWR|CREAT)" "$tmp/strace" || die 'opened for writing'
   ! grep -E '"[^"]*secret", .*= [0-9]' "$tmp/strace" || die 'opened what lies outside'
 fi
+call replay "$tmp/files.trace" --data "$tmp/data" --timing original --buffered --cache keep --timeline "$tmp/t.json"
+[ "$status" = 0 ] || [ "$status" = 3 ] || die "timeline: status $status"
+"$python" - "$tmp/t.json" <<'PY' || die 'the timeline has not each request in a slot'
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+requests = [e for e in events if e["ph"] == "X"]
+lanes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+assert [e["name"] for e in requests] == ["read 0", "read 1", "read 2"]
+assert [(e["args"]["place"], e["args"]["thread"]) for e in requests] == [("a/one", 1), ("a/one", 1), ("two", 2)]
+assert all(lanes[e["tid"]] == f"slot {e['tid']}" and e["dur"] >= 0 for e in requests)
+assert all(e["ts"] * 1000 >= e["args"]["due_ns"] for e in requests)
+PY
+call replay "$tmp/files.trace" --data "$tmp/data" --timeline "$tmp/none/t.json"
+expect_status 1
 echo "files: in every timing what can be read is, the rest is counted"
 
 # --- files that have become shorter --------------------------------------------------------------
@@ -72,7 +86,7 @@ call replay "$tmp/cut.trace" --data "$tmp/cut" --buffered --cache keep --json
 expect_status 3
 expect 'a shorter file gives what it has' 'c["issued"] == 2'
 expect 'nobody is told' 'c["left_out"] == {"reads beyond the end of a file": 2}'
-expect 'half of the reads are missing' 'c["verdict"] == "unfaithful"'
+expect 'half of the reads are missing' 'c["verdict"] == "unfaithful" and r["samples_per_s"] is None'
 call catalog "$tmp/cut" --trace "$tmp/cut.trace" -o "$tmp/cut.cat"
 expect_status 0
 grep -q 'samples     2, ' "$tmp/.out" || die 'a shorter file gives shorter samples'

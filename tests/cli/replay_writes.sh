@@ -81,6 +81,20 @@ parted=$(losetup --find --show --partscan "$tmp/two.img")
 at_exit "losetup -d $parted 2>/dev/null"
 if [ -e "/sys/block/${parted#/dev/}/${parted#/dev/}p1" ]; then
   refused 2 'it has partitions' --device "$parted" --writes "$parted"
+  # What was recorded below the block layer has addresses of the whole disk.
+  IFS=: read -r major minor <"/sys/block/${parted#/dev/}/${parted#/dev/}p1/dev"
+  mknod "$tmp/part" b "$major" "$minor"
+  echo '8,0 1 1 0.000000000 697 D R 2048 + 8 [cat]' >"$tmp/whole.txt"
+  call trace import "$tmp/whole.txt" -o "$tmp/whole.trace"
+  for onto in "as-is $tmp/part 1" "wrap $tmp/part 1" "stack $tmp/part 0" "as-is $parted 0"; do
+    read -r addresses device shifted <<<"$onto"
+    call replay "$tmp/whole.trace" --device "$device" --addresses "$addresses"
+    expect_status 0 3
+    [ "$(grep -c 'is a partition: each request lies 1.00 MiB further on' "$tmp/.err")" = "$shifted" ] ||
+      die "$onto: $(cat "$tmp/.err")"
+  done
+  call replay "$tmp/mixed.trace" --device "$tmp/part" # of a volume of its own, for all that is known
+  ! grep -q 'is a partition' "$tmp/.err" || die 'a volume is taken for a whole disk'
 fi
 # Claimed by somebody who is not seen: another namespace of processes, here one who hides the name.
 command -v unshare >/dev/null && {

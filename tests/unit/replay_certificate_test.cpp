@@ -105,6 +105,32 @@ TEST(ReplayCertificate, TheRecordedDepthIsTheTracesAtAnySpeed) {
   }
 }
 
+// As many as the depth are always wanted. The device needs 100 us, the tool `ours` to fill a place.
+Certificate as_fast_as(unsigned depth, std::int64_t ours) {
+  ReplayRecord record(false);
+  const std::int64_t device = 100'000;
+  for (std::int64_t round = 0; round < 100; ++round) {
+    const std::int64_t room = round * (device + ours);
+    for (unsigned slot = 0; slot < depth; ++slot) {
+      record.issued({.bytes = 4096}, {room, room, room + ours});
+      record.completed({.bytes = 4096}, {4096, device, room + ours + device});
+    }
+  }
+  return record.certify({.own_rate = 1e9, .depth = depth});
+}
+
+TEST(ReplayCertificate, WhoSetsThePaceAsFastAsPossibleIsTold) {
+  for (const unsigned depth : {1U, 32U}) {
+    EXPECT_EQ(as_fast_as(depth, 10'000).verdict, Verdict::faithful);
+    EXPECT_NEAR(*as_fast_as(depth, 10'000).free_share, 1 / 11.0, 1e-6);
+    const Certificate slow = as_fast_as(depth, 15'000);  // never late by more than the bound
+    EXPECT_EQ(slow.verdict, Verdict::unfaithful);
+    ASSERT_EQ(slow.reasons.size(), 1U);
+    EXPECT_NE(slow.reasons[0].find("the tool set the pace"), std::string::npos);
+  }
+  EXPECT_FALSE(certificate_of(0, 0).free_share) << "nothing waits before its time";
+}
+
 TEST(ReplayCertificate, OrderThatIsNotKeptIsCounted) {
   ReplayRecord record(false);
   for (const std::uint64_t number : {0U, 2U, 1U, 3U}) {

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 
 #include <filesystem>
@@ -35,6 +36,28 @@ TEST_F(ReplayFiles, NothingOutsideOfTheFolderIsOpened) {
     EXPECT_EQ(files.refused(i) == nullptr, good[i]) << i << ": " << files.refused(i);
   }
   EXPECT_EQ(files.bytes(0), 5U);
+}
+
+TEST_F(ReplayFiles, WhatIsMountedBelowIsAnotherDiskUnlessItIsTheSame) {
+  dir_.write("data/own", "x");
+  dir_.write("beside/one", "x");
+  for (const char* name : {"tmpfs", "bound"}) {
+    fs::create_directories(dir_.path(std::string("data/") + name));
+  }
+  const std::string other = dir_.path("data/tmpfs"), bound = dir_.path("data/bound");
+  if (::mount("tmpfs", other.c_str(), "tmpfs", 0, "size=64k") != 0) {
+    GTEST_SKIP() << "needs root to mount";
+  }
+  dir_.write("data/tmpfs/one", "x");
+  EXPECT_EQ(::mount(dir_.path("beside").c_str(), bound.c_str(), nullptr, MS_BIND, nullptr), 0);
+  {
+    const TargetFiles files = below({"own", "tmpfs/one", "bound/one"});
+    EXPECT_EQ(files.refused(0), nullptr);
+    EXPECT_STREQ(files.refused(1), "files on a filesystem that is mounted below the folder");
+    EXPECT_EQ(files.refused(2), nullptr) << "another mount of the same filesystem";
+  }
+  EXPECT_EQ(::umount(bound.c_str()), 0);
+  EXPECT_EQ(::umount(other.c_str()), 0);
 }
 
 TEST_F(ReplayFiles, AGroupNeverLosesItsSlots) {

@@ -119,6 +119,27 @@ TEST_F(TraceImport, BlkparseTakesIssuesAndMatchesCompletions) {
   EXPECT_EQ(import(text, queued)->records.at(0).latency_ns, 105'000);
 }
 
+TEST_F(TraceImport, FlushesOfBlkparseHaveNoSectorAndAreNotTheReadAtZero) {
+  const auto got = import(
+      "  8,0    1        1     0.000000000   697  D   R 0 + 8 [cat]\n"
+      "  8,0    1        2     0.000001000   697  D  FN [kworker/1:1H]\n"
+      "  8,0    1        3     0.000002000   697  D FWS [jbd2/sda1-8]\n"
+      "  8,0    1        4     0.000003000   697  D   N (1a 00 [smartd]\n"
+      "  8,0    1        5     0.000021000     0  C  FN 0 [0]\n"
+      "  8,0    1        6     0.000042000     0  C FWS 0 [0]\n"
+      "  8,0    1        7     0.000100000     0  C   R 0 + 8 [0]\n");
+  ASSERT_TRUE(got) << got.error().message();
+  ASSERT_EQ(got->records.size(), 3U);
+  EXPECT_EQ(got->records[0].latency_ns, 100'000);
+  for (const std::size_t flush : {1U, 2U}) {
+    EXPECT_EQ(got->records[flush].op, TraceOp::flush);
+    EXPECT_EQ(got->records[flush].bytes, 0U);
+    EXPECT_EQ(got->records[flush].latency_ns, 20'000 * static_cast<std::int64_t>(flush));
+  }
+  EXPECT_EQ(got->facts.notes,
+            std::vector<std::string>{"1 requests without an address are left out"});
+}
+
 TEST_F(TraceImport, ARequestThatWentBackToTheQueueCountsOnce) {
   const auto got = import(
       "  8,0    1        1     0.000000000   697  D   R 2048 + 8 [cat]\n"

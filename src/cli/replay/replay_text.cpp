@@ -20,8 +20,12 @@ std::string quantile_text(const LogHistogram& h, double share) {
                          : time_text(static_cast<std::int64_t>(bucket_percentile(buckets, share)));
 }
 
-double seconds_of_replay(const ReplayReport& r) {
-  return static_cast<double>(r.certificate.length_ns) / 1e9;
+// An unfaithful replay has none: it would be read as the trace's, or the device's.
+std::optional<double> requests_per_second(const ReplayReport& r) {
+  const double seconds = static_cast<double>(r.certificate.length_ns) / 1e9;
+  return r.certificate.verdict == Verdict::unfaithful || r.requests == 0 || seconds <= 0
+             ? std::nullopt
+             : std::optional(static_cast<double>(r.requests) / seconds);
 }
 
 std::string verdict_text(const Certificate& c) {
@@ -90,6 +94,7 @@ Json certificate_json(const ReplayReport& r) {
   j["latency_error"] = or_null(c.latency_error);
   j["depth_error"] = or_null(c.depth_error);
   j["recorded_depth_mean"] = or_null(c.recorded_depth_mean);
+  j["free_share"] = or_null(c.free_share);
   j["stalled_ns"] = c.stalled_ns;
   j["own_requests_per_s"] = c.own_rate;
   j["peak_requests_per_s"] = c.peak_rate;
@@ -106,15 +111,14 @@ std::string replay_text(const ReplayReport& r) {
   }
   out += fmt::format("\n{}", lateness_table(c));
   out += r.at_driver ? fio_table(r) : "";
-  const double seconds = seconds_of_replay(r);
+  const std::optional<double> rate = requests_per_second(r);
   out += fmt::format("\nrequests    {}{} in {}", format_count(r.requests),
                      r.writes > 0 ? fmt::format(" ({} writes)", format_count(r.writes)) : "",
                      time_text(c.length_ns));
-  if (c.verdict != Verdict::unfaithful && seconds > 0) {
-    out += fmt::format(
-        " ({:.0f}/s, {}/s, {})", static_cast<double>(r.requests) / seconds,
-        format_bytes({static_cast<std::uint64_t>(static_cast<double>(r.bytes) / seconds)}),
-        verdict_text(c));
+  if (rate) {
+    const double mean = static_cast<double>(r.bytes) / static_cast<double>(r.requests);
+    out += fmt::format(" ({:.0f}/s, {}/s, {})", *rate,
+                       format_bytes({static_cast<std::uint64_t>(*rate * mean)}), verdict_text(c));
   }
   out += fmt::format("\nlatency     p50 {}, p99 {}", quantile_text(r.latency, 0.5),
                      quantile_text(r.latency, 0.99));
@@ -133,7 +137,6 @@ std::string replay_text(const ReplayReport& r) {
 }
 
 Json replay_json(const ReplaySettings& settings, const ReplayReport& r) {
-  const double seconds = seconds_of_replay(r);
   const auto latency = r.latency.buckets();
   return {{"cell",
            {{"timing", to_string(settings.timing)},
@@ -149,7 +152,7 @@ Json replay_json(const ReplaySettings& settings, const ReplayReport& r) {
           {"bytes", r.bytes},
           {"writes", r.writes},
           {"epoch_ns", r.certificate.length_ns},
-          {"samples_per_s", seconds > 0 ? static_cast<double>(r.requests) / seconds : 0},
+          {"samples_per_s", or_null(requests_per_second(r))},
           {"depth_mean", r.certificate.depth_mean},
           {"latency_p50_ns", bucket_percentile(latency, 0.5)},
           {"latency_p99_ns", bucket_percentile(latency, 0.99)},

@@ -15,11 +15,13 @@
 #include "cli/replay/replay_answer.h"
 #include "cli/replay/replay_key.h"
 #include "cli/replay/replay_row.h"
+#include "cli/replay/replay_timeline.h"
 #include "cli/status_line.h"
 #include "cli/turn.h"
 #include "cli/verb.h"
 #include "node/cache/drop.h"
 #include "node/limits/descriptor_room.h"
+#include "os/file.h"
 #include "os/signals.h"
 #include "replay/replay.h"
 #include "store/result_store.h"
@@ -40,7 +42,7 @@ examples:
   blksweep replay loader.trace --data imagenet/ --timing asap --depth 64 --json)";
 
 struct ReplayOptions {
-  std::string trace, cache, db;
+  std::string trace, cache, db, timeline;
   ReplaySettings settings;
   unsigned repeats = 1;
   bool json = false;
@@ -123,6 +125,12 @@ Result<> carry_out(const ReplayOptions& o, TraceReader& trace, ReplayOrigin orig
     if (store) {
       BLKSWEEP_TRY(id, store->add_replay(row));
     }
+    if (!o.timeline.empty()) {
+      BLKSWEEP_CHECK(write_file(o.timeline, replay_timeline(report, row, trace.names())));
+      note(fmt::format("timeline: {} of {} requests: open {} at ui.perfetto.dev",
+                       format_count(report.timeline.size()), format_count(report.requests),
+                       o.timeline));
+    }
     answer.add(report, {id, row});
     if (report.certificate.failed > 0) {
       return {};  // the next one would fail as well
@@ -134,6 +142,9 @@ Result<> carry_out(const ReplayOptions& o, TraceReader& trace, ReplayOrigin orig
 Result<Exit> run_replay(const ReplayOptions& o, const std::vector<std::string>& argv) {
   BLKSWEEP_TRY(const bool drops, drops_caches(o));
   BLKSWEEP_TRY(TraceReader trace, TraceReader::open(o.trace));
+  if (!o.timeline.empty()) {
+    BLKSWEEP_CHECK(write_file(o.timeline, ""));  // an error now, not after the replay
+  }
   install_stop_signals();
   raise_descriptor_limit();
   BLKSWEEP_TRY(std::optional<ResultStore> store, open_store(o.db));
@@ -178,10 +189,14 @@ void add_replay(Verbs& verbs) {
   app.add_option("--cache", o->cache, "cold or keep (default: cold for files)");
   add_parsed(app, "--repeats", o->repeats, parse_replay_repeats,
              "replays of it, one after the other; default 1");
+  app.add_option("--timeline", o->timeline, "write the last one's requests as lanes, for Perfetto");
   app.add_option("--db", o->db, "results database; what it has of them is not repeated");
   app.add_flag("--json", o->json, "print one JSON document");
   app.footer(kReplayFooter);
-  app.callback([&verbs, o] { verbs.action = [&verbs, o] { return run_replay(*o, verbs.argv); }; });
+  app.callback([&verbs, o] {
+    o->settings.timeline = o->timeline.empty() ? 0 : kTimelineRequests;
+    verbs.action = [&verbs, o] { return run_replay(*o, verbs.argv); };
+  });
 }
 
 }  // namespace blksweep

@@ -57,7 +57,7 @@ class CudaCopy final : public CopyStage {
       : settings_(settings), clock_(std::move(clock)) {}
   Result<> open();
   Result<> issue(Flight& flight);
-  Result<> issue_lane(std::size_t lane, PieceRange range, cudaEvent_t begin);
+  Result<> issue_lane(std::size_t lane, CopyRange range, cudaEvent_t begin);
   Result<CopyTimes> arrived(Flight& flight);
   void drain();
   std::byte* slot(std::uint32_t batch) const {
@@ -169,7 +169,7 @@ Result<> CudaCopy::issue(Flight& f) {
   return {};
 }
 
-Result<> CudaCopy::issue_lane(std::size_t lane, PieceRange range, cudaEvent_t begin) {
+Result<> CudaCopy::issue_lane(std::size_t lane, CopyRange range, cudaEvent_t begin) {
   cudaStream_t stream = lanes_[lane].stream.get();
   if (lane == 0) {
     return copy_pieces(pieces_, range, stream, calls_);

@@ -21,7 +21,7 @@ std::size_t sum_of(std::span<const BatchPart> parts) {
   return bytes;
 }
 
-Result<> copy_one_by_one(const Pieces& p, PieceRange range, cudaStream_t stream) {
+Result<> copy_one_by_one(const Pieces& p, CopyRange range, cudaStream_t stream) {
   for (std::size_t i = range.first; i < range.last; ++i) {
     BLKSWEEP_CHECK(
         cuda_result(cudaMemcpyAsync(p.to[i], p.from[i], p.bytes[i], cudaMemcpyHostToDevice, stream),
@@ -113,7 +113,7 @@ std::string CopyCalls::words() const {
                      refusal.empty() ? "" : ", cudaMemcpyBatchAsync refused: " + refusal);
 }
 
-Result<> copy_pieces(const Pieces& p, PieceRange range, cudaStream_t stream, CopyCalls& calls) {
+Result<> copy_pieces(const Pieces& p, CopyRange range, cudaStream_t stream, CopyCalls& calls) {
   const std::size_t count = range.last - range.first;
   if (calls.one_call && count > 1) {
     const cudaError_t err = batch_copy(

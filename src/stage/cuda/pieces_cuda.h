@@ -51,10 +51,10 @@ struct CopyCalls {
   std::string words() const;
 };
 
-struct PieceRange {
+struct CopyRange {
   std::size_t first, last;
 };
 // All pieces from `first` up to `last`, in one call where `calls` and the runtime allow it.
-Result<> copy_pieces(const Pieces& pieces, PieceRange range, cudaStream_t stream, CopyCalls& calls);
+Result<> copy_pieces(const Pieces& pieces, CopyRange range, cudaStream_t stream, CopyCalls& calls);
 
 }  // namespace blksweep

@@ -1,8 +1,11 @@
 // blkparse's default text: "maj,min cpu seq time pid action rwbs sector + sectors [process]".
 // Source: blkparse(1), "OUTPUT DESCRIPTION AND FORMATTING".
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
+#include "base/units.h"
 #include "trace/import/fields.h"
 #include "trace/import/format.h"
 
@@ -71,6 +74,13 @@ class Blkparse : public TextParser {
  public:
   explicit Blkparse(char action) : action_(action) {}
 
+  void state(TraceFacts& facts) const override {
+    if (commands_ > 0) {
+      facts.notes.push_back(
+          fmt::format("{} requests without an address are left out", format_count(commands_)));
+    }
+  }
+
   Result<bool> line(std::string_view line, ImportTarget& target) override {
     split_at_blanks(line, f_);
     // Summaries and messages are no events; an event that blkparse wrote in part is a bad line.
@@ -94,20 +104,23 @@ class Blkparse : public TextParser {
 
   Result<bool> event(Event what, ImportTarget& target) {
     const auto time = decimal_ns(f_[kTime], kSecond);
-    const auto operation = operation_of_rwbs(f_[kRwbs]);
+    auto operation = operation_of_rwbs(f_[kRwbs]);
     if (!time) {
       return bad_field("time", f_[kTime]);
     }
     if (!operation) {
       return bad_field("operation", f_[kRwbs]);
     }
-    if (f_.size() <= kSectorAt || !number<std::uint64_t>(f_[kSectorAt])) {
-      return false;  // a command that is no access ("N 255 (1a ...)"), or a flush without an
-                     // address
-    }
-    TraceRecord r{.time_ns = *time};
-    const auto offset = scaled(f_[kSectorAt], kSector);
     const bool sized = f_.size() > kCount && f_[kPlus] == "+";
+    // "D FN [kworker]", and "C FN 0 [0]": what flushes and has no size writes nothing.
+    const bool flush = !sized && f_[kRwbs].starts_with('F');
+    if (!flush && (f_.size() <= kSectorAt || !number<std::uint64_t>(f_[kSectorAt]))) {
+      commands_ += what == Event::request ? 1U : 0U;
+      return false;
+    }
+    operation->op = flush ? TraceOp::flush : operation->op;
+    TraceRecord r{.time_ns = *time};
+    const auto offset = flush ? std::optional<std::uint64_t>(0) : scaled(f_[kSectorAt], kSector);
     const auto bytes = sized ? scaled(f_[kCount], kSector) : std::optional<std::uint64_t>(0);
     const auto pid = number<std::uint32_t>(f_[kPid]);
     if (!offset || !bytes || !pid) {
@@ -127,6 +140,7 @@ class Blkparse : public TextParser {
 
   char action_;
   bool seen_ = false;
+  std::uint64_t commands_ = 0;  // that are no access ("N (1a ...)")
   std::vector<std::string_view> f_;
 };
 

@@ -62,8 +62,8 @@ class Collected : public ImportTarget {
     }
     Outstanding outstanding(take);
     BLKSWEEP_CHECK(sort_.drain([&outstanding](const TraceRecord& r) {
-      return (r.flags & kCompletion) != 0 ? outstanding.complete(r.place, r.offset, r.time_ns)
-             : (r.flags & kRequeue) != 0  ? outstanding.requeue(r.place, r.offset)
+      return (r.flags & kCompletion) != 0 ? outstanding.complete(r)
+             : (r.flags & kRequeue) != 0  ? outstanding.requeue(r)
                                           : outstanding.issue(r);
     }));
     return outstanding.give_all();

@@ -3,8 +3,12 @@
 namespace blksweep {
 namespace {
 
-std::uint64_t key_of(std::uint32_t place, std::uint64_t offset) {
-  return (offset ^ (std::uint64_t{place} << 40)) * 0x9E3779B97F4A7C15ULL;
+std::uint64_t key_of(const TraceRecord& r) {
+  return (r.offset ^ (std::uint64_t{r.place} << 40)) * 0x9E3779B97F4A7C15ULL;
+}
+
+bool at_one_place(const TraceRecord& a, const TraceRecord& b) {
+  return a.place == b.place && a.offset == b.offset && (a.bytes == 0) == (b.bytes == 0);
 }
 
 }  // namespace
@@ -12,8 +16,7 @@ std::uint64_t key_of(std::uint32_t place, std::uint64_t offset) {
 Result<> Outstanding::give_front() {
   const Waiting front = waiting_.front();
   if (!front.complete) {
-    const auto [begin, end] =
-        by_address_.equal_range(key_of(front.record.place, front.record.offset));
+    const auto [begin, end] = by_address_.equal_range(key_of(front.record));
     for (auto it = begin; it != end; ++it) {
       if (it->second == given_) {
         by_address_.erase(it);
@@ -30,19 +33,17 @@ Result<> Outstanding::issue(const TraceRecord& record) {
   if (waiting_.size() == kMost) {
     BLKSWEEP_CHECK(give_front());
   }
-  by_address_.emplace(key_of(record.place, record.offset), given_ + waiting_.size());
+  by_address_.emplace(key_of(record), given_ + waiting_.size());
   waiting_.push_back({record, false});
   return {};
 }
 
 // It waits no longer.
-std::optional<std::uint64_t> Outstanding::waiting_at(std::uint32_t place, std::uint64_t offset,
-                                                     bool oldest) {
-  const auto [begin, end] = by_address_.equal_range(key_of(place, offset));
+std::optional<std::uint64_t> Outstanding::waiting_at(const TraceRecord& event, bool oldest) {
+  const auto [begin, end] = by_address_.equal_range(key_of(event));
   auto found = end;
   for (auto it = begin; it != end; ++it) {
-    const TraceRecord& r = waiting_[it->second - given_].record;
-    if (r.place == place && r.offset == offset &&
+    if (at_one_place(waiting_[it->second - given_].record, event) &&
         (found == end || (it->second < found->second) == oldest)) {
       found = it;
     }
@@ -55,21 +56,21 @@ std::optional<std::uint64_t> Outstanding::waiting_at(std::uint32_t place, std::u
   return number;
 }
 
-Result<> Outstanding::complete(std::uint32_t place, std::uint64_t offset, std::int64_t time_ns) {
-  const auto number = waiting_at(place, offset, true);
+Result<> Outstanding::complete(const TraceRecord& event) {
+  const auto number = waiting_at(event, true);
   if (!number) {
     return {};
   }
   Waiting& done = waiting_[*number - given_];
   done.complete = true;
-  if (time_ns >= done.record.time_ns) {
-    done.record.latency_ns = time_ns - done.record.time_ns;
+  if (event.time_ns >= done.record.time_ns) {
+    done.record.latency_ns = event.time_ns - done.record.time_ns;
   }
   return give_complete();
 }
 
-Result<> Outstanding::requeue(std::uint32_t place, std::uint64_t offset) {
-  if (const auto number = waiting_at(place, offset, false)) {
+Result<> Outstanding::requeue(const TraceRecord& event) {
+  if (const auto number = waiting_at(event, false)) {
     waiting_[*number - given_].complete = waiting_[*number - given_].requeued = true;
   }
   return give_complete();

@@ -26,10 +26,12 @@ class Outstanding {
 
   // The record's time is that of its issue.
   Result<> issue(const TraceRecord& record);
-  // Of the oldest request of that place and offset that waits; none: it is not counted.
-  Result<> complete(std::uint32_t place, std::uint64_t offset, std::int64_t time_ns);
+  // `event` is at the time of the completion. It is of the oldest request of that place and offset
+  // that waits; none: it is not counted. What has no bytes (a flush) lies nowhere, and is not the
+  // request at 0.
+  Result<> complete(const TraceRecord& event);
   // The youngest one of that place and offset was not carried out: it is not given.
-  Result<> requeue(std::uint32_t place, std::uint64_t offset);
+  Result<> requeue(const TraceRecord& event);
   Result<> give_all();
 
  private:
@@ -39,8 +41,8 @@ class Outstanding {
   };
   Result<> give_front();
   Result<> give_complete();
-  // A request that waits there, by its number; nullopt: none does.
-  std::optional<std::uint64_t> waiting_at(std::uint32_t place, std::uint64_t offset, bool oldest);
+  // A request that waits where `event` is, by its number; nullopt: none does.
+  std::optional<std::uint64_t> waiting_at(const TraceRecord& event, bool oldest);
 
   Take take_;
   std::deque<Waiting> waiting_;

@@ -1,4 +1,4 @@
-// Gate: what is inside a device and what waits outside until there is room, with completions.
+// Admission: what is inside a device and what waits outside until there is room, with completions.
 //
 // A device takes at most `queue` requests; when one is done the oldest outside enters, at that very
 // time. The models of flash and of a remote server share it.
@@ -14,14 +14,14 @@
 
 namespace blksweep {
 
-class Gate {
+class Admission {
  public:
   struct Waiting {
     std::uint64_t tag;
     DiskRequest request;
   };
 
-  explicit Gate(std::uint32_t queue) : queue_(queue) {}
+  explicit Admission(std::uint32_t queue) : queue_(queue) {}
 
   // True: it is inside now. False: it waits outside.
   bool admit(std::uint64_t tag, const DiskRequest& request) {
