@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "experiment/address_record.h"
 #include "experiment/incomplete.h"
 #include "experiment/judge_caches.h"
 #include "experiment/observe.h"
@@ -296,6 +297,9 @@ Result<> PeerRun::read_epoch(RunNode& node, RunRecord& r) {
   Result<> heard = observe(request, r);
   heard = heard ? hear_out() : heard;
   say("verifying");
+  if (q_.addresses != nullptr && !form_source_) {
+    record_addresses(q_.addresses->after(q_.source), r);
+  }
   record_report(r, report_, {q_.source, q_.cell, q_.planned, q_.seed, q_.verify, hashed_});
   EpochOutcome outcome;
   outcome.interrupted = q_.stop.load() && !heard;
