@@ -1,8 +1,10 @@
 """The data behind a paper, frozen, and the script that measures it again."""
 import dataclasses
 import pathlib
+import re
 import shlex
 import sqlite3
+import tomllib
 
 import load
 
@@ -21,6 +23,15 @@ class Session:
     catalog: str   # "": the folder was scanned
     spec_name: str
     spec: str
+
+    @property
+    def makes_its_data(self):
+        """Its spec says which disks and data sets there are, and where they are is its own affair."""
+        try:
+            tables = tomllib.loads(self.spec)
+        except tomllib.TOMLDecodeError:  # of a database that somebody made by hand
+            return False
+        return any(isinstance(tables.get(name), list) for name in ("disk", "data"))
 
 
 def dump(path, out):
@@ -88,7 +99,8 @@ def cells_txt(cells):
 
 def roots(sessions_):
     """{folder of a data set: its number}"""
-    return {root: number for number, root in enumerate(dict.fromkeys(s.data_root for s in sessions_), 1)}
+    named = dict.fromkeys(s.data_root for s in sessions_ if not s.makes_its_data)
+    return {root: number for number, root in enumerate(named, 1)}
 
 
 def catalogs(sessions_):
@@ -121,7 +133,6 @@ revision=@QREVISION@
 to=$here/rerun
 frozen=
 arguments=(@ARGUMENTS@)
-@VARIABLES@
 die() { echo "rerun: $*" >&2; exit 1; }
 note() { echo "rerun: $*" >&2; }
 
@@ -163,6 +174,7 @@ if [ -n "$frozen" ]; then
   exit "$status"
 fi
 
+@VARIABLES@
 data_there() { [ -e "$1" ] || die "no data at $1: $2=FOLDER names another place (--help)"; }
 # catalog FILE FOLDER NUMBER: the file where it is, else the folder scanned anew.
 catalog() {
@@ -199,19 +211,26 @@ def again_arguments(told):
     return [*(["--experiment", "all"] if len(told["experiments"]) > 1 else []), *words]
 
 
+def go_to(session):
+    return f"cd {shlex.quote(session.directory)} 2>/dev/null || true\n" if session.directory else ""
+
+
 def command(session, sessions_, names):
+    if session.makes_its_data:
+        return (f"{go_to(session)}measured \"$blksweep\" run {words_again(session, names)} "
+                "--workdir \"$WORKDIR\" --report ''\n")
     number = roots(sessions_)[session.data_root]
     check = f'data_there "$DATA_{number}" DATA_{number}\n'
     if session.catalog:  # an assignment: its failure ends the script
         check = f'file=$(catalog "$CATALOG_{catalogs(sessions_)[session.catalog]}" "$DATA_{number}" {number})\n'
-    go = f"cd {shlex.quote(session.directory)} 2>/dev/null || true\n" if session.directory else ""
-    return (f"{go}{check}measured \"$blksweep\" run {words_again(session, names)} "
+    return (f"{go_to(session)}{check}measured \"$blksweep\" run {words_again(session, names)} "
             f"{source_again(session, sessions_)}\n")
 
 
 def variables(sessions_):
     lines = [f"DATA_{n}=${{DATA_{n}:-{quoted(root)}}}" for root, n in roots(sessions_).items()]
     lines += [f"CATALOG_{n}=${{CATALOG_{n}:-{quoted(file)}}}" for file, n in catalogs(sessions_).items()]
+    lines += ["WORKDIR=${WORKDIR:-$to/work}"] if any(s.makes_its_data for s in sessions_) else []
     return lines
 
 
@@ -228,12 +247,16 @@ def needs(sessions_):
     lines = [f"#        DATA_{n}: {comment(root) or 'unknown'}\n" for root, n in roots(sessions_).items()]
     lines += [f"#        CATALOG_{n}: {comment(file)} (scanned anew where it is not)\n"
               for file, n in catalogs(sessions_).items()]
+    lines += ["#        WORKDIR: where disks and data sets of the spec are made, $to/work\n"] * any(
+        s.makes_its_data for s in sessions_)
     return "".join(lines)
 
 
 def rerun_sh(shown, sessions_, told):
     host, names = shown.facts.host, specs(sessions_)
-    commands = "".join(command(s, sessions_, names) for s in sessions_) or "die 'the database names no command'\n"
+    # Each site of a spec is an experiment of one and the same command.
+    commands = "".join(dict.fromkeys(command(s, sessions_, names) for s in sessions_))
+    commands = commands or "die 'the database names no command'\n"
     again = " ".join(shlex.quote(w) for w in again_arguments(told))
     parts = {
         "@REVISION@": comment(host["git_revision"]), "@QREVISION@": shlex.quote(host["git_revision"]),
@@ -241,7 +264,5 @@ def rerun_sh(shown, sessions_, told):
         "@NEEDS@": needs(sessions_), "@ARGUMENTS@": " ".join(shlex.quote(w) for w in told["arguments"]),
         "@VARIABLES@": "\n".join(variables(sessions_)), "@COMMANDS@": f"again=({again})\n{commands}",
     }
-    text = RERUN
-    for mark in ("@COMMANDS@", "@VARIABLES@", "@ARGUMENTS@", "@NEEDS@", "@SAMPLES@", "@BYTES@", "@QREVISION@", "@REVISION@"):
-        text = text.replace(mark, parts[mark])
-    return text
+    # At one go: what was put in is not looked at again, whatever its text.
+    return re.sub("|".join(parts), lambda mark: parts[mark.group()], RERUN)

@@ -104,13 +104,15 @@ CacheVerdict judge_cold(const ColdStart& s) {
     v.incomplete = fmt::format("not cold: {:.2f} % of the data was resident", *s.resident * 100);
   }
   const std::uint64_t held = s.direct ? 0 : s.pinned_bytes;  // direct reads pass pages by
-  const std::optional<std::uint64_t> read = s.own_bytes ? s.own_bytes : s.device_bytes;
+  const bool elsewhere = s.one_disk && s.own_bytes && s.device_bytes < s.own_bytes;
+  const bool own = s.own_bytes && !(elsewhere && s.device_bytes);
+  const std::optional<std::uint64_t> read = own ? s.own_bytes : s.device_bytes;
   if (read &&
       static_cast<double>(*read + held) < kColdDeviceShare * static_cast<double>(s.expected)) {
     const std::string text = fmt::format(
         "cold, but {} read {} of the {} that only the device could give: a cache held the rest{}",
-        s.own_bytes ? "this run" : "the device", format_bytes({*read}), format_bytes({s.expected}),
-        s.own_bytes && !s.direct ? ", or somebody else read it first" : "");
+        own ? "this run" : "the device", format_bytes({*read}), format_bytes({s.expected}),
+        own && !s.direct ? ", or somebody else read it first" : "");
     if (s.direct || s.own_bytes) {
       v.incomplete += (v.incomplete.empty() ? "" : "; ") + text;
     } else {

@@ -37,6 +37,7 @@ struct ColdStart {
   std::optional<std::uint64_t> device_bytes;  // that the disk read; unknown without statistics
   std::uint64_t expected = 0;
   bool direct = true;
+  bool one_disk = false;  // what was read on other disks was not the data
 };
 
 struct CacheVerdict {

@@ -16,6 +16,10 @@ bool is_direct(const RunRequest& q) {
   return (q.cell.direct && q.source.direct_possible) || q.cell.merge == Merge::device;
 }
 
+bool many_disks(const RunRequest& q) {
+  return q.source.mount && q.source.mount->filesystem == "btrfs";
+}
+
 // Of the data: what a pin keeps resident is meant to be.
 double pinned_share(const RunRequest& q) {
   const std::uint64_t all = q.source.catalog.bytes().n;
@@ -42,7 +46,8 @@ CacheVerdict cold_verdict(RunRecord& r, const RunRequest& q, const StartState& s
                      .own_bytes = whole ? r.own_read_bytes : std::nullopt,
                      .device_bytes = whole ? r.device_bytes : std::nullopt,
                      .expected = *r.device_bytes_expected,
-                     .direct = direct});
+                     .direct = direct,
+                     .one_disk = q.reader != nullptr && !many_disks(q)});
 }
 
 // Direct reads pass warm pages by: what is warm for them are inodes, folders and extent maps. Read
@@ -72,12 +77,11 @@ CacheVerdict warm_verdict(const RunRecord& r, const RunRequest& q) {
   if (is_direct(q)) {
     return warm_metadata_verdict(r, q);
   }
-  const bool many_disks = q.source.mount && q.source.mount->filesystem == "btrfs";
   return judge_warm({.bytes = r.bytes,
                      .resident = r.resident_before,
                      .own_bytes = r.own_read_bytes,
                      .device_bytes = r.device_bytes,
-                     .one_disk = !many_disks});
+                     .one_disk = !many_disks(q)});
 }
 
 // Of a run that was cut off it is not known whether it came to its second epoch.

@@ -14,6 +14,7 @@
 #include "loader/address_proof.h"
 #include "loader/epoch.h"
 #include "loader/source.h"
+#include "os/conversation.h"
 #include "os/inode_holders.h"
 #include "probe/block_probe.h"
 #include "store/records.h"
@@ -34,7 +35,8 @@ struct RunRequest {
   Progress* progress = nullptr;
   const std::atomic<bool>& stop;
   const StageMakers& makers;
-  pid_t reader = 0;  // the process that reads, with all it starts; 0: this one
+  const Conversation* reader =
+      nullptr;  // borrowed: who reads, with all it starts; else this process
 };
 
 struct MeasuredRun {

@@ -11,7 +11,6 @@
 #include "node/cache/cache.h"
 #include "os/disk_use.h"
 #include "os/own_reads.h"
-#include "os/process_tree.h"
 #include "os/standstill.h"
 #include "stage/cuda/cuda_stage.h"
 #include "stage/cuda/gpu_sampler.h"
@@ -192,7 +191,7 @@ class DiskObserver : public Observer {
 // with all that it started. What has ended is in its parent's count.
 class ProcessObserver : public Observer {
  public:
-  explicit ProcessObserver(pid_t reader) : reader_(reader) {}
+  explicit ProcessObserver(const Conversation* reader) : reader_(reader) {}
   Result<> begin() override {
     before_ = read_so_far();
     return {};
@@ -208,11 +207,11 @@ class ProcessObserver : public Observer {
   std::optional<std::uint64_t> read_so_far() const {
     const auto own = own_read_bytes();
     const auto theirs =
-        reader_ == 0 ? std::optional(std::uint64_t{0}) : tree_use(reader_).read_bytes;
+        reader_ == nullptr ? std::optional(std::uint64_t{0}) : reader_->use().read_bytes;
     return own && theirs ? std::optional(*own + *theirs) : std::nullopt;
   }
 
-  pid_t reader_;
+  const Conversation* reader_;
   std::optional<std::uint64_t> before_;
 };
 

@@ -16,6 +16,9 @@ namespace {
 
 constexpr std::uint64_t kHashStream = 0x9ee7;
 constexpr std::int64_t kSlackNs = 1000;  // a sleep in seconds is rounded
+// Between the last batch and the word that it has ended: more is work that no batch tells of.
+constexpr std::int64_t kSilentNs = 250'000'000;
+constexpr double kSilentShare = 0.1;  // of the epoch
 
 // Deliveries as positions of the plan, which count an epoch's samples once.
 struct Deliveries {
@@ -50,6 +53,11 @@ class Matcher {
 
  private:
   void add(std::size_t number, const PeerBatch& batch) {
+    if (batch.samples.size() > asked_.cell.batch) {  // the consumer takes as long for one of more
+      out_.untrue = fmt::format("batch {} has {} samples, {} were asked for", number,
+                                batch.samples.size(), asked_.cell.batch);
+      return;
+    }
     std::unordered_map<std::uint32_t, std::uint64_t> hashes(batch.hashes.begin(),
                                                             batch.hashes.end());
     std::uint64_t bytes = 0;
@@ -101,19 +109,28 @@ class Matcher {
 };
 
 std::string untrue_times(const PeerReport& report) {
-  std::int64_t before = report.begin_ns;
+  std::int64_t ready = report.begin_ns, used = report.begin_ns;
   for (std::size_t b = 0; b < report.batches.size(); ++b) {
     const PeerBatch& batch = report.batches[b];
     const bool late = report.end_ns > 0 && batch.used_ns > report.end_ns;
-    if (batch.ready_ns < before || batch.used_ns < batch.ready_ns || late) {
+    if (batch.ready_ns < ready || batch.used_ns < std::max(batch.ready_ns, used) || late) {
       return fmt::format(
           "batch {} was ready at {} ns and used at {} ns, outside of its epoch or "
           "before the batch ahead of it (CLOCK_MONOTONIC)",
           b, batch.ready_ns, batch.used_ns);
     }
-    before = batch.ready_ns;
+    ready = batch.ready_ns;
+    used = batch.used_ns;
   }
-  return "";
+  const std::int64_t silent = report.end_ns - used;
+  return silent > kSilentNs &&
+                 static_cast<double>(silent) >
+                     kSilentShare * static_cast<double>(report.end_ns - report.begin_ns)
+             ? fmt::format(
+                   "said that it had ended {} after its last batch was used: no batch tells "
+                   "of that time",
+                   format_duration(Nanos{silent}))
+             : "";
 }
 
 // By the consumer that it was to emulate; of batches beyond the plan's, the last one's.
@@ -126,14 +143,18 @@ std::int64_t asked_compute(const PeerAsked& a, std::size_t batch) {
   return a.cell.compute.of_batch(b, begin[b + 1] - begin[b], a.seed).count();
 }
 
+// There is one consumer: it begins with a batch when it is done with the one ahead.
 std::string untrue_compute(const PeerReport& report, const PeerAsked& asked) {
+  std::int64_t free = report.begin_ns;
   for (std::size_t b = 0; b < report.batches.size(); ++b) {
-    const std::int64_t took = report.batches[b].used_ns - report.batches[b].ready_ns;
+    const PeerBatch& batch = report.batches[b];
+    const std::int64_t took = batch.used_ns - std::max(batch.ready_ns, free);
     if (took + kSlackNs < asked_compute(asked, b)) {
       return fmt::format("batch {} was computed with for {}, where {} were asked for", b,
                          format_duration(Nanos{took}),
                          format_duration(Nanos{asked_compute(asked, b)}));
     }
+    free = batch.used_ns;
   }
   return "";
 }
@@ -202,6 +223,16 @@ void check_some(RunRecord& r, const Deliveries& d, const PeerAsked& a) {
   }
 }
 
+// Smaller batches than asked for are more of them, and each is computed with.
+void warn_of_more_batches(RunRecord& r, const PeerReport& report, const PeerAsked& a) {
+  const std::size_t planned = a.planned.schedule.batches(), had = report.batches.size();
+  if (a.cell.consumer != ConsumerKind::none && had > planned) {
+    r.warnings.push_back(fmt::format(
+        "peer {}: {} batches, where ours are {}: its consumer computed that much longer",
+        a.cell.peer, format_count(had), format_count(planned)));
+  }
+}
+
 void record_deliveries(RunRecord& r, const Deliveries& d, const PeerAsked& a) {
   const DeliveryCount count = count_delivered(a.planned.plan, d.positions);
   r.missing_samples = count.missing;
@@ -248,6 +279,7 @@ std::vector<std::uint32_t> record_report(RunRecord& r, const PeerReport& report,
     return {};
   }
   record_times(r, report, asked.cell);
+  warn_of_more_batches(r, report, asked);
   record_deliveries(r, found, asked);
   return std::move(found.samples);
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "experiment/address_record.h"
 #include "experiment/incomplete.h"
 #include "experiment/judge_caches.h"
 #include "experiment/observe.h"
@@ -146,7 +147,6 @@ Result<> PeerRun::ask() {
 
 tl::unexpected<Error> PeerRun::gone(const char* awaited) {
   const Conversation::Ended ended = talk_->end(kLeaves);
-  talk_.reset();
   const ProcessResult& p = ended.process;
   const std::string how =
       p.signal != 0 ? fmt::format("signal {}", p.signal) : fmt::format("status {}", p.exit_status);
@@ -251,15 +251,13 @@ Result<> PeerRun::observe(const RunRequest& request, RunRecord& r) {
   for (const auto& o : observers) {
     BLKSWEEP_CHECK(o->begin());
   }
-  const TreeUse before = tree_use(talk_->pid());
+  const TreeUse before = talk_->use();
   report_.begin_ns = now_ns();
   Result<> heard = talk_->say("go\n");
   if (heard) {
     heard = listen();
   }
-  if (talk_) {
-    r.cpu_ns = tree_use(talk_->pid()).cpu_ns - before.cpu_ns;
-  }
+  r.cpu_ns = std::max<std::int64_t>(talk_->use().cpu_ns - before.cpu_ns, 0);
   for (; !observers.empty(); observers.pop_back()) {
     BLKSWEEP_CHECK(observers.back()->end(r));
   }
@@ -287,7 +285,7 @@ Result<> PeerRun::read_epoch(RunNode& node, RunRecord& r) {
                            q_.progress,
                            q_.stop,
                            q_.makers,
-                           talk_->pid()};
+                           &*talk_};
   say("caches");
   BLKSWEEP_TRY(StartState state, enter_cache_state(request.source.catalog, q_.cell.cache, node));
   look_for_holders(state, request);
@@ -299,6 +297,9 @@ Result<> PeerRun::read_epoch(RunNode& node, RunRecord& r) {
   Result<> heard = observe(request, r);
   heard = heard ? hear_out() : heard;
   say("verifying");
+  if (q_.addresses != nullptr && !form_source_) {
+    record_addresses(q_.addresses->after(q_.source), r);
+  }
   record_report(r, report_, {q_.source, q_.cell, q_.planned, q_.seed, q_.verify, hashed_});
   EpochOutcome outcome;
   outcome.interrupted = q_.stop.load() && !heard;

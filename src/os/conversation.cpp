@@ -15,7 +15,6 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "os/process_tree.h"
 #include "os/spawn.h"
 
 namespace blksweep {
@@ -246,5 +245,16 @@ Conversation::Ended Conversation::end(Nanos patience) {
 }
 
 pid_t Conversation::pid() const { return state_->pid; }
+
+TreeUse Conversation::use() const {
+  if (state_->ended) {
+    return {.read_bytes = std::nullopt};
+  }
+  std::vector<pid_t> roots{state_->pid};
+  for (const ChildProcess& c : state_->strays()) {
+    roots.push_back(c.pid);
+  }
+  return tree_use(roots);
+}
 
 }  // namespace blksweep

@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "os/process.h"
+#include "os/process_tree.h"
 
 namespace blksweep {
 
@@ -46,6 +47,9 @@ class Conversation {
   // Waits that long for it to end by itself; then SIGTERM, and a second later SIGKILL.
   Ended end(Nanos patience);
   pid_t pid() const;
+  // Of it with all that it started, what has left its parents, too. Unknown reads, and no CPU time,
+  // once it has ended.
+  TreeUse use() const;
 
  private:
   struct State;

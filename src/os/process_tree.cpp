@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -67,12 +68,13 @@ std::vector<Stat> all_processes() {
 
 }  // namespace
 
-TreeUse tree_use(pid_t root) {
+TreeUse tree_use(std::span<const pid_t> roots) {
   std::unordered_map<pid_t, std::vector<const Stat*>> children;
   const std::vector<Stat> all = all_processes();
   std::vector<const Stat*> todo;
   for (const Stat& s : all) {
-    (s.pid == root ? todo : children[s.parent]).push_back(&s);
+    const bool root = std::ranges::find(roots, s.pid) != roots.end();
+    (root ? todo : children[s.parent]).push_back(&s);
   }
   const std::int64_t tick_ns = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
   TreeUse sum;

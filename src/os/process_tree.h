@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct TreeUse {
   std::int64_t cpu_ns = 0;
   std::optional<std::uint64_t> read_bytes = 0;
 };
-TreeUse tree_use(pid_t root);
+TreeUse tree_use(std::span<const pid_t> roots);
 
 // Files that the process has mapped: its program and libraries, mostly.
 std::vector<std::string> mapped_files(pid_t pid);

@@ -21,6 +21,7 @@
 #include "os/memory_room.h"
 #include "os/signals.h"
 #include "os/trust.h"
+#include "rig/contents.h"
 #include "rig/stamp.h"
 
 namespace blksweep {
@@ -104,7 +105,12 @@ Result<std::string> Rig::ready(const Site& site) {
     BLKSWEEP_CHECK(up(*site.disk));
     disk_up_ = site.disk->name;
   }
-  return paths().data_folder(site);
+  std::string folder = paths().data_folder(site);
+  if (!std::holds_alternative<FolderData>(site.data->what)) {
+    BLKSWEEP_CHECK(check_contents(paths().contents(site), folder,
+                                  site.disk == nullptr ? folder : paths().image(*site.disk)));
+  }
+  return folder;
 }
 
 Result<> Rig::down() {
@@ -183,6 +189,7 @@ Result<> Rig::build_missing(const DiskSetup& disk, std::vector<std::string> part
       BLKSWEEP_CHECK(stamp.begin());
       BLKSWEEP_CHECK(build_data(site, place()));
       BLKSWEEP_CHECK(sync_filesystem(paths().mount(disk)));
+      BLKSWEEP_CHECK(keep_contents(paths().contents(site), paths().data_folder(site)));
       BLKSWEEP_CHECK(
           stamp.keep({parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(part)}));
     }
@@ -251,6 +258,7 @@ Result<> Rig::build_plain(const Site& site) {
   BLKSWEEP_CHECK(stamp.begin());
   BLKSWEEP_CHECK(remove_tree(folder));
   BLKSWEEP_CHECK(build_data(site, place()));
+  BLKSWEEP_CHECK(keep_contents(paths().contents(site), folder));
   return stamp.keep(parts);
 }
 

@@ -12,7 +12,7 @@ namespace blksweep {
 namespace {
 
 // Its number changes when the same settings make other bytes or another layout.
-constexpr const char* kTitle = "blksweep made this 1\n";
+constexpr const char* kTitle = "blksweep made this 2\n";
 constexpr const char* kUnfinished = "unfinished\n";
 
 std::string text_of(std::span<const std::string> parts) {

@@ -38,6 +38,11 @@ std::string WorkPaths::data_folder(const Site& site) const {
   return (site.disk == nullptr ? plain() : mount(*site.disk)) + "/" + site.data->name;
 }
 
+std::string WorkPaths::contents(const Site& site) const {
+  return (site.disk == nullptr ? plain() : disk_folder(*site.disk)) + "/" + site.data->name +
+         ".contents";
+}
+
 Result<Workdir> Workdir::open(const std::string& workdir) {
   BLKSWEEP_CHECK(check_way_to(workdir));
   BLKSWEEP_TRY(WorkPaths paths, WorkPaths::of(workdir));

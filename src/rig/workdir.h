@@ -4,6 +4,7 @@
 //   DISK/disk.blksweep-image, stamp   an image and what it was made from
 //   DISK/mount/DATA                   its data sets, while it is up
 //   data/DATA, data/DATA.stamp        data sets without a disk
+//   DISK/DATA.contents, data/DATA.contents
 //
 // Rights:  root makes it only where nobody else can exchange it (os/trust.h).
 // Errors:  one line; another session that has it is named.
@@ -29,6 +30,7 @@ struct WorkPaths {   // nothing is made
   std::string stamp(const DiskSetup& d) const { return disk_folder(d) + "/stamp"; }
   std::string plain() const { return root + "/data"; }
   std::string stamp(const DataSetup& d) const { return plain() + "/" + d.name + ".stamp"; }
+  std::string contents(const Site& site) const;  // what its data held when they were made
   // Where the data of a site are once it is ready.
   std::string data_folder(const Site& site) const;
 };

@@ -42,6 +42,19 @@ DATA_1=$tmp/gone "$tmp/again/paper/rerun.sh" --to "$tmp/third" 2>"$tmp/said" || 
 grep -q 'warning: .*elsewhen' "$tmp/said" || die 'another revision is not warned of'
 [ -z "$(find "$tmp" -name INJECTED)" ] || die 'a label was run'
 
+# A spec that makes its data makes them again, in a folder of the script's own.
+printf '%s\n' "workdir = '$tmp/work'" 'repeats = 2' 'probe = false' 'ceiling = false' '[[data]]' 'name = "small"' \
+  'make = { count = 20, size = "4KiB" }' '[[data]]' 'name = "large"' 'make = { count = 30, size = "4KiB" }' \
+  '[[cell]]' 'order = ["random", "path"]' >"$tmp/made.toml"
+call run "$tmp/made.toml" --db "$tmp/made.db"
+expect_status 0
+call paper "$tmp/made.db" -o "$tmp/made" --experiment all
+expect_status 0
+rm -r "$tmp/work" "$tmp/made.toml"
+"$tmp/made/rerun.sh" --to "$tmp/made again" 2>"$tmp/said" || die "rerun.sh of a spec: $(cat "$tmp/said")"
+[ "$(grep -c running "$tmp/said")" = 1 ] || die 'a spec of two sites is one command'
+[ ! -e "$tmp/work" ] || die 'it was made in the folder of the first time'
+
 # --- whose folder -----------------------------------------------------------------------------------
 call paper "$tmp/results.db" -o "$tmp/again/paper"
 expect_error 1 'rerun.sh was changed by hand'

@@ -91,6 +91,12 @@ expect_status 0
 peer "any('processes that it had started' in w for w in p['warnings'])" 'what it left behind is told'
 ! kill -0 "$(cat "$tmp/left")" 2>/dev/null || die 'and ended'
 
+# Alone, because what comes next would find its files changed, too.
+sed "s|^peer = .*|peer = \"$tmp/fake:rewrites\"|" "$tmp/spec.toml" >"$tmp/rewrites.toml"
+call run "$tmp/rewrites.toml" "${quick[@]}" --no-check
+expect_status 3
+peer "'1 of 300 files changed during the run' in p['incomplete_reason']" 'files that change under a peer'
+
 # --- before anything is measured -------------------------------------------------------------------
 run --peer "$tmp/fake:unable"
 expect_error 77 'fake:unable' 'it needs a thing that is not here'

@@ -57,6 +57,24 @@ expect_error 1 "$tmp/work is in use by another session"
 exec 9>&-
 rm -rf "$tmp/work" "$tmp"/*.db
 
+# --- made data that somebody altered is not the spec's ----------------------------------------------------
+altered() { # COMMAND : run in the folder of the data
+  rm -rf "$tmp/work" "$tmp"/*.db
+  call run spec.toml
+  expect_status 0
+  (cd "$tmp/work/data/small/class_0000" && eval "$1")
+  call run spec.toml
+  expect_error 1 "$tmp/work/data/small: changed since the spec made it (40 files of 163840 bytes" "remove $tmp/work/data/small"
+}
+altered 'rm 000000.bin'
+altered 'truncate -s 10 000000.bin'
+altered 'mv 000000.bin x && mv 000001.bin 000000.bin && mv x 000001.bin'
+altered 'printf other | dd of=000000.bin conv=notrunc status=none'
+rm -r "$tmp/work/data/small"
+call run spec.toml
+expect_status 0
+rm -rf "$tmp/work" "$tmp"/*.db
+
 # --- mistakes: one line with the place and the nearest name ---------------------------------------------
 wrong() { # LINES... TEXT...
   printf '%b' "$1" >"$tmp/wrong.toml"
@@ -110,7 +128,7 @@ spec 61 "$disk"
 call run spec.toml
 expect_status 0
 [ "$(ask 'SELECT max(samples) FROM run')" = 61 ] || die 'the changed data set was not made'
-printf 'blksweep made this 1\nunfinished\n' >"$tmp/work/t$$/stamp"
+printf 'blksweep made this 2\nunfinished\n' >"$tmp/work/t$$/stamp"
 call run spec.toml --dry-run --json
 [[ $out == *'"to_make": ['*"disk t$$"* ]] || die 'half-made passes for whole'
 

@@ -4,6 +4,7 @@ import re
 import shlex
 import sys
 import tempfile
+import types
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -122,6 +123,22 @@ class Frozen(unittest.TestCase):
         line = paper_data.words_again(session, names)
         self.assertEqual(shlex.split(line), ["$(reboot)", "a;b", "$here/data/spec-1.toml"])
         self.assertTrue(line.startswith("'$(reboot)' 'a;b'"))
+
+    def test_a_word_that_looks_like_a_mark_of_the_script_stays_a_word(self):
+        root = "/d'; touch INJECTED; '"
+        session = paper_data.Session(1, ("x", "run", "@NEEDS@", "@VARIABLES@"), "", root, "", "", "")
+        facts = types.SimpleNamespace(host={"git_revision": "r"})
+        text = paper_data.rerun_sh(types.SimpleNamespace(facts=facts, data={}), [session],
+                                   {"arguments": [], "experiments": [1]})
+        self.assertIn("run @NEEDS@ @VARIABLES@ --data", text)
+
+    def test_a_spec_that_makes_its_data_is_given_none(self):
+        spec = '[[data]]\nname = "small"\nmake = { count = 10 }\n'
+        sites = [paper_data.Session(n, ("x", "run", "s.toml"), "", f"/w/{n}", "", "s.toml", spec) for n in (1, 2)]
+        commands = {paper_data.command(s, sites, paper_data.specs(sites)) for s in sites}
+        self.assertEqual(len(commands), 1)
+        self.assertNotIn("DATA_", commands.pop())
+        self.assertEqual(paper_data.variables(sites), ["WORKDIR=${WORKDIR:-$to/work}"])
 
     def test_what_is_no_run_is_no_command(self):
         import contextlib

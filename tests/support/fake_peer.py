@@ -37,6 +37,9 @@ say("ready", loader=f"cpus {sorted(os.sched_getaffinity(0))} limited {where}", f
 if sys.stdin.readline() != "go\n":
     sys.exit()
 
+if fault == "rewrites":
+    with open(os.path.join(root, samples[0][0]), "r+b") as file:
+        file.write(b"other")
 if fault == "dies":
     sys.exit("ValueError: it had enough")
 if fault == "garbage":

@@ -91,6 +91,23 @@ TEST(ColdProof, WhatTheDiskReadForOthersIsNoProofOfThisRun) {
   EXPECT_NE(judge_cold(s).incomplete, "") << "direct reads pass pinned pages by";
 }
 
+// A peer that has a copy of the data on another disk.
+TEST(ColdProof, WhatWasReadOnOtherDisksIsNoProofOfThisOne) {
+  ColdStart s = cold();
+  s.direct = false;
+  s.own_bytes = 2 * kMiB;
+  s.device_bytes = kMiB / 2;
+  EXPECT_EQ(judge_cold(s).incomplete, "") << "btrfs may have the data on several";
+  s.one_disk = true;
+  EXPECT_NE(judge_cold(s).incomplete.find("the device read 512 KiB of the 1 MiB"),
+            std::string::npos)
+      << judge_cold(s).incomplete;
+  s.device_bytes = kMiB;
+  EXPECT_EQ(judge_cold(s).incomplete, "") << "its own libraries may lie anywhere";
+  s.device_bytes = std::nullopt;
+  EXPECT_EQ(judge_cold(s).incomplete, "");
+}
+
 TEST(ColdProof, TheRunsOwnBytesProveItWhereTheDiskHasNoStatistics) {
   ColdStart s = cold();
   s.device_bytes = std::nullopt;

@@ -133,12 +133,26 @@ TEST(Conversation, AProgramThatIsNotThereIsAnError) {
   EXPECT_EQ(talk.error().message(), "run /nonexistent/peer: No such file or directory");
 }
 
+TEST(Conversation, CountsWhatLeftItsParentsToo) {
+  Conversation talk = must_talk(
+      "(setsid sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; echo done; sleep 1000' &"
+      "); read x; echo $x");
+  EXPECT_EQ(must_hear(talk), "done");
+  EXPECT_GE(talk.use().cpu_ns, 10'000'000);
+  EXPECT_TRUE(talk.use().read_bytes);
+  ASSERT_TRUE(talk.say("end\n"));
+  EXPECT_EQ(must_hear(talk), "end");
+  EXPECT_EQ(talk.end(kLong).left_behind, 1U);
+  EXPECT_EQ(talk.use().cpu_ns, 0);
+  EXPECT_FALSE(talk.use().read_bytes) << "of one that has ended nothing is known";
+}
+
 TEST(ProcessTree, CountsWhatDescendantsUsed) {
   Conversation talk =
       must_talk("sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; echo; read x'");
   must_hear(talk);
-  EXPECT_GE(tree_use(talk.pid()).cpu_ns, 10'000'000);
-  EXPECT_TRUE(tree_use(talk.pid()).read_bytes);
+  EXPECT_GE(tree_use(std::vector{talk.pid()}).cpu_ns, 10'000'000);
+  EXPECT_TRUE(tree_use(std::vector{talk.pid()}).read_bytes);
   const std::vector<std::string> mapped = mapped_files(talk.pid());
   EXPECT_TRUE(std::ranges::any_of(mapped, [](auto& m) { return m.find("/libc") != m.npos; }));
 }

@@ -183,6 +183,69 @@ TEST_F(PeerReportTest, AConsumerThatWasNotEmulatedIsFound) {
   expect_incomplete(report, "batch 1 was computed with for");
 }
 
+// One consumer computes with one batch at a time, however early the others were there.
+TEST_F(PeerReportTest, ComputingWithTwoBatchesAtOnceIsFound) {
+  cell_.consumer = ConsumerKind::emulated;
+  cell_.compute.mean = Nanos{2000};
+  PeerReport report = honest();
+  report.batches[1].ready_ns = report.batches[0].ready_ns;  // was waiting: as long in all
+  EXPECT_FALSE(judge(report).incomplete) << judge(report).incomplete_reason;
+  for (std::size_t b = 0; b < report.batches.size(); ++b) {
+    report.batches[b].ready_ns = kBegin + static_cast<std::int64_t>(b);
+    report.batches[b].used_ns = report.batches[b].ready_ns + 2000;
+  }
+  expect_incomplete(report, "batch 1 was computed with for 1 ns, where 2 us were asked for");
+}
+
+TEST_F(PeerReportTest, ABatchThatIsUsedBeforeTheOneAheadMakesNoShorterEpoch) {
+  PeerReport report = honest();
+  report.batches[1].used_ns = report.end_ns;
+  expect_incomplete(report, "batch 2 was ready at");
+}
+
+TEST_F(PeerReportTest, LargerBatchesAreNotThoseThatWereAskedFor) {
+  PeerReport report = honest();
+  PeerBatch& first = report.batches[0];
+  PeerBatch& second = report.batches[1];
+  second.samples.insert(second.samples.begin(), first.samples.begin(), first.samples.end());
+  second.hashes.insert(second.hashes.begin(), first.hashes.begin(), first.hashes.end());
+  second.bytes += first.bytes;
+  report.batches.erase(report.batches.begin());
+  expect_incomplete(report, "batch 0 has 8 samples, 4 were asked for");
+}
+
+TEST_F(PeerReportTest, SmallerBatchesAreComputedWithLongerAndToldOf) {
+  cell_.consumer = ConsumerKind::emulated;
+  cell_.compute.mean = Nanos{2000};
+  PeerReport report = honest();
+  EXPECT_TRUE(judge(report).warnings.empty());
+  PeerBatch& last = report.batches[2];
+  PeerBatch more = last;
+  more.samples = {last.samples[1]};
+  more.hashes = {last.hashes[1]};
+  more.bytes = source_.catalog.sample(more.samples[0]).length;
+  last.samples.pop_back();
+  last.hashes.pop_back();
+  last.bytes -= more.bytes;
+  more.ready_ns = last.used_ns;
+  report.end_ns = more.used_ns = more.ready_ns + 2000;
+  report.batches.push_back(more);
+  const RunRecord r = judge(report);
+  EXPECT_FALSE(r.incomplete) << r.incomplete_reason;
+  ASSERT_EQ(r.warnings.size(), 1U);
+  EXPECT_NE(r.warnings[0].find("4 batches, where ours are 3"), std::string::npos);
+}
+
+TEST_F(PeerReportTest, TimeThatNoBatchTellsOfIsNoEnd) {
+  PeerReport report = honest();
+  report.end_ns = report.batches.back().used_ns + 200'000'000;
+  EXPECT_FALSE(judge(report).incomplete) << "a machine that is busy for a moment";
+  report.end_ns = report.batches.back().used_ns + 300'000'000;
+  expect_incomplete(report, "300 ms after its last batch was used");
+  report.begin_ns -= 10'000'000'000;
+  EXPECT_FALSE(judge(report).incomplete) << "little of its epoch";
+}
+
 TEST_F(PeerReportTest, TheQuestionSaysWhatIsWanted) {
   cell_.epochs = 2;
   cell_.consumer = ConsumerKind::emulated;
