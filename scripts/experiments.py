@@ -20,32 +20,34 @@ import sys
 import time
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent
-HOME = SCRIPTS / "experiments"
 sys.path.insert(0, str(SCRIPTS / "figures"))
+import gallery  # noqa: E402
+import load  # noqa: E402
+
 FULL = re.compile(r"^(\s*[\w-]+\s*=\s*)\S.*?\s*# full: (.*)$", re.M)
 DONE, FAILED, INCOMPLETE, UNSUPPORTED, INTERRUPTED = 0, 1, 3, 77, 130
 WORDS = {DONE: "done", INCOMPLETE: "done, but some runs are incomplete", UNSUPPORTED: "not possible here",
          INTERRUPTED: "interrupted"}
 
 
-def names():
-    return sorted(path.stem for path in HOME.glob("*.py") if measured_by(path.stem).exists())
+def measured_by(home, name):
+    script = home / f"{name}.sh"
+    return script if script.exists() else home / f"{name}.toml"
 
 
-def measured_by(name):
-    script = HOME / f"{name}.sh"
-    return script if script.exists() else HOME / f"{name}.toml"
+def names(home):
+    return sorted(path.stem for path in home.glob("*.py") if measured_by(home, path.stem).exists())
 
 
-def text_of(name, full):
+def text_of(path, full):
     """What is measured, in its quick or full form."""
-    text = measured_by(name).read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
     return FULL.sub(r"\1\2", text) if full else text
 
 
-def figure_of(name):
-    """The module of the experiment's figure."""
-    spec = importlib.util.spec_from_file_location(name.replace("-", "_"), HOME / f"{name}.py")
+def figure_of(path):
+    """The module of the experiment's figure, beside `path`."""
+    spec = importlib.util.spec_from_file_location(path.stem.replace("-", "_"), path.with_suffix(".py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -67,19 +69,20 @@ def call(argv, **how):
 
 
 class Experiment:
-    def __init__(self, name, folder, program, full):
-        self.name, self.folder, self.program, self.full = name, folder, program, full
+    def __init__(self, by, folder, program, full):
+        self.by, self.folder, self.program, self.full = by, folder, program, full
         self.db = folder / "results.db"
         self.work = folder / "work"
         self.stamp = folder / "made-from.toml"
         self.entry = folder / "entry.md"
+        self.figure = figure_of(by)
 
-    def fresh(self):
-        """Whether it is measured already; makes room for it where other results stand."""
+    def measured(self):
+        """Whether it is; makes room for it where other results stand."""
         version = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=True).stdout
-        wanted = f"# {version.strip()}\n{text_of(self.name, self.full)}"
+        wanted = f"# {version.strip()}\n{text_of(self.by, self.full)}"
         if self.stamp.exists() and self.stamp.read_text(encoding="utf-8") != wanted:
-            old = self.folder.with_name(self.name + ".old")
+            old = self.folder.with_name(self.folder.name + ".old")
             shutil.rmtree(old, ignore_errors=True)
             self.folder.rename(old)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -87,26 +90,30 @@ class Experiment:
         return self.entry.exists()
 
     def measure(self):
-        by = measured_by(self.name)
-        if by.suffix == ".toml":
-            command = [self.program, "run", self.stamp, "--db", self.db, "--workdir", self.work]
+        if self.by.suffix == ".toml":
+            more = getattr(self.figure, "options", lambda work: [])(self.work)
+            command = [self.program, "run", self.stamp, "--db", self.db, "--workdir", self.work, *more]
             return call(command, stdout=subprocess.DEVNULL)
-        form = getattr(figure_of(self.name), "FULL" if self.full else "QUICK", {})
-        return call([by, self.work / "data", self.work / "made", self.db], stdout=subprocess.DEVNULL,
+        form = getattr(self.figure, "FULL" if self.full else "QUICK", {})
+        self.work.mkdir(exist_ok=True)
+        return call([self.by, self.work / "data", self.work / "made", self.db], stdout=subprocess.DEVNULL,
                     env={**os.environ, "BLKSWEEP": self.program, "PYTHON": sys.executable, **form})
 
     def draw(self):
         """The figure and what the page says of it."""
-        import gallery
         code = call([self.program, "report", self.db, "--experiment", "all", "--no-figures", "-o", self.folder],
                     stdout=subprocess.DEVNULL)
         if code not in (DONE, INCOMPLETE):
             return code
-        gallery.make(figure_of(self.name), self.name, self.db, self.folder, measured_by(self.name).name, self.full)
+        try:
+            gallery.make(self.figure, self.by, self.db, self.folder, self.full)
+        except load.NothingToDraw as nothing:
+            say(f"{self.by.stem}: nothing to draw: {nothing}")
+            return FAILED
         return DONE
 
     def run(self, draw_only):
-        code = DONE if draw_only or self.fresh() else self.measure()
+        code = DONE if draw_only or self.measured() else self.measure()
         if code not in (DONE, INCOMPLETE):
             return code
         shutil.rmtree(self.work, ignore_errors=True)
@@ -119,7 +126,8 @@ def run_all(chosen, options):
     for name in chosen:
         begin = time.monotonic()
         say(name)
-        found[name] = Experiment(name, options.out / name, options.program, options.full).run(options.draw)
+        by = measured_by(options.home, name)
+        found[name] = Experiment(by, options.out / name, options.program, options.full).run(options.draw)
         say(f"{name}: {WORDS.get(found[name], 'FAILED')}, {time.monotonic() - begin:.0f} s")
         if found[name] == INTERRUPTED:
             break
@@ -136,14 +144,17 @@ def status_of(found):
 
 def arguments(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {' '.join(names())}; default: all")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all")
+    parser.add_argument("--home", type=pathlib.Path, default=SCRIPTS / "experiments", help="where they are")
     parser.add_argument("--out", type=pathlib.Path, default="build/experiments", help="folder DIR")
     parser.add_argument("--full", action="store_true", help="the full form, for a node of its own: hours")
     parser.add_argument("--draw", action="store_true", help="draw again what was measured before, whatever made it")
     parser.add_argument("--publish", type=pathlib.Path, metavar="DOCS", help="copy page and figures there, too")
     options = parser.parse_args(argv)
-    if unknown := [name for name in options.names if name not in names()]:
-        parser.error(f"no experiment {unknown[0]!r}: there are {', '.join(names())}")
+    there = names(options.home)
+    if unknown := [name for name in options.names if name not in there]:
+        parser.error(f"no experiment {unknown[0]!r}: there are {', '.join(there)}")
+    options.names = options.names or there
     options.out = options.out.resolve()
     options.program = pathlib.Path(os.environ.get("BLKSWEEP", "build/blksweep")).resolve()
     return options
@@ -151,10 +162,9 @@ def arguments(argv):
 
 def main(argv):
     options = arguments(argv)
-    found = run_all(options.names or names(), options)
-    import gallery
-    page = gallery.page(options.out, names(), options.publish)
-    say(f"figures: {page}")
+    found = run_all(options.names, options)
+    page = gallery.page(options.out, names(options.home), options.publish)
+    say(f"page: {page}")
     return status_of(found)
 
 

@@ -3,7 +3,6 @@
 The module of a figure has TITLE, REPORTED (what was reported elsewhere, to compare by shape), and beside what every
 figure has (common.make) found(data, cells): what was seen here, in a sentence.
 """
-import pathlib
 import shutil
 
 import common
@@ -19,26 +18,26 @@ other disks and data, and is there to be compared by shape.
 """
 
 
-def entry(module, name, data, cells, facts, source, full):
-    command = f"make experiments ONLY={name}" + (" FULL=1" if full else "")
+def entry(module, by, data, cells, facts, full):
+    name = by.stem
     return f"""## {name}: {module.TITLE}
 
 ![{name}](experiments/{name}.png)
 
-{module.describe(data, cells)} {common.footer(cells, facts)}
+{module.describe(data, cells)} {common.where(facts)}
 
 **Here:** {module.found(data, cells)}
 
 **Reported elsewhere:** {module.REPORTED}
 
-    {command}
+    make experiments ONLY={name}{" FULL=1" if full else ""}
 
-[`{source}`](../scripts/experiments/{source})
+[`{by.name}`](../scripts/experiments/{by.name})
 """
 
 
-def make(module, name, db, folder, source, full):
-    """figure.png, figure.pdf and entry.md in `folder`, of its cells.csv; `source` has measured it."""
+def make(module, by, db, folder, full):
+    """figure.png, figure.pdf and entry.md in `folder`, of its cells.csv; `by` is the file that has measured it."""
     style.use(style.Look(width=style.SINGLE, formats=(".pdf", ".png"), footer=False,
                          settings={"savefig.dpi": 200}))
     cells = [c for c in load.load_cells(folder / "cells.csv") if c.runs > 0]
@@ -49,7 +48,7 @@ def make(module, name, db, folder, source, full):
     fig = module.draw(data, cells, facts)
     style.frame(fig, "", "")
     style.save(fig, folder / "figure")
-    (folder / "entry.md").write_text(entry(module, name, data, cells, facts, source, full), encoding="utf-8")
+    (folder / "entry.md").write_text(entry(module, by, data, cells, facts, full), encoding="utf-8")
 
 
 def page(out, names, publish):
@@ -61,4 +60,4 @@ def page(out, names, publish):
         for e in entries:
             shutil.copyfile(e / "figure.png", home / "experiments" / f"{e.name}.png")
         (home / "experiments.md").write_text(text, encoding="utf-8")
-    return pathlib.Path(out) / "experiments.md"
+    return out / "experiments.md"
