@@ -8,8 +8,8 @@ import load as data
 import style
 
 TITLE = "How long the queue of batches read ahead lasts"
-REPORTED = ("The time of an iteration is that of the computation until the queue has drained, and that of reading from then on; more "
-            "workers and a longer queue put off the iteration at which the queue first is empty.")
+REPORTED = ("As long as batches are queued an iteration takes the computation's time, then that of reading; PyTorch queues workers x "
+            "prefetch_factor batches, 2 of each by default. A longer queue puts that off and does not prevent it.")
 QUERY = "SELECT run_id, cell_id, begin_ns FROM good_run ORDER BY cell_id, repeat"
 EMPTY_MS = 1.0  # a longer wait for a batch is a queue that was empty; shorter ones are threads that wake up
 

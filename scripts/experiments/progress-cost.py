@@ -6,7 +6,7 @@ import curves
 import style
 
 TITLE = "The cost of the progress line"
-REPORTED = "A line that is drawn for every batch costs loops of short batches several per cent; ours is to cost at most 0.5 %."
+REPORTED = "tqdm states 60 ns an iteration for its bar. Ours is to cost at most 0.5 % of an epoch."
 BOUND = 0.5  # percent
 QUICK = {}
 FULL = {"PAIRS": "30", "COUNT": "100000", "EPOCHS": "20"}
