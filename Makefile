@@ -4,6 +4,7 @@
 #   make loader     build/libblksweep-loader.a, .so and build/include: the loader for other programs
 #   make demo       install what is missing, build, run the main job, write build/demo/report.html
 #   make test       install what is missing, build, run every test (root tests skip without root)
+#   make experiments   the field's experiments in quick form, a figure each; ONLY=name for one, FULL=1 for hours
 #   make bench      measure against fio and plain loops; prints ratios
 #   make lint       layers, sizes, format, clang-tidy, shellcheck, every header alone
 #   make fuzz       each fuzz target for FUZZ_SECONDS (60); ONLY=name for one

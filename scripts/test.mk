@@ -90,6 +90,13 @@ bench:
 	$(again) bench-programs
 	$(Q)BLKSWEEP=$(B)/blksweep scripts/bench.sh $(B)/bench $(ONLY)
 
+# scripts/experiments; ONLY='name name', FULL=1 the long form, DRAW=1 only the figures again.
+.PHONY: experiments
+experiments:
+	$(Q)scripts/install-deps.sh build bpf measure figures peers
+	$(again) all
+	$(Q)BLKSWEEP=$(B)/blksweep $(PYTHON) scripts/experiments.py --out $(B)/experiments$(if $(FULL),-full --full) $(if $(DRAW),--draw) $(ONLY)
+
 # Everything that needs a GPU, in one go: under 8 minutes, the table last.
 .PHONY: bench-gpu
 $(gpu_bench): $(OBJ)/tests/gpu/gpu_bench_cuda.o $(lib)

@@ -74,12 +74,16 @@ def few_pairs(cells):
     return (f"{plural(min(pairs), 'pair')}: no interval and no verdict from fewer than {LEAST_ROUNDS}.")
 
 
+def where(facts):
+    """Disks, kernel, runs counted and left out."""
+    disks = "; ".join(dict.fromkeys(disk_text(f) for f in (facts, *facts.others)))
+    return (f"Disk: {disks}. {facts.host['cpu']}, {facts.host['kernel']}. {plural(facts.counted, 'run')} counted. "
+            f"{left_out_text(facts)}")
+
+
 def footer(cells, facts):
     """The line under an exported figure: disks, kernel, runs, and what they cannot bear."""
-    disks = "; ".join(dict.fromkeys(disk_text(f) for f in (facts, *facts.others)))
-    return " ".join(t for t in (f"Disk: {disks}. {facts.host['cpu']}, {facts.host['kernel']}.",
-                                f"{plural(facts.counted, 'run')} counted. {left_out_text(facts)}",
-                                few_pairs(cells)) if t)
+    return " ".join(t for t in (where(facts), few_pairs(cells)) if t)
 
 
 def caption(text, query, facts):

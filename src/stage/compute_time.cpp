@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t kComputeStream = 0xC0;
 constexpr std::string_view kLognormal = "lognormal:";
 constexpr std::string_view kTable = "table:";
+constexpr std::string_view kFirst = "first:";
 constexpr std::string_view kBlank = " \t\r";
 constexpr std::size_t kLongestTable = std::size_t{64} << 10;
 constexpr double kDefaultSigma = 0.25;
@@ -113,22 +114,8 @@ Nanos of_table(const std::vector<ComputePoint>& table, std::uint32_t samples) {
   return low.time + Nanos{std::llround(share * more)};
 }
 
-}  // namespace
-
-Nanos ComputeTime::of_batch(std::uint32_t batch, std::uint32_t samples, std::uint64_t seed) const {
-  if (!table.empty()) {
-    return of_table(table, samples);
-  }
-  if (sigma == 0) {
-    return mean;
-  }
-  Rng rng(seed, kComputeStream + (std::uint64_t{batch} << 8));
-  const double factor = std::exp(sigma * rng.normal() - sigma * sigma / 2);
-  constexpr auto kMost = static_cast<double>(Nanos(kLongest).count());
-  return Nanos{std::llround(std::min(static_cast<double>(mean.count()) * factor, kMost))};
-}
-
-Result<ComputeTime> parse_compute_time(std::string_view text) {
+// What all batches have, or all but the first.
+Result<ComputeTime> parse_usual(std::string_view text) {
   if (text.starts_with(kTable)) {
     return read_table(std::string(text.substr(kTable.size())));
   }
@@ -147,7 +134,7 @@ Result<ComputeTime> parse_compute_time(std::string_view text) {
   return t;
 }
 
-std::string to_string(const ComputeTime& t) {
+std::string usual_text(const ComputeTime& t) {
   if (!t.table.empty()) {
     std::string out;
     for (const ComputePoint& p : t.table) {
@@ -157,6 +144,44 @@ std::string to_string(const ComputeTime& t) {
   }
   return t.sigma > 0 ? fmt::format("lognormal:{}ns:{}", t.mean.count(), t.sigma)
                      : fmt::format("{}ns", t.mean.count());
+}
+
+}  // namespace
+
+Nanos ComputeTime::of_batch(std::uint32_t batch, std::uint32_t samples, std::uint64_t seed) const {
+  if (first && batch == 0) {
+    return *first;
+  }
+  if (!table.empty()) {
+    return of_table(table, samples);
+  }
+  if (sigma == 0) {
+    return mean;
+  }
+  Rng rng(seed, kComputeStream + (std::uint64_t{batch} << 8));
+  const double factor = std::exp(sigma * rng.normal() - sigma * sigma / 2);
+  constexpr auto kMost = static_cast<double>(Nanos(kLongest).count());
+  return Nanos{std::llround(std::min(static_cast<double>(mean.count()) * factor, kMost))};
+}
+
+Result<ComputeTime> parse_compute_time(std::string_view text) {
+  if (!text.starts_with(kFirst)) {
+    return parse_usual(text);
+  }
+  text.remove_prefix(kFirst.size());
+  const std::size_t split = text.find('/');
+  if (split == std::string_view::npos) {
+    return usage_error(
+        fmt::format("'first:{}' lacks the time of the others: first:500ms/12ms", text));
+  }
+  BLKSWEEP_TRY(const Nanos first, parse_time(text.substr(0, split)));
+  BLKSWEEP_TRY(ComputeTime t, parse_usual(text.substr(split + 1)));
+  t.first = first;
+  return t;
+}
+
+std::string to_string(const ComputeTime& t) {
+  return (t.first ? fmt::format("first:{}ns/", t.first->count()) : "") + usual_text(t);
 }
 
 }  // namespace blksweep

@@ -165,7 +165,7 @@ for needed in torch:torch zarr:zarr,dask tar:tarfile memmap:numpy; do
     lacking=1
     continue
   fi
-  [ "$name" != zarr ] || name=zarr,zarr:sample
+  [ "$name" != zarr ] || name=zarr,zarr:7,zarr:sample
   call run "${quick[@]}" --verify --peer "$name" --peer-data "$tmp/forms" --peer-workers 0,2 --epochs 2
   expect_status 0
   expect "$name: every sample, with the bytes of its file" \

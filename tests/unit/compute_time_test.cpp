@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 
 #include "support/temp_dir.h"
 
@@ -49,6 +50,10 @@ TEST(ComputeTime, RefusesEverythingElse) {
                            "64:",
                            ":8ms",
                            "4294967296:1ms",
+                           "first:1s",
+                           "first:/12ms",
+                           "first:1s/",
+                           "first:1s/first:1s/12ms",
                            "table:",
                            "table:/"}) {
     const auto got = parse_compute_time(text);
@@ -114,13 +119,27 @@ TEST(ComputeTime, ReadsATableFromAFile) {
   EXPECT_FALSE(parse_compute_time("table:" + dir.path("is not there")));
 }
 
+TEST(ComputeTime, TheFirstBatchMayHaveATimeOfItsOwn) {
+  for (const std::string usual : {"12ms", "lognormal:12ms:0.5", "64:8ms/256:20ms"}) {
+    const auto all = parse_compute_time(usual);
+    const auto t = parse_compute_time("first:500ms/" + usual);
+    ASSERT_TRUE(all && t) << usual;
+    EXPECT_EQ(t->of_batch(0, 64, 7), milliseconds(500));
+    for (std::uint32_t b = 1; b < 10; ++b) {
+      EXPECT_EQ(t->of_batch(b, 64, 7), all->of_batch(b, 64, 7));
+    }
+  }
+}
+
 TEST(ComputeTime, WhatIsWrittenIsRead) {
-  for (const char* text : {"12ms", "lognormal:12ms:0.5", "1:1us", "64:8ms/256:20ms"}) {
+  for (const char* text :
+       {"12ms", "lognormal:12ms:0.5", "1:1us", "64:8ms/256:20ms", "first:1s/12ms"}) {
     const auto once = parse_compute_time(text);
     ASSERT_TRUE(once) << text;
     const auto again = parse_compute_time(to_string(*once));
     ASSERT_TRUE(again) << to_string(*once);
     EXPECT_EQ(to_string(*again), to_string(*once));
+    EXPECT_EQ(again->of_batch(0, 100, 7), once->of_batch(0, 100, 7));
     EXPECT_EQ(again->of_batch(3, 100, 7), once->of_batch(3, 100, 7));
   }
 }

@@ -1,0 +1,157 @@
+"""Waiting per batch, time to the first batch and throughput, by batch size, workers and compute."""
+import statistics
+
+import batch_period
+import common
+import curves
+import load as data
+import style
+
+TITLE = "Batch size, workers and compute"
+REPORTED = ("Workers that take whole batches make the training loop wait at every n-th batch, n being their number; a larger batch "
+            "delays the first one and, with a long computation, can lose what it gains elsewhere.")
+SHOWN = 40  # batches over whose numbers the waits are drawn
+
+QUERY = "SELECT run_id, cell_id, repeat, begin_ns FROM good_run ORDER BY cell_id, repeat"
+
+
+def workers_of(cell):
+    """0: the planned reader."""
+    return int(cell.settings["reader"].partition(":")[2] or 0) if reader(cell) == "workers" else \
+        int(cell.settings["peer-workers"]) if reader(cell) == "DataLoader" else 0
+
+
+def reader(cell):
+    return "DataLoader" if cell.settings["peer"] == "torch" else cell.settings["reader"].partition(":")[0]
+
+
+def computes(cell):
+    return cell.settings["consumer"] != "none"
+
+
+def key(cell):
+    return reader(cell), workers_of(cell), int(cell.settings["batch"]), computes(cell)
+
+
+def waits_of_runs(db, keys):
+    """{key: [[ms waited for each batch] of each repeat]}."""
+    found = {}
+    for run, cell, _, begin in data.rows(db, QUERY):
+        if cell in keys:
+            waits = batch_period.waits(data.rows(db, batch_period.BATCHES_QUERY, [run]), begin)
+            found.setdefault(keys[cell], []).append([ns / 1e6 for ns in waits])
+    return found
+
+
+def load(db, cells):
+    keys = {c.cell_id: key(c) for c in cells}
+
+    def by_key(expression):
+        return {keys[cell]: of for cell, of in curves.by_round(db, cells, expression).items()}
+    return {"rates": by_key("samples_per_s"), "first": by_key("first_batch_ns / 1e6"), "waits": waits_of_runs(db, keys)}
+
+
+def periods(loaded):
+    """{(reader, workers): [what batch_period says of each run that has batches enough]}, without compute: where the loop
+    does not wait there are no peaks."""
+    found = {}
+    for (who, workers, _, computing), runs in loaded["waits"].items():
+        for said in (batch_period.period(waits, workers) for waits in runs if workers and not computing):
+            if said:
+                found.setdefault((who, workers), []).append(said)
+    return found
+
+
+def direction(ratios):
+    """1: faster in every round, -1: slower in every round, 0: neither."""
+    return (min(ratios) > 1) - (max(ratios) < 1) if ratios else 0
+
+
+def orders(loaded):
+    """[(direction of workers:N against the planned reader, of a DataLoader with N)] of each combination."""
+    found = {}
+    for (who, workers, batch, computing), rates in loaded["rates"].items():
+        planned = loaded["rates"].get(("planned", 0, batch, computing), {})
+        if workers and planned:
+            found.setdefault((workers, batch, computing), {})[who] = direction(curves.ratios(rates, planned))
+    return [(of["workers"], of["DataLoader"]) for of in found.values() if len(of) == 2]
+
+
+def draw_waits(ax, loaded, who, workers):
+    batch = min(k[2] for k in loaded["waits"])
+    waits = loaded["waits"].get((who, workers, batch, False), [[]])[0][:SHOWN]
+    ax.vlines(range(len(waits)), 0, waits, color=style.BLUE, linewidth=1.2)
+    ax.set_title(f"{who}, {workers}", loc="left", pad=3)
+    ax.set(xlabel="batch number", xlim=(-1, SHOWN), ylim=(0, None))
+
+
+def draw_lines(ax, values, computing):
+    """A line for each reader and number of workers over the batch size; their handles."""
+    lines = list(dict.fromkeys(k[:2] for k in sorted(values, key=lambda k: (k[0] != "planned", k[0] != "workers", k))))
+    handles = []
+    for at, (who, workers) in enumerate(lines):
+        points = {k[2]: list(of.values()) for k, of in values.items() if k[:2] == (who, workers) and k[3] == computing}
+        label = who + (f", {workers}" if workers else "")
+        if points:
+            handles.append(curves.line(ax, points, at, label))
+    curves.doubling(ax, [k[2] for k in values])
+    ax.grid(axis="y")
+    return handles
+
+
+def draw(loaded, cells, facts):
+    del cells, facts
+    fig, axes = style.pyplot().subplots(3, 2, figsize=(style.width(), 4.4), layout="constrained", sharey="row")
+    few = min(k[1] for k in loaded["waits"] if k[1])
+    for ax, who in zip(axes[0], ("workers", "DataLoader")):
+        draw_waits(ax, loaded, who, few)
+    for at, name in enumerate(("no compute", "long compute")):
+        handles = draw_lines(axes[1][at], loaded["rates"], bool(at))
+        draw_lines(axes[2][at], loaded["first"], bool(at))
+        axes[1][at].set_title(name, loc="left", pad=3)
+        axes[2][at].set_xlabel("batch (samples)")
+    axes[1][0].set_ylim(bottom=0)
+    first = [v for of in loaded["first"].values() for v in of.values()]
+    style.measured(axes[2][0].yaxis, min(first), max(first), "log")
+    for ax, name in zip(axes[:, 0], ("wait for a batch (ms)", "samples/s", "first batch (ms)")):
+        ax.set_ylabel(name)
+    style.legend_above(fig, handles)
+    return fig
+
+
+def describe(loaded, cells):
+    del cells
+    groups = [list(of.values()) for of in loaded["rates"].values()]
+    smallest = min(k[2] for k in loaded["waits"])
+    return (f"Top: time that the training loop waited for each of the first {SHOWN} batches of {smallest}, first repeat (n = 1). "
+            "Middle and bottom: samples per second, and time to the first batch, over the batch size, without and with a "
+            f"computation of 0.5 ms a sample; median, {curves.spread_text(groups)}. Numbers in the legend: workers.")
+
+
+def peaks(loaded):
+    return "; ".join(
+        f"peaks every {workers} batches in {sum(p['periodic'] for p in of)} of {common.plural(len(of), 'run')} of {who}, "
+        f"{workers} (autocorrelation at lag {workers}: median {statistics.median(p['autocorrelation'] for p in of):.2f}, noise "
+        f"below {max(p['bound'] for p in of):.2f})" for (who, workers), of in sorted(periods(loaded).items(), reverse=True))
+
+
+def larger_loses(loaded):
+    """Of what the largest batch makes slower in every round."""
+    least, most = (of(k[2] for k in loaded["rates"]) for of in (min, max))
+    said = []
+    for (who, workers, batch, computing), rates in loaded["rates"].items():
+        ratios = curves.ratios(loaded["rates"].get((who, workers, most, computing), {}), rates) if batch == least else []
+        if direction(ratios) < 0:
+            said.append(f"{who}{f', {workers}' if workers else ''}, {'long' if computing else 'no'} compute: "
+                        f"{statistics.median(ratios):.2f}")
+    return f"Batches of {most} against {least} lose in every round with {'; '.join(said)}. " if said else ""
+
+
+def found(loaded, cells):
+    del cells
+    pairs = orders(loaded)
+    against = sum(ours * theirs < 0 for ours, theirs in pairs)
+    same = sum(ours * theirs > 0 for ours, theirs in pairs)
+    return (f"{peaks(loaded)}. {larger_loses(loaded)}Faster or slower than the planned reader in every round: workers and DataLoader "
+            f"agree in {same} of {common.plural(len(pairs), 'combination')} of workers, batch and compute and contradict each "
+            f"other in {against}; in the others one of them or both are neither.")

@@ -1,0 +1,75 @@
+"""Experiments: their full form, what their runner says at the end, and what their figures conclude."""
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "scripts/figures")]
+
+import batch_period  # noqa: E402
+import experiments as runner  # noqa: E402
+
+HOME = ROOT / "scripts/experiments"
+
+
+def figure(name):
+    return runner.figure_of(HOME / f"{name}.toml")
+
+
+class Forms(unittest.TestCase):
+    def test_the_full_form_has_the_other_values_and_the_quick_one_stays_as_it_is(self):
+        with tempfile.TemporaryDirectory() as folder:
+            spec = pathlib.Path(folder, "x.toml")
+            spec.write_text('repeats = 3  # full: 10\nsize = "1MiB"\nmake = { count = 2 }  # full: { count = 9 }  # many\n')
+            self.assertEqual(runner.text_of(spec, full=True), 'repeats = 10\nsize = "1MiB"\nmake = { count = 9 }  # many\n')
+            self.assertEqual(runner.text_of(spec, full=False), spec.read_text())
+
+    def test_one_failure_or_interruption_decides_about_the_status_of_all(self):
+        for codes, status in (([0, 0], 0), ([0, 3], 3), ([0, 77], 0), ([77, 77], 77), ([3, 1], 1), ([0, 2], 1),
+                              ([-9, 0], 1), ([1, 130], 130)):
+            self.assertEqual(runner.status_of(dict(enumerate(codes))), status, codes)
+
+
+class Waits(unittest.TestCase):
+    def drained(self, queue, compute, read, count=400):
+        """Batches of a reader that is slower than the computation: `queue` of them are there at the beginning."""
+        free, out = 0, []
+        for at in range(count):
+            arrived = 0 if at < queue else (at - queue + 1) * read
+            free = max(free, arrived) + compute
+            out.append((arrived, free))
+        return out
+
+    def test_the_queue_is_empty_when_it_has_drained_and_not_before(self):
+        ms = 10**6
+        for queue in (4, 8, 16):
+            batches = self.drained(queue, 6 * ms, 11 * ms)
+            times, empty = figure("prefetch-queue").times_of(batches, 0)
+            # After i iterations of 6 ms 6 i / 11 batches came in.
+            expected = next(i for i in range(400) if i >= queue and (i - queue + 1) * 11 > i * 6 + 1)
+            self.assertEqual(empty, expected)
+            self.assertEqual(times[:empty - 1], [6.0] * (empty - 1))
+        self.assertEqual(figure("prefetch-queue").times_of(self.drained(4, 11 * ms, 6 * ms), 0)[1], None)
+
+    def test_peaks_are_found_where_workers_end_together_and_only_there(self):
+        module = figure("batch-workers-compute")
+        together = [50.0 + i % 3 if i % 4 == 0 else 0.0 for i in range(120)]
+        even = [float((i * 7919) % 101) for i in range(120)]
+        found = module.periods({"waits": {("workers", 4, 32, False): [together], ("DataLoader", 4, 32, False): [even],
+                                          ("workers", 4, 32, True): [even], ("planned", 0, 32, False): [even]}})
+        self.assertEqual({k: [p["periodic"] for p in of] for k, of in found.items()},
+                         {("workers", 4): [True], ("DataLoader", 4): [False]})
+        self.assertIsNone(batch_period.period(together[:10], 4))
+
+    def test_the_order_of_policies_contradicts_only_where_all_rounds_do(self):
+        def rates(*values):
+            return {(1, repeat): value for repeat, value in enumerate(values)}
+        module = figure("batch-workers-compute")
+        found = {("planned", 0, 32, False): rates(100, 100), ("workers", 4, 32, False): rates(50, 60)}
+        for theirs, said in ((rates(30, 40), -1), (rates(150, 140), 1), (rates(90, 110), 0)):
+            self.assertEqual(module.orders({"rates": {**found, ("DataLoader", 4, 32, False): theirs}}), [(-1, said)])
+
+
+if __name__ == "__main__":
+    unittest.main()
