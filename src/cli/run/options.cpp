@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/run/cell_meaning.h"
+#include "cli/run/controls.h"
 #include "cli/run/peers.h"
 
 namespace blksweep {
@@ -20,10 +21,11 @@ namespace {
 // Of `repeats = auto` alone.
 constexpr std::array<std::string_view, 3> kPrecisionOptions{"precision", "repeats-max",
                                                             "time-limit"};
-constexpr std::array<std::string_view, 21> kRunOptions{
+constexpr std::array<std::string_view, 22> kRunOptions{
     "data",    "catalog",  "db",        "model",        "disk-label", "repeats",     "seed",
     "verify",  "fio-twin", "probe",     "ceiling",      "json",       "check",       "follow-links",
-    "workdir", "report",   "peer-data", "peer-timeout", "precision",  "repeats-max", "time-limit"};
+    "workdir", "report",   "peer-data", "peer-timeout", "precision",  "repeats-max", "time-limit",
+    "controls"};
 constexpr std::uint64_t kMostRepeats = 100'000;
 
 bool is_cell_option(std::string_view name) {
@@ -246,6 +248,7 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
                                      {"follow-links", &o.follow_links},
                                      {"probe", &o.probe},
                                      {"ceiling", &o.ceiling},
+                                     {"controls", &o.controls},
                                      {"json", &o.json}}) {
     BLKSWEEP_CHECK(one.take(name, *target));
   }
@@ -360,6 +363,9 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
     if (const Result<> added = add_cells(o, peers, folding); !added) {
       return tl::unexpected(located(added.error(), over, {}, spec.top_places));
     }
+  }
+  if (o.controls) {
+    add_controls(o.cells);
   }
   if (const auto& folded = folding.folded; !folded.empty()) {
     o.folded = fmt::format(

@@ -28,6 +28,7 @@ struct RunOptions {
   std::uint64_t most_repeats() const { return precision ? precision->most_rounds : repeats; }
   std::uint64_t seed = 1;
   bool verify = false, check = true, probe = true, ceiling = true, json = false;
+  bool controls = false;      // cells has them, too
   bool follow_links = false;  // of data
   TwinArms twins;
   PeerSettings peers;
