@@ -49,9 +49,9 @@ struct ExperimentSettings {
   PeerSettings peers;
   bool probe = true;
   bool ceiling = false;
-  bool controls = false;       // cells have them (docs/controls.md): the CPU is timed around runs
-  std::optional<Source> ram;   // the copy that cells of Control::ram read
-  std::string key;  // which sweep this is, for going on after a crash
+  bool controls = false;      // cells have them (docs/controls.md): the CPU is timed around runs
+  std::optional<Source> ram;  // the copy that cells of Control::ram read
+  std::string key;            // which sweep this is, for going on after a crash
   HostRecord host;
   CommandRecord command;
   std::optional<PredictSettings> predict;  // a model to simulate every run's plan on

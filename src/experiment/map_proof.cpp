@@ -21,8 +21,7 @@ void add_file_read(const Catalog& catalog, const Read& read, std::uint32_t numbe
     const std::uint64_t from = std::max(e.file_offset, read.offset);
     const std::uint64_t to = std::min(align_up(e.file_end(), kPageBytes), end);
     if (e.has_address() && from < to) {
-      const std::uint64_t at =
-          catalog.partition_start + e.device_offset + (from - e.file_offset);
+      const std::uint64_t at = catalog.partition_start + e.device_offset + (from - e.file_offset);
       out.push_back({at, at + (to - from), number});
     }
   }
@@ -91,12 +90,17 @@ MapProof prove_map(const Catalog& catalog, const Plan& plan, std::span<const Iss
     return proof;
   }
   std::vector<std::uint32_t> reads;
+  std::uint64_t bytes = 0, in_plan = 0;
   for (const IssuePoint& i : issued) {
+    bytes += i.bytes;
     if (const PlannedPlace* place = find_place(places, i.sector * kSectorBytes)) {
       reads.push_back(place->read);
+      in_plan += i.bytes;
     }
   }
-  proof.in_plan = static_cast<double>(reads.size()) / static_cast<double>(issued.size());
+  proof.in_plan = bytes > 0
+                      ? std::optional(static_cast<double>(in_plan) / static_cast<double>(bytes))
+                      : std::nullopt;
   if (reads.size() >= kLeastSeen) {
     proof.plan_order = rank_correlation(reads);
   }

@@ -1,10 +1,10 @@
-// Whether the disk saw the reads where the plan has them: the strongest proof of a map of addresses.
+// Whether the disk saw the reads where the plan has them: the strongest proof of its addresses.
 //
-// Share:   of the requests that the probe saw, those that begin where the plan reads. What is beside
-//          it is metadata, read-ahead, other readers.
+// Share:   of the bytes of requests that the probe saw, those of requests that begin where the plan
+//          reads. What is beside it is metadata and other readers.
 // Order:   rank correlation (Spearman) of when those were issued with their places in the plan. A
-//          queue moves requests by its depth; under another disk's map they come in no order at all,
-//          also where the same blocks are read in the end.
+//          queue moves requests by its depth; under another disk's map they come in no order at
+//          all, also where the same blocks are read in the end.
 // Unknown: of several epochs (a block is in the plan more than once), without addresses, from fewer
 //          than kLeastSeen requests.
 // Threads: pure.

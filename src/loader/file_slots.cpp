@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint32_t kMostSlots = 4096;
 constexpr std::uint32_t kMostAhead = 256;
 constexpr std::uint32_t kScarceAhead = 64;
-constexpr std::uint32_t kOtherSlots = 2;     // the device's and the one for retries
-constexpr std::uint64_t kForOthers = 12;     // ring, device, journal of the database, sysfs ...
+constexpr std::uint32_t kOtherSlots = 2;  // the device's and the one for retries
+constexpr std::uint64_t kForOthers = 12;  // ring, device, journal of the database, sysfs ...
 constexpr int kNoFile = -1;
 constexpr std::uint64_t kLeastForFiles = 8;  // 4 slots, 2 ahead, 2 pending
 

@@ -42,7 +42,8 @@ std::optional<std::int64_t> steal(const std::string& stat) {
 std::optional<std::int64_t> pressure(const std::string& path) {
   const std::string line = first_line(path);
   const std::size_t at = line.find("total=");
-  const auto us = at == std::string::npos ? std::nullopt : number(std::string_view(line).substr(at + 6));
+  const auto us =
+      at == std::string::npos ? std::nullopt : number(std::string_view(line).substr(at + 6));
   return us ? std::optional(*us * 1000) : std::nullopt;
 }
 

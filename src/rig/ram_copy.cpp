@@ -109,8 +109,7 @@ std::string RamCopy::folder() const { return mount_.path() + "/data"; }
 Result<RamCopy> RamCopy::make(const Catalog& catalog, std::uint64_t seed) {
   BLKSWEEP_CHECK(check_disk_rights());
   const std::uint64_t free = meminfo("MemAvailable").value_or(Bytes{kMostRamBytes}).n;
-  const std::vector<std::uint32_t> files =
-      choose(catalog, std::min(kMostRamBytes, free / 4), seed);
+  const std::vector<std::uint32_t> files = choose(catalog, std::min(kMostRamBytes, free / 4), seed);
   if (files.empty()) {
     return fail("no file is small enough for a copy in memory");
   }
@@ -126,13 +125,13 @@ Result<RamCopy> RamCopy::make(const Catalog& catalog, std::uint64_t seed) {
                                       .what = fmt::format("disk {} (in memory)", name),
                                       .path = name,
                                       .text = std::to_string(loop)}));
-  const DiskWish wish{.name = name,
-                      .model = {.name = "none", .description = "", .timing = InstantSpec{}},
-                      .size = Bytes{align_up(with_blocks(catalog, files) * 5 / 4 + kForFilesystem,
-                                             kPageBytes)},
-                      .filesystem = "ext4",
-                      .mount = copy.mount_.path(),
-                      .loop = loop};
+  const DiskWish wish{
+      .name = name,
+      .model = {.name = "none", .description = "", .timing = InstantSpec{}},
+      .size = Bytes{align_up(with_blocks(catalog, files) * 5 / 4 + kForFilesystem, kPageBytes)},
+      .filesystem = "ext4",
+      .mount = copy.mount_.path(),
+      .loop = loop};
   BLKSWEEP_TRY(const DiskState disk, start_disk(Registry(), wish));
   BLKSWEEP_CHECK(copy_files(catalog, files, copy.folder()));
   BLKSWEEP_CHECK(switch_merging_off(disk));

@@ -1,7 +1,8 @@
 // RamCopy: files of a data set on a disk in memory: the emulated one without any delay. No order of
 // reading can gain a seek there; what it gains is the cost of the host (docs/controls.md).
 //
-// What:    all files, or as many, drawn at random, as kMostRamBytes and a quarter of the free memory
+// What:    all files, or as many, drawn at random, as kMostRamBytes and a quarter of the free
+// memory
 //          hold, under their paths. They are read once, in the order of their addresses, and leave
 //          the page cache again.
 // Merging: is off on that disk (queue/nomerges 2), so that all orders make the same requests.

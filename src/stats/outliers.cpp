@@ -71,7 +71,9 @@ std::optional<Drift> drift_of(std::span<const double> values) {
     rest += (values[i] - line) * (values[i] - line);
   }
   const double error = std::sqrt(rest / (n - 2) / spread);
-  return Drift{slope * (n - 1), error > 0 ? t_both_tails(slope / error, n - 2) : slope == 0 ? 1.0 : 0.0};
+  return Drift{slope * (n - 1), error > 0    ? t_both_tails(slope / error, n - 2)
+                                : slope == 0 ? 1.0
+                                             : 0.0};
 }
 
 }  // namespace blksweep

@@ -1,8 +1,8 @@
 // Rounds that stand out, and a drift over rounds: what a handful of values says of their own noise.
 //
 // Outlier: the robust z of Iglewicz and Hoaglin ("How to Detect and Handle Outliers", 1993): the
-//          distance from the median over 1.4826 median absolute deviations. Its limit depends on how
-//          many values there are: of normal ones any is beyond it in 1 % of cases
+//          distance from the median over 1.4826 median absolute deviations. Its limit depends on
+//          how many values there are: of normal ones any is beyond it in 1 % of cases
 //          (tests/bench/controls_study.cpp).
 // Drift:   least squares over the rounds; Student's t of the slope.
 // Threads: pure functions.

@@ -157,9 +157,8 @@ std::string control_label(const CellRecord& cell) {
 
 std::vector<std::string> cell_labels(const std::vector<CellRecord>& cells) {
   std::vector<CellRecord> own;
-  std::ranges::copy_if(cells, std::back_inserter(own), [](const CellRecord& c) {
-    return setting_of(c, "control").empty();
-  });
+  std::ranges::copy_if(cells, std::back_inserter(own),
+                       [](const CellRecord& c) { return setting_of(c, "control").empty(); });
   const std::vector<std::string> of_own = labels_of_experiment(own);
   std::vector<std::string> labels;
   auto next = of_own.begin();

@@ -130,8 +130,9 @@ struct ProbeRecord {
   std::uint64_t lost_events = 0;
   Maybe<double> depth_mean;       // driver depth, mean over time; NULL: lost completions hide it
   Maybe<double> stat_difference;  // |probe - /sys/block/*/stat| / stat, requests
-  // Of the requests seen: the share that begins where the plan has a read, and the rank correlation
-  // of when they were issued with the plan's order. NULL: no addresses, several epochs.
+  // Of the requests seen: the share of bytes of those that begin where the plan has a read, and the
+  // rank correlation of when they were issued with the plan's order. NULL: no addresses, several
+  // epochs, too few.
   Maybe<double> in_plan, plan_order;
   Histogram depth, request_bytes, latency_ns;
   std::vector<DepthPoint> series;

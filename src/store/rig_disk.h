@@ -30,6 +30,10 @@ struct RigDisk {
   // The only cell of that control with that order ("" any); nullptr: there is none.
   const RigCell* control(const std::string& name, const std::string& order = "") const;
   bool has_controls() const;
+  // Known to seek: an emulated disk that rotates, or hardware that says so. A virtual disk says so
+  // whatever it is, and a loop device what the disk below says.
+  bool rotates() const;
+  bool emulated() const;
 };
 
 std::vector<RigDisk> rig_disks(const SummaryInput& input);

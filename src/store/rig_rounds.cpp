@@ -17,13 +17,14 @@
 namespace blksweep {
 namespace {
 
-constexpr double kLeastEffect = 0.05;   // of a round that stands out
-constexpr double kSlow = 1.5;           // times as long as the same work elsewhere took
-constexpr double kThrottled = 0.05;     // of the epoch
-constexpr double kTaken = 0.05;         // steal, others' reads, memory pressure: share beyond the median's
-constexpr double kWaited = 0.25;        // CPU pressure likewise
+constexpr double kLeastEffect = 0.05;  // of a round that stands out
+constexpr double kSlow = 1.5;          // times as long as the same work elsewhere took
+constexpr double kThrottled = 0.05;    // of the epoch
+constexpr double kTaken = 0.05;  // steal, others' reads, memory pressure: share beyond the median's
+constexpr double kWaited = 0.25;  // CPU pressure likewise
 constexpr double kDrift = 0.1, kDriftError = 0.01;
-constexpr double kUnhurried = 0.2;      // quantile of spins that stands for an undisturbed one
+constexpr double kUndisturbed = 0.25;  // quantile of rounds likewise
+constexpr double kUnhurried = 0.2;     // quantile of spins that stands for an undisturbed one
 
 using ByRound = std::map<std::uint32_t, CountedRuns>;
 
@@ -42,7 +43,8 @@ std::map<std::uint32_t, double> effects(const RigDisk& disk) {
   std::map<std::uint32_t, std::vector<double>> all;
   for (const RigCell& c : disk.cells) {
     std::vector<double> speeds;
-    std::ranges::transform(c.runs, std::back_inserter(speeds), [](auto* r) { return speed_of(*r); });
+    std::ranges::transform(c.runs, std::back_inserter(speeds),
+                           [](auto* r) { return speed_of(*r); });
     const bool counts = c.control.empty() || c.control == "a/a" || c.control == "reverse";
     const double usual = speeds.empty() ? 0 : median(speeds);
     for (std::size_t i = 0; counts && usual > 0 && i < speeds.size(); ++i) {
@@ -58,10 +60,11 @@ std::map<std::uint32_t, double> effects(const RigDisk& disk) {
   return of_round;
 }
 
-struct RoundNoise {  // medians over the runs of a round
-  double slow = 1;       // fixed work: times as long as undisturbed
-  double slow_cpu = 1;   // its CPU time likewise: a lower clock
-  double throttled = 0, steal = 0, waited = 0, memory = 0, others = 0;  // shares of the epoch, of bytes
+struct RoundNoise {     // medians over the runs of a round
+  double slow = 1;      // fixed work: times as long as undisturbed
+  double slow_cpu = 1;  // its CPU time likewise: a lower clock
+  double throttled = 0, steal = 0, waited = 0, memory = 0,
+         others = 0;  // shares of the epoch, of bytes
   bool hot = false;
 };
 
@@ -120,8 +123,9 @@ RoundNoise noise_of(const CountedRuns& runs, double spin) {
                                static_cast<double>(*r.own_read_bytes))
                : std::nullopt;
   });
-  n.hot = std::ranges::any_of(
-      runs, [](auto* r) { return r->run.noise && r->run.noise->thermal_throttles.value_or(0) > 0; });
+  n.hot = std::ranges::any_of(runs, [](auto* r) {
+    return r->run.noise && r->run.noise->thermal_throttles.value_or(0) > 0;
+  });
   return n;
 }
 
@@ -168,29 +172,48 @@ std::string names_of_rounds(const std::vector<std::uint32_t>& rounds) {
   return fmt::format("round{} {}", named.size() == 1 ? "" : "s", fmt::join(named, ", "));
 }
 
+// How a round compares with the undisturbed ones of its session: slow all the time is another
+// thing.
+double usual_slowness(const Noises& noises) {
+  std::vector<double> all;
+  std::ranges::transform(noises, std::back_inserter(all), [](auto& n) { return n.second.slow; });
+  std::ranges::sort(all);
+  return quantile(all, kUndisturbed);
+}
+
+std::string why_slow(double held, double clock) {
+  if (held >= kThrottled) {
+    return fmt::format("its CPU quota held this process {:.0f} % of the time", held * 100);
+  }
+  return clock >= kSlow ? "it was clocked down"
+                        : "others ran on it: the same work took the same CPU time";
+}
+
 void remark_slow(const Noises& noises, std::vector<RigRemark>& out) {
+  const double usual = usual_slowness(noises);
   std::vector<std::uint32_t> slow;
-  std::vector<double> speed, clock, held;
+  std::vector<double> times, clock, held;
   for (const auto& [round, n] : noises) {
-    if (n.slow >= kSlow || n.throttled >= kThrottled) {
+    if (n.slow >= kSlow * usual || n.throttled >= kThrottled) {
       slow.push_back(round);
-      speed.push_back(1 / n.slow);
-      clock.push_back(1 / n.slow_cpu);
+      times.push_back(n.slow / usual);
+      clock.push_back(n.slow_cpu);
       held.push_back(n.throttled);
     }
   }
-  if (slow.empty()) {
-    return;
+  if (!slow.empty()) {
+    out.push_back(
+        {RigWeight::noise, "cpu",
+         fmt::format("the CPU was slow in {} of {}: {:.0f} % of its speed in the others, by "
+                     "fixed work (median); {}",
+                     names_of_rounds(slow), noises.size(), 100 / median(times),
+                     why_slow(median(held), median(clock)))});
+  } else if (usual >= kSlow) {
+    out.push_back({RigWeight::limit, "cpu",
+                   fmt::format("the CPU was shared in all rounds: fixed work took {:.1f} times its "
+                               "CPU time",
+                               usual)});
   }
-  const std::string why =
-      median(held) >= kThrottled
-          ? fmt::format("its CPU quota held this process {:.0f} % of the time", median(held) * 100)
-      : median(clock) < 1 / kSlow ? "it was clocked down"
-                                  : "others ran on it: the same work took the same CPU time";
-  out.push_back({RigWeight::noise, "cpu",
-                 fmt::format("the CPU was slow in {} of {}: {:.0f} % of its speed by fixed work "
-                             "(median); {}",
-                             names_of_rounds(slow), noises.size(), median(speed) * 100, why)});
 }
 
 void remark_odd(const RigDisk& disk, const Noises& noises, std::vector<RigRemark>& out) {
@@ -218,11 +241,12 @@ void remark_drift(const RigDisk& disk, std::vector<RigRemark>& out) {
   }
   const auto drift = drift_of(logs);
   if (drift && drift->p < kDriftError && std::abs(drift->total) > std::log1p(kDrift)) {
-    out.push_back({RigWeight::noise, "drift",
-                   fmt::format("the baseline drifts: {} {} from the first round to the last (t test, "
-                               "p = {:.2g}); pairs of a round are not touched by it",
-                               percent_text(std::expm1(std::abs(drift->total))),
-                               drift->total < 0 ? "slower" : "faster", drift->p)});
+    out.push_back(
+        {RigWeight::noise, "drift",
+         fmt::format("the baseline drifts: {} {} from the first round to the last (t test, "
+                     "p = {:.2g}); pairs of a round are not touched by it",
+                     percent_text(std::expm1(std::abs(drift->total))),
+                     drift->total < 0 ? "slower" : "faster", drift->p)});
   }
 }
 

@@ -17,14 +17,14 @@ namespace {
 
 constexpr double kControlError = 0.01;  // of each control's test
 constexpr double kRamMargin = 1.15;     // what LBA order may gain in memory beyond its CPU time
-constexpr double kNoGain = 1.1;         // less than this is no gain of an order on a disk that seeks
-constexpr double kToolShare = 0.5;      // of what the tool can do without a device
+constexpr double kNoGain = 1.1;     // less than this is no gain of an order on a disk that seeks
+constexpr double kToolShare = 0.5;  // of what the tool can do without a device
 
 double cpu_per_sample(const RigCell& c) {
   const std::vector<double> values = values_of_runs(c.runs, [](const RunRecord& r) {
-    return r.samples > 0 && r.cpu_ns > 0 ? Maybe<double>(static_cast<double>(r.cpu_ns) /
-                                                         static_cast<double>(r.samples))
-                                         : std::nullopt;
+    return r.samples > 0 && r.cpu_ns > 0
+               ? Maybe<double>(static_cast<double>(r.cpu_ns) / static_cast<double>(r.samples))
+               : std::nullopt;
   });
   return values.empty() ? 0 : median(values);
 }
@@ -35,9 +35,9 @@ Maybe<PairedRatio> ratio_of(const RigCell& cell, const RigCell& to) {
 }
 
 std::string with_interval(const PairedRatio& r) {
-  return r.interval ? fmt::format("{:.2f} [{:.2f}..{:.2f}]", r.value, r.interval->low,
-                                  r.interval->high)
-                    : fmt::format("{:.2f}", r.value);
+  return r.interval
+             ? fmt::format("{:.2f} [{:.2f}..{:.2f}]", r.value, r.interval->low, r.interval->high)
+             : fmt::format("{:.2f}", r.value);
 }
 
 class Judge {
@@ -83,9 +83,10 @@ class Judge {
     const auto ratio = ratio_of(*cell, disk_.base());
     add(*cell, ratio);
     if (ratio && ratio->p && *ratio->p < kControlError) {
-      fail_control("a/a", fmt::format("the baseline differs from itself: {} in {} rounds (t test, p "
-                                      "= {:.2g}): no difference of this size can be believed",
-                                      with_interval(*ratio), ratio->pairs, *ratio->p));
+      fail_control("a/a",
+                   fmt::format("the baseline differs from itself: {} in {} rounds (t test, p "
+                               "= {:.2g}): no difference of this size can be believed",
+                               with_interval(*ratio), ratio->pairs, *ratio->p));
     }
   }
 
@@ -101,10 +102,11 @@ class Judge {
     const double ours = cpu_per_sample(*lba);
     const double cpu = ours > 0 ? std::max(1.0, cpu_per_sample(*random) / ours) : 1.0;
     if (ratio && ratio->interval && ratio->interval->low > kRamMargin * cpu) {
-      fail_control("ram", fmt::format("LBA order gains {} over random order in memory, where nothing "
-                                      "seeks, and its CPU time explains {:.2f}: gains of an order "
-                                      "are not those of the disk alone",
-                                      with_interval(*ratio), cpu));
+      fail_control("ram",
+                   fmt::format("LBA order gains {} over random order in memory, where nothing "
+                               "seeks, and its CPU time explains {:.2f}: gains of an order "
+                               "are not those of the disk alone",
+                               with_interval(*ratio), cpu));
     }
   }
 
@@ -116,8 +118,7 @@ class Judge {
     }
     const auto ratio = ratio_of(*cell, disk_.base());
     add(*cell, ratio);
-    const bool seeks = disk_.host != nullptr && disk_.host->rotational.value_or(false) &&
-                       setting_of(disk_.base().cell->cell, "order") == "random";
+    const bool seeks = disk_.rotates() && setting_of(disk_.base().cell->cell, "order") == "random";
     if (seeks && no_gain(ratio) && lba_gains_nothing()) {
       fail_control("reverse",
                    fmt::format("neither address order nor its reverse ({}) gains on a disk that "
@@ -156,11 +157,11 @@ class Judge {
       nearest = std::max(nearest, share);
     }
     if (near > 0) {
-      remarks_.push_back({RigWeight::limit, "no-op",
-                          fmt::format("{} cell{} limited by the tool: it does {} samples/s without a "
-                                      "device, and the fastest reaches {:.0f} % of that",
-                                      near, near == 1 ? " is" : "s are", format_rounded(*most),
-                                      nearest * 100)});
+      remarks_.push_back(
+          {RigWeight::limit, "no-op",
+           fmt::format("{} cell{} limited by the tool: it does {} samples/s without a "
+                       "device, and the fastest reaches {:.0f} % of that",
+                       near, near == 1 ? " is" : "s are", format_rounded(*most), nearest * 100)});
     }
   }
 
@@ -184,9 +185,9 @@ std::string passed_line(const RigVerdict& v) {
   std::ranges::transform(v.controls, std::back_inserter(texts), figure_text);
   const bool judged = v.rounds >= kLeastRounds;
   const std::string rounds = fmt::format("{} round{}", v.rounds, v.rounds == 1 ? "" : "s");
-  return fmt::format("{}: {} ({})", judged ? "controls passed" : "controls not judged yet",
-                     fmt::join(texts, ", "),
-                     judged ? rounds : rounds + ", " + std::to_string(kLeastRounds) + " are needed");
+  return fmt::format(
+      "{}: {} ({})", judged ? "controls passed" : "controls not judged yet", fmt::join(texts, ", "),
+      judged ? rounds : rounds + ", " + std::to_string(kLeastRounds) + " are needed");
 }
 
 std::string heading(const RigRemark& r) {
@@ -259,6 +260,23 @@ const RigCell* RigDisk::control(const std::string& name, const std::string& orde
 
 bool RigDisk::has_controls() const {
   return std::ranges::any_of(cells, [](const RigCell& c) { return !c.control.empty(); });
+}
+
+bool RigDisk::rotates() const {
+  if (host == nullptr || !host->rotational.value_or(false)) {
+    return false;
+  }
+  const auto& layers = host->layers;
+  return emulated() ||
+         (!layers.empty() && std::ranges::all_of(layers, [](const LayerFactRecord& l) {
+           return l.name != "kind" ||
+                  (l.value != "virtual" && l.value != "loop" && l.value != "memory");
+         }));
+}
+
+bool RigDisk::emulated() const {
+  return host != nullptr &&
+         std::ranges::any_of(host->layers, [](auto& l) { return l.name == "emulation"; });
 }
 
 std::vector<RigDisk> rig_disks(const SummaryInput& input) {

@@ -24,14 +24,15 @@ std::string_view to_string(RigWeight weight);
 
 struct RigRemark {
   RigWeight weight;
-  std::string about;  // "cache", "addresses", "disk", "others", "cpu", "rounds", a control's name ...
-  std::string text;   // one line, with its figures
+  std::string
+      about;  // "cache", "addresses", "disk", "others", "cpu", "rounds", a control's name ...
+  std::string text;  // one line, with its figures
 };
 
 struct ControlFigure {
-  std::string name, disk;     // "a/a"; of several disks: which
-  std::size_t runs = 0;       // counted
-  Maybe<PairedRatio> ratio;   // to the baseline; ram: of LBA order to random order there
+  std::string name, disk;    // "a/a"; of several disks: which
+  std::size_t runs = 0;      // counted
+  Maybe<PairedRatio> ratio;  // to the baseline; ram: of LBA order to random order there
   Maybe<double> samples_per_s;
 };
 
@@ -48,8 +49,8 @@ RigVerdict judge_rig(const SummaryInput& input);
 std::string rig_line(const RigVerdict& verdict);
 // The further remarks, a line each.
 std::string rig_notes(const RigVerdict& verdict);
-// {"line", "findings": [{"weight", "about", "text"}], "controls": [...], "rounds"}; null when nothing
-// was judged.
+// {"line", "findings": [{"weight", "about", "text"}], "controls": [...], "rounds"}; null when
+// nothing was judged.
 Json rig_json(const RigVerdict& verdict);
 // The same as text for figures: a line, then a remark a line.
 std::string rig_text(const RigVerdict& verdict);

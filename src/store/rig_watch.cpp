@@ -14,11 +14,12 @@
 namespace blksweep {
 namespace {
 
-constexpr double kResident = 0.05;    // of the data when a cold run begins
-constexpr double kFromDisk = 0.5;     // of what was asked for; less: the page cache answered
-constexpr double kMapped = 0.5;       // share, and rank correlation; a true map has above 0.9
-constexpr double kTooFast = 0.7;      // of the time that the disk's model needs
-constexpr double kMostSeeks = 1500;   // random requests a second of a rotating disk; 15,000 rpm: 600
+constexpr double kResident = 0.05;  // of the data when a cold run begins
+constexpr double kFromDisk = 0.5;   // of what was asked for; less: the page cache answered
+constexpr double kMapped = 0.5;     // share, and rank correlation; a true map has above 0.9
+constexpr double kTooFast = 0.7;    // of the time that the disk's model needs
+constexpr std::uint64_t kBeyondBuffer = 16 << 20;  // less may be in the drive's own buffer
+constexpr double kMostSeeks = 1500;  // random requests a second of a rotating disk; 15,000 rpm: 600
 constexpr std::size_t kLeastMapped = 2;  // runs
 
 using Remarks = std::vector<RigRemark>;
@@ -101,9 +102,9 @@ void remark_incomplete(const RigDisk& disk, Remarks& out) {
     return;
   }
   const auto most = std::ranges::max_element(reasons, {}, [](auto& r) { return r.second; });
-  out.push_back({RigWeight::broken, "runs",
-                 fmt::format("{} of {} runs are left out: {}", left, runs.size(),
-                             printable(most->first))});
+  out.push_back(
+      {RigWeight::broken, "runs",
+       fmt::format("{} of {} runs are left out: {}", left, runs.size(), printable(most->first))});
 }
 
 void remark_map(const RigDisk& disk, Remarks& out) {
@@ -114,8 +115,10 @@ void remark_map(const RigDisk& disk, Remarks& out) {
     if (p && p->in_plan) {
       ++seen;
       share.push_back(*p->in_plan);
-      order.push_back(p->plan_order.value_or(0));
-      wrong += share.back() < kMapped || order.back() < kMapped ? 1 : 0;
+      if (p->plan_order) {
+        order.push_back(*p->plan_order);
+      }
+      wrong += share.back() < kMapped || p->plan_order.value_or(1) < kMapped ? 1 : 0;
     }
   }
   if (wrong < kLeastMapped || 2 * wrong <= seen) {
@@ -123,25 +126,23 @@ void remark_map(const RigDisk& disk, Remarks& out) {
   }
   out.push_back(
       {RigWeight::broken, "addresses",
-       fmt::format("the map of addresses is not that of this disk: in {} of {} runs its requests "
-                   "were not where and when the plan has them ({:.0f} % in places of the plan, rank "
-                   "correlation with its order {:.2f}, medians; a true map has above 0.9)",
-                   wrong, seen, median(share) * 100, median(order))});
-}
-
-// "emulated hdd-7200 x1 0123456789abcdef"
-bool is_emulated_as(const RigDisk& disk, const std::string& model) {
-  return disk.host != nullptr &&
-         std::ranges::any_of(disk.host->layers, [&](const LayerFactRecord& l) {
-           return l.name == "emulation" && l.value.starts_with("emulated " + model + " ");
-         });
+       fmt::format("the map of addresses is not that of this disk: in {} of {} runs its "
+                   "requests were not where and when the plan has them ({:.0f} % of their "
+                   "bytes in places of the plan{}, medians; a true map has above 90 %)",
+                   wrong, seen, median(share) * 100,
+                   order.empty()
+                       ? ""
+                       : fmt::format(", rank correlation with its order {:.2f}", median(order)))});
 }
 
 // A model is a bound of what the disk that it times can be.
 bool remark_model(const RigDisk& disk, Remarks& out) {
+  if (!disk.emulated()) {  // there a model is no more than a question
+    return false;
+  }
   for (const RigCell& c : disk.cells) {
     const std::vector<double> logs = values_of_runs(c.runs, [&](const RunRecord& r) {
-      return r.prediction && r.prediction->error && is_emulated_as(disk, r.prediction->model)
+      return r.prediction && r.prediction->error && r.bytes >= kBeyondBuffer
                  ? Maybe<double>(-std::log1p(*r.prediction->error))
                  : std::nullopt;
     });
@@ -152,11 +153,11 @@ bool remark_model(const RigDisk& disk, Remarks& out) {
     if (2 * fast > std::ssize(logs)) {
       out.push_back(
           {RigWeight::broken, "disk",
-           fmt::format("the disk answers from memory: {} of {} runs of {} took less than {:.0f} % of "
-                       "the time that its model {} needs for their reads (median {:.0f} %)",
-                       fast, logs.size(), c.control.empty() ? "one cell" : c.control,
-                       kTooFast * 100, printable(c.runs.front()->run.prediction->model),
-                       std::exp(median(logs)) * 100)});
+           fmt::format(
+               "the disk answers from memory: {} of {} runs of {} took less than {:.0f} % of "
+               "the time that its model {} needs for their reads (median {:.0f} %)",
+               fast, logs.size(), c.control.empty() ? "one cell" : c.control, kTooFast * 100,
+               printable(c.runs.front()->run.prediction->model), std::exp(median(logs)) * 100)});
       return true;
     }
   }
@@ -164,25 +165,32 @@ bool remark_model(const RigDisk& disk, Remarks& out) {
 }
 
 Maybe<double> requests_per_s(const RunRecord& r) {
-  return r.device_reads && r.epoch_ns > 0
-             ? Maybe<double>(static_cast<double>(*r.device_reads) * 1e9 /
-                             static_cast<double>(r.epoch_ns))
-             : std::nullopt;
+  return r.device_reads && r.epoch_ns > 0 ? Maybe<double>(static_cast<double>(*r.device_reads) *
+                                                          1e9 / static_cast<double>(r.epoch_ns))
+                                          : std::nullopt;
+}
+
+double median_bytes(const CountedRuns& runs) {
+  const std::vector<double> bytes =
+      values_of_runs(runs, [](auto& r) { return Maybe<double>(static_cast<double>(r.bytes)); });
+  return bytes.empty() ? 0 : median(bytes);
 }
 
 void remark_seeks(const RigDisk& disk, Remarks& out) {
   const RigCell& base = disk.base();
   const bool random = setting_of(base.cell->cell, "order") == "random" &&
                       setting_of(base.cell->cell, "merge") == "none";
-  if (disk.host == nullptr || !disk.host->rotational.value_or(false) || !random) {
+  const bool small = median_bytes(base.runs) < static_cast<double>(kBeyondBuffer);
+  if (!disk.rotates() || disk.emulated() || !random || small) {
     return;
   }
   const std::vector<double> rates = values_of_runs(base.runs, requests_per_s);
   if (!rates.empty() && median(rates) > kMostSeeks) {
-    out.push_back({RigWeight::broken, "disk",
-                   fmt::format("the disk answers from memory: {} random reads a second (median), and "
-                               "it says that it rotates: no such disk does over {}",
-                               format_rounded(median(rates)), format_rounded(kMostSeeks))});
+    out.push_back(
+        {RigWeight::broken, "disk",
+         fmt::format("the disk answers from memory: {} random reads a second (median), and "
+                     "it says that it rotates: no such disk does over {}",
+                     format_rounded(median(rates)), format_rounded(kMostSeeks))});
   }
 }
 
@@ -203,10 +211,11 @@ void remark_others(const RigDisk& disk, Remarks& out) {
     }
   }
   if (2 * shared > known) {
-    out.push_back({RigWeight::broken, "others",
-                   fmt::format("somebody else reads the disk: in {} of {} runs, {:.0f} % of our own "
-                               "bytes (median)",
-                               shared, known, median(shares) * 100)});
+    out.push_back(
+        {RigWeight::broken, "others",
+         fmt::format("somebody else reads the disk: in {} of {} runs, {:.0f} % of our own "
+                     "bytes (median)",
+                     shared, known, median(shares) * 100)});
   }
 }
 

@@ -173,8 +173,8 @@ CREATE TABLE probe (                -- no row: the run had no probe
   depth_mean      REAL,             -- requests at the driver, mean over time with I/O; NULL:
                                     -- none, or healed_ns leaves it open by more than 5 %
   stat_difference REAL,             -- |requests - stat| / stat
-  in_plan         REAL,             -- share of the requests seen that begin where the plan has a read;
-                                    -- NULL: no addresses, several epochs
+  in_plan         REAL,             -- share of the bytes of requests that begin where the plan has a
+                                    -- read; NULL: no addresses, several epochs, too few
   plan_order      REAL              -- rank correlation of when those were issued with the plan's order
 ) STRICT;
 CREATE TABLE series (               -- packed little-endian records, see docs/results-schema.md

@@ -185,8 +185,8 @@ void print(const Report& report, const Others& others, const ReportOptions& opti
   }
   const SummaryInput& input = report.joined.input;
   say_text((report.rig.judged ? rig_line(report.rig) + "\n" : "") + summary_text(report.cells) +
-           rig_notes(report.rig) + stopping_text(input.stopping) +
-           ceilings_text(input.ceilings) + others_text(others));
+           rig_notes(report.rig) + stopping_text(input.stopping) + ceilings_text(input.ceilings) +
+           others_text(others));
   if (options.explain) {
     say_text("\n" + columns_text(report.cells));
   }
