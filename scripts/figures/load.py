@@ -130,6 +130,14 @@ def load_cells(path):
     return cells
 
 
+def load_rig(folder):
+    """What controls and the noise watch say, line by line, the weightiest first; () without controls."""
+    path = pathlib.Path(folder) / "rig.txt"
+    if not path.exists():
+        return ()
+    return tuple(cut(line, LONGEST_ON_PAGE) for line in path.read_text(encoding="utf-8", errors="replace").splitlines())
+
+
 FACTS_QUERY = ("SELECT e.* FROM experiment e JOIN cell c USING (experiment_id) WHERE c.cell_id = ?")
 LEFT_OUT_QUERY = ("SELECT cell_id, repeat, incomplete_reason FROM run WHERE incomplete = 1 "
                   "ORDER BY run_id")

@@ -16,6 +16,9 @@ h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .6rem; }
 h2 { font-size: 1.15rem; margin: 2.6rem 0 .6rem; padding-top: .7rem; border-top: 1px solid var(--rule); }
 p { margin: .5rem 0; max-width: 46rem; }
 .lead { font-size: 1.05rem; }
+.rig { max-width: none; padding: .5rem .8rem; border-left: 4px solid var(--rule); }
+.rig.good { border-color: #009e73; }
+.rig.bad { border-color: #d55e00; font-weight: 600; }
 .soft, figcaption, .note { color: var(--soft); font-size: .86rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
@@ -271,7 +274,16 @@ other losses are marked incomplete and left out. A dash means unknown, not zero.
 The method and its error rates: docs/statistics.md. Columns and units: docs/results-schema.md.</p>"""
 
 
-def document(title, lead, sections):
+def rig_lines(lines):
+    """What is to be known before any figure: the first line in full strength, the others below it."""
+    if not lines:
+        return ""
+    kind = "soft" if lines[0].startswith("controls not") else "good" if lines[0].startswith("controls") else "bad"
+    rest = "".join(f"<p class=note>{text(line)}</p>\n" for line in lines[1:])
+    return f"<p class='rig {kind}'>{text(lines[0])}</p>\n{rest}"
+
+
+def document(title, lead, sections, rig=()):
     body = "".join(f"<section>\n<h2>{text(name)}</h2>\n{content}\n</section>\n" for name, content in sections)
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     return f"""<!DOCTYPE html>
@@ -284,7 +296,7 @@ def document(title, lead, sections):
 <style>{STYLE}</style>
 </head>
 <body>
-<h1>{text(title)}</h1>
+{rig_lines(rig)}<h1>{text(title)}</h1>
 <p class=lead>{text(lead)}</p>
 {body}</body>
 </html>

@@ -275,7 +275,7 @@ def disk_sections(cells, facts):
     return sections
 
 
-def build_page(db, cells, facts, drawn, others):
+def build_page(db, output, cells, facts, drawn, others):
     everything = (facts, *facts.others)
     marks = ", ".join("?" * len(cells))
     warnings = load.rows(db, WARNINGS_QUERY.format(marks), [c.cell_id for c in cells],
@@ -283,7 +283,7 @@ def build_page(db, cells, facts, drawn, others):
     devices = ", ".join(dict.fromkeys(f.host["device"] for f in everything))
     return page.document(
         title=f"blksweep: {devices} on {facts.host['hostname']}",
-        lead=page.lead(cells, facts),
+        lead=page.lead(cells, facts), rig=load.load_rig(output),
         sections=[
             ("Results", page.results(cells, facts)),
             *((title, page.figure(svg, text)) for _, title, svg, text in drawn),
@@ -304,7 +304,7 @@ def write_page(db, output, no_runs):
     else:
         cells = load.load_cells(output / "cells.csv")
         facts = load.load_facts(db, cells)
-        text = build_page(db, cells, facts, draw_all(db, cells, figures), others)
+        text = build_page(db, output, cells, facts, draw_all(db, cells, figures), others)
     (output / "report.html").write_text(text, encoding="utf-8")
 
 

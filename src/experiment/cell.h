@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "loader/settings.h"
@@ -14,6 +15,11 @@
 namespace blksweep {
 
 enum class CacheState { cold, warm, keep };
+
+// What a cell is there to show about the rig (docs/controls.md); none: it is of the experiment.
+enum class Control { none, same, ram, reverse, no_op };
+// "a/a", "ram", "reverse", "no-op"; "" of none.
+std::string_view to_string(Control control);
 
 struct CellSettings : LoaderSettings {
   // Else another may take its place (fallback.h).
@@ -28,6 +34,7 @@ struct CellSettings : LoaderSettings {
   std::vector<std::string> peer_program;  // with its arguments
   std::uint32_t peer_workers = 4;         // that read side by side
   std::uint32_t peer_prefetch = 2;        // batches ahead of each worker
+  Control control = Control::none;
   std::string arm;  // tells equal cells apart, which are compared to see what noise alone does
   NodeWish node;
 };

@@ -15,6 +15,7 @@
 #include "experiment/prediction_notes.h"
 #include "experiment/rounds.h"
 #include "os/layer_facts.h"
+#include "os/noise.h"
 #include "store/result_reader.h"
 
 namespace blksweep {
@@ -40,6 +41,19 @@ Result<std::vector<StoredRun>> runs_before(const ResultStore* store, std::int64_
   return reader.runs(experiment);
 }
 
+// The engine that reads nothing leaves memory as it was.
+bool reads_data(const CellSettings& cell) { return cell.engine != EngineKind::no_op; }
+
+void record_spin(RunRecord& run, const Maybe<SpinTime>& before, const Maybe<SpinTime>& after) {
+  if (!run.noise || !before || !after) {
+    return;
+  }
+  run.noise->spin_before_wall_ns = before->wall_ns;
+  run.noise->spin_before_cpu_ns = before->cpu_ns;
+  run.noise->spin_after_wall_ns = after->wall_ns;
+  run.noise->spin_after_cpu_ns = after->cpu_ns;
+}
+
 class Experiment {
  public:
   Experiment(const Source& source, const ExperimentSettings& settings, ResultStore* store,
@@ -57,6 +71,9 @@ class Experiment {
   void open_probe();
   Result<std::vector<std::string>> settle_addresses(AddressProof& proof);
   Result<> run_job(const RoundJob& job);
+  Result<std::vector<std::string>> settle_ram(AddressProof& proof);
+  Maybe<SpinTime> time_cpu() const;
+  bool wants_prediction(const CellSettings& cell) const;
   Result<> try_peers();
   Result<> keep(const RoundJob& job, MeasuredRun measured);
   bool lost(const RoundJob& job);
@@ -200,9 +217,11 @@ Result<> Experiment::run_job(const RoundJob& job) {
   if (settings_.progress != nullptr) {
     settings_.progress->begin_run(done_ + 1, repeats_->runs_expected());
   }
-  AddressProof addresses(source_, cell);
-  BLKSWEEP_TRY(const std::vector<std::string> moved, settle_addresses(addresses));
-  const Source source = part_of(source_, cell.read_share);
+  const bool in_ram = cell.control == Control::ram;
+  AddressProof addresses(in_ram ? *settings_.ram : source_, cell);
+  BLKSWEEP_TRY(const std::vector<std::string> moved,
+               in_ram ? settle_ram(addresses) : settle_addresses(addresses));
+  const Source source = part_of(in_ram ? *settings_.ram : source_, cell.read_share);
   BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source, cell, seed));
   const PairRequest request{.source = source,
                             .cell = cell,
@@ -210,17 +229,19 @@ Result<> Experiment::run_job(const RoundJob& job) {
                             .repeat = job.repeat,
                             .seed = seed,
                             .stream = job.cell,
-                            .verify = settings_.verify,
-                            .check = settings_.check,
+                            .verify = settings_.verify && reads_data(cell),
+                            .check = settings_.check && reads_data(cell),
                             .addresses = &addresses,
-                            .arms = settings_.twins,
-                            .probe = probe_.get(),
+                            .arms = cell.control == Control::none ? settings_.twins : TwinArms{},
+                            .probe = in_ram ? nullptr : probe_.get(),
                             .progress = settings_.progress,
                             .stop = stop_,
                             .makers = settings_.makers};
+  const Maybe<SpinTime> before = time_cpu();
   BLKSWEEP_TRY(MeasuredRun measured,
                cell.peer.empty() ? measure_pair(request) : measure_peer(request, settings_.peers));
   RunRecord& run = measured.record;
+  record_spin(run, before, time_cpu());
   run.warnings.insert(run.warnings.begin(), moved.begin(), moved.end());
   if (measured.interrupted && run.samples == 0) {
     return {};
@@ -228,7 +249,7 @@ Result<> Experiment::run_job(const RoundJob& job) {
   if (measured.fault && needs_gpu(cell) && settings_.makers.gpu_lost()) {
     gpu_lost_ = measured.fault->message();
   }
-  if (settings_.predict && !stop_.load() && !measured.fault && cell.peer.empty()) {
+  if (wants_prediction(cell) && !stop_.load() && !measured.fault) {
     add_prediction(run, *settings_.predict, {source, cell, planned});
   }
   mark_changed_conditions(run);
@@ -237,6 +258,23 @@ Result<> Experiment::run_job(const RoundJob& job) {
   }
   cut_short_ = stop_.load() && run.incomplete;
   return keep(job, std::move(measured));
+}
+
+// A copy of our own: nobody moves it.
+Result<std::vector<std::string>> Experiment::settle_ram(AddressProof& proof) {
+  BLKSWEEP_TRY(const ExtentCheck check, proof.before(*settings_.ram));
+  return check.clean() ? Result<std::vector<std::string>>(std::vector<std::string>{})
+                       : fail("the copy in memory changed: " + moved_text(*settings_.ram, check));
+}
+
+Maybe<SpinTime> Experiment::time_cpu() const {
+  return settings_.controls ? Maybe<SpinTime>(spin_work()) : std::nullopt;
+}
+
+bool Experiment::wants_prediction(const CellSettings& cell) const {
+  const bool wanted = cell.control == Control::none ? settings_.predict_all && cell.peer.empty()
+                                                    : cell.control == Control::same;
+  return settings_.predict && wanted;
 }
 
 // Each loader that will be needed, once: what it lacks here is said before anything is measured,

@@ -5,6 +5,7 @@
 // Rounds:  a number, or until intervals are narrow enough (experiment/repeats.h).
 // Ceiling: measured once in each round that has a run left; where nothing is left to run, nothing
 //          is measured.
+// Controls: cells like the others; those of Control::ram read settings.ram, without probe.
 // Crash:   a run is stored before the next begins; runs that the database has already (same
 //          experiment) are not repeated.
 // Errors:  the first error that makes a run impossible ends the experiment; what is stored stays.
@@ -49,10 +50,13 @@ struct ExperimentSettings {
   PeerSettings peers;
   bool probe = true;
   bool ceiling = false;
-  std::string key;  // which sweep this is, for going on after a crash
+  bool controls = false;      // cells have them (docs/controls.md): the CPU is timed around runs
+  std::optional<Source> ram;  // the copy that cells of Control::ram read
+  std::string key;            // which sweep this is, for going on after a crash
   HostRecord host;
   CommandRecord command;
   std::optional<PredictSettings> predict;  // a model to simulate every run's plan on
+  bool predict_all = true;                 // else only that of the control a/a
   Progress* progress = nullptr;
   StageMakers makers = {};
 };

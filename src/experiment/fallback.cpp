@@ -68,7 +68,8 @@ Result<CellSettings> settle(const CellSettings& cell, const Refusals& refusals) 
     return settled;
   }
   settled.addresses_refused = true;
-  if (cell.order == Order::lba) {  // unknown addresses sort behind all others, there by inode
+  if (cell.order == Order::lba ||
+      cell.order == Order::reverse) {  // unknown addresses sort behind all others, there by inode
     settled.order = cell.order_named ? Order::inode : Order::path;
     settled.order_asked = cell.order_named ? std::optional(cell.order) : std::nullopt;
   }

@@ -14,6 +14,7 @@
 #include "experiment/cold_proof.h"
 #include "experiment/incomplete.h"
 #include "experiment/judge_caches.h"
+#include "experiment/map_proof.h"
 #include "experiment/observe.h"
 #include "experiment/quality.h"
 #include "loader/verify.h"
@@ -174,6 +175,14 @@ void record_clock(RunRecord& r, const char* what, const std::optional<ClockAlign
   }
 }
 
+void record_map(RunRecord& r, const RunRequest& q) {
+  if (r.probe) {
+    const MapProof proof = prove_map(q.source.catalog, q.planned.plan, r.probe->issues);
+    r.probe->in_plan = proof.in_plan;
+    r.probe->plan_order = proof.plan_order;
+  }
+}
+
 void record_stages(RunRecord& r, const Epoch& e) {
   if (const std::string means = e.copy() != nullptr ? e.copy()->means() : ""; !means.empty()) {
     r.engine_features += (r.engine_features.empty() ? "" : "; ") + means;
@@ -323,6 +332,7 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   }
   record_check(r, q, spot ? &*spot : nullptr);
   record_reads(r, *epoch);
+  record_map(r, q);
   record_stages(r, *epoch);
   record_epoch(r, q, *epoch);
   record_failures(r, q, *epoch);

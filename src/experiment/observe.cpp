@@ -10,6 +10,7 @@
 #include "experiment/judge_caches.h"
 #include "node/cache/cache.h"
 #include "os/disk_use.h"
+#include "os/noise.h"
 #include "os/own_reads.h"
 #include "os/standstill.h"
 #include "stage/cuda/cuda_stage.h"
@@ -138,6 +139,35 @@ class ProbeObserver : public Observer {
   Result<> started_;
 };
 
+// Of counters that the kernel has both times.
+template <class T>
+Maybe<T> grown(const Maybe<T>& before, const Maybe<T>& after) {
+  return before && after ? Maybe<T>(*after - *before) : std::nullopt;
+}
+
+class NoiseObserver : public Observer {
+ public:
+  Result<> begin() override {
+    before_ = noise_counters();
+    return {};
+  }
+  Result<> end(RunRecord& record) override {
+    const NoiseCounters now = noise_counters();
+    NoiseRecord& n = record.noise.emplace();
+    n.steal_ns = grown(before_.steal_ns, now.steal_ns);
+    n.cpu_pressure_ns = grown(before_.cpu_pressure_ns, now.cpu_pressure_ns);
+    n.io_pressure_ns = grown(before_.io_pressure_ns, now.io_pressure_ns);
+    n.memory_pressure_ns = grown(before_.memory_pressure_ns, now.memory_pressure_ns);
+    n.throttled_ns = grown(before_.throttled_ns, now.throttled_ns);
+    n.thermal_throttles = grown(before_.thermal_throttles, now.thermal_throttles);
+    n.cpu_khz = now.cpu_khz;
+    return {};
+  }
+
+ private:
+  NoiseCounters before_;
+};
+
 // Ends after ProcessObserver: who else read is what is left of the disk's count.
 class DiskObserver : public Observer {
  public:
@@ -221,6 +251,7 @@ std::vector<std::unique_ptr<Observer>> observers_of(const RunRequest& q) {
   std::vector<std::unique_ptr<Observer>> out;
   out.push_back(std::make_unique<ResidencyObserver>(q.source.catalog));
   out.push_back(std::make_unique<LimitsObserver>(q.node));
+  out.push_back(std::make_unique<NoiseObserver>());
   out.push_back(std::make_unique<ClockObserver>());
   if (needs_gpu(q.cell)) {
     out.push_back(std::make_unique<GpuObserver>(q.cell.device_index));

@@ -42,7 +42,9 @@ struct Completion {
 
 inline constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
 
-enum class EngineKind { io_uring, psync };
+// no_op reads nothing: every request is answered at once, its memory as it was. What is left of a
+// run is what the tool itself costs.
+enum class EngineKind { io_uring, psync, no_op };
 std::string_view to_string(EngineKind k);
 
 struct EngineSettings {

@@ -72,6 +72,7 @@ Result<> Epoch::allocate(const LoaderSettings& settings, const PlannedEpoch& pla
 Result<> Epoch::open_files(const Source& source, const LoaderSettings& settings, const Plan& plan) {
   BLKSWEEP_TRY(slots_, FileSlots::affordable(source.catalog.files.size()));
   slots_.direct = settings.direct && source.direct_possible;
+  slots_.opens = settings.engine != EngineKind::no_op;
   slots_.openers = settings.openers;
   slots_.place = options_.place;
   EngineSettings ring;

@@ -15,8 +15,9 @@ namespace {
 constexpr std::uint32_t kMostSlots = 4096;
 constexpr std::uint32_t kMostAhead = 256;
 constexpr std::uint32_t kScarceAhead = 64;
-constexpr std::uint32_t kOtherSlots = 2;     // the device's and the one for retries
-constexpr std::uint64_t kForOthers = 12;     // ring, device, journal of the database, sysfs ...
+constexpr std::uint32_t kOtherSlots = 2;  // the device's and the one for retries
+constexpr std::uint64_t kForOthers = 12;  // ring, device, journal of the database, sysfs ...
+constexpr int kNoFile = -1;
 constexpr std::uint64_t kLeastForFiles = 8;  // 4 slots, 2 ahead, 2 pending
 
 std::uint64_t descriptors_open() {
@@ -57,6 +58,7 @@ bool FileSlotsSettings::scarce(std::size_t files) const {
 
 FileSlots::FileSlots(DataFiles data, OpenPlan plan, const FileSlotsSettings& settings)
     : data_(std::move(data)),
+      opens_(settings.opens),
       flags_(settings.direct ? O_DIRECT : 0),
       plan_(std::move(plan)),
       ahead_(data_, plan_.files, {settings.openers, settings.ahead, settings.place, flags_}),
@@ -84,12 +86,12 @@ Result<> FileSlots::use_device(Engine& engine, const std::string& node) {
 }
 
 int FileSlots::open_next(std::uint32_t open) {
-  const int fd = ahead_.take(open);
+  const int fd = opens_ ? ahead_.take(open) : kNoFile;
   const std::uint32_t slot = plan_.slot(open);
-  error_in_slot_[slot] = fd < 0 ? fd : 0;
+  error_in_slot_[slot] = fd < 0 && opens_ ? fd : 0;
   pending_.emplace_back(std::max(fd, -1));
   ++opened_;
-  return fd < 0 ? fd : static_cast<int>(slot);
+  return fd < 0 && opens_ ? fd : static_cast<int>(slot);
 }
 
 // A retry of a read whose file has been closed meanwhile.

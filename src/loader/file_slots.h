@@ -27,6 +27,7 @@ namespace blksweep {
 struct FileSlotsSettings {
   std::uint32_t slots = 64;  // of the engine: the device's, one for retries, the rest for files
   bool direct = true;
+  bool opens = true;            // else slots stay empty: an engine that reads nothing needs no file
   unsigned openers = 1;         // threads that open ahead
   std::uint32_t ahead = 256;    // descriptors that wait with them
   std::uint32_t pending = 256;  // descriptors between two flushes
@@ -44,7 +45,11 @@ class FileSlots {
                                                  const FileSlotsSettings& settings);
 
   Result<> use_device(Engine& engine, const std::string& node);
-  void start() { ahead_.start(); }
+  void start() {
+    if (opens_) {
+      ahead_.start();
+    }
+  }
   // True: what slot_of gave since the last flush has to be submitted before slot_of(read).
   bool must_flush_before(std::uint32_t read) const;
   // The slot with the file of `read`, or -errno. Reads come in plan order; an earlier one may come
@@ -64,6 +69,7 @@ class FileSlots {
   int reopen(std::uint32_t open);
 
   DataFiles data_;
+  bool opens_;
   int flags_;
   OpenPlan plan_;
   FileOpener ahead_;

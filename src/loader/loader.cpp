@@ -41,9 +41,10 @@ Result<> check_numbers(const LoaderOptions& o) {
 Result<LoaderSettings> settings_of(const LoaderOptions& o) {
   BLKSWEEP_CHECK(check_numbers(o));
   LoaderSettings s;
-  BLKSWEEP_TRY(s.order, word("order", o.order,
-                             std::array{Order::random, Order::path, Order::directory, Order::inode,
-                                        Order::lba, Order::chunked, Order::recorded}));
+  BLKSWEEP_TRY(s.order,
+               word("order", o.order,
+                    std::array{Order::random, Order::path, Order::directory, Order::inode,
+                               Order::lba, Order::chunked, Order::recorded, Order::reverse}));
   BLKSWEEP_TRY(s.merge, word("merge", o.merge,
                              std::array{Merge::none, Merge::file, Merge::kernel, Merge::device}));
   BLKSWEEP_TRY(s.shuffle,

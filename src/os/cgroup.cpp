@@ -63,6 +63,9 @@ CgroupPlace place_in(const MountFacts& mount, int version, const std::string& gr
 }  // namespace
 
 std::string_view controller_name(Controller controller, int version) {
+  if (controller == Controller::cpu) {
+    return "cpu";
+  }
   if (controller == Controller::memory) {
     return "memory";
   }

@@ -13,7 +13,7 @@
 
 namespace blksweep {
 
-enum class Controller { memory, io };
+enum class Controller { memory, io, cpu };
 // As the kernel calls it in that version: "io" of v2 was "blkio" in v1.
 std::string_view controller_name(Controller controller, int version);
 

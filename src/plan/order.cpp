@@ -27,6 +27,7 @@ std::uint64_t primary_key(const Catalog& catalog, Order order, std::uint32_t sam
     case Order::inode:
       return catalog.files[file].inode;
     case Order::lba:
+    case Order::reverse:
     case Order::chunked:
       return catalog.first_address(sample);
     case Order::recorded:
@@ -97,12 +98,15 @@ Samples sorted_samples(const Catalog& catalog, Order order) {
   for (std::uint32_t i = 0; i < keys.size(); ++i) {
     keys[i] = {primary_key(catalog, order, i), i, 0};
   }
-  if (order == Order::lba || order == Order::chunked) {
+  if (order == Order::lba || order == Order::reverse || order == Order::chunked) {
     close_up_unknown(keys);
   }
   Sorter{catalog, {}}.sort(keys, Tie::inode);
   Samples samples(keys.size());
   std::ranges::transform(keys, samples.begin(), &SortKey::index);
+  if (order == Order::reverse) {
+    std::ranges::reverse(samples);
+  }
   return samples;
 }
 

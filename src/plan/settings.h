@@ -11,7 +11,7 @@
 
 namespace blksweep {
 
-enum class Order { random, path, directory, inode, lba, chunked, recorded };
+enum class Order { random, path, directory, inode, lba, chunked, recorded, reverse };
 enum class Merge { none, file, kernel, device };
 enum class Shuffle { none, buffer, reservoir, full };
 

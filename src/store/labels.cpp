@@ -125,7 +125,9 @@ bool matches(const CellRecord& cell, const CellFilter& filter) {
   });
 }
 
-std::vector<std::string> cell_labels(const std::vector<CellRecord>& cells) {
+namespace {
+
+std::vector<std::string> labels_of_experiment(const std::vector<CellRecord>& cells) {
   const auto named = [&cells](bool brief) {
     const std::array varying{varying_settings(cells, {false, brief}),
                              varying_settings(cells, {true, brief})};
@@ -141,6 +143,27 @@ std::vector<std::string> cell_labels(const std::vector<CellRecord>& cells) {
     if (std::ranges::count(brief, brief[i]) > 1) {
       labels[i] = whole[i];
     }
+  }
+  return labels;
+}
+
+// What they are named by is what they are there for; ram has one in each order.
+std::string control_label(const CellRecord& cell) {
+  const std::string control = setting_of(cell, "control");
+  return "control " + control + (control == "ram" ? " " + setting_of(cell, "order") : "");
+}
+
+}  // namespace
+
+std::vector<std::string> cell_labels(const std::vector<CellRecord>& cells) {
+  std::vector<CellRecord> own;
+  std::ranges::copy_if(cells, std::back_inserter(own),
+                       [](const CellRecord& c) { return setting_of(c, "control").empty(); });
+  const std::vector<std::string> of_own = labels_of_experiment(own);
+  std::vector<std::string> labels;
+  auto next = of_own.begin();
+  for (const CellRecord& c : cells) {
+    labels.push_back(setting_of(c, "control").empty() ? *next++ : control_label(c));
   }
   return labels;
 }

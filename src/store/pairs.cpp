@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/labels.h"
+#include "store/rig_verdict.h"
 
 namespace blksweep {
 namespace {
@@ -61,6 +62,9 @@ PairRatios pair_ratios(const CellRuns& runs, const CellRuns& baseline) {
 }
 
 std::vector<Series> series_of(const SummaryInput& input) {
+  if (has_controls(input)) {
+    return series_of(without_controls(input));
+  }
   std::vector<CellRecord> records;
   std::ranges::transform(input.cells, std::back_inserter(records), &StoredCell::cell);
   const std::vector<std::string> labels = cell_labels(records);

@@ -130,6 +130,10 @@ struct ProbeRecord {
   std::uint64_t lost_events = 0;
   Maybe<double> depth_mean;       // driver depth, mean over time; NULL: lost completions hide it
   Maybe<double> stat_difference;  // |probe - /sys/block/*/stat| / stat, requests
+  // Of the requests seen: the share of bytes of those that begin where the plan has a read, and the
+  // rank correlation of when they were issued with the plan's order. NULL: no addresses, several
+  // epochs, too few.
+  Maybe<double> in_plan, plan_order;
   Histogram depth, request_bytes, latency_ns;
   std::vector<DepthPoint> series;
   std::vector<IssuePoint> issues;
@@ -162,6 +166,19 @@ struct PredictionRecord {
   std::uint64_t requests = 0;  // after merging
   Maybe<double> depth_mean = std::nullopt;
   Maybe<double> error = std::nullopt;  // predicted / measured - 1, of epoch_ns
+};
+
+// What took time from a run, between its begin and its end; NULL: the kernel does not tell.
+struct NoiseRecord {
+  Maybe<std::int64_t> steal_ns;  // by the hypervisor, all CPUs together
+  // Some task of this node waited: for a CPU, for I/O, for memory.
+  Maybe<std::int64_t> cpu_pressure_ns, io_pressure_ns, memory_pressure_ns;
+  Maybe<std::int64_t> throttled_ns;  // our cgroup was held by its CPU quota
+  Maybe<std::uint64_t> thermal_throttles;
+  Maybe<std::uint64_t> cpu_khz;  // mean over the CPUs, at the end
+  // Fixed work of this process before and after the run, outside the epoch.
+  Maybe<std::int64_t> spin_before_wall_ns, spin_before_cpu_ns;
+  Maybe<std::int64_t> spin_after_wall_ns, spin_after_cpu_ns;
 };
 
 struct QualityRecord {  // 0: none, 1: as good as a full permutation (docs/measurement.md)
@@ -263,6 +280,7 @@ struct RunRecord {
   Maybe<PredictionRecord> prediction;
   std::vector<NodeSettingRecord> node;
   Maybe<LimitUseRecord> limit_use;
+  Maybe<NoiseRecord> noise;
   std::vector<FailedSample> failed;
   std::vector<std::string> warnings;
   bool incomplete = false;

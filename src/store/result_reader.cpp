@@ -79,26 +79,30 @@ std::string run_query() {
   ColumnNames fio("f.");
   ColumnNames plain("g.");
   ColumnNames prediction("m.");
+  ColumnNames noise("o.");
   RunRecord r;
   ProbeRecord p;
   FioRecord f;
   PredictionRecord m;
+  NoiseRecord o;
   each_run_column(r, run);
   each_probe_column(p, probe);
   each_fio_column(f, fio);
   each_fio_column(f, plain);
   each_prediction_column(m, prediction);
+  each_noise_column(o, noise);
   return fmt::format(
-      "SELECT r.run_id, r.cell_id, {}, p.run_id, {}, f.run_id, {}, g.run_id, {}, m.run_id, {} "
-      "FROM run r "
+      "SELECT r.run_id, r.cell_id, {}, p.run_id, {}, f.run_id, {}, g.run_id, {}, m.run_id, {}, "
+      "o.run_id, {} FROM run r "
       "JOIN cell c USING (cell_id) LEFT JOIN probe p ON p.run_id = r.run_id "
+      "LEFT JOIN noise o ON o.run_id = r.run_id "
       "LEFT JOIN fio f ON f.run_id = r.run_id AND f.arm = 'grouped' "
       "LEFT JOIN fio g ON g.run_id = r.run_id AND g.arm = 'plain' LEFT JOIN prediction m ON "
       "m.prediction_id = "
       "(SELECT max(prediction_id) FROM prediction n WHERE n.run_id = r.run_id) WHERE "
       "c.experiment_id = ? "
       "ORDER BY r.run_id",
-      run.text(), probe.text(), fio.text(), plain.text(), prediction.text());
+      run.text(), probe.text(), fio.text(), plain.text(), prediction.text(), noise.text());
 }
 
 StoredRun read_run(Statement& row) {
@@ -107,6 +111,7 @@ StoredRun read_run(Statement& row) {
   ProbeRecord probe;
   FioRecord fio, plain;
   PredictionRecord prediction;
+  NoiseRecord noise;
   row.read(stored.id);
   row.read(stored.cell_id);
   each_run_column(stored.run, RowReader(row));
@@ -129,6 +134,11 @@ StoredRun read_run(Statement& row) {
   each_prediction_column(prediction, RowReader(row));
   if (there) {
     stored.run.prediction = std::move(prediction);
+  }
+  row.read(there);
+  each_noise_column(noise, RowReader(row));
+  if (there) {
+    stored.run.noise = noise;
   }
   return stored;
 }

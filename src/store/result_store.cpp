@@ -182,6 +182,16 @@ Result<> insert_node(Database& db, std::int64_t run, const RunRecord& record) {
   return row.into(db);
 }
 
+Result<> insert_noise(Database& db, std::int64_t run, const RunRecord& record) {
+  if (!record.noise) {
+    return {};
+  }
+  Insert row("noise");
+  row("run_id", run);
+  each_noise_column(*record.noise, row);
+  return row.into(db);
+}
+
 Result<> insert_texts(Database& db, std::int64_t run, const RunRecord& record) {
   for (const FailedSample& f : record.failed) {
     Insert row("failed_sample");
@@ -225,6 +235,7 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
   }
   BLKSWEEP_CHECK(insert_account(db, run, record));
   BLKSWEEP_CHECK(insert_node(db, run, record));
+  BLKSWEEP_CHECK(insert_noise(db, run, record));
   BLKSWEEP_CHECK(insert_texts(db, run, record));
   return run;
 }

@@ -88,6 +88,23 @@ void each_probe_column(Probe& p, F&& f) {
   f("lost_events", p.lost_events);
   f("depth_mean", p.depth_mean);
   f("stat_difference", p.stat_difference);
+  f("in_plan", p.in_plan);
+  f("plan_order", p.plan_order);
+}
+
+template <class Noise, class F>
+void each_noise_column(Noise& n, F&& f) {
+  f("steal_ns", n.steal_ns);
+  f("cpu_pressure_ns", n.cpu_pressure_ns);
+  f("io_pressure_ns", n.io_pressure_ns);
+  f("memory_pressure_ns", n.memory_pressure_ns);
+  f("throttled_ns", n.throttled_ns);
+  f("thermal_throttles", n.thermal_throttles);
+  f("cpu_khz", n.cpu_khz);
+  f("spin_before_wall_ns", n.spin_before_wall_ns);
+  f("spin_before_cpu_ns", n.spin_before_cpu_ns);
+  f("spin_after_wall_ns", n.spin_after_wall_ns);
+  f("spin_after_cpu_ns", n.spin_after_cpu_ns);
 }
 
 template <class Fio, class F>

@@ -173,7 +173,10 @@ CREATE TABLE probe (                -- no row: the run had no probe
   lost_events INTEGER NOT NULL,
   depth_mean      REAL,             -- requests at the driver, mean over time with I/O; NULL:
                                     -- none, or healed_ns leaves it open by more than 5 %
-  stat_difference REAL              -- |requests - stat| / stat
+  stat_difference REAL,             -- |requests - stat| / stat
+  in_plan         REAL,             -- share of the bytes of requests that begin where the plan has a
+                                    -- read; NULL: no addresses, several epochs, too few
+  plan_order      REAL              -- rank correlation of when those were issued with the plan's order
 ) STRICT;
 CREATE TABLE series (               -- packed little-endian records, see docs/results-schema.md
   run_id INTEGER NOT NULL REFERENCES run,
@@ -251,6 +254,18 @@ CREATE TABLE limit_use (  -- no row: the run had no cgroup of its own
   cache_peak_bytes  INTEGER NOT NULL,   -- page cache charged to its cgroup, greatest sample
   memory_peak_bytes INTEGER,            -- of everything charged to it, by the kernel
   limit_hits        INTEGER             -- times that the memory limit made somebody reclaim
+) STRICT;
+CREATE TABLE noise (      -- what took time from the run, during the epoch; NULL: the kernel does not tell
+  run_id INTEGER PRIMARY KEY REFERENCES run,
+  steal_ns           INTEGER,  -- by the hypervisor, all CPUs together
+  cpu_pressure_ns    INTEGER,  -- some task of the node waited for a CPU (PSI)
+  io_pressure_ns     INTEGER,  -- ... for I/O, ours included
+  memory_pressure_ns INTEGER,  -- ... for memory
+  throttled_ns       INTEGER,  -- our cgroup was held by its CPU quota
+  thermal_throttles  INTEGER,  -- times, all CPUs together
+  cpu_khz            INTEGER,  -- mean over the CPUs, at the end
+  spin_before_wall_ns INTEGER, spin_before_cpu_ns INTEGER, -- fixed work just before the run, and after
+  spin_after_wall_ns  INTEGER, spin_after_cpu_ns  INTEGER  -- it; NULL: without --controls
 ) STRICT;
 )sql";
 

@@ -7,6 +7,7 @@
 #include "stats/quantile.h"
 #include "store/ceilings.h"
 #include "store/pairs.h"
+#include "store/rig_verdict.h"
 
 namespace blksweep {
 namespace {
@@ -259,6 +260,9 @@ std::vector<const StoredRun*> counted_runs(const std::vector<StoredRun>& runs, s
 }
 
 std::vector<CellSummary> summarize(const SummaryInput& input) {
+  if (has_controls(input)) {
+    return summarize(without_controls(input));
+  }
   std::vector<CellRecord> records;
   for (const StoredCell& c : input.cells) {
     records.push_back(c.cell);

@@ -75,9 +75,10 @@ struct SummaryInput {
   Maybe<double> margin;  // 0.03: "equal" where a ratio is shown to be within 3 %
   // By disk, as ceilings: where rounds went on until intervals were narrow (stats/precision.h).
   std::map<std::string, StoppingRecord> stopping = {};
+  std::map<std::string, HostRecord> hosts = {};  // by disk, as ceilings
 };
 
-// One per cell, in the order of `cells`.
+// One per cell that is no control (store/rig_verdict.h), in the order of `cells`.
 std::vector<CellSummary> summarize(const SummaryInput& input);
 
 // The baseline among the cells of each disk, by its place.

@@ -14,7 +14,7 @@ namespace {
 using support::SyntheticCatalog;
 
 constexpr Order kOrders[] = {Order::random, Order::path,    Order::directory, Order::inode,
-                             Order::lba,    Order::chunked, Order::recorded};
+                             Order::lba,    Order::chunked, Order::recorded,  Order::reverse};
 
 std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> v) {
   std::ranges::sort(v);
@@ -87,6 +87,13 @@ TEST(Order, SortedOrdersAscendByTheirKey) {
     EXPECT_TRUE(std::ranges::is_sorted(got, {}, [&](std::uint32_t s) { return key(order, s); }))
         << to_string(order);
   }
+}
+
+TEST(Order, ReverseIsAddressOrderBackwards) {
+  const SyntheticCatalog data({.files = 700, .odd = 0.3});
+  auto forward = make_order(data.view(), {.order = Order::lba});
+  std::ranges::reverse(forward);
+  EXPECT_EQ(make_order(data.view(), {.order = Order::reverse}), forward);
 }
 
 TEST(Order, SamplesWithoutAddressComeLastByInode) {

@@ -105,6 +105,7 @@ Result<JoinedExperiments> join_experiments(ResultReader& reader, const Experimen
     }
     auto& ceilings = joined.input.ceilings[disk];
     std::ranges::copy(joined.experiments[e].ceilings, std::back_inserter(ceilings));
+    joined.input.hosts[disk] = joined.experiments[e].host;
     if (joined.experiments[e].stopping) {
       joined.input.stopping[disk] = *joined.experiments[e].stopping;
     }

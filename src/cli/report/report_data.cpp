@@ -57,6 +57,7 @@ Result<Report> load_report(const ReportChoice& options) {
   BLKSWEEP_CHECK(require_match(input.cells, options.baseline, "--baseline"));
   BLKSWEEP_CHECK(require_match(input.cells, options.cells, "--cells"));
   report.cells = summarize(input);
+  report.rig = judge_rig(input);
   // Left out after the summary: a baseline that is not shown still is the baseline.
   std::erase_if(report.cells,
                 [&](const CellSummary& c) { return !matches(c.cell, options.cells); });
@@ -64,6 +65,9 @@ Result<Report> load_report(const ReportChoice& options) {
 }
 
 Result<> write_tables(const Report& report, const ReportFolder& folder) {
+  if (report.rig.judged) {
+    BLKSWEEP_CHECK(folder.write("rig.txt", rig_text(report.rig)));
+  }
   BLKSWEEP_CHECK(folder.write("cells.csv", cells_csv(report.cells)));
   return folder.write("runs.csv", runs_csv(report.cells, report.joined.input.runs));
 }

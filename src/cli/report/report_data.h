@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/report/experiments.h"
 #include "cli/report/folder.h"
+#include "store/rig_verdict.h"
 #include "store/summary.h"
 
 namespace blksweep {
@@ -22,13 +23,14 @@ struct ReportChoice {
 struct Report {
   JoinedExperiments joined;
   std::vector<CellSummary> cells;
+  RigVerdict rig;
 };
 
 // DB, --cells, --baseline, --margin and --experiment.
 void add_report_choice(Command app, ReportChoice& choice);
 // Errors: as join_experiments; usage for a filter that no cell matches.
 Result<Report> load_report(const ReportChoice& choice);
-// cells.csv and runs.csv.
+// cells.csv and runs.csv; with controls rig.txt.
 Result<> write_tables(const Report& report, const ReportFolder& folder);
 
 }  // namespace blksweep

@@ -113,6 +113,9 @@ Json experiment_json(const StoredExperiment& e) {
 
 Json report_json(const Report& report) {
   Json out;
+  if (report.rig.judged) {
+    out["rig"] = rig_json(report.rig);
+  }
   const std::vector<StoredExperiment>& all = report.joined.experiments;
   out["experiments"] = Json::array();
   for (const StoredExperiment& e : all) {
@@ -182,8 +185,9 @@ void print(const Report& report, const Others& others, const ReportOptions& opti
                      report.joined.others, report.joined.others == 1 ? "" : "s"));
   }
   const SummaryInput& input = report.joined.input;
-  say_text(summary_text(report.cells) + stopping_text(input.stopping) +
-           ceilings_text(input.ceilings) + others_text(others));
+  say_text((report.rig.judged ? rig_line(report.rig) + "\n" : "") + summary_text(report.cells) +
+           rig_notes(report.rig) + stopping_text(input.stopping) + ceilings_text(input.ceilings) +
+           others_text(others));
   if (options.explain) {
     say_text("\n" + columns_text(report.cells));
   }

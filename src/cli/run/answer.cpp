@@ -8,6 +8,7 @@
 #include "cli/answer.h"
 #include "store/ceilings.h"
 #include "store/result_reader.h"
+#include "store/rig_verdict.h"
 #include "store/stopping.h"
 
 namespace blksweep {
@@ -34,6 +35,7 @@ Result<SummaryInput> stored_runs(const std::string& db, const std::string& key) 
     BLKSWEEP_TRY(input.cells, reader.cells(experiments.back().id));
     BLKSWEEP_TRY(input.runs, reader.runs(experiments.back().id));
     input.ceilings[""] = experiments.back().ceilings;
+    input.hosts[""] = experiments.back().host;
     if (experiments.back().stopping) {
       input.stopping[""] = *experiments.back().stopping;
     }
@@ -42,9 +44,24 @@ Result<SummaryInput> stored_runs(const std::string& db, const std::string& key) 
 }
 
 std::string text_of(const SummaryInput& input) {
-  return input.runs.empty() ? ""
-                            : summary_text(summarize(input)) + stopping_text(input.stopping) +
-                                  ceilings_text(input.ceilings);
+  if (input.runs.empty()) {
+    return "";
+  }
+  const RigVerdict rig = judge_rig(input);
+  return (rig.judged ? rig_line(rig) + "\n" : "") + summary_text(summarize(input)) +
+         rig_notes(rig) + stopping_text(input.stopping) + ceilings_text(input.ceilings);
+}
+
+// What is to be known before any figure comes first.
+Json document(const SummaryInput& input, Json runs, const Maybe<StoppingRecord>& stopping) {
+  Json out;
+  if (const Json rig = rig_json(judge_rig(input)); !rig.is_null()) {
+    out["rig"] = rig;
+  }
+  add_peers(runs);
+  out["runs"] = std::move(runs);
+  out["stopping"] = stopping_json(stopping);
+  return out;
 }
 
 Maybe<StoppingRecord> stopping_of(const SummaryInput& input) {
@@ -58,8 +75,7 @@ Json document_of(const SummaryInput& input) {
     const auto cell = std::ranges::find(input.cells, r.cell_id, &StoredCell::id);
     runs.push_back(run_json(cell->cell, r.run));
   }
-  add_peers(runs);
-  return {{"runs", std::move(runs)}, {"stopping", stopping_json(stopping_of(input))}};
+  return document(input, std::move(runs), stopping_of(input));
 }
 
 std::string comparisons(const RunRecord& run) {
@@ -138,7 +154,8 @@ Result<> print_stored(const RunOptions& o, const std::string& key, bool nothing_
   return {};
 }
 
-RunAnswer::RunAnswer(const RunOptions& options) : options_(options) {
+RunAnswer::RunAnswer(const RunOptions& options, const HostRecord& host) : options_(options) {
+  input_.hosts[""] = host;
   for (std::size_t c = 0; c < options.cells.size(); ++c) {
     input_.cells.push_back({static_cast<std::int64_t>(c + 1), {describe(options.cells[c])}});
   }
@@ -161,6 +178,8 @@ void RunAnswer::add(const RunEvent& event, const ExperimentCell* first) {
       event.run.incomplete ? " (incomplete: " + event.run.incomplete_reason + ")" : ""));
   if (options_.json) {
     runs_.push_back(run_json(event.cell.record, event.run));
+  }
+  if (options_.json && !options_.controls) {
     return;
   }
   input_.runs.push_back({static_cast<std::int64_t>(input_.runs.size() + 1),
@@ -195,9 +214,7 @@ void RunAnswer::say_again() const {
 
 void RunAnswer::print() const {
   if (options_.json) {
-    Json runs = runs_;
-    add_peers(runs);
-    say_text(json_text({{"runs", std::move(runs)}, {"stopping", stopping_json(stopping_)}}) + "\n");
+    say_text(json_text(document(input_, runs_, stopping_)) + "\n");
     return;
   }
   SummaryInput input = input_;

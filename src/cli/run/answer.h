@@ -15,7 +15,7 @@ namespace blksweep {
 // Notes and warnings are said as runs end, the table or the JSON document once at the end.
 class RunAnswer {
  public:
-  explicit RunAnswer(const RunOptions& options);
+  RunAnswer(const RunOptions& options, const HostRecord& host);
 
   // `first`: the experiment's first cell.
   void add(const RunEvent& event, const ExperimentCell* first);

@@ -49,7 +49,7 @@ auto words_of() {
   return words;
 }
 
-const auto kOrders = words_of<Order, 7>();
+const auto kOrders = words_of<Order, 8>();
 const auto kMerges = words_of<Merge, 4>();
 const auto kShuffles = words_of<Shuffle, 4>();
 const auto kEngines = words_of<EngineKind, 2>();
@@ -176,7 +176,7 @@ std::string relative_word(const RelativeSize& size) {
 }
 
 const std::array kOwnOptions{
-    CellOption{"order", "random path directory inode chunked recorded lba [lba]",
+    CellOption{"order", "random path directory inode chunked recorded reverse lba [lba]",
                [](CellSettings& c, std::string_view t) { return set_word(c.order, t, kOrders); },
                [](const CellSettings& c) { return word_of(c.order, kOrders); }},
     CellOption{"chunk", "chunked: bytes of LBA order kept together; default 4MiB",

@@ -14,6 +14,9 @@ std::vector<std::pair<std::string, std::string>> describe(const CellSettings& ce
     out.emplace_back(option.name, has_meaning(option.name, cell) ? option.get(cell)
                                                                  : std::string(kMeansNothing));
   }
+  if (cell.control != Control::none) {
+    out.emplace_back("control", to_string(cell.control));
+  }
   if (cell.order_asked) {
     out.emplace_back("order-asked", to_string(*cell.order_asked));
   }

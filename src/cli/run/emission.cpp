@@ -41,7 +41,7 @@ void EmissionFiles::add_planned(std::uint64_t cell, const Catalog& catalog,
 
 void EmissionFiles::add_run(const RunEvent& event, const ExperimentCell* first,
                             const Catalog& catalog) {
-  if (pattern_.empty()) {
+  if (pattern_.empty() || event.cell.settings.control != Control::none) {
     return;
   }
   const CellSettings& cell = event.cell.settings;

@@ -12,10 +12,16 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/run/cell_meaning.h"
+#include "cli/run/controls.h"
 #include "cli/run/peers.h"
-#include "experiment/emission_file.h"
 
 namespace blksweep {
+
+EmissionCount RunOptions::emitted() const {
+  const auto ours = std::ranges::count(cells, Control::none, &CellSettings::control);
+  return {static_cast<std::uint64_t>(ours), most_repeats()};
+}
+
 namespace {
 
 // Of `repeats = auto` alone.
@@ -25,7 +31,7 @@ constexpr std::array<std::string_view, 22> kRunOptions{
     "data",      "catalog",      "db",         "model",   "disk-label", "repeats",
     "seed",      "verify",       "fio-twin",   "probe",   "ceiling",    "json",
     "check",     "follow-links", "workdir",    "report",  "peer-data",  "peer-timeout",
-    "precision", "repeats-max",  "time-limit", "emission"};
+    "precision", "repeats-max",  "time-limit", "controls",   "emission"};
 constexpr std::uint64_t kMostRepeats = 100'000;
 
 bool is_cell_option(std::string_view name) {
@@ -250,6 +256,7 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
                                      {"follow-links", &o.follow_links},
                                      {"probe", &o.probe},
                                      {"ceiling", &o.ceiling},
+                                     {"controls", &o.controls},
                                      {"json", &o.json}}) {
     BLKSWEEP_CHECK(one.take(name, *target));
   }
@@ -366,12 +373,15 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
     }
   }
   if (!o.emission.empty()) {
-    BLKSWEEP_CHECK(check_emission_name(o.emission, {o.cells.size(), o.most_repeats()}));
+    BLKSWEEP_CHECK(check_emission_name(o.emission, o.emitted()));
   }
   if (const auto& folded = folding.folded; !folded.empty()) {
     o.folded = fmt::format(
         "not swept where it means nothing ({}): {} left", fmt::join(folded, "; "),
         o.cells.size() == 1 ? "1 cell is" : fmt::format("{} cells are", o.cells.size()));
+  }
+  if (o.controls) {
+    add_controls(o.cells);
   }
   return o;
 }

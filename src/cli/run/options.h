@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "cli/run/cell_options.h"
 #include "cli/run/spec.h"
+#include "experiment/emission_file.h"
 #include "experiment/pair.h"
 #include "experiment/peer_run.h"
 #include "stats/precision.h"
@@ -29,12 +30,15 @@ struct RunOptions {
   std::uint64_t most_repeats() const { return precision ? precision->most_rounds : repeats; }
   std::uint64_t seed = 1;
   bool verify = false, check = true, probe = true, ceiling = true, json = false;
+  bool controls = false;      // cells has them, too
   bool follow_links = false;  // of data
   TwinArms twins;
   PeerSettings peers;
   std::vector<CellSettings> cells;
   // What was swept where it means nothing, in words; empty: nothing was. See cell_meaning.h.
   std::string folded;
+  // What --emission writes: a file for each repeat of each cell that is no control.
+  EmissionCount emitted() const;
 };
 
 // "grouped" (or "true"), "plain", "both", "none" (or "false"); nullopt: none of them.

@@ -14,6 +14,7 @@
 #include "cli/progress_line.h"
 #include "cli/run/answer.h"
 #include "cli/run/campaign.h"
+#include "cli/run/controls.h"
 #include "cli/run/dry_run.h"
 #include "cli/run/emission.h"
 #include "cli/run/options.h"
@@ -111,7 +112,10 @@ ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in
   const auto& [source, refusals, command] = in;
   ExperimentSettings s;
   for (const CellSettings& cell : o.cells) {
-    s.cells.push_back({cell, {describe(cell)}, fallback_notes(cell, refusals)});
+    s.cells.push_back({cell,
+                       {describe(cell)},
+                       cell.control == Control::ram ? std::vector<std::string>()
+                                                    : fallback_notes(cell, refusals)});
   }
   s.repeats = o.repeats;
   s.precision = o.precision;
@@ -163,18 +167,25 @@ Result<Exit> measure(RunOptions options, const Measuring& how) {
                open_source({options.data, options.catalog, options.follow_links}));
   BLKSWEEP_CHECK(RunNode::put_back_left_behind(source, change_queue(options.cells)));
   const Refusals refusals = find_refusals(source, options.cells);
+  std::erase_if(options.cells, [](const CellSettings& c) { return c.control != Control::none; });
   BLKSWEEP_CHECK(settle_cells(options, refusals));
+  std::optional<ControlRig> controls;
+  if (options.controls) {
+    add_controls(options.cells);
+    controls.emplace(ControlRig::set_up(source, options.cells, options.seed));
+  }
   ExperimentSettings settings = experiment_settings(options, {source, refusals, how.command});
   if (!options.model.empty()) {
     BLKSWEEP_TRY(const ModelSpec model, model_by_name(options.model));
     settings.predict = predict_settings(source, model);
   }
-  BLKSWEEP_TRY(
-      EmissionFiles emission,
-      EmissionFiles::begin(options.emission, {options.cells.size(), options.most_repeats()}));
+  BLKSWEEP_TRY(EmissionFiles emission, EmissionFiles::begin(options.emission, options.emitted()));
+  if (controls) {
+    controls->take_part(settings, source);
+  }
   Progress progress;
   settings.progress = &progress;
-  RunAnswer answer(options);
+  RunAnswer answer(options, settings.host);
   std::optional<ProgressLine> line(std::in_place, progress);
   settings.on_round = [&](const RoundEvent& e) { answer.add_round(e); };
   const Result<Exit> result = run_experiment(
@@ -185,6 +196,9 @@ Result<Exit> measure(RunOptions options, const Measuring& how) {
       },
       stop_requested());
   line.reset();
+  if (controls) {
+    BLKSWEEP_CHECK(controls->down());
+  }
   answer.say_again();
   if (how.key != nullptr) {
     *how.key = settings.key;
@@ -260,6 +274,7 @@ void add_run_flags(Command app, CellText& text) {
   flag("probe", "probe", "true", "");
   flag("no-probe", "probe", "false", "disable the eBPF probe; --no-ceiling: measure no ceiling");
   flag("no-ceiling", "ceiling", "false", "");
+  flag("controls", "controls", "true", "run controls of the rig, too, and watch for noise");
   flag("direct", "direct", "true", "");
   flag("buffered", "buffered", "true", "");
   flag("follow-links", "follow-links", "true", "");
@@ -314,8 +329,8 @@ void add_run(Verbs& verbs) {
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
   text_option("db", "results database; --report, --workdir DIR, --emission FILE");
   text_option("emission", "");
-  text_option("model", "predict each run on this disk model, too");
-  text_option("disk-label", "what to call the disk in reports");
+  text_option("model", "predict runs on this disk model; --disk-label: name in reports");
+  text_option("disk-label", "");
   text_option("report", "");
   text_option("workdir", "");
   add_run_flags(app, args->text);

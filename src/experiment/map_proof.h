@@ -1,0 +1,29 @@
+// Whether the disk saw the reads where the plan has them: the strongest proof of its addresses.
+//
+// Share:   of the bytes of requests that the probe saw, those of requests that begin where the plan
+//          reads. What is beside it is metadata and other readers.
+// Order:   rank correlation (Spearman) of when those were issued with their places in the plan. A
+//          queue moves requests by its depth; under another disk's map they come in no order at
+//          all, also where the same blocks are read in the end.
+// Unknown: of several epochs (a block is in the plan more than once), without addresses, from fewer
+//          than kLeastSeen requests.
+// Threads: pure.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "plan/plan.h"
+#include "store/records.h"
+
+namespace blksweep {
+
+inline constexpr std::size_t kLeastSeen = 30;
+
+struct MapProof {
+  std::optional<double> in_plan, plan_order;
+};
+// `issued`: by the whole disk, in the order of their issue.
+MapProof prove_map(const Catalog& catalog, const Plan& plan, std::span<const IssuePoint> issued);
+
+}  // namespace blksweep

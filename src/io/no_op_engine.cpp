@@ -1,0 +1,53 @@
+#include "io/no_op_engine.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace blksweep {
+namespace {
+
+class NoOpEngine final : public Engine {
+ public:
+  explicit NoOpEngine(const EngineSettings& settings) {
+    done_.reserve(settings.depth);
+    facts_.name = to_string(EngineKind::no_op);
+    facts_.depth = settings.depth;
+  }
+
+  const EngineFacts& facts() const override { return facts_; }
+  Result<> set_files(std::uint32_t /*first_slot*/, std::span<Fd> fds) override {
+    std::ranges::for_each(fds, [](Fd& fd) { const Fd taken = std::move(fd); });
+    return {};
+  }
+
+  Result<> submit(std::span<const ReadRequest> batch) override {
+    for (const ReadRequest& r : batch) {
+      std::size_t bytes = 0;
+      for (std::uint32_t i = 0; i < r.iov_count; ++i) {
+        bytes += r.iov[i].iov_len;
+      }
+      done_.push_back({r.tag, static_cast<std::int32_t>(bytes)});
+    }
+    return {};
+  }
+
+  Result<std::size_t> reap(std::span<Completion> out, std::size_t /*wait_for*/,
+                           std::int64_t /*until*/) override {
+    const std::size_t n = std::min(out.size(), done_.size());
+    std::copy_n(done_.begin(), n, out.begin());
+    done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(n));
+    return n;
+  }
+
+ private:
+  std::vector<Completion> done_;
+  EngineFacts facts_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> make_no_op_engine(const EngineSettings& settings) {
+  return std::unique_ptr<Engine>(std::make_unique<NoOpEngine>(settings));
+}
+
+}  // namespace blksweep

@@ -1,0 +1,372 @@
+#include "store/rig_verdict.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "stats/quantile.h"
+#include "store/pairs.h"
+#include "store/rig_disk.h"
+
+namespace blksweep {
+namespace {
+
+constexpr double kControlError = 0.01;  // of each control's test
+constexpr double kRamMargin = 1.15;     // what LBA order may gain in memory beyond its CPU time
+constexpr double kNoGain = 1.1;     // less than this is no gain of an order on a disk that seeks
+constexpr double kToolShare = 0.5;  // of what the tool can do without a device
+
+double cpu_per_sample(const RigCell& c) {
+  const std::vector<double> values = values_of_runs(c.runs, [](const RunRecord& r) {
+    return r.samples > 0 && r.cpu_ns > 0
+               ? Maybe<double>(static_cast<double>(r.cpu_ns) / static_cast<double>(r.samples))
+               : std::nullopt;
+  });
+  return values.empty() ? 0 : median(values);
+}
+
+Maybe<PairedRatio> ratio_of(const RigCell& cell, const RigCell& to) {
+  const std::vector<double> ratios = pair_ratios(cell.runs, to.runs).ratios;
+  return ratios.empty() ? std::nullopt : Maybe<PairedRatio>(paired_ratio(ratios, kControlError));
+}
+
+std::string with_interval(const PairedRatio& r) {
+  return r.interval
+             ? fmt::format("{:.2f} [{:.2f}..{:.2f}]", r.value, r.interval->low, r.interval->high)
+             : fmt::format("{:.2f}", r.value);
+}
+
+class Judge {
+ public:
+  Judge(const RigDisk& disk, RigVerdict& verdict) : disk_(disk), verdict_(verdict) {}
+
+  void run() {
+    watch_disk(disk_, remarks_);
+    judge_same();
+    judge_ram();
+    judge_reverse();
+    watch_rounds(disk_, remarks_);
+    judge_no_op();
+    for (RigRemark& r : remarks_) {
+      r.text = disk_.disk.empty() ? r.text : printable(disk_.disk) + ": " + r.text;
+      verdict_.remarks.push_back(std::move(r));
+    }
+  }
+
+ private:
+  void add(const RigCell& cell, const Maybe<PairedRatio>& ratio) {
+    ControlFigure& f = verdict_.controls.emplace_back();
+    f.name = cell.control;
+    f.disk = disk_.disk;
+    f.runs = cell.runs.size();
+    f.ratio = ratio;
+    std::vector<double> speeds;
+    std::ranges::transform(cell.runs, std::back_inserter(speeds),
+                           [](auto* r) { return speed_of(*r); });
+    if (!speeds.empty()) {
+      f.samples_per_s = median(speeds);
+    }
+  }
+  void fail_control(const std::string& name, std::string text) {
+    remarks_.push_back({RigWeight::failed, name, std::move(text)});
+  }
+
+  void judge_same() {
+    const RigCell* cell = disk_.control("a/a");
+    if (cell == nullptr) {
+      return;
+    }
+    const auto ratio = ratio_of(*cell, disk_.base());
+    add(*cell, ratio);
+    if (ratio && ratio->p && *ratio->p < kControlError) {
+      fail_control("a/a",
+                   fmt::format("the baseline differs from itself: {} in {} rounds (t test, p "
+                               "= {:.2g}): no difference of this size can be believed",
+                               with_interval(*ratio), ratio->pairs, *ratio->p));
+    }
+  }
+
+  // What is left of a gain without seeks is the cost of the host, and that shows as CPU time.
+  void judge_ram() {
+    const RigCell* random = disk_.control("ram", "random");
+    const RigCell* lba = disk_.control("ram", "lba");
+    if (random == nullptr || lba == nullptr) {
+      return;
+    }
+    const auto ratio = ratio_of(*lba, *random);
+    add(*lba, ratio);
+    const double ours = cpu_per_sample(*lba);
+    const double cpu = ours > 0 ? std::max(1.0, cpu_per_sample(*random) / ours) : 1.0;
+    if (ratio && ratio->interval && ratio->interval->low > kRamMargin * cpu) {
+      fail_control("ram",
+                   fmt::format("LBA order gains {} over random order in memory, where nothing "
+                               "seeks, and its CPU time explains {:.2f}: gains of an order "
+                               "are not those of the disk alone",
+                               with_interval(*ratio), cpu));
+    }
+  }
+
+  // On a disk that seeks both directions gain, unless the addresses are not its own.
+  void judge_reverse() {
+    const RigCell* cell = disk_.control("reverse");
+    if (cell == nullptr) {
+      return;
+    }
+    const auto ratio = ratio_of(*cell, disk_.base());
+    add(*cell, ratio);
+    const bool seeks = disk_.rotates() && setting_of(disk_.base().cell->cell, "order") == "random";
+    if (seeks && no_gain(ratio) && lba_gains_nothing()) {
+      fail_control("reverse",
+                   fmt::format("neither address order nor its reverse ({}) gains on a disk that "
+                               "rotates: the addresses are not those of the medium (a mapper, thin "
+                               "provisioning, a fragmented image below?)",
+                               with_interval(*ratio)));
+    }
+  }
+  static bool no_gain(const Maybe<PairedRatio>& r) {
+    return r && r->interval && r->interval->high < kNoGain;
+  }
+  bool lba_gains_nothing() const {
+    return std::ranges::all_of(disk_.cells, [&](const RigCell& c) {
+      return !c.control.empty() || setting_of(c.cell->cell, "order") != "lba" ||
+             no_gain(ratio_of(c, disk_.base()));
+    });
+  }
+
+  void judge_no_op() {
+    const RigCell* cell = disk_.control("no-op");
+    if (cell == nullptr) {
+      return;
+    }
+    add(*cell, std::nullopt);
+    const Maybe<double> most = verdict_.controls.back().samples_per_s;
+    std::size_t near = 0;
+    double nearest = 0;
+    for (const RigCell& c : disk_.cells) {
+      std::vector<double> speeds;
+      std::ranges::transform(c.runs, std::back_inserter(speeds),
+                             [](auto* r) { return speed_of(*r); });
+      const bool peer = setting_of(c.cell->cell, "peer").size() > 1;
+      const double share =
+          c.control.empty() && !peer && !speeds.empty() && most ? median(speeds) / *most : 0;
+      near += share > kToolShare ? 1 : 0;
+      nearest = std::max(nearest, share);
+    }
+    if (near > 0) {
+      remarks_.push_back(
+          {RigWeight::limit, "no-op",
+           fmt::format("{} cell{} limited by the tool: it does {} samples/s without a "
+                       "device, and the fastest reaches {:.0f} % of that",
+                       near, near == 1 ? " is" : "s are", format_rounded(*most), nearest * 100)});
+    }
+  }
+
+  const RigDisk& disk_;
+  RigVerdict& verdict_;
+  std::vector<RigRemark> remarks_;
+};
+
+std::string figure_text(const ControlFigure& c) {
+  std::string text = c.name;
+  if (c.name == "no-op") {
+    text += c.samples_per_s ? " " + format_rounded(*c.samples_per_s) + " samples/s" : "";
+  } else if (c.ratio) {
+    text += " " + with_interval(*c.ratio);
+  }
+  return text;
+}
+
+std::string passed_line(const RigVerdict& v) {
+  std::vector<std::string> texts;
+  std::ranges::transform(v.controls, std::back_inserter(texts), figure_text);
+  const bool judged = v.rounds >= kLeastRounds;
+  const std::string rounds = fmt::format("{} round{}", v.rounds, v.rounds == 1 ? "" : "s");
+  return fmt::format(
+      "{}: {} ({})", judged ? "controls passed" : "controls not judged yet", fmt::join(texts, ", "),
+      judged ? rounds : rounds + ", " + std::to_string(kLeastRounds) + " are needed");
+}
+
+std::string heading(const RigRemark& r) {
+  switch (r.weight) {
+    case RigWeight::broken:
+      return "BROKEN RIG: ";
+    case RigWeight::failed:
+      return "CONTROL " + r.about + " FAILED: ";
+    case RigWeight::noise:
+      return "NOISE: ";
+    case RigWeight::limit:
+      break;
+  }
+  return "limit: ";
+}
+
+bool leads(const RigVerdict& v) {
+  return !v.remarks.empty() && v.remarks.front().weight != RigWeight::limit;
+}
+
+}  // namespace
+
+std::string_view to_string(RigWeight weight) {
+  switch (weight) {
+    case RigWeight::broken:
+      return "broken";
+    case RigWeight::failed:
+      return "failed";
+    case RigWeight::noise:
+      return "noise";
+    case RigWeight::limit:
+      break;
+  }
+  return "limit";
+}
+
+std::string control_of(const CellRecord& cell) { return setting_of(cell, "control"); }
+
+bool has_controls(const SummaryInput& input) {
+  return std::ranges::any_of(input.cells,
+                             [](const StoredCell& c) { return !control_of(c.cell).empty(); });
+}
+
+SummaryInput without_controls(const SummaryInput& input) {
+  SummaryInput out = input;
+  std::set<std::int64_t> controls;
+  std::erase_if(out.cells, [&](const StoredCell& c) {
+    const bool is = !control_of(c.cell).empty();
+    if (is) {
+      controls.insert(c.id);
+    }
+    return is;
+  });
+  std::erase_if(out.runs, [&](const StoredRun& r) { return controls.contains(r.cell_id); });
+  return out;
+}
+
+double speed_of(const StoredRun& r) {
+  return r.run.epoch_ns > 0
+             ? static_cast<double>(r.run.samples) * 1e9 / static_cast<double>(r.run.epoch_ns)
+             : 0;
+}
+
+const RigCell* RigDisk::control(const std::string& name, const std::string& order) const {
+  const auto found = std::ranges::find_if(cells, [&](const RigCell& c) {
+    return c.control == name && (order.empty() || setting_of(c.cell->cell, "order") == order);
+  });
+  return found == cells.end() ? nullptr : &*found;
+}
+
+bool RigDisk::has_controls() const {
+  return std::ranges::any_of(cells, [](const RigCell& c) { return !c.control.empty(); });
+}
+
+bool RigDisk::rotates() const {
+  if (host == nullptr || !host->rotational.value_or(false)) {
+    return false;
+  }
+  const auto& layers = host->layers;
+  return emulated() ||
+         (!layers.empty() && std::ranges::all_of(layers, [](const LayerFactRecord& l) {
+           return l.name != "kind" ||
+                  (l.value != "virtual" && l.value != "loop" && l.value != "memory");
+         }));
+}
+
+bool RigDisk::emulated() const {
+  return host != nullptr &&
+         std::ranges::any_of(host->layers, [](auto& l) { return l.name == "emulation"; });
+}
+
+std::vector<RigDisk> rig_disks(const SummaryInput& input) {
+  std::vector<RigDisk> disks;
+  for (const auto& [name, baseline] : baselines_of(input)) {
+    RigDisk& disk = disks.emplace_back();
+    disk.disk = name;
+    const auto host = input.hosts.find(name);
+    disk.host = host == input.hosts.end() ? nullptr : &host->second;
+    for (std::size_t i = 0; i < input.cells.size(); ++i) {
+      const StoredCell& cell = input.cells[i];
+      if (setting_of(cell.cell, "disk") != name) {
+        continue;
+      }
+      disk.baseline = i == baseline ? disk.cells.size() : disk.baseline;
+      RigCell& c = disk.cells.emplace_back();
+      c.cell = &cell;
+      c.control = control_of(cell.cell);
+      c.runs = counted_runs(input.runs, cell.id);
+      for (const StoredRun& r : input.runs) {
+        if (r.cell_id == cell.id) {
+          c.all.push_back(&r);
+        }
+      }
+    }
+  }
+  return disks;
+}
+
+RigVerdict judge_rig(const SummaryInput& input) {
+  RigVerdict verdict;
+  for (const RigDisk& disk : rig_disks(input)) {
+    if (disk.has_controls()) {
+      verdict.judged = true;
+      Judge(disk, verdict).run();
+    }
+  }
+  std::ranges::stable_sort(verdict.remarks, {}, &RigRemark::weight);
+  for (const ControlFigure& c : verdict.controls) {
+    verdict.rounds = verdict.rounds == 0 ? c.runs : std::min(verdict.rounds, c.runs);
+  }
+  return verdict;
+}
+
+std::string rig_line(const RigVerdict& v) {
+  if (!v.judged) {
+    return "";
+  }
+  return leads(v) ? heading(v.remarks.front()) + v.remarks.front().text : passed_line(v);
+}
+
+std::string rig_notes(const RigVerdict& v) {
+  std::string out;
+  for (std::size_t i = leads(v) ? 1 : 0; i < v.remarks.size(); ++i) {
+    out += heading(v.remarks[i]) + v.remarks[i].text + '\n';
+  }
+  if (leads(v)) {
+    std::vector<std::string> texts;
+    std::ranges::transform(v.controls, std::back_inserter(texts), figure_text);
+    out += fmt::format("controls: {} ({} rounds)\n", fmt::join(texts, ", "), v.rounds);
+  }
+  return out;
+}
+
+std::string rig_text(const RigVerdict& v) {
+  return v.judged ? rig_line(v) + '\n' + rig_notes(v) : "";
+}
+
+Json rig_json(const RigVerdict& v) {
+  if (!v.judged) {
+    return nullptr;
+  }
+  Json findings = Json::array(), controls = Json::array();
+  for (const RigRemark& r : v.remarks) {
+    findings.push_back({{"weight", to_string(r.weight)}, {"about", r.about}, {"text", r.text}});
+  }
+  for (const ControlFigure& c : v.controls) {
+    const bool interval = c.ratio && c.ratio->interval;
+    controls.push_back({{"name", c.name},
+                        {"disk", or_null(c.disk)},
+                        {"runs", c.runs},
+                        {"ratio", c.ratio ? Json(c.ratio->value) : Json(nullptr)},
+                        {"low", interval ? Json(c.ratio->interval->low) : Json(nullptr)},
+                        {"high", interval ? Json(c.ratio->interval->high) : Json(nullptr)},
+                        {"samples_per_s", or_null(c.samples_per_s)}});
+  }
+  return {{"line", rig_line(v)},
+          {"findings", std::move(findings)},
+          {"controls", std::move(controls)},
+          {"rounds", v.rounds}};
+}
+
+}  // namespace blksweep

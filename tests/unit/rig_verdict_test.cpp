@@ -1,0 +1,308 @@
+#include "store/rig_verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "base/rng.h"
+#include "stats/outliers.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::int64_t kRandom = 1, kLba = 2, kSame = 3, kRamRandom = 4, kRamLba = 5, kReverse = 6,
+                       kNoOp = 7;
+constexpr std::int64_t kCells[] = {kRandom, kLba, kSame, kRamRandom, kRamLba, kReverse, kNoOp};
+
+StoredCell cell(std::int64_t id, const std::string& order, const std::string& control) {
+  StoredCell c{id, {{{"order", order}, {"merge", "none"}, {"cache", "cold"}}}};
+  if (!control.empty()) {
+    c.cell.settings.emplace_back("control", control);
+  }
+  return c;
+}
+
+double usual_epoch_ms(std::int64_t id) {
+  switch (id) {
+    case kLba:
+    case kReverse:
+      return 200;
+    case kRamRandom:
+    case kRamLba:
+      return 20;
+    case kNoOp:
+      return 1;
+    default:
+      return 1000;
+  }
+}
+
+using Change = std::function<void(RunRecord&, std::int64_t cell)>;
+
+// A sound session on a rotating emulated disk: 3 % of noise for each run.
+SummaryInput session(
+    std::uint32_t rounds, std::uint64_t seed, const Change& change = [](auto&, auto) {}) {
+  SummaryInput input;
+  input.cells = {cell(kRandom, "random", ""),   cell(kLba, "lba", ""),
+                 cell(kSame, "random", "a/a"),  cell(kRamRandom, "random", "ram"),
+                 cell(kRamLba, "lba", "ram"),   cell(kReverse, "reverse", "reverse"),
+                 cell(kNoOp, "random", "no-op")};
+  HostRecord& host = input.hosts[""];
+  host.rotational = true;
+  host.layers = {{"loop0", "kind", "loop"}, {"loop0", "emulation", "emulated hdd-7200 x1 00"}};
+  Rng rng(seed);
+  for (std::uint32_t r = 0; r < rounds; ++r) {
+    for (const std::int64_t id : kCells) {
+      StoredRun stored;
+      stored.id = r * 10 + id;
+      stored.cell_id = id;
+      RunRecord& run = stored.run;
+      run.session_id = 1;
+      run.repeat = r;
+      run.samples = 1000;
+      run.bytes = run.own_read_bytes.emplace(32 << 20);
+      run.read_bytes = run.device_bytes.emplace(33 << 20);
+      run.device_reads = 1000;
+      run.others_read_bytes = 0;
+      run.resident_before = 0;
+      run.cpu_ns = 5'000'000;
+      run.epoch_ns = std::llround(usual_epoch_ms(id) * 1e6 * std::exp(0.03 * rng.normal()));
+      run.probe.emplace();
+      run.probe->in_plan = 0.97;
+      run.probe->plan_order = 0.99;
+      run.noise.emplace();
+      run.noise->steal_ns = run.noise->throttled_ns = 0;
+      run.noise->cpu_pressure_ns = run.epoch_ns / 20;
+      run.noise->spin_before_wall_ns = run.noise->spin_after_wall_ns = 6'100'000;
+      run.noise->spin_before_cpu_ns = run.noise->spin_after_cpu_ns = 6'000'000;
+      change(run, id);
+      input.runs.push_back(std::move(stored));
+    }
+  }
+  return input;
+}
+
+std::string line(const SummaryInput& input) { return rig_line(judge_rig(input)); }
+
+void expect_line(const SummaryInput& input, const std::string& text) {
+  EXPECT_NE(line(input).find(text), std::string::npos) << line(input);
+}
+
+TEST(RigVerdict, SaysThatControlsPassed) {
+  expect_line(session(6, 1), "controls passed: a/a ");
+  expect_line(session(6, 1), "no-op 1,0");
+  expect_line(session(6, 1), "(6 rounds)");
+  expect_line(session(3, 1), "controls not judged yet");
+}
+
+TEST(RigVerdict, SaysNothingWithoutControls) {
+  SummaryInput input = session(6, 1);
+  input = without_controls(input);
+  EXPECT_EQ(input.cells.size(), 2U);
+  EXPECT_EQ(input.runs.size(), 12U);
+  EXPECT_EQ(line(input), "");
+  EXPECT_TRUE(rig_json(judge_rig(input)).is_null());
+}
+
+TEST(RigVerdict, ControlsAreNoRowsAndNoComparisons) {
+  const auto with = summarize(session(6, 1));
+  const auto without = summarize(without_controls(session(6, 1)));
+  ASSERT_EQ(with.size(), 2U);
+  EXPECT_EQ(with[1].label, without[1].label);
+  EXPECT_EQ(with[1].ratio->value, without[1].ratio->value);
+}
+
+// The rate that docs/controls.md claims, of the judging alone: real rigs are in tests/soak.
+TEST(RigVerdict, CriesWolfInFewSessions) {
+  int wrong = 0, noisy = 0;
+  constexpr int kSessions = 1000;
+  for (int s = 0; s < kSessions; ++s) {
+    const std::string said =
+        line(session(5 + static_cast<std::uint32_t>(s % 6), static_cast<std::uint64_t>(s)));
+    wrong += said.starts_with("BROKEN") || said.starts_with("CONTROL") ? 1 : 0;
+    noisy += said.starts_with("NOISE") ? 1 : 0;
+  }
+  EXPECT_LE(wrong, kSessions * 2 / 100);
+  EXPECT_LE(wrong + noisy, kSessions * 5 / 100);
+}
+
+TEST(RigVerdict, FindsDataLeftInTheCache) {
+  expect_line(session(2, 1, [](RunRecord& r, std::int64_t) { r.resident_before = 0.9; }),
+              "BROKEN RIG: data left in the cache: 8 of 8 cold runs began with 90 %");
+  expect_line(session(2, 1, [](RunRecord& r, std::int64_t) { r.device_bytes = 1 << 20; }),
+              "BROKEN RIG: data left in the cache: in 8 of 8 runs the disk read 3 %");
+}
+
+TEST(RigVerdict, FindsTheMapOfAnotherDisk) {
+  expect_line(session(2, 1, [](RunRecord& r, std::int64_t) { r.probe->in_plan = 0.1; }),
+              "BROKEN RIG: the map of addresses is not that of this disk: in 8 of 8");
+  expect_line(session(2, 1, [](RunRecord& r, std::int64_t) { r.probe->plan_order = 0.02; }),
+              "BROKEN RIG: the map of addresses");
+  expect_line(session(6, 1, [](RunRecord& r, std::int64_t) { r.probe.reset(); }),
+              "controls passed");  // unknown is no finding
+}
+
+TEST(RigVerdict, FindsAddressesThatAreNotTheMediums) {
+  expect_line(session(6, 1,
+                      [](RunRecord& r, std::int64_t id) {
+                        r.epoch_ns *= id == kLba || id == kReverse ? 5 : 1;
+                      }),
+              "CONTROL reverse FAILED: neither address order nor its reverse");
+}
+
+TEST(RigVerdict, FindsADiskThatAnswersFromMemory) {
+  const Change fast = [](RunRecord& r, std::int64_t id) {
+    r.prediction.emplace();
+    r.prediction->model = "hdd-7200";
+    r.prediction->error = id == kSame ? 4.0 : 0.0;  // 20 % of the time that its model needs
+  };
+  expect_line(session(2, 1, fast), "BROKEN RIG: the disk answers from memory: 2 of 2 runs of a/a");
+  SummaryInput hardware = session(2, 1, fast);
+  hardware.hosts[""].layers = {{"sda", "kind", "hardware"}};  // a model there is a question
+  expect_line(hardware, "controls not judged yet");
+  for (StoredRun& r : hardware.runs) {
+    r.run.device_reads = 5000;
+  }
+  expect_line(hardware, "BROKEN RIG: the disk answers from memory: 4,");
+  hardware.hosts[""].layers = {{"vda", "kind", "virtual"}};  // says that it rotates, as they do
+  expect_line(hardware, "controls not judged yet");
+}
+
+TEST(RigVerdict, FindsASecondReader) {
+  expect_line(session(2, 1, [](RunRecord& r, std::int64_t) { r.others_read_bytes = 16 << 20; }),
+              "BROKEN RIG: somebody else reads the disk: in 8 of 8 runs, 50 %");
+}
+
+TEST(RigVerdict, FindsABaselineThatDiffersFromItself) {
+  expect_line(session(6, 1,
+                      [](RunRecord& r, std::int64_t id) {
+                        r.epoch_ns = id == kSame ? r.epoch_ns * 3 / 2 : r.epoch_ns;
+                      }),
+              "CONTROL a/a FAILED: the baseline differs from itself: 0.6");
+}
+
+TEST(RigVerdict, FindsAGainWithoutSeeks) {
+  const Change gain = [](RunRecord& r, std::int64_t id) {
+    r.epoch_ns = id == kRamRandom ? r.epoch_ns * 2 : r.epoch_ns;
+  };
+  expect_line(session(6, 1, gain), "CONTROL ram FAILED: LBA order gains 2.");
+  expect_line(session(6, 1,
+                      [&](RunRecord& r, std::int64_t id) {
+                        gain(r, id);
+                        r.cpu_ns *= id == kRamRandom ? 2 : 1;
+                      }),
+              "controls passed");  // it is what the host costs
+}
+
+TEST(RigVerdict, NamesRoundsOfASlowCpu) {
+  const auto slow = [](RunRecord& r, bool clocked) {
+    if (r.repeat == 1 || r.repeat == 4) {
+      r.noise->spin_before_wall_ns = r.noise->spin_after_wall_ns = 12'100'000;
+      if (clocked) {
+        r.noise->spin_before_cpu_ns = r.noise->spin_after_cpu_ns = 12'000'000;
+      }
+    }
+  };
+  expect_line(
+      session(6, 1, [&](RunRecord& r, std::int64_t) { slow(r, false); }),
+      "NOISE: the CPU was slow in rounds 2, 5 of 6: 50 % of its speed in the others, by fixed "
+      "work (median); others ran on it");
+  expect_line(session(6, 1, [&](RunRecord& r, std::int64_t) { slow(r, true); }),
+              "(median); it was clocked down");
+  expect_line(session(6, 1,
+                      [&](RunRecord& r, std::int64_t) {
+                        r.noise->throttled_ns = r.repeat == 2 ? r.epoch_ns / 2 : 0;
+                      }),
+              "NOISE: the CPU was slow in round 3 of 6");
+  // One of the two spins is a moment, not a round.
+  expect_line(session(6, 1,
+                      [](RunRecord& r, std::int64_t) {
+                        if (r.repeat == 1) {
+                          r.noise->spin_before_wall_ns = 20'000'000;
+                        }
+                      }),
+              "controls passed");
+}
+
+TEST(RigVerdict, NamesARoundThatStandsOutAndWhy) {
+  const SummaryInput input = session(10, 1, [](RunRecord& r, std::int64_t) {
+    if (r.repeat == 3) {
+      r.epoch_ns = r.epoch_ns * 3 / 2;
+      r.noise->steal_ns = r.epoch_ns / 2;
+    }
+  });
+  expect_line(input, "NOISE: round 4 stands out, 5");
+  expect_line(input, "slower over all cells; likely: the hypervisor took 50 % of a CPU");
+  EXPECT_EQ(summarize(input)[0].runs, 10U) << "it is not left out";
+}
+
+TEST(RigVerdict, NamesADriftOfTheBaseline) {
+  expect_line(session(10, 1,
+                      [](RunRecord& r, std::int64_t) {
+                        r.epoch_ns = std::llround(static_cast<double>(r.epoch_ns) *
+                                                  std::exp(0.06 * static_cast<double>(r.repeat)));
+                      }),
+              "NOISE: the baseline drifts: ");
+}
+
+TEST(RigVerdict, SaysWhatIsLimitedByTheTool) {
+  const RigVerdict v = judge_rig(session(6, 1, [](RunRecord& r, std::int64_t id) {
+    r.epoch_ns = id == kNoOp ? 150'000'000 : r.epoch_ns;
+  }));
+  EXPECT_TRUE(rig_line(v).starts_with("controls passed")) << rig_line(v);
+  EXPECT_NE(rig_notes(v).find("limit: 1 cell is limited by the tool"), std::string::npos)
+      << rig_notes(v);
+}
+
+TEST(RigVerdict, TheWeightiestComesFirst) {
+  const RigVerdict v = judge_rig(session(6, 1, [](RunRecord& r, std::int64_t id) {
+    r.others_read_bytes = 16 << 20;
+    r.epoch_ns = id == kSame ? r.epoch_ns * 2 : r.epoch_ns;
+    r.noise->throttled_ns = r.repeat == 2 ? r.epoch_ns / 2 : 0;
+  }));
+  ASSERT_GE(v.remarks.size(), 3U);
+  EXPECT_EQ(v.remarks[0].about, "others");
+  EXPECT_EQ(v.remarks[1].about, "a/a");
+  EXPECT_EQ(v.remarks[2].about, "cpu");
+  EXPECT_EQ(rig_json(v)["line"], rig_line(v));
+  EXPECT_EQ(rig_json(v)["findings"].size(), v.remarks.size());
+}
+
+TEST(Outliers, OfNormalValuesAreFoundInOneSessionOfAHundred) {
+  Rng rng(1);
+  for (const std::size_t n : {5, 6, 7, 9, 10, 14, 20, 40, 100}) {
+    int found = 0;
+    constexpr int kTrials = 4000;
+    for (int t = 0; t < kTrials; ++t) {
+      std::vector<double> values(n);
+      for (double& x : values) {
+        x = rng.normal();
+      }
+      found += outliers(values, 0).empty() ? 0 : 1;
+    }
+    EXPECT_LE(found, kTrials * 16 / 1000) << n << " values";
+  }
+}
+
+TEST(Outliers, AreFarAwayAndLargeEnough) {
+  const std::vector<double> values{0.01, 0.0, -0.01, 0.02, 0.005, 0.4, -0.005, 0.0, 0.012, 0.003};
+  EXPECT_EQ(outliers(values, 0.05), (std::vector<std::size_t>{5}));
+  EXPECT_TRUE(outliers(values, 0.5).empty());
+  EXPECT_TRUE(outliers(std::vector<double>{0, 0, 9}, 0).empty());
+}
+
+TEST(Drift, IsThatOfALine) {
+  std::vector<double> line;
+  for (int i = 0; i < 8; ++i) {
+    line.push_back(1 + 0.5 * i + (i % 2 == 0 ? 0.01 : -0.01));
+  }
+  const auto drift = drift_of(line);
+  ASSERT_TRUE(drift);
+  EXPECT_NEAR(drift->total, 3.5, 0.05);
+  EXPECT_LT(drift->p, 1e-6);
+  EXPECT_FALSE(drift_of(std::vector<double>{1, 2, 3, 4}));
+}
+
+}  // namespace
+}  // namespace blksweep
