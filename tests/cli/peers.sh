@@ -56,6 +56,13 @@ cd - >/dev/null
 expect_status 0
 peer "p['peer_reads'] == 'own form'" 'it is told'
 [ "$(find "$tmp/forms" -name all | wc -l)" = 1 ] || die 'one form'
+run --peer "$tmp/fake:form" --peer-data "$tmp/forms2" --batch 32,64
+expect_status 0
+expect 'no start-up has the making of a form in it' \
+  'len(runs) == 4 and not any("made" in (r["engine_features"] or "") for r in runs)'
+run --peer "$tmp/fake:small" --peer-data "$tmp/forms"
+expect_status 3
+peer "'its own form of the 1.17 MiB of data holds 4 KiB' in p['incomplete_reason']" 'a form that does not hold the data'
 if [ "$(stat -c %d /dev/shm)" != "$(stat -c %d "$tmp")" ]; then
   run --peer "$tmp/fake:form" --peer-data "/dev/shm/blksweep-peers-$$"
   rmdir "/dev/shm/blksweep-peers-$$"
