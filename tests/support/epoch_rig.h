@@ -40,7 +40,7 @@ class EpochRig {
     ASSERT_TRUE(epoch) << epoch.error().message();
     epoch_ = *std::move(epoch);
   }
-  EpochOutcome run_epoch() {
+  EpochOutcome run_prepared() {
     const auto outcome = epoch_->run(stop_);
     EXPECT_TRUE(outcome) << outcome.error().message();
     return outcome ? *outcome : EpochOutcome{};

@@ -36,7 +36,7 @@ class DeliveryTest : public EpochRig, public ::testing::TestWithParam<EngineKind
       GTEST_SKIP() << why;
     }
     ASSERT_NO_FATAL_FAILURE(prepare({.seed = 7, .verify = true}));
-    run_epoch();
+    run_prepared();
   }
 };
 

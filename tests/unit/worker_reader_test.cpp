@@ -48,7 +48,7 @@ class WorkerReaderTest : public EpochRig, public ::testing::TestWithParam<ReadSc
   void prepare(const EpochOptions& options = {.seed = 5, .verify = true}) {
     EpochRig::prepare(options);
   }
-  EpochOutcome run() { return run_epoch(); }
+  EpochOutcome run() { return run_prepared(); }
 
   // A worker reads one batch after the other, and none before its slot is free.
   void expect_turns() const {
