@@ -126,6 +126,29 @@ ended
 expect_status 130
 ! kill -0 "$(cat "$tmp/left")" 2>/dev/null || die 'after Ctrl-C nothing stays'
 
+# At once: a second Ctrl-C takes its process group along; SIGKILL leaves what ends with its parent.
+rm -f "$tmp/left"
+background run "${quick[@]}" --no-check --peer "$tmp/fake:waits"
+await_left() {
+  for _ in {1..400}; do
+    [ ! -s "$tmp/left" ] || return 0
+    sleep 0.05
+  done
+  die 'the peer did not start'
+}
+await_left
+kill -INT "$pid"
+kill -INT "$pid"
+ended
+gone() { # PID : or a zombie that nobody has waited for yet
+  for _ in {1..200}; do
+    case $(ps -o stat= -p "$1") in '' | Z*) return 0 ;; esac
+    sleep 0.05
+  done
+  return 1
+}
+gone "$(cat "$tmp/left")" || die 'after a second Ctrl-C something stays'
+
 # --- the example of the page -----------------------------------------------------------------------
 sed -n '/<!-- example -->/,/^```$/p' "$here/../../docs/peers.md" | sed '1,2d;$d' >"$tmp/mine.py"
 chmod +x "$tmp/mine.py"

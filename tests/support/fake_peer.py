@@ -46,11 +46,11 @@ if fault == "dies":
     sys.exit("ValueError: it had enough")
 if fault == "garbage":
     print("loading \033[2J...", flush=True)
-if fault in ("hangs", "leaves"):
-    child = subprocess.Popen(["sleep", "1000"], start_new_session=True, stdout=subprocess.DEVNULL)
+if fault in ("hangs", "leaves", "waits"):
+    child = subprocess.Popen(["sleep", "1000"], start_new_session=fault != "waits", stdout=subprocess.DEVNULL)
     with open(os.path.join(os.path.dirname(root), "left"), "w") as file:
         file.write(str(child.pid))
-if fault == "hangs":
+if fault in ("hangs", "waits"):
     time.sleep(1000)
 
 number = 0
