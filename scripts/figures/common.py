@@ -60,9 +60,9 @@ def stopping_text(facts):
     """How many rounds `--repeats auto` made, and what that does to intervals; "" beside a number of repeats."""
     if not facts.stopping:
         return ""
-    precision, rounds, intervals, reached, half_width, reason = facts.stopping
-    widest = "" if half_width is None else f", the widest {percent(half_width)}"
-    return (f"{plural(rounds, 'round')}, added until intervals were narrow: {reached} of {intervals} within "
+    precision, rounds, intervals, reached, half_width, name, reason = facts.stopping
+    widest = "" if half_width is None else f", the widest {percent(half_width)} ({name})"
+    return (f"Rounds were added until intervals were narrow: after {rounds} of them {reached} of {intervals} within "
             f"{percent(precision)}{widest}; ended by {reason or 'being cut off'}. Intervals and verdicts allow for that.")
 
 

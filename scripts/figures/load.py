@@ -72,7 +72,7 @@ class Facts:
     label: str = ""  # what somebody called the disk
     sessions: tuple = ()  # of each experiment: (number, [command of each session])
     others: tuple = ()  # the same of each further disk that the cells are on
-    stopping: tuple = ()  # of --repeats auto: (precision, rounds, intervals, reached, half_width, reason)
+    stopping: tuple = ()  # of --repeats auto: (precision, rounds, intervals, reached, half_width, widest, reason)
 
 
 def cut(text, longest=LONGEST):
@@ -152,8 +152,8 @@ def by_disk(cells):
     return list(found.items())
 
 
-STOPPING_QUERY = ("SELECT precision, rounds, intervals, reached, half_width, reason FROM stopping JOIN session "
-                  "USING (session_id) WHERE experiment_id = ? ORDER BY session_id DESC LIMIT 1")
+STOPPING_QUERY = ("SELECT precision, rounds, intervals, reached, half_width, widest, reason FROM stopping "
+                  "JOIN session USING (session_id) WHERE experiment_id = ? ORDER BY session_id DESC LIMIT 1")
 
 
 def load_facts(path, cells):

@@ -278,13 +278,14 @@ bool Experiment::wants_prediction(const CellSettings& cell) const {
 }
 
 // Each loader that will be needed, once: what it lacks here is said before anything is measured,
-// and what it reads in a form of its own is made.
+// and what it reads in a form of its own is made, for each size of batch.
 Result<> Experiment::try_peers() {
   std::set<std::string> tried;
   for (std::size_t c = 0; c < settings_.cells.size(); ++c) {
     const CellSettings& cell = settings_.cells[c].settings;
+    const std::string form = settings_.peers.folder.empty() ? "" : fmt::format("|{}", cell.batch);
     if (cell.peer.empty() || repeats_->nothing_left(c) || stop_.load() ||
-        !tried.insert(cell.peer).second) {
+        !tried.insert(cell.peer + form).second) {
       continue;
     }
     BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source_, cell, settings_.seed));

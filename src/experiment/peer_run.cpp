@@ -26,6 +26,7 @@ namespace {
 
 constexpr Nanos kLeaves = std::chrono::seconds(5);  // once it has said everything
 constexpr std::size_t kMostSaid = 200;
+constexpr std::uint64_t kMostPacked = 10;  // times smaller than the data is a form of them
 
 // The last line that is not empty: of a Python traceback, what went wrong.
 std::string last_words(const std::string& err) {
@@ -112,6 +113,7 @@ class PeerRun {
   Result<PeerLine> hear(const char* awaited, std::int64_t until);
   tl::unexpected<Error> gone(const char* awaited);
   Result<> open_form();
+  void judge_form(RunRecord& r) const;
   Result<> read_epoch(RunNode& node, RunRecord& r);
   Result<> observe(const RunRequest& request, RunRecord& r);
   Result<> listen();
@@ -264,6 +266,25 @@ Result<> PeerRun::observe(const RunRequest& request, RunRecord& r) {
   return heard;
 }
 
+// What it delivers must have come from there: nothing else of the data may be read before `go`.
+void PeerRun::judge_form(RunRecord& r) const {
+  if (!form_source_) {
+    return;
+  }
+  const std::uint64_t form = form_source_->catalog.bytes().n;
+  const std::uint64_t data = q_.source.catalog.bytes().n;
+  if (form >= data) {
+    return;
+  }
+  const std::string text = fmt::format("peer {}: its own form of the {} of data holds {}",
+                                       q_.cell.peer, format_bytes({data}), format_bytes({form}));
+  if (form < data / kMostPacked) {
+    mark_incomplete(r, text + ": the rest was read elsewhere");
+  } else {
+    r.warnings.push_back(text);
+  }
+}
+
 Result<> PeerRun::read_epoch(RunNode& node, RunRecord& r) {
   say("starting a peer");
   Result<> started;
@@ -301,6 +322,7 @@ Result<> PeerRun::read_epoch(RunNode& node, RunRecord& r) {
     record_addresses(q_.addresses->after(q_.source), r);
   }
   record_report(r, report_, {q_.source, q_.cell, q_.planned, q_.seed, q_.verify, hashed_});
+  judge_form(r);
   EpochOutcome outcome;
   outcome.interrupted = q_.stop.load() && !heard;
   judge_run(r, request, outcome);

@@ -110,7 +110,7 @@ RoundEvent Repeats::event() const {
   s.intervals = static_cast<std::uint32_t>(state_.intervals);
   s.reached = static_cast<std::uint32_t>(state_.reached);
   s.half_width = state_.half_width;
-  s.widest = state_.half_width ? series_[state_.widest].name : "";
+  s.widest = state_.half_width ? series_[state_.widest].ratio() : "";
   s.reason = reason_;
   const std::vector<Finding> findings = findings_so_far(values_of(series_, true));
   std::size_t at = 0;

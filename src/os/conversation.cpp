@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "os/fatal_end.h"
 #include "os/spawn.h"
 
 namespace blksweep {
@@ -151,6 +152,7 @@ void Conversation::State::sweep() {
 }
 
 void Conversation::State::reap() {
+  take_along(0);  // before its id is somebody else's
   int status = 0;
   rusage usage{};
   while (::wait4(pid, &status, 0, &usage) < 0 && errno == EINTR) {
@@ -182,6 +184,7 @@ Result<Conversation> Conversation::start(const ProcessSpec& spec) {
   BLKSWEEP_TRY(state->pid, spawn(spec, {.in = in.read_end.get(),
                                         .out = out.write_end.get(),
                                         .err = err.write_end.get()}));
+  take_along(state->pid);
   state->exit_event.reset(static_cast<int>(::syscall(SYS_pidfd_open, state->pid, 0)));
   state->in = std::move(in.write_end);
   state->out = std::move(out.read_end);

@@ -19,7 +19,9 @@ constexpr const char* kSelf = "/proc/self/exe";
 std::atomic<bool> installed{false};  // else /proc/self/exe is not blksweep, but a test
 std::atomic<bool> owes{false};
 std::atomic<bool> ending{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "used in signal handlers");
+std::atomic<pid_t> along{0};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<pid_t>::is_always_lock_free,
+              "used in signal handlers");
 
 void tell(const char* text) {
   [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, text, std::strlen(text));
@@ -99,11 +101,16 @@ void install_fatal_end() {
 
 void owe() { owes = true; }
 
+void take_along(pid_t group) { along = group; }
+
 void end_now(int number) {
   if (ending.exchange(true)) {
     for (;;) {
       ::pause();  // another thread is on its way to execute anew
     }
+  }
+  if (const pid_t group = along; group > 0) {
+    ::kill(-group, SIGKILL);
   }
   tell_cause(number);
   if (owes && installed) {

@@ -12,12 +12,17 @@
 //          in a signal handler.
 #pragma once
 
+#include <sys/types.h>
+
 namespace blksweep {
 
 void install_fatal_end();
 
 // From now on there is something to be given back.
 void owe();
+
+// The process group that is killed first, such as a peer's with all that did not leave it; 0: none.
+void take_along(pid_t group);
 
 // `number` 0: exit status 1.
 [[noreturn]] void end_now(int number);

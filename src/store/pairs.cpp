@@ -74,7 +74,7 @@ std::vector<Series> series_of(const SummaryInput& input) {
   for (std::size_t c = 0; c < input.cells.size(); ++c) {
     const CellRuns runs = counted_runs(input.runs, input.cells[c].id);
     if (c != baseline) {
-      out.push_back({labels[c], true, pair_ratios(runs, base).ratios});
+      out.push_back({labels[c], true, pair_ratios(runs, base).ratios, labels[baseline]});
     }
     add_twins(out, labels[c], runs);
   }

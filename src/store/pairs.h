@@ -24,6 +24,10 @@ struct Series {
   std::string name;       // "lba", "lba: ours / fio"
   bool compared = false;  // a cell with the baseline: one of the family of verdicts
   std::vector<double> values;
+  std::string baseline = {};  // of a compared one
+
+  // "lba / random": a table of these runs may have another baseline.
+  std::string ratio() const { return compared ? name + " / " + baseline : name; }
 };
 
 // Of the cells of one disk: of each but the baseline its ratios to that, of each with a fio twin

@@ -54,7 +54,7 @@ std::string percent_text(double share) {
 std::string stopping_text(const std::map<std::string, StoppingRecord>& by_disk) {
   std::string out;
   for (const auto& [disk, s] : by_disk) {
-    out += fmt::format("{}{} round{} (--repeats auto): {}\n", disk.empty() ? "" : disk + ": ",
+    out += fmt::format("{}after {} round{} (--repeats auto): {}\n", disk.empty() ? "" : disk + ": ",
                        s.rounds, s.rounds == 1 ? "" : "s", state(s));
   }
   if (!out.empty()) {

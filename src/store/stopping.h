@@ -8,8 +8,8 @@
 
 namespace blksweep {
 
-// "37 rounds (--repeats auto): every interval is within 2 %, the widest 1.9 % (lba)", for each
-// disk.
+// "after 37 rounds (--repeats auto): every interval is within 2 %, the widest 1.9 % (lba / a)", for
+// each disk. A table may have another baseline, and rounds that were added later.
 std::string stopping_text(const std::map<std::string, StoppingRecord>& by_disk);
 
 // Two digits that matter: "0.37 %", "4.2 %", "120 %".

@@ -56,6 +56,13 @@ cd - >/dev/null
 expect_status 0
 peer "p['peer_reads'] == 'own form'" 'it is told'
 [ "$(find "$tmp/forms" -name all | wc -l)" = 1 ] || die 'one form'
+run --peer "$tmp/fake:form" --peer-data "$tmp/forms2" --batch 32,64
+expect_status 0
+expect 'no start-up has the making of a form in it' \
+  'len(runs) == 4 and not any("made" in (r["engine_features"] or "") for r in runs)'
+run --peer "$tmp/fake:small" --peer-data "$tmp/forms"
+expect_status 3
+peer "'its own form of the 1.17 MiB of data holds 4 KiB' in p['incomplete_reason']" 'a form that does not hold the data'
 if [ "$(stat -c %d /dev/shm)" != "$(stat -c %d "$tmp")" ]; then
   run --peer "$tmp/fake:form" --peer-data "/dev/shm/blksweep-peers-$$"
   rmdir "/dev/shm/blksweep-peers-$$"
@@ -118,6 +125,29 @@ kill -INT "$pid"
 ended
 expect_status 130
 ! kill -0 "$(cat "$tmp/left")" 2>/dev/null || die 'after Ctrl-C nothing stays'
+
+# At once: a second Ctrl-C takes its process group along; SIGKILL leaves what ends with its parent.
+rm -f "$tmp/left"
+background run "${quick[@]}" --no-check --peer "$tmp/fake:waits"
+await_left() {
+  for _ in {1..400}; do
+    [ ! -s "$tmp/left" ] || return 0
+    sleep 0.05
+  done
+  die 'the peer did not start'
+}
+await_left
+kill -INT "$pid"
+kill -INT "$pid"
+ended
+gone() { # PID : or a zombie that nobody has waited for yet
+  for _ in {1..200}; do
+    case $(ps -o stat= -p "$1") in '' | Z*) return 0 ;; esac
+    sleep 0.05
+  done
+  return 1
+}
+gone "$(cat "$tmp/left")" || die 'after a second Ctrl-C something stays'
 
 # --- the example of the page -----------------------------------------------------------------------
 sed -n '/<!-- example -->/,/^```$/p' "$here/../../docs/peers.md" | sed '1,2d;$d' >"$tmp/mine.py"

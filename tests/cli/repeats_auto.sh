@@ -43,7 +43,7 @@ grep -q 'nothing was measured; a --precision below 99%' "$tmp/.err" || die "$(ca
 [ "$(ask 'SELECT count(*) FROM experiment')" = 1 ] || die 'another precision is another experiment'
 [ "$(ask 'SELECT count(*), max(repeat) FROM run')" = "$((2 * first + 4))|$((first + 1))" ] ||
   die "$(ask 'SELECT count(*), max(repeat) FROM run')"
-grep -q "$((first + 2)) rounds (--repeats auto): 0 of 1 intervals within 0.0001 %, the widest .* (.*); --repeats-max .* was" \
+grep -q "$((first + 2)) rounds (--repeats auto): 0 of 1 intervals within 0.0001 %, the widest .* (.* / .*); --repeats-max .* was" \
   "$tmp/.out" || die "foot: $(cat "$tmp/.out")"
 grep -q "Student's t at 97 % covers 95 % then" "$tmp/.out" || die "foot: $(cat "$tmp/.out")"
 grep -q 'widest interval within .*, 0 of 1 within 0.0001 %, about 1 more' "$tmp/.err" || die "$(cat "$tmp/.err")"
@@ -64,6 +64,8 @@ expect 'of the experiment' "doc['experiments'][0]['stopping']['reason'] == 'repe
 call report "$db" --experiment 1
 expect_status 0
 [[ $out == *"$((first + 2)) rounds (--repeats auto)"* ]] || die 'the report does not say how rounds ended'
+widest=$(ask 'SELECT widest FROM stopping ORDER BY session_id LIMIT 1')
+[[ $out == *"($widest)"* && $widest == *' / '* ]] || die 'a table may have another baseline than the rounds had'
 
 # --- killed: the rounds that are stored count ----------------------------------------------------------
 "$blksweep" --quiet "${sweep[@]}" --seed 9 --repeats auto --precision 0.0001% --repeats-max 60 --db "$db" \

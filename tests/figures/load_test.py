@@ -86,8 +86,8 @@ class Loading(WithDatabase):
         facts = load.load_facts(self.db, self.cells)
         self.assertEqual(facts.stopping, ())
         self.assertNotIn("added until", common.caption("Text.", "SELECT 1", facts))
-        stopped = dataclasses.replace(facts, stopping=(0.02, 37, 4, 4, 0.019, "precision"))
-        self.assertIn("37 rounds, added until intervals were narrow: 4 of 4 within 2.0%, the widest 1.9%",
+        stopped = dataclasses.replace(facts, stopping=(0.02, 37, 4, 4, 0.019, "lba / random", "precision"))
+        self.assertIn("after 37 of them 4 of 4 within 2.0%, the widest 1.9% (lba / random)",
                       common.caption("Text.", "SELECT 1", stopped))
         self.assertIn("added until", " ".join(page.result_notes(self.cells, stopped)))
 
@@ -99,7 +99,7 @@ class Loading(WithDatabase):
                 session = made.execute("SELECT max(session_id) FROM session").fetchone()[0]
                 made.execute("INSERT INTO stopping VALUES (?, 0.02, 10, 100, NULL, 12, 7, 3, NULL, '', NULL)", [session])
                 made.commit()
-            self.assertEqual(load.load_facts(db, self.cells).stopping, (0.02, 12, 7, 3, None, None))
+            self.assertEqual(load.load_facts(db, self.cells).stopping, (0.02, 12, 7, 3, None, "", None))
 
     def test_facts_say_what_the_disk_stands_on(self):
         facts = load.load_facts(self.db, self.cells)

@@ -26,14 +26,16 @@ def read(i):
 if fault == "unable":
     print("it needs a thing that is not here", file=sys.stderr)
     sys.exit(77)
-if fault == "form":
+made = ""
+if fault in ("form", "small"):
+    made = "" if os.path.exists(question["form"]) else ", made its form"
     os.makedirs(question["form"], exist_ok=True)
     with open(os.path.join(question["form"], "all"), "wb") as file:
-        file.write(b"".join(map(read, range(len(samples)))))
+        file.write(b"".join(map(read, range(len(samples) if fault == "form" else 1))))
     os.sync()
-held = [read(i) for i in range(len(samples))] if fault == "memory" else None
+held = [read(i) for i in range(len(samples))] if fault in ("memory", "small") else None
 where = "blksweep" in open("/proc/self/cgroup").read()
-say("ready", loader=f"cpus {sorted(os.sched_getaffinity(0))} limited {where}", form=fault == "form")
+say("ready", loader=f"cpus {sorted(os.sched_getaffinity(0))} limited {where}{made}", form=fault in ("form", "small"))
 if sys.stdin.readline() != "go\n":
     sys.exit()
 
@@ -44,11 +46,11 @@ if fault == "dies":
     sys.exit("ValueError: it had enough")
 if fault == "garbage":
     print("loading \033[2J...", flush=True)
-if fault in ("hangs", "leaves"):
-    child = subprocess.Popen(["sleep", "1000"], start_new_session=True, stdout=subprocess.DEVNULL)
+if fault in ("hangs", "leaves", "waits"):
+    child = subprocess.Popen(["sleep", "1000"], start_new_session=fault != "waits", stdout=subprocess.DEVNULL)
     with open(os.path.join(os.path.dirname(root), "left"), "w") as file:
         file.write(str(child.pid))
-if fault == "hangs":
+if fault in ("hangs", "waits"):
     time.sleep(1000)
 
 number = 0

@@ -11,16 +11,22 @@ namespace {
 
 using support::SyntheticCatalog;
 
+// Fragmented, odd and sparse files; whole, and as many packed samples.
+SyntheticCatalog odd_files(std::uint32_t files, double odd, std::uint32_t parts,
+                           std::uint32_t part_bytes) {
+  return SyntheticCatalog({.files = files,
+                           .extents_per_file = 3,
+                           .mean_bytes = 30000,
+                           .odd = odd,
+                           .holes = odd,
+                           .parts_per_file = parts,
+                           .part_stride = part_bytes + 100,
+                           .part_bytes = part_bytes});
+}
+
 TEST(BatchSlots, AreSafeAndReadEverySampleAtOnce) {
   for (const std::uint32_t parts : {0U, 20U}) {
-    const SyntheticCatalog data({.files = 200,
-                                 .extents_per_file = 3,
-                                 .mean_bytes = 30000,
-                                 .odd = 0.2,
-                                 .holes = 0.2,
-                                 .parts_per_file = parts,
-                                 .part_stride = 1000,
-                                 .part_bytes = 900});
+    const SyntheticCatalog data = odd_files(200, 0.2, parts, 900);
     const Catalog c = data.view();
     for (const std::uint32_t align : {1U, 512U, 4096U}) {
       for (const std::uint32_t slots : {1U, 2U, 7U, 1000U}) {
@@ -76,14 +82,7 @@ TEST(ReadShare, CutsEverySampleAndRoundsUp) {
 
 TEST(ReadShare, PlansCoverTheFirstPartsExactly) {
   for (const std::uint32_t parts : {0U, 20U}) {
-    const SyntheticCatalog data({.files = 150,
-                                 .extents_per_file = 3,
-                                 .mean_bytes = 30000,
-                                 .odd = 0.1,
-                                 .holes = 0.1,
-                                 .parts_per_file = parts,
-                                 .part_stride = 3000,
-                                 .part_bytes = 2900});
+    const SyntheticCatalog data = odd_files(150, 0.1, parts, 2900);
     const Catalog whole = data.view();
     Catalog c = whole;
     c.share = {250'000};

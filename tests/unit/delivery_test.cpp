@@ -9,25 +9,19 @@
 #include "io/engine_trial.h"
 #include "loader/epoch.h"
 #include "loader/verify.h"
-#include "support/temp_dir.h"
+#include "support/epoch_rig.h"
 
 namespace blksweep {
 namespace {
 
-class DeliveryTest : public ::testing::TestWithParam<EngineKind> {
+class DeliveryTest : public EpochRig, public ::testing::TestWithParam<EngineKind> {
  protected:
   DeliveryTest() {
     Rng rng(11);
     for (int f = 0; f < 300; ++f) {
-      std::string bytes(rng.below(20000), '\0');
-      for (char& c : bytes) {
-        c = static_cast<char>(rng.next() & 0xFF);
-      }
-      dir_.write("d" + std::to_string(f % 5) + "/f" + std::to_string(f), bytes);
+      write_random("d" + std::to_string(f % 5) + "/f" + std::to_string(f), rng.below(20000), rng);
     }
-    auto opened = open_source({dir_.path(), ""});
-    EXPECT_TRUE(opened) << opened.error().message();
-    source_ = *std::move(opened);
+    reopen();
     cell_.engine = GetParam();
     cell_.direct = false;
     cell_.depth = 8;
@@ -37,27 +31,13 @@ class DeliveryTest : public ::testing::TestWithParam<EngineKind> {
 
   // Runs one epoch; a kernel that refuses io_uring skips the test.
   void run() {
-    auto planned = plan_epoch(source_, cell_, 7);
-    ASSERT_TRUE(planned) << planned.error().message();
-    planned_ = *std::move(planned);
     if (const std::string why = ring_refusal(cell_.depth);
         cell_.engine == EngineKind::io_uring && !why.empty()) {
       GTEST_SKIP() << why;
     }
-    auto epoch = Epoch::prepare(source_, cell_, planned_, {.seed = 7, .verify = true});
-    ASSERT_TRUE(epoch) << epoch.error().message();
-    epoch_ = *std::move(epoch);
-    const auto outcome = epoch_->run(stop_);
-    ASSERT_TRUE(outcome) << outcome.error().message();
+    ASSERT_NO_FATAL_FAILURE(prepare({.seed = 7, .verify = true}));
+    run_prepared();
   }
-  const BatchTimes& times(std::size_t b) const { return epoch_->times()[b]; }
-
-  TempDir dir_;
-  Source source_;
-  LoaderSettings cell_;
-  PlannedEpoch planned_;
-  std::atomic<bool> stop_{false};
-  std::unique_ptr<Epoch> epoch_;
 };
 
 TEST_P(DeliveryTest, DeliversInTheScheduledOrderWithTheFilesBytes) {
@@ -73,11 +53,7 @@ TEST_P(DeliveryTest, DeliversInTheScheduledOrderWithTheFilesBytes) {
         if (IsSkipped() || HasFatalFailure()) {
           return;
         }
-        EXPECT_EQ(epoch_->delivery().delivered(), planned_.schedule.emission);
-        const Verification v =
-            check_hashes(source_.catalog, planned_.plan,
-                         {epoch_->delivery().delivered(), epoch_->delivery().hashes()});
-        EXPECT_EQ(v.wrong, 0U);
+        expect_complete();
         EXPECT_EQ(epoch_->delivery().hashes().size(), 300U);
       }
     }

@@ -117,6 +117,7 @@ TEST_F(RoundsByPrecision, GoOnUntilEveryIntervalIsNarrow) {
   EXPECT_LE(*s.half_width, 0.05);
   EXPECT_EQ(s.intervals, 2U);
   EXPECT_EQ(s.reached, 2U);
+  EXPECT_NE(s.widest.find(" / "), std::string::npos) << s.widest << ": of which ratio";
 }
 
 TEST_F(RoundsByPrecision, StopAtTheMost) {

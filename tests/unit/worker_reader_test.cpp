@@ -14,24 +14,20 @@
 #include "loader/most_held.h"
 #include "loader/verify.h"
 #include "plan/batch_slots.h"
+#include "support/epoch_rig.h"
 #include "support/faulty_stages.h"
-#include "support/temp_dir.h"
 
 namespace blksweep {
 namespace {
 
 constexpr std::uint32_t kWorkerFiles = 120;
 
-class WorkerReaderTest : public ::testing::TestWithParam<ReadScope> {
+class WorkerReaderTest : public EpochRig, public ::testing::TestWithParam<ReadScope> {
  protected:
   WorkerReaderTest() {
     Rng rng(3);
     for (std::uint32_t f = 0; f < kWorkerFiles; ++f) {
-      std::string bytes(f % 17 == 0 ? 0 : 1 + rng.below(30000), '\0');
-      for (char& c : bytes) {
-        c = static_cast<char>(rng.next() & 0xFF);
-      }
-      dir_.write(name(f), bytes);
+      write_random(name(f), f % 17 == 0 ? 0 : 1 + rng.below(30000), rng);
     }
     reopen();
     cell_.order = Order::random;
@@ -49,34 +45,11 @@ class WorkerReaderTest : public ::testing::TestWithParam<ReadScope> {
   static std::string name(std::uint32_t f) {
     return "c" + std::to_string(f % 4) + "/" + std::to_string(f);
   }
-  void reopen() {
-    auto opened = open_source({dir_.path(), ""});
-    ASSERT_TRUE(opened) << opened.error().message();
-    source_ = *std::move(opened);
-  }
   void prepare(const EpochOptions& options = {.seed = 5, .verify = true}) {
-    epoch_.reset();
-    auto planned = plan_epoch(source_, cell_, 5);
-    ASSERT_TRUE(planned) << planned.error().message();
-    planned_ = *std::move(planned);
-    auto epoch = Epoch::prepare(source_, cell_, planned_, options);
-    ASSERT_TRUE(epoch) << epoch.error().message();
-    epoch_ = *std::move(epoch);
+    EpochRig::prepare(options);
   }
-  EpochOutcome run() {
-    const auto outcome = epoch_->run(stop_);
-    EXPECT_TRUE(outcome) << outcome.error().message();
-    return outcome ? *outcome : EpochOutcome{};
-  }
-  const BatchTimes& times(std::size_t b) const { return epoch_->times()[b]; }
+  EpochOutcome run() { return run_prepared(); }
 
-  void expect_complete() const {
-    EXPECT_EQ(epoch_->delivery().delivered(), planned_.schedule.emission);
-    const Verification v =
-        check_hashes(source_.catalog, planned_.plan,
-                     {epoch_->delivery().delivered(), epoch_->delivery().hashes()});
-    EXPECT_EQ(v.wrong, 0U) << (v.named.empty() ? "" : v.named.front().why);
-  }
   // A worker reads one batch after the other, and none before its slot is free.
   void expect_turns() const {
     const std::uint32_t slots = batch_slots_of(cell_);
@@ -90,13 +63,8 @@ class WorkerReaderTest : public ::testing::TestWithParam<ReadScope> {
       EXPECT_GE(times(b).consumed, b == 0 ? 0 : times(b - 1).consumed);
     }
   }
-
-  TempDir dir_;
-  Source source_;
-  LoaderSettings cell_;
-  PlannedEpoch planned_;
-  std::atomic<bool> stop_{false};
-  std::unique_ptr<Epoch> epoch_;
+};
+std::unique_ptr<Epoch> epoch_;
 };
 
 TEST_P(WorkerReaderTest, DeliversEverySampleOnceInOrderInBoundedMemory) {

@@ -161,8 +161,8 @@ Result<> print_runs(const RunOptions& options, const RunAnswer& answer, const st
   return {};
 }
 
+// Its peers were found.
 Result<Exit> measure(RunOptions options, const Measuring& how) {
-  BLKSWEEP_CHECK(find_peers(options.cells));
   BLKSWEEP_TRY(const Source source,
                open_source({options.data, options.catalog, options.follow_links}));
   BLKSWEEP_CHECK(RunNode::put_back_left_behind(source, change_queue(options.cells)));
@@ -240,7 +240,8 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
     return run_campaign(args, plan, command);
   }
   BLKSWEEP_CHECK(add_matrix_cells(spec, {}));
-  BLKSWEEP_TRY(const RunOptions options, parse_run_options(spec, args.text));
+  BLKSWEEP_TRY(RunOptions options, parse_run_options(spec, args.text));
+  BLKSWEEP_CHECK(find_peers(options.cells));
   if (!options.folded.empty()) {
     note(options.folded);
   }
