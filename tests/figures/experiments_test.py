@@ -67,7 +67,7 @@ class Waits(unittest.TestCase):
             return {(1, repeat): value for repeat, value in enumerate(values)}
         module = figure("batch-workers-compute")
         found = {("planned", 0, 32, False): rates(100, 100), ("workers", 4, 32, False): rates(50, 60)}
-        for theirs, said in ((rates(30, 40), -1), (rates(150, 140), 1), (rates(90, 110), 0)):
+        for theirs, said in ((rates(30, 40), -1), (rates(150, 140), 1), (rates(90, 110), 0), (rates(104, 103), 0)):
             self.assertEqual(module.orders({"rates": {**found, ("DataLoader", 4, 32, False): theirs}}), [(-1, said)])
 
 
