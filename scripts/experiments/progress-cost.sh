@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the progress line costs: the same epochs from memory, as fast as they go, with the line on a terminal of its own and
-# without it, in turns.
+# What the progress line costs: the same epochs from memory, as fast as they go, with the line on a terminal and without
+# it, in turns.
 #
 #   scripts/experiments/progress-cost.sh DATA WORK RESULTS.db
 #
@@ -17,15 +17,13 @@ run=("$blksweep" run --data "$data" --order lba --merge file --buffered --cache 
   --no-ceiling --no-check --epochs "${EPOCHS:-25}" --db "$db")
 status=0
 
-# measure on|off REPEAT
+# measure on|off REPEAT: both in a session and on a terminal of their own, because the kernel shares out CPUs by session;
+# with the line it is drawn there five times a second.
 measure() {
   local code=0
   local -a command=("${run[@]}" --disk-label "$1" --repeats "$2")
-  if [ "$1" = on ]; then
-    script -qefc "${command[*]@Q}" /dev/null >/dev/null || code=$?  # a terminal: the line is drawn five times a second
-  else
-    "${command[0]}" --quiet "${command[@]:1}" >/dev/null || code=$?
-  fi
+  [ "$1" = on ] || command+=(--quiet)
+  script -qefc "${command[*]@Q} >/dev/null" /dev/null >/dev/null || code=$?
   case $code in
     0) ;;
     3) status=3 ;;
