@@ -10,6 +10,7 @@ import style
 TITLE = "Batch size, workers and compute"
 REPORTED = ("Workers that take whole batches make the training loop wait at every n-th batch, n being their number; a larger batch "
             "delays the first one and, with a long computation, can lose what it gains elsewhere.")
+MARGIN = 0.05  # of throughput: what is nearer is told apart by chance, or by Python
 SHOWN = 40  # batches over whose numbers the waits are drawn
 
 QUERY = "SELECT run_id, cell_id, repeat, begin_ns FROM good_run ORDER BY cell_id, repeat"
@@ -63,8 +64,8 @@ def periods(loaded):
 
 
 def direction(ratios):
-    """1: faster in every round, -1: slower in every round, 0: neither."""
-    return (min(ratios) > 1) - (max(ratios) < 1) if ratios else 0
+    """1: faster by more than the margin in every round, -1: slower by more, 0: neither."""
+    return (min(ratios) > 1 + MARGIN) - (max(ratios) < 1 / (1 + MARGIN)) if ratios else 0
 
 
 def orders(loaded):
@@ -144,7 +145,7 @@ def larger_loses(loaded):
         if direction(ratios) < 0:
             said.append(f"{who}{f', {workers}' if workers else ''}, {'long' if computing else 'no'} compute: "
                         f"{statistics.median(ratios):.2f}")
-    return f"Batches of {most} against {least} lose in every round with {'; '.join(said)}. " if said else ""
+    return f"Batches of {most} against {least} lose more than {MARGIN:.0%} in every round with {'; '.join(said)}. " if said else ""
 
 
 def found(loaded, cells):
@@ -152,6 +153,6 @@ def found(loaded, cells):
     pairs = orders(loaded)
     against = sum(ours * theirs < 0 for ours, theirs in pairs)
     same = sum(ours * theirs > 0 for ours, theirs in pairs)
-    return (f"{peaks(loaded)}. {larger_loses(loaded)}Faster or slower than the planned reader in every round: workers and DataLoader "
-            f"agree in {same} of {common.plural(len(pairs), 'combination')} of workers, batch and compute and contradict each "
-            f"other in {against}; in the others one of them or both are neither.")
+    return (f"{peaks(loaded)}. {larger_loses(loaded)}Faster, or slower, than the planned reader by more than {MARGIN:.0%} in every round: "
+            f"workers and DataLoader agree in {same} of {common.plural(len(pairs), 'combination')} of workers, batch and compute and "
+            f"contradict each other in {against}; in the others one of them or both are neither.")

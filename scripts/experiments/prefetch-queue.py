@@ -11,6 +11,7 @@ TITLE = "How long the queue of batches read ahead lasts"
 REPORTED = ("As long as batches are queued an iteration takes the computation's time, then that of reading; PyTorch queues workers x "
             "prefetch_factor batches, 2 of each by default. A longer queue puts that off and does not prevent it.")
 QUERY = "SELECT run_id, cell_id, begin_ns FROM good_run ORDER BY cell_id, repeat"
+SHOWN = 48  # iterations
 EMPTY_MS = 1.0  # a longer wait for a batch is a queue that was empty; shorter ones are threads that wake up
 
 
@@ -41,14 +42,14 @@ def smooth(times, over):
 def draw_times(ax, loaded, workers):
     handles = []
     for at, (key, runs) in enumerate(((k, v) for k, v in loaded.items() if k[0] == workers), 1):
-        times = smooth(runs[0][0], workers)
+        times = smooth(runs[0][0], workers)[:SHOWN]
         _, dash = curves.LOOKS[at]
         handles += ax.plot(range(1, len(times) + 1), times, color=style.colour(at), linestyle=dash,
-                           label=f"{key[0] * key[1]}")
-    ax.set(xlabel="iteration", ylabel="time (ms)", ylim=(0, None), xlim=(0, None))
-    ax.set_title(f"{workers} workers, queue of", loc="left", pad=3)
+                           label=f"queue {key[0] * key[1]}")
+    ax.set(xlabel="iteration", ylabel="time (ms)", ylim=(0, None), xlim=(0, SHOWN))
     ax.grid(axis="y")
-    ax.legend(handles=handles, loc="lower right", ncols=len(handles), handlelength=1.8, columnspacing=0.9, borderaxespad=0.2)
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(handles), handlelength=2.4, columnspacing=1.2,
+              borderaxespad=0.2, title=f"{workers} workers", title_fontsize=7, alignment="left")
 
 
 def draw_empty(ax, loaded):

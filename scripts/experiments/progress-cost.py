@@ -9,7 +9,7 @@ TITLE = "The cost of the progress line"
 REPORTED = "tqdm states 60 ns an iteration for its bar. Ours is to cost at most 0.5 % of an epoch."
 BOUND = 0.5  # percent
 QUICK = {}
-FULL = {"PAIRS": "30", "COUNT": "100000", "EPOCHS": "20"}
+FULL = {"PAIRS": "30", "COUNT": "20000", "EPOCHS": "20"}
 PARTS = {"epoch_ns": "epoch", "cpu_ns": "CPU time"}
 
 
@@ -29,6 +29,9 @@ def draw(loaded, cells, facts):
     fig, ax = style.pyplot().subplots(figsize=(style.width(), 1.5), layout="constrained")
     for row, values in enumerate(loaded.values()):
         ax.plot(values, [row] * len(values), "o", color=style.GREY, markersize=3.5, markerfacecolor="none", label="a pair")
+        ends = curves.median_interval(values)
+        if ends:
+            ax.plot(ends, [row, row], color=style.BLUE, linewidth=2.2, alpha=0.45, solid_capstyle="butt")
         middle = ax.plot(statistics.median(values), row, "|", color=style.BLUE, markersize=14, markeredgewidth=1.8, label="median")
     bound = ax.axvline(BOUND, color=style.RED, linestyle="--", linewidth=1, label=f"{BOUND} %")
     ax.axvline(0, color=style.GREY, linewidth=0.6, zorder=0)
@@ -42,10 +45,18 @@ def describe(loaded, cells):
     del cells
     pairs = common.span([len(v) for v in loaded.values()], "pair")
     return (f"Epochs from memory with the progress line on a terminal and without it, in turns: by how much the epoch and the CPU time "
-            f"of the process are longer with it, of each pair, and their median ({pairs}).")
+            f"of the process are longer with it, of each pair ({pairs}), and their median with its 95 % interval (order statistics).")
+
+
+def said(values):
+    ends = curves.median_interval(values)
+    text = f"{statistics.median(values):+.2f} %"
+    if ends is None:
+        return text + " (too few pairs for an interval)"
+    told = "at most" if ends[1] <= BOUND else "more than" if ends[0] > BOUND else "not told apart from"
+    return f"{text} [{ends[0]:+.2f}, {ends[1]:+.2f}], {told} {BOUND} %"
 
 
 def found(loaded, cells):
     del cells
-    return "longer with the line, median and range: " + "; ".join(
-        f"{PARTS[column]} {statistics.median(v):+.2f} % ({min(v):+.2f}..{max(v):+.2f} %)" for column, v in loaded.items()) + "."
+    return "longer with the line by " + "; ".join(f"{PARTS[column]} {said(v)}" for column, v in loaded.items()) + "."

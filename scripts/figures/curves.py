@@ -2,6 +2,7 @@
 
 Each line has a marker and a dash of its own, so that it can be told from the others in grey.
 """
+import math
 import statistics
 
 import common
@@ -53,6 +54,17 @@ def number(cell, setting):
     text = cell.settings.get(setting, "")
     digits = "".join(c for c in text if c.isdigit() or c == ".")
     return float(digits) if digits else None
+
+
+def median_interval(values, level=0.95):
+    """(low, high): order statistics that hold the true median with at least `level`, whatever the distribution (the sign
+    test's interval); None: too few values."""
+    ordered, n = sorted(values), len(values)
+    outside, below = 0.0, -1  # chance that at most `below` of n values are under the true median
+    while outside + math.comb(n, below + 1) / 2**n <= (1 - level) / 2:
+        below += 1
+        outside += math.comb(n, below) / 2**n
+    return (ordered[below], ordered[n - 1 - below]) if below >= 0 else None
 
 
 def spread_text(groups):

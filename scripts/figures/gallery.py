@@ -36,6 +36,14 @@ def entry(module, by, data, cells, facts, full):
 """
 
 
+def few_colours(png):
+    """A third of the size, for a page that is kept with the sources; matplotlib itself needs Pillow."""
+    from PIL import Image
+    with Image.open(png) as picture:
+        flat = picture.convert("RGB").quantize(64)
+    flat.save(png, optimize=True)
+
+
 def make(module, by, db, folder, full):
     """figure.png, figure.pdf and entry.md in `folder`, of its cells.csv; `by` is the file that has measured it."""
     style.use(style.Look(width=style.SINGLE, formats=(".pdf", ".png"), footer=False,
@@ -48,6 +56,7 @@ def make(module, by, db, folder, full):
     fig = module.draw(data, cells, facts)
     style.frame(fig, "", "")
     style.save(fig, folder / "figure")
+    few_colours(folder / "figure.png")
     (folder / "entry.md").write_text(entry(module, by, data, cells, facts, full), encoding="utf-8")
 
 

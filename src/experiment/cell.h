@@ -14,7 +14,8 @@
 
 namespace blksweep {
 
-enum class CacheState { cold, warm, keep };
+// drop_pages, drop_inodes: warm, then 1 or 2 into drop_caches, as after an epoch that read all.
+enum class CacheState { cold, warm, keep, drop_pages, drop_inodes };
 
 // What a cell is there to show about the rig (docs/controls.md); none: it is of the experiment.
 enum class Control { none, same, ram, reverse, no_op };

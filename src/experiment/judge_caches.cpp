@@ -147,6 +147,8 @@ void judge_caches(RunRecord& r, const RunRequest& q, const StartState& start, bo
   if (q.cell.cache == CacheState::cold) {
     take(r, cold_verdict(r, q, start, whole));
     take(r, inode_verdict(r, start));
+  } else if (q.cell.cache == CacheState::drop_pages) {
+    take(r, cold_verdict(r, q, start, whole));
   } else if (q.cell.cache == CacheState::warm) {
     take(r, warm_verdict(r, q));
   }

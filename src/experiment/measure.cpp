@@ -294,6 +294,10 @@ Result<StartState> enter_cache_state(const Catalog& catalog, CacheState cache, R
   } else {
     change = warm(catalog);
   }
+  if (cache == CacheState::drop_pages || cache == CacheState::drop_inodes) {
+    const DropKind kind = cache == CacheState::drop_pages ? DropKind::pages : DropKind::inodes;
+    BLKSWEEP_TRY(change, drop_after(std::move(change), catalog, kind));
+  }
   return StartState{known_share(change.after), unexamined(change.after),
                     std::move(change.warnings)};
 }

@@ -68,6 +68,8 @@ ShuffleSettings shuffle_settings(const LoaderSettings& settings, const Plan& pla
   ShuffleSettings s;
   s.shuffle = settings.shuffle;
   s.window = settings.window.of(parcel_bytes_per_epoch(plan));
+  s.drain = settings.drain.of(s.window);
+  s.epochs_apart = settings.epochs_apart;
   s.batch = settings.batch;
   s.prefetch = settings.prefetch;
   s.in_flight = {std::uint64_t{settings.depth} * longest_read(plan)};

@@ -1,7 +1,8 @@
 // LoaderSettings: how samples are ordered, read, kept and handed over. Values only.
 //
 // Defaults: what a run has when nothing is said; docs/strategies.md says what each choice does.
-// Relative: sizes in percent are of the bytes of an epoch, shares of the depth are of `depth`.
+// Relative: sizes in percent are of the bytes of an epoch (drain: of the window), shares of the
+// depth are of `depth`.
 #pragma once
 
 #include <algorithm>
@@ -58,6 +59,7 @@ struct LoaderSettings {
   DepthShare merge_batch{0, 50};       // merge=kernel: reads sorted and submitted together
   Shuffle shuffle = Shuffle::none;
   RelativeSize window{Bytes{std::uint64_t{64} << 20}, 0};
+  RelativeSize drain;  // shuffle=buffer: leaves before more is read, in percent of the window
   EngineKind engine = EngineKind::io_uring;
   bool direct = true;
   std::uint32_t depth = 32;
@@ -72,6 +74,7 @@ struct LoaderSettings {
   ComputeTime compute;
   std::uint32_t device_index = 0;  // of the GPU
   std::uint32_t epochs = 1;
+  bool epochs_apart = false;  // the next one's window is not filled during this one
 };
 
 // Whether the reader can have what else is asked for; a usage error that says why not.

@@ -109,7 +109,7 @@ Result<Schedule> make_schedule(const Catalog& /*catalog*/, const Plan& plan,
   schedule.emission = std::move(emission.positions);
   schedule.window_peak = {emission.peak_bytes + ahead};
   schedule.batch_begin = cut_batches(plan, settings.batch);
-  BLKSWEEP_CHECK(place_parcels(plan, settings, {granule, emission.drained}, schedule));
+  BLKSWEEP_CHECK(place_parcels(plan, settings, {granule, emission.held}, schedule));
   return schedule;
 }
 

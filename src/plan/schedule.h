@@ -8,7 +8,8 @@
 // Units:    arena offsets are in units of kSlotUnit bytes. A batch is `batch` consecutive
 //           emissions, the last of an epoch may be smaller; a batch never spans epochs.
 // Shuffle:  none emits in position order. buffer: the window fills, then each arrival replaces a
-//           random resident, which is emitted. reservoir: one-pass reservoir sampling (Vitter,
+//           random resident, which is emitted; with a drain so many bytes of random residents leave
+//           before more is read. reservoir: one-pass reservoir sampling (Vitter,
 //           "Random sampling with a reservoir", ACM TOMS 11(1), 1985, Algorithm R): arrival t
 //           replaces a random resident with probability k/t, else is emitted itself; the residents
 //           at the end, a uniform sample of the epoch, are emitted last in random order. full: a

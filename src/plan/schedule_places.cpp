@@ -35,7 +35,7 @@ struct BatchNeeds {
 // A batch counts once as many samples have been read as were emitted with it, plus those that the
 // window holds: at the end of an epoch it is ready much earlier, but then the window drains.
 BatchNeeds batch_needs(const Plan& plan, const Schedule& schedule,
-                       std::span<const std::uint32_t> drained) {
+                       std::span<const std::uint32_t> held_of) {
   const std::vector<std::uint32_t> needed = reads_needed(plan);
   const std::size_t epoch = std::max<std::size_t>(plan.order.size() / plan.epochs, 1);
   BatchNeeds out;
@@ -48,7 +48,7 @@ BatchNeeds batch_needs(const Plan& plan, const Schedule& schedule,
     for (std::uint32_t i = begin; i < end; ++i) {
       ready = std::max(ready, needed[plan.parcel_of(schedule.emission[i])]);
     }
-    const std::size_t held = drained[begin / epoch];
+    const std::size_t held = held_of[begin / epoch];
     for (; read < std::min(end + held, plan.order.size()); ++read) {
       paced = std::max(paced, needed[plan.parcel_of(static_cast<std::uint32_t>(read))]);
     }
@@ -78,7 +78,8 @@ class Places {
         schedule_(schedule),
         granule_(places.granule),
         prefetch_(settings.prefetch),
-        needs_(batch_needs(plan, schedule, places.drained)),
+        epochs_apart_(settings.epochs_apart),
+        needs_(batch_needs(plan, schedule, places.held)),
         users_(count_users(plan)) {
     for (const std::uint32_t bytes : plan.parcel_bytes) {
       total_ += align_up(bytes, granule_);
@@ -151,6 +152,18 @@ class Places {
     while (std::uint64_t{consumed_} + prefetch_ < paced_) {
       consume();
     }
+    while (epochs_apart_ && consumed_ < batches_before_epoch(r)) {
+      consume();
+    }
+  }
+
+  // Batches of the epochs that are read completely before read r.
+  std::uint32_t batches_before_epoch(std::uint32_t r) {
+    const std::size_t of_epoch = schedule_.batches() / plan_.epochs;
+    while (ended_ + of_epoch <= needs_.ready.size() && needs_.ready[ended_ + of_epoch - 1] <= r) {
+      ended_ += of_epoch;
+    }
+    return static_cast<std::uint32_t>(ended_);
   }
 
   void consume() {
@@ -236,6 +249,7 @@ class Places {
   Schedule& schedule_;
   const std::uint32_t granule_;
   const std::uint32_t prefetch_;
+  const bool epochs_apart_;
   const BatchNeeds needs_;
   std::vector<std::uint32_t> users_;
   ArenaMap* arena_ = nullptr;
@@ -245,6 +259,7 @@ class Places {
   std::uint32_t ready_ = 0;   // batches whose reads all come before gate_read_
   std::uint32_t paced_ = 0;   // of these, the ones that count against the prefetch bound
   std::uint32_t consumed_ = 0;
+  std::size_t ended_ = 0;  // batches of epochs whose reads all come before gate_read_
   std::uint32_t gate_read_ = 0;
   bool too_large_ = false;
 };

@@ -8,7 +8,7 @@
 //
 // Prefetch: reading runs ahead of consumption by the samples that the window holds and `prefetch`
 //          batches. While a window drains at the end of an epoch the next one fills at the same
-//          pace; waiting for the drain would leave the device idle.
+//          pace; waiting for the drain leaves the device idle, and is what epochs_apart asks for.
 //
 // Errors:  an arena above 2 TiB (32-bit slots) is a usage error.
 // Threads: pure function.
@@ -23,8 +23,8 @@
 namespace blksweep {
 
 struct PlaceSettings {
-  std::uint32_t granule;                   // bytes
-  std::span<const std::uint32_t> drained;  // as Emission.drained
+  std::uint32_t granule;                // bytes
+  std::span<const std::uint32_t> held;  // as Emission.held
 };
 
 // Fills slot, gates and arena; emission and batch_begin are there already.

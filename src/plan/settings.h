@@ -49,9 +49,11 @@ struct MergeSettings {
 struct ShuffleSettings {
   Shuffle shuffle = Shuffle::none;
   Bytes window{std::uint64_t{64} << 20};  // means nothing without a shuffle
+  Bytes drain{0};                         // buffer: leaves a full window before it is filled again
   std::uint32_t batch = 256;              // samples per batch
   std::uint32_t prefetch = 2;             // batches that may be ready before they are consumed
   Bytes in_flight{0};                     // room for reads in flight beside the window
+  bool epochs_apart = false;              // an epoch is read once the one before is consumed
   // > 0: batches are read whole, each into one of so many equal slots in turn; then there is no
   // shuffle, and prefetch and in_flight mean nothing.
   std::uint32_t slots = 0;

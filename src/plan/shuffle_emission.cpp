@@ -22,6 +22,7 @@ class Window {
 
   bool empty() const { return residents_.empty(); }
   std::uint64_t count() const { return residents_.size(); }
+  std::uint64_t most() const { return most_; }  // residents at once in this epoch
   std::uint64_t bytes() const { return bytes_; }
 
   // Memory that the position needs beside what is resident already.
@@ -37,6 +38,7 @@ class Window {
     }
     residents_.push_back(position);
     out_.peak_bytes = std::max(out_.peak_bytes, bytes_);
+    most_ = std::max(most_, count());
   }
 
   void emit_random(Rng& rng) { emit_at(rng.below(residents_.size())); }
@@ -53,7 +55,7 @@ class Window {
   }
 
   void emit_all(Rng& rng) {
-    out_.drained.push_back(static_cast<std::uint32_t>(residents_.size()));
+    most_ = 0;
     shuffle(std::span(residents_), rng);
     while (!residents_.empty()) {
       emit_at(residents_.size() - 1);
@@ -71,6 +73,7 @@ class Window {
   std::vector<std::uint32_t> residents_;
   std::vector<std::uint32_t> users_;  // shared parcels only: residents per parcel
   std::uint64_t bytes_ = 0;
+  std::uint64_t most_ = 0;
 };
 
 struct EpochRange {
@@ -78,14 +81,24 @@ struct EpochRange {
   std::uint32_t end;
 };
 
-void buffer_epoch(EpochRange epoch, std::uint64_t limit, Window& window, Rng& rng) {
+struct Limits {
+  std::uint64_t window;
+  std::uint64_t drain;
+};
+
+void buffer_epoch(EpochRange epoch, Limits limits, Window& window, Rng& rng) {
+  const auto full = [&](std::uint32_t p) {
+    return !window.empty() && window.bytes() + window.need(p) > limits.window;
+  };
   for (std::uint32_t p = epoch.begin; p < epoch.end; ++p) {
-    while (!window.empty() && window.bytes() + window.need(p) > limit) {
-      window.emit_random(rng);
+    if (full(p)) {
+      const std::uint64_t rest = limits.window - std::min(limits.drain, limits.window);
+      while (full(p) || (!window.empty() && window.bytes() > rest)) {
+        window.emit_random(rng);
+      }
     }
     window.arrive(p);
   }
-  window.emit_all(rng);
 }
 
 void reservoir_epoch(EpochRange epoch, std::uint64_t limit, Window& window, Rng& rng,
@@ -107,7 +120,6 @@ void reservoir_epoch(EpochRange epoch, std::uint64_t limit, Window& window, Rng&
     }
     window.arrive(p);
   }
-  window.emit_all(rng);
 }
 
 void full_epoch(EpochRange epoch, Rng& rng, Emission& out) {
@@ -132,10 +144,13 @@ void draw_epochs(const Plan& plan, const ShuffleSettings& settings, std::uint32_
     const EpochRange epoch{e * n, (e + 1) * n};
     Rng rng(settings.seed, kShuffleStream + e);
     if (settings.shuffle == Shuffle::buffer) {
-      buffer_epoch(epoch, settings.window.n, window, rng);
+      buffer_epoch(epoch, {settings.window.n, settings.drain.n}, window, rng);
     } else {
       reservoir_epoch(epoch, settings.window.n, window, rng, out);
     }
+    const bool drains = settings.shuffle == Shuffle::buffer && settings.drain.n > 0;
+    out.held.push_back(static_cast<std::uint32_t>(drains ? window.most() : window.count()));
+    window.emit_all(rng);
   }
 }
 
@@ -152,14 +167,14 @@ Emission draw_emission(const Plan& plan, const ShuffleSettings& settings, std::u
   std::iota(out.positions.begin(), out.positions.end(), 0U);
   if (settings.shuffle == Shuffle::full) {
     const auto n = static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
-    out.drained.assign(plan.epochs, n);
+    out.held.assign(plan.epochs, n);
     for (std::uint32_t e = 0; e < plan.epochs; ++e) {
       Rng rng(settings.seed, kShuffleStream + e);
       full_epoch({e * n, (e + 1) * n}, rng, out);
     }
     out.peak_bytes = parcel_memory(plan, granule) / plan.epochs;
   } else {
-    out.drained.assign(plan.epochs, 0);
+    out.held.assign(plan.epochs, 0);
     for (const std::uint32_t bytes : plan.parcel_bytes) {
       out.peak_bytes = std::max(out.peak_bytes, align_up(bytes, granule));
     }

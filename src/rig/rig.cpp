@@ -180,6 +180,11 @@ Result<> Rig::begin_image(const DiskSetup& disk, const ImageDisk& image) {
 Result<> Rig::build_missing(const DiskSetup& disk, std::vector<std::string> parts,
                             std::size_t made) {
   const Stamp stamp(paths().stamp(disk));
+  const auto* image = std::get_if<ImageDisk>(&disk.what);
+  if (made == 0 && image != nullptr && image->aged) {
+    note(fmt::format("disk {}: aged", disk.name));
+    BLKSWEEP_CHECK(age_filesystem(paths().mount(disk), *image->aged));
+  }
   std::size_t part = 1;
   for (const Site& site : sites(*settings_)) {
     if (site.disk != &disk) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "dataset/age.h"
 #include "dataset/make.h"
 #include "dataset/pack.h"
 #include "model/model_spec.h"
@@ -21,6 +22,7 @@ struct ImageDisk {  // a filesystem in a file that we make
   std::string filesystem = "ext4";
   std::optional<ModelSpec> model = {};  // emulated: memory that holds a copy of the file
   double speedup = 1;
+  std::optional<Aging> aged = {};  // older files and holes, before data come to it
 };
 
 struct DeviceDisk {  // one that exists: read, never written to

@@ -40,7 +40,8 @@ std::string pack_text(const PackSettings& p) {
 }  // namespace
 
 std::string settings_text(const ImageDisk& disk) {
-  return fmt::format("disk\n size {}\n fs {}\n", disk.size.n, disk.filesystem);
+  const std::string aged = disk.aged ? fmt::format(" aged {}%\n", disk.aged->used) : "";
+  return fmt::format("disk\n size {}\n fs {}\n{}", disk.size.n, disk.filesystem, aged);
 }
 
 std::string settings_text(const DataSetup& data, const RigSettings& rig) {

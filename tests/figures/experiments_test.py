@@ -8,6 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "scripts/figures")]
 
 import batch_period  # noqa: E402
+import curves  # noqa: E402
 import experiments as runner  # noqa: E402
 
 HOME = ROOT / "scripts/experiments"
@@ -29,6 +30,15 @@ class Forms(unittest.TestCase):
         for codes, status in (([0, 0], 0), ([0, 3], 3), ([0, 77], 0), ([77, 77], 77), ([3, 1], 1), ([0, 2], 1),
                               ([-9, 0], 1), ([1, 130], 130)):
             self.assertEqual(runner.status_of(dict(enumerate(codes))), status, codes)
+
+
+class Intervals(unittest.TestCase):
+    def test_the_medians_interval_is_that_of_the_sign_test(self):
+        # Tables of the sign test: the 6th and 15th of 20 at 95.9 %, least and greatest of 6 at 96.9 %, none of 5 (93.8 %).
+        self.assertEqual(curves.median_interval(range(20, 0, -1)), (6, 15))
+        self.assertEqual(curves.median_interval(range(6)), (0, 5))
+        self.assertIsNone(curves.median_interval(range(5)))
+        self.assertEqual(curves.median_interval(range(5), level=0.93), (0, 4))
 
 
 class Waits(unittest.TestCase):
@@ -67,7 +77,7 @@ class Waits(unittest.TestCase):
             return {(1, repeat): value for repeat, value in enumerate(values)}
         module = figure("batch-workers-compute")
         found = {("planned", 0, 32, False): rates(100, 100), ("workers", 4, 32, False): rates(50, 60)}
-        for theirs, said in ((rates(30, 40), -1), (rates(150, 140), 1), (rates(90, 110), 0)):
+        for theirs, said in ((rates(30, 40), -1), (rates(150, 140), 1), (rates(90, 110), 0), (rates(104, 103), 0)):
             self.assertEqual(module.orders({"rates": {**found, ("DataLoader", 4, 32, False): theirs}}), [(-1, said)])
 
 

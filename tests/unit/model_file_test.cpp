@@ -18,7 +18,8 @@ constexpr const char* kRotating =
     "full_stroke = \"15ms\"\nzone_rates = [\"200MB/s\"]\ninterface_rate = \"500MB/s\"\n";
 
 TEST(ModelFile, EveryShippedModelReadsBackAsItself) {
-  for (const char* name : {"hdd-7200", "hdd-5400", "sata-ssd", "nvme", "remote", "none"}) {
+  for (const char* name :
+       {"hdd-7200", "hdd-7200-queue1", "hdd-5400", "sata-ssd", "nvme", "remote", "none"}) {
     const auto spec = load_model(name, kFolder);
     ASSERT_TRUE(spec) << spec.error().message();
     EXPECT_EQ(spec->name, name);
@@ -148,7 +149,8 @@ TEST(LoadModel, ListsTheModelsThatThereAre) {
   const auto spec = load_model("hdd-9000", {"/nonexistent", "scripts/models"});
   ASSERT_FALSE(spec);
   EXPECT_EQ(spec.error().message(),
-            "no model 'hdd-9000'; there are hdd-5400, hdd-7200, measured, none, nvme, remote, "
+            "no model 'hdd-9000'; there are hdd-5400, hdd-7200, hdd-7200-queue1, measured, none, "
+            "nvme, remote, "
             "sata-ssd, or "
             "give the path of a .toml file");
 }

@@ -78,9 +78,11 @@ TEST(Schedule, IsCompleteSafeAndRepeatable) {
           const Plan plan = plan_of(c, order, 3, m);
           const ShuffleSettings settings{.shuffle = shuffle,
                                          .window = {shuffle == Shuffle::full ? 1U << 30 : 400000U},
+                                         .drain = {v % 4 * 150000},
                                          .batch = 7,
                                          .prefetch = static_cast<std::uint32_t>(v % 3),
                                          .in_flight = {v % 2 * 65536},
+                                         .epochs_apart = v % 5 < 2,
                                          .seed = v};
           const auto got = make_schedule(c, plan, settings);
           ASSERT_TRUE(got) << got.error().message();
@@ -140,6 +142,64 @@ TEST(Schedule, NextEpochIsReadWhileTheWindowDrains) {
   }
   const std::uint32_t epoch_batches = 63;
   EXPECT_LT(waits_for, epoch_batches - 8);
+}
+
+// The first read of a parcel of the second epoch, and how many batches it waits for.
+std::uint32_t second_epoch_waits_for(const Plan& plan, const Schedule& schedule) {
+  const auto n = static_cast<std::uint32_t>(plan.parcel_bytes.size() / 2);
+  std::uint32_t read = 0;
+  while (plan.pieces[plan.first_piece[read]].parcel < n) {
+    ++read;
+  }
+  std::uint32_t waits_for = 0;
+  for (const Gate& g : schedule.gates) {
+    waits_for = g.read <= read ? g.consumed_batches : waits_for;
+  }
+  return waits_for;
+}
+
+TEST(Schedule, EpochsApartReadsTheNextEpochOnceThisOneIsConsumed) {
+  const SyntheticCatalog data({.files = 1000});
+  const Catalog c = data.view();
+  for (const Shuffle shuffle : kShuffles) {
+    for (const Merge merge : {Merge::none, Merge::device}) {
+      const Plan plan = plan_of(c, Order::lba, 2, {.merge = merge});
+      const auto got = make_schedule(
+          c, plan, {.shuffle = shuffle, .window = {1 << 30}, .batch = 16, .epochs_apart = true});
+      ASSERT_TRUE(got);
+      EXPECT_EQ(second_epoch_waits_for(plan, *got), 63U) << to_string(shuffle);
+    }
+  }
+}
+
+TEST(Schedule, ADrainOfTheWholeWindowEmitsWindowAfterWindow) {
+  const SyntheticCatalog data({.files = 1000, .mean_bytes = 4096, .odd = 0});
+  const Catalog c = data.view();
+  const Plan plan = plan_of(c, Order::lba, 2, {});
+  const auto got = make_schedule(
+      c, plan, {.shuffle = Shuffle::buffer, .window = {400000}, .drain = {400000}, .batch = 16});
+  ASSERT_TRUE(got);
+  const std::size_t n = plan.order.size() / 2;
+  // Where everything emitted so far is all that was read so far, a window has ended.
+  std::size_t windows = 0;
+  std::uint32_t greatest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    greatest = std::max(greatest, got->emission[i]);
+    windows += greatest == i ? 1 : 0;
+  }
+  EXPECT_GE(windows, 3U);
+  EXPECT_LT(windows, n / 4);
+  EXPECT_FALSE(std::ranges::is_sorted(got->emission));
+}
+
+TEST(Schedule, WithoutADrainEachArrivalTakesTheOneFreePlace) {
+  const SyntheticCatalog data({.files = 300});
+  const Catalog c = data.view();
+  const Plan plan = plan_of(c, Order::lba, 1, {});
+  const ShuffleSettings plain{.shuffle = Shuffle::buffer, .window = {400000}};
+  ShuffleSettings tiny = plain;
+  tiny.drain = {1};  // less than a sample: nothing more leaves
+  EXPECT_EQ(make_schedule(c, plan, plain)->emission, make_schedule(c, plan, tiny)->emission);
 }
 
 TEST(Schedule, NamesBothSizesWhenTheWindowIsTooSmall) {

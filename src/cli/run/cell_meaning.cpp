@@ -21,7 +21,7 @@ bool copies(const CellSettings& c) { return c.copy != CopyKind::none; }
 
 bool planned(const CellSettings& c) { return c.workers == 0; }
 
-constexpr std::array<Meaning, 19> kMeanings{{
+constexpr std::array<Meaning, 21> kMeanings{{
     {"scope", [](const CellSettings& c) { return c.workers > 0; }, "--reader workers:N"},
     {"depth", planned, "--reader planned"},
     {"refill", planned, "--reader planned"},
@@ -41,6 +41,10 @@ constexpr std::array<Meaning, 19> kMeanings{{
     {"merge-batch", [](const CellSettings& c) { return c.merge == Merge::kernel; },
      "--merge kernel"},
     {"window", [](const CellSettings& c) { return c.shuffle != Shuffle::none; }, "--shuffle"},
+    {"drain", [](const CellSettings& c) { return c.shuffle == Shuffle::buffer; },
+     "--shuffle buffer"},
+    {"next-epoch", [](const CellSettings& c) { return planned(c) && c.epochs > 1; },
+     "--reader planned and --epochs"},
     {"copy-bandwidth", [](const CellSettings& c) { return c.copy == CopyKind::emulated; },
      "--copy emulated"},
     {"copy-latency", [](const CellSettings& c) { return c.copy == CopyKind::emulated; },

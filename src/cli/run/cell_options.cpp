@@ -55,8 +55,14 @@ const auto kShuffles = words_of<Shuffle, 4>();
 const auto kEngines = words_of<EngineKind, 2>();
 constexpr std::array<std::pair<std::string_view, bool>, 2> kIo{
     {{"direct", true}, {"buffered", false}}};
-constexpr std::array<std::pair<std::string_view, CacheState>, 3> kCaches{
-    {{"cold", CacheState::cold}, {"warm", CacheState::warm}, {"keep", CacheState::keep}}};
+constexpr std::array<std::pair<std::string_view, bool>, 2> kNextEpoch{
+    {{"during", false}, {"after", true}}};
+constexpr std::array<std::pair<std::string_view, CacheState>, 5> kCaches{
+    {{"cold", CacheState::cold},
+     {"warm", CacheState::warm},
+     {"keep", CacheState::keep},
+     {"drop-1", CacheState::drop_pages},
+     {"drop-2", CacheState::drop_inodes}}};
 constexpr std::array<std::pair<std::string_view, CopyKind>, 4> kCopies{
     {{"none", CopyKind::none},
      {"host", CopyKind::host},
@@ -209,9 +215,12 @@ const std::array kOwnOptions{
         "shuffle", "none buffer reservoir full; default none",
         [](CellSettings& c, std::string_view t) { return set_word(c.shuffle, t, kShuffles); },
         [](const CellSettings& c) { return word_of(c.shuffle, kShuffles); }},
-    CellOption{"window", "shuffle buffer: bytes or % of data [64MiB, or as needed]",
+    CellOption{"window", "bytes or % of data [64MiB, or as needed]; --drain of buffer, 0",
                [](CellSettings& c, std::string_view t) { return set_relative(c.window, t); },
                [](const CellSettings& c) { return relative_word(c.window); }},
+    CellOption{"drain", "",
+               [](CellSettings& c, std::string_view t) { return set_relative(c.drain, t); },
+               [](const CellSettings& c) { return relative_word(c.drain); }},
     CellOption{"engine", "io_uring psync [io_uring; psync where that is refused]",
                [](CellSettings& c, std::string_view t) { return set_word(c.engine, t, kEngines); },
                [](const CellSettings& c) { return word_of(c.engine, kEngines); }},
@@ -289,17 +298,21 @@ const std::array kOwnOptions{
                  return {};
                },
                [](const CellSettings& c) { return to_string(c.compute); }},
-    CellOption{"cache", "cold warm keep: what a run starts from; default keep",
+    CellOption{"cache", "at the start: cold warm keep, drop-1 drop-2 of warm [keep]",
                [](CellSettings& c, std::string_view t) { return set_word(c.cache, t, kCaches); },
                [](const CellSettings& c) { return word_of(c.cache, kCaches); }},
     CellOption{"arm", "A/A test: a,b runs each cell once per name, to see noise",
                [](CellSettings& c, std::string_view t) { return set_arm(c, t); },
                [](const CellSettings& c) { return c.arm.empty() ? "-" : c.arm; }},
-    CellOption{"epochs", "passes over the data in one run; default 1",
+    CellOption{"epochs", "passes in a run, 1; --next-epoch: read during after [during]",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.epochs, t, {1, 1000});
                },
                [](const CellSettings& c) { return std::to_string(c.epochs); }},
+    CellOption{
+        "next-epoch", "",
+        [](CellSettings& c, std::string_view t) { return set_word(c.epochs_apart, t, kNextEpoch); },
+        [](const CellSettings& c) { return word_of(c.epochs_apart, kNextEpoch); }},
 };
 
 Result<> check_staging(const CellSettings& c) {

@@ -87,8 +87,16 @@ auto number_up_to(std::uint64_t most) {
   };
 }
 
+Result<std::optional<Aging>> parse_aging(const std::string& text) {
+  BLKSWEEP_TRY(const double used, parse_percent(text));
+  if (used >= 0.95) {
+    return usage_error(fmt::format("'{}': 95 % and more leaves no holes for data", text));
+  }
+  return std::optional(Aging{.used = used * 100});
+}
+
 Result<DiskSetup> parse_disk(const Keys& keys) {
-  BLKSWEEP_CHECK(keys.allow({"name", "size", "fs", "model", "speedup", "device"}));
+  BLKSWEEP_CHECK(keys.allow({"name", "size", "fs", "model", "speedup", "device", "aged"}));
   BLKSWEEP_CHECK(keys.need("name"));
   BLKSWEEP_CHECK(keys.one_of({"size", "device"}));
   DiskSetup disk;
@@ -107,6 +115,7 @@ Result<DiskSetup> parse_disk(const Keys& keys) {
     return model_by_name(text).map([](ModelSpec m) { return std::optional(std::move(m)); });
   }));
   BLKSWEEP_CHECK(keys.take("speedup", image.speedup, parse_speedup));
+  BLKSWEEP_CHECK(keys.take("aged", image.aged, parse_aging));
   if (keys.has("speedup") && !image.model) {
     return keys.wrong("speedup: only with model, whose clock it is");
   }

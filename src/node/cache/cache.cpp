@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "base/fd.h"
 #include "dataset/data_files.h"
@@ -73,6 +74,17 @@ CacheChange make_cold(const Catalog& catalog, Bytes pinned) {
     change.metadata_cold = true;
   } else {
     change.warnings.push_back("cache: " + again.error().text + "; inodes and dentries are warm");
+  }
+  return change;
+}
+
+Result<CacheChange> drop_after(CacheChange warmed, const Catalog& catalog, DropKind kind) {
+  CacheChange change = std::move(warmed);
+  BLKSWEEP_CHECK(drop_node(kind));
+  change.after = measure(catalog);
+  if (kind == DropKind::inodes) {
+    BLKSWEEP_CHECK(drop_node(kind));
+    change.metadata_cold = true;
   }
   return change;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "node/cache/drop.h"
 #include "os/residency.h"
 #include "plan/catalog.h"
 
@@ -36,6 +37,11 @@ struct CacheChange {
 // As cold as this process may make it; what stayed resident is in `after` and, beyond the `pinned`
 // bytes that are meant to stay, in a warning.
 CacheChange make_cold(const Catalog& catalog, Bytes pinned = {0});
+
+// After `drop` alone of caches that hold everything: what an epoch that follows another one finds.
+// Asking for the residency after inodes were dropped brings them back; they are dropped again.
+// Errors: as drop_node().
+Result<CacheChange> drop_after(CacheChange warmed, const Catalog& catalog, DropKind kind);
 
 // Reads every file through the page cache, in address order: all data pages, inodes and dentries
 // are resident afterwards (as far as memory allows: see `after`).
