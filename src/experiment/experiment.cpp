@@ -14,6 +14,7 @@
 #include "experiment/incomplete.h"
 #include "experiment/prediction_notes.h"
 #include "experiment/rounds.h"
+#include "experiment/settle_source.h"
 #include "os/layer_facts.h"
 #include "os/noise.h"
 #include "store/result_reader.h"
@@ -69,9 +70,7 @@ class Experiment {
   Result<> measure_ceiling_of(std::uint32_t round);
   void mark_changed_conditions(RunRecord& run) const;
   void open_probe();
-  Result<std::vector<std::string>> settle_addresses(AddressProof& proof);
   Result<> run_job(const RoundJob& job);
-  Result<std::vector<std::string>> settle_ram(AddressProof& proof);
   Maybe<SpinTime> time_cpu() const;
   bool wants_prediction(const CellSettings& cell) const;
   Result<> try_peers();
@@ -193,24 +192,6 @@ Result<> Experiment::keep(const RoundJob& job, MeasuredRun measured) {
   return {};
 }
 
-// The catalog as the files lie now; what was done about it, for the run's warnings.
-Result<std::vector<std::string>> Experiment::settle_addresses(AddressProof& proof) {
-  BLKSWEEP_TRY(ExtentCheck check, proof.before(source_));
-  if (const std::string stale = stale_catalog(source_, check); !stale.empty()) {
-    return fail(stale);
-  }
-  if (check.clean()) {
-    return std::vector<std::string>{};
-  }
-  std::string text = moved_text(source_, check);
-  BLKSWEEP_TRY(Source now, open_source(source_.origin));
-  if (const std::string changed = other_files(source_, now); !changed.empty()) {
-    return fail(changed);
-  }
-  source_ = std::move(now);
-  return std::vector{std::move(text)};
-}
-
 Result<> Experiment::run_job(const RoundJob& job) {
   const CellSettings& cell = settings_.cells[job.cell].settings;
   const std::uint64_t seed = settings_.seed + job.repeat;
@@ -219,8 +200,8 @@ Result<> Experiment::run_job(const RoundJob& job) {
   }
   const bool in_ram = cell.control == Control::ram;
   AddressProof addresses(in_ram ? *settings_.ram : source_, cell);
-  BLKSWEEP_TRY(const std::vector<std::string> moved,
-               in_ram ? settle_ram(addresses) : settle_addresses(addresses));
+  BLKSWEEP_TRY(const std::vector<std::string> moved, in_ram ? settle_copy(*settings_.ram, addresses)
+                                                            : settle_addresses(source_, addresses));
   const Source source = part_of(in_ram ? *settings_.ram : source_, cell.read_share);
   BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source, cell, seed));
   const PairRequest request{.source = source,
@@ -258,13 +239,6 @@ Result<> Experiment::run_job(const RoundJob& job) {
   }
   cut_short_ = stop_.load() && run.incomplete;
   return keep(job, std::move(measured));
-}
-
-// A copy of our own: nobody moves it.
-Result<std::vector<std::string>> Experiment::settle_ram(AddressProof& proof) {
-  BLKSWEEP_TRY(const ExtentCheck check, proof.before(*settings_.ram));
-  return check.clean() ? Result<std::vector<std::string>>(std::vector<std::string>{})
-                       : fail("the copy in memory changed: " + moved_text(*settings_.ram, check));
 }
 
 Maybe<SpinTime> Experiment::time_cpu() const {

@@ -186,6 +186,7 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
   out["copy_cost"] =
       object_or_null(run.copy_cost, [](auto& r, Keys k) { each_copy_cost_column(r, k); });
   out["node"] = node_json(run.node);
+  out["noise"] = object_or_null(run.noise, [](auto& r, Keys k) { each_noise_column(r, k); });
   out["limit_use"] =
       object_or_null(run.limit_use, [](auto& r, Keys k) { each_limit_use_column(r, k); });
   out["failed"] = failed_json(run.failed);

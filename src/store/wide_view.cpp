@@ -8,7 +8,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::array<std::string_view, 50> kSettings{"reader",        "scope",
+constexpr std::array<std::string_view, 51> kSettings{"reader",        "scope",
                                                      "decode-cpu",    "read-share",
                                                      "order",         "chunk",
                                                      "sort-window",   "merge",
@@ -32,7 +32,8 @@ constexpr std::array<std::string_view, 50> kSettings{"reader",        "scope",
                                                      "iops-limit",    "pin-inodes",
                                                      "pin-pages",     "bind",
                                                      "ioprio",        "order-asked",
-                                                     "merge-asked",   "order-by"};
+                                                     "merge-asked",   "order-by",
+                                                     "control"};
 
 }  // namespace
 

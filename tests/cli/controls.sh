@@ -10,14 +10,14 @@ need_disks
 here=$(realpath "$(dirname "$0")")
 
 mkdir "$tmp/mnt"
-call disk start "$disk" --model none --size 96MiB --fs ext4 --mount "$tmp/mnt"
+call disk start "$disk" --model none --size 96MiB --fs ext4 --mount "$tmp/mnt" --speedup 4
 expect_status 0
 call dataset make "$tmp/mnt/data" --count 80 --size 256KiB
 expect_status 0
 call disk set "$disk" --model hdd-7200
 device=$(findmnt -no SOURCE "$tmp/mnt")
 
-sweep=(--data "$tmp/mnt/data" --order random,lba --merge none --cache cold --no-ceiling --controls)
+sweep=(--data "$tmp/mnt/data" --order "random,lba" --merge none --cache cold --no-ceiling --controls)
 
 # first_line TEXT... : of what `run` has printed, of the report of its database, and of its JSON
 first_line() {
@@ -33,7 +33,7 @@ first_line() {
   expect 'the line is the first key of the JSON' "list(doc)[0] == 'rig' and doc['rig']['line'] == open('$tmp/report/rig.txt').readline().strip()"
 }
 
-# broken TEXT... -- OPTION... : a sweep into a new database, and what its first line must say
+# sweep_says TEXT... -- OPTION... : a sweep into a new database, and what its first line must say
 sweep_says() {
   local -a texts=()
   while [ "$1" != -- ]; do
@@ -50,7 +50,8 @@ sweep_says() {
 # --- without a fault -------------------------------------------------------------------------------
 call run "${sweep[@]}" --repeats 5 --db "$tmp/results.db"
 expect_status 0
-[[ $(head -n 1 "$tmp/.out") != BROKEN* && $(head -n 1 "$tmp/.out") != CONTROL* ]] || die 'a rig without fault is called broken'
+# A control fails by chance in one session of a hundred: tests/soak/controls.sh counts those.
+[[ $(head -n 1 "$tmp/.out") != BROKEN* ]] || die 'a rig without fault is called broken'
 grep -q 'a/a [0-9.]* \[.*ram [0-9.]* \[.*reverse [0-9.]* \[.*no-op [0-9,]* samples/s (5 rounds)' "$tmp/.out" || die 'the controls are told'
 ! grep -q 'control' <(sed -n '/^cell/,/^ratio/p' "$tmp/.out") || die 'controls are no rows of the table'
 call report "$tmp/results.db" -o "$tmp/report"
@@ -124,7 +125,7 @@ while kill -0 "$sweep_pid" 2>/dev/null; do
   if [ ${#hogs[@]} = 0 ] && [ "$done_now" -ge 7 ]; then
     for _ in 1 2 3; do
       taskset -c 0 "$python" -c 'while True: pass' &
-      hogs+=($!)
+      hogs+=("$!")
       at_exit "kill $! 2>/dev/null"
     done
   fi
@@ -137,6 +138,7 @@ cp "$tmp/cpu.out" "$tmp/.out"
 first_line 'NOISE: the CPU was slow in rounds' 'others ran on it'
 
 # --- an emulated disk that answers from memory while it is said to be a rotating one ------------------
+call disk set "$disk" --speedup 1
 cp "/run/blksweep/disks/$disk/state.json" "$tmp/state"
 call disk set "$disk" --model none
 cp "$tmp/state" "/run/blksweep/disks/$disk/state.json"

@@ -40,6 +40,8 @@ ProbeRecord demo_probe() {
   p.lost_events = 1;
   p.depth_mean = 31.5;
   p.stat_difference = 0.001;
+  p.in_plan = 0.97;
+  p.plan_order = 0.99;
   p.depth = {{1, 10}, {32, 90}};
   p.request_bytes = {{4096, 60}, {131072, 40}};
   p.latency_ns = {{65536, 100}};

@@ -15,6 +15,9 @@ RunRecord run_with_limits() {
   run.node = {{"scheduler", "bfq", "none mq-deadline kyber [bfq]", "none"},
               {"memory-limit", "67108864", "67108864", ""}};
   run.limit_use = LimitUseRecord{65'000'000, std::nullopt, 12};
+  run.noise.emplace();
+  run.noise->steal_ns = 7;
+  run.noise->spin_after_cpu_ns = 8;
   return run;
 }
 
@@ -40,6 +43,10 @@ TEST(NodeStore, GivesBackAskedAndGot) {
   EXPECT_EQ(run.node[0].got, "none mq-deadline kyber [bfq]");
   EXPECT_EQ(run.node[0].before, "none");
   EXPECT_EQ(run.node[1].name, "memory-limit") << "in the order in which they were set";
+  ASSERT_TRUE(run.noise);
+  EXPECT_EQ(run.noise->steal_ns, 7);
+  EXPECT_EQ(run.noise->throttled_ns, std::nullopt) << "unknown, not 0";
+  EXPECT_EQ(run.noise->spin_after_cpu_ns, 8);
   ASSERT_TRUE(run.limit_use);
   EXPECT_EQ(run.limit_use->cache_peak_bytes, 65'000'000U);
   EXPECT_EQ(run.limit_use->memory_peak_bytes, std::nullopt) << "unknown, not 0";

@@ -17,6 +17,7 @@ std::set<std::string> names_of_all_cells() {
   cell.order_asked = Order::lba;
   cell.merge_asked = Merge::device;
   cell.addresses_refused = true;
+  cell.control = Control::same;
   std::set<std::string> names;
   for (const auto& [name, value] : describe(cell)) {
     names.insert(name);

@@ -21,6 +21,7 @@
 #include "os/blockdev.h"
 #include "store/labels.h"
 #include "store/result_store.h"
+#include "store/rig_verdict.h"
 
 namespace blksweep {
 namespace {
@@ -138,7 +139,8 @@ Result<SimulationWork> stored_cells(const SimulateOptions& o, const Catalog& cat
   for (const StoredCell& cell : joined.input.cells) {
     BLKSWEEP_TRY(const bool wanted, is_wanted(cell.cell, o.text));
     const auto settings = stored_settings(cell.cell);
-    if (wanted && settings && settings->direct && settings->workers == 0) {
+    if (wanted && control_of(cell.cell).empty() && settings && settings->direct &&
+        settings->workers == 0) {
       work.cells.push_back(*settings);
       work.records.push_back(cell.cell);
       add_runs(work, joined.input.runs, cell, catalog);

@@ -223,7 +223,7 @@ const std::array kOwnOptions{
                [](const CellSettings& c) { return relative_word(c.drain); }},
     CellOption{"engine", "io_uring psync [io_uring; psync where that is refused]",
                [](CellSettings& c, std::string_view t) { return set_word(c.engine, t, kEngines); },
-               [](const CellSettings& c) { return word_of(c.engine, kEngines); }},
+               [](const CellSettings& c) { return std::string(to_string(c.engine)); }},
     CellOption{"io", "direct buffered (also --direct, --buffered); default direct",
                [](CellSettings& c, std::string_view t) { return set_word(c.direct, t, kIo); },
                [](const CellSettings& c) { return word_of(c.direct, kIo); }},

@@ -91,6 +91,9 @@ void ControlRig::leave_out(std::vector<CellSettings>& cells, Control role, const
 ControlRig ControlRig::set_up(const Source& source, std::vector<CellSettings>& cells,
                               std::uint64_t seed) {
   ControlRig rig;
+  if (std::ranges::none_of(cells, [](auto& c) { return c.control != Control::none; })) {
+    warn("controls are those of a cell of ours, and there is none: the rig is not judged");
+  }
   if (const std::string why = address_refusal(source.catalog); !why.empty()) {
     rig.leave_out(cells, Control::reverse, why);
   }

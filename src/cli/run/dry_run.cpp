@@ -113,6 +113,9 @@ std::optional<Nanos> simulated_round(const PlannedSite& planned) {
   const PredictSettings how{.model = *image->model, .size = image->size, .speedup = image->speedup};
   Nanos sum{0};
   for (const CellSettings& cell : planned.options.cells) {
+    if (cell.control == Control::ram || cell.control == Control::no_op) {
+      continue;  // in memory, or nothing: not on this model
+    }
     const auto epoch = plan_epoch(source, cell, planned.options.seed);
     const auto p = epoch ? predict_run(source, cell, *epoch, {how, planned.options.seed})
                          : Result<Prediction>(tl::unexpected(epoch.error()));

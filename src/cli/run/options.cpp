@@ -28,10 +28,10 @@ namespace {
 constexpr std::array<std::string_view, 3> kPrecisionOptions{"precision", "repeats-max",
                                                             "time-limit"};
 constexpr std::array<std::string_view, 23> kRunOptions{
-    "data",      "catalog",      "db",         "model",   "disk-label", "repeats",
-    "seed",      "verify",       "fio-twin",   "probe",   "ceiling",    "json",
-    "check",     "follow-links", "workdir",    "report",  "peer-data",  "peer-timeout",
-    "precision", "repeats-max",  "time-limit", "controls",   "emission"};
+    "data",      "catalog",      "db",         "model",    "disk-label", "repeats",
+    "seed",      "verify",       "fio-twin",   "probe",    "ceiling",    "json",
+    "check",     "follow-links", "workdir",    "report",   "peer-data",  "peer-timeout",
+    "precision", "repeats-max",  "time-limit", "controls", "emission"};
 constexpr std::uint64_t kMostRepeats = 100'000;
 
 bool is_cell_option(std::string_view name) {

@@ -1,0 +1,28 @@
+#include "experiment/settle_source.h"
+
+namespace blksweep {
+
+Result<std::vector<std::string>> settle_addresses(Source& source, AddressProof& proof) {
+  BLKSWEEP_TRY(ExtentCheck check, proof.before(source));
+  if (const std::string stale = stale_catalog(source, check); !stale.empty()) {
+    return fail(stale);
+  }
+  if (check.clean()) {
+    return std::vector<std::string>{};
+  }
+  std::string text = moved_text(source, check);
+  BLKSWEEP_TRY(Source now, open_source(source.origin));
+  if (const std::string changed = other_files(source, now); !changed.empty()) {
+    return fail(changed);
+  }
+  source = std::move(now);
+  return std::vector{std::move(text)};
+}
+
+Result<std::vector<std::string>> settle_copy(const Source& copy, AddressProof& proof) {
+  BLKSWEEP_TRY(const ExtentCheck check, proof.before(copy));
+  return check.clean() ? Result<std::vector<std::string>>(std::vector<std::string>{})
+                       : fail("the copy in memory changed: " + moved_text(copy, check));
+}
+
+}  // namespace blksweep
