@@ -15,6 +15,7 @@ namespace {
 std::set<std::string> names_of_all_cells() {
   CellSettings cell;
   cell.order = Order::chunked;
+  cell.control = Control::same;
   cell.order_asked = Order::lba;
   cell.merge_asked = Merge::device;
   cell.addresses_refused = true;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "stats/quantile.h"
 #include "store/pairs.h"
+#include "store/rig_verdict.h"
 #include "store/run_columns.h"
 
 namespace blksweep {
@@ -262,7 +263,7 @@ Result<ComparedSide> load_side(const ExperimentChoice& choice) {
   side.experiment = std::move(joined.experiments.front());
   side.name = joined.others == 0 ? choice.db
                                  : fmt::format("{}, experiment {}", choice.db, side.experiment.id);
-  side.input = std::move(joined.input);
+  side.input = without_controls(joined.input);
   std::int64_t last = 0;
   for (const StoredRun& r : side.input.runs) {
     last = std::max(last, r.run.session_id.value_or(0));
