@@ -85,8 +85,8 @@ SourceSettings origin_of(const CommandRecord& command, bool follow_links) {
 // The cell as it can run here, which must be the one that ran.
 Result<CellSettings> cell_of(const FoundRun& run, const Source& source) {
   if (const std::string control = control_of(run.cell); !control.empty()) {
-    return unsupported(fmt::format("run {} is of the control {}, which has no twin", run.stored.id,
-                                   control));
+    return unsupported(
+        fmt::format("run {} is of the control {}, which has no twin", run.stored.id, control));
   }
   BLKSWEEP_TRY(const CellSettings stored, stored_settings(run.cell));
   if (!stored.peer.empty()) {
