@@ -27,7 +27,7 @@ namespace {
 // Of `repeats = auto` alone.
 constexpr std::array<std::string_view, 3> kPrecisionOptions{"precision", "repeats-max",
                                                             "time-limit"};
-constexpr std::array<std::string_view, 22> kRunOptions{
+constexpr std::array<std::string_view, 23> kRunOptions{
     "data",      "catalog",      "db",         "model",   "disk-label", "repeats",
     "seed",      "verify",       "fio-twin",   "probe",   "ceiling",    "json",
     "check",     "follow-links", "workdir",    "report",  "peer-data",  "peer-timeout",
