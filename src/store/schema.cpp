@@ -324,10 +324,9 @@ CREATE TABLE account_phase ( -- of batches, summed; together batch_life_ns
 
 Result<> create_schema(Database& db) {
   for (const char* tables : {kExperimentTables, kRunTables, kPredictionTables, kMapTables,
-                             kNodeTables, kAccountTables, kReplayTables, kTraceTables}) {
+                             kNodeTables, kAccountTables, kReplayTables, kTraceTables, kWideView}) {
     BLKSWEEP_CHECK(db.exec(tables));
   }
-  BLKSWEEP_CHECK(db.exec(wide_view_sql()));
   return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
                              kSchemaVersion));
 }

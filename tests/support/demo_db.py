@@ -35,7 +35,8 @@ CELLS = [
 
 
 def create(path: pathlib.Path) -> sqlite3.Connection:
-    source = "".join((ROOT / f"src/store/{name}.cpp").read_text(encoding="utf-8") for name in ("schema", "schema_beside"))
+    source = "".join((ROOT / f"src/store/{name}.cpp").read_text(encoding="utf-8")
+                     for name in ("schema", "schema_beside", "wide_view"))
     db = sqlite3.connect(path)
     for tables in re.findall(r'R"sql\((.*?)\)sql"', source, re.DOTALL):
         db.executescript(tables)

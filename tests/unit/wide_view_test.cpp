@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "cli/run/cell_options.h"
@@ -13,11 +14,11 @@ namespace {
 
 std::set<std::string> names_of_all_cells() {
   CellSettings cell;
-  cell.order = Order::lba;
+  cell.order = Order::chunked;
+  cell.control = Control::same;
   cell.order_asked = Order::lba;
   cell.merge_asked = Merge::device;
   cell.addresses_refused = true;
-  cell.control = Control::same;
   std::set<std::string> names;
   for (const auto& [name, value] : describe(cell)) {
     names.insert(name);
@@ -26,8 +27,14 @@ std::set<std::string> names_of_all_cells() {
 }
 
 TEST(WideView, HasAColumnForEverySettingOfACell) {
-  const auto known = setting_names();
-  EXPECT_EQ(names_of_all_cells(), std::set<std::string>(known.begin(), known.end()))
+  std::set<std::string> known;
+  std::istringstream words(kWideView);
+  for (std::string word, before; words >> word; before = word) {
+    if (before == "WHEN" && word.starts_with("'")) {
+      known.insert(word.substr(1, word.size() - 2));
+    }
+  }
+  EXPECT_EQ(names_of_all_cells(), known)
       << "a setting is missing in src/store/wide_view.cpp, or is there no more";
 }
 

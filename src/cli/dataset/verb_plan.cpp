@@ -18,6 +18,7 @@
 #include "experiment/quality.h"
 #include "loader/epoch.h"
 #include "loader/verify.h"
+#include "os/blockdev.h"
 #include "store/json.h"
 #include "store/labels.h"
 
@@ -115,6 +116,9 @@ Source planning_source(const CatalogFile& file) {
   s.catalog = file.view();
   s.direct_align = kSectorBytes;
   if (filesystem_of(std::string(s.catalog.root))) {
+    if (auto device = block_device_of(std::string(s.catalog.root))) {
+      s.device = *std::move(device);
+    }
     examine_alignment(s);  // where they are, it is the plan of a run
   }
   return s;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/table.h"
+#include "base/text.h"
 #include "cli/report/compare.h"
 
 namespace blksweep {
@@ -12,10 +13,14 @@ namespace {
 
 constexpr std::size_t kLongestFact = 48;
 
-std::string shortened(const std::string& text) {
-  return text.empty()                  ? "-"
-         : text.size() <= kLongestFact ? text
-                                       : text.substr(0, kLongestFact - 3) + "...";
+// In one line, whoever wrote it, and without half a character at its end.
+std::string shortened(const std::string& raw) {
+  const std::string text = printable(raw);
+  std::size_t end = kLongestFact - 3;
+  while (text.size() > kLongestFact && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
+    --end;
+  }
+  return text.empty() ? "-" : text.size() <= kLongestFact ? text : text.substr(0, end) + "...";
 }
 
 std::string ratio_text(const Maybe<UnpairedRatio>& r) {

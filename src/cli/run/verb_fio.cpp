@@ -20,6 +20,7 @@
 #include "os/trust.h"
 #include "store/labels.h"
 #include "store/result_reader.h"
+#include "store/rig_verdict.h"
 
 namespace blksweep {
 namespace {
@@ -83,6 +84,10 @@ SourceSettings origin_of(const CommandRecord& command, bool follow_links) {
 
 // The cell as it can run here, which must be the one that ran.
 Result<CellSettings> cell_of(const FoundRun& run, const Source& source) {
+  if (const std::string control = control_of(run.cell); !control.empty()) {
+    return unsupported(
+        fmt::format("run {} is of the control {}, which has no twin", run.stored.id, control));
+  }
   BLKSWEEP_TRY(const CellSettings stored, stored_settings(run.cell));
   if (!stored.peer.empty()) {
     return unsupported(fmt::format("run {} is of the peer {}, whose reads are its own",
