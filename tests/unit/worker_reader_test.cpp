@@ -64,8 +64,6 @@ class WorkerReaderTest : public EpochRig, public ::testing::TestWithParam<ReadSc
     }
   }
 };
-std::unique_ptr<Epoch> epoch_;
-};
 
 TEST_P(WorkerReaderTest, DeliversEverySampleOnceInOrderInBoundedMemory) {
   Rng rng(17);
