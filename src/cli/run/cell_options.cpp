@@ -378,20 +378,18 @@ Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
     std::vector<CellSettings> next;
     for (const CellSettings& cell : cells) {
       for (const std::string& value : given->second) {
-        next.push_back(cell);
-        if (const Result<> set = option.set(next.back(), value); !set) {
+        if (const Result<> set = option.set(next.emplace_back(cell), value); !set) {
           return usage_error(fmt::format("--{}: {}", option.name, set.error().message()));
         }
       }
     }
     cells = std::move(next);
   }
-  const bool consumer_given = text.contains("consumer");
   for (CellSettings& cell : cells) {
     cell.order_named = text.contains("order");
     cell.window_named = text.contains("window");
     cell.engine_named = text.contains("engine");
-    if (!consumer_given && cell.compute.mean.count() > 0) {
+    if (!text.contains("consumer") && cell.compute.mean.count() > 0) {
       cell.consumer = ConsumerKind::emulated;
     }
     BLKSWEEP_CHECK(cell.workers > 0 ? settle_workers(cell) : Result<>());
