@@ -81,7 +81,6 @@ constexpr std::array<std::pair<std::string_view, ConsumerKind>, 5> kConsumers{
      {"gemm", ConsumerKind::gemm}}};
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-
 struct Range {
   std::uint64_t least, most;
 };
