@@ -150,6 +150,7 @@ def arguments(argv):
     parser.add_argument("--full", action="store_true", help="the full form, for a node of its own: hours")
     parser.add_argument("--draw", action="store_true", help="draw again what was measured before, whatever made it")
     parser.add_argument("--publish", type=pathlib.Path, metavar="DOCS", help="copy page and figures there, too")
+    parser.add_argument("--note", default="", help="what the page says of all its figures")
     options = parser.parse_args(argv)
     there = names(options.home)
     if unknown := [name for name in options.names if name not in there]:
@@ -163,7 +164,7 @@ def arguments(argv):
 def main(argv):
     options = arguments(argv)
     found = run_all(options.names, options)
-    page = gallery.page(options.out, names(options.home), options.publish)
+    page = gallery.page(options.out, names(options.home), options.publish, options.note)
     say(f"page: {page}")
     return status_of(found)
 

@@ -50,7 +50,7 @@ def draw(found, cells, facts):
                 ladder.row(ax, rows.index(place), values, index=at + 1, marker="os"[at])
         ax.axvline(1, color=style.GREY, linewidth=0.6, zorder=0)
         ax.set_xlim(left=0)
-        ax.set_title(kind, loc="left", pad=3)
+        ax.set_title(kind.partition(",")[0], loc="left", pad=3)
     fig.supxlabel("samples/s over the kernel's placement (ratio)", fontsize=7.5)
     return fig
 
@@ -59,7 +59,7 @@ def describe(found, cells):
     del cells
     groups = [values for of in found.values() for values in of.values()]
     return ("Samples per second over those of threads that are bound to no CPU, in the same round; a bar in a name parts the CPUs, stages are "
-            f"the threads that copy, decode and consume; median, {curves.spread_text(groups)}.")
+            f"the threads that copy, decode (60 µs of CPU time a sample) and consume; median, {curves.spread_text(groups)}.")
 
 
 def found(loaded, cells):

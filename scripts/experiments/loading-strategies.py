@@ -12,7 +12,7 @@ import strategies  # noqa: E402
 TITLE = "Loading strategies, one step at a time"
 REPORTED = ("PyTorch's tuning guide names the same steps (workers, pinned memory, non-blocking copies) without figures; Isenko et al. (Where Is My "
             "Training Bottleneck?, SIGMOD 2022) find that a compressed data set may load faster or slower, by codec and storage.")
-QUICK = {"SIZE": "256MiB", "LIMITS": "none,500MB/s", "REPEATS": "5", "CODECS": "zstd lz4 blosc", "WINDOW": "64MiB"}
+QUICK = {"SIZE": "256MiB", "LIMITS": "none,500MB/s", "REPEATS": "3", "CODECS": "zstd lz4 blosc", "WINDOW": "64MiB"}
 FULL = {"LIMITS": "none,1000MB/s", "REPEATS": "10"}
 
 

@@ -11,10 +11,10 @@ import style
 
 HEAD = """# Experiments
 
-Each is a spec in `scripts/experiments/` with a figure of its own. `make experiments` runs the quick form of all and writes this
-page into `build/experiments/`; `make experiments ONLY=sort-window` runs one, `FULL=1` the full form, which is for a node of its
-own and takes hours. What is there is not measured again. The figures below are of the quick form on a virtual machine with two CPUs: what was reported elsewhere was on
-other disks and data, and is there to be compared by shape.
+Each is a spec in `scripts/experiments/`, or a script where a spec cannot say it, with a figure of its own in a column's width.
+`make experiments` runs the quick form of all and writes this page into `build/experiments/`; `make experiments
+ONLY=sort-window` runs one, and `FULL=1` the full form, which is for a node of its own and takes hours. What is there is not
+measured again. What was reported elsewhere was on other disks and data: compare shapes.
 """
 
 
@@ -60,10 +60,10 @@ def make(module, by, db, folder, full):
     (folder / "entry.md").write_text(entry(module, by, data, cells, facts, full), encoding="utf-8")
 
 
-def page(out, names, publish):
-    """Writes the page of all experiments that have an entry; its path."""
+def page(out, names, publish, note=""):
+    """Writes the page of all experiments that have an entry; its path. `note`: what holds for all its figures."""
     entries = [out / name for name in names if (out / name / "entry.md").exists()]
-    text = HEAD + "".join("\n" + (e / "entry.md").read_text(encoding="utf-8") for e in entries)
+    text = HEAD + (f"\n{note}\n" if note else "") + "".join("\n" + (e / "entry.md").read_text(encoding="utf-8") for e in entries)
     for home in filter(None, (out, publish)):
         (home / "experiments").mkdir(parents=True, exist_ok=True)
         for e in entries:
