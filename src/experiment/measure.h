@@ -42,7 +42,7 @@ struct RunRequest {
 struct MeasuredRun {
   RunRecord record;
   bool interrupted = false;
-  std::optional<Error> fault;  // of a stage; the record's reason says it, too
+  std::optional<Error> fault;               // of a stage; the record's reason says it, too
   std::vector<std::uint32_t> emitted = {};  // sample numbers, as they came; what was not is absent
 };
 
