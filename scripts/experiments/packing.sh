@@ -20,14 +20,16 @@ work=$2
 db=$3
 size=${SIZE:-96MiB}
 array=${ARRAY:-602112}
-count=$(($(numfmt --from=iec-i --suffix=B "$size") / array))
+count=$(($(numfmt --from=iec-i "${size%B}") / array))
 
 mkdir -p "$(dirname "$src")" "$work"
 [ -e "$src" ] || "${PYTHON:-/usr/bin/python3}" "$here/float_arrays.py" "$src" "$size" "$array"
 spec=$work/packing.toml
 
-# form NAME OPTIONS-OF-PACK
+# form NAME OPTIONS-OF-PACK : decoded, as records are not
+apart='{ data = "records", decode-threads = 1 }'
 form() {
+  apart+=", { data = \"$1\", decode-threads = 0 }"
   printf '[[data]]\nname = "%s"\non = ["ssd"]\npack = { of = "arrays", %s }\n' "$1" "$2"
 }
 {
@@ -40,7 +42,6 @@ ceiling = false
 check = false
 depth = 32
 batch = 16
-decode-threads = 1
 [[disk]]
 name = "ssd"
 size = "${DISK:-1300MiB}"
@@ -61,6 +62,6 @@ EOF
   form tar-fp16 'layout = "tar", dtype = "fp16"'
   form tar-fp16-zstd 'layout = "tar", dtype = "fp16", compress = "zstd"'
   form tar-fp16-lz4 'layout = "tar", dtype = "fp16", compress = "lz4"'
-  printf '[matrix]\norder = ["random", "lba"]\n'
+  printf '[matrix]\norder = ["random", "lba"]\ndecode-threads = [0, 1]\nexclude = [%s]\n' "$apart"
 } >"$spec"
 exec "${BLKSWEEP:-build/blksweep}" run "$spec" --db "$db" --workdir "$work/disks"
