@@ -15,8 +15,8 @@
 #include "experiment/prediction_notes.h"
 #include "experiment/rounds.h"
 #include "experiment/settle_source.h"
+#include "experiment/spin_record.h"
 #include "os/layer_facts.h"
-#include "os/noise.h"
 #include "store/result_reader.h"
 
 namespace blksweep {
@@ -44,16 +44,6 @@ Result<std::vector<StoredRun>> runs_before(const ResultStore* store, std::int64_
 
 // The engine that reads nothing leaves memory as it was.
 bool reads_data(const CellSettings& cell) { return cell.engine != EngineKind::no_op; }
-
-void record_spin(RunRecord& run, const Maybe<SpinTime>& before, const Maybe<SpinTime>& after) {
-  if (!run.noise || !before || !after) {
-    return;
-  }
-  run.noise->spin_before_wall_ns = before->wall_ns;
-  run.noise->spin_before_cpu_ns = before->cpu_ns;
-  run.noise->spin_after_wall_ns = after->wall_ns;
-  run.noise->spin_after_cpu_ns = after->cpu_ns;
-}
 
 class Experiment {
  public:
@@ -199,9 +189,13 @@ Result<> Experiment::run_job(const RoundJob& job) {
     settings_.progress->begin_run(done_ + 1, repeats_->runs_expected());
   }
   const bool in_ram = cell.control == Control::ram;
+  // Nobody moves our copy, and the engine that reads nothing reads nothing by address.
+  const bool proven = !in_ram && reads_data(cell);
   AddressProof addresses(in_ram ? *settings_.ram : source_, cell);
-  BLKSWEEP_TRY(const std::vector<std::string> moved, in_ram ? settle_copy(*settings_.ram, addresses)
-                                                            : settle_addresses(source_, addresses));
+  std::vector<std::string> moved;
+  if (proven) {
+    BLKSWEEP_TRY(moved, settle_addresses(source_, addresses));
+  }
   const Source source = part_of(in_ram ? *settings_.ram : source_, cell.read_share);
   BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source, cell, seed));
   const PairRequest request{.source = source,
@@ -212,7 +206,7 @@ Result<> Experiment::run_job(const RoundJob& job) {
                             .stream = job.cell,
                             .verify = settings_.verify && reads_data(cell),
                             .check = settings_.check && reads_data(cell),
-                            .addresses = &addresses,
+                            .addresses = proven ? &addresses : nullptr,
                             .arms = cell.control == Control::none ? settings_.twins : TwinArms{},
                             .probe = in_ram ? nullptr : probe_.get(),
                             .progress = settings_.progress,

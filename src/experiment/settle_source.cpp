@@ -19,10 +19,4 @@ Result<std::vector<std::string>> settle_addresses(Source& source, AddressProof& 
   return std::vector{std::move(text)};
 }
 
-Result<std::vector<std::string>> settle_copy(const Source& copy, AddressProof& proof) {
-  BLKSWEEP_TRY(const ExtentCheck check, proof.before(copy));
-  return check.clean() ? Result<std::vector<std::string>>(std::vector<std::string>{})
-                       : fail("the copy in memory changed: " + moved_text(copy, check));
-}
-
 }  // namespace blksweep

@@ -1,6 +1,6 @@
 // A source whose addresses are those of its files now, just before a run.
 //
-// Errors:  a catalog file whose extents have moved, other files, a copy that was changed.
+// Errors:  a catalog file whose extents have moved, other files.
 // Threads: one owner.
 #pragma once
 
@@ -13,8 +13,5 @@ namespace blksweep {
 
 // Made anew where its files were moved; what was done about it, for the run's warnings.
 Result<std::vector<std::string>> settle_addresses(Source& source, AddressProof& proof);
-
-// Of a copy of our own, which nobody moves.
-Result<std::vector<std::string>> settle_copy(const Source& copy, AddressProof& proof);
 
 }  // namespace blksweep

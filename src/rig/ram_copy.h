@@ -23,7 +23,7 @@
 
 namespace blksweep {
 
-inline constexpr std::uint64_t kMostRamBytes = std::uint64_t{96} << 20;
+inline constexpr std::uint64_t kMostRamBytes = std::uint64_t{48} << 20;
 
 class RamCopy {
  public:
