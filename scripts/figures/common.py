@@ -1,5 +1,6 @@
 """What every figure script shares: arguments, captions, the way from a database to files."""
 import argparse
+import dataclasses
 import pathlib
 import sys
 
@@ -76,8 +77,11 @@ def few_pairs(cells):
 
 def where(facts):
     """Disks, kernel, runs counted and left out."""
-    disks = "; ".join(dict.fromkeys(disk_text(f) for f in (facts, *facts.others)))
-    return (f"Disk: {disks}. {facts.host['cpu']}, {facts.host['kernel']}. {plural(facts.counted, 'run')} counted. "
+    everything = (facts, *facts.others)
+    disks = list(dict.fromkeys(disk_text(dataclasses.replace(f, label="")) for f in everything))
+    if len(disks) > 1 or len(everything) == 1:  # labels of what lies on one disk are no disks
+        disks = list(dict.fromkeys(map(disk_text, everything)))
+    return (f"Disk: {'; '.join(disks)}. {facts.host['cpu']}, {facts.host['kernel']}. {plural(facts.counted, 'run')} counted. "
             f"{left_out_text(facts)}")
 
 
