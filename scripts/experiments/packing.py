@@ -1,4 +1,4 @@
-"""What a form of storing samples saves of I/O and costs of CPU time: files, tar, records, codecs, half precision."""
+"""What a form of storing samples saves of I/O and costs of CPU time: files, tar, codecs, half precision."""
 import common
 import curves
 import ladder
@@ -9,7 +9,7 @@ TITLE = "Packing: I/O against CPU time"
 REPORTED = ("Isenko et al. (Where Is My Training Bottleneck?, SIGMOD 2022): compression raises the throughput of a preprocessing pipeline "
             "where storage limits it and lowers it where the CPU does.")
 FULL = {"SIZE": "4GiB", "DISK": "16GiB", "REPEATS": "10"}
-FORMS = {"files": "files", "tar": "tar", "records": "records", "tar-zstd": "tar, zstd", "tar-lz4": "tar, lz4",
+FORMS = {"files": "files", "tar": "tar", "tar-zstd": "tar, zstd", "tar-lz4": "tar, lz4",
          "tar-blosc": "tar, blosc", "tar-fp16": "tar, fp16", "tar-fp16-zstd": "tar, fp16, zstd", "tar-fp16-lz4": "tar, fp16, lz4"}
 ORDERS = {"random": ("random order", 1, "o"), "lba": ("LBA order", 4, "s")}
 
@@ -49,7 +49,7 @@ def draw(found, cells, facts):
 def describe(found, cells):
     del cells
     groups = [columns[0] for orders in found.values() for columns in orders.values()]
-    return ("The same arrays of float32 in different forms (records: random bytes of the same size, as they are stored), cold, one thread that "
+    return ("The same arrays of float32 in different forms, cold, one thread that "
             "decodes; read from the device and CPU time of the process are of one sample. Forms are measured one after the other, so their "
             f"differences are also those of time; median, {curves.spread_text(groups)}.")
 

@@ -9,7 +9,6 @@
 #
 #   BLKSWEEP=build/blksweep  SIZE=96MiB ARRAY=602112  DISK=1300MiB MODEL=sata-ssd  REPEATS=5
 #
-# Records hold random bytes of the same sizes: `dataset pack` makes none, and they are not decoded.
 # exit: as blksweep run.
 set -euo pipefail
 
@@ -20,16 +19,13 @@ work=$2
 db=$3
 size=${SIZE:-96MiB}
 array=${ARRAY:-602112}
-count=$(($(numfmt --from=iec-i "${size%B}") / array))
 
 mkdir -p "$(dirname "$src")" "$work"
 [ -e "$src" ] || "${PYTHON:-/usr/bin/python3}" "$here/float_arrays.py" "$src" "$size" "$array"
 spec=$work/packing.toml
 
-# form NAME OPTIONS-OF-PACK : decoded, as records are not
-apart='{ data = "records", decode-threads = 1 }'
+# form NAME OPTIONS-OF-PACK
 form() {
-  apart+=", { data = \"$1\", decode-threads = 0 }"
   printf '[[data]]\nname = "%s"\non = ["ssd"]\npack = { of = "arrays", %s }\n' "$1" "$2"
 }
 {
@@ -42,6 +38,7 @@ ceiling = false
 check = false
 depth = 32
 batch = 16
+decode-threads = 1
 [[disk]]
 name = "ssd"
 size = "${DISK:-1300MiB}"
@@ -49,10 +46,6 @@ model = "${MODEL:-sata-ssd}"
 [[data]]
 name = "arrays"
 folder = "$(realpath "$src")"
-[[data]]
-name = "records"
-on = ["ssd"]
-make = { count = $count, size = "${array}B", format = "records" }
 EOF
   form files 'layout = "files"'
   form tar 'layout = "tar"'
@@ -62,6 +55,6 @@ EOF
   form tar-fp16 'layout = "tar", dtype = "fp16"'
   form tar-fp16-zstd 'layout = "tar", dtype = "fp16", compress = "zstd"'
   form tar-fp16-lz4 'layout = "tar", dtype = "fp16", compress = "lz4"'
-  printf '[matrix]\norder = ["random", "lba"]\ndecode-threads = [0, 1]\nexclude = [%s]\n' "$apart"
+  printf '[matrix]\norder = ["random", "lba"]\nexclude = [{ data = "arrays" }]\n'
 } >"$spec"
 exec "${BLKSWEEP:-build/blksweep}" run "$spec" --db "$db" --workdir "$work/disks"

@@ -62,7 +62,7 @@ def describe(found, cells):
     del cells
     groups = [gains for points in found.values() for _, gains in points]
     return ("Samples per second in the order of inodes and of addresses over those of random order in the same round, cold, by "
-            f"the extents that the files have; median, {curves.spread_text(groups)}.")
+            f"the extents that the files have (filled: by LBA); median, {curves.spread_text(groups)}.")
 
 
 def found(loaded, cells):
