@@ -181,7 +181,7 @@ std::string relative_word(const RelativeSize& size) {
 }
 
 const std::array kOwnOptions{
-    CellOption{"order", "random path directory inode chunked recorded reverse lba [lba]",
+    CellOption{"order", "random path directory inode chunked recorded reverse [lba]",
                [](CellSettings& c, std::string_view t) { return set_word(c.order, t, kOrders); },
                [](const CellSettings& c) { return word_of(c.order, kOrders); }},
     CellOption{"chunk", "chunked: bytes of LBA order kept together; default 4MiB",
@@ -214,7 +214,7 @@ const std::array kOwnOptions{
         "shuffle", "none buffer reservoir full; default none",
         [](CellSettings& c, std::string_view t) { return set_word(c.shuffle, t, kShuffles); },
         [](const CellSettings& c) { return word_of(c.shuffle, kShuffles); }},
-    CellOption{"window", "bytes or % of data [64MiB, or as needed]; --drain of buffer, 0",
+    CellOption{"window", "bytes, % of data [64MiB or as needed]; --drain of buffer, 0",
                [](CellSettings& c, std::string_view t) { return set_relative(c.window, t); },
                [](const CellSettings& c) { return relative_word(c.window); }},
     CellOption{"drain", "",

@@ -330,7 +330,7 @@ void add_run(Verbs& verbs) {
   text_option("seed", "of orders and shuffles, +1 per repeat; default 1");
   text_option("db", "results database; --report, --workdir DIR, --emission FILE");
   text_option("emission", "");
-  text_option("model", "predict runs on this disk model; --disk-label: name in reports");
+  text_option("model", "predict runs on this model; --disk-label: name in reports");
   text_option("disk-label", "");
   text_option("report", "");
   text_option("workdir", "");
