@@ -17,7 +17,7 @@ CREATE VIEW run_wide AS   -- one row per run, one column per setting of its cell
     s.set_arm, s.set_epochs, s.set_peer, s.set_peer_workers, s.set_peer_prefetch,
     s.set_scheduler, s.set_nr_requests, s.set_read_ahead, s.set_memory_limit,
     s.set_bandwidth_limit, s.set_iops_limit, s.set_pin_inodes, s.set_pin_pages, s.set_bind,
-    s.set_ioprio, s.set_control, s.set_order_asked, s.set_merge_asked, s.set_order_by
+    s.set_ioprio, s.set_drain, s.set_next_epoch, s.set_control, s.set_order_asked, s.set_merge_asked, s.set_order_by
   FROM run r JOIN cell c USING (cell_id) JOIN experiment e USING (experiment_id)
   LEFT JOIN disk d USING (experiment_id)
   LEFT JOIN (SELECT cell_id,
@@ -68,6 +68,8 @@ CREATE VIEW run_wide AS   -- one row per run, one column per setting of its cell
     max(CASE name WHEN 'pin-pages' THEN value END) AS set_pin_pages,
     max(CASE name WHEN 'bind' THEN value END) AS set_bind,
     max(CASE name WHEN 'ioprio' THEN value END) AS set_ioprio,
+    max(CASE name WHEN 'drain' THEN value END) AS set_drain,
+    max(CASE name WHEN 'next-epoch' THEN value END) AS set_next_epoch,
     max(CASE name WHEN 'control' THEN value END) AS set_control,
     max(CASE name WHEN 'order-asked' THEN value END) AS set_order_asked,
     max(CASE name WHEN 'merge-asked' THEN value END) AS set_merge_asked,
