@@ -82,7 +82,8 @@ std::optional<double> rank_correlation(const std::vector<std::uint32_t>& values)
 
 }  // namespace
 
-MapProof prove_map(const Catalog& catalog, const Plan& plan, std::span<const IssuePoint> issued) {
+MapProof prove_map(const Catalog& catalog, const Plan& plan, std::span<const IssuePoint> issued,
+                   std::uint32_t depth) {
   MapProof proof;
   const std::vector<PlannedPlace> places =
       plan.epochs == 1 ? planned_places(catalog, plan) : std::vector<PlannedPlace>();
@@ -101,7 +102,7 @@ MapProof prove_map(const Catalog& catalog, const Plan& plan, std::span<const Iss
   proof.in_plan = bytes > 0
                       ? std::optional(static_cast<double>(in_plan) / static_cast<double>(bytes))
                       : std::nullopt;
-  if (reads.size() >= kLeastSeen) {
+  if (reads.size() >= std::max(kLeastSeen, kDepthsSeen * depth)) {
     proof.plan_order = rank_correlation(reads);
   }
   return proof;

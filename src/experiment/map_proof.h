@@ -6,7 +6,8 @@
 //          queue moves requests by its depth; under another disk's map they come in no order at
 //          all, also where the same blocks are read in the end.
 // Unknown: of several epochs (a block is in the plan more than once), without addresses, from fewer
-//          than kLeastSeen requests.
+//          than kLeastSeen requests; the order, too, from fewer than kDepthsSeen times `depth`: a
+//          scheduler may have sorted all of them.
 // Threads: pure.
 #pragma once
 
@@ -18,12 +19,13 @@
 
 namespace blksweep {
 
-inline constexpr std::size_t kLeastSeen = 30;
+inline constexpr std::size_t kLeastSeen = 30, kDepthsSeen = 4;
 
 struct MapProof {
   std::optional<double> in_plan, plan_order;
 };
-// `issued`: by the whole disk, in the order of their issue.
-MapProof prove_map(const Catalog& catalog, const Plan& plan, std::span<const IssuePoint> issued);
+// `issued`: by the whole disk, in the order of their issue. `depth`: reads in flight.
+MapProof prove_map(const Catalog& catalog, const Plan& plan, std::span<const IssuePoint> issued,
+                   std::uint32_t depth);
 
 }  // namespace blksweep

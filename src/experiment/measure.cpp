@@ -177,7 +177,8 @@ void record_clock(RunRecord& r, const char* what, const std::optional<ClockAlign
 
 void record_map(RunRecord& r, const RunRequest& q) {
   if (r.probe) {
-    const MapProof proof = prove_map(q.source.catalog, q.planned.plan, r.probe->issues);
+    const MapProof proof =
+        prove_map(q.source.catalog, q.planned.plan, r.probe->issues, q.cell.depth);
     r.probe->in_plan = proof.in_plan;
     r.probe->plan_order = proof.plan_order;
   }

@@ -107,12 +107,27 @@ void remark_incomplete(const RigDisk& disk, Remarks& out) {
        fmt::format("{} of {} runs are left out: {}", left, runs.size(), printable(most->first))});
 }
 
+// What others read, over what we did; none where that is not known.
+Maybe<double> share_of_others(const RunRecord& r) {
+  return r.others_read_bytes && r.own_read_bytes.value_or(0) > 0
+             ? Maybe<double>(static_cast<double>(*r.others_read_bytes) /
+                             static_cast<double>(*r.own_read_bytes))
+             : std::nullopt;
+}
+
+bool shared_disk(const RunRecord& r) {
+  return share_of_others(r) && is_shared({.own_bytes = *r.own_read_bytes,
+                                          .other_bytes = *r.others_read_bytes,
+                                          .reads = r.device_reads.value_or(0)});
+}
+
+// Where others read, too, nobody can tell whose requests the strange ones are.
 void remark_map(const RigDisk& disk, Remarks& out) {
   std::vector<double> share, order;
   std::size_t wrong = 0, seen = 0;
   for (const StoredRun* r : all_runs(disk)) {
     const auto& p = r->run.probe;
-    if (p && p->in_plan) {
+    if (p && p->in_plan && !shared_disk(r->run)) {
       ++seen;
       share.push_back(*p->in_plan);
       if (p->plan_order) {
@@ -195,27 +210,15 @@ void remark_seeks(const RigDisk& disk, Remarks& out) {
 }
 
 void remark_others(const RigDisk& disk, Remarks& out) {
-  std::vector<double> shares;
-  std::size_t known = 0, shared = 0;
-  for (const StoredRun* r : all_runs(disk)) {
-    const RunRecord& run = r->run;
-    if (run.others_read_bytes && run.own_read_bytes.value_or(0) > 0) {
-      ++known;
-      shares.push_back(static_cast<double>(*run.others_read_bytes) /
-                       static_cast<double>(*run.own_read_bytes));
-      shared += is_shared({.own_bytes = *run.own_read_bytes,
-                           .other_bytes = *run.others_read_bytes,
-                           .reads = run.device_reads.value_or(0)})
-                    ? 1
-                    : 0;
-    }
-  }
-  if (2 * shared > known) {
+  const CountedRuns runs = all_runs(disk);
+  const std::vector<double> shares = values_of_runs(runs, share_of_others);
+  const auto shared = std::ranges::count_if(runs, [](auto* r) { return shared_disk(r->run); });
+  if (2 * shared > std::ssize(shares)) {
     out.push_back(
         {RigWeight::broken, "others",
          fmt::format("somebody else reads the disk: in {} of {} runs, {:.0f} % of our own "
                      "bytes (median)",
-                     shared, known, median(shares) * 100)});
+                     shared, shares.size(), median(shares) * 100)});
   }
 }
 

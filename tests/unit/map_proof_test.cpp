@@ -41,7 +41,7 @@ TEST(MapProof, ATrueMapIsWhereAndWhenThePlanIs) {
     std::reverse(seen.begin() + static_cast<std::ptrdiff_t>(i),
                  seen.begin() + static_cast<std::ptrdiff_t>(i + 32));
   }
-  const MapProof proof = prove_map(rig.catalog, rig.plan, seen);
+  const MapProof proof = prove_map(rig.catalog, rig.plan, seen, 32);
   EXPECT_EQ(proof.in_plan, 1.0);
   EXPECT_GT(*proof.plan_order, 0.95);
 }
@@ -51,7 +51,7 @@ TEST(MapProof, TheSameBlocksInAnotherOrderAreAnotherMap) {
   std::vector<IssuePoint> seen = rig.issued();
   Rng rng(3);
   shuffle(std::span(seen), rng);
-  const MapProof proof = prove_map(rig.catalog, rig.plan, seen);
+  const MapProof proof = prove_map(rig.catalog, rig.plan, seen, 32);
   EXPECT_EQ(proof.in_plan, 1.0);
   EXPECT_LT(std::abs(*proof.plan_order), 0.3);
 }
@@ -62,18 +62,27 @@ TEST(MapProof, BlocksElsewhereAreNotInThePlan) {
   for (IssuePoint& i : seen) {
     i.sector += std::uint64_t{1} << 40;
   }
-  const MapProof proof = prove_map(rig.catalog, rig.plan, seen);
+  const MapProof proof = prove_map(rig.catalog, rig.plan, seen, 32);
   EXPECT_EQ(proof.in_plan, 0.0);
   EXPECT_FALSE(proof.plan_order);
+}
+
+TEST(MapProof, ASchedulerMayHaveSortedAllThatWereInFlight) {
+  const MapRig rig;
+  std::vector<IssuePoint> seen = rig.issued();
+  std::ranges::sort(seen, {}, &IssuePoint::sector);
+  const auto depth = static_cast<std::uint32_t>(seen.size());
+  EXPECT_FALSE(prove_map(rig.catalog, rig.plan, seen, depth).plan_order);
+  EXPECT_TRUE(prove_map(rig.catalog, rig.plan, seen, depth / 4).plan_order);
 }
 
 TEST(MapProof, FewRequestsAndSeveralEpochsSayNothing) {
   const MapRig rig;
   const std::vector<IssuePoint> seen = rig.issued();
-  EXPECT_FALSE(prove_map(rig.catalog, rig.plan, std::span(seen).first(10)).in_plan);
+  EXPECT_FALSE(prove_map(rig.catalog, rig.plan, std::span(seen).first(10), 1).in_plan);
   const Plan twice =
       make_plan(rig.catalog, make_order(rig.catalog, {.order = Order::lba, .epochs = 2}), 2, {});
-  EXPECT_FALSE(prove_map(rig.catalog, twice, seen).in_plan);
+  EXPECT_FALSE(prove_map(rig.catalog, twice, seen, 1).in_plan);
 }
 
 }  // namespace

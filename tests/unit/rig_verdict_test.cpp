@@ -169,6 +169,16 @@ TEST(RigVerdict, FindsADiskThatAnswersFromMemory) {
   expect_line(hardware, "controls not judged yet");
 }
 
+TEST(RigVerdict, WhereOthersReadTheirRequestsSayNothingOfTheMap) {
+  expect_line(session(2, 1,
+                      [](RunRecord& r, std::int64_t) {
+                        r.others_read_bytes = 16 << 20;
+                        r.probe->in_plan = 0.87;
+                        r.probe->plan_order = 0.34;
+                      }),
+              "BROKEN RIG: somebody else reads the disk");
+}
+
 TEST(RigVerdict, FindsASecondReader) {
   expect_line(session(2, 1, [](RunRecord& r, std::int64_t) { r.others_read_bytes = 16 << 20; }),
               "BROKEN RIG: somebody else reads the disk: in 8 of 8 runs, 50 %");

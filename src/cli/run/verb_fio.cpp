@@ -28,9 +28,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFioFooter =
-    R"(DIR gets the job file, its iologs and run.sh, which starts fio with them, and can
-be moved. The data set must lie where the run read it: docs/fio-twin.md. Runs and
-their numbers: runs.csv of a report, or SELECT run_id FROM run.
+    R"(DIR gets the job file, its iologs and run.sh, which starts fio with them, and
+can be moved. The data set must lie where the run read it: docs/fio-twin.md.
+Runs and their numbers: runs.csv of a report, or SELECT run_id FROM run.
 
 examples:
   blksweep fio 1 --db results.db -o twin && sh twin/run.sh
