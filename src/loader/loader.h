@@ -38,7 +38,7 @@ namespace blksweep {
 struct LoaderOptions {
   std::string data = {};            // a folder, scanned now; or
   std::string catalog = {};         // a file that `blksweep catalog` wrote
-  std::string order = "lba";        // random path directory inode lba chunked recorded
+  std::string order = "lba";        // random path directory inode lba chunked recorded reverse
   std::string merge = "none";       // none file kernel device
   std::string shuffle = "none";     // none buffer reservoir full
   std::string engine = "io_uring";  // or psync

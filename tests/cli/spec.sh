@@ -83,7 +83,8 @@ wrong() { # LINES... TEXT...
   expect_error 2 "$@"
 }
 wrong '[[disk]]\nname = "a"\nsiz = "1GiB"\n' 'wrong.toml:3:1' "'siz'" 'did you mean size?'
-wrong '[[dsk]]\nname = "a"\n' 'wrong.toml:1:' "'dsk' is no table" 'did you mean disk?'
+wrong '[[dsk]]\nname = "a"\n' 'wrong.toml:1:' "'[[dsk]]' is no table" 'did you mean [[disk]]?'
+wrong '[data]\nname = "a"\n' 'wrong.toml:1:' "'[data]' is no table" 'did you mean [[data]]?'
 wrong '[[data]]\nname = "a"\nfolder = "x"\nmake = { count = 1 }\n' 'wrong.toml:1:1' 'give one of make, pack, folder'
 wrong '[[data]]\nname = "a"\nmake = { count = "x" }\n' 'wrong.toml:3:18' "count: 'x'"
 wrong '[limits]\nmemry = "1GiB"\n' 'wrong.toml:2:1' 'did you mean memory?'

@@ -182,9 +182,9 @@ TEST_F(LoaderTest, MayBeLeftAtAnyTime) {
 TEST_F(LoaderTest, RefusesWhatItCannotDoInOneLine) {
   LoaderOptions o = options();
   o.order = "sideways";
-  EXPECT_EQ(
-      refusal(o),
-      "order = \"sideways\": it is one of random, path, directory, inode, lba, chunked, recorded");
+  EXPECT_EQ(refusal(o),
+            "order = \"sideways\": it is one of random, path, directory, inode, lba, chunked, "
+            "recorded, reverse");
   o = options();
   o.depth = 0;
   EXPECT_NE(refusal(o).find("depth"), std::string::npos);

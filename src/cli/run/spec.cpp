@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLongestSpec = std::size_t{1} << 20;
 
-const std::vector<std::string> kTables{"cell", "disk", "data", "limits", "matrix"};
+const std::vector<std::string> kTables{"[[cell]]", "[[disk]]", "[[data]]", "[limits]", "[matrix]"};
 
 bool is_table_of_spec(std::string_view key, const toml::node& node) {
   return (node.is_array_of_tables() && (key == "cell" || key == "disk" || key == "data")) ||
@@ -34,8 +34,9 @@ Result<CellText> table_text(const toml::table& table, const std::string& name, T
     const SpecPlace& at =
         places[option] = {spec_place(name, key.source()), spec_place(name, node.source())};
     if (node.is_table() || node.is_array_of_tables()) {
-      return usage_error(fmt::format("{}: '{}' is no table of a spec{}", at.name, option,
-                                     nearest_of(option, kTables)));
+      const std::string written = fmt::format(node.is_table() ? "[{}]" : "[[{}]]", option);
+      return usage_error(fmt::format("{}: '{}' is no table of a spec{}", at.name, written,
+                                     nearest_of(written, kTables)));
     }
     BLKSWEEP_TRY(out[option], values_of(node, at.value + ": " + option));
   }
