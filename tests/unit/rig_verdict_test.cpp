@@ -281,7 +281,7 @@ TEST(RigVerdict, TheWeightiestComesFirst) {
 
 TEST(Outliers, OfNormalValuesAreFoundInOneSessionOfAHundred) {
   Rng rng(1);
-  for (const std::size_t n : {5, 6, 7, 9, 10, 14, 20, 40, 100}) {
+  for (const std::size_t n : {5U, 6U, 7U, 9U, 10U, 14U, 20U, 40U, 100U}) {
     int found = 0;
     constexpr int kTrials = 4000;
     for (int t = 0; t < kTrials; ++t) {

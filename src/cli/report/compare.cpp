@@ -102,7 +102,8 @@ std::vector<ComparedFact> compare_facts(const ComparedSide& a, const ComparedSid
     facts.push_back({name, value, find(of_b, name)});
   }
   for (const auto& [name, value] : of_b) {
-    if (std::ranges::none_of(of_a, [&](const auto& t) { return t.first == name; })) {
+    if (std::ranges::none_of(of_a,
+                             [&, &known = name](const auto& t) { return t.first == known; })) {
       facts.push_back({name, "", value});
     }
   }
