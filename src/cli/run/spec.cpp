@@ -34,7 +34,8 @@ Result<CellText> table_text(const toml::table& table, const std::string& name, T
     const SpecPlace& at =
         places[option] = {spec_place(name, key.source()), spec_place(name, node.source())};
     if (node.is_table() || node.is_array_of_tables()) {
-      const std::string written = fmt::format(node.is_table() ? "[{}]" : "[[{}]]", option);
+      const std::string written =
+          node.is_table() ? fmt::format("[{}]", option) : fmt::format("[[{}]]", option);
       return usage_error(fmt::format("{}: '{}' is no table of a spec{}", at.name, written,
                                      nearest_of(written, kTables)));
     }
