@@ -1,15 +1,15 @@
 #include "io/no_op_engine.h"
 
 #include <algorithm>
-#include <vector>
+
+#include "io/answered.h"
 
 namespace blksweep {
 namespace {
 
 class NoOpEngine final : public Engine {
  public:
-  explicit NoOpEngine(const EngineSettings& settings) {
-    done_.reserve(settings.depth);
+  explicit NoOpEngine(const EngineSettings& settings) : done_(settings.depth) {
     facts_.name = to_string(EngineKind::no_op);
     facts_.depth = settings.depth;
   }
@@ -26,21 +26,18 @@ class NoOpEngine final : public Engine {
       for (std::uint32_t i = 0; i < r.iov_count; ++i) {
         bytes += r.iov[i].iov_len;
       }
-      done_.push_back({r.tag, static_cast<std::int32_t>(bytes)});
+      done_.add({r.tag, static_cast<std::int32_t>(bytes)});
     }
     return {};
   }
 
   Result<std::size_t> reap(std::span<Completion> out, std::size_t /*wait_for*/,
                            std::int64_t /*until*/) override {
-    const std::size_t n = std::min(out.size(), done_.size());
-    std::copy_n(done_.begin(), n, out.begin());
-    done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(n));
-    return n;
+    return done_.take(out);
   }
 
  private:
-  std::vector<Completion> done_;
+  Answered done_;
   EngineFacts facts_;
 };
 

@@ -6,13 +6,15 @@
 #include <cerrno>
 #include <vector>
 
+#include "io/answered.h"
+
 namespace blksweep {
 namespace {
 
 class PsyncEngine final : public Engine {
  public:
-  explicit PsyncEngine(const EngineSettings& settings) : files_(settings.file_slots) {
-    done_.reserve(settings.depth);
+  explicit PsyncEngine(const EngineSettings& settings)
+      : files_(settings.file_slots), done_(settings.depth) {
     facts_.name = "psync";
     facts_.depth = 1;
   }
@@ -26,17 +28,14 @@ class PsyncEngine final : public Engine {
 
   Result<> submit(std::span<const ReadRequest> batch) override {
     for (const ReadRequest& r : batch) {
-      done_.push_back({r.tag, carry_out(r)});
+      done_.add({r.tag, carry_out(r)});
     }
     return {};
   }
 
   Result<std::size_t> reap(std::span<Completion> out, std::size_t /*wait_for*/,
                            std::int64_t /*until*/) override {
-    const std::size_t n = std::min(out.size(), done_.size());
-    std::copy_n(done_.begin(), n, out.begin());
-    done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(n));
-    return n;
+    return done_.take(out);
   }
 
  private:
@@ -55,7 +54,7 @@ class PsyncEngine final : public Engine {
   }
 
   std::vector<Fd> files_;
-  std::vector<Completion> done_;
+  Answered done_;
   EngineFacts facts_;
 };
 
