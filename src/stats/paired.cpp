@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "stats/holm.h"
 #include "stats/student_t.h"
 
 namespace blksweep {
@@ -61,18 +62,6 @@ struct Tested {
   double p;
 };
 
-// Holm: the k-th smallest of m is held to error_rate / (m - k); the first that fails ends it.
-// Leaves those that hold in front and returns how many they are.
-std::size_t holm(std::vector<Tested>& tests, double error_rate) {
-  std::ranges::stable_sort(tests, {}, &Tested::p);
-  std::size_t held = 0;
-  while (held < tests.size() &&
-         tests[held].p <= error_rate / static_cast<double>(tests.size() - held)) {
-    ++held;
-  }
-  return held;
-}
-
 }  // namespace
 
 LogMean log_mean(std::span<const double> ratios) {
@@ -110,7 +99,7 @@ std::vector<PairedVerdict> find_verdicts(std::span<const PairedRatio> family,
       equal.push_back({i, settings.margin ? p_equal(family[i], *settings.margin) : 1});
     }
   }
-  const std::size_t shown = holm(different, settings.error_rate);
+  const std::size_t shown = holm(different, settings.error_rate, &Tested::p);
   const auto left = static_cast<double>(different.size() - shown);
   for (std::size_t k = 0; k < different.size(); ++k) {
     const PairedRatio& r = family[different[k].at];
@@ -120,7 +109,7 @@ std::vector<PairedVerdict> find_verdicts(std::span<const PairedRatio> family,
       v.detectable = std::expm1(t_quantile(settings.error_rate / left, freedom(r)) * r.log_error);
     }
   }
-  const std::size_t held = holm(equal, settings.error_rate);
+  const std::size_t held = holm(equal, settings.error_rate, &Tested::p);
   for (std::size_t k = 0; k < held; ++k) {
     out[equal[k].at].equal = true;
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "stats/holm.h"
 #include "stats/student_t.h"
 
 namespace blksweep {
@@ -39,13 +40,8 @@ void show_differences(std::span<UnpairedRatio* const> family, double error_rate)
   std::vector<UnpairedRatio*> tested;
   std::ranges::copy_if(family, std::back_inserter(tested),
                        [](const UnpairedRatio* r) { return r->p.has_value(); });
-  std::ranges::stable_sort(tested, {}, [](const UnpairedRatio* r) { return *r->p; });
-  for (std::size_t k = 0; k < tested.size(); ++k) {
-    if (*tested[k]->p > error_rate / static_cast<double>(tested.size() - k)) {
-      return;
-    }
-    tested[k]->shown = true;
-  }
+  const std::size_t held = holm(tested, error_rate, [](const UnpairedRatio* r) { return *r->p; });
+  std::for_each_n(tested.begin(), held, [](UnpairedRatio* r) { r->shown = true; });
 }
 
 }  // namespace blksweep
