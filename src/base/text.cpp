@@ -82,6 +82,17 @@ std::string shell_word(std::string_view text) {
   return out + "'";
 }
 
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  }
+  return quoted + '"';
+}
+
 std::string trimmed(std::string text) {
   text.erase(text.find_last_not_of(" \t") + 1);
   text.erase(0, text.find_first_not_of(" \t"));

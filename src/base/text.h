@@ -13,6 +13,9 @@ std::string printable(std::string_view text, bool newlines = false);
 // As one word of a shell's command line: as it is where it needs no quotes.
 std::string shell_word(std::string_view text);
 
+// As one field of CSV (RFC 4180): in quotes where it needs them.
+std::string csv_field(std::string_view text);
+
 // Without blanks and tabs around it.
 std::string trimmed(std::string text);
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string_view>
 
+#include "base/text.h"
 #include "os/file.h"
 
 namespace blksweep {
@@ -83,16 +84,7 @@ class Output {
 struct CsvField {
   std::string& line;
   void operator()(std::string_view, std::int64_t n) { add(std::to_string(n)); }
-  void operator()(std::string_view, std::string_view text) {
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-      return add(text);
-    }
-    std::string quoted = "\"";
-    for (const char c : text) {
-      quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    }
-    add(quoted + "\"");
-  }
+  void operator()(std::string_view, std::string_view text) { add(csv_field(text)); }
   void add(std::string_view text) { line.append(text).append(","); }
 };
 

@@ -20,17 +20,8 @@ struct Line {
   std::string text;
 
   void field(std::string_view raw) {
-    const std::string s = printable(raw);  // a database may be somebody else's
     text += text.empty() ? "" : ",";
-    if (s.find_first_of(",\"") == std::string_view::npos) {
-      text += s;
-      return;
-    }
-    text += '"';
-    for (const char c : s) {
-      text += c == '"' ? std::string("\"\"") : std::string(1, c);
-    }
-    text += '"';
+    text += csv_field(printable(raw));  // a database may be somebody else's
   }
   template <class T>
   void operator()(std::string_view name, const T& value) {
