@@ -10,20 +10,6 @@ namespace {
 
 using CellRuns = std::vector<const StoredRun*>;
 
-double speed(const StoredRun& r) {
-  return static_cast<double>(r.run.samples) * 1e9 / static_cast<double>(r.run.epoch_ns);
-}
-
-std::vector<double> speeds(const CellRuns& runs) {
-  std::vector<double> out;
-  for (const StoredRun* r : runs) {
-    if (r->run.samples > 0) {
-      out.push_back(speed(*r));
-    }
-  }
-  return out;
-}
-
 void add_twins(std::vector<Series>& out, const std::string& label, const CellRuns& runs) {
   for (const auto& [twin, name] :
        {std::pair{&RunRecord::fio, "fio"}, {&RunRecord::fio_plain, "plain fio"}}) {
@@ -44,6 +30,22 @@ void add_twins(std::vector<Series>& out, const std::string& label, const CellRun
 
 }  // namespace
 
+double speed_of(const StoredRun& r) {
+  return r.run.epoch_ns > 0
+             ? static_cast<double>(r.run.samples) * 1e9 / static_cast<double>(r.run.epoch_ns)
+             : 0;
+}
+
+std::vector<double> speeds_of(const std::vector<const StoredRun*>& runs) {
+  std::vector<double> out;
+  for (const StoredRun* r : runs) {
+    if (r->run.samples > 0) {
+      out.push_back(speed_of(*r));
+    }
+  }
+  return out;
+}
+
 PairRatios pair_ratios(const CellRuns& runs, const CellRuns& baseline) {
   PairRatios out;
   for (const StoredRun* r : runs) {
@@ -53,7 +55,7 @@ PairRatios pair_ratios(const CellRuns& runs, const CellRuns& baseline) {
       continue;
     }
     if (r->run.session_id && r->run.session_id == (*pair)->run.session_id) {
-      out.ratios.push_back(speed(*r) / speed(**pair));
+      out.ratios.push_back(speed_of(*r) / speed_of(**pair));
     } else {
       ++out.split;
     }
@@ -79,7 +81,7 @@ std::vector<Series> series_of(const SummaryInput& input) {
     add_twins(out, labels[c], runs);
   }
   if (out.empty()) {
-    out.push_back({labels[baseline] + ": samples/s", false, speeds(base)});
+    out.push_back({labels[baseline] + ": samples/s", false, speeds_of(base)});
   }
   return out;
 }

@@ -12,6 +12,10 @@
 
 namespace blksweep {
 
+double speed_of(const StoredRun& run);  // samples per second
+// Of those that delivered anything.
+std::vector<double> speeds_of(const std::vector<const StoredRun*>& runs);
+
 struct PairRatios {
   std::vector<double> ratios;  // of samples per second, by round
   std::size_t split = 0;       // rounds whose two runs are of different sessions: no pairs

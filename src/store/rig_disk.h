@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "store/pairs.h"
 #include "store/rig_verdict.h"
 
 namespace blksweep {
@@ -38,7 +39,8 @@ struct RigDisk {
 
 std::vector<RigDisk> rig_disks(const SummaryInput& input);
 
-double speed_of(const StoredRun& run);  // samples per second
+// What others read of the disk, over what the run did; nothing where that is not known.
+Maybe<double> share_of_others(const RunRecord& run);
 // Of a value that some runs have.
 template <class Get>
 std::vector<double> values_of_runs(const CountedRuns& runs, Get get) {

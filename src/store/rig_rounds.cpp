@@ -117,12 +117,7 @@ RoundNoise noise_of(const CountedRuns& runs, double spin) {
   n.steal = share(&NoiseRecord::steal_ns);
   n.waited = share(&NoiseRecord::cpu_pressure_ns);
   n.memory = share(&NoiseRecord::memory_pressure_ns);
-  n.others = median_of_runs(runs, 0, [](const RunRecord& r) {
-    return r.others_read_bytes && r.own_read_bytes.value_or(0) > 0
-               ? Maybe<double>(static_cast<double>(*r.others_read_bytes) /
-                               static_cast<double>(*r.own_read_bytes))
-               : std::nullopt;
-  });
+  n.others = median_of_runs(runs, 0, share_of_others);
   n.hot = std::ranges::any_of(runs, [](auto* r) {
     return r->run.noise && r->run.noise->thermal_throttles.value_or(0) > 0;
   });

@@ -245,12 +245,6 @@ SummaryInput without_controls(const SummaryInput& input) {
   return out;
 }
 
-double speed_of(const StoredRun& r) {
-  return r.run.epoch_ns > 0
-             ? static_cast<double>(r.run.samples) * 1e9 / static_cast<double>(r.run.epoch_ns)
-             : 0;
-}
-
 const RigCell* RigDisk::control(const std::string& name, const std::string& order) const {
   const auto found = std::ranges::find_if(cells, [&](const RigCell& c) {
     return c.control == name && (order.empty() || setting_of(c.cell->cell, "order") == order);

@@ -107,14 +107,6 @@ void remark_incomplete(const RigDisk& disk, Remarks& out) {
        fmt::format("{} of {} runs are left out: {}", left, runs.size(), printable(most->first))});
 }
 
-// What others read, over what we did; none where that is not known.
-Maybe<double> share_of_others(const RunRecord& r) {
-  return r.others_read_bytes && r.own_read_bytes.value_or(0) > 0
-             ? Maybe<double>(static_cast<double>(*r.others_read_bytes) /
-                             static_cast<double>(*r.own_read_bytes))
-             : std::nullopt;
-}
-
 bool shared_disk(const RunRecord& r) {
   return share_of_others(r) && is_shared({.own_bytes = *r.own_read_bytes,
                                           .other_bytes = *r.others_read_bytes,
@@ -223,6 +215,13 @@ void remark_others(const RigDisk& disk, Remarks& out) {
 }
 
 }  // namespace
+
+Maybe<double> share_of_others(const RunRecord& r) {
+  return r.others_read_bytes && r.own_read_bytes.value_or(0) > 0
+             ? Maybe<double>(static_cast<double>(*r.others_read_bytes) /
+                             static_cast<double>(*r.own_read_bytes))
+             : std::nullopt;
+}
 
 void watch_disk(const RigDisk& disk, std::vector<RigRemark>& out) {
   if (!remark_resident(disk, out)) {

@@ -231,9 +231,10 @@ void add_left_out(CellSummary& cell, const std::vector<StoredRun>& runs) {
 
 }  // namespace
 
+CellFilter usual_baseline() { return {{"order", "random"}, {"merge", "none"}}; }
+
 std::map<std::string, std::size_t> baselines_of(const SummaryInput& input) {
-  const CellFilter usual{{"order", "random"}, {"merge", "none"}};
-  const CellFilter& wanted = input.baseline.empty() ? usual : input.baseline;
+  const CellFilter wanted = input.baseline.empty() ? usual_baseline() : input.baseline;
   std::map<std::string, std::size_t> first, found;
   for (std::size_t i = 0; i < input.cells.size(); ++i) {
     first.emplace(disk_of(input.cells[i]), i);

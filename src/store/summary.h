@@ -81,6 +81,9 @@ struct SummaryInput {
 // One per cell that is no control (store/rig_verdict.h), in the order of `cells`.
 std::vector<CellSummary> summarize(const SummaryInput& input);
 
+// What is compared with where nobody named a baseline.
+CellFilter usual_baseline();
+
 // The baseline among the cells of each disk, by its place.
 std::map<std::string, std::size_t> baselines_of(const SummaryInput& input);
 

@@ -1,6 +1,7 @@
 #include "cli/report/compare.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -46,14 +47,6 @@ Texts host_texts(const HostRecord& host) {
   return out;
 }
 
-std::string joined(const std::set<std::string>& values) {
-  std::string text;
-  for (const std::string& v : values) {
-    text += (text.empty() ? "" : ", ") + v;
-  }
-  return text;
-}
-
 // What the complete runs read. Several texts: the data changed in between.
 void add_data(Texts& out, const ComparedSide& side) {
   std::set<std::string> layouts, sizes, caches;
@@ -65,8 +58,8 @@ void add_data(Texts& out, const ComparedSide& side) {
   }
   const CommandRecord none, &command = side.command ? *side.command : none;
   out.emplace_back("data", command.data_root.value_or(""));
-  out.emplace_back("data layout", joined(layouts));
-  out.emplace_back("data read by a run", joined(sizes));
+  out.emplace_back("data layout", fmt::to_string(fmt::join(layouts, ", ")));
+  out.emplace_back("data read by a run", fmt::to_string(fmt::join(sizes, ", ")));
   out.emplace_back("catalog", command.catalog.value_or(""));
   out.emplace_back("command", command.argv);
   out.emplace_back("specification", command.spec_name.value_or(""));
@@ -86,7 +79,7 @@ Texts fact_texts(const ComparedSide& side) {
   Texts out = host_texts(side.experiment.host);
   add_data(out, side);
   for (const auto& [name, values] : values_of(side.input)) {
-    out.emplace_back("setting " + name, joined(values));
+    out.emplace_back("setting " + name, fmt::to_string(fmt::join(values, ", ")));
   }
   return out;
 }
@@ -135,17 +128,6 @@ CellRecord without(const CellRecord& cell, const std::set<std::string>& names) {
   return out;
 }
 
-std::vector<double> speeds(const std::vector<const StoredRun*>& runs) {
-  std::vector<double> out;
-  for (const StoredRun* r : runs) {
-    if (r->run.samples > 0) {
-      out.push_back(static_cast<double>(r->run.samples) * 1e9 /
-                    static_cast<double>(r->run.epoch_ns));
-    }
-  }
-  return out;
-}
-
 std::size_t left_out(const SummaryInput& input, std::int64_t cell) {
   return static_cast<std::size_t>(std::ranges::count_if(
       input.runs, [&](const StoredRun& r) { return r.cell_id == cell && r.run.incomplete; }));
@@ -166,7 +148,7 @@ ComparedCell compared(const ComparedSide& a, const ComparedSide& b, const Match&
   out.b = cell.b->cell;
   const auto runs_a = counted_runs(a.input.runs, cell.a->id);
   const auto runs_b = counted_runs(b.input.runs, cell.b->id);
-  const std::vector<double> of_a = speeds(runs_a), of_b = speeds(runs_b);
+  const std::vector<double> of_a = speeds_of(runs_a), of_b = speeds_of(runs_b);
   out.runs_a = of_a.size();
   out.runs_b = of_b.size();
   out.left_out_a = left_out(a.input, cell.a->id);
@@ -184,8 +166,7 @@ ComparedCell compared(const ComparedSide& a, const ComparedSide& b, const Match&
 
 // As a report has it: the one that is named, else random without merging, else the first.
 Result<Match> baseline_of(const std::vector<Match>& both, const CellFilter& named) {
-  const CellFilter usual{{"order", "random"}, {"merge", "none"}};
-  for (const CellFilter& filter : {named, usual}) {
+  for (const CellFilter& filter : {named, usual_baseline()}) {
     for (const Match& m : both) {
       if (!filter.empty() && matches(m.a->cell, filter)) {
         return m;
