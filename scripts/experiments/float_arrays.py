@@ -10,6 +10,7 @@ exit: 0 done, 1 what could not be written, 2 usage.
 """
 import pathlib
 import re
+import shutil
 import sys
 
 UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -60,6 +61,7 @@ def main(argv):
     try:
         if folder.exists():
             raise FileExistsError(f"{folder} exists; name a folder that does not")
+        shutil.rmtree(part, ignore_errors=True)  # of one that was cut off
         part.mkdir(parents=True)
         write(part, max(1, sizes[0] // array_bytes), array_bytes)
         part.rename(folder)

@@ -9,12 +9,7 @@ set -euo pipefail
 need_disks
 here=$(realpath "$(dirname "$0")")
 
-mkdir "$tmp/mnt"
-call disk start "$disk" --model none --size 96MiB --fs ext4 --mount "$tmp/mnt" --speedup 4
-expect_status 0
-call dataset make "$tmp/mnt/data" --count 80 --size 256KiB
-expect_status 0
-call disk set "$disk" --model hdd-7200
+rotating_data 80
 device=$(findmnt -no SOURCE "$tmp/mnt")
 
 sweep=(--data "$tmp/mnt/data" --order "random,lba" --merge none --cache cold --no-ceiling --controls)

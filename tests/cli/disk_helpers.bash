@@ -14,6 +14,16 @@ need_disks() {
   expect_status 0
 }
 
+# rotating_data COUNT: so many files of 256 KiB in $tmp/mnt/data, on a modelled disk of four times its speed
+rotating_data() {
+  mkdir "$tmp/mnt"
+  call disk start "$disk" --model none --size 96MiB --fs ext4 --mount "$tmp/mnt" --speedup 4
+  expect_status 0
+  call dataset make "$tmp/mnt/data" --count "$1" --size 256KiB
+  expect_status 0
+  call disk set "$disk" --model hdd-7200
+}
+
 # field KEY: of the JSON on stdout
 field() { /usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$tmp/.out" "$1"; }
 

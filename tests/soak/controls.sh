@@ -13,12 +13,7 @@ sessions=${SESSIONS:-20}
 rounds=${ROUNDS:-5}
 most=${MOST:-1}
 need_disks
-mkdir "$tmp/mnt"
-call disk start "$disk" --model none --size 96MiB --fs ext4 --mount "$tmp/mnt" --speedup 4
-expect_status 0
-call dataset make "$tmp/mnt/data" --count 100 --size 256KiB
-expect_status 0
-call disk set "$disk" --model hdd-7200
+rotating_data 100
 
 passed=0 noise=0 alarms=0
 for ((s = 1; s <= sessions; ++s)); do
