@@ -16,6 +16,9 @@ constexpr double kColdDeviceShare = 0.99;  // statistics round to sectors, and l
 constexpr double kWarmDeviceShare = 0.001;
 constexpr std::uint64_t kWarmDeviceBytes = 1U << 20;
 constexpr double kWarmMetadataShare = 0.05;  // of small data, where those blocks are few
+// The least that btrfs stores of 128 KiB is a block of 4: with less from the device, the page cache
+// answered; blocks of metadata are allowed for.
+constexpr double kStoredShare = 0.02;
 
 // Bytes of [from, to) of a file that come from the device and from nowhere else.
 std::uint64_t plain_bytes(const Catalog& catalog, std::uint32_t file, std::uint64_t from,
@@ -163,14 +166,13 @@ std::uint64_t indirect_bytes(const Catalog& catalog) {
   return sum;
 }
 
-// Pages that came, or were there while next to nothing came from the device (the least that btrfs
-// stores of 128 KiB is a block of 4), are those that answered.
+// Pages that came, or were there while less than is stored came from the device, answered.
 CacheVerdict judge_direct(const DirectReads& s) {
   const double indirect = static_cast<double>(s.indirect_bytes);
   const double after = s.resident_after.value_or(0);
   const bool came = s.resident_before && after - *s.resident_before > kColdShare;
   const bool unread = s.own_bytes && static_cast<double>(*s.own_bytes) <
-                                         kWarmDeviceShare * static_cast<double>(s.delivered);
+                                         kStoredShare * static_cast<double>(s.delivered);
   if (indirect <= kColdShare * static_cast<double>(s.bytes) || after <= kColdShare ||
       (!came && !unread)) {
     return {};

@@ -210,6 +210,8 @@ TEST(DirectProof, PagesThatWereThereAnsweredWhenTheDeviceDidNot) {
   EXPECT_EQ(judge_direct(s).warning, "") << "the device gave what compressed data needs";
   s.own_bytes = 0;
   EXPECT_NE(judge_direct(s).warning, "");
+  s.own_bytes = kMiB;
+  EXPECT_NE(judge_direct(s).warning, "") << "a few blocks of metadata were read again";
   s.own_bytes = std::nullopt;
   EXPECT_EQ(judge_direct(s).warning, "") << "not known";
 }
