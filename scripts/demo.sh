@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The main job in small: 12,000 files, eight cells, five cold rounds (the fewest that bear a verdict), probe,
-# fio twin; then the same question on an emulated 7200 rpm disk with 800 files; then the reads that a
+# fio twin; then the same question on an emulated 7200 rpm disk with 500 files; then the reads that a
 # DataLoader was recorded with, there, in its order and sorted; one report of all.
 #
 #   scripts/demo.sh [OUT]        default build/demo; `make demo` calls this
@@ -10,7 +10,7 @@
 #   BLKSWEEP       the program                           build/blksweep
 #   DEMO_COUNT     files                                 12000
 #   DEMO_SPEC      experiment                            scripts/experiments/demo.toml
-#   DEMO_HDD_COUNT files on the emulated disk; 0: none   800
+#   DEMO_HDD_COUNT files on the emulated disk; 0: none   500
 #   DEMO_OPTIONS   more options of run, e.g. "--repeats 1"
 #   TMPDIR         where the image goes                  OUT
 set -euo pipefail
@@ -23,7 +23,7 @@ blksweep=$(realpath "${BLKSWEEP:-build/blksweep}")
 out=${1:-build/demo}
 count=${DEMO_COUNT:-12000}
 spec=${DEMO_SPEC:-$here/experiments/demo.toml}
-hdd_count=${DEMO_HDD_COUNT:-800}
+hdd_count=${DEMO_HDD_COUNT:-500}
 read -r -a options <<<"${DEMO_OPTIONS:-}"
 plain=
 image=
