@@ -66,7 +66,7 @@ override CPPFLAGS += -Isrc -Iebpf -isystem $(OBJ)/gen -isystem /usr/include/fuse
 # One set of objects serves the program and the shared library.
 override CXXFLAGS += -std=c++20 $(WARN) $(SAN_$(SAN)) -fPIC -fno-semantic-interposition -pthread -MMD -MP
 override LDFLAGS  += $(SAN_$(SAN)) -pthread
-LDLIBS := -luring -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc -lzstd -llz4 -lblosc -larchive $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
+LDLIBS := -luring -laio -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc -lzstd -llz4 -lblosc -larchive $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
 # The runtime is linked in; it looks for the driver's libcuda.so.1 when it is first used.
 cuda_include := -isystem $(CUDA_HOME)/include
 ifeq ($(CUDA),1)
@@ -125,7 +125,7 @@ loader_parts := base stats os codec plan io dataset stage loader
 loader_lib   := $(B)/libblksweep-loader.a
 loader_so    := $(B)/libblksweep-loader.so
 loader_h     := $(B)/include/blksweep/loader.h
-loader_needs := -luring -lxxhash -lfmt -lzstd -llz4 -lblosc $(cuda_libs)
+loader_needs := -luring -laio -lxxhash -lfmt -lzstd -llz4 -lblosc $(cuda_libs)
 $(loader_lib): $(foreach part,$(loader_parts),$(filter $(OBJ)/src/$(part)/%,$(objects)))
 $(loader_so): $(OBJ)/src/loader/loader.o $(loader_lib) src/loader/loader.map
 	$(call say,LINK,$@)

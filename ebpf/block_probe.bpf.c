@@ -61,6 +61,8 @@ struct {
 	__type(value, struct blk_probe_issue);
 } issues SEC(".maps");
 
+#include "punts.h"
+
 struct ticker {
 	struct bpf_timer timer;
 };
@@ -386,6 +388,7 @@ int start_ticks(void *ctx)
 	__u32 zero = 0;
 	struct ticker *ticker = bpf_map_lookup_elem(&tickers, &zero);
 
+	shared.process = bpf_get_current_pid_tgid() >> 32;
 	if (!ticker)
 		return 1;
 	bpf_timer_init(&ticker->timer, &tickers, CLOCK_MONOTONIC); /* EBUSY from the second start on */

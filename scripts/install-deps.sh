@@ -15,6 +15,7 @@ g++                   compiles everything (C++20)
 make                  drives the build
 git                   the revision that is stored with each result
 liburing-dev          io_uring engine
+libaio-dev            libaio engine
 libsqlite3-dev        results database
 libxxhash-dev         XXH3: --verify, emission hash, catalog checksum
 libfmt-dev            text formatting

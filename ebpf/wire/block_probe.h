@@ -87,8 +87,9 @@ struct blk_probe_shared {
 	__u64 requeues;
 	__u64 request_merges; /* two requests of the scheduler became one */
 	__u64 beyond_slots;  /* events of requests whose tag is beyond the table */
+	__u64 punted;        /* of our rings: handed to a worker of io_uring */
 	__u32 enabled;
-	__u32 pad1;
+	__u32 process;       /* whose rings: that of start_ticks */
 };
 
 #endif

@@ -21,6 +21,7 @@ Check check_probe_programs(const Subject&);
 Check check_probe(const Subject&);
 Check check_uring(const Subject&);
 Check check_psync(const Subject&);
+Check check_libaio(const Subject&);
 Check check_descriptors(const Subject&);
 Check check_locked_memory(const Subject&);
 Check check_residency(const Subject&);

@@ -164,13 +164,20 @@ Check check_uring(const Subject&) {
 
 Check check_psync(const Subject&) {
   Result<PageBuffer> memory = PageBuffer::allocate(kLittle);
-  const Result<> read = memory ? try_psync({.depth = 1, .arena = memory->span()})
+  const Result<> read = memory ? try_reads(EngineKind::psync, {.depth = 1, .arena = memory->span()})
                                : Result<>(fail(memory.error().message()));
   if (read) {
     return ok("psync", "preadv works");
   }
   return {"psync", Health::missing, read.error().message(), "no run can read anything",
           "allow preadv in the seccomp profile"};
+}
+
+Check check_libaio(const Subject&) {
+  const std::string why = engine_refusal(EngineKind::libaio, LoaderSettings{}.depth);
+  return why.empty() ? ok("libaio", "io_setup, io_submit and io_getevents work")
+                     : Check{"libaio", Health::missing, why, "--engine libaio ends with exit 77",
+                             "a larger fs.aio-max-nr; io_setup allowed in the seccomp profile"};
 }
 
 Check check_descriptors(const Subject& s) {

@@ -8,7 +8,6 @@
 #include "io/engine_trial.h"
 
 namespace blksweep {
-namespace {}  // namespace
 
 bool sorts_by_address(const CellSettings& cell) {
   return cell.order == Order::chunked || cell.sort_window.bytes.n > 0 ||
@@ -23,13 +22,40 @@ Bytes largest_sample(const Catalog& catalog) {
   return Bytes{most};
 }
 
-Refusals find_refusals(const Source& source, std::span<const CellSettings> cells) {
-  Refusals r;
+namespace {
+
+unsigned most_depth(std::span<const CellSettings> cells, EngineKind engine) {
   unsigned depth = 0;
   for (const CellSettings& cell : cells) {
-    depth = std::max(depth, cell.engine == EngineKind::io_uring ? cell.depth : 0);
+    depth = std::max(depth, cell.engine == engine ? cell.depth : 0);
   }
+  return depth;
+}
+
+std::string why_not(const Source& source, EngineKind engine, unsigned depth) {
+  if (engine == EngineKind::uring_iopoll) {
+    if (std::string why = poll_refusal(source); !why.empty()) {
+      return why + "; or use --engine io_uring";
+    }
+  }
+  return engine_refusal(engine, depth);
+}
+
+}  // namespace
+
+Refusals find_refusals(const Source& source, std::span<const CellSettings> cells) {
+  Refusals r;
+  const unsigned depth = most_depth(cells, EngineKind::io_uring);
   r.ring = depth > 0 ? ring_refusal(depth) : "";
+  for (const EngineKind engine : kEngines) {
+    const unsigned most = most_depth(cells, engine);
+    if (most == 0 || engine == EngineKind::io_uring || engine == EngineKind::psync) {
+      continue;
+    }
+    if (std::string why = why_not(source, engine, most); !why.empty()) {
+      r.engines[engine] = std::move(why);
+    }
+  }
   r.addresses = address_refusal(source.catalog);
   r.device = device_refusal(source);
   r.largest = largest_sample(source.catalog);
@@ -59,6 +85,11 @@ Result<CellSettings> settle(const CellSettings& cell, const Refusals& refusals) 
                   Exit::unsupported);
     }
     settled.engine = EngineKind::psync;
+  }
+  if (const auto refused = refusals.engines.find(cell.engine); refused != refusals.engines.end()) {
+    return fail(
+        fmt::format("--engine {} is refused here: {}", to_string(cell.engine), refused->second),
+        Exit::unsupported);
   }
   if (cell.merge == Merge::device && !refusals.device.empty()) {
     settled.merge = Merge::file;

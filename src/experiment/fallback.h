@@ -10,6 +10,7 @@
 // Threads: find_refusals() makes a ring and reads one page through it; the rest is pure.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct Refusals {
   std::string addresses = {};  // why there is no order by address; empty: there is
   std::string device = {};     // why no sample can be read from the device; empty: some can
   Bytes largest{0};            // sample: what a shuffle's window must hold
+  // Why an engine that cells name cannot read, io_uring and psync aside, with the way out.
+  std::map<EngineKind, std::string> engines = {};
 };
 
 Bytes largest_sample(const Catalog& catalog);

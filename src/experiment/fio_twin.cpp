@@ -17,6 +17,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "experiment/fio_engine.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/stuck_open.h"
@@ -165,10 +166,15 @@ DiskSums sum_stats(const std::string& path) {
 
 // Rules of docs/fio-twin.md: fio's synchronous engines take a read that ends before its length for
 // an error, so they need exact lengths, which O_DIRECT does not allow for an odd tail.
-void FioTwin::choose_engine(const Catalog& catalog, const Plan& plan) {
-  depth_ = settings_.engine == EngineKind::psync ? 1 : std::max(1U, settings_.depth);
-  engine_ = to_string(settings_.engine);
-  const bool synchronous = settings_.engine == EngineKind::psync;
+Result<> FioTwin::choose_engine(const Catalog& catalog, const Plan& plan) {
+  const FioEngine& fio = fio_engine(settings_.engine);
+  if (fio.ioengine.empty()) {
+    return unsupported(std::string(fio.without));
+  }
+  const bool synchronous = !traits_of(settings_.engine).queues;
+  depth_ = synchronous ? 1 : std::max(1U, settings_.depth);
+  engine_ = fio.ioengine;
+  engine_options_ = fio.options;
   if (synchronous && settings_.direct && reads_past_end(catalog, plan) > 0) {
     engine_ = "io_uring";
     depth_ = 1;
@@ -180,6 +186,7 @@ void FioTwin::choose_engine(const Catalog& catalog, const Plan& plan) {
   } else {
     clip_ = synchronous;
   }
+  return {};
 }
 
 Result<> FioTwin::write_text(const std::string& name, const std::string& text) const {
@@ -196,6 +203,7 @@ Result<> FioTwin::write_job(bool fixed_buffers) {
       "allow_file_create=0\ninvalidate=0\nfadvise_hint=0\ndisk_util=0\n"
       "exec_prerun=/bin/sh before.sh\nexec_postrun=/bin/sh after.sh\n",
       engine_, depth_, settings_.direct ? 1 : 0, iologs_.largest_read);
+  job_ += engine_options_;
   if (fixed_buffers) {
     job_ += "fixedbufs=1\n";
   }
@@ -232,7 +240,7 @@ Result<FioTwin> FioTwin::prepare(const Catalog& catalog, const Plan& plan,
 }
 
 Result<> FioTwin::write_iologs(const Catalog& catalog, const Plan& plan) {
-  choose_engine(catalog, plan);
+  BLKSWEEP_CHECK(choose_engine(catalog, plan));
   IologSettings to;
   to.directory = directory_;
   to.device_node = settings_.device_node;

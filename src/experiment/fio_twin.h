@@ -74,7 +74,7 @@ class FioTwin {
   Result<> write_iologs(const Catalog& catalog, const Plan& plan);
   Result<> write_script() const;
   bool grouped() const { return settings_.refill > 0 && depth_ > 1; }
-  void choose_engine(const Catalog& catalog, const Plan& plan);
+  Result<> choose_engine(const Catalog& catalog, const Plan& plan);
   Result<> write_job(bool fixed_buffers);
   Result<> write_text(const std::string& name, const std::string& text) const;
   void count_requests(FioRecord& record) const;
@@ -85,7 +85,8 @@ class FioTwin {
   std::string directory_;
   FioSettings settings_;
   IologExport iologs_;
-  std::string engine_;  // fio's name for it
+  std::string engine_;          // fio's name for it
+  std::string engine_options_;  // lines of the job that it needs
   unsigned depth_ = 1;
   bool clip_ = false;
   std::string root_;  // of the data set

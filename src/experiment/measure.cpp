@@ -165,6 +165,9 @@ void record_reads(RunRecord& r, const Epoch& e) {
   r.read_latency_ns = e.reader().latency().buckets();
   r.engine_features = e.engine().features;
   r.engine_refused = e.engine().refused;
+  const EngineCounts n = e.engine_counts();
+  r.engine = {n.submit_ns,    n.submit_blocked_ns, n.minor_faults,
+              n.major_faults, n.answered_at_once,  n.hinted_bytes};
 }
 
 void record_clock(RunRecord& r, const char* what, const std::optional<ClockAlignment>& a) {

@@ -29,6 +29,7 @@ ProbeRecord to_record(ProbeReport&& p) {
   r.plug_merges = p.plug_merges;
   r.scheduler_merges = p.scheduler_merges;
   r.requeues = p.requeues;
+  r.punted = p.punted;
   r.healed = p.healed;
   r.healed_ns = p.healed_ns;
   r.lost_events = p.lost_events;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "experiment/fio_engine.h"
 #include "experiment/fio_twin.h"
 #include "os/disk_use.h"
 #include "os/standstill.h"
@@ -40,6 +41,9 @@ std::string no_twin_because(const CellSettings& cell) {
   if (cell.workers > 1) {
     return fmt::format("{} workers read a batch each, and a replayed list is one job of fio's",
                        cell.workers);
+  }
+  if (const FioEngine& fio = fio_engine(cell.engine); fio.ioengine.empty()) {
+    return std::string(fio.without);
   }
   return cell.workers == 1 && cell.scope == ReadScope::batch
              ? "a worker opens the files of a whole batch, then reads, and fio does not"

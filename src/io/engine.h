@@ -13,10 +13,13 @@
 
 #include <sys/uio.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,13 +47,50 @@ inline constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max(
 
 // no_op reads nothing: every request is answered at once, its memory as it was. What is left of a
 // run is what the tool itself costs.
-enum class EngineKind { io_uring, psync, no_op };
+enum class EngineKind {
+  io_uring,
+  uring_sqpoll,
+  uring_iopoll,
+  libaio,
+  psync,
+  nowait,
+  mmap,
+  hint,
+  no_op
+};
 std::string_view to_string(EngineKind k);
+
+// All that read: what options, tests and benchmarks go over.
+inline constexpr std::array kEngines{
+    EngineKind::io_uring, EngineKind::uring_sqpoll, EngineKind::uring_iopoll, EngineKind::libaio,
+    EngineKind::psync,    EngineKind::nowait,       EngineKind::mmap,         EngineKind::hint};
+
+// How an engine can read files, whatever its settings.
+struct EngineTraits {
+  bool direct, buffered;
+  bool queues;  // keeps reads in flight; else one, and submit() returns when it is done
+};
+EngineTraits traits_of(EngineKind k);
+
+// madvise(2) on each mapping of a file (mmap).
+enum class MapAdvice { normal, random, sequential, willneed };
+std::string_view to_string(MapAdvice advice);
+
+// The call that tells the kernel what will be read (hint).
+enum class HintCall { fadvise, readahead };
+std::string_view to_string(HintCall call);
+
+class UpcomingReads;  // io/hint_engine.h
 
 struct EngineSettings {
   unsigned depth = 32;
   unsigned file_slots = 64;
   std::span<std::byte> arena;  // registered as fixed buffers where that is possible
+  MapAdvice advice = MapAdvice::normal;
+  HintCall hint = HintCall::fadvise;
+  std::uint64_t hint_window = std::uint64_t{64} << 20;  // bytes told ahead and not read yet
+  UpcomingReads* upcoming = nullptr;                    // borrowed; none: nothing is told ahead
+  std::function<void()> on_thread = {};  // first of all in each thread that the engine starts
 };
 
 // What was asked of the kernel and what it gave, for the run record.
@@ -61,10 +101,20 @@ struct EngineFacts {
   unsigned depth = 0;    // reads that can really be in flight
 };
 
+// What an engine counts of itself; nothing: it has no such thing.
+struct EngineCounts {
+  // Time in calls that submit; of that, without the CPU: the call waited, or somebody else ran.
+  std::optional<std::int64_t> submit_ns, submit_blocked_ns;
+  std::optional<std::uint64_t> minor_faults, major_faults;  // of the thread that copies
+  std::optional<std::uint64_t> answered_at_once;            // reads, without a wait
+  std::optional<std::uint64_t> hinted_bytes;                // that the kernel was told of ahead
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
   virtual const EngineFacts& facts() const = 0;
+  virtual EngineCounts own_counts() const { return {}; }  // by the owner
   // Takes the descriptors; slot first_slot + i refers to fds[i] from now on.
   virtual Result<> set_files(std::uint32_t first_slot, std::span<Fd> fds) = 0;
   // The kernel has the batch at the latest when reap() is called next: its system call may hand it

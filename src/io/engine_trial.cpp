@@ -86,26 +86,24 @@ Result<UringTrial> try_uring(const EngineSettings& settings) {
   return trial;
 }
 
-Result<> try_uring_reads(const EngineSettings& settings) {
-  BLKSWEEP_TRY(const std::unique_ptr<Engine> engine, make_engine(EngineKind::io_uring, settings));
-  return read_twice(*engine, settings.arena);
+Result<> try_reads(EngineKind kind, const EngineSettings& settings) {
+  BLKSWEEP_TRY(const std::unique_ptr<Engine> engine, make_engine(kind, settings));
+  return kind == EngineKind::uring_iopoll ? Result<>() : read_twice(*engine, settings.arena);
 }
 
-Result<> try_psync(const EngineSettings& settings) {
-  BLKSWEEP_TRY(const std::unique_ptr<Engine> engine, make_engine(EngineKind::psync, settings));
-  return read_twice(*engine, settings.arena);
-}
-
-std::string ring_refusal(unsigned depth) {
+std::string engine_refusal(EngineKind kind, unsigned depth) {
   Result<PageBuffer> memory = PageBuffer::allocate(kTrialBytes);
   if (!memory) {
     return "";  // the run says it better
   }
-  const auto tried = try_uring_reads({.depth = depth, .file_slots = 1, .arena = memory->span()});
-  if (tried || tried.error().sys_errno == EMFILE || tried.error().sys_errno == ENFILE) {
-    return "";
-  }
-  const std::string& text = tried.error().message();
+  const auto tried = try_reads(kind, {.depth = depth, .file_slots = 1, .arena = memory->span()});
+  const bool passes =
+      tried || tried.error().sys_errno == EMFILE || tried.error().sys_errno == ENFILE;
+  return passes ? "" : tried.error().message();
+}
+
+std::string ring_refusal(unsigned depth) {
+  const std::string text = engine_refusal(EngineKind::io_uring, depth);
   return text.substr(0, text.find(" (use "));
 }
 

@@ -1,5 +1,5 @@
-// What io_uring gives this process: a ring made as a run makes its own, a few reads through it, and
-// one openat.
+// What the kernel gives this process: an engine made as a run makes its own, a few reads through
+// it; of a ring also one openat.
 //
 // Errors:  as make_engine(): Exit::unsupported with what the kernel said.
 // Effects: none; it reads a page of a memory file, and opens the root folder.
@@ -22,14 +22,15 @@ struct UringTrial {
 // `settings` as for a run: its arena is registered.
 Result<UringTrial> try_uring(const EngineSettings& settings);
 
-// The reads alone: an error when no ring is given, or when it cannot read.
-Result<> try_uring_reads(const EngineSettings& settings);
+// The reads alone, through any engine: an error when it cannot be made, or cannot read.
+Result<> try_reads(EngineKind kind, const EngineSettings& settings);
+
+// Why an engine of this depth cannot read a page, with the way out; empty when it can, or when only
+// descriptors or memory lack: the run says those better. One that polls a device is only made.
+std::string engine_refusal(EngineKind kind, unsigned depth);
 
 // Why a ring of this depth cannot read a page; empty when it can, or when only descriptors or
 // memory lack: the run says those better.
 std::string ring_refusal(unsigned depth);
-
-// The same reads by preadv(2).
-Result<> try_psync(const EngineSettings& settings);
 
 }  // namespace blksweep

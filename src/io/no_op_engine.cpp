@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "io/answered.h"
+#include "io/plain_read.h"
 
 namespace blksweep {
 namespace {
@@ -22,11 +23,7 @@ class NoOpEngine final : public Engine {
 
   Result<> submit(std::span<const ReadRequest> batch) override {
     for (const ReadRequest& r : batch) {
-      std::size_t bytes = 0;
-      for (std::uint32_t i = 0; i < r.iov_count; ++i) {
-        bytes += r.iov[i].iov_len;
-      }
-      done_.add({r.tag, static_cast<std::int32_t>(bytes)});
+      done_.add({r.tag, static_cast<std::int32_t>(bytes_of(r))});
     }
     return {};
   }

@@ -1,12 +1,10 @@
 #include "io/psync_engine.h"
 
-#include <sys/uio.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <vector>
 
 #include "io/answered.h"
+#include "io/plain_read.h"
 
 namespace blksweep {
 namespace {
@@ -15,7 +13,7 @@ class PsyncEngine final : public Engine {
  public:
   explicit PsyncEngine(const EngineSettings& settings)
       : files_(settings.file_slots), done_(settings.depth) {
-    facts_.name = "psync";
+    facts_.name = to_string(EngineKind::psync);
     facts_.depth = 1;
   }
 
@@ -28,7 +26,7 @@ class PsyncEngine final : public Engine {
 
   Result<> submit(std::span<const ReadRequest> batch) override {
     for (const ReadRequest& r : batch) {
-      done_.add({r.tag, carry_out(r)});
+      done_.add({r.tag, plain_read(files_[r.slot].get(), r)});
     }
     return {};
   }
@@ -39,20 +37,6 @@ class PsyncEngine final : public Engine {
   }
 
  private:
-  std::int32_t carry_out(const ReadRequest& r) const {
-    const auto call = r.write ? ::pwritev : ::preadv;
-    for (;;) {
-      const ssize_t n = call(files_[r.slot].get(), r.iov, static_cast<int>(r.iov_count),
-                             static_cast<off_t>(r.offset));
-      if (n >= 0) {
-        return static_cast<std::int32_t>(n);
-      }
-      if (errno != EINTR) {
-        return -errno;
-      }
-    }
-  }
-
   std::vector<Fd> files_;
   Answered done_;
   EngineFacts facts_;

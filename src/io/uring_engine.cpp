@@ -1,6 +1,7 @@
 #include "io/uring_engine.h"
 
 #include <liburing.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -25,16 +26,31 @@ struct RingFlags {
 };
 // Best first; an older kernel refuses a flag that it does not know with EINVAL, so trying is the
 // only honest test. DEFER_TASKRUN (6.1) needs SINGLE_ISSUER (6.0).
-constexpr std::array kFlagSets{
+constexpr std::array kPlain{
     RingFlags{IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
               "single_issuer defer_taskrun"},
     RingFlags{IORING_SETUP_COOP_TASKRUN, "coop_taskrun"},
     RingFlags{0, ""},
 };
+// With a thread that submits there is no task of ours to run completions in.
+constexpr std::array kSqpoll{
+    RingFlags{IORING_SETUP_SQPOLL | IORING_SETUP_SINGLE_ISSUER, "sqpoll single_issuer"},
+    RingFlags{IORING_SETUP_SQPOLL, "sqpoll"},
+};
+constexpr std::array kIopoll{
+    RingFlags{IORING_SETUP_IOPOLL | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
+              "iopoll single_issuer defer_taskrun"},
+    RingFlags{IORING_SETUP_IOPOLL, "iopoll"},
+};
+
+struct RingKind {
+  EngineKind kind;
+  std::span<const RingFlags> flag_sets;
+};
 
 class UringEngine final : public Engine {
  public:
-  static Result<std::unique_ptr<Engine>> open(const EngineSettings& settings);
+  static Result<std::unique_ptr<Engine>> open(const EngineSettings& settings, const RingKind& kind);
   UringEngine(const UringEngine&) = delete;
   UringEngine& operator=(const UringEngine&) = delete;
   ~UringEngine() override;
@@ -48,7 +64,7 @@ class UringEngine final : public Engine {
  private:
   explicit UringEngine(const EngineSettings& settings)
       : arena_(settings.arena), fallback_files_(settings.file_slots) {}
-  Result<> open_ring(unsigned depth);
+  Result<> open_ring(unsigned depth, std::span<const RingFlags> flag_sets);
   void register_files(unsigned slots);
   void register_arena();
   void refused(const std::string& what, int err);
@@ -78,9 +94,9 @@ void UringEngine::got(const char* feature) {
   facts_.features += feature;
 }
 
-Result<> UringEngine::open_ring(unsigned depth) {
+Result<> UringEngine::open_ring(unsigned depth, std::span<const RingFlags> flag_sets) {
   int err = 0;
-  for (const RingFlags& flags : kFlagSets) {
+  for (const RingFlags& flags : flag_sets) {
     err = -io_uring_queue_init(depth, &ring_, flags.bits);
     if (err == 0) {
       open_ = true;
@@ -124,13 +140,14 @@ void UringEngine::register_arena() {
   got("fixed_buffers");
 }
 
-Result<std::unique_ptr<Engine>> UringEngine::open(const EngineSettings& settings) {
+Result<std::unique_ptr<Engine>> UringEngine::open(const EngineSettings& settings,
+                                                  const RingKind& kind) {
   std::unique_ptr<UringEngine> engine(new UringEngine(settings));
-  BLKSWEEP_CHECK(engine->open_ring(settings.depth));
+  BLKSWEEP_CHECK(engine->open_ring(settings.depth, kind.flag_sets));
   engine->register_files(settings.file_slots);
   engine->register_arena();
   engine->update_.resize(settings.file_slots);
-  engine->facts_.name = "io_uring";
+  engine->facts_.name = to_string(kind.kind);
   engine->facts_.depth = settings.depth;
   return std::unique_ptr<Engine>(std::move(engine));
 }
@@ -199,7 +216,9 @@ void UringEngine::prepare(io_uring_sqe* sqe, const ReadRequest& r) {
   io_uring_sqe_set_data64(sqe, r.tag);
 }
 
-// Hands over what is prepared; the same system call waits, unless a signal comes between.
+// Hands over what is prepared; the same system call waits, unless a signal comes between. What a
+// thread of the kernel is to take, it has taken when this returns: the files of slots are looked up
+// then.
 Result<> UringEngine::flush(unsigned wait_for) {
   for (unsigned refusals = 0; io_uring_sq_ready(&ring_) > 0;) {
     const int n = io_uring_submit_and_wait(&ring_, wait_for);
@@ -207,6 +226,9 @@ Result<> UringEngine::flush(unsigned wait_for) {
     refusals = n > 0 ? 0 : refusals + 1;
     if (!passing || refusals > kMostRefusals) {
       return sys_error(n < 0 ? -n : EBUSY, "io_uring_enter");
+    }
+    if (io_uring_sq_ready(&ring_) > 0) {
+      ::sched_yield();
     }
   }
   return {};
@@ -267,7 +289,13 @@ Result<std::size_t> UringEngine::reap(std::span<Completion> out, std::size_t wai
 }  // namespace
 
 Result<std::unique_ptr<Engine>> make_uring_engine(const EngineSettings& settings) {
-  return UringEngine::open(settings);
+  return UringEngine::open(settings, {EngineKind::io_uring, kPlain});
+}
+Result<std::unique_ptr<Engine>> make_sqpoll_engine(const EngineSettings& settings) {
+  return UringEngine::open(settings, {EngineKind::uring_sqpoll, kSqpoll});
+}
+Result<std::unique_ptr<Engine>> make_iopoll_engine(const EngineSettings& settings) {
+  return UringEngine::open(settings, {EngineKind::uring_iopoll, kIopoll});
 }
 
 }  // namespace blksweep

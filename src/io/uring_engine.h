@@ -12,4 +12,12 @@ namespace blksweep {
 
 Result<std::unique_ptr<Engine>> make_uring_engine(const EngineSettings& settings);
 
+// A thread of the kernel takes what is submitted (IORING_SETUP_SQPOLL): no system call a group, and
+// a CPU that polls. Its time is part of this process's CPU time.
+Result<std::unique_ptr<Engine>> make_sqpoll_engine(const EngineSettings& settings);
+
+// Completions are polled from the device (IORING_SETUP_IOPOLL) instead of by its interrupts: direct
+// reads only, and a device without poll queues fails each of them with EOPNOTSUPP.
+Result<std::unique_ptr<Engine>> make_iopoll_engine(const EngineSettings& settings);
+
 }  // namespace blksweep

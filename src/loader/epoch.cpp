@@ -69,17 +69,37 @@ Result<> Epoch::allocate(const LoaderSettings& settings, const PlannedEpoch& pla
   return {};
 }
 
+Result<> Epoch::open_engine(const Source& source, const LoaderSettings& settings,
+                            const Plan& plan) {
+  if (settings.engine == EngineKind::uring_iopoll) {
+    if (const std::string why = poll_refusal(source); !why.empty()) {
+      return unsupported(fmt::format("--engine {}: {}; or use --engine io_uring",
+                                     to_string(settings.engine), why));
+    }
+  }
+  if (settings.engine == EngineKind::hint) {
+    BLKSWEEP_TRY(ahead_, PlanAhead::make(source.catalog, plan));
+  }
+  BLKSWEEP_TRY(engine_, make_engine(settings.engine, {.depth = settings.depth,
+                                                      .file_slots = slots_.slots,
+                                                      .arena = arena_.span(),
+                                                      .advice = settings.madvise,
+                                                      .hint = settings.hint,
+                                                      .hint_window = settings.hint_window.n,
+                                                      .upcoming = ahead_.get(),
+                                                      .on_thread = [place = options_.place] {
+                                                        take_place(place, Role::openers);
+                                                      }}));
+  return {};
+}
+
 Result<> Epoch::open_files(const Source& source, const LoaderSettings& settings, const Plan& plan) {
   BLKSWEEP_TRY(slots_, FileSlots::affordable(source.catalog.files.size()));
   slots_.direct = settings.direct && source.direct_possible;
   slots_.opens = settings.engine != EngineKind::no_op;
   slots_.openers = settings.openers;
   slots_.place = options_.place;
-  EngineSettings ring;
-  ring.depth = settings.depth;
-  ring.file_slots = slots_.slots;
-  ring.arena = arena_.span();
-  BLKSWEEP_TRY(engine_, make_engine(settings.engine, ring));
+  BLKSWEEP_CHECK(open_engine(source, settings, plan));
   BLKSWEEP_TRY(files_, FileSlots::open(source.catalog, plan, slots_));
   return reads_device(plan) ? files_->use_device(*engine_, source.device->node) : Result<>();
 }

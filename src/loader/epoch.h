@@ -24,6 +24,7 @@
 #include "loader/delivery.h"
 #include "loader/epoch_reader.h"
 #include "loader/file_slots.h"
+#include "loader/plan_ahead.h"
 #include "loader/planned_epoch.h"
 #include "loader/scatter.h"
 #include "loader/settings.h"
@@ -67,6 +68,8 @@ class Epoch {
   const Delivery& delivery() const { return *delivery_; }
   Delivery& delivery() { return *delivery_; }
   const EngineFacts& engine() const { return reader_->engine(); }
+  // Of the planned reader; workers' engines count nothing.
+  EngineCounts engine_counts() const { return engine_ ? engine_->own_counts() : EngineCounts{}; }
   const FileSlotsSettings& slots() const { return slots_; }
   const DecodeStage* decode() const { return decode_.get(); }   // nullptr: samples come as stored
   const CopyStage* copy() const { return copy_.get(); }         // nullptr: none
@@ -76,6 +79,7 @@ class Epoch {
   Epoch() = default;
   Result<> allocate(const LoaderSettings& settings, const PlannedEpoch& planned);
   Result<> open_files(const Source& source, const LoaderSettings& settings, const Plan& plan);
+  Result<> open_engine(const Source& source, const LoaderSettings& settings, const Plan& plan);
   Result<> make_reader(const Source& source, const LoaderSettings& settings,
                        const PlannedEpoch& planned);
   Result<> make_workers(const Source& source, const LoaderSettings& settings,
@@ -99,6 +103,7 @@ class Epoch {
   std::unique_ptr<CopyStage> copy_;  // may have registered the arena or the decode ring
   std::unique_ptr<Consumer> consumer_;
   std::unique_ptr<Scatter> scatter_;
+  std::unique_ptr<PlanAhead> ahead_;  // what a hint engine tells of
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<FileSlots> files_;
   std::unique_ptr<EpochReader> reader_;

@@ -50,13 +50,12 @@ Result<LoaderSettings> settings_of(const LoaderOptions& o) {
   BLKSWEEP_TRY(s.shuffle,
                word("shuffle", o.shuffle,
                     std::array{Shuffle::none, Shuffle::buffer, Shuffle::reservoir, Shuffle::full}));
-  BLKSWEEP_TRY(s.engine,
-               word("engine", o.engine, std::array{EngineKind::io_uring, EngineKind::psync}));
+  BLKSWEEP_TRY(s.engine, word("engine", o.engine, kEngines));
   s.chunk = {o.chunk_bytes};
   s.merge_gap = {o.merge_gap_bytes};
   s.merge_max = {o.merge_most_bytes};
   s.window = {{o.window_bytes}, 0};
-  s.direct = o.direct;
+  s.direct = o.direct && traits_of(s.engine).direct;
   s.depth = o.depth;
   s.openers = o.openers;
   s.batch = o.batch;

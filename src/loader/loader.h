@@ -36,12 +36,14 @@
 namespace blksweep {
 
 struct LoaderOptions {
-  std::string data = {};            // a folder, scanned now; or
-  std::string catalog = {};         // a file that `blksweep catalog` wrote
-  std::string order = "lba";        // random path directory inode lba chunked recorded reverse
-  std::string merge = "none";       // none file kernel device
-  std::string shuffle = "none";     // none buffer reservoir full
-  std::string engine = "io_uring";  // or psync
+  std::string data = {};         // a folder, scanned now; or
+  std::string catalog = {};      // a file that `blksweep catalog` wrote
+  std::string order = "lba";     // random path directory inode lba chunked recorded reverse
+  std::string merge = "none";    // none file kernel device
+  std::string shuffle = "none";  // none buffer reservoir full
+  // or io_uring-sqpoll io_uring-iopoll libaio psync; through the page cache, whatever `direct`
+  // says: nowait mmap hint
+  std::string engine = "io_uring";
   std::uint64_t chunk_bytes = std::uint64_t{4} << 20;
   std::uint64_t merge_gap_bytes = std::uint64_t{64} << 10;
   std::uint64_t merge_most_bytes = std::uint64_t{1} << 20;

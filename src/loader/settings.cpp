@@ -36,9 +36,32 @@ Result<> check_workers(const LoaderSettings& s) {
   return {};
 }
 
+Result<> check_engine(const LoaderSettings& s) {
+  const EngineTraits can = traits_of(s.engine);
+  if (s.merge == Merge::device && !can.direct) {
+    return usage_error(
+        fmt::format("--engine {}: reads the page cache, --merge device reads the block device past "
+                    "it: give another --merge",
+                    to_string(s.engine)));
+  }
+  if (s.direct && !can.direct) {
+    return usage_error(
+        fmt::format("--engine {}: reads the page cache: leave --direct out, or give --buffered",
+                    to_string(s.engine)));
+  }
+  if (!s.direct && !can.buffered) {
+    return usage_error(
+        fmt::format("--engine {}: polls the device for direct reads, buffered ones have nothing to "
+                    "poll: give --direct",
+                    to_string(s.engine)));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<> check_reader(const LoaderSettings& s) {
+  BLKSWEEP_CHECK(check_engine(s));
   const bool spins = s.decode_cpu.count() > 0;
   if (spins && s.workers == 0 && s.decode_threads == 0) {
     return usage_error(

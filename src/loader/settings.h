@@ -61,6 +61,9 @@ struct LoaderSettings {
   RelativeSize window{Bytes{std::uint64_t{64} << 20}, 0};
   RelativeSize drain;  // shuffle=buffer: leaves before more is read, in percent of the window
   EngineKind engine = EngineKind::io_uring;
+  MapAdvice madvise = MapAdvice::normal;       // mmap
+  HintCall hint = HintCall::fadvise;           // hint
+  Bytes hint_window{std::uint64_t{64} << 20};  // hint: told ahead and not read yet
   bool direct = true;
   std::uint32_t depth = 32;
   DepthShare refill{0, 25};   // reads that complete before more are submitted; in all orders

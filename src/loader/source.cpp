@@ -12,6 +12,7 @@
 #include "dataset/catalog_file.h"
 #include "dataset/scan.h"
 #include "os/direct_io.h"
+#include "os/file.h"
 
 namespace blksweep {
 namespace {
@@ -170,6 +171,21 @@ std::string address_refusal(const Catalog& catalog) {
   return any || catalog.bytes().n == 0
              ? ""
              : fmt::format("no file of {} has a device address", catalog.root);
+}
+
+std::string poll_refusal(const Source& source) {
+  if (!source.device) {
+    return source.catalog.device_readable ? "" : "no disk is known that could be polled";
+  }
+  const std::string file = "/sys/block/" + source.device->disk + "/queue/io_poll";
+  if (first_line(file) == "1") {
+    return source.direct_possible ? ""
+                                  : "O_DIRECT is refused, and only direct reads are polled for";
+  }
+  return fmt::format(
+      "{} does not poll ({} is not 1): its driver needs poll queues, such as nvme.poll_queues=2 at "
+      "boot",
+      source.device->disk, file);
 }
 
 std::string device_refusal(const Source& source) {

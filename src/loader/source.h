@@ -50,6 +50,9 @@ Source part_of(const Source& whole, ReadShare share);
 // Why no file of the data set has a device address; empty when one has.
 std::string address_refusal(const Catalog& catalog);
 
+// Why reads cannot be polled for on its disk, with the way out; empty when they can.
+std::string poll_refusal(const Source& source);
+
 // Why not one sample can be read from the device itself; empty when one can.
 std::string device_refusal(const Source& source);
 

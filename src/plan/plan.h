@@ -89,6 +89,10 @@ Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::ui
 // a read ends.
 PlanSummary summarize(const Catalog& catalog, const Plan& plan, std::uint32_t unit = 1);
 
+// Where a read of the device or of a file begins, from the start of the filesystem's device; ~0
+// when no extent says so.
+std::uint64_t address_of(const Catalog& catalog, const Read& read);
+
 // Whether any read is of the block device itself.
 bool reads_device(const Plan& plan);
 // Whether any read goes through a file: a plan of device reads and holes opens none.

@@ -7,19 +7,6 @@ namespace {
 
 constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 
-// Where a read begins on the device; kUnknown when no extent says so.
-std::uint64_t address_of(const Catalog& catalog, const Read& read) {
-  if (read.source == kFromDevice) {
-    return read.offset;
-  }
-  const auto all = catalog.extents_of(read.source);
-  const auto e = std::ranges::upper_bound(all, read.offset, {}, &ExtentRecord::file_end);
-  if (e == all.end() || !e->has_address() || read.offset < e->file_offset) {
-    return kUnknown;
-  }
-  return e->device_offset + (read.offset - e->file_offset);
-}
-
 // `head`: where the last read ended on the device.
 struct Seeks {
   std::uint64_t count = 0;
@@ -60,6 +47,18 @@ std::uint64_t wanted(const Catalog& catalog, const Plan& plan, const Piece& piec
 }
 
 }  // namespace
+
+std::uint64_t address_of(const Catalog& catalog, const Read& read) {
+  if (read.source == kFromDevice) {
+    return read.offset;
+  }
+  const auto all = catalog.extents_of(read.source);
+  const auto e = std::ranges::upper_bound(all, read.offset, {}, &ExtentRecord::file_end);
+  if (e == all.end() || !e->has_address() || read.offset < e->file_offset) {
+    return kUnknown;
+  }
+  return e->device_offset + (read.offset - e->file_offset);
+}
 
 PlanSummary summarize(const Catalog& catalog, const Plan& plan, std::uint32_t unit) {
   PlanSummary sum;

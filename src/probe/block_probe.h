@@ -50,6 +50,8 @@ struct ProbeReport {
   std::uint64_t seeks = 0;                // reads that do not begin where the read before ended
   std::uint64_t other_requests = 0;       // writes, flushes, discards ...
   std::optional<std::uint64_t> requeues;  // handed back by the driver (its ring was full)
+  // Requests of this process's rings, whatever they read, that io_uring handed to a worker.
+  std::optional<std::uint64_t> punted;
   std::uint64_t healed = 0;       // completions that never arrived, found by tag reuse or at stop
   std::uint64_t healed_ns = 0;    // at most so long were those at the driver, all together
   std::uint64_t lost_events = 0;  // events not seen or without a place: counts are too low

@@ -234,7 +234,8 @@ bool BpfBlockProbe::attached(const char* program) const {
 ProbeSight BpfBlockProbe::sight() const {
   return {.bio_merges = attached("on_backmerge") && attached("on_frontmerge"),
           .request_merges = attached("on_request_merge"),
-          .requeues = attached("on_requeue")};
+          .requeues = attached("on_requeue"),
+          .punts = attached("on_punt")};
 }
 
 std::uint64_t BpfBlockProbe::missed() const {

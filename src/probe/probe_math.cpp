@@ -56,6 +56,9 @@ void add_merges(ProbeReport& r, std::span<const blk_probe_counts> per_cpu,
   if (sight.requeues) {
     r.requeues = shared.requeues;
   }
+  if (sight.punts) {
+    r.punted = shared.punted;
+  }
 }
 
 std::optional<double> mean_depth(const ProbeReport& r) {
@@ -223,6 +226,7 @@ ProbeReport between(const ProbeReport& before, const ProbeReport& after) {
   r.seeks = after.seeks - before.seeks;
   r.other_requests = after.other_requests - before.other_requests;
   r.requeues = difference(before.requeues, after.requeues);
+  r.punted = difference(before.punted, after.punted);
   r.healed = after.healed - before.healed;
   r.healed_ns = after.healed_ns - before.healed_ns;
   r.lost_events = after.lost_events - before.lost_events;

@@ -30,6 +30,8 @@ inline constexpr std::array kProbePrograms = {
                  "merges at the end of a request are not counted"},
     ProbeProgram{"on_frontmerge", "block_bio_frontmerge",
                  "merges in front of a request are not counted"},
+    ProbeProgram{"on_punt", "io_uring_queue_async_work",
+                 "reads that io_uring hands to a worker are not counted"},
 };
 
 }  // namespace blksweep

@@ -129,7 +129,7 @@ class ModelEngine final : public Engine {
  public:
   ModelEngine(const SimulationInputs& in, SimClock& clock)
       : host_cost_(in.device.host_cost.count()),
-        psync_(in.settings.engine == EngineKind::psync),
+        one_by_one_(!traits_of(in.settings.engine).queues),
         clock_(clock),
         addresses_(in.catalog),
         queue_(in.model, in.device, in.settings.depth),
@@ -149,7 +149,7 @@ class ModelEngine final : public Engine {
   Result<> wait_for(std::size_t reads, std::int64_t until);
 
   const std::int64_t host_cost_;
-  const bool psync_;
+  const bool one_by_one_;
   SimClock& clock_;
   Addresses addresses_;
   SimQueue queue_;
@@ -160,7 +160,7 @@ class ModelEngine final : public Engine {
 
 // A submission of few entries is not plugged, and pread(2) returns when its bytes are there.
 Result<> ModelEngine::submit(std::span<const ReadRequest> batch) {
-  const bool plugged = !psync_ && batch.size() > kPlugThreshold;
+  const bool plugged = !one_by_one_ && batch.size() > kPlugThreshold;
   for (const ReadRequest& r : batch) {
     bytes_[r.tag] = static_cast<std::uint32_t>(r.iov->iov_len);
     clock_.wait_until(clock_.now() + host_cost_);
@@ -168,7 +168,7 @@ Result<> ModelEngine::submit(std::span<const ReadRequest> batch) {
     if (!plugged) {
       queue_.flush(clock_.now());
     }
-    if (psync_) {
+    if (one_by_one_) {
       BLKSWEEP_CHECK(wait_for(done_.size() + 1, kForever));
     }
   }

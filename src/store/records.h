@@ -126,6 +126,7 @@ struct IssuePoint {  // a request as the driver saw it; thinned evenly when ther
 struct ProbeRecord {
   std::uint64_t requests = 0, bytes = 0;
   Maybe<std::uint64_t> plug_merges, scheduler_merges, requeues;  // NULL: the kernel lets none count
+  Maybe<std::uint64_t> punted;              // requests of our rings that went to a worker; likewise
   std::uint64_t healed = 0, healed_ns = 0;  // completions that never came; at most so long together
   std::uint64_t lost_events = 0;
   Maybe<double> depth_mean;       // driver depth, mean over time; NULL: lost completions hide it
@@ -228,6 +229,14 @@ struct FailedSample {
   std::string error;
 };
 
+// What the engine counted of itself; NULL: another engine's, or a peer.
+struct EngineCountsRecord {
+  Maybe<std::int64_t> submit_ns, submit_blocked_ns;  // libaio: in io_submit; of it without the CPU
+  Maybe<std::uint64_t> minor_faults, major_faults;   // mmap
+  Maybe<std::uint64_t> answered_at_once;             // nowait: reads that did not wait
+  Maybe<std::uint64_t> hinted_bytes;                 // hint: that the kernel was told of
+};
+
 struct RunRecord {
   Maybe<std::int64_t> session_id;  // the start of the program that made it; NULL: unknown
   std::uint32_t repeat = 0;
@@ -267,6 +276,7 @@ struct RunRecord {
   Maybe<std::uint64_t> groups_cut = 0;  // submissions that ended early because memory was not free
   Maybe<std::uint32_t> pair_position;   // among the run and its twins, from 0; NULL: no twin
   std::string engine_features, engine_refused;
+  EngineCountsRecord engine;
   std::string emission_hash;  // XXH3-128 of the emitted sample numbers, hex
   QualityRecord quality;
   Histogram read_latency_ns;

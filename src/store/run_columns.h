@@ -66,6 +66,12 @@ void each_run_column(Run& r, F&& f) {
   f("pair_position", r.pair_position);
   f("engine_features", r.engine_features);
   f("engine_refused", r.engine_refused);
+  f("submit_ns", r.engine.submit_ns);
+  f("submit_blocked_ns", r.engine.submit_blocked_ns);
+  f("minor_faults", r.engine.minor_faults);
+  f("major_faults", r.engine.major_faults);
+  f("answered_at_once", r.engine.answered_at_once);
+  f("hinted_bytes", r.engine.hinted_bytes);
   f("emission_hash", r.emission_hash);
   f("quality_displacement", r.quality.displacement);
   f("quality_rank_decorrelation", r.quality.rank_decorrelation);
@@ -83,6 +89,7 @@ void each_probe_column(Probe& p, F&& f) {
   f("plug_merges", p.plug_merges);
   f("scheduler_merges", p.scheduler_merges);
   f("requeues", p.requeues);
+  f("punted", p.punted);
   f("healed", p.healed);
   f("healed_ns", p.healed_ns);
   f("lost_events", p.lost_events);

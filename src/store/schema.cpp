@@ -133,6 +133,10 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   groups_cut      INTEGER,          -- submissions that ended early because no memory was free
   pair_position   INTEGER,          -- among the run and its fio twins, from 0; NULL: no twin
   engine_features TEXT NOT NULL, engine_refused TEXT NOT NULL,
+  submit_ns INTEGER, submit_blocked_ns INTEGER,  -- libaio: in io_submit; of it without the CPU
+  minor_faults INTEGER, major_faults INTEGER,    -- mmap: of the thread that copies
+  answered_at_once INTEGER,         -- nowait: reads that the page cache had in full
+  hinted_bytes    INTEGER,          -- hint: that the kernel was told of ahead
   emission_hash   TEXT NOT NULL,    -- XXH3-128 of the emitted sample numbers, hex
   quality_displacement REAL, quality_rank_decorrelation REAL,  -- 0 none .. 1 full permutation
   quality_neighbours_broken REAL, quality_label_mix REAL,
@@ -168,6 +172,7 @@ CREATE TABLE probe (                -- no row: the run had no probe
   run_id INTEGER PRIMARY KEY REFERENCES run,
   requests INTEGER NOT NULL, bytes INTEGER NOT NULL,
   plug_merges INTEGER, scheduler_merges INTEGER, requeues INTEGER, -- NULL: not counted here
+  punted          INTEGER,          -- by our rings, to a worker of io_uring; NULL: not counted here
   healed INTEGER NOT NULL,          -- completions that never came
   healed_ns INTEGER NOT NULL,       -- their requests were at the driver so long at most, summed
   lost_events INTEGER NOT NULL,

@@ -16,7 +16,7 @@ count() { "$python" -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).
 make_data "$tmp/many" 2000
 make_catalog "$tmp/many" "$tmp/many.cat"
 for limit in 64 40; do
-  for engine in io_uring psync; do
+  for engine in $(engines all); do
     (
       ulimit -n "$limit"
       call run --catalog "$tmp/many.cat" --engine "$engine" --order random --epochs 2 --buffered \

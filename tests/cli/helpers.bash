@@ -107,6 +107,19 @@ make_catalog() {
   expect_status 0
 }
 
+# engines all|direct|buffered: the words of --engine, as the program has them: all; those that can read past the
+# page cache; those that cannot. One that polls a device aside, which needs a disk of its own.
+engines() {
+  local every word kind
+  every=$({ "$blksweep" run --data /nowhere --engine '?' 2>&1 || true; } | sed 's/.*is not one of //; s/,//g')
+  for word in $every; do
+    kind=direct
+    [[ $word != *-iopoll ]] || continue
+    "$blksweep" run --data /nowhere --engine "$word" --direct --dry-run >/dev/null 2>&1 || kind=buffered
+    [[ $1 != all && $1 != "$kind" ]] || echo "$word"
+  done | paste -sd ' '
+}
+
 # in_three_tries FUNCTION: for what holds only while cached pages and inodes stay where they are; the
 # host of a virtual machine that takes memory back meanwhile spoils a try.
 in_three_tries() {

@@ -24,7 +24,7 @@ written() { awk '{ print $5, $7 }' "/sys/block/$disk/stat"; }
 before=$(written)
 
 # A file per thread (-ff): what one call says is in one line.
-calls=open,openat,openat2,open_by_handle_at,creat,io_uring_enter,ioctl,mmap
+calls=open,openat,openat2,open_by_handle_at,creat,io_uring_enter,io_submit,ioctl,mmap
 calls+=,write,pwrite64,writev,pwritev,pwritev2,sendfile,splice,copy_file_range,fallocate,ftruncate
 
 # traced COMMAND... : into $tmp/all; -yy names the file of each descriptor, and that it is a block device.
@@ -47,9 +47,10 @@ WRITING = r"(write|pwrite64|writev|pwritev2?|fallocate|ftruncate|sendfile)\(\d+"
 INTO = r"(splice|copy_file_range)\(\d+\S*, [^,]*, \d+" + BLOCK
 OPEN = r"(open|openat|openat2|open_by_handle_at|creat)\(.*O_(WRONLY|RDWR).* = \d+" + BLOCK
 MAPPED = r"mmap\([^)]*PROT_WRITE[^)]*MAP_SHARED[^)]*" + BLOCK
+AIO = r"io_submit\(.*aio_lio_opcode=IOCB_CMD_PWRITEV?\b"
 DISCARD = r"ioctl\(\d+" + BLOCK + r", (BLKDISCARD|BLKSECDISCARD|BLKZEROOUT|BLKROSET|BLKRASET|BLKPG)"
 for line in sys.stdin:
-    if any(re.search(p, line) for p in (WRITING, INTO, OPEN, MAPPED, DISCARD)):
+    if any(re.search(p, line) for p in (WRITING, INTO, OPEN, MAPPED, AIO, DISCARD)):
         print(line, end="")
 '
 }
@@ -90,11 +91,14 @@ call node exec --memory-limit 64MiB -- true
 call node exec --device "$disk" --bandwidth-limit 1GB/s -- true
 [ "$status" != 0 ] || memory+=(--bandwidth-limit 1GB/s --iops-limit 100000)
 
-for engine in io_uring psync; do
+for engine in $(engines direct); do
   for io in direct buffered; do
     watch run --catalog "$tmp/data.cat" --merge none,kernel,device --engine "$engine" "--$io" --cache cold \
       "${node[@]}" "${memory[@]}"
   done
+done
+for engine in $(engines buffered); do
+  watch run --catalog "$tmp/data.cat" --merge none,kernel --engine "$engine" --cache cold "${node[@]}" "${memory[@]}"
 done
 watch run --catalog "$tmp/data.cat" --fio-twin --cache warm
 watch doctor "$tmp/disk/data"

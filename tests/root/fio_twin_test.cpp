@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 
+#include "experiment/fio_engine.h"
 #include "node/cache/cache.h"
 #include "os/file.h"
 #include "support/ext4_loop.h"
@@ -65,8 +66,12 @@ bool warns_of(const FioResult& r, const std::string& word) {
 
 TEST_F(TwinOnExt4, ReadsExactlyThePlansBytes) {
   add_odd_files();
-  for (const EngineKind engine : {EngineKind::io_uring, EngineKind::psync}) {
-    for (const bool direct : {true, false}) {
+  for (const EngineKind engine : kEngines) {
+    const EngineTraits can = traits_of(engine);
+    if (fio_engine(engine).ioengine.empty() || !can.buffered) {
+      continue;
+    }
+    for (const bool direct : can.direct ? std::vector{true, false} : std::vector{false}) {
       const FioResult r = twin({.engine = engine, .depth = 16, .direct = direct});
       EXPECT_EQ(r.record.read_bytes, bytes_) << to_string(engine) << " direct=" << direct;
       EXPECT_EQ(r.record.planned_bytes, bytes_);

@@ -35,6 +35,7 @@ ProbeRecord demo_probe() {
   p.plug_merges = 7;
   p.scheduler_merges = 3;
   p.requeues = 4;
+  p.punted = 5;
   p.healed = 2;
   p.healed_ns = 90'000;
   p.lost_events = 1;
@@ -86,6 +87,7 @@ RunRecord demo_run(std::uint32_t repeat) {
   r.utilisation = 0.5;
   r.engine_features = "defer_taskrun fixed_files";
   r.engine_refused = "iopoll: no poll queues";
+  r.engine = {1'000, 500, 7, 8, 9, 10};
   r.emission_hash = "00112233445566778899aabbccddeeff";
   r.quality = {0.9, 0.95, 0.99, 0.8, 0.7};
   r.read_latency_ns = {{1024, 5}, {2048, 7}};

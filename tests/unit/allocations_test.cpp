@@ -7,6 +7,7 @@
 #include <new>
 
 #include "loader/epoch.h"
+#include "support/engines.h"
 #include "support/temp_dir.h"
 
 namespace {
@@ -94,15 +95,19 @@ TEST_P(Allocations, DoNotGrowWithTheSamples) {
   EXPECT_LE(few, 12U) << "threads: stop watch, opener, copier, consumer";
 }
 
-INSTANTIATE_TEST_SUITE_P(Cells, Allocations,
-                         ::testing::Values(Case{EngineKind::io_uring, Merge::none, CopyKind::none},
-                                           Case{EngineKind::io_uring, Merge::file, CopyKind::host},
-                                           Case{EngineKind::psync, Merge::none, CopyKind::none},
-                                           Case{EngineKind::psync, Merge::kernel, CopyKind::host}),
-                         [](const auto& one) {
-                           return std::string(to_string(one.param.engine)) + "_" +
-                                  std::string(to_string(one.param.merge));
-                         });
+std::vector<Case> cases() {
+  std::vector<Case> all{{EngineKind::io_uring, Merge::file, CopyKind::host},
+                        {EngineKind::psync, Merge::kernel, CopyKind::host}};
+  for (const EngineKind engine : support::buffered_engines()) {
+    all.push_back({engine, Merge::none, CopyKind::none});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cells, Allocations, ::testing::ValuesIn(cases()), [](const auto& one) {
+  return support::engine_name({one.param.engine, one.index}) + "_" +
+         std::string(to_string(one.param.merge));
+});
 
 }  // namespace
 }  // namespace blksweep

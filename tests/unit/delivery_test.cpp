@@ -9,6 +9,7 @@
 #include "io/engine_trial.h"
 #include "loader/epoch.h"
 #include "loader/verify.h"
+#include "support/engines.h"
 #include "support/epoch_rig.h"
 
 namespace blksweep {
@@ -29,10 +30,9 @@ class DeliveryTest : public EpochRig, public ::testing::TestWithParam<EngineKind
     cell_.window = {Bytes{std::uint64_t{4} << 20}, 0};
   }
 
-  // Runs one epoch; a kernel that refuses io_uring skips the test.
+  // Runs one epoch; a kernel that refuses the engine skips the test.
   void run() {
-    if (const std::string why = ring_refusal(cell_.depth);
-        cell_.engine == EngineKind::io_uring && !why.empty()) {
+    if (const std::string why = engine_refusal(cell_.engine, cell_.depth); !why.empty()) {
       GTEST_SKIP() << why;
     }
     ASSERT_NO_FATAL_FAILURE(prepare({.seed = 7, .verify = true}));
@@ -168,9 +168,30 @@ TEST_P(DeliveryTest, ARunOverMissingFilesDeliversTheOthers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, DeliveryTest,
-                         ::testing::Values(EngineKind::io_uring, EngineKind::psync),
-                         [](const auto& kind) { return std::string(to_string(kind.param)); });
+// By whole pages, within the last one, and to nothing: a failed sample each, never a crash, and
+// never bytes that the file has no more.
+TEST_P(DeliveryTest, AFileThatIsCutOffIsAFailedSampleAndTheOthersCome) {
+  ASSERT_NO_FATAL_FAILURE(prepare({.seed = 7, .verify = true}));
+  std::size_t cut = 0;
+  for (std::uint32_t f = 0; f < source_.catalog.files.size(); f += 9) {
+    const std::uint64_t size = source_.catalog.files[f].size;
+    if (size > 1) {
+      std::filesystem::resize_file(source_.catalog.full_path(f), f % 2 == 0 ? size - 1 : size / 3);
+      ++cut;
+    }
+  }
+  run_prepared();
+  ASSERT_GT(cut, 20U);
+  EXPECT_EQ(epoch_->reader().readiness().failures().size(), cut);
+  EXPECT_EQ(epoch_->delivery().delivered().size(), 300 - cut);
+  const Verification v =
+      check_hashes(source_.catalog, planned_.plan,
+                   {epoch_->delivery().delivered(), epoch_->delivery().hashes()});
+  EXPECT_EQ(v.wrong, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, DeliveryTest, ::testing::ValuesIn(support::buffered_engines()),
+                         support::engine_name);
 
 }  // namespace
 }  // namespace blksweep

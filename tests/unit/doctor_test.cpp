@@ -91,7 +91,7 @@ TEST(EngineTrial, PsyncReadsAndIoUringReadsOrSaysWhyNot) {
   ASSERT_TRUE(memory);
   EngineSettings s;
   s.arena = memory->span();
-  EXPECT_TRUE(try_psync(s));
+  EXPECT_TRUE(try_reads(EngineKind::psync, s));
   const auto ring = try_uring(s);
   if (ring) {
     EXPECT_EQ(ring->reads_refuse, "");

@@ -21,7 +21,9 @@ bool copies(const CellSettings& c) { return c.copy != CopyKind::none; }
 
 bool planned(const CellSettings& c) { return c.workers == 0; }
 
-constexpr std::array<Meaning, 21> kMeanings{{
+bool hints(const CellSettings& c) { return c.engine == EngineKind::hint; }
+
+constexpr std::array<Meaning, 24> kMeanings{{
     {"scope", [](const CellSettings& c) { return c.workers > 0; }, "--reader workers:N"},
     {"depth", planned, "--reader planned"},
     {"refill", planned, "--reader planned"},
@@ -45,6 +47,10 @@ constexpr std::array<Meaning, 21> kMeanings{{
      "--shuffle buffer"},
     {"next-epoch", [](const CellSettings& c) { return planned(c) && c.epochs > 1; },
      "--reader planned and --epochs"},
+    {"madvise", [](const CellSettings& c) { return c.engine == EngineKind::mmap; },
+     "--engine mmap"},
+    {"hint", hints, "--engine hint"},
+    {"hint-window", hints, "--engine hint"},
     {"copy-bandwidth", [](const CellSettings& c) { return c.copy == CopyKind::emulated; },
      "--copy emulated"},
     {"copy-latency", [](const CellSettings& c) { return c.copy == CopyKind::emulated; },

@@ -52,9 +52,6 @@ auto words_of() {
 const auto kOrders = words_of<Order, 8>();
 const auto kMerges = words_of<Merge, 4>();
 const auto kShuffles = words_of<Shuffle, 4>();
-const auto kEngines = words_of<EngineKind, 2>();
-constexpr std::array<std::pair<std::string_view, bool>, 2> kIo{
-    {{"direct", true}, {"buffered", false}}};
 constexpr std::array<std::pair<std::string_view, bool>, 2> kNextEpoch{
     {{"during", false}, {"after", true}}};
 constexpr std::array<std::pair<std::string_view, CacheState>, 5> kCaches{
@@ -140,18 +137,6 @@ Result<> set_arm(CellSettings& c, std::string_view text) {
   return {};
 }
 
-// The largest unit that says it exactly: "64MiB", "1000B".
-std::string bytes_word(Bytes b) {
-  constexpr std::array<std::pair<std::uint64_t, std::string_view>, 3> kUnits{
-      {{std::uint64_t{1} << 30, "GiB"}, {std::uint64_t{1} << 20, "MiB"}, {1024, "KiB"}}};
-  for (const auto& [unit, name] : kUnits) {
-    if (b.n >= unit && b.n % unit == 0) {
-      return fmt::format("{}{}", b.n / unit, name);
-    }
-  }
-  return b.n == 0 ? "0" : fmt::format("{}B", b.n);
-}
-
 Result<> set_share(DepthShare& target, std::string_view text) {
   if (text.ends_with('%')) {
     RelativeSize share;
@@ -220,12 +205,6 @@ const std::array kOwnOptions{
     CellOption{"drain", "",
                [](CellSettings& c, std::string_view t) { return set_relative(c.drain, t); },
                [](const CellSettings& c) { return relative_word(c.drain); }},
-    CellOption{"engine", "io_uring psync [io_uring; psync where that is refused]",
-               [](CellSettings& c, std::string_view t) { return set_word(c.engine, t, kEngines); },
-               [](const CellSettings& c) { return std::string(to_string(c.engine)); }},
-    CellOption{"io", "direct buffered (also --direct, --buffered); default direct",
-               [](CellSettings& c, std::string_view t) { return set_word(c.direct, t, kIo); },
-               [](const CellSettings& c) { return word_of(c.direct, kIo); }},
     CellOption{"depth", "reads in flight, 32; --refill: complete, then submit so many",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.depth, t, {1, 4096});
@@ -358,6 +337,7 @@ Result<> check_count(const CellText& text) {
 std::span<const CellOption> cell_options() {
   static const std::vector<CellOption> all = [] {
     std::vector<CellOption> options(reader_options().begin(), reader_options().end());
+    options.insert(options.end(), engine_options().begin(), engine_options().end());
     options.insert(options.end(), kOwnOptions.begin(), kOwnOptions.end());
     options.insert(options.end(), peer_options().begin(), peer_options().end());
     options.insert(options.end(), node_options().begin(), node_options().end());
@@ -388,6 +368,9 @@ Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
     cell.order_named = text.contains("order");
     cell.window_named = text.contains("window");
     cell.engine_named = text.contains("engine");
+    if (!text.contains("io")) {
+      cell.direct = traits_of(cell.engine).direct;
+    }
     if (!text.contains("consumer") && cell.compute.mean.count() > 0) {
       cell.consumer = ConsumerKind::emulated;
     }

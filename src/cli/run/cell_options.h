@@ -27,6 +27,8 @@ struct CellOption {
 std::span<const CellOption> cell_options();
 // Of these the ones that say who reads, and how much of each sample (reader_options.cpp).
 std::span<const CellOption> reader_options();
+// Of these the ones that say how bytes are read (engine_options.cpp).
+std::span<const CellOption> engine_options();
 // Gives workers what follows from being workers: the engine of their scope, a sampler's order.
 // Errors: another engine was named.
 Result<> settle_workers(CellSettings& cell);
@@ -51,6 +53,9 @@ std::vector<std::pair<std::string, std::string>> describe(const CellSettings& ce
 
 // Declares the option on a verb; what is given goes into `text`, split at commas.
 void add_cell_option(Command app, const CellOption& option, CellText& text);
+
+// The largest unit that says it exactly: "64MiB", "1000B".
+std::string bytes_word(Bytes b);
 
 // A size of whole KiB, the unit of the kernel's queue settings.
 Result<Bytes> parse_whole_kib(std::string_view text);

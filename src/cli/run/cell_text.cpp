@@ -1,5 +1,8 @@
 // Cells as text: what records call them, and how the command line takes them.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 
 #include "cli/run/cell_meaning.h"
 #include "cli/run/cell_options.h"
@@ -27,6 +30,17 @@ std::vector<std::pair<std::string, std::string>> describe(const CellSettings& ce
     out.emplace_back("order-by", to_string(Order::inode));
   }
   return out;
+}
+
+std::string bytes_word(Bytes b) {
+  constexpr std::array<std::pair<std::uint64_t, std::string_view>, 3> kUnits{
+      {{std::uint64_t{1} << 30, "GiB"}, {std::uint64_t{1} << 20, "MiB"}, {1024, "KiB"}}};
+  for (const auto& [unit, name] : kUnits) {
+    if (b.n >= unit && b.n % unit == 0) {
+      return fmt::format("{}{}", b.n / unit, name);
+    }
+  }
+  return b.n == 0 ? "0" : fmt::format("{}B", b.n);
 }
 
 void add_cell_option(Command app, const CellOption& option, CellText& text) {

@@ -1,0 +1,72 @@
+#include "io/mapped_copy.h"
+
+#include <setjmp.h>
+#include <signal.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+namespace blksweep {
+namespace {
+
+thread_local sigjmp_buf* way_back = nullptr;  // of the copy that this thread is in
+
+std::mutex users_mutex;
+unsigned users = 0;
+struct sigaction action_before {};
+
+// As if we had none: a default action takes effect when the access is made again.
+void pass_on(int number, siginfo_t* info, void* context) {
+  if ((action_before.sa_flags & SA_SIGINFO) != 0 && action_before.sa_sigaction != nullptr) {
+    action_before.sa_sigaction(number, info, context);
+  } else if (action_before.sa_handler != SIG_DFL && action_before.sa_handler != SIG_IGN) {
+    action_before.sa_handler(number);
+  } else {
+    ::signal(number, SIG_DFL);
+  }
+}
+
+void on_bus_error(int number, siginfo_t* info, void* context) {
+  if (way_back != nullptr) {
+    siglongjmp(*way_back, 1);
+  }
+  pass_on(number, info, context);
+}
+
+}  // namespace
+
+MappedCopies::MappedCopies() {
+  const std::lock_guard lock(users_mutex);
+  if (users++ > 0) {
+    return;
+  }
+  struct sigaction ours {};
+  ours.sa_sigaction = on_bus_error;
+  ours.sa_flags = SA_SIGINFO | SA_NODEFER;  // the mask is as it was after the jump
+  sigemptyset(&ours.sa_mask);
+  ::sigaction(SIGBUS, &ours, &action_before);
+}
+
+MappedCopies::~MappedCopies() {
+  const std::lock_guard lock(users_mutex);
+  if (--users == 0) {
+    ::sigaction(SIGBUS, &action_before, nullptr);
+  }
+}
+
+bool MappedCopies::copy(void* to, const void* from, std::size_t bytes) {
+  sigjmp_buf here;
+  if (sigsetjmp(here, 0) != 0) {
+    way_back = nullptr;
+    return false;
+  }
+  way_back = &here;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::memcpy(to, from, bytes);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  way_back = nullptr;
+  return true;
+}
+
+}  // namespace blksweep
