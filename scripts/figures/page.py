@@ -125,6 +125,7 @@ COLUMNS = [  # title, is a number, text of a cell
     ("read amplification", True, lambda c: digits(c.value("read_amplification"))),
     ("utilisation", True, lambda c: shown(c.value("utilisation"), "{:.1%}")),
     ("exposed copy", True, lambda c: shown(c.value("exposed_copy"), "{:.1%}")),
+    ("hidden transfer", True, lambda c: shown(c.value("hidden_transfer"), "{:.1%}")),
     ("of ideal", True, lambda c: shown(c.value("ideal_share"), "{:.1%}")),
     ("predicted", True, lambda c: duration(c.value("prediction_epoch_ns"))),
     ("prediction error", True, lambda c: shown(c.value("prediction_error"), "{:+.1%}")),

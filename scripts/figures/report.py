@@ -22,6 +22,7 @@ import load
 import map_distance
 import map_heat
 import maps
+import overlap
 import page
 import prediction
 import quality
@@ -54,6 +55,7 @@ FIGURES = [
     ("window", "Over window size", window),
     ("lanes", "The epoch as lanes over time", lanes),
     ("utilisation", "Utilisation over the epoch", utilisation),
+    ("overlap", "Transfers that no kernel hid", overlap),
     ("first_batch", "Time to the first batch", first_batch),
     ("depth", "Queue depth over time", depth),
     ("sawtooth", "Where requests go: the sawtooth", sawtooth),

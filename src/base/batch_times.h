@@ -27,14 +27,17 @@ struct TimeSpan {
 enum class Stage : std::uint8_t {
   read,      // from the first submission until the last byte is in the window
   decode,    // by all decoding threads together
-  copy,      // the copy stage works at the batch: allocates, gathers, registers, transfers
+  copy,      // the copy stage works at the batch until it has arrived: allocates, gathers,
+             // registers, transfers
   compute,   // the consumer has it
   transfer,  // within `copy`: from its first byte leaving until its last one is there
+  blocked,   // within `copy`: the copy thread can do nothing else
+  release,   // behind `copy`, in its lane: what was taken for the batch alone is given back
 };
 inline constexpr std::size_t kLanes = 4;
-inline constexpr std::size_t kStages = 5;
-inline constexpr std::array<std::string_view, kStages> kStageNames{"read", "decode", "copy",
-                                                                   "compute", "transfer"};
+inline constexpr std::size_t kStages = 7;
+inline constexpr std::array<std::string_view, kStages> kStageNames{
+    "read", "decode", "copy", "compute", "transfer", "blocked", "release"};
 inline std::string_view to_string(Stage stage) {
   return kStageNames[static_cast<std::size_t>(stage)];
 }

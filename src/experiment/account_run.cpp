@@ -49,9 +49,39 @@ AccountRecord record_of(const Account& a) {
   return r;
 }
 
+Maybe<OverlapRecord> overlap_record(const RunRecord& run, const LaneSet& lanes) {
+  if (!lanes.copy && !lanes.compute) {
+    return std::nullopt;
+  }
+  const Overlap o = overlap_of({.epoch = {run.begin_ns, run.begin_ns + run.epoch_ns},
+                                .transfers = run.device_work.transfers,
+                                .kernels = run.device_work.kernels});
+  OverlapRecord r;
+  r.idle_ns = o.idle;
+  if (lanes.copy) {
+    r.transfer_ns = o.transfer;
+    r.bytes = o.bytes;
+    r.slices = run.device_work.transfers.size();
+  }
+  if (lanes.compute) {
+    r.kernel_ns = o.kernel;
+    r.asked_ns = o.asked;
+  }
+  if (lanes.copy && lanes.compute) {
+    r.both_ns = o.both;
+    r.exposed_ns = o.exposed;
+    r.hidden_bytes = o.hidden_bytes;
+    r.fed = o.fed;
+    r.fed_gap_ns = o.fed_gap;
+    r.fed_gap_most_ns = o.fed_gap_most;
+  }
+  return r;
+}
+
 std::string keep_account(RunRecord& run, const LaneSet& lanes) {
   const Account account = account_run(run, lanes);
   run.account = record_of(account);
+  run.overlap = overlap_record(run, lanes);
   run.utilisation = account.utilisation();
   run.first_batch_ns = account.first_batch;
   return broken_identity(account);

@@ -11,6 +11,7 @@
 
 #include "experiment/cell.h"
 #include "stats/account.h"
+#include "stats/overlap.h"
 #include "store/records.h"
 
 namespace blksweep {
@@ -21,7 +22,10 @@ LaneSet lanes_of(const CellSettings& cell);
 Account account_run(const RunRecord& run, const LaneSet& lanes);
 AccountRecord record_of(const Account& account);
 
-// Sets account, utilisation and first_batch_ns of a finished run. An identity that does not hold
+// Of begin_ns, epoch_ns and device_work; nullopt: nothing was copied or computed there.
+Maybe<OverlapRecord> overlap_record(const RunRecord& run, const LaneSet& lanes);
+
+// Sets account, overlap, utilisation and first_batch_ns of a finished run. An identity that does not hold
 // comes back in words, "" otherwise: a run whose account does not add up is not complete.
 std::string keep_account(RunRecord& run, const LaneSet& lanes);
 

@@ -23,6 +23,10 @@ void record_batches(RunRecord& run, const Catalog& catalog, const PlannedEpoch& 
     const CopyCost& cost = epoch.delivery().copy_cost();
     run.copy_cost = CopyCostRecord{cost.parts, cost.bytes, cost.cpu_ns};
   }
+  run.device_work = epoch.delivery().device_work();
+  const auto beyond = [&](const auto& work) { return work.batch >= run.batches.size(); };
+  std::erase_if(run.device_work.transfers, beyond);
+  std::erase_if(run.device_work.kernels, beyond);
 }
 
 }  // namespace blksweep

@@ -10,7 +10,7 @@
 namespace blksweep {
 
 // Sets batches (those that were consumed: an interrupted run has fewer than its schedule),
-// read_waits and copy_cost.
+// read_waits, copy_cost and the accelerator's work for these batches.
 void record_batches(RunRecord& run, const Catalog& catalog, const PlannedEpoch& planned,
                     const Epoch& epoch);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -170,11 +171,26 @@ void record_reads(RunRecord& r, const Epoch& e) {
               n.major_faults, n.answered_at_once,  n.hinted_bytes};
 }
 
-void record_clock(RunRecord& r, const char* what, const std::optional<ClockAlignment>& a) {
-  if (a) {
-    r.engine_features += fmt::format(
-        "{}{}: times of the GPU within {} ns, drift {:.2f} ppm, {} anchors",
-        r.engine_features.empty() ? "" : "; ", what, a->error_ns, a->drift * 1e6, a->anchors);
+// A stage says what it knows of the accelerator's clock; where both do, what is worse counts.
+void record_clock(RunRecord& r, const std::optional<ClockAlignment>& a) {
+  if (!a) {
+    return;
+  }
+  const DeviceClockRecord before = r.device_clock.value_or(DeviceClockRecord{});
+  r.device_clock = DeviceClockRecord{
+      .offset_ns = r.device_clock ? before.offset_ns : a->offset_ns,
+      .drift = std::abs(a->drift) > std::abs(before.drift) ? a->drift : before.drift,
+      .error_ns = std::max(before.error_ns, a->error_ns),
+      .clamped_ns = std::max(before.clamped_ns, a->clamped_ns),
+      .anchors = std::max<std::uint64_t>(before.anchors, a->anchors),
+      .cost_ns = std::max(before.cost_ns, a->cost_ns)};
+}
+
+// What lies outside of what the host saw itself by more than it may be off is no time.
+void judge_clock(RunRecord& r) {
+  if (r.device_clock && r.device_clock->clamped_ns > r.device_clock->error_ns) {
+    mark_incomplete(r, fmt::format("times of the GPU were off by {} ns, stated were {} ns",
+                                   r.device_clock->clamped_ns, r.device_clock->error_ns));
   }
 }
 
@@ -191,8 +207,8 @@ void record_stages(RunRecord& r, const Epoch& e) {
   if (const std::string means = e.copy() != nullptr ? e.copy()->means() : ""; !means.empty()) {
     r.engine_features += (r.engine_features.empty() ? "" : "; ") + means;
   }
-  record_clock(r, "copy", e.copy() != nullptr ? e.copy()->alignment() : std::nullopt);
-  record_clock(r, "consumer", e.consumer() != nullptr ? e.consumer()->alignment() : std::nullopt);
+  record_clock(r, e.copy() != nullptr ? e.copy()->alignment() : std::nullopt);
+  record_clock(r, e.consumer() != nullptr ? e.consumer()->alignment() : std::nullopt);
 }
 
 void warn_of(RunRecord& r, const RunRequest& q, const Epoch& e) {
@@ -261,6 +277,7 @@ MeasuredRun not_begun(RunRecord r, const RunRequest& q, const Error& refused) {
 void judge_run(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
   warn_of_limit(r, q);
   withhold_unsure_depth(r);
+  judge_clock(r);
   if (outcome.interrupted) {
     mark_incomplete(r, "interrupted");
   }

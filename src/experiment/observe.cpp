@@ -106,7 +106,7 @@ class GpuObserver : public Observer {
     }
     for (const GpuSample& s : (*sampler_)->stop()) {
       record.gpu.push_back(
-          {s.at_ns, s.utilisation, s.memory_utilisation, s.memory_used_bytes, s.clock_mhz});
+          {s.at_ns, s.utilisation, s.memory_utilisation, s.memory_used_bytes, s.clock_mhz, {}});
     }
     return {};
   }

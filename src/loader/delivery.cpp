@@ -17,6 +17,8 @@ Delivery::Delivery(const DeliveryInputs& in) : in_(in) {
   copy_parts_.reserve(in.schedule.largest_batch());
   record_parts_.reserve(in.schedule.largest_batch());
   wrong_parts_.reserve(in.schedule.largest_batch());
+  device_work_.transfers.reserve(in.copy != nullptr ? in.schedule.batches() : 0);
+  device_work_.kernels.reserve(in.consumer != nullptr ? in.schedule.batches() : 0);
 }
 
 Delivery::~Delivery() {
@@ -38,6 +40,8 @@ void Delivery::start() {
   }
   if (in_.copy != nullptr) {
     copier_ = std::thread([this] { copy_loop(); });
+  } else if (in_.consumer != nullptr) {
+    copier_ = std::thread([this] { launch_loop(); });
   }
   if (has_stages() && !in_.pulled) {
     consumer_ = std::thread([this] { consume_loop(); });
@@ -173,16 +177,26 @@ bool Delivery::wait_to_begin(std::uint32_t batch) {
 }
 
 bool Delivery::begin_copy(std::uint32_t batch) {
+  if (batch >= in_.staging_slots && releases_late(batch - in_.staging_slots) &&
+      !release(batch - in_.staging_slots)) {
+    return false;
+  }
   const std::span<const BatchPart> parts = parts_of(batch, copy_parts_);
   ++begun_;  // a begin() that fails halfway has copies in flight too
+  const std::int64_t called = now_ns();
   if (Result<> begun = in_.copy->begin(batch, parts); !begun) {
     return ended_by(begun.error());
   }
+  passed(batch, Stage::blocked, {called, now_ns()});
   copy_cost_.parts += parts.size();
   for (const BatchPart& part : parts) {
     copy_cost_.bytes += part.bytes;
   }
-  return true;
+  if (in_.consumer == nullptr || launched_ != batch) {
+    return true;
+  }
+  const std::optional<BatchArrival> arrival = in_.copy->arrival(batch);
+  return !arrival || !in_.consumer->waits_for(*arrival) || launch(batch, *arrival);
 }
 
 bool Delivery::finish_copy(std::uint32_t batch) {
@@ -191,9 +205,68 @@ bool Delivery::finish_copy(std::uint32_t batch) {
   if (!copied) {
     return ended_by(copied.error());
   }
-  passed(batch, Stage::copy, copied->all);
-  passed(batch, Stage::transfer, copied->transfer);
+  if (!arrive(batch, *copied)) {
+    return false;
+  }
+  const bool now = in_.copy->releases() == Releases::arrived && !releases_late(batch);
+  if (now && !release(batch)) {
+    return false;
+  }
+  in_.handoff.released.publish(batch + 1);
+  return true;
+}
+
+// Nobody who waits for the batch waits for what the stage does with it afterwards.
+bool Delivery::arrive(std::uint32_t batch, const CopyTimes& times) {
+  StageTimes& blocked = *in_.handoff.times[batch][Stage::blocked];
+  const auto within = [&](std::int64_t t) { return std::clamp(t, times.all.begin, times.all.end); };
+  blocked = without_wait({within(blocked.begin), within(blocked.end)});
+  passed(batch, Stage::copy, times.all);
+  passed(batch, Stage::transfer, times.transfer);
   in_.handoff.copied.publish(batch + 1);
+  const std::span<const TransferSlice> slices = in_.copy->slices(batch);
+  device_work_.transfers.insert(device_work_.transfers.end(), slices.begin(), slices.end());
+  return in_.consumer == nullptr || launched_ != batch || launch(batch, {.at_ns = times.all.end});
+}
+
+// Memory in which a batch lies, or that verification looks into, has to wait.
+bool Delivery::releases_late(std::uint32_t batch) const {
+  const Releases when = in_.copy->releases();
+  return when == Releases::consumed ||
+         (when == Releases::arrived && in_.verify && in_.copy->staged(batch) != nullptr);
+}
+
+bool Delivery::release(std::uint32_t batch) {
+  const std::int64_t begin = now_ns();
+  if (const Result<> released = in_.copy->release(batch); !released) {
+    return ended_by(released.error());
+  }
+  passed(batch, Stage::release, {begin, now_ns()});
+  return true;
+}
+
+// Without a copy stage: a batch has arrived when it is there.
+void Delivery::launch_loop() {
+  take_place(in_.place, Role::consumer);
+  for (std::uint32_t b = 0; b < in_.schedule.batches(); ++b) {
+    if (!to_consume().wait_for(b + 1) ||
+        !in_.handoff.consumed.wait_for(consumed_before(b, in_.launched_ahead)) ||
+        in_.handoff.stopping() || !launch(b, {.at_ns = in_.handoff.times[b].arrived()})) {
+      return;
+    }
+  }
+}
+
+Nanos Delivery::takes(std::uint32_t batch) const {
+  return in_.compute.of_batch(
+      batch, in_.schedule.batch_begin[batch + 1] - in_.schedule.batch_begin[batch], in_.seed);
+}
+
+bool Delivery::launch(std::uint32_t batch, const BatchArrival& arrival) {
+  if (const Result<> launched = in_.consumer->launch(batch, takes(batch), arrival); !launched) {
+    return ended_by(launched.error());
+  }
+  in_.handoff.launched.publish(++launched_);
   return true;
 }
 
@@ -212,18 +285,34 @@ bool Delivery::consume(std::uint32_t batch) {
     return false;
   }
   BatchTimes& t = in_.handoff.times[batch];
+  std::int64_t through = now_ns();
   if (in_.consumer != nullptr) {
-    const std::uint32_t samples =
-        in_.schedule.batch_begin[batch + 1] - in_.schedule.batch_begin[batch];
-    const Result<TimeSpan> computed =
-        in_.consumer->consume(batch, in_.compute.of_batch(batch, samples, in_.seed), t.arrived());
-    if (!computed) {
-      return ended_by(computed.error());
+    if (!compute(batch)) {
+      return false;
     }
-    passed(batch, Stage::compute, *computed);
+    through = t[Stage::compute]->end;
   }
-  t.consumed = t[Stage::compute] ? t[Stage::compute]->end : now_ns();
+  if (in_.copy != nullptr) {
+    if (!in_.handoff.released.wait_for(batch + 1)) {
+      return false;
+    }
+    through = std::max(through, t[Stage::release] ? t[Stage::release]->end : through);
+  }
+  t.consumed = through;
   in_.handoff.consumed.publish(batch + 1);
+  return true;
+}
+
+bool Delivery::compute(std::uint32_t batch) {
+  if (!in_.handoff.launched.wait_for(batch + 1)) {
+    return false;
+  }
+  const Result<ComputeTimes> computed = in_.consumer->finish(batch);
+  if (!computed) {
+    return ended_by(computed.error());
+  }
+  passed(batch, Stage::compute, computed->host);
+  device_work_.kernels.push_back({computed->device, batch, takes(batch).count()});
   return true;
 }
 
@@ -271,6 +360,9 @@ bool Delivery::take(std::uint32_t batch) {
 }
 
 void Delivery::give_back(std::uint32_t batch) {
+  if (in_.copy != nullptr) {
+    in_.handoff.released.wait_for(batch + 1);
+  }
   in_.handoff.times[batch].consumed = now_ns();
   in_.handoff.consumed.publish(batch + 1);
 }

@@ -5,13 +5,19 @@
 // thread, because a thread switch per batch would be the whole cost. A caller who pulls takes the
 // place of the consumer: take(), parts(), give_back(), on a thread of its own.
 //
+// The accelerator is kept fed: the copy thread puts a batch on the consumer's queue as soon as its
+// copy has begun (where the consumer can wait for that, else when it has arrived); without a copy
+// stage a thread of its own does, when the batch is there. The consumer's thread sees what is
+// through.
+//
 // Memory of a batch is given back (handoff.consumed) when it is through, not before: also its bytes
 // in the window when it was decoded long ago, because gates of the schedule know one such moment.
 // Slots: a stage with a ring (decode, copy) takes up a batch when the one that had its slot is
 // consumed. A wait is noted only when the slot is all that is missing: the batch is there and the
 // stage has nothing else under way.
 // Errors:    the first error of a stage stops the run and comes back from finish().
-// Threads:   on_ready() on the reader's thread; delivered() and hashes() after finish().
+// Threads:   on_ready() on the reader's thread; delivered(), hashes() and device_work() after
+//            finish().
 #pragma once
 
 #include <atomic>
@@ -47,8 +53,9 @@ struct DeliveryInputs {
   CopyStage* copy = nullptr;                          // none
   std::uint32_t staging_slots = 2;
   Consumer* consumer = nullptr;  // none
-  bool pulled = false;           // batches wait for take(); then there is no consumer
-  ComputeTime compute = {};      // of the consumer
+  std::uint32_t launched_ahead = 2;
+  bool pulled = false;       // batches wait for take(); then there is no consumer
+  ComputeTime compute = {};  // of the consumer
   std::uint64_t seed = 1;
   bool verify = false;        // hash every delivered sample
   SpotCheck* spot = nullptr;  // hashes some
@@ -87,6 +94,9 @@ class Delivery {
   // XXH3-64 of each delivered sample, beside delivered(); empty unless verifying.
   const std::vector<std::uint64_t>& hashes() const { return hashes_; }
   const CopyCost& copy_cost() const { return copy_cost_; }
+  // Of the accelerator, by its own clock; of copies also those whose batch nobody consumed any
+  // more.
+  const DeviceWork& device_work() const { return device_work_; }
 
  private:
   bool has_stages() const {
@@ -103,8 +113,15 @@ class Delivery {
   void passed(std::uint32_t batch, Stage stage, const TimeSpan& span);
   bool begin_copy(std::uint32_t batch);
   bool finish_copy(std::uint32_t batch);
+  bool arrive(std::uint32_t batch, const CopyTimes& times);
+  bool releases_late(std::uint32_t batch) const;
+  bool release(std::uint32_t batch);
+  void launch_loop();
+  Nanos takes(std::uint32_t batch) const;
+  bool launch(std::uint32_t batch, const BatchArrival& arrival);
   void consume_loop();
   bool consume(std::uint32_t batch);
+  bool compute(std::uint32_t batch);
   bool record(std::uint32_t batch);
   Result<> hash(std::uint32_t batch);
   bool ended_by(const Error& error);
@@ -121,7 +138,9 @@ class Delivery {
   std::uint32_t consumed_ = 0;
   std::vector<std::uint8_t> wrong_parts_;
   CopyCost copy_cost_;
+  DeviceWork device_work_;
   std::uint32_t begun_ = 0, finished_ = 0;  // batches of the copy stage
+  std::uint32_t launched_ = 0;              // of the thread that launches
   std::atomic<bool> failed_{false};         // claimed by the thread whose error is the first
   std::optional<Error> error_;              // written by that one, read after the join
   std::thread decoder_, copier_, consumer_;

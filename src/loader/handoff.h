@@ -3,6 +3,10 @@
 // ready      batches 0 .. ready-1 are complete in the window (written by the reader).
 // decoded    ... lie decoded in the ring (by the decode thread; 0 without one).
 // copied     ... are where the consumer wants them (by the copy thread; 0 without one).
+// launched   ... are queued on the consumer, behind their arrival (by the copy thread, or by a
+//            launching thread of its own; 0 without a consumer).
+// released   what copying took for them alone is given back, where that is due at arrival (by the
+//            copy thread).
 // consumed   batches 0 .. consumed-1 have left the window for good (written by the delivery side);
 //            gates of the schedule compare with it.
 // times      by batch; a stage is written by the thread that carries it out, before its counter
@@ -60,14 +64,15 @@ struct Handoff {
   Counter ready;
   Counter decoded;
   Counter copied;
+  Counter launched;
+  Counter released;
   Counter consumed;
   std::vector<BatchTimes> times;  // sized by Readiness
 
   void request_stop() {
-    ready.stop();
-    decoded.stop();
-    copied.stop();
-    consumed.stop();
+    for (Counter* counter : {&ready, &decoded, &copied, &launched, &released, &consumed}) {
+      counter->stop();
+    }
   }
   bool stopping() const { return ready.stopped(); }
 };

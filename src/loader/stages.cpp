@@ -28,6 +28,13 @@ std::uint32_t device_slots(const LoaderSettings& settings) {
   return settings.prefetch == 0 ? 1 : settings.copy_tuning.slots;
 }
 
+std::uint32_t launched_ahead(const LoaderSettings& settings) {
+  constexpr std::uint32_t kInUseAndNext = 2;
+  return settings.copy != CopyKind::none ? device_slots(settings)
+         : settings.prefetch == 0        ? 1
+                                         : kInUseAndNext;
+}
+
 std::uint32_t decode_slots(const LoaderSettings& settings) {
   const bool ahead = settings.copy != CopyKind::none && settings.prefetch > 0;
   return device_slots(settings) + (ahead ? 1 : 0);
@@ -65,7 +72,7 @@ Result<std::unique_ptr<Consumer>> make_consumer(const StageRequest& q) {
     case ConsumerKind::none:
       break;
     case ConsumerKind::emulated:
-      return make_emulated_consumer(q.stop);
+      return make_emulated_consumer(launched_ahead(q.settings), q.stop);
     case ConsumerKind::cuda:
     case ConsumerKind::cuda_memory:
     case ConsumerKind::gemm:

@@ -29,6 +29,10 @@ struct StageRequest {
 // Batches that the accelerator's memory holds: the one in use and those that are on their way.
 std::uint32_t device_slots(const LoaderSettings& settings);
 
+// Batches that are launched on the consumer and not through: with a copy stage each has a slot;
+// without one the next is put behind the one in use.
+std::uint32_t launched_ahead(const LoaderSettings& settings);
+
 // Slots of the decode ring. A batch holds one until it is consumed, so before a copy stage there is
 // one more than on the accelerator: one is decoded while others are copied and computed.
 std::uint32_t decode_slots(const LoaderSettings& settings);

@@ -13,6 +13,7 @@ struct ClockAlignment {
   std::int64_t error_ns = 0;    // greatest uncertainty of any time that was returned
   std::int64_t clamped_ns = 0;  // farthest that a time lay outside of what the host saw itself
   std::uint32_t anchors = 0;    // moments at which both clocks were read
+  std::int64_t cost_ns = 0;     // time of our threads that this took
 };
 
 }  // namespace blksweep

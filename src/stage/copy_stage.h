@@ -2,16 +2,18 @@
 //
 // A copy has two halves, so that the next batch can be under way before this one has arrived:
 // begin() starts it and finish() waits for it. Batches begin and finish in ascending order, at most
-// `in_flight()` of them between the two.
+// `in_flight()` of them between the two. A stage that takes memory for each batch gives it back in
+// release(), so that nobody who waits for the batch waits for that, too.
 //
-// Lifetime:  the parts' bytes stay valid and unchanged until finish() of their batch has returned;
-//            the span itself only until begin() has. What lies in a slot stays until the slot is
-//            used again, `slots` batches later; the caller waits for the consumer before that.
+// Lifetime:  the parts' bytes stay valid and unchanged until finish() of their batch has returned,
+//            and release() where there is one at arrival; the span itself only until begin() has.
+//            What lies in a slot stays until the slot is used again, `slots` batches later; the
+//            caller waits for the consumer before that.
 // Errors:    an Error ends the run; Exit::interrupted: a stop came first. After one, and at a stop,
 //            the caller still calls finish() for every batch that has begun: nothing may be in
 //            flight when the parts go.
-// Threads:   begin() and finish() on one thread, never the reader's; staged() and check() after
-//            finish() of that batch, on any other one.
+// Threads:   all but staged() and check() on one thread, never the reader's; those after finish()
+//            of that batch, on any other one.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +24,10 @@
 #include <string>
 
 #include "base/batch_times.h"
+#include "base/device_span.h"
 #include "base/memory.h"
 #include "base/result.h"
+#include "stage/batch_arrival.h"
 #include "stage/clock_alignment.h"
 
 namespace blksweep {
@@ -35,9 +39,15 @@ struct BatchPart {
 
 // CLOCK_MONOTONIC.
 struct CopyTimes {
-  TimeSpan all;  // what copying costs: allocating, gathering, registering, and giving back what
-                 // was taken for this batch alone
+  TimeSpan all;       // until the batch is there: allocating, gathering, registering, transferring
   TimeSpan transfer;  // within `all`: first byte left for the accelerator, last byte was there
+};
+
+// When what a copy stage took for one batch alone can be given back.
+enum class Releases {
+  nothing,   // its memory was made before the epoch
+  arrived,   // once the batch is there
+  consumed,  // the batch lies in it: when its slot is used again
 };
 
 class CopyStage {
@@ -49,6 +59,16 @@ class CopyStage {
   virtual Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) = 0;
   virtual Result<CopyTimes> finish(std::uint32_t batch) = 0;
   virtual std::uint32_t in_flight() const { return 1; }
+  // Of a batch that has begun: what work can be queued behind; nullopt: only finish() tells.
+  virtual std::optional<BatchArrival> arrival(std::uint32_t /*batch*/) const {
+    return std::nullopt;
+  }
+  // Of a batch that has just finished, until the next call: its transfer, piece by piece.
+  virtual std::span<const TransferSlice> slices(std::uint32_t /*batch*/) const { return {}; }
+
+  virtual Releases releases() const { return Releases::nothing; }
+  virtual Result<> release(std::uint32_t /*batch*/) { return {}; }
+
   // Where the batch's parts lie now, one behind the other; nullptr: not in memory that the host can
   // read.
   virtual const std::byte* staged(std::uint32_t batch) const = 0;

@@ -11,7 +11,10 @@ namespace {
 class EmulatedCopy final : public CopyStage {
  public:
   EmulatedCopy(const LinkSettings& link, std::stop_token stop)
-      : link_(link), times_(std::max(1U, link.lanes) + 1), stop_(std::move(stop)) {}
+      : link_(link),
+        lanes_(std::max(1U, link.lanes)),
+        flights_(lanes_ + 1),
+        stop_(std::move(stop)) {}
 
   Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) override {
     std::uint64_t bytes = 0;
@@ -20,23 +23,34 @@ class EmulatedCopy final : public CopyStage {
     }
     const std::int64_t now = now_ns();
     const TimeSpan transfer = link_.take(bytes, now);
-    at(batch) = {{now, transfer.end}, transfer};
+    flight(batch) = {{{now, transfer.end}, transfer}, {transfer, batch, batch % lanes_, bytes}};
     return {};
   }
 
   Result<CopyTimes> finish(std::uint32_t batch) override {
-    BLKSWEEP_CHECK(sleep_until(at(batch).all.end, stop_));
-    return at(batch);
+    BLKSWEEP_CHECK(sleep_until(flight(batch).times.all.end, stop_));
+    return flight(batch).times;
   }
 
-  std::uint32_t in_flight() const override { return static_cast<std::uint32_t>(times_.size()); }
+  std::uint32_t in_flight() const override { return lanes_ + 1; }
+  std::optional<BatchArrival> arrival(std::uint32_t batch) const override {
+    return BatchArrival{.at_ns = flights_[batch % flights_.size()].times.transfer.end};
+  }
+  std::span<const TransferSlice> slices(std::uint32_t batch) const override {
+    return {&flights_[batch % flights_.size()].slice, 1};
+  }
   const std::byte* staged(std::uint32_t /*batch*/) const override { return nullptr; }
 
  private:
-  CopyTimes& at(std::uint32_t batch) { return times_[batch % times_.size()]; }
+  struct Flight {
+    CopyTimes times;
+    TransferSlice slice;
+  };
+  Flight& flight(std::uint32_t batch) { return flights_[batch % flights_.size()]; }
 
   VirtualLink link_;
-  std::vector<CopyTimes> times_;  // of batches in flight
+  std::uint32_t lanes_;
+  std::vector<Flight> flights_;  // between begin() and finish()
   std::stop_token stop_;
 };
 

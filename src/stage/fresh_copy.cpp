@@ -64,7 +64,6 @@ class FreshCopy final : public CopyStage {
   Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) override {
     times_.all.begin = now_ns();
     FreshMemory& mine = memory_[batch % memory_.size()];
-    mine = FreshMemory();  // the consumer is through with what was there
     const std::size_t bytes = sum_of(parts);
     BLKSWEEP_TRY(mine, FreshMemory::map(bytes));
     times_.transfer.begin = now_ns();
@@ -74,6 +73,7 @@ class FreshCopy final : public CopyStage {
       to += part.bytes;
     }
     times_.all.end = times_.transfer.end = now_ns();
+    slice_ = {times_.transfer, batch, 0, bytes};
     gathered_ = {mine.data(), bytes};
     return link_ ? link_->begin(batch, {&gathered_, 1}) : Result<>();
   }
@@ -87,6 +87,20 @@ class FreshCopy final : public CopyStage {
     return times_;
   }
 
+  std::optional<BatchArrival> arrival(std::uint32_t batch) const override {
+    return link_ ? link_->arrival(batch) : BatchArrival{.at_ns = times_.transfer.end};
+  }
+  std::span<const TransferSlice> slices(std::uint32_t batch) const override {
+    return link_ ? link_->slices(batch) : std::span(&slice_, 1);
+  }
+
+  // Behind a link the batch is on the accelerator; else it lies in what was allocated for it.
+  Releases releases() const override { return link_ ? Releases::arrived : Releases::consumed; }
+  Result<> release(std::uint32_t batch) override {
+    memory_[batch % memory_.size()] = FreshMemory();
+    return {};
+  }
+
   const std::byte* staged(std::uint32_t batch) const override {
     return memory_[batch % memory_.size()].data();
   }
@@ -95,7 +109,9 @@ class FreshCopy final : public CopyStage {
   std::vector<FreshMemory> memory_;  // by slot
   std::unique_ptr<CopyStage> link_;
   BatchPart gathered_{};
-  CopyTimes times_;  // of the one batch between begin() and finish()
+  // Of the one batch between begin() and finish().
+  CopyTimes times_;
+  TransferSlice slice_;  // without a link
 };
 
 }  // namespace

@@ -2,9 +2,9 @@
 // new tensor every time. The other end of make_host_copy(), whose ring is made once.
 //
 // begin() maps memory for the batch and copies its parts into it, which takes a page fault for each
-// page; then a link, if there is one, carries it on from there. Memory goes back to the kernel when
-// its slot is used again. All of this is the stage's work, and none of it overlaps with the link:
-// it is done by the copy thread.
+// page; then a link, if there is one, carries it on from there. release() gives the memory back to
+// the kernel: behind a link once the batch has arrived, else when its slot is used again. All of
+// this is the stage's work, and none of it overlaps with the link: it is done by the copy thread.
 //
 // Ownership: owns the link.
 // Errors:    no memory for a batch names its size; those of the link.

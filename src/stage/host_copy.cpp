@@ -13,15 +13,23 @@ class HostCopy final : public CopyStage {
 
   Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) override {
     const std::int64_t begin = now_ns();
-    std::byte* to = ring_.data() + offset_of(batch);
+    std::byte* const slot = ring_.data() + offset_of(batch);
+    std::byte* to = slot;
     for (const BatchPart& part : parts) {
       std::memcpy(to, part.data, part.bytes);
       to += part.bytes;
     }
     times_.all = times_.transfer = {begin, now_ns()};
+    slice_ = {times_.transfer, batch, 0, static_cast<std::uint64_t>(to - slot)};
     return {};
   }
   Result<CopyTimes> finish(std::uint32_t /*batch*/) override { return times_; }
+  std::optional<BatchArrival> arrival(std::uint32_t /*batch*/) const override {
+    return BatchArrival{.at_ns = times_.transfer.end};
+  }
+  std::span<const TransferSlice> slices(std::uint32_t /*batch*/) const override {
+    return {&slice_, 1};
+  }
 
   const std::byte* staged(std::uint32_t batch) const override {
     return ring_.data() + offset_of(batch);
@@ -33,7 +41,9 @@ class HostCopy final : public CopyStage {
   std::uint32_t slots_;
   std::size_t slot_bytes_;
   PageBuffer ring_;
-  CopyTimes times_;  // of the one batch between begin() and finish()
+  // Of the one batch between begin() and finish().
+  CopyTimes times_;
+  TransferSlice slice_;
 };
 
 }  // namespace

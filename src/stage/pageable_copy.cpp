@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "base/clock.h"
 #include "stage/deadline.h"
@@ -15,10 +16,11 @@ class PageableCopy final : public CopyStage {
   PageableCopy(const LinkSettings& link, PageBuffer halves, std::stop_token stop)
       : link_(link), halves_(std::move(halves)), stop_(std::move(stop)) {}
 
-  Result<> begin(std::uint32_t /*batch*/, std::span<const BatchPart> parts) override {
+  Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) override {
     const std::int64_t now = now_ns();
     times_ = {{now, now}, {now, now}};
-    pieces_ = 0;
+    batch_ = batch;
+    slices_.clear();
     for (const BatchPart& part : parts) {
       for (std::size_t at = 0; at < part.bytes; at += kBounceBytes) {
         BLKSWEEP_CHECK(send({part.data + at, std::min(kBounceBytes, part.bytes - at)}));
@@ -33,24 +35,31 @@ class PageableCopy final : public CopyStage {
   }
   // begin() blocks: a batch that has arrived would wait for the next one to be staged.
   std::uint32_t in_flight() const override { return 1; }
+  std::optional<BatchArrival> arrival(std::uint32_t /*batch*/) const override {
+    return BatchArrival{.at_ns = times_.transfer.end};
+  }
+  std::span<const TransferSlice> slices(std::uint32_t /*batch*/) const override { return slices_; }
   const std::byte* staged(std::uint32_t /*batch*/) const override { return nullptr; }
 
  private:
   Result<> send(const BatchPart& piece) {
-    const std::size_t half = pieces_ % free_at_.size();
+    const std::size_t half = slices_.size() % free_at_.size();
     BLKSWEEP_CHECK(sleep_until(free_at_[half], stop_));
     std::memcpy(halves_.data() + half * kBounceBytes, piece.data, piece.bytes);
     const TimeSpan moved = link_.take(piece.bytes, now_ns());
     free_at_[half] = times_.all.end = times_.transfer.end = moved.end;
-    times_.transfer.begin = pieces_++ == 0 ? moved.begin : times_.transfer.begin;
+    times_.transfer.begin = slices_.empty() ? moved.begin : times_.transfer.begin;
+    slices_.push_back({moved, batch_, 0, piece.bytes});
     return {};
   }
 
   VirtualLink link_;
   PageBuffer halves_;
   std::array<std::int64_t, 2> free_at_{};  // when the link is through with each half
-  std::size_t pieces_ = 0;                 // of the batch
-  CopyTimes times_;                        // of the one batch between begin() and finish()
+  // Of the one batch between begin() and finish().
+  std::uint32_t batch_ = 0;
+  CopyTimes times_;
+  std::vector<TransferSlice> slices_;
   std::stop_token stop_;
 };
 

@@ -13,8 +13,8 @@ namespace {
 constexpr std::array<std::string_view, kStalls> kStallWords{
     "start", "storage", "window", "decode", "staging", "copy", "consumer", "host", "done"};
 constexpr std::array<std::string_view, kPhases> kPhaseWords{
-    "queued",  "device", "window", "decode",  "decoded",
-    "staging", "copy",   "staged", "compute", "held"};
+    "queued", "device", "window",  "decode",  "decoded", "staging",
+    "copy",   "staged", "compute", "release", "held"};
 
 template <class Array>
 std::int64_t sum(const Array& values) {
@@ -73,8 +73,9 @@ bool fits(const TimeSpan& epoch, const TimeSpan& s) {
 std::size_t count_misfits(const AccountInput& in) {
   std::size_t n = 0;
   for (const BatchTimes& b : in.batches) {
-    for (std::size_t l = 0; l < kLanes; ++l) {
-      n += b.stages[l] && !fits(in.epoch, *b.stages[l]) ? 1 : 0;
+    for (std::size_t s = 0; s < kStages; ++s) {
+      const bool counts = s < kLanes || static_cast<Stage>(s) == Stage::release;
+      n += counts && b.stages[s] && !fits(in.epoch, *b.stages[s]) ? 1 : 0;
     }
     n += fits(in.epoch, {b[Stage::read]->begin, b.consumed}) ? 0 : 1;
   }
@@ -147,6 +148,9 @@ IntervalSet busy_of(const AccountInput& in, Stage lane) {
     if (const auto& span = b[lane]) {
       spans.push_back(intersect(in.epoch, *span));
     }
+    if (const auto& given_back = b[Stage::release]; given_back && lane == Stage::copy) {
+      spans.push_back(intersect(in.epoch, *given_back));
+    }
   }
   const IntervalSet busy(std::move(spans));
   return lane == Stage::read ? subtract(busy, memory_waits(in)) : busy;
@@ -172,6 +176,9 @@ std::array<std::int64_t, kPhases> phases_of(const BatchTimes& b, std::int64_t re
       until(kLaneWords[l].inside, stage->end);
       between = kLaneWords[l].after;
     }
+  }
+  if (const auto& given_back = b[Stage::release]; given_back && given_back->begin < last) {
+    until(Phase::release, given_back->end);
   }
   until(between == Phase::staged ? Phase::held : between, last);  // nothing comes behind a copy
   return phases;

@@ -5,7 +5,8 @@
 //            those that it has stages for. The one nearest to the accelerator is the last.
 // Rings:     decoding and copying each put a batch into a slot of a ring, and wait for one first.
 // Busy:      instants covered by at least one interval of the lane. Of the read lane: from first
-//            submission to last byte of each batch, without the reader's waits for memory.
+//            submission to last byte of each batch, without the reader's waits for memory. Of the
+//            copy lane also while memory of a batch that has arrived is given back.
 // Hidden:    busy while a later lane is busy too. Exposed: the rest; of the last lane all is.
 // Stalls:    instants of the epoch in which a lane is not busy; each has exactly one cause.
 // Identity:  per lane hidden + exposed = busy and busy + stalls = wall; over lanes the exposed
@@ -54,9 +55,10 @@ enum class Phase {
   copy,
   staged,  // on the accelerator, which is busy with others
   compute,
-  held,  // used, memory not yet given back
+  release,  // used, and what its copy took for it alone is being given back
+  held,     // used, memory not yet given back
 };
-inline constexpr std::size_t kPhases = 10;
+inline constexpr std::size_t kPhases = 11;
 std::string_view to_string(Phase phase);
 
 // How the account speaks of a lane: why others stand still while a batch that they wait for is in

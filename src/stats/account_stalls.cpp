@@ -96,6 +96,9 @@ void StallFinder::of_memory(const MemoryWait& wait, Stalls& out) const {
         add(out, awaited(l), cut(held, stage->end).length());
       }
     }
+    if (const auto& given_back = b[Stage::release]; given_back && given_back->begin < b.consumed) {
+      add(out, Stall::copy, cut(held, given_back->end).length());
+    }
     add(out, Stall::host, held.length());
   }
   add(out, Stall::host, left.length());  // given back, and the reader is waking up

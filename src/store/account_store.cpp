@@ -51,11 +51,34 @@ Result<> insert_sums(Database& db, std::int64_t run, const AccountRecord& accoun
   return {};
 }
 
-Result<> insert_cost(Database& db, std::int64_t run, const CopyCostRecord& cost) {
-  Insert row("copy_cost");
+// Tables with one row of a run at most, and the columns of each.
+constexpr auto kCostColumns = [](auto& r, auto&& f) { each_copy_cost_column(r, f); };
+constexpr auto kOverlapColumns = [](auto& r, auto&& f) { each_overlap_column(r, f); };
+constexpr auto kClockColumns = [](auto& r, auto&& f) { each_device_clock_column(r, f); };
+constexpr auto kAcceleratorColumns = [](auto& r, auto&& f) { each_accelerator_column(r, f); };
+
+template <class Record, class Each>
+Result<> insert_one(Database& db, std::int64_t run, const char* table, const Maybe<Record>& record,
+                    Each each) {
+  if (!record) {
+    return {};
+  }
+  Insert row(table);
   row("run_id", run);
-  each_copy_cost_column(cost, row);
+  each(*record, row);
   return row.into(db);
+}
+
+template <class Record, class Each>
+Result<> read_one(Database& db, std::int64_t run, const char* table, Maybe<Record>& record,
+                  Each each) {
+  ColumnNames names;
+  Record none;
+  each(none, names);
+  BLKSWEEP_TRY(Statement query,
+               db.prepare(fmt::format("SELECT {} FROM {} WHERE run_id = ?", names.text(), table)));
+  query.bind(run);
+  return for_each_row(query, [&](Statement& row) { each(record.emplace(), RowReader(row)); });
 }
 
 // Rows of a name and nanoseconds, as they were written.
@@ -97,26 +120,10 @@ Result<std::vector<LaneRecord>> read_lanes(Database& db, std::int64_t run) {
   return lanes;
 }
 
-}  // namespace
-
-Result<> insert_account(Database& db, std::int64_t run, const RunRecord& record) {
-  if (record.copy_cost) {
-    BLKSWEEP_CHECK(insert_cost(db, run, *record.copy_cost));
-  }
-  return record.account ? insert_sums(db, run, *record.account) : Result<>();
-}
-
-Result<Maybe<AccountRecord>> read_account(Database& db, std::int64_t run) {
-  ColumnNames names;
-  AccountRecord none;
-  each_account_column(none, names);
-  BLKSWEEP_TRY(Statement query,
-               db.prepare(fmt::format("SELECT {} FROM account WHERE run_id = ?", names.text())));
-  query.bind(run);
+Result<Maybe<AccountRecord>> read_sums(Database& db, std::int64_t run) {
   Maybe<AccountRecord> account;
-  BLKSWEEP_CHECK(for_each_row(query, [&account](Statement& row) {
-    each_account_column(account.emplace(), RowReader(row));
-  }));
+  BLKSWEEP_CHECK(
+      read_one(db, run, "account", account, [](auto& r, auto&& f) { each_account_column(r, f); }));
   if (!account) {
     return account;
   }
@@ -128,14 +135,22 @@ Result<Maybe<AccountRecord>> read_account(Database& db, std::int64_t run) {
   return account;
 }
 
-Result<Maybe<CopyCostRecord>> read_copy_cost(Database& db, std::int64_t run) {
-  BLKSWEEP_TRY(Statement query,
-               db.prepare("SELECT parts, bytes, cpu_ns FROM copy_cost WHERE run_id = ?"));
-  query.bind(run);
-  Maybe<CopyCostRecord> cost;
-  BLKSWEEP_CHECK(for_each_row(
-      query, [&cost](Statement& row) { each_copy_cost_column(cost.emplace(), RowReader(row)); }));
-  return cost;
+}  // namespace
+
+Result<> insert_account(Database& db, std::int64_t run, const RunRecord& record) {
+  BLKSWEEP_CHECK(insert_one(db, run, "copy_cost", record.copy_cost, kCostColumns));
+  BLKSWEEP_CHECK(insert_one(db, run, "overlap", record.overlap, kOverlapColumns));
+  BLKSWEEP_CHECK(insert_one(db, run, "device_clock", record.device_clock, kClockColumns));
+  BLKSWEEP_CHECK(insert_one(db, run, "accelerator", record.accelerator, kAcceleratorColumns));
+  return record.account ? insert_sums(db, run, *record.account) : Result<>();
+}
+
+Result<> read_account(Database& db, std::int64_t run, RunRecord& record) {
+  BLKSWEEP_TRY(record.account, read_sums(db, run));
+  BLKSWEEP_CHECK(read_one(db, run, "copy_cost", record.copy_cost, kCostColumns));
+  BLKSWEEP_CHECK(read_one(db, run, "overlap", record.overlap, kOverlapColumns));
+  BLKSWEEP_CHECK(read_one(db, run, "device_clock", record.device_clock, kClockColumns));
+  return read_one(db, run, "accelerator", record.accelerator, kAcceleratorColumns);
 }
 
 }  // namespace blksweep

@@ -9,10 +9,9 @@
 
 namespace blksweep {
 
-// account, account_lane, account_stall, account_phase, copy_cost.
+// account, account_lane, account_stall, account_phase, copy_cost, overlap, device_clock,
+// accelerator.
 Result<> insert_account(Database& db, std::int64_t run, const RunRecord& record);
-
-Result<Maybe<AccountRecord>> read_account(Database& db, std::int64_t run);
-Result<Maybe<CopyCostRecord>> read_copy_cost(Database& db, std::int64_t run);
+Result<> read_account(Database& db, std::int64_t run, RunRecord& record);
 
 }  // namespace blksweep

@@ -123,6 +123,10 @@ void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string
   line("utilisation", c.utilisation);
   line("exposed_copy", c.exposed_copy);
   line("ideal_share", c.ideal_share);
+  level(line, "hidden_transfer", c.hidden_transfer);
+  level(line, "exposed_transfer", c.exposed_transfer);
+  level(line, "transfer_bytes_per_s", c.transfer_rate);
+  level(line, "fed_gap_ns", c.fed_gap_ns);
   line("copy_cpu_ns_per_part", c.copy_cpu_ns_per_part);
   line("resident_before", c.resident_before);
   line("quality_displacement", c.quality.displacement);

@@ -132,6 +132,23 @@ Json object_or_null(const Maybe<T>& record, Each each) {
   return out;
 }
 
+Json share_json(const Maybe<std::int64_t>& part, const Maybe<std::int64_t>& whole) {
+  return part && whole.value_or(0) > 0
+             ? Json(static_cast<double>(*part) / static_cast<double>(*whole))
+             : Json(nullptr);
+}
+
+Json overlap_json(const RunRecord& run) {
+  Json out;
+  each_overlap_column(*run.overlap, Keys{out});
+  out["hidden_share"] = share_json(run.overlap->both_ns, run.overlap->transfer_ns);
+  out["exposed_share"] = share_json(run.overlap->exposed_ns, run.epoch_ns);
+  out["bytes_per_s"] = run.overlap->bytes && run.overlap->transfer_ns
+                           ? rate_json(*run.overlap->bytes, *run.overlap->transfer_ns)
+                           : Json(nullptr);
+  return out;
+}
+
 bool is_peer(const Json& run) {
   const auto peer = run["cell"].find("peer");
   return peer != run["cell"].end() && !peer->is_null();
@@ -185,6 +202,11 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
   out["account"] = run.account ? account_json(*run.account) : Json(nullptr);
   out["copy_cost"] =
       object_or_null(run.copy_cost, [](auto& r, Keys k) { each_copy_cost_column(r, k); });
+  out["overlap"] = run.overlap ? overlap_json(run) : Json(nullptr);
+  out["device_clock"] =
+      object_or_null(run.device_clock, [](auto& r, Keys k) { each_device_clock_column(r, k); });
+  out["accelerator"] =
+      object_or_null(run.accelerator, [](auto& r, Keys k) { each_accelerator_column(r, k); });
   out["node"] = node_json(run.node);
   out["noise"] = object_or_null(run.noise, [](auto& r, Keys k) { each_noise_column(r, k); });
   out["limit_use"] =

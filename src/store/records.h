@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/batch_times.h"
+#include "base/device_span.h"
 #include "model/latency_map.h"
 
 namespace blksweep {
@@ -115,6 +116,7 @@ struct GpuPoint {  // what NVML said of the GPU at that moment
   Maybe<std::uint32_t> utilisation, memory_utilisation;  // percent of NVML's own sampling period
   Maybe<std::uint64_t> memory_used_bytes;
   Maybe<std::uint32_t> clock_mhz;
+  Maybe<std::uint64_t> throttle_reasons;  // NVML's bits
 };
 
 struct IssuePoint {  // a request as the driver saw it; thinned evenly when there are too many
@@ -208,6 +210,35 @@ struct CopyCostRecord {
   std::int64_t cpu_ns = 0;
 };
 
+// What the accelerator's copy engines and its kernels did at the same time, on its own clock
+// (stats/overlap.h). NULL: the run has no transfers, or no kernels.
+struct OverlapRecord {
+  Maybe<std::int64_t> transfer_ns, kernel_ns;  // under way; running
+  Maybe<std::int64_t> both_ns, exposed_ns;     // of transfer_ns: with a kernel, without
+  std::int64_t idle_ns = 0;                    // neither
+  Maybe<std::uint64_t> bytes, hidden_bytes, slices;
+  Maybe<std::int64_t> asked_ns;  // that the kernels were to take
+  // Kernels whose data were there when the one before ended, and the time lost in front of them.
+  Maybe<std::uint64_t> fed;
+  Maybe<std::int64_t> fed_gap_ns, fed_gap_most_ns;
+};
+
+// How well the accelerator's clock was brought to CLOCK_MONOTONIC, and what that cost.
+struct DeviceClockRecord {
+  std::int64_t offset_ns = 0;
+  double drift = 0;
+  std::int64_t error_ns = 0, clamped_ns = 0;  // stated; met
+  std::uint64_t anchors = 0;
+  std::int64_t cost_ns = 0;  // of the threads that asked it
+};
+
+// The GPU that was used, and where it is.
+struct AcceleratorRecord {
+  std::string name, uuid, pci;
+  Maybe<std::int64_t> numa_node, disk_numa_node;
+  Maybe<std::uint32_t> link_generation, link_generation_most, link_width, link_width_most;
+};
+
 struct LaneRecord {
   std::string lane;  // "read", "decode", "copy", "compute"
   std::int64_t busy_ns = 0, hidden_ns = 0, exposed_ns = 0;
@@ -284,7 +315,11 @@ struct RunRecord {
   std::vector<GpuPoint> gpu;  // empty: no GPU in this run, or none that NVML knows
   std::vector<MemoryWait> read_waits;
   Maybe<AccountRecord> account;
-  Maybe<CopyCostRecord> copy_cost;  // NULL: no copy stage
+  Maybe<CopyCostRecord> copy_cost;        // NULL: no copy stage
+  Maybe<OverlapRecord> overlap;           // NULL: neither copy stage nor consumer
+  DeviceWork device_work;                 // what it was made of
+  Maybe<DeviceClockRecord> device_clock;  // NULL: no other clock
+  Maybe<AcceleratorRecord> accelerator;   // NULL: no GPU in this run
   Maybe<ProbeRecord> probe;
   Maybe<FioRecord> fio, fio_plain;
   Maybe<PredictionRecord> prediction;

@@ -222,8 +222,7 @@ Result<std::vector<StoredRun>> ResultReader::runs(std::int64_t experiment) {
   std::vector<StoredRun> found;
   BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) { found.push_back(read_run(row)); }));
   for (StoredRun& stored : found) {
-    BLKSWEEP_TRY(stored.run.account, read_account(db_, stored.id));
-    BLKSWEEP_TRY(stored.run.copy_cost, read_copy_cost(db_, stored.id));
+    BLKSWEEP_CHECK(read_account(db_, stored.id, stored.run));
     BLKSWEEP_CHECK(read_node(stored.id, stored.run));
     BLKSWEEP_CHECK(read_texts(stored.id, stored.run));
   }
@@ -327,6 +326,12 @@ Result<std::vector<DepthPoint>> ResultReader::depth_series(std::int64_t run) {
 Result<std::vector<IssuePoint>> ResultReader::issue_series(std::int64_t run) {
   BLKSWEEP_TRY(const std::string bytes, series_bytes(run, "issue"));
   return decode_issue_series(bytes);
+}
+
+Result<DeviceWork> ResultReader::device_work(std::int64_t run) {
+  BLKSWEEP_TRY(const std::string transfers, series_bytes(run, "transfer"));
+  BLKSWEEP_TRY(const std::string kernels, series_bytes(run, "kernel"));
+  return DeviceWork{decode_transfer_series(transfers), decode_kernel_series(kernels)};
 }
 
 }  // namespace blksweep

@@ -70,6 +70,7 @@ class ResultReader {
   Result<Histogram> histogram(std::int64_t run, const std::string& kind);
   Result<std::vector<DepthPoint>> depth_series(std::int64_t run);
   Result<std::vector<IssuePoint>> issue_series(std::int64_t run);
+  Result<DeviceWork> device_work(std::int64_t run);
 
   Result<std::vector<StoredReplay>> replays();               // oldest first
   Result<std::vector<StoredTrace>> traces();                 // oldest first

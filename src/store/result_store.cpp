@@ -221,6 +221,10 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
   if (!record.gpu.empty()) {
     BLKSWEEP_CHECK(insert_series(db, run, "gpu", record.gpu));
   }
+  if (record.overlap) {
+    BLKSWEEP_CHECK(insert_series(db, run, "transfer", record.device_work.transfers));
+    BLKSWEEP_CHECK(insert_series(db, run, "kernel", record.device_work.kernels));
+  }
   BLKSWEEP_CHECK(insert_histogram(db, run, "read_latency_ns", record.read_latency_ns));
   if (record.probe) {
     BLKSWEEP_CHECK(insert_probe(db, run, *record.probe));

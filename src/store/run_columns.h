@@ -179,6 +179,45 @@ void each_copy_cost_column(Cost& c, F&& f) {
   f("cpu_ns", c.cpu_ns);
 }
 
+template <class Overlap, class F>
+void each_overlap_column(Overlap& o, F&& f) {
+  f("transfer_ns", o.transfer_ns);
+  f("kernel_ns", o.kernel_ns);
+  f("both_ns", o.both_ns);
+  f("exposed_ns", o.exposed_ns);
+  f("idle_ns", o.idle_ns);
+  f("bytes", o.bytes);
+  f("hidden_bytes", o.hidden_bytes);
+  f("slices", o.slices);
+  f("asked_ns", o.asked_ns);
+  f("fed", o.fed);
+  f("fed_gap_ns", o.fed_gap_ns);
+  f("fed_gap_most_ns", o.fed_gap_most_ns);
+}
+
+template <class Clock, class F>
+void each_device_clock_column(Clock& c, F&& f) {
+  f("offset_ns", c.offset_ns);
+  f("drift", c.drift);
+  f("error_ns", c.error_ns);
+  f("clamped_ns", c.clamped_ns);
+  f("anchors", c.anchors);
+  f("cost_ns", c.cost_ns);
+}
+
+template <class Accelerator, class F>
+void each_accelerator_column(Accelerator& a, F&& f) {
+  f("name", a.name);
+  f("uuid", a.uuid);
+  f("pci", a.pci);
+  f("numa_node", a.numa_node);
+  f("disk_numa_node", a.disk_numa_node);
+  f("link_generation", a.link_generation);
+  f("link_generation_most", a.link_generation_most);
+  f("link_width", a.link_width);
+  f("link_width_most", a.link_width_most);
+}
+
 template <class LaneRow, class F>
 void each_account_lane_column(LaneRow& l, F&& f) {
   f("lane", l.lane);

@@ -156,7 +156,8 @@ CREATE TABLE batch (
 CREATE TABLE batch_stage (          -- times are CLOCK_MONOTONIC, as in run.begin_ns
   run_id   INTEGER NOT NULL REFERENCES run,
   position INTEGER NOT NULL,        -- of the batch
-  stage    TEXT NOT NULL,           -- read | decode | copy | compute; transfer: a part of copy
+  stage    TEXT NOT NULL,           -- read | decode | copy | compute; of copy: transfer | blocked;
+                                    -- behind it: release
   wait_ns  INTEGER NOT NULL,        -- until begin_ns only a slot of the stage's ring was missing
   begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,
   PRIMARY KEY (run_id, position, stage)
@@ -188,7 +189,11 @@ CREATE TABLE series (               -- packed little-endian records, see docs/re
   kind   TEXT NOT NULL,             -- depth: i64 at_ns, u32 driver, u32 scheduler
                                     -- issue: i64 at_ns, u64 sector, u32 bytes
                                     -- gpu: i64 at_ns, u32 utilisation, u32 memory_utilisation,
-                                    -- u64 memory_used_bytes, u32 clock_mhz; greatest: unknown
+                                    -- u64 memory_used_bytes, u32 clock_mhz, u64 throttle_reasons;
+                                    -- greatest: unknown
+                                    -- transfer: i64 begin_ns, i64 end_ns, u64 bytes, u32 batch,
+                                    -- u32 lane; kernel: i64 begin_ns, i64 end_ns, i64 asked_ns,
+                                    -- u32 batch
   records INTEGER NOT NULL,
   data   BLOB NOT NULL,
   PRIMARY KEY (run_id, kind)
@@ -288,6 +293,35 @@ CREATE TABLE copy_cost (   -- of the copy thread; no row: no copy stage
   bytes  INTEGER NOT NULL,
   cpu_ns INTEGER NOT NULL                -- its CPU time, user and system
 ) STRICT;
+CREATE TABLE overlap (     -- on the accelerator's own clock; no row: neither copy stage nor consumer
+  run_id INTEGER PRIMARY KEY REFERENCES run,
+  transfer_ns INTEGER,                   -- at least one slice of a transfer under way; NULL: no copy
+  kernel_ns   INTEGER,                   -- at least one kernel running; NULL: no consumer
+  both_ns INTEGER, exposed_ns INTEGER,   -- of transfer_ns: with a kernel, without
+  idle_ns INTEGER NOT NULL,              -- of the epoch: neither
+  bytes INTEGER, hidden_bytes INTEGER,   -- transferred; of these, while a kernel ran
+  slices INTEGER,
+  asked_ns INTEGER,                      -- that the kernels were to take together
+  fed INTEGER,                           -- kernels whose data were there when the one before ended
+  fed_gap_ns INTEGER,                    -- no kernel ran in front of these; together
+  fed_gap_most_ns INTEGER                -- in front of one of them
+) STRICT;
+CREATE TABLE device_clock ( -- an accelerator's clock beside CLOCK_MONOTONIC; no row: no other clock
+  run_id INTEGER PRIMARY KEY REFERENCES run,
+  offset_ns  INTEGER NOT NULL,           -- CLOCK_MONOTONIC at the first anchor
+  drift      REAL NOT NULL,              -- (host - accelerator) / host
+  error_ns   INTEGER NOT NULL,           -- that any time may be off, as stated
+  clamped_ns INTEGER NOT NULL,           -- farthest that a time lay outside of what the host saw
+  anchors    INTEGER NOT NULL,           -- moments at which both clocks were read
+  cost_ns    INTEGER NOT NULL            -- time of our threads that this took
+) STRICT;
+CREATE TABLE accelerator (  -- the GPU that was used, and where it is; no row: none
+  run_id INTEGER PRIMARY KEY REFERENCES run,
+  name TEXT NOT NULL, uuid TEXT NOT NULL, pci TEXT NOT NULL,  -- empty: unknown
+  numa_node INTEGER, disk_numa_node INTEGER,                  -- its own; of the disk with the data
+  link_generation INTEGER, link_generation_most INTEGER,      -- PCIe, as it was; as it can be
+  link_width INTEGER, link_width_most INTEGER                 -- lanes
+) STRICT;
 CREATE TABLE account (     -- docs/account.md
   run_id INTEGER PRIMARY KEY REFERENCES run,
   wall_ns INTEGER NOT NULL,
@@ -319,7 +353,7 @@ CREATE TABLE account_phase ( -- of batches, summed; together batch_life_ns
   run_id INTEGER NOT NULL REFERENCES run,
   position INTEGER NOT NULL,             -- in the order in which a batch passes them
   phase TEXT NOT NULL,                   -- queued | device | window | decode | decoded | staging |
-                                         -- copy | staged | compute | held
+                                         -- copy | staged | compute | release | held
   ns INTEGER NOT NULL,
   PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;

@@ -35,6 +35,26 @@ void each_field(Point& p, F&& f) {
   f(p.memory_utilisation);
   f(p.memory_used_bytes);
   f(p.clock_mhz);
+  f(p.throttle_reasons);
+}
+
+template <class Slice, class F>
+requires std::is_same_v<std::remove_const_t<Slice>, TransferSlice>
+void each_field(Slice& s, F&& f) {
+  f(s.begin);
+  f(s.end);
+  f(s.bytes);
+  f(s.batch);
+  f(s.lane);
+}
+
+template <class Span, class F>
+requires std::is_same_v<std::remove_const_t<Span>, KernelSpan>
+void each_field(Span& s, F&& f) {
+  f(s.begin);
+  f(s.end);
+  f(s.asked_ns);
+  f(s.batch);
 }
 
 template <class Point, class F>
@@ -107,6 +127,15 @@ std::string encode_series(const std::vector<GpuPoint>& points) { return encode(p
 std::string encode_series(const std::vector<DepthPoint>& points) { return encode(points); }
 std::string encode_series(const std::vector<IssuePoint>& points) { return encode(points); }
 
+std::string encode_series(const std::vector<TransferSlice>& slices) { return encode(slices); }
+std::string encode_series(const std::vector<KernelSpan>& kernels) { return encode(kernels); }
+
+std::vector<TransferSlice> decode_transfer_series(std::string_view bytes) {
+  return decode<TransferSlice>(bytes);
+}
+std::vector<KernelSpan> decode_kernel_series(std::string_view bytes) {
+  return decode<KernelSpan>(bytes);
+}
 std::vector<GpuPoint> decode_gpu_series(std::string_view bytes) { return decode<GpuPoint>(bytes); }
 std::vector<DepthPoint> decode_depth_series(std::string_view bytes) {
   return decode<DepthPoint>(bytes);

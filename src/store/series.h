@@ -3,7 +3,10 @@
 // Format:   depth: i64 at_ns, u32 driver, u32 scheduler (16 bytes).
 //           issue: i64 at_ns, u64 sector, u32 bytes (20 bytes).
 //           gpu: i64 at_ns, u32 utilisation, u32 memory_utilisation, u64 memory_used_bytes,
-//           u32 clock_mhz (28 bytes); unknown is the greatest value of its type.
+//           u32 clock_mhz, u64 throttle_reasons (36 bytes); unknown is the greatest value of its
+//           type.
+//           transfer: i64 begin_ns, i64 end_ns, u64 bytes, u32 batch, u32 lane (32 bytes).
+//           kernel: i64 begin_ns, i64 end_ns, i64 asked_ns, u32 batch (28 bytes).
 //           map_read: i64 begin_ns, i64 latency_ns, u64 offset, i64 distance, u32 bytes, u32 depth
 //           (40 bytes). No header; the row says how many.
 // Property: decode(encode(x)) == x; bytes after the last whole record are ignored.
@@ -20,6 +23,10 @@ namespace blksweep {
 std::string encode_series(const std::vector<DepthPoint>& points);
 std::string encode_series(const std::vector<IssuePoint>& points);
 std::string encode_series(const std::vector<GpuPoint>& points);
+std::string encode_series(const std::vector<TransferSlice>& slices);
+std::string encode_series(const std::vector<KernelSpan>& kernels);
+std::vector<TransferSlice> decode_transfer_series(std::string_view bytes);
+std::vector<KernelSpan> decode_kernel_series(std::string_view bytes);
 std::vector<GpuPoint> decode_gpu_series(std::string_view bytes);
 std::vector<DepthPoint> decode_depth_series(std::string_view bytes);
 std::vector<IssuePoint> decode_issue_series(std::string_view bytes);

@@ -109,6 +109,45 @@ void add_account(CellSummary& cell, const Runs& all) {
   }
 }
 
+Level level(const std::vector<double>& values) {
+  const auto [least, greatest] = std::ranges::minmax(values);
+  return {median(values), least, greatest};
+}
+
+template <class Get>
+Maybe<Level> known_level(const Runs& runs, Get get) {
+  const std::vector<double> values = known(runs, get);
+  return values.empty() ? Maybe<Level>() : level(values);
+}
+
+Maybe<double> quotient(const Maybe<double>& part, const Maybe<double>& whole) {
+  return part && whole.value_or(0) > 0 ? Maybe<double>(*part / *whole) : std::nullopt;
+}
+
+// Of a run's overlap, as numbers to divide.
+template <class T>
+auto of_overlap(Maybe<T> OverlapRecord::*field) {
+  return [field](const RunRecord& r) {
+    return r.overlap && (*r.overlap).*field
+               ? Maybe<double>(static_cast<double>(*((*r.overlap).*field)))
+               : std::nullopt;
+  };
+}
+
+void add_overlap(CellSummary& cell, const Runs& runs) {
+  const auto ratio = [&runs](auto part, auto whole) {
+    return known_level(runs, [&](const RunRecord& r) { return quotient(part(r), whole(r)); });
+  };
+  const auto transfer = of_overlap(&OverlapRecord::transfer_ns);
+  cell.hidden_transfer = ratio(of_overlap(&OverlapRecord::both_ns), transfer);
+  cell.exposed_transfer = ratio(of_overlap(&OverlapRecord::exposed_ns), [](const RunRecord& r) {
+    return Maybe<double>(static_cast<double>(r.epoch_ns));
+  });
+  cell.transfer_rate = ratio(of_overlap(&OverlapRecord::bytes),
+                             [&](const RunRecord& r) { return quotient(transfer(r), 1e9); });
+  cell.fed_gap_ns = ratio(of_overlap(&OverlapRecord::fed_gap_ns), of_overlap(&OverlapRecord::fed));
+}
+
 void add_medians(CellSummary& cell, const Runs& runs) {
   cell.first_batch_ns = known_median(runs, [](auto& r) { return r.first_batch_ns; });
   cell.depth_mean =
@@ -146,11 +185,6 @@ std::vector<double> each(const Runs& runs, Get get) {
   std::vector<double> values;
   std::ranges::transform(runs, std::back_inserter(values), [&](auto* r) { return get(*r); });
   return values;
-}
-
-Level level(const std::vector<double>& values) {
-  const auto [least, greatest] = std::ranges::minmax(values);
-  return {median(values), least, greatest};
 }
 
 // What the page cache gave is not held against what the device can give.
@@ -286,6 +320,7 @@ std::vector<CellSummary> summarize(const SummaryInput& input) {
     add_throughput(cell, runs, ceilings_of(input, disk), error_rate);
     add_medians(cell, runs);
     add_account(cell, runs);
+    add_overlap(cell, runs);
     if (i != baseline) {
       add_ratio(cell, runs, counted_runs(input.runs, input.cells[baseline].id), error_rate);
     }

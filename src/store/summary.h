@@ -54,6 +54,10 @@ struct CellSummary {
   Maybe<double> device_fallbacks;  // only where the cell reads, or was to read, through the device
   // Of the account (docs/account.md), over wall; unknown without a consumer or copy stage.
   Maybe<double> exposed_copy, ideal_share;
+  // Of the accelerator's own clock (stats/overlap.h): the share of transfer time behind kernels,
+  // and of the epoch that only transfers took; bytes over transfer time; how long no kernel ran in
+  // front of one whose data were there.
+  Maybe<Level> hidden_transfer, exposed_transfer, transfer_rate, fed_gap_ns;
   Maybe<double> copy_cpu_ns_per_part;    // CPU time of the copy thread per sample that it was given
   std::map<std::string, double> stalls;  // of the last lane, by cause; medians of those above 0
   std::string stalled_lane;

@@ -63,6 +63,7 @@ std::string value(const PairedRatio& r) { return digits(r.value); }
 std::string percent(double x) { return fmt::format("{:.0f} %", x * 100); }
 std::string tenth_percent(double x) { return fmt::format("{:.1f} %", x * 100); }
 std::string signed_percent(double x) { return fmt::format("{:+.1f} %", x * 100); }
+std::string middle_percent(const Level& l) { return tenth_percent(l.median); }
 std::string duration(double ns) { return format_duration(Nanos{static_cast<Nanos::rep>(ns)}); }
 
 struct Column {
@@ -125,6 +126,9 @@ constexpr Column kColumns[] = {
      [](const CellSummary& c) { return shown(c.utilisation, percent); }, true},
     {"exposed copy", "share of the epoch in which only the copy worked",
      [](const CellSummary& c) { return shown(c.exposed_copy, tenth_percent); }, true},
+    {"hidden transfer",
+     "share of the transfers' time in which a kernel ran, on the accelerator's clock, median",
+     [](const CellSummary& c) { return shown(c.hidden_transfer, middle_percent); }, true},
     {"copy CPU", "CPU time of the copy thread for a sample",
      [](const CellSummary& c) { return shown(c.copy_cpu_ns_per_part, duration); }, true},
     {"of ideal", "the time of the busiest stage alone over the epoch's",
@@ -161,6 +165,14 @@ struct Numbers {
       interval(name + "_ranked", r->ranked);
     }
   }
+  template <class Format>
+  void level(const std::string& name, const Maybe<Level>& l, Format format) {
+    if (l) {
+      add(name, format(l->median));
+      add(name + "_least", format(l->least));
+      add(name + "_greatest", format(l->greatest));
+    }
+  }
   void interval(const std::string& name, const Maybe<Interval>& i) {
     if (i) {
       add(name + "_low", digits(i->low));
@@ -194,6 +206,28 @@ std::string stalls(const CellSummary& c) {
                                  tenth_percent(all));
   for (const auto& [share, cause] : causes) {
     text += fmt::format("{} {} {}", text.back() == ':' ? "" : ",", cause, tenth_percent(-share));
+  }
+  return text + '\n';
+}
+
+std::string percent_range(const Level& l) {
+  return fmt::format("{} ({:.1f}..{:.1f})", tenth_percent(l.median), l.least * 100,
+                     l.greatest * 100);
+}
+
+// "pageable: transfers at 11.9 GB/s, 98.2 % (97.9..98.4) of their time behind kernels, 0.1 %
+// (0.1..0.2) of the epoch exposed; 3us between kernels whose data were there".
+std::string overlap_note(const CellSummary& c) {
+  if (!c.hidden_transfer || !c.exposed_transfer || !c.transfer_rate) {
+    return "";
+  }
+  std::string text = fmt::format(
+      "{}: transfers at {} GB/s, {} of their time behind kernels, {} of the epoch exposed", c.label,
+      digits(c.transfer_rate->median / 1e9), percent_range(*c.hidden_transfer),
+      percent_range(*c.exposed_transfer));
+  if (c.fed_gap_ns) {
+    text +=
+        fmt::format("; {} between kernels whose data were there", duration(c.fed_gap_ns->median));
   }
   return text + '\n';
 }
@@ -251,7 +285,7 @@ std::string notes(const std::vector<CellSummary>& cells) {
   bool compared = false;
   bool same = true;
   for (const CellSummary& c : cells) {
-    out += stalls(c) + comparison_notes(c) + twin_notes(c.label, c.twins);
+    out += stalls(c) + overlap_note(c) + comparison_notes(c) + twin_notes(c.label, c.twins);
     compared |= c.twins.ratio.has_value();
     same &= !c.twins.ratio || c.twins.same_requests();
     for (const std::string& reason : c.incomplete_reasons) {
@@ -303,6 +337,10 @@ SummaryTexts summary_numbers(const CellSummary& c) {
   out.add("read_amplification", c.read_amplification, digits);
   out.add("utilisation", c.utilisation, percent);
   out.add("exposed_copy", c.exposed_copy, tenth_percent);
+  out.level("hidden_transfer", c.hidden_transfer, tenth_percent);
+  out.level("exposed_transfer", c.exposed_transfer, tenth_percent);
+  out.level("transfer_gb_per_s", c.transfer_rate, [](double x) { return digits(x / 1e9); });
+  out.level("fed_gap", c.fed_gap_ns, duration);
   out.add("copy_cpu", c.copy_cpu_ns_per_part, duration);
   out.add("ideal_share", c.ideal_share, percent);
   out.add("prediction", c.prediction_epoch_ns, duration);

@@ -16,6 +16,7 @@ import demo_db as demo  # noqa: E402
 import epochs  # noqa: E402
 import lanes  # noqa: E402
 import load  # noqa: E402
+import overlap  # noqa: E402
 import report  # noqa: E402
 import utilisation  # noqa: E402
 
@@ -154,6 +155,27 @@ class Lanes(WithRuns):
         self.assertIn("utilisation", names)
 
 
+class Overlap(WithRuns):
+    def test_every_repeat_is_shown_as_its_share_of_the_epoch(self):
+        found = overlap.load(self.db, self.cells)
+        for cell_id, shares in found.items():
+            recorded = load.rows(self.db, "SELECT exposed_ns, epoch_ns FROM good_run JOIN overlap USING (run_id) "
+                                 "WHERE cell_id = ? ORDER BY repeat", [cell_id])
+            self.assertEqual(shares, [exposed / epoch for exposed, epoch in recorded])
+        self.assertEqual(sorted(found), [1, 2, 3])
+        self.assertIn("1 cell without a copy stage", overlap.describe(found, [*self.cells, cell(9)]))
+        self.assertIn("overlap", [name for name, *_ in report.wanted(self.cells)])
+
+    def test_without_a_consumer_nothing_is_drawn(self):
+        with self.assertRaises(load.NotApplicable):
+            overlap.load(self.db, [cell(9)])
+
+    def test_what_is_hidden_stands_beside_the_row(self):
+        share = load.Cell(1, "lba", False, 3, {"hidden_transfer": 0.982}, {})
+        self.assertEqual(overlap.hidden(share), "98.2 % hidden")
+        self.assertEqual(overlap.hidden(cell(1)), "")
+
+
 class Utilisation(WithRuns):
     def test_a_curve_per_repeat_whose_mean_is_the_utilisation_of_the_run(self):
         found = utilisation.load(self.db, self.cells)
@@ -175,7 +197,7 @@ class WithoutConsumer(WithRuns):
     OPTIONS = ["--no-probe", "--no-fio", "--cells", "3", "--repeats", "1"]
 
     def test_neither_figure_is_applicable(self):
-        for module in (lanes, utilisation):
+        for module in (lanes, overlap, utilisation):
             with self.assertRaises(load.NotApplicable):
                 module.load(self.db, self.cells)
 

@@ -154,6 +154,13 @@ def add_batches(db, run, begin_ns, times):
             insert(db, "batch_stage", run_id=run, position=position, stage=stage, wait_ns=begin, begin_ns=begin,
                    end_ns=end)
     epoch_ns = times[-1][5]
+    copying = sum(copied - copy for _, _, copy, copied, _, _ in times)
+    hidden = sum(max(0, min(later, copied) - max(begin, copy)) for _, _, copy, copied, _, _ in times
+                 for *_, begin, later in times)
+    insert(db, "overlap", run_id=run, transfer_ns=copying, kernel_ns=len(times) * COMPUTE_NS, both_ns=hidden,
+           exposed_ns=copying - hidden, idle_ns=epoch_ns - copying - len(times) * COMPUTE_NS + hidden,
+           bytes=len(times) * BATCH * SAMPLE_BYTES, hidden_bytes=0, slices=len(times),
+           asked_ns=len(times) * COMPUTE_NS, fed=0, fed_gap_ns=0, fed_gap_most_ns=0)
     db.execute("UPDATE run SET epoch_ns = ?, first_batch_ns = ?, utilisation = ? WHERE run_id = ?",
                [epoch_ns, times[0][3], len(times) * COMPUTE_NS / epoch_ns, run])
 

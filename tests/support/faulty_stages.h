@@ -98,13 +98,17 @@ class FaultyCopy final : public CopyStage {
 class FaultyConsumer final : public Consumer {
  public:
   FaultyConsumer(const FaultPlan& plan, FaultTrace& trace) : plan_(plan), trace_(trace) {}
-  Result<TimeSpan> consume(std::uint32_t batch, Nanos /*takes*/,
-                           std::int64_t /*arrived_ns*/) override {
+  bool waits_for(const BatchArrival& /*arrival*/) const override { return false; }
+  Result<> launch(std::uint32_t /*batch*/, Nanos /*takes*/,
+                  const BatchArrival& /*arrival*/) override {
+    return {};
+  }
+  Result<ComputeTimes> finish(std::uint32_t batch) override {
     if (batch == plan_.at_consume) {
       return tl::unexpected(made_to_fail(trace_, "kernel", batch).error());
     }
     const std::int64_t now = now_ns();
-    return TimeSpan{now, now + 1};
+    return ComputeTimes{{now, now + 1}, {now, now + 1}};
   }
 
  private:

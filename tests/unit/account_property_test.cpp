@@ -16,9 +16,9 @@ class Naive {
   explicit Naive(const AccountInput& in) : in_(in) {}
 
   bool busy(Stage lane, std::int64_t t) const {
+    const auto at = [t](const auto& s) { return s && s->begin <= t && t < s->end; };
     const bool covered = std::ranges::any_of(in_.batches, [&](const BatchTimes& b) {
-      const auto& s = b[lane];
-      return s && s->begin <= t && t < s->end;
+      return at(b[lane]) || (lane == Stage::copy && at(b[Stage::release]));
     });
     return covered && (lane != Stage::read || wait_at(t) == nullptr);
   }
@@ -48,6 +48,9 @@ class Naive {
     if (b[Stage::compute]) {
       ends.emplace_back(waits, b[Stage::compute]->begin);
       ends.emplace_back(Phase::compute, b[Stage::compute]->end);
+    }
+    if (gives_back(b)) {
+      ends.emplace_back(Phase::release, b[Stage::release]->end);
     }
     const auto at = std::ranges::find_if(ends, [t](const auto& e) { return t < e.second; });
     return at != ends.end() ? at->first : b[Stage::copy] || b[Stage::compute] ? Phase::held : waits;
@@ -135,9 +138,14 @@ class Naive {
              : b[Stage::copy]->wait <= t ? Stall::staging
                                          : Stall::host;
     }
-    return b[Stage::compute] && b[Stage::compute]->begin <= t && t < b[Stage::compute]->end
-               ? Stall::consumer
-               : Stall::host;
+    if (b[Stage::compute] && t < b[Stage::compute]->end) {
+      return b[Stage::compute]->begin <= t ? Stall::consumer : Stall::host;
+    }
+    return gives_back(b) && t < b[Stage::release]->end ? Stall::copy : Stall::host;
+  }
+  // Before the window's memory is: afterwards it holds nobody up.
+  static bool gives_back(const BatchTimes& b) {
+    return b[Stage::release] && b[Stage::release]->begin < b.consumed;
   }
 
   const AccountInput& in_;
@@ -186,6 +194,9 @@ void make_random(RandomEpoch& e, std::uint64_t seed) {
         t.wait = std::min(t.begin, last + static_cast<std::int64_t>(rng.below(3)));
       }
       last = std::max(last, t.end);
+    }
+    if (b[Stage::copy] && rng.below(2) == 0) {
+      b[Stage::release] = without_wait(some_span(rng, b[Stage::copy]->end, orderly));
     }
     b.consumed = some_time(rng, std::max(last, b[Stage::read]->begin));
     e.batches.push_back(b);

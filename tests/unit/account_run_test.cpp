@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "dataset/pack.h"
 #include "experiment/batch_records.h"
 #include "loader/epoch.h"
@@ -140,11 +142,13 @@ TEST_F(AccountOfARun, ABlockingCopyIsExposedToTheLastNanosecond) {
     cell_.copy_tuning.slots = 1;
     const Account blocking = account(run());
     const LaneAccount& copy = *blocking.lane(Stage::copy);
-    EXPECT_EQ(copy.hidden, 0);
+    EXPECT_EQ(copy.hidden > 0, staging == Staging::per_batch) << "only giving back is behind it";
     EXPECT_GE(copy.exposed, kBatches * 1'000'000);
     // Why: the slot is in use while its batch is computed, and the consumer waits for each copy.
     EXPECT_GT(copy.stall(Stall::staging), (kBatches - 1) * kCompute / 2);
-    EXPECT_EQ(blocking.lane(Stage::compute)->stall(Stall::copy), copy.exposed);
+    if (staging != Staging::per_batch) {  // whose last release may end behind the last kernel
+      EXPECT_EQ(blocking.lane(Stage::compute)->stall(Stall::copy), copy.exposed);
+    }
     cell_.copy_tuning.slots = 2;
     EXPECT_GT(account(run()).lane(Stage::copy)->hidden, 0);
   }
@@ -185,6 +189,11 @@ TEST_F(AccountOfARun, CanBeMadeAgainFromTheDatabase) {
   EXPECT_EQ(stored.copy_cost->parts, r.copy_cost->parts);
   EXPECT_EQ(stored.copy_cost->bytes, r.copy_cost->bytes);
   EXPECT_EQ(stored.copy_cost->cpu_ns, r.copy_cost->cpu_ns);
+  ASSERT_TRUE(stored.overlap);
+  EXPECT_EQ(run_json({}, stored)["overlap"], run_json({}, r)["overlap"]);
+  stored.device_work = reader->device_work(*id).value();
+  EXPECT_EQ(stored.device_work.transfers, r.device_work.transfers);
+  EXPECT_EQ(stored.device_work.kernels, r.device_work.kernels);
   stored.batches = reader->batches(*id).value();
   stored.read_waits = reader->read_waits(*id).value();
   EXPECT_EQ(keep_account(stored, lanes_of(cell_)), "");
@@ -192,16 +201,66 @@ TEST_F(AccountOfARun, CanBeMadeAgainFromTheDatabase) {
   EXPECT_EQ(stored.utilisation, r.utilisation);
 }
 
-// A stage that takes memory for each batch and gives it back: all of it is copying.
+// A stage that takes memory for each batch and gives it back: all of it is copying, and the batch
+// is there before.
 TEST(Account, OfTheCopyLaneLastsAsLongAsTheStageWorksAtTheBatch) {
   RunRecord r;
   r.epoch_ns = 100;
-  r.batches.emplace_back().times = support::batch_times(
-      {{Stage::read, {0, 10}}, {Stage::copy, {15, 55}}, {Stage::transfer, {20, 40}}}, 100);
-  EXPECT_EQ(keep_account(r, {.copy = true}), "");
-  ASSERT_EQ(r.account->lanes.back().lane, "copy");
-  EXPECT_EQ(r.account->lanes.back().busy_ns, 40);
+  r.batches.emplace_back().times = support::batch_times({{Stage::read, {0, 10}},
+                                                         {Stage::copy, {15, 55}},
+                                                         {Stage::transfer, {20, 55}},
+                                                         {Stage::compute, {55, 70}},
+                                                         {Stage::release, {56, 80}}},
+                                                        100);
+  EXPECT_EQ(keep_account(r, {.copy = true, .compute = true}), "");
+  ASSERT_EQ(r.account->lanes[1].lane, "copy");
+  EXPECT_EQ(r.account->lanes[1].busy_ns, 40 + 24);
+  EXPECT_EQ(r.account->lanes[1].exposed_ns, 40 + 10);
   EXPECT_EQ(r.first_batch_ns, 55);
+  const std::map<std::string, std::int64_t> phases(r.account->phases.begin(),
+                                                   r.account->phases.end());
+  EXPECT_EQ(phases.at("release"), 10);
+  EXPECT_EQ(phases.at("held"), 20);
+}
+
+// Per-batch memory in front of an emulated link: given back behind the arrival, on the copy thread.
+TEST_F(AccountOfARun, GivingBackIsSeenApart) {
+  cell_.copy = CopyKind::emulated;
+  for (const Staging staging : {Staging::pinned, Staging::pageable, Staging::per_batch}) {
+    cell_.copy_tuning.staging = staging;
+    const RunRecord r = run();
+    account(r);
+    for (const BatchRecord& b : r.batches) {
+      ASSERT_EQ(b.times[Stage::release].has_value(), staging == Staging::per_batch);
+      ASSERT_TRUE(b.times[Stage::blocked]);
+      EXPECT_LE(b.times[Stage::copy]->begin, b.times[Stage::blocked]->begin);
+      EXPECT_LE(b.times[Stage::blocked]->end, b.times[Stage::copy]->end);
+      EXPECT_EQ(b.times[Stage::copy]->end, b.times[Stage::transfer]->end) << "it has arrived";
+      if (staging == Staging::per_batch) {
+        EXPECT_GE(b.times[Stage::release]->begin, b.times[Stage::copy]->end);
+      }
+    }
+  }
+}
+
+// The same quantities by the account and by the accelerator's own clock, which here is ours.
+TEST_F(AccountOfARun, TheOverlapAgreesWithTheAccountWhereCopyingIsTransferring) {
+  cell_.copy = CopyKind::emulated;
+  cell_.copy_tuning.latency = Nanos{2'000'000};
+  RunRecord r = run();
+  ASSERT_EQ(keep_account(r, lanes_of(cell_)), "");
+  ASSERT_TRUE(r.overlap);
+  const LaneRecord& copy = r.account->lanes[1];
+  EXPECT_EQ(r.overlap->kernel_ns, r.account->lanes[2].busy_ns);
+  EXPECT_EQ(r.overlap->slices, static_cast<std::uint64_t>(kBatches));
+  EXPECT_EQ(r.overlap->bytes, r.copy_cost->bytes);
+  EXPECT_EQ(r.overlap->asked_ns, kBatches * kCompute);
+  // The lane is busy from when the thread takes a batch up, some microseconds before.
+  EXPECT_LE(*r.overlap->transfer_ns, copy.busy_ns);
+  EXPECT_LE(*r.overlap->exposed_ns, copy.exposed_ns);
+  EXPECT_EQ(*r.overlap->both_ns + *r.overlap->exposed_ns, *r.overlap->transfer_ns);
+  // Where data are there, nothing of ours lies between two batches.
+  EXPECT_EQ(r.overlap->fed_gap_ns, 0);
 }
 
 TEST_F(AccountOfARun, ThatDoesNotAddUpSaysSo) {

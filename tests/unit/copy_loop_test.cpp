@@ -50,6 +50,7 @@ class CopyLoop : public ::testing::Test {
     handoff_->ready.publish(kCopiedBatches);
     Result<> result = delivery.finish();
     finished_ = handoff_->consumed.value();
+    work_ = delivery.device_work();
     return result;
   }
 
@@ -62,6 +63,7 @@ class CopyLoop : public ::testing::Test {
 
   std::unique_ptr<Handoff> handoff_;
   std::uint32_t finished_ = 0;
+  DeviceWork work_;
 };
 
 TEST_F(CopyLoop, BeginsAheadAsFarAsTheStageAndTheSlotsAllow) {
@@ -115,8 +117,17 @@ TEST_F(CopyLoop, AStopDrainsWhatIsInFlight) {
 // Does what a test says with each batch, and fails where it is told.
 class ScriptedConsumer final : public Consumer {
  public:
-  Result<TimeSpan> consume(std::uint32_t batch, Nanos /*takes*/,
-                           std::int64_t /*arrived_ns*/) override {
+  bool waits_for(const BatchArrival& /*arrival*/) const override { return waits; }
+  Result<> launch(std::uint32_t batch, Nanos /*takes*/, const BatchArrival& arrival) override {
+    EXPECT_EQ(batch, launched.size()) << "in order";
+    launched.push_back(arrival);
+    if (on_launch) {
+      on_launch(batch);
+    }
+    return batch == fail_launch ? fail(fmt::format("launch of batch {}: made to fail", batch))
+                                : Result<>();
+  }
+  Result<ComputeTimes> finish(std::uint32_t batch) override {
     const std::int64_t begin = now_ns();
     if (on_batch) {
       on_batch(batch);
@@ -124,10 +135,13 @@ class ScriptedConsumer final : public Consumer {
     if (batch == fail_batch) {
       return fail(fmt::format("kernel of batch {}: made to fail", batch));
     }
-    return TimeSpan{begin, now_ns()};
+    const std::int64_t end = now_ns();
+    return ComputeTimes{{begin, end}, {begin + 1, end + 1}};
   }
-  std::uint32_t fail_batch = ScriptedCopy::kNever;
-  std::function<void(std::uint32_t)> on_batch;
+  bool waits = false;  // for what has not arrived
+  std::uint32_t fail_batch = ScriptedCopy::kNever, fail_launch = ScriptedCopy::kNever;
+  std::function<void(std::uint32_t)> on_batch, on_launch;
+  std::vector<BatchArrival> launched;  // by the thread that launches
 };
 
 TEST_F(CopyLoop, AConsumersFailureEndsTheRunAndDrainsTheCopies) {
@@ -269,8 +283,8 @@ TEST_F(CopyLoop, AFailureBehindDecodingEndsTheRunWithItsWords) {
   EXPECT_EQ(copy.finished, copy.begun);
 }
 
-// The stage works at a batch until it has given back what it took for it, however that ends.
-TEST_F(CopyLoop, AStageIsThroughWithABatchWhenItSaysSoAndNotBeforeTheTransfer) {
+// A stage whose batch is there before the stage has given back what it took for it.
+TEST_F(CopyLoop, ABatchHasArrivedWhenTheStageSaysSoAndNotBeforeTheTransfer) {
   ScriptedCopy copy;
   copy.times = {{10, 45}, {20, 30}};
   ASSERT_TRUE(run(copy, 2));
@@ -278,6 +292,129 @@ TEST_F(CopyLoop, AStageIsThroughWithABatchWhenItSaysSoAndNotBeforeTheTransfer) {
   EXPECT_EQ(times(3)[Stage::copy]->begin, 10);
   EXPECT_EQ(times(3)[Stage::transfer]->begin, 20);
   EXPECT_EQ(times(3)[Stage::transfer]->end, 30);
+}
+
+// The accelerator is fed while the copy is under way: nobody has to wake up when it ends.
+TEST_F(CopyLoop, ABatchIsLaunchedBehindItsArrivalWhileItsCopyIsUnderWay) {
+  ScriptedCopy copy;
+  ScriptedConsumer consumer;
+  copy.ahead = 2;
+  copy.arrives = BatchArrival{.at_ns = 77};
+  consumer.waits = true;
+  consumer.on_launch = [&](std::uint32_t batch) {
+    EXPECT_EQ(copy.begun, batch + 1);
+    EXPECT_LE(copy.finished, batch) << "its own copy was waited for";
+  };
+  ASSERT_TRUE(run(copy, 2, &consumer));
+  ASSERT_EQ(consumer.launched.size(), kCopiedBatches);
+  for (const BatchArrival& arrival : consumer.launched) {
+    EXPECT_EQ(arrival.at_ns, 77);
+  }
+}
+
+TEST_F(CopyLoop, WhatCannotBeWaitedForIsLaunchedWhenItHasArrived) {
+  for (const bool knows : {false, true}) {
+    ScriptedCopy copy;
+    ScriptedConsumer consumer;
+    copy.ahead = 2;
+    copy.times = {{10, 45}, {20, 30}};
+    copy.arrives = knows ? std::optional(BatchArrival{.event = &copy}) : std::nullopt;
+    consumer.waits = !knows;
+    consumer.on_launch = [&](std::uint32_t batch) { EXPECT_EQ(copy.finished, batch + 1); };
+    ASSERT_TRUE(run(copy, 2, &consumer));
+    ASSERT_EQ(consumer.launched.size(), kCopiedBatches);
+    for (const BatchArrival& arrival : consumer.launched) {
+      EXPECT_EQ(arrival.at_ns, 45);
+      EXPECT_EQ(arrival.event, nullptr);
+    }
+  }
+}
+
+TEST_F(CopyLoop, NoMoreIsLaunchedThanThereAreSlots) {
+  for (const std::uint32_t slots : {1U, 2U, 5U}) {
+    ScriptedCopy copy;
+    ScriptedConsumer consumer;
+    std::uint32_t most = 0;
+    copy.ahead = 8;
+    copy.arrives = BatchArrival{};
+    consumer.waits = true;
+    consumer.on_launch = [&](std::uint32_t batch) {
+      most = std::max(most, batch + 1 - handoff_->consumed.value());
+    };
+    ASSERT_TRUE(run(copy, slots, &consumer));
+    EXPECT_LE(most, slots);
+  }
+}
+
+TEST_F(CopyLoop, ALaunchThatFailsEndsTheRunAndDrainsTheCopies) {
+  for (const bool waits : {false, true}) {
+    ScriptedCopy copy;
+    ScriptedConsumer consumer;
+    copy.ahead = 2;
+    copy.arrives = BatchArrival{};
+    consumer.waits = waits;
+    consumer.fail_launch = 5;
+    const Result<> result = run(copy, 2, &consumer);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().message(), "launch of batch 5: made to fail");
+    EXPECT_EQ(copy.finished, copy.begun);
+    EXPECT_LE(finished_, 5U);
+  }
+}
+
+// The consumer has the batch while the stage is still giving back what it took for it; the window's
+// memory comes back after both.
+TEST_F(CopyLoop, AnArrivalIsPublishedBeforeMemoryIsGivenBack) {
+  ScriptedCopy copy;
+  copy.gives_back = Releases::arrived;
+  copy.on_release = [this](std::uint32_t batch) {
+    EXPECT_EQ(handoff_->copied.value(), batch + 1);
+    EXPECT_LE(handoff_->consumed.value(), batch) << "its memory is not the reader's yet";
+  };
+  ScriptedConsumer consumer;
+  ASSERT_TRUE(run(copy, 2, &consumer));
+  EXPECT_EQ(copy.released, kCopiedBatches);
+  for (const BatchTimes& t : handoff_->times) {
+    EXPECT_GE(t.consumed, t[Stage::release]->end);
+    EXPECT_GE(t.consumed, t[Stage::compute]->end);
+  }
+}
+
+TEST_F(CopyLoop, MemoryThatABatchLiesInIsGivenBackWhenItsSlotIsUsedAgain) {
+  ScriptedCopy copy;
+  copy.gives_back = Releases::consumed;
+  copy.on_release = [&](std::uint32_t batch) {
+    EXPECT_EQ(copy.begun, batch + 2);
+    EXPECT_GT(handoff_->consumed.value(), batch);
+  };
+  ScriptedConsumer consumer;
+  ASSERT_TRUE(run(copy, 2, &consumer));
+  EXPECT_EQ(copy.released, kCopiedBatches - 2) << "the last ones go with the stage";
+  EXPECT_GE(times(3)[Stage::release]->begin, times(3).consumed);
+}
+
+TEST_F(CopyLoop, AReleaseThatFailsEndsTheRun) {
+  ScriptedCopy copy;
+  copy.gives_back = Releases::arrived;
+  copy.fail_release = 7;
+  const Result<> result = run(copy, 2);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message(), "copy of batch 7: made to fail");
+  EXPECT_LE(finished_, 7U) << "without its memory given back it is not through";
+}
+
+TEST_F(CopyLoop, KeepsWhatTheAcceleratorDidByItsOwnClock) {
+  ScriptedCopy copy;
+  copy.pieces = 3;
+  ScriptedConsumer consumer;
+  ASSERT_TRUE(run(copy, 2, &consumer));
+  ASSERT_EQ(work_.transfers.size(), 3 * kCopiedBatches);
+  ASSERT_EQ(work_.kernels.size(), kCopiedBatches);
+  for (std::uint32_t b = 0; b < kCopiedBatches; ++b) {
+    EXPECT_EQ(work_.transfers[3 * b + 2].batch, b);
+    EXPECT_EQ(work_.kernels[b].batch, b);
+    EXPECT_EQ(work_.kernels[b].begin, times(b)[Stage::compute]->begin + 1);
+  }
 }
 
 }  // namespace

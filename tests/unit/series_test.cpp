@@ -7,8 +7,8 @@ namespace blksweep {
 namespace {
 
 TEST(Series, GpuPointsComeBackWithWhatIsUnknown) {
-  const std::vector<GpuPoint> points{{-1, 97, 40, std::uint64_t{9} << 30, 1980},
-                                     {5, std::nullopt, 0, std::nullopt, std::nullopt}};
+  const std::vector<GpuPoint> points{{-1, 97, 40, std::uint64_t{9} << 30, 1980, 4},
+                                     {5, std::nullopt, 0, std::nullopt, std::nullopt, {}}};
   const auto again = decode_gpu_series(encode_series(points) + "rest");
   ASSERT_EQ(again.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -17,7 +17,18 @@ TEST(Series, GpuPointsComeBackWithWhatIsUnknown) {
     EXPECT_EQ(again[i].memory_utilisation, points[i].memory_utilisation);
     EXPECT_EQ(again[i].memory_used_bytes, points[i].memory_used_bytes);
     EXPECT_EQ(again[i].clock_mhz, points[i].clock_mhz);
+    EXPECT_EQ(again[i].throttle_reasons, points[i].throttle_reasons);
   }
+}
+
+TEST(Series, TheWorkOfAnAcceleratorComesBack) {
+  const std::vector<TransferSlice> slices{{{-3, 5}, 7, 1, std::uint64_t{1} << 40},
+                                          {{5, 6}, 8, 0, 0}};
+  EXPECT_EQ(encode_series(slices).size(), 64U);
+  EXPECT_EQ(decode_transfer_series(encode_series(slices)), slices);
+  const std::vector<KernelSpan> kernels{{{10, 20}, 3, 11}};
+  EXPECT_EQ(encode_series(kernels).size(), 28U);
+  EXPECT_EQ(decode_kernel_series(encode_series(kernels) + "rest"), kernels);
 }
 
 TEST(Series, DecodeTurnsEncodeBack) {

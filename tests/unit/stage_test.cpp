@@ -110,7 +110,7 @@ TEST(SleepUntil, EndsAtItsDeadlineOrAtAStop) {
 TEST(EmulatedStages, AStopWakesThem) {
   std::stop_source stop;
   const auto copy = make_emulated_copy({Bytes{1}, Nanos{0}, 1}, stop.get_token());
-  const auto consumer = make_emulated_consumer(stop.get_token());
+  const auto consumer = make_emulated_consumer(2, stop.get_token());
   const std::byte one{};
   const std::array<BatchPart, 1> part{{{&one, 1'000'000}}};
   ASSERT_TRUE(copy->begin(0, part));
@@ -118,31 +118,57 @@ TEST(EmulatedStages, AStopWakesThem) {
   const auto copied = copy->finish(0);
   ASSERT_FALSE(copied);
   EXPECT_EQ(copied.error().exit_code, Exit::interrupted);
-  const auto computed = consumer->consume(0, std::chrono::hours(1), now_ns());
+  ASSERT_TRUE(consumer->launch(0, std::chrono::hours(1), {.at_ns = now_ns()}));
+  const auto computed = consumer->finish(0);
   ASSERT_FALSE(computed);
   EXPECT_EQ(computed.error().exit_code, Exit::interrupted);
 }
 
 TEST(EmulatedConsumer, IsBusyForItsTimeFromTheArrivalOn) {
-  const auto consumer = make_emulated_consumer();
-  const std::int64_t arrived = now_ns() - 1'000;
-  const auto t = consumer->consume(0, milliseconds(3), arrived);
+  const auto consumer = make_emulated_consumer(1);
+  const BatchArrival soon{.at_ns = now_ns() + 2'000'000};
+  ASSERT_TRUE(consumer->waits_for(soon));
+  ASSERT_TRUE(consumer->launch(0, milliseconds(3), soon));
+  EXPECT_LT(now_ns(), soon.at_ns + 3'000'000) << "it is put there and not waited for";
+  const auto t = consumer->finish(0);
   ASSERT_TRUE(t);
-  EXPECT_EQ(t->begin, arrived);
-  EXPECT_EQ(t->end, arrived + 3'000'000);
-  EXPECT_GE(now_ns(), t->end);
+  EXPECT_EQ(t->host.begin, soon.at_ns);
+  EXPECT_EQ(t->host.end, soon.at_ns + 3'000'000);
+  EXPECT_EQ(t->device, t->host);
+  EXPECT_GE(now_ns(), t->host.end);
 }
 
-// An accelerator does not wait for the thread that feeds it: what arrived meanwhile follows at
+// What nobody had put there could not have begun.
+TEST(EmulatedConsumer, DoesNotBeginBeforeItIsLaunched) {
+  const auto consumer = make_emulated_consumer(1);
+  const std::int64_t launched = now_ns();
+  ASSERT_TRUE(consumer->launch(0, Nanos{1'000}, {.at_ns = launched - 1'000'000}));
+  const auto t = consumer->finish(0);
+  ASSERT_TRUE(t);
+  EXPECT_GE(t->host.begin, launched);
+}
+
+// An accelerator does not wait for the thread that feeds it: what was launched meanwhile follows at
 // once.
-TEST(EmulatedConsumer, LosesNothingToAThreadThatWakesUpLate) {
-  const auto consumer = make_emulated_consumer();
-  const std::int64_t begin = now_ns();
-  for (std::int64_t b = 0; b < 20; ++b) {
-    const auto t = consumer->consume(static_cast<std::uint32_t>(b), milliseconds(1), begin);
+TEST(EmulatedConsumer, LosesNothingBetweenBatchesThatAreLaunchedAhead) {
+  constexpr std::uint32_t kAhead = 2;
+  const auto consumer = make_emulated_consumer(kAhead);
+  const BatchArrival there{.at_ns = now_ns() + 5'000'000};
+  ASSERT_TRUE(consumer->launch(0, milliseconds(10), there));
+  std::int64_t before = there.at_ns;
+  for (std::uint32_t b = 0; b < 10; ++b) {
+    const std::int64_t launched = now_ns();
+    ASSERT_TRUE(consumer->launch(b + 1, milliseconds(10), there));
+    const auto t = consumer->finish(b);
     ASSERT_TRUE(t);
-    EXPECT_EQ(t->begin, begin + b * 1'000'000);
+    EXPECT_TRUE(t->host.begin == before || launched > before) << "the test itself was too late";
+    before = t->host.end;
   }
+}
+
+TEST(EmulatedConsumer, CannotWaitForWhatOnlyAGpuKnows) {
+  const int event = 0;
+  EXPECT_FALSE(make_emulated_consumer(1)->waits_for({.event = &event}));
 }
 
 }  // namespace

@@ -73,6 +73,9 @@ TEST(FreshCopy, HandsWhatItGatheredToTheLink) {
   EXPECT_EQ(times->transfer.end - times->transfer.begin, 401'000) << "one transfer of all bytes";
   EXPECT_GE(now_ns(), times->transfer.end);
   EXPECT_TRUE(batch.equals(copy->staged(0)));
+  EXPECT_EQ(copy->releases(), Releases::arrived);
+  ASSERT_TRUE(copy->release(0));
+  EXPECT_EQ(copy->staged(0), nullptr) << "it is on the accelerator alone";
 }
 
 TEST(FreshCopy, TakesABatchOfNothing) {
@@ -90,6 +93,11 @@ TEST(PageableCopy, SendsEachPartInPiecesOfOneHalf) {
   const auto times = (*copy)->finish(0);
   ASSERT_TRUE(times);
   expect_ascending(*times, before);
+  const std::span<const TransferSlice> slices = (*copy)->slices(0);
+  ASSERT_EQ(slices.size(), 4U);
+  EXPECT_EQ(slices.front().begin, times->transfer.begin) << "that of the first piece";
+  EXPECT_EQ(slices.back().end, times->transfer.end);
+  EXPECT_EQ(slices[0].bytes + slices[1].bytes, kBounceBytes + kBounceBytes / 2);
   const auto bytes = static_cast<std::int64_t>(3 * kBounceBytes);
   EXPECT_GE(times->transfer.end - times->transfer.begin, bytes + 4000)
       << "four pieces pay the latency";

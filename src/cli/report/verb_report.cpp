@@ -94,6 +94,10 @@ Json summary_json(const CellSummary& c) {
           {"utilisation", or_null(c.utilisation)},
           {"exposed_copy", or_null(c.exposed_copy)},
           {"ideal_share", or_null(c.ideal_share)},
+          {"hidden_transfer", level_json(c.hidden_transfer)},
+          {"exposed_transfer", level_json(c.exposed_transfer)},
+          {"transfer_bytes_per_s", level_json(c.transfer_rate)},
+          {"fed_gap_ns", level_json(c.fed_gap_ns)},
           {"copy_cpu_ns_per_part", or_null(c.copy_cpu_ns_per_part)},
           {"stalled_lane", or_null(c.stalled_lane)},
           {"stalls", Json(c.stalls)}};

@@ -55,6 +55,19 @@ class AnchorClock {
     last_[seen_.anchors++ % last_.size()] = r;
   }
 
+  // Forgets what was, its statistics too: a new epoch, whose first anchor comes next. What two
+  // anchors have proved of the drift stays.
+  void restart() {
+    seen_ = {};
+    last_ = {};
+  }
+
+  // The accelerator's own clock, set to CLOCK_MONOTONIC at the first anchor and never again: two
+  // of these are as far apart as it says itself. REQUIRES: an anchor was offered.
+  std::int64_t on_device(DeviceTime at) const {
+    return first_.middle() + (at.ns - first_.device_ns);
+  }
+
   // REQUIRES: an anchor was offered.
   std::int64_t to_host(DeviceTime at) {
     const ClockReading& from = most_certain(at.ns);
