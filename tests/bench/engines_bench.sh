@@ -44,12 +44,13 @@ done
 
 if [ "${SEEKS:-1}" = 1 ] && [ "$(id -u)" = 0 ]; then
   disk=engines-bench-$$
+  mount=$BENCH_DIR/seeks
+  mkdir "$mount"
   trap '"$BLKSWEEP" disk stop "$disk" >/dev/null 2>&1 || true' EXIT
-  if started=$("$BLKSWEEP" disk start "$disk" --model hdd-7200 --size 8GiB --fs ext4 --json); then
-    mount=$(/usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)["mount"])' <<<"$started")
+  if "$BLKSWEEP" disk start "$disk" --model hdd-7200 --size 8GiB --fs ext4 --mount "$mount" >/dev/null; then
     "$BLKSWEEP" --quiet dataset make "$mount/data" --count "${LARGE:-600}" --size 110KiB
     "$BLKSWEEP" --quiet catalog "$mount/data" -o "$out.cat"
-    "$BLKSWEEP" --quiet run --catalog "$out.cat" --engine psync,hint --hint-window 8MiB,32MiB --order random --cache cold \
+    "$BLKSWEEP" --quiet run --catalog "$out.cat" --engine psync,hint --hint-window 32MiB,64MiB --order random --cache cold \
       --repeats "$repeats" --no-ceiling --no-probe --batch 64 --json >"$out.seeks.json" || [ $? = 3 ]
   fi
 fi

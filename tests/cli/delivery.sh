@@ -76,8 +76,9 @@ every_policy() {
   sweep "$name sort window" "$catalog" --order random --sort-window 1MiB --merge device,kernel
   sweep "$name shuffles" "$catalog" --order lba --merge device --shuffle buffer,reservoir
   sweep "$name full" "$catalog" --order lba --merge device --shuffle full --window 100% --epochs 2
-  sweep "$name engines" "$catalog" --engine "$direct_engines" --io direct,buffered --merge none,device
-  sweep "$name page cache" "$catalog" --engine "$buffered_engines" --merge none,file
+  sweep "$name engines" "$catalog" --engine "$direct_engines" --io direct,buffered --merge none
+  sweep "$name engines, device" "$catalog" --engine "$direct_engines" --merge device
+  sweep "$name page cache" "$catalog" --engine "$buffered_engines" --merge file
   sweep "$name buffered" "$catalog" --buffered --merge none,file,device
   sweep "$name small reads" "$catalog" --merge device,file --merge-max 16KiB --merge-gap 0 --depth 3
   sweep "$name copy" "$catalog" --merge device --copy none,host --compute 100us --prefetch 0,2
@@ -109,14 +110,14 @@ few_descriptors() {
   (
     ulimit -n 128
     sweep 'few descriptors' "$tmp/few.cat" --order random --epochs 20 --depth 8,30 \
-      --engine "$direct_engines" --merge none,kernel --openers 0,1
+      --engine "io_uring,$direct_engines" --merge none,kernel --openers 0,1
     sweep 'few descriptors, page cache' "$tmp/few.cat" --order random --epochs 5 --depth 8,30 \
       --engine "$buffered_engines" --merge none,kernel --openers 0,1
   )
   loopfs_remove
 }
 
-direct_engines=$(engines direct | tr ' ' ,)
+direct_engines=$(engines direct | sed 's/\bio_uring \(.*\)/\1/; s/ /,/g')  # io_uring reads everywhere else
 buffered_engines=$(engines buffered | tr ' ' ,)
 few_descriptors
 filesystem ext4 -O inline_data

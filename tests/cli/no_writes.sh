@@ -92,13 +92,11 @@ call node exec --device "$disk" --bandwidth-limit 1GB/s -- true
 [ "$status" != 0 ] || memory+=(--bandwidth-limit 1GB/s --iops-limit 100000)
 
 for engine in $(engines direct); do
-  for io in direct buffered; do
-    watch run --catalog "$tmp/data.cat" --merge none,kernel,device --engine "$engine" "--$io" --cache cold \
-      "${node[@]}" "${memory[@]}"
-  done
+  watch run --catalog "$tmp/data.cat" --merge none,kernel,device --engine "$engine" --io direct,buffered --cache cold \
+    "${node[@]}" "${memory[@]}"
 done
 for engine in $(engines buffered); do
-  watch run --catalog "$tmp/data.cat" --merge none,kernel --engine "$engine" --cache cold "${node[@]}" "${memory[@]}"
+  watch run --catalog "$tmp/data.cat" --engine "$engine" --cache cold "${node[@]}" "${memory[@]}"
 done
 watch run --catalog "$tmp/data.cat" --fio-twin --cache warm
 watch doctor "$tmp/disk/data"
