@@ -72,6 +72,8 @@ class UringEngine final : public Engine {
   void prepare(io_uring_sqe* sqe, const ReadRequest& r);
   int fixed_buffer_of(const iovec& v) const;
   Result<> flush(unsigned wait_for);
+  Result<> flush_and_wait_until_taken();
+  bool polled_by_kernel() const { return (ring_.flags & IORING_SETUP_SQPOLL) != 0; }
   int wait_for_completions(unsigned n, std::int64_t until);
 
   io_uring ring_{};
@@ -172,7 +174,7 @@ UringEngine::~UringEngine() {
 }
 
 Result<> UringEngine::set_files(std::uint32_t first_slot, std::span<Fd> fds) {
-  BLKSWEEP_CHECK(flush(0));  // the kernel looks a slot up when it takes the request
+  BLKSWEEP_CHECK(flush_and_wait_until_taken());
   if (!fixed_files_) {
     std::ranges::move(fds, fallback_files_.begin() + first_slot);
     return {};
@@ -216,9 +218,8 @@ void UringEngine::prepare(io_uring_sqe* sqe, const ReadRequest& r) {
   io_uring_sqe_set_data64(sqe, r.tag);
 }
 
-// Hands over what is prepared; the same system call waits, unless a signal comes between. What a
-// thread of the kernel is to take, it has taken when this returns: the files of slots are looked up
-// then.
+// Hands over what is prepared; the same system call waits, unless a signal comes between. A thread
+// of the kernel is told, and takes it when it runs.
 Result<> UringEngine::flush(unsigned wait_for) {
   for (unsigned refusals = 0; io_uring_sq_ready(&ring_) > 0;) {
     const int n = io_uring_submit_and_wait(&ring_, wait_for);
@@ -227,9 +228,19 @@ Result<> UringEngine::flush(unsigned wait_for) {
     if (!passing || refusals > kMostRefusals) {
       return sys_error(n < 0 ? -n : EBUSY, "io_uring_enter");
     }
-    if (io_uring_sq_ready(&ring_) > 0) {
-      ::sched_yield();
+    if (polled_by_kernel()) {
+      break;
     }
+  }
+  return {};
+}
+
+// Files of slots are looked up, and entries free, once that thread has taken them.
+Result<> UringEngine::flush_and_wait_until_taken() {
+  BLKSWEEP_CHECK(flush(0));
+  while (io_uring_sq_ready(&ring_) > 0) {
+    ::sched_yield();
+    BLKSWEEP_CHECK(flush(0));
   }
   return {};
 }
@@ -238,7 +249,7 @@ Result<> UringEngine::submit(std::span<const ReadRequest> batch) {
   for (const ReadRequest& r : batch) {
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
     if (sqe == nullptr) {
-      BLKSWEEP_CHECK(flush(0));
+      BLKSWEEP_CHECK(flush_and_wait_until_taken());
       sqe = io_uring_get_sqe(&ring_);
     }
     if (sqe == nullptr) {

@@ -109,7 +109,7 @@ few_descriptors() {
   make_catalog "$loopfs_mount/data" "$tmp/few.cat"
   (
     ulimit -n 128
-    sweep 'few descriptors' "$tmp/few.cat" --order random --epochs 20 --depth 8,30 \
+    sweep 'few descriptors' "$tmp/few.cat" --order random --epochs 10 --depth 8,30 \
       --engine "io_uring,$direct_engines" --merge none,kernel --openers 0,1
     sweep 'few descriptors, page cache' "$tmp/few.cat" --order random --epochs 5 --depth 8,30 \
       --engine "$buffered_engines" --merge none,kernel --openers 0,1
