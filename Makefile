@@ -67,17 +67,12 @@ override CPPFLAGS += -Isrc -Iebpf -isystem $(OBJ)/gen -isystem /usr/include/fuse
 override CXXFLAGS += -std=c++20 $(WARN) $(SAN_$(SAN)) -fPIC -fno-semantic-interposition -pthread -MMD -MP
 override LDFLAGS  += $(SAN_$(SAN)) -pthread
 LDLIBS := -luring -laio -lsqlite3 -lxxhash -lfmt -lfuse3 -lhwloc -lzstd -llz4 -lblosc -larchive $(if $(filter 1,$(BPF)),-lbpf -lelf -lz)
-# The runtime is linked in; it looks for the driver's libcuda.so.1 when it is first used.
+# Nothing of CUDA is linked: the driver's libcuda.so.1 is looked for when it is first used.
 cuda_include := -isystem $(CUDA_HOME)/include
-ifeq ($(CUDA),1)
-cuda_libs := $(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a) -lcudart_static) -ldl -lrt
-LDLIBS += $(cuda_libs)
-endif
-# nvcc compiles the kernels only, for every GPU generation that it knows; what it generates around
-# them is not clean under -Wpedantic, -Wconversion and -Wold-style-cast.
-NVCCFLAGS ?= -O2 -lineinfo
-override NVCCFLAGS += -std=c++20 -arch=all-major --expt-relaxed-constexpr -Werror all-warnings \
-                      -Isrc -Xcompiler -Wall,-Wextra,-Wshadow,-fPIC
+# nvcc makes the kernels' PTX only.
+NVCCFLAGS ?= -O2
+override NVCCFLAGS += -std=c++20 -arch=compute_75 --expt-relaxed-constexpr -Werror all-warnings -Isrc
+PTXAS     ?= $(firstword $(wildcard $(CUDA_HOME)/bin/ptxas /usr/bin/ptxas) ptxas)
 
 Q   := $(if $(V),,@)
 say  = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')
@@ -85,10 +80,9 @@ say  = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')
 # Link-time variants: x_bpf.cpp with BPF=1, x_off.cpp in its place with BPF=0.
 in_src   = $(wildcard $(foreach f,$(1),src/*/$(f) src/*/*/$(f)))
 bpf_on  := $(call in_src,*_bpf.cpp)
-# The same with *_cuda.cpp and *_cuda.cu (kernels), and cuda_off.cpp.
+# The same with *_cuda.cpp, which carry the kernels of *.cu as PTX, and cuda_off.cpp.
 cuda_on  := $(call in_src,*_cuda.cpp)
 cuda_off := $(call in_src,cuda_off.cpp)
-kernels  := $(if $(filter 1,$(CUDA)),$(call in_src,*_cuda.cu))
 bpf_off := $(filter-out $(cuda_off),$(call in_src,*_off.cpp))
 variants := $(bpf_on) $(bpf_off) $(cuda_on) $(cuda_off)
 main    := src/cli/main.cpp
@@ -102,12 +96,12 @@ sets_of = $(shell printf '%s\n' $(1) | awk '{ d = $$0; sub("/[^/]*$$", "", d); \
 slow    := src/cli/command.cpp src/cli/run/options.cpp src/cli/run/answer.cpp \
            src/store/trace_events.cpp src/experiment/fio_twin.cpp $(call in_src,verb_*.cpp)
 alone   := $(main) $(slow) src/cli/version.cpp src/loader/loader.cpp $(variants) \
-           tests/unit/allocations_test.cpp $(wildcard tests/gpu/*_cuda*.cpp)
-sets    := $(call sets_of,$(filter-out $(alone),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support,tests/$(t)/*.cpp))),4)
+           tests/unit/allocations_test.cpp $(wildcard tests/gpu/*_cuda*.cpp) tests/standin/nvml.cpp
+sets    := $(call sets_of,$(filter-out $(alone),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support standin,tests/$(t)/*.cpp))),4)
 sources_in = $(patsubst $(1):%,%,$(filter $(1):%,$(sets)))
 object_of  = $(OBJ)/$(firstword $(patsubst %:$(1),%,$(filter %:$(1),$(sets))) $(1:.cpp=)).o
 objects_of = $(sort $(foreach s,$(1),$(call object_of,$(s))))
-objects := $(call objects_of,$(sources)) $(kernels:%=$(OBJ)/%.o)
+objects := $(call objects_of,$(sources))
 # Tests need what is below src/cli only, and are built without waiting for it.
 lib     := $(B)/libblksweep.a
 cli_lib := $(B)/libblksweep-cli.a
@@ -125,7 +119,7 @@ loader_parts := base stats os codec plan io dataset stage loader
 loader_lib   := $(B)/libblksweep-loader.a
 loader_so    := $(B)/libblksweep-loader.so
 loader_h     := $(B)/include/blksweep/loader.h
-loader_needs := -luring -laio -lxxhash -lfmt -lzstd -llz4 -lblosc $(cuda_libs)
+loader_needs := -luring -laio -lxxhash -lfmt -lzstd -llz4 -lblosc
 $(loader_lib): $(foreach part,$(loader_parts),$(filter $(OBJ)/src/$(part)/%,$(objects)))
 $(loader_so): $(OBJ)/src/loader/loader.o $(loader_lib) src/loader/loader.map
 	$(call say,LINK,$@)
@@ -158,7 +152,7 @@ $(OBJ)/src/cli/version.o: $(OBJ)/gen/version.inc
 # Verbs, tables and pages are not what is measured: a fifth less of the compiler's time.
 cli_flags := $(if $(filter -O2,$(CXXFLAGS)),-O1)
 $(OBJ)/src/cli/%.o $(OBJ)/pch/cli.h.gch: private override CXXFLAGS += $(cli_flags)
-$(OBJ)/%_cuda.o $(OBJ)/%_cuda_test.o: private override CPPFLAGS += $(cuda_include)
+$(OBJ)/%_cuda.o $(OBJ)/%_cuda_test.o $(OBJ)/tests/standin/%.o: private override CPPFLAGS += $(cuda_include)
 
 # Precompiled headers: what nearly every source of a part reads, parsed once. Sources include what
 # they use all the same (check-headers and clang-tidy see to it); without them nothing changes but time.
@@ -194,10 +188,18 @@ $(set_objects): $(OBJ)/%.o: $$(call sources_in,$$*) $(OBJ)/$$(*D)/sets Makefile 
 	$(Q)printf '#include "%s"\n' $(call sources_in,$*) > $(@:.o=.cpp)
 	$(Q)$(CXX) -iquote . $(CPPFLAGS) $(CXXFLAGS) $(if $(filter 1,$(PCH)),$(call use_pch,$*)) -c $(@:.o=.cpp) -o $@
 
-$(OBJ)/%.cu.o: %.cu Makefile $(OBJ)/config
+# The driver compiles PTX for the GPU that it has. nvcc names its own version and the oldest GPU that
+# it knows; a driver refuses a version above its own. The kernels need no more than that of CUDA 9 for
+# Volta, which the assembler confirms for every GPU that it knows.
+ptx_inc := $(OBJ)/gen/kernels.ptx.inc
+$(ptx_inc): src/stage/cuda/kernels.cu src/stage/cuda/kernels_cuda.h src/stage/part_hash.h Makefile
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(NVCC) $(NVCCFLAGS) -ptx $< -o $(@:.inc=.new)
+	$(Q)sed -e 's/^\.version .*/.version 6.0/' -e 's/^\.target .*/.target sm_70/' $(@:.inc=.new) > $(@:.inc=)
+	$(Q)for gpu in $$($(NVCC) --list-gpu-code); do $(PTXAS) -arch=$$gpu $(@:.inc=) -o $(@:.inc=.new) || exit 1; done
+	$(Q)rm $(@:.inc=.new) && { echo 'R"ptx('; cat $(@:.inc=); echo ')ptx"'; } > $@
+$(OBJ)/src/stage/cuda/device_cuda.o: $(ptx_inc)
 
 # --- eBPF: clang -> object -> skeleton header -------------------------------------------------
 # As libbpf's bpf_tracing.h names it.

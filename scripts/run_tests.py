@@ -3,6 +3,7 @@
 
 usage: scripts/run_tests.py --build DIR [--label TEXT] [--only NAMES] SUITE...
   unit root gpu   the GoogleTest programs DIR/unit_tests, DIR/root_tests and DIR/gpu_tests
+  standin     DIR/gpu_tests on the stand-in for a GPU in DIR/standin
   cli         tests/cli/*.sh with $BLKSWEEP = DIR/blksweep; exit 0 passed, 77 skipped;
               --only 'NAME ...': only these scripts
   python      unittest: tests/figures/ and the checkers' own tests in scripts/lint/
@@ -31,7 +32,7 @@ STRICT = os.environ.get("CI") == "true" or os.environ.get("BLKSWEEP_STRICT") == 
 SKIPPED = 77
 SIDE_BY_SIDE = "\n# Side by side: "  # in a script of tests/cli, with the reason
 LANES = 3  # scripts at once: much of their time is waiting
-BESIDE = ("unit", "python")  # suites that share the machine, too
+BESIDE = ("unit", "standin", "python")  # suites that share the machine, too
 
 
 @dataclasses.dataclass
@@ -103,11 +104,13 @@ def skip_reason(node: ET.Element) -> str:
 
 
 def gtest(build: pathlib.Path, suite: str) -> Tally:
-    tally = Tally()
+    tally, env = Tally(), {}
     report = build / f"{suite}_tests.xml"
     report.unlink(missing_ok=True)
     program = str(build / f"{suite}_tests")
-    code, output = run([program, "--gtest_brief=1", f"--gtest_output=xml:{report}"], {})
+    if suite == "standin":
+        program, env = str(build / "gpu_tests"), {"LD_LIBRARY_PATH": str((ROOT / build / "standin").resolve())}
+    code, output = run([program, "--gtest_brief=1", f"--gtest_output=xml:{report}"], env)
     if not report.exists():
         tally.fail(program, f"ended with status {code} before its report\n" + indent(output))
         return tally
@@ -223,7 +226,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--label", default="", help="put before the last line")
     parser.add_argument("--only", default="", help="names of the cli scripts to run")
-    parser.add_argument("suites", nargs="+", choices=["unit", "root", "gpu", "cli", "python"])
+    parser.add_argument("suites", nargs="+", choices=["unit", "root", "gpu", "standin", "cli", "python"])
     options = parser.parse_args(argv)
     # Under nohup, or in a job whose parent ignores it, tests would inherit that.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -2,7 +2,8 @@
 #
 # tests/unit/*_test.cpp   no privileges, under 5 s together      -> $(B)/unit_tests
 # tests/root/*_test.cpp   loop devices, BPF, drop_caches         -> $(B)/root_tests (skip without root)
-# tests/gpu/*_test.cpp    a GPU                                -> $(B)/gpu_tests (skip without one)
+# tests/gpu/*_test.cpp    a GPU, or the stand-in               -> $(B)/gpu_tests (skip without one)
+# tests/standin/*.cpp     the stand-in for a GPU's driver      -> $(B)/standin/
 # tests/cli/*.sh          the program as a user calls it; exit 0 passed, 77 skipped
 # tests/guest/           another kernel, cgroup v2, in an emulator  -> make test-guest
 # tests/figures/*.py      unittest, with Debian's python3 (another one in PATH may lack numpy)
@@ -36,30 +37,41 @@ $(B)/unit_tests $(B)/root_tests $(B)/gpu_tests:
 
 # --- tests -----------------------------------------------------------------------------------
 gpu_bench  := $(B)/bench/gpu_bench_cuda
-# With CUDA these are built by `make test` too: without a GPU they skip, and the bundle packs them.
+# With CUDA these are built by `make test` too, which runs them on the stand-in; the bundle packs them.
 cuda_tests := $(if $(filter 1,$(CUDA)),$(B)/gpu_tests $(gpu_bench))
+# In place of the driver's libraries where there is no GPU, for tests only: found by LD_LIBRARY_PATH.
+standin     := $(B)/standin/libcuda.so.1 $(B)/standin/libnvidia-ml.so.1
+standin_src := $(filter-out %/nvml.cpp,$(wildcard tests/standin/*.cpp))
+$(B)/standin/libcuda.so.1: $(call objects_of,$(standin_src))
+$(B)/standin/libnvidia-ml.so.1: $(OBJ)/tests/standin/nvml.o
+$(standin):
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -o $@
 # As somebody else's program is built: with the library's header and nothing else of src/.
 pull_program := $(B)/pull_program
 $(pull_program): tests/loader/pull_program.cpp $(loader_h) $(loader_so)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) -std=c++20 -O2 $(WARN) $(SAN_$(SAN)) -I$(B)/include $< -L$(B) -lblksweep-loader -Wl,-rpath,'$$ORIGIN' -pthread -o $@
-tests     := $(B)/blksweep $(B)/unit_tests $(B)/root_tests $(pull_program) $(cuda_tests)
+tests     := $(B)/blksweep $(B)/unit_tests $(B)/root_tests $(pull_program) $(cuda_tests) $(if $(cuda_tests),$(standin))
 run_tests := $(PYTHON) scripts/run_tests.py --build $(B)
 
-.PHONY: test test-built test-unit test-root test-gpu test-cli test-python unit test-programs
+.PHONY: test test-built test-unit test-root test-gpu test-standin test-cli test-python unit test-programs
 test:
 	$(Q)scripts/install-deps.sh build bpf measure test figures latex peers
 	$(again) test-programs
 	$(again) test-built
 test-programs: $(tests)
 test-built: $(tests)
-	$(Q)$(run_tests) unit root cli python
+	$(Q)$(run_tests) unit root $(if $(cuda_tests),standin) cli python
 test-unit: $(B)/unit_tests
 	$(Q)$(run_tests) --label '$@: ' unit
 test-root: $(B)/root_tests
 	$(Q)$(run_tests) --label '$@: ' root
 test-gpu: $(B)/gpu_tests $(B)/blksweep
 	$(Q)scripts/test-gpu.sh $(B)
+test-standin: $(B)/gpu_tests $(B)/blksweep $(standin)
+	$(Q)$(run_tests) --label '$@: ' standin
 test-cli: $(B)/blksweep $(pull_program)
 	$(Q)$(run_tests) --label '$@: ' --only '$(ONLY)' cli
 test-python: $(B)/blksweep
@@ -189,7 +201,7 @@ tidy       = $(TIDY) --quiet --config-file=.clang-tidy
 tidy_flags = -std=c++20 $(CPPFLAGS) $(cuda_include) -Itests -I.
 lint-tidy: $(tidy_names:%=$(B)/tidy/%.ok)
 define tidy_rule
-$(B)/tidy/$(1).ok: $(call files_of_set,$(1)) .clang-tidy $(headers) | $(OBJ)/gen/version.inc $(if $(filter 1,$(BPF)),$(skeletons))
+$(B)/tidy/$(1).ok: $(call files_of_set,$(1)) .clang-tidy $(headers) | $(OBJ)/gen/version.inc $(if $(filter 1,$(BPF)),$(skeletons)) $(if $(filter 1,$(CUDA)),$(ptx_inc))
 	$$(call say,TIDY,$(1))
 	$$(Q)mkdir -p $$(@D) && printf '#include "%s"  // NOLINT\n' $(call files_of_set,$(1)) > $$@.cpp
 	$$(Q)$$(tidy) $$@.cpp -- $$(tidy_flags) > $$@.log 2>&1 || { cat $$@.log >&2; exit 1; }

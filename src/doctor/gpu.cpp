@@ -98,8 +98,8 @@ Check check_gpu(const Subject&) {
 }
 
 Check check_cuda(const Subject&) {
-  const std::string runtime = cuda_runtime();
-  if (runtime.empty()) {
+  const std::string made_with = cuda_built_with();
+  if (made_with.empty()) {
     const std::string toolkit = cuda_toolkit();
     return {"CUDA", Health::missing,
             (toolkit.empty() ? "no nvcc" : "toolkit in " + toolkit) +
@@ -108,8 +108,8 @@ Check check_cuda(const Subject&) {
             toolkit.empty() ? "--copy emulated, --consumer emulated"
                             : "make CUDA=1, or --copy emulated, --consumer emulated"};
   }
-  const std::string built = "built with CUDA " + runtime;
-  if (!readable("/dev/nvidia-uvm")) {  // as above: the runtime was not asked
+  const std::string built = "built with CUDA " + made_with;
+  if (!readable("/dev/nvidia-uvm")) {  // as above: the driver was not asked
     return {"CUDA", Health::missing, built + "; no /dev/nvidia-uvm", kNoStages,
             "--copy emulated, --consumer emulated"};
   }

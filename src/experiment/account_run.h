@@ -25,8 +25,8 @@ AccountRecord record_of(const Account& account);
 // Of begin_ns, epoch_ns and device_work; nullopt: nothing was copied or computed there.
 Maybe<OverlapRecord> overlap_record(const RunRecord& run, const LaneSet& lanes);
 
-// Sets account, overlap, utilisation and first_batch_ns of a finished run. An identity that does not hold
-// comes back in words, "" otherwise: a run whose account does not add up is not complete.
+// Sets account, overlap, utilisation and first_batch_ns of a finished run. An identity that does
+// not hold comes back in words, "" otherwise: a run whose account does not add up is not complete.
 std::string keep_account(RunRecord& run, const LaneSet& lanes);
 
 }  // namespace blksweep

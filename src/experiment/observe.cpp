@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "experiment/cold_proof.h"
+#include "experiment/gpu_record.h"
 #include "experiment/incomplete.h"
 #include "experiment/judge_caches.h"
 #include "node/cache/cache.h"
@@ -94,7 +95,7 @@ class ClockObserver : public Observer {
 
 class GpuObserver : public Observer {
  public:
-  explicit GpuObserver(std::uint32_t index) : index_(index) {}
+  GpuObserver(std::uint32_t index, std::string disk) : index_(index), disk_(std::move(disk)) {}
   Result<> begin() override {
     sampler_ = GpuSampler::start(cuda_pci_address(index_), kGpuPeriod);
     return {};
@@ -105,14 +106,19 @@ class GpuObserver : public Observer {
       return {};
     }
     for (const GpuSample& s : (*sampler_)->stop()) {
-      record.gpu.push_back(
-          {s.at_ns, s.utilisation, s.memory_utilisation, s.memory_used_bytes, s.clock_mhz, {}});
+      record.gpu.push_back({s.at_ns, s.utilisation, s.memory_utilisation, s.memory_used_bytes,
+                            s.clock_mhz, s.throttle_reasons});
+    }
+    record.accelerator = accelerator_record((*sampler_)->place(), disk_);
+    if (std::string slowed = throttle_warning(record.gpu); !slowed.empty()) {
+      record.warnings.push_back(std::move(slowed));
     }
     return {};
   }
 
  private:
   std::uint32_t index_;
+  std::string disk_;
   Result<std::unique_ptr<GpuSampler>> sampler_ = nullptr;
 };
 
@@ -255,7 +261,8 @@ std::vector<std::unique_ptr<Observer>> observers_of(const RunRequest& q) {
   out.push_back(std::make_unique<NoiseObserver>());
   out.push_back(std::make_unique<ClockObserver>());
   if (needs_gpu(q.cell)) {
-    out.push_back(std::make_unique<GpuObserver>(q.cell.device_index));
+    out.push_back(std::make_unique<GpuObserver>(q.cell.device_index,
+                                                q.source.device ? q.source.device->disk : ""));
   }
   if (q.probe != nullptr) {
     out.push_back(std::make_unique<ProbeObserver>(*q.probe));

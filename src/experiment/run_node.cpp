@@ -218,7 +218,8 @@ Result<> check_rights(const Source& source, const NodeWish& wish) {
 
 Result<> RunNode::check(const Source& source, const NodeWish& wish) {
   BLKSWEEP_CHECK(check_rights(source, wish));
-  BLKSWEEP_TRY([[maybe_unused]] const Binding b, Binding::parse(wish.bind, disk_of(source)));
+  BLKSWEEP_TRY([[maybe_unused]] const Binding b,
+               Binding::parse(wish.bind, disk_of(source), wish.gpu));
   return {};
 }
 
@@ -237,7 +238,7 @@ Result<> RunNode::put_back_left_behind(const Source& source, bool changes_queue)
 Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std::uint64_t seed,
                                 const std::atomic<bool>& stop) {
   BLKSWEEP_CHECK(check_rights(source, wish));  // again: the node may have changed since
-  BLKSWEEP_TRY(Binding binding, Binding::parse(wish.bind, disk_of(source)));
+  BLKSWEEP_TRY(Binding binding, Binding::parse(wish.bind, disk_of(source), wish.gpu));
   BLKSWEEP_TRY(Borrowing borrowing, Borrowing::begin());
   auto state = std::make_unique<State>(std::move(borrowing));
   state->binding = std::move(binding);

@@ -234,12 +234,22 @@ Result<std::unique_ptr<Epoch>> Epoch::prepare(const Source& source, const Loader
   return e;
 }
 
+// What it costs is not the epoch's.
+Result<> Epoch::warm_up() {
+  if (refused_) {
+    return tl::unexpected(*refused_);
+  }
+  BLKSWEEP_CHECK(consumer_ ? consumer_->warm_up() : Result<>());
+  return copy_ ? copy_->warm_up() : Result<>();
+}
+
 Result<EpochOutcome> Epoch::run(const std::atomic<bool>& stop) {
   EpochOutcome out;
+  const Result<> warm = warm_up();
   const std::int64_t cpu_before = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
   out.begin_ns = out.end_ns = now_ns();
-  if (refused_) {
-    out.fault = refused_;
+  if (!warm) {
+    out.fault = warm.error();
     return out;
   }
   const StopWatch watch(stop, handoff_, stages_stop_);

@@ -1,8 +1,8 @@
 // Epoch: one pass of the pipeline, from the first submission to the last consumed batch.
 //
-// Everything is opened and allocated by prepare(); run() is the measured part, and what it returns
-// is raw: positions, times, counts. Nothing in flight outlives its buffer: members are destroyed
-// bottom-up, the engine (which drains) before the arena.
+// Everything is opened and allocated by prepare(); run() warms the stages up and then is the
+// measured part, and what it returns is raw: positions, times, counts. Nothing in flight outlives
+// its buffer: members are destroyed bottom-up, the engine (which drains) before the arena.
 //
 // Errors:  prepare() names what could not be had (memory, ring, device); what a stage could not
 //          have concerns this run alone and is in refused(). run() fails only when the engine is
@@ -87,6 +87,7 @@ class Epoch {
   Result<> make_stages(const Source& source, const LoaderSettings& settings,
                        const PlannedEpoch& planned);
   Result<> make_decode(const Source& source, const PlannedEpoch& planned, StageRequest& request);
+  Result<> warm_up();
   template <class Made>
   Made made(Result<Made> stage);
   Result<> connect(const Source& source, const LoaderSettings& settings,

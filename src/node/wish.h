@@ -23,6 +23,7 @@ struct NodeWish {
   bool pin_inodes = false;
   double pin_pages = 0;  // percent of the bytes, whole files
   std::string bind;      // node/limits/binding.h; empty: threads run where they like
+  std::uint32_t gpu = 0;  // of near-gpu in `bind`; --device-index
   std::optional<IoPriority> io_priority;
 
   bool changes_queue() const { return !scheduler.empty() || nr_requests || read_ahead; }

@@ -1,5 +1,7 @@
 #include "os/numa.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 
@@ -52,6 +54,18 @@ std::optional<unsigned> node_of(const fs::path& sys, const std::string& disk, in
 
 std::optional<unsigned> numa_node_of(const std::string& disk, const std::string& sys) {
   return node_of(sys, disk, kDeepestStack);
+}
+
+std::optional<unsigned> numa_node_of_pci(const std::string& address, const std::string& sys) {
+  constexpr std::size_t kKernelLength = 12;  // of a domain with four digits, as nearly all have
+  std::string name = address.substr(address.size() > kKernelLength && address.starts_with("0000")
+                                        ? address.size() - kKernelLength
+                                        : 0);
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name.empty() || name.find('/') != std::string::npos
+             ? std::nullopt
+             : node_in(fs::path(sys) / "bus/pci/devices" / name / "numa_node");
 }
 
 }  // namespace blksweep

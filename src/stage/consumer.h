@@ -39,6 +39,8 @@ class Consumer {
   Consumer(const Consumer&) = delete;
   Consumer& operator=(const Consumer&) = delete;
 
+  // As CopyStage's, and before it: an accelerator's clocks come to where they stay under load.
+  virtual Result<> warm_up() { return {}; }
   // Whether work can be queued behind an arrival that has not come yet; behind one that has it can.
   virtual bool waits_for(const BatchArrival& /*arrival*/) const { return false; }
   // Keeps the accelerator busy for `takes` with a batch, from its arrival on. Returns at once.

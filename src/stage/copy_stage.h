@@ -12,7 +12,8 @@
 // Errors:    an Error ends the run; Exit::interrupted: a stop came first. After one, and at a stop,
 //            the caller still calls finish() for every batch that has begun: nothing may be in
 //            flight when the parts go.
-// Threads:   all but staged() and check() on one thread, never the reader's; those after finish()
+// Threads:   warm_up() on any before the others; all but staged() and check() on one thread, never
+// the reader's; those after finish()
 //            of that batch, on any other one.
 #pragma once
 
@@ -56,6 +57,9 @@ class CopyStage {
   CopyStage(const CopyStage&) = delete;
   CopyStage& operator=(const CopyStage&) = delete;
 
+  // Once, with the caches prepared and nothing under way, before an epoch begins: whatever the
+  // first batch would pay for and the others not.
+  virtual Result<> warm_up() { return {}; }
   virtual Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) = 0;
   virtual Result<CopyTimes> finish(std::uint32_t batch) = 0;
   virtual std::uint32_t in_flight() const { return 1; }

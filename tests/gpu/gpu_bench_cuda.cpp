@@ -1,4 +1,5 @@
-// Measures the CUDA stages against a plain pinned cudaMemcpyAsync of the same size in the same run.
+// Measures the CUDA stages against a plain pinned cuMemcpyHtoDAsync of the same size in the same
+// run.
 //   gpu_bench_cuda node|copies|cuda|cuda-memory|gemm
 // Prints one line per figure: name, value, the bar it is held to, pass or FAIL. Exit 77 without a
 // GPU, 1 on an error; a figure below its bar is no error.
@@ -26,7 +27,7 @@ void line(const std::string& name, const std::string& value, const char* bar = "
 }
 const char* verdict(bool passed) { return passed ? "pass" : "FAIL"; }
 
-// GB/s of kBatches copies of one batch's size, one behind the other, from cudaHostAlloc memory.
+// GB/s of kBatches copies of one batch's size, one behind the other, from cuMemHostAlloc memory.
 Result<double> plain_rate() {
   BLKSWEEP_TRY(const PinnedMemory host, pinned_memory(kBatchBytes));
   BLKSWEEP_TRY(const auto device, device_memory<std::byte>(kBatchBytes, {"a batch", "free some"}));
@@ -34,14 +35,14 @@ Result<double> plain_rate() {
   std::int64_t begin = 0;
   for (std::uint32_t i = 0; i <= kBatches; ++i) {
     if (i == 1) {  // the first one warms up
-      BLKSWEEP_CHECK(cuda_result(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize"));
+      BLKSWEEP_CHECK(cuda_result(cuda_driver().stream_wait(stream.get()), "cuStreamSynchronize"));
       begin = now_ns();
     }
-    BLKSWEEP_CHECK(cuda_result(cudaMemcpyAsync(device.get(), host.get(), kBatchBytes,
-                                               cudaMemcpyHostToDevice, stream.get()),
-                               "cudaMemcpyAsync"));
+    BLKSWEEP_CHECK(cuda_result(
+        cuda_driver().copy_to_device(on_gpu(device.get()), host.get(), kBatchBytes, stream.get()),
+        "cuMemcpyHtoDAsync"));
   }
-  BLKSWEEP_CHECK(cuda_result(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize"));
+  BLKSWEEP_CHECK(cuda_result(cuda_driver().stream_wait(stream.get()), "cuStreamSynchronize"));
   return double{kBatchBytes} * kBatches / static_cast<double>(now_ns() - begin);
 }
 
@@ -135,7 +136,7 @@ void print(const Variant& v, const StageFigures& f, double plain, double best) {
 Result<> bench_copies() {
   BLKSWEEP_TRY(PageBuffer arena, PageBuffer::allocate({kParts * (kPartBytes + 512)}));
   BLKSWEEP_TRY(const double plain, plain_rate());
-  line("plain pinned cudaMemcpyAsync", fmt::format("{:.2f} GB/s", plain));
+  line("plain pinned cuMemcpyHtoDAsync", fmt::format("{:.2f} GB/s", plain));
   double best = 0;
   for (const Variant& v : variants()) {
     BLKSWEEP_TRY(const StageFigures f, stage_figures(v.settings, arena.span()));
@@ -164,9 +165,9 @@ Result<> bench_consumer(const std::string& name, ConsumerKind kind) {
 
 void print_node() {
   const CudaFacts facts = cuda_facts();
-  fmt::print("{} ({}); driver for CUDA {}, runtime {}; batches of {} x {} KiB\n",
+  fmt::print("{} ({}); driver for CUDA {}, built with {}; batches of {} x {} KiB\n",
              facts.devices.at(0).name, format_bytes(facts.devices.at(0).memory), facts.driver,
-             cuda_runtime(), kParts, kPartBytes >> 10);
+             cuda_built_with(), kParts, kPartBytes >> 10);
 }
 
 Result<> bench(const std::string& part) {

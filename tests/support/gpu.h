@@ -9,7 +9,7 @@ namespace blksweep {
 
 // Empty: there is one.
 inline std::string no_gpu() {
-  return cuda_runtime().empty() ? "built without CUDA" : cuda_facts().refusal;
+  return cuda_built_with().empty() ? "built without CUDA" : cuda_facts().refusal;
 }
 
 #define SKIP_WITHOUT_GPU()                                          \

@@ -131,6 +131,8 @@ class FakeSys {
     dir_.write("devices/pci/numa_node", "1\n");
     dir_.write("devices/pci/nvme0/nvme0n1/size", "8\n");
     dir_.write("devices/virtio/numa_node", "-1\n");
+    dir_.write("bus/pci/devices/0000:c1:00.0/numa_node", "3\n");
+    dir_.write("bus/pci/devices/0000:02:00.0/numa_node", "-1\n");
     dir_.write("devices/virtio/vda/size", "8\n");
     disk("nvme0n1", "devices/pci/nvme0/nvme0n1", "devices/pci/nvme0");
     disk("vda", "devices/virtio/vda", "devices/virtio");
@@ -141,6 +143,9 @@ class FakeSys {
   }
   std::optional<unsigned> node(const std::string& disk) const {
     return numa_node_of(disk, dir_.path());
+  }
+  std::optional<unsigned> node_of_pci(const std::string& address) const {
+    return numa_node_of_pci(address, dir_.path());
   }
 
  private:
@@ -161,6 +166,24 @@ class FakeSys {
   }
   TempDir dir_;
 };
+
+// As the kernel, CUDA and NVML write one and the same address.
+TEST(NumaNode, OfAPciAddressInAnySpelling) {
+  const FakeSys sys;
+  for (const char* address : {"0000:c1:00.0", "0000:C1:00.0", "00000000:C1:00.0"}) {
+    EXPECT_EQ(sys.node_of_pci(address), 3U) << address;
+  }
+  EXPECT_EQ(sys.node_of_pci("0000:02:00.0"), std::nullopt) << "on none";
+  EXPECT_EQ(sys.node_of_pci("0000:03:00.0"), std::nullopt);
+  EXPECT_EQ(sys.node_of_pci(""), std::nullopt);
+  EXPECT_EQ(sys.node_of_pci("../../x"), std::nullopt);
+}
+
+TEST(Binding, NearAGpuThatIsNotThereIsUnsupported) {
+  const Result<Binding> near = Binding::parse("reader=all/copy=near-gpu", "", 1000);
+  ASSERT_FALSE(near);
+  EXPECT_EQ(near.error().exit_code, Exit::unsupported);
+}
 
 TEST(NumaNode, IsThatOfTheHardwareBelow) {
   const FakeSys sys;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/rng.h"
+#include "experiment/gpu_record.h"
 #include "stage/cuda/gemm_plan.h"
 #include "stage/cuda/nvml.h"
 #include "stage/cuda/pieces.h"
@@ -14,42 +15,46 @@
 namespace blksweep {
 namespace {
 
-constexpr int kRuntime = 13000;
+constexpr int kDriver = 13000;
 
 TEST(GpuRefusal, NoDriver) {
-  // What the runtime says on a node without libcuda.so.1.
-  EXPECT_EQ(gpu_refusal({0, kRuntime, 0, 35, "CUDA driver version is insufficient"}),
-            "no NVIDIA driver (libcuda.so.1) on this node");
+  EXPECT_EQ(gpu_refusal({}), "no NVIDIA driver (libcuda.so.1) on this node");
 }
 
-TEST(GpuRefusal, ADriverOfAnEarlierMajorVersionIsTooOld) {
-  const std::string words =
-      "the driver is for CUDA 12.4, this program needs one for CUDA 13.0 or later";
-  EXPECT_EQ(gpu_refusal({12040, kRuntime, 0, 35, "insufficient"}), words);
-  EXPECT_EQ(gpu_refusal({12040, 13010, 8, 0, ""}), words);
-}
-
-TEST(GpuRefusal, ADriverOfTheSameMajorVersionOrALaterOneIsGoodEnough) {
-  EXPECT_EQ(gpu_refusal({13000, 13010, 1, 0, ""}), "");
-  EXPECT_EQ(gpu_refusal({14020, kRuntime, 1, 0, ""}), "");
+TEST(GpuRefusal, ADriverIsTooOldBeforeCuda11Only) {
+  EXPECT_EQ(gpu_refusal({10020, 1, 0, ""}),
+            "the driver is for CUDA 10.2, this program needs one for CUDA 11.0 or later");
+  for (const int driver : {11000, 11080, 12000, 12040, 13000, 14020}) {
+    EXPECT_EQ(gpu_refusal({driver, 1, 0, ""}), "") << driver;
+  }
 }
 
 TEST(GpuRefusal, NoGpu) {
-  const std::string words = gpu_refusal({kRuntime, kRuntime, 0, 100, "no CUDA-capable device"});
+  const std::string words = gpu_refusal({kDriver, 0, 100, "no CUDA-capable device"});
   EXPECT_NE(words.find("the driver finds no GPU"), std::string::npos) << words;
-  EXPECT_EQ(gpu_refusal({kRuntime, kRuntime, 0, 0, ""}), words);
+  EXPECT_EQ(gpu_refusal({kDriver, 0, 0, ""}), words);
 }
 
 TEST(GpuRefusal, WhatIsNotForeseenComesInCudasWords) {
-  EXPECT_EQ(gpu_refusal({kRuntime, kRuntime, 0, 802, "system not yet initialized"}),
+  EXPECT_EQ(gpu_refusal({kDriver, 0, 802, "system not yet initialized"}),
             "system not yet initialized");
+  EXPECT_EQ(gpu_refusal({kDriver, 0, 0, "libcuda.so.1 lacks cuInit"}), "libcuda.so.1 lacks cuInit");
+}
+
+TEST(GpuRefusal, AGpuBeforeVoltaIsNamed) {
+  EXPECT_EQ(gpu_capability_refusal(1, "Tesla P100", 60),
+            "--device-index 1: Tesla P100 is of compute capability 6.0, this program needs 7.0 "
+            "(Volta) or later");
+  for (const int capability : {70, 75, 80, 90, 100, 121}) {
+    EXPECT_EQ(gpu_capability_refusal(0, "any", capability), "") << capability;
+  }
 }
 
 TEST(GpuRefusal, AnIndexOutOfRangeSaysHowManyThereAre) {
-  const GpuNode one{kRuntime, kRuntime, 1, 0, ""};
+  const GpuNode one{kDriver, 1, 0, ""};
   EXPECT_EQ(gpu_index_refusal(one, 0), "");
   EXPECT_EQ(gpu_index_refusal(one, 1), "--device-index 1: this node has 1 GPU, the first is 0");
-  const GpuNode eight{kRuntime, kRuntime, 8, 0, ""};
+  const GpuNode eight{kDriver, 8, 0, ""};
   EXPECT_EQ(gpu_index_refusal(eight, 7), "");
   EXPECT_EQ(gpu_index_refusal(eight, 4'294'967'295),
             "--device-index 4294967295: this node has 8 GPUs, the first is 0");
@@ -57,12 +62,19 @@ TEST(GpuRefusal, AnIndexOutOfRangeSaysHowManyThereAre) {
 
 TEST(GpuErrors, StickyAreThoseAfterWhichTheProcessMustBeStartedAgain) {
   for (const int sticky : {214, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 911}) {
-    EXPECT_TRUE(sticky_cuda_error(sticky)) << sticky;
+    EXPECT_EQ(gpu_error(sticky), GpuError::sticky) << sticky;
   }
-  // Success; invalid value, no memory, old driver, no such device, not ready, out of resources,
-  // registered already, not supported.
-  for (const int other : {0, 1, 2, 35, 36, 101, 600, 701, 712, 801, 999}) {
-    EXPECT_FALSE(sticky_cuda_error(other)) << other;
+}
+
+TEST(GpuErrors, ARefusedCallPassesAndAnErrorThatIsNotKnownIsAskedAfter) {
+  // Invalid value, no memory, no such device, not ready, out of resources, registered already, not
+  // supported.
+  for (const int passing : {1, 2, 101, 600, 701, 712, 801}) {
+    EXPECT_EQ(gpu_error(passing), GpuError::passing) << passing;
+  }
+  // Device unavailable, not licensed, system not ready, timeout, unknown; one of a later driver.
+  for (const int unknown : {46, 102, 802, 909, 999, 5000}) {
+    EXPECT_EQ(gpu_error(unknown), GpuError::unknown) << unknown;
   }
 }
 
@@ -205,6 +217,25 @@ TEST(GemmPlan, SizesThatTakeNoLongerThanSmallerOnesDoNoHarm) {
   for (double asked = 10'000; asked < 2e6; asked += 7'777) {
     EXPECT_LE(std::abs(planned_ns(sizes, plan_gemm(sizes, asked)) - asked), 2'501) << asked;
   }
+}
+
+TEST(GpuWords, WhatHoldsTheClocksDownIsSaidAndIdlenessIsNot) {
+  EXPECT_EQ(throttle_words(0), "");
+  EXPECT_EQ(throttle_words(0x1 | 0x2 | 0x100), "") << "idle, set by somebody, a display";
+  EXPECT_EQ(throttle_words(0x4 | 0x1), "power cap");
+  EXPECT_EQ(throttle_words(0x20 | 0x80), "heat, power brake");
+}
+
+TEST(GpuRecord, AThrottledRunIsWarnedOf) {
+  const auto point = [](Maybe<std::uint64_t> reasons) {
+    GpuPoint p;
+    p.throttle_reasons = reasons;
+    return p;
+  };
+  EXPECT_EQ(throttle_warning({}), "");
+  EXPECT_EQ(throttle_warning({point({}), point(0), point(1)}), "");
+  EXPECT_EQ(throttle_warning({point(1), point(4), point(0x24), point({})}),
+            "the GPU's clocks were held down in 2 of 4 samples: power cap, heat");
 }
 
 }  // namespace

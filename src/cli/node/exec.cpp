@@ -19,6 +19,17 @@
 namespace blksweep {
 namespace {
 
+// "near", alone or of a role; "near-gpu" needs none.
+bool near_a_disk(const std::string& bind) {
+  constexpr std::string_view kNear = "near";
+  for (std::size_t at = bind.find(kNear); at != std::string::npos; at = bind.find(kNear, at + 1)) {
+    if (!bind.substr(at).starts_with("near-gpu")) {
+      return true;
+    }
+  }
+  return false;
+}
+
 constexpr const char* kNodeExecExamples =
     R"(Runs COMMAND with its terminal, input and output; exits as it does, with 128 + N
 when signal N killed it, 127 when there is no such command. What was asked and
@@ -54,7 +65,7 @@ Result<BlockDevice> wanted_device(const std::string& device, const NodeWish& wis
   if (!device.empty()) {
     return device_of_argument(device);
   }
-  if (wish.changes_queue() || wish.limits_io() || wish.bind.find("near") != std::string::npos) {
+  if (wish.changes_queue() || wish.limits_io() || near_a_disk(wish.bind)) {
     return usage_error(
         "node exec: --scheduler, --nr-requests, --read-ahead, --bandwidth-limit, --iops-limit and "
         "--bind near need --device: a disk, or a path on it");

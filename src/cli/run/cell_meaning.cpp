@@ -60,7 +60,11 @@ constexpr std::array<Meaning, 24> kMeanings{{
      "--copy emulated or cuda"},
     {"device-slots", [](const CellSettings& c) { return copies(c) || c.decode_threads > 0; },
      "--copy or --decode-threads"},
-    {"device-index", [](const CellSettings& c) { return needs_gpu(c); }, "a GPU in the cell"},
+    {"device-index",
+     [](const CellSettings& c) {
+       return needs_gpu(c) || c.node.bind.find("near-gpu") != std::string::npos;
+     },
+     "a GPU in the cell"},
     {"compute", [](const CellSettings& c) { return c.consumer != ConsumerKind::none; },
      "--consumer"},
 }};

@@ -262,8 +262,10 @@ const std::array kOwnOptions{
                },
                [](const CellSettings& c) { return std::to_string(c.copy_tuning.slots); }},
     CellOption{"device-index", "",
-               [](CellSettings& c, std::string_view t) {
-                 return set_count(c.device_index, t, {0, 1024});
+               [](CellSettings& c, std::string_view t) -> Result<> {
+                 BLKSWEEP_CHECK(set_count(c.device_index, t, {0, 1024}));
+                 c.node.gpu = c.device_index;
+                 return {};
                },
                [](const CellSettings& c) { return std::to_string(c.device_index); }},
     CellOption{

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "os/numa.h"
+#include "stage/cuda/cuda_stage.h"
 
 namespace blksweep {
 namespace {
@@ -77,14 +78,18 @@ Bitmap parse_cpus(std::string_view text) {
 
 class Places {
  public:
-  Places(hwloc_topology_t topology, const std::string& disk) : topology_(topology), disk_(disk) {}
+  Places(hwloc_topology_t topology, const std::string& disk, std::uint32_t gpu)
+      : topology_(topology), disk_(disk), gpu_(gpu) {}
 
   Result<Bitmap> parse(std::string_view text) const {
     if (text == "all") {
       return Bitmap(hwloc_bitmap_dup(allowed()));
     }
     if (text == "near") {
-      return near();
+      return near(numa_node_of(disk_), disk_.empty() ? "the disk" : disk_);
+    }
+    if (text == "near-gpu") {
+      return near_gpu();
     }
     if (text.starts_with("node:")) {
       return of_node(text.substr(5));
@@ -93,20 +98,24 @@ class Places {
       return of_cpus(text.substr(4));
     }
     return usage_error(fmt::format(
-        "binding '{}': give near, all, node:0 or cpu:0-3+6, or ROLE=PLACE/ROLE=PLACE", text));
+        "binding '{}': give near, near-gpu, all, node:0 or cpu:0-3+6, or ROLE=PLACE/ROLE=PLACE",
+        text));
   }
 
  private:
   hwloc_const_cpuset_t allowed() const { return hwloc_topology_get_topology_cpuset(topology_); }
 
-  Result<Bitmap> near() const {
-    const std::optional<unsigned> node = numa_node_of(disk_);
+  Result<Bitmap> near_gpu() const {
+    BLKSWEEP_CHECK(check_cuda(gpu_));
+    const std::string address = cuda_pci_address(gpu_);
+    return near(numa_node_of_pci(address), fmt::format("GPU {} ({})", gpu_, address));
+  }
+
+  Result<Bitmap> near(std::optional<unsigned> node, const std::string& what) const {
     hwloc_obj_t object = node ? hwloc_get_numanode_obj_by_os_index(topology_, *node) : nullptr;
     if (object == nullptr || hwloc_bitmap_iszero(object->cpuset)) {
-      note(
-          fmt::format("binding near {}: the disk belongs to no NUMA node of this process; all "
-                      "CPUs are used",
-                      disk_.empty() ? "the disk" : disk_));
+      note(fmt::format(
+          "binding near {}: it belongs to no NUMA node of this process; all CPUs are used", what));
       return Bitmap(hwloc_bitmap_dup(allowed()));
     }
     return Bitmap(hwloc_bitmap_dup(object->cpuset));
@@ -151,6 +160,7 @@ class Places {
 
   hwloc_topology_t topology_;
   const std::string& disk_;
+  std::uint32_t gpu_;
 };
 
 Result<std::size_t> role_of(std::string_view name) {
@@ -170,8 +180,8 @@ struct Binding::State {
   std::array<Bitmap, kRoles.size()> cpus;  // by Role; null: not bound
   bool roles = false;
 
-  Result<> parse(std::string_view text, const std::string& disk) {
-    const Places places(topology.get(), disk);
+  Result<> parse(std::string_view text, const std::string& disk, std::uint32_t gpu) {
+    const Places places(topology.get(), disk, gpu);
     roles = text.find('=') != std::string_view::npos;
     if (!roles) {
       BLKSWEEP_TRY(const Bitmap all, places.parse(text));
@@ -248,14 +258,14 @@ Binding::~Binding() = default;
 bool Binding::empty() const { return state_ == nullptr; }
 bool Binding::has_roles() const { return state_ != nullptr && state_->roles; }
 
-Result<Binding> Binding::parse(std::string_view text, const std::string& disk) {
+Result<Binding> Binding::parse(std::string_view text, const std::string& disk, std::uint32_t gpu) {
   Binding binding;
   if (text.empty()) {
     return binding;
   }
   binding.state_ = std::make_unique<State>();
   BLKSWEEP_TRY(binding.state_->topology, load_topology());
-  BLKSWEEP_CHECK(binding.state_->parse(text, disk));
+  BLKSWEEP_CHECK(binding.state_->parse(text, disk, gpu));
   return binding;
 }
 

@@ -1,10 +1,10 @@
 // Binding of threads to CPUs and memory nodes.
 //
-// Text:    "near" (the NUMA node of the device; all CPUs when it is on none), "all", "node:0",
-//          "cpu:2", "cpu:0-3+6" for every thread, or by role:
-//          "reader=near/copy=node:0/consumer=cpu:1". Roles: reader, openers, copy, consumer; those
-//          that are not named stay on the CPUs of the thread that called parse(). No commas: those
-//          separate cells.
+// Text:    "near" (the NUMA node of the device; all CPUs when it is on none), "near-gpu" (the same
+//          of the GPU), "all", "node:0", "cpu:2", "cpu:0-3+6" for every thread, or by role:
+//          "reader=near/copy=near-gpu/consumer=cpu:1". Roles: reader, openers, copy, consumer;
+//          those that are not named stay on the CPUs of the thread that called parse(). No commas:
+//          those separate cells.
 // Method:  hwloc. With several memory nodes, what the thread allocates afterwards comes from the
 //          nodes of its CPUs as long as they have room.
 // Errors:  an unknown role, CPU or node lists those there are; a CPU outside the process's own
@@ -13,6 +13,7 @@
 //          threads at once.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,8 +26,10 @@ namespace blksweep {
 
 class Binding {
  public:
-  // Checked against this node; `disk` ("nvme0n1") decides what is near. "" is no binding.
-  static Result<Binding> parse(std::string_view text, const std::string& disk);
+  // Checked against this node; `disk` ("nvme0n1") decides what is near, and the GPU of that index
+  // what is near-gpu. "" is no binding.
+  static Result<Binding> parse(std::string_view text, const std::string& disk,
+                               std::uint32_t gpu = 0);
   Binding();
   Binding(Binding&&) noexcept;
   Binding& operator=(Binding&&) noexcept;

@@ -77,7 +77,9 @@ class AnchorClock {
 
   // The same for a moment that the host knows to lie within [least, most].
   std::int64_t to_host_within(DeviceTime at, std::int64_t least, std::int64_t most) {
-    const std::int64_t there = to_host(at);
+    return within(to_host(at), least, most);
+  }
+  std::int64_t within(std::int64_t there, std::int64_t least, std::int64_t most) {
     const std::int64_t inside = std::clamp(there, least, std::max(least, most));
     seen_.clamped_ns = std::max(seen_.clamped_ns, std::abs(there - inside));
     return inside;

@@ -17,7 +17,7 @@ constexpr std::int64_t kFirstPatienceNs = 1'000'000'000;
 constexpr std::int64_t kPatienceNs = 200'000;
 constexpr int kFirstTries = 32;
 constexpr int kTries = 3;
-// cudaEventElapsedTime(): "a resolution of around 0.5 microseconds".
+// cuEventElapsedTime(): "a resolution of around 0.5 microseconds".
 constexpr std::int64_t kResolutionNs = 500;
 constexpr double kFloatRounding = 1.0 / (1 << 24);
 constexpr const char* kHangs =
@@ -28,19 +28,19 @@ constexpr const char* kHangs =
 }  // namespace
 
 // The stream is idle: what lies between the two readings is the way to the GPU and back.
-Result<std::optional<ClockReading>> CudaClock::read_clocks(cudaEvent_t event) {
+Result<std::optional<ClockReading>> CudaClock::read_clocks(CUevent event) {
   const std::int64_t patience = anchors_.alignment().anchors == 0 ? kFirstPatienceNs : kPatienceNs;
   ClockReading r;
   r.before_ns = now_ns();
-  BLKSWEEP_CHECK(cuda_result(cudaEventRecord(event, stream_.get()), "cudaEventRecord"));
+  BLKSWEEP_CHECK(cuda_result(cuda_driver().event_record(event, stream_.get()), "cuEventRecord"));
   for (;;) {
-    const cudaError_t state = cudaEventQuery(event);
+    const CUresult state = cuda_driver().event_query(event);
     r.after_ns = now_ns();
-    if (state == cudaSuccess) {
+    if (state == CUDA_SUCCESS) {
       return r;
     }
-    if (state != cudaErrorNotReady) {
-      BLKSWEEP_CHECK(cuda_result(state, "cudaEventQuery"));
+    if (state != CUDA_ERROR_NOT_READY) {
+      BLKSWEEP_CHECK(cuda_result(state, "cuEventQuery"));
     }
     if (r.after_ns - r.before_ns > patience) {
       return std::nullopt;
@@ -48,10 +48,10 @@ Result<std::optional<ClockReading>> CudaClock::read_clocks(cudaEvent_t event) {
   }
 }
 
-Result<DeviceTime> CudaClock::since(const Origin& origin, cudaEvent_t event) const {
+Result<DeviceTime> CudaClock::since(const Origin& origin, CUevent event) const {
   float ms = 0;
-  BLKSWEEP_CHECK(
-      cuda_result(cudaEventElapsedTime(&ms, origin.event.get(), event), "cudaEventElapsedTime"));
+  BLKSWEEP_CHECK(cuda_result(cuda_driver().event_elapsed(&ms, origin.event.get(), event),
+                             "cuEventElapsedTime"));
   const double ns = static_cast<double>(ms) * 1e6;
   return DeviceTime{origin.at.ns + std::llround(ns),
                     kResolutionNs + std::llround(std::abs(ns) * kFloatRounding)};
@@ -122,7 +122,7 @@ Result<> CudaClock::tick() {
   return anchor(kTries);
 }
 
-Result<std::int64_t> CudaClock::time_of(cudaEvent_t event, const Bounds& b) {
+Result<std::int64_t> CudaClock::time_of(CUevent event, const Bounds& b) {
   std::size_t at = newest_;
   for (std::size_t i = 0; i + 1 < origins_.size() && origins_[at].passed_ns > b.recorded_ns; ++i) {
     at = (at + origins_.size() - 1) % origins_.size();

@@ -26,11 +26,11 @@ class CudaClock {
   // recording and time_of().
   Result<> tick();
   struct Bounds {
-    std::int64_t recorded_ns;  // the host's clock before cudaEventRecord()
+    std::int64_t recorded_ns;  // the host's clock before cuEventRecord()
     std::int64_t least_ns;     // it cannot have passed before ...
     std::int64_t seen_ns;      // ... nor after the host had seen it pass
   };
-  Result<std::int64_t> time_of(cudaEvent_t event, const Bounds& bounds);
+  Result<std::int64_t> time_of(CUevent event, const Bounds& bounds);
   const ClockAlignment& alignment() const { return anchors_.alignment(); }
 
  private:
@@ -40,8 +40,8 @@ class CudaClock {
     std::int64_t passed_ns = 0;  // by then
   };
   // The host's clock around the event; nullopt: it has not passed within the host's patience.
-  Result<std::optional<ClockReading>> read_clocks(cudaEvent_t event);
-  Result<DeviceTime> since(const Origin& origin, cudaEvent_t event) const;
+  Result<std::optional<ClockReading>> read_clocks(CUevent event);
+  Result<DeviceTime> since(const Origin& origin, CUevent event) const;
   Result<> renew_origin();
   Result<> anchor(int tries);
 

@@ -26,13 +26,13 @@ constexpr int kGemmsInARow = 4;
 class Work {
  public:
   virtual ~Work() = default;
-  virtual cudaError_t launch(std::uint64_t ns, cudaStream_t stream) = 0;
+  virtual CUresult launch(std::uint64_t ns, CUstream stream) = 0;
 };
 
 class Spin final : public Work {
  public:
   explicit Spin(unsigned processors) : processors_(processors) {}
-  cudaError_t launch(std::uint64_t ns, cudaStream_t stream) override {
+  CUresult launch(std::uint64_t ns, CUstream stream) override {
     return launch_spin(ns, processors_, stream);
   }
 
@@ -46,10 +46,11 @@ class Pressure final : public Work {
     const MemoryUse use{"--consumer cuda-memory",
                         "use --consumer cuda, or a smaller --batch or fewer --device-slots"};
     BLKSWEEP_TRY(auto memory, device_memory<std::byte>(kPressureBytes, use));
-    BLKSWEEP_CHECK(cuda_result(cudaMemset(memory.get(), 0, kPressureBytes), "cudaMemset"));
+    BLKSWEEP_CHECK(cuda_result(cuda_driver().memory_set(on_gpu(memory.get()), 0, kPressureBytes),
+                               "cuMemsetD8"));
     return std::unique_ptr<Work>(new Pressure(processors, std::move(memory)));
   }
-  cudaError_t launch(std::uint64_t ns, cudaStream_t stream) override {
+  CUresult launch(std::uint64_t ns, CUstream stream) override {
     return launch_memory_pressure(memory_.get(), kPressureBytes, ns,
                                   processors_ * kPressureBlocksPerProcessor, stream);
   }
@@ -71,16 +72,17 @@ class StopClock {
     return c;
   }
   template <class Launch>
-  Result<double> median_ns(cudaStream_t stream, Launch launch) {
+  Result<double> median_ns(CUstream stream, Launch launch) {
     std::vector<double> runs(kCalibrationRuns);
     for (double& ns : runs) {
-      BLKSWEEP_CHECK(cuda_result(cudaEventRecord(begin_.get(), stream), "cudaEventRecord"));
-      BLKSWEEP_CHECK(cuda_result(launch(), "calibration kernel"));
-      BLKSWEEP_CHECK(cuda_result(cudaEventRecord(end_.get(), stream), "cudaEventRecord"));
-      BLKSWEEP_CHECK(cuda_result(cudaEventSynchronize(end_.get()), "calibration kernel"));
-      float ms = 0;
       BLKSWEEP_CHECK(
-          cuda_result(cudaEventElapsedTime(&ms, begin_.get(), end_.get()), "cudaEventElapsedTime"));
+          cuda_result(cuda_driver().event_record(begin_.get(), stream), "cuEventRecord"));
+      BLKSWEEP_CHECK(cuda_result(launch(), "calibration kernel"));
+      BLKSWEEP_CHECK(cuda_result(cuda_driver().event_record(end_.get(), stream), "cuEventRecord"));
+      BLKSWEEP_CHECK(cuda_result(cuda_driver().event_wait(end_.get()), "calibration kernel"));
+      float ms = 0;
+      BLKSWEEP_CHECK(cuda_result(cuda_driver().event_elapsed(&ms, begin_.get(), end_.get()),
+                                 "cuEventElapsedTime"));
       ns = static_cast<double>(ms) * 1e6;
     }
     std::ranges::nth_element(runs, runs.begin() + kCalibrationRuns / 2);
@@ -95,7 +97,7 @@ class StopClock {
 // are measured once, in rows, so that the way from one launch to the next is in their times.
 class Multiply final : public Work {
  public:
-  static Result<std::unique_ptr<Work>> make(Nanos typical, cudaStream_t stream) {
+  static Result<std::unique_ptr<Work>> make(Nanos typical, CUstream stream) {
     std::unique_ptr<Multiply> m(new Multiply());
     const std::int64_t asked = std::clamp<std::int64_t>(typical.count(), kShortNs, kLongNs);
     BLKSWEEP_TRY(StopClock clock, StopClock::make());
@@ -117,13 +119,13 @@ class Multiply final : public Work {
     return std::unique_ptr<Work>(std::move(m));
   }
 
-  cudaError_t launch(std::uint64_t ns, cudaStream_t stream) override {
+  CUresult launch(std::uint64_t ns, CUstream stream) override {
     for (const GemmCount& row : plan_gemm(sizes_, static_cast<double>(ns))) {
-      if (const cudaError_t err = launch_row(row, stream); err != cudaSuccess) {
+      if (const CUresult err = launch_row(row, stream); err != CUDA_SUCCESS) {
         return err;
       }
     }
-    return cudaSuccess;
+    return CUDA_SUCCESS;
   }
 
  private:
@@ -141,15 +143,15 @@ class Multiply final : public Work {
     }
     memory_ = *std::move(grown);
     matrix_ = one;
-    BLKSWEEP_CHECK(
-        cuda_result(cudaMemset(memory_.get(), 0, 3 * one * sizeof(float)), "cudaMemset"));
+    BLKSWEEP_CHECK(cuda_result(
+        cuda_driver().memory_set(on_gpu(memory_.get()), 0, 3 * one * sizeof(float)), "cuMemsetD8"));
     // It runs on the default stream, for which the others do not wait.
-    return cuda_result(cudaDeviceSynchronize(), "calibration of gemm");
+    return cuda_result(cuda_driver().context_wait(), "calibration of gemm");
   }
-  cudaError_t launch_row(const GemmCount& row, cudaStream_t stream) {
+  CUresult launch_row(const GemmCount& row, CUstream stream) {
     float* const a = memory_.get();
-    cudaError_t err = cudaSuccess;
-    for (std::uint64_t i = 0; i < row.times && err == cudaSuccess; ++i) {
+    CUresult err = CUDA_SUCCESS;
+    for (std::uint64_t i = 0; i < row.times && err == CUDA_SUCCESS; ++i) {
       err = launch_gemm({a, a + matrix_, a + 2 * matrix_, row.n}, stream);
     }
     return err;
@@ -160,11 +162,12 @@ class Multiply final : public Work {
   std::vector<GemmSize> sizes_;
 };
 
-Result<std::unique_ptr<Work>> make_work(const CudaConsumerSettings& s, cudaStream_t stream) {
+Result<std::unique_ptr<Work>> make_work(const CudaConsumerSettings& s, CUstream stream) {
   int processors = 0;
-  BLKSWEEP_CHECK(cuda_result(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount,
-                                                    static_cast<int>(s.device)),
-                             "cudaDeviceGetAttribute"));
+  BLKSWEEP_CHECK(cuda_result(
+      cuda_driver().device_attribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                     static_cast<CUdevice>(s.device)),
+      "cuDeviceGetAttribute"));
   const auto count = static_cast<unsigned>(std::max(1, processors));
   if (s.kind == ConsumerKind::gemm) {
     return Multiply::make(s.typical, stream);
@@ -185,15 +188,15 @@ class CudaConsumer final : public Consumer {
     BLKSWEEP_TRY(c->begin_, make_event(false));
     BLKSWEEP_TRY(c->end_, make_event(true));
     BLKSWEEP_TRY(c->work_, make_work(settings, c->stream_.get()));
-    BLKSWEEP_CHECK(cuda_result(cudaDeviceSynchronize(), "preparing the consumer on the GPU"));
+    BLKSWEEP_CHECK(cuda_result(cuda_driver().context_wait(), "preparing the consumer on the GPU"));
     BLKSWEEP_CHECK(c->calibrate(settings.typical));
     return std::unique_ptr<Consumer>(std::move(c));
   }
   // Memory of the kernel outlives it.
   ~CudaConsumer() override {
-    cudaSetDevice(static_cast<int>(device_));
+    [[maybe_unused]] const Result<> here = use_device(device_);
     if (stream_) {
-      cudaStreamSynchronize(stream_.get());
+      cuda_driver().stream_wait(stream_.get());
     }
   }
 
@@ -201,13 +204,15 @@ class CudaConsumer final : public Consumer {
     BLKSWEEP_CHECK(use_device(device_));
     BLKSWEEP_CHECK(clock_.tick());
     const std::int64_t issued = now_ns();
-    BLKSWEEP_CHECK(cuda_result(cudaEventRecord(begin_.get(), stream_.get()), "cudaEventRecord"));
+    BLKSWEEP_CHECK(
+        cuda_result(cuda_driver().event_record(begin_.get(), stream_.get()), "cuEventRecord"));
     const std::int64_t ns = std::max<std::int64_t>(0, takes.count() - overhead_ns_);
     BLKSWEEP_CHECK(cuda_result(work_->launch(static_cast<std::uint64_t>(ns), stream_.get()),
                                fmt::format("kernel of batch {}", batch)));
-    BLKSWEEP_CHECK(cuda_result(cudaEventRecord(end_.get(), stream_.get()), "cudaEventRecord"));
     BLKSWEEP_CHECK(
-        cuda_result(cudaEventSynchronize(end_.get()), fmt::format("kernel of batch {}", batch)));
+        cuda_result(cuda_driver().event_record(end_.get(), stream_.get()), "cuEventRecord"));
+    BLKSWEEP_CHECK(cuda_result(cuda_driver().event_wait(end_.get()),
+                               fmt::format("kernel of batch {}", batch)));
     const std::int64_t now = now_ns();
     BLKSWEEP_CHECK(clock_.tick());
     TimeSpan t;

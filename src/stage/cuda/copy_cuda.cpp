@@ -13,7 +13,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::size_t kSlotAlign = 256;  // as cudaMalloc aligns
+constexpr std::size_t kSlotAlign = 256;  // as cuMemAlloc aligns
 constexpr std::uint32_t kAhead = 2;
 
 // Registers or allocates for each batch, and gives that back after it.
@@ -57,7 +57,7 @@ class CudaCopy final : public CopyStage {
       : settings_(settings), clock_(std::move(clock)) {}
   Result<> open();
   Result<> issue(Flight& flight);
-  Result<> issue_lane(std::size_t lane, CopyRange range, cudaEvent_t begin);
+  Result<> issue_lane(std::size_t lane, CopyRange range, CUevent begin);
   Result<CopyTimes> arrived(Flight& flight);
   void drain();
   std::byte* slot(std::uint32_t batch) const {
@@ -117,18 +117,18 @@ Result<> CudaCopy::open() {
 
 // Whatever was issued is through before the window or the GPU's memory goes.
 CudaCopy::~CudaCopy() {
-  cudaSetDevice(static_cast<int>(settings_.device));
+  [[maybe_unused]] const Result<> here = use_device(settings_.device);
   drain();
   flights_.clear();
   if (registered_) {
-    cudaHostUnregister(settings_.arena.data());
+    cuda_driver().host_unregister(settings_.arena.data());
   }
 }
 
 void CudaCopy::drain() {
   for (const Lane& lane : lanes_) {
     if (lane.stream) {
-      cudaStreamSynchronize(lane.stream.get());
+      cuda_driver().stream_wait(lane.stream.get());
     }
   }
 }
@@ -154,31 +154,33 @@ Result<> CudaCopy::begin(std::uint32_t batch, std::span<const BatchPart> parts) 
 // Each lane has the same share of the bytes. The first one begins and ends the batch; the others
 // start behind its beginning and are waited for before its end, all on the GPU.
 Result<> CudaCopy::issue(Flight& f) {
-  cudaStream_t first = lanes_[0].stream.get();
+  CUstream first = lanes_[0].stream.get();
   share_out(pieces_, lanes_.size(), ends_);
   f.issued_ns = now_ns();
-  BLKSWEEP_CHECK(cuda_result(cudaEventRecord(f.begin.get(), first), "cudaEventRecord"));
+  BLKSWEEP_CHECK(cuda_result(cuda_driver().event_record(f.begin.get(), first), "cuEventRecord"));
   std::size_t first_piece = 0;
   for (std::size_t i = 0; i < lanes_.size(); first_piece = ends_[i++]) {
     if (first_piece < ends_[i]) {
       BLKSWEEP_CHECK(issue_lane(i, {first_piece, ends_[i]}, f.begin.get()));
     }
   }
-  BLKSWEEP_CHECK(cuda_result(cudaEventRecord(f.end.get(), first), "cudaEventRecord"));
+  BLKSWEEP_CHECK(cuda_result(cuda_driver().event_record(f.end.get(), first), "cuEventRecord"));
   f.complete = true;
   return {};
 }
 
-Result<> CudaCopy::issue_lane(std::size_t lane, CopyRange range, cudaEvent_t begin) {
-  cudaStream_t stream = lanes_[lane].stream.get();
+Result<> CudaCopy::issue_lane(std::size_t lane, CopyRange range, CUevent begin) {
+  CUstream stream = lanes_[lane].stream.get();
   if (lane == 0) {
     return copy_pieces(pieces_, range, stream, calls_);
   }
-  BLKSWEEP_CHECK(cuda_result(cudaStreamWaitEvent(stream, begin, 0), "cudaStreamWaitEvent"));
+  BLKSWEEP_CHECK(
+      cuda_result(cuda_driver().stream_wait_event(stream, begin, 0), "cuStreamWaitEvent"));
   BLKSWEEP_CHECK(copy_pieces(pieces_, range, stream, calls_));
-  cudaEvent_t end = lanes_[lane].end.get();
-  BLKSWEEP_CHECK(cuda_result(cudaEventRecord(end, stream), "cudaEventRecord"));
-  return cuda_result(cudaStreamWaitEvent(lanes_[0].stream.get(), end, 0), "cudaStreamWaitEvent");
+  CUevent end = lanes_[lane].end.get();
+  BLKSWEEP_CHECK(cuda_result(cuda_driver().event_record(end, stream), "cuEventRecord"));
+  return cuda_result(cuda_driver().stream_wait_event(lanes_[0].stream.get(), end, 0),
+                     "cuStreamWaitEvent");
 }
 
 Result<CopyTimes> CudaCopy::finish(std::uint32_t batch) {
@@ -190,7 +192,7 @@ Result<CopyTimes> CudaCopy::finish(std::uint32_t batch) {
     return fail(fmt::format("the copy of batch {} had not begun whole", batch));
   }
   const Result<> waited =
-      cuda_result(cudaEventSynchronize(f.end.get()), fmt::format("copy of batch {}", batch));
+      cuda_result(cuda_driver().event_wait(f.end.get()), fmt::format("copy of batch {}", batch));
   f.seen_ns = now_ns();
   if (!waited) {
     drain();

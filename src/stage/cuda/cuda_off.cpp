@@ -1,4 +1,4 @@
-// In place of *_cuda.cpp and *_cuda.cu with CUDA=0.
+// In place of *_cuda.cpp with CUDA=0.
 #include "stage/cuda/cuda_stage.h"
 
 namespace blksweep {
@@ -20,7 +20,7 @@ Result<std::unique_ptr<Consumer>> make_cuda_consumer(const CudaConsumerSettings&
   return unsupported(kBuiltWithout);
 }
 
-std::string cuda_runtime() { return ""; }
+std::string cuda_built_with() { return ""; }
 bool cuda_context_lost() { return false; }
 std::string cuda_pci_address(std::uint32_t /*device*/) { return ""; }
 

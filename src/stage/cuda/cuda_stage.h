@@ -1,12 +1,12 @@
 // The copy stage and the consumer on an NVIDIA GPU.
 //
-// Built with CUDA=1 (*_cuda.cpp, *_cuda.cu) they need a driver only when they are made: the runtime
-// is linked in and looks for libcuda.so.1 then. With CUDA=0 cuda_off.cpp stands in their place and
-// refuses. No header outside of *_cuda.* knows a CUDA type.
+// Built with CUDA=1 (*_cuda.cpp, kernels.cu) they need a driver only when they are made: they look
+// for libcuda.so.1 then, and link nothing of CUDA. With CUDA=0 cuda_off.cpp stands in their place
+// and refuses. No header outside of *_cuda.* knows a CUDA type.
 //
 // Errors:  Exit::unsupported with one line: built without CUDA, no driver, a driver that is too
-//          old, no GPU, an index out of range (gpu_words.h). Later: what CUDA says, with the call
-//          and the object.
+//          old, no GPU, one that is too old, an index out of range (gpu_words.h). Later: what CUDA
+//          says, with the call and the object.
 // Threads: as CopyStage and Consumer say; the two are independent of each other.
 #pragma once
 
@@ -46,8 +46,8 @@ struct CudaConsumerSettings {
 
 Result<std::unique_ptr<Consumer>> make_cuda_consumer(const CudaConsumerSettings& settings);
 
-// "13.0"; empty: built without CUDA. Touches no driver.
-std::string cuda_runtime();
+// The toolkit, "13.0"; empty: built without CUDA. Touches no driver.
+std::string cuda_built_with();
 // "0000:65:00.0", what NVML knows the GPU by; empty: unknown.
 std::string cuda_pci_address(std::uint32_t device);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -11,10 +13,28 @@
 
 namespace blksweep {
 
+namespace {
+
+// Of a function that an old library may lack.
+std::optional<std::uint32_t> asked(int (*function)(NvmlDevice, unsigned*), NvmlDevice device) {
+  unsigned value = 0;
+  return function != nullptr && function(device, &value) == 0 ? std::optional(value) : std::nullopt;
+}
+
+std::string asked(int (*function)(NvmlDevice, char*, unsigned), NvmlDevice device) {
+  std::array<char, 128> text{};  // NVML's own bounds are 80 to 96
+  return function != nullptr &&
+                 function(device, text.data(), static_cast<unsigned>(text.size())) == 0
+             ? text.data()
+             : "";
+}
+
+}  // namespace
+
 struct GpuSampler::Impl {
   explicit Impl(Nvml n) : nvml(std::move(n)) {}
 
-  GpuSample sample() const {
+  GpuSample sample() {
     GpuSample s;
     s.at_ns = now_ns();
     NvmlUtilization use{};
@@ -30,6 +50,12 @@ struct GpuSampler::Impl {
     if (nvml.clock(device, kNvmlClockSm, &mhz) == 0) {
       s.clock_mhz = mhz;
     }
+    unsigned long long reasons = 0;
+    if (nvml.throttle_reasons != nullptr && nvml.throttle_reasons(device, &reasons) == 0) {
+      s.throttle_reasons = reasons;
+    }
+    place.link_generation = std::max(place.link_generation, asked(nvml.link_generation, device));
+    place.link_width = std::max(place.link_width, asked(nvml.link_width, device));
     return s;
   }
 
@@ -47,7 +73,8 @@ struct GpuSampler::Impl {
   std::mutex mutex;  // of `done`
   std::condition_variable wake;
   bool done = false;
-  std::vector<GpuSample> samples;  // of the thread until it is joined
+  std::vector<GpuSample> samples;  // of the thread until it is joined, and so is the place
+  GpuPlace place;
   std::thread thread;
 };
 
@@ -65,6 +92,12 @@ Result<std::unique_ptr<GpuSampler>> GpuSampler::start(const std::string& pci,
   if (const int err = impl->nvml.by_pci(pci.c_str(), &impl->device); err != 0) {
     return fail(fmt::format("no GPU is sampled: NVML knows no GPU {} ({})", pci, err));
   }
+  GpuPlace& place = impl->place;
+  place.name = asked(impl->nvml.name, impl->device);
+  place.uuid = asked(impl->nvml.uuid, impl->device);
+  place.pci = pci;
+  place.link_generation_most = asked(impl->nvml.link_generation_most, impl->device);
+  place.link_width_most = asked(impl->nvml.link_width_most, impl->device);
   Impl* const running = impl.get();
   running->thread = std::thread([running] { running->loop(); });
   return std::unique_ptr<GpuSampler>(new GpuSampler(std::move(impl)));
@@ -81,5 +114,7 @@ std::vector<GpuSample> GpuSampler::stop() {
   }
   return std::move(impl_->samples);
 }
+
+GpuPlace GpuSampler::place() const { return impl_->place; }
 
 }  // namespace blksweep

@@ -25,7 +25,16 @@ struct GpuSample {
   std::optional<std::uint32_t> utilisation;         // percent of time with a kernel
   std::optional<std::uint32_t> memory_utilisation;  // percent of time with memory traffic
   std::optional<std::uint64_t> memory_used_bytes;
-  std::optional<std::uint32_t> clock_mhz;  // of the multiprocessors
+  std::optional<std::uint32_t> clock_mhz;         // of the multiprocessors
+  std::optional<std::uint64_t> throttle_reasons;  // NVML's bits
+};
+
+// Which GPU it is, and how it is connected: of its link the most that was seen while it was
+// sampled, because the link of an idle GPU slows down.
+struct GpuPlace {
+  std::string name, uuid, pci;  // empty: unknown
+  std::optional<std::uint32_t> link_generation, link_generation_most;
+  std::optional<std::uint32_t> link_width, link_width_most;
 };
 
 class GpuSampler {
@@ -36,6 +45,8 @@ class GpuSampler {
   ~GpuSampler();
   // Ends the thread; what it saw, ascending in time.
   std::vector<GpuSample> stop();
+  // REQUIRES: it was stopped.
+  GpuPlace place() const;
 
  private:
   struct Impl;

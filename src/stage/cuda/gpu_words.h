@@ -3,8 +3,7 @@
 // Pure, and without the toolkit's headers: builds with and without CUDA have the same words and
 // test them where there is no GPU.
 //
-// Source: cudaError_t (driver_types.h of CUDA 13.0); CUDA Compatibility: a program runs on every
-//         driver of its runtime's major version (minor version compatibility) and of later ones.
+// Source: CUresult (cuda.h of CUDA 13.0).
 #pragma once
 
 #include <cstdint>
@@ -14,12 +13,16 @@
 
 namespace blksweep {
 
+// The calls that this program makes have their form since then; its kernels' PTX is older still.
+inline constexpr int kLeastDriver = 11000;
+// Volta: what the kernels' PTX is for, and every later GPU.
+inline constexpr int kLeastCapability = 70;
+
 struct GpuNode {
-  int driver = 0;           // cudaDriverGetVersion(): 13000; 0: no driver
-  int runtime = 0;          // CUDART_VERSION
-  int devices = 0;          // cudaGetDeviceCount()
-  int error = 0;            // what that said
-  std::string error_words;  // the same in CUDA's words
+  int driver = 0;           // cuDriverGetVersion(): 13000; 0: no driver
+  int devices = 0;          // cuDeviceGetCount()
+  int error = 0;            // what cuInit() or that said
+  std::string error_words;  // why nothing can be asked: in CUDA's words, or what the library lacks
 };
 
 // "13.0" of 13000; "" of 0.
@@ -29,8 +32,15 @@ std::string gpu_refusal(const GpuNode& node);
 // Why this one cannot; names --device-index. REQUIRES: gpu_refusal() is empty.
 std::string gpu_index_refusal(const GpuNode& node, std::uint32_t index);
 
-// After which every call of the process fails until it is started again.
-bool sticky_cuda_error(int error);
+// Why one of this compute capability (75: 7.5) cannot; empty: it can.
+std::string gpu_capability_refusal(std::uint32_t index, const std::string& name, int capability);
+
+enum class GpuError {
+  passing,  // this call was refused, the next one may work
+  sticky,   // every call of the process fails until it is started again
+  unknown,  // ask the GPU
+};
+GpuError gpu_error(int error);
 
 struct GpuMemoryRequest {
   std::uint64_t bytes = 0;

@@ -27,20 +27,20 @@ Result<> DeviceHash::compare(const std::byte* batch, std::span<const BatchPart> 
   }
   hash_.resize(parts.size());
   const auto* const data = reinterpret_cast<const unsigned char*>(batch);
-  cudaStream_t stream = stream_.get();
-  BLKSWEEP_CHECK(cuda_result(
-      cudaMemcpyAsync(device_begin_.get(), begin_.data(), begin_.size() * sizeof(std::uint64_t),
-                      cudaMemcpyHostToDevice, stream),
-      "cudaMemcpyAsync of the places to hash"));
+  CUstream stream = stream_.get();
+  BLKSWEEP_CHECK(
+      cuda_result(cuda_driver().copy_to_device(on_gpu(device_begin_.get()), begin_.data(),
+                                               begin_.size() * sizeof(std::uint64_t), stream),
+                  "cuMemcpyHtoDAsync of the places to hash"));
   BLKSWEEP_CHECK(cuda_result(launch_hash({data, device_begin_.get(),
                                           static_cast<unsigned>(parts.size()), device_hash_.get()},
                                          stream),
                              "hashing on the GPU"));
-  BLKSWEEP_CHECK(cuda_result(
-      cudaMemcpyAsync(hash_.data(), device_hash_.get(), hash_.size() * sizeof(std::uint64_t),
-                      cudaMemcpyDeviceToHost, stream),
-      "cudaMemcpyAsync of the hashes"));
-  BLKSWEEP_CHECK(cuda_result(cudaStreamSynchronize(stream), "hashing on the GPU"));
+  BLKSWEEP_CHECK(
+      cuda_result(cuda_driver().copy_to_host(hash_.data(), on_gpu(device_hash_.get()),
+                                             hash_.size() * sizeof(std::uint64_t), stream),
+                  "cuMemcpyDtoHAsync of the hashes"));
+  BLKSWEEP_CHECK(cuda_result(cuda_driver().stream_wait(stream), "hashing on the GPU"));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto* const here = reinterpret_cast<const unsigned char*>(parts[i].data);
     wrong[i] = hash_[i] == part_hash(here, parts[i].bytes) ? 0 : 1;

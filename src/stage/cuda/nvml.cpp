@@ -50,6 +50,12 @@ Result<Nvml> Nvml::open() {
   n.find(n.count, "nvmlDeviceGetCount_v2");
   n.find(n.by_index, "nvmlDeviceGetHandleByIndex_v2");
   n.find(n.name, "nvmlDeviceGetName");
+  n.find(n.uuid, "nvmlDeviceGetUUID");
+  n.find(n.throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
+  n.find(n.link_generation, "nvmlDeviceGetCurrPcieLinkGeneration");
+  n.find(n.link_width, "nvmlDeviceGetCurrPcieLinkWidth");
+  n.find(n.link_generation_most, "nvmlDeviceGetMaxPcieLinkGeneration");
+  n.find(n.link_width_most, "nvmlDeviceGetMaxPcieLinkWidth");
   if (const int err = n.init(); err != 0) {
     return fail(fmt::format("nvmlInit fails with {}", err));
   }
@@ -61,6 +67,22 @@ Nvml::~Nvml() {
   if (library_ && ready_) {
     shutdown();
   }
+}
+
+// nvml.h, nvmlClocksThrottleReasons.
+std::string throttle_words(unsigned long long reasons) {
+  constexpr std::array<std::pair<unsigned long long, const char*>, 6> kReasons{
+      {{0x4, "power cap"},
+       {0x8, "hardware slowdown"},
+       {0x10, "clocks kept equal with other GPUs"},
+       {0x20, "heat"},
+       {0x40, "heat (hardware)"},
+       {0x80, "power brake"}}};
+  std::string words;
+  for (const auto& [bit, word] : kReasons) {
+    words += (reasons & bit) == 0 ? "" : (words.empty() ? "" : ", ") + std::string(word);
+  }
+  return words;
 }
 
 // Equal ones are counted, in the order in which they first occur.

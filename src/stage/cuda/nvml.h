@@ -43,6 +43,12 @@ class Nvml {
   int (*count)(unsigned*) = nullptr;
   int (*by_index)(unsigned, NvmlDevice*) = nullptr;
   int (*name)(NvmlDevice, char*, unsigned) = nullptr;
+  int (*uuid)(NvmlDevice, char*, unsigned) = nullptr;
+  int (*throttle_reasons)(NvmlDevice, unsigned long long*) = nullptr;
+  int (*link_generation)(NvmlDevice, unsigned*) = nullptr;  // as it is; with nothing to do it falls
+  int (*link_width)(NvmlDevice, unsigned*) = nullptr;
+  int (*link_generation_most)(NvmlDevice, unsigned*) = nullptr;
+  int (*link_width_most)(NvmlDevice, unsigned*) = nullptr;
 
  private:
   struct Close {
@@ -60,6 +66,10 @@ struct GpuIdentity {
   std::string name;
   Bytes memory{0};
 };
+// What slowed the GPU's clocks, of NVML's bits ("power cap, heat"); "" where nothing did: that it
+// is idle or was set so by somebody slows nothing down that was measured.
+std::string throttle_words(unsigned long long reasons);
+
 // "2 x NVIDIA H100 80GB HBM3 (79.6 GiB); driver 580.65.06"; "" without a GPU.
 std::string gpu_text(const std::vector<GpuIdentity>& gpus, const std::string& driver);
 // The same of this node, asked of NVML: no CUDA context is made and the GPU does not notice.

@@ -8,7 +8,7 @@
 
 namespace blksweep {
 
-// Parallel arrays, as cudaMemcpyBatchAsync takes them.
+// Parallel arrays, as cuMemcpyBatchAsync takes them.
 struct Pieces {
   std::vector<const void*> from;
   std::vector<void*> to;

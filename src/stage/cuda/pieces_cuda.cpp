@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "base/units.h"
-#include "stage/cuda/batch_copy_cuda.h"
 
 namespace blksweep {
 namespace {
@@ -21,20 +20,41 @@ std::size_t sum_of(std::span<const BatchPart> parts) {
   return bytes;
 }
 
-Result<> copy_one_by_one(const Pieces& p, CopyRange range, cudaStream_t stream) {
+Result<> copy_one_by_one(const Pieces& p, CopyRange range, CUstream stream) {
   for (std::size_t i = range.first; i < range.last; ++i) {
     BLKSWEEP_CHECK(
-        cuda_result(cudaMemcpyAsync(p.to[i], p.from[i], p.bytes[i], cudaMemcpyHostToDevice, stream),
-                    "cudaMemcpyAsync to the GPU"));
+        cuda_result(cuda_driver().copy_to_device(on_gpu(p.to[i]), p.from[i], p.bytes[i], stream),
+                    "cuMemcpyHtoDAsync to the GPU"));
   }
   return {};
 }
 
-// What a refusal of the call itself looks like; anything else is a failure of the work. The runtime
-// is linked in, so the call is always there: an older driver is met when it is made.
-bool refused(cudaError_t err) {
-  return err == cudaErrorNotSupported || err == cudaErrorInvalidValue ||
-         err == cudaErrorCallRequiresNewerDriver || err == cudaErrorSymbolNotFound;
+// What a refusal of the call itself looks like; anything else is a failure of the work.
+bool refused(CUresult err) {
+  return err == CUDA_ERROR_NOT_SUPPORTED || err == CUDA_ERROR_INVALID_VALUE ||
+         err == CUDA_ERROR_NOT_FOUND;
+}
+
+// A driver before CUDA 12.8 has no such call, nor has the cuda.h of that time its attributes.
+CUresult copy_batch([[maybe_unused]] const Pieces& p, [[maybe_unused]] CopyRange range,
+                    [[maybe_unused]] CUstream stream) {
+#if CUDA_VERSION >= 12080
+  if (cuda_driver().copy_batch == nullptr) {
+    return CUDA_ERROR_NOT_FOUND;
+  }
+  // The sources stay until the stream has passed, and no earlier work of it touches them; copy
+  // engines rather than multiprocessors should carry them.
+  CUmemcpyAttributes attributes{};
+  attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  attributes.flags = CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE;
+  std::size_t first = 0;  // copy that the attributes are for
+  std::size_t failed = 0;
+  return cuda_driver().copy_batch(&p.to[range.first], &p.from[range.first], &p.bytes[range.first],
+                                  range.last - range.first, &attributes, &first, 1, &failed,
+                                  stream);
+#else
+  return CUDA_ERROR_NOT_FOUND;
+#endif
 }
 
 }  // namespace
@@ -95,7 +115,8 @@ Result<> StagedBatch::register_parts(std::span<const BatchPart> parts) {
 Result<> StagedBatch::release() {
   Result<> result;
   for (void* const begin : registered_) {
-    if (const Result<> undone = cuda_result(cudaHostUnregister(begin), "cudaHostUnregister");
+    if (const Result<> undone =
+            cuda_result(cuda_driver().host_unregister(begin), "cuMemHostUnregister");
         !undone && result) {
       result = undone;
     }
@@ -107,25 +128,23 @@ Result<> StagedBatch::release() {
 
 std::string CopyCalls::words() const {
   if (batch_calls > 0) {
-    return fmt::format("{} cudaMemcpyBatchAsync, {} cudaMemcpyAsync", batch_calls, single_calls);
+    return fmt::format("{} cuMemcpyBatchAsync, {} cuMemcpyHtoDAsync", batch_calls, single_calls);
   }
-  return fmt::format("{} cudaMemcpyAsync{}", single_calls,
-                     refusal.empty() ? "" : ", cudaMemcpyBatchAsync refused: " + refusal);
+  return fmt::format("{} cuMemcpyHtoDAsync{}", single_calls,
+                     refusal.empty() ? "" : ", cuMemcpyBatchAsync refused: " + refusal);
 }
 
-Result<> copy_pieces(const Pieces& p, CopyRange range, cudaStream_t stream, CopyCalls& calls) {
+Result<> copy_pieces(const Pieces& p, CopyRange range, CUstream stream, CopyCalls& calls) {
   const std::size_t count = range.last - range.first;
   if (calls.one_call && count > 1) {
-    const cudaError_t err = batch_copy(
-        {&p.to[range.first], &p.from[range.first], &p.bytes[range.first], count}, stream);
+    const CUresult err = copy_batch(p, range, stream);
     if (!refused(err)) {
       ++calls.batch_calls;
-      return cuda_result(err, "cudaMemcpyBatchAsync to the GPU");
+      return cuda_result(err, "cuMemcpyBatchAsync to the GPU");
     }
     // What it may have issued before is copied again, to the same place.
     calls.one_call = false;
-    calls.refusal = cudaGetErrorName(err);
-    cudaGetLastError();
+    calls.refusal = cuda_words(err);
   }
   calls.single_calls += count;
   return copy_one_by_one(p, range, stream);

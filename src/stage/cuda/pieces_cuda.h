@@ -46,7 +46,7 @@ class StagedBatch {
 struct CopyCalls {
   bool one_call = true;  // wanted, and not refused so far
   std::uint64_t batch_calls = 0, single_calls = 0;
-  std::string refusal;  // why cudaMemcpyBatchAsync was given up; empty: it was not
+  std::string refusal;  // why cuMemcpyBatchAsync was given up; empty: it was not
 
   std::string words() const;
 };
@@ -54,7 +54,7 @@ struct CopyCalls {
 struct CopyRange {
   std::size_t first, last;
 };
-// All pieces from `first` up to `last`, in one call where `calls` and the runtime allow it.
-Result<> copy_pieces(const Pieces& pieces, CopyRange range, cudaStream_t stream, CopyCalls& calls);
+// All pieces from `first` up to `last`, in one call where `calls` and the driver allow it.
+Result<> copy_pieces(const Pieces& pieces, CopyRange range, CUstream stream, CopyCalls& calls);
 
 }  // namespace blksweep

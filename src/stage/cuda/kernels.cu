@@ -1,11 +1,10 @@
+// Found by name in the PTX that nvcc makes of this; launched by kernels_cuda.cpp.
 #include "stage/cuda/kernels_cuda.h"
 #include "stage/part_hash.h"
 
 namespace blksweep {
 namespace {
 
-constexpr unsigned kHashThreads = 256;
-constexpr unsigned kPressureThreads = 256;
 constexpr unsigned kLoadsPerLook = 32;  // at the clock
 
 // The GPU's wall clock in ns, whatever the multiprocessors' clock rate is just now (PTX ISA,
@@ -16,13 +15,17 @@ __device__ std::uint64_t wall_ns() {
   return ns;
 }
 
-__global__ void spin(std::uint64_t ns) {
+}  // namespace
+
+extern "C" {
+
+__global__ void blksweep_spin(std::uint64_t ns) {
   const std::uint64_t begin = wall_ns();
   while (wall_ns() - begin < ns) {
   }
 }
 
-__global__ void memory_pressure(uint4* memory, std::size_t count, std::uint64_t ns) {
+__global__ void blksweep_memory_pressure(uint4* memory, std::size_t count, std::uint64_t ns) {
   const std::uint64_t begin = wall_ns();
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   std::size_t at = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -38,7 +41,7 @@ __global__ void memory_pressure(uint4* memory, std::size_t count, std::uint64_t 
 }
 
 // One block makes one tile of c, a tile of a and of b at a time.
-__global__ void gemm(Gemm g) {
+__global__ void blksweep_gemm(Gemm g) {
   __shared__ float a[kGemmTile][kGemmTile];
   __shared__ float b[kGemmTile][kGemmTile];
   const std::size_t row = std::size_t{blockIdx.y} * kGemmTile + threadIdx.y;
@@ -57,7 +60,7 @@ __global__ void gemm(Gemm g) {
 }
 
 // One block hashes one part.
-__global__ void hash_parts(PartsToHash p) {
+__global__ void blksweep_hash(PartsToHash p) {
   __shared__ std::uint64_t sums[kHashThreads];
   const std::uint64_t begin = p.begin[blockIdx.x];
   const std::uint64_t bytes = p.begin[blockIdx.x + 1] - begin;
@@ -72,37 +75,5 @@ __global__ void hash_parts(PartsToHash p) {
   }
 }
 
-cudaLaunchConfig_t shape(dim3 blocks, dim3 threads, cudaStream_t stream) {
-  cudaLaunchConfig_t config{};
-  config.gridDim = blocks;
-  config.blockDim = threads;
-  config.stream = stream;
-  return config;
-}
-
-}  // namespace
-
-cudaError_t launch_spin(std::uint64_t ns, unsigned blocks, cudaStream_t stream) {
-  const cudaLaunchConfig_t config = shape(blocks, 1, stream);
-  return cudaLaunchKernelEx(&config, spin, ns);
-}
-
-cudaError_t launch_memory_pressure(void* memory, std::size_t bytes, std::uint64_t ns,
-                                   unsigned blocks, cudaStream_t stream) {
-  const cudaLaunchConfig_t config = shape(blocks, kPressureThreads, stream);
-  return cudaLaunchKernelEx(&config, memory_pressure, static_cast<uint4*>(memory),
-                            bytes / sizeof(uint4), ns);
-}
-
-cudaError_t launch_gemm(const Gemm& g, cudaStream_t stream) {
-  const cudaLaunchConfig_t config =
-      shape(dim3(g.n / kGemmTile, g.n / kGemmTile), dim3(kGemmTile, kGemmTile), stream);
-  return cudaLaunchKernelEx(&config, gemm, g);
-}
-
-cudaError_t launch_hash(const PartsToHash& p, cudaStream_t stream) {
-  const cudaLaunchConfig_t config = shape(p.parts, kHashThreads, stream);
-  return cudaLaunchKernelEx(&config, hash_parts, p);
-}
-
+}  // extern "C"
 }  // namespace blksweep
