@@ -20,6 +20,6 @@ find "$build/coverage" -name '*.gcda' -exec gcov --no-output {} + 2>/dev/null |
     }
     END {
       total = lines ? 100 * executed / lines : 0
-      printf "%6.2f %% of %4d lines of the CUDA stages (bar: %d %%): %s\n", total, lines, least, total >= least ? "pass" : "FAIL"
-      exit total < least
+      printf "%6.2f %% of %4d lines of the CUDA stages (bar: %d %%): %s\n", total, lines, least, (total >= least ? "pass" : "FAIL")
+      exit (total < least)
     }'

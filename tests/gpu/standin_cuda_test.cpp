@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 
 #include <array>
+#include <cstring>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/memory.h"
