@@ -5,7 +5,7 @@
 #                                            also gpu_tests and bench/gpu_bench_cuda
 #
 # Makes OUT/blksweep-VERSION (OUT: BUILD/bundle) and the same as .tar.gz, and prints both with sizes.
-# NVCC: the compiler of the CUDA parts, to find NVIDIA's terms; CUDA_TERMS: the file, if not near it.
+# NVCC: the compiler of the kernels, for its version. Nothing of NVIDIA's is packed.
 # exit: 0 done, 1 failed, 2 usage
 set -euo pipefail
 export LC_ALL=C
@@ -36,30 +36,15 @@ package_of() { # FILE: / and /usr hold the same files, and packages name either
   file=$(realpath "$1")
   { dpkg-query -S "$file" "${file#/usr}" 2>/dev/null || true; } | sed -n '1s/:.*//p'
 }
-# The runtime is linked in, so NVIDIA's terms go along: those of a toolkit, of Python's packages, of
-# Debian's. Sets nvcc and terms.
-find_cuda() {
-  local home runtime file
-  nvcc=$(command -v "${NVCC:-/usr/local/cuda/bin/nvcc}" || command -v "${NVCC:-nvcc}") ||
-    fail "no ${NVCC:-nvcc}, yet $build was built with CUDA: name the compiler, NVCC=FILE"
-  home=$(dirname "$(dirname "$(realpath "$nvcc")")")
-  terms=${CUDA_TERMS:-}
-  runtime=$(${CXX:-g++} -print-file-name=libcudart_static.a)
-  for file in "$home"/{,doc/}EULA.txt "/usr/share/doc/$(package_of "$runtime")/copyright" \
-    "$home"/{dist-info,../..}/nvidia_cuda_runtime-*.dist-info/licenses/License.txt; do
-    [ -n "$terms" ] || [ ! -f "$file" ] || terms=$file
-  done
-  [ -f "$terms" ] ||
-    fail "the terms of CUDA's runtime, which is linked in, are not near $home: name them, CUDA_TERMS=FILE, or make bundle CUDA=0"
-}
 
-cuda=$(grep -q 'CUDA=1' "$build/config" && echo 1 || echo 0)
+cuda=$(grep -q 'CUDA=1' "$build/features" && echo 1 || echo 0)
 built=("$build/blksweep" "$build/unit_tests")
 names=(blksweep bundle-test)
 if [ "$cuda" = 1 ]; then
   built+=("$build/gpu_tests" "$build/bench/gpu_bench_cuda")
   names+=(gpu-test gpu-bench)
-  find_cuda
+  nvcc=$(command -v "${NVCC:-/usr/local/cuda/bin/nvcc}" || command -v "${NVCC:-nvcc}") ||
+    fail "no ${NVCC:-nvcc}, yet $build was built with CUDA: name the compiler, NVCC=FILE"
 fi
 for program in "${built[@]}"; do
   [ -x "$program" ] || fail "$program is missing: make $program"
@@ -124,9 +109,6 @@ done
 cp LICENSE "$root/licenses/blksweep"
 cp ebpf/LICENSE "$root/licenses/blksweep-ebpf"
 cp NOTICE "$root/licenses/NOTICE"
-if [ "$cuda" = 1 ]; then
-  cp "$terms" "$root/licenses/cuda-runtime"
-fi
 
 # --- files ----------------------------------------------------------------------------------------------
 cp -r scripts/experiments scripts/models scripts/figures scripts/peers "$root/scripts/"
@@ -142,7 +124,7 @@ revision=$(git -c safe.directory='*' describe --always --dirty --abbrev=12 2>/de
 {
   echo "blksweep $2"
   echo "git $revision"
-  echo "build $(cat "$build/config" 2>/dev/null || echo unknown)"
+  echo "build $(cat "$build/features" 2>/dev/null || echo unknown)"
   echo "compiler $(${CXX:-g++} --version | sed 1q)"
   [ "$cuda" = 0 ] || echo "cuda $("$nvcc" --version | sed -n 's/.*release [^ ]* V//p')"
   for package in "${packages[@]}"; do

@@ -56,7 +56,7 @@ $(pull_program): tests/loader/pull_program.cpp $(loader_h) $(loader_so)
 tests     := $(B)/blksweep $(B)/unit_tests $(B)/root_tests $(pull_program) $(cuda_tests) $(if $(cuda_tests),$(standin))
 run_tests := $(PYTHON) scripts/run_tests.py --build $(B)
 
-.PHONY: test test-built test-unit test-root test-gpu test-standin test-cli test-python unit test-programs
+.PHONY: test test-built test-unit test-root test-gpu test-standin test-standin-programs test-cli test-python unit test-programs
 test:
 	$(Q)scripts/install-deps.sh build bpf measure test figures latex peers
 	$(again) test-programs
@@ -70,8 +70,27 @@ test-root: $(B)/root_tests
 	$(Q)$(run_tests) --label '$@: ' root
 test-gpu: $(B)/gpu_tests $(B)/blksweep
 	$(Q)scripts/test-gpu.sh $(B)
-test-standin: $(B)/gpu_tests $(B)/blksweep $(standin)
-	$(Q)$(run_tests) --label '$@: ' standin
+test-standin-programs: $(if $(cuda_tests),$(B)/gpu_tests $(standin))
+test-standin: $(if $(cuda_tests),$(B)/gpu_tests $(standin))
+	$(Q)$(if $(cuda_tests),$(run_tests) --label '$@: ' standin,echo '$@: no GPU stages: built without CUDA')
+# The stages once more with gcov in them, linked in place of those in the library.
+coverage_objects := $(cuda_on:%.cpp=$(B)/coverage/%.o)
+$(coverage_objects): $(B)/coverage/%.o: %.cpp $(ptx_inc) $(OBJ)/config
+	$(call say,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(CPPFLAGS) $(cuda_include) $(filter-out -fno-semantic-interposition,$(CXXFLAGS)) -O0 --coverage -c $< -o $@
+$(B)/coverage/gpu_tests: $(call objects_of,$(gpu_src)) $(coverage_objects) $(lib)
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS) --coverage $^ $(LDLIBS) -lgtest_main -lgtest -o $@
+# One stage with a fault planted in it (tests/soak/gpu_faults.sh), likewise.
+planted_objects := $(patsubst %.cpp,%.o,$(wildcard $(B)/planted/*_cuda.cpp))
+$(planted_objects): %.o: %.cpp $(OBJ)/config
+	$(Q)$(CXX) $(CPPFLAGS) $(cuda_include) $(CXXFLAGS) -c $< -o $@
+$(B)/planted/gpu_tests: $(call objects_of,$(gpu_src)) $(planted_objects) $(lib)
+	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -lgtest_main -lgtest -o $@
+.PHONY: coverage-gpu
+coverage-gpu: $(B)/coverage/gpu_tests $(B)/blksweep $(standin)
+	$(Q)scripts/coverage-gpu.sh $(B)
 test-cli: $(B)/blksweep $(pull_program)
 	$(Q)$(run_tests) --label '$@: ' --only '$(ONLY)' cli
 test-python: $(B)/blksweep

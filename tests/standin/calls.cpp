@@ -286,7 +286,12 @@ CUresult standin_event_query(CUevent handle) {
     return call.refused;
   }
   const auto event = standin::passed_or_pending(call, handle, "a query");
-  return !event || event->passed == event->recorded ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  if (!event || event->passed == event->recorded) {
+    return CUDA_SUCCESS;
+  }
+  call.lock.unlock();  // who asks over and over leaves the streams' threads room
+  std::this_thread::yield();
+  return CUDA_ERROR_NOT_READY;
 }
 
 CUresult standin_event_wait(CUevent handle) {

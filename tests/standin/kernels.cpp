@@ -12,7 +12,6 @@ namespace {
 
 constexpr double kFlopsPerNs = 10'000;
 constexpr Ns kShortestProduct = 4'000;
-constexpr double kHashBytesPerNs = 100;
 
 template <class T>
 T parameter(void** parameters, std::size_t index) {

@@ -82,8 +82,11 @@ Result<CudaClock> CudaClock::make() {
 Result<> CudaClock::anchor(int tries) {
   for (int i = 0; i < tries; ++i) {
     BLKSWEEP_TRY(std::optional<ClockReading> r, read_clocks(probe_.get()));
+    if (!r && tries == kTries) {
+      break;  // once more would cost the epoch the same again
+    }
     if (!r) {
-      break;
+      continue;
     }
     BLKSWEEP_TRY(const DeviceTime at, since(origins_[newest_], probe_.get()));
     r->device_ns = at.ns;

@@ -16,6 +16,13 @@ Result<std::unique_ptr<DeviceHash>> DeviceHash::make(std::size_t most_parts) {
   return h;
 }
 
+// A kernel may run that was not waited for because of an error.
+DeviceHash::~DeviceHash() {
+  if (stream_) {
+    cuda_driver().stream_wait(stream_.get());
+  }
+}
+
 Result<> DeviceHash::compare(const std::byte* batch, std::span<const BatchPart> parts,
                              std::span<std::uint8_t> wrong) {
   if (parts.empty()) {

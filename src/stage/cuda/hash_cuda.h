@@ -15,6 +15,9 @@ namespace blksweep {
 class DeviceHash {
  public:
   static Result<std::unique_ptr<DeviceHash>> make(std::size_t most_parts);
+  ~DeviceHash();
+  DeviceHash(const DeviceHash&) = delete;
+  DeviceHash& operator=(const DeviceHash&) = delete;
   // `batch` in the GPU's memory: the parts one behind the other. Writes 1 where they differ.
   Result<> compare(const std::byte* batch, std::span<const BatchPart> parts,
                    std::span<std::uint8_t> wrong);

@@ -1,0 +1,114 @@
+// Times of the GPU brought to CLOCK_MONOTONIC, against what the stand-in knows to be true.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/rng.h"
+#include "stage/cuda/clock_cuda.h"
+#include "stage/cuda/cuda_stage.h"
+#include "stage/cuda/kernels_cuda.h"
+#include "support/standin.h"
+
+namespace blksweep {
+namespace {
+
+class StandinClock : public ::testing::Test {
+ protected:
+  void SetUp() override { SKIP_WITHOUT_STANDIN(standin_); }
+
+  // A clock of its own speed and origin.
+  std::string some_clock() {
+    return fmt::format("drift={},offset={}", (static_cast<double>(rng_.below(401)) - 200) * 1e-6,
+                       static_cast<std::int64_t>(rng_.below(20'000'000'000)) - 10'000'000'000);
+  }
+
+  Standin standin_;
+  Rng rng_{11};
+};
+
+int cases() {
+  const char* const asked = std::getenv("STANDIN_CASES");
+  return asked == nullptr ? 40 : std::atoi(asked);
+}
+
+TEST_F(StandinClock, NoTimeIsFartherFromTheTruthThanTheClockSays) {
+  std::int64_t worst = 0;
+  std::int64_t most_said = 0;
+  for (int i = 0; i < cases(); ++i) {
+    standin_.set(some_clock());
+    ASSERT_TRUE(open_device(0));
+    auto clock = CudaClock::make();
+    ASSERT_TRUE(clock) << clock.error().message();
+    const Stream stream = *make_stream();
+    const Event event = *make_event(true);
+    for (int e = 0; e < 3; ++e) {
+      ASSERT_TRUE(clock->tick());
+      const std::int64_t issued = now_ns();
+      launch_spin(rng_.below(3'000'000), 1, stream.get());
+      cuda_driver().event_record(event.get(), stream.get());
+      cuda_driver().event_wait(event.get());
+      const std::int64_t seen = now_ns();
+      ASSERT_TRUE(clock->tick());
+      const auto at = clock->time_of(event.get(), {issued, issued, seen});
+      ASSERT_TRUE(at) << at.error().message();
+      const std::int64_t off = std::abs(*at - standin_.event_ns(event.get()));
+      EXPECT_LE(off, clock->alignment().error_ns) << "case " << i;
+      worst = std::max(worst, off);
+    }
+    most_said = std::max(most_said, clock->alignment().error_ns);
+  }
+  fmt::print("{} clocks: at most {} ns from the truth, {} ns were said\n", cases(), worst,
+             most_said);
+}
+
+TEST_F(StandinClock, ACopyEndsWhenItsLastPieceIsThere) {
+  standin_.set("link=2," + some_clock());
+  auto arena = *PageBuffer::allocate({4 << 20});
+  CudaCopySettings s;
+  s.streams = 2;
+  s.batch_bytes = {4 << 20};
+  s.batch_parts = 1;
+  s.arena = arena.span();
+  auto copy = make_cuda_copy(s);
+  ASSERT_TRUE(copy) << copy.error().message();
+  const std::array<BatchPart, 1> parts{{{arena.data(), 4 << 20}}};
+  for (std::uint32_t b = 0; b < 10; ++b) {
+    ASSERT_TRUE((*copy)->begin(b, parts));
+    const auto times = (*copy)->finish(b);
+    ASSERT_TRUE(times) << times.error().message();
+    const std::vector<StandinSpan> ran = standin_.spans();
+    ASSERT_EQ(ran.size(), 2 * (b + 1)) << "a piece for each stream";
+    const std::int64_t error = (*copy)->alignment()->error_ns;
+    const StandinSpan& a = ran[ran.size() - 1];  // either stream's may be the last
+    const StandinSpan& z = ran[ran.size() - 2];
+    // Not before; later where this thread recorded the end late.
+    EXPECT_GE(times->transfer.end, std::max(a.end_ns, z.end_ns) - error);
+    EXPECT_LE(times->transfer.begin, std::min(a.begin_ns, z.begin_ns) + error);
+    EXPECT_GE(times->transfer.length(), 2 * 1'048'576 - 2 * error) << "4 MiB at 2 GB/s";
+  }
+}
+
+TEST_F(StandinClock, AConsumerIsBusyWhenItsKernelRuns) {
+  standin_.set(some_clock());
+  auto consumer = make_cuda_consumer({0, ConsumerKind::cuda, std::chrono::milliseconds(2)});
+  ASSERT_TRUE(consumer) << consumer.error().message();
+  for (std::uint32_t b = 0; b < 10; ++b) {
+    const auto busy = (*consumer)->consume(b, std::chrono::milliseconds(2), now_ns());
+    ASSERT_TRUE(busy) << busy.error().message();
+    const StandinSpan ran = standin_.spans().back();
+    const std::int64_t error = (*consumer)->alignment()->error_ns;
+    EXPECT_GE(busy->end, ran.end_ns - error);
+    EXPECT_LE(busy->begin, ran.begin_ns + error);
+    EXPECT_NEAR(static_cast<double>(ran.end_ns - ran.begin_ns), 2e6, 20'000)
+        << "the launch's own time is taken off what is asked";
+  }
+}
+
+}  // namespace
+}  // namespace blksweep
