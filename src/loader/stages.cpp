@@ -76,8 +76,8 @@ Result<std::unique_ptr<Consumer>> make_consumer(const StageRequest& q) {
     case ConsumerKind::cuda:
     case ConsumerKind::cuda_memory:
     case ConsumerKind::gemm:
-      return make_cuda_consumer(
-          {q.settings.device_index, q.settings.consumer, q.settings.compute.mean});
+      return make_cuda_consumer({q.settings.device_index, q.settings.consumer,
+                                 q.settings.compute.mean, launched_ahead(q.settings)});
   }
   return std::unique_ptr<Consumer>();
 }

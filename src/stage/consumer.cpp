@@ -38,28 +38,6 @@ class EmulatedConsumer final : public Consumer {
 
 }  // namespace
 
-Result<> Consumer::launch(std::uint32_t batch, Nanos takes, const BatchArrival& arrival) {
-  const std::lock_guard lock(mutex_);
-  launched_[batch] = {takes, arrival.at_ns};
-  return {};
-}
-
-Result<ComputeTimes> Consumer::finish(std::uint32_t batch) {
-  Launched mine{};
-  {
-    const std::lock_guard lock(mutex_);
-    mine = launched_[batch];
-    launched_.erase(batch);
-  }
-  BLKSWEEP_TRY(const TimeSpan busy, consume(batch, mine.takes, mine.arrived_ns));
-  return ComputeTimes{busy, busy};
-}
-
-Result<TimeSpan> Consumer::consume(std::uint32_t /*batch*/, Nanos /*takes*/,
-                                   std::int64_t /*arrived_ns*/) {
-  return fail("this consumer launches");
-}
-
 std::unique_ptr<Consumer> make_emulated_consumer(std::uint32_t ahead, std::stop_token stop) {
   return std::make_unique<EmulatedConsumer>(ahead, std::move(stop));
 }

@@ -13,9 +13,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 
@@ -42,24 +40,14 @@ class Consumer {
   // As CopyStage's, and before it: an accelerator's clocks come to where they stay under load.
   virtual Result<> warm_up() { return {}; }
   // Whether work can be queued behind an arrival that has not come yet; behind one that has it can.
-  virtual bool waits_for(const BatchArrival& /*arrival*/) const { return false; }
+  virtual bool waits_for(const BatchArrival& arrival) const = 0;
   // Keeps the accelerator busy for `takes` with a batch, from its arrival on. Returns at once.
-  virtual Result<> launch(std::uint32_t batch, Nanos takes, const BatchArrival& arrival);
-  virtual Result<ComputeTimes> finish(std::uint32_t batch);
-  // In place of the three above: for one that blocks until the batch is through.
-  virtual Result<TimeSpan> consume(std::uint32_t batch, Nanos takes, std::int64_t arrived_ns);
+  virtual Result<> launch(std::uint32_t batch, Nanos takes, const BatchArrival& arrival) = 0;
+  virtual Result<ComputeTimes> finish(std::uint32_t batch) = 0;
   virtual std::optional<ClockAlignment> alignment() const { return std::nullopt; }
 
  protected:
   Consumer() = default;
-
- private:
-  struct Launched {
-    Nanos takes;
-    std::int64_t arrived_ns;
-  };
-  std::mutex mutex_;
-  std::map<std::uint32_t, Launched> launched_;
 };
 
 // An accelerator that is not there: a batch begins when it was launched, has arrived and the one

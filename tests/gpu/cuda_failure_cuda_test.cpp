@@ -43,8 +43,9 @@ std::string fail_a_kernel() {
   const std::array<BatchPart, 1> parts{{{arena->data(), 1 << 20}}};
   const Result<> begun = (*copy)->begin(0, parts);
   const auto finished = (*copy)->finish(0);
-  const auto consumed = (*consumer)->consume(0, std::chrono::milliseconds(1), now_ns());
-  if ((begun && finished) || consumed || !has(consumed.error(), "context is lost")) {
+  const Result<> launched_on =
+      (*consumer)->launch(0, std::chrono::milliseconds(1), {.at_ns = now_ns()});
+  if ((begun && finished) || launched_on || !has(launched_on.error(), "context is lost")) {
     return "a stage went on, or did not say why it cannot";
   }
   const auto again = make_cuda_copy(s);

@@ -90,6 +90,7 @@ TEST_P(GpuCopy, WhatArrivesIsWhatWasSent) {
     EXPECT_LE(times->transfer.begin, times->transfer.end);
     EXPECT_LE(before.transfer.end, times->all.begin);
     before = *times;
+    ASSERT_TRUE((*copy)->release(b));
     std::vector<std::uint8_t> wrong(parts.size(), 0);
     ASSERT_TRUE((*copy)->check(b, parts, wrong));
     EXPECT_EQ(std::count(wrong.begin(), wrong.end(), 1), 0) << "batch " << b;
@@ -175,15 +176,17 @@ TEST_F(Gpu, AnIndexOutOfRangeIsUnsupported) {
 TEST_F(Gpu, ConsumersAreBusyForAboutTheirTime) {
   for (const ConsumerKind kind :
        {ConsumerKind::cuda, ConsumerKind::cuda_memory, ConsumerKind::gemm}) {
-    auto consumer = make_cuda_consumer({0, kind, milliseconds(5)});
+    auto consumer = make_cuda_consumer({.device = 0, .kind = kind, .typical = milliseconds(5)});
     ASSERT_TRUE(consumer) << consumer.error().message();
     std::int64_t last = 0;
     for (std::uint32_t b = 0; b < 20; ++b) {
-      const auto t = (*consumer)->consume(b, milliseconds(5), now_ns());
+      ASSERT_TRUE((*consumer)->launch(b, milliseconds(5), {.at_ns = now_ns()}));
+      const auto t = (*consumer)->finish(b);
       ASSERT_TRUE(t) << t.error().message();
-      EXPECT_GE(t->begin, last);
-      EXPECT_GE(t->end - t->begin, 4'500'000);
-      last = t->end;
+      EXPECT_GE(t->host.begin, last);
+      EXPECT_GE(t->host.length(), 4'500'000);
+      EXPECT_GE(t->device.length(), 4'500'000);
+      last = t->host.end;
     }
   }
 }

@@ -64,6 +64,7 @@ Result<StageFigures> stage_figures(CudaCopySettings s, std::span<std::byte> aren
   for (std::uint32_t p = 0; p < kParts; ++p) {
     parts.push_back({arena.data() + p * (kPartBytes + 512), kPartBytes});
   }
+  BLKSWEEP_CHECK(copy->warm_up());
   const std::uint32_t ahead = copy->in_flight();
   std::int64_t begin = 0, cpu = 0;
   std::uint32_t begun = 0;
@@ -76,6 +77,7 @@ Result<StageFigures> stage_figures(CudaCopySettings s, std::span<std::byte> aren
       BLKSWEEP_CHECK(copy->begin(begun, parts));
     }
     BLKSWEEP_TRY([[maybe_unused]] const CopyTimes times, copy->finish(b));
+    BLKSWEEP_CHECK(copy->release(b));
   }
   StageFigures f;
   f.rate = double{kBatchBytes} * kBatches / static_cast<double>(now_ns() - begin);
@@ -149,11 +151,14 @@ Result<> bench_copies() {
 Result<> bench_consumer(const std::string& name, ConsumerKind kind) {
   for (const int ms : {1, 10, 50}) {
     const Nanos asked = std::chrono::milliseconds(ms);
-    BLKSWEEP_TRY(const auto consumer, make_cuda_consumer({0, kind, asked}));
+    BLKSWEEP_TRY(const auto consumer,
+                 make_cuda_consumer({.device = 0, .kind = kind, .typical = asked}));
+    BLKSWEEP_CHECK(consumer->warm_up());
     std::vector<double> off;
     for (std::uint32_t b = 0; b < 31; ++b) {
-      BLKSWEEP_TRY(const TimeSpan t, consumer->consume(b, asked, now_ns()));
-      off.push_back(std::abs(static_cast<double>(t.length() - asked.count())) /
+      BLKSWEEP_CHECK(consumer->launch(b, asked, {.at_ns = now_ns()}));
+      BLKSWEEP_TRY(const ComputeTimes t, consumer->finish(b));
+      off.push_back(std::abs(static_cast<double>(t.device.length() - asked.count())) /
                     static_cast<double>(asked.count()) * 100);
     }
     std::ranges::nth_element(off, off.begin() + 15);

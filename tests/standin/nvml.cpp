@@ -94,4 +94,27 @@ int nvmlDeviceGetClockInfo(NvmlDevice, int, unsigned* mhz) {
   *mhz = 1000;
   return 0;
 }
+int nvmlDeviceGetUUID(NvmlDevice, char* text, unsigned room) {
+  return give("GPU-00000000-0000-0000-0000-000000000001", text, room);
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(NvmlDevice, unsigned long long* reasons) {
+  *reasons = use_of(1) > 0 ? 0 : 1;  // idle
+  return 0;
+}
+int nvmlDeviceGetCurrPcieLinkGeneration(NvmlDevice, unsigned* generation) {
+  *generation = use_of(0) > 0 ? 5 : 1;  // an idle link slows down
+  return 0;
+}
+int nvmlDeviceGetCurrPcieLinkWidth(NvmlDevice, unsigned* width) {
+  *width = 16;
+  return 0;
+}
+int nvmlDeviceGetMaxPcieLinkGeneration(NvmlDevice, unsigned* generation) {
+  *generation = 5;
+  return 0;
+}
+int nvmlDeviceGetMaxPcieLinkWidth(NvmlDevice, unsigned* width) {
+  *width = 16;
+  return 0;
+}
 }

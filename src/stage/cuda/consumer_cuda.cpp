@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/rng.h"
 #include "stage/cuda/clock_cuda.h"
 #include "stage/cuda/cuda_stage.h"
 #include "stage/cuda/gemm_plan.h"
@@ -21,11 +22,18 @@ constexpr std::int64_t kShortNs = 200'000, kLongNs = 50'000'000;  // of a calibr
 constexpr unsigned kLeastGemm = 128;
 constexpr unsigned kMostGemm = 16384;
 constexpr int kGemmsInARow = 4;
+constexpr std::size_t kRandomFloats = std::size_t{1} << 20;  // repeated: no product notices
+constexpr std::uint64_t kMatrixSeed = 1;
+constexpr std::int64_t kWarmUpNs = 200'000'000;
+constexpr double kLeastShare = 0.25;  // that a calibration may change what is asked for
 
 // What a kernel of each kind needs to know to take a time. Made before the epoch.
 class Work {
  public:
   virtual ~Work() = default;
+  // It ends by the GPU's clock: what it takes longer is the way to its first instruction. Else its
+  // time is as much longer as there is more of it.
+  virtual bool by_clock() const { return true; }
   virtual CUresult launch(std::uint64_t ns, CUstream stream) = 0;
 };
 
@@ -119,6 +127,7 @@ class Multiply final : public Work {
     return std::unique_ptr<Work>(std::move(m));
   }
 
+  bool by_clock() const override { return false; }
   CUresult launch(std::uint64_t ns, CUstream stream) override {
     for (const GemmCount& row : plan_gemm(sizes_, static_cast<double>(ns))) {
       if (const CUresult err = launch_row(row, stream); err != CUDA_SUCCESS) {
@@ -143,10 +152,23 @@ class Multiply final : public Work {
     }
     memory_ = *std::move(grown);
     matrix_ = one;
-    BLKSWEEP_CHECK(cuda_result(
-        cuda_driver().memory_set(on_gpu(memory_.get()), 0, 3 * one * sizeof(float)), "cuMemsetD8"));
-    // It runs on the default stream, for which the others do not wait.
-    return cuda_result(cuda_driver().context_wait(), "calibration of gemm");
+    return fill(3 * one);
+  }
+  // Zeros draw less power than numbers do, and clocks stay higher.
+  Result<> fill(std::size_t floats) {
+    const std::size_t most = std::min(floats, kRandomFloats);
+    BLKSWEEP_TRY(const PinnedMemory block, pinned_memory(most * sizeof(float)));
+    auto* const random = static_cast<float*>(block.get());
+    Rng rng(kMatrixSeed);
+    std::generate_n(random, most, [&rng] { return static_cast<float>(rng.unit() * 2 - 1); });
+    BLKSWEEP_TRY(const Stream stream, make_stream());
+    for (std::size_t at = 0; at < floats; at += most) {
+      BLKSWEEP_CHECK(cuda_result(
+          cuda_driver().copy_to_device(on_gpu(memory_.get() + at), random,
+                                       std::min(most, floats - at) * sizeof(float), stream.get()),
+          "cuMemcpyHtoDAsync of the matrices"));
+    }
+    return cuda_result(cuda_driver().stream_wait(stream.get()), "the matrices");
   }
   CUresult launch_row(const GemmCount& row, CUstream stream) {
     float* const a = memory_.get();
@@ -178,75 +200,116 @@ Result<std::unique_ptr<Work>> make_work(const CudaConsumerSettings& s, CUstream 
   return std::unique_ptr<Work>(std::make_unique<Spin>(count));
 }
 
+// What was launched, between its events.
+struct Launched {
+  Event begin, end;
+  std::int64_t issued_ns = 0, called_ns = 0;  // the host's: before all of it, before its work
+};
+
 class CudaConsumer final : public Consumer {
  public:
   static Result<std::unique_ptr<Consumer>> make(const CudaConsumerSettings& settings) {
     BLKSWEEP_CHECK(open_device(settings.device));
-    BLKSWEEP_TRY(CudaClock clock, CudaClock::make());
-    std::unique_ptr<CudaConsumer> c(new CudaConsumer(settings.device, std::move(clock)));
+    std::unique_ptr<CudaConsumer> c(new CudaConsumer(settings));
+    BLKSWEEP_TRY(c->clock_, CudaClock::of(settings.device));
     BLKSWEEP_TRY(c->stream_, make_stream());
-    BLKSWEEP_TRY(c->begin_, make_event(false));
-    BLKSWEEP_TRY(c->end_, make_event(true));
+    for (std::uint32_t i = 0; i < std::max(1U, settings.ahead); ++i) {
+      Launched& l = c->queue_.emplace_back();
+      BLKSWEEP_TRY(l.begin, make_event(false));
+      BLKSWEEP_TRY(l.end, make_event(true));
+    }
     BLKSWEEP_TRY(c->work_, make_work(settings, c->stream_.get()));
     BLKSWEEP_CHECK(cuda_result(cuda_driver().context_wait(), "preparing the consumer on the GPU"));
-    BLKSWEEP_CHECK(c->calibrate(settings.typical));
+    BLKSWEEP_CHECK(c->calibrate());
     return std::unique_ptr<Consumer>(std::move(c));
   }
-  // Memory of the kernel outlives it.
+  // Memory of the kernels outlives them.
   ~CudaConsumer() override {
-    [[maybe_unused]] const Result<> here = use_device(device_);
+    [[maybe_unused]] const Result<> here = use_device(settings_.device);
     if (stream_) {
       cuda_driver().stream_wait(stream_.get());
     }
   }
 
-  Result<TimeSpan> consume(std::uint32_t batch, Nanos takes, std::int64_t /*arrived_ns*/) override {
-    BLKSWEEP_CHECK(use_device(device_));
-    BLKSWEEP_CHECK(clock_.tick());
-    const std::int64_t issued = now_ns();
-    BLKSWEEP_CHECK(
-        cuda_result(cuda_driver().event_record(begin_.get(), stream_.get()), "cuEventRecord"));
-    const std::int64_t ns = std::max<std::int64_t>(0, takes.count() - overhead_ns_);
-    BLKSWEEP_CHECK(cuda_result(work_->launch(static_cast<std::uint64_t>(ns), stream_.get()),
-                               fmt::format("kernel of batch {}", batch)));
-    BLKSWEEP_CHECK(
-        cuda_result(cuda_driver().event_record(end_.get(), stream_.get()), "cuEventRecord"));
-    BLKSWEEP_CHECK(cuda_result(cuda_driver().event_wait(end_.get()),
-                               fmt::format("kernel of batch {}", batch)));
-    const std::int64_t now = now_ns();
-    BLKSWEEP_CHECK(clock_.tick());
-    TimeSpan t;
-    BLKSWEEP_TRY(t.begin, clock_.time_of(begin_.get(), {issued, issued, now}));
-    BLKSWEEP_TRY(t.end, clock_.time_of(end_.get(), {issued, t.begin, now}));
-    return t;
+  // Under its own load: clocks rise within milliseconds and fall with heat and power.
+  Result<> warm_up() override {
+    BLKSWEEP_CHECK(use_device(settings_.device));
+    for (const std::int64_t begun = now_ns(); now_ns() - begun < kWarmUpNs;) {
+      BLKSWEEP_CHECK(
+          cuda_result(work_->launch(ask(calibrated_for()), stream_.get()), "warming up"));
+      BLKSWEEP_CHECK(cuda_result(cuda_driver().stream_wait(stream_.get()), "warming up"));
+    }
+    BLKSWEEP_CHECK(calibrate());
+    return clock_->restart();
   }
-  std::optional<ClockAlignment> alignment() const override { return clock_.alignment(); }
+
+  bool waits_for(const BatchArrival& arrival) const override { return arrival.event != nullptr; }
+
+  Result<> launch(std::uint32_t batch, Nanos takes, const BatchArrival& arrival) override {
+    BLKSWEEP_CHECK(use_device(settings_.device));
+    Launched& l = queue_[batch % queue_.size()];
+    CUstream stream = stream_.get();
+    l.issued_ns = now_ns();
+    if (arrival.event != nullptr) {
+      // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): a handle, and the driver's own
+      auto* const there = static_cast<CUevent>(const_cast<void*>(arrival.event));
+      BLKSWEEP_CHECK(
+          cuda_result(cuda_driver().stream_wait_event(stream, there, 0), "cuStreamWaitEvent"));
+    }
+    BLKSWEEP_CHECK(cuda_result(cuda_driver().event_record(l.begin.get(), stream), "cuEventRecord"));
+    l.called_ns = now_ns();
+    BLKSWEEP_CHECK(cuda_result(work_->launch(ask(takes.count()), stream),
+                               fmt::format("kernel of batch {}", batch)));
+    return cuda_result(cuda_driver().event_record(l.end.get(), stream), "cuEventRecord");
+  }
+
+  Result<ComputeTimes> finish(std::uint32_t batch) override {
+    BLKSWEEP_CHECK(use_device(settings_.device));
+    const Launched& l = queue_[batch % queue_.size()];
+    BLKSWEEP_CHECK(cuda_result(cuda_driver().event_wait(l.end.get()),
+                               fmt::format("kernel of batch {}", batch)));
+    BLKSWEEP_TRY(CudaClock::Interval busy,
+                 clock_->between(l.begin.get(), l.end.get(), {l.issued_ns, l.issued_ns, now_ns()}));
+    busy.begin_not_before(l.called_ns);
+    return ComputeTimes{busy.host, busy.device};
+  }
+  std::optional<ClockAlignment> alignment() const override { return clock_->alignment(); }
 
  private:
-  CudaConsumer(std::uint32_t device, CudaClock clock) : device_(device), clock_(std::move(clock)) {}
+  explicit CudaConsumer(const CudaConsumerSettings& settings) : settings_(settings) {}
 
-  // What the work takes beyond what it was asked for, between its events: a launch; of products
-  // also what their clock rate under load differs from that of short rows.
-  Result<> calibrate(Nanos typical) {
-    const std::int64_t asked = std::clamp<std::int64_t>(typical.count(), kShortNs, kLongNs);
+  std::int64_t calibrated_for() const {
+    return std::clamp<std::int64_t>(settings_.typical.count(), kShortNs, kLongNs);
+  }
+  // What the work is told so that it takes `ns` between its events.
+  std::uint64_t ask(std::int64_t ns) const {
+    const double told = static_cast<double>(ns) * share_ - overhead_ns_;
+    return static_cast<std::uint64_t>(std::llround(std::max(0.0, told)));
+  }
+
+  Result<> calibrate() {
+    const auto asked = static_cast<double>(calibrated_for());
     BLKSWEEP_TRY(StopClock clock, StopClock::make());
     for (int round = 0; round < 2; ++round) {
-      const auto ns = static_cast<std::uint64_t>(asked - overhead_ns_);
+      const std::uint64_t told = ask(calibrated_for());
       BLKSWEEP_TRY(const double took, clock.median_ns(stream_.get(), [&] {
-        return work_->launch(ns, stream_.get());
+        return work_->launch(told, stream_.get());
       }));
-      overhead_ns_ = std::clamp<std::int64_t>(
-          overhead_ns_ + std::llround(took - static_cast<double>(asked)), -asked / 2, asked / 2);
+      if (work_->by_clock()) {
+        overhead_ns_ = std::clamp(overhead_ns_ + took - asked, -asked / 2, asked / 2);
+      } else {
+        share_ = std::clamp(share_ * asked / std::max(1.0, took), kLeastShare, 1 / kLeastShare);
+      }
     }
     return {};
   }
 
-  std::uint32_t device_;
-  CudaClock clock_;
+  const CudaConsumerSettings settings_;
+  std::shared_ptr<CudaClock> clock_;
   Stream stream_;
-  Event begin_, end_;
+  std::vector<Launched> queue_;  // by batch
   std::unique_ptr<Work> work_;
-  std::int64_t overhead_ns_ = 0;
+  double overhead_ns_ = 0, share_ = 1;
 };
 
 }  // namespace

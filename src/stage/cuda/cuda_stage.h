@@ -7,7 +7,7 @@
 // Errors:  Exit::unsupported with one line: built without CUDA, no driver, a driver that is too
 //          old, no GPU, one that is too old, an index out of range (gpu_words.h). Later: what CUDA
 //          says, with the call and the object.
-// Threads: as CopyStage and Consumer say; the two are independent of each other.
+// Threads: as CopyStage and Consumer say. Of one GPU they share a clock and nothing else.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,8 @@ Result<std::unique_ptr<CopyStage>> make_cuda_copy(const CudaCopySettings& settin
 struct CudaConsumerSettings {
   std::uint32_t device = 0;
   ConsumerKind kind = ConsumerKind::cuda;
-  Nanos typical{0};  // of a batch: what the calibration is made for
+  Nanos typical{0};         // of a batch: what the calibration is made for
+  std::uint32_t ahead = 2;  // batches that are launched and not finished
 };
 
 Result<std::unique_ptr<Consumer>> make_cuda_consumer(const CudaConsumerSettings& settings);

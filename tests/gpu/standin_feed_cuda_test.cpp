@@ -1,0 +1,175 @@
+// What is measured on a GPU, against what the stand-in really did: the accelerator is kept fed, the
+// account and the overlap are the truth's, and emulated stages with the same times agree.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "experiment/account_run.h"
+#include "experiment/batch_records.h"
+#include "loader/epoch.h"
+#include "support/standin.h"
+#include "support/temp_dir.h"
+
+namespace blksweep {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint32_t kFedBatches = 40;
+constexpr std::uint32_t kSamples = 4, kSampleBytes = 1 << 14;
+constexpr const char* kLink = "link=0.022";  // 3 ms a batch; the stand-in copies what it is given
+
+class StandinFeed : public ::testing::Test {
+ protected:
+  void SetUp() override { SKIP_WITHOUT_STANDIN(standin_); }
+  StandinFeed() {
+    for (std::uint32_t f = 0; f < kFedBatches * kSamples; ++f) {
+      dir_.write("f" + std::to_string(f), std::string(kSampleBytes, 'x'));
+    }
+    auto opened = open_source({dir_.path(), ""});
+    EXPECT_TRUE(opened) << opened.error().message();
+    source_ = *std::move(opened);
+    cell_.engine = EngineKind::psync;
+    cell_.direct = false;
+    cell_.batch = kSamples;
+    cell_.prefetch = 4;
+    cell_.copy = CopyKind::cuda;
+    cell_.consumer = ConsumerKind::cuda;
+    cell_.compute.mean = milliseconds(5);
+  }
+
+  RunRecord run() {
+    RunRecord r;
+    auto planned = plan_epoch(source_, cell_, 7);
+    EXPECT_TRUE(planned) << planned.error().message();
+    auto epoch = Epoch::prepare(source_, cell_, *planned, {.seed = 7});
+    EXPECT_TRUE(epoch) << epoch.error().message();
+    const std::atomic<bool> stop{false};
+    const auto outcome = (*epoch)->run(stop);
+    EXPECT_TRUE(outcome && !outcome->fault) << outcome->fault->message();
+    r.begin_ns = outcome->begin_ns;
+    r.epoch_ns = outcome->end_ns - outcome->begin_ns;
+    record_batches(r, source_.catalog, *planned, **epoch);
+    EXPECT_EQ(keep_account(r, LaneSet{.copy = true, .compute = true}), "");
+    alignment_ = (*epoch)->copy()->alignment();
+    return r;
+  }
+
+  // What ran within the epoch, by the stand-in's own record.
+  Overlap truth(const RunRecord& r) const {
+    std::vector<TransferSlice> transfers;
+    std::vector<KernelSpan> kernels;
+    for (const StandinSpan& s : standin_.spans()) {
+      if (s.begin_ns >= r.begin_ns && s.kernel != 0) {
+        kernels.push_back({{s.begin_ns, s.end_ns}, 0, 0});
+      } else if (s.begin_ns >= r.begin_ns) {
+        transfers.push_back({{s.begin_ns, s.end_ns}, 0, 0, 0});
+      }
+    }
+    return overlap_of({{r.begin_ns, r.begin_ns + r.epoch_ns}, transfers, kernels});
+  }
+
+  void expect_the_truth(const RunRecord& r, std::int64_t slack_ns) const {
+    const Overlap real = truth(r);
+    const auto near = [&](std::int64_t seen, std::int64_t wanted, const char* what) {
+      EXPECT_NEAR(static_cast<double>(seen), static_cast<double>(wanted),
+                  0.01 * static_cast<double>(wanted) + static_cast<double>(slack_ns))
+          << what;
+    };
+    near(*r.overlap->kernel_ns, real.kernel, "kernels");
+    near(*r.overlap->transfer_ns, real.transfer, "transfers");
+    near(*r.overlap->both_ns, real.both, "hidden");
+    near(*r.overlap->exposed_ns, real.exposed, "exposed");
+  }
+
+  Standin standin_;
+  TempDir dir_;
+  Source source_;
+  LoaderSettings cell_;
+  std::optional<ClockAlignment> alignment_;
+};
+
+// Of every slice and kernel the stand-in adds a launch of its own, between the events around it.
+constexpr std::int64_t kAroundEach = 15'000;
+
+TEST_F(StandinFeed, NothingOfOursLiesBetweenTwoKernelsWhoseDataAreThere) {
+  const RunRecord r = run();
+  ASSERT_GT(*r.overlap->fed, kFedBatches / 2);
+  EXPECT_LE(*r.overlap->fed_gap_ns, 5'000 * static_cast<std::int64_t>(*r.overlap->fed));
+  std::vector<StandinSpan> kernels = standin_.spans();
+  std::erase_if(kernels,
+                [&](const StandinSpan& s) { return s.kernel == 0 || s.begin_ns < r.begin_ns; });
+  ASSERT_EQ(kernels.size(), kFedBatches);
+}
+
+TEST_F(StandinFeed, TheOverlapIsTheTruthsThroughAClockThatDrifts) {
+  standin_.set("drift=1e-4,offset=5000000");
+  cell_.compute.mean = milliseconds(10);
+  standin_.set(kLink);
+  const RunRecord r = run();
+  expect_the_truth(r, kFedBatches * kAroundEach);
+  ASSERT_TRUE(alignment_);
+  EXPECT_LE(alignment_->clamped_ns, alignment_->error_ns);
+  EXPECT_GT(alignment_->cost_ns, 0);
+}
+
+TEST_F(StandinFeed, AFreeThatWaitsIsSeenAsRelease) {
+  cell_.copy_tuning.staging = Staging::per_batch;
+  standin_.set(kLink);
+  const RunRecord r = run();
+  expect_the_truth(r, kFedBatches * kAroundEach);
+  std::int64_t released = 0;
+  for (const BatchRecord& b : r.batches) {
+    ASSERT_TRUE(b.times[Stage::release]);
+    EXPECT_GE(b.times[Stage::release]->begin, b.times[Stage::copy]->end);
+    released += b.times[Stage::release]->length();
+  }
+  EXPECT_GT(released, kFedBatches * 5'000'000LL / 2) << "freeing waits for the kernels";
+}
+
+// The same times on the emulated link and accelerator: the same utilisation, exposed copying and
+// stalls, as shares of the epoch.
+TEST_F(StandinFeed, EmulatedStagesWithTheSameTimesAgree) {
+  standin_.set(kLink);
+  standin_.set("copy_latency=0,launch=0,kernel_overhead=0");
+  cell_.compute.mean = milliseconds(10);
+  const RunRecord real = run();
+  cell_.copy = CopyKind::emulated;
+  cell_.consumer = ConsumerKind::emulated;
+  cell_.copy_tuning.bandwidth = {22'000'000};
+  cell_.copy_tuning.latency = Nanos{0};
+  RunRecord emulated;
+  {
+    auto planned = plan_epoch(source_, cell_, 7);
+    auto epoch = Epoch::prepare(source_, cell_, *planned, {.seed = 7});
+    ASSERT_TRUE(epoch);
+    const std::atomic<bool> stop{false};
+    const auto outcome = (*epoch)->run(stop);
+    ASSERT_TRUE(outcome);
+    emulated.begin_ns = outcome->begin_ns;
+    emulated.epoch_ns = outcome->end_ns - outcome->begin_ns;
+    record_batches(emulated, source_.catalog, *planned, **epoch);
+    ASSERT_EQ(keep_account(emulated, LaneSet{.copy = true, .compute = true}), "");
+  }
+  // Reading is the machine's own in both: what is compared is what comes behind it.
+  const auto stall = [](const RunRecord& r, const std::string& cause) {
+    const auto& stalls = r.account->lanes.back().stalls;
+    return std::ranges::find(stalls, cause, &std::pair<std::string, std::int64_t>::first)->second;
+  };
+  const auto share = [&](const RunRecord& r, std::int64_t ns) {
+    return static_cast<double>(ns) /
+           static_cast<double>(r.epoch_ns - stall(r, "start") - stall(r, "storage"));
+  };
+  EXPECT_NEAR(share(real, *real.overlap->kernel_ns), share(emulated, *emulated.overlap->kernel_ns),
+              0.01);
+  EXPECT_NEAR(share(real, *real.overlap->exposed_ns),
+              share(emulated, *emulated.overlap->exposed_ns), 0.01);
+  for (const char* cause : {"copy", "staging", "host", "done"}) {
+    EXPECT_NEAR(share(real, stall(real, cause)), share(emulated, stall(emulated, cause)), 0.01)
+        << cause;
+  }
+}
+
+}  // namespace
+}  // namespace blksweep
