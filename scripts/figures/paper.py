@@ -119,7 +119,8 @@ def make(args):
     sessions = paper_data.sessions(args.db, told["experiments"])
     write(output / "data/cells.txt", paper_data.cells_txt(cells))
     paper_data.write_specs(sessions, output / "data")
-    write(output / "rerun.sh", paper_data.rerun_sh(shown, sessions, told))
+    write(output / "rerun.sh", paper_data.rerun_sh(
+        shown, sessions, told, *paper_data.numbers_again(args.db, sessions, told["experiments"])))
     (output / "rerun.sh").chmod(0o755)
     write(output / "paper.tex", paper_words.sample_tex(shown, drawn, tables))
     write(output / "README.md", paper_words.readme(shown, drawn, tables, frozen, told["arguments"]))

@@ -81,6 +81,22 @@ def sessions(db, experiments):
     return list(found)
 
 
+def numbers_again(db, sessions_, experiments):
+    """The numbers that these will have in the new database, and how many it will hold: a command makes all sites of its
+    spec, whichever of them are shown."""
+    with load.connect(db) as connection:
+        labels = dict(connection.execute("SELECT experiment_id, coalesce(label, '') FROM experiment LEFT JOIN disk USING (experiment_id)"))
+    every, names, made = sessions(db, sorted(labels)), specs(sessions_), {}
+    of = {}
+    for text in dict.fromkeys(command(s, sessions_, names) for s in sessions_):
+        one = next(s for s in sessions_ if command(s, sessions_, names) == text)
+        for site in every:
+            same = dataclasses.replace(site, experiment=0, data_root="") == dataclasses.replace(one, experiment=0, data_root="")
+            if site in sessions_ and command(site, sessions_, names) == text or one.makes_its_data and same:
+                of[site.experiment] = made.setdefault((text, labels[site.experiment]), len(made) + 1)
+    return sorted({of[e] for e in experiments if e in of}), len(made)
+
+
 def specs(sessions_):
     """{text: file name}"""
     texts = dict.fromkeys(s.spec for s in sessions_ if s.spec)
@@ -202,13 +218,15 @@ fi
 """
 
 
-def again_arguments(told):
-    """The options of `paper` for the new database, in which only these experiments are."""
+def again_arguments(told, numbers, made):
+    """The options of `paper` for the new database, in which these are the experiments `numbers` of so many."""
     words = list(told["arguments"])
     if "--experiment" in words:
         at = words.index("--experiment")
         words[at:at + 2] = []
-    return [*(["--experiment", "all"] if len(told["experiments"]) > 1 else []), *words]
+    if made <= 1 and len(numbers) <= 1:
+        return words
+    return ["--experiment", "all" if len(numbers) == made else ",".join(map(str, numbers)), *words]
 
 
 def go_to(session):
@@ -252,12 +270,12 @@ def needs(sessions_):
     return "".join(lines)
 
 
-def rerun_sh(shown, sessions_, told):
+def rerun_sh(shown, sessions_, told, numbers, made):
     host, names = shown.facts.host, specs(sessions_)
     # Each site of a spec is an experiment of one and the same command.
     commands = "".join(dict.fromkeys(command(s, sessions_, names) for s in sessions_))
     commands = commands or "die 'the database names no command'\n"
-    again = " ".join(shlex.quote(w) for w in again_arguments(told))
+    again = " ".join(shlex.quote(w) for w in again_arguments(told, numbers, made))
     parts = {
         "@REVISION@": comment(host["git_revision"]), "@QREVISION@": shlex.quote(host["git_revision"]),
         "@SAMPLES@": shown.data.get("samples", "unknown"), "@BYTES@": shown.data.get("bytes", "unknown"),

@@ -24,6 +24,7 @@ void line(Verbosity needed, std::string_view prefix, std::string_view text) {
 }  // namespace
 
 void set_verbosity(Verbosity v) { verbosity = v; }
+bool is_quiet() { return verbosity.load(std::memory_order_relaxed) == Verbosity::quiet; }
 void warn(std::string_view text) { line(Verbosity::normal, "blksweep: warning: ", text); }
 void note(std::string_view text) { line(Verbosity::normal, "blksweep: ", text); }
 void detail(std::string_view text) { line(Verbosity::verbose, "blksweep: ", text); }

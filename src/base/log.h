@@ -10,6 +10,7 @@ namespace blksweep {
 
 enum class Verbosity { quiet, normal, verbose };
 void set_verbosity(Verbosity v);
+bool is_quiet();  // lines about work in progress are not shown either
 
 // "blksweep: warning: ..." : a fact and its consequence for the result. Shown unless quiet.
 void warn(std::string_view text);

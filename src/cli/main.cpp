@@ -27,7 +27,8 @@ int report_error(const Error& error) {
 
 void add_verbosity(Command root) {
   root.add_flag(
-      "-q,--quiet", [] { set_verbosity(Verbosity::quiet); }, "no notes or warnings on stderr");
+      "-q,--quiet", [] { set_verbosity(Verbosity::quiet); },
+      "no notes, warnings or progress on stderr");
   root.add_flag(
       "-v,--verbose", [] { set_verbosity(Verbosity::verbose); }, "say what is done and why");
 }

@@ -39,6 +39,9 @@ StatusLine::StatusLine(Nanos terminal_period, Nanos plain_period)
       last_ns_(now_ns()) {}
 
 bool StatusLine::due() {
+  if (is_quiet()) {
+    return false;
+  }
   const std::int64_t now = now_ns();
   if (now - last_ns_ < period_.count()) {
     return false;
@@ -48,6 +51,9 @@ bool StatusLine::due() {
 }
 
 void StatusLine::show(const std::string& text) {
+  if (is_quiet()) {
+    return;
+  }
   if (terminal_) {
     rewrite(text);
     shown_ = true;
@@ -63,6 +69,9 @@ void StatusLine::clear() {
 }
 
 void repeat_line(const std::stop_token& done, const std::function<std::string()>& text) {
+  if (is_quiet()) {
+    return;
+  }
   const bool terminal = can_rewrite();
   const std::chrono::milliseconds period = terminal ? kTerminalPeriod : kPlainPeriod;
   std::mutex mutex;

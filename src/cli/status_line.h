@@ -1,5 +1,6 @@
 // StatusLine: one line on stderr about work in progress, rewritten on a terminal, else a note now
-// and then. For loops that report themselves; repeat_line() is for work that only counts.
+// and then; with --quiet neither. For loops that report themselves; repeat_line() is for work that
+// only counts.
 //
 // Threads: StatusLine is its caller's; repeat_line() runs on a thread of its own until told to end.
 #pragma once

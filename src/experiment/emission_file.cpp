@@ -48,13 +48,18 @@ Row row_of(const Catalog& catalog, std::uint32_t number) {
           .path = catalog.path(s.file)};
 }
 
+std::uint64_t epoch_of(const EmittedOrder& order, std::size_t place, std::size_t batch) {
+  return order.samples_per_epoch > 0 ? place / order.samples_per_epoch
+                                     : batch / order.batches_per_epoch;
+}
+
 // Calls `to` for each place.
 Result<> each_row(const EmittedOrder& order, const std::function<Result<>(const Row&)>& to) {
   std::size_t place = 0;
   for (std::size_t b = 0; b < order.batch_samples.size(); ++b) {
     for (std::uint32_t i = 0; i < order.batch_samples[b]; ++i, ++place) {
       Row row = row_of(order.catalog, order.samples[place]);
-      row.epoch = static_cast<std::int64_t>(b / order.batches_per_epoch);
+      row.epoch = static_cast<std::int64_t>(epoch_of(order, place, b));
       row.place = static_cast<std::int64_t>(place);
       row.batch = static_cast<std::int64_t>(b);
       BLKSWEEP_CHECK(to(row));

@@ -25,6 +25,8 @@ struct EmittedOrder {
   std::span<const std::uint32_t> samples;        // as they came
   std::span<const std::uint32_t> batch_samples;  // how many each batch had; their sum is all
   std::uint64_t batches_per_epoch = 1;
+  // Of a loader whose batches are as it likes, such as a peer: what an epoch has; 0: unused.
+  std::uint64_t samples_per_epoch = 0;
 };
 Result<> write_emission(const std::string& path, const EmittedOrder& order);
 

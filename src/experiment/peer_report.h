@@ -37,7 +37,7 @@ std::vector<std::uint32_t> samples_to_hash(const Catalog& catalog, bool verify, 
 // Sets samples, bytes, batches, times, emission and quality of the run, and what was checked; marks
 // it incomplete where the report cannot be true. Returns the samples in the order in which they
 // came.
-std::vector<std::uint32_t> record_report(RunRecord& run, const PeerReport& report,
-                                         const PeerAsked& asked);
+[[nodiscard]] std::vector<std::uint32_t> record_report(RunRecord& run, const PeerReport& report,
+                                                       const PeerAsked& asked);
 
 }  // namespace blksweep

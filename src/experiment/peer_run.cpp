@@ -38,14 +38,18 @@ std::string last_words(const std::string& err) {
   return ": " + printable(err.substr(begin, std::min(end + 1 - begin, kMostSaid)));
 }
 
+bool is_data(const std::string& path, const PairRequest& q, const std::string& form) {
+  return path.starts_with(std::string(q.source.catalog.root) + "/") ||
+         (!form.empty() && path.starts_with(form + "/"));
+}
+
 // Dropping the caches takes the program's pages, too, but for those in use at that moment. Its
 // loading is no part of an epoch; what lies with the data has just been made cold.
 void warm_program(pid_t pid, const PairRequest& q, const std::string& form) {
   std::vector<char> chunk(std::size_t{1} << 20);
   for (const std::string& path : mapped_files(pid)) {
-    const bool data = path.starts_with(std::string(q.source.catalog.root) + "/") ||
-                      (!form.empty() && path.starts_with(form + "/"));
-    const Fd fd(data ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const Fd fd(is_data(path, q, form) ? -1
+                                       : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     while (fd && ::read(fd.get(), chunk.data(), chunk.size()) > 0) {
     }
   }
@@ -114,6 +118,7 @@ class PeerRun {
   tl::unexpected<Error> gone(const char* awaited);
   Result<> open_form();
   void judge_form(RunRecord& r) const;
+  void judge_memory(RunRecord& r) const;
   Result<> read_epoch(RunNode& node, RunRecord& r);
   Result<> observe(const RunRequest& request, RunRecord& r);
   Result<> listen();
@@ -134,6 +139,9 @@ class PeerRun {
   std::optional<Source> form_source_;  // where it reads a form of its own
   std::optional<PlannedEpoch> form_planned_;
   PeerReport report_;
+  std::vector<std::uint32_t> emitted_;
+  std::optional<std::uint64_t> called_bytes_;  // after `go`
+  bool maps_data_ = false;
   std::int64_t startup_ns_ = 0;
   std::size_t left_behind_ = 0;
 };
@@ -259,7 +267,14 @@ Result<> PeerRun::observe(const RunRequest& request, RunRecord& r) {
   if (heard) {
     heard = listen();
   }
-  r.cpu_ns = std::max<std::int64_t>(talk_->use().cpu_ns - before.cpu_ns, 0);
+  const TreeUse after = talk_->use();
+  r.cpu_ns = std::max<std::int64_t>(after.cpu_ns - before.cpu_ns, 0);
+  if (before.called_bytes && after.called_bytes && *after.called_bytes >= *before.called_bytes) {
+    called_bytes_ = *after.called_bytes - *before.called_bytes;
+  }
+  maps_data_ = std::ranges::any_of(mapped_files(talk_->pid()), [&](const std::string& path) {
+    return is_data(path, q_, form_);
+  });
   for (; !observers.empty(); observers.pop_back()) {
     BLKSWEEP_CHECK(observers.back()->end(r));
   }
@@ -282,6 +297,22 @@ void PeerRun::judge_form(RunRecord& r) const {
     mark_incomplete(r, text + ": the rest was read elsewhere");
   } else {
     r.warnings.push_back(text);
+  }
+}
+
+// A device proves what a cold run has read. Of a warm one the kernel's count of what system calls
+// gave is all there is, and a peer may read without them: it is told, and no more.
+void PeerRun::judge_memory(RunRecord& r) const {
+  const std::uint64_t one =
+      form_source_ ? std::min(form_source_->catalog.bytes().n, q_.source.catalog.bytes().n)
+                   : q_.source.catalog.bytes().n;
+  const std::uint64_t all = one * std::max(1U, q_.planned.plan.epochs);
+  if (q_.cell.cache != CacheState::cold && called_bytes_ && !maps_data_ &&
+      *called_bytes_ < all / 2) {
+    r.warnings.push_back(fmt::format(
+        "peer {}: its system calls read {} after go, of {}: it may have had the rest in "
+        "memory of its own before; a cold run would show that",
+        q_.cell.peer, format_bytes({*called_bytes_}), format_bytes({all})));
   }
 }
 
@@ -321,8 +352,12 @@ Result<> PeerRun::read_epoch(RunNode& node, RunRecord& r) {
   if (q_.addresses != nullptr && !form_source_) {
     record_addresses(q_.addresses->after(q_.source), r);
   }
-  record_report(r, report_, {q_.source, q_.cell, q_.planned, q_.seed, q_.verify, hashed_});
+  emitted_ =
+      record_report(r, report_, {q_.source, q_.cell, q_.planned, q_.seed, q_.verify, hashed_});
   judge_form(r);
+  if (heard) {
+    judge_memory(r);
+  }
   EpochOutcome outcome;
   outcome.interrupted = q_.stop.load() && !heard;
   judge_run(r, request, outcome);
@@ -335,6 +370,7 @@ Result<MeasuredRun> PeerRun::measure() {
   BLKSWEEP_CHECK(node.place_peer());
   MeasuredRun out{begun(q_), false, std::nullopt};
   const Result<> done = read_epoch(node, out.record);
+  out.emitted = std::move(emitted_);
   talk_.reset();  // whatever it is doing
   BLKSWEEP_CHECK(node.restore());
   out.interrupted = !done && done.error().exit_code == Exit::interrupted;

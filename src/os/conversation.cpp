@@ -1,5 +1,6 @@
 #include "os/conversation.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -11,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "base/clock.h"
@@ -41,6 +43,49 @@ class Adopting {
   int before_ = 0;
 };
 
+// Ends a process group when we are killed, which nobody can tell us of: a shell reads from a pipe
+// of ours until it is told that the group is over, and the end of the file is ours. What cannot be
+// started here is no loss but in that case.
+class Keeper {
+ public:
+  Keeper() {
+    const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    Result<Pipe> pipe = make_pipe(OurEnd::write);
+    if (!null || !pipe) {
+      return;
+    }
+    ProcessSpec spec{
+        .argv = {"sh", "-c", "read -r group && ! read -r over && kill -s KILL -- \"-$group\""}};
+    spec.outlives_us = true;
+    pid_ = spawn(spec, {.in = pipe->read_end.get(), .out = null.get(), .err = null.get()})
+               .value_or(-1);
+    to_ = std::move(pipe->write_end);
+  }
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+  ~Keeper() { let_go(); }
+
+  void keep(pid_t group) { tell(std::to_string(group) + "\n"); }
+  // Before the group's id may be somebody else's.
+  void let_go() {
+    if (pid_ > 0) {
+      tell("over\n");
+      to_.reset();
+      while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+      }
+      pid_ = -1;
+    }
+  }
+
+ private:
+  void tell(const std::string& line) const {
+    [[maybe_unused]] const ssize_t n = ::write(to_.get(), line.data(), line.size());
+  }
+
+  pid_t pid_ = -1;
+  Fd to_;
+};
+
 // What is there, but no more than one look should hold; closes the descriptor at end of file.
 void take(Fd& fd, std::string& into) {
   std::array<char, 1 << 16> chunk{};
@@ -66,6 +111,7 @@ void keep_tail(std::string& text, std::size_t most) {
 
 struct Conversation::State {
   Adopting adopting;
+  Keeper keeper;
   std::set<pid_t> not_its_own;  // children of ours that were there before
   const std::atomic<bool>* interrupt = nullptr;
   pid_t pid = -1;
@@ -153,6 +199,7 @@ void Conversation::State::sweep() {
 
 void Conversation::State::reap() {
   take_along(0);  // before its id is somebody else's
+  keeper.let_go();
   int status = 0;
   rusage usage{};
   while (::wait4(pid, &status, 0, &usage) < 0 && errno == EINTR) {
@@ -185,6 +232,7 @@ Result<Conversation> Conversation::start(const ProcessSpec& spec) {
                                         .out = out.write_end.get(),
                                         .err = err.write_end.get()}));
   take_along(state->pid);
+  state->keeper.keep(state->pid);
   state->exit_event.reset(static_cast<int>(::syscall(SYS_pidfd_open, state->pid, 0)));
   state->in = std::move(in.write_end);
   state->out = std::move(out.read_end);
@@ -251,7 +299,7 @@ pid_t Conversation::pid() const { return state_->pid; }
 
 TreeUse Conversation::use() const {
   if (state_->ended) {
-    return {.read_bytes = std::nullopt};
+    return {.read_bytes = std::nullopt, .called_bytes = std::nullopt};
   }
   std::vector<pid_t> roots{state_->pid};
   for (const ChildProcess& c : state_->strays()) {

@@ -26,6 +26,10 @@ std::optional<std::uint64_t> own_read_bytes(const std::string& io) {
   return count_of("\nread_bytes: ", io);  // not the end of cancelled_read_bytes
 }
 
+std::optional<std::uint64_t> called_read_bytes(const std::string& io) {
+  return count_of("\nrchar: ", io);
+}
+
 std::optional<std::uint64_t> own_written_bytes(const std::string& io) {
   return count_of("\nwrite_bytes: ", io);  // not the end of cancelled_write_bytes
 }

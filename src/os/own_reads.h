@@ -17,6 +17,8 @@
 namespace blksweep {
 
 std::optional<std::uint64_t> own_read_bytes(const std::string& io = "/proc/self/io");
+// What read(2) and its kin gave, from the page cache, too; neither maps nor io_uring are in it.
+std::optional<std::uint64_t> called_read_bytes(const std::string& io = "/proc/self/io");
 std::optional<std::uint64_t> own_written_bytes(const std::string& io = "/proc/self/io");
 
 // Whether reads of files there are handed to the disk by somebody else than the reader: the daemon

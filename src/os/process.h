@@ -33,6 +33,7 @@ struct ProcessSpec {
   std::vector<std::string> environment = {};       // "NAME=value", beside ours and before it
   Nanos timeout{0};                                // 0: none
   const std::atomic<bool>* interrupt = nullptr;    // looked at ten times a second
+  bool outlives_us = false;                        // it is not killed with us, and ends by itself
   std::function<bool(pid_t)> hopeless = {};        // looked at as often; true ends the child
   std::size_t max_output = std::size_t{64} << 20;  // per stream; the rest is read and dropped
 };

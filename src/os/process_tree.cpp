@@ -66,6 +66,11 @@ std::vector<Stat> all_processes() {
   return out;
 }
 
+using MaybeBytes = std::optional<std::uint64_t>;
+MaybeBytes sum_of(MaybeBytes a, MaybeBytes b) {
+  return a && b ? MaybeBytes(*a + *b) : std::nullopt;
+}
+
 }  // namespace
 
 TreeUse tree_use(std::span<const pid_t> roots) {
@@ -82,8 +87,9 @@ TreeUse tree_use(std::span<const pid_t> roots) {
     const Stat& s = *todo.back();
     todo.pop_back();
     sum.cpu_ns += s.ticks * tick_ns;
-    const auto read = own_read_bytes("/proc/" + std::to_string(s.pid) + "/io");
-    sum.read_bytes = sum.read_bytes && read ? std::optional(*sum.read_bytes + *read) : std::nullopt;
+    const std::string io = "/proc/" + std::to_string(s.pid) + "/io";
+    sum.read_bytes = sum_of(sum.read_bytes, own_read_bytes(io));
+    sum.called_bytes = sum_of(sum.called_bytes, called_read_bytes(io));
     const auto& more = children[s.pid];
     todo.insert(todo.end(), more.begin(), more.end());
   }

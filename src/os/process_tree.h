@@ -21,6 +21,7 @@ namespace blksweep {
 struct TreeUse {
   std::int64_t cpu_ns = 0;
   std::optional<std::uint64_t> read_bytes = 0;
+  std::optional<std::uint64_t> called_bytes = 0;  // of reads by system calls (os/own_reads.h)
 };
 TreeUse tree_use(std::span<const pid_t> roots);
 

@@ -31,6 +31,7 @@ struct ChildPlan {
   int in, out, err;       // in: -1: nothing to read
   int failure;            // the errno of what failed is written into it; closed by exec
   pid_t parent;
+  bool outlives;
 };
 
 void reset_signals() {
@@ -44,7 +45,9 @@ void reset_signals() {
 
 [[noreturn]] void become(const ChildPlan& plan) {
   // It must not outlive us by accident: it may hold a device, a mount or a cgroup.
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!plan.outlives) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  }
   int input = plan.in >= 0 ? plan.in : ::open("/dev/null", O_RDONLY);
   if (input < 0) {  // no /dev: a memory file is as empty
     input = ::memfd_create("stdin", MFD_CLOEXEC);
@@ -157,9 +160,10 @@ Result<pid_t> spawn(const ProcessSpec& spec, const StdStreams& streams) {
   const std::vector<char*> environment = pointers(variables);
   BLKSWEEP_TRY(Pipe failure, make_pipe());
   ::fcntl(failure.read_end.get(), F_SETFL, 0);  // waits for exec where vfork is a fork (TSan)
-  const pid_t pid = start({program.c_str(), argv.data(), environment.data(),
-                           spec.directory.empty() ? nullptr : spec.directory.c_str(), streams.in,
-                           streams.out, streams.err, failure.write_end.get(), ::getpid()});
+  const pid_t pid =
+      start({program.c_str(), argv.data(), environment.data(),
+             spec.directory.empty() ? nullptr : spec.directory.c_str(), streams.in, streams.out,
+             streams.err, failure.write_end.get(), ::getpid(), spec.outlives_us});
   int error = pid < 0 ? errno : 0;
   failure.write_end.reset();
   if (pid > 0 && ::read(failure.read_end.get(), &error, sizeof error) == sizeof error) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "store/pairs.h"
+#include "store/records.h"
 #include "store/rig_verdict.h"
 
 namespace blksweep {
@@ -25,7 +26,7 @@ struct RigDisk {
   std::string disk;
   const HostRecord* host = nullptr;
   std::vector<RigCell> cells;
-  std::size_t baseline = 0;  // of cells
+  std::size_t baseline = 0;  // of cells: what controls are compared with, whatever a report's is
 
   const RigCell& base() const { return cells[baseline]; }
   // The only cell of that control with that order ("" any); nullptr: there is none.
@@ -36,6 +37,11 @@ struct RigDisk {
   bool rotates() const;
   bool emulated() const;
 };
+
+// Whether a run of the cell finds pages in memory by intent.
+bool keeps_pages(const CellRecord& cell);
+// Whether nothing else is there that its reads, or who uses them, would wait for.
+bool waits_for_the_disk(const CellRecord& cell);
 
 std::vector<RigDisk> rig_disks(const SummaryInput& input);
 

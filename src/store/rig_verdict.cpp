@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kControlError = 0.01;  // of each control's test
 constexpr double kRamMargin = 1.15;     // what LBA order may gain in memory beyond its CPU time
+constexpr double kBlind = 2;            // a/a: a wider interval is said
 constexpr double kNoGain = 1.1;     // less than this is no gain of an order on a disk that seeks
 constexpr double kToolShare = 0.5;  // of what the tool can do without a device
 
@@ -40,6 +41,9 @@ std::string with_interval(const PairedRatio& r) {
              : fmt::format("{:.2f}", r.value);
 }
 
+// How far from 1 its interval reaches, as a factor.
+double widest(const PairedRatio& r) { return std::max(r.interval->high, 1 / r.interval->low); }
+
 class Judge {
  public:
   Judge(const RigDisk& disk, RigVerdict& verdict) : disk_(disk), verdict_(verdict) {}
@@ -62,7 +66,7 @@ class Judge {
     ControlFigure& f = verdict_.controls.emplace_back();
     f.name = cell.control;
     f.disk = disk_.disk;
-    f.runs = cell.runs.size();
+    f.runs = f.name == "no-op" ? cell.runs.size() : ratio ? ratio->pairs : 0;
     f.ratio = ratio;
     std::vector<double> speeds;
     std::ranges::transform(cell.runs, std::back_inserter(speeds),
@@ -87,6 +91,11 @@ class Judge {
                    fmt::format("the baseline differs from itself: {} in {} rounds (t test, p "
                                "= {:.2g}): no difference of this size can be believed",
                                with_interval(*ratio), ratio->pairs, *ratio->p));
+    } else if (ratio && ratio->interval && widest(*ratio) > kBlind) {
+      remarks_.push_back({RigWeight::limit, "a/a",
+                          fmt::format("equal cells were measured as {}: nothing below a factor of "
+                                      "{:.1f} is told apart in so few, or so noisy, rounds",
+                                      with_interval(*ratio), widest(*ratio))});
     }
   }
 
@@ -118,7 +127,10 @@ class Judge {
     }
     const auto ratio = ratio_of(*cell, disk_.base());
     add(*cell, ratio);
-    const bool seeks = disk_.rotates() && setting_of(disk_.base().cell->cell, "order") == "random";
+    const CellRecord& base = disk_.base().cell->cell;
+    const std::string window = setting_of(base, "sort-window");
+    const bool seeks = disk_.rotates() && waits_for_the_disk(base) &&
+                       setting_of(base, "order") == "random" && (window.empty() || window == "0");
     if (seeks && no_gain(ratio) && lba_gains_nothing()) {
       fail_control("reverse",
                    fmt::format("neither address order nor its reverse ({}) gains on a disk that "
@@ -245,61 +257,6 @@ SummaryInput without_controls(const SummaryInput& input) {
   return out;
 }
 
-const RigCell* RigDisk::control(const std::string& name, const std::string& order) const {
-  const auto found = std::ranges::find_if(cells, [&](const RigCell& c) {
-    return c.control == name && (order.empty() || setting_of(c.cell->cell, "order") == order);
-  });
-  return found == cells.end() ? nullptr : &*found;
-}
-
-bool RigDisk::has_controls() const {
-  return std::ranges::any_of(cells, [](const RigCell& c) { return !c.control.empty(); });
-}
-
-bool RigDisk::rotates() const {
-  if (host == nullptr || !host->rotational.value_or(false)) {
-    return false;
-  }
-  const auto& layers = host->layers;
-  return emulated() ||
-         (!layers.empty() && std::ranges::all_of(layers, [](const LayerFactRecord& l) {
-           return l.name != "kind" ||
-                  (l.value != "virtual" && l.value != "loop" && l.value != "memory");
-         }));
-}
-
-bool RigDisk::emulated() const {
-  return host != nullptr &&
-         std::ranges::any_of(host->layers, [](auto& l) { return l.name == "emulation"; });
-}
-
-std::vector<RigDisk> rig_disks(const SummaryInput& input) {
-  std::vector<RigDisk> disks;
-  for (const auto& [name, baseline] : baselines_of(input)) {
-    RigDisk& disk = disks.emplace_back();
-    disk.disk = name;
-    const auto host = input.hosts.find(name);
-    disk.host = host == input.hosts.end() ? nullptr : &host->second;
-    for (std::size_t i = 0; i < input.cells.size(); ++i) {
-      const StoredCell& cell = input.cells[i];
-      if (setting_of(cell.cell, "disk") != name) {
-        continue;
-      }
-      disk.baseline = i == baseline ? disk.cells.size() : disk.baseline;
-      RigCell& c = disk.cells.emplace_back();
-      c.cell = &cell;
-      c.control = control_of(cell.cell);
-      c.runs = counted_runs(input.runs, cell.id);
-      for (const StoredRun& r : input.runs) {
-        if (r.cell_id == cell.id) {
-          c.all.push_back(&r);
-        }
-      }
-    }
-  }
-  return disks;
-}
-
 RigVerdict judge_rig(const SummaryInput& input) {
   RigVerdict verdict;
   for (const RigDisk& disk : rig_disks(input)) {
@@ -309,9 +266,8 @@ RigVerdict judge_rig(const SummaryInput& input) {
     }
   }
   std::ranges::stable_sort(verdict.remarks, {}, &RigRemark::weight);
-  for (const ControlFigure& c : verdict.controls) {
-    verdict.rounds = verdict.rounds == 0 ? c.runs : std::min(verdict.rounds, c.runs);
-  }
+  const auto least = std::ranges::min_element(verdict.controls, {}, &ControlFigure::runs);
+  verdict.rounds = least == verdict.controls.end() ? 0 : least->runs;
   return verdict;
 }
 

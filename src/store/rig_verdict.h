@@ -31,7 +31,7 @@ struct RigRemark {
 
 struct ControlFigure {
   std::string name, disk;    // "a/a"; of several disks: which
-  std::size_t runs = 0;      // counted
+  std::size_t runs = 0;      // counted; of a ratio its pairs
   Maybe<PairedRatio> ratio;  // to the baseline; ram: of LBA order to random order there
   Maybe<double> samples_per_s;
 };

@@ -43,7 +43,8 @@ bool remark_resident(const RigDisk& disk, Remarks& out) {
   std::vector<double> resident;
   std::size_t cold = 0;
   for (const RigCell& c : disk.cells) {
-    if (of_experiment(c) && setting_of(c.cell->cell, "cache") == "cold") {
+    if (of_experiment(c) && setting_of(c.cell->cell, "cache") == "cold" &&
+        !keeps_pages(c.cell->cell)) {
       cold += c.all.size();
       for (const double share : values_of_runs(c.all, [](auto& r) { return r.resident_before; })) {
         if (share > kResident) {
@@ -73,7 +74,7 @@ void remark_cached(const RigDisk& disk, Remarks& out) {
   std::vector<double> low;
   std::size_t runs = 0;
   for (const RigCell& c : disk.cells) {
-    if (of_experiment(c) && setting_of(c.cell->cell, "cache") != "warm") {
+    if (of_experiment(c) && !keeps_pages(c.cell->cell)) {
       const std::vector<double> shares = values_of_runs(c.all, from_disk);
       runs += shares.size();
       std::ranges::copy_if(shares, std::back_inserter(low), [](double s) { return s < kFromDisk; });

@@ -4,23 +4,13 @@ namespace blksweep {
 
 const char* const kWideView = R"sql(
 CREATE VIEW run_wide AS   -- one row per run, one column per setting of its cell; for pandas
-  SELECT r.*, r.run_id IN (SELECT run_id FROM good_run) AS counted,
-    CASE WHEN epoch_ns > 0 THEN samples * 1e9 / epoch_ns END AS samples_per_s,
-    CASE WHEN epoch_ns > 0 THEN bytes * 1e9 / epoch_ns END AS bytes_per_s,
-    c.experiment_id, e.hostname, e.kernel, e.device, e.device_model, e.filesystem, d.label AS disk,
-    s.set_reader, s.set_scope, s.set_decode_cpu, s.set_read_share, s.set_order, s.set_chunk,
-    s.set_sort_window, s.set_merge, s.set_merge_gap, s.set_merge_max, s.set_merge_horizon,
-    s.set_merge_batch, s.set_shuffle, s.set_window, s.set_engine, s.set_madvise,
-    s.set_hint, s.set_hint_window, s.set_io, s.set_depth,
-    s.set_refill, s.set_openers, s.set_batch, s.set_prefetch, s.set_decode_threads, s.set_copy,
-    s.set_copy_bandwidth, s.set_copy_latency, s.set_staging, s.set_copy_streams,
-    s.set_device_slots, s.set_device_index, s.set_consumer, s.set_compute, s.set_cache,
-    s.set_arm, s.set_epochs, s.set_peer, s.set_peer_workers, s.set_peer_prefetch,
-    s.set_scheduler, s.set_nr_requests, s.set_read_ahead, s.set_memory_limit,
-    s.set_bandwidth_limit, s.set_iops_limit, s.set_pin_inodes, s.set_pin_pages, s.set_bind,
-    s.set_ioprio, s.set_drain, s.set_next_epoch, s.set_control, s.set_order_asked, s.set_merge_asked, s.set_order_by
-  FROM run r JOIN cell c USING (cell_id) JOIN experiment e USING (experiment_id)
-  LEFT JOIN disk d USING (experiment_id)
+  SELECT * FROM (
+    SELECT r.*, r.run_id IN (SELECT run_id FROM good_run) AS counted,
+      CASE WHEN epoch_ns > 0 THEN samples * 1e9 / epoch_ns END AS samples_per_s,
+      CASE WHEN epoch_ns > 0 THEN bytes * 1e9 / epoch_ns END AS bytes_per_s,
+      c.experiment_id, e.hostname, e.kernel, e.device, e.device_model, e.filesystem, d.label AS disk
+    FROM run r JOIN cell c USING (cell_id) JOIN experiment e USING (experiment_id)
+    LEFT JOIN disk d USING (experiment_id))
   LEFT JOIN (SELECT cell_id,
     max(CASE name WHEN 'reader' THEN value END) AS set_reader,
     max(CASE name WHEN 'scope' THEN value END) AS set_scope,
@@ -81,7 +71,7 @@ CREATE VIEW run_wide AS   -- one row per run, one column per setting of its cell
     FROM (SELECT cell_id, name, CASE WHEN value = '-' THEN NULL
         WHEN value <> '' AND value NOT GLOB '*[^0-9]*' THEN CAST(value AS INTEGER)
         ELSE value END AS value FROM cell_setting)
-    GROUP BY cell_id) s ON s.cell_id = r.cell_id;
+    GROUP BY cell_id) USING (cell_id);
 )sql";
 
 }  // namespace blksweep

@@ -6,6 +6,7 @@ set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 
+here=$(realpath "$(dirname "$0")")
 cd "$tmp"
 call dataset make data --count 200 --size uniform:1KiB-40KiB --classes 5
 make_catalog data data.cat
@@ -78,3 +79,31 @@ expect_error 2 '4 cells' '%c'
 call run --data data --order lba --emission no/such/e.npy --db never.db
 expect_error 1 'no/such'
 [ ! -e e.npy ] || die 'a refused name left a file'
+cp data.cat kept.cat
+call run --catalog data.cat --order lba --emission ./data.cat
+expect_error 2 './data.cat' 'would take the place of data.cat'
+cmp data.cat kept.cat || die 'the catalog was written over'
+
+# Peers: what they delivered, in their own batches, of each epoch; of one that is no result, nothing.
+cp "$here/../support/fake_peer.py" fake
+call run --catalog data.cat --order random --peer "$PWD/fake" --epochs 2 --batch 30 --emission 'peer%c.csv' --no-check \
+  --no-probe --no-ceiling --json
+expect_status 0
+"$python" - <<'PY' || die 'a file of a peer'
+import csv
+ours, peer = (list(csv.DictReader(open(f"peer{n}.csv"))) for n in (1, 2))
+assert [r["sample"] for r in ours] == [r["sample"] for r in peer] and len(peer) == 400
+assert [r["epoch"] for r in peer] == ["0"] * 200 + ["1"] * 200 == [r["epoch"] for r in ours]
+PY
+call run --catalog data.cat --order random --peer "$PWD/fake:small-batches" --epochs 2 --batch 30 --emission 'peer%c.csv' \
+  --no-check --no-probe --no-ceiling --json
+expect_status 0
+"$python" - <<'PY' || die 'a file of a peer with smaller batches'
+import csv
+peer = list(csv.DictReader(open("peer2.csv")))
+assert [r["epoch"] for r in peer] == ["0"] * 200 + ["1"] * 200
+PY
+call run --catalog data.cat --order random --peer "$PWD/fake:bytes" --batch 30 --emission 'peer%c.csv' --no-check \
+  --no-probe --no-ceiling --json
+expect_status 3
+[ "$(wc -l <peer2.csv)" = 1 ] || die 'what a peer said in vain was emitted'

@@ -55,6 +55,14 @@ rm -r "$tmp/work" "$tmp/made.toml"
 [ "$(grep -c running "$tmp/said")" = 1 ] || die 'a spec of two sites is one command'
 [ ! -e "$tmp/work" ] || die 'it was made in the folder of the first time'
 
+# One site of several: what is measured again is all of them, and the table that of the same one.
+call paper "$tmp/made.db" -o "$tmp/first" --experiment 1
+expect_status 0
+rm -r "$tmp/made again"
+"$tmp/first/rerun.sh" --to "$tmp/first again" 2>"$tmp/said" || die "rerun.sh of a site: $(cat "$tmp/said")"
+rows() { /usr/bin/python3 -c 'import csv, sys; print(sorted(r["samples"] for r in csv.DictReader(open(sys.argv[1]))))' "$1/data/runs.csv"; }
+[ "$(rows "$tmp/first again/paper")" = "$(rows "$tmp/first")" ] || die "another site: $(rows "$tmp/first again/paper")"
+
 # --- whose folder -----------------------------------------------------------------------------------
 call paper "$tmp/results.db" -o "$tmp/again/paper"
 expect_error 1 'rerun.sh was changed by hand'

@@ -148,6 +148,12 @@ gone() { # PID : or a zombie that nobody has waited for yet
   return 1
 }
 gone "$(cat "$tmp/left")" || die 'after a second Ctrl-C something stays'
+rm -f "$tmp/left"
+background run "${quick[@]}" --no-check --peer "$tmp/fake:waits"
+await_left
+kill -KILL "$pid"
+ended
+gone "$(cat "$tmp/left")" || die 'after SIGKILL something stays'
 
 # --- the example of the page -----------------------------------------------------------------------
 sed -n '/<!-- example -->/,/^```$/p' "$here/../../docs/peers.md" | sed '1,2d;$d' >"$tmp/mine.py"
@@ -185,6 +191,13 @@ if [ "$(id -u)" = 0 ]; then
   call run "$tmp/spec.toml" "${quick[@]}"
   expect_error 2 "'peer' in a file of another user"
 fi
+
+# In a warm run no device proves what was read: what system calls did not read is told.
+run --peer "$tmp/fake:memory" --cache warm
+expect_status 0
+peer "any('its system calls read' in w and 'after go, of 1.17 MiB' in w for w in p['warnings'])" 'memory of its own is told'
+run --peer "$tmp/fake" --cache warm
+peer "not any('system calls' in w for w in p['warnings'])" 'what reads is not accused'
 
 # --- ours ------------------------------------------------------------------------------------------
 for needed in torch:torch zarr:zarr,dask tar:tarfile memmap:numpy; do

@@ -78,7 +78,28 @@ class Waits(unittest.TestCase):
         module = figure("batch-workers-compute")
         found = {("planned", 0, 32, False): rates(100, 100), ("workers", 4, 32, False): rates(50, 60)}
         for theirs, said in ((rates(30, 40), -1), (rates(150, 140), 1), (rates(90, 110), 0), (rates(104, 103), 0)):
-            self.assertEqual(module.orders({"rates": {**found, ("DataLoader", 4, 32, False): theirs}}), [(-1, said)])
+            self.assertEqual(module.orders({"rates": {**found, ("DataLoader", 4, 32, False): theirs}}), {(4, 32, False): (-1, said)})
+
+    def test_policies_must_differ_only_where_neither_disk_nor_computation_is_the_bound_of_both(self):
+        module = figure("batch-workers-compute")
+        self.assertAlmostEqual(module.epoch_by_theory(3000, 30, 0, False), 1, places=3)  # the disk's rate
+        self.assertAlmostEqual(module.epoch_by_theory(3000, 30, 1, False), 3000 / 1020, places=3)  # a read after the other
+        self.assertFalse(module.must_differ(3072, 16, 1024, False))
+        self.assertFalse(module.must_differ(3072, 4, 32, True))
+        # Three workers read a batch each at the disk's rate, all that time nothing is computed: 1024 of 3000 for the planned reader.
+        self.assertAlmostEqual(module.epoch_by_theory(3072, 1024, 16, True), 3072 / 3000 + 3072 * 0.0005, places=2)
+        self.assertTrue(module.must_differ(3072, 16, 1024, True))
+
+    def test_what_need_not_differ_is_no_part_of_the_agreement(self):
+        module = figure("batch-workers-compute")
+        one, half = {(1, 0): 100.0, (1, 1): 100.0}, {(1, 0): 50.0, (1, 1): 50.0}
+        rates = {("planned", 0, 1024, c): one for c in (False, True)}
+        rates |= {(who, 16, 1024, True): half for who in ("workers", "DataLoader")}
+        rates |= {("workers", 16, 1024, False): half, ("DataLoader", 16, 1024, False): one}
+        said = module.agreement({"rates": rates, "samples": 3072})
+        self.assertIn("slower in 1 of 2 combinations", said)
+        self.assertIn("agree in 1; in the 1 others", said)
+        self.assertIn("they agree in 0. They contradict each other in 0 of all", said)
 
 
 if __name__ == "__main__":

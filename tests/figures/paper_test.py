@@ -129,7 +129,7 @@ class Frozen(unittest.TestCase):
         session = paper_data.Session(1, ("x", "run", "@NEEDS@", "@VARIABLES@"), "", root, "", "", "")
         facts = types.SimpleNamespace(host={"git_revision": "r"})
         text = paper_data.rerun_sh(types.SimpleNamespace(facts=facts, data={}), [session],
-                                   {"arguments": [], "experiments": [1]})
+                                   {"arguments": [], "experiments": [1]}, [1], 1)
         self.assertIn("run @NEEDS@ @VARIABLES@ --data", text)
 
     def test_a_spec_that_makes_its_data_is_given_none(self):

@@ -67,7 +67,7 @@ void check_spec(const std::string& text) {
   if (spec->rig) {  // as campaign.cpp does for a site
     spec->top["data"] = {"folder"};
   }
-  if (const Result<> added = add_matrix_cells(*spec, {{"disk", {"d"}}}); !added) {
+  if (const Result<> added = add_matrix_cells(*spec, {{"disk", {"d"}}}, {}); !added) {
     require(added.error().exit_code == Exit::usage);
     return;
   }

@@ -55,8 +55,9 @@ if fault in ("hangs", "waits"):
 
 number = 0
 for order in question["epochs"]:
-    for at in range(0, len(order), question["batch"]):
-        numbers = order[at:at + question["batch"]]
+    size_of_batch = 7 if fault == "small-batches" else question["batch"]
+    for at in range(0, len(order), size_of_batch):
+        numbers = order[at:at + size_of_batch]
         data = [held[i] if held else read(i) for i in numbers]
         size = sum(map(len, data))
         if fault == "bytes" and number == 1:

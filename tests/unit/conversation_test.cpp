@@ -4,14 +4,19 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "os/file.h"
 #include "os/process_tree.h"
 
 namespace blksweep {
@@ -34,6 +39,20 @@ std::string must_hear(Conversation& talk) {
   const Heard heard = talk.next_line(kLong);
   EXPECT_EQ(heard.what, Heard::What::line);
   return heard.line;
+}
+
+// A zombie that nobody has waited for is over.
+bool runs(const std::string& pid) {
+  const std::string stat = whole_text("/proc/" + std::to_string(std::stoi(pid)) + "/stat");
+  const std::size_t at = stat.rfind(") ");
+  return at != std::string::npos && stat[at + 2] != 'Z';
+}
+
+bool soon(const std::function<bool()>& is_so) {
+  for (int i = 0; i < 3000 && !is_so(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return is_so();
 }
 
 bool is_there(const std::string& pid) { return ::kill(std::stoi(pid), 0) == 0; }
@@ -75,6 +94,25 @@ TEST(Conversation, APipeThatSomebodyElseKeepsOpenIsNoReasonToWait) {
   EXPECT_TRUE(is_there(left));
   EXPECT_EQ(talk.end(kLong).left_behind, 1U);
   EXPECT_FALSE(is_there(left));
+}
+
+// SIGKILL lets nobody act: what the child has started must end all the same.
+TEST(Conversation, WhatItStartedEndsWhenWeAreKilled) {
+  std::array<int, 2> told{};
+  ASSERT_EQ(::pipe(told.data()), 0);
+  const pid_t we = ::fork();
+  if (we == 0) {
+    Conversation talk = must_talk("sleep 1000 & echo $!; wait");
+    const std::string left = must_hear(talk) + "\n";
+    [[maybe_unused]] const ssize_t n = ::write(told[1], left.data(), left.size());
+    ::raise(SIGKILL);
+  }
+  ::close(told[1]);
+  std::array<char, 32> text{};
+  ASSERT_GT(::read(told[0], text.data(), text.size() - 1), 0);
+  ::close(told[0]);
+  ASSERT_EQ(::waitpid(we, nullptr, 0), we);
+  EXPECT_TRUE(soon([&] { return !runs(text.data()); }));
 }
 
 TEST(Conversation, WhatLeftItsGroupAndItsParentsEndsToo) {

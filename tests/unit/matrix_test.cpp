@@ -90,6 +90,21 @@ TEST(SpecMatrix, ExcludesByDiskAndDataSet) {
   EXPECT_EQ(combinations(m, {})->size(), 2U);
 }
 
+// What is given beside the file takes the place of an axis' values; nothing excluded comes back.
+TEST(SpecMatrix, ExcludesWithTheValuesOfTheCommandLine) {
+  const Matrix m = matrix_of(
+      "order = [\"random\", \"lba\"]\nmerge = [\"none\", \"device\"]\ndirect = [true, false]\n"
+      "exclude = [{ order = \"random\", merge = \"device\" }, { order = \"lba\", direct = false "
+      "}]\n");
+  EXPECT_EQ(combinations(m, {})->size(), 4U);
+  const auto random = combinations(m, {}, {{"order", {"random"}}});
+  ASSERT_EQ(random->size(), 2U);
+  EXPECT_TRUE(std::ranges::all_of(*random, [](auto& c) { return c.at("merge")[0] == "none"; }));
+  EXPECT_EQ(combinations(m, {}, {{"order", {"lba", "path"}}, {"depth", {"1"}}})->size(), 6U);
+  EXPECT_EQ(combinations(m, {}, {{"order", {"lba"}}, {"buffered", {"true"}}})->size(), 0U);
+  EXPECT_EQ(combinations(m, {}, {{"io", {"buffered"}}})->size(), 1U);
+}
+
 TEST(SpecMatrix, SaysWhereItIsWrong) {
   EXPECT_NE(error_of("order = [\"lba\"]\nexclude = [{ ordr = \"lba\" }]\n").find("m.toml:2:14"),
             std::string::npos);

@@ -65,7 +65,7 @@ class PeerReportTest : public ::testing::Test {
   }
   RunRecord judge(const PeerReport& report, bool verify = true) const {
     RunRecord r;
-    record_report(
+    [[maybe_unused]] const auto emitted = record_report(
         r, report,
         {source_, cell_, planned_, 1, verify, samples_to_hash(source_.catalog, verify, true, 1)});
     return r;

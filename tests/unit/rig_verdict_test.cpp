@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -94,6 +95,84 @@ TEST(RigVerdict, SaysThatControlsPassed) {
   expect_line(session(6, 1), " samples/s (");
   expect_line(session(6, 1), "(6 rounds)");
   expect_line(session(3, 1), "controls not judged yet");
+}
+
+// Runs that a stop has parted from their baseline are no pairs: five rounds are not five tests.
+TEST(RigVerdict, CountsPairsAndNotRuns) {
+  expect_line(session(5, 1,
+                      [](RunRecord& r, std::int64_t id) {
+                        r.session_id = r.repeat > 2 || (r.repeat == 2 && id > kLba) ? 2 : 1;
+                      }),
+              "controls not judged yet");
+  expect_line(session(5, 1, [](RunRecord& r, std::int64_t id) { r.incomplete = id == kSame; }),
+              "controls not judged yet");
+}
+
+TEST(RigVerdict, SaysWhatASessionIsTooNoisyFor) {
+  const RigVerdict v = judge_rig(session(5, 1, [](RunRecord& r, std::int64_t id) {
+    r.epoch_ns *= id == kSame && r.repeat % 2 == 1 ? 3 : 1;
+  }));
+  EXPECT_TRUE(rig_line(v).starts_with("controls passed")) << rig_line(v);
+  EXPECT_NE(rig_notes(v).find("limit: equal cells were measured as"), std::string::npos)
+      << rig_notes(v);
+}
+
+// Controls repeat a cell of the experiment: what a report compares with, and which cells stand
+// before it, is another thing.
+TEST(RigVerdict, ComparesControlsWithTheCellThatTheyRepeat) {
+  SummaryInput compared = session(6, 1);
+  compared.baseline = {{"order", "lba"}};
+  EXPECT_EQ(line(compared), line(session(6, 1)));
+  SummaryInput sorted = session(6, 1);  // no random order among ours: the baseline is the other
+  std::erase_if(sorted.cells, [](const StoredCell& c) { return c.id == kRandom; });
+  sorted.cells[1] = cell(kSame, "lba", "a/a");
+  for (StoredRun& r : sorted.runs) {
+    r.run.epoch_ns /= r.cell_id == kSame ? 5 : 1;
+  }
+  expect_line(sorted, "controls passed");
+  SummaryInput peer = session(6, 1);
+  peer.cells.insert(peer.cells.begin(), cell(99, "-", ""));
+  peer.cells[0].cell.settings.emplace_back("peer", "torch");
+  std::ranges::for_each(peer.cells, [](StoredCell& c) { c.cell.settings[1].second = "file"; });
+  expect_line(peer, "controls passed");
+}
+
+// Where something else is slower than the disk no order gains, and the addresses may be true.
+TEST(RigVerdict, NoGainIsNoFaultWhereNothingWaitsForTheDisk) {
+  const Change no_gain = [](RunRecord& r, std::int64_t id) {
+    r.epoch_ns *= id == kLba || id == kReverse ? 5 : 1;
+  };
+  for (const auto& [name, value] : {std::pair{"consumer", "emulated"},
+                                    {"bandwidth-limit", "1000000/s"},
+                                    {"iops-limit", "100"},
+                                    {"sort-window", "100%"},
+                                    {"decode-cpu", "1ms"}}) {
+    SummaryInput input = session(6, 1, no_gain);
+    std::ranges::for_each(input.cells, [&, &named = name, &word = value](StoredCell& c) {
+      c.cell.settings.emplace_back(named, word);
+    });
+    expect_line(input, "controls passed");
+  }
+  SummaryInput warm = session(6, 1, no_gain);
+  std::ranges::for_each(warm.cells, [](StoredCell& c) {
+    c.cell.settings[2].second = "warm";
+    c.cell.settings.emplace_back("io", "buffered");
+  });
+  expect_line(warm, "controls passed");
+}
+
+TEST(RigVerdict, WhatIsKeptInMemoryByIntentIsNotLeftThere) {
+  for (const auto& [cache, pages] : {std::pair{"cold", "50%"}, {"drop-2", "0%"}}) {
+    SummaryInput input = session(6, 1, [](RunRecord& r, std::int64_t) {
+      r.resident_before = 0.5;
+      r.device_bytes = 1 << 20;
+    });
+    std::ranges::for_each(input.cells, [&, &state = cache, &share = pages](StoredCell& c) {
+      c.cell.settings[2].second = state;
+      c.cell.settings.emplace_back("pin-pages", share);
+    });
+    expect_line(input, "controls passed");
+  }
 }
 
 TEST(RigVerdict, SaysNothingWithoutControls) {

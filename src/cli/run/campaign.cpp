@@ -64,8 +64,9 @@ CellText names_of(const Site& site) {
 }
 
 // All of its cells may be excluded.
-Result<bool> has_cells(const Spec& spec, const Site& site) {
-  BLKSWEEP_TRY(const std::vector<CellText> cells, combinations(spec.matrix, names_of(site)));
+Result<bool> has_cells(const Spec& spec, const CellText& command_line, const Site& site) {
+  BLKSWEEP_TRY(const std::vector<CellText> cells,
+               combinations(spec.matrix, names_of(site), command_line));
   return spec.matrix.axes.empty() || !cells.empty() || !spec.cells.empty();
 }
 
@@ -87,7 +88,7 @@ Result<RunOptions> site_options(const Spec& spec, const CellText& command_line, 
   Spec own = spec;
   own.top["data"] = {paths.data_folder(site)};
   own.top["disk-label"] = {site.label()};
-  BLKSWEEP_CHECK(add_matrix_cells(own, names_of(site)));
+  BLKSWEEP_CHECK(add_matrix_cells(own, names_of(site), command_line));
   BLKSWEEP_TRY(RunOptions options, parse_run_options(own, command_line));
   BLKSWEEP_CHECK(find_peers(options.cells));
   return options;
@@ -159,7 +160,7 @@ Result<CampaignPlan> plan_campaign(const Spec& spec, const CellText& command_lin
     BLKSWEEP_CHECK(check_excluded(wanted, "data", rig->data));
   }
   for (const Site& site : sites(*rig)) {
-    BLKSWEEP_TRY(const bool measured, has_cells(spec, site));
+    BLKSWEEP_TRY(const bool measured, has_cells(spec, command_line, site));
     if (!measured) {
       continue;
     }

@@ -3,15 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "base/log.h"
 #include "loader/verify.h"
 
 namespace blksweep {
 
-Result<EmissionFiles> EmissionFiles::begin(const std::string& pattern, const EmissionCount& count) {
+Result<EmissionFiles> EmissionFiles::begin(const std::string& pattern, const EmissionCount& count,
+                                           const std::vector<std::string>& inputs) {
   if (!pattern.empty()) {
     BLKSWEEP_CHECK(check_emission_name(pattern, count));
+    for (const std::string& input : inputs) {
+      std::error_code none;  // such as no file of that name yet
+      if (std::filesystem::equivalent(emission_name(pattern, 1, 0), input, none)) {
+        return usage_error(
+            fmt::format("--emission {}: would take the place of {}, which this "
+                        "command uses: name another file",
+                        pattern, input));
+      }
+    }
     BLKSWEEP_CHECK(try_emission_place(emission_name(pattern, 1, 0)));
   }
   return EmissionFiles(pattern);
@@ -51,10 +63,11 @@ void EmissionFiles::add_run(const RunEvent& event, const ExperimentCell* first,
   for (const BatchRecord& b : event.run.batches) {
     batches.push_back(b.samples);
   }
-  const std::uint64_t per_epoch = (part.samples() + cell.batch - 1) / cell.batch;
+  const std::uint64_t one = std::max<std::uint64_t>(1, part.samples());
+  const std::uint64_t batches_of_one = (one + cell.batch - 1) / cell.batch;
   const auto number = static_cast<std::uint64_t>(&event.cell - first) + 1;
   const std::string path = emission_name(pattern_, number, event.run.repeat);
-  if (write(path, {part, event.emitted, batches, std::max<std::uint64_t>(1, per_epoch)}) &&
+  if (write(path, {part, event.emitted, batches, batches_of_one, cell.peer.empty() ? 0 : one}) &&
       event.run.missing_samples > 0) {
     warn(fmt::format("{}: {} samples did not come, and are not in it", path,
                      format_count(event.run.missing_samples)));

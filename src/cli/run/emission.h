@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/run/options.h"
@@ -16,8 +17,9 @@ namespace blksweep {
 
 class EmissionFiles {
  public:
-  // `pattern` empty: none are wanted.
-  static Result<EmissionFiles> begin(const std::string& pattern, const EmissionCount& count);
+  // `pattern` empty: none are wanted. `inputs`: files that none may take the place of.
+  static Result<EmissionFiles> begin(const std::string& pattern, const EmissionCount& count,
+                                     const std::vector<std::string>& inputs);
   void add_planned(std::uint64_t cell, const Catalog& catalog, const PlannedEpoch& planned);
   // `first`: the experiment's first cell.
   void add_run(const RunEvent& event, const ExperimentCell* first, const Catalog& catalog);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "cli/command.h"
 #include "cli/run/options.h"
@@ -143,8 +145,11 @@ bool has_all(const CellText& cell, const CellText& site, const CellText& wanted)
   });
 }
 
-Result<> check_product(const Matrix& matrix) {
+Result<> check_product(const Matrix& matrix, const CellText& over) {
   std::size_t product = 1;
+  for (const auto& [name, values] : over) {
+    product *= values.size();
+  }
   for (const MatrixAxis& axis : matrix.axes) {
     product *= axis.values.front().size();
     if (product > kMostCombinations) {
@@ -155,14 +160,58 @@ Result<> check_product(const Matrix& matrix) {
   return {};
 }
 
+// The same for all values of an axis, so equal ones come together.
+std::vector<CellText> overridden(std::vector<CellText> cells, const CellText& over) {
+  std::vector<CellText> out;
+  std::set<CellText> seen;
+  for (const auto& [name, values] : over) {
+    std::vector<CellText> next;
+    for (const CellText& cell : cells) {
+      for (const std::string& value : values) {
+        next.push_back(cell);
+        next.back()[name] = {value};
+      }
+    }
+    cells = std::move(next);
+  }
+  std::ranges::copy_if(cells, std::back_inserter(out),
+                       [&](const CellText& cell) { return seen.insert(cell).second; });
+  return out;
+}
+
+CellText folded(CellText text) {
+  fold_io_flags(text);
+  return text;
+}
+
+// What of it an axis has.
+CellText of_axes(const CellText& over, const Matrix& matrix) {
+  CellText axes;
+  for (const auto& [name, place] : matrix.places) {
+    axes[name] = {};
+  }
+  for (const auto* flag : {"direct", "buffered"}) {
+    if (axes.erase(flag) > 0) {
+      axes["io"] = {};
+    }
+  }
+  CellText given = folded(over);
+  std::erase_if(given, [&](const auto& option) {
+    return option.first == "peer" || !axes.contains(option.first);
+  });
+  return given;
+}
+
 }  // namespace
 
 Result<Matrix> parse_matrix(const toml::table& table, const std::string& file) {
   return MatrixParser(file).parse(table);
 }
 
-Result<std::vector<CellText>> combinations(const Matrix& matrix, const CellText& site) {
-  BLKSWEEP_CHECK(check_product(matrix));
+Result<std::vector<CellText>> combinations(const Matrix& matrix, const CellText& site,
+                                           const CellText& over) {
+  const CellText given = of_axes(over, matrix);
+  BLKSWEEP_CHECK(check_product(matrix, given));
   std::vector<CellText> cells(matrix.axes.empty() ? 0 : 1);
   for (const MatrixAxis& axis : matrix.axes) {
     std::vector<CellText> next;
@@ -176,9 +225,12 @@ Result<std::vector<CellText>> combinations(const Matrix& matrix, const CellText&
     }
     cells = std::move(next);
   }
+  std::ranges::for_each(cells, fold_io_flags);
+  cells = overridden(std::move(cells), given);
   std::erase_if(cells, [&](const CellText& cell) {
-    return std::ranges::any_of(matrix.exclude,
-                               [&](const CellText& wanted) { return has_all(cell, site, wanted); });
+    return std::ranges::any_of(matrix.exclude, [&](const CellText& wanted) {
+      return has_all(cell, site, folded(wanted));
+    });
   });
   return cells;
 }

@@ -37,7 +37,10 @@ struct Matrix {
 Result<Matrix> parse_matrix(const toml::table& table, const std::string& file);
 
 // One value for each name: the product of the axes, less the excluded. `site`: disk and data.
+// `over`: of the command line; its values take the place of those that an axis has for that name,
+// before anything is excluded. Peers of the command line are beside the cells, and in none.
 // Without axes: nothing. Errors: more combinations than a sweep may have.
-Result<std::vector<CellText>> combinations(const Matrix& matrix, const CellText& site);
+Result<std::vector<CellText>> combinations(const Matrix& matrix, const CellText& site,
+                                           const CellText& over = {});
 
 }  // namespace blksweep

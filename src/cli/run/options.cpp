@@ -38,19 +38,6 @@ bool is_cell_option(std::string_view name) {
   return std::ranges::any_of(cell_options(), [&](const CellOption& o) { return o.name == name; });
 }
 
-// direct = true and buffered = true are another way to say io.
-void fold_io_flags(CellText& text) {
-  for (const std::string word : {"direct", "buffered"}) {
-    const auto found = text.find(word);
-    if (found == text.end()) {
-      continue;
-    }
-    const bool yes = found->second == std::vector<std::string>{"true"};
-    text.erase(found);
-    text["io"].push_back(yes ? word : (word == "direct" ? "buffered" : "direct"));
-  }
-}
-
 std::vector<std::string> option_names() {
   std::vector<std::string> names(kRunOptions.begin(), kRunOptions.end());
   for (const CellOption& option : cell_options()) {
@@ -311,6 +298,24 @@ Result<> add_cells(RunOptions& o, CellText text, Folding& folding) {
 }
 
 }  // namespace
+
+void fold_io_flags(CellText& text) {
+  for (const std::string word : {"direct", "buffered"}) {
+    const auto found = text.find(word);
+    if (found == text.end()) {
+      continue;
+    }
+    const std::vector<std::string> values = std::move(found->second);
+    text.erase(found);
+    for (const std::string& value : values) {
+      const bool other = value == "false";
+      text["io"].push_back(value == "true"    ? word
+                           : !other           ? word + "=" + value  // no value of io: told as such
+                           : word == "direct" ? "buffered"
+                                              : "direct");
+    }
+  }
+}
 
 std::optional<TwinArms> twin_arms(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, TwinArms>, 6> kWords{{{"grouped", {true, false}},

@@ -93,11 +93,11 @@ Result<Spec> load_spec(const std::string& path) {
   return spec;
 }
 
-Result<> add_matrix_cells(Spec& spec, const CellText& site) {
+Result<> add_matrix_cells(Spec& spec, const CellText& site, const CellText& command_line) {
   if (spec.matrix.axes.empty()) {
     return {};
   }
-  BLKSWEEP_TRY(std::vector<CellText> cells, combinations(spec.matrix, site));
+  BLKSWEEP_TRY(std::vector<CellText> cells, combinations(spec.matrix, site, command_line));
   if (cells.empty() && spec.cells.empty()) {
     return usage_error("[matrix]: exclude leaves no cell");
   }

@@ -35,6 +35,7 @@ Result<Spec> parse_spec(std::string_view text, const std::string& name);
 Result<Spec> load_spec(const std::string& path);
 
 // Makes cells of the matrix, behind those that are there. `site`: the names of disk and data.
-Result<> add_matrix_cells(Spec& spec, const CellText& site);
+// `command_line`: what is swept and excluded holds with its values (matrix.h).
+Result<> add_matrix_cells(Spec& spec, const CellText& site, const CellText& command_line);
 
 }  // namespace blksweep

@@ -179,7 +179,9 @@ Result<Exit> measure(RunOptions options, const Measuring& how) {
     BLKSWEEP_TRY(const ModelSpec model, model_by_name(options.model));
     settings.predict = predict_settings(source, model);
   }
-  BLKSWEEP_TRY(EmissionFiles emission, EmissionFiles::begin(options.emission, options.emitted()));
+  BLKSWEEP_TRY(EmissionFiles emission, EmissionFiles::begin(options.emission, options.emitted(),
+                                                            {options.catalog, options.db,
+                                                             how.command.spec_name.value_or("")}));
   if (controls) {
     controls->take_part(settings, source);
   }
@@ -239,7 +241,7 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
     BLKSWEEP_TRY(const CampaignPlan plan, plan_campaign(spec, args.text));
     return run_campaign(args, plan, command);
   }
-  BLKSWEEP_CHECK(add_matrix_cells(spec, {}));
+  BLKSWEEP_CHECK(add_matrix_cells(spec, {}, args.text));
   BLKSWEEP_TRY(RunOptions options, parse_run_options(spec, args.text));
   BLKSWEEP_CHECK(find_peers(options.cells));
   if (!options.folded.empty()) {
