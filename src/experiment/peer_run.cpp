@@ -1,6 +1,5 @@
 #include "experiment/peer_run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -9,12 +8,12 @@
 #include <fstream>
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/text.h"
 #include "experiment/address_record.h"
 #include "experiment/incomplete.h"
 #include "experiment/judge_caches.h"
 #include "experiment/observe.h"
+#include "experiment/peer_pages.h"
 #include "experiment/peer_report.h"
 #include "os/conversation.h"
 #include "os/private_folder.h"
@@ -36,23 +35,6 @@ std::string last_words(const std::string& err) {
   }
   const std::size_t begin = err.find_last_of('\n', end) + 1;
   return ": " + printable(err.substr(begin, std::min(end + 1 - begin, kMostSaid)));
-}
-
-bool is_data(const std::string& path, const PairRequest& q, const std::string& form) {
-  return path.starts_with(std::string(q.source.catalog.root) + "/") ||
-         (!form.empty() && path.starts_with(form + "/"));
-}
-
-// Dropping the caches takes the program's pages, too, but for those in use at that moment. Its
-// loading is no part of an epoch; what lies with the data has just been made cold.
-void warm_program(pid_t pid, const PairRequest& q, const std::string& form) {
-  std::vector<char> chunk(std::size_t{1} << 20);
-  for (const std::string& path : mapped_files(pid)) {
-    const Fd fd(is_data(path, q, form) ? -1
-                                       : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    while (fd && ::read(fd.get(), chunk.data(), chunk.size()) > 0) {
-    }
-  }
 }
 
 // Of the data that it is made from, and of how: another one is in a folder of its own.
@@ -273,7 +255,7 @@ Result<> PeerRun::observe(const RunRequest& request, RunRecord& r) {
     called_bytes_ = *after.called_bytes - *before.called_bytes;
   }
   maps_data_ = std::ranges::any_of(mapped_files(talk_->pid()), [&](const std::string& path) {
-    return is_data(path, q_, form_);
+    return is_peer_data(path, q_.source.catalog.root, form_);
   });
   for (; !observers.empty(); observers.pop_back()) {
     BLKSWEEP_CHECK(observers.back()->end(r));
@@ -343,7 +325,7 @@ Result<> PeerRun::read_epoch(RunNode& node, RunRecord& r) {
   look_for_holders(state, request);
   r.resident_before = state.resident;
   r.warnings = state.warnings;
-  warm_program(talk_->pid(), q_, form_);
+  warm_program(talk_->pid(), q_.source.catalog.root, form_);
   r.started_unix_ns = unix_ns();
   say("reading");
   Result<> heard = observe(request, r);

@@ -21,8 +21,8 @@ struct NodeWish {
   std::optional<Bytes> bandwidth_limit;  // per second
   std::optional<std::uint64_t> iops_limit;
   bool pin_inodes = false;
-  double pin_pages = 0;  // percent of the bytes, whole files
-  std::string bind;      // node/limits/binding.h; empty: threads run where they like
+  double pin_pages = 0;   // percent of the bytes, whole files
+  std::string bind;       // node/limits/binding.h; empty: threads run where they like
   std::uint32_t gpu = 0;  // of near-gpu in `bind`; --device-index
   std::optional<IoPriority> io_priority;
 

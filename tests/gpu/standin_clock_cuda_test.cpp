@@ -43,25 +43,25 @@ TEST_F(StandinClock, NoTimeIsFartherFromTheTruthThanTheClockSays) {
   for (int i = 0; i < cases(); ++i) {
     standin_.set(some_clock());
     ASSERT_TRUE(open_device(0));
-    auto clock = CudaClock::make();
-    ASSERT_TRUE(clock) << clock.error().message();
+    const auto made = CudaClock::of(0);
+    ASSERT_TRUE(made) << made.error().message();
+    CudaClock& clock = **made;
+    ASSERT_TRUE(clock.restart());
     const Stream stream = *make_stream();
     const Event event = *make_event(true);
     for (int e = 0; e < 3; ++e) {
-      ASSERT_TRUE(clock->tick());
       const std::int64_t issued = now_ns();
       launch_spin(rng_.below(3'000'000), 1, stream.get());
       cuda_driver().event_record(event.get(), stream.get());
       cuda_driver().event_wait(event.get());
       const std::int64_t seen = now_ns();
-      ASSERT_TRUE(clock->tick());
-      const auto at = clock->time_of(event.get(), {issued, issued, seen});
+      const auto at = clock.time_of(event.get(), {issued, issued, seen});
       ASSERT_TRUE(at) << at.error().message();
-      const std::int64_t off = std::abs(*at - standin_.event_ns(event.get()));
-      EXPECT_LE(off, clock->alignment().error_ns) << "case " << i;
+      const std::int64_t off = std::abs(at->host_ns - standin_.event_ns(event.get()));
+      EXPECT_LE(off, clock.alignment().error_ns) << "case " << i;
       worst = std::max(worst, off);
     }
-    most_said = std::max(most_said, clock->alignment().error_ns);
+    most_said = std::max(most_said, clock.alignment().error_ns);
   }
   fmt::print("{} clocks: at most {} ns from the truth, {} ns were said\n", cases(), worst,
              most_said);
@@ -85,6 +85,7 @@ TEST_F(StandinClock, ACopyEndsWhenItsLastPieceIsThere) {
     const std::vector<StandinSpan> ran = standin_.spans();
     ASSERT_EQ(ran.size(), 2 * (b + 1)) << "a piece for each stream";
     const std::int64_t error = (*copy)->alignment()->error_ns;
+    ASSERT_TRUE((*copy)->release(b));
     const StandinSpan& a = ran[ran.size() - 1];  // either stream's may be the last
     const StandinSpan& z = ran[ran.size() - 2];
     // Not before; later where this thread recorded the end late.
@@ -96,15 +97,17 @@ TEST_F(StandinClock, ACopyEndsWhenItsLastPieceIsThere) {
 
 TEST_F(StandinClock, AConsumerIsBusyWhenItsKernelRuns) {
   standin_.set(some_clock());
-  auto consumer = make_cuda_consumer({0, ConsumerKind::cuda, std::chrono::milliseconds(2)});
+  auto consumer = make_cuda_consumer(
+      {.device = 0, .kind = ConsumerKind::cuda, .typical = std::chrono::milliseconds(2)});
   ASSERT_TRUE(consumer) << consumer.error().message();
   for (std::uint32_t b = 0; b < 10; ++b) {
-    const auto busy = (*consumer)->consume(b, std::chrono::milliseconds(2), now_ns());
+    ASSERT_TRUE((*consumer)->launch(b, std::chrono::milliseconds(2), {.at_ns = now_ns()}));
+    const auto busy = (*consumer)->finish(b);
     ASSERT_TRUE(busy) << busy.error().message();
     const StandinSpan ran = standin_.spans().back();
     const std::int64_t error = (*consumer)->alignment()->error_ns;
-    EXPECT_GE(busy->end, ran.end_ns - error);
-    EXPECT_LE(busy->begin, ran.begin_ns + error);
+    EXPECT_GE(busy->host.end, ran.end_ns - error);
+    EXPECT_LE(busy->host.begin, ran.begin_ns + error);
     EXPECT_NEAR(static_cast<double>(ran.end_ns - ran.begin_ns), 2e6, 20'000)
         << "the launch's own time is taken off what is asked";
   }
