@@ -34,8 +34,9 @@ class StandinFaults : public ::testing::Test {
   // A few batches through both stages, as a run would; the first error of either.
   Result<> run(Staging staging = Staging::pinned, ConsumerKind kind = ConsumerKind::cuda) {
     BLKSWEEP_TRY(const auto copy, make_cuda_copy(settings(staging)));
-    BLKSWEEP_TRY(const auto consumer,
-                 make_cuda_consumer({0, kind, std::chrono::microseconds(200)}));
+    BLKSWEEP_TRY(
+        const auto consumer,
+        make_cuda_consumer({.device = 0, .kind = kind, .typical = std::chrono::microseconds(200)}));
     const std::array<BatchPart, 2> parts{
         {{arena_.data(), 100'000}, {arena_.data() + 120'000, 50'000}}};
     for (std::uint32_t b = 0; b < 3; ++b) {
@@ -44,9 +45,11 @@ class StandinFaults : public ::testing::Test {
       BLKSWEEP_CHECK(begun);
       BLKSWEEP_CHECK(finished);
       std::array<std::uint8_t, 2> wrong{};
+      BLKSWEEP_CHECK(copy->release(b));
       BLKSWEEP_CHECK(copy->check(b, parts, wrong));
       EXPECT_EQ(wrong[0] + wrong[1], 0);
-      BLKSWEEP_CHECK(consumer->consume(b, std::chrono::microseconds(200), now_ns()));
+      BLKSWEEP_CHECK(consumer->launch(b, std::chrono::microseconds(200), {.at_ns = now_ns()}));
+      BLKSWEEP_TRY([[maybe_unused]] const ComputeTimes busy, consumer->finish(b));
     }
     means_ = copy->means();
     return {};
