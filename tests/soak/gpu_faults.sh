@@ -59,11 +59,12 @@ plant 'the host touches memory of the GPU' copy_cuda.cpp \
   '  return issue(f);' '  *slot(batch) = std::byte{0};
   return issue(f);' 'ended with status 139'
 plant 'event used that was not recorded' copy_cuda.cpp \
-  '  BLKSWEEP_CHECK(cuda_result(cuda_driver().event_record(f.begin.get(), first), "cuEventRecord"));' '' \
+  '  BLKSWEEP_CHECK(
+      cuda_result(cuda_driver().event_record(slice.begin.get(), stream), "cuEventRecord"));' '' \
   'event that was not recorded'
 plant 'a stream is not waited for' copy_cuda.cpp \
-  'return cuda_result(cuda_driver().stream_wait_event(lanes_[0].stream.get(), end, 0),' \
-  'return cuda_result(cuda_driver().stream_wait_event(stream, end, 0),' 'does not wait|Failure'
+  'cuda_driver().stream_wait_event(lanes_[0].stream.get(),' 'cuda_driver().stream_wait_event(stream,' \
+  'does not wait|Failure'
 plant 'clock read wrong' clock_cuda.cpp \
   'r->device_ns = at.ns;' 'r->device_ns = at.ns + 40'"'"'000;' 'standin_clock_cuda_test.cpp:.*Failure'
 plant 'thread without a device' hash_cuda.cpp \
