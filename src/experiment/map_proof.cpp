@@ -8,12 +8,6 @@
 namespace blksweep {
 namespace {
 
-// Bytes of the whole disk that a read of the plan covers.
-struct PlannedPlace {
-  std::uint64_t begin = 0, end = 0;
-  std::uint32_t read = 0;
-};
-
 void add_file_read(const Catalog& catalog, const Read& read, std::uint32_t number,
                    std::vector<PlannedPlace>& out) {
   const std::uint64_t end = read.offset + read.length;
@@ -45,6 +39,32 @@ std::vector<PlannedPlace> planned_places(const Catalog& catalog, const Plan& pla
 const PlannedPlace* find_place(const std::vector<PlannedPlace>& places, std::uint64_t at) {
   auto after = std::ranges::upper_bound(places, at, {}, &PlannedPlace::begin);
   return after != places.begin() && at < std::prev(after)->end ? &*std::prev(after) : nullptr;
+}
+
+// Without what places have in common because ends are rounded up to pages; false: reads share more.
+bool part(std::vector<PlannedPlace>& places) {
+  for (std::size_t i = 0; i + 1 < places.size(); ++i) {
+    const std::uint64_t next = places[i + 1].begin;
+    if (next <= places[i].begin || places[i].end >= next + kPageBytes) {
+      return false;
+    }
+    places[i].end = std::min(places[i].end, next);
+  }
+  return true;
+}
+
+std::optional<OrderSurvival> order_of(std::vector<PlannedPlace> places,
+                                      std::span<const IssuePoint> issued, std::uint32_t depth) {
+  if (!part(places)) {
+    return std::nullopt;
+  }
+  std::vector<SeenRequest> seen;
+  for (const IssuePoint& i : issued) {
+    const std::uint64_t at = i.sector * kSectorBytes;
+    seen.push_back({at, at + i.bytes});
+  }
+  const auto found = order_survival(places, seen, std::max(depth, 2U));
+  return found && found->reads >= kLeastSeen ? found : std::nullopt;
 }
 
 // 0, 1, 2 ... by size; equal ones share the mean of theirs.
@@ -105,6 +125,7 @@ MapProof prove_map(const Catalog& catalog, const Plan& plan, std::span<const Iss
   if (reads.size() >= std::max(kLeastSeen, kDepthsSeen * depth)) {
     proof.plan_order = rank_correlation(reads);
   }
+  proof.order = order_of(places, issued, depth);
   return proof;
 }
 

@@ -194,12 +194,31 @@ void judge_clock(RunRecord& r) {
   }
 }
 
+OrderRecord to_record(const OrderSurvival& o) {
+  return {.reads = o.reads,
+          .kept = o.kept,
+          .tau = o.tau,
+          .reversed = o.reversed,
+          .reversed_run = o.reversed_run,
+          .displaced_p50 = o.displaced_p50,
+          .displaced_p99 = o.displaced_p99,
+          .displaced_max = o.displaced_max};
+}
+
+// Every request is in the log, and there is one order that they should have come in.
+bool tells_order(const ProbeRecord& p, const CellSettings& cell) {
+  return p.issues.size() == p.requests && p.lost_events == 0 && cell.workers == 0;
+}
+
 void record_map(RunRecord& r, const RunRequest& q) {
   if (r.probe) {
     const MapProof proof =
         prove_map(q.source.catalog, q.planned.plan, r.probe->issues, q.cell.depth);
     r.probe->in_plan = proof.in_plan;
     r.probe->plan_order = proof.plan_order;
+    if (proof.order && tells_order(*r.probe, q.cell)) {
+      r.probe->order = to_record(*proof.order);
+    }
   }
 }
 

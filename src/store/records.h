@@ -125,6 +125,17 @@ struct IssuePoint {  // a request as the driver saw it; thinned evenly when ther
   std::uint32_t bytes = 0;
 };
 
+// What became of the plan's order until the driver had the requests (stats/order_survival.h). NULL:
+// the issue log was thinned, events were lost, or the order has no meaning (see in_plan).
+struct OrderRecord {
+  Maybe<std::uint64_t> reads;         // of the plan, that were seen at the driver
+  Maybe<double> kept;                 // share of neighbours that kept their order
+  Maybe<double> tau;                  // Kendall's, within windows of the depth
+  Maybe<double> reversed;             // share of reads in reversed runs of requests
+  Maybe<std::uint64_t> reversed_run;  // requests in such a run, median
+  Maybe<std::uint64_t> displaced_p50, displaced_p99, displaced_max;  // places
+};
+
 struct ProbeRecord {
   std::uint64_t requests = 0, bytes = 0;
   Maybe<std::uint64_t> plug_merges, scheduler_merges, requeues;  // NULL: the kernel lets none count
@@ -137,6 +148,7 @@ struct ProbeRecord {
   // rank correlation of when they were issued with the plan's order. NULL: no addresses, several
   // epochs, too few.
   Maybe<double> in_plan, plan_order;
+  OrderRecord order;
   Histogram depth, request_bytes, latency_ns;
   std::vector<DepthPoint> series;
   std::vector<IssuePoint> issues;

@@ -97,6 +97,14 @@ void each_probe_column(Probe& p, F&& f) {
   f("stat_difference", p.stat_difference);
   f("in_plan", p.in_plan);
   f("plan_order", p.plan_order);
+  f("order_reads", p.order.reads);
+  f("order_kept", p.order.kept);
+  f("order_tau", p.order.tau);
+  f("order_reversed", p.order.reversed);
+  f("order_reversed_run", p.order.reversed_run);
+  f("order_displaced_p50", p.order.displaced_p50);
+  f("order_displaced_p99", p.order.displaced_p99);
+  f("order_displaced_max", p.order.displaced_max);
 }
 
 template <class Noise, class F>

@@ -182,7 +182,16 @@ CREATE TABLE probe (                -- no row: the run had no probe
   stat_difference REAL,             -- |requests - stat| / stat
   in_plan         REAL,             -- share of the bytes of requests that begin where the plan has a
                                     -- read; NULL: no addresses, several epochs, too few
-  plan_order      REAL              -- rank correlation of when those were issued with the plan's order
+  plan_order      REAL,             -- rank correlation of when those were issued with the plan's order
+  order_reads     INTEGER,          -- reads of the plan that were seen at the driver, once each; NULL
+                                    -- with all of order_*: as in_plan, a thinned log, lost events
+  order_kept      REAL,             -- share of neighbours of the plan issued in its order
+  order_tau       REAL,             -- Kendall's tau within windows of the depth
+  order_reversed  REAL,             -- share of reads in reversed runs of 3 or more requests
+  order_reversed_run INTEGER,       -- requests in such a run, median; NULL: none
+  order_displaced_p50 INTEGER,      -- places between plan and issue
+  order_displaced_p99 INTEGER,
+  order_displaced_max INTEGER
 ) STRICT;
 CREATE TABLE series (               -- packed little-endian records, see docs/results-schema.md
   run_id INTEGER NOT NULL REFERENCES run,

@@ -148,7 +148,29 @@ void add_overlap(CellSummary& cell, const Runs& runs) {
   cell.fed_gap_ns = ratio(of_overlap(&OverlapRecord::fed_gap_ns), of_overlap(&OverlapRecord::fed));
 }
 
+template <class T>
+auto of_order(Maybe<T> OrderRecord::*field) {
+  return [field](const RunRecord& r) { return r.probe ? r.probe->order.*field : Maybe<T>(); };
+}
+
+Maybe<OrderSurvival> order_of(const Runs& runs) {
+  const auto reads = known_median(runs, of_order(&OrderRecord::reads));
+  if (!reads) {
+    return std::nullopt;
+  }
+  OrderSurvival out;
+  out.reads = static_cast<std::uint64_t>(*reads);
+  out.kept = known_median(runs, of_order(&OrderRecord::kept)).value_or(0);
+  out.tau = known_median(runs, of_order(&OrderRecord::tau)).value_or(0);
+  out.reversed = known_median(runs, of_order(&OrderRecord::reversed)).value_or(0);
+  if (const auto run = known_median(runs, of_order(&OrderRecord::reversed_run))) {
+    out.reversed_run = static_cast<std::uint64_t>(*run);
+  }
+  return out;
+}
+
 void add_medians(CellSummary& cell, const Runs& runs) {
+  cell.order = order_of(runs);
   cell.first_batch_ns = known_median(runs, [](auto& r) { return r.first_batch_ns; });
   cell.depth_mean =
       known_median(runs, [](auto& r) { return r.probe ? r.probe->depth_mean : Maybe<double>(); });

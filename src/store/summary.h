@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stats/order_survival.h"
 #include "stats/paired.h"
 #include "store/labels.h"
 #include "store/records.h"
@@ -63,6 +64,7 @@ struct CellSummary {
   std::string stalled_lane;
   Maybe<double> prediction_epoch_ns, prediction_error;  // of the run's newest prediction
   QualityRecord quality;
+  Maybe<OrderSurvival> order;  // at the driver, without places; medians
 
   bool differs() const {
     return verdict.finding == Finding::faster || verdict.finding == Finding::slower;

@@ -280,12 +280,17 @@ std::string method_note(const std::vector<CellSummary>& cells) {
   return out;
 }
 
+std::string order_note(const CellSummary& c) {
+  return c.order ? fmt::format("{}: {}\n", c.label, order_sentence(*c.order, "the driver")) : "";
+}
+
 std::string notes(const std::vector<CellSummary>& cells) {
   std::string out;
   bool compared = false;
   bool same = true;
   for (const CellSummary& c : cells) {
-    out += stalls(c) + overlap_note(c) + comparison_notes(c) + twin_notes(c.label, c.twins);
+    out += stalls(c) + overlap_note(c) + order_note(c) + comparison_notes(c) +
+           twin_notes(c.label, c.twins);
     compared |= c.twins.ratio.has_value();
     same &= !c.twins.ratio || c.twins.same_requests();
     for (const std::string& reason : c.incomplete_reasons) {

@@ -43,6 +43,14 @@ ProbeRecord demo_probe() {
   p.stat_difference = 0.001;
   p.in_plan = 0.97;
   p.plan_order = 0.99;
+  p.order = {.reads = 98,
+             .kept = 0.96,
+             .tau = 0.9,
+             .reversed = 0.5,
+             .reversed_run = 32,
+             .displaced_p50 = 1,
+             .displaced_p99 = 31,
+             .displaced_max = 40};
   p.depth = {{1, 10}, {32, 90}};
   p.request_bytes = {{4096, 60}, {131072, 40}};
   p.latency_ns = {{65536, 100}};
