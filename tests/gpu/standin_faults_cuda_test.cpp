@@ -27,7 +27,7 @@ class StandinFaults : public ::testing::Test {
     s.staging = staging;
     s.streams = streams_;
     s.batch_bytes = {kBytes};
-    s.batch_parts = 2;
+    s.batch_parts = 4;
     s.arena = arena_.span();
     return s;
   }
@@ -37,17 +37,19 @@ class StandinFaults : public ::testing::Test {
     BLKSWEEP_TRY(
         const auto consumer,
         make_cuda_consumer({.device = 0, .kind = kind, .typical = std::chrono::microseconds(200)}));
-    const std::array<BatchPart, 2> parts{
-        {{arena_.data(), 100'000}, {arena_.data() + 120'000, 50'000}}};
+    const std::array<BatchPart, 4> parts{{{arena_.data(), 50'000},
+                                          {arena_.data() + 60'000, 40'000},
+                                          {arena_.data() + 120'000, 30'000},
+                                          {arena_.data() + 160'000, 50'000}}};
     for (std::uint32_t b = 0; b < 3; ++b) {
       const Result<> begun = copy->begin(b, parts);
       const auto finished = copy->finish(b);
       BLKSWEEP_CHECK(begun);
       BLKSWEEP_CHECK(finished);
-      std::array<std::uint8_t, 2> wrong{};
+      std::array<std::uint8_t, 4> wrong{};
       BLKSWEEP_CHECK(copy->release(b));
       BLKSWEEP_CHECK(copy->check(b, parts, wrong));
-      EXPECT_EQ(wrong[0] + wrong[1], 0);
+      EXPECT_EQ(wrong[0] + wrong[1] + wrong[2] + wrong[3], 0);
       BLKSWEEP_CHECK(consumer->launch(b, std::chrono::microseconds(200), {.at_ns = now_ns()}));
       BLKSWEEP_TRY([[maybe_unused]] const ComputeTimes busy, consumer->finish(b));
     }
@@ -90,7 +92,7 @@ TEST_F(StandinFaults, EveryCallMayFailOnceAndTheNextRunIsWhole) {
 }
 
 TEST_F(StandinFaults, ARefusedBatchOfCopiesIsMadeOneByOne) {
-  streams_ = 1;  // so that it has two pieces
+  streams_ = 1;  // so that it has pieces enough for a call behind its first
   ASSERT_TRUE(run());
   EXPECT_NE(means_.find("cuMemcpyBatchAsync, "), std::string::npos) << means_;
   standin_.set("batch=0");
