@@ -57,14 +57,16 @@ class LibaioEngine final : public Engine {
 };
 
 Result<std::unique_ptr<Engine>> LibaioEngine::open(const EngineSettings& settings) {
-  std::unique_ptr<LibaioEngine> engine(new LibaioEngine(settings));
-  if (const int err = -::io_setup(static_cast<int>(settings.depth), &engine->context_); err != 0) {
+  io_context_t context = nullptr;  // first of all: a depth that is refused costs no memory
+  if (const int err = -::io_setup(static_cast<int>(settings.depth), &context); err != 0) {
     const char* way_out = err == EAGAIN ? "raise fs.aio-max-nr, or use --engine io_uring"
                                         : "use --engine io_uring or psync";
     return tl::unexpected(Error{"io_setup depth=" + std::to_string(settings.depth) + ": " +
                                     std::strerror(err) + " (" + way_out + ")",
                                 err, Exit::unsupported});
   }
+  std::unique_ptr<LibaioEngine> engine(new LibaioEngine(settings));
+  engine->context_ = context;
   engine->facts_.name = to_string(EngineKind::libaio);
   engine->facts_.depth = settings.depth;
   return std::unique_ptr<Engine>(std::move(engine));

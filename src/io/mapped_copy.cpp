@@ -59,6 +59,10 @@ bool MappedCopies::copy(void* to, const void* from, std::size_t bytes) {
   sigjmp_buf here;
   if (sigsetjmp(here, 0) != 0) {
     way_back = nullptr;
+    sigset_t ours;  // blocked still where a sanitizer called our handler for the kernel
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGBUS);
+    ::pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
     return false;
   }
   way_back = &here;

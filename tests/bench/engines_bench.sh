@@ -15,6 +15,12 @@ queue=()
 words=$("$BLKSWEEP" run --data / --engine '?' 2>&1 | sed 's/.*is not one of //; s/,//g' || true)
 read -r -a engines <<<"${ENGINES:-$words}"
 
+# make_data DIR COUNT SIZE: its catalog is $out.cat
+make_data() {
+  "$BLKSWEEP" --quiet dataset make "$1" --count "$2" --size "$3" >/dev/null
+  "$BLKSWEEP" --quiet catalog "$1" -o "$out.cat" >/dev/null
+}
+
 # runs NAME CATALOG ARGUMENT... : one session of all that the engines can do.
 runs() {
   local name=$1 catalog=$2 engine io
@@ -37,8 +43,7 @@ runs() {
 }
 
 for size in 4KiB:${FILES:-4000} 110KiB:${LARGE:-600}; do
-  "$BLKSWEEP" --quiet dataset make "$BENCH_DIR/${size%:*}" --count "${size#*:}" --size "${size%:*}"
-  "$BLKSWEEP" --quiet catalog "$BENCH_DIR/${size%:*}" -o "$out.cat"
+  make_data "$BENCH_DIR/${size%:*}" "${size#*:}" "${size%:*}"
   runs "${size%:*}" "$out.cat" --depth 1,32,128 --cache cold,warm
 done
 
@@ -48,8 +53,7 @@ if [ "${SEEKS:-1}" = 1 ] && [ "$(id -u)" = 0 ]; then
   mkdir "$mount"
   trap '"$BLKSWEEP" disk stop "$disk" >/dev/null 2>&1 || true' EXIT
   if "$BLKSWEEP" disk start "$disk" --model hdd-7200 --size 8GiB --fs ext4 --mount "$mount" >/dev/null; then
-    "$BLKSWEEP" --quiet dataset make "$mount/data" --count "${LARGE:-600}" --size 110KiB
-    "$BLKSWEEP" --quiet catalog "$mount/data" -o "$out.cat"
+    make_data "$mount/data" "${LARGE:-600}" 110KiB
     "$BLKSWEEP" --quiet run --catalog "$out.cat" --engine psync,hint --hint-window 32MiB,64MiB --order random --cache cold \
       --repeats "$repeats" --no-ceiling --no-probe --batch 64 --json >"$out.seeks.json" || [ $? = 3 ]
   fi

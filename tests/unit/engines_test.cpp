@@ -209,8 +209,10 @@ TEST(MmapEngine, CountsItsFaults) {
   reads.read({{0, kFileBytes}});
   const EngineCounts counts = reads.engine().own_counts();
   EXPECT_GT(counts.minor_faults.value_or(0) + counts.major_faults.value_or(0), 0U);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their memory faults, too
   EXPECT_LE(counts.minor_faults.value_or(0) + counts.major_faults.value_or(0),
             kFileBytes / kPageBytes + 1);
+#endif
 }
 
 TEST(MmapEngine, TakesEachAdvice) {
@@ -239,8 +241,10 @@ TEST(MmapEngine, SigbusOfOthersGoesToTheirHandler) {
     ASSERT_EQ(::truncate(file.path().c_str(), 0), 0);
     EXPECT_EQ(reads.read({{0, 100}}).front(), 0);
     EXPECT_EQ(bus_errors, 0);
+#if !defined(__SANITIZE_THREAD__)  // which keeps raised signals for later
     ::raise(SIGBUS);
     EXPECT_EQ(bus_errors, 1);
+#endif
   }
   struct sigaction after {};
   ::sigaction(SIGBUS, &before, &after);
