@@ -45,6 +45,13 @@ def text_of(path, full):
     return FULL.sub(r"\1\2", text) if full else text
 
 
+def wishes(path, form):
+    """What the environment asks of a script beside its form: other settings are other results."""
+    named = set(re.findall(r"\$\{([A-Z_]+):-", path.read_text(encoding="utf-8"))) if path.suffix == ".sh" else set()
+    asked = sorted(name for name in named - {"BLKSWEEP", "PYTHON", *form} if name in os.environ)
+    return "".join(f"# {name}={os.environ[name]}\n" for name in asked)
+
+
 def figure_of(path):
     """The module of the experiment's figure, beside `path`."""
     spec = importlib.util.spec_from_file_location(path.stem.replace("-", "_"), path.with_suffix(".py"))
@@ -77,10 +84,13 @@ class Experiment:
         self.entry = folder / "entry.md"
         self.figure = figure_of(by)
 
+    def form(self):
+        return getattr(self.figure, "FULL" if self.full else "QUICK", {})
+
     def measured(self):
         """Whether it is; makes room for it where other results stand."""
         version = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=True).stdout
-        wanted = f"# {version.strip()}\n{text_of(self.by, self.full)}"
+        wanted = f"# {version.strip()}\n{wishes(self.by, self.form())}{text_of(self.by, self.full)}"
         if self.stamp.exists() and self.stamp.read_text(encoding="utf-8") != wanted:
             old = self.folder.with_name(self.folder.name + ".old")
             shutil.rmtree(old, ignore_errors=True)
@@ -94,10 +104,9 @@ class Experiment:
             more = getattr(self.figure, "options", lambda work: [])(self.work)
             command = [self.program, "run", self.stamp, "--db", self.db, "--workdir", self.work, *more]
             return call(command, stdout=subprocess.DEVNULL)
-        form = getattr(self.figure, "FULL" if self.full else "QUICK", {})
         self.work.mkdir(exist_ok=True)
         return call([self.by, self.work / "data", self.work / "made", self.db], stdout=subprocess.DEVNULL,
-                    env={**os.environ, "BLKSWEEP": self.program, "PYTHON": sys.executable, **form})
+                    env={**os.environ, "BLKSWEEP": self.program, "PYTHON": sys.executable, **self.form()})
 
     def draw(self):
         """The figure and what the page says of it."""

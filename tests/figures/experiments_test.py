@@ -3,6 +3,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "scripts/figures")]
@@ -25,6 +26,12 @@ class Forms(unittest.TestCase):
             spec.write_text('repeats = 3  # full: 10\nsize = "1MiB"\nmake = { count = 2 }  # full: { count = 9 }  # many\n')
             self.assertEqual(runner.text_of(spec, full=True), 'repeats = 10\nsize = "1MiB"\nmake = { count = 9 }  # many\n')
             self.assertEqual(runner.text_of(spec, full=False), spec.read_text())
+
+    def test_what_the_environment_asks_of_a_script_is_part_of_what_it_made(self):
+        script = HOME / "progress-cost.sh"
+        with unittest.mock.patch.dict("os.environ", {"PAIRS": "3", "EPOCHS": "9", "BLKSWEEP": "x"}):
+            self.assertEqual(runner.wishes(script, {"EPOCHS": "200"}), "# PAIRS=3\n")
+            self.assertEqual(runner.wishes(HOME / "sort-key.toml", {}), "")
 
     def test_one_failure_or_interruption_decides_about_the_status_of_all(self):
         for codes, status in (([0, 0], 0), ([0, 3], 3), ([0, 77], 0), ([77, 77], 77), ([3, 1], 1), ([0, 2], 1),
