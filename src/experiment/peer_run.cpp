@@ -285,12 +285,10 @@ void PeerRun::judge_form(RunRecord& r) const {
 // A device proves what a cold run has read. Of a warm one the kernel's count of what system calls
 // gave is all there is, and a peer may read without them: it is told, and no more.
 void PeerRun::judge_memory(RunRecord& r) const {
-  const std::uint64_t one =
-      form_source_ ? std::min(form_source_->catalog.bytes().n, q_.source.catalog.bytes().n)
-                   : q_.source.catalog.bytes().n;
-  const std::uint64_t all = one * std::max(1U, q_.planned.plan.epochs);
-  if (q_.cell.cache != CacheState::cold && called_bytes_ && !maps_data_ &&
-      *called_bytes_ < all / 2) {
+  const std::uint64_t data = q_.source.catalog.bytes().n;
+  const std::uint64_t form = form_source_ ? form_source_->catalog.bytes().n : data;
+  const std::uint64_t all = std::min(data, form) * std::max(1U, q_.planned.plan.epochs);
+  if (q_.cell.cache != CacheState::cold && !maps_data_ && called_bytes_.value_or(all) < all / 2) {
     r.warnings.push_back(fmt::format(
         "peer {}: its system calls read {} after go, of {}: it may have had the rest in "
         "memory of its own before; a cold run would show that",
