@@ -107,7 +107,11 @@ MapProof prove_map(const Catalog& catalog, const Plan& plan, std::span<const Iss
   MapProof proof;
   const std::vector<PlannedPlace> places =
       plan.epochs == 1 ? planned_places(catalog, plan) : std::vector<PlannedPlace>();
-  if (places.empty() || issued.size() < kLeastSeen) {
+  if (places.empty()) {
+    return proof;
+  }
+  proof.order = order_of(places, issued, depth);  // of reads, however few requests they became
+  if (issued.size() < kLeastSeen) {
     return proof;
   }
   std::vector<std::uint32_t> reads;
@@ -125,7 +129,6 @@ MapProof prove_map(const Catalog& catalog, const Plan& plan, std::span<const Iss
   if (reads.size() >= std::max(kLeastSeen, kDepthsSeen * depth)) {
     proof.plan_order = rank_correlation(reads);
   }
-  proof.order = order_of(places, issued, depth);
   return proof;
 }
 

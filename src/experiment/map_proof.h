@@ -9,7 +9,8 @@
 //          `depth`, at least 2. It is true only of a log that has every request.
 // Unknown: of several epochs (a block is in the plan more than once), without addresses, from fewer
 //          than kLeastSeen requests; the order, too, from fewer than kDepthsSeen times `depth`: a
-//          scheduler may have sorted all of them; the survival, where reads share blocks.
+//          scheduler may have sorted all of them; the survival, from fewer than kLeastSeen reads,
+//          or where reads share blocks.
 // Threads: pure.
 #pragma once
 
