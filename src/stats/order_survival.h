@@ -3,14 +3,12 @@
 // Seen:       a read is seen at the first request that overlaps it, whatever is asked later. Reads
 //             that one request covers (merged ones) are seen at once, which keeps their order.
 //             Reads that are never seen, and requests of nobody, have no part in the figures.
-// Kept:       of each two neighbours of the plan that were seen, the share seen in the plan's
-// order. Tau:        Kendall's tau (1: as planned, 0: no order, -1: reversed) of pairs within
-// successive
+// Kept:       of each two neighbours of the plan that were seen, the share seen in its order.
+// Tau:        Kendall's tau (1: as planned, 0: no order, -1: reversed) of pairs within successive
 //             windows of the plan, all windows together.
-// Reversed:   the share of reads in chains of at least kLeastChain successive requests of which
-// each
-//             is of the reads just before those of the request before it. So reversed batches are
-//             found without knowing where batches began; batches below kLeastChain are not.
+// Reversed:   the share of reads in chains of at least kLeastChain successive requests, each of
+//             the reads just before those of the request before it. So reversed batches are found
+//             without knowing where batches began; batches below kLeastChain are not.
 // Displaced:  places between plan and sight, of each read.
 // Errors:     none; nothing is known of fewer than two reads.
 // Threads:    pure.
