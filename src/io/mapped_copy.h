@@ -2,9 +2,8 @@
 // cut off, or its disk failed (SIGBUS).
 //
 // Effects: while a MappedCopies lives this process has a handler of SIGBUS; a signal that no copy
-// of
-//          ours has caused goes to the handler that was there before. The last one to go puts it
-//          back.
+//          of ours has caused goes to the handler that was there before. The last one to go puts
+//          it back.
 // Threads: any; each catches its own.
 // Source:  mmap(2), "SIGBUS"; sigaction(2).
 #pragma once

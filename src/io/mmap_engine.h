@@ -4,8 +4,7 @@
 // Advice:  EngineSettings::advice, by madvise(2) on the whole mapping. One that is refused is in
 //          facts().refused.
 // Errors:  a file that was cut off meanwhile ends there, as for read(2); a page that the disk
-// cannot
-//          give is EIO. Neither ends the process.
+//          cannot give is EIO. Neither ends the process.
 // Counts:  minor and major faults of the thread during copies. The window's memory has been touched
 //          before, so they are of the mappings.
 // Buffered only: a mapping is the page cache. Writes are EOPNOTSUPP.
