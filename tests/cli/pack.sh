@@ -40,6 +40,8 @@ source_bytes=$(cat "$tmp"/src/*/* | wc -c)
   JOIN batch_stage c USING (run_id, position) WHERE d.stage = 'decode' AND r.stage = 'read' AND c.stage = 'copy'
   AND (d.begin_ns < r.end_ns OR d.end_ns < d.begin_ns OR d.end_ns > c.begin_ns)")" = 0 ] ||
   die 'a batch was not decoded between its reading and its copy'
+run_on "$packed" --copy host --consumer emulated --compute 1ms --db "$tmp/results.db"
+expect_status 0
 /usr/bin/python3 "$(dirname "$0")/../../scripts/exposed_copy.py" "$tmp/results.db" >"$tmp/exposed" ||
   die 'the exposed copy of stored runs cannot be read'
 grep -q 'exposed .* CPU per part' "$tmp/exposed" || die "exposed copy: $(cat "$tmp/exposed")"

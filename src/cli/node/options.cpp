@@ -159,7 +159,7 @@ const std::array kOptions{
     CellOption{"pin-pages", "mlock this share of the data: 25%; --pin-inodes: all inodes",
                [](CellSettings& c, std::string_view t) { return set_share(c.node.pin_pages, t); },
                [](const CellSettings& c) { return fmt::format("{}%", c.node.pin_pages); }},
-    CellOption{"bind", "threads: near, near-gpu, cpu:0-3, reader=near/copy=cpu:1; none",
+    CellOption{"bind", "threads: near, near-gpu, cpu:0-3, reader=near/copy=cpu:1",
                [](CellSettings& c, std::string_view t) { return set_name(c.node.bind, kNone, t); },
                [](const CellSettings& c) { return or_word(c.node.bind, kNone); }},
     CellOption{"ioprio", "I/O priority: rt:0, be:4, idle; keep (default)",
