@@ -28,13 +28,13 @@ class DeliveryTest : public EpochRig, public ::testing::TestWithParam<EngineKind
     cell_.depth = 8;
     cell_.batch = 16;
     cell_.window = {Bytes{std::uint64_t{4} << 20}, 0};
-  }
-
-  // Runs one epoch; a kernel that refuses the engine skips the test.
-  void run() {
     if (const std::string why = engine_refusal(cell_.engine, cell_.depth); !why.empty()) {
       GTEST_SKIP() << why;
     }
+  }
+
+  // Runs one epoch.
+  void run() {
     ASSERT_NO_FATAL_FAILURE(prepare({.seed = 7, .verify = true}));
     run_prepared();
   }
@@ -51,7 +51,7 @@ TEST_P(DeliveryTest, DeliversInTheScheduledOrderWithTheFilesBytes) {
       cell_.compute = {std::chrono::microseconds(20), 0};
       cell_.window = {Bytes{300'000}, 0};
       run();
-      if (IsSkipped() || HasFatalFailure()) {
+      if (HasFatalFailure()) {
         return;
       }
       expect_complete();
@@ -66,7 +66,7 @@ TEST_P(DeliveryTest, StagesOfABatchFollowEachOther) {
   cell_.consumer = ConsumerKind::emulated;
   cell_.compute = {std::chrono::microseconds(100), 0.3};
   run();
-  if (IsSkipped() || HasFatalFailure()) {
+  if (HasFatalFailure()) {
     return;
   }
   for (std::size_t b = 0; b < planned_.schedule.batches(); ++b) {
@@ -98,7 +98,7 @@ TEST_P(DeliveryTest, PrefetchZeroIsStrictlySerial) {
     cell_.consumer = ConsumerKind::emulated;
     cell_.compute = {std::chrono::microseconds(200), 0};
     run();
-    if (IsSkipped() || HasFatalFailure()) {
+    if (HasFatalFailure()) {
       return;
     }
     ASSERT_GT(planned_.schedule.batches(), 10U);
@@ -119,7 +119,7 @@ TEST_P(DeliveryTest, EmissionDoesNotDependOnDepthEngineOrMergeMax) {
       cell_.merge = Merge::file;
       cell_.merge_max = {max};
       run();
-      if (IsSkipped() || HasFatalFailure()) {
+      if (HasFatalFailure()) {
         return;
       }
       std::vector<std::uint32_t> samples;
@@ -142,7 +142,7 @@ TEST_P(DeliveryTest, StopEndsTheEpochAndKeepsWhatCame) {
   });
   run();
   stopper.join();
-  if (IsSkipped() || HasFatalFailure()) {
+  if (HasFatalFailure()) {
     return;
   }
   const auto& delivered = epoch_->delivery().delivered();
@@ -156,7 +156,7 @@ TEST_P(DeliveryTest, ARunOverMissingFilesDeliversTheOthers) {
     cell_.merge = merge;
     cell_.prefetch = 0;
     run();
-    if (IsSkipped() || HasFatalFailure()) {
+    if (HasFatalFailure()) {
       return;
     }
     std::size_t gone = 0;
