@@ -2,6 +2,7 @@
 
 #include <setjmp.h>
 #include <signal.h>
+#include <ucontext.h>
 
 #include <atomic>
 #include <cstring>
@@ -29,6 +30,8 @@ void pass_on(int number, siginfo_t* info, void* context) {
 
 void on_bus_error(int number, siginfo_t* info, void* context) {
   if (way_back != nullptr) {
+    // What is blocked during a handler would stay so: the jump is the only way out of it.
+    ::pthread_sigmask(SIG_SETMASK, &static_cast<const ucontext_t*>(context)->uc_sigmask, nullptr);
     siglongjmp(*way_back, 1);
   }
   pass_on(number, info, context);
@@ -43,7 +46,7 @@ MappedCopies::MappedCopies() {
   }
   struct sigaction ours {};
   ours.sa_sigaction = on_bus_error;
-  ours.sa_flags = SA_SIGINFO | SA_NODEFER;  // the mask is as it was after the jump
+  ours.sa_flags = SA_SIGINFO;
   sigemptyset(&ours.sa_mask);
   ::sigaction(SIGBUS, &ours, &action_before);
 }

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "stage/cuda/device_cuda.h"
 #include "stage/cuda/kernels_cuda.h"
+#include "support/sanitizers.h"
 #include "support/standin.h"
 
 namespace blksweep {
@@ -62,16 +63,8 @@ TEST_F(StandinChecks, NothingIsSaidOfWhatIsRight) {
   EXPECT_EQ(cuda_.event_wait(event_.get()), CUDA_SUCCESS);
 }
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kThreadSanitizer = true;
-#elif defined(__has_feature)
-constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
-#else
-constexpr bool kThreadSanitizer = false;
-#endif
-
 TEST_F(StandinChecks, ASourceThatChangesBeforeTheCopyRan) {
-  if (kThreadSanitizer) {
+  if (support::kThreadSanitizer) {
     GTEST_SKIP() << "the thread sanitizer ends the program at such a race with the GPU's copy";
   }
   slow_link();

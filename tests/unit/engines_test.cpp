@@ -17,6 +17,7 @@
 #include "io/engine_trial.h"
 #include "io/hint_engine.h"
 #include "support/engines.h"
+#include "support/sanitizers.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -209,10 +210,10 @@ TEST(MmapEngine, CountsItsFaults) {
   reads.read({{0, kFileBytes}});
   const EngineCounts counts = reads.engine().own_counts();
   EXPECT_GT(counts.minor_faults.value_or(0) + counts.major_faults.value_or(0), 0U);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their memory faults, too
-  EXPECT_LE(counts.minor_faults.value_or(0) + counts.major_faults.value_or(0),
-            kFileBytes / kPageBytes + 1);
-#endif
+  if (!support::kSanitized) {  // their memory faults, too
+    EXPECT_LE(counts.minor_faults.value_or(0) + counts.major_faults.value_or(0),
+              kFileBytes / kPageBytes + 1);
+  }
 }
 
 TEST(MmapEngine, TakesEachAdvice) {
@@ -241,14 +242,26 @@ TEST(MmapEngine, SigbusOfOthersGoesToTheirHandler) {
     ASSERT_EQ(::truncate(file.path().c_str(), 0), 0);
     EXPECT_EQ(reads.read({{0, 100}}).front(), 0);
     EXPECT_EQ(bus_errors, 0);
-#if !defined(__SANITIZE_THREAD__)  // which keeps raised signals for later
-    ::raise(SIGBUS);
-    EXPECT_EQ(bus_errors, 1);
-#endif
+    if (!support::kThreadSanitizer) {  // which keeps raised signals for later
+      ::raise(SIGBUS);
+      EXPECT_EQ(bus_errors, 1);
+    }
   }
   struct sigaction after {};
   ::sigaction(SIGBUS, &before, &after);
   EXPECT_EQ(after.sa_handler, theirs.sa_handler);
+}
+
+TEST(MmapEngine, AFileThatWasCutOffLeavesNoSignalBlocked) {
+  const OneFile file;
+  Reads reads(EngineKind::mmap, file);
+  ASSERT_EQ(::truncate(file.path().c_str(), 0), 0);
+  EXPECT_EQ(reads.read({{0, 100}}).front(), 0);
+  sigset_t blocked;
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, nullptr, &blocked), 0);
+  for (const int signal : {SIGBUS, SIGXFSZ, SIGTERM, SIGINT}) {
+    EXPECT_EQ(sigismember(&blocked, signal), 0) << signal;
+  }
 }
 
 TEST(NowaitEngine, CountsWhatThePageCacheHad) {
