@@ -28,6 +28,9 @@ class DeliveryTest : public EpochRig, public ::testing::TestWithParam<EngineKind
     cell_.depth = 8;
     cell_.batch = 16;
     cell_.window = {Bytes{std::uint64_t{4} << 20}, 0};
+  }
+
+  void SetUp() override {
     if (const std::string why = engine_refusal(cell_.engine, cell_.depth); !why.empty()) {
       GTEST_SKIP() << why;
     }
