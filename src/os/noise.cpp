@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kSteal = 8;              // field of "cpu", its name counted
-constexpr std::uint64_t kSpinSteps = 4 << 20;  // about 8 ms
+constexpr std::size_t kSteal = 8;               // field of "cpu", its name counted
+constexpr std::uint64_t kSpinSteps = 10 << 20;  // about 15 ms
 
 std::optional<std::int64_t> number(std::string_view text) {
   std::int64_t n = 0;

@@ -31,8 +31,9 @@ NoiseCounters noise_counters(const NoiseSources& sources = {});
 struct SpinTime {
   std::int64_t wall_ns = 0, cpu_ns = 0;
 };
-// The same work each time, some milliseconds: longer than a time slice, so that who shares the CPU
-// shows in wall_ns, and how fast it is clocked in cpu_ns.
+// The same work each time, 15 ms or so: several time slices, because a task that slept gets its
+// first one at once (of 6 ms half passed undisturbed beside three others). Who shares the CPU shows
+// in wall_ns, how fast it is clocked in cpu_ns.
 SpinTime spin_work();
 
 }  // namespace blksweep

@@ -34,7 +34,7 @@ skip() {
 }
 
 die() {
-  printf '  status %s\n  stdout: %s\n  stderr: %s\n' "$status" "$out" "$err"
+  printf '  status %s\n  stdout: %s\n  stderr: %s\n' "$status" "$(head -n 40 <<<"$out")" "$err"
   echo "FAILED: $*"  # last: of long output the end is shown
   exit 1
 }
