@@ -161,6 +161,7 @@ void record_reads(RunRecord& r, const Epoch& e) {
   r.reads_submitted = c.submitted;
   r.read_bytes = c.submitted_bytes;
   r.short_reads = c.short_reads;
+  r.staged_reads = e.reader().staged_reads();
   r.io_errors = c.io_errors;
   r.groups_cut = c.groups_cut;
   r.read_latency_ns = e.reader().latency().buckets();

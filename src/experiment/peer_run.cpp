@@ -75,8 +75,8 @@ RunRecord begun(const PairRequest& q) {
   r.missing_samples = q.planned.plan.order.size();
   for (Maybe<std::uint64_t>* unknown :
        {&r.reads_submitted, &r.read_bytes, &r.gap_bytes, &r.io_errors, &r.short_reads,
-        &r.device_fallbacks, &r.window_peak_bytes, &r.arena_bytes, &r.horizon_bytes,
-        &r.groups_cut}) {
+        &r.staged_reads, &r.device_fallbacks, &r.window_peak_bytes, &r.arena_bytes,
+        &r.horizon_bytes, &r.groups_cut}) {
     unknown->reset();
   }
   r.refill.reset();

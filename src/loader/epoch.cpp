@@ -64,8 +64,11 @@ std::uint64_t largest_batch_bytes(const Catalog& catalog, const Plan& plan, cons
 }  // namespace
 
 Result<> Epoch::allocate(const LoaderSettings& settings, const PlannedEpoch& planned) {
-  BLKSWEEP_CHECK(check_memory(planned.schedule.arena, settings));
-  BLKSWEEP_TRY(arena_, PageBuffer::allocate(planned.schedule.arena));
+  const bool staged = settings.workers == 0;
+  const Bytes staging = staged ? staging_area(planned.plan, settings.depth) : Bytes{0};
+  const Bytes all{planned.schedule.arena.n + staging.n};
+  BLKSWEEP_CHECK(check_memory(all, settings));
+  BLKSWEEP_TRY(arena_, PageBuffer::allocate(all));
   return {};
 }
 

@@ -29,6 +29,7 @@ class EpochReader {
   virtual const LogHistogram& latency() const = 0;  // of single reads
   // When nothing was in flight because memory was not given back.
   virtual const std::vector<MemoryWait>& waits() const = 0;
+  virtual std::uint64_t staged_reads() const { return 0; }  // copied to their places (scatter.h)
   virtual const EngineFacts& engine() const = 0;
 };
 

@@ -90,6 +90,7 @@ bool PlanSource::ends_after(std::uint32_t tag, std::uint32_t done) const {
 
 void PlanSource::complete(const ReadDone& done) {
   latency_.add(static_cast<std::uint64_t>(done.now - done.submit_ns));
+  arrived(done.tag);
   readiness_.complete(range_of_[done.tag], done.now);
 }
 

@@ -41,6 +41,7 @@ class PlanSource : public ReadSource {
 
  protected:
   virtual void zero(const PieceRange& range) = 0;  // its pieces are in holes
+  virtual void arrived(std::uint32_t /*tag*/) {}   // its bytes, before they count
   // Returns when so many batches are consumed, or the handoff is stopped.
   virtual Result<> until_consumed(std::uint32_t batches) = 0;
   virtual void published() = 0;  // batches are ready

@@ -20,9 +20,14 @@ ReadAim Reader::aim(std::uint32_t tag, std::uint32_t done) {
     aim.slot = in_.files.slot_of(range.read);
   }
   if (aim.slot >= 0) {
-    aim.iov = Scatter::advance(in_.scatter.build(tag, range.begin, range.end), done);
+    aim.iov = Scatter::advance(in_.scatter.aim(tag, range.begin, range.end), done);
   }
   return aim;
+}
+
+void Reader::arrived(std::uint32_t tag) {
+  const PieceRange& range = range_of(tag);
+  in_.scatter.arrived(tag, range.begin, range.end);
 }
 
 void Reader::zero(const PieceRange& range) {

@@ -37,12 +37,14 @@ class Reader final : public PlanSource, public EpochReader {
   const ReadCounts& counts() const override { return loop_.counts(); }
   const LogHistogram& latency() const override { return PlanSource::latency(); }
   const std::vector<MemoryWait>& waits() const override { return PlanSource::waits(); }
+  std::uint64_t staged_reads() const override { return in_.scatter.staged_reads(); }
   const EngineFacts& engine() const override { return in_.engine.facts(); }
 
  private:
   ReadAim aim(std::uint32_t tag, std::uint32_t done) override;
   Result<> flush() override { return in_.files.flush(in_.engine); }
   void zero(const PieceRange& range) override;
+  void arrived(std::uint32_t tag) override;
   Result<> until_consumed(std::uint32_t batches) override;
   void published() override;
 

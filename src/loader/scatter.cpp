@@ -1,6 +1,7 @@
 #include "loader/scatter.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace blksweep {
 namespace {
@@ -26,13 +27,39 @@ Needs needs_of(const Plan& plan) {
   return n;
 }
 
+// Bytes that the pieces [begin, end) of one read span.
+std::uint32_t span_of(const Plan& plan, std::uint32_t begin, std::uint32_t end) {
+  const Piece& last = plan.pieces[end - 1];
+  return last.read_offset + last.length - plan.pieces[begin].read_offset;
+}
+
+bool small_pieces(std::uint32_t span, std::uint32_t pieces) {
+  return pieces > 1 && span / pieces <= kStagedPiece;
+}
+
 }  // namespace
+
+Bytes staging_area(const Plan& plan, unsigned tags) {
+  std::uint32_t most = 0;
+  for (std::size_t r = 0; r < plan.reads.size(); ++r) {
+    const std::uint32_t begin = plan.first_piece[r];
+    const std::uint32_t end = plan.first_piece[r + 1];
+    if (end > begin && plan.reads[r].source != kZeros) {
+      const std::uint32_t span = span_of(plan, begin, end);
+      most = std::max(most, small_pieces(span, end - begin) ? span : 0);
+    }
+  }
+  return {align_up(most, kPageBytes) * tags};
+}
 
 Result<Scatter> Scatter::make(const Plan& plan, const Schedule& schedule,
                               std::span<std::byte> arena, unsigned tags) {
   const Needs needs = needs_of(plan);
   Scatter s(plan, schedule, arena);
   s.row_ = needs.iovecs;
+  s.staging_ = arena.last(staging_area(plan, tags).n);
+  s.room_ = static_cast<std::uint32_t>(s.staging_.size() / std::max(1U, tags));
+  s.staged_.resize(tags);
   s.table_.resize(std::size_t{tags} * needs.iovecs);
   if (needs.gap > 0) {
     BLKSWEEP_TRY(s.sink_, PageBuffer::allocate({needs.gap}));
@@ -59,6 +86,31 @@ std::span<iovec> Scatter::build(std::uint32_t tag, std::uint32_t begin, std::uin
     at = p.read_offset + p.length;
   }
   return {row, n};
+}
+
+std::span<iovec> Scatter::aim(std::uint32_t tag, std::uint32_t begin, std::uint32_t end) {
+  const std::span<iovec> iov = build(tag, begin, end);
+  const std::uint32_t span = span_of(*plan_, begin, end);
+  const bool stage = iov.size() > 1 && span <= room_ && small_pieces(span, end - begin);
+  staged_[tag] = stage ? 1 : 0;
+  if (!stage) {
+    return iov;
+  }
+  iov[0] = {staging_.data() + std::size_t{tag} * room_, span};
+  return iov.first(1);
+}
+
+void Scatter::arrived(std::uint32_t tag, std::uint32_t begin, std::uint32_t end) {
+  if (staged_[tag] == 0) {
+    return;
+  }
+  ++staged_reads_;
+  const std::byte* const from = staging_.data() + std::size_t{tag} * room_;
+  const std::uint32_t first = plan_->pieces[begin].read_offset;
+  for (std::uint32_t i = begin; i < end; ++i) {
+    const Piece& p = plan_->pieces[i];
+    std::memcpy(place(p), from + (p.read_offset - first), p.length);
+  }
 }
 
 std::span<iovec> Scatter::advance(std::span<iovec> iov, std::uint32_t bytes) {

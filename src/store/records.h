@@ -244,6 +244,7 @@ struct RunRecord {
   Maybe<std::uint64_t> reads_submitted = 0, read_bytes = 0, gap_bytes = 0;
   Maybe<std::uint64_t> seeks;  // NULL: some address is not known
   Maybe<std::uint64_t> io_errors = 0, short_reads = 0, device_fallbacks = 0;
+  Maybe<std::uint64_t> staged_reads = 0;            // of small pieces, copied to their places
   Maybe<std::uint64_t> device_bytes, device_reads;  // from /sys/block/*/stat
   // Of the disk's reads: those of this process, from /proc/self/io; what is left, of all others.
   Maybe<std::uint64_t> own_read_bytes, others_read_bytes;

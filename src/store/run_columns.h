@@ -41,6 +41,7 @@ void each_run_column(Run& r, F&& f) {
   f("io_errors", r.io_errors);
   f("short_reads", r.short_reads);
   f("device_fallbacks", r.device_fallbacks);
+  f("staged_reads", r.staged_reads);
   f("device_bytes", r.device_bytes);
   f("device_reads", r.device_reads);
   f("own_read_bytes", r.own_read_bytes);

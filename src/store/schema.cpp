@@ -112,6 +112,7 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   seeks           INTEGER,          -- reads that do not begin where the one before ended; NULL: unknown
   io_errors INTEGER, short_reads INTEGER,
   device_fallbacks INTEGER,         -- samples that --merge device had to read through files
+  staged_reads    INTEGER,          -- reads of small pieces, copied from a staging area to their places
   device_bytes    INTEGER,          -- the whole disk during the epoch, from /sys/block/*/stat
   device_reads    INTEGER,
   own_read_bytes  INTEGER,          -- that this process made block devices read, from /proc/self/io

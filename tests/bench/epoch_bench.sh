@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The bars of docs/performance.md on 50,000 files of 4 KiB, as ratios within one session:
 #   - LBA order, and LBA order with device merge, against fio's per-file random reads, depth 128
+#   - chunked order with device merge through a reservoir of 10 %, against LBA + device, cold, depth 32
 #   - CPU per 4 KiB read at depth 32 against fio's io_uring engine
 #   - the probe on against off, depth 128
 #   - the catalog scan against a bare open+FIEMAP+close loop
@@ -27,17 +28,22 @@ run() {
 "$BLKSWEEP" --quiet catalog "$data" -o "$catalog"
 run orders --order random,lba --merge none,device --depth 128 --no-probe --fio-twin
 run cpu --order random --depth 32 --no-probe --fio-twin
+for i in $(seq "$repeats"); do # in turn, not one cell after the other
+  run "straight.$i" --order lba --merge device --depth 32 --no-probe --cache cold --repeats 1
+  run "window.$i" --order chunked --merge device --shuffle reservoir --window 10% --depth 32 \
+    --no-probe --cache cold --repeats 1
+done
 for i in $(seq "$((repeats * 2))"); do
   run "probe_off.$i" --order random --depth 128 --no-probe --repeats 1 --seed "$i"
   run "probe_on.$i" --order random --depth 128 --probe --repeats 1 --seed "$i"
 done
 
-/usr/bin/python3 - "$out" "$((repeats * 2))" <<'PY'
+/usr/bin/python3 - "$out" "$((repeats * 2))" "$repeats" <<'PY'
 import json
 import statistics
 import sys
 
-out, pairs = sys.argv[1], int(sys.argv[2])
+out, pairs, repeats = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 median = statistics.median
 
 
@@ -64,6 +70,10 @@ ours = [r["cpu_ns"] / r["samples"] / 1e3 for r in runs("cpu")]
 fios = [r["fio"]["cpu_ns"] / r["samples"] / 1e3 for r in runs("cpu")]
 print(f"CPU per 4 KiB read, depth 32: {median(ours):.2f} us, fio {median(fios):.2f} us: ratio "
       f"{spread([a / b for a, b in zip(ours, fios)])}  (bar 0.8)")
+rates = [[runs(f"{cell}.{i}")[0]["samples_per_s"] for i in range(1, repeats + 1)]
+         for cell in ("window", "straight")]
+print(f"chunked + device + reservoir / lba + device, cold, depth 32: "
+      f"{spread([a / b for a, b in zip(*rates)])}  (bar 0.9; {median(rates[0]):,.0f} files/s)")
 on = [runs(f"probe_on.{i}")[0]["samples_per_s"] for i in range(1, pairs + 1)]
 off = [runs(f"probe_off.{i}")[0]["samples_per_s"] for i in range(1, pairs + 1)]
 print(f"probe on / off, depth 128: {spread([a / b for a, b in zip(on, off)])}, ratio of medians "

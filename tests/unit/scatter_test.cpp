@@ -45,6 +45,42 @@ TEST(Scatter, ASinglePieceBeginsAtItsOwnFirstByte) {
   EXPECT_EQ(iov[0].iov_len, 4096U);
 }
 
+// Small pieces come in one run, whatever their places, and lie in them afterwards.
+TEST(Scatter, SmallPiecesAreStagedAndCopiedToTheirPlaces) {
+  OneRead one;
+  ASSERT_EQ(staging_area(one.plan, 2).n, 2U * 20480);
+  auto scatter = Scatter::make(one.plan, one.schedule, one.arena.span(), 2);
+  ASSERT_TRUE(scatter);
+  const auto iov = scatter->aim(1, 0, 3);
+  ASSERT_EQ(iov.size(), 1U);
+  ASSERT_EQ(iov[0].iov_len, 20480U);
+  auto* const came = static_cast<std::uint8_t*>(iov[0].iov_base);
+  for (std::size_t i = 0; i < iov[0].iov_len; ++i) {
+    came[i] = static_cast<std::uint8_t>(i / 4096 + 1);
+  }
+  scatter->arrived(1, 0, 3);
+  for (const Piece& p : one.plan.pieces) {
+    for (std::uint32_t i = 0; i < p.length; ++i) {
+      ASSERT_EQ(std::to_integer<std::uint32_t>(scatter->place(p)[i]), p.read_offset / 4096 + 1);
+    }
+  }
+  EXPECT_EQ(scatter->staged_reads(), 1U);
+}
+
+// A piece that is tried again alone, and pieces that are large, need no copy.
+TEST(Scatter, WhatIsOneRunOrLargeIsReadInPlace) {
+  OneRead one;
+  auto scatter = Scatter::make(one.plan, one.schedule, one.arena.span(), 1);
+  ASSERT_TRUE(scatter);
+  EXPECT_EQ(scatter->aim(0, 1, 2)[0].iov_base, one.arena.data());
+  EXPECT_EQ(scatter->aim(0, 1, 3).size(), 1U);  // neighbours in the arena
+  scatter->arrived(0, 1, 3);
+  EXPECT_EQ(scatter->staged_reads(), 0U);
+  one.plan.pieces = {{0, 0, 0, 12288}, {1, 0, 12288, 12288}};
+  one.plan.first_piece = {0, 2};
+  EXPECT_EQ(staging_area(one.plan, 1).n, 0U);
+}
+
 // What is left after any number of bytes begins right behind them and has the rest of the length.
 TEST(Scatter, AdvanceDropsExactlyTheBytesThatCame) {
   OneRead one;
