@@ -10,7 +10,7 @@ from typing import Any
 from . import _native
 from .catalog import Catalog
 from .position import Position, from_state, to_state
-from .sizes import bytes_of
+from .sizes import bytes_of, window_of
 
 # Reading threads end before the interpreter does.
 _open_passes: weakref.WeakSet = weakref.WeakSet()
@@ -30,7 +30,7 @@ class Loader:
     order: random path directory inode lba chunked recorded reverse, and
     merge: none file kernel device, and
     shuffle: none buffer reservoir full, as `blksweep run` has them (docs/orders.md).
-    window, chunk, merge_max: sizes: bytes, "64MiB" or "10%" of the data set.
+    window, chunk, merge_max: bytes, or "64MiB"; a window also in percent of an epoch: "10%".
     seed: fixes the order of every epoch, whatever the number of ranks.
     rank, world_size: every world_size-th sample of the epoch, from the rank-th on.
     direct: past the page cache. depth, openers, prefetch, engine: as `blksweep run` has them.
@@ -55,12 +55,11 @@ class Loader:
             raise ValueError(f"epochs={epochs}: 1 at least")
         self.batch_size, self.epochs = batch_size, epochs
         self.rank, self.world_size = rank, world_size
-        whole = self.catalog.nbytes
         # What decides which sample comes when: a state is of these.
         self._order = {"order": order, "merge": merge, "shuffle": shuffle,
-                       "window_bytes": bytes_of("window", window, whole),
-                       "chunk_bytes": bytes_of("chunk", chunk, whole), "seed": seed}
-        self._other = {"merge_most_bytes": bytes_of("merge_max", merge_max, whole),
+                       **window_of(window), "chunk_bytes": bytes_of("chunk", chunk),
+                       "seed": seed}
+        self._other = {"merge_most_bytes": bytes_of("merge_max", merge_max),
                        "direct": direct, "engine": engine, "depth": depth, "openers": openers,
                        "prefetch": prefetch, "decode_threads": decode_threads, "batch": batch_size,
                        "check": check, "rank": rank, "ranks": world_size}

@@ -25,6 +25,7 @@ const std::map<std::string, Set>& fields() {
       {"merge_gap_bytes", into(&LoaderOptions::merge_gap_bytes)},
       {"merge_most_bytes", into(&LoaderOptions::merge_most_bytes)},
       {"window_bytes", into(&LoaderOptions::window_bytes)},
+      {"window_percent", into(&LoaderOptions::window_percent)},
       {"direct", into(&LoaderOptions::direct)},
       {"depth", into(&LoaderOptions::depth)},
       {"openers", into(&LoaderOptions::openers)},

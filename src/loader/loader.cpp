@@ -34,7 +34,7 @@ Result<Word> word(std::string_view option, std::string_view text, const std::arr
 
 Result<> check_numbers(const LoaderOptions& o) {
   const bool positive = o.depth > 0 && o.batch > 0 && o.epochs > 0 && o.merge_most_bytes > 0 &&
-                        o.chunk_bytes > 0 && o.window_bytes > 0;
+                        o.chunk_bytes > 0 && o.window_bytes > 0 && o.window_percent >= 0;
   return positive ? Result<>()
                   : usage_error(
                         "depth, batch, epochs, chunk_bytes, merge_most_bytes and "
@@ -81,7 +81,7 @@ Result<LoaderSettings> settings_of(const LoaderOptions& o) {
   s.chunk = {o.chunk_bytes};
   s.merge_gap = {o.merge_gap_bytes};
   s.merge_max = {o.merge_most_bytes};
-  s.window = {{o.window_bytes}, 0};
+  s.window = {{o.window_bytes}, o.window_percent};
   s.direct = o.direct && traits_of(s.engine).direct;
   s.depth = o.depth;
   s.openers = o.openers;
@@ -173,7 +173,7 @@ Result<> Loader::State::begin(const LoaderOptions& options) {
   }
   most_held = most_held_batches(planned.plan, planned.schedule);
   held.resize(most_held);
-  if (reads_device(planned.plan)) {
+  if (reads_device(planned.plan) && !(look_spared() && data->state_->proven_since())) {
     spot.emplace(source->catalog, planned.plan, planned.schedule, seed);
   }
   return start();
@@ -300,6 +300,9 @@ std::string Loader::State::faults() {
       return fmt::format(
           "{} of {} samples that were compared differ from their files (first: {}: {})",
           checked.found.wrong, checked.pieces, first.path, first.why);
+    }
+    if (source == data->state_->source) {
+      data->state_->proven();
     }
   }
   return {};

@@ -51,6 +51,7 @@ struct LoaderOptions {
   std::uint64_t merge_gap_bytes = std::uint64_t{64} << 10;
   std::uint64_t merge_most_bytes = std::uint64_t{1} << 20;
   std::uint64_t window_bytes = std::uint64_t{64} << 20;  // in memory between reading and delivery
+  double window_percent = 0;         // > 0: of an epoch's bytes in memory instead
   bool direct = true;                // past the page cache, where the filesystem can
   std::uint32_t depth = 32;          // reads in flight
   std::uint32_t openers = 1;         // threads that open files ahead

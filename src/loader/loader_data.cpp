@@ -45,7 +45,7 @@ bool LoaderData::State::written() {
 
 void LoaderData::State::begin_look() {
   const std::lock_guard lock(mutex_);
-  as_catalogued_ = false;
+  as_catalogued_ = proven_ = false;
   const std::string root(source->catalog.root);
   if (Result<WriteWatch> watch = WriteWatch::begin(root)) {
     watch_ = *std::move(watch);
@@ -57,6 +57,18 @@ void LoaderData::State::begin_look() {
 void LoaderData::State::looked() {
   const std::lock_guard lock(mutex_);
   as_catalogued_ = watch_ && !written();
+}
+
+void LoaderData::State::proven() {
+  const bool untouched_now = untouched();
+  const std::lock_guard lock(mutex_);
+  proven_ = untouched_now;
+}
+
+bool LoaderData::State::proven_since() {
+  const bool untouched_now = untouched();
+  const std::lock_guard lock(mutex_);
+  return untouched_now && proven_;
 }
 
 bool LoaderData::State::untouched() {

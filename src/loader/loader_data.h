@@ -21,15 +21,17 @@ struct LoaderData::State {
 
   // Before files are looked at, to be told after it: what happens in between counts.
   void begin_look();
-  void looked();     // they are as the catalog says
-  bool untouched();  // since then
+  void looked();        // they are as the catalog says
+  bool untouched();     // since then
+  void proven();        // what the device gave was compared with files of every part of it
+  bool proven_since();  // and nobody has touched them
 
  private:
   bool written();
 
   std::mutex mutex_;
   std::optional<WriteWatch> watch_;
-  bool as_catalogued_ = false;
+  bool as_catalogued_ = false, proven_ = false;
 };
 
 }  // namespace blksweep

@@ -40,7 +40,7 @@ class EveryLoop(DataTest):
     def test_comes_in_the_order_that_the_program_measures(self):
         table, catalog = os.path.join(self.temp, "emission.csv"), os.path.join(self.temp, "data.cat")
         subprocess.run([PROGRAM, "--quiet", "catalog", self.folder, "-o", catalog], check=True, stdout=subprocess.DEVNULL)
-        subprocess.run([PROGRAM, "--quiet", "plan", catalog, "--order", "chunked", "--chunk", "64KiB", "--shuffle",
+        subprocess.run([PROGRAM, "--quiet", "plan", catalog, "--merge", "none", "--order", "chunked", "--chunk", "64KiB", "--shuffle",
                         "reservoir", "--window", "20%", "--emission", table], check=True, stdout=subprocess.DEVNULL)
         with open(table, newline="") as lines:
             rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
