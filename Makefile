@@ -2,6 +2,7 @@
 #
 #   make            build build/blksweep
 #   make loader     build/libblksweep-loader.a, .so and build/include: the loader for other programs
+#   make python     build/python/blksweep, the package for PYTHONPATH; or: pip install ./python
 #   make demo       install what is missing, build, run the main job, write build/demo/report.html
 #   make test       install what is missing, build, run every test (root tests skip without root)
 #   make experiments   the field's experiments in quick form, a figure each; ONLY=name for one, FULL=1 for hours
@@ -129,6 +130,24 @@ $(loader_h): src/loader/loader.h
 .PHONY: loader
 loader: $(loader_lib) $(loader_so) $(loader_h)
 
+# The Python package: its sources beside the module, which is linked with the loader alone.
+PYTHON     ?= /usr/bin/python3
+native     := $(B)/python/blksweep/_native.so
+native_src := $(wildcard python/native/*.cpp)
+package    := $(patsubst %,$(B)/%,$(wildcard python/blksweep/*.py python/blksweep/py.typed))
+$(OBJ)/python/native/%.o: private PCH := 0
+$(OBJ)/python/native/%.o: private override CPPFLAGS += $(shell $(PYTHON) -c 'import sysconfig; print("-isystem", sysconfig.get_path("include"))') -I$(B)/include
+$(OBJ)/python/native/%.o: private override CXXFLAGS += -fvisibility=hidden
+$(native_src:%.cpp=$(OBJ)/%.o): $(loader_h)
+$(native): $(native_src:%.cpp=$(OBJ)/%.o) $(loader_lib)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL $^ $(loader_needs) -o $@
+$(package): $(B)/python/%: python/%
+	$(Q)mkdir -p $(@D) && cp $< $@
+.PHONY: python
+python: $(native) $(package)
+
 $(cli_lib): $(cli)
 $(lib): $(filter-out $(cli),$(objects))
 # Which objects are linked; without it a feature switched on again would find the archive of before.
@@ -237,7 +256,7 @@ bundle: $(B)/blksweep $(B)/unit_tests $(cuda_tests)
 	$(Q)CXX='$(CXX)' NVCC='$(NVCC)' scripts/bundle.sh $(B) $(VERSION)
 
 format:
-	$(Q)$(FORMAT) -i $(filter-out ebpf/%,$(headers)) $(all_cpp) $(all_cu)
+	$(Q)$(FORMAT) -i $(filter-out ebpf/%,$(headers)) $(native_h) $(all_cpp) $(all_cu)
 
 clean:
 	$(Q)rm -rf build build-*/

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that blksweep needs, and nothing when they are all there.
 #
-#   scripts/install-deps.sh [GROUP...]     groups: build bpf measure test figures peers browser lint
+#   scripts/install-deps.sh [GROUP...]     groups: build bpf measure test figures latex peers python browser lint
 #                                          (default: all)
 #
 # exit: 0 all there (now), 1 apt-get failed, 2 usage, 77 packages are missing and this user cannot
@@ -93,6 +93,19 @@ texlive-pictures           pgf, for figures in the document's own font
 poppler-utils              pdftotext: a test looks for the numbers
 LIST
 }
+# The Python package: make python, pip install ./python.
+group_python() {
+  cat <<'LIST'
+pybind11-dev          its module
+python3-dev           its module
+python3-numpy         arrays over the loader's memory
+python3-setuptools    pip install ./python without a network
+python3-pip           the same
+python3-wheel         the same
+python3-venv          a test installs it into an environment of its own
+python3-torch         blksweep.torch
+LIST
+}
 group_lint() {
   cat <<'LIST'
 clang-14              libFuzzer builds
@@ -103,7 +116,7 @@ shellcheck            make lint
 LIST
 }
 
-all_groups=(build bpf measure test figures latex peers browser lint)
+all_groups=(build bpf measure test figures latex peers python browser lint)
 
 missing_of() {
   local package rest

@@ -18,7 +18,6 @@ root_src  := $(wildcard tests/root/*_test.cpp) $(support)
 gpu_src   := $(filter-out $(if $(filter 1,$(CUDA)),,%_cuda_test.cpp),$(wildcard tests/gpu/*_test.cpp)) $(support)
 fuzz_src  := $(wildcard tests/fuzz/*_fuzz.cpp)
 bench_src := $(wildcard tests/bench/*.cpp)
-PYTHON    := /usr/bin/python3
 JOBS      ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 
@@ -53,12 +52,12 @@ pull_program := $(B)/pull_program
 $(pull_program): tests/loader/pull_program.cpp $(loader_h) $(loader_so)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) -std=c++20 -O2 $(WARN) $(SAN_$(SAN)) -I$(B)/include $< -L$(B) -lblksweep-loader -Wl,-rpath,'$$ORIGIN' -pthread -o $@
-tests     := $(B)/blksweep $(B)/unit_tests $(B)/root_tests $(pull_program) $(cuda_tests) $(if $(cuda_tests),$(standin))
+tests     := $(B)/blksweep $(B)/unit_tests $(B)/root_tests $(pull_program) $(native) $(package) $(cuda_tests) $(if $(cuda_tests),$(standin))
 run_tests := $(PYTHON) scripts/run_tests.py --build $(B)
 
 .PHONY: test test-built test-unit test-root test-gpu test-standin test-standin-programs test-cli test-python unit test-programs
 test:
-	$(Q)scripts/install-deps.sh build bpf measure test figures latex peers
+	$(Q)scripts/install-deps.sh build bpf measure test figures latex peers python
 	$(again) test-programs
 	$(again) test-built
 test-programs: $(tests)
@@ -93,7 +92,7 @@ coverage-gpu: $(B)/coverage/gpu_tests $(B)/blksweep $(standin)
 	$(Q)scripts/coverage-gpu.sh $(B)
 test-cli: $(B)/blksweep $(pull_program)
 	$(Q)$(run_tests) --label '$@: ' --only '$(ONLY)' cli
-test-python: $(B)/blksweep
+test-python: $(B)/blksweep python
 	$(Q)$(run_tests) --label '$@: ' python
 unit: $(B)/unit_tests
 	$(Q)$(B)/unit_tests --gtest_brief=1
@@ -165,17 +164,18 @@ soak:
 
 # --- lint ------------------------------------------------------------------------------------
 headers     := $(call in_src,*.h) $(wildcard tests/*/*.h ebpf/wire/*.h)
-all_cpp     := $(call in_src,*.cpp) $(wildcard tests/*/*.cpp)
+native_h    := $(wildcard python/native/*.h)
+all_cpp     := $(call in_src,*.cpp) $(wildcard tests/*/*.cpp) $(native_src)
 all_cu      := $(call in_src,*.cu)
 our_bpf     := $(wildcard ebpf/*.c ebpf/*.h ebpf/wire/*.h)
 bash_files  := $(wildcard scripts/*.sh scripts/*.bash scripts/*/*.sh tests/*/*.sh tests/*/*.bash) .ci/run
-python_files := $(wildcard scripts/*.py scripts/*/*.py tests/*/*.py) $(filter-out %.py,$(wildcard scripts/peers/*))
+python_files := $(wildcard scripts/*.py scripts/*/*.py tests/*/*.py python/*.py python/*/*.py) $(filter-out %.py,$(wildcard scripts/peers/*))
 FORMAT      ?= clang-format-14
 TIDY        ?= clang-tidy-14
 
 .PHONY: lint lint-checks lint-layers lint-tree lint-sizes lint-format lint-shell lint-python lint-tidy check-headers
 lint:
-	$(Q)scripts/install-deps.sh build bpf test lint
+	$(Q)scripts/install-deps.sh build bpf test python lint
 	$(again) --keep-going lint-checks
 	@echo 'lint: clean'
 lint-checks: lint-layers lint-tree lint-sizes lint-format lint-shell lint-python lint-tidy check-headers
@@ -188,10 +188,10 @@ lint-tree:
 	$(Q)$(PYTHON) scripts/lint/tree.py
 lint-sizes:
 	$(call say,LINT,sizes)
-	$(Q)$(PYTHON) scripts/lint/sizes.py $(headers) $(all_cpp) $(all_cu) $(our_bpf) $(bash_files) $(python_files)
+	$(Q)$(PYTHON) scripts/lint/sizes.py $(headers) $(native_h) $(all_cpp) $(all_cu) $(our_bpf) $(bash_files) $(python_files)
 lint-format:
 	$(call say,LINT,format)
-	$(Q)$(FORMAT) --dry-run --Werror --ferror-limit=1 $(filter-out ebpf/%,$(headers)) $(all_cpp) $(all_cu)
+	$(Q)$(FORMAT) --dry-run --Werror --ferror-limit=1 $(filter-out ebpf/%,$(headers)) $(native_h) $(all_cpp) $(all_cu)
 lint-shell:
 	$(call say,LINT,shell)
 	$(Q)shellcheck -x $(bash_files)

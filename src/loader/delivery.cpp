@@ -355,6 +355,10 @@ Result<> Delivery::hash(std::uint32_t batch) {
   return {};
 }
 
+bool Delivery::has(std::uint32_t batch) const {
+  return to_consume().value() > batch || in_.handoff.stopping();
+}
+
 bool Delivery::take(std::uint32_t batch) {
   return to_consume().wait_for(batch + 1) && !in_.handoff.stopping() && record(batch);
 }

@@ -82,6 +82,7 @@ class Delivery {
   // Waits until everything that was published is consumed (or the run is stopped).
   Result<> finish();
 
+  bool has(std::uint32_t batch) const;  // take() would not wait
   // Waits for the batch and records it; false: the run was stopped before. In ascending order.
   bool take(std::uint32_t batch);
   // Of a batch that was taken: its samples that could be read, in order of emission.

@@ -6,12 +6,15 @@
 #include <array>
 #include <atomic>
 #include <future>
+#include <limits>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "loader/address_proof.h"
 #include "loader/epoch.h"
+#include "loader/loader_data.h"
 #include "loader/most_held.h"
 
 namespace blksweep {
@@ -31,15 +34,39 @@ Result<Word> word(std::string_view option, std::string_view text, const std::arr
 
 Result<> check_numbers(const LoaderOptions& o) {
   const bool positive = o.depth > 0 && o.batch > 0 && o.epochs > 0 && o.merge_most_bytes > 0 &&
-                        o.chunk_bytes > 0 && o.window_bytes > 0;
+                        o.chunk_bytes > 0 && o.window_bytes > 0 && o.window_percent >= 0;
   return positive ? Result<>()
                   : usage_error(
                         "depth, batch, epochs, chunk_bytes, merge_most_bytes and "
                         "window_bytes are 1 at least");
 }
 
+Result<bool> is_watched(std::string_view check) {
+  if (check != "watched" && check != "every") {
+    return usage_error(fmt::format("check = \"{}\": it is one of every, watched", check));
+  }
+  return check == "watched";
+}
+
+Result<> check_part(const LoaderOptions& o) {
+  if (o.rank >= o.ranks) {
+    return usage_error(fmt::format("rank = {} of ranks = {}: ranks count from 0", o.rank, o.ranks));
+  }
+  if (o.first_sample > 0 && o.epochs > 1) {
+    return usage_error(fmt::format(
+        "first_sample = {} with epochs = {}: the rest of an epoch is delivered alone, with "
+        "epochs = 1",
+        o.first_sample, o.epochs));
+  }
+  if (o.first_epoch > std::numeric_limits<std::uint32_t>::max() - o.epochs) {
+    return usage_error(fmt::format("first_epoch = {}: too many epochs", o.first_epoch));
+  }
+  return {};
+}
+
 Result<LoaderSettings> settings_of(const LoaderOptions& o) {
   BLKSWEEP_CHECK(check_numbers(o));
+  BLKSWEEP_CHECK(check_part(o));
   LoaderSettings s;
   BLKSWEEP_TRY(s.order,
                word("order", o.order,
@@ -54,7 +81,7 @@ Result<LoaderSettings> settings_of(const LoaderOptions& o) {
   s.chunk = {o.chunk_bytes};
   s.merge_gap = {o.merge_gap_bytes};
   s.merge_max = {o.merge_most_bytes};
-  s.window = {{o.window_bytes}, 0};
+  s.window = {{o.window_bytes}, o.window_percent};
   s.direct = o.direct && traits_of(s.engine).direct;
   s.depth = o.depth;
   s.openers = o.openers;
@@ -63,18 +90,25 @@ Result<LoaderSettings> settings_of(const LoaderOptions& o) {
   s.prefetch = o.prefetch;
   s.decode_threads = o.decode_threads;
   s.epochs = o.epochs;
+  s.first_epoch = o.first_epoch;
+  s.part = {o.first_sample, o.rank, o.ranks};
   BLKSWEEP_CHECK(check_reader(s));
   return s;
 }
 
-// A catalog made now is made anew where a file moved while it was scanned; an old one is refused.
-Result<> settle_addresses(Source& source, AddressProof& proof) {
-  BLKSWEEP_TRY(const ExtentCheck check, proof.before(source));
-  if (const std::string stale = stale_catalog(source, check); !stale.empty()) {
+// A catalog made now is made anew where a file moved since; an old one is refused, and one whose
+// samples would get other numbers.
+Result<> settle_addresses(std::shared_ptr<const Source>& source, AddressProof& proof) {
+  BLKSWEEP_TRY(const ExtentCheck check, proof.before(*source));
+  if (const std::string stale = stale_catalog(*source, check); !stale.empty()) {
     return fail(stale);
   }
   if (!check.clean()) {
-    BLKSWEEP_TRY(source, open_source(source.origin));
+    BLKSWEEP_TRY(Source now, open_source(source->origin));
+    if (const std::string other = other_files(*source, now); !other.empty()) {
+      return fail(other);
+    }
+    source = std::make_shared<const Source>(std::move(now));
   }
   return {};
 }
@@ -82,9 +116,11 @@ Result<> settle_addresses(Source& source, AddressProof& proof) {
 }  // namespace
 
 struct Loader::State {
-  Source source;
+  std::shared_ptr<const LoaderData> data;
+  std::shared_ptr<const Source> source;  // that of `data`, or a newer look at the same files
   LoaderSettings settings;
   std::uint64_t seed = 1;
+  bool watched = false;
   PlannedEpoch planned;
   std::uint32_t most_held = 1;
   std::optional<AddressProof> proof;
@@ -96,11 +132,17 @@ struct Loader::State {
   std::thread reader;
 
   std::uint32_t taken = 0, released = 0;
+  LoaderStats stats;
+  std::int64_t began = 0;                       // reading
   std::vector<std::vector<LoadedSample>> held;  // most_held of them, used in turn
   bool ended = false;
   std::string error;
 
   Result<> begin(const LoaderOptions& options);
+  Result<> look_before();
+  bool look_spared();
+  void count_plan();
+  void count(std::int64_t asked);
   Result<> start();
   void read(std::promise<Result<>> prepared);
   void gather(std::uint32_t batch, std::vector<LoadedSample>& out);
@@ -109,41 +151,83 @@ struct Loader::State {
 };
 
 Result<> Loader::State::begin(const LoaderOptions& options) {
-  if (options.data.empty() == options.catalog.empty()) {
-    return usage_error("one of data (a folder) and catalog (a file) is given");
-  }
   seed = options.seed;
+  BLKSWEEP_TRY(watched, is_watched(options.check));
   BLKSWEEP_TRY(settings, settings_of(options));
-  BLKSWEEP_TRY(source, open_source({options.data, options.catalog}));
-  if (source.catalog.samples() == 0) {
-    return fail(fmt::format("{}: there are no samples", source.catalog.root));
+  source = data->state_->source;
+  if (source->catalog.samples() == 0) {
+    return fail(fmt::format("{}: there are no samples", source->catalog.root));
   }
   if (settings.merge == Merge::device) {
-    if (const std::string why = device_refusal(source); !why.empty()) {
+    if (const std::string why = device_refusal(*source); !why.empty()) {
       return unsupported(fmt::format("merge = \"device\" is refused here: {}", why));
     }
   }
-  proof.emplace(source, settings);
-  BLKSWEEP_CHECK(settle_addresses(source, *proof));
-  BLKSWEEP_TRY(planned, plan_epoch(source, settings, seed));
+  proof.emplace(*source, settings);
+  BLKSWEEP_CHECK(look_before());
+  BLKSWEEP_TRY(planned, plan_epoch(*source, settings, seed));
+  count_plan();
+  if (planned.plan.order.empty()) {  // more ranks than samples
+    ended = true;
+    return {};
+  }
   most_held = most_held_batches(planned.plan, planned.schedule);
   held.resize(most_held);
-  if (reads_device(planned.plan)) {
-    spot.emplace(source.catalog, planned.plan, planned.schedule, seed);
+  if (reads_device(planned.plan) && !(look_spared() && data->state_->proven_since())) {
+    spot.emplace(source->catalog, planned.plan, planned.schedule, seed);
   }
   return start();
+}
+
+// Whether nothing can have changed since the files were compared last.
+bool Loader::State::look_spared() {
+  return watched && source == data->state_->source && other_filesystem(*source).empty() &&
+         data->state_->untouched();
+}
+
+Result<> Loader::State::look_before() {
+  if (look_spared()) {
+    return {};
+  }
+  data->state_->begin_look();
+  BLKSWEEP_CHECK(settle_addresses(source, *proof));
+  if (source == data->state_->source) {
+    data->state_->looked();
+  }
+  return {};
+}
+
+void Loader::State::count_plan() {
+  const PlanSummary summary = summarize(source->catalog, planned.plan);
+  stats.reads = summary.reads;
+  stats.read_bytes = summary.read_bytes;
+  stats.window_bytes = planned.schedule.window_peak.n;
+  stats.memory_bytes = planned.schedule.arena.n;
+  stats.plan_ns = planned.plan_ns;
+}
+
+// A batch that came after it was asked for at `asked`.
+void Loader::State::count(std::int64_t asked) {
+  const std::int64_t now = now_ns();
+  ++stats.batches;
+  stats.waited_ns += now - asked;
+  stats.epoch_ns = now - began;
+  if (stats.first_batch_ns == 0) {
+    stats.first_batch_ns = now - began;
+  }
 }
 
 Result<> Loader::State::start() {
   std::promise<Result<>> prepared;
   std::future<Result<>> made = prepared.get_future();
   reader = std::thread([this, p = std::move(prepared)]() mutable { read(std::move(p)); });
+  began = now_ns();
   return made.get();
 }
 
 // The ring belongs to the thread that makes it.
 void Loader::State::read(std::promise<Result<>> prepared) {
-  auto made = Epoch::prepare(source, settings, planned,
+  auto made = Epoch::prepare(*source, settings, planned,
                              {.seed = seed, .spot = spot ? &*spot : nullptr, .pulled = true});
   if (!made) {
     prepared.set_value(tl::unexpected(made.error()));
@@ -169,9 +253,11 @@ void Loader::State::gather(std::uint32_t batch, std::vector<LoadedSample>& out) 
     if (failed[position] == 0) {
       const BatchPart& part = parts[out.size()];
       const std::uint32_t sample = planned.plan.order[position];
-      out.push_back({part.data, part.bytes, sample, source.catalog.sample(sample).label});
+      out.push_back({part.data, part.bytes, sample, source->catalog.sample(sample).label});
+      stats.bytes += part.bytes;
     }
   }
+  stats.samples += static_cast<std::uint32_t>(out.size());
 }
 
 void Loader::State::end() {
@@ -198,20 +284,25 @@ std::string Loader::State::faults() {
   if (const auto& failures = epoch->reader().readiness().failures(); !failures.empty()) {
     const std::uint32_t sample = planned.plan.order[failures.front().position];
     return fmt::format("{} samples could not be read (first: {}: {})", failures.size(),
-                       source.catalog.full_path(source.catalog.sample(sample).file),
+                       source->catalog.full_path(source->catalog.sample(sample).file),
                        failures.front().error == 0
                            ? "the file is shorter than it was"
                            : std::generic_category().message(failures.front().error));
   }
-  if (const AddressFindings found = proof->after(source); !found.wrong.empty()) {
-    return found.wrong.front();
+  if (!look_spared()) {
+    if (const AddressFindings found = proof->after(*source); !found.wrong.empty()) {
+      return found.wrong.front();
+    }
   }
   if (spot) {
-    if (const SpotResult checked = spot->compare(source); checked.found.wrong > 0) {
+    if (const SpotResult checked = spot->compare(*source); checked.found.wrong > 0) {
       const WrongSample& first = checked.found.named.front();
       return fmt::format(
           "{} of {} samples that were compared differ from their files (first: {}: {})",
           checked.found.wrong, checked.pieces, first.path, first.why);
+    }
+    if (source == data->state_->source) {
+      data->state_->proven();
     }
   }
   return {};
@@ -227,7 +318,14 @@ Loader::~Loader() {
 }
 
 std::unique_ptr<Loader> Loader::open(const LoaderOptions& options, std::string& error) {
+  auto data = LoaderData::open(options.data, options.catalog, error);
+  return data ? open(std::move(data), options, error) : nullptr;
+}
+
+std::unique_ptr<Loader> Loader::open(std::shared_ptr<const LoaderData> data,
+                                     const LoaderOptions& options, std::string& error) {
   std::unique_ptr<Loader> loader(new Loader(std::make_unique<State>()));
+  loader->state_->data = std::move(data);
   if (const Result<> begun = loader->state_->begin(options); !begun) {
     error = begun.error().message();
     return nullptr;
@@ -248,10 +346,12 @@ std::optional<LoadedBatch> Loader::next() {
         s.most_held);
     return std::nullopt;
   }
+  const std::int64_t asked = now_ns();
   if (s.taken == s.planned.schedule.batches() || !s.epoch->delivery().take(s.taken)) {
     s.end();
     return std::nullopt;
   }
+  s.count(asked);
   s.error.clear();
   std::vector<LoadedSample>& samples = s.held[s.taken % s.most_held];
   s.gather(s.taken, samples);
@@ -271,16 +371,17 @@ std::uint32_t Loader::most_held() const { return state_->most_held; }
 std::uint32_t Loader::batches() const {
   return static_cast<std::uint32_t>(state_->planned.schedule.batches());
 }
-std::uint32_t Loader::samples() const {
-  return static_cast<std::uint32_t>(state_->source.catalog.samples());
+std::uint32_t Loader::samples() const { return state_->data->samples(); }
+std::string Loader::path(std::uint32_t sample) const { return state_->data->path(sample); }
+std::string_view Loader::label(std::uint32_t label) const { return state_->data->label(label); }
+std::uint32_t Loader::delivers() const {
+  return static_cast<std::uint32_t>(state_->planned.plan.order.size() / state_->settings.epochs);
 }
-std::string Loader::path(std::uint32_t sample) const {
-  const Catalog& catalog = state_->source.catalog;
-  return sample < catalog.samples() ? catalog.full_path(catalog.sample(sample).file)
-                                    : std::string();
-}
-std::string_view Loader::label(std::uint32_t label) const {
-  return state_->source.catalog.label(label);
+LoaderStats Loader::stats() const { return state_->stats; }
+bool Loader::ready() const {
+  const State& s = *state_;
+  return s.ended || s.taken - s.released == s.most_held ||
+         s.taken == s.planned.schedule.batches() || s.epoch->delivery().has(s.taken);
 }
 
 }  // namespace blksweep

@@ -20,8 +20,11 @@
 //            error() is empty only when every sample came, and where bytes were read by their
 //            address on the device (order or merge) no file had moved between the first read and
 //            the last.
+// Ranks:     each plans the whole epoch, and so agrees with the others without a word; it reads its
+//            own samples only.
 // Stop:      interrupt() wakes next(), which then returns nothing.
-// Threads:   next() and release() on one thread at a time, interrupt() on any. Reading goes on in
+// Threads:   next(), release() and stats() on one thread at a time, interrupt() and ready() on any.
+// Reading goes on in
 //            threads of the loader's own.
 #pragma once
 
@@ -48,6 +51,7 @@ struct LoaderOptions {
   std::uint64_t merge_gap_bytes = std::uint64_t{64} << 10;
   std::uint64_t merge_most_bytes = std::uint64_t{1} << 20;
   std::uint64_t window_bytes = std::uint64_t{64} << 20;  // in memory between reading and delivery
+  double window_percent = 0;         // > 0: of an epoch's bytes in memory instead
   bool direct = true;                // past the page cache, where the filesystem can
   std::uint32_t depth = 32;          // reads in flight
   std::uint32_t openers = 1;         // threads that open files ahead
@@ -57,6 +61,54 @@ struct LoaderOptions {
   std::uint32_t decode_threads = 0;  // 0: samples come as they are stored
   std::uint32_t epochs = 1;
   std::uint64_t seed = 1;
+  // Which randomness the first epoch has: epoch e is the same whatever was the first.
+  std::uint32_t first_epoch = 0;
+  // Of one epoch, what is left after so many samples were delivered (by all ranks together).
+  std::uint32_t first_sample = 0;
+  // When all files are compared with the catalog, and where they lie: "every" loader before its
+  // first read and after its last; "watched": while the kernel tells (fanotify, CAP_SYS_ADMIN) that
+  // nobody closed one of them after writing since they were compared last, not again.
+  std::string check = "every";
+  // Of what an epoch delivers every ranks-th sample, from the rank-th on: disjoint, together all.
+  std::uint32_t rank = 0, ranks = 1;
+};
+
+// A data set that is opened once for many loaders. Threads: any; it never changes.
+class LoaderData {
+ public:
+  // One of a folder, scanned now, and a file that `blksweep catalog` wrote. Null: error says why.
+  static std::shared_ptr<const LoaderData> open(const std::string& folder,
+                                                const std::string& catalog, std::string& error);
+  ~LoaderData();
+  std::uint32_t samples() const;
+  std::uint64_t bytes() const;
+  std::string_view root() const;
+  std::string path(std::uint32_t sample) const;  // of the file that the sample is in; "": no such
+  std::uint64_t sample_bytes(std::uint32_t sample) const;
+  std::uint32_t label_of(std::uint32_t sample) const;  // or kNoLabelOfSample
+  std::uint32_t labels() const;
+  std::string_view label(std::uint32_t label) const;
+  // Of names, sizes and labels: equal where the same samples have the same numbers.
+  std::uint64_t identity() const;
+
+ private:
+  friend class Loader;
+  struct State;
+  explicit LoaderData(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// What was done so far; of the epochs of this loader together.
+struct LoaderStats {
+  std::uint32_t batches = 0, samples = 0;   // delivered
+  std::uint64_t bytes = 0;                  // of them
+  std::uint64_t reads = 0, read_bytes = 0;  // planned, of all epochs
+  std::uint64_t window_bytes = 0;           // most sample bytes in the window, as planned
+  std::uint64_t memory_bytes = 0;           // for samples in memory
+  std::int64_t plan_ns = 0;                 // order, merge and shuffle, before the first read
+  std::int64_t first_batch_ns = 0;          // since reading began; 0: not there yet
+  std::int64_t epoch_ns = 0;                // from there to the newest batch
+  std::int64_t waited_ns = 0;               // in next(), by the caller
 };
 
 struct LoadedSample {
@@ -75,18 +127,24 @@ struct LoadedBatch {
 class Loader {
  public:
   static std::unique_ptr<Loader> open(const LoaderOptions& options, std::string& error);
+  // Of `data`; options.data and options.catalog are not looked at.
+  static std::unique_ptr<Loader> open(std::shared_ptr<const LoaderData> data,
+                                      const LoaderOptions& options, std::string& error);
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
   std::optional<LoadedBatch> next();
-  void release();  // of the oldest batch that is out; none: nothing
+  bool ready() const;  // next() would return at once
+  void release();      // of the oldest batch that is out; none: nothing
   void interrupt();
   const std::string& error() const;
 
   std::uint32_t most_held() const;
-  std::uint32_t batches() const;                 // of all epochs
-  std::uint32_t samples() const;                 // of one epoch
+  std::uint32_t batches() const;   // of all epochs
+  std::uint32_t samples() const;   // of the data set
+  std::uint32_t delivers() const;  // samples of one epoch, by this rank
+  LoaderStats stats() const;
   std::string path(std::uint32_t sample) const;  // of the file that the sample is in
   std::string_view label(std::uint32_t label) const;
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "os/memory_room.h"
+#include "plan/epoch_part.h"
 
 namespace blksweep {
 namespace {
@@ -75,7 +76,19 @@ ShuffleSettings shuffle_settings(const LoaderSettings& settings, const Plan& pla
   s.in_flight = {std::uint64_t{settings.depth} * longest_read(plan)};
   s.slots = batch_slots_of(settings);
   s.seed = seed;
+  s.first_epoch = settings.first_epoch;
   return s;
+}
+
+// The samples of the part, in the order of the whole.
+Result<> keep_part(const Source& source, const LoaderSettings& settings, const MergeSettings& merge,
+                   const ShuffleSettings& shuffle, PlannedEpoch& planned) {
+  BLKSWEEP_TRY(const std::vector<std::uint32_t> emission, draw_order(planned.plan, shuffle));
+  PartOrder part = take_part(planned.plan, emission, settings.part);
+  planned.plan = make_plan(source.catalog, std::move(part.order), settings.epochs, merge);
+  BLKSWEEP_TRY(planned.schedule,
+               schedule_emission(planned.plan, shuffle, std::move(part.emission)));
+  return {};
 }
 
 // Before they are taken: a catalog may speak of more data than any node can plan.
@@ -105,13 +118,18 @@ Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& sett
   }
   const MergeSettings merge = merge_settings(source, settings, settings.window.of(whole));
   BLKSWEEP_TRY(const std::uint64_t segments, affordable_segments(source, settings, merge));
-  const OrderSettings order{settings.order, seed, settings.chunk, settings.sort_window.of(whole),
-                            settings.epochs};
+  const OrderSettings order{settings.order,  seed,
+                            settings.chunk,  settings.sort_window.of(whole),
+                            settings.epochs, settings.first_epoch};
   PlannedEpoch planned;
   planned.plan = make_plan(source.catalog, make_order(source.catalog, order), settings.epochs,
                            merge, segments);
   const ShuffleSettings shuffle = shuffle_settings(settings, planned.plan, seed);
-  BLKSWEEP_TRY(planned.schedule, make_schedule(source.catalog, planned.plan, shuffle));
+  if (settings.part.whole()) {
+    BLKSWEEP_TRY(planned.schedule, make_schedule(source.catalog, planned.plan, shuffle));
+  } else {
+    BLKSWEEP_CHECK(keep_part(source, settings, merge, shuffle, planned));
+  }
   planned.window = shuffle.window;
   planned.align = read_align(source, settings);
   planned.plan_ns = now_ns() - begin;

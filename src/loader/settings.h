@@ -77,7 +77,9 @@ struct LoaderSettings {
   ComputeTime compute;
   std::uint32_t device_index = 0;  // of the GPU
   std::uint32_t epochs = 1;
-  bool epochs_apart = false;  // the next one's window is not filled during this one
+  std::uint32_t first_epoch = 0;  // whose randomness the first one has
+  EpochPart part;                 // with a first one left out, of one epoch
+  bool epochs_apart = false;      // the next one's window is not filled during this one
 };
 
 // Whether the reader can have what else is asked for; a usage error that says why not.

@@ -186,7 +186,7 @@ struct WindowSort {
 
 void append_epoch(const OrderSettings& settings, std::span<const std::uint32_t> sorted,
                   std::span<const std::uint32_t> chunk_begins, Samples& out, std::uint32_t epoch) {
-  Rng rng(settings.seed, kOrderStream + epoch);
+  Rng rng(settings.seed, kOrderStream + settings.first_epoch + epoch);
   if (settings.order == Order::chunked) {
     append_chunks(sorted, chunk_begins, rng, out);
   } else {
@@ -200,7 +200,7 @@ Samples base_order(const Catalog& catalog, const OrderSettings& settings) {
   if (settings.order == Order::random) {
     out.reserve(n * settings.epochs);
     for (std::uint32_t e = 0; e < settings.epochs; ++e) {
-      Rng rng(settings.seed, kOrderStream + e);
+      Rng rng(settings.seed, kOrderStream + settings.first_epoch + e);
       append_random(n, rng, out);
     }
     return out;

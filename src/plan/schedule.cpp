@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "plan/batch_slots.h"
+#include "plan/epoch_part.h"
 #include "plan/schedule_places.h"
 #include "plan/shuffle_emission.h"
 
@@ -84,6 +85,23 @@ Result<Schedule> schedule_slots(const Plan& plan, const ShuffleSettings& setting
   return schedule;
 }
 
+Result<Emission> drawn(const Plan& plan, const ShuffleSettings& settings, std::uint32_t granule) {
+  BLKSWEEP_CHECK(check_window(plan, settings, granule));
+  ShuffleSettings rest = settings;  // of the window, what is left to the shuffle
+  rest.window.n -= std::min(settings.window.n, bytes_ahead(plan, settings.shuffle));
+  return draw_emission(plan, rest, granule);
+}
+
+Result<Schedule> schedule_window(const Plan& plan, const ShuffleSettings& settings,
+                                 std::uint32_t granule, Emission emission) {
+  Schedule schedule;
+  schedule.emission = std::move(emission.positions);
+  schedule.window_peak = {emission.peak_bytes + bytes_ahead(plan, settings.shuffle)};
+  schedule.batch_begin = cut_batches(plan, settings.batch);
+  BLKSWEEP_CHECK(place_parcels(plan, settings, {granule, emission.held}, schedule));
+  return schedule;
+}
+
 }  // namespace
 
 std::uint32_t Schedule::largest_batch() const {
@@ -100,17 +118,27 @@ Result<Schedule> make_schedule(const Catalog& /*catalog*/, const Plan& plan,
   if (settings.slots > 0) {
     return schedule_slots(plan, settings, granule);
   }
-  BLKSWEEP_CHECK(check_window(plan, settings, granule));
-  Schedule schedule;
-  const std::uint64_t ahead = bytes_ahead(plan, settings.shuffle);
-  ShuffleSettings rest = settings;  // of the window, what is left to the shuffle
-  rest.window.n -= std::min(settings.window.n, ahead);
-  Emission emission = draw_emission(plan, rest, granule);
-  schedule.emission = std::move(emission.positions);
-  schedule.window_peak = {emission.peak_bytes + ahead};
-  schedule.batch_begin = cut_batches(plan, settings.batch);
-  BLKSWEEP_CHECK(place_parcels(plan, settings, {granule, emission.held}, schedule));
-  return schedule;
+  BLKSWEEP_TRY(Emission emission, drawn(plan, settings, granule));
+  return schedule_window(plan, settings, granule, std::move(emission));
+}
+
+Result<std::vector<std::uint32_t>> draw_order(const Plan& plan, const ShuffleSettings& settings) {
+  if (settings.slots == 0) {
+    BLKSWEEP_TRY(Emission emission, drawn(plan, settings, granule_of(plan)));
+    return std::move(emission.positions);
+  }
+  std::vector<std::uint32_t> positions(plan.order.size());
+  std::iota(positions.begin(), positions.end(), 0U);
+  return positions;
+}
+
+Result<Schedule> schedule_emission(const Plan& plan, const ShuffleSettings& settings,
+                                   std::vector<std::uint32_t> emission) {
+  const std::uint32_t granule = granule_of(plan);
+  if (settings.slots > 0) {
+    return schedule_slots(plan, settings, granule);
+  }
+  return schedule_window(plan, settings, granule, emission_of(plan, std::move(emission), granule));
 }
 
 }  // namespace blksweep

@@ -57,5 +57,11 @@ struct Schedule {
 
 Result<Schedule> make_schedule(const Catalog& catalog, const Plan& plan,
                                const ShuffleSettings& settings);
+// The emission of that schedule, without the places: emission index -> position.
+Result<std::vector<std::uint32_t>> draw_order(const Plan& plan, const ShuffleSettings& settings);
+// Of an emission that was drawn elsewhere (emission index -> position): nothing is shuffled, and
+// the window is that of the settings.
+Result<Schedule> schedule_emission(const Plan& plan, const ShuffleSettings& settings,
+                                   std::vector<std::uint32_t> emission);
 
 }  // namespace blksweep

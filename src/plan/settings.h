@@ -25,6 +25,7 @@ struct OrderSettings {
   Bytes chunk{std::uint64_t{4} << 20};  // chunked: LBA-ordered pieces of this size, in random order
   Bytes sort_window{0};                 // > 0: sort each run of this many bytes of the order by LBA
   std::uint32_t epochs = 1;             // passes over the catalog, each with its own randomness
+  std::uint32_t first_epoch = 0;        // whose randomness the first of them has
 };
 
 struct MergeSettings {
@@ -58,6 +59,14 @@ struct ShuffleSettings {
   // shuffle, and prefetch and in_flight mean nothing.
   std::uint32_t slots = 0;
   std::uint64_t seed = 1;
+  std::uint32_t first_epoch = 0;  // whose randomness the first epoch of the plan has
+};
+
+// What is delivered of each epoch, by emission (plan/epoch_part.h).
+struct EpochPart {
+  std::uint32_t first = 0;  // emissions before it are through
+  std::uint32_t rank = 0, ranks = 1;
+  bool whole() const { return first == 0 && ranks == 1; }
 };
 
 }  // namespace blksweep

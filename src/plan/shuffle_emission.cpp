@@ -142,7 +142,7 @@ void draw_epochs(const Plan& plan, const ShuffleSettings& settings, std::uint32_
   Window window(plan, granule, out);
   for (std::uint32_t e = 0; e < plan.epochs; ++e) {
     const EpochRange epoch{e * n, (e + 1) * n};
-    Rng rng(settings.seed, kShuffleStream + e);
+    Rng rng(settings.seed, kShuffleStream + settings.first_epoch + e);
     if (settings.shuffle == Shuffle::buffer) {
       buffer_epoch(epoch, {settings.window.n, settings.drain.n}, window, rng);
     } else {
@@ -169,7 +169,7 @@ Emission draw_emission(const Plan& plan, const ShuffleSettings& settings, std::u
     const auto n = static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
     out.held.assign(plan.epochs, n);
     for (std::uint32_t e = 0; e < plan.epochs; ++e) {
-      Rng rng(settings.seed, kShuffleStream + e);
+      Rng rng(settings.seed, kShuffleStream + settings.first_epoch + e);
       full_epoch({e * n, (e + 1) * n}, rng, out);
     }
     out.peak_bytes = parcel_memory(plan, granule) / plan.epochs;

@@ -199,5 +199,53 @@ TEST_F(LoaderTest, RefusesWhatItCannotDoInOneLine) {
   EXPECT_NE(refusal(o).find("no samples"), std::string::npos);
 }
 
+std::vector<std::uint32_t> indices_of(Loader& loader) {
+  std::vector<std::uint32_t> out;
+  while (const auto batch = loader.next()) {
+    std::ranges::transform(batch->samples, std::back_inserter(out), &LoadedSample::index);
+    loader.release();
+  }
+  EXPECT_EQ(loader.error(), "");
+  return out;
+}
+
+TEST_F(LoaderTest, RanksShareAnEpochAndARestGoesOn) {
+  const std::vector<std::uint32_t> whole = indices_of(*open(options("reservoir")));
+  std::string error;
+  const auto data = LoaderData::open(dir_.path(), "", error);
+  ASSERT_TRUE(data) << error;
+  EXPECT_EQ(data->samples(), kFiles);
+  LoaderOptions o = options("reservoir");
+  o.first_sample = 100;
+  o.ranks = 3;
+  std::vector<std::uint32_t> joined(whole.begin(), whole.begin() + 100);
+  joined.resize(kFiles);
+  for (o.rank = 0; o.rank < o.ranks; ++o.rank) {
+    const auto loader = Loader::open(data, o, error);
+    ASSERT_TRUE(loader) << error;
+    const std::vector<std::uint32_t> mine = indices_of(*loader);
+    EXPECT_EQ(mine.size(), loader->delivers());
+    EXPECT_EQ(loader->stats().samples, mine.size());
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      joined[100 + i * o.ranks + o.rank] = mine[i];
+    }
+  }
+  EXPECT_EQ(joined, whole);
+}
+
+TEST_F(LoaderTest, RefusesPartsThatCannotBe) {
+  LoaderOptions o = options();
+  o.rank = 2;
+  o.ranks = 2;
+  EXPECT_NE(refusal(o).find("ranks count from 0"), std::string::npos);
+  o = options();
+  o.first_sample = 5;
+  o.epochs = 2;
+  EXPECT_NE(refusal(o).find("delivered alone"), std::string::npos);
+  o = options();
+  o.check = "never";
+  EXPECT_NE(refusal(o).find("every, watched"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace blksweep

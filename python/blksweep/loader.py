@@ -1,0 +1,166 @@
+"""Loader: epochs of batches, in an order that is fixed by the seed alone."""
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from . import _native
+from .catalog import Catalog
+from .position import Position, from_state, to_state
+from .sizes import bytes_of, window_of
+
+# Reading threads end before the interpreter does.
+_open_passes: weakref.WeakSet = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for one in list(_open_passes):
+        one.close()
+
+
+class Loader:
+    """Iterable over batches; each `for` loop is the next `epochs` epochs.
+
+    data: a Catalog, a folder, or a catalog file.
+    batch_size: samples; the last batch of an epoch may be smaller.
+    order: random path directory inode lba chunked recorded reverse, and
+    merge: none file kernel device, and
+    shuffle: none buffer reservoir full, as `blksweep run` has them (docs/orders.md).
+    window, chunk, merge_max: bytes, or "64MiB"; a window also in percent of an epoch: "10%".
+    seed: fixes the order of every epoch, whatever the number of ranks.
+    rank, world_size: every world_size-th sample of the epoch, from the rank-th on.
+    direct: past the page cache. depth, openers, prefetch, engine: as `blksweep run` has them.
+    check: "every" loop compares all files with the catalog at both ends; "watched": only after
+    somebody wrote one, as far as the kernel tells (root); see docs/python.md.
+    decode_threads: samples of packed data sets are decompressed; 0: they come as stored.
+
+    A batch is released when the next one is asked for; arrays of it stay valid for as long as they
+    live, and keep it in the window: who keeps more batches than fit gets HeldError.
+    """
+
+    def __init__(self, data: Catalog | str | os.PathLike[str], *, batch_size: int = 256,
+                 order: str = "lba", merge: str = "none", shuffle: str = "none",
+                 window: int | str = "64MiB", chunk: int | str = "4MiB",
+                 merge_max: int | str = "1MiB", seed: int = 1, epochs: int = 1, rank: int = 0,
+                 world_size: int = 1, direct: bool = True, engine: str = "io_uring",
+                 depth: int = 32, openers: int = 1, prefetch: int = 4, decode_threads: int = 0, check: str = "watched"):
+        self.catalog = data if isinstance(data, Catalog) else Catalog(data)
+        if not 0 <= rank < world_size:
+            raise ValueError(f"rank={rank}, world_size={world_size}: ranks count from 0")
+        if epochs < 1:
+            raise ValueError(f"epochs={epochs}: 1 at least")
+        self.batch_size, self.epochs = batch_size, epochs
+        self.rank, self.world_size = rank, world_size
+        # What decides which sample comes when: a state is of these.
+        self._order = {"order": order, "merge": merge, "shuffle": shuffle,
+                       **window_of(window), "chunk_bytes": bytes_of("chunk", chunk),
+                       "seed": seed}
+        self._other = {"merge_most_bytes": bytes_of("merge_max", merge_max),
+                       "direct": direct, "engine": engine, "depth": depth, "openers": openers,
+                       "prefetch": prefetch, "decode_threads": decode_threads, "batch": batch_size,
+                       "check": check, "rank": rank, "ranks": world_size}
+        self._at = Position()
+        self._begin_at = Position()  # of the newest pass
+        self._go_on = False          # the next loop goes on where a state says
+        self._pass: Any = None
+        self._last_stats: dict = {}
+
+    def __len__(self) -> int:
+        """Batches of one epoch, for this rank."""
+        share = len(range(self.rank, len(self.catalog), self.world_size))
+        return -(-share // self.batch_size)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that is being read, or comes next."""
+        return self._at.epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next loop begins with that epoch, from its first sample."""
+        if epoch < 0:
+            raise ValueError(f"epoch {epoch}: they count from 0")
+        self.close()
+        self._at, self._go_on = Position(epoch), False
+
+    def __iter__(self) -> Iterator[_native.Batch]:
+        self.close()
+        if not self._go_on:
+            self._at.done = 0
+        self._go_on = False
+        return self._batches(self._at.epoch + self.epochs)
+
+    def _batches(self, end: int) -> Iterator[_native.Batch]:
+        while self._at.epoch < end:
+            # The rest of an epoch is a pass of its own; whole ones share one, without a gap.
+            count = 1 if self._at.done else end - self._at.epoch
+            mine = self._pass = self._open(count)
+            yield from self._read(mine, count)
+            if self._pass is not mine:
+                return  # another loop has begun meanwhile
+            self._last_stats = mine.stats()
+            self._pass = None
+
+    def _open(self, epochs: int):
+        opened = _native.Pass(self.catalog.native, {
+            **self._order, **self._other, "epochs": epochs, "first_epoch": self._at.epoch,
+            "first_sample": self._at.done})
+        _open_passes.add(opened)
+        self._begin_at = Position(self._at.epoch, self._at.done)
+        return opened
+
+    def _read(self, mine, epochs: int) -> Iterator[_native.Batch]:
+        share, samples, delivered, first = mine.delivers, len(self.catalog), 0, self._begin_at.done
+        batch = None
+        while True:
+            if batch is not None:
+                batch.release()
+            batch = mine.next() if self._pass is mine else None
+            if batch is None:
+                break
+            delivered += len(batch)
+            within = (delivered - 1) % share + 1  # of this rank, in this epoch
+            self._at.epoch = self._begin_at.epoch + (delivered - 1) // share
+            self._at.done = min(samples, first + within * self.world_size)
+            if self._at.done == samples:
+                self._at = Position(self._at.epoch + 1)
+            yield batch
+        if self._pass is mine:
+            self._at = Position(self._begin_at.epoch + epochs)
+
+    def state_dict(self) -> dict:
+        """Where the loop stands: all that was handed out is done. Plain values, below 1 KiB.
+
+        With several ranks: the same state, when each has had the same number of batches.
+        """
+        return to_state(self._at, self.catalog.identity, self._order)
+
+    def load_state_dict(self, state: dict) -> None:
+        """The next loop goes on there, with this loader's rank and world_size."""
+        found = from_state(state, self.catalog.identity, self._order, len(self.catalog))
+        self.close()
+        self._at, self._go_on = found, True
+
+    def stats(self) -> dict:
+        """Of the newest pass: samples, bytes, times in ns, and bytes per second."""
+        found = self._pass.stats() if self._pass is not None else dict(self._last_stats)
+        if found.get("epoch_ns"):
+            found["samples_per_s"] = found["samples"] / (found["epoch_ns"] / 1e9)
+            found["bytes_per_s"] = found["bytes"] / (found["epoch_ns"] / 1e9)
+        return found
+
+    def close(self) -> None:
+        """Ends a loop that is under way; nothing is read any more."""
+        if self._pass is not None:
+            self._last_stats = self._pass.stats()
+            self._pass.close()
+            self._pass = None
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()

@@ -1,0 +1,127 @@
+#include "loader/loader_data.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace blksweep {
+namespace {
+
+template <class T>
+std::uint64_t hash_of(std::span<const T> values, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(values.data(), values.size_bytes(), seed);
+}
+
+// Where files lie and when they were written does not count: copies of a data set are alike.
+std::uint64_t identity_of(const Catalog& catalog) {
+  std::uint64_t hash = hash_of(std::span(catalog.path_bytes), 0);
+  hash = hash_of(catalog.path_end, hash);
+  hash = hash_of(std::span(catalog.label_bytes), hash);
+  hash = hash_of(catalog.label_end, hash);
+  for (std::uint32_t i = 0; i < catalog.samples(); ++i) {
+    const Sample s = catalog.sample(i);
+    const std::array<std::uint64_t, 4> facts{s.file, s.offset, s.length, s.label};
+    hash = hash_of(std::span<const std::uint64_t>(facts), hash);
+  }
+  return hash;
+}
+
+}  // namespace
+
+// A watch that lost events, or was refused, says nothing: then all are compared.
+bool LoaderData::State::written() {
+  const auto closed = watch_->closed();
+  if (!closed) {
+    watch_.reset();
+    return true;
+  }
+  return !closed->empty() && std::ranges::any_of(source->catalog.files, [&](const auto& file) {
+    return std::ranges::binary_search(*closed, file.inode);
+  });
+}
+
+void LoaderData::State::begin_look() {
+  const std::lock_guard lock(mutex_);
+  as_catalogued_ = proven_ = false;
+  const std::string root(source->catalog.root);
+  if (Result<WriteWatch> watch = WriteWatch::begin(root)) {
+    watch_ = *std::move(watch);
+  } else {
+    watch_.reset();
+  }
+}
+
+void LoaderData::State::looked() {
+  const std::lock_guard lock(mutex_);
+  as_catalogued_ = watch_ && !written();
+}
+
+void LoaderData::State::proven() {
+  const bool untouched_now = untouched();
+  const std::lock_guard lock(mutex_);
+  proven_ = untouched_now;
+}
+
+bool LoaderData::State::proven_since() {
+  const bool untouched_now = untouched();
+  const std::lock_guard lock(mutex_);
+  return untouched_now && proven_;
+}
+
+bool LoaderData::State::untouched() {
+  const std::lock_guard lock(mutex_);
+  as_catalogued_ = as_catalogued_ && watch_ && !written();
+  return as_catalogued_;
+}
+
+LoaderData::LoaderData(std::unique_ptr<State> state) : state_(std::move(state)) {}
+LoaderData::~LoaderData() = default;
+
+std::shared_ptr<const LoaderData> LoaderData::open(const std::string& folder,
+                                                   const std::string& catalog, std::string& error) {
+  if (folder.empty() == catalog.empty()) {
+    error = "one of data (a folder) and catalog (a file) is given";
+    return nullptr;
+  }
+  Result<Source> source = open_source({folder, catalog});
+  if (!source) {
+    error = source.error().message();
+    return nullptr;
+  }
+  auto state = std::make_unique<State>();
+  state->identity = identity_of(source->catalog);
+  state->source = std::make_shared<const Source>(*std::move(source));
+  error.clear();
+  return std::shared_ptr<const LoaderData>(new LoaderData(std::move(state)));
+}
+
+std::uint32_t LoaderData::samples() const {
+  return static_cast<std::uint32_t>(state_->source->catalog.samples());
+}
+std::uint64_t LoaderData::bytes() const { return state_->source->catalog.bytes().n; }
+std::string_view LoaderData::root() const { return state_->source->catalog.root; }
+std::string LoaderData::path(std::uint32_t sample) const {
+  const Catalog& catalog = state_->source->catalog;
+  return sample < catalog.samples() ? catalog.full_path(catalog.sample(sample).file)
+                                    : std::string();
+}
+std::uint64_t LoaderData::sample_bytes(std::uint32_t sample) const {
+  const Catalog& catalog = state_->source->catalog;
+  return sample < catalog.samples() ? catalog.sample(sample).length : 0;
+}
+std::uint32_t LoaderData::label_of(std::uint32_t sample) const {
+  const Catalog& catalog = state_->source->catalog;
+  return sample < catalog.samples() ? catalog.sample(sample).label : kNoLabelOfSample;
+}
+std::uint32_t LoaderData::labels() const {
+  return static_cast<std::uint32_t>(state_->source->catalog.label_end.size());
+}
+std::string_view LoaderData::label(std::uint32_t label) const {
+  return state_->source->catalog.label(label);
+}
+std::uint64_t LoaderData::identity() const { return state_->identity; }
+
+}  // namespace blksweep

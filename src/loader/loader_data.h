@@ -1,0 +1,37 @@
+// What a LoaderData holds, for the loaders that are opened of it.
+//
+// Watch: files of the set that were closed after writing since they were compared with the catalog
+//        last. Who still has one open for writing is seen when he closes it.
+// Threads: any.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "loader/loader.h"
+#include "loader/source.h"
+#include "os/write_watch.h"
+
+namespace blksweep {
+
+struct LoaderData::State {
+  std::shared_ptr<const Source> source;
+  std::uint64_t identity = 0;
+
+  // Before files are looked at, to be told after it: what happens in between counts.
+  void begin_look();
+  void looked();        // they are as the catalog says
+  bool untouched();     // since then
+  void proven();        // what the device gave was compared with files of every part of it
+  bool proven_since();  // and nobody has touched them
+
+ private:
+  bool written();
+
+  std::mutex mutex_;
+  std::optional<WriteWatch> watch_;
+  bool as_catalogued_ = false, proven_ = false;
+};
+
+}  // namespace blksweep

@@ -1,0 +1,36 @@
+// EpochPart: what one of several readers delivers of an epoch, or what is left of one.
+//
+// The whole epoch is planned and its emission drawn first, so that all readers agree on it without
+// a word; each then takes its samples, in the order of the whole. A part needs no more of the
+// window than the whole: at any moment it holds a subset of it.
+//
+// Sharing:  of the emissions from `first` on, every ranks-th, from the rank-th on. When all ranks
+//           have delivered k samples each, the first `first + k * ranks` of the epoch are through,
+//           whatever the number of ranks: what is left can be shared out anew.
+// Property: the parts of all ranks are disjoint, and together the emissions from `first` on.
+// Threads:  pure functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plan/plan.h"
+#include "plan/settings.h"
+#include "plan/shuffle_emission.h"
+
+namespace blksweep {
+
+struct PartOrder {
+  std::vector<std::uint32_t> order;     // position in the part -> sample
+  std::vector<std::uint32_t> emission;  // emission index of the part -> position in the part
+};
+
+// Of every epoch of the plan; `emission` as Schedule has it.
+PartOrder take_part(const Plan& plan, std::span<const std::uint32_t> emission,
+                    const EpochPart& part);
+
+// An emission that was drawn elsewhere, with what it holds of the plan's parcels.
+Emission emission_of(const Plan& plan, std::vector<std::uint32_t> positions, std::uint32_t granule);
+
+}  // namespace blksweep

@@ -1,0 +1,142 @@
+"""blksweep.Loader: what comes, in which order, and what is refused."""
+import csv
+import doctest
+import os
+import subprocess
+import unittest
+
+import blksweep
+import blksweep.sizes
+from data import PROGRAM, WINDOWED, DataTest, contents, indices, make
+
+ORDERS = ({}, {"order": "random", "shuffle": "none"}, {"order": "lba", "shuffle": "full", "window": "64MiB"},
+          {"shuffle": "buffer", "window": "10%"}, {"order": "inode", "shuffle": "none", "prefetch": 1}, {"direct": False})
+
+
+class EveryLoop(DataTest):
+    def test_brings_every_sample_once_with_its_files_bytes_and_label(self):
+        for options in ORDERS:
+            seen = []
+            for batch in self.loader(**options):
+                self.assertLessEqual(len(batch), 16)
+                for sample, index, label, size in zip(batch, batch.indices, batch.labels, batch.sizes):
+                    self.assertEqual(sample.tobytes(), self.bytes_of(int(index)))
+                    self.assertEqual(len(sample), size)
+                    self.assertEqual(label, self.catalog.label_of(int(index)))
+                    self.assertIn(f"/{self.catalog.labels[label]}/", self.catalog.file_of(int(index)))
+                    seen.append(int(index))
+            self.assertEqual(sorted(seen), list(range(300)))
+
+    def test_is_another_epoch_that_the_seed_alone_decides(self):
+        one, other = self.loader(), self.loader(depth=3, openers=2, prefetch=9)
+        first, second = indices(one), indices(one)
+        self.assertNotEqual(first, second)
+        self.assertEqual(first + second, indices(self.loader(epochs=2)))
+        self.assertEqual([first, second], [indices(other), indices(other)])
+        self.assertNotEqual(first, indices(self.loader(seed=2)))
+        one.set_epoch(0)
+        self.assertEqual(indices(one), first)
+
+    def test_comes_in_the_order_that_the_program_measures(self):
+        table, catalog = os.path.join(self.temp, "emission.csv"), os.path.join(self.temp, "data.cat")
+        subprocess.run([PROGRAM, "--quiet", "catalog", self.folder, "-o", catalog], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([PROGRAM, "--quiet", "plan", catalog, "--merge", "none", "--order", "chunked", "--chunk", "64KiB", "--shuffle",
+                        "reservoir", "--window", "20%", "--emission", table], check=True, stdout=subprocess.DEVNULL)
+        with open(table, newline="") as lines:
+            rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+        loader = blksweep.Loader(catalog, **WINDOWED)
+        paths = [loader.catalog.file_of(i) for i in indices(loader)]
+        self.assertEqual([os.path.join(self.catalog.root, row["path"]) for row in rows], paths)
+
+    def test_can_be_left_and_begun_again(self):
+        loader = self.loader()
+        whole = indices(loader)
+        loader.set_epoch(0)
+        for count, _ in enumerate(loader):
+            if count == 3:
+                break
+        self.assertEqual(indices(loader), whole)
+
+    def test_gives_rows_of_one_size_or_one_array_of_all(self):
+        make(os.path.join(self.temp, "even"), "4KiB", 64)
+        loader = blksweep.Loader(os.path.join(self.temp, "even"), batch_size=16)
+        for batch in loader:
+            rows = batch.stack()
+            self.assertEqual(rows.shape, (16, 4096))
+            self.assertEqual([row.tobytes() for row in rows], [contents(loader.catalog.file_of(int(i))) for i in batch.indices])
+        with self.assertRaisesRegex(ValueError, "different sizes"):
+            next(iter(self.loader())).stack()
+        batch = next(iter(self.loader()))
+        data, offsets = batch.concat()
+        self.assertEqual([data[a:b].tobytes() for a, b in zip(offsets, offsets[1:])], [s.tobytes() for s in batch])
+
+    def test_says_what_it_did(self):
+        loader = self.loader()
+        indices(loader)
+        stats = loader.stats()
+        self.assertEqual((stats["samples"], stats["batches"], stats["bytes"]), (300, len(loader), self.catalog.nbytes))
+        self.assertGreater(stats["epoch_ns"], stats["first_batch_ns"])
+
+
+class Ranks(DataTest):
+    def test_share_each_epoch_and_keep_its_order(self):
+        whole = self.loader()
+        for epoch in range(2):
+            emission = indices(whole)
+            for world in (2, 3, 4, 7):
+                parts = []
+                for rank in range(world):
+                    loader = self.loader(rank=rank, world_size=world)
+                    loader.set_epoch(epoch)
+                    parts.append(indices(loader))
+                    self.assertEqual(len(loader), -(-len(parts[-1]) // 16))
+                self.assertEqual([parts[i % world][i // world] for i in range(300)], emission)
+
+    def test_may_be_more_than_samples(self):
+        counts = [len(indices(self.loader(rank=r, world_size=301))) for r in (0, 299, 300)]
+        self.assertEqual(counts, [1, 1, 0])
+
+
+class Refused(DataTest):
+    def test_are_options_that_cannot_be(self):
+        for options, text in (({"order": "lbaa"}, 'order = "lbaa": it is one of random'), ({"shuffle": "x"}, "none, buffer, reservoir, full"),
+                              ({"rank": 2, "world_size": 2}, "ranks count from 0"), ({"epochs": 0}, "1 at least"), ({"window": "64 parsec"}, "64MiB"),
+                              ({"window": "1KiB"}, "set --window to at least|window"), ({"depth": -1}, "depth = -1"), ({"batch_size": 0}, "batch"),
+                              ({"check": "never"}, "every, watched"), ({"engine": "x"}, "io_uring")):
+            with self.subTest(options), self.assertRaisesRegex((ValueError, RuntimeError, TypeError), text):
+                indices(self.loader(**options))
+
+    def test_is_data_that_is_not_there(self):
+        with self.assertRaisesRegex(FileNotFoundError, "neither a folder nor a catalog"):
+            blksweep.Catalog(os.path.join(self.temp, "nothing"))
+        with self.assertRaisesRegex(RuntimeError, "catalog"):
+            blksweep.Catalog(PROGRAM)
+
+    def test_are_samples_beyond_the_end(self):
+        for ask in (self.catalog.file_of, self.catalog.label_of, self.catalog.size_of):
+            for index in (-1, 300, 1 << 40):
+                with self.assertRaises(IndexError):
+                    ask(index)
+
+    @unittest.skipIf(os.geteuid() != 0, "needs root: the kernel tells of writers")
+    def test_are_files_that_change_meanwhile(self):
+        folder = os.path.join(self.temp, "changing")
+        make(folder, "8KiB", 100)
+        loader = blksweep.Loader(folder, batch_size=10)
+        self.assertEqual(len(indices(loader)), 100)
+        with self.assertRaisesRegex(RuntimeError, "changed"):
+            for number, _ in enumerate(loader):
+                if number == 2:
+                    with open(loader.catalog.file_of(7), "r+b") as f:
+                        f.write(b"other")
+        with self.assertRaisesRegex(RuntimeError, "changed since the scan"):
+            indices(loader)
+
+
+def load_tests(loader, tests, pattern):
+    tests.addTests(doctest.DocTestSuite(blksweep.sizes))
+    return tests
+
+
+if __name__ == "__main__":
+    unittest.main()

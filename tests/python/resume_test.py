@@ -1,0 +1,91 @@
+"""state_dict: a loop that was ended goes on with the sample that would have been next."""
+import json
+import random
+import time
+import unittest
+
+from data import CASES, DataTest, indices
+
+
+def some(loader, batches):
+    """The next batches of a loop that is then left, and the state after them."""
+    found = []
+    for number, batch in enumerate(loader, start=1):
+        found += [int(i) for i in batch.indices]
+        if number == batches:
+            break
+    return found, json.loads(json.dumps(loader.state_dict()))
+
+
+class Resume(DataTest):
+    def setUp(self):
+        self.rng = random.Random(5)
+
+    def at(self, state, **options):
+        loader = self.loader(**options)
+        loader.load_state_dict(state)
+        return loader
+
+    def test_goes_on_exactly_again_and_again(self):
+        epochs = [indices(self.loader(epochs=3))[e * 300:(e + 1) * 300] for e in range(3)]
+        for _ in range(CASES):
+            size = self.rng.choice((1, 7, 16, 64, 300))
+            loader, found = self.loader(batch_size=size), []
+            while len(found) < 600:
+                part, state = some(loader, self.rng.randint(1, max(1, 150 // size)))
+                found += part
+                loader = self.at(state, batch_size=self.rng.choice((size, 16)))
+            self.assertEqual(found, sum(epochs, [])[:len(found)])
+
+    def test_is_the_next_epoch_at_the_end(self):
+        loader = self.loader(batch_size=100)
+        part, state = some(loader, 3)
+        self.assertEqual((len(part), state["epoch"], state["done"]), (300, 1, 0))
+        self.assertEqual(indices(self.at(state)), indices(self.loader(epochs=2))[300:])
+
+    def test_shares_out_anew_what_is_left(self):
+        whole = indices(self.loader())
+        for _ in range(CASES):
+            found, state, done = [], None, 0
+            for world in (self.rng.choice((1, 2, 4)), self.rng.choice((1, 2, 3, 4)), self.rng.choice((1, 2, 4))):
+                size = self.rng.choice((1, 5, 16))
+                batches = self.rng.randint(1, max(1, 90 // (size * world)))
+                loaders = [self.loader(rank=r, world_size=world, batch_size=size) for r in range(world)]
+                for loader in loaders:
+                    if state is not None:
+                        loader.load_state_dict(state)
+                runs = [some(loader, batches) for loader in loaders]
+                self.assertEqual([s for _, s in runs], [runs[0][1]] * world, "ranks agree")
+                found += [i for part, _ in runs for i in part]
+                state = runs[0][1]
+                done += batches * size * world
+                self.assertEqual(state["done"], done)
+            found += indices(self.at(state))
+            self.assertEqual(sorted(found), sorted(whole))
+
+    def test_is_small_and_quick(self):
+        loader = self.loader()
+        iterator = iter(loader)
+        next(iterator)
+        times = []
+        for _ in range(100):
+            begin = time.perf_counter()
+            state = loader.state_dict()
+            times.append(time.perf_counter() - begin)
+        print(f"state_dict: {sorted(times)[50] * 1e6:.1f} us, {len(json.dumps(state))} bytes")
+        self.assertLessEqual(len(json.dumps(state)), 1024)
+
+    def test_is_refused_for_another_order_or_data_set(self):
+        _, state = some(self.loader(), 3)
+        for options in ({"seed": 2}, {"window": "10%"}, {"order": "random"}, {"shuffle": "buffer"}):
+            with self.assertRaisesRegex(ValueError, "samples would come twice or never"):
+                self.at(state, **options)
+        for wrong in ({}, None, {**state, "version": 9}, {**state, "done": 301}, {**state, "epoch": -1}, {**state, "done": "x"}):
+            with self.assertRaises(ValueError):
+                self.at(wrong)
+        with self.assertRaisesRegex(ValueError, "another data set"):
+            self.at({**state, "data": "0" * 16})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,50 @@
+"""blksweep.torch.Dataset in PyTorch's own DataLoader."""
+import unittest
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+from data import WINDOWED, DataTest, indices
+
+
+@unittest.skipIf(torch is None, "no torch")
+class Torch(DataTest):
+    def dataset(self, **options):
+        import blksweep.torch
+        return blksweep.torch.Dataset(self.catalog, **{**WINDOWED, **options})
+
+    def read(self, dataset, workers=0):
+        return list(torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=workers))
+
+    def test_batches_are_tensors_in_the_loaders_order(self):
+        dataset = self.dataset()
+        batches = self.read(dataset)
+        self.assertEqual([i for _, _, indices in batches for i in indices.tolist()], indices(self.loader()))
+        for samples, labels, numbers in batches:
+            for sample, label, number in zip(samples, labels, numbers):
+                self.assertEqual(bytes(sample.numpy()), self.bytes_of(int(number)))
+                self.assertEqual(int(label), self.catalog.label_of(int(number)))
+        self.assertEqual(len(batches), len(dataset))
+
+    def test_workers_share_the_epoch(self):
+        for workers in (1, 2, 3):
+            dataset = self.dataset()
+            dataset.set_epoch(1)
+            numbers = sorted(i for _, _, indices in self.read(dataset, workers) for i in indices.tolist())
+            self.assertEqual(numbers, list(range(300)))
+
+    def test_decodes_what_it_is_told_to(self):
+        dataset = self.dataset(decode=len, order="lba", shuffle="none")
+        sizes = [size for sizes, _, _ in self.read(dataset) for size in sizes]
+        self.assertEqual(sum(sizes), self.catalog.nbytes)
+
+    def test_page_locked_memory_needs_a_gpu(self):
+        if not torch.cuda.is_available():
+            with self.assertRaisesRegex(ValueError, "sees no GPU"):
+                self.dataset(pin_memory=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
