@@ -114,9 +114,9 @@ $(bench_bin): $(B)/bench/%: $(OBJ)/tests/bench/%.o $(call objects_of,$(support))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
-bench-programs: $(B)/blksweep $(pull_program) $(bench_bin)
+bench-programs: $(B)/blksweep $(native) $(package) $(pull_program) $(bench_bin)
 bench:
-	$(Q)scripts/install-deps.sh build bpf measure peers
+	$(Q)scripts/install-deps.sh build bpf measure peers python
 	$(again) bench-programs
 	$(Q)BLKSWEEP=$(B)/blksweep scripts/bench.sh $(B)/bench $(ONLY)
 

@@ -72,7 +72,10 @@ needed=$(readelf -d "$build/libblksweep-loader.so" | grep NEEDED)
 if grep -E 'sqlite|fuse|hwloc|bpf' <<<"$needed"; then
   die 'the library asks for what belongs to experiments'
 fi
-symbols=$(nm -DC --defined-only "$build/libblksweep-loader.so" | grep ' [TW] ' | grep -v 'blksweep::Loader::' || true)
+# the classes that the header defines, from column 0: class Loader {, struct LoaderData {
+declared=$(sed -nE 's/^(class|struct) ([A-Za-z]+) .*\{$/\2/p' "$(dirname "$0")/../../src/loader/loader.h" | paste -sd '|')
+[[ $declared == *Loader* ]] || die 'loader.h was not understood'
+symbols=$(nm -DC --defined-only "$build/libblksweep-loader.so" | grep ' [TW] ' | grep -vE "blksweep::($declared)::" || true)
 [ -z "$symbols" ] || [[ $symbols == *__asan* ]] || die "more than its header says is exported: $symbols"
 echo 'library: one header, no SQLite, FUSE, hwloc or BPF'
 

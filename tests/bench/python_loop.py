@@ -1,0 +1,66 @@
+"""python_loop.py DATA REPEATS: the loop of python_bench.sh."""
+import os
+import statistics
+import sys
+import time
+
+import blksweep
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+BATCH = 256
+OURS = {"LBA + device": {"order": "lba", "merge": "device"},
+        "chunked + device + reservoir 10 %": {"order": "chunked", "merge": "device", "shuffle": "reservoir", "window": "10%"},
+        "random, file by file": {"order": "random"}}
+
+
+class Files(Dataset):
+    def __init__(self, paths):
+        self.paths = paths
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        with open(self.paths[index], "rb") as f:
+            return torch.frombuffer(bytearray(f.read()), dtype=torch.uint8)
+
+
+def drop_caches():
+    os.sync()
+    with open("/proc/sys/vm/drop_caches", "w") as f:
+        f.write("3")
+
+
+def rate(batches):
+    """Samples a second of the loop; the sum, and ms to the first batch."""
+    drop_caches()
+    begin, samples, total, first = time.perf_counter(), 0, 0, None
+    for batch in batches():
+        first = first or time.perf_counter() - begin
+        total += int(batch.sum(dtype=torch.int64)) if isinstance(batch, torch.Tensor) else int(batch.sum(dtype="int64"))
+        samples += len(batch)
+    return samples / (time.perf_counter() - begin), total, first * 1e3
+
+
+def main(data, repeats):
+    catalog = blksweep.Catalog(data)
+    files = Files([catalog.file_of(i) for i in range(len(catalog))])
+    arms = {f"DataLoader, {w} workers": lambda w=w: DataLoader(files, batch_size=BATCH, shuffle=True, num_workers=w) for w in (0, 2, 4, 8)}
+    for name, options in OURS.items():
+        loader = blksweep.Loader(catalog, batch_size=BATCH, **options)
+        arms[name] = lambda loader=loader: (batch.stack() for batch in loader)
+        sum(1 for _ in loader)  # its files are compared with the catalog once
+    rounds = [{name: rate(batches) for name, batches in arms.items()} for _ in range(repeats)]
+    sums = {total for found in rounds for _, total, _ in found.values()}
+    medians = {name: statistics.median(found[name][0] for found in rounds) for name in arms}
+    best = max((m, name) for name, m in medians.items() if name not in OURS)[1]
+    for name in arms:
+        ratios = [found[name][0] / found[best][0] for found in rounds]
+        print(f"   {name:36} {medians[name]:9,.0f} samples/s, {statistics.median(ratios):5.1f} x of {best} ({min(ratios):.1f} to {max(ratios):.1f}), "
+              f"first batch {statistics.median(found[name][2] for found in rounds):.0f} ms")
+    print(f"   the same bytes in all: {'yes' if len(sums) == 1 else 'NO'}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
