@@ -56,6 +56,7 @@ py::dict stats_of(const Pass& pass) {
   out["plan_ns"] = s.plan_ns;
   out["first_batch_ns"] = s.first_batch_ns;
   out["epoch_ns"] = s.epoch_ns;
+  out["check_ns"] = s.check_ns;
   out["waited_ns"] = s.waited_ns;
   return out;
 }

@@ -129,22 +129,22 @@ std::string AddressProof::open_for_writing(const Source& source, const ExtentChe
   if (!watch_) {
     return unknown(unwatched_);
   }
-  const auto closed = watch_->closed();
+  const auto touched = watch_->touched();
   std::vector<std::uint32_t> files = now.held;
-  if (closed) {
-    const std::vector<std::uint32_t> more = files_of(source.catalog, *closed);
+  if (touched) {
+    const std::vector<std::uint32_t> more = files_of(source.catalog, *touched);
     files.insert(files.end(), more.begin(), more.end());
     std::ranges::sort(files);
     files.erase(std::unique(files.begin(), files.end()), files.end());
   }
   if (!files.empty()) {
     return fmt::format(
-        "{} were open for writing during the run (first: {}), so what the device gave need not "
-        "be theirs",
+        "{} were written or open for writing during the run (first: {}), so what the device gave "
+        "need not be theirs",
         how_many(files.size(), source.catalog), source.catalog.path(files.front()));
   }
-  if (!closed || now.unasked > 0) {
-    return unknown(!closed ? closed.error().message() : "leases are refused on this filesystem");
+  if (!touched || now.unasked > 0) {
+    return unknown(!touched ? touched.error().message() : "leases are refused on this filesystem");
   }
   found.state = kWatched;
   return {};

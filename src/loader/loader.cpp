@@ -189,11 +189,13 @@ Result<> Loader::State::look_before() {
   if (look_spared()) {
     return {};
   }
-  data->state_->begin_look();
+  const std::int64_t begin = now_ns();
+  data->state_->begin_look(std::string(source->catalog.root));
   BLKSWEEP_CHECK(settle_addresses(source, *proof));
   if (source == data->state_->source) {
     data->state_->looked();
   }
+  stats.check_ns += now_ns() - begin;
   return {};
 }
 
@@ -290,7 +292,10 @@ std::string Loader::State::faults() {
                            : std::generic_category().message(failures.front().error));
   }
   if (!look_spared()) {
-    if (const AddressFindings found = proof->after(*source); !found.wrong.empty()) {
+    const std::int64_t begin = now_ns();
+    const AddressFindings found = proof->after(*source);
+    stats.check_ns += now_ns() - begin;
+    if (!found.wrong.empty()) {
       return found.wrong.front();
     }
   }

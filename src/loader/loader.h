@@ -105,6 +105,7 @@ struct LoaderStats {
   std::uint64_t reads = 0, read_bytes = 0;  // planned, of all epochs
   std::uint64_t window_bytes = 0;           // most sample bytes in the window, as planned
   std::uint64_t memory_bytes = 0;           // for samples in memory
+  std::int64_t check_ns = 0;                // comparing files with the catalog; 0: nobody wrote any
   std::int64_t plan_ns = 0;                 // order, merge and shuffle, before the first read
   std::int64_t first_batch_ns = 0;          // since reading began; 0: not there yet
   std::int64_t epoch_ns = 0;                // from there to the newest batch

@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "dataset/extent_check.h"
+
 namespace blksweep {
 namespace {
 
@@ -33,20 +35,22 @@ std::uint64_t identity_of(const Catalog& catalog) {
 
 // A watch that lost events, or was refused, says nothing: then all are compared.
 bool LoaderData::State::written() {
-  const auto closed = watch_->closed();
-  if (!closed) {
+  const auto touched = watch_->touched();
+  if (!touched) {
     watch_.reset();
     return true;
   }
-  return !closed->empty() && std::ranges::any_of(source->catalog.files, [&](const auto& file) {
-    return std::ranges::binary_search(*closed, file.inode);
-  });
+  if (touched->empty()) {
+    return false;
+  }
+  return touched->front() == 0 || std::ranges::any_of(source->catalog.files, [&](const auto& file) {
+           return std::ranges::binary_search(*touched, file.inode);
+         });
 }
 
-void LoaderData::State::begin_look() {
+void LoaderData::State::begin_look(const std::string& root) {
   const std::lock_guard lock(mutex_);
   as_catalogued_ = proven_ = false;
-  const std::string root(source->catalog.root);
   if (Result<WriteWatch> watch = WriteWatch::begin(root)) {
     watch_ = *std::move(watch);
   } else {
@@ -86,14 +90,21 @@ std::shared_ptr<const LoaderData> LoaderData::open(const std::string& folder,
     error = "one of data (a folder) and catalog (a file) is given";
     return nullptr;
   }
+  auto state = std::make_unique<State>();
+  if (catalog
+          .empty()) {  // the scan of a folder looks at all files: they need not be compared again
+    state->begin_look(folder);
+  }
   Result<Source> source = open_source({folder, catalog});
   if (!source) {
     error = source.error().message();
     return nullptr;
   }
-  auto state = std::make_unique<State>();
   state->identity = identity_of(source->catalog);
   state->source = std::make_shared<const Source>(*std::move(source));
+  if (catalog.empty() && write_back(state->source->catalog)) {  // the device has them too
+    state->looked();
+  }
   error.clear();
   return std::shared_ptr<const LoaderData>(new LoaderData(std::move(state)));
 }

@@ -20,7 +20,7 @@ struct LoaderData::State {
   std::uint64_t identity = 0;
 
   // Before files are looked at, to be told after it: what happens in between counts.
-  void begin_look();
+  void begin_look(const std::string& root);
   void looked();        // they are as the catalog says
   bool untouched();     // since then
   void proven();        // what the device gave was compared with files of every part of it

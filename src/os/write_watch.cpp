@@ -13,6 +13,9 @@
 namespace blksweep {
 namespace {
 
+// truncate(2) needs no open file; who renames another one over it, or removes it, does not write
+// it, and the inode goes when its last reader closes it: its count of links is changed at once.
+constexpr std::uint64_t kEvents = FAN_CLOSE_WRITE | FAN_MODIFY | FAN_ATTRIB | FAN_DELETE_SELF;
 constexpr std::size_t kEventBytes = std::size_t{64} << 10;
 
 // Events follow each other unaligned: a file handle is as long as it is.
@@ -23,7 +26,23 @@ T read_as(std::span<const unsigned char> bytes) {
   return value;
 }
 
-// The inode behind an event; 0 when the file is gone, and with it whatever it was.
+// A handle of a file that is gone cannot be opened any more, but says its inode; 0: not that we
+// know.
+std::uint64_t inode_in(const file_handle& handle, std::span<const unsigned char> bytes) {
+  constexpr int kIno32 = 1, kIno32Parent = 2, kXfsIno64 = 0x81, kBtrfs = 0x4d;  // linux/exportfs.h
+  switch (handle.handle_type) {
+    case kIno32:
+    case kIno32Parent:
+      return read_as<std::uint32_t>(bytes);
+    case kXfsIno64:
+    case kBtrfs:
+      return read_as<std::uint64_t>(bytes);
+    default:
+      return 0;
+  }
+}
+
+// The inode behind an event; 0: not known.
 std::uint64_t inode_of(int mount, std::span<const unsigned char> event) {
   constexpr std::size_t kHead = sizeof(fanotify_event_metadata);
   constexpr std::size_t kInfo = sizeof(fanotify_event_info_fid);
@@ -31,17 +50,18 @@ std::uint64_t inode_of(int mount, std::span<const unsigned char> event) {
     return 0;
   }
   const auto info = read_as<fanotify_event_info_header>(event.subspan(kHead));
-  if (info.info_type != FAN_EVENT_INFO_TYPE_FID || info.len < kInfo ||
+  if (info.info_type != FAN_EVENT_INFO_TYPE_FID || info.len < kInfo + sizeof(file_handle) ||
       kHead + info.len > event.size()) {
     return 0;
   }
   const std::span<const unsigned char> bytes = event.subspan(kHead + kInfo, info.len - kInfo);
-  std::vector<std::uint64_t> handle(bytes.size() / sizeof(std::uint64_t) + 1);  // aligned
-  std::memcpy(handle.data(), bytes.data(), bytes.size());
-  const Fd fd(::open_by_handle_at(mount, reinterpret_cast<file_handle*>(handle.data()),
-                                  O_PATH | O_CLOEXEC));
+  std::vector<std::uint64_t> aligned(bytes.size() / sizeof(std::uint64_t) + 1);
+  std::memcpy(aligned.data(), bytes.data(), bytes.size());
+  auto* const handle = reinterpret_cast<file_handle*>(aligned.data());
+  const Fd fd(::open_by_handle_at(mount, handle, O_PATH | O_CLOEXEC));
   struct stat st {};
-  return fd && ::fstat(fd.get(), &st) == 0 ? st.st_ino : 0;
+  return fd && ::fstat(fd.get(), &st) == 0 ? st.st_ino
+                                           : inode_in(*handle, bytes.subspan(sizeof *handle));
 }
 
 }  // namespace
@@ -57,14 +77,14 @@ Result<WriteWatch> WriteWatch::begin(const std::string& path) {
   if (!events) {
     return sys_error(errno, "fanotify");
   }
-  if (::fanotify_mark(events.get(), FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_CLOSE_WRITE,
-                      mount.get(), ".") != 0) {
+  if (::fanotify_mark(events.get(), FAN_MARK_ADD | FAN_MARK_FILESYSTEM, kEvents, mount.get(),
+                      ".") != 0) {
     return sys_error(errno, "watch the filesystem of " + path + " (fanotify)");
   }
   return WriteWatch(std::move(events), std::move(mount));
 }
 
-Result<std::vector<std::uint64_t>> WriteWatch::closed() {
+Result<std::vector<std::uint64_t>> WriteWatch::touched() {
   std::vector<std::uint64_t> inodes;
   std::vector<unsigned char> buffer(kEventBytes);
   while (true) {

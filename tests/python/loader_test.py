@@ -118,11 +118,17 @@ class Refused(DataTest):
                 with self.assertRaises(IndexError):
                     ask(index)
 
-    @unittest.skipIf(os.geteuid() != 0, "needs root: the kernel tells of writers")
-    def test_are_files_that_change_meanwhile(self):
-        folder = os.path.join(self.temp, "changing")
-        make(folder, "8KiB", 100)
-        loader = blksweep.Loader(folder, batch_size=10)
+
+@unittest.skipIf(os.geteuid() != 0, "needs root: the kernel tells of writers")
+class FilesThatChange(DataTest):
+    """Are compared again, and only then: in each of these ways bytes change without the others' traces."""
+
+    def setUp(self):
+        self.changing = os.path.join(self.temp, self.id().rsplit(".", 1)[1])
+        make(self.changing, "8KiB", 100)
+
+    def test_are_an_error_of_the_loop(self):
+        loader = blksweep.Loader(self.changing, batch_size=10)
         self.assertEqual(len(indices(loader)), 100)
         with self.assertRaisesRegex(RuntimeError, "changed"):
             for number, _ in enumerate(loader):
@@ -130,6 +136,52 @@ class Refused(DataTest):
                     with open(loader.catalog.file_of(7), "r+b") as f:
                         f.write(b"other")
         with self.assertRaisesRegex(RuntimeError, "changed since the scan"):
+            indices(loader)
+
+    def test_are_not_compared_when_the_scan_was_the_last_that_happened(self):
+        catalog = os.path.join(self.temp, "changing.cat")
+        subprocess.run([PROGRAM, "--quiet", "catalog", self.changing, "-o", catalog], check=True, stdout=subprocess.DEVNULL)
+        for data, compared in ((self.changing, [False, False]), (catalog, [True, False])):
+            loader, found = blksweep.Loader(data, batch_size=10), []
+            for _ in compared:
+                indices(loader)
+                found.append(loader.stats()["check_ns"] > 0)
+            self.assertEqual(found, compared)
+
+    def changed_by(self, change):
+        for merge in ("none", "file"):
+            loader = blksweep.Loader(self.changing, batch_size=10, merge=merge)
+            self.assertEqual(len(indices(loader)), 100)
+            change(loader.catalog.file_of(31))
+            with self.assertRaisesRegex(RuntimeError, "changed since the scan|No such file"):
+                indices(loader)
+
+    def test_by_another_one_renamed_over_them(self):
+        def change(path):
+            with open(path + ".new", "wb") as f:
+                f.write(b"z" * 8192)
+            os.rename(path + ".new", path)
+
+        self.changed_by(change)
+
+    def test_by_their_end(self):
+        self.changed_by(lambda path: os.truncate(path, 5000))
+
+    def test_by_truncation_to_the_same_length(self):
+        def change(path):
+            os.truncate(path, 0)
+            os.truncate(path, 8192)
+
+        self.changed_by(change)
+
+    def test_by_removal(self):
+        def change(path):
+            os.unlink(path)
+
+        loader = blksweep.Loader(self.changing, batch_size=10)
+        self.assertEqual(len(indices(loader)), 100)
+        change(loader.catalog.file_of(31))
+        with self.assertRaises(RuntimeError):
             indices(loader)
 
 

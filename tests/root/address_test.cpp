@@ -121,7 +121,7 @@ TEST_F(AddressTest, AFileThatMovesAwayAndBackMakesItIncomplete) {
   ASSERT_TRUE(check_extents(source_.catalog)->clean()) << "it did not come back";
   const RunRecord run = after(proof);
   EXPECT_TRUE(run.incomplete);
-  EXPECT_NE(run.incomplete_reason.find("open for writing during the run (first: f5)"),
+  EXPECT_NE(run.incomplete_reason.find("written or open for writing during the run (first: f5)"),
             std::string::npos);
 }
 
