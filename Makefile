@@ -130,11 +130,12 @@ $(loader_h): src/loader/loader.h
 .PHONY: loader
 loader: $(loader_lib) $(loader_so) $(loader_h)
 
-# The Python package: its sources beside the module, which is linked with the loader alone.
+# The Python package: its sources beside the module, which is linked with the loader alone. A bundle has the libraries that
+# it needs in lib/ beside it; they find each other there too (a run path of the new kind is not passed on).
 PYTHON     ?= /usr/bin/python3
 native     := $(B)/python/blksweep/_native.so
 native_src := $(wildcard python/native/*.cpp)
-package    := $(patsubst %,$(B)/%,$(wildcard python/blksweep/*.py python/blksweep/py.typed))
+package    := $(patsubst %,$(B)/%,$(wildcard python/blksweep/*.py python/blksweep/py.typed python/blksweep/*.pyi))
 $(OBJ)/python/native/%.o: private PCH := 0
 $(OBJ)/python/native/%.o: private override CPPFLAGS += $(shell $(PYTHON) -c 'import sysconfig; print("-isystem", sysconfig.get_path("include"))') -I$(B)/include
 $(OBJ)/python/native/%.o: private override CXXFLAGS += -fvisibility=hidden
@@ -142,7 +143,7 @@ $(native_src:%.cpp=$(OBJ)/%.o): $(loader_h)
 $(native): $(native_src:%.cpp=$(OBJ)/%.o) $(loader_lib)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL $^ $(loader_needs) -o $@
+	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' $^ $(loader_needs) -o $@
 $(package): $(B)/python/%: python/%
 	$(Q)mkdir -p $(@D) && cp $< $@
 .PHONY: python
@@ -252,7 +253,7 @@ install: all loader
 	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/share/blksweep
 	$(Q)cp -r scripts $(DESTDIR)$(PREFIX)/share/blksweep/
 
-bundle: $(B)/blksweep $(B)/unit_tests $(cuda_tests)
+bundle: $(B)/blksweep $(B)/unit_tests $(native) $(package) $(cuda_tests)
 	$(Q)CXX='$(CXX)' NVCC='$(NVCC)' scripts/bundle.sh $(B) $(VERSION)
 
 format:

@@ -9,6 +9,8 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
+LEFT = TOP / "build/pip"  # everything that is built goes under build/
+LEFT.mkdir(parents=True, exist_ok=True)
 
 
 class Make(build_ext):
@@ -20,4 +22,5 @@ class Make(build_ext):
         shutil.copy2(TOP / "build/python/blksweep/_native.so", target)
 
 
-setup(ext_modules=[Extension("blksweep._native", [])], cmdclass={"build_ext": Make})
+setup(ext_modules=[Extension("blksweep._native", [])], cmdclass={"build_ext": Make},
+      options={"build": {"build_base": str(LEFT)}, "egg_info": {"egg_base": str(LEFT)}})

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Packs what was built into a folder that runs on a node with nothing installed (docs/bundle.md).
 #
-#   scripts/bundle.sh BUILD VERSION [OUT]    BUILD: holds blksweep and unit_tests; built with CUDA
-#                                            also gpu_tests and bench/gpu_bench_cuda
+#   scripts/bundle.sh BUILD VERSION [OUT]    BUILD: holds blksweep, unit_tests and python/blksweep; built
+#                                            with CUDA also gpu_tests and bench/gpu_bench_cuda
 #
 # Makes OUT/blksweep-VERSION (OUT: BUILD/bundle) and the same as .tar.gz, and prints both with sizes.
 # NVCC: the compiler of the kernels, for its version. Nothing of NVIDIA's is packed.
@@ -39,6 +39,7 @@ package_of() { # FILE: / and /usr hold the same files, and packages name either
 
 cuda=$(grep -q 'CUDA=1' "$build/features" && echo 1 || echo 0)
 built=("$build/blksweep" "$build/unit_tests")
+[ -e "$build/python/blksweep/_native.so" ] || fail "$build/python is missing: make python"
 names=(blksweep bundle-test)
 if [ "$cuda" = 1 ]; then
   built+=("$build/gpu_tests" "$build/bench/gpu_bench_cuda")
@@ -86,6 +87,15 @@ for soname in "${!libraries[@]}"; do
   cp -L "${libraries[$soname]}" "$root/lib/$soname"
 done
 chmod 755 "$root"/lib/*
+
+# --- the Python package: for the node's Python, so with the node's C library; the rest is beside it ---------
+mkdir -p "$root/python/blksweep/lib"
+cp "$build"/python/blksweep/*.py "$build"/python/blksweep/*.pyi "$build/python/blksweep/py.typed" "$root/python/blksweep/"
+strip --strip-debug -o "$root/python/blksweep/_native.so" "$build/python/blksweep/_native.so"
+while read -r path; do
+  [[ ${path##*/} =~ ^(libc|libm|libdl|libpthread|librt|libresolv)\.so ]] || ln "$root/lib/${path##*/}" "$root/python/blksweep/lib/" ||
+    fail "${path##*/} is needed by the Python package and not by blksweep"
+done < <(ldd "$build/python/blksweep/_native.so" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }')
 
 # --- licenses and versions of what is shipped: shared, static and in headers --------------------------
 packages=(libc6-dev libfmt-dev libexpected-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev googletest)

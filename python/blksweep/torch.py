@@ -11,40 +11,52 @@ The reader has threads of its own: num_workers=0 is enough. With workers each re
 """
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from . import _native
+from .arrays import samples_of
 from .loader import Loader
 
 
 def _tensors(batch: _native.Batch) -> Any:
-    """Rows of one tensor where samples have one size, else a tensor each: copies, so they last."""
-    sizes = batch.sizes
-    if len(sizes) and (sizes == sizes[0]).all():
-        rows = batch.stack()
-        return torch.from_numpy(rows if rows.flags.writeable else rows.copy())
-    data, offsets = batch.concat()
-    return list(torch.from_numpy(data).split((offsets[1:] - offsets[:-1]).tolist()))
+    samples = samples_of(batch)
+    if isinstance(samples, list):
+        return [torch.from_numpy(sample) for sample in samples]
+    return torch.from_numpy(samples)
+
+
+def tensors_of(batch: _native.Batch, samples: Any = None) -> tuple:
+    """(samples, labels, indices) of a batch, copied so that they last."""
+    return (_tensors(batch) if samples is None else samples, torch.from_numpy(batch.labels),
+            torch.from_numpy(batch.indices.astype("int64")))
 
 
 class Dataset(IterableDataset):
     """Batches as (samples, labels, indices); options are those of blksweep.Loader.
 
     decode: called with each sample (a read-only array, valid during the call); samples is then the
-    list of what it returned.
+    list of what it returned, in order.
+    decode_workers: threads that call it side by side; the decoders of images let go of the
+    interpreter's lock. 0: this one.
     pin_memory: tensors are put into page-locked memory; needs a GPU.
     """
 
     def __init__(self, data: Any, *, decode: Callable[[Any], Any] | None = None,
-                 pin_memory: bool = False, rank: int = 0, world_size: int = 1, **options: Any):
+                 decode_workers: int = 0, pin_memory: bool = False, rank: int = 0,
+                 world_size: int = 1, **options: Any):
         super().__init__()
         if pin_memory and not torch.cuda.is_available():
             raise ValueError("pin_memory=True: torch sees no GPU here")
-        self._decode, self._pin = decode, pin_memory
+        if decode_workers < 0 or (decode_workers and decode is None):
+            raise ValueError(f"decode_workers={decode_workers}: threads that call decode, "
+                             "which is None, or fewer than 0")
+        self._decode, self._decode_workers, self._pin = decode, decode_workers, pin_memory
         self._rank, self._world, self._options = rank, world_size, options
         self._loader = Loader(data, rank=rank, world_size=world_size, **options)
 
@@ -68,15 +80,22 @@ class Dataset(IterableDataset):
             loader = Loader(loader.catalog, rank=self._rank * worker.num_workers + worker.id,
                             world_size=self._world * worker.num_workers, **self._options)
             loader.load_state_dict(state)
-        for batch in loader:
-            yield self._made(batch)
+        with self._decoding() as each:
+            for batch in loader:
+                yield self._made(batch, each)
 
-    def _made(self, batch: _native.Batch) -> tuple:
-        labels, indices = torch.from_numpy(batch.labels), torch.from_numpy(
-            batch.indices.astype("int64"))
+    @contextlib.contextmanager
+    def _decoding(self) -> Iterator[Callable]:
+        if not self._decode_workers:
+            yield map
+            return
+        with ThreadPoolExecutor(self._decode_workers, "decode") as threads:
+            yield threads.map
+
+    def _made(self, batch: _native.Batch, each: Callable) -> tuple:
         if self._decode is not None:
-            return [self._decode(sample) for sample in batch], labels, indices
-        samples = _tensors(batch)
+            return tensors_of(batch, list(each(self._decode, batch)))
+        samples, labels, indices = tensors_of(batch)
         if self._pin:
             samples = samples.pin_memory() if isinstance(samples, torch.Tensor) else [
                 s.pin_memory() for s in samples]

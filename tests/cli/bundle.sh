@@ -13,6 +13,7 @@ source=$(realpath "$(dirname "$0")/../..")
 ! readelf -d "$blksweep" 2>/dev/null | grep -E 'lib[at]san' >/dev/null || skip 'a sanitizer build cannot be bundled'
 cuda=$(grep -c 'CUDA=1' "$build/features" || true)
 [ "$cuda" = 0 ] || [ -x "$build/gpu_tests" ] || skip "no $build/gpu_tests (make test-programs)"
+[ -e "$build/python/blksweep/_native.so" ] || skip "no $build/python (make test-programs)"
 [ -x "$build/unit_tests" ] || skip "no $build/unit_tests (make test-programs)"
 [ -e /usr/share/doc/libc6/copyright ] || skip 'the licenses of the libraries are not installed'
 
@@ -71,6 +72,17 @@ done
 make_data "$tmp/models" 20
 make_catalog "$tmp/models" "$tmp/models.cat"
 (cd / && "$tmp/links/sweep" -q simulate "$tmp/models.cat" --model hdd-7200 >/dev/null) || die 'does not find its models'
+# The Python package: the node's Python and C library, all else from the bundle.
+cat >"$tmp/loop.py" <<'PY'
+import sys, blksweep
+print(sum(len(batch) for batch in blksweep.Loader(sys.argv[1], shuffle="reservoir", window="50%")))
+mapped = {line.split()[-1] for line in open("/proc/self/maps") if ".so" in line}
+theirs = [path for path in mapped if "/blksweep/" in path]
+assert any("liburing" in path for path in theirs), theirs
+assert not any("/libc.so" in path or "/libm.so" in path for path in theirs), theirs
+PY
+out=$(cd / && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$moved/python "$python" "$tmp/loop.py" "$tmp/models") || die 'the Python package of the bundle'
+[ "$out" = 20 ] || die "the Python package of the bundle gave $out of 20 samples"
 # Its own libraries and no other.
 LD_DEBUG=libs LD_DEBUG_OUTPUT=$tmp/opened "$moved/blksweep" --version >/dev/null
 ! sed -n 's/.*calling init: //p' "$tmp"/opened.* | grep -v "^$moved/lib/" || die 'took a library of the node'

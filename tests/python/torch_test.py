@@ -40,6 +40,23 @@ class Torch(DataTest):
         sizes = [size for sizes, _, _ in self.read(dataset) for size in sizes]
         self.assertEqual(sum(sizes), self.catalog.nbytes)
 
+    def test_decodes_on_threads_in_the_same_order(self):
+        read = [self.read(self.dataset(decode=bytes, decode_workers=workers)) for workers in (0, 1, 3)]
+        for samples, _, indices in read[0]:
+            self.assertEqual(samples, [self.bytes_of(int(i)) for i in indices])
+        for other in read[1:]:
+            self.assertEqual([s for s, _, _ in read[0]], [s for s, _, _ in other])
+        with self.assertRaisesRegex(ValueError, "decode_workers=2: threads that call decode"):
+            self.dataset(decode_workers=2)
+
+    def test_an_error_of_the_decoder_is_the_loops(self):
+        def fail(sample):
+            raise KeyError(len(sample))
+
+        for workers in (0, 2):
+            with self.assertRaises(KeyError):
+                self.read(self.dataset(decode=fail, decode_workers=workers))
+
     def test_page_locked_memory_needs_a_gpu(self):
         if not torch.cuda.is_available():
             with self.assertRaisesRegex(ValueError, "sees no GPU"):
