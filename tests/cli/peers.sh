@@ -200,7 +200,7 @@ run --peer "$tmp/fake" --cache warm
 peer "not any('system calls' in w for w in p['warnings'])" 'what reads is not accused'
 
 # --- ours ------------------------------------------------------------------------------------------
-for needed in torch:torch zarr:zarr,dask tar:tarfile memmap:numpy; do
+for needed in torch:torch blksweep:numpy zarr:zarr,dask tar:tarfile memmap:numpy; do
   name=${needed%%:*}
   if [ "$with_hash" = 0 ] || ! "$python" -c "import ${needed#*:}" 2>/dev/null; then
     run --peer "$name" --peer-data "$tmp/forms"
@@ -209,6 +209,7 @@ for needed in torch:torch zarr:zarr,dask tar:tarfile memmap:numpy; do
     continue
   fi
   [ "$name" != zarr ] || name=zarr,zarr:7,zarr:sample
+  [ "$name" != blksweep ] || name=blksweep:random,blksweep:lba:file:20,blksweep:chunked:kernel:50
   call run "${quick[@]}" --verify --peer "$name" --peer-data "$tmp/forms" --peer-workers 0,2 --epochs 2
   expect_status 0
   expect "$name: every sample, with the bytes of its file" \
