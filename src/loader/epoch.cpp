@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 #include "base/clock.h"
@@ -36,8 +38,11 @@ class StopWatch {
   StopWatch(const std::atomic<bool>& stop, Handoff& handoff, std::stop_source& stages)
       : thread_([&stop, &handoff, &stages](const std::stop_token& done) {
           const auto ends = [&] { return stop.load() || handoff.stopping(); };
+          std::mutex mutex;
+          std::condition_variable_any sleep;  // its owner need not wait for the end of one
+          std::unique_lock lock(mutex);
           while (!done.stop_requested() && !ends()) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            sleep.wait_for(lock, done, std::chrono::milliseconds(20), ends);
           }
           if (ends()) {
             handoff.request_stop();
