@@ -22,6 +22,9 @@ class PageBuffer {
   PageBuffer& operator=(PageBuffer&& o) noexcept;
   ~PageBuffer();
 
+  // Forgets the pages and leaves them mapped: for a process that they did not come along into.
+  void release() { data_ = nullptr, size_ = 0; }
+
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }

@@ -73,7 +73,8 @@ Result<> Epoch::allocate(const LoaderSettings& settings, const PlannedEpoch& pla
   const Bytes staging = staged ? staging_area(planned.plan, settings.depth) : Bytes{0};
   const Bytes all{planned.schedule.arena.n + staging.n};
   BLKSWEEP_CHECK(check_memory(all, settings));
-  BLKSWEEP_TRY(arena_, PageBuffer::allocate(all));
+  BLKSWEEP_TRY(arena_, options_.memory ? options_.memory->take(all) : PageBuffer::allocate(all));
+  keeper_.to = options_.memory;
   return {};
 }
 

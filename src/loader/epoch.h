@@ -29,6 +29,7 @@
 #include "loader/scatter.h"
 #include "loader/settings.h"
 #include "loader/source.h"
+#include "loader/spare_memory.h"
 #include "loader/spot_check.h"
 #include "loader/stages.h"
 #include "stage/decode_stage.h"
@@ -41,8 +42,9 @@ struct EpochOptions {
   Progress* progress = nullptr;
   PlaceThread place = {};  // of the threads that the epoch starts
   StageMakers makers = {};
-  SpotCheck* spot = nullptr;  // borrowed; hashes what it drew as it is delivered
-  bool pulled = false;        // the caller takes the batches from delivery(), on another thread
+  SpotCheck* spot = nullptr;      // borrowed; hashes what it drew as it is delivered
+  SpareMemory* memory = nullptr;  // borrowed; where the arena comes from and goes to
+  bool pulled = false;            // the caller takes the batches from delivery(), on another thread
 };
 
 struct EpochOutcome {
@@ -99,6 +101,15 @@ class Epoch {
   std::stop_source stages_stop_;
   std::optional<Error> refused_;
   PageBuffer arena_;
+  struct Keeper {
+    PageBuffer& arena;
+    SpareMemory* to = nullptr;
+    ~Keeper() {
+      if (to != nullptr) {
+        to->keep(std::move(arena));
+      }
+    }
+  } keeper_{arena_};                          // when all that reads into the arena is gone
   std::vector<std::uint64_t> decoded_bytes_;  // by emission, as the index says
   std::unique_ptr<DecodeStage> decode_;
   std::unique_ptr<CopyStage> copy_;  // may have registered the arena or the decode ring

@@ -230,7 +230,10 @@ Result<> Loader::State::start() {
 // The ring belongs to the thread that makes it.
 void Loader::State::read(std::promise<Result<>> prepared) {
   auto made = Epoch::prepare(*source, settings, planned,
-                             {.seed = seed, .spot = spot ? &*spot : nullptr, .pulled = true});
+                             {.seed = seed,
+                              .spot = spot ? &*spot : nullptr,
+                              .memory = &data->state_->memory,
+                              .pulled = true});
   if (!made) {
     prepared.set_value(tl::unexpected(made.error()));
     return;

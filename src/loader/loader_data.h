@@ -11,6 +11,7 @@
 
 #include "loader/loader.h"
 #include "loader/source.h"
+#include "loader/spare_memory.h"
 #include "os/write_watch.h"
 
 namespace blksweep {
@@ -18,6 +19,7 @@ namespace blksweep {
 struct LoaderData::State {
   std::shared_ptr<const Source> source;
   std::uint64_t identity = 0;
+  SpareMemory memory;
 
   // Before files are looked at, to be told after it: what happens in between counts.
   void begin_look(const std::string& root);
