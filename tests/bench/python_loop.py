@@ -48,7 +48,7 @@ def main(data, repeats):
     files = Files([catalog.file_of(i) for i in range(len(catalog))])
     arms = {f"DataLoader, {w} workers": lambda w=w: DataLoader(files, batch_size=BATCH, shuffle=True, num_workers=w) for w in (0, 2, 4, 8)}
     for name, options in OURS.items():
-        loader = blksweep.Loader(catalog, batch_size=BATCH, **options)
+        loader = blksweep.Loader(blksweep.Catalog(data), batch_size=BATCH, **options)  # as in a process of its own
         arms[name] = lambda loader=loader: (batch.stack() for batch in loader)
         sum(1 for _ in loader)  # its files are compared with the catalog once
     rounds = [{name: rate(batches) for name, batches in arms.items()} for _ in range(repeats)]
