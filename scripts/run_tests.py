@@ -6,7 +6,7 @@ usage: scripts/run_tests.py --build DIR [--label TEXT] [--only NAMES] SUITE...
   standin     DIR/gpu_tests on the stand-in for a GPU in DIR/standin
   cli         tests/cli/*.sh with $BLKSWEEP = DIR/blksweep; exit 0 passed, 77 skipped;
               --only 'NAME ...': only these scripts
-  python      unittest: tests/figures/, tests/python/ and the checkers' own tests in scripts/lint/
+  python      unittest: tests/figures/, tests/python/ and the own tests of scripts/lint/ and scripts/mutate/
 
 Each suite ends in its own closing line and each skipped test says why. With CI=true or
 BLKSWEEP_STRICT=1 a skip counts as a failure unless its reason names what CI's machines do not have:
@@ -202,7 +202,7 @@ def python(build: pathlib.Path) -> Tally:
     config.mkdir(parents=True, exist_ok=True)
     env = {"MPLBACKEND": "Agg", "MPLCONFIGDIR": str(config), "PYTHONDONTWRITEBYTECODE": "1"}
     env["PYTHONPATH"] = str((ROOT / build / "python").resolve())
-    for folder, pattern in (("tests/figures", "*test*.py"), ("tests/python", "*_test.py"), ("scripts/lint", "*_test.py")):
+    for folder, pattern in (("tests/figures", "*test*.py"), ("tests/python", "*_test.py"), ("scripts/lint", "*_test.py"), ("scripts/mutate", "*_test.py")):
         if any((ROOT / folder).glob(pattern)):
             command = [sys.executable, "-m", "unittest", "discover", "-v", "-s", folder, "-p", pattern]
             tally.add(unittest_tally(folder, *run(command, env)))

@@ -162,6 +162,13 @@ soak:
 	$(Q)scripts/soak.sh $(B) $(ONLY)
 	$(if $(ONLY),,$(again) fuzz FUZZ_SECONDS=600)
 
+# Which changes of the program no test notices (scripts/mutate/mutate.py --help): SECONDS=, FILES=, COUNT=, SEED=, STAGES=.
+.PHONY: mutate
+mutate:
+	$(Q)scripts/install-deps.sh build bpf measure test
+	$(Q)nice scripts/mutate/mutate.py $(if $(SECONDS),--seconds $(SECONDS)) $(if $(COUNT),--count $(COUNT)) $(if $(FILES),--files '$(FILES)') \
+	  $(if $(SEED),--seed $(SEED)) $(if $(STAGES),--stages $(STAGES))
+
 # --- lint ------------------------------------------------------------------------------------
 headers     := $(call in_src,*.h) $(wildcard tests/*/*.h ebpf/wire/*.h)
 native_h    := $(wildcard python/native/*.h)

@@ -1,0 +1,91 @@
+"""What can be changed in a C++ source without the compiler minding: one operator, constant, return, call or argument.
+
+A source is looked at line by line, as clang-format leaves it: operators stand between blanks, template brackets do not.
+"""
+
+import dataclasses
+import re
+
+# (what it is, pattern of a whole operator or word, what it becomes)
+SWAPS = (
+    ("comparison", r" (<=) ", "<"), ("comparison", r" (<) ", "<="), ("comparison", r" (>=) ", ">"), ("comparison", r" (>) ", ">="),
+    ("comparison", r" (==) ", "!="), ("comparison", r" (!=) ", "=="),
+    ("arithmetic", r" (\+) ", "-"), ("arithmetic", r"\S (-) \S", "+"), ("arithmetic", r"[\w)] (\*) [\w(]", "/"), ("arithmetic", r" (/) ", "*"),
+    ("arithmetic", r" (%) ", "/"), ("arithmetic", r"(\+\+)", "--"), ("arithmetic", r"(?<!-)(--)(?!\w*\")", "++"),
+    ("arithmetic", r" (\+=) ", "-="), ("arithmetic", r" (-=) ", "+="),
+    ("logic", r" (&&) ", "||"), ("logic", r" (\|\|) ", "&&"), ("logic", r"[( ](!)[\w(]", ""), ("logic", r" (\?) ", "? !!"),
+    ("logic", r"\b(std::min)\b", "std::max"), ("logic", r"\b(std::max)\b", "std::min"),
+    ("logic", r"\b(any_of)\b", "all_of"), ("logic", r"\b(all_of)\b", "any_of"),
+    ("logic", r"\b(lower_bound)\b", "upper_bound"), ("logic", r"\b(upper_bound)\b", "lower_bound"),
+    ("constant", r"\b(true)\b", "false"), ("constant", r"\b(false)\b", "true"),
+)
+NUMBER = re.compile(r"(?<![\w.'])(\d+)(?=[uUlL]*\b)(?!['.\dxX])")
+RETURN = re.compile(r"^\s*return ([^;{]+);$")
+CALL = re.compile(r"^\s+((?:[\w:\->.\[\]]+)\((?:[^;{}]*)\));$")
+TWO = re.compile(r"\b\w+\(((?:\w|[.:])+), ((?:\w|[.:])+)\)")
+NOT_CODE = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|//.*$')
+# A line of these says something about types, or to the preprocessor: what is changed there is no fault of the program.
+SKIPPED = re.compile(r"^\s*(#|//|template|static_assert|using |namespace |friend |typedef )|^\s*$")
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    """One change: columns `begin` to `end` of line `line` (from 1) become `after`."""
+    file: str
+    line: int
+    begin: int
+    end: int
+    kind: str
+    before: str  # the line as it is
+    after: str   # and as it becomes
+
+    @property
+    def change(self):
+        """As tests/mutation-equal.txt names it; says nothing of where in the file, which moves."""
+        return f"{self.file}: {self.before.strip()} -> {self.after.strip()}"
+
+
+def code_of(line):
+    """The line with strings, characters and comments blanked out, of the same length."""
+    return NOT_CODE.sub(lambda m: " " * len(m.group(0)), line)
+
+
+def changes(code):
+    """(kind, begin, end, text) of a line of code."""
+    for kind, pattern, text in SWAPS:
+        for match in re.finditer(pattern, code):
+            yield kind, *match.span(1), text
+    for match in NUMBER.finditer(code):
+        yield "constant", *match.span(1), str(int(match.group(1)) + 1)
+        if int(match.group(1)) > 0:
+            yield "constant", *match.span(1), str(int(match.group(1)) - 1)
+    if (match := RETURN.match(code)) and match.group(1) not in ("true", "false"):
+        yield "return", *match.span(1), f"decltype({match.group(1)}){{}}"
+    if match := CALL.match(code):
+        yield "dropped call", *match.span(1), "(void)0"
+    for match in TWO.finditer(code):
+        yield "swapped arguments", match.start(1), match.end(2), f"{match.group(2)}, {match.group(1)}"
+
+
+def mutants_of(file, text):
+    """All mutants of a source, in the order of its lines."""
+    inside = False  # a comment of several lines
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        comment = inside or line.lstrip().startswith("/*")
+        inside = comment and "*/" not in line
+        if comment or SKIPPED.match(line):
+            continue
+        for kind, begin, end, new in changes(code_of(line)):
+            after = line[:begin] + new + line[end:]
+            if after != line:
+                found.append(Mutant(file, number, begin, end, kind, line, after))
+    return found
+
+
+def applied(text, mutant):
+    lines = text.split("\n")
+    if lines[mutant.line - 1] != mutant.before:
+        raise ValueError(f"{mutant.file}:{mutant.line} is not as it was")
+    lines[mutant.line - 1] = mutant.after
+    return "\n".join(lines)

@@ -1,0 +1,45 @@
+"""Places that can be changed are found, and nothing else is touched."""
+import unittest
+
+from mutants import applied, code_of, mutants_of
+
+
+def changed(line):
+    return {m.after.strip() for m in mutants_of("f.cpp", "  " + line)}
+
+
+class Mutants(unittest.TestCase):
+    def test_one_operator_at_a_time(self):
+        self.assertEqual(changed("x = a + b < c - d;"), {"x = a - b < c - d;", "x = a + b <= c - d;", "x = a + b < c + d;"})
+        self.assertEqual(changed("return a && !b;"), {"return a || !b;", "return a && b;", "return decltype(a && !b){};"})
+        self.assertIn("--count[i + 1];", changed("++count[i + 1];"))
+
+    def test_constants_calls_and_arguments(self):
+        self.assertEqual(changed("x = 1;"), {"x = 2;", "x = 0;"})
+        self.assertEqual(changed("x = 0;"), {"x = 1;"})
+        self.assertEqual(changed("give_back(batch);"), {"(void)0;"})
+        self.assertEqual(changed("x = f(begin, end);"), {"x = f(end, begin);"})
+
+    def test_templates_strings_comments_and_types_are_left_alone(self):
+        for line in ("std::vector<int> x;", 'x = "a + b < 1";', "// a + b", "#if 1", "static_assert(1 + 1 == 2);", "p->next = q;",
+                     "template <class T, int N = 3>", "x = '0';"):
+            self.assertEqual(changed(line), set(), line)
+        self.assertEqual(mutants_of("f.cpp", "/* a + b\n   c + d */\nint e;"), [])
+
+    def test_the_rest_of_the_file_stays(self):
+        text = "int a = b + c;\n  return d == e;\n"
+        for mutant in mutants_of("f.cpp", text):
+            new = applied(text, mutant)
+            different = [i for i, (was, now) in enumerate(zip(text.split("\n"), new.split("\n")), 1) if was != now]
+            self.assertEqual(different, [mutant.line])
+        with self.assertRaisesRegex(ValueError, "f.cpp:1 is not as it was"):
+            applied("other", mutants_of("f.cpp", text)[0])
+
+    def test_code_keeps_its_columns(self):
+        line = 'call("x // y", \'"\'); // end'
+        self.assertEqual(len(code_of(line)), len(line))
+        self.assertEqual(code_of(line).rstrip(), 'call(        ,    );')
+
+
+if __name__ == "__main__":
+    unittest.main()
