@@ -57,6 +57,8 @@ part "copies" 60 "$bench" copies
 for consumer in cuda-memory gemm cuda; do
   part "consumer $consumer" 40 "$bench" "$consumer"
 done
+# In a process of its own: what CUPTI records costs time.
+part "check by CUPTI" 40 "$bench" cupti
 
 # A data set in memory, so that copy and compute are what there is to wait for.
 part "data set" 30 "${quietly[@]}" "$blksweep" dataset make "$tmp/data" --count 2000 --size 128KiB \

@@ -29,7 +29,9 @@ $(OBJ)/tests/%.o: private override CPPFLAGS += -Itests
 
 $(B)/unit_tests: $(call objects_of,$(unit_src)) $(cli_lib) $(lib)
 $(B)/root_tests: $(call objects_of,$(root_src)) $(lib)
-$(B)/gpu_tests: $(call objects_of,$(gpu_src)) $(lib)
+# What compares with CUPTI is the tests' and the benchmark's.
+cupti     := $(if $(filter 1,$(CUDA)),$(OBJ)/tests/gpu/cupti_cuda.o)
+$(B)/gpu_tests: $(call objects_of,$(gpu_src)) $(cupti) $(lib)
 $(B)/unit_tests $(B)/root_tests $(B)/gpu_tests:
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -lgtest_main -lgtest -o $@
@@ -39,11 +41,13 @@ gpu_bench  := $(B)/bench/gpu_bench_cuda
 # With CUDA these are built by `make test` too, which runs them on the stand-in; the bundle packs them.
 cuda_tests := $(if $(filter 1,$(CUDA)),$(B)/gpu_tests $(gpu_bench))
 # In place of the driver's libraries where there is no GPU, for tests only: found by LD_LIBRARY_PATH.
-standin     := $(B)/standin/libcuda.so.1 $(B)/standin/libnvidia-ml.so.1
+standin     := $(B)/standin/libcuda.so.1 $(B)/standin/libcupti.so.13 $(B)/standin/libnvidia-ml.so.1
 standin_src := $(filter-out %/nvml.cpp,$(wildcard tests/standin/*.cpp))
 $(B)/standin/libcuda.so.1: $(call objects_of,$(standin_src))
 $(B)/standin/libnvidia-ml.so.1: $(OBJ)/tests/standin/nvml.o
-$(standin):
+$(B)/standin/libcupti.so.13: $(B)/standin/libcuda.so.1
+	$(Q)ln -sf $(<F) $@
+$(filter-out %/libcupti.so.13,$(standin)):
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -o $@
@@ -78,14 +82,14 @@ $(coverage_objects): $(B)/coverage/%.o: %.cpp $(ptx_inc) $(OBJ)/config
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(CPPFLAGS) $(cuda_include) $(filter-out -fno-semantic-interposition,$(CXXFLAGS)) -O0 --coverage -c $< -o $@
-$(B)/coverage/gpu_tests: $(call objects_of,$(gpu_src)) $(coverage_objects) $(lib)
+$(B)/coverage/gpu_tests: $(call objects_of,$(gpu_src)) $(cupti) $(coverage_objects) $(lib)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) --coverage $^ $(LDLIBS) -lgtest_main -lgtest -o $@
 # One stage with a fault planted in it (tests/soak/gpu_faults.sh), likewise.
 planted_objects := $(patsubst %.cpp,%.o,$(wildcard $(B)/planted/*_cuda.cpp))
 $(planted_objects): %.o: %.cpp $(OBJ)/config
 	$(Q)$(CXX) $(CPPFLAGS) $(cuda_include) $(CXXFLAGS) -c $< -o $@
-$(B)/planted/gpu_tests: $(call objects_of,$(gpu_src)) $(planted_objects) $(lib)
+$(B)/planted/gpu_tests: $(call objects_of,$(gpu_src)) $(cupti) $(planted_objects) $(lib)
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -lgtest_main -lgtest -o $@
 .PHONY: coverage-gpu
 coverage-gpu: $(B)/coverage/gpu_tests $(B)/blksweep $(standin)
@@ -129,7 +133,7 @@ experiments:
 
 # Everything that needs a GPU, in one go: under 8 minutes, the table last.
 .PHONY: bench-gpu
-$(gpu_bench): $(OBJ)/tests/gpu/gpu_bench_cuda.o $(lib)
+$(gpu_bench): $(OBJ)/tests/gpu/gpu_bench_cuda.o $(cupti) $(lib)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@

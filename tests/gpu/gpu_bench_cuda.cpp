@@ -1,14 +1,16 @@
 // Measures the CUDA stages against a plain pinned cuMemcpyHtoDAsync of the same size in the same
 // run.
-//   gpu_bench_cuda node|copies|cuda|cuda-memory|gemm
+//   gpu_bench_cuda node|copies|cuda|cuda-memory|gemm|cupti
 // Prints one line per figure: name, value, the bar it is held to, pass or FAIL. Exit 77 without a
 // GPU, 1 on an error; a figure below its bar is no error.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <vector>
 
 #include "base/clock.h"
+#include "gpu/cupti.h"
 #include "stage/cuda/cuda_stage.h"
 #include "stage/cuda/device_cuda.h"
 
@@ -168,6 +170,29 @@ Result<> bench_consumer(const std::string& name, ConsumerKind kind) {
   return {};
 }
 
+void print_edges(const char* of, const EdgesFound& e, std::int64_t error) {
+  const std::string name = fmt::format("CUPTI, edges of {}: off by at most", of);
+  line(name, us(e.farthest()), "<= error + 10 us", verdict(e.within(error)));
+  if (e.lost + e.missing > 0) {
+    fmt::print("  {} records belong to no batch, {} batches have no record\n", e.lost, e.missing);
+  }
+}
+
+Result<> bench_cupti() {
+  const auto report = check_with_cupti({});
+  if (!report && report.error().exit_code == Exit::unsupported) {
+    fmt::print("{:<44} {:>14}  {}\n", "CUPTI", "skipped", report.error().message());
+    return {};
+  }
+  BLKSWEEP_CHECK(report);
+  print_edges("copies", report->copies, report->error_ns);
+  print_edges("kernels", report->kernels, report->error_ns);
+  line("CUPTI, overlap of copies and kernels: off by",
+       fmt::format("{:.3f} %", 100 * report->overlap_off()), "<= 1 %",
+       verdict(report->overlap_off() <= 0.01));
+  return {};
+}
+
 void print_node() {
   const CudaFacts facts = cuda_facts();
   fmt::print("{} ({}); driver for CUDA {}, built with {}; batches of {} x {} KiB\n",
@@ -184,6 +209,9 @@ Result<> bench(const std::string& part) {
   if (part == "copies") {
     return bench_copies();
   }
+  if (part == "cupti") {
+    return bench_cupti();
+  }
   for (const auto& [name, kind] : {std::pair{"cuda", ConsumerKind::cuda},
                                    {"cuda-memory", ConsumerKind::cuda_memory},
                                    {"gemm", ConsumerKind::gemm}}) {
@@ -191,13 +219,15 @@ Result<> bench(const std::string& part) {
       return bench_consumer(name, kind);
     }
   }
-  return usage_error("'" + part + "' is not one of node, copies, cuda, cuda-memory, gemm");
+  return usage_error("'" + part + "' is not one of node, copies, cuda, cuda-memory, gemm, cupti");
 }
 
 }  // namespace
 }  // namespace blksweep
 
 int main(int argc, char** argv) {
+  // Whole lines at once: what was measured before a call that hangs or ends the process is kept.
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   if (const auto done = blksweep::bench(argc == 2 ? argv[1] : ""); !done) {
     fmt::print(stderr, "{}\n", done.error().message());
     return static_cast<int>(done.error().exit_code);

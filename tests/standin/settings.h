@@ -33,6 +33,7 @@ struct Settings {
                                                     {"batch", 1},
                                                     {"host_pointers", 1},
                                                     {"pageable", 0},
+                                                    {"cupti_shift", 0},
                                                     {"keep", 0}};
   std::vector<Failure> failures;
   std::map<std::string, std::uint64_t, std::less<>> uses;  // of each call
