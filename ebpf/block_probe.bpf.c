@@ -354,32 +354,7 @@ int BPF_PROG(on_frontmerge, struct bio *bio)
 	return count_merge(bio);
 }
 
-static __always_inline __u32 gauge(__s64 depth)
-{
-	return depth < 0 ? 0 : depth;
-}
-
-static int on_tick(void *map, __u32 *key, struct ticker *ticker)
-{
-	struct blk_probe_sample *sample;
-	__s64 entry;
-	__u32 index;
-
-	if (!shared.enabled)
-		return 0; /* and no next tick */
-	entry = log_entry(shared.sample_number++, BLK_PROBE_SAMPLE_BITS);
-	index = entry;
-	if (entry >= 0) {
-		sample = bpf_map_lookup_elem(&samples, &index);
-		if (sample) {
-			sample->at_ns = bpf_ktime_get_ns();
-			sample->driver_depth = gauge(shared.driver_depth);
-			sample->scheduler_depth = gauge(shared.scheduler_depth);
-		}
-	}
-	bpf_timer_start(&ticker->timer, BLK_PROBE_SAMPLE_PERIOD_NS, 0);
-	return 0;
-}
+#include "ticks.h"
 
 /* Run once by user space at each start. */
 SEC("syscall")

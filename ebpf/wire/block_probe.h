@@ -88,6 +88,8 @@ struct blk_probe_shared {
 	__u64 request_merges; /* two requests of the scheduler became one */
 	__u64 beyond_slots;  /* events of requests whose tag is beyond the table */
 	__u64 punted;        /* of our rings: handed to a worker of io_uring */
+	__u64 driver_sum;    /* both depths, summed over the ticks: sample_number of them */
+	__u64 scheduler_sum;
 	__u32 enabled;
 	__u32 process;       /* whose rings: that of start_ticks */
 };

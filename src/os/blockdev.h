@@ -39,6 +39,11 @@ struct MountFacts {
 
 struct DiskStat {  // since boot, from /sys/block/*/stat
   std::uint64_t reads = 0, read_merges = 0, read_sectors = 0, writes = 0, write_sectors = 0;
+  DiskStat operator-(const DiskStat& before) const {
+    return {reads - before.reads, read_merges - before.read_merges,
+            read_sectors - before.read_sectors, writes - before.writes,
+            write_sectors - before.write_sectors};
+  }
 };
 
 Result<BlockDevice> block_device_of(const std::string& path);

@@ -61,6 +61,9 @@ struct ProbeReport {
   // open by more than kDepthUncertainty (probe_math.h).
   std::optional<double> depth_mean;
   std::optional<double> stat_difference;  // |requests - stat| / stat
+  // Both depths at this moment, and their sums over ticks of 1 ms, idle ones included.
+  std::uint64_t driver_now = 0, scheduler_now = 0, driver_sum = 0, scheduler_sum = 0, ticks = 0;
+  std::optional<std::uint64_t> programs_ns;  // in the probe's own programs; see ProbeSettings::cost
   ProbeBuckets depth;          // found at issue by each read, itself included; exact below 1024
   ProbeBuckets request_bytes;  // steps of 4 KiB, exact for multiples of it below 4 MiB
   ProbeBuckets latency_ns;     // issue to completion; 32 buckets per octave
@@ -84,6 +87,9 @@ struct ProbeSettings {
   // request whose tag is beyond the probe's table is a lost event.
   std::uint32_t requests = 0;
   std::vector<std::string> without = {};  // tracepoints that count as refused, for tests
+  // The kernel shall take the time of all BPF programs while the probe lives, which makes each run
+  // of one some 20 ns longer. Refused: programs_ns is nothing.
+  bool cost = false;
 };
 
 // `whole_disk` is the device number of the disk (not of a partition).

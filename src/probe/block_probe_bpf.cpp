@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "os/blockdev.h"
 #include "probe/block_probe.h"
 #include "probe/bpf_map.h"
@@ -21,6 +22,7 @@
 #include "probe/libbpf_words.h"
 #include "probe/probe_math.h"
 #include "probe/probe_programs.h"
+#include "probe/program_runs_bpf.h"
 
 namespace blksweep {
 namespace {
@@ -115,19 +117,12 @@ Result<Loaded> load_what_works(const Wanted& wanted) {
   return some;
 }
 
-// Runs that a program missed because it was already running on that CPU (an interrupt in between).
-std::uint64_t missed_runs(const bpf_program* program) {
-  bpf_prog_info info{};
-  __u32 size = sizeof info;
-  const int fd = bpf_program__fd(program);
-  return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 ? info.recursion_misses : 0;
-}
-
 class BpfBlockProbe final : public BlockProbe {
  public:
-  BpfBlockProbe(Wanted wanted, Loaded loaded)
+  BpfBlockProbe(Wanted wanted, Loaded loaded, Fd timed)
       : disk_(std::move(wanted.disk)),
         queue_(wanted.queue),
+        timed_(std::move(timed)),
         skeleton_(std::move(loaded.skeleton)),
         warnings_(std::move(loaded.warnings)) {}
   ~BpfBlockProbe() override { shared().enabled = 0; }
@@ -145,6 +140,7 @@ class BpfBlockProbe final : public BlockProbe {
   bool attached(const char* program) const;
   ProbeSight sight() const;
   std::uint64_t missed() const;
+  std::optional<std::uint64_t> programs_ns() const;
   void let_it_settle();
   void take_logs(ProbeReport& report);
   void check_against_stat(ProbeReport& report, const KernelCounts& at_stop);
@@ -152,6 +148,7 @@ class BpfBlockProbe final : public BlockProbe {
 
   BlockDevice disk_;
   DiskQueue queue_;
+  Fd timed_;  // while it is open, the kernel takes the time of programs
   // Destroyed bottom-up: programs are detached, maps unmapped, then the skeleton goes.
   SkeletonPtr skeleton_;
   MappedArray<blk_probe_slot> slots_;
@@ -243,7 +240,18 @@ std::uint64_t BpfBlockProbe::missed() const {
   std::uint64_t sum = 0;
   for (const ProbeProgram& use : kProbePrograms) {
     const bpf_program* program = bpf_object__find_program_by_name(skeleton_->obj, use.program);
-    sum += program == skeleton_->progs.on_complete ? 0 : missed_runs(program);
+    sum += program == skeleton_->progs.on_complete ? 0 : runs_of(program).missed;
+  }
+  return sum;
+}
+
+std::optional<std::uint64_t> BpfBlockProbe::programs_ns() const {
+  if (!timed_) {
+    return std::nullopt;
+  }
+  std::uint64_t sum = 0;
+  for (const ProbeProgram& use : kProbePrograms) {
+    sum += runs_of(bpf_object__find_program_by_name(skeleton_->obj, use.program)).ns;
   }
   return sum;
 }
@@ -270,6 +278,9 @@ Result<ProbeReport> BpfBlockProbe::snapshot() {
     return sys_error(errno, "block probe of " + disk_.disk + ": read its counters");
   }
   ProbeReport report = count_report(per_cpu, shared(), now_ns(), sight());
+  report.lost_events +=
+      std::max<std::uint64_t>(missed() - missed_at_start_, shared().unseen_issues);
+  report.programs_ns = programs_ns();
   report.warnings = warnings_;
   std::ranges::copy(attach_warnings_, std::back_inserter(report.warnings));
   return report;
@@ -324,8 +335,6 @@ void BpfBlockProbe::judge_losses(ProbeReport& report) {
         "the kernel did not tell the probe of {} when {} requests ended: the mean depth is unknown",
         disk_.disk, report.healed));
   }
-  const std::uint64_t unseen_issues = shared().unseen_issues;
-  report.lost_events += std::max(missed() - missed_at_start_, unseen_issues);
   if (report.lost_events > 0) {
     report.warnings.push_back(fmt::format("the probe of {} lost {} events: its counts are too low",
                                           disk_.disk, report.lost_events));
@@ -367,7 +376,9 @@ Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t whole_disk,
   if (!loaded) {
     return tl::unexpected(std::move(loaded).error());
   }
-  auto probe = std::make_unique<BpfBlockProbe>(std::move(wanted), std::move(*loaded));
+  auto probe = std::make_unique<BpfBlockProbe>(
+      std::move(wanted), std::move(*loaded),
+      settings.cost ? Fd(bpf_enable_stats(BPF_STATS_RUN_TIME)) : Fd());
   BLKSWEEP_CHECK(probe->map_all());
   return probe;
 }

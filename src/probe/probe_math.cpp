@@ -121,6 +121,11 @@ ProbeReport count_report(std::span<const blk_probe_counts> per_cpu, const blk_pr
   r.healed = shared.healed;
   r.healed_ns = shared.healed_ns;
   r.lost_events = shared.beyond_slots;
+  r.driver_now = static_cast<std::uint64_t>(std::max<std::int64_t>(shared.driver_depth, 0));
+  r.scheduler_now = static_cast<std::uint64_t>(std::max<std::int64_t>(shared.scheduler_depth, 0));
+  r.driver_sum = shared.driver_sum;
+  r.scheduler_sum = shared.scheduler_sum;
+  r.ticks = shared.sample_number;
   // A busy time that goes on has only its start in the sum.
   r.busy_ns = shared.busy_ns + (shared.driver_depth > 0 ? static_cast<std::uint64_t>(now_ns) : 0);
   r.depth_mean = certain_depth(r);
@@ -230,6 +235,12 @@ ProbeReport between(const ProbeReport& before, const ProbeReport& after) {
   r.healed = after.healed - before.healed;
   r.healed_ns = after.healed_ns - before.healed_ns;
   r.lost_events = after.lost_events - before.lost_events;
+  r.driver_now = after.driver_now;
+  r.scheduler_now = after.scheduler_now;
+  r.driver_sum = after.driver_sum - before.driver_sum;
+  r.scheduler_sum = after.scheduler_sum - before.scheduler_sum;
+  r.ticks = after.ticks - before.ticks;
+  r.programs_ns = difference(before.programs_ns, after.programs_ns);
   r.depth_ns = after.depth_ns - before.depth_ns;
   r.busy_ns = after.busy_ns - std::min(after.busy_ns, before.busy_ns);
   r.depth_mean = certain_depth(r);
