@@ -10,6 +10,7 @@
 #   make lint       layers, sizes, format, clang-tidy, shellcheck, every header alone
 #   make fuzz       each fuzz target for FUZZ_SECONDS (60); ONLY=name for one
 #   make soak       campaigns of hours: movers, twins, ceilings, null pairs, fuzz targets; ONLY=name for one
+#   make mutate     changes the program in one place at a time: which tests notice; SECONDS= FILES=
 #   make test-gpu bench-gpu   what needs a GPU; says why it skips without one
 #   make test-unit test-root test-cli test-python   one suite, without installing (test-cli ONLY=name)
 #   make bundle     build/bundle/blksweep-VERSION(.tar.gz): runs on a node with nothing installed
