@@ -1,7 +1,6 @@
 #include "loader/epoch.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,25 +10,12 @@
 
 #include "base/clock.h"
 #include "loader/decoded_sizes.h"
+#include "loader/memory_check.h"
 #include "loader/reader.h"
 #include "loader/worker_reader.h"
 
 namespace blksweep {
 namespace {
-
-Result<> check_memory(Bytes arena, const LoaderSettings& settings) {
-  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_AVPHYS_PAGES));
-  const Bytes free{pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))};
-  const Bytes all{static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                  static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))};
-  if (arena.n > std::max(free.n, all.n / 10 * 8)) {
-    return fail(fmt::format("the window needs {} of buffers, this node has {}: use a smaller {}",
-                            format_bytes(arena), format_bytes(all),
-                            settings.workers > 0 ? "--batch or --prefetch, or fewer workers"
-                                                 : "--window, --depth or --merge-max"));
-  }
-  return {};
-}
 
 // Waits on the counters and sleeps of the stages do not end by a signal; this thread turns the flag
 // into their stop. A stage that fails wakes the other one in the same way.
@@ -72,7 +58,7 @@ Result<> Epoch::allocate(const LoaderSettings& settings, const PlannedEpoch& pla
   const bool staged = settings.workers == 0;
   const Bytes staging = staged ? staging_area(planned.plan, settings.depth) : Bytes{0};
   const Bytes all{planned.schedule.arena.n + staging.n};
-  BLKSWEEP_CHECK(check_memory(all, settings));
+  BLKSWEEP_CHECK(check_memory({all}, settings));
   BLKSWEEP_TRY(arena_, options_.memory ? options_.memory->take(all) : PageBuffer::allocate(all));
   keeper_.to = options_.memory;
   return {};
@@ -139,7 +125,7 @@ Result<> Epoch::make_decode(const Source& source, const PlannedEpoch& planned,
       .spin = request.settings.decode_cpu,
       .on_start = [place = options_.place] { take_place(place, Role::copy); }};
   BLKSWEEP_CHECK(
-      check_memory({arena_.size() + settings.slots * settings.slot_bytes.n}, request.settings));
+      check_memory({{arena_.size()}, {settings.slots * settings.slot_bytes.n}}, request.settings));
   BLKSWEEP_TRY(decode_, DecodeStage::make(settings));
   request.arena = spins ? request.arena : decode_->ring();
   return {};

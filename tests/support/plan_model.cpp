@@ -21,6 +21,9 @@ std::string check_read(const Plan& plan, std::uint32_t r, const MergeSettings& s
       read.offset % s.align != 0) {
     return fmt::format("read {}: offset {} length {}", r, read.offset, read.length);
   }
+  if (read.source == kZeros && read.offset != 0) {
+    return fmt::format("read {}: a hole lies nowhere, and this one at {}", r, read.offset);
+  }
   std::uint64_t end = 0;
   for (std::uint32_t i = plan.first_piece[r]; i < plan.first_piece[r + 1]; ++i) {
     const Piece& p = plan.pieces[i];

@@ -53,6 +53,22 @@ double mean_seek(const FlatCatalog& flat, const PlannedEpoch& p) {
   return summarize(catalog, p.plan).mean_seek_bytes.value_or(0);
 }
 
+// Of a filesystem with small blocks no more is read than a block; of one with large ones a page.
+TEST(PlanCell, ReadsEndWithABlockOrAPageWhicheverIsSmaller) {
+  const FlatCatalog flat = side_by_side(4, 5000);
+  for (const auto& [block, granule] : {std::pair(512U, 512U), std::pair(1024U, 1024U),
+                                       std::pair(4096U, 4096U), std::pair(65536U, 4096U)}) {
+    Source source;
+    source.catalog = flat.view();
+    source.catalog.block_bytes = block;
+    source.direct_align = kSectorBytes;
+    const Result<PlannedEpoch> p = plan_epoch(source, cell_of(Order::path, Merge::none), 7);
+    ASSERT_TRUE(p) << p.error().message();
+    EXPECT_EQ(p->align, granule);
+    EXPECT_EQ(p->plan.reads.front().length, (5000 + granule - 1) / granule * granule);
+  }
+}
+
 // It asked for 16 GiB: the rank of a sample that was not among the first reads was 2^32 - 1.
 TEST(PlanCell, ASampleThatFailedCostsTheQualityNothing) {
   const FlatCatalog flat = side_by_side(300, 4096);

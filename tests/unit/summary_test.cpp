@@ -149,6 +149,37 @@ SummaryInput two_cells() {
   return input;
 }
 
+// A run that only reads has one lane, of which everything is exposed.
+TEST(Summary, TellsOfTheStagesWhereThereIsMoreThanReading) {
+  for (const std::size_t lanes : {1U, 2U, 3U}) {
+    SummaryInput input;
+    input.cells = {{1, cell({{"order", "lba"}})}};
+    input.runs = {run(1, 0, 1'000'000)};
+    AccountRecord account;
+    account.wall_ns = 1000;
+    account.ideal_ns = 800;
+    for (const char* lane : {"read", "copy", "compute"}) {
+      if (account.lanes.size() < lanes) {
+        LaneRecord& made = account.lanes.emplace_back();
+        made.lane = lane;
+        made.exposed_ns = 250;
+        made.stalls = {{"read", 100}};
+      }
+    }
+    input.runs[0].run.account = account;
+    const CellSummary found = summarize(input).at(0);
+    EXPECT_EQ(found.exposed_copy.has_value(), lanes > 1);
+    EXPECT_EQ(found.ideal_share.has_value(), lanes > 1);
+    EXPECT_EQ(found.stalls.size(), lanes > 1 ? 1U : 0U);
+    if (lanes > 1) {
+      EXPECT_DOUBLE_EQ(*found.exposed_copy, 0.25);
+      EXPECT_DOUBLE_EQ(*found.ideal_share, 0.8);
+      EXPECT_EQ(found.stalled_lane, account.lanes.back().lane);
+      EXPECT_DOUBLE_EQ(found.stalls.at("read"), 0.1);
+    }
+  }
+}
+
 TEST(Summary, ComparesWithRandomUnlessToldOtherwise) {
   const auto cells = summarize(two_cells());
   EXPECT_TRUE(cells[1].baseline);

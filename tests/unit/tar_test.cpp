@@ -95,6 +95,15 @@ TEST(ReadTar, AcceptsAnArchiveWithoutItsZeroBlocks) {
   EXPECT_TRUE(parse("")->empty());
 }
 
+TEST(ReadTar, ALastMemberMayEndWithTheArchiveAndNotBehindIt) {
+  for (const std::size_t size : {1U, 511U, 512U, 513U, 1024U}) {
+    const std::string archive = tar_header("a", size) + std::string(size, 'x');
+    ASSERT_TRUE(parse(archive)) << size;
+    EXPECT_EQ(parse(archive)->front().size, size);
+    EXPECT_FALSE(parse(archive.substr(0, archive.size() - 1))) << size;
+  }
+}
+
 TEST(ReadTar, RefusesSizesThatOverflow) {
   const std::string huge = std::string(1, '\x80') + std::string(3, '\0') + std::string(8, '\xff');
   EXPECT_FALSE(parse(altered(tar_header("a", 0), 124, huge) + kTarEnd));
