@@ -7,7 +7,7 @@ import bisect
 import load as data
 
 # Lanes as in docs/account.md; in the window a batch waits for the stage that takes it up next.
-STAGES = ("read", "window", "decode", "copy", "compute")
+STAGES = ("read", "window", "decode", "copy", "release", "compute")
 RUNS_QUERY = ("SELECT cell_id, run_id, repeat, begin_ns, epoch_ns FROM good_run g WHERE epoch_ns > 0 AND "
               "EXISTS (SELECT 1 FROM batch_stage s WHERE s.run_id = g.run_id AND stage IN ('copy', 'compute')) "
               "ORDER BY cell_id, repeat")

@@ -14,7 +14,8 @@ SHOWN_BATCHES = 10  # close up
 MOST_CELLS = 10
 COMPARABLE = 4      # epochs that differ by less share one scale
 COLOURS = {"read": (style.BLUE, "#7fb8d8"), "window": ("#8c8c8c", "#c6c6c6"),
-           "decode": (style.RED, "#eaaf80"), "copy": (style.ORANGE, "#f4cf86"), "compute": (style.GREEN, "#80ceb9")}
+           "decode": (style.RED, "#eaaf80"), "copy": (style.ORANGE, "#f4cf86"),
+           "release": ("#8a6d00", "#c4b06a"), "compute": (style.GREEN, "#80ceb9")}
 HEIGHT = 0.8        # of a lane, whose place is 1
 
 
@@ -139,6 +140,8 @@ def describe(found, cells):
             "the middle of the epoch one by one, in two shades by turns, in rows where they overlap (at "
             f"most {epochs.MOST_SPANS:,} batches and {epochs.MOST_ROWS} rows of a lane). Read: from the "
             "first read submitted to the last byte; window: complete, waiting to be copied or used; of a peer neither is known.")
+    if any("release" in p["whole"] for p in panels):
+        text += " Release: arrived, and what the copy took for that batch alone is given back."
     left_out = sum(p["batches"] - p["shown"] for p in panels)
     if left_out > 0:
         text += f" {left_out:,} further batches are drawn on the left only."

@@ -97,12 +97,17 @@ class GpuObserver : public Observer {
  public:
   GpuObserver(std::uint32_t index, std::string disk) : index_(index), disk_(std::move(disk)) {}
   Result<> begin() override {
-    sampler_ = GpuSampler::start(cuda_pci_address(index_), kGpuPeriod);
+    address_ = cuda_address(index_);
+    sampler_ = GpuSampler::start(address_, kGpuPeriod);
     return {};
   }
   Result<> end(RunRecord& record) override {
     if (!sampler_) {
       record.warnings.push_back(sampler_.error().message());
+      GpuPlace place;
+      place.uuid = address_.uuid;
+      place.pci = address_.pci;
+      record.accelerator = accelerator_record(place, disk_);
       return {};
     }
     for (const GpuSample& s : (*sampler_)->stop()) {
@@ -119,6 +124,7 @@ class GpuObserver : public Observer {
  private:
   std::uint32_t index_;
   std::string disk_;
+  GpuAddress address_;
   Result<std::unique_ptr<GpuSampler>> sampler_ = nullptr;
 };
 

@@ -25,6 +25,24 @@ expect_status 0
 [ "$(query "$tmp/a.db" 'SELECT count(*), sum(incomplete) FROM run')" = '1 0' ] || die 'a run on the stand-in is not whole'
 [[ $(query "$tmp/a.db" 'SELECT engine_features FROM run') == *'cuMemcpyBatchAsync'* ]] || die 'how it copied is not stored'
 
+# Which GPU it was, a MIG instance of it, and what is known without NVML. Of a sample the memory in use, lowest byte first,
+# and whether its utilisation is unknown.
+where="SELECT uuid, pci, hex(substr(data, 17, 8)), hex(substr(data, 9, 4)) = 'FFFFFFFF' FROM accelerator JOIN series USING (run_id)
+  WHERE kind = 'gpu'"
+uuid=00000000-0000-0000-0000-00000000000
+seen=$(query "$tmp/a.db" "$where")
+[ "$seen" = "GPU-${uuid}1 0000:65:00.0 00CA9A3B00000000 0" ] || die "the GPU is stored as $seen"
+STANDIN_GPU=mig=1 call "${gpu[@]}" --db "$tmp/mig.db" --epochs 1
+expect_status 0
+seen=$(query "$tmp/mig.db" "$where")
+[ "$seen" = "MIG-${uuid}2 0000:65:00.0 0065CD1D00000000 1" ] || die "an instance is stored as $seen"
+mkdir "$tmp/without-nvml"
+ln -s "$(realpath "$build/standin/libcuda.so.1")" "$tmp/without-nvml/"
+LD_LIBRARY_PATH=$tmp/without-nvml call "${gpu[@]}" --db "$tmp/without.db" --epochs 1
+expect_status 0
+seen=$(query "$tmp/without.db" 'SELECT uuid, pci FROM accelerator')
+[ "$seen" = "${uuid}1 0000:65:00.0" ] || die "without NVML the GPU is stored as $seen"
+
 export STANDIN_GPU=pageable=1
 for staging in pageable register per-batch; do
   call "${gpu[@]}" --db "$tmp/$staging.db" --verify --staging "$staging" --consumer gemm

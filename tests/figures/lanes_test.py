@@ -55,6 +55,7 @@ class Lanes(WithRuns):
         found = {lane: {batch: (b, e) for b, e, batch in epochs.intervals(self.db, run, lane)}
                  for lane in epochs.STAGES}
         self.assertEqual(found.pop("decode"), {}, "these samples came as they are stored")
+        self.assertEqual(found.pop("release"), {}, "their copies took nothing that is given back")
         for lane, batches in found.items():
             self.assertEqual(len(batches), demo.SAMPLES // demo.BATCH, lane)
         for batch, (begin, end) in found["window"].items():
@@ -100,6 +101,24 @@ class Lanes(WithRuns):
         untouched = {b: (at, until) for at, until, b in epochs.intervals(self.db, run, "copy")}
         self.assertEqual({b: s for b, s in copies.items() if b != batch},
                          {b: s for b, s in untouched.items() if b != batch})
+
+    def test_giving_back_is_a_lane_of_its_own_behind_copying(self):
+        run = epochs.median_run(epochs.runs_by_cell(self.db, self.cells)[1])
+        released = self.db.with_name("released.db")
+        shutil.copy(self.db, released)
+        with contextlib.closing(sqlite3.connect(released)) as db, db:
+            db.execute("INSERT INTO batch_stage SELECT run_id, position, 'release', end_ns, end_ns, end_ns + 1000 FROM batch_stage "
+                       "WHERE run_id = ? AND stage = 'copy'", [run[0]])
+        found = lanes.load(released, self.cells)
+        copies = {b: end for _, end, b in epochs.intervals(released, run, "copy")}
+        for begin, end, batch in epochs.intervals(released, run, "release"):
+            self.assertEqual(begin, copies[batch])
+            self.assertAlmostEqual(end - begin, 1e-6)
+        self.assertEqual(list(found["panels"][1]["whole"]), ["read", "window", "copy", "release", "compute"])
+        self.assertNotIn("release", found["panels"][2]["whole"])
+        self.assertIn("Release: ", lanes.describe(found, self.cells))
+        self.assertNotIn("Release: ", lanes.describe(lanes.load(self.db, self.cells), self.cells))
+        lanes.draw(found, self.cells, None)
 
     def test_the_whole_epoch_shows_the_share_that_the_run_recorded(self):
         panels = lanes.load(self.db, self.cells)["panels"]

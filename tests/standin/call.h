@@ -15,6 +15,7 @@ BLKSWEEP_CUDA_CALLS(STANDIN_DECLARE)
 extern "C" CUresult standin_copy_batch(void* const*, const void* const*, const std::size_t*,
                                        std::size_t, void*, std::size_t*, std::size_t, std::size_t*,
                                        CUstream) __asm__("cuMemcpyBatchAsync");
+extern "C" CUresult standin_device_uuid(CUuuid*, CUdevice) __asm__("cuDeviceGetUuid_v2");
 
 namespace standin {
 

@@ -114,6 +114,14 @@ CUresult standin_device_pci(char* text, int room, CUdevice device) {
                                                  : CUDA_ERROR_INVALID_DEVICE;
 }
 
+// Its last digit says whether it is a MIG instance of the GPU at that address, or the GPU.
+CUresult standin_device_uuid(CUuuid* uuid, CUdevice device) {
+  const Call call("cuDeviceGetUuid", Needs::nothing);
+  *uuid = {};
+  uuid->bytes[sizeof uuid->bytes - 1] = call.gpu.settings.on("mig") ? 2 : 1;
+  return standin::device_known(call.gpu, device) ? call.refused : CUDA_ERROR_INVALID_DEVICE;
+}
+
 CUresult standin_context_retain(CUcontext* context, CUdevice device) {
   const Call call("cuDevicePrimaryCtxRetain", Needs::nothing);
   *context = reinterpret_cast<CUcontext>(&call.gpu);

@@ -16,7 +16,8 @@ using blksweep::NvmlDevice, blksweep::NvmlMemory, blksweep::NvmlUtilization;
 
 constexpr std::int64_t kPeriodNs = 166'666'667;
 constexpr int kNotFound = 6, kInvalid = 2;  // NVML_ERROR_NOT_FOUND, NVML_ERROR_INVALID_ARGUMENT
-int the_device = 0;
+constexpr int kNotSupported = 3;
+int the_device = 0, the_instance = 0;  // of MIG
 
 std::int64_t now_ns() {
   timespec t{};
@@ -79,14 +80,25 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* pci, NvmlDevice* device) {
   *device = &the_device;
   return std::strcmp(pci, "0000:65:00.0") == 0 ? 0 : kNotFound;
 }
+int nvmlDeviceGetHandleByUUID(const char* uuid, NvmlDevice* device) {
+  *device = &the_instance;
+  return std::strcmp(uuid, "MIG-00000000-0000-0000-0000-000000000002") == 0 ? 0 : kNotFound;
+}
 int nvmlDeviceGetName(NvmlDevice, char* text, unsigned room) {
   return give("Stand-in", text, room);
 }
-int nvmlDeviceGetUtilizationRates(NvmlDevice, NvmlUtilization* use) {
+int nvmlDeviceGetUtilizationRates(NvmlDevice device, NvmlUtilization* use) {
+  if (device == &the_instance) {
+    return kNotSupported;
+  }
   *use = {use_of(1), use_of(0)};
   return 0;
 }
-int nvmlDeviceGetMemoryInfo(NvmlDevice, NvmlMemory* memory) {
+int nvmlDeviceGetMemoryInfo(NvmlDevice device, NvmlMemory* memory) {
+  if (device == &the_instance) {
+    *memory = {1'000'000'000, 500'000'000, 500'000'000};
+    return 0;
+  }
   *memory = {4'000'000'000, 3'000'000'000, 1'000'000'000};
   return 0;
 }

@@ -33,6 +33,7 @@ struct Settings {
                                                     {"batch", 1},
                                                     {"host_pointers", 1},
                                                     {"pageable", 0},
+                                                    {"mig", 0},
                                                     {"cupti_shift", 0},
                                                     {"keep", 0}};
   std::vector<Failure> failures;

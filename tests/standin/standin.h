@@ -13,6 +13,7 @@
 //   each kernel memory=4294967296 driver=13000 devices=1 capability=90 batch=0 cuMemcpyBatchAsync
 //   is refused host_pointers=0               registered memory has other addresses on the GPU
 //   pageable=1                    large copies from pageable memory are meant: no complaint
+//   mig=1                         it is a MIG instance of a GPU
 //   cupti_shift=50000             CUPTI puts kernels so many ns later than they were
 //   keep=1                        complaints are kept
 //   fail=CALL:N:ERROR[:sticky]    the Nth use of CALL from now ends with ERROR; CALL may be

@@ -21,6 +21,14 @@ TEST(GpuRefusal, NoDriver) {
   EXPECT_EQ(gpu_refusal({}), "no NVIDIA driver (libcuda.so.1) on this node");
 }
 
+TEST(GpuText, AnInstanceOfMigHasItsOwnUuid) {
+  EXPECT_EQ(gpu_uuid("1-2", "GPU-1-2"), "GPU-1-2");
+  EXPECT_EQ(gpu_uuid("1-3", "GPU-1-2"), "MIG-1-3");
+  EXPECT_EQ(gpu_uuid("", "GPU-1-2"), "GPU-1-2") << "a driver that does not tell";
+  EXPECT_EQ(gpu_uuid("1-3", ""), "1-3") << "no NVML: which of the two is not known";
+  EXPECT_EQ(gpu_uuid("", ""), "");
+}
+
 TEST(GpuRefusal, ADriverIsTooOldBeforeCuda11Only) {
   EXPECT_EQ(gpu_refusal({10020, 1, 0, ""}),
             "the driver is for CUDA 10.2, this program needs one for CUDA 11.0 or later");

@@ -23,6 +23,7 @@ Result<std::unique_ptr<Consumer>> make_cuda_consumer(const CudaConsumerSettings&
 std::string cuda_built_with() { return ""; }
 bool cuda_context_lost() { return false; }
 std::string cuda_pci_address(std::uint32_t /*device*/) { return ""; }
+GpuAddress cuda_address(std::uint32_t /*device*/) { return {}; }
 
 CudaFacts cuda_facts() {
   CudaFacts facts;

@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "stage/consumer.h"
 #include "stage/copy_stage.h"
+#include "stage/cuda/gpu_words.h"
 #include "stage/stage_settings.h"
 
 namespace blksweep {
@@ -51,6 +52,7 @@ Result<std::unique_ptr<Consumer>> make_cuda_consumer(const CudaConsumerSettings&
 std::string cuda_built_with();
 // "0000:65:00.0", what NVML knows the GPU by; empty: unknown.
 std::string cuda_pci_address(std::uint32_t device);
+GpuAddress cuda_address(std::uint32_t device);
 
 // For doctor and records: what this program could use here. Initialises the driver, which makes
 // /dev/nvidia-uvm where it is not there yet.

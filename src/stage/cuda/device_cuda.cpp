@@ -157,6 +157,19 @@ std::string cuda_pci_address(std::uint32_t device) {
              : "";
 }
 
+GpuAddress cuda_address(std::uint32_t device) {
+  GpuAddress at{cuda_pci_address(device), ""};
+  CUuuid uuid{};
+  if (!at.pci.empty() && cuda_driver().device_uuid != nullptr &&
+      cuda_driver().device_uuid(&uuid, static_cast<CUdevice>(device)) == CUDA_SUCCESS) {
+    for (std::size_t i = 0; i < std::size(uuid.bytes); ++i) {
+      at.uuid += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                             static_cast<unsigned char>(uuid.bytes[i]));
+    }
+  }
+  return at;
+}
+
 CudaFacts cuda_facts() {
   const GpuNode node = ask_node();
   CudaFacts facts;

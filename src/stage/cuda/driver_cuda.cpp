@@ -28,6 +28,7 @@ CudaDriver look_up() {
   BLKSWEEP_CUDA_CALLS(BLKSWEEP_CUDA_FIND)
 #undef BLKSWEEP_CUDA_FIND
   find(d.copy_batch, "cuMemcpyBatchAsync");
+  find(d.device_uuid, "cuDeviceGetUuid_v2");
   d.refusal = lacks.empty() ? "" : "libcuda.so.1 lacks " + lacks;
   return d;
 }

@@ -71,6 +71,9 @@ struct CudaDriver {
                          std::size_t count, void* attributes, std::size_t* first_of_attributes,
                          std::size_t kinds, std::size_t* failed, CUstream stream) = nullptr;
 
+  // Optional: since CUDA 11.4; the one before tells nothing of MIG.
+  CUresult (*device_uuid)(CUuuid* uuid, CUdevice device) = nullptr;
+
   bool found = false;   // there is a libcuda.so.1
   std::string refusal;  // which calls it lacks; empty: none
 };

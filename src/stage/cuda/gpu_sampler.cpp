@@ -38,12 +38,12 @@ struct GpuSampler::Impl {
     GpuSample s;
     s.at_ns = now_ns();
     NvmlUtilization use{};
-    if (nvml.utilisation(device, &use) == 0) {
+    if (used != nullptr && nvml.utilisation(used, &use) == 0) {
       s.utilisation = use.gpu;
       s.memory_utilisation = use.memory;
     }
     NvmlMemory memory{};
-    if (nvml.memory(device, &memory) == 0) {
+    if (used != nullptr && nvml.memory(used, &memory) == 0) {
       s.memory_used_bytes = memory.used;
     }
     unsigned mhz = 0;
@@ -68,7 +68,16 @@ struct GpuSampler::Impl {
   }
 
   Nvml nvml;
-  NvmlDevice device = nullptr;
+  // What is to be said of the GPU's use: the instance's of the GPU's. Nothing can be: nullptr.
+  void find_used() {
+    used = device;
+    if (place.uuid.starts_with("MIG-") &&
+        (nvml.by_uuid == nullptr || nvml.by_uuid(place.uuid.c_str(), &used) != 0)) {
+      used = nullptr;
+    }
+  }
+
+  NvmlDevice device = nullptr, used = nullptr;
   std::chrono::milliseconds period{20};
   std::mutex mutex;  // of `done`
   std::condition_variable wake;
@@ -81,7 +90,7 @@ struct GpuSampler::Impl {
 GpuSampler::GpuSampler(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 GpuSampler::~GpuSampler() { stop(); }
 
-Result<std::unique_ptr<GpuSampler>> GpuSampler::start(const std::string& pci,
+Result<std::unique_ptr<GpuSampler>> GpuSampler::start(const GpuAddress& address,
                                                       std::chrono::milliseconds period) {
   auto nvml = Nvml::open();
   if (!nvml) {
@@ -89,13 +98,14 @@ Result<std::unique_ptr<GpuSampler>> GpuSampler::start(const std::string& pci,
   }
   auto impl = std::make_unique<Impl>(*std::move(nvml));
   impl->period = period;
-  if (const int err = impl->nvml.by_pci(pci.c_str(), &impl->device); err != 0) {
-    return fail(fmt::format("no GPU is sampled: NVML knows no GPU {} ({})", pci, err));
+  if (const int err = impl->nvml.by_pci(address.pci.c_str(), &impl->device); err != 0) {
+    return fail(fmt::format("no GPU is sampled: NVML knows no GPU {} ({})", address.pci, err));
   }
   GpuPlace& place = impl->place;
   place.name = asked(impl->nvml.name, impl->device);
-  place.uuid = asked(impl->nvml.uuid, impl->device);
-  place.pci = pci;
+  place.uuid = gpu_uuid(address.uuid, asked(impl->nvml.uuid, impl->device));
+  place.pci = address.pci;
+  impl->find_used();
   place.link_generation_most = asked(impl->nvml.link_generation_most, impl->device);
   place.link_width_most = asked(impl->nvml.link_width_most, impl->device);
   Impl* const running = impl.get();

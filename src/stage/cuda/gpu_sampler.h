@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "stage/cuda/gpu_words.h"
 
 namespace blksweep {
 
@@ -39,8 +40,10 @@ struct GpuPlace {
 
 class GpuSampler {
  public:
-  // By PCI address ("0000:65:00.0"), because CUDA's order of GPUs is not NVML's.
-  static Result<std::unique_ptr<GpuSampler>> start(const std::string& pci,
+  // By PCI address, because CUDA's order of GPUs is not NVML's. Memory and utilisation are those of
+  // the MIG instance where it is one (NVML tells no utilisation of these), clocks and link the
+  // GPU's.
+  static Result<std::unique_ptr<GpuSampler>> start(const GpuAddress& address,
                                                    std::chrono::milliseconds period);
   ~GpuSampler();
   // Ends the thread; what it saw, ascending in time.

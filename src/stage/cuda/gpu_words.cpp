@@ -62,6 +62,13 @@ std::string gpu_capability_refusal(std::uint32_t index, const std::string& name,
                    index, name, words(capability), words(kLeastCapability));
 }
 
+std::string gpu_uuid(const std::string& of_cuda, const std::string& of_gpu) {
+  if (of_cuda.empty() || of_gpu == "GPU-" + of_cuda) {
+    return of_gpu;
+  }
+  return of_gpu.empty() ? of_cuda : "MIG-" + of_cuda;
+}
+
 GpuError gpu_error(int error) {
   if (std::ranges::find(kSticky, error) != kSticky.end()) {
     return GpuError::sticky;

@@ -35,6 +35,15 @@ std::string gpu_index_refusal(const GpuNode& node, std::uint32_t index);
 // Why one of this compute capability (75: 7.5) cannot; empty: it can.
 std::string gpu_capability_refusal(std::uint32_t index, const std::string& name, int capability);
 
+// What CUDA calls a GPU by, for those that know it by other names.
+struct GpuAddress {
+  std::string pci;   // "0000:65:00.0"
+  std::string uuid;  // "8f4c...-...": of the MIG instance where it is one; either empty: unknown
+};
+// With the prefix that NVML has for it: "MIG-" where CUDA's is not that of the GPU at this address.
+// `of_gpu`: NVML's, "GPU-8f4c..."; empty: unknown, and then there is no prefix.
+std::string gpu_uuid(const std::string& of_cuda, const std::string& of_gpu);
+
 enum class GpuError {
   passing,  // this call was refused, the next one may work
   sticky,   // every call of the process fails until it is started again

@@ -51,6 +51,7 @@ Result<Nvml> Nvml::open() {
   n.find(n.by_index, "nvmlDeviceGetHandleByIndex_v2");
   n.find(n.name, "nvmlDeviceGetName");
   n.find(n.uuid, "nvmlDeviceGetUUID");
+  n.find(n.by_uuid, "nvmlDeviceGetHandleByUUID");
   n.find(n.throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
   n.find(n.link_generation, "nvmlDeviceGetCurrPcieLinkGeneration");
   n.find(n.link_width, "nvmlDeviceGetCurrPcieLinkWidth");

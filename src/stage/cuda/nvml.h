@@ -44,6 +44,7 @@ class Nvml {
   int (*by_index)(unsigned, NvmlDevice*) = nullptr;
   int (*name)(NvmlDevice, char*, unsigned) = nullptr;
   int (*uuid)(NvmlDevice, char*, unsigned) = nullptr;
+  int (*by_uuid)(const char*, NvmlDevice*) = nullptr;  // a MIG instance's, too
   int (*throttle_reasons)(NvmlDevice, unsigned long long*) = nullptr;
   int (*link_generation)(NvmlDevice, unsigned*) = nullptr;  // as it is; with nothing to do it falls
   int (*link_width)(NvmlDevice, unsigned*) = nullptr;
