@@ -25,6 +25,7 @@ std::string unmodelled_node(const NodeWish& node) {
   std::string all;
   list(all, !node.scheduler.empty() && node.scheduler != "none", "scheduler=" + node.scheduler);
   list(all, node.nr_requests.has_value(), "nr-requests");
+  list(all, node.nomerges.has_value(), "nomerges");
   list(all, node.bandwidth_limit.has_value(), "bandwidth-limit");
   list(all, node.iops_limit.has_value(), "iops-limit");
   list(all, node.memory_limit.has_value(), "memory-limit");

@@ -56,6 +56,9 @@ void add_merges(ProbeReport& r, std::span<const blk_probe_counts> per_cpu,
   if (sight.requeues) {
     r.requeues = shared.requeues;
   }
+  if (sight.splits) {
+    r.splits = shared.splits;
+  }
   if (sight.punts) {
     r.punted = shared.punted;
   }
@@ -230,6 +233,7 @@ ProbeReport between(const ProbeReport& before, const ProbeReport& after) {
   r.scheduler_merges = difference(before.scheduler_merges, after.scheduler_merges);
   r.seeks = after.seeks - before.seeks;
   r.other_requests = after.other_requests - before.other_requests;
+  r.splits = difference(before.splits, after.splits);
   r.requeues = difference(before.requeues, after.requeues);
   r.punted = difference(before.punted, after.punted);
   r.healed = after.healed - before.healed;

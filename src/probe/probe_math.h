@@ -23,6 +23,7 @@ struct ProbeSight {
   bool bio_merges = true;      // back and front
   bool request_merges = true;  // of two requests of the scheduler
   bool requeues = true;
+  bool splits = true;
   bool punts = true;
 };
 
