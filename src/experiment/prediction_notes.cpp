@@ -14,6 +14,7 @@ void list(std::string& all, bool is, std::string_view name) {
 // Stages between the read and the consumer's compute time.
 std::string unmodelled_stages(const CellSettings& cell) {
   std::string all;
+  list(all, cell.submit == SubmitOrder::reverse, "submit=reverse");
   list(all, cell.decode_threads > 0, fmt::format("decode-threads={}", cell.decode_threads));
   list(all, cell.copy != CopyKind::none, "copy");
   list(all, cell.consumer != ConsumerKind::none && cell.consumer != ConsumerKind::emulated,

@@ -1,5 +1,6 @@
 #include "loader/plan_source.h"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace blksweep {
