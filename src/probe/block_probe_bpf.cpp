@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <iterator>
@@ -314,12 +313,7 @@ void BpfBlockProbe::take_logs(ProbeReport& report) {
         {static_cast<std::int64_t>(s.at_ns), s.driver_depth, s.scheduler_depth});
   }
   for (const std::uint32_t i : log_entries(shared().issue_number, issue_bits_)) {
-    const blk_probe_issue& e = issues_.items()[i];
-    ProbeIssue& issue = report.issues.emplace_back(
-        ProbeIssue{static_cast<std::int64_t>(e.at_ns), e.sector, e.bytes});
-    if (e.done_ns != 0) {
-      issue.latency_ns = static_cast<std::int64_t>(e.done_ns - e.at_ns);
-    }
+    report.issues.push_back(to_issue(issues_.items()[i]));
   }
   if (passed_ > 1) {
     report.queued = passed_of(queued_, shared().queue_number, report);

@@ -254,4 +254,12 @@ ProbeReport between(const ProbeReport& before, const ProbeReport& after) {
   return r;
 }
 
+ProbeIssue to_issue(const blk_probe_issue& e) {
+  ProbeIssue out{static_cast<std::int64_t>(e.at_ns), e.sector, e.bytes};
+  if (e.done_ns != 0) {
+    out.latency_ns = static_cast<std::int64_t>(e.done_ns - e.at_ns);
+  }
+  return out;
+}
+
 }  // namespace blksweep

@@ -78,4 +78,6 @@ std::optional<double> latency_mean(const ProbeBuckets& latency_ns);
 // What happened between two snapshots of one probe.
 ProbeReport between(const ProbeReport& before, const ProbeReport& after);
 
+ProbeIssue to_issue(const blk_probe_issue& logged);
+
 }  // namespace blksweep
