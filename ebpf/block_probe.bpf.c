@@ -27,6 +27,8 @@ const volatile int disk_major = 0;
 const volatile int disk_minor = 0;
 const volatile __u32 hw_queues = 1;
 const volatile __u32 slot_bits = 10; /* slots per hardware queue, power of two */
+const volatile __u32 issue_bits = BLK_PROBE_ISSUE_BITS;
+const volatile bool follow_layers = 0; /* bios and insertions are logged, too */
 
 struct blk_probe_shared shared = {};
 
@@ -60,6 +62,16 @@ struct {
 	__type(key, __u32);
 	__type(value, struct blk_probe_issue);
 } issues SEC(".maps");
+
+struct passed_log {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* user space: 1 << BLK_PROBE_LAYER_BITS when layers are followed */
+	__type(key, __u32);
+	__type(value, struct blk_probe_passed);
+};
+
+struct passed_log queued SEC(".maps"), inserted SEC(".maps");
 
 #include "punts.h"
 
@@ -133,6 +145,7 @@ static __always_inline void leave_scheduler(struct blk_probe_slot *slot)
 static __always_inline void forget(struct blk_probe_slot *slot)
 {
 	slot->flags &= BLK_PROBE_SEEN;
+	slot->log = 0;
 }
 
 /* A structure that was issued before the start can be completed once without our having seen it. */
@@ -159,25 +172,57 @@ static __always_inline void heal(struct blk_probe_slot *slot)
 	forget(slot);
 }
 
-static __always_inline void log_issue(__u64 now, __u64 sector, __u32 bytes)
+static __always_inline void log_issue(struct request *rq, struct blk_probe_slot *slot, __u64 now)
 {
-	__s64 entry = log_entry(__sync_fetch_and_add(&shared.issue_number, 1),
-				BLK_PROBE_ISSUE_BITS);
-	struct blk_probe_issue *issue;
+	__s64 entry = log_entry(__sync_fetch_and_add(&shared.issue_number, 1), issue_bits);
 	__u32 index = entry;
+	struct blk_probe_issue *issue;
 
+	slot->log = 0;
 	if (entry < 0)
 		return;
 	issue = bpf_map_lookup_elem(&issues, &index);
 	if (!issue)
 		return;
 	issue->at_ns = now;
-	issue->sector = sector;
-	issue->bytes = bytes;
+	issue->sector = rq->__sector;
+	issue->bytes = rq->__data_len;
+	issue->done_ns = 0;
+	slot->log = index + 1;
 }
 
-static __always_inline void count_read(struct request *rq, struct blk_probe_counts *c, __u64 now,
-				       __s64 depth)
+/* The log may have given the entry to a later read meanwhile: it is ours by its sector. */
+static __always_inline void log_done(struct request *rq, struct blk_probe_slot *slot, __u64 now)
+{
+	__u32 index = slot->log - 1;
+	struct blk_probe_issue *issue;
+
+	if (!slot->log)
+		return;
+	issue = bpf_map_lookup_elem(&issues, &index);
+	if (issue && issue->sector == rq->__sector)
+		issue->done_ns = now;
+}
+
+static __always_inline void log_passed(struct passed_log *log, __u64 *number, __u64 sector,
+				       __u32 bytes)
+{
+	__s64 entry = log_entry(__sync_fetch_and_add(number, 1), BLK_PROBE_LAYER_BITS);
+	struct blk_probe_passed *passed;
+	__u32 index = entry;
+
+	if (entry < 0)
+		return;
+	passed = bpf_map_lookup_elem(log, &index);
+	if (!passed)
+		return;
+	passed->at_ns = bpf_ktime_get_ns();
+	passed->sector = sector;
+	passed->bytes = bytes;
+}
+
+static __always_inline void count_read(struct request *rq, struct blk_probe_counts *c,
+				       struct blk_probe_slot *slot, __s64 depth)
 {
 	__u64 sector = rq->__sector;
 	__u32 bytes = rq->__data_len;
@@ -189,7 +234,7 @@ static __always_inline void count_read(struct request *rq, struct blk_probe_coun
 	shared.next_sector = sector + (bytes >> 9);
 	c->depth[at_most(depth < 0 ? 0 : depth, BLK_PROBE_DEPTHS - 1)]++;
 	c->sizes[at_most(bytes >> 12, BLK_PROBE_SIZES - 1)]++;
-	log_issue(now, sector, bytes);
+	log_issue(rq, slot, slot->issued_ns);
 }
 
 SEC("tp_btf/block_rq_issue")
@@ -214,7 +259,7 @@ int BPF_PROG(on_issue, struct request *rq)
 	if (counted)
 		return 0;
 	if (is_read(rq))
-		count_read(rq, c, now, depth);
+		count_read(rq, c, slot, depth);
 	else
 		c->others++;
 	return 0;
@@ -243,6 +288,7 @@ int BPF_PROG(on_complete, struct request *rq, int error, unsigned int nr_bytes)
 	if (slot->flags & BLK_PROBE_READ) {
 		c->latency[latency_bucket(spent)]++;
 		c->completed++;
+		log_done(rq, slot, now);
 	}
 	forget(slot);
 	return 0;
@@ -276,83 +322,32 @@ int BPF_PROG(on_insert, struct request *rq)
 	if (!(slot->flags & BLK_PROBE_INSERTED))
 		__sync_fetch_and_add(&shared.scheduler_depth, 1);
 	slot->flags |= BLK_PROBE_INSERTED;
+	if (follow_layers && is_read(rq) && !(slot->flags & BLK_PROBE_COUNTED))
+		log_passed(&inserted, &shared.insert_number, rq->__sector, rq->__data_len);
 	return 0;
 }
 
-/* `rq` was swallowed by its neighbour and will not be issued. */
-SEC("tp_btf/block_rq_merge")
-int BPF_PROG(on_request_merge, struct request *rq)
+/* Loaded only when layers are followed. */
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_queue, struct bio *bio)
 {
-	struct blk_probe_slot *slot = slot_of(rq);
-
-	if (!slot)
-		return 0;
-	heal(slot);
-	leave_scheduler(slot);
-	forget(slot);
-	if (is_read(rq))
-		__sync_fetch_and_add(&shared.request_merges, 1);
+	if (shared.enabled && wanted(bio->bi_bdev->bd_disk) &&
+	    (bio->bi_opf & REQ_OP_MASK) == REQ_OP_READ)
+		log_passed(&queued, &shared.queue_number, bio->bi_iter.bi_sector,
+			   bio->bi_iter.bi_size);
 	return 0;
 }
 
-static __always_inline struct request *newest_in_plug(void)
+SEC("tp_btf/block_split")
+int BPF_PROG(on_split, struct bio *bio, unsigned int new_sector)
 {
-	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	struct blk_plug *plug = task->plug;
-
-	if (!plug)
-		return 0;
-	if (bpf_core_type_exists(struct rq_list))
-		return plug->mq_list.tail;
-	return BPF_CORE_READ((struct blk_plug___before_rq_list *)plug, mq_list);
-}
-
-/*
- * The tracepoint names the bio only. The plug list is tried first and only at its newest request, so
- * the bio went there exactly if that request is its neighbour on this queue.
- */
-static __always_inline bool merges_in_plug(struct bio *bio)
-{
-	struct request *rq = newest_in_plug();
-	__u64 begin, end, sector = bio->bi_iter.bi_sector;
-
-	if (!rq || BPF_CORE_READ(rq, q, disk) != bio->bi_bdev->bd_disk)
-		return 0;
-	begin = BPF_CORE_READ(rq, __sector);
-	end = begin + (BPF_CORE_READ(rq, __data_len) >> 9);
-	return end == sector || sector + (bio->bi_iter.bi_size >> 9) == begin;
-}
-
-static __always_inline int count_merge(struct bio *bio)
-{
-	struct blk_probe_counts *c;
-
-	if (!shared.enabled || !wanted(bio->bi_bdev->bd_disk))
-		return 0;
-	if ((bio->bi_opf & REQ_OP_MASK) != REQ_OP_READ)
-		return 0;
-	c = my_counts();
-	if (!c)
-		return 0;
-	if (merges_in_plug(bio))
-		c->plug_merges++;
-	else
-		c->scheduler_merges++;
+	if (shared.enabled && wanted(bio->bi_bdev->bd_disk) &&
+	    (bio->bi_opf & REQ_OP_MASK) == REQ_OP_READ)
+		__sync_fetch_and_add(&shared.splits, 1);
 	return 0;
 }
 
-/* Both run where bios are submitted, never in an interrupt: they may share their counters. */
-SEC("tp_btf/block_bio_backmerge")
-int BPF_PROG(on_backmerge, struct bio *bio)
-{
-	return count_merge(bio);
-}
-
-SEC("tp_btf/block_bio_frontmerge")
-int BPF_PROG(on_frontmerge, struct bio *bio)
-{
-	return count_merge(bio);
-}
+#include "merges.h"
 
 #include "ticks.h"
 

@@ -19,6 +19,7 @@
 /* Thinned logs: 2^bits entries; full ones keep every 2nd, 4th ... event (see block_probe.bpf.c). */
 #define BLK_PROBE_SAMPLE_BITS 19u    /* depth samples: 524,288, almost 9 minutes at 1 kHz */
 #define BLK_PROBE_ISSUE_BITS 17u     /* issued reads: 131,072 */
+#define BLK_PROBE_LAYER_BITS 21u     /* of issues, bios and insertions, when layers are followed */
 
 #define BLK_PROBE_SAMPLE_PERIOD_NS 1000000u
 
@@ -34,7 +35,7 @@ enum blk_probe_slot_flags {
 struct blk_probe_slot {
 	__u64 issued_ns;
 	__u32 flags;
-	__u32 pad; /* always zero */
+	__u32 log; /* entry of the issue log that is its read's, plus 1; 0: none */
 };
 BLKSWEEP_WIRE_ASSERT(sizeof(struct blk_probe_slot) == 16);
 
@@ -68,8 +69,18 @@ struct blk_probe_issue {
 	__u64 sector;
 	__u32 bytes;
 	__u32 pad; /* always zero */
+	__u64 done_ns; /* completed; 0: not seen */
 };
-BLKSWEEP_WIRE_ASSERT(sizeof(struct blk_probe_issue) == 24);
+BLKSWEEP_WIRE_ASSERT(sizeof(struct blk_probe_issue) == 32);
+
+/* A read on its way to the driver: a bio as it was submitted, or a request as it was inserted. */
+struct blk_probe_passed {
+	__u64 at_ns;
+	__u64 sector;
+	__u32 bytes;
+	__u32 pad; /* always zero */
+};
+BLKSWEEP_WIRE_ASSERT(sizeof(struct blk_probe_passed) == 24);
 
 /* Shared by all CPUs: what has to be one number at every moment, and rare counters. */
 struct blk_probe_shared {
@@ -90,6 +101,9 @@ struct blk_probe_shared {
 	__u64 punted;        /* of our rings: handed to a worker of io_uring */
 	__u64 driver_sum;    /* both depths, summed over the ticks: sample_number of them */
 	__u64 scheduler_sum;
+	__u64 splits;        /* bios of reads that were too long for one request */
+	__u64 queue_number;  /* bios of reads submitted; only when layers are followed */
+	__u64 insert_number; /* reads inserted; likewise */
 	__u32 enabled;
 	__u32 process;       /* whose rings: that of start_ticks */
 };

@@ -22,6 +22,7 @@ import load
 import map_distance
 import map_heat
 import maps
+import order
 import overlap
 import page
 import prediction
@@ -59,6 +60,7 @@ FIGURES = [
     ("first_batch", "Time to the first batch", first_batch),
     ("depth", "Queue depth over time", depth),
     ("sawtooth", "Where requests go: the sawtooth", sawtooth),
+    ("order", "Where requests went, and where the plan wanted them", order),
     ("sizes", "Request sizes", sizes),
 ]
 MAP_FIGURES = [

@@ -21,6 +21,8 @@ void add_file_read(const Catalog& catalog, const Read& read, std::uint32_t numbe
   }
 }
 
+}  // namespace
+
 std::vector<PlannedPlace> planned_places(const Catalog& catalog, const Plan& plan) {
   std::vector<PlannedPlace> out;
   for (std::uint32_t r = 0; r < plan.reads.size(); ++r) {
@@ -36,35 +38,11 @@ std::vector<PlannedPlace> planned_places(const Catalog& catalog, const Plan& pla
   return out;
 }
 
+namespace {
+
 const PlannedPlace* find_place(const std::vector<PlannedPlace>& places, std::uint64_t at) {
   auto after = std::ranges::upper_bound(places, at, {}, &PlannedPlace::begin);
   return after != places.begin() && at < std::prev(after)->end ? &*std::prev(after) : nullptr;
-}
-
-// Without what places have in common because ends are rounded up to pages; false: reads share more.
-bool part(std::vector<PlannedPlace>& places) {
-  for (std::size_t i = 0; i + 1 < places.size(); ++i) {
-    const std::uint64_t next = places[i + 1].begin;
-    if (next <= places[i].begin || places[i].end >= next + kPageBytes) {
-      return false;
-    }
-    places[i].end = std::min(places[i].end, next);
-  }
-  return true;
-}
-
-std::optional<OrderSurvival> order_of(std::vector<PlannedPlace> places,
-                                      std::span<const IssuePoint> issued, std::uint32_t depth) {
-  if (!part(places)) {
-    return std::nullopt;
-  }
-  std::vector<SeenRequest> seen;
-  for (const IssuePoint& i : issued) {
-    const std::uint64_t at = i.sector * kSectorBytes;
-    seen.push_back({at, at + i.bytes});
-  }
-  const auto found = order_survival(places, seen, std::max(depth, 2U));
-  return found && found->reads >= kLeastSeen ? found : std::nullopt;
 }
 
 // 0, 1, 2 ... by size; equal ones share the mean of theirs.
@@ -110,7 +88,6 @@ MapProof prove_map(const Catalog& catalog, const Plan& plan, std::span<const Iss
   if (places.empty()) {
     return proof;
   }
-  proof.order = order_of(places, issued, depth);  // of reads, however few requests they became
   if (issued.size() < kLeastSeen) {
     return proof;
   }

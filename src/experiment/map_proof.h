@@ -5,17 +5,15 @@
 // Order:   rank correlation (Spearman) of when those were issued with their places in the plan. A
 //          queue moves requests by its depth; under another disk's map they come in no order at
 //          all, also where the same blocks are read in the end.
-// Survival: what became of the plan's order in detail (stats/order_survival.h), in windows of
-//          `depth`, at least 2. It is true only of a log that has every request.
 // Unknown: of several epochs (a block is in the plan more than once), without addresses, from fewer
 //          than kLeastSeen requests; the order, too, from fewer than kDepthsSeen times `depth`: a
-//          scheduler may have sorted all of them; the survival, from fewer than kLeastSeen reads,
-//          or where reads share blocks.
+//          scheduler may have sorted all of them.
 // Threads: pure.
 #pragma once
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "plan/plan.h"
 #include "stats/order_survival.h"
@@ -27,8 +25,11 @@ inline constexpr std::size_t kLeastSeen = 30, kDepthsSeen = 4;
 
 struct MapProof {
   std::optional<double> in_plan, plan_order;
-  std::optional<OrderSurvival> order;
 };
+
+// Where on the whole disk the plan reads, by address; reads without an address are not there.
+std::vector<PlannedPlace> planned_places(const Catalog& catalog, const Plan& plan);
+
 // `issued`: by the whole disk, in the order of their issue. `depth`: reads in flight.
 MapProof prove_map(const Catalog& catalog, const Plan& plan, std::span<const IssuePoint> issued,
                    std::uint32_t depth);

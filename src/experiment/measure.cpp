@@ -17,6 +17,7 @@
 #include "experiment/judge_caches.h"
 #include "experiment/map_proof.h"
 #include "experiment/observe.h"
+#include "experiment/order_record.h"
 #include "experiment/quality.h"
 #include "loader/verify.h"
 #include "node/cache/cache.h"
@@ -195,31 +196,17 @@ void judge_clock(RunRecord& r) {
   }
 }
 
-OrderRecord to_record(const OrderSurvival& o) {
-  return {.reads = o.reads,
-          .kept = o.kept,
-          .tau = o.tau,
-          .reversed = o.reversed,
-          .reversed_run = o.reversed_run,
-          .displaced_p50 = o.displaced_p50,
-          .displaced_p99 = o.displaced_p99,
-          .displaced_max = o.displaced_max};
-}
-
-// Every request is in the log, and there is one order that they should have come in.
-bool tells_order(const ProbeRecord& p, const CellSettings& cell) {
-  return p.issues.size() == p.requests && p.lost_events == 0 && cell.workers == 0;
-}
-
-void record_map(RunRecord& r, const RunRequest& q) {
-  if (r.probe) {
-    const MapProof proof =
-        prove_map(q.source.catalog, q.planned.plan, r.probe->issues, q.cell.depth);
-    r.probe->in_plan = proof.in_plan;
-    r.probe->plan_order = proof.plan_order;
-    if (proof.order && tells_order(*r.probe, q.cell)) {
-      r.probe->order = to_record(*proof.order);
-    }
+void record_map(RunRecord& r, const RunRequest& q, const Epoch& e) {
+  if (!r.probe) {
+    return;
+  }
+  const MapProof proof = prove_map(q.source.catalog, q.planned.plan, r.probe->issues, q.cell.depth);
+  r.probe->in_plan = proof.in_plan;
+  r.probe->plan_order = proof.plan_order;
+  mark_reads(r.probe->issues, q.source.catalog, q.planned.plan);
+  if (q.cell.workers == 0) {  // of several there is no one order
+    r.probe->order = order_records(
+        *r.probe, {q.source.catalog, q.planned.plan, q.cell.depth, e.reader().submissions()});
   }
 }
 
@@ -377,7 +364,7 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   }
   record_check(r, q, spot ? &*spot : nullptr);
   record_reads(r, *epoch);
-  record_map(r, q);
+  record_map(r, q, *epoch);
   record_stages(r, *epoch);
   record_epoch(r, q, *epoch);
   record_failures(r, q, *epoch);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
 
 #include "experiment/cold_proof.h"
@@ -22,6 +24,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kGpuPeriod{20};
 constexpr double kHealedShare = 0.01;
+constexpr const char* kThinned =
+    "more reads than the log of the block layer takes: their order above the driver is not known";
+
+IssuePoint to_point(const ProbeIssue& i) { return {i.at_ns, i.sector, i.bytes, i.latency_ns}; }
 
 ProbeRecord to_record(ProbeReport&& p) {
   ProbeRecord r;
@@ -30,6 +36,7 @@ ProbeRecord to_record(ProbeReport&& p) {
   r.plug_merges = p.plug_merges;
   r.scheduler_merges = p.scheduler_merges;
   r.requeues = p.requeues;
+  r.splits = p.splits;
   r.punted = p.punted;
   r.healed = p.healed;
   r.healed_ns = p.healed_ns;
@@ -45,7 +52,11 @@ ProbeRecord to_record(ProbeReport&& p) {
   }
   r.issues.reserve(p.issues.size());
   for (const ProbeIssue& i : p.issues) {
-    r.issues.push_back({i.at_ns, i.sector, i.bytes});
+    r.issues.push_back(to_point(i));
+  }
+  if (p.passed_left_out == 0) {
+    std::ranges::transform(p.queued, std::back_inserter(r.queued), to_point);
+    std::ranges::transform(p.inserted, std::back_inserter(r.inserted), to_point);
   }
   return r;
 }
@@ -143,6 +154,9 @@ class ProbeObserver : public Observer {
       return {};
     }
     record.warnings.insert(record.warnings.end(), report->warnings.begin(), report->warnings.end());
+    if (report->passed_left_out > 0) {
+      record.warnings.push_back(kThinned);
+    }
     record.probe = to_record(*std::move(report));
     return {};
   }

@@ -14,6 +14,7 @@ void list(std::string& all, bool is, std::string_view name) {
 // Stages between the read and the consumer's compute time.
 std::string unmodelled_stages(const CellSettings& cell) {
   std::string all;
+  list(all, cell.submit == SubmitOrder::reverse, "submit=reverse");
   list(all, cell.decode_threads > 0, fmt::format("decode-threads={}", cell.decode_threads));
   list(all, cell.copy != CopyKind::none, "copy");
   list(all, cell.consumer != ConsumerKind::none && cell.consumer != ConsumerKind::emulated,
@@ -25,6 +26,7 @@ std::string unmodelled_node(const NodeWish& node) {
   std::string all;
   list(all, !node.scheduler.empty() && node.scheduler != "none", "scheduler=" + node.scheduler);
   list(all, node.nr_requests.has_value(), "nr-requests");
+  list(all, node.nomerges.has_value(), "nomerges");
   list(all, node.bandwidth_limit.has_value(), "bandwidth-limit");
   list(all, node.iops_limit.has_value(), "iops-limit");
   list(all, node.memory_limit.has_value(), "memory-limit");

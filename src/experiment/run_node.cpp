@@ -73,6 +73,9 @@ QueueWish queue_wish(const NodeWish& w) {
   if (w.nr_requests) {
     wish.emplace_back("nr_requests", std::to_string(*w.nr_requests));
   }
+  if (w.nomerges) {
+    wish.emplace_back("nomerges", std::to_string(*w.nomerges));
+  }
   if (w.read_ahead) {
     wish.emplace_back("read_ahead_kb", std::to_string(w.read_ahead->n / 1024));
   }

@@ -140,6 +140,9 @@ Result<> ReadLoop::submit_group() {
     f.submit_ns = f.submit_ns == kNever ? now : f.submit_ns;
   }
   source_.submitted(group_, now);
+  if (settings_.backwards) {
+    std::ranges::reverse(group_);
+  }
   const Result<> submitted = engine_.submit(group_);
   group_.clear();
   return submitted;

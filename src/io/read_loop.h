@@ -82,6 +82,7 @@ struct ReadLoopSettings {
   unsigned refill = 0;        // completions before more is submitted; 0: all that are there
   std::uint32_t group = 0;    // > 0: submitted as whole groups of so many
   std::uint32_t align = 512;  // granule of the rest of a short read
+  bool backwards = false;     // each group is submitted from its last to its first
 };
 
 struct ReadCounts {

@@ -162,6 +162,7 @@ Result<> Epoch::make_reader(const Source& source, const LoaderSettings& settings
                         .depth = settings.depth,
                         .refill = refill_of(settings),
                         .align = std::max(1U, planned.align),
+                        .backwards = settings.submit == SubmitOrder::reverse,
                         .on_ready = [this] { delivery_->on_ready(); }};
   reader_ = std::make_unique<Reader>(in);
   return {};

@@ -31,6 +31,8 @@ class EpochReader {
   virtual const std::vector<MemoryWait>& waits() const = 0;
   virtual std::uint64_t staged_reads() const { return 0; }  // copied to their places (scatter.h)
   virtual const EngineFacts& engine() const = 0;
+  // The first read of each submission, ascending; none: there is no one order of reads.
+  virtual std::vector<std::uint32_t> submissions() const { return {}; }
 };
 
 }  // namespace blksweep

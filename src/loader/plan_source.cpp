@@ -1,5 +1,6 @@
 #include "loader/plan_source.h"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace blksweep {
@@ -12,7 +13,8 @@ PlanSource::PlanSource(const Catalog& catalog, const Plan& plan, const Schedule&
       handoff_(handoff),
       clock_(clock),
       readiness_(plan, schedule, handoff),
-      range_of_(depth) {
+      range_of_(depth),
+      begins_submission_(plan.reads.size()) {
   waits_.reserve(gates_.size());
 }
 
@@ -79,6 +81,22 @@ void PlanSource::submitted(std::span<const ReadRequest> group, std::int64_t now)
   for (const ReadRequest& r : group) {
     readiness_.submitted(range_of_[r.tag], now);
   }
+  const auto begins = std::ranges::find_if(group, [this](const ReadRequest& r) {
+    return r.offset == wanted_of(range_of_[r.tag]).offset;  // no rest of a short read
+  });
+  if (begins != group.end()) {
+    begins_submission_[range_of_[begins->tag].read] = true;
+  }
+}
+
+std::vector<std::uint32_t> PlanSource::submissions() const {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t r = 0; r < begins_submission_.size(); ++r) {
+    if (begins_submission_[r]) {
+      out.push_back(r);
+    }
+  }
+  return out;
 }
 
 // At the end of its file.

@@ -38,6 +38,8 @@ class PlanSource : public ReadSource {
   const LogHistogram& latency() const { return latency_; }
   // When nothing was in flight because the window's memory was not given back; at most one a gate.
   const std::vector<MemoryWait>& waits() const { return waits_; }
+  // Reads that were the first of their submission, ascending.
+  std::vector<std::uint32_t> submissions() const;
 
  protected:
   virtual void zero(const PieceRange& range) = 0;  // its pieces are in holes
@@ -63,6 +65,7 @@ class PlanSource : public ReadSource {
   std::uint32_t next_read_ = 0;
   std::size_t next_gate_ = 0;
   std::vector<MemoryWait> waits_;
+  std::vector<bool> begins_submission_;  // by read
   LogHistogram latency_;
 };
 

@@ -7,8 +7,8 @@ namespace blksweep {
 Reader::Reader(const ReaderInputs& in)
     : PlanSource(in.catalog, in.plan, in.schedule, in.handoff, host_clock(), in.depth),
       in_(in),
-      loop_(*this, in.engine, host_clock(), {in.depth, in.refill, in.plan.submit_batch, in.align}) {
-}
+      loop_(*this, in.engine, host_clock(),
+            {in.depth, in.refill, in.plan.submit_batch, in.align, in.backwards}) {}
 
 ReadAim Reader::aim(std::uint32_t tag, std::uint32_t done) {
   const PieceRange& range = range_of(tag);

@@ -26,6 +26,7 @@ struct ReaderInputs {
   unsigned depth = 32;
   unsigned refill = 8;                       // reads that complete, and are then submitted anew
   std::uint32_t align = kPageBytes;          // granule of a resubmitted short read
+  bool backwards = false;                    // SubmitOrder::reverse
   std::function<void()> on_ready = nullptr;  // after batches were published, on this thread
 };
 
@@ -39,6 +40,7 @@ class Reader final : public PlanSource, public EpochReader {
   const std::vector<MemoryWait>& waits() const override { return PlanSource::waits(); }
   std::uint64_t staged_reads() const override { return in_.scatter.staged_reads(); }
   const EngineFacts& engine() const override { return in_.engine.facts(); }
+  std::vector<std::uint32_t> submissions() const override { return PlanSource::submissions(); }
 
  private:
   ReadAim aim(std::uint32_t tag, std::uint32_t done) override;

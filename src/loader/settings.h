@@ -44,6 +44,10 @@ struct DepthShare {
 enum class ReadScope { sample, batch };
 std::string_view to_string(ReadScope scope);
 
+// In which order the reads of one submission are handed to the kernel. `reverse` is a control: what
+// watches the order must see it.
+enum class SubmitOrder { plan, reverse };
+
 struct LoaderSettings {
   std::uint32_t workers = 0;  // > 0: threads that read a whole batch each (worker_reader.h)
   ReadScope scope = ReadScope::sample;
@@ -66,7 +70,8 @@ struct LoaderSettings {
   Bytes hint_window{std::uint64_t{64} << 20};  // hint: told ahead and not read yet
   bool direct = true;
   std::uint32_t depth = 32;
-  DepthShare refill{0, 25};   // reads that complete before more are submitted; in all orders
+  DepthShare refill{0, 25};  // reads that complete before more are submitted; in all orders
+  SubmitOrder submit = SubmitOrder::plan;
   std::uint32_t openers = 1;  // threads that open files ahead of the reader
   std::uint32_t batch = 256;
   std::uint32_t prefetch = 2;        // batches; with workers: of each

@@ -16,6 +16,7 @@ namespace blksweep {
 struct NodeWish {
   std::string scheduler;  // empty: as it is
   std::optional<std::uint32_t> nr_requests;
+  std::optional<std::uint32_t> nomerges;  // 0 merge, 1 only with the last request, 2 never
   std::optional<Bytes> read_ahead;
   std::optional<Bytes> memory_limit;
   std::optional<Bytes> bandwidth_limit;  // per second
@@ -26,7 +27,7 @@ struct NodeWish {
   std::uint32_t gpu = 0;  // of near-gpu in `bind`; --device-index
   std::optional<IoPriority> io_priority;
 
-  bool changes_queue() const { return !scheduler.empty() || nr_requests || read_ahead; }
+  bool changes_queue() const { return !scheduler.empty() || nr_requests || nomerges || read_ahead; }
   bool limits_io() const { return bandwidth_limit || iops_limit; }
 };
 

@@ -38,6 +38,7 @@ struct ProbeIssue {
   std::int64_t at_ns;
   std::uint64_t sector;  // on the whole disk
   std::uint32_t bytes;
+  std::optional<std::int64_t> latency_ns = {};  // from its first issue to its completion
 };
 
 using ProbeBuckets = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // lower bound, count
@@ -50,6 +51,7 @@ struct ProbeReport {
   std::uint64_t seeks = 0;                // reads that do not begin where the read before ended
   std::uint64_t other_requests = 0;       // writes, flushes, discards ...
   std::optional<std::uint64_t> requeues;  // handed back by the driver (its ring was full)
+  std::optional<std::uint64_t> splits;    // of bios that were too long for one request
   // Requests of this process's rings, whatever they read, that io_uring handed to a worker.
   std::optional<std::uint64_t> punted;
   std::uint64_t healed = 0;       // completions that never arrived, found by tag reuse or at stop
@@ -69,7 +71,11 @@ struct ProbeReport {
   ProbeBuckets latency_ns;     // issue to completion; 32 buckets per octave
   std::vector<ProbeSample> series;
   std::vector<ProbeIssue> issues;
+  // Reads on their way there: bios as they were submitted, requests as they were inserted. Only
+  // with ProbeSettings::layers; none is inserted where requests go from the plug to the driver.
+  std::vector<ProbeIssue> queued, inserted;
   std::uint64_t samples_left_out = 0, issues_left_out = 0;  // thinned evenly, not lost
+  std::uint64_t passed_left_out = 0;                        // of queued and inserted, likewise
   std::vector<std::string> warnings;
 };
 
@@ -86,6 +92,7 @@ struct ProbeSettings {
   // The largest nr_requests that the disk will have while the probe lives; 0: what it has now. A
   // request whose tag is beyond the probe's table is a lost event.
   std::uint32_t requests = 0;
+  bool layers = false;  // follow reads through the block layer, with longer logs: costs more
   std::vector<std::string> without = {};  // tracepoints that count as refused, for tests
   // The kernel shall take the time of all BPF programs while the probe lives, which makes each run
   // of one some 20 ns longer. Refused: programs_ns is nothing.

@@ -1,12 +1,10 @@
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <iterator>
@@ -17,6 +15,7 @@
 #include "os/blockdev.h"
 #include "probe/block_probe.h"
 #include "probe/bpf_map.h"
+#include "probe/choose_programs_bpf.h"
 #include "probe/disk_queue.h"
 #include "probe/handles_bpf.h"
 #include "probe/libbpf_words.h"
@@ -35,7 +34,11 @@ struct Loaded {
 struct Wanted {
   BlockDevice disk;
   DiskQueue queue;
+  bool layers = false;
   std::vector<std::string> without;  // tracepoints that count as refused
+
+  unsigned issue_bits() const { return layers ? BLK_PROBE_LAYER_BITS : BLK_PROBE_ISSUE_BITS; }
+  std::size_t passed() const { return layers ? std::size_t{1} << BLK_PROBE_LAYER_BITS : 1; }
 };
 
 tl::unexpected<Error> refused(const std::string& disk, int errnum) {
@@ -53,39 +56,16 @@ tl::unexpected<Error> refused(const std::string& disk, int errnum) {
   return unsupported(cause + detail + ": report it with `uname -r`; a run works with --no-probe");
 }
 
-// Programs are chosen by what the kernel's BTF has, never by its version.
-Result<std::vector<std::string>> choose_programs(block_probe& skeleton,
-                                                 const std::vector<std::string>& without) {
-  const BtfPtr kernel(btf__load_vmlinux_btf());
-  if (!kernel) {
-    return unsupported(kNoBtf);
-  }
-  std::vector<std::string> warnings;
-  for (const ProbeProgram& use : kProbePrograms) {
-    const std::string name = fmt::format("btf_trace_{}", use.tracepoint);
-    const bool left_out = std::ranges::find(without, use.tracepoint) != without.end();
-    if (!left_out && btf__find_by_name_kind(kernel.get(), name.c_str(), BTF_KIND_TYPEDEF) > 0) {
-      continue;
-    }
-    if (use.without == nullptr) {
-      return unsupported(
-          fmt::format("block probe: this kernel has no tracepoint {}", use.tracepoint));
-    }
-    bpf_program__set_autoload(bpf_object__find_program_by_name(skeleton.obj, use.program), false);
-    warnings.push_back(fmt::format("no tracepoint {}: {}", use.tracepoint, use.without));
-  }
-  return warnings;
-}
-
 // `essential`: without the optional programs, after the kernel refused one of them.
 Result<Loaded> load(const Wanted& wanted, bool essential) {
-  const auto& [disk, queue, without] = wanted;
+  const BlockDevice& disk = wanted.disk;
+  const DiskQueue& queue = wanted.queue;
   LibbpfWords::forget();
   Loaded out{.skeleton = SkeletonPtr(block_probe__open()), .warnings = {}};
   if (!out.skeleton) {
     return refused(disk.disk, errno);
   }
-  BLKSWEEP_TRY(out.warnings, choose_programs(*out.skeleton, without));
+  BLKSWEEP_TRY(out.warnings, choose_programs(*out.skeleton, wanted.layers, wanted.without));
   block_probe& s = *out.skeleton;
   for (const ProbeProgram& use : kProbePrograms) {
     if (essential && use.without != nullptr) {
@@ -96,7 +76,12 @@ Result<Loaded> load(const Wanted& wanted, bool essential) {
   s.rodata->disk_minor = static_cast<int>(minor(disk.whole_disk));
   s.rodata->hw_queues = queue.hw_queues;
   s.rodata->slot_bits = queue.slot_bits;
+  s.rodata->issue_bits = wanted.issue_bits();
+  s.rodata->follow_layers = wanted.layers;
   bpf_map__set_max_entries(s.maps.slots, queue.hw_queues << queue.slot_bits);
+  bpf_map__set_max_entries(s.maps.issues, 1U << wanted.issue_bits());
+  bpf_map__set_max_entries(s.maps.queued, static_cast<__u32>(wanted.passed()));
+  bpf_map__set_max_entries(s.maps.inserted, static_cast<__u32>(wanted.passed()));
   if (const int err = block_probe__load(&s); err != 0) {
     return refused(disk.disk, -err);
   }
@@ -120,7 +105,9 @@ Result<Loaded> load_what_works(const Wanted& wanted) {
 class BpfBlockProbe final : public BlockProbe {
  public:
   BpfBlockProbe(Wanted wanted, Loaded loaded, Fd timed)
-      : disk_(std::move(wanted.disk)),
+      : issue_bits_(wanted.issue_bits()),
+        passed_(wanted.passed()),
+        disk_(std::move(wanted.disk)),
         queue_(wanted.queue),
         timed_(std::move(timed)),
         skeleton_(std::move(loaded.skeleton)),
@@ -143,9 +130,13 @@ class BpfBlockProbe final : public BlockProbe {
   std::optional<std::uint64_t> programs_ns() const;
   void let_it_settle();
   void take_logs(ProbeReport& report);
+  std::vector<ProbeIssue> passed_of(const MappedArray<blk_probe_passed>& log, std::uint64_t number,
+                                    ProbeReport& report) const;
   void check_against_stat(ProbeReport& report, const KernelCounts& at_stop);
   void judge_losses(ProbeReport& report);
 
+  const unsigned issue_bits_;
+  const std::size_t passed_;  // entries of the logs of layers; 1: they are not followed
   BlockDevice disk_;
   DiskQueue queue_;
   Fd timed_;  // while it is open, the kernel takes the time of programs
@@ -154,6 +145,7 @@ class BpfBlockProbe final : public BlockProbe {
   MappedArray<blk_probe_slot> slots_;
   MappedArray<blk_probe_sample> samples_;
   MappedArray<blk_probe_issue> issues_;
+  MappedArray<blk_probe_passed> queued_, inserted_;
   std::vector<LinkPtr> links_;
   std::vector<const char*> attached_;  // of kProbePrograms, since the last start
   std::vector<std::string> warnings_;
@@ -169,7 +161,11 @@ Result<> BpfBlockProbe::map_all() {
   BLKSWEEP_TRY(samples_, MappedArray<blk_probe_sample>::map(bpf_map__fd(maps.samples),
                                                             1u << BLK_PROBE_SAMPLE_BITS, false));
   BLKSWEEP_TRY(issues_, MappedArray<blk_probe_issue>::map(bpf_map__fd(maps.issues),
-                                                          1u << BLK_PROBE_ISSUE_BITS, false));
+                                                          1u << issue_bits_, false));
+  BLKSWEEP_TRY(queued_,
+               MappedArray<blk_probe_passed>::map(bpf_map__fd(maps.queued), passed_, false));
+  BLKSWEEP_TRY(inserted_,
+               MappedArray<blk_probe_passed>::map(bpf_map__fd(maps.inserted), passed_, false));
   return {};
 }
 
@@ -232,6 +228,7 @@ ProbeSight BpfBlockProbe::sight() const {
   return {.bio_merges = attached("on_backmerge") && attached("on_frontmerge"),
           .request_merges = attached("on_request_merge"),
           .requeues = attached("on_requeue"),
+          .splits = attached("on_split"),
           .punts = attached("on_punt")};
 }
 
@@ -298,15 +295,29 @@ void BpfBlockProbe::let_it_settle() {
   }
 }
 
+std::vector<ProbeIssue> BpfBlockProbe::passed_of(const MappedArray<blk_probe_passed>& log,
+                                                 std::uint64_t number, ProbeReport& report) const {
+  std::vector<ProbeIssue> out;
+  for (const std::uint32_t i : log_entries(number, BLK_PROBE_LAYER_BITS)) {
+    const blk_probe_passed& p = log.items()[i];
+    out.push_back({static_cast<std::int64_t>(p.at_ns), p.sector, p.bytes});
+  }
+  report.passed_left_out += number - out.size();
+  return out;
+}
+
 void BpfBlockProbe::take_logs(ProbeReport& report) {
   for (const std::uint32_t i : log_entries(shared().sample_number, BLK_PROBE_SAMPLE_BITS)) {
     const blk_probe_sample& s = samples_.items()[i];
     report.series.push_back(
         {static_cast<std::int64_t>(s.at_ns), s.driver_depth, s.scheduler_depth});
   }
-  for (const std::uint32_t i : log_entries(shared().issue_number, BLK_PROBE_ISSUE_BITS)) {
-    const blk_probe_issue& e = issues_.items()[i];
-    report.issues.push_back({static_cast<std::int64_t>(e.at_ns), e.sector, e.bytes});
+  for (const std::uint32_t i : log_entries(shared().issue_number, issue_bits_)) {
+    report.issues.push_back(to_issue(issues_.items()[i]));
+  }
+  if (passed_ > 1) {
+    report.queued = passed_of(queued_, shared().queue_number, report);
+    report.inserted = passed_of(inserted_, shared().insert_number, report);
   }
   report.samples_left_out = shared().sample_number - report.series.size();
   report.issues_left_out = shared().issue_number - report.issues.size();
@@ -367,6 +378,7 @@ Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t whole_disk,
                                                      const ProbeSettings& settings) {
   Wanted wanted;
   wanted.without = settings.without;
+  wanted.layers = settings.layers;
   BLKSWEEP_TRY(wanted.disk, block_device_of_dev(whole_disk));
   BLKSWEEP_TRY(wanted.queue, disk_queue(wanted.disk.disk, settings.requests));
   Result<Loaded> loaded = [&] {

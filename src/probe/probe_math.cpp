@@ -56,6 +56,9 @@ void add_merges(ProbeReport& r, std::span<const blk_probe_counts> per_cpu,
   if (sight.requeues) {
     r.requeues = shared.requeues;
   }
+  if (sight.splits) {
+    r.splits = shared.splits;
+  }
   if (sight.punts) {
     r.punted = shared.punted;
   }
@@ -230,6 +233,7 @@ ProbeReport between(const ProbeReport& before, const ProbeReport& after) {
   r.scheduler_merges = difference(before.scheduler_merges, after.scheduler_merges);
   r.seeks = after.seeks - before.seeks;
   r.other_requests = after.other_requests - before.other_requests;
+  r.splits = difference(before.splits, after.splits);
   r.requeues = difference(before.requeues, after.requeues);
   r.punted = difference(before.punted, after.punted);
   r.healed = after.healed - before.healed;
@@ -248,6 +252,14 @@ ProbeReport between(const ProbeReport& before, const ProbeReport& after) {
   r.request_bytes = difference(before.request_bytes, after.request_bytes);
   r.latency_ns = difference(before.latency_ns, after.latency_ns);
   return r;
+}
+
+ProbeIssue to_issue(const blk_probe_issue& e) {
+  ProbeIssue out{static_cast<std::int64_t>(e.at_ns), e.sector, e.bytes};
+  if (e.done_ns != 0) {
+    out.latency_ns = static_cast<std::int64_t>(e.done_ns - e.at_ns);
+  }
+  return out;
 }
 
 }  // namespace blksweep

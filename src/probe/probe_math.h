@@ -23,6 +23,7 @@ struct ProbeSight {
   bool bio_merges = true;      // back and front
   bool request_merges = true;  // of two requests of the scheduler
   bool requeues = true;
+  bool splits = true;
   bool punts = true;
 };
 
@@ -76,5 +77,7 @@ std::optional<double> latency_mean(const ProbeBuckets& latency_ns);
 
 // What happened between two snapshots of one probe.
 ProbeReport between(const ProbeReport& before, const ProbeReport& after);
+
+ProbeIssue to_issue(const blk_probe_issue& logged);
 
 }  // namespace blksweep

@@ -30,8 +30,13 @@ inline constexpr std::array kProbePrograms = {
                  "merges at the end of a request are not counted"},
     ProbeProgram{"on_frontmerge", "block_bio_frontmerge",
                  "merges in front of a request are not counted"},
+    ProbeProgram{"on_split", "block_split", "splits of long reads are not counted"},
+    ProbeProgram{"on_queue", "block_bio_queue",
+                 "in which order reads enter the block layer is not followed"},
     ProbeProgram{"on_punt", "io_uring_queue_async_work",
                  "reads that io_uring hands to a worker are not counted"},
 };
+
+inline constexpr const char* kLayerProgram = "on_queue";  // only with ProbeSettings::layers
 
 }  // namespace blksweep

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "store/ceilings.h"
+#include "store/request_columns.h"
 #include "store/run_columns.h"
 
 namespace blksweep {
@@ -168,6 +169,14 @@ Json peer_json(const Json& ours, const Json& peer) {
 
 }  // namespace
 
+Json orders_json(const std::vector<OrderRecord>& orders) {
+  Json list = Json::array();
+  for (const OrderRecord& o : orders) {
+    each_order_column(o, Keys{list.emplace_back(Json::object())});
+  }
+  return list;
+}
+
 Json quality_json(const QualityRecord& q) {
   return {{"displacement", json_of(q.displacement)},
           {"rank_decorrelation", json_of(q.rank_decorrelation)},
@@ -195,6 +204,9 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
   }
   out["bytes_per_s"] = rate_json(run.bytes, run.epoch_ns);
   out["probe"] = object_or_null(run.probe, [](auto& r, Keys k) { each_probe_column(r, k); });
+  if (run.probe) {
+    out["probe"]["order"] = orders_json(run.probe->order);
+  }
   out["fio"] = object_or_null(run.fio, [](auto& r, Keys k) { each_fio_column(r, k); });
   out["fio_plain"] = object_or_null(run.fio_plain, [](auto& r, Keys k) { each_fio_column(r, k); });
   out["prediction"] =

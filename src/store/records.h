@@ -15,6 +15,7 @@
 #include "model/latency_map.h"
 #include "store/account_records.h"
 #include "store/maybe.h"
+#include "store/request_records.h"
 
 namespace blksweep {
 
@@ -100,9 +101,6 @@ struct BatchRecord {
   bool operator==(const BatchRecord&) const = default;
 };
 
-// A histogram as (lower bound of bucket, count) pairs, empty buckets left out.
-using Histogram = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-
 struct DepthPoint {
   std::int64_t at_ns = 0;
   std::uint32_t driver = 0;     // issued, not completed
@@ -117,26 +115,10 @@ struct GpuPoint {  // what NVML said of the GPU at that moment
   Maybe<std::uint64_t> throttle_reasons;  // NVML's bits
 };
 
-struct IssuePoint {  // a request as the driver saw it; thinned evenly when there are too many
-  std::int64_t at_ns = 0;
-  std::uint64_t sector = 0;
-  std::uint32_t bytes = 0;
-};
-
-// What became of the plan's order until the driver had the requests (stats/order_survival.h). NULL:
-// the issue log was thinned, events were lost, or the order has no meaning (see in_plan).
-struct OrderRecord {
-  Maybe<std::uint64_t> reads;         // of the plan, that were seen at the driver
-  Maybe<double> kept;                 // share of neighbours that kept their order
-  Maybe<double> tau;                  // Kendall's, within windows of the depth
-  Maybe<double> reversed;             // share of reads in reversed runs of requests
-  Maybe<std::uint64_t> reversed_run;  // requests in such a run, median
-  Maybe<std::uint64_t> displaced_p50, displaced_p99, displaced_max;  // places
-};
-
 struct ProbeRecord {
   std::uint64_t requests = 0, bytes = 0;
   Maybe<std::uint64_t> plug_merges, scheduler_merges, requeues;  // NULL: the kernel lets none count
+  Maybe<std::uint64_t> splits;              // of reads too long for one request; likewise
   Maybe<std::uint64_t> punted;              // requests of our rings that went to a worker; likewise
   std::uint64_t healed = 0, healed_ns = 0;  // completions that never came; at most so long together
   std::uint64_t lost_events = 0;
@@ -146,10 +128,12 @@ struct ProbeRecord {
   // rank correlation of when they were issued with the plan's order. NULL: no addresses, several
   // epochs, too few.
   Maybe<double> in_plan, plan_order;
-  OrderRecord order;
+  std::vector<OrderRecord> order;  // by layer, from above; those that are known
   Histogram depth, request_bytes, latency_ns;
   std::vector<DepthPoint> series;
   std::vector<IssuePoint> issues;
+  std::vector<IssuePoint> queued,
+      inserted;  // empty: layers were not followed, or nothing was there
 };
 
 // The same reads by the real fio, beside a run (docs/fio-twin.md).

@@ -9,6 +9,7 @@
 #include "store/account_store.h"
 #include "store/batch_store.h"
 #include "store/insert.h"
+#include "store/request_store.h"
 #include "store/run_columns.h"
 #include "store/schema.h"
 #include "store/series.h"
@@ -142,8 +143,18 @@ Result<> insert_probe(Database& db, std::int64_t run, const ProbeRecord& probe) 
   BLKSWEEP_CHECK(insert_histogram(db, run, "depth_requests", probe.depth));
   BLKSWEEP_CHECK(insert_histogram(db, run, "request_bytes", probe.request_bytes));
   BLKSWEEP_CHECK(insert_histogram(db, run, "device_latency_ns", probe.latency_ns));
+  for (const OrderRecord& o : probe.order) {
+    BLKSWEEP_CHECK(insert_histogram(db, run, "displaced_" + o.layer, o.displaced));
+  }
   BLKSWEEP_CHECK(insert_series(db, run, "depth", probe.series));
-  return insert_series(db, run, "issue", probe.issues);
+  for (const auto& [kind, points] :
+       {std::pair{"queue", &probe.queued}, std::pair{"insert", &probe.inserted}}) {
+    if (!points->empty()) {
+      BLKSWEEP_CHECK(insert_series(db, run, kind, *points));
+    }
+  }
+  BLKSWEEP_CHECK(insert_series(db, run, "issue", probe.issues));
+  return insert_orders(db, run, probe.order);
 }
 
 Result<> insert_fio(Database& db, std::int64_t run, const FioRecord& fio) {

@@ -90,6 +90,7 @@ void each_probe_column(Probe& p, F&& f) {
   f("plug_merges", p.plug_merges);
   f("scheduler_merges", p.scheduler_merges);
   f("requeues", p.requeues);
+  f("splits", p.splits);
   f("punted", p.punted);
   f("healed", p.healed);
   f("healed_ns", p.healed_ns);
@@ -98,14 +99,6 @@ void each_probe_column(Probe& p, F&& f) {
   f("stat_difference", p.stat_difference);
   f("in_plan", p.in_plan);
   f("plan_order", p.plan_order);
-  f("order_reads", p.order.reads);
-  f("order_kept", p.order.kept);
-  f("order_tau", p.order.tau);
-  f("order_reversed", p.order.reversed);
-  f("order_reversed_run", p.order.reversed_run);
-  f("order_displaced_p50", p.order.displaced_p50);
-  f("order_displaced_p99", p.order.displaced_p99);
-  f("order_displaced_max", p.order.displaced_max);
 }
 
 template <class Noise, class F>

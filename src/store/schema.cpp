@@ -174,6 +174,7 @@ CREATE TABLE probe (                -- no row: the run had no probe
   run_id INTEGER PRIMARY KEY REFERENCES run,
   requests INTEGER NOT NULL, bytes INTEGER NOT NULL,
   plug_merges INTEGER, scheduler_merges INTEGER, requeues INTEGER, -- NULL: not counted here
+  splits          INTEGER,          -- of reads too long for one request; NULL: not counted here
   punted          INTEGER,          -- by our rings, to a worker of io_uring; NULL: not counted here
   healed INTEGER NOT NULL,          -- completions that never came
   healed_ns INTEGER NOT NULL,       -- their requests were at the driver so long at most, summed
@@ -183,21 +184,13 @@ CREATE TABLE probe (                -- no row: the run had no probe
   stat_difference REAL,             -- |requests - stat| / stat
   in_plan         REAL,             -- share of the bytes of requests that begin where the plan has a
                                     -- read; NULL: no addresses, several epochs, too few
-  plan_order      REAL,             -- rank correlation of when those were issued with the plan's order
-  order_reads     INTEGER,          -- reads of the plan that were seen at the driver, once each; NULL
-                                    -- with all of order_*: as in_plan, a thinned log, lost events
-  order_kept      REAL,             -- share of neighbours of the plan issued in its order
-  order_tau       REAL,             -- Kendall's tau within windows of the depth
-  order_reversed  REAL,             -- share of reads in reversed runs of 3 or more requests
-  order_reversed_run INTEGER,       -- requests in such a run, median; NULL: none
-  order_displaced_p50 INTEGER,      -- places between plan and issue
-  order_displaced_p99 INTEGER,
-  order_displaced_max INTEGER
+  plan_order      REAL              -- rank correlation of when those were issued with the plan's order
 ) STRICT;
 CREATE TABLE series (               -- packed little-endian records, see docs/results-schema.md
   run_id INTEGER NOT NULL REFERENCES run,
   kind   TEXT NOT NULL,             -- depth: i64 at_ns, u32 driver, u32 scheduler
-                                    -- issue: i64 at_ns, u64 sector, u32 bytes
+                                    -- issue, queue, insert: i64 at_ns, u64 sector, u32 bytes, i64
+                                    -- latency_ns, u32 read; greatest: unknown
                                     -- gpu: i64 at_ns, u32 utilisation, u32 memory_utilisation,
                                     -- u64 memory_used_bytes, u32 clock_mhz, u64 throttle_reasons;
                                     -- greatest: unknown
@@ -372,8 +365,9 @@ CREATE TABLE account_phase ( -- of batches, summed; together batch_life_ns
 }  // namespace
 
 Result<> create_schema(Database& db) {
-  for (const char* tables : {kExperimentTables, kRunTables, kPredictionTables, kMapTables,
-                             kNodeTables, kAccountTables, kReplayTables, kTraceTables, kWideView}) {
+  for (const char* tables :
+       {kExperimentTables, kRunTables, kPredictionTables, kMapTables, kNodeTables, kAccountTables,
+        kReplayTables, kTraceTables, kRequestTables, kWideView}) {
     BLKSWEEP_CHECK(db.exec(tables));
   }
   return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,

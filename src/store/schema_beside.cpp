@@ -102,4 +102,25 @@ CREATE TABLE trace_access ( -- up to 20,000 of its accesses, each as likely as a
 ) STRICT;
 )sql";
 
+const char* const kRequestTables = R"sql(
+CREATE TABLE request_order ( -- what became of the plan's order at a layer; no row: not known there
+  run_id   INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,        -- of the layer, from above
+  layer    TEXT NOT NULL,           -- queue: bios as submitted; insert: requests into the scheduler;
+                                    -- issue: to the driver; complete
+  reads    INTEGER NOT NULL,        -- of the plan, that were seen there, once each
+  kept     REAL NOT NULL,           -- share of neighbours of the plan seen in its order
+  tau      REAL NOT NULL,           -- Kendall's tau within windows of the depth
+  inversions INTEGER NOT NULL,      -- pairs in these windows that were exchanged
+  reversed REAL NOT NULL,           -- share of reads in reversed runs of 3 or more requests
+  reversed_run INTEGER,             -- requests in such a run, median; NULL: none
+  batches INTEGER, batches_reversed INTEGER, -- the reader's submissions that became 3 or more
+                                    -- requests; of these reversed; NULL: it has none (workers)
+  displaced_p50 INTEGER NOT NULL,   -- places between plan and sight; histogram: displaced_LAYER
+  displaced_p99 INTEGER NOT NULL, displaced_max INTEGER NOT NULL,
+  verdict  TEXT NOT NULL,           -- one sentence
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 }  // namespace blksweep

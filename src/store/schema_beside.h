@@ -5,6 +5,7 @@ namespace blksweep {
 
 extern const char* const kMapTables;
 extern const char* const kReplayTables;
+extern const char* const kRequestTables;
 extern const char* const kTraceTables;
 
 }  // namespace blksweep

@@ -25,6 +25,8 @@ void each_field(Point& p, F&& f) {
   f(p.at_ns);
   f(p.sector);
   f(p.bytes);
+  f(p.latency_ns);
+  f(p.read);
 }
 
 template <class Point, class F>

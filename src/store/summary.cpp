@@ -109,6 +109,12 @@ void add_account(CellSummary& cell, const Runs& all) {
   }
 }
 
+Maybe<double> as_number(const Maybe<std::uint64_t>& n) {
+  return n ? Maybe<double>(static_cast<double>(*n)) : std::nullopt;
+}
+Maybe<double> as_number(std::uint64_t n) { return static_cast<double>(n); }
+Maybe<double> as_number(double n) { return n; }
+
 Level level(const std::vector<double>& values) {
   const auto [least, greatest] = std::ranges::minmax(values);
   return {median(values), least, greatest};
@@ -148,29 +154,45 @@ void add_overlap(CellSummary& cell, const Runs& runs) {
   cell.fed_gap_ns = ratio(of_overlap(&OverlapRecord::fed_gap_ns), of_overlap(&OverlapRecord::fed));
 }
 
+// A field of a layer's order, as a number.
 template <class T>
-auto of_order(Maybe<T> OrderRecord::*field) {
-  return [field](const RunRecord& r) { return r.probe ? r.probe->order.*field : Maybe<T>(); };
+auto of_order(const std::string& layer, T OrderRecord::*field) {
+  return [&layer, field](const RunRecord& r) -> Maybe<double> {
+    if (!r.probe) {
+      return std::nullopt;
+    }
+    const auto found = std::ranges::find(r.probe->order, layer, &OrderRecord::layer);
+    return found == r.probe->order.end() ? std::nullopt : as_number((*found).*field);
+  };
 }
 
-Maybe<OrderSurvival> order_of(const Runs& runs) {
-  const auto reads = known_median(runs, of_order(&OrderRecord::reads));
-  if (!reads) {
+Maybe<OrderSurvival> order_of(const Runs& runs, const std::string& layer) {
+  const auto of = [&](auto field) { return known_median(runs, of_order(layer, field)); };
+  const auto count = [&](auto field) { return static_cast<std::uint64_t>(of(field).value_or(0)); };
+  if (!of(&OrderRecord::reads)) {
     return std::nullopt;
   }
   OrderSurvival out;
-  out.reads = static_cast<std::uint64_t>(*reads);
-  out.kept = known_median(runs, of_order(&OrderRecord::kept)).value_or(0);
-  out.tau = known_median(runs, of_order(&OrderRecord::tau)).value_or(0);
-  out.reversed = known_median(runs, of_order(&OrderRecord::reversed)).value_or(0);
-  if (const auto run = known_median(runs, of_order(&OrderRecord::reversed_run))) {
-    out.reversed_run = static_cast<std::uint64_t>(*run);
+  out.reads = count(&OrderRecord::reads);
+  out.kept = of(&OrderRecord::kept).value_or(0);
+  out.tau = of(&OrderRecord::tau).value_or(0);
+  out.reversed = of(&OrderRecord::reversed).value_or(0);
+  if (of(&OrderRecord::reversed_run)) {
+    out.reversed_run = count(&OrderRecord::reversed_run);
+  }
+  if (of(&OrderRecord::batches)) {
+    out.batches =
+        SubmissionOrder{count(&OrderRecord::batches), count(&OrderRecord::batches_reversed)};
   }
   return out;
 }
 
 void add_medians(CellSummary& cell, const Runs& runs) {
-  cell.order = order_of(runs);
+  for (const std::string layer : {"queue", "insert", "issue", "complete"}) {
+    if (const auto order = order_of(runs, layer)) {
+      cell.order.emplace_back(layer, *order);
+    }
+  }
   cell.first_batch_ns = known_median(runs, [](auto& r) { return r.first_batch_ns; });
   cell.depth_mean =
       known_median(runs, [](auto& r) { return r.probe ? r.probe->depth_mean : Maybe<double>(); });

@@ -64,7 +64,7 @@ struct CellSummary {
   std::string stalled_lane;
   Maybe<double> prediction_epoch_ns, prediction_error;  // of the run's newest prediction
   QualityRecord quality;
-  Maybe<OrderSurvival> order;  // at the driver, without places; medians
+  std::vector<std::pair<std::string, OrderSurvival>> order;  // by layer, without places; medians
 
   bool differs() const {
     return verdict.finding == Finding::faster || verdict.finding == Finding::slower;

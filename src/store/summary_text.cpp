@@ -1,5 +1,6 @@
 // The terminal's table of a summary.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -280,17 +281,34 @@ std::string method_note(const std::vector<CellSummary>& cells) {
   return out;
 }
 
-std::string order_note(const CellSummary& c) {
-  return c.order ? fmt::format("{}: {}\n", c.label, order_sentence(*c.order, "the driver")) : "";
+// Of the driver; of the layers above it where they were followed. One line for all cells of which
+// the same is said.
+std::string order_notes(const std::vector<CellSummary>& cells) {
+  std::vector<std::pair<std::string, std::vector<std::string_view>>> said;
+  for (const CellSummary& c : cells) {
+    for (const LayerVerdict& v : order_verdicts(c.order)) {
+      if (v.layer != "complete") {
+        auto at = std::ranges::find(said, v.text, [](const auto& s) { return s.first; });
+        at = at == said.end() ? said.insert(at, {v.text, {}}) : at;
+        at->second.push_back(c.label);
+      }
+    }
+  }
+  std::string out;
+  for (const auto& [text, labels] : said) {
+    const bool all = labels.size() == cells.size() && labels.size() > 1;
+    out += fmt::format("{}: {}\n", all ? "all cells" : fmt::format("{}", fmt::join(labels, "; ")),
+                       text);
+  }
+  return out;
 }
 
 std::string notes(const std::vector<CellSummary>& cells) {
-  std::string out;
+  std::string out = order_notes(cells);
   bool compared = false;
   bool same = true;
   for (const CellSummary& c : cells) {
-    out += stalls(c) + overlap_note(c) + order_note(c) + comparison_notes(c) +
-           twin_notes(c.label, c.twins);
+    out += stalls(c) + overlap_note(c) + comparison_notes(c) + twin_notes(c.label, c.twins);
     compared |= c.twins.ratio.has_value();
     same &= !c.twins.ratio || c.twins.same_requests();
     for (const std::string& reason : c.incomplete_reasons) {

@@ -117,14 +117,14 @@ if ! "$python" -c 'import numpy, matplotlib' 2>/dev/null; then
 fi
 
 "$blksweep" report "$db" -o "$work/report" >/dev/null 2>"$work/err"
-for name in throughput quality window first_batch depth sawtooth sizes; do
+for name in throughput quality window first_batch depth sawtooth order sizes; do
   for kind in pdf svg png txt; do
     [ -s "$work/report/figures/$name.$kind" ] || fail "figures/$name.$kind is missing"
   done
 done
 grep -q 'revision: ' "$work/report/figures/throughput.txt" || fail 'the caption says the revision'
 page=$work/report/report.html
-[ "$(grep -c '<svg ' "$page")" = 7 ] || fail 'the page holds every figure'
+[ "$(grep -c '<svg ' "$page")" = 8 ] || fail 'the page holds every figure'
 # Namespaces are names; anything that would be fetched is a src, a url() or a link.
 if grep -nE '(src|href)="?https?:|url\("?https?:|<link|<script|@import' "$page"; then
   fail 'the page would fetch something'

@@ -21,6 +21,8 @@ import depth  # noqa: E402
 import disks  # noqa: E402
 import first_batch  # noqa: E402
 import load  # noqa: E402
+import numpy  # noqa: E402
+import order  # noqa: E402
 import page  # noqa: E402
 import prediction  # noqa: E402
 import quality  # noqa: E402
@@ -134,6 +136,15 @@ class Loading(WithDatabase):
     def test_first_batch_and_sawtooth_know_all_cells(self):
         self.assertEqual(len(first_batch.load(self.db, self.cells)), 8)
         self.assertEqual(len(sawtooth.load(self.db, self.cells)), 8)
+
+    def test_order_sets_what_was_issued_against_what_was_intended(self):
+        gib = 1 << 21  # sectors
+        rows = [(1, 3 * gib, 4096, 9, 2), (2, gib, 4096, 9, 0), (3, 9 * gib, 4096, 9, order.UNKNOWN),
+                (4, 2 * gib, 4096, 9, 1), (5, 7 * gib, 4096, 9, 0)]  # the last: read 0 once more
+        intended, issued = order.places(numpy.array(rows, load.RECORDS["issue"]))
+        self.assertEqual(intended.tolist(), [1, 2, 3])
+        self.assertEqual(issued.tolist(), [3, 1, 2])
+        self.assertEqual(len(order.load(self.db, self.cells)), 8)
 
     def test_a_database_is_never_created(self):
         with self.assertRaises(Exception):
@@ -293,7 +304,7 @@ class Pure(unittest.TestCase):
         self.assertEqual(load.said(KeyError("cell")), "KeyError: 'cell'")
 
     def test_decode_reads_whole_records_only(self):
-        for kind, form, record in (("issue", "<qQI", (-1, 2**63, 4096)), ("depth", "<qII", (5, 6, 7))):
+        for kind, form, record in (("issue", "<qQIqI", (-1, 2**63, 4096, 70_000, 7)), ("depth", "<qII", (5, 6, 7))):
             blob = Blob(struct.pack(form, *record) + b"rest")
             self.assertEqual(load.packed(blob, load.RECORDS[kind]).tolist(), [record])
 

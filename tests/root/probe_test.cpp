@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <span>
@@ -260,6 +261,49 @@ TEST_F(Probe, WhatIsUnknownIsNotZero) {
   EXPECT_EQ(r.requeues, std::nullopt);
   EXPECT_EQ(r.bytes, 320 * kRead);
   EXPECT_EQ(r.warnings.size(), 2u);
+}
+
+TEST_F(Probe, FollowsReadsThroughTheLayersWhenAsked) {
+  auto probe = open_block_probe(device_->number(), {.layers = true});
+  ASSERT_TRUE(probe) << probe.error().message();
+  probe_ = std::move(*probe);
+  const auto offsets = scattered(300);
+  const ProbeReport r = watch_reads(offsets, 1);
+  ASSERT_EQ(r.queued.size(), offsets.size());
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    ASSERT_EQ(r.queued[i].sector, offsets[i] / kSectorBytes) << "read " << i;
+    ASSERT_EQ(r.queued[i].bytes, kRead);
+    ASSERT_LE(r.queued[i].at_ns, r.issues[i].at_ns);
+  }
+  EXPECT_EQ(r.passed_left_out, 0U);
+  EXPECT_EQ(r.splits, 0U);
+}
+
+// 512 KiB through requests of 64 KiB: one bio is cut 7 times, and nothing is read twice.
+TEST_F(Probe, CountsTheSplitsOfALongRead) {
+  constexpr std::size_t kLong = 512 << 10;
+  if (!device_->set("max_sectors_kb", "64")) {
+    GTEST_SKIP() << "cannot limit the requests of " << device_->name();
+  }
+  const std::unique_ptr<void, void (*)(void*)> memory(std::aligned_alloc(4096, kLong), &std::free);
+  const ProbeReport r = watch([&] {
+    EXPECT_EQ(::pread(device_->fd(), memory.get(), kLong, 0), static_cast<ssize_t>(kLong));
+  });
+  EXPECT_EQ(r.splits, 7U);
+  EXPECT_EQ(r.requests, 8U);
+  EXPECT_EQ(r.bytes, kLong);
+}
+
+// One read at a time: each is done before the next one is issued.
+TEST_F(Probe, KnowsWhenEachReadWasDone) {
+  const ProbeReport r = watch_reads(scattered(300), 1);
+  EXPECT_TRUE(r.queued.empty());
+  for (std::size_t i = 0; i < r.issues.size(); ++i) {
+    ASSERT_TRUE(r.issues[i].latency_ns) << "read " << i;
+    ASSERT_GT(*r.issues[i].latency_ns, 0);
+    ASSERT_TRUE(i + 1 == r.issues.size() ||
+                r.issues[i].at_ns + *r.issues[i].latency_ns <= r.issues[i + 1].at_ns);
+  }
 }
 
 TEST_F(Probe, ThinsALogThatIsFullAndSaysSo) {

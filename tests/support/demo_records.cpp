@@ -43,19 +43,31 @@ ProbeRecord demo_probe() {
   p.stat_difference = 0.001;
   p.in_plan = 0.97;
   p.plan_order = 0.99;
-  p.order = {.reads = 98,
-             .kept = 0.96,
-             .tau = 0.9,
-             .reversed = 0.5,
-             .reversed_run = 32,
-             .displaced_p50 = 1,
-             .displaced_p99 = 31,
-             .displaced_max = 40};
+  p.splits = 6;
+  OrderRecord order{.layer = "queue",
+                    .reads = 98,
+                    .kept = 0.96,
+                    .tau = 0.9,
+                    .inversions = 17,
+                    .reversed = 0.25,
+                    .reversed_run = 32,
+                    .batches = 12,
+                    .batches_reversed = 3,
+                    .displaced_p50 = 1,
+                    .displaced_p99 = 31,
+                    .displaced_max = 40,
+                    .verdict = "the order reached the block layer",
+                    .displaced = {{0, 50}, {31, 48}}};
+  p.order.push_back(order);
+  order.layer = "issue";
+  order.reversed_run.reset();
+  p.order.push_back(order);
   p.depth = {{1, 10}, {32, 90}};
   p.request_bytes = {{4096, 60}, {131072, 40}};
   p.latency_ns = {{65536, 100}};
   p.series = {{1000, 12, 3}, {1001000, 14, 0}};
-  p.issues = {{1000, 0xFFFFFFFFFFULL, 4096}, {2000, 8, 131072}};
+  p.issues = {{1000, 0xFFFFFFFFFFULL, 4096}, {2000, 8, 131072, 70'000}};
+  p.queued = {{900, 8, 131072}};
   return p;
 }
 

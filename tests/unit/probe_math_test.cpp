@@ -77,7 +77,7 @@ TEST(LatencyPercentile, IsUnknownWithoutReads) {
   EXPECT_EQ(latency_mean({}), std::nullopt);
 }
 
-blk_probe_slot slot(std::uint32_t flags) { return {.issued_ns = 1, .flags = flags, .pad = 0}; }
+blk_probe_slot slot(std::uint32_t flags) { return {.issued_ns = 1, .flags = flags, .log = 0}; }
 
 TEST(Settlement, HealsWhatTheKernelNoLongerHas) {
   const std::vector<blk_probe_slot> slots = {

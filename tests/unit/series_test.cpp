@@ -35,15 +35,21 @@ TEST(Series, DecodeTurnsEncodeBack) {
   std::vector<IssuePoint> issues;
   for (std::uint32_t i = 0; i < 1000; ++i) {
     issues.push_back({std::int64_t{i} * 977, std::uint64_t{1} << (i % 64), i * 4096});
+    if (i % 3 > 0) {
+      issues.back().latency_ns = i;
+      issues.back().read = i;
+    }
   }
   const std::string bytes = encode_series(issues);
-  EXPECT_EQ(bytes.size(), 20000U);
+  EXPECT_EQ(bytes.size(), 32000U);
   const auto back = decode_issue_series(bytes);
   ASSERT_EQ(back.size(), issues.size());
   for (std::size_t i = 0; i < back.size(); ++i) {
     EXPECT_EQ(back[i].at_ns, issues[i].at_ns);
     EXPECT_EQ(back[i].sector, issues[i].sector);
     EXPECT_EQ(back[i].bytes, issues[i].bytes);
+    EXPECT_EQ(back[i].latency_ns, issues[i].latency_ns);
+    EXPECT_EQ(back[i].read, issues[i].read);
   }
   EXPECT_TRUE(decode_depth_series("too short").empty());
 }

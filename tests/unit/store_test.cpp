@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "store/request_columns.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
 #include "store/run_columns.h"
@@ -99,6 +100,13 @@ TEST_F(Store, GivesBackEveryFieldOfARun) {
   each_probe_column(*back.probe, probe);
   each_probe_column(*run.probe, expected_probe);
   EXPECT_EQ(probe.text, expected_probe.text);
+  ASSERT_EQ(back.probe->order.size(), run.probe->order.size());
+  for (std::size_t i = 0; i < run.probe->order.size(); ++i) {
+    Dump order, expected_order;
+    each_order_column(back.probe->order[i], order);
+    each_order_column(run.probe->order[i], expected_order);
+    EXPECT_EQ(order.text, expected_order.text);
+  }
   each_fio_column(*back.fio, fio);
   each_fio_column(*run.fio, expected_fio);
   EXPECT_EQ(fio.text, expected_fio.text);
@@ -124,6 +132,7 @@ TEST_F(Store, GivesBackHistogramsAndSeries) {
   ASSERT_TRUE(reader);
   EXPECT_EQ(reader->histogram(id, "read_latency_ns").value(), run.read_latency_ns);
   EXPECT_EQ(reader->histogram(id, "request_bytes").value(), run.probe->request_bytes);
+  EXPECT_EQ(reader->histogram(id, "displaced_issue").value(), run.probe->order[1].displaced);
   const auto depth = reader->depth_series(id).value();
   ASSERT_EQ(depth.size(), 2U);
   EXPECT_EQ(depth[1].at_ns, 1001000);

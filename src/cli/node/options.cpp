@@ -78,6 +78,13 @@ Result<std::uint32_t> parse_requests(std::string_view text) {
   return static_cast<std::uint32_t>(n);
 }
 
+Result<std::uint32_t> parse_nomerges(std::string_view text) {
+  if (text != "0" && text != "1" && text != "2") {
+    return usage_error(fmt::format("'{}' is not one of 0, 1, 2, keep", text));
+  }
+  return static_cast<std::uint32_t>(text.front() - '0');
+}
+
 Result<> set_switch(bool& target, std::string_view text) {
   if (text != "true" && text != "false") {
     return usage_error(fmt::format("'{}' is not true or false", text));
@@ -112,7 +119,7 @@ std::string or_word(const std::string& text, std::string_view none) {
 
 const std::array kOptions{
     CellOption{
-        "scheduler", "of the disk: bfq, ..., keep (default); --nr-requests too",
+        "scheduler", "of the disk: bfq, ... [keep]; --nr-requests, --nomerges too",
         [](CellSettings& c, std::string_view t) { return set_name(c.node.scheduler, kKeep, t); },
         [](const CellSettings& c) { return or_word(c.node.scheduler, kKeep); }},
     CellOption{"nr-requests", "",
@@ -122,6 +129,13 @@ const std::array kOptions{
                [](const CellSettings& c) {
                  return c.node.nr_requests ? std::to_string(*c.node.nr_requests)
                                            : std::string(kKeep);
+               }},
+    CellOption{"nomerges", "",
+               [](CellSettings& c, std::string_view t) {
+                 return set_or(kKeep, c.node.nomerges, t, parse_nomerges);
+               },
+               [](const CellSettings& c) {
+                 return c.node.nomerges ? std::to_string(*c.node.nomerges) : std::string(kKeep);
                }},
     CellOption{"read-ahead", "of the disk, for buffered reads: 128KiB; keep (default)",
                [](CellSettings& c, std::string_view t) {

@@ -23,10 +23,11 @@ bool planned(const CellSettings& c) { return c.workers == 0; }
 
 bool hints(const CellSettings& c) { return c.engine == EngineKind::hint; }
 
-constexpr std::array<Meaning, 24> kMeanings{{
+constexpr std::array<Meaning, 25> kMeanings{{
     {"scope", [](const CellSettings& c) { return c.workers > 0; }, "--reader workers:N"},
     {"depth", planned, "--reader planned"},
     {"refill", planned, "--reader planned"},
+    {"submit", planned, "--reader planned"},
     {"openers", planned, "--reader planned"},
     {"merge-max", planned, "--reader planned"},
     {"decode-threads",

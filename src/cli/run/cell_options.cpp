@@ -52,6 +52,8 @@ auto words_of() {
 const auto kOrders = words_of<Order, 8>();
 const auto kMerges = words_of<Merge, 4>();
 const auto kShuffles = words_of<Shuffle, 4>();
+constexpr std::array<std::pair<std::string_view, SubmitOrder>, 2> kSubmits{
+    {{"plan", SubmitOrder::plan}, {"reverse", SubmitOrder::reverse}}};
 constexpr std::array<std::pair<std::string_view, bool>, 2> kNextEpoch{
     {{"during", false}, {"after", true}}};
 constexpr std::array<std::pair<std::string_view, CacheState>, 5> kCaches{
@@ -205,7 +207,7 @@ const std::array kOwnOptions{
     CellOption{"drain", "",
                [](CellSettings& c, std::string_view t) { return set_relative(c.drain, t); },
                [](const CellSettings& c) { return relative_word(c.drain); }},
-    CellOption{"depth", "reads in flight, 32; --refill: complete, then submit so many",
+    CellOption{"depth", "reads in flight, 32; --refill: then; --submit: plan reverse",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.depth, t, {1, 4096});
                },
@@ -213,6 +215,9 @@ const std::array kOwnOptions{
     CellOption{"refill", "",
                [](CellSettings& c, std::string_view t) { return set_share(c.refill, t); },
                [](const CellSettings& c) { return share_word(c.refill); }},
+    CellOption{"submit", "",
+               [](CellSettings& c, std::string_view t) { return set_word(c.submit, t, kSubmits); },
+               [](const CellSettings& c) { return word_of(c.submit, kSubmits); }},
     CellOption{"openers", "threads that open files ahead; 0: reader does; default 1",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.openers, t, {0, 64});

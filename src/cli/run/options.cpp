@@ -27,11 +27,11 @@ namespace {
 // Of `repeats = auto` alone.
 constexpr std::array<std::string_view, 3> kPrecisionOptions{"precision", "repeats-max",
                                                             "time-limit"};
-constexpr std::array<std::string_view, 23> kRunOptions{
+constexpr std::array<std::string_view, 24> kRunOptions{
     "data",      "catalog",      "db",         "model",    "disk-label", "repeats",
     "seed",      "verify",       "fio-twin",   "probe",    "ceiling",    "json",
     "check",     "follow-links", "workdir",    "report",   "peer-data",  "peer-timeout",
-    "precision", "repeats-max",  "time-limit", "controls", "emission"};
+    "precision", "repeats-max",  "time-limit", "controls", "emission",   "probe-layers"};
 constexpr std::uint64_t kMostRepeats = 100'000;
 
 bool is_cell_option(std::string_view name) {
@@ -242,6 +242,7 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
                                      {"check", &o.check},
                                      {"follow-links", &o.follow_links},
                                      {"probe", &o.probe},
+                                     {"probe-layers", &o.probe_layers},
                                      {"ceiling", &o.ceiling},
                                      {"controls", &o.controls},
                                      {"json", &o.json}}) {

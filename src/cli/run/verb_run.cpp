@@ -125,6 +125,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in
   s.twins = o.twins;
   s.peers = o.peers;
   s.probe = o.probe;
+  s.probe_layers = o.probe_layers;
   s.ceiling = o.ceiling;
   s.key = experiment_key(o, source.catalog);
   s.host = describe_host(source);
@@ -275,9 +276,10 @@ void add_run_flags(Command app, CellText& text) {
   flag("check", "check", "true", "");
   flag("no-check", "check", "false", "");
   flag("probe", "probe", "true", "");
-  flag("no-probe", "probe", "false", "disable the eBPF probe; --no-ceiling: measure no ceiling");
+  flag("no-probe", "probe", "false", "no eBPF probe; --probe-layers: order at all layers");
+  flag("probe-layers", "probe-layers", "true", "");
   flag("no-ceiling", "ceiling", "false", "");
-  flag("controls", "controls", "true", "run controls of the rig, too, and watch for noise");
+  flag("controls", "controls", "true", "run controls of the rig, too; --no-ceiling: measure none");
   flag("direct", "direct", "true", "");
   flag("buffered", "buffered", "true", "");
   flag("follow-links", "follow-links", "true", "");
