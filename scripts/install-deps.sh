@@ -59,6 +59,7 @@ util-linux            setpriv and unshare: tests as another user; fstrim
 sqlite3               tests look into the database
 blktrace              blkparse and btt read what trace export writes
 xz-utils              traces in xz
+bpftrace              tests start the scripts of ebpf/
 strace                tests that no block device is written to
 LIST
 }
