@@ -155,7 +155,7 @@ class ProbeObserver : public Observer {
     }
     record.warnings.insert(record.warnings.end(), report->warnings.begin(), report->warnings.end());
     if (report->passed_left_out > 0) {
-      record.warnings.push_back(kThinned);
+      record.warnings.emplace_back(kThinned);
     }
     record.probe = to_record(*std::move(report));
     return {};

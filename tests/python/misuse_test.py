@@ -156,6 +156,7 @@ class Processes(DataTest):
             del array
             print(8 + sum(len(b) for b in it))""", "child: this loader was started before a fork, a\n300\n300")
 
+    # The first arrays of a process, by several threads at once: each used to wait for the other one's import of NumPy.
     def test_a_second_thread_is_refused_or_served(self):
         self.expect("""
             seen, errors = [], []

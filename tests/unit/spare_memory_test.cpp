@@ -31,7 +31,7 @@ TEST(SpareMemory, GivesTheSameAgainWhereItFits) {
 }
 
 TEST(SpareMemory, IsLargeEnoughAndNotMuchTooLarge) {
-  for (const std::uint64_t wanted : {2, 4, 8, 10, 32, 64}) {
+  for (const std::uint64_t wanted : {2U, 4U, 8U, 10U, 32U, 64U}) {
     SpareMemory spare;
     spare.keep(taken(spare, 8 * kMiB));
     const PageBuffer memory = taken(spare, wanted * kMiB);
