@@ -122,8 +122,8 @@ void define_batch(py::module_& m) {
 PYBIND11_MODULE(_native, m) {
   namespace py = pybind11;
   using namespace blksweep::python;
-  // Now, under the import's lock: at the first array, a second thread would wait for the first one's
-  // static, and that one, which imports NumPy, for the interpreter's lock.
+  // Now, under the import's lock: at the first array, a second thread would wait for the first
+  // one's static, and that one, which imports NumPy, for the interpreter's lock.
   py::detail::npy_api::get();
   py::register_exception<ForkedError>(m, "ForkedError", PyExc_RuntimeError);
   py::register_exception<HeldError>(m, "HeldError", PyExc_BufferError);
