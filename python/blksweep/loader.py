@@ -27,10 +27,12 @@ class Loader:
 
     data: a Catalog, a folder, or a catalog file.
     batch_size: samples; the last batch of an epoch may be smaller.
-    order: random path directory inode lba chunked recorded reverse, and
+    order: random path directory inode lba chunked recorded reverse elevator, and
     merge: none file kernel device, and
     shuffle: none buffer reservoir full, as `blksweep run` has them (docs/orders.md).
     window, chunk, merge_max: bytes, or "64MiB"; a window also in percent of an epoch: "10%".
+    lookahead: of the elevator's chunks, what waits to be read; without: half of the window.
+    hold: of a buffer, within how many windows' worth of samples each one leaves; 0: any number.
     seed: fixes the order of every epoch, whatever the number of ranks.
     rank, world_size: every world_size-th sample of the epoch, from the rank-th on.
     direct: past the page cache. depth, openers, prefetch, engine: as `blksweep run` has them.
@@ -45,6 +47,7 @@ class Loader:
     def __init__(self, data: Catalog | str | os.PathLike[str], *, batch_size: int = 256,
                  order: str = "lba", merge: str = "none", shuffle: str = "none",
                  window: int | str = "64MiB", chunk: int | str = "4MiB",
+                 lookahead: int | str | None = None, hold: int = 0,
                  merge_max: int | str = "1MiB", seed: int = 1, epochs: int = 1, rank: int = 0,
                  world_size: int = 1, direct: bool = True, engine: str = "io_uring",
                  depth: int = 32, openers: int = 1, prefetch: int = 4, decode_threads: int = 0, check: str = "watched"):
@@ -58,6 +61,8 @@ class Loader:
         # What decides which sample comes when: a state is of these.
         self._order = {"order": order, "merge": merge, "shuffle": shuffle,
                        **window_of(window), "chunk_bytes": bytes_of("chunk", chunk),
+                       "lookahead_bytes": bytes_of("lookahead", lookahead) if lookahead else 0,
+                       "hold": hold,
                        "seed": seed}
         self._other = {"merge_most_bytes": bytes_of("merge_max", merge_max),
                        "direct": direct, "engine": engine, "depth": depth, "openers": openers,

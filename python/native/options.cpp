@@ -22,6 +22,8 @@ const std::map<std::string, Set>& fields() {
       {"shuffle", into(&LoaderOptions::shuffle)},
       {"engine", into(&LoaderOptions::engine)},
       {"chunk_bytes", into(&LoaderOptions::chunk_bytes)},
+      {"lookahead_bytes", into(&LoaderOptions::lookahead_bytes)},
+      {"hold", into(&LoaderOptions::hold)},
       {"merge_gap_bytes", into(&LoaderOptions::merge_gap_bytes)},
       {"merge_most_bytes", into(&LoaderOptions::merge_most_bytes)},
       {"window_bytes", into(&LoaderOptions::window_bytes)},

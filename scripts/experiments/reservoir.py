@@ -20,6 +20,8 @@ def words(cell):
     s = cell.settings
     if s["shuffle"] == "none":
         return {"random": "random order", "chunked": "chunks, no window"}.get(s["order"], s["order"]), "-"
+    if s["order"] == "elevator":
+        return "LBA-aware reservoir", s["window"]
     order = "" if s["order"] == "chunked" else "LBA order, "
     refill = {"reservoir": "reservoir"}.get(s["shuffle"], "buffer, refilled whole" if s["drain"] not in ("0", "-") else "buffer")
     after = ", next epoch after" if s["next-epoch"] == "after" else ""

@@ -10,8 +10,7 @@
 namespace blksweep {
 
 bool sorts_by_address(const CellSettings& cell) {
-  return cell.order == Order::chunked || cell.sort_window.bytes.n > 0 ||
-         cell.sort_window.percent > 0;
+  return in_chunks(cell.order) || cell.sort_window.bytes.n > 0 || cell.sort_window.percent > 0;
 }
 
 Bytes largest_sample(const Catalog& catalog) {
@@ -140,7 +139,7 @@ std::vector<std::string> fallback_notes(const CellSettings& settled, const Refus
   }
   if (settled.addresses_refused && sorts_by_address(settled)) {
     notes.push_back(fmt::format("order: {} sorted by inode and not by address, because {}",
-                                settled.order == Order::chunked ? "chunks are" : "windows are",
+                                in_chunks(settled.order) ? "chunks are" : "windows are",
                                 refusals.addresses));
   }
   return notes;

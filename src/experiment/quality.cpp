@@ -24,7 +24,7 @@ std::vector<std::uint32_t> batches_within(const Schedule& schedule, std::size_t 
 // The sequence that this cell would emit every epoch if nothing were drawn at random: its own order
 // where that is fixed, else the order on the device.
 std::vector<std::uint32_t> reference_rank(const Catalog& catalog, Order order) {
-  const bool drawn = order == Order::random || order == Order::chunked;
+  const bool drawn = order == Order::random || in_chunks(order);
   OrderSettings settings;
   settings.order = drawn ? Order::lba : order;
   const std::vector<std::uint32_t> fixed = make_order(catalog, settings);
@@ -41,12 +41,12 @@ QualityRecord quality_of(const Catalog& catalog, Order order, const PlannedEpoch
                          std::span<const std::uint32_t> emitted) {
   const std::size_t one_epoch = catalog.samples();
   const std::span<const std::uint32_t> first = emitted.first(std::min(one_epoch, emitted.size()));
+  const std::vector<std::uint32_t> batches = batches_within(planned.schedule, first.size());
+  const std::vector<std::uint32_t> rank = reference_rank(catalog, order);
   std::vector<std::uint32_t> labels(one_epoch);
   for (std::uint32_t s = 0; s < one_epoch; ++s) {
     labels[s] = catalog.sample(s).label;
   }
-  const std::vector<std::uint32_t> batches = batches_within(planned.schedule, first.size());
-  const std::vector<std::uint32_t> rank = reference_rank(catalog, order);
   const ShuffleQuality q = shuffle_quality(
       {.samples = first,
        .batch_begin = batches,

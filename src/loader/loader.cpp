@@ -68,10 +68,10 @@ Result<LoaderSettings> settings_of(const LoaderOptions& o) {
   BLKSWEEP_CHECK(check_numbers(o));
   BLKSWEEP_CHECK(check_part(o));
   LoaderSettings s;
-  BLKSWEEP_TRY(s.order,
-               word("order", o.order,
-                    std::array{Order::random, Order::path, Order::directory, Order::inode,
-                               Order::lba, Order::chunked, Order::recorded, Order::reverse}));
+  BLKSWEEP_TRY(s.order, word("order", o.order,
+                             std::array{Order::random, Order::path, Order::directory, Order::inode,
+                                        Order::lba, Order::chunked, Order::recorded, Order::reverse,
+                                        Order::elevator}));
   BLKSWEEP_TRY(s.merge, word("merge", o.merge,
                              std::array{Merge::none, Merge::file, Merge::kernel, Merge::device}));
   BLKSWEEP_TRY(s.shuffle,
@@ -79,6 +79,10 @@ Result<LoaderSettings> settings_of(const LoaderOptions& o) {
                     std::array{Shuffle::none, Shuffle::buffer, Shuffle::reservoir, Shuffle::full}));
   BLKSWEEP_TRY(s.engine, word("engine", o.engine, kEngines));
   s.chunk = {o.chunk_bytes};
+  if (o.lookahead_bytes > 0) {
+    s.lookahead = RelativeSize{{o.lookahead_bytes}, 0};
+  }
+  s.hold = o.hold;
   s.merge_gap = {o.merge_gap_bytes};
   s.merge_max = {o.merge_most_bytes};
   s.window = {{o.window_bytes}, o.window_percent};

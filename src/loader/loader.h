@@ -39,19 +39,21 @@
 namespace blksweep {
 
 struct LoaderOptions {
-  std::string data = {};         // a folder, scanned now; or
-  std::string catalog = {};      // a file that `blksweep catalog` wrote
-  std::string order = "lba";     // random path directory inode lba chunked recorded reverse
-  std::string merge = "none";    // none file kernel device
+  std::string data = {};       // a folder, scanned now; or
+  std::string catalog = {};    // a file that `blksweep catalog` wrote
+  std::string order = "lba";   // random path directory inode lba chunked recorded reverse elevator
+  std::string merge = "none";  // none file kernel device
   std::string shuffle = "none";  // none buffer reservoir full
   // or io_uring-sqpoll io_uring-iopoll libaio psync; through the page cache, whatever `direct`
   // says: nowait mmap hint
   std::string engine = "io_uring";
   std::uint64_t chunk_bytes = std::uint64_t{4} << 20;
+  std::uint64_t lookahead_bytes = 0;  // elevator: 0: half of the window, without one eight chunks
   std::uint64_t merge_gap_bytes = std::uint64_t{64} << 10;
   std::uint64_t merge_most_bytes = std::uint64_t{1} << 20;
   std::uint64_t window_bytes = std::uint64_t{64} << 20;  // in memory between reading and delivery
   double window_percent = 0;         // > 0: of an epoch's bytes in memory instead
+  std::uint32_t hold = 0;            // buffer: a sample leaves within so many windows; 0: any
   bool direct = true;                // past the page cache, where the filesystem can
   std::uint32_t depth = 32;          // reads in flight
   std::uint32_t openers = 1;         // threads that open files ahead

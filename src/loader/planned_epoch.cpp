@@ -70,6 +70,7 @@ ShuffleSettings shuffle_settings(const LoaderSettings& settings, const Plan& pla
   s.shuffle = settings.shuffle;
   s.window = settings.window.of(parcel_bytes_per_epoch(plan));
   s.drain = settings.drain.of(s.window);
+  s.hold = settings.hold;
   s.epochs_apart = settings.epochs_apart;
   s.batch = settings.batch;
   s.prefetch = settings.prefetch;
@@ -118,9 +119,13 @@ Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& sett
   }
   const MergeSettings merge = merge_settings(source, settings, settings.window.of(whole));
   BLKSWEEP_TRY(const std::uint64_t segments, affordable_segments(source, settings, merge));
-  const OrderSettings order{settings.order,  seed,
-                            settings.chunk,  settings.sort_window.of(whole),
-                            settings.epochs, settings.first_epoch};
+  const OrderSettings order{settings.order,
+                            seed,
+                            settings.chunk,
+                            settings.sort_window.of(whole),
+                            settings.epochs,
+                            settings.first_epoch,
+                            lookahead_of(settings, whole)};
   PlannedEpoch planned;
   planned.plan = make_plan(source.catalog, make_order(source.catalog, order), settings.epochs,
                            merge, segments);

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t kHorizon = std::uint64_t{4} << 20;
 
 bool address_sorted(const LoaderSettings& settings) {
-  return settings.order == Order::lba || settings.order == Order::chunked ||
+  return settings.order == Order::lba || in_chunks(settings.order) ||
          settings.sort_window.bytes.n > 0 || settings.sort_window.percent > 0;
 }
 
@@ -79,7 +79,15 @@ Bytes horizon_of(const LoaderSettings& settings) {
     return {0};
   }
   const std::uint64_t wanted = settings.merge_horizon.value_or(Bytes{kHorizon}).n;
-  return {settings.order == Order::chunked ? std::min(wanted, settings.chunk.n) : wanted};
+  return {in_chunks(settings.order) ? std::min(wanted, settings.chunk.n) : wanted};
+}
+
+Bytes lookahead_of(const LoaderSettings& settings, Bytes whole) {
+  if (settings.lookahead) {
+    return settings.lookahead->of(whole);
+  }
+  return {settings.shuffle == Shuffle::none ? 8 * settings.chunk.n
+                                            : settings.window.of(whole).n / 2};
 }
 
 std::uint32_t submit_batch_of(const LoaderSettings& settings) {

@@ -55,6 +55,7 @@ struct LoaderSettings {
   ReadShare read_share;
   Order order = Order::lba;
   Bytes chunk{std::uint64_t{4} << 20};
+  std::optional<RelativeSize> lookahead;  // order=elevator; without: lookahead_of() chooses
   RelativeSize sort_window;
   Merge merge = Merge::none;
   Bytes merge_gap{std::uint64_t{64} << 10};
@@ -63,7 +64,8 @@ struct LoaderSettings {
   DepthShare merge_batch{0, 50};       // merge=kernel: reads sorted and submitted together
   Shuffle shuffle = Shuffle::none;
   RelativeSize window{Bytes{std::uint64_t{64} << 20}, 0};
-  RelativeSize drain;  // shuffle=buffer: leaves before more is read, in percent of the window
+  RelativeSize drain;      // shuffle=buffer: leaves before more is read, in percent of the window
+  std::uint32_t hold = 0;  // shuffle=buffer: windows that a sample sees pass at most; 0: any number
   EngineKind engine = EngineKind::io_uring;
   MapAdvice madvise = MapAdvice::normal;       // mmap
   HintCall hint = HintCall::fadvise;           // hint
@@ -93,6 +95,10 @@ Result<> check_reader(const LoaderSettings& settings);
 // Within how many bytes of the order merge=device may follow the device instead; 0: it keeps the
 // order. Only where the order is sorted by address, and never more than a chunk of it.
 Bytes horizon_of(const LoaderSettings& settings);
+
+// Bytes whose chunks wait for order=elevator, of an epoch of `whole`: half of the window that mixes
+// them, as one round of the head then fills it; without a window eight chunks.
+Bytes lookahead_of(const LoaderSettings& settings, Bytes whole);
 
 // Reads of merge=kernel that are handed over together; 0: other merges have no such groups.
 std::uint32_t submit_batch_of(const LoaderSettings& settings);

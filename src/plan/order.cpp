@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "base/rng.h"
+#include "plan/order_elevator.h"
 #include "plan/order_sort.h"
 #include "plan/plan.h"
 
@@ -29,6 +30,7 @@ std::uint64_t primary_key(const Catalog& catalog, Order order, std::uint32_t sam
     case Order::lba:
     case Order::reverse:
     case Order::chunked:
+    case Order::elevator:
       return catalog.first_address(sample);
     case Order::recorded:
       return sample;
@@ -98,7 +100,8 @@ Samples sorted_samples(const Catalog& catalog, Order order) {
   for (std::uint32_t i = 0; i < keys.size(); ++i) {
     keys[i] = {primary_key(catalog, order, i), i, 0};
   }
-  if (order == Order::lba || order == Order::reverse || order == Order::chunked) {
+  if (order == Order::lba || order == Order::reverse || order == Order::chunked ||
+      order == Order::elevator) {
     close_up_unknown(keys);
   }
   Sorter{catalog, {}}.sort(keys, Tie::inode);
@@ -185,10 +188,13 @@ struct WindowSort {
 };
 
 void append_epoch(const OrderSettings& settings, std::span<const std::uint32_t> sorted,
-                  std::span<const std::uint32_t> chunk_begins, Samples& out, std::uint32_t epoch) {
+                  std::span<const std::uint32_t> chunk_begins, Bytes whole, Samples& out,
+                  std::uint32_t epoch) {
   Rng rng(settings.seed, kOrderStream + settings.first_epoch + epoch);
   if (settings.order == Order::chunked) {
     append_chunks(sorted, chunk_begins, rng, out);
+  } else if (settings.order == Order::elevator) {
+    append_elevator(sorted, elevator_ride(sorted.size(), whole, settings), rng, out);
   } else {
     out.insert(out.end(), sorted.begin(), sorted.end());
   }
@@ -210,9 +216,10 @@ Samples base_order(const Catalog& catalog, const OrderSettings& settings) {
   if (settings.order == Order::chunked) {
     begins = cut_runs(sorted, sample_lengths(catalog), settings.chunk);
   }
+  const Bytes whole = catalog.bytes();
   out.reserve(n * settings.epochs);
   for (std::uint32_t e = 0; e < settings.epochs; ++e) {
-    append_epoch(settings, sorted, begins, out, e);
+    append_epoch(settings, sorted, begins, whole, out, e);
   }
   return out;
 }

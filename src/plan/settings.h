@@ -11,9 +11,11 @@
 
 namespace blksweep {
 
-enum class Order { random, path, directory, inode, lba, chunked, recorded, reverse };
+enum class Order { random, path, directory, inode, lba, chunked, recorded, reverse, elevator };
 enum class Merge { none, file, kernel, device };
 enum class Shuffle { none, buffer, reservoir, full };
+
+constexpr bool in_chunks(Order o) { return o == Order::chunked || o == Order::elevator; }
 
 std::string_view to_string(Order o);
 std::string_view to_string(Merge m);
@@ -22,10 +24,11 @@ std::string_view to_string(Shuffle s);
 struct OrderSettings {
   Order order = Order::lba;
   std::uint64_t seed = 1;
-  Bytes chunk{std::uint64_t{4} << 20};  // chunked: LBA-ordered pieces of this size, in random order
+  Bytes chunk{std::uint64_t{4} << 20};  // chunked, elevator: LBA-ordered pieces of this size
   Bytes sort_window{0};                 // > 0: sort each run of this many bytes of the order by LBA
   std::uint32_t epochs = 1;             // passes over the catalog, each with its own randomness
   std::uint32_t first_epoch = 0;        // whose randomness the first of them has
+  Bytes lookahead{0};                   // elevator: chunks of so many bytes wait; one at least
 };
 
 struct MergeSettings {
@@ -51,10 +54,13 @@ struct ShuffleSettings {
   Shuffle shuffle = Shuffle::none;
   Bytes window{std::uint64_t{64} << 20};  // means nothing without a shuffle
   Bytes drain{0};                         // buffer: leaves a full window before it is filled again
-  std::uint32_t batch = 256;              // samples per batch
-  std::uint32_t prefetch = 2;             // batches that may be ready before they are consumed
-  Bytes in_flight{0};                     // room for reads in flight beside the window
-  bool epochs_apart = false;              // an epoch is read once the one before is consumed
+  // buffer: > 0: a sample leaves before hold * k later ones have arrived, where k of them were in
+  // the window when it was full for the first time.
+  std::uint32_t hold = 0;
+  std::uint32_t batch = 256;   // samples per batch
+  std::uint32_t prefetch = 2;  // batches that may be ready before they are consumed
+  Bytes in_flight{0};          // room for reads in flight beside the window
+  bool epochs_apart = false;   // an epoch is read once the one before is consumed
   // > 0: batches are read whole, each into one of so many equal slots in turn; then there is no
   // shuffle, and prefetch and in_flight mean nothing.
   std::uint32_t slots = 0;

@@ -31,12 +31,28 @@ class Window {
     return !users_.empty() && users_[parcel] > 0 ? 0 : size(parcel);
   }
 
+  // Residents are found by position from here on, those of one epoch.
+  void watch(std::uint32_t begin, std::uint32_t end) {
+    first_ = oldest_ = begin;
+    where_.assign(end - begin, kGone);
+  }
+
+  // Those that arrived before `since`; after watch().
+  void emit_older(std::uint32_t since) {
+    for (; oldest_ < since; ++oldest_) {
+      if (where_[oldest_ - first_] != kGone) {
+        emit_at(where_[oldest_ - first_]);
+      }
+    }
+  }
+
   void arrive(std::uint32_t position) {
     bytes_ += need(position);
     if (!users_.empty()) {
       ++users_[plan_.parcel_of(position)];
     }
     residents_.push_back(position);
+    moved(residents_.size() - 1);
     out_.peak_bytes = std::max(out_.peak_bytes, bytes_);
     most_ = std::max(most_, count());
   }
@@ -46,7 +62,11 @@ class Window {
   void emit_at(std::size_t index) {
     const std::uint32_t position = residents_[index];
     residents_[index] = residents_.back();
+    moved(index);
     residents_.pop_back();
+    if (!where_.empty()) {
+      where_[position - first_] = kGone;
+    }
     const std::uint32_t parcel = plan_.parcel_of(position);
     if (users_.empty() || --users_[parcel] == 0) {
       bytes_ -= size(parcel);
@@ -56,6 +76,7 @@ class Window {
 
   void emit_all(Rng& rng) {
     most_ = 0;
+    where_.clear();
     shuffle(std::span(residents_), rng);
     while (!residents_.empty()) {
       emit_at(residents_.size() - 1);
@@ -63,6 +84,14 @@ class Window {
   }
 
  private:
+  static constexpr std::uint32_t kGone = ~std::uint32_t{0};
+
+  void moved(std::size_t index) {
+    if (!where_.empty()) {
+      where_[residents_[index] - first_] = static_cast<std::uint32_t>(index);
+    }
+  }
+
   std::uint64_t size(std::uint32_t parcel) const {
     return align_up(plan_.parcel_bytes[parcel], granule_);
   }
@@ -71,6 +100,9 @@ class Window {
   const std::uint32_t granule_;
   Emission& out_;
   std::vector<std::uint32_t> residents_;
+  std::vector<std::uint32_t>
+      where_;  // position - first_ -> index of residents_; empty: not watched
+  std::uint32_t first_ = 0, oldest_ = 0;
   std::vector<std::uint32_t> users_;  // shared parcels only: residents per parcel
   std::uint64_t bytes_ = 0;
   std::uint64_t most_ = 0;
@@ -84,13 +116,24 @@ struct EpochRange {
 struct Limits {
   std::uint64_t window;
   std::uint64_t drain;
+  std::uint32_t hold;
 };
 
 void buffer_epoch(EpochRange epoch, Limits limits, Window& window, Rng& rng) {
+  std::uint64_t longest = 0;  // arrivals that a resident sees; known once the window was full
+  if (limits.hold > 0) {
+    window.watch(epoch.begin, epoch.end);
+  }
   const auto full = [&](std::uint32_t p) {
     return !window.empty() && window.bytes() + window.need(p) > limits.window;
   };
   for (std::uint32_t p = epoch.begin; p < epoch.end; ++p) {
+    if (longest == 0 && full(p)) {
+      longest = limits.hold * window.count();
+    }
+    if (longest > 0 && p - epoch.begin >= longest) {
+      window.emit_older(static_cast<std::uint32_t>(p - longest + 1));
+    }
     if (full(p)) {
       const std::uint64_t rest = limits.window - std::min(limits.drain, limits.window);
       while (full(p) || (!window.empty() && window.bytes() > rest)) {
@@ -144,7 +187,7 @@ void draw_epochs(const Plan& plan, const ShuffleSettings& settings, std::uint32_
     const EpochRange epoch{e * n, (e + 1) * n};
     Rng rng(settings.seed, kShuffleStream + settings.first_epoch + e);
     if (settings.shuffle == Shuffle::buffer) {
-      buffer_epoch(epoch, {settings.window.n, settings.drain.n}, window, rng);
+      buffer_epoch(epoch, {settings.window.n, settings.drain.n, settings.hold}, window, rng);
     } else {
       reservoir_epoch(epoch, settings.window.n, window, rng, out);
     }

@@ -99,8 +99,8 @@ void plan_row(const Catalog& catalog, const OrderSettings& order, const MergeSet
 }
 
 void bench(const Catalog& catalog, Bytes window) {
-  for (const Order order :
-       {Order::random, Order::path, Order::directory, Order::inode, Order::lba, Order::chunked}) {
+  for (const Order order : {Order::random, Order::path, Order::directory, Order::inode, Order::lba,
+                            Order::chunked, Order::elevator}) {
     for (const Merge merge : {Merge::none, Merge::file, Merge::kernel, Merge::device}) {
       MergeSettings m{.merge = merge};
       m.horizon = window;

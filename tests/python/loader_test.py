@@ -40,13 +40,16 @@ class EveryLoop(DataTest):
     def test_comes_in_the_order_that_the_program_measures(self):
         table, catalog = os.path.join(self.temp, "emission.csv"), os.path.join(self.temp, "data.cat")
         subprocess.run([PROGRAM, "--quiet", "catalog", self.folder, "-o", catalog], check=True, stdout=subprocess.DEVNULL)
-        subprocess.run([PROGRAM, "--quiet", "plan", catalog, "--merge", "none", "--order", "chunked", "--chunk", "64KiB", "--shuffle",
-                        "reservoir", "--window", "20%", "--emission", table], check=True, stdout=subprocess.DEVNULL)
-        with open(table, newline="") as lines:
-            rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-        loader = blksweep.Loader(catalog, **WINDOWED)
-        paths = [loader.catalog.file_of(i) for i in indices(loader)]
-        self.assertEqual([os.path.join(self.catalog.root, row["path"]) for row in rows], paths)
+        near_head = {"order": "elevator", "chunk": "32KiB", "lookahead": "128KiB", "shuffle": "buffer", "window": "20%", "hold": 2}
+        for settings in ({**WINDOWED, "batch_size": 256}, near_head):
+            options = [word for name, value in settings.items() if name != "batch_size" for word in (f"--{name}", str(value))]
+            subprocess.run([PROGRAM, "--quiet", "plan", catalog, "--merge", "none", *options, "--emission", table],
+                           check=True, stdout=subprocess.DEVNULL)
+            with open(table, newline="") as lines:
+                rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+            loader = blksweep.Loader(catalog, **settings)
+            paths = [loader.catalog.file_of(i) for i in indices(loader)]
+            self.assertEqual([os.path.join(self.catalog.root, row["path"]) for row in rows], paths)
 
     def test_can_be_left_and_begun_again(self):
         loader = self.loader()

@@ -180,7 +180,9 @@ except KeyboardInterrupt:
     print('interrupted', flush=True)
     print(len(loader) > 0)
 """
-        child = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+        # A shell has SIGINT ignored by what it starts in the background.
+        child = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True,
+                                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         child.stdout.readline()
         time.sleep(0.2)
         child.send_signal(signal.SIGINT)

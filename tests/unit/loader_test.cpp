@@ -184,7 +184,7 @@ TEST_F(LoaderTest, RefusesWhatItCannotDoInOneLine) {
   o.order = "sideways";
   EXPECT_EQ(refusal(o),
             "order = \"sideways\": it is one of random, path, directory, inode, lba, chunked, "
-            "recorded, reverse");
+            "recorded, reverse, elevator");
   o = options();
   o.depth = 0;
   EXPECT_NE(refusal(o).find("depth"), std::string::npos);

@@ -13,8 +13,9 @@ namespace {
 
 using support::SyntheticCatalog;
 
-constexpr Order kOrders[] = {Order::random, Order::path,    Order::directory, Order::inode,
-                             Order::lba,    Order::chunked, Order::recorded,  Order::reverse};
+constexpr Order kOrders[] = {Order::random,   Order::path,    Order::directory,
+                             Order::inode,    Order::lba,     Order::chunked,
+                             Order::recorded, Order::reverse, Order::elevator};
 
 std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> v) {
   std::ranges::sort(v);
@@ -61,7 +62,7 @@ TEST(Order, EveryEpochIsAPermutation) {
 
 TEST(Order, TheSeedDecidesAndEpochsDiffer) {
   const SyntheticCatalog data({.files = 300});
-  for (const Order order : {Order::random, Order::chunked}) {
+  for (const Order order : {Order::random, Order::chunked, Order::elevator}) {
     const OrderSettings settings{.order = order, .seed = 5, .chunk = {20000}, .epochs = 2};
     OrderSettings other = settings;
     other.seed = 6;

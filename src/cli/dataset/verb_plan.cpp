@@ -47,11 +47,19 @@ struct PlanOptions {
   bool json = false;
 };
 
+struct PlanCounts {
+  std::uint64_t device_fallbacks = 0, horizon_peak = 0;
+  std::size_t batches = 0, gates = 0;
+  Bytes window{0}, window_peak{0}, arena{0};
+  std::int64_t plan_ns = 0;
+};
+
+// What is said of a plan: the plan itself has gone by then, only one is in memory at a time.
 struct PlanRow {
   std::string label;
   CellRecord cell;
-  PlannedEpoch planned;
   PlanSummary sum;
+  PlanCounts counts;
   std::string emission_hash;
   QualityRecord quality;
 };
@@ -69,14 +77,14 @@ Json to_json(const PlanRow& r) {
           {"seeks", or_null(r.sum.seeks)},
           {"mean_seek_bytes", or_null(r.sum.mean_seek_bytes)},
           {"gap_bytes", r.sum.gap_bytes},
-          {"device_fallbacks", r.planned.plan.device_fallbacks},
-          {"batches", r.planned.schedule.batches()},
-          {"gates", r.planned.schedule.gates.size()},
-          {"horizon_bytes", r.planned.plan.horizon_peak},
-          {"window_bytes", r.planned.window.n},
-          {"window_peak_bytes", r.planned.schedule.window_peak.n},
-          {"arena_bytes", r.planned.schedule.arena.n},
-          {"plan_ns", r.planned.plan_ns},
+          {"device_fallbacks", r.counts.device_fallbacks},
+          {"batches", r.counts.batches},
+          {"gates", r.counts.gates},
+          {"horizon_bytes", r.counts.horizon_peak},
+          {"window_bytes", r.counts.window.n},
+          {"window_peak_bytes", r.counts.window_peak.n},
+          {"arena_bytes", r.counts.arena.n},
+          {"plan_ns", r.counts.plan_ns},
           {"emission_hash", r.emission_hash},
           {"shuffle_quality", quality_json(r.quality)}};
 }
@@ -103,9 +111,9 @@ void print_table(const std::vector<PlanRow>& rows) {
     table.row({r.label, format_count(r.sum.reads), format_bytes({r.sum.read_bytes}),
                format_bytes({mean}), seeks_text(r.sum), seek_text(r.sum),
                fmt::format("{:.1f} %", 100 * ratio(r.sum.gap_bytes, r.sum.read_bytes)),
-               format_count(r.planned.plan.device_fallbacks),
-               format_bytes(r.planned.schedule.arena), format_duration(Nanos{r.planned.plan_ns}),
-               measure_text(r.quality.displacement), measure_text(r.quality.label_mix)});
+               format_count(r.counts.device_fallbacks), format_bytes(r.counts.arena),
+               format_duration(Nanos{r.counts.plan_ns}), measure_text(r.quality.displacement),
+               measure_text(r.quality.label_mix)});
   }
   say_text(table.text());
 }
@@ -146,14 +154,42 @@ Result<PlanCells> plan_cells(const Source& all, const CellText& text) {
   return out;
 }
 
-Result<PlanRow> plan_row(const Source& all, const CellSettings& cell, std::uint64_t seed) {
-  const Source source = part_of(all, cell.read_share);
+PlanCounts counts_of(const PlannedEpoch& planned) {
+  return {.device_fallbacks = planned.plan.device_fallbacks,
+          .horizon_peak = planned.plan.horizon_peak,
+          .batches = planned.schedule.batches(),
+          .gates = planned.schedule.gates.size(),
+          .window = planned.window,
+          .window_peak = planned.schedule.window_peak,
+          .arena = planned.schedule.arena,
+          .plan_ns = planned.plan_ns};
+}
+
+// What the measures of the order do not need.
+void forget_reads(PlannedEpoch& planned) {
+  std::vector<std::uint32_t> order = std::move(planned.plan.order);
+  planned.plan = {};
+  planned.plan.order = std::move(order);
+  planned.schedule.slot = {};
+}
+
+struct CellNumber {
+  const CellSettings& cell;
+  std::size_t number;  // from 1
+};
+
+Result<PlanRow> plan_row(const Source& all, CellNumber of, std::uint64_t seed,
+                         EmissionFiles& emission) {
+  const Source source = part_of(all, of.cell.read_share);
+  BLKSWEEP_TRY(PlannedEpoch planned, plan_epoch(source, of.cell, seed));
   PlanRow row;
-  BLKSWEEP_TRY(row.planned, plan_epoch(source, cell, seed));
-  row.sum = summarize(source.catalog, row.planned.plan, row.planned.align > 1 ? 1 : kPageBytes);
-  const std::vector<std::uint32_t> emitted = planned_emission(row.planned).samples;
+  row.counts = counts_of(planned);
+  row.sum = summarize(source.catalog, planned.plan, planned.align > 1 ? 1 : kPageBytes);
+  emission.add_planned(of.number, source.catalog, planned);
+  const std::vector<std::uint32_t> emitted = planned_emission(planned).samples;
+  forget_reads(planned);
   row.emission_hash = emission_hash(emitted);
-  row.quality = quality_of(source.catalog, cell.order, row.planned, emitted);
+  row.quality = quality_of(source.catalog, of.cell.order, planned, emitted);
   return row;
 }
 
@@ -166,13 +202,9 @@ Result<std::vector<PlanRow>> plan_rows(const Source& all, const PlanOptions& o) 
                EmissionFiles::begin(o.emission, {in.cells.size(), 1}, {o.catalog}));
   std::vector<PlanRow> rows;
   for (std::size_t i = 0; i < in.cells.size(); ++i) {
-    BLKSWEEP_TRY(PlanRow row, plan_row(all, in.cells[i], o.seed));
+    BLKSWEEP_TRY(PlanRow row, plan_row(all, {in.cells[i], i + 1}, o.seed, emission));
     row.label = in.labels[i];
     row.cell = in.records[i];
-    const Source source = part_of(all, in.cells[i].read_share);
-    emission.add_planned(i + 1, source.catalog, row.planned);
-    row.planned.plan.reads = {};  // what is printed needs only the counts
-    row.planned.plan.pieces = {};
     rows.push_back(std::move(row));
   }
   BLKSWEEP_CHECK(emission.written());

@@ -23,7 +23,7 @@ bool planned(const CellSettings& c) { return c.workers == 0; }
 
 bool hints(const CellSettings& c) { return c.engine == EngineKind::hint; }
 
-constexpr std::array<Meaning, 25> kMeanings{{
+constexpr std::array<Meaning, 27> kMeanings{{
     {"scope", [](const CellSettings& c) { return c.workers > 0; }, "--reader workers:N"},
     {"depth", planned, "--reader planned"},
     {"refill", planned, "--reader planned"},
@@ -33,7 +33,10 @@ constexpr std::array<Meaning, 25> kMeanings{{
     {"decode-threads",
      [](const CellSettings& c) { return planned(c) || c.decode_cpu.count() == 0; },
      "--reader planned, or without --decode-cpu"},
-    {"chunk", [](const CellSettings& c) { return c.order == Order::chunked; }, "--order chunked"},
+    {"chunk", [](const CellSettings& c) { return in_chunks(c.order); },
+     "--order chunked or elevator"},
+    {"lookahead", [](const CellSettings& c) { return c.order == Order::elevator; },
+     "--order elevator"},
     {"sort-window", [](const CellSettings& c) { return c.order != Order::lba; },
      "an order other than lba"},
     {"merge-gap",
@@ -45,6 +48,8 @@ constexpr std::array<Meaning, 25> kMeanings{{
      "--merge kernel"},
     {"window", [](const CellSettings& c) { return c.shuffle != Shuffle::none; }, "--shuffle"},
     {"drain", [](const CellSettings& c) { return c.shuffle == Shuffle::buffer; },
+     "--shuffle buffer"},
+    {"hold", [](const CellSettings& c) { return c.shuffle == Shuffle::buffer; },
      "--shuffle buffer"},
     {"next-epoch", [](const CellSettings& c) { return planned(c) && c.epochs > 1; },
      "--reader planned and --epochs"},

@@ -49,7 +49,7 @@ auto words_of() {
   return words;
 }
 
-const auto kOrders = words_of<Order, 8>();
+const auto kOrders = words_of<Order, 9>();
 const auto kMerges = words_of<Merge, 4>();
 const auto kShuffles = words_of<Shuffle, 4>();
 constexpr std::array<std::pair<std::string_view, SubmitOrder>, 2> kSubmits{
@@ -167,15 +167,29 @@ std::string relative_word(const RelativeSize& size) {
   return size.percent > 0 ? fmt::format("{}%", size.percent) : bytes_word(size.bytes);
 }
 
+Result<> set_lookahead(CellSettings& c, std::string_view text) {
+  if (text == "auto") {
+    c.lookahead.reset();
+    return {};
+  }
+  RelativeSize lookahead;
+  BLKSWEEP_CHECK(set_relative(lookahead, text));
+  c.lookahead = lookahead;
+  return {};
+}
+
 const std::array kOwnOptions{
-    CellOption{"order", "random path directory inode chunked recorded reverse [lba]",
+    CellOption{"order", "lba random path directory inode recorded reverse, and below",
                [](CellSettings& c, std::string_view t) { return set_word(c.order, t, kOrders); },
                [](const CellSettings& c) { return word_of(c.order, kOrders); }},
-    CellOption{"chunk", "chunked: bytes of LBA order kept together; default 4MiB",
+    CellOption{"chunk", "--order chunked, elevator: LBA-ordered bytes of one; 4MiB",
                [](CellSettings& c, std::string_view t) {
                  return set_bytes(c.chunk, t, {1, kGiB << 10});
                },
                [](const CellSettings& c) { return bytes_word(c.chunk); }},
+    CellOption{
+        "lookahead", "elevator: bytes, % that wait for the head [auto: window / 2]", set_lookahead,
+        [](const CellSettings& c) { return c.lookahead ? relative_word(*c.lookahead) : "auto"; }},
     CellOption{"sort-window", "sort by LBA within windows of so many bytes (or % of all)",
                [](CellSettings& c, std::string_view t) { return set_relative(c.sort_window, t); },
                [](const CellSettings& c) { return relative_word(c.sort_window); }},
@@ -204,6 +218,11 @@ const std::array kOwnOptions{
     CellOption{"window", "bytes, % of data [64MiB or as needed]; --drain of buffer, 0",
                [](CellSettings& c, std::string_view t) { return set_relative(c.window, t); },
                [](const CellSettings& c) { return relative_word(c.window); }},
+    CellOption{"hold", "buffer: a sample leaves within so many windows; 0: any",
+               [](CellSettings& c, std::string_view t) {
+                 return set_count(c.hold, t, {0, 1000});
+               },
+               [](const CellSettings& c) { return std::to_string(c.hold); }},
     CellOption{"drain", "",
                [](CellSettings& c, std::string_view t) { return set_relative(c.drain, t); },
                [](const CellSettings& c) { return relative_word(c.drain); }},
