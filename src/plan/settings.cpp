@@ -10,8 +10,8 @@ std::string_view word(E value, const std::array<std::string_view, N>& words) {
   return words[static_cast<std::size_t>(value)];
 }
 
-constexpr std::array<std::string_view, 9> kOrders{"random", "path",    "directory", "inode",
-                                                  "lba",    "chunked", "recorded",  "reverse", "elevator"};
+constexpr std::array<std::string_view, 9> kOrders{
+    "random", "path", "directory", "inode", "lba", "chunked", "recorded", "reverse", "elevator"};
 constexpr std::array<std::string_view, 4> kMerges{"none", "file", "kernel", "device"};
 constexpr std::array<std::string_view, 4> kShuffles{"none", "buffer", "reservoir", "full"};
 
