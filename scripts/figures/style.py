@@ -227,13 +227,16 @@ BELOW = "below"  # label of a legend that stands under the axes
 
 
 def legend_beside(fig, ax, handles, heading=None):
-    """A legend of many lines, right of the axes; in a column below them."""
+    """A legend of many lines, right of the axes; below them in two columns where they fit, else in one."""
     words = {"title": heading, "alignment": "left", "title_fontsize": 7, "borderaxespad": 0, "labelspacing": 0.6,
              "handletextpad": 0.3}
     if not narrow():
         ax.legend(handles=handles, loc="center left", bbox_to_anchor=(1.01, 0.5), **words)
         return
-    legend = fig.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 0), **words)
+    legend = fig.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 0), ncols=2, columnspacing=1.2, **words)
+    if legend.get_window_extent(fig.canvas.get_renderer()).width > fig.bbox.width:
+        legend.remove()
+        legend = fig.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 0), **words)
     legend.set_label(BELOW)
     needed = legend.get_window_extent(fig.canvas.get_renderer()).height / fig.dpi + 0.1
     wide, height = fig.get_size_inches()
