@@ -18,8 +18,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint32_t kFedBatches = 40;
-constexpr std::uint32_t kSamples = 4, kSampleBytes = 1 << 14;
-constexpr const char* kLink = "link=0.022";  // 3 ms a batch; the stand-in copies what it is given
+constexpr std::uint32_t kSamples = 4, kSampleBytes = 1 << 12;
+constexpr const char* kLink = "link=0.0055";  // 3 ms a batch; the stand-in copies what it is given
 
 class StandinFeed : public ::testing::Test {
  protected:
@@ -138,18 +138,18 @@ TEST_F(StandinFeed, AFreeThatWaitsIsSeenAsRelease) {
 // That copy is long, so that the calls between its events, which an emulated one does not have,
 // weigh little.
 TEST_F(StandinFeed, EmulatedStagesWithTheSameTimesAgree) {
-  standin_.set("link=0.0066");
+  standin_.set("link=0.00165");
   standin_.set("copy_latency=0,launch=0,kernel_overhead=0");
   cell_.compute.mean = milliseconds(14);
   // A host that is interrupted between two calls of the first copy makes it longer: then once more.
-  constexpr std::int64_t kFirstCopyNs = 9'929'697;  // 64 KiB
+  constexpr std::int64_t kFirstCopyNs = 9'929'697;  // 16 KiB
   RunRecord real = run();
   for (int again = 0; again < 3 && *real.overlap->exposed_ns > kFirstCopyNs * 101 / 100; ++again) {
     real = run();
   }
   cell_.copy = CopyKind::emulated;
   cell_.consumer = ConsumerKind::emulated;
-  cell_.copy_tuning.bandwidth = {6'600'000};
+  cell_.copy_tuning.bandwidth = {1'650'000};
   cell_.copy_tuning.latency = Nanos{0};
   RunRecord emulated;
   {
