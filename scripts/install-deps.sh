@@ -25,6 +25,7 @@ libtomlplusplus-dev   experiment files
 nlohmann-json3-dev    --json, fio's output
 libfuse3-dev          serves the file of an emulated disk
 libhwloc-dev          binding of threads: CPUs and memory near a device
+systemtap-sdt-dev     tracepoints of the reader (USDT)
 libzstd-dev           dataset pack, decoding in a run
 liblz4-dev            the same
 libblosc-dev          the same

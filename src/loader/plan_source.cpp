@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "loader/tracepoints.h"
+
 namespace blksweep {
 
 PlanSource::PlanSource(const Catalog& catalog, const Plan& plan, const Schedule& schedule,
@@ -72,14 +74,20 @@ bool PlanSource::gate_open() {
 Result<> PlanSource::wait() {
   const std::uint32_t batches = gates_[next_gate_].consumed_batches;
   const std::int64_t begin = clock_.now();
+  DTRACE_PROBE1(blksweep, gate_wait, batches);
   BLKSWEEP_CHECK(until_consumed(batches));
-  waits_.push_back({{begin, clock_.now()}, batches});
+  const std::int64_t end = clock_.now();
+  DTRACE_PROBE2(blksweep, gate_open, batches, end - begin);
+  waits_.push_back({{begin, end}, batches});
   return {};
 }
 
 void PlanSource::submitted(std::span<const ReadRequest> group, std::int64_t now) {
   for (const ReadRequest& r : group) {
-    readiness_.submitted(range_of_[r.tag], now);
+    const PieceRange& range = range_of_[r.tag];
+    DTRACE_PROBE4(blksweep, read_submit, range.read, plan_.reads[range.read].source, r.offset,
+                  wanted_of(range).length);
+    readiness_.submitted(range, now);
   }
   const auto begins = std::ranges::find_if(group, [this](const ReadRequest& r) {
     return r.offset == wanted_of(range_of_[r.tag]).offset;  // no rest of a short read
@@ -107,7 +115,9 @@ bool PlanSource::ends_after(std::uint32_t tag, std::uint32_t done) const {
 }
 
 void PlanSource::complete(const ReadDone& done) {
-  latency_.add(static_cast<std::uint64_t>(done.now - done.submit_ns));
+  const std::int64_t latency = done.now - done.submit_ns;
+  DTRACE_PROBE3(blksweep, read_complete, range_of_[done.tag].read, done.bytes, latency);
+  latency_.add(static_cast<std::uint64_t>(latency));
   arrived(done.tag);
   readiness_.complete(range_of_[done.tag], done.now);
 }
@@ -115,6 +125,7 @@ void PlanSource::complete(const ReadDone& done) {
 void PlanSource::fail(std::uint32_t tag, int error, std::int64_t now) {
   const PieceRange& range = range_of_[tag];
   if (range.end - range.begin == 1) {
+    DTRACE_PROBE2(blksweep, read_fail, range.read, error);
     const bool device = plan_.reads[range.read].source == kFromDevice;
     readiness_.fail(range, error == 0 && device ? EIO : error, now);
     settle(now);

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "loader/tracepoints.h"
+
 namespace blksweep {
 
 Readiness::Readiness(const Plan& plan, const Schedule& schedule, Handoff& handoff)
@@ -81,6 +83,7 @@ bool Readiness::publish(std::int64_t now) {
     if (auto& read = handoff_.times[published_][Stage::read]; !read) {
       read = without_wait({now, now});  // a batch of empty samples
     }
+    DTRACE_PROBE1(blksweep, batch_ready, published_);
     ++published_;
   }
   if (published_ != before) {

@@ -9,7 +9,8 @@ import unittest
 
 import blksweep
 
-PROGRAM = pathlib.Path(blksweep.__file__).resolve().parent.parent.parent / "blksweep"
+BUILD = pathlib.Path(blksweep.__file__).resolve().parent.parent.parent
+PROGRAM = pathlib.Path(os.environ.get("BLKSWEEP") or BUILD / "blksweep").resolve()
 CASES = int(os.environ.get("PYTHON_CASES", "40"))  # of each property; more in make soak
 WINDOWED = {"order": "chunked", "chunk": "64KiB", "shuffle": "reservoir", "window": "20%", "batch_size": 16}
 
