@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Beside the catalog a plan takes 64 bytes a sample at most, however many cells are planned: one is in memory at a time.
+# Side by side: memory of its own processes is all that it looks at.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
