@@ -79,6 +79,7 @@ void add_reading(Command app, MpiOptions& o) {
   app.add_option("--prefetch", l.prefetch, "batches ready before they are asked for [4]");
   app.add_flag(
       "--buffered", [&l] { l.direct = false; }, "through the page cache");
+  add_parsed(app, "--compute", o.compute, parse_duration, "a batch is used so long: 5ms [0]");
   app.add_flag("--verify", o.verify, "compare all bytes with the files afterwards");
 }
 
@@ -208,6 +209,7 @@ Json settings_json(const MpiOptions& options) {
           {"direct", o.direct},
           {"depth", o.depth},
           {"batch", o.batch},
+          {"compute_ns", options.compute.count()},
           {"epochs", o.epochs},
           {"seed", o.seed}};
 }

@@ -34,6 +34,7 @@ struct MpiOptions {
   Split split = Split::sample;
   RankBarrier barrier = RankBarrier::none;
   bool verify = false, json = false;
+  Nanos compute{0};  // slept for each batch, while its memory is in use
   Nanos patience{std::chrono::seconds(60)};
 };
 

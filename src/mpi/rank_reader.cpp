@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <array>
+#include <thread>
 
 #include "base/clock.h"
 
@@ -47,11 +48,14 @@ bool RankReader::take_batch() {
   if (!batch) {
     return false;
   }
-  take(*batch);
-  loader_.release();
   row_.last_ns = clock_.now();
-  row_.first_ns = row_.batches == 1 ? row_.last_ns : row_.first_ns;
+  row_.first_ns = row_.batches == 0 ? row_.last_ns : row_.first_ns;
+  take(*batch);
   board_.publish(row_);
+  if (options_.compute.count() > 0) {
+    std::this_thread::sleep_for(options_.compute);
+  }
+  loader_.release();
   return true;
 }
 

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "base/fd.h"
 #include "dataset/catalog_check.h"
@@ -49,21 +52,32 @@ Result<CatalogFile> catalog_of(const std::string& bytes) {
   return CatalogFile::open(fmt::format("/proc/self/fd/{}", fd.get()));
 }
 
-std::string differences(const CatalogCheck& check) {
-  std::string text = fmt::format("{} of {} files differ", format_count(check.changed.size()),
-                                 format_count(check.files));
-  return text + (check.changed.empty() ? "" : ", such as " + check.changed.front().text);
+// The first file, in the order of paths, that only one of them has or that is of another size.
+std::string first_difference(const Catalog& theirs, const Catalog& mine) {
+  for (std::uint32_t f = 0; f < std::max(theirs.files.size(), mine.files.size()); ++f) {
+    const std::string_view there = f < theirs.files.size() ? theirs.path(f) : "";
+    const std::string_view here = f < mine.files.size() ? mine.path(f) : "";
+    if (there != here) {
+      const bool more = there.empty() || (!here.empty() && here < there);
+      return more ? fmt::format("{} is here alone", here) : fmt::format("{} is not here", there);
+    }
+    if (theirs.files[f].size != mine.files[f].size) {
+      return fmt::format("{}: {} bytes, not {}", here, format_count(mine.files[f].size),
+                         format_count(theirs.files[f].size));
+    }
+  }
+  return "samples or labels within the files";
 }
 
 // Files of other inodes: a copy of the data set, or another one.
-Result<Source> open_copy(const Catalog& first, const CatalogCheck& check) {
+Result<Source> open_copy(const Catalog& first) {
   BLKSWEEP_TRY(Source mine, open_source({std::string(first.root), "", first.links_followed}));
   Source theirs;
   theirs.catalog = first;
   const auto id = [](Source s) { return LoaderDataOf::source(std::move(s))->identity(); };
   if (id(mine) != id(theirs)) {
-    return fail(
-        fmt::format("its data in {} are not those of rank 0: {}", first.root, differences(check)));
+    return fail(fmt::format("its data in {} are not those of rank 0: {}", first.root,
+                            first_difference(first, mine.catalog)));
   }
   return mine;
 }
@@ -72,7 +86,7 @@ Result<Source> open_here(const std::string& bytes) {
   BLKSWEEP_TRY(CatalogFile file, catalog_of(bytes));
   BLKSWEEP_TRY(const CatalogCheck check, check_catalog(file.view()));
   if (!check.clean()) {
-    return open_copy(file.view(), check);
+    return open_copy(file.view());
   }
   const auto owner = std::make_shared<const CatalogFile>(std::move(file));
   Source source;

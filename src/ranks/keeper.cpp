@@ -7,11 +7,13 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -23,6 +25,8 @@ namespace {
 
 constexpr int kTickMs = 100;                                // a row goes to the hub that often
 constexpr Nanos kLastRows{std::chrono::milliseconds(600)};  // mpirun kills a second after SIGTERM
+// mpirun, once it ends a job, forgets what it has not read of processes that have ended.
+constexpr Nanos kHeard{std::chrono::milliseconds(300)};
 constexpr Nanos kBye{std::chrono::milliseconds(1500)};
 
 std::string how_ended(int status) {
@@ -66,7 +70,8 @@ class Keeper {
   Exit hub_lost();
   void tell(const RanksResult& result);
   void send(RankMessage::Kind kind, const std::string& text);
-  void wait_for_bye();
+  bool wait_for_bye();
+  Exit tell_own(const RankFault& fault, RankState state);
 
   const KeeperSettings settings_;
   Board& board_;
@@ -158,13 +163,14 @@ void Keeper::kill_child() {
 
 void Keeper::tell(const RanksResult& result) {
   const RankFault& fault = *result.fault;
-  const auto& rows = result.rows;
-  const std::string host = fault.rank < rows.size() ? rows[fault.rank].host_name() : "";
+  const auto row = std::ranges::find(result.rows, fault.rank, &RankRow::rank);
+  const std::string host = row == result.rows.end() ? "" : row->host_name();
   const std::string text =
       settings_.json ? json_line(result_json(result)) + "\n" : result_text(result);
   std::fputs(printable(text, /*newlines=*/true).c_str(), stdout);
   std::fflush(stdout);
   fmt::print(stderr, "blksweep-mpi: {}\n", printable(name_of(fault, host)));
+  std::this_thread::sleep_for(kHeard);
 }
 
 Exit Keeper::end_all(const RankFault& fault, Exit exit) {
@@ -176,30 +182,34 @@ Exit Keeper::end_all(const RankFault& fault, Exit exit) {
   return exit;
 }
 
-void Keeper::wait_for_bye() {
+// Whether all is stored; not where the hub is gone, too.
+bool Keeper::wait_for_bye() {
   const std::int64_t until = now_ns() + kBye.count();
   while (link_ && !link_->closed() && now_ns() < until) {
     pollfd one{link_->fd(), POLLIN, 0};
     ::poll(&one, 1, kTickMs);
     if (const auto m = link_->receive(); m && m->kind == RankMessage::Kind::bye) {
-      return;
+      return true;
     }
   }
+  return false;
+}
+
+// Where nobody else does: rank 0's table is gone with rank 0.
+Exit Keeper::tell_own(const RankFault& fault, RankState state) {
+  RankRow row = board_.row();
+  row.state = state;
+  tell({"{}", {row}, fault, std::nullopt});
+  return Exit::failed;
 }
 
 Exit Keeper::rank_lost(const std::string& text) {
-  const RankRow row = board_.row();
-  const RankFault fault{place_.rank, with_progress(text, row)};
+  const RankFault fault{place_.rank, with_progress(text, board_.row())};
   if (hub_) {
     return end_all(fault, Exit::failed);
   }
-  if (link_ && !link_->closed()) {
-    send(RankMessage::Kind::lost, fault.text);
-    wait_for_bye();
-  } else {
-    fmt::print(stderr, "blksweep-mpi: {}\n", printable(name_of(fault, row.host_name())));
-  }
-  return Exit::failed;
+  send(RankMessage::Kind::lost, fault.text);
+  return wait_for_bye() ? Exit::failed : tell_own(fault, RankState::lost);
 }
 
 std::optional<Exit> Keeper::look_at_child() {
@@ -220,12 +230,7 @@ std::optional<Exit> Keeper::look_at_child() {
 
 Exit Keeper::hub_lost() {
   kill_child();
-  RankRow row = board_.row();
-  row.state = RankState::ended;
-  const RankFault fault{0, "its process, with its keeper, or its node is gone"};
-  // Its own row is all that this one can tell; rank 0's was in rank 0's memory.
-  tell({"{}", {row}, fault, std::nullopt});
-  return Exit::failed;
+  return tell_own({0, "its process, with its keeper, or its node is gone"}, RankState::ended);
 }
 
 std::optional<Exit> Keeper::obey() {

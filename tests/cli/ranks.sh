@@ -6,6 +6,8 @@
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
+# shellcheck source=scripts/loopfs.sh
+. "$(dirname "$0")/../../scripts/loopfs.sh"
 
 here=$(dirname "$0")
 mpi=$(dirname "$blksweep")/blksweep-mpi
@@ -24,11 +26,11 @@ done
   find . -name '*.bin' | tail -n 20 | xargs tar cf "$tmp/data/class_0002/b.tar")
 make_catalog "$tmp/data" "$tmp/data.cat"
 
-# planned OPTION... : the hash of the order that one process would have
+# planned OPTION... : in $want, the hash of the order that one process would have
 planned() {
   call plan "$tmp/data.cat" "$@" --json
   expect_status 0
-  "$python" -c 'import json, sys; print(json.loads(sys.argv[1])["plans"][0]["emission_hash"])' "$out"
+  want=$("$python" -c 'import json, sys; print(json.loads(sys.argv[1])["plans"][0]["emission_hash"])' "$out")
 }
 
 # ranks N OPTION... : N ranks of the program, their answer in $out
@@ -50,7 +52,7 @@ sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' "$out" "$2" || die "$1"
 value() { "$python" -c 'import json, sys; print(eval("json.loads(sys.argv[1])" + sys.argv[2]))' "$out" "$1"; }
 
 same=(--order chunked --chunk 64KiB --merge none --shuffle reservoir --window 30%)
-want=$(planned "${same[@]}" --epochs 2)
+planned "${same[@]}" --epochs 2
 content=
 for n in 1 2 4; do
   for split in sample batch shard copy; do
@@ -68,7 +70,7 @@ for n in 1 2 4; do
     holds "$n ranks, $split: rows" "[r['rank'] for r in rows] == list(range($n)) and all(r['state'] == 'done' for r in rows)
       and sum(r['samples'] for r in rows) == joined['samples'] and joined['nodes'] == 1"
     holds "clocks of one node are one, within what was measured" \
-      "all(abs(r['clock_offset_ns']) <= 1_000_000 and r['clock_error_ns'] == 0 for r in rows)"
+      "all(r['clock_error_ns'] == 0 for r in rows)"
     if [ "$split" != copy ]; then
       [ -n "$content" ] || content=$(value '["joined"]["content_hash"]')
       holds "$n ranks, $split: the same bytes" "joined['content_hash'] == '$content'"
@@ -82,13 +84,22 @@ echo "splits: one order, one content, for 1, 2 and 4 ranks"
 shuffled() { # RANKS SPLIT BARRIER OPTION... : those of plan among them
   local n=$1 split=$2 barrier=$3
   shift 3
-  want=$(planned "$@")
+  planned "$@"
   ranks "$n" --split "$split" --barrier "$barrier" "$@"
   holds "$n ranks, $split, $barrier, $*" "doc['complete'] and doc['emission_hash'] == '$want'"
 }
-shuffled 4 sample epoch --order lba --merge device --shuffle buffer --window 20%
+shuffled 4 sample epoch --order lba --merge kernel --shuffle buffer --window 20%
 shuffled 3 shard batch --order random --merge none --shuffle full --window 100% --seed 7
 shuffled 2 batch batch --order path --merge file --shuffle none
+at_exit loopfs_remove
+if [ "$(id -u)" = 0 ] && loopfs_make "$tmp/disk.img" "$tmp/disk" 64MiB ext4; then
+  cp -r "$tmp/data" "$tmp/disk/data"
+  make_catalog "$tmp/disk/data" "$tmp/data.cat"
+  planned --order lba --merge device --shuffle buffer --window 8MiB
+  launch 4 --json --verify --data "$tmp/disk/data" --order lba --merge device --shuffle buffer --window 8MiB
+  expect_status 0
+  holds 'the device read by four ranks' "doc['complete'] and doc['emission_hash'] == '$want'"
+fi
 echo 'shuffles: as planned'
 
 launch 3 --json --data "$tmp/data" --split batch --batch 8
