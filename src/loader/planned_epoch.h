@@ -25,8 +25,8 @@ struct PlannedEpoch {
   Bytes window{0};          // what the window came to
   std::uint32_t align = 1;  // granule of reads
   // Of a part: emission index -> index in the emission of the whole, and that one's emission_hash().
-  std::vector<std::uint32_t> places;
-  std::string whole_hash;
+  std::vector<std::uint32_t> places = {};
+  std::string whole_hash = {};
 };
 
 // emission_hash() of the samples as they will be emitted, of all parts together.

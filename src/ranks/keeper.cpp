@@ -208,6 +208,11 @@ Exit Keeper::rank_lost(const std::string& text) {
   if (hub_) {
     return end_all(fault, Exit::failed);
   }
+  if (!placed_) {  // MPI does not run yet: there is nothing to be told of any rank
+    fmt::print(stderr, "blksweep-mpi: {}\n", name_of(fault, ""));
+    std::this_thread::sleep_for(kHeard);
+    return Exit::failed;
+  }
   send(RankMessage::Kind::lost, fault.text);
   return wait_for_bye() ? Exit::failed : tell_own(fault, RankState::lost);
 }

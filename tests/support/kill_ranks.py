@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Kills a rank of blksweep-mpi at random moments, and looks what the others make of it.
 
-usage: kill_ranks.py [--times N] [--ranks N] [--victim RANK] [--keepers] [--seed N] PROGRAM DATA
+usage: kill_ranks.py [--times N] [--ranks N] [--victim RANK] [--keepers | --stop] [--seed N] PROGRAM DATA
   --keepers   kills the process that mpirun started, not its child
+  --stop      stops the rank instead (SIGSTOP): others wait for it, for as long as --patience says
 
 Each time: all end within 10 s, mpirun with 1 or 3 (of a keeper: with any status but 0); the line on stderr names
 the rank; the answer, where ranks had begun, is one JSON document with a row of each rank; no process is left.
@@ -83,6 +84,9 @@ def once(options, wait_s, rng):
     command += ["-n", str(options.ranks), options.program, "--json", "--data", options.data, "--epochs", "300", "--compute", "2ms", "--split", split,
                 "--batch", str(4 * options.ranks if split == "batch" else 4), "--barrier", rng.choice(["batch", "epoch", "none"]),
                 "--prefetch", "1"]
+    if options.stop:
+        command[command.index("--barrier") + 1] = "batch"
+        command += ["--patience", "1s"]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
         time.sleep(wait_s)
         pids = {}
@@ -91,7 +95,7 @@ def once(options, wait_s, rng):
         everybody = list(pids.values()) + list(pids_of(job.pid, not options.keepers).values())
         assert pids, f"it ended before: {job.communicate()}"
         victim = options.victim if options.victim in pids else rng.choice(sorted(pids))
-        os.kill(pids[victim], signal.SIGKILL)
+        os.kill(pids[victim], signal.SIGSTOP if options.stop else signal.SIGKILL)
         begin = time.monotonic()
         try:
             out, err = job.communicate(timeout=LIMIT_S)
@@ -103,9 +107,11 @@ def once(options, wait_s, rng):
             what = check(options, victim, job.returncode, out, err)
         except AssertionError as wrong:
             raise AssertionError(f"rank {victim} killed after {wait_s:.2f} s, ended {took:.2f} s later: {wrong}") from None
-    left = [pid for pid in everybody if alive(pid)]
+    # A rank that dies with its keeper may take a moment more: its reads in flight end first.
+    while (left := [pid for pid in everybody if alive(pid)]) and time.monotonic() - begin < LIMIT_S:
+        time.sleep(0.05)
     assert not left, f"processes that are left: {left}"
-    print(f"rank {victim} of {options.ranks} killed after {wait_s:.2f} s: ended {took:.2f} s later with {job.returncode}; {what}", flush=True)
+    print(f"rank {victim} of {options.ranks} {'stopped' if options.stop else 'killed'} after {wait_s:.2f} s: ended {took:.2f} s later with {job.returncode}; {what}", flush=True)
 
 
 def main():
@@ -113,6 +119,7 @@ def main():
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--keepers", action="store_true")
+    parser.add_argument("--stop", action="store_true")
     parser.add_argument("--victim", type=int, default=None)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("program")
@@ -122,7 +129,7 @@ def main():
     print(f"seed {seed}", flush=True)
     rng = random.Random(seed)
     for _ in range(options.times):
-        once(options, rng.uniform(0, 2.5), rng)
+        once(options, rng.uniform(1.2 if options.stop else 0, 2), rng)
 
 
 if __name__ == "__main__":
