@@ -10,7 +10,8 @@
 namespace blksweep {
 namespace {
 
-constexpr std::int64_t kStandstillNs = 1'000'000'000;  // of ourselves: nobody was heard meanwhile
+constexpr std::int64_t kHubStandstillNs =
+    1'000'000'000;  // of ourselves: nobody was heard meanwhile
 
 bool is_over(RankState state) { return state == RankState::done || state == RankState::failed; }
 
@@ -59,6 +60,9 @@ std::optional<RankFault> Hub::take(Peer& peer, const RankMessage& m) {
   peer.rank = m.rank;
   rows_[m.rank] = m.row;
   rows_[m.rank].rank = m.rank;
+  if (m.kind == RankMessage::Kind::row) {
+    peer.link.send(message(RankMessage::Kind::heard, ""));
+  }
   peer.ended = m.kind == RankMessage::Kind::last || m.kind == RankMessage::Kind::lost;
   return peer.ended ? std::optional<RankFault>({m.rank, m.text.data()}) : std::nullopt;
 }
@@ -78,11 +82,11 @@ std::optional<RankFault> Hub::hear(Peer& peer, std::int64_t now) {
   return fault;
 }
 
-std::optional<RankFault> Hub::silent(std::int64_t now) const {
+std::optional<RankFault> Hub::silent(std::int64_t now, Nanos limit) const {
   for (const Peer& peer : peers_) {
-    if (peer.known && !peer.link.closed() && now - peer.heard > settings_.silence.count()) {
+    if (peer.known && !peer.link.closed() && now - peer.heard > limit.count()) {
       return RankFault{peer.rank, fmt::format("nothing was heard of it for {}",
-                                              format_duration(settings_.silence))};
+                                              format_duration(Nanos{now - peer.heard}))};
     }
   }
   return std::nullopt;
@@ -106,7 +110,7 @@ std::optional<RankFault> Hub::late(std::int64_t now) {
 }
 
 std::optional<RankFault> Hub::look(const RankRow& own, std::int64_t now) {
-  if (looked_ != 0 && now - looked_ > kStandstillNs) {
+  if (looked_ != 0 && now - looked_ > kHubStandstillNs) {
     for (Peer& peer : peers_) {
       peer.heard += now - looked_;
     }
@@ -123,7 +127,7 @@ std::optional<RankFault> Hub::look(const RankRow& own, std::int64_t now) {
     fault = fault ? fault : found;
   }
   std::erase_if(peers_, [](const Peer& p) { return p.link.closed(); });
-  fault = fault ? fault : silent(now);
+  fault = fault ? fault : silent(now, settings_.silence);
   return fault ? fault : late(now);
 }
 
@@ -156,9 +160,9 @@ void Hub::end_all(const RankFault& fault, Nanos patience) {
     }
   }
   for (RankRow& row : rows_) {
-    row.state = row.rank == fault.rank ? RankState::lost
-                : is_over(row.state)   ? row.state
-                                       : RankState::ended;
+    row.state = fault.lost && row.rank == fault.rank ? RankState::lost
+                : is_over(row.state)                 ? row.state
+                                                     : RankState::ended;
   }
 }
 

@@ -29,6 +29,8 @@ class Hub {
   void add_to_poll(std::vector<int>& fds) const;
   // Takes what has come; the first rank that is lost.
   std::optional<RankFault> look(const RankRow& own, std::int64_t now);
+  // Of whom nothing was heard for longer than chance explains, where somebody else ends the job.
+  std::optional<RankFault> suspect(std::int64_t now) const { return silent(now, kSuspicion); }
   // Tells all but the one that is lost to end theirs, and waits for their last rows, so long at
   // most.
   void end_all(const RankFault& fault, Nanos patience);
@@ -37,6 +39,7 @@ class Hub {
   const std::vector<RankRow>& rows() const { return rows_; }
 
  private:
+  static constexpr Nanos kSuspicion{std::chrono::milliseconds(1500)};
   struct Peer {
     Link link;
     bool known = false;  // it has said who it is
@@ -47,7 +50,7 @@ class Hub {
   void accept_all(std::int64_t now);
   std::optional<RankFault> hear(Peer& peer, std::int64_t now);
   std::optional<RankFault> take(Peer& peer, const RankMessage& message);
-  std::optional<RankFault> silent(std::int64_t now) const;
+  std::optional<RankFault> silent(std::int64_t now, Nanos limit) const;
   std::optional<RankFault> late(std::int64_t now);
   bool all_ended() const;
   RankMessage message(RankMessage::Kind kind, const std::string& text) const;

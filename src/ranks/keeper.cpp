@@ -27,6 +27,7 @@ constexpr int kTickMs = 100;                                // a row goes to the
 constexpr Nanos kLastRows{std::chrono::milliseconds(600)};  // mpirun kills a second after SIGTERM
 // mpirun, once it ends a job, forgets what it has not read of processes that have ended.
 constexpr Nanos kHeard{std::chrono::milliseconds(300)};
+constexpr std::int64_t kStandstillNs = 1'000'000'000;
 constexpr Nanos kBye{std::chrono::milliseconds(1500)};
 
 std::string how_ended(int status) {
@@ -67,7 +68,8 @@ class Keeper {
   Exit rank_lost(const std::string& text);
   Exit end_all(const RankFault& fault, Exit exit);
   Exit interrupted();
-  Exit hub_lost();
+  Exit hub_lost(const std::string& how);
+  bool hub_silent();
   void tell(const RanksResult& result);
   void send(RankMessage::Kind kind, const std::string& text);
   bool wait_for_bye();
@@ -82,7 +84,7 @@ class Keeper {
   RankPlace place_;
   bool placed_ = false;
   std::int64_t began_;
-  std::int64_t sent_ = 0;
+  std::int64_t sent_ = 0, heard_ = 0, looked_ = 0;  // to and of the hub; when it was asked last
 };
 
 void Keeper::wait_for_news() {
@@ -233,13 +235,24 @@ std::optional<Exit> Keeper::look_at_child() {
   return rank_lost(how_ended(*status));
 }
 
-Exit Keeper::hub_lost() {
+Exit Keeper::hub_lost(const std::string& how) {
   kill_child();
-  return tell_own({0, "its process, with its keeper, or its node is gone"}, RankState::ended);
+  return tell_own({0, how}, RankState::ended);
+}
+
+// Time in which this process did not run does not count.
+bool Keeper::hub_silent() {
+  const std::int64_t now = now_ns();
+  if (heard_ == 0 || now - looked_ > kStandstillNs) {
+    heard_ = now;
+  }
+  looked_ = now;
+  return now - heard_ > settings_.hub.silence.count();
 }
 
 std::optional<Exit> Keeper::obey() {
   while (const auto message = link_->receive()) {
+    heard_ = now_ns();
     if (message->kind == RankMessage::Kind::end) {
       kill_child();
       send(RankMessage::Kind::last, message->text.data());
@@ -248,8 +261,16 @@ std::optional<Exit> Keeper::obey() {
     }
   }
   const RankState state = board_.row().state;
-  const bool over = state == RankState::done || state == RankState::failed;
-  return link_->closed() && !over ? std::optional<Exit>(hub_lost()) : std::nullopt;
+  if (state == RankState::done || state == RankState::failed) {
+    return std::nullopt;
+  }
+  if (link_->closed()) {
+    return hub_lost("its process, with its keeper, or its node is gone");
+  }
+  return hub_silent()
+             ? std::optional<Exit>(hub_lost(fmt::format("nothing was heard of it for {}",
+                                                        format_duration(settings_.hub.silence))))
+             : std::nullopt;
 }
 
 std::optional<Exit> Keeper::look_at_hub() {
@@ -280,7 +301,9 @@ std::optional<Exit> Keeper::look_at_start() {
 Exit Keeper::interrupted() {
   kill_child();
   if (hub_) {
-    return end_all({0, "told to end by a signal"}, Exit::interrupted);
+    const auto silent = hub_->suspect(now_ns());  // mpirun may have missed it, too
+    return silent ? end_all(*silent, Exit::incomplete)
+                  : end_all({0, "told to end by a signal", false}, Exit::interrupted);
   }
   send(RankMessage::Kind::last, "told to end by a signal");
   wait_for_bye();

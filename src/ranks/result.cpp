@@ -75,6 +75,7 @@ Json fault_json(const RanksResult& result) {
     return nullptr;
   }
   return {{"rank", result.fault->rank},
+          {"lost", result.fault->lost},
           {"host", or_null(host_of(result, result.fault->rank))},
           {"what", result.fault->text}};
 }

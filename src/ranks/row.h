@@ -60,6 +60,7 @@ void put_text(std::array<char, N>& to, std::string_view text) {
 struct RankFault {
   std::uint32_t rank = 0;
   std::string text;  // "ended by signal 9 (Killed) after 120 samples"
+  bool lost = true;  // otherwise it only heard first that all should end
 };
 // "rank 2 (node b): ended by signal 9 (Killed)"
 std::string name_of(const RankFault& fault, std::string_view host);

@@ -19,11 +19,12 @@ namespace blksweep {
 
 struct RankMessage {
   enum class Kind : std::uint32_t {
-    row,   // to the hub: how far the rank is; the first one says who it is
-    lost,  // to the hub: the rank has ended; text: how
-    last,  // to the hub: the row of a rank that was ended
-    end,   // from the hub: end yours; text: why
-    bye,   // from the hub: everything is stored
+    row,    // to the hub: how far the rank is; the first one says who it is
+    lost,   // to the hub: the rank has ended; text: how
+    last,   // to the hub: the row of a rank that was ended
+    heard,  // from the hub, for each row
+    end,    // from the hub: end yours; text: why
+    bye,    // from the hub: everything is stored
   };
   std::array<std::uint64_t, 2> token{};
   Kind kind = Kind::row;

@@ -219,7 +219,7 @@ struct Kept {
   int status = 0;
   std::string out;
 };
-Kept kept(const RankBody& body) {
+Kept kept(const RankBody& body, Nanos silence = std::chrono::seconds(5)) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
   const pid_t pid = ::fork();
@@ -227,7 +227,7 @@ Kept kept(const RankBody& body) {
     ::dup2(ends[1], STDOUT_FILENO);
     ::close(ends[0]);
     ::close(ends[1]);
-    const Result<Exit> exit = keep_rank({.hub = {}, .json = true}, body);
+    const Result<Exit> exit = keep_rank({.hub = {.silence = silence}, .json = true}, body);
     ::_exit(exit ? static_cast<int>(*exit) : 99);
   }
   ::close(ends[1]);
@@ -271,6 +271,32 @@ TEST(Keeper, ARankThatExitsBeforeItIsDoneIsLost) {
   const Kept told = kept(reading_then(5, [] { return Exit::usage; }));
   EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::failed));
   EXPECT_NE(told.out.find("exited with status 2"), std::string::npos) << told.out;
+}
+
+TEST(Keeper, WhereTheHubIsSilentOrGoneItTellsItsOwnRow) {
+  for (const bool silent : {true, false}) {
+    HubPlace place;
+    std::optional<Fd> listener = *listen_as_hub(place);
+    if (!silent) {
+      listener.reset();  // nobody is there
+    }
+    const auto body = [&](Board& board, const HubPlace&) {
+      RankRow row = row_of(1, RankState::reading);
+      row.samples = 9;
+      board.publish(row);
+      board.place({1, 2, place});
+      std::this_thread::sleep_for(std::chrono::seconds(silent ? 100 : 0));
+      ::raise(SIGKILL);
+      return Exit::done;
+    };
+    const Kept told = kept(body, milliseconds(300));
+    EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::failed));
+    const Json doc = parse_json(told.out);
+    ASSERT_TRUE(doc.is_object()) << told.out;
+    EXPECT_EQ(doc["rows"][0]["samples"], 9);
+    EXPECT_EQ(doc["rows"][0]["rank"], 1);
+    EXPECT_EQ(doc["fault"]["rank"], silent ? 0 : 1);
+  }
 }
 
 TEST(Keeper, OtherwiseItSaysNothingAndExitsAsTheRank) {
