@@ -130,12 +130,12 @@ launch 4 --json --verify --data "$tmp/few" --barrier batch
 expect_status 0
 holds 'ranks without a sample' "doc['complete'] and joined['samples'] == 3 and rows[3]['samples'] == 0"
 
-# Somebody writes all the while: nothing is wrong with what was read, but nothing proves that.
+# Somebody writes all the while: found before the first read, or with the result behind the last one.
 (while touch "$tmp/data/class_0001/odd_511" && [ ! -e "$tmp/written" ]; do sleep 0.02; done) &
 launch 2 --json --data "$tmp/data" --epochs 20
 touch "$tmp/written"
-expect_status 3
-holds 'files that change are a fault of the result' "not doc['complete'] and 'changed during the run' in doc['fault']['what']"
+expect_status 1 3
+[ "$status" = 1 ] || holds 'what cannot be proven is not complete' "not doc['complete'] and 'changed during the run' in doc['fault']['what']"
 [[ $err == *'rank 0 '*odd_511* ]] || die 'the file that changed is named'
 wait
 
