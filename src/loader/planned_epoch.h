@@ -24,7 +24,8 @@ struct PlannedEpoch {
   std::int64_t plan_ns = 0;
   Bytes window{0};          // what the window came to
   std::uint32_t align = 1;  // granule of reads
-  // Of a part: emission index -> index in the emission of the whole, and that one's emission_hash().
+  // Of a part: emission index -> index in the emission of the whole, and that one's
+  // emission_hash().
   std::vector<std::uint32_t> places = {};
   std::string whole_hash = {};
 };

@@ -10,7 +10,9 @@
 #include <array>
 #include <chrono>
 #include <exception>
+#include <iterator>
 #include <limits>
+#include <set>
 #include <thread>
 
 #include "base/clock.h"
@@ -97,9 +99,8 @@ Comm::Comm(int argc, char** argv) {
   // Nodes before this one: as many as there are lowest ranks below its own.
   std::vector<int> all(ranks_);
   MPI_Allgather(&lowest, 1, MPI_INT, all.data(), 1, MPI_INT, MPI_COMM_WORLD);
-  std::ranges::sort(all);
-  const auto end = std::ranges::unique(all).begin();
-  node_ = static_cast<std::uint32_t>(std::lower_bound(all.begin(), end, lowest) - all.begin());
+  const std::set<int> nodes(all.begin(), all.end());
+  node_ = static_cast<std::uint32_t>(std::distance(nodes.begin(), nodes.find(lowest)));
   on_node_ = static_cast<std::uint32_t>(on_node);
 }
 

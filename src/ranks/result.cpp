@@ -52,6 +52,8 @@ Json joined_json(const JoinedRow& j) {
   return {{"samples", j.samples},
           {"bytes", j.bytes},
           {"nodes", j.nodes},
+          {"batches", j.batches},
+          {"batch_ns", time_json(j.batches, j.last_done_ns / std::max(1U, j.batches))},
           {"wrong_samples", j.wrong},
           {"content_hash", content_json(j.content)},
           {"start_skew_ns", j.start_skew_ns},
@@ -98,6 +100,7 @@ JoinedRow join_rows(std::span<const RankRow> rows) {
     j.bytes += r.bytes;
     j.wrong += r.wrong;
     j.content += r.content;
+    j.batches = std::max(j.batches, r.batches);
     j.barrier_ns += r.barrier_ns;
     j.waited_ns += r.waited_ns;
     j.clock_error_ns = std::max(j.clock_error_ns, r.clock_error_ns);

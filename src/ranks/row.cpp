@@ -14,6 +14,9 @@ std::string_view to_string(RankState state) {
 }
 
 std::string name_of(const RankFault& fault, std::string_view host) {
+  if (!fault.lost) {
+    return fault.text;
+  }
   return host.empty() ? fmt::format("rank {}: {}", fault.rank, fault.text)
                       : fmt::format("rank {} (node {}): {}", fault.rank, host, fault.text);
 }

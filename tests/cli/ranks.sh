@@ -141,7 +141,19 @@ wait
 
 # Two at once: most of their time is waiting.
 kill_ranks() { "$python" "$here/../support/kill_ranks.py" "$@" "$mpi" "$tmp/data"; }
-(kill_ranks --times "${KEEPERS:-1}" --keepers && kill_ranks --times "${STOPS:-1}" --stop) >"$tmp/kept" 2>&1 &
+told_to_end() {
+  local job status=0
+  "${mpirun[@]}" -n 3 "$mpi" --json --data "$tmp/data" --epochs 300 --compute 2ms --batch 4 >"$tmp/told" 2>&1 &
+  job=$!
+  sleep 2
+  kill -TERM "$job"
+  wait "$job" || status=$?
+  if [ "$status" = 0 ] || ! grep -q '"state":"ended","samples":[1-9]' "$tmp/told" || ! grep -q '^blksweep-mpi: told to end' "$tmp/told"; then
+    cat "$tmp/told"
+    return 1
+  fi
+}
+(told_to_end && kill_ranks --times "${KEEPERS:-1}" --keepers && kill_ranks --times "${STOPS:-1}" --stop) >"$tmp/kept" 2>&1 &
 beside=$!
 kill_ranks --times "${KILLS:-5}" || die 'ranks that were killed'
 wait "$beside" || die "keepers that were killed, ranks that were stopped: $(cat "$tmp/kept")"
