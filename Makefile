@@ -17,7 +17,7 @@
 #   make test-guest Linux 6.1 with cgroup v2 in an emulator (KERNEL=package for another)
 #   make deps format check-headers install clean help
 #
-#   V=1  full commands     SAN=asan|tsan  sanitizer build     BPF=0 CUDA=0  without a feature
+#   V=1  full commands     SAN=asan|tsan  sanitizer build     BPF=0 CUDA=0 MPI=0  without a feature
 #   B=DIR  where programs go (must begin with build)     OBJ=DIR  where objects are, if not in B
 #   PCH=0  without precompiled headers
 
@@ -47,6 +47,10 @@ BPF := $(call probe,command -v $(CLANG) && command -v $(BPFTOOL) && $(call has_h
 endif
 ifeq ($(origin CUDA),undefined)
 CUDA := $(call probe,command -v $(NVCC))
+endif
+# blksweep-mpi is a program of its own, so that blksweep needs no MPI; with MPI=0 it is not built.
+ifeq ($(origin MPI),undefined)
+MPI := $(call probe,pkg-config --exists ompi-c)
 endif
 
 VERSION := 0.1.0
@@ -86,9 +90,10 @@ bpf_on  := $(call in_src,*_bpf.cpp)
 cuda_on  := $(call in_src,*_cuda.cpp)
 cuda_off := $(call in_src,cuda_off.cpp)
 bpf_off := $(filter-out $(cuda_off),$(call in_src,*_off.cpp))
+mpi_src  := $(wildcard src/mpi/*.cpp)
 variants := $(bpf_on) $(bpf_off) $(cuda_on) $(cuda_off)
 main    := src/cli/main.cpp
-sources := $(filter-out $(main) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)) \
+sources := $(filter-out $(main) $(mpi_src) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)) \
              $(if $(filter 1,$(CUDA)),$(cuda_off),$(cuda_on)),$(call in_src,*.cpp))
 
 # Sources of a folder are compiled a few at a time, as sets: reading headers is most of the work. What is
@@ -108,13 +113,20 @@ objects := $(call objects_of,$(sources))
 lib     := $(B)/libblksweep.a
 cli_lib := $(B)/libblksweep-cli.a
 cli     := $(filter $(OBJ)/src/cli/%,$(objects))
+mpi     := $(if $(filter 1,$(MPI)),$(B)/blksweep-mpi)
 
 .PHONY: all
-all: $(B)/blksweep
+all: $(B)/blksweep $(mpi)
 
 $(B)/blksweep: $(OBJ)/$(main:.cpp=.o) $(cli_lib) $(lib)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+mpi_include := $(if $(filter 1,$(MPI)),$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c)))
+$(OBJ)/src/mpi/%.o: private override CPPFLAGS += $(mpi_include)
+$(B)/blksweep-mpi: $(call objects_of,$(mpi_src)) $(cli_lib) $(lib)
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) $(shell pkg-config --libs ompi-c) -o $@
 
 # The loader for other programs: it and what lies below it; src/loader/loader.h is its one header.
 loader_parts := base stats os codec plan io dataset stage loader
@@ -248,7 +260,7 @@ deps:
 	$(Q)scripts/install-deps.sh
 
 install: all loader
-	$(Q)install -D $(B)/blksweep $(DESTDIR)$(PREFIX)/bin/blksweep
+	$(Q)install -D -t $(DESTDIR)$(PREFIX)/bin $(B)/blksweep $(mpi)
 	$(Q)install -Dm644 -t $(DESTDIR)$(PREFIX)/lib $(loader_lib) $(loader_so)
 	$(Q)install -Dm644 -t $(DESTDIR)$(PREFIX)/include/blksweep $(loader_h)
 	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/share/blksweep

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that blksweep needs, and nothing when they are all there.
 #
-#   scripts/install-deps.sh [GROUP...]     groups: build bpf measure test figures latex peers python browser lint
+#   scripts/install-deps.sh [GROUP...]     groups: build bpf mpi measure test figures latex peers
+#                                          python browser lint
 #                                          (default: all)
 #
 # exit: 0 all there (now), 1 apt-get failed, 2 usage, 77 packages are missing and this user cannot
@@ -39,6 +40,13 @@ libbpf-dev            loads them
 bpftool               makes their skeleton headers
 libelf-dev            libbpf's dependency when linking
 zlib1g-dev            libbpf's dependency when linking
+LIST
+}
+group_mpi() {
+  cat <<'LIST'
+libopenmpi-dev        blksweep-mpi
+openmpi-bin           mpirun, which starts it
+pkgconf               where both are
 LIST
 }
 group_measure() {
@@ -118,7 +126,7 @@ shellcheck            make lint
 LIST
 }
 
-all_groups=(build bpf measure test figures latex peers python browser lint)
+all_groups=(build bpf mpi measure test figures latex peers python browser lint)
 
 missing_of() {
   local package rest

@@ -56,12 +56,12 @@ pull_program := $(B)/pull_program
 $(pull_program): tests/loader/pull_program.cpp $(loader_h) $(loader_so)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) -std=c++20 -O2 $(WARN) $(SAN_$(SAN)) -I$(B)/include $< -L$(B) -lblksweep-loader -Wl,-rpath,'$$ORIGIN' -pthread -o $@
-tests     := $(B)/blksweep $(B)/unit_tests $(B)/root_tests $(pull_program) $(native) $(package) $(cuda_tests) $(if $(cuda_tests),$(standin))
+tests     := $(B)/blksweep $(mpi) $(B)/unit_tests $(B)/root_tests $(pull_program) $(native) $(package) $(cuda_tests) $(if $(cuda_tests),$(standin))
 run_tests := $(PYTHON) scripts/run_tests.py --build $(B)
 
 .PHONY: test test-built test-unit test-root test-gpu test-standin test-standin-programs test-cli test-python unit test-programs
 test:
-	$(Q)scripts/install-deps.sh build bpf measure test figures latex peers python
+	$(Q)scripts/install-deps.sh build bpf mpi measure test figures latex peers python
 	$(again) test-programs
 	$(again) test-built
 test-programs: $(tests)
@@ -94,7 +94,7 @@ $(B)/planted/gpu_tests: $(call objects_of,$(gpu_src)) $(cupti) $(planted_objects
 .PHONY: coverage-gpu
 coverage-gpu: $(B)/coverage/gpu_tests $(B)/blksweep $(standin)
 	$(Q)scripts/coverage-gpu.sh $(B)
-test-cli: $(B)/blksweep $(pull_program)
+test-cli: $(B)/blksweep $(mpi) $(pull_program)
 	$(Q)$(run_tests) --label '$@: ' --only '$(ONLY)' cli
 test-python: $(B)/blksweep python
 	$(Q)$(run_tests) --label '$@: ' python
@@ -161,7 +161,7 @@ fuzz-programs: $(fuzz_bin)
 
 # Campaigns of minutes to hours: tests/soak/*.sh (ONLY=name for one), then each fuzz target for ten minutes.
 soak:
-	$(Q)scripts/install-deps.sh build bpf measure test figures lint
+	$(Q)scripts/install-deps.sh build bpf mpi measure test figures lint
 	$(again) all $(B)/bench/coverage_study $(B)/bench/stopping_study
 	$(Q)scripts/soak.sh $(B) $(ONLY)
 	$(if $(ONLY),,$(again) fuzz FUZZ_SECONDS=600)
@@ -186,7 +186,7 @@ TIDY        ?= clang-tidy-14
 
 .PHONY: lint lint-checks lint-layers lint-tree lint-sizes lint-format lint-shell lint-python lint-tidy check-headers
 lint:
-	$(Q)scripts/install-deps.sh build bpf test python lint
+	$(Q)scripts/install-deps.sh build bpf mpi test python lint
 	$(again) --keep-going lint-checks
 	@echo 'lint: clean'
 lint-checks: lint-layers lint-tree lint-sizes lint-format lint-shell lint-python lint-tidy check-headers
@@ -211,24 +211,24 @@ lint-python:
 	$(Q)$(PYTHON) -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' $(python_files)
 
 # Each header alone. What it includes is found as for any object, so only changes are checked again.
-checked     := $(filter-out $(if $(filter 1,$(CUDA)),,%_cuda.h) $(if $(filter 1,$(BPF)),,%_bpf.h),$(headers))
+checked     := $(filter-out $(if $(filter 1,$(CUDA)),,%_cuda.h) $(if $(filter 1,$(BPF)),,%_bpf.h) $(if $(filter 1,$(MPI)),,src/mpi/%),$(headers))
 check-headers: $(checked:%=$(B)/check/%.ok)
 $(B)/check/%.ok: % | $(if $(filter 1,$(BPF)),$(skeletons))
 	$(call say,HEAD,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(CPPFLAGS) $(cuda_include) -Itests $(filter-out -MMD -MP,$(CXXFLAGS)) -fsyntax-only -x c++ -include $< /dev/null
+	$(Q)$(CXX) $(CPPFLAGS) $(cuda_include) $(mpi_include) -Itests $(filter-out -MMD -MP,$(CXXFLAGS)) -fsyntax-only -x c++ -include $< /dev/null
 	$(Q)touch $@
 
 # A source that BPF=0 or CUDA=0 leaves out is checked too; with BPF=0 the other way round it cannot be. Tests are
 # not: their findings were style, and they would double the time.
 tidy_all := $(filter src/%,$(all_cpp))
-tidy_src := $(filter-out $(if $(filter 1,$(BPF)),,$(bpf_on)) $(if $(filter 1,$(CUDA)),,$(cuda_on)),$(tidy_all))
+tidy_src := $(filter-out $(if $(filter 1,$(BPF)),,$(bpf_on)) $(if $(filter 1,$(CUDA)),,$(cuda_on)) $(if $(filter 1,$(MPI)),,$(mpi_src)),$(tidy_all))
 # Sets as the compiler has, but larger.
 tidy_sets := $(call sets_of,$(filter-out $(variants),$(tidy_src)),10) $(foreach f,$(filter $(variants),$(tidy_src)),$(f:.cpp=):$(f))
 tidy_names := $(sort $(foreach f,$(tidy_sets),$(firstword $(subst :, ,$(f)))))
 files_of_set = $(patsubst $(1):%,%,$(filter $(1):%,$(tidy_sets)))
 tidy       = $(TIDY) --quiet --config-file=.clang-tidy
-tidy_flags = -std=c++20 $(CPPFLAGS) $(cuda_include) -Itests -I.
+tidy_flags = -std=c++20 $(CPPFLAGS) $(cuda_include) $(mpi_include) -Itests -I.
 lint-tidy: $(tidy_names:%=$(B)/tidy/%.ok)
 define tidy_rule
 $(B)/tidy/$(1).ok: $(call files_of_set,$(1)) .clang-tidy $(headers) | $(OBJ)/gen/version.inc $(if $(filter 1,$(BPF)),$(skeletons)) $(if $(filter 1,$(CUDA)),$(ptx_inc))

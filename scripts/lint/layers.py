@@ -17,9 +17,10 @@ LAYERS = [
     {"io", "probe", "stage", "trace", "store", "disk", "dataset"},
     {"loader"},
     {"node"},
-    {"simulate", "map", "doctor", "replay", "record"},
+    {"simulate", "map", "doctor", "replay", "record", "ranks"},
     {"experiment", "rig"},
     {"cli"},
+    {"mpi"},
 ]
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"/]+)/[^"]*"')

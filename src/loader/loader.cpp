@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <future>
-#include <limits>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -15,90 +12,11 @@
 #include "loader/address_proof.h"
 #include "loader/epoch.h"
 #include "loader/loader_data.h"
+#include "loader/loader_options.h"
 #include "loader/most_held.h"
 
 namespace blksweep {
 namespace {
-
-template <class Word, std::size_t N>
-Result<Word> word(std::string_view option, std::string_view text, const std::array<Word, N>& all) {
-  std::string known;
-  for (const Word one : all) {
-    if (to_string(one) == text) {
-      return one;
-    }
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(one));
-  }
-  return usage_error(fmt::format("{} = \"{}\": it is one of {}", option, text, known));
-}
-
-Result<> check_numbers(const LoaderOptions& o) {
-  const bool positive = o.depth > 0 && o.batch > 0 && o.epochs > 0 && o.merge_most_bytes > 0 &&
-                        o.chunk_bytes > 0 && o.window_bytes > 0 && o.window_percent >= 0;
-  return positive ? Result<>()
-                  : usage_error(
-                        "depth, batch, epochs, chunk_bytes, merge_most_bytes and "
-                        "window_bytes are 1 at least");
-}
-
-Result<bool> is_watched(std::string_view check) {
-  if (check != "watched" && check != "every") {
-    return usage_error(fmt::format("check = \"{}\": it is one of every, watched", check));
-  }
-  return check == "watched";
-}
-
-Result<> check_part(const LoaderOptions& o) {
-  if (o.rank >= o.ranks) {
-    return usage_error(fmt::format("rank = {} of ranks = {}: ranks count from 0", o.rank, o.ranks));
-  }
-  if (o.first_sample > 0 && o.epochs > 1) {
-    return usage_error(fmt::format(
-        "first_sample = {} with epochs = {}: the rest of an epoch is delivered alone, with "
-        "epochs = 1",
-        o.first_sample, o.epochs));
-  }
-  if (o.first_epoch > std::numeric_limits<std::uint32_t>::max() - o.epochs) {
-    return usage_error(fmt::format("first_epoch = {}: too many epochs", o.first_epoch));
-  }
-  return {};
-}
-
-Result<LoaderSettings> settings_of(const LoaderOptions& o) {
-  BLKSWEEP_CHECK(check_numbers(o));
-  BLKSWEEP_CHECK(check_part(o));
-  LoaderSettings s;
-  BLKSWEEP_TRY(s.order, word("order", o.order,
-                             std::array{Order::random, Order::path, Order::directory, Order::inode,
-                                        Order::lba, Order::chunked, Order::recorded, Order::reverse,
-                                        Order::elevator}));
-  BLKSWEEP_TRY(s.merge, word("merge", o.merge,
-                             std::array{Merge::none, Merge::file, Merge::kernel, Merge::device}));
-  BLKSWEEP_TRY(s.shuffle,
-               word("shuffle", o.shuffle,
-                    std::array{Shuffle::none, Shuffle::buffer, Shuffle::reservoir, Shuffle::full}));
-  BLKSWEEP_TRY(s.engine, word("engine", o.engine, kEngines));
-  s.chunk = {o.chunk_bytes};
-  if (o.lookahead_bytes > 0) {
-    s.lookahead = RelativeSize{{o.lookahead_bytes}, 0};
-  }
-  s.hold = o.hold;
-  s.merge_gap = {o.merge_gap_bytes};
-  s.merge_max = {o.merge_most_bytes};
-  s.window = {{o.window_bytes}, o.window_percent};
-  s.direct = o.direct && traits_of(s.engine).direct;
-  s.depth = o.depth;
-  s.openers = o.openers;
-  s.batch = o.batch;
-  s.workers = o.workers;
-  s.prefetch = o.prefetch;
-  s.decode_threads = o.decode_threads;
-  s.epochs = o.epochs;
-  s.first_epoch = o.first_epoch;
-  s.part = {o.first_sample, o.rank, o.ranks};
-  BLKSWEEP_CHECK(check_reader(s));
-  return s;
-}
 
 // A catalog made now is made anew where a file moved since; an old one is refused, and one whose
 // samples would get other numbers.
@@ -132,6 +50,7 @@ struct Loader::State {
 
   std::unique_ptr<Epoch> epoch;  // made and run by `reader`
   std::atomic<bool> stop{false};
+  std::atomic<bool> may_read{false};
   std::optional<Error> broken;  // written by `reader`, read after it has ended
   std::thread reader;
 
@@ -180,6 +99,7 @@ Result<> Loader::State::begin(const LoaderOptions& options) {
   if (reads_device(planned.plan) && !(look_spared() && data->state_->proven_since())) {
     spot.emplace(source->catalog, planned.plan, planned.schedule, seed);
   }
+  may_read = !options.held;
   return start();
 }
 
@@ -244,6 +164,7 @@ void Loader::State::read(std::promise<Result<>> prepared) {
   }
   epoch = *std::move(made);
   prepared.set_value({});
+  may_read.wait(false);
   const Result<EpochOutcome> outcome = epoch->run(stop);
   if (!outcome) {
     broken = outcome.error();
@@ -262,7 +183,8 @@ void Loader::State::gather(std::uint32_t batch, std::vector<LoadedSample>& out) 
     if (failed[position] == 0) {
       const BatchPart& part = parts[out.size()];
       const std::uint32_t sample = planned.plan.order[position];
-      out.push_back({part.data, part.bytes, sample, source->catalog.sample(sample).label});
+      out.push_back({part.data, part.bytes, sample, source->catalog.sample(sample).label,
+                     planned.places.empty() ? i : planned.places[i]});
       stats.bytes += part.bytes;
     }
   }
@@ -377,7 +299,17 @@ void Loader::release() {
   }
 }
 
-void Loader::interrupt() { state_->stop.store(true); }
+void Loader::begin() {
+  state_->began = now_ns();
+  state_->may_read = true;
+  state_->may_read.notify_all();
+}
+
+void Loader::interrupt() {
+  state_->stop.store(true);
+  state_->may_read = true;
+  state_->may_read.notify_all();
+}
 const std::string& Loader::error() const { return state_->error; }
 std::uint32_t Loader::most_held() const { return state_->most_held; }
 std::uint32_t Loader::batches() const {
@@ -390,6 +322,7 @@ std::uint32_t Loader::delivers() const {
   return static_cast<std::uint32_t>(state_->planned.plan.order.size() / state_->settings.epochs);
 }
 LoaderStats Loader::stats() const { return state_->stats; }
+std::string Loader::order_hash() const { return blksweep::order_hash(state_->planned); }
 bool Loader::ready() const {
   const State& s = *state_;
   return s.ended || s.taken - s.released == s.most_held ||

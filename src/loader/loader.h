@@ -73,6 +73,8 @@ struct LoaderOptions {
   std::string check = "every";
   // Of what an epoch delivers every ranks-th sample, from the rank-th on: disjoint, together all.
   std::uint32_t rank = 0, ranks = 1;
+  bool rank_by_file = false;  // instead, the samples of whole files, about as many bytes for each
+  bool held = false;          // all is made ready, but nothing is read before begin()
 };
 
 // A data set that is opened once for many loaders. Threads: any; it never changes.
@@ -95,6 +97,7 @@ class LoaderData {
 
  private:
   friend class Loader;
+  friend struct LoaderDataOf;
   struct State;
   explicit LoaderData(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
@@ -119,6 +122,7 @@ struct LoadedSample {
   std::size_t bytes = 0;
   std::uint32_t index = 0;  // in the catalog
   std::uint32_t label = 0;  // kNoLabelOfSample: none
+  std::uint32_t place = 0;  // in the order of all ranks together, counted over all epochs
 };
 inline constexpr std::uint32_t kNoLabelOfSample = 0xFFFFFFFF;
 
@@ -137,6 +141,7 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
+  void begin();  // reading, where it was held; once
   std::optional<LoadedBatch> next();
   bool ready() const;  // next() would return at once
   void release();      // of the oldest batch that is out; none: nothing
@@ -148,6 +153,9 @@ class Loader {
   std::uint32_t samples() const;   // of the data set
   std::uint32_t delivers() const;  // samples of one epoch, by this rank
   LoaderStats stats() const;
+  // XXH3-128 of the samples' numbers in the order of all ranks together, as it was planned: equal
+  // where the ranks agree.
+  std::string order_hash() const;
   std::string path(std::uint32_t sample) const;  // of the file that the sample is in
   std::string_view label(std::uint32_t label) const;
 

@@ -109,6 +109,13 @@ std::shared_ptr<const LoaderData> LoaderData::open(const std::string& folder,
   return std::shared_ptr<const LoaderData>(new LoaderData(std::move(state)));
 }
 
+std::shared_ptr<const LoaderData> LoaderDataOf::source(Source source) {
+  auto state = std::make_unique<LoaderData::State>();
+  state->identity = identity_of(source.catalog);
+  state->source = std::make_shared<const Source>(std::move(source));
+  return std::shared_ptr<const LoaderData>(new LoaderData(std::move(state)));
+}
+
 std::uint32_t LoaderData::samples() const {
   return static_cast<std::uint32_t>(state_->source->catalog.samples());
 }

@@ -36,4 +36,9 @@ struct LoaderData::State {
   bool as_catalogued_ = false, proven_ = false;
 };
 
+// For programs of this project, which open the source themselves.
+struct LoaderDataOf {
+  static std::shared_ptr<const LoaderData> source(Source source);
+};
+
 }  // namespace blksweep

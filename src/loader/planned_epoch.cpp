@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "base/clock.h"
+#include "loader/verify.h"
 #include "os/memory_room.h"
 #include "plan/epoch_part.h"
 
@@ -81,11 +83,19 @@ ShuffleSettings shuffle_settings(const LoaderSettings& settings, const Plan& pla
   return s;
 }
 
+std::string hash_of_emission(const Plan& plan, std::span<const std::uint32_t> emission) {
+  std::vector<std::uint32_t> samples(emission.size());
+  std::ranges::transform(emission, samples.begin(), [&](std::uint32_t p) { return plan.order[p]; });
+  return emission_hash(samples);
+}
+
 // The samples of the part, in the order of the whole.
 Result<> keep_part(const Source& source, const LoaderSettings& settings, const MergeSettings& merge,
                    const ShuffleSettings& shuffle, PlannedEpoch& planned) {
   BLKSWEEP_TRY(const std::vector<std::uint32_t> emission, draw_order(planned.plan, shuffle));
-  PartOrder part = take_part(planned.plan, emission, settings.part);
+  planned.whole_hash = hash_of_emission(planned.plan, emission);
+  PartOrder part = take_part(source.catalog, planned.plan, emission, settings.part);
+  planned.places = std::move(part.places);
   planned.plan = make_plan(source.catalog, std::move(part.order), settings.epochs, merge);
   BLKSWEEP_TRY(planned.schedule,
                schedule_emission(planned.plan, shuffle, std::move(part.emission)));
@@ -107,6 +117,11 @@ Result<std::uint64_t> affordable_segments(const Source& source, const LoaderSett
 }
 
 }  // namespace
+
+std::string order_hash(const PlannedEpoch& planned) {
+  return planned.whole_hash.empty() ? hash_of_emission(planned.plan, planned.schedule.emission)
+                                    : planned.whole_hash;
+}
 
 Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& settings,
                                 std::uint64_t seed) {

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -22,7 +24,14 @@ struct PlannedEpoch {
   std::int64_t plan_ns = 0;
   Bytes window{0};          // what the window came to
   std::uint32_t align = 1;  // granule of reads
+  // Of a part: emission index -> index in the emission of the whole, and that one's
+  // emission_hash().
+  std::vector<std::uint32_t> places = {};
+  std::string whole_hash = {};
 };
+
+// emission_hash() of the samples as they will be emitted, of all parts together.
+std::string order_hash(const PlannedEpoch& planned);
 
 // Order, merge and schedule for one seed; pure but for the clock.
 Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& settings,

@@ -1,6 +1,7 @@
 #include "plan/epoch_part.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/units.h"
 
@@ -9,15 +10,32 @@ namespace {
 
 constexpr std::uint32_t kNotMine = 0xFFFFFFFF;
 
-// Calls take(emission index) for the part's emissions, in order.
-template <class Take>
-void for_each_of(const Plan& plan, const EpochPart& part, Take take) {
+// Emission indices of the part, in order: every so many.
+std::vector<std::uint32_t> places_by_turn(const Plan& plan, const EpochPart& part) {
+  std::vector<std::uint32_t> places;
   const std::size_t n = plan.order.size() / std::max(1U, plan.epochs);
   for (std::size_t e = 0; e < plan.epochs; ++e) {
     for (std::size_t i = std::size_t{part.first} + part.rank; i < n; i += part.ranks) {
-      take(e * n + i);
+      places.push_back(static_cast<std::uint32_t>(e * n + i));
     }
   }
+  return places;
+}
+
+// The same: those of the rank's files.
+std::vector<std::uint32_t> places_by_file(const Catalog& catalog, const Plan& plan,
+                                          std::span<const std::uint32_t> emission,
+                                          const EpochPart& part) {
+  const std::vector<std::uint32_t> rank_of = ranks_of_files(catalog, part.ranks);
+  std::vector<std::uint32_t> places;
+  const std::size_t n = plan.order.size() / std::max(1U, plan.epochs);
+  for (std::size_t i = 0; i < emission.size(); ++i) {
+    const std::uint32_t file = catalog.sample(plan.order[emission[i]]).file;
+    if (i % n >= part.first && rank_of[file] == part.rank) {
+      places.push_back(static_cast<std::uint32_t>(i));
+    }
+  }
+  return places;
 }
 
 // Bytes of parcels in memory; one that samples share counts once.
@@ -63,11 +81,15 @@ class Resident {
 
 }  // namespace
 
-PartOrder take_part(const Plan& plan, std::span<const std::uint32_t> emission,
-                    const EpochPart& part) {
-  std::vector<std::uint32_t> place(plan.order.size(), kNotMine);
-  for_each_of(plan, part, [&](std::size_t i) { place[emission[i]] = 0; });
+PartOrder take_part(const Catalog& catalog, const Plan& plan,
+                    std::span<const std::uint32_t> emission, const EpochPart& part) {
   PartOrder out;
+  out.places =
+      part.by_file ? places_by_file(catalog, plan, emission, part) : places_by_turn(plan, part);
+  std::vector<std::uint32_t> place(plan.order.size(), kNotMine);
+  for (const std::uint32_t i : out.places) {
+    place[emission[i]] = 0;
+  }
   for (std::size_t p = 0; p < place.size(); ++p) {
     if (place[p] != kNotMine) {
       place[p] = static_cast<std::uint32_t>(out.order.size());
@@ -75,8 +97,27 @@ PartOrder take_part(const Plan& plan, std::span<const std::uint32_t> emission,
     }
   }
   out.emission.reserve(out.order.size());
-  for_each_of(plan, part, [&](std::size_t i) { out.emission.push_back(place[emission[i]]); });
+  for (const std::uint32_t i : out.places) {
+    out.emission.push_back(place[emission[i]]);
+  }
   return out;
+}
+
+std::vector<std::uint32_t> ranks_of_files(const Catalog& catalog, std::uint32_t ranks) {
+  // One more than its bytes: empty files are shared out, too.
+  const auto add = [](std::uint64_t sum, const FileRecord& file) { return sum + file.size + 1; };
+  const auto all = static_cast<double>(
+      std::accumulate(catalog.files.begin(), catalog.files.end(), std::uint64_t{0}, add));
+  std::vector<std::uint32_t> rank_of;
+  rank_of.reserve(catalog.files.size());
+  std::uint64_t before = 0;
+  for (const FileRecord& file : catalog.files) {
+    const std::uint64_t after = add(before, file);
+    const double middle = (static_cast<double>(before) + static_cast<double>(after)) / 2;
+    rank_of.push_back(std::min(ranks - 1, static_cast<std::uint32_t>(middle / all * ranks)));
+    before = after;
+  }
+  return rank_of;
 }
 
 Emission emission_of(const Plan& plan, std::vector<std::uint32_t> positions,

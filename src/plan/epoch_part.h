@@ -7,6 +7,9 @@
 // Sharing:  of the emissions from `first` on, every ranks-th, from the rank-th on. When all ranks
 //           have delivered k samples each, the first `first + k * ranks` of the epoch are through,
 //           whatever the number of ranks: what is left can be shared out anew.
+// Files:    by_file, a rank has the samples of whole files: of those that follow each other by
+// path,
+//           cut where a rank has its share of the bytes, so that a large file is never divided.
 // Property: the parts of all ranks are disjoint, and together the emissions from `first` on.
 // Threads:  pure functions.
 #pragma once
@@ -24,11 +27,15 @@ namespace blksweep {
 struct PartOrder {
   std::vector<std::uint32_t> order;     // position in the part -> sample
   std::vector<std::uint32_t> emission;  // emission index of the part -> position in the part
+  std::vector<std::uint32_t> places;    // emission index of the part -> of the whole
 };
 
 // Of every epoch of the plan; `emission` as Schedule has it.
-PartOrder take_part(const Plan& plan, std::span<const std::uint32_t> emission,
-                    const EpochPart& part);
+PartOrder take_part(const Catalog& catalog, const Plan& plan,
+                    std::span<const std::uint32_t> emission, const EpochPart& part);
+
+// file -> the rank that has its samples, where parts are by file.
+std::vector<std::uint32_t> ranks_of_files(const Catalog& catalog, std::uint32_t ranks);
 
 // An emission that was drawn elsewhere, with what it holds of the plan's parcels.
 Emission emission_of(const Plan& plan, std::vector<std::uint32_t> positions, std::uint32_t granule);

@@ -28,7 +28,9 @@ std::vector<std::uint32_t> samples_of(const Plan& plan,
 
 // One that a reservoir passes on at once is in memory beside the window.
 std::uint64_t largest(const Plan& plan) {
-  return align_up(*std::ranges::max_element(plan.parcel_bytes), kPageBytes);
+  return plan.parcel_bytes.empty()
+             ? 0
+             : align_up(*std::ranges::max_element(plan.parcel_bytes), kPageBytes);
 }
 
 struct Whole {
@@ -79,7 +81,7 @@ std::vector<Whole> wholes() {
 
 // What the part delivers, after its plan and schedule were carried out on the model.
 std::vector<std::uint32_t> delivered(const Whole& w, const EpochPart& part) {
-  PartOrder mine = take_part(w.plan, w.emission, part);
+  PartOrder mine = take_part(w.data.view(), w.plan, w.emission, part);
   const Plan plan = make_plan(w.data.view(), mine.order, kEpochs, w.merge);
   EXPECT_EQ(support::check_plan(w.data, plan, w.merge), "");
   const auto schedule = schedule_emission(plan, w.shuffle, mine.emission);
@@ -111,6 +113,43 @@ TEST(EpochPart, PartsOfAllRanksAreTheWholeInItsOrder) {
                                joined.begin() + from + static_cast<std::ptrdiff_t>(n),
                                all.begin() + from + first))
             << to_string(w.shuffle.shuffle) << " first " << first << " ranks " << ranks;
+      }
+    }
+  }
+}
+
+// Each sample in its place of the whole, no file in two parts, and none far from its share.
+TEST(EpochPart, PartsByFileAreTheWholeAndNoFileIsDivided) {
+  for (const Whole& w : wholes()) {
+    const Catalog c = w.data.view();
+    const std::vector<std::uint32_t> all = samples_of(w.plan, w.emission);
+    const std::uint64_t largest_file =
+        std::ranges::max_element(c.files, {}, &FileRecord::size)->size;
+    for (const std::uint32_t ranks : {2U, 7U}) {
+      std::vector<std::uint32_t> joined(all.size(), ~0U), owner(c.files.size(), ~0U);
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        const EpochPart part{.rank = rank, .ranks = ranks, .by_file = true};
+        const auto places = take_part(c, w.plan, w.emission, part).places;
+        const std::vector<std::uint32_t> samples = delivered(w, part);
+        ASSERT_EQ(places.size(), samples.size());
+        for (std::size_t i = 0; i < samples.size(); ++i) {
+          joined[places[i]] = samples[i];
+          std::uint32_t& of = owner[c.sample(samples[i]).file];
+          EXPECT_TRUE(of == ~0U || of == rank);
+          of = rank;
+        }
+      }
+      EXPECT_EQ(joined, all);
+      const auto rank_of = ranks_of_files(c, ranks);
+      EXPECT_TRUE(std::ranges::is_sorted(rank_of));
+      std::vector<std::uint64_t> bytes(ranks);
+      std::uint64_t all_bytes = 0;
+      for (std::uint32_t f = 0; f < rank_of.size(); ++f) {
+        bytes[rank_of[f]] += c.files[f].size;
+        all_bytes += c.files[f].size;
+      }
+      for (const std::uint64_t b : bytes) {
+        EXPECT_LE(b, all_bytes / ranks + largest_file + c.files.size());
       }
     }
   }

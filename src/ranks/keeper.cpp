@@ -1,0 +1,377 @@
+#include "ranks/keeper.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "ranks/result.h"
+#include "ranks/told_rank.h"
+
+namespace blksweep {
+namespace {
+
+constexpr int kTickMs = 100;                                // a row goes to the hub that often
+constexpr Nanos kLastRows{std::chrono::milliseconds(600)};  // mpirun kills a second after SIGTERM
+// mpirun, once it ends a job, forgets what it has not read of processes that have ended.
+constexpr Nanos kHeard{std::chrono::milliseconds(300)};
+constexpr std::int64_t kStandstillNs = 1'000'000'000;
+constexpr Nanos kBye{std::chrono::milliseconds(1500)};
+
+std::string how_ended(int status) {
+  if (WIFSIGNALED(status)) {
+    const int number = WTERMSIG(status);
+    return fmt::format("ended by signal {} ({})", number, ::strsignal(number));
+  }
+  return fmt::format("exited with status {} before it was done", WEXITSTATUS(status));
+}
+
+std::string with_progress(const std::string& text, const RankRow& row) {
+  return fmt::format("{} after {} samples", text, format_count(row.samples));
+}
+
+class Keeper {
+ public:
+  Keeper(const KeeperSettings& settings, Board& board, pid_t child, Fd signals, Fd listener)
+      : settings_(settings),
+        board_(board),
+        child_(child),
+        signals_(std::move(signals)),
+        listener_(std::move(listener)),
+        began_(now_ns()) {
+    place_.rank = told_rank().value_or(0);  // until the rank itself says it
+  }
+  Exit run();
+
+ private:
+  void wait_for_news();
+  void join();
+  bool told_to_end();
+  std::optional<int> child_status();
+  void kill_child();
+  std::optional<Exit> look_at_child();
+  std::optional<Exit> look_at_hub();
+  std::optional<Exit> look_at_start();
+  std::optional<Exit> obey();
+  Exit rank_lost(const std::string& text);
+  Exit end_all(const RankFault& fault, Exit exit);
+  Exit interrupted();
+  Exit hub_lost(const std::string& how);
+  bool hub_silent();
+  void tell(const RanksResult& result);
+  void send(RankMessage::Kind kind, const std::string& text);
+  bool wait_for_bye();
+  Exit tell_own(const RankFault& fault, RankState state);
+
+  const KeeperSettings settings_;
+  Board& board_;
+  pid_t child_;  // 0: reaped
+  Fd signals_, listener_;
+  std::optional<Hub> hub_;
+  std::optional<Link> link_;  // to the hub
+  RankPlace place_;
+  bool placed_ = false;
+  std::int64_t began_;
+  std::int64_t sent_ = 0, heard_ = 0, looked_ = 0;  // to and of the hub; when it was asked last
+};
+
+void Keeper::wait_for_news() {
+  std::vector<int> fds{signals_.get()};
+  if (hub_) {
+    hub_->add_to_poll(fds);
+  }
+  if (link_ && !link_->closed()) {
+    fds.push_back(link_->fd());
+  }
+  std::vector<pollfd> polled;
+  for (const int fd : fds) {
+    polled.push_back({fd, POLLIN, 0});
+  }
+  ::poll(polled.data(), polled.size(), kTickMs);
+}
+
+// Once the rank knows which one it is.
+void Keeper::join() {
+  if (placed_ || !board_.placed()) {
+    return;
+  }
+  placed_ = true;
+  place_ = board_.place();
+  if (place_.rank == 0) {
+    hub_.emplace(std::move(listener_), place_, settings_.hub);
+    return;
+  }
+  listener_.reset();
+  if (Result<Link> link = connect_to_hub(place_.hub)) {
+    link_ = *std::move(link);
+    send(RankMessage::Kind::row, "");
+  } else {
+    fmt::print(stderr,
+               "blksweep-mpi: warning: rank {}: {}; that a rank is lost is told by mpirun alone\n",
+               place_.rank, link.error().message());
+  }
+}
+
+void Keeper::send(RankMessage::Kind kind, const std::string& text) {
+  if (link_ && !link_->closed()) {
+    RankMessage m;
+    m.token = place_.hub.token;
+    m.kind = kind;
+    m.rank = place_.rank;
+    m.row = board_.row();
+    put_text(m.text, text);
+    link_->send(m);
+    sent_ = now_ns();
+  }
+}
+
+bool Keeper::told_to_end() {
+  signalfd_siginfo info{};
+  bool told = false;
+  while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+    told = told || info.ssi_signo != SIGCHLD;
+  }
+  return told;
+}
+
+std::optional<int> Keeper::child_status() {
+  int status = 0;
+  if (child_ == 0 || ::waitpid(child_, &status, WNOHANG) != child_) {
+    return std::nullopt;
+  }
+  child_ = 0;
+  return status;
+}
+
+void Keeper::kill_child() {
+  if (child_ != 0) {
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+    child_ = 0;
+  }
+}
+
+void Keeper::tell(const RanksResult& result) {
+  const RankFault& fault = *result.fault;
+  const auto row = std::ranges::find(result.rows, fault.rank, &RankRow::rank);
+  const std::string host = row == result.rows.end() ? "" : row->host_name();
+  const std::string text =
+      settings_.json ? json_line(result_json(result)) + "\n" : result_text(result);
+  std::fputs(printable(text, /*newlines=*/true).c_str(), stdout);
+  std::fflush(stdout);
+  fmt::print(stderr, "blksweep-mpi: {}\n", printable(name_of(fault, host)));
+  std::this_thread::sleep_for(kHeard);
+}
+
+Exit Keeper::end_all(const RankFault& fault, Exit exit) {
+  kill_child();
+  hub_->look(board_.row(), now_ns());
+  hub_->end_all(fault, kLastRows);
+  tell({board_.facts(), hub_->rows(), fault, std::nullopt});
+  hub_->say_bye();
+  return exit;
+}
+
+// Whether all is stored; not where the hub is gone, too.
+bool Keeper::wait_for_bye() {
+  const std::int64_t until = now_ns() + kBye.count();
+  while (link_ && !link_->closed() && now_ns() < until) {
+    pollfd one{link_->fd(), POLLIN, 0};
+    ::poll(&one, 1, kTickMs);
+    if (const auto m = link_->receive(); m && m->kind == RankMessage::Kind::bye) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Where nobody else does: rank 0's table is gone with rank 0.
+Exit Keeper::tell_own(const RankFault& fault, RankState state) {
+  RankRow row = board_.row();
+  row.state = state;
+  tell({"{}", {row}, fault, std::nullopt});
+  return Exit::failed;
+}
+
+Exit Keeper::rank_lost(const std::string& text) {
+  const RankFault fault{place_.rank, with_progress(text, board_.row())};
+  if (hub_) {
+    return end_all(fault, Exit::failed);
+  }
+  if (!placed_) {  // MPI does not run yet: there is nothing to be told of any rank
+    fmt::print(stderr, "blksweep-mpi: {}\n", name_of(fault, ""));
+    std::this_thread::sleep_for(kHeard);
+    return Exit::failed;
+  }
+  send(RankMessage::Kind::lost, fault.text);
+  return wait_for_bye() ? Exit::failed : tell_own(fault, RankState::lost);
+}
+
+std::optional<Exit> Keeper::look_at_child() {
+  const std::optional<int> status = child_status();
+  if (!status) {
+    return std::nullopt;
+  }
+  const RankRow row = board_.row();
+  const int code = WIFEXITED(*status) ? WEXITSTATUS(*status) : -1;
+  const bool over =
+      code == 0 || (code > 0 && (row.state == RankState::failed || row.state == RankState::done));
+  if (over) {
+    send(RankMessage::Kind::row, "");
+    return static_cast<Exit>(code);
+  }
+  return rank_lost(how_ended(*status));
+}
+
+Exit Keeper::hub_lost(const std::string& how) {
+  kill_child();
+  return tell_own({0, how}, RankState::ended);
+}
+
+// Time in which this process did not run does not count.
+bool Keeper::hub_silent() {
+  const std::int64_t now = now_ns();
+  if (heard_ == 0 || now - looked_ > kStandstillNs) {
+    heard_ = now;
+  }
+  looked_ = now;
+  return now - heard_ > settings_.hub.silence.count();
+}
+
+std::optional<Exit> Keeper::obey() {
+  while (const auto message = link_->receive()) {
+    heard_ = now_ns();
+    if (message->kind == RankMessage::Kind::end) {
+      kill_child();
+      send(RankMessage::Kind::last, message->text.data());
+      wait_for_bye();
+      return Exit::incomplete;
+    }
+  }
+  const RankState state = board_.row().state;
+  if (state == RankState::done || state == RankState::failed) {
+    return std::nullopt;
+  }
+  if (link_->closed()) {
+    return hub_lost("its process, with its keeper, or its node is gone");
+  }
+  return hub_silent()
+             ? std::optional<Exit>(hub_lost(fmt::format("nothing was heard of it for {}",
+                                                        format_duration(settings_.hub.silence))))
+             : std::nullopt;
+}
+
+std::optional<Exit> Keeper::look_at_hub() {
+  if (hub_) {
+    const auto fault = hub_->look(board_.row(), now_ns());
+    return fault ? std::optional<Exit>(end_all(*fault, Exit::incomplete)) : std::nullopt;
+  }
+  if (!link_ || link_->closed()) {
+    return std::nullopt;
+  }
+  if (now_ns() - sent_ >= Nanos(std::chrono::milliseconds(kTickMs)).count()) {
+    send(RankMessage::Kind::row, "");
+  }
+  return obey();
+}
+
+std::optional<Exit> Keeper::look_at_start() {
+  if (placed_ || now_ns() - began_ <= settings_.hub.patience.count()) {
+    return std::nullopt;
+  }
+  kill_child();
+  fmt::print(stderr,
+             "blksweep-mpi: MPI did not start in {}: not all ranks are there (--patience)\n",
+             format_duration(settings_.hub.patience));
+  return Exit::failed;
+}
+
+Exit Keeper::interrupted() {
+  kill_child();
+  if (hub_) {
+    const auto silent = hub_->suspect(now_ns());  // mpirun may have missed it, too
+    return silent ? end_all(*silent, Exit::incomplete)
+                  : end_all({0, "told to end by a signal", false}, Exit::interrupted);
+  }
+  send(RankMessage::Kind::last, "told to end by a signal");
+  wait_for_bye();
+  return Exit::interrupted;
+}
+
+Exit Keeper::run() {
+  for (;;) {
+    wait_for_news();
+    join();
+    const bool told = told_to_end();
+    for (const auto look : {&Keeper::look_at_child, &Keeper::look_at_hub, &Keeper::look_at_start}) {
+      if (const std::optional<Exit> exit = (this->*look)()) {
+        return *exit;
+      }
+    }
+    if (told) {
+      return interrupted();
+    }
+  }
+}
+
+[[noreturn]] void be_rank(const RankBody& body, Board& board, const HubPlace& hub, pid_t keeper) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != keeper) {  // it ended before we asked
+    ::_exit(static_cast<int>(Exit::failed));
+  }
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {  // its keeper hears them, and ends it
+    ::signal(number, SIG_IGN);
+  }
+  std::exit(static_cast<int>(body(board, hub)));
+}
+
+sigset_t kept_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) {
+    sigaddset(&set, number);
+  }
+  return set;
+}
+
+}  // namespace
+
+Result<Exit> keep_rank(const KeeperSettings& settings, const RankBody& body) {
+  BLKSWEEP_TRY(Board board, Board::make());
+  HubPlace hub;
+  BLKSWEEP_TRY(Fd listener, listen_as_hub(hub));
+  const sigset_t set = kept_signals();
+  sigset_t before;
+  ::sigprocmask(SIG_BLOCK, &set, &before);
+  Fd signals(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals) {
+    return sys_error(errno, "signalfd");
+  }
+  std::fflush(stdout);
+  const pid_t keeper = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) {
+    return sys_error(errno, "fork");
+  }
+  if (child == 0) {
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    signals.reset();
+    listener.reset();
+    be_rank(body, board, hub, keeper);
+  }
+  return Keeper(settings, board, child, std::move(signals), std::move(listener)).run();
+}
+
+}  // namespace blksweep

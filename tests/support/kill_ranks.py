@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+"""Kills a rank of blksweep-mpi at random moments, and looks what the others make of it.
+
+usage: kill_ranks.py [--times N] [--ranks N] [--victim RANK] [--keepers | --stop] [--seed N] PROGRAM DATA
+  --keepers   kills the process that mpirun started, not its child
+  --stop      stops the rank instead (SIGSTOP): others wait for it, for as long as --patience says
+
+Each time: all end within 10 s, mpirun with 1 or 3 (of a keeper: with any status but 0); the line on stderr names
+the rank; the answer, where ranks had begun, is one JSON document with a row of each rank; no process is left.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+LIMIT_S = 10
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return [int(p) for p in file.read().split()]
+    except OSError:
+        return []
+
+
+def rank_of(pid):
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            names = dict(e.split(b"=", 1) for e in file.read().split(b"\0") if b"=" in e)
+        return int(names[b"OMPI_COMM_WORLD_RANK"])
+    except (OSError, KeyError):
+        return None
+
+
+def pids_of(mpirun, keepers):
+    """rank -> pid"""
+    found = {}
+    for keeper in children(mpirun):
+        if rank_of(keeper) is not None:
+            mine = [keeper] if keepers else children(keeper)
+            if mine:
+                found[rank_of(keeper)] = mine[0]
+    return found
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def check(options, victim, status, out, err):
+    # Before MPI runs no keeper knows of the others; mpirun says it then.
+    ours = ("blksweep-mpi: ", "mpirun noticed that process ") if options.keepers and not out else ("blksweep-mpi: ",)
+    told = [line for line in err.splitlines() if line.startswith(ours)]
+    assert any(f"rank {victim} " in line or f"rank {victim}:" in line for line in told), f"rank {victim} is not named: {err}"
+    assert status in (1, 3) if not options.keepers else status != 0, f"status {status}: {err}"
+    if not out:
+        return "nothing had begun"
+    documents = [json.loads(line) for line in out.splitlines()]
+    if options.keepers and victim == 0:  # each of the others has told its own row
+        rows = [row for document in documents for row in document["rows"]]
+        assert len(rows) == options.ranks - 1, f"rows of {sorted(row['rank'] for row in rows)} only: {err}"
+    else:
+        assert len(documents) == 1, out
+        rows = documents[0]["rows"]
+        assert len(rows) == options.ranks and rows[victim]["state"] == "lost", out
+        assert documents[0]["fault"]["rank"] == victim and not documents[0]["complete"], out
+    return f"{sum(row['samples'] for row in rows)} samples told"
+
+
+def once(options, wait_s, rng):
+    command = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "btl", "vader,self", "--mca", "plm", "isolated"]
+    command += ["--allow-run-as-root"] if os.getuid() == 0 else []
+    split = rng.choice(["sample", "batch", "shard", "copy"])
+    command += ["-n", str(options.ranks), options.program, "--json", "--data", options.data, "--epochs", "300", "--compute", "2ms", "--split", split,
+                "--batch", str(4 * options.ranks if split == "batch" else 4), "--barrier", rng.choice(["batch", "epoch", "none"]),
+                "--prefetch", "1"]
+    if options.stop:
+        command[command.index("--barrier") + 1] = "batch"
+        command += ["--patience", "1s"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+        time.sleep(wait_s)
+        pids = {}
+        while len(pids) < options.ranks and job.poll() is None:
+            pids = pids_of(job.pid, options.keepers)
+        everybody = list(pids.values()) + list(pids_of(job.pid, not options.keepers).values())
+        assert pids, f"it ended before: {job.communicate()}"
+        victim = options.victim if options.victim in pids else rng.choice(sorted(pids))
+        os.kill(pids[victim], signal.SIGSTOP if options.stop else signal.SIGKILL)
+        begin = time.monotonic()
+        try:
+            out, err = job.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            raise AssertionError(f"still there {LIMIT_S} s after rank {victim} was killed") from None
+        took = time.monotonic() - begin
+        try:
+            what = check(options, victim, job.returncode, out, err)
+        except AssertionError as wrong:
+            raise AssertionError(f"rank {victim} killed after {wait_s:.2f} s, ended {took:.2f} s later: {wrong}") from None
+    # A rank that dies with its keeper may take a moment more: its reads in flight end first.
+    while (left := [pid for pid in everybody if alive(pid)]) and time.monotonic() - begin < LIMIT_S:
+        time.sleep(0.05)
+    assert not left, f"processes that are left: {left}"
+    print(f"rank {victim} of {options.ranks} {'stopped' if options.stop else 'killed'} after {wait_s:.2f} s: ended {took:.2f} s later with {job.returncode}; {what}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--keepers", action="store_true")
+    parser.add_argument("--stop", action="store_true")
+    parser.add_argument("--victim", type=int, default=None)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("program")
+    parser.add_argument("data")
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 30)
+    print(f"seed {seed}", flush=True)
+    rng = random.Random(seed)
+    for _ in range(options.times):
+        once(options, rng.uniform(1.2 if options.stop else 0, 2), rng)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except AssertionError as wrong:
+        sys.exit(f"kill_ranks: {wrong}")

@@ -1,0 +1,319 @@
+// Ranks: what they have delivered together, and who is told when one of them is lost.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <numeric>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "loader/verify.h"
+#include "ranks/hub.h"
+#include "ranks/keeper.h"
+#include "ranks/result.h"
+
+namespace blksweep {
+namespace {
+
+using std::chrono::milliseconds;
+using Kind = RankMessage::Kind;
+
+std::uint64_t at(std::uint64_t place, std::uint32_t sample) { return place << 32 | sample; }
+
+TEST(EmissionProof, IsThatOfOneProcessWhoeverDeliveredWhat) {
+  Rng rng(5);
+  std::vector<std::uint32_t> samples(5000);
+  for (std::uint32_t& s : samples) {
+    s = static_cast<std::uint32_t>(rng.below(1000));
+  }
+  std::vector<std::uint64_t> delivered;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    delivered.push_back(at(i, samples[i]));
+  }
+  for (std::size_t i = delivered.size(); i > 1; --i) {  // as many ranks' come, in no order
+    std::swap(delivered[i - 1], delivered[rng.below(i)]);
+  }
+  const EmissionProof proof = prove_emission(delivered, samples.size());
+  EXPECT_TRUE(proof.whole());
+  EXPECT_EQ(proof.hash, emission_hash(samples));
+}
+
+TEST(EmissionProof, SeesWhatIsMissingAndWhatCameTwice) {
+  std::vector<std::uint64_t> delivered{at(0, 7), at(1, 8), at(1, 8), at(3, 9)};
+  const EmissionProof proof = prove_emission(delivered, 4);
+  EXPECT_EQ(proof.missing, 1U);
+  EXPECT_EQ(proof.duplicated, 1U);
+  EXPECT_FALSE(proof.whole());
+  EXPECT_EQ(prove_emission(std::vector{at(9, 1)}, 4).missing, 4U);
+}
+
+RankRow row_of(std::uint32_t rank, RankState state) {
+  RankRow row;
+  row.rank = rank;
+  row.state = state;
+  return row;
+}
+
+TEST(RanksResult, IsCompleteOnlyWhenEveryRankIsDoneAndAllIsProven) {
+  RanksResult result{"{\"seed\":3}",
+                     {row_of(0, RankState::done), row_of(1, RankState::done)},
+                     {},
+                     EmissionProof{}};
+  EXPECT_TRUE(is_complete(result));
+  EXPECT_EQ(result_json(result)["seed"], 3);
+  const auto spoilt = [&](auto spoil) {
+    RanksResult other = result;
+    spoil(other);
+    return !is_complete(other) && result_json(other)["complete"] == false;
+  };
+  EXPECT_TRUE(spoilt([](RanksResult& r) { r.rows[1].state = RankState::ended; }));
+  EXPECT_TRUE(spoilt([](RanksResult& r) { r.rows[0].wrong = 1; }));
+  EXPECT_TRUE(spoilt([](RanksResult& r) { r.proof.reset(); }));
+  EXPECT_TRUE(spoilt([](RanksResult& r) { r.proof->missing = 1; }));
+  EXPECT_TRUE(spoilt([](RanksResult& r) { r.proof->misplaced = 1; }));
+  EXPECT_TRUE(spoilt([](RanksResult& r) { r.fault = RankFault{1, "gone"}; }));
+}
+
+TEST(RanksResult, JoinedTimesAreTheFirstsAndTheLasts) {
+  std::vector<RankRow> rows(3);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    rows[i] = row_of(i, RankState::done);
+    rows[i].samples = 10;
+    rows[i].begin_ns = 5 - i;
+    rows[i].last_ns = 100 + 10 * i;
+    rows[i].node = i / 2;
+    rows[i].clock_error_ns = i;
+  }
+  rows.push_back(row_of(3, RankState::done));  // had nothing to read: its times say nothing
+  const JoinedRow j = join_rows(rows);
+  EXPECT_EQ(j.samples, 30U);
+  EXPECT_EQ(j.nodes, 2U);
+  EXPECT_EQ(j.start_skew_ns, 2);
+  EXPECT_EQ(j.skew_ns(), 20);
+  EXPECT_EQ(j.last_done_ns, 120);
+  EXPECT_EQ(j.clock_error_ns, 2);
+}
+
+// A hub of three ranks, of which two are links of the test.
+struct Job {
+  explicit Job(HubSettings settings = {}) {
+    place.ranks = 3;
+    Fd listener = *listen_as_hub(place.hub);
+    hub.emplace(std::move(listener), place, settings);
+    for (std::uint32_t rank : {1U, 2U}) {
+      links.push_back(*connect_to_hub(place.hub));
+      say(rank, Kind::row, row_of(rank, RankState::reading));
+    }
+    EXPECT_FALSE(look());
+    EXPECT_EQ(hub->rows()[2].state, RankState::reading);
+  }
+  void say(std::uint32_t rank, Kind kind, const RankRow& row, const std::string& text = "") {
+    RankMessage m;
+    m.token = place.hub.token;
+    m.kind = kind;
+    m.rank = rank;
+    m.row = row;
+    put_text(m.text, text);
+    EXPECT_TRUE(links[rank - 1].send(m));
+  }
+  // What has been sent is there a moment later.
+  std::optional<RankFault> look() {
+    for (int i = 0; i < 50; ++i) {
+      if (auto fault = hub->look(row_of(0, RankState::reading), now_ns())) {
+        return fault;
+      }
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    return std::nullopt;
+  }
+  RankPlace place;
+  std::optional<Hub> hub;
+  std::vector<Link> links;
+};
+
+TEST(RankHub, ARankThatEndedIsNamedWithWhatItHadRead) {
+  Job job;
+  RankRow row = row_of(2, RankState::reading);
+  row.samples = 77;
+  job.say(2, Kind::lost, row, "ended by signal 9 (Killed)");
+  const auto fault = job.look();
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->rank, 2U);
+  EXPECT_EQ(fault->text, "ended by signal 9 (Killed)");
+  std::thread other([&] {
+    std::optional<RankMessage> order;
+    while (!order || order->kind == Kind::heard) {
+      order = job.links[0].receive();
+    }
+    EXPECT_EQ(order->kind, Kind::end);
+    job.say(1, Kind::last, row_of(1, RankState::reading));
+  });
+  job.hub->end_all(*fault, milliseconds(5000));
+  other.join();
+  EXPECT_EQ(job.hub->rows()[1].state, RankState::ended);
+  EXPECT_EQ(job.hub->rows()[2].state, RankState::lost);
+  EXPECT_EQ(job.hub->rows()[2].samples, 77U);
+}
+
+TEST(RankHub, ALinkThatClosesIsALostRankUnlessItWasDone) {
+  Job job;
+  job.say(1, Kind::row, row_of(1, RankState::done));
+  job.links[0].close();
+  EXPECT_FALSE(job.look());
+  job.links[1].close();
+  const auto fault = job.look();
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->rank, 2U);
+}
+
+TEST(RankHub, SilenceIsALostRankButNotWhereTheHubItselfStoodStill) {
+  Job job({.silence = milliseconds(900)});
+  const std::int64_t now = now_ns();
+  const RankRow own = row_of(0, RankState::reading);
+  EXPECT_FALSE(job.hub->look(own, now + 60'000'000'000));  // nobody could be heard meanwhile
+  EXPECT_FALSE(job.hub->look(own, now + 60'500'000'000));
+  const auto fault = job.hub->look(own, now + 61'400'000'000);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->rank, 1U);
+}
+
+TEST(RankHub, WhomOthersWaitForTooLongIsNamedUnlessItGetsOn) {
+  Job job({.patience = milliseconds(900), .silence = std::chrono::seconds(100)});
+  const auto ahead = [&](std::uint32_t rank) {
+    RankRow row = row_of(rank, RankState::ready);
+    row.arrivals = 1;
+    return row;
+  };
+  std::int64_t now = now_ns();
+  const auto look = [&] { return job.hub->look(ahead(0), now += 500'000'000); };
+  job.say(1, Kind::row, ahead(1));
+  EXPECT_FALSE(look());
+  for (int i = 1; i < 6; ++i) {  // rank 2 is slow, and reads
+    RankRow row = row_of(2, RankState::reading);
+    row.samples = static_cast<std::uint64_t>(i);
+    job.say(2, Kind::row, row);
+    std::this_thread::sleep_for(milliseconds(5));
+    EXPECT_FALSE(look());
+  }
+  EXPECT_FALSE(look());
+  const auto fault = look();
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->rank, 2U);
+}
+
+TEST(RankHub, AStrangerIsNotListenedTo) {
+  Job job;
+  Link stranger = *connect_to_hub(job.place.hub);
+  RankMessage m;
+  m.kind = Kind::lost;
+  m.rank = 1;
+  stranger.send(m);
+  EXPECT_FALSE(job.look());
+}
+
+// keep_rank() in a process of its own: its exit status, and what it said on stdout.
+struct Kept {
+  int status = 0;
+  std::string out;
+};
+Kept kept(const RankBody& body, Nanos silence = std::chrono::seconds(5)) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  std::fflush(nullptr);  // what waits to be written would be written twice
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    const Result<Exit> exit = keep_rank({.hub = {.silence = silence}, .json = true}, body);
+    ::_exit(exit ? static_cast<int>(*exit) : 99);
+  }
+  ::close(ends[1]);
+  Kept out;
+  char some[4096];
+  for (ssize_t n = 0; (n = ::read(ends[0], some, sizeof some)) > 0;) {
+    out.out.append(some, static_cast<std::size_t>(n));
+  }
+  ::close(ends[0]);
+  ::waitpid(pid, &out.status, 0);
+  return out;
+}
+
+RankBody reading_then(std::uint64_t samples, Exit (*end)()) {
+  return [samples, end](Board& board, const HubPlace& hub) {
+    board.facts("{\"seed\":11}");
+    RankRow row = row_of(0, RankState::reading);
+    row.samples = samples;
+    board.publish(row);
+    board.place({0, 1, hub});
+    return end();
+  };
+}
+
+TEST(Keeper, WhatARankHadReadIsTheResultAlsoAfterSigkill) {
+  const Kept told = kept(reading_then(123, [] {
+    ::raise(SIGKILL);
+    return Exit::done;
+  }));
+  EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::failed));
+  const Json doc = parse_json(told.out);
+  ASSERT_TRUE(doc.is_object()) << told.out;
+  EXPECT_EQ(doc["seed"], 11);
+  EXPECT_EQ(doc["complete"], false);
+  EXPECT_EQ(doc["rows"][0]["samples"], 123);
+  EXPECT_EQ(doc["rows"][0]["state"], "lost");
+  EXPECT_EQ(doc["fault"]["rank"], 0);
+}
+
+TEST(Keeper, ARankThatExitsBeforeItIsDoneIsLost) {
+  const Kept told = kept(reading_then(5, [] { return Exit::usage; }));
+  EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::failed));
+  EXPECT_NE(told.out.find("exited with status 2"), std::string::npos) << told.out;
+}
+
+TEST(Keeper, WhereTheHubIsSilentOrGoneItTellsItsOwnRow) {
+  for (const bool silent : {true, false}) {
+    HubPlace place;
+    Fd listener = *listen_as_hub(place);
+    if (!silent) {
+      listener.reset();  // nobody is there
+    }
+    const auto body = [&](Board& board, const HubPlace&) {
+      RankRow row = row_of(1, RankState::reading);
+      row.samples = 9;
+      board.publish(row);
+      board.place({1, 2, place});
+      std::this_thread::sleep_for(std::chrono::seconds(silent ? 100 : 0));
+      ::raise(SIGKILL);
+      return Exit::done;
+    };
+    const Kept told = kept(body, milliseconds(300));
+    EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::failed));
+    const Json doc = parse_json(told.out);
+    ASSERT_TRUE(doc.is_object()) << told.out;
+    EXPECT_EQ(doc["rows"][0]["samples"], 9);
+    EXPECT_EQ(doc["rows"][0]["rank"], 1);
+    EXPECT_EQ(doc["fault"]["rank"], silent ? 0 : 1);
+  }
+}
+
+TEST(Keeper, OtherwiseItSaysNothingAndExitsAsTheRank) {
+  for (const Exit exit : {Exit::done, Exit::incomplete}) {
+    const Kept told = kept([exit](Board& board, const HubPlace& hub) {
+      board.place({0, 1, hub});
+      board.publish(row_of(0, exit == Exit::done ? RankState::done : RankState::failed));
+      return exit;
+    });
+    EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(exit));
+    EXPECT_EQ(told.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace blksweep
