@@ -1,5 +1,7 @@
 #include "mpi/rank_reader.h"
 
+#include <fmt/format.h>
+#include <sys/prctl.h>
 #include <xxhash.h>
 
 #include <array>
@@ -68,6 +70,7 @@ void RankReader::run(const RankClock& clock) {
   row_.state = RankState::reading;
   row_.begin_ns = clock_.now();
   board_.publish(row_);
+  ::prctl(PR_SET_NAME, fmt::format("rank {} reads", row_.rank).c_str());  // for ps and top
   loader_.begin();
   bool going = true;
   for (std::uint32_t turn = 0; turn < epochs * turns; ++turn) {

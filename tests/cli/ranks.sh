@@ -56,7 +56,7 @@ planned "${same[@]}" --epochs 2
 content=
 for n in 1 2 4; do
   for split in sample batch shard copy; do
-    [[ $n != 1 || $split != [bc]* ]] || continue # of one rank the same as sample
+    [ "$n$split" = 1sample ] || [ "$n" != 1 ] || continue # of one rank all are the same
     case $split in
       batch) barrier='batch' ;;
       shard) barrier='epoch' ;;
@@ -139,7 +139,7 @@ expect_status 1 3
 [[ $err == *'rank 0 '*odd_511* ]] || die 'the file that changed is named'
 wait
 
-# Two at once: most of their time is waiting.
+# Several at once: most of their time is waiting.
 kill_ranks() { "$python" "$here/../support/kill_ranks.py" "$@" "$mpi" "$tmp/data"; }
 told_to_end() {
   local job status=0
@@ -153,8 +153,16 @@ told_to_end() {
     return 1
   fi
 }
-(told_to_end && kill_ranks --times "${KEEPERS:-1}" --keepers && kill_ranks --times "${STOPS:-1}" --stop) >"$tmp/kept" 2>&1 &
-beside=$!
+declare -A lanes
+lane() { # NAME COMMAND...
+  "${@:2}" >"$tmp/$1.lane" 2>&1 &
+  lanes[$1]=$!
+}
+lane stopped kill_ranks --times "${STOPS:-1}" --stop
+lane keepers kill_ranks --times "${KEEPERS:-1}" --keepers
 kill_ranks --times "${KILLS:-5}" || die 'ranks that were killed'
-wait "$beside" || die "keepers that were killed, ranks that were stopped: $(cat "$tmp/kept")"
-cat "$tmp/kept"
+lane told told_to_end
+for name in "${!lanes[@]}"; do
+  wait "${lanes[$name]}" || die "$name: $(cat "$tmp/$name.lane")"
+  grep '^rank' "$tmp/$name.lane" || true
+done

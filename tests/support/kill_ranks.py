@@ -49,6 +49,15 @@ def pids_of(mpirun, keepers):
     return found
 
 
+def reads(pid):
+    """The rank says so in its name."""
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().endswith(" reads\n")
+    except OSError:
+        return False
+
+
 def alive(pid):
     try:
         with open(f"/proc/{pid}/stat") as file:
@@ -77,7 +86,15 @@ def check(options, victim, status, out, err):
     return f"{sum(row['samples'] for row in rows)} samples told"
 
 
-def once(options, wait_s, rng):
+def wait_for_reading(job, options):
+    while job.poll() is None:
+        ranks = pids_of(job.pid, False)
+        if len(ranks) == options.ranks and all(reads(pid) for pid in ranks.values()):
+            return
+        time.sleep(0.01)
+
+
+def once(options, reading, wait_s, rng):
     command = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "btl", "vader,self", "--mca", "plm", "isolated"]
     command += ["--allow-run-as-root"] if os.getuid() == 0 else []
     split = rng.choice(["sample", "batch", "shard", "copy"])
@@ -86,8 +103,10 @@ def once(options, wait_s, rng):
                 "--prefetch", "1"]
     if options.stop:
         command[command.index("--barrier") + 1] = "batch"
-        command += ["--patience", "1s"]
+        command += ["--patience", "4s"]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+        if reading:
+            wait_for_reading(job, options)
         time.sleep(wait_s)
         pids = {}
         while len(pids) < options.ranks and job.poll() is None:
@@ -106,12 +125,12 @@ def once(options, wait_s, rng):
         try:
             what = check(options, victim, job.returncode, out, err)
         except AssertionError as wrong:
-            raise AssertionError(f"rank {victim} killed after {wait_s:.2f} s, ended {took:.2f} s later: {wrong}") from None
+            raise AssertionError(f"rank {victim}, after {'reading for ' if reading else ''}{wait_s:.2f} s, ended {took:.2f} s later: {wrong}") from None
     # A rank that dies with its keeper may take a moment more: its reads in flight end first.
     while (left := [pid for pid in everybody if alive(pid)]) and time.monotonic() - begin < LIMIT_S:
         time.sleep(0.05)
     assert not left, f"processes that are left: {left}"
-    print(f"rank {victim} of {options.ranks} {'stopped' if options.stop else 'killed'} after {wait_s:.2f} s: ended {took:.2f} s later with {job.returncode}; {what}", flush=True)
+    print(f"rank {victim} of {options.ranks} {'stopped' if options.stop else 'killed'} after {'reading for ' if reading else ''}{wait_s:.2f} s: ended {took:.2f} s later with {job.returncode}; {what}", flush=True)
 
 
 def main():
@@ -129,7 +148,8 @@ def main():
     print(f"seed {seed}", flush=True)
     rng = random.Random(seed)
     for _ in range(options.times):
-        once(options, rng.uniform(1.2 if options.stop else 0, 2), rng)
+        reading = options.stop or rng.random() < 0.7
+        once(options, reading, rng.uniform(0, 1), rng)
 
 
 if __name__ == "__main__":
