@@ -30,24 +30,31 @@ int BPF_PROG(on_start, struct request *rq)
 	return 0;
 }
 
+static __always_inline bool is_device(struct address_space *mapping)
+{
+	return (BPF_CORE_READ(mapping, host, i_mode) & S_IFMT) == S_IFBLK;
+}
+
 /*
  * Buffer heads read a filesystem's own blocks into the page cache of its device, and their
  * read-ahead (inode tables of ext4) is not marked REQ_META. Memory of a process is no page cache.
+ * Typed loads where the verifier takes them: each call of a helper costs more than all of them.
  */
 static __always_inline bool into_device_page(struct request *rq)
 {
-	struct page *page = BPF_CORE_READ(rq, bio, bi_io_vec, bv_page);
-	unsigned long head, mapping;
+	struct page *page = rq->bio->bi_io_vec->bv_page;
+	unsigned long head = 0, mapping = 0;
 
 	if (!page || !bpf_core_field_exists(page->mapping))
 		return 0;
-	head = BPF_CORE_READ(page, compound_head);
+	bpf_core_read(&head, sizeof(head), &page->compound_head);
 	if (head & 1)
-		page = (struct page *)(head - 1);
-	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
+		mapping = (unsigned long)BPF_CORE_READ((struct page *)(head - 1), mapping);
+	else
+		bpf_core_read(&mapping, sizeof(mapping), &page->mapping);
 	if (!mapping || mapping & PAGE_MAPPING_FLAGS)
 		return 0;
-	return (BPF_CORE_READ((struct address_space *)mapping, host, i_mode) & S_IFMT) == S_IFBLK;
+	return is_device((struct address_space *)mapping);
 }
 
 static __always_inline __u32 origin_of(struct request *rq, struct blk_probe_slot *slot)

@@ -198,15 +198,17 @@ Result<ProbeReport> BpfBlockProbe::snapshot() {
   if (cpus < 0) {
     return sys_error(-cpus, "block probe: number of CPUs");
   }
+  // Counters last: who compares them with others reads those next.
+  const std::uint64_t missed_since = missed() - missed_at_start_;
+  const std::optional<std::uint64_t> spent_ns = programs_ns();
   std::vector<blk_probe_counts> per_cpu(static_cast<std::size_t>(cpus));
   const __u32 key = 0;
   if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.counts), &key, per_cpu.data()) != 0) {
     return sys_error(errno, "block probe of " + disk_.disk + ": read its counters");
   }
   ProbeReport report = count_report(per_cpu, shared(), now_ns(), sight());
-  report.lost_events +=
-      std::max<std::uint64_t>(missed() - missed_at_start_, shared().unseen_issues);
-  report.programs_ns = programs_ns();
+  report.lost_events += std::max<std::uint64_t>(missed_since, shared().unseen_issues);
+  report.programs_ns = spent_ns;
   report.logged = shared().issue_number;
   report.origins = origins_;
   report.makers = attached("on_start");

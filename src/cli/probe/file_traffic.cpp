@@ -111,7 +111,7 @@ std::string latency_by_size(const std::vector<LatencyCell>& cells) {
   }
   std::string out =
       sizes.empty() ? ""
-                    : fmt::format("  {:>9} {:>10} {:>9} {:>9}\n", "from", "requests", "p50", "p99");
+                    : fmt::format("  {:>9} {:>10} {:>9} {:>9}\n", "size", "requests", "p50", "p99");
   for (const auto& [bytes, steps] : sizes) {
     std::uint64_t requests = 0;
     for (const auto& [ns, n] : steps) {

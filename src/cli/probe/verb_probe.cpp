@@ -190,8 +190,7 @@ void add_probe(Verbs& verbs) {
              "how long (default: until Ctrl-C)");
   add_parsed(app, "--interval", options->interval, parse_interval,
              "how long each line or screen is of (default 1s)");
-  app.add_option("--catalog", options->data,
-                 "FILE or folder of a data set: what reads were for");
+  app.add_option("--catalog", options->data, "FILE or folder of a data set: what reads were for");
   app.add_flag("--live", options->live,
                "one screen, drawn anew; lines where stdout is no terminal");
   app.add_flag("--json", options->json,
