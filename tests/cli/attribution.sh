@@ -168,17 +168,28 @@ PY
 done
 
 # --- refused, and told ---------------------------------------------------------------------------------
-own_disk 64M
+own_disk 64M ext4 -b 4096
 "$blksweep" --quiet dataset make "$loopfs_mount/data" --count 20 --size 4KiB >/dev/null
 call probe "$loopfs_device" --seconds 1 --catalog "$tmp/nowhere.cat"
 expect_error 1 "$tmp/nowhere.cat"
 call probe "${PROBE_OTHER_DISK:-$tmp}" --seconds 1 --catalog "$loopfs_mount/data"
 [ "$status" != 0 ] || die 'data of another disk'
-(sleep 0.4 && cat "$loopfs_mount"/data/*/* >/dev/null) &
-echo 3 >/proc/sys/vm/drop_caches
-call probe "$loopfs_device" --seconds 1 --catalog "$loopfs_mount/data"
-expect_status 0
+# Of a catalog that knows one class only, a read of another is of nobody.
+watched_reads() { # CATALOG: the two classes are read meanwhile
+  echo 3 >/proc/sys/vm/drop_caches
+  (sleep 0.5 && cat "$loopfs_mount"/data/class_000[01]/* >/dev/null) &
+  call probe "$loopfs_device" --seconds 1 --catalog "$@"
+  wait
+  expect_status 0
+}
+watched_reads "$loopfs_mount/data/class_0000" --json
+"$python" - "$tmp/.out" <<'PY' || die 'a catalog that does not know'
+import json, sys
+a = json.load(open(sys.argv[1]))["attribution"]
+assert a["samples"]["bytes"] == a["elsewhere"]["bytes"] == 2 * 4096 and a["unattributed"] > 0, a
+PY
+watched_reads "$loopfs_mount/data"
 for word in 'what for' samples 'file' 'folder' 'process' 'p99'; do
   grep -q "$word" <<<"$out" || die "does not say '$word'"
 done
-wait
+! grep -q elsewhere <<<"$out" || die 'all of it is known'
