@@ -21,6 +21,9 @@
 
 #define REQ_OP_MASK 0xff
 #define REQ_OP_READ 0
+#define REQ_OP_WRITE 1
+#define REQ_OP_FLUSH 2
+#define REQ_OP_DISCARD 3
 
 /* Set before load. */
 const volatile int disk_major = 0;
@@ -29,6 +32,7 @@ const volatile __u32 hw_queues = 1;
 const volatile __u32 slot_bits = 10; /* slots per hardware queue, power of two */
 const volatile __u32 issue_bits = BLK_PROBE_ISSUE_BITS;
 const volatile bool follow_layers = 0; /* bios and insertions are logged, too */
+const volatile bool follow_origins = 0; /* who made each read, and what for */
 
 struct blk_probe_shared shared = {};
 
@@ -172,6 +176,8 @@ static __always_inline void heal(struct blk_probe_slot *slot)
 	forget(slot);
 }
 
+#include "origins.h"
+
 static __always_inline void log_issue(struct request *rq, struct blk_probe_slot *slot, __u64 now)
 {
 	__s64 entry = log_entry(__sync_fetch_and_add(&shared.issue_number, 1), issue_bits);
@@ -187,6 +193,7 @@ static __always_inline void log_issue(struct request *rq, struct blk_probe_slot 
 	issue->at_ns = now;
 	issue->sector = rq->__sector;
 	issue->bytes = rq->__data_len;
+	issue->origin = follow_origins ? origin_of(rq, slot) : 0;
 	issue->done_ns = 0;
 	slot->log = index + 1;
 }
@@ -237,6 +244,22 @@ static __always_inline void count_read(struct request *rq, struct blk_probe_coun
 	log_issue(rq, slot, slot->issued_ns);
 }
 
+static __always_inline void count_other(struct request *rq, struct blk_probe_counts *c)
+{
+	__u32 op = rq->cmd_flags & REQ_OP_MASK;
+
+	c->others++;
+	if (op == REQ_OP_WRITE) {
+		c->writes++;
+		c->write_bytes += rq->__data_len;
+	} else if (op == REQ_OP_FLUSH) {
+		c->flushes++;
+	} else if (op == REQ_OP_DISCARD) {
+		c->discards++;
+		c->discard_bytes += rq->__data_len;
+	}
+}
+
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_issue, struct request *rq)
 {
@@ -253,15 +276,15 @@ int BPF_PROG(on_issue, struct request *rq)
 	counted = slot->flags & BLK_PROBE_COUNTED;
 	now = bpf_ktime_get_ns();
 	slot->issued_ns = now;
-	slot->flags = BLK_PROBE_ISSUED | BLK_PROBE_COUNTED | BLK_PROBE_SEEN |
-		      (is_read(rq) ? BLK_PROBE_READ : 0);
+	slot->flags = (slot->flags & ~BLK_PROBE_FLAGS) | BLK_PROBE_ISSUED | BLK_PROBE_COUNTED |
+		      BLK_PROBE_SEEN | (is_read(rq) ? BLK_PROBE_READ : 0);
 	enter_driver(now, &depth);
 	if (counted)
 		return 0;
 	if (is_read(rq))
 		count_read(rq, c, slot, depth);
 	else
-		c->others++;
+		count_other(rq, c);
 	return 0;
 }
 

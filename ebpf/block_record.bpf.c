@@ -15,13 +15,6 @@
 #define BPF_RB_NO_WAKEUP 1
 #define BPF_MAP_TYPE_RINGBUF 27
 
-enum req_flag_bits {
-	__REQ_SYNC,
-	__REQ_META,
-	__REQ_FUA,
-	__REQ_RAHEAD,
-};
-
 /* Set before load. */
 const volatile int disk_major = 0;
 const volatile int disk_minor = 0;

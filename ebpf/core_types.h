@@ -41,8 +41,26 @@ struct blk_mq_hw_ctx {
 	unsigned int queue_num;
 };
 
+struct inode {
+	unsigned short i_mode;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct page {
+	struct address_space *mapping;
+	unsigned long compound_head;
+};
+
+struct bio_vec {
+	struct page *bv_page;
+};
+
 struct request {
 	struct request_queue *q;
+	struct bio *bio;
 	struct blk_mq_hw_ctx *mq_hctx;
 	__u32 cmd_flags;
 	int tag;
@@ -67,6 +85,14 @@ struct bio {
 	struct block_device *bi_bdev;
 	__u32 bi_opf;
 	struct bvec_iter bi_iter;
+	struct bio_vec *bi_io_vec;
+};
+
+enum req_flag_bits {
+	__REQ_SYNC,
+	__REQ_META,
+	__REQ_FUA,
+	__REQ_RAHEAD,
 };
 
 struct rq_list {

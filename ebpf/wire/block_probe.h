@@ -31,10 +31,20 @@ enum blk_probe_slot_flags {
 	BLK_PROBE_SEEN = 16,    /* was issued since the start: stays when the request is done */
 };
 
+/* Above the flags of a slot or of an issue: the process that made the request; 0: not known. */
+#define BLK_PROBE_PROCESS_SHIFT 10u  /* PID_MAX_LIMIT is 2^22 */
+#define BLK_PROBE_FLAGS ((1u << BLK_PROBE_PROCESS_SHIFT) - 1u)
+
+enum blk_probe_issue_flags {
+	BLK_PROBE_META = 1,        /* REQ_META: the filesystem says that it is its own */
+	BLK_PROBE_READAHEAD = 2,   /* REQ_RAHEAD: nobody has asked for it yet */
+	BLK_PROBE_DEVICE_PAGE = 4, /* into the page cache of a block device */
+};
+
 /* One per request structure of the disk. */
 struct blk_probe_slot {
 	__u64 issued_ns;
-	__u32 flags;
+	__u32 flags; /* and the process */
 	__u32 log; /* entry of the issue log that is its read's, plus 1; 0: none */
 };
 BLKSWEEP_WIRE_ASSERT(sizeof(struct blk_probe_slot) == 16);
@@ -44,6 +54,9 @@ struct blk_probe_counts {
 	__u64 reads;        /* distinct read requests issued */
 	__u64 read_bytes;
 	__u64 others;       /* writes, flushes, discards ... issued */
+	__u64 writes, write_bytes; /* of these */
+	__u64 flushes;
+	__u64 discards, discard_bytes;
 	__u64 seeks;        /* reads that do not begin where the read before ended */
 	__u64 completed;    /* reads with a known latency */
 	__u64 depth_ns;     /* sum over all completed requests of their last time at the driver */
@@ -68,7 +81,7 @@ struct blk_probe_issue {
 	__u64 at_ns;
 	__u64 sector;
 	__u32 bytes;
-	__u32 pad; /* always zero */
+	__u32 origin;  /* blk_probe_issue_flags and the process; 0 where origins are not followed */
 	__u64 done_ns; /* completed; 0: not seen */
 };
 BLKSWEEP_WIRE_ASSERT(sizeof(struct blk_probe_issue) == 32);

@@ -156,9 +156,10 @@ void Experiment::open_probe() {
     no_probe_ = "no probe, so no queue depth or request sizes: the data set has no block device";
     return;
   }
-  auto probe = open_block_probe(
-      source_.device->whole_disk,
-      {.requests = largest_queue(settings_.cells), .layers = settings_.probe_layers});
+  auto probe =
+      open_block_probe(source_.device->whole_disk, {.requests = largest_queue(settings_.cells),
+                                                    .layers = settings_.probe_layers,
+                                                    .origins = settings_.probe_layers});
   if (probe) {
     probe_ = *std::move(probe);
   } else {

@@ -49,7 +49,7 @@ struct ExperimentSettings {
   TwinArms twins;
   PeerSettings peers;
   bool probe = true;
-  bool probe_layers = false;  // ProbeSettings::layers
+  bool probe_layers = false;  // ProbeSettings::layers, origins
   bool ceiling = false;
   bool controls = false;      // cells have them (docs/controls.md): the CPU is timed around runs
   std::optional<Source> ram;  // the copy that cells of Control::ram read

@@ -1,6 +1,7 @@
 #include "experiment/measure.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "experiment/account_run.h"
 #include "experiment/address_record.h"
+#include "experiment/attribution_record.h"
 #include "experiment/batch_records.h"
 #include "experiment/cold_proof.h"
 #include "experiment/incomplete.h"
@@ -196,6 +198,15 @@ void judge_clock(RunRecord& r) {
   }
 }
 
+void record_attribution(RunRecord& r, const RunRequest& q) {
+  const std::uint32_t self = static_cast<std::uint32_t>(::getpid());
+  const std::span<const std::uint32_t> ours(&self, q.reader == nullptr ? 1 : 0);
+  r.probe->attribution = attribution_record(*r.probe, {q.source.catalog, q.planned.plan, ours});
+  if (std::string text = attribution_warning(r.probe->attribution); !text.empty()) {
+    r.warnings.push_back(std::move(text));
+  }
+}
+
 void record_map(RunRecord& r, const RunRequest& q, const Epoch& e) {
   if (!r.probe) {
     return;
@@ -208,6 +219,7 @@ void record_map(RunRecord& r, const RunRequest& q, const Epoch& e) {
     r.probe->order = order_records(
         *r.probe, {q.source.catalog, q.planned.plan, q.cell.depth, e.reader().submissions()});
   }
+  record_attribution(r, q);
 }
 
 void record_stages(RunRecord& r, const Epoch& e) {

@@ -27,7 +27,9 @@ constexpr double kHealedShare = 0.01;
 constexpr const char* kThinned =
     "more reads than the log of the block layer takes: their order above the driver is not known";
 
-IssuePoint to_point(const ProbeIssue& i) { return {i.at_ns, i.sector, i.bytes, i.latency_ns}; }
+IssuePoint to_point(const ProbeIssue& i) {
+  return {i.at_ns, i.sector, i.bytes, i.latency_ns, std::nullopt, i.origin};
+}
 
 ProbeRecord to_record(ProbeReport&& p) {
   ProbeRecord r;
@@ -42,6 +44,9 @@ ProbeRecord to_record(ProbeReport&& p) {
   r.healed_ns = p.healed_ns;
   r.lost_events = p.lost_events;
   r.depth_mean = p.depth_mean;
+  r.origins = p.origins;
+  r.makers = p.makers;
+  r.others = p.others;
   r.stat_difference = p.stat_difference;
   r.depth = std::move(p.depth);
   r.request_bytes = std::move(p.request_bytes);

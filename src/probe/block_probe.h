@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/request_origin.h"
 #include "base/result.h"
 
 namespace blksweep {
@@ -39,6 +40,7 @@ struct ProbeIssue {
   std::uint64_t sector;  // on the whole disk
   std::uint32_t bytes;
   std::optional<std::int64_t> latency_ns = {};  // from its first issue to its completion
+  ReadOrigin origin = {};                       // only with ProbeSettings::origins
 };
 
 using ProbeBuckets = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // lower bound, count
@@ -50,6 +52,8 @@ struct ProbeReport {
   std::optional<std::uint64_t> scheduler_merges;  // bios or requests merged in the scheduler
   std::uint64_t seeks = 0;                // reads that do not begin where the read before ended
   std::uint64_t other_requests = 0;       // writes, flushes, discards ...
+  OtherRequests others;                   // of these
+  bool origins = false, makers = false;   // issues have origins; with processes
   std::optional<std::uint64_t> requeues;  // handed back by the driver (its ring was full)
   std::optional<std::uint64_t> splits;    // of bios that were too long for one request
   // Requests of this process's rings, whatever they read, that io_uring handed to a worker.
@@ -75,6 +79,7 @@ struct ProbeReport {
   // with ProbeSettings::layers; none is inserted where requests go from the plug to the driver.
   std::vector<ProbeIssue> queued, inserted;
   std::uint64_t samples_left_out = 0, issues_left_out = 0;  // thinned evenly, not lost
+  std::uint64_t logged = 0;                                 // reads that the log was told of
   std::uint64_t passed_left_out = 0;                        // of queued and inserted, likewise
   std::vector<std::string> warnings;
 };
@@ -85,6 +90,9 @@ class BlockProbe {
   virtual Result<> start() = 0;
   // What was counted since start(), while it goes on: without series, issues and stat_difference.
   virtual Result<ProbeReport> snapshot() = 0;
+  // Reads from number `from` on of those that were logged until `report`, as far as the log has
+  // kept them. While it goes on: one that is just being written may be missing.
+  virtual std::vector<ProbeIssue> issues_since(std::uint64_t from, const ProbeReport& report) = 0;
   virtual Result<ProbeReport> stop() = 0;
 };
 
@@ -93,6 +101,8 @@ struct ProbeSettings {
   // request whose tag is beyond the probe's table is a lost event.
   std::uint32_t requests = 0;
   bool layers = false;  // follow reads through the block layer, with longer logs: costs more
+  // Who made each read and what it is for, with a longer log of issues: costs more.
+  bool origins = false;
   std::vector<std::string> without = {};  // tracepoints that count as refused, for tests
   // The kernel shall take the time of all BPF programs while the probe lives, which makes each run
   // of one some 20 ns longer. Refused: programs_ns is nothing.

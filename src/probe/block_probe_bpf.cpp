@@ -15,10 +15,10 @@
 #include "os/blockdev.h"
 #include "probe/block_probe.h"
 #include "probe/bpf_map.h"
-#include "probe/choose_programs_bpf.h"
 #include "probe/disk_queue.h"
 #include "probe/handles_bpf.h"
 #include "probe/libbpf_words.h"
+#include "probe/load_probe_bpf.h"
 #include "probe/probe_math.h"
 #include "probe/probe_programs.h"
 #include "probe/program_runs_bpf.h"
@@ -26,87 +26,12 @@
 namespace blksweep {
 namespace {
 
-struct Loaded {
-  SkeletonPtr skeleton;
-  std::vector<std::string> warnings;
-};
-
-struct Wanted {
-  BlockDevice disk;
-  DiskQueue queue;
-  bool layers = false;
-  std::vector<std::string> without;  // tracepoints that count as refused
-
-  unsigned issue_bits() const { return layers ? BLK_PROBE_LAYER_BITS : BLK_PROBE_ISSUE_BITS; }
-  std::size_t passed() const { return layers ? std::size_t{1} << BLK_PROBE_LAYER_BITS : 1; }
-};
-
-tl::unexpected<Error> refused(const std::string& disk, int errnum) {
-  const std::string cause = sys_error(errnum, "block probe of " + disk).value().message();
-  if ((errnum == EPERM || errnum == EACCES) && ::geteuid() != 0) {
-    return unsupported(cause + ": run as root (needs CAP_BPF and CAP_PERFMON)");
-  }
-  const std::string& words = LibbpfWords::last();
-  const std::string detail = words.empty() ? "" : " (" + words + ")";
-  if (errnum == EPERM) {
-    return unsupported(cause + detail +
-                       ": needs CAP_BPF and CAP_PERFMON, which a container or kernel lockdown may "
-                       "withhold: run on the host");
-  }
-  return unsupported(cause + detail + ": report it with `uname -r`; a run works with --no-probe");
-}
-
-// `essential`: without the optional programs, after the kernel refused one of them.
-Result<Loaded> load(const Wanted& wanted, bool essential) {
-  const BlockDevice& disk = wanted.disk;
-  const DiskQueue& queue = wanted.queue;
-  LibbpfWords::forget();
-  Loaded out{.skeleton = SkeletonPtr(block_probe__open()), .warnings = {}};
-  if (!out.skeleton) {
-    return refused(disk.disk, errno);
-  }
-  BLKSWEEP_TRY(out.warnings, choose_programs(*out.skeleton, wanted.layers, wanted.without));
-  block_probe& s = *out.skeleton;
-  for (const ProbeProgram& use : kProbePrograms) {
-    if (essential && use.without != nullptr) {
-      bpf_program__set_autoload(bpf_object__find_program_by_name(s.obj, use.program), false);
-    }
-  }
-  s.rodata->disk_major = static_cast<int>(major(disk.whole_disk));
-  s.rodata->disk_minor = static_cast<int>(minor(disk.whole_disk));
-  s.rodata->hw_queues = queue.hw_queues;
-  s.rodata->slot_bits = queue.slot_bits;
-  s.rodata->issue_bits = wanted.issue_bits();
-  s.rodata->follow_layers = wanted.layers;
-  bpf_map__set_max_entries(s.maps.slots, queue.hw_queues << queue.slot_bits);
-  bpf_map__set_max_entries(s.maps.issues, 1U << wanted.issue_bits());
-  bpf_map__set_max_entries(s.maps.queued, static_cast<__u32>(wanted.passed()));
-  bpf_map__set_max_entries(s.maps.inserted, static_cast<__u32>(wanted.passed()));
-  if (const int err = block_probe__load(&s); err != 0) {
-    return refused(disk.disk, -err);
-  }
-  return out;
-}
-
-Result<Loaded> load_what_works(const Wanted& wanted) {
-  Result<Loaded> all = load(wanted, false);
-  if (all || ::geteuid() != 0) {
-    return all;
-  }
-  const std::string reason = all.error().message();
-  Result<Loaded> some = load(wanted, true);
-  if (some) {
-    some->warnings.push_back("merges, requeues and the depth in the scheduler are not counted: " +
-                             reason);
-  }
-  return some;
-}
-
 class BpfBlockProbe final : public BlockProbe {
  public:
-  BpfBlockProbe(Wanted wanted, Loaded loaded, Fd timed)
+  BpfBlockProbe(WantedProbe wanted, LoadedProbe loaded, Fd timed)
       : issue_bits_(wanted.issue_bits()),
         passed_(wanted.passed()),
+        origins_(wanted.origins),
         disk_(std::move(wanted.disk)),
         queue_(wanted.queue),
         timed_(std::move(timed)),
@@ -117,6 +42,7 @@ class BpfBlockProbe final : public BlockProbe {
   Result<> map_all();
   Result<> start() override;
   Result<ProbeReport> snapshot() override;
+  std::vector<ProbeIssue> issues_since(std::uint64_t from, const ProbeReport& report) override;
   Result<ProbeReport> stop() override;
 
  private:
@@ -137,6 +63,7 @@ class BpfBlockProbe final : public BlockProbe {
 
   const unsigned issue_bits_;
   const std::size_t passed_;  // entries of the logs of layers; 1: they are not followed
+  const bool origins_;
   BlockDevice disk_;
   DiskQueue queue_;
   Fd timed_;  // while it is open, the kernel takes the time of programs
@@ -152,6 +79,7 @@ class BpfBlockProbe final : public BlockProbe {
   std::vector<std::string> attach_warnings_;
   KernelCounts at_start_;
   std::uint64_t missed_at_start_ = 0;
+  std::int64_t started_ns_ = 0;
 };
 
 Result<> BpfBlockProbe::map_all() {
@@ -198,7 +126,7 @@ Result<> BpfBlockProbe::attach() {
       links_.push_back(std::move(link));
       attached_.push_back(use.program);
     } else if (use.without == nullptr) {
-      return refused(disk_.disk + " at " + use.tracepoint, err);
+      return probe_refused(disk_.disk + " at " + use.tracepoint, err);
     } else {
       attach_warnings_.push_back(fmt::format(
           "{}: {}", sys_error(err, fmt::format("attach {}", use.tracepoint)).value().message(),
@@ -259,6 +187,7 @@ Result<> BpfBlockProbe::start() {
   BLKSWEEP_CHECK(attach());
   BLKSWEEP_CHECK(reset());
   missed_at_start_ = missed();
+  started_ns_ = now_ns();
   BLKSWEEP_TRY(at_start_, kernel_counts(disk_.disk));
   __atomic_store_n(&shared().enabled, 1u, __ATOMIC_SEQ_CST);
   return start_ticks();
@@ -269,15 +198,20 @@ Result<ProbeReport> BpfBlockProbe::snapshot() {
   if (cpus < 0) {
     return sys_error(-cpus, "block probe: number of CPUs");
   }
+  // Counters last: who compares them with others reads those next.
+  const std::uint64_t missed_since = missed() - missed_at_start_;
+  const std::optional<std::uint64_t> spent_ns = programs_ns();
   std::vector<blk_probe_counts> per_cpu(static_cast<std::size_t>(cpus));
   const __u32 key = 0;
   if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.counts), &key, per_cpu.data()) != 0) {
     return sys_error(errno, "block probe of " + disk_.disk + ": read its counters");
   }
   ProbeReport report = count_report(per_cpu, shared(), now_ns(), sight());
-  report.lost_events +=
-      std::max<std::uint64_t>(missed() - missed_at_start_, shared().unseen_issues);
-  report.programs_ns = programs_ns();
+  report.lost_events += std::max<std::uint64_t>(missed_since, shared().unseen_issues);
+  report.programs_ns = spent_ns;
+  report.logged = shared().issue_number;
+  report.origins = origins_;
+  report.makers = attached("on_start");
   report.warnings = warnings_;
   std::ranges::copy(attach_warnings_, std::back_inserter(report.warnings));
   return report;
@@ -306,15 +240,25 @@ std::vector<ProbeIssue> BpfBlockProbe::passed_of(const MappedArray<blk_probe_pas
   return out;
 }
 
+// An entry that nobody has written yet has the time of a read before the start.
+std::vector<ProbeIssue> BpfBlockProbe::issues_since(std::uint64_t from, const ProbeReport& report) {
+  std::vector<ProbeIssue> out;
+  for (const std::uint32_t i : log_entries(report.logged, issue_bits_, from)) {
+    const ProbeIssue issue = to_issue(issues_.items()[i]);
+    if (issue.at_ns >= started_ns_) {
+      out.push_back(issue);
+    }
+  }
+  return out;
+}
+
 void BpfBlockProbe::take_logs(ProbeReport& report) {
   for (const std::uint32_t i : log_entries(shared().sample_number, BLK_PROBE_SAMPLE_BITS)) {
     const blk_probe_sample& s = samples_.items()[i];
     report.series.push_back(
         {static_cast<std::int64_t>(s.at_ns), s.driver_depth, s.scheduler_depth});
   }
-  for (const std::uint32_t i : log_entries(shared().issue_number, issue_bits_)) {
-    report.issues.push_back(to_issue(issues_.items()[i]));
-  }
+  report.issues = issues_since(0, report);
   if (passed_ > 1) {
     report.queued = passed_of(queued_, shared().queue_number, report);
     report.inserted = passed_of(inserted_, shared().insert_number, report);
@@ -376,14 +320,15 @@ Result<ProbeReport> BpfBlockProbe::stop() {
 
 Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t whole_disk,
                                                      const ProbeSettings& settings) {
-  Wanted wanted;
+  WantedProbe wanted;
   wanted.without = settings.without;
   wanted.layers = settings.layers;
+  wanted.origins = settings.origins;
   BLKSWEEP_TRY(wanted.disk, block_device_of_dev(whole_disk));
   BLKSWEEP_TRY(wanted.queue, disk_queue(wanted.disk.disk, settings.requests));
-  Result<Loaded> loaded = [&] {
+  Result<LoadedProbe> loaded = [&] {
     const LibbpfWords quiet;
-    return load_what_works(wanted);
+    return load_probe(wanted);
   }();
   if (!loaded) {
     return tl::unexpected(std::move(loaded).error());

@@ -5,14 +5,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "probe/probe_programs.h"
 
 namespace blksweep {
+namespace {
 
-Result<std::vector<std::string>> choose_programs(block_probe& skeleton, bool layers,
-                                                 const std::vector<std::string>& without) {
+bool asks(const WantedProbe& wanted, ProbeUse use) {
+  return use == ProbeUse::always || (use == ProbeUse::layers ? wanted.layers : wanted.origins);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> choose_programs(block_probe& skeleton, const WantedProbe& wanted) {
   const BtfPtr kernel(btf__load_vmlinux_btf());
   if (!kernel) {
     return unsupported(kNoBtf);
@@ -20,8 +25,8 @@ Result<std::vector<std::string>> choose_programs(block_probe& skeleton, bool lay
   std::vector<std::string> warnings;
   for (const ProbeProgram& use : kProbePrograms) {
     const std::string name = fmt::format("btf_trace_{}", use.tracepoint);
-    const bool left_out = std::ranges::find(without, use.tracepoint) != without.end();
-    const bool asked = layers || use.program != std::string_view(kLayerProgram);
+    const bool left_out = std::ranges::find(wanted.without, use.tracepoint) != wanted.without.end();
+    const bool asked = asks(wanted, use.use);
     if (asked && !left_out &&
         btf__find_by_name_kind(kernel.get(), name.c_str(), BTF_KIND_TYPEDEF) > 0) {
       continue;

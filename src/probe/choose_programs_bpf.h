@@ -10,11 +10,10 @@
 
 #include "base/result.h"
 #include "probe/handles_bpf.h"
+#include "probe/load_probe_bpf.h"
 
 namespace blksweep {
 
-// `without`: tracepoints that count as refused.
-Result<std::vector<std::string>> choose_programs(block_probe& skeleton, bool layers,
-                                                 const std::vector<std::string>& without);
+Result<std::vector<std::string>> choose_programs(block_probe& skeleton, const WantedProbe& wanted);
 
 }  // namespace blksweep

@@ -31,6 +31,11 @@ void add_counts(ProbeReport& r, const blk_probe_counts& cpu) {
   r.requests += cpu.reads;
   r.bytes += cpu.read_bytes;
   r.other_requests += cpu.others;
+  r.others.writes += cpu.writes;
+  r.others.write_bytes += cpu.write_bytes;
+  r.others.flushes += cpu.flushes;
+  r.others.discards += cpu.discards;
+  r.others.discard_bytes += cpu.discard_bytes;
   r.seeks += cpu.seeks;
   r.depth_ns += cpu.depth_ns + cpu.requeued_ns;
 }
@@ -158,16 +163,16 @@ std::uint32_t slot_bits_for(std::uint32_t tags) {
   return std::max(10u, static_cast<std::uint32_t>(std::bit_width(2 * std::max(tags, 1u) - 1)));
 }
 
-std::vector<std::uint32_t> log_entries(std::uint64_t seen, unsigned bits) {
-  if (seen == 0) {
+std::vector<std::uint32_t> log_entries(std::uint64_t seen, unsigned bits, std::uint64_t from) {
+  if (seen <= from) {
     return {};
   }
   const std::uint64_t size = std::uint64_t{1} << bits;
   const std::uint64_t last = seen - 1;
   const auto k = last < size ? 0u : static_cast<unsigned>(std::bit_width(last >> bits));
   std::vector<std::uint32_t> entries;
-  entries.reserve((last >> k) + 1);
-  for (std::uint64_t m = 0; m <= last >> k; ++m) {
+  std::uint64_t m = (from + (std::uint64_t{1} << k) - 1) >> k;  // the first one that is kept
+  for (; m <= last >> k; ++m) {
     entries.push_back(static_cast<std::uint32_t>(((m << k) | (m >> (bits - k))) & (size - 1)));
   }
   return entries;
@@ -233,6 +238,11 @@ ProbeReport between(const ProbeReport& before, const ProbeReport& after) {
   r.scheduler_merges = difference(before.scheduler_merges, after.scheduler_merges);
   r.seeks = after.seeks - before.seeks;
   r.other_requests = after.other_requests - before.other_requests;
+  r.others = {.writes = after.others.writes - before.others.writes,
+              .write_bytes = after.others.write_bytes - before.others.write_bytes,
+              .flushes = after.others.flushes - before.others.flushes,
+              .discards = after.others.discards - before.others.discards,
+              .discard_bytes = after.others.discard_bytes - before.others.discard_bytes};
   r.splits = difference(before.splits, after.splits);
   r.requeues = difference(before.requeues, after.requeues);
   r.punted = difference(before.punted, after.punted);
@@ -259,6 +269,10 @@ ProbeIssue to_issue(const blk_probe_issue& e) {
   if (e.done_ns != 0) {
     out.latency_ns = static_cast<std::int64_t>(e.done_ns - e.at_ns);
   }
+  out.origin = {.metadata = (e.origin & BLK_PROBE_META) != 0,
+                .read_ahead = (e.origin & BLK_PROBE_READAHEAD) != 0,
+                .device_page = (e.origin & BLK_PROBE_DEVICE_PAGE) != 0,
+                .process = e.origin >> BLK_PROBE_PROCESS_SHIFT};
   return out;
 }
 

@@ -43,9 +43,9 @@ std::optional<double> certain_depth(const ProbeReport& report);
 // own, by default twice the driver's.
 std::uint32_t slot_bits_for(std::uint32_t tags);
 
-// Which entries of a thinned log of 2^bits entries hold its events after `seen` events, in order of
-// their numbers (block_probe.bpf.c, log_entry).
-std::vector<std::uint32_t> log_entries(std::uint64_t seen, unsigned bits);
+// Which entries of a thinned log of 2^bits entries hold its events from number `from` on after
+// `seen` events, in order of their numbers (block_probe.bpf.c, log_entry).
+std::vector<std::uint32_t> log_entries(std::uint64_t seen, unsigned bits, std::uint64_t from = 0);
 
 // Reads and all requests in flight, as the kernel counts them (/sys/block/*/inflight).
 struct InFlight {

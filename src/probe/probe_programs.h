@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 
 namespace blksweep {
 
@@ -12,10 +13,13 @@ inline constexpr const char* kNoBtf =
     "block probe: this kernel has no BTF (/sys/kernel/btf/vmlinux): boot one with "
     "CONFIG_DEBUG_INFO_BTF=y, as Debian's are";
 
+enum class ProbeUse : std::uint8_t { always, layers, origins };  // of ProbeSettings
+
 struct ProbeProgram {
   const char* program;     // in block_probe.bpf.c
   const char* tracepoint;  // exists where BTF has btf_trace_<tracepoint>
   const char* without;     // what is missing without it; nullptr: nothing works without it
+  ProbeUse use = ProbeUse::always;
 };
 
 inline constexpr std::array kProbePrograms = {
@@ -32,11 +36,12 @@ inline constexpr std::array kProbePrograms = {
                  "merges in front of a request are not counted"},
     ProbeProgram{"on_split", "block_split", "splits of long reads are not counted"},
     ProbeProgram{"on_queue", "block_bio_queue",
-                 "in which order reads enter the block layer is not followed"},
+                 "in which order reads enter the block layer is not followed", ProbeUse::layers},
+    ProbeProgram{"on_start", "block_io_start",
+                 "who made a request is not known, nor what other programs read",
+                 ProbeUse::origins},
     ProbeProgram{"on_punt", "io_uring_queue_async_work",
                  "reads that io_uring hands to a worker are not counted"},
 };
-
-inline constexpr const char* kLayerProgram = "on_queue";  // only with ProbeSettings::layers
 
 }  // namespace blksweep

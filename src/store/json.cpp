@@ -177,6 +177,30 @@ Json orders_json(const std::vector<OrderRecord>& orders) {
   return list;
 }
 
+Json attribution_json(const Maybe<AttributionRecord>& attribution) {
+  if (!attribution) {
+    return nullptr;
+  }
+  Json out = Json::object();
+  for (const RequestClassRecord& c : attribution->classes) {
+    out[c.kind] = {{"requests", json_of(c.requests)}, {"bytes", json_of(c.bytes)}};
+    if (c.kind == kUnattributed) {
+      out["unattributed"] = json_of(c.requests);
+    }
+  }
+  out["files"] = out["folders"] = Json::array();
+  for (const RequestPathRecord& p : attribution->paths) {
+    Json& row = out[p.kind + "s"].emplace_back(Json::object());
+    each_request_path_column(p, Keys{row});
+    row.erase("kind");
+  }
+  out["latency"] = Json::array();
+  for (const RequestLatencyRecord& l : attribution->latency) {
+    each_request_latency_column(l, Keys{out["latency"].emplace_back(Json::object())});
+  }
+  return out;
+}
+
 Json quality_json(const QualityRecord& q) {
   return {{"displacement", json_of(q.displacement)},
           {"rank_decorrelation", json_of(q.rank_decorrelation)},
@@ -207,6 +231,7 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
   if (run.probe) {
     out["probe"]["order"] = orders_json(run.probe->order);
   }
+  out["attribution"] = run.probe ? attribution_json(run.probe->attribution) : Json(nullptr);
   out["fio"] = object_or_null(run.fio, [](auto& r, Keys k) { each_fio_column(r, k); });
   out["fio_plain"] = object_or_null(run.fio_plain, [](auto& r, Keys k) { each_fio_column(r, k); });
   out["prediction"] =

@@ -18,6 +18,7 @@ Json run_json(const CellRecord& cell, const RunRecord& run);
 void add_peers(Json& runs);
 Json cell_json(const CellRecord& cell);
 Json quality_json(const QualityRecord& quality);
+Json attribution_json(const Maybe<AttributionRecord>& attribution);
 Json host_json(const HostRecord& host);
 // Null where the repeats were a number.
 Json stopping_json(const Maybe<StoppingRecord>& stopping);

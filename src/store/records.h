@@ -128,12 +128,16 @@ struct ProbeRecord {
   // rank correlation of when they were issued with the plan's order. NULL: no addresses, several
   // epochs, too few.
   Maybe<double> in_plan, plan_order;
-  std::vector<OrderRecord> order;  // by layer, from above; those that are known
+  std::vector<OrderRecord> order;        // by layer, from above; those that are known
+  Maybe<AttributionRecord> attribution;  // NULL: origins were not followed, or not all were seen
   Histogram depth, request_bytes, latency_ns;
   std::vector<DepthPoint> series;
   std::vector<IssuePoint> issues;
   std::vector<IssuePoint> queued,
       inserted;  // empty: layers were not followed, or nothing was there
+  // Not stored; what `attribution` is made of: whether issues have origins, and those a process.
+  bool origins = false, makers = false;
+  OtherRequests others;
 };
 
 // The same reads by the real fio, beside a run (docs/fio-twin.md).

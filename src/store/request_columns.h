@@ -1,4 +1,4 @@
-// The columns of request_order, as run_columns.h has those of the others.
+// The columns of tables of requests, as run_columns.h has those of the others.
 #pragma once
 
 #include "store/request_records.h"
@@ -20,6 +20,29 @@ void each_order_column(Order& o, F&& f) {
   f("displaced_p99", o.displaced_p99);
   f("displaced_max", o.displaced_max);
   f("verdict", o.verdict);
+}
+
+template <class Class, class F>
+void each_request_class_column(Class& c, F&& f) {
+  f("kind", c.kind);
+  f("requests", c.requests);
+  f("bytes", c.bytes);
+}
+
+template <class Path, class F>
+void each_request_path_column(Path& p, F&& f) {
+  f("kind", p.kind);
+  f("path", p.path);
+  f("requests", p.requests);
+  f("bytes", p.bytes);
+  f("latency_mean_ns", p.latency_mean_ns);
+}
+
+template <class Latency, class F>
+void each_request_latency_column(Latency& l, F&& f) {
+  f("bytes", l.bytes);
+  f("latency_ns", l.latency_ns);
+  f("requests", l.requests);
 }
 
 }  // namespace blksweep

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/request_origin.h"
 #include "store/maybe.h"
 
 namespace blksweep {
@@ -22,6 +23,29 @@ struct IssuePoint {
   std::uint32_t bytes = 0;
   Maybe<std::int64_t> latency_ns = std::nullopt;  // to its completion; NULL: not seen
   Maybe<std::uint32_t> read = std::nullopt;       // of the plan, its first one in it; NULL: none
+  ReadOrigin origin = {};                         // not stored: see AttributionRecord
+};
+
+// What requests were for (probe/attribution.h). All reads of the disk are in one class each, and
+// what is no read in classes of its own.
+struct RequestClassRecord {
+  std::string kind;  // "samples", "read_ahead" ..., "writes", "flushes", "discards"
+  Maybe<std::uint64_t> requests, bytes;  // requests that hold bytes of it; NULL: not told apart
+};
+struct RequestPathRecord {
+  std::string kind, path;  // "file" | "folder"; below the data set's directory
+  std::uint64_t requests = 0, bytes = 0;
+  Maybe<double> latency_mean_ns;  // of these requests
+};
+// Requests of `bytes` to less than twice that, of `latency_ns` to less than the next step.
+struct RequestLatencyRecord {
+  std::uint64_t bytes = 0, latency_ns = 0, requests = 0;
+};
+inline constexpr const char* kUnattributed = "elsewhere";  // kind of reads of nobody knows what
+struct AttributionRecord {
+  std::vector<RequestClassRecord> classes;
+  std::vector<RequestPathRecord> paths;  // files, then folders; most bytes first
+  std::vector<RequestLatencyRecord> latency;
 };
 
 // What became of the plan's order until a layer saw the reads (stats/order_survival.h). There is

@@ -226,6 +226,7 @@ Result<std::vector<StoredRun>> ResultReader::runs(std::int64_t experiment) {
     BLKSWEEP_CHECK(read_account(db_, stored.id, stored.run));
     if (stored.run.probe) {
       BLKSWEEP_TRY(stored.run.probe->order, read_orders(db_, stored.id));
+      BLKSWEEP_TRY(stored.run.probe->attribution, read_attribution(db_, stored.id));
     }
     BLKSWEEP_CHECK(read_node(stored.id, stored.run));
     BLKSWEEP_CHECK(read_texts(stored.id, stored.run));

@@ -154,7 +154,8 @@ Result<> insert_probe(Database& db, std::int64_t run, const ProbeRecord& probe) 
     }
   }
   BLKSWEEP_CHECK(insert_series(db, run, "issue", probe.issues));
-  return insert_orders(db, run, probe.order);
+  BLKSWEEP_CHECK(insert_orders(db, run, probe.order));
+  return probe.attribution ? insert_attribution(db, run, *probe.attribution) : Result<>{};
 }
 
 Result<> insert_fio(Database& db, std::int64_t run, const FioRecord& fio) {

@@ -121,6 +121,31 @@ CREATE TABLE request_order ( -- what became of the plan's order at a layer; no r
   verdict  TEXT NOT NULL,           -- one sentence
   PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE request_class ( -- what requests were for; no row: not known (docs/probe.md)
+  run_id   INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,
+  kind     TEXT NOT NULL,           -- samples | read_ahead | gaps | metadata | other | elsewhere:
+                                    -- of reads; writes | flushes | discards
+  requests INTEGER, bytes INTEGER,  -- that hold bytes of it, and these; NULL: not told apart
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE request_path ( -- the files and folders of which most was read
+  run_id   INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,
+  kind     TEXT NOT NULL,           -- file | folder
+  path     TEXT NOT NULL,           -- below the data set's directory
+  requests INTEGER NOT NULL, bytes INTEGER NOT NULL, -- that hold bytes of it, and these
+  latency_mean_ns REAL,             -- of these requests; NULL: the end of none was seen
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE request_latency ( -- latency by size
+  run_id     INTEGER NOT NULL REFERENCES run,
+  position   INTEGER NOT NULL,
+  bytes      INTEGER NOT NULL,      -- requests of so many to less than twice that
+  latency_ns INTEGER NOT NULL,      -- that took so long to less than the next of 4 steps an octave
+  requests   INTEGER NOT NULL,
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
 )sql";
 
 }  // namespace blksweep

@@ -7,6 +7,7 @@
 #include "stats/quantile.h"
 #include "store/ceilings.h"
 #include "store/pairs.h"
+#include "store/request_notes.h"
 #include "store/rig_verdict.h"
 
 namespace blksweep {
@@ -188,6 +189,7 @@ Maybe<OrderSurvival> order_of(const Runs& runs, const std::string& layer) {
 }
 
 void add_medians(CellSummary& cell, const Runs& runs) {
+  cell.read_for = read_for(runs);
   for (const std::string layer : {"queue", "insert", "issue", "complete"}) {
     if (const auto order = order_of(runs, layer)) {
       cell.order.emplace_back(layer, *order);

@@ -65,6 +65,8 @@ struct CellSummary {
   Maybe<double> prediction_epoch_ns, prediction_error;  // of the run's newest prediction
   QualityRecord quality;
   std::vector<std::pair<std::string, OrderSurvival>> order;  // by layer, without places; medians
+  // Of all that the disk read: the share of each class (request_class), medians; empty: not known.
+  std::vector<std::pair<std::string, double>> read_for;
 
   bool differs() const {
     return verdict.finding == Finding::faster || verdict.finding == Finding::slower;

@@ -8,6 +8,7 @@
 
 #include "base/table.h"
 #include "base/units.h"
+#include "store/request_notes.h"
 #include "store/stopping.h"
 #include "store/summary.h"
 
@@ -281,30 +282,8 @@ std::string method_note(const std::vector<CellSummary>& cells) {
   return out;
 }
 
-// Of the driver; of the layers above it where they were followed. One line for all cells of which
-// the same is said.
-std::string order_notes(const std::vector<CellSummary>& cells) {
-  std::vector<std::pair<std::string, std::vector<std::string_view>>> said;
-  for (const CellSummary& c : cells) {
-    for (const LayerVerdict& v : order_verdicts(c.order)) {
-      if (v.layer != "complete") {
-        auto at = std::ranges::find(said, v.text, [](const auto& s) { return s.first; });
-        at = at == said.end() ? said.insert(at, {v.text, {}}) : at;
-        at->second.push_back(c.label);
-      }
-    }
-  }
-  std::string out;
-  for (const auto& [text, labels] : said) {
-    const bool all = labels.size() == cells.size() && labels.size() > 1;
-    out += fmt::format("{}: {}\n", all ? "all cells" : fmt::format("{}", fmt::join(labels, "; ")),
-                       text);
-  }
-  return out;
-}
-
 std::string notes(const std::vector<CellSummary>& cells) {
-  std::string out = order_notes(cells);
+  std::string out = request_notes(cells);
   bool compared = false;
   bool same = true;
   for (const CellSummary& c : cells) {

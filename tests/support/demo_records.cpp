@@ -62,6 +62,12 @@ ProbeRecord demo_probe() {
   order.layer = "issue";
   order.reversed_run.reset();
   p.order.push_back(order);
+  p.attribution = AttributionRecord{
+      .classes = {{"samples", 90, 360448},
+                  {"other", std::nullopt, std::nullopt},
+                  {"elsewhere", 1, 4096}},
+      .paths = {{"file", "a/b", 12, 49152, 80'000.5}, {"folder", "a", 13, 53248, std::nullopt}},
+      .latency = {{4096, 65536, 70}, {131072, 81920, 20}}};
   p.depth = {{1, 10}, {32, 90}};
   p.request_bytes = {{4096, 60}, {131072, 40}};
   p.latency_ns = {{65536, 100}};

@@ -45,6 +45,19 @@ TEST_P(ThinnedLog, HoldsEvenlySpacedEventsInOrder) {
   }
 }
 
+// Of what is read in parts each part has what is new.
+TEST_P(ThinnedLog, CanBeReadFromAnyNumberOn) {
+  constexpr unsigned kBits = 5;
+  const auto all = log_entries(GetParam(), kBits);
+  const std::uint64_t stride = std::uint64_t{1} << std::bit_width((GetParam() - 1) >> kBits);
+  for (std::uint64_t from = 0; from <= GetParam(); ++from) {
+    const std::uint64_t before = (from + stride - 1) / stride;
+    const auto rest = log_entries(GetParam(), kBits, from);
+    ASSERT_TRUE(std::ranges::equal(rest, std::span(all).subspan(std::min(before, all.size()))))
+        << from;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, ThinnedLog,
                          testing::Values(1, 2, 31, 32, 33, 34, 63, 64, 65, 66, 100, 127, 128, 129,
                                          257, 300, 500));

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "store/json.h"
 #include "store/request_columns.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
@@ -107,6 +108,7 @@ TEST_F(Store, GivesBackEveryFieldOfARun) {
     each_order_column(run.probe->order[i], expected_order);
     EXPECT_EQ(order.text, expected_order.text);
   }
+  EXPECT_EQ(attribution_json(back.probe->attribution), attribution_json(run.probe->attribution));
   each_fio_column(*back.fio, fio);
   each_fio_column(*run.fio, expected_fio);
   EXPECT_EQ(fio.text, expected_fio.text);

@@ -20,6 +20,14 @@ namespace {
 
 constexpr std::size_t kPast = 200;  // more lines than a screen has
 
+std::string text_of(const FileTraffic* traffic) {
+  return traffic == nullptr ? "" : "\n" + traffic_text(*traffic);
+}
+
+Json json_of(const FileTraffic* traffic) {
+  return traffic == nullptr ? Json(nullptr) : traffic_json(*traffic);
+}
+
 double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 std::string line_of(const SeenInterval& i) {
@@ -35,8 +43,9 @@ class Lines : public Display {
     say_text(line_of(interval) + "\n");
     flush_answer();
   }
-  void finish(const ProbeReport& report, std::int64_t length_ns) override {
-    say_text("\n" + summary_text(device_.disk, report, length_ns));
+  void finish(const ProbeReport& report, std::int64_t length_ns,
+              const FileTraffic* traffic) override {
+    say_text("\n" + summary_text(device_.disk, report, length_ns) + text_of(traffic));
   }
 
  private:
@@ -54,10 +63,12 @@ class Document : public Display {
  public:
   explicit Document(const BlockDevice& device) : device_(device) {}
   void show(const SeenInterval& interval) override { intervals_.push_back(timed_counts(interval)); }
-  void finish(const ProbeReport& report, std::int64_t length_ns) override {
-    const Json document = {{"device", device_.disk},
-                           {"intervals", std::move(intervals_)},
-                           {"summary", summary_json(report, length_ns)}};
+  void finish(const ProbeReport& report, std::int64_t length_ns,
+              const FileTraffic* traffic) override {
+    Json document = {{"device", device_.disk},
+                     {"intervals", std::move(intervals_)},
+                     {"summary", summary_json(report, length_ns)}};
+    document["attribution"] = json_of(traffic);
     say_text(json_line(document) + "\n");
   }
 
@@ -86,10 +97,14 @@ class JsonLines : public Display {
     j["stat_read_merges"] = stat ? Json(stat->read_merges) : Json(nullptr);
     j["programs_ns"] = or_null(r.programs_ns);
     j["view_ns"] = interval.view_ns;
+    j["attribution"] = json_of(interval.traffic ? &*interval.traffic : nullptr);
     say_line({{"device", device_.disk}, {"interval", std::move(j)}});
   }
-  void finish(const ProbeReport& report, std::int64_t length_ns) override {
-    say_line({{"device", device_.disk}, {"summary", summary_json(report, length_ns)}});
+  void finish(const ProbeReport& report, std::int64_t length_ns,
+              const FileTraffic* traffic) override {
+    say_line({{"device", device_.disk},
+              {"summary", summary_json(report, length_ns)},
+              {"attribution", json_of(traffic)}});
   }
 
  private:
@@ -127,6 +142,7 @@ class Screen : public Display {
     frame_.total = interval.total;
     frame_.stat = interval.stat;
     frame_.view_ns = interval.view_ns;
+    frame_.traffic = interval.traffic;
     frame_.past.push_front(line_of(interval));
     frame_.past.resize(std::min(frame_.past.size(), kPast));
     draw();
@@ -137,10 +153,11 @@ class Screen : public Display {
   bool broken_off() const override {
     return stop_requested() || end_wanted_ || (terminal_ && terminal_->end_wanted());
   }
-  void finish(const ProbeReport& report, std::int64_t length_ns) override {
+  void finish(const ProbeReport& report, std::int64_t length_ns,
+              const FileTraffic* traffic) override {
     end_wanted_ = terminal_->end_wanted();
     terminal_.reset();
-    say_text(summary_text(device_.disk, report, length_ns));
+    say_text(summary_text(device_.disk, report, length_ns) + text_of(traffic));
   }
 
  private:

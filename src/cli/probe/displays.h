@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/probe/file_traffic.h"
 #include "os/blockdev.h"
 #include "probe/block_probe.h"
 
@@ -18,6 +19,7 @@ struct SeenInterval {
   std::int64_t begin_ns = 0, from_ns = 0, to_ns = 0;  // of the watch, of this interval
   ProbeReport counts, total;                          // in the interval, since the begin
   std::optional<DiskStat> stat;                       // of /sys/block/*/stat in the interval
+  std::optional<FileTraffic> traffic;                 // of the interval, where it is shown
   std::int64_t view_ns = 0;                           // CPU of this process in the interval
 };
 
@@ -25,7 +27,9 @@ class Display {
  public:
   virtual ~Display() = default;
   virtual void show(const SeenInterval& interval) = 0;
-  virtual void finish(const ProbeReport& report, std::int64_t length_ns) = 0;
+  // `traffic`: what reads were for; nullptr: nobody asked.
+  virtual void finish(const ProbeReport& report, std::int64_t length_ns,
+                      const FileTraffic* traffic) = 0;
   // Until then, or until something wants to be looked at.
   virtual void wait_until(std::int64_t when_ns);
   virtual void draw() {}  // the newest interval again: the screen has another size

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMinute = 60'000'000'000;
 constexpr std::size_t kWide = 120, kGap = 2, kFewRows = 3, kManyRows = 14;
+constexpr std::size_t kHigh = 40, kFewFiles = 3, kManyFiles = 10;
 
 double per(std::uint64_t n, std::uint64_t of) {
   return of == 0 ? 0 : static_cast<double>(n) / static_cast<double>(of);
@@ -150,6 +151,14 @@ std::vector<ScreenLine> live_screen(const LiveFrame& f, const ScreenSize& size) 
                                    {merged_text(f)},
                                    {percentiles_text(f.interval)},
                                    {}};
+  if (f.traffic) {
+    for (std::string& line :
+         traffic_lines(*f.traffic, size.rows >= kHigh ? kManyFiles : kFewFiles)) {
+      line.resize(std::min(line.size(), size.columns));
+      lines.push_back({std::move(line)});
+    }
+    lines.push_back({});
+  }
   const std::vector<ScreenLine> ends = {
       {}, {checked_text(f)}, losses_line(f.total), {cost_text(f)}};
   const std::size_t fixed = lines.size() + ends.size() + 1;

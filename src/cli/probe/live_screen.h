@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/probe/file_traffic.h"
 #include "cli/terminal.h"
 #include "os/blockdev.h"
 #include "probe/block_probe.h"
@@ -21,10 +22,11 @@ struct LiveFrame {
   std::string heading;  // which disk, and its queue
   double at_s = 0, length_s = 1;
   ProbeReport interval;
-  ProbeReport total;             // since the start
-  std::optional<DiskStat> stat;  // of /sys/block/*/stat, over the interval
-  std::int64_t view_ns = 0;      // CPU of this process
-  std::deque<std::string> past;  // interval_line() of each, newest first
+  ProbeReport total;                   // since the start
+  std::optional<DiskStat> stat;        // of /sys/block/*/stat, over the interval
+  std::int64_t view_ns = 0;            // CPU of this process
+  std::optional<FileTraffic> traffic;  // of the interval; none: nobody asked
+  std::deque<std::string> past;        // interval_line() of each, newest first
 };
 
 std::vector<ScreenLine> live_screen(const LiveFrame& frame, const ScreenSize& size);

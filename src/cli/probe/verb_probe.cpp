@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/device_argument.h"
 #include "cli/probe/displays.h"
+#include "cli/probe/file_traffic.h"
 #include "cli/verb.h"
 #include "os/blockdev.h"
 #include "os/signals.h"
@@ -25,7 +26,7 @@ over the time in which the device had something to do. Ends after --seconds, or
 with Ctrl-C.
 
 examples:
-  blksweep probe vda --live
+  blksweep probe vda --live --catalog data.cat
   blksweep probe /dev/vda --seconds 10 --interval 500ms
   blksweep probe . --seconds 5 --json > probe.json)";
 
@@ -33,13 +34,15 @@ struct ProbeOptions {
   std::string device;
   std::uint64_t seconds = 0;  // 0: until interrupted
   Nanos interval = std::chrono::seconds(1);
+  std::string data;  // a catalog's file or a data set's folder; empty: requests of no file
   bool live = false, json = false;
 };
 
 class Watch {
  public:
-  Watch(const ProbeOptions& options, const BlockDevice& device, BlockProbe& probe)
-      : options_(options), device_(device), probe_(probe) {}
+  Watch(const ProbeOptions& options, const BlockDevice& device, BlockProbe& probe,
+        const WatchedData* data)
+      : options_(options), device_(device), probe_(probe), data_(data) {}
 
   Result<Exit> run() {
     BLKSWEEP_CHECK(probe_.start());
@@ -48,7 +51,11 @@ class Watch {
     BLKSWEEP_CHECK(watch_intervals());
     const std::int64_t length_ns = now_ns() - begin_ns_;
     BLKSWEEP_TRY(const ProbeReport report, probe_.stop());
-    display_->finish(report, length_ns);
+    std::optional<FileTraffic> traffic;
+    if (data_ != nullptr) {
+      traffic = traffic_of(*data_, report.issues, report);
+    }
+    display_->finish(report, length_ns, traffic ? &*traffic : nullptr);
     for (const std::string& warning : report.warnings) {
       warn(warning);
     }
@@ -110,9 +117,14 @@ class Watch {
                    .counts = between(before.counts, now.counts),
                    .total = now.counts,
                    .stat = std::nullopt,
+                   .traffic = std::nullopt,
                    .view_ns = now.cpu_ns - before.cpu_ns};
     if (before.stat && now.stat) {
       i.stat = *now.stat - *before.stat;
+    }
+    if (data_ != nullptr && options_.live) {
+      i.traffic =
+          traffic_of(*data_, probe_.issues_since(before.counts.logged, now.counts), i.counts);
     }
     return i;
   }
@@ -129,6 +141,7 @@ class Watch {
   const ProbeOptions& options_;
   const BlockDevice& device_;
   BlockProbe& probe_;
+  const WatchedData* data_;
   std::unique_ptr<Display> display_;
   std::int64_t begin_ns_ = 0;
 };
@@ -138,10 +151,15 @@ Result<Exit> probe_device(const ProbeOptions& options) {
   if (device.dev != device.whole_disk) {
     note(fmt::format("{} is a partition: showing the whole disk {}", device.node, device.disk));
   }
-  BLKSWEEP_TRY(const std::unique_ptr<BlockProbe> probe,
-               open_block_probe(device.whole_disk, {.cost = options.live}));
+  std::unique_ptr<WatchedData> data;
+  if (!options.data.empty()) {
+    BLKSWEEP_TRY(data, watched_data(options.data, device));
+  }
+  BLKSWEEP_TRY(
+      const std::unique_ptr<BlockProbe> probe,
+      open_block_probe(device.whole_disk, {.origins = data != nullptr, .cost = options.live}));
   install_stop_signals();
-  return Watch(options, device, *probe).run();
+  return Watch(options, device, *probe, data.get()).run();
 }
 
 Result<Nanos> parse_interval(std::string_view text) {
@@ -172,6 +190,7 @@ void add_probe(Verbs& verbs) {
              "how long (default: until Ctrl-C)");
   add_parsed(app, "--interval", options->interval, parse_interval,
              "how long each line or screen is of (default 1s)");
+  app.add_option("--catalog", options->data, "FILE or folder of a data set: what reads were for");
   app.add_flag("--live", options->live,
                "one screen, drawn anew; lines where stdout is no terminal");
   app.add_flag("--json", options->json,

@@ -276,7 +276,7 @@ void add_run_flags(Command app, CellText& text) {
   flag("check", "check", "true", "");
   flag("no-check", "check", "false", "");
   flag("probe", "probe", "true", "");
-  flag("no-probe", "probe", "false", "no eBPF probe; --probe-layers: order at all layers");
+  flag("no-probe", "probe", "false", "no eBPF probe; --probe-layers: follow each read");
   flag("probe-layers", "probe-layers", "true", "");
   flag("no-ceiling", "ceiling", "false", "");
   flag("controls", "controls", "true", "run controls of the rig, too; --no-ceiling: measure none");

@@ -1,0 +1,195 @@
+#!/usr/bin/env bash
+# What requests were for: on ext4 and xfs, through files and from the device, direct and buffered with read-ahead,
+# every byte that the disk read is in one class, no read of the data is of nobody, and each sample is read once.
+# The classes' sum is what /sys/block/*/stat counts. Other programs are told apart; a request that was merged of several
+# files is each one's.
+# Side by side: on disks of its own; asks for what was read, not for times
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+# shellcheck source=tests/cli/loop_helpers.bash
+. "$(dirname "$0")/loop_helpers.bash"
+
+cat >"$tmp/judge.py" <<'PY'
+import json, sys
+READS = ["samples", "read_ahead", "gaps", "metadata", "other", "elsewhere"]
+
+def total(a):
+    return sum(a[c]["bytes"] for c in READS if a[c]["bytes"] is not None)
+
+def check(truth, what, run):
+    if not truth:
+        shown = {k: v for k, v in run["attribution"].items() if k not in ("files", "folders", "latency")}
+        sys.exit(f"FAILED: {what}: {run.get('cell', {})}\n{shown}\nbytes {run.get('bytes')} "
+                 f"device {run.get('device_bytes')} probe {run.get('probe')}")
+
+def judge(run, files):
+    a, cell = run["attribution"], run["cell"]
+    check(total(a) == run["probe"]["bytes"], "all that was read is in one class", run)
+    check(run["probe"]["stat_difference"] == 0, "requests are those of /sys/block/*/stat", run)
+    check(0 <= total(a) - run["device_bytes"] <= 1 << 20, "bytes are those of /sys/block/*/stat", run)
+    check(a["unattributed"] == 0 and a["elsewhere"]["bytes"] == 0, "no read is of nobody", run)
+    check(a["other"]["bytes"] == 0, "nobody else reads", run)
+    # A device read that bridges a gap takes in samples of which another read has the rest; whoever drops the machine's
+    # caches meanwhile makes the page cache read again.
+    again = a["samples"]["bytes"] - run["bytes"]
+    may = cell["merge"] == "device" or cell["io"] == "buffered"
+    check(again == 0 or (again > 0 and may), "each sample is read once", run)
+    check(a["gaps"]["bytes"] == 0 or cell["merge"] == "device", "nothing between files is read on purpose", run)
+    check(a["metadata"]["bytes"] > 0 or cell["merge"] == "device", "inodes are read", run)
+    untimed = run["probe"]["requests"] - sum(l["requests"] for l in a["latency"])
+    check(0 <= untimed <= run["probe"]["healed"], "each request whose end was seen has a latency", run)
+    check(sum(f["bytes"] for f in a["folders"]) == a["samples"]["bytes"] + a["read_ahead"]["bytes"], "by folder", run)
+    for f in a["files"]:
+        rounded = -(-files[f["path"]] // 4096) * 4096
+        check(f["bytes"] == rounded or (again and f["bytes"] > rounded), f"{f} is {rounded} bytes of blocks", run)
+
+if __name__ == "__main__":
+    document, files = json.load(open(sys.argv[1])), dict(json.load(open(sys.argv[2])))
+    for run in document["runs"]:
+        if run["attribution"] is None:
+            sys.exit("FAILED: no attribution: " + str(run["warnings"]))
+        judge(run, files)
+        a = run["attribution"]
+        print(*(run["cell"][k] for k in ("order", "merge", "io")), *(f"{c} {a[c]['bytes']}" for c in READS))
+PY
+
+sizes_of() { # FOLDER FILE: {path: bytes}
+  "$python" - "$1" >"$2" <<'PY'
+import json, os, sys
+root = sys.argv[1]
+print(json.dumps({os.path.relpath(os.path.join(d, f), root): os.path.getsize(os.path.join(d, f))
+                  for d, _, fs in os.walk(root) for f in fs}))
+PY
+}
+
+cat >"$tmp/judge_probe.py" <<'PY'
+import json, os, sys
+from judge import READS, total
+lines, files = [json.loads(l) for l in open(sys.argv[1])], json.load(open(sys.argv[2]))
+read_bytes, written_bytes, shard = int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+a, intervals = lines[-1]["attribution"], [l["interval"]["attribution"] for l in lines[:-1]]
+
+def check(truth, what):
+    if not truth:
+        sys.exit(f"FAILED: {what}: stat {read_bytes} {written_bytes}\n{json.dumps({k: v for k, v in a.items() if k != 'latency'})}")
+
+check(total(a) == read_bytes, "bytes are those of /sys/block/*/stat")
+check(a["writes"]["bytes"] == written_bytes, "what is written, too")
+check(a["elsewhere"]["bytes"] == 0, "no read is of nobody")
+check(a["seen_requests"] == a["requests"], "no read is missing")
+check(a["other"]["bytes"] is None, "nobody is ours")
+for c in READS:
+    check(sum(i[c]["bytes"] or 0 for i in intervals) == (a[c]["bytes"] or 0), f"intervals add up to all, of {c}")
+check(len(a["processes"]) > 2 and all(p["process"] for p in a["processes"]), "who read")  # cat, and each dd
+of = {f["path"]: f for f in a["files"]}
+for path, size in files.items():
+    wanted = path in sys.argv[6:]
+    check(of.get(path, {"bytes": 0})["bytes"] == (-(-size // 4096) * 4096 if wanted else 0), f"{path}: read {wanted}")
+check([f["path"] for f in a["folders"]] == [shard], "one folder is read")
+PY
+# Bytes read and written, of /sys/block/*/stat.
+stat_bytes() {
+  local reads writes
+  read -r _ _ reads _ _ _ writes _ <"/sys/block/${loopfs_device#/dev/}/stat"
+  echo $((reads * 512)) $((writes * 512))
+}
+
+for disk in 'ext4 -b 4096' xfs; do
+  read -r fstype options <<<"$disk"
+  # shellcheck disable=SC2086
+  own_disk 320M "$fstype" $options
+  data=$loopfs_mount/data
+  "$blksweep" --quiet dataset make "$data" --count 600 --size lognormal:40KiB --fragment 1.3 >/dev/null
+  sync -f "$data"
+  make_catalog "$data" "$tmp/data.cat"
+  sizes_of "$data" "$tmp/sizes"
+
+  # --- runs ----------------------------------------------------------------------------------------
+  call run --catalog "$tmp/data.cat" --no-ceiling --cache cold --order lba --merge none,kernel,device --io direct,buffered \
+    --probe-layers --json
+  expect_status 0
+  [ "$fstype" != ext4 ] || grep -q '"probe": {' "$tmp/.out" || skip 'the kernel lets no probe watch'
+  "$python" "$tmp/judge.py" "$tmp/.out" "$tmp/sizes" | sed "s/^/$fstype /" || die "$fstype: attribution"
+
+  # A quarter of each file is asked for; the page cache reads ahead of it.
+  call run --catalog "$tmp/data.cat" --no-ceiling --cache cold --order lba --merge none --io direct,buffered --engine psync \
+    --read-share 25% --probe-layers --json
+  expect_status 0
+  "$python" - "$tmp/.out" <<'PY' || die "$fstype: read-ahead"
+import json, sys
+shares = {}
+for run in json.load(open(sys.argv[1]))["runs"]:
+    a = run["attribution"]
+    assert a["unattributed"] == 0 and a["samples"]["bytes"] >= run["bytes"], a
+    shares[run["cell"]["io"]] = a["read_ahead"]["bytes"] / run["bytes"]
+print("read ahead, of what was asked for:", shares)
+assert shares["buffered"] > 1 > shares["direct"], shares
+PY
+
+  # --- another program meanwhile ---------------------------------------------------------------------
+  while :; do dd if="$loopfs_device" of=/dev/null bs=64k count=32 iflag=direct status=none; done &
+  reader=$!
+  call run --catalog "$tmp/data.cat" --no-ceiling --cache cold --depth 1 --order random --merge none --probe-layers --json
+  kill "$reader"
+  wait "$reader" || true
+  expect_status 0 3
+  "$python" - "$tmp/.out" <<'PY' || die "$fstype: other programs"
+import json, sys
+run = json.load(open(sys.argv[1]))["runs"][0]
+a = run["attribution"]
+assert a["other"]["bytes"] > 1 << 20, a["other"]
+assert a["samples"]["bytes"] == run["bytes"] and a["unattributed"] == 0, a
+PY
+
+  # --- probe --catalog -------------------------------------------------------------------------------
+  sync -f "$data"
+  echo 3 >/proc/sys/vm/drop_caches
+  rm -f "$tmp/lines"
+  "$blksweep" --quiet probe "$loopfs_device" --live --json --interval 200ms --catalog "$tmp/data.cat" >"$tmp/lines" &
+  pid=$!
+  until [ -s "$tmp/lines" ]; do sleep 0.05; done
+  read -r read_before written_before < <(stat_bytes)
+  shard=class_0003
+  mapfile -t files < <(cd "$data" && ls $shard/*)
+  (cd "$data" && cat "${files[@]:0:20}" >/dev/null)
+  for file in "${files[@]:20:20}"; do
+    dd if="$data/$file" of=/dev/null bs=1M iflag=direct status=none
+  done
+  head -c 1000000 /dev/urandom >"$loopfs_mount/written"
+  sync -f "$loopfs_mount"
+  sleep 0.1
+  read -r read_after written_after < <(stat_bytes)
+  kill -INT "$pid"
+  wait "$pid" || die "the view ended with $?"
+  PYTHONPATH=$tmp "$python" "$tmp/judge_probe.py" "$tmp/lines" "$tmp/sizes" $((read_after - read_before)) \
+    $((written_after - written_before)) $shard "${files[@]:0:40}" || die "$fstype: probe --catalog"
+  loopfs_remove
+done
+
+# --- refused, and told ---------------------------------------------------------------------------------
+own_disk 64M ext4 -b 4096
+"$blksweep" --quiet dataset make "$loopfs_mount/data" --count 20 --size 4KiB >/dev/null
+call probe "$loopfs_device" --seconds 1 --catalog "$tmp/nowhere.cat"
+expect_error 1 "$tmp/nowhere.cat"
+call probe "${PROBE_OTHER_DISK:-$tmp}" --seconds 1 --catalog "$loopfs_mount/data"
+[ "$status" != 0 ] || die 'data of another disk'
+# Of a catalog that knows one class only, a read of another is of nobody.
+watched_reads() { # CATALOG: the two classes are read meanwhile
+  echo 3 >/proc/sys/vm/drop_caches
+  (sleep 0.5 && cat "$loopfs_mount"/data/class_000[01]/* >/dev/null) &
+  call probe "$loopfs_device" --seconds 1 --catalog "$@"
+  wait
+  expect_status 0
+}
+watched_reads "$loopfs_mount/data/class_0000" --json
+"$python" - "$tmp/.out" <<'PY' || die 'a catalog that does not know'
+import json, sys
+a = json.load(open(sys.argv[1]))["attribution"]
+assert a["samples"]["bytes"] == a["elsewhere"]["bytes"] == 2 * 4096 and a["unattributed"] > 0, a
+PY
+watched_reads "$loopfs_mount/data"
+for word in 'what for' samples 'file' 'folder' 'process' 'p99'; do
+  grep -q "$word" <<<"$out" || die "does not say '$word'"
+done
+! grep -q elsewhere <<<"$out" || die 'all of it is known'

@@ -1,0 +1,126 @@
+// Where the probe says that requests come from: who made them, and into which memory they go.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/fd.h"
+#include "probe/block_probe.h"
+#include "support/bare_loop.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::size_t kOriginRead = 4096;
+
+class ProbeOrigins : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!device_) {
+      GTEST_SKIP() << "needs root and loop devices: " << device_.error().message();
+    }
+  }
+
+  ProbeReport watch(const ProbeSettings& settings, const std::function<void()>& work) {
+    auto probe = open_block_probe(device_->number(), settings);
+    if (!probe) {
+      ADD_FAILURE() << probe.error().message();
+      return {};
+    }
+    EXPECT_TRUE((*probe)->start());
+    work();
+    auto report = (*probe)->stop();
+    EXPECT_TRUE(report) << report.error().message();
+    return report ? std::move(*report) : ProbeReport{};
+  }
+
+  void read_at(off_t offset, bool direct) const {
+    const Fd fd(::open(("/dev/" + device_->name()).c_str(),
+                       O_RDONLY | O_CLOEXEC | (direct ? O_DIRECT : 0)));
+    const std::unique_ptr<void, void (*)(void*)> memory(std::aligned_alloc(4096, kOriginRead),
+                                                        &std::free);
+    EXPECT_EQ(::pread(fd.get(), memory.get(), kOriginRead, offset),
+              static_cast<ssize_t>(kOriginRead));
+  }
+
+  // Returns the child's number.
+  std::uint32_t read_in_a_child(off_t offset) const {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      read_at(offset, true);
+      ::_exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return static_cast<std::uint32_t>(child);
+  }
+
+  Result<LoopDevice> device_ = LoopDevice::make();
+};
+
+TEST_F(ProbeOrigins, NameTheProcessAndTheMemory) {
+  std::uint32_t child = 0;
+  const ProbeReport r = watch({.origins = true}, [&] {
+    read_at(0, true);
+    child = read_in_a_child(1 << 20);
+    read_at(2 << 20, false);
+  });
+  EXPECT_TRUE(r.origins);
+  ASSERT_TRUE(r.makers);
+  ASSERT_GE(r.issues.size(), 3U);
+  const auto self = static_cast<std::uint32_t>(::getpid());
+  EXPECT_EQ(r.issues[0].origin.process, self);
+  EXPECT_FALSE(r.issues[0].origin.device_page);
+  EXPECT_EQ(r.issues[1].origin.process, child);
+  EXPECT_FALSE(r.issues[1].origin.device_page);
+  EXPECT_EQ(r.issues[2].origin.process, self);
+  EXPECT_TRUE(r.issues[2].origin.device_page);
+  EXPECT_TRUE(r.queued.empty());  // layers are another matter
+}
+
+TEST_F(ProbeOrigins, NameNobodyWhereTheKernelHasNoTracepoint) {
+  ProbeSettings settings;
+  settings.origins = true;
+  settings.without.emplace_back("block_io_start");
+  const ProbeReport r = watch(settings, [&] { read_at(0, true); });
+  EXPECT_TRUE(r.origins);
+  EXPECT_FALSE(r.makers);
+  ASSERT_EQ(r.issues.size(), 1U);
+  EXPECT_EQ(r.issues[0].origin.process, 0U);
+  EXPECT_TRUE(std::ranges::any_of(r.warnings, [](const std::string& w) {
+    return w.find("what other programs read") != std::string::npos;
+  }));
+}
+
+TEST_F(ProbeOrigins, AreNotFollowedUnlessAsked) {
+  const ProbeReport r = watch({}, [&] { read_at(0, true); });
+  EXPECT_FALSE(r.origins);
+  ASSERT_EQ(r.issues.size(), 1U);
+  EXPECT_EQ(r.issues[0].origin.process, 0U);
+  EXPECT_TRUE(r.warnings.empty());
+}
+
+TEST_F(ProbeOrigins, WritesAreCountedByWhatTheyAre) {
+  const std::unique_ptr<void, void (*)(void*)> memory(std::aligned_alloc(4096, kOriginRead),
+                                                      &std::free);
+  std::fill_n(static_cast<char*>(memory.get()), kOriginRead, 'x');
+  const ProbeReport r = watch({}, [&] {
+    for (const off_t at : {0, 1 << 20}) {
+      EXPECT_EQ(::pwrite(device_->fd(), memory.get(), kOriginRead, at),
+                static_cast<ssize_t>(kOriginRead));
+    }
+    EXPECT_EQ(::fsync(device_->fd()), 0);
+  });
+  EXPECT_EQ(r.others.writes, 2U);
+  EXPECT_EQ(r.others.write_bytes, 2 * kOriginRead);
+  EXPECT_GE(r.other_requests, r.others.writes + r.others.flushes + r.others.discards);
+}
+
+}  // namespace
+}  // namespace blksweep

@@ -1,0 +1,49 @@
+#include "store/request_notes.h"
+
+#include <gtest/gtest.h>
+
+namespace blksweep {
+namespace {
+
+StoredRun run_that_read(std::uint64_t samples, std::uint64_t read_ahead) {
+  StoredRun run;
+  run.run.probe.emplace().attribution =
+      AttributionRecord{.classes = {{"samples", 1, samples},
+                                    {"read_ahead", 1, read_ahead},
+                                    {"other", std::nullopt, std::nullopt},
+                                    {"writes", 5, 1'000'000}},
+                        .paths = {},
+                        .latency = {}};
+  return run;
+}
+
+TEST(RequestNotes, SayWhatTheDiskReadInTheMedianRun) {
+  const StoredRun a = run_that_read(900, 100), b = run_that_read(500, 500),
+                  c = run_that_read(800, 200);
+  StoredRun unknown;
+  unknown.run.probe.emplace();
+  const auto shares = read_for({&a, &b, &unknown, &c});
+  ASSERT_EQ(shares.size(), 2U);  // what is no read has no share, and what is not known none
+  EXPECT_EQ(shares[0].first, "samples");
+  EXPECT_DOUBLE_EQ(shares[0].second, 0.8);
+  EXPECT_DOUBLE_EQ(shares[1].second, 0.2);
+  EXPECT_TRUE(read_for({&unknown}).empty());
+}
+
+TEST(RequestNotes, AreOneLineForAllCellsOfWhichTheSameIsTrue) {
+  CellSummary first, second;
+  first.label = "lba";
+  first.read_for = {{"samples", 0.8}, {"read_ahead", 0.2}};
+  second = first;
+  second.label = "path";
+  EXPECT_EQ(request_notes({first, second}),
+            "all cells: what the disk read: samples 80.0 %, read ahead 20.0 %\n");
+  second.read_for = {{"samples", 1.0}};
+  EXPECT_EQ(request_notes({first, second}),
+            "lba: what the disk read: samples 80.0 %, read ahead 20.0 %\n"
+            "path: what the disk read: samples 100.0 %\n");
+  EXPECT_EQ(request_notes({CellSummary()}), "");
+}
+
+}  // namespace
+}  // namespace blksweep
