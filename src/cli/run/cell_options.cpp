@@ -335,7 +335,9 @@ Result<> check_staging(const CellSettings& c) {
                   word_of(asked, kStagings), word_of(c.copy, kCopies), fmt::join(there, ", ")));
 }
 
-Result<> check(const CellSettings& c) {
+}  // namespace
+
+Result<> check_cell(const CellSettings& c) {
   BLKSWEEP_CHECK(check_reader(c));
   BLKSWEEP_CHECK(check_staging(c));
   if (c.consumer != ConsumerKind::none && c.compute.mean.count() == 0) {
@@ -345,20 +347,6 @@ Result<> check(const CellSettings& c) {
   }
   return {};
 }
-
-Result<> check_count(const CellText& text) {
-  std::uint64_t cells = 1;
-  for (const auto& [name, values] : text) {
-    cells *= std::max<std::size_t>(values.size(), 1);
-    if (cells > kMostCells) {
-      return usage_error(fmt::format(
-          "more than {} cells with --{}: give fewer values, or sweep in parts", kMostCells, name));
-    }
-  }
-  return {};
-}
-
-}  // namespace
 
 std::span<const CellOption> cell_options() {
   static const std::vector<CellOption> all = [] {
@@ -370,40 +358,6 @@ std::span<const CellOption> cell_options() {
     return options;
   }();
   return all;
-}
-
-Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
-  BLKSWEEP_CHECK(check_count(text));
-  std::vector<CellSettings> cells(1);
-  for (const CellOption& option : cell_options()) {
-    const auto given = text.find(option.name);
-    if (given == text.end()) {
-      continue;
-    }
-    std::vector<CellSettings> next;
-    for (const CellSettings& cell : cells) {
-      for (const std::string& value : given->second) {
-        if (const Result<> set = option.set(next.emplace_back(cell), value); !set) {
-          return usage_error(fmt::format("--{}: {}", option.name, set.error().message()));
-        }
-      }
-    }
-    cells = std::move(next);
-  }
-  for (CellSettings& cell : cells) {
-    cell.order_named = text.contains("order");
-    cell.window_named = text.contains("window");
-    cell.engine_named = text.contains("engine");
-    if (!text.contains("io")) {
-      cell.direct = traits_of(cell.engine).direct;
-    }
-    if (!text.contains("consumer") && cell.compute.mean.count() > 0) {
-      cell.consumer = ConsumerKind::emulated;
-    }
-    BLKSWEEP_CHECK(cell.workers > 0 ? settle_workers(cell) : Result<>());
-    BLKSWEEP_CHECK(check(cell));
-  }
-  return cells;
 }
 
 }  // namespace blksweep

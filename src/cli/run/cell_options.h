@@ -47,6 +47,9 @@ inline constexpr std::size_t kMostCells = 10'000;
 // quote the text.
 Result<std::vector<CellSettings>> expand_cells(const CellText& text);
 
+// Whether what one cell asks for goes together; a usage error says what does not.
+Result<> check_cell(const CellSettings& cell);
+
 // What the values of one cell are called, in the table's order: the record's settings. "-" where a
 // setting means nothing (cell_meaning.h): cells of equal words are one cell.
 std::vector<std::pair<std::string, std::string>> describe(const CellSettings& cell);
