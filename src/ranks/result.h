@@ -38,7 +38,7 @@ struct JoinedRow {
   std::uint64_t content =
       0;  // sum over the ranks: equal for all splits but copy, and numbers of ranks
   std::uint32_t nodes = 0;
-  std::uint32_t batches = 0;  // most of any rank: with barriers, how often all met
+  std::uint32_t batches = 0;       // most of any rank: with barriers, how often all met
   std::int64_t start_skew_ns = 0;  // between the first to begin and the last
   std::int64_t first_done_ns = 0, last_done_ns = 0;
   std::int64_t barrier_ns = 0, waited_ns = 0;  // of all
