@@ -100,7 +100,8 @@ void add_ranks(Command app, MpiOptions& o) {
                         o.barrier);
       },
       "where ranks wait for each other: batch epoch none [none]");
-  add_parsed(app, "--patience", o.patience, parse_duration, "for the last rank to be ready [60s]");
+  add_parsed(app, "--patience", o.patience, parse_duration,
+             "others wait so long for a rank that is stuck [60s]");
   app.add_flag("--json", o.json, "print one JSON document");
 }
 

@@ -112,6 +112,9 @@ expect_status 2
 launch 2 --data "$tmp/nowhere"
 expect_status 1
 [[ $err == *'rank 0 '*nowhere* ]] || die 'a folder that is not there is told'
+# The help, like that of all verbs.
+"$mpi" --help >"$tmp/.out" || die 'help'
+[ -z "$(awk 'length > 80' "$tmp/.out")" ] || die 'a line of help is longer than 80 columns'
 # Copies with other content: of rank 1, in a mount namespace of its own.
 if [ "$(id -u)" = 0 ]; then
   cp -r "$tmp/data" "$tmp/other"
