@@ -132,7 +132,7 @@ TEST(Elevator, ChunksAreCountedInMeanSamples) {
 
 // --- what leaves the window ------------------------------------------------------------------
 
-constexpr std::uint32_t kBytes = 4096;
+constexpr std::uint32_t kRingBytes = 4096;
 
 struct Mix {
   std::uint32_t per_chunk, lookahead, window, hold;  // window: samples
@@ -148,7 +148,7 @@ Chunks emitted(const Catalog& catalog, Mix mix, std::uint64_t seed, Order order 
                                      .lookahead = {mix.lookahead * mix.per_chunk * mean}}),
                 1, {});
   const auto emission = draw_order(plan, {.shuffle = Shuffle::buffer,
-                                          .window = {mix.window * align_up(mean, kBytes)},
+                                          .window = {mix.window * align_up(mean, kRingBytes)},
                                           .hold = mix.hold,
                                           .seed = seed});
   Chunks out;
@@ -161,7 +161,7 @@ Chunks emitted(const Catalog& catalog, Mix mix, std::uint64_t seed, Order order 
 support::FlatCatalog equal_files(std::uint32_t n) {
   support::FlatCatalog data("/d");
   for (std::uint32_t i = 0; i < n; ++i) {
-    data.add("f" + std::to_string(1000 + i), kBytes, std::uint64_t{i} * kBytes);
+    data.add("f" + std::to_string(1000 + i), kRingBytes, std::uint64_t{i} * kRingBytes);
   }
   return data;
 }
@@ -184,7 +184,7 @@ double distance_tail(Chunks places, std::uint32_t n) {
   return std::clamp(sum, 0.0, 1.0);
 }
 
-constexpr std::uint32_t kSamples = 60, kEpochs = 1500;
+constexpr std::uint32_t kRingSamples = 60, kRingEpochs = 1500;
 
 struct Differ {
   std::uint32_t tests = 0, counts = 0, distances = 0;  // of these, with p <= 0.01
@@ -195,23 +195,23 @@ struct Differ {
 Differ from_uniform(const support::FlatCatalog& data, Order order) {
   Differ out;
   for (const Mix& mix : {Mix{4, 3, 12, 4}, {7, 2, 20, 0}, {1, 10, 5, 2}, {20, 1, 30, 1}}) {
-    std::vector<Chunks> places(kSamples);
-    for (std::uint64_t seed = 1; seed <= kEpochs; ++seed) {
+    std::vector<Chunks> places(kRingSamples);
+    for (std::uint64_t seed = 1; seed <= kRingEpochs; ++seed) {
       const Chunks left = emitted(data.view(), mix, seed, order);
       for (std::uint32_t i = 0; i < left.size(); ++i) {
         places[left[i]].push_back(i);
       }
     }
     for (std::uint32_t sample = 0; sample < 50; sample += 2, ++out.tests) {
-      std::vector<std::uint64_t> counts(kSamples);
+      std::vector<std::uint64_t> counts(kRingSamples);
       const double sum = std::accumulate(places[sample].begin(), places[sample].end(), 0.0);
-      out.mean_off = std::max(out.mean_off, std::abs(sum / kEpochs / (kSamples - 1) - 0.5));
+      out.mean_off = std::max(out.mean_off, std::abs(sum / kRingEpochs / (kRingSamples - 1) - 0.5));
       for (const std::uint32_t place : places[sample]) {
         ++counts[place];
       }
-      const double x = support::chi_square(counts, double{kEpochs} / kSamples);
-      out.counts += support::chi_square_tail(x, kSamples - 1) <= 0.01 ? 1 : 0;
-      out.distances += distance_tail(places[sample], kSamples) <= 0.01 ? 1 : 0;
+      const double x = support::chi_square(counts, double{kRingEpochs} / kRingSamples);
+      out.counts += support::chi_square_tail(x, kRingSamples - 1) <= 0.01 ? 1 : 0;
+      out.distances += distance_tail(places[sample], kRingSamples) <= 0.01 ? 1 : 0;
     }
   }
   fmt::print(
@@ -221,7 +221,7 @@ Differ from_uniform(const support::FlatCatalog& data, Order order) {
 }
 
 TEST(ElevatorShuffle, EverySampleLeavesAtEveryPlaceEquallyOften) {
-  const support::FlatCatalog data = equal_files(kSamples);
+  const support::FlatCatalog data = equal_files(kRingSamples);
   const Differ near_head = from_uniform(data, Order::elevator);
   EXPECT_EQ(near_head.tests, 100U);
   EXPECT_LE(near_head.counts, 2U);
@@ -236,10 +236,10 @@ TEST(ElevatorShuffle, SamplesOfOtherSizesNearlySo) {
   support::FlatCatalog data("/d");
   Rng rng(3);
   std::uint64_t at = 0;
-  for (std::uint32_t i = 0; i < kSamples; ++i) {
+  for (std::uint32_t i = 0; i < kRingSamples; ++i) {
     const auto bytes = static_cast<std::uint64_t>(std::exp(8.3 + 0.5 * rng.normal()));
     data.add("f" + std::to_string(1000 + i), bytes, at);
-    at += align_up(bytes, kBytes);
+    at += align_up(bytes, kRingBytes);
   }
   const Differ differ = from_uniform(data, Order::elevator);
   EXPECT_LE(differ.mean_off, 0.05);
@@ -251,7 +251,7 @@ TEST(ElevatorShuffle, NoSampleStaysLongerThanItsBound) {
   for (const std::uint32_t hold : {1U, 2U, 4U}) {
     const Plan plan = make_plan(data.view(), identity(kArrivals), 1, {});
     const auto emission = draw_order(plan, {.shuffle = Shuffle::buffer,
-                                            .window = {std::uint64_t{kWindow} * kBytes},
+                                            .window = {std::uint64_t{kWindow} * kRingBytes},
                                             .hold = hold,
                                             .seed = hold});
     std::uint32_t longest = 0;
