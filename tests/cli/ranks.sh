@@ -144,18 +144,6 @@ wait
 
 # Several at once: most of their time is waiting.
 kill_ranks() { "$python" "$here/../support/kill_ranks.py" "$@" "$mpi" "$tmp/data"; }
-told_to_end() {
-  local job status=0
-  "${mpirun[@]}" -n 3 "$mpi" --json --data "$tmp/data" --epochs 300 --compute 2ms --batch 4 >"$tmp/told" 2>&1 &
-  job=$!
-  sleep 2
-  kill -TERM "$job"
-  wait "$job" || status=$?
-  if [ "$status" = 0 ] || ! grep -q '"state":"ended","samples":[1-9]' "$tmp/told" || ! grep -q '^blksweep-mpi: told to end' "$tmp/told"; then
-    cat "$tmp/told"
-    return 1
-  fi
-}
 declare -A lanes
 lane() { # NAME COMMAND...
   "${@:2}" >"$tmp/$1.lane" 2>&1 &
@@ -164,7 +152,7 @@ lane() { # NAME COMMAND...
 lane stopped kill_ranks --times "${STOPS:-1}" --stop
 lane keepers kill_ranks --times "${KEEPERS:-1}" --keepers
 kill_ranks --times "${KILLS:-5}" || die 'ranks that were killed'
-lane told told_to_end
+lane told kill_ranks --times 1 --tell
 for name in "${!lanes[@]}"; do
   wait "${lanes[$name]}" || die "$name: $(cat "$tmp/$name.lane")"
   grep '^rank' "$tmp/$name.lane" || true

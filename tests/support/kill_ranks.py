@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Kills a rank of blksweep-mpi at random moments, and looks what the others make of it.
 
-usage: kill_ranks.py [--times N] [--ranks N] [--victim RANK] [--keepers | --stop] [--seed N] PROGRAM DATA
+usage: kill_ranks.py [--times N] [--ranks N] [--victim RANK] [--keepers | --stop | --tell] [--seed N] PROGRAM DATA
   --keepers   kills the process that mpirun started, not its child
+  --tell      tells mpirun to end instead (SIGTERM)
   --stop      stops the rank instead (SIGSTOP): others wait for it, for as long as --patience says
 
 Each time: all end within 10 s, mpirun with 1 or 3 (of a keeper: with any status but 0); the line on stderr names
@@ -66,23 +67,26 @@ def alive(pid):
         return False
 
 
-def check(options, victim, status, out, err):
-    # Before MPI runs no keeper knows of the others; mpirun says it then.
-    ours = ("blksweep-mpi: ", "mpirun noticed that process ") if options.keepers and not out else ("blksweep-mpi: ",)
-    told = [line for line in err.splitlines() if line.startswith(ours)]
-    assert any(f"rank {victim} " in line or f"rank {victim}:" in line for line in told), f"rank {victim} is not named: {err}"
-    assert status in (1, 3) if not options.keepers else status != 0, f"status {status}: {err}"
-    if not out:
-        return "nothing had begun"
+def check(options, reading, victim, status, out, err):
+    # Before all read no keeper may know of the others yet; mpirun says it then.
+    known = reading or not options.keepers
+    told = [line for line in err.splitlines() if line.startswith("blksweep-mpi: " if known else ("blksweep-mpi: ", "mpirun noticed"))]
+    # In a barrier one who waits for the rank that is stopped may be as far as that one.
+    who = "told to end" if options.tell else "rank" if options.stop else f"rank {victim}"
+    assert any(who + end in line for line in told for end in " :"), f"{who} is not said: {err}"
+    assert status != 0 if options.keepers or options.tell else status in (1, 3), f"status {status}: {err}"
+    if not out or not reading:
+        return "not all had begun"
     documents = [json.loads(line) for line in out.splitlines()]
+    rows = [row for document in documents for row in document["rows"]]
+    fault = documents[0]["fault"]
+    assert not any(document["complete"] for document in documents), out
     if options.keepers and victim == 0:  # each of the others has told its own row
-        rows = [row for document in documents for row in document["rows"]]
         assert len(rows) == options.ranks - 1, f"rows of {sorted(row['rank'] for row in rows)} only: {err}"
     else:
-        assert len(documents) == 1, out
-        rows = documents[0]["rows"]
-        assert len(rows) == options.ranks and rows[victim]["state"] == "lost", out
-        assert documents[0]["fault"]["rank"] == victim and not documents[0]["complete"], out
+        assert len(documents) == 1 and len(rows) == options.ranks, out
+        assert fault["lost"] != options.tell and (options.tell or options.stop or fault["rank"] == victim), out
+        assert rows[fault["rank"]]["state"] == ("ended" if options.tell else "lost"), out
     return f"{sum(row['samples'] for row in rows)} samples told"
 
 
@@ -114,7 +118,10 @@ def once(options, reading, wait_s, rng):
         everybody = list(pids.values()) + list(pids_of(job.pid, not options.keepers).values())
         assert pids, f"it ended before: {job.communicate()}"
         victim = options.victim if options.victim in pids else rng.choice(sorted(pids))
-        os.kill(pids[victim], signal.SIGSTOP if options.stop else signal.SIGKILL)
+        if options.tell:
+            os.kill(job.pid, signal.SIGTERM)
+        else:
+            os.kill(pids[victim], signal.SIGSTOP if options.stop else signal.SIGKILL)
         begin = time.monotonic()
         try:
             out, err = job.communicate(timeout=LIMIT_S)
@@ -123,14 +130,14 @@ def once(options, reading, wait_s, rng):
             raise AssertionError(f"still there {LIMIT_S} s after rank {victim} was killed") from None
         took = time.monotonic() - begin
         try:
-            what = check(options, victim, job.returncode, out, err)
+            what = check(options, reading, victim, job.returncode, out, err)
         except AssertionError as wrong:
             raise AssertionError(f"rank {victim}, after {'reading for ' if reading else ''}{wait_s:.2f} s, ended {took:.2f} s later: {wrong}") from None
     # A rank that dies with its keeper may take a moment more: its reads in flight end first.
     while (left := [pid for pid in everybody if alive(pid)]) and time.monotonic() - begin < LIMIT_S:
         time.sleep(0.05)
     assert not left, f"processes that are left: {left}"
-    print(f"rank {victim} of {options.ranks} {'stopped' if options.stop else 'killed'} after {'reading for ' if reading else ''}{wait_s:.2f} s: ended {took:.2f} s later with {job.returncode}; {what}", flush=True)
+    print(f"rank {victim} of {options.ranks} {'stopped' if options.stop else 'told to end' if options.tell else 'killed'} after {'reading for ' if reading else ''}{wait_s:.2f} s: ended {took:.2f} s later with {job.returncode}; {what}", flush=True)
 
 
 def main():
@@ -139,6 +146,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--keepers", action="store_true")
     parser.add_argument("--stop", action="store_true")
+    parser.add_argument("--tell", action="store_true")
     parser.add_argument("--victim", type=int, default=None)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("program")
@@ -148,7 +156,7 @@ def main():
     print(f"seed {seed}", flush=True)
     rng = random.Random(seed)
     for _ in range(options.times):
-        reading = options.stop or rng.random() < 0.7
+        reading = options.stop or options.tell or rng.random() < 0.7
         once(options, reading, rng.uniform(0, 1), rng)
 
 
