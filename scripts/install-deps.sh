@@ -67,6 +67,7 @@ fdisk                 sfdisk: root tests on a partition
 util-linux            setpriv and unshare: tests as another user; fstrim
 sqlite3               tests look into the database
 blktrace              blkparse and btt read what trace export writes
+iproute2              ip: two nodes of ranks as network namespaces
 xz-utils              traces in xz
 bpftrace              tests start the scripts of ebpf/
 strace                tests that no block device is written to
