@@ -13,6 +13,7 @@
 namespace blksweep {
 namespace {
 
+constexpr std::size_t kMostRequests = 100'000;
 constexpr int kProcess = 1;  // one process; its threads are the lanes
 
 std::string quoted(const std::string& text) { return json_line(Json(text)); }
@@ -103,6 +104,33 @@ void add_lane(Document& out, int first_thread, const Lane& lane, const RunRecord
   }
 }
 
+// Requests at the driver, those whose end was seen, below the reads that they are of. What was at
+// the driver when the epoch began is left out: Perfetto drops negative times.
+void add_requests(Document& out, int first_thread, const RunRecord& run) {
+  std::vector<LaneSpan> spans;
+  const std::vector<IssuePoint>& issues = run.probe->issues;
+  for (std::uint32_t i = 0; i < issues.size() && spans.size() < kMostRequests; ++i) {
+    const std::int64_t begin = issues[i].at_ns - run.begin_ns;
+    if (issues[i].latency_ns && begin >= 0) {
+      spans.push_back({i, begin, begin + *issues[i].latency_ns, 0});
+    }
+  }
+  std::ranges::stable_sort(spans, {}, &LaneSpan::begin_ns);
+  const std::uint32_t rows = assign_rows(spans);
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    const int thread = first_thread + static_cast<int>(row);
+    out.name("thread_name", thread, fmt::format("request {}", row + 1));
+    out.sort_index(thread);
+  }
+  for (const LaneSpan& s : spans) {
+    const IssuePoint& issue = issues[s.batch];
+    const Json args = {
+        {"sector", issue.sector}, {"bytes", issue.bytes}, {"read", or_null(issue.read)}};
+    out.span(first_thread + static_cast<int>(s.row),
+             {s.row, s.begin_ns, s.end_ns, fmt::format("request {}", s.batch), args});
+  }
+}
+
 // A value that did not change is not repeated: a counter holds until its next event. What held
 // when the epoch began stands at 0, because Perfetto drops negative times.
 void add_counter(Document& out, const TraceCounter& counter, std::int64_t epoch_ns) {
@@ -179,6 +207,9 @@ std::string trace_events(const TraceRun& trace) {
   for (const Lane& lane : lanes) {
     add_lane(out, thread, lane, run);
     thread += static_cast<int>(lane.rows);
+  }
+  if (run.probe) {
+    add_requests(out, thread, run);
   }
   for (const auto& counters : {own_counters(run), trace.counters}) {
     for (const TraceCounter& counter : counters) {

@@ -30,7 +30,7 @@ struct TraceRun {
   std::string label;  // what people call it: "lba + device, repeat 0"
   CellRecord cell;
   HostRecord host;
-  RunRecord run;                       // with batches, and the probe's series where there is one
+  RunRecord run;                       // with batches; of a probe with its series and issues
   std::vector<TraceCounter> counters;  // further ones
 };
 

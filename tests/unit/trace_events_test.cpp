@@ -295,6 +295,35 @@ TEST(TraceEvents, FurtherCountersAreDrawnBesideTheOwnOnes) {
   EXPECT_EQ(p.counters.at("GPU utilisation")[1].json["args"]["percent"], 90);
 }
 
+TEST(TraceEvents, EachRequestWhoseEndWasSeenIsAnEventOfItsOwn) {
+  RunRecord run = random_run(9, 20);
+  ProbeRecord& probe = run.probe.emplace();
+  Rng rng(9, 1);
+  for (std::uint32_t i = 0; i < 500; ++i) {
+    IssuePoint issue{kTraceBegin + std::int64_t{i} * 1000 - 5000, i * 8U, 4096};
+    if (i % 10 != 0) {
+      issue.latency_ns = static_cast<std::int64_t>(rng.below(40'000));
+    }
+    if (i % 3 == 0) {
+      issue.read = i;
+    }
+    probe.issues.push_back(issue);
+  }
+  const Parsed p = parse_events(document_of(run));
+  const std::vector<Event> events = of_lane(p, "request");
+  EXPECT_EQ(events.size(), 450U - 4U);  // of the first 5, before the epoch, one has no end either
+  std::map<int, std::int64_t> free_at;  // events of one row do not overlap
+  for (const Event& e : events) {
+    const IssuePoint& issue = probe.issues[e.json["args"]["sector"].get<std::size_t>() / 8];
+    EXPECT_EQ(e.ts, issue.at_ns - kTraceBegin);
+    EXPECT_EQ(e.dur, issue.latency_ns);
+    EXPECT_EQ(e.json["args"]["read"].is_null(), !issue.read.has_value());
+    EXPECT_TRUE(p.threads.at(e.json["tid"]).starts_with("request "));
+    EXPECT_GE(e.ts, free_at[e.json["tid"]]);
+    free_at[e.json["tid"]] = e.end();
+  }
+}
+
 TEST(TraceEvents, ARunWithoutCopyOrConsumerHasTheLanesThatItHas) {
   RunRecord run = random_run(7, 20);
   for (BatchRecord& b : run.batches) {

@@ -128,6 +128,7 @@ Result<TraceRun> load_run(ResultReader& reader, const Stored& stored, const Stor
   BLKSWEEP_TRY(trace.run.batches, reader.batches(found.id));
   if (trace.run.probe) {
     BLKSWEEP_TRY(trace.run.probe->series, reader.depth_series(found.id));
+    BLKSWEEP_TRY(trace.run.probe->issues, reader.issue_series(found.id));
   }
   trace.cell = stored.joined.input.cells[cell_index(stored, found.cell_id)].cell;
   return trace;
