@@ -61,7 +61,7 @@ class Loader:
         # What decides which sample comes when: a state is of these.
         self._order = {"order": order, "merge": merge, "shuffle": shuffle,
                        **window_of(window), "chunk_bytes": bytes_of("chunk", chunk),
-                       "lookahead_bytes": bytes_of("lookahead", lookahead) if lookahead else 0,
+                       "lookahead_bytes": 0 if lookahead is None else bytes_of("lookahead", lookahead),
                        "hold": hold,
                        "seed": seed}
         self._other = {"merge_most_bytes": bytes_of("merge_max", merge_max),

@@ -33,6 +33,23 @@ SegmentRange aligned_range(const Sample& s, std::uint64_t align) {
   return {s.file, from, from, align_up(s.offset + s.length, align)};
 }
 
+// Of the data and the settings alone: the emission of an epoch may depend on it, and must be the
+// same whichever epochs are planned with it.
+std::uint64_t horizon_most(const Catalog& catalog, const MergeSettings& settings) {
+  if (settings.merge != Merge::device || settings.horizon.n == 0) {
+    return 0;
+  }
+  std::uint64_t whole = 0;
+  std::uint64_t longest = 0;  // alone it may be longer than a horizon
+  for (std::uint32_t i = 0; i < catalog.samples(); ++i) {
+    const Sample s = catalog.sample(i);
+    const SegmentRange range = s.length == 0 ? SegmentRange{} : aligned_range(s, settings.align);
+    whole += range.to - range.from;
+    longest = std::max(longest, range.to - range.from);
+  }
+  return std::min(whole, std::max(settings.horizon.n, longest));
+}
+
 class Planner {
  public:
   Planner(const Catalog& catalog, const MergeSettings& settings, Plan& plan)
@@ -205,6 +222,7 @@ Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::ui
   Plan plan;
   plan.order = std::move(order);
   plan.epochs = epochs;
+  plan.horizon_most = horizon_most(catalog, settings);
   plan.submit_batch = settings.merge == Merge::kernel ? std::max(settings.batch, 1U) : 0;
   reserve(plan, segments * epochs);
   Planner(catalog, settings, plan).run();

@@ -52,6 +52,7 @@ struct Plan {
   std::uint32_t submit_batch = 0;      // > 0: submit groups of this many reads at once
   std::uint64_t device_fallbacks = 0;  // samples that merge=device had to read through files
   std::uint64_t horizon_peak = 0;      // most bytes that were sorted together by address
+  std::uint64_t horizon_most = 0;      // what that may be of any epoch in any order: a bound
 
   std::uint32_t parcel_of(std::uint32_t position) const {
     return parcel.empty() ? position : parcel[position];

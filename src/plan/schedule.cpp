@@ -20,10 +20,11 @@ std::uint32_t granule_of(const Plan& plan) {
   return blocks ? kPageBytes : kSlotUnit;
 }
 
-// Samples that are in memory because a horizon reads them before their turn; a full shuffle has
-// them all in memory anyhow.
+// Room for samples that are in memory because a horizon reads them before their turn; a full
+// shuffle has them all in memory anyhow. Not what this plan's epochs took: what is left is the
+// shuffle's, and an epoch leaves the window in the same order whichever others are planned with it.
 std::uint64_t bytes_ahead(const Plan& plan, Shuffle shuffle) {
-  return shuffle == Shuffle::full ? 0 : plan.horizon_peak;
+  return shuffle == Shuffle::full ? 0 : plan.horizon_most;
 }
 
 std::uint64_t whole_mebibytes(std::uint64_t bytes) { return (bytes + kMiB - 1) / kMiB; }
@@ -96,7 +97,8 @@ Result<Schedule> schedule_window(const Plan& plan, const ShuffleSettings& settin
                                  std::uint32_t granule, Emission emission) {
   Schedule schedule;
   schedule.emission = std::move(emission.positions);
-  schedule.window_peak = {emission.peak_bytes + bytes_ahead(plan, settings.shuffle)};
+  const bool full = settings.shuffle == Shuffle::full;
+  schedule.window_peak = {emission.peak_bytes + (full ? 0 : plan.horizon_peak)};
   schedule.batch_begin = cut_batches(plan, settings.batch);
   BLKSWEEP_CHECK(place_parcels(plan, settings, {granule, emission.held}, schedule));
   return schedule;

@@ -95,6 +95,21 @@ TEST_F(StandinClock, ACopyEndsWhenItsLastPieceIsThere) {
   }
 }
 
+// Without anchors a clock that gains puts a kernel's end behind the moment at which the host saw
+// it.
+TEST_F(StandinClock, AClockThatRunsAwayMakesNoKernelShorter) {
+  standin_.set("drift=0.02,offset=5000000");
+  auto consumer = make_cuda_consumer(
+      {.device = 0, .kind = ConsumerKind::cuda, .typical = std::chrono::milliseconds(2)});
+  ASSERT_TRUE(consumer) << consumer.error().message();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  ASSERT_TRUE((*consumer)->launch(0, std::chrono::milliseconds(2), {.at_ns = now_ns()}));
+  const auto busy = (*consumer)->finish(0);
+  ASSERT_TRUE(busy) << busy.error().message();
+  const StandinSpan ran = standin_.spans().back();
+  EXPECT_GE(busy->host.length(), (ran.end_ns - ran.begin_ns) * 97 / 100);
+}
+
 TEST_F(StandinClock, AConsumerIsBusyWhenItsKernelRuns) {
   standin_.set(some_clock());
   auto consumer = make_cuda_consumer(

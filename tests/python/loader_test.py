@@ -105,7 +105,7 @@ class Refused(DataTest):
         for options, text in (({"order": "lbaa"}, 'order = "lbaa": it is one of random'), ({"shuffle": "x"}, "none, buffer, reservoir, full"),
                               ({"rank": 2, "world_size": 2}, "ranks count from 0"), ({"epochs": 0}, "1 at least"), ({"window": "64 parsec"}, "64MiB"),
                               ({"window": "1KiB"}, "set --window to at least|window"), ({"depth": -1}, "depth = -1"), ({"batch_size": 0}, "batch"),
-                              ({"check": "never"}, "every, watched"), ({"engine": "x"}, "io_uring")):
+                              ({"check": "never"}, "every, watched"), ({"engine": "x"}, "io_uring"), ({"lookahead": 0}, "lookahead=0")):
             with self.subTest(options), self.assertRaisesRegex((ValueError, RuntimeError, TypeError), text):
                 indices(self.loader(**options))
 

@@ -115,6 +115,22 @@ TEST(AnchorClock, AWideBracketDoesNotReplaceANarrowOne) {
   EXPECT_EQ(clock.to_host({100'000}), 101'005);
 }
 
+// Kernels would be counted outside of the epoch, and cut, by as much as the first anchor is off.
+TEST(AnchorClock, TheAcceleratorsOwnClockIsSetAtTheMostCertainAnchor) {
+  AnchorClock clock;
+  clock.offer({0, 0, 8'000'000});  // the truth is 100; the thread slept between its two readings
+  clock.offer({1'000'000, 1'000'090, 1'000'110});
+  EXPECT_EQ(clock.on_device({5'000'000}), 5'000'100);
+  EXPECT_EQ(clock.alignment().error_ns, 10);
+  EXPECT_EQ(clock.alignment().offset_ns, 1'000'100);
+  clock.offer({2'000'000, 2'000'099, 2'000'101});  // more certain, too late
+  EXPECT_EQ(clock.on_device({6'000'000}), 6'000'100);
+  clock.restart();
+  clock.offer({7'000'000, 7'000'000, 7'000'400});
+  EXPECT_EQ(clock.on_device({7'000'000}), 7'000'200);
+  EXPECT_EQ(clock.alignment().error_ns, 200) << "what the only anchor is off by is stated";
+}
+
 TEST(AnchorClock, AnOldAnchorGivesWayToAFreshOne) {
   AnchorClock clock;
   clock.offer({0, 0, 10});

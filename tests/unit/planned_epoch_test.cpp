@@ -1,6 +1,7 @@
 // What settings come to: none of them may follow from another one that says nothing of it.
 #include <gtest/gtest.h>
 
+#include "base/rng.h"
 #include "base/units.h"
 #include "experiment/quality.h"
 #include "loader/planned_epoch.h"
@@ -189,6 +190,45 @@ TEST(PlanCell, WhatTheHorizonHoldsBackCountsAsWindow) {
   const Result<PlannedEpoch> refused = planned(flat, cell);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().text.find("--merge-horizon"), std::string::npos);
+}
+
+std::vector<std::uint32_t> emitted(const PlannedEpoch& p, std::uint32_t epoch) {
+  const std::size_t n = p.plan.order.size() / p.plan.epochs;
+  std::vector<std::uint32_t> samples;
+  for (std::size_t i = epoch * n; i < (epoch + 1) * n; ++i) {
+    samples.push_back(p.plan.order[p.schedule.emission[i]]);
+  }
+  return samples;
+}
+
+// A loop that is resumed plans the rest alone: samples would come twice or never. What a horizon
+// sorted together differs from epoch to epoch where the order is drawn.
+TEST(PlanCell, AnEpochIsTheSameWhicheverOthersArePlannedWithIt) {
+  FlatCatalog flat("/data");
+  Rng rng(1);
+  std::uint64_t at = kMiB;
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    const std::uint64_t size = (1 + rng.below(48)) * kPageBytes;
+    flat.add("f" + std::to_string(10'000 + i), size, at);
+    at += size;
+  }
+  for (const Order order : {Order::lba, Order::chunked, Order::elevator}) {
+    for (const std::uint64_t chunk : {2 * kMiB, 4 * kMiB, 1024 * kMiB}) {
+      LoaderSettings cell = cell_of(order, Merge::device);
+      cell.chunk = {chunk};
+      cell.shuffle = Shuffle::buffer;
+      cell.window = {Bytes{12 * kMiB}, 0};
+      cell.epochs = 4;
+      const PlannedEpoch together = must(flat, cell);
+      EXPECT_LE(together.plan.horizon_peak, together.plan.horizon_most);
+      cell.epochs = 1;
+      for (std::uint32_t e = 0; e < 4; ++e) {
+        cell.first_epoch = e;
+        EXPECT_EQ(emitted(must(flat, cell), 0), emitted(together, e))
+            << to_string(order) << ", chunks of " << chunk << ", epoch " << e;
+      }
+    }
+  }
 }
 
 }  // namespace

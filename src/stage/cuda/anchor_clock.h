@@ -41,11 +41,12 @@ struct ClockReading {
 class AnchorClock {
  public:
   void offer(const ClockReading& r) {
-    if (seen_.anchors == 0) {
-      first_ = r;
-      seen_.offset_ns = r.middle();
-    } else {
+    if (seen_.anchors > 0) {
       most_drift_ = std::max(most_drift_, least_drift(newest(), r));
+    }
+    if (seen_.anchors == 0 || (!counted_ && r.error() < first_.error())) {
+      first_ = r;  // the host may have been interrupted in the one before
+      seen_.offset_ns = r.middle();
     }
     const std::int64_t host = r.middle() - first_.middle();
     if (host > 0) {
@@ -60,11 +61,15 @@ class AnchorClock {
   void restart() {
     seen_ = {};
     last_ = {};
+    counted_ = false;
   }
 
-  // The accelerator's own clock, set to CLOCK_MONOTONIC at the first anchor and never again: two
-  // of these are as far apart as it says itself. REQUIRES: an anchor was offered.
-  std::int64_t on_device(DeviceTime at) const {
+  // The accelerator's own clock, set to CLOCK_MONOTONIC at the most certain anchor before the first
+  // of these and never again: two of them are as far apart as it says itself. What the anchor is
+  // off by, all of them are, and is stated. REQUIRES: an anchor was offered.
+  std::int64_t on_device(DeviceTime at) {
+    counted_ = true;
+    seen_.error_ns = std::max(seen_.error_ns, first_.error());
     return first_.middle() + (at.ns - first_.device_ns);
   }
 
@@ -112,7 +117,8 @@ class AnchorClock {
     return host > 0 && apart > 0 ? static_cast<double>(apart) / static_cast<double>(host) : 0;
   }
 
-  ClockReading first_;
+  ClockReading first_;    // what the accelerator's own clock is counted from
+  bool counted_ = false;  // it was
   std::array<ClockReading, kKept> last_;
   double most_drift_ = kMostDrift;
   ClockAlignment seen_;

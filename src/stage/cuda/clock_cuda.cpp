@@ -216,7 +216,10 @@ Result<CudaClock::Interval> CudaClock::between(CUevent begin, CUevent end, const
   float ms = 0;
   BLKSWEEP_CHECK(cuda_result(cuda_driver().event_elapsed(&ms, begin, end), "cuEventElapsedTime"));
   const auto length = std::max<std::int64_t>(0, std::llround(static_cast<double>(ms) * 1e6));
-  return Interval{{from.host_ns, within(from.host_ns + length, from.host_ns, b.seen_ns)},
+  // What overhangs what the host saw is late by that, and no shorter.
+  const std::int64_t there =
+      within(from.host_ns, b.least_ns, std::max(b.least_ns, b.seen_ns - length));
+  return Interval{{there, within(there + length, there, b.seen_ns)},
                   {from.device_ns, from.device_ns + length}};
 }
 

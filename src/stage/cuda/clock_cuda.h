@@ -47,7 +47,8 @@ class CudaClock {
     std::int64_t device_ns;  // base/device_span.h
   };
   Result<Moment> time_of(CUevent event, const Bounds& bounds);
-  // From one moment to another by the GPU itself; the end is cut at what the host saw.
+  // From one moment to another by the GPU itself, as early as what the host saw asks for; what is
+  // longer than that is cut.
   struct Interval {
     TimeSpan host, device;
 
