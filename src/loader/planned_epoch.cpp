@@ -31,10 +31,8 @@ std::uint32_t read_align(const Source& source, const LoaderSettings& settings) {
   return whole_files ? std::max(source.direct_align, block) : source.direct_align;
 }
 
-Bytes parcel_bytes_per_epoch(const Plan& plan) {
-  const std::uint64_t all =
-      std::accumulate(plan.parcel_bytes.begin(), plan.parcel_bytes.end(), std::uint64_t{0});
-  return {all / std::max(1U, plan.epochs)};
+Bytes parcel_bytes(const Plan& plan) {
+  return {std::accumulate(plan.parcel_bytes.begin(), plan.parcel_bytes.end(), std::uint64_t{0})};
 }
 
 std::uint32_t longest_read(const Plan& plan) {
@@ -66,11 +64,26 @@ MergeSettings merge_settings(const Source& source, const LoaderSettings& setting
   return m;
 }
 
-ShuffleSettings shuffle_settings(const LoaderSettings& settings, const Plan& plan,
+// What a share of the data is a share of. Which samples share blocks depends on the order, and an
+// epoch has to be the same whichever are planned with it: then that of epoch 0 stands for all.
+Bytes epoch_memory(const Catalog& catalog, const OrderSettings& order, const MergeSettings& merge,
+                   const Plan& plan) {
+  const bool shares = merge.merge == Merge::file || merge.merge == Merge::device;
+  const bool first_alone = order.epochs == 1 && order.first_epoch == 0;
+  if (first_alone || catalog.parts.empty() || !shares) {
+    return {parcel_bytes(plan).n / order.epochs};
+  }
+  OrderSettings first = order;
+  first.epochs = 1;
+  first.first_epoch = 0;
+  return parcel_bytes(make_plan(catalog, make_order(catalog, first), 1, merge));
+}
+
+ShuffleSettings shuffle_settings(const LoaderSettings& settings, const Plan& plan, Bytes memory,
                                  std::uint64_t seed) {
   ShuffleSettings s;
   s.shuffle = settings.shuffle;
-  s.window = settings.window.of(parcel_bytes_per_epoch(plan));
+  s.window = settings.window.of(memory);
   s.drain = settings.drain.of(s.window);
   s.hold = settings.hold;
   s.epochs_apart = settings.epochs_apart;
@@ -144,7 +157,8 @@ Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& sett
   PlannedEpoch planned;
   planned.plan = make_plan(source.catalog, make_order(source.catalog, order), settings.epochs,
                            merge, segments);
-  const ShuffleSettings shuffle = shuffle_settings(settings, planned.plan, seed);
+  const ShuffleSettings shuffle = shuffle_settings(
+      settings, planned.plan, epoch_memory(source.catalog, order, merge, planned.plan), seed);
   if (settings.part.whole()) {
     BLKSWEEP_TRY(planned.schedule, make_schedule(source.catalog, planned.plan, shuffle));
   } else {

@@ -6,6 +6,7 @@
 #include "experiment/quality.h"
 #include "loader/planned_epoch.h"
 #include "support/flat_catalog.h"
+#include "support/synthetic_catalog.h"
 
 namespace blksweep {
 namespace {
@@ -226,6 +227,40 @@ TEST(PlanCell, AnEpochIsTheSameWhicheverOthersArePlannedWithIt) {
         cell.first_epoch = e;
         EXPECT_EQ(emitted(must(flat, cell), 0), emitted(together, e))
             << to_string(order) << ", chunks of " << chunk << ", epoch " << e;
+      }
+    }
+  }
+}
+
+// Parts that share blocks: how much is shared depends on the order, and so on the epoch.
+TEST(PlanCell, AnEpochOfPartsInAShareOfTheDataIsTheSame) {
+  const support::SyntheticCatalog data({.files = 8,
+                                        .mean_bytes = 500000,
+                                        .parts_per_file = 700,
+                                        .part_stride = 700,
+                                        .part_bytes = 1500});
+  const auto plan = [&data](const LoaderSettings& cell) {
+    Source source;
+    source.catalog = data.view();
+    source.direct_align = kSectorBytes;
+    Result<PlannedEpoch> p = plan_epoch(source, cell, 7);
+    EXPECT_TRUE(p) << p.error().message();
+    return p ? *std::move(p) : PlannedEpoch{};
+  };
+  for (const Order order : {Order::random, Order::lba, Order::chunked, Order::elevator}) {
+    for (const Merge merge : {Merge::none, Merge::file, Merge::device}) {
+      LoaderSettings cell = cell_of(order, merge);
+      cell.chunk = {16 << 10};
+      cell.shuffle = Shuffle::buffer;
+      cell.window = {{}, 50};
+      cell.merge_horizon = Bytes{8 << 10};
+      cell.epochs = 4;
+      const PlannedEpoch together = plan(cell);
+      cell.epochs = 1;
+      for (std::uint32_t e = 0; e < 4; ++e) {
+        cell.first_epoch = e;
+        EXPECT_EQ(emitted(plan(cell), 0), emitted(together, e))
+            << to_string(order) << " " << to_string(merge) << ", epoch " << e;
       }
     }
   }
