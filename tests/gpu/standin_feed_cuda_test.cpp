@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 
 #include "experiment/account_run.h"
 #include "experiment/batch_records.h"
@@ -86,6 +87,52 @@ class StandinFeed : public ::testing::Test {
     near(*r.overlap->exposed_ns, real.exposed, "exposed");
   }
 
+  RunRecord emulated() {
+    cell_.copy = CopyKind::emulated;
+    cell_.consumer = ConsumerKind::emulated;
+    cell_.copy_tuning.bandwidth = {1'650'000};
+    cell_.copy_tuning.latency = Nanos{0};
+    RunRecord r;
+    auto planned = plan_epoch(source_, cell_, 7);
+    auto epoch = Epoch::prepare(source_, cell_, *planned, {.seed = 7});
+    EXPECT_TRUE(epoch) << epoch.error().message();
+    const std::atomic<bool> stop{false};
+    const auto outcome = (*epoch)->run(stop);
+    EXPECT_TRUE(outcome) << outcome.error().message();
+    r.begin_ns = outcome->begin_ns;
+    r.epoch_ns = outcome->end_ns - outcome->begin_ns;
+    record_batches(r, source_.catalog, *planned, **epoch);
+    EXPECT_EQ(keep_account(r, LaneSet{.copy = true, .compute = true}), "");
+    return r;
+  }
+
+  static std::int64_t stall(const RunRecord& r, const std::string& cause) {
+    const auto& stalls = r.account->lanes.back().stalls;
+    return std::ranges::find(stalls, cause, &std::pair<std::string, std::int64_t>::first)->second;
+  }
+
+  // Reading is the machine's own in both: what is compared is what comes behind it.
+  static double share(const RunRecord& r, std::int64_t ns) {
+    return static_cast<double>(ns) /
+           static_cast<double>(r.epoch_ns - stall(r, "start") - stall(r, "storage"));
+  }
+
+  // Of utilisation and stalls as shares, and of exposed copying as a share of itself.
+  static double most_apart(const RunRecord& real, const RunRecord& like) {
+    const auto exposed = static_cast<double>(*like.overlap->exposed_ns);
+    double worst = std::abs(static_cast<double>(*real.overlap->exposed_ns) / exposed - 1);
+    fmt::print("share with a kernel: {:.4f} and {:.4f}; exposed: {} and {} ns\n",
+               share(real, *real.overlap->kernel_ns), share(like, *like.overlap->kernel_ns),
+               *real.overlap->exposed_ns, *like.overlap->exposed_ns);
+    worst = std::max(worst, std::abs(share(real, *real.overlap->kernel_ns) -
+                                     share(like, *like.overlap->kernel_ns)));
+    for (const char* cause : {"copy", "staging", "host", "done"}) {
+      worst = std::max(worst,
+                       std::abs(share(real, stall(real, cause)) - share(like, stall(like, cause))));
+    }
+    return worst;
+  }
+
   Standin standin_;
   TempDir dir_;
   Source source_;
@@ -137,53 +184,19 @@ TEST_F(StandinFeed, AFreeThatWaitsIsSeenAsRelease) {
 // stalls, as shares of the epoch, and of what is exposed, which is the first copy, 1 % of itself.
 // That copy is long, so that the calls between its events, which an emulated one does not have,
 // weigh little.
+// A host that is interrupted between two calls makes a copy longer: then once more.
 TEST_F(StandinFeed, EmulatedStagesWithTheSameTimesAgree) {
   standin_.set("link=0.00165");
   standin_.set("copy_latency=0,launch=0,kernel_overhead=0");
   cell_.compute.mean = milliseconds(14);
-  // A host that is interrupted between two calls of the first copy makes it longer: then once more.
-  constexpr std::int64_t kFirstCopyNs = 9'929'697;  // 16 KiB
-  RunRecord real = run();
-  for (int again = 0; again < 3 && *real.overlap->exposed_ns > kFirstCopyNs * 101 / 100; ++again) {
-    real = run();
+  double worst = 1;
+  for (int again = 0; again < 4 && worst > 0.01; ++again) {
+    cell_.copy = CopyKind::cuda;
+    cell_.consumer = ConsumerKind::cuda;
+    const RunRecord real = run();
+    worst = most_apart(real, emulated());
   }
-  cell_.copy = CopyKind::emulated;
-  cell_.consumer = ConsumerKind::emulated;
-  cell_.copy_tuning.bandwidth = {1'650'000};
-  cell_.copy_tuning.latency = Nanos{0};
-  RunRecord emulated;
-  {
-    auto planned = plan_epoch(source_, cell_, 7);
-    auto epoch = Epoch::prepare(source_, cell_, *planned, {.seed = 7});
-    ASSERT_TRUE(epoch);
-    const std::atomic<bool> stop{false};
-    const auto outcome = (*epoch)->run(stop);
-    ASSERT_TRUE(outcome);
-    emulated.begin_ns = outcome->begin_ns;
-    emulated.epoch_ns = outcome->end_ns - outcome->begin_ns;
-    record_batches(emulated, source_.catalog, *planned, **epoch);
-    ASSERT_EQ(keep_account(emulated, LaneSet{.copy = true, .compute = true}), "");
-  }
-  // Reading is the machine's own in both: what is compared is what comes behind it.
-  const auto stall = [](const RunRecord& r, const std::string& cause) {
-    const auto& stalls = r.account->lanes.back().stalls;
-    return std::ranges::find(stalls, cause, &std::pair<std::string, std::int64_t>::first)->second;
-  };
-  const auto share = [&](const RunRecord& r, std::int64_t ns) {
-    return static_cast<double>(ns) /
-           static_cast<double>(r.epoch_ns - stall(r, "start") - stall(r, "storage"));
-  };
-  EXPECT_NEAR(share(real, *real.overlap->kernel_ns), share(emulated, *emulated.overlap->kernel_ns),
-              0.01);
-  const auto exposed = static_cast<double>(*emulated.overlap->exposed_ns);
-  fmt::print("share with a kernel: {:.4f} and {:.4f}; exposed: {:.0f} and {:.0f} ns\n",
-             share(real, *real.overlap->kernel_ns), share(emulated, *emulated.overlap->kernel_ns),
-             static_cast<double>(*real.overlap->exposed_ns), exposed);
-  EXPECT_NEAR(static_cast<double>(*real.overlap->exposed_ns), exposed, 0.01 * exposed);
-  for (const char* cause : {"copy", "staging", "host", "done"}) {
-    EXPECT_NEAR(share(real, stall(real, cause)), share(emulated, stall(emulated, cause)), 0.01)
-        << cause;
-  }
+  EXPECT_LE(worst, 0.01);
 }
 
 }  // namespace
