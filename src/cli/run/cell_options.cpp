@@ -182,13 +182,13 @@ const std::array kOwnOptions{
     CellOption{"order", "lba random path directory inode recorded reverse, and below",
                [](CellSettings& c, std::string_view t) { return set_word(c.order, t, kOrders); },
                [](const CellSettings& c) { return word_of(c.order, kOrders); }},
-    CellOption{"chunk", "--order chunked, elevator: LBA-ordered bytes of one; 4MiB",
+    CellOption{"chunk", "of chunked, elevator: 4MiB; --lookahead of elevator [auto]",
                [](CellSettings& c, std::string_view t) {
                  return set_bytes(c.chunk, t, {1, kGiB << 10});
                },
                [](const CellSettings& c) { return bytes_word(c.chunk); }},
     CellOption{
-        "lookahead", "elevator: bytes, % that wait for the head [auto: window / 2]", set_lookahead,
+        "lookahead", "", set_lookahead,
         [](const CellSettings& c) { return c.lookahead ? relative_word(*c.lookahead) : "auto"; }},
     CellOption{"sort-window", "sort by LBA within windows of so many bytes (or % of all)",
                [](CellSettings& c, std::string_view t) { return set_relative(c.sort_window, t); },
@@ -215,10 +215,10 @@ const std::array kOwnOptions{
         "shuffle", "none buffer reservoir full; default none",
         [](CellSettings& c, std::string_view t) { return set_word(c.shuffle, t, kShuffles); },
         [](const CellSettings& c) { return word_of(c.shuffle, kShuffles); }},
-    CellOption{"window", "bytes, % of data [64MiB or as needed]; --drain of buffer, 0",
+    CellOption{"window", "bytes, % of data [64MiB or as needed]; --drain, --hold",
                [](CellSettings& c, std::string_view t) { return set_relative(c.window, t); },
                [](const CellSettings& c) { return relative_word(c.window); }},
-    CellOption{"hold", "buffer: a sample leaves within so many windows; 0: any",
+    CellOption{"hold", "",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.hold, t, {0, 1000});
                },
