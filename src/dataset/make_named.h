@@ -2,8 +2,7 @@
 // node does not have.
 //
 // Names:   relative, of ordinary parts; folders on the way are made. What climbs (`..`, absolute)
-// is
-//          refused before anything is written.
+//          is refused before anything is written.
 // Order:   created by name, as an archive leaves them.
 // Errors:  as make_dataset(); a name that is a folder, too, is one.
 // Threads: one.

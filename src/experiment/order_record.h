@@ -6,8 +6,7 @@
 //          the probe followed them (ProbeSettings::layers) and the reads were there: insert, where
 //          at least kMostPass of those that were issued.
 // Unknown: a layer whose log lacks requests, or has fewer than kLeastSeen of the plan's reads; all
-// of
-//          them with lost events, of several epochs (a block is in the plan more than once),
+//          of them with lost events, of several epochs (a block is in the plan more than once),
 //          without addresses, and where reads share blocks.
 // Threads: pure.
 #pragma once

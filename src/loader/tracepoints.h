@@ -1,8 +1,7 @@
 // Tracepoints of the reader, for bpftrace, perf and gdb (USDT): a nop each until somebody attaches.
 //
 // read_submit(read, source, offset, bytes)   handed to the engine; the rest of a short one again,
-// with
-//                                            its own offset and the bytes of all
+//                                            with its own offset and the bytes of all
 // read_complete(read, bytes, latency_ns)     all of it is there
 // read_fail(read, errno)                     a read of one piece; others are tried piece by piece
 // batch_ready(batch)                         all its samples are in memory

@@ -2,8 +2,7 @@
 // waits for one can be ended by SIGKILL alone. Root meets those that were mounted with allow_other.
 //
 // Method:  /proc/self/mountinfo and the text of the path; nothing that is mounted is touched. A
-// path
-//          that leads there through a symbolic link is not seen.
+//          path that leads there through a symbolic link is not seen.
 // Source:  mount.fuse3(8): user_id, allow_other.
 // Threads: any.
 #pragma once

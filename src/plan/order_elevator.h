@@ -3,15 +3,13 @@
 // Samples in address order are a ring, cut from a random sample on into chunks of equally many
 // samples. Chunks come to wait in random order, `lookahead` of them at once; the next one read is
 // the nearest ahead of the head among those that wait, past the end of the ring at its beginning
-// again (C-LOOK; Worthington, Ganger and Patt, "Scheduling
-// algorithms for modern disk drives", SIGMETRICS 1994). One round of
-// the head reads about twice as many chunks as wait, evenly spread: 1 is the random order of
-// chunks, all of them address order from a random sample on.
+// again (C-LOOK; Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives",
+// SIGMETRICS 1994). One round of the head reads about twice as many chunks as wait, evenly spread:
+// 1 is the random order of chunks, all of them address order from a random sample on.
 //
-// Bound:    a chunk that waited for kLongestWait * lookahead reads is the next one, wherever it
-// lies. Property: every decision is by number in the rotated ring, never by sample, so each sample
-// is
-//           read at each place with probability 1/n (docs/orders.md has the proof).
+// Bound:    a chunk that waited for kLongestWait * lookahead reads is the next one, wherever it is.
+// Property: every decision is by number in the rotated ring, never by sample, so each sample
+//           is read at each place with probability 1/n (docs/orders.md has the proof).
 // Threads:  pure functions.
 #pragma once
 

@@ -4,8 +4,7 @@
 // Nobody:    bytes that no extent of the catalog covers: metadata, other files, free space. What a
 //            read of the plan takes in on its way from one extent to the next is nobody's, planned.
 // No sample: bytes of a file's extent that belong to no sample: what is between its parts and
-// behind
-//            a read share, and the rest of the last block.
+//            behind a read share, and the rest of the last block.
 // Left out:  extents without an address, inside metadata, or encoded: the device holds other bytes.
 // Shared:    what several files (reflinks) or samples share is told of one of them.
 // Memory:    32 bytes for each run of bytes of one sample.

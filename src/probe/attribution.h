@@ -1,14 +1,12 @@
 // What each read of a disk was for: the files and samples that it served, by address, and what
 // served nobody, as classes with bytes.
 //
-// Parts:    a request is cut where files and samples begin and end (plan/owner_map.h), so one
-// that
+// Parts:    a request is cut where files and samples begin and end (plan/owner_map.h), so one that
 //           was merged of several files is each one's, with its bytes. Every byte of a request is
 //           in one class: the classes' bytes sum up to those of the requests.
 // Counts:   a request counts once in each class, file and folder that it holds bytes of.
 // Latency:  of a request as a whole, issue to completion; of a file, of the requests that hold
-// bytes
-//           of it.
+//           bytes of it.
 // Meaning:  docs/probe.md, "What requests were for".
 // Threads:  pure.
 #pragma once

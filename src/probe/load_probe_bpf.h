@@ -1,8 +1,7 @@
 // Loads the programs of block_probe.bpf.c as somebody wants them. Private to src/probe.
 //
 // Errors:  Exit::unsupported with the cause and the way out. Where the kernel refuses a program
-// that
-//          is not essential, those that are essential alone, with a warning.
+//          that is not essential, those that are essential alone, with a warning.
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,7 @@
 // Tool:     the rest.
 // Stalls:   polls further apart than the bound; what falls into one is the tool's.
 // Free:     of untimed requests, which all wait for a slot: the share of the slots' time in which
-// one
-//           was free. That much of the pace is ours.
+//           one was free. That much of the pace is ours.
 // Missing:  reads that failed or gave too little, and those that the target has no place for: above
 //           1 % the rest is no replay of the trace.
 // Verdict:  docs/replay.md has the bounds and what they were set from.

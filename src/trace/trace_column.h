@@ -4,8 +4,7 @@
 // Errors:  read() and plain() accept arbitrary bytes; an Error without context ("is missing").
 // Threads: one owner; it has the library's contexts.
 // Source:  docs/trace-format.md "Block"; Lemire and Boytsov, "Decoding billions of integers per
-// second
-//          through vectorization", SPE 45(1), 2015 (frames of reference); zstd 1.5.
+//          second through vectorization", SPE 45(1), 2015 (frames of reference); zstd 1.5.
 #pragma once
 
 #include <cstddef>
