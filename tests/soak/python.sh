@@ -17,6 +17,6 @@ tests "$BUILD/python" 'resume_test.py'
 make -s -j"$(nproc)" SAN=asan B="$san" CXX=g++ CXXFLAGS='-O1 -g1' python
 asan=$(g++ -print-file-name=libasan.so)
 # Of the interpreter's own memory nothing is ours to free; libubsan comes with it, for the same flags.
-export ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHON_CASES=$((PYTHON_CASES / 5))
+export ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc
 LD_PRELOAD="$asan $(g++ -print-file-name=libstdc++.so)" tests "$san/python" 'misuse_test.py'
 LD_PRELOAD="$asan $(g++ -print-file-name=libstdc++.so)" tests "$san/python" 'loader_test.py'
