@@ -92,18 +92,7 @@ class StandinFeed : public ::testing::Test {
     cell_.consumer = ConsumerKind::emulated;
     cell_.copy_tuning.bandwidth = {1'650'000};
     cell_.copy_tuning.latency = Nanos{0};
-    RunRecord r;
-    auto planned = plan_epoch(source_, cell_, 7);
-    auto epoch = Epoch::prepare(source_, cell_, *planned, {.seed = 7});
-    EXPECT_TRUE(epoch) << epoch.error().message();
-    const std::atomic<bool> stop{false};
-    const auto outcome = (*epoch)->run(stop);
-    EXPECT_TRUE(outcome) << outcome.error().message();
-    r.begin_ns = outcome->begin_ns;
-    r.epoch_ns = outcome->end_ns - outcome->begin_ns;
-    record_batches(r, source_.catalog, *planned, **epoch);
-    EXPECT_EQ(keep_account(r, LaneSet{.copy = true, .compute = true}), "");
-    return r;
+    return run();
   }
 
   static std::int64_t stall(const RunRecord& r, const std::string& cause) {

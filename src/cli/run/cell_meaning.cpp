@@ -21,6 +21,8 @@ bool copies(const CellSettings& c) { return c.copy != CopyKind::none; }
 
 bool planned(const CellSettings& c) { return c.workers == 0; }
 
+bool buffers(const CellSettings& c) { return c.shuffle == Shuffle::buffer; }
+
 bool hints(const CellSettings& c) { return c.engine == EngineKind::hint; }
 
 constexpr std::array<Meaning, 27> kMeanings{{
@@ -47,10 +49,8 @@ constexpr std::array<Meaning, 27> kMeanings{{
     {"merge-batch", [](const CellSettings& c) { return c.merge == Merge::kernel; },
      "--merge kernel"},
     {"window", [](const CellSettings& c) { return c.shuffle != Shuffle::none; }, "--shuffle"},
-    {"drain", [](const CellSettings& c) { return c.shuffle == Shuffle::buffer; },
-     "--shuffle buffer"},
-    {"hold", [](const CellSettings& c) { return c.shuffle == Shuffle::buffer; },
-     "--shuffle buffer"},
+    {"drain", buffers, "--shuffle buffer"},
+    {"hold", buffers, "--shuffle buffer"},
     {"next-epoch", [](const CellSettings& c) { return planned(c) && c.epochs > 1; },
      "--reader planned and --epochs"},
     {"madvise", [](const CellSettings& c) { return c.engine == EngineKind::mmap; },
