@@ -7,19 +7,17 @@
 #include <string>
 #include <string_view>
 
+#include "base/words.h"
+
 namespace blksweep {
 namespace {
 
 template <class Word, std::size_t N>
 Result<Word> word(std::string_view option, std::string_view text, const std::array<Word, N>& all) {
-  std::string known;
-  for (const Word one : all) {
-    if (to_string(one) == text) {
-      return one;
-    }
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(one));
+  if (const auto found = find_word(text, all)) {
+    return *found;
   }
-  return usage_error(fmt::format("{} = \"{}\": it is one of {}", option, text, known));
+  return usage_error(fmt::format("{} = \"{}\": it is one of {}", option, text, list_words(all)));
 }
 
 Result<> check_numbers(const LoaderOptions& o) {

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/fd.h"
+#include "base/words.h"
 #include "cli/command.h"
 #include "cli/version.h"
 #include "loader/loader_options.h"
@@ -27,15 +28,11 @@ exit: 0 done, 1 failed, 2 usage, 3 done but incomplete, 130 interrupted)";
 
 template <class Word, std::size_t N>
 Result<> set_word(std::string_view text, const std::array<Word, N>& all, Word& target) {
-  std::string known;
-  for (const Word one : all) {
-    if (to_string(one) == text) {
-      target = one;
-      return {};
-    }
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(one));
+  if (const auto found = find_word(text, all)) {
+    target = *found;
+    return {};
   }
-  return usage_error(fmt::format("'{}' is not one of {}", text, known));
+  return usage_error(fmt::format("'{}' is not one of {}", text, list_words(all)));
 }
 
 Result<> set_window(std::string_view text, LoaderOptions& o) {
