@@ -23,13 +23,16 @@ inline thread_local bool context_is_current = false;
 
 enum class Needs { nothing, context };
 
-// Of every call: the mutex, failures on demand, a context that is there and not lost.
+// Of every call: the mutex, failures on demand, a context that is there and not lost. What it
+// issues counts from its begin: a driver does not copy and compare sources.
 struct Call {
+  const Ns begin = now();
   Gpu& gpu = Gpu::get();
   std::unique_lock<std::mutex> lock{gpu.mutex};
   CUresult refused = CUDA_SUCCESS;
 
   explicit Call(const char* name, Needs needs = Needs::context) {
+    gpu.called = begin;
     if (const Failure* const f = gpu.settings.use(name); f != nullptr) {
       refused = static_cast<CUresult>(f->error);
       gpu.dead = f->sticky ? f->error : gpu.dead.load();

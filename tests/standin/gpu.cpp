@@ -78,7 +78,7 @@ std::shared_ptr<Event> Gpu::event_of(const void* handle) const {
 }
 
 void Gpu::issue(Stream& stream, Operation operation) {
-  operation.issued = now();
+  operation.issued = called;
   operation.number = ++issued_;
   stream.queue.push_back(std::move(operation));
   if (!stream.thread.joinable()) {

@@ -61,7 +61,7 @@ class Gpu {
 
   // --- with the mutex held
   void complain(const std::string& what);
-  // REQUIRES: `stream` is one of ours.
+  // REQUIRES: `stream` is one of ours, and the call has not waited.
   void issue(Stream& stream, Operation operation);
   Stream* stream_of(const void* handle) const;
   std::shared_ptr<Event> event_of(const void* handle) const;
@@ -82,6 +82,7 @@ class Gpu {
   std::string complaints;
   std::string complaints_told;
   std::vector<StandinSpan> spans;
+  Ns called = 0;             // begin of the call that holds the mutex
   std::atomic<int> dead{0};  // the error that every call ends with; 0: none
 
   // --- without it
