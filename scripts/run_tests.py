@@ -159,12 +159,21 @@ def cli(build: pathlib.Path, only: list[str], beside: list[str]) -> tuple[Tally,
     with concurrent.futures.ThreadPoolExecutor(LANES) as lanes:
         suites = [lanes.submit(run_suite, s, build) for s in beside]
         for result in lanes.map(lambda s: run_script(s, env), shared):
-            count_script(tally, *result)
+            if result[1] in (0, SKIPPED):
+                count_script(tally, *result)
+            else:
+                alone.append(failed_beside(*result))
         for suite in suites:
             others.add(suite.result())
     for script in alone:
         count_script(tally, *run_script(script, env))
     return tally, others
+
+
+def failed_beside(script: pathlib.Path, code: int, output: str, seconds: float) -> pathlib.Path:
+    """What fails beside others is asked again alone, and that counts; why it failed is printed all the same."""
+    print(f"   {seconds:6.1f} s  {script.relative_to(ROOT)}: status {code} beside others, again alone later\n" + indent(output), flush=True)
+    return script
 
 
 def count_script(tally: Tally, script: pathlib.Path, code: int, output: str, seconds: float) -> None:

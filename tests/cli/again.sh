@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The same sweep on the same database: what is stored is the answer, and nothing is measured twice.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -2,6 +2,7 @@
 # The bundle runs where nothing is installed: a root that holds nothing else, one with a C library that
 # is too old, as nobody, read-only, without io_uring, FIEMAP, eBPF and BTF; and says what it had to do
 # without. It may lie anywhere and has the terms of all that it ships.
+# Side by side: in roots of its own; one setting of the node is changed for a moment, which root does not notice.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

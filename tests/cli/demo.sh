@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # scripts/demo.sh from data to report with few files, and that it leaves no mount, loop or image.
+# Side by side: on disks of its own; what it leaves is looked at, not its times.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

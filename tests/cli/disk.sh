@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # An emulated disk from start to stop: what is written reads back identical after a restart on the
 # same backing file, timing changes while it runs, and nothing is left behind.
+# Side by side: on disks of its own; what they hold is looked at, not how fast they are.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

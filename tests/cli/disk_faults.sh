@@ -2,6 +2,7 @@
 # What goes wrong with an emulated disk is one clear error each, and everything can be taken away
 # afterwards: a daemon that is killed or held, a backing that is gone or full, a disk that is busy, an
 # interrupt at any time.
+# Side by side: on disks of its own; errors and what is left are looked at.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

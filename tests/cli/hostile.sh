@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # COUNT (250) generated files of a stranger through the verbs as root (tests/support/hostile.py).
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # An ordinary user can make data, scan, plan, run and report; what needs root says so in one line.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

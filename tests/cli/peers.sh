@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Other loaders beside ours (docs/peers.md): the same conditions, and nothing that a peer says or does wrong is taken
 # for a result. The fake one needs no library; ours are run where theirs are installed.
+# Side by side: it judges no time and no cache, and changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

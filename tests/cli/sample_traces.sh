@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The traces of traces/: what their README says of them, files made like theirs, and a replay on those.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -2,6 +2,7 @@
 # A spec goes from nothing to a report: what is missing is made once and known again, a changed setting makes it
 # anew, --dry-run makes nothing, and however it ends nothing of it is left up. tests/soak/spec_killed.sh kills it
 # twenty times.
+# Side by side: on disks of its own; what is made and left is looked at, not its times.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A stop while a consumer or a copy takes its time ends the run at once and keeps what was consumed; a
 # later start measures that run again and no other. A stage that cannot be had refuses the sweep.
+# Side by side: counts of its own process; it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

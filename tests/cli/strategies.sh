@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Loading strategies: every way of staging delivers the bytes, what a copy does not have is refused, and
 # the experiment's script makes its data, runs every step, goes on where it was cut off, and draws.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # trace: import from archives, export to tools of others and back, stat; what is damaged is refused.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
