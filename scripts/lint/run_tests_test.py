@@ -49,6 +49,13 @@ class BesideOthers(unittest.TestCase):
         tally, _ = self.run_all()
         self.assertEqual((tally.passed, tally.failed), (0, 1))
 
+    def test_a_script_that_fails_in_a_pause_of_the_machine_is_asked_again(self):
+        self.script("paused", f"[ -e {self.folder}/seen ] || {{ touch {self.folder}/seen; exit 1; }}", shared=False)
+        with mock.patch.object(run_tests, "PAUSE_S", -1.0):
+            tally, printed = self.run_all()
+        self.assertEqual((tally.passed, tally.failed), (1, 0))
+        self.assertIn("the machine stood still", printed)
+
 
 if __name__ == "__main__":
     unittest.main()

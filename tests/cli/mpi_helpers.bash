@@ -61,7 +61,7 @@ on_nodes() {
   local -a net=(--mca plm rsh --mca plm_rsh_agent "$tmp/.agent" --mca btl tcp,vader,self
     --mca btl_tcp_if_include 10.77.1.0/24 --mca oob_tcp_if_include 10.77.1.0/24
     --mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 3
-    --mca orte_tmpdir_base "$tmp")
+    --mca orte_tmpdir_base "$tmp" --mca odls_base_sigkill_timeout 2)
   status=0
   # shellcheck disable=SC2016
   ip netns exec "$one" unshare --uts bash -c 'hostname one && exec "$@"' - mpirun --oversubscribe --bind-to none --allow-run-as-root \
