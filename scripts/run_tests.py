@@ -23,7 +23,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 import xml.etree.ElementTree as ET
 
@@ -33,8 +32,6 @@ STRICT = os.environ.get("CI") == "true" or os.environ.get("BLKSWEEP_STRICT") == 
 SKIPPED = 77
 SIDE_BY_SIDE = "\n# Side by side: "  # in a script of tests/cli, with the reason
 LANES = 3  # scripts at once: much of their time is waiting
-TICK_S = 0.05
-PAUSE_S = 0.5  # a host that takes its processors away for so long fails a test that is about time
 BESIDE = ("unit", "standin", "python")  # suites that share the machine, too
 
 
@@ -162,46 +159,12 @@ def cli(build: pathlib.Path, only: list[str], beside: list[str]) -> tuple[Tally,
     with concurrent.futures.ThreadPoolExecutor(LANES) as lanes:
         suites = [lanes.submit(run_suite, s, build) for s in beside]
         for result in lanes.map(lambda s: run_script(s, env), shared):
-            if result[1] in (0, SKIPPED):
-                count_script(tally, *result)
-            else:
-                alone.append(failed_beside(*result))
+            count_script(tally, *result)
         for suite in suites:
             others.add(suite.result())
     for script in alone:
-        result, stood_still = run_watched(script, env)
-        if result[1] not in (0, SKIPPED) and stood_still > PAUSE_S:
-            print(f"   {script.name}: status {result[1]} while the machine stood still for {stood_still:.1f} s, again\n" + indent(result[2]), flush=True)
-            result = run_script(script, env)
-        count_script(tally, *result)
+        count_script(tally, *run_script(script, env))
     return tally, others
-
-
-def run_watched(script: pathlib.Path, env: dict[str, str]) -> tuple[tuple, float]:
-    """Beside the result: the longest time, in seconds, for which a thread that sleeps did not get on."""
-    ended, longest = threading.Event(), 0.0
-
-    def watch() -> None:
-        nonlocal longest
-        last = time.monotonic()
-        while not ended.wait(TICK_S):
-            now = time.monotonic()
-            last, longest = now, max(longest, now - last - TICK_S)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        result = run_script(script, env)
-        return result, longest
-    finally:
-        ended.set()
-        watcher.join()
-
-
-def failed_beside(script: pathlib.Path, code: int, output: str, seconds: float) -> pathlib.Path:
-    """What fails beside others is asked again alone, and that counts; why it failed is printed all the same."""
-    print(f"   {seconds:6.1f} s  {script.relative_to(ROOT)}: status {code} beside others, again alone later\n" + indent(output), flush=True)
-    return script
 
 
 def count_script(tally: Tally, script: pathlib.Path, code: int, output: str, seconds: float) -> None:

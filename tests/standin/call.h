@@ -32,7 +32,6 @@ struct Call {
   CUresult refused = CUDA_SUCCESS;
 
   explicit Call(const char* name, Needs needs = Needs::context) {
-    gpu.called = begin;
     if (const Failure* const f = gpu.settings.use(name); f != nullptr) {
       refused = static_cast<CUresult>(f->error);
       gpu.dead = f->sticky ? f->error : gpu.dead.load();

@@ -180,7 +180,7 @@ CUresult standin_launch(CUfunction function, unsigned gx, unsigned gy, unsigned 
   }
   const auto* const kernel = reinterpret_cast<const standin::HostKernel*>(function);
   const standin::Shape shape{gx, gy, gz, tx, ty, tz};
-  call.gpu.issue(*stream, kernel->make(call.gpu, shape, parameters));
+  call.gpu.issue(*stream, kernel->make(call.gpu, shape, parameters), call.begin);
   return CUDA_SUCCESS;
 }
 
@@ -244,7 +244,7 @@ CUresult standin_stream_wait_event(CUstream handle, CUevent event, unsigned /*fl
     return CUDA_ERROR_INVALID_HANDLE;
   }
   op.record = op.event->recorded;
-  call.gpu.issue(*stream, std::move(op));
+  call.gpu.issue(*stream, std::move(op), call.begin);
   return CUDA_SUCCESS;
 }
 
@@ -284,7 +284,7 @@ CUresult standin_event_record(CUevent handle, CUstream stream_handle) {
                       CUDA_ERROR_INVALID_HANDLE);
   }
   op.record = ++op.event->recorded;
-  call.gpu.issue(*stream, std::move(op));
+  call.gpu.issue(*stream, std::move(op), call.begin);
   return CUDA_SUCCESS;
 }
 

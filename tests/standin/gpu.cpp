@@ -77,8 +77,8 @@ std::shared_ptr<Event> Gpu::event_of(const void* handle) const {
   return known == events.end() ? nullptr : *known;
 }
 
-void Gpu::issue(Stream& stream, Operation operation) {
-  operation.issued = called;
+void Gpu::issue(Stream& stream, Operation operation, Ns at) {
+  operation.issued = at;
   operation.number = ++issued_;
   stream.queue.push_back(std::move(operation));
   if (!stream.thread.joinable()) {

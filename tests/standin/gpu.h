@@ -61,8 +61,8 @@ class Gpu {
 
   // --- with the mutex held
   void complain(const std::string& what);
-  // REQUIRES: `stream` is one of ours, and the call has not waited.
-  void issue(Stream& stream, Operation operation);
+  // REQUIRES: `stream` is one of ours. `at`: when the call that issues it began.
+  void issue(Stream& stream, Operation operation, Ns at);
   Stream* stream_of(const void* handle) const;
   std::shared_ptr<Event> event_of(const void* handle) const;
   // Complains where an operation that has not ended uses the range, then waits for all streams.
@@ -82,7 +82,6 @@ class Gpu {
   std::string complaints;
   std::string complaints_told;
   std::vector<StandinSpan> spans;
-  Ns called = 0;             // begin of the call that holds the mutex
   std::atomic<int> dead{0};  // the error that every call ends with; 0: none
 
   // --- without it

@@ -60,7 +60,7 @@ CUresult copy_one(Call& call, const Copy& c, Stream& stream) {
   if (!pinned && c.bytes > kInlineBytes && !gpu.settings.on("pageable")) {
     return call.wrong("the source of a copy is not pinned: the driver blocks");
   }
-  gpu.issue(stream, to_device(gpu, c, pinned));
+  gpu.issue(stream, to_device(gpu, c, pinned), call.begin);
   if (!pinned && c.bytes > kInlineBytes) {
     gpu.wait_idle(call.lock, &stream);
   }
@@ -196,7 +196,7 @@ CUresult standin_copy_to_host(void* to, CUdeviceptr from, std::size_t bytes, CUs
   op.touches = {{source, false}};
   op.effect = [to, here, bytes] { std::memcpy(to, here, bytes); };
   const bool pinned = call.gpu.pinned.holds(standin::range_of(to, bytes));
-  call.gpu.issue(*stream, std::move(op));
+  call.gpu.issue(*stream, std::move(op), call.begin);
   if (!pinned) {
     call.gpu.wait_idle(call.lock, stream);
   }
