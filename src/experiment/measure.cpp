@@ -15,6 +15,7 @@
 #include "experiment/attribution_record.h"
 #include "experiment/batch_records.h"
 #include "experiment/cold_proof.h"
+#include "experiment/gpu_record.h"
 #include "experiment/incomplete.h"
 #include "experiment/judge_caches.h"
 #include "experiment/map_proof.h"
@@ -175,29 +176,6 @@ void record_reads(RunRecord& r, const Epoch& e) {
               n.major_faults, n.answered_at_once,  n.hinted_bytes};
 }
 
-// A stage says what it knows of the accelerator's clock; where both do, what is worse counts.
-void record_clock(RunRecord& r, const std::optional<ClockAlignment>& a) {
-  if (!a) {
-    return;
-  }
-  const DeviceClockRecord before = r.device_clock.value_or(DeviceClockRecord{});
-  r.device_clock = DeviceClockRecord{
-      .offset_ns = r.device_clock ? before.offset_ns : a->offset_ns,
-      .drift = std::abs(a->drift) > std::abs(before.drift) ? a->drift : before.drift,
-      .error_ns = std::max(before.error_ns, a->error_ns),
-      .clamped_ns = std::max(before.clamped_ns, a->clamped_ns),
-      .anchors = std::max<std::uint64_t>(before.anchors, a->anchors),
-      .cost_ns = std::max(before.cost_ns, a->cost_ns)};
-}
-
-// What lies outside of what the host saw itself by more than it may be off is no time.
-void judge_clock(RunRecord& r) {
-  if (r.device_clock && r.device_clock->clamped_ns > r.device_clock->error_ns) {
-    mark_incomplete(r, fmt::format("times of the GPU were off by {} ns, stated were {} ns",
-                                   r.device_clock->clamped_ns, r.device_clock->error_ns));
-  }
-}
-
 void record_attribution(RunRecord& r, const RunRequest& q) {
   const std::uint32_t self = static_cast<std::uint32_t>(::getpid());
   const std::span<const std::uint32_t> ours(&self, q.reader == nullptr ? 1 : 0);
@@ -296,7 +274,7 @@ MeasuredRun not_begun(RunRecord r, const RunRequest& q, const Error& refused) {
 void judge_run(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
   warn_of_limit(r, q);
   withhold_unsure_depth(r);
-  judge_clock(r);
+  judge_gpu_times(r);
   if (outcome.interrupted) {
     mark_incomplete(r, "interrupted");
   }

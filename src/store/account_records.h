@@ -33,7 +33,7 @@ struct OverlapRecord {
 // How well the accelerator's clock was brought to CLOCK_MONOTONIC, and what that cost.
 struct DeviceClockRecord {
   std::int64_t offset_ns = 0;
-  double drift = 0;
+  Maybe<double> drift, drift_error;
   std::int64_t error_ns = 0, clamped_ns = 0;  // stated; met
   std::uint64_t anchors = 0;
   std::int64_t cost_ns = 0;  // of the threads that asked it

@@ -201,6 +201,7 @@ template <class Clock, class F>
 void each_device_clock_column(Clock& c, F&& f) {
   f("offset_ns", c.offset_ns);
   f("drift", c.drift);
+  f("drift_error", c.drift_error);
   f("error_ns", c.error_ns);
   f("clamped_ns", c.clamped_ns);
   f("anchors", c.anchors);

@@ -312,7 +312,8 @@ CREATE TABLE overlap (     -- on the accelerator's own clock; no row: neither co
 CREATE TABLE device_clock ( -- an accelerator's clock beside CLOCK_MONOTONIC; no row: no other clock
   run_id INTEGER PRIMARY KEY REFERENCES run,
   offset_ns  INTEGER NOT NULL,           -- CLOCK_MONOTONIC at the first anchor
-  drift      REAL NOT NULL,              -- (host - accelerator) / host
+  drift      REAL,                       -- (host - accelerator) / host, first anchor to last
+  drift_error REAL,                      -- that it may be off: much, over a short epoch
   error_ns   INTEGER NOT NULL,           -- that any time may be off, as stated
   clamped_ns INTEGER NOT NULL,           -- farthest that a time lay outside of what the host saw
   anchors    INTEGER NOT NULL,           -- moments at which both clocks were read

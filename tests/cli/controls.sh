@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # `run --controls` (docs/controls.md): a rig that is broken on purpose is named by the first line of the table, of
 # the report and of the JSON; one without a fault passes. On an emulated disk of this test's own.
+# Side by side: on an emulated disk of its own, whose times are far above those of the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

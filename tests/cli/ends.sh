@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # However a sweep ends, the queue that it borrowed is as before, or is named with the way to give it back.
 # tests/soak/ends.sh does it 300 times and more.
+# Side by side: a disk and a /run of its own; what is put back is looked at.
 set -euo pipefail
+# shellcheck source=tests/cli/own_run.bash
+. "$(dirname "$0")/own_run.bash"
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 # shellcheck source=tests/cli/loop_helpers.bash

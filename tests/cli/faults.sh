@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What goes wrong while a sweep runs costs what it must and no more: unreadable blocks, few
 # descriptors, no io_uring, an interrupt, kill -9, data that will not leave the page cache.
+# Side by side: on disks of its own; what goes wrong is looked at.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A FUSE filesystem of a stranger's, which never answers and calls itself the disk: nothing waits for it,
 # no setting of the disk follows from it, and it is not unmounted in place of root's own.
+# Side by side: mounts of its own.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A loop device keeps its queue settings for whoever gets it next: what scripts change on theirs is put
 # back when they give it up.
+# Side by side: on loop devices of its own.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

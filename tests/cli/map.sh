@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # map: a loop device and a file, its JSON, database and report; what goes wrong says so.
+# Side by side: on a loop device of its own; what is stored and said is looked at, not how fast it is.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

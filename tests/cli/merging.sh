@@ -2,6 +2,7 @@
 # Files that lie side by side are merged: by the block layer's plug when their reads are submitted
 # together in LBA order (also files of odd sizes, whose reads must reach the end of their last block),
 # and by blksweep itself with merge=device.
+# Side by side: counts of requests of a disk of its own.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

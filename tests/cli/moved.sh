@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Files that lie elsewhere than their catalog says, before a run or during it: never a complete run
 # with another file's bytes (issue 10, finding 1). The long campaign is tests/soak/movers.sh.
+# Side by side: on a disk of its own; bytes are looked at.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -2,6 +2,7 @@
 # Nothing is ever written to a block device: every command that touches caches, the node or the data
 # runs under strace, which shows what is opened and written by every process and thread of it, and on a
 # filesystem that is mounted read-only, whose disk counts writes that go another way (io_uring).
+# Side by side: on disks of its own; what is opened and written is looked at.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

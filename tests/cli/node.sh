@@ -1,15 +1,11 @@
 #!/usr/bin/env bash
 # node show, set, restore on a loop device: what was there comes back file by file, bad input and
 # journals that cannot be trusted are one line each, and nothing is written to the device.
+# Side by side: a disk and a /run of its own; what is put back is looked at.
 set -euo pipefail
 
-# A /run of its own, where that may be had: journals of others are not in the way of the test, nor
-# its broken ones in theirs.
-if [ "$(id -u)" = 0 ] && [ -z "${OWN_RUN:-}" ] && unshare --mount true 2>/dev/null; then
-  OWN_RUN=1 exec unshare --mount --propagation private bash "$0" "$@"
-fi
-[ -z "${OWN_RUN:-}" ] || mount -t tmpfs -o mode=755 tmpfs /run
-
+# shellcheck source=tests/cli/own_run.bash
+. "$(dirname "$0")/own_run.bash"
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Runs that borrow from the node are cut off at random moments. Killed: `node restore` has everything
 # as before. Interrupted: everything is as before without it. ROUNDS (12) of each kind.
+# Side by side: a disk and a /run of its own; what is put back is looked at.
 set -euo pipefail
+# shellcheck source=tests/cli/own_run.bash
+. "$(dirname "$0")/own_run.bash"
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 # shellcheck source=scripts/loopfs.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # A run is judged by what it read itself, and says what others read from its disk meanwhile.
+# Side by side: on a disk of its own, with neighbours of its own.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Pins hold what they say: 200,000 inodes under RLIMIT_NOFILE 20,000 and the pages of files, through
 # drop_caches, with no read of the device afterwards; a daemon that is killed takes all of it along.
+# Side by side: pins keep what others drop; on a disk of its own.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

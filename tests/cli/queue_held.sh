@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The queue of the disk is a fact of an experiment: a run under another one is incomplete and names it,
 # whoever changed it and whether between runs or in the middle of one.
+# Side by side: on a disk of its own, whose settings alone it changes.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # replay: a block trace on an emulated disk, a file trace on its files; left out and counted; what
 # cannot be replayed is refused, and nothing is written.
+# Side by side: on an emulated disk of its own.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

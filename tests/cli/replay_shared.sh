@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A replay beside others on the same disk says so, and is in no figure; our own reads and writes are
 # never taken for others'.
+# Side by side: on a disk of its own, with neighbours of its own.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

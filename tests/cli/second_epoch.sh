@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What a second epoch finds: a window that drains before it is filled again, its own window filled during or after the
 # first epoch, caches dropped in part, and files in the holes of an aged filesystem.
+# Side by side: on disks of its own; what was read is looked at.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

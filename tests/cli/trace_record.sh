@@ -2,6 +2,7 @@
 # trace record: what programs with a known pattern read is recorded exactly, by every call, by
 # children and threads; requests of a disk as the kernel counts them; a ring that is too small is
 # told; a recorder that is killed leaves a prefix and nothing attached.
+# Side by side: programs and disks of its own; what was read is looked at.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # trace record: ways to the bytes of a file that are no read are recorded where the kernel tells them,
 # and else counted and told.
+# Side by side: programs and files of its own; what was read is looked at.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The fio twin does the same work as the run (issue 10, findings 2, 3, 4), and says so where it cannot:
 # the same requests at the device, first or second by lot, from the same start; else no ratio.
+# Side by side: on disks of its own; requests are looked at, not times.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

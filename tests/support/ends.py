@@ -23,11 +23,13 @@ class Sweep:
     def __init__(self, program, catalog, disk, folder):
         self.program, self.catalog, self.folder = program, catalog, pathlib.Path(folder)
         self.queue = pathlib.Path("/sys/block", disk, "queue")
+        self.pids = []
         self.before = self.state()
         self.number = 0
 
     def state(self):
-        groups = [str(p) for p in pathlib.Path("/sys/fs/cgroup").rglob("blksweep-[0-9]*")]
+        # Of our own sweeps: others' are theirs.
+        groups = [str(p) for pid in self.pids for p in pathlib.Path("/sys/fs/cgroup").rglob(f"blksweep-{pid}-*")]
         return {"cgroups": groups, **{name: (self.queue / name).read_text().strip() for name in SETTINGS}}
 
     def borrowed(self):
@@ -41,8 +43,9 @@ class Sweep:
                    "--repeats", "30", "--no-probe", "--no-ceiling", "--memory-limit", "512MiB",
                    "--db", str(db or self.folder / f"{self.number}.db"), *options]
         with self.said.open("w") as said:
-            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=said,
-                                    preexec_fn=prepare)
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=said, preexec_fn=prepare)
+        self.pids.append(process.pid)
+        return process
 
     def wait_borrowed(self, process):
         end = time.monotonic() + PATIENCE_S

@@ -137,7 +137,29 @@ TEST(AnchorClock, AnOldAnchorGivesWayToAFreshOne) {
   // Ten seconds at 40 ppm are 400 us: the old anchor may be off by 6 ms, the new one by 10 ns.
   clock.offer({10'000'400'000, 10'000'000'000, 10'000'000'020});
   EXPECT_EQ(clock.to_host({10'000'400'000}), 10'000'000'010);
-  EXPECT_NEAR(clock.alignment().drift * 1e6, -40, 0.1);
+  EXPECT_NEAR(*clock.alignment().drift * 1e6, -40, 0.1);
+}
+
+// Over a short epoch the errors of two anchors are most of it: then the error says so.
+TEST(AnchorClock, ADriftIsWithinItsOwnError) {
+  AnchorClock one;
+  one.offer({0, 0, 10});
+  EXPECT_FALSE(one.alignment().drift) << "of one anchor there is none";
+  Rng rng(5);
+  for (int i = 0; i < 1'000; ++i) {
+    const double truth = (rng.unit() - 0.5) * 1e-3;
+    const auto length = static_cast<std::int64_t>(1'000 + rng.below(1'000'000'000));
+    AnchorClock clock;
+    for (const std::int64_t host : {std::int64_t{0}, length}) {
+      const auto early = static_cast<std::int64_t>(rng.below(20'000));
+      const auto late = static_cast<std::int64_t>(rng.below(20'000));
+      const double device = static_cast<double>(host) * (1 - truth);
+      clock.offer({std::llround(device) + 7'000, host - early, host + late, 500});
+    }
+    if (const ClockAlignment& a = clock.alignment(); a.drift) {
+      ASSERT_LE(std::abs(*a.drift - truth), *a.drift_error * 1.02) << length << " ns";
+    }
+  }
 }
 
 TEST(AnchorClock, WhatTheHostSawItselfBoundsATime) {

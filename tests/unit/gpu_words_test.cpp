@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "base/rng.h"
-#include "experiment/gpu_record.h"
 #include "stage/cuda/gemm_plan.h"
 #include "stage/cuda/nvml.h"
 #include "stage/cuda/pieces.h"
@@ -232,18 +231,6 @@ TEST(GpuWords, WhatHoldsTheClocksDownIsSaidAndIdlenessIsNot) {
   EXPECT_EQ(throttle_words(0x1 | 0x2 | 0x100), "") << "idle, set by somebody, a display";
   EXPECT_EQ(throttle_words(0x4 | 0x1), "power cap");
   EXPECT_EQ(throttle_words(0x20 | 0x80), "heat, power brake");
-}
-
-TEST(GpuRecord, AThrottledRunIsWarnedOf) {
-  const auto point = [](Maybe<std::uint64_t> reasons) {
-    GpuPoint p;
-    p.throttle_reasons = reasons;
-    return p;
-  };
-  EXPECT_EQ(throttle_warning({}), "");
-  EXPECT_EQ(throttle_warning({point({}), point(0), point(1)}), "");
-  EXPECT_EQ(throttle_warning({point(1), point(4), point(0x24), point({})}),
-            "the GPU's clocks were held down in 2 of 4 samples: power cap, heat");
 }
 
 }  // namespace

@@ -50,8 +50,9 @@ class AnchorClock {
     }
     const std::int64_t host = r.middle() - first_.middle();
     if (host > 0) {
-      seen_.drift =
-          static_cast<double>(host - (r.device_ns - first_.device_ns)) / static_cast<double>(host);
+      const auto length = static_cast<double>(host);
+      seen_.drift = static_cast<double>(host - (r.device_ns - first_.device_ns)) / length;
+      seen_.drift_error = static_cast<double>(r.error() + first_.error()) / length;
     }
     last_[seen_.anchors++ % last_.size()] = r;
   }
