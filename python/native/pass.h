@@ -14,10 +14,12 @@
 #include <blksweep/loader.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace blksweep::python {

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
+import includes
 import layers
 import sizes
 import tree
@@ -46,6 +47,15 @@ class Layers(Scratch):
     def test_event_layouts_belong_to_the_probe(self):
         self.assertFalse(self.offences("probe", "wire/queue.h"))
         self.assertTrue(self.offences("experiment", "wire/queue.h"))
+
+
+class Includes(unittest.TestCase):
+    def test_what_is_named_and_not_included_is_found(self):
+        self.assertEqual(includes.missing("#include <string>\nstd::vector<std::string> a;\nfmt::memory_buffer b;\n"),
+                         ["fmt/format.h", "vector"])
+
+    def test_what_is_included_or_in_a_comment_is_not(self):
+        self.assertEqual(includes.missing("#include <vector>\n// std::map\nstd::vector<int> a;\n"), [])
 
 
 class Tree(Scratch):

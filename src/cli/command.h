@@ -5,11 +5,14 @@
 // the CommandLine. Targets of options must outlive its parse(). Help texts are one line.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"

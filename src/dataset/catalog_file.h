@@ -8,6 +8,7 @@
 // Threads:   read only after open().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

@@ -8,7 +8,9 @@
 // Threads: open() on any thread, with a scratch of its own.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/result.h"

@@ -10,6 +10,7 @@
 // Threads: one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>

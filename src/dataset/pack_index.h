@@ -8,6 +8,7 @@
 // Threads: add() and save() by one owner; bytes_of() from any thread after that.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,6 +1,8 @@
 // What is stored of a run's addresses.
 #pragma once
 
+#include <string>
+
 #include "experiment/incomplete.h"
 #include "loader/address_proof.h"
 #include "store/records.h"

@@ -4,6 +4,7 @@
 // Values only; text is parsed in cli/ and words for records come from there too.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

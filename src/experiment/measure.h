@@ -9,6 +9,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "experiment/run_node.h"
 #include "loader/address_proof.h"

@@ -11,6 +11,10 @@
 // Stop:    as measure_run; a pair that was cut off between its arms has an incomplete run.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <string>
+
 #include "experiment/fio_twin.h"
 #include "experiment/measure.h"
 

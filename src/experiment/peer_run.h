@@ -11,6 +11,9 @@
 //          names it. try_peer() finds before anything is measured what cannot work here.
 #pragma once
 
+#include <chrono>
+#include <string>
+
 #include "experiment/pair.h"
 
 namespace blksweep {

@@ -9,9 +9,11 @@
 // Threads: one owner.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stats/anytime.h"

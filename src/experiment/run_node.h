@@ -13,8 +13,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "experiment/cell.h"
 #include "loader/source.h"

@@ -12,6 +12,7 @@
 // Threads: pure but for what planning asks of the clock and of memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -7,6 +7,8 @@
 // Source:  io_submit(2); /proc/sys/fs/aio-max-nr in the kernel's admin-guide/sysctl/fs.
 #pragma once
 
+#include <memory>
+
 #include "io/engine.h"
 
 namespace blksweep {

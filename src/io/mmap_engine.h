@@ -10,6 +10,8 @@
 // Buffered only: a mapping is the page cache. Writes are EOPNOTSUPP.
 #pragma once
 
+#include <memory>
+
 #include "io/engine.h"
 
 namespace blksweep {

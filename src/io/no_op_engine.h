@@ -4,6 +4,8 @@
 // Files: none are kept; slots mean nothing.
 #pragma once
 
+#include <memory>
+
 #include "io/engine.h"
 
 namespace blksweep {

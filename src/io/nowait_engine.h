@@ -10,6 +10,8 @@
 // Source:  preadv2(2).
 #pragma once
 
+#include <memory>
+
 #include "io/engine.h"
 
 namespace blksweep {

@@ -3,6 +3,8 @@
 // Works wherever reading works. facts().depth is 1: submit() returns when its reads are done.
 #pragma once
 
+#include <memory>
+
 #include "io/engine.h"
 
 namespace blksweep {

@@ -6,6 +6,8 @@
 // Source:  io_uring_setup(2), io_uring_register(2); measured in docs/kernel-notes.md.
 #pragma once
 
+#include <memory>
+
 #include "io/engine.h"
 
 namespace blksweep {

@@ -14,6 +14,7 @@
 // Threads: one owner; before(), then the epoch, then after().
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

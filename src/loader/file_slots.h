@@ -11,6 +11,7 @@
 // Threads:   the reader's thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -5,9 +5,11 @@
 // Threads: any.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "loader/loader.h"
 #include "loader/source.h"

@@ -7,6 +7,7 @@
 // Threads: pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -4,6 +4,8 @@
 // Lifetime: borrows catalog and plan. Threads: open() on one, the rest on any.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 

@@ -9,7 +9,9 @@
 // Lifetime: borrows everything. Threads: the loop's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "io/read_loop.h"

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "loader/epoch_reader.h"
 #include "loader/file_slots.h"

@@ -12,6 +12,7 @@
 
 #include <sys/uio.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

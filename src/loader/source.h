@@ -6,6 +6,7 @@
 //            probe.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

@@ -5,6 +5,7 @@
 // Threads: called where the epoch is prepared.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

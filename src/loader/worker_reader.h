@@ -16,6 +16,9 @@
 // Threads: one a worker, from make() on; they wait for run() and end with it, or with the reader.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>

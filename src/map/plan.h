@@ -10,6 +10,7 @@
 // Threads: one owner.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -9,6 +9,7 @@
 // Threads:  pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>

@@ -5,6 +5,7 @@
 // is met on the way back, where answers may overtake each other.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "model/disk_model.h"

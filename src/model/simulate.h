@@ -5,6 +5,7 @@
 // Threads: pure.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "model/disk_model.h"

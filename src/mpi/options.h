@@ -4,6 +4,7 @@
 //         one this is: one line and not one of each.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -13,6 +13,7 @@
 // Threads: pure functions; one descriptor is open at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -13,6 +13,7 @@
 // Threads:   read only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

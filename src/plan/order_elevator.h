@@ -13,6 +13,7 @@
 // Threads:  pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

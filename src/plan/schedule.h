@@ -24,6 +24,7 @@
 //           in the arena; no gate waits for a batch that needs a later read (no deadlock).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

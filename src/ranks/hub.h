@@ -7,6 +7,8 @@
 // Threads:   one owner, which polls the descriptors.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -5,9 +5,11 @@
 // Threads:   one owner. send() waits for at most a second.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"

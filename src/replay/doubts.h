@@ -2,6 +2,7 @@
 // else than the trace, or than the disk.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -9,7 +9,10 @@
 // Threads:        one owner.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <queue>
 #include <vector>
 

@@ -16,8 +16,11 @@
 //          FAST 2004 (spinning against sleeping).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <utility>
 
 #include "io/engine.h"
 #include "io/read_loop.h"

@@ -4,6 +4,7 @@
 // Threads: open() anywhere; place() on one thread, the rest on another.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

@@ -13,8 +13,10 @@
 // Threads: one owner.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "node/journal/borrowing.h"

@@ -10,8 +10,11 @@
 // Threads: one owner.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "node/journal/borrowing.h"

@@ -3,6 +3,7 @@
 // Errors:  as predict(); Exit::usage for workers, which are not modelled. Threads: pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 

@@ -13,6 +13,7 @@
 //            decoded() after decode() of that batch, on any. bytes() and failures() after the last.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

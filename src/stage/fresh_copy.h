@@ -11,6 +11,7 @@
 // Threads:   as CopyStage.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "stage/copy_stage.h"

@@ -10,6 +10,7 @@
 // Threads: as CopyStage.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <stop_token>
 

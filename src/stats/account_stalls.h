@@ -7,6 +7,11 @@
 // Cost: linear in batches and waits, but for binary searches.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "stats/account.h"
 
 namespace blksweep {

@@ -12,6 +12,7 @@
 //          FAST 2015 (3.2 fixed size, 3.3 adjustment); Mattson et al., 1970 (stack distances).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <queue>

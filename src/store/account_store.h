@@ -4,6 +4,8 @@
 // Threads: the owner of the database.
 #pragma once
 
+#include <cstdint>
+
 #include "store/database.h"
 #include "store/records.h"
 

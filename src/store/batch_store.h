@@ -4,6 +4,7 @@
 // Threads: as Database.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "store/database.h"

@@ -4,6 +4,7 @@
 // Errors:  as ResultStore. Threads: the owner of the database.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "store/database.h"

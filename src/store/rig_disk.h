@@ -3,6 +3,7 @@
 // Threads: values and pure functions; everything refers to the SummaryInput.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>

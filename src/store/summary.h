@@ -13,10 +13,12 @@
 // Unknown:  std::nullopt, when no counted run has the value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stats/order_survival.h"

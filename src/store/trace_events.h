@@ -9,6 +9,7 @@
 //          importer and FAQ ("overlapping events").
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -8,6 +8,7 @@
 // Source:    Vitter, "Random sampling with a reservoir", ACM TOMS 11(1), 1985 (algorithm R).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>

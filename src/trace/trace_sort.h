@@ -6,9 +6,11 @@
 // all. Errors:    the temporary file cannot be written. Threads:   one owner.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"

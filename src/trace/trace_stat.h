@@ -6,6 +6,7 @@
 // Source:  docs/traces.md says how each figure is defined.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -8,6 +8,7 @@
 // Source:  CUPTI API reference, activity API; cupti_activity.h of CUDA 13.0.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 

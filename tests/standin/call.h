@@ -2,6 +2,7 @@
 // lists them: what that looks up and the stand-in does not define does not link.
 #pragma once
 
+#include <cstddef>
 #include <mutex>
 #include <string>
 

@@ -5,8 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"

@@ -1,6 +1,9 @@
 // Made-up but plausible records for tests of the store and the report.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "store/records.h"
 
 namespace blksweep {

@@ -1,7 +1,9 @@
 // A catalog made by hand: files of given names and sizes below a root, one extent each.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plan/catalog.h"

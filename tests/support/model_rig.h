@@ -1,6 +1,7 @@
 // Drives device models on virtual time, for tests.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>

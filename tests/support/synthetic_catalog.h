@@ -4,6 +4,7 @@
 // Ownership: view() points into the SyntheticCatalog, which must outlive it.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>

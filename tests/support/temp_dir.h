@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 #include <array>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace blksweep {
 

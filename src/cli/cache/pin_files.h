@@ -7,6 +7,7 @@
 //          caller. Threads: reading a PathList is safe from several at once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

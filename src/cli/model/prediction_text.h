@@ -1,6 +1,8 @@
 // What `simulate` has to do and what it prints: values and text, no simulation.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // The data sheet of a device model: what it answers by analysis and by simulation, without any I/O.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

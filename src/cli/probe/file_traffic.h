@@ -4,6 +4,7 @@
 // Threads: the main thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

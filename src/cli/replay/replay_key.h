@@ -8,6 +8,7 @@
 // Threads:    one owner of `trace`, which is left at its first record.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "base/result.h"

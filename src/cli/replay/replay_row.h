@@ -3,6 +3,7 @@
 // Threads: pure but for what it asks of the host.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

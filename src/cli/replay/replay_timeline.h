@@ -4,6 +4,7 @@
 // Threads: pure function.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -8,6 +8,7 @@
 //          round, which what either session was like as a whole does not reach.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

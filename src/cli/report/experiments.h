@@ -6,6 +6,7 @@
 // One experiment alone is as it was stored.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

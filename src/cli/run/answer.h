@@ -1,6 +1,7 @@
 // What `run` prints: its own runs, collected one by one, or those that a database holds already.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>

@@ -5,10 +5,13 @@
 // text into a value (a usage error quotes the text), `get` gives the word that records use.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"

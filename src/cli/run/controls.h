@@ -7,6 +7,7 @@
 // Threads:  one owner.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -5,6 +5,7 @@
 // Threads: one owner.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

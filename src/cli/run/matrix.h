@@ -8,6 +8,8 @@
 // Threads:  pure.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 

@@ -20,6 +20,7 @@
 // docs/cache-pins.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

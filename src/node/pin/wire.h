@@ -3,6 +3,7 @@
 // Errors:  a pipe that ends without a word is an error. Threads: one at each end.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 

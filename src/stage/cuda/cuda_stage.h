@@ -10,8 +10,11 @@
 // Threads: as CopyStage and Consumer say. Of one GPU they share a clock and nothing else.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 

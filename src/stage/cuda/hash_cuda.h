@@ -3,6 +3,8 @@
 // Threads: one owner; work runs on a stream of its own and is waited for.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>

@@ -6,6 +6,8 @@
 // Threads:   the copy thread.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>

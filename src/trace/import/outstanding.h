@@ -6,11 +6,13 @@
 // Threads: one owner.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "base/result.h"
 #include "trace/trace_record.h"
