@@ -54,7 +54,7 @@ Maybe<double> grouping_of(const RunRecord& run) {
   return both ? Maybe<double>(*run.fio_plain->ratio / *run.fio->ratio) : std::nullopt;
 }
 
-std::string with_interval(const PairedRatio& r) {
+std::string ratio_with_interval(const PairedRatio& r) {
   return r.interval
              ? fmt::format("{:.2f} [{:.2f}..{:.2f}]", r.value, r.interval->low, r.interval->high)
              : fmt::format("{:.2f}", r.value);
@@ -75,9 +75,10 @@ std::string grouping_text(const TwinSummary& t) {
   }
   if (t.grouping->interval->contains(1.0)) {
     return fmt::format("{}; that it makes a difference is not shown: {}", requests,
-                       with_interval(*t.grouping));
+                       ratio_with_interval(*t.grouping));
   }
-  return fmt::format("{} of it by groups and merging: {}", with_interval(*t.grouping), requests);
+  return fmt::format("{} of it by groups and merging: {}", ratio_with_interval(*t.grouping),
+                     requests);
 }
 
 }  // namespace
