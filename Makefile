@@ -7,7 +7,7 @@
 #   make test       install what is missing, build, run every test (root tests skip without root)
 #   make experiments   the field's experiments in quick form, a figure each; ONLY=name for one, FULL=1 for hours
 #   make bench      measure against fio and plain loops; prints ratios
-#   make lint       layers, sizes, format, clang-tidy, shellcheck, every header alone
+#   make lint       layers, sizes, includes, format, clang-tidy, shellcheck, every header alone
 #   make fuzz       each fuzz target for FUZZ_SECONDS (60); ONLY=name for one
 #   make soak       campaigns of hours: movers, twins, ceilings, null pairs, fuzz targets; ONLY=name for one
 #   make mutate     changes the program in one place at a time: which tests notice; SECONDS= FILES=

@@ -10,7 +10,7 @@ from typing import Any
 from . import _native
 from .catalog import Catalog
 from .position import Position, from_state, to_state
-from .sizes import bytes_of, window_of
+from .sizes import bytes_of, share_of
 
 # Reading threads end before the interpreter does.
 _open_passes: weakref.WeakSet = weakref.WeakSet()
@@ -30,9 +30,11 @@ class Loader:
     order: random path directory inode lba chunked recorded reverse elevator, and
     merge: none file kernel device, and
     shuffle: none buffer reservoir full, as `blksweep run` has them (docs/orders.md).
-    window, chunk, merge_max: bytes, or "64MiB"; a window also in percent of an epoch: "10%".
+    window, lookahead, chunk, merge_max: bytes, or "64MiB"; the first two also in percent of an
+    epoch: "10%".
     lookahead: of the elevator's chunks, what waits to be read; without: half of the window.
-    hold: of a buffer, within how many windows' worth of samples each one leaves; 0: any number.
+    hold: of a buffer, within how many windows' worth of samples each one leaves (1000 at most);
+    0: any number.
     seed: fixes the order of every epoch, whatever the number of ranks.
     rank, world_size: every world_size-th sample of the epoch, from the rank-th on.
     direct: past the page cache. depth, openers, prefetch, engine: as `blksweep run` has them.
@@ -60,8 +62,8 @@ class Loader:
         self.rank, self.world_size = rank, world_size
         # What decides which sample comes when: a state is of these.
         self._order = {"order": order, "merge": merge, "shuffle": shuffle,
-                       **window_of(window), "chunk_bytes": bytes_of("chunk", chunk),
-                       "lookahead_bytes": 0 if lookahead is None else bytes_of("lookahead", lookahead),
+                       **share_of("window", window), "chunk_bytes": bytes_of("chunk", chunk),
+                       **({"lookahead_bytes": 0} if lookahead is None else share_of("lookahead", lookahead)),
                        "hold": hold,
                        "seed": seed}
         self._other = {"merge_most_bytes": bytes_of("merge_max", merge_max),

@@ -24,13 +24,13 @@ def bytes_of(name: str, value: int | str) -> int:
     return int(match[1]) * _UNITS[match[2]]
 
 
-def window_of(value: int | str) -> dict:
-    """The loader's options for a window; its share is of what an epoch takes in memory.
+def share_of(name: str, value: int | str) -> dict:
+    """The loader's options for a size; its share is of what an epoch takes in memory.
 
-    >>> window_of("10%"), window_of("1KiB")
-    ({'window_percent': 10.0}, {'window_bytes': 1024})
+    >>> share_of("window", "10%"), share_of("lookahead", "1KiB")
+    ({'window_percent': 10.0}, {'lookahead_bytes': 1024})
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value) if isinstance(value, str) else None
     if match and float(match[1]) > 0:
-        return {"window_percent": float(match[1])}
-    return {"window_bytes": bytes_of("window", value)}
+        return {f"{name}_percent": float(match[1])}
+    return {f"{name}_bytes": bytes_of(name, value)}

@@ -23,6 +23,7 @@ const std::map<std::string, Set>& fields() {
       {"engine", into(&LoaderOptions::engine)},
       {"chunk_bytes", into(&LoaderOptions::chunk_bytes)},
       {"lookahead_bytes", into(&LoaderOptions::lookahead_bytes)},
+      {"lookahead_percent", into(&LoaderOptions::lookahead_percent)},
       {"hold", into(&LoaderOptions::hold)},
       {"merge_gap_bytes", into(&LoaderOptions::merge_gap_bytes)},
       {"merge_most_bytes", into(&LoaderOptions::merge_most_bytes)},

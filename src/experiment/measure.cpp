@@ -192,7 +192,7 @@ void record_map(RunRecord& r, const RunRequest& q, const Epoch& e) {
   const MapProof proof = prove_map(q.source.catalog, q.planned.plan, r.probe->issues, q.cell.depth);
   r.probe->in_plan = proof.in_plan;
   r.probe->plan_order = proof.plan_order;
-  mark_reads(r.probe->issues, q.source.catalog, q.planned.plan);
+  mark_reads(r.probe->issues, q.source.catalog, q.planned.plan, q.planned.schedule);
   if (q.cell.workers == 0) {  // of several there is no one order
     r.probe->order = order_records(
         *r.probe, {q.source.catalog, q.planned.plan, q.cell.depth, e.reader().submissions()});

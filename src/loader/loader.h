@@ -49,11 +49,12 @@ struct LoaderOptions {
   std::string engine = "io_uring";
   std::uint64_t chunk_bytes = std::uint64_t{4} << 20;
   std::uint64_t lookahead_bytes = 0;  // elevator: 0: half of the window, without one eight chunks
+  double lookahead_percent = 0;       // > 0: of an epoch's bytes in memory instead
   std::uint64_t merge_gap_bytes = std::uint64_t{64} << 10;
   std::uint64_t merge_most_bytes = std::uint64_t{1} << 20;
   std::uint64_t window_bytes = std::uint64_t{64} << 20;  // in memory between reading and delivery
   double window_percent = 0;         // > 0: of an epoch's bytes in memory instead
-  std::uint32_t hold = 0;            // buffer: a sample leaves within so many windows; 0: any
+  std::uint32_t hold = 0;            // buffer: a sample leaves within so many windows, 1000; 0: any
   bool direct = true;                // past the page cache, where the filesystem can
   std::uint32_t depth = 32;          // reads in flight
   std::uint32_t openers = 1;         // threads that open files ahead

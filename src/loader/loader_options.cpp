@@ -23,10 +23,15 @@ Result<Word> word(std::string_view option, std::string_view text, const std::arr
 Result<> check_numbers(const LoaderOptions& o) {
   const bool positive = o.depth > 0 && o.batch > 0 && o.epochs > 0 && o.merge_most_bytes > 0 &&
                         o.chunk_bytes > 0 && o.window_bytes > 0 && o.window_percent >= 0;
-  return positive ? Result<>()
-                  : usage_error(
-                        "depth, batch, epochs, chunk_bytes, merge_most_bytes and "
-                        "window_bytes are 1 at least");
+  if (!positive) {
+    return usage_error(
+        "depth, batch, epochs, chunk_bytes, merge_most_bytes and "
+        "window_bytes are 1 at least");
+  }
+  return o.hold <= kMostHold
+             ? Result<>()
+             : usage_error(
+                   fmt::format("hold = {}: {} windows at most, or 0 for any", o.hold, kMostHold));
 }
 
 Result<> check_part(const LoaderOptions& o) {
@@ -74,8 +79,8 @@ Result<LoaderSettings> settings_of(const LoaderOptions& o) {
                     std::array{Shuffle::none, Shuffle::buffer, Shuffle::reservoir, Shuffle::full}));
   BLKSWEEP_TRY(s.engine, word("engine", o.engine, kEngines));
   s.chunk = {o.chunk_bytes};
-  if (o.lookahead_bytes > 0) {
-    s.lookahead = RelativeSize{{o.lookahead_bytes}, 0};
+  if (o.lookahead_bytes > 0 || o.lookahead_percent > 0) {
+    s.lookahead = RelativeSize{{o.lookahead_bytes}, o.lookahead_percent};
   }
   s.hold = o.hold;
   s.merge_gap = {o.merge_gap_bytes};

@@ -35,15 +35,20 @@ Result<> set_word(std::string_view text, const std::array<Word, N>& all, Word& t
   return usage_error(fmt::format("'{}' is not one of {}", text, list_words(all)));
 }
 
-Result<> set_window(std::string_view text, LoaderOptions& o) {
-  if (text.ends_with('%')) {
-    const auto [end, error] = std::from_chars(text.begin(), text.end() - 1, o.window_percent);
-    const bool number = error == std::errc{} && end == text.end() - 1 && o.window_percent > 0;
-    return number ? Result<>() : usage_error(fmt::format("'{}' is not a share of an epoch", text));
-  }
-  BLKSWEEP_TRY(const Bytes bytes, parse_bytes(text));
-  o.window_bytes = bytes.n;
-  return {};
+// Bytes, or a share of what an epoch takes in memory.
+Command::OnText into_share(std::uint64_t& bytes, double& percent) {
+  return [&bytes, &percent](const std::string& text) -> Result<> {
+    if (text.ends_with('%')) {
+      const char* const last = text.data() + text.size() - 1;
+      const auto [end, error] = std::from_chars(text.data(), last, percent);
+      const bool number = error == std::errc{} && end == last && percent > 0 && percent < 1e6;
+      return number ? Result<>()
+                    : usage_error(fmt::format("'{}' is not a share of an epoch", text));
+    }
+    BLKSWEEP_TRY(const Bytes size, parse_bytes(text));
+    bytes = size.n;
+    return {};
+  };
 }
 
 Command::OnText into_bytes(std::uint64_t& target) {
@@ -59,11 +64,11 @@ void add_order(Command app, MpiOptions& o) {
   app.add_option("--order", l.order, "random path directory inode chunked elevator reverse [lba]");
   app.add_option("--merge", l.merge, "none file kernel device [none]");
   app.add_option("--shuffle", l.shuffle, "none buffer reservoir full [none]");
-  app.add_text(
-      "--window", [&l](const std::string& text) { return set_window(text, l); },
-      "memory between reading and delivery: 64MiB or 10% [64MiB]");
+  app.add_text("--window", into_share(l.window_bytes, l.window_percent),
+               "memory between reading and delivery: 64MiB or 10% [64MiB]");
   app.add_text("--chunk", into_bytes(l.chunk_bytes), "of --order chunked, elevator [4MiB]");
-  app.add_text("--lookahead", into_bytes(l.lookahead_bytes), "of elevator [half of the window]");
+  app.add_text("--lookahead", into_share(l.lookahead_bytes, l.lookahead_percent),
+               "of elevator: 32MiB or 5% [half of the window]");
   app.add_option("--hold", l.hold, "buffer: a sample leaves within so many windows [0: any]");
   app.add_text("--merge-max", into_bytes(l.merge_most_bytes), "longest read [1MiB]");
   app.add_option("--batch", l.batch, "samples: of a rank; of all with --split batch [256]");

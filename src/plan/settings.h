@@ -50,6 +50,8 @@ struct MergeSettings {
   bool whole = false;
 };
 
+inline constexpr std::uint32_t kMostHold = 1000;  // of ShuffleSettings::hold
+
 struct ShuffleSettings {
   Shuffle shuffle = Shuffle::none;
   Bytes window{std::uint64_t{64} << 20};  // means nothing without a shuffle

@@ -24,6 +24,7 @@ struct IssuePoint {
   std::uint32_t bytes = 0;
   Maybe<std::int64_t> latency_ns = std::nullopt;  // to its completion; NULL: not seen
   Maybe<std::uint32_t> read = std::nullopt;       // of the plan, its first one in it; NULL: none
+  Maybe<std::uint32_t> batch = std::nullopt;      // the first that waits for it; NULL likewise
   ReadOrigin origin = {};                         // not stored: see AttributionRecord
 };
 

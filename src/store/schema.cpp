@@ -190,7 +190,7 @@ CREATE TABLE series (               -- packed little-endian records, see docs/re
   run_id INTEGER NOT NULL REFERENCES run,
   kind   TEXT NOT NULL,             -- depth: i64 at_ns, u32 driver, u32 scheduler
                                     -- issue, queue, insert: i64 at_ns, u64 sector, u32 bytes, i64
-                                    -- latency_ns, u32 read; greatest: unknown
+                                    -- latency_ns, u32 read, u32 batch; greatest: unknown
                                     -- gpu: i64 at_ns, u32 utilisation, u32 memory_utilisation,
                                     -- u64 memory_used_bytes, u32 clock_mhz, u64 throttle_reasons;
                                     -- greatest: unknown

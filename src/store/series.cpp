@@ -27,6 +27,7 @@ void each_field(Point& p, F&& f) {
   f(p.bytes);
   f(p.latency_ns);
   f(p.read);
+  f(p.batch);
 }
 
 template <class Point, class F>

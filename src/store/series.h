@@ -1,8 +1,8 @@
 // Depth and issue series as packed little-endian records, so that 200,000 points stay a few MB.
 //
 // Format:   depth: i64 at_ns, u32 driver, u32 scheduler (16 bytes).
-//           issue, queue, insert: i64 at_ns, u64 sector, u32 bytes, i64 latency_ns, u32 read (32
-//           bytes); unknown is the greatest value of its type.
+//           issue, queue, insert: i64 at_ns, u64 sector, u32 bytes, i64 latency_ns, u32 read,
+//           u32 batch (36 bytes); unknown is the greatest value of its type.
 //           gpu: i64 at_ns, u32 utilisation, u32 memory_utilisation, u64 memory_used_bytes,
 //           u32 clock_mhz, u64 throttle_reasons (36 bytes); unknown is the greatest value of its
 //           type.

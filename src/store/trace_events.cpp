@@ -124,8 +124,10 @@ void add_requests(Document& out, int first_thread, const RunRecord& run) {
   }
   for (const LaneSpan& s : spans) {
     const IssuePoint& issue = issues[s.batch];
-    const Json args = {
-        {"sector", issue.sector}, {"bytes", issue.bytes}, {"read", or_null(issue.read)}};
+    const Json args = {{"sector", issue.sector},
+                       {"bytes", issue.bytes},
+                       {"read", or_null(issue.read)},
+                       {"batch", or_null(issue.batch)}};
     out.span(first_thread + static_cast<int>(s.row),
              {s.row, s.begin_ns, s.end_ns, fmt::format("request {}", s.batch), args});
   }

@@ -54,6 +54,22 @@ if __name__ == "__main__":
         print(*(run["cell"][k] for k in ("order", "merge", "io")), *(f"{c} {a[c]['bytes']}" for c in READS))
 PY
 
+# A request lies within the time in which the first batch that waits for it is read.
+cat >"$tmp/judge_timeline.py" <<'PY'
+import json, sys
+events = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X"]
+span = lambda e: (e["ts"], e["ts"] + e["dur"])
+read = {e["args"]["batch"]: span(e) for e in events if e["cat"] == "read"}
+seen = set()
+for begin, end, args in ((*span(e), e["args"]) for e in events if e["cat"] == "request"):
+    assert (args["batch"] is None) == (args["read"] is None), args
+    if args["batch"] is not None:
+        least, most = read[args["batch"]]
+        assert least <= begin and end <= most, (args, begin, end, least, most)
+        seen.add(args["batch"])
+assert seen == set(read), f"batches without a request: {set(read) - seen}"
+PY
+
 sizes_of() { # FOLDER FILE: {path: bytes}
   "$python" - "$1" >"$2" <<'PY'
 import json, os, sys
@@ -107,10 +123,14 @@ for disk in 'ext4 -b 4096' xfs; do
 
   # --- runs ----------------------------------------------------------------------------------------
   call run --catalog "$tmp/data.cat" --no-ceiling --cache cold --order lba --merge none,kernel,device --io direct,buffered \
-    --probe-layers --json
+    --probe-layers --db "$tmp/$fstype.db" --json
   expect_status 0
   [ "$fstype" != ext4 ] || grep -q '"probe": {' "$tmp/.out" || skip 'the kernel lets no probe watch'
   "$python" "$tmp/judge.py" "$tmp/.out" "$tmp/sizes" | sed "s/^/$fstype /" || die "$fstype: attribution"
+  for run in $(sqlite3 "$tmp/$fstype.db" 'SELECT run_id FROM run'); do
+    "$blksweep" --quiet timeline "$run" --db "$tmp/$fstype.db" -o "$tmp/trace.json"
+    "$python" "$tmp/judge_timeline.py" "$tmp/trace.json" || die "$fstype: the timeline of run $run"
+  done
 
   # A quarter of each file is asked for; the page cache reads ahead of it.
   call run --catalog "$tmp/data.cat" --no-ceiling --cache cold --order lba --merge none --io direct,buffered --engine psync \

@@ -41,7 +41,7 @@ class EveryLoop(DataTest):
         table, catalog = os.path.join(self.temp, "emission.csv"), os.path.join(self.temp, "data.cat")
         subprocess.run([PROGRAM, "--quiet", "catalog", self.folder, "-o", catalog], check=True, stdout=subprocess.DEVNULL)
         near_head = {"order": "elevator", "chunk": "32KiB", "lookahead": "128KiB", "shuffle": "buffer", "window": "20%", "hold": 2}
-        for settings in ({**WINDOWED, "batch_size": 256}, near_head):
+        for settings in ({**WINDOWED, "batch_size": 256}, near_head, {**near_head, "lookahead": "25%", "hold": 1000}):
             options = [word for name, value in settings.items() if name != "batch_size" for word in (f"--{name}", str(value))]
             subprocess.run([PROGRAM, "--quiet", "plan", catalog, "--merge", "none", *options, "--emission", table],
                            check=True, stdout=subprocess.DEVNULL)
@@ -105,7 +105,8 @@ class Refused(DataTest):
         for options, text in (({"order": "lbaa"}, 'order = "lbaa": it is one of random'), ({"shuffle": "x"}, "none, buffer, reservoir, full"),
                               ({"rank": 2, "world_size": 2}, "ranks count from 0"), ({"epochs": 0}, "1 at least"), ({"window": "64 parsec"}, "64MiB"),
                               ({"window": "1KiB"}, "set --window to at least|window"), ({"depth": -1}, "depth = -1"), ({"batch_size": 0}, "batch"),
-                              ({"check": "never"}, "every, watched"), ({"engine": "x"}, "io_uring"), ({"lookahead": 0}, "lookahead=0")):
+                              ({"check": "never"}, "every, watched"), ({"engine": "x"}, "io_uring"), ({"lookahead": 0}, "lookahead=0"),
+                              ({"lookahead": "0%"}, "lookahead='0%'"), ({"hold": 1001}, "hold = 1001: 1000 windows at most")):
             with self.subTest(options), self.assertRaisesRegex((ValueError, RuntimeError, TypeError), text):
                 indices(self.loader(**options))
 

@@ -100,15 +100,36 @@ TEST(OrderRecords, ACompletionThatWasNotSeenLeavesThatLayerOut) {
   EXPECT_EQ(orders[0].layer, "issue");
 }
 
-TEST(OrderRecords, EachRequestIsToldItsRead) {
+TEST(OrderRecords, EachRequestIsToldItsReadAndTheBatchThatWaitsForIt) {
   const OrderRig rig;
   std::vector<IssuePoint> points = rig.probe().issues;
   points.push_back({0, std::uint64_t{1} << 50, kPageBytes});  // of nobody
-  mark_reads(points, rig.catalog, rig.plan);
-  EXPECT_FALSE(points.back().read);
+  const auto schedule =
+      make_schedule(rig.catalog, rig.plan, {.shuffle = Shuffle::full, .batch = 7});
+  ASSERT_TRUE(schedule);
+  mark_reads(points, rig.catalog, rig.plan, *schedule);
+  EXPECT_FALSE(points.back().read || points.back().batch);
   for (std::size_t i = 0; i + 1 < points.size(); ++i) {
     ASSERT_EQ(points[i].read, i);
+    const auto at = std::ranges::find(schedule->emission, static_cast<std::uint32_t>(i));
+    ASSERT_EQ(points[i].batch, (at - schedule->emission.begin()) / 7) << "read i is of position i";
   }
+}
+
+TEST(OrderRecords, ARequestOfTwoReadsIsOfTheFirstBatchThatWaits) {
+  const OrderRig rig;
+  const std::vector<PlannedPlace> places = planned_places(rig.catalog, rig.plan);
+  const std::uint64_t begin = places[0].begin;
+  std::vector<IssuePoint> points{
+      {0, begin / kSectorBytes, static_cast<std::uint32_t>(places[1].end - begin)}};
+  const auto schedule =
+      make_schedule(rig.catalog, rig.plan, {.shuffle = Shuffle::full, .batch = 1});
+  ASSERT_TRUE(schedule);
+  mark_reads(points, rig.catalog, rig.plan, *schedule);
+  const auto batch_of = [&](const PlannedPlace& place) {
+    return std::ranges::find(schedule->emission, place.read) - schedule->emission.begin();
+  };
+  EXPECT_EQ(points[0].batch, std::min(batch_of(places[0]), batch_of(places[1])));
 }
 
 TEST(OrderRecords, WhatIsNotWholeSaysNothing) {

@@ -38,10 +38,11 @@ TEST(Series, DecodeTurnsEncodeBack) {
     if (i % 3 > 0) {
       issues.back().latency_ns = i;
       issues.back().read = i;
+      issues.back().batch = i / 7;
     }
   }
   const std::string bytes = encode_series(issues);
-  EXPECT_EQ(bytes.size(), 32000U);
+  EXPECT_EQ(bytes.size(), 36000U);
   const auto back = decode_issue_series(bytes);
   ASSERT_EQ(back.size(), issues.size());
   for (std::size_t i = 0; i < back.size(); ++i) {
@@ -50,6 +51,7 @@ TEST(Series, DecodeTurnsEncodeBack) {
     EXPECT_EQ(back[i].bytes, issues[i].bytes);
     EXPECT_EQ(back[i].latency_ns, issues[i].latency_ns);
     EXPECT_EQ(back[i].read, issues[i].read);
+    EXPECT_EQ(back[i].batch, issues[i].batch);
   }
   EXPECT_TRUE(decode_depth_series("too short").empty());
 }

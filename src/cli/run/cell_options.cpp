@@ -220,7 +220,7 @@ const std::array kOwnOptions{
                [](const CellSettings& c) { return relative_word(c.window); }},
     CellOption{"hold", "",
                [](CellSettings& c, std::string_view t) {
-                 return set_count(c.hold, t, {0, 1000});
+                 return set_count(c.hold, t, {0, kMostHold});
                },
                [](const CellSettings& c) { return std::to_string(c.hold); }},
     CellOption{"drain", "",
