@@ -28,7 +28,7 @@ constexpr const char* kThinned =
     "more reads than the log of the block layer takes: their order above the driver is not known";
 
 IssuePoint to_point(const ProbeIssue& i) {
-  return {i.at_ns, i.sector, i.bytes, i.latency_ns, std::nullopt, i.origin};
+  return {i.at_ns, i.sector, i.bytes, i.latency_ns, std::nullopt, std::nullopt, i.origin};
 }
 
 ProbeRecord to_record(ProbeReport&& p) {

@@ -9,9 +9,9 @@
 namespace blksweep {
 
 struct ClockAlignment {
-  std::int64_t offset_ns = 0;   // CLOCK_MONOTONIC at the first anchor
-  // (host - accelerator) / host between first and last anchor, and what it may be off by; nullopt: no
-  // two anchors.
+  std::int64_t offset_ns = 0;  // CLOCK_MONOTONIC at the first anchor
+  // (host - accelerator) / host between first and last anchor, and what it may be off by; nullopt:
+  // no two anchors.
   std::optional<double> drift, drift_error;
   std::int64_t error_ns = 0;    // greatest uncertainty of any time that was returned
   std::int64_t clamped_ns = 0;  // farthest that a time lay outside of what the host saw itself

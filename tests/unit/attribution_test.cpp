@@ -135,8 +135,8 @@ struct RecordRig {
   Plan plan;
   ProbeRecord probe;
   RecordRig() {
-    probe.issues = {{0, 0, 8192, 1000, std::nullopt, {.process = kSelf}},
-                    {1, 128, 4096, 1000, std::nullopt, {.process = kSelf}}};
+    probe.issues = {{0, 0, 8192, 1000, std::nullopt, std::nullopt, {.process = kSelf}},
+                    {1, 128, 4096, 1000, std::nullopt, std::nullopt, {.process = kSelf}}};
     probe.requests = probe.issues.size();
     probe.origins = probe.makers = true;
     probe.others = {.writes = 3, .write_bytes = 12288, .flushes = 1};
