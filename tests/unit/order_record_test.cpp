@@ -100,6 +100,13 @@ TEST(OrderRecords, ACompletionThatWasNotSeenLeavesThatLayerOut) {
   EXPECT_EQ(orders[0].layer, "issue");
 }
 
+// The batch of the only sample that a read of an unmerged plan is for.
+std::ptrdiff_t batch_of(const Plan& plan, const Schedule& schedule, std::uint32_t read) {
+  const std::uint32_t position = plan.pieces[plan.first_piece[read]].parcel;
+  const auto index = std::ranges::find(schedule.emission, position) - schedule.emission.begin();
+  return index / schedule.batch_begin[1];
+}
+
 TEST(OrderRecords, EachRequestIsToldItsReadAndTheBatchThatWaitsForIt) {
   const OrderRig rig;
   std::vector<IssuePoint> points = rig.probe().issues;
@@ -111,8 +118,7 @@ TEST(OrderRecords, EachRequestIsToldItsReadAndTheBatchThatWaitsForIt) {
   EXPECT_FALSE(points.back().read || points.back().batch);
   for (std::size_t i = 0; i + 1 < points.size(); ++i) {
     ASSERT_EQ(points[i].read, i);
-    const auto at = std::ranges::find(schedule->emission, static_cast<std::uint32_t>(i));
-    ASSERT_EQ(points[i].batch, (at - schedule->emission.begin()) / 7) << "read i is of position i";
+    ASSERT_EQ(points[i].batch, batch_of(rig.plan, *schedule, static_cast<std::uint32_t>(i)));
   }
 }
 
@@ -126,10 +132,8 @@ TEST(OrderRecords, ARequestOfTwoReadsIsOfTheFirstBatchThatWaits) {
       make_schedule(rig.catalog, rig.plan, {.shuffle = Shuffle::full, .batch = 1});
   ASSERT_TRUE(schedule);
   mark_reads(points, rig.catalog, rig.plan, *schedule);
-  const auto batch_of = [&](const PlannedPlace& place) {
-    return std::ranges::find(schedule->emission, place.read) - schedule->emission.begin();
-  };
-  EXPECT_EQ(points[0].batch, std::min(batch_of(places[0]), batch_of(places[1])));
+  EXPECT_EQ(points[0].batch, std::min(batch_of(rig.plan, *schedule, places[0].read),
+                                      batch_of(rig.plan, *schedule, places[1].read)));
 }
 
 TEST(OrderRecords, WhatIsNotWholeSaysNothing) {
