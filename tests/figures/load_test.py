@@ -139,8 +139,8 @@ class Loading(WithDatabase):
 
     def test_order_sets_what_was_issued_against_what_was_intended(self):
         gib = 1 << 21  # sectors
-        rows = [(1, 3 * gib, 4096, 9, 2), (2, gib, 4096, 9, 0), (3, 9 * gib, 4096, 9, order.UNKNOWN),
-                (4, 2 * gib, 4096, 9, 1), (5, 7 * gib, 4096, 9, 0)]  # the last: read 0 once more
+        rows = [(1, 3 * gib, 4096, 9, 2, 0), (2, gib, 4096, 9, 0, 0), (3, 9 * gib, 4096, 9, order.UNKNOWN, order.UNKNOWN),
+                (4, 2 * gib, 4096, 9, 1, 0), (5, 7 * gib, 4096, 9, 0, 0)]  # the last: read 0 once more
         intended, issued = order.places(numpy.array(rows, load.RECORDS["issue"]))
         self.assertEqual(intended.tolist(), [1, 2, 3])
         self.assertEqual(issued.tolist(), [3, 1, 2])
@@ -304,7 +304,7 @@ class Pure(unittest.TestCase):
         self.assertEqual(load.said(KeyError("cell")), "KeyError: 'cell'")
 
     def test_decode_reads_whole_records_only(self):
-        for kind, form, record in (("issue", "<qQIqI", (-1, 2**63, 4096, 70_000, 7)), ("depth", "<qII", (5, 6, 7))):
+        for kind, form, record in (("issue", "<qQIqII", (-1, 2**63, 4096, 70_000, 7, 3)), ("depth", "<qII", (5, 6, 7))):
             blob = Blob(struct.pack(form, *record) + b"rest")
             self.assertEqual(load.packed(blob, load.RECORDS[kind]).tolist(), [record])
 

@@ -110,7 +110,7 @@ def add_probe(db, rng, run, spec, begin_ns, epoch_ns):
                        2048 + int(min(max(where, 0), 1) * DISK_SECTORS), request))
     blob = b"".join(struct.pack("<qII", *p) for p in points)
     insert(db, "series", run_id=run, kind="depth", records=len(points), data=blob)
-    blob = b"".join(struct.pack("<qQIqI", *p, 90_000, i) for i, p in enumerate(issues))
+    blob = b"".join(struct.pack("<qQIqII", *p, 90_000, i, i) for i, p in enumerate(issues))
     insert(db, "series", run_id=run, kind="issue", records=len(issues), data=blob)
     for lower, share in ((request // 2, 0.1), (request, 0.85), (max(4096, request // 8), 0.05)):
         insert(db, "histogram", run_id=run, kind="request_bytes", lower=lower,
