@@ -2,8 +2,8 @@
 """Each header includes the standard header of every standard name that it uses, itself.
 
 usage: scripts/lint/includes.py HEADER...
-With this, `make check-headers` may read the standard library from a precompiled header, which takes a quarter of the
-time and would hide an include that is missing.
+With this, `make check-headers` may read the standard library from a precompiled header, which would hide an include
+that is missing.
 exit: 0 clean, 1 findings, one a line.
 """
 

@@ -20,7 +20,8 @@ AcceleratorRecord accelerator_record(const GpuPlace& place, const std::string& d
 // samples. "": nothing did, or nobody tells.
 std::string throttle_warning(const std::vector<GpuPoint>& samples);
 
-// A stage says what it knows of the accelerator's clock; where both do, what is worse counts.
+// A stage says what it knows of the accelerator's clock; where both do, the greater error counts,
+// and of two drifts the more certain one.
 void record_clock(RunRecord& r, const std::optional<ClockAlignment>& a);
 
 // What may make a figure of the GPU's times another one than it seems. A time that lies outside of

@@ -53,14 +53,14 @@ struct LoaderOptions {
   std::uint64_t merge_gap_bytes = std::uint64_t{64} << 10;
   std::uint64_t merge_most_bytes = std::uint64_t{1} << 20;
   std::uint64_t window_bytes = std::uint64_t{64} << 20;  // in memory between reading and delivery
-  double window_percent = 0;         // > 0: of an epoch's bytes in memory instead
-  std::uint32_t hold = 0;            // buffer: a sample leaves within so many windows, 1000; 0: any
-  bool direct = true;                // past the page cache, where the filesystem can
-  std::uint32_t depth = 32;          // reads in flight
-  std::uint32_t openers = 1;         // threads that open files ahead
-  std::uint32_t batch = 256;         // samples
-  std::uint32_t workers = 0;         // > 0: threads that read a whole batch each, with plain reads
-  std::uint32_t prefetch = 4;        // batches that are made ready before they are asked for
+  double window_percent = 0;   // > 0: of an epoch's bytes in memory instead
+  std::uint32_t hold = 0;      // buffer: a sample leaves within so many windows (<= 1000); 0: any
+  bool direct = true;          // past the page cache, where the filesystem can
+  std::uint32_t depth = 32;    // reads in flight
+  std::uint32_t openers = 1;   // threads that open files ahead
+  std::uint32_t batch = 256;   // samples
+  std::uint32_t workers = 0;   // > 0: threads that read a whole batch each, with plain reads
+  std::uint32_t prefetch = 4;  // batches that are made ready before they are asked for
   std::uint32_t decode_threads = 0;  // 0: samples come as they are stored
   std::uint32_t epochs = 1;
   std::uint64_t seed = 1;
