@@ -11,6 +11,8 @@ set -euo pipefail
 . "$(dirname "$0")/loop_helpers.bash"
 
 own_disk 128MiB
+scheduler=/sys/block/${loopfs_device#/dev/}/queue/scheduler
+before=$(<"$scheduler")
 make_data "$tmp/disk/data" 200
 make_catalog "$tmp/disk/data" "$tmp/data.cat"
 at_exit "umount '$tmp/small' 2>/dev/null"
@@ -25,7 +27,8 @@ for descriptors in {4..40}; do
 done
 call node restore
 expect_status 0
-grep -q '\[none\]' "/sys/block/${loopfs_device#/dev/}/queue/scheduler" || die 'the scheduler is not put back'
+now=$(<"$scheduler")
+[ "$now" = "$before" ] || die "the scheduler is not put back: $now, was $before"
 echo 'few descriptors: put back'
 
 # --- what the answer's reader sees ----------------------------------------------------------------------

@@ -10,4 +10,9 @@ own_disk() {
   [ "$(id -u)" = 0 ] || skip 'needs root to mount loop devices'
   at_exit loopfs_remove
   loopfs_make "$tmp/disk.img" "$tmp/disk" "$1" "${2:-ext4}" "${@:3}" || skip "$loopfs_reason"
+  # What is left by one who had the device before is nobody's: a test begins with the kernel's own choice.
+  loopfs_is "/sys/block/${loopfs_device#/dev/}/queue/scheduler" none && return
+  echo "note: ${loopfs_device#/dev/} was found with $(cat "/sys/block/${loopfs_device#/dev/}/queue/scheduler")"
+  echo none >"/sys/block/${loopfs_device#/dev/}/queue/scheduler"
+  loopfs_note_queue
 }
