@@ -19,6 +19,7 @@
 #include "experiment/incomplete.h"
 #include "experiment/judge_caches.h"
 #include "experiment/map_proof.h"
+#include "experiment/mark_reads.h"
 #include "experiment/observe.h"
 #include "experiment/order_record.h"
 #include "experiment/quality.h"

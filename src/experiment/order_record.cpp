@@ -1,7 +1,6 @@
 #include "experiment/order_record.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -85,55 +84,7 @@ OrderRecord to_record(const std::string& layer, OrderSurvival&& o, std::string v
   return r;
 }
 
-// Parcel -> the first batch with a sample that lies in it; empty: the schedule has no batches.
-std::vector<std::uint32_t> first_batches(const Plan& plan, const Schedule& schedule) {
-  std::vector<std::uint32_t> first;
-  if (schedule.emission.size() != plan.order.size()) {
-    return first;
-  }
-  first.assign(plan.parcel_bytes.size(), std::numeric_limits<std::uint32_t>::max());
-  for (std::uint32_t b = 0; b < schedule.batches(); ++b) {
-    for (std::uint32_t i = schedule.batch_begin[b]; i < schedule.batch_begin[b + 1]; ++i) {
-      std::uint32_t& of_parcel = first[plan.parcel_of(schedule.emission[i])];
-      of_parcel = std::min(of_parcel, b);
-    }
-  }
-  return first;
-}
-
-Maybe<std::uint32_t> first_batch(const Plan& plan, const std::vector<std::uint32_t>& of_parcel,
-                                 std::uint32_t read) {
-  Maybe<std::uint32_t> first;
-  if (of_parcel.empty()) {
-    return first;
-  }
-  for (std::uint32_t p = plan.first_piece[read]; p < plan.first_piece[read + 1]; ++p) {
-    const std::uint32_t batch = of_parcel[plan.pieces[p].parcel];
-    first = std::min(first.value_or(batch), batch);
-  }
-  return first;
-}
-
 }  // namespace
-
-void mark_reads(std::vector<IssuePoint>& points, const Catalog& catalog, const Plan& plan,
-                const Schedule& schedule) {
-  if (plan.epochs != 1) {  // a block is in the plan more than once
-    return;
-  }
-  const std::vector<PlannedPlace> places = planned_places(catalog, plan);
-  const std::vector<std::uint32_t> of_parcel = first_batches(plan, schedule);
-  for (IssuePoint& p : points) {
-    const std::uint64_t begin = p.sector * kSectorBytes;
-    auto at = std::ranges::upper_bound(places, begin, {}, &PlannedPlace::begin);
-    at -= at != places.begin() && std::prev(at)->end > begin ? 1 : 0;
-    for (; at != places.end() && at->begin < begin + p.bytes; ++at) {
-      p.read = std::min(p.read.value_or(at->read), at->read);
-      const Maybe<std::uint32_t> batch = first_batch(plan, of_parcel, at->read);
-      p.batch = batch ? std::min(p.batch.value_or(*batch), *batch) : p.batch;
-    }
-  }
-}
 
 std::vector<OrderRecord> order_records(const ProbeRecord& probe, const OrderInputs& in) {
   const bool whole = probe.issues.size() == probe.requests && probe.lost_events == 0;

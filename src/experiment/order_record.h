@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "plan/plan.h"
-#include "plan/schedule.h"
 #include "store/records.h"
 
 namespace blksweep {
@@ -29,11 +28,6 @@ struct OrderInputs {
   std::uint32_t depth;                         // reads in flight
   std::span<const std::uint32_t> submissions;  // as in OrderQuestion
 };
-
-// Says of each point which read of the plan it is and which batch of the schedule waits for it
-// first, where that is known.
-void mark_reads(std::vector<IssuePoint>& points, const Catalog& catalog, const Plan& plan,
-                const Schedule& schedule);
 
 std::vector<OrderRecord> order_records(const ProbeRecord& probe, const OrderInputs& in);
 

@@ -67,6 +67,7 @@ class Keeper {
   std::optional<Exit> obey();
   Exit rank_lost(const std::string& text);
   Exit end_all(const RankFault& fault, Exit exit);
+  bool answered() const;
   Exit interrupted();
   Exit hub_lost(const std::string& how);
   bool hub_silent();
@@ -310,6 +311,13 @@ Exit Keeper::interrupted() {
   return Exit::interrupted;
 }
 
+// mpirun ends what is left as soon as one rank has ended with another status than 0: when all is
+// told already, and the rank is about to end by itself.
+bool Keeper::answered() const {
+  const RankState state = board_.row().state;
+  return state == RankState::done || state == RankState::failed;
+}
+
 Exit Keeper::run() {
   for (;;) {
     wait_for_news();
@@ -320,7 +328,7 @@ Exit Keeper::run() {
         return *exit;
       }
     }
-    if (told) {
+    if (told && !answered()) {
       return interrupted();
     }
   }

@@ -100,42 +100,6 @@ TEST(OrderRecords, ACompletionThatWasNotSeenLeavesThatLayerOut) {
   EXPECT_EQ(orders[0].layer, "issue");
 }
 
-// The batch of the only sample that a read of an unmerged plan is for.
-std::ptrdiff_t batch_of(const Plan& plan, const Schedule& schedule, std::uint32_t read) {
-  const std::uint32_t position = plan.pieces[plan.first_piece[read]].parcel;
-  const auto index = std::ranges::find(schedule.emission, position) - schedule.emission.begin();
-  return index / schedule.batch_begin[1];
-}
-
-TEST(OrderRecords, EachRequestIsToldItsReadAndTheBatchThatWaitsForIt) {
-  const OrderRig rig;
-  std::vector<IssuePoint> points = rig.probe().issues;
-  points.push_back({0, std::uint64_t{1} << 50, kPageBytes});  // of nobody
-  const auto schedule =
-      make_schedule(rig.catalog, rig.plan, {.shuffle = Shuffle::full, .batch = 7});
-  ASSERT_TRUE(schedule);
-  mark_reads(points, rig.catalog, rig.plan, *schedule);
-  EXPECT_FALSE(points.back().read || points.back().batch);
-  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
-    ASSERT_EQ(points[i].read, i);
-    ASSERT_EQ(points[i].batch, batch_of(rig.plan, *schedule, static_cast<std::uint32_t>(i)));
-  }
-}
-
-TEST(OrderRecords, ARequestOfTwoReadsIsOfTheFirstBatchThatWaits) {
-  const OrderRig rig;
-  const std::vector<PlannedPlace> places = planned_places(rig.catalog, rig.plan);
-  const std::uint64_t begin = places[0].begin;
-  std::vector<IssuePoint> points{
-      {0, begin / kSectorBytes, static_cast<std::uint32_t>(places[1].end - begin)}};
-  const auto schedule =
-      make_schedule(rig.catalog, rig.plan, {.shuffle = Shuffle::full, .batch = 1});
-  ASSERT_TRUE(schedule);
-  mark_reads(points, rig.catalog, rig.plan, *schedule);
-  EXPECT_EQ(points[0].batch, std::min(batch_of(rig.plan, *schedule, places[0].read),
-                                      batch_of(rig.plan, *schedule, places[1].read)));
-}
-
 TEST(OrderRecords, WhatIsNotWholeSaysNothing) {
   const OrderRig rig;
   ProbeRecord p = rig.probe();

@@ -315,5 +315,18 @@ TEST(Keeper, OtherwiseItSaysNothingAndExitsAsTheRank) {
   }
 }
 
+// mpirun ends all ranks once one has ended with an error, also after the result is told.
+TEST(Keeper, ToldToEndBehindTheResultItSaysNothingMore) {
+  const Kept told = kept([](Board& board, const HubPlace& hub) {
+    board.place({0, 1, hub});
+    board.publish(row_of(0, RankState::failed));
+    ::kill(::getppid(), SIGTERM);
+    std::this_thread::sleep_for(milliseconds(300));
+    return Exit::incomplete;
+  });
+  EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::incomplete));
+  EXPECT_EQ(told.out, "");
+}
+
 }  // namespace
 }  // namespace blksweep
