@@ -13,6 +13,7 @@
 #include "experiment/describe_host.h"
 #include "experiment/incomplete.h"
 #include "experiment/prediction_notes.h"
+#include "experiment/probes.h"
 #include "experiment/rounds.h"
 #include "experiment/settle_source.h"
 #include "experiment/spin_record.h"
@@ -59,7 +60,7 @@ class Experiment {
   bool wants_ceilings() const;
   Result<> measure_ceiling_of(std::uint32_t round);
   void mark_changed_conditions(RunRecord& run) const;
-  void open_probe();
+  void open_probes_of_runs();
   Result<> run_job(const RoundJob& job);
   Maybe<SpinTime> time_cpu() const;
   bool wants_prediction(const CellSettings& cell) const;
@@ -77,8 +78,7 @@ class Experiment {
   ResultStore* store_;
   const std::function<void(const RunEvent&)>& on_run_;
   const std::atomic<bool>& stop_;
-  std::unique_ptr<BlockProbe> probe_;
-  std::string no_probe_;
+  Probes probes_;
   std::int64_t experiment_ = 0;
   SessionRecord session_{.id = 1, .started_unix_ns = unix_ns()};  // of a run without a database
   std::vector<std::int64_t> cell_ids_;
@@ -148,23 +148,13 @@ Result<> Experiment::measure_ceiling_of(std::uint32_t round) {
   return {};
 }
 
-void Experiment::open_probe() {
-  if (!settings_.probe) {
-    return;
-  }
-  if (!source_.device) {
-    no_probe_ = "no probe, so no queue depth or request sizes: the data set has no block device";
-    return;
-  }
-  auto probe =
-      open_block_probe(source_.device->whole_disk, {.requests = largest_queue(settings_.cells),
-                                                    .layers = settings_.probe_layers,
-                                                    .origins = settings_.probe_layers});
-  if (probe) {
-    probe_ = *std::move(probe);
-  } else {
-    no_probe_ = "no probe, so no queue depth or request sizes: " + probe.error().message();
-    warn(no_probe_);
+void Experiment::open_probes_of_runs() {
+  probes_ = open_probes(source_, {.block = settings_.probe,
+                                  .layers = settings_.probe_layers,
+                                  .cache = settings_.probe_cache,
+                                  .requests = largest_queue(settings_.cells)});
+  if (source_.device) {  // without one there is no disk to watch, which the runs say
+    std::ranges::for_each(probes_.refused, [](const std::string& text) { warn(text); });
   }
 }
 
@@ -173,9 +163,7 @@ Result<> Experiment::keep(const RoundJob& job, MeasuredRun measured) {
   const ExperimentCell& cell = settings_.cells[job.cell];
   run.session_id = session_.id;
   run.warnings.insert(run.warnings.end(), cell.warnings.begin(), cell.warnings.end());
-  if (!no_probe_.empty()) {
-    run.warnings.push_back(no_probe_);
-  }
+  run.warnings.insert(run.warnings.end(), probes_.refused.begin(), probes_.refused.end());
   if (store_ != nullptr) {
     BLKSWEEP_TRY([[maybe_unused]] const std::int64_t id, store_->add_run(cell_ids_[job.cell], run));
   }
@@ -211,7 +199,8 @@ Result<> Experiment::run_job(const RoundJob& job) {
                             .check = settings_.check && reads_data(cell),
                             .addresses = proven ? &addresses : nullptr,
                             .arms = cell.control == Control::none ? settings_.twins : TwinArms{},
-                            .probe = in_ram ? nullptr : probe_.get(),
+                            .probe = in_ram ? nullptr : probes_.block.get(),
+                            .cache_probe = in_ram ? nullptr : probes_.cache.get(),
                             .progress = settings_.progress,
                             .stop = stop_,
                             .makers = settings_.makers};
@@ -375,7 +364,7 @@ Result<> Experiment::run_rounds() {
 Result<Exit> Experiment::run() {
   BLKSWEEP_CHECK(check_wishes());
   BLKSWEEP_CHECK(register_cells());
-  open_probe();
+  open_probes_of_runs();
   BLKSWEEP_TRY(repeats_, begin_repeats());
   if (const std::size_t stored = repeats_->stored_runs(); stored > 0) {
     note(fmt::format("{} of {} runs are in the database already; going on with the rest", stored,

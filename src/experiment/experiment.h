@@ -51,6 +51,7 @@ struct ExperimentSettings {
   PeerSettings peers;
   bool probe = true;
   bool probe_layers = false;  // ProbeSettings::layers, origins
+  bool probe_cache = false;   // a CacheProbe beside it
   bool ceiling = false;
   bool controls = false;      // cells have them (docs/controls.md): the CPU is timed around runs
   std::optional<Source> ram;  // the copy that cells of Control::ram read

@@ -291,6 +291,10 @@ void judge_run(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
   if (r.wrong_samples.value_or(0) > 0) {
     mark_incomplete(r, fmt::format("{} samples wrong", format_count(*r.wrong_samples)));
   }
+  if (r.page_cache && r.page_cache->lost_events > 0) {
+    mark_incomplete(
+        r, fmt::format("cache probe lost {} events", format_count(r.page_cache->lost_events)));
+  }
   if (r.probe && r.probe->lost_events > 0) {
     mark_incomplete(r, fmt::format("probe lost {} events", format_count(r.probe->lost_events)));
   }

@@ -21,6 +21,7 @@
 #include "os/conversation.h"
 #include "os/inode_holders.h"
 #include "probe/block_probe.h"
+#include "probe/cache/cache_probe.h"
 #include "store/records.h"
 
 namespace blksweep {
@@ -36,6 +37,7 @@ struct RunRequest {
   AddressProof* addresses = nullptr;  // borrowed, after before(); nullptr: they are not proven
   RunNode& node;  // borrowed; measure_run enters and leaves its limits around the epoch
   BlockProbe* probe = nullptr;
+  CacheProbe* cache_probe = nullptr;  // of the files of the source
   Progress* progress = nullptr;
   const std::atomic<bool>& stop;
   const StageMakers& makers;

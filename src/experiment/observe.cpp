@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 
+#include "experiment/cache_record.h"
 #include "experiment/cold_proof.h"
 #include "experiment/gpu_record.h"
 #include "experiment/incomplete.h"
@@ -171,6 +172,33 @@ class ProbeObserver : public Observer {
   Result<> started_;
 };
 
+class CacheObserver : public Observer {
+ public:
+  explicit CacheObserver(const RunRequest& q) : q_(q) {}
+  Result<> begin() override {
+    want_samples(*q_.cache_probe, q_.source.catalog, q_.planned.plan);
+    started_ = q_.cache_probe->start();
+    return {};
+  }
+  Result<> end(RunRecord& record) override {
+    const Result<CacheReport> report =
+        started_ ? q_.cache_probe->stop() : Result<CacheReport>(tl::unexpected(started_.error()));
+    if (!report) {
+      record.warnings.push_back("no cache probe in this run: " + report.error().message());
+      return {};
+    }
+    record.warnings.insert(record.warnings.end(), report->warnings.begin(), report->warnings.end());
+    record.page_cache = cache_record(
+        *report, {.by_page_cache = q_.planned.align <= 1 && !reads_device(q_.planned.plan),
+                  .by_this_process = q_.reader == nullptr});
+    return {};
+  }
+
+ private:
+  const RunRequest& q_;
+  Result<> started_;
+};
+
 // Of counters that the kernel has both times.
 template <class T>
 Maybe<T> grown(const Maybe<T>& before, const Maybe<T>& after) {
@@ -291,6 +319,9 @@ std::vector<std::unique_ptr<Observer>> observers_of(const RunRequest& q) {
   }
   if (q.probe != nullptr) {
     out.push_back(std::make_unique<ProbeObserver>(*q.probe));
+  }
+  if (q.cache_probe != nullptr) {
+    out.push_back(std::make_unique<CacheObserver>(q));
   }
   if (q.source.device) {
     out.push_back(std::make_unique<DiskObserver>(*q.source.device));

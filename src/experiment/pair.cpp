@@ -87,9 +87,9 @@ class Pair {
 
 Result<MeasuredRun> Pair::run_ours() {
   BLKSWEEP_TRY(RunNode node, RunNode::borrow(q_.source, q_.cell.node, q_.seed, q_.stop));
-  const RunRequest request{q_.source,   q_.cell,  q_.planned,   q_.repeat, q_.seed,
-                           q_.verify,   q_.check, q_.addresses, node,      q_.probe,
-                           q_.progress, q_.stop,  q_.makers};
+  const RunRequest request{q_.source,      q_.cell,     q_.planned,   q_.repeat, q_.seed,
+                           q_.verify,      q_.check,    q_.addresses, node,      q_.probe,
+                           q_.cache_probe, q_.progress, q_.stop,      q_.makers};
   BLKSWEEP_TRY(MeasuredRun measured, measure_run(request));
   BLKSWEEP_CHECK(node.restore());
   return measured;

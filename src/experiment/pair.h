@@ -37,6 +37,7 @@ struct PairRequest {
   AddressProof* addresses = nullptr;  // borrowed, after before()
   TwinArms arms;
   BlockProbe* probe = nullptr;
+  CacheProbe* cache_probe = nullptr;
   Progress* progress = nullptr;
   const std::atomic<bool>& stop;
   const StageMakers& makers;

@@ -314,6 +314,7 @@ Result<> PeerRun::read_epoch(RunNode& node, RunRecord& r) {
                            nullptr,
                            node,
                            q_.probe,
+                           form_source_ ? nullptr : q_.cache_probe,
                            q_.progress,
                            q_.stop,
                            q_.makers,

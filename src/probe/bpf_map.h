@@ -44,6 +44,8 @@ class MappedArray {
   }
 
   std::span<const T> items() const { return items_; }
+  // REQUIRES: it was mapped writable.
+  std::span<T> writable() { return items_; }
   void clear() { std::memset(items_.data(), 0, items_.size_bytes()); }
 
  private:

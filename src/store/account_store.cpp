@@ -55,6 +55,7 @@ Result<> insert_sums(Database& db, std::int64_t run, const AccountRecord& accoun
 constexpr auto kCostColumns = [](auto& r, auto&& f) { each_copy_cost_column(r, f); };
 constexpr auto kOverlapColumns = [](auto& r, auto&& f) { each_overlap_column(r, f); };
 constexpr auto kClockColumns = [](auto& r, auto&& f) { each_device_clock_column(r, f); };
+constexpr auto kCacheColumns = [](auto& r, auto&& f) { each_page_cache_column(r, f); };
 constexpr auto kAcceleratorColumns = [](auto& r, auto&& f) { each_accelerator_column(r, f); };
 
 template <class Record, class Each>
@@ -142,6 +143,7 @@ Result<> insert_account(Database& db, std::int64_t run, const RunRecord& record)
   BLKSWEEP_CHECK(insert_one(db, run, "overlap", record.overlap, kOverlapColumns));
   BLKSWEEP_CHECK(insert_one(db, run, "device_clock", record.device_clock, kClockColumns));
   BLKSWEEP_CHECK(insert_one(db, run, "accelerator", record.accelerator, kAcceleratorColumns));
+  BLKSWEEP_CHECK(insert_one(db, run, "page_cache", record.page_cache, kCacheColumns));
   return record.account ? insert_sums(db, run, *record.account) : Result<>();
 }
 
@@ -150,6 +152,7 @@ Result<> read_account(Database& db, std::int64_t run, RunRecord& record) {
   BLKSWEEP_CHECK(read_one(db, run, "copy_cost", record.copy_cost, kCostColumns));
   BLKSWEEP_CHECK(read_one(db, run, "overlap", record.overlap, kOverlapColumns));
   BLKSWEEP_CHECK(read_one(db, run, "device_clock", record.device_clock, kClockColumns));
+  BLKSWEEP_CHECK(read_one(db, run, "page_cache", record.page_cache, kCacheColumns));
   return read_one(db, run, "accelerator", record.accelerator, kAcceleratorColumns);
 }
 

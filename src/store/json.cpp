@@ -231,6 +231,8 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
   if (run.probe) {
     out["probe"]["order"] = orders_json(run.probe->order);
   }
+  out["page_cache"] =
+      object_or_null(run.page_cache, [](auto& r, Keys k) { each_page_cache_column(r, k); });
   out["attribution"] = run.probe ? attribution_json(run.probe->attribution) : Json(nullptr);
   out["fio"] = object_or_null(run.fio, [](auto& r, Keys k) { each_fio_column(r, k); });
   out["fio_plain"] = object_or_null(run.fio_plain, [](auto& r, Keys k) { each_fio_column(r, k); });

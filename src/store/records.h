@@ -15,6 +15,7 @@
 #include "base/device_span.h"
 #include "model/latency_map.h"
 #include "store/account_records.h"
+#include "store/cache_records.h"
 #include "store/maybe.h"
 #include "store/request_records.h"
 
@@ -270,6 +271,7 @@ struct RunRecord {
   Maybe<DeviceClockRecord> device_clock;  // NULL: no other clock
   Maybe<AcceleratorRecord> accelerator;   // NULL: no GPU in this run
   Maybe<ProbeRecord> probe;
+  Maybe<CacheRecord> page_cache;  // NULL: nobody looked (--probe-cache)
   Maybe<FioRecord> fio, fio_plain;
   Maybe<PredictionRecord> prediction;
   std::vector<NodeSettingRecord> node;

@@ -237,6 +237,9 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
     BLKSWEEP_CHECK(insert_series(db, run, "transfer", record.device_work.transfers));
     BLKSWEEP_CHECK(insert_series(db, run, "kernel", record.device_work.kernels));
   }
+  if (record.page_cache) {
+    BLKSWEEP_CHECK(insert_series(db, run, "page_cache", record.page_cache->series));
+  }
   BLKSWEEP_CHECK(insert_histogram(db, run, "read_latency_ns", record.read_latency_ns));
   if (record.probe) {
     BLKSWEEP_CHECK(insert_probe(db, run, *record.probe));

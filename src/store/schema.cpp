@@ -194,6 +194,7 @@ CREATE TABLE series (               -- packed little-endian records, see docs/re
                                     -- gpu: i64 at_ns, u32 utilisation, u32 memory_utilisation,
                                     -- u64 memory_used_bytes, u32 clock_mhz, u64 throttle_reasons;
                                     -- greatest: unknown
+                                    -- page_cache: i64 at_ns, u64 added, wanted, again, evicted
                                     -- transfer: i64 begin_ns, i64 end_ns, u64 bytes, u32 batch,
                                     -- u32 lane; kernel: i64 begin_ns, i64 end_ns, i64 asked_ns,
                                     -- u32 batch
@@ -368,7 +369,7 @@ CREATE TABLE account_phase ( -- of batches, summed; together batch_life_ns
 Result<> create_schema(Database& db) {
   for (const char* tables :
        {kExperimentTables, kRunTables, kPredictionTables, kMapTables, kNodeTables, kAccountTables,
-        kReplayTables, kTraceTables, kRequestTables, kWideView}) {
+        kReplayTables, kTraceTables, kRequestTables, kCacheTables, kWideView}) {
     BLKSWEEP_CHECK(db.exec(tables));
   }
   return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,

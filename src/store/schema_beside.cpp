@@ -102,6 +102,26 @@ CREATE TABLE trace_access ( -- up to 20,000 of its accesses, each as likely as a
 ) STRICT;
 )sql";
 
+const char* const kCacheTables = R"sql(
+CREATE TABLE page_cache ( -- of the data set's files, in whole pages; no row: no --probe-cache
+  run_id INTEGER PRIMARY KEY REFERENCES run,
+  hit_share       REAL,             -- of wanted_bytes: nobody had to fetch it; NULL: the run reads
+                                    -- past the page cache
+  wanted_bytes    INTEGER NOT NULL, -- pages with a byte that the run delivers
+  added_bytes     INTEGER NOT NULL, -- put into the page cache during the epoch, by anybody
+  unwanted_bytes  INTEGER NOT NULL, -- of these: not wanted
+  again_bytes     INTEGER NOT NULL, -- of these: had been evicted since the begin
+  evicted_bytes   INTEGER NOT NULL,
+  inodes_loaded   INTEGER,          -- by this process; NULL, here and below: the kernel does not tell
+  inodes_evicted  INTEGER,          -- of the filesystem, by anybody
+  reclaims        INTEGER,          -- by threads of this process, for want of memory
+  reclaimed_bytes INTEGER,          -- that these gave back, of whatever file
+  reclaim_ns      INTEGER,          -- that these took, summed over threads
+  kswapd_wakes    INTEGER,          -- of the whole node
+  lost_events     INTEGER NOT NULL  -- counts are too low by these
+) STRICT;
+)sql";
+
 const char* const kRequestTables = R"sql(
 CREATE TABLE request_order ( -- what became of the plan's order at a layer; no row: not known there
   run_id   INTEGER NOT NULL REFERENCES run,

@@ -51,6 +51,16 @@ void each_field(Slice& s, F&& f) {
   f(s.lane);
 }
 
+template <class Point, class F>
+requires std::is_same_v<std::remove_const_t<Point>, CacheSeriesPoint>
+void each_field(Point& p, F&& f) {
+  f(p.at_ns);
+  f(p.added_bytes);
+  f(p.wanted_bytes);
+  f(p.again_bytes);
+  f(p.evicted_bytes);
+}
+
 template <class Span, class F>
 requires std::is_same_v<std::remove_const_t<Span>, KernelSpan>
 void each_field(Span& s, F&& f) {
@@ -132,6 +142,11 @@ std::string encode_series(const std::vector<IssuePoint>& points) { return encode
 
 std::string encode_series(const std::vector<TransferSlice>& slices) { return encode(slices); }
 std::string encode_series(const std::vector<KernelSpan>& kernels) { return encode(kernels); }
+
+std::string encode_series(const std::vector<CacheSeriesPoint>& points) { return encode(points); }
+std::vector<CacheSeriesPoint> decode_cache_series(std::string_view bytes) {
+  return decode<CacheSeriesPoint>(bytes);
+}
 
 std::vector<TransferSlice> decode_transfer_series(std::string_view bytes) {
   return decode<TransferSlice>(bytes);

@@ -8,6 +8,8 @@
 //           type.
 //           transfer: i64 begin_ns, i64 end_ns, u64 bytes, u32 batch, u32 lane (32 bytes).
 //           kernel: i64 begin_ns, i64 end_ns, i64 asked_ns, u32 batch (28 bytes).
+//           page_cache: i64 at_ns, u64 added_bytes, u64 wanted_bytes, u64 again_bytes,
+//           u64 evicted_bytes (40 bytes).
 //           map_read: i64 begin_ns, i64 latency_ns, u64 offset, i64 distance, u32 bytes, u32 depth
 //           (40 bytes). No header; the row says how many.
 // Property: decode(encode(x)) == x; bytes after the last whole record are ignored.
@@ -26,6 +28,8 @@ std::string encode_series(const std::vector<IssuePoint>& points);
 std::string encode_series(const std::vector<GpuPoint>& points);
 std::string encode_series(const std::vector<TransferSlice>& slices);
 std::string encode_series(const std::vector<KernelSpan>& kernels);
+std::string encode_series(const std::vector<CacheSeriesPoint>& points);
+std::vector<CacheSeriesPoint> decode_cache_series(std::string_view bytes);
 std::vector<TransferSlice> decode_transfer_series(std::string_view bytes);
 std::vector<KernelSpan> decode_kernel_series(std::string_view bytes);
 std::vector<GpuPoint> decode_gpu_series(std::string_view bytes);

@@ -27,11 +27,12 @@ namespace {
 // Of `repeats = auto` alone.
 constexpr std::array<std::string_view, 3> kPrecisionOptions{"precision", "repeats-max",
                                                             "time-limit"};
-constexpr std::array<std::string_view, 24> kRunOptions{
-    "data",      "catalog",      "db",         "model",    "disk-label", "repeats",
-    "seed",      "verify",       "fio-twin",   "probe",    "ceiling",    "json",
-    "check",     "follow-links", "workdir",    "report",   "peer-data",  "peer-timeout",
-    "precision", "repeats-max",  "time-limit", "controls", "emission",   "probe-layers"};
+constexpr std::array<std::string_view, 25> kRunOptions{
+    "data",       "catalog",   "db",           "model",        "disk-label",
+    "repeats",    "seed",      "verify",       "fio-twin",     "probe",
+    "ceiling",    "json",      "check",        "follow-links", "workdir",
+    "report",     "peer-data", "peer-timeout", "precision",    "repeats-max",
+    "time-limit", "controls",  "emission",     "probe-layers", "probe-cache"};
 constexpr std::uint64_t kMostRepeats = 100'000;
 
 bool is_cell_option(std::string_view name) {
@@ -243,6 +244,7 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
                                      {"follow-links", &o.follow_links},
                                      {"probe", &o.probe},
                                      {"probe-layers", &o.probe_layers},
+                                     {"probe-cache", &o.probe_cache},
                                      {"ceiling", &o.ceiling},
                                      {"controls", &o.controls},
                                      {"json", &o.json}}) {

@@ -29,8 +29,8 @@ struct RunOptions {
   std::optional<PrecisionRule> precision;  // --repeats auto
   std::uint64_t most_repeats() const { return precision ? precision->most_rounds : repeats; }
   std::uint64_t seed = 1;
-  bool verify = false, check = true, probe = true, probe_layers = false, ceiling = true,
-       json = false;
+  bool verify = false, check = true, probe = true, probe_layers = false, probe_cache = false,
+       ceiling = true, json = false;
   bool controls = false;      // cells has them, too
   bool follow_links = false;  // of data
   TwinArms twins;

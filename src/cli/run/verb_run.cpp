@@ -126,6 +126,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in
   s.peers = o.peers;
   s.probe = o.probe;
   s.probe_layers = o.probe_layers;
+  s.probe_cache = o.probe_cache;
   s.ceiling = o.ceiling;
   s.key = experiment_key(o, source.catalog);
   s.host = describe_host(source);
@@ -276,8 +277,10 @@ void add_run_flags(Command app, CellText& text) {
   flag("check", "check", "true", "");
   flag("no-check", "check", "false", "");
   flag("probe", "probe", "true", "");
-  flag("no-probe", "probe", "false", "no eBPF probe; --probe-layers: follow each read");
+  flag("no-probe", "probe", "false",
+       "no eBPF probe; --probe-layers: follow each read; --probe-cache: pages");
   flag("probe-layers", "probe-layers", "true", "");
+  flag("probe-cache", "probe-cache", "true", "");
   flag("no-ceiling", "ceiling", "false", "");
   flag("controls", "controls", "true", "run controls of the rig, too; --no-ceiling: measure none");
   flag("direct", "direct", "true", "");

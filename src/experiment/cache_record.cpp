@@ -1,0 +1,50 @@
+#include "experiment/cache_record.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint64_t in_bytes(std::uint64_t pages) { return pages * kPageBytes; }
+
+Maybe<double> hit_share(const CacheReport& report) {
+  return report.wanted > 0
+             ? Maybe<double>(static_cast<double>(report.found) / static_cast<double>(report.wanted))
+             : std::nullopt;
+}
+
+}  // namespace
+
+void want_samples(CacheProbe& probe, const Catalog& catalog, const Plan& plan) {
+  probe.want_nothing();
+  const std::size_t of_one_epoch = plan.order.size() / plan.epochs;  // the others have the same
+  for (std::size_t i = 0; i < of_one_epoch; ++i) {
+    const Sample s = catalog.sample(plan.order[i]);
+    probe.want(s.file, s.offset, s.length);
+  }
+}
+
+CacheRecord cache_record(const CacheReport& report, const CacheReading& reading) {
+  CacheRecord r;
+  r.hit_share = reading.by_page_cache ? hit_share(report) : std::nullopt;
+  r.wanted_bytes = in_bytes(report.wanted);
+  r.added_bytes = in_bytes(report.added);
+  r.unwanted_bytes = in_bytes(report.added - report.added_wanted);
+  r.again_bytes = in_bytes(report.added_again);
+  r.evicted_bytes = in_bytes(report.evicted);
+  r.inodes_evicted = report.inodes_evicted;
+  r.kswapd_wakes = report.kswapd_wakes;
+  r.lost_events = report.lost_events;
+  if (reading.by_this_process) {
+    r.inodes_loaded = report.inodes_loaded;
+    r.reclaims = report.reclaims;
+    r.reclaim_ns = report.reclaim_ns;
+    r.reclaimed_bytes =
+        report.reclaimed ? Maybe<std::uint64_t>(in_bytes(*report.reclaimed)) : std::nullopt;
+  }
+  for (const CachePoint& p : report.series) {
+    r.series.push_back({p.at_ns, in_bytes(p.added), in_bytes(p.added_wanted),
+                        in_bytes(p.added_again), in_bytes(p.evicted)});
+  }
+  return r;
+}
+
+}  // namespace blksweep

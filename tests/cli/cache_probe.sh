@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# What --probe-cache says of a cold, a half warm, a warm, a read-ahead and a memory-limited run is what fincore(1), which
+# asks mincore(2), says of the files before and after, and what the pattern of reads makes of it.
+# Alone: another test that drops the machine's caches would be counted, too.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+# shellcheck source=tests/cli/loop_helpers.bash
+. "$(dirname "$0")/loop_helpers.bash"
+
+command -v fincore >/dev/null || skip 'no fincore (util-linux-extra)'
+
+# resident FOLDER : bytes of its files in the page cache, in whole pages
+resident() {
+  find "$1" -type f -print0 | xargs -0 fincore --bytes --noheadings --output res | awk '{ sum += $1 } END { print sum + 0 }'
+}
+# measured OPTION... : a run's row of the page cache, as $tmp/row.json
+measured() {
+  call run --no-ceiling --no-probe --probe-cache --buffered --json "$@"
+  expect_status 0
+  "$python" -c 'import json, sys; print(json.dumps(json.load(open(sys.argv[1]))["runs"][0]["page_cache"]))' \
+    "$tmp/.out" >"$tmp/row.json"
+  grep -q hit_share "$tmp/row.json" || skip "no cache probe here: $(grep -o 'no cache probe[^"]*' "$tmp/.out")"
+}
+# holds EXPRESSION [NAME=VALUE...] : of the row's columns
+holds() {
+  "$python" - "$tmp/row.json" "$@" <<'PY' || die "$1"
+import json, sys
+row = json.load(open(sys.argv[1]))
+known = dict(word.split("=") for word in sys.argv[3:])
+row.update({k: int(v) for k, v in known.items()})
+if not eval(sys.argv[2], {}, row):
+    sys.exit(f"FAILED: {sys.argv[2]}: {row}")
+PY
+}
+
+for fstype in ext4 xfs; do
+  own_disk 320M "$fstype"
+  data=$loopfs_mount/small
+  call dataset make "$data" --count 600 --size 16KiB
+  make_catalog "$data" "$tmp/small.cat"
+  small=(--catalog "$tmp/small.cat" --engine psync --merge none --order random)
+  all=$((600 * 16384))
+
+  # --- cold: all of it is fetched, once ---------------------------------------------------------------
+  measured "${small[@]}" --cache cold
+  holds 'hit_share == 0 and wanted_bytes == all and unwanted_bytes == again_bytes == evicted_bytes == lost_events == 0' "all=$all"
+  holds 'added_bytes == after' "after=$(resident "$data")"
+  folders=$(find "$data" -type d | wc -l)
+  holds 'files <= inodes_loaded <= files + folders + 2' files=600 "folders=$folders"
+
+  # --- half warm: half of it is found -------------------------------------------------------------------
+  call cache drop
+  find "$data" -type f | sort | awk 'NR % 2' | xargs cat >/dev/null
+  before=$(resident "$data")
+  measured "${small[@]}" --cache keep
+  holds 'hit_share == 0.5 and before == all / 2 and added_bytes == all - before' "all=$all" "before=$before"
+  holds 'inodes_loaded <= 2' # who asks what is resident opens each file before the epoch
+
+  # --- warm: nothing is fetched -----------------------------------------------------------------------
+  measured "${small[@]}" --cache keep
+  holds 'hit_share == 1 and added_bytes == evicted_bytes == inodes_loaded == 0'
+
+  # --- direct: past the page cache ----------------------------------------------------------------------
+  call run --catalog "$tmp/small.cat" --no-ceiling --no-probe --probe-cache --cache cold --json
+  expect_status 0
+  "$python" -c 'import json, sys; print(json.dumps(json.load(open(sys.argv[1]))["runs"][0]["page_cache"]))' \
+    "$tmp/.out" >"$tmp/row.json"
+  holds 'hit_share is None and added_bytes == 0 and wanted_bytes == all' "all=$all"
+
+  # --- read-ahead for nothing: a quarter of large files is asked for ------------------------------------
+  large=$loopfs_mount/large
+  call dataset make "$large" --count 60 --size 1MiB
+  make_catalog "$large" "$tmp/large.cat"
+  measured --catalog "$tmp/large.cat" --engine psync --merge none --order random --read-share 25% --cache cold
+  holds 'wanted_bytes == 60 << 18 and hit_share == 0 and added_bytes == after == wanted_bytes + unwanted_bytes' \
+    "after=$(resident "$large")"
+  holds 'unwanted_bytes > 0'
+
+  # --- memory for half of it: evicted, and fetched again in the second epoch ----------------------------
+  call cache drop
+  before=$(resident "$large")
+  measured --catalog "$tmp/large.cat" --engine psync --merge none --order lba --epochs 2 --memory-limit 30MiB --cache keep
+  after=$(resident "$large")
+  holds 'abs(before + added_bytes - evicted_bytes - after) <= 0.01 * added_bytes' "before=$before" "after=$after"
+  holds 'again_bytes > 30 << 20 and evicted_bytes > again_bytes and hit_share == 0'
+  holds 'reclaims > 0 and reclaim_ns > 0 and reclaimed_bytes > 0'
+  echo "$fstype: cold, half warm, warm, direct, read-ahead, a memory limit: as mincore(2) says"
+  loopfs_remove
+done
