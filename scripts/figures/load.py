@@ -252,7 +252,9 @@ def points_by_cell(path, cells, query):
 
 RECORDS = {"depth": numpy.dtype([("at", "<i8"), ("driver", "<u4"), ("scheduler", "<u4")]),
            "issue": numpy.dtype([("at", "<i8"), ("sector", "<u8"), ("bytes", "<u4"), ("latency", "<i8"),
-                                 ("read", "<u4"), ("batch", "<u4")])}
+                                 ("read", "<u4"), ("batch", "<u4")]),
+           "page_cache": numpy.dtype([("at", "<i8"), ("added", "<u8"), ("wanted", "<u8"), ("again", "<u8"),
+                                      ("evicted", "<u8")])}
 
 
 def packed(blob, record, most=MOST_RECORDS):

@@ -25,6 +25,7 @@ import maps
 import order
 import overlap
 import page
+import page_cache
 import prediction
 import quality
 import replay_lateness
@@ -62,6 +63,7 @@ FIGURES = [
     ("sawtooth", "Where requests go: the sawtooth", sawtooth),
     ("order", "Where requests went, and where the plan wanted them", order),
     ("sizes", "Request sizes", sizes),
+    ("page_cache", "What went through the page cache", page_cache),
 ]
 MAP_FIGURES = [
     ("map_heat", "Latency by LBA distance", map_heat),

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+#include "base/units.h"
 #include "stats/quantile.h"
 
 namespace blksweep {
@@ -71,6 +73,16 @@ std::string read_for_text(const CellSummary& c) {
   return out;
 }
 
+std::string page_cache_notes(const std::vector<CellSummary>& cells) {
+  Said said;
+  for (const CellSummary& c : cells) {
+    if (!c.page_cache.empty()) {
+      said.add(c.page_cache, c.label);
+    }
+  }
+  return said.lines(cells.size());
+}
+
 std::string read_for_notes(const std::vector<CellSummary>& cells) {
   Said said;
   for (const CellSummary& c : cells) {
@@ -99,8 +111,31 @@ std::vector<std::pair<std::string, double>> read_for(const std::vector<const Sto
   return out;
 }
 
+std::string page_cache_text(const std::vector<const StoredRun*>& runs) {
+  std::vector<double> hits, unwanted, again, evicted;
+  for (const StoredRun* r : runs) {
+    if (const Maybe<CacheRecord>& c = r->run.page_cache) {
+      hits.push_back(c->hit_share.value_or(-1));
+      unwanted.push_back(static_cast<double>(c->unwanted_bytes));
+      again.push_back(static_cast<double>(c->again_bytes));
+      evicted.push_back(static_cast<double>(c->evicted_bytes));
+    }
+  }
+  if (hits.empty()) {
+    return "";
+  }
+  const auto size = [](const std::vector<double>& all) {
+    return format_bytes({static_cast<std::uint64_t>(median(all))});
+  };
+  const std::string found =
+      median(hits) < 0 ? "the run reads past it"
+                       : fmt::format("{:.1f} % of what is wanted was there", 100 * median(hits));
+  return fmt::format("page cache: {}; fetched and not wanted {}, evicted {}, fetched again {}",
+                     found, size(unwanted), size(evicted), size(again));
+}
+
 std::string request_notes(const std::vector<CellSummary>& cells) {
-  return order_notes(cells) + read_for_notes(cells);
+  return order_notes(cells) + read_for_notes(cells) + page_cache_notes(cells);
 }
 
 }  // namespace blksweep

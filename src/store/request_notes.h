@@ -1,5 +1,5 @@
-// What the requests of cells say beside their figures: what became of the order, and what the disk
-// read.
+// What the requests of cells say beside their figures: what became of the order, what the disk
+// read, and what became of the page cache.
 //
 // Threads: pure.
 #pragma once
@@ -20,6 +20,9 @@ inline constexpr std::array kReadKinds = {"samples",  "read_ahead", "gaps",
 
 // CellSummary::read_for of its runs.
 std::vector<std::pair<std::string, double>> read_for(const std::vector<const StoredRun*>& runs);
+
+// CellSummary::page_cache of its runs: medians.
+std::string page_cache_text(const std::vector<const StoredRun*>& runs);
 
 // A line for all cells of which the same is true.
 std::string request_notes(const std::vector<CellSummary>& cells);

@@ -190,6 +190,7 @@ Maybe<OrderSurvival> order_of(const Runs& runs, const std::string& layer) {
 
 void add_medians(CellSummary& cell, const Runs& runs) {
   cell.read_for = read_for(runs);
+  cell.page_cache = page_cache_text(runs);
   for (const std::string layer : {"queue", "insert", "issue", "complete"}) {
     if (const auto order = order_of(runs, layer)) {
       cell.order.emplace_back(layer, *order);

@@ -69,6 +69,7 @@ struct CellSummary {
   std::vector<std::pair<std::string, OrderSurvival>> order;  // by layer, without places; medians
   // Of all that the disk read: the share of each class (request_class), medians; empty: not known.
   std::vector<std::pair<std::string, double>> read_for;
+  std::string page_cache;  // what became of its pages, in a line; empty: nobody looked
 
   bool differs() const {
     return verdict.finding == Finding::faster || verdict.finding == Finding::slower;

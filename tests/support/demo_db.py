@@ -119,6 +119,18 @@ def add_probe(db, rng, run, spec, begin_ns, epoch_ns):
         insert(db, "histogram", run_id=run, kind="depth_requests", lower=lower, count=100)
 
 
+def add_page_cache(db, run, begin_ns, epoch_ns):
+    """Half of the data is found; as much again is read ahead for nothing, a tenth fetched twice."""
+    half = SAMPLES * SAMPLE_BYTES // 2
+    insert(db, "page_cache", run_id=run, hit_share=0.5, wanted_bytes=2 * half, added_bytes=2 * half + half // 10,
+           unwanted_bytes=half, again_bytes=half // 10, evicted_bytes=half // 5, inodes_loaded=SAMPLES, inodes_evicted=0,
+           reclaims=3, reclaimed_bytes=half // 5, reclaim_ns=1_000_000, kswapd_wakes=1, lost_events=0)
+    points = [(begin_ns + epoch_ns * i // 50, 2 * half * i // 50, half * i // 50, half * i // 500, half * i // 250)
+              for i in range(51)]
+    blob = b"".join(struct.pack("<qQQQQ", *p) for p in points)
+    insert(db, "series", run_id=run, kind="page_cache", records=len(points), data=blob)
+
+
 BATCH = 256
 COPY_NS, COMPUTE_NS = 700_000, 4_000_000
 
@@ -187,6 +199,8 @@ def add_run(db, rng, cell, spec, repeat, options, slower=1.0):
         quality_label_mix=quality, incomplete=0, incomplete_reason="")
     if not options.no_probe:
         add_probe(db, rng, run, spec, begin_ns, epoch_ns)
+    if options.page_cache:
+        add_page_cache(db, run, begin_ns, epoch_ns)
     if options.consumer:
         add_batches(db, run, begin_ns, batch_times(rng, rate))
     if options.predict:
@@ -242,6 +256,7 @@ def parse(argv) -> argparse.Namespace:
     parser.add_argument("--disks", type=int, default=1)
     parser.add_argument("--predict", action="store_true")
     parser.add_argument("--consumer", action="store_true", help="batches that are copied and used")
+    parser.add_argument("--page-cache", action="store_true", help="runs with a cache probe")
     parser.add_argument("--no-probe", action="store_true")
     parser.add_argument("--no-fio", action="store_true")
     return parser.parse_args(argv)

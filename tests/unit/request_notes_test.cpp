@@ -30,6 +30,26 @@ TEST(RequestNotes, SayWhatTheDiskReadInTheMedianRun) {
   EXPECT_TRUE(read_for({&unknown}).empty());
 }
 
+StoredRun run_with_hits(Maybe<double> hits, std::uint64_t unwanted) {
+  StoredRun run;
+  CacheRecord& cache = run.run.page_cache.emplace();
+  cache.hit_share = hits;
+  cache.unwanted_bytes = unwanted;
+  cache.again_bytes = 4096;
+  return run;
+}
+
+TEST(RequestNotes, SayWhatBecameOfThePageCacheInTheMedianRun) {
+  const StoredRun a = run_with_hits(0.25, 8192), b = run_with_hits(0.5, 4096),
+                  c = run_with_hits(1, 1 << 20), past = run_with_hits(std::nullopt, 0), unknown;
+  EXPECT_EQ(
+      page_cache_text({&a, &unknown, &c, &b}),
+      "page cache: 50.0 % of what is wanted was there; fetched and not wanted 8KiB, evicted 0B, "
+      "fetched again 4KiB");
+  EXPECT_NE(page_cache_text({&past}).find("reads past it"), std::string::npos);
+  EXPECT_EQ(page_cache_text({&unknown}), "");
+}
+
 TEST(RequestNotes, AreOneLineForAllCellsOfWhichTheSameIsTrue) {
   CellSummary first, second;
   first.label = "lba";

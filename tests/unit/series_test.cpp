@@ -31,6 +31,13 @@ TEST(Series, TheWorkOfAnAcceleratorComesBack) {
   EXPECT_EQ(decode_kernel_series(encode_series(kernels) + "rest"), kernels);
 }
 
+TEST(Series, WhatBecameOfThePageCacheComesBack) {
+  const std::vector<CacheSeriesPoint> points{{-1, std::uint64_t{1} << 40, 4096, 0, 8192},
+                                             {5, 1, 2, 3, 4}};
+  EXPECT_EQ(encode_series(points).size(), 80U);
+  EXPECT_EQ(decode_cache_series(encode_series(points) + "rest"), points);
+}
+
 TEST(Series, DecodeTurnsEncodeBack) {
   std::vector<IssuePoint> issues;
   for (std::uint32_t i = 0; i < 1000; ++i) {

@@ -109,6 +109,11 @@ TEST_F(Store, GivesBackEveryFieldOfARun) {
     EXPECT_EQ(order.text, expected_order.text);
   }
   EXPECT_EQ(attribution_json(back.probe->attribution), attribution_json(run.probe->attribution));
+  ASSERT_TRUE(back.page_cache);
+  Dump cache, expected_cache;
+  each_page_cache_column(*back.page_cache, cache);
+  each_page_cache_column(*run.page_cache, expected_cache);
+  EXPECT_EQ(cache.text, expected_cache.text);
   each_fio_column(*back.fio, fio);
   each_fio_column(*run.fio, expected_fio);
   EXPECT_EQ(fio.text, expected_fio.text);

@@ -1,0 +1,46 @@
+#include "probe/cache/inode_maker.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "support/temp_dir.h"
+
+namespace blksweep {
+namespace {
+
+std::optional<KernelFunction> found_in(const std::string& text, const std::string& filesystem) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/kallsyms";
+  std::ofstream(path) << text;
+  return inode_maker(filesystem, path);
+}
+
+constexpr const char* kSymbols =
+    "ffffffff817f6810 t __pfx_ext4_alloc_inode\n"
+    "ffffffff817f6820 t ext4_alloc_inode\n"
+    "ffffffff817f6820 t an_alias\n"
+    "ffffffff817f6960 t ext4_free_in_core_inode\n"
+    "ffffffffc0a01000 t xfs_inode_alloc\t[xfs]\n"
+    "ffffffffc0a01100 t xfs_inode_free\t[xfs]\n";
+
+TEST(InodeMaker, IsTheFunctionUpToTheNextOne) {
+  const auto ext4 = found_in(kSymbols, "ext4");
+  ASSERT_TRUE(ext4);
+  EXPECT_EQ(ext4->begin, 0xffffffff817f6820U);
+  EXPECT_EQ(ext4->bytes, 0x140U);
+  const auto xfs = found_in(kSymbols, "xfs");
+  ASSERT_TRUE(xfs);
+  EXPECT_EQ(xfs->bytes, 0x100U);
+}
+
+TEST(InodeMaker, IsUnknownWhereNothingSaysIt) {
+  EXPECT_FALSE(found_in(kSymbols, "btrfs"));  // not loaded
+  EXPECT_FALSE(found_in(kSymbols, "tmpfs"));
+  EXPECT_FALSE(found_in("0000000000000000 t ext4_alloc_inode\n0000000000000000 t next\n", "ext4"));
+  EXPECT_FALSE(found_in("ffffffff817f6820 t ext4_alloc_inode\n", "ext4"));  // its end is not known
+  EXPECT_FALSE(inode_maker("ext4", "/no/such/file"));
+}
+
+}  // namespace
+}  // namespace blksweep
