@@ -273,7 +273,7 @@ class CudaConsumer final : public Consumer {
     BLKSWEEP_TRY(CudaClock::Interval busy,
                  clock_->between(l.begin.get(), l.end.get(), {l.issued_ns, l.issued_ns, now_ns()}));
     busy.begin_not_before(l.called_ns);
-    return ComputeTimes{busy.host, busy.device};
+    return ComputeTimes{busy.host, settings_.host_clock ? busy.host : busy.device};
   }
   std::optional<ClockAlignment> alignment() const override { return clock_->alignment(); }
 
