@@ -128,6 +128,8 @@ class Multiply final : public Work {
     }
     return std::unique_ptr<Work>(std::move(m));
   }
+  // Where measuring failed, products that use the matrices may be under way.
+  ~Multiply() override { cuda_driver().context_wait(); }
 
   bool by_clock() const override { return false; }
   CUresult launch(std::uint64_t ns, CUstream stream) override {
