@@ -1,7 +1,8 @@
 // What an accelerator did, piece by piece: slices of transfers, and the kernel of each batch.
 //
 // Clock:   the accelerator's own, set to CLOCK_MONOTONIC once, when an epoch begins, so that all
-//          differences are its own; an emulated one has CLOCK_MONOTONIC. Nanoseconds.
+//          differences are its own; an emulated one has CLOCK_MONOTONIC, and so has what is
+//          compared with it. Nanoseconds.
 // Threads: values.
 #pragma once
 

@@ -22,6 +22,12 @@ Result<std::unique_ptr<CopyStage>> over_a_link(const StageRequest& q) {
   return make_emulated_copy(link, q.stop);
 }
 
+// One of the two is on the GPU, and the other one has the host's clock.
+bool on_two_clocks(const LoaderSettings& s) {
+  return s.copy != CopyKind::none && s.consumer != ConsumerKind::none &&
+         needs_gpu(s.copy) != needs_gpu(s.consumer);
+}
+
 }  // namespace
 
 std::uint32_t device_slots(const LoaderSettings& settings) {
@@ -62,7 +68,8 @@ Result<std::unique_ptr<CopyStage>> make_copy(const StageRequest& q) {
                              .slots = device_slots(q.settings),
                              .batch_bytes = q.batch_bytes,
                              .batch_parts = q.batch_parts,
-                             .arena = q.arena});
+                             .arena = q.arena,
+                             .host_clock = on_two_clocks(q.settings)});
   }
   return std::unique_ptr<CopyStage>();
 }
@@ -76,8 +83,11 @@ Result<std::unique_ptr<Consumer>> make_consumer(const StageRequest& q) {
     case ConsumerKind::cuda:
     case ConsumerKind::cuda_memory:
     case ConsumerKind::gemm:
-      return make_cuda_consumer({q.settings.device_index, q.settings.consumer,
-                                 q.settings.compute.mean, launched_ahead(q.settings)});
+      return make_cuda_consumer({.device = q.settings.device_index,
+                                 .kind = q.settings.consumer,
+                                 .typical = q.settings.compute.mean,
+                                 .ahead = launched_ahead(q.settings),
+                                 .host_clock = on_two_clocks(q.settings)});
   }
   return std::unique_ptr<Consumer>();
 }

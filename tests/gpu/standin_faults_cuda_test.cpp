@@ -110,6 +110,13 @@ TEST_F(StandinFaults, AnErrorThatIsNotKnownIsNotTheEndWhereTheGpuStillAnswers) {
   EXPECT_TRUE(run());
 }
 
+// Products that are being measured use the matrices when measuring fails.
+TEST_F(StandinFaults, MatricesStayUntilTheirProductsAreThrough) {
+  standin_.set("keep=1,kernel_overhead=5000000,fail=cuEventSynchronize:2:999");
+  EXPECT_FALSE(run(Staging::pinned, ConsumerKind::gemm));
+  EXPECT_EQ(standin_.complaints(), "");
+}
+
 struct Refused {
   const char* setting;
   const char* words;

@@ -114,6 +114,16 @@ class StandinFeed : public ::testing::Test {
     return run();
   }
 
+  // One slot: a batch is copied when the one before is consumed, and nothing is hidden.
+  double hidden_with_one_slot(CopyKind copy, ConsumerKind consumer) {
+    cell_.copy = copy;
+    cell_.consumer = consumer;
+    cell_.copy_tuning.slots = 1;
+    cell_.copy_tuning.bandwidth = {5'500'000};
+    const RunRecord r = run();
+    return static_cast<double>(*r.overlap->both_ns) / static_cast<double>(*r.overlap->transfer_ns);
+  }
+
   static std::int64_t stall(const RunRecord& r, const std::string& cause) {
     const auto& stalls = r.account->lanes.back().stalls;
     return std::ranges::find(stalls, cause, &std::pair<std::string, std::int64_t>::first)->second;
@@ -168,6 +178,14 @@ TEST_F(StandinFeed, TheOverlapIsTheTruthsThroughAClockThatDrifts) {
   ASSERT_TRUE(alignment_);
   EXPECT_LE(alignment_->clamped_ns, alignment_->error_ns);
   EXPECT_GT(alignment_->cost_ns, 0);
+}
+
+// By the epoch's end this clock is 1.6 ms away, as one of 30 ppm is within a minute.
+TEST_F(StandinFeed, WhereOnlyOneStageIsOnTheGpuItsClockDoesNotDriftAwayFromTheOthers) {
+  standin_.set("drift=5e-3");
+  standin_.set(kLink);
+  EXPECT_LE(hidden_with_one_slot(CopyKind::cuda, ConsumerKind::emulated), 0.1);
+  EXPECT_LE(hidden_with_one_slot(CopyKind::emulated, ConsumerKind::cuda), 0.1);
 }
 
 TEST_F(StandinFeed, AFreeThatWaitsIsSeenAsRelease) {

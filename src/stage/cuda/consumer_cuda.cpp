@@ -128,6 +128,8 @@ class Multiply final : public Work {
     }
     return std::unique_ptr<Work>(std::move(m));
   }
+  // Where measuring failed, products that use the matrices may be under way.
+  ~Multiply() override { cuda_driver().context_wait(); }
 
   bool by_clock() const override { return false; }
   CUresult launch(std::uint64_t ns, CUstream stream) override {
@@ -273,7 +275,7 @@ class CudaConsumer final : public Consumer {
     BLKSWEEP_TRY(CudaClock::Interval busy,
                  clock_->between(l.begin.get(), l.end.get(), {l.issued_ns, l.issued_ns, now_ns()}));
     busy.begin_not_before(l.called_ns);
-    return ComputeTimes{busy.host, busy.device};
+    return ComputeTimes{busy.host, settings_.host_clock ? busy.host : busy.device};
   }
   std::optional<ClockAlignment> alignment() const override { return clock_->alignment(); }
 

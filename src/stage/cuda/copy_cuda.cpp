@@ -263,7 +263,8 @@ Result<CopyTimes> CudaCopy::arrived(Flight& f, std::uint32_t batch) {
     device.end = transfers_.empty() ? moved.device.end : std::max(device.end, moved.device.end);
     device.begin = first ? moved.device.begin : device.begin;
     begin_ns = first ? moved.host.begin : begin_ns;
-    transfers_.push_back({moved.device, batch, slice.lane, slice.bytes});
+    transfers_.push_back(
+        {settings_.host_clock ? moved.host : moved.device, batch, slice.lane, slice.bytes});
   }
   if (transfers_.empty()) {  // of nothing
     BLKSWEEP_TRY(const CudaClock::Moment end, clock_->time_of(f.end.get(), bounds));

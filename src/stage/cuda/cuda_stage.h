@@ -38,6 +38,7 @@ struct CudaCopySettings {
   std::uint32_t batch_parts = 0;  // of the largest batch
   std::span<std::byte> arena;     // what all parts lie in; outlives the stage
   bool one_call = true;           // all parts of a batch in one call, where the runtime has it
+  bool host_clock = false;        // as of the consumer
 };
 
 Result<std::unique_ptr<CopyStage>> make_cuda_copy(const CudaCopySettings& settings);
@@ -47,6 +48,9 @@ struct CudaConsumerSettings {
   ConsumerKind kind = ConsumerKind::cuda;
   Nanos typical{0};         // of a batch: what the calibration is made for
   std::uint32_t ahead = 2;  // batches that are launched and not finished
+  // What is compared with it has CLOCK_MONOTONIC, from which a clock that is set once drifts away:
+  // its spans are on CLOCK_MONOTONIC, too.
+  bool host_clock = false;
 };
 
 Result<std::unique_ptr<Consumer>> make_cuda_consumer(const CudaConsumerSettings& settings);
