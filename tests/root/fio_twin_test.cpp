@@ -147,11 +147,16 @@ TEST_F(TwinOnExt4, WhatASegmentHasReadTheNextOnesFind) {
   const std::vector<Read> once = plan_.reads;
   plan_.reads.insert(plan_.reads.end(), once.begin(), once.end());
   const std::string disk = disk_.device().substr(disk_.device().rfind('/') + 1);
-  make_cold(files_.view());
-  const FioResult r = twin({.depth = 16, .direct = false, .disk = disk, .segment_files = 100});
-  EXPECT_EQ(r.record.read_bytes, 2 * bytes_);
-  EXPECT_GE(r.record.device_bytes.value_or(0), bytes_);
-  EXPECT_LT(r.record.device_bytes.value_or(0), bytes_ + bytes_ / 2) << "read again";
+  std::uint64_t least =
+      2 * bytes_;  // of several: another test may drop the machine's caches meanwhile
+  for (int i = 0; i < 5 && least >= bytes_ + bytes_ / 2; ++i) {
+    make_cold(files_.view());
+    const FioResult r = twin({.depth = 16, .direct = false, .disk = disk, .segment_files = 100});
+    EXPECT_EQ(r.record.read_bytes, 2 * bytes_);
+    EXPECT_GE(r.record.device_bytes.value_or(0), bytes_);
+    least = std::min(least, r.record.device_bytes.value_or(2 * bytes_));
+  }
+  EXPECT_LT(least, bytes_ + bytes_ / 2) << "read again";
 }
 
 TEST_F(TwinOnExt4, SaysWhichFileIsGone) {

@@ -44,8 +44,8 @@ TEST(RequestNotes, SayWhatBecameOfThePageCacheInTheMedianRun) {
                   c = run_with_hits(1, 1 << 20), past = run_with_hits(std::nullopt, 0), unknown;
   EXPECT_EQ(
       page_cache_text({&a, &unknown, &c, &b}),
-      "page cache: 50.0 % of what is wanted was there; fetched and not wanted 8KiB, evicted 0B, "
-      "fetched again 4KiB");
+      "page cache: 50.0 % of what is wanted was there; fetched and not wanted 8 KiB, evicted 0 B, "
+      "fetched again 4 KiB");
   EXPECT_NE(page_cache_text({&past}).find("reads past it"), std::string::npos);
   EXPECT_EQ(page_cache_text({&unknown}), "");
 }
