@@ -121,6 +121,7 @@ group_lint() {
   cat <<'LIST'
 clang-14              libFuzzer builds
 libclang-rt-14-dev    libFuzzer and sanitizer run time
+lld-14                links them
 clang-tidy-14         make lint
 clang-format-14       make lint, make format
 shellcheck            make lint
