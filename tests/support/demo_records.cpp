@@ -77,6 +77,23 @@ ProbeRecord demo_probe() {
   return p;
 }
 
+CacheRecord demo_page_cache() {
+  return {.hit_share = 0.5,
+          .wanted_bytes = 8192,
+          .added_bytes = 40960,
+          .unwanted_bytes = 32768,
+          .again_bytes = 4096,
+          .evicted_bytes = 12288,
+          .inodes_loaded = 7,
+          .inodes_evicted = 0,
+          .reclaims = 2,
+          .reclaimed_bytes = 20480,
+          .reclaim_ns = 77'000,
+          .kswapd_wakes = std::nullopt,
+          .lost_events = 1,
+          .series = {{1000, 4096, 4096, 0, 0}, {2000, 40960, 8192, 4096, 12288}}};
+}
+
 void fill_counts(RunRecord& r) {
   r.samples = 20000;
   r.missing_samples = 1;
@@ -126,21 +143,7 @@ RunRecord demo_run(std::uint32_t repeat) {
   last.consumed = 45;
   r.batches = {{256, 1 << 20, 1 << 21, first}, {44, 1 << 18, {}, last}};
   r.probe = demo_probe();
-  r.page_cache =
-      CacheRecord{.hit_share = 0.5,
-                  .wanted_bytes = 8192,
-                  .added_bytes = 40960,
-                  .unwanted_bytes = 32768,
-                  .again_bytes = 4096,
-                  .evicted_bytes = 12288,
-                  .inodes_loaded = 7,
-                  .inodes_evicted = 0,
-                  .reclaims = 2,
-                  .reclaimed_bytes = 20480,
-                  .reclaim_ns = 77'000,
-                  .kswapd_wakes = std::nullopt,
-                  .lost_events = 1,
-                  .series = {{1000, 4096, 4096, 0, 0}, {2000, 40960, 8192, 4096, 12288}}};
+  r.page_cache = demo_page_cache();
   r.prediction =
       PredictionRecord{"hdd-7200", "0123456789abcdef", 2'000'000'000, 20'000'000, 4096, 31.5, -0.2};
   FioRecord fio;
