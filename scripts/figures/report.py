@@ -33,6 +33,7 @@ import replay_latency
 import replay_rate
 import replays
 import sawtooth
+import scaling
 import sizes
 import strategies
 import style
@@ -168,6 +169,30 @@ def draw_traces(db, folder):
             for name, title, module in TRACE_FIGURES]
 
 
+def draw_ranks(db, folder):
+    """As draw_all; empty for a database without epochs of ranks."""
+    if not scaling.everything(db):
+        return []
+    name = "ranks_scaling"
+    return [(name, "What more ranks bring", *draw_one(name, folder, lambda stem: scaling.make(db, stem)))]
+
+
+def ranks_table(db):
+    def state(r):
+        return "complete" if r["complete"] else "incomplete" + (f": {r['fault']}" if r["fault"] else "")
+    return page.table(
+        [("ranks", True), ("nodes", True), ("read", False), ("samples/s", True), ("batch", True), ("state", False)],
+        [[str(r["ranks"]), str(r["nodes"]), scaling.label(r), f"{r['samples_per_s']:,.0f}", page.duration(r["batch_ns"]),
+          state(r)] for r in scaling.everything(db)])
+
+
+def ranks_sections(db, drawn):
+    if not drawn:
+        return []
+    return [("Ranks", ranks_table(db)),
+            *((title, page.figure(svg, text)) for _, title, svg, text in drawn)]
+
+
 def trace_table(db):
     def rate(t):
         return f"{t['requests'] * 1e9 / t['duration_ns']:,.0f}" if t["duration_ns"] > 0 else "–"
@@ -227,19 +252,22 @@ def map_sections(db, drawn):
 def others_page(db, others):
     """Of a database without runs."""
     mapped, replayed, traced = maps.newest(db), replays.everything(db), traces.everything(db)
+    ranked = scaling.everything(db)
     counts = [common.plural(len(mapped), "device") + " mapped"] if mapped else []
     counts += [common.plural(len(replayed), "replay")] if replayed else []
     counts += [common.plural(len(traced), "trace")] if traced else []
-    what = [name for name, some in (("latency maps", mapped), ("replays", replayed), ("traces", traced)) if some]
-    host = (mapped + replayed + traced)[-1]["hostname"]
+    counts += [common.plural(len(ranked), "epoch") + " of ranks"] if ranked else []
+    what = [name for name, some in (("latency maps", mapped), ("replays", replayed), ("traces", traced),
+                                    ("epochs of ranks", ranked)) if some]
+    host = (mapped + replayed + traced + ranked)[-1]["hostname"]
     return page.document(title=f"blksweep: {' and '.join(what)} on {host}",
                          lead=f"{', '.join(counts)}; no runs.", sections=other_sections(db, others))
 
 
 def other_sections(db, others):
-    drawn_maps, drawn_replays, drawn_traces = others
+    drawn_maps, drawn_replays, drawn_traces, drawn_ranks = others
     return (map_sections(db, drawn_maps) + replay_sections(db, drawn_replays)
-            + trace_sections(db, drawn_traces))
+            + trace_sections(db, drawn_traces) + ranks_sections(db, drawn_ranks))
 
 
 def facts_of(facts):
@@ -304,7 +332,7 @@ def build_page(db, output, cells, facts, drawn, others):
 
 def write_page(db, output, no_runs):
     figures = output / "figures"
-    others = draw_maps(db, figures), draw_replays(db, figures), draw_traces(db, figures)
+    others = draw_maps(db, figures), draw_replays(db, figures), draw_traces(db, figures), draw_ranks(db, figures)
     if no_runs:
         text = others_page(db, others)
     else:
@@ -324,7 +352,7 @@ def main(argv):
     parser.add_argument("db", type=pathlib.Path)
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True,
                         help="folder that holds cells.csv")
-    parser.add_argument("--no-runs", action="store_true", help="the database has maps, replays or traces, and no runs")
+    parser.add_argument("--no-runs", action="store_true", help="the database has maps, replays, traces or epochs of ranks, and no runs")
     add_look(parser)
     args = parser.parse_args(argv)
     style.use(style.Look(titled=args.title == "on", axis=args.axis))

@@ -22,7 +22,7 @@ int run_program(int argc, char** argv) {
   if (const std::optional<Exit> done = read_options(argc, argv, options)) {
     return static_cast<int>(*done);
   }
-  const KeeperSettings settings{{.patience = options.patience}, options.json};
+  const KeeperSettings settings{{.patience = options.patience}, options.json, options.database};
   const auto body = [&](Board& board, const HubPlace& hub) {
     const Comm comm(argc, argv);
     return run_rank(options, comm, board, hub);

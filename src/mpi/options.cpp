@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/version.h"
@@ -105,6 +106,8 @@ void add_ranks(Command app, MpiOptions& o) {
   add_parsed(app, "--patience", o.patience, parse_duration,
              "others wait so long for a rank that is stuck [60s]");
   app.add_flag("--json", o.json, "print one JSON document");
+  app.add_option("--db", o.database.path, "keep the result; blksweep report shows it")
+      .metavar("FILE");
 }
 
 // Nothing is said while it lives.
@@ -136,7 +139,7 @@ Result<> check(const MpiOptions& o) {
     return usage_error("say what to read with one of --data DIR and --catalog FILE");
   }
   BLKSWEEP_TRY([[maybe_unused]] const LoaderSettings settings, settings_of(o.loader));
-  return {};
+  return told_rank().value_or(0) == 0 ? try_database(o.database) : Result<>();
 }
 
 std::optional<Exit> parse(int argc, char** argv, MpiOptions& o) {
@@ -170,6 +173,11 @@ std::optional<Exit> read_options(int argc, char** argv, MpiOptions& options) {
       told_rank().value_or(0) == 0 ? std::nullopt : std::optional<Muted>(std::in_place);
   if (const std::optional<Exit> done = parse(argc, argv, options)) {
     return done;
+  }
+  options.database.tool_version = version();
+  options.database.git_revision = git_revision();
+  for (int i = 0; i < argc; ++i) {
+    options.database.argv += (i > 0 ? " " : "") + shell_word(argv[i]);
   }
   if (const Result<> checked = check(options); !checked) {
     fmt::print(stderr, "blksweep-mpi: {}\n", checked.error().message());

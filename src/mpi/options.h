@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "loader/loader.h"
+#include "ranks/keep.h"
 
 namespace blksweep {
 
@@ -35,6 +36,7 @@ struct MpiOptions {
   Split split = Split::sample;
   RankBarrier barrier = RankBarrier::none;
   bool verify = false, json = false;
+  RanksDatabase database = {};
   Nanos compute{0};  // slept for each batch, while its memory is in use
   Nanos patience{std::chrono::seconds(60)};
 };

@@ -188,11 +188,15 @@ Exit Rank::tell(const RankReader& reader) {
     if (found != faults.end()) {
       result.fault = RankFault{static_cast<std::uint32_t>(found - faults.begin()), *found};
     }
+    const Result<> kept = keep_ranks(result, options_.database);
     say(result);
     exit = is_complete(result)                ? Exit::done
            : join_rows(result.rows).wrong > 0 ? Exit::failed
                                               : Exit::incomplete;
-    if (!finish_answer()) {
+    if (!kept) {
+      fmt::print(stderr, "blksweep-mpi: {}\n", printable(kept.error().message()));
+    }
+    if (!finish_answer() || !kept) {
       exit = Exit::failed;
     }
   }

@@ -173,6 +173,9 @@ void Keeper::tell(const RanksResult& result) {
   std::fputs(printable(text, /*newlines=*/true).c_str(), stdout);
   std::fflush(stdout);
   fmt::print(stderr, "blksweep-mpi: {}\n", printable(name_of(fault, host)));
+  if (const Result<> kept = keep_ranks(result, settings_.database); !kept) {
+    fmt::print(stderr, "blksweep-mpi: {}\n", printable(kept.error().message()));
+  }
   std::this_thread::sleep_for(kHeard);
 }
 

@@ -16,12 +16,14 @@
 
 #include "ranks/board.h"
 #include "ranks/hub.h"
+#include "ranks/keep.h"
 
 namespace blksweep {
 
 struct KeeperSettings {
   HubSettings hub;
   bool json = false;
+  RanksDatabase database = {};
 };
 
 // What the child does: `hub` is where this process's keeper would listen, were the rank 0.

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "store/database.h"
+#include "store/ranks_records.h"
 #include "store/records.h"
 
 namespace blksweep {
@@ -49,6 +50,11 @@ struct StoredReplay {
   ReplayRow row;  // without curves
 };
 
+struct StoredRanks {
+  std::int64_t id = 0;
+  RanksRow row;
+};
+
 struct StoredTrace {
   std::int64_t id = 0;
   TraceRow row;  // without accesses
@@ -73,6 +79,7 @@ class ResultReader {
   Result<std::vector<IssuePoint>> issue_series(std::int64_t run);
   Result<DeviceWork> device_work(std::int64_t run);
 
+  Result<std::vector<StoredRanks>> ranks();                  // oldest first
   Result<std::vector<StoredReplay>> replays();               // oldest first
   Result<std::vector<StoredTrace>> traces();                 // oldest first
   Result<std::vector<StoredMap>> maps();                     // oldest first

@@ -22,6 +22,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "store/database.h"
+#include "store/ranks_records.h"
 #include "store/records.h"
 
 namespace blksweep {
@@ -50,6 +51,8 @@ class ResultStore {
   Result<std::int64_t> add_map(const MapRecord& record);
   Result<std::int64_t> add_replay(const ReplayRow& replay);
   Result<std::int64_t> add_trace(const TraceRow& trace);
+  // With its entries, in one transaction; returns its id.
+  Result<std::int64_t> add_ranks(const RanksRow& ranks);
 
   const std::string& name() const { return db_.name(); }  // of the file
 

@@ -369,7 +369,7 @@ CREATE TABLE account_phase ( -- of batches, summed; together batch_life_ns
 Result<> create_schema(Database& db) {
   for (const char* tables :
        {kExperimentTables, kRunTables, kPredictionTables, kMapTables, kNodeTables, kAccountTables,
-        kReplayTables, kTraceTables, kRequestTables, kCacheTables, kWideView}) {
+        kReplayTables, kTraceTables, kRequestTables, kCacheTables, kRanksTables, kWideView}) {
     BLKSWEEP_CHECK(db.exec(tables));
   }
   return db.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,

@@ -102,6 +102,40 @@ CREATE TABLE trace_access ( -- up to 20,000 of its accesses, each as likely as a
 ) STRICT;
 )sql";
 
+const char* const kRanksTables = R"sql(
+CREATE TABLE ranks ( -- an epoch that many processes read together: docs/ranks.md
+  ranks_id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL,                -- settings without the number of ranks: equal ones scale
+  data TEXT NOT NULL, split TEXT NOT NULL, barrier TEXT NOT NULL,
+  read_order TEXT NOT NULL, merge TEXT NOT NULL, shuffle TEXT NOT NULL,
+  ranks INTEGER NOT NULL, nodes INTEGER NOT NULL,
+  epoch_samples INTEGER NOT NULL,   -- of one epoch of the data; 0: not known yet
+  complete INTEGER NOT NULL, fault TEXT NOT NULL, -- '': none
+  samples INTEGER NOT NULL, bytes INTEGER NOT NULL, batches INTEGER NOT NULL,
+  missing_samples INTEGER, duplicated_samples INTEGER, emission_hash TEXT, -- NULL: cut off before
+  batch_ns      INTEGER,            -- last_done_ns / batches
+  first_done_ns INTEGER, last_done_ns INTEGER,  -- ranks, by rank 0's clock; NULL: none came
+  start_skew_ns INTEGER NOT NULL, waited_ns INTEGER NOT NULL, barrier_ns INTEGER NOT NULL,
+  clock_error_ns INTEGER NOT NULL,  -- the largest
+  samples_per_s REAL NOT NULL, bytes_per_s REAL NOT NULL, -- until the last rank was done
+  document TEXT NOT NULL,           -- what --json prints
+  started_unix_ns INTEGER NOT NULL, -- CLOCK_REALTIME, when it was kept
+  hostname TEXT NOT NULL, kernel TEXT NOT NULL,  -- of rank 0
+  tool_version TEXT NOT NULL, git_revision TEXT NOT NULL, argv TEXT NOT NULL
+) STRICT;
+CREATE TABLE rank_entry (
+  ranks_id INTEGER NOT NULL REFERENCES ranks,
+  rank INTEGER NOT NULL, node INTEGER NOT NULL, host TEXT NOT NULL, cpus INTEGER NOT NULL,
+  state TEXT NOT NULL,              -- done | failed | ended | lost; of one cut off: where it was
+  samples INTEGER NOT NULL, bytes INTEGER NOT NULL, batches INTEGER NOT NULL,
+  wrong_samples INTEGER NOT NULL,
+  begin_ns INTEGER NOT NULL, first_batch_ns INTEGER, last_batch_ns INTEGER, -- NULL: none came
+  waited_ns INTEGER NOT NULL, barrier_ns INTEGER NOT NULL,
+  clock_offset_ns INTEGER NOT NULL, clock_error_ns INTEGER NOT NULL,
+  PRIMARY KEY (ranks_id, rank)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 const char* const kCacheTables = R"sql(
 CREATE TABLE page_cache ( -- of the data set's files, in whole pages; no row: no --probe-cache
   run_id INTEGER PRIMARY KEY REFERENCES run,

@@ -6,6 +6,7 @@ namespace blksweep {
 
 extern const char* const kCacheTables;
 extern const char* const kMapTables;
+extern const char* const kRanksTables;
 extern const char* const kReplayTables;
 extern const char* const kRequestTables;
 extern const char* const kTraceTables;

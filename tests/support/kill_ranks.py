@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Kills a rank of blksweep-mpi at random moments, and looks what the others make of it.
 
-usage: kill_ranks.py [--times N] [--ranks N] [--victim RANK] [--keepers | --stop | --tell] [--seed N] PROGRAM DATA
+usage: kill_ranks.py [--times N] [--ranks N] [--victim RANK] [--keepers | --stop | --tell] [--seed N] [--db FILE] PROGRAM DATA
   --keepers   kills the process that mpirun started, not its child
   --tell      tells mpirun to end instead (SIGTERM)
   --stop      stops the rank instead (SIGSTOP): others wait for it, for as long as --patience says
@@ -105,6 +105,7 @@ def once(options, reading, wait_s, rng):
     command += ["-n", str(options.ranks), options.program, "--json", "--data", options.data, "--epochs", "300", "--compute", "2ms", "--split", split,
                 "--batch", str(4 * options.ranks if split == "batch" else 4), "--barrier", rng.choice(["batch", "epoch", "none"]),
                 "--prefetch", "1"]
+    command += ["--db", options.db] if options.db else []
     if options.stop:
         command[command.index("--barrier") + 1] = "batch"
         command += ["--patience", "4s"]
@@ -149,6 +150,7 @@ def main():
     parser.add_argument("--tell", action="store_true")
     parser.add_argument("--victim", type=int, default=None)
     parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--db", default=None, help="of the program")
     parser.add_argument("program")
     parser.add_argument("data")
     options = parser.parse_args()

@@ -328,5 +328,59 @@ TEST(Keeper, ToldToEndBehindTheResultItSaysNothingMore) {
   EXPECT_EQ(told.out, "");
 }
 
+TEST(KeptRanks, RowsOfTheSameSettingsHaveOneKeyWhateverTheirNumber) {
+  RanksResult one, four;
+  one.facts = R"({"data":"d","split":"batch","order":"lba","seed":1,"ranks":1,"samples":9})";
+  four.facts = R"({"data":"d","split":"batch","order":"lba","seed":1,"ranks":4,"samples":9})";
+  one.rows = {row_of(0, RankState::done)};
+  four.rows = {row_of(0, RankState::done), row_of(1, RankState::lost)};
+  four.fault = RankFault{1, "is gone", true};
+  const RanksRow a = ranks_row(one, {}), b = ranks_row(four, {"", "0.1", "abc", "blksweep-mpi"});
+  EXPECT_EQ(a.key, b.key);
+  EXPECT_EQ(b.split, "batch");
+  EXPECT_EQ(b.order, "lba");
+  EXPECT_EQ(b.epoch_samples, 9U);
+  EXPECT_EQ(b.ranks, 2U);
+  EXPECT_FALSE(b.complete);
+  EXPECT_NE(b.fault.find("is gone"), std::string::npos);
+  EXPECT_EQ(b.argv, "blksweep-mpi");
+  ASSERT_EQ(b.entries.size(), 2U);
+  EXPECT_EQ(b.entries[1].state, "lost");
+  four.facts = R"({"data":"d","split":"shard","order":"lba","seed":1})";
+  EXPECT_NE(ranks_row(four, {}).key, a.key);
+}
+
+TEST(KeptRanks, ComeBackFromTheDatabaseAsTheyWere) {
+  const TempDir dir;
+  RanksResult result;
+  result.facts = R"({"data":"d","split":"copy"})";
+  RankRow row = row_of(0, RankState::reading);
+  row.samples = 7;
+  row.last_ns = 99;
+  result.rows = {row};
+  const RanksDatabase where{(dir.path() / "r.db").string(), "0.1", "abc", "argv"};
+  ASSERT_TRUE(try_database(where));
+  ASSERT_TRUE(keep_ranks(result, where));
+  auto reader = ResultReader::open(where.path);
+  ASSERT_TRUE(reader);
+  const auto found = reader->ranks();
+  ASSERT_TRUE(found) << found.error().message();
+  ASSERT_EQ(found->size(), 1U);
+  const RanksRow& back = found->front().row;
+  EXPECT_EQ(back.document, json_line(result_json(result)));
+  EXPECT_EQ(back.samples, 7U);
+  ASSERT_EQ(back.entries.size(), 1U);
+  EXPECT_EQ(back.entries[0].samples, 7U);
+  EXPECT_EQ(back.entries[0].last_batch_ns, 99);
+  EXPECT_EQ(back.missing_samples, std::nullopt);
+}
+
+TEST(KeptRanks, ADatabaseThatCannotBeIsNamed) {
+  const Result<> tried = try_database({"/no/such/folder/r.db", "", "", ""});
+  ASSERT_FALSE(tried);
+  EXPECT_NE(tried.error().message().find("/no/such/folder"), std::string::npos);
+  EXPECT_TRUE(try_database({}));
+}
+
 }  // namespace
 }  // namespace blksweep

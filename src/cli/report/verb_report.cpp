@@ -14,6 +14,7 @@
 #include "cli/report/figures.h"
 #include "cli/report/folder.h"
 #include "cli/report/maps.h"
+#include "cli/report/ranks.h"
 #include "cli/report/replays.h"
 #include "cli/report/report.h"
 #include "cli/report/report_data.h"
@@ -150,8 +151,11 @@ struct Others {
   std::vector<StoredMap> maps;
   std::vector<StoredReplay> replays;
   std::vector<StoredTrace> traces;
+  std::vector<StoredRanks> ranks;
   bool runs = false;
-  bool alone() const { return !runs && (!maps.empty() || !replays.empty() || !traces.empty()); }
+  bool alone() const {
+    return !runs && !(maps.empty() && replays.empty() && traces.empty() && ranks.empty());
+  }
 };
 
 Result<Others> load_others(const ReportOptions& options) {
@@ -162,6 +166,7 @@ Result<Others> load_others(const ReportOptions& options) {
   BLKSWEEP_TRY(others.maps, reader.maps());
   BLKSWEEP_TRY(others.replays, reader.replays());
   BLKSWEEP_TRY(others.traces, reader.traces());
+  BLKSWEEP_TRY(others.ranks, reader.ranks());
   return others;
 }
 
@@ -173,6 +178,9 @@ std::string others_text(const Others& others) {
   if (!others.traces.empty()) {
     text += (text.empty() && !others.runs ? "" : "\n") + traces_text(others.traces);
   }
+  if (!others.ranks.empty()) {
+    text += (text.empty() && !others.runs ? "" : "\n") + ranks_text(others.ranks);
+  }
   return text;
 }
 
@@ -181,6 +189,7 @@ void print(const Report& report, const Others& others, const ReportOptions& opti
     Json document = report_json(report);
     document["replays"] = replays_json(others.replays);
     document["traces"] = traces_json(others.traces);
+    document["ranks"] = ranks_json(others.ranks);
     say_text(json_text(document) + "\n");
     return;
   }
@@ -234,7 +243,8 @@ Result<Exit> report_others(const Others& others, const ReportOptions& options) {
   BLKSWEEP_TRY(const std::optional<ReportFolder> folder, begin_folder(options.out));
   Json document{{"maps", maps_json(others.maps)},
                 {"replays", replays_json(others.replays)},
-                {"traces", traces_json(others.traces)}};
+                {"traces", traces_json(others.traces)},
+                {"ranks", ranks_json(others.ranks)}};
   say_text(options.json ? json_text(document) + "\n" : others_text(others));
   flush_answer();
   return folder && options.figures ? draw(options, *folder, report_page(options, /*no_runs=*/true))

@@ -1,0 +1,99 @@
+"""How epochs of ranks scale with the number of ranks, of a results database."""
+import pathlib
+import statistics
+
+import load
+
+NAMES = ("ranks_id", "key", "split", "barrier", "read_order", "merge", "shuffle", "ranks", "nodes", "complete", "fault",
+         "samples_per_s", "batch_ns", "hostname", "kernel", "tool_version", "git_revision")
+RANKS_QUERY = f"SELECT {', '.join(NAMES)} FROM ranks ORDER BY ranks_id"
+MOST_LINES = 6
+
+
+def everything(db):
+    """All of them, oldest first; empty for a database of before there were any."""
+    if not load.rows(db, "SELECT 1 FROM sqlite_master WHERE name = 'ranks'"):
+        return []
+    return [dict(zip(NAMES, row)) for row in load.rows(db, RANKS_QUERY, longest=load.LONGEST_ON_PAGE)]
+
+
+def label(row):
+    parts = [row["split"], row["read_order"]]
+    parts += [row["merge"]] if row["merge"] != "none" else []
+    parts += [row["shuffle"]] if row["shuffle"] != "none" else []
+    parts += [f"barrier {row['barrier']}"] if row["barrier"] != "none" else []
+    return ", ".join(parts)
+
+
+def lines(found):
+    """[(label, {ranks: {column: [values]}})] of complete ones, by settings; those with several numbers of ranks."""
+    by_key = {}
+    for row in found:
+        if row["complete"] and row["samples_per_s"] > 0:
+            of_key = by_key.setdefault(row["key"], (label(row), {}))[1]
+            values = of_key.setdefault(row["ranks"], {"samples_per_s": [], "batch_ns": []})
+            for name, all_values in values.items():
+                all_values.append(row[name])
+    return [line for line in by_key.values() if len(line[1]) > 1][-MOST_LINES:]
+
+
+def efficiencies(points):
+    """{ranks: efficiency} against one rank; empty without."""
+    if 1 not in points:
+        return {}
+    one = statistics.median(points[1]["samples_per_s"])
+    return {n: statistics.median(of["samples_per_s"]) / (n * one) for n, of in points.items()}
+
+
+def draw(found):
+    import style
+    shown = lines(found)
+    if not shown:
+        raise load.NothingToDraw("no settings were read by different numbers of ranks")
+    fig, axes = style.grid(2, 1.9, shared=False)
+    counts = sorted({n for _, points in shown for n in points})
+    handles = []
+    for (name, points), colour, mark in zip(shown, style.PALETTE, "osD^vP"):
+        numbers = sorted(points)
+        for ax, column, unit in ((axes[0], "samples_per_s", 1e3), (axes[1], "batch_ns", 1e6)):
+            middle = [statistics.median(points[n][column]) / unit for n in numbers]
+            spread = [[m - min(points[n][column]) / unit for n, m in zip(numbers, middle)],
+                      [max(points[n][column]) / unit - m for n, m in zip(numbers, middle)]]
+            handle = ax.errorbar(numbers, middle, spread, color=colour, marker=mark, markersize=3.5, linewidth=1.0, capsize=2,
+                                 label=name)
+        handles.append(handle)
+        if 1 in points and points is shown[0][1]:
+            one = statistics.median(points[1]["samples_per_s"]) / 1e3
+            axes[0].plot(counts, [one * n for n in counts], color=style.GREY, linestyle=":", linewidth=0.9)
+    axes[0].set_ylabel("samples/s (thousands)")
+    axes[1].set_ylabel("time per batch (ms)")
+    for ax in axes:
+        ax.set_xlabel("ranks")
+        ax.set_xticks(counts)
+    style.from_zero(axes)
+    style.legend_above(fig, handles)
+    return fig
+
+
+def describe(found):
+    shown = lines(found)
+    words = []
+    for name, points in shown:
+        by_ranks = efficiencies(points)
+        words += [f"{name}: " + ", ".join(f"{by_ranks[n]:.2f} with {n}" for n in sorted(by_ranks) if n > 1)] if by_ranks else []
+    repeats = sorted({len(of["samples_per_s"]) for _, points in shown for of in points.values()})
+    return ("Epochs by number of ranks: median and range of complete ones (n="
+            f"{'-'.join(dict.fromkeys(str(n) for n in (repeats[0], repeats[-1])))}); dotted: the first one's single rank times the "
+            "number of ranks." + (" Efficiency: " + "; ".join(words) + "." if words else ""))
+
+
+def make(db, stem):
+    """Draws the figure; returns its caption."""
+    import style
+    found = everything(db)
+    fig = draw(found)
+    style.frame(fig, "", "; ".join(dict.fromkeys(f"{r['hostname']}, {r['kernel']}" for r in found)))
+    style.save(fig, stem)
+    text = f"{describe(found)}\nquery: {RANKS_QUERY}\n"
+    pathlib.Path(stem).with_suffix(".txt").write_text(text, encoding="utf-8")
+    return text

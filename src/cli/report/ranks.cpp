@@ -1,0 +1,81 @@
+#include "cli/report/ranks.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "base/table.h"
+#include "base/units.h"
+#include "stats/quantile.h"
+
+namespace blksweep {
+namespace {
+
+std::string time_text(const Maybe<std::int64_t>& ns) {
+  return ns ? format_duration(Nanos(*ns)) : "-";
+}
+
+// Samples per second of one rank, as the rows have it.
+std::optional<double> rate_of_one(const std::vector<StoredRanks>& all, const std::string& key) {
+  std::vector<double> rates;
+  for (const StoredRanks& r : all) {
+    if (r.row.complete && r.row.ranks == 1 && r.row.key == key) {
+      rates.push_back(r.row.samples_per_s);
+    }
+  }
+  return rates.empty() ? std::nullopt : std::optional(median(rates));
+}
+
+std::optional<double> efficiency(const std::vector<StoredRanks>& all, const RanksRow& r) {
+  const std::optional<double> one = rate_of_one(all, r.key);
+  const bool known = one && *one > 0 && r.complete && r.split != "copy";
+  return known ? std::optional(r.samples_per_s / (*one * r.ranks)) : std::nullopt;
+}
+
+std::string state_of(const RanksRow& r) {
+  return r.complete ? "complete" : r.fault.empty() ? "incomplete" : "incomplete: " + r.fault;
+}
+
+}  // namespace
+
+std::string ranks_text(const std::vector<StoredRanks>& all) {
+  Table table;
+  table.column("ranks");
+  for (const char* title : {"nodes", "split", "barrier", "order", "merge", "shuffle"}) {
+    table.column(title, Table::Align::left);
+  }
+  for (const char* title : {"samples/s", "throughput", "batch", "skew", "efficiency"}) {
+    table.column(title);
+  }
+  table.column("state", Table::Align::left);
+  for (const StoredRanks& one : all) {
+    const RanksRow& r = one.row;
+    const auto of_one = efficiency(all, r);
+    const Maybe<std::int64_t> skew = r.first_done_ns && r.last_done_ns
+                                         ? Maybe<std::int64_t>(*r.last_done_ns - *r.first_done_ns)
+                                         : std::nullopt;
+    table.row({std::to_string(r.ranks), std::to_string(r.nodes), r.split, r.barrier, r.order,
+               r.merge, r.shuffle, fmt::format("{:.0f}", r.samples_per_s),
+               format_bytes({static_cast<std::uint64_t>(r.bytes_per_s)}) + "/s",
+               time_text(r.batch_ns), time_text(skew),
+               of_one ? fmt::format("{:.2f}", *of_one) : "-", state_of(r)});
+  }
+  return table.text();
+}
+
+Json ranks_json(const std::vector<StoredRanks>& all) {
+  Json out = Json::array();
+  for (const StoredRanks& r : all) {
+    Json one = parse_json(r.row.document);
+    if (!one.is_object()) {
+      one = Json::object();
+    }
+    one["ranks_id"] = r.id;
+    const auto of_one = efficiency(all, r.row);
+    one["efficiency"] = of_one ? Json(*of_one) : Json(nullptr);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Epochs of ranks are kept (blksweep-mpi --db) and reported: repeats with 1, 2 and 4 ranks scale, one that was cut off is there,
+# incomplete and with what each rank had read, and a database that cannot be written is said before anything is read.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+
+mpi=$(dirname "$blksweep")/blksweep-mpi
+[ -x "$mpi" ] || skip 'blksweep-mpi is not built: scripts/install-deps.sh mpi'
+# shellcheck source=tests/cli/mpi_helpers.bash
+. "$(dirname "$0")/mpi_helpers.bash"
+
+call dataset make "$tmp/data" --count 203 --size 9KiB
+expect_status 0
+db=$tmp/ranks.db
+for n in 1 2 4; do
+  launch "$n" --json --data "$tmp/data" --split batch --batch 8 --db "$db"
+  expect_status 0
+  [ "$(sqlite3 "$db" "SELECT document FROM ranks ORDER BY ranks_id DESC LIMIT 1")" = "$out" ] || die 'kept is what is told'
+done
+[ "$(sqlite3 "$db" 'SELECT count(DISTINCT key), sum(complete), sum(samples) FROM ranks')" = '1|3|609' ] || die 'one key for all'
+[ "$(sqlite3 "$db" 'SELECT group_concat(ranks), max(nodes) FROM ranks')" = '1,2,4|1' ] || die 'ranks'
+[ "$(sqlite3 "$db" "SELECT count(*), sum(samples), min(state) FROM rank_entry WHERE ranks_id = 3")" = '4|203|done' ] || die 'rows'
+launch 2 --json --data "$tmp/data" --split copy --db "$db"
+expect_status 0
+[ "$(sqlite3 "$db" 'SELECT count(DISTINCT key) FROM ranks')" = 2 ] || die 'other settings are another key'
+
+# --- cut off: what was read is kept -----------------------------------------------------------------------
+# Seed 1: while they read.
+"$python" "$(dirname "$0")/../support/kill_ranks.py" --times 1 --ranks 2 --seed 1 --db "$db" "$mpi" "$tmp/data" || die 'a rank that was killed'
+[ "$(sqlite3 "$db" 'SELECT complete, fault <> "", ranks FROM ranks ORDER BY ranks_id DESC LIMIT 1')" = '0|1|2' ] ||
+  die "a lost rank is kept: $(sqlite3 "$db" 'SELECT complete, fault, ranks FROM ranks ORDER BY ranks_id DESC LIMIT 1')"
+
+# --- the report -----------------------------------------------------------------------------------------
+call report "$db"
+expect_status 0
+[[ $out == *efficiency* && $out == *'incomplete: rank '* ]] || die 'the report has a row for each'
+call report "$db" --json
+expect_status 0
+"$python" - "$tmp/.out" <<'PY' || die 'efficiency'
+import json, sys
+ranks = json.load(open(sys.argv[1]))["ranks"]
+assert [r["ranks"] for r in ranks[:3]] == [1, 2, 4] and len(ranks) == 5
+one = ranks[0]["joined"]["samples_per_s"]
+for r in ranks[:3]:
+    assert abs(r["efficiency"] - r["joined"]["samples_per_s"] / (r["ranks"] * one)) < 1e-9, r
+assert ranks[3]["efficiency"] is None and ranks[4]["efficiency"] is None and not ranks[4]["complete"]
+PY
+call report "$db" -o "$tmp/report"
+[ "$status" != 0 ] || [ -s "$tmp/report/figures/ranks_scaling.svg" ] || die 'its figure is drawn'
+
+# --- where it cannot be kept ------------------------------------------------------------------------------
+launch 2 --data "$tmp/data" --db "$tmp/data"
+expect_status 1
+[[ $err == *"$tmp/data"* ]] || die 'a database that cannot be is named'
+echo "kept: $(sqlite3 "$db" 'SELECT count(*) FROM ranks') epochs"

@@ -1,0 +1,37 @@
+"""How epochs of ranks scale, on made-up rows with known answers."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/figures"))
+import load  # noqa: E402
+import scaling  # noqa: E402
+
+
+def row(ranks, rate, key="a", complete=1, **others):
+    return {"ranks_id": 1, "key": key, "split": "batch", "barrier": "batch", "read_order": "lba", "merge": "none",
+            "shuffle": "full", "ranks": ranks, "nodes": 1, "complete": complete, "fault": "", "samples_per_s": rate,
+            "batch_ns": int(1e9 / rate), "hostname": "node1", "kernel": "Linux", "tool_version": "", "git_revision": "",
+            **others}
+
+
+class Scaling(unittest.TestCase):
+    def test_efficiency_is_per_rank_against_one(self):
+        (name, points), = scaling.lines([row(1, 100.0), row(1, 120.0), row(1, 110.0), row(4, 220.0), row(2, 9.0, complete=0)])
+        self.assertEqual(name, "batch, lba, full, barrier batch")
+        self.assertEqual(sorted(points), [1, 4])
+        self.assertEqual(scaling.efficiencies(points), {1: 1.0, 4: 0.5})
+        self.assertEqual(scaling.efficiencies({2: points[4]}), {})
+
+    def test_settings_with_one_number_of_ranks_have_no_line(self):
+        found = [row(1, 100.0), row(2, 100.0, key="b")]
+        self.assertEqual(scaling.lines(found), [])
+        with self.assertRaises(load.NothingToDraw):
+            scaling.draw(found)
+
+    def test_the_caption_says_the_efficiency(self):
+        self.assertIn("0.50 with 4", scaling.describe([row(1, 100.0), row(4, 200.0)]))
+
+
+if __name__ == "__main__":
+    unittest.main()
