@@ -11,11 +11,15 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/rng.h"
 #include "loader/verify.h"
 #include "ranks/hub.h"
+#include "ranks/keep.h"
 #include "ranks/keeper.h"
 #include "ranks/result.h"
+#include "store/result_reader.h"
+#include "support/temp_dir.h"
 
 namespace blksweep {
 namespace {
@@ -358,7 +362,7 @@ TEST(KeptRanks, ComeBackFromTheDatabaseAsTheyWere) {
   row.samples = 7;
   row.last_ns = 99;
   result.rows = {row};
-  const RanksDatabase where{(dir.path() / "r.db").string(), "0.1", "abc", "argv"};
+  const RanksDatabase where{dir.path("r.db"), "0.1", "abc", "argv"};
   ASSERT_TRUE(try_database(where));
   ASSERT_TRUE(keep_ranks(result, where));
   auto reader = ResultReader::open(where.path);
