@@ -6,9 +6,9 @@
 // Threads: one owner; a process that has MPI's threads may call it.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
+#include "base/result.h"
 #include "ranks/result.h"
 #include "store/ranks_records.h"
 
