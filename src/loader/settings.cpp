@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 namespace blksweep {
 namespace {
 
@@ -59,6 +61,21 @@ Result<> check_engine(const LoaderSettings& s) {
 }
 
 }  // namespace
+
+Result<RelativeSize> parse_relative(std::string_view text) {
+  if (!text.ends_with('%')) {
+    BLKSWEEP_TRY(const Bytes bytes, parse_bytes(text));
+    return RelativeSize{bytes, 0};
+  }
+  double percent = 0;
+  const char* const end = text.data() + text.size() - 1;
+  const auto [rest, ec] = std::from_chars(text.data(), end, percent);
+  if (ec != std::errc{} || rest != end || !(percent > 0 && percent <= 100)) {
+    return usage_error(
+        fmt::format("'{}' is not a share such as 10%, or a size such as 64MiB", text));
+  }
+  return RelativeSize{{}, percent};
+}
 
 Result<> check_reader(const LoaderSettings& s) {
   BLKSWEEP_CHECK(check_engine(s));

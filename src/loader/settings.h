@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/result.h"
 #include "base/units.h"
 #include "io/engine.h"
 #include "plan/catalog.h"
@@ -29,6 +30,9 @@ struct RelativeSize {
                : bytes;
   }
 };
+
+// Errors: usage: neither, or a share that is not above 0 % and at most 100 %.
+Result<RelativeSize> parse_relative(std::string_view text);
 
 // A number of reads that may be given as a share of the depth: "8" or "25%".
 struct DepthShare {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <cstdio>
 
 #include "base/fd.h"
@@ -39,15 +38,9 @@ Result<> set_word(std::string_view text, const std::array<Word, N>& all, Word& t
 // Bytes, or a share of what an epoch takes in memory.
 Command::OnText into_share(std::uint64_t& bytes, double& percent) {
   return [&bytes, &percent](const std::string& text) -> Result<> {
-    if (text.ends_with('%')) {
-      const char* const last = text.data() + text.size() - 1;
-      const auto [end, error] = std::from_chars(text.data(), last, percent);
-      const bool number = error == std::errc{} && end == last && percent > 0 && percent < 1e6;
-      return number ? Result<>()
-                    : usage_error(fmt::format("'{}' is not a share of an epoch", text));
-    }
-    BLKSWEEP_TRY(const Bytes size, parse_bytes(text));
-    bytes = size.n;
+    BLKSWEEP_TRY(const RelativeSize size, parse_relative(text));
+    percent = size.percent;
+    bytes = size.percent > 0 ? bytes : size.bytes.n;  // its default stays, and is not used
     return {};
   };
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 
 #include "cli/run/cell_meaning.h"
 #include "cli/run/peers.h"
@@ -113,19 +112,7 @@ Result<> set_rate(CellSettings& c, std::string_view text) {
 }
 
 Result<> set_relative(RelativeSize& target, std::string_view text) {
-  if (!text.ends_with('%')) {
-    BLKSWEEP_TRY(const Bytes b, parse_bytes(text));
-    target = {b, 0};
-    return {};
-  }
-  double percent = 0;
-  const char* end = text.data() + text.size() - 1;
-  const auto [rest, ec] = std::from_chars(text.data(), end, percent);
-  if (ec != std::errc{} || rest != end || !(percent > 0 && percent <= 100)) {
-    return usage_error(
-        fmt::format("'{}' is not a share such as 10%, or a size such as 64MiB", text));
-  }
-  target = {{}, percent};
+  BLKSWEEP_TRY(target, parse_relative(text));
   return {};
 }
 
