@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "probe/libbpf_words.h"
+#include "probe/program_runs_bpf.h"
 #include "wire/record.h"
 
 #include "block_record.skel.h"
@@ -66,6 +67,15 @@ class Programs {
     return err == 0 ? Result<>() : Result<>(not_recorded("attach the recorder", -err));
   }
   void detach() { kDetach(skeleton_); }
+  // Events that the kernel did not tell: it skips a program that is running on the same CPU.
+  std::uint64_t missed() const {
+    std::uint64_t sum = 0;
+    bpf_program* program = nullptr;
+    while ((program = bpf_object__next_program(skeleton_->obj, program)) != nullptr) {
+      sum += runs_of(program).missed;
+    }
+    return sum;
+  }
   Result<> consume() {
     const int n = ring_buffer__consume(ring_);
     return n >= 0 ? Result<>() : Result<>(sys_error(-n, "read the recorder's ring"));
@@ -124,7 +134,7 @@ class BpfBlockRecorder final : public Recorder {
     __atomic_store_n(&programs_->bss->enabled, 0U, __ATOMIC_SEQ_CST);
     programs_.detach();
   }
-  std::uint64_t lost() const override { return programs_->bss->lost; }
+  std::uint64_t lost() const override { return programs_->bss->lost + programs_.missed(); }
 
  private:
   static int on_event(void* self, void* data, std::size_t /*bytes*/) {
