@@ -2,8 +2,8 @@
 # Installs the Debian 12 packages that blksweep needs, and nothing when they are all there.
 #
 #   scripts/install-deps.sh [GROUP...]     groups: build bpf mpi measure test figures latex peers
-#                                          python browser lint
-#                                          (default: all)
+#                                          python browser lint (default: these),
+#                                          and slurm
 #
 # exit: 0 all there (now), 1 apt-get failed, 2 usage, 77 packages are missing and this user cannot
 # install them. Packages of the group bpf may be missing: the program is then built without the probe.
@@ -117,6 +117,16 @@ python3-venv          a test installs it into an environment of its own
 python3-torch         blksweep.torch
 LIST
 }
+# Only where it is asked for: a node may have a Slurm of its own, and these are daemons.
+group_slurm() {
+  cat <<'LIST'
+slurmctld                a test starts one for itself: the scripts of scripts/slurm/
+slurmd                   its nodes
+slurm-client             sbatch, srun, sinfo
+slurm-wlm-basic-plugins  PMIx for srun
+munge                    how they know each other
+LIST
+}
 group_lint() {
   cat <<'LIST'
 clang-14              libFuzzer builds
@@ -128,7 +138,8 @@ shellcheck            make lint
 LIST
 }
 
-all_groups=(build bpf mpi measure test figures latex peers python browser lint)
+usual_groups=(build bpf mpi measure test figures latex peers python browser lint)
+all_groups=("${usual_groups[@]}" slurm)
 
 missing_of() {
   local package rest
@@ -198,7 +209,7 @@ install() {
 main() {
   local group
   local -a groups=("$@") needed=() optional=()
-  [ $# -gt 0 ] || groups=("${all_groups[@]}")
+  [ $# -gt 0 ] || groups=("${usual_groups[@]}")
   check_groups "${groups[@]}"
   for group in "${groups[@]}"; do
     if [ "$group" = bpf ]; then
