@@ -15,6 +15,12 @@ std::string time_text(const Maybe<std::int64_t>& ns) {
   return ns ? format_duration(Nanos(*ns)) : "-";
 }
 
+std::string skew_text(const RanksRow& r) {
+  return r.first_done_ns && r.last_done_ns
+             ? format_duration(Nanos(*r.last_done_ns - *r.first_done_ns))
+             : "-";
+}
+
 // Samples per second of one rank, as the rows have it.
 std::optional<double> rate_of_one(const std::vector<StoredRanks>& all, const std::string& key) {
   std::vector<double> rates;
@@ -51,14 +57,11 @@ std::string ranks_text(const std::vector<StoredRanks>& all) {
   for (const StoredRanks& one : all) {
     const RanksRow& r = one.row;
     const auto of_one = efficiency(all, r);
-    const Maybe<std::int64_t> skew = r.first_done_ns && r.last_done_ns
-                                         ? Maybe<std::int64_t>(*r.last_done_ns - *r.first_done_ns)
-                                         : std::nullopt;
     table.row({std::to_string(r.ranks), std::to_string(r.nodes), r.split, r.barrier, r.order,
                r.merge, r.shuffle, fmt::format("{:.0f}", r.samples_per_s),
                format_bytes({static_cast<std::uint64_t>(r.bytes_per_s)}) + "/s",
-               time_text(r.batch_ns), time_text(skew),
-               of_one ? fmt::format("{:.2f}", *of_one) : "-", state_of(r)});
+               time_text(r.batch_ns), skew_text(r), of_one ? fmt::format("{:.2f}", *of_one) : "-",
+               state_of(r)});
   }
   return table.text();
 }
