@@ -28,6 +28,9 @@ Result<std::unique_ptr<BlockProbe>> open_block(const Source& source, const Probe
 }
 
 Result<std::unique_ptr<CacheProbe>> open_cache(const Catalog& catalog) {
+  if (catalog.links_followed) {
+    return unsupported("the catalog follows symbolic links, which may lead to other filesystems");
+  }
   std::vector<WatchedFile> files;
   files.reserve(catalog.files.size());
   for (const FileRecord& f : catalog.files) {

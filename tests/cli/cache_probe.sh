@@ -57,6 +57,17 @@ for fstype in ext4 xfs; do
   holds 'hit_share == 0.5 and before == all / 2 and added_bytes == all - before' "all=$all" "before=$before"
   holds 'inodes_loaded <= 2' # who asks what is resident opens each file before the epoch
 
+  # --- a second name of a file is no second file -----------------------------------------------------------
+  one=$(find "$data" -type f | head -1)
+  ln "$one" "$one.again"
+  make_catalog "$data" "$tmp/linked.cat"
+  measured --catalog "$tmp/linked.cat" --engine psync --merge none --order random --cache cold
+  holds 'hit_share == 0 and wanted_bytes == added_bytes == all' "all=$all"
+  rm "$one.again"
+  make_catalog "$data" "$tmp/small.cat" # a link is a change of its file
+  measured "${small[@]}" --cache warm
+  holds 'hit_share == 1'
+
   # --- warm: nothing is fetched -----------------------------------------------------------------------
   measured "${small[@]}" --cache keep
   holds 'hit_share == 1 and added_bytes == evicted_bytes == inodes_loaded == 0'

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string_view>
 #include <thread>
+#include <unordered_map>
 
 #include "base/clock.h"
 #include "base/units.h"
@@ -127,7 +128,12 @@ class BpfCacheProbe final : public CacheProbe {
 };
 
 void BpfCacheProbe::place_files(const CacheProbeSettings& settings) {
+  std::unordered_map<std::uint64_t, std::size_t> first;  // of several names of one file
   for (const WatchedFile& f : settings.files) {
+    if (const auto [at, is_new] = first.try_emplace(f.inode, files_.size()); !is_new) {
+      files_.push_back(files_[at->second]);
+      continue;
+    }
     const std::uint64_t pages = (f.bytes + kPageBytes - 1) / kPageBytes;
     files_.push_back({.first_word = all_words_, .pages = pages});
     all_words_ += (pages + kWordPages - 1) / kWordPages;
