@@ -277,8 +277,7 @@ void add_run_flags(Command app, CellText& text) {
   flag("check", "check", "true", "");
   flag("no-check", "check", "false", "");
   flag("probe", "probe", "true", "");
-  flag("no-probe", "probe", "false",
-       "no eBPF probe; --probe-layers: reads; --probe-cache: pages");
+  flag("no-probe", "probe", "false", "no eBPF probe; --probe-layers: reads; --probe-cache: pages");
   flag("probe-layers", "probe-layers", "true", "");
   flag("probe-cache", "probe-cache", "true", "");
   flag("no-ceiling", "ceiling", "false", "");
