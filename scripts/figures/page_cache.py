@@ -6,6 +6,7 @@ import common
 import load as data
 import style
 
+QUERY = data.SERIES_QUERY.replace("?", "'page_cache'")
 MIB = 1 << 20
 WATCHED_QUERY = "SELECT count(*) FROM good_run JOIN page_cache USING (run_id)"
 SHARE_QUERY = ("SELECT r.cell_id, p.hit_share FROM good_run r JOIN page_cache p USING (run_id) "
@@ -62,7 +63,7 @@ def draw(panels, cells, facts):
         ax.grid(axis="y")
     style.from_zero(axes)
     fig.supxlabel("time since the start of the epoch (s)", fontsize=7.5)
-    fig.supylabel("through the page cache so far (MiB)", fontsize=7.5)
+    fig.supylabel("sum so far (MiB)", fontsize=7.5)
     style.legend_above(fig, [handles[name] for name, *_ in CURVES if name in handles])
     return fig
 

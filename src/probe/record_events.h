@@ -6,8 +6,7 @@
 //          of an open file its path. The tree begins with the process that calls join().
 // Order:   as events happened on one CPU; between CPUs within microseconds.
 // Losses:  lost() counts what the ring, or a table of calls in flight, had no room for; of
-// requests,
-//          too, what the kernel skipped because the program was running on that CPU.
+//          requests, too, what the kernel skipped because the program was running on that CPU.
 // End:     programs and maps go with the object, and with the process however it ends.
 // Errors:  unsupported: no BPF here, with why and the way out.
 // Threads: one owner; listeners are called in drain(). join() in any process.

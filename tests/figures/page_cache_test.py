@@ -1,11 +1,14 @@
 """What a cache probe saw, as curves."""
 import pathlib
 import sys
+import tempfile
 import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[2] / part) for part in ("scripts/figures", "tests/figures")]
+import common  # noqa: E402
 import load  # noqa: E402
 import page_cache  # noqa: E402
+import style  # noqa: E402
 from load_test import WithDatabase  # noqa: E402
 
 
@@ -26,6 +29,14 @@ class PageCache(WithDatabase):
             self.assertLess(ends["wanted"] + ends["unwanted"], added)
             times, sums = panel["delivered"]
             self.assertEqual((times, sums), (sorted(times), sorted(sums)))
+
+    def test_it_is_drawn_as_a_report_draws_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stem = pathlib.Path(folder) / "page_cache"
+            style.use(style.Look())
+            text = common.make(page_cache, self.db, self.cells, stem, "What went through the page cache")
+            self.assertIn("page_cache", text)
+            self.assertIn("50 % hits", stem.with_suffix(".svg").read_text(encoding="utf-8"))
 
     def test_the_caption_says_what_a_hit_is(self):
         self.assertIn("nobody had to fetch", page_cache.describe(page_cache.load(self.db, self.cells), self.cells))
