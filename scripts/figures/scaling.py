@@ -70,7 +70,7 @@ def draw(found):
     for ax in axes:
         ax.set_xlabel("ranks")
         ax.set_xticks(counts)
-    style.from_zero(axes)
+        style.from_zero([ax])
     style.legend_above(fig, handles)
     return fig
 
