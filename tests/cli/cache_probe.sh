@@ -58,7 +58,7 @@ for fstype in ext4 xfs; do
   holds 'inodes_loaded <= 2' # who asks what is resident opens each file before the epoch
 
   # --- a second name of a file is no second file -----------------------------------------------------------
-  one=$(find "$data" -type f | head -1)
+  one=$(find "$data" -type f -print -quit)
   ln "$one" "$one.again"
   make_catalog "$data" "$tmp/linked.cat"
   measured --catalog "$tmp/linked.cat" --engine psync --merge none --order random --cache cold
