@@ -166,6 +166,17 @@ for line in open(sys.argv[1]): os.close(os.open(line[:-1], os.O_RDONLY))' "$1"
   after=$(awk '{ print $1 }' "$stat_file")
   echo $((after - before))
 }
+# The least of three: who looks at all mounts of the node meanwhile reads the root folder after a drop.
+least_reads_of_opening() {
+  local least now
+  least=$(reads_of_opening "$1")
+  for _ in 1 2; do
+    [ "$least" = 0 ] && break
+    now=$(reads_of_opening "$1")
+    least=$((now < least ? now : least))
+  done
+  echo "$least"
+}
 hard=$(ulimit -Hn)
 if [ "$hard" = unlimited ] || ((hard > 20000)); then
   ulimit -n 20000
@@ -174,7 +185,7 @@ reads=$(reads_of_opening "$tmp/list.20000")
 ((reads > 300)) || die "opening 20,000 files cold reads only $reads times"
 call cache pin --name "$name" --inodes --list "$tmp/list.20000"
 expect_status 0
-pinned=$(reads_of_opening "$tmp/list.20000")
+pinned=$(least_reads_of_opening "$tmp/list.20000")
 [ "$pinned" = 0 ] || die "opening 20,000 pinned files reads $pinned times"
 call cache unpin "$name"
 expect_status 0
@@ -186,7 +197,7 @@ call cache pin --name "$name" --inodes "$tmp/mnt"
 expect_status 0
 [[ $out == *'200,000 files'* ]] || die 'not all are pinned'
 echo "$out"
-pinned=$(reads_of_opening "$tmp/list")
+pinned=$(least_reads_of_opening "$tmp/list")
 [ "$pinned" = 0 ] || die "opening 200,000 pinned files reads $pinned times"
 call cache list --json
 pid=$(pin_pid)

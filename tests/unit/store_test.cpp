@@ -359,7 +359,7 @@ TEST_F(Store, ReadingNeverCreatesAFile) {
 TEST_F(Store, AFullDiskKeepsFinishedRuns) {
   const std::string small = (directory_ / "small").string();
   fs::create_directory(small);
-  if (mount("tmpfs", small.c_str(), "tmpfs", 0, "size=512k,mode=0755") != 0) {
+  if (mount("tmpfs", small.c_str(), "tmpfs", 0, "size=1m,mode=0755") != 0) {
     GTEST_SKIP() << "needs root to mount a small tmpfs";
   }
   path_ = small + "/results.db";
