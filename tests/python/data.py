@@ -1,4 +1,5 @@
 """A small data set of this test run alone, and what its files hold."""
+import faulthandler
 import functools
 import os
 import pathlib
@@ -11,6 +12,7 @@ import blksweep
 
 BUILD = pathlib.Path(blksweep.__file__).resolve().parent.parent.parent
 PROGRAM = pathlib.Path(os.environ.get("BLKSWEEP") or BUILD / "blksweep").resolve()
+faulthandler.dump_traceback_later(600, exit=True)  # all of them take three minutes: a loop that hangs says where
 CASES = int(os.environ.get("PYTHON_CASES", "40"))  # of each property; more in make soak
 WINDOWED = {"order": "chunked", "chunk": "64KiB", "shuffle": "reservoir", "window": "20%", "batch_size": 16}
 
