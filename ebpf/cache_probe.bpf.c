@@ -145,11 +145,8 @@ static __always_inline void add(struct cache_probe_word *word, __u64 bits)
 
 static __always_inline void evict(struct cache_probe_word *word, __u64 bits)
 {
-	struct cache_probe_counts *c = &shared.counts;
-
 	__sync_fetch_and_or(&word->evicted, bits);
-	count(&c->evicted, ones(bits));
-	count(&c->evicted_wanted, ones(bits & word->wanted));
+	count(&shared.counts.evicted, ones(bits));
 }
 
 #define FOR_WORDS_OF(at, what)                                                             \

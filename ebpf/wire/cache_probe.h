@@ -28,7 +28,6 @@ struct cache_probe_counts {
 	__u64 added_wanted;   /* of these, that the run wants */
 	__u64 added_again;    /* that had been evicted since the start */
 	__u64 evicted;
-	__u64 evicted_wanted;
 	__u64 inodes_loaded;  /* by the process, or made */
 	__u64 inodes_evicted; /* of the filesystem, by whomever */
 	__u64 reclaims;	      /* begun by threads of the process itself */

@@ -162,12 +162,7 @@ ProbeSight BpfBlockProbe::sight() const {
 
 std::uint64_t BpfBlockProbe::missed() const {
   // A missed completion is healed or shows in the settlement; the others leave a count too low.
-  std::uint64_t sum = 0;
-  for (const ProbeProgram& use : kProbePrograms) {
-    const bpf_program* program = bpf_object__find_program_by_name(skeleton_->obj, use.program);
-    sum += program == skeleton_->progs.on_complete ? 0 : runs_of(program).missed;
-  }
-  return sum;
+  return missed_runs(skeleton_->obj, skeleton_->progs.on_complete);
 }
 
 std::optional<std::uint64_t> BpfBlockProbe::programs_ns() const {

@@ -23,4 +23,14 @@ inline ProgramRuns runs_of(const bpf_program* program) {
   return {.missed = info.recursion_misses, .ns = info.run_time_ns};
 }
 
+// Of all programs of an object but one: events that it was not told of.
+inline std::uint64_t missed_runs(const bpf_object* object, const bpf_program* but = nullptr) {
+  std::uint64_t sum = 0;
+  bpf_program* program = nullptr;
+  while ((program = bpf_object__next_program(object, program)) != nullptr) {
+    sum += program == but ? 0 : runs_of(program).missed;
+  }
+  return sum;
+}
+
 }  // namespace blksweep

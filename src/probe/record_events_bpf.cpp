@@ -68,14 +68,7 @@ class Programs {
   }
   void detach() { kDetach(skeleton_); }
   // Events that the kernel did not tell: it skips a program that is running on the same CPU.
-  std::uint64_t missed() const {
-    std::uint64_t sum = 0;
-    bpf_program* program = nullptr;
-    while ((program = bpf_object__next_program(skeleton_->obj, program)) != nullptr) {
-      sum += runs_of(program).missed;
-    }
-    return sum;
-  }
+  std::uint64_t missed() const { return missed_runs(skeleton_->obj); }
   Result<> consume() {
     const int n = ring_buffer__consume(ring_);
     return n >= 0 ? Result<>() : Result<>(sys_error(-n, "read the recorder's ring"));

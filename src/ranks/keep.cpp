@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "os/hostfacts.h"
+#include "store/ranks_columns.h"
 #include "store/result_store.h"
 
 namespace blksweep {
@@ -34,24 +35,10 @@ std::string key_of(const Json& document) {
   return json_line(key);
 }
 
+// Its columns are the keys.
 RankEntry entry_of(const Json& row) {
   RankEntry e;
-  take(row, "rank", e.rank);
-  take(row, "node", e.node);
-  take(row, "host", e.host);
-  take(row, "cpus", e.cpus);
-  take(row, "state", e.state);
-  take(row, "samples", e.samples);
-  take(row, "bytes", e.bytes);
-  take(row, "batches", e.batches);
-  take(row, "wrong_samples", e.wrong_samples);
-  take(row, "begin_ns", e.begin_ns);
-  take(row, "first_batch_ns", e.first_batch_ns);
-  take(row, "last_batch_ns", e.last_batch_ns);
-  take(row, "waited_ns", e.waited_ns);
-  take(row, "barrier_ns", e.barrier_ns);
-  take(row, "clock_offset_ns", e.clock_offset_ns);
-  take(row, "clock_error_ns", e.clock_error_ns);
+  each_rank_entry_column(e, [&row](const char* name, auto& field) { take(row, name, field); });
   return e;
 }
 

@@ -45,7 +45,7 @@ struct CacheReport {
   std::uint64_t added = 0;         // by anybody
   std::uint64_t added_wanted = 0;  // of them: that the run wants
   std::uint64_t added_again = 0;   // of them: that had been evicted since the start
-  std::uint64_t evicted = 0, evicted_wanted = 0;
+  std::uint64_t evicted = 0;
   std::optional<std::uint64_t> inodes_loaded, inodes_evicted;
   // By threads of this process, for want of memory; what they gave back, of whatever file.
   std::optional<std::uint64_t> reclaims, reclaimed;

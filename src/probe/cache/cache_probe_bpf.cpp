@@ -216,12 +216,7 @@ Result<> BpfCacheProbe::attach() {
 // The kernel skips a program that is running on that CPU already. Of allocations those are an
 // interrupt's, which makes no inode.
 std::uint64_t BpfCacheProbe::missed() const {
-  std::uint64_t sum = 0;
-  for (const CacheProgram& use : kCachePrograms) {
-    const bpf_program* program = bpf_object__find_program_by_name(programs_->obj, use.program);
-    sum += program == programs_->progs.on_allocation ? 0 : runs_of(program).missed;
-  }
-  return sum;
+  return missed_runs(programs_->obj, programs_->progs.on_allocation);
 }
 
 Result<> BpfCacheProbe::start() {
@@ -273,7 +268,6 @@ void BpfCacheProbe::count(CacheReport& r) {
   r.added_wanted = c.added_wanted;
   r.added_again = c.added_again;
   r.evicted = c.evicted;
-  r.evicted_wanted = c.evicted_wanted;
   for (const cache_probe_word& w : words_.items()) {
     r.wanted += static_cast<std::uint64_t>(std::popcount(w.wanted));
     r.found += static_cast<std::uint64_t>(std::popcount(w.wanted & ~w.added));
