@@ -104,7 +104,8 @@ slow    := src/cli/command.cpp src/cli/run/options.cpp src/cli/run/answer.cpp \
            src/store/trace_events.cpp src/experiment/fio_twin.cpp $(call in_src,verb_*.cpp)
 alone   := $(main) $(slow) src/cli/version.cpp src/loader/loader.cpp $(variants) \
            tests/unit/allocations_test.cpp $(wildcard tests/gpu/*_cuda*.cpp) tests/standin/nvml.cpp
-sets    := $(call sets_of,$(filter-out $(alone),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support standin,tests/$(t)/*.cpp))),4)
+set_size := $(if $(SAN),12,4)
+sets    := $(call sets_of,$(filter-out $(alone),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support standin,tests/$(t)/*.cpp))),$(set_size))
 sources_in = $(patsubst $(1):%,%,$(filter $(1):%,$(sets)))
 object_of  = $(OBJ)/$(firstword $(patsubst %:$(1),%,$(filter %:$(1),$(sets))) $(1:.cpp=)).o
 objects_of = $(sort $(foreach s,$(1),$(call object_of,$(s))))
@@ -182,9 +183,10 @@ version_inc := constexpr const char *kVersion = "$(VERSION)", *kGitRevision = "$
 $(OBJ)/gen/version.inc: FORCE
 	$(Q)mkdir -p $(@D) && echo '$(version_inc)' | cmp -s - $@ || echo '$(version_inc)' > $@
 $(OBJ)/src/cli/version.o: $(OBJ)/gen/version.inc
-# Verbs, tables and pages are not what is measured: a fifth less of the compiler's time.
-cli_flags := $(if $(filter -O2,$(CXXFLAGS)),-O1)
-$(OBJ)/src/cli/%.o $(OBJ)/pch/cli.h.gch: private override CXXFLAGS += $(cli_flags)
+# Verbs, tables, pages and tests are not what is measured: a fifth less of the compiler's time, a third for tests.
+quick := $(if $(filter -O2,$(CXXFLAGS)),-O1)
+$(OBJ)/src/cli/%.o $(OBJ)/pch/cli.h.gch $(OBJ)/pch/tests.h.gch: private override CXXFLAGS += $(quick)
+$(patsubst %,$(OBJ)/tests/%.o,unit/% root/% gpu/% support/% standin/%): private override CXXFLAGS += $(quick)
 $(OBJ)/%_cuda.o $(OBJ)/%_cuda_test.o $(OBJ)/tests/standin/%.o: private override CPPFLAGS += $(cuda_include)
 
 # Precompiled headers: what nearly every source of a part reads, parsed once. Sources include what
@@ -204,7 +206,7 @@ $(addsuffix .gch,$(pch_src) $(pch_cli) $(pch_tests)): $(OBJ)/config Makefile
 	$(call say,PCH,$@)
 	$(Q)mkdir -p $(@D) && echo '#include "$(header)"' > $(@:.gch=)
 	$(Q)$(CXX) -iquote . $(CPPFLAGS) $(CXXFLAGS) -MF $@.d $(if $(is_clang),-fpch-instantiate-templates) -x c++-header $(@:.gch=) -o $@
-pch_of = $(if $(filter src/cli/%,$(1)),$(pch_cli),$(if $(filter tests/%,$(1)),$(pch_tests),$(pch_src)))
+pch_of = $(if $(filter src/cli/%,$(1)),$(pch_cli),$(if $(filter-out tests/bench/%,$(filter tests/%,$(1))),$(pch_tests),$(pch_src)))
 
 .SECONDEXPANSION:
 $(OBJ)/%.o: %.cpp Makefile $(OBJ)/config $$(if $$(filter 1,$$(PCH)),$$(call pch_of,$$*).gch)

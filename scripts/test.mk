@@ -221,15 +221,18 @@ $(B)/check/%.ok: % | $(if $(filter 1,$(BPF)),$(skeletons)) $(pch_src).gch $(pch_
 	$(call say,HEAD,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(CPPFLAGS) $(cuda_include) $(mpi_include) -Itests $(filter-out -MMD -MP,$(CXXFLAGS)) \
-	  -include $(if $(filter tests/%,$<),$(pch_tests),$(pch_src)) $(pch_quiet) -Winvalid-pch -fsyntax-only -x c++ -include $< /dev/null
+	  $(if $(filter tests/%,$<),$(quick) -include $(pch_tests),-include $(pch_src)) $(pch_quiet) -Winvalid-pch -fsyntax-only -x c++ -include $< /dev/null
 	$(Q)touch $@
 
 # A source that BPF=0 or CUDA=0 leaves out is checked too; with BPF=0 the other way round it cannot be. Tests are
 # not: their findings were style, and they would double the time.
 tidy_all := $(filter src/%,$(all_cpp))
 tidy_src := $(filter-out $(if $(filter 1,$(BPF)),,$(bpf_on)) $(if $(filter 1,$(CUDA)),,$(cuda_on)) $(if $(filter 1,$(MPI)),,$(mpi_src)),$(tidy_all))
-# A folder is a set: clang-tidy walks every header of the standard library in each, which takes 5 s.
-tidy_sets := $(call sets_of,$(filter-out $(variants),$(tidy_src)),40) $(foreach f,$(filter $(variants),$(tidy_src)),$(f:.cpp=):$(f))
+# An area is a set: clang-tidy walks every header of the standard library in each, which takes 5 s. What is linked in
+# place of something else is a set by its suffix (_bpf, _cuda, _off).
+tidy_area = $(shell printf '%s\n' $(1) | awk -F/ '{ d = match($$0, /_(bpf|cuda|off)\.cpp$$/) ? substr($$0, RSTART + 1, RLENGTH - 5) : $$2; \
+              print "src/" d ":" $$0 }')
+tidy_sets := $(call tidy_area,$(tidy_src))
 tidy_names := $(sort $(foreach f,$(tidy_sets),$(firstword $(subst :, ,$(f)))))
 files_of_set = $(patsubst $(1):%,%,$(filter $(1):%,$(tidy_sets)))
 tidy       = $(TIDY) --quiet --config-file=.clang-tidy

@@ -17,6 +17,8 @@ void say_text(std::string_view text) {
   }
 }
 
+void say_json(const Json& document) { say_text(json_text(document) + "\n"); }
+
 void flush_answer() {
   if (std::fflush(stdout) != 0 && failure == 0) {
     failure = errno;

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "base/text.h"
 
@@ -19,6 +20,7 @@ namespace blksweep {
 
 // Whole lines that we have put together: their line ends stay.
 void say_text(std::string_view text);
+void say_json(const Json& document);  // --json: one document
 
 template <class T>
 decltype(auto) shown(const T& value) {

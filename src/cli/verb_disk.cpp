@@ -95,8 +95,6 @@ Result<std::optional<Bytes>> parse_size(std::string_view text) {
   BLKSWEEP_TRY(const Bytes size, parse_bytes(text));
   return std::optional(size);
 }
-void print_json(const Json& j) { say_text(json_text(j) + "\n"); }
-
 const char* health_text(DiskHealth health) {
   switch (health) {
     case DiskHealth::running:
@@ -145,7 +143,7 @@ Result<Exit> start(const DiskOptions& o) {
                 .mount = o.mount};
   BLKSWEEP_TRY(const DiskState state, start_disk(Registry(), wish));
   if (o.json) {
-    print_json(state_json(state));
+    say_json(state_json(state));
   } else {
     say("{}: {}, {}, model {}{}\n", state.name, state.device, format_bytes(Bytes{state.size}),
         state.model, state.mount.empty() ? "" : ", mounted on " + state.mount);
@@ -209,7 +207,7 @@ Result<Exit> list(const DiskOptions& o) {
                d.state.backing, d.state.mount});
   }
   if (o.json) {
-    print_json({{"disks", all}});
+    say_json({{"disks", all}});
   } else {
     say_text(table.text());
   }
@@ -246,7 +244,7 @@ Result<Exit> stats(const DiskOptions& o) {
     warn(fmt::format("disk {}: {}", o.name, *hint));
   }
   if (o.json) {
-    print_json(j);
+    say_json(j);
     return Exit::done;
   }
   const auto count = [&j](const char* key) { return j[key].get<std::uint64_t>(); };

@@ -16,7 +16,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::size_t kAhead = 64U << 10;
+constexpr std::size_t kLookAhead = 64U << 10;
 
 struct CloseArchive {
   void operator()(archive* a) const { archive_read_free(a); }
@@ -28,7 +28,7 @@ struct TraceInput::State {
   Fd fd;
   std::string path, name;
   std::unique_ptr<archive, CloseArchive> in{archive_read_new()};
-  std::vector<char> buffer = std::vector<char>(2 * kAhead);
+  std::vector<char> buffer = std::vector<char>(2 * kLookAhead);
   std::size_t begin = 0, end = 0;
   std::uint64_t lines = 0;
   bool ended = false;
@@ -81,7 +81,7 @@ Result<TraceInput> TraceInput::open(const std::string& path) {
   BLKSWEEP_TRY(state->fd, open_regular(path));
   state->path = state->name = path;
   BLKSWEEP_CHECK(state->start(
-      [&state](archive* a) { return archive_read_open_fd(a, state->fd.get(), kAhead); }));
+      [&state](archive* a) { return archive_read_open_fd(a, state->fd.get(), kLookAhead); }));
   return TraceInput(std::move(state));
 }
 
@@ -121,7 +121,7 @@ const std::string& TraceInput::name() const { return state_->name; }
 std::uint64_t TraceInput::lines() const { return state_->lines; }
 
 Result<std::string_view> TraceInput::peek(std::size_t most) {
-  BLKSWEEP_CHECK(state_->fill(std::min(most, kAhead)));
+  BLKSWEEP_CHECK(state_->fill(std::min(most, kLookAhead)));
   return state_->ahead().substr(0, most);
 }
 
@@ -129,7 +129,7 @@ Result<bool> TraceInput::line(std::string_view& line) {
   State& s = *state_;
   std::size_t found = s.ahead().find('\n');
   if (found == std::string_view::npos) {
-    BLKSWEEP_CHECK(s.fill(kAhead));
+    BLKSWEEP_CHECK(s.fill(kLookAhead));
     found = s.ahead().find('\n');
   }
   if (found == std::string_view::npos && !s.ended) {

@@ -87,11 +87,11 @@ Result<Exit> drop_whole_node(const CacheFilesOptions& o) {
   const NodeCaches after = node_caches();
   const std::vector<FileMapper> mappers = largest_mappers(3);
   if (o.json) {
-    print_json({{"scope", "node"},
-                {"what", kind_name(kind_of(o))},
-                {"before", node_json(before)},
-                {"after", node_json(after)},
-                {"largest_mappers", mappers_json(mappers)}});
+    say_json({{"scope", "node"},
+              {"what", kind_name(kind_of(o))},
+              {"before", node_json(before)},
+              {"after", node_json(after)},
+              {"largest_mappers", mappers_json(mappers)}});
     return Exit::done;
   }
   print_node(before, after);
@@ -254,7 +254,7 @@ Result<Exit> drop_trees(const CacheFilesOptions& o) {
     }
   }
   if (o.json) {
-    print_json({{"scope", "tree"}, {"what", kind_name(kind_of(o))}, {"trees", trees}});
+    say_json({{"scope", "tree"}, {"what", kind_name(kind_of(o))}, {"trees", trees}});
   }
   return complete ? Exit::done : Exit::incomplete;
 }

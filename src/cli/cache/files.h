@@ -37,7 +37,6 @@ std::string percent_text(const Residency& r);       // "100.00 %", "-" without b
 std::uint64_t pages_to_bytes(std::uint64_t pages);  // of the system's size
 bool utf8_terminal();                               // by LC_ALL, LC_CTYPE, LANG
 std::string residency_bar(const std::vector<double>& shares, bool utf8);  // a character a cell
-void print_json(const Json& j);
 
 // One line on stderr while something is counted up: rewritten on a terminal, else now and then.
 //

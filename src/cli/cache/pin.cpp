@@ -55,7 +55,7 @@ struct PinOptions {
   std::vector<std::string> names;
 };
 
-Result<std::optional<double>> parse_percent(std::string_view text) {
+Result<std::optional<double>> parse_pinned_share(std::string_view text) {
   const std::string_view number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
   double n = 0;
   const char* end = number.data() + number.size();
@@ -231,7 +231,7 @@ void add_pin(Verbs& verbs, Command cache) {
   app.add_option("PATH", o->input.roots, "folders and files");
   app.add_option("--list", o->input.list, "a file with a path a line; - is stdin");
   app.add_flag("-0,--null", o->input.list_by_nul, "paths of the list end in NUL");
-  add_parsed(app, "--percent", o->percent, parse_percent, "of the bytes, with --pages");
+  add_parsed(app, "--percent", o->percent, parse_pinned_share, "of the bytes, with --pages");
   add_parsed(app, "--seed", o->seed, parse_count, "of the drawing [1]");
   app.add_flag("--follow-links", o->input.follow_links, "links that lead out of a folder, too");
   app.add_flag("--dry-run", o->dry_run, "print what it would take, pin nothing");

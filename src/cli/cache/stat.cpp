@@ -173,7 +173,7 @@ Result<Exit> cache_stat(const CacheFilesOptions& options) {
       j["trees"].push_back(tree_json(s));
     }
     j["warnings"] = warnings;
-    print_json(j);
+    say_json(j);
   } else {
     print_text(trees, total);
   }

@@ -104,8 +104,6 @@ std::string residency_bar(const std::vector<double>& shares, bool utf8) {
   return bar;
 }
 
-void print_json(const Json& j) { say_text(json_text(j) + "\n"); }
-
 CountLine::CountLine(const char* what, std::uint64_t total, bool in_bytes)
     : what_(what), total_(total), in_bytes_(in_bytes), thread_([this](const std::stop_token& done) {
         const std::int64_t begin = now_ns();

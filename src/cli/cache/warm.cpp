@@ -197,7 +197,7 @@ Result<Exit> cache_warm(const CacheFilesOptions& options) {
     }
   }
   if (options.json) {
-    print_json({{"what", options.inodes ? "inodes" : "pages"}, {"trees", trees}});
+    say_json({{"what", options.inodes ? "inodes" : "pages"}, {"trees", trees}});
   }
   return full ? Exit::done : Exit::incomplete;
 }

@@ -249,7 +249,7 @@ Result<Exit> run_plan(const PlanOptions& o) {
   for (const PlanRow& row : rows) {
     document["plans"].push_back(to_json(row));
   }
-  say_text(json_text(document) + "\n");
+  say_json(document);
   return Exit::done;
 }
 

@@ -226,7 +226,7 @@ Result<Exit> simulate(const SimulateOptions& o) {
     BLKSWEEP_CHECK(store(o, answer, model));
   }
   if (o.json) {
-    say_text(json_text(simulation_json(answer, work, {o.catalog, how})) + "\n");
+    say_json(simulation_json(answer, work, {o.catalog, how}));
   } else {
     say_text(simulation_text(answer, work));
   }

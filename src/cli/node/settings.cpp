@@ -176,7 +176,7 @@ void print(const std::vector<AskedGot>& all, bool json) {
     }
   }
   if (json) {
-    say_text(json_text(Json{{"settings", settings}}) + "\n");
+    say_json(Json{{"settings", settings}});
   } else {
     say_text(table.text());
   }
@@ -239,7 +239,7 @@ Result<Exit> restore(const RestoreOptions& o) {
   if (o.json) {
     const Json j = {
         {"restored", r.restored}, {"left", r.left}, {"later", r.later}, {"failed", r.failed}};
-    say_text(json_text(j) + "\n");
+    say_json(j);
   } else {
     print(r);
   }

@@ -230,7 +230,7 @@ struct ShowOptions {
 Result<Exit> show(const ShowOptions& o) {
   BLKSWEEP_TRY(const Shown shown, look(o.device));
   if (o.json) {
-    say_text(json_text(to_json(shown)) + "\n");
+    say_json(to_json(shown));
   } else {
     print(shown);
   }

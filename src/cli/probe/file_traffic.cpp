@@ -87,10 +87,10 @@ std::string processes_text(const std::vector<ProcessTraffic>& processes, std::ui
   return out;
 }
 
-using Steps = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // latency, requests
+using LatencySteps = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // latency, requests
 
 // Below which a share of them are: the middle of its step, of four an octave.
-std::string percentile_text(const Steps& steps, double share) {
+std::string percentile_text(const LatencySteps& steps, double share) {
   std::uint64_t all = 0, seen = 0;
   for (const auto& [ns, requests] : steps) {
     all += requests;
@@ -105,7 +105,7 @@ std::string percentile_text(const Steps& steps, double share) {
 }
 
 std::string latency_by_size(const std::vector<LatencyCell>& cells) {
-  std::map<std::uint64_t, Steps> sizes;
+  std::map<std::uint64_t, LatencySteps> sizes;
   for (const LatencyCell& c : cells) {
     sizes[c.bytes].emplace_back(c.latency_ns, c.requests);
   }

@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::size_t kLabel = 8, kCount = 10;
 
-struct Row {
+struct Bar {
   std::uint64_t from = 0, count = 0;
 };
 
 // From the first row with a count to the last one.
-std::vector<Row> rows_of(const HistogramView& view) {
-  std::vector<Row> rows;
+std::vector<Bar> rows_of(const HistogramView& view) {
+  std::vector<Bar> rows;
   for (const std::uint64_t bound : view.bounds) {
     rows.push_back({.from = bound, .count = 0});
   }
@@ -27,16 +27,16 @@ std::vector<Row> rows_of(const HistogramView& view) {
     rows[static_cast<std::size_t>(std::max<std::ptrdiff_t>(after - view.bounds.begin(), 1) - 1)]
         .count += count;
   }
-  const auto used = [](const Row& row) { return row.count > 0; };
+  const auto used = [](const Bar& row) { return row.count > 0; };
   const auto first = std::ranges::find_if(rows, used);
   const auto last = std::find_if(rows.rbegin(), rows.rend(), used).base();
-  return first == rows.end() ? std::vector<Row>() : std::vector<Row>(first, last);
+  return first == rows.end() ? std::vector<Bar>() : std::vector<Bar>(first, last);
 }
 
-void fold_into(std::vector<Row>& rows, std::size_t most) {
+void fold_into(std::vector<Bar>& rows, std::size_t most) {
   while (rows.size() > std::max<std::size_t>(most, 1)) {
     const bool front = rows.front().count <= rows.back().count;
-    Row& kept = front ? rows[1] : rows[rows.size() - 2];
+    Bar& kept = front ? rows[1] : rows[rows.size() - 2];
     kept.count += front ? rows.front().count : rows.back().count;
     kept.from = front ? rows.front().from : kept.from;
     rows.erase(front ? rows.begin() : rows.end() - 1);
@@ -73,10 +73,10 @@ std::vector<std::uint64_t> octaves_of(std::uint64_t first, std::uint64_t end) {
 
 std::vector<std::string> histogram_text(const HistogramView& view, std::size_t rows,
                                         std::size_t width) {
-  std::vector<Row> shown = rows_of(view);
+  std::vector<Bar> shown = rows_of(view);
   fold_into(shown, rows);
   std::uint64_t most = 0;
-  for (const Row& row : shown) {
+  for (const Bar& row : shown) {
     most = std::max(most, row.count);
   }
   const std::size_t bars = width > kLabel + kCount + 4 ? width - kLabel - kCount - 2 : 4;

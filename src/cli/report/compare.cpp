@@ -65,7 +65,7 @@ void add_data(Texts& out, const ComparedSide& side) {
   out.emplace_back("specification", command.spec_name.value_or(""));
 }
 
-std::map<std::string, std::set<std::string>> values_of(const SummaryInput& input) {
+std::map<std::string, std::set<std::string>> setting_values(const SummaryInput& input) {
   std::map<std::string, std::set<std::string>> values;
   for (const StoredCell& c : input.cells) {
     for (const auto& [name, value] : c.cell.settings) {
@@ -78,7 +78,7 @@ std::map<std::string, std::set<std::string>> values_of(const SummaryInput& input
 Texts fact_texts(const ComparedSide& side) {
   Texts out = host_texts(side.experiment.host);
   add_data(out, side);
-  for (const auto& [name, values] : values_of(side.input)) {
+  for (const auto& [name, values] : setting_values(side.input)) {
     out.emplace_back("setting " + name, fmt::to_string(fmt::join(values, ", ")));
   }
   return out;
@@ -105,7 +105,7 @@ std::vector<ComparedFact> compare_facts(const ComparedSide& a, const ComparedSid
 
 // Settings with one value on either side, which is another one on the other.
 std::set<std::string> conditions(const ComparedSide& a, const ComparedSide& b) {
-  const auto of_a = values_of(a.input), of_b = values_of(b.input);
+  const auto of_a = setting_values(a.input), of_b = setting_values(b.input);
   std::set<std::string> names;
   for (const auto& [name, values] : of_a) {
     const auto other = of_b.find(name);

@@ -190,7 +190,7 @@ void print(const Report& report, const Others& others, const ReportOptions& opti
     document["replays"] = replays_json(others.replays);
     document["traces"] = traces_json(others.traces);
     document["ranks"] = ranks_json(others.ranks);
-    say_text(json_text(document) + "\n");
+    say_json(document);
     return;
   }
   if (report.joined.others > 0 && options.experiment == "newest") {

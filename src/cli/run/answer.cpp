@@ -214,7 +214,7 @@ void RunAnswer::say_again() const {
 
 void RunAnswer::print() const {
   if (options_.json) {
-    say_text(json_text(document(input_, runs_, stopping_)) + "\n");
+    say_json(document(input_, runs_, stopping_));
     return;
   }
   SummaryInput input = input_;

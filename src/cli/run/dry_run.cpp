@@ -222,7 +222,7 @@ Result<Exit> dry_run(const CampaignPlan& plan) {
   }
   const RigNeeds needs = plan.rig != nullptr ? needs_of(*plan.rig) : RigNeeds{};
   if (plan.json) {
-    say_text(json_text(document_of(all, plan, needs)) + "\n");
+    say_json(document_of(all, plan, needs));
   } else {
     print_text(all, plan, needs);
   }

@@ -143,7 +143,7 @@ std::string readme(const FoundRun& run, const FioTwin& twin, const FioOptions& o
       *run.command.data_root, run.stored.run.seed, settings_text(run.cell));
 }
 
-Result<> begin_folder(const std::string& out) {
+Result<> begin_empty_folder(const std::string& out) {
   BLKSWEEP_CHECK(make_folder_of_own(out));
   std::error_code error;
   if (!fs::is_empty(out, error) || error) {
@@ -163,7 +163,7 @@ void clear_folder(const std::string& out) {
 Result<FioTwin> write_folder(const FioOptions& o, const FoundRun& run, const Source& source,
                              const PairRequest& request) {
   BLKSWEEP_TRY(const FioSettings fio, twin_settings(request, o.arm == "grouped"));
-  BLKSWEEP_CHECK(begin_folder(o.out));
+  BLKSWEEP_CHECK(begin_empty_folder(o.out));
   auto twin = FioTwin::write_to(o.out, source.catalog, request.planned.plan, fio);
   Result<> done = twin ? write_file(o.out + "/README.md", readme(run, *twin, o))
                        : Result<>(tl::unexpected(twin.error()));

@@ -82,7 +82,7 @@ bool change_queue(const std::vector<CellSettings>& cells) {
   return std::ranges::any_of(cells, [](const CellSettings& c) { return c.node.changes_queue(); });
 }
 
-std::string absolute(const std::string& path) {
+std::string full_path(const std::string& path) {
   std::error_code error;
   const std::filesystem::path found = std::filesystem::absolute(path, error);
   return error ? path : found.lexically_normal().string();
@@ -94,7 +94,7 @@ CommandRecord command_of(const RunArgs& args, const Spec& spec,
   for (const std::string& word : argv) {
     command.argv += (command.argv.empty() ? "" : " ") + shell_word(word);
   }
-  command.directory = absolute(".");
+  command.directory = full_path(".");
   if (!args.spec.empty()) {
     command.spec_name = args.spec;
     command.spec = spec.text;
@@ -135,7 +135,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in
   s.command = command;
   s.command.data_root = std::string(source.catalog.root);
   if (!o.catalog.empty()) {
-    s.command.catalog = absolute(o.catalog);
+    s.command.catalog = full_path(o.catalog);
   }
   s.host.tool_version = version();
   s.host.git_revision = git_revision();

@@ -85,7 +85,7 @@ Result<Exit> run_import(ImportOptions o) {
     Json document = json_of(report.facts);
     document["records"] = report.records;
     document["members"] = report.members;
-    say_text(json_text(document) + "\n");
+    say_json(document);
     return Exit::done;
   }
   say("format      {}\n", report.facts.format);

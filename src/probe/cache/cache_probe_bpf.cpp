@@ -39,7 +39,7 @@ struct Freed {
   void operator()(bpf_link* l) const { bpf_link__destroy(l); }
   void operator()(btf* b) const { btf__free(b); }
 };
-using Programs = std::unique_ptr<cache_probe, Freed>;
+using CachePrograms = std::unique_ptr<cache_probe, Freed>;
 using Link = std::unique_ptr<bpf_link, Freed>;
 using Btf = std::unique_ptr<btf, Freed>;
 
@@ -110,7 +110,7 @@ class BpfCacheProbe final : public CacheProbe {
   void end_samples();
   void count(CacheReport& report);
 
-  Programs programs_;
+  CachePrograms programs_;
   MappedArray<cache_probe_word> words_;
   std::vector<cache_probe_file> files_;
   std::uint64_t all_words_ = 0;
