@@ -14,9 +14,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "figures
 import quality  # noqa: E402
 
 TITLE = "What an order costs in accuracy, and whether shuffle quality says so"
-REPORTED = ("CorgiPile (Xu et al., SIGMOD 2022): with data ordered by label training converges best after a full shuffle; blocks in random order, "
-            "mixed in a buffer, come close to it at nearly the rate of a sequential scan. TensorFlow's documentation of tf.data's shuffle: mixing "
-            "perfectly needs a buffer as large as the data.")
+REPORTED = ("CorgiPile (Xu et al., SIGMOD 2022; The VLDB Journal 2024): data that lie clustered by label are the worst case for SGD; earlier ways of "
+            "shuffling less than all lose rate of I/O or convergence, blocks in random order that a buffer mixes converge about as a full shuffle. "
+            "Nguyen et al. (Why Globally Re-shuffle?, IPDPS 2022): exchanging a part of the samples between workers can keep the accuracy of a "
+            "global shuffle. TensorFlow's documentation of tf.data: mixing perfectly needs a buffer as large as the data.")
 FULL = {"COUNT": "20000", "EPOCHS": "10", "REPEATS": "10", "CHUNK": "1MiB", "DISK": "8GiB", "SPEEDUP": "1"}
 NETS = {"convolutional": "convolutional net", "logistic": "logistic regression"}
 MARKERS = quality.MARKERS + "p"

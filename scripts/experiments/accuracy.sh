@@ -10,7 +10,7 @@
 #
 #   BLKSWEEP=build/blksweep  COUNT=4000 EPOCHS=5 REPEATS=5  CHUNK=512KiB  DISK=1300MiB SPEEDUP=4
 #
-# exit: as blksweep run; 1 when an emission is refused; 77 without PyTorch.
+# exit: as blksweep run; 1 when an emission is refused; 3 when a run is incomplete; 77 without PyTorch.
 set -euo pipefail
 
 [ $# = 3 ] || { sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "$0" >&2; exit 2; }
@@ -20,6 +20,7 @@ db=$3
 python=${PYTHON:-/usr/bin/python3}
 count=${COUNT:-4000}
 child=
+status=0
 
 "$python" -c 'import torch' 2>/dev/null || { echo 'accuracy: it needs python3-torch' >&2; exit 77; }
 
@@ -60,6 +61,7 @@ merge-horizon = 0
 probe = false
 ceiling = false
 check = false
+model = "hdd-7200"  # predicted, too
 [[disk]]
 name = "hdd"
 size = "${DISK:-1300MiB}"
@@ -71,8 +73,14 @@ make = { count = $count, size = "12KiB", classes = 10, arrange = "$1" }
 EOF
     cat
   } >"$work/$1.toml"
+  local code=0
   await "${BLKSWEEP:-build/blksweep}" run "$work/$1.toml" --db "$db" --workdir "$work/$1" \
-    --emission "$work/emissions/$1-%c-%r.npy" >&2
+    --emission "$work/emissions/$1-%c-%r.npy" >&2 || code=$?
+  case $code in
+    0) ;;
+    3) status=3 ;; # those that are complete are trained
+    *) exit "$code" ;;
+  esac
 }
 
 mkdir -p "$work/emissions"
@@ -119,3 +127,4 @@ site mixed <<EOF
 order = "lba"
 EOF
 await "$python" "$here/train_in_order.py" "$db" "$work/emissions" "${db%.db}.accuracy.csv" --count "$count" >&2
+exit "$status"
