@@ -5,7 +5,6 @@ import statistics
 import sys
 
 import common
-import curves
 import load as data
 import numpy
 import style
@@ -22,6 +21,9 @@ FULL = {"COUNT": "20000", "EPOCHS": "10", "REPEATS": "10", "CHUNK": "1MiB", "DIS
 NETS = {"convolutional": "convolutional net", "logistic": "logistic regression"}
 MARKERS = quality.MARKERS + "p"
 LEAST = "least of them"
+WELL_MIXED = 0.9
+QUERY = ("SELECT cell_id, CAST(seed AS INTEGER), emission_hash, samples * 1e9 / p.epoch_ns, 1.0 * p.epoch_ns / r.epoch_ns, "
+         f"{', '.join(quality.MEASURES)} FROM good_run r JOIN prediction p USING (run_id) ORDER BY cell_id, repeat")
 # Student's t, two sides, 95 %, by degrees of freedom.
 T95 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 
@@ -53,15 +55,21 @@ def accuracies(db):
     return found
 
 
+def arm_of(cell):
+    policy, window = words(cell)
+    return {"policy": policy, "window": window, "speed": [], "measured": [], **{net: {} for net in NETS}}
+
+
 def load(db, cells):
-    """[{"policy", "window", "speed": [samples/s], net: {seed: %}, measure: mean}] of each cell; quality is of the first epoch."""
-    trained, arms = accuracies(db), {c.cell_id: dict(zip(("policy", "window"), words(c)), speed=[], **{net: {} for net in NETS}) for c in cells}
+    """[{"policy", "window", "speed": [predicted samples/s], "measured": [over that], net: {seed: %}, measure: mean}] of each cell;
+    quality is of the first epoch."""
+    trained, arms = accuracies(db), {c.cell_id: arm_of(c) for c in cells}
     scores = {}
-    for cell, seed, emission, speed, *measures in data.rows(
-            db, f"SELECT cell_id, CAST(seed AS INTEGER), emission_hash, samples_per_s, {', '.join(quality.MEASURES)} FROM good_run ORDER BY cell_id, repeat"):
+    for cell, seed, emission, speed, measured, *measures in data.rows(db, QUERY):
         if cell not in arms or (emission, seed) not in trained:
             continue
         arms[cell]["speed"].append(speed)
+        arms[cell]["measured"].append(measured)
         scores.setdefault(cell, []).append((*measures, min(measures)))
         for net in NETS:
             arms[cell][net][seed] = trained[emission, seed][net]
@@ -74,11 +82,12 @@ def load(db, cells):
 
 
 def share(window):
-    return 0.0 if window == "-" else float(window.rstrip("%"))
+    """Percent of the data; 0 where there is no window, or one that holds all."""
+    return 0.0 if window in ("-", "100%") else float(window.rstrip("%"))
 
 
 def name_of(arm):
-    return arm["policy"] + ("" if arm["window"] in ("-", "100%") else f" {arm['window'].rstrip('%')} %")
+    return arm["policy"] + (f" {share(arm['window']):g} %" if share(arm["window"]) else "")
 
 
 def interval(values):
@@ -117,7 +126,7 @@ def correlations(arms, net, measure):
 # --- the figure ------------------------------------------------------------------------------------------
 def size(window):
     """Of a marker: larger for a larger window."""
-    return 4.2 if window == "-" else 2.6 + 0.33 * share(window)**0.5
+    return 4.2 if not share(window) else 2.6 + 0.33 * share(window)**0.5
 
 
 def look(arms, arm):
@@ -133,9 +142,9 @@ def draw(arms, cells, facts):
         for arm in arms:
             mean, half = interval(list(arm[net].values()))
             how = {**look(arms, arm), "markersize": size(arm["window"]), "elinewidth": 0.7, "capsize": 1.5, "yerr": half}
-            middle = statistics.median(arm["speed"])
-            left.errorbar(middle, mean, xerr=[[middle - min(arm["speed"])], [max(arm["speed"]) - middle]], **how)
+            left.errorbar(statistics.median(arm["speed"]), mean, **how)
             right.errorbar(arm["label mix"], mean, **how)
+        left.set_ylim(bottom=max(0, left.get_ylim()[0]))
         left.set_title(title, loc="left", pad=3)
         left.set_ylabel("test accuracy (%)")
         for ax in (left, right):
@@ -144,9 +153,9 @@ def draw(arms, cells, facts):
     speeds = [s for a in arms for s in a["speed"]]
     style.measured(axes[0][0].xaxis, min(speeds), max(speeds), "log")
     axes[1][0].xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}")
-    axes[1][0].set_xlabel("1000 samples/s")
+    axes[1][0].set_xlabel("throughput (1000 samples/s)")
     axes[1][1].set_xlim(-0.06, 1.08)
-    axes[1][1].set_xlabel("label mix (1: as shuffled)")
+    axes[1][1].set_xlabel("label mix (1: full)")
     style.legend_beside(fig, axes[0][0], handles(arms))
     return fig
 
@@ -161,11 +170,11 @@ def handles(arms):
 def describe(arms, cells):
     epochs = cells[0].settings["epochs"]
     seeds = common.span([len(a[net]) for a in arms for net in NETS], "seed")
-    shares = sorted({share(a["window"]) for a in arms if a["window"] not in ("-", "100%")})
-    return (f"Test accuracy after {epochs} epochs in exactly the order that each run delivered, files class by class on the disk, against the run's "
-            f"measured throughput (logarithmic) and its label mix; from small to large: windows of {', '.join(f'{s:g}' for s in shares)} % of "
-            f"the data. Mean with its 95 % interval over orders and first weights (Student's t, {seeds}); throughput: median, "
-            f"{curves.spread_text([a['speed'] for a in arms])}.")
+    shares = sorted({share(a["window"]) for a in arms} - {0})
+    windows = ", ".join(f"{s:g}" for s in shares)
+    return (f"Test accuracy after {epochs} epochs in exactly the order that each run delivered, files class by class on the disk, against the "
+            f"throughput that the disk's model predicts (logarithmic) and label mix; from small to large: windows of {windows} % of the data. Mean "
+            f"with its 95 % interval over orders and first weights (Student's t, {seeds}).")
 
 
 def loss_text(arm, base, net):
@@ -181,10 +190,14 @@ def found(arms, cells):
         points = ""
         if base:
             losses = "; ".join(f"{name_of(a)} {loss_text(a, base, net)}" for a in arms if a is not base)
-            points = f"{title}: {statistics.mean(base[net].values()):.1f} % in random order, and points lost against it (mean of the pairs of a seed, ± 95 %): {losses}. "
+            points = (f"{title}: {statistics.mean(base[net].values()):.1f} % in random order, and points lost against it (mean of the pairs of a "
+                      f"seed, ± 95 %): {losses}. ")
         numbers = ", ".join(f"{measure} {said_of(correlations(arms, net, measure))}" for measure in (*quality.MEASURES.values(), LEAST))
-        said.append(f"{points}Rank correlation of accuracy with shuffle quality over {len(arms)} arms [without any one of them]: {numbers}.")
-    return " ".join(said)
+        mixed = [a for a in arms if a["label mix"] >= WELL_MIXED]
+        said.append(f"{points}Rank correlation of accuracy with shuffle quality over {len(arms)} arms [without any one of them]: {numbers}; with "
+                    f"label mix among the {len(mixed)} arms that have {WELL_MIXED} of it or more: {said_of(correlations(mixed, net, 'label mix'))}.")
+    shares = [statistics.median(a["measured"]) for a in arms]
+    return " ".join(said) + f" Measured throughput was {min(shares):.2f} to {max(shares):.2f} of the predicted one (medians of arms)."
 
 
 def said_of(correlation):
