@@ -54,6 +54,21 @@ all_classes() {
     END { printf "%.0f\n", sum }' "$1"
 }
 
+# --- the order of issues, by the kernel's own event buffer --------------------------------------------
+events=/sys/kernel/tracing
+listen() {
+  : >$events/trace
+  echo 1 >$events/events/block/block_rq_issue/enable
+}
+# upwards DISK: of 100 neighbours issued since, how many were in ascending order
+upwards() {
+  echo 0 >$events/events/block/block_rq_issue/enable
+  awk -v disk="$(tr : , <"/sys/block/$1/dev")" '
+    $0 ~ "block_rq_issue: " disk " R" { for (i = 1; i < NF; ++i) if ($(i + 1) == "+") at = $i
+      if (n++) up += (at > last); last = at }
+    END { printf "%d\n", n > 1 ? 100 * up / (n - 1) : -1 }' $events/trace
+}
+
 # --- a probe from outside, over everything that a disk is asked for meanwhile ---------------------
 # watch DISK:EMULATED... ; unwatch prints a line for each and fails where the three counts differ
 watch() {

@@ -3,6 +3,7 @@
 # gives the disks; what becomes of a sorted order; what cannot be watched. Run by init.sh. Prints a line for each.
 . /disk_helpers.sh
 open_monitor
+mount -t tracefs tracefs /sys/kernel/tracing
 
 files=300
 each=16384
@@ -47,13 +48,25 @@ own_counts() {
   is "$1: against stat" "$(number /tmp/answer stat_difference)" 0.0
 }
 
-# every_way NAME: in order without merges, with merges, through a scheduler, through the page cache
+# The verdict on an ascending order is what the kernel's event buffer says, too.
+judged() {
+  verdict=$(of_layer /tmp/answer issue verdict)
+  echo "$1: none: $2 % of neighbours upwards in the event buffer; $verdict"
+  case $verdict in
+    reversed*) [ "$2" -lt 50 ] ;;
+    'the order reached'*) [ "$2" -ge 95 ] ;;
+    *) false ;;
+  esac || die "$1: the verdict is not what the kernel's events say"
+}
+
+# every_way NAME DISK: in order without merges, with merges, through a scheduler, through the page cache
 every_way() {
+  listen
   read_it "$1" --direct --order lba --scheduler none --nomerges 2 --depth 32
+  judged "$1" "$(upwards "$2")"
   own_counts "$1, nomerges" $files
   is "$1: requests" "$(number /tmp/answer requests_issued)" $files
   is "$1: bytes by class" "$(all_classes /tmp/answer)" $bytes
-  echo "$1: none: $(of_layer /tmp/answer issue verdict)"
   read_it "$1" --direct --order lba --scheduler none --depth 32
   own_counts "$1, merges" $files
   echo "$1: merges: $(number /tmp/answer requests_issued) requests: $(of_layer /tmp/answer issue verdict)"
@@ -77,12 +90,31 @@ limited() {
   esac
 }
 
+# recorded NAME DISK: what a trace of the disk and one of a program's reads have, of files that are in no cache
+recorded() {
+  sync
+  echo 3 >/proc/sys/vm/drop_caches
+  before=$(counted "$2")
+  blksweep --quiet trace record --device "$2" -o /tmp/disk.trace 2>/tmp/said &
+  recorder=$!
+  usleep 2000000
+  blksweep --quiet trace record --files --data "/mnt/$1/data" -o /tmp/files.trace -- sh -c "cat /mnt/$1/data/*/* >/dev/null" ||
+    die "$1: trace record --files ended with $?"
+  kill -INT $recorder
+  wait $recorder || die "$1: trace record: $(cat /tmp/said)"
+  after=$(counted "$2")
+  blksweep trace stat /tmp/disk.trace --json >/tmp/answer
+  is "$1: recorded reads" "$(number /tmp/answer reads) $(number /tmp/answer read_bytes)" "$(since "$before" "$after")"
+  blksweep trace stat /tmp/files.trace --json >/tmp/answer
+  is "$1: recorded reads of files" "$(number /tmp/answer files) $(number /tmp/answer read_bytes)" "$files $bytes"
+}
+
 # whole NAME DISK: of a disk with requests
 whole() {
   prepare "$1" "/dev/$2"
   echo "$1: $2, $(find "/sys/block/$2/mq" -mindepth 1 -maxdepth 1 -type d | wc -l) hardware queues"
   watch "$2:$1"
-  every_way "$1"
+  every_way "$1" "$2"
   unwatch "$1"
   umount "/mnt/$1"
 }
@@ -90,6 +122,7 @@ whole() {
 whole virtio vda
 mount /dev/vda /mnt/virtio
 limited virtio
+recorded virtio vda
 umount /mnt/virtio
 whole scsi sda
 whole nvme nvme0n1
@@ -118,9 +151,9 @@ stack() {
   umount "/mnt/$name"
 }
 
-DM_DISABLE_UDEV=1 dmsetup create linear --table '0 98304 linear /dev/nvme0n1 2048'
+dmsetup create linear --table '0 98304 linear /dev/nvme0n1 2048'
 stack dm-linear dm-0 nvme0n1:nvme
-DM_DISABLE_UDEV=1 dmsetup remove linear
+dmsetup remove linear
 
 # A mirror without mdadm and its metadata, in sync as it is.
 mirror() {

@@ -5,6 +5,7 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs tmpfs /run
+export DM_DISABLE_UDEV=1 # dmsetup makes the nodes itself
 while read -r module; do
   insmod "/modules/$module.ko" 2>/dev/null || echo "guest: no module $module"
 done </modules/order

@@ -13,6 +13,7 @@
 #include "probe/block_probe.h"
 #include "probe/cache/cache_probe.h"
 #include "support/bare_loop.h"
+#include "support/temp_dir.h"
 
 namespace blksweep {
 namespace {
@@ -111,8 +112,9 @@ TEST_F(ProbeWithARefusedProgram, IsNoneWithoutTheIssues) {
 }
 
 TEST_F(ProbeWithARefusedProgram, OfThePageCacheIsWithoutThatOneAlone) {
-  const auto probe = open_cache_probe(
-      {.root = "/var", .files = {}, .spoilt = {"mm_vmscan_kswapd_wake"}});
+  const TempDir dir;
+  const auto probe =
+      open_cache_probe({.root = dir.path(), .files = {}, .spoilt = {"mm_vmscan_kswapd_wake"}});
   if (!probe && probe.error().message().find("overlay") != std::string::npos) {
     GTEST_SKIP() << probe.error().message();
   }
@@ -127,8 +129,9 @@ TEST_F(ProbeWithARefusedProgram, OfThePageCacheIsWithoutThatOneAlone) {
 }
 
 TEST_F(ProbeWithARefusedProgram, OfThePageCacheIsNoneWithoutWhatIsAdded) {
-  const auto probe = open_cache_probe(
-      {.root = "/var", .files = {}, .spoilt = {"mm_filemap_add_to_page_cache"}});
+  const TempDir dir;
+  const auto probe =
+      open_cache_probe({.root = dir.path(), .files = {}, .spoilt = {"mm_filemap_add_to_page_cache"}});
   ASSERT_FALSE(probe);
   EXPECT_EQ(probe.error().exit_code, Exit::unsupported);
   EXPECT_NE(probe.error().message().find("--probe-cache"), std::string::npos);
