@@ -32,8 +32,8 @@ inline void spoil(const bpf_object* object, const char* program) {
 
 // Why not; "" when it does. `opened`: a skeleton that is set up and not yet loaded; it is used up.
 template <class Skeleton, class Deleter>
-std::string refusal_alone(const std::unique_ptr<Skeleton, Deleter>& opened,
-                          int (*load)(Skeleton*), const char* program) {
+std::string refusal_alone(const std::unique_ptr<Skeleton, Deleter>& opened, int (*load)(Skeleton*),
+                          const char* program) {
   LibbpfWords::forget();
   bpf_program* other = nullptr;
   bpf_object__for_each_program(other, opened->obj) {

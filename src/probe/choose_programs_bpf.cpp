@@ -18,7 +18,8 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
 }
 
 bool asks(const WantedProbe& wanted, ProbeUse use) {
-  return use == ProbeUse::always || (use == ProbeUse::layers ? wanted.layers : wanted.origins && !wanted.origins_refused);
+  return use == ProbeUse::always ||
+         (use == ProbeUse::layers ? wanted.layers : wanted.origins && !wanted.origins_refused);
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ upwards() {
   awk -v disk="$(tr : , <"/sys/block/$1/dev")" '
     $0 ~ "block_rq_issue: " disk " R" { for (i = 1; i < NF; ++i) if ($(i + 1) == "+") at = $i
       if (n++) up += (at > last); last = at }
-    END { printf "%d\n", n > 1 ? 100 * up / (n - 1) : -1 }' $events/trace
+    END { printf "%d\n", (n > 1) ? 100 * up / (n - 1) : -1 }' $events/trace
 }
 
 # --- a probe from outside, over everything that a disk is asked for meanwhile ---------------------

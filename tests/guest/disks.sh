@@ -1,6 +1,7 @@
 #!/bin/sh -eu
 # What the probe counts on disks of several kinds, against /sys/block/*/stat and against the counts of the emulator that
 # gives the disks; what becomes of a sorted order; what cannot be watched. Run by init.sh. Prints a line for each.
+# shellcheck source=tests/guest/disk_helpers.sh
 . /disk_helpers.sh
 open_monitor
 mount -t tracefs tracefs /sys/kernel/tracing
@@ -98,7 +99,7 @@ recorded() {
   blksweep --quiet trace record --device "$2" -o /tmp/disk.trace 2>/tmp/said &
   recorder=$!
   usleep 2000000
-  blksweep --quiet trace record --files --data "/mnt/$1/data" -o /tmp/files.trace -- sh -c "cat /mnt/$1/data/*/* >/dev/null" ||
+  blksweep --quiet trace record --files --data "/mnt/$1/data" -o /tmp/files.trace -- sh -c "md5sum /mnt/$1/data/*/* >/dev/null" ||
     die "$1: trace record --files ended with $?"
   kill -INT $recorder
   wait $recorder || die "$1: trace record: $(cat /tmp/said)"

@@ -50,6 +50,7 @@ limits() {
 
 # The guest asks the emulator for its counts over a serial port that ends at the emulator's own monitor.
 disks() {
+  # shellcheck disable=SC2054 # commas of the emulator
   local -a with=(-chardev "socket,id=monitor,path=$work/monitor,server=on,wait=off" -mon chardev=monitor,mode=control
     -chardev "socket,id=port,path=$work/monitor" -device virtio-serial-pci -device virtserialport,chardev=port)
   local name
@@ -60,6 +61,7 @@ disks() {
   for name in virtio first second; do
     with+=(-device "virtio-blk-pci,drive=$name,serial=$name,num-queues=2")
   done
+  # shellcheck disable=SC2054
   with+=(-device virtio-scsi-pci,num_queues=2 -device scsi-hd,drive=scsi
     -device nvme,drive=nvme,serial=nvme,max_ioqpairs=4)
   boot disks "$1" -m 768 -smp 2 "${with[@]}"

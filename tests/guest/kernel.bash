@@ -5,6 +5,7 @@
 # mirror that this machine uses; else of the suites that this machine has.
 suite_of_its_own() {
   local uri apt=$work/apt
+  # shellcheck disable=SC2016 # of apt-get
   uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -n 1)
   mkdir -p "$apt"/{lists/partial,cache/archives/partial}
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $SUITE main" >"$apt/sources.list"

@@ -107,7 +107,8 @@ TEST_F(ProbeWithARefusedProgram, IsNoneWithoutTheIssues) {
   const auto r = watch({.origins = true, .spoilt = {"block_rq_issue"}});
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().exit_code, Exit::unsupported);
-  EXPECT_NE(r.error().message().find("tracepoint block_rq_issue: "), std::string::npos) << r.error().message();
+  EXPECT_NE(r.error().message().find("tracepoint block_rq_issue: "), std::string::npos)
+      << r.error().message();
   EXPECT_NE(r.error().message().find("--no-probe"), std::string::npos);
 }
 
@@ -130,8 +131,8 @@ TEST_F(ProbeWithARefusedProgram, OfThePageCacheIsWithoutThatOneAlone) {
 
 TEST_F(ProbeWithARefusedProgram, OfThePageCacheIsNoneWithoutWhatIsAdded) {
   const TempDir dir;
-  const auto probe =
-      open_cache_probe({.root = dir.path(), .files = {}, .spoilt = {"mm_filemap_add_to_page_cache"}});
+  const auto probe = open_cache_probe(
+      {.root = dir.path(), .files = {}, .spoilt = {"mm_filemap_add_to_page_cache"}});
   ASSERT_FALSE(probe);
   EXPECT_EQ(probe.error().exit_code, Exit::unsupported);
   EXPECT_NE(probe.error().message().find("--probe-cache"), std::string::npos);

@@ -155,7 +155,8 @@ Result<> BpfCacheProbe::tell_files(const CacheProbeSettings& settings) {
 }
 
 // Set up, and not yet loaded.
-Result<Programs> BpfCacheProbe::opened(const CacheProbeSettings& settings, const MountFacts& mount) {
+Result<Programs> BpfCacheProbe::opened(const CacheProbeSettings& settings,
+                                       const MountFacts& mount) {
   LibbpfWords::forget();
   Programs programs(cache_probe__open());
   if (!programs) {
@@ -182,7 +183,8 @@ Result<Programs> BpfCacheProbe::opened(const CacheProbeSettings& settings, const
   return programs;
 }
 
-// Each program alone, after the kernel did not take all: those that it refuses are left out, and named.
+// Each program alone, after the kernel did not take all: those that it refuses are left out, and
+// named.
 Result<> BpfCacheProbe::load_what_is_taken(const CacheProbeSettings& settings,
                                            const MountFacts& mount) {
   std::vector<std::string> warnings;
@@ -193,12 +195,14 @@ Result<> BpfCacheProbe::load_what_is_taken(const CacheProbeSettings& settings,
                                     ? refusal_alone(one, cache_probe__load, use.program)
                                     : std::string();
     if (!refusal.empty() && use.without == nullptr) {
-      return unsupported(fmt::format("cache probe: tracepoint {}: {}: a run works without --probe-cache",
-                                     use.tracepoint, refusal));
+      return unsupported(
+          fmt::format("cache probe: tracepoint {}: {}: a run works without --probe-cache",
+                      use.tracepoint, refusal));
     }
     if (!refusal.empty()) {
       out.push_back(use.program);
-      warnings.push_back(fmt::format("tracepoint {}: {}: {}", use.tracepoint, refusal, use.without));
+      warnings.push_back(
+          fmt::format("tracepoint {}: {}: {}", use.tracepoint, refusal, use.without));
     }
   }
   BLKSWEEP_TRY(programs_, opened(settings, mount));

@@ -44,7 +44,8 @@ std::optional<KernelFunction> inode_maker(const std::string& filesystem,
   }
   std::ifstream in(kallsyms);
   std::uint64_t begin = 0;
-  std::vector<std::uint64_t> functions;  // those of a module are in no order, with data between them
+  std::vector<std::uint64_t>
+      functions;  // those of a module are in no order, with data between them
   for (std::string line; std::getline(in, line);) {
     const Symbol s(line);
     begin = s.name == maker->second ? s.at : begin;
@@ -54,9 +55,8 @@ std::optional<KernelFunction> inode_maker(const std::string& filesystem,
   }
   std::erase_if(functions, [&](std::uint64_t at) { return at <= begin; });
   const auto end = std::ranges::min_element(functions);
-  return begin != 0 && end != functions.end()
-             ? std::optional(KernelFunction{begin, *end - begin})
-             : std::nullopt;
+  return begin != 0 && end != functions.end() ? std::optional(KernelFunction{begin, *end - begin})
+                                              : std::nullopt;
 }
 
 }  // namespace blksweep
