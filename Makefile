@@ -14,7 +14,7 @@
 #   make test-gpu bench-gpu   what needs a GPU; says why it skips without one
 #   make test-unit test-root test-cli test-python   one suite, without installing (test-cli ONLY=name)
 #   make bundle     build/bundle/blksweep-VERSION(.tar.gz): runs on a node with nothing installed
-#   make test-guest Linux 6.1 with cgroup v2 in an emulator (KERNEL=package for another)
+#   make test-guest Linux 6.1 and 6.12, several disks, in an emulator (KERNEL=package SUITE=name for another)
 #   make deps format check-headers install clean help
 #
 #   V=1  full commands     SAN=asan|tsan  sanitizer build     BPF=0 CUDA=0 MPI=0  without a feature

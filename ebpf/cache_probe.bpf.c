@@ -193,10 +193,12 @@ int BPF_PROG(on_allocation, unsigned long from)
 	return 0;
 }
 
+/* Of a module's tracepoint the verifier takes every pointer for one that may be NULL (6.12: "bpf: Augment raw_tp
+ * arguments with PTR_MAYBE_NULL"). */
 SEC("tp_btf/ext4_evict_inode")
 int BPF_PROG(on_inode_gone, struct inode *inode)
 {
-	if (shared.enabled && device_of(inode) == filesystem)
+	if (inode && shared.enabled && device_of(inode) == filesystem)
 		__sync_fetch_and_add(&shared.counts.inodes_evicted, 1);
 	return 0;
 }

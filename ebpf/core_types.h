@@ -54,6 +54,11 @@ struct page {
 	unsigned long compound_head;
 };
 
+/* Since 7.0: "mm: rename the 'compound_head' field in the 'struct page' to 'compound_info'". */
+struct page___with_info {
+	unsigned long compound_info;
+};
+
 struct bio_vec {
 	struct page *bv_page;
 };

@@ -36,22 +36,40 @@ static __always_inline bool is_device(struct address_space *mapping)
 }
 
 /*
+ * What is behind a tail page's word, bit 0 of which is set: the address of its folio's first page, or (7.0) a mask that
+ * makes it of the page's own address. All high bits of a mask are set, as of no page's address.
+ */
+static __always_inline struct page *first_page(struct bio_vec *vec, unsigned long word)
+{
+	unsigned long page = 0;
+
+	if (word >> 32 != 0xffffffff)
+		return (void *)(word - 1);
+	bpf_core_read(&page, sizeof(page), &vec->bv_page); /* as a number: the verifier masks no pointer */
+	return (void *)(page & word);
+}
+
+/*
  * Buffer heads read a filesystem's own blocks into the page cache of its device, and their
  * read-ahead (inode tables of ext4) is not marked REQ_META. Memory of a process is no page cache.
  * Typed loads where the verifier takes them: each call of a helper costs more than all of them.
  */
 static __always_inline bool into_device_page(struct request *rq)
 {
-	struct page *page = rq->bio->bi_io_vec->bv_page;
-	unsigned long head = 0, mapping = 0;
+	struct bio_vec *vec = rq->bio->bi_io_vec;
+	struct page *page = vec->bv_page;
+	struct page___with_info *with_info = (void *)page;
+	unsigned long word = 0, mapping;
 
 	if (!page || !bpf_core_field_exists(page->mapping))
 		return 0;
-	bpf_core_read(&head, sizeof(head), &page->compound_head);
-	if (head & 1)
-		mapping = (unsigned long)BPF_CORE_READ((struct page *)(head - 1), mapping);
-	else
-		bpf_core_read(&mapping, sizeof(mapping), &page->mapping);
+	if (bpf_core_field_exists(page->compound_head))
+		bpf_core_read(&word, sizeof(word), &page->compound_head);
+	else if (bpf_core_field_exists(with_info->compound_info))
+		bpf_core_read(&word, sizeof(word), &with_info->compound_info);
+	if (word & 1)
+		page = first_page(vec, word);
+	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
 	if (!mapping || mapping & PAGE_MAPPING_FLAGS)
 		return 0;
 	return is_device((struct address_space *)mapping);

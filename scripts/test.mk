@@ -5,7 +5,7 @@
 # tests/gpu/*_test.cpp    a GPU, or the stand-in               -> $(B)/gpu_tests (skip without one)
 # tests/standin/*.cpp     the stand-in for a GPU's driver      -> $(B)/standin/
 # tests/cli/*.sh          the program as a user calls it; exit 0 passed, 77 skipped
-# tests/guest/           another kernel, cgroup v2, in an emulator  -> make test-guest
+# tests/guest/           other kernels, disks and cgroups, in an emulator  -> make test-guest
 # tests/figures/*.py      unittest, with Debian's python3 (another one in PATH may lack numpy)
 # tests/fuzz/*_fuzz.cpp   libFuzzer targets                      -> build-fuzz/
 # tests/bench/*.cpp *.sh  measurements, never assertions         -> $(B)/bench/
@@ -101,10 +101,11 @@ test-python: $(B)/blksweep python
 unit: $(B)/unit_tests
 	$(Q)$(B)/unit_tests --gtest_brief=1
 
-# Linux 6.1 and cgroup v2 in an emulator; KERNEL=package for another one.
+# Linux 6.1 and 6.12 in an emulator; KERNEL="package..." for others, SUITE= of Debian, CHECKS= of tests/guest/guest.sh.
+KERNEL ?= linux-image-amd64 linux-image-6.12-amd64
 .PHONY: test-guest
 test-guest: $(B)/blksweep $(B)/root_tests
-	$(Q)tests/guest/guest.sh $(B) $(KERNEL)
+	$(Q)for kernel in $(KERNEL); do tests/guest/guest.sh $(B) $$kernel || exit; done
 
 # --- demo and bench --------------------------------------------------------------------------
 .PHONY: demo demo-built bench bench-programs

@@ -103,7 +103,9 @@ struct ProbeSettings {
   bool layers = false;  // follow reads through the block layer, with longer logs: costs more
   // Who made each read and what it is for, with a longer log of issues: costs more.
   bool origins = false;
-  std::vector<std::string> without = {};  // tracepoints that count as refused, for tests
+  // For tests: tracepoints that count as missing, and those whose programs the kernel is made to
+  // refuse; "origins": block_rq_issue as long as it looks at origins.
+  std::vector<std::string> without = {}, spoilt = {};
   // The kernel shall take the time of all BPF programs while the probe lives, which makes each run
   // of one some 20 ns longer. Refused: programs_ns is nothing.
   bool cost = false;

@@ -31,7 +31,7 @@ class BpfBlockProbe final : public BlockProbe {
   BpfBlockProbe(WantedProbe wanted, LoadedProbe loaded, Fd timed)
       : issue_bits_(wanted.issue_bits()),
         passed_(wanted.passed()),
-        origins_(wanted.origins),
+        origins_(loaded.origins),
         disk_(std::move(wanted.disk)),
         queue_(wanted.queue),
         timed_(std::move(timed)),
@@ -317,6 +317,7 @@ Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t whole_disk,
                                                      const ProbeSettings& settings) {
   WantedProbe wanted;
   wanted.without = settings.without;
+  wanted.spoilt = settings.spoilt;
   wanted.layers = settings.layers;
   wanted.origins = settings.origins;
   BLKSWEEP_TRY(wanted.disk, block_device_of_dev(whole_disk));

@@ -1,8 +1,13 @@
 #include "probe/disk_queue.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 namespace blksweep {
 namespace {
@@ -13,6 +18,18 @@ std::uint32_t number_in(const fs::path& path, std::uint32_t otherwise) {
   std::uint32_t n = 0;
   std::ifstream in(path);
   return in >> n ? n : otherwise;
+}
+
+// The disks that a mapper or an array is made of, as blksweep probe takes them.
+std::string beneath(const fs::path& slaves) {
+  std::vector<std::string> names;
+  std::error_code ec;
+  for (const auto& slave : fs::directory_iterator(slaves, ec)) {
+    names.push_back(slave.path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names.empty() ? "a disk that has"
+                       : fmt::format("what it lies on: {}", fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -28,9 +45,8 @@ Result<DiskQueue> disk_queue(const std::string& disk, std::uint32_t requests) {
   }
   if (q.hw_queues == 0) {
     return unsupported("block probe: " + disk +
-                       " has no requests of its own (device mapper, md, zram ...): probe the disk "
-                       "beneath it (/sys/block/" +
-                       disk + "/slaves)");
+                       " has no requests of its own (device mapper, md, zram ...): probe " +
+                       beneath(sys / "slaves"));
   }
   q.slot_bits = slot_bits_for(tags);
   q.iostats = number_in(sys / "queue/iostats", 1) != 0;

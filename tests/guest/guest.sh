@@ -1,92 +1,84 @@
 #!/usr/bin/env bash
-# Another kernel, cgroup v2 only: boots a Debian kernel in an emulator and runs checks.sh in it.
+# Other kernels in an emulator: boots a Debian kernel with the built program and runs checks in it.
 #
 #   tests/guest/guest.sh BUILD [KERNEL_PACKAGE]     BUILD: folder of the built program
 #
-# KERNEL_PACKAGE: default what linux-image-amd64 depends on. It is downloaded and unpacked, not
-# installed. Works without KVM (then a check takes ten times as long). exit: 0 passed, 1 failed, 77 not
-# possible here.
+# KERNEL_PACKAGE: default what linux-image-amd64 depends on; SUITE=name takes it from that suite of Debian. It is
+# downloaded and unpacked, not installed. CHECKS: of "limits disks disks-v1", default all:
+#   limits    caches and limits on a node with cgroup v2
+#   disks     what the probe counts on disks of several kinds, against the emulator's own counts; disks-v1: with cgroup v1
+# Works without KVM (then a check takes ten times as long). exit: 0 passed, 1 failed, 77 not possible here.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$(realpath "$1")
-package=${2:-}
-patience=${PATIENCE:-600}  # seconds; a guest that hangs is a failure
+patience=${PATIENCE:-900}  # seconds; a guest that hangs is a failure
 
-for program in qemu-system-x86_64 busybox cpio fio mkfs.ext4; do
+for program in qemu-system-x86_64 busybox cpio fio mkfs.ext4 dmsetup; do
   command -v "$program" >/dev/null || {
-    echo "SKIP: needs $program (apt-get install qemu-system-x86 busybox-static cpio fio e2fsprogs)"
+    echo "SKIP: needs $program (apt-get install qemu-system-x86 busybox-static cpio fio e2fsprogs dmsetup)"
     exit 77
   }
 done
 work=$(mktemp -d "${TMPDIR:-/tmp}/blksweep-guest.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 root=$work/root
+image=
+tree=
+# shellcheck source=tests/guest/kernel.bash
+. "$here/kernel.bash"
 
-fetch_kernel() {
-  if [ -z "$package" ]; then
-    package=$(apt-cache depends linux-image-amd64 | awk '$1 == "Depends:" { print $2; exit }')
-  fi
-  (cd "$work" && apt-get -qq -o APT::Sandbox::User=root download "$package") || {
-    echo "SKIP: cannot download $package"
-    exit 77
-  }
-  dpkg-deb -x "$work/$package"_*.deb "$work/kernel"
+# boot CHECKS CGROUP QEMU_ARGUMENT... : 0 if the guest says that it passed
+boot() {
+  timeout "$patience" qemu-system-x86_64 -accel tcg -nographic -no-reboot -nic none "${@:3}" \
+    -kernel "$image" -initrd "$work/initrd" \
+    -append "console=ttyS0 quiet loglevel=0 panic=1 rdinit=/init blksweep.checks=$1 blksweep.cgroup=$2" </dev/null |
+    tr -d '\r' | tee "$work/said" | sed -un '/guest: Linux/,$p' | sed -u 's/.*guest: Linux/guest: Linux/'
+  grep -qx 'guest: passed' "$work/said"
 }
 
-# A program with the libraries that it needs, at their own places.
-take() {
-  local program library
-  program=$(readlink -f "$(command -v "$1")")
-  cp "$program" "$root/bin/$(basename "$1")"
-  for library in $(ldd "$program" 2>/dev/null | grep -o '/[^ ]*'); do
-    mkdir -p "$root$(dirname "$library")"
-    cp -Ln "$library" "$root$library"
+# disk NAME SIZE: an empty image, and what makes QEMU name its counts so
+disk() {
+  truncate -s "$2" "$work/$1"
+  drive=(-drive "file=$work/$1,format=raw,if=none,id=$1,cache=unsafe")
+}
+
+limits() {
+  disk temporary 3G
+  boot limits v2 -m 1024 -smp 1 "${drive[@]}" -device virtio-blk-pci,drive=temporary
+}
+
+# The guest asks the emulator for its counts over a serial port that ends at the emulator's own monitor.
+disks() {
+  # shellcheck disable=SC2054 # commas of the emulator
+  local -a with=(-chardev "socket,id=monitor,path=$work/monitor,server=on,wait=off" -mon chardev=monitor,mode=control
+    -chardev "socket,id=port,path=$work/monitor" -device virtio-serial-pci -device virtserialport,chardev=port)
+  local name
+  for name in virtio scsi nvme first second; do
+    disk $name 64M
+    with+=("${drive[@]}")
   done
-}
-
-# In the order in which they must be loaded; what the kernel has built in is not there.
-take_modules() {
-  local name file tree
-  tree=$(echo "$work"/kernel/lib/modules/*/kernel)
-  mkdir -p "$root/modules"
-  for name in drivers/virtio/virtio_ring drivers/virtio/virtio drivers/virtio/virtio_pci_modern_dev \
-    drivers/virtio/virtio_pci_legacy_dev drivers/virtio/virtio_pci drivers/block/virtio_blk \
-    crypto/crc32c_generic lib/libcrc32c lib/crc16 fs/mbcache fs/jbd2/jbd2 fs/ext4/ext4 \
-    drivers/block/loop block/bfq block/kyber-iosched; do
-    for file in "$tree/$name".ko*; do
-      case $file in
-        *.ko) cp "$file" "$root/modules/" ;;
-        *.ko.xz) xz -dc "$file" >"$root/modules/$(basename "${file%.xz}")" ;;
-      esac
-      echo "${name##*/}" >>"$root/modules/order"
-    done
+  for name in virtio first second; do
+    with+=(-device "virtio-blk-pci,drive=$name,serial=$name,num-queues=2")
   done
+  # shellcheck disable=SC2054
+  with+=(-device virtio-scsi-pci,num_queues=2 -device scsi-hd,drive=scsi
+    -device nvme,drive=nvme,serial=nvme,max_ioqpairs=4)
+  boot disks "$1" -m 768 -smp 2 "${with[@]}"
 }
 
-make_root() {
-  mkdir -p "$root"/{bin,proc,sys,dev,tmp,run,mnt}
-  take busybox
-  "$root/bin/busybox" --install -s "$root/bin"
-  find "$root/bin" -type l -exec ln -sf busybox {} \;
-  # Busybox's shell runs its own losetup, which knows no --show, whatever stands in PATH.
-  rm -f "$root/bin/losetup" "$root/bin/sh"
-  for program in "$build/blksweep" "$build/root_tests" dash fio mkfs.ext4 losetup addpart; do
-    take "$program"
-  done
-  ln -s dash "$root/bin/sh"
-  take_modules
-  install -m 755 "$here/init.sh" "$root/init"
-  install -m 755 "$here/checks.sh" "$root/checks.sh"
-  (cd "$root" && find . | cpio -o -H newc 2>/dev/null | gzip -1) >"$work/initrd"
+fetch_kernel "${2:-linux-image-amd64}" || {
+  echo "SKIP: cannot download ${2:-linux-image-amd64}"
+  exit 77
 }
-
-fetch_kernel
 make_root
-truncate -s 3G "$work/disk" # the guest's /tmp: a loop device on tmpfs has no direct I/O
-timeout "$patience" qemu-system-x86_64 -m 3000 -smp 1 -nographic -no-reboot -nic none \
-  -drive "file=$work/disk,format=raw,if=virtio,cache=unsafe" \
-  -kernel "$work"/kernel/boot/vmlinuz-* -initrd "$work/initrd" \
-  -append 'console=ttyS0 quiet loglevel=0 panic=1 rdinit=/init' </dev/null | tr -d '\r' |
-  tee "$work/said" | sed -n '/guest: Linux/,$p' | sed 's/.*guest: Linux/guest: Linux/'
-grep -qx 'guest: passed' "$work/said"
+failed=0
+for checks in ${CHECKS:-limits disks disks-v1}; do
+  case $checks in
+    limits) limits ;;
+    disks) disks v2 ;;
+    disks-v1) disks v1 ;;
+    *) false ;;
+  esac || failed=1
+done
+exit $failed

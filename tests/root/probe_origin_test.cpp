@@ -61,6 +61,11 @@ class ProbeOrigins : public testing::Test {
     return static_cast<std::uint32_t>(child);
   }
 
+  static bool has_warning(const ProbeReport& r, const char* text) {
+    return std::ranges::any_of(
+        r.warnings, [&](const std::string& w) { return w.find(text) != std::string::npos; });
+  }
+
   Result<LoopDevice> device_ = LoopDevice::make();
 };
 
@@ -72,9 +77,11 @@ TEST_F(ProbeOrigins, NameTheProcessAndTheMemory) {
     read_at(2 << 20, false);
   });
   EXPECT_TRUE(r.origins);
-  ASSERT_TRUE(r.makers);
   ASSERT_GE(r.issues.size(), 3U);
-  const auto self = static_cast<std::uint32_t>(::getpid());
+  const bool told = !has_warning(r, "no tracepoint block_io_start");  // before Linux 6.5
+  ASSERT_EQ(r.makers, told);
+  const std::uint32_t self = told ? static_cast<std::uint32_t>(::getpid()) : 0;
+  child = told ? child : 0;
   EXPECT_EQ(r.issues[0].origin.process, self);
   EXPECT_FALSE(r.issues[0].origin.device_page);
   EXPECT_EQ(r.issues[1].origin.process, child);
@@ -93,9 +100,7 @@ TEST_F(ProbeOrigins, NameNobodyWhereTheKernelHasNoTracepoint) {
   EXPECT_FALSE(r.makers);
   ASSERT_EQ(r.issues.size(), 1U);
   EXPECT_EQ(r.issues[0].origin.process, 0U);
-  EXPECT_TRUE(std::ranges::any_of(r.warnings, [](const std::string& w) {
-    return w.find("what other programs read") != std::string::npos;
-  }));
+  EXPECT_TRUE(has_warning(r, "what other programs read"));
 }
 
 TEST_F(ProbeOrigins, AreNotFollowedUnlessAsked) {

@@ -34,6 +34,21 @@ TEST(InodeMaker, IsTheFunctionUpToTheNextOne) {
   EXPECT_EQ(xfs->bytes, 0x100U);
 }
 
+// As 6.1 and 7.3 list a module's.
+TEST(InodeMaker, IsFoundAmongSymbolsInNoOrder) {
+  const auto ext4 = found_in(
+      "ffffffffc08c7330 t descriptor_loc\t[ext4]\n"
+      "ffffffffc08c7160 t ext4_alloc_inode\t[ext4]\n"
+      "ffffffffc068f500 b __key.286\t[ext4]\n"
+      "ffffffffc08c7200 d between\t[ext4]\n"
+      "ffffffffc08c7150 t __pfx_ext4_alloc_inode\t[ext4]\n"
+      "ffffffffc08c7320 t __pfx_descriptor_loc\t[ext4]\n",
+      "ext4");
+  ASSERT_TRUE(ext4);
+  EXPECT_EQ(ext4->begin, 0xffffffffc08c7160U);
+  EXPECT_EQ(ext4->bytes, 0x1c0U);
+}
+
 TEST(InodeMaker, IsUnknownWhereNothingSaysIt) {
   EXPECT_FALSE(found_in(kSymbols, "btrfs"));  // not loaded
   EXPECT_FALSE(found_in(kSymbols, "tmpfs"));

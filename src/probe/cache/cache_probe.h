@@ -69,8 +69,10 @@ class CacheProbe {
 struct CacheProbeSettings {
   std::string root;  // a path on the filesystem of the files
   std::span<const WatchedFile> files;
-  std::chrono::milliseconds period{10};   // of samples
-  std::vector<std::string> without = {};  // tracepoints that count as refused, for tests
+  std::chrono::milliseconds period{10};  // of samples
+  // For tests: tracepoints that count as missing, and those whose programs the kernel is made to
+  // refuse.
+  std::vector<std::string> without = {}, spoilt = {};
 };
 
 Result<std::unique_ptr<CacheProbe>> open_cache_probe(const CacheProbeSettings& settings);

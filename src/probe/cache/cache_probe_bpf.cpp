@@ -9,6 +9,7 @@
 #include <bit>
 #include <cerrno>
 #include <condition_variable>
+#include <iterator>
 #include <mutex>
 #include <string_view>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "os/blockdev.h"
+#include "probe/alone_bpf.h"
 #include "probe/bpf_map.h"
 #include "probe/cache/cache_probe.h"
 #include "probe/cache/cache_programs.h"
@@ -80,7 +82,7 @@ Result<std::vector<std::string>> choose(cache_probe& s, const CacheProbeSettings
       return unsupported(
           fmt::format("cache probe: this kernel has no tracepoint {}", use.tracepoint));
     }
-    bpf_program__set_autoload(bpf_object__find_program_by_name(s.obj, use.program), false);
+    leave_out(s.obj, use.program);
     missing.push_back(fmt::format("no tracepoint {}: {}", use.tracepoint, use.without));
   }
   return missing;
@@ -100,6 +102,8 @@ class BpfCacheProbe final : public CacheProbe {
   cache_probe_shared& shared() { return programs_->bss->shared; }
   void place_files(const CacheProbeSettings& settings);
   Result<> tell_files(const CacheProbeSettings& settings);
+  Result<Programs> opened(const CacheProbeSettings& settings, const MountFacts& mount);
+  Result<> load_what_is_taken(const CacheProbeSettings& settings, const MountFacts& mount);
   Result<> attach();
   bool attached(std::string_view program) const {
     return std::ranges::find(attached_, program) != attached_.end();
@@ -117,7 +121,6 @@ class BpfCacheProbe final : public CacheProbe {
   std::vector<Link> links_;
   std::vector<std::string_view> attached_;
   std::vector<std::string> missing_;
-  bool knows_maker_ = false;
   std::uint64_t missed_at_start_ = 0;
   std::chrono::milliseconds period_{};
   std::vector<CachePoint> points_;
@@ -151,21 +154,20 @@ Result<> BpfCacheProbe::tell_files(const CacheProbeSettings& settings) {
   return {};
 }
 
-Result<> BpfCacheProbe::load(const CacheProbeSettings& settings, const MountFacts& mount) {
-  period_ = settings.period;
-  place_files(settings);
+// Set up, and not yet loaded.
+Result<Programs> BpfCacheProbe::opened(const CacheProbeSettings& settings,
+                                       const MountFacts& mount) {
   LibbpfWords::forget();
-  programs_.reset(cache_probe__open());
-  if (!programs_) {
+  Programs programs(cache_probe__open());
+  if (!programs) {
     return refused("open the cache probe", errno);
   }
-  BLKSWEEP_TRY(missing_, choose(*programs_, settings));
-  cache_probe& s = *programs_;
+  BLKSWEEP_TRY(missing_, choose(*programs, settings));
+  cache_probe& s = *programs;
   s.rodata->filesystem = major(mount.dev) << 20 | minor(mount.dev);
   if (const auto maker = inode_maker(mount.filesystem)) {
     s.rodata->inode_maker = maker->begin;
     s.rodata->inode_maker_bytes = maker->bytes;
-    knows_maker_ = true;
   } else {  // it runs at every allocation of the kernel
     bpf_program__set_autoload(s.progs.on_allocation, false);
   }
@@ -173,11 +175,58 @@ Result<> BpfCacheProbe::load(const CacheProbeSettings& settings, const MountFact
                            static_cast<__u32>(std::max<std::size_t>(files_.size(), 1)));
   bpf_map__set_max_entries(s.maps.words,
                            static_cast<__u32>(std::max<std::uint64_t>(all_words_, 1)));
-  if (const int err = cache_probe__load(&s); err != 0) {
-    return refused("load the cache probe", -err);
+  for (const CacheProgram& use : kCachePrograms) {
+    if (std::ranges::find(settings.spoilt, use.tracepoint) != settings.spoilt.end()) {
+      spoil(s.obj, use.program);
+    }
+  }
+  return programs;
+}
+
+// Each program alone, after the kernel did not take all: those that it refuses are left out, and
+// named.
+Result<> BpfCacheProbe::load_what_is_taken(const CacheProbeSettings& settings,
+                                           const MountFacts& mount) {
+  std::vector<std::string> warnings;
+  std::vector<const char*> out;
+  for (const CacheProgram& use : kCachePrograms) {
+    BLKSWEEP_TRY(const Programs one, opened(settings, mount));
+    const std::string refusal = is_chosen(one->obj, use.program)
+                                    ? refusal_alone(one, cache_probe__load, use.program)
+                                    : std::string();
+    if (!refusal.empty() && use.without == nullptr) {
+      return unsupported(
+          fmt::format("cache probe: tracepoint {}: {}: a run works without --probe-cache",
+                      use.tracepoint, refusal));
+    }
+    if (!refusal.empty()) {
+      out.push_back(use.program);
+      warnings.push_back(
+          fmt::format("tracepoint {}: {}: {}", use.tracepoint, refusal, use.without));
+    }
+  }
+  BLKSWEEP_TRY(programs_, opened(settings, mount));
+  for (const char* program : out) {
+    leave_out(programs_->obj, program);
+  }
+  std::ranges::move(warnings, std::back_inserter(missing_));
+  const int err = cache_probe__load(programs_.get());
+  return err == 0 ? Result<>() : Result<>(refused("load the cache probe", -err));
+}
+
+Result<> BpfCacheProbe::load(const CacheProbeSettings& settings, const MountFacts& mount) {
+  period_ = settings.period;
+  place_files(settings);
+  BLKSWEEP_TRY(programs_, opened(settings, mount));
+  if (const int err = cache_probe__load(programs_.get()); err != 0) {
+    const auto all = refused("load the cache probe", -err);
+    if (::geteuid() != 0) {
+      return all;
+    }
+    BLKSWEEP_CHECK(load_what_is_taken(settings, mount));
   }
   BLKSWEEP_TRY(words_,
-               MappedArray<cache_probe_word>::map(bpf_map__fd(s.maps.words),
+               MappedArray<cache_probe_word>::map(bpf_map__fd(programs_->maps.words),
                                                   std::max<std::uint64_t>(all_words_, 1), true));
   return tell_files(settings);
 }

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <fstream>
-#include <sstream>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace blksweep {
 namespace {
@@ -15,6 +18,21 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kMakers =
     {"xfs", "xfs_inode_alloc"},
     {"btrfs", "btrfs_alloc_inode"},
 }};
+
+// "address kind name [module]"; kind and name are empty of a line that is none.
+struct Symbol {
+  explicit Symbol(std::string_view line) {
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), at, 16);
+    const std::size_t behind = static_cast<std::size_t>(end - line.data()) + 3;
+    if (error == std::errc() && behind < line.size()) {
+      kind = line[behind - 2];
+      name = line.substr(behind, line.find('\t', behind) - behind);
+    }
+  }
+  std::uint64_t at = 0;
+  char kind = ' ';
+  std::string_view name;
+};
 
 }  // namespace
 
@@ -26,17 +44,19 @@ std::optional<KernelFunction> inode_maker(const std::string& filesystem,
   }
   std::ifstream in(kallsyms);
   std::uint64_t begin = 0;
+  std::vector<std::uint64_t>
+      functions;  // those of a module are in no order, with data between them
   for (std::string line; std::getline(in, line);) {
-    std::istringstream words(line);
-    std::uint64_t at = 0;
-    std::string kind, name;
-    words >> std::hex >> at >> kind >> name;
-    if (begin != 0 && at != begin) {
-      return at > begin ? std::optional(KernelFunction{begin, at - begin}) : std::nullopt;
+    const Symbol s(line);
+    begin = s.name == maker->second ? s.at : begin;
+    if (s.kind == 't' || s.kind == 'T') {
+      functions.push_back(s.at);
     }
-    begin = name == maker->second ? at : begin;
   }
-  return std::nullopt;
+  std::erase_if(functions, [&](std::uint64_t at) { return at <= begin; });
+  const auto end = std::ranges::min_element(functions);
+  return begin != 0 && end != functions.end() ? std::optional(KernelFunction{begin, *end - begin})
+                                              : std::nullopt;
 }
 
 }  // namespace blksweep

@@ -5,6 +5,8 @@ die() {
   exit 1
 }
 
+mkfs.ext4 -q /dev/vda # a loop device on tmpfs has no direct I/O
+mount /dev/vda /tmp
 losetup -f >/dev/null
 truncate -s 300M /tmp/image
 mkfs.ext4 -q /tmp/image
