@@ -36,9 +36,9 @@ struct PeerAsked {
 std::vector<std::uint32_t> samples_to_hash(const Catalog& catalog, bool verify, bool check,
                                            std::uint64_t seed);
 
-// Sets samples, bytes, batches, times, decoding, emission and quality of the run, and what was checked; marks
-// it incomplete where the report cannot be true. Returns the samples in the order in which they
-// came.
+// Sets samples, bytes, batches, times, decoding, emission and quality of the run, and what was
+// checked; marks it incomplete where the report cannot be true. Returns the samples in the order in
+// which they came.
 [[nodiscard]] std::vector<std::uint32_t> record_report(RunRecord& run, const PeerReport& report,
                                                        const PeerAsked& asked);
 

@@ -1,6 +1,6 @@
 // Whether a loop of a peer is decode-bound, in words (docs/peers.md).
 //
-// Units:   shares of the epoch in which the consumer waited while decoders were busy (run.decode_wait).
+// Units:   run.decode_wait: the share of the epoch in which the consumer waited for busy decoders.
 // Threads: pure.
 #pragma once
 

@@ -217,8 +217,8 @@ struct EngineCountsRecord {
   Maybe<std::uint64_t> hinted_bytes;                 // hint: that the kernel was told of
 };
 
-// Of a peer that decodes: threads or processes that do, the share of the epoch in which its consumer
-// waited for them, XXH3-64 of the decoded samples that were hashed, hex.
+// Of a peer that decodes: threads or processes that do, the share of the epoch in which its
+// consumer waited for them, XXH3-64 of the decoded samples that were hashed, hex.
 struct DecodeRecord {
   Maybe<std::uint32_t> decoders;
   Maybe<double> wait;

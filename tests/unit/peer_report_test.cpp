@@ -307,8 +307,9 @@ TEST(PeerLines, OnlyWhatTheProtocolHasIsTaken) {
   for (const char* text :
        {"", "hello", R"({"event": "decode", "decoders": 2, "wait_ns": 7})",
         R"({"event": "decode", "decoders": -2, "wait_ns": 7, "hash": "ff"})",
-        R"({"event": "decode", "decoders": 2, "wait_ns": 7, "hash": "pixels"})", "[]", "{}", R"({"event": 1})", R"({"event": "start"})",
-        R"({"event": "batch"})", R"({"event": "ready", "form": "yes"})",
+        R"({"event": "decode", "decoders": 2, "wait_ns": 7, "hash": "pixels"})", "[]", "{}",
+        R"({"event": 1})", R"({"event": "start"})", R"({"event": "batch"})",
+        R"({"event": "ready", "form": "yes"})",
         R"({"event": "batch", "ready_ns": 5, "samples": [-1], "bytes": 9})",
         R"({"event": "batch", "ready_ns": 5, "samples": [4294967296], "bytes": 9})",
         R"({"event": "batch", "ready_ns": 1.5, "samples": [], "bytes": 9})",
