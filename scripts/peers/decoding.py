@@ -28,10 +28,11 @@ def split(variant):
 def need_pillow():
     """Before anything is measured: it is there, and loaded."""
     try:
-        from PIL import JpegImagePlugin  # noqa: F401
+        from PIL import Image
     except ImportError as missing:
         print(f"{missing} (Debian: python3-pil)", file=sys.stderr)
         sys.exit(77)
+    Image.preinit()  # else each worker imports its decoders with the first image
 
 
 def jpeg(data):
