@@ -84,6 +84,7 @@ LIST
 group_peers() {
   cat <<'LIST'
 python3-torch         peer torch: DataLoader
+python3-pil           torch:jpeg, blksweep:jpeg
 python3-zarr          peer zarr
 python3-dask          peer zarr
 python3-xxhash        all of them: XXH3 of what they deliver

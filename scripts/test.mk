@@ -128,8 +128,8 @@ bench:
 # scripts/experiments; ONLY='name name', FULL=1 the long form, DRAW=1 only the figures again.
 .PHONY: experiments
 experiments:
-	$(Q)scripts/install-deps.sh build bpf measure figures peers
-	$(again) all
+	$(Q)scripts/install-deps.sh build bpf measure figures peers python
+	$(again) all python
 	$(Q)BLKSWEEP=$(B)/blksweep $(PYTHON) scripts/experiments.py --out $(B)/experiments$(if $(FULL),-full --full) $(if $(DRAW),--draw) $(ONLY)
 
 # Everything that needs a GPU, in one go: under 8 minutes, the table last.

@@ -94,9 +94,22 @@ class Dataset(IterableDataset):
 
     def _made(self, batch: _native.Batch, each: Callable) -> tuple:
         if self._decode is not None:
-            return tensors_of(batch, list(each(self._decode, batch)))
+            return tensors_of(batch, self._decoded(batch, each))
         samples, labels, indices = tensors_of(batch)
         if self._pin:
             samples = samples.pin_memory() if isinstance(samples, torch.Tensor) else [
                 s.pin_memory() for s in samples]
         return samples, labels, indices
+
+    def _decoded(self, batch: _native.Batch, each: Callable) -> list:
+        """What the decoder made of each sample; what it raises is noted to be of that file."""
+        made: list = []
+        try:
+            for one in each(self._decode, batch):
+                made.append(one)
+        except Exception as error:
+            if hasattr(error, "add_note"):  # Python 3.11
+                index = int(batch.indices[len(made)])
+                error.add_note(f"sample {index}, {self._loader.catalog.file_of(index)}")
+            raise
+        return made

@@ -8,6 +8,7 @@ import load
 import style
 
 LEAST_ROUNDS = 5  # as kLeastRounds of src/stats/paired.h
+DECODE_BOUND = 0.5  # as kDecodeBound of src/store/decode_bound.h
 
 
 def plural(count, word):
@@ -55,6 +56,11 @@ def interval_text(cells):
 def percent(share):
     """Two digits that matter."""
     return f"{share:.0%}" if share >= 0.0995 else f"{share:.1%}" if share >= 0.00995 else f"{share:.2%}"
+
+
+def decode_bound_text(share):
+    """Of the epoch that a peer's consumer waited for busy decoders: "93 %, decode-bound"."""
+    return f"{100 * share:.0f} %, {'' if share >= DECODE_BOUND else 'not '}decode-bound"
 
 
 def stopping_text(facts):

@@ -118,6 +118,7 @@ COLUMNS = [  # title, is a number, text of a cell
     ("ratio [95 %]", True, ratio),
     ("verdict", False, verdict),
     ("ours / fio", True, lambda c: digits(c.value("fio_ratio"))),
+    ("waits for decoding", True, lambda c: "–" if c.value("decode_wait") is None else common.decode_bound_text(c.value("decode_wait"))),
     ("of ceiling", True, lambda c: shown(c.value("ceiling_share"), "{:.0%}")),
     ("first batch", True, lambda c: duration(c.value("first_batch_ns"))),
     ("mean depth", True, lambda c: digits(c.value("depth_mean"))),

@@ -119,6 +119,13 @@ bool take_batch(const Json& object, PeerBatch& batch) {
          take_hashes(object, batch);
 }
 
+bool take_decode(const Json& object, PeerDecode& decode) {
+  const auto hash = object.find("hash");
+  return take_number(object, "decoders", decode.decoders) &&
+         take_number(object, "wait_ns", decode.wait_ns) && hash != object.end() &&
+         hash->is_string() && parse_whole(hash->get_ref<const std::string&>(), decode.hash, 16);
+}
+
 bool take_ready(const Json& object, PeerLine& line) {
   const auto loader = object.find("loader");
   const auto form = object.find("form");
@@ -163,8 +170,11 @@ Result<PeerLine> parse_peer_line(std::string_view text) {
     whole = take_batch(object, line.batch);
   } else if (event == "end") {
     line.kind = PeerLine::Kind::end;
+  } else if (event == "decode") {
+    line.kind = PeerLine::Kind::decode;
+    whole = take_decode(object, line.decode);
   } else {
-    return no_answer(text, "printed an event that is none of ready, batch, end");
+    return no_answer(text, "printed an event that is none of ready, batch, end, decode");
   }
   return whole ? Result<PeerLine>(std::move(line))
                : Result<PeerLine>(no_answer(

@@ -34,12 +34,20 @@ struct PeerBatch {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> hashes = {};  // sample -> XXH3-64
 };
 
+// Of a peer that decodes, of its whole epoch.
+struct PeerDecode {
+  std::uint32_t decoders = 0;  // threads or processes; 0: samples stay as they are stored
+  std::int64_t wait_ns = 0;    // the consumer waited while they were busy
+  std::uint64_t hash = 0;      // of what was decoded of the samples whose hash was wanted
+};
+
 struct PeerLine {
-  enum class Kind { ready, batch, end };
+  enum class Kind { ready, batch, end, decode };
   Kind kind = Kind::ready;
   std::string loader = {};  // ready: what it is, with its version
   bool own_form = false;    // ready: it reads the folder `form`, and not the files
   PeerBatch batch = {};
+  PeerDecode decode = {};
 };
 Result<PeerLine> parse_peer_line(std::string_view line);
 

@@ -254,6 +254,37 @@ void record_deliveries(RunRecord& r, const Deliveries& d, const PeerAsked& a) {
   }
 }
 
+// Time of the epoch in which the consumer had no batch.
+std::int64_t waited(const PeerReport& report) {
+  std::int64_t sum = 0, free = report.begin_ns;
+  for (const PeerBatch& batch : report.batches) {
+    sum += std::max<std::int64_t>(batch.ready_ns - free, 0);
+    free = batch.used_ns;
+  }
+  return sum;
+}
+
+std::string untrue_decode(const PeerReport& report) {
+  if (!report.decode) {
+    return "";
+  }
+  const std::int64_t most = report.decode->decoders == 0 ? 0 : waited(report);
+  return report.decode->wait_ns < 0 || report.decode->wait_ns > most
+             ? fmt::format(
+                   "said that its consumer waited {} ns for decoders, where its batches have {}",
+                   report.decode->wait_ns, most)
+             : "";
+}
+
+void record_decode(RunRecord& r, const PeerReport& report) {
+  if (!report.decode || r.epoch_ns <= 0) {
+    return;
+  }
+  r.decode.decoders = report.decode->decoders;
+  r.decode.wait = static_cast<double>(report.decode->wait_ns) / static_cast<double>(r.epoch_ns);
+  r.decode.hash = fmt::format("{:016x}", report.decode->hash);
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> samples_to_hash(const Catalog& catalog, bool verify, bool check,
@@ -273,12 +304,14 @@ std::vector<std::uint32_t> record_report(RunRecord& r, const PeerReport& report,
   Deliveries found = Matcher(asked).match(report.batches);
   untrue = untrue.empty() ? found.untrue : untrue;
   untrue = untrue.empty() ? untrue_compute(report, asked) : untrue;
+  untrue = untrue.empty() ? untrue_decode(report) : untrue;
   if (!untrue.empty()) {  // nothing of it counts
     r.missing_samples = asked.planned.plan.order.size();
     mark_incomplete(r, untrue);
     return {};
   }
   record_times(r, report, asked.cell);
+  record_decode(r, report);
   warn_of_more_batches(r, report, asked);
   record_deliveries(r, found, asked);
   return std::move(found.samples);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct PeerReport {
   std::int64_t begin_ns = 0;  // it was told to begin
   std::int64_t end_ns = 0;    // it said that it has ended; 0: it did not
   std::vector<PeerBatch> batches = {};
+  std::optional<PeerDecode> decode = std::nullopt;  // it said nothing of decoding
 };
 
 struct PeerAsked {
@@ -34,9 +36,9 @@ struct PeerAsked {
 std::vector<std::uint32_t> samples_to_hash(const Catalog& catalog, bool verify, bool check,
                                            std::uint64_t seed);
 
-// Sets samples, bytes, batches, times, emission and quality of the run, and what was checked; marks
-// it incomplete where the report cannot be true. Returns the samples in the order in which they
-// came.
+// Sets samples, bytes, batches, times, decoding, emission and quality of the run, and what was
+// checked; marks it incomplete where the report cannot be true. Returns the samples in the order in
+// which they came.
 [[nodiscard]] std::vector<std::uint32_t> record_report(RunRecord& run, const PeerReport& report,
                                                        const PeerAsked& asked);
 

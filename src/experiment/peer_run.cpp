@@ -216,10 +216,13 @@ Result<> PeerRun::hear_out() {
       break;
     }
     BLKSWEEP_TRY(PeerLine line, parse_peer_line(heard.line));
-    if (line.kind != PeerLine::Kind::batch) {
-      return fail("said something else than batches after its end");
+    if (line.kind == PeerLine::Kind::decode && !report_.decode) {
+      report_.decode = line.decode;
+    } else if (line.kind == PeerLine::Kind::batch) {
+      report_.batches.push_back(std::move(line.batch));
+    } else {
+      return fail("said something else than batches, and once what decoding was, after its end");
     }
-    report_.batches.push_back(std::move(line.batch));
   }
   const Conversation::Ended ended = talk_->end(kLeaves);
   talk_.reset();

@@ -112,6 +112,7 @@ void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string
   line("fio_requests", c.twins.twin_requests);
   line("ceiling_share", c.ceiling_share);
   line("peer_reads", c.peer_reads);
+  line("decode_wait", c.decode_wait);
   line("prediction_epoch_ns", c.prediction_epoch_ns);
   line("prediction_error", c.prediction_error);
   line("first_batch_ns", c.first_batch_ns);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "store/ceilings.h"
+#include "store/decode_bound.h"
 #include "store/request_columns.h"
 #include "store/run_columns.h"
 
@@ -227,6 +228,7 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
     }
   }
   out["bytes_per_s"] = rate_json(run.bytes, run.epoch_ns);
+  out["decode_bound"] = run.decode.wait ? Json(is_decode_bound(*run.decode.wait)) : Json(nullptr);
   out["probe"] = object_or_null(run.probe, [](auto& r, Keys k) { each_probe_column(r, k); });
   if (run.probe) {
     out["probe"]["order"] = orders_json(run.probe->order);

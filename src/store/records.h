@@ -217,6 +217,14 @@ struct EngineCountsRecord {
   Maybe<std::uint64_t> hinted_bytes;                 // hint: that the kernel was told of
 };
 
+// Of a peer that decodes: threads or processes that do, the share of the epoch in which its
+// consumer waited for them, XXH3-64 of the decoded samples that were hashed, hex.
+struct DecodeRecord {
+  Maybe<std::uint32_t> decoders;
+  Maybe<double> wait;
+  Maybe<std::string> hash;
+};
+
 struct RunRecord {
   Maybe<std::int64_t> session_id;  // the start of the program that made it; NULL: unknown
   std::uint32_t repeat = 0;
@@ -228,6 +236,7 @@ struct RunRecord {
   // Of a peer: from its start until it was ready for the epoch; what it read: "files", "own form".
   Maybe<std::int64_t> startup_ns;
   Maybe<std::string> peer_reads;
+  DecodeRecord decode;
   std::uint64_t samples = 0, missing_samples = 0, bytes = 0;
   Maybe<std::uint64_t> wrong_samples;  // NULL: not verified
   // NULL: of a peer, which cannot know them. So are those of memory and groups below.

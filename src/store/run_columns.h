@@ -30,6 +30,9 @@ void each_run_column(Run& r, F&& f) {
   f("first_batch_ns", r.first_batch_ns);
   f("startup_ns", r.startup_ns);
   f("peer_reads", r.peer_reads);
+  f("decoders", r.decode.decoders);
+  f("decode_wait", r.decode.wait);
+  f("decode_hash", r.decode.hash);
   f("samples", r.samples);
   f("missing_samples", r.missing_samples);
   f("wrong_samples", r.wrong_samples);

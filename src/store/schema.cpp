@@ -103,6 +103,9 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   first_batch_ns  INTEGER,          -- since begin_ns; NULL: no batch was delivered
   startup_ns      INTEGER,          -- a peer's, before begin_ns; NULL: a run of our own
   peer_reads      TEXT,             -- files | own form; NULL: a run of our own
+  decoders        INTEGER,          -- a peer's threads or processes that decode; NULL: it says nothing of it
+  decode_wait     REAL,             -- share of the epoch in which its consumer waited for busy decoders
+  decode_hash     TEXT,             -- XXH3-64 of what was decoded of the hashed samples, hex
   samples INTEGER NOT NULL, missing_samples INTEGER NOT NULL,
   wrong_samples   INTEGER,          -- NULL: not verified
   bytes           INTEGER NOT NULL, -- delivered

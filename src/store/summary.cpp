@@ -254,6 +254,7 @@ void add_throughput(CellSummary& cell, const Runs& runs, const std::vector<Ceili
   cell.bytes_per_s = level(each(runs, bytes_per_s));
   cell.twins = twin_summary(runs, error_rate);
   cell.peer_reads = runs.back()->run.peer_reads.value_or("");
+  cell.decode_wait = known_median(runs, [](auto& r) { return r.decode.wait; });
   const Maybe<double> ceiling = sequential_ceiling(ceilings);
   if (ceiling && from_device(runs, ceilings)) {
     cell.ceiling_share = cell.bytes_per_s->median / *ceiling;

@@ -50,7 +50,8 @@ struct CellSummary {
   TwinSummary twins;
   // Median bytes/s over the median sequential ceiling; none where the page cache gave a part.
   Maybe<double> ceiling_share;
-  std::string peer_reads;  // of a peer: "files", "own form"
+  std::string peer_reads;     // of a peer: "files", "own form"
+  Maybe<double> decode_wait;  // of a peer that decodes, median
   // Medians.
   Maybe<double> first_batch_ns, depth_mean, requests_issued, read_amplification, cpu_ns_per_sample;
   Maybe<double> utilisation, resident_before;

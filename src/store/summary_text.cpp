@@ -8,6 +8,7 @@
 
 #include "base/table.h"
 #include "base/units.h"
+#include "store/decode_bound.h"
 #include "store/request_notes.h"
 #include "store/stopping.h"
 #include "store/summary.h"
@@ -107,6 +108,10 @@ constexpr Column kColumns[] = {
      [](const CellSummary& c) { return requests_text(c.twins); }, true},
     {"peer reads", "what another loader read: the files, or the same samples in a form of its own",
      [](const CellSummary& c) { return c.peer_reads.empty() ? "-" : c.peer_reads; }, true},
+    {"waits for decoding",
+     "share of the epoch in which another loader's consumer waited for busy decoders; from half of "
+     "it on the loop is decode-bound",
+     [](const CellSummary& c) { return shown(c.decode_wait, decode_bound_text); }, true},
     {"of ceiling",
      "MiB/s over what the device gives for the data's own extents in address order; none where the "
      "page cache gave a part",
@@ -332,6 +337,7 @@ SummaryTexts summary_numbers(const CellSummary& c) {
   out.add("device_requests", c.twins.requests, format_rounded);
   out.add("fio_requests", c.twins.twin_requests, format_rounded);
   out.add("ceiling_share", c.ceiling_share, percent);
+  out.add("decode_wait", c.decode_wait, decode_bound_text);
   out.add("first_batch", c.first_batch_ns, duration);
   out.add("depth_mean", c.depth_mean, digits);
   out.add("requests_issued", c.requests_issued, format_rounded);

@@ -1,4 +1,5 @@
 """blksweep.torch.Dataset in PyTorch's own DataLoader."""
+import sys
 import unittest
 
 try:
@@ -56,6 +57,20 @@ class Torch(DataTest):
         for workers in (0, 2):
             with self.assertRaises(KeyError):
                 self.read(self.dataset(decode=fail, decode_workers=workers))
+
+    def test_an_error_of_the_decoder_names_the_file(self):
+        broken = 123
+
+        def fail(sample):
+            if bytes(sample) == self.bytes_of(broken):
+                raise ValueError("no image")
+            return len(sample)
+
+        for workers in (0, 3):
+            with self.assertRaisesRegex(ValueError, "^no image$") as caught:
+                self.read(self.dataset(decode=fail, decode_workers=workers))
+            if sys.version_info >= (3, 11):
+                self.assertEqual(caught.exception.__notes__, [f"sample {broken}, {self.catalog.file_of(broken)}"])
 
     def test_page_locked_memory_needs_a_gpu(self):
         if not torch.cuda.is_available():

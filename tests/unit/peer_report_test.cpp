@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/rng.h"
+#include "store/decode_bound.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -246,6 +247,30 @@ TEST_F(PeerReportTest, TimeThatNoBatchTellsOfIsNoEnd) {
   EXPECT_FALSE(judge(report).incomplete) << "little of its epoch";
 }
 
+TEST_F(PeerReportTest, WaitingForDecodersIsHeldAgainstItsBatches) {
+  PeerReport report = honest();
+  EXPECT_FALSE(judge(report).decode.wait) << "it said nothing of decoding";
+  report.decode = PeerDecode{.decoders = 2, .wait_ns = 1500, .hash = 0xabc};
+  const RunRecord r = judge(report);
+  EXPECT_FALSE(r.incomplete) << r.incomplete_reason;
+  EXPECT_EQ(r.decode.decoders, std::uint32_t{2});
+  EXPECT_DOUBLE_EQ(r.decode.wait.value_or(0), 0.5);
+  EXPECT_EQ(r.decode.hash, "0000000000000abc");
+  report.decode->wait_ns = 3001;
+  expect_incomplete(report, "waited 3001 ns for decoders, where its batches have 3000");
+  report.decode->wait_ns = -1;
+  expect_incomplete(report, "waited -1 ns for decoders");
+  report.decode = PeerDecode{.decoders = 0, .wait_ns = 1};
+  expect_incomplete(report, "waited 1 ns for decoders, where its batches have 0");
+}
+
+TEST(DecodeBound, IsWhereTheConsumerWaitedForDecodersHalfOfTheEpoch) {
+  EXPECT_EQ(decode_bound_text(0.93), "93 %, decode-bound");
+  EXPECT_EQ(decode_bound_text(kDecodeBound), "50 %, decode-bound");
+  EXPECT_EQ(decode_bound_text(0.04), "4 %, not decode-bound");
+  EXPECT_EQ(decode_bound_text(0), "0 %, not decode-bound");
+}
+
 TEST_F(PeerReportTest, TheQuestionSaysWhatIsWanted) {
   cell_.epochs = 2;
   cell_.consumer = ConsumerKind::emulated;
@@ -273,9 +298,18 @@ TEST(PeerLines, OnlyWhatTheProtocolHasIsTaken) {
   EXPECT_EQ(line->batch.used_ns, 5) << "without a consumer it is used when it is there";
   EXPECT_EQ(line->batch.samples, (std::vector<std::uint32_t>{1, 0}));
   EXPECT_EQ(line->batch.hashes.at(0).second, 0xFFU);
+  const auto decode = parse_peer_line(
+      R"({"event": "decode", "decoders": 2, "wait_ns": 7, "hash": "00000000000000ff"})");
+  ASSERT_TRUE(decode) << decode.error().message();
+  EXPECT_EQ(decode->decode.decoders, 2U);
+  EXPECT_EQ(decode->decode.wait_ns, 7);
+  EXPECT_EQ(decode->decode.hash, 0xFFU);
   for (const char* text :
-       {"", "hello", "[]", "{}", R"({"event": 1})", R"({"event": "start"})",
-        R"({"event": "batch"})", R"({"event": "ready", "form": "yes"})",
+       {"", "hello", R"({"event": "decode", "decoders": 2, "wait_ns": 7})",
+        R"({"event": "decode", "decoders": -2, "wait_ns": 7, "hash": "ff"})",
+        R"({"event": "decode", "decoders": 2, "wait_ns": 7, "hash": "pixels"})", "[]", "{}",
+        R"({"event": 1})", R"({"event": "start"})", R"({"event": "batch"})",
+        R"({"event": "ready", "form": "yes"})",
         R"({"event": "batch", "ready_ns": 5, "samples": [-1], "bytes": 9})",
         R"({"event": "batch", "ready_ns": 5, "samples": [4294967296], "bytes": 9})",
         R"({"event": "batch", "ready_ns": 1.5, "samples": [], "bytes": 9})",

@@ -93,6 +93,7 @@ Json summary_json(const CellSummary& c) {
           {"requests_issued", or_null(c.requests_issued)},
           {"read_amplification", or_null(c.read_amplification)},
           {"utilisation", or_null(c.utilisation)},
+          {"decode_wait", or_null(c.decode_wait)},
           {"exposed_copy", or_null(c.exposed_copy)},
           {"ideal_share", or_null(c.ideal_share)},
           {"hidden_transfer", level_json(c.hidden_transfer)},

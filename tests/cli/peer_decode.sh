@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Peers that decode (docs/peers.md): PyTorch's DataLoader and our package deliver the same pixels, say in words whether
+# their loop is decode-bound, and name the file that cannot be decoded.
+# Side by side: of times only shares of a run's own are looked at, where they are far from the bound; no cache is.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+scripts=$(realpath "$(dirname "$0")/../../scripts")
+"$python" -c 'import torch, xxhash, PIL, numpy' 2>/dev/null || skip 'needs python3-torch, python3-xxhash, python3-pil (install-deps.sh peers)'
+export PYTHONDONTWRITEBYTECODE=1
+
+"$python" "$scripts/experiments/jpeg_files.py" "$tmp" 24 440KiB  # decoded in some 10 ms each
+data=$tmp/440KiB
+decode() { # OPTION... : rounds of peers, all samples hashed
+  call run --data "$data" --no-probe --no-ceiling --no-check --verify --batch 8 --json "$@"
+}
+theirs() { # PYTHON TEXT : holds of every run `r` of a peer
+  expect "$2" '(lambda peers: peers and all('"$1"' for r in peers))([r for r in runs if r["cell"]["peer"]])'
+}
+
+# --- the same pixels, which are those of the files; a decoder that is slow is the bound -----------------
+# Files in memory: all that there is to wait for is the decoder. A machine that stands still meanwhile spoils a try.
+slow_decoder() {
+  rm -f "$tmp/results.db"
+  decode --cache warm --peer-workers 1 --epochs 2 --db "$tmp/results.db" \
+    --peer torch,torch:jpeg,blksweep:lba:none:buffered:jpeg,torch:raw,blksweep:lba:none:buffered:raw
+  expect_status 0
+  theirs 'r["wrong_samples"] == 0 and r["samples"] == 48' 'every sample, from the bytes of its file'
+  theirs '(r["decode_bound"], r["decoders"]) == {"jpeg": (True, 1), "raw": (False, 0)}.get(r["cell"]["peer"].rpartition(":")[2], (None, None))' \
+    'where decoding is all that there is to wait for it is the bound; where nothing is decoded, or told of it, it is not'
+  "$python" - "$data" "$tmp/.out" <<'PY' || die 'what is delivered differs'
+import json, os, sys
+import xxhash
+from PIL import Image
+found = {}
+for run in json.load(open(sys.argv[2]))["runs"]:
+    if run["decode_hash"]:
+        found.setdefault(run["cell"]["peer"].rpartition(":")[2], []).append(run["decode_hash"])
+paths = [os.path.join(sys.argv[1], name) for name in sorted(os.listdir(sys.argv[1]))]
+parts = {"raw": [open(path, "rb").read() for path in paths], "jpeg": [Image.open(path).convert("RGB").tobytes() for path in paths]}
+assert len(parts["jpeg"][0]) == 1000 * 750 * 3 and 410_000 < len(parts["raw"][0]) < 451_000
+sums = {form: 2 * sum(xxhash.xxh3_64_intdigest(part, seed=i) for i, part in enumerate(of)) % 2**64 for form, of in parts.items()}
+assert found == {form: 2 * [f"{value:016x}"] for form, value in sums.items()}, (found, sums)
+PY
+  call report "$tmp/results.db"
+  [[ $out == *'waits for decoding'*' %, decode-bound'* && $out == *'0 %, not decode-bound'* ]] || die 'the table does not say so'
+}
+in_three_tries slow_decoder
+
+# --- decoding behind a long computation is not the bound -------------------------------------------------
+both=torch:jpeg,blksweep:lba:none:buffered:jpeg
+long_computation() {
+  decode --peer "$both" --peer-workers 2 --compute 500ms
+  expect_status 0
+  theirs 'r["decode_bound"] is False and 0 < r["decode_wait"] < 0.5' 'the loop waited for its computation'
+}
+in_three_tries long_computation
+
+# What is busy counts only while the loop waits, and in part where not all decoders are.
+"$python" - "$scripts/peers" <<'PY' || die 'the share is computed otherwise'
+import sys
+sys.path.insert(0, sys.argv[1])
+from decoding import busy_while_waiting as busy
+assert busy([(0, 10)], [(0, 10)], 1) == 10
+assert busy([(0, 10)], [(0, 10)], 2) == 5
+assert busy([(0, 10), (0, 10), (0, 10)], [(0, 4), (6, 10)], 2) == 8, "more than there are CPUs are no more than busy"
+assert busy([(0, 4), (20, 30)], [(4, 20)], 1) == 0, "decoded ahead"
+assert busy([(2, 6)], [(0, 10)], 1) == 4, "it waited for reads"
+assert busy([], [(0, 10)], 1) == busy([(0, 10)], [], 1) == 0
+PY
+
+# --- what cannot be decoded -------------------------------------------------------------------------------
+broken() { # WORKERS TEXT : each peer's run is incomplete, and says why in a line with the file's name
+  decode --peer "$both" --peer-workers "$1"
+  expect_status 3
+  theirs '"000007.jpg: cannot be decoded as JPEG: '"$2"'" in r["incomplete_reason"] and not any(
+    text in r["incomplete_reason"] for text in ("\n", "Traceback", "Undecodable"))' 'it names the file'
+}
+truncate -s 50000 "$data/000007.jpg"
+broken 2 'image file is truncated'
+head -c 50000 /dev/zero >"$data/000007.jpg"
+broken 0 'cannot identify image file'
+
+# --- before anything is measured -----------------------------------------------------------------------
+decode --peer tar:jpeg --peer-data "$tmp/forms"
+expect_error 1 'tar:jpeg' 'it decodes nothing'
+decode --peer torch:png
+expect_error 1 'torch:png' 'torch:raw and torch:jpeg'
