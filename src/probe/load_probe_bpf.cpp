@@ -59,7 +59,8 @@ Result<LoadedProbe> load(const WantedProbe& wanted, bool essential) {
   if (const int err = block_probe__load(&s); err != 0) {
     return probe_refused(disk.disk, -err);
   }
-  return out;
+  // libbpf goes on without where its own trial of mapped memory failed.
+  return s.bss != nullptr ? Result<LoadedProbe>(std::move(out)) : probe_refused(disk.disk, ENOMEM);
 }
 
 }  // namespace

@@ -176,6 +176,9 @@ Result<> BpfCacheProbe::load(const CacheProbeSettings& settings, const MountFact
   if (const int err = cache_probe__load(&s); err != 0) {
     return refused("load the cache probe", -err);
   }
+  if (s.bss == nullptr) {  // libbpf goes on without where its own trial of it failed
+    return refused("map the cache probe's memory", ENOMEM);
+  }
   BLKSWEEP_TRY(words_,
                MappedArray<cache_probe_word>::map(bpf_map__fd(s.maps.words),
                                                   std::max<std::uint64_t>(all_words_, 1), true));
