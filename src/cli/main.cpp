@@ -81,8 +81,10 @@ int run_safely(int argc, char** argv) {
     return report_error({"out of memory (ulimit -v, or the node has none left)"});
   } catch (const std::system_error& e) {
     const bool thread = e.code() == std::errc::resource_unavailable_try_again;
-    return report_error({thread ? std::string("no thread can be started (RLIMIT_NPROC, pids.max, memory): ") + e.what()
-                                : std::string(e.what())});
+    return report_error(
+        {thread
+             ? std::string("no thread can be started (RLIMIT_NPROC, pids.max, memory): ") + e.what()
+             : std::string(e.what())});
   } catch (const std::exception& e) {
     return report_error({e.what()});
   }

@@ -83,7 +83,8 @@ class Walk {
     return fd;
   }
 
-  // Registers an open directory; its number, or kDropped when it was entered before or cannot be looked at.
+  // Registers an open directory; its number, or kDropped when it was entered before or cannot be
+  // looked at.
   std::uint32_t enter(std::string path, std::uint32_t parent, Fd fd) {
     struct stat st {};
     if (::fstat(fd.get(), &st) != 0) {

@@ -142,8 +142,9 @@ Result<std::vector<std::string>> touched_by(const std::string& disk, const Queue
   return names;
 }
 
-// nullopt: it is not there, may not be written or has no value (wbt_lat_usec of some devices), so that it cannot be
-// changed either. Without what stood there before nothing could be put back, so that any other failure is an Error.
+// nullopt: it is not there, may not be written or has no value (wbt_lat_usec of some devices), so
+// that it cannot be changed either. Without what stood there before nothing could be put back, so
+// that any other failure is an Error.
 Result<std::optional<std::string>> value_before(const std::string& path) {
   struct stat st {};
   if (::lstat(path.c_str(), &st) != 0 && errno != ENOENT) {

@@ -11,12 +11,14 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <utility>
 
+#include "base/log.h"
 #include "base/units.h"
 #include "os/memory_room.h"
 #include "os/trust.h"
@@ -169,8 +171,10 @@ Result<ReplacedFile> ReplacedFile::begin_in(int folder, const std::string& name,
 }
 
 ReplacedFile::~ReplacedFile() {
-  if (!temporary_.empty()) {
-    ::unlinkat(folder_.get(), temporary_.c_str(), 0);
+  if (!temporary_.empty() && ::unlinkat(folder_.get(), temporary_.c_str(), 0) != 0 &&
+      errno != ENOENT) {
+    warn(fmt::format("{} beside {} could not be removed: {}; it is of no use", temporary_, path_,
+                     std::strerror(errno)));
   }
 }
 

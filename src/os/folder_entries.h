@@ -1,4 +1,5 @@
-// What a folder holds, or the reason why that is not known: a folder that cannot be read is no empty one.
+// What a folder holds, or the reason why that is not known: a folder that cannot be read is no
+// empty one.
 //
 // Source:  opendir(3), readdir(3).
 // Errors:  the folder and what the kernel said.

@@ -109,9 +109,11 @@ bool is_stopped(const ProcessId& id) {
 bool wait_for_end(const ProcessId& id, Nanos patience) {
   const Fd pidfd = open_pidfd(id.pid);
   const std::int64_t until = now_ns() + patience.count();
+  bool ended = false;
   for (std::int64_t left = patience.count(); left > 0 && is_alive(id); left = until - now_ns()) {
     pollfd look{pidfd.get(), POLLIN, 0};
-    if (pidfd && ::poll(&look, 1, static_cast<int>(left / kNsPerMs + 1)) > 0) {
+    ended = pidfd && ::poll(&look, 1, static_cast<int>(left / kNsPerMs + 1)) > 0;
+    if (ended) {
       break;
     }
     const timespec pause{.tv_sec = 0, .tv_nsec = 2 * kNsPerMs};  // where it cannot be waited for
@@ -120,7 +122,7 @@ bool wait_for_end(const ProcessId& id, Nanos patience) {
   }
   int status = 0;
   ::waitpid(id.pid, &status, WNOHANG);
-  return !is_alive(id);
+  return ended || !is_alive(id);
 }
 
 void ask_to_end(const ProcessId& id) { send(id, SIGTERM); }

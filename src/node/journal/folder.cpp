@@ -36,6 +36,9 @@ Result<Fd> lock_or_name_holder(const std::string& path) {
 
 Result<> make_folders(const std::string& run_folder) {
   if (::access(run_folder.c_str(), W_OK) != 0) {
+    if (errno != EACCES && errno != EROFS && errno != EPERM) {
+      return sys_error(errno, "look at " + run_folder);
+    }
     return unsupported(fmt::format(
         "changing settings of the node needs root: {} may not be written to", run_folder));
   }
