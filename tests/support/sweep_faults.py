@@ -266,7 +266,7 @@ def judge(call, error, result, left, still, baseline, lines):
     if not changed and not extra:
         return "equal", ""
     gone = all(value in (None, "(missing)") for value in changed.values()) and not extra
-    noted = os.strerror(getattr(errno, error)) in "\n".join(result.said)
+    noted = os.strerror(getattr(errno, error)) in "\n".join(result.said) or any(".warnings" in key for key in changed)
     text = "; ".join(f"{k}: {same[k]!r} -> {v!r}" for k, v in list(changed.items())[:6]) + f" {extra} " + "".join(result.said)[-200:]
     return ("unknown" if gone and not any(k.startswith("file ") for k in changed) else "differs") + (" and says so" if noted else ""), text
 
