@@ -52,7 +52,8 @@ CASES = {
 UNDOES = ("node restore", "disk stop", "cache unpin")
 ANSWERS = ("doctor", "catalog")
 AFTER = {
-    "disk": ["disk stop {name} --force"], "disk-fs": ["disk stop {name} --force"], "pin": ["cache unpin {name}"], "pin-inodes": ["cache unpin {name}"],
+    "disk": ["disk stop {name} --force"], "disk-fs": ["disk stop {name} --force"], "pin": ["cache unpin {name}"],
+    "pin-inodes": ["cache unpin {name}"],
 }
 
 
