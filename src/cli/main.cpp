@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
+#include <system_error>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -77,6 +79,12 @@ int run_safely(int argc, char** argv) {
     return run_program(argc, argv);
   } catch (const std::bad_alloc&) {
     return report_error({"out of memory (ulimit -v, or the node has none left)"});
+  } catch (const std::system_error& e) {
+    const bool thread = e.code() == std::errc::resource_unavailable_try_again;
+    return report_error(
+        {thread
+             ? std::string("no thread can be started (RLIMIT_NPROC, pids.max, memory): ") + e.what()
+             : std::string(e.what())});
   } catch (const std::exception& e) {
     return report_error({e.what()});
   }

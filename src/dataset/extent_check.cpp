@@ -54,10 +54,13 @@ std::string address(std::span<const ExtentRecord> extents, std::size_t i) {
 class ExtentChecker {
  public:
   ExtentChecker(const Catalog& catalog, const DataFiles& data, AskWriters writers)
-      : catalog_(catalog),
-        data_(data),
-        writers_(writers),
-        placement_(Placement::find(std::string(catalog.root), data.root(), facts_, report_)) {}
+      : catalog_(catalog), data_(data), writers_(writers) {}
+
+  Result<> find_placement() {
+    BLKSWEEP_TRY(placement_,
+                 Placement::find(std::string(catalog_.root), data_.root(), facts_, report_));
+    return {};
+  }
 
   // An error is of this process: it says nothing of the file.
   Result<> look(std::uint32_t file, ExtentCheck& check) {
@@ -130,6 +133,7 @@ Result<ExtentCheck> check_extents(const Catalog& catalog, AskWriters writers) {
   ExtentCheck check;
   check.files = catalog.files.size();
   ExtentChecker checker(catalog, data, writers);
+  BLKSWEEP_CHECK(checker.find_placement());
   for (const std::uint32_t file : files_by_inode(catalog)) {
     BLKSWEEP_CHECK(checker.look(file, check));
   }

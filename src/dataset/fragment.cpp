@@ -71,7 +71,11 @@ class Fragmenter {
     BLKSWEEP_CHECK(allocate(group, spacer));
     for (Growing& g : group) {
       BLKSWEEP_CHECK(writer_.write_sample(g.fd.get(), g.number, g.path));
-      extents_ += reader_.read(g.fd.get()) == 0 ? reader_.extents().size() : 1;
+      const int unread = reader_.read(g.fd.get());
+      if (unread != 0 && unread != EOPNOTSUPP && unread != ENOTTY) {
+        return sys_error(unread, "look for the extents of " + g.path);
+      }
+      extents_ += unread == 0 ? reader_.extents().size() : 1;
       BLKSWEEP_CHECK(g.fd.close(g.path));
     }
     if (::unlinkat(writer_.directory(), spacer.c_str(), 0) != 0) {

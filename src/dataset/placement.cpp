@@ -79,14 +79,17 @@ bool refuses_fiemap(int err) {
 
 }  // namespace
 
-Placement Placement::find(const std::string& root, int root_fd, CatalogParts& parts,
-                          ScanReport& report) {
+Result<Placement> Placement::find(const std::string& root, int root_fd, CatalogParts& parts,
+                                  ScanReport& report) {
   Placement p;
   struct statfs fs {};
   struct stat st {};
-  ::fstat(root_fd, &st);
+  // Not known is not "without addresses": files would seem to have moved.
+  if (::fstat(root_fd, &st) != 0 || ::fstatfs(root_fd, &fs) != 0) {
+    return sys_error(errno, "ask for the filesystem of " + root);
+  }
   parts.device = p.device_ = st.st_dev;
-  if (::fstatfs(root_fd, &fs) == 0 && std::has_single_bit(static_cast<std::uint64_t>(fs.f_bsize))) {
+  if (std::has_single_bit(static_cast<std::uint64_t>(fs.f_bsize))) {
     parts.block_bytes = static_cast<std::uint32_t>(fs.f_bsize);
   }
   p.block_mask_ = std::uint64_t{parts.block_bytes} - 1;

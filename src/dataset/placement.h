@@ -25,9 +25,9 @@ namespace blksweep {
 class Placement {
  public:
   // Fills device, node, partition and block facts of `parts`. What is not known or not readable is
-  // a warning in the report, never an Error.
-  static Placement find(const std::string& root, int root_fd, CatalogParts& parts,
-                        ScanReport& report);
+  // a warning in the report; an Error where the filesystem does not answer at all.
+  static Result<Placement> find(const std::string& root, int root_fd, CatalogParts& parts,
+                                ScanReport& report);
 
   // Appends the extents of the open file number `file`, clipped to those that hold bytes of it.
   // 0, also where FIEMAP is refused (the file then has no address), or the errno of a bad file.

@@ -284,7 +284,7 @@ Result<CatalogParts> Scanner::run(const std::string& root) {
   if (::syncfs(tree_.root.get()) != 0) {
     return sys_error(errno, "write back dirty data of " + root);
   }
-  placement_ = Placement::find(root, tree_.root.get(), parts_, report_);
+  BLKSWEEP_TRY(placement_, Placement::find(root, tree_.root.get(), parts_, report_));
   open_all();
   report_.extents_ns = now_ns() - begin - report_.walk_ns;
   placement_.report_refusals(report_);

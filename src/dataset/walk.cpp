@@ -56,7 +56,9 @@ class Walk {
     if (!again) {
       return sys_error(errno, "open " + root);
     }
-    enter("", 0, std::move(again));
+    if (enter("", 0, std::move(again)) == kDropped) {
+      return sys_error(errno, "look at " + root);
+    }
     // Both lists grow while they are read.
     for (std::size_t d = 0, l = 0; d < tree_.directories.size() || l < links_.size();) {
       if (d < tree_.directories.size()) {
@@ -81,10 +83,17 @@ class Walk {
     return fd;
   }
 
-  // Registers an open directory; its number, or kDropped when it was entered before.
+  // Registers an open directory; its number, or kDropped when it was entered before or cannot be
+  // looked at.
   std::uint32_t enter(std::string path, std::uint32_t parent, Fd fd) {
     struct stat st {};
-    if (::fstat(fd.get(), &st) != 0 || !seen_.emplace(st.st_dev, st.st_ino).second) {
+    if (::fstat(fd.get(), &st) != 0) {
+      const int error = errno;
+      report_.add(Oddity::unreadable, path + ": " + std::strerror(error));
+      errno = error;
+      return kDropped;
+    }
+    if (!seen_.emplace(st.st_dev, st.st_ino).second) {
       return kDropped;
     }
     if (walking_ == Walking::inside && !tree_.directories.empty() &&

@@ -42,7 +42,7 @@ void become_device() {
 }
 
 Result<> write_daemon_file(const Registry& registry, const std::string& name) {
-  const ProcessId id = own_id();
+  BLKSWEEP_TRY(const ProcessId id, own_id());
   return write_file(registry.daemon_file(name), fmt::format("{} {}\n", id.pid, id.start_time));
 }
 

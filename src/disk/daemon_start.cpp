@@ -56,6 +56,15 @@ void describe(Spawn& s, const std::string& log, int ready) {
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
 }
 
+// Its log goes with the disk that could not be started.
+std::string last_words(const std::string& log) {
+  std::string text = whole_text(log);
+  while (text.ends_with('\n')) {
+    text.pop_back();
+  }
+  return text.empty() ? "" : ": " + text.substr(text.rfind('\n') + 1);
+}
+
 // "ready", or an exit code and a text.
 Result<> read_word(int fd, const std::string& log) {
   std::string word;
@@ -72,7 +81,7 @@ Result<> read_word(int fd, const std::string& log) {
   int code = 1;
   const auto [rest, ec] = std::from_chars(word.data(), word.data() + word.size(), code);
   if (ec != std::errc{}) {
-    return fail("the daemon ended before it was ready: see " + log);
+    return fail("the daemon ended before it was ready" + last_words(log));
   }
   return fail(word.substr(word.find(' ') + 1), Exit{code});
 }
@@ -87,7 +96,11 @@ Result<> start_disk_daemon(const Registry& registry, const std::string& name) {
   const Fd read_end(ends[0]);
   // Above the number that it gets in the child: dup2 to itself would leave it close-on-exec.
   Fd write_end(::fcntl(ends[1], F_DUPFD_CLOEXEC, kReadyFd + 1));
+  const int error = errno;
   ::close(ends[1]);
+  if (!write_end) {
+    return sys_error(error, "pipe to the daemon");
+  }
   Spawn s;
   describe(s, registry.log_file(name), write_end.get());
   std::array<std::string, 5> words{"blksweep", "disk-daemon", name, "--ready-fd",

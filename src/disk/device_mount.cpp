@@ -57,7 +57,8 @@ Result<> mount_read_only(const std::string& device, const std::string& folder) {
     return sys_error(errno, "look at " + device);
   }
   BLKSWEEP_TRY(const BlockDevice found, block_device_of_dev(st.st_rdev));
-  for (const MountFacts& there : mounts_of(found)) {
+  BLKSWEEP_TRY(const std::vector<MountFacts> mounted, mounts_of(found));
+  for (const MountFacts& there : mounted) {
     if (there.root == "/") {
       return show_again(there, folder);
     }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
 #include "base/log.h"
 #include "disk/filesystem.h"
@@ -55,13 +56,17 @@ Result<std::string> start_image(const ImageWish& wish) {
 
 Result<ImageEnd> stop_image(const std::string& file) {
   ImageEnd end;
-  while (const auto disk = loop_of(file)) {
+  for (;;) {
+    BLKSWEEP_TRY(const std::optional<std::string> disk, loop_of(file));
+    if (!disk) {
+      break;
+    }
     end.was_up = true;
-    if (const auto device = block_device_of_name(*disk)) {
-      for (const MountFacts& mount : mounts_of(*device)) {
-        BLKSWEEP_TRY(const std::vector<std::string> warnings, unmount_or_detach(mount));
-        end.warnings.insert(end.warnings.end(), warnings.begin(), warnings.end());
-      }
+    BLKSWEEP_TRY(const BlockDevice device, block_device_of_name(*disk));
+    BLKSWEEP_TRY(const std::vector<MountFacts> mounted, mounts_of(device));
+    for (const MountFacts& mount : mounted) {
+      BLKSWEEP_TRY(const std::vector<std::string> warnings, unmount_or_detach(mount));
+      end.warnings.insert(end.warnings.end(), warnings.begin(), warnings.end());
     }
     if (const Result<> freed = detach_loop(*disk); !freed) {
       end.warnings.push_back(freed.error().message());  // goes when its last user ends

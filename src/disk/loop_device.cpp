@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "os/file.h"
+#include "os/folder_entries.h"
 
 namespace blksweep {
 namespace {
@@ -50,6 +51,16 @@ Result<std::string> free_loop(const Fd& control) {
 bool is_bound(const std::string& disk) {
   std::error_code ignored;
   return fs::exists("/sys/block/" + disk + "/loop/backing_file", ignored);
+}
+
+// "": the disk (/sys/block/loop0) has no file.
+Result<std::string> backing_of(const std::string& disk) {
+  Result<std::string> text = kernel_text(disk + "/loop/backing_file");
+  if (!text) {
+    const int e = text.error().sys_errno;
+    return e == ENOENT || e == ENXIO || e == ENODEV ? std::string() : std::move(text);
+  }
+  return text->substr(0, text->find('\n'));
 }
 
 // "" where there is none: containers may have no node for a device that was added just now.
@@ -90,14 +101,15 @@ Result<std::optional<AttachedLoop>> try_attach(const std::string& disk, const Fd
 
 }  // namespace
 
-std::optional<std::string> loop_of(const std::string& file) {
-  std::error_code ec;
-  for (const auto& entry : fs::directory_iterator("/sys/block", ec)) {
-    if (first_line(entry.path().string() + "/loop/backing_file") == file) {
-      return entry.path().filename().string();
+Result<std::optional<std::string>> loop_of(const std::string& file) {
+  BLKSWEEP_TRY(const std::vector<std::string> disks, paths_in("/sys/block"));
+  for (const std::string& disk : disks) {
+    BLKSWEEP_TRY(const std::string backing, backing_of(disk));
+    if (backing == file) {
+      return std::optional(fs::path(disk).filename().string());
     }
   }
-  return std::nullopt;
+  return std::optional<std::string>();
 }
 
 unsigned own_loop_number(const std::string& name) {

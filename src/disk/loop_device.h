@@ -18,7 +18,7 @@
 namespace blksweep {
 
 // The loop device whose backing file has that path: "loop0".
-std::optional<std::string> loop_of(const std::string& file);
+Result<std::optional<std::string>> loop_of(const std::string& file);
 
 inline constexpr unsigned kFirstOwnLoop = 4096;  // from here on: added by us, removed by us
 // The number for what is called so, the same each time.

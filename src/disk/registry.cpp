@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "os/file.h"
+#include "os/folder_entries.h"
 #include "os/own_folder.h"
 #include "os/process_id.h"
 
@@ -93,13 +94,15 @@ std::vector<std::string> Registry::names() const {
     warn(ours.error().message());
     return out;
   }
-  std::error_code ec;
-  for (const auto& entry : fs::directory_iterator(root_, ec)) {
-    if (check_disk_name(entry.path().filename().string())) {
-      out.push_back(entry.path().filename().string());
+  const Result<std::vector<std::string>> paths = paths_in(root_);
+  if (!paths && paths.error().sys_errno != ENOENT) {
+    warn(paths.error().message());
+  }
+  for (const std::string& path : paths.value_or(std::vector<std::string>())) {
+    if (const std::string name = fs::path(path).filename().string(); check_disk_name(name)) {
+      out.push_back(name);
     }
   }
-  std::ranges::sort(out);
   return out;
 }
 
@@ -110,12 +113,11 @@ Result<> Registry::remove(const std::string& name) const {
   if (::rmdir(io_folder(name).c_str()) != 0 && errno != ENOENT) {
     return sys_error(errno, "remove " + io_folder(name));
   }
-  std::error_code ec;
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder(name), ec)) {
-    files.push_back(entry.path());
+  const Result<std::vector<std::string>> files = paths_in(folder(name));
+  if (!files && files.error().sys_errno != ENOENT) {
+    return tl::unexpected(files.error());
   }
-  for (const fs::path& file : files) {
+  for (const std::string& file : files.value_or(std::vector<std::string>())) {
     ::unlink(file.c_str());
   }
   if (::rmdir(folder(name).c_str()) != 0 && errno != ENOENT) {

@@ -43,7 +43,8 @@ Result<std::string> absolute_folder(const std::string& mount) {
   if (ec || !fs::is_directory(folder, ec)) {
     return fail(fmt::format("--mount {}: no such folder: make it first", mount));
   }
-  if (is_mount_point(folder.string())) {
+  BLKSWEEP_TRY(const bool taken, is_mount_point(folder.string()));
+  if (taken) {
     return fail(fmt::format("--mount {}: something is mounted there", mount));
   }
   return folder.string();
@@ -284,7 +285,8 @@ Result<DiskState> set_disk(const Registry& registry, const std::string& name,
     state.model = change.model->name;
     state.model_toml = to_toml(*change.model);
     const bool rotating = std::holds_alternative<RotatingSpec>(change.model->timing);
-    if (const auto disk = loop_of(registry.data_file(name))) {
+    BLKSWEEP_TRY(const std::optional<std::string> disk, loop_of(registry.data_file(name)));
+    if (disk) {
       BLKSWEEP_CHECK(set_queue_value(*disk, "rotational", rotating ? "1" : "0"));
     }
   }

@@ -44,17 +44,10 @@ Result<DiskState> state_of(const Registry& registry, const std::string& name, bo
 class Teardown {
  public:
   Teardown(const Registry& registry, DiskState state, bool force)
-      : registry_(registry), state_(std::move(state)), force_(force) {
-    const auto disk = loop_of(registry_.data_file(state_.name));
-    disk_ = disk.value_or("");
-    if (disk) {
-      const auto device = block_device_of_name(disk_);
-      mounts_ = device ? mounts_of(*device) : std::vector<MountFacts>();
-    }
-    daemon_ = registry_.daemon(state_.name);
-  }
+      : registry_(registry), state_(std::move(state)), force_(force) {}
 
   Result<DiskEnd> run() {
+    BLKSWEEP_CHECK(look());
     BLKSWEEP_CHECK(check());
     release_stuck_daemon();
     for (const MountFacts& mount : mounts_) {
@@ -69,6 +62,18 @@ class Teardown {
   }
 
  private:
+  // What cannot be seen would be left behind, so that it is an error.
+  Result<> look() {
+    BLKSWEEP_TRY(const std::optional<std::string> disk, loop_of(registry_.data_file(state_.name)));
+    if (disk) {
+      BLKSWEEP_TRY(const BlockDevice device, block_device_of_name(*disk));
+      BLKSWEEP_TRY(mounts_, mounts_of(device));
+    }
+    disk_ = disk.value_or("");
+    daemon_ = registry_.daemon(state_.name);
+    return {};
+  }
+
   // Everything that would refuse, before anything is changed.
   Result<> check() const {
     if (force_ || disk_.empty()) {
@@ -133,16 +138,20 @@ class Teardown {
 
   Result<> unmount_fuse() {
     const std::string io = registry_.io_folder(state_.name);
-    while (is_mount_point(io)) {
+    for (;;) {
+      BLKSWEEP_TRY(const bool mounted, is_mount_point(io));
+      if (!mounted) {
+        return {};
+      }
       if (::umount2(io.c_str(), UMOUNT_NOFOLLOW) != 0 &&
           ::umount2(io.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0) {
         const int error = errno;
-        if (is_mount_point(io)) {  // else the daemon, which ends, was faster
+        BLKSWEEP_TRY(const bool still, is_mount_point(io));
+        if (still) {  // else the daemon, which ends, was faster
           return sys_error(error, "unmount " + io);
         }
       }
     }
-    return {};
   }
 
   Result<> end_daemon() {

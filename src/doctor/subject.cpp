@@ -62,7 +62,12 @@ void find_file(Subject& s, const std::string& root) {
 void map_file(Subject& s, CatalogParts& parts) {
   const Fd root(::open(parts.root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ScanReport report;
-  Placement placement = Placement::find(parts.root, root.get(), parts, report);
+  Result<Placement> found = Placement::find(parts.root, root.get(), parts, report);
+  if (!found) {
+    s.scan_warnings.push_back(found.error().message());
+    return;
+  }
+  Placement& placement = *found;
   s.filesystem = report.filesystem;
   struct stat st {};
   const Fd fd = open_quietly(s.file);

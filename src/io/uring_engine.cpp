@@ -228,7 +228,7 @@ Result<> UringEngine::flush(unsigned wait_for) {
     if (!passing || refusals > kMostRefusals) {
       return sys_error(n < 0 ? -n : EBUSY, "io_uring_enter");
     }
-    if (polled_by_kernel()) {
+    if (polled_by_kernel() && n >= 0) {  // else that thread may not have been woken
       break;
     }
   }

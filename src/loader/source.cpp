@@ -17,6 +17,16 @@
 namespace blksweep {
 namespace {
 
+// Fewer samples than there are is another epoch.
+void warn_of_left_out(const ScanReport& report, std::vector<std::string>& warnings) {
+  for (const Oddity kind : {Oddity::unreadable, Oddity::vanished}) {
+    if (const OddityCount& odd = report.of(kind); odd.count > 0) {
+      warnings.push_back(fmt::format("{} of the folder's entries {}, the first: {}", odd.count,
+                                     explain(kind), odd.named.front()));
+    }
+  }
+}
+
 constexpr std::size_t kProbedFiles = 16;
 constexpr std::size_t kNamedChanges = 3;
 
@@ -45,6 +55,7 @@ Result<Source> scan_source(const std::string& dir, bool follow_links) {
   s.catalog = parts->view();
   s.owner = std::move(parts);
   s.warnings = std::move(report.warnings);
+  warn_of_left_out(report, s.warnings);
   BLKSWEEP_CHECK(
       refuse_other_disks(std::string(s.catalog.root), report.of(Oddity::other_device).named));
   return s;

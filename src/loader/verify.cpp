@@ -58,6 +58,9 @@ class PlainReader {
       const std::size_t want = std::min<std::uint64_t>(kBlock, s.length - done);
       const ssize_t n =
           ::pread(fd_.get(), block_.data(), want, static_cast<off_t>(s.offset + done));
+      if (n < 0 && errno == EINTR) {
+        continue;
+      }
       if (n <= 0) {
         return n < 0 ? sys_error(errno, "read") : fail("the file ends early");
       }

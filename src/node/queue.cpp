@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string_view>
 
 #include "node/setting.h"
 #include "os/file.h"
+#include "os/folder_entries.h"
 
 namespace blksweep {
 namespace {
@@ -55,16 +58,23 @@ bool is_name(std::string_view name) {
   });
 }
 
-std::vector<std::string> writable_files(const std::string& folder) {
+// A folder that is not there has none.
+Result<std::vector<std::string>> writable_files(const std::string& folder) {
   std::vector<std::string> names;
-  std::error_code ec;
-  for (const auto& entry : fs::directory_iterator(folder, ec)) {
-    if (is_writable(entry.path().string())) {
-      names.push_back(entry.path().filename().string());
+  const Result<std::vector<std::string>> paths = paths_in(folder);
+  if (!paths && paths.error().sys_errno != ENOENT) {
+    return tl::unexpected(paths.error());
+  }
+  for (const std::string& path : paths.value_or(std::vector<std::string>())) {
+    if (is_writable(path)) {
+      names.push_back(fs::path(path).filename().string());
     }
   }
-  std::ranges::sort(names);
   return names;
+}
+
+std::vector<std::string> names_of_writable(const std::string& folder) {
+  return writable_files(folder).value_or(std::vector<std::string>());
 }
 
 std::string list_or_none(const std::vector<std::string>& words) {
@@ -99,7 +109,7 @@ Result<> check_wish(const std::string& disk, const QueueWish& wish) {
     if (!(tunable && changes_scheduler(disk, wish)) && !is_writable(folder + name)) {
       return unsupported(
           fmt::format("{} has no queue setting '{}' that may be written; there are: {}", disk, name,
-                      list_or_none(writable_files(tunable ? folder + "iosched" : folder))));
+                      list_or_none(names_of_writable(tunable ? folder + "iosched" : folder))));
     }
     // A scheduler that is not listed may be a module that the kernel loads when it is asked for.
     if (name == kScheduler && !is_name(value)) {
@@ -111,7 +121,7 @@ Result<> check_wish(const std::string& disk, const QueueWish& wish) {
 }
 
 // What the wish may change, asked for or in its wake.
-std::vector<std::string> touched_by(const std::string& disk, const QueueWish& wish) {
+Result<std::vector<std::string>> touched_by(const std::string& disk, const QueueWish& wish) {
   std::vector<std::string> names;
   for (const auto& [name, value] : wish) {
     names.push_back(name);
@@ -121,7 +131,8 @@ std::vector<std::string> touched_by(const std::string& disk, const QueueWish& wi
     names.insert(names.end(), kBeforeTunables.begin(), kBeforeTunables.end());
   }
   if (scheduler || asked_for(wish, "nr_requests") != nullptr) {
-    for (const std::string& tunable : writable_files(queue_folder(disk) + "iosched")) {
+    BLKSWEEP_TRY(const auto tunables, writable_files(queue_folder(disk) + "iosched"));
+    for (const std::string& tunable : tunables) {
       names.push_back(std::string(kTunables) + tunable);
     }
   }
@@ -131,14 +142,32 @@ std::vector<std::string> touched_by(const std::string& disk, const QueueWish& wi
   return names;
 }
 
-// Files that are not there, may not be written or cannot be read (wbt_lat_usec of some devices)
-// cannot be changed either.
+// nullopt: it is not there, may not be written or has no value (wbt_lat_usec of some devices), so
+// that it cannot be changed either. Without what stood there before nothing could be put back, so
+// that any other failure is an Error.
+Result<std::optional<std::string>> value_before(const std::string& path) {
+  struct stat st {};
+  if (::lstat(path.c_str(), &st) != 0 && errno != ENOENT) {
+    return sys_error(errno, "look at " + path);
+  }
+  if (!S_ISREG(st.st_mode) || (st.st_mode & S_IWUSR) == 0) {
+    return std::optional<std::string>();
+  }
+  Result<std::string> now = read_setting(path);
+  if (!now && (now.error().sys_errno == EINVAL || now.error().sys_errno == EOPNOTSUPP ||
+               now.error().sys_errno == ENOENT)) {
+    return std::optional<std::string>();
+  }
+  return now ? Result<std::optional<std::string>>(*std::move(now)) : tl::unexpected(now.error());
+}
+
 Result<Loan> saved_queue(const std::string& disk, const QueueWish& wish) {
   Loan loan{.key = key_of(disk), .what = "the queue of " + disk};
-  for (const std::string& name : touched_by(disk, wish)) {
+  BLKSWEEP_TRY(const std::vector<std::string> touched, touched_by(disk, wish));
+  for (const std::string& name : touched) {
     const std::string path = queue_folder(disk) + name;
-    const Result<std::string> now = is_writable(path) ? read_setting(path) : std::string();
-    if (is_writable(path) && now) {
+    BLKSWEEP_TRY(const std::optional<std::string> now, value_before(path));
+    if (now) {
       loan.values.push_back({path, *now});
     }
   }
@@ -159,7 +188,7 @@ tl::unexpected<Error> refused(const std::string& disk, const std::string& name,
   if (name.starts_with(kTunables) && !is_writable(queue_folder(disk) + name)) {
     return fail(fmt::format("the scheduler {} has no tunable '{}', but: {}", scheduler_of(disk),
                             name.substr(kTunables.size()),
-                            list_or_none(writable_files(queue_folder(disk) + "iosched"))));
+                            list_or_none(names_of_writable(queue_folder(disk) + "iosched"))));
   }
   return tl::unexpected(cause);
 }
@@ -257,7 +286,7 @@ Result<> put_back_queue(const std::string& disk, const BorrowingPlaces& places) 
 
 std::vector<std::pair<std::string, std::string>> scheduler_tunables(const std::string& disk) {
   std::vector<std::pair<std::string, std::string>> all;
-  for (const std::string& name : writable_files(queue_folder(disk) + "iosched")) {
+  for (const std::string& name : names_of_writable(queue_folder(disk) + "iosched")) {
     all.emplace_back(name, first_line(queue_folder(disk) + std::string(kTunables) + name));
   }
   return all;

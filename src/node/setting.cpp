@@ -96,7 +96,7 @@ Result<> write_setting(const std::string& path, const std::string& text) {
   return {};
 }
 
-bool is_really_below(const std::string& path, const std::vector<std::string>& folders) {
+Result<bool> is_really_below(const std::string& path, const std::vector<std::string>& folders) {
   const auto below_one = [&folders](const std::string& p) {
     return std::ranges::any_of(folders, [&p](const std::string& f) { return is_below(p, f); });
   };
@@ -105,7 +105,10 @@ bool is_really_below(const std::string& path, const std::vector<std::string>& fo
   }
   std::error_code ec;
   const fs::path real = fs::weakly_canonical(path, ec);
-  return !ec && below_one(real.string());
+  if (ec) {
+    return sys_error(ec.value(), "resolve " + path);
+  }
+  return below_one(real.string());
 }
 
 }  // namespace blksweep

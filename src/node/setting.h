@@ -24,6 +24,6 @@ std::vector<std::string> words_of(std::string_view text);
 std::string marked_word(std::string_view text);
 
 // Whether the file is really below one of the folders, links in its path resolved.
-bool is_really_below(const std::string& path, const std::vector<std::string>& folders);
+Result<bool> is_really_below(const std::string& path, const std::vector<std::string>& folders);
 
 }  // namespace blksweep

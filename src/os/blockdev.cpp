@@ -100,6 +100,9 @@ Result<BlockDevice> block_device_of_dev(dev_t dev) {
   const fs::path link = fmt::format("/sys/dev/block/{}:{}", major(dev), minor(dev));
   std::error_code ec;
   const fs::path sys = fs::canonical(link, ec);
+  if (ec && ec != std::errc::no_such_file_or_directory) {
+    return sys_error(ec.value(), "resolve " + link.string());
+  }
   if (ec) {
     const std::string device = fmt::format("device {}:{}", major(dev), minor(dev));
     return unsupported(fs::exists(link.parent_path(), ec)
@@ -138,13 +141,18 @@ Result<BlockDevice> block_device_of_name(const std::string& name) {
   return block_device_of_dev(makedev(maj, min));
 }
 
-std::vector<MountFacts> mounts(const std::string& mountinfo) {
-  std::ifstream in(mountinfo);
+Result<std::vector<MountFacts>> read_mounts(const std::string& mountinfo) {
+  BLKSWEEP_TRY(const std::string text, kernel_text(mountinfo));
+  std::istringstream in(text);
   std::vector<MountFacts> all;
   for (std::string line; std::getline(in, line);) {
     all.push_back(parse_mountinfo(line));
   }
   return all;
+}
+
+std::vector<MountFacts> mounts(const std::string& mountinfo) {
+  return read_mounts(mountinfo).value_or(std::vector<MountFacts>());
 }
 
 bool is_mount_of(const MountFacts& mount, dev_t dev, const std::string& node) {
@@ -159,7 +167,8 @@ Result<MountFacts> mount_of(const std::string& path) {
     return sys_error(ec.value(), "resolve " + path);
   }
   MountFacts best;
-  for (MountFacts& m : mounts()) {
+  BLKSWEEP_TRY(std::vector<MountFacts> all, read_mounts());
+  for (MountFacts& m : all) {
     // Later ones cover earlier ones that are mounted on the same point.
     if (is_under(real, m.mount_point) && m.mount_point.size() >= best.mount_point.size()) {
       best = std::move(m);

@@ -52,6 +52,8 @@ Result<BlockDevice> block_device_of_dev(dev_t dev);
 Result<BlockDevice> block_device_of_name(const std::string& name);
 // All that this process sees, oldest first; only a text is read, nothing that is mounted is
 // touched.
+Result<std::vector<MountFacts>> read_mounts(const std::string& mountinfo = "/proc/self/mountinfo");
+// Where not knowing is as good as none.
 std::vector<MountFacts> mounts(const std::string& mountinfo = "/proc/self/mountinfo");
 Result<MountFacts> mount_of(const std::string& path);
 // Whether it is this device that is mounted. Its source says so for btrfs alone, which has a number

@@ -11,12 +11,14 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <utility>
 
+#include "base/log.h"
 #include "base/units.h"
 #include "os/memory_room.h"
 #include "os/trust.h"
@@ -40,18 +42,27 @@ tl::unexpected<Error> became_shorter(const std::string& path) {
 
 }  // namespace
 
-std::string whole_text(const std::string& path) {
+Result<std::string> kernel_text(const std::string& path) {
   // Not by a stream: what /proc shows of a process or a descriptor may go while it is read, and
   // a stream's buffer throws then.
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd) {
+    return sys_error(errno, "open " + path);
+  }
   std::string text;
   std::array<char, std::size_t{16} << 10> part{};
-  ssize_t n = 0;
-  while (fd &&
-         ((n = ::read(fd.get(), part.data(), part.size())) > 0 || (n < 0 && errno == EINTR))) {
+  for (ssize_t n = 1; n != 0;) {
+    n = ::read(fd.get(), part.data(), part.size());
+    if (n < 0 && errno != EINTR) {
+      return sys_error(errno, "read " + path);
+    }
     text.append(part.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
   }
   return text;
+}
+
+std::string whole_text(const std::string& path) {
+  return kernel_text(path).value_or(std::string());
 }
 
 std::string first_line(const std::string& path) {
@@ -160,8 +171,10 @@ Result<ReplacedFile> ReplacedFile::begin_in(int folder, const std::string& name,
 }
 
 ReplacedFile::~ReplacedFile() {
-  if (!temporary_.empty()) {
-    ::unlinkat(folder_.get(), temporary_.c_str(), 0);
+  if (!temporary_.empty() && ::unlinkat(folder_.get(), temporary_.c_str(), 0) != 0 &&
+      errno != ENOENT) {
+    warn(fmt::format("{} beside {} could not be removed: {}; it is of no use", temporary_, path_,
+                     std::strerror(errno)));
   }
 }
 

@@ -29,6 +29,9 @@ Result<> write_full(int fd, std::span<const std::byte> data, const std::string& 
 // The first `size` bytes. Errors: the file ends before.
 Result<std::string> read_text(int fd, std::size_t size, const std::string& name);
 
+// A small text of /proc or /sys, whose size is not known before; Errors: also where it goes while
+// it is read.
+Result<std::string> kernel_text(const std::string& path);
 // Small texts of /proc, /sys and our own: "" when there is nothing to be read.
 std::string whole_text(const std::string& path);
 std::string first_line(const std::string& path);

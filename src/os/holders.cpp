@@ -72,16 +72,16 @@ bool names_below(std::string_view path, const std::string& top) {
                                    path[top.size()] == ' ' || top == "/");
 }
 
-std::vector<MountFacts> mounts_of(const BlockDevice& device) {
-  std::vector<MountFacts> out = mounts();
+Result<std::vector<MountFacts>> mounts_of(const BlockDevice& device) {
+  BLKSWEEP_TRY(std::vector<MountFacts> out, read_mounts());
   std::erase_if(out, [&](const MountFacts& m) { return !is_mount_of(m, device.dev, device.node); });
   std::ranges::reverse(out);
   return out;
 }
 
-bool is_mount_point(const std::string& folder) {
-  return std::ranges::any_of(mounts(),
-                             [&](const MountFacts& m) { return m.mount_point == folder; });
+Result<bool> is_mount_point(const std::string& folder) {
+  BLKSWEEP_TRY(const std::vector<MountFacts> all, read_mounts());
+  return std::ranges::any_of(all, [&](const MountFacts& m) { return m.mount_point == folder; });
 }
 
 std::vector<Holder> other_processes() {

@@ -19,8 +19,8 @@
 namespace blksweep {
 
 // Where a device is mounted (as this process sees it), newest first.
-std::vector<MountFacts> mounts_of(const BlockDevice& device);
-bool is_mount_point(const std::string& folder);
+Result<std::vector<MountFacts>> mounts_of(const BlockDevice& device);
+Result<bool> is_mount_point(const std::string& folder);
 
 // Whether a path as /proc has it ("/a/b", "/a/b (deleted)") is `top` or below it.
 bool names_below(std::string_view path, const std::string& top);

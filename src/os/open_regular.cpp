@@ -54,9 +54,17 @@ int open_resolved(int folder, const char* path, int flags, Links links) {
   return ::openat(folder, path, flags | O_NOFOLLOW);
 }
 
+// Otherwise errno says why: ESTALE of another kind.
 bool is_kind(int fd, mode_t kind) {
   struct stat st {};
-  return ::fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == kind;
+  if (::fstat(fd, &st) != 0) {
+    return false;
+  }
+  if ((st.st_mode & S_IFMT) != kind) {
+    errno = ESTALE;
+    return false;
+  }
+  return true;
 }
 
 // `fd` as it was opened with kSafe: refused when it is of another kind, then made to wait.
@@ -65,8 +73,9 @@ int checked(int fd, int flags, mode_t kind) {
     return -1;
   }
   if (!is_kind(fd, kind)) {
+    const int error = errno;
     ::close(fd);
-    errno = ESTALE;
+    errno = error;
     return -1;
   }
   // io_uring gives EAGAIN for what would block on a filesystem without NOWAIT.
@@ -89,8 +98,7 @@ int open_kind_at(int folder, const char* path, int flags, mode_t kind) {
     return -1;
   }
   if (!is_kind(look.get(), kind)) {
-    errno = ESTALE;
-    return -1;
+    return -1;  // errno: close does not fail here
   }
   const std::string same = "/proc/self/fd/" + std::to_string(look.get());
   int fd = ::open(same.c_str(), kSafe | (flags & ~O_NOFOLLOW));

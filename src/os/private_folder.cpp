@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/log.h"
+
 namespace blksweep {
 
 Result<PrivateFolder> PrivateFolder::make(const std::string& purpose, const std::string& parent) {
@@ -15,16 +17,22 @@ Result<PrivateFolder> PrivateFolder::make(const std::string& purpose, const std:
   if (::mkdtemp(name.data()) == nullptr) {
     return sys_error(errno, "make directory " + name);
   }
-  std::error_code ignored;
   PrivateFolder made;
-  made.path_ = std::filesystem::canonical(name, ignored).string();
+  made.path_ = name;
+  std::error_code error;
+  if (const auto real = std::filesystem::canonical(name, error); !error) {
+    made.path_ = real.string();
+  }
   return made;
 }
 
 PrivateFolder::~PrivateFolder() {
   if (!path_.empty()) {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+    if (error) {
+      warn(path_ + " could not be removed: " + error.message() + "; nothing in it is needed");
+    }
   }
 }
 

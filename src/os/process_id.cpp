@@ -1,17 +1,22 @@
 #include "os/process_id.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include <fstream>
+#include <cerrno>
+#include <span>
 #include <sstream>
 #include <string>
 
+#include "base/clock.h"
 #include "base/fd.h"
+#include "os/file.h"
 
 namespace blksweep {
 namespace {
@@ -21,11 +26,26 @@ struct StatLine {
   std::uint64_t start_time = 0;
 };
 
+constexpr std::size_t kLongestStat = 4096;
+
+// Error: it cannot be looked at, which is not to say that it is gone.
+Result<std::string> stat_text(pid_t pid) {
+  const std::string path = fmt::format("/proc/{}/stat", pid);
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text(fd ? kLongestStat : 0, '\0');
+  const Result<std::size_t> got =
+      fd ? pread_full(fd.get(), std::as_writable_bytes(std::span(text)), 0, path)
+         : Result<std::size_t>(sys_error(errno, "open " + path));
+  if (!got && got.error().sys_errno != ENOENT && got.error().sys_errno != ESRCH) {
+    return tl::unexpected(got.error());
+  }
+  text.resize(got.value_or(0));
+  return text;
+}
+
 // The name (field 2) may hold blanks and brackets: fields are counted behind its last ')'.
-StatLine stat_of(pid_t pid) {
-  std::ifstream in(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  std::getline(in, line);
+Result<StatLine> stat_of(pid_t pid) {
+  BLKSWEEP_TRY(const std::string line, stat_text(pid));
   const std::size_t name_end = line.rfind(')');
   StatLine s;
   if (name_end == std::string::npos) {
@@ -42,10 +62,17 @@ StatLine stat_of(pid_t pid) {
   return s;
 }
 
+constexpr char kNotKnown = '?';
+
 char state_of(const ProcessId& id) {
-  const StatLine s = id.pid > 0 ? stat_of(id.pid) : StatLine{};
-  return s.start_time == id.start_time ? s.state : 'X';
+  const Result<StatLine> s = id.pid > 0 ? stat_of(id.pid) : StatLine{};
+  if (!s) {
+    return kNotKnown;
+  }
+  return s->start_time == id.start_time ? s->state : 'X';
 }
+
+constexpr std::int64_t kNsPerMs = 1'000'000;
 
 Fd open_pidfd(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
 
@@ -54,12 +81,20 @@ void send(const ProcessId& id, int signal) {
   // Checked while the pidfd holds the process: the pid cannot be another's by then.
   if (pidfd && is_alive(id)) {
     ::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0);
+  } else if (!pidfd && errno != ESRCH && is_alive(id)) {
+    ::kill(id.pid, signal);  // no descriptor is left: the kernel hands pids out in turn
   }
 }
 
 }  // namespace
 
-ProcessId own_id() { return {::getpid(), stat_of(::getpid()).start_time}; }
+Result<ProcessId> own_id() {
+  BLKSWEEP_TRY(const StatLine s, stat_of(::getpid()));
+  if (s.start_time == 0) {
+    return fail("/proc/self/stat does not say when this process began: is /proc mounted?");
+  }
+  return ProcessId{::getpid(), s.start_time};
+}
 
 bool is_alive(const ProcessId& id) {
   const char state = state_of(id);
@@ -73,13 +108,21 @@ bool is_stopped(const ProcessId& id) {
 
 bool wait_for_end(const ProcessId& id, Nanos patience) {
   const Fd pidfd = open_pidfd(id.pid);
-  if (pidfd && is_alive(id)) {
+  const std::int64_t until = now_ns() + patience.count();
+  bool ended = false;
+  for (std::int64_t left = patience.count(); left > 0 && is_alive(id); left = until - now_ns()) {
     pollfd look{pidfd.get(), POLLIN, 0};
-    ::poll(&look, 1, static_cast<int>(patience / std::chrono::milliseconds(1)));
+    ended = pidfd && ::poll(&look, 1, static_cast<int>(left / kNsPerMs + 1)) > 0;
+    if (ended) {
+      break;
+    }
+    const timespec pause{.tv_sec = 0, .tv_nsec = 2 * kNsPerMs};  // where it cannot be waited for
+    ::nanosleep(&pause, nullptr);
+    ::waitpid(id.pid, nullptr, WNOHANG);
   }
   int status = 0;
   ::waitpid(id.pid, &status, WNOHANG);
-  return !is_alive(id);
+  return ended || !is_alive(id);
 }
 
 void ask_to_end(const ProcessId& id) { send(id, SIGTERM); }

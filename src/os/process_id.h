@@ -2,7 +2,9 @@
 // it.
 //
 // Source:  /proc/PID/stat (proc(5)); pidfd_open(2).
-// Errors:  none; a process that cannot be looked at is not alive. A zombie is not alive.
+// Errors:  own_id only. A process that is not there, or a zombie, is not alive; one that cannot be
+// looked at (no descriptor
+//          is left) is taken for alive: what the dead have borrowed would be taken from it.
 // Threads: any.
 #pragma once
 
@@ -10,6 +12,7 @@
 
 #include <cstdint>
 
+#include "base/result.h"
 #include "base/units.h"
 
 namespace blksweep {
@@ -19,7 +22,7 @@ struct ProcessId {
   std::uint64_t start_time = 0;  // clock ticks since boot: /proc/PID/stat, field 22
 };
 
-ProcessId own_id();
+Result<ProcessId> own_id();
 bool is_alive(const ProcessId& id);
 bool is_stopped(const ProcessId& id);  // by SIGSTOP or a debugger: it answers nothing
 // Whether it ended within that time. Reaps it if it is a child of ours.

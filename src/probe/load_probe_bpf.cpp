@@ -68,7 +68,8 @@ Result<LoadedProbe> opened(const WantedProbe& wanted) {
       }
     }
   }
-  return out;
+  // libbpf goes on without where its own trial of mapped memory failed.
+  return s.bss != nullptr ? Result<LoadedProbe>(std::move(out)) : probe_refused(disk.disk, ENOMEM);
 }
 
 Result<LoadedProbe> load(const WantedProbe& wanted) {

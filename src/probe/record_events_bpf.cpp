@@ -59,6 +59,9 @@ class Programs {
     if (const int err = kLoad(skeleton_); err != 0) {
       return not_recorded("load the recorder", -err);
     }
+    if (skeleton_->bss == nullptr) {  // libbpf goes on without where its own trial of it failed
+      return not_recorded("map the recorder's memory", ENOMEM);
+    }
     ring_ = ring_buffer__new(bpf_map__fd(skeleton_->maps.ring), listener, context, nullptr);
     return ring_ != nullptr ? Result<>() : Result<>(not_recorded("map the recorder's ring", errno));
   }

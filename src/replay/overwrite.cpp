@@ -8,12 +8,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 
 #include "base/memory.h"
 #include "base/units.h"
 #include "disk/filesystem.h"
+#include "disk/loop_device.h"
 #include "os/blockdev.h"
 #include "os/file.h"
+#include "os/folder_entries.h"
 #include "os/holders.h"
 #include "os/open_regular.h"
 
@@ -39,48 +42,39 @@ Result<dev_t> device_at(const std::string& path) {
 }
 
 // "sda1", "sda2": below /sys/block/sda.
-bool has_partitions(const fs::path& sys) {
-  std::error_code ec;
-  return std::ranges::any_of(fs::directory_iterator(sys, ec), [](const fs::directory_entry& e) {
-    std::error_code none;
-    return fs::exists(e.path() / "partition", none);
+Result<bool> has_partitions(const fs::path& sys) {
+  BLKSWEEP_TRY(const std::vector<std::string> all, paths_in(sys.string()));
+  return std::ranges::any_of(all, [](const std::string& path) {
+    struct stat st {};
+    return ::stat((path + "/partition").c_str(), &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
   });
 }
 
 // Of whom the kernel knows: "dm-0"; empty: nobody.
-std::string claimed_by(const fs::path& sys) {
-  std::error_code ec;
-  for (const auto& holder : fs::directory_iterator(sys / "holders", ec)) {
-    return holder.path().filename().string();
-  }
-  return "";
-}
-
-// A loop device takes no claim on the device that it is on: "loop3"; empty: none is.
-std::string loop_on(const std::string& node) {
-  std::error_code ec;
-  for (const auto& disk : fs::directory_iterator("/sys/block", ec)) {
-    if (first_line(disk.path() / "loop" / "backing_file") == node) {
-      return disk.path().filename().string();
-    }
-  }
-  return "";
+Result<std::string> claimed_by(const fs::path& sys) {
+  BLKSWEEP_TRY(const std::vector<std::string> holders, paths_in((sys / "holders").string()));
+  return holders.empty() ? std::string() : fs::path(holders.front()).filename().string();
 }
 
 Result<> check_unused(const std::string& name, const BlockDevice& device) {
   const fs::path sys =
       fmt::format("/sys/class/block/{}", fs::path(device.node).filename().string());
-  if (const auto mounted = mounts_of(device); !mounted.empty()) {
+  BLKSWEEP_TRY(const std::vector<MountFacts> mounted, mounts_of(device));
+  if (!mounted.empty()) {
     return refused(name, "it is mounted on " + mounted.front().mount_point);
   }
-  if (has_partitions(sys)) {
+  BLKSWEEP_TRY(const bool partitions, has_partitions(sys));
+  if (partitions) {
     return refused(name, "it has partitions");
   }
-  if (const std::string by = claimed_by(sys); !by.empty()) {
+  BLKSWEEP_TRY(const std::string by, claimed_by(sys));
+  if (!by.empty()) {
     return refused(name, "it is part of " + by);
   }
-  if (const std::string loop = loop_on(device.node); !loop.empty()) {
-    return refused(name, loop + " is on it");
+  // A loop device takes no claim on the device that it is on.
+  BLKSWEEP_TRY(const std::optional<std::string> loop, loop_of(device.node));
+  if (loop) {
+    return refused(name, *loop + " is on it");
   }
   if (const auto holders = holders_of({device.node}); !holders.empty()) {
     return refused(name, "it is open in " + to_text(holders));

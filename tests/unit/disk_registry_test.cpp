@@ -146,7 +146,7 @@ TEST(DiskRegistry, ADaemonIsKnownByPidAndStartTime) {
   const Registry registry(dir.path());
   ASSERT_TRUE(registry.create("d1"));
   EXPECT_FALSE(registry.daemon("d1"));
-  const ProcessId self = own_id();
+  const ProcessId self = *own_id();
   dir.write("blksweep/disks/d1/daemon",
             std::to_string(self.pid) + " " + std::to_string(self.start_time) + "\n");
   ASSERT_TRUE(registry.daemon("d1"));

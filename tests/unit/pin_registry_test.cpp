@@ -41,14 +41,14 @@ ProcessId dead_process() {
 }
 
 TEST(PinEntry, ComesBackFromItsText) {
-  const std::string text = to_json_text(full_entry(own_id()));
+  const std::string text = to_json_text(full_entry(*own_id()));
   const Result<PinEntry> back = parse_pin_entry(text, "file");
   ASSERT_TRUE(back) << back.error().text;
   EXPECT_EQ(to_json_text(*back), text);
 }
 
 TEST(PinEntry, CutAnywhereItIsAnErrorThatNamesTheFile) {
-  const std::string text = to_json_text(full_entry(own_id()));
+  const std::string text = to_json_text(full_entry(*own_id()));
   for (std::size_t length = 0; length + 3 < text.size(); ++length) {
     const Result<PinEntry> back = parse_pin_entry(text.substr(0, length), "the-file");
     ASSERT_FALSE(back) << length;
@@ -73,8 +73,8 @@ TEST(PinName, IsAPlainWord) {
 TEST(PinRegistry, ALivingPinKeepsItsNameAndSaysWhoItIs) {
   const TempDir run;
   const PinRegistry registry(run.path());
-  ASSERT_TRUE(registry.claim(full_entry(own_id())));
-  const Result<> second = registry.claim(full_entry(own_id()));
+  ASSERT_TRUE(registry.claim(full_entry(*own_id())));
+  const Result<> second = registry.claim(full_entry(*own_id()));
   ASSERT_FALSE(second);
   EXPECT_NE(second.error().text.find("pid " + std::to_string(::getpid())), std::string::npos);
   EXPECT_EQ(*registry.names(), std::vector<std::string>{"p1"});
@@ -85,11 +85,11 @@ TEST(PinRegistry, ADeadPinsNameIsTakenOver) {
   const PinRegistry registry(run.path());
   const ProcessId dead = dead_process();
   ASSERT_TRUE(registry.claim(full_entry(dead)));
-  ASSERT_TRUE(registry.claim(full_entry(own_id())));
+  ASSERT_TRUE(registry.claim(full_entry(*own_id())));
   // The dead one's end comes late: the name is another's by now.
   ASSERT_TRUE(registry.remove("p1", dead));
   EXPECT_EQ(registry.load("p1")->daemon.pid, ::getpid());
-  ASSERT_TRUE(registry.remove("p1", own_id()));
+  ASSERT_TRUE(registry.remove("p1", *own_id()));
   EXPECT_TRUE(registry.names()->empty());
 }
 
@@ -97,7 +97,7 @@ TEST(PinRegistry, AnUnknownNameListsThoseThereAre) {
   const TempDir run;
   const PinRegistry registry(run.path());
   EXPECT_NE(registry.load("x").error().text.find("there is none"), std::string::npos);
-  ASSERT_TRUE(registry.claim(full_entry(own_id())));
+  ASSERT_TRUE(registry.claim(full_entry(*own_id())));
   EXPECT_NE(registry.load("x").error().text.find("there are: p1"), std::string::npos);
 }
 
@@ -105,15 +105,15 @@ TEST(PinRegistry, FollowsNoLinkAndTrustsNoFolderThatOthersWrite) {
   const TempDir run;
   const TempDir elsewhere;
   const PinRegistry registry(run.path());
-  ASSERT_TRUE(registry.claim(full_entry(own_id())));
+  ASSERT_TRUE(registry.claim(full_entry(*own_id())));
   ASSERT_TRUE(registry.discard("p1"));
   elsewhere.write("target", "untouched");
   std::filesystem::create_symlink(elsewhere.path("target"), run.path("blksweep/pins/p1"));
-  EXPECT_FALSE(registry.claim(full_entry(own_id())));
+  EXPECT_FALSE(registry.claim(full_entry(*own_id())));
   EXPECT_EQ(read_file(elsewhere.path("target")), "untouched");
   ASSERT_TRUE(registry.discard("p1"));
   ASSERT_EQ(::chmod(run.path("blksweep/pins").c_str(), 0777), 0);
-  EXPECT_FALSE(registry.claim(full_entry(own_id())));
+  EXPECT_FALSE(registry.claim(full_entry(*own_id())));
 }
 
 }  // namespace

@@ -186,6 +186,10 @@ Result<> unpin_one(const PinRegistry& registry, const std::string& name) {
                            : "its daemon was dead and held nothing; its entry is removed"));
     return {};
   }
+  if (entry.error().sys_errno !=
+      0) {  // its daemon may live, and would be nobody's without the entry
+    return tl::unexpected(entry.error());
+  }
   const Result<std::vector<std::string>> names = registry.names();
   if (!names || std::ranges::find(*names, name) == names->end()) {
     return tl::unexpected(entry.error());

@@ -1,6 +1,7 @@
 #include "node/cache/warm.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,8 +47,9 @@ void sort_by_address(std::vector<WarmPiece>& pieces) {
 
 void add_extents(const Fd& fd, std::uint32_t file, ExtentReader& reader,
                  std::vector<WarmPiece>& out) {
-  const off_t end = ::lseek(fd.get(), 0, SEEK_END);
-  const std::uint64_t size = end > 0 ? static_cast<std::uint64_t>(end) : 0;
+  struct stat st {};
+  const std::uint64_t size =
+      ::fstat(fd.get(), &st) == 0 ? static_cast<std::uint64_t>(st.st_size) : 0;
   if (size == 0) {
     return;
   }

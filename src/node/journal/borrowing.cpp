@@ -56,12 +56,15 @@ Result<> put_back(Journal& journal, const BorrowingPlaces& places, const Journal
 
 // Another process holds it, or held it until it died.
 bool is_of_another(const Journal& journal, const std::string& key) {
-  return !journal.owner.kept && !same_process(journal.owner.id, own_id()) && holds(journal, key);
+  const Result<ProcessId> own = own_id();
+  const bool ours = own && same_process(journal.owner.id, *own);
+  return !journal.owner.kept && !ours && holds(journal, key);
 }
 
 // Nobody else that lives may hold the key; what the dead left behind of it is undone first.
 Result<> claim(const std::string& key, const BorrowingPlaces& places, const JournalFolder& folder) {
-  for (FoundJournal& found : folder.read_all()) {
+  BLKSWEEP_TRY(std::vector<FoundJournal> all, folder.read_all());
+  for (FoundJournal& found : all) {
     if (!found.journal) {
       return tl::unexpected(found.journal.error());
     }
@@ -119,7 +122,8 @@ Borrowing::~Borrowing() {
 Result<Borrowing> Borrowing::begin(bool kept, BorrowingPlaces places) {
   auto state = std::make_unique<State>();
   state->places = std::move(places);
-  state->owner = {.id = own_id(), .command = own_command(), .kept = kept};
+  BLKSWEEP_TRY(const ProcessId own, own_id());
+  state->owner = {.id = own, .command = own_command(), .kept = kept};
   return Borrowing(std::move(state));
 }
 
@@ -209,7 +213,8 @@ Result<> put_back_left_behind(const std::string& key, const BorrowingPlaces& pla
     return {};
   }
   BLKSWEEP_TRY(const JournalFolder folder, JournalFolder::lock(places.run_folder));
-  for (FoundJournal& found : folder.read_all()) {
+  BLKSWEEP_TRY(std::vector<FoundJournal> all, folder.read_all());
+  for (FoundJournal& found : all) {
     if (left(found)) {
       BLKSWEEP_CHECK(put_back(*found.journal, places, folder));
     }
@@ -219,7 +224,8 @@ Result<> put_back_left_behind(const std::string& key, const BorrowingPlaces& pla
 
 Result<std::vector<std::string>> restore_own(const BorrowingPlaces& places) {
   BLKSWEEP_TRY(const JournalFolder folder, JournalFolder::lock(places.run_folder));
-  BLKSWEEP_TRY(Journal journal, folder.read({.id = own_id(), .command = own_command()}));
+  BLKSWEEP_TRY(const ProcessId own, own_id());
+  BLKSWEEP_TRY(Journal journal, folder.read({.id = own, .command = own_command()}));
   Undoing undone = undo_journal({.places = places, .folder = folder}, journal);
   if (!undone.failed.empty()) {
     return tl::unexpected(undone.failed.front());

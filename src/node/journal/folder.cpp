@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
 #include <span>
 
 #include "os/file.h"
+#include "os/folder_entries.h"
 #include "os/holders.h"
 #include "os/own_folder.h"
 
@@ -36,6 +36,9 @@ Result<Fd> lock_or_name_holder(const std::string& path) {
 
 Result<> make_folders(const std::string& run_folder) {
   if (::access(run_folder.c_str(), W_OK) != 0) {
+    if (errno != EACCES && errno != EROFS && errno != EPERM) {
+      return sys_error(errno, "look at " + run_folder);
+    }
     return unsupported(fmt::format(
         "changing settings of the node needs root: {} may not be written to", run_folder));
   }
@@ -72,16 +75,15 @@ Result<Journal> read_journal(const std::string& path) {
 }
 
 // One that goes away while we look is none.
-std::vector<FoundJournal> read_journals(const std::string& folder) {
+Result<std::vector<FoundJournal>> read_journals(const std::string& folder) {
   std::vector<FoundJournal> all;
-  std::error_code ec;
-  for (const auto& entry : fs::directory_iterator(folder, ec)) {
-    Result<Journal> journal = read_journal(entry.path().string());
+  BLKSWEEP_TRY(const std::vector<std::string> paths, paths_in(folder));
+  for (const std::string& path : paths) {
+    Result<Journal> journal = read_journal(path);
     if (journal || journal.error().sys_errno != ENOENT) {
-      all.push_back({entry.path().string(), std::move(journal)});
+      all.push_back({path, std::move(journal)});
     }
   }
-  std::ranges::sort(all, {}, &FoundJournal::path);
   return all;
 }
 
@@ -112,7 +114,7 @@ Result<Fd> lock_changes(const std::string& run_folder) {
   return lock_or_name_holder(run_folder + "/blksweep");
 }
 
-std::vector<FoundJournal> JournalFolder::read_all() const { return read_journals(path_); }
+Result<std::vector<FoundJournal>> JournalFolder::read_all() const { return read_journals(path_); }
 
 Result<Journal> JournalFolder::read(const JournalOwner& owner) const {
   Result<Journal> journal = read_journal(path_ + "/" + journal_name(owner));

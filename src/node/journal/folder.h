@@ -4,7 +4,9 @@
 //          file with one name that nobody else may write to. Anything else is refused.
 // Lock:    one flock on the folder while an object lives, for some milliseconds; a lock that is not
 //          had within ten seconds is an error.
-// Errors:  read_all() gives an Error in the place of each journal that cannot be trusted.
+// Errors:  read_all() gives an Error in the place of each journal that cannot be trusted, and one
+// in the place of
+//          all where the folder cannot be read.
 // Threads: one owner.
 #pragma once
 
@@ -28,7 +30,7 @@ class JournalFolder {
   // Makes the folder. Exit::unsupported where `run_folder` may not be written to (no root).
   static Result<JournalFolder> lock(const std::string& run_folder);
 
-  std::vector<FoundJournal> read_all() const;  // by name
+  Result<std::vector<FoundJournal>> read_all() const;  // by name
   // The journal of `owner`; one without records when there is none yet.
   Result<Journal> read(const JournalOwner& owner) const;
   // Adds a line, with the first line when the file is new, and cuts off a torn one before it. On

@@ -78,7 +78,7 @@ Result<RestoreReport> restore_left_behind(bool discard, const BorrowingPlaces& p
   RestoreReport report;
   BLKSWEEP_TRY(const Fd changes, lock_changes(places.run_folder));
   BLKSWEEP_TRY(const JournalFolder folder, JournalFolder::lock(places.run_folder));
-  std::vector<FoundJournal> all = folder.read_all();
+  BLKSWEEP_TRY(std::vector<FoundJournal> all, folder.read_all());
   const std::vector<HeldLoan> held = held_by_the_living(all);
   for (const HeldLoan& h : held) {
     report.left.push_back(fmt::format("{}: {}", h.key, h.by));

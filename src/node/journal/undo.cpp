@@ -148,13 +148,16 @@ tl::unexpected<Error> not_ours(const std::string& path) {
   return fail(path + " is not a setting that this program borrows: it is not touched");
 }
 
+Result<> check_below(const std::string& path, const std::vector<std::string>& permitted) {
+  BLKSWEEP_TRY(const bool ours, is_really_below(path, permitted));
+  return ours ? Result<>() : Result<>(not_ours(path));
+}
+
 }  // namespace
 
 Result<> check_loan(const Loan& loan, const std::vector<std::string>& permitted) {
   for (const SavedValue& v : loan.values) {
-    if (!is_really_below(v.path, permitted)) {
-      return not_ours(v.path);
-    }
+    BLKSWEEP_CHECK(check_below(v.path, permitted));
   }
   if (loan.kind == LoanKind::values) {
     return {};
@@ -164,14 +167,12 @@ Result<> check_loan(const Loan& loan, const std::vector<std::string>& permitted)
   }
   const bool fits = loan.kind == LoanKind::cgroup ? is_our_group(loan.path)
                                                   : name_of(loan.path) == "cgroup.subtree_control";
-  if (!fits || !is_really_below(loan.path, permitted)) {
+  if (!fits) {
     return not_ours(loan.path);
   }
-  if (loan.kind == LoanKind::cgroup && !loan.text.empty() &&
-      !is_really_below(loan.text + kProcesses, permitted)) {
-    return not_ours(loan.text);
-  }
-  return {};
+  BLKSWEEP_CHECK(check_below(loan.path, permitted));
+  const bool place = loan.kind == LoanKind::cgroup && !loan.text.empty();
+  return place ? check_below(loan.text + kProcesses, permitted) : Result<>();
 }
 
 Result<std::string> undo(const JournalRecord& record, const std::vector<std::string>& permitted) {

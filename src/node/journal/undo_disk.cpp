@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/units.h"
 #include "disk/disk.h"
@@ -44,9 +45,10 @@ Result<std::string> undo_mount(const Loan& loan) {
   std::string done = "is gone";
   struct stat st {};
   if (::stat(loan.text.c_str(), &st) != 0) {
-    return done;
+    return errno == ENOENT ? Result<std::string>(done) : sys_error(errno, "look at " + loan.text);
   }
-  for (const MountFacts& mount : mounts()) {
+  BLKSWEEP_TRY(const std::vector<MountFacts> all, read_mounts());
+  for (const MountFacts& mount : all) {
     if (mount.mount_point == loan.path && is_mount_of(mount, st.st_rdev, loan.text)) {
       BLKSWEEP_TRY(const std::vector<std::string> warnings, unmount_or_detach(mount));
       done = outcome("unmounted", warnings);

@@ -95,11 +95,11 @@ class Daemon {
     entry_.count.files = order_.files.count;
     entry_.memory_source = order_.cost.memory_source;
     entry_.kernel_memory = order_.cost.kernel_memory;
-    entry_.daemon = own_id();
     entry_.since_unix_ns = unix_ns();
   }
 
   Result<> run() {
+    BLKSWEEP_TRY(entry_.daemon, own_id());
     BLKSWEEP_CHECK(registry_.claim(entry_));
     const Result<End> result = pin_and_wait();
     if (result && *result == End::broken) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "os/file.h"
+#include "os/folder_entries.h"
 #include "os/holders.h"
 #include "os/own_folder.h"
 
@@ -118,22 +119,24 @@ Result<PinEntry> PinRegistry::load(const std::string& name) const {
 Result<std::vector<std::string>> PinRegistry::names() const {
   BLKSWEEP_CHECK(check_own_folders(base_, {"blksweep", "pins"}));
   std::vector<std::string> out;
-  std::error_code ec;
-  for (const auto& entry : fs::directory_iterator(root_, ec)) {
-    if (check_pin_name(entry.path().filename().string())) {
-      out.push_back(entry.path().filename().string());
+  const Result<std::vector<std::string>> paths = paths_in(root_);
+  if (!paths && paths.error().sys_errno != ENOENT) {
+    return needs_root(paths.error());
+  }
+  for (const std::string& path : paths.value_or(std::vector<std::string>())) {
+    if (const std::string name = fs::path(path).filename().string(); check_pin_name(name)) {
+      out.push_back(name);
     }
   }
-  if (ec && ec != std::errc::no_such_file_or_directory) {
-    return needs_root(sys_error(ec.value(), "read " + root_).value());
-  }
-  std::ranges::sort(out);
   return out;
 }
 
 Result<> PinRegistry::remove(const std::string& name, const ProcessId& daemon) const {
   BLKSWEEP_TRY(const Fd locked, lock());
   const Result<PinEntry> now = load(name);
+  if (!now && now.error().sys_errno != 0) {
+    return tl::unexpected(now.error());
+  }
   if (!now || now->daemon.pid != daemon.pid || now->daemon.start_time != daemon.start_time) {
     return {};
   }

@@ -68,7 +68,7 @@ void tell_error(int fd, const Error& error) {
 
 bool is_listened_to(int fd) {
   pollfd look{fd, 0, 0};
-  return ::poll(&look, 1, 0) == 0;
+  return ::poll(&look, 1, 0) <= 0;  // one that cannot be asked may listen
 }
 
 Result<PinEntry> hear(int fd, const std::function<bool()>& look, const PinProgress& progress) {
@@ -80,6 +80,9 @@ Result<PinEntry> hear(int fd, const std::function<bool()>& look, const PinProgre
       continue;
     }
     const ssize_t n = ::read(fd, part.data(), part.size());
+    if (n < 0 && errno != EINTR) {
+      return sys_error(errno, "read what the pin's daemon says");
+    }
     if (n == 0) {
       return fail("the pin's daemon ended before everything was pinned (memory?)");
     }

@@ -225,6 +225,9 @@ Result<> BpfCacheProbe::load(const CacheProbeSettings& settings, const MountFact
     }
     BLKSWEEP_CHECK(load_what_is_taken(settings, mount));
   }
+  if (s.bss == nullptr) {  // libbpf goes on without where its own trial of it failed
+    return refused("map the cache probe's memory", ENOMEM);
+  }
   BLKSWEEP_TRY(words_,
                MappedArray<cache_probe_word>::map(bpf_map__fd(programs_->maps.words),
                                                   std::max<std::uint64_t>(all_words_, 1), true));

@@ -1,0 +1,19 @@
+// What a folder holds, or the reason why that is not known: a folder that cannot be read is no
+// empty one.
+//
+// Source:  opendir(3), readdir(3).
+// Errors:  the folder and what the kernel said.
+// Threads: any.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace blksweep {
+
+// Whole paths, sorted; without "." and "..".
+Result<std::vector<std::string>> paths_in(const std::string& folder);
+
+}  // namespace blksweep
