@@ -78,7 +78,7 @@ struct LoaderOptions {
   // "global": one window over the order of all ranks, of which each holds its part; "rank": each
   // shuffles its part of the order of reading in a window of its own.
   std::string window_scope = "global";
-  bool held = false;          // all is made ready, but nothing is read before begin()
+  bool held = false;  // all is made ready, but nothing is read before begin()
 };
 
 // A data set that is opened once for many loaders. Threads: any; it never changes.

@@ -75,7 +75,7 @@ struct ShuffleSettings {
 struct EpochPart {
   std::uint32_t first = 0;  // emissions before it are through
   std::uint32_t rank = 0, ranks = 1;
-  bool by_file = false;  // each rank has whole files, about as many bytes of them as the others
+  bool by_file = false;     // each rank has whole files, about as many bytes of them as the others
   bool own_window = false;  // each rank shuffles its part of the order of reading by itself
   bool whole() const { return first == 0 && ranks == 1; }
 };

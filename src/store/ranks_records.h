@@ -33,7 +33,7 @@ struct RanksRow {
   Maybe<std::string> emission_hash;
   Maybe<double> quality_displacement, quality_rank_decorrelation, quality_neighbours_broken;
   Maybe<double> quality_label_mix, quality_rank_label_mix;
-  Maybe<std::uint64_t> storage_bytes;  // NULL: not known
+  Maybe<std::uint64_t> storage_bytes;                         // NULL: not known
   Maybe<std::int64_t> batch_ns, first_done_ns, last_done_ns;  // NULL: none came
   std::int64_t start_skew_ns = 0, waited_ns = 0, barrier_ns = 0, clock_error_ns = 0;
   double samples_per_s = 0, bytes_per_s = 0;
