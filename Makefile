@@ -50,7 +50,7 @@ CUDA := $(call probe,command -v $(NVCC))
 endif
 # blksweep-mpi is a program of its own, so that blksweep needs no MPI; with MPI=0 it is not built.
 ifeq ($(origin MPI),undefined)
-MPI := $(call probe,pkg-config --exists ompi-c)
+MPI := $(call probe,pkg-config --exists ompi-c pmix)
 endif
 
 VERSION := 0.1.0
@@ -123,11 +123,11 @@ $(B)/blksweep: $(OBJ)/$(main:.cpp=.o) $(cli_lib) $(lib)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-mpi_include := $(if $(filter 1,$(MPI)),$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c)))
+mpi_include := $(if $(filter 1,$(MPI)),$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c pmix)))
 $(OBJ)/src/mpi/%.o: private override CPPFLAGS += $(mpi_include)
 $(B)/blksweep-mpi: $(call objects_of,$(mpi_src)) $(cli_lib) $(lib)
 	$(call say,LINK,$@)
-	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) $(shell pkg-config --libs ompi-c) -o $@
+	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) $(shell pkg-config --libs ompi-c pmix) -o $@
 
 # The loader for other programs: it and what lies below it; src/loader/loader.h is its one header.
 loader_parts := base stats os codec plan io dataset stage loader

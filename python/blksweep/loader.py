@@ -36,6 +36,8 @@ class Loader:
     hold: of a buffer, within how many windows' worth of samples each one leaves (1000 at most);
     0: any number.
     seed: fixes the order of every epoch, whatever the number of ranks.
+    window_scope: "global": one window over the order of all ranks; "rank": each rank shuffles its
+    part of the order of reading in a window of its own, and a state is of as many ranks.
     rank, world_size: every world_size-th sample of the epoch, from the rank-th on.
     direct: past the page cache. depth, openers, prefetch, engine: as `blksweep run` has them.
     check: "every" loop compares all files with the catalog at both ends; "watched": only after
@@ -48,7 +50,7 @@ class Loader:
 
     def __init__(self, data: Catalog | str | os.PathLike[str], *, batch_size: int = 256,
                  order: str = "lba", merge: str = "none", shuffle: str = "none",
-                 window: int | str = "64MiB", chunk: int | str = "4MiB",
+                 window: int | str = "64MiB", window_scope: str = "global", chunk: int | str = "4MiB",
                  lookahead: int | str | None = None, hold: int = 0,
                  merge_max: int | str = "1MiB", seed: int = 1, epochs: int = 1, rank: int = 0,
                  world_size: int = 1, direct: bool = True, engine: str = "io_uring",
@@ -64,7 +66,8 @@ class Loader:
         self._order = {"order": order, "merge": merge, "shuffle": shuffle,
                        **share_of("window", window), "chunk_bytes": bytes_of("chunk", chunk),
                        **({"lookahead_bytes": 0} if lookahead is None else share_of("lookahead", lookahead)),
-                       "hold": hold,
+                       "hold": hold, "window_scope": window_scope,
+                       **({"ranks": world_size} if window_scope == "rank" else {}),
                        "seed": seed}
         self._other = {"merge_most_bytes": bytes_of("merge_max", merge_max),
                        "direct": direct, "engine": engine, "depth": depth, "openers": openers,

@@ -29,6 +29,7 @@ const std::map<std::string, Set>& fields() {
       {"merge_most_bytes", into(&LoaderOptions::merge_most_bytes)},
       {"window_bytes", into(&LoaderOptions::window_bytes)},
       {"window_percent", into(&LoaderOptions::window_percent)},
+      {"window_scope", into(&LoaderOptions::window_scope)},
       {"direct", into(&LoaderOptions::direct)},
       {"depth", into(&LoaderOptions::depth)},
       {"openers", into(&LoaderOptions::openers)},

@@ -4,10 +4,11 @@ import statistics
 
 import load
 
-NAMES = ("ranks_id", "key", "split", "barrier", "read_order", "merge", "shuffle", "ranks", "nodes", "complete", "fault",
-         "samples_per_s", "batch_ns", "hostname", "kernel", "tool_version", "git_revision")
+NAMES = ("ranks_id", "key", "split", "barrier", "read_order", "merge", "shuffle", "window_scope", "ranks", "nodes", "complete", "fault",
+         "samples_per_s", "batch_ns", "bytes", "storage_bytes", "hostname", "kernel", "tool_version", "git_revision")
 RANKS_QUERY = f"SELECT {', '.join(NAMES)} FROM ranks ORDER BY ranks_id"
 MOST_LINES = 6
+WHERE = ("hostname", "kernel", "git_revision")  # of rank 0: other machines and programs are not compared
 
 
 def everything(db):
@@ -20,9 +21,17 @@ def everything(db):
 def label(row):
     parts = [row["split"], row["read_order"]]
     parts += [row["merge"]] if row["merge"] != "none" else []
-    parts += [row["shuffle"]] if row["shuffle"] != "none" else []
+    per_rank = " per rank" if row["window_scope"] == "rank" else ""
+    parts += [row["shuffle"] + per_rank] if row["shuffle"] != "none" else []
     parts += [f"barrier {row['barrier']}"] if row["barrier"] != "none" else []
     return ", ".join(parts)
+
+
+def cached(row):
+    """What caches had of the bytes that came, in fifths; None: the kernel does not tell."""
+    if row["storage_bytes"] is None or not row["bytes"]:
+        return None
+    return round(5 * max(0, 1 - row["storage_bytes"] / row["bytes"])) / 5
 
 
 def lines(found):
@@ -30,7 +39,9 @@ def lines(found):
     by_key = {}
     for row in found:
         if row["complete"] and row["samples_per_s"] > 0:
-            of_key = by_key.setdefault(row["key"], (label(row), {}))[1]
+            share = cached(row)  # ranks that caches feed are no better for it
+            name = label(row) + (f", {share:.0%} from caches" if share else "")
+            of_key = by_key.setdefault((row["key"], share, *(row[n] for n in WHERE)), (name, {}))[1]
             values = of_key.setdefault(row["ranks"], {"samples_per_s": [], "batch_ns": []})
             for name, all_values in values.items():
                 all_values.append(row[name])

@@ -21,8 +21,8 @@ std::vector<std::uint32_t> batches_within(const Schedule& schedule, std::size_t 
   return out;
 }
 
-// The sequence that this cell would emit every epoch if nothing were drawn at random: its own order
-// where that is fixed, else the order on the device.
+}  // namespace
+
 std::vector<std::uint32_t> reference_rank(const Catalog& catalog, Order order) {
   const bool drawn = order == Order::random || in_chunks(order);
   OrderSettings settings;
@@ -34,8 +34,6 @@ std::vector<std::uint32_t> reference_rank(const Catalog& catalog, Order order) {
   }
   return rank;
 }
-
-}  // namespace
 
 QualityRecord quality_of(const Catalog& catalog, Order order, const PlannedEpoch& planned,
                          std::span<const std::uint32_t> emitted) {

@@ -75,7 +75,10 @@ struct LoaderOptions {
   // Of what an epoch delivers every ranks-th sample, from the rank-th on: disjoint, together all.
   std::uint32_t rank = 0, ranks = 1;
   bool rank_by_file = false;  // instead, the samples of whole files, about as many bytes for each
-  bool held = false;          // all is made ready, but nothing is read before begin()
+  // "global": one window over the order of all ranks, of which each holds its part; "rank": each
+  // shuffles its part of the order of reading in a window of its own.
+  std::string window_scope = "global";
+  bool held = false;  // all is made ready, but nothing is read before begin()
 };
 
 // A data set that is opened once for many loaders. Threads: any; it never changes.

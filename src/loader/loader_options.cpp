@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <string>
@@ -49,6 +50,13 @@ Result<> check_part(const LoaderOptions& o) {
         "first_sample = {} with rank_by_file: ranks with files of their own are not equally far",
         o.first_sample));
   }
+  if (o.first_sample % std::max(1U, o.ranks) != 0 && o.window_scope == "rank") {
+    return usage_error(
+        fmt::format("first_sample = {} with window_scope = \"rank\": it is a multiple of ranks = "
+                    "{}, of as many "
+                    "ranks as before",
+                    o.first_sample, o.ranks));
+  }
   if (o.first_epoch > std::numeric_limits<std::uint32_t>::max() - o.epochs) {
     return usage_error(fmt::format("first_epoch = {}: too many epochs", o.first_epoch));
   }
@@ -67,6 +75,11 @@ Result<bool> is_watched(std::string_view check) {
 Result<LoaderSettings> settings_of(const LoaderOptions& o) {
   BLKSWEEP_CHECK(check_numbers(o));
   BLKSWEEP_CHECK(check_part(o));
+  constexpr std::array<std::string_view, 2> kScopes{"global", "rank"};
+  if (std::ranges::find(kScopes, o.window_scope) == kScopes.end()) {
+    return usage_error(
+        fmt::format("window_scope = \"{}\": it is one of global, rank", o.window_scope));
+  }
   LoaderSettings s;
   BLKSWEEP_TRY(s.order, word("order", o.order,
                              std::array{Order::random, Order::path, Order::directory, Order::inode,
@@ -95,7 +108,7 @@ Result<LoaderSettings> settings_of(const LoaderOptions& o) {
   s.decode_threads = o.decode_threads;
   s.epochs = o.epochs;
   s.first_epoch = o.first_epoch;
-  s.part = {o.first_sample, o.rank, o.ranks, o.rank_by_file};
+  s.part = {o.first_sample, o.rank, o.ranks, o.rank_by_file, o.window_scope == "rank"};
   BLKSWEEP_CHECK(check_reader(s));
   return s;
 }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/clock.h"
+#include "loader/own_window.h"
 #include "loader/verify.h"
 #include "os/memory_room.h"
 #include "plan/epoch_part.h"
@@ -145,7 +146,8 @@ Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& sett
                                    settings.epochs, format_count(source.catalog.samples()),
                                    format_count(kMostPositions)));
   }
-  const MergeSettings merge = merge_settings(source, settings, settings.window.of(whole));
+  const Bytes mixed{settings.part.own_window ? whole.n / settings.part.ranks : whole.n};
+  const MergeSettings merge = merge_settings(source, settings, settings.window.of(mixed));
   BLKSWEEP_TRY(const std::uint64_t segments, affordable_segments(source, settings, merge));
   const OrderSettings order{settings.order,
                             seed,
@@ -157,14 +159,17 @@ Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& sett
   PlannedEpoch planned;
   planned.plan = make_plan(source.catalog, make_order(source.catalog, order), settings.epochs,
                            merge, segments);
-  const ShuffleSettings shuffle = shuffle_settings(
-      settings, planned.plan, epoch_memory(source.catalog, order, merge, planned.plan), seed);
+  const Bytes memory = epoch_memory(source.catalog, order, merge, planned.plan);
+  const ShuffleSettings shuffle = shuffle_settings(settings, planned.plan, memory, seed);
+  planned.window = shuffle.window;
   if (settings.part.whole()) {
     BLKSWEEP_TRY(planned.schedule, make_schedule(source.catalog, planned.plan, shuffle));
+  } else if (settings.part.own_window && settings.part.ranks > 1) {
+    BLKSWEEP_CHECK(keep_own_window(
+        {source.catalog, merge, shuffle, settings.window, memory, settings.part}, planned));
   } else {
     BLKSWEEP_CHECK(keep_part(source, settings, merge, shuffle, planned));
   }
-  planned.window = shuffle.window;
   planned.align = read_align(source, settings);
   planned.plan_ns = now_ns() - begin;
   return planned;

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "base/text.h"
+#include "mpi/meeting.h"
 #include "mpi/rank.h"
 #include "ranks/keeper.h"
 
@@ -24,6 +25,7 @@ int run_program(int argc, char** argv) {
   }
   const KeeperSettings settings{{.patience = options.patience}, options.json, options.database};
   const auto body = [&](Board& board, const HubPlace& hub) {
+    const Meeting meeting(options, board, hub);
     const Comm comm(argc, argv);
     return run_rank(options, comm, board, hub);
   };

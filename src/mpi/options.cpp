@@ -60,6 +60,7 @@ void add_order(Command app, MpiOptions& o) {
   app.add_option("--shuffle", l.shuffle, "none buffer reservoir full [none]");
   app.add_text("--window", into_share(l.window_bytes, l.window_percent),
                "memory between reading and delivery: 64MiB or 10% [64MiB]");
+  app.add_option("--window-scope", l.window_scope, "whose: global, rank (each its own) [global]");
   app.add_text("--chunk", into_bytes(l.chunk_bytes), "of --order chunked, elevator [4MiB]");
   app.add_text("--lookahead", into_share(l.lookahead_bytes, l.lookahead_percent),
                "of elevator: 32MiB or 5% [half of the window]");
@@ -130,6 +131,9 @@ class Muted {
 Result<> check(const MpiOptions& o) {
   if (o.loader.data.empty() == o.loader.catalog.empty()) {
     return usage_error("say what to read with one of --data DIR and --catalog FILE");
+  }
+  if (o.patience <= Nanos(0)) {
+    return usage_error("--patience 0: others wait for some time, such as 60s");
   }
   BLKSWEEP_TRY([[maybe_unused]] const LoaderSettings settings, settings_of(o.loader));
   return told_rank().value_or(0) == 0 ? try_database(o.database) : Result<>();
@@ -208,9 +212,17 @@ Json settings_json(const MpiOptions& options) {
           {"barrier", to_string(options.barrier)},
           {"order", o.order},
           {"merge", o.merge},
+          {"chunk_bytes", o.chunk_bytes},
+          {"lookahead_bytes", o.lookahead_bytes},
+          {"lookahead_percent", o.lookahead_percent},
+          {"hold", o.hold},
+          {"merge_max_bytes", o.merge_most_bytes},
+          {"prefetch", o.prefetch},
+          {"verify", options.verify},
           {"shuffle", o.shuffle},
           {"window_bytes", o.window_percent > 0 ? Json(nullptr) : Json(o.window_bytes)},
           {"window_percent", o.window_percent > 0 ? Json(o.window_percent) : Json(nullptr)},
+          {"window_scope", o.window_scope},
           {"engine", o.engine},
           {"direct", o.direct},
           {"depth", o.depth},

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 #include "base/clock.h"
 #include "cli/answer.h"
+#include "experiment/quality.h"
 #include "loader/loader_data.h"
-#include "loader/verify.h"
+#include "loader/loader_options.h"
+#include "mpi/compare.h"
 #include "mpi/rank_reader.h"
 #include "mpi/shared_data.h"
 #include "os/hostfacts.h"
@@ -25,19 +26,25 @@ constexpr std::int64_t kStartAheadNs = 5'000'000;  // time for the word to come 
 class Rank {
  public:
   Rank(const MpiOptions& options, const Comm& comm, Board& board)
-      : options_(options), comm_(comm), board_(board) {}
+      : options_(options), comm_(comm), board_(board) {
+    row_.arrivals = 1;  // as the others: MPI runs
+  }
   Result<Exit> run(const HubPlace& hub);
   void failed();
 
  private:
   void join(const HubPlace& hub);
   void arrive();
+  Result<> agree_on_settings();
   Result<> prepare();
   Result<> open_loader();
   Result<> agree_on_order();
   RankClock start_together();
+  void look_at_clock();
   void compare_bytes(const RankReader& reader);
   std::optional<EmissionProof> prove(const RankReader& reader);
+  std::optional<RanksQuality> quality(const std::vector<std::vector<std::uint64_t>>& all) const;
+  void add_copies(RanksResult& result, std::vector<std::string>& faults) const;
   Exit tell(const RankReader& reader);
   void say(const RanksResult& result);
 
@@ -48,7 +55,10 @@ class Rank {
   Source source_;
   std::unique_ptr<Loader> loader_;
   std::string facts_;
-  std::optional<std::string> wrong_;  // of this rank's samples
+  std::optional<RanksQuality> quality_;  // at rank 0
+  bool copied_ = false;                  // its files are a copy of rank 0's
+  std::string wrong_;                    // of this rank's samples
+  std::vector<Compared> copies_;         // at rank 0, with --verify: by rank
 };
 
 void Rank::join(const HubPlace& hub) {
@@ -59,7 +69,9 @@ void Rank::join(const HubPlace& hub) {
   facts_ = json_line(settings_json(options_));
   board_.facts(facts_);
   board_.publish(row_);
-  board_.place(place);
+  if (!board_.placed()) {
+    board_.place(place);
+  }
 }
 
 // Where others wait for this rank, and it for them.
@@ -84,6 +96,7 @@ Result<> Rank::agree_on_order() {
     Json facts = settings_json(options_);
     facts["ranks"] = comm_.ranks();
     facts["samples"] = loader_->samples();
+    facts["data_identity"] = fmt::format("{:016x}", LoaderDataOf::source(source_)->identity());
     facts["planned_emission_hash"] = mine;
     facts_ = json_line(facts);
     board_.facts(facts_);
@@ -95,9 +108,29 @@ Result<> Rank::agree_on_order() {
                    "disk; use --order random or path, or data that all share")));
 }
 
+// One command may start programs with other options (mpirun's colon): its result would tell rank
+// 0's.
+Result<> Rank::agree_on_settings() {
+  Json mine = settings_json(options_);
+  mine.erase("data");  // that of rank 0 is used
+  std::string text = json_line(mine);
+  comm_.broadcast(text);
+  const Json first = parse_json(text);
+  for (const auto& [name, value] : first.items()) {
+    if (mine[name] != value) {
+      return usage_error(fmt::format("its options are not those of rank 0: {} is {}, not {}", name,
+                                     mine[name].dump(), value.dump()));
+    }
+  }
+  return {};
+}
+
 Result<> Rank::prepare() {
+  BLKSWEEP_CHECK(comm_.agree(agree_on_settings()));
   const SourceSettings where{options_.loader.data, options_.loader.catalog};
-  BLKSWEEP_TRY(source_, open_shared(comm_, where, [this] { arrive(); }));
+  BLKSWEEP_TRY(SharedData shared, open_shared(comm_, where, [this] { arrive(); }));
+  source_ = std::move(shared.source);
+  copied_ = shared.copied;
   const Result<> opened = open_loader();
   arrive();
   BLKSWEEP_CHECK(comm_.agree(opened));
@@ -120,24 +153,53 @@ RankClock Rank::start_together() {
   return clock;
 }
 
+// Clocks of two nodes drift: over a long epoch by more than the way of a message.
+void Rank::look_at_clock() {
+  const ClockOffset now = comm_.measure_clock();
+  row_.clock_error_ns = std::max(row_.clock_error_ns, error_since(row_, now.ns, now.error));
+}
+
+// Others may have been done for long: it says that it gets on.
 void Rank::compare_bytes(const RankReader& reader) {
   if (!options_.verify) {
     return;
   }
-  Plan plan;
-  for (const std::uint64_t one : reader.delivered()) {
-    plan.order.push_back(static_cast<std::uint32_t>(one));
+  const auto got_on = [this] {
+    ++row_.compared;
+    board_.publish(row_);
+  };
+  const DeliveredBytes mine{reader.delivered(), reader.hashes()};
+  const Compared own = compare_with_files(source_.catalog, mine, "their files", got_on);
+  row_.wrong = own.wrong;
+  wrong_ = own.text;
+  arrive();
+  std::uint64_t content = row_.content;
+  comm_.broadcast(content);
+  const bool alike = options_.split == Split::copy && content == row_.content;
+  copies_ = compare_with_first(comm_, source_.catalog, copied_ && !alike ? mine : DeliveredBytes{},
+                               got_on);
+}
+
+std::optional<RanksQuality> Rank::quality(
+    const std::vector<std::vector<std::uint64_t>>& all) const {
+  const auto settings = settings_of(options_.loader);
+  const auto mine = options_of_rank(options_, comm_.rank(), comm_.ranks());
+  if (!settings || !mine) {
+    return std::nullopt;
   }
-  std::vector<std::uint32_t> positions(plan.order.size());
-  std::iota(positions.begin(), positions.end(), 0U);
-  const Verification found =
-      check_hashes(source_.catalog, plan, {positions, reader.hashes(), Delivered::as_stored});
-  row_.wrong = found.wrong;
-  if (found.wrong > 0) {
-    const WrongSample& first = found.named.front();
-    wrong_ = fmt::format("{} samples are not as in their files, such as {}: {}", found.wrong,
-                         first.path, first.why);
+  const Catalog& catalog = source_.catalog;
+  const std::vector<std::uint32_t> reference = reference_rank(catalog, settings->order);
+  std::vector<std::uint32_t> labels;
+  for (std::uint32_t s = 0; s < catalog.samples() && !catalog.label_end.empty(); ++s) {
+    labels.push_back(catalog.sample(s).label);
   }
+  // Where each has read all, they are alike.
+  const std::span<const std::vector<std::uint64_t>> ranks(all);
+  return quality_of_ranks({.of_rank = ranks.first(options_.split == Split::copy ? 1 : all.size()),
+                           .samples = loader_->samples(),
+                           .batch = mine->batch,
+                           .reference = reference,
+                           .label = labels});
 }
 
 // At rank 0: of all ranks together, or, where each read all, of each.
@@ -147,6 +209,7 @@ std::optional<EmissionProof> Rank::prove(const RankReader& reader) {
   if (!comm_.first()) {
     return std::nullopt;
   }
+  quality_ = quality(all);
   if (options_.split != Split::copy) {
     std::vector<std::uint64_t> joined;
     for (const auto& one : all) {
@@ -158,7 +221,9 @@ std::optional<EmissionProof> Rank::prove(const RankReader& reader) {
   for (const auto& one : all) {
     const EmissionProof its = prove_emission(one, places);
     proof.hash = proof.hash.empty() ? its.hash : proof.hash;
-    proof.misplaced += its.hash != proof.hash ? 1 : 0;
+    // Of what came in full, that each place has the sample which was planned for it.
+    const bool in_full = its.missing == 0 && its.duplicated == 0;
+    proof.misplaced += its.hash != (in_full ? loader_->order_hash() : proof.hash) ? 1 : 0;
     proof.missing += its.missing;
     proof.duplicated += its.duplicated;
   }
@@ -174,27 +239,42 @@ void Rank::say(const RanksResult& result) {
   }
 }
 
+// What only rank 0 has seen of others.
+void Rank::add_copies(RanksResult& result, std::vector<std::string>& faults) const {
+  for (std::size_t rank = 0; rank < copies_.size(); ++rank) {
+    if (copies_[rank].wrong > result.rows[rank].wrong) {
+      result.rows[rank].wrong = copies_[rank].wrong;
+      result.rows[rank].state = RankState::failed;
+      faults[rank] = copies_[rank].text;
+    }
+  }
+}
+
 // The same for all ranks.
 Exit Rank::tell(const RankReader& reader) {
   arrive();
+  look_at_clock();
   const std::optional<EmissionProof> proof = prove(reader);
-  const std::string fault = wrong_ ? *wrong_ : reader.error();
-  const std::vector<std::string> faults = comm_.gather_texts(fault);
+  const std::string fault = wrong_.empty() ? reader.error() : wrong_;
+  std::vector<std::string> faults = comm_.gather_texts(fault);
   row_.state = fault.empty() ? RankState::done : RankState::failed;
-  RanksResult result{facts_, comm_.gather_rows(row_), std::nullopt, proof};
+  RanksResult result{facts_, comm_.gather_rows(row_), std::nullopt, proof, quality_};
   Exit exit = Exit::done;
   if (comm_.first()) {
+    add_copies(result, faults);
     const auto found = std::ranges::find_if_not(faults, &std::string::empty);
     if (found != faults.end()) {
       result.fault = RankFault{static_cast<std::uint32_t>(found - faults.begin()), *found};
     }
     const Result<> kept = keep_ranks(result, options_.database);
+    row_.state = is_complete(result) ? RankState::done : RankState::failed;
+    board_.publish(row_);  // from here on its keeper has nothing to tell, nor to keep a second time
     say(result);
     exit = is_complete(result)                ? Exit::done
            : join_rows(result.rows).wrong > 0 ? Exit::failed
                                               : Exit::incomplete;
     if (!kept) {
-      fmt::print(stderr, "blksweep-mpi: {}\n", printable(kept.error().message()));
+      fmt::print(stderr, "blksweep-mpi: {}\n", printable(not_kept(kept.error(), row_.host_name())));
     }
     if (!finish_answer() || !kept) {
       exit = Exit::failed;

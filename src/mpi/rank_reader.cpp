@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "os/own_reads.h"
 
 namespace blksweep {
 
@@ -71,6 +72,7 @@ void RankReader::run(const RankClock& clock) {
   row_.begin_ns = clock_.now();
   board_.publish(row_);
   ::prctl(PR_SET_NAME, fmt::format("rank {} reads", row_.rank).c_str());  // for ps and top
+  const std::optional<std::uint64_t> before = own_read_bytes();
   loader_.begin();
   bool going = true;
   for (std::uint32_t turn = 0; turn < epochs * turns; ++turn) {
@@ -82,6 +84,10 @@ void RankReader::run(const RankClock& clock) {
       board_.publish(row_);
       row_.barrier_ns += comm_.wait_for_all();
     }
+  }
+  if (const auto after = own_read_bytes(); before && after) {
+    row_.storage_bytes = *after - *before;
+    row_.storage_known = 1;
   }
   while (going && loader_.next()) {  // the end, which proves what came
     loader_.release();

@@ -70,7 +70,7 @@ std::string first_difference(const Catalog& theirs, const Catalog& mine) {
 }
 
 // Files of other inodes: a copy of the data set, or another one.
-Result<Source> open_copy(const Catalog& first) {
+Result<SharedData> open_copy(const Catalog& first) {
   BLKSWEEP_TRY(Source mine, open_source({std::string(first.root), "", first.links_followed}));
   Source theirs;
   theirs.catalog = first;
@@ -79,10 +79,10 @@ Result<Source> open_copy(const Catalog& first) {
     return fail(fmt::format("its data in {} are not those of rank 0: {}", first.root,
                             first_difference(first, mine.catalog)));
   }
-  return mine;
+  return SharedData{std::move(mine), true};
 }
 
-Result<Source> open_here(const std::string& bytes) {
+Result<SharedData> open_here(const std::string& bytes) {
   BLKSWEEP_TRY(CatalogFile file, catalog_of(bytes));
   BLKSWEEP_TRY(const CatalogCheck check, check_catalog(file.view()));
   if (!check.clean()) {
@@ -94,31 +94,34 @@ Result<Source> open_here(const std::string& bytes) {
   source.owner = owner;
   source.origin.data = std::string(owner->view().root);
   examine_source(source);
-  return source;
+  return SharedData{std::move(source)};
 }
 
 }  // namespace
 
-Result<Source> open_shared(const Comm& comm, const SourceSettings& settings,
-                           const std::function<void()>& arrive) {
+Result<SharedData> open_shared(const Comm& comm, const SourceSettings& settings,
+                               const std::function<void()>& arrive) {
   std::string bytes;
-  Result<Source> source = fail("");
+  Result<SharedData> data = fail("");
   Result<> opened;
   if (comm.first()) {
-    source = open_source(settings);
+    Result<Source> source = open_source(settings);
     const Result<std::string> encoded =
         source ? bytes_of(source->catalog) : Result<std::string>(tl::unexpected(source.error()));
     opened = encoded ? Result<>() : Result<>(tl::unexpected(encoded.error()));
     bytes = encoded.value_or("");
+    if (source) {
+      data = SharedData{*std::move(source)};
+    }
   }
   BLKSWEEP_CHECK(comm.agree(opened));
   comm.broadcast(bytes);
   if (!comm.first()) {
-    source = open_here(bytes);
+    data = open_here(bytes);
   }
   arrive();
-  BLKSWEEP_CHECK(comm.agree(source ? Result<>() : Result<>(tl::unexpected(source.error()))));
-  return source;
+  BLKSWEEP_CHECK(comm.agree(data ? Result<>() : Result<>(tl::unexpected(data.error()))));
+  return data;
 }
 
 }  // namespace blksweep

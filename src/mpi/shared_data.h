@@ -15,8 +15,13 @@
 
 namespace blksweep {
 
+struct SharedData {
+  Source source;
+  bool copied = false;  // its files are other ones than rank 0's, of the same names and sizes
+};
+
 // `arrive`: called when this rank begins to wait for others that look at their files.
-Result<Source> open_shared(const Comm& comm, const SourceSettings& settings,
-                           const std::function<void()>& arrive);
+Result<SharedData> open_shared(const Comm& comm, const SourceSettings& settings,
+                               const std::function<void()>& arrive);
 
 }  // namespace blksweep

@@ -83,9 +83,15 @@ class Resident {
 
 PartOrder take_part(const Catalog& catalog, const Plan& plan,
                     std::span<const std::uint32_t> emission, const EpochPart& part) {
+  return take_indices(
+      plan, emission,
+      part.by_file ? places_by_file(catalog, plan, emission, part) : places_by_turn(plan, part));
+}
+
+PartOrder take_indices(const Plan& plan, std::span<const std::uint32_t> emission,
+                       std::vector<std::uint32_t> indices) {
   PartOrder out;
-  out.places =
-      part.by_file ? places_by_file(catalog, plan, emission, part) : places_by_turn(plan, part);
+  out.places = std::move(indices);
   std::vector<std::uint32_t> place(plan.order.size(), kNotMine);
   for (const std::uint32_t i : out.places) {
     place[emission[i]] = 0;
@@ -99,6 +105,38 @@ PartOrder take_part(const Catalog& catalog, const Plan& plan,
   out.emission.reserve(out.order.size());
   for (const std::uint32_t i : out.places) {
     out.emission.push_back(place[emission[i]]);
+  }
+  return out;
+}
+
+std::vector<std::uint32_t> positions_of_rank(const Catalog& catalog, const Plan& plan,
+                                             const EpochPart& part) {
+  std::vector<std::uint32_t> read(plan.order.size());
+  std::iota(read.begin(), read.end(), 0U);
+  const EpochPart all{.rank = part.rank, .ranks = part.ranks, .by_file = part.by_file};
+  return take_part(catalog, plan, read, all).places;
+}
+
+JoinedTurns join_turns(std::span<const std::vector<std::uint32_t>> of_rank, std::uint32_t epochs,
+                       std::uint32_t rank) {
+  JoinedTurns out;
+  std::size_t turns = 0;
+  for (const std::vector<std::uint32_t>& one : of_rank) {
+    turns = std::max(turns, one.size() / epochs);
+  }
+  for (std::size_t e = 0; e < epochs; ++e) {
+    for (std::size_t turn = 0; turn < turns; ++turn) {
+      for (std::size_t r = 0; r < of_rank.size(); ++r) {
+        const std::size_t share = of_rank[r].size() / epochs;
+        if (turn >= share) {
+          continue;
+        }
+        if (r == rank) {
+          out.places.push_back(static_cast<std::uint32_t>(out.samples.size()));
+        }
+        out.samples.push_back(of_rank[r][e * share + turn]);
+      }
+    }
   }
   return out;
 }

@@ -7,6 +7,11 @@
 // Sharing:  of the emissions from `first` on, every ranks-th, from the rank-th on. When all ranks
 //           have delivered k samples each, the first `first + k * ranks` of the epoch are through,
 //           whatever the number of ranks: what is left can be shared out anew.
+// Windows:  own_window, it is the order of reading that is shared out so, and each rank shuffles
+// what
+//           it has of it by itself, with a window and randomness of its own. Emissions are joined
+//           as the ranks take turns: first of each rank, second of each, and so on; one that has no
+//           more is passed over. With equal shares k samples of each are the first k * ranks.
 // Files:    by_file, a rank has the samples of whole files: of those that follow each other by
 // path,
 //           cut where a rank has its share of the bytes, so that a large file is never divided.
@@ -33,6 +38,22 @@ struct PartOrder {
 // Of every epoch of the plan; `emission` as Schedule has it.
 PartOrder take_part(const Catalog& catalog, const Plan& plan,
                     std::span<const std::uint32_t> emission, const EpochPart& part);
+
+// own_window: position in the rank's part -> position in the order of reading, of every epoch.
+std::vector<std::uint32_t> positions_of_rank(const Catalog& catalog, const Plan& plan,
+                                             const EpochPart& part);
+
+struct JoinedTurns {
+  std::vector<std::uint32_t> samples;  // in the order of all ranks
+  std::vector<std::uint32_t> places;   // emission index of `rank` -> index there
+};
+// own_window: `of_rank` has each rank's samples as it emits them, equally many in every epoch.
+JoinedTurns join_turns(std::span<const std::vector<std::uint32_t>> of_rank, std::uint32_t epochs,
+                       std::uint32_t rank);
+
+// Of an emission, what is at these indices (in order), as take_part().
+PartOrder take_indices(const Plan& plan, std::span<const std::uint32_t> emission,
+                       std::vector<std::uint32_t> indices);
 
 // file -> the rank that has its samples, where parts are by file.
 std::vector<std::uint32_t> ranks_of_files(const Catalog& catalog, std::uint32_t ranks);

@@ -68,13 +68,15 @@ struct ShuffleSettings {
   std::uint32_t slots = 0;
   std::uint64_t seed = 1;
   std::uint32_t first_epoch = 0;  // whose randomness the first epoch of the plan has
+  std::uint32_t rank = 0;         // whose window it is, where each rank has its own
 };
 
 // What is delivered of each epoch, by emission (plan/epoch_part.h).
 struct EpochPart {
   std::uint32_t first = 0;  // emissions before it are through
   std::uint32_t rank = 0, ranks = 1;
-  bool by_file = false;  // each rank has whole files, about as many bytes of them as the others
+  bool by_file = false;     // each rank has whole files, about as many bytes of them as the others
+  bool own_window = false;  // each rank shuffles its part of the order of reading by itself
   bool whole() const { return first == 0 && ranks == 1; }
 };
 

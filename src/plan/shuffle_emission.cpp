@@ -10,6 +10,11 @@ namespace {
 
 constexpr std::uint64_t kShuffleStream = std::uint64_t{0x7368} << 32;  // + epoch
 
+Rng rng_of(const ShuffleSettings& settings, std::uint32_t epoch) {
+  const std::uint64_t rank = std::uint64_t{settings.rank} << 48;
+  return Rng(settings.seed, kShuffleStream + rank + settings.first_epoch + epoch);
+}
+
 // The samples in memory between reading and emission.
 class Window {
  public:
@@ -185,7 +190,7 @@ void draw_epochs(const Plan& plan, const ShuffleSettings& settings, std::uint32_
   Window window(plan, granule, out);
   for (std::uint32_t e = 0; e < plan.epochs; ++e) {
     const EpochRange epoch{e * n, (e + 1) * n};
-    Rng rng(settings.seed, kShuffleStream + settings.first_epoch + e);
+    Rng rng = rng_of(settings, e);
     if (settings.shuffle == Shuffle::buffer) {
       buffer_epoch(epoch, {settings.window.n, settings.drain.n, settings.hold}, window, rng);
     } else {
@@ -212,7 +217,7 @@ Emission draw_emission(const Plan& plan, const ShuffleSettings& settings, std::u
     const auto n = static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
     out.held.assign(plan.epochs, n);
     for (std::uint32_t e = 0; e < plan.epochs; ++e) {
-      Rng rng(settings.seed, kShuffleStream + settings.first_epoch + e);
+      Rng rng = rng_of(settings, e);
       full_epoch({e * n, (e + 1) * n}, rng, out);
     }
     out.peak_bytes = parcel_memory(plan, granule) / plan.epochs;

@@ -39,11 +39,13 @@ class Board {
 
   // The rank's side.
   void place(const RankPlace& place);
+  void ask();                           // where rank 0's keeper is, before MPI runs
   void facts(const std::string& json);  // of the experiment, for the result; what is longer is cut
   void publish(const RankRow& row);
 
   // The keeper's side.
   bool placed() const;
+  bool asked() const;
   RankPlace place() const;  // REQUIRES: placed()
   std::string facts() const;
   RankRow row() const;

@@ -11,7 +11,8 @@ namespace blksweep {
 namespace {
 
 constexpr std::int64_t kHubStandstillNs =
-    1'000'000'000;  // of ourselves: nobody was heard meanwhile
+    1'000'000'000;                              // of ourselves: nobody was heard meanwhile
+constexpr std::int64_t kStillNs = 800'000'000;  // without a CPU; rows come ten times a second
 
 bool is_over(RankState state) { return state == RankState::done || state == RankState::failed; }
 
@@ -92,21 +93,42 @@ std::optional<RankFault> Hub::silent(std::int64_t now, Nanos limit) const {
   return std::nullopt;
 }
 
-std::optional<RankFault> Hub::late(std::int64_t now) {
-  const std::uint64_t furthest = std::ranges::max(rows_, {}, &RankRow::arrivals).arrivals;
-  for (const RankRow& row : rows_) {
-    Pace& pace = paces_[row.rank];
-    const std::uint64_t mark = row.arrivals + row.samples;
-    if (row.arrivals == furthest || mark != pace.mark || pace.since == 0) {
-      pace = {mark, now};
-    }
-    if (now - pace.since > settings_.patience.count()) {
-      return RankFault{row.rank,
-                       fmt::format("others wait for it, and it has not got on for {} (--patience)",
-                                   format_duration(settings_.patience))};
+// Who waits for others looks again all the while, and so has a CPU now and then.
+std::uint32_t Hub::slowest(std::int64_t now) const {
+  const auto still = [&](std::uint32_t rank) { return now - paces_[rank].stirred > kStillNs; };
+  std::uint32_t found = 0;
+  for (std::uint32_t rank = 1; rank < rows_.size(); ++rank) {
+    const std::uint64_t mine = rows_[rank].arrivals, least = rows_[found].arrivals;
+    if (mine < least || (mine == least && still(rank) && !still(found))) {
+      found = rank;
     }
   }
-  return std::nullopt;
+  return found;
+}
+
+std::optional<RankFault> Hub::late(std::int64_t now) {
+  const std::uint64_t furthest = std::ranges::max(rows_, {}, &RankRow::arrivals).arrivals;
+  bool too_long = false;
+  for (const RankRow& row : rows_) {
+    Pace& pace = paces_[row.rank];
+    const std::uint64_t mark = row.arrivals + row.samples + row.compared;
+    if (row.arrivals == furthest || mark != pace.mark || pace.since == 0) {
+      pace.mark = mark;
+      pace.since = now;
+    }
+    if (row.cpu_ns != pace.cpu || pace.stirred == 0) {
+      pace.cpu = row.cpu_ns;
+      pace.stirred = now;
+    }
+    too_long = too_long || now - pace.since > settings_.patience.count();
+  }
+  if (!too_long) {
+    return std::nullopt;
+  }
+  const std::uint32_t rank = slowest(now);
+  return RankFault{rank, fmt::format("others wait for it, and it has not {} for {} (--patience)",
+                                     rows_[rank].arrivals == 0 ? "come" : "got on",
+                                     format_duration(settings_.patience))};
 }
 
 std::optional<RankFault> Hub::look(const RankRow& own, std::int64_t now) {
@@ -116,6 +138,7 @@ std::optional<RankFault> Hub::look(const RankRow& own, std::int64_t now) {
     }
     for (Pace& pace : paces_) {
       pace.since += pace.since != 0 ? now - looked_ : 0;
+      pace.stirred += pace.stirred != 0 ? now - looked_ : 0;
     }
   }
   looked_ = now;

@@ -29,7 +29,7 @@ std::string key_of(const Json& document) {
   Json key = document;
   for (const char* name : {"version", "ranks", "samples", "planned_emission_hash", "complete",
                            "fault", "emission_hash", "missing_samples", "duplicated_samples",
-                           "bytes_compared", "joined", "rows"}) {
+                           "bytes_compared", "shuffle_quality", "joined", "rows"}) {
     key.erase(name);
   }
   return json_line(key);
@@ -47,6 +47,7 @@ void take_joined(const Json& joined, RanksRow& r) {
   take(joined, "samples", r.samples);
   take(joined, "bytes", r.bytes);
   take(joined, "batches", r.batches);
+  take(joined, "storage_bytes", r.storage_bytes);
   take(joined, "batch_ns", r.batch_ns);
   take(joined, "first_done_ns", r.first_done_ns);
   take(joined, "last_done_ns", r.last_done_ns);
@@ -86,7 +87,14 @@ RanksRow ranks_row(const RanksResult& result, const RanksDatabase& where) {
   take(document, "emission_hash", r.emission_hash);
   take(document, "missing_samples", r.missing_samples);
   take(document, "duplicated_samples", r.duplicated_samples);
+  take(document, "window_scope", r.window_scope);
   take_joined(document["joined"], r);
+  const Json& quality = document["shuffle_quality"];
+  take(quality, "displacement", r.quality_displacement);
+  take(quality, "rank_decorrelation", r.quality_rank_decorrelation);
+  take(quality, "neighbours_broken", r.quality_neighbours_broken);
+  take(quality, "label_mix", r.quality_label_mix);
+  take(quality, "rank_label_mix", r.quality_rank_label_mix);
   r.ranks = static_cast<std::uint32_t>(result.rows.size());
   r.complete = is_complete(result);
   r.fault = fault_of(result);
@@ -111,6 +119,10 @@ Result<> keep_ranks(const RanksResult& result, const RanksDatabase& where) {
   BLKSWEEP_TRY(ResultStore store, ResultStore::open(where.path, std::chrono::seconds(30)));
   BLKSWEEP_TRY([[maybe_unused]] const std::int64_t id, store.add_ranks(ranks_row(result, where)));
   return {};
+}
+
+std::string not_kept(const Error& error, const std::string& host) {
+  return name_of({0, "the result is told, but not kept: " + error.message()}, host);
 }
 
 Result<> try_database(const RanksDatabase& where) {

@@ -20,6 +20,8 @@ struct RanksDatabase {
 };
 
 RanksRow ranks_row(const RanksResult& result, const RanksDatabase& where);
+// "rank 0 (node a): ...": who could not keep it.
+std::string not_kept(const Error& error, const std::string& host);
 Result<> keep_ranks(const RanksResult& result, const RanksDatabase& where);
 // That it can be written, before anything is read.
 Result<> try_database(const RanksDatabase& where);

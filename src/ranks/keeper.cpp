@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "os/process_cpu.h"
 #include "ranks/result.h"
 #include "ranks/told_rank.h"
 
@@ -72,6 +73,7 @@ class Keeper {
   Exit hub_lost(const std::string& how);
   bool hub_silent();
   void tell(const RanksResult& result);
+  RankRow row() const;
   void send(RankMessage::Kind kind, const std::string& text);
   bool wait_for_bye();
   Exit tell_own(const RankFault& fault, RankState state);
@@ -125,13 +127,19 @@ void Keeper::join() {
   }
 }
 
+RankRow Keeper::row() const {
+  RankRow row = board_.row();
+  row.cpu_ns = child_ != 0 ? process_cpu_ns(child_) : 0;
+  return row;
+}
+
 void Keeper::send(RankMessage::Kind kind, const std::string& text) {
   if (link_ && !link_->closed()) {
     RankMessage m;
     m.token = place_.hub.token;
     m.kind = kind;
     m.rank = place_.rank;
-    m.row = board_.row();
+    m.row = row();
     put_text(m.text, text);
     link_->send(m);
     sent_ = now_ns();
@@ -173,8 +181,10 @@ void Keeper::tell(const RanksResult& result) {
   std::fputs(printable(text, /*newlines=*/true).c_str(), stdout);
   std::fflush(stdout);
   fmt::print(stderr, "blksweep-mpi: {}\n", printable(name_of(fault, host)));
-  if (const Result<> kept = keep_ranks(result, settings_.database); !kept) {
-    fmt::print(stderr, "blksweep-mpi: {}\n", printable(kept.error().message()));
+  const Result<> kept = hub_ ? keep_ranks(result, settings_.database) : Result<>();
+  if (!kept) {
+    const std::string mine = result.rows.front().host_name();
+    fmt::print(stderr, "blksweep-mpi: {}\n", printable(not_kept(kept.error(), mine)));
   }
   std::this_thread::sleep_for(kHeard);
 }
@@ -279,8 +289,8 @@ std::optional<Exit> Keeper::obey() {
 
 std::optional<Exit> Keeper::look_at_hub() {
   if (hub_) {
-    const auto fault = hub_->look(board_.row(), now_ns());
-    return fault ? std::optional<Exit>(end_all(*fault, Exit::incomplete)) : std::nullopt;
+    const auto fault = hub_->look(row(), now_ns());
+    return fault && !answered() ? std::optional(end_all(*fault, Exit::incomplete)) : std::nullopt;
   }
   if (!link_ || link_->closed()) {
     return std::nullopt;
@@ -296,9 +306,9 @@ std::optional<Exit> Keeper::look_at_start() {
     return std::nullopt;
   }
   kill_child();
-  fmt::print(stderr,
-             "blksweep-mpi: MPI did not start in {}: not all ranks are there (--patience)\n",
-             format_duration(settings_.hub.patience));
+  fmt::print(stderr, "blksweep-mpi: MPI did not start in {}: {} (--patience)\n",
+             format_duration(settings_.hub.patience),
+             board_.asked() ? "rank 0 has not come" : "not all ranks are there");
   return Exit::failed;
 }
 

@@ -25,6 +25,24 @@ Json content_json(std::uint64_t content) {
   return content == 0 ? Json(nullptr) : Json(fmt::format("{:016x}", content));
 }
 
+template <class T>
+Json known_json(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::optional<std::uint64_t> storage_of(const RankRow& r) {
+  return r.storage_known != 0 ? std::optional(r.storage_bytes) : std::nullopt;
+}
+
+Json quality_of(const std::optional<RanksQuality>& quality) {
+  const RanksQuality q = quality.value_or(RanksQuality{});
+  return {{"displacement", known_json(q.displacement)},
+          {"rank_decorrelation", known_json(q.rank_decorrelation)},
+          {"neighbours_broken", known_json(q.neighbours_broken)},
+          {"label_mix", known_json(q.label_mix)},
+          {"rank_label_mix", known_json(q.rank_label_mix)}};
+}
+
 Json row_json(const RankRow& r) {
   return {{"rank", r.rank},
           {"node", r.node},
@@ -34,6 +52,7 @@ Json row_json(const RankRow& r) {
           {"state", to_string(r.state)},
           {"samples", r.samples},
           {"bytes", r.bytes},
+          {"storage_bytes", known_json(storage_of(r))},
           {"batches", r.batches},
           {"wrong_samples", r.wrong},
           {"content_hash", content_json(r.content)},
@@ -51,6 +70,7 @@ Json row_json(const RankRow& r) {
 Json joined_json(const JoinedRow& j) {
   return {{"samples", j.samples},
           {"bytes", j.bytes},
+          {"storage_bytes", known_json(j.storage_bytes)},
           {"nodes", j.nodes},
           {"batches", j.batches},
           {"batch_ns", time_json(j.batches, j.last_done_ns / std::max(1U, j.batches))},
@@ -93,12 +113,16 @@ std::string ns_text(std::int64_t ns) { return format_duration(Nanos{ns}); }
 
 JoinedRow join_rows(std::span<const RankRow> rows) {
   JoinedRow j;
+  j.storage_bytes = 0;
   std::set<std::uint32_t> nodes;
   std::vector<std::int64_t> begins, ends;
   for (const RankRow& r : rows) {
     j.samples += r.samples;
     j.bytes += r.bytes;
     j.wrong += r.wrong;
+    const auto storage = storage_of(r);
+    j.storage_bytes =
+        j.storage_bytes && storage ? std::optional(*j.storage_bytes + *storage) : std::nullopt;
     j.content += r.content;
     j.batches = std::max(j.batches, r.batches);
     j.barrier_ns += r.barrier_ns;
@@ -162,6 +186,7 @@ Json result_json(const RanksResult& result) {
   out["missing_samples"] = result.proof ? Json(result.proof->missing) : Json(nullptr);
   out["duplicated_samples"] = result.proof ? Json(result.proof->duplicated) : Json(nullptr);
   out["bytes_compared"] = result.proof && result.proof->compared;
+  out["shuffle_quality"] = quality_of(result.quality);
   out["joined"] = joined_json(join_rows(result.rows));
   Json rows = Json::array();
   for (const RankRow& r : result.rows) {

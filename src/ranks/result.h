@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "ranks/quality.h"
 #include "ranks/row.h"
 
 namespace blksweep {
@@ -31,6 +32,7 @@ struct RanksResult {
   std::vector<RankRow> rows;
   std::optional<RankFault> fault;
   std::optional<EmissionProof> proof;
+  std::optional<RanksQuality> quality = {};  // of what was delivered; without the proof nothing
 };
 
 struct JoinedRow {
@@ -43,6 +45,7 @@ struct JoinedRow {
   std::int64_t first_done_ns = 0, last_done_ns = 0;
   std::int64_t barrier_ns = 0, waited_ns = 0;  // of all
   std::int64_t clock_error_ns = 0;             // the largest
+  std::optional<std::uint64_t> storage_bytes;  // of all; unknown where that of one is
   std::int64_t skew_ns() const { return last_done_ns - first_done_ns; }
 };
 JoinedRow join_rows(std::span<const RankRow> rows);

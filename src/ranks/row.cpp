@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdlib>
 
 namespace blksweep {
 
@@ -11,6 +12,11 @@ std::string_view to_string(RankState state) {
                                                    "failed",   "ended", "lost"};
   const auto i = static_cast<std::size_t>(state);
   return i < kWords.size() ? kWords[i] : "unknown";
+}
+
+std::int64_t error_since(const RankRow& row, std::int64_t ns, std::int64_t error) {
+  // One clock, measured twice, is still one.
+  return row.clock_error_ns == 0 ? 0 : std::abs(ns - row.clock_offset_ns) + error;
 }
 
 std::string name_of(const RankFault& fault, std::string_view host) {

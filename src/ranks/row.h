@@ -36,6 +36,8 @@ struct RankRow {
   std::uint32_t batches = 0;
   std::uint64_t arrivals = 0;  // at places where ranks wait for each other
   std::uint64_t samples = 0, bytes = 0;
+  std::uint64_t cpu_ns = 0;          // that its process has had: whether it stirs
+  std::uint64_t compared = 0;        // with files, in lots: that it gets on
   std::uint64_t wrong = 0;           // samples whose bytes are not their file's; known at the end
   std::uint64_t content = 0;         // of all bytes with their samples' numbers; 0: not hashed
   std::int64_t begin_ns = 0;         // of reading
@@ -45,6 +47,8 @@ struct RankRow {
   std::int64_t barrier_ns = 0;       // for other ranks
   std::int64_t clock_offset_ns = 0;  // to rank 0's clock, as measured
   std::int64_t clock_error_ns = 0;   // of that, at most; 0 where both are one clock
+  std::uint64_t storage_bytes = 0;   // that it made block devices read; known at the end
+  std::uint64_t storage_known = 0;   // 1: it is
   std::array<char, 64> host{};       // ends in a zero
 
   std::string host_name() const { return host.data(); }
@@ -56,6 +60,10 @@ void put_text(std::array<char, N>& to, std::string_view text) {
   to = {};
   text.substr(0, N - 1).copy(to.data(), N - 1);
 }
+
+// How far the row's clock may have been off its offset, where at the end it is `ns`, give or take
+// `error`.
+std::int64_t error_since(const RankRow& row, std::int64_t ns, std::int64_t error);
 
 // A rank that could not go on, and why all ended.
 struct RankFault {

@@ -14,6 +14,7 @@ void each_ranks_column(Ranks& r, F&& f) {
   f("read_order", r.order);
   f("merge", r.merge);
   f("shuffle", r.shuffle);
+  f("window_scope", r.window_scope);
   f("ranks", r.ranks);
   f("nodes", r.nodes);
   f("epoch_samples", r.epoch_samples);
@@ -21,10 +22,16 @@ void each_ranks_column(Ranks& r, F&& f) {
   f("fault", r.fault);
   f("samples", r.samples);
   f("bytes", r.bytes);
+  f("storage_bytes", r.storage_bytes);
   f("batches", r.batches);
   f("missing_samples", r.missing_samples);
   f("duplicated_samples", r.duplicated_samples);
   f("emission_hash", r.emission_hash);
+  f("quality_displacement", r.quality_displacement);
+  f("quality_rank_decorrelation", r.quality_rank_decorrelation);
+  f("quality_neighbours_broken", r.quality_neighbours_broken);
+  f("quality_label_mix", r.quality_label_mix);
+  f("quality_rank_label_mix", r.quality_rank_label_mix);
   f("batch_ns", r.batch_ns);
   f("first_done_ns", r.first_done_ns);
   f("last_done_ns", r.last_done_ns);
@@ -52,6 +59,7 @@ void each_rank_entry_column(Entry& e, F&& f) {
   f("state", e.state);
   f("samples", e.samples);
   f("bytes", e.bytes);
+  f("storage_bytes", e.storage_bytes);
   f("batches", e.batches);
   f("wrong_samples", e.wrong_samples);
   f("begin_ns", e.begin_ns);

@@ -108,11 +108,15 @@ CREATE TABLE ranks ( -- an epoch that many processes read together: docs/ranks.m
   key TEXT NOT NULL,                -- settings without the number of ranks: equal ones scale
   data TEXT NOT NULL, split TEXT NOT NULL, barrier TEXT NOT NULL,
   read_order TEXT NOT NULL, merge TEXT NOT NULL, shuffle TEXT NOT NULL,
+  window_scope TEXT NOT NULL,       -- global: one window for all; rank: one for each
   ranks INTEGER NOT NULL, nodes INTEGER NOT NULL,
   epoch_samples INTEGER NOT NULL,   -- of one epoch of the data; 0: not known yet
   complete INTEGER NOT NULL, fault TEXT NOT NULL, -- '': none
   samples INTEGER NOT NULL, bytes INTEGER NOT NULL, batches INTEGER NOT NULL,
+  storage_bytes INTEGER,            -- that ranks made block devices read; NULL: not known
   missing_samples INTEGER, duplicated_samples INTEGER, emission_hash TEXT, -- NULL: cut off before
+  quality_displacement REAL, quality_rank_decorrelation REAL, quality_neighbours_broken REAL,
+  quality_label_mix REAL, quality_rank_label_mix REAL, -- of steps of all ranks; of each rank's batches
   batch_ns      INTEGER,            -- last_done_ns / batches
   first_done_ns INTEGER, last_done_ns INTEGER,  -- ranks, by rank 0's clock; NULL: none came
   start_skew_ns INTEGER NOT NULL, waited_ns INTEGER NOT NULL, barrier_ns INTEGER NOT NULL,
@@ -128,7 +132,7 @@ CREATE TABLE rank_entry (
   rank INTEGER NOT NULL, node INTEGER NOT NULL, host TEXT NOT NULL, cpus INTEGER NOT NULL,
   state TEXT NOT NULL,              -- done | failed | ended | lost; of one cut off: where it was
   samples INTEGER NOT NULL, bytes INTEGER NOT NULL, batches INTEGER NOT NULL,
-  wrong_samples INTEGER NOT NULL,
+  storage_bytes INTEGER, wrong_samples INTEGER NOT NULL,
   begin_ns INTEGER NOT NULL, first_batch_ns INTEGER, last_batch_ns INTEGER, -- NULL: none came
   waited_ns INTEGER NOT NULL, barrier_ns INTEGER NOT NULL,
   clock_offset_ns INTEGER NOT NULL, clock_error_ns INTEGER NOT NULL,

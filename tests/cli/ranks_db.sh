@@ -32,6 +32,11 @@ expect_status 0
 [ "$(sqlite3 "$db" 'SELECT complete, fault <> "", ranks FROM ranks ORDER BY ranks_id DESC LIMIT 1')" = '0|1|2' ] ||
   die "a lost rank is kept: $(sqlite3 "$db" 'SELECT complete, fault, ranks FROM ranks ORDER BY ranks_id DESC LIMIT 1')"
 
+# Where rank 0's keeper is gone the others tell their rows, and keep none: they have no database of the whole.
+had=$(sqlite3 "$db" 'SELECT count(*) FROM ranks')
+"$python" "$(dirname "$0")/../support/kill_ranks.py" --times 1 --ranks 2 --seed 1 --keepers --victim 0 --db "$db" "$mpi" "$tmp/data" || die "rank 0's keeper"
+[ "$(sqlite3 "$db" 'SELECT count(*) FROM ranks')" = "$had" ] || die 'a row of a part is kept as one of the whole'
+
 # --- the report -----------------------------------------------------------------------------------------
 call report "$db"
 expect_status 0
@@ -47,6 +52,21 @@ for r in ranks[:3]:
     assert abs(r["efficiency"] - r["joined"]["samples_per_s"] / (r["ranks"] * one)) < 1e-9, r
 assert ranks[3]["efficiency"] is None and ranks[4]["efficiency"] is None and not ranks[4]["complete"]
 PY
+# Against one rank that read as much from disks, on the same machine, by the same program and of the same data only.
+for change in 'storage_bytes = 0' "hostname = 'other'" "kernel = 'other'" "git_revision = 'other'"; do
+  sqlite3 "$db" ".backup $tmp/other.db"
+  sqlite3 "$tmp/other.db" "UPDATE ranks SET storage_bytes = bytes; UPDATE ranks SET $change WHERE ranks = 4"
+  call report "$tmp/other.db" --json
+  "$python" -c 'import json, sys
+ranks = json.load(open(sys.argv[1]))["ranks"]
+sys.exit([r["efficiency"] is None for r in ranks[:3]] != [False, False, True])' "$tmp/.out" || die "not comparable: $change"
+done
+cp "$tmp/data/$(cd "$tmp/data" && find . -name '*.bin' | head -n 1)" "$tmp/data/one_more.bin"
+launch 2 --json --data "$tmp/data" --split batch --batch 8 --db "$db"
+expect_status 0
+call report "$db" --json
+"$python" -c 'import json, sys
+sys.exit(json.load(open(sys.argv[1]))["ranks"][-1]["efficiency"] is not None)' "$tmp/.out" || die 'other data at the same place'
 call report "$db" -o "$tmp/report"
 [ "$status" != 0 ] || [ -s "$tmp/report/figures/ranks_scaling.svg" ] || die 'its figure is drawn'
 

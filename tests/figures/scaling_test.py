@@ -10,7 +10,7 @@ import scaling  # noqa: E402
 
 def row(ranks, rate, key="a", complete=1, **others):
     return {"ranks_id": 1, "key": key, "split": "batch", "barrier": "batch", "read_order": "lba", "merge": "none",
-            "shuffle": "full", "ranks": ranks, "nodes": 1, "complete": complete, "fault": "", "samples_per_s": rate,
+            "shuffle": "full", "window_scope": "global", "bytes": 100, "storage_bytes": None, "ranks": ranks, "nodes": 1, "complete": complete, "fault": "", "samples_per_s": rate,
             "batch_ns": int(1e9 / rate), "hostname": "node1", "kernel": "Linux", "tool_version": "", "git_revision": "",
             **others}
 
@@ -22,6 +22,21 @@ class Scaling(unittest.TestCase):
         self.assertEqual(sorted(points), [1, 4])
         self.assertEqual(scaling.efficiencies(points), {1: 1.0, 4: 0.5})
         self.assertEqual(scaling.efficiencies({2: points[4]}), {})
+
+    def test_epochs_that_caches_fed_are_another_line(self):
+        found = [row(1, 100.0, storage_bytes=100), row(4, 900.0, storage_bytes=10), row(4, 300.0, storage_bytes=98)]
+        (name, points), = scaling.lines(found)
+        self.assertEqual(scaling.efficiencies(points), {1: 1.0, 4: 0.75})
+        self.assertNotIn("caches", name)
+        found.append(row(1, 450.0, storage_bytes=12))
+        self.assertEqual(["from caches" in name for name, _ in scaling.lines(found)], [False, True])
+
+    def test_other_machines_and_programs_are_not_compared(self):
+        for other in ({"hostname": "node2"}, {"kernel": "Linux 7"}, {"git_revision": "b"}):
+            self.assertEqual(scaling.lines([row(1, 100.0, **other), row(4, 400.0)]), [])
+
+    def test_windows_of_their_own_are_said(self):
+        self.assertEqual(scaling.label(row(1, 1.0, window_scope="rank")), "batch, lba, full per rank, barrier batch")
 
     def test_settings_with_one_number_of_ranks_have_no_line(self):
         found = [row(1, 100.0), row(2, 100.0, key="b")]

@@ -63,6 +63,29 @@ class Resume(DataTest):
             found += indices(self.at(state))
             self.assertEqual(sorted(found), sorted(whole))
 
+    def test_of_windows_of_ranks_is_of_as_many_ranks(self):
+        own = {"window_scope": "rank", "world_size": 3}
+        found = []
+        for rank in range(3):
+            whole = indices(self.loader(rank=rank, epochs=2, **own))
+            part, state = some(self.loader(rank=rank, batch_size=7, **own), 4)
+            self.assertEqual((state["epoch"], state["done"]), (0, 84))
+            part += indices(self.at(state, rank=rank, **own))
+            self.assertEqual(part, whole[:100])
+            found += part
+        self.assertEqual(sorted(found), list(range(300)))
+        for other, words in (({"world_size": 2, "window_scope": "rank"}, "ranks=2"), ({"world_size": 3}, "window_scope='global'")):
+            with self.assertRaisesRegex(ValueError, words):
+                self.at(state, **other)
+        _, state = some(self.loader(rank=1, batch_size=100, **own), 1)  # the next epoch has not begun
+        shared = [indices(self.at(state, rank=rank, world_size=2, window_scope="rank")) for rank in range(2)]
+        self.assertEqual(sorted(sum(shared, [])), list(range(300)))
+
+    def test_of_before_there_were_windows_of_ranks_is_as_good(self):
+        part, state = some(self.loader(), 3)
+        del state["settings"]["window_scope"]
+        self.assertEqual(part + indices(self.at(state)), indices(self.loader()))
+
     def test_is_small_and_quick(self):
         loader = self.loader()
         iterator = iter(loader)

@@ -71,8 +71,7 @@ def check(options, reading, victim, status, out, err):
     # Before all read no keeper may know of the others yet; mpirun says it then.
     known = reading or not options.keepers
     told = [line for line in err.splitlines() if line.startswith("blksweep-mpi: " if known else ("blksweep-mpi: ", "mpirun noticed"))]
-    # In a barrier one who waits for the rank that is stopped may be as far as that one.
-    who = "told to end" if options.tell else "rank" if options.stop else f"rank {victim}"
+    who = "told to end" if options.tell else f"rank {victim}"
     assert any(who + end in line for line in told for end in " :"), f"{who} is not said: {err}"
     assert status != 0 if options.keepers or options.tell else status in (1, 3), f"status {status}: {err}"
     if not out or not reading:
@@ -85,7 +84,7 @@ def check(options, reading, victim, status, out, err):
         assert len(rows) == options.ranks - 1, f"rows of {sorted(row['rank'] for row in rows)} only: {err}"
     else:
         assert len(documents) == 1 and len(rows) == options.ranks, out
-        assert fault["lost"] != options.tell and (options.tell or options.stop or fault["rank"] == victim), out
+        assert fault["lost"] != options.tell and (options.tell or fault["rank"] == victim), out
         assert rows[fault["rank"]]["state"] == ("ended" if options.tell else "lost"), out
     return f"{sum(row['samples'] for row in rows)} samples told"
 

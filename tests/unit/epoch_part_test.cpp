@@ -158,6 +158,43 @@ TEST(EpochPart, PartsByFileAreTheWholeAndNoFileIsDivided) {
   }
 }
 
+TEST(EpochPart, PositionsOfRanksAreAllOnceInTheOrderOfReading) {
+  for (const Whole& w : wholes()) {
+    for (const bool by_file : {false, true}) {
+      std::vector<std::uint32_t> times(w.plan.order.size());
+      for (std::uint32_t rank = 0; rank < 7; ++rank) {
+        const EpochPart part{.rank = rank, .ranks = 7, .by_file = by_file, .own_window = true};
+        const auto positions = positions_of_rank(w.data.view(), w.plan, part);
+        EXPECT_TRUE(std::ranges::is_sorted(positions));
+        for (const std::uint32_t p : positions) {
+          ++times[p];
+        }
+      }
+      EXPECT_EQ(times, std::vector<std::uint32_t>(times.size(), 1));
+    }
+  }
+}
+
+TEST(EpochPart, RanksTakeTurnsAndOneWithNoMoreIsPassedOver) {
+  const std::vector<std::vector<std::uint32_t>> of_rank{{1, 2, 3, 4}, {}, {7, 8}};  // two epochs
+  const JoinedTurns joined = join_turns(of_rank, 2, 0);
+  EXPECT_EQ(joined.samples, (std::vector<std::uint32_t>{1, 7, 2, 3, 8, 4}));
+  EXPECT_EQ(joined.places, (std::vector<std::uint32_t>{0, 2, 3, 5}));
+  EXPECT_TRUE(join_turns(of_rank, 2, 1).places.empty());
+}
+
+TEST(EpochPart, WindowsOfRanksAreDrawnApart) {
+  const SyntheticCatalog data({.files = 100});
+  const Plan plan = make_plan(data.view(), make_order(data.view(), {}), 1, {});
+  const auto drawn = [&](std::uint32_t rank) {
+    return *draw_order(plan,
+                       {.shuffle = Shuffle::full, .window = {1 << 30}, .seed = 3, .rank = rank});
+  };
+  EXPECT_EQ(drawn(1), drawn(1));
+  EXPECT_NE(drawn(0), drawn(1));
+  EXPECT_NE(drawn(1), drawn(2));
+}
+
 TEST(EpochPart, AnEmissionDrawnElsewhereIsScheduledAlike) {
   for (const Whole& w : wholes()) {
     const auto drawn = make_schedule(w.data.view(), w.plan, w.shuffle);

@@ -15,19 +15,17 @@
 #include "base/rng.h"
 #include "loader/verify.h"
 #include "ranks/hub.h"
-#include "ranks/keep.h"
 #include "ranks/keeper.h"
 #include "ranks/result.h"
-#include "store/result_reader.h"
-#include "support/temp_dir.h"
+#include "support/rank_rows.h"
 
 namespace blksweep {
 namespace {
 
 using std::chrono::milliseconds;
+using support::at;
+using support::row_of;
 using Kind = RankMessage::Kind;
-
-std::uint64_t at(std::uint64_t place, std::uint32_t sample) { return place << 32 | sample; }
 
 TEST(EmissionProof, IsThatOfOneProcessWhoeverDeliveredWhat) {
   Rng rng(5);
@@ -54,13 +52,6 @@ TEST(EmissionProof, SeesWhatIsMissingAndWhatCameTwice) {
   EXPECT_EQ(proof.duplicated, 1U);
   EXPECT_FALSE(proof.whole());
   EXPECT_EQ(prove_emission(std::vector{at(9, 1)}, 4).missing, 4U);
-}
-
-RankRow row_of(std::uint32_t rank, RankState state) {
-  RankRow row;
-  row.rank = rank;
-  row.state = state;
-  return row;
 }
 
 TEST(RanksResult, IsCompleteOnlyWhenEveryRankIsDoneAndAllIsProven) {
@@ -210,6 +201,66 @@ TEST(RankHub, WhomOthersWaitForTooLongIsNamedUnlessItGetsOn) {
   EXPECT_EQ(fault->rank, 2U);
 }
 
+// Ranks 1 and 2 are in a barrier that rank 0 has left; 1 looks again all the while.
+TEST(RankHub, OfThoseThatAreEquallyFarTheOneThatDoesNotStirIsNamed) {
+  Job job({.patience = milliseconds(900), .silence = std::chrono::seconds(100)});
+  const auto row = [](std::uint32_t rank, std::uint64_t arrivals, std::uint64_t cpu) {
+    RankRow r = row_of(rank, RankState::reading);
+    r.arrivals = arrivals;
+    r.cpu_ns = cpu;
+    return r;
+  };
+  std::int64_t now = now_ns();
+  std::optional<RankFault> fault;
+  for (std::uint64_t i = 0; i < 8 && !fault; ++i) {
+    job.say(1, Kind::row, row(1, 4, i));
+    job.say(2, Kind::row, row(2, 4, 7));
+    std::this_thread::sleep_for(milliseconds(5));
+    fault = job.hub->look(row(0, 5, i), now += 300'000'000);
+  }
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->rank, 2U);
+}
+
+TEST(RankHub, OneThatNeverCameIsNamed) {
+  RankPlace place;
+  place.ranks = 3;
+  Fd listener = *listen_as_hub(place.hub);
+  Hub hub(std::move(listener), place,
+          {.patience = milliseconds(900), .silence = std::chrono::seconds(100)});
+  RankRow own = row_of(0, RankState::starting);
+  own.arrivals = 1;
+  Link one = *connect_to_hub(place.hub);
+  RankMessage m;
+  m.token = place.hub.token;
+  m.rank = 1;
+  m.row = own;
+  ASSERT_TRUE(one.send(m));
+  std::optional<RankFault> fault;
+  for (std::int64_t now = now_ns(), i = 0; i < 8 && !fault; ++i) {
+    fault = hub.look(own, now += 300'000'000);
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->rank, 2U);
+  EXPECT_NE(fault->text.find("has not come"), std::string::npos) << fault->text;
+}
+
+TEST(RankHub, OneThatComparesBytesGetsOn) {
+  Job job({.patience = milliseconds(900), .silence = std::chrono::seconds(100)});
+  RankRow ahead = row_of(0, RankState::reading);
+  ahead.arrivals = 1;
+  job.say(1, Kind::row, ahead);
+  std::int64_t now = now_ns();
+  for (std::uint64_t i = 1; i < 8; ++i) {
+    RankRow row = row_of(2, RankState::reading);
+    row.compared = i;
+    job.say(2, Kind::row, row);
+    std::this_thread::sleep_for(milliseconds(5));
+    EXPECT_FALSE(job.hub->look(ahead, now += 500'000'000));
+  }
+}
+
 TEST(RankHub, AStrangerIsNotListenedTo) {
   Job job;
   Link stranger = *connect_to_hub(job.place.hub);
@@ -330,60 +381,6 @@ TEST(Keeper, ToldToEndBehindTheResultItSaysNothingMore) {
   });
   EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::incomplete));
   EXPECT_EQ(told.out, "");
-}
-
-TEST(KeptRanks, RowsOfTheSameSettingsHaveOneKeyWhateverTheirNumber) {
-  RanksResult one, four;
-  one.facts = R"({"data":"d","split":"batch","order":"lba","seed":1,"ranks":1,"samples":9})";
-  four.facts = R"({"data":"d","split":"batch","order":"lba","seed":1,"ranks":4,"samples":9})";
-  one.rows = {row_of(0, RankState::done)};
-  four.rows = {row_of(0, RankState::done), row_of(1, RankState::lost)};
-  four.fault = RankFault{1, "is gone", true};
-  const RanksRow a = ranks_row(one, {}), b = ranks_row(four, {"", "0.1", "abc", "blksweep-mpi"});
-  EXPECT_EQ(a.key, b.key);
-  EXPECT_EQ(b.split, "batch");
-  EXPECT_EQ(b.order, "lba");
-  EXPECT_EQ(b.epoch_samples, 9U);
-  EXPECT_EQ(b.ranks, 2U);
-  EXPECT_FALSE(b.complete);
-  EXPECT_NE(b.fault.find("is gone"), std::string::npos);
-  EXPECT_EQ(b.argv, "blksweep-mpi");
-  ASSERT_EQ(b.entries.size(), 2U);
-  EXPECT_EQ(b.entries[1].state, "lost");
-  four.facts = R"({"data":"d","split":"shard","order":"lba","seed":1})";
-  EXPECT_NE(ranks_row(four, {}).key, a.key);
-}
-
-TEST(KeptRanks, ComeBackFromTheDatabaseAsTheyWere) {
-  const TempDir dir;
-  RanksResult result;
-  result.facts = R"({"data":"d","split":"copy"})";
-  RankRow row = row_of(0, RankState::reading);
-  row.samples = 7;
-  row.last_ns = 99;
-  result.rows = {row};
-  const RanksDatabase where{dir.path("r.db"), "0.1", "abc", "argv"};
-  ASSERT_TRUE(try_database(where));
-  ASSERT_TRUE(keep_ranks(result, where));
-  auto reader = ResultReader::open(where.path);
-  ASSERT_TRUE(reader);
-  const auto found = reader->ranks();
-  ASSERT_TRUE(found) << found.error().message();
-  ASSERT_EQ(found->size(), 1U);
-  const RanksRow& back = found->front().row;
-  EXPECT_EQ(back.document, json_line(result_json(result)));
-  EXPECT_EQ(back.samples, 7U);
-  ASSERT_EQ(back.entries.size(), 1U);
-  EXPECT_EQ(back.entries[0].samples, 7U);
-  EXPECT_EQ(back.entries[0].last_batch_ns, 99);
-  EXPECT_EQ(back.missing_samples, std::nullopt);
-}
-
-TEST(KeptRanks, ADatabaseThatCannotBeIsNamed) {
-  const Result<> tried = try_database({"/no/such/folder/r.db", "", "", ""});
-  ASSERT_FALSE(tried);
-  EXPECT_NE(tried.error().message().find("/no/such/folder"), std::string::npos);
-  EXPECT_TRUE(try_database({}));
 }
 
 }  // namespace

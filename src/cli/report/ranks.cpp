@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "base/table.h"
@@ -21,11 +23,32 @@ std::string skew_text(const RanksRow& r) {
              : "-";
 }
 
+// What caches had of what came; unknown: the kernel does not tell.
+std::optional<double> cached_share(const RanksRow& r) {
+  if (!r.storage_bytes || r.bytes == 0) {
+    return std::nullopt;
+  }
+  return std::max(0.0, 1 - static_cast<double>(*r.storage_bytes) / static_cast<double>(r.bytes));
+}
+
+// Ranks that caches feed are no better for it.
+bool fed_alike(const RanksRow& a, const RanksRow& b) {
+  constexpr double kAlike = 0.1;
+  const auto one = cached_share(a), other = cached_share(b);
+  return !one || !other || std::abs(*one - *other) <= kAlike;
+}
+
+// The same settings, data, program and machine, as far as rank 0 tells.
+bool comparable(const RanksRow& a, const RanksRow& b) {
+  return a.key == b.key && a.hostname == b.hostname && a.kernel == b.kernel &&
+         a.git_revision == b.git_revision && fed_alike(a, b);
+}
+
 // Samples per second of one rank, as the rows have it.
-std::optional<double> rate_of_one(const std::vector<StoredRanks>& all, const std::string& key) {
+std::optional<double> rate_of_one(const std::vector<StoredRanks>& all, const RanksRow& of) {
   std::vector<double> rates;
   for (const StoredRanks& r : all) {
-    if (r.row.complete && r.row.ranks == 1 && r.row.key == key) {
+    if (r.row.complete && r.row.ranks == 1 && comparable(r.row, of)) {
       rates.push_back(r.row.samples_per_s);
     }
   }
@@ -33,9 +56,14 @@ std::optional<double> rate_of_one(const std::vector<StoredRanks>& all, const std
 }
 
 std::optional<double> efficiency(const std::vector<StoredRanks>& all, const RanksRow& r) {
-  const std::optional<double> one = rate_of_one(all, r.key);
+  const std::optional<double> one = rate_of_one(all, r);
   const bool known = one && *one > 0 && r.complete && r.split != "copy";
   return known ? std::optional(r.samples_per_s / (*one * r.ranks)) : std::nullopt;
+}
+
+// "reservoir, per rank"
+std::string shuffle_text(const RanksRow& r) {
+  return r.shuffle + (r.window_scope == "rank" ? ", per rank" : "");
 }
 
 std::string state_of(const RanksRow& r) {
@@ -50,18 +78,20 @@ std::string ranks_text(const std::vector<StoredRanks>& all) {
   for (const char* title : {"nodes", "split", "barrier", "order", "merge", "shuffle"}) {
     table.column(title, Table::Align::left);
   }
-  for (const char* title : {"samples/s", "throughput", "batch", "skew", "efficiency"}) {
+  for (const char* title : {"samples/s", "throughput", "batch", "skew", "cached", "efficiency"}) {
     table.column(title);
   }
   table.column("state", Table::Align::left);
   for (const StoredRanks& one : all) {
     const RanksRow& r = one.row;
     const auto of_one = efficiency(all, r);
+    const auto cached = cached_share(r);
     table.row({std::to_string(r.ranks), std::to_string(r.nodes), r.split, r.barrier, r.order,
-               r.merge, r.shuffle, fmt::format("{:.0f}", r.samples_per_s),
+               r.merge, shuffle_text(r), fmt::format("{:.0f}", r.samples_per_s),
                format_bytes({static_cast<std::uint64_t>(r.bytes_per_s)}) + "/s",
-               time_text(r.batch_ns), skew_text(r), of_one ? fmt::format("{:.2f}", *of_one) : "-",
-               state_of(r)});
+               time_text(r.batch_ns), skew_text(r),
+               cached ? fmt::format("{:.0f} %", 100 * *cached) : "-",
+               of_one ? fmt::format("{:.2f}", *of_one) : "-", state_of(r)});
   }
   return table.text();
 }

@@ -9,7 +9,8 @@
 
 namespace blksweep {
 
-// Efficiency: per rank, against the median of complete ones of the same settings with one rank.
+// Efficiency: per rank, against the median of complete ones of the same settings with one rank,
+// by the same program on the same machine (of rank 0), that had as much from caches.
 std::string ranks_text(const std::vector<StoredRanks>& all);
 Json ranks_json(const std::vector<StoredRanks>& all);
 

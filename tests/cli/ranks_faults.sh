@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# What can be wrong with one rank of several: bytes that differ from the others', a full disk, a start that is late. All end
+# in bounded time, the line names the rank, and what was read is told.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+
+mpi=$(dirname "$blksweep")/blksweep-mpi
+[ -x "$mpi" ] || skip 'blksweep-mpi is not built: scripts/install-deps.sh mpi'
+# shellcheck source=tests/cli/mpi_helpers.bash
+. "$(dirname "$0")/mpi_helpers.bash"
+
+make_data "$tmp/data" 60
+holds() { # TEXT PYTHON : of `doc`, the last answer
+  "$python" -c '
+import json, sys
+doc = json.loads(sys.argv[1])
+rows = doc["rows"]
+sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' "$out" "$2" || die "$1: $out $err"
+}
+
+# as_rank RANK COMMAND : what rank RANK does before it starts, of those that launch starts
+as_rank() {
+  program=${program:-$mpi}
+  mpi=$tmp/.as_rank
+  # shellcheck disable=SC2016
+  printf '#!/bin/bash\nif [ "$OMPI_COMM_WORLD_RANK" = %s ]; then %s; fi\nexec "%s" "$@"\n' "$1" "$2" "$program" >"$mpi"
+  chmod +x "$mpi"
+}
+
+# --- other options than rank 0's: a result would tell those of rank 0 for all ------------------------------
+for other in '--batch 8' '--barrier batch' '--verify'; do
+  # shellcheck disable=SC2086
+  launch 1 --json --data "$tmp/data" : -n 1 "$mpi" --data "$tmp/data" $other
+  expect_status 2
+  [[ $err == *'rank 1 '*'options are not those of rank 0: '*"$(cut -c 3-5 <<<"$other")"* ]] || die "$other of one rank is named: $err"
+done
+
+# --- late: nobody waits for longer than --patience --------------------------------------------------------
+for late in 1 0; do
+  as_rank "$late" 'sleep 30'
+  launch 3 --json --data "$tmp/data" --patience 2s --db "$tmp/late.db"
+  expect_status 1 3
+  [[ $err == *"rank $late"*'has not come'*'--patience'* ]] || die "rank $late is late, and named: $err"
+done
+[ "$(sqlite3 "$tmp/late.db" "SELECT complete, fault LIKE 'rank 1%not come%', ranks FROM ranks")" = '0|1|3' ] || die 'one that is late is kept'
+echo 'late ranks: named'
+mpi=$program
+[ "$(id -u)" = 0 ] || skip 'the rest needs root, for mounts'
+
+# --- other bytes: a copy of one rank, of the same names and sizes -----------------------------------------
+cp -r "$tmp/data" "$tmp/other"
+for split in sample copy; do
+  file=$(find "$tmp/other" -name '*.bin' | sort | sed -n 2p)
+  printf 'x' | dd of="$file" conv=notrunc bs=1 seek=100 status=none
+  other_data 2 1 "$tmp/other" "$tmp/data" --order path --verify --json --split "$split"
+  expect_status 1
+  [[ $err == *'rank 1 '*"rank 0's files"*"$(basename "$file")"* ]] || die "$split: the rank whose bytes differ is named: $err"
+  holds "$split: what differs is counted" "not doc['complete'] and doc['fault']['rank'] == 1 and
+    [r['wrong_samples'] for r in rows] == [0, 1] and rows[1]['state'] == 'failed' and rows[0]['state'] == 'done'"
+done
+echo 'other bytes: the rank is named'
+
+# --- a full disk ------------------------------------------------------------------------------------------
+mkdir "$tmp/small"
+# shellcheck disable=SC2016
+at_exit 'umount -l "$tmp/small"'
+mount -t tmpfs -o size=1M,mode=700 tmpfs "$tmp/small"
+launch 2 --json --data "$tmp/data" --db "$tmp/small/r.db"
+full=$status
+dd if=/dev/zero of="$tmp/small/rest" bs=4k status=none 2>/dev/null || true
+launch 2 --json --data "$tmp/data" --db "$tmp/small/r.db"
+expect_status 1
+[[ $err == *"$tmp/small/r.db"* ]] || die "the database on a full disk is named: $err"
+echo "a database of $(du -k "$tmp/small/r.db" | cut -f1) KiB, the first epoch ended with $full"
+if [ "$full" = 0 ]; then # it was there, and only the row found no room: the result is told
+  [[ $err == *'rank 0 '*'not kept'* ]] || die "who could not keep it is named: $err"
+  holds 'what was read is told' "doc['complete'] and doc['joined']['samples'] == 60"
+fi
+echo 'a full disk: told, and named'
+
+
+# The memory that ranks of one node talk through is a disk, too: MPI does not start on that node.
+as_rank 1 'mount -t tmpfs -o size=64k tmpfs /dev/shm; dd if=/dev/zero of=/dev/shm/x bs=4k status=none'
+status=0
+"${mpirun[@]}" -n 3 unshare --mount "$mpi" --json --data "$tmp/data" --patience 5s >"$tmp/.out" 2>"$tmp/.err" </dev/null || status=$?
+out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
+expect_status 1 3
+[[ $err == *'blksweep-mpi: rank 1 '* ]] || die "the rank that MPI does not start on is named: $err"
+holds 'it is the fault of the result' "not doc['complete'] and doc['fault']['rank'] == 1 and len(rows) == 3"
+echo 'no memory to talk through: named'

@@ -1,0 +1,148 @@
+// The result of ranks: how well their order is shuffled, what is known of clocks and disks, and its
+// database.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "base/json.h"
+#include "base/rng.h"
+#include "ranks/keep.h"
+#include "ranks/quality.h"
+#include "ranks/result.h"
+#include "ranks/row.h"
+#include "store/result_reader.h"
+#include "support/rank_rows.h"
+#include "support/temp_dir.h"
+
+namespace blksweep {
+namespace {
+
+using support::at;
+using support::row_of;
+
+TEST(RanksResult, WhatDisksGaveIsKnownOnlyIfItIsOfAllRanks) {
+  std::vector<RankRow> rows(2);
+  rows[0].storage_bytes = rows[1].storage_bytes = 10;
+  rows[0].storage_known = 1;
+  EXPECT_EQ(join_rows(rows).storage_bytes, std::nullopt);
+  rows[1].storage_known = 1;
+  EXPECT_EQ(join_rows(rows).storage_bytes, 20U);
+}
+
+TEST(RankRow, AClockThatDriftedIsAsFarOffAsItIsAtTheEnd) {
+  RankRow row;
+  row.clock_offset_ns = 1000;
+  row.clock_error_ns = 50;
+  EXPECT_EQ(error_since(row, 1700, 40), 740);
+  EXPECT_EQ(error_since(row, 960, 40), 80);
+  row.clock_error_ns = 0;  // one clock
+  EXPECT_EQ(error_since(row, 1700, 40), 0);
+}
+
+// 64 samples in storage order, 8 of each label, and ranks with batches of 4.
+RanksQuality quality_of(const std::vector<std::vector<std::uint64_t>>& of_rank) {
+  std::vector<std::uint32_t> label(64), reference(64);
+  for (std::uint32_t s = 0; s < 64; ++s) {
+    label[s] = s / 8;
+    reference[s] = s;
+  }
+  return quality_of_ranks(
+      {.of_rank = of_rank, .samples = 64, .batch = 4, .reference = reference, .label = label});
+}
+
+TEST(RanksQuality, OfRanksThatTakeTurnsInOrderIsNothing) {
+  std::vector<std::vector<std::uint64_t>> of_rank(2);
+  for (std::uint32_t s = 0; s < 64; ++s) {
+    of_rank[s % 2].push_back(at(s, s));
+    of_rank[s % 2].push_back(at(64 + s, 63 - s));  // another epoch does not count
+  }
+  for (auto& one : of_rank) {
+    std::ranges::sort(one);
+  }
+  const RanksQuality q = quality_of(of_rank);
+  EXPECT_EQ(q.displacement, 0);
+  EXPECT_EQ(q.rank_decorrelation, 0);
+  EXPECT_EQ(q.neighbours_broken, 0);
+  EXPECT_EQ(q.label_mix, 0);
+}
+
+// What each has is well mixed with the others', and by itself of two of the eight labels.
+TEST(RanksQuality, ARankThatSeesSomeLabelsOnlyIsSeen) {
+  Rng rng(3);
+  std::vector<std::vector<std::uint64_t>> of_rank(4);
+  for (std::uint32_t r = 0; r < 4; ++r) {
+    std::vector<std::uint32_t> mine(16);
+    std::iota(mine.begin(), mine.end(), 16 * r);
+    shuffle(std::span(mine), rng);
+    for (std::uint32_t i = 0; i < 16; ++i) {
+      of_rank[r].push_back(at(4 * i + r, mine[i]));
+    }
+  }
+  const RanksQuality q = quality_of(of_rank);
+  EXPECT_GT(q.rank_decorrelation.value_or(0), 0.6);
+  EXPECT_GT(q.label_mix.value_or(0), 0.9);
+  EXPECT_LT(q.rank_label_mix.value_or(1), 0.75);
+}
+
+TEST(KeptRanks, RowsOfTheSameSettingsHaveOneKeyWhateverTheirNumber) {
+  RanksResult one, four;
+  one.facts = R"({"data":"d","split":"batch","order":"lba","seed":1,"ranks":1,"samples":9})";
+  four.facts = R"({"data":"d","split":"batch","order":"lba","seed":1,"ranks":4,"samples":9})";
+  one.rows = {row_of(0, RankState::done)};
+  four.rows = {row_of(0, RankState::done), row_of(1, RankState::lost)};
+  four.fault = RankFault{1, "is gone", true};
+  const RanksRow a = ranks_row(one, {}), b = ranks_row(four, {"", "0.1", "abc", "blksweep-mpi"});
+  EXPECT_EQ(a.key, b.key);
+  EXPECT_EQ(b.split, "batch");
+  EXPECT_EQ(b.order, "lba");
+  EXPECT_EQ(b.epoch_samples, 9U);
+  EXPECT_EQ(b.ranks, 2U);
+  EXPECT_FALSE(b.complete);
+  EXPECT_NE(b.fault.find("is gone"), std::string::npos);
+  EXPECT_EQ(b.argv, "blksweep-mpi");
+  ASSERT_EQ(b.entries.size(), 2U);
+  EXPECT_EQ(b.entries[1].state, "lost");
+  for (const char* other :
+       {R"({"data":"d","split":"shard","order":"lba","seed":1})",
+        R"({"data":"d","data_identity":"7","split":"batch","order":"lba","seed":1})"}) {
+    four.facts = other;
+    EXPECT_NE(ranks_row(four, {}).key, a.key);
+  }
+}
+
+TEST(KeptRanks, ComeBackFromTheDatabaseAsTheyWere) {
+  const TempDir dir;
+  RanksResult result;
+  result.facts = R"({"data":"d","split":"copy"})";
+  RankRow row = row_of(0, RankState::reading);
+  row.samples = 7;
+  row.last_ns = 99;
+  result.rows = {row};
+  const RanksDatabase where{dir.path("r.db"), "0.1", "abc", "argv"};
+  ASSERT_TRUE(try_database(where));
+  ASSERT_TRUE(keep_ranks(result, where));
+  auto reader = ResultReader::open(where.path);
+  ASSERT_TRUE(reader);
+  const auto found = reader->ranks();
+  ASSERT_TRUE(found) << found.error().message();
+  ASSERT_EQ(found->size(), 1U);
+  const RanksRow& back = found->front().row;
+  EXPECT_EQ(back.document, json_line(result_json(result)));
+  EXPECT_EQ(back.samples, 7U);
+  ASSERT_EQ(back.entries.size(), 1U);
+  EXPECT_EQ(back.entries[0].samples, 7U);
+  EXPECT_EQ(back.entries[0].last_batch_ns, 99);
+  EXPECT_EQ(back.missing_samples, std::nullopt);
+}
+
+TEST(KeptRanks, ADatabaseThatCannotBeIsNamed) {
+  const Result<> tried = try_database({"/no/such/folder/r.db", "", "", ""});
+  ASSERT_FALSE(tried);
+  EXPECT_NE(tried.error().message().find("/no/such/folder"), std::string::npos);
+  EXPECT_TRUE(try_database({}));
+}
+
+}  // namespace
+}  // namespace blksweep
