@@ -33,7 +33,7 @@ boot() {
   timeout "$patience" qemu-system-x86_64 -accel tcg -nographic -no-reboot -nic none "${@:3}" \
     -kernel "$image" -initrd "$work/initrd" \
     -append "console=ttyS0 quiet loglevel=0 panic=1 rdinit=/init blksweep.checks=$1 blksweep.cgroup=$2" </dev/null |
-    tr -d '\r' | tee "$work/said" | sed -un '/guest: Linux/,$p' | sed -u 's/.*guest: Linux/guest: Linux/'
+    sed -u 's|\r||g' | tee "$work/said" | sed -un '/guest: Linux/,$p' | sed -u 's/.*guest: Linux/guest: Linux/'
   grep -qx 'guest: passed' "$work/said"
 }
 
