@@ -32,7 +32,7 @@ read_it() {
       >/tmp/answer 2>/tmp/said || status=$?
     grep -q 'stood still' /tmp/said || break
   done
-  [ $status = 0 ] || die "$name $*: status $status: $(cat /tmp/said)"
+  [ "$status" = 0 ] || die "$name $*: status $status: $(cat /tmp/said)"
   sed -n 's/^blksweep: warning: //p' /tmp/said >>/tmp/warnings
 }
 
