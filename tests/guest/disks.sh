@@ -26,15 +26,13 @@ prepare() {
 read_it() {
   name=$1
   shift
-  status=3
   for _ in 1 2 3; do # a loaded host may stop the guest meanwhile, which makes a run incomplete
-    [ $status = 3 ] || break
     status=0
     blksweep run --catalog "/tmp/$name.cat" --no-ceiling --no-check --merge none --probe-layers --probe-cache --json "$@" \
-    >/tmp/answer 2>/tmp/said || status=$?
+      >/tmp/answer 2>/tmp/said || status=$?
     grep -q 'stood still' /tmp/said || break
   done
-  [ $status = 0 ] || die "$name $*: status $status: $(cat /tmp/said)"
+  [ "$status" = 0 ] || die "$name $*: status $status: $(cat /tmp/said)"
   sed -n 's/^blksweep: warning: //p' /tmp/said >>/tmp/warnings
 }
 
