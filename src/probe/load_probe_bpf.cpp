@@ -68,8 +68,7 @@ Result<LoadedProbe> opened(const WantedProbe& wanted) {
       }
     }
   }
-  // libbpf goes on without where its own trial of mapped memory failed.
-  return s.bss != nullptr ? Result<LoadedProbe>(std::move(out)) : probe_refused(disk.disk, ENOMEM);
+  return out;
 }
 
 Result<LoadedProbe> load(const WantedProbe& wanted) {
@@ -77,7 +76,9 @@ Result<LoadedProbe> load(const WantedProbe& wanted) {
   if (const int err = block_probe__load(probe.skeleton.get()); err != 0) {
     return probe_refused(wanted.disk.disk, -err);
   }
-  return probe;
+  // libbpf goes on without where its own trial of mapped memory failed.
+  return probe.skeleton->bss != nullptr ? Result<LoadedProbe>(std::move(probe))
+                                        : probe_refused(wanted.disk.disk, ENOMEM);
 }
 
 Result<std::string> refusal_of(const WantedProbe& wanted, const ProbeProgram& use) {

@@ -102,7 +102,7 @@ class BpfCacheProbe final : public CacheProbe {
   cache_probe_shared& shared() { return programs_->bss->shared; }
   void place_files(const CacheProbeSettings& settings);
   Result<> tell_files(const CacheProbeSettings& settings);
-  Result<Programs> opened(const CacheProbeSettings& settings, const MountFacts& mount);
+  Result<CachePrograms> opened(const CacheProbeSettings& settings, const MountFacts& mount);
   Result<> load_what_is_taken(const CacheProbeSettings& settings, const MountFacts& mount);
   Result<> attach();
   bool attached(std::string_view program) const {
@@ -155,10 +155,10 @@ Result<> BpfCacheProbe::tell_files(const CacheProbeSettings& settings) {
 }
 
 // Set up, and not yet loaded.
-Result<Programs> BpfCacheProbe::opened(const CacheProbeSettings& settings,
+Result<CachePrograms> BpfCacheProbe::opened(const CacheProbeSettings& settings,
                                        const MountFacts& mount) {
   LibbpfWords::forget();
-  Programs programs(cache_probe__open());
+  CachePrograms programs(cache_probe__open());
   if (!programs) {
     return refused("open the cache probe", errno);
   }
@@ -190,7 +190,7 @@ Result<> BpfCacheProbe::load_what_is_taken(const CacheProbeSettings& settings,
   std::vector<std::string> warnings;
   std::vector<const char*> out;
   for (const CacheProgram& use : kCachePrograms) {
-    BLKSWEEP_TRY(const Programs one, opened(settings, mount));
+    BLKSWEEP_TRY(const CachePrograms one, opened(settings, mount));
     const std::string refusal = is_chosen(one->obj, use.program)
                                     ? refusal_alone(one, cache_probe__load, use.program)
                                     : std::string();
@@ -225,7 +225,7 @@ Result<> BpfCacheProbe::load(const CacheProbeSettings& settings, const MountFact
     }
     BLKSWEEP_CHECK(load_what_is_taken(settings, mount));
   }
-  if (s.bss == nullptr) {  // libbpf goes on without where its own trial of it failed
+  if (programs_->bss == nullptr) {  // libbpf goes on without where its own trial of it failed
     return refused("map the cache probe's memory", ENOMEM);
   }
   BLKSWEEP_TRY(words_,
