@@ -156,7 +156,7 @@ Result<> BpfCacheProbe::tell_files(const CacheProbeSettings& settings) {
 
 // Set up, and not yet loaded.
 Result<CachePrograms> BpfCacheProbe::opened(const CacheProbeSettings& settings,
-                                       const MountFacts& mount) {
+                                            const MountFacts& mount) {
   LibbpfWords::forget();
   CachePrograms programs(cache_probe__open());
   if (!programs) {
