@@ -1,9 +1,8 @@
 // Compares what was delivered with files, after the epochs: a rank's own with its files, and what
 // came of a copy of the data with rank 0's.
 //
-// Copies:    names and sizes of a copy are those of rank 0 (mpi/shared_data.h); its bytes are known
-// to
-//            be only when rank 0 has read the same samples again.
+// Copies:    names and sizes of a copy are those of rank 0 (mpi/shared_data.h); that its bytes
+//            are, is known only when rank 0 has read the same samples again.
 // Errors:    a sample that differs, or cannot be read again, is counted; the first one is named.
 // Threads:   those of Comm.
 #pragma once

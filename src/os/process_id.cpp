@@ -90,9 +90,6 @@ void send(const ProcessId& id, int signal) {
 
 Result<ProcessId> own_id() {
   BLKSWEEP_TRY(const StatLine s, stat_of(::getpid()));
-  if (s.start_time == 0) {
-    return fail("/proc/self/stat does not say when this process began: is /proc mounted?");
-  }
   return ProcessId{::getpid(), s.start_time};
 }
 

@@ -2,9 +2,9 @@
 // it.
 //
 // Source:  /proc/PID/stat (proc(5)); pidfd_open(2).
-// Errors:  own_id only. A process that is not there, or a zombie, is not alive; one that cannot be
-// looked at (no descriptor
-//          is left) is taken for alive: what the dead have borrowed would be taken from it.
+// Errors:  own_id only, where /proc cannot be read; without /proc it began at 0. A process that is
+//          not there, or a zombie, is not alive; one that cannot be looked at (no descriptor is
+//          left) is taken for alive: what the dead have borrowed would be taken from it.
 // Threads: any.
 #pragma once
 
