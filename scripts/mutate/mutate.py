@@ -212,8 +212,8 @@ def arguments():
     parser.add_argument("--workers", type=int, default=max(2, (os.cpu_count() or 2) // 2))
     options = parser.parse_args()
     options.stages = options.stages.split(",")
-    if unknown := set(options.stages) - set(STAGES):
-        parser.error(f"--stages: {', '.join(sorted(unknown))}: not one of {', '.join(STAGES)}")
+    if unknown := set(options.stages) - set(TARGETS):
+        parser.error(f"--stages: {', '.join(sorted(unknown))}: not one of {', '.join(TARGETS)}")
     return options
 
 

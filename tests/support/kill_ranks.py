@@ -126,8 +126,10 @@ def once(options, reading, wait_s, rng):
         try:
             out, err = job.communicate(timeout=LIMIT_S)
         except subprocess.TimeoutExpired:
+            seen = subprocess.run(["ps", "-eo", "pid,ppid,stat,wchan:24,args"], capture_output=True, text=True, check=False).stdout
             job.kill()
-            raise AssertionError(f"still there {LIMIT_S} s after rank {victim} was killed") from None
+            there = "\n".join(line[:150] for line in seen.splitlines() if "mpi" in line or "orted" in line)
+            raise AssertionError(f"still there {LIMIT_S} s after rank {victim} was killed:\n{there}") from None
         took = time.monotonic() - begin
         try:
             what = check(options, reading, victim, job.returncode, out, err)
