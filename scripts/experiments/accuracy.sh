@@ -15,35 +15,17 @@ set -euo pipefail
 
 [ $# = 3 ] || { sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=scripts/experiments/await.bash
+. "$here/await.bash"
 work=$2
 db=$3
 python=${PYTHON:-/usr/bin/python3}
 count=${COUNT:-4000}
-child=
 status=0
 
 "$python" -c 'import torch' 2>/dev/null || { echo 'accuracy: it needs python3-torch' >&2; exit 77; }
 
-# Whatever is running ends first and puts back what it borrowed of the node.
-cleanup() {
-  if [ -n "$child" ]; then
-    kill -TERM "$child" 2>/dev/null || true
-    wait "$child" || true
-  fi
-}
-trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-# In the background, so that a signal is not kept waiting until the command ends.
-await() {
-  local code=0
-  "$@" &
-  child=$!
-  wait "$child" || code=$?
-  child=
-  return "$code"
-}
+trap end_child EXIT
 
 # site ARRANGED: a disk with files that lie so; its cells are stdin.
 site() {

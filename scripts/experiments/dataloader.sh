@@ -20,6 +20,8 @@ set -euo pipefail
 
 [ $# = 3 ] || { sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=scripts/experiments/await.bash
+. "$here/await.bash"
 # shellcheck source=scripts/loopfs.sh
 . "$here/../loopfs.sh"
 data=$1
@@ -31,30 +33,14 @@ disk=dataloader-$$
 ours=${OURS:-chunked:device:16MiB}
 warm=${OURS_WARM:-chunked:file:16MiB:buffered}
 status=0
-child=
 
 cleanup() {
-  if [ -n "$child" ]; then
-    kill -TERM "$child" 2>/dev/null || true
-    wait "$child" || true
-  fi
+  end_child
   [ ! -d "/run/blksweep/disks/$disk" ] || "$blksweep" disk stop "$disk" --force >&2 || true
   rmdir "$work/hdd" 2>/dev/null || true
   loopfs_remove
 }
 trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-# In the background, so that a signal is not kept waiting until the command ends.
-await() {
-  local code=0
-  "$@" &
-  child=$!
-  wait "$child" || code=$?
-  child=
-  return "$code"
-}
 
 needs() {
   echo "dataloader: $1" >&2

@@ -21,6 +21,8 @@ set -euo pipefail
 
 [ $# = 3 ] || { sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=scripts/experiments/await.bash
+. "$here/await.bash"
 src=$1
 work=$2
 db=$3
@@ -33,30 +35,13 @@ read -r -a codecs <<<"${CODECS:-zstd lz4 blosc}"
 common=(--cache cold --batch "${BATCH:-32}" --compute "${COMPUTE:-8ms}" --window "${WINDOW:-256MiB}"
   --epochs "${EPOCHS:-1}" --bandwidth-limit "${LIMITS:-none,1000MB/s}" --seed 1 --no-ceiling --no-probe
   "${copy[@]}" --db "$db")
-child=
 status=0
 
-# Whatever is running ends first and puts back what it borrowed of the node.
 cleanup() {
-  if [ -n "$child" ]; then
-    kill -TERM "$child" 2>/dev/null || true
-    wait "$child" || true
-  fi
+  end_child
   rm -rf "$src.part"
 }
 trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-# In the background, so that a signal is not kept waiting until the command ends.
-await() {
-  local code=0
-  "$@" &
-  child=$!
-  wait "$child" || code=$?
-  child=
-  return "$code"
-}
 
 # variant NAME OPTION... : packs it unless it is there.
 variant() {

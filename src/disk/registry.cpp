@@ -94,8 +94,8 @@ std::vector<std::string> Registry::names() const {
     warn(ours.error().message());
     return out;
   }
-  const Result<std::vector<std::string>> paths = paths_in(root_);
-  if (!paths && paths.error().sys_errno != ENOENT) {
+  const Result<std::vector<std::string>> paths = paths_in_any(root_);
+  if (!paths) {
     warn(paths.error().message());
   }
   for (const std::string& path : paths.value_or(std::vector<std::string>())) {
@@ -113,11 +113,8 @@ Result<> Registry::remove(const std::string& name) const {
   if (::rmdir(io_folder(name).c_str()) != 0 && errno != ENOENT) {
     return sys_error(errno, "remove " + io_folder(name));
   }
-  const Result<std::vector<std::string>> files = paths_in(folder(name));
-  if (!files && files.error().sys_errno != ENOENT) {
-    return tl::unexpected(files.error());
-  }
-  for (const std::string& file : files.value_or(std::vector<std::string>())) {
+  BLKSWEEP_TRY(const std::vector<std::string> files, paths_in_any(folder(name)));
+  for (const std::string& file : files) {
     ::unlink(file.c_str());
   }
   if (::rmdir(folder(name).c_str()) != 0 && errno != ENOENT) {

@@ -61,11 +61,8 @@ bool is_name(std::string_view name) {
 // A folder that is not there has none.
 Result<std::vector<std::string>> writable_files(const std::string& folder) {
   std::vector<std::string> names;
-  const Result<std::vector<std::string>> paths = paths_in(folder);
-  if (!paths && paths.error().sys_errno != ENOENT) {
-    return tl::unexpected(paths.error());
-  }
-  for (const std::string& path : paths.value_or(std::vector<std::string>())) {
+  BLKSWEEP_TRY(const std::vector<std::string> paths, paths_in_any(folder));
+  for (const std::string& path : paths) {
     if (is_writable(path)) {
       names.push_back(fs::path(path).filename().string());
     }

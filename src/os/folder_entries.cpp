@@ -1,8 +1,10 @@
 #include "os/folder_entries.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace blksweep {
 
@@ -21,6 +23,12 @@ Result<std::vector<std::string>> paths_in(const std::string& folder) {
   }
   std::ranges::sort(paths);
   return paths;
+}
+
+Result<std::vector<std::string>> paths_in_any(const std::string& folder) {
+  Result<std::vector<std::string>> paths = paths_in(folder);
+  const bool none = !paths && paths.error().sys_errno == ENOENT;
+  return none ? std::vector<std::string>() : std::move(paths);
 }
 
 }  // namespace blksweep

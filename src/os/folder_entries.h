@@ -15,5 +15,7 @@ namespace blksweep {
 
 // Whole paths, sorted; without "." and "..".
 Result<std::vector<std::string>> paths_in(const std::string& folder);
+// The same; a folder that is not there holds nothing.
+Result<std::vector<std::string>> paths_in_any(const std::string& folder);
 
 }  // namespace blksweep

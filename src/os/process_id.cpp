@@ -1,6 +1,5 @@
 #include "os/process_id.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -10,9 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <span>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -26,21 +25,11 @@ struct StatLine {
   std::uint64_t start_time = 0;
 };
 
-constexpr std::size_t kLongestStat = 4096;
-
 // Error: it cannot be looked at, which is not to say that it is gone.
 Result<std::string> stat_text(pid_t pid) {
-  const std::string path = fmt::format("/proc/{}/stat", pid);
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text(fd ? kLongestStat : 0, '\0');
-  const Result<std::size_t> got =
-      fd ? pread_full(fd.get(), std::as_writable_bytes(std::span(text)), 0, path)
-         : Result<std::size_t>(sys_error(errno, "open " + path));
-  if (!got && got.error().sys_errno != ENOENT && got.error().sys_errno != ESRCH) {
-    return tl::unexpected(got.error());
-  }
-  text.resize(got.value_or(0));
-  return text;
+  Result<std::string> text = kernel_text(fmt::format("/proc/{}/stat", pid));
+  const bool gone = !text && (text.error().sys_errno == ENOENT || text.error().sys_errno == ESRCH);
+  return gone ? std::string() : std::move(text);
 }
 
 // The name (field 2) may hold blanks and brackets: fields are counted behind its last ')'.

@@ -25,22 +25,17 @@ Json content_json(std::uint64_t content) {
   return content == 0 ? Json(nullptr) : Json(fmt::format("{:016x}", content));
 }
 
-template <class T>
-Json known_json(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 std::optional<std::uint64_t> storage_of(const RankRow& r) {
   return r.storage_known != 0 ? std::optional(r.storage_bytes) : std::nullopt;
 }
 
 Json quality_of(const std::optional<RanksQuality>& quality) {
   const RanksQuality q = quality.value_or(RanksQuality{});
-  return {{"displacement", known_json(q.displacement)},
-          {"rank_decorrelation", known_json(q.rank_decorrelation)},
-          {"neighbours_broken", known_json(q.neighbours_broken)},
-          {"label_mix", known_json(q.label_mix)},
-          {"rank_label_mix", known_json(q.rank_label_mix)}};
+  return {{"displacement", or_null(q.displacement)},
+          {"rank_decorrelation", or_null(q.rank_decorrelation)},
+          {"neighbours_broken", or_null(q.neighbours_broken)},
+          {"label_mix", or_null(q.label_mix)},
+          {"rank_label_mix", or_null(q.rank_label_mix)}};
 }
 
 Json row_json(const RankRow& r) {
@@ -52,7 +47,7 @@ Json row_json(const RankRow& r) {
           {"state", to_string(r.state)},
           {"samples", r.samples},
           {"bytes", r.bytes},
-          {"storage_bytes", known_json(storage_of(r))},
+          {"storage_bytes", or_null(storage_of(r))},
           {"batches", r.batches},
           {"wrong_samples", r.wrong},
           {"content_hash", content_json(r.content)},
@@ -70,7 +65,7 @@ Json row_json(const RankRow& r) {
 Json joined_json(const JoinedRow& j) {
   return {{"samples", j.samples},
           {"bytes", j.bytes},
-          {"storage_bytes", known_json(j.storage_bytes)},
+          {"storage_bytes", or_null(j.storage_bytes)},
           {"nodes", j.nodes},
           {"batches", j.batches},
           {"batch_ns", time_json(j.batches, j.last_done_ns / std::max(1U, j.batches))},

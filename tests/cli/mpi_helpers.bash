@@ -1,6 +1,9 @@
 # shellcheck shell=bash disable=SC2154,SC2034
 # To be sourced after helpers.bash: several ranks of blksweep-mpi on this machine.
 
+mpi=$(dirname "$blksweep")/blksweep-mpi
+[ -x "$mpi" ] || skip 'blksweep-mpi is not built: scripts/install-deps.sh mpi'
+
 # As root, with more ranks than CPUs, and without looking for other nodes or fast networks.
 # shellcheck disable=SC2054
 mpirun=(mpirun --oversubscribe --bind-to none --mca btl vader,self --mca plm isolated)
@@ -13,6 +16,22 @@ launch() {
   status=0
   "${mpirun[@]}" -n "$n" "$mpi" "$@" >"$tmp/.out" 2>"$tmp/.err" </dev/null || status=$?
   out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
+}
+
+# holds TEXT PYTHON: of `doc`, the last answer
+holds() {
+  "$python" -c '
+import json, sys
+doc = json.loads(sys.argv[1])
+rows, joined, mix = (doc[key] for key in ("rows", "joined", "shuffle_quality"))
+sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' "$out" "$2" || die "$1: $out $err"
+}
+
+# planned OPTION... : in $want, the hash of the order that one process would have of $tmp/data.cat
+planned() {
+  call plan "$tmp/data.cat" "$@" --json
+  expect_status 0
+  want=$("$python" -c 'import json, sys; print(json.loads(sys.argv[1])["plans"][0]["emission_hash"])' "$out")
 }
 
 # other_data N RANK FOLDER AT ARGUMENT... : the same, of data AT, where rank RANK sees FOLDER

@@ -6,8 +6,6 @@ set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 
-mpi=$(dirname "$blksweep")/blksweep-mpi
-[ -x "$mpi" ] || skip 'blksweep-mpi is not built: scripts/install-deps.sh mpi'
 [ "$(id -u)" = 0 ] || skip 'needs root for network namespaces'
 # shellcheck source=tests/cli/mpi_helpers.bash
 . "$(dirname "$0")/mpi_helpers.bash"

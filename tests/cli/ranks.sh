@@ -10,8 +10,6 @@ set -euo pipefail
 . "$(dirname "$0")/../../scripts/loopfs.sh"
 
 here=$(dirname "$0")
-mpi=$(dirname "$blksweep")/blksweep-mpi
-[ -x "$mpi" ] || skip 'blksweep-mpi is not built: scripts/install-deps.sh mpi'
 # shellcheck source=tests/cli/mpi_helpers.bash
 . "$here/mpi_helpers.bash"
 
@@ -26,13 +24,6 @@ done
   find . -name '*.bin' | tail -n 20 | xargs tar cf "$tmp/data/class_0002/b.tar")
 make_catalog "$tmp/data" "$tmp/data.cat"
 
-# planned OPTION... : in $want, the hash of the order that one process would have
-planned() {
-  call plan "$tmp/data.cat" "$@" --json
-  expect_status 0
-  want=$("$python" -c 'import json, sys; print(json.loads(sys.argv[1])["plans"][0]["emission_hash"])' "$out")
-}
-
 # ranks N OPTION... : N ranks of the program, their answer in $out
 ranks() {
   local n=$1
@@ -41,14 +32,6 @@ ranks() {
   expect_status 0
 }
 
-# holds TEXT PYTHON: of `doc`, the last answer
-holds() {
-  "$python" -c '
-import json, sys
-doc = json.loads(sys.argv[1])
-rows, joined = doc["rows"], doc["joined"]
-sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' "$out" "$2" || die "$1"
-}
 value() { "$python" -c 'import json, sys; print(eval("json.loads(sys.argv[1])" + sys.argv[2]))' "$out" "$1"; }
 
 same=(--order chunked --chunk 64KiB --merge none --shuffle reservoir --window 30%)

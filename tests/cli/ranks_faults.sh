@@ -6,19 +6,10 @@ set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 
-mpi=$(dirname "$blksweep")/blksweep-mpi
-[ -x "$mpi" ] || skip 'blksweep-mpi is not built: scripts/install-deps.sh mpi'
 # shellcheck source=tests/cli/mpi_helpers.bash
 . "$(dirname "$0")/mpi_helpers.bash"
 
 make_data "$tmp/data" 60
-holds() { # TEXT PYTHON : of `doc`, the last answer
-  "$python" -c '
-import json, sys
-doc = json.loads(sys.argv[1])
-rows = doc["rows"]
-sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' "$out" "$2" || die "$1: $out $err"
-}
 
 # as_rank RANK COMMAND : what rank RANK does before it starts, of those that launch starts
 as_rank() {
@@ -79,7 +70,6 @@ if [ "$full" = 0 ]; then # it was there, and only the row found no room: the res
   holds 'what was read is told' "doc['complete'] and doc['joined']['samples'] == 60"
 fi
 echo 'a full disk: told, and named'
-
 
 # The memory that ranks of one node talk through is a disk, too: MPI does not start on that node.
 as_rank 1 'mount -t tmpfs -o size=64k tmpfs /dev/shm; dd if=/dev/zero of=/dev/shm/x bs=4k status=none'

@@ -7,8 +7,6 @@ set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 
-mpi=$(dirname "$blksweep")/blksweep-mpi
-[ -x "$mpi" ] || skip 'blksweep-mpi is not built: scripts/install-deps.sh mpi'
 # shellcheck source=tests/cli/mpi_helpers.bash
 . "$(dirname "$0")/mpi_helpers.bash"
 
@@ -16,13 +14,6 @@ call dataset make "$tmp/data" --count 207 --size lognormal:9KiB --classes 8
 expect_status 0
 make_catalog "$tmp/data" "$tmp/data.cat"
 db=$tmp/ranks.db
-
-# hash_of OPTION... : in $want, of the order that one process would have
-hash_of() {
-  call plan "$tmp/data.cat" "$@" --json
-  expect_status 0
-  want=$("$python" -c 'import json, sys; print(json.loads(sys.argv[1])["plans"][0]["emission_hash"])' "$out")
-}
 
 # ranks N OPTION... : with windows of their own; the answer in $out, its order in $hash
 ranks() {
@@ -36,17 +27,8 @@ ranks() {
   hash=$("$python" -c 'import json, sys; print(json.loads(sys.argv[1])["emission_hash"])' "$out")
 }
 
-# holds TEXT PYTHON: of `doc`, the last answer
-holds() {
-  "$python" -c '
-import json, sys
-doc = json.loads(sys.argv[1])
-rows, joined, mix = doc["rows"], doc["joined"], doc["shuffle_quality"]
-sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' "$out" "$2" || die "$1: $out"
-}
-
 reservoir=(--order chunked --chunk 64KiB --shuffle reservoir --window 30% --epochs 2)
-hash_of "${reservoir[@]}"
+planned "${reservoir[@]}"
 global=$want
 ranks 1 "${reservoir[@]}"
 [ "$hash" = "$global" ] || die 'the window of one rank is that of all'
@@ -63,7 +45,7 @@ ranks 4 --split sample --barrier epoch "${reservoir[@]}"
 [ "$(printf '%s\n' "$global" "$two" "$hash" | sort -u | wc -l)" = 3 ] || die 'as many windows as ranks'
 
 # Without a shuffle a window changes nothing.
-hash_of --order path
+planned --order path
 ranks 4 --split sample --order path --shuffle none
 [ "$hash" = "$want" ] || die 'without a shuffle the order is that of reading'
 holds 'a fixed order is not shuffled' "mix['rank_decorrelation'] < 0.01 and mix['neighbours_broken'] < 0.01 and mix['label_mix'] < 0.1"

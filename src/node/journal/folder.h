@@ -5,8 +5,7 @@
 // Lock:    one flock on the folder while an object lives, for some milliseconds; a lock that is not
 //          had within ten seconds is an error.
 // Errors:  read_all() gives an Error in the place of each journal that cannot be trusted, and one
-// in the place of
-//          all where the folder cannot be read.
+//          for all where the folder cannot be read.
 // Threads: one owner.
 #pragma once
 

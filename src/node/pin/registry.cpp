@@ -119,11 +119,11 @@ Result<PinEntry> PinRegistry::load(const std::string& name) const {
 Result<std::vector<std::string>> PinRegistry::names() const {
   BLKSWEEP_CHECK(check_own_folders(base_, {"blksweep", "pins"}));
   std::vector<std::string> out;
-  const Result<std::vector<std::string>> paths = paths_in(root_);
-  if (!paths && paths.error().sys_errno != ENOENT) {
+  const Result<std::vector<std::string>> paths = paths_in_any(root_);
+  if (!paths) {
     return needs_root(paths.error());
   }
-  for (const std::string& path : paths.value_or(std::vector<std::string>())) {
+  for (const std::string& path : *paths) {
     if (const std::string name = fs::path(path).filename().string(); check_pin_name(name)) {
       out.push_back(name);
     }
