@@ -6,37 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
-#include <thread>
 
 namespace blksweep::python {
 namespace py = pybind11;
 namespace {
 
-using std::chrono::microseconds;
-using std::chrono::steady_clock;
-
-constexpr microseconds kAwake{50};  // a batch that comes sooner is not slept for
-constexpr microseconds kLongestSleep{500};
-constexpr microseconds kSignals{10'000};  // Ctrl-C is looked for that often
-
-// Whether the batch came before the time was up.
-bool ready_within(const Loader& loader, microseconds time) {
-  const auto begin = steady_clock::now();
-  microseconds sleep{20};
-  while (!loader.ready()) {
-    const auto waited = steady_clock::now() - begin;
-    if (waited >= time) {
-      return false;
-    }
-    if (waited < kAwake) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(sleep);
-      sleep = std::min(2 * sleep, kLongestSleep);
-    }
-  }
-  return true;
-}
+constexpr std::chrono::milliseconds kSignals{10};  // Ctrl-C is looked for that often
 
 }  // namespace
 
@@ -99,7 +74,7 @@ void Pass::wait() {
   for (bool ready = loader_->ready(); !ready;) {
     {
       const py::gil_scoped_release unlocked;
-      ready = ready_within(*loader_, kSignals);
+      ready = loader_->wait(kSignals);
     }
     if (PyErr_CheckSignals() != 0) {
       throw py::error_already_set();

@@ -359,6 +359,10 @@ bool Delivery::has(std::uint32_t batch) const {
   return to_consume().value() > batch || in_.handoff.stopping();
 }
 
+bool Delivery::comes(std::uint32_t batch, std::chrono::nanoseconds most) const {
+  return to_consume().settles(batch + 1, most);
+}
+
 bool Delivery::take(std::uint32_t batch) {
   return to_consume().wait_for(batch + 1) && !in_.handoff.stopping() && record(batch);
 }

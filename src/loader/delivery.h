@@ -21,6 +21,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -84,6 +85,8 @@ class Delivery {
   Result<> finish();
 
   bool has(std::uint32_t batch) const;  // take() would not wait
+  // Waits until it is so, no longer than `most`; whether it is.
+  bool comes(std::uint32_t batch, std::chrono::nanoseconds most) const;
   // Waits for the batch and records it; false: the run was stopped before. In ascending order.
   bool take(std::uint32_t batch);
   // Of a batch that was taken: its samples that could be read, in order of emission.

@@ -16,10 +16,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/batch_times.h"
+#include "os/futex.h"
 
 namespace blksweep {
 
@@ -31,33 +34,39 @@ class Counter {
   void publish(std::uint32_t n) {
     // Keeps a stop bit that somebody set meanwhile.
     std::uint32_t old = value_.load(std::memory_order_relaxed);
-    while (!value_.compare_exchange_weak(old, n | (old & kStop), std::memory_order_release)) {
+    while (!value_.compare_exchange_weak(old, n | (old & kStop))) {
     }
-    value_.notify_all();
+    wake();
   }
 
   void stop() {
-    value_.fetch_or(kStop, std::memory_order_release);
-    value_.notify_all();
+    value_.fetch_or(kStop);
+    wake();
   }
 
   // Returns true once value() >= n, false when stopped before that.
   bool wait_for(std::uint32_t n) const {
-    for (;;) {
-      const std::uint32_t now = value_.load(std::memory_order_acquire);
-      if ((now & ~kStop) >= n) {
-        return true;
-      }
-      if ((now & kStop) != 0) {
-        return false;
-      }
-      value_.wait(now, std::memory_order_acquire);
+    settles(n, std::nullopt);
+    return value() >= n;
+  }
+
+  // Waits until value() >= n or the stop, no longer than `most`; whether one of the two is there.
+  bool settles(std::uint32_t n, std::optional<std::chrono::nanoseconds> most) const;
+
+ private:
+  bool settled(std::uint32_t now, std::uint32_t n) const {
+    return (now & ~kStop) >= n || (now & kStop) != 0;
+  }
+  // Who waits has said so before it looked at the value for the last time; both in one total order.
+  void wake() {
+    if (waiting_.load() > 0) {
+      futex_wake_all(value_);
     }
   }
 
- private:
   static constexpr std::uint32_t kStop = 0x80000000;
   std::atomic<std::uint32_t> value_{0};
+  mutable std::atomic<std::uint32_t> waiting_{0};
 };
 
 struct Handoff {

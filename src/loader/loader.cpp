@@ -132,7 +132,7 @@ void Loader::State::count_plan() {
   stats.plan_ns = planned.plan_ns;
 }
 
-// A batch that came after it was asked for at `asked`.
+// A batch that was asked for at `asked`.
 void Loader::State::count(std::int64_t asked) {
   const std::int64_t now = now_ns();
   ++stats.batches;
@@ -323,6 +323,17 @@ std::uint32_t Loader::delivers() const {
 }
 LoaderStats Loader::stats() const { return state_->stats; }
 std::string Loader::order_hash() const { return blksweep::order_hash(state_->planned); }
+bool Loader::wait(std::chrono::nanoseconds most) {
+  if (ready()) {
+    return true;
+  }
+  State& s = *state_;
+  const std::int64_t asked = now_ns();
+  const bool came = s.epoch->delivery().comes(s.taken, most);
+  s.stats.waited_ns += now_ns() - asked;
+  return came;
+}
+
 bool Loader::ready() const {
   const State& s = *state_;
   return s.ended || s.taken - s.released == s.most_held ||

@@ -23,11 +23,11 @@
 // Ranks:     each plans the whole epoch, and so agrees with the others without a word; it reads its
 //            own samples only.
 // Stop:      interrupt() wakes next(), which then returns nothing.
-// Threads:   next(), release() and stats() on one thread at a time, interrupt() and ready() on any.
-// Reading goes on in
-//            threads of the loader's own.
+// Threads:   next(), wait(), release() and stats() on one thread at a time, interrupt() and ready()
+//            on any. Reading goes on in threads of the loader's own.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -118,7 +118,7 @@ struct LoaderStats {
   std::int64_t plan_ns = 0;                 // order, merge and shuffle, before the first read
   std::int64_t first_batch_ns = 0;          // since reading began; 0: not there yet
   std::int64_t epoch_ns = 0;                // from there to the newest batch
-  std::int64_t waited_ns = 0;               // in next(), by the caller
+  std::int64_t waited_ns = 0;               // in wait() and next(), by the caller
 };
 
 struct LoadedSample {
@@ -148,6 +148,8 @@ class Loader {
   void begin();  // reading, where it was held; once
   std::optional<LoadedBatch> next();
   bool ready() const;  // next() would return at once
+  // Waits until it would, no longer than `most`; whether it would. On the thread of next().
+  bool wait(std::chrono::nanoseconds most);
   void release();      // of the oldest batch that is out; none: nothing
   void interrupt();
   const std::string& error() const;

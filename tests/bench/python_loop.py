@@ -34,24 +34,47 @@ def drop_caches():
         f.write("3")
 
 
-def rate(batches):
-    """Samples a second of the loop; the sum, and ms to the first batch."""
+def sum_of(batch):
+    """Of its bytes, in two steps: numpy takes twice as long for all at once, and torch still longer."""
+    array = batch.numpy() if isinstance(batch, torch.Tensor) else batch
+    return int(array.sum(axis=1, dtype="uint32").sum(dtype="uint64"))
+
+
+def rate(batches, take=sum_of):
+    """Samples a second of the loop; what `take` found, ms to the first batch, ns in `take`."""
     drop_caches()
-    begin, samples, total, first = time.perf_counter(), 0, 0, None
+    begin, samples, total, taking, first = time.perf_counter(), 0, 0, 0, None
     for batch in batches():
         first = first or time.perf_counter() - begin
-        total += int(batch.sum(dtype=torch.int64)) if isinstance(batch, torch.Tensor) else int(batch.sum(dtype="int64"))
+        at = time.perf_counter_ns()
+        total += take(batch)
+        taking += time.perf_counter_ns() - at
         samples += len(batch)
-    return samples / (time.perf_counter() - begin), total, first * 1e3
+    return samples / (time.perf_counter() - begin), total, first * 1e3, taking
 
 
-def rate_of_run(data, options):
-    """Samples a second of `blksweep run` with the same settings, by its own clock: what the loop is held against."""
+def rate_of_run(data, options, compute_ns=0):
+    """Samples a second of `blksweep run` with the same settings, planning included, as the loop's is.
+
+    With a consumer that takes compute_ns for each batch, as the loop's does.
+    """
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
-    done = subprocess.run([os.environ["BLKSWEEP"], "--quiet", "run", "--data", data, "--batch", str(BATCH), *words, "--cache", "cold",
+    consumer = ["--consumer", "emulated", "--compute", f"{compute_ns / 1e6:.6f}ms"] if compute_ns else []
+    done = subprocess.run([os.environ["BLKSWEEP"], "--quiet", "run", "--data", data, "--batch", str(BATCH), *words, *consumer, "--cache", "cold",
                            "--no-probe", "--no-ceiling", "--json"], check=True, capture_output=True, text=True)
     run = json.loads(done.stdout)["runs"][0]
-    return run["samples"] / run["epoch_ns"] * 1e9
+    return run["samples"] / (run["plan_ns"] + run["epoch_ns"]) * 1e9
+
+
+def against_run(data, options, batches, summed, samples):
+    """The loop over `blksweep run`: both without a consumer, and both with one that takes the same time."""
+    bare = rate(batches, len)[0] / rate_of_run(data, options)
+    samples_per_s, _, _, taking = summed
+    return bare, samples_per_s / rate_of_run(data, options, taking // -(-samples // BATCH))
+
+
+def print_ratios(name, ratios, of):
+    print(f"   {name:36} {statistics.median(ratios):9.2f} of blksweep run, {of} ({min(ratios):.2f} to {max(ratios):.2f})")
 
 
 def main(data, repeats):
@@ -65,17 +88,19 @@ def main(data, repeats):
     rounds, of_run = [], []
     for _ in range(repeats):
         rounds.append({name: rate(batches) for name, batches in arms.items()})
-        of_run.append({name: rounds[-1][name][0] / rate_of_run(data, options) for name, options in OURS.items()})
-    sums = {total for found in rounds for _, total, _ in found.values()}
+        of_run.append({name: against_run(data, options, arms[name], rounds[-1][name], len(catalog)) for name, options in OURS.items()})
+    sums = {found[1] for round_ in rounds for found in round_.values()}
     medians = {name: statistics.median(found[name][0] for found in rounds) for name in arms}
     best = max((m, name) for name, m in medians.items() if name not in OURS)[1]
     for name in arms:
         ratios = [found[name][0] / found[best][0] for found in rounds]
         print(f"   {name:36} {medians[name]:9,.0f} samples/s, {statistics.median(ratios):5.1f} x of {best} ({min(ratios):.1f} to {max(ratios):.1f}), "
               f"first batch {statistics.median(found[name][2] for found in rounds):.0f} ms")
+    shuffled = [found["chunked + device + reservoir 10 %"][0] / found["LBA + device"][0] for found in rounds]
+    print(f"   {'shuffled over unshuffled':36} {statistics.median(shuffled):9.2f} ({min(shuffled):.2f} to {max(shuffled):.2f})")
     for name in OURS:
-        ratios = [found[name] for found in of_run]
-        print(f"   {name:36} {statistics.median(ratios):9.2f} of blksweep run ({min(ratios):.2f} to {max(ratios):.2f})")
+        print_ratios(name, [found[name][0] for found in of_run], "neither with a consumer")
+        print_ratios(name, [found[name][1] for found in of_run], "both with one that takes as long")
     print(f"   the same bytes in all: {'yes' if len(sums) == 1 else 'NO'}")
 
 

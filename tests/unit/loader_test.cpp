@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -169,6 +170,19 @@ TEST_F(LoaderTest, EndsWhenItIsInterrupted) {
     loader->release();
   }
   EXPECT_NE(loader->error(), "");
+}
+
+TEST_F(LoaderTest, WaitsNoLongerThanAskedAndCountsWhatItWaited) {
+  using namespace std::chrono_literals;
+  LoaderOptions o = options();
+  o.held = true;  // nothing comes
+  const auto loader = open(o);
+  EXPECT_FALSE(loader->wait(20ms));
+  EXPECT_GE(loader->stats().waited_ns, 20'000'000);
+  loader->begin();
+  EXPECT_TRUE(loader->wait(1h));  // far less: it is woken by the batch
+  EXPECT_TRUE(loader->ready());
+  EXPECT_TRUE(loader->next());
 }
 
 TEST_F(LoaderTest, MayBeLeftAtAnyTime) {
