@@ -150,7 +150,7 @@ class Loader {
   bool ready() const;  // next() would return at once
   // Waits until it would, no longer than `most`; whether it would. On the thread of next().
   bool wait(std::chrono::nanoseconds most);
-  void release();      // of the oldest batch that is out; none: nothing
+  void release();  // of the oldest batch that is out; none: nothing
   void interrupt();
   const std::string& error() const;
 
