@@ -105,7 +105,12 @@ slow    := src/cli/command.cpp src/cli/run/options.cpp src/cli/run/answer.cpp \
 alone   := $(main) $(slow) src/cli/version.cpp src/loader/loader.cpp $(variants) \
            tests/unit/allocations_test.cpp $(wildcard tests/gpu/*_cuda*.cpp) tests/standin/nvml.cpp
 set_size := $(if $(SAN),12,4)
-sets    := $(call sets_of,$(filter-out $(alone),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support standin,tests/$(t)/*.cpp))),$(set_size))
+# No threads run in the tests of verbs, plans, models, estimators and formats: the thread sanitizer has nothing to see there.
+threadless := $(if $(filter tsan,$(SAN)),$(foreach t,account account_% batch_slots catalog_format compute_time elevator emission_file \
+           epoch_part fio_iolog histogram intervals json layer_facts map_% mark_reads matrix miss_ratio model_% noise order order_survival \
+           pair_judge paired part_hash peer_report plan planned_epoch precision prediction_% probe_math quantile replay_orders rig rig_verdict \
+           schedule series shuffle_quality simulate_epoch summary table tar trace_% units unpaired wide_view window_search,tests/unit/$(t)_test.cpp))
+sets    := $(call sets_of,$(filter-out $(alone) $(threadless),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support standin,tests/$(t)/*.cpp))),$(set_size))
 sources_in = $(patsubst $(1):%,%,$(filter $(1):%,$(sets)))
 object_of  = $(OBJ)/$(firstword $(patsubst %:$(1),%,$(filter %:$(1),$(sets))) $(1:.cpp=)).o
 objects_of = $(sort $(foreach s,$(1),$(call object_of,$(s))))
@@ -187,6 +192,12 @@ $(OBJ)/src/cli/version.o: $(OBJ)/gen/version.inc
 quick := $(if $(filter -O2,$(CXXFLAGS)),-O1)
 $(OBJ)/src/cli/%.o $(OBJ)/pch/cli.h.gch $(OBJ)/pch/tests.h.gch: private override CXXFLAGS += $(quick)
 $(patsubst %,$(OBJ)/tests/%.o,unit/% root/% gpu/% support/% standin/%): private override CXXFLAGS += $(quick)
+# What is pure is cheap to compile, and most of the sanitizers' time in tests.
+pure := $(foreach part,plan model map stats,$(OBJ)/src/$(part))
+ifneq ($(filter asan tsan,$(SAN)),)
+$(pure:%=%/%.o): private override CXXFLAGS += -O1
+$(pure:%=%/%.o): private PCH := 0
+endif
 $(OBJ)/%_cuda.o $(OBJ)/%_cuda_test.o $(OBJ)/tests/standin/%.o: private override CPPFLAGS += $(cuda_include)
 
 # Precompiled headers: what nearly every source of a part reads, parsed once. Sources include what

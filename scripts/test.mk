@@ -12,7 +12,7 @@
 support   := $(wildcard tests/support/*.cpp)
 # allocations_test counts in its own operator new, where the sanitizers have theirs.
 no_san    := tests/unit/allocations_test.cpp
-unit_src  := $(filter-out $(if $(SAN),$(no_san)),$(wildcard tests/unit/*_test.cpp)) $(support)
+unit_src  := $(filter-out $(if $(SAN),$(no_san)) $(threadless),$(wildcard tests/unit/*_test.cpp)) $(support)
 root_src  := $(wildcard tests/root/*_test.cpp) $(support)
 # *_cuda_test.cpp call CUDA themselves.
 gpu_src   := $(filter-out $(if $(filter 1,$(CUDA)),,%_cuda_test.cpp),$(wildcard tests/gpu/*_test.cpp)) $(support)
@@ -27,7 +27,7 @@ again = +$(Q)$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEF
 
 $(OBJ)/tests/%.o: private override CPPFLAGS += -Itests
 
-$(B)/unit_tests: $(call objects_of,$(unit_src)) $(cli_lib) $(lib)
+$(B)/unit_tests: $(call objects_of,$(unit_src)) $(if $(threadless),,$(cli_lib)) $(lib)
 $(B)/root_tests: $(call objects_of,$(root_src)) $(lib)
 # What compares with CUPTI is the tests' and the benchmark's.
 cupti     := $(if $(filter 1,$(CUDA)),$(OBJ)/tests/gpu/cupti_cuda.o)
@@ -229,10 +229,13 @@ $(B)/check/%.ok: % | $(if $(filter 1,$(BPF)),$(skeletons)) $(pch_src).gch $(pch_
 # not: their findings were style, and they would double the time.
 tidy_all := $(filter src/%,$(all_cpp))
 tidy_src := $(filter-out $(if $(filter 1,$(BPF)),,$(bpf_on)) $(if $(filter 1,$(CUDA)),,$(cuda_on)) $(if $(filter 1,$(MPI)),,$(mpi_src)),$(tidy_all))
-# An area is a set: clang-tidy walks every header of the standard library in each, which takes 5 s. What is linked in
-# place of something else is a set by its suffix (_bpf, _cuda, _off).
-tidy_area = $(shell printf '%s\n' $(1) | awk -F/ '{ d = match($$0, /_(bpf|cuda|off)\.cpp$$/) ? substr($$0, RSTART + 1, RLENGTH - 5) : $$2; \
-              print "src/" d ":" $$0 }')
+# An area is a set, small ones together where their names do not meet: clang-tidy walks every header of the standard
+# library in each, which takes 10 s. What is linked in place of something else is a set by its suffix (_bpf, _cuda, _off).
+tidy_together := base+codec+os+stats model+simulate dataset+map io+loader+stage doctor+probe+record+replay mpi+ranks+rig
+tidy_area = $(shell printf '%s\n' $(1) | awk -F/ -v together='$(tidy_together)' 'BEGIN { split(together, sets, " ") } \
+              { d = match($$0, /_(bpf|cuda|off)\.cpp$$/) ? substr($$0, RSTART + 1, RLENGTH - 5) : $$2; \
+                for (s in sets) if (index("+" sets[s] "+", "+" d "+")) d = sets[s]; \
+                print "src/" d ":" $$0 }')
 tidy_sets := $(call tidy_area,$(tidy_src))
 tidy_names := $(sort $(foreach f,$(tidy_sets),$(firstword $(subst :, ,$(f)))))
 files_of_set = $(patsubst $(1):%,%,$(filter $(1):%,$(tidy_sets)))

@@ -6,7 +6,7 @@
 #           while it listens again; both latencies are the block layer's. In turn, medians of REPEATS.
 #
 #
-#   REPEATS=5   MODELS='none nvme sata-ssd'   LATENESS=no
+#   REPEATS=5   MODELS='none nvme sata-ssd file'   LATENESS=no
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/../cli/helpers.bash"
@@ -15,13 +15,26 @@ set -euo pipefail
 repeats=${REPEATS:-5}
 disk=replay-bench-$$
 recorder=
-stop_disk() { [ ! -e "/dev/blksweep/$disk" ] || "$blksweep" -q disk stop "$disk" || true; }
+device=
+stop_disk() {
+  case $device in
+    '') ;;
+    /dev/loop*) losetup -d "$device" || true ;;
+    *) "$blksweep" -q disk stop "$disk" || true ;;
+  esac
+  device=
+}
 leave() {
   [ -z "$recorder" ] || kill "$recorder" || true
   stop_disk
 }
 at_exit leave
 start_disk() { # MODEL: sets device; all of it is written, so that nothing is a hole
+  if [ "$1" = file ]; then # of this machine's own disk, which does not need these CPUs to answer
+    dd if=/dev/urandom of="$tmp/image" bs=1M count=256 conv=fsync status=none
+    device=$(losetup --find --show --direct-io=on "$tmp/image")
+    return
+  fi
   "$blksweep" -q disk start "$disk" --model none --size 256MiB --json >"$tmp/disk.json"
   device=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["device"])' "$tmp/disk.json")
   dd if=/dev/urandom of="$device" bs=1M count=256 oflag=direct status=none
@@ -117,7 +130,7 @@ if [ "${LATENESS:-yes}" = yes ]; then
   lateness '100,000/s, --awake' "$tmp/100k.trace" --awake
   stop_disk
 fi
-for model in ${MODELS-none nvme sata-ssd}; do
+for model in ${MODELS-none nvme sata-ssd file}; do
   start_disk "$model"
   response "$model" 4000
   response "$model" 4000 --spin 60us
