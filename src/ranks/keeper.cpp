@@ -90,7 +90,7 @@ class Keeper {
   bool placed_ = false;
   std::optional<RankFault> fault_;  // of the hub's
   std::int64_t began_;
-  std::int64_t left_ = 0;  // when all was said
+  std::int64_t left_ = 0;                           // when all was said
   std::int64_t sent_ = 0, heard_ = 0, looked_ = 0;  // to and of the hub; when it was asked last
 };
 
@@ -180,8 +180,7 @@ void Keeper::tell(const RanksResult& result) {
   }
   fmt::print(stderr, "blksweep-mpi: {}{}\n", printable(name_of(fault, host)),
              answered() ? ", behind the result" : "");
-  const Result<> kept =
-      hub_ && !answered() ? keep_ranks(result, settings_.database) : Result<>();
+  const Result<> kept = hub_ && !answered() ? keep_ranks(result, settings_.database) : Result<>();
   if (!kept) {
     const std::string mine = result.rows.front().host_name();
     fmt::print(stderr, "blksweep-mpi: {}\n", printable(not_kept(kept.error(), mine)));
@@ -324,7 +323,8 @@ std::optional<Exit> Keeper::look_at_end() {
   end_child();
   const std::string what = fmt::format("MPI did not end in {} behind the result (--patience)",
                                        format_duration(settings_.hub.patience));
-  fmt::print(stderr, "blksweep-mpi: {}\n", printable(name_of({place_.rank, what}, row().host_name())));
+  fmt::print(stderr, "blksweep-mpi: {}\n",
+             printable(name_of({place_.rank, what}, row().host_name())));
   return Exit::failed;
 }
 
