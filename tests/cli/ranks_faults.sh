@@ -60,7 +60,7 @@ kill_connecting() {
 # shellcheck disable=SC2016
 as_rank 1 'echo $PPID >"'"$tmp/parent"'"; kill -STOP $PPID'
 kill_connecting &
-mpirun=(timeout -s KILL 60 "${mpirun[@]}")
+mpirun=(timeout -s KILL 60 "${mpirun[@]}" --mca orte_tmpdir_base "$tmp") # such an mpirun leaves its folder behind
 launch 3 --json --data "$tmp/data"
 wait "$!"
 expect_status 1 3
