@@ -279,10 +279,12 @@ Exit Rank::tell(const RankReader& reader) {
     if (!finish_answer() || !kept) {
       exit = Exit::failed;
     }
+    board_.leave();
   }
   comm_.broadcast(exit);
   row_.state = exit == Exit::done ? RankState::done : RankState::failed;
   board_.publish(row_);
+  board_.leave();
   return exit;
 }
 
@@ -299,6 +301,7 @@ Result<Exit> Rank::run(const HubPlace& hub) {
 void Rank::failed() {
   row_.state = RankState::failed;
   board_.publish(row_);
+  board_.leave();
 }
 
 }  // namespace

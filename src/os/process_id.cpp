@@ -77,10 +77,12 @@ void send(const ProcessId& id, int signal) {
 
 }  // namespace
 
-Result<ProcessId> own_id() {
-  BLKSWEEP_TRY(const StatLine s, stat_of(::getpid()));
-  return ProcessId{::getpid(), s.start_time};
+Result<ProcessId> id_of(pid_t pid) {
+  BLKSWEEP_TRY(const StatLine s, stat_of(pid));
+  return ProcessId{pid, s.start_time};
 }
+
+Result<ProcessId> own_id() { return id_of(::getpid()); }
 
 bool is_alive(const ProcessId& id) {
   const char state = state_of(id);

@@ -2,7 +2,7 @@
 // it.
 //
 // Source:  /proc/PID/stat (proc(5)); pidfd_open(2).
-// Errors:  own_id only, where /proc cannot be read; without /proc it began at 0. A process that is
+// Errors:  of ids only, where /proc cannot be read; without /proc it began at 0. A process that is
 //          not there, or a zombie, is not alive; one that cannot be looked at (no descriptor is
 //          left) is taken for alive: what the dead have borrowed would be taken from it.
 // Threads: any.
@@ -23,6 +23,7 @@ struct ProcessId {
 };
 
 Result<ProcessId> own_id();
+Result<ProcessId> id_of(pid_t pid);
 bool is_alive(const ProcessId& id);
 bool is_stopped(const ProcessId& id);  // by SIGSTOP or a debugger: it answers nothing
 // Whether it ended within that time. Reaps it if it is a child of ours.

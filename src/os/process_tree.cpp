@@ -108,14 +108,16 @@ std::vector<std::string> mapped_files(pid_t pid) {
   return {files.begin(), files.end()};
 }
 
-std::vector<ChildProcess> own_children() {
+std::vector<ChildProcess> children_of(pid_t pid) {
   std::vector<ChildProcess> out;
   for (const Stat& s : all_processes()) {
-    if (s.parent == ::getpid()) {
+    if (s.parent == pid) {
       out.push_back({s.pid, s.state == 'Z'});
     }
   }
   return out;
 }
+
+std::vector<ChildProcess> own_children() { return children_of(::getpid()); }
 
 }  // namespace blksweep

@@ -28,11 +28,11 @@ TreeUse tree_use(std::span<const pid_t> roots);
 // Files that the process has mapped: its program and libraries, mostly.
 std::vector<std::string> mapped_files(pid_t pid);
 
-// The children of this process.
 struct ChildProcess {
   pid_t pid = 0;
   bool ended = false;  // a zombie: nobody has waited for it
 };
+std::vector<ChildProcess> children_of(pid_t pid);
 std::vector<ChildProcess> own_children();
 
 }  // namespace blksweep

@@ -11,7 +11,7 @@ namespace blksweep {
 struct Board::Shared {
   std::atomic<std::uint64_t> version{0};
   std::array<RankRow, 2> rows;
-  std::atomic<bool> placed{false}, asked{false};
+  std::atomic<bool> placed{false}, asked{false}, left{false};
   RankPlace place;
   std::array<char, 8192> facts{};
 };
@@ -41,6 +41,8 @@ void Board::place(const RankPlace& place) {
 
 void Board::ask() { shared_->asked.store(true, std::memory_order_relaxed); }
 
+void Board::leave() { shared_->left.store(true, std::memory_order_release); }
+
 void Board::facts(const std::string& json) { put_text(shared_->facts, json); }
 
 void Board::publish(const RankRow& row) {
@@ -51,6 +53,7 @@ void Board::publish(const RankRow& row) {
 
 bool Board::placed() const { return shared_->placed.load(std::memory_order_acquire); }
 bool Board::asked() const { return shared_->asked.load(std::memory_order_relaxed); }
+bool Board::left() const { return shared_->left.load(std::memory_order_acquire); }
 RankPlace Board::place() const { return shared_->place; }
 std::string Board::facts() const { return shared_->facts.data(); }
 

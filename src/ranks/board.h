@@ -42,10 +42,12 @@ class Board {
   void ask();                           // where rank 0's keeper is, before MPI runs
   void facts(const std::string& json);  // of the experiment, for the result; what is longer is cut
   void publish(const RankRow& row);
+  void leave();  // all is said: only MPI's own end is left to be waited for
 
   // The keeper's side.
   bool placed() const;
   bool asked() const;
+  bool left() const;
   RankPlace place() const;  // REQUIRES: placed()
   std::string facts() const;
   RankRow row() const;

@@ -106,12 +106,28 @@ std::uint32_t Hub::slowest(std::int64_t now) const {
   return found;
 }
 
+// Nobody gets on: some look again, and one has had no CPU in all that time.
+bool Hub::all_wait(std::int64_t now) const {
+  const std::int64_t patience = settings_.patience.count();
+  bool looks = false, stands = false;
+  for (const RankRow& row : rows_) {
+    const Pace& pace = paces_[row.rank];
+    if (is_over(row.state) || now - pace.moved <= patience) {
+      return false;
+    }
+    looks = looks || now - pace.stirred <= kStillNs;
+    stands = stands || now - pace.stirred > patience;
+  }
+  return looks && stands;
+}
+
 std::optional<RankFault> Hub::late(std::int64_t now) {
   const std::uint64_t furthest = std::ranges::max(rows_, {}, &RankRow::arrivals).arrivals;
   bool too_long = false;
   for (const RankRow& row : rows_) {
     Pace& pace = paces_[row.rank];
     const std::uint64_t mark = row.arrivals + row.samples + row.compared;
+    pace.moved = mark != pace.mark || pace.moved == 0 ? now : pace.moved;
     if (row.arrivals == furthest || mark != pace.mark || pace.since == 0) {
       pace.mark = mark;
       pace.since = now;
@@ -122,7 +138,7 @@ std::optional<RankFault> Hub::late(std::int64_t now) {
     }
     too_long = too_long || now - pace.since > settings_.patience.count();
   }
-  if (!too_long) {
+  if (!too_long && !all_wait(now)) {
     return std::nullopt;
   }
   const std::uint32_t rank = slowest(now);
@@ -139,6 +155,7 @@ std::optional<RankFault> Hub::look(const RankRow& own, std::int64_t now) {
     for (Pace& pace : paces_) {
       pace.since += pace.since != 0 ? now - looked_ : 0;
       pace.stirred += pace.stirred != 0 ? now - looked_ : 0;
+      pace.moved += pace.moved != 0 ? now - looked_ : 0;
     }
   }
   looked_ = now;

@@ -3,8 +3,9 @@
 // Lost:      a keeper says that its rank has ended; its link closes before the rank is done; it is
 //            silent for HubSettings::silence; others wait for its rank, and that one has not got
 //            on for so long (patience): of several the one that is least far, and of these one
-//            whose process does nothing before those that look again in a barrier. Time in which
-//            the hub itself did not run does not count.
+//            whose process does nothing before those that look again in a barrier. So where all
+//            are equally far (in MPI's start, or one has come to the barrier and is stopped in
+//            it). Time in which the hub itself did not run does not count.
 // Errors:    a fault is the answer of look(); strangers who connect are not listened to.
 // Threads:   one owner, which polls the descriptors.
 #pragma once
@@ -57,6 +58,7 @@ class Hub {
   std::optional<RankFault> silent(std::int64_t now, Nanos limit) const;
   std::optional<RankFault> late(std::int64_t now);
   std::uint32_t slowest(std::int64_t now) const;
+  bool all_wait(std::int64_t now) const;
   bool all_ended() const;
   RankMessage message(RankMessage::Kind kind, const std::string& text) const;
 
@@ -67,6 +69,7 @@ class Hub {
   std::vector<Peer> peers_;
   struct Pace {
     std::uint64_t mark = 0;  // changes as the rank gets on
+    std::int64_t moved = 0;  // when it did last
     std::int64_t since = 0;  // it was that, or nobody waited for it
     std::uint64_t cpu = 0;
     std::int64_t stirred = 0;  // its process had a CPU

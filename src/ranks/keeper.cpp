@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,7 +17,8 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "os/process_cpu.h"
+#include "ranks/launcher.h"
+#include "ranks/rank_process.h"
 #include "ranks/result.h"
 #include "ranks/told_rank.h"
 
@@ -30,6 +31,7 @@ constexpr Nanos kLastRows{std::chrono::milliseconds(600)};  // mpirun kills a se
 constexpr Nanos kHeard{std::chrono::milliseconds(300)};
 constexpr std::int64_t kStandstillNs = 1'000'000'000;
 constexpr Nanos kBye{std::chrono::milliseconds(1500)};
+constexpr Nanos kQuiet{std::chrono::seconds(4)};  // mpirun itself waits for a second or two
 
 std::string how_ended(int status) {
   if (WIFSIGNALED(status)) {
@@ -45,7 +47,7 @@ std::string with_progress(const std::string& text, const RankRow& row) {
 
 class Keeper {
  public:
-  Keeper(const KeeperSettings& settings, Board& board, pid_t child, Fd signals, Fd listener)
+  Keeper(const KeeperSettings& settings, Board& board, RankProcess child, Fd signals, Fd listener)
       : settings_(settings),
         board_(board),
         child_(child),
@@ -60,11 +62,11 @@ class Keeper {
   void wait_for_news();
   void join();
   bool told_to_end();
-  std::optional<int> child_status();
-  void kill_child();
+  void end_child();
   std::optional<Exit> look_at_child();
   std::optional<Exit> look_at_hub();
   std::optional<Exit> look_at_start();
+  std::optional<Exit> look_at_end();
   std::optional<Exit> obey();
   Exit rank_lost(const std::string& text);
   Exit end_all(const RankFault& fault, Exit exit);
@@ -80,13 +82,15 @@ class Keeper {
 
   const KeeperSettings settings_;
   Board& board_;
-  pid_t child_;  // 0: reaped
+  RankProcess child_;
   Fd signals_, listener_;
   std::optional<Hub> hub_;
   std::optional<Link> link_;  // to the hub
   RankPlace place_;
   bool placed_ = false;
+  std::optional<RankFault> fault_;  // of the hub's
   std::int64_t began_;
+  std::int64_t left_ = 0;                           // when all was said
   std::int64_t sent_ = 0, heard_ = 0, looked_ = 0;  // to and of the hub; when it was asked last
 };
 
@@ -129,7 +133,7 @@ void Keeper::join() {
 
 RankRow Keeper::row() const {
   RankRow row = board_.row();
-  row.cpu_ns = child_ != 0 ? process_cpu_ns(child_) : 0;
+  row.cpu_ns = child_.cpu_ns();
   return row;
 }
 
@@ -155,33 +159,28 @@ bool Keeper::told_to_end() {
   return told;
 }
 
-std::optional<int> Keeper::child_status() {
-  int status = 0;
-  if (child_ == 0 || ::waitpid(child_, &status, WNOHANG) != child_) {
-    return std::nullopt;
+// At once, as mpirun may end us before we are through.
+void Keeper::end_child() {
+  if (const pid_t parent = ::getppid(); is_launcher(parent)) {
+    watch_launcher(parent, kQuiet);
   }
-  child_ = 0;
-  return status;
+  child_.kill();
 }
 
-void Keeper::kill_child() {
-  if (child_ != 0) {
-    ::kill(child_, SIGKILL);
-    ::waitpid(child_, nullptr, 0);
-    child_ = 0;
-  }
-}
-
+// Behind the answer: who it was, and nothing a second time.
 void Keeper::tell(const RanksResult& result) {
   const RankFault& fault = *result.fault;
   const auto row = std::ranges::find(result.rows, fault.rank, &RankRow::rank);
   const std::string host = row == result.rows.end() ? "" : row->host_name();
-  const std::string text =
-      settings_.json ? json_line(result_json(result)) + "\n" : result_text(result);
-  std::fputs(printable(text, /*newlines=*/true).c_str(), stdout);
-  std::fflush(stdout);
-  fmt::print(stderr, "blksweep-mpi: {}\n", printable(name_of(fault, host)));
-  const Result<> kept = hub_ ? keep_ranks(result, settings_.database) : Result<>();
+  if (!answered()) {
+    const std::string text =
+        settings_.json ? json_line(result_json(result)) + "\n" : result_text(result);
+    std::fputs(printable(text, /*newlines=*/true).c_str(), stdout);
+    std::fflush(stdout);
+  }
+  fmt::print(stderr, "blksweep-mpi: {}{}\n", printable(name_of(fault, host)),
+             answered() ? ", behind the result" : "");
+  const Result<> kept = hub_ && !answered() ? keep_ranks(result, settings_.database) : Result<>();
   if (!kept) {
     const std::string mine = result.rows.front().host_name();
     fmt::print(stderr, "blksweep-mpi: {}\n", printable(not_kept(kept.error(), mine)));
@@ -190,7 +189,7 @@ void Keeper::tell(const RanksResult& result) {
 }
 
 Exit Keeper::end_all(const RankFault& fault, Exit exit) {
-  kill_child();
+  end_child();
   hub_->look(board_.row(), now_ns());
   hub_->end_all(fault, kLastRows);
   tell({board_.facts(), hub_->rows(), fault, std::nullopt});
@@ -220,6 +219,7 @@ Exit Keeper::tell_own(const RankFault& fault, RankState state) {
 }
 
 Exit Keeper::rank_lost(const std::string& text) {
+  end_child();
   const RankFault fault{place_.rank, with_progress(text, board_.row())};
   if (hub_) {
     return end_all(fault, Exit::failed);
@@ -234,7 +234,7 @@ Exit Keeper::rank_lost(const std::string& text) {
 }
 
 std::optional<Exit> Keeper::look_at_child() {
-  const std::optional<int> status = child_status();
+  const std::optional<int> status = child_.ended();
   if (!status) {
     return std::nullopt;
   }
@@ -250,7 +250,7 @@ std::optional<Exit> Keeper::look_at_child() {
 }
 
 Exit Keeper::hub_lost(const std::string& how) {
-  kill_child();
+  end_child();
   return tell_own({0, how}, RankState::ended);
 }
 
@@ -268,7 +268,7 @@ std::optional<Exit> Keeper::obey() {
   while (const auto message = link_->receive()) {
     heard_ = now_ns();
     if (message->kind == RankMessage::Kind::end) {
-      kill_child();
+      end_child();
       send(RankMessage::Kind::last, message->text.data());
       wait_for_bye();
       return Exit::incomplete;
@@ -289,8 +289,10 @@ std::optional<Exit> Keeper::obey() {
 
 std::optional<Exit> Keeper::look_at_hub() {
   if (hub_) {
-    const auto fault = hub_->look(row(), now_ns());
-    return fault && !answered() ? std::optional(end_all(*fault, Exit::incomplete)) : std::nullopt;
+    const auto found = hub_->look(row(), now_ns());
+    fault_ = fault_ ? fault_ : found;
+    const bool answers = answered() && !board_.left();  // what it says is not to be cut off
+    return fault_ && !answers ? std::optional(end_all(*fault_, Exit::incomplete)) : std::nullopt;
   }
   if (!link_ || link_->closed()) {
     return std::nullopt;
@@ -305,15 +307,29 @@ std::optional<Exit> Keeper::look_at_start() {
   if (placed_ || now_ns() - began_ <= settings_.hub.patience.count()) {
     return std::nullopt;
   }
-  kill_child();
+  end_child();
   fmt::print(stderr, "blksweep-mpi: MPI did not start in {}: {} (--patience)\n",
              format_duration(settings_.hub.patience),
              board_.asked() ? "rank 0 has not come" : "not all ranks are there");
   return Exit::failed;
 }
 
+// MPI ends together: it waits for all ranks without an end, as at the start.
+std::optional<Exit> Keeper::look_at_end() {
+  left_ = left_ == 0 && board_.left() ? now_ns() : left_;
+  if (left_ == 0 || now_ns() - left_ <= settings_.hub.patience.count()) {
+    return std::nullopt;
+  }
+  end_child();
+  const std::string what = fmt::format("MPI did not end in {} behind the result (--patience)",
+                                       format_duration(settings_.hub.patience));
+  fmt::print(stderr, "blksweep-mpi: {}\n",
+             printable(name_of({place_.rank, what}, row().host_name())));
+  return Exit::failed;
+}
+
 Exit Keeper::interrupted() {
-  kill_child();
+  end_child();
   if (hub_) {
     const auto silent = hub_->suspect(now_ns());  // mpirun may have missed it, too
     return silent ? end_all(*silent, Exit::incomplete)
@@ -336,7 +352,8 @@ Exit Keeper::run() {
     wait_for_news();
     join();
     const bool told = told_to_end();
-    for (const auto look : {&Keeper::look_at_child, &Keeper::look_at_hub, &Keeper::look_at_start}) {
+    for (const auto look : {&Keeper::look_at_child, &Keeper::look_at_hub, &Keeper::look_at_start,
+                            &Keeper::look_at_end}) {
       if (const std::optional<Exit> exit = (this->*look)()) {
         return *exit;
       }
@@ -345,17 +362,6 @@ Exit Keeper::run() {
       return interrupted();
     }
   }
-}
-
-[[noreturn]] void be_rank(const RankBody& body, Board& board, const HubPlace& hub, pid_t keeper) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != keeper) {  // it ended before we asked
-    ::_exit(static_cast<int>(Exit::failed));
-  }
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {  // its keeper hears them, and ends it
-    ::signal(number, SIG_IGN);
-  }
-  std::exit(static_cast<int>(body(board, hub)));
 }
 
 sigset_t kept_signals() {
@@ -381,17 +387,13 @@ Result<Exit> keep_rank(const KeeperSettings& settings, const RankBody& body) {
     return sys_error(errno, "signalfd");
   }
   std::fflush(stdout);
-  const pid_t keeper = ::getpid();
-  const pid_t child = ::fork();
-  if (child < 0) {
-    return sys_error(errno, "fork");
-  }
-  if (child == 0) {
+  const auto be = [&] {
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
     signals.reset();
     listener.reset();
-    be_rank(body, board, hub, keeper);
-  }
+    return body(board, hub);
+  };
+  BLKSWEEP_TRY(const RankProcess child, RankProcess::start(be));
   return Keeper(settings, board, child, std::move(signals), std::move(listener)).run();
 }
 

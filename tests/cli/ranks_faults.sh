@@ -37,6 +37,35 @@ for late in 1 0; do
 done
 [ "$(sqlite3 "$tmp/late.db" "SELECT complete, fault LIKE 'rank 1%not come%', ranks FROM ranks")" = '0|1|3' ] || die 'one that is late is kept'
 echo 'late ranks: named'
+
+# --- killed while it connects to mpirun --------------------------------------------------------------------
+# mpirun is stopped until the rank waits for its answer, and is killed. (PMIx 4.2.2: mpirun would never end.)
+kill_connecting() {
+  local parent keeper rank=0 call=
+  local -a keepers
+  until [ -s "$tmp/parent" ]; do sleep 0.02; done
+  parent=$(cat "$tmp/parent")
+  for _ in {1..200}; do
+    read -ra keepers <"/proc/$parent/task/$parent/children" || true # no newline ends it
+    for keeper in "${keepers[@]}"; do
+      ! grep -qz '^OMPI_COMM_WORLD_RANK=1$' "/proc/$keeper/environ" || read -r rank _ <"/proc/$keeper/task/$keeper/children" || true
+    done
+    ! read -r call _ 2>/dev/null <"/proc/$rank/syscall" || [[ $call != 45 && $call != 207 ]] || break # recvfrom, of x86_64 and arm64
+    sleep 0.02
+  done
+  kill -KILL "$rank"
+  while [ -e "/proc/$rank" ]; do sleep 0.02; done # its keeper has seen it
+  kill -CONT "$parent"
+}
+# shellcheck disable=SC2016
+as_rank 1 'echo $PPID >"'"$tmp/parent"'"; kill -STOP $PPID'
+kill_connecting &
+mpirun=(timeout -s KILL 60 "${mpirun[@]}" --mca orte_tmpdir_base "$tmp") # such an mpirun leaves its folder behind
+launch 3 --json --data "$tmp/data"
+wait "$!"
+expect_status 1 3
+[[ $err == *'rank 1'*'signal 9'* ]] || die "the rank that was killed as it connected is named: $err"
+echo "killed as it connects: $(grep -c 'PMIX ERROR' <<<"$err") error of mpirun, which $(grep -q 'has not ended' <<<"$err" && echo 'was ended' || echo 'ended')"
 mpi=$program
 [ "$(id -u)" = 0 ] || skip 'the rest needs root, for mounts'
 

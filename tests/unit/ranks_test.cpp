@@ -1,21 +1,14 @@
 // Ranks: what they have delivered together, and who is told when one of them is lost.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstdio>
 #include <numeric>
 #include <thread>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/rng.h"
 #include "loader/verify.h"
 #include "ranks/hub.h"
-#include "ranks/keeper.h"
 #include "ranks/result.h"
 #include "support/rank_rows.h"
 
@@ -222,6 +215,30 @@ TEST(RankHub, OfThoseThatAreEquallyFarTheOneThatDoesNotStirIsNamed) {
   EXPECT_EQ(fault->rank, 2U);
 }
 
+// In MPI's start, say: nobody is ahead, and the others look again. Who works meanwhile is let be.
+TEST(RankHub, WhereAllAreEquallyFarTheOneThatIsStoppedIsNamed) {
+  for (const bool stopped : {true, false}) {
+    Job job({.patience = milliseconds(900), .silence = std::chrono::seconds(100)});
+    std::int64_t now = now_ns();
+    std::optional<RankFault> fault;
+    for (std::uint64_t i = 1; i < 9 && !fault; ++i) {
+      for (const std::uint32_t rank : {1U, 2U}) {
+        RankRow row = row_of(rank, RankState::starting);
+        row.arrivals = 1;
+        row.cpu_ns = rank == 2 && stopped ? 7 : i;
+        job.say(rank, Kind::row, row);
+      }
+      std::this_thread::sleep_for(milliseconds(5));
+      RankRow own = row_of(0, RankState::starting);
+      own.arrivals = 1;
+      own.cpu_ns = i;
+      fault = job.hub->look(own, now += 300'000'000);
+    }
+    ASSERT_EQ(fault.has_value(), stopped);
+    EXPECT_EQ(stopped ? fault->rank : 2U, 2U);
+  }
+}
+
 TEST(RankHub, OneThatNeverCameIsNamed) {
   RankPlace place;
   place.ranks = 3;
@@ -269,118 +286,6 @@ TEST(RankHub, AStrangerIsNotListenedTo) {
   m.rank = 1;
   stranger.send(m);
   EXPECT_FALSE(job.look());
-}
-
-// keep_rank() in a process of its own: its exit status, and what it said on stdout.
-struct Kept {
-  int status = 0;
-  std::string out;
-};
-Kept kept(const RankBody& body, Nanos silence = std::chrono::seconds(5)) {
-  int ends[2];
-  EXPECT_EQ(::pipe(ends), 0);
-  std::fflush(nullptr);  // what waits to be written would be written twice
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::dup2(ends[1], STDOUT_FILENO);
-    ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
-    ::close(ends[0]);
-    ::close(ends[1]);
-    const Result<Exit> exit = keep_rank({.hub = {.silence = silence}, .json = true}, body);
-    ::_exit(exit ? static_cast<int>(*exit) : 99);
-  }
-  ::close(ends[1]);
-  Kept out;
-  char some[4096];
-  for (ssize_t n = 0; (n = ::read(ends[0], some, sizeof some)) > 0;) {
-    out.out.append(some, static_cast<std::size_t>(n));
-  }
-  ::close(ends[0]);
-  ::waitpid(pid, &out.status, 0);
-  return out;
-}
-
-RankBody reading_then(std::uint64_t samples, Exit (*end)()) {
-  return [samples, end](Board& board, const HubPlace& hub) {
-    board.facts("{\"seed\":11}");
-    RankRow row = row_of(0, RankState::reading);
-    row.samples = samples;
-    board.publish(row);
-    board.place({0, 1, hub});
-    return end();
-  };
-}
-
-TEST(Keeper, WhatARankHadReadIsTheResultAlsoAfterSigkill) {
-  const Kept told = kept(reading_then(123, [] {
-    ::raise(SIGKILL);
-    return Exit::done;
-  }));
-  EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::failed));
-  const Json doc = parse_json(told.out);
-  ASSERT_TRUE(doc.is_object()) << told.out;
-  EXPECT_EQ(doc["seed"], 11);
-  EXPECT_EQ(doc["complete"], false);
-  EXPECT_EQ(doc["rows"][0]["samples"], 123);
-  EXPECT_EQ(doc["rows"][0]["state"], "lost");
-  EXPECT_EQ(doc["fault"]["rank"], 0);
-}
-
-TEST(Keeper, ARankThatExitsBeforeItIsDoneIsLost) {
-  const Kept told = kept(reading_then(5, [] { return Exit::usage; }));
-  EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::failed));
-  EXPECT_NE(told.out.find("exited with status 2"), std::string::npos) << told.out;
-}
-
-TEST(Keeper, WhereTheHubIsSilentOrGoneItTellsItsOwnRow) {
-  for (const bool silent : {true, false}) {
-    HubPlace place;
-    Fd listener = *listen_as_hub(place);
-    if (!silent) {
-      listener.reset();  // nobody is there
-    }
-    const auto body = [&](Board& board, const HubPlace&) {
-      RankRow row = row_of(1, RankState::reading);
-      row.samples = 9;
-      board.publish(row);
-      board.place({1, 2, place});
-      std::this_thread::sleep_for(std::chrono::seconds(silent ? 100 : 0));
-      ::raise(SIGKILL);
-      return Exit::done;
-    };
-    const Kept told = kept(body, milliseconds(300));
-    EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::failed));
-    const Json doc = parse_json(told.out);
-    ASSERT_TRUE(doc.is_object()) << told.out;
-    EXPECT_EQ(doc["rows"][0]["samples"], 9);
-    EXPECT_EQ(doc["rows"][0]["rank"], 1);
-    EXPECT_EQ(doc["fault"]["rank"], silent ? 0 : 1);
-  }
-}
-
-TEST(Keeper, OtherwiseItSaysNothingAndExitsAsTheRank) {
-  for (const Exit exit : {Exit::done, Exit::incomplete}) {
-    const Kept told = kept([exit](Board& board, const HubPlace& hub) {
-      board.place({0, 1, hub});
-      board.publish(row_of(0, exit == Exit::done ? RankState::done : RankState::failed));
-      return exit;
-    });
-    EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(exit));
-    EXPECT_EQ(told.out, "");
-  }
-}
-
-// mpirun ends all ranks once one has ended with an error, also after the result is told.
-TEST(Keeper, ToldToEndBehindTheResultItSaysNothingMore) {
-  const Kept told = kept([](Board& board, const HubPlace& hub) {
-    board.place({0, 1, hub});
-    board.publish(row_of(0, RankState::failed));
-    ::kill(::getppid(), SIGTERM);
-    std::this_thread::sleep_for(milliseconds(300));
-    return Exit::incomplete;
-  });
-  EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::incomplete));
-  EXPECT_EQ(told.out, "");
 }
 
 }  // namespace
