@@ -5,15 +5,15 @@ usage: scripts/mutate/mutate.py [--seconds N] [--count N] [--files GLOB,...] [--
   --files   sources, default src/*/*.cpp and below but src/cli      --stages  unit,root,cli: in turn, for what survives
   --place   all mutants of these lines, in place of random ones     --workers at once, each in a copy of its own (default: half the CPUs, or 2)
 
-A mutant is shown to the tests that enter the function that it changes, the quickest first (each test is run once alone
-for that, reach.py); what none of them notices, to the whole of its unit and root tests.
-Works in copies (build-mutate/), with objects of their own, compiled without optimization. What was found out is kept there and
-not asked again while the line and its file's tests are the same seed's: the same command goes on after Ctrl-C.
+A mutant is shown to the tests that enter the function that it changes, then to those that enter anything else of its file,
+the quickest first (each test is run once alone for that, reach.py).
+Works in copies (build-mutate/), with objects of their own, compiled without optimization. What was found out is kept there:
+what was noticed is not asked again while the line is the same, what survived not while no source and no test changes. So the
+same command goes on after Ctrl-C.
 Equal in effect, with the reason: tests/mutation-equal.txt.     exit: 0 done, 1 the program as it is does not pass, 2 usage
 """
 
 import argparse
-import concurrent.futures
 import contextlib
 import dataclasses
 import fnmatch
@@ -31,6 +31,7 @@ import time
 
 from mutants import Mutant, applied, mutants_of
 from reach import Reach, listed
+from running import STOP, Interrupted, bounded, ended
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PLACE = ROOT / "build-mutate"
@@ -46,7 +47,7 @@ ALONE = threading.Lock()  # root tests and scripts change what the machine has o
 @dataclasses.dataclass
 class Outcome:
     word: str     # noticed, survived, equal, not compiled
-    by: str = ""  # the stage
+    by: str = ""  # the stage; of a survivor, all that were asked
 
 
 def copied(tree):
@@ -63,23 +64,6 @@ def copied(tree):
         if path.is_file() and path not in tracked and "build" not in path.relative_to(tree).parts[:1]:
             path.unlink()
     return names
-
-
-def ended(command, tree, seconds, log=None, env=None):
-    """Its exit status; None when it had to be ended. In a group of its own, so that nothing of it stays."""
-    out = open(log, "w", encoding="utf-8") if log else subprocess.DEVNULL
-    ran = subprocess.Popen(command, cwd=tree, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
-                           env={**os.environ, **(env or {})})
-    try:
-        return ran.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        if ran.poll() is None:
-            os.killpg(ran.pid, signal.SIGKILL)
-            ran.wait()
-        if log:
-            out.close()
 
 
 def compiled(tree, target, jobs=1):
@@ -102,9 +86,14 @@ def commands_of(stage, tree):
     return {test: gtest(stage, [test]) for test in listed(tree / TARGETS[stage])}
 
 
-def reach_of(tree, names, stages, workers):
+def state_of(tree, names):
+    """What sources and tests are, as a few letters."""
+    read = (name.encode() + (tree / name).read_bytes() for name in names if name.startswith(("src/", "tests/", "ebpf/")) and name != "tests/mutation-equal.txt")
+    return hashlib.sha256(b"".join(read)).hexdigest()[:16]
+
+
+def reach_of(tree, state, stages, workers):
     """Builds the program as it is and learns which tests enter which function; what is known of this state is taken from before."""
-    state = hashlib.sha256(b"".join((tree / n).read_bytes() for n in names if n.startswith(("src/", "tests/", "ebpf/")))).hexdigest()[:16]
     reach = Reach(tree)
     for stage in stages:
         if not compiled(tree, TARGETS[stage], os.cpu_count()):
@@ -126,47 +115,71 @@ def noticed_by(stage, tests, reach, tree):
     took = sum(reach.tests[stage, test].seconds for test in tests)
     if stage != "cli":
         command, env = gtest(stage, tests)
-        return ended(command, tree, 3 * took + 20, env=env) != 0
+        return bounded(command, tree, 6 * took + 30, 3 * took + 5, env) != 0
     spent = 0
     for test in tests:
-        spent += reach.tests[stage, test].seconds
+        took = reach.tests[stage, test].seconds
+        spent += took
         if spent > CLI_SECONDS:
             return False
         command, env = script(test)
-        if ended(command, tree, 3 * reach.tests[stage, test].seconds + 30, env=env) not in (0, 77):
+        if bounded(command, tree, 3 * took + 30, 3 * took + 30, env) not in (0, 77):
             return True
     return False
 
 
-def chunks(tests, most=400):
-    return [tests[i:i + most] for i in range(0, len(tests), most)]
+def chunks(tests, reach, stage):
+    """Of a second, of four, of sixteen and so on, so that what the quick ones notice, or never end in, costs little."""
+    found, budget, spent = [], 1, 0
+    for test in tests:
+        spent += reach.tests[stage, test].seconds
+        if not found or spent > budget or len(found[-1]) == 400:
+            budget, spent = 4 * budget, reach.tests[stage, test].seconds
+            found.append([])
+        found[-1].append(test)
+    return found
 
 
 def asked(stage, mutant, reach, tree):
-    """Whether a stage notices: the tests that enter the function, then (they tell more than is known of them) all."""
+    """Whether a stage notices."""
+    groups = reach.of(stage, mutant.file, mutant.line, mutant.before.startswith(" "))
     with contextlib.nullcontext() if stage == "unit" else ALONE:
-        tests = reach.of(stage, mutant.file, mutant.line)
-        if any(noticed_by(stage, some, reach, tree) for some in chunks(tests)):
-            return True
-        everything = [test for of, test in reach.tests if of == stage]
-        rest = sorted(set(everything) - set(tests))
-        return stage != "cli" and any(noticed_by(stage, some, reach, tree) for some in chunks(rest))
+        if stage == "cli":
+            return noticed_by(stage, sum(groups, []), reach, tree)
+        return any(noticed_by(stage, some, reach, tree) for tests in groups for some in chunks(tests, reach, stage))
+
+
+def object_of(tree, file):
+    """Where make has what it compiles of a source."""
+    said = subprocess.run((*BUILD, f"--eval=object-of: ; @echo $(call object_of,{file})", "object-of"), cwd=tree, capture_output=True,
+                          text=True, check=True)
+    return tree / said.stdout.split()[-1]
+
+
+@contextlib.contextmanager
+def changed(mutant, tree):
+    """The file with the change; afterwards it and its object are as they were, so that the next build compiles the next mutant only."""
+    path, built = tree / mutant.file, object_of(tree, mutant.file)
+    text, kept = path.read_text(), built.with_suffix(".whole")
+    shutil.copy2(built, kept)
+    path.write_text(applied(text, mutant))
+    try:
+        yield
+    finally:
+        path.write_text(text)
+        os.replace(kept, built)
+        os.utime(built)
 
 
 def tried(mutant, stages, reach, tree):
-    """Builds and asks; the file is as it was afterwards."""
-    path = tree / mutant.file
-    text = path.read_text()
-    path.write_text(applied(text, mutant))
-    try:
+    """Builds and asks."""
+    with changed(mutant, tree):
         for stage in stages:
             if not compiled(tree, TARGETS[stage]):
                 return Outcome("not compiled")
             if asked(stage, mutant, reach, tree):
                 return Outcome("noticed", stage)
-        return Outcome("survived")
-    finally:
-        path.write_text(text)
+    return Outcome("survived", ",".join(stages))
 
 
 def equal_changes():
@@ -175,18 +188,26 @@ def equal_changes():
     return {line.split("  # ")[0] for line in lines if "  # " in line}
 
 
-def known():
-    """Outcomes of campaigns before, by change and line."""
-    if not RESULTS.exists():
-        return {}
-    found = map(json.loads, RESULTS.read_text().splitlines())
-    return {(f["change"], f["line"]): Outcome(f["outcome"], f["by"]) for f in found}
+class Results:
+    """Outcomes of campaigns before, by change and line; a survivor's only while sources and tests are the same."""
 
+    def __init__(self, state):
+        self.state, self.of = state, {}
+        lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+        for row in map(json.loads, lines):
+            if row["outcome"] != "survived" or row["state"] == state:
+                self.of[row["change"], row["line"]] = Outcome(row["outcome"], row["by"])
+            else:
+                self.of.pop((row["change"], row["line"]), None)
 
-def noted(mutant, outcome):
-    with open(RESULTS, "a", encoding="utf-8") as file:
-        file.write(json.dumps({"change": mutant.change, "line": mutant.line, "kind": mutant.kind, "outcome": outcome.word,
-                               "by": outcome.by}) + "\n")
+    def known(self, mutant, stages):
+        outcome = self.of.get((mutant.change, mutant.line))
+        return outcome if outcome and (outcome.word != "survived" or set(stages) <= set(outcome.by.split(","))) else None
+
+    def add(self, mutant, outcome):
+        with open(RESULTS, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"change": mutant.change, "line": mutant.line, "kind": mutant.kind, "outcome": outcome.word,
+                                   "by": outcome.by, "state": self.state}) + "\n")
 
 
 def chosen(options, tree):
@@ -220,10 +241,11 @@ def arguments():
 class Campaign:
     """{mutant: outcome} as far as time and count reach; workers take the next mutant each."""
 
-    def __init__(self, mutants, stages, reach, until, count):
-        self.before, self.equal, self.found = known(), equal_changes(), {}
-        self.mutants, self.stages, self.reach = iter(mutants), stages, reach
-        self.until, self.count = until, count
+    def __init__(self, mutants, results, reach, options):
+        self.results, self.equal, self.found = results, equal_changes(), {}
+        self.mutants, self.stages, self.reach = iter(mutants), options.stages, reach
+        self.begin, self.count = time.monotonic(), options.count
+        self.until, self.asked = self.begin + options.seconds, 0
         self.lock = threading.Lock()
 
     def next(self):
@@ -235,22 +257,28 @@ class Campaign:
                     return None
                 if mutant.change in self.equal:
                     self.found[mutant] = Outcome("equal")
-                elif (mutant.change, mutant.line) in self.before:
-                    self.found[mutant] = self.before[mutant.change, mutant.line]
+                elif known := self.results.known(mutant, self.stages):
+                    self.found[mutant] = known
                 else:
                     return mutant
             return None
 
     def work(self, tree):
-        while mutant := self.next():
-            outcome = tried(mutant, self.stages, self.reach, tree)
+        while not STOP.is_set() and (mutant := self.next()):
+            try:
+                outcome = tried(mutant, self.stages, self.reach, tree)
+            except Interrupted:
+                return
             with self.lock:
-                noted(mutant, outcome)
+                self.results.add(mutant, outcome)
                 self.found[mutant] = outcome
+                self.asked += 1
                 print(f"{outcome.word:12} {outcome.by:5} {mutant.file}:{mutant.line} {mutant.kind}", flush=True)
 
 
-def report(found: dict[Mutant, Outcome]):
+def report(campaign):
+    found: dict[Mutant, Outcome] = dict(campaign.found)
+
     def number(word):
         return sum(o.word == word for o in found.values())
 
@@ -261,34 +289,48 @@ def report(found: dict[Mutant, Outcome]):
     met = number("noticed") + number("equal")
     print(f"\n{tried_} mutants that compile: {number('noticed')} noticed, {number('equal')} equal in effect, {len(alive)} survived"
           f" ({100 * met / max(1, tried_):.1f} % met); {number('not compiled')} did not compile")
+    if campaign.asked:
+        seconds = time.monotonic() - campaign.begin
+        print(f"asked now: {campaign.asked} in {seconds:.0f} s, {seconds / campaign.asked:.1f} s each")
+
+
+def run(options):
+    """The campaign, as far as it comes; None when it was interrupted before the first mutant."""
+    subprocess.run(("clang++-14", "-std=c++20", "-O1", "-fPIC", "-D_GNU_SOURCE", "-c", ROOT / "scripts/mutate/reached.cpp", "-o", REACHED_O), check=True)
+    trees = [PLACE / f"tree{i}" for i in range(options.workers)]
+    names = [copied(tree) for tree in trees][0]
+    mutants = chosen(options, trees[0])
+    if not mutants:
+        sys.exit("mutate: no source, or no place of these, can be changed: --files takes patterns such as 'src/plan/*.cpp'")
+    state = state_of(trees[0], names)
+    reach = reach_of(trees[0], state, options.stages, options.workers)
+    for tree in trees[1:]:
+        subprocess.run(("cp", "-a", trees[0] / "build", tree), check=True)
+    print(f"{len(mutants)} mutants, {len(reach.tests)} tests", flush=True)
+    campaign = Campaign(mutants, Results(state), reach, options)
+    workers = [threading.Thread(target=campaign.work, args=(tree,)) for tree in trees]
+    try:
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    except KeyboardInterrupt:
+        STOP.set()  # each worker puts its source back
+        for worker in workers:
+            worker.join()
+        print("mutate: interrupted; the same command goes on")
+    return campaign
 
 
 def main():
     options = arguments()
     PLACE.mkdir(exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    trees = [PLACE / f"tree{i}" for i in range(options.workers)]
-    campaign = None
     try:
-        subprocess.run(("clang++-14", "-std=c++20", "-O1", "-fPIC", "-c", ROOT / "scripts/mutate/reached.cpp", "-o", REACHED_O), check=True)
-        names = [copied(tree) for tree in trees][0]
-        mutants = chosen(options, trees[0])
-        if not mutants:
-            sys.exit("mutate: no source, or no place of these, can be changed: --files takes patterns such as 'src/plan/*.cpp'")
-        reach = reach_of(trees[0], names, options.stages, options.workers)
-        for tree in trees[1:]:
-            subprocess.run(("cp", "-a", trees[0] / "build", tree), check=True)
-        print(f"{len(mutants)} mutants, {len(reach.tests)} tests", flush=True)
-        campaign = Campaign(mutants, options.stages, reach, time.monotonic() + options.seconds, options.count)
-        with concurrent.futures.ThreadPoolExecutor(options.workers) as pool:
-            try:
-                list(pool.map(campaign.work, trees))
-            except KeyboardInterrupt:
-                campaign.until = 0  # each worker ends its mutant, so that no source stays changed
-                raise
-    except KeyboardInterrupt:
-        print("mutate: interrupted; the same command goes on")
-    report(dict(campaign.found) if campaign else {})
+        report(run(options))
+    except (KeyboardInterrupt, Interrupted):
+        STOP.set()
+        sys.exit("mutate: interrupted; the same command goes on")
 
 
 if __name__ == "__main__":
