@@ -15,7 +15,9 @@ import time
 
 STOP = threading.Event()  # set: every command is ended, and asking for another one raises Interrupted
 MEMORY = 6 << 30          # bytes of data, of each process
-OWN = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc") if os.geteuid() == 0 and shutil.which("unshare") else ()
+UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+# The first process of a namespace ignores signals: a shell is that.
+OWN = (*UNSHARE, "sh", "-c", '"$@"; exit $?', "first") if os.geteuid() == 0 and shutil.which("unshare") else ()
 
 
 class Interrupted(Exception):

@@ -28,6 +28,9 @@ class Running(unittest.TestCase):
     def test_a_command_that_loops_is_ended_by_its_time_of_the_cpu(self):
         self.assertNotEqual(running.bounded(("sh", "-c", "while :; do :; done"), self.folder.name, 60, 1), None)
 
+    def test_one_that_kills_itself_has_failed(self):
+        self.assertNotIn(running.bounded(("sh", "-c", "kill -TERM $$; sleep 600"), self.folder.name, 30, 60), (0, None))
+
     def test_one_that_waits_is_ended_with_what_it_began(self):
         self.assertIsNone(running.ended(("sh", "-c", "sleep 600 & echo $! > told; wait"), self.folder.name, 1))
         self.assertIn(state_of(self.told()[0]), (None, "Z"))
