@@ -68,7 +68,7 @@ def ran(command, env, cwd, seconds, read):
 def functions_at(program, places, tree):
     """{address: (file, line, lambda)} of what stands in the tree."""
     asked = "".join(f"{place:#x}\n" for place in sorted(places))
-    text = subprocess.run(("llvm-symbolizer-14", f"--obj={program}", "--inlines=0"), input=asked, capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(("llvm-symbolizer-14", f"--obj={program}", "--no-inlines"), input=asked, capture_output=True, text=True, check=True).stdout
     found = {}
     for place, answer in zip(sorted(places), text.split("\n\n")):
         name, where = answer.strip().split("\n")[:2]

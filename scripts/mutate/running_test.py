@@ -1,4 +1,4 @@
-"""A command of a campaign is bounded and leaves nothing; the tests of a line's function come first."""
+"""A command of a campaign is bounded and leaves nothing."""
 import os
 import pathlib
 import tempfile
@@ -7,7 +7,6 @@ import time
 import unittest
 
 import running
-from reach import Entered, Reach
 
 
 def state_of(pid):
@@ -51,25 +50,6 @@ class Running(unittest.TestCase):
         self.assertIn(state_of(self.told()[0]), (None, "Z"))
         with self.assertRaises(running.Interrupted):
             running.ended(("true",), self.folder.name, 600)
-
-
-class Reached(unittest.TestCase):
-    def setUp(self):
-        self.reach = Reach("/tree")
-        for test, seconds, functions in (("slow", 9, {("f.cpp", 10, False)}), ("quick", 1, {("f.cpp", 10, False), ("f.cpp", 12, True)}),
-                                         ("next", 2, {("f.cpp", 20, False)}), ("lambda", 3, {("f.cpp", 12, True)}),
-                                         ("other", 1, {("g.cpp", 10, False)})):
-            self.reach.tests["unit", test] = Entered(seconds, functions)
-
-    def test_a_functions_tests_come_first_then_the_files(self):
-        self.assertEqual(self.reach.of("unit", "f.cpp", 15, True), [["quick", "lambda", "slow"], ["next"]])
-        self.assertEqual(self.reach.of("unit", "f.cpp", 25, True), [["next"], ["quick", "lambda", "slow"]])
-
-    def test_a_line_outside_of_functions_is_the_files(self):
-        self.assertEqual(self.reach.of("unit", "f.cpp", 15, False), [[], ["quick", "next", "lambda", "slow"]])
-
-    def test_nothing_enters_another_file(self):
-        self.assertEqual(self.reach.of("unit", "h.cpp", 15, True), [[], []])
 
 
 if __name__ == "__main__":
