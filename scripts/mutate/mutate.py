@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import dataclasses
 import fnmatch
+import functools
 import hashlib
 import json
 import os
@@ -38,7 +39,10 @@ PLACE = ROOT / "build-mutate"
 RESULTS, REACHED_O = PLACE / "results.jsonl", PLACE / "reached.o"
 EQUAL = ROOT / "tests/mutation-equal.txt"
 COVER = "-O0 -gline-tables-only -fsanitize-coverage=inline-bool-flag,pc-table"
-BUILD = ("make", "-s", "B=build", "CUDA=0", "WARN=", "CXX=clang++-14", f"CXXFLAGS={COVER}", f"LDFLAGS=-fuse-ld=lld {REACHED_O}")
+BUILD = ("make", "-s", "B=build", "CUDA=0", "WARN=", "CXX=clang++-14", "AR=ar --thin")
+RECORDING = (f"CXXFLAGS={COVER}", f"LDFLAGS=-fuse-ld=lld {REACHED_O}")
+# The changed object needs no flags of what it enters, and nobody looks a line up: half the compiler's and linker's time.
+MUTANT = ("CXXFLAGS=-O0 -g0", f"LDFLAGS=-fuse-ld=lld -Wl,-O0,--strip-debug {REACHED_O}")
 TARGETS = {"unit": "build/unit_tests", "root": "build/root_tests", "cli": "test-programs"}
 CLI_SECONDS = 300  # of scripts, for one mutant
 ALONE = threading.Lock()  # root tests and scripts change what the machine has once
@@ -47,7 +51,7 @@ ALONE = threading.Lock()  # root tests and scripts change what the machine has o
 @dataclasses.dataclass
 class Outcome:
     word: str     # noticed, survived, equal, not compiled
-    by: str = ""  # the stage; of a survivor, all that were asked
+    by: str = ""  # the stage
 
 
 def copied(tree):
@@ -66,8 +70,8 @@ def copied(tree):
     return names
 
 
-def compiled(tree, target, jobs=1):
-    return ended((*BUILD, f"-j{jobs}", target), tree, 3600, f"{tree}.log") == 0
+def compiled(tree, target, settings, jobs=1):
+    return ended((*BUILD, *settings, f"-j{jobs}", target), tree, 3600, f"{tree}.log") == 0
 
 
 def gtest(stage, tests=()):
@@ -86,21 +90,23 @@ def commands_of(stage, tree):
     return {test: gtest(stage, [test]) for test in listed(tree / TARGETS[stage])}
 
 
-def state_of(tree, names):
-    """What sources and tests are, as a few letters."""
-    read = (name.encode() + (tree / name).read_bytes() for name in names if name.startswith(("src/", "tests/", "ebpf/")) and name != "tests/mutation-equal.txt")
+def state_of(tree, names, stage):
+    """What a stage's programs and tests are made of, as a few letters."""
+    folders = ("src/", "ebpf/", "tests/support/", f"tests/{stage}/")
+    read = (name.encode() + (tree / name).read_bytes() for name in names if name.startswith(folders))
     return hashlib.sha256(b"".join(read)).hexdigest()[:16]
 
 
-def reach_of(tree, state, stages, workers):
+def reach_of(tree, states, workers):
     """Builds the program as it is and learns which tests enter which function; what is known of this state is taken from before."""
     reach = Reach(tree)
-    for stage in stages:
-        if not compiled(tree, TARGETS[stage], os.cpu_count()):
+    for stage, state in states.items():
+        if not compiled(tree, TARGETS[stage], RECORDING, os.cpu_count()):
             sys.exit(f"mutate: the program as it is does not build: {tree}.log")
         kept = PLACE / f"reach-{stage}-{state}.json"
         if not kept.exists():
             one = Reach(tree)
+            print(f"mutate: runs each of the {stage} tests once, to learn what it enters", flush=True)
             program = tree / ("build/blksweep" if stage == "cli" else TARGETS[stage])
             failed = one.learn(stage, program, commands_of(stage, tree), workers if stage == "unit" else 1)
             if failed:
@@ -149,6 +155,7 @@ def asked(stage, mutant, reach, tree):
         return any(noticed_by(stage, some, reach, tree) for tests in groups for some in chunks(tests, reach, stage))
 
 
+@functools.cache
 def object_of(tree, file):
     """Where make has what it compiles of a source."""
     said = subprocess.run((*BUILD, f"--eval=object-of: ; @echo $(call object_of,{file})", "object-of"), cwd=tree, capture_output=True,
@@ -175,11 +182,11 @@ def tried(mutant, stages, reach, tree):
     """Builds and asks."""
     with changed(mutant, tree):
         for stage in stages:
-            if not compiled(tree, TARGETS[stage]):
+            if not compiled(tree, TARGETS[stage], MUTANT):
                 return Outcome("not compiled")
             if asked(stage, mutant, reach, tree):
                 return Outcome("noticed", stage)
-    return Outcome("survived", ",".join(stages))
+    return Outcome("survived")
 
 
 def equal_changes():
@@ -189,25 +196,25 @@ def equal_changes():
 
 
 class Results:
-    """Outcomes of campaigns before, by change and line; a survivor's only while sources and tests are the same."""
+    """Outcomes of campaigns before, by change and line; a stage that noticed nothing counts only while its sources and tests are the
+    same. Of `states` ({stage: what state_of() says}) those of this campaign."""
 
-    def __init__(self, state):
-        self.state, self.of = state, {}
+    def __init__(self, states):
+        self.states, self.of = states, {}
         lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
         for row in map(json.loads, lines):
-            if row["outcome"] != "survived" or row["state"] == state:
-                self.of[row["change"], row["line"]] = Outcome(row["outcome"], row["by"])
-            else:
-                self.of.pop((row["change"], row["line"]), None)
+            self.of[row["change"], row["line"]] = row
 
-    def known(self, mutant, stages):
-        outcome = self.of.get((mutant.change, mutant.line))
-        return outcome if outcome and (outcome.word != "survived" or set(stages) <= set(outcome.by.split(","))) else None
+    def known(self, mutant):
+        row = self.of.get((mutant.change, mutant.line))
+        if not row or (row["outcome"] == "survived" and not self.states.items() <= row["states"].items()):
+            return None
+        return Outcome(row["outcome"], row["by"])
 
     def add(self, mutant, outcome):
         with open(RESULTS, "a", encoding="utf-8") as file:
             file.write(json.dumps({"change": mutant.change, "line": mutant.line, "kind": mutant.kind, "outcome": outcome.word,
-                                   "by": outcome.by, "state": self.state}) + "\n")
+                                   "by": outcome.by, "states": self.states}) + "\n")
 
 
 def chosen(options, tree):
@@ -257,7 +264,7 @@ class Campaign:
                     return None
                 if mutant.change in self.equal:
                     self.found[mutant] = Outcome("equal")
-                elif known := self.results.known(mutant, self.stages):
+                elif known := self.results.known(mutant):
                     self.found[mutant] = known
                 else:
                     return mutant
@@ -302,12 +309,12 @@ def run(options):
     mutants = chosen(options, trees[0])
     if not mutants:
         sys.exit("mutate: no source, or no place of these, can be changed: --files takes patterns such as 'src/plan/*.cpp'")
-    state = state_of(trees[0], names)
-    reach = reach_of(trees[0], state, options.stages, options.workers)
+    states = {stage: state_of(trees[0], names, stage) for stage in options.stages}
+    reach = reach_of(trees[0], states, options.workers)
     for tree in trees[1:]:
         subprocess.run(("cp", "-a", trees[0] / "build", tree), check=True)
     print(f"{len(mutants)} mutants, {len(reach.tests)} tests", flush=True)
-    campaign = Campaign(mutants, Results(state), reach, options)
+    campaign = Campaign(mutants, Results(states), reach, options)
     workers = [threading.Thread(target=campaign.work, args=(tree,)) for tree in trees]
     try:
         for worker in workers:
