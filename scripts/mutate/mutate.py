@@ -39,11 +39,13 @@ PLACE = ROOT / "build-mutate"
 RESULTS, REACHED_O = PLACE / "results.jsonl", PLACE / "reached.o"
 EQUAL = ROOT / "tests/mutation-equal.txt"
 COVER = "-O0 -gline-tables-only -fsanitize-coverage=inline-bool-flag,pc-table"
-BUILD = ("make", "-s", "B=build", "CUDA=0", "WARN=", "CXX=clang++-14", "AR=ar --thin")
+BUILD = ("make", "-s", "B=build", "CUDA=0", "WARN=", "CXX=clang++-14")
 RECORDING = (f"CXXFLAGS={COVER}", f"LDFLAGS=-fuse-ld=lld {REACHED_O}")
 # The changed object needs no flags of what it enters, and nobody looks a line up: half the compiler's and linker's time.
 MUTANT = ("CXXFLAGS=-O0 -g0", f"LDFLAGS=-fuse-ld=lld -Wl,-O0,--strip-debug {REACHED_O}")
 TARGETS = {"unit": "build/unit_tests", "root": "build/root_tests", "cli": "test-programs"}
+PROGRAMS = {"unit": "build/unit_tests", "root": "build/root_tests", "cli": "build/blksweep"}  # of these a mutant has its own
+OWN = "build/mutant"
 CLI_SECONDS = 300  # of scripts, for one mutant
 ALONE = threading.Lock()  # root tests and scripts change what the machine has once
 
@@ -70,24 +72,47 @@ def copied(tree):
     return names
 
 
-def compiled(tree, target, settings, jobs=1):
-    return ended((*BUILD, *settings, f"-j{jobs}", target), tree, 3600, f"{tree}.log") == 0
+def compiled(tree, target):
+    """The program as it is."""
+    return ended((*BUILD, *RECORDING, f"-j{os.cpu_count()}", target), tree, 3600, f"{tree}.log") == 0
 
 
-def gtest(stage, tests=()):
-    """(command, environment) of these tests, or of all."""
-    return ((TARGETS[stage], "--gtest_fail_fast", "--gtest_brief=1"), {"GTEST_FILTER": ":".join(tests)} if tests else {})
+@functools.cache
+def steps(tree, stage, file):
+    """What make would run for a change of the file: (compiler's, linker's command), of a mutant's object and program. Archives are
+    not made: their objects are named instead."""
+    program = PROGRAMS[stage]
+    said = subprocess.run((*BUILD, *MUTANT, "-n", f"--eval=object-of: ; echo $(call object_of,{file})", program, "object-of"), cwd=tree,
+                          capture_output=True, text=True, check=True).stdout.splitlines()
+    built = said[-1].split()[-1]
+    compile_ = next((line.split() for line in said if line.endswith(f"-o {built}")), None)
+    if not compile_:
+        return None  # no part of this program
+    link = next(line for line in said if line.endswith(f"-o {program}")).split()
+    members = {words[words.index("rcs") + 1]: words[words.index("rcs") + 2:] for words in map(str.split, said) if "rcs" in words}
+    link = [new for word in link for new in (("-Wl,--start-lib", *members[word], "-Wl,--end-lib") if word in members else (word,))]
+    return (*compile_[:-1], f"{OWN}/changed.o"), (*(f"{OWN}/changed.o" if w == built else w for w in link[:-1]), own(program))
 
 
-def script(name):
-    return (("bash", f"tests/cli/{name}.sh"), {"BLKSWEEP": "build/blksweep", "BUILD": "build"})
+def own(program):
+    """Where a mutant's program is."""
+    return f"{OWN}/{pathlib.PurePath(program).name}"
+
+
+def gtest(program, tests):
+    """(command, environment) of these tests."""
+    return ((program, "--gtest_fail_fast", "--gtest_brief=1"), {"GTEST_FILTER": ":".join(tests)})
+
+
+def script(program, name):
+    return (("bash", f"tests/cli/{name}.sh"), {"BLKSWEEP": program, "BUILD": "build"})
 
 
 def commands_of(stage, tree):
     """{test: (command, environment)}."""
     if stage == "cli":
-        return {path.stem: script(path.stem) for path in sorted((tree / "tests/cli").glob("*.sh"))}
-    return {test: gtest(stage, [test]) for test in listed(tree / TARGETS[stage])}
+        return {path.stem: script(PROGRAMS[stage], path.stem) for path in sorted((tree / "tests/cli").glob("*.sh"))}
+    return {test: gtest(PROGRAMS[stage], [test]) for test in listed(tree / PROGRAMS[stage])}
 
 
 def state_of(tree, names, stage):
@@ -101,14 +126,13 @@ def reach_of(tree, states, workers):
     """Builds the program as it is and learns which tests enter which function; what is known of this state is taken from before."""
     reach = Reach(tree)
     for stage, state in states.items():
-        if not compiled(tree, TARGETS[stage], RECORDING, os.cpu_count()):
+        if not compiled(tree, TARGETS[stage]):
             sys.exit(f"mutate: the program as it is does not build: {tree}.log")
         kept = PLACE / f"reach-{stage}-{state}.json"
         if not kept.exists():
             one = Reach(tree)
             print(f"mutate: runs each of the {stage} tests once, to learn what it enters", flush=True)
-            program = tree / ("build/blksweep" if stage == "cli" else TARGETS[stage])
-            failed = one.learn(stage, program, commands_of(stage, tree), workers if stage == "unit" else 1)
+            failed = one.learn(stage, tree / PROGRAMS[stage], commands_of(stage, tree), workers if stage == "unit" else 1)
             if failed:
                 print(f"mutate: {stage} tests that do not pass alone here, and are not asked: {', '.join(failed)}", flush=True)
             one.save(kept)
@@ -120,7 +144,7 @@ def noticed_by(stage, tests, reach, tree):
     """Whether one of these tests fails: GoogleTest's all at once, scripts one after the other."""
     took = sum(reach.tests[stage, test].seconds for test in tests)
     if stage != "cli":
-        command, env = gtest(stage, tests)
+        command, env = gtest(own(PROGRAMS[stage]), tests)
         return bounded(command, tree, 6 * took + 30, 3 * took + 5, env) != 0
     spent = 0
     for test in tests:
@@ -128,7 +152,7 @@ def noticed_by(stage, tests, reach, tree):
         spent += took
         if spent > CLI_SECONDS:
             return False
-        command, env = script(test)
+        command, env = script(own(PROGRAMS[stage]), test)
         if bounded(command, tree, 3 * took + 30, 3 * took + 30, env) not in (0, 77):
             return True
     return False
@@ -155,34 +179,27 @@ def asked(stage, mutant, reach, tree):
         return any(noticed_by(stage, some, reach, tree) for tests in groups for some in chunks(tests, reach, stage))
 
 
-@functools.cache
-def object_of(tree, file):
-    """Where make has what it compiles of a source."""
-    said = subprocess.run((*BUILD, f"--eval=object-of: ; @echo $(call object_of,{file})", "object-of"), cwd=tree, capture_output=True,
-                          text=True, check=True)
-    return tree / said.stdout.split()[-1]
-
-
 @contextlib.contextmanager
 def changed(mutant, tree):
-    """The file with the change; afterwards it and its object are as they were, so that the next build compiles the next mutant only."""
-    path, built = tree / mutant.file, object_of(tree, mutant.file)
-    text, kept = path.read_text(), built.with_suffix(".whole")
-    shutil.copy2(built, kept)
+    """The file with the change; afterwards it is as it was, for make too."""
+    path = tree / mutant.file
+    text, times = path.read_text(), path.stat()
     path.write_text(applied(text, mutant))
     try:
         yield
     finally:
         path.write_text(text)
-        os.replace(kept, built)
-        os.utime(built)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def tried(mutant, stages, reach, tree):
     """Builds and asks."""
+    commands = {stage: both for stage in stages if (both := steps(tree, stage, mutant.file))}
     with changed(mutant, tree):
-        for stage in stages:
-            if not compiled(tree, TARGETS[stage], MUTANT):
+        if not commands or ended(next(iter(commands.values()))[0], tree, 600, f"{tree}.log") != 0:
+            return Outcome("not compiled")
+        for stage, (_, link) in commands.items():
+            if ended(link, tree, 600, f"{tree}.log") != 0:
                 return Outcome("not compiled")
             if asked(stage, mutant, reach, tree):
                 return Outcome("noticed", stage)
@@ -313,6 +330,8 @@ def run(options):
     reach = reach_of(trees[0], states, options.workers)
     for tree in trees[1:]:
         subprocess.run(("cp", "-a", trees[0] / "build", tree), check=True)
+    for tree in trees:
+        (tree / OWN).mkdir(exist_ok=True)
     print(f"{len(mutants)} mutants, {len(reach.tests)} tests", flush=True)
     campaign = Campaign(mutants, Results(states), reach, options)
     workers = [threading.Thread(target=campaign.work, args=(tree,)) for tree in trees]
