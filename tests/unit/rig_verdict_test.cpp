@@ -108,6 +108,12 @@ TEST(RigVerdict, CountsPairsAndNotRuns) {
               "controls not judged yet");
 }
 
+TEST(RigVerdict, ASoundSessionHasNothingToNote) {
+  for (const std::uint32_t rounds : {1U, 2U, 6U, 10U}) {  // of one round there is no interval
+    EXPECT_EQ(rig_notes(judge_rig(session(rounds, 1))), "") << rounds;
+  }
+}
+
 TEST(RigVerdict, SaysWhatASessionIsTooNoisyFor) {
   const RigVerdict v = judge_rig(session(5, 1, [](RunRecord& r, std::int64_t id) {
     r.epoch_ns *= id == kSame && r.repeat % 2 == 1 ? 3 : 1;
