@@ -132,7 +132,8 @@ group_lint() {
   cat <<'LIST'
 clang-14              libFuzzer builds
 libclang-rt-14-dev    libFuzzer and sanitizer run time
-lld-14                links them
+lld-14                links them, and the programs of make mutate
+llvm-14               make mutate: which function an address is
 clang-tidy-14         make lint
 clang-format-14       make lint, make format
 shellcheck            make lint

@@ -170,7 +170,7 @@ soak:
 # Which changes of the program no test notices (scripts/mutate/mutate.py --help): SECONDS=, FILES=, COUNT=, SEED=, STAGES=.
 .PHONY: mutate
 mutate:
-	$(Q)scripts/install-deps.sh build bpf measure test
+	$(Q)scripts/install-deps.sh build bpf measure test lint
 	$(Q)nice scripts/mutate/mutate.py $(if $(SECONDS),--seconds $(SECONDS)) $(if $(COUNT),--count $(COUNT)) $(if $(FILES),--files '$(FILES)') \
 	  $(if $(SEED),--seed $(SEED)) $(if $(STAGES),--stages $(STAGES))
 

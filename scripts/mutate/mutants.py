@@ -22,7 +22,8 @@ SWAPS = (
 NUMBER = re.compile(r"(?<![\w.'])(\d+)(?=[uUlL]*\b)(?!['.\dxX])")
 RETURN = re.compile(r"^\s*return ([^;{]+);$")
 CALL = re.compile(r"^\s+((?:[\w:\->.\[\]]+)\((?:[^;{}]*)\));$")
-TWO = re.compile(r"\b\w+\(((?:\w|[.:])+), ((?:\w|[.:])+)\)")
+# Of these functions both arguments are alike.
+TWO = re.compile(r"\b(?!(?:min|max|swap)\b)\w+\(((?:\w|[.:])+), ((?:\w|[.:])+)\)")
 NOT_CODE = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|//.*$')
 # A line of these says something about types, or to the preprocessor: what is changed there is no fault of the program.
 SKIPPED = re.compile(r"^\s*(#|//|template|static_assert|using |namespace |friend |typedef )|^\s*$")
@@ -50,6 +51,11 @@ def code_of(line):
     return NOT_CODE.sub(lambda m: " " * len(m.group(0)), line)
 
 
+def is_empty(value):
+    """Whether a value is that of its type made of nothing: std::optional<Fd>() or Fd{}."""
+    return value.endswith("{}") or value.endswith(">()")
+
+
 def changes(code):
     """(kind, begin, end, text) of a line of code."""
     for kind, pattern, text in SWAPS:
@@ -59,7 +65,7 @@ def changes(code):
         yield "constant", *match.span(1), str(int(match.group(1)) + 1)
         if int(match.group(1)) > 0:
             yield "constant", *match.span(1), str(int(match.group(1)) - 1)
-    if (match := RETURN.match(code)) and match.group(1) not in ("true", "false"):
+    if (match := RETURN.match(code)) and match.group(1) not in ("true", "false") and not is_empty(match.group(1)):
         yield "return", *match.span(1), f"decltype({match.group(1)}){{}}"
     if match := CALL.match(code):
         yield "dropped call", *match.span(1), "(void)0"

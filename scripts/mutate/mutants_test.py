@@ -26,6 +26,12 @@ class Mutants(unittest.TestCase):
             self.assertEqual(changed(line), set(), line)
         self.assertEqual(mutants_of("f.cpp", "/* a + b\n   c + d */\nint e;"), [])
 
+    def test_what_is_the_same_afterwards_is_no_change(self):
+        for line in ("return std::optional<Fd>();", "return Fd{};", "if (std::swap(a, b)) {"):
+            self.assertEqual(changed(line), set(), line)
+        self.assertEqual(changed("x = std::min(a, b);"), {"x = std::max(a, b);"})
+        self.assertEqual(changed("return f();"), {"return decltype(f()){};"})
+
     def test_the_rest_of_the_file_stays(self):
         text = "int a = b + c;\n  return d == e;\n"
         for mutant in mutants_of("f.cpp", text):

@@ -5,18 +5,19 @@ usage: scripts/mutate/mutate.py [--seconds N] [--count N] [--files GLOB,...] [--
   --files   sources, default src/*/*.cpp and below but src/cli      --stages  unit,root,cli: in turn, for what survives
   --place   all mutants of these lines, in place of random ones     --workers at once, each in a copy of its own (default: half the CPUs, or 2)
 
-A mutant is shown to the tests that enter the function that it changes, the quickest first (each test is run once alone
-for that, reach.py); what none of them notices, to the whole of its unit and root tests.
-Works in copies (build-mutate/), with objects of their own, compiled without optimization. What was found out is kept there and
-not asked again while the line and its file's tests are the same seed's: the same command goes on after Ctrl-C.
+A mutant is shown to the tests that enter the function that it changes, then to those that enter anything else of its file,
+the quickest first (each test is run once alone for that, reach.py).
+Works in copies (build-mutate/), with objects of their own, compiled without optimization. What was found out is kept there:
+what was noticed is not asked again while the line is the same, what survived not while no source and no test changes. So the
+same command goes on after Ctrl-C.
 Equal in effect, with the reason: tests/mutation-equal.txt.     exit: 0 done, 1 the program as it is does not pass, 2 usage
 """
 
 import argparse
-import concurrent.futures
 import contextlib
 import dataclasses
 import fnmatch
+import functools
 import hashlib
 import json
 import os
@@ -31,14 +32,20 @@ import time
 
 from mutants import Mutant, applied, mutants_of
 from reach import Reach, listed
+from running import STOP, Interrupted, bounded, ended
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PLACE = ROOT / "build-mutate"
 RESULTS, REACHED_O = PLACE / "results.jsonl", PLACE / "reached.o"
 EQUAL = ROOT / "tests/mutation-equal.txt"
 COVER = "-O0 -gline-tables-only -fsanitize-coverage=inline-bool-flag,pc-table"
-BUILD = ("make", "-s", "B=build", "CUDA=0", "WARN=", "CXX=clang++-14", f"CXXFLAGS={COVER}", f"LDFLAGS=-fuse-ld=lld {REACHED_O}")
+BUILD = ("make", "-s", "B=build", "CUDA=0", "WARN=", "CXX=clang++-14")
+RECORDING = (f"CXXFLAGS={COVER}", f"LDFLAGS=-fuse-ld=lld {REACHED_O}")
+# The changed object needs no flags of what it enters, and nobody looks a line up: half the compiler's and linker's time.
+MUTANT = ("CXXFLAGS=-O0 -g0", f"LDFLAGS=-fuse-ld=lld -Wl,-O0,--strip-debug {REACHED_O}")
 TARGETS = {"unit": "build/unit_tests", "root": "build/root_tests", "cli": "test-programs"}
+PROGRAMS = {"unit": "build/unit_tests", "root": "build/root_tests", "cli": "build/blksweep"}  # of these a mutant has its own
+OWN = "build/mutant"
 CLI_SECONDS = 300  # of scripts, for one mutant
 ALONE = threading.Lock()  # root tests and scripts change what the machine has once
 
@@ -65,55 +72,67 @@ def copied(tree):
     return names
 
 
-def ended(command, tree, seconds, log=None, env=None):
-    """Its exit status; None when it had to be ended. In a group of its own, so that nothing of it stays."""
-    out = open(log, "w", encoding="utf-8") if log else subprocess.DEVNULL
-    ran = subprocess.Popen(command, cwd=tree, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
-                           env={**os.environ, **(env or {})})
-    try:
-        return ran.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        if ran.poll() is None:
-            os.killpg(ran.pid, signal.SIGKILL)
-            ran.wait()
-        if log:
-            out.close()
+def compiled(tree, target):
+    """The program as it is."""
+    return ended((*BUILD, *RECORDING, f"-j{os.cpu_count()}", target), tree, 3600, f"{tree}.log") == 0
 
 
-def compiled(tree, target, jobs=1):
-    return ended((*BUILD, f"-j{jobs}", target), tree, 3600, f"{tree}.log") == 0
+@functools.cache
+def steps(tree, stage, file):
+    """What make would run for a change of the file: (compiler's, linker's command), of a mutant's object and program. Archives are
+    not made: their objects are named instead."""
+    program = PROGRAMS[stage]
+    said = subprocess.run((*BUILD, *MUTANT, "-n", f"--eval=object-of: ; echo $(call object_of,{file})", program, "object-of"), cwd=tree,
+                          capture_output=True, text=True, check=True).stdout.splitlines()
+    built = said[-1].split()[-1]
+    compile_ = next((line.split() for line in said if line.endswith(f"-o {built}")), None)
+    if not compile_:
+        return None  # no part of this program
+    link = next(line for line in said if line.endswith(f"-o {program}")).split()
+    members = {words[words.index("rcs") + 1]: words[words.index("rcs") + 2:] for words in map(str.split, said) if "rcs" in words}
+    link = [new for word in link for new in (("-Wl,--start-lib", *members[word], "-Wl,--end-lib") if word in members else (word,))]
+    return (*compile_[:-1], f"{OWN}/changed.o"), (*(f"{OWN}/changed.o" if w == built else w for w in link[:-1]), own(program))
 
 
-def gtest(stage, tests=()):
-    """(command, environment) of these tests, or of all."""
-    return ((TARGETS[stage], "--gtest_fail_fast", "--gtest_brief=1"), {"GTEST_FILTER": ":".join(tests)} if tests else {})
+def own(program):
+    """Where a mutant's program is."""
+    return f"{OWN}/{pathlib.PurePath(program).name}"
 
 
-def script(name):
-    return (("bash", f"tests/cli/{name}.sh"), {"BLKSWEEP": "build/blksweep", "BUILD": "build"})
+def gtest(program, tests):
+    """(command, environment) of these tests."""
+    return ((program, "--gtest_fail_fast", "--gtest_brief=1"), {"GTEST_FILTER": ":".join(tests)})
+
+
+def script(program, name):
+    return (("bash", f"tests/cli/{name}.sh"), {"BLKSWEEP": program, "BUILD": "build"})
 
 
 def commands_of(stage, tree):
     """{test: (command, environment)}."""
     if stage == "cli":
-        return {path.stem: script(path.stem) for path in sorted((tree / "tests/cli").glob("*.sh"))}
-    return {test: gtest(stage, [test]) for test in listed(tree / TARGETS[stage])}
+        return {path.stem: script(PROGRAMS[stage], path.stem) for path in sorted((tree / "tests/cli").glob("*.sh"))}
+    return {test: gtest(PROGRAMS[stage], [test]) for test in listed(tree / PROGRAMS[stage])}
 
 
-def reach_of(tree, names, stages, workers):
+def state_of(tree, names, stage):
+    """What a stage's programs and tests are made of, as a few letters."""
+    folders = ("src/", "ebpf/", "tests/support/", f"tests/{stage}/")
+    read = (name.encode() + (tree / name).read_bytes() for name in names if name.startswith(folders))
+    return hashlib.sha256(b"".join(read)).hexdigest()[:16]
+
+
+def reach_of(tree, states, workers):
     """Builds the program as it is and learns which tests enter which function; what is known of this state is taken from before."""
-    state = hashlib.sha256(b"".join((tree / n).read_bytes() for n in names if n.startswith(("src/", "tests/", "ebpf/")))).hexdigest()[:16]
     reach = Reach(tree)
-    for stage in stages:
-        if not compiled(tree, TARGETS[stage], os.cpu_count()):
+    for stage, state in states.items():
+        if not compiled(tree, TARGETS[stage]):
             sys.exit(f"mutate: the program as it is does not build: {tree}.log")
         kept = PLACE / f"reach-{stage}-{state}.json"
         if not kept.exists():
             one = Reach(tree)
-            program = tree / ("build/blksweep" if stage == "cli" else TARGETS[stage])
-            failed = one.learn(stage, program, commands_of(stage, tree), workers if stage == "unit" else 1)
+            print(f"mutate: runs each of the {stage} tests once, to learn what it enters", flush=True)
+            failed = one.learn(stage, tree / PROGRAMS[stage], commands_of(stage, tree), workers if stage == "unit" else 1)
             if failed:
                 print(f"mutate: {stage} tests that do not pass alone here, and are not asked: {', '.join(failed)}", flush=True)
             one.save(kept)
@@ -125,48 +144,66 @@ def noticed_by(stage, tests, reach, tree):
     """Whether one of these tests fails: GoogleTest's all at once, scripts one after the other."""
     took = sum(reach.tests[stage, test].seconds for test in tests)
     if stage != "cli":
-        command, env = gtest(stage, tests)
-        return ended(command, tree, 3 * took + 20, env=env) != 0
+        command, env = gtest(own(PROGRAMS[stage]), tests)
+        return bounded(command, tree, 6 * took + 30, 3 * took + 5, env) != 0
     spent = 0
     for test in tests:
-        spent += reach.tests[stage, test].seconds
+        took = reach.tests[stage, test].seconds
+        spent += took
         if spent > CLI_SECONDS:
             return False
-        command, env = script(test)
-        if ended(command, tree, 3 * reach.tests[stage, test].seconds + 30, env=env) not in (0, 77):
+        command, env = script(own(PROGRAMS[stage]), test)
+        if bounded(command, tree, 3 * took + 30, 3 * took + 30, env) not in (0, 77):
             return True
     return False
 
 
-def chunks(tests, most=400):
-    return [tests[i:i + most] for i in range(0, len(tests), most)]
+def chunks(tests, reach, stage):
+    """Of a second, of four, of sixteen and so on, so that what the quick ones notice, or never end in, costs little."""
+    found, budget, spent = [], 1, 0
+    for test in tests:
+        spent += reach.tests[stage, test].seconds
+        if not found or spent > budget or len(found[-1]) == 400:
+            budget, spent = 4 * budget, reach.tests[stage, test].seconds
+            found.append([])
+        found[-1].append(test)
+    return found
 
 
 def asked(stage, mutant, reach, tree):
-    """Whether a stage notices: the tests that enter the function, then (they tell more than is known of them) all."""
+    """Whether a stage notices."""
+    groups = reach.of(stage, mutant.file, mutant.line, mutant.before.startswith(" "))
     with contextlib.nullcontext() if stage == "unit" else ALONE:
-        tests = reach.of(stage, mutant.file, mutant.line)
-        if any(noticed_by(stage, some, reach, tree) for some in chunks(tests)):
-            return True
-        everything = [test for of, test in reach.tests if of == stage]
-        rest = sorted(set(everything) - set(tests))
-        return stage != "cli" and any(noticed_by(stage, some, reach, tree) for some in chunks(rest))
+        if stage == "cli":
+            return noticed_by(stage, sum(groups, []), reach, tree)
+        return any(noticed_by(stage, some, reach, tree) for tests in groups for some in chunks(tests, reach, stage))
+
+
+@contextlib.contextmanager
+def changed(mutant, tree):
+    """The file with the change; afterwards it is as it was, for make too."""
+    path = tree / mutant.file
+    text, times = path.read_text(), path.stat()
+    path.write_text(applied(text, mutant))
+    try:
+        yield
+    finally:
+        path.write_text(text)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def tried(mutant, stages, reach, tree):
-    """Builds and asks; the file is as it was afterwards."""
-    path = tree / mutant.file
-    text = path.read_text()
-    path.write_text(applied(text, mutant))
-    try:
-        for stage in stages:
-            if not compiled(tree, TARGETS[stage]):
+    """Builds and asks."""
+    commands = {stage: both for stage in stages if (both := steps(tree, stage, mutant.file))}
+    with changed(mutant, tree):
+        if not commands or ended(next(iter(commands.values()))[0], tree, 600, f"{tree}.log") != 0:
+            return Outcome("not compiled")
+        for stage, (_, link) in commands.items():
+            if ended(link, tree, 600, f"{tree}.log") != 0:
                 return Outcome("not compiled")
             if asked(stage, mutant, reach, tree):
                 return Outcome("noticed", stage)
-        return Outcome("survived")
-    finally:
-        path.write_text(text)
+    return Outcome("survived")
 
 
 def equal_changes():
@@ -175,18 +212,26 @@ def equal_changes():
     return {line.split("  # ")[0] for line in lines if "  # " in line}
 
 
-def known():
-    """Outcomes of campaigns before, by change and line."""
-    if not RESULTS.exists():
-        return {}
-    found = map(json.loads, RESULTS.read_text().splitlines())
-    return {(f["change"], f["line"]): Outcome(f["outcome"], f["by"]) for f in found}
+class Results:
+    """Outcomes of campaigns before, by change and line; a stage that noticed nothing counts only while its sources and tests are the
+    same. Of `states` ({stage: what state_of() says}) those of this campaign."""
 
+    def __init__(self, states):
+        self.states, self.of = states, {}
+        lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+        for row in map(json.loads, lines):
+            self.of[row["change"], row["line"]] = row
 
-def noted(mutant, outcome):
-    with open(RESULTS, "a", encoding="utf-8") as file:
-        file.write(json.dumps({"change": mutant.change, "line": mutant.line, "kind": mutant.kind, "outcome": outcome.word,
-                               "by": outcome.by}) + "\n")
+    def known(self, mutant):
+        row = self.of.get((mutant.change, mutant.line))
+        if not row or (row["outcome"] == "survived" and not self.states.items() <= row["states"].items()):
+            return None
+        return Outcome(row["outcome"], row["by"])
+
+    def add(self, mutant, outcome):
+        with open(RESULTS, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"change": mutant.change, "line": mutant.line, "kind": mutant.kind, "outcome": outcome.word,
+                                   "by": outcome.by, "states": self.states}) + "\n")
 
 
 def chosen(options, tree):
@@ -220,10 +265,11 @@ def arguments():
 class Campaign:
     """{mutant: outcome} as far as time and count reach; workers take the next mutant each."""
 
-    def __init__(self, mutants, stages, reach, until, count):
-        self.before, self.equal, self.found = known(), equal_changes(), {}
-        self.mutants, self.stages, self.reach = iter(mutants), stages, reach
-        self.until, self.count = until, count
+    def __init__(self, mutants, results, reach, options):
+        self.results, self.equal, self.found = results, equal_changes(), {}
+        self.mutants, self.stages, self.reach = iter(mutants), options.stages, reach
+        self.begin, self.count = time.monotonic(), options.count
+        self.until, self.asked = self.begin + options.seconds, 0
         self.lock = threading.Lock()
 
     def next(self):
@@ -235,22 +281,28 @@ class Campaign:
                     return None
                 if mutant.change in self.equal:
                     self.found[mutant] = Outcome("equal")
-                elif (mutant.change, mutant.line) in self.before:
-                    self.found[mutant] = self.before[mutant.change, mutant.line]
+                elif known := self.results.known(mutant):
+                    self.found[mutant] = known
                 else:
                     return mutant
             return None
 
     def work(self, tree):
-        while mutant := self.next():
-            outcome = tried(mutant, self.stages, self.reach, tree)
+        while not STOP.is_set() and (mutant := self.next()):
+            try:
+                outcome = tried(mutant, self.stages, self.reach, tree)
+            except Interrupted:
+                return
             with self.lock:
-                noted(mutant, outcome)
+                self.results.add(mutant, outcome)
                 self.found[mutant] = outcome
+                self.asked += 1
                 print(f"{outcome.word:12} {outcome.by:5} {mutant.file}:{mutant.line} {mutant.kind}", flush=True)
 
 
-def report(found: dict[Mutant, Outcome]):
+def report(campaign):
+    found: dict[Mutant, Outcome] = dict(campaign.found)
+
     def number(word):
         return sum(o.word == word for o in found.values())
 
@@ -261,34 +313,50 @@ def report(found: dict[Mutant, Outcome]):
     met = number("noticed") + number("equal")
     print(f"\n{tried_} mutants that compile: {number('noticed')} noticed, {number('equal')} equal in effect, {len(alive)} survived"
           f" ({100 * met / max(1, tried_):.1f} % met); {number('not compiled')} did not compile")
+    if campaign.asked:
+        seconds = time.monotonic() - campaign.begin
+        print(f"asked now: {campaign.asked} in {seconds:.0f} s, {seconds / campaign.asked:.1f} s each")
+
+
+def run(options):
+    """The campaign, as far as it comes; None when it was interrupted before the first mutant."""
+    subprocess.run(("clang++-14", "-std=c++20", "-O1", "-fPIC", "-D_GNU_SOURCE", "-c", ROOT / "scripts/mutate/reached.cpp", "-o", REACHED_O), check=True)
+    trees = [PLACE / f"tree{i}" for i in range(options.workers)]
+    names = [copied(tree) for tree in trees][0]
+    mutants = chosen(options, trees[0])
+    if not mutants:
+        sys.exit("mutate: no source, or no place of these, can be changed: --files takes patterns such as 'src/plan/*.cpp'")
+    states = {stage: state_of(trees[0], names, stage) for stage in options.stages}
+    reach = reach_of(trees[0], states, options.workers)
+    for tree in trees[1:]:
+        subprocess.run(("cp", "-a", trees[0] / "build", tree), check=True)
+    for tree in trees:
+        (tree / OWN).mkdir(exist_ok=True)
+    print(f"{len(mutants)} mutants, {len(reach.tests)} tests", flush=True)
+    campaign = Campaign(mutants, Results(states), reach, options)
+    workers = [threading.Thread(target=campaign.work, args=(tree,)) for tree in trees]
+    try:
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    except KeyboardInterrupt:
+        STOP.set()  # each worker puts its source back
+        for worker in workers:
+            worker.join()
+        print("mutate: interrupted; the same command goes on")
+    return campaign
 
 
 def main():
     options = arguments()
     PLACE.mkdir(exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    trees = [PLACE / f"tree{i}" for i in range(options.workers)]
-    campaign = None
     try:
-        subprocess.run(("clang++-14", "-std=c++20", "-O1", "-fPIC", "-c", ROOT / "scripts/mutate/reached.cpp", "-o", REACHED_O), check=True)
-        names = [copied(tree) for tree in trees][0]
-        mutants = chosen(options, trees[0])
-        if not mutants:
-            sys.exit("mutate: no source, or no place of these, can be changed: --files takes patterns such as 'src/plan/*.cpp'")
-        reach = reach_of(trees[0], names, options.stages, options.workers)
-        for tree in trees[1:]:
-            subprocess.run(("cp", "-a", trees[0] / "build", tree), check=True)
-        print(f"{len(mutants)} mutants, {len(reach.tests)} tests", flush=True)
-        campaign = Campaign(mutants, options.stages, reach, time.monotonic() + options.seconds, options.count)
-        with concurrent.futures.ThreadPoolExecutor(options.workers) as pool:
-            try:
-                list(pool.map(campaign.work, trees))
-            except KeyboardInterrupt:
-                campaign.until = 0  # each worker ends its mutant, so that no source stays changed
-                raise
-    except KeyboardInterrupt:
-        print("mutate: interrupted; the same command goes on")
-    report(dict(campaign.found) if campaign else {})
+        report(run(options))
+    except (KeyboardInterrupt, Interrupted):
+        STOP.set()
+        sys.exit("mutate: interrupted; the same command goes on")
 
 
 if __name__ == "__main__":

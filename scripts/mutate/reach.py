@@ -1,12 +1,9 @@
 """Which tests enter which function: so that a mutant is shown to the tests that can notice it, the quickest first.
 
-Each test runs alone, once, in programs that write down what they entered (reached.cpp). A process that was killed tells nothing:
-who survives the tests named here is shown to all of them before it is called a survivor (mutate.py).
+Each test runs alone, once, in programs that tell what they enter (reached.cpp).
 """
 
 import array
-import bisect
-import collections
 import concurrent.futures
 import dataclasses
 import json
@@ -15,6 +12,8 @@ import pathlib
 import subprocess
 import tempfile
 import time
+
+from running import bounded
 
 
 @dataclasses.dataclass
@@ -37,28 +36,39 @@ def listed(program):
     return names
 
 
-def addresses(folder):
-    """{process: what it entered}, one list for all processes of a test."""
+def places_of(program, folder):
+    """The address of each flag of the program, 0 where no function begins; and where in a file of flags they begin."""
+    file = pathlib.Path(folder) / "places"
+    argument = "--gtest_list_tests" if program.name.endswith("_tests") else "--version"
+    subprocess.run((program, argument), env={**os.environ, "REACHED_PLACES": str(file)}, stdout=subprocess.DEVNULL, check=True)
+    places = array.array("Q", file.read_bytes())
+    return places[1:], places[0]
+
+
+def entered(folder, name, places, begin):
+    """Addresses of functions that a test's processes of that program entered."""
     found = set()
-    for path in pathlib.Path(folder).iterdir():
-        data = path.read_bytes()
-        found.update(array.array("Q", data[: len(data) // 8 * 8]))
-    return found
+    for path in pathlib.Path(folder).glob(f"{name}.*"):
+        flags = path.read_bytes()[begin:]
+        at = flags.find(1)
+        while 0 <= at < len(places):
+            found.add(places[at])
+            at = flags.find(1, at + 1)
+    return found - {0}
 
 
-def ran(command, env, cwd, seconds):
+def ran(command, env, cwd, seconds, read):
     """(seconds, addresses) of one test; None where it did not pass alone."""
     with tempfile.TemporaryDirectory() as folder:
         begin = time.monotonic()
-        done = subprocess.run(command, cwd=cwd, env={**os.environ, **env, "REACHED": folder}, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds, check=False)
-        return (time.monotonic() - begin, addresses(folder)) if done.returncode in (0, 77) else None
+        status = bounded(command, cwd, seconds, seconds, {**env, "REACHED": folder})
+        return (time.monotonic() - begin, read(folder)) if status in (0, 77) else None
 
 
 def functions_at(program, places, tree):
     """{address: (file, line, lambda)} of what stands in the tree."""
     asked = "".join(f"{place:#x}\n" for place in sorted(places))
-    text = subprocess.run(("llvm-symbolizer-14", f"--obj={program}", "--inlines=0"), input=asked, capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(("llvm-symbolizer-14", f"--obj={program}", "--no-inlines"), input=asked, capture_output=True, text=True, check=True).stdout
     found = {}
     for place, answer in zip(sorted(places), text.split("\n\n")):
         name, where = answer.strip().split("\n")[:2]
@@ -78,28 +88,33 @@ class Reach:
 
     def learn(self, stage, program, commands, workers):
         """Runs {test: (command, environment)} of a stage; its processes are of `program`."""
-        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-            jobs = {test: pool.submit(ran, command, env, self.tree, 900) for test, (command, env) in commands.items()}
+        with tempfile.TemporaryDirectory() as folder:
+            places, begin = places_of(program, folder)
+        pool = concurrent.futures.ThreadPoolExecutor(workers)
+        try:
+            jobs = {test: pool.submit(ran, command, env, self.tree, 900, lambda f: entered(f, program.name, places, begin))
+                    for test, (command, env) in commands.items()}
             outcomes = {test: job.result() for test, job in jobs.items()}
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
         passed = {test: outcome for test, outcome in outcomes.items() if outcome is not None}
-        known = functions_at(program, set().union(*(entered for _, entered in passed.values())), self.tree) if passed else {}
-        for test, (seconds, entered) in passed.items():
-            self.tests[stage, test] = Entered(seconds, {known[p] for p in entered if p in known})
+        known = functions_at(program, set().union(*(found for _, found in passed.values())), self.tree) if passed else {}
+        for test, (seconds, found) in passed.items():
+            self.tests[stage, test] = Entered(seconds, {known[p] for p in found if p in known})
         return sorted(set(commands) - set(passed))
 
-    def of(self, stage, file, line):
-        """The stage's tests that enter the function of that line, or a lambda in it before the line; the quickest first."""
-        by_line = collections.defaultdict(set)
-        for (of_stage, test), entered in self.tests.items():
-            for in_file, first, is_lambda in entered.functions:
-                if in_file == file and first <= line:
-                    by_line[first, is_lambda].add((of_stage, test))
-        firsts = sorted(by_line)
-        whole = [first for first, is_lambda in firsts if not is_lambda]
-        begin = whole[-1] if whole else 0
-        tests = set().union(*(by_line[f] for f in firsts[bisect.bisect_left(firsts, (begin, False)):]))
-        mine = [(self.tests[key].seconds, key[1]) for key in tests if key[0] == stage]
-        return [test for _, test in sorted(mine)]
+    def of(self, stage, file, line, inside):
+        """The stage's tests that enter the file, the quickest first; before all others those of the line's function, or of a
+        lambda in it before the line, if the line is `inside` one."""
+        by_line = {}  # (first line of a function, whether a lambda): tests
+        for (of_stage, test), one in self.tests.items():
+            for in_file, first, is_lambda in one.functions:
+                if in_file == file and of_stage == stage:
+                    by_line.setdefault((first, is_lambda), set()).add(test)
+        begin = max((first for first, is_lambda in by_line if first <= line and not is_lambda), default=0)
+        near = {test for (first, _), tests in by_line.items() if inside and begin <= first <= line for test in tests}
+        every = set().union(*by_line.values())
+        return [sorted(tests, key=lambda test: (self.tests[stage, test].seconds, test)) for tests in (near, every - near)]
 
     def save(self, path):
         rows = [{"stage": s, "test": t, "seconds": e.seconds, "functions": sorted(e.functions)} for (s, t), e in self.tests.items()]

@@ -74,6 +74,19 @@ TEST(DataMap, SaysWhatItsBytesAreWorthInSamples) {
               1e-9);
 }
 
+TEST(DataMap, SaysNothingOfSamplesWhereMoreThanAHundredthLiesOutside) {
+  for (const std::uint64_t outside : {0U, 1U, 2U, 3U}) {
+    FlatCatalog files("/data");
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      files.add("f" + std::to_string(i), kPageBytes, i * 2 * kPageBytes);
+      files.extents.back().flags = i < outside ? kExtentInline : 0;
+    }
+    const auto worth = DataMap(files.view(), kPageBytes, kDeviceBytes).samples_per_byte();
+    EXPECT_EQ(worth.has_value(), outside <= 2) << outside;
+    EXPECT_NEAR(worth.value_or(1), 1, 1e-9) << outside;
+  }
+}
+
 // Issue 10, referee: reflinked files were said to give two bytes for each that is read; a plan
 // reads what they share for each of them.
 TEST(DataMap, CountsWhatFilesShareForEachOfThem) {

@@ -211,6 +211,54 @@ TEST_F(Counts, HaveNoMeanDepthWithoutRequests) {
   EXPECT_EQ(count_report(cpus_, shared_, 1000).depth_mean, std::nullopt);
 }
 
+// A report whose counts differ from each other and from those of another `scale`.
+ProbeReport counted(std::uint64_t scale) {
+  ProbeReport r;
+  std::uint64_t n = 1;
+  for (std::uint64_t* count :
+       {&r.requests, &r.bytes, &r.seeks, &r.other_requests, &r.others.writes, &r.others.write_bytes,
+        &r.others.flushes, &r.others.discards, &r.others.discard_bytes, &r.healed, &r.healed_ns,
+        &r.lost_events, &r.driver_sum, &r.scheduler_sum, &r.ticks, &r.depth_ns, &r.busy_ns}) {
+    *count = scale * n++;
+  }
+  for (auto* count :
+       {&r.plug_merges, &r.scheduler_merges, &r.splits, &r.requeues, &r.punted, &r.programs_ns}) {
+    *count = scale * n++;
+  }
+  for (ProbeBuckets* buckets : {&r.depth, &r.request_bytes, &r.latency_ns}) {
+    *buckets = {{8, scale * n++}};
+  }
+  return r;
+}
+
+std::vector<std::uint64_t> counts_of(const ProbeReport& r) {
+  std::vector<std::uint64_t> out{r.requests,       r.bytes,           r.seeks,
+                                 r.other_requests, r.others.writes,   r.others.write_bytes,
+                                 r.others.flushes, r.others.discards, r.others.discard_bytes,
+                                 r.healed,         r.healed_ns,       r.lost_events,
+                                 r.driver_sum,     r.scheduler_sum,   r.ticks,
+                                 r.depth_ns,       r.busy_ns};
+  for (const auto& count :
+       {r.plug_merges, r.scheduler_merges, r.splits, r.requeues, r.punted, r.programs_ns}) {
+    out.push_back(count.value_or(~0ULL));
+  }
+  return out;
+}
+
+TEST(Between, IsTheDifferenceOfEveryCount) {
+  ProbeReport after = counted(7);
+  after.driver_now = 3;
+  after.scheduler_now = 5;
+  const ProbeReport r = between(counted(2), after);
+  const ProbeReport expected = counted(5);
+  EXPECT_EQ(counts_of(r), counts_of(expected));
+  EXPECT_EQ(r.depth, expected.depth);
+  EXPECT_EQ(r.request_bytes, expected.request_bytes);
+  EXPECT_EQ(r.latency_ns, expected.latency_ns);
+  EXPECT_EQ(r.driver_now, 3U);  // a moment's, no count
+  EXPECT_EQ(r.scheduler_now, 5U);
+}
+
 TEST(Between, IsTheDifferenceOfTwoSnapshots) {
   ProbeReport before;
   before.requests = 10;

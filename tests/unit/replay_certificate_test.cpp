@@ -1,5 +1,6 @@
 #include "replay/certificate.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace blksweep {
@@ -34,6 +35,21 @@ TEST(ReplayCertificate, OnTimeIsFaithful) {
   EXPECT_EQ(c.lateness.greatest, 1000);
   EXPECT_NEAR(*c.latency_error, 1.0, 0.01);  // twice as long as recorded
   EXPECT_NEAR(*c.rate_error, 0, 0.001);
+}
+
+// The only reason that a certificate gives.
+void expect_reason(const Certificate& c, const std::string& text) {
+  ASSERT_EQ(c.reasons.size(), 1U);
+  EXPECT_NE(c.reasons[0].find(text), std::string::npos) << c.reasons[0];
+}
+
+TEST(ReplayCertificate, ReasonsSayHowMuchOfAll) {
+  for (const int late : {2, 7, 50}) {
+    expect_reason(certificate_of(late, 0), fmt::format("issued {}.0 % of the requests", late));
+    expect_reason(certificate_of(late, 3 * kMs - 500),
+                  fmt::format("was full when {}.0 % of the requests", late));
+  }
+  expect_reason(certificate_of(0, 0, 1, 200 * kMs), "stood still for 20.0 % of the time");
 }
 
 TEST(ReplayCertificate, LateWithRoomIsTheTool) {

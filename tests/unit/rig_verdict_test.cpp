@@ -95,6 +95,9 @@ TEST(RigVerdict, SaysThatControlsPassed) {
   expect_line(session(6, 1), " samples/s (");
   expect_line(session(6, 1), "(6 rounds)");
   expect_line(session(3, 1), "controls not judged yet");
+  for (const std::uint32_t rounds : {1U, 2U, 6U, 10U}) {  // of one round there is no interval
+    EXPECT_EQ(rig_notes(judge_rig(session(rounds, 1))), "") << rounds;
+  }
 }
 
 // Runs that a stop has parted from their baseline are no pairs: five rounds are not five tests.

@@ -193,13 +193,26 @@ TEST(Schedule, ADrainOfTheWholeWindowEmitsWindowAfterWindow) {
 }
 
 TEST(Schedule, WithoutADrainEachArrivalTakesTheOneFreePlace) {
-  const SyntheticCatalog data({.files = 300});
-  const Catalog c = data.view();
-  const Plan plan = plan_of(c, Order::lba, 1, {});
-  const ShuffleSettings plain{.shuffle = Shuffle::buffer, .window = {400000}};
-  ShuffleSettings tiny = plain;
-  tiny.drain = {1};  // less than a sample: nothing more leaves
-  EXPECT_EQ(make_schedule(c, plan, plain)->emission, make_schedule(c, plan, tiny)->emission);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const SyntheticCatalog data({.files = 300, .seed = seed});
+    const Catalog c = data.view();
+    const Plan plan = plan_of(c, Order::lba, 2, {});
+    const ShuffleSettings plain{.shuffle = Shuffle::buffer,
+                                .window = {60000 * seed},
+                                .batch = 8,
+                                .prefetch = 1,
+                                .seed = seed};
+    ShuffleSettings tiny = plain;
+    tiny.drain = {1};  // less than a sample: nothing more leaves
+    const auto first = make_schedule(c, plan, tiny);
+    EXPECT_EQ(make_schedule(c, plan, plain)->emission, first->emission);
+    tiny.drain = {2};
+    const auto second = make_schedule(c, plan, tiny);
+    EXPECT_EQ(second->slot, first->slot);
+    EXPECT_TRUE(std::ranges::equal(second->gates, first->gates, [](const Gate& x, const Gate& y) {
+      return x.read == y.read && x.consumed_batches == y.consumed_batches;
+    })) << seed;
+  }
 }
 
 TEST(Schedule, NamesBothSizesWhenTheWindowIsTooSmall) {

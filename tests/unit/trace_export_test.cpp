@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rng.h"
 #include "support/trace_rig.h"
+#include "trace/import/csv.h"
 
 namespace blksweep {
 namespace {
@@ -32,6 +34,22 @@ TEST_F(TraceExport, ComesBackFromEachFormat) {
     if (format != ExportFormat::blktrace) {  // there, volumes are device numbers
       EXPECT_EQ(again->names, first->names);
     }
+  }
+}
+
+TEST(CsvLine, QuotesOnlyNamesThatNeedIt) {
+  Rng rng(11);
+  const std::string letters = "xy /,\"\\\n\r";
+  for (int i = 0; i < 2000; ++i) {
+    std::string name;
+    for (std::uint64_t n = rng.below(5); n > 0; --n) {
+      name += letters[rng.below(letters.size())];
+    }
+    const bool needs = name.find_first_of(",\"\\\n\r") != std::string::npos ||
+                       name.starts_with(' ') || name.ends_with(' ');
+    const std::string line = csv_line({}, name);
+    EXPECT_EQ(line.ends_with("," + name + "\n"), !needs) << line;
+    EXPECT_EQ(line.ends_with("\"\n"), needs) << line;
   }
 }
 

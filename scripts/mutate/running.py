@@ -1,0 +1,85 @@
+"""Runs one command of a campaign so that nothing of it stays: no process, no mount, no file in $TMPDIR, no loop device on one.
+
+A changed program may loop, or ask for all memory: time of the CPU, memory and core files are bounded. As root the command has
+processes and mounts of its own (unshare), which the kernel ends with it.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+STOP = threading.Event()  # set: every command is ended, and asking for another one raises Interrupted
+MEMORY = 6 << 30          # bytes of data, of each process
+UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+# The first process of a namespace ignores signals: a shell is that.
+OWN = (*UNSHARE, "sh", "-c", '"$@"; exit $?', "first") if os.geteuid() == 0 and shutil.which("unshare") else ()
+
+
+class Interrupted(Exception):
+    """STOP was set."""
+
+
+def killed(ran):
+    """Ends what is left of the command's process group."""
+    try:
+        os.killpg(ran.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    ran.wait()
+
+
+def waited(ran, seconds):
+    """Its exit status; None when it had not ended by then."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if STOP.is_set():
+            raise Interrupted
+        try:
+            return ran.wait(min(0.5, max(0.01, until - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            pass
+    return None
+
+
+def ended(command, cwd, seconds, log=None, env=None):
+    """Its exit status; None when it had to be ended."""
+    if STOP.is_set():
+        raise Interrupted
+    out = open(log, "w", encoding="utf-8") if log else subprocess.DEVNULL
+    ran = subprocess.Popen(command, cwd=cwd, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
+                           env={**os.environ, **(env or {})})
+    try:
+        return waited(ran, seconds)
+    finally:
+        killed(ran)
+        if log:
+            out.close()
+
+
+def loops_on(folder):
+    """Loop devices whose file is, or was, below the folder."""
+    found = []
+    for path in pathlib.Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            if path.read_text().startswith(f"{folder}/"):
+                found.append(f"/dev/{path.parent.parent.name}")
+        except OSError:
+            pass  # detached meanwhile
+    return found
+
+
+def bounded(command, cwd, seconds, cpu_seconds, env=None):
+    """The same of a test: bounded, with a folder of its own for what it makes, which is gone afterwards."""
+    folder = tempfile.mkdtemp(prefix="mutate-")
+    bounds = ("prlimit", f"--cpu={int(cpu_seconds)}:{int(cpu_seconds) + 2}", f"--data={MEMORY}", "--core=0")
+    try:
+        return ended((*OWN, *bounds, *command), cwd, seconds, env={**(env or {}), "TMPDIR": folder})
+    finally:
+        for loop in loops_on(folder):
+            subprocess.run(("losetup", "-d", loop), check=False, capture_output=True)
+        shutil.rmtree(folder, ignore_errors=True)

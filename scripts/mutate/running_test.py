@@ -1,0 +1,56 @@
+"""A command of a campaign is bounded and leaves nothing."""
+import os
+import pathlib
+import tempfile
+import threading
+import time
+import unittest
+
+import running
+
+
+def state_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0]
+    except FileNotFoundError:
+        return None
+
+
+class Running(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def told(self):
+        return (pathlib.Path(self.folder.name) / "told").read_text().split()
+
+    def test_a_command_that_loops_is_ended_by_its_time_of_the_cpu(self):
+        self.assertNotEqual(running.bounded(("sh", "-c", "while :; do :; done"), self.folder.name, 60, 1), None)
+
+    def test_one_that_kills_itself_has_failed(self):
+        self.assertNotIn(running.bounded(("sh", "-c", "kill -TERM $$; sleep 600"), self.folder.name, 30, 60), (0, None))
+
+    def test_one_that_waits_is_ended_with_what_it_began(self):
+        self.assertIsNone(running.ended(("sh", "-c", "sleep 600 & echo $! > told; wait"), self.folder.name, 1))
+        self.assertIn(state_of(self.told()[0]), (None, "Z"))
+
+    def test_files_are_gone(self):
+        running.bounded(("sh", "-c", "mktemp > told; echo $TMPDIR >> told"), self.folder.name, 60, 60)
+        file, folder = self.told()
+        self.assertTrue(file.startswith(folder))
+        self.assertFalse(os.path.exists(folder))
+
+    def test_stop_ends_what_runs_and_lets_nothing_begin(self):
+        self.addCleanup(running.STOP.clear)
+        threading.Timer(0.3, running.STOP.set).start()
+        begin = time.monotonic()
+        with self.assertRaises(running.Interrupted):
+            running.ended(("sh", "-c", "echo $$ > told; sleep 600"), self.folder.name, 600)
+        self.assertLess(time.monotonic() - begin, 300)
+        self.assertIn(state_of(self.told()[0]), (None, "Z"))
+        with self.assertRaises(running.Interrupted):
+            running.ended(("true",), self.folder.name, 600)
+
+
+if __name__ == "__main__":
+    unittest.main()

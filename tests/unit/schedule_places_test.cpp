@@ -1,0 +1,111 @@
+#include "plan/schedule_places.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/rng.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint32_t kBlock = 4096;
+constexpr std::uint32_t kBatch = 3;
+constexpr std::uint32_t kEpoch = 20;
+constexpr std::uint32_t kEpochs = 2;
+
+// Swaps each item with one at most `ahead` behind it, epoch by epoch: nothing comes earlier than
+// that.
+void stir(std::span<std::uint32_t> items, std::uint32_t ahead, Rng& rng) {
+  for (std::uint32_t i = 0; i < items.size(); ++i) {
+    const std::uint32_t left = kEpoch - 1 - i % kEpoch;
+    std::swap(items[i], items[i + rng.below(std::min(ahead, left) + 1)]);
+  }
+}
+
+// One block, one parcel and one read for each position; reads come in an order of their own.
+Plan plan_of(std::span<const std::uint32_t> read_order) {
+  Plan plan;
+  plan.epochs = kEpochs;
+  plan.order.resize(read_order.size());
+  std::iota(plan.order.begin(), plan.order.end(), 0U);
+  plan.parcel_bytes.assign(read_order.size(), kBlock);
+  plan.head.assign(read_order.size(), 0);
+  for (const std::uint32_t position : read_order) {
+    plan.first_piece.push_back(static_cast<std::uint32_t>(plan.pieces.size()));
+    plan.reads.push_back({std::uint64_t{position} * kBlock, kBlock, 0});
+    plan.pieces.push_back({position, 0, 0, kBlock});
+  }
+  plan.first_piece.push_back(static_cast<std::uint32_t>(plan.pieces.size()));
+  return plan;
+}
+
+Schedule emitted(std::vector<std::uint32_t> emission) {
+  Schedule out;
+  out.emission = std::move(emission);
+  for (std::uint32_t i = 0; i < out.emission.size(); ++i) {
+    if (i % kEpoch % kBatch == 0) {
+      out.batch_begin.push_back(i);
+    }
+  }
+  out.batch_begin.push_back(static_cast<std::uint32_t>(out.emission.size()));
+  return out;
+}
+
+// Whether batch b counts against the bound before read r: the reads before r bring all samples that
+// are emitted up to its end, and as many in the order as that and what the window holds.
+bool counts(const Plan& plan, const Schedule& s, std::uint32_t held, std::size_t b,
+            std::uint32_t r) {
+  const std::uint32_t end = s.batch_begin[b + 1];
+  std::vector<bool> there(plan.order.size());
+  for (std::uint32_t i = 0; i < r; ++i) {
+    there[plan.pieces[i].parcel] = true;
+  }
+  const auto ahead = std::min<std::size_t>(end + held, plan.order.size());
+  return std::all_of(s.emission.begin(), s.emission.begin() + end,
+                     [&](std::uint32_t position) { return there[position]; }) &&
+         std::all_of(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(ahead),
+                     [](bool t) { return t; });
+}
+
+std::vector<Gate> expected_gates(const Plan& plan, const Schedule& s, std::uint32_t held,
+                                 std::uint32_t prefetch) {
+  std::vector<Gate> out;
+  std::uint32_t counted = 0;
+  for (std::uint32_t r = 0; r < plan.reads.size(); ++r) {
+    while (counted < s.batches() && counts(plan, s, held, counted, r)) {
+      ++counted;
+    }
+    const std::uint32_t consumed = counted > prefetch ? counted - prefetch : 0;
+    if (consumed > (out.empty() ? 0 : out.back().consumed_batches)) {
+      out.push_back({r, consumed});
+    }
+  }
+  return out;
+}
+
+TEST(SchedulePlaces, GatesAreThePrefetchBoundWhereMemoryIsNone) {
+  Rng rng(7);
+  for (int variant = 0; variant < 300; ++variant) {
+    const auto held = static_cast<std::uint32_t>(rng.below(5));
+    const auto prefetch = static_cast<std::uint32_t>(rng.below(4));
+    std::vector<std::uint32_t> order(kEpoch * kEpochs);
+    std::iota(order.begin(), order.end(), 0U);
+    std::vector<std::uint32_t> emission = order;
+    stir(order, 6, rng);
+    stir(emission, held, rng);
+    const Plan plan = plan_of(order);
+    Schedule schedule = emitted(emission);
+    const std::vector<std::uint32_t> held_of(kEpochs, held);
+    ASSERT_TRUE(place_parcels(plan, {.prefetch = prefetch, .in_flight = {1 << 30}},
+                              {kBlock, held_of}, schedule));
+    const std::vector<Gate> expected = expected_gates(plan, schedule, held, prefetch);
+    EXPECT_TRUE(std::ranges::equal(schedule.gates, expected, [](const Gate& a, const Gate& b) {
+      return a.read == b.read && a.consumed_batches == b.consumed_batches;
+    })) << variant;
+  }
+}
+
+}  // namespace
+}  // namespace blksweep
