@@ -64,15 +64,9 @@ bool LoaderData::State::written() {
     watch_.reset();
     return true;
   }
-  if (touched->empty()) {
-    return false;
-  }
-  return touched->front() == 0 || std::ranges::any_of(source->catalog.files, [&](const auto& file) {
-           return std::ranges::binary_search(*touched, file.inode);
-         }) ||
-         std::ranges::any_of(folders_, [&](std::uint64_t folder) {
-           return std::ranges::binary_search(*touched, folder);
-         });
+  const auto has = [&](std::uint64_t inode) { return std::ranges::binary_search(*touched, inode); };
+  return !touched->empty() && (has(0) || std::ranges::any_of(folders_, has) ||
+                               std::ranges::any_of(source->catalog.files, has, &FileRecord::inode));
 }
 
 void LoaderData::State::begin_look(const std::string& root) {
