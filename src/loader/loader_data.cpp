@@ -34,11 +34,21 @@ std::uint64_t identity_of(const Catalog& catalog) {
   return hash;
 }
 
-// Of the folders that the files' names lead through, sorted; nothing when one is not there.
+bool is_link(const std::string& path) {
+  struct stat st {};
+  return ::lstat(path.c_str(), &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+// Inodes of the folders that the files' names lead through, sorted. Nothing when one is not there,
+// or a name is a link: where it leads to may be changed without the file.
 std::vector<std::uint64_t> folders_of(const Catalog& catalog) {
   std::set<std::string> paths;
   for (std::uint32_t file = 0; file < catalog.files.size(); ++file) {
-    auto folder = std::filesystem::path(catalog.full_path(file)).parent_path();
+    const std::string name = catalog.full_path(file);
+    if (is_link(name)) {
+      return {};
+    }
+    auto folder = std::filesystem::path(name).parent_path();
     while (paths.insert(folder.string()).second) {
       folder = folder.parent_path();
     }

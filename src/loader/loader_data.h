@@ -2,7 +2,8 @@
 //
 // Watch: files of the set that were closed after writing or renamed since they were compared with
 //        the catalog last, and folders above them that were changed or renamed. Who still has one
-//        open for writing is seen when he closes it.
+//        open for writing is seen when he closes it. Where a name is a link nothing is watched:
+//        all files are compared each time.
 // Threads: any.
 #pragma once
 

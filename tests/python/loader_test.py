@@ -204,6 +204,19 @@ class FilesThatChange(DataTest):
         shutil.copytree(self.changing, other)
         self.looked_again_after(lambda _: exchange(self.changing, other))
 
+    def test_by_a_link_that_leads_to_another_file(self):
+        def link(name, catalog, sample):
+            os.symlink(os.path.relpath(catalog.file_of(sample), self.changing), os.path.join(self.changing, name))
+
+        link("link", blksweep.Catalog(self.changing), 0)
+
+        def change(catalog):
+            self.assertEqual(len(catalog), 101)
+            link("new", catalog, 50)
+            os.rename(os.path.join(self.changing, "new"), os.path.join(self.changing, "link"))
+
+        self.looked_again_after(change)
+
     def test_by_removal(self):
         def change(path):
             os.unlink(path)
