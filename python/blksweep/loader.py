@@ -41,7 +41,7 @@ class Loader:
     rank, world_size: every world_size-th sample of the epoch, from the rank-th on.
     direct: past the page cache. depth, openers, prefetch, engine: as `blksweep run` has them.
     check: "every" loop compares all files with the catalog at both ends; "watched": only after
-    somebody wrote one, as far as the kernel tells (root); see docs/python.md.
+    somebody wrote or renamed one, as far as the kernel tells (root); see docs/python.md.
     decode_threads: samples of packed data sets are decompressed; 0: they come as stored.
 
     A batch is released when the next one is asked for; arrays of it stay valid for as long as they
@@ -123,7 +123,8 @@ class Loader:
         return opened
 
     def _read(self, mine, epochs: int) -> Iterator[_native.Batch]:
-        share, samples, delivered, first = mine.delivers, len(self.catalog), 0, self._begin_at.done
+        samples, taken, first = len(self.catalog), 0, self._begin_at.done
+        an_epoch = -(-mine.delivers // self.batch_size)  # batches of this rank
         batch = None
         while True:
             if batch is not None:
@@ -131,10 +132,11 @@ class Loader:
             batch = mine.next() if self._pass is mine else None
             if batch is None:
                 break
-            delivered += len(batch)
-            within = (delivered - 1) % share + 1  # of this rank, in this epoch
-            self._at.epoch = self._begin_at.epoch + (delivered - 1) // share
-            self._at.done = min(samples, first + within * self.world_size)
+            epochs_before, within = divmod(taken, an_epoch)
+            taken += 1
+            self._at.epoch = self._begin_at.epoch + epochs_before
+            # Batches, not samples: the last one of a rank may be a sample shorter than another's.
+            self._at.done = min(samples, first + (within + 1) * self.batch_size * self.world_size)
             if self._at.done == samples:
                 self._at = Position(self._at.epoch + 1)
             yield batch
@@ -144,7 +146,7 @@ class Loader:
     def state_dict(self) -> dict:
         """Where the loop stands: all that was handed out is done. Plain values, below 1 KiB.
 
-        With several ranks: the same state, when each has had the same number of batches.
+        With several ranks: the same state, when each has had the same number of batches of the epoch.
         """
         return to_state(self._at, self.catalog.identity, self._order)
 

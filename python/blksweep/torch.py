@@ -7,11 +7,13 @@
         for samples, labels, indices in torch.utils.data.DataLoader(data, batch_size=None):
             ...
 
-The reader has threads of its own: num_workers=0 is enough. With workers each reads its share.
+The reader has threads of its own: num_workers=0 is enough. With workers each reads its share, of
+the epoch that set_epoch() named: what they have read does not come back, so state_dict() stays there.
 """
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -59,6 +61,7 @@ class Dataset(IterableDataset):
         self._decode, self._decode_workers, self._pin = decode, decode_workers, pin_memory
         self._rank, self._world, self._options = rank, world_size, options
         self._loader = Loader(data, rank=rank, world_size=world_size, **options)
+        self._at = multiprocessing.RawArray("q", 2)  # epoch, done: workers that live on have no other news
 
     def __len__(self) -> int:
         return len(self._loader)
@@ -66,23 +69,34 @@ class Dataset(IterableDataset):
     def set_epoch(self, epoch: int) -> None:
         """The next loop reads that epoch."""
         self._loader.set_epoch(epoch)
+        self._tell()
 
     def state_dict(self) -> dict:
         return self._loader.state_dict()
 
     def load_state_dict(self, state: dict) -> None:
         self._loader.load_state_dict(state)
+        self._tell()
+
+    def _tell(self) -> None:
+        state = self._loader.state_dict()
+        self._at[:] = state["epoch"], state["done"]
 
     def __iter__(self) -> Iterator[tuple]:
         loader = self._loader
         if worker := get_worker_info():
-            state = loader.state_dict()
+            state = {**loader.state_dict(), "epoch": self._at[0], "done": self._at[1]}
             loader = Loader(loader.catalog, rank=self._rank * worker.num_workers + worker.id,
                             world_size=self._world * worker.num_workers, **self._options)
             loader.load_state_dict(state)
         with self._decoding() as each:
             for batch in loader:
-                yield self._made(batch, each)
+                made = self._made(batch, each)
+                if not worker:
+                    self._tell()
+                yield made
+            if not worker:
+                self._tell()
 
     @contextlib.contextmanager
     def _decoding(self) -> Iterator[Callable]:

@@ -7,7 +7,8 @@ RESULTS.db has the runs; EMISSIONS is the folder of their --emission files (.npy
 i of label l is always the same picture, some part its class's pattern, some part clutter and noise, so the order is all that
 differs between runs. Net and first weights are the run's seed's. One thread a training: equal inputs give equal digits.
 OUT.csv gets a line as soon as a training has ended; what it has is not trained again.
-Refused before any training: an epoch that is not all N samples, each once; a run without its emission.
+Refused before any training: an epoch that is not all N samples, each once; a run without its emission; one order in batches
+of two sizes; an OUT.csv of other batches or another N of images to test with.
 exit: 0 done, 1 refused, 2 usage.
 """
 import argparse
@@ -29,7 +30,7 @@ PATTERN, CLUTTER, NOISE = 0.6, 1.0, 1.0  # standard deviations, before a picture
 SHIFT = 3  # pixels that a pattern lies off its place, at most
 # Of plain SGD; the rate falls so with each epoch. The better of two for a random order, and the same for all others.
 RATE, DECAY = {"convolutional": 0.2, "logistic": 0.2}, 0.6
-COLUMNS = ("emission_hash", "seed", "net", "accuracy")
+COLUMNS = ("emission_hash", "seed", "net", "steps", "test_images", "accuracy")
 
 
 class Refused(Exception):
@@ -75,6 +76,10 @@ def read_order(path, count):
 def batches(order):
     """Sample numbers of each batch, as it was delivered."""
     return numpy.split(numpy.ascontiguousarray(order["sample"]), numpy.flatnonzero(numpy.diff(order["batch"])) + 1)
+
+
+def steps_of(order):
+    return len(batches(order))
 
 
 def labels_of(order):
@@ -146,31 +151,57 @@ def train(kind, order, seed, tested):
 
 def one(options, task):
     """A line of the result."""
-    path, wanted, seed, kind = task
+    path, wanted, seed, kind, steps = task
     accuracy, _, trained = train(kind, read_order(path, options.count), seed, options.test_images)
     if order_hash(trained) != wanted:
         raise Refused(f"{path.name}: trained in another order than the run's ({order_hash(trained)}, not {wanted})")
-    return wanted, seed, kind, f"{accuracy:.4f}"
+    return wanted, seed, kind, steps, options.test_images, f"{accuracy:.4f}"
 
 
 # --- all of them -----------------------------------------------------------------------------------------
+def emissions(folder, count):
+    """{hash of an order: (its file, its steps)}, checked."""
+    found = {}
+    for path in sorted(folder.glob("*.npy")):
+        order = read_order(path, count)
+        name, steps = order_hash(order["sample"]), steps_of(order)
+        other, others = found.setdefault(name, (path, steps))
+        if others != steps:
+            raise Refused(f"{path.name} and {other.name}: one order in {steps} and {others} batches: train them from folders of their own")
+    return found
+
+
 def tasks(db, folder, count):
-    """Of each complete run its emission, checked; no two alike."""
+    """Of each complete run its emission; no two alike."""
     with contextlib.closing(sqlite3.connect(f"{pathlib.Path(db).resolve().as_uri()}?mode=ro", uri=True)) as opened:
         runs = opened.execute("SELECT run_id, CAST(seed AS INTEGER), emission_hash FROM good_run ORDER BY run_id").fetchall()
-    files = {order_hash(read_order(path, count)["sample"]): path for path in sorted(folder.glob("*.npy"))}
+    files = emissions(folder, count)
     for run, _, wanted in runs:
         if wanted not in files:
             raise Refused(f"run {run}: no emission in {folder} has its order ({wanted}): remove {db} and measure again")
-    return list(dict.fromkeys((files[wanted], wanted, seed, kind) for _, seed, wanted in runs for kind in RATE))
+    return list(dict.fromkeys((files[wanted][0], wanted, seed, kind, files[wanted][1]) for _, seed, wanted in runs for kind in RATE))
 
 
 def there(path):
-    """What was trained before."""
+    """What was trained before: {(hash, seed, net): (steps, images to test with)}, as text."""
     if not path.exists():
-        return set()
+        return {}
     with path.open(newline="", encoding="utf-8") as lines:
-        return {(row["emission_hash"], int(row["seed"]), row["net"]) for row in csv.DictReader(lines)}
+        return {(row["emission_hash"], int(row["seed"]), row["net"]): (row.get("steps"), row.get("test_images")) for row in csv.DictReader(lines)}
+
+
+def left(todo, options):
+    """Of the tasks those that are not trained yet."""
+    done, new = there(options.out), []
+    for task in todo:
+        _, *key, steps = task
+        was, now = done.get(tuple(key)), (str(steps), str(options.test_images))
+        if was is None:
+            new.append(task)
+        elif was != now:
+            raise Refused(f"{options.out}: has a training of this order in {was[0]} steps, tested with {was[1]} images, not {now[0]} and {now[1]}: "
+                          "remove it")
+    return new
 
 
 def ready():
@@ -202,8 +233,7 @@ def main(argv):
     options = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        done = there(options.out)
-        train_all([t for t in tasks(options.db, options.emissions, options.count) if t[1:] not in done], options)
+        train_all(left(tasks(options.db, options.emissions, options.count), options), options)
     except (Refused, OSError, ImportError, sqlite3.Error) as error:
         print(f"train_in_order: {error}", file=sys.stderr)
         return 1

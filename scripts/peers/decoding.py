@@ -76,6 +76,7 @@ class Told:
 
     def __init__(self, decoders):
         self.decoders = decoders
+        self.at_once = decoders  # so many can be busy
         self.spans, self.waits, self.hash = [], [], 0  # when samples were decoded, and the loop waited for a batch
 
     def hash_of(self, index, pixels):
@@ -83,6 +84,6 @@ class Told:
         self.hash = (self.hash + xxhash.xxh3_64_intdigest(pixels, seed=index)) % MODULUS
 
     def event(self):
-        slots = max(1, min(self.decoders, len(os.sched_getaffinity(0))))
+        slots = max(1, min(self.at_once, len(os.sched_getaffinity(0))))
         return {"event": "decode", "decoders": self.decoders, "hash": f"{self.hash:016x}",
                 "wait_ns": busy_while_waiting(self.spans, self.waits, slots)}

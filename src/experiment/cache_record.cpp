@@ -1,5 +1,7 @@
 #include "experiment/cache_record.h"
 
+#include "plan/plan_segments.h"
+
 namespace blksweep {
 namespace {
 
@@ -11,6 +13,18 @@ Maybe<double> hit_share(const CacheReport& report) {
              : std::nullopt;
 }
 
+// A hole is filled with zeros and not read: its pages are no more found than fetched.
+void want_data(CacheProbe& probe, const Catalog& catalog, const Sample& s) {
+  const SegmentRules rules{.align = kPageBytes};
+  const std::uint64_t from = align_down(s.offset, kPageBytes);
+  const SegmentRange range{s.file, from, from, align_up(s.offset + s.length, kPageBytes)};
+  for_each_segment(catalog, rules, range, [&](const Segment& segment) {
+    if (segment.source != kZeros) {
+      probe.want(s.file, segment.begin, segment.length);
+    }
+  });
+}
+
 }  // namespace
 
 void want_samples(CacheProbe& probe, const Catalog& catalog, const Plan& plan) {
@@ -18,7 +32,9 @@ void want_samples(CacheProbe& probe, const Catalog& catalog, const Plan& plan) {
   const std::size_t of_one_epoch = plan.order.size() / plan.epochs;  // the others have the same
   for (std::size_t i = 0; i < of_one_epoch; ++i) {
     const Sample s = catalog.sample(plan.order[i]);
-    probe.want(s.file, s.offset, s.length);
+    if (s.length > 0) {
+      want_data(probe, catalog, s);
+    }
   }
 }
 

@@ -7,7 +7,7 @@
 
 namespace blksweep {
 
-// The probe is to know the pages of all samples of the plan, and no others.
+// The probe is to know the pages of all samples of the plan that are not of a hole, and no others.
 void want_samples(CacheProbe& probe, const Catalog& catalog, const Plan& plan);
 
 struct CacheReading {

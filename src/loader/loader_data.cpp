@@ -1,9 +1,12 @@
 #include "loader/loader_data.h"
 
+#include <sys/stat.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <set>
 #include <span>
 #include <string_view>
 
@@ -31,6 +34,37 @@ std::uint64_t identity_of(const Catalog& catalog) {
   return hash;
 }
 
+bool is_link(const std::string& path) {
+  struct stat st {};
+  return ::lstat(path.c_str(), &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+// Inodes of the folders that the files' names lead through, sorted. Nothing when one is not there,
+// or a name is a link: where it leads to may be changed without the file.
+std::vector<std::uint64_t> folders_of(const Catalog& catalog) {
+  std::set<std::string> paths;
+  for (std::uint32_t file = 0; file < catalog.files.size(); ++file) {
+    const std::string name = catalog.full_path(file);
+    if (is_link(name)) {
+      return {};
+    }
+    auto folder = std::filesystem::path(name).parent_path();
+    while (paths.insert(folder.string()).second) {
+      folder = folder.parent_path();
+    }
+  }
+  std::vector<std::uint64_t> inodes;
+  for (const std::string& path : paths) {
+    struct stat st {};
+    if (::stat(path.c_str(), &st) != 0) {
+      return {};
+    }
+    inodes.push_back(st.st_ino);
+  }
+  std::ranges::sort(inodes);
+  return inodes;
+}
+
 }  // namespace
 
 // A watch that lost events, or was refused, says nothing: then all are compared.
@@ -40,12 +74,9 @@ bool LoaderData::State::written() {
     watch_.reset();
     return true;
   }
-  if (touched->empty()) {
-    return false;
-  }
-  return touched->front() == 0 || std::ranges::any_of(source->catalog.files, [&](const auto& file) {
-           return std::ranges::binary_search(*touched, file.inode);
-         });
+  const auto has = [&](std::uint64_t inode) { return std::ranges::binary_search(*touched, inode); };
+  return !touched->empty() && (has(0) || std::ranges::any_of(folders_, has) ||
+                               std::ranges::any_of(source->catalog.files, has, &FileRecord::inode));
 }
 
 void LoaderData::State::begin_look(const std::string& root) {
@@ -60,7 +91,8 @@ void LoaderData::State::begin_look(const std::string& root) {
 
 void LoaderData::State::looked() {
   const std::lock_guard lock(mutex_);
-  as_catalogued_ = watch_ && !written();
+  folders_ = folders_of(source->catalog);
+  as_catalogued_ = watch_ && !folders_.empty() && !written();
 }
 
 void LoaderData::State::proven() {

@@ -1,7 +1,9 @@
 // What a LoaderData holds, for the loaders that are opened of it.
 //
-// Watch: files of the set that were closed after writing since they were compared with the catalog
-//        last. Who still has one open for writing is seen when he closes it.
+// Watch: files of the set that were closed after writing or renamed since they were compared with
+//        the catalog last, and folders above them that were changed or renamed. Who still has one
+//        open for writing is seen when he closes it. Where a name is a link nothing is watched:
+//        all files are compared each time.
 // Threads: any.
 #pragma once
 
@@ -10,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "loader/loader.h"
 #include "loader/source.h"
@@ -35,6 +38,7 @@ struct LoaderData::State {
 
   std::mutex mutex_;
   std::optional<WriteWatch> watch_;
+  std::vector<std::uint64_t> folders_;  // inodes
   bool as_catalogued_ = false, proven_ = false;
 };
 

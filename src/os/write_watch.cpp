@@ -14,8 +14,10 @@ namespace blksweep {
 namespace {
 
 // truncate(2) needs no open file; who renames another one over it, or removes it, does not write
-// it, and the inode goes when its last reader closes it: its count of links is changed at once.
-constexpr std::uint64_t kEvents = FAN_CLOSE_WRITE | FAN_MODIFY | FAN_ATTRIB | FAN_DELETE_SELF;
+// it, and the inode goes when its last reader closes it: its count of links is changed at once. Two
+// that change their names, or their folders', keep all that a file is asked for.
+constexpr std::uint64_t kEvents =
+    FAN_CLOSE_WRITE | FAN_MODIFY | FAN_ATTRIB | FAN_DELETE_SELF | FAN_MOVE_SELF | FAN_ONDIR;
 constexpr std::size_t kEventBytes = std::size_t{64} << 10;
 
 // Events follow each other unaligned: a file handle is as long as it is.

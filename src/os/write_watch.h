@@ -1,5 +1,5 @@
-// WriteWatch: which files of a filesystem somebody wrote, had open for writing or removed since a
-// moment.
+// WriteWatch: which files of a filesystem somebody wrote, had open for writing, renamed or removed
+// since a moment, and which folders somebody renamed.
 //
 // Why:     what moves a file's blocks under it (EXT4_IOC_MOVE_EXT, XFS_IOC_SWAPEXT, a write, a
 //          hole) needs it open for writing, and need not change times or, if it moves them back,
@@ -7,8 +7,9 @@
 //          holds it still, which held_for_writing() sees: between them none is missed.
 // Method:  a fanotify mark on the filesystem, by file handle (Linux 5.1) and so also of files
 //          opened by handle, of which no directory hears: FAN_CLOSE_WRITE, FAN_MODIFY (truncate(2)
-//          opens nothing), FAN_ATTRIB and FAN_DELETE_SELF (also who renames another file over
-//          it). Nothing is pinned in memory.
+//          opens nothing), FAN_ATTRIB, FAN_DELETE_SELF (also who renames another file over it) and
+//          FAN_MOVE_SELF, of folders too. A mount over a folder is no event. Nothing is pinned in
+//          memory.
 // Rights:  CAP_SYS_ADMIN, else an Error.
 // Threads: one owner.
 // Source:  fanotify(7), fcntl(2) "Leases".
@@ -30,7 +31,8 @@ class WriteWatch {
   // Of the filesystem that `path` is on, from now on.
   static Result<WriteWatch> begin(const std::string& path);
 
-  // Inodes of such files since begin(), or since the call before; sorted. 0 among them: a file that
+  // Inodes of them since begin(), or since the call before; sorted; also of folders that were
+  // changed otherwise. 0 among them: a file that
   // is gone, and the filesystem does not say which. An Error when the kernel lost events.
   Result<std::vector<std::uint64_t>> touched();
 

@@ -72,6 +72,19 @@ for fstype in ext4 xfs; do
   measured "${small[@]}" --cache keep
   holds 'hit_share == 1 and added_bytes == evicted_bytes == inodes_loaded == 0'
 
+  # --- holes are not read: none of them was found -----------------------------------------------------------
+  sparse=$loopfs_mount/sparse
+  mkdir "$sparse"
+  for i in {1..40}; do
+    head -c 8192 /dev/urandom >"$sparse/$i"
+    head -c 4096 /dev/urandom | dd of="$sparse/$i" bs=4096 seek=256 conv=notrunc status=none
+  done
+  sync -f "$sparse"
+  make_catalog "$sparse" "$tmp/sparse.cat"
+  measured --catalog "$tmp/sparse.cat" --engine psync --merge none --order random --cache cold
+  holds 'hit_share == 0 and wanted_bytes == 40 * 3 * 4096 and added_bytes == wanted_bytes + unwanted_bytes == after' \
+    "after=$(resident "$sparse")"
+
   # --- direct: past the page cache ----------------------------------------------------------------------
   call run --catalog "$tmp/small.cat" --no-ceiling --no-probe --probe-cache --cache cold --json
   expect_status 0

@@ -69,6 +69,14 @@ assert busy([(2, 6)], [(0, 10)], 1) == 4, "it waited for reads"
 assert busy([], [(0, 10)], 1) == busy([(0, 10)], [], 1) == 0
 PY
 
+# --- a decoder that has nothing to do is not one that could be busy -----------------------------------------
+one_at_a_time() { # the package decodes a batch when it is asked for: of one sample, on one of its threads
+  decode --cache warm --peer-workers 2 --batch 1 --peer blksweep:lba:none:buffered:jpeg
+  expect_status 0
+  theirs 'r["decode_bound"] is True and r["decoders"] == 2' 'there is nothing else to wait for'
+}
+in_three_tries one_at_a_time
+
 # --- what cannot be decoded -------------------------------------------------------------------------------
 broken() { # WORKERS TEXT : each peer's run is incomplete, and says why in a line with the file's name
   decode --peer "$both" --peer-workers "$1"

@@ -50,11 +50,11 @@ class Trained(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.home)
         shutil.copytree(self.made, self.home, dirs_exist_ok=True)
 
-    def train(self, jobs="2"):
+    def train(self, jobs="2", tested=TESTED):
         """(exit status, stderr, rows of the result)."""
         out = self.home / "out.csv"
         done = subprocess.run([sys.executable, training.__file__, self.home / "results.db", self.home / "emissions", out, "--count", str(COUNT),
-                               "--test-images", str(TESTED), "--jobs", jobs], capture_output=True, text=True, check=False)
+                               "--test-images", str(tested), "--jobs", jobs], capture_output=True, text=True, check=False)
         return done.returncode, done.stderr, list(csv.DictReader(out.read_text().splitlines())) if out.exists() else []
 
     def altered(self, change):
@@ -115,6 +115,26 @@ class Trained(unittest.TestCase):
             return order
         self.altered(twice)
         self.refused("epoch 0", "are not there once")
+
+    def test_what_was_trained_otherwise_is_not_taken_for_this(self):
+        rows = self.train()[2]
+        code, said, kept = self.train(tested=TESTED + 10)
+        self.assertEqual((code, kept), (1, rows))
+        self.assertIn(f"tested with {TESTED} images, not 38 and {TESTED + 10}: remove it", said)
+
+        def halves(order):
+            order["batch"] = numpy.arange(len(order)) // 8
+            return order
+        self.altered(halves)
+        code, said, kept = self.train()
+        self.assertEqual((code, kept), (1, rows))
+        self.assertIn("in 38 steps, tested with 200 images, not 75 and 200: remove it", said)
+
+    def test_one_order_in_batches_of_two_sizes_is_refused(self):
+        order = numpy.load(self.home / "emissions/2-0.npy")
+        order["batch"] //= 2
+        numpy.save(self.home / "emissions/3-0.npy", order)
+        self.refused("one order in", "folders of their own")
 
     def test_an_empty_emission_is_refused(self):
         self.altered(lambda order: order[:0])

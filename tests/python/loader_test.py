@@ -2,6 +2,7 @@
 import csv
 import doctest
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -123,6 +124,12 @@ class Refused(DataTest):
                     ask(index)
 
 
+def exchange(one, other):
+    """Their names: no file is written, made or removed."""
+    for old, new in ((one, one + ".away"), (other, one), (one + ".away", other)):
+        os.rename(old, new)
+
+
 @unittest.skipIf(os.geteuid() != 0, "needs root: the kernel tells of writers")
 class FilesThatChange(DataTest):
     """Are compared again, and only then: in each of these ways bytes change without the others' traces."""
@@ -177,6 +184,38 @@ class FilesThatChange(DataTest):
             os.truncate(path, 8192)
 
         self.changed_by(change)
+
+    def looked_again_after(self, change):
+        loader = blksweep.Loader(self.changing, batch_size=10)
+        indices(loader)
+        change(loader.catalog)
+        with self.assertRaises(RuntimeError) as raised:  # or it lies elsewhere, where merge="device" is refused
+            indices(loader)
+        self.assertRegex(str(raised.exception), "changed since the scan|files changed while|lie elsewhere")
+
+    def test_by_another_one_that_takes_their_name_and_gives_them_its_own(self):
+        self.looked_again_after(lambda catalog: exchange(catalog.file_of(3), catalog.file_of(60)))
+
+    def test_by_another_folder_that_takes_theirs_name(self):
+        self.looked_again_after(lambda catalog: exchange(*(os.path.dirname(catalog.file_of(i)) for i in (0, 99))))
+
+    def test_by_another_data_set_that_takes_the_name_of_theirs(self):
+        other = self.changing + ".other"
+        shutil.copytree(self.changing, other)
+        self.looked_again_after(lambda _: exchange(self.changing, other))
+
+    def test_by_a_link_that_leads_to_another_file(self):
+        def link(name, catalog, sample):
+            os.symlink(os.path.relpath(catalog.file_of(sample), self.changing), os.path.join(self.changing, name))
+
+        link("link", blksweep.Catalog(self.changing), 0)
+
+        def change(catalog):
+            self.assertEqual(len(catalog), 101)
+            link("new", catalog, 50)
+            os.rename(os.path.join(self.changing, "new"), os.path.join(self.changing, "link"))
+
+        self.looked_again_after(change)
 
     def test_by_removal(self):
         def change(path):

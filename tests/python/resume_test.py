@@ -1,4 +1,5 @@
 """state_dict: a loop that was ended goes on with the sample that would have been next."""
+import itertools
 import json
 import random
 import time
@@ -62,6 +63,14 @@ class Resume(DataTest):
                 self.assertEqual(state["done"], done)
             found += indices(self.at(state))
             self.assertEqual(sorted(found), sorted(whole))
+
+    def test_is_one_of_all_ranks_also_after_a_last_batch_that_is_shorter_on_some(self):
+        # 300 samples of 7 ranks: 43 on the first six, 42 on the last one.
+        for scope, size in itertools.product(("global", "rank"), (6, 11, 43)):
+            loaders = [self.loader(rank=r, world_size=7, batch_size=size, window_scope=scope) for r in range(7)]
+            states = {tuple(loader.state_dict()[k] for k in ("epoch", "done"))
+                      for loader in loaders for _ in [some(loader, -(-43 // size))]}
+            self.assertEqual(states, {(1, 0)}, (scope, size))
 
     def test_of_windows_of_ranks_is_of_as_many_ranks(self):
         own = {"window_scope": "rank", "world_size": 3}

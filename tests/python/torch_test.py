@@ -72,6 +72,18 @@ class Torch(DataTest):
             if sys.version_info >= (3, 11):
                 self.assertEqual(caught.exception.__notes__, [f"sample {broken}, {self.catalog.file_of(broken)}"])
 
+    def test_workers_that_live_on_hear_of_the_epoch(self):
+        def numbers(loader):
+            return [i for _, _, indices in loader for i in indices.tolist()]
+
+        dataset = self.dataset()
+        lives = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=2, persistent_workers=True)
+        for epoch in (0, 2, 1):
+            dataset.set_epoch(epoch)
+            other = self.dataset()
+            other.set_epoch(epoch)
+            self.assertEqual(numbers(lives), numbers(self.read(other, 2)), epoch)
+
     def test_page_locked_memory_needs_a_gpu(self):
         if not torch.cuda.is_available():
             with self.assertRaisesRegex(ValueError, "sees no GPU"):
