@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "dataset/extent_check.h"
+#include "os/mounts_around.h"
 
 namespace blksweep {
 namespace {
@@ -65,6 +66,16 @@ std::vector<std::uint64_t> folders_of(const Catalog& catalog) {
   return inodes;
 }
 
+// Nothing where they cannot be read.
+std::vector<std::uint64_t> mounts_of(const Catalog& catalog) {
+  std::vector<std::uint64_t> ids;
+  const auto around = mounts_around(std::string(catalog.root));
+  for (const MountFacts& mount : around.value_or(std::vector<MountFacts>())) {
+    ids.push_back(mount.id);
+  }
+  return ids;
+}
+
 }  // namespace
 
 // A watch that lost events, or was refused, says nothing: then all are compared.
@@ -77,6 +88,12 @@ bool LoaderData::State::written() {
   const auto has = [&](std::uint64_t inode) { return std::ranges::binary_search(*touched, inode); };
   return !touched->empty() && (has(0) || std::ranges::any_of(folders_, has) ||
                                std::ranges::any_of(source->catalog.files, has, &FileRecord::inode));
+}
+
+// Something over the files, or away from them.
+bool LoaderData::State::mounted() {
+  const std::vector<std::uint64_t> now = mounts_of(source->catalog);
+  return now.empty() || now != mounts_;
 }
 
 void LoaderData::State::begin_look(const std::string& root) {
@@ -92,6 +109,7 @@ void LoaderData::State::begin_look(const std::string& root) {
 void LoaderData::State::looked() {
   const std::lock_guard lock(mutex_);
   folders_ = folders_of(source->catalog);
+  mounts_ = mounts_of(source->catalog);
   as_catalogued_ = watch_ && !folders_.empty() && !written();
 }
 
@@ -109,7 +127,7 @@ bool LoaderData::State::proven_since() {
 
 bool LoaderData::State::untouched() {
   const std::lock_guard lock(mutex_);
-  as_catalogued_ = as_catalogued_ && watch_ && !written();
+  as_catalogued_ = as_catalogued_ && watch_ && !written() && !mounted();
   return as_catalogued_;
 }
 

@@ -3,7 +3,7 @@
 // Watch: files of the set that were closed after writing or renamed since they were compared with
 //        the catalog last, and folders above them that were changed or renamed. Who still has one
 //        open for writing is seen when he closes it. Where a name is a link nothing is watched:
-//        all files are compared each time.
+//        all files are compared each time. So they are where something else is mounted over them.
 // Threads: any.
 #pragma once
 
@@ -35,10 +35,12 @@ struct LoaderData::State {
 
  private:
   bool written();
+  bool mounted();
 
   std::mutex mutex_;
   std::optional<WriteWatch> watch_;
   std::vector<std::uint64_t> folders_;  // inodes
+  std::vector<std::uint64_t> mounts_;   // around the root, by id
   bool as_catalogued_ = false, proven_ = false;
 };
 

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <string_view>
+#include <vector>
 
-#include "os/blockdev.h"
+#include "os/mounts_around.h"
 
 namespace blksweep {
 namespace {
-
-namespace fs = std::filesystem;
 
 bool has_option(std::string_view options, std::string_view wanted) {
   for (std::size_t at = options.find(wanted); at != std::string_view::npos;
@@ -31,20 +29,11 @@ bool is_foreign(const MountFacts& m) {
          !has_option(m.options, "user_id=0");
 }
 
-bool is_below(const std::string& path, const std::string& folder) {
-  return folder == "/" || path == folder || path.starts_with(folder + "/");
-}
-
 }  // namespace
 
 Result<> refuse_foreign_mounts(const std::string& path, const std::string& mountinfo) {
-  std::error_code ec;
-  std::string here = fs::absolute(path, ec).lexically_normal().string();
-  while (here.size() > 1 && here.ends_with('/')) {
-    here.pop_back();
-  }
-  for (const MountFacts& m : mounts(mountinfo)) {
-    if (is_foreign(m) && (is_below(here, m.mount_point) || is_below(m.mount_point, here))) {
+  for (const MountFacts& m : mounts_around(path, mountinfo).value_or(std::vector<MountFacts>())) {
+    if (is_foreign(m)) {
       return fail(
           fmt::format("{}: another user's FUSE filesystem is mounted on {}, and decides whether "
                       "reads of it ever "

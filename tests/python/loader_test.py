@@ -167,6 +167,18 @@ class FilesThatChange(DataTest):
             with self.assertRaisesRegex(RuntimeError, "changed since the scan|No such file"):
                 indices(loader)
 
+    def test_by_a_mount_over_their_folder(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root to mount")
+        other = os.path.join(self.temp, "other")
+        make(other, "8KiB", 100)
+        loader = blksweep.Loader(self.changing, batch_size=10)
+        self.assertEqual(len(indices(loader)), 100)
+        subprocess.run(["mount", "--bind", other, self.changing], check=True)
+        self.addCleanup(subprocess.run, ["umount", "--lazy", self.changing], check=True)
+        with self.assertRaisesRegex(RuntimeError, "changed since the scan|No such file"):
+            indices(loader)
+
     def test_by_another_one_renamed_over_them(self):
         def change(path):
             with open(path + ".new", "wb") as f:

@@ -79,7 +79,7 @@ TEST(DataMap, SaysNothingOfSamplesWhereMoreThanAHundredthLiesOutside) {
     FlatCatalog files("/data");
     for (std::uint64_t i = 0; i < 200; ++i) {
       files.add("f" + std::to_string(i), kPageBytes, i * 2 * kPageBytes);
-      files.extents.back().flags = i < outside ? kExtentInline : 0;
+      files.extents.back().flags = i < outside ? kExtentInline : 0U;
     }
     const auto worth = DataMap(files.view(), kPageBytes, kDeviceBytes).samples_per_byte();
     EXPECT_EQ(worth.has_value(), outside <= 2) << outside;
