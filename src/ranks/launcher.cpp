@@ -25,7 +25,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr Nanos kTick{milliseconds(200)};
-constexpr Nanos kBetween{milliseconds(500)};  // two signals; mpirun wants them within 5 s
+constexpr Nanos kBetweenSignals{milliseconds(500)};  // two signals; mpirun wants them within 5 s
 constexpr Nanos kLast{milliseconds(1000)};
 
 // A name that only one has, as long as a process holds it; it is no file.
@@ -55,7 +55,7 @@ void say(const ProcessId& launcher, Nanos quiet) {
 }
 
 void end(const ProcessId& launcher) {
-  for (const Nanos wait : {kBetween, kLast}) {
+  for (const Nanos wait : {kBetweenSignals, kLast}) {
     ask_to_end(launcher);
     if (wait_for_end(launcher, wait)) {
       return;

@@ -28,7 +28,7 @@
 
 namespace blksweep::support {
 
-struct RigSettings {
+struct ReaderRigSettings {
   SyntheticSettings data;
   Order order = Order::random;
   MergeSettings merge;
@@ -42,7 +42,7 @@ struct RigSettings {
 
 class ReaderRig {
  public:
-  explicit ReaderRig(const RigSettings& s)
+  explicit ReaderRig(const ReaderRigSettings& s)
       : data(s.data),
         settings(s),
         catalog(data.view()),
@@ -92,7 +92,7 @@ class ReaderRig {
   const std::string& wrong_bytes() const { return wrong_; }
 
   SyntheticCatalog data;
-  RigSettings settings;
+  ReaderRigSettings settings;
   TempDir dir;
   Catalog catalog;
   std::string root;

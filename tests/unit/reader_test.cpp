@@ -12,7 +12,7 @@ namespace {
 
 using support::FakeEngine;
 using support::ReaderRig;
-using support::RigSettings;
+using support::ReaderRigSettings;
 
 using Asked = FakeEngine::Asked;
 

@@ -11,7 +11,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::uint32_t kBlock = 4096;
-constexpr std::uint32_t kBatch = 3;
+constexpr std::uint32_t kOfABatch = 3;
 constexpr std::uint32_t kEpoch = 20;
 constexpr std::uint32_t kEpochs = 2;
 
@@ -45,7 +45,7 @@ Schedule emitted(std::vector<std::uint32_t> emission) {
   Schedule out;
   out.emission = std::move(emission);
   for (std::uint32_t i = 0; i < out.emission.size(); ++i) {
-    if (i % kEpoch % kBatch == 0) {
+    if (i % kEpoch % kOfABatch == 0) {
       out.batch_begin.push_back(i);
     }
   }

@@ -317,7 +317,7 @@ TEST(Predict, AsksTheDeviceWhatTheReaderAsks) {
       for (const Shuffle shuffle : {Shuffle::none, Shuffle::reservoir}) {
         LoaderSettings cell = at_depth(16);
         cell.order = order;
-        support::RigSettings settings{
+        support::ReaderRigSettings settings{
             .data = {.files = 300, .extents_per_file = 1.5},
             .order = order,
             .merge = {.merge = merge, .align = kPageBytes, .batch = 8},
