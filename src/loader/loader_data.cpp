@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include "dataset/extent_check.h"
 #include "os/mounts_around.h"
@@ -35,18 +36,14 @@ std::uint64_t identity_of(const Catalog& catalog) {
   return hash;
 }
 
-bool is_link(const std::string& path) {
-  struct stat st {};
-  return ::lstat(path.c_str(), &st) == 0 && S_ISLNK(st.st_mode);
-}
-
 // Inodes of the folders that the files' names lead through, sorted. Nothing when one is not there,
 // or a name is a link: where it leads to may be changed without the file.
 std::vector<std::uint64_t> folders_of(const Catalog& catalog) {
   std::set<std::string> paths;
+  std::error_code ec;  // one that is not there is no link; its folder tells
   for (std::uint32_t file = 0; file < catalog.files.size(); ++file) {
     const std::string name = catalog.full_path(file);
-    if (is_link(name)) {
+    if (std::filesystem::is_symlink(name, ec)) {
       return {};
     }
     auto folder = std::filesystem::path(name).parent_path();

@@ -56,10 +56,6 @@ MountFacts parse_mountinfo(const std::string& line) {
   return m;
 }
 
-bool is_under(const std::string& path, const std::string& mount_point) {
-  return mount_point == "/" || path == mount_point || path.starts_with(mount_point + "/");
-}
-
 // btrfs and overlay give files an anonymous st_dev; the mount's source names the real device.
 Result<dev_t> device_behind(const std::string& path) {
   BLKSWEEP_CHECK(refuse_foreign_mounts(path));
@@ -139,6 +135,10 @@ Result<BlockDevice> block_device_of_name(const std::string& name) {
     return fail("read " + file + ": not a device number");
   }
   return block_device_of_dev(makedev(maj, min));
+}
+
+bool is_under(const std::string& path, const std::string& mount_point) {
+  return mount_point == "/" || path == mount_point || path.starts_with(mount_point + "/");
 }
 
 Result<std::vector<MountFacts>> read_mounts(const std::string& mountinfo) {

@@ -37,6 +37,9 @@ struct MountFacts {
   dev_t dev = 0;         // st_dev of what is mounted
 };
 
+// Whether the path is that mount point or leads through it, by text.
+bool is_under(const std::string& path, const std::string& mount_point);
+
 struct DiskStat {  // since boot, from /sys/block/*/stat
   std::uint64_t reads = 0, read_merges = 0, read_sectors = 0, writes = 0, write_sectors = 0;
   DiskStat operator-(const DiskStat& before) const {

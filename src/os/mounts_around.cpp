@@ -7,10 +7,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_below(const std::string& path, const std::string& folder) {
-  return folder == "/" || path == folder || path.starts_with(folder + "/");
-}
-
 std::string without_dots(const std::string& path) {
   std::error_code ec;
   std::string plain = fs::absolute(path, ec).lexically_normal().string();
@@ -27,7 +23,7 @@ Result<std::vector<MountFacts>> mounts_around(const std::string& path,
   BLKSWEEP_TRY(std::vector<MountFacts> all, read_mounts(mountinfo));
   const std::string here = without_dots(path);
   std::erase_if(all, [&](const MountFacts& m) {
-    return !is_below(here, m.mount_point) && !is_below(m.mount_point, here);
+    return !is_under(here, m.mount_point) && !is_under(m.mount_point, here);
   });
   return all;
 }

@@ -5,7 +5,6 @@
 # Response: fio issues Poisson arrivals while `trace record` listens; the trace is replayed at those times
 #           while it listens again; both latencies are the block layer's. In turn, medians of REPEATS.
 #
-#
 #   REPEATS=5   MODELS='none nvme sata-ssd file'   LATENESS=no
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
