@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Peers that decode (docs/peers.md): PyTorch's DataLoader and our package deliver the same pixels, say in words whether
 # their loop is decode-bound, and name the file that cannot be decoded.
-# Side by side: of times only shares of a run's own are looked at, where they are far from the bound; no cache is.
+# Side by side: of times only shares of a run's own are looked at, where they are far from the bound; its files stay cached.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
@@ -9,8 +9,23 @@ scripts=$(realpath "$(dirname "$0")/../../scripts")
 "$python" -c 'import torch, xxhash, PIL, numpy' 2>/dev/null || skip 'needs python3-torch, python3-xxhash, python3-pil (install-deps.sh peers)'
 export PYTHONDONTWRITEBYTECODE=1
 
-"$python" "$scripts/experiments/jpeg_files.py" "$tmp" 24 440KiB  # decoded in some 10 ms each
-data=$tmp/440KiB
+# On a disk of their own, so that what a peer loads of its libraries is not counted as data.
+# shellcheck source=scripts/loopfs.sh
+. "$scripts/loopfs.sh"
+at_exit loopfs_remove
+loopfs_make "$tmp/image" "$tmp/mount" 64M ext4 || skip "$loopfs_reason"
+"$python" "$scripts/experiments/jpeg_files.py" "$tmp/mount" 24 440KiB  # decoded in some 10 ms each
+data=$tmp/mount/440KiB
+# What somebody has mapped stays in the page cache when another script drops it.
+"$python" - "$data" >"$tmp/mapped" <<'PY' &
+import mmap, os, signal, sys
+maps = [mmap.mmap(os.open(entry.path, os.O_RDONLY), 0, mmap.MAP_SHARED | mmap.MAP_POPULATE, mmap.PROT_READ) for entry in os.scandir(sys.argv[1])]
+print(len(maps), flush=True)
+signal.pause()
+PY
+at_exit "kill $!"
+until [ -s "$tmp/mapped" ] || ! kill -0 $! 2>/dev/null; do sleep 0.05; done
+[ -s "$tmp/mapped" ] || die 'its files could not be mapped'
 decode() { # OPTION... : rounds of peers, all samples hashed
   call run --data "$data" --no-probe --no-ceiling --no-check --verify --batch 8 --json "$@"
 }
@@ -90,7 +105,7 @@ head -c 50000 /dev/zero >"$data/000007.jpg"
 broken 0 'cannot identify image file'
 
 # --- before anything is measured -----------------------------------------------------------------------
-decode --peer tar:jpeg --peer-data "$tmp/forms"
+decode --peer tar:jpeg --peer-data "$tmp/mount/forms"
 expect_error 1 'tar:jpeg' 'it decodes nothing'
 decode --peer torch:png
 expect_error 1 'torch:png' 'torch:raw and torch:jpeg'
