@@ -110,12 +110,14 @@ class Places {
   }
 
   // Window, queue, and the batches that are ready, being copied and being consumed; a sixteenth
-  // for what random lifetimes splinter.
+  // for what random lifetimes splinter. Of the queue no more than the prefetch bound lets ahead:
+  // memory that nothing reads into costs its pages, and what is used again soon is in the cache.
   std::uint64_t wanted_bytes(const ShuffleSettings& settings) const {
     const bool shuffled = settings.shuffle != Shuffle::none;
     const std::uint64_t window = shuffled ? settings.window.n : plan_.horizon_peak;
     const std::uint64_t batches = (std::uint64_t{settings.prefetch} + 2) * largest_batch();
-    const std::uint64_t base = window + settings.in_flight.n + batches;
+    const std::uint64_t queue = std::min(settings.in_flight.n, batches + longest_read());
+    const std::uint64_t base = window + queue + batches;
     return align_up(base + base / 16, granule_);
   }
 
@@ -129,6 +131,14 @@ class Places {
       largest = std::max(largest, bytes);
     }
     return largest;
+  }
+
+  std::uint64_t longest_read() const {
+    std::uint64_t longest = 0;
+    for (const Read& read : plan_.reads) {
+      longest = std::max<std::uint64_t>(longest, read.length);
+    }
+    return longest;
   }
 
   std::uint64_t share(std::uint32_t parcel) const {

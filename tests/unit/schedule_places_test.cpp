@@ -98,8 +98,37 @@ TEST(SchedulePlaces, GatesAreThePrefetchBoundWhereMemoryIsNone) {
     const Plan plan = plan_of(order);
     Schedule schedule = emitted(emission);
     const std::vector<std::uint32_t> held_of(kEpochs, held);
-    ASSERT_TRUE(place_parcels(plan, {.prefetch = prefetch, .in_flight = {1 << 30}},
+    ASSERT_TRUE(
+        place_parcels(plan, {.shuffle = Shuffle::buffer, .window = {1 << 30}, .prefetch = prefetch},
+                      {kBlock, held_of}, schedule));
+    const std::vector<Gate> expected = expected_gates(plan, schedule, held, prefetch);
+    EXPECT_TRUE(std::ranges::equal(schedule.gates, expected, [](const Gate& a, const Gate& b) {
+      return a.read == b.read && a.consumed_batches == b.consumed_batches;
+    })) << variant;
+  }
+}
+
+// Depth is no reason for memory that the prefetch bound keeps empty, and what is left is enough.
+TEST(SchedulePlaces, RoomForReadsThatThePrefetchBoundLetsAheadIsNeitherMoreNorLess) {
+  Rng rng(8);
+  for (int variant = 0; variant < 300; ++variant) {
+    const auto held = static_cast<std::uint32_t>(1 + rng.below(5));
+    const auto prefetch = static_cast<std::uint32_t>(rng.below(3));
+    std::vector<std::uint32_t> order(kEpoch * kEpochs);
+    std::iota(order.begin(), order.end(), 0U);
+    std::vector<std::uint32_t> emission = order;
+    stir(emission, held, rng);
+    const Plan plan = plan_of(order);
+    Schedule schedule = emitted(emission);
+    const std::vector<std::uint32_t> held_of(kEpochs, held);
+    ASSERT_TRUE(place_parcels(plan,
+                              {.shuffle = Shuffle::buffer,
+                               .window = {held * kBlock},
+                               .prefetch = prefetch,
+                               .in_flight = {1 << 30}},
                               {kBlock, held_of}, schedule));
+    const std::uint32_t batches = (prefetch + 2) * kOfABatch;
+    EXPECT_LE(schedule.arena.n, (held + 2 * batches + 1) * kBlock * 17 / 16 + kBlock) << variant;
     const std::vector<Gate> expected = expected_gates(plan, schedule, held, prefetch);
     EXPECT_TRUE(std::ranges::equal(schedule.gates, expected, [](const Gate& a, const Gate& b) {
       return a.read == b.read && a.consumed_batches == b.consumed_batches;
