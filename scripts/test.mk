@@ -214,15 +214,21 @@ lint-python:
 	$(call say,LINT,python)
 	$(Q)$(PYTHON) -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' $(python_files)
 
-# Each header alone; what it includes is found as for any object, so only changes are checked again. The standard
-# library comes from the precompiled header, parsed once for all: lint-includes sees what that would hide.
+# Each header alone; what it includes is found as for any object, so only changes are checked again. clang takes a
+# quarter of g++'s time. The standard library comes from a precompiled header, parsed once for all: lint-includes sees
+# what that would hide.
 checked     := $(filter-out $(if $(filter 1,$(CUDA)),,%_cuda.h) $(if $(filter 1,$(BPF)),,%_bpf.h) $(if $(filter 1,$(MPI)),,src/mpi/%),$(headers))
+check_flags  = -iquote . $(CPPFLAGS) $(cuda_include) $(mpi_include) -Itests -std=c++20 $(WARN)
+check_pch    = $(B)/check/$(if $(filter tests/%,$(1)),tests,src).pch
 check-headers: $(checked:%=$(B)/check/%.ok)
-$(B)/check/%.ok: % | $(if $(filter 1,$(BPF)),$(skeletons)) $(pch_src).gch $(pch_tests).gch
+$(B)/check/src.pch $(B)/check/tests.pch: $(B)/check/%.pch: %/precompiled.h $(OBJ)/config
+	$(call say,PCH,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANGXX) $(check_flags) -fpch-instantiate-templates -x c++-header $< -o $@
+$(B)/check/%.ok: % $$(call check_pch,$$*) | $(if $(filter 1,$(BPF)),$(skeletons))
 	$(call say,HEAD,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(CPPFLAGS) $(cuda_include) $(mpi_include) -Itests $(filter-out -MMD -MP,$(CXXFLAGS)) \
-	  $(if $(filter tests/%,$<),$(quick) -include $(pch_tests),-include $(pch_src)) $(pch_quiet) -Winvalid-pch -fsyntax-only -x c++ -include $< /dev/null
+	$(Q)$(CLANGXX) $(check_flags) -MMD -MP -MF $(@:.ok=.d) -MT $@ -include-pch $(call check_pch,$*) -fsyntax-only -x c++ -include $< /dev/null
 	$(Q)touch $@
 
 # A source that BPF=0 or CUDA=0 leaves out is checked too; with BPF=0 the other way round it cannot be. Tests are
