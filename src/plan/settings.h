@@ -61,8 +61,8 @@ struct ShuffleSettings {
   std::uint32_t hold = 0;
   std::uint32_t batch = 256;   // samples per batch
   std::uint32_t prefetch = 2;  // batches that may be ready before they are consumed
-  Bytes in_flight{0};          // room for reads in flight beside the window
-  bool epochs_apart = false;   // an epoch is read once the one before is consumed
+  Bytes in_flight{0};  // room for reads beside the window: less where prefetch lets fewer ahead
+  bool epochs_apart = false;  // an epoch is read once the one before is consumed
   // > 0: batches are read whole, each into one of so many equal slots in turn; then there is no
   // shuffle, and prefetch and in_flight mean nothing.
   std::uint32_t slots = 0;

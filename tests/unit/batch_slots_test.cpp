@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/plan_model.h"
 #include "support/sanitizers.h"
 #include "support/synthetic_catalog.h"
