@@ -52,30 +52,31 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 
 struct Loaded {  // of an experiment
   std::vector<StoredCell> cells;
-  std::set<std::string> layouts;  // that its complete runs read; none: addresses are not known
+  std::set<std::string> data;  // that its complete runs read
 };
 
-std::set<std::string> layouts_of(const std::vector<StoredRun>& runs) {
-  std::set<std::string> layouts;
+// Its blocks, or where they are not known its folder, and into how many samples they are divided.
+std::set<std::string> data_of(const StoredExperiment& e, const std::vector<StoredCell>& cells,
+                              const std::vector<StoredRun>& runs) {
+  std::map<std::int64_t, std::uint64_t> epochs;
+  for (const StoredCell& c : cells) {
+    epochs[c.id] = std::max<std::uint64_t>(parse_count(setting_of(c.cell, "epochs")).value_or(1), 1);
+  }
+  std::set<std::string> data;
   for (const StoredRun& r : runs) {
-    if (!r.run.incomplete && r.run.layout) {
-      layouts.insert(*r.run.layout);
+    if (!r.run.incomplete) {
+      data.insert(fmt::format("{}/{}", r.run.layout.value_or(e.data_root),
+                              r.run.samples / epochs[r.cell_id]));
     }
   }
-  return layouts;
+  return data;
 }
 
 // Whether a number of one may stand beside a number of the other under one name.
 bool alike(const StoredExperiment& a, const Loaded& of_a, const StoredExperiment& b,
            const Loaded& of_b) {
-  if (a.facts_hash != b.facts_hash || a.host.layers != b.host.layers) {
-    return false;
-  }
-  if (of_a.layouts.empty() || of_b.layouts.empty()) {
-    return a.data_root == b.data_root;
-  }
-  return std::ranges::any_of(of_a.layouts,
-                             [&](const std::string& l) { return of_b.layouts.contains(l); });
+  return a.facts_hash == b.facts_hash && a.host.layers == b.host.layers &&
+         std::ranges::any_of(of_a.data, [&](const std::string& d) { return of_b.data.contains(d); });
 }
 
 // Disks are told apart by number where their names do not: the same cell in two experiments, other
@@ -117,7 +118,7 @@ Result<JoinedExperiments> join_experiments(ResultReader& reader, const Experimen
   for (std::size_t e = 0; e < loaded.size(); ++e) {
     BLKSWEEP_TRY(loaded[e].cells, reader.cells(joined.experiments[e].id));
     BLKSWEEP_TRY(auto runs, reader.runs(joined.experiments[e].id));
-    loaded[e].layouts = layouts_of(runs);
+    loaded[e].data = data_of(joined.experiments[e], loaded[e].cells, runs);
     std::ranges::move(runs, std::back_inserter(joined.input.runs));
   }
   const bool several = joined.experiments.size() > 1;
