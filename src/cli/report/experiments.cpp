@@ -60,7 +60,8 @@ std::set<std::string> data_of(const StoredExperiment& e, const std::vector<Store
                               const std::vector<StoredRun>& runs) {
   std::map<std::int64_t, std::uint64_t> epochs;
   for (const StoredCell& c : cells) {
-    epochs[c.id] = std::max<std::uint64_t>(parse_count(setting_of(c.cell, "epochs")).value_or(1), 1);
+    epochs[c.id] =
+        std::max<std::uint64_t>(parse_count(setting_of(c.cell, "epochs")).value_or(1), 1);
   }
   std::set<std::string> data;
   for (const StoredRun& r : runs) {
@@ -76,7 +77,8 @@ std::set<std::string> data_of(const StoredExperiment& e, const std::vector<Store
 bool alike(const StoredExperiment& a, const Loaded& of_a, const StoredExperiment& b,
            const Loaded& of_b) {
   return a.facts_hash == b.facts_hash && a.host.layers == b.host.layers &&
-         std::ranges::any_of(of_a.data, [&](const std::string& d) { return of_b.data.contains(d); });
+         std::ranges::any_of(of_a.data,
+                             [&](const std::string& d) { return of_b.data.contains(d); });
 }
 
 // Disks are told apart by number where their names do not: the same cell in two experiments, other
