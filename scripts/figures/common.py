@@ -87,7 +87,8 @@ def where(facts):
     disks = list(dict.fromkeys(disk_text(dataclasses.replace(f, label="")) for f in everything))
     if len(disks) > 1 or len(everything) == 1:  # labels of what lies on one disk are no disks
         disks = list(dict.fromkeys(map(disk_text, everything)))
-    return (f"Disk: {'; '.join(disks)}. {facts.host['cpu']}, {facts.host['kernel']}. {plural(facts.counted, 'run')} counted. "
+    nodes = dict.fromkeys(f"{f.host['cpu']}, {f.host['kernel']}" for f in everything)
+    return (f"Disk: {'; '.join(disks)}. {'; '.join(nodes)}. {plural(facts.counted, 'run')} counted. "
             f"{left_out_text(facts)}")
 
 
@@ -103,12 +104,13 @@ def caption(text, query, facts):
                 f"{host['device']} ({host['device_model']}), {host['filesystem']}, "
                 f"scheduler {host['scheduler']}"
                 + (f", GPU {host['gpu']}" if host["gpu"] else "") + "\n")
-    host = facts.host
-    stopping = [t for t in (stopping_text(f) for f in (facts, *facts.others)) if t]
+    everything = (facts, *facts.others)
+    revisions = dict.fromkeys(f"{f.host['tool_version']} ({f.host['git_revision']})" for f in everything)
+    stopping = [t for t in map(stopping_text, everything) if t]
     return (" ".join([text, *stopping, f"{plural(facts.counted, 'run')} counted.", left_out_text(facts)]) + "\n"
             f"query: {' '.join(query.split())}\n"
-            f"revision: {host['tool_version']} ({host['git_revision']})\n"
-            + "".join(dict.fromkeys(host_line(f.host) for f in (facts, *facts.others))))
+            f"revision: {', '.join(revisions)}\n"
+            + "".join(dict.fromkeys(host_line(f.host) for f in everything)))
 
 
 def make(module, db, cells, stem, title=""):

@@ -20,8 +20,9 @@ TABLE_WORDS = {
 
 def data_set(db, cells):
     """Samples and bytes of an epoch, in words; several cells may read several data sets."""
-    wanted = {c.cell_id for c in cells}
-    found = [row for row in load.rows(db, DATA_QUERY) if row[0] in wanted]
+    epochs = {c.cell_id: max(int(c.settings.get("epochs") or 1), 1) for c in cells}  # a run has all of them
+    found = [(cell, samples // epochs[cell], size // epochs[cell])
+             for cell, samples, size in load.rows(db, DATA_QUERY) if cell in epochs]
     if not found:
         return {}
 
@@ -103,7 +104,7 @@ def node_words(facts):
     host = facts.host
     return (f"{host['hostname']} ({host['cpu']}, {common.plural(host['cpus'], 'CPU')}, "
             f"{host['memory_bytes'] / 2**30:.1f} GiB of memory"
-            + (f", GPU {host['gpu']}" if host["gpu"] else "") + f") under Linux {host['kernel']}")
+            + (f", GPU {host['gpu']}" if host["gpu"] else "") + f") under Linux {host['kernel'].removeprefix('Linux ')}")
 
 
 def disk_words(facts):
@@ -131,16 +132,22 @@ def cache_words(cells):
     return text + "."
 
 
-def others_words(db):
-    """fio, probe, ceilings: what was measured beside the runs."""
-    fio = [v for v, in load.rows(db, "SELECT DISTINCT version FROM fio JOIN good_run USING (run_id) ORDER BY 1")]
-    probed, = load.rows(db, "SELECT count(*), coalesce(sum(lost_events), 0) FROM probe JOIN good_run USING (run_id)")
+def others_words(db, cells):
+    """fio, probe, ceilings: what was measured beside the runs of these cells."""
+    ids = [c.cell_id for c in cells]
+    of_cells = f"good_run WHERE cell_id IN ({', '.join('?' * len(ids))})"
+    runs, = load.rows(db, f"SELECT count(*) FROM {of_cells}", ids)[0]
+    fio = load.rows(db, f"SELECT version, count(DISTINCT run_id) FROM fio WHERE run_id IN (SELECT run_id FROM {of_cells}) "
+                        "GROUP BY version ORDER BY version", ids)
+    probed, lost = load.rows(db, "SELECT count(*), coalesce(sum(lost_events), 0) FROM probe WHERE run_id IN "
+                                 f"(SELECT run_id FROM {of_cells})", ids)[0]
     said = []
     if fio:
-        said.append(f"Beside each run, {', '.join(fio)} read the same bytes in the same order and groups.")
-    if probed[0]:
-        said.append(f"eBPF programs watched the block layer in {common.plural(probed[0], 'run')} and lost "
-                    f"{probed[1]:,} events.")
+        beside = sum(count for _, count in fio)
+        which = "each run" if beside >= runs else f"{beside} of {common.plural(runs, 'run')}"
+        said.append(f"Beside {which}, {', '.join(v for v, _ in fio)} read the same bytes in the same order and groups.")
+    if probed:
+        said.append(f"eBPF programs watched the block layer in {common.plural(probed, 'run')} and lost {lost:,} events.")
     return said
 
 
@@ -164,8 +171,8 @@ def methods_words(db, shown):
     cells, facts = shown.cells, shown.facts
     same, varied = settings_of(cells)
     everything = (facts, *facts.others)
-    host = facts.host
-    yield (f"Measured with blksweep {host['tool_version']} (revision {host['git_revision']}) on "
+    programs = dict.fromkeys(f"{f.host['tool_version']} (revision {f.host['git_revision']})" for f in everything)
+    yield (f"Measured with blksweep {', '.join(programs)} on "
            f"{'; '.join(dict.fromkeys(node_words(f) for f in everything))}{dates(db, shown)}.")
     if shown.data:
         yield f"An epoch: {shown.data['samples']} samples, {shown.data['bytes']} bytes."
@@ -183,7 +190,7 @@ def methods_words(db, shown):
     yield statistic(cells, facts)
     for f in everything:
         yield from ceiling_words(f)
-    yield from others_words(db)
+    yield from others_words(db, cells)
     yield left_out(facts)
 
 

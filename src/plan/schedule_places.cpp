@@ -116,7 +116,7 @@ class Places {
     const bool shuffled = settings.shuffle != Shuffle::none;
     const std::uint64_t window = shuffled ? settings.window.n : plan_.horizon_peak;
     const std::uint64_t batches = (std::uint64_t{settings.prefetch} + 2) * largest_batch();
-    const std::uint64_t queue = std::min(settings.in_flight.n, batches + longest_read());
+    const std::uint64_t queue = std::min(settings.in_flight.n, batches + largest_group());
     const std::uint64_t base = window + queue + batches;
     return align_up(base + base / 16, granule_);
   }
@@ -133,12 +133,16 @@ class Places {
     return largest;
   }
 
-  std::uint64_t longest_read() const {
-    std::uint64_t longest = 0;
-    for (const Read& read : plan_.reads) {
-      longest = std::max<std::uint64_t>(longest, read.length);
+  // Of the reads that no gate parts.
+  std::uint64_t largest_group() const {
+    const std::size_t reads = std::max<std::size_t>(plan_.submit_batch, 1);
+    std::uint64_t largest = 0;
+    std::uint64_t bytes = 0;
+    for (std::size_t r = 0; r < plan_.reads.size(); ++r) {
+      bytes = (r % reads == 0 ? 0 : bytes) + plan_.reads[r].length;
+      largest = std::max(largest, bytes);
     }
-    return longest;
+    return largest;
   }
 
   std::uint64_t share(std::uint32_t parcel) const {

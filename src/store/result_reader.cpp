@@ -164,8 +164,9 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
   BLKSWEEP_TRY(
       Statement query,
       db_.prepare(fmt::format(
-          "SELECT experiment_id, key, started_unix_ns, (SELECT count(*) FROM run JOIN cell c USING "
-          "(cell_id) WHERE c.experiment_id = e.experiment_id), {} FROM experiment e ORDER BY "
+          "SELECT experiment_id, key, facts_hash, started_unix_ns, (SELECT count(*) FROM run JOIN "
+          "cell c USING (cell_id) WHERE c.experiment_id = e.experiment_id), {} FROM experiment e "
+          "ORDER BY "
           "(SELECT max(session_id) FROM session s WHERE s.experiment_id = e.experiment_id), "
           "experiment_id",
           names.text())));
@@ -174,6 +175,7 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
     StoredExperiment& e = found.emplace_back();
     row.read(e.id);
     row.read(e.key);
+    row.read(e.facts_hash);
     row.read(e.started_unix_ns);
     row.read(e.runs);
     each_host_column(e.host, RowReader(row));
@@ -187,12 +189,14 @@ Result<std::vector<StoredExperiment>> ResultReader::experiments() {
     BLKSWEEP_TRY(e.host.layers, read_layers(db_, e.id));
     BLKSWEEP_TRY(e.ceilings, read_ceilings(db_, e.id));
     BLKSWEEP_TRY(e.stopping, read_stopping(db_, e.id));
-    BLKSWEEP_TRY(
-        Statement sessions,
-        db_.prepare("SELECT argv FROM session WHERE experiment_id = ? ORDER BY session_id"));
+    BLKSWEEP_TRY(Statement sessions,
+                 db_.prepare("SELECT argv, coalesce(data_root, '') FROM session "
+                             "WHERE experiment_id = ? ORDER BY session_id"));
     sessions.bind(e.id);
-    BLKSWEEP_CHECK(
-        for_each_row(sessions, [&e](Statement& row) { row.read(e.commands.emplace_back()); }));
+    BLKSWEEP_CHECK(for_each_row(sessions, [&e](Statement& row) {
+      row.read(e.commands.emplace_back());
+      row.read(e.data_root);
+    }));
     BLKSWEEP_TRY(Statement disk, db_.prepare("SELECT label FROM disk WHERE experiment_id = ?"));
     disk.bind(e.id);
     BLKSWEEP_CHECK(for_each_row(disk, [&e](Statement& row) { row.read(e.host.device_label); }));

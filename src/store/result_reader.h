@@ -24,6 +24,8 @@ struct StoredExperiment {
   std::int64_t started_unix_ns = 0;
   std::uint64_t runs = 0;  // stored ones, the incomplete too
   HostRecord host;
+  std::string facts_hash;
+  std::string data_root;              // of the last session; empty: unknown
   std::vector<std::string> commands;  // of each session, oldest first
   std::vector<CeilingRecord> ceilings;
   Maybe<StoppingRecord> stopping;  // of the last session with --repeats auto

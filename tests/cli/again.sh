@@ -24,3 +24,16 @@ grep -q 'holds all 4 runs of this sweep: nothing was measured; --repeats 3' "$tm
 call "${sweep[@]}" --repeats 3 --json
 expect_status 0
 expect 'a further repeat measures that one' "[r['repeat'] for r in runs] == [2, 2]"
+
+# The same files divided into as many other samples are other data: nothing of them is there yet.
+of_records() {
+  "$blksweep" catalog "$tmp/records" --records "$1" -o "$tmp/records.cat" >/dev/null 2>&1 || die "records of $1"
+  call run --catalog "$tmp/records.cat" --order random --buffered --no-probe --no-ceiling --db "$tmp/records.db" --repeats "$2" --json
+  expect_status 0
+}
+"$blksweep" dataset make "$tmp/records" --count 20 --size 100000B >/dev/null
+of_records 30000B 1
+of_records 26000B 2
+expect 'both rounds read the samples of now' "[r['repeat'] for r in runs] == [0, 1] and all(r['samples'] == 80 for r in runs)"
+"$blksweep" report "$tmp/records.db" --experiment all >"$tmp/.out" || die 'no report of both'
+grep -q '#2 + random *2 ' "$tmp/.out" || die "two divisions of the same files are one cell: $(cat "$tmp/.out")"

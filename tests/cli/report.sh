@@ -95,6 +95,29 @@ for cells in by_disk.values():
 fast, slow = by_disk.values()
 assert slow[2]["ratio"]["value"] > 5 * fast[2]["ratio"]["value"]
 '
+# Other cells of the same data on the same disk stand in one table; those of other data do not.
+cp "$two" "$work/data.db"
+"$python" - "$work/data.db" <<'PY'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.executescript("""
+  UPDATE experiment SET device = 'loop0', device_model = ''; UPDATE layer_fact SET disk = 'loop0';
+  UPDATE cell_setting SET value = '2' || value WHERE name = 'order'
+    AND cell_id IN (SELECT cell_id FROM cell WHERE experiment_id = 2);
+  UPDATE session SET data_root = '/small';""")
+PY
+"$blksweep" report "$work/data.db" --experiment all >"$work/table"
+! grep -q '#' "$work/table" || fail "one disk, one data set: $(cat "$work/table")"
+for other in "session SET data_root = '/large'" "experiment SET facts_hash = 'other'" "run SET layout = run_id"; do
+  cp "$work/data.db" "$work/other.db"
+  "$python" -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("UPDATE " + sys.argv[2] + ("" if "run" in sys.argv[2] else " WHERE experiment_id = 2"))
+db.commit()' "$work/other.db" "$other"
+  "$blksweep" report "$work/other.db" --experiment all >"$work/table"
+  [ "$(grep -c '^loop0 #[12] + ' "$work/table")" = 8 ] || fail "$other: two of all: $(cat "$work/table")"
+done
+
 "$blksweep" report "$two" >"$work/table" 2>/dev/null
 [ "$(grep -c '^loop0\|(emulated)' "$work/table")" = 0 ] || fail 'one experiment names no disk'
 refuses 2 "'9' is not in" "$blksweep" report "$two" --experiment 1,9

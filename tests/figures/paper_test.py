@@ -1,7 +1,9 @@
 """Texts of a paper are letters whatever they hold, its numbers are those that it was given, in the fonts it names."""
+import contextlib
 import pathlib
 import re
 import shlex
+import sqlite3
 import sys
 import tempfile
 import types
@@ -10,12 +12,14 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts/figures"), str(ROOT / "tests/support")]
 
+import common  # noqa: E402
 import demo_db as demo  # noqa: E402
 import fonts  # noqa: E402
 import load  # noqa: E402
 import paper  # noqa: E402
 import paper_data  # noqa: E402
 import paper_tables  # noqa: E402
+import paper_words  # noqa: E402
 import style  # noqa: E402
 import tex  # noqa: E402
 
@@ -102,6 +106,46 @@ class Figures(unittest.TestCase):
             self.assertEqual(ax.get_xscale(), scale)
 
 
+class Words(unittest.TestCase):
+    """What is said of runs is said of those that are shown."""
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.db = pathlib.Path(folder.name) / "a.db"
+        demo.main([str(self.db), "--repeats", "1", "--cells", "1", "--disks", "2"])
+
+    def cells(self, *ids, **settings):
+        return [load.Cell(n, f"c{n}", False, 1, {}, {"disk": f"d{n}", **settings}) for n in ids]
+
+    def change(self, *commands):
+        with contextlib.closing(sqlite3.connect(self.db)) as db, db:
+            for command in commands:
+                db.execute(command)
+
+    def test_an_epoch_is_one_of_all_that_a_run_read(self):
+        once = paper_words.data_set(self.db, self.cells(1, epochs="1"))
+        self.change("UPDATE run SET samples = 3 * samples, bytes = 3 * bytes WHERE cell_id = 1")
+        self.assertEqual(paper_words.data_set(self.db, self.cells(1, epochs="3")), once)
+
+    def test_fio_and_probes_of_other_experiments_are_not_beside_these_runs(self):
+        self.assertEqual(len(paper_words.others_words(self.db, self.cells(1))), 2)
+        for table in ("fio", "probe"):
+            self.change(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM run WHERE cell_id = 1)")
+        self.assertEqual(paper_words.others_words(self.db, self.cells(1)), [])
+        self.assertIn("Beside 1 of 2 runs", paper_words.others_words(self.db, self.cells(1, 2))[0])
+        self.assertIn("in 1 run ", paper_words.others_words(self.db, self.cells(1, 2))[1])
+
+    def test_each_node_and_revision_is_named(self):
+        self.change("UPDATE experiment SET git_revision = 'fedcba', cpu = 'Other CPU' WHERE experiment_id = 2")
+        cells = self.cells(1, 2)
+        facts = load.load_facts(self.db, cells)
+        methods = next(paper_words.methods_words(self.db, paper_tables.Shown(cells, facts, {}, {})))
+        for text in (common.where(facts) + common.caption("", "", facts), methods):
+            self.assertIn("Other CPU", text)
+            self.assertIn("fedcba", text)
+            self.assertIn("0123456789ab", text)
+
+
 class Frozen(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -110,7 +154,6 @@ class Frozen(unittest.TestCase):
         demo.main([str(self.out / "a.db"), "--repeats", "1", "--cells", "2"])
 
     def test_the_sql_makes_a_database_that_gives_the_same_sql(self):
-        import sqlite3
         paper_data.dump(self.out / "a.db", self.out / "a.sql")
         with sqlite3.connect(self.out / "b.db") as db:
             db.executescript((self.out / "a.sql").read_text(encoding="utf-8"))

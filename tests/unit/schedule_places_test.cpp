@@ -136,5 +136,30 @@ TEST(SchedulePlaces, RoomForReadsThatThePrefetchBoundLetsAheadIsNeitherMoreNorLe
   }
 }
 
+// What is submitted together is in memory together: less room would have it wait for batches that
+// the prefetch bound allows.
+TEST(SchedulePlaces, ReadsThatNoGatePartsHaveRoomTogether) {
+  Rng rng(9);
+  for (int variant = 0; variant < 300; ++variant) {
+    std::vector<std::uint32_t> order(kEpoch * kEpochs);
+    std::iota(order.begin(), order.end(), 0U);
+    Plan plan = plan_of(order);
+    plan.submit_batch = static_cast<std::uint32_t>(1 + rng.below(2 * kEpoch));
+    ShuffleSettings settings{.shuffle = Shuffle::buffer,
+                             .window = {kBlock},
+                             .prefetch = static_cast<std::uint32_t>(rng.below(3)),
+                             .in_flight = {1 << 30}};
+    const std::vector<std::uint32_t> held_of(kEpochs, 1);
+    Schedule schedule = emitted(order);
+    ASSERT_TRUE(place_parcels(plan, settings, {kBlock, held_of}, schedule));
+    settings.window = {1 << 30};
+    Schedule endless = emitted(order);
+    ASSERT_TRUE(place_parcels(plan, settings, {kBlock, held_of}, endless));
+    EXPECT_TRUE(std::ranges::equal(schedule.gates, endless.gates, [](const Gate& a, const Gate& b) {
+      return a.read == b.read && a.consumed_batches == b.consumed_batches;
+    })) << variant;
+  }
+}
+
 }  // namespace
 }  // namespace blksweep

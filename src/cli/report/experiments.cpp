@@ -50,20 +50,51 @@ Result<std::vector<StoredExperiment>> chosen(std::vector<StoredExperiment> all,
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-// Disks are told apart by number where their names do not: the same cell in two experiments, or
-// one name for two stacks of devices, each with a ceiling of its own.
+struct Loaded {  // of an experiment
+  std::vector<StoredCell> cells;
+  std::set<std::string> data;  // that its complete runs read
+};
+
+// Its blocks, or where they are not known its folder, and into how many samples they are divided.
+std::set<std::string> data_of(const StoredExperiment& e, const std::vector<StoredCell>& cells,
+                              const std::vector<StoredRun>& runs) {
+  std::map<std::int64_t, std::uint64_t> epochs;
+  for (const StoredCell& c : cells) {
+    epochs[c.id] =
+        std::max<std::uint64_t>(parse_count(setting_of(c.cell, "epochs")).value_or(1), 1);
+  }
+  std::set<std::string> data;
+  for (const StoredRun& r : runs) {
+    if (!r.run.incomplete) {
+      data.insert(fmt::format("{}/{}", r.run.layout.value_or(e.data_root),
+                              r.run.samples / epochs[r.cell_id]));
+    }
+  }
+  return data;
+}
+
+// Whether a number of one may stand beside a number of the other under one name.
+bool alike(const StoredExperiment& a, const Loaded& of_a, const StoredExperiment& b,
+           const Loaded& of_b) {
+  return a.facts_hash == b.facts_hash && a.host.layers == b.host.layers &&
+         std::ranges::any_of(of_a.data,
+                             [&](const std::string& d) { return of_b.data.contains(d); });
+}
+
+// Disks are told apart by number where their names do not: the same cell in two experiments, other
+// data, or one name for two stacks of devices or nodes, each with a ceiling of its own.
 std::vector<std::string> name_disks(const std::vector<StoredExperiment>& experiments,
-                                    const std::vector<std::vector<StoredCell>>& cells) {
+                                    const std::vector<Loaded>& loaded) {
   std::map<std::string, std::set<Settings>> seen;
   std::map<std::string, std::size_t> first;
   std::set<std::string> twice;
   for (std::size_t e = 0; e < experiments.size(); ++e) {
     const std::string disk = disk_label(experiments[e].host);
     const std::size_t before = first.try_emplace(disk, e).first->second;
-    if (experiments[before].host.layers != experiments[e].host.layers) {
+    if (!alike(experiments[before], loaded[before], experiments[e], loaded[e])) {
       twice.insert(disk);
     }
-    for (const StoredCell& c : cells[e]) {
+    for (const StoredCell& c : loaded[e].cells) {
       if (!seen[disk].insert(c.cell.settings).second) {
         twice.insert(disk);
       }
@@ -85,19 +116,20 @@ Result<JoinedExperiments> join_experiments(ResultReader& reader, const Experimen
   const std::size_t stored = all.size();
   BLKSWEEP_TRY(joined.experiments, chosen(std::move(all), choice));
   joined.others = stored - joined.experiments.size();
-  std::vector<std::vector<StoredCell>> cells;
-  for (const StoredExperiment& e : joined.experiments) {
-    BLKSWEEP_TRY(cells.emplace_back(), reader.cells(e.id));
-    BLKSWEEP_TRY(auto runs, reader.runs(e.id));
+  std::vector<Loaded> loaded(joined.experiments.size());
+  for (std::size_t e = 0; e < loaded.size(); ++e) {
+    BLKSWEEP_TRY(loaded[e].cells, reader.cells(joined.experiments[e].id));
+    BLKSWEEP_TRY(auto runs, reader.runs(joined.experiments[e].id));
+    loaded[e].data = data_of(joined.experiments[e], loaded[e].cells, runs);
     std::ranges::move(runs, std::back_inserter(joined.input.runs));
   }
   const bool several = joined.experiments.size() > 1;
   if (several) {
-    joined.disks = name_disks(joined.experiments, cells);
+    joined.disks = name_disks(joined.experiments, loaded);
   }
-  for (std::size_t e = 0; e < cells.size(); ++e) {
+  for (std::size_t e = 0; e < loaded.size(); ++e) {
     const std::string disk = several ? joined.disks[e] : "";
-    for (StoredCell& cell : cells[e]) {
+    for (StoredCell& cell : loaded[e].cells) {
       if (several) {
         cell.cell.settings.insert(cell.cell.settings.begin(), {"disk", disk});
       }

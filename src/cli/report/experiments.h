@@ -2,7 +2,8 @@
 //
 // Several experiments become one set of cells, in which the disk is the first setting; what is one
 // disk is decided by its label (store/labels.h). Two experiments that have the same cell on a disk
-// of the same label are kept apart: their disks are called "... #1", "... #2" by experiment.
+// of the same label, or are of other data, another node or program, are kept apart: their disks are
+// called "... #1", "... #2" by experiment.
 // One experiment alone is as it was stored.
 #pragma once
 
