@@ -38,6 +38,7 @@ class Cell:
     values: dict  # further columns of cells.csv: float or None
     settings: dict
     verdict: str = ""  # "faster", "slower", "not shown"; "": the baseline, or too few pairs
+    ratio_to: str = ""  # the baseline's label; "": there is no ratio
 
     @property
     def differs(self):
@@ -126,7 +127,8 @@ def load_cells(path):
             settings = {k[len("setting_"):]: v for k, v in row.items() if k.startswith("setting_")}
             values = {k: number(v) for k, v in row.items() if not k.startswith("setting_")}
             cells.append(Cell(int(row["cell_id"]), row["label"], row["baseline"] == "1",
-                              int(row["runs"]), values, settings, row.get("verdict", "")))
+                              int(row["runs"]), values, settings, row.get("verdict", ""),
+                              row.get("ratio_to", "")))
     return cells
 
 

@@ -56,6 +56,9 @@ PY
 # Filters.
 "$blksweep" report "$db" --cells order=lba,merge=device >"$work/table"
 [ "$(sed '1,2d; /^[^ ]* pairs*:\|^ours . fio\|^fio made\|^ceiling/,$d' "$work/table" | grep -c .)" = 1 ] || fail "one cell: $(cat "$work/table")"
+grep -qx 'ratio: to random, not shown here' "$work/table" || fail "to what the ratio is: $(cat "$work/table")"
+"$blksweep" report "$db" --cells merge=device,order=lba --baseline merge=device,merge=none >"$work/table"
+grep -q '^lba .* baseline' "$work/table" || fail "the baseline that is shown: $(cat "$work/table")"
 refuses 2 'no cell matches' "$blksweep" report "$db" --cells order=elsewhere
 refuses 2 "'order'" "$blksweep" report "$db" --cells order
 
