@@ -111,6 +111,7 @@ db.executescript("""
 PY
 "$blksweep" report "$work/data.db" --experiment all >"$work/table"
 ! grep -q '#' "$work/table" || fail "one disk, one data set: $(cat "$work/table")"
+grep -q '^ceiling.*sequential.*median of 6 rounds' "$work/table" || fail "rounds of both: $(cat "$work/table")"
 for other in "session SET data_root = '/large'" "experiment SET facts_hash = 'other'" "run SET layout = run_id"; do
   cp "$work/data.db" "$work/other.db"
   "$python" -c 'import sqlite3, sys
