@@ -73,6 +73,13 @@ def stopping_text(facts):
             f"{percent(precision)}{widest}; ended by {reason or 'being cut off'}. Intervals and verdicts allow for that.")
 
 
+def unseen_baselines(cells):
+    """What ratios refer to and no row shows, in a sentence; ""."""
+    names = dict.fromkeys(c.ratio_to for c in cells if c.ratio_to)
+    unseen = [n for n in names if not any(c.baseline and n in (c.label, f"{c.disk} + {c.label}") for c in cells)]
+    return f"Ratios are to {'; '.join(unseen)}, not shown here." if unseen else ""
+
+
 def few_pairs(cells):
     """What the fewest pairs with a baseline cannot bear, or ""."""
     pairs = [int(c.value("pairs")) for c in cells if c.value("ratio") is not None]

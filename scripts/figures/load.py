@@ -38,6 +38,7 @@ class Cell:
     values: dict  # further columns of cells.csv: float or None
     settings: dict
     verdict: str = ""  # "faster", "slower", "not shown"; "": the baseline, or too few pairs
+    ratio_to: str = ""  # the baseline's label; "": there is no ratio
 
     @property
     def differs(self):
@@ -126,7 +127,8 @@ def load_cells(path):
             settings = {k[len("setting_"):]: v for k, v in row.items() if k.startswith("setting_")}
             values = {k: number(v) for k, v in row.items() if not k.startswith("setting_")}
             cells.append(Cell(int(row["cell_id"]), row["label"], row["baseline"] == "1",
-                              int(row["runs"]), values, settings, row.get("verdict", "")))
+                              int(row["runs"]), values, settings, row.get("verdict", ""),
+                              row.get("ratio_to", "")))
     return cells
 
 
@@ -167,6 +169,16 @@ def load_facts(path, cells):
                                others=tuple(others))
 
 
+CEILING_QUERY = ("SELECT kind, request_bytes, depth, bytes_per_s, reads_per_s, samples_per_byte, "
+                 "experiment_id || '/' || round FROM ceiling WHERE experiment_id = ? ORDER BY round, rowid")
+
+
+def experiments_of(db, cells):
+    """Of all that share the name of a disk, in the order of the cells."""
+    of_cell = dict(db.execute("SELECT cell_id, experiment_id FROM cell"))
+    return dict.fromkeys(of_cell[c.cell_id] for c in cells if c.cell_id in of_cell)
+
+
 def disk_facts(path, cells):
     with connect(path) as db:
         cursor = db.execute(FACTS_QUERY, [cells[0].cell_id])
@@ -176,9 +188,7 @@ def disk_facts(path, cells):
         queue = db.execute("SELECT name, value FROM queue_setting WHERE experiment_id = ? "
                            "ORDER BY name", experiment).fetchall()
         label = db.execute("SELECT label FROM disk WHERE experiment_id = ?", experiment).fetchone()
-        ceilings = db.execute("SELECT kind, request_bytes, depth, bytes_per_s, reads_per_s, samples_per_byte, round "
-                              "FROM ceiling WHERE experiment_id = ? ORDER BY round, rowid",
-                              experiment).fetchall()
+        ceilings = [tuple(row) for e in experiments_of(db, cells) for row in db.execute(CEILING_QUERY, [e])]
         layers = db.execute("SELECT disk, name, value FROM layer_fact WHERE experiment_id = ? "
                             "ORDER BY position", experiment).fetchall()
         stopping = db.execute(STOPPING_QUERY, experiment).fetchone() or ()

@@ -73,7 +73,7 @@ def cell_numbers(shown, cell):
     for name, text in [*texts, *derived(numbers)]:
         out += put(key, name.replace("_", "-"), text)
     for name, value in cell.values.items():
-        if value is not None and name not in ("cell_id", "label", "verdict"):
+        if value is not None and name not in ("cell_id", "label", "verdict", "ratio_to"):
             out += put(key, "=" + name.replace("_", "-"), exact(value))
     return out
 

@@ -68,7 +68,7 @@ def statistic(cells, facts):
         families = max(sum(1 for c in of_disk if c.verdict) for _, of_disk in load.by_disk(cells))
         text += (f"; verdicts: the t test after Holm's correction, 5 % for one wrong word among {families}; "
                  "not shown is not equal")
-    further = [common.few_pairs(cells), *(common.stopping_text(f) for f in (facts, *facts.others))]
+    further = [common.unseen_baselines(cells), common.few_pairs(cells), *(common.stopping_text(f) for f in (facts, *facts.others))]
     return " ".join([text + ".", *(t for t in further if t)])
 
 

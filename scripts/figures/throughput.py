@@ -82,6 +82,8 @@ def describe(groups, cells):
     if baseline:
         text += f" At the end of a row: ratio of samples per second to {baseline}, "
         text += (common.interval_text(cells) or "geometric mean over the pairs of a round") + "."
+    elif any(c.ratio_to for c in cells):
+        text += f" At the end of a row: ratio of samples per second. {common.unseen_baselines(cells)}"
     text += " Band, where the ceiling was measured: least to greatest of its rounds."
     return text + (" fio: the same delivered bytes over fio's time." if groups["fio"] else " No fio twin with a ratio.")
 

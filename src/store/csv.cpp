@@ -92,6 +92,7 @@ void comparison(Line& line, const CellSummary& c) {
   estimate(line, "ratio", c.ratio);
   interval(line, "ratio_ranked", c.ratio ? c.ratio->ranked : std::nullopt);
   line("ratio_p", c.ratio ? c.ratio->p : std::nullopt);
+  line("ratio_to", c.ratio_to);
   line("verdict", std::string(verdict_word(c)));
   line("detectable", c.verdict.detectable);
   line("equal", c.verdict.equal);

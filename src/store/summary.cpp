@@ -317,15 +317,17 @@ CellFilter usual_baseline() { return {{"order", "random"}, {"merge", "none"}}; }
 
 std::map<std::string, std::size_t> baselines_of(const SummaryInput& input) {
   const CellFilter wanted = input.baseline.empty() ? usual_baseline() : input.baseline;
-  std::map<std::string, std::size_t> first, found;
+  std::map<std::string, std::size_t> first, found, shown;
   for (std::size_t i = 0; i < input.cells.size(); ++i) {
     first.emplace(disk_of(input.cells[i]), i);
     if (matches(input.cells[i].cell, wanted)) {
-      found.emplace(disk_of(input.cells[i]), i);
+      auto& chosen = matches(input.cells[i].cell, input.shown) ? shown : found;
+      chosen.emplace(disk_of(input.cells[i]), i);
     }
   }
-  found.merge(first);
-  return found;
+  shown.merge(found);
+  shown.merge(first);
+  return shown;
 }
 
 std::vector<const StoredRun*> counted_runs(const std::vector<StoredRun>& runs, std::int64_t cell) {
@@ -371,6 +373,7 @@ std::vector<CellSummary> summarize(const SummaryInput& input) {
     add_overlap(cell, runs);
     if (i != baseline) {
       add_ratio(cell, runs, counted_runs(input.runs, input.cells[baseline].id), error_rate);
+      cell.ratio_to = cell.ratio ? printable(labels[baseline]) : "";
     }
   }
   add_verdicts(out, input);

@@ -45,6 +45,7 @@ struct CellSummary {
   // The rest is over counted runs; nothing is known when there are none.
   Maybe<Level> samples_per_s, bytes_per_s;
   Maybe<PairedRatio> ratio;  // to the baseline; of the baseline itself: none
+  std::string ratio_to;      // the baseline's label; empty: there is no ratio
   PairedVerdict verdict;
   std::size_t split = 0;  // rounds whose runs are of different sessions than the baseline's
   TwinSummary twins;
@@ -88,6 +89,7 @@ struct SummaryInput {
   // By disk, as ceilings: where rounds went on until intervals were narrow (stats/precision.h).
   std::map<std::string, StoppingRecord> stopping = {};
   std::map<std::string, HostRecord> hosts = {};  // by disk, as ceilings
+  CellFilter shown = {};  // of several that could be the baseline, one of these is
 };
 
 // One per cell that is no control (store/rig_verdict.h), in the order of `cells`.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/table.h"
 #include "base/units.h"
@@ -258,6 +259,18 @@ std::string comparison_notes(const CellSummary& c) {
   return out;
 }
 
+// Ratios whose row of 1 is not in the table.
+std::string unseen_baselines(const std::vector<CellSummary>& cells) {
+  std::set<std::string> names;
+  for (const CellSummary& c : cells) {
+    names.insert(c.ratio_to);
+  }
+  for (const CellSummary& c : cells) {
+    names.erase(c.baseline ? c.label : "");
+  }
+  return names.empty() ? "" : fmt::format("ratio: to {}, not shown here\n", fmt::join(names, "; "));
+}
+
 std::string method_note(const std::vector<CellSummary>& cells) {
   std::map<std::string, std::size_t> families;  // comparisons with one baseline, by disk
   std::size_t most = 0, fewest = SIZE_MAX, greatest = 0;
@@ -302,7 +315,7 @@ std::string notes(const std::vector<CellSummary>& cells) {
   if (compared && same) {
     out += "ours / fio: as many requests at the device on both sides in the median, within 2 %\n";
   }
-  return out + method_note(cells);
+  return out + unseen_baselines(cells) + method_note(cells);
 }
 
 std::vector<Column> columns_of(const std::vector<CellSummary>& cells) {

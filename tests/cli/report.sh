@@ -56,6 +56,9 @@ PY
 # Filters.
 "$blksweep" report "$db" --cells order=lba,merge=device >"$work/table"
 [ "$(sed '1,2d; /^[^ ]* pairs*:\|^ours . fio\|^fio made\|^ceiling/,$d' "$work/table" | grep -c .)" = 1 ] || fail "one cell: $(cat "$work/table")"
+grep -qx 'ratio: to random, not shown here' "$work/table" || fail "to what the ratio is: $(cat "$work/table")"
+"$blksweep" report "$db" --cells merge=device,order=lba --baseline merge=device,merge=none >"$work/table"
+grep -q '^lba .* baseline' "$work/table" || fail "the baseline that is shown: $(cat "$work/table")"
 refuses 2 'no cell matches' "$blksweep" report "$db" --cells order=elsewhere
 refuses 2 "'order'" "$blksweep" report "$db" --cells order
 
@@ -108,6 +111,7 @@ db.executescript("""
 PY
 "$blksweep" report "$work/data.db" --experiment all >"$work/table"
 ! grep -q '#' "$work/table" || fail "one disk, one data set: $(cat "$work/table")"
+grep -q '^ceiling.*sequential.*median of 6 rounds' "$work/table" || fail "rounds of both: $(cat "$work/table")"
 for other in "session SET data_root = '/large'" "experiment SET facts_hash = 'other'" "run SET layout = run_id"; do
   cp "$work/data.db" "$work/other.db"
   "$python" -c 'import sqlite3, sys

@@ -1,5 +1,6 @@
 """Texts of a paper are letters whatever they hold, its numbers are those that it was given, in the fonts it names."""
 import contextlib
+import dataclasses
 import pathlib
 import re
 import shlex
@@ -134,6 +135,11 @@ class Words(unittest.TestCase):
         self.assertEqual(paper_words.others_words(self.db, self.cells(1)), [])
         self.assertIn("Beside 1 of 2 runs", paper_words.others_words(self.db, self.cells(1, 2))[0])
         self.assertIn("in 1 run ", paper_words.others_words(self.db, self.cells(1, 2))[1])
+
+    def test_ceilings_of_a_disk_are_those_of_all_its_experiments(self):
+        cells = [dataclasses.replace(c, settings={}) for c in self.cells(1, 2)]
+        self.assertEqual(load.ceilings(load.load_facts(self.db, cells[:1]))[0].rounds, 3)
+        self.assertEqual(load.ceilings(load.load_facts(self.db, cells))[0].rounds, 6)
 
     def test_each_node_and_revision_is_named(self):
         self.change("UPDATE experiment SET git_revision = 'fedcba', cpu = 'Other CPU' WHERE experiment_id = 2")

@@ -193,6 +193,17 @@ TEST(Summary, ComparesWithRandomUnlessToldOtherwise) {
   EXPECT_NEAR(summarize(other)[1].ratio->value, 0.5, 1e-4);
 }
 
+// Of a table of one depth the ratios are not to another depth's baseline.
+TEST(Summary, OfSeveralBaselinesOneThatIsShownCountsAndRatiosNameIt) {
+  SummaryInput input = two_cells();
+  input.baseline = {{"merge", "none"}};
+  EXPECT_EQ(summarize(input)[1].ratio_to, summarize(input)[0].label);
+  input.shown = {{"order", "random"}};
+  EXPECT_TRUE(summarize(input)[1].baseline);
+  input.shown = {{"order", "path"}};
+  EXPECT_TRUE(summarize(input)[0].baseline) << "one that is not shown, rather than none";
+}
+
 // Issue 10, referee: a set of sparse files ran at 815 % of its ceiling, one of tiny files at 4 %.
 TEST(Summary, TheShareOfTheCeilingCountsWhatTheDeviceHasToGive) {
   SummaryInput input = two_cells();

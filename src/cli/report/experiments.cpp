@@ -108,6 +108,18 @@ std::vector<std::string> name_disks(const std::vector<StoredExperiment>& experim
   return disks;
 }
 
+// Round 0 of another experiment is another round.
+void add_ceilings(std::vector<CeilingRecord>& all, std::vector<CeilingRecord> more) {
+  std::uint32_t rounds = 0;
+  for (const CeilingRecord& c : all) {
+    rounds = std::max(rounds, c.round + 1);
+  }
+  for (CeilingRecord& c : more) {
+    c.round += rounds;
+  }
+  std::ranges::move(more, std::back_inserter(all));
+}
+
 }  // namespace
 
 Result<JoinedExperiments> join_experiments(ResultReader& reader, const ExperimentChoice& choice) {
@@ -135,8 +147,7 @@ Result<JoinedExperiments> join_experiments(ResultReader& reader, const Experimen
       }
       joined.input.cells.push_back(std::move(cell));
     }
-    auto& ceilings = joined.input.ceilings[disk];
-    std::ranges::copy(joined.experiments[e].ceilings, std::back_inserter(ceilings));
+    add_ceilings(joined.input.ceilings[disk], joined.experiments[e].ceilings);
     joined.input.hosts[disk] = joined.experiments[e].host;
     if (joined.experiments[e].stopping) {
       joined.input.stopping[disk] = *joined.experiments[e].stopping;

@@ -53,12 +53,13 @@ Result<Report> load_report(const ReportChoice& options) {
   BLKSWEEP_TRY(report.joined, join_experiments(reader, {options.db, options.experiment}));
   SummaryInput& input = report.joined.input;
   input.baseline = options.baseline;
+  input.shown = options.cells;
   input.margin = options.margin;
   BLKSWEEP_CHECK(require_match(input.cells, options.baseline, "--baseline"));
   BLKSWEEP_CHECK(require_match(input.cells, options.cells, "--cells"));
   report.cells = summarize(input);
   report.rig = judge_rig(input);
-  // Left out after the summary: a baseline that is not shown still is the baseline.
+  // Left out after the summary: a baseline that is not shown still is the baseline, and is named.
   std::erase_if(report.cells,
                 [&](const CellSummary& c) { return !matches(c.cell, options.cells); });
   return report;

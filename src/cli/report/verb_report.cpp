@@ -81,6 +81,7 @@ Json summary_json(const CellSummary& c) {
           {"samples_per_s", level_json(c.samples_per_s)},
           {"bytes_per_s", level_json(c.bytes_per_s)},
           {"ratio", estimate_json(c.ratio)},
+          {"ratio_to", c.ratio_to.empty() ? Json(nullptr) : Json(c.ratio_to)},
           {"split", c.split},
           {"verdict", verdict_json(c)},
           {"fio_ratio", estimate_json(c.twins.ratio)},
