@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "store/ceilings.h"
 #include "store/csv.h"
 #include "store/labels.h"
@@ -289,6 +291,16 @@ TEST(Summary, RunsOfAnUnknownSessionAreNoPairs) {
     r.run.session_id.reset();
   }
   EXPECT_FALSE(summarize(input)[0].ratio);
+}
+
+TEST(SummaryNumbers, AreWhatIsKnownInTheWordsOfTheTable) {
+  const auto cells = summarize(two_cells());
+  const SummaryTexts numbers = summary_numbers(cells[0]);
+  const std::map<std::string, std::string> of(numbers.begin(), numbers.end());
+  for (const char* name :
+       {"n", "samples_per_s", "mib_per_s", "ratio", "ceiling_share", "verdict"}) {
+    EXPECT_NE(summary_text(cells).find(of.at(name)), std::string::npos) << name;
+  }
 }
 
 // Ten cells against one baseline: what one comparison alone would show, ten do not.
