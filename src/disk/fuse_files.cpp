@@ -48,12 +48,9 @@ std::string* text_of(const fuse_file_info* info) {
 
 struct FuseFiles::Session {
   fuse_session* fuse = nullptr;
-  bool mounted = false;
   ~Session() {
-    if (mounted) {
-      fuse_session_unmount(fuse);
-    }
     if (fuse != nullptr) {
+      fuse_session_unmount(fuse);  // nothing, where it is not mounted
       fuse_session_destroy(fuse);
     }
   }
@@ -356,7 +353,6 @@ Result<> FuseFiles::run(const std::string& folder, const std::function<Result<>(
     return unsupported("mount a FUSE filesystem on " + folder +
                        " was refused: is /dev/fuse usable here (container, security policy)?");
   }
-  session_->mounted = true;
   BLKSWEEP_CHECK(ready());
   fuse_loop_config* config = fuse_loop_cfg_create();
   fuse_loop_cfg_set_clone_fd(config, 1);

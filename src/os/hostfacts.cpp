@@ -31,9 +31,13 @@ std::uint32_t usable_cpus() {
   return n > 0 ? static_cast<std::uint32_t>(n) : 0;
 }
 
-// v1 mounts one hierarchy per controller; v2 has one line "0::/path".
 std::string cgroup_limits() {
-  std::istringstream lines(whole_text("/proc/self/cgroup"));
+  return cgroup_limits_in(whole_text("/proc/self/cgroup"), "/sys/fs/cgroup");
+}
+
+// v1 mounts one hierarchy per controller; v2 has one line "0::/path".
+std::string cgroup_limits_in(const std::string& groups, const std::string& root) {
+  std::istringstream lines(groups);
   std::string text;
   for (std::string line; std::getline(lines, line);) {
     const std::size_t first = line.find(':');
@@ -47,11 +51,11 @@ std::string cgroup_limits() {
     if (controllers.empty()) {
       found = "v2 " + path;
       for (const char* name : {"memory.max", "memory.high", "cpu.max", "io.max"}) {
-        add_limit(found, "/sys/fs/cgroup" + path, name);
+        add_limit(found, root + path, name);
       }
     } else if (controllers == "memory" || controllers == "blkio" || controllers == "cpu" ||
                controllers == "cpu,cpuacct") {
-      const std::string directory = "/sys/fs/cgroup/" + controllers + path;
+      const std::string directory = root + "/" + controllers + path;
       found = "v1 " + controllers + " " + path;
       for (const char* name : {"memory.limit_in_bytes", "blkio.throttle.read_bps_device",
                                "blkio.throttle.read_iops_device", "cpu.cfs_quota_us"}) {

@@ -26,7 +26,9 @@ std::string cgroup_limits();  // HostFacts::cgroup as it is now
 std::string allowed_cpus();
 std::uint32_t usable_cpus();  // HostFacts::cpus as it is now; 0: not known
 
-// The same from given texts, for tests: "model name" of /proc/cpuinfo, "" when there is none.
+// The same from given texts, for tests: /proc/self/cgroup, and the folder at which cgroups are.
+std::string cgroup_limits_in(const std::string& groups, const std::string& root);
+// "model name" of /proc/cpuinfo, "" when there is none.
 std::string cpu_model(std::string_view cpuinfo);
 
 }  // namespace blksweep

@@ -35,9 +35,7 @@ class Wanted {
       return system || path.size() < 2 ? std::nullopt : std::optional(path.substr(1));
     }
     const std::string below = data_ == "/" ? data_ : data_ + "/";
-    return path.size() > below.size() && path.starts_with(below)
-               ? std::optional(path.substr(below.size()))
-               : std::nullopt;
+    return path.starts_with(below) ? std::optional(path.substr(below.size())) : std::nullopt;
   }
 
  private:

@@ -259,6 +259,21 @@ TEST(CatalogTmpfs, HasNoAddressesAndSaysSo) {
   EXPECT_EQ(report.warnings.size(), 1U);
 }
 
+// Just written, its blocks are not allocated yet.
+TEST(ExtentReader, DataThatNobodySyncedHasAnAddress) {
+  LoopFs loop;
+  if (const auto made = loop.make({"mkfs.ext4 -q", "", 64, false}); !made) {
+    GTEST_SKIP() << made.error().message();
+  }
+  const Fd fd(::open(loop.path("f").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  ASSERT_EQ(::pwrite(fd.get(), "x", 1, 0), 1);
+  ExtentReader reader;
+  ASSERT_EQ(reader.read(fd.get()), 0);
+  ASSERT_EQ(reader.extents().size(), 1U);
+  EXPECT_EQ(reader.extents()[0].fe_flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC), 0U);
+  EXPECT_GT(reader.extents()[0].fe_physical, 0U);
+}
+
 // More extents than one FIEMAP call returns.
 TEST(ExtentReader, LoopsUntilTheLastExtent) {
   LoopFs loop;

@@ -135,6 +135,22 @@ TEST_F(Limits, GoWithTheObjectAlsoWhenNobodyLeft) {
   EXPECT_EQ(membership(), before);
 }
 
+TEST_F(Limits, ThatNobodyEnteredHaveNoCacheAndMoveNobodyBack) {
+  if (!has(Controller::memory)) {
+    GTEST_SKIP() << cgroup_summary();
+  }
+  Result<RunCgroup> other = RunCgroup::create({.memory = Bytes{64 * kMiB}}, borrowing());
+  {
+    Result<RunCgroup> group = RunCgroup::create({.memory = Bytes{32 * kMiB}}, borrowing());
+    ASSERT_TRUE(group && other && other->enter());
+    group->sample();
+    EXPECT_EQ(group->use().cache_bytes, 0U);
+    EXPECT_EQ(group->use().cache_peak_bytes, 0U);
+  }
+  EXPECT_NE(membership().find("blksweep-"), std::string::npos) << "still in the other";
+  ASSERT_TRUE(other->leave());
+}
+
 TEST_F(Limits, CanBeHadTwiceInOneProcess) {
   if (!has(Controller::memory)) {
     GTEST_SKIP() << cgroup_summary();

@@ -333,6 +333,15 @@ TEST_F(Vm, ARatioOfZeroComesBackTooThoughTheKernelNeedsADetour) {
   EXPECT_EQ(vm(), before);
 }
 
+TEST_F(Vm, WhatThereIsHasAValue) {
+  const Tree all = vm();
+  EXPECT_TRUE(all.contains("vm/dirty_ratio"));
+  EXPECT_EQ(all.contains("cpu/governor"), fs::exists("/sys/devices/system/cpu/cpu0/cpufreq"));
+  for (const auto& [name, value] : all) {
+    EXPECT_NE(value, "") << name;
+  }
+}
+
 TEST_F(Vm, ARefusalNamesFileTextAndCause) {
   const Tree before = vm();
   auto b = Borrowing::begin(false, places_);

@@ -18,6 +18,7 @@
 #include "node/cache/warm.h"
 #include "os/page_holders.h"
 #include "os/residency.h"
+#include "support/flat_catalog.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -169,6 +170,35 @@ TEST_F(CacheFiles, WarmingCoversTheDataAndLeavesHolesOut) {
   EXPECT_GE(w.bytes, 3'000'001U);
   if (cache_caveat(files.filesystem()).empty()) {  // tmpfs has no FIEMAP: the hole is not seen
     EXPECT_LT(w.bytes, 3'100'000U);
+  }
+}
+
+// Of a catalog holes are warmed too: each byte of a file is in one piece, wherever its extents lie.
+TEST_F(CacheFiles, ThePiecesOfACatalogAreItsFilesFromTheFirstByteToTheLast) {
+  support::FlatCatalog made("/data");
+  made.add("early_hole", 20'000, 9 << 20);
+  made.add("late_hole", 50'000'000, 5 << 20);
+  made.add("empty", 0);
+  made.extents[0].file_offset = 8192;
+  made.extents[0].length = 12'288;
+  made.extents[1].length = 4096;
+  const Catalog catalog = made.view();
+  const WarmJob job = warm_job(catalog);
+  EXPECT_TRUE(std::ranges::is_sorted(job.pieces, {}, &WarmPiece::address));
+  for (std::uint32_t f = 0; f < catalog.files.size(); ++f) {
+    std::vector<WarmPiece> of_file;
+    std::ranges::copy_if(job.pieces, std::back_inserter(of_file),
+                         [f](const WarmPiece& p) { return p.file == f; });
+    std::ranges::sort(of_file, {}, &WarmPiece::offset);
+    std::uint64_t at = 0;
+    for (const WarmPiece& p : of_file) {
+      EXPECT_EQ(p.offset, at);
+      EXPECT_GT(p.length, 0U);
+      at += p.length;
+    }
+    EXPECT_GE(at, catalog.files[f].size);
+    EXPECT_LT(at, catalog.files[f].size + kPageBytes);
+    EXPECT_EQ(job.path(f), catalog.full_path(f));
   }
 }
 

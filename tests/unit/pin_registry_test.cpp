@@ -1,5 +1,6 @@
 #include "node/pin/registry.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -8,7 +9,9 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "node/pin/wire.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -114,6 +117,68 @@ TEST(PinRegistry, FollowsNoLinkAndTrustsNoFolderThatOthersWrite) {
   ASSERT_TRUE(registry.discard("p1"));
   ASSERT_EQ(::chmod(run.path("blksweep/pins").c_str(), 0777), 0);
   EXPECT_FALSE(registry.claim(full_entry(*own_id())));
+}
+
+// --- what its daemon tells ---------------------------------------------------------------------
+
+bool wait_on() { return true; }
+
+// Longer than one read of the pipe.
+TEST(PinWire, ProgressAndTheEntryArriveWhole) {
+  const auto pipe = PinPipe::make();
+  ASSERT_TRUE(pipe);
+  PinEntry entry = full_entry(*own_id());
+  entry.roots.push_back(std::string(10'000, 'r'));
+  tell_progress(pipe->write_end.get(), 3);
+  tell_progress(pipe->write_end.get(), 40);
+  tell_held(pipe->write_end.get(), entry);
+  std::vector<std::uint64_t> told;
+  const auto heard =
+      hear(pipe->read_end.get(), wait_on, [&](std::uint64_t files) { told.push_back(files); });
+  ASSERT_TRUE(heard) << heard.error().text;
+  EXPECT_EQ(to_json_text(*heard), to_json_text(entry));
+  EXPECT_EQ(told, (std::vector<std::uint64_t>{3, 40}));
+}
+
+TEST(PinWire, AnErrorArrivesWithItsExitStatus) {
+  const auto pipe = PinPipe::make();
+  tell_error(pipe->write_end.get(), usage_error("so not").value());
+  const auto heard = hear(pipe->read_end.get(), wait_on, {});
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().text, "so not");
+  EXPECT_EQ(heard.error().exit_code, Exit::usage);
+}
+
+TEST(PinWire, AnEndWithoutAWordIsAnError) {
+  auto pipe = PinPipe::make();
+  EXPECT_TRUE(is_listened_to(pipe->write_end.get()));
+  tell_progress(pipe->write_end.get(), 1);
+  pipe->write_end = Fd();
+  const auto heard = hear(pipe->read_end.get(), wait_on, {});
+  ASSERT_FALSE(heard);
+  EXPECT_NE(heard.error().text.find("ended before everything was pinned"), std::string::npos);
+}
+
+TEST(PinWire, WhatCannotBeReadIsAnErrorThatSaysWhy) {
+  const Fd folder(::open("/", O_RDONLY | O_CLOEXEC));
+  const auto heard = hear(folder.get(), wait_on, {});
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().message(), "read what the pin's daemon says: Is a directory");
+}
+
+TEST(PinWire, WhileNothingIsSaidItLooksWhetherToGoOn) {
+  const auto pipe = PinPipe::make();
+  int looks = 0;
+  const auto heard = hear(pipe->read_end.get(), [&] { return ++looks < 3; }, {});
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().exit_code, Exit::interrupted);
+  EXPECT_EQ(looks, 3);
+}
+
+TEST(PinWire, WhoseListenerIsGoneIsNotListenedTo) {
+  auto pipe = PinPipe::make();
+  pipe->read_end = Fd();
+  EXPECT_FALSE(is_listened_to(pipe->write_end.get()));
 }
 
 }  // namespace

@@ -139,6 +139,30 @@ TEST(HostFacts, TakesTheFirstModelName) {
   EXPECT_EQ(cpu_model("model name"), "");
 }
 
+// Only controllers that bound what a run may do are named, each with the limits that it has there.
+TEST(HostFacts, NamesTheLimitsOfTheGroupsOfEitherVersion) {
+  TempDir root;
+  for (const char* folder : {"job", "memory/job", "blkio/job", "cpu", "cpu,cpuacct", "pids/job"}) {
+    std::filesystem::create_directories(root.path(folder));
+  }
+  root.write("job/memory.max", "max\n");
+  root.write("job/cpu.max", "50000 100000\n");
+  root.write("memory/job/memory.limit_in_bytes", "4096\n");
+  root.write("blkio/job/blkio.throttle.read_iops_device", "7:0 100\n");
+  root.write("cpu/cpu.cfs_quota_us", "-1\n");
+  root.write("cpu,cpuacct/cpu.cfs_quota_us", "5\n");
+  root.write("pids/job/memory.limit_in_bytes", "1\n");
+  const auto limits = [&](const std::string& groups) {
+    return cgroup_limits_in(groups, root.path());
+  };
+  EXPECT_EQ(limits("0::/job\n"), "v2 /job memory.max=max cpu.max=50000 100000");
+  EXPECT_EQ(limits("4:memory:/job\n"), "v1 memory /job memory.limit_in_bytes=4096");
+  EXPECT_EQ(limits("9:pids:/job\n7:blkio:/job\n1:cpu:/\n"),
+            "v1 blkio /job blkio.throttle.read_iops_device=7:0 100; v1 cpu / cpu.cfs_quota_us=-1");
+  EXPECT_EQ(limits("3:cpu,cpuacct:/\n"), "v1 cpu,cpuacct / cpu.cfs_quota_us=5");
+  EXPECT_EQ(limits("no colon\none:colon\n2:name=systemd:/\n"), "");
+}
+
 TEST(HostFacts, KnowsThisNode) {
   const HostFacts h = read_host_facts();
   EXPECT_EQ(h.kernel.rfind("Linux ", 0), 0U);

@@ -161,5 +161,41 @@ TEST(SchedulePlaces, ReadsThatNoGatePartsHaveRoomTogether) {
   }
 }
 
+// One iovec reads them. Samples that leave in an order of their own free places of one block each,
+// into which the parcels of the next reads would fit one by one.
+TEST(SchedulePlaces, WhatOneReadBringsLiesSideBySideInAnArenaFullOfSmallHolesToo) {
+  constexpr std::uint32_t kTogether = 4;
+  Rng rng(9);
+  std::uint32_t beside = 0, reads = 0;
+  for (int variant = 0; variant < 100; ++variant) {
+    std::vector<std::uint32_t> order(kEpoch * kEpochs);
+    std::iota(order.begin(), order.end(), 0U);
+    std::vector<std::uint32_t> emission = order;
+    stir(emission, 8, rng);
+    Plan plan = plan_of(order);
+    plan.reads.clear();
+    plan.first_piece.clear();
+    for (std::uint32_t i = 0; i < order.size(); i += kTogether) {
+      plan.first_piece.push_back(i);
+      plan.reads.push_back({std::uint64_t{i} * kBlock, kTogether * kBlock, 0});
+    }
+    plan.first_piece.push_back(static_cast<std::uint32_t>(order.size()));
+    Schedule schedule = emitted(emission);
+    const std::vector<std::uint32_t> held_of(kEpochs, 8);
+    ASSERT_TRUE(place_parcels(plan,
+                              {.shuffle = Shuffle::buffer,
+                               .window = {8 * kBlock},
+                               .prefetch = 1,
+                               .in_flight = {16 * kBlock}},
+                              {kBlock, held_of}, schedule));
+    ASSERT_LT(schedule.arena.n, order.size() * kBlock) << "or nothing is used again";
+    for (std::uint32_t i = 0; i < order.size(); i += kTogether, ++reads) {
+      const std::uint32_t span = schedule.slot[i + kTogether - 1] - schedule.slot[i];
+      beside += span == (kTogether - 1) * kBlock / kSlotUnit ? 1 : 0;
+    }
+  }
+  EXPECT_GT(beside, reads * 95 / 100) << reads;
+}
+
 }  // namespace
 }  // namespace blksweep

@@ -302,6 +302,13 @@ TEST(Summary, RunsOfAnUnknownSessionAreNoPairs) {
   EXPECT_FALSE(summarize(input)[0].ratio);
 }
 
+TEST(SummaryNumbers, AreWhatIsKnownInTheWordsOfTheTable) {
+  const auto cells = summarize(two_cells());
+  const SummaryTexts numbers = summary_numbers(cells[0]);
+  ASSERT_GT(numbers.size(), 5U);
+  EXPECT_NE(summary_text(cells).find(numbers[1].second), std::string::npos);
+}
+
 // Ten cells against one baseline: what one comparison alone would show, ten do not.
 TEST(Summary, HoldsAllVerdictsOfABaselineTogether) {
   SummaryInput input = two_cells();

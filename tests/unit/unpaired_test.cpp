@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "stats/student_t.h"
 
 namespace blksweep {
 namespace {
@@ -45,16 +46,21 @@ TEST(UnpairedRatio, HasNoIntervalFromFewRuns) {
   const std::vector<double> four{1, 1.1, 1, 1.1}, six{2, 2, 2.1, 2, 2.2, 2};
   EXPECT_FALSE(unpaired_ratio(four, six).interval);
   EXPECT_FALSE(unpaired_ratio(six, four).p);
+  EXPECT_NEAR(unpaired_ratio(four, four).value, 1, 1e-12) << "the estimate is there";
+  EXPECT_EQ(unpaired_ratio(six, four).of, 6U);
   EXPECT_TRUE(unpaired_ratio(six, six).interval);
   EXPECT_EQ(*unpaired_ratio(six, six).p, 1.0);
 }
 
+// Nothing but rounding is left, with as many degrees of freedom as there are runs, less two means.
 TEST(UnpairedRatio, WithoutNoiseIsCertain) {
   const std::vector<double> one(5, 1.0), two(7, 2.0);
   const UnpairedRatio r = unpaired_ratio(two, one);
   EXPECT_DOUBLE_EQ(r.value, 2);
   EXPECT_LT(*r.p, 1e-9);
   EXPECT_NEAR(r.interval->low, 2, 1e-6);
+  const double t = std::log(r.interval->high / r.value) / (1e-12 * std::log(2));
+  EXPECT_NEAR(t, t_quantile(0.05, 10), 1e-3);
 }
 
 // Of unequal noise and numbers, where a t test with one common variance would err in 15 %.

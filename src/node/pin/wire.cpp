@@ -80,13 +80,13 @@ Result<PinEntry> hear(int fd, const std::function<bool()>& look, const PinProgre
       continue;
     }
     const ssize_t n = ::read(fd, part.data(), part.size());
-    if (n < 0 && errno != EINTR) {
+    if (n < 0) {  // never EINTR: there is something to read
       return sys_error(errno, "read what the pin's daemon says");
     }
     if (n == 0) {
       return fail("the pin's daemon ended before everything was pinned (memory?)");
     }
-    text.append(part.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
+    text.append(part.data(), static_cast<std::size_t>(n));
     for (std::size_t end = 0; (end = text.find('\n')) != std::string::npos;) {
       BLKSWEEP_TRY(std::optional<PinEntry> entry, understand(text.substr(0, end), progress));
       if (entry) {
