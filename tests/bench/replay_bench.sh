@@ -15,13 +15,14 @@ repeats=${REPEATS:-5}
 disk=replay-bench-$$
 recorder=
 device=
+model=  # of the disk that there is
 stop_disk() {
-  case $device in
+  case $model in
     '') ;;
-    /dev/loop*) losetup -d "$device" || true ;;
-    *) "$blksweep" -q disk stop "$disk" || true ;;
+    file) losetup -d "$device" || true ;;
+    *) "$blksweep" -q disk stop "$disk" || true ;;  # its device is a loop device, too
   esac
-  device=
+  model=
 }
 leave() {
   [ -z "$recorder" ] || kill "$recorder" || true
@@ -32,9 +33,11 @@ start_disk() { # MODEL: sets device; all of it is written, so that nothing is a 
   if [ "$1" = file ]; then # of this machine's own disk, which does not need these CPUs to answer
     dd if=/dev/urandom of="$tmp/image" bs=1M count=256 conv=fsync status=none
     device=$(losetup --find --show --direct-io=on "$tmp/image")
+    model=$1
     return
   fi
   "$blksweep" -q disk start "$disk" --model none --size 256MiB --json >"$tmp/disk.json"
+  model=$1
   device=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["device"])' "$tmp/disk.json")
   dd if=/dev/urandom of="$device" bs=1M count=256 oflag=direct status=none
   "$blksweep" -q disk set "$disk" --model "$1"
@@ -129,9 +132,9 @@ if [ "${LATENESS:-yes}" = yes ]; then
   lateness '100,000/s, --awake' "$tmp/100k.trace" --awake
   stop_disk
 fi
-for model in ${MODELS-none nvme sata-ssd file}; do
-  start_disk "$model"
-  response "$model" 4000
-  response "$model" 4000 --spin 60us
+for of in ${MODELS-none nvme sata-ssd file}; do
+  start_disk "$of"
+  response "$of" 4000
+  response "$of" 4000 --spin 60us
   stop_disk
 done
