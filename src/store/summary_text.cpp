@@ -265,6 +265,7 @@ std::string unseen_baselines(const std::vector<CellSummary>& cells) {
   for (const CellSummary& c : cells) {
     names.insert(c.ratio_to);
   }
+  names.erase("");  // of cells without one
   for (const CellSummary& c : cells) {
     names.erase(c.baseline ? c.label : "");
   }

@@ -59,6 +59,7 @@ PY
 grep -qx 'ratio: to random, not shown here' "$work/table" || fail "to what the ratio is: $(cat "$work/table")"
 "$blksweep" report "$db" --cells merge=device,order=lba --baseline merge=device,merge=none >"$work/table"
 grep -q '^lba .* baseline' "$work/table" || fail "the baseline that is shown: $(cat "$work/table")"
+! grep -q 'not shown here' "$work/table" || fail "there is no ratio, or to what is shown: $(cat "$work/table")"
 refuses 2 'no cell matches' "$blksweep" report "$db" --cells order=elsewhere
 refuses 2 "'order'" "$blksweep" report "$db" --cells order
 
