@@ -151,8 +151,7 @@ def result_notes(cells, facts):
         notes.append(f"Ratio: of samples per second, {common.interval_text(cells)}. Verdict: t test after Holm's correction, "
                      f"at most 5 % for one wrong word among the {max(families)} comparisons with a baseline. Not shown "
                      "(needs x %): a mean of x % would have been shown by this many rounds of this noise; it is not equality.")
-    notes += [common.unseen_baselines(cells)] if common.unseen_baselines(cells) else []
-    notes += [t for t in (common.stopping_text(f) for f in (facts, *facts.others)) if t]
+    notes += [t for t in (common.unseen_baselines(cells), *map(common.stopping_text, (facts, *facts.others))) if t]
     notes.append(f"samples/s, MiB/s, first batch and the columns after it: medians ({common.repeats_text(cells)} a row).")
     notes += [f"{c.label}: {common.plural(int(c.value('split')), 'round')} split between sessions; such runs are no pairs."
               for c in cells if c.value("split")]

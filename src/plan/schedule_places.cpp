@@ -133,13 +133,16 @@ class Places {
     return largest;
   }
 
+  bool starts_group(std::size_t r) const {
+    return plan_.submit_batch == 0 || r % plan_.submit_batch == 0;
+  }
+
   // Of the reads that no gate parts.
   std::uint64_t largest_group() const {
-    const std::size_t reads = std::max<std::size_t>(plan_.submit_batch, 1);
     std::uint64_t largest = 0;
     std::uint64_t bytes = 0;
     for (std::size_t r = 0; r < plan_.reads.size(); ++r) {
-      bytes = (r % reads == 0 ? 0 : bytes) + plan_.reads[r].length;
+      bytes = (starts_group(r) ? 0 : bytes) + plan_.reads[r].length;
       largest = std::max(largest, bytes);
     }
     return largest;
@@ -152,8 +155,7 @@ class Places {
 
   // Reads that are submitted together are never split by a gate.
   void begin_read(std::uint32_t r) {
-    const bool starts_group = plan_.submit_batch == 0 || r % plan_.submit_batch == 0;
-    if (!starts_group) {
+    if (!starts_group(r)) {
       return;
     }
     gate_read_ = r;

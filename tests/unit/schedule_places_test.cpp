@@ -15,6 +15,18 @@ constexpr std::uint32_t kOfABatch = 3;
 constexpr std::uint32_t kEpoch = 20;
 constexpr std::uint32_t kEpochs = 2;
 
+std::vector<std::uint32_t> in_planned_order() {
+  std::vector<std::uint32_t> positions(kEpoch * kEpochs);
+  std::iota(positions.begin(), positions.end(), 0U);
+  return positions;
+}
+
+bool same_gates(std::span<const Gate> one, std::span<const Gate> other) {
+  return std::ranges::equal(one, other, [](const Gate& a, const Gate& b) {
+    return a.read == b.read && a.consumed_batches == b.consumed_batches;
+  });
+}
+
 // Swaps each item with one at most `ahead` behind it, epoch by epoch: nothing comes earlier than
 // that.
 void stir(std::span<std::uint32_t> items, std::uint32_t ahead, Rng& rng) {
@@ -90,8 +102,7 @@ TEST(SchedulePlaces, GatesAreThePrefetchBoundWhereMemoryIsNone) {
   for (int variant = 0; variant < 300; ++variant) {
     const auto held = static_cast<std::uint32_t>(rng.below(5));
     const auto prefetch = static_cast<std::uint32_t>(rng.below(4));
-    std::vector<std::uint32_t> order(kEpoch * kEpochs);
-    std::iota(order.begin(), order.end(), 0U);
+    std::vector<std::uint32_t> order = in_planned_order();
     std::vector<std::uint32_t> emission = order;
     stir(order, 6, rng);
     stir(emission, held, rng);
@@ -102,9 +113,7 @@ TEST(SchedulePlaces, GatesAreThePrefetchBoundWhereMemoryIsNone) {
         place_parcels(plan, {.shuffle = Shuffle::buffer, .window = {1 << 30}, .prefetch = prefetch},
                       {kBlock, held_of}, schedule));
     const std::vector<Gate> expected = expected_gates(plan, schedule, held, prefetch);
-    EXPECT_TRUE(std::ranges::equal(schedule.gates, expected, [](const Gate& a, const Gate& b) {
-      return a.read == b.read && a.consumed_batches == b.consumed_batches;
-    })) << variant;
+    EXPECT_TRUE(same_gates(schedule.gates, expected)) << variant;
   }
 }
 
@@ -114,8 +123,7 @@ TEST(SchedulePlaces, RoomForReadsThatThePrefetchBoundLetsAheadIsNeitherMoreNorLe
   for (int variant = 0; variant < 300; ++variant) {
     const auto held = static_cast<std::uint32_t>(1 + rng.below(5));
     const auto prefetch = static_cast<std::uint32_t>(rng.below(3));
-    std::vector<std::uint32_t> order(kEpoch * kEpochs);
-    std::iota(order.begin(), order.end(), 0U);
+    std::vector<std::uint32_t> order = in_planned_order();
     std::vector<std::uint32_t> emission = order;
     stir(emission, held, rng);
     const Plan plan = plan_of(order);
@@ -130,9 +138,7 @@ TEST(SchedulePlaces, RoomForReadsThatThePrefetchBoundLetsAheadIsNeitherMoreNorLe
     const std::uint32_t batches = (prefetch + 2) * kOfABatch;
     EXPECT_LE(schedule.arena.n, (held + 2 * batches + 1) * kBlock * 17 / 16 + kBlock) << variant;
     const std::vector<Gate> expected = expected_gates(plan, schedule, held, prefetch);
-    EXPECT_TRUE(std::ranges::equal(schedule.gates, expected, [](const Gate& a, const Gate& b) {
-      return a.read == b.read && a.consumed_batches == b.consumed_batches;
-    })) << variant;
+    EXPECT_TRUE(same_gates(schedule.gates, expected)) << variant;
   }
 }
 
@@ -141,8 +147,7 @@ TEST(SchedulePlaces, RoomForReadsThatThePrefetchBoundLetsAheadIsNeitherMoreNorLe
 TEST(SchedulePlaces, ReadsThatNoGatePartsHaveRoomTogether) {
   Rng rng(9);
   for (int variant = 0; variant < 300; ++variant) {
-    std::vector<std::uint32_t> order(kEpoch * kEpochs);
-    std::iota(order.begin(), order.end(), 0U);
+    std::vector<std::uint32_t> order = in_planned_order();
     Plan plan = plan_of(order);
     plan.submit_batch = static_cast<std::uint32_t>(1 + rng.below(2 * kEpoch));
     ShuffleSettings settings{.shuffle = Shuffle::buffer,
@@ -155,9 +160,7 @@ TEST(SchedulePlaces, ReadsThatNoGatePartsHaveRoomTogether) {
     settings.window = {1 << 30};
     Schedule endless = emitted(order);
     ASSERT_TRUE(place_parcels(plan, settings, {kBlock, held_of}, endless));
-    EXPECT_TRUE(std::ranges::equal(schedule.gates, endless.gates, [](const Gate& a, const Gate& b) {
-      return a.read == b.read && a.consumed_batches == b.consumed_batches;
-    })) << variant;
+    EXPECT_TRUE(same_gates(schedule.gates, endless.gates)) << variant;
   }
 }
 
@@ -168,8 +171,7 @@ TEST(SchedulePlaces, WhatOneReadBringsLiesSideBySideInAnArenaFullOfSmallHolesToo
   Rng rng(9);
   std::uint32_t beside = 0, reads = 0;
   for (int variant = 0; variant < 100; ++variant) {
-    std::vector<std::uint32_t> order(kEpoch * kEpochs);
-    std::iota(order.begin(), order.end(), 0U);
+    std::vector<std::uint32_t> order = in_planned_order();
     std::vector<std::uint32_t> emission = order;
     stir(emission, 8, rng);
     Plan plan = plan_of(order);
