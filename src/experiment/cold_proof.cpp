@@ -23,14 +23,15 @@ constexpr double kStoredShare = 0.02;
 // Bytes of [from, to) of a file that come from the device and from nowhere else.
 std::uint64_t plain_bytes(const Catalog& catalog, std::uint32_t file, std::uint64_t from,
                           std::uint64_t to) {
-  const auto all = catalog.extents_of(file);
   to = std::min(to, catalog.files[file].size);
   std::uint64_t sum = 0;
-  auto it = std::ranges::upper_bound(all, from, {}, &ExtentRecord::file_end);
-  for (; it != all.end() && it->file_offset < to; ++it) {
-    const std::uint64_t begin = std::max(from, it->file_offset);
-    const std::uint64_t end = std::min(to, it->file_end());
-    sum += it->on_device() && end > begin ? end - begin : 0;
+  for (const ExtentRecord& e : catalog.extents_from(file, from)) {
+    const std::uint64_t begin = std::max(from, e.file_offset);
+    const std::uint64_t end = std::min(to, e.file_end());
+    if (begin >= to) {
+      break;
+    }
+    sum += e.on_device() && end > begin ? end - begin : 0;
   }
   return sum;
 }

@@ -21,7 +21,7 @@ constexpr std::uint64_t kFewBytes = 1U << 20;
 constexpr double kAllBytes = 0.99;  // of what was to be read: statistics lag by a request
 
 double pinned_share(const Catalog& catalog, const CellSettings& cell) {
-  return catalog.bytes().n == 0 ? 0 : cell.node.pin_pages / 100;
+  return !catalog.has_bytes() ? 0 : cell.node.pin_pages / 100;
 }
 
 bool apart(std::uint64_t a, std::uint64_t b, double most) {

@@ -51,7 +51,7 @@ class Stopwatch {
 }  // namespace
 
 AddressProof::AddressProof(const Source& source, const LoaderSettings& settings)
-    : any_(address_refusal(source.catalog).empty() && source.catalog.bytes().n > 0),
+    : any_(address_refusal(source.catalog).empty() && source.catalog.has_bytes()),
       reads_device_(any_ && settings.merge == Merge::device && source.catalog.device_readable) {}
 
 Result<ExtentCheck> AddressProof::before(const Source& source) {

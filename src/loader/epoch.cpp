@@ -133,9 +133,11 @@ Result<> Epoch::make_decode(const Source& source, const PlannedEpoch& planned,
 
 Result<> Epoch::make_stages(const Source& source, const LoaderSettings& settings,
                             const PlannedEpoch& planned) {
+  const bool copies = settings.copy != CopyKind::none;  // else nobody asks
   StageRequest request{
       .settings = settings,
-      .batch_bytes = {largest_batch_bytes(source.catalog, planned.plan, planned.schedule)},
+      .batch_bytes = {copies ? largest_batch_bytes(source.catalog, planned.plan, planned.schedule)
+                             : 0},
       .batch_parts = planned.schedule.largest_batch(),
       .arena = arena_.span(),
       .stop = stages_stop_.get_token()};

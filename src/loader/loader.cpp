@@ -124,9 +124,12 @@ Result<> Loader::State::look_before() {
 }
 
 void Loader::State::count_plan() {
-  const PlanSummary summary = summarize(source->catalog, planned.plan);
-  stats.reads = summary.reads;
-  stats.read_bytes = summary.read_bytes;
+  for (const Read& r : planned.plan.reads) {
+    if (r.source != kZeros) {
+      ++stats.reads;
+      stats.read_bytes += r.length;
+    }
+  }
   stats.window_bytes = planned.schedule.window_peak.n;
   stats.memory_bytes = planned.schedule.arena.n;
   stats.plan_ns = planned.plan_ns;

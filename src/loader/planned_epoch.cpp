@@ -117,12 +117,12 @@ Result<> keep_part(const Source& source, const LoaderSettings& settings, const M
 }
 
 // Before they are taken: a catalog may speak of more data than any node can plan.
-Result<std::uint64_t> affordable_segments(const Source& source, const LoaderSettings& settings,
-                                          const MergeSettings& merge) {
+Result<PlanNeeds> affordable_needs(const Source& source, const LoaderSettings& settings,
+                                   const MergeSettings& merge) {
   const Bytes room = memory_room().least().value_or(Bytes{~std::uint64_t{0}});
   const std::uint64_t most = room.n / kSegmentBytes / settings.epochs;
-  if (const auto segments = count_segments(source.catalog, merge, most)) {
-    return *segments;
+  if (const auto needs = plan_needs(source.catalog, merge, most)) {
+    return *needs;
   }
   return fail(
       fmt::format("the plan would have more than {} reads, {} of memory is all there is: "
@@ -148,7 +148,7 @@ Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& sett
   }
   const Bytes mixed{settings.part.own_window ? whole.n / settings.part.ranks : whole.n};
   const MergeSettings merge = merge_settings(source, settings, settings.window.of(mixed));
-  BLKSWEEP_TRY(const std::uint64_t segments, affordable_segments(source, settings, merge));
+  BLKSWEEP_TRY(const PlanNeeds needs, affordable_needs(source, settings, merge));
   const OrderSettings order{settings.order,
                             seed,
                             settings.chunk,
@@ -158,7 +158,7 @@ Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& sett
                             lookahead_of(settings, whole)};
   PlannedEpoch planned;
   planned.plan = make_plan(source.catalog, make_order(source.catalog, order), settings.epochs,
-                           merge, segments);
+                           merge, needs);
   const Bytes memory = epoch_memory(source.catalog, order, merge, planned.plan);
   const ShuffleSettings shuffle = shuffle_settings(settings, planned.plan, memory, seed);
   planned.window = shuffle.window;

@@ -179,7 +179,7 @@ Source part_of(const Source& whole, ReadShare share) {
 std::string address_refusal(const Catalog& catalog) {
   const bool any = std::ranges::any_of(
       catalog.extents, [](const ExtentRecord& e) { return e.length > 0 && e.has_address(); });
-  return any || catalog.bytes().n == 0
+  return any || !catalog.has_bytes()
              ? ""
              : fmt::format("no file of {} has a device address", catalog.root);
 }
@@ -204,7 +204,7 @@ std::string device_refusal(const Source& source) {
     return source.device_refused.empty() ? "the device is not read here" : source.device_refused;
   }
   const auto& extents = source.catalog.extents;
-  return source.catalog.bytes().n == 0 || std::ranges::any_of(extents, &ExtentRecord::on_device)
+  return !source.catalog.has_bytes() || std::ranges::any_of(extents, &ExtentRecord::on_device)
              ? ""
              : "all extents are inline, encoded, unwritten or unaligned";
 }

@@ -13,6 +13,7 @@
 // Threads:   read only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -112,13 +113,54 @@ struct Catalog {
   std::size_t samples() const { return whole.size() + parts.size(); }
   Sample sample(std::uint32_t index) const;
   std::span<const ExtentRecord> extents_of(std::uint32_t file) const;
+  // From the first extent that ends behind `offset` on.
+  std::span<const ExtentRecord> extents_from(std::uint32_t file, std::uint64_t offset) const;
   std::string_view path(std::uint32_t file) const;  // relative to root
   std::string full_path(std::uint32_t file) const;
   std::string_view label(std::uint32_t label) const;  // "" for kNoLabel
-  Bytes bytes() const;                                // sum of sample lengths
+  Bytes bytes() const;                                // sum of sample lengths: goes through all
+  bool has_bytes() const;                             // whether any sample has one
   // Device byte offset (from the whole disk's start) of the sample's first byte that has an
   // address; ~0 when none has, which sorts it behind all others.
   std::uint64_t first_address(std::uint32_t sample) const;
 };
+
+// In the header: planning asks for each sample several times.
+inline Sample Catalog::sample(std::uint32_t index) const {
+  if (index < whole.size()) {
+    const WholeSample& w = whole[index];
+    return {w.file, w.label, 0, share.of(files[w.file].size)};
+  }
+  const PartSample& p = parts[index - whole.size()];
+  return {p.file, p.label, p.offset, share.of(p.length)};
+}
+
+inline std::span<const ExtentRecord> Catalog::extents_of(std::uint32_t file) const {
+  const std::size_t begin = files[file].first_extent;
+  const std::size_t end = file + 1 < files.size() ? files[file + 1].first_extent : extents.size();
+  return extents.subspan(begin, end - begin);
+}
+
+inline std::span<const ExtentRecord> Catalog::extents_from(std::uint32_t file,
+                                                           std::uint64_t offset) const {
+  const auto all = extents_of(file);
+  const auto ends_by = [](const ExtentRecord& e, std::uint64_t at) { return e.file_end() <= at; };
+  if (all.empty() || !ends_by(all.front(), offset)) {
+    return all;
+  }
+  return {std::lower_bound(all.begin(), all.end(), offset, ends_by), all.end()};
+}
+
+inline std::uint64_t Catalog::first_address(std::uint32_t index) const {
+  const Sample s = sample(index);
+  const auto there = extents_from(s.file, s.offset);
+  if (there.empty() || there.front().file_offset >= s.offset + s.length ||
+      !there.front().has_address()) {
+    return ~std::uint64_t{0};
+  }
+  const ExtentRecord& e = there.front();
+  const std::uint64_t inside = s.offset > e.file_offset ? s.offset - e.file_offset : 0;
+  return partition_start + e.device_offset + inside;
+}
 
 }  // namespace blksweep

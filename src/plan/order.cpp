@@ -188,13 +188,13 @@ struct WindowSort {
 };
 
 void append_epoch(const OrderSettings& settings, std::span<const std::uint32_t> sorted,
-                  std::span<const std::uint32_t> chunk_begins, Bytes whole, Samples& out,
+                  std::span<const std::uint32_t> chunk_begins, ElevatorRide ride, Samples& out,
                   std::uint32_t epoch) {
   Rng rng(settings.seed, kOrderStream + settings.first_epoch + epoch);
   if (settings.order == Order::chunked) {
     append_chunks(sorted, chunk_begins, rng, out);
   } else if (settings.order == Order::elevator) {
-    append_elevator(sorted, elevator_ride(sorted.size(), whole, settings), rng, out);
+    append_elevator(sorted, ride, rng, out);
   } else {
     out.insert(out.end(), sorted.begin(), sorted.end());
   }
@@ -216,10 +216,13 @@ Samples base_order(const Catalog& catalog, const OrderSettings& settings) {
   if (settings.order == Order::chunked) {
     begins = cut_runs(sorted, sample_lengths(catalog), settings.chunk);
   }
-  const Bytes whole = catalog.bytes();
+  ElevatorRide ride;
+  if (settings.order == Order::elevator) {
+    ride = elevator_ride(sorted.size(), catalog.bytes(), settings);
+  }
   out.reserve(n * settings.epochs);
   for (std::uint32_t e = 0; e < settings.epochs; ++e) {
-    append_epoch(settings, sorted, begins, whole, out, e);
+    append_epoch(settings, sorted, begins, ride, out, e);
   }
   return out;
 }

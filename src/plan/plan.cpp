@@ -33,23 +33,6 @@ SegmentRange aligned_range(const Sample& s, std::uint64_t align) {
   return {s.file, from, from, align_up(s.offset + s.length, align)};
 }
 
-// Of the data and the settings alone: the emission of an epoch may depend on it, and must be the
-// same whichever epochs are planned with it.
-std::uint64_t horizon_most(const Catalog& catalog, const MergeSettings& settings) {
-  if (settings.merge != Merge::device || settings.horizon.n == 0) {
-    return 0;
-  }
-  std::uint64_t whole = 0;
-  std::uint64_t longest = 0;  // alone it may be longer than a horizon
-  for (std::uint32_t i = 0; i < catalog.samples(); ++i) {
-    const Sample s = catalog.sample(i);
-    const SegmentRange range = s.length == 0 ? SegmentRange{} : aligned_range(s, settings.align);
-    whole += range.to - range.from;
-    longest = std::max(longest, range.to - range.from);
-  }
-  return std::min(whole, std::max(settings.horizon.n, longest));
-}
-
 class Planner {
  public:
   Planner(const Catalog& catalog, const MergeSettings& settings, Plan& plan)
@@ -66,6 +49,7 @@ class Planner {
       if (s.length == 0) {
         open_parcel(0, 0);
       } else {
+        plan_.sample_bytes += s.length;
         watch_horizon(plan_.order[p]);
         add_sample(p, s);
       }
@@ -148,6 +132,7 @@ class Planner {
 
   // Sample record, then file record, then extents: each needs the one before.
   void prefetch(std::size_t p) const {
+    asm volatile("");  // gcc 12 drops a function that does nothing but prefetch
     const std::size_t whole = catalog_.whole.size();
     const auto ahead = [&](std::size_t distance) {
       return plan_.order[std::min(p + distance, plan_.order.size() - 1)];
@@ -194,37 +179,48 @@ void give_back(std::vector<T>& v) {
 
 }  // namespace
 
-std::optional<std::uint64_t> count_segments(const Catalog& catalog, const MergeSettings& settings,
-                                            std::uint64_t most) {
+// A horizon's bound is of the data and the settings alone: the emission of an epoch may depend on
+// it, and must be the same whichever epochs are planned with it.
+std::optional<PlanNeeds> plan_needs(const Catalog& catalog, const MergeSettings& settings,
+                                    std::uint64_t most) {
   const SegmentRules rules = rules_for(catalog, settings);
   const std::uint64_t max = ReadBuilder::max_bytes(settings);
-  std::uint64_t n = 0;
-  for (std::uint32_t i = 0; i < catalog.samples() && n <= most; ++i) {
+  PlanNeeds needs;
+  std::uint64_t whole = 0;
+  std::uint64_t longest = 0;  // alone it may be longer than a horizon
+  for (std::uint32_t i = 0; i < catalog.samples() && needs.segments <= most; ++i) {
     const Sample s = catalog.sample(i);
-    if (s.length > 0) {
-      for_each_segment(catalog, rules, aligned_range(s, rules.align), [&](const Segment& segment) {
-        n += segment.length <= max ? 1 : (segment.length + max - 1) / max;
-      });
+    if (s.length == 0) {
+      continue;
     }
+    const SegmentRange range = aligned_range(s, rules.align);
+    whole += range.to - range.from;
+    longest = std::max(longest, range.to - range.from);
+    for_each_segment(catalog, rules, range, [&](const Segment& segment) {
+      needs.segments += segment.length <= max ? 1 : (segment.length + max - 1) / max;
+    });
   }
-  return n <= most ? std::optional(n) : std::nullopt;
+  if (settings.merge == Merge::device && settings.horizon.n > 0) {
+    needs.horizon_most = std::min(whole, std::max(settings.horizon.n, longest));
+  }
+  return needs.segments <= most ? std::optional(needs) : std::nullopt;
 }
 
 Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::uint32_t epochs,
                const MergeSettings& settings) {
   constexpr std::uint64_t kAny = ~std::uint64_t{0};
-  const std::uint64_t segments = *count_segments(catalog, settings, kAny);
-  return make_plan(catalog, std::move(order), epochs, settings, segments);
+  return make_plan(catalog, std::move(order), epochs, settings,
+                   *plan_needs(catalog, settings, kAny));
 }
 
 Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::uint32_t epochs,
-               const MergeSettings& settings, std::uint64_t segments) {
+               const MergeSettings& settings, const PlanNeeds& needs) {
   Plan plan;
   plan.order = std::move(order);
   plan.epochs = epochs;
-  plan.horizon_most = horizon_most(catalog, settings);
+  plan.horizon_most = needs.horizon_most;
   plan.submit_batch = settings.merge == Merge::kernel ? std::max(settings.batch, 1U) : 0;
-  reserve(plan, segments * epochs);
+  reserve(plan, needs.segments * epochs);
   Planner(catalog, settings, plan).run();
   give_back(plan.reads);
   give_back(plan.pieces);

@@ -50,6 +50,7 @@ struct Plan {
   std::vector<std::uint32_t> parcel;  // position -> parcel; empty: parcel p belongs to p alone
   std::uint32_t epochs = 1;
   std::uint32_t submit_batch = 0;      // > 0: submit groups of this many reads at once
+  std::uint64_t sample_bytes = 0;      // of all positions
   std::uint64_t device_fallbacks = 0;  // samples that merge=device had to read through files
   std::uint64_t horizon_peak = 0;      // most bytes that were sorted together by address
   std::uint64_t horizon_most = 0;      // what that may be of any epoch in any order: a bound
@@ -74,15 +75,21 @@ struct PlanSummary {
 // position -> sample, epochs * catalog.samples() entries; a permutation in each epoch.
 std::vector<std::uint32_t> make_order(const Catalog& catalog, const OrderSettings& settings);
 
-// Reads of one epoch before they are coalesced; nullopt: more than `most`, found out without
-// counting the rest. A catalog's sizes say anything: ask before make_plan() takes the memory.
-std::optional<std::uint64_t> count_segments(const Catalog& catalog, const MergeSettings& settings,
-                                            std::uint64_t most);
+// Of one epoch, in whatever order.
+struct PlanNeeds {
+  std::uint64_t segments = 0;      // reads before they are coalesced
+  std::uint64_t horizon_most = 0;  // as Plan's
+};
 inline constexpr std::uint64_t kSegmentBytes = 36;  // of a plan
 
-// `segments`: what count_segments() said.
+// nullopt: more than `most` segments, found out without counting the rest. A catalog's sizes say
+// anything: ask before make_plan() takes the memory.
+std::optional<PlanNeeds> plan_needs(const Catalog& catalog, const MergeSettings& settings,
+                                    std::uint64_t most);
+
+// `needs`: what plan_needs() said.
 Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::uint32_t epochs,
-               const MergeSettings& settings, std::uint64_t segments);
+               const MergeSettings& settings, const PlanNeeds& needs);
 Plan make_plan(const Catalog& catalog, std::vector<std::uint32_t> order, std::uint32_t epochs,
                const MergeSettings& settings);
 

@@ -120,13 +120,11 @@ template <class Emit>
 void for_each_segment(const Catalog& catalog, const SegmentRules& rules, const SegmentRange& range,
                       Emit&& emit) {
   SegmentWalk<Emit> walk(rules, range, emit);
-  const auto all = catalog.extents_of(range.file);
-  auto it = all.begin();
-  if (range.from > 0) {
-    it = std::ranges::upper_bound(all, range.from, {}, &ExtentRecord::file_end);
-  }
-  for (; it != all.end() && it->file_offset < range.to; ++it) {
-    walk.extent(*it);
+  for (const ExtentRecord& e : catalog.extents_from(range.file, range.from)) {
+    if (e.file_offset >= range.to) {
+      break;
+    }
+    walk.extent(e);
   }
   walk.finish();
 }

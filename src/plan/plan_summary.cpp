@@ -52,12 +52,11 @@ std::uint64_t address_of(const Catalog& catalog, const Read& read) {
   if (read.source == kFromDevice) {
     return read.offset;
   }
-  const auto all = catalog.extents_of(read.source);
-  const auto e = std::ranges::upper_bound(all, read.offset, {}, &ExtentRecord::file_end);
-  if (e == all.end() || !e->has_address() || read.offset < e->file_offset) {
+  const auto there = catalog.extents_from(read.source, read.offset);
+  if (there.empty() || !there.front().has_address() || read.offset < there.front().file_offset) {
     return kUnknown;
   }
-  return e->device_offset + (read.offset - e->file_offset);
+  return there.front().device_offset + (read.offset - there.front().file_offset);
 }
 
 PlanSummary summarize(const Catalog& catalog, const Plan& plan, std::uint32_t unit) {
@@ -84,7 +83,7 @@ PlanSummary summarize(const Catalog& catalog, const Plan& plan, std::uint32_t un
   }
   sum.seeks = seeks.all_known ? std::optional(seeks.count) : std::nullopt;
   sum.mean_seek_bytes = seeks.mean();
-  sum.sample_bytes = catalog.bytes().n * plan.epochs;
+  sum.sample_bytes = plan.sample_bytes;
   const std::uint64_t from_disk = sum.sample_bytes - std::min(zero_bytes, sum.sample_bytes);
   sum.gap_bytes = sum.read_bytes > from_disk ? sum.read_bytes - from_disk : 0;
   return sum;

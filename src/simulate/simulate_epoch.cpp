@@ -39,15 +39,16 @@ class Addresses {
     const std::uint64_t size =
         align_up(catalog_.files[file].size, std::max(1U, catalog_.block_bytes));
     const std::uint64_t end = std::min(read.end, size);
-    const auto all = catalog_.extents_of(file);
-    auto e = std::ranges::upper_bound(all, read.begin, {}, &ExtentRecord::file_end);
-    for (; e != all.end() && e->file_offset < end; ++e) {
-      const std::uint64_t from = std::max(read.begin, e->file_offset);
-      const std::uint64_t bytes = std::min(end, e->file_end()) - from;
-      if (e->on_device()) {
-        const std::uint64_t at = e->device_offset + (from - e->file_offset);
+    for (const ExtentRecord& e : catalog_.extents_from(file, read.begin)) {
+      if (e.file_offset >= end) {
+        break;
+      }
+      const std::uint64_t from = std::max(read.begin, e.file_offset);
+      const std::uint64_t bytes = std::min(end, e.file_end()) - from;
+      if (e.on_device()) {
+        const std::uint64_t at = e.device_offset + (from - e.file_offset);
         ranges_.push_back({catalog_.partition_start + at, bytes});
-      } else if ((e->flags & kExtentUnwritten) == 0) {
+      } else if ((e.flags & kExtentUnwritten) == 0) {
         unknown_ += bytes;
       }
     }

@@ -137,9 +137,9 @@ TEST(Plan, CountOfSegmentsIsWhatNoPlanExceeds) {
   const SyntheticCatalog data({.files = 300, .extents_per_file = 3});
   for (const Merge merge : kMerges) {
     const MergeSettings settings{.merge = merge, .max = Bytes{kPageBytes}};
-    const std::uint64_t n = *count_segments(data.view(), settings, ~std::uint64_t{0});
-    EXPECT_EQ(count_segments(data.view(), settings, n), n);
-    EXPECT_EQ(count_segments(data.view(), settings, n - 1), std::nullopt);
+    const std::uint64_t n = plan_needs(data.view(), settings, ~std::uint64_t{0})->segments;
+    EXPECT_EQ(plan_needs(data.view(), settings, n)->segments, n);
+    EXPECT_FALSE(plan_needs(data.view(), settings, n - 1));
     const Plan plan = plan_of(data, Order::random, settings);
     EXPECT_GE(n, std::max(plan.reads.size(), plan.pieces.size()));
   }
