@@ -157,8 +157,8 @@ Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& sett
                             settings.first_epoch,
                             lookahead_of(settings, whole)};
   PlannedEpoch planned;
-  planned.plan = make_plan(source.catalog, make_order(source.catalog, order), settings.epochs,
-                           merge, needs);
+  planned.plan =
+      make_plan(source.catalog, make_order(source.catalog, order), settings.epochs, merge, needs);
   const Bytes memory = epoch_memory(source.catalog, order, merge, planned.plan);
   const ShuffleSettings shuffle = shuffle_settings(settings, planned.plan, memory, seed);
   planned.window = shuffle.window;

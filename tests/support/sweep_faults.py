@@ -244,6 +244,8 @@ def judge(call, error, result, left, still, baseline, lines):
         return "leaks", leak[leak.index("detected memory leaks"):][:600]
     if "LeakSanitizer: CHECK failed" in "".join(result.said):
         return "left out", "the sanitizer's own call"
+    if finding := re.search(r"AddressSanitizer: (?!CHECK).*|: runtime error: .*", "".join(result.said)):
+        return "dies", finding.group()
     if any(status >= 128 or status in (99, 127) for status in result.statuses):
         return "dies", f"{result.statuses} {words}"
     if still:

@@ -173,6 +173,41 @@ TEST(PlanSummary, AddsUp) {
   EXPECT_GT(*random.mean_seek_bytes, 2 * *sum.mean_seek_bytes);
 }
 
+TEST(PlanSummary, CountsTheSamplesOfThePlanAlone) {
+  const SyntheticCatalog data({.files = 30, .extents_per_file = 1});
+  const Catalog c = data.view();
+  const Plan twice = make_plan(c, {7, 3, 3, 7}, 2, {});
+  EXPECT_EQ(summarize(c, twice).sample_bytes, 2 * (c.sample(3).length + c.sample(7).length));
+}
+
+TEST(CatalogExtents, BeginWithTheFirstThatEndsBehindTheOffset) {
+  const SyntheticCatalog data({.files = 40, .extents_per_file = 3});
+  const Catalog c = data.view();
+  for (std::uint32_t file = 0; file < c.files.size(); ++file) {
+    const auto all = c.extents_of(file);
+    for (std::uint64_t offset = 0; offset <= c.files[file].size + 4096; offset += 512) {
+      const auto first =
+          std::ranges::find_if(all, [&](const ExtentRecord& e) { return e.file_end() > offset; });
+      EXPECT_EQ(c.extents_from(file, offset).size(), static_cast<std::size_t>(all.end() - first));
+    }
+  }
+}
+
+TEST(CatalogBytes, AreThereWhereOneSampleHasSome) {
+  const SyntheticCatalog data({.files = 3, .extents_per_file = 1});
+  Catalog c = data.view();
+  EXPECT_TRUE(c.has_bytes());
+  c.whole = {};
+  c.parts = {};
+  EXPECT_FALSE(c.has_bytes());
+  const PartSample parts[] = {{.offset = 0, .length = 0, .file = 0, .label = kNoLabel},
+                              {.offset = 5, .length = 1, .file = 0, .label = kNoLabel}};
+  c.parts = std::span(parts).first(1);
+  EXPECT_FALSE(c.has_bytes());
+  c.parts = parts;
+  EXPECT_TRUE(c.has_bytes());
+}
+
 // Two files beside each other that end inside a page, read through the page cache.
 TEST(PlanSummary, APageIsReadToItsEnd) {
   const SyntheticCatalog data({.files = 50, .extents_per_file = 1});
