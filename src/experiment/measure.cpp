@@ -111,7 +111,7 @@ void record_undecoded(RunRecord& r, const RunRequest& q, const Epoch& e) {
   for (const DecodeFailure& f : e.decode()->failures()) {
     const Sample s = sample_of_part(q, e, f);
     const std::string where = s.offset == 0 ? "" : fmt::format("sample at byte {}: ", s.offset);
-    r.failed.push_back({q.source.catalog.full_path(s.file), "decode: " + where + f.why});
+    r.failed.push_back({q.source.catalog.full_path(s.file), kDecode + where + f.why});
   }
 }
 
@@ -136,7 +136,7 @@ std::vector<std::uint32_t> record_delivery(RunRecord& r, const RunRequest& q, co
                       unpacks(e) ? Delivered::decoded : Delivered::as_stored});
     r.wrong_samples = v.wrong + count.duplicated;
     for (const WrongSample& w : v.named) {
-      r.failed.push_back({w.path, w.why});
+      r.failed.push_back({w.path, kVerify + w.why});
     }
   }
   return emitted;
@@ -152,7 +152,7 @@ void record_check(RunRecord& r, const RunRequest& q, const SpotCheck* spot) {
   r.checked_bytes = checked.bytes;
   r.checked_wrong = checked.found.wrong;
   for (const WrongSample& w : checked.found.named) {
-    r.failed.push_back({w.path, "check: " + w.why});
+    r.failed.push_back({w.path, kCheck + w.why});
   }
   if (checked.found.wrong > 0) {
     mark_incomplete(r,
@@ -286,10 +286,12 @@ void judge_run(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
     mark_incomplete(r, lost);
   }
   if (r.missing_samples > 0) {
-    mark_incomplete(r, fmt::format("{} samples missing", format_count(r.missing_samples)));
+    mark_incomplete(r, fmt::format("{} samples missing{}", format_count(r.missing_samples),
+                                   first_failed(r, false)));
   }
   if (r.wrong_samples.value_or(0) > 0) {
-    mark_incomplete(r, fmt::format("{} samples wrong", format_count(*r.wrong_samples)));
+    mark_incomplete(r, fmt::format("{} samples wrong{}", format_count(*r.wrong_samples),
+                                   first_failed(r, true)));
   }
   if (r.page_cache && r.page_cache->lost_events > 0) {
     mark_incomplete(

@@ -202,7 +202,7 @@ void name_wrong(RunRecord& r, const Verification& found, const std::string& pref
 void check_all(RunRecord& r, const Deliveries& d, std::uint64_t duplicated, const PeerAsked& a) {
   const Verification v = check_hashes(a.source.catalog, a.planned.plan, d.hashes());
   r.wrong_samples = v.wrong + duplicated;
-  name_wrong(r, v, "");
+  name_wrong(r, v, kVerify);
 }
 
 void check_some(RunRecord& r, const Deliveries& d, const PeerAsked& a) {
@@ -215,7 +215,7 @@ void check_some(RunRecord& r, const Deliveries& d, const PeerAsked& a) {
   r.checked_pieces = checked.pieces;
   r.checked_bytes = checked.bytes;
   r.checked_wrong = checked.found.wrong;
-  name_wrong(r, checked.found, "check: ");
+  name_wrong(r, checked.found, kCheck);
   if (checked.found.wrong > 0) {
     mark_incomplete(r, fmt::format("{} of {} samples that were checked are not what their files "
                                    "hold",

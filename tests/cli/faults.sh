@@ -154,6 +154,7 @@ for merge in none file kernel device; do
     "run['missing_samples'] == $wanted and run['wrong_samples'] == 0 and run['samples'] == 1500 - $wanted"
   expect "EIO merge=$merge: not named" \
     "len(run['failed']) == min(100, $wanted) and all('Input/output' in f['error'] for f in run['failed'])"
+  expect "EIO merge=$merge: the line" "run['incomplete_reason'] == f\"{run['missing_samples']:,} samples missing (first: {run['failed'][0]['path']}: Input/output error)\""
 done
 loopfs_remove
 echo "unreadable blocks: $wanted samples lost, the others right"

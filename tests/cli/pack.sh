@@ -74,6 +74,7 @@ for verify in --verify ''; do
   [ "$(answer '[(r["wrong_samples"], r["samples"]) for r in j["runs"]]')" = '[(2, 81)]' ] || die 'damaged samples'
   sqlite3 "$tmp/damaged$verify.db" 'SELECT path FROM failed_sample' | grep 'cat/9.txt.blks' >/dev/null ||
     die 'a damaged sample is not named'
+  [[ $(answer '[r["incomplete_reason"] for r in j["runs"]]') == *'2 samples wrong (first: '*/cat/*.txt.blks:* ]] || die 'nor is it in the line'
 done
 printf 'XXXX' | dd of="$tmp/tar-lz4/.blksweep-pack/index" bs=1 seek=40 conv=notrunc status=none
 run_on "$tmp/tar-lz4" --decode-threads 1

@@ -5,6 +5,7 @@
 #
 #   CASES=run-db,disk   only these          SECONDS_EACH=600   of each case, most; the next start goes on
 #   OBJECTS=1           also at the first use on each file      SEED=1   the order of faults
+#   BUILD=build-asan    a program with sanitizers: leaks and wrong accesses are findings; what they call for themselves is left out
 #   RESULTS=FILE        one line a fault [$BUILD/faults/results.jsonl]; what is in there is not repeated
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
@@ -47,7 +48,9 @@ print(json.dumps({"work": tmp + "/work", "program": program, "fail_call": tmp + 
                   "files": tmp + "/files.trace", "one": one, "name": f"faults-{os.getpid()}"}))
 PY
 mkdir "$tmp/work"
+without=
+! grep -q __asan_init "$blksweep" || without=mmap,mremap,mprotect,madvise,pipe2
 begin=$(wc -l 2>/dev/null <"$results" || echo 0)
 "$python" "$support/sweep_faults.py" "$tmp/fixture.json" "$results" --seed "${SEED:-1}" --seconds "${SECONDS_EACH:-1000000}" \
-  ${CASES:+--only "$CASES"} ${OBJECTS:+--objects}
+  ${CASES:+--only "$CASES"} ${OBJECTS:+--objects} ${without:+--without "$without"}
 echo "$(($(wc -l <"$results") - begin)) faults in this session"

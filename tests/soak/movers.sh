@@ -37,7 +37,7 @@ except ValueError:
     runs = []
 for run in runs:
     reasons = [r for r in run["incomplete_reason"].split("; ") if r]
-    others = [r for r in reasons if not re.fullmatch(r"[\d,]+ samples wrong", r)]
+    others = [r for r in reasons if not re.fullmatch(r"[\d,]+ samples wrong( \(.*\))?", r)]
     wrong = run["wrong_samples"] or 0
     outcome = "incomplete" if others else "WRONG" if wrong or run["missing_samples"] else "complete"
     print(kind, when, outcome, run.get("addresses"), wrong, sep="\t")

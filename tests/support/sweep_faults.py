@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Fails each system call of each command once, at its first, second and last use, and judges what follows.
 
-    sweep_faults.py FIXTURE.json RESULTS.jsonl [--only NAME,...] [--objects] [--seconds N] [--seed N]
+    sweep_faults.py FIXTURE.json RESULTS.jsonl [--only NAME,...] [--without CALL,...] [--objects] [--seconds N] [--seed N]
 
 FIXTURE.json names what the cases of fault_commands.py are run on. A line of RESULTS is one fault; what is in there already is
 not repeated, so that a sweep that was cut off goes on. With --objects each call is also failed at the first use on each file.
@@ -242,7 +242,7 @@ def judge(call, error, result, left, still, baseline, lines):
     if "detected memory leaks" in "".join(result.said):
         leak = "".join(result.said)
         return "leaks", leak[leak.index("detected memory leaks"):][:600]
-    if "LeakSanitizer: CHECK failed" in "".join(result.said):
+    if "Sanitizer: CHECK failed" in "".join(result.said):
         return "left out", "the sanitizer's own call"
     if finding := re.search(r"AddressSanitizer: (?!CHECK).*|: runtime error: .*", "".join(result.said)):
         return "dies", finding.group()
@@ -280,7 +280,8 @@ def sweep_case(sweep, case, options, done):
     verdicts = collections.Counter()
     baseline = sweep.baseline(case)
     draw = random.Random(f"{options.seed} {case}")
-    for fault in faults_of(baseline[2], options.objects, draw):
+    uses = {use: count for use, count in baseline[2].items() if use[0] not in options.without.split(",")}
+    for fault in faults_of(uses, options.objects, draw):
         call, what, thing, error, use = fault
         key = json.dumps([case, *fault])
         if key in done or time.monotonic() > end:
@@ -306,6 +307,7 @@ def main(argv):
     parser.add_argument("fixture")
     parser.add_argument("results")
     parser.add_argument("--only", default=",".join(fault_commands.CASES))
+    parser.add_argument("--without", default="")  # what a sanitizer calls for itself
     parser.add_argument("--objects", action="store_true")
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--seed", default="1")
