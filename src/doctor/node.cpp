@@ -128,11 +128,16 @@ Check check_fio(const Subject&) {
   }
   const auto engines =
       run_process({.argv = {"fio", "--enghelp"}, .timeout = std::chrono::seconds(30)});
+  if (!engines) {
+    return {"fio", Health::limited,
+            *version + "; which engines it has is not known: " + engines.error().message(),
+            "a twin of a run whose engine it lacks fails", "blksweep doctor, once more"};
+  }
   std::string found = *version;
   std::string lacks;
   for (const char* engine : {"io_uring", "libaio", "psync"}) {
-    const bool has = engines && engines->ok() &&
-                     engines->out.find(std::string("\t") + engine + "\n") != std::string::npos;
+    const bool has =
+        engines->ok() && engines->out.find(std::string("\t") + engine + "\n") != std::string::npos;
     (has ? found : lacks) += std::string(" ") + engine;
   }
   if (lacks.empty()) {
