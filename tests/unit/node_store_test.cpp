@@ -1,5 +1,6 @@
 // What runs changed on the node, in the database and in JSON.
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "store/database.h"
 #include "store/json.h"
@@ -96,6 +97,26 @@ TEST(ResultStoreRows, WhatOnlyTheSecondRunHasIsTheSecondRuns) {
   ASSERT_EQ(runs->size(), 2U);
   EXPECT_FALSE(runs->front().run.page_cache);
   EXPECT_TRUE(runs->back().run.page_cache);
+}
+
+// Written by somebody else under our version number: its columns may mean anything.
+TEST(ResultStoreRows, ATableThatIsNotAsWeMakeItIsRefused) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/results.db";
+  ASSERT_TRUE(ResultStore::open(path));
+  {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, "ALTER TABLE node_setting ADD COLUMN more TEXT", nullptr, nullptr,
+                           nullptr),
+              SQLITE_OK);
+    sqlite3_close(db);
+  }
+  const auto store = ResultStore::open(path);
+  ASSERT_FALSE(store);
+  EXPECT_NE(store.error().message().find("node_setting is not as this blksweep makes it"),
+            std::string::npos);
+  EXPECT_FALSE(ResultReader::open(path));
 }
 
 TEST(NodeStore, JsonHasThem) {
