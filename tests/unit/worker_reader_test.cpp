@@ -121,8 +121,9 @@ TEST_P(WorkerReaderTest, PrefetchZeroReadsNothingAhead) {
 TEST_P(WorkerReaderTest, AFileThatIsGoneOrShorterCostsItsSample) {
   std::filesystem::remove(dir_.path(name(5)));
   std::filesystem::resize_file(dir_.path(name(6)), 0);
-  for (const bool direct : {false, true}) {
+  for (const auto& [direct, batch] : {std::pair(false, 8U), {true, 8U}, {true, kWorkerFiles}}) {
     cell_.direct = direct;
+    cell_.batch = batch;  // the last: both fail in one batch
     ASSERT_NO_FATAL_FAILURE(prepare());
     run();
     std::map<std::string, int> errors;
