@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <limits>
 
 namespace blksweep {
@@ -17,7 +16,6 @@ ExtentReader::ExtentReader(std::size_t extents_per_call)
 
 int ExtentReader::read_from(int fd, std::uint64_t start, std::uint32_t flags) {
   auto* map = reinterpret_cast<fiemap*>(buffer_.data());
-  std::memset(map, 0, sizeof *map);
   map->fm_start = start;
   map->fm_length = std::numeric_limits<std::uint64_t>::max() - start;
   map->fm_flags = flags;

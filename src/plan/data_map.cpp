@@ -72,7 +72,7 @@ void DataMap::relate_to_samples(const Catalog& catalog, std::uint64_t outside,
   const std::uint64_t all =
       std::transform_reduce(catalog.files.begin(), catalog.files.end(), std::uint64_t{0},
                             std::plus<>(), [](const FileRecord& f) { return f.size; });
-  if (bytes() > 0 && all > 0 &&
+  if (bytes() > 0 &&  // so the files have some, too
       static_cast<double>(outside) <= kMostOutside * static_cast<double>(all)) {
     const double inside = static_cast<double>(all - outside) / static_cast<double>(all);
     samples_per_byte_ =

@@ -22,7 +22,7 @@ Ranks dense_ranks(std::span<const std::uint32_t> samples, std::span<const std::u
   for (const std::uint32_t s : samples) {
     most = std::max(most, rank_of(s));
   }
-  Ranks dense(samples.empty() ? 0 : std::size_t{most} + 1, kAbsent);
+  Ranks dense(std::size_t{most} + 1, kAbsent);
   for (const std::uint32_t s : samples) {
     dense[rank_of(s)] = 0;
   }

@@ -74,6 +74,18 @@ TEST(DataMap, SaysWhatItsBytesAreWorthInSamples) {
               1e-9);
 }
 
+TEST(DataMap, SaysNothingOfSamplesWhereThereAreNoBytes) {
+  FlatCatalog empty("/data");
+  empty.add("nothing", 0);
+  EXPECT_FALSE(DataMap(empty.view(), kPageBytes, kDeviceBytes).samples_per_byte());
+  FlatCatalog beyond("/data");
+  beyond.add("cut off", kPageBytes, kDeviceBytes);
+  EXPECT_FALSE(DataMap(beyond.view(), kPageBytes, kDeviceBytes).samples_per_byte());
+  FlatCatalog least("/data");
+  least.add("a byte", 1);
+  EXPECT_EQ(DataMap(least.view(), 1, kDeviceBytes).samples_per_byte(), 1.0);
+}
+
 TEST(DataMap, SaysNothingOfSamplesWhereMoreThanAHundredthLiesOutside) {
   for (const std::uint64_t outside : {0U, 1U, 2U, 3U}) {
     FlatCatalog files("/data");

@@ -2,6 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/csv.h"
+#include "store/summary.h"
 #include "support/demo_records.h"
 
 namespace blksweep {
@@ -133,6 +141,71 @@ TEST(Peers, WhatIsIncompleteIsNoPeerAndHasNoRatio) {
   runs[0]["incomplete"] = true;
   add_peers(runs);
   EXPECT_TRUE(runs[0]["peers"][0]["ratio"].is_null());
+}
+
+std::vector<std::string> fields_of(const std::string& line) {
+  std::vector<std::string> out(1);
+  for (const char c : line) {
+    c == ',' ? out.emplace_back().clear() : out.back().push_back(c);
+  }
+  return out;
+}
+
+TEST(CellsCsv, EachColumnHasWhatItsNameSays) {
+  using S = CellSummary;
+  const std::vector<std::pair<std::string, Maybe<double> S::*>> named{
+      {"ceiling_share", &S::ceiling_share},
+      {"decode_wait", &S::decode_wait},
+      {"prediction_epoch_ns", &S::prediction_epoch_ns},
+      {"prediction_error", &S::prediction_error},
+      {"first_batch_ns", &S::first_batch_ns},
+      {"depth_mean", &S::depth_mean},
+      {"requests_issued", &S::requests_issued},
+      {"read_amplification", &S::read_amplification},
+      {"device_fallbacks", &S::device_fallbacks},
+      {"cpu_ns_per_sample", &S::cpu_ns_per_sample},
+      {"utilisation", &S::utilisation},
+      {"exposed_copy", &S::exposed_copy},
+      {"ideal_share", &S::ideal_share},
+      {"copy_cpu_ns_per_part", &S::copy_cpu_ns_per_part},
+      {"resident_before", &S::resident_before}};
+  S cell;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    cell.*named[i].second = static_cast<double>(i) + 0.5;
+  }
+  std::istringstream lines(cells_csv({cell}));
+  std::string heading, values;
+  std::getline(lines, heading);
+  std::getline(lines, values);
+  const std::vector<std::string> names = fields_of(heading), texts = fields_of(values);
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const auto at = std::ranges::find(names, named[i].first) - names.begin();
+    ASSERT_LT(at, std::ssize(names)) << named[i].first;
+    EXPECT_EQ(texts.at(static_cast<std::size_t>(at)), std::to_string(i) + ".5") << named[i].first;
+  }
+  for (const char* other : {"label",
+                            "baseline",
+                            "runs",
+                            "incomplete",
+                            "samples_per_s",
+                            "bytes_per_s_least",
+                            "ratio",
+                            "ratio_to",
+                            "fio_ratio_low",
+                            "fio_plain_ratio",
+                            "device_requests",
+                            "fio_requests",
+                            "peer_reads",
+                            "hidden_transfer",
+                            "exposed_transfer",
+                            "transfer_bytes_per_s",
+                            "fed_gap_ns",
+                            "quality_displacement",
+                            "quality_rank_decorrelation",
+                            "quality_neighbours_broken",
+                            "quality_label_mix"}) {
+    EXPECT_TRUE(std::ranges::count(names, other) == 1) << other;
+  }
 }
 
 }  // namespace

@@ -258,6 +258,11 @@ TEST_F(LoaderTest, RefusesPartsThatCannotBe) {
   o.epochs = 2;
   EXPECT_NE(refusal(o).find("delivered alone"), std::string::npos);
   o = options();
+  o.rank_by_file = true;
+  EXPECT_TRUE(open(o));
+  o.first_sample = 1;
+  EXPECT_NE(refusal(o).find("not equally far"), std::string::npos);
+  o = options();
   o.check = "never";
   EXPECT_NE(refusal(o).find("every, watched"), std::string::npos);
 }

@@ -1,6 +1,8 @@
 // What runs changed on the node, in the database and in JSON.
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
+#include "store/database.h"
 #include "store/json.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
@@ -53,6 +55,68 @@ TEST(NodeStore, GivesBackAskedAndGot) {
   EXPECT_EQ(run.limit_use->limit_hits, 12U);
   EXPECT_TRUE(runs->back().run.node.empty());
   EXPECT_FALSE(runs->back().run.limit_use);
+}
+
+TEST(NodeStore, SettingsCountFromZero) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/results.db";
+  {
+    auto store = ResultStore::open(path);
+    ASSERT_TRUE(store);
+    const auto cell =
+        store->add_cell(*store->begin_experiment(demo_host(), "key"), demo_cell("lba", "none"));
+    ASSERT_TRUE(store->add_run(*cell, run_with_limits()));
+  }
+  auto db = Database::open(path, Database::Mode::existing);
+  ASSERT_TRUE(db) << db.error().message();
+  auto first = db->prepare("SELECT name FROM node_setting WHERE position = 0");
+  ASSERT_TRUE(first && first->step().value_or(false));
+  std::string name;
+  first->read(name);
+  EXPECT_EQ(name, "scheduler");
+}
+
+// A run's row beside it names the run: those before it may have none.
+TEST(ResultStoreRows, WhatOnlyTheSecondRunHasIsTheSecondRuns) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/results.db";
+  {
+    auto store = ResultStore::open(path);
+    ASSERT_TRUE(store);
+    const auto cell =
+        store->add_cell(*store->begin_experiment(demo_host(), "key"), demo_cell("lba", "none"));
+    RunRecord without = demo_run(0);
+    without.page_cache.reset();
+    ASSERT_TRUE(store->add_run(*cell, without));
+    ASSERT_TRUE(store->add_run(*cell, demo_run(1)));
+  }
+  auto reader = ResultReader::open(path);
+  ASSERT_TRUE(reader);
+  const auto runs = reader->runs(1);
+  ASSERT_TRUE(runs) << runs.error().message();
+  ASSERT_EQ(runs->size(), 2U);
+  EXPECT_FALSE(runs->front().run.page_cache);
+  EXPECT_TRUE(runs->back().run.page_cache);
+}
+
+// Written by somebody else under our version number: its columns may mean anything.
+TEST(ResultStoreRows, ATableThatIsNotAsWeMakeItIsRefused) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/results.db";
+  ASSERT_TRUE(ResultStore::open(path));
+  {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, "ALTER TABLE node_setting ADD COLUMN more TEXT", nullptr, nullptr,
+                           nullptr),
+              SQLITE_OK);
+    sqlite3_close(db);
+  }
+  const auto store = ResultStore::open(path);
+  ASSERT_FALSE(store);
+  EXPECT_NE(store.error().message().find("node_setting is not as this blksweep makes it"),
+            std::string::npos);
+  EXPECT_FALSE(ResultReader::open(path));
 }
 
 TEST(NodeStore, JsonHasThem) {

@@ -114,6 +114,18 @@ TEST(OrderSurvival, SubmissionsThatCameOutReversedAreCounted) {
             "4 submissions came out reversed");
 }
 
+// Of 11 reads, 10 pairs of neighbours, 9 of which are exchanged; and 8 of them.
+TEST(OrderSurvival, ASubmissionIsReversedFromNineTenthsOfItsNeighboursOn) {
+  const auto reversed = [](const std::vector<std::uint32_t>& order) {
+    const auto n = static_cast<std::uint32_t>(order.size());
+    const auto found = survival(blocks(n), requests(order), 8, {0});
+    return found && found->batches ? found->batches->reversed : 9;
+  };
+  EXPECT_EQ(reversed({10, 9, 8, 7, 6, 5, 4, 3, 2, 0, 1}), 1U);
+  EXPECT_EQ(reversed({10, 9, 8, 7, 6, 5, 4, 2, 3, 0, 1}), 0U);
+  EXPECT_EQ(reversed({2, 1, 0}), 1U) << "3 requests are enough";
+}
+
 // What a submission's merges left of it is fewer than 3 requests: it cannot be called reversed.
 TEST(OrderSurvival, MergedAwaySubmissionsAreNoBatches) {
   const auto found = survival(blocks(32), requests({8, 0, 16, 24}, 8), 16, {0, 16});

@@ -6,6 +6,7 @@
 
 #include "plan/order_sort.h"
 #include "plan/plan.h"
+#include "support/flat_catalog.h"
 #include "support/synthetic_catalog.h"
 
 namespace blksweep {
@@ -135,6 +136,25 @@ TEST(Order, ChunksAreRunsOfTheLbaOrder) {
   const std::size_t chunks = c.bytes().n / 40000 + 1;
   EXPECT_GT(jumps, chunks / 3);
   EXPECT_LE(jumps, chunks);
+}
+
+// Two samples are enough, or a byte too short: then a third one fills the chunk, of the first as
+// of all others.
+TEST(Order, AChunkEndsWithTheSampleThatFillsIt) {
+  support::FlatCatalog flat("/data");
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    flat.add("f" + std::to_string(i), 4096, i * 8192);
+  }
+  for (const std::uint64_t chunk : {8192U, 8193U}) {
+    const std::size_t samples = chunk == 8192 ? 2 : 3;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const auto got =
+          make_order(flat.view(), {.order = Order::chunked, .seed = seed, .chunk = {chunk}});
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        EXPECT_EQ(got[i] % samples, i % samples) << "seed " << seed;
+      }
+    }
+  }
 }
 
 TEST(Order, SortWindowSortsRunsOfARandomOrder) {

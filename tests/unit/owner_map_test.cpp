@@ -154,5 +154,24 @@ TEST(OwnerMap, WhatAReadOfThePlanBridgesIsPlanned) {
   EXPECT_FALSE(parts[3].planned);  // behind the read
 }
 
+// One stretch of nobody's for each, however many reads take it in.
+TEST(OwnerMap, ReadsOfThePlanThatTouchAreOneStretch) {
+  support::FlatCatalog flat("/data");
+  flat.add("a", 4096, 0);
+  flat.add("b", 4096, 28672);
+  const Catalog c = flat.view();
+  Plan plan;
+  plan.reads = {{8192, 4096, kFromDevice}, {0, 8192, kFromDevice}, {16384, 4096, kFromDevice}};
+  std::vector<OwnedPart> parts;
+  OwnerMap(c, plan).append_parts({4096, 28672}, parts);
+  ASSERT_EQ(parts.size(), 4U);
+  EXPECT_EQ(parts[0].end, 12288U);
+  EXPECT_TRUE(parts[0].planned);
+  EXPECT_FALSE(parts[1].planned);
+  EXPECT_EQ(parts[2].begin, 16384U);
+  EXPECT_TRUE(parts[2].planned);
+  EXPECT_FALSE(parts[3].planned);
+}
+
 }  // namespace
 }  // namespace blksweep

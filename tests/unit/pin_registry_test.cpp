@@ -149,6 +149,52 @@ TEST(PinWire, AnErrorArrivesWithItsExitStatus) {
   EXPECT_EQ(heard.error().exit_code, Exit::usage);
 }
 
+Result<PinEntry> heard_of(const std::string& line) {
+  auto pipe = PinPipe::make();
+  EXPECT_TRUE(pipe);
+  EXPECT_EQ(::write(pipe->write_end.get(), line.data(), line.size()), std::ssize(line));
+  pipe->write_end = Fd();
+  return hear(pipe->read_end.get(), wait_on, {});
+}
+
+TEST(PinWire, AnErrorWithoutAStatusIsAFailure) {
+  const auto heard = heard_of("{\"error\": \"so not\"}\n");
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().text, "so not");
+  EXPECT_EQ(heard.error().exit_code, Exit::failed);
+}
+
+TEST(PinWire, WhatIsNoWordIsShownAsItCame) {
+  for (const std::string line :
+       {"{}", "[]", "\"error\"", "[\"error\"]", "{\"error\": 5}", "{\"held\": 5}", "{\"done\": -1}",
+        "{\"done\": \"3\"}", "3", "what?", ""}) {
+    const auto heard = heard_of(line + "\n");
+    ASSERT_FALSE(heard);
+    EXPECT_EQ(heard.error().text, "the pin's daemon says what is not understood: " + line);
+  }
+}
+
+// A daemon that waits for its listener would pin nothing meanwhile.
+TEST(PinWire, ProgressThatFindsNoRoomIsDropped) {
+  const auto pipe = PinPipe::make();
+  const int end = pipe->write_end.get();
+  ASSERT_EQ(::fcntl(end, F_SETFL, O_NONBLOCK), 0);
+  const std::string line(4096, '\n');
+  std::size_t filled = 0;
+  for (ssize_t n = 0; (n = ::write(end, line.data(), line.size())) > 0;) {
+    filled += static_cast<std::size_t>(n);
+  }
+  ASSERT_EQ(::fcntl(end, F_SETFL, 0), 0);
+  tell_progress(end, 7);
+  std::string all(filled + 100, ' ');
+  ASSERT_EQ(::fcntl(pipe->read_end.get(), F_SETFL, O_NONBLOCK), 0);
+  std::size_t there = 0;
+  for (ssize_t n = 0; (n = ::read(pipe->read_end.get(), all.data(), all.size())) > 0;) {
+    there += static_cast<std::size_t>(n);
+  }
+  EXPECT_EQ(there, filled);
+}
+
 TEST(PinWire, AnEndWithoutAWordIsAnError) {
   auto pipe = PinPipe::make();
   EXPECT_TRUE(is_listened_to(pipe->write_end.get()));

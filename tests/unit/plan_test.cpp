@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plan/plan.h"
+#include "support/flat_catalog.h"
 #include "support/plan_model.h"
 #include "support/synthetic_catalog.h"
 
@@ -149,6 +150,39 @@ TEST(Plan, HorizonZeroKeepsTheOrder) {
   const SyntheticCatalog data({.files = 300});
   const Plan plan = plan_of(data, Order::random, {.merge = Merge::device});
   EXPECT_TRUE(std::ranges::is_sorted(plan.pieces, {}, &Piece::parcel));
+}
+
+std::vector<std::uint64_t> read_offsets(Catalog c, std::vector<std::uint32_t> order) {
+  c.device_readable = true;
+  const Plan plan =
+      make_plan(c, std::move(order), 1, {.merge = Merge::device, .gap = {0}, .horizon = {1 << 20}});
+  std::vector<std::uint64_t> offsets;
+  std::ranges::transform(plan.reads, std::back_inserter(offsets), &Read::offset);
+  return offsets;
+}
+
+// Sorting across would undo what the order was asked for.
+TEST(Plan, AHorizonEndsWhereTheOrderGoesBackOnTheDevice) {
+  support::FlatCatalog flat("/data");
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    flat.add("f" + std::to_string(i), 4096, i * 65536);
+  }
+  EXPECT_EQ(read_offsets(flat.view(), {2, 3, 0, 1}),
+            (std::vector<std::uint64_t>{2 * 65536, 3 * 65536, 0, 65536}));
+}
+
+// A sample and its copy that shares its first block; their second blocks lie apart.
+TEST(Plan, SamplesThatBeginAtOneAddressAreSortedTogether) {
+  support::FlatCatalog flat("/data");
+  for (const std::uint64_t second : {3 * 65536, 2 * 65536}) {
+    flat.add("f" + std::to_string(second), 8192, 65536);
+    ExtentRecord e = flat.extents.back();
+    flat.extents.back().length = 4096;
+    e = {4096, second, 4096, 0, e.file};
+    flat.extents.push_back(e);
+  }
+  EXPECT_EQ(read_offsets(flat.view(), {0, 1}),
+            (std::vector<std::uint64_t>{65536, 65536, 2 * 65536, 3 * 65536}));
 }
 
 TEST(Plan, CountsSamplesThatTheDeviceCannotServe) {

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "experiment/quality.h"
 #include "loader/planned_epoch.h"
+#include "loader/verify.h"
 #include "support/flat_catalog.h"
 #include "support/synthetic_catalog.h"
 
@@ -263,6 +264,90 @@ TEST(PlanCell, AnEpochOfPartsInAShareOfTheDataIsTheSame) {
             << to_string(order) << " " << to_string(merge) << ", epoch " << e;
       }
     }
+  }
+}
+
+std::vector<std::uint32_t> taken_in_turns(std::size_t n, std::uint32_t rank, std::uint32_t ranks) {
+  std::vector<std::uint32_t> places;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    places.push_back(i * ranks + rank);
+  }
+  return places;
+}
+
+LoaderSettings cell_of_rank(std::uint32_t rank, std::uint32_t ranks, bool by_file) {
+  LoaderSettings cell = cell_of(Order::random, Merge::none);
+  cell.shuffle = Shuffle::buffer;
+  cell.window = {{}, 20};
+  cell.epochs = 2;
+  cell.part = {.rank = rank, .ranks = ranks, .by_file = by_file, .own_window = true};
+  return cell;
+}
+
+// Each rank has a window of its own, and yet all know the one order that they deliver together.
+TEST(PlanCell, RanksWithWindowsOfTheirOwnDeliverEachEpochOnceInTurns) {
+  const FlatCatalog flat = side_by_side(60, kPageBytes);
+  for (const bool by_file : {false, true}) {
+    std::vector<std::uint32_t> joined(2 * 60, 0xFFFFFFFF);
+    std::string hash;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      const PlannedEpoch p = must(flat, cell_of_rank(rank, 3, by_file));
+      ASSERT_EQ(p.places.size(), p.plan.order.size());
+      for (std::size_t i = 0; i < p.places.size(); ++i) {
+        joined.at(p.places[i]) = p.plan.order[p.schedule.emission[i]];
+      }
+      EXPECT_EQ(p.places, (taken_in_turns(p.places.size(), rank, 3)));
+      EXPECT_TRUE(hash.empty() || hash == order_hash(p));
+      hash = order_hash(p);
+    }
+    EXPECT_EQ(hash, emission_hash(joined));
+    for (const auto epoch : {std::span(joined).first(60), std::span(joined).last(60)}) {
+      std::ranges::sort(epoch);
+      EXPECT_EQ(std::ranges::adjacent_find(epoch), epoch.end()) << "no sample twice";
+    }
+  }
+}
+
+TEST(PlanCell, TheRestOfAnEpochOfRanksWithWindowsOfTheirOwnIsItsEnd) {
+  const FlatCatalog flat = side_by_side(60, kPageBytes);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    LoaderSettings cell = cell_of_rank(rank, 3, false);
+    cell.epochs = 1;
+    const PlannedEpoch whole = must(flat, cell);
+    const std::vector<std::uint32_t> all = emitted(whole, 0);
+    for (const std::uint32_t first : {1U, 2U, 3U, 30U}) {
+      cell.part.first = first;
+      const PlannedEpoch rest = must(flat, cell);
+      const auto through = std::ranges::lower_bound(whole.places, first) - whole.places.begin();
+      EXPECT_EQ(rest.places, std::vector(whole.places.begin() + through, whole.places.end()));
+      EXPECT_EQ(emitted(rest, 0), std::vector(all.begin() + through, all.end()));
+      EXPECT_EQ(order_hash(rest), order_hash(whole));
+    }
+  }
+}
+
+// 20 of 60 pages are a rank's, and 20 % of them its window.
+TEST(PlanCell, AWindowOfARankIsItsShareOfTheMemory) {
+  for (const bool by_file : {false, true}) {
+    const PlannedEpoch p = must(side_by_side(60, kPageBytes), cell_of_rank(1, 3, by_file));
+    EXPECT_EQ(p.window.n, 4 * kPageBytes);
+  }
+}
+
+// Samples differ in size, and so do ranks that take them in turns.
+TEST(PlanCell, AWindowOfEverythingHoldsWhateverARankIsGiven) {
+  FlatCatalog flat("/data");
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    flat.add("f" + std::to_string(i), (i % 5 + 1) * kPageBytes, (i + 1) * 8 * kPageBytes);
+  }
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    LoaderSettings cell = cell_of_rank(rank, 3, false);
+    cell.shuffle = Shuffle::full;
+    cell.window = {{}, 100};
+    const std::uint64_t all = must(flat, cell).window.n;
+    cell.shuffle = Shuffle::buffer;
+    cell.window = {{}, 99};
+    EXPECT_LT(must(flat, cell).window.n, all * 3 / 4) << "no reserve where samples may wait";
   }
 }
 

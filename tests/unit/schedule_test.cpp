@@ -100,6 +100,16 @@ TEST(Schedule, IsCompleteSafeAndRepeatable) {
   }
 }
 
+TEST(Schedule, ABatchOfOneSampleIsOneAndOfNoneToo) {
+  const SyntheticCatalog data({.files = 20});
+  const Plan plan = plan_of(data.view(), Order::path, 2, {});
+  for (const std::uint32_t batch : {0U, 1U}) {
+    const auto s = make_schedule(data.view(), plan, {.batch = batch});
+    ASSERT_TRUE(s) << s.error().message();
+    EXPECT_EQ(s->batches(), 40U) << batch;
+  }
+}
+
 TEST(Schedule, ArenaStaysNearWindowAndBatches) {
   const SyntheticCatalog data({.files = 5000});
   const Catalog c = data.view();

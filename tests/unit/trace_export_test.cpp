@@ -37,6 +37,23 @@ TEST_F(TraceExport, ComesBackFromEachFormat) {
   }
 }
 
+// Numbers that fit stay; what is none, or too large, gets the minor of its turn.
+TEST_F(TraceExport, BlktraceKeepsDevicesAndNumbersOtherVolumes) {
+  std::string text;
+  for (const char* device : {"8,16", "4095,1048575", "4096,1", "9,1048576"}) {
+    text += "  " + std::string(device) + "   1   1   0.000000000   697  D   R 0 + 8 [cat]\n";
+  }
+  ASSERT_TRUE(import(text));
+  auto reader = TraceReader::open(dir_.path("out"));
+  const auto report = export_trace(*reader, ExportFormat::blktrace, dir_.path("exported"), stop_);
+  ASSERT_TRUE(report) << report.error().message();
+  ImportSettings s;
+  s.inputs = {dir_.path("exported")};
+  const auto again = import("", s);
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(again->names, (std::vector<std::string>{"8,16", "4095,1048575", "259,2", "259,3"}));
+}
+
 TEST(CsvLine, QuotesOnlyNamesThatNeedIt) {
   Rng rng(11);
   const std::string letters = "xy /,\"\\\n\r";

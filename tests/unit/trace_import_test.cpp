@@ -133,6 +133,7 @@ TEST_F(TraceImport, FlushesOfBlkparseHaveNoSectorAndAreNotTheReadAtZero) {
   EXPECT_EQ(got->records[0].latency_ns, 100'000);
   for (const std::size_t flush : {1U, 2U}) {
     EXPECT_EQ(got->records[flush].op, TraceOp::flush);
+    EXPECT_EQ(got->records[flush].offset, 0U);
     EXPECT_EQ(got->records[flush].bytes, 0U);
     EXPECT_EQ(got->records[flush].latency_ns, 20'000 * static_cast<std::int64_t>(flush));
   }

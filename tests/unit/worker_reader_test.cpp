@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "io/engine_trial.h"
+#include "loader/batch_source.h"
 #include "loader/epoch.h"
 #include "loader/loader.h"
 #include "loader/most_held.h"
@@ -120,8 +121,9 @@ TEST_P(WorkerReaderTest, PrefetchZeroReadsNothingAhead) {
 TEST_P(WorkerReaderTest, AFileThatIsGoneOrShorterCostsItsSample) {
   std::filesystem::remove(dir_.path(name(5)));
   std::filesystem::resize_file(dir_.path(name(6)), 0);
-  for (const bool direct : {false, true}) {
+  for (const auto& [direct, batch] : {std::pair(false, 8U), {true, 8U}, {true, kWorkerFiles}}) {
     cell_.direct = direct;
+    cell_.batch = batch;  // the last: both fail in one batch
     ASSERT_NO_FATAL_FAILURE(prepare());
     run();
     std::map<std::string, int> errors;
@@ -207,6 +209,63 @@ INSTANTIATE_TEST_SUITE_P(Scopes, WorkerReaderTest,
                          ::testing::Values(ReadScope::sample, ReadScope::batch),
                          [](const auto& scope) { return std::string(to_string(scope.param)); });
 
+// Remembers which slots were filled together.
+class FilledSlots final : public Engine {
+ public:
+  const EngineFacts& facts() const override { return facts_; }
+  Result<> set_files(std::uint32_t first_slot, std::span<Fd> fds) override {
+    runs.emplace_back(first_slot, fds.size());
+    for (Fd& fd : fds) {
+      empty += fd ? 0U : 1U;
+      fd.reset();
+    }
+    return {};
+  }
+  Result<> submit(std::span<const ReadRequest>) override { return {}; }
+  Result<std::size_t> reap(std::span<Completion>, std::size_t, std::int64_t) override {
+    return std::size_t{0};
+  }
+  std::vector<std::pair<std::uint32_t, std::size_t>> runs;
+  std::size_t empty = 0;
+
+ private:
+  EngineFacts facts_;
+};
+
+// A call of the kernel for each run of slots, and none touches a slot whose file is being read.
+TEST_P(WorkerReaderTest, FilesThatAreOpenedTogetherFillTheirSlotsInAsFewCallsAsThereAreRuns) {
+  ASSERT_NO_FATAL_FAILURE(prepare());
+  const auto data = DataFiles::open_root(source_.catalog);
+  ASSERT_TRUE(data) << data.error().message();
+  std::vector<std::byte> arena(planned_.schedule.arena.n);
+  const Handoff handoff;
+  FilledSlots engine;
+  BatchSource source({.catalog = source_.catalog,
+                      .plan = planned_.plan,
+                      .schedule = planned_.schedule,
+                      .data = *data,
+                      .arena = arena,
+                      .handoff = handoff,
+                      .scope = GetParam()},
+                     engine, 6);
+  source.begin(0, 8);
+  const auto fill = [&](const std::vector<std::uint32_t>& tags) {
+    engine.runs.clear();
+    WantedRead wanted;
+    for (const std::uint32_t tag : tags) {
+      EXPECT_EQ(source.next(tag, wanted), ReadSource::Next::request);
+      EXPECT_GE(source.aim(tag, 0).slot, 0);
+    }
+    EXPECT_TRUE(source.flush());
+    return engine.runs;
+  };
+  using Runs = std::vector<std::pair<std::uint32_t, std::size_t>>;
+  EXPECT_EQ(fill({5, 1, 0, 3, 2}), (Runs{{0, 4}, {5, 1}}));
+  EXPECT_EQ(fill({0}), (Runs{{0, 1}}));
+  EXPECT_EQ(fill({3, 1}), (Runs{{1, 1}, {3, 1}}));
+  EXPECT_EQ(engine.empty, 0U);
+}
+
 // The stage behind the planned reader takes the same time, and leaves samples as they are.
 TEST(EmulatedDecode, SpinsAndKeepsTheBytes) {
   TempDir dir;
@@ -267,6 +326,20 @@ TEST(ReaderSettings, SayWhatWorkersCannotHave) {
               s.read_share = {500'000};
             }).find("--read-share"),
             std::string::npos);
+}
+
+// Only decoding needs all bytes of a sample: time that stands for decoding does not.
+TEST(ReaderSettings, APartOfEachSampleIsReadWhereNothingDecodesIt) {
+  LoaderSettings s;
+  s.read_share = {500'000};
+  EXPECT_TRUE(check_reader(s));
+  s.decode_threads = 2;
+  EXPECT_FALSE(check_reader(s));
+  s.decode_cpu = Nanos{1};
+  EXPECT_TRUE(check_reader(s));
+  s = {};
+  s.decode_threads = 2;
+  EXPECT_TRUE(check_reader(s)) << "all of each sample";
 }
 
 }  // namespace
