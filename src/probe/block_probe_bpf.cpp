@@ -8,11 +8,13 @@
 #include <cerrno>
 #include <chrono>
 #include <iterator>
+#include <sstream>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "os/blockdev.h"
+#include "os/file.h"
 #include "probe/block_probe.h"
 #include "probe/bpf_map.h"
 #include "probe/disk_queue.h"
@@ -25,6 +27,14 @@
 
 namespace blksweep {
 namespace {
+
+// /proc/self/timens_offsets: "monotonic SECONDS NANOSECONDS", and the same of boottime.
+bool clock_is_own() {
+  std::istringstream first(first_line("/proc/self/timens_offsets"));
+  std::string clock;
+  std::int64_t seconds = 0, ns = 0;
+  return first >> clock >> seconds >> ns && clock == "monotonic" && (seconds != 0 || ns != 0);
+}
 
 class BpfBlockProbe final : public BlockProbe {
  public:
@@ -315,6 +325,11 @@ Result<ProbeReport> BpfBlockProbe::stop() {
 
 Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t whole_disk,
                                                      const ProbeSettings& settings) {
+  if (clock_is_own()) {
+    return unsupported(
+        "block probe: this time namespace has a CLOCK_MONOTONIC of its own, which the kernel's "
+        "programs do not know: run outside of it");
+  }
   WantedProbe wanted;
   wanted.without = settings.without;
   wanted.spoilt = settings.spoilt;
