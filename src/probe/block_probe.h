@@ -62,6 +62,7 @@ struct ProbeReport {
   std::uint64_t healed_ns = 0;    // at most so long were those at the driver, all together
   std::uint64_t lost_events = 0;  // events not seen or without a place: counts are too low
   std::uint64_t depth_ns = 0;     // time at the driver, summed over all attempts of requests
+  std::uint64_t orphan_ns = 0;    // of it, of requests that were there before the start
   std::uint64_t busy_ns = 0;      // time with at least one request at the driver
   // depth_ns / busy_ns: driver depth over time with I/O; nothing where lost completions leave it
   // open by more than kDepthUncertainty (probe_math.h).

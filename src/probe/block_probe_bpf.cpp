@@ -62,13 +62,14 @@ class BpfBlockProbe final : public BlockProbe {
   Result<> start_ticks();
   bool attached(const char* program) const;
   ProbeSight sight() const;
+  Result<ProbeReport> counts(std::int64_t at_ns);
   std::uint64_t missed() const;
   std::optional<std::uint64_t> programs_ns() const;
   void let_it_settle();
   void take_logs(ProbeReport& report);
   std::vector<ProbeIssue> passed_of(const MappedArray<blk_probe_passed>& log, std::uint64_t number,
                                     ProbeReport& report) const;
-  void check_against_stat(ProbeReport& report, const KernelCounts& at_stop);
+  void check_against_stat(ProbeReport& report, const KernelCounts& at_stop, std::int64_t at_ns);
   void judge_losses(ProbeReport& report);
 
   const unsigned issue_bits_;
@@ -194,11 +195,21 @@ Result<> BpfBlockProbe::start() {
   missed_at_start_ = missed();
   started_ns_ = now_ns();
   BLKSWEEP_TRY(at_start_, kernel_counts(disk_.disk));
+  shared().started_ns = static_cast<__u64>(now_ns());
   __atomic_store_n(&shared().enabled, 1u, __ATOMIC_SEQ_CST);
   return start_ticks();
 }
 
 Result<ProbeReport> BpfBlockProbe::snapshot() {
+  const std::int64_t at_ns = now_ns();
+  const std::uint64_t there_ns = time_there(slots_.items(), at_ns);
+  BLKSWEEP_TRY(ProbeReport report, counts(at_ns));
+  add_time_there(report, there_ns);
+  return report;
+}
+
+// Without the time of requests that have not ended.
+Result<ProbeReport> BpfBlockProbe::counts(std::int64_t at_ns) {
   const int cpus = libbpf_num_possible_cpus();
   if (cpus < 0) {
     return sys_error(-cpus, "block probe: number of CPUs");
@@ -211,7 +222,7 @@ Result<ProbeReport> BpfBlockProbe::snapshot() {
   if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.counts), &key, per_cpu.data()) != 0) {
     return sys_error(errno, "block probe of " + disk_.disk + ": read its counters");
   }
-  ProbeReport report = count_report(per_cpu, shared(), now_ns(), sight());
+  ProbeReport report = count_report(per_cpu, shared(), at_ns, sight());
   report.lost_events += std::max<std::uint64_t>(missed_since, shared().unseen_issues);
   report.programs_ns = spent_ns;
   report.logged = shared().issue_number;
@@ -272,8 +283,10 @@ void BpfBlockProbe::take_logs(ProbeReport& report) {
   report.issues_left_out = shared().issue_number - report.issues.size();
 }
 
-void BpfBlockProbe::check_against_stat(ProbeReport& report, const KernelCounts& at_stop) {
-  const Settlement settled = settle(slots_.items(), at_stop.in_flight, now_ns());
+void BpfBlockProbe::check_against_stat(ProbeReport& report, const KernelCounts& at_stop,
+                                       std::int64_t at_ns) {
+  const Settlement settled = settle(slots_.items(), at_stop.in_flight, at_ns);
+  add_time_there(report, settled.there_ns);
   report.healed += settled.healed;
   report.healed_ns += settled.healed_ns;
   if (!queue_.iostats) {
@@ -308,15 +321,20 @@ void BpfBlockProbe::judge_losses(ProbeReport& report) {
 
 Result<ProbeReport> BpfBlockProbe::stop() {
   let_it_settle();
-  const Result<KernelCounts> at_stop = kernel_counts(disk_.disk);
+  Result<KernelCounts> at_stop = kernel_counts(disk_.disk);
   __atomic_store_n(&shared().enabled, 0u, __ATOMIC_SEQ_CST);
+  const std::int64_t at_ns = now_ns();
+  // What is issued in between is in our books, and not in the kernel's of before: it is not gone.
+  if (const Result<InFlight> now = in_flight(disk_.disk); at_stop && now) {
+    at_stop->in_flight.all = std::max(at_stop->in_flight.all, now->all);
+  }
   links_.clear();
   if (!at_stop) {
     return tl::unexpected(at_stop.error());
   }
-  BLKSWEEP_TRY(ProbeReport report, snapshot());
+  BLKSWEEP_TRY(ProbeReport report, counts(at_ns));
   take_logs(report);
-  check_against_stat(report, *at_stop);
+  check_against_stat(report, *at_stop, at_ns);
   judge_losses(report);
   return report;
 }
