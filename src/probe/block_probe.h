@@ -50,10 +50,12 @@ struct ProbeReport {
   std::uint64_t requests = 0, bytes = 0;          // distinct reads issued to the driver
   std::optional<std::uint64_t> plug_merges;       // bios put into a request still in the plug
   std::optional<std::uint64_t> scheduler_merges;  // bios or requests merged in the scheduler
-  std::uint64_t seeks = 0;                // reads that do not begin where the read before ended
-  std::uint64_t other_requests = 0;       // writes, flushes, discards ...
-  OtherRequests others;                   // of these
-  bool origins = false, makers = false;   // issues have origins; with processes
+  std::uint64_t seeks = 0;               // reads that do not begin where the read before ended
+  std::uint64_t other_requests = 0;      // writes, flushes, discards ...
+  OtherRequests others;                  // of these
+  bool origins = false, makers = false;  // issues have origins; with processes
+  // This process, as issues number processes: not as its own pid namespace does. 0: not known.
+  std::uint32_t self = 0;
   std::optional<std::uint64_t> requeues;  // handed back by the driver (its ring was full)
   std::optional<std::uint64_t> splits;    // of bios that were too long for one request
   // Requests of this process's rings, whatever they read, that io_uring handed to a worker.

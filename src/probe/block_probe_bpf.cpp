@@ -228,6 +228,7 @@ Result<ProbeReport> BpfBlockProbe::counts(std::int64_t at_ns) {
   report.logged = shared().issue_number;
   report.origins = origins_;
   report.makers = attached("on_start");
+  report.self = shared().process;
   report.warnings = warnings_;
   std::ranges::copy(attach_warnings_, std::back_inserter(report.warnings));
   return report;
