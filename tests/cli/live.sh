@@ -129,6 +129,7 @@ while kill -0 "$pid" 2>/dev/null; do
 done >"$tmp/depths"
 wait "$pid" || die "the probe ended with $?"
 kill "$reader"
+wait "$reader" || true
 "$python" - "$tmp/slow.json" "$tmp/depths" <<'PY'
 import json, sys
 seen = json.load(open(sys.argv[1]))
