@@ -152,15 +152,7 @@ static __always_inline void forget(struct blk_probe_slot *slot)
 	slot->log = 0;
 }
 
-/* A structure that was issued before the start can be completed once without our having seen it. */
-static __always_inline void count_orphan(struct blk_probe_slot *slot)
-{
-	if (slot->flags & BLK_PROBE_SEEN)
-		__sync_fetch_and_add(&shared.unseen_issues, 1);
-	else
-		__sync_fetch_and_add(&shared.orphans, 1);
-	slot->flags |= BLK_PROBE_SEEN;
-}
+#include "orphans.h"
 
 /* The request that this structure carried before is done, although nobody told us. */
 static __always_inline void heal(struct blk_probe_slot *slot)
@@ -299,8 +291,7 @@ int BPF_PROG(on_complete, struct request *rq, int error, unsigned int nr_bytes)
 		return 0; /* a part of it: the driver keeps the rest, or gives it back by requeue */
 	leave_scheduler(slot);
 	if (!(slot->flags & BLK_PROBE_ISSUED)) {
-		if (is_read(rq))
-			count_orphan(slot);
+		count_orphan(rq, slot);
 		forget(slot);
 		return 0;
 	}

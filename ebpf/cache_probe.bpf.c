@@ -263,4 +263,13 @@ int BPF_PROG(on_kswapd)
 	return 0;
 }
 
+/* Run once by user space at each start: events number processes as the whole machine does, and a
+ * process in a namespace of its own does not know that number. */
+SEC("syscall")
+int tell_process(void *ctx)
+{
+	shared.process = bpf_get_current_pid_tgid() >> 32;
+	return 0;
+}
+
 char _license[] SEC("license") = "GPL";

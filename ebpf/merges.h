@@ -19,28 +19,48 @@ int BPF_PROG(on_request_merge, struct request *rq)
 	return 0;
 }
 
-static __always_inline struct request *newest_in_plug(void)
+#define MOST_PLUGGED 64 /* BLK_MAX_REQUEST_COUNT, twice for several queues */
+
+/*
+ * The request of the plug list that a bio of `disk` is tried at: the newest. Where that is another
+ * disk's, it is the first of this disk in the list, which is kept newest last (since there is a
+ * struct rq_list) or newest first.
+ */
+static __always_inline struct request *tried_in_plug(struct gendisk *disk)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	struct blk_plug *plug = task->plug;
+	struct request *rq;
+	int i;
 
 	if (!plug)
 		return 0;
-	if (bpf_core_type_exists(struct rq_list))
-		return plug->mq_list.tail;
-	return BPF_CORE_READ((struct blk_plug___before_rq_list *)plug, mq_list);
+	if (bpf_core_type_exists(struct rq_list)) {
+		rq = plug->mq_list.tail;
+		if (rq && BPF_CORE_READ(rq, q, disk) == disk)
+			return rq;
+		rq = plug->mq_list.head;
+	} else {
+		rq = BPF_CORE_READ((struct blk_plug___before_rq_list *)plug, mq_list);
+	}
+	for (i = 0; i < MOST_PLUGGED && rq; i++) {
+		if (BPF_CORE_READ(rq, q, disk) == disk)
+			return rq;
+		rq = BPF_CORE_READ(rq, rq_next);
+	}
+	return 0;
 }
 
 /*
- * The tracepoint names the bio only. The plug list is tried first and only at its newest request, so
- * the bio went there exactly if that request is its neighbour on this queue.
+ * The tracepoint names the bio only. The plug list is tried first and only at one request, so the
+ * bio went there exactly if that request is its neighbour on this queue.
  */
 static __always_inline bool merges_in_plug(struct bio *bio)
 {
-	struct request *rq = newest_in_plug();
+	struct request *rq = tried_in_plug(bio->bi_bdev->bd_disk);
 	__u64 begin, end, sector = bio->bi_iter.bi_sector;
 
-	if (!rq || BPF_CORE_READ(rq, q, disk) != bio->bi_bdev->bd_disk)
+	if (!rq)
 		return 0;
 	begin = BPF_CORE_READ(rq, __sector);
 	end = begin + (BPF_CORE_READ(rq, __data_len) >> 9);

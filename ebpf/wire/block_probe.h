@@ -117,6 +117,9 @@ struct blk_probe_shared {
 	__u64 splits;        /* bios of reads that were too long for one request */
 	__u64 queue_number;  /* bios of reads submitted; only when layers are followed */
 	__u64 insert_number; /* reads inserted; likewise */
+	__u64 started_ns;    /* set by user space */
+	__u64 orphan_ns;     /* since the start, of requests that were issued before it, all together */
+	__u64 orphan_busy_ns; /* time in which only those were at the driver */
 	__u32 enabled;
 	__u32 process;       /* whose rings: that of start_ticks */
 };

@@ -129,12 +129,17 @@ class ExtentChecker {
 }  // namespace
 
 Result<ExtentCheck> check_extents(const Catalog& catalog, AskWriters writers) {
+  return check_extents(catalog, writers, files_by_inode(catalog));
+}
+
+Result<ExtentCheck> check_extents(const Catalog& catalog, AskWriters writers,
+                                  std::span<const std::uint32_t> files) {
   BLKSWEEP_TRY(const DataFiles data, DataFiles::open_root(catalog));
   ExtentCheck check;
-  check.files = catalog.files.size();
+  check.files = files.size();
   ExtentChecker checker(catalog, data, writers);
   BLKSWEEP_CHECK(checker.find_placement());
-  for (const std::uint32_t file : files_by_inode(catalog)) {
+  for (const std::uint32_t file : files) {
     BLKSWEEP_CHECK(checker.look(file, check));
   }
   std::ranges::sort(check.changed, {}, &ChangedFile::file);

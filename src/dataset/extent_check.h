@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct ExtentCheck {
 enum class AskWriters { no, yes };
 
 Result<ExtentCheck> check_extents(const Catalog& catalog, AskWriters writers = AskWriters::no);
+// Of these files alone.
+Result<ExtentCheck> check_extents(const Catalog& catalog, AskWriters writers,
+                                  std::span<const std::uint32_t> files);
 
 // Dirty pages of the data set's filesystem are on the device afterwards.
 Result<> write_back(const Catalog& catalog);

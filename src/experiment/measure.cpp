@@ -178,8 +178,8 @@ void record_reads(RunRecord& r, const Epoch& e) {
 }
 
 void record_attribution(RunRecord& r, const RunRequest& q) {
-  const std::uint32_t self = static_cast<std::uint32_t>(::getpid());
-  const std::span<const std::uint32_t> ours(&self, q.reader == nullptr ? 1 : 0);
+  const bool is_known = q.reader == nullptr && r.probe->self != 0;
+  const std::span<const std::uint32_t> ours(&r.probe->self, is_known ? 1 : 0);
   r.probe->attribution = attribution_record(*r.probe, {q.source.catalog, q.planned.plan, ours});
   if (std::string text = attribution_warning(r.probe->attribution); !text.empty()) {
     r.warnings.push_back(std::move(text));

@@ -47,6 +47,7 @@ ProbeRecord to_record(ProbeReport&& p) {
   r.depth_mean = p.depth_mean;
   r.origins = p.origins;
   r.makers = p.makers;
+  r.self = p.self;
   r.others = p.others;
   r.stat_difference = p.stat_difference;
   r.depth = std::move(p.depth);

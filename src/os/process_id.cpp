@@ -84,6 +84,18 @@ Result<ProcessId> id_of(pid_t pid) {
 
 Result<ProcessId> own_id() { return id_of(::getpid()); }
 
+bool began_after(pid_t pid, std::int64_t monotonic_ns) {
+  const Result<StatLine> s = stat_of(pid);
+  if (!s || s->state == 'X') {
+    return true;
+  }
+  const auto tick_ns = static_cast<std::uint64_t>(1'000'000'000 / ::sysconf(_SC_CLK_TCK));
+  struct timespec boot {};
+  ::clock_gettime(CLOCK_BOOTTIME, &boot);  // goes on while the machine sleeps
+  const std::int64_t slept = boot.tv_sec * 1'000'000'000 + boot.tv_nsec - now_ns();
+  return static_cast<std::int64_t>(s->start_time * tick_ns) > monotonic_ns + slept;
+}
+
 bool is_alive(const ProcessId& id) {
   const char state = state_of(id);
   return state != 'X' && state != 'x' && state != 'Z';

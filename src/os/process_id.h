@@ -24,6 +24,9 @@ struct ProcessId {
 
 Result<ProcessId> own_id();
 Result<ProcessId> id_of(pid_t pid);
+// Whether the process that has this pid now began after that moment of CLOCK_MONOTONIC, or is gone:
+// who had the pid then was another one. Times of processes are ticks of 10 ms.
+bool began_after(pid_t pid, std::int64_t monotonic_ns);
 bool is_alive(const ProcessId& id);
 bool is_stopped(const ProcessId& id);  // by SIGSTOP or a debugger: it answers nothing
 // Whether it ended within that time. Reaps it if it is a child of ours.

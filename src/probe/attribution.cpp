@@ -94,6 +94,7 @@ class Account {
       add_part(read, parts_[i], classes[i]);
     }
     processes_[read.origin.process].add(read, number_, read.bytes);
+    first_ns_.try_emplace(read.origin.process, read.at_ns);
     if (read.latency_ns) {
       const auto ns = static_cast<std::uint64_t>(*read.latency_ns);
       ++latency_[{std::bit_floor(std::uint64_t{read.bytes}), latency_step(ns)}];
@@ -113,9 +114,12 @@ class Account {
       return PathTraffic{std::string(path), t};
     });
     out.processes =
-        most_of<std::uint32_t, ProcessTraffic>(processes_, [](auto process, const auto& t) {
-          return ProcessTraffic{process, t};
+        most_of<std::uint32_t, ProcessTraffic>(processes_, [&](auto process, const auto& t) {
+          return ProcessTraffic{process, first_ns_.at(process), t};
         });
+    for (const auto& [file, tally] : files_) {
+      out.read_files.push_back(file);
+    }
     for (const auto& [place, requests] : latency_) {
       out.latency.push_back({place.first, place.second, requests});
     }
@@ -136,6 +140,7 @@ class Account {
   std::vector<OwnedPart> parts_;
   std::array<Tally, kReadClasses.size()> classes_;
   Tallies<std::uint32_t> files_, processes_;
+  std::unordered_map<std::uint32_t, std::int64_t> first_ns_;  // by process
   Tallies<std::string_view> folders_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> latency_;
 };

@@ -50,6 +50,7 @@ struct PathTraffic {
 
 struct ProcessTraffic {
   std::uint32_t process = 0;  // that made the requests; 0: not known
+  std::int64_t first_ns = 0;  // when the first of them was issued
   ReadTraffic traffic;
 };
 
@@ -63,6 +64,7 @@ struct Attribution {
   std::vector<PathTraffic> files, folders;  // most bytes first, kMostPaths at most
   std::vector<ProcessTraffic> processes;    // likewise
   std::vector<LatencyCell> latency;         // by size, then latency
+  std::vector<std::uint32_t> read_files;    // all of which something was read, in no order
   const ReadTraffic& of(ReadClass c) const { return classes[static_cast<std::size_t>(c)]; }
   ReadTraffic& of(ReadClass c) { return classes[static_cast<std::size_t>(c)]; }
 };

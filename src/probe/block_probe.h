@@ -50,10 +50,12 @@ struct ProbeReport {
   std::uint64_t requests = 0, bytes = 0;          // distinct reads issued to the driver
   std::optional<std::uint64_t> plug_merges;       // bios put into a request still in the plug
   std::optional<std::uint64_t> scheduler_merges;  // bios or requests merged in the scheduler
-  std::uint64_t seeks = 0;                // reads that do not begin where the read before ended
-  std::uint64_t other_requests = 0;       // writes, flushes, discards ...
-  OtherRequests others;                   // of these
-  bool origins = false, makers = false;   // issues have origins; with processes
+  std::uint64_t seeks = 0;               // reads that do not begin where the read before ended
+  std::uint64_t other_requests = 0;      // writes, flushes, discards ...
+  OtherRequests others;                  // of these
+  bool origins = false, makers = false;  // issues have origins; with processes
+  // This process, as issues number processes: not as its own pid namespace does. 0: not known.
+  std::uint32_t self = 0;
   std::optional<std::uint64_t> requeues;  // handed back by the driver (its ring was full)
   std::optional<std::uint64_t> splits;    // of bios that were too long for one request
   // Requests of this process's rings, whatever they read, that io_uring handed to a worker.
@@ -62,6 +64,7 @@ struct ProbeReport {
   std::uint64_t healed_ns = 0;    // at most so long were those at the driver, all together
   std::uint64_t lost_events = 0;  // events not seen or without a place: counts are too low
   std::uint64_t depth_ns = 0;     // time at the driver, summed over all attempts of requests
+  std::uint64_t orphan_ns = 0;    // of it, of requests that were there before the start
   std::uint64_t busy_ns = 0;      // time with at least one request at the driver
   // depth_ns / busy_ns: driver depth over time with I/O; nothing where lost completions leave it
   // open by more than kDepthUncertainty (probe_math.h).

@@ -8,11 +8,13 @@
 #include <cerrno>
 #include <chrono>
 #include <iterator>
+#include <sstream>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "os/blockdev.h"
+#include "os/file.h"
 #include "probe/block_probe.h"
 #include "probe/bpf_map.h"
 #include "probe/disk_queue.h"
@@ -25,6 +27,14 @@
 
 namespace blksweep {
 namespace {
+
+// /proc/self/timens_offsets: "monotonic SECONDS NANOSECONDS", and the same of boottime.
+bool clock_is_own() {
+  std::istringstream first(first_line("/proc/self/timens_offsets"));
+  std::string clock;
+  std::int64_t seconds = 0, ns = 0;
+  return first >> clock >> seconds >> ns && clock == "monotonic" && (seconds != 0 || ns != 0);
+}
 
 class BpfBlockProbe final : public BlockProbe {
  public:
@@ -52,13 +62,15 @@ class BpfBlockProbe final : public BlockProbe {
   Result<> start_ticks();
   bool attached(const char* program) const;
   ProbeSight sight() const;
+  Result<ProbeReport> counts(std::int64_t at_ns);
   std::uint64_t missed() const;
   std::optional<std::uint64_t> programs_ns() const;
   void let_it_settle();
+  Result<KernelCounts> counts_that_agree();
   void take_logs(ProbeReport& report);
   std::vector<ProbeIssue> passed_of(const MappedArray<blk_probe_passed>& log, std::uint64_t number,
                                     ProbeReport& report) const;
-  void check_against_stat(ProbeReport& report, const KernelCounts& at_stop);
+  void check_against_stat(ProbeReport& report, const KernelCounts& at_stop, std::int64_t at_ns);
   void judge_losses(ProbeReport& report);
 
   const unsigned issue_bits_;
@@ -184,11 +196,21 @@ Result<> BpfBlockProbe::start() {
   missed_at_start_ = missed();
   started_ns_ = now_ns();
   BLKSWEEP_TRY(at_start_, kernel_counts(disk_.disk));
+  shared().started_ns = static_cast<__u64>(now_ns());
   __atomic_store_n(&shared().enabled, 1u, __ATOMIC_SEQ_CST);
   return start_ticks();
 }
 
 Result<ProbeReport> BpfBlockProbe::snapshot() {
+  const std::int64_t at_ns = now_ns();
+  const std::uint64_t there_ns = time_there(slots_.items(), at_ns);
+  BLKSWEEP_TRY(ProbeReport report, counts(at_ns));
+  add_time_there(report, there_ns);
+  return report;
+}
+
+// Without the time of requests that have not ended.
+Result<ProbeReport> BpfBlockProbe::counts(std::int64_t at_ns) {
   const int cpus = libbpf_num_possible_cpus();
   if (cpus < 0) {
     return sys_error(-cpus, "block probe: number of CPUs");
@@ -201,12 +223,13 @@ Result<ProbeReport> BpfBlockProbe::snapshot() {
   if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.counts), &key, per_cpu.data()) != 0) {
     return sys_error(errno, "block probe of " + disk_.disk + ": read its counters");
   }
-  ProbeReport report = count_report(per_cpu, shared(), now_ns(), sight());
+  ProbeReport report = count_report(per_cpu, shared(), at_ns, sight());
   report.lost_events += std::max<std::uint64_t>(missed_since, shared().unseen_issues);
   report.programs_ns = spent_ns;
   report.logged = shared().issue_number;
   report.origins = origins_;
   report.makers = attached("on_start");
+  report.self = shared().process;
   report.warnings = warnings_;
   std::ranges::copy(attach_warnings_, std::back_inserter(report.warnings));
   return report;
@@ -222,6 +245,20 @@ void BpfBlockProbe::let_it_settle() {
     }
     std::this_thread::sleep_for(std::chrono::microseconds(500));
   }
+}
+
+// A request leaves the kernel's books before we are told that it is done: that is not a completion
+// that was lost. One that was is still there in the end.
+Result<KernelCounts> BpfBlockProbe::counts_that_agree() {
+  Result<KernelCounts> counts = kernel_counts(disk_.disk);
+  for (int i = 0; i < 20 && counts; ++i) {
+    if (settle(slots_.items(), counts->in_flight, now_ns()).healed == 0) {
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    counts = kernel_counts(disk_.disk);
+  }
+  return counts;
 }
 
 std::vector<ProbeIssue> BpfBlockProbe::passed_of(const MappedArray<blk_probe_passed>& log,
@@ -262,8 +299,10 @@ void BpfBlockProbe::take_logs(ProbeReport& report) {
   report.issues_left_out = shared().issue_number - report.issues.size();
 }
 
-void BpfBlockProbe::check_against_stat(ProbeReport& report, const KernelCounts& at_stop) {
-  const Settlement settled = settle(slots_.items(), at_stop.in_flight, now_ns());
+void BpfBlockProbe::check_against_stat(ProbeReport& report, const KernelCounts& at_stop,
+                                       std::int64_t at_ns) {
+  const Settlement settled = settle(slots_.items(), at_stop.in_flight, at_ns);
+  add_time_there(report, settled.there_ns);
   report.healed += settled.healed;
   report.healed_ns += settled.healed_ns;
   if (!queue_.iostats) {
@@ -298,15 +337,20 @@ void BpfBlockProbe::judge_losses(ProbeReport& report) {
 
 Result<ProbeReport> BpfBlockProbe::stop() {
   let_it_settle();
-  const Result<KernelCounts> at_stop = kernel_counts(disk_.disk);
+  Result<KernelCounts> at_stop = counts_that_agree();
   __atomic_store_n(&shared().enabled, 0u, __ATOMIC_SEQ_CST);
+  const std::int64_t at_ns = now_ns();
+  // What is issued in between is in our books, and not in the kernel's of before: it is not gone.
+  if (const Result<InFlight> now = in_flight(disk_.disk); at_stop && now) {
+    at_stop->in_flight.all = std::max(at_stop->in_flight.all, now->all);
+  }
   links_.clear();
   if (!at_stop) {
     return tl::unexpected(at_stop.error());
   }
-  BLKSWEEP_TRY(ProbeReport report, snapshot());
+  BLKSWEEP_TRY(ProbeReport report, counts(at_ns));
   take_logs(report);
-  check_against_stat(report, *at_stop);
+  check_against_stat(report, *at_stop, at_ns);
   judge_losses(report);
   return report;
 }
@@ -315,6 +359,11 @@ Result<ProbeReport> BpfBlockProbe::stop() {
 
 Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t whole_disk,
                                                      const ProbeSettings& settings) {
+  if (clock_is_own()) {
+    return unsupported(
+        "block probe: this time namespace has a CLOCK_MONOTONIC of its own, which the kernel's "
+        "programs do not know: run outside of it");
+  }
   WantedProbe wanted;
   wanted.without = settings.without;
   wanted.spoilt = settings.spoilt;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 
 namespace blksweep {
 namespace {
@@ -69,6 +71,12 @@ void add_merges(ProbeReport& r, std::span<const blk_probe_counts> per_cpu,
   }
 }
 
+// A busy time that goes on has only its start in the sum, which makes it negative: no second word
+// is asked, which may be of another moment.
+std::uint64_t busy_until(std::int64_t now_ns, std::int64_t sum) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(sum < 0 ? sum + now_ns : sum, 0));
+}
+
 std::optional<double> mean_depth(const ProbeReport& r) {
   if (r.busy_ns == 0 || r.depth_ns == 0) {
     return std::nullopt;
@@ -98,6 +106,12 @@ std::uint64_t total(const ProbeBuckets& buckets) {
     sum += count;
   }
   return sum;
+}
+
+// Time at the driver since the start, of requests that were there before it, is known when they
+// end: so much that nobody can say what of it is an interval's.
+bool from_before(const ProbeReport& r) {
+  return static_cast<double>(r.orphan_ns) > kDepthUncertainty * static_cast<double>(r.depth_ns);
 }
 
 double middle(std::uint64_t lower_bound) {
@@ -134,8 +148,9 @@ ProbeReport count_report(std::span<const blk_probe_counts> per_cpu, const blk_pr
   r.driver_sum = shared.driver_sum;
   r.scheduler_sum = shared.scheduler_sum;
   r.ticks = shared.sample_number;
-  // A busy time that goes on has only its start in the sum.
-  r.busy_ns = shared.busy_ns + (shared.driver_depth > 0 ? static_cast<std::uint64_t>(now_ns) : 0);
+  r.busy_ns = busy_until(now_ns, static_cast<std::int64_t>(shared.busy_ns)) + shared.orphan_busy_ns;
+  r.orphan_ns = shared.orphan_ns;
+  r.depth_ns += r.orphan_ns;
   r.depth_mean = certain_depth(r);
   r.depth = buckets_of(per_cpu, &blk_probe_counts::depth, [](std::uint64_t i) { return i; });
   r.request_bytes =
@@ -178,24 +193,38 @@ std::vector<std::uint32_t> log_entries(std::uint64_t seen, unsigned bits, std::u
   return entries;
 }
 
-Settlement settle(std::span<const blk_probe_slot> slots, InFlight at_stop, std::int64_t now_ns) {
-  Settlement s;
-  std::uint64_t reads = 0;
-  std::vector<std::uint64_t> issued;
+std::uint64_t time_there(std::span<const blk_probe_slot> slots, std::int64_t now_ns,
+                         std::uint64_t but_oldest) {
+  const auto now = static_cast<std::uint64_t>(now_ns);
+  std::vector<std::uint64_t> times;
   for (const blk_probe_slot& slot : slots) {
     if ((slot.flags & BLK_PROBE_ISSUED) != 0) {
-      issued.push_back(slot.issued_ns);
+      times.push_back(now - std::min<std::uint64_t>(now, slot.issued_ns));
+    }
+  }
+  std::ranges::sort(times, std::greater());
+  const auto left_out = static_cast<std::ptrdiff_t>(std::min(but_oldest, times.size()));
+  return std::accumulate(times.begin() + left_out, times.end(), std::uint64_t{0});
+}
+
+void add_time_there(ProbeReport& r, std::uint64_t ns) {
+  r.depth_ns += ns;
+  r.depth_mean = certain_depth(r);
+}
+
+Settlement settle(std::span<const blk_probe_slot> slots, InFlight at_stop, std::int64_t now_ns) {
+  Settlement s;
+  std::uint64_t reads = 0, all = 0;
+  for (const blk_probe_slot& slot : slots) {
+    if ((slot.flags & BLK_PROBE_ISSUED) != 0) {
+      ++all;
       reads += (slot.flags & BLK_PROBE_READ) != 0 ? 1 : 0;
     }
   }
-  std::ranges::sort(issued);
-  const std::uint64_t all = issued.size();
   s.healed = all - std::min(all, at_stop.all);
   s.reads_in_flight = std::min(reads, at_stop.reads);
-  const auto now = static_cast<std::uint64_t>(now_ns);
-  for (std::size_t i = 0; i < s.healed; ++i) {
-    s.healed_ns += now - std::min(now, issued[i]);
-  }
+  s.there_ns = time_there(slots, now_ns, s.healed);
+  s.healed_ns = time_there(slots, now_ns) - s.there_ns;
   return s;
 }
 
@@ -255,9 +284,11 @@ ProbeReport between(const ProbeReport& before, const ProbeReport& after) {
   r.scheduler_sum = after.scheduler_sum - before.scheduler_sum;
   r.ticks = after.ticks - before.ticks;
   r.programs_ns = difference(before.programs_ns, after.programs_ns);
-  r.depth_ns = after.depth_ns - before.depth_ns;
+  // What was taken for one that is there, and is healed then, is in neither.
+  r.depth_ns = after.depth_ns - std::min(after.depth_ns, before.depth_ns);
+  r.orphan_ns = after.orphan_ns - before.orphan_ns;
   r.busy_ns = after.busy_ns - std::min(after.busy_ns, before.busy_ns);
-  r.depth_mean = certain_depth(r);
+  r.depth_mean = from_before(r) ? std::nullopt : certain_depth(r);
   r.depth = difference(before.depth, after.depth);
   r.request_bytes = difference(before.request_bytes, after.request_bytes);
   r.latency_ns = difference(before.latency_ns, after.latency_ns);

@@ -53,11 +53,18 @@ struct InFlight {
   std::uint64_t all = 0;
 };
 
+// Time at the driver, until now, of requests that are there; `but_oldest` of them are left out.
+std::uint64_t time_there(std::span<const blk_probe_slot> slots, std::int64_t now_ns,
+                         std::uint64_t but_oldest = 0);
+// Adds it to a report, whose mean depth is then that of the time until now.
+void add_time_there(ProbeReport& report, std::uint64_t ns);
+
 // What the slots say at stop against what the kernel says.
 struct Settlement {
   std::uint64_t healed = 0;           // issued in our books, gone in the kernel's
   std::uint64_t healed_ns = 0;        // since their issue: the oldest are the ones that are gone
   std::uint64_t reads_in_flight = 0;  // counted by us, not yet by /sys/block/*/stat
+  std::uint64_t there_ns = 0;         // time_there() of the others
 };
 Settlement settle(std::span<const blk_probe_slot> slots, InFlight at_stop, std::int64_t now_ns);
 

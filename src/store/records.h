@@ -137,8 +137,10 @@ struct ProbeRecord {
   std::vector<IssuePoint> issues;
   std::vector<IssuePoint> queued,
       inserted;  // empty: layers were not followed, or nothing was there
-  // Not stored; what `attribution` is made of: whether issues have origins, and those a process.
+  // Not stored; what `attribution` is made of: whether issues have origins, and those a process;
+  // which of these is this program.
   bool origins = false, makers = false;
+  std::uint32_t self = 0;
   OtherRequests others;
 };
 

@@ -187,6 +187,66 @@ PY
   loopfs_remove
 done
 
+# --- a process that is numbered otherwise, and numbers that are given out again ---------------------------
+own_disk 64M ext4 -b 4096
+data=$loopfs_mount/data
+"$blksweep" --quiet dataset make "$data" --count 20 --size 1MiB >/dev/null
+make_catalog "$data" "$tmp/data.cat"
+if unshare --pid --fork --mount-proc true 2>/dev/null; then
+  unshare --pid --fork --mount-proc "$blksweep" --quiet run --catalog "$tmp/data.cat" --no-ceiling --cache cold --buffered \
+    --probe-layers --probe-cache --json >"$tmp/.out" || die "in a pid namespace: $?"
+  "$python" - "$tmp/.out" <<'PY' || die 'in a pid namespace its own reads are its own'
+import json, sys
+run = json.load(open(sys.argv[1]))["runs"][0]
+a, pages = run["attribution"], run["page_cache"]
+assert a["samples"]["bytes"] == run["bytes"] and not a["other"]["bytes"], a
+assert pages["inodes_loaded"] is None or pages["inodes_loaded"] >= 20, pages
+PY
+fi
+# watched_while COMMAND...: what a probe with the options ${watched[@]} says of the command's reads
+watched_while() {
+  sync -f "$loopfs_mount"
+  echo 3 >/proc/sys/vm/drop_caches
+  rm -f "$tmp/.out"
+  "$blksweep" probe "$loopfs_device" --interval 100ms "${watched[@]}" >"$tmp/.out" 2>"$tmp/.err" &
+  pid=$!
+  until [ -s "$tmp/.out" ]; do sleep 0.05; done
+  "$@"
+  sleep 0.2
+  kill -INT "$pid"
+  ended
+}
+read_by_a_number_given_out_again() {
+  sh -c 'echo $$ >"$1"; shift; exec cat "$@" >/dev/null' sh "$tmp/reader" "$data"/*/*
+  echo $(($(cat "$tmp/reader") - 1)) 2>/dev/null >/proc/sys/kernel/ns_last_pid || true
+  sleep 60 &
+  another=$!
+}
+watched=(--catalog "$tmp/data.cat")
+watched_while read_by_a_number_given_out_again
+expect_status 0
+[ "$another" = "$(cat "$tmp/reader")" ] || echo 'note: somebody else got the number'
+! grep -q " $(cat "$tmp/reader") sleep" "$tmp/.out" || die 'another process has the number of one that read'
+grep -q " $(cat "$tmp/reader") (ended)" "$tmp/.out" || [ "$another" != "$(cat "$tmp/reader")" ] || die 'the reader has ended'
+kill "$another"
+
+# --- files that are removed while it watches, and whose place another file gets -----------------------------
+replace() {
+  rm -r "${data:?}"/*
+  sync -f "$loopfs_mount"
+  head -c 60M /dev/urandom >"$loopfs_mount/another" 2>/dev/null || true
+  sync -f "$loopfs_mount"
+  dd if="$loopfs_mount/another" of=/dev/null bs=1M iflag=direct status=none
+}
+watched_while replace
+if grep -q ' samples$' "$tmp/.out"; then
+  expect_status 3
+  [[ $err == *'files that reads are said to be of were changed, removed or moved'*'missing'* ]] || die 'whose reads they were'
+else
+  expect_status 0
+fi
+loopfs_remove
+
 # --- refused, and told ---------------------------------------------------------------------------------
 own_disk 64M ext4 -b 4096
 "$blksweep" --quiet dataset make "$loopfs_mount/data" --count 20 --size 4KiB >/dev/null
@@ -195,20 +255,18 @@ expect_error 1 "$tmp/nowhere.cat"
 call probe "${PROBE_OTHER_DISK:-$tmp}" --seconds 1 --catalog "$loopfs_mount/data"
 [ "$status" != 0 ] || die 'data of another disk'
 # Of a catalog that knows one class only, a read of another is of nobody.
-watched_reads() { # CATALOG: the two classes are read meanwhile
-  echo 3 >/proc/sys/vm/drop_caches
-  (sleep 0.5 && cat "$loopfs_mount"/data/class_000[01]/* >/dev/null) &
-  call probe "$loopfs_device" --seconds 1 --catalog "$@"
-  wait
-  expect_status 0
-}
-watched_reads "$loopfs_mount/data/class_0000" --json
+read_two_classes() { cat "$loopfs_mount"/data/class_000[01]/* >/dev/null; }
+watched=(--catalog "$loopfs_mount/data/class_0000" --live --json)
+watched_while read_two_classes
+expect_status 0
 "$python" - "$tmp/.out" <<'PY' || die 'a catalog that does not know'
 import json, sys
-a = json.load(open(sys.argv[1]))["attribution"]
+a = json.loads(open(sys.argv[1]).readlines()[-1])["attribution"]
 assert a["samples"]["bytes"] == a["elsewhere"]["bytes"] == 2 * 4096 and a["unattributed"] > 0, a
 PY
-watched_reads "$loopfs_mount/data"
+watched=(--catalog "$loopfs_mount/data")
+watched_while read_two_classes
+expect_status 0
 for word in 'what for' samples 'file' 'folder' 'process' 'p99'; do
   grep -q "$word" <<<"$out" || die "does not say '$word'"
 done

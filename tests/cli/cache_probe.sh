@@ -34,6 +34,23 @@ if not eval(sys.argv[2], {}, row):
 PY
 }
 
+# --- two subvolumes, whose files have the same inode numbers -------------------------------------------------
+if command -v mkfs.btrfs >/dev/null && command -v btrfs >/dev/null; then
+  own_disk 320M btrfs
+  mkdir "$loopfs_mount/data"
+  for part in a b; do
+    btrfs subvolume create "$loopfs_mount/data/$part" >/dev/null
+    for i in {1..20}; do
+      head -c 16384 /dev/urandom >"$loopfs_mount/data/$part/$i"
+    done
+  done
+  make_catalog "$loopfs_mount/data" "$tmp/two.cat"
+  call run --catalog "$tmp/two.cat" --no-ceiling --no-probe --probe-cache --buffered --cache keep --json
+  expect_status 0
+  expect 'of two subvolumes nothing is said' 'run["page_cache"] is None and any("inode number" in w for w in run["warnings"])'
+  loopfs_remove
+fi
+
 for fstype in ext4 xfs; do
   own_disk 320M "$fstype"
   data=$loopfs_mount/small

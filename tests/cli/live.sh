@@ -5,6 +5,8 @@
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
+# shellcheck source=tests/cli/disk_helpers.bash
+. "$(dirname "$0")/disk_helpers.bash"
 
 [ "$(id -u)" = 0 ] || skip 'needs root for BPF and a loop device'
 truncate -s 64M "$tmp/image"
@@ -101,3 +103,42 @@ grep -q 'reads/s' <<<"$out" || die 'no lines where there is no terminal'
 ! grep -q $'\033' <<<"$out" || die 'a pipe got sequences of a terminal'
 [ "$(grep -c '^ *[01]\.[0-9] ' <<<"$out")" -ge 3 ] || die 'not a line an interval'
 echo "no terminal: plain lines"
+
+# --- begun and ended while a slow disk has all that it takes --------------------------------------
+# Requests there stay for longer than an interval: one that knows those that ended only is far off.
+command -v fio >/dev/null || exit 0
+need_disks
+call disk start "$disk" --model none --size 64MiB
+expect_status 0
+call disk set "$disk" --model hdd-7200
+slow=/dev/$(basename "$(grep -ls "/disks/$disk/" /sys/block/loop*/loop/backing_file | cut -d / -f 4)")
+fio --name=slow --filename="$slow" --direct=1 --ioengine=libaio --iodepth=32 --rw=randread --bs=4k --time_based \
+  --runtime=60 --size=60M >"$tmp/fio" 2>&1 &
+reader=$!
+at_exit "kill $reader 2>/dev/null"
+inflight() { awk '{ print $1 + $2 }' "/sys/block/${slow#/dev/}/inflight"; }
+for ((i = 0; $(inflight) < 24; i++)); do
+  [ "$i" -lt 600 ] || die 'no requests at the disk in half a minute'
+  sleep 0.05
+done
+"$blksweep" --quiet probe "$slow" --seconds 2 --interval 100ms --json >"$tmp/slow.json" &
+pid=$!
+while kill -0 "$pid" 2>/dev/null; do
+  inflight
+  sleep 0.02
+done >"$tmp/depths"
+wait "$pid" || die "the probe ended with $?"
+kill "$reader"
+wait "$reader" || true
+"$python" - "$tmp/slow.json" "$tmp/depths" <<'PY'
+import json, sys
+seen = json.load(open(sys.argv[1]))
+depths = [int(line) for line in open(sys.argv[2])]
+true = sum(depths) / len(depths)
+known = [i["depth_mean"] for i in seen["intervals"] if i["depth_mean"] is not None]
+print(f"a slow disk had {true:.1f} requests; depth {seen['summary']['depth_mean']:.1f}, of intervals {min(known):.1f} to {max(known):.1f}")
+assert abs(seen["summary"]["depth_mean"] - true) < 0.15 * true, (seen["summary"]["depth_mean"], true)
+assert max(known) < 1.1 * max(depths + [32]), (known, depths)
+PY
+call disk stop "$disk"
+expect_status 0

@@ -107,6 +107,7 @@ TEST(Settlement, DoesNotHealRequestsThatAreStillInFlight) {
   const Settlement s = settle(slots, {.reads = 7, .all = 9}, 1001);
   EXPECT_EQ(s.healed, 0u);
   EXPECT_EQ(s.healed_ns, 0u);
+  EXPECT_EQ(s.there_ns, 1000u);
   EXPECT_EQ(s.reads_in_flight, 1u);
 }
 
@@ -207,6 +208,43 @@ TEST_F(Counts, CloseABusyTimeThatGoesOn) {
   EXPECT_EQ(count_report(cpus_, shared_, 1500).busy_ns, 500u);
 }
 
+// The two words are of different moments: a request came in between, or went.
+TEST_F(Counts, TakeABusyTimeForOneThatGoesOnByItsSumAlone) {
+  shared_.busy_ns = 700;
+  shared_.driver_depth = 1;
+  EXPECT_EQ(count_report(cpus_, shared_, 1'000'000).busy_ns, 700u);
+  shared_.busy_ns = std::uint64_t{0} - 1000;
+  shared_.driver_depth = 0;
+  EXPECT_EQ(count_report(cpus_, shared_, 1500).busy_ns, 500u);
+  EXPECT_EQ(count_report(cpus_, shared_, 999).busy_ns, 0u);
+}
+
+// One since before the start, until 400 after it; one of ours for 100 of these, and for 200 later.
+TEST_F(Counts, HaveTheTimeOfRequestsThatWereThereBeforeTheStart) {
+  cpus_[0].depth_ns = 300;
+  shared_.busy_ns = 300;
+  shared_.orphan_ns = 400;
+  shared_.orphan_busy_ns = 300;
+  const ProbeReport r = count_report(cpus_, shared_, 1'000'000);
+  EXPECT_EQ(r.busy_ns, 600u);
+  EXPECT_EQ(r.depth_ns, 700u);
+  EXPECT_EQ(r.orphan_ns, 400u);
+}
+
+TEST_F(Counts, TheMeanDepthHasTheTimeOfRequestsThatAreStillThere) {
+  shared_.busy_ns = std::uint64_t{0} - 1000;
+  const std::vector<blk_probe_slot> slots = {
+      {.issued_ns = 1000, .flags = BLK_PROBE_ISSUED, .log = 0},
+      {.issued_ns = 1500, .flags = BLK_PROBE_ISSUED | BLK_PROBE_READ, .log = 0},
+      {.issued_ns = 7, .flags = BLK_PROBE_INSERTED, .log = 0}};
+  ProbeReport r = count_report(cpus_, shared_, 2000);
+  EXPECT_EQ(r.depth_mean, std::nullopt);
+  add_time_there(r, time_there(slots, 2000));
+  EXPECT_EQ(r.depth_mean, 1.5);
+  EXPECT_EQ(time_there(slots, 2000, 1), 500u);
+  EXPECT_EQ(time_there(slots, 900), 0u);
+}
+
 TEST_F(Counts, HaveNoMeanDepthWithoutRequests) {
   EXPECT_EQ(count_report(cpus_, shared_, 1000).depth_mean, std::nullopt);
 }
@@ -218,7 +256,8 @@ ProbeReport counted(std::uint64_t scale) {
   for (std::uint64_t* count :
        {&r.requests, &r.bytes, &r.seeks, &r.other_requests, &r.others.writes, &r.others.write_bytes,
         &r.others.flushes, &r.others.discards, &r.others.discard_bytes, &r.healed, &r.healed_ns,
-        &r.lost_events, &r.driver_sum, &r.scheduler_sum, &r.ticks, &r.depth_ns, &r.busy_ns}) {
+        &r.lost_events, &r.driver_sum, &r.scheduler_sum, &r.ticks, &r.depth_ns, &r.busy_ns,
+        &r.orphan_ns}) {
     *count = scale * n++;
   }
   for (auto* count :
@@ -237,7 +276,7 @@ std::vector<std::uint64_t> counts_of(const ProbeReport& r) {
                                  r.others.flushes, r.others.discards, r.others.discard_bytes,
                                  r.healed,         r.healed_ns,       r.lost_events,
                                  r.driver_sum,     r.scheduler_sum,   r.ticks,
-                                 r.depth_ns,       r.busy_ns};
+                                 r.depth_ns,       r.busy_ns,         r.orphan_ns};
   for (const auto& count :
        {r.plug_merges, r.scheduler_merges, r.splits, r.requeues, r.punted, r.programs_ns}) {
     out.push_back(count.value_or(~0ULL));
@@ -257,6 +296,27 @@ TEST(Between, IsTheDifferenceOfEveryCount) {
   EXPECT_EQ(r.latency_ns, expected.latency_ns);
   EXPECT_EQ(r.driver_now, 3U);  // a moment's, no count
   EXPECT_EQ(r.scheduler_now, 5U);
+}
+
+// Of a request that was there before the start it is known when it ended, and not how much of its
+// time is this interval's.
+TEST(Between, HasNoMeanDepthWhereTooMuchIsOfRequestsFromBeforeTheStart) {
+  ProbeReport before, after;
+  before.busy_ns = 100;
+  after.busy_ns = 200;
+  after.depth_ns = 1000;
+  after.orphan_ns = 50;
+  EXPECT_EQ(between(before, after).depth_mean, 10.0);
+  after.orphan_ns = 51;
+  EXPECT_EQ(between(before, after).depth_mean, std::nullopt);
+}
+
+// What was taken for one that is there, and then turns out to be gone, had counted.
+TEST(Between, IsNeverLessThanNothing) {
+  ProbeReport before, after;
+  before.depth_ns = 100;
+  after.depth_ns = 90;
+  EXPECT_EQ(between(before, after).depth_ns, 0u);
 }
 
 TEST(Between, IsTheDifferenceOfTwoSnapshots) {

@@ -1,6 +1,7 @@
 #include "cli/probe/file_traffic.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -13,8 +14,10 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/probe/counts.h"
+#include "dataset/extent_check.h"
 #include "experiment/attribution_record.h"
 #include "os/file.h"
+#include "os/process_id.h"
 #include "store/json.h"
 
 namespace blksweep {
@@ -69,20 +72,28 @@ std::string paths_text(const char* what, const std::vector<PathTraffic>& paths, 
   return out;
 }
 
-// Of one that has ended nobody knows any more.
-std::string command_of(std::uint32_t process) {
-  return process == 0 ? "" : first_line(fmt::format("/proc/{}/comm", process));
+// Of one that has ended nobody knows any more, whoever has its number now.
+std::string command_of(const ProcessTraffic& p, bool numbers_known) {
+  const auto pid = static_cast<pid_t>(p.process);
+  return pid == 0 || !numbers_known || began_after(pid, p.first_ns)
+             ? ""
+             : first_line(fmt::format("/proc/{}/comm", pid));
 }
 
-std::string processes_text(const std::vector<ProcessTraffic>& processes, std::uint64_t all) {
+std::string process_text(const ProcessTraffic& p, bool numbers_known) {
+  if (p.process == 0) {
+    return "not known";
+  }
+  const std::string command = command_of(p, numbers_known);
+  const char* unknown = numbers_known ? "(ended)" : "(outside of this pid namespace)";
+  return fmt::format("{} {}", p.process, command.empty() ? unknown : printable(command));
+}
+
+std::string processes_text(const FileTraffic& t, std::uint64_t all) {
+  const std::vector<ProcessTraffic>& processes = t.found.processes;
   std::string out = processes.empty() ? "" : heading_of("process");
   for (std::size_t i = 0; i < std::min(processes.size(), kShownPaths); ++i) {
-    const std::uint32_t process = processes[i].process;
-    const std::string command = command_of(process);
-    out += row_of(processes[i].traffic, all,
-                  process == 0 ? "not known"
-                               : fmt::format("{} {}", process,
-                                             command.empty() ? "(ended)" : printable(command)));
+    out += row_of(processes[i].traffic, all, process_text(processes[i], t.numbers_known));
   }
   return out;
 }
@@ -146,8 +157,27 @@ Result<std::unique_ptr<WatchedData>> watched_data(const std::string& path,
 
 FileTraffic traffic_of(const WatchedData& data, const std::vector<ProbeIssue>& reads,
                        const ProbeReport& counts) {
-  return {std::string(data.source.catalog.root), attribute({data.source.catalog, data.map}, reads),
-          counts.others, reads.size(), counts.requests};
+  return {std::string(data.source.catalog.root),
+          attribute({data.source.catalog, data.map}, reads),
+          counts.others,
+          reads.size(),
+          counts.requests,
+          counts.self == 0 || counts.self == static_cast<std::uint32_t>(::getpid())};
+}
+
+Result<std::string> moved_meanwhile(const WatchedData& data, const FileTraffic& traffic) {
+  const Catalog& catalog = data.source.catalog;
+  BLKSWEEP_TRY(const ExtentCheck now,
+               check_extents(catalog, AskWriters::no, traffic.found.read_files));
+  std::vector<ChangedFile> all = now.changed;
+  all.insert(all.end(), now.moved.begin(), now.moved.end());
+  return all.empty() ? ""
+                     : fmt::format(
+                           "{} of {} files that reads are said to be of were changed, removed or "
+                           "moved since they were catalogued, so that those reads may have been of "
+                           "others: {}",
+                           format_count(all.size()), format_count(traffic.found.read_files.size()),
+                           name_first(all));
 }
 
 Json traffic_json(const FileTraffic& t) {
@@ -155,7 +185,7 @@ Json traffic_json(const FileTraffic& t) {
   out["processes"] = Json::array();
   for (const ProcessTraffic& p : t.found.processes) {
     out["processes"].push_back({{"process", p.process == 0 ? Json(nullptr) : Json(p.process)},
-                                {"command", or_null(command_of(p.process))},
+                                {"command", or_null(command_of(p, t.numbers_known))},
                                 {"requests", p.traffic.requests},
                                 {"bytes", p.traffic.bytes}});
   }
@@ -191,7 +221,7 @@ std::string traffic_text(const FileTraffic& t) {
                                     : fmt::format(" ({} of {} reads, evenly spaced)",
                                                   format_count(t.seen), format_count(t.requests)));
   return out + classes_text(t, all) + paths_text("file", t.found.files, all) +
-         paths_text("folder", t.found.folders, all) + processes_text(t.found.processes, all) +
+         paths_text("folder", t.found.folders, all) + processes_text(t, all) +
          latency_by_size(t.found.latency);
 }
 

@@ -33,11 +33,15 @@ struct FileTraffic {
   Attribution found;
   OtherRequests others;
   std::uint64_t seen = 0, requests = 0;  // reads in `found`, and all: a full log keeps every n-th
+  bool numbers_known = true;  // processes have the numbers that they have for this process
 };
 
 // `counts`: of the time that `reads` are of.
 FileTraffic traffic_of(const WatchedData& data, const std::vector<ProbeIssue>& reads,
                        const ProbeReport& counts);
+
+// Which files that were read lie elsewhere by now than the catalog says, or are others; "": none.
+Result<std::string> moved_meanwhile(const WatchedData& data, const FileTraffic& traffic);
 
 // As `attribution` of a run, with `seen_requests`, `requests` and `processes`.
 Json traffic_json(const FileTraffic& traffic);

@@ -50,10 +50,11 @@ class Watch {
     display_ = make_display(display_kind(), device_);
     BLKSWEEP_CHECK(watch_intervals());
     const std::int64_t length_ns = now_ns() - begin_ns_;
-    BLKSWEEP_TRY(const ProbeReport report, probe_.stop());
+    BLKSWEEP_TRY(ProbeReport report, probe_.stop());
     std::optional<FileTraffic> traffic;
     if (data_ != nullptr) {
       traffic = traffic_of(*data_, report.issues, report);
+      compare_files(*traffic, report.warnings);
     }
     display_->finish(report, length_ns, traffic ? &*traffic : nullptr);
     for (const std::string& warning : report.warnings) {
@@ -129,12 +130,25 @@ class Watch {
     return i;
   }
 
+  // By address a read is of whoever has the address: the catalog must still be true.
+  void compare_files(const FileTraffic& traffic, std::vector<std::string>& warnings) {
+    const Result<std::string> moved = moved_meanwhile(*data_, traffic);
+    std::string text = moved ? *moved
+                             : "whether files still lie where they were could not be compared: " +
+                                   moved.error().message();
+    addresses_true_ = text.empty();
+    if (!text.empty()) {
+      warnings.push_back(std::move(text));
+    }
+  }
+
   // Ctrl-C is how an open-ended view ends, but it cuts short one of given length.
   Exit exit_of(const ProbeReport& report) const {
     if (options_.seconds != 0 && display_->broken_off()) {
       return Exit::interrupted;
     }
-    const bool wrong = report.lost_events > 0 || report.stat_difference.value_or(0) > 0.01;
+    const bool wrong =
+        report.lost_events > 0 || report.stat_difference.value_or(0) > 0.01 || !addresses_true_;
     return wrong ? Exit::incomplete : Exit::done;
   }
 
@@ -144,6 +158,7 @@ class Watch {
   const WatchedData* data_;
   std::unique_ptr<Display> display_;
   std::int64_t begin_ns_ = 0;
+  bool addresses_true_ = true;
 };
 
 Result<Exit> probe_device(const ProbeOptions& options) {

@@ -105,6 +105,7 @@ class BpfCacheProbe final : public CacheProbe {
   Result<CachePrograms> opened(const CacheProbeSettings& settings, const MountFacts& mount);
   Result<> load_what_is_taken(const CacheProbeSettings& settings, const MountFacts& mount);
   Result<> attach();
+  Result<> tell_process();
   bool attached(std::string_view program) const {
     return std::ranges::find(attached_, program) != attached_.end();
   }
@@ -271,10 +272,18 @@ std::uint64_t BpfCacheProbe::missed() const {
   return missed_runs(programs_->obj, programs_->progs.on_allocation);
 }
 
+Result<> BpfCacheProbe::tell_process() {
+  bpf_test_run_opts opts{};
+  opts.sz = sizeof opts;
+  const int fd = bpf_program__fd(programs_->progs.tell_process);
+  const int err = bpf_prog_test_run_opts(fd, &opts);
+  return err == 0 ? Result<>() : Result<>(refused("cache probe: number of this process", -err));
+}
+
 Result<> BpfCacheProbe::start() {
   end_samples();
   shared() = cache_probe_shared{};
-  shared().process = static_cast<__u32>(::getpid());
+  BLKSWEEP_CHECK(tell_process());
   for (cache_probe_word& w : words_.writable()) {
     w.added = w.evicted = 0;
   }
