@@ -174,7 +174,7 @@ TEST(Plan, AHorizonEndsWhereTheOrderGoesBackOnTheDevice) {
 // A sample and its copy that shares its first block; their second blocks lie apart.
 TEST(Plan, SamplesThatBeginAtOneAddressAreSortedTogether) {
   support::FlatCatalog flat("/data");
-  for (const std::uint64_t second : {3 * 65536, 2 * 65536}) {
+  for (const std::uint64_t second : {std::uint64_t{3} * 65536, std::uint64_t{2} * 65536}) {
     flat.add("f" + std::to_string(second), 8192, 65536);
     ExtentRecord e = flat.extents.back();
     flat.extents.back().length = 4096;
