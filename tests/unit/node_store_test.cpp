@@ -23,17 +23,21 @@ RunRecord run_with_limits() {
   return run;
 }
 
+// In a database of one cell, which is closed again.
+void store_runs_at(const std::string& path, const std::vector<RunRecord>& runs) {
+  auto store = ResultStore::open(path);
+  ASSERT_TRUE(store);
+  const auto cell =
+      store->add_cell(*store->begin_experiment(demo_host(), "key"), demo_cell("lba", "none"));
+  for (const RunRecord& run : runs) {
+    ASSERT_TRUE(store->add_run(*cell, run));
+  }
+}
+
 TEST(NodeStore, GivesBackAskedAndGot) {
   const TempDir dir;
   const std::string path = dir.path() + "/results.db";
-  {
-    auto store = ResultStore::open(path);
-    ASSERT_TRUE(store);
-    const auto cell =
-        store->add_cell(*store->begin_experiment(demo_host(), "key"), demo_cell("lba", "none"));
-    ASSERT_TRUE(store->add_run(*cell, run_with_limits()));
-    ASSERT_TRUE(store->add_run(*cell, demo_run(1)));
-  }
+  ASSERT_NO_FATAL_FAILURE(store_runs_at(path, {run_with_limits(), demo_run(1)}));
   auto reader = ResultReader::open(path);
   ASSERT_TRUE(reader);
   const auto runs = reader->runs(1);
@@ -60,13 +64,7 @@ TEST(NodeStore, GivesBackAskedAndGot) {
 TEST(NodeStore, SettingsCountFromZero) {
   const TempDir dir;
   const std::string path = dir.path() + "/results.db";
-  {
-    auto store = ResultStore::open(path);
-    ASSERT_TRUE(store);
-    const auto cell =
-        store->add_cell(*store->begin_experiment(demo_host(), "key"), demo_cell("lba", "none"));
-    ASSERT_TRUE(store->add_run(*cell, run_with_limits()));
-  }
+  ASSERT_NO_FATAL_FAILURE(store_runs_at(path, {run_with_limits()}));
   auto db = Database::open(path, Database::Mode::existing);
   ASSERT_TRUE(db) << db.error().message();
   auto first = db->prepare("SELECT name FROM node_setting WHERE position = 0");
@@ -80,16 +78,9 @@ TEST(NodeStore, SettingsCountFromZero) {
 TEST(ResultStoreRows, WhatOnlyTheSecondRunHasIsTheSecondRuns) {
   const TempDir dir;
   const std::string path = dir.path() + "/results.db";
-  {
-    auto store = ResultStore::open(path);
-    ASSERT_TRUE(store);
-    const auto cell =
-        store->add_cell(*store->begin_experiment(demo_host(), "key"), demo_cell("lba", "none"));
-    RunRecord without = demo_run(0);
-    without.page_cache.reset();
-    ASSERT_TRUE(store->add_run(*cell, without));
-    ASSERT_TRUE(store->add_run(*cell, demo_run(1)));
-  }
+  RunRecord without = demo_run(0);
+  without.page_cache.reset();
+  ASSERT_NO_FATAL_FAILURE(store_runs_at(path, {without, demo_run(1)}));
   auto reader = ResultReader::open(path);
   ASSERT_TRUE(reader);
   const auto runs = reader->runs(1);
