@@ -66,7 +66,6 @@ class BpfBlockProbe final : public BlockProbe {
   std::uint64_t missed() const;
   std::optional<std::uint64_t> programs_ns() const;
   void let_it_settle();
-  Result<KernelCounts> counts_that_agree();
   void take_logs(ProbeReport& report);
   std::vector<ProbeIssue> passed_of(const MappedArray<blk_probe_passed>& log, std::uint64_t number,
                                     ProbeReport& report) const;
@@ -247,20 +246,6 @@ void BpfBlockProbe::let_it_settle() {
   }
 }
 
-// A request leaves the kernel's books before we are told that it is done: that is not a completion
-// that was lost. One that was is still there in the end.
-Result<KernelCounts> BpfBlockProbe::counts_that_agree() {
-  Result<KernelCounts> counts = kernel_counts(disk_.disk);
-  for (int i = 0; i < 20 && counts; ++i) {
-    if (settle(slots_.items(), counts->in_flight, now_ns()).healed == 0) {
-      break;
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(500));
-    counts = kernel_counts(disk_.disk);
-  }
-  return counts;
-}
-
 std::vector<ProbeIssue> BpfBlockProbe::passed_of(const MappedArray<blk_probe_passed>& log,
                                                  std::uint64_t number, ProbeReport& report) const {
   std::vector<ProbeIssue> out;
@@ -337,7 +322,8 @@ void BpfBlockProbe::judge_losses(ProbeReport& report) {
 
 Result<ProbeReport> BpfBlockProbe::stop() {
   let_it_settle();
-  Result<KernelCounts> at_stop = counts_that_agree();
+  Result<KernelCounts> at_stop =
+      counts_that_agree(slots_.items(), [this] { return kernel_counts(disk_.disk); });
   __atomic_store_n(&shared().enabled, 0u, __ATOMIC_SEQ_CST);
   const std::int64_t at_ns = now_ns();
   // What is issued in between is in our books, and not in the kernel's of before: it is not gone.

@@ -4,10 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include "base/clock.h"
 
 namespace blksweep {
 namespace {
@@ -69,6 +73,19 @@ Result<KernelCounts> kernel_counts(const std::string& disk) {
   BLKSWEEP_TRY(c.in_flight, in_flight(disk));
   BLKSWEEP_TRY(c.stat, disk_stat(disk));
   return c;
+}
+
+Result<KernelCounts> counts_that_agree(std::span<const blk_probe_slot> slots,
+                                       const std::function<Result<KernelCounts>()>& look) {
+  Result<KernelCounts> counts = look();
+  for (int i = 0; i < 20 && counts; ++i) {
+    if (settle(slots, counts->in_flight, now_ns()).healed == 0) {
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    counts = look();
+  }
+  return counts;
 }
 
 }  // namespace blksweep

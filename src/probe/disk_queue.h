@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -30,5 +32,11 @@ struct KernelCounts {
   DiskStat stat;
 };
 Result<KernelCounts> kernel_counts(const std::string& disk);
+
+// What `look` (kernel_counts() of the slots' disk) says once nothing has ended there that the slots
+// still have, or after 10 ms. A request leaves the kernel's books before the probe is told that it
+// is done: that is no lost completion.
+Result<KernelCounts> counts_that_agree(std::span<const blk_probe_slot> slots,
+                                       const std::function<Result<KernelCounts>()>& look);
 
 }  // namespace blksweep

@@ -1,5 +1,7 @@
 // Where there can be no probe it says so, and what to do.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -18,34 +21,67 @@
 namespace blksweep {
 namespace {
 
-TEST(ProbeWithoutRights, IsRefusedWithTheWayOut) {
-  if (::geteuid() != 0) {
-    GTEST_SKIP() << "needs root to become nobody";
-  }
+struct Refusal {
+  int status = 0;
+  std::string text;
+};
+
+// What a child process that has become another is told of a disk's probe.
+Refusal refused_to(bool (*become)()) {
   std::array<int, 2> pipe_fds{};
-  ASSERT_EQ(::pipe(pipe_fds.data()), 0);
   struct stat st {};
-  ASSERT_EQ(::stat("/dev/loop0", &st), 0);
+  EXPECT_EQ(::pipe(pipe_fds.data()), 0);
+  EXPECT_EQ(::stat("/dev/loop0", &st), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool dropped = ::setgid(65534) == 0 && ::setuid(65534) == 0;
+    const bool became = become();
     const auto probe = open_block_probe(st.st_rdev);
-    const std::string text = !dropped ? "not dropped" : probe ? "allowed" : probe.error().message();
+    const std::string text = !became ? "not become" : probe ? "allowed" : probe.error().message();
     const bool written =
         ::write(pipe_fds[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
     ::_exit(written && !probe ? static_cast<int>(probe.error().exit_code) : 0);
   }
   ::close(pipe_fds[1]);
-  std::string text(1000, '\0');
-  text.resize(
-      static_cast<std::size_t>(std::max<ssize_t>(0, ::read(pipe_fds[0], text.data(), 1000))));
+  Refusal r{.text = std::string(1000, '\0')};
+  r.text.resize(
+      static_cast<std::size_t>(std::max<ssize_t>(0, ::read(pipe_fds[0], r.text.data(), 1000))));
   ::close(pipe_fds[0]);
   int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(Exit::unsupported)) << text;
-  EXPECT_TRUE(text.find("run as root") != std::string::npos ||
-              text.find("BPF=1") != std::string::npos)
-      << text;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  r.status = WEXITSTATUS(status);
+  return r;
+}
+
+TEST(ProbeWithoutRights, IsRefusedWithTheWayOut) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "needs root to become nobody";
+  }
+  const Refusal r = refused_to([] { return ::setgid(65534) == 0 && ::setuid(65534) == 0; });
+  EXPECT_EQ(r.status, static_cast<int>(Exit::unsupported)) << r.text;
+  EXPECT_TRUE(r.text.find("run as root") != std::string::npos ||
+              r.text.find("BPF=1") != std::string::npos)
+      << r.text;
+}
+
+// As a container restored elsewhere has one: `unshare --time --monotonic 1000`.
+bool enter_time_namespace() {
+  if (::unshare(CLONE_NEWTIME) != 0) {
+    return false;
+  }
+  std::ofstream("/proc/self/timens_offsets") << "monotonic 1000 0\n";
+  const int of_children = ::open("/proc/self/ns/time_for_children", O_RDONLY | O_CLOEXEC);
+  return of_children >= 0 && ::setns(of_children, CLONE_NEWTIME) == 0;
+}
+
+TEST(ProbeInATimeNamespace, IsRefusedWithTheWayOut) {
+  if (::geteuid() != 0 || ::access("/proc/self/timens_offsets", F_OK) != 0) {
+    GTEST_SKIP() << "needs root and a kernel with time namespaces";
+  }
+  const Refusal r = refused_to(enter_time_namespace);
+  EXPECT_EQ(r.status, static_cast<int>(Exit::unsupported)) << r.text;
+  EXPECT_TRUE(r.text.find("time namespace") != std::string::npos ||
+              r.text.find("BPF=1") != std::string::npos)
+      << r.text;
 }
 
 TEST(ProbeOfADiskWithoutRequests, IsRefusedWithTheWayOut) {

@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 
+#include "probe/disk_queue.h"
+
 namespace blksweep {
 namespace {
 
@@ -109,6 +111,34 @@ TEST(Settlement, DoesNotHealRequestsThatAreStillInFlight) {
   EXPECT_EQ(s.healed_ns, 0u);
   EXPECT_EQ(s.there_ns, 1000u);
   EXPECT_EQ(s.reads_in_flight, 1u);
+}
+
+// The kernel has ended it, and the probe is told at the second look.
+TEST(CountsAtTheStop, WaitForWhatTheProbeIsAboutToBeTold) {
+  std::vector<blk_probe_slot> slots = {slot(BLK_PROBE_ISSUED | BLK_PROBE_READ)};
+  int looks = 0;
+  const Result<KernelCounts> counts = counts_that_agree(slots, [&]() -> Result<KernelCounts> {
+    slots[0].flags = ++looks == 2 ? 0 : slots[0].flags;
+    return KernelCounts{};
+  });
+  ASSERT_TRUE(counts);
+  EXPECT_EQ(looks, 2);
+  EXPECT_EQ(settle(slots, counts->in_flight, 1001).healed, 0u);
+}
+
+TEST(CountsAtTheStop, DoNotWaitForEverForACompletionThatWasLost) {
+  const std::vector<blk_probe_slot> slots = {slot(BLK_PROBE_ISSUED | BLK_PROBE_READ)};
+  const auto counts =
+      counts_that_agree(slots, []() -> Result<KernelCounts> { return KernelCounts{}; });
+  ASSERT_TRUE(counts);
+  EXPECT_EQ(settle(slots, counts->in_flight, 1001).healed, 1u);
+}
+
+TEST(CountsAtTheStop, AreNotKnownOfADiskThatIsGone) {
+  const std::vector<blk_probe_slot> slots = {slot(BLK_PROBE_ISSUED | BLK_PROBE_READ)};
+  const auto counts =
+      counts_that_agree(slots, []() -> Result<KernelCounts> { return fail("gone"); });
+  EXPECT_FALSE(counts);
 }
 
 TEST(StatDifference, LeavesOutWhatIsInFlightAtEitherEnd) {
