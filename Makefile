@@ -7,7 +7,7 @@
 #   make test       install what is missing, build, run every test (root tests skip without root)
 #   make experiments   the field's experiments in quick form, a figure each; ONLY=name for one, FULL=1 for hours
 #   make bench      measure against fio and plain loops; prints ratios
-#   make lint       layers, sizes, includes, format, clang-tidy, shellcheck, every header alone
+#   make lint       layers, sizes, includes, format, clang-tidy, shellcheck, includes of headers
 #   make fuzz       each fuzz target for FUZZ_SECONDS (60); ONLY=name for one
 #   make soak       campaigns of hours: movers, twins, ceilings, null pairs, fuzz targets; ONLY=name for one
 #   make mutate     changes the program in one place at a time: which tests notice; SECONDS= FILES=
@@ -19,6 +19,7 @@
 #
 #   V=1  full commands     SAN=asan|tsan  sanitizer build     BPF=0 CUDA=0 MPI=0  without a feature
 #   B=DIR  where programs go (must begin with build)     OBJ=DIR  where objects are, if not in B
+#   PLAIN='tests src/plan'  a sanitizer build that takes these folders' objects from build/, as they are
 #   PCH=0  without precompiled headers
 
 .DEFAULT_GOAL := all
@@ -105,14 +106,19 @@ slow    := src/cli/command.cpp src/cli/run/options.cpp src/cli/run/answer.cpp \
 alone   := $(main) $(slow) src/cli/version.cpp src/loader/loader.cpp $(variants) \
            tests/unit/allocations_test.cpp $(wildcard tests/gpu/*_cuda*.cpp) tests/standin/nvml.cpp
 set_size := $(if $(SAN),12,4)
+# With PLAIN a sanitizer sees what the program does in a test, and not the test: that is compiled once, for `make test`.
+PLAIN    ?=
+plain    := $(addsuffix /%,$(PLAIN))
 # No threads run in the tests of verbs, plans, models, estimators and formats: the thread sanitizer has nothing to see there.
 threadless := $(if $(filter tsan,$(SAN)),$(foreach t,account account_% batch_slots catalog_format compute_time elevator emission_file \
            epoch_part fio_iolog histogram intervals json layer_facts map_% mark_reads matrix miss_ratio model_% noise order order_survival \
            pair_judge paired part_hash peer_report plan planned_epoch precision prediction_% probe_math quantile replay_orders rig rig_verdict \
            schedule series shuffle_quality simulate_epoch summary table tar trace_% units unpaired wide_view window_search,tests/unit/$(t)_test.cpp))
-sets    := $(call sets_of,$(filter-out $(alone) $(threadless),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support standin,tests/$(t)/*.cpp))),$(set_size))
+in_sets := $(filter-out $(alone) $(threadless),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support standin,tests/$(t)/*.cpp)))
+sets    := $(call sets_of,$(filter-out $(plain),$(in_sets)),$(set_size))
+plain_sets := $(if $(PLAIN),$(call sets_of,$(filter $(plain),$(in_sets)),4))
 sources_in = $(patsubst $(1):%,%,$(filter $(1):%,$(sets)))
-object_of  = $(OBJ)/$(firstword $(patsubst %:$(1),%,$(filter %:$(1),$(sets))) $(1:.cpp=)).o
+object_of  = $(if $(filter $(plain),$(1)),build,$(OBJ))/$(firstword $(patsubst %:$(1),%,$(filter %:$(1),$(sets) $(plain_sets))) $(1:.cpp=)).o
 objects_of = $(sort $(foreach s,$(1),$(call object_of,$(s))))
 objects := $(call objects_of,$(sources))
 # Tests need what is below src/cli only, and are built without waiting for it.
@@ -124,9 +130,12 @@ mpi     := $(if $(filter 1,$(MPI)),$(B)/blksweep-mpi)
 .PHONY: all
 all: $(B)/blksweep $(mpi)
 
+# What a program is linked of. Of an inline function the linker takes the first it sees: one that the sanitizer sees, too.
+own_first = $(filter $(OBJ)/%.o,$(1)) -Wl,--whole-archive $(filter %.a,$(1)) -Wl,--no-whole-archive $(filter-out $(OBJ)/%.o %.a,$(1))
+linked    = $(if $(PLAIN),$(own_first),$(1))
 $(B)/blksweep: $(OBJ)/$(main:.cpp=.o) $(cli_lib) $(lib)
 	$(call say,LINK,$@)
-	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(Q)$(CXX) $(LDFLAGS) $(call linked,$^) $(LDLIBS) -o $@
 
 mpi_include := $(if $(filter 1,$(MPI)),$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c pmix)))
 $(OBJ)/src/mpi/%.o: private override CPPFLAGS += $(mpi_include)
@@ -175,7 +184,7 @@ $(B)/features: FORCE
 	$(Q)mkdir -p $(@D) && echo 'BPF=$(BPF) CUDA=$(CUDA)' | cmp -s - $@ || echo 'BPF=$(BPF) CUDA=$(CUDA)' > $@
 $(lib) $(cli_lib) $(loader_lib): $(B)/features
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
+	$(Q)rm -f $@ && $(AR) rcs $@ $(filter $(OBJ)/%.o,$^) $(filter-out $(OBJ)/%,$(filter %.o,$^))
 
 # What decides the objects beside their sources; another compiler or version builds them anew.
 config := $(CXX) $(VERSION)

@@ -57,6 +57,30 @@ class Includes(unittest.TestCase):
     def test_what_is_included_or_in_a_comment_is_not(self):
         self.assertEqual(includes.missing("#include <vector>\n// std::map\nstd::vector<int> a;\n"), [])
 
+    def unreached(self, text: str) -> list[str]:
+        others = {"src/plan/plan.h": "struct Plan {\n  struct Inner {};\n};\nconstexpr int kMost = 3;\nint sum(Plan p);\n",
+                  "src/loader/loader.h": '#include "plan/plan.h"\nclass Loader;\n'}
+        return [line.removeprefix("src/io/io.h: uses ") for line in includes.unreached({**others, "src/io/io.h": text})]
+
+    def test_names_of_the_project_are_included_too(self):
+        self.assertEqual(self.unreached("struct Io {\n  Plan plan;  // Loader\n};\n"), ["Plan of src/plan/plan.h without including it"])
+        self.assertEqual(self.unreached("inline int most() { return sum({}) + kMost; }\n"),
+                         ["kMost of src/plan/plan.h without including it", "sum of src/plan/plan.h without including it"])
+
+    def test_or_reached_through_another_or_announced(self):
+        self.assertEqual(self.unreached('#include "loader/loader.h"\nstruct Io {\n  Plan plan;\n};\n'), [])
+        self.assertEqual(self.unreached("#include <blksweep/loader.h>\nPlan a();\n"), [])
+        self.assertEqual(self.unreached("struct Plan;\nvoid use(const Plan& plan);\n"), [])
+
+    def test_what_a_header_calls_so_itself_is_its_own(self):
+        self.assertEqual(self.unreached("class Io {\n  struct Plan {};\n  enum class Kind { kMost };\n  int sum(int a);\n};\n"), [])
+        self.assertEqual(self.unreached("int a(Io io) { return io.sum(1); }\n"), [])
+
+    def test_names_of_the_system_come_from_a_header_that_gives_them(self):
+        self.assertEqual(self.unreached("iovec a;\npid_t b;\n"), ["names of <sys/types.h> without including it",
+                                                                 "names of <sys/uio.h> without including it"])
+        self.assertEqual(self.unreached("#include <sys/uio.h>\niovec a;\nssize_t b;\n"), [])
+
 
 class Tree(Scratch):
     def offences(self) -> list[str]:

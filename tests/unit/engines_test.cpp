@@ -210,7 +210,7 @@ TEST(MmapEngine, CountsItsFaults) {
   reads.read({{0, kFileBytes}});
   const EngineCounts counts = reads.engine().own_counts();
   EXPECT_GT(counts.minor_faults.value_or(0) + counts.major_faults.value_or(0), 0U);
-  if (!support::kSanitized) {  // their memory faults, too
+  if (!support::sanitized()) {  // their memory faults, too
     EXPECT_LE(counts.minor_faults.value_or(0) + counts.major_faults.value_or(0),
               kFileBytes / kPageBytes + 1);
   }
@@ -242,7 +242,7 @@ TEST(MmapEngine, SigbusOfOthersGoesToTheirHandler) {
     ASSERT_EQ(::truncate(file.path().c_str(), 0), 0);
     EXPECT_EQ(reads.read({{0, 100}}).front(), 0);
     EXPECT_EQ(bus_errors, 0);
-    if (!support::kThreadSanitizer) {  // which keeps raised signals for later
+    if (!support::thread_sanitizer()) {  // which keeps raised signals for later
       ::raise(SIGBUS);
       EXPECT_EQ(bus_errors, 1);
     }

@@ -73,7 +73,7 @@ std::vector<Whole> wholes() {
     for (const Merge merge : {Merge::none, Merge::device}) {
       for (const Shuffle shuffle :
            {Shuffle::none, Shuffle::buffer, Shuffle::reservoir, Shuffle::full}) {
-        if (!support::kSanitized || shuffle == Shuffle::none || shuffle == Shuffle::reservoir) {
+        if (!support::sanitized() || shuffle == Shuffle::none || shuffle == Shuffle::reservoir) {
           out.push_back(whole_of(shape, merge, shuffle));  // 50 s of each sanitizer's otherwise
         }
       }

@@ -83,7 +83,7 @@ struct Rig {
 TEST(WindowSearch, AgreesWithAScanOfPlans) {
   // A scan under a sanitizer takes 20 s.
   const std::vector<double> targets =
-      support::kSanitized ? std::vector<double>{0.9} : std::vector<double>{0.5, 0.9, 0.97};
+      support::sanitized() ? std::vector<double>{0.9} : std::vector<double>{0.5, 0.9, 0.97};
   for (const Shuffle shuffle : {Shuffle::buffer, Shuffle::reservoir}) {
     for (const double target : targets) {
       Rig rig;
