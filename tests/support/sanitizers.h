@@ -1,4 +1,5 @@
-// Whether a sanitizer is linked in. Asked when it runs: the tests themselves may be compiled without (PLAIN in the Makefile).
+// Whether a sanitizer is linked in. Asked when it runs: the tests themselves may be compiled
+// without (PLAIN in the Makefile).
 #pragma once
 
 extern "C" {
