@@ -64,7 +64,7 @@ TEST_F(StandinChecks, NothingIsSaidOfWhatIsRight) {
 }
 
 TEST_F(StandinChecks, ASourceThatChangesBeforeTheCopyRan) {
-  if (support::kThreadSanitizer) {
+  if (support::thread_sanitizer()) {
     GTEST_SKIP() << "the thread sanitizer ends the program at such a race with the GPU's copy";
   }
   slow_link();

@@ -1,5 +1,4 @@
 // Where there can be no probe it says so, and what to do.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -26,7 +25,14 @@ struct Refusal {
   std::string text;
 };
 
-// What a child process that has become another is told of a disk's probe.
+void tell_of_the_probe(dev_t disk, int to) {
+  const auto probe = open_block_probe(disk);
+  const std::string text = probe ? "allowed" : probe.error().message();
+  const bool written = ::write(to, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ::_exit(written && !probe ? static_cast<int>(probe.error().exit_code) : 0);
+}
+
+// What a child of a process that has become another is told of a disk's probe.
 Refusal refused_to(bool (*become)()) {
   std::array<int, 2> pipe_fds{};
   struct stat st {};
@@ -34,12 +40,12 @@ Refusal refused_to(bool (*become)()) {
   EXPECT_EQ(::stat("/dev/loop0", &st), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool became = become();
-    const auto probe = open_block_probe(st.st_rdev);
-    const std::string text = !became ? "not become" : probe ? "allowed" : probe.error().message();
-    const bool written =
-        ::write(pipe_fds[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    ::_exit(written && !probe ? static_cast<int>(probe.error().exit_code) : 0);
+    int status = 0;
+    const pid_t grandchild = become() ? ::fork() : -1;
+    if (grandchild == 0) {
+      tell_of_the_probe(st.st_rdev, pipe_fds[1]);
+    }
+    ::_exit(::waitpid(grandchild, &status, 0) == grandchild ? WEXITSTATUS(status) : 1);
   }
   ::close(pipe_fds[1]);
   Refusal r{.text = std::string(1000, '\0')};
@@ -63,21 +69,20 @@ TEST(ProbeWithoutRights, IsRefusedWithTheWayOut) {
       << r.text;
 }
 
-// As a container restored elsewhere has one: `unshare --time --monotonic 1000`.
-bool enter_time_namespace() {
+// As a container restored elsewhere has one: `unshare --time --monotonic 1000`. Of the children.
+bool make_time_namespace() {
   if (::unshare(CLONE_NEWTIME) != 0) {
     return false;
   }
-  std::ofstream("/proc/self/timens_offsets") << "monotonic 1000 0\n";
-  const int of_children = ::open("/proc/self/ns/time_for_children", O_RDONLY | O_CLOEXEC);
-  return of_children >= 0 && ::setns(of_children, CLONE_NEWTIME) == 0;
+  std::ofstream offsets("/proc/self/timens_offsets");
+  return static_cast<bool>(offsets << "monotonic 1000 0\n" << std::flush);
 }
 
 TEST(ProbeInATimeNamespace, IsRefusedWithTheWayOut) {
   if (::geteuid() != 0 || ::access("/proc/self/timens_offsets", F_OK) != 0) {
     GTEST_SKIP() << "needs root and a kernel with time namespaces";
   }
-  const Refusal r = refused_to(enter_time_namespace);
+  const Refusal r = refused_to(make_time_namespace);
   EXPECT_EQ(r.status, static_cast<int>(Exit::unsupported)) << r.text;
   EXPECT_TRUE(r.text.find("time namespace") != std::string::npos ||
               r.text.find("BPF=1") != std::string::npos)
