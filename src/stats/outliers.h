@@ -3,7 +3,7 @@
 // Outlier: the robust z of Iglewicz and Hoaglin ("How to Detect and Handle Outliers", 1993): the
 //          distance from the median over 1.4826 median absolute deviations. Its limit depends on
 //          how many values there are: of normal ones any is beyond it in 1 % of cases
-//          (tests/unit/rig_verdict_test.cpp, Outliers).
+//          (tests/unit/quantile_test.cpp, Outliers).
 // Drift:   least squares over the rounds; Student's t of the slope.
 // Threads: pure functions.
 #pragma once

@@ -97,12 +97,8 @@ class OpenSet {
     open_[s] = false;
     --count_;
   }
-  std::size_t oldest() {
-    while (!open_[age_.front()]) {
-      age_.pop_front();
-    }
-    return age_.front();
-  }
+  // Of a full set: nothing was closed since the last one was opened.
+  std::size_t oldest() const { return age_.front(); }
   void clear() {
     for (const std::size_t s : age_) {
       open_[s] = false;

@@ -29,6 +29,8 @@ expect 'the kernel had what was asked' 'all(
   {"scheduler", "nr_requests", "read_ahead_kb"} == {s["name"] for s in r["node"]} and
   all(s["asked"] == s["got"] for s in r["node"]) and
   [s["got"] for s in r["node"] if s["name"] == "scheduler"] == [r["cell"]["scheduler"]] for r in runs)'
+nothing_refused() { expect "$1: taken, and yet a warning" 'not any("the kernel has" in w for r in runs for w in r["warnings"])'; }
+nothing_refused 'a sweep over schedulers'
 unchanged 'a sweep over schedulers'
 [ "$(sqlite3 "$tmp/results.db" "SELECT count(*) FROM node_setting WHERE name = 'nr_requests' AND asked = '48' AND got = '48'")" = 3 ] ||
   die 'the database does not have asked and got'
@@ -125,6 +127,7 @@ expect 'pins are stored' '{"pin-inodes", "pin-pages"} <= {s["name"] for s in run
 run --pin-inodes=true,false --cache cold
 expect_status 0
 expect 'a switch is swept' 'sorted(r["cell"]["pin-inodes"] for r in runs) == [False, True]'
+nothing_refused 'pins'
 unchanged 'pins'
 
 # --- binding and priority ---------------------------------------------------------------------------
@@ -139,5 +142,6 @@ if [ "$(nproc)" -gt 1 ]; then
   expect 'a role without a place is not put on that of another' '
     any(s["name"] == "bind" and "reader=0-" in s["got"] and "consumer=1/" in s["got"] for s in run["node"])'
 fi
+nothing_refused 'binding'
 unchanged 'binding'
 echo 'run on a borrowed node: fine'

@@ -56,6 +56,7 @@ check '
 for r in runs:
     fio = r["fio"]
     assert r["refill"] == (16 if r["cell"]["merge"] == "kernel" else 8) and r["submit_batch"] == (16 if r["cell"]["merge"] == "kernel" else None)
+    assert "direct=1" in fio["job"]
     assert abs(fio["bytes_per_s"] - r["bytes"] * 1e9 / fio["runtime_ns"]) < 1, "of what was delivered"
     assert abs(fio["ratio"] - fio["runtime_ns"] / r["epoch_ns"]) < 1e-9
     assert fio["resident_before"] is not None and fio["resident_before"] < 0.001
@@ -72,6 +73,7 @@ for _ in 1 2 3 4 5; do
 done
 check '
 fio = runs[0]["fio"]
+assert "direct=0" in fio["job"], "as our run reads"
 assert runs[0]["fio_ratio"] is None and "in the page cache" in fio["ratio_reason"], fio
 assert any("no ratio to the grouped fio twin" in w for w in runs[0]["warnings"])
 '

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 
 #include "experiment/fio_engine.h"
@@ -11,6 +12,7 @@
 #include "os/file.h"
 #include "support/ext4_loop.h"
 #include "support/flat_catalog.h"
+#include "support/temp_dir.h"
 
 namespace blksweep {
 namespace {
@@ -169,6 +171,24 @@ TEST_F(TwinOnExt4, SaysWhichFileIsGone) {
       << r.error().text;
   EXPECT_EQ(r.error().text.find('\n'), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(disk_.mount_point() + "/gone")) << "fio must create nothing";
+}
+
+// fio rounds up to whole milliseconds: what the ratio is of lies half of one below.
+TEST_F(TwinOnExt4, TakesOffWhatFioHasRoundedUp) {
+  add("here", 4096);
+  const std::string path = std::getenv("PATH");
+  for (const auto& [told_ms, ns] : {std::pair{"7", 6'500'000}, {"0", 500'000}}) {
+    const TempDir dir;  // a fio whose clock says what we like
+    dir.write("fio", std::string("#!/bin/sh\nPATH=${PATH#*:} fio \"$@\" || exit\n"
+                                 "[ ! -f out.json ] || sed -i -E 's/(\"runtime\" : )[0-9]+/\\1") +
+                         told_ms + "/' out.json\n");
+    std::filesystem::permissions(dir.path("fio"), std::filesystem::perms::owner_all);
+    ::setenv("BLKSWEEP_PATH", (dir.path() + ":" + path).c_str(), 1);
+    const FioResult r = twin({.depth = 1});
+    ::unsetenv("BLKSWEEP_PATH");
+    EXPECT_EQ(r.record.runtime_ns, ns);
+    EXPECT_EQ(r.record.reads_per_s, 1e9 / ns);
+  }
 }
 
 TEST_F(TwinOnExt4, InterruptStopsIt) {

@@ -92,7 +92,10 @@ TEST_F(Limits, OfNothingDoNothing) {
   EXPECT_TRUE(none->enter());
   EXPECT_EQ(membership(), before);
   EXPECT_TRUE(none->still_set());
+  none->sample();
   EXPECT_TRUE(none->leave());
+  EXPECT_EQ(none->use().cache_bytes, 0U);
+  EXPECT_EQ(none->use().cache_peak_bytes, 0U);
   EXPECT_FALSE(none->use().memory_peak_bytes);
 }
 

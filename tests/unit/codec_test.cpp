@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "base/rng.h"
 #include "codec/half.h"
@@ -85,6 +86,28 @@ TEST_P(CodecTest, MakesCompressibleSamplesSmallerAndNoneLarger) {
   const Stored hard = encode(settings_, sample_of(65535, Kind::random));  // odd: stays raw
   EXPECT_EQ(hard.header.codec, Codec::none);
   EXPECT_EQ(hard.header.payload_bytes, hard.header.decoded_bytes);
+}
+
+// What does not become smaller is stored as it is, so that nobody decodes for nothing.
+TEST_P(CodecTest, StoresAsItIsWhatDoesNotBecomeSmaller) {
+  std::set<std::size_t> saved;
+  for (std::size_t equal = 0; equal <= 64; ++equal) {
+    Buffer source = sample_of(41, Kind::random);
+    source.resize(source.size() + equal);
+    const SampleHeader h = encode(settings_, source).header;
+    EXPECT_EQ(h.codec == Codec::none, h.payload_bytes == h.decoded_bytes) << equal;
+    EXPECT_LE(h.payload_bytes, h.decoded_bytes) << equal;
+    saved.insert(h.decoded_bytes - h.payload_bytes);
+  }
+  if (settings_.codec == Codec::lz4 && settings_.dtype == ElementType::raw) {
+    EXPECT_TRUE(saved.contains(2)) << "it wants room for one byte more than it writes";
+  }
+}
+
+TEST_P(CodecTest, StoresNothingAsNothing) {
+  const SampleHeader h = encode(settings_, {}).header;
+  EXPECT_EQ(h.codec, Codec::none);
+  EXPECT_EQ(h.payload_bytes, 0U);
 }
 
 TEST_P(CodecTest, RefusesEveryDamagedByte) {

@@ -124,6 +124,24 @@ TEST_F(FileSlotsTest, AMissingFileIsAnErrnoEachTimeItIsWanted) {
   }
 }
 
+// An engine that reads nothing.
+TEST_F(FileSlotsTest, WithoutOpensEachReadHasASlotWithoutAFile) {
+  for (std::uint32_t f = 0; f < kFiles; ++f) {
+    std::filesystem::remove(dir_.path("f" + std::to_string(f)));
+  }
+  SlotEngine engine(6);
+  auto files = FileSlots::open(catalog_, plan_, {.slots = 6, .direct = false, .opens = false});
+  ASSERT_TRUE(files) << files.error().message();
+  (*files)->start();
+  for (std::uint32_t r = 0; r < 800; ++r) {
+    if ((*files)->must_flush_before(r)) {
+      ASSERT_TRUE((*files)->flush(engine));
+    }
+    ASSERT_GE((*files)->slot_of(r), 0);
+  }
+  EXPECT_EQ(std::ranges::count(engine.held, ""), 6);
+}
+
 class DescriptorLimit {
  public:
   explicit DescriptorLimit(rlim_t n) {

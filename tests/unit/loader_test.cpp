@@ -130,6 +130,14 @@ TEST_F(LoaderTest, KeepsWhatIsHeldAndRefusesMore) {
   }
 }
 
+TEST_F(LoaderTest, OfOneBatchOneIsHeldAtMost) {
+  LoaderOptions o = options("buffer");
+  o.batch = 1'000'000;
+  const auto loader = open(o);
+  ASSERT_EQ(loader->batches(), 1U);
+  EXPECT_EQ(loader->most_held(), 1U);
+}
+
 // Held to the end as well: the loader never waits for what only the caller could give back.
 TEST_F(LoaderTest, ComesToItsEndWhateverIsHeld) {
   const auto loader = open(options("reservoir"));

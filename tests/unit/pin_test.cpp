@@ -226,6 +226,7 @@ TEST(PageHelper, HoldsItsShareUntilItGoes) {
     ASSERT_TRUE(count) << count.error().text;
     EXPECT_EQ(count->files, 4U);
     EXPECT_EQ(count->failed, 2U);
+    EXPECT_EQ(helper->done(), 6U) << "progress: whatever became of them";
     EXPECT_EQ(count->bytes.n, 40U);
     EXPECT_EQ(count->first_error, "pin " + folder.dir.path("f6") + ": No such file or directory");
     EXPECT_EQ(holding(folder.dir.path("f1")), 0U);

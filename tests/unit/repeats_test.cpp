@@ -10,6 +10,7 @@
 #include "experiment/experiment.h"
 #include "experiment/rounds.h"
 #include "store/result_reader.h"
+#include "store/stopping.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -294,6 +295,36 @@ TEST_F(RoundLoop, LeavesNoRuleBesideANumberOfRepeats) {
       source_, settings_, &store, [this](const RunEvent& e) { on_run(e); }, stop_));
   EXPECT_EQ(repeats_.size(), 6U);
   EXPECT_FALSE(stored().stopping);
+}
+
+// --- what it came to, in words -----------------------------------------------------------------
+
+TEST(StoppingText, CountsRoundsAndSaysWhyItStopped) {
+  StoppingRecord met;
+  met.precision = 0.02;
+  met.rounds = 1;
+  met.reason = "precision";
+  EXPECT_TRUE(stopping_text({{"", met}})
+                  .starts_with("after 1 round (--repeats auto): every interval is within 2.0 %\n"));
+  StoppingRecord most = met;
+  most.repeats_max = most.rounds = 2;
+  most.intervals = 3;
+  most.reached = 1;
+  most.reason = "repeats-max";
+  EXPECT_TRUE(stopping_text({{"sda", most}})
+                  .starts_with("sda: after 2 rounds (--repeats auto): 1 of 3 intervals within "
+                               "2.0 %; --repeats-max 2 was reached\n"));
+  EXPECT_EQ(stopping_text({}), "");
+}
+
+TEST(StoppingText, HasTwoDigitsThatMatter) {
+  EXPECT_EQ(percent_text(1.2), "120 %");
+  EXPECT_EQ(percent_text(0.0995), "10 %");
+  EXPECT_EQ(percent_text(0.0994), "9.9 %");
+  EXPECT_EQ(percent_text(0.00995), "1.0 %");
+  EXPECT_EQ(percent_text(0.0037), "0.37 %");
+  EXPECT_EQ(percent_text(0.000034), "0.0034 %");
+  EXPECT_EQ(percent_text(0), "0.00 %");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "base/rng.h"
-#include "stats/outliers.h"
+#include "store/pairs.h"
 
 namespace blksweep {
 namespace {
@@ -193,6 +193,16 @@ TEST(RigVerdict, ControlsAreNoRowsAndNoComparisons) {
   ASSERT_EQ(with.size(), 2U);
   EXPECT_EQ(with[1].label, without[1].label);
   EXPECT_EQ(with[1].ratio->value, without[1].ratio->value);
+  const std::vector<Series> series = series_of(session(6, 1));  // what --repeats auto waits for
+  ASSERT_EQ(series.size(), 1U);
+  EXPECT_EQ(series[0].values, series_of(without_controls(session(6, 1)))[0].values);
+}
+
+TEST(RigVerdict, ARunThatDeliveredNothingHasNoSpeed) {
+  StoredRun none, one;
+  one.run.samples = 1;
+  none.run.epoch_ns = one.run.epoch_ns = 1'000'000'000;
+  EXPECT_EQ(speeds_of({&none, &one}), std::vector<double>{1});
 }
 
 // The rate that docs/controls.md claims, of the judging alone: real rigs are in tests/soak.
@@ -347,6 +357,19 @@ TEST(RigVerdict, SaysWhatIsLimitedByTheTool) {
       << rig_notes(v);
 }
 
+TEST(RigVerdict, TheToolsLimitIsOfOurCellsAndNotOfPeers) {
+  for (const auto& [peer, limited] : {std::pair{"-", true}, {"torch", false}}) {
+    SummaryInput input = session(6, 1, [](RunRecord& r, std::int64_t id) {
+      r.epoch_ns = id == kNoOp ? 150'000'000 : r.epoch_ns;
+    });
+    for (StoredCell& c : input.cells) {
+      c.cell.settings.emplace_back("peer", c.id == kLba ? peer : "-");
+    }
+    EXPECT_EQ(rig_notes(judge_rig(input)).find("limited by the tool") != std::string::npos, limited)
+        << peer;
+  }
+}
+
 TEST(RigVerdict, TheWeightiestComesFirst) {
   const RigVerdict v = judge_rig(session(6, 1, [](RunRecord& r, std::int64_t id) {
     r.others_read_bytes = 16 << 20;
@@ -357,43 +380,13 @@ TEST(RigVerdict, TheWeightiestComesFirst) {
   EXPECT_EQ(v.remarks[0].about, "others");
   EXPECT_EQ(v.remarks[1].about, "a/a");
   EXPECT_EQ(v.remarks[2].about, "cpu");
+  const std::string notes = rig_notes(v);
+  EXPECT_EQ(std::ranges::count(notes, '\n'), static_cast<long>(v.remarks.size()))
+      << "a line for each but the first, and one of all figures";
+  EXPECT_NE(notes.find("\ncontrols: a/a 0.5"), std::string::npos) << notes;
+  EXPECT_NE(notes.find(" (6 rounds)\n"), std::string::npos) << notes;
   EXPECT_EQ(rig_json(v)["line"], rig_line(v));
   EXPECT_EQ(rig_json(v)["findings"].size(), v.remarks.size());
-}
-
-TEST(Outliers, OfNormalValuesAreFoundInOneSessionOfAHundred) {
-  Rng rng(1);
-  for (const std::size_t n : {5U, 6U, 7U, 9U, 10U, 14U, 20U, 40U, 100U}) {
-    int found = 0;
-    constexpr int kTrials = 4000;
-    for (int t = 0; t < kTrials; ++t) {
-      std::vector<double> values(n);
-      for (double& x : values) {
-        x = rng.normal();
-      }
-      found += outliers(values, 0).empty() ? 0 : 1;
-    }
-    EXPECT_LE(found, kTrials * 16 / 1000) << n << " values";
-  }
-}
-
-TEST(Outliers, AreFarAwayAndLargeEnough) {
-  const std::vector<double> values{0.01, 0.0, -0.01, 0.02, 0.005, 0.4, -0.005, 0.0, 0.012, 0.003};
-  EXPECT_EQ(outliers(values, 0.05), (std::vector<std::size_t>{5}));
-  EXPECT_TRUE(outliers(values, 0.5).empty());
-  EXPECT_TRUE(outliers(std::vector<double>{0, 0, 9}, 0).empty());
-}
-
-TEST(Drift, IsThatOfALine) {
-  std::vector<double> line;
-  for (int i = 0; i < 8; ++i) {
-    line.push_back(1 + 0.5 * i + (i % 2 == 0 ? 0.01 : -0.01));
-  }
-  const auto drift = drift_of(line);
-  ASSERT_TRUE(drift);
-  EXPECT_NEAR(drift->total, 3.5 - 0.28 / 42, 1e-12);  // least squares by hand
-  EXPECT_LT(drift->p, 1e-6);
-  EXPECT_FALSE(drift_of(std::vector<double>{1, 2, 3, 4}));
 }
 
 }  // namespace

@@ -46,6 +46,26 @@ TEST(TraceStat, CountsTheBlocksThatAnAccessTouches) {
   EXPECT_EQ(s.requests(), 3U);
 }
 
+TEST(TraceStat, ARequestOfMoreThanAGibibyteHasItsFirstBlocksOnly) {
+  for (const auto& [gibibytes, blocks] : {std::pair(0.5, 0.5), {1.0, 1.0}, {8.0, 1.0}}) {
+    TraceStat s;
+    s.add(read_at(0, 0, static_cast<std::uint64_t>(gibibytes * 0x1p30)));
+    EXPECT_NEAR(s.blocks().keys() / 0x1p18, blocks, blocks * 0.05) << "estimated";
+    EXPECT_EQ(static_cast<double>(s.bytes(TraceOp::read)), gibibytes * 0x1p30);
+  }
+}
+
+TEST(TraceStat, OnlyReadsAndWritesAreAccesses) {
+  for (const TraceOp op : {TraceOp::read, TraceOp::write, TraceOp::flush}) {
+    TraceStat s;
+    TraceRecord r = read_at(0, 0, 4096);
+    r.op = op;
+    s.add(r);
+    EXPECT_EQ(s.blocks().keys(), op == TraceOp::flush ? 0 : 1);
+    EXPECT_EQ(s.sequential().has_value(), op != TraceOp::flush);
+  }
+}
+
 TEST(TraceStat, SequentialIsWithinAPlace) {
   TraceStat s;
   for (std::uint64_t i = 0; i < 100; ++i) {

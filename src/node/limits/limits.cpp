@@ -143,6 +143,11 @@ std::optional<std::uint64_t> number_of(const std::string& key, const std::string
   return std::nullopt;
 }
 
+std::uint64_t cache_bytes(const LimitGroup& group) {
+  return number_of(group.version == 1 ? "cache" : "file", group.folder + "/memory.stat")
+      .value_or(0);
+}
+
 }  // namespace
 
 struct RunCgroup::State {
@@ -153,13 +158,6 @@ struct RunCgroup::State {
   const LimitGroup* memory_group() const {
     const auto found = std::ranges::find(plan.groups, true, &LimitGroup::memory);
     return found == plan.groups.end() ? nullptr : &*found;
-  }
-  std::uint64_t cache_bytes() const {
-    const LimitGroup* group = memory_group();
-    return group == nullptr
-               ? 0
-               : number_of(group->version == 1 ? "cache" : "file", group->folder + "/memory.stat")
-                     .value_or(0);
   }
 };
 
@@ -231,7 +229,9 @@ Result<> RunCgroup::still_set() const {
 }
 
 void RunCgroup::sample() {
-  state_->cache_peak_bytes = std::max(state_->cache_peak_bytes, state_->cache_bytes());
+  if (const LimitGroup* group = state_->memory_group()) {
+    state_->cache_peak_bytes = std::max(state_->cache_peak_bytes, cache_bytes(*group));
+  }
 }
 
 CgroupUse RunCgroup::use() const {
@@ -241,7 +241,7 @@ CgroupUse RunCgroup::use() const {
     return use;
   }
   const std::string& folder = group->folder;
-  use.cache_bytes = state_->cache_bytes();
+  use.cache_bytes = cache_bytes(*group);
   use.cache_peak_bytes = std::max(state_->cache_peak_bytes, use.cache_bytes);
   if (group->version == 1) {
     use.memory_peak_bytes = number(first_line(folder + "/memory.max_usage_in_bytes"));
