@@ -46,6 +46,16 @@ TEST(TraceStat, CountsTheBlocksThatAnAccessTouches) {
   EXPECT_EQ(s.requests(), 3U);
 }
 
+TEST(TraceStat, SaysOfWhichRequestsItHasTheFirstBytesOnly) {
+  TraceStat s;
+  s.add(read_at(0, 0, (std::uint64_t{2} << 30) - 4096));  // what read(2) gives at most
+  EXPECT_NEAR(s.blocks().keys() * 4096, 0x1p31, 0.05 * 0x1p31);
+  s.add(read_at(1, 0, kStatMost));
+  EXPECT_EQ(s.cut(), 0U);
+  s.add(read_at(2, 0, kStatMost + 1));
+  EXPECT_EQ(s.cut(), 1U);
+}
+
 TEST(TraceStat, SequentialIsWithinAPlace) {
   TraceStat s;
   for (std::uint64_t i = 0; i < 100; ++i) {
