@@ -19,6 +19,7 @@
 #include "model/map_modes.h"
 #include "os/blockdev.h"
 #include "os/direct_io.h"
+#include "os/disk_use.h"
 #include "os/file.h"
 #include "os/hostfacts.h"
 #include "os/open_regular.h"
@@ -27,8 +28,6 @@
 
 namespace blksweep {
 namespace {
-
-constexpr std::uint64_t kOtherReads = std::uint64_t{1} << 20;
 
 struct Target {
   Fd fd;  // O_RDONLY, O_DIRECT
@@ -122,18 +121,26 @@ void warn_of_target(const Target& t, std::vector<std::string>& warnings) {
   }
 }
 
-// What the device read beside our own reads, as far as the kernel's counter tells.
+// What the device did beside our own reads, as far as the kernel's counters tell.
 void warn_of_others(const Target& t, const Result<DiskStat>& before, std::uint64_t ours,
                     std::vector<std::string>& warnings) {
   const Result<DiskStat> after = t.disk.empty() ? fail("no disk") : counting_stat(t.disk);
   if (!before || !after) {
     return;
   }
-  const std::uint64_t all = (after->read_sectors - before->read_sectors) * kSectorBytes;
-  if (all > ours + ours / 50 + kOtherReads) {
+  const DiskStat done = *after - *before;
+  const std::uint64_t all = done.read_sectors * kSectorBytes;
+  const std::uint64_t others = all - std::min(all, ours);
+  const std::uint64_t written = done.write_sectors * kSectorBytes;
+  if (is_shared({.own_bytes = ours, .other_bytes = others, .reads = done.reads}) ||
+      is_shared({.own_bytes = ours,
+                 .other_bytes = written,
+                 .other_requests = done.writes,
+                 .reads = done.reads})) {
     warnings.push_back(fmt::format(
-        "{} read {} beside this map's {}{}: others used it, and latencies include theirs", t.disk,
-        format_bytes({all - ours}), format_bytes({ours}),
+        "{} read {} and wrote {} beside this map's {}{}: others used it, and latencies include "
+        "theirs: map it while nobody does",
+        t.disk, format_bytes({others}), format_bytes({written}), format_bytes({ours}),
         t.mounted_at.empty() ? "" : " (mounted at " + t.mounted_at + ")"));
   }
 }

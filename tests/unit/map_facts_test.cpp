@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "cli/model/map_text.h"
 #include "model/map_fit.h"
 #include "support/map_rig.h"
 
@@ -226,6 +227,17 @@ TEST(MapFit, SurvivesBeingWrittenAndParsed) {
   const auto again = parse_model(to_toml(fit->spec), "fit");
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(to_toml(*again), to_toml(fit->spec));
+}
+
+TEST(MapText, SeeksAreThoseOfTheDistancesBesideThem) {
+  MapReport report;
+  report.facts.seeks = {{.distance = -(1 << 30), .ns = 9e6},
+                        {.distance = -(1 << 20), .ns = 2e6},
+                        {.distance = 1 << 20, .ns = 3e6},
+                        {.distance = 1 << 22, .ns = 1e6}};
+  EXPECT_NE(map_text(report).find("seek        2 ms over 1 MiB, 9 ms over 1 GiB"),
+            std::string::npos)
+      << map_text(report);
 }
 
 }  // namespace
