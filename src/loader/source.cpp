@@ -135,6 +135,9 @@ std::optional<std::uint64_t> filesystem_of(const std::string& root) {
   return ::stat(root.c_str(), &st) == 0 ? std::optional<std::uint64_t>(st.st_dev) : std::nullopt;
 }
 
+namespace {
+
+// Whether direct reads are possible, and their granule, by asking some of the files.
 void examine_alignment(Source& s) {
   std::size_t asked = 0;
   std::uint32_t align = s.device ? s.device->logical_block : kSectorBytes;
@@ -153,6 +156,22 @@ void examine_alignment(Source& s) {
     s.warnings.push_back(
         fmt::format("{}: O_DIRECT is refused; reads go through the page cache", s.catalog.root));
   }
+}
+
+}  // namespace
+
+Source planning_source(const Catalog& catalog) {
+  Source s;
+  s.catalog = catalog;
+  s.direct_align = kSectorBytes;
+  const std::string root(catalog.root);
+  if (filesystem_of(root)) {
+    if (auto device = block_device_of(root)) {
+      s.device = *std::move(device);
+    }
+    examine_alignment(s);
+  }
+  return s;
 }
 
 void examine_source(Source& source) {

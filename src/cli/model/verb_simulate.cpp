@@ -156,17 +156,6 @@ Result<SimulationWork> stored_cells(const SimulateOptions& o, const Catalog& cat
   return work;
 }
 
-// The catalog alone: its files and device need not be there.
-Source simulated_source(const CatalogFile& file) {
-  Source s;
-  s.catalog = file.view();
-  s.direct_align = kSectorBytes;
-  if (auto device = block_device_of(std::string(s.catalog.root))) {
-    s.device = *std::move(device);
-  }
-  return s;
-}
-
 void add_notes(std::vector<std::string>& all, const std::vector<std::string>& more) {
   for (const std::string& text : more) {
     if (std::ranges::find(all, text) == all.end()) {
@@ -212,7 +201,7 @@ Result<Exit> simulate(const SimulateOptions& o) {
   }
   BLKSWEEP_TRY(const ModelSpec model, model_by_name(o.model));
   BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.catalog));
-  const Source source = simulated_source(file);
+  const Source source = planning_source(file.view());
   PredictSettings how{.model = model,
                       .size = o.size.n > 0 ? o.size : disk_size(source),
                       .max_request = static_cast<std::uint32_t>(o.max_request.n),
