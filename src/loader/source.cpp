@@ -158,15 +158,26 @@ void examine_alignment(Source& s) {
   }
 }
 
+// Or the folder is one of that name on another disk.
+bool files_are_here(const Catalog& c) {
+  for (std::uint32_t f = 0; f < c.files.size() && f < kProbedFiles; ++f) {
+    struct stat st {};
+    if (::stat(c.full_path(f).c_str(), &st) == 0 && st.st_ino == c.files[f].inode &&
+        static_cast<std::uint64_t>(st.st_size) == c.files[f].size) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Source planning_source(const Catalog& catalog) {
   Source s;
   s.catalog = catalog;
   s.direct_align = kSectorBytes;
-  const std::string root(catalog.root);
-  if (filesystem_of(root)) {
-    if (auto device = block_device_of(root)) {
+  if (files_are_here(catalog)) {
+    if (auto device = block_device_of(std::string(catalog.root))) {
       s.device = *std::move(device);
     }
     examine_alignment(s);

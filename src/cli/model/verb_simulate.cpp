@@ -207,8 +207,14 @@ Result<Exit> simulate(const SimulateOptions& o) {
                       .max_request = static_cast<std::uint32_t>(o.max_request.n),
                       .speedup = static_cast<double>(o.speedup),
                       .host_cost = o.host_cost};
-  BLKSWEEP_TRY(const SimulationWork work,
+  BLKSWEEP_TRY(SimulationWork work,
                o.db.empty() ? asked_cells(o, source) : stored_cells(o, source.catalog));
+  if (!source.device && o.size.n == 0) {
+    work.notes.push_back(
+        fmt::format("the disk of {} is not here: it is taken to end with the data, at {}, which "
+                    "decides how far seeks are: give its --size",
+                    o.catalog, format_bytes(how.size)));
+  }
   BLKSWEEP_TRY(const SimulationAnswer answer, simulate_all(source, work, how));
   // Only when asked: a report shows the newest prediction, and would change by a mere comparison.
   if (o.store) {
