@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "dataset/catalog_check.h"
 #include "dataset/catalog_file.h"
+#include "dataset/extent_check.h"
 #include "dataset/scan.h"
 #include "os/direct_io.h"
 #include "os/file.h"
@@ -158,16 +159,33 @@ void examine_alignment(Source& s) {
   }
 }
 
-// Or the folder is one of that name on another disk.
-bool files_are_here(const Catalog& c) {
-  for (std::uint32_t f = 0; f < c.files.size() && f < kProbedFiles; ++f) {
-    struct stat st {};
-    if (::stat(c.full_path(f).c_str(), &st) == 0 && st.st_ino == c.files[f].inode &&
-        static_cast<std::uint64_t>(st.st_size) == c.files[f].size) {
-      return true;
-    }
+std::vector<std::uint32_t> some_files(const Catalog& c) {
+  const std::size_t count = std::min(c.files.size(), kProbedFiles);
+  std::vector<std::uint32_t> out(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = static_cast<std::uint32_t>(i * c.files.size() / count);
   }
-  return false;
+  return out;
+}
+
+// A plan reads nothing; that the files lie where it says is seen by some of them. True: they are
+// here; there may be none, or a folder of that name on another disk.
+bool look_at_files(Source& s) {
+  const Catalog& c = s.catalog;
+  const std::vector<std::uint32_t> some = some_files(c);
+  const bool named = std::ranges::any_of(
+      some, [&](std::uint32_t f) { return ::access(c.full_path(f).c_str(), F_OK) == 0; });
+  const Result<ExtentCheck> check =
+      named ? check_extents(c, AskWriters::no, some) : fail("there are none");
+  if (check && !check->clean()) {
+    const auto& first = check->changed.empty() ? check->moved : check->changed;
+    s.warnings.push_back(fmt::format(
+        "of {} files that were looked at, {} differ from the catalog and {} lie "
+        "elsewhere on the device, so that its plan is not that of a run: {} (scan "
+        "again: blksweep catalog {} -o FILE)",
+        some.size(), check->changed.size(), check->moved.size(), name_first(first), c.root));
+  }
+  return check && check->changed.size() < some.size();
 }
 
 }  // namespace
@@ -176,7 +194,7 @@ Source planning_source(const Catalog& catalog) {
   Source s;
   s.catalog = catalog;
   s.direct_align = kSectorBytes;
-  if (files_are_here(catalog)) {
+  if (look_at_files(s)) {
     if (auto device = block_device_of(std::string(catalog.root))) {
       s.device = *std::move(device);
     }

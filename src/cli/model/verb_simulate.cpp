@@ -209,6 +209,7 @@ Result<Exit> simulate(const SimulateOptions& o) {
                       .host_cost = o.host_cost};
   BLKSWEEP_TRY(SimulationWork work,
                o.db.empty() ? asked_cells(o, source) : stored_cells(o, source.catalog));
+  add_notes(work.notes, source.warnings);
   if (!source.device && o.size.n == 0) {
     work.notes.push_back(
         fmt::format("the disk of {} is not here: it is taken to end with the data, at {}, which "
