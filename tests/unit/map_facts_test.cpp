@@ -114,6 +114,35 @@ TEST(Rotation, IsNeverFoundInNoise) {
   }
 }
 
+// A busy host lets most reads end with its clock tick, at whatever place they are.
+LatencyMap tick_map(std::uint64_t seed) {
+  constexpr std::int64_t kTick = 4'000'000;
+  LatencyMap map = noise_map(seed);
+  Rng rng(seed);
+  std::int64_t now = 0;
+  for (int again = 0; again < 4; ++again) {
+    for (std::size_t i = 0; i < std::size_t{8} * 48; ++i) {
+      MapRead& r = again == 0 ? map.reads[i] : map.reads.emplace_back(map.reads[i]);
+      const auto own = static_cast<std::int64_t>(100e3 + 30e3 * rng.unit());
+      const std::int64_t late = (now / kTick + 1) * kTick - now + own / 4;
+      r.begin_ns = now;
+      r.latency_ns = rng.below(4) == 0 ? own : late;
+      now += r.latency_ns + 1000;
+    }
+  }
+  return map;
+}
+
+TEST(Rotation, IsNotTheTickOfABusyHost) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const LatencyMap map = tick_map(seed);
+    ASSERT_TRUE(find_rotation(map)) << "the test shows nothing";
+    const MapFacts facts = map_facts(map);
+    EXPECT_FALSE(facts.rotation) << seed;
+    EXPECT_NEAR(facts.tick_ns.value_or(0), 4e6, 1e4) << seed;
+  }
+}
+
 TEST(Rotation, IsUnknownFromTooFewVisits) {
   LatencyMap map = noise_map(1);
   map.reads.resize(60);
