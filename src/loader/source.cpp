@@ -180,10 +180,11 @@ bool look_at_files(Source& s) {
   if (check && !check->clean()) {
     const auto& first = check->changed.empty() ? check->moved : check->changed;
     s.warnings.push_back(fmt::format(
-        "of {} files that were looked at, {} differ from the catalog and {} lie "
-        "elsewhere on the device, so that its plan is not that of a run: {} (scan "
-        "again: blksweep catalog {} -o FILE)",
-        some.size(), check->changed.size(), check->moved.size(), name_first(first), c.root));
+        "of {} files that were looked at, {} differ from the catalog, {} lie elsewhere on the "
+        "device, and {} have no address here (btrfs: to root alone), so that a run may have "
+        "another plan: {} (scan again: blksweep catalog {} -o FILE)",
+        some.size(), check->changed.size(), check->moved.size() - check->unplaced, check->unplaced,
+        name_first(first), c.root));
   }
   return check && check->changed.size() < some.size();
 }

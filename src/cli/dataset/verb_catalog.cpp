@@ -185,7 +185,8 @@ Result<Exit> check_file(const CatalogOptions& o) {
     const Json j{{"catalog", o.check},
                  {"files", check.files},
                  {"changed", texts_json(check.changed)},
-                 {"moved", texts_json(check.moved)}};
+                 {"moved", texts_json(check.moved)},
+                 {"unplaced", check.unplaced}};
     say_text(json_line(j) + "\n");
   } else {
     for (const auto& files : {check.changed, check.moved}) {
@@ -193,9 +194,12 @@ Result<Exit> check_file(const CatalogOptions& o) {
         say("{}\n", c.text);
       }
     }
-    say("{} of {} files differ from {}, {} lie elsewhere on the device\n",
+    say("{} of {} files differ from {}, {} lie elsewhere on the device{}\n",
         format_count(check.changed.size()), format_count(check.files), o.check,
-        format_count(check.moved.size()));
+        format_count(check.moved.size() - check.unplaced),
+        check.unplaced > 0 ? fmt::format(", {} have no address here (btrfs: to root alone)",
+                                         format_count(check.unplaced))
+                           : "");
   }
   return check.clean() ? Exit::done : Exit::failed;
 }
