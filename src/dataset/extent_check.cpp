@@ -41,6 +41,10 @@ bool same_place(const ExtentRecord& a, const ExtentRecord& b) {
          a.length == b.length && a.flags == b.flags;
 }
 
+bool addressed(const std::vector<ExtentRecord>& extents) {
+  return std::ranges::any_of(extents, &ExtentRecord::has_address);
+}
+
 std::string address(std::span<const ExtentRecord> extents, std::size_t i) {
   if (i >= extents.size()) {
     return "nothing";
@@ -87,6 +91,7 @@ class ExtentChecker {
     }
     if (what = displacement(fd.get(), file, st); !what.empty()) {
       check.moved.push_back({file, fmt::format("{}: {}", path_, what)});
+      check.unplaced += addressed(then_) && !addressed(now_) ? 1 : 0;
     }
     if (writers_ == AskWriters::yes) {
       const std::optional<bool> held = held_for_writing(fd.get());

@@ -28,6 +28,7 @@ struct ExtentCheck {
   std::vector<ChangedFile> moved;    // the same files, elsewhere on the device; likewise
   std::vector<std::uint32_t> held;   // open for writing by somebody (only if asked for)
   std::uint64_t unasked = 0;         // files of which that could not be asked
+  std::uint64_t unplaced = 0;        // of `moved`: no address is to be had here (btrfs needs root)
   bool clean() const { return changed.empty() && moved.empty(); }
 };
 

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "dataset/catalog_check.h"
 #include "dataset/catalog_file.h"
+#include "dataset/extent_check.h"
 #include "dataset/scan.h"
 #include "os/direct_io.h"
 #include "os/file.h"
@@ -135,6 +136,9 @@ std::optional<std::uint64_t> filesystem_of(const std::string& root) {
   return ::stat(root.c_str(), &st) == 0 ? std::optional<std::uint64_t>(st.st_dev) : std::nullopt;
 }
 
+namespace {
+
+// Whether direct reads are possible, and their granule, by asking some of the files.
 void examine_alignment(Source& s) {
   std::size_t asked = 0;
   std::uint32_t align = s.device ? s.device->logical_block : kSectorBytes;
@@ -153,6 +157,51 @@ void examine_alignment(Source& s) {
     s.warnings.push_back(
         fmt::format("{}: O_DIRECT is refused; reads go through the page cache", s.catalog.root));
   }
+}
+
+std::vector<std::uint32_t> some_files(const Catalog& c) {
+  const std::size_t count = std::min(c.files.size(), kProbedFiles);
+  std::vector<std::uint32_t> out(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = static_cast<std::uint32_t>(i * c.files.size() / count);
+  }
+  return out;
+}
+
+// A plan reads nothing; that the files lie where it says is seen by some of them. True: they are
+// here; there may be none, or a folder of that name on another disk.
+bool look_at_files(Source& s) {
+  const Catalog& c = s.catalog;
+  const std::vector<std::uint32_t> some = some_files(c);
+  const bool named = std::ranges::any_of(
+      some, [&](std::uint32_t f) { return ::access(c.full_path(f).c_str(), F_OK) == 0; });
+  const Result<ExtentCheck> check =
+      named ? check_extents(c, AskWriters::no, some) : fail("there are none");
+  if (check && !check->clean()) {
+    const auto& first = check->changed.empty() ? check->moved : check->changed;
+    s.warnings.push_back(fmt::format(
+        "of {} files that were looked at, {} differ from the catalog, {} lie elsewhere on the "
+        "device, and {} have no address here (btrfs: to root alone), so that a run may have "
+        "another plan: {} (scan again: blksweep catalog {} -o FILE)",
+        some.size(), check->changed.size(), check->moved.size() - check->unplaced, check->unplaced,
+        name_first(first), c.root));
+  }
+  return check && check->changed.size() < some.size();
+}
+
+}  // namespace
+
+Source planning_source(const Catalog& catalog) {
+  Source s;
+  s.catalog = catalog;
+  s.direct_align = kSectorBytes;
+  if (look_at_files(s)) {
+    if (auto device = block_device_of(std::string(catalog.root))) {
+      s.device = *std::move(device);
+    }
+    examine_alignment(s);
+  }
+  return s;
 }
 
 void examine_source(Source& source) {

@@ -42,8 +42,8 @@ std::optional<std::uint64_t> filesystem_of(const std::string& root);
 // What open_source() finds out beside the catalog itself, for one that is there already: device,
 // mount, whether that device and direct reads are possible.
 void examine_source(Source& source);
-// Of that only whether direct reads are possible, and their granule, by asking some of the files.
-void examine_alignment(Source& source);
+// To plan without reading: where the files and their device are there, with the granule of a run.
+Source planning_source(const Catalog& catalog);
 
 // The same, of which each sample's first part is read: shares everything with `whole`.
 Source part_of(const Source& whole, ReadShare share);

@@ -19,6 +19,7 @@
 #include "model/map_modes.h"
 #include "os/blockdev.h"
 #include "os/direct_io.h"
+#include "os/disk_use.h"
 #include "os/file.h"
 #include "os/hostfacts.h"
 #include "os/open_regular.h"
@@ -27,8 +28,6 @@
 
 namespace blksweep {
 namespace {
-
-constexpr std::uint64_t kOtherReads = std::uint64_t{1} << 20;
 
 struct Target {
   Fd fd;  // O_RDONLY, O_DIRECT
@@ -122,18 +121,46 @@ void warn_of_target(const Target& t, std::vector<std::string>& warnings) {
   }
 }
 
-// What the device read beside our own reads, as far as the kernel's counter tells.
+// Counters of the device; without them nobody knows who answered.
+Result<DiskStat> counters_of(const Target& t) {
+  return t.disk.empty() ? fail("no block device lies below it") : counting_stat(t.disk);
+}
+
+// Direct reads of a compressed or encrypted file, or of a page that is in memory only, are the
+// cache's.
+void warn_of_memory(const Target& t, std::uint64_t all, std::uint64_t ours,
+                    std::vector<std::string>& warnings) {
+  if (!others_read(all, ours)) {
+    warnings.push_back(fmt::format(
+        "{} read {} of the {} that were asked for: memory answered the rest, as of a compressed "
+        "file, and no figure is the device's: map another file, or the device",
+        t.disk, format_bytes({all}), format_bytes({ours})));
+  }
+}
+
+// What the device did beside our own reads, as far as the kernel's counters tell.
 void warn_of_others(const Target& t, const Result<DiskStat>& before, std::uint64_t ours,
                     std::vector<std::string>& warnings) {
-  const Result<DiskStat> after = t.disk.empty() ? fail("no disk") : counting_stat(t.disk);
-  if (!before || !after) {
+  const Result<DiskStat> after = before ? counters_of(t) : before;
+  if (!after) {
+    warnings.push_back("whether a device answered, and who else used it, is not known: " +
+                       after.error().text);
     return;
   }
-  const std::uint64_t all = (after->read_sectors - before->read_sectors) * kSectorBytes;
-  if (all > ours + ours / 50 + kOtherReads) {
+  const DiskStat done = *after - *before;
+  warn_of_memory(t, done.read_sectors * kSectorBytes, ours, warnings);
+  const std::uint64_t all = done.read_sectors * kSectorBytes;
+  const std::uint64_t others = all - std::min(all, ours);
+  const std::uint64_t written = done.write_sectors * kSectorBytes;
+  if (is_shared({.own_bytes = ours, .other_bytes = others, .reads = done.reads}) ||
+      is_shared({.own_bytes = ours,
+                 .other_bytes = written,
+                 .other_requests = done.writes,
+                 .reads = done.reads})) {
     warnings.push_back(fmt::format(
-        "{} read {} beside this map's {}{}: others used it, and latencies include theirs", t.disk,
-        format_bytes({all - ours}), format_bytes({ours}),
+        "{} read {} and wrote {} beside this map's {}{}: others used it, and latencies include "
+        "theirs: map it while nobody does",
+        t.disk, format_bytes({others}), format_bytes({written}), format_bytes({ours}),
         t.mounted_at.empty() ? "" : " (mounted at " + t.mounted_at + ")"));
   }
 }
@@ -228,8 +255,7 @@ Result<MeasuredMap> measure_map(const MapSettings& settings) {
   measured.map = empty_map(settings, target);
   note_left_out(written, measured);
   warn_of_target(target, measured.warnings);
-  const Result<DiskStat> before =
-      target.disk.empty() ? fail("no disk") : counting_stat(target.disk);
+  const Result<DiskStat> before = counters_of(target);
   BLKSWEEP_TRY(const std::vector<MapPart> parts,
                parts_without_ring(settings.parts, reader->ring_refused(), measured));
   const MapSchedule schedule = schedule_of(settings, parts);

@@ -55,6 +55,10 @@ MapFacts map_facts(const LatencyMap& map) {
   f.path_ns = path_ns(map);
   f.cached_rate = cached_rate(map);
   f.rotation = find_rotation(map);
+  if (f.rotation && f.rotation->is_tick()) {
+    f.tick_ns = f.rotation->period_ns;
+    f.rotation.reset();
+  }
   f.zones = zone_rates(map);
   f.depths = depth_rates(map);
   if (f.rotation && f.path_ns && *f.path_ns < f.rotation->period_ns / 2) {

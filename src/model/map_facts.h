@@ -23,8 +23,12 @@ struct Rotation {
   double period_ns = 0;
   double coherence = 0;     // 0: phases as chance has them, 1: all visits to a place at one angle
   double above_chance = 0;  // in standard deviations of what chance gives
+  // The same over all places together. Each has an angle of its own on a disk, but reads that a
+  // busy host holds up until its clock ticks end in step wherever they are.
+  double across = 0;
+  bool is_tick() const { return across > 0.7 * coherence; }
 };
-// From MapPart::revisit. nullopt: no rotation, or too few visits (12 places, 3 visits each).
+// From MapPart::revisit. nullopt: no period, or too few visits (12 places, 3 visits each).
 std::optional<Rotation> find_rotation(const LatencyMap& map);
 
 struct SeekEstimate {
@@ -46,6 +50,7 @@ struct MapFacts {
   std::optional<double> path_ns;
   std::optional<double> cached_rate;  // bytes/s of what is cached, from several sizes
   std::optional<Rotation> rotation;
+  std::optional<double> tick_ns;    // of the host, which was taken for no rotation
   std::vector<SeekEstimate> seeks;  // only with rotation and path
   std::vector<ZoneRate> zones;
   std::vector<DepthRate> depths;

@@ -243,6 +243,23 @@ double refined(const Visits& v, double period, std::size_t apart) {
   return bottom > 0 ? top / bottom : period;
 }
 
+// The coherence of visits that follow each other, as many as there are places.
+double coherence_across(const Visits& v, double period) {
+  Group all;
+  for (const Group& g : v.places) {
+    all.insert(all.end(), g.begin(), g.end());
+  }
+  std::ranges::sort(all);
+  Visits together;
+  const std::size_t count = v.places.size();
+  for (std::size_t at = 0; at + count <= all.size(); at += count) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
+    together.groups.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
+    together.pairs += static_cast<double>(count * (count - 1));
+  }
+  return together.pairs > 0 ? excess(together, 1 / period) / together.pairs : 0;
+}
+
 }  // namespace
 
 std::optional<Rotation> find_rotation(const LatencyMap& map) {
@@ -267,6 +284,7 @@ std::optional<Rotation> find_rotation(const LatencyMap& map) {
   for (std::size_t apart = 1; apart < most; apart *= 2) {
     r.period_ns = refined(v, r.period_ns, apart);
   }
+  r.across = coherence_across(v, r.period_ns);
   return r;
 }
 

@@ -15,6 +15,12 @@ Result<Prediction> predict_run(const Source& source, const LoaderSettings& setti
   if (settings.workers > 0) {
     return usage_error("--reader workers:N is not modelled, only the planned reader is");
   }
+  if (settings.direct && !source.direct_possible && opens_files(planned.plan)) {
+    return usage_error(fmt::format(
+        "{}: O_DIRECT is refused, so a run is buffered, which is not predicted (the page cache has "
+        "no model): put the data on a filesystem that reads directly",
+        source.catalog.root));
+  }
   const auto model = make_model(request.how.model, request.how.size, request.seed);
   SimDevice device;
   device.size = request.how.size;

@@ -18,11 +18,12 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64's finalizer
   return x ^ (x >> 31);
 }
 
-// Buckets of 1/64 of their value: a curve does not need more.
+// Rounded up to 1/64 of the value at most: a curve does not need more. Its sizes, powers of two,
+// stay what they are, or a loop over as many keys would miss.
 std::uint64_t bucket_of(std::uint64_t distance) {
-  const auto width = static_cast<int>(std::bit_width(distance));
-  const int cut = std::max(0, width - 7);
-  return ((distance >> cut) + (cut > 0 ? 1U : 0U)) << cut;
+  const std::uint64_t before = std::max<std::uint64_t>(distance, 1) - 1;
+  const int cut = std::max(0, static_cast<int>(std::bit_width(before)) - 7);
+  return ((before >> cut) + 1) << cut;
 }
 
 }  // namespace

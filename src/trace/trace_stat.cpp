@@ -6,8 +6,8 @@
 namespace blksweep {
 namespace {
 
-// A request of more than this has its first blocks only in the curve: absurd sizes cost no time.
-constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 18;  // 1 GiB
+// Of a request of more than this, only its first blocks count: absurd sizes cost no time.
+constexpr std::uint64_t kMostBlocks = kStatMost / kStatBlock;
 
 bool moves_bytes(TraceOp op) { return op == TraceOp::read || op == TraceOp::write; }
 
@@ -83,6 +83,7 @@ void TraceStat::add_blocks(const TraceRecord& r) {
   for (std::uint64_t b = 0; b < std::min(blocks, kMostBlocks); ++b) {
     blocks_.reference(first + b + place);
   }
+  cut_ += blocks > kMostBlocks ? 1U : 0U;
   const auto [end, first_access] = ends_.try_emplace(r.place, 0);
   sequential_ += !first_access && end->second == r.offset ? 1U : 0U;
   end->second = r.offset + length;

@@ -22,6 +22,7 @@
 namespace blksweep {
 
 inline constexpr std::uint64_t kStatBlock = 4096;
+inline constexpr std::uint64_t kStatMost = std::uint64_t{4} << 30;  // read(2) gives half of it
 
 // Requests and bytes in equal steps of time; the step doubles when there would be more than kMost.
 class RateSeries {
@@ -66,13 +67,16 @@ class TraceStat {
   std::optional<double> sequential() const;
   // Blocks of kStatBlock that were read or written, and how often again.
   const MissRatio& blocks() const { return blocks_; }
+  std::uint64_t cut() const {
+    return cut_;
+  }  // requests whose first kStatMost bytes alone are there
   std::uint64_t threads() const { return threads_.size(); }  // 0: not told
 
  private:
   void add_depth(const TraceRecord& record);
   void add_blocks(const TraceRecord& record);
 
-  std::uint64_t requests_ = 0, accesses_ = 0, sequential_ = 0, untold_ = 0, deepest_ = 0;
+  std::uint64_t requests_ = 0, accesses_ = 0, sequential_ = 0, untold_ = 0, deepest_ = 0, cut_ = 0;
   std::uint64_t counts_[kTraceOps] = {}, bytes_[kTraceOps] = {};
   std::int64_t last_ns_ = 0, completed_ns_ = 0;
   double gap_mean_ = 0, gap_m2_ = 0, busy_ns_ = 0;

@@ -42,9 +42,13 @@ if [ "$(findmnt -nT "$tmp" -o FSTYPE)" != tmpfs ]; then
 fi
 if head -c 20M /dev/zero >/dev/shm/blksweep-map.$$ 2>/dev/null; then
   at_exit "rm -f /dev/shm/blksweep-map.$$"
-  call map "/dev/shm/blksweep-map.$$" --seconds 1 --parts size
+  call map "/dev/shm/blksweep-map.$$" --seconds 1 --parts size --json
   # tmpfs has O_DIRECT since Linux 6.6.
-  [ "$status" = 0 ] || expect_error 77 O_DIRECT 'ext4'
+  if [ "$status" = 0 ]; then
+    expect 'tmpfs is no device' 'any("not known: no block device lies below it" in w for w in d["warnings"])'
+  else
+    expect_error 77 O_DIRECT 'ext4'
+  fi
 fi
 echo 'bad input: refused'
 
@@ -161,6 +165,19 @@ if "$python" -c 'import matplotlib, numpy' 2>/dev/null; then
   done
   grep -q 'Latency by LBA distance' "$tmp/report/report.html" || die 'the page has no map'
   echo 'report: maps without runs'
+fi
+
+# --- a file that is read through the cache, whatever is asked for ----------------------------------
+if mkfs.ext4 -q -F "$loop" 2>/dev/null && mkdir "$tmp/mnt" &&
+  mount -o data=journal "$loop" "$tmp/mnt" 2>/dev/null; then
+  at_exit "umount '$tmp/mnt' 2>/dev/null"
+  head -c 32M /dev/urandom >"$tmp/mnt/journaled"
+  sync "$tmp/mnt/journaled"
+  call map "$tmp/mnt/journaled" --seconds 1 --parts size --json
+  umount "$tmp/mnt"
+  expect_status 0
+  expect 'a map of memory' 'any("memory answered the rest" in w for w in d["warnings"])'
+  echo 'a map of memory: said'
 fi
 
 # --- io_uring refused ------------------------------------------------------------------------------

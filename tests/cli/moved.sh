@@ -39,7 +39,20 @@ expect 'only the device needs the check' "run['checked_pieces'] is None and run[
 echo 'quiet: complete'
 
 # --- moved before the run: times and inodes stay --------------------------------------------------
+"$blksweep" plan "$tmp/set.cat" >"$tmp/.out" 2>"$tmp/.err"
+[ ! -s "$tmp/.err" ] || die "plan: $(cat "$tmp/.err")"
+call catalog --check "$tmp/set.cat"
+expect_status 0
 "$python" "$mover" swap "$data" "$loopfs_mount/scratch" once
+call catalog --check "$tmp/set.cat"
+expect_status 1
+[[ $out == *'0 of 60 files differ from '*', 60 lie elsewhere on the device'* ]] || die "catalog --check: $out"
+"$blksweep" plan "$tmp/set.cat" >"$tmp/.out" 2>"$tmp/.err"
+grep -q 'warning: of 16 files that were looked at, 0 differ .*, 16 lie elsewhere .* 0 have no address' "$tmp/.err" ||
+  die "plan: $(cat "$tmp/.err")"
+call simulate "$tmp/set.cat" --model none --json
+expect_status 0
+[[ $out == *'16 lie elsewhere on the device'* ]] || die 'simulate does not say that files were moved'
 for settings in '--merge device' '--merge none --order lba' '--merge none --order chunked'; do
   # shellcheck disable=SC2086
   call run --catalog "$tmp/set.cat" --no-probe --no-ceiling --json $settings

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Who else uses the disk, or takes CPUs away, is seen: small reads beside a run, reads beside a ceiling,
-# counters that stand still, another set of CPUs.
+# Who else uses the disk, or takes CPUs away, is seen: small reads beside a run, reads and writes beside a map,
+# reads beside a ceiling, counters that stand still, another set of CPUs.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
@@ -63,6 +63,33 @@ alone
 [[ $(value 'run["warnings"]') == *'others read'*'was shared'* ]] || die "small reads beside the run: $(value 'run["warnings"]')"
 [ "$(value 'run["others_read_bytes"] < 2 ** 20')" = True ] || die "it read more than was meant: $(value 'run["others_read_bytes"]')"
 echo 'small reads: named'
+
+# --- beside a map: few bytes or none that are read, a good part of the requests ------------------------
+# map_slowly: $said are the warnings of a map of the disk, which carries out 200 requests a second for it
+map_slowly() {
+  call node exec --device "$loopfs_device" --iops-limit 200 -- "$blksweep" --quiet map "$loopfs_device" --seconds 3 --parts size,depth --json
+  expect_status 0
+  said=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["warnings"])' "$tmp/.out")
+}
+quiet_map() {
+  map_slowly
+  [[ $said != *'others used it'* ]] || die "a map alone: $said"
+}
+in_three_tries quiet_map
+neighbour 4096 0.03 1
+map_slowly
+alone
+[[ $said == *"$name read "*' KiB and wrote 0 B '*'others used it'* ]] || die "small reads beside a map: $said"
+rm "$tmp/enough"
+while [ ! -e "$tmp/enough" ]; do
+  dd if=/dev/zero of="$loopfs_mount/filler" bs=4k count=1 oflag=direct conv=notrunc status=none
+  sleep 0.01
+done &
+other=$!
+map_slowly
+alone
+[[ $said == *' wrote '*'others used it'* ]] || die "writes beside a map: $said"
+echo 'beside a map: named'
 
 # --- beside the ceilings -------------------------------------------------------------------------------
 neighbour 1048576 0 8

@@ -50,6 +50,17 @@ first=$out
 call simulate data.cat --model ./one.toml "${options[@]}" --json
 [ "$out" = "$first" ] || die 'equal inputs, different answers'
 
+# A folder of that name on another disk, or none: the size of the disk is not known, and that is said.
+check 'not d["notes"]'
+mv data away
+mkdir data
+call simulate data.cat --model ./one.toml "${options[@]}" --json
+check 'any("is not here" in x and "--size" in x for x in d["notes"])'
+call simulate data.cat --model ./one.toml "${options[@]}" --size 8TiB --json
+check 'd["size"] == 8 * 2**40 and not d["notes"]'
+rmdir data
+mv away data
+
 # The table: ratios to the first cell.
 call simulate data.cat --model none --host-cost 10us --order random --merge none
 expect_status 0

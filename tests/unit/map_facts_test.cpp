@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "cli/model/map_text.h"
 #include "model/map_fit.h"
 #include "support/map_rig.h"
 
@@ -110,6 +111,35 @@ TEST(Rotation, IsNeverFoundInNoise) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const auto r = find_rotation(noise_map(seed));
     EXPECT_FALSE(r) << seed << ": " << r->period_ns << " coherence " << r->coherence;
+  }
+}
+
+// A busy host lets most reads end with its clock tick, at whatever place they are.
+LatencyMap tick_map(std::uint64_t seed) {
+  constexpr std::int64_t kTick = 4'000'000;
+  LatencyMap map = noise_map(seed);
+  Rng rng(seed);
+  std::int64_t now = 0;
+  for (int again = 0; again < 4; ++again) {
+    for (std::size_t i = 0; i < std::size_t{8} * 48; ++i) {
+      MapRead& r = again == 0 ? map.reads[i] : map.reads.emplace_back(map.reads[i]);
+      const auto own = static_cast<std::int64_t>(100e3 + 30e3 * rng.unit());
+      const std::int64_t late = (now / kTick + 1) * kTick - now + own / 4;
+      r.begin_ns = now;
+      r.latency_ns = rng.below(4) == 0 ? own : late;
+      now += r.latency_ns + 1000;
+    }
+  }
+  return map;
+}
+
+TEST(Rotation, IsNotTheTickOfABusyHost) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const LatencyMap map = tick_map(seed);
+    ASSERT_TRUE(find_rotation(map)) << "the test shows nothing";
+    const MapFacts facts = map_facts(map);
+    EXPECT_FALSE(facts.rotation) << seed;
+    EXPECT_NEAR(facts.tick_ns.value_or(0), 4e6, 1e4) << seed;
   }
 }
 
@@ -226,6 +256,17 @@ TEST(MapFit, SurvivesBeingWrittenAndParsed) {
   const auto again = parse_model(to_toml(fit->spec), "fit");
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(to_toml(*again), to_toml(fit->spec));
+}
+
+TEST(MapText, SeeksAreThoseOfTheDistancesBesideThem) {
+  MapReport report;
+  report.facts.seeks = {{.distance = -(1 << 30), .ns = 9e6},
+                        {.distance = -(1 << 20), .ns = 2e6},
+                        {.distance = 1 << 20, .ns = 3e6},
+                        {.distance = 1 << 22, .ns = 1e6}};
+  EXPECT_NE(map_text(report).find("seek        2 ms over 1 MiB, 9 ms over 1 GiB"),
+            std::string::npos)
+      << map_text(report);
 }
 
 }  // namespace

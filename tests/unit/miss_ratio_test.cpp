@@ -59,6 +59,25 @@ TEST(MissRatio, IsExactWhileAllKeysFit) {
   }
 }
 
+TEST(MissRatio, ALoopFitsIntoACacheOfItsSize) {
+  for (const std::uint64_t loop : {64U, 128U, 256U, 1024U, 4096U}) {
+    std::vector<std::uint64_t> keys;
+    for (std::uint64_t i = 0; i < 3 * loop; ++i) {
+      keys.push_back(i % loop);
+    }
+    for (std::uint64_t other = 0; other <= loop; ++other) {
+      keys.push_back(loop + other);  // so that the cache of the loop is not the largest
+    }
+    MissRatio m;
+    for (const std::uint64_t key : keys) {
+      m.reference(key);
+    }
+    for (const auto& point : m.curve()) {
+      EXPECT_NEAR(point.misses, simulated(keys, point.cached), 1e-12) << loop << point.cached;
+    }
+  }
+}
+
 TEST(MissRatio, ASampleIsAsCloseAsItSays) {
   for (std::uint64_t seed = 0; seed < 2; ++seed) {
     const auto keys = skewed(seed, 60'000, 20'000);

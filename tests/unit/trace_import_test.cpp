@@ -42,6 +42,13 @@ TEST_F(TraceImport, MsrCountsFiletimesAndBytes) {
   EXPECT_EQ(got->facts.start_unix_ns, 1'172'163'600'306'162'900);
 }
 
+TEST_F(TraceImport, CsvHasNoNegativeReturnsOrLatencies) {
+  const std::string head = "time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,path\n";
+  EXPECT_TRUE(import(head + "0,read,0,4096,,,0,read,,a\n"));
+  EXPECT_FALSE(import(head + "0,read,0,4096,-1,,0,read,,a\n"));
+  EXPECT_FALSE(import(head + "0,read,0,4096,,-1,0,read,,a\n"));
+}
+
 TEST_F(TraceImport, AlibabaCountsMicrosecondsAndBytes) {
   expect_one("419,W,8792731648,16384,1577808144360767\n", "alibaba",
              record(TraceOp::write, 8792731648, 16384), "419");

@@ -46,8 +46,8 @@ TEST(TraceStat, CountsTheBlocksThatAnAccessTouches) {
   EXPECT_EQ(s.requests(), 3U);
 }
 
-TEST(TraceStat, ARequestOfMoreThanAGibibyteHasItsFirstBlocksOnly) {
-  for (const auto& [gibibytes, blocks] : {std::pair(0.5, 0.5), {1.0, 1.0}, {8.0, 1.0}}) {
+TEST(TraceStat, ARequestOfMoreThanFourGibibytesHasItsFirstBlocksOnly) {
+  for (const auto& [gibibytes, blocks] : {std::pair(0.5, 0.5), {4.0, 4.0}, {8.0, 4.0}}) {
     TraceStat s;
     s.add(read_at(0, 0, static_cast<std::uint64_t>(gibibytes * 0x1p30)));
     EXPECT_NEAR(s.blocks().keys() / 0x1p18, blocks, blocks * 0.05) << "estimated";
@@ -64,6 +64,16 @@ TEST(TraceStat, OnlyReadsAndWritesAreAccesses) {
     EXPECT_EQ(s.blocks().keys(), op == TraceOp::flush ? 0 : 1);
     EXPECT_EQ(s.sequential().has_value(), op != TraceOp::flush);
   }
+}
+
+TEST(TraceStat, SaysOfWhichRequestsItHasTheFirstBytesOnly) {
+  TraceStat s;
+  s.add(read_at(0, 0, (std::uint64_t{2} << 30) - 4096));  // what read(2) gives at most
+  EXPECT_NEAR(s.blocks().keys() * 4096, 0x1p31, 0.05 * 0x1p31);
+  s.add(read_at(1, 0, kStatMost));
+  EXPECT_EQ(s.cut(), 0U);
+  s.add(read_at(2, 0, kStatMost + 1));
+  EXPECT_EQ(s.cut(), 1U);
 }
 
 TEST(TraceStat, SequentialIsWithinAPlace) {

@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "cli/answer.h"
 #include "cli/verb.h"
-#include "dataset/catalog_check.h"
 #include "dataset/catalog_file.h"
 #include "dataset/catalog_summary.h"
+#include "dataset/extent_check.h"
 #include "dataset/scan.h"
 #include "os/signals.h"
 #include "replay/read_samples.h"
@@ -170,22 +170,36 @@ Result<Exit> scan_to_file(const CatalogOptions& o) {
   return Exit::done;
 }
 
+Json texts_json(const std::vector<ChangedFile>& files) {
+  Json out = Json::array();
+  for (const ChangedFile& c : files) {
+    out.push_back(c.text);
+  }
+  return out;
+}
+
 Result<Exit> check_file(const CatalogOptions& o) {
   BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.check));
-  BLKSWEEP_TRY(const CatalogCheck check, check_catalog(file.view()));
+  BLKSWEEP_TRY(const ExtentCheck check, check_extents(file.view()));
   if (o.json) {
-    Json changed = Json::array();
-    for (const ChangedFile& c : check.changed) {
-      changed.push_back(c.text);
-    }
-    const Json j{{"catalog", o.check}, {"files", check.files}, {"changed", changed}};
+    const Json j{{"catalog", o.check},
+                 {"files", check.files},
+                 {"changed", texts_json(check.changed)},
+                 {"moved", texts_json(check.moved)},
+                 {"unplaced", check.unplaced}};
     say_text(json_line(j) + "\n");
   } else {
-    for (const ChangedFile& c : check.changed) {
-      say("{}\n", c.text);
+    for (const auto& files : {check.changed, check.moved}) {
+      for (const ChangedFile& c : files) {
+        say("{}\n", c.text);
+      }
     }
-    say("{} of {} files differ from {}\n", format_count(check.changed.size()),
-        format_count(check.files), o.check);
+    say("{} of {} files differ from {}, {} lie elsewhere on the device{}\n",
+        format_count(check.changed.size()), format_count(check.files), o.check,
+        format_count(check.moved.size() - check.unplaced),
+        check.unplaced > 0 ? fmt::format(", {} have no address here (btrfs: to root alone)",
+                                         format_count(check.unplaced))
+                           : "");
   }
   return check.clean() ? Exit::done : Exit::failed;
 }
@@ -217,7 +231,7 @@ void add_catalog(Verbs& verbs) {
   auto o = std::make_shared<CatalogOptions>();
   app.add_option("DIR", o->directory, "the data set's directory");
   app.add_option("-o,--output", o->output, "catalog file to write").metavar("FILE");
-  app.add_option("--check", o->check, "compare a catalog with the files; exit 1 if any differ")
+  app.add_option("--check", o->check, "compare it with the files; exit 1 if any changed or moved")
       .metavar("FILE");
   add_parsed(app, "--records", o->scan.records, parse_bytes, "each file is records of this size");
   Option tar = app.add_flag("--tar", o->tar, "read every file as a tar, whatever its name");

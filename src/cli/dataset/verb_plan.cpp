@@ -118,20 +118,6 @@ void print_table(const std::vector<PlanRow>& rows) {
   say_text(table.text());
 }
 
-// The catalog alone: its files and device need not be there.
-Source planning_source(const CatalogFile& file) {
-  Source s;
-  s.catalog = file.view();
-  s.direct_align = kSectorBytes;
-  if (filesystem_of(std::string(s.catalog.root))) {
-    if (auto device = block_device_of(std::string(s.catalog.root))) {
-      s.device = *std::move(device);
-    }
-    examine_alignment(s);  // where they are, it is the plan of a run
-  }
-  return s;
-}
-
 // The cells as a run would have them.
 struct PlanCells {
   std::vector<CellSettings> cells;
@@ -233,14 +219,18 @@ Result<Exit> find_windows(const Source& all, const PlanOptions& o) {
 }
 
 Result<Exit> run_plan(const PlanOptions& o) {
-  BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.catalog));
-  if (o.question.label_mix > 0) {
-    return find_windows(planning_source(file), o);
-  }
-  if (o.repeats_given) {
+  if (o.repeats_given && o.question.label_mix <= 0) {
     return usage_error("--repeats: only with --label-mix");
   }
-  BLKSWEEP_TRY(const std::vector<PlanRow> rows, plan_rows(planning_source(file), o));
+  BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.catalog));
+  const Source source = planning_source(file.view());
+  for (const std::string& text : source.warnings) {
+    warn(text);
+  }
+  if (o.question.label_mix > 0) {
+    return find_windows(source, o);
+  }
+  BLKSWEEP_TRY(const std::vector<PlanRow> rows, plan_rows(source, o));
   if (!o.json) {
     print_table(rows);
     return Exit::done;

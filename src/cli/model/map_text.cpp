@@ -113,14 +113,14 @@ std::string facts_text(const MapReport& report) {
     out += "rotation    " + rotation_text(f) + "\n";
   }
   if (!f.seeks.empty()) {
-    out += fmt::format(
-        "seek        {} over {}, {} over {}\n",
-        duration_text(std::ranges::min(f.seeks, {}, &SeekEstimate::ns).ns),
-        bytes_text(static_cast<double>(
-            std::ranges::min(f.seeks, {},
-                             [](const SeekEstimate& s) { return std::abs(s.distance); })
-                .distance)),
-        duration_text(f.seeks.back().ns), bytes_text(static_cast<double>(f.seeks.back().distance)));
+    const auto far = [](const SeekEstimate& s) {
+      return std::abs(static_cast<double>(s.distance));
+    };
+    const SeekEstimate shortest = std::ranges::min(f.seeks, {}, far);
+    const SeekEstimate longest = std::ranges::max(f.seeks, {}, far);
+    out +=
+        fmt::format("seek        {} over {}, {} over {}\n", duration_text(shortest.ns),
+                    bytes_text(far(shortest)), duration_text(longest.ns), bytes_text(far(longest)));
   }
   if (!f.zones.empty()) {
     out += "sequential  " + rate_text(f) + "\n";

@@ -134,6 +134,14 @@ Exit exit_of(const MapReport& report) {
 Result<Exit> finish(MapReport& report, const MapOptions& options,
                     const std::vector<std::string>& argv) {
   report.facts = map_facts(report.map);
+  if (report.facts.tick_ns) {
+    report.warnings.push_back(
+        fmt::format("reads ended in step with the host's clock, every {}, wherever they were: the "
+                    "host is busy, "
+                    "and latencies are its own: map while it is idle",
+                    format_duration(Nanos(static_cast<std::int64_t>(*report.facts.tick_ns)))));
+    warn(report.warnings.back());
+  }
   if (!options.db.empty()) {
     BLKSWEEP_TRY(ResultStore store, ResultStore::open(options.db));
     BLKSWEEP_TRY(report.id, store.add_map(record_of(report, options, argv)));

@@ -156,17 +156,6 @@ Result<SimulationWork> stored_cells(const SimulateOptions& o, const Catalog& cat
   return work;
 }
 
-// The catalog alone: its files and device need not be there.
-Source simulated_source(const CatalogFile& file) {
-  Source s;
-  s.catalog = file.view();
-  s.direct_align = kSectorBytes;
-  if (auto device = block_device_of(std::string(s.catalog.root))) {
-    s.device = *std::move(device);
-  }
-  return s;
-}
-
 void add_notes(std::vector<std::string>& all, const std::vector<std::string>& more) {
   for (const std::string& text : more) {
     if (std::ranges::find(all, text) == all.end()) {
@@ -212,14 +201,21 @@ Result<Exit> simulate(const SimulateOptions& o) {
   }
   BLKSWEEP_TRY(const ModelSpec model, model_by_name(o.model));
   BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.catalog));
-  const Source source = simulated_source(file);
+  const Source source = planning_source(file.view());
   PredictSettings how{.model = model,
                       .size = o.size.n > 0 ? o.size : disk_size(source),
                       .max_request = static_cast<std::uint32_t>(o.max_request.n),
                       .speedup = static_cast<double>(o.speedup),
                       .host_cost = o.host_cost};
-  BLKSWEEP_TRY(const SimulationWork work,
+  BLKSWEEP_TRY(SimulationWork work,
                o.db.empty() ? asked_cells(o, source) : stored_cells(o, source.catalog));
+  add_notes(work.notes, source.warnings);
+  if (!source.device && o.size.n == 0) {
+    work.notes.push_back(
+        fmt::format("the disk of {} is not here: it is taken to end with the data, at {}, which "
+                    "decides how far seeks are: give its --size",
+                    o.catalog, format_bytes(how.size)));
+  }
   BLKSWEEP_TRY(const SimulationAnswer answer, simulate_all(source, work, how));
   // Only when asked: a report shows the newest prediction, and would change by a mere comparison.
   if (o.store) {

@@ -117,6 +117,10 @@ Result<Exit> run_stat(const StatOptions& o, const std::vector<std::string>& argv
   for (const std::string& defect : defects_of(reader.facts())) {
     warn(fmt::format("{}: {}", o.trace, defect));
   }
+  if (const std::uint64_t cut = looked.stat.cut(); cut > 0) {
+    warn(fmt::format("{}: footprint and LRU cache have only the first {} of {} longer requests",
+                     o.trace, format_bytes({kStatMost}), format_count(cut)));
+  }
   say_text(o.json ? json_text(stat_json(reader, looked.stat)) + "\n"
                   : stat_text(reader, looked.stat));
   return reader.whole() ? Exit::done : Exit::incomplete;

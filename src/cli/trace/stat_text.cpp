@@ -126,7 +126,8 @@ std::string stat_text(const TraceReader& trace, const TraceStat& s) {
   say_line(out, "depth", maybe(s.mean_depth(), "mean {:.1f}"));
   say_line(out, "sequential", maybe(s.sequential(), "{:.2f} of reads and writes"));
   say_line(out, "footprint",
-           format_bytes({static_cast<std::uint64_t>(s.blocks().keys()) * kStatBlock}));
+           (s.blocks().exact() ? "" : "about ") +
+               format_bytes({static_cast<std::uint64_t>(s.blocks().keys()) * kStatBlock}));
   return s.blocks().references() > 0 ? out + curve_text(s.blocks()) : out;
 }
 
@@ -148,7 +149,7 @@ Json stat_json(const TraceReader& trace, const TraceStat& s) {
   document["files"] = block ? Json(nullptr) : Json(trace.names().size());
   document["threads"] = s.threads() > 0 ? Json(s.threads()) : Json(nullptr);
   document["footprint_bytes"] = static_cast<std::uint64_t>(s.blocks().keys()) * kStatBlock;
-  document["footprint_exact"] = s.blocks().exact();
+  document["footprint_exact"] = s.blocks().exact() && s.cut() == 0;
   document["timing"] = timing_of(f);
   document["gap_variation"] = or_null(s.gap_variation());
   document["depth_mean"] = or_null(s.mean_depth());

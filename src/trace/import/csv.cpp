@@ -45,8 +45,13 @@ std::optional<std::string_view> unquote(std::string_view line, std::string& name
   return std::nullopt;
 }
 
+// What a call that failed returned, -1, is no "not told": that counts as all that was asked for.
 std::optional<std::int64_t> or_not_told(std::string_view text) {
-  return text.empty() ? std::optional(kNotTold) : number<std::int64_t>(text);
+  if (text.empty()) {
+    return kNotTold;
+  }
+  const auto n = number<std::int64_t>(text);
+  return n && *n >= 0 ? n : std::nullopt;
 }
 
 class Csv : public TextParser {
@@ -87,8 +92,7 @@ class Csv : public TextParser {
     if (!time || *time < 0) {
       return bad_field("time", f_[0]);
     }
-    if (!op || !offset || !bytes || !returned || !latency || !thread || !form || !flags ||
-        *returned < kNotTold || *latency < kNotTold) {
+    if (!op || !offset || !bytes || !returned || !latency || !thread || !form || !flags) {
       return fail("a field is not what the header says");
     }
     TraceRecord r{*time, *offset, *bytes, *returned, *latency, *thread, 0, *op, *form, *flags};
