@@ -80,7 +80,7 @@ std::string attribution_warning(const Maybe<AttributionRecord>& attribution) {
     if (c.kind == kUnattributed && c.requests.value_or(0) > 0) {
       return fmt::format(
           "{} requests read {} of neither the data set nor the filesystem's metadata: other files "
-          "of this disk, or addresses that are not true",
+          "of this disk, compressed extents, or addresses that are not true",
           format_count(*c.requests), format_bytes({c.bytes.value_or(0)}));
     }
   }

@@ -36,12 +36,12 @@ skip() {
 command -v fio >/dev/null || skip "needs fio"
 [ -x "$blksweep" ] || skip "needs $blksweep: run make"
 
-# null_blk completes at once and shows the probe's cost at its largest; a loop device is next best.
+# null_blk completes at once and shows the probe's cost at its largest; next best is a loop device on a hole.
 if modprobe null_blk nr_devices=1 2>/dev/null && [ -b /dev/nullb0 ]; then
   device=/dev/nullb0
 else
   image=$(mktemp /tmp/blksweep-probe-bench-XXXXXX)
-  dd if=/dev/urandom of="$image" bs=1M count=512 status=none
+  truncate -s 2G "$image"
   device=$(losetup -f --show --direct-io=on "$image")
 fi
 rc=0
