@@ -105,7 +105,8 @@ slow    := src/cli/command.cpp src/cli/run/options.cpp src/cli/run/answer.cpp \
            src/store/trace_events.cpp src/experiment/fio_twin.cpp $(call in_src,verb_*.cpp)
 alone   := $(main) $(slow) src/cli/version.cpp src/loader/loader.cpp $(variants) \
            tests/unit/allocations_test.cpp $(wildcard tests/gpu/*_cuda*.cpp) tests/standin/nvml.cpp
-set_size := $(if $(SAN),12,4)
+plain_size := 4
+set_size := $(if $(SAN),12,$(plain_size))
 # With PLAIN a sanitizer sees what the program does in a test, and not the test: that is compiled once, for `make test`.
 PLAIN    ?=
 plain    := $(addsuffix /%,$(PLAIN))
@@ -116,7 +117,7 @@ threadless := $(if $(filter tsan,$(SAN)),$(foreach t,account account_% batch_slo
            schedule series shuffle_quality simulate_epoch summary table tar trace_% units unpaired wide_view window_search,tests/unit/$(t)_test.cpp))
 in_sets := $(filter-out $(alone) $(threadless),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support standin,tests/$(t)/*.cpp)))
 sets    := $(call sets_of,$(filter-out $(plain),$(in_sets)),$(set_size))
-plain_sets := $(if $(PLAIN),$(call sets_of,$(filter $(plain),$(in_sets)),4))
+plain_sets := $(if $(PLAIN),$(call sets_of,$(filter $(plain),$(in_sets)),$(plain_size)))
 sources_in = $(patsubst $(1):%,%,$(filter $(1):%,$(sets)))
 object_of  = $(if $(filter $(plain),$(1)),build,$(OBJ))/$(firstword $(patsubst %:$(1),%,$(filter %:$(1),$(sets) $(plain_sets))) $(1:.cpp=)).o
 objects_of = $(sort $(foreach s,$(1),$(call object_of,$(s))))

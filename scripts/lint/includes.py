@@ -38,7 +38,7 @@ NAMES = {
 }
 HEADER_OF = {name: header for header, names in NAMES.items() for name in names.split()}
 # The same of the system and of libraries; words that begin like these with a *.
-PLAIN = {
+SYSTEM = {
     "bpf/bpf.h": "bpf_map_lookup_elem bpf_prog_get_info_by_fd bpf_obj_get_info_by_fd", "bpf/btf.h": "btf btf__*",
     "bpf/libbpf.h": "bpf_link bpf_map bpf_object bpf_program ring_buffer", "linux/fiemap.h": "fiemap fiemap_extent",
     "nlohmann/json.hpp": "nlohmann", "signal.h": "siginfo_t sigset_t", "sqlite3.h": "sqlite3 sqlite3_stmt",
@@ -46,8 +46,8 @@ PLAIN = {
     "sys/types.h": "dev_t gid_t ino_t mode_t off_t pid_t ssize_t uid_t", "sys/uio.h": "iovec", "termios.h": "termios", "tl/expected.hpp": "tl",
 }
 GIVE_TYPES = {"fcntl.h", "signal.h", "sys/stat.h", "sys/uio.h", "unistd.h"}  # those of sys/types.h, by POSIX
-PLAIN_NAME = {header: re.compile(rf"(?<![\w.:>])({'|'.join(names.replace('*', '[A-Za-z_0-9]*').split())})\b(?!\()")
-              for header, names in PLAIN.items()}
+SYSTEM_NAME = {header: re.compile(rf"(?<![\w.:>])({'|'.join(names.replace('*', '[A-Za-z_0-9]*').split())})\b(?!\()")
+              for header, names in SYSTEM.items()}
 
 
 def missing(text: str) -> list[str]:
@@ -82,7 +82,7 @@ class Header:
     announced: set[str]
     used: set[str]  # names that it uses and does not give itself
     called: set[str]
-    system: set[str]  # headers of PLAIN whose names it uses
+    system: set[str]  # headers of SYSTEM whose names it uses
 
 
 def parsed(text: str) -> Header:
@@ -94,7 +94,7 @@ def parsed(text: str) -> Header:
     return Header(re.findall(r'^#include ["<]([^">]+)[">]', code, re.M), types, set(FUNCTION.findall(body)),
                   set(ANNOUNCED.findall(body)), set(WORD.findall(body)) - own - types,
                   {name for is_call, name in calls if is_call} - {name for is_call, name in calls if not is_call},
-                  {header for header, names in PLAIN_NAME.items() if names.search(re.sub("^#include.*", "", body, flags=re.M))})
+                  {header for header, names in SYSTEM_NAME.items() if names.search(re.sub("^#include.*", "", body, flags=re.M))})
 
 
 def reached(headers: dict[str, Header], path: str) -> set[str]:

@@ -149,20 +149,12 @@ class Disturbance {
     if (!after) {
       return "";  // not known; the runs say so
     }
-    const std::uint64_t reads = after->reads - before_->reads;
-    const std::uint64_t all = (after->read_sectors - before_->read_sectors) * kSectorBytes;
-    const std::uint64_t written = (after->write_sectors - before_->write_sectors) * kSectorBytes;
-    const std::uint64_t others = all - std::min(all, figure.bytes);
-    const bool shared =
-        is_shared({.own_bytes = figure.bytes, .other_bytes = others, .reads = reads}) ||
-        is_shared({.own_bytes = figure.bytes,
-                   .other_bytes = written,
-                   .other_requests = after->writes - before_->writes,
-                   .reads = reads});
-    return shared ? fmt::format("others used {} (read {}, wrote {} beside {})", disk_,
-                                format_bytes({others}), format_bytes({written}),
-                                format_bytes({figure.bytes}))
-                  : "";
+    const OthersUse others = others_beside(*after - *before_, figure.bytes);
+    return others.notable
+               ? fmt::format("others used {} (read {}, wrote {} beside {})", disk_,
+                             format_bytes({others.read_bytes}),
+                             format_bytes({others.written_bytes}), format_bytes({figure.bytes}))
+               : "";
   }
 
  private:

@@ -149,19 +149,12 @@ void warn_of_others(const Target& t, const Result<DiskStat>& before, std::uint64
   }
   const DiskStat done = *after - *before;
   warn_of_memory(t, done.read_sectors * kSectorBytes, ours, warnings);
-  const std::uint64_t all = done.read_sectors * kSectorBytes;
-  const std::uint64_t others = all - std::min(all, ours);
-  const std::uint64_t written = done.write_sectors * kSectorBytes;
-  if (is_shared({.own_bytes = ours, .other_bytes = others, .reads = done.reads}) ||
-      is_shared({.own_bytes = ours,
-                 .other_bytes = written,
-                 .other_requests = done.writes,
-                 .reads = done.reads})) {
+  if (const OthersUse others = others_beside(done, ours); others.notable) {
     warnings.push_back(fmt::format(
         "{} read {} and wrote {} beside this map's {}{}: others used it, and latencies include "
         "theirs: map it while nobody does",
-        t.disk, format_bytes({others}), format_bytes({written}), format_bytes({ours}),
-        t.mounted_at.empty() ? "" : " (mounted at " + t.mounted_at + ")"));
+        t.disk, format_bytes({others.read_bytes}), format_bytes({others.written_bytes}),
+        format_bytes({ours}), t.mounted_at.empty() ? "" : " (mounted at " + t.mounted_at + ")"));
   }
 }
 

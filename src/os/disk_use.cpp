@@ -39,6 +39,19 @@ bool is_shared(const DiskUse& use) {
   return many || is_notable(use.other_bytes, use.own_bytes);
 }
 
+OthersUse others_beside(const DiskStat& done, std::uint64_t own_bytes) {
+  const std::uint64_t all = done.read_sectors * kSectorBytes;
+  OthersUse use{.read_bytes = all - std::min(all, own_bytes),
+                .written_bytes = done.write_sectors * kSectorBytes};
+  use.notable =
+      is_shared({.own_bytes = own_bytes, .other_bytes = use.read_bytes, .reads = done.reads}) ||
+      is_shared({.own_bytes = own_bytes,
+                 .other_bytes = use.written_bytes,
+                 .other_requests = done.writes,
+                 .reads = done.reads});
+  return use;
+}
+
 std::string others_warning(const std::string& disk, const DiskUse& read) {
   return !is_shared(read)
              ? ""

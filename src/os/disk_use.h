@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "os/blockdev.h"
+
 namespace blksweep {
 
 // What the disk read for others; unknown without both, and where we read notably more than the disk
@@ -27,6 +29,13 @@ struct DiskUse {
   std::uint64_t reads = 0;                           // requests of the disk, all together
 };
 bool is_shared(const DiskUse& use);
+// What a disk did meanwhile beside somebody who read `own_bytes` from it and wrote nothing.
+struct OthersUse {
+  std::uint64_t read_bytes = 0;
+  std::uint64_t written_bytes = 0;
+  bool notable = false;  // what they read, or what they wrote
+};
+OthersUse others_beside(const DiskStat& done, std::uint64_t own_bytes);
 // Says so when it is notable; empty when it is not.
 std::string others_warning(const std::string& disk, const DiskUse& read);
 // The same of what others wrote meanwhile.

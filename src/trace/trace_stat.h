@@ -67,9 +67,8 @@ class TraceStat {
   std::optional<double> sequential() const;
   // Blocks of kStatBlock that were read or written, and how often again.
   const MissRatio& blocks() const { return blocks_; }
-  std::uint64_t cut() const {
-    return cut_;
-  }  // requests whose first kStatMost bytes alone are there
+  // Requests of which blocks() has the first kStatMost bytes alone.
+  std::uint64_t cut() const { return cut_; }
   std::uint64_t threads() const { return threads_.size(); }  // 0: not told
 
  private:

@@ -189,8 +189,8 @@ Result<Exit> check_file(const CatalogOptions& o) {
                  {"unplaced", check.unplaced}};
     say_text(json_line(j) + "\n");
   } else {
-    for (const auto& files : {check.changed, check.moved}) {
-      for (const ChangedFile& c : files) {
+    for (const auto* files : {&check.changed, &check.moved}) {
+      for (const ChangedFile& c : *files) {
         say("{}\n", c.text);
       }
     }

@@ -137,8 +137,7 @@ Result<Exit> finish(MapReport& report, const MapOptions& options,
   if (report.facts.tick_ns) {
     report.warnings.push_back(
         fmt::format("reads ended in step with the host's clock, every {}, wherever they were: the "
-                    "host is busy, "
-                    "and latencies are its own: map while it is idle",
+                    "host is busy, and latencies are its own: map while it is idle",
                     format_duration(Nanos(static_cast<std::int64_t>(*report.facts.tick_ns)))));
     warn(report.warnings.back());
   }
