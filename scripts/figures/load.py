@@ -230,15 +230,20 @@ class Ceiling:
 
 
 def ceilings(facts):
-    """A Ceiling for each pattern, in the order of their first measurement."""
+    """A Ceiling for each pattern, in the order of their first measurement: of its depths, that with the best median."""
     by_kind = {}
     for row in facts.ceilings:
-        by_kind.setdefault(row[0], []).append(row)
-    return [Ceiling(kind, max(r[1] for r in rows_), max(r[2] for r in rows_), len({r[6] for r in rows_}),
-                    statistics.median(r[3] for r in rows_), min(r[3] for r in rows_),
-                    max(r[3] for r in rows_), statistics.median(r[4] for r in rows_),
-                    rows_[0][5] if len({r[5] for r in rows_}) == 1 else None)
-            for kind, rows_ in by_kind.items()]
+        by_kind.setdefault(row[0], {}).setdefault(row[2], []).append(row)
+    return [max((ceiling_of(rows_) for rows_ in by_depth.values()), key=lambda c: c.median)
+            for by_depth in by_kind.values()]
+
+
+def ceiling_of(rows_):
+    """Of one pattern at one depth."""
+    return Ceiling(rows_[0][0], max(r[1] for r in rows_), rows_[0][2], len({r[6] for r in rows_}),
+                   statistics.median(r[3] for r in rows_), min(r[3] for r in rows_),
+                   max(r[3] for r in rows_), statistics.median(r[4] for r in rows_),
+                   rows_[0][5] if len({r[5] for r in rows_}) == 1 else None)
 
 
 def sequential_ceiling(facts):

@@ -36,8 +36,9 @@ struct Load {
   std::uint32_t depth;
   std::vector<ByteRange> (*reads)(const DataMap&, std::uint64_t, std::uint32_t);
 };
-constexpr Load kSequential{"sequential", 32, sequential_reads};
-constexpr Load kRandom{"random", 128, random_reads};
+constexpr Load kLoads[] = {{"sequential", 32, sequential_reads},
+                           {"sequential", 4, sequential_reads},
+                           {"random", 128, random_reads}};
 
 std::uint32_t longest_of(const std::vector<ByteRange>& reads) {
   std::uint64_t most = 0;
@@ -178,7 +179,7 @@ Result<CeilingRecord> measure_one(const Load& load, const DataMap& data,
       return measured;
     }
   }
-  return fail(fmt::format("{} reads, three times: {}", load.kind, held));
+  return fail(fmt::format("{} reads at depth {}, three times: {}", load.kind, load.depth, held));
 }
 
 }  // namespace
@@ -229,16 +230,19 @@ Ceiling measure_ceiling(const DataMap& data, const CeilingSettings& settings) {
         "its bytes; results are shown without it");
     return c;
   }
-  for (const Load* load : {&kSequential, &kRandom}) {
-    const Result<CeilingRecord> r = measure_one(*load, data, settings);
+  for (const Load& load : kLoads) {
+    const Result<CeilingRecord> r = measure_one(load, data, settings);
     if (r) {
       c.records.push_back(*r);
       c.records.back().samples_per_byte = data.samples_per_byte();
     } else if (r.error().exit_code != Exit::interrupted) {
-      c.warnings.push_back(fmt::format(
-          "ceiling: {} not measured on {}: {}; results are shown without it (reading a block "
-          "device needs root or group disk)",
-          load->kind, settings.device_node, r.error().text));
+      std::string said = fmt::format(
+          "ceiling: a figure was not measured on {}: {}; results are shown without it (reading a "
+          "block device needs root or group disk)",
+          settings.device_node, r.error().text);
+      if (c.warnings.empty() || c.warnings.back() != said) {  // no device: once for all
+        c.warnings.push_back(std::move(said));
+      }
     }
   }
   return c;

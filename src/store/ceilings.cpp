@@ -19,7 +19,6 @@ CeilingFigure figure_of(const std::vector<const CeilingRecord*>& rows) {
     bytes.push_back(c->bytes_per_s);
     reads.push_back(c->reads_per_s);
     f.request_bytes = std::max(f.request_bytes, c->request_bytes);
-    f.depth = std::max(f.depth, c->depth);
   }
   const auto same = [&](const CeilingRecord* c) {
     return c->samples_per_byte == rows.front()->samples_per_byte;
@@ -28,6 +27,7 @@ CeilingFigure figure_of(const std::vector<const CeilingRecord*>& rows) {
     f.samples_per_byte = rows.front()->samples_per_byte;
   }
   f.kind = rows.front()->kind;
+  f.depth = rows.front()->depth;
   std::set<std::uint32_t> rounds;  // one that was begun twice is one
   for (const CeilingRecord* c : rows) {
     rounds.insert(c->round);
@@ -45,14 +45,18 @@ CeilingFigure figure_of(const std::vector<const CeilingRecord*>& rows) {
 std::vector<CeilingFigure> ceiling_figures(const std::vector<CeilingRecord>& ceilings) {
   std::vector<CeilingFigure> out;
   for (const char* kind : {"sequential", "random"}) {
-    std::vector<const CeilingRecord*> rows;
+    std::map<std::uint32_t, std::vector<const CeilingRecord*>> by_depth;
     for (const CeilingRecord& c : ceilings) {
       if (c.kind == kind) {
-        rows.push_back(&c);
+        by_depth[c.depth].push_back(&c);
       }
     }
-    if (!rows.empty()) {
-      out.push_back(figure_of(rows));
+    std::vector<CeilingFigure> figures;
+    for (const auto& [depth, rows] : by_depth) {
+      figures.push_back(figure_of(rows));
+    }
+    if (!figures.empty()) {
+      out.push_back(*std::ranges::max_element(figures, {}, &CeilingFigure::median));
     }
   }
   return out;

@@ -1,5 +1,8 @@
 // Ceilings of a disk, put together: one figure for each pattern over all rounds.
 //
+// Of the depths that a pattern was measured at, the one with the greatest median counts: the depth
+// of a ceiling must not be what bounds it.
+//
 // A share of the ceiling is a share of the median. The greatest of all rounds would grow with their
 // number and with every cache that answered once; least and greatest are shown as the spread.
 #pragma once

@@ -112,7 +112,7 @@ class Loading(WithDatabase):
     def test_the_ceiling_is_the_median_of_its_rounds_with_their_spread(self):
         facts = load.load_facts(self.db, self.cells)
         ceiling = load.sequential_ceiling(facts)
-        self.assertEqual((ceiling.kind, ceiling.rounds, ceiling.median), ("sequential", 3, 2.7e9))
+        self.assertEqual((ceiling.kind, ceiling.depth, ceiling.rounds, ceiling.median), ("sequential", 32, 3, 2.7e9))
         self.assertAlmostEqual(ceiling.least, 0.9 * 2.7e9)
         self.assertAlmostEqual(ceiling.greatest, 1.4 * 2.7e9)
 

@@ -86,7 +86,7 @@ rounds_of() {
     fi
   done
   for kind in sequential random; do
-    ours=$(sqlite3 "$tmp/r.db" "SELECT CAST(bytes_per_s AS INTEGER) FROM ceiling WHERE kind = '$kind'" | median)
+    ours=$(sqlite3 "$tmp/r.db" "SELECT CAST(bytes_per_s AS INTEGER) FROM ceiling WHERE kind = '$kind' AND depth <> 4" | median)
     theirs=$(median <"$tmp/fio.$kind")
     "$python" -c '
 import sys

@@ -70,12 +70,12 @@ def add_experiment(db: sqlite3.Connection, disk) -> int:
     for position, (name, value) in enumerate((("kind", "loop"), ("direct_io", "1"), ("rotational", "0"))):
         insert(db, "layer_fact", experiment_id=experiment, position=position, disk=disk[0], name=name,
                value=value)
-    for kind, size, rate in (("sequential", 1 << 20, 2.7e9), ("random", 4096, 4.2e8)):
+    for kind, size, depth, rate in (("sequential", 1 << 20, 32, 2.7e9), ("sequential", 1 << 20, 4, 2.2e9), ("random", 4096, 128, 4.2e8)):
         for turn, part in enumerate((0.9, 1.0, 1.4)):  # of the median
             speed = part * rate / disk[3]
             insert(db, "ceiling", experiment_id=experiment, round=turn,
                    started_unix_ns=1_760_000_000_000_000_000 + turn, kind=kind, request_bytes=size,
-                   depth=32, bytes=int(speed / 2), reads=int(speed / 2 / size),
+                   depth=depth, bytes=int(speed / 2), reads=int(speed / 2 / size),
                    elapsed_ns=500_000_000, bytes_per_s=speed, reads_per_s=speed / size,
                    samples_per_byte=1.0)
     if disk[2]:
