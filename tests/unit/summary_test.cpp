@@ -2,10 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
-#include <vector>
-
 #include "store/ceilings.h"
 #include "store/csv.h"
 #include "store/labels.h"
@@ -253,26 +249,6 @@ TEST(Summary, TheCeilingIsTheMedianOfTheRounds) {
   EXPECT_NE(ceilings_text(input.ceilings).find("78.1 MiB/s (median of 3 rounds, 66.8..858.3)"),
             std::string::npos)
       << ceilings_text(input.ceilings);
-}
-
-// A disk may be faster with few reads in flight than with many; one good round does not make it so.
-TEST(Summary, TheCeilingIsThatOfTheDepthWithTheGreatestMedian) {
-  std::vector<CeilingRecord> all;
-  for (const auto& [depth, rates] : std::map<std::uint32_t, std::vector<double>>{
-           {4, {110e6, 120e6, 130e6}}, {32, {90e6, 100e6, 900e6}}}) {
-    for (std::uint32_t round = 0; round < rates.size(); ++round) {
-      all.push_back(ceiling(round, "sequential", rates[round]));
-      all.back().depth = depth;
-    }
-  }
-  const auto figures = ceiling_figures(all);
-  ASSERT_EQ(figures.size(), 1U);
-  EXPECT_EQ(figures[0].depth, 4U);
-  EXPECT_EQ(figures[0].rounds, 3U);
-  EXPECT_EQ(figures[0].median, 120e6);
-  EXPECT_EQ(figures[0].greatest, 130e6);
-  std::ranges::reverse(all);
-  EXPECT_EQ(ceiling_figures(all)[0].depth, 4U);
 }
 
 TEST(Summary, LeavesIncompleteRunsOutAndSaysHowManyAndWhy) {
