@@ -42,6 +42,7 @@ Check check_scheduler(const Subject&);
 Check check_cgroup_memory(const Subject&);
 Check check_cgroup_io(const Subject&);
 Check check_memory(const Subject&);
+Check check_left_behind(const Subject&);
 Check check_reclaim(const Subject&);
 Check check_governor(const Subject&);
 Check check_fio(const Subject&);

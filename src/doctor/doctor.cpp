@@ -36,6 +36,7 @@ constexpr std::array kLines{
     Line{check_drop_caches, false},
     Line{check_cgroup_memory, false},
     Line{check_cgroup_io, false},
+    Line{check_left_behind, false},
     Line{check_reclaim, false},
     Line{check_governor, false},
     Line{check_fio, false},

@@ -12,6 +12,8 @@
 #include "disk/disk.h"
 #include "doctor/checks.h"
 #include "loader/settings.h"
+#include "node/journal/folder.h"
+#include "node/journal/undo_journal.h"
 #include "node/limits/plan.h"
 #include "os/blockdev.h"
 #include "os/file.h"
@@ -54,6 +56,16 @@ bool loaded(const char* misc_device) {
   return ::access((std::string("/sys/class/misc/") + misc_device).c_str(), F_OK) == 0;
 }
 
+// What its owner changed and did not put back.
+void add_lent(const Journal& journal, std::vector<std::string>& out) {
+  for (const JournalRecord& record : journal.records) {
+    if (!record.undone) {
+      out.push_back(
+          fmt::format("{} (of {}, which is dead)", record.loan.what, holder_text(journal.owner)));
+    }
+  }
+}
+
 }  // namespace
 
 Check check_cgroup_memory(const Subject&) {
@@ -87,6 +99,29 @@ Check check_memory(const Subject&) {
             "a smaller --window, or end other programs"};
   }
   return ok("memory", found);
+}
+
+Check check_left_behind(const Subject&) {
+  constexpr const char* kName = "left behind";
+  const auto journals = look_at_journals();
+  if (!journals) {
+    return {kName, Health::limited, journals.error().text,
+            "whether a killed run left its settings behind is not known", "run as root"};
+  }
+  std::vector<std::string> left;
+  for (const FoundJournal& found : *journals) {
+    if (!found.journal) {
+      left.push_back(found.journal.error().text);
+    } else if (!found.journal->owner.kept && !is_alive(found.journal->owner.id)) {
+      add_lent(*found.journal, left);
+    }
+  }
+  if (left.empty()) {
+    return ok(kName, "nothing of a run that was killed");
+  }
+  return {kName, Health::limited, fmt::format("{}", fmt::join(left, ", ")),
+          "the node is not as its user set it; the next run that wants one of them puts that back",
+          "blksweep node restore"};
 }
 
 Check check_reclaim(const Subject&) {

@@ -176,9 +176,13 @@ survives_its_own_end() {
   done
   ended "$command_pid" || die 'the command outlives node exec'
   [ -n "$(groups_of "$exec_pid")" ] || die 'the groups went without anybody'
+  call doctor "$tmp"
+  [[ $out == *"left behind"*"of pid $exec_pid"*"which is dead"*'blksweep node restore'* ]] || die 'doctor does not see them'
   call node restore
   expect_status 0
   [ -z "$(groups_of "$exec_pid")" ] || die 'node restore leaves groups'
+  call doctor "$tmp"
+  [[ $out != *"of pid $exec_pid"* ]] || die 'doctor sees what was put back'
 }
 
 ends_as_its_command
