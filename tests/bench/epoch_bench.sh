@@ -5,6 +5,7 @@
 #   - CPU per 4 KiB read at depth 32 against fio's io_uring engine
 #   - the probe on against off, depth 128
 #   - the catalog scan against a bare open+FIEMAP+close loop
+#   - opening cold files by path and by handle
 # A measurement, never an assertion.   REPEATS=5   FILES=50000
 set -euo pipefail
 
@@ -80,3 +81,4 @@ print(f"probe on / off, depth 128: {spread([a / b for a, b in zip(on, off)])}, r
       f"{median(on) / median(off):.3f}  (bar 0.95)")
 PY
 "$BENCH_OUT/catalog_bench" "$data"
+"$BENCH_OUT/open_bench" "$catalog"
