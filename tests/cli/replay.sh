@@ -142,6 +142,11 @@ fi
 echo "like: a trace is replayed on files that were made for it"
 
 # --- the same accesses in another order ----------------------------------------------------------
+: >"$tmp/data/empty"
+call catalog "$tmp/data" --trace "$tmp/files.trace" -o "$tmp/reads.cat"
+expect_status 0
+! grep -q 'empty' "$tmp/.out" "$tmp/.err" || die 'a file that nobody read is said to be a sample'
+rm "$tmp/data/empty"
 call catalog "$tmp/data" --trace "$tmp/files.trace" -o "$tmp/reads.cat"
 expect_status 0
 grep -q 'samples     3, ' "$tmp/.out" || die 'other samples than reads'

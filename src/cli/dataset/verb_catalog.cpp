@@ -152,6 +152,9 @@ Result<> take_trace(const CatalogOptions& o, CatalogParts& catalog) {
 Result<Exit> scan_to_file(const CatalogOptions& o) {
   ScanReport report;
   auto scanned = scan(o.directory, o.scan, report);
+  if (!o.trace.empty()) {
+    report.odd[static_cast<std::size_t>(Oddity::empty_file)] = {};  // samples are the reads
+  }
   tell_oddities(report);
   if (!scanned) {
     return tl::unexpected(scanned.error());
