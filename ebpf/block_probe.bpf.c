@@ -21,7 +21,7 @@
 
 #define REQ_OP_MASK 0xff
 #define REQ_OP_READ 0
-#define REQ_OP_WRITE 1
+#define REQ_OP_WRITE 1 /* and a bit of all that write */
 #define REQ_OP_FLUSH 2
 #define REQ_OP_DISCARD 3
 
@@ -236,19 +236,20 @@ static __always_inline void count_read(struct request *rq, struct blk_probe_coun
 	log_issue(rq, slot, slot->issued_ns);
 }
 
+/* As /sys/block: a write is whatever has the bit of one and is no discard, as zeroes without data. */
 static __always_inline void count_other(struct request *rq, struct blk_probe_counts *c)
 {
 	__u32 op = rq->cmd_flags & REQ_OP_MASK;
 
 	c->others++;
-	if (op == REQ_OP_WRITE) {
+	if (op == REQ_OP_DISCARD) {
+		c->discards++;
+		c->discard_bytes += rq->__data_len;
+	} else if (op & REQ_OP_WRITE) {
 		c->writes++;
 		c->write_bytes += rq->__data_len;
 	} else if (op == REQ_OP_FLUSH) {
 		c->flushes++;
-	} else if (op == REQ_OP_DISCARD) {
-		c->discards++;
-		c->discard_bytes += rq->__data_len;
 	}
 }
 
