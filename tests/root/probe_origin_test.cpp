@@ -146,5 +146,22 @@ TEST_F(ProbeOrigins, ZeroesThatTheDriverWritesAreWrites) {
   EXPECT_EQ(r.other_requests, r.others.writes);
 }
 
+TEST_F(ProbeOrigins, DiscardsAreThoseOfTheKernel) {
+  std::array<std::uint64_t, 2> range = {1 << 20, 8 << 20};
+  const auto before = counting_stat(device_->name());
+  const ProbeReport r = watch({}, [&] {
+    if (::ioctl(device_->fd(), BLKDISCARD, range.data()) != 0) {
+      GTEST_SKIP() << "no discards on a file of /tmp";
+    }
+  });
+  const auto after = counting_stat(device_->name());
+  ASSERT_TRUE(before && after);
+  const DiskStat stat = *after - *before;
+  EXPECT_GT(r.others.discards, 0U);
+  EXPECT_EQ(r.others.discards, stat.discards);
+  EXPECT_EQ(r.others.discard_bytes, range[1]);
+  EXPECT_EQ(r.others.writes, stat.writes);
+}
+
 }  // namespace
 }  // namespace blksweep
