@@ -374,6 +374,7 @@ int start_ticks(void *ctx)
 	struct ticker *ticker = bpf_map_lookup_elem(&tickers, &zero);
 
 	shared.process = bpf_get_current_pid_tgid() >> 32;
+	shared.group = my_group();
 	if (!ticker)
 		return 1;
 	bpf_timer_init(&ticker->timer, &tickers, CLOCK_MONOTONIC); /* EBUSY from the second start on */

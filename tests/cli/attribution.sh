@@ -162,6 +162,37 @@ assert a["other"]["bytes"] > 1 << 20, a["other"]
 assert a["samples"]["bytes"] == run["bytes"] and a["unattributed"] == 0, a
 PY
 
+  # --- a limit holds reads back, which the kernel submits when it is their turn: they are still the run's ----
+  limited=(run --catalog "$tmp/data.cat" --no-ceiling --cache cold --depth 16 --order random --merge none --bandwidth-limit 60MB/s
+    --probe-layers --json)
+  if "$blksweep" --quiet "${limited[@]}" --dry-run >/dev/null 2>&1; then
+    call "${limited[@]}"
+    expect_status 0
+    "$python" - "$tmp/.out" <<'PY' || die "$fstype: reads that were held back"
+import json, sys
+run = json.load(open(sys.argv[1]))["runs"][0]
+a = run["attribution"]
+assert a["samples"]["bytes"] >= run["bytes"] and a["unattributed"] == 0, a
+assert a["other"]["bytes"] <= run["others_read_bytes"], (a["other"], run["others_read_bytes"])
+PY
+    # Another program's, which are held back, too, are not.
+    "$blksweep" --quiet node exec --device "$loopfs_device" --bandwidth-limit 10MB/s -- \
+      dd if="$loopfs_device" of=/dev/null bs=256k iflag=direct status=none &
+    reader=$!
+    call run --catalog "$tmp/data.cat" --no-ceiling --cache cold --depth 1 --order random --merge none --bandwidth-limit 30MB/s \
+      --probe-layers --json
+    kill "$reader"
+    wait "$reader" || true
+    expect_status 0 3
+    "$python" - "$tmp/.out" <<'PY' || die "$fstype: reads of others that were held back"
+import json, sys
+run = json.load(open(sys.argv[1]))["runs"][0]
+a = run["attribution"]
+assert a["other"]["bytes"] > 1 << 20, a["other"]
+assert a["samples"]["bytes"] == run["bytes"], (a["samples"], run["bytes"])
+PY
+  fi
+
   # --- probe --catalog -------------------------------------------------------------------------------
   sync -f "$data"
   echo 3 >/proc/sys/vm/drop_caches
