@@ -303,6 +303,8 @@ int BPF_PROG(on_complete, struct request *rq, int error, unsigned int nr_bytes)
 	if (slot->flags & BLK_PROBE_READ) {
 		c->latency[latency_bucket(spent)]++;
 		c->completed++;
+		if (error)
+			__sync_fetch_and_add(&shared.failed, 1);
 		log_done(rq, slot, now);
 	}
 	forget(slot);

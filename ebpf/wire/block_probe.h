@@ -122,6 +122,7 @@ struct blk_probe_shared {
 	__u64 orphan_busy_ns; /* time in which only those were at the driver */
 	__u32 enabled;
 	__u32 process;       /* whose rings: that of start_ticks */
+	__u64 failed;        /* reads that ended with an error */
 	__u64 group;         /* its cgroup of block I/O; 0: the root, or not known */
 };
 

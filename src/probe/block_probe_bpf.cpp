@@ -313,6 +313,12 @@ void BpfBlockProbe::judge_losses(ProbeReport& report) {
     report.warnings.push_back(fmt::format("the probe of {} lost {} events: its counts are too low",
                                           disk_.disk, report.lost_events));
   }
+  if (shared().failed > 0) {
+    report.warnings.push_back(
+        fmt::format("{} of {} reads of {} failed (dmesg says more): requests, bytes and latency "
+                    "are of those, too",
+                    shared().failed, report.requests, disk_.disk));
+  }
   if (report.stat_difference && *report.stat_difference > 0.01) {
     report.warnings.push_back(
         fmt::format("the probe of {} and /sys/block/{}/stat differ by {:.1f} % of the reads",

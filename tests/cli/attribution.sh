@@ -320,3 +320,13 @@ for word in 'what for' samples 'file' 'folder' 'process' 'p99'; do
   grep -q "$word" <<<"$out" || die "does not say '$word'"
 done
 ! grep -q elsewhere <<<"$out" || die 'all of it is known'
+
+# --- reads that fail are counted, and said ------------------------------------------------------------------
+read_beyond_the_image() {
+  truncate -s 32M "$tmp/disk.img"
+  ! dd if="$loopfs_device" of=/dev/null bs=64K skip=768 count=8 iflag=direct status=none 2>/dev/null || return 1
+}
+watched=()
+watched_while read_beyond_the_image
+expect_status 0
+[[ $err == *' reads of '*' failed'* ]] || die 'reads that failed'
