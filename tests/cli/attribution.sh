@@ -330,3 +330,15 @@ watched=()
 watched_while read_beyond_the_image
 expect_status 0
 [[ $err == *' reads of '*' failed'* ]] || die 'reads that failed'
+
+# --- a disk that goes while it is watched, and another that gets its name -----------------------------------------
+attach_another() {
+  umount "$loopfs_mount"
+  losetup -d "$loopfs_device"
+  losetup "$loopfs_device" "$tmp/disk.img"
+}
+if [ -e "/sys/block/${loopfs_device#/dev/}/diskseq" ]; then
+  watched_while attach_another
+  expect_status 0
+  [[ $err == *"${loopfs_device#/dev/} was detached meanwhile"* ]] || die 'a disk that went'
+fi
