@@ -220,6 +220,15 @@ static __always_inline void log_passed(struct passed_log *log, __u64 *number, __
 	passed->bytes = bytes;
 }
 
+/* Every request of a queue with a scheduler has a tag of its own there, none of one without. */
+static __always_inline void note_scheduler(struct request *rq)
+{
+	if (rq->internal_tag >= 0 && !shared.scheduled)
+		shared.scheduled = 1;
+	if (rq->internal_tag < 0 && !shared.unscheduled)
+		shared.unscheduled = 1;
+}
+
 static __always_inline void count_read(struct request *rq, struct blk_probe_counts *c,
 				       struct blk_probe_slot *slot, __s64 depth)
 {
@@ -233,6 +242,7 @@ static __always_inline void count_read(struct request *rq, struct blk_probe_coun
 	shared.next_sector = sector + (bytes >> 9);
 	c->depth[at_most(depth < 0 ? 0 : depth, BLK_PROBE_DEPTHS - 1)]++;
 	c->sizes[at_most(bytes >> 12, BLK_PROBE_SIZES - 1)]++;
+	note_scheduler(rq);
 	log_issue(rq, slot, slot->issued_ns);
 }
 

@@ -325,6 +325,11 @@ void BpfBlockProbe::judge_losses(ProbeReport& report) {
         fmt::format("{} was detached meanwhile: what was counted later is of another disk, if any",
                     disk_.disk));
   }
+  if (shared().scheduled != 0 && shared().unscheduled != 0) {
+    report.warnings.push_back(
+        fmt::format("a scheduler of {} was put in or taken out meanwhile: its reads went both ways",
+                    disk_.disk));
+  }
   if (shared().failed > 0) {
     report.warnings.push_back(
         fmt::format("{} of {} reads of {} failed (dmesg says more): requests, bytes and latency "

@@ -146,6 +146,23 @@ TEST_F(ProbeOrigins, ZeroesThatTheDriverWritesAreWrites) {
   EXPECT_EQ(r.other_requests, r.others.writes);
 }
 
+// Also one that was put in and is gone at the end: the order at the driver was not one queue's.
+TEST_F(ProbeOrigins, ASchedulerThatComesOrGoesIsSaid) {
+  const auto reads = [&](const char* then) {
+    return watch({}, [&] {
+      read_at(0, true);
+      if (!device_->set_scheduler(then)) {
+        GTEST_SKIP() << "cannot set the scheduler";
+      }
+      read_at(1 << 20, true);
+      EXPECT_TRUE(device_->set_scheduler("none"));
+    });
+  };
+  ASSERT_TRUE(device_->set_scheduler("none"));
+  EXPECT_FALSE(has_warning(reads("none"), "scheduler"));
+  EXPECT_TRUE(has_warning(reads("mq-deadline"), "was put in or taken out"));
+}
+
 TEST_F(ProbeOrigins, DiscardsAreThoseOfTheKernel) {
   std::array<std::uint64_t, 2> range = {1 << 20, 8 << 20};
   const auto before = counting_stat(device_->name());
