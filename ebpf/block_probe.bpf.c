@@ -21,7 +21,7 @@
 
 #define REQ_OP_MASK 0xff
 #define REQ_OP_READ 0
-#define REQ_OP_WRITE 1
+#define REQ_OP_WRITE 1 /* and a bit of all that write */
 #define REQ_OP_FLUSH 2
 #define REQ_OP_DISCARD 3
 
@@ -220,6 +220,15 @@ static __always_inline void log_passed(struct passed_log *log, __u64 *number, __
 	passed->bytes = bytes;
 }
 
+/* Every request of a queue with a scheduler has a tag of its own there, none of one without. */
+static __always_inline void note_scheduler(struct request *rq)
+{
+	if (rq->internal_tag >= 0 && !shared.scheduled)
+		shared.scheduled = 1;
+	if (rq->internal_tag < 0 && !shared.unscheduled)
+		shared.unscheduled = 1;
+}
+
 static __always_inline void count_read(struct request *rq, struct blk_probe_counts *c,
 				       struct blk_probe_slot *slot, __s64 depth)
 {
@@ -233,22 +242,24 @@ static __always_inline void count_read(struct request *rq, struct blk_probe_coun
 	shared.next_sector = sector + (bytes >> 9);
 	c->depth[at_most(depth < 0 ? 0 : depth, BLK_PROBE_DEPTHS - 1)]++;
 	c->sizes[at_most(bytes >> 12, BLK_PROBE_SIZES - 1)]++;
+	note_scheduler(rq);
 	log_issue(rq, slot, slot->issued_ns);
 }
 
+/* As /sys/block: a write is whatever has the bit of one and is no discard, as zeroes without data. */
 static __always_inline void count_other(struct request *rq, struct blk_probe_counts *c)
 {
 	__u32 op = rq->cmd_flags & REQ_OP_MASK;
 
 	c->others++;
-	if (op == REQ_OP_WRITE) {
+	if (op == REQ_OP_DISCARD) {
+		c->discards++;
+		c->discard_bytes += rq->__data_len;
+	} else if (op & REQ_OP_WRITE) {
 		c->writes++;
 		c->write_bytes += rq->__data_len;
 	} else if (op == REQ_OP_FLUSH) {
 		c->flushes++;
-	} else if (op == REQ_OP_DISCARD) {
-		c->discards++;
-		c->discard_bytes += rq->__data_len;
 	}
 }
 
@@ -302,6 +313,8 @@ int BPF_PROG(on_complete, struct request *rq, int error, unsigned int nr_bytes)
 	if (slot->flags & BLK_PROBE_READ) {
 		c->latency[latency_bucket(spent)]++;
 		c->completed++;
+		if (error)
+			__sync_fetch_and_add(&shared.failed, 1);
 		log_done(rq, slot, now);
 	}
 	forget(slot);
@@ -373,6 +386,7 @@ int start_ticks(void *ctx)
 	struct ticker *ticker = bpf_map_lookup_elem(&tickers, &zero);
 
 	shared.process = bpf_get_current_pid_tgid() >> 32;
+	shared.group = my_group();
 	if (!ticker)
 		return 1;
 	bpf_timer_init(&ticker->timer, &tickers, CLOCK_MONOTONIC); /* EBUSY from the second start on */

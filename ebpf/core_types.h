@@ -41,6 +41,27 @@ struct blk_mq_hw_ctx {
 	unsigned int queue_num;
 };
 
+struct cgroup_subsys_state {
+	struct cgroup_subsys_state *parent;
+	__u64 serial_nr; /* never given out again */
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[1];
+};
+
+enum cgroup_subsys_id {
+	io_cgrp_id,
+};
+
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+
+struct blkcg_gq {
+	struct blkcg *blkcg;
+};
+
 struct inode {
 	unsigned short i_mode;
 };
@@ -91,6 +112,7 @@ struct bio {
 	__u32 bi_opf;
 	struct bvec_iter bi_iter;
 	struct bio_vec *bi_io_vec;
+	struct blkcg_gq *bi_blkg;
 };
 
 enum req_flag_bits {
@@ -116,6 +138,8 @@ struct blk_plug___before_rq_list {
 };
 
 struct task_struct {
+	unsigned int flags;
+	struct css_set *cgroups;
 	struct blk_plug *plug;
 };
 

@@ -13,6 +13,37 @@
 #define RQ_FLAG(rq, bit, ours) \
 	(((rq)->cmd_flags >> bpf_core_enum_value(enum req_flag_bits, bit)) & 1 ? (ours) : 0)
 
+#define PF_KTHREAD 0x00200000
+
+/* Of the process that asks; 0: the root, in which are all threads of the kernel, too. */
+static __always_inline __u64 my_group(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *css = 0, **all;
+
+	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, io_cgrp_id))
+		return 0;
+	all = __builtin_preserve_access_index(&set->subsys[0]);
+	bpf_core_read(&css, sizeof(css),
+		      all + bpf_core_enum_value(enum cgroup_subsys_id, io_cgrp_id));
+	return css && BPF_CORE_READ(css, parent) ? BPF_CORE_READ(css, serial_nr) : 0;
+}
+
+/*
+ * A limit of a cgroup holds bios back, and a worker of the kernel submits them when it is their turn: they are of whoever
+ * is in that cgroup, which for a run is the run.
+ */
+static __always_inline bool was_held_back(struct request *rq)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+
+	if (!follow_layers || !shared.group || !(task->flags & PF_KTHREAD) ||
+	    !bpf_core_field_exists(rq->bio->bi_blkg))
+		return 0;
+	return BPF_CORE_READ(rq, bio, bi_blkg, blkcg, css.serial_nr) == shared.group;
+}
+
 /*
  * A request is made where its first bio is submitted, and may be issued much later by a worker of
  * the kernel: so the process is that of this moment. Bios that join it later may be of others.
@@ -26,6 +57,8 @@ int BPF_PROG(on_start, struct request *rq)
 	if (!slot)
 		return 0;
 	heal(slot);
+	if (was_held_back(rq))
+		process = shared.process;
 	slot->flags = (slot->flags & BLK_PROBE_FLAGS) | (process << BLK_PROBE_PROCESS_SHIFT);
 	return 0;
 }

@@ -122,6 +122,10 @@ struct blk_probe_shared {
 	__u64 orphan_busy_ns; /* time in which only those were at the driver */
 	__u32 enabled;
 	__u32 process;       /* whose rings: that of start_ticks */
+	__u64 failed;        /* reads that ended with an error */
+	__u32 scheduled;     /* 1: a read was issued that had passed a scheduler */
+	__u32 unscheduled;   /* 1: one that had not */
+	__u64 group;         /* its cgroup of block I/O; 0: the root, or not known */
 };
 
 #endif

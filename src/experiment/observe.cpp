@@ -253,11 +253,8 @@ class DiskObserver : public Observer {
 
  private:
   void warn_of_writes(RunRecord& record, const DiskStat& after) const {
-    std::string text = writes_warning(
-        device_.disk, {.own_bytes = *record.device_bytes,
-                       .other_bytes = (after.write_sectors - before_->write_sectors) * kSectorBytes,
-                       .other_requests = after.writes - before_->writes,
-                       .reads = *record.device_reads});
+    std::string text =
+        writes_warning(device_.disk, writes_beside(after - *before_, *record.device_bytes));
     if (!text.empty()) {
       record.warnings.push_back(std::move(text));
     }

@@ -114,12 +114,9 @@ class Beside {
     if (!before_ || !after) {
       return "";
     }
-    return writes_warning(
-        source_.device->disk,
-        {.own_bytes = (after->read_sectors - before_->read_sectors) * kSectorBytes,
-         .other_bytes = (after->write_sectors - before_->write_sectors) * kSectorBytes,
-         .other_requests = after->writes - before_->writes,
-         .reads = after->reads - before_->reads});
+    const DiskStat done = *after - *before_;
+    return writes_warning(source_.device->disk,
+                          writes_beside(done, done.read_sectors * kSectorBytes));
   }
 
   const Source& source_;

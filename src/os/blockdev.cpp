@@ -184,10 +184,17 @@ Result<DiskStat> disk_stat(const std::string& disk) {
   const std::string path = "/sys/block/" + disk + "/stat";
   std::ifstream in(path);
   DiskStat s;
-  std::uint64_t other = 0;  // times and merged writes
+  std::uint64_t other = 0;              // times and merged writes
+  constexpr int kFieldsToDiscards = 4;  // times, and what is in flight
   if (!(in >> s.reads >> s.read_merges >> s.read_sectors >> other >> s.writes >> other >>
         s.write_sectors)) {
     return fail("read " + path + ": no block statistics");
+  }
+  for (int i = 0; i < kFieldsToDiscards; ++i) {
+    in >> other;
+  }
+  if (!(in >> s.discards)) {
+    s.discards = 0;
   }
   return s;
 }

@@ -42,10 +42,14 @@ bool is_under(const std::string& path, const std::string& mount_point);
 
 struct DiskStat {  // since boot, from /sys/block/*/stat
   std::uint64_t reads = 0, read_merges = 0, read_sectors = 0, writes = 0, write_sectors = 0;
+  std::uint64_t discards = 0;  // before Linux 4.18: none
   DiskStat operator-(const DiskStat& before) const {
-    return {reads - before.reads, read_merges - before.read_merges,
-            read_sectors - before.read_sectors, writes - before.writes,
-            write_sectors - before.write_sectors};
+    return {reads - before.reads,
+            read_merges - before.read_merges,
+            read_sectors - before.read_sectors,
+            writes - before.writes,
+            write_sectors - before.write_sectors,
+            discards - before.discards};
   }
 };
 

@@ -20,6 +20,10 @@ bool is_notable(std::uint64_t others, std::uint64_t beside) {
          static_cast<double>(others) > kOthersShare * static_cast<double>(beside);
 }
 
+std::string discards_text(std::uint64_t discards) {
+  return discards == 0 ? "" : fmt::format(" ({} of them discards)", format_count(discards));
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> others_read(std::optional<std::uint64_t> device_bytes,
@@ -39,16 +43,21 @@ bool is_shared(const DiskUse& use) {
   return many || is_notable(use.other_bytes, use.own_bytes);
 }
 
+DiskUse writes_beside(const DiskStat& done, std::uint64_t own_bytes) {
+  return {.own_bytes = own_bytes,
+          .other_bytes = done.write_sectors * kSectorBytes,
+          .other_requests = done.writes + done.discards,
+          .reads = done.reads,
+          .discards = done.discards};
+}
+
 OthersUse others_beside(const DiskStat& done, std::uint64_t own_bytes) {
   const std::uint64_t all = done.read_sectors * kSectorBytes;
   OthersUse use{.read_bytes = all - std::min(all, own_bytes),
                 .written_bytes = done.write_sectors * kSectorBytes};
   use.notable =
       is_shared({.own_bytes = own_bytes, .other_bytes = use.read_bytes, .reads = done.reads}) ||
-      is_shared({.own_bytes = own_bytes,
-                 .other_bytes = use.written_bytes,
-                 .other_requests = done.writes,
-                 .reads = done.reads});
+      is_shared(writes_beside(done, own_bytes));
   return use;
 }
 
@@ -69,7 +78,8 @@ std::string writes_warning(const std::string& disk, const DiskUse& written) {
                    "those of a disk that was shared",
                    format_bytes({written.other_bytes}), disk,
                    written.other_requests
-                       ? fmt::format(" in {} requests", format_count(*written.other_requests))
+                       ? fmt::format(" in {} requests{}", format_count(*written.other_requests),
+                                     discards_text(written.discards))
                        : "",
                    format_bytes({written.own_bytes}));
 }

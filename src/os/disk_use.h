@@ -2,6 +2,7 @@
 //
 // Notable: 1 MiB and 5 % of our bytes, or 16 requests and 5 % of the disk's
 //          (docs/journal/2026-11-23-shared-disk.md).
+// Discards: of bytes they move none, but the disk has to carry them out: counted as requests.
 // Threads: pure.
 #pragma once
 
@@ -27,6 +28,7 @@ struct DiskUse {
   std::uint64_t other_bytes = 0;                     // read or written beside them
   std::optional<std::uint64_t> other_requests = {};  // as far as they were counted
   std::uint64_t reads = 0;                           // requests of the disk, all together
+  std::uint64_t discards = 0;                        // of the others' requests
 };
 bool is_shared(const DiskUse& use);
 // What a disk did meanwhile beside somebody who read `own_bytes` from it and wrote nothing.
@@ -36,6 +38,8 @@ struct OthersUse {
   bool notable = false;  // what they read, or what they wrote
 };
 OthersUse others_beside(const DiskStat& done, std::uint64_t own_bytes);
+// What was written and discarded, all of it by others.
+DiskUse writes_beside(const DiskStat& done, std::uint64_t own_bytes);
 // Says so when it is notable; empty when it is not.
 std::string others_warning(const std::string& disk, const DiskUse& read);
 // The same of what others wrote meanwhile.

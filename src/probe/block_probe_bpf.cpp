@@ -36,6 +36,11 @@ bool clock_is_own() {
   return first >> clock >> seconds >> ns && clock == "monotonic" && (seconds != 0 || ns != 0);
 }
 
+// Another one for each disk that has the name after another (since Linux 5.15; "": not known).
+std::string disk_sequence(const std::string& disk) {
+  return first_line("/sys/block/" + disk + "/diskseq");
+}
+
 class BpfBlockProbe final : public BlockProbe {
  public:
   BpfBlockProbe(WantedProbe wanted, LoadedProbe loaded, Fd timed)
@@ -89,6 +94,7 @@ class BpfBlockProbe final : public BlockProbe {
   std::vector<std::string> warnings_;
   std::vector<std::string> attach_warnings_;
   KernelCounts at_start_;
+  std::string sequence_;  // of the disk, then
   std::uint64_t missed_at_start_ = 0;
   std::int64_t started_ns_ = 0;
 };
@@ -193,6 +199,7 @@ Result<> BpfBlockProbe::start() {
   BLKSWEEP_CHECK(attach());
   BLKSWEEP_CHECK(reset());
   missed_at_start_ = missed();
+  sequence_ = disk_sequence(disk_.disk);
   started_ns_ = now_ns();
   BLKSWEEP_TRY(at_start_, kernel_counts(disk_.disk));
   shared().started_ns = static_cast<__u64>(now_ns());
@@ -312,6 +319,22 @@ void BpfBlockProbe::judge_losses(ProbeReport& report) {
   if (report.lost_events > 0) {
     report.warnings.push_back(fmt::format("the probe of {} lost {} events: its counts are too low",
                                           disk_.disk, report.lost_events));
+  }
+  if (disk_sequence(disk_.disk) != sequence_) {
+    report.warnings.push_back(
+        fmt::format("{} was detached meanwhile: what was counted later is of another disk, if any",
+                    disk_.disk));
+  }
+  if (shared().scheduled != 0 && shared().unscheduled != 0) {
+    report.warnings.push_back(
+        fmt::format("a scheduler of {} was put in or taken out meanwhile: its reads went both ways",
+                    disk_.disk));
+  }
+  if (shared().failed > 0) {
+    report.warnings.push_back(
+        fmt::format("{} of {} reads of {} failed (dmesg says more): requests, bytes and latency "
+                    "are of those, too",
+                    shared().failed, report.requests, disk_.disk));
   }
   if (report.stat_difference && *report.stat_difference > 0.01) {
     report.warnings.push_back(

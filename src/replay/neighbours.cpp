@@ -50,6 +50,7 @@ Neighbours::Seen Neighbours::seen() const {
   }
   const DiskStat &then = *before_.disk, &disk = *now.disk;
   const std::uint64_t reads = disk.reads - then.reads, writes = disk.writes - then.writes;
+  const std::uint64_t discards = disk.discards - then.discards;
   const std::uint64_t read = (disk.read_sectors - then.read_sectors) * kSectorBytes;
   const std::uint64_t written = (disk.write_sectors - then.write_sectors) * kSectorBytes;
   const auto own_read = seen.own_read_bytes;
@@ -63,9 +64,10 @@ Neighbours::Seen Neighbours::seen() const {
   if (seen.shared.empty() && seen.written_bytes) {
     DiskUse use{.own_bytes = read + std::min(written, *own_written),
                 .other_bytes = *seen.written_bytes,
-                .reads = reads + writes};
+                .reads = reads + writes,
+                .discards = discards};
     if (*own_written == 0) {
-      use.other_requests = writes;  // none of them is ours
+      use.other_requests = writes + discards;  // none of them is ours
     }
     seen.shared = writes_warning(disk_, use);
   }

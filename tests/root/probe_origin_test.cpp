@@ -1,16 +1,20 @@
 // Where the probe says that requests come from: who made them, and into which memory they go.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "base/fd.h"
+#include "os/blockdev.h"
 #include "probe/block_probe.h"
 #include "support/bare_loop.h"
 
@@ -125,6 +129,55 @@ TEST_F(ProbeOrigins, WritesAreCountedByWhatTheyAre) {
   EXPECT_EQ(r.others.writes, 2U);
   EXPECT_EQ(r.others.write_bytes, 2 * kOriginRead);
   EXPECT_GE(r.other_requests, r.others.writes + r.others.flushes + r.others.discards);
+}
+
+// As blkdiscard -z and the first mount of a new ext4 do. What the device refuses is written with
+// data then.
+TEST_F(ProbeOrigins, ZeroesThatTheDriverWritesAreWrites) {
+  std::array<std::uint64_t, 2> range = {1 << 20, 8 << 20};
+  const auto before = counting_stat(device_->name());
+  const ProbeReport r =
+      watch({}, [&] { EXPECT_EQ(::ioctl(device_->fd(), BLKZEROOUT, range.data()), 0); });
+  const auto after = counting_stat(device_->name());
+  ASSERT_TRUE(before && after);
+  const DiskStat stat = *after - *before;
+  EXPECT_EQ(r.others.writes, stat.writes);
+  EXPECT_EQ(r.others.write_bytes, stat.write_sectors * 512);
+  EXPECT_EQ(r.other_requests, r.others.writes);
+}
+
+// Also one that was put in and is gone at the end: the order at the driver was not one queue's.
+TEST_F(ProbeOrigins, ASchedulerThatComesOrGoesIsSaid) {
+  const auto reads = [&](const char* then) {
+    return watch({}, [&] {
+      read_at(0, true);
+      if (!device_->set_scheduler(then)) {
+        GTEST_SKIP() << "cannot set the scheduler";
+      }
+      read_at(1 << 20, true);
+      EXPECT_TRUE(device_->set_scheduler("none"));
+    });
+  };
+  ASSERT_TRUE(device_->set_scheduler("none"));
+  EXPECT_FALSE(has_warning(reads("none"), "scheduler"));
+  EXPECT_TRUE(has_warning(reads("mq-deadline"), "was put in or taken out"));
+}
+
+TEST_F(ProbeOrigins, DiscardsAreThoseOfTheKernel) {
+  std::array<std::uint64_t, 2> range = {1 << 20, 8 << 20};
+  const auto before = counting_stat(device_->name());
+  const ProbeReport r = watch({}, [&] {
+    if (::ioctl(device_->fd(), BLKDISCARD, range.data()) != 0) {
+      GTEST_SKIP() << "no discards on a file of /tmp";
+    }
+  });
+  const auto after = counting_stat(device_->name());
+  ASSERT_TRUE(before && after);
+  const DiskStat stat = *after - *before;
+  EXPECT_GT(r.others.discards, 0U);
+  EXPECT_EQ(r.others.discards, stat.discards);
+  EXPECT_EQ(r.others.discard_bytes, range[1]);
+  EXPECT_EQ(r.others.writes, stat.writes);
 }
 
 }  // namespace

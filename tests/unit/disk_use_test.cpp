@@ -49,6 +49,15 @@ TEST(OthersRead, IsToldWhenItsRequestsAreMany) {
       << "a journal's";
 }
 
+// Referee: fstrim beside a run, 528 discards beside 1,044 reads, and it took 134 ms in place of 54.
+TEST(OthersWrote, IsToldOfDiscardsWhichMoveNoBytes) {
+  const DiskStat done{.reads = 1044, .read_sectors = 128'000, .discards = 528};
+  EXPECT_EQ(writes_warning("sda", writes_beside(done, done.read_sectors * kSectorBytes)),
+            "0 B were written to sda in 528 requests (528 of them discards) while 62.5 MiB were "
+            "read: the times are those of a disk that was shared");
+  EXPECT_TRUE(others_beside(done, done.read_sectors * kSectorBytes).notable);
+}
+
 // Beside a replay that writes, too, nobody counts whose write a request was.
 TEST(OthersWrote, IsToldWithoutRequestsWhereThoseAreNotKnown) {
   EXPECT_EQ(

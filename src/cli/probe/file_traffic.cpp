@@ -167,16 +167,21 @@ FileTraffic traffic_of(const WatchedData& data, const std::vector<ProbeIssue>& r
 
 Result<std::string> moved_meanwhile(const WatchedData& data, const FileTraffic& traffic) {
   const Catalog& catalog = data.source.catalog;
+  // What was read elsewhere may be of any file that lies there by now.
+  const bool any_file = traffic.found.of(ReadClass::elsewhere).requests > 0;
   BLKSWEEP_TRY(const ExtentCheck now,
-               check_extents(catalog, AskWriters::no, traffic.found.read_files));
+               any_file ? check_extents(catalog)
+                        : check_extents(catalog, AskWriters::no, traffic.found.read_files));
   std::vector<ChangedFile> all = now.changed;
   all.insert(all.end(), now.moved.begin(), now.moved.end());
   return all.empty() ? ""
                      : fmt::format(
-                           "{} of {} files that reads are said to be of were changed, removed or "
-                           "moved since they were catalogued, so that those reads may have been of "
-                           "others: {}",
-                           format_count(all.size()), format_count(traffic.found.read_files.size()),
+                           "{} of {} files {} were changed, removed or moved since they were "
+                           "catalogued, so that {}: {}",
+                           format_count(all.size()), format_count(now.files),
+                           any_file ? "of the catalog" : "that reads are said to be of",
+                           any_file ? "reads elsewhere may have been of them, and theirs of others"
+                                    : "those reads may have been of others",
                            name_first(all));
 }
 

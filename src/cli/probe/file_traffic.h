@@ -40,7 +40,8 @@ struct FileTraffic {
 FileTraffic traffic_of(const WatchedData& data, const std::vector<ProbeIssue>& reads,
                        const ProbeReport& counts);
 
-// Which files that were read lie elsewhere by now than the catalog says, or are others; "": none.
+// Which files that were read (or, where anything was read elsewhere, of all) lie elsewhere by now
+// than the catalog says, or are others; "": none.
 Result<std::string> moved_meanwhile(const WatchedData& data, const FileTraffic& traffic);
 
 // As `attribution` of a run, with `seen_requests`, `requests` and `processes`.
