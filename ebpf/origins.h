@@ -19,11 +19,13 @@
 static __always_inline __u64 my_group(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	struct css_set *set = BPF_CORE_READ(task, cgroups);
 	struct cgroup_subsys_state *css = 0, **all;
+	struct css_set *set;
 
-	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, io_cgrp_id))
+	if (!bpf_core_field_exists(task->cgroups) ||
+	    !bpf_core_enum_value_exists(enum cgroup_subsys_id, io_cgrp_id))
 		return 0;
+	set = BPF_CORE_READ(task, cgroups);
 	all = __builtin_preserve_access_index(&set->subsys[0]);
 	bpf_core_read(&css, sizeof(css),
 		      all + bpf_core_enum_value(enum cgroup_subsys_id, io_cgrp_id));
