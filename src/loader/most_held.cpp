@@ -27,18 +27,19 @@ std::vector<std::uint32_t> last_reads(const Plan& plan, const Schedule& schedule
 }  // namespace
 
 std::uint32_t most_held_batches(const Plan& plan, const Schedule& schedule) {
-  const std::vector<std::uint32_t> last = last_reads(plan, schedule);
   auto least = static_cast<std::uint32_t>(std::max<std::size_t>(1, schedule.batches()));
   std::uint32_t read = 0, needed = 0;  // of this batch and all before it: they are taken in order
+  std::uint32_t b = 0;
   std::size_t gate = 0;
-  for (std::uint32_t b = 0; b < last.size(); ++b) {
-    read = std::max(read, last[b]);
+  for (const std::uint32_t last : last_reads(plan, schedule)) {
+    read = std::max(read, last);
     while (gate < schedule.gates.size() && schedule.gates[gate].read <= read) {
       needed = schedule.gates[gate++].consumed_batches;
     }
     if (needed > 0) {
       least = std::min(least, b - std::min(b, needed) + 1);
     }
+    ++b;
   }
   return least;
 }

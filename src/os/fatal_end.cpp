@@ -46,6 +46,16 @@ void execute_anew(int number) {
 
 void on_fatal(int number) { end_now(number); }
 
+// What the handler stands on when the stack of the first thread is what ran out.
+void prepare_stack() {
+  static std::array<std::byte, std::size_t{64} << 10> room;
+  stack_t before{};
+  if (::sigaltstack(nullptr, &before) == 0 && (before.ss_flags & SS_DISABLE) != 0) {
+    const stack_t ours{.ss_sp = room.data(), .ss_flags = 0, .ss_size = room.size()};
+    ::sigaltstack(&ours, nullptr);
+  }
+}
+
 void on_terminate() {
   if (const std::exception_ptr caught = std::current_exception()) {
     try {
@@ -86,10 +96,11 @@ void install_fatal_end() {
   installed = true;
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
+  prepare_stack();
   struct sigaction action {};
   action.sa_handler = on_fatal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (int number = 1; number < SIGRTMIN; ++number) {
+  action.sa_flags = SA_ONSTACK;
+  for (int number = 1; number < NSIG; ++number) {
     struct sigaction before {};
     if (ends_by_default(number) && ::sigaction(number, nullptr, &before) == 0 &&
         before.sa_handler == SIG_DFL) {
@@ -104,6 +115,9 @@ void owe() { owes = true; }
 void take_along(pid_t group) { along = group; }
 
 void end_now(int number) {
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // stays so in what is executed
   if (ending.exchange(true)) {
     for (;;) {
       ::pause();  // another thread is on its way to execute anew
@@ -121,11 +135,12 @@ void end_now(int number) {
 
 void end_as(int number) {
   if (number > 0) {
-    sigset_t all;
-    sigfillset(&all);
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
     ::signal(number, SIG_DFL);
-    ::pthread_sigmask(SIG_UNBLOCK, &all, nullptr);
     ::raise(number);
+    ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);  // others that came meanwhile go on waiting
   }
   ::_exit(1);
 }

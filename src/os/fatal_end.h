@@ -7,9 +7,11 @@
 //
 // Signals: SIGPIPE and SIGXFSZ are ignored: the write fails instead, and is an error like others.
 //          Signals that somebody else handles or ignores (sanitizers, nohup) stay theirs.
+//          From the first word of the end on, all others wait until everything is given back.
 // Errors:  when it cannot be executed, a line names the command that gives back.
 // Threads: install once, from main, before any thread; owe() and end_now() anywhere, end_now() also
-//          in a signal handler.
+//          in a signal handler. The handler has a stack of its own in the thread that installed:
+//          one that runs out elsewhere ends the process before anything is given back.
 #pragma once
 
 #include <sys/types.h>

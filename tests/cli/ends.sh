@@ -17,7 +17,7 @@ make_data "$tmp/disk/data" 200
 make_catalog "$tmp/disk/data" "$tmp/data.cat"
 at_exit "umount '$tmp/small' 2>/dev/null"
 "$python" "$(dirname "$refuse_call")/ends.py" "$blksweep" "$tmp/data.cat" "${loopfs_device#/dev/}" "$tmp" \
-  "${ENDS:-16}" "${SEED:-1}" || die 'an end left something behind'
+  "${ENDS:-18}" "${SEED:-1}" || die 'an end left something behind'
 
 # --- too few descriptors, one after the other: a journal that is left is one of this boot -----------------
 for descriptors in {4..40}; do

@@ -35,7 +35,7 @@ class Sweep:
     def borrowed(self):
         return self.state() != self.before
 
-    def start(self, db=None, stdout=subprocess.DEVNULL, prepare=None, options=()):
+    def start(self, db=None, stdout=subprocess.DEVNULL, stderr=None, prepare=None, options=()):
         self.number += 1
         self.said = self.folder / f"said-{self.number}"
         command = [self.program, "run", "--catalog", self.catalog, "--scheduler", "mq-deadline", "--read-ahead",
@@ -43,7 +43,8 @@ class Sweep:
                    "--repeats", "30", "--no-probe", "--no-ceiling", "--memory-limit", "512MiB",
                    "--db", str(db or self.folder / f"{self.number}.db"), *options]
         with self.said.open("w") as said:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=said, preexec_fn=prepare)
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr or said,
+                                       preexec_fn=prepare)
         self.pids.append(process.pid)
         return process
 
@@ -82,6 +83,45 @@ def by_signals(*numbers):
             if process.poll() is None:
                 process.send_signal(number)
                 time.sleep(draw.random() * 0.03)
+        return process
+    return end
+
+
+def fill(pipe):
+    """So that who writes to it waits."""
+    with open(f"/proc/self/fd/{pipe}", "wb", buffering=0, opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as end:
+        while end.write(b"." * 512) or end.write(b"."):
+            pass
+
+
+def wait_ending(process, number):
+    """Until it blocks this signal: it is on its way out."""
+    end = time.monotonic() + PATIENCE_S
+    while process.poll() is None and time.monotonic() < end:
+        masks = [int(line.split()[1], 16) for task in pathlib.Path(f"/proc/{process.pid}/task").glob("*/status")
+                 for line in task.read_text().splitlines() if line.startswith("SigBlk:")]
+        if any(mask >> (number - 1) & 1 for mask in masks):
+            return
+        time.sleep(0.005)
+
+
+def more_meanwhile(numbers, more):
+    """It ends by the first of these; the others come before it has said so, which takes until somebody reads it."""
+    def end(sweep, draw):
+        read, write = os.pipe()
+        process = sweep.start(stderr=write)
+        sweep.wait_borrowed(process)
+        fill(write)
+        os.close(write)
+        for number in numbers:
+            process.send_signal(number)
+            time.sleep(0.02)
+        wait_ending(process, numbers[-1])
+        for number in more:
+            process.send_signal(number)
+            time.sleep(0.02)
+        with open(read, "rb") as left, sweep.said.open("w") as said:
+            subprocess.Popen(["cat"], stdin=left, stdout=said)
         return process
     return end
 
@@ -133,6 +173,8 @@ WAYS = {
     "two signals": by_signals(signal.SIGINT, signal.SIGTERM), "twice SIGINT": by_signals(signal.SIGINT, signal.SIGINT),
     "SIGSEGV": by_signals(signal.SIGSEGV), "SIGABRT": by_signals(signal.SIGABRT), "SIGQUIT": by_signals(signal.SIGQUIT),
     "SIGUSR1": by_signals(signal.SIGUSR1), "SIGXFSZ": with_limit(resource.RLIMIT_FSIZE, 1000, 400_000),
+    "two and more": more_meanwhile((signal.SIGINT, signal.SIGTERM), (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGINT)),
+    "SIGSEGV twice": more_meanwhile((signal.SIGSEGV,), (signal.SIGSEGV, signal.SIGABRT, signal.SIGTERM)),
     "ulimit -v": with_limit(resource.RLIMIT_AS, 60 << 20, 700 << 20),
     "ulimit -n": with_limit(resource.RLIMIT_NOFILE, 6, 60), "pids.max": few_processes, "ENOSPC": full_disk,
 }

@@ -300,6 +300,21 @@ TEST_F(TraceImport, ABadLineIsNamedOrCounted) {
   EXPECT_EQ(got->records.size(), 2U);
 }
 
+// Half of them have to be of the format, and what comes later tells nothing.
+TEST_F(TraceImport, AFormatIsRecognisedByTwoHundredLines) {
+  std::string text;
+  for (int i = 0; i < 150; ++i) {
+    text += "what is this\n1,W,0,512,30\n";
+  }
+  ImportSettings s;
+  s.skip_bad = 1000;
+  const auto got = import(text, s);
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(got->facts.format, "alibaba");
+  EXPECT_EQ(got->facts.skipped, 150U);
+  expect_refused("what is this\n" + text, "--format", s);  // 101 of them are not
+}
+
 TEST_F(TraceImport, NumbersThatCannotBeAreRefused) {
   for (const char* line :
        {"1,W,-1,512,30\n", "1,W,99999999999999999999,512,30\n", "1,W,0,512,9223372036854775807\n",

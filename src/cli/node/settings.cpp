@@ -201,11 +201,10 @@ struct RestoreOptions {
   std::optional<int> after;  // the signal that we were executed anew for; 0: another end
 };
 
-// In the place of a program that could not unwind: what it had borrowed, then its end.
+// In the place of a program that could not unwind: what it had borrowed, then its end. Signals wait
+// until then: who ends us twice may do it three times, and a limit (SIGXCPU) tells us every second.
 [[noreturn]] void give_back_and_end(int number) {
-  sigset_t all;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_UNBLOCK, &all, nullptr);  // execve has kept what a handler had blocked
+  const BlockedSignals all;
   if (const auto restored = restore_own(); restored) {
     for (const std::string& line : *restored) {
       note(line);
