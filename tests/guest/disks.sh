@@ -98,10 +98,10 @@ limited() {
 recorded() {
   sync
   echo 3 >/proc/sys/vm/drop_caches
-  before=$(counted "$2")
   blksweep --quiet trace record --device "$2" -o /tmp/disk.trace 2>/tmp/said &
   recorder=$!
   usleep 2000000
+  before=$(counted "$2")  # now, because the filesystem reads of its own accord while the recorder is loaded
   blksweep --quiet trace record --files --data "/mnt/$1/data" -o /tmp/files.trace -- sh -c "md5sum /mnt/$1/data/*/* >/dev/null" ||
     die "$1: trace record --files ended with $?"
   kill -INT $recorder
