@@ -111,6 +111,7 @@ void install_fatal_end() {
 }
 
 void owe() { owes = true; }
+void owe_nothing() { owes = false; }
 
 void take_along(pid_t group) { along = group; }
 

@@ -22,6 +22,8 @@ void install_fatal_end();
 
 // From now on there is something to be given back.
 void owe();
+// In a child by fork: what its parent has borrowed is the parent's to give back.
+void owe_nothing();
 
 // The process group that is killed first, such as a peer's with all that did not leave it; 0: none.
 void take_along(pid_t group);
