@@ -3,11 +3,11 @@ import argparse
 import contextlib
 import csv
 import io
+import os
 import pathlib
 import sqlite3
 import sys
 import tempfile
-import time
 import unittest
 
 import numpy
@@ -22,7 +22,7 @@ import load  # noqa: E402
 import maps  # noqa: E402
 import report  # noqa: E402
 
-LONGEST_S = 10
+MOST_CPU_S = 20  # several times what it takes: on a busy machine the clock says nothing
 COLUMNS = ["cell_id", "label", "baseline", "runs", "bytes_per_s", "quality_displacement", "setting_order"]
 
 
@@ -42,14 +42,14 @@ class Hostile(unittest.TestCase):
             db.executemany(statement, rows or [()])
 
     def report(self, label="lba"):
-        """(exit status, the page, what it said), within LONGEST_S."""
+        """(exit status, the page, what it said), within MOST_CPU_S."""
         with open(self.out / "cells.csv", "w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([COLUMNS, [1, "random", 1, 1, 1e8, 1, "random"],
                                         [2, label, 0, 1, 1e8, 0, label]])
-        begun, said = time.monotonic(), io.StringIO()
+        begun, said = sum(os.times()[:4]), io.StringIO()
         with contextlib.redirect_stderr(said):
             status = report.main([str(self.db), "-o", str(self.out)])
-        self.assertLess(time.monotonic() - begun, LONGEST_S)
+        self.assertLess(sum(os.times()[:4]) - begun, MOST_CPU_S)
         page = self.out / "report.html"
         return status, page.read_text(encoding="utf-8") if page.exists() else "", said.getvalue()
 
