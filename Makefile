@@ -110,8 +110,9 @@ set_size := $(if $(SAN),12,$(plain_size))
 # With PLAIN a sanitizer sees what the program does in a test, and not the test: that is compiled once, for `make test`.
 PLAIN    ?=
 plain    := $(addsuffix /%,$(PLAIN))
-# No threads run in the tests of verbs, plans, models, estimators and formats: the thread sanitizer has nothing to see there.
-threadless := $(if $(filter tsan,$(SAN)),$(foreach t,account account_% batch_slots catalog_format compute_time elevator emission_file \
+# No threads run in the tests of verbs, plans, models, estimators and formats: the thread sanitizer has nothing to see there. The signals of
+# fatal_end it keeps for later.
+threadless := $(if $(filter tsan,$(SAN)),$(foreach t,account account_% batch_slots catalog_format compute_time elevator emission_file fatal_end \
            epoch_part fio_iolog histogram intervals json layer_facts map_% mark_reads matrix miss_ratio model_% noise order order_survival \
            pair_judge paired part_hash peer_report plan planned_epoch precision prediction_% probe_math quantile replay_orders rig rig_verdict \
            schedule series shuffle_quality simulate_epoch summary table tar trace_% units unpaired wide_view window_search,tests/unit/$(t)_test.cpp))
