@@ -48,26 +48,24 @@ Neighbours::Seen Neighbours::seen() const {
   if (!before_.disk || !now.disk) {
     return seen;
   }
-  const DiskStat &then = *before_.disk, &disk = *now.disk;
-  const std::uint64_t reads = disk.reads - then.reads, writes = disk.writes - then.writes;
-  const std::uint64_t discards = disk.discards - then.discards;
-  const std::uint64_t read = (disk.read_sectors - then.read_sectors) * kSectorBytes;
-  const std::uint64_t written = (disk.write_sectors - then.write_sectors) * kSectorBytes;
+  const DiskStat done = *now.disk - *before_.disk;
+  const std::uint64_t read = done.read_sectors * kSectorBytes;
+  const std::uint64_t written = done.write_sectors * kSectorBytes;
   const auto own_read = seen.own_read_bytes;
   const auto own_written = since(before_.own_written, now.own_written);
   seen.read_bytes = others_read(read, own_read);
   seen.written_bytes = beyond(written, own_written);
   if (seen.read_bytes) {
     seen.shared = others_warning(
-        disk_, {.own_bytes = *own_read, .other_bytes = *seen.read_bytes, .reads = reads});
+        disk_, {.own_bytes = *own_read, .other_bytes = *seen.read_bytes, .reads = done.reads});
   }
   if (seen.shared.empty() && seen.written_bytes) {
     DiskUse use{.own_bytes = read + std::min(written, *own_written),
                 .other_bytes = *seen.written_bytes,
-                .reads = reads + writes,
-                .discards = discards};
+                .reads = done.reads + done.writes,
+                .discards = done.discards};
     if (*own_written == 0) {
-      use.other_requests = writes + discards;  // none of them is ours
+      use.other_requests = done.writes + done.discards;  // none of them is ours
     }
     seen.shared = writes_warning(disk_, use);
   }

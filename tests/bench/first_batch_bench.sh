@@ -3,14 +3,9 @@
 # for a reservoir the reading of its window. A measurement, never an assertion.   REPEATS=5   FILES=1000000
 set -euo pipefail
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-files=${FILES:-1000000}
-# shellcheck source=scripts/loopfs.sh
-. "$here/../../scripts/loopfs.sh"
-trap loopfs_remove EXIT
-loopfs_make "$BENCH_DIR/image" "$BENCH_DIR/mount" $((files * 11 / 2048 + 200))M ext4 -N $((files + files / 10)) ||
-  { echo "   skipped: $loopfs_reason"; exit 0; }
-"$BLKSWEEP" --quiet dataset make "$loopfs_mount/data" --count "$files" --size 4KiB
+# shellcheck source=tests/bench/loop_files.bash
+. "$(dirname "${BASH_SOURCE[0]}")/loop_files.bash"
+loop_files "${FILES:-1000000}"
 PYTHONPATH=$(dirname "$BLKSWEEP")/python /usr/bin/python3 - "$loopfs_mount/data" "${REPEATS:-5}" <<'PY'
 import os, statistics, sys, time
 import blksweep

@@ -6,14 +6,9 @@
 # A measurement, never an assertion.   REPEATS=9   FILES=100000
 set -euo pipefail
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-files=${FILES:-100000}
-# shellcheck source=scripts/loopfs.sh
-. "$here/../../scripts/loopfs.sh"
-trap loopfs_remove EXIT
-loopfs_make "$BENCH_DIR/image" "$BENCH_DIR/mount" $((files * 11 / 2048 + 200))M ext4 -N $((files + files / 10)) ||
-  { echo "   skipped: $loopfs_reason"; exit 0; }
-"$BLKSWEEP" --quiet dataset make "$loopfs_mount/data" --count "$files" --size 4KiB
+# shellcheck source=tests/bench/loop_files.bash
+. "$(dirname "${BASH_SOURCE[0]}")/loop_files.bash"
+loop_files "${FILES:-100000}"
 "$BLKSWEEP" --quiet catalog "$loopfs_mount/data" --output "$BENCH_DIR/data.cat" >/dev/null
 /usr/bin/python3 - "$BLKSWEEP" "$BENCH_DIR/data.cat" "${REPEATS:-9}" <<'PY'
 import json, statistics, subprocess, sys

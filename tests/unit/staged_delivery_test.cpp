@@ -14,7 +14,7 @@ namespace blksweep {
 namespace {
 
 constexpr std::uint64_t kRecordBytes = 4096;
-constexpr std::uint64_t kRecordsOfPack = 200;  // records
+constexpr std::uint64_t kRecordsOfPack = 200;
 constexpr std::uint64_t kPacks = 4;
 
 class StagedDelivery : public EpochRig, public ::testing::TestWithParam<EngineKind> {
