@@ -73,7 +73,9 @@ def check(options, reading, victim, status, out, err):
     told = [line for line in err.splitlines() if line.startswith("blksweep-mpi: " if known else ("blksweep-mpi: ", "mpirun noticed"))]
     who = "told to end" if options.tell else f"rank {victim}"
     assert any(who + end in line for line in told for end in " :"), f"{who} is not said: {err}"
-    assert status != 0 if options.keepers or options.tell else status in (1, 3), f"status {status}: {err}"
+    # Open MPI 4.1 with its PMIx now and then crashes as the last thing that mpirun does, when all have ended.
+    crashed = status < 0 and "PMIx_server_finalize" in err
+    assert crashed or (status != 0 if options.keepers or options.tell else status in (1, 3)), f"status {status}: {err}"
     if not out or not reading:
         return "not all had begun"
     documents = [json.loads(line) for line in out.splitlines()]
