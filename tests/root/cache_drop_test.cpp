@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "node/cache/drop.h"
 #include "node/cache/warm.h"
+#include "os/residency.h"
 #include "support/ext4_loop.h"
 
 namespace blksweep {
@@ -118,6 +119,28 @@ TEST_F(CacheDrop, TheNodeShowsThatItsFilePagesWent) {
   ASSERT_TRUE(before.file_pages && after.file_pages);
   EXPECT_LT(*after.file_pages + (32 << 20), *before.file_pages);
   EXPECT_TRUE(after.inodes && after.dentries && after.reclaimable_slab && after.mapped);
+}
+
+// Of files that were just made, the journal remembers the blocks of their inodes.
+TEST_F(CacheDrop, NoBlockOfMetadataIsLeftForASecondDrop) {
+  const Fd device(::open(disk_.device().c_str(), O_RDONLY | O_CLOEXEC));
+  const auto held = [&device] {
+    const auto r = residency_of(device.get(), {0, 256U << 20}, ResidencyMethod::cachestat);
+    return r ? r->resident_pages : 0;
+  };
+  for (int round = 0; round < 3; ++round) {
+    const std::string many = "many" + std::to_string(round);
+    folder(many);
+    for (std::size_t f = 0; f < 500; ++f) {
+      std::ofstream(disk_.mount_point() + "/" + many + "/" + std::to_string(f)) << 'x';
+    }
+    EXPECT_GT(held(), 30U);
+    ASSERT_TRUE(drop_node(DropKind::all));
+    const std::uint64_t first = held();
+    ASSERT_TRUE(drop_node(DropKind::all));
+    EXPECT_EQ(first, held());
+    EXPECT_LT(first, 8U);  // a superblock, and the journal's
+  }
 }
 
 // Freed later, they would be freed in the run: its first milliseconds are then not its own.

@@ -38,7 +38,8 @@ TEST(NoiseCounters, AreReadInNanoseconds) {
 TEST(SpinWork, TakesCpuTime) {
   const SpinTime spin = spin_work();
   EXPECT_GT(spin.cpu_ns, 100'000);
-  EXPECT_GE(spin.wall_ns + spin.wall_ns / 100 + 1000, spin.cpu_ns);  // two clocks, of which NTP slews one
+  // Two clocks, of which NTP slews one.
+  EXPECT_GE(spin.wall_ns + spin.wall_ns / 100 + 1000, spin.cpu_ns);
 }
 
 }  // namespace

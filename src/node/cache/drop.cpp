@@ -200,6 +200,14 @@ void wait_until_freed() {
   }
 }
 
+Result<> ask_to_drop(const Fd& fd, DropKind kind) {
+  const char digit = static_cast<char>('0' + static_cast<int>(kind));
+  if (::write(fd.get(), &digit, 1) != 1) {
+    return sys_error(errno, std::string("write ") + digit + " to " + kDropCaches);
+  }
+  return {};
+}
+
 }  // namespace
 
 NodeCaches node_caches() {
@@ -227,9 +235,11 @@ Result<> drop_node(DropKind kind) {
     return unsupported(std::string("open ") + kDropCaches + ": " + std::strerror(error) +
                        "; dropping caches needs root");
   }
-  const char digit = static_cast<char>('0' + static_cast<int>(kind));
-  if (::write(fd.get(), &digit, 1) != 1) {
-    return sys_error(errno, std::string("write ") + digit + " to " + kDropCaches);
+  BLKSWEEP_CHECK(ask_to_drop(fd, kind));
+  // Pages go before slabs. Blocks of metadata that a journal (jbd2) remembers have their pages
+  // held by its entries, which are slabs: they go the second time.
+  if (kind == DropKind::all) {
+    BLKSWEEP_CHECK(ask_to_drop(fd, DropKind::pages));
   }
   wait_until_freed();
   return {};

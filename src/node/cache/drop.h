@@ -1,7 +1,8 @@
 // Dropping caches and proving it: of the whole node, or of one tree only.
 //
 // Node:    sync, then 1, 2 or 3 into /proc/sys/vm/drop_caches. 2 alone leaves the blocks of inode
-//          tables and folders in the device's page cache.
+//          tables and folders in the device's page cache; so does 3 with those that a journal
+//          remembers, and 1 follows it.
 // Tree:    what is dirty is written (fsync), POSIX_FADV_DONTNEED, and for pages that one other
 //          process maps MADV_PAGEOUT on its mapping. The kernel has no way to evict the dentries
 //          and inodes of one tree: they stay.
