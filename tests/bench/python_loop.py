@@ -30,8 +30,9 @@ class Files(Dataset):
 
 def drop_caches():
     os.sync()
-    with open("/proc/sys/vm/drop_caches", "w") as f:
-        f.write("3")
+    for kind in "31":  # what a journal held of the inodes' blocks goes the second time
+        with open("/proc/sys/vm/drop_caches", "w") as f:
+            f.write(kind)
 
 
 def sum_of(batch):
