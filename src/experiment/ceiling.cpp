@@ -30,6 +30,8 @@ constexpr std::uint64_t kMostRandomReads = std::uint64_t{1} << 20;
 constexpr std::uint64_t kAlwaysWhole = std::uint64_t{64} << 20;
 constexpr int kTries = 3;  // of a load in which this process stood still, or others used the disk
 constexpr std::uint64_t kPlaceStream = 0xCE12;
+constexpr std::uint64_t kDisplacingReads = 256;
+constexpr std::uint64_t kDisplacingSeed = 0xCE13;
 
 struct Load {
   const char* kind;
@@ -39,6 +41,16 @@ struct Load {
 constexpr Load kLoads[] = {{"sequential", 32, sequential_reads},
                            {"sequential", 4, sequential_reads},
                            {"random", 128, random_reads}};
+
+std::vector<ByteRange> blocks_at_random(const DataMap& data, std::uint64_t most,
+                                        std::uint64_t seed) {
+  std::vector<ByteRange> reads;
+  for (const std::uint64_t block : distinct_blocks(data.bytes() / data.align(), most, seed)) {
+    const std::uint64_t at = data.address(block * data.align());
+    reads.push_back({at, at + data.align()});
+  }
+  return reads;
+}
 
 std::uint32_t longest_of(const std::vector<ByteRange>& reads) {
   std::uint64_t most = 0;
@@ -137,6 +149,18 @@ void evict(const std::vector<std::string>& files) {
   }
 }
 
+// A drive's own cache still has of the data what was read last, and nothing tells of it: a second
+// pass over 13 MB was up to twice as fast as the platters. Reads at random take its place.
+void displace(const DataMap& data, const CeilingSettings& settings) {
+  const std::vector<ByteRange> reads =
+      blocks_at_random(data, kDisplacingReads, settings.seed ^ kDisplacingSeed);
+  constexpr Load kLoad{"random", 32, random_reads};
+  Pump pump(kLoad, reads, settings);
+  if (pump.open(settings.device_node)) {
+    [[maybe_unused]] const auto ignored = pump.run();  // what fails here fails in the figure, too
+  }
+}
+
 // What makes a figure that of a busy disk, or of a process that stood still.
 class Disturbance {
  public:
@@ -172,6 +196,9 @@ Result<CeilingRecord> measure_one(const Load& load, const DataMap& data,
     Pump pump(load, reads, settings);
     BLKSWEEP_CHECK(pump.open(settings.device_node));
     evict(settings.cached_files);
+    if (load.reads == sequential_reads) {
+      displace(data, settings);
+    }
     const Disturbance disturbance(settings.disk);
     Result<CeilingRecord> measured = pump.run();
     held = measured ? disturbance.seen(*measured) : "";
@@ -213,13 +240,7 @@ std::vector<ByteRange> sequential_reads(const DataMap& data, std::uint64_t seed,
 }
 
 std::vector<ByteRange> random_reads(const DataMap& data, std::uint64_t seed, std::uint32_t round) {
-  std::vector<ByteRange> reads;
-  for (const std::uint64_t block :
-       distinct_blocks(data.bytes() / data.align(), kMostRandomReads, seed + round)) {
-    const std::uint64_t at = data.address(block * data.align());
-    reads.push_back({at, at + data.align()});
-  }
-  return reads;
+  return blocks_at_random(data, kMostRandomReads, seed + round);
 }
 
 Ceiling measure_ceiling(const DataMap& data, const CeilingSettings& settings) {

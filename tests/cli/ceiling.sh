@@ -83,6 +83,18 @@ call "${sweep[@]}" --repeats 4
 is 'ceilings of the round that was left' "$(sql "$db" 'SELECT group_concat(round) FROM
   (SELECT round FROM ceiling ORDER BY rowid LIMIT -1 OFFSET 9)')" 3,3,3
 
+# --- the drive's own cache has nearly all of the data: what one pass leaves in it is no ceiling of the next ---------
+sed 's/^cache_segments.*/cache_segments = 8/; s/^cache_segment =.*/cache_segment = "2MiB"/' "$tmp/zones.toml" >"$tmp/cached.toml"
+call disk set "$disk" --model "$tmp/cached.toml"
+expect_status 0
+call run --catalog "$tmp/data.cat" --order lba --merge device --cache keep --no-probe --db "$tmp/cached.db" --repeats 3
+expect_status 0
+fastest=$(sql "$tmp/cached.db" "SELECT CAST(max(bytes_per_s) AS INTEGER) FROM ceiling WHERE kind = 'sequential'")
+echo "with a cache of 16 MiB: at most $((fastest / 1000000)) MB/s"
+((fastest < 33000000)) || die "the ceiling is that of the drive's cache: $fastest B/s"
+call disk set "$disk" --model "$tmp/zones.toml"
+expect_status 0
+
 # Held against what the device has to give for the samples: files with holes give more bytes than that, tiny
 # ones fewer (815 % and 4 % of "the ceiling" before).
 mkdir "$tmp/mnt/holes" "$tmp/mnt/tiny"
