@@ -11,6 +11,8 @@
 //            drawn from seed and round; the places of successive rounds are spread evenly.
 // Limits:    a loop device without direct I/O or a virtual disk may answer from a cache below;
 //            `cached_files` are evicted before each figure, as `--cache cold` does before a run.
+//            Of a drive's own cache 256 reads at random, untimed, take the place before each
+//            sequential figure: enough for segments of read-ahead, not for all of a large one.
 // Shared:    a figure during which others used the disk, or this process stood still, is measured
 //            again, three times at most.
 // Errors:    none: what cannot be measured is left out with a warning (no rights, no device, no
