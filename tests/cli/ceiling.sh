@@ -115,6 +115,7 @@ cell, device = d["cells"][0], d["ceiling"]["sequential"]
 share, worth = cell["ceiling_share"], device["samples_per_byte"]
 print(f"{sys.argv[2]}: {share:.0%} of the ceiling; a byte read stands for {worth:.3f}")
 assert abs(worth - {"holes": 8, "tiny": 1 / 32}[sys.argv[2]]) < 0.01, worth
+assert share < 2, share
 has_to_give = device["bytes_per_s"] * worth
 assert abs(share * has_to_give / cell["bytes_per_s"]["median"] - 1) < 0.01, (share, cell["bytes_per_s"], device)' "$tmp/.out" "$set" || die "$set: the share is not of what the device has to give"
 done
