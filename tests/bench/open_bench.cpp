@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -21,6 +20,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "dataset/catalog_file.h"
+#include "node/cache/drop.h"
 #include "stats/quantile.h"
 
 namespace blksweep {
@@ -70,13 +70,6 @@ Files files_of(const Catalog& catalog) {
   return out;
 }
 
-void drop_caches() {
-  ::sync();
-  for (const char* kind : {"3", "1"}) {  // what a journal held goes the second time
-    std::ofstream("/proc/sys/vm/drop_caches") << kind;
-  }
-}
-
 int open_one(Files& files, std::size_t i, bool by_handle) {
   return by_handle ? ::open_by_handle_at(files.root.get(), files.handles[i].get(), kFlags)
                    : ::openat(files.root.get(), files.paths[i].c_str(), kFlags);
@@ -106,8 +99,8 @@ struct Cost {
   std::vector<double> us, cpu_us;  // a file, by round
 };
 
-void measure(Files& files, const Way& way, Cost& cost) {
-  drop_caches();
+Result<> measure(Files& files, const Way& way, Cost& cost) {
+  BLKSWEEP_CHECK(drop_node(DropKind::all));
   const auto n = static_cast<double>(files.paths.size());
   const double cpu = cpu_us();
   const std::int64_t begin = now_ns();
@@ -119,6 +112,7 @@ void measure(Files& files, const Way& way, Cost& cost) {
   }
   cost.us.push_back(static_cast<double>(now_ns() - begin) / 1e3 / n);
   cost.cpu_us.push_back((cpu_us() - cpu) / n);
+  return {};
 }
 
 int compare(const std::string& path, int rounds) {
@@ -131,7 +125,10 @@ int compare(const std::string& path, int rounds) {
   std::array<Cost, std::size(kWays)> costs;
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t w = 0; w < costs.size(); ++w) {
-      measure(files, kWays[w], costs[w]);
+      if (const Result<> measured = measure(files, kWays[w], costs[w]); !measured) {
+        fmt::print(stderr, "{}\n", measured.error().message());
+        return 1;
+      }
     }
   }
   for (std::size_t w = 0; w < costs.size(); ++w) {
