@@ -111,6 +111,7 @@ wait "$reader" 2>/dev/null || true
 # --- a CPU at half its speed in some rounds: somebody else's work on it ------------------------------
 # Rounds 2 and 3 of 4, by what the sweep says itself.
 rm -rf "$tmp/results.db" "$tmp/report"
+: >"$tmp/cpu.err" # there before it is looked at
 taskset -c 0 "$blksweep" run "${sweep[@]}" --repeats 4 --db "$tmp/results.db" >"$tmp/cpu.out" 2>"$tmp/cpu.err" &
 sweep_pid=$!
 at_exit "kill $sweep_pid 2>/dev/null"
