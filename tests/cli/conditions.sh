@@ -17,6 +17,16 @@ first=$(find "$data" -mindepth 1 -maxdepth 1 -type d | sort | sed -n 1p)
 quiet=(--no-probe --no-ceiling)
 slow=("${quiet[@]}" --batch 32 --window 1MiB --consumer emulated --compute 60ms)
 sql() { sqlite3 -cmd '.timeout 10000' "$1" "$2"; }
+sectors_read() { awk '{ print $3 }' "/sys/block/${1#/dev/}/stat"; }
+# in_epoch DEVICE : waits until the program in the background has read a part of the data set's 14 MB
+in_epoch() {
+  local before
+  before=$(sectors_read "$1")
+  until [ $(($(sectors_read "$1") - before)) -gt 8000 ]; do
+    kill -0 "$pid" 2>/dev/null || die 'ended before it was disturbed'
+    sleep 0.02
+  done
+}
 reasons() { sql "$1" 'SELECT group_concat(incomplete_reason) FROM run WHERE incomplete = 1'; }
 
 # --- the same names on another disk, over a folder of the data set, for some time of the run -------
@@ -52,7 +62,7 @@ iosched=/sys/block/$name/queue/iosched
 if grep -q mq-deadline "/sys/block/$name/queue/scheduler" && echo mq-deadline >"/sys/block/$name/queue/scheduler"; then
   before=$(cat "$iosched/fifo_batch")
   background run --data "$data" --order lba "${slow[@]}" --cache cold --repeats 2 --db "$tmp/queue.db"
-  sleep 0.5
+  in_epoch "$name"
   echo $((before + 1)) >"$iosched/fifo_batch"
   ended
   echo "$before" >"$iosched/fifo_batch"
@@ -72,7 +82,7 @@ at_exit "umount '$tmp/upper' 2>/dev/null"
 mount -o loop "$loopfs_mount/upper.img" "$tmp/upper"
 call dataset make "$tmp/upper/data" --count 300 --size 24KiB
 background run --data "$tmp/upper/data" --order lba "${slow[@]}" --cache keep --repeats 2 --db "$tmp/lower.db"
-sleep 0.4
+in_epoch "$(findmnt -no SOURCE "$tmp/upper")"
 old=$(cat "/sys/block/$name/queue/nomerges")
 echo 2 >"/sys/block/$name/queue/nomerges"
 ended
@@ -112,7 +122,7 @@ if mkdir "$group" 2>/dev/null && [ -w "$group/$limit" ]; then
   }
   in_group run --data "$data" --order lba "${slow[@]}" --cache cold --repeats 2 --db "$tmp/group.db" >"$tmp/.out" 2>"$tmp/.err" &
   pid=$!
-  sleep 0.7
+  in_epoch "$name"
   echo "$changed" >"$group/$limit"
   ended
   expect_status 3
@@ -124,7 +134,7 @@ fi
 
 # --- a process that is stopped: its clock goes on -----------------------------------------------------
 background run --data "$data" --order lba "${slow[@]}" --cache cold --db "$tmp/stop.db"
-sleep 0.7
+in_epoch "$name"
 kill -STOP "$pid"
 sleep 0.3
 kill -CONT "$pid"
@@ -199,6 +209,7 @@ if command -v fio mkfs.btrfs >/dev/null; then
   [[ $(sql "$tmp/squeezed.db" 'SELECT ratio_reason FROM fio') == *'page cache below'* ]] || die 'the compressed file is not named'
   umount "$tmp/squeezed"
   losetup --detach "$inner"
+  while losetup "$inner" >/dev/null 2>&1; do sleep 0.05; done # whoever looks at all devices keeps it for a moment
   umount "$tmp/btrfs"
   rm "$loopfs_mount/btrfs.img"
   echo 'a compressed file below: no ratio'
