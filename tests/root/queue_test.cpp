@@ -186,11 +186,11 @@ TEST_F(Queue, WhatTheKernelRoundsIsTold) {
 TEST_F(Queue, ARefusalIsOneLineAndLeavesNothingChanged) {
   disturb();
   const Tree before = tree_of(disk_);
-  struct Case {
+  struct Refused {
     QueueWish wish;
     std::vector<std::string> texts;
   };
-  for (const Case& c : std::vector<Case>{
+  for (const Refused& c : std::vector<Refused>{
            {{{"scheduler", "no-such"}}, {"'no-such'", disk_, "none"}},
            {{{"scheduler", "a b"}}, {"'a b'", "none"}},
            {{{"nomerges", "0"}, {"nr_requests", "99999999"}},
