@@ -52,8 +52,8 @@ def code_of(line):
 
 
 def is_empty(value):
-    """Whether a value is that of its type made of nothing: std::optional<Fd>() or Fd{}."""
-    return value.endswith("{}") or value.endswith(">()")
+    """Whether a value is that of its type made of nothing: std::optional<Fd>(), Fd{}, 0 or nullptr."""
+    return value.endswith(("{}", ">()")) or value in ("0", "nullptr")
 
 
 def changes(code):

@@ -27,8 +27,9 @@ class Mutants(unittest.TestCase):
         self.assertEqual(mutants_of("f.cpp", "/* a + b\n   c + d */\nint e;"), [])
 
     def test_what_is_the_same_afterwards_is_no_change(self):
-        for line in ("return std::optional<Fd>();", "return Fd{};", "if (std::swap(a, b)) {"):
+        for line in ("return std::optional<Fd>();", "return Fd{};", "return nullptr;", "if (std::swap(a, b)) {"):
             self.assertEqual(changed(line), set(), line)
+        self.assertEqual(changed("return 0;"), {"return 1;"})
         self.assertEqual(changed("x = std::min(a, b);"), {"x = std::max(a, b);"})
         self.assertEqual(changed("return f();"), {"return decltype(f()){};"})
 

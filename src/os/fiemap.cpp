@@ -32,9 +32,10 @@ int ExtentReader::read(int fd) {
     return err;
   }
   constexpr std::uint32_t kNotYet = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC;
-  const bool pending =
-      std::ranges::any_of(all_, [](const fiemap_extent& e) { return (e.fe_flags & kNotYet) != 0; });
-  return pending ? read_all(fd, FIEMAP_FLAG_SYNC) : 0;
+  if (std::ranges::any_of(all_, [](const auto& e) { return (e.fe_flags & kNotYet) != 0; })) {
+    return read_all(fd, FIEMAP_FLAG_SYNC);
+  }
+  return 0;
 }
 
 int ExtentReader::read_all(int fd, std::uint32_t flags) {

@@ -41,11 +41,6 @@ std::string setting_text(const std::string& name, const std::string& value) {
 
 constexpr std::string_view kNoMeaning = "-";
 
-bool is_peer(const CellRecord& cell) {
-  const std::string peer = setting_of(cell, "peer");
-  return !peer.empty() && peer != kNoMeaning;
-}
-
 // Among ours, or among peers: most of what our cells set means nothing to those. In brief, where it
 // means something: the only value that any cell has goes without saying.
 struct Among {
@@ -98,6 +93,11 @@ std::string setting_of(const CellRecord& cell, std::string_view name) {
   const auto at =
       std::ranges::find(cell.settings, name, &std::pair<std::string, std::string>::first);
   return at == cell.settings.end() ? "" : at->second;
+}
+
+bool is_peer(const CellRecord& cell) {
+  const std::string peer = setting_of(cell, "peer");
+  return !peer.empty() && peer != kNoMeaning;
 }
 
 // experiment/ writes "emulated hdd-7200 x1" as the model of an emulated disk.

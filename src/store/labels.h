@@ -19,6 +19,9 @@ std::vector<std::string> cell_labels(const std::vector<CellRecord>& cells);
 // The text of a setting, or empty.
 std::string setting_of(const CellRecord& cell, std::string_view name);
 
+// Whether another program is measured, beside our cells.
+bool is_peer(const CellRecord& cell);
+
 // What people call the disk of a host: its label, else of an emulated disk its model, else the
 // device's name and model.
 std::string disk_label(const HostRecord& host);

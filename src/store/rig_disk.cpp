@@ -10,10 +10,7 @@ namespace blksweep {
 namespace {
 
 // Our own cells are compared; a peer is another program, and a control is judged against them.
-bool is_ours(const RigCell& c) {
-  const std::string peer = setting_of(c.cell->cell, "peer");
-  return c.control.empty() && (peer.empty() || peer == "-");
-}
+bool is_ours(const RigCell& c) { return c.control.empty() && !is_peer(c.cell->cell); }
 
 CellRecord without_control(const CellRecord& cell) {
   CellRecord out = cell;

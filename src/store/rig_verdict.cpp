@@ -162,9 +162,8 @@ class Judge {
       std::vector<double> speeds;
       std::ranges::transform(c.runs, std::back_inserter(speeds),
                              [](auto* r) { return speed_of(*r); });
-      const bool peer = setting_of(c.cell->cell, "peer").size() > 1;
-      const double share =
-          c.control.empty() && !peer && !speeds.empty() && most ? median(speeds) / *most : 0;
+      const bool ours = c.control.empty() && !is_peer(c.cell->cell);
+      const double share = ours && !speeds.empty() && most ? median(speeds) / *most : 0;
       near += share > kToolShare ? 1 : 0;
       nearest = std::max(nearest, share);
     }

@@ -16,7 +16,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::size_t kLookAhead = 64U << 10;
+constexpr std::size_t kLookAhead = TraceInput::kLongestLine + 1;  // with its end
 
 struct CloseArchive {
   void operator()(archive* a) const { archive_read_free(a); }
@@ -70,6 +70,8 @@ struct TraceInput::State {
   }
 
   std::string_view ahead() const { return {buffer.data() + begin, end - begin}; }
+  // Of the next line; not of one that is too long, though the buffer may hold it.
+  std::size_t line_end() const { return ahead().substr(0, kLookAhead).find('\n'); }
 };
 
 TraceInput::TraceInput(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -127,12 +129,12 @@ Result<std::string_view> TraceInput::peek(std::size_t most) {
 
 Result<bool> TraceInput::line(std::string_view& line) {
   State& s = *state_;
-  std::size_t found = s.ahead().find('\n');
+  std::size_t found = s.line_end();
   if (found == std::string_view::npos) {
     BLKSWEEP_CHECK(s.fill(kLookAhead));
-    found = s.ahead().find('\n');
+    found = s.line_end();
   }
-  if (found == std::string_view::npos && !s.ended) {
+  if (found == std::string_view::npos && s.ahead().size() > kLongestLine) {
     return fail(fmt::format("{}:{}: a line of more than 64 KiB: is this text?", printable(s.name),
                             s.lines + 1));
   }

@@ -21,6 +21,8 @@ namespace blksweep {
 
 class TraceInput {
  public:
+  static constexpr std::size_t kLongestLine = 64U << 10;
+
   static Result<TraceInput> open(const std::string& path);
   // Bytes that are in memory already, and stay there.
   static Result<TraceInput> of_bytes(std::span<const std::byte> bytes, const std::string& name);
@@ -32,9 +34,9 @@ class TraceInput {
   // "trace.csv", or "all.tgz:hour0.csv" of a member: for messages.
   const std::string& name() const;
 
-  // The bytes ahead, up to `most` (64 KiB at most), without passing over them.
+  // The bytes ahead, up to `most` (a line's at most), without passing over them.
   Result<std::string_view> peek(std::size_t most);
-  // The next line without its end; false at the end. Errors: longer than 64 KiB.
+  // The next line without its end; false at the end. Errors: a longer one than that.
   Result<bool> line(std::string_view& line);
   // Exactly `out.size()` bytes; false at the end. Errors: the end within them.
   Result<bool> exactly(std::span<std::byte> out);

@@ -37,6 +37,12 @@ unchanged 'a sweep over schedulers'
 [ "$(sqlite3 "$tmp/results.db" "SELECT DISTINCT before FROM node_setting WHERE name = 'read_ahead_kb'")" = \
   "$(cat "/sys/block/$disk/queue/read_ahead_kb")" ] || die 'the database does not have the value before'
 
+# The kernel reads ahead whole pages.
+run --read-ahead 254KiB --buffered
+expect_status 0
+expect 'a setting that the kernel has rounded is told' 'any("read_ahead_kb: asked 254, the kernel has" in w for r in runs for w in r["warnings"])'
+unchanged 'a rounded setting'
+
 # --- bad input: one line, nothing changed, found before the first run -----------------------------
 run --scheduler none,quantum
 expect_error 1 quantum "$disk has" bfq

@@ -2,9 +2,17 @@
 #include "doctor/doctor.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
 #include <set>
 
 #include "base/memory.h"
@@ -75,6 +83,33 @@ TEST(Doctor, IsNotReadyWithTooFewDescriptors) {
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_EQ(line(*report, "descriptors").state, Health::missing);
   EXPECT_FALSE(report->ready);
+}
+
+// In this process, for good: as if the kernel had no such call.
+bool refuse(unsigned call) {
+  std::array<sock_filter, 4> filter{{{BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+                                     {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, call},
+                                     {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS},
+                                     {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}}};
+  const sock_fprog program{filter.size(), filter.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// The other engines read, too.
+TEST(Doctor, IsReadyWithoutTheEnginesThatItCanDoWithout) {
+  const TempDir dir;
+  dir.write("a", "a");
+  const auto examine = [&] {
+    if (!refuse(SYS_io_setup) || !refuse(SYS_io_uring_setup)) {
+      ::_exit(0);  // no seccomp here
+    }
+    const auto report = examine_node(settings(dir.path()));
+    const bool without = report && line(*report, "libaio").state == Health::missing &&
+                         line(*report, "io_uring").state != Health::ok;
+    ::_exit(without && report->ready ? 0 : 1);
+  };
+  EXPECT_EXIT(examine(), testing::ExitedWithCode(0), "");
 }
 
 TEST(FileSlotsSettings, AreScarceOnlyForMoreFilesThanCanWaitOpen) {

@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <numeric>
 
@@ -171,6 +174,23 @@ TEST_P(EveryEngine, AFileThatWasCutOffMeanwhileEndsThere) {
   EXPECT_EQ(reads.read({{0, kFileBytes}, {9'990, 100}, {200'000, 100}, {8192, 4096}}),
             (std::vector<std::int32_t>{10'000, 10, 0, 1808}));
   EXPECT_EQ(reads.got(0, 10'000), file_.text().substr(0, 10'000));
+}
+
+// A queue that is left could fill memory that is somebody else's by then.
+TEST_P(EveryEngine, LeavesNoQueueAndNoDescriptor) {
+  const auto held = [] {
+    std::ifstream maps("/proc/self/maps");
+    const std::string text(std::istreambuf_iterator<char>(maps), {});
+    std::size_t queues = 0;
+    for (std::size_t at = 0; (at = text.find("[aio]", at)) != std::string::npos; ++at) {
+      ++queues;
+    }
+    const std::filesystem::directory_iterator open("/proc/self/fd");
+    return std::pair(queues, std::distance(begin(open), end(open)));
+  };
+  const auto before = held();
+  EXPECT_EQ(Reads(GetParam(), file_).read({{0, 10}}), std::vector<std::int32_t>{10});
+  EXPECT_EQ(held(), before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, EveryEngine, testing::ValuesIn(support::buffered_engines()),

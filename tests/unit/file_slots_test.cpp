@@ -124,6 +124,24 @@ TEST_F(FileSlotsTest, AMissingFileIsAnErrnoEachTimeItIsWanted) {
   }
 }
 
+// Where standard input is closed, the first that is opened gets its number.
+TEST_F(FileSlotsTest, AFileMayHaveTheDescriptorZero) {
+  const Fd input(::dup(STDIN_FILENO));
+  SlotEngine engine(8);
+  auto files = FileSlots::open(catalog_, plan_, {.slots = 8, .direct = false});
+  ASSERT_TRUE(files) << files.error().message();
+  ::close(STDIN_FILENO);
+  (*files)->start();
+  for (std::uint32_t r = 0; r < 100; ++r) {
+    const int slot = (*files)->slot_of(r);
+    EXPECT_TRUE((*files)->flush(engine));
+    EXPECT_EQ(engine.held.at(static_cast<std::size_t>(slot)),
+              "f" + std::to_string(plan_.reads[r].source));
+  }
+  files->reset();
+  ::dup2(input.get(), STDIN_FILENO);
+}
+
 // An engine that reads nothing.
 TEST_F(FileSlotsTest, WithoutOpensEachReadHasASlotWithoutAFile) {
   for (std::uint32_t f = 0; f < kFiles; ++f) {

@@ -334,6 +334,22 @@ TEST(PlanCell, AWindowOfARankIsItsShareOfTheMemory) {
   }
 }
 
+// However they share the samples, and though these have hardly a byte, or none.
+TEST(PlanCell, WindowsOfAllRanksComeToTheSame) {
+  for (const std::uint64_t size : {0U, 1U, 2U, 4096U}) {
+    const FlatCatalog flat = side_by_side(1, size);
+    std::array<double, 2> all{};  // would not wrap around
+    for (const bool by_file : {false, true}) {
+      for (std::uint32_t rank = 0; rank < 2; ++rank) {
+        LoaderSettings cell = cell_of_rank(rank, 2, by_file);
+        cell.window = {{}, 100};
+        all[by_file ? 1 : 0] += static_cast<double>(must(flat, cell).window.n);
+      }
+    }
+    EXPECT_EQ(all[0], all[1]) << size;
+  }
+}
+
 // Samples differ in size, and so do ranks that take them in turns.
 TEST(PlanCell, AWindowOfEverythingHoldsWhateverARankIsGiven) {
   FlatCatalog flat("/data");

@@ -138,6 +138,11 @@ TEST(RigVerdict, ComparesControlsWithTheCellThatTheyRepeat) {
   peer.cells[0].cell.settings.emplace_back("peer", "torch");
   std::ranges::for_each(peer.cells, [](StoredCell& c) { c.cell.settings[1].second = "file"; });
   expect_line(peer, "controls passed");
+  SummaryInput alone = session(6, 1);  // nothing says what the others repeat
+  std::erase_if(alone.cells, [](const StoredCell& c) { return c.id == kSame; });
+  SummaryInput turned = alone;
+  std::ranges::reverse(turned.cells);
+  EXPECT_EQ(line(turned), line(alone)) << "whichever comes first";
 }
 
 // Where something else is slower than the disk no order gains, and the addresses may be true.
@@ -262,13 +267,12 @@ TEST(RigVerdict, FindsADiskThatAnswersFromMemory) {
 }
 
 TEST(RigVerdict, WhereOthersReadTheirRequestsSayNothingOfTheMap) {
-  expect_line(session(2, 1,
-                      [](RunRecord& r, std::int64_t) {
-                        r.others_read_bytes = 16 << 20;
-                        r.probe->in_plan = 0.87;
-                        r.probe->plan_order = 0.34;
-                      }),
-              "BROKEN RIG: somebody else reads the disk");
+  const Change others = [](RunRecord& r, std::int64_t) {
+    r.others_read_bytes = 16 << 20;
+    r.probe->in_plan = 0.87;
+    r.probe->plan_order = 0.34;
+  };
+  expect_line(session(2, 1, others), "BROKEN RIG: somebody else reads the disk");
 }
 
 TEST(RigVerdict, FindsASecondReader) {
@@ -277,11 +281,10 @@ TEST(RigVerdict, FindsASecondReader) {
 }
 
 TEST(RigVerdict, FindsABaselineThatDiffersFromItself) {
-  expect_line(session(6, 1,
-                      [](RunRecord& r, std::int64_t id) {
-                        r.epoch_ns = id == kSame ? r.epoch_ns * 3 / 2 : r.epoch_ns;
-                      }),
-              "CONTROL a/a FAILED: the baseline differs from itself: 0.6");
+  const Change slow = [](RunRecord& r, std::int64_t id) {
+    r.epoch_ns = id == kSame ? r.epoch_ns * 3 / 2 : r.epoch_ns;
+  };
+  expect_line(session(6, 1, slow), "CONTROL a/a FAILED: the baseline differs from itself: 0.6");
 }
 
 TEST(RigVerdict, FindsAGainWithoutSeeks) {
@@ -289,12 +292,11 @@ TEST(RigVerdict, FindsAGainWithoutSeeks) {
     r.epoch_ns = id == kRamRandom ? r.epoch_ns * 2 : r.epoch_ns;
   };
   expect_line(session(6, 1, gain), "CONTROL ram FAILED: LBA order gains 2.");
-  expect_line(session(6, 1,
-                      [&](RunRecord& r, std::int64_t id) {
-                        gain(r, id);
-                        r.cpu_ns *= id == kRamRandom ? 2 : 1;
-                      }),
-              "controls passed");  // it is what the host costs
+  const Change of_the_host = [&](RunRecord& r, std::int64_t id) {
+    gain(r, id);
+    r.cpu_ns *= id == kRamRandom ? 2 : 1;
+  };
+  expect_line(session(6, 1, of_the_host), "controls passed");
 }
 
 TEST(RigVerdict, NamesRoundsOfASlowCpu) {
@@ -312,40 +314,46 @@ TEST(RigVerdict, NamesRoundsOfASlowCpu) {
       "work (median); others ran on it");
   expect_line(session(6, 1, [&](RunRecord& r, std::int64_t) { slow(r, true); }),
               "(median); it was clocked down");
-  expect_line(session(6, 1,
-                      [&](RunRecord& r, std::int64_t) {
-                        r.noise->throttled_ns = r.repeat == 2 ? r.epoch_ns / 2 : 0;
-                      }),
-              "NOISE: the CPU was slow in round 3 of 6");
+  const Change held = [](RunRecord& r, std::int64_t) {
+    r.noise->throttled_ns = r.repeat == 2 ? r.epoch_ns / 2 : 0;
+  };
+  expect_line(session(6, 1, held), "NOISE: the CPU was slow in round 3 of 6");
   // One of the two spins is a moment, not a round.
-  expect_line(session(6, 1,
-                      [](RunRecord& r, std::int64_t) {
-                        if (r.repeat == 1) {
-                          r.noise->spin_before_wall_ns = 20'000'000;
-                        }
-                      }),
-              "controls passed");
+  const Change once = [](RunRecord& r, std::int64_t) {
+    r.noise->spin_before_wall_ns = r.repeat == 1 ? 20'000'000 : 6'100'000;
+  };
+  expect_line(session(6, 1, once), "controls passed");
+}
+
+SummaryInput slow_fourth_round(const std::function<void(RunRecord&)>& change) {
+  return session(10, 1, [&](RunRecord& r, std::int64_t) {
+    if (r.repeat == 3) {
+      r.epoch_ns = r.epoch_ns * 3 / 2;
+      change(r);
+    }
+  });
 }
 
 TEST(RigVerdict, NamesARoundThatStandsOutAndWhy) {
-  const SummaryInput input = session(10, 1, [](RunRecord& r, std::int64_t) {
-    if (r.repeat == 3) {
-      r.epoch_ns = r.epoch_ns * 3 / 2;
-      r.noise->steal_ns = r.epoch_ns / 2;
-    }
-  });
+  const SummaryInput input =
+      slow_fourth_round([](RunRecord& r) { r.noise->steal_ns = r.epoch_ns / 2; });
   expect_line(input, "NOISE: round 4 stands out, 4");
   expect_line(input, "slower over all cells; likely: the hypervisor took 50 % of a CPU");
   EXPECT_EQ(summarize(input)[0].runs, 10U) << "it is not left out";
+  const auto hot = [](RunRecord& r) { r.noise->thermal_throttles = 1; };
+  expect_line(slow_fourth_round(hot), "likely: a CPU was too hot");
+  const auto cool = [](RunRecord& r) { r.noise->thermal_throttles = 0; };
+  expect_line(slow_fourth_round(cool), "cause not seen");
+  expect_line(slow_fourth_round([](RunRecord&) {}), "cause not seen");
+  const auto uncounted = [](RunRecord& r) { r.others_read_bytes.reset(), r.noise.reset(); };
+  expect_line(slow_fourth_round(uncounted), "cause not seen");
 }
 
 TEST(RigVerdict, NamesADriftOfTheBaseline) {
-  expect_line(session(10, 1,
-                      [](RunRecord& r, std::int64_t) {
-                        r.epoch_ns = std::llround(static_cast<double>(r.epoch_ns) *
-                                                  std::exp(0.06 * static_cast<double>(r.repeat)));
-                      }),
-              "NOISE: the baseline drifts: ");
+  const Change drift = [](RunRecord& r, std::int64_t) {
+    r.epoch_ns = std::llround(static_cast<double>(r.epoch_ns) * std::exp(0.06 * r.repeat));
+  };
+  expect_line(session(10, 1, drift), "NOISE: the baseline drifts: ");
 }
 
 TEST(RigVerdict, SaysWhatIsLimitedByTheTool) {
@@ -353,12 +361,11 @@ TEST(RigVerdict, SaysWhatIsLimitedByTheTool) {
     r.epoch_ns = id == kNoOp ? 150'000'000 : r.epoch_ns;
   }));
   EXPECT_TRUE(rig_line(v).starts_with("controls passed")) << rig_line(v);
-  EXPECT_NE(rig_notes(v).find("limit: 1 cell is limited by the tool"), std::string::npos)
-      << rig_notes(v);
+  EXPECT_NE(rig_notes(v).find("limit: 1 cell is limited by the tool"), std::string::npos);
 }
 
 TEST(RigVerdict, TheToolsLimitIsOfOurCellsAndNotOfPeers) {
-  for (const auto& [peer, limited] : {std::pair{"-", true}, {"torch", false}}) {
+  for (const auto& [peer, limited] : {std::pair{"-", true}, {"torch", false}, {"x", false}}) {
     SummaryInput input = session(6, 1, [](RunRecord& r, std::int64_t id) {
       r.epoch_ns = id == kNoOp ? 150'000'000 : r.epoch_ns;
     });

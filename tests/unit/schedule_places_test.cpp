@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/rng.h"
+#include "plan/epoch_part.h"
 
 namespace blksweep {
 namespace {
@@ -197,6 +198,18 @@ TEST(SchedulePlaces, WhatOneReadBringsLiesSideBySideInAnArenaFullOfSmallHolesToo
     }
   }
   EXPECT_GT(beside, reads * 95 / 100) << reads;
+}
+
+// One epoch whose second half comes backwards: all of it waits for its last sample.
+TEST(Emission, HoldsMostWhereverInTheEpochThatIs) {
+  std::vector<std::uint32_t> positions = in_planned_order();
+  Plan plan = plan_of(positions);
+  plan.epochs = 1;
+  const auto half = static_cast<std::uint32_t>(positions.size() / 2);
+  std::reverse(positions.begin() + half, positions.end());
+  const Emission emission = emission_of(plan, positions, kBlock);
+  EXPECT_EQ(emission.held, std::vector<std::uint32_t>{half - 1});
+  EXPECT_EQ(emission.peak_bytes, std::uint64_t{half} * kBlock);
 }
 
 }  // namespace

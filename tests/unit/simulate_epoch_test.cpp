@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <limits>
 
 #include "loader/source.h"
+#include "os/file.h"
+#include "simulate/predict_run.h"
 #include "support/fixed_latency_model.h"
 #include "support/flat_catalog.h"
 #include "support/reader_rig.h"
@@ -342,6 +345,35 @@ TEST(Predict, AsksTheDeviceWhatTheReaderAsks) {
       }
     }
   }
+}
+
+PredictSettings settings_on(const std::string& disk) {
+  const FlatCatalog flat = files(1, 4096, kFar);
+  Source source;
+  source.catalog = flat.view();
+  BlockDevice& device = source.device.emplace();
+  device.disk = disk;
+  device.partition_start = std::uint64_t{1} << 30;
+  device.size = std::uint64_t{1} << 20;
+  return predict_settings(source, {});
+}
+
+// Not of loop devices, whose settings other tests may be changing.
+TEST(PredictSettings, TheLongestRequestIsWhatTheKernelHasOfTheDisk) {
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/block")) {
+    const std::string disk = entry.path().filename().string();
+    const std::string kib = first_line(entry.path().string() + "/queue/max_sectors_kb");
+    if (!disk.starts_with("loop") && !kib.empty()) {
+      EXPECT_EQ(settings_on(disk).max_request, std::stoul(kib) << 10) << disk;
+    }
+  }
+}
+
+TEST(PredictSettings, ADiskThatIsNotThereIsAsFastAsItsModelAndEndsWithItsPartition) {
+  const PredictSettings s = settings_on("no-such-disk");
+  EXPECT_EQ(s.speedup, 1);
+  EXPECT_EQ(s.max_request, PredictSettings{}.max_request);
+  EXPECT_EQ(s.size.n, (1U << 30) + (1U << 20));
 }
 
 }  // namespace

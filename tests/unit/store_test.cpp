@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 #include "store/json.h"
 #include "store/request_columns.h"
@@ -239,8 +240,8 @@ TEST_F(Store, EveryStartIsASessionThatItsRunsName) {
   const std::int64_t cell = store->add_cell(experiment, demo_cell("lba", "none")).value();
   const SessionRecord first =
       store->begin_session(experiment, {.argv = "blksweep run --repeats 5"}).value();
-  const SessionRecord second =
-      store->begin_session(experiment, {.argv = "blksweep run --repeats 6"}).value();
+  const CommandRecord again{"blksweep run --repeats 6", "/d", "/root", "/c", "name", "text"};
+  const SessionRecord second = store->begin_session(experiment, again).value();
   EXPECT_NE(first.id, second.id);
   RunRecord run = demo_run(0);
   run.session_id = second.id;
@@ -248,6 +249,11 @@ TEST_F(Store, EveryStartIsASessionThatItsRunsName) {
   run.session_id = 99;
   EXPECT_FALSE(store->add_run(cell, run)) << "of no session";
   EXPECT_EQ(stored_runs().at(0).run.session_id, second.id);
+  const auto fields = [](const CommandRecord& c) {
+    return std::tie(c.argv, c.directory, c.data_root, c.catalog, c.spec_name, c.spec);
+  };
+  const CommandRecord read = ResultReader::open(path_)->command(second.id).value().value();
+  EXPECT_EQ(fields(read), fields(again));
 }
 
 TEST_F(Store, AKilledWriterLosesAtMostTheRunInProgress) {

@@ -315,6 +315,20 @@ TEST_F(TraceImport, AFormatIsRecognisedByTwoHundredLines) {
   expect_refused("what is this\n" + text, "--format", s);  // 101 of them are not
 }
 
+// Wherever it stands, and as the first, which tells the format.
+TEST_F(TraceImport, ALineHasSixtyFourKibibytesAtMost) {
+  const std::string shorter = "1,240840,3072,W,0.5\n";
+  const std::string longest = "1,0,512,W,0.5," + std::string((64 << 10) - 14, 'x');
+  for (const std::string& before : {std::string(), shorter, longest + "\n" + shorter}) {
+    for (const std::string& after : {std::string(), "\n" + shorter}) {
+      const auto got = import(before + longest + after);
+      ASSERT_TRUE(got) << got.error().message();
+      EXPECT_EQ(got->facts.format, "spc");
+      expect_refused(before + longest + "x" + after, "64 KiB", with_format("spc"));
+    }
+  }
+}
+
 TEST_F(TraceImport, NumbersThatCannotBeAreRefused) {
   for (const char* line :
        {"1,W,-1,512,30\n", "1,W,99999999999999999999,512,30\n", "1,W,0,512,9223372036854775807\n",

@@ -43,6 +43,12 @@ Result<std::optional<PinEntry>> understand(const std::string& line, const PinPro
   return fail("the pin's daemon says what is not understood: " + line);
 }
 
+// Whether one of the events is there, or nobody is at the other end.
+bool is_now(int fd, short events) {
+  std::array look{pollfd{fd, events, 0}};
+  return ::poll(look.data(), look.size(), 0) > 0;
+}
+
 }  // namespace
 
 Result<PinPipe> PinPipe::make() {
@@ -50,12 +56,12 @@ Result<PinPipe> PinPipe::make() {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return sys_error(errno, "pipe to the pin's daemon");
   }
-  return PinPipe{Fd(ends[0]), Fd(ends[1])};
+  const auto [read_end, write_end] = ends;
+  return PinPipe{Fd(read_end), Fd(write_end)};
 }
 
 void tell_progress(int fd, std::uint64_t files_done) {
-  pollfd room{fd, POLLOUT, 0};
-  if (::poll(&room, 1, 0) == 1) {  // or nobody listens: tell() says nothing then
+  if (is_now(fd, POLLOUT)) {  // or nobody listens: tell() says nothing then
     tell(fd, {{"done", files_done}});
   }
 }
@@ -67,8 +73,7 @@ void tell_error(int fd, const Error& error) {
 }
 
 bool is_listened_to(int fd) {
-  pollfd look{fd, 0, 0};
-  return ::poll(&look, 1, 0) <= 0;  // one that cannot be asked may listen
+  return !is_now(fd, 0);  // one that cannot be asked may listen
 }
 
 Result<PinEntry> hear(int fd, const std::function<bool()>& look, const PinProgress& progress) {

@@ -8,7 +8,6 @@
 namespace blksweep {
 namespace {
 
-constexpr std::size_t kSeen = 64U << 10;
 constexpr std::size_t kLines = 200;
 
 class Counter : public ImportTarget {
@@ -74,7 +73,7 @@ tl::unexpected<Error> not_known(const TraceInput& input) {
 }  // namespace
 
 Result<const TraceFormat*> recognise_format(TraceInput& input, const ImportSettings& settings) {
-  BLKSWEEP_TRY(const std::string_view seen, input.peek(kSeen));
+  BLKSWEEP_TRY(const std::string_view seen, input.peek(TraceInput::kLongestLine));
   if (seen.empty()) {
     return usage_error(printable(input.name()) + ": is empty");
   }
