@@ -77,6 +77,7 @@ class Loader:
         self._begin_at = Position()  # of the newest pass
         self._go_on = False          # the next loop goes on where a state says
         self._pass: Any = None
+        self._loops = 0  # that have begun: the newest one reads
         self._last_stats: dict = {}
 
     def __len__(self) -> int:
@@ -101,16 +102,21 @@ class Loader:
         if not self._go_on:
             self._at.done = 0
         self._go_on = False
-        return self._batches(self._at.epoch + self.epochs)
+        self._loops += 1
+        return self._batches(self._at.epoch + self.epochs, self._loops)
 
-    def _batches(self, end: int) -> Iterator[_native.Batch]:
-        while self._at.epoch < end:
+    def _batches(self, end: int, loop: int) -> Iterator[_native.Batch]:
+        while self._at.epoch < end or self._loops != loop:
+            if self._loops != loop:  # it would end early, and look like a whole epoch
+                raise RuntimeError("another loop over this loader has begun, and ended this one: make a loader for each")
             # The rest of an epoch is a pass of its own; whole ones share one, without a gap.
             count = 1 if self._at.done else end - self._at.epoch
             mine = self._pass = self._open(count)
             yield from self._read(mine, count)
             if self._pass is not mine:
-                return  # another loop has begun meanwhile
+                if self._loops == loop:
+                    return  # close() or set_epoch()
+                continue
             self._last_stats = mine.stats()
             self._pass = None
 
