@@ -57,6 +57,8 @@ bool RankReader::take_batch() {
   board_.publish(row_);
   if (options_.compute.count() > 0) {
     std::this_thread::sleep_for(options_.compute);
+    row_.last_ns = clock_.now();  // as a step of training counts, which does not end with its data
+    board_.publish(row_);
   }
   loader_.release();
   return true;

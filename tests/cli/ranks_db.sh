@@ -24,6 +24,16 @@ launch 2 --json --data "$tmp/data" --split copy --db "$db"
 expect_status 0
 [ "$(sqlite3 "$db" 'SELECT count(DISTINCT key) FROM ranks')" = 2 ] || die 'other settings are another key'
 
+# A batch has not been had before it was used: what few batches of many ranks compute counts as that of many of one.
+for n in 1 2; do
+  launch "$n" --json --data "$tmp/data" --batch 102 --compute 20ms
+  expect_status 0
+  "$python" -c 'import json, sys
+doc = json.loads(sys.argv[1])
+sys.exit(not all(r["last_batch_ns"] >= 20_000_000 * r["batches"] for r in doc["rows"]) or doc["joined"]["batch_ns"] < 20_000_000)' "$out" ||
+    die "used for 20 ms each: $out"
+done
+
 # --- cut off: what was read is kept -----------------------------------------------------------------------
 # Seed 1: while they read.
 "$python" "$(dirname "$0")/../support/kill_ranks.py" --times 1 --ranks 2 --seed 1 --db "$db" "$mpi" "$tmp/data" || die 'a rank that was killed'
