@@ -14,6 +14,7 @@ from .sizes import bytes_of, share_of
 
 # Reading threads end before the interpreter does.
 _open_passes: weakref.WeakSet = weakref.WeakSet()
+_SUMS = ("batches", "samples", "bytes", "reads", "read_bytes", "check_ns", "plan_ns", "epoch_ns", "waited_ns")
 
 
 @atexit.register
@@ -77,7 +78,9 @@ class Loader:
         self._begin_at = Position()  # of the newest pass
         self._go_on = False          # the next loop goes on where a state says
         self._pass: Any = None
+        self._loops = 0  # that have begun: the newest one reads
         self._last_stats: dict = {}
+        self._earlier: dict = {}  # passes of this loop
 
     def __len__(self) -> int:
         """Batches of one epoch, for this rank."""
@@ -100,18 +103,23 @@ class Loader:
         self.close()
         if not self._go_on:
             self._at.done = 0
-        self._go_on = False
-        return self._batches(self._at.epoch + self.epochs)
+        self._go_on, self._earlier = False, {}
+        self._loops += 1
+        return self._batches(self._at.epoch + self.epochs, self._loops)
 
-    def _batches(self, end: int) -> Iterator[_native.Batch]:
-        while self._at.epoch < end:
+    def _batches(self, end: int, loop: int) -> Iterator[_native.Batch]:
+        while self._at.epoch < end or self._loops != loop:
+            if self._loops != loop:  # it would end early, and look like a whole epoch
+                raise RuntimeError("another loop over this loader has begun, and ended this one: make a loader for each")
             # The rest of an epoch is a pass of its own; whole ones share one, without a gap.
             count = 1 if self._at.done else end - self._at.epoch
             mine = self._pass = self._open(count)
             yield from self._read(mine, count)
             if self._pass is not mine:
-                return  # another loop has begun meanwhile
-            self._last_stats = mine.stats()
+                if self._loops == loop:
+                    return  # close() or set_epoch()
+                continue
+            self._last_stats = self._earlier = self._of_loop(mine.stats())
             self._pass = None
 
     def _open(self, epochs: int):
@@ -156,9 +164,17 @@ class Loader:
         self.close()
         self._at, self._go_on = found, True
 
+    def _of_loop(self, newest: dict) -> dict:
+        """A loop that goes on within an epoch, and into the next one, is two passes."""
+        if not self._earlier:
+            return newest
+        sums = {name: self._earlier[name] + newest[name] for name in _SUMS}
+        peaks = {name: max(self._earlier[name], newest[name]) for name in ("window_peak_bytes", "memory_bytes")}
+        return {**newest, **sums, **peaks, "first_batch_ns": self._earlier["first_batch_ns"]}
+
     def stats(self) -> dict:
-        """Of the newest pass: samples, bytes, times in ns, and bytes per second."""
-        found = self._pass.stats() if self._pass is not None else dict(self._last_stats)
+        """Of the newest loop: samples, bytes, times in ns, and bytes per second."""
+        found = self._of_loop(self._pass.stats()) if self._pass is not None else dict(self._last_stats)
         if found.get("epoch_ns"):
             found["samples_per_s"] = found["samples"] / (found["epoch_ns"] / 1e9)
             found["bytes_per_s"] = found["bytes"] / (found["epoch_ns"] / 1e9)
@@ -167,7 +183,7 @@ class Loader:
     def close(self) -> None:
         """Ends a loop that is under way; nothing is read any more."""
         if self._pass is not None:
-            self._last_stats = self._pass.stats()
+            self._last_stats = self._of_loop(self._pass.stats())
             self._pass.close()
             self._pass = None
 

@@ -6,7 +6,9 @@ import load
 
 NAMES = ("ranks_id", "key", "split", "barrier", "read_order", "merge", "shuffle", "window_scope", "ranks", "nodes", "complete", "fault",
          "samples_per_s", "batch_ns", "bytes", "storage_bytes", "hostname", "kernel", "tool_version", "git_revision")
-RANKS_QUERY = f"SELECT {', '.join(NAMES)} FROM ranks ORDER BY ranks_id"
+OF_DATA = ("data_bytes", "page_bytes")  # in the answer; NULL in one of before there were any
+COLUMNS = [*NAMES, *(f"json_extract(document, '$.{name}')" for name in OF_DATA)]
+RANKS_QUERY = f"SELECT {', '.join(COLUMNS)} FROM ranks ORDER BY ranks_id"
 MOST_LINES = 6
 WHERE = ("hostname", "kernel", "git_revision")  # of rank 0: other machines and programs are not compared
 
@@ -15,7 +17,7 @@ def everything(db):
     """All of them, oldest first; empty for a database of before there were any."""
     if not load.rows(db, "SELECT 1 FROM sqlite_master WHERE name = 'ranks'"):
         return []
-    return [dict(zip(NAMES, row)) for row in load.rows(db, RANKS_QUERY, longest=load.LONGEST_ON_PAGE)]
+    return [dict(zip(NAMES + OF_DATA, row)) for row in load.rows(db, RANKS_QUERY, longest=load.LONGEST_ON_PAGE)]
 
 
 def label(row):
@@ -28,10 +30,11 @@ def label(row):
 
 
 def cached(row):
-    """What caches had of the bytes that came, in fifths; None: the kernel does not tell."""
+    """What caches had of the pages of what came, in tenths; None: the kernel does not tell."""
     if row["storage_bytes"] is None or not row["bytes"]:
         return None
-    return round(5 * max(0, 1 - row["storage_bytes"] / row["bytes"])) / 5
+    pages_per_byte = row["page_bytes"] / row["data_bytes"] if row["page_bytes"] and row["data_bytes"] else 1
+    return round(10 * max(0, 1 - row["storage_bytes"] / (row["bytes"] * pages_per_byte))) / 10
 
 
 def lines(found):

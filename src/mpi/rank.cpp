@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "cli/answer.h"
+#include "experiment/data_facts.h"
 #include "experiment/quality.h"
 #include "loader/loader_data.h"
 #include "loader/loader_options.h"
@@ -96,7 +97,7 @@ Result<> Rank::agree_on_order() {
     Json facts = settings_json(options_);
     facts["ranks"] = comm_.ranks();
     facts["samples"] = loader_->samples();
-    facts["data_identity"] = fmt::format("{:016x}", LoaderDataOf::source(source_)->identity());
+    facts.update(data_facts(source_));
     facts["planned_emission_hash"] = mine;
     facts_ = json_line(facts);
     board_.facts(facts_);

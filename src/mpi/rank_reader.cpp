@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "os/own_reads.h"
+#include "os/standstill.h"
 
 namespace blksweep {
 
@@ -57,6 +58,8 @@ bool RankReader::take_batch() {
   board_.publish(row_);
   if (options_.compute.count() > 0) {
     std::this_thread::sleep_for(options_.compute);
+    row_.last_ns = clock_.now();  // as a step of training counts, which does not end with its data
+    board_.publish(row_);
   }
   loader_.release();
   return true;
@@ -68,6 +71,7 @@ void RankReader::run(const RankClock& clock) {
   const std::uint32_t mine = loader_.batches() / epochs;
   const std::uint32_t turns = comm_.most(mine);
   wait_for_start();
+  const Standstill standstill;
   row_.state = RankState::reading;
   row_.begin_ns = clock_.now();
   board_.publish(row_);
@@ -85,6 +89,7 @@ void RankReader::run(const RankClock& clock) {
       row_.barrier_ns += comm_.wait_for_all();
     }
   }
+  const std::string held = standstill.seen();
   if (const auto after = own_read_bytes(); before && after) {
     row_.storage_bytes = *after - *before;
     row_.storage_known = 1;
@@ -92,7 +97,7 @@ void RankReader::run(const RankClock& clock) {
   while (going && loader_.next()) {  // the end, which proves what came
     loader_.release();
   }
-  error_ = loader_.error();
+  error_ = loader_.error().empty() ? held : loader_.error();
 }
 
 }  // namespace blksweep

@@ -104,6 +104,11 @@ std::string rate_text(std::uint64_t bytes, std::int64_t ns) {
 
 std::string ns_text(std::int64_t ns) { return format_duration(Nanos{ns}); }
 
+// Where no batch came there is no time of one.
+std::string when_text(const RankRow& r, std::int64_t ns) {
+  return r.samples > 0 ? ns_text(ns) : "-";
+}
+
 }  // namespace
 
 JoinedRow join_rows(std::span<const RankRow> rows) {
@@ -201,7 +206,7 @@ std::string result_text(const RanksResult& result) {
   }
   for (const RankRow& r : result.rows) {
     table.row({std::to_string(r.rank), r.host_name(), format_count(r.samples),
-               format_bytes({r.bytes}), ns_text(r.first_ns), ns_text(r.last_ns),
+               format_bytes({r.bytes}), when_text(r, r.first_ns), when_text(r, r.last_ns),
                rate_text(r.bytes, r.last_ns), ns_text(r.barrier_ns)});
   }
   const JoinedRow j = join_rows(result.rows);

@@ -42,7 +42,7 @@ struct RankRow {
   std::uint64_t content = 0;         // of all bytes with their samples' numbers; 0: not hashed
   std::int64_t begin_ns = 0;         // of reading
   std::int64_t first_ns = 0;         // first batch; 0: none came
-  std::int64_t last_ns = 0;          // last one so far
+  std::int64_t last_ns = 0;          // last one so far, used (--compute)
   std::int64_t waited_ns = 0;        // for batches
   std::int64_t barrier_ns = 0;       // for other ranks
   std::int64_t clock_offset_ns = 0;  // to rank 0's clock, as measured

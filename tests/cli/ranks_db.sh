@@ -24,6 +24,16 @@ launch 2 --json --data "$tmp/data" --split copy --db "$db"
 expect_status 0
 [ "$(sqlite3 "$db" 'SELECT count(DISTINCT key) FROM ranks')" = 2 ] || die 'other settings are another key'
 
+# A batch has not been had before it was used: what few batches of many ranks compute counts as that of many of one.
+for n in 1 2; do
+  launch "$n" --json --data "$tmp/data" --batch 102 --compute 20ms
+  expect_status 0
+  "$python" -c 'import json, sys
+doc = json.loads(sys.argv[1])
+sys.exit(not all(r["last_batch_ns"] >= 20_000_000 * r["batches"] for r in doc["rows"]) or doc["joined"]["batch_ns"] < 20_000_000)' "$out" ||
+    die "used for 20 ms each: $out"
+done
+
 # --- cut off: what was read is kept -----------------------------------------------------------------------
 # Seed 1: while they read.
 "$python" "$(dirname "$0")/../support/kill_ranks.py" --times 1 --ranks 2 --seed 1 --db "$db" "$mpi" "$tmp/data" || die 'a rank that was killed'
@@ -58,6 +68,28 @@ for change in 'storage_bytes = 0' "hostname = 'other'" "kernel = 'other'" "git_r
   "$python" -c 'import json, sys
 ranks = json.load(open(sys.argv[1]))["ranks"]
 sys.exit([r["efficiency"] is None for r in ranks[:3]] != [False, False, True])' "$tmp/.out" || die "not comparable: $change"
+done
+# The same words for data on another disk, from another folder: not comparable. Small files take a page each: a disk that
+# read all of them again read more than bytes, and one that read as much as bytes had some from caches.
+mkdir "$tmp/small" && mkdir "$tmp/small/elsewhere"
+call dataset make "$tmp/small/data" --count 40 --size 1KiB
+cp -a "$tmp/small/data" "$tmp/small/elsewhere/data"
+for at in . elsewhere; do
+  (cd "$tmp/small/$at" && launch 1 --data data --db "$tmp/places.db" && expect_status 0)
+done
+[ "$(sqlite3 "$tmp/places.db" 'SELECT count(DISTINCT key) FROM ranks')" = 2 ] || die 'data elsewhere are other data'
+for n in 1 2; do
+  launch "$n" --data "$tmp/small/data" --db "$tmp/small.db"
+  expect_status 0
+done
+[ "$(sqlite3 "$tmp/small.db" "SELECT json_extract(document, '$.page_bytes') FROM ranks LIMIT 1")" = 163840 ] || die 'pages of the data'
+sqlite3 "$tmp/small.db" 'UPDATE ranks SET storage_bytes = bytes * 4'
+for change in 'storage_bytes' 'bytes'; do
+  sqlite3 "$tmp/small.db" "UPDATE ranks SET storage_bytes = $change WHERE ranks = 2"
+  call report "$tmp/small.db" --json
+  "$python" -c 'import json, sys
+known = [r["efficiency"] is not None for r in json.load(open(sys.argv[1]))["ranks"]]
+sys.exit(known != [True, sys.argv[2] == "storage_bytes"])' "$tmp/.out" "$change" || die "fed by caches: $change"
 done
 cp "$tmp/data/$(cd "$tmp/data" && find . -name '*.bin' | head -n 1)" "$tmp/data/one_more.bin"
 launch 2 --json --data "$tmp/data" --split batch --batch 8 --db "$db"

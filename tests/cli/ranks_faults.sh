@@ -38,6 +38,27 @@ done
 [ "$(sqlite3 "$tmp/late.db" "SELECT complete, fault LIKE 'rank 1%not come%', ranks FROM ranks")" = '0|1|3' ] || die 'one that is late is kept'
 echo 'late ranks: named'
 
+# --- stopped, and going on: all comes, at times that are not the disk's ------------------------------------
+cat >"$tmp/hold" <<'SH'
+#!/bin/bash
+for _ in {1..1000}; do
+  for child in $(cat "/proc/$1/task/$1/children"); do # this script is one, too
+    [ "$(cat "/proc/$child/comm")" != 'rank 1 reads' ] || break 2
+  done
+  sleep 0.01
+done
+kill -STOP "$child" && sleep 0.6
+kill -CONT "$child"
+SH
+chmod +x "$tmp/hold"
+# shellcheck disable=SC2016
+as_rank 1 '"'"$tmp/hold"'" $$ </dev/null >/dev/null 2>&1 & true'
+launch 2 --json --data "$tmp/data" --batch 2 --compute 20ms --epochs 4
+expect_status 3
+[[ $err == *'rank 1 '*'stood still for '* ]] || die "a rank that was stopped is named: $err"
+holds 'all came' 'not doc["complete"] and doc["missing_samples"] == 0 and [r["state"] for r in rows] == ["done", "failed"]'
+echo 'a rank that was stopped: named'
+
 # --- killed while it connects to mpirun --------------------------------------------------------------------
 # mpirun is stopped until the rank waits for its answer, and is killed. (PMIx 4.2.2: mpirun would never end.)
 kill_connecting() {

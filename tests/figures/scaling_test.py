@@ -10,7 +10,7 @@ import scaling  # noqa: E402
 
 def row(ranks, rate, key="a", complete=1, **others):
     return {"ranks_id": 1, "key": key, "split": "batch", "barrier": "batch", "read_order": "lba", "merge": "none",
-            "shuffle": "full", "window_scope": "global", "bytes": 100, "storage_bytes": None, "ranks": ranks, "nodes": 1, "complete": complete, "fault": "", "samples_per_s": rate,
+            "shuffle": "full", "window_scope": "global", "bytes": 100, "storage_bytes": None, "data_bytes": 100, "page_bytes": 100, "ranks": ranks, "nodes": 1, "complete": complete, "fault": "", "samples_per_s": rate,
             "batch_ns": int(1e9 / rate), "hostname": "node1", "kernel": "Linux", "tool_version": "", "git_revision": "",
             **others}
 
@@ -30,6 +30,15 @@ class Scaling(unittest.TestCase):
         self.assertNotIn("caches", name)
         found.append(row(1, 450.0, storage_bytes=12))
         self.assertEqual(["from caches" in name for name, _ in scaling.lines(found)], [False, True])
+
+    def test_small_samples_that_caches_fed_are_another_line(self):
+        found = [row(1, 100.0, page_bytes=400, storage_bytes=400), row(4, 900.0, page_bytes=400, storage_bytes=100)]
+        self.assertEqual(scaling.lines(found), [])
+        found.append(row(4, 300.0, page_bytes=None, data_bytes=None, storage_bytes=400))  # of before they were told
+        self.assertEqual([sorted(points) for _, points in scaling.lines(found)], [[1, 4]])
+
+    def test_what_caches_had_differs_by_a_tenth_at_most(self):
+        self.assertEqual(scaling.lines([row(1, 100.0, storage_bytes=89), row(4, 400.0, storage_bytes=71)]), [])
 
     def test_other_machines_and_programs_are_not_compared(self):
         for other in ({"hostname": "node2"}, {"kernel": "Linux 7"}, {"git_revision": "b"}):

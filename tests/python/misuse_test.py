@@ -112,6 +112,13 @@ class Processes(DataTest):
                 kept.append(batch[0])
         self.assertIsInstance(blksweep.HeldError(), BufferError)
 
+    def test_a_loop_that_another_one_ended_does_not_look_whole(self):
+        loader = self.loader()
+        for pair in (lambda: [sum(len(b) for b in loader) for _ in loader], lambda: list(zip(loader, loader))):
+            with self.assertRaisesRegex(RuntimeError, "another loop"):
+                pair()
+        self.assertEqual(sorted(indices(loader)), list(range(len(loader.catalog))))
+
     def test_a_released_batch_says_so(self):
         iterator = iter(self.loader())
         batch, array = next(iterator), None

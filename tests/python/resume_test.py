@@ -95,6 +95,18 @@ class Resume(DataTest):
         del state["settings"]["window_scope"]
         self.assertEqual(part + indices(self.at(state)), indices(self.loader()))
 
+    def test_counts_all_that_its_loop_brings(self):
+        _, state = some(self.loader(epochs=2), 5)
+        loader = self.at(state, epochs=2)
+        samples = size = batches = 0
+        for batch in loader:
+            samples, size, batches = samples + len(batch), size + int(sum(batch.sizes)), batches + 1
+            said = loader.stats()
+            self.assertEqual((said["samples"], said["bytes"], said["batches"]), (samples, size, batches))
+        self.assertEqual((samples, loader.stats()["samples"]), (600 - 5 * 16, samples))
+        self.assertGreater(loader.stats()["epoch_ns"], loader.stats()["first_batch_ns"])
+        self.assertEqual(len(indices(loader)), loader.stats()["samples"])
+
     def test_is_small_and_quick(self):
         loader = self.loader()
         iterator = iter(loader)

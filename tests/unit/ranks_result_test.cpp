@@ -8,11 +8,13 @@
 
 #include "base/json.h"
 #include "base/rng.h"
+#include "experiment/data_facts.h"
 #include "ranks/keep.h"
 #include "ranks/quality.h"
 #include "ranks/result.h"
 #include "ranks/row.h"
 #include "store/result_reader.h"
+#include "support/flat_catalog.h"
 #include "support/rank_rows.h"
 #include "support/temp_dir.h"
 
@@ -29,6 +31,35 @@ TEST(RanksResult, WhatDisksGaveIsKnownOnlyIfItIsOfAllRanks) {
   EXPECT_EQ(join_rows(rows).storage_bytes, std::nullopt);
   rows[1].storage_known = 1;
   EXPECT_EQ(join_rows(rows).storage_bytes, 20U);
+}
+
+TEST(RanksResult, ARankWithoutABatchHasNoTimeOfOne) {
+  RankRow idle = row_of(1, RankState::done), busy = row_of(0, RankState::done);
+  busy.samples = 1;
+  busy.first_ns = busy.last_ns = 5000;
+  const std::string text = result_text({"{}", {busy, idle}, std::nullopt, std::nullopt});
+  EXPECT_EQ(text.find("0 ns  0 ns"), std::string::npos) << text;
+}
+
+// Small files take a page each: a disk reads more than what is delivered.
+TEST(DataFacts, PagesOfSamplesCountOnce) {
+  support::FlatCatalog flat("/data");
+  flat.add("a", 1000);
+  flat.add("b", 5000);
+  flat.add("empty", 0);
+  EXPECT_EQ(page_bytes(flat.view()), 3 * 4096U);
+  Catalog small_blocks = flat.view();
+  small_blocks.block_bytes = 1024;
+  EXPECT_EQ(page_bytes(small_blocks), 1024U + 5 * 1024U);
+  const std::vector<PartSample> parts{
+      {0, 100, 1, kNoLabel}, {100, 100, 1, kNoLabel}, {4090, 100, 1, kNoLabel}};
+  Catalog packed = flat.view();
+  packed.whole = {};
+  packed.parts = parts;
+  EXPECT_EQ(page_bytes(packed), 2 * 4096U);
+  flat.files[1].inode = flat.files[0].inode;  // names of one file
+  flat.files[0].size = 5000;
+  EXPECT_EQ(page_bytes(flat.view()), 2 * 4096U);
 }
 
 TEST(RankRow, AClockThatDriftedIsAsFarOffAsItIsAtTheEnd) {

@@ -23,19 +23,30 @@ std::string skew_text(const RanksRow& r) {
              : "-";
 }
 
-// What caches had of what came; unknown: the kernel does not tell.
+// Pages that hold the data, for each of its bytes: of small samples disks read many times as much.
+double pages_per_byte(const RanksRow& r) {
+  const Json document = parse_json(r.document);
+  const auto number = [&document](const char* name) {
+    return document.is_object() ? document.value(name, 0.0) : 0.0;
+  };
+  const double pages = number("page_bytes"), bytes = number("data_bytes");
+  return pages > 0 && bytes > 0 ? pages / bytes : 1;
+}
+
+// What caches had of the pages of what came; unknown: the kernel does not tell.
 std::optional<double> cached_share(const RanksRow& r) {
   if (!r.storage_bytes || r.bytes == 0) {
     return std::nullopt;
   }
-  return std::max(0.0, 1 - static_cast<double>(*r.storage_bytes) / static_cast<double>(r.bytes));
+  const double pages = static_cast<double>(r.bytes) * pages_per_byte(r);
+  return std::max(0.0, 1 - static_cast<double>(*r.storage_bytes) / pages);
 }
 
 // Ranks that caches feed are no better for it.
 bool fed_alike(const RanksRow& a, const RanksRow& b) {
   constexpr double kAlike = 0.1;
   const auto one = cached_share(a), other = cached_share(b);
-  return !one || !other || std::abs(*one - *other) <= kAlike;
+  return one && other ? std::abs(*one - *other) <= kAlike : !one && !other;
 }
 
 // The same settings, data, program and machine, as far as rank 0 tells.
