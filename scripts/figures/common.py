@@ -34,6 +34,11 @@ def disk_text(facts):
     return ", ".join(dict.fromkeys(w for w in words if w))
 
 
+def in_use(listed):
+    """What the kernel brackets of what there is: "none" of "[none] mq-deadline"."""
+    return next((word[1:-1] for word in listed.split() if word.startswith("[")), listed.strip())
+
+
 def span(counts, word):
     """"n = 5 repeats", "n = 3 to 5 repeats": of what a figure's rows or panels have."""
     least, greatest = min(counts), max(counts)

@@ -3,6 +3,7 @@ import dataclasses
 import functools
 import math
 
+import common
 import load
 import page
 import tex
@@ -95,8 +96,9 @@ def ceiling_numbers(facts):
 def disk_facts(facts):
     host = facts.host
     for name in ("hostname", "kernel", "cpu", "cpus", "device", "device_model", "filesystem", "mount_options",
-                 "scheduler", "gpu", "tool_version", "git_revision"):
+                 "gpu", "tool_version", "git_revision"):
         yield name.replace("_", "-"), host[name]
+    yield "scheduler", common.in_use(host["scheduler"])
     yield "memory-gib", f"{host['memory_bytes'] / 2**30:.1f}"
     yield "disk", facts.label or host["device_model"] or host["device"]
     yield from ceiling_numbers(facts)

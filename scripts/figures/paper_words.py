@@ -185,7 +185,7 @@ def methods_words(db, shown):
     if rest:
         yield f"In all cells: {', '.join(rest)}."
     sessions = sum(len(commands) for _, commands in facts.sessions)
-    yield (f"Every round ran each cell once, in an order drawn anew ({counted(cells)} runs a cell, "
+    yield (f"In every round each cell had its turn once, in an order drawn anew ({counted(cells)} runs a cell count, "
            f"{facts.counted} in all, {common.plural(sessions, 'command')}).")
     yield statistic(cells, facts)
     for f in everything:

@@ -281,7 +281,7 @@ def facts_of(facts):
         ("device", f"{host['device']}: {host['device_model'] or 'unknown model'}"),
         ("rotational", rotational),
         ("filesystem", f"{host['filesystem']} ({host['mount_options']})"),
-        ("I/O scheduler", host["scheduler"]), ("cgroup", host["cgroup"] or "none"),
+        ("I/O scheduler", common.in_use(host["scheduler"])), ("cgroup", host["cgroup"] or "none"),
         ("GPU", host["gpu"] or "none"), ("started", started.strftime("%Y-%m-%d %H:%M:%S UTC")),
         ("blksweep", f"{host['tool_version']}, revision {host['git_revision']}"),
         *commands(facts),

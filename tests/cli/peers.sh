@@ -129,6 +129,7 @@ expect_status 130
 
 # At once: a second Ctrl-C takes its process group along; SIGKILL leaves what ends with its parent.
 rm -f "$tmp/left"
+export TMPDIR=$tmp # nobody is left to remove the question's folder
 background run "${quick[@]}" --no-check --peer "$tmp/fake:waits"
 await_left() {
   for _ in {1..400}; do
@@ -155,6 +156,7 @@ await_left
 kill -KILL "$pid"
 ended
 gone "$(cat "$tmp/left")" || die 'after SIGKILL something stays'
+unset TMPDIR
 
 # --- the example of the page -----------------------------------------------------------------------
 sed -n '/<!-- example -->/,/^```$/p' "$here/../../docs/peers.md" | sed '1,2d;$d' >"$tmp/mine.py"

@@ -141,6 +141,19 @@ class Words(unittest.TestCase):
         self.assertEqual(load.ceilings(load.load_facts(self.db, cells[:1]))[0].rounds, 3)
         self.assertEqual(load.ceilings(load.load_facts(self.db, cells))[0].rounds, 6)
 
+    def test_the_scheduler_is_the_one_in_use(self):
+        cells = self.cells(1, 2)
+        facts = load.load_facts(self.db, cells)
+        self.assertIn("{scheduler}{none}\n", paper_tables.fact_numbers(paper_tables.Shown(cells, facts, {}, {})))
+        for listed, used in (("none [mq-deadline] bfq ", "mq-deadline"), ("none ", "none"), ("", "")):
+            self.assertEqual(common.in_use(listed), used)
+
+    def test_cells_with_fewer_runs_do_not_pass_for_whole(self):
+        cells = self.cells(1, 2)
+        cells[0] = dataclasses.replace(cells[0], runs=cells[1].runs - 1)
+        words = " ".join(paper_words.methods_words(self.db, paper_tables.Shown(cells, load.load_facts(self.db, cells), {}, {})))
+        self.assertIn(f"(n = {cells[0].runs} to {cells[1].runs} runs a cell count", words)
+
     def test_each_node_and_revision_is_named(self):
         self.change("UPDATE experiment SET git_revision = 'fedcba', cpu = 'Other CPU' WHERE experiment_id = 2")
         cells = self.cells(1, 2)

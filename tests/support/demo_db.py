@@ -62,7 +62,7 @@ def add_experiment(db: sqlite3.Connection, disk) -> int:
         db, "experiment", key="demo", facts_hash="0", started_unix_ns=1_760_000_000_000_000_000,
         kernel="6.12.0-example", cpu="Example CPU 2.1 GHz", hostname="node1", cpus=2,
         memory_bytes=8 << 30, device=disk[0], device_model=disk[1],
-        filesystem="ext4", mount_options="rw,noatime", scheduler="none", rotational=0, cgroup="/",
+        filesystem="ext4", mount_options="rw,noatime", scheduler="[none] mq-deadline kyber ", rotational=0, cgroup="/",
         gpu="", tool_version="0.1.0", git_revision="0123456789ab",
         argv="blksweep run demo.toml --db results.db")
     for name, value in (("nr_requests", "128"), ("max_sectors_kb", "1280"), ("read_ahead_kb", "128")):
