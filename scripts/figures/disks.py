@@ -43,7 +43,7 @@ def rows_of(cells):
     return list(dict.fromkeys(c.label_on_disk for c in cells))
 
 
-def draw_disk(ax, at, shift, cells, found, rows):
+def draw_disk(ax, at, shift, cells, found, rows, most):
     look = {"color": style.colour(at + 1), "marker": MARKERS[at % len(MARKERS)], "linestyle": ""}
     handle = None
     for cell in cells:
@@ -56,8 +56,9 @@ def draw_disk(ax, at, shift, cells, found, rows):
             ax.plot(interval, [row, row], color=look["color"], linewidth=2.0, solid_capstyle="butt")
         if value is not None:
             handle = ax.plot(value, row, markersize=5, label=cells[0].disk, **look)[0]
-            ax.annotate(f"{value:.3g}", (max(value, *ratios, 0), row), xytext=(5, 0), textcoords="offset points",
-                        va="center", fontsize=6.5, color=look["color"])
+            end = max(value, *ratios, min(interval[1], most) if interval else 0)
+            ax.annotate(f"{value:.3g}", (end, row), xytext=(5, 0), textcoords="offset points", va="center", fontsize=6.5,
+                        color=look["color"])
     return handle
 
 
@@ -68,10 +69,11 @@ def draw(found, cells, facts):
                                       layout="constrained")
     disks = data.by_disk(cells)
     step = 0.6 / len(disks)
-    handles = [draw_disk(ax, at, step * (at - (len(disks) - 1) / 2), of_disk, found, rows)
-               for at, (_, of_disk) in enumerate(disks)]
     values = [v for ratios in found.values() for v in ratios]
-    style.measured(ax.xaxis, min(values), max(values) * 1.1,
+    most = max(values) * 1.1
+    handles = [draw_disk(ax, at, step * (at - (len(disks) - 1) / 2), of_disk, found, rows, most)
+               for at, (_, of_disk) in enumerate(disks)]
+    style.measured(ax.xaxis, min(values), most,
                    "log" if max(values) / min(values) > LOG_FROM else "linear")
     ax.axvline(1, color=style.GREY, linewidth=0.8)
     dots.name_rows(ax, rows)

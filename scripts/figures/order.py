@@ -46,7 +46,9 @@ def draw(panels, cells, facts):
         ax.scatter(range(len(issued)), issued, s=1.6, color=style.BLUE, linewidths=0, rasterized=True)
         ax.scatter(range(len(intended)), intended, s=0.5, color=style.ORANGE, linewidths=0, rasterized=True)
         style.title(ax, cell.label)
-    style.from_zero(axes)
+    # The data may lie far in: their addresses fill the panels, and are written out.
+    axes[0].set_xlim(left=0)
+    axes[0].ticklabel_format(axis="y", useOffset=False)
     fig.supxlabel("position in the order of issue", fontsize=7.5)
     fig.supylabel("address on the disk (LBA, GiB)", fontsize=7.5)
     return fig

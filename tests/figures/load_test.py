@@ -145,6 +145,9 @@ class Loading(WithDatabase):
         self.assertEqual(intended.tolist(), [1, 2, 3])
         self.assertEqual(issued.tolist(), [3, 1, 2])
         self.assertEqual(len(order.load(self.db, self.cells)), 8)
+        far = numpy.array([900.0, 901.0])
+        low, high = order.draw({1: (far, far)}, self.cells, None).axes[0].get_ylim()
+        self.assertLess(high - low, 2)  # data far in fill their panel
 
     def test_a_database_is_never_created(self):
         with self.assertRaises(Exception):
