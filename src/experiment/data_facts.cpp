@@ -9,6 +9,7 @@
 
 #include "experiment/describe_host.h"
 #include "loader/loader_data.h"
+#include "os/layer_facts.h"
 
 namespace blksweep {
 namespace {
@@ -22,7 +23,7 @@ Json disk_facts(const Source& source) {
   if (source.device) {
     out["device"] = source.device->node;
     for (const LayerFact& f : layers_now(source.device->disk)) {
-      if (!f.name.starts_with("pcie_")) {  // may change by itself
+      if (!is_volatile(f)) {
         out["layers"].push_back(fmt::format("{} {}: {}", f.disk, f.name, f.value));
       }
     }

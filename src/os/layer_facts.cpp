@@ -129,9 +129,6 @@ void add_queue(const std::string& disk, std::vector<LayerFact>& all) {
   }
 }
 
-// A link that saves power changes its speed by itself.
-bool is_volatile(const LayerFact& f) { return f.name.starts_with("pcie_"); }
-
 // LVM names the cache's data volume so; of dm-cache made by hand the kernel shows nothing in sysfs.
 bool is_lvm_cache(const LayerFact& f) {
   return f.name == "mapper_name" && (f.value.ends_with("_cdata") || f.value.ends_with("_cvol"));
@@ -181,6 +178,8 @@ std::vector<LayerFact> layer_facts(const std::string& disk) {
   }
   return all;
 }
+
+bool is_volatile(const LayerFact& f) { return f.name.starts_with("pcie_"); }
 
 std::string difference(const std::vector<LayerFact>& before, const std::vector<LayerFact>& now) {
   constexpr const char* kNothing = "nothing";
