@@ -33,7 +33,6 @@ double pages_per_byte(const RanksRow& r) {
   return pages > 0 && bytes > 0 ? pages / bytes : 1;
 }
 
-// What caches had of the pages of what came; unknown: the kernel does not tell.
 std::optional<double> cached_share(const RanksRow& r) {
   if (!r.storage_bytes || r.bytes == 0) {
     return std::nullopt;
@@ -42,32 +41,48 @@ std::optional<double> cached_share(const RanksRow& r) {
   return std::max(0.0, 1 - static_cast<double>(*r.storage_bytes) / pages);
 }
 
+// What caches had of the pages of what came; unknown: the kernel does not tell.
+struct Fed {
+  const StoredRanks& stored;
+  std::optional<double> cached;
+};
+
+std::vector<Fed> fed_of(const std::vector<StoredRanks>& all) {
+  std::vector<Fed> out;
+  for (const StoredRanks& r : all) {
+    out.push_back({r, cached_share(r.row)});
+  }
+  return out;
+}
+
 // Ranks that caches feed are no better for it.
-bool fed_alike(const RanksRow& a, const RanksRow& b) {
+bool fed_alike(const Fed& a, const Fed& b) {
   constexpr double kAlike = 0.1;
-  const auto one = cached_share(a), other = cached_share(b);
-  return one && other ? std::abs(*one - *other) <= kAlike : !one && !other;
+  return a.cached && b.cached ? std::abs(*a.cached - *b.cached) <= kAlike : !a.cached && !b.cached;
 }
 
 // The same settings, data, program and machine, as far as rank 0 tells.
-bool comparable(const RanksRow& a, const RanksRow& b) {
+bool comparable(const Fed& one, const Fed& other) {
+  const RanksRow &a = one.stored.row, &b = other.stored.row;
   return a.key == b.key && a.hostname == b.hostname && a.kernel == b.kernel &&
-         a.git_revision == b.git_revision && fed_alike(a, b);
+         a.git_revision == b.git_revision && fed_alike(one, other);
 }
 
 // Samples per second of one rank, as the rows have it.
-std::optional<double> rate_of_one(const std::vector<StoredRanks>& all, const RanksRow& of) {
+std::optional<double> rate_of_one(const std::vector<Fed>& all, const Fed& of) {
   std::vector<double> rates;
-  for (const StoredRanks& r : all) {
-    if (r.row.complete && r.row.ranks == 1 && comparable(r.row, of)) {
-      rates.push_back(r.row.samples_per_s);
+  for (const Fed& f : all) {
+    const RanksRow& r = f.stored.row;
+    if (r.complete && r.ranks == 1 && comparable(f, of)) {
+      rates.push_back(r.samples_per_s);
     }
   }
   return rates.empty() ? std::nullopt : std::optional(median(rates));
 }
 
-std::optional<double> efficiency(const std::vector<StoredRanks>& all, const RanksRow& r) {
-  const std::optional<double> one = rate_of_one(all, r);
+std::optional<double> efficiency(const std::vector<Fed>& all, const Fed& of) {
+  const RanksRow& r = of.stored.row;
+  const std::optional<double> one = rate_of_one(all, of);
   const bool known = one && *one > 0 && r.complete && r.split != "copy";
   return known ? std::optional(r.samples_per_s / (*one * r.ranks)) : std::nullopt;
 }
@@ -93,15 +108,15 @@ std::string ranks_text(const std::vector<StoredRanks>& all) {
     table.column(title);
   }
   table.column("state", Table::Align::left);
-  for (const StoredRanks& one : all) {
-    const RanksRow& r = one.row;
-    const auto of_one = efficiency(all, r);
-    const auto cached = cached_share(r);
+  const std::vector<Fed> fed = fed_of(all);
+  for (const Fed& one : fed) {
+    const RanksRow& r = one.stored.row;
+    const auto of_one = efficiency(fed, one);
     table.row({std::to_string(r.ranks), std::to_string(r.nodes), r.split, r.barrier, r.order,
                r.merge, shuffle_text(r), fmt::format("{:.0f}", r.samples_per_s),
                format_bytes({static_cast<std::uint64_t>(r.bytes_per_s)}) + "/s",
                time_text(r.batch_ns), skew_text(r),
-               cached ? fmt::format("{:.0f} %", 100 * *cached) : "-",
+               one.cached ? fmt::format("{:.0f} %", 100 * *one.cached) : "-",
                of_one ? fmt::format("{:.2f}", *of_one) : "-", state_of(r)});
   }
   return table.text();
@@ -109,13 +124,14 @@ std::string ranks_text(const std::vector<StoredRanks>& all) {
 
 Json ranks_json(const std::vector<StoredRanks>& all) {
   Json out = Json::array();
-  for (const StoredRanks& r : all) {
-    Json one = parse_json(r.row.document);
+  const std::vector<Fed> fed = fed_of(all);
+  for (const Fed& r : fed) {
+    Json one = parse_json(r.stored.row.document);
     if (!one.is_object()) {
       one = Json::object();
     }
-    one["ranks_id"] = r.id;
-    const auto of_one = efficiency(all, r.row);
+    one["ranks_id"] = r.stored.id;
+    const auto of_one = efficiency(fed, r);
     one["efficiency"] = of_one ? Json(*of_one) : Json(nullptr);
     out.push_back(std::move(one));
   }
