@@ -108,19 +108,22 @@ class Loader:
         return self._batches(self._at.epoch + self.epochs, self._loops)
 
     def _batches(self, end: int, loop: int) -> Iterator[_native.Batch]:
-        while self._at.epoch < end or self._loops != loop:
-            if self._loops != loop:  # it would end early, and look like a whole epoch
-                raise RuntimeError("another loop over this loader has begun, and ended this one: make a loader for each")
+        self._check_newest(loop)
+        while self._at.epoch < end:
             # The rest of an epoch is a pass of its own; whole ones share one, without a gap.
             count = 1 if self._at.done else end - self._at.epoch
             mine = self._pass = self._open(count)
             yield from self._read(mine, count)
+            self._check_newest(loop)
             if self._pass is not mine:
-                if self._loops == loop:
-                    return  # close() or set_epoch()
-                continue
+                return  # close() or set_epoch()
             self._last_stats = self._earlier = self._of_loop(mine.stats())
             self._pass = None
+
+    def _check_newest(self, loop: int) -> None:
+        """A loop that another one has ended would look like a whole epoch."""
+        if self._loops != loop:
+            raise RuntimeError("another loop over this loader has begun, and ended this one: make a loader for each")
 
     def _open(self, epochs: int):
         opened = _native.Pass(self.catalog.native, {
