@@ -18,6 +18,7 @@
 /* Set before load. */
 const volatile __u32 filesystem = 0; /* the kernel's own device number: major << 20 | minor */
 const volatile __u64 inode_maker = 0, inode_maker_bytes = 0; /* the function that makes inodes of its kind */
+const volatile __u64 dentry_maker = 0, dentry_maker_bytes = 0;
 
 struct cache_probe_shared shared = {};
 
@@ -87,6 +88,17 @@ struct span {
 	__u64 begin, end; /* pages of the file's words */
 };
 
+/* 0: not one that is watched. */
+static __always_inline struct cache_probe_file *file_of(struct inode *inode)
+{
+	__u64 number;
+
+	if (!inode || device_of(inode) != filesystem)
+		return 0;
+	number = BPF_CORE_READ(inode, i_ino);
+	return bpf_map_lookup_elem(&files, &number);
+}
+
 /* false: not of a file that is watched. */
 static __always_inline bool place_of(void *at, struct span *span)
 {
@@ -94,8 +106,7 @@ static __always_inline bool place_of(void *at, struct span *span)
 	struct page___before_folio *page = at;
 	struct address_space *mapping;
 	struct cache_probe_file *file;
-	struct inode *inode;
-	__u64 number, index;
+	__u64 index;
 
 	if (bpf_core_type_exists(struct folio)) {
 		mapping = BPF_CORE_READ(folio, mapping);
@@ -104,11 +115,7 @@ static __always_inline bool place_of(void *at, struct span *span)
 		mapping = BPF_CORE_READ(page, mapping);
 		index = BPF_CORE_READ(page, index);
 	}
-	inode = BPF_CORE_READ(mapping, host);
-	if (!inode || device_of(inode) != filesystem)
-		return false;
-	number = BPF_CORE_READ(inode, i_ino);
-	file = bpf_map_lookup_elem(&files, &number);
+	file = file_of(BPF_CORE_READ(mapping, host));
 	if (!file || index >= file->pages)
 		return false;
 	span->first_word = file->first_word;
@@ -138,6 +145,8 @@ static __always_inline void add(struct cache_probe_word *word, __u64 bits)
 	__u64 gone = __sync_fetch_and_and(&word->evicted, ~bits) & bits;
 
 	__sync_fetch_and_or(&word->added, bits);
+	if (gone)
+		__sync_fetch_and_or(&word->again, gone);
 	count(&c->added, ones(bits));
 	count(&c->added_wanted, ones(bits & word->wanted));
 	count(&c->added_again, ones(gone));
@@ -182,26 +191,8 @@ int BPF_PROG(on_evict, void *folio)
 	FOR_WORDS_OF(folio, evict);
 }
 
-/* No tracepoint tells of an inode that is loaded, and not every kernel lets a program stand at a function: it is
- * an allocation out of the filesystem's own function for that. */
-SEC("tp_btf/kmem_cache_alloc")
-int BPF_PROG(on_allocation, unsigned long from)
-{
-	if (from - inode_maker < inode_maker_bytes && shared.enabled &&
-	    shared.process == bpf_get_current_pid_tgid() >> 32)
-		__sync_fetch_and_add(&shared.counts.inodes_loaded, 1);
-	return 0;
-}
-
-/* Of a module's tracepoint the verifier takes every pointer for one that may be NULL (6.12: "bpf: Augment raw_tp
- * arguments with PTR_MAYBE_NULL"). */
-SEC("tp_btf/ext4_evict_inode")
-int BPF_PROG(on_inode_gone, struct inode *inode)
-{
-	if (inode && shared.enabled && device_of(inode) == filesystem)
-		__sync_fetch_and_add(&shared.counts.inodes_evicted, 1);
-	return 0;
-}
+#include "inodes.h"
+#include "windows.h"
 
 static __always_inline int begin_reclaim(void)
 {

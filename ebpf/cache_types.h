@@ -18,14 +18,25 @@ enum { false, true };
 enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_ANY = 0,
 	BPF_F_MMAPABLE = 1 << 10,
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct shrinker {
+	void *private_data;
+};
+
 struct super_block {
 	__u32 s_dev;
+	struct shrinker *s_shrink;
+};
+
+/* Before 6.7. */
+struct super_block___around_its_shrinker {
+	struct shrinker s_shrink;
 };
 
 struct inode {
@@ -33,8 +44,16 @@ struct inode {
 	unsigned long i_ino;
 };
 
+struct xfs_inode {
+	struct inode i_vnode;
+};
+
 struct address_space {
 	struct inode *host;
+};
+
+struct file_ra_state {
+	unsigned int size;
 };
 
 struct folio {

@@ -269,7 +269,8 @@ RECORDS = {"depth": numpy.dtype([("at", "<i8"), ("driver", "<u4"), ("scheduler",
            "issue": numpy.dtype([("at", "<i8"), ("sector", "<u8"), ("bytes", "<u4"), ("latency", "<i8"),
                                  ("read", "<u4"), ("batch", "<u4")]),
            "page_cache": numpy.dtype([("at", "<i8"), ("added", "<u8"), ("wanted", "<u8"), ("again", "<u8"),
-                                      ("evicted", "<u8")])}
+                                      ("evicted", "<u8"), ("inodes_loaded", "<u8"), ("inodes_evicted", "<u8"),
+                                      ("shrinker_freed", "<u8")])}
 
 
 def packed(blob, record, most=MOST_RECORDS):

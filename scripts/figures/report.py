@@ -17,6 +17,7 @@ import common
 import depth
 import disks
 import first_batch
+import inodes
 import lanes
 import load
 import map_distance
@@ -65,6 +66,7 @@ FIGURES = [
     ("order", "Where requests went, and where the plan wanted them", order),
     ("sizes", "Request sizes", sizes),
     ("page_cache", "What went through the page cache", page_cache),
+    ("inodes", "Inodes over the epoch", inodes),
 ]
 MAP_FIGURES = [
     ("map_heat", "Latency by LBA distance", map_heat),

@@ -56,6 +56,11 @@ AttributionRecord attribution_record(const Attribution& found, const OtherReques
   add_others(others, out);
   add_paths("file", found.files, out);
   add_paths("folder", found.folders, out);
+  std::ranges::transform(found.extents, std::back_inserter(out.extents), [](const auto& e) {
+    const ReadTraffic& t = e.traffic;
+    return RequestExtentRecord{e.path,     e.file_offset, e.address,          e.length,
+                               t.requests, t.bytes,       t.latency_mean_ns()};
+  });
   std::ranges::transform(found.latency, std::back_inserter(out.latency), [](const LatencyCell& c) {
     return RequestLatencyRecord{c.bytes, c.latency_ns, c.requests};
   });

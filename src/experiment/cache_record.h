@@ -14,6 +14,7 @@ struct CacheReading {
   bool by_page_cache = true;    // that is how the run reads its files
   bool by_this_process = true;  // else whatever is counted of this process says nothing
 };
-CacheRecord cache_record(const CacheReport& report, const CacheReading& reading);
+CacheRecord cache_record(const CacheReport& report, const CacheReading& reading,
+                         const Catalog& catalog);
 
 }  // namespace blksweep

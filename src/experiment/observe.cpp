@@ -189,9 +189,11 @@ class CacheObserver : public Observer {
       return {};
     }
     record.warnings.insert(record.warnings.end(), report->warnings.begin(), report->warnings.end());
-    record.page_cache = cache_record(
-        *report, {.by_page_cache = q_.planned.align <= 1 && !reads_device(q_.planned.plan),
-                  .by_this_process = q_.reader == nullptr});
+    record.page_cache =
+        cache_record(*report,
+                     {.by_page_cache = q_.planned.align <= 1 && !reads_device(q_.planned.plan),
+                      .by_this_process = q_.reader == nullptr},
+                     q_.source.catalog);
     return {};
   }
 

@@ -113,6 +113,8 @@ class Account {
     out.folders = most_of<std::string_view, PathTraffic>(folders_, [](auto path, const auto& t) {
       return PathTraffic{std::string(path), t};
     });
+    out.extents = most_of<std::size_t, ExtentTraffic>(
+        extents_, [&](std::size_t index, const auto& t) { return extent_traffic(index, t); });
     out.processes =
         most_of<std::uint32_t, ProcessTraffic>(processes_, [&](auto process, const auto& t) {
           return ProcessTraffic{process, first_ns_.at(process), t};
@@ -131,8 +133,23 @@ class Account {
     classes_[static_cast<std::size_t>(kind)].add(read, number_, part.bytes());
     if (part.file != kNobody) {
       files_[part.file].add(read, number_, part.bytes());
+      extents_[extent_of(part)].add(read, number_, part.bytes());
       folders_[folder_of(question_.catalog.path(part.file))].add(read, number_, part.bytes());
     }
+  }
+
+  // A part lies within one extent: stretches do.
+  std::size_t extent_of(const OwnedPart& part) const {
+    const Catalog& c = question_.catalog;
+    const auto from = c.extents_from(part.file, part.file_offset);
+    return static_cast<std::size_t>(from.data() - c.extents.data());
+  }
+
+  ExtentTraffic extent_traffic(std::size_t index, const ReadTraffic& traffic) const {
+    const Catalog& c = question_.catalog;
+    const ExtentRecord& e = c.extents[index];
+    return {std::string(c.path(e.file)), e.file_offset, c.partition_start + e.device_offset,
+            e.length, traffic};
   }
 
   const AttributionQuestion& question_;
@@ -142,6 +159,7 @@ class Account {
   Tallies<std::uint32_t> files_, processes_;
   std::unordered_map<std::uint32_t, std::int64_t> first_ns_;  // by process
   Tallies<std::string_view> folders_;
+  Tallies<std::size_t> extents_;  // by their number in the catalog
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> latency_;
 };
 

@@ -4,9 +4,9 @@
 // Parts:    a request is cut where files and samples begin and end (plan/owner_map.h), so one that
 //           was merged of several files is each one's, with its bytes. Every byte of a request is
 //           in one class: the classes' bytes sum up to those of the requests.
-// Counts:   a request counts once in each class, file and folder that it holds bytes of.
-// Latency:  of a request as a whole, issue to completion; of a file, of the requests that hold
-//           bytes of it.
+// Counts:   a request counts once in each class, file, extent and folder that it holds bytes of.
+// Latency:  of a request as a whole, issue to completion; of a file or an extent, of the requests
+//           that hold bytes of it.
 // Meaning:  docs/probe.md, "What requests were for".
 // Threads:  pure.
 #pragma once
@@ -48,6 +48,12 @@ struct PathTraffic {
   ReadTraffic traffic;
 };
 
+struct ExtentTraffic {
+  std::string path;                                        // of its file
+  std::uint64_t file_offset = 0, address = 0, length = 0;  // bytes; address: of the whole disk
+  ReadTraffic traffic;
+};
+
 struct ProcessTraffic {
   std::uint32_t process = 0;  // that made the requests; 0: not known
   std::int64_t first_ns = 0;  // when the first of them was issued
@@ -62,6 +68,7 @@ struct LatencyCell {
 struct Attribution {
   std::array<ReadTraffic, kReadClasses.size()> classes;
   std::vector<PathTraffic> files, folders;  // most bytes first, kMostPaths at most
+  std::vector<ExtentTraffic> extents;       // likewise
   std::vector<ProcessTraffic> processes;    // likewise
   std::vector<LatencyCell> latency;         // by size, then latency
   std::vector<std::uint32_t> read_files;    // all of which something was read, in no order

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "store/insert.h"
-#include "store/select.h"
+#include "store/record_rows.h"
 
 namespace blksweep {
 namespace {
@@ -55,32 +54,7 @@ Result<> insert_sums(Database& db, std::int64_t run, const AccountRecord& accoun
 constexpr auto kCostColumns = [](auto& r, auto&& f) { each_copy_cost_column(r, f); };
 constexpr auto kOverlapColumns = [](auto& r, auto&& f) { each_overlap_column(r, f); };
 constexpr auto kClockColumns = [](auto& r, auto&& f) { each_device_clock_column(r, f); };
-constexpr auto kCacheColumns = [](auto& r, auto&& f) { each_page_cache_column(r, f); };
 constexpr auto kAcceleratorColumns = [](auto& r, auto&& f) { each_accelerator_column(r, f); };
-
-template <class Record, class Each>
-Result<> insert_one(Database& db, std::int64_t run, const char* table, const Maybe<Record>& record,
-                    Each each) {
-  if (!record) {
-    return {};
-  }
-  Insert row(table);
-  row("run_id", run);
-  each(*record, row);
-  return row.into(db);
-}
-
-template <class Record, class Each>
-Result<> read_one(Database& db, std::int64_t run, const char* table, Maybe<Record>& record,
-                  Each each) {
-  ColumnNames names;
-  Record none;
-  each(none, names);
-  BLKSWEEP_TRY(Statement query,
-               db.prepare(fmt::format("SELECT {} FROM {} WHERE run_id = ?", names.text(), table)));
-  query.bind(run);
-  return for_each_row(query, [&](Statement& row) { each(record.emplace(), RowReader(row)); });
-}
 
 // Rows of a name and nanoseconds, as they were written.
 Result<Named> read_named(Database& db, const char* sql, std::int64_t run,
@@ -143,7 +117,6 @@ Result<> insert_account(Database& db, std::int64_t run, const RunRecord& record)
   BLKSWEEP_CHECK(insert_one(db, run, "overlap", record.overlap, kOverlapColumns));
   BLKSWEEP_CHECK(insert_one(db, run, "device_clock", record.device_clock, kClockColumns));
   BLKSWEEP_CHECK(insert_one(db, run, "accelerator", record.accelerator, kAcceleratorColumns));
-  BLKSWEEP_CHECK(insert_one(db, run, "page_cache", record.page_cache, kCacheColumns));
   return record.account ? insert_sums(db, run, *record.account) : Result<>();
 }
 
@@ -152,7 +125,6 @@ Result<> read_account(Database& db, std::int64_t run, RunRecord& record) {
   BLKSWEEP_CHECK(read_one(db, run, "copy_cost", record.copy_cost, kCostColumns));
   BLKSWEEP_CHECK(read_one(db, run, "overlap", record.overlap, kOverlapColumns));
   BLKSWEEP_CHECK(read_one(db, run, "device_clock", record.device_clock, kClockColumns));
-  BLKSWEEP_CHECK(read_one(db, run, "page_cache", record.page_cache, kCacheColumns));
   return read_one(db, run, "accelerator", record.accelerator, kAcceleratorColumns);
 }
 

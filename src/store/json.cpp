@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "store/cache_columns.h"
 #include "store/ceilings.h"
 #include "store/decode_bound.h"
 #include "store/request_columns.h"
@@ -178,6 +179,17 @@ Json orders_json(const std::vector<OrderRecord>& orders) {
   return list;
 }
 
+Json page_cache_json(const Maybe<CacheRecord>& cache) {
+  Json out = object_or_null(cache, [](auto& r, Keys k) { each_page_cache_column(r, k); });
+  if (cache) {
+    out["files"] = Json::array();
+    for (const CacheFileRecord& f : cache->files) {
+      each_page_cache_file_column(f, Keys{out["files"].emplace_back(Json::object())});
+    }
+  }
+  return out;
+}
+
 Json attribution_json(const Maybe<AttributionRecord>& attribution) {
   if (!attribution) {
     return nullptr;
@@ -194,6 +206,10 @@ Json attribution_json(const Maybe<AttributionRecord>& attribution) {
     Json& row = out[p.kind + "s"].emplace_back(Json::object());
     each_request_path_column(p, Keys{row});
     row.erase("kind");
+  }
+  out["extents"] = Json::array();
+  for (const RequestExtentRecord& e : attribution->extents) {
+    each_request_extent_column(e, Keys{out["extents"].emplace_back(Json::object())});
   }
   out["latency"] = Json::array();
   for (const RequestLatencyRecord& l : attribution->latency) {
@@ -233,8 +249,7 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
   if (run.probe) {
     out["probe"]["order"] = orders_json(run.probe->order);
   }
-  out["page_cache"] =
-      object_or_null(run.page_cache, [](auto& r, Keys k) { each_page_cache_column(r, k); });
+  out["page_cache"] = page_cache_json(run.page_cache);
   out["attribution"] = run.probe ? attribution_json(run.probe->attribution) : Json(nullptr);
   out["fio"] = object_or_null(run.fio, [](auto& r, Keys k) { each_fio_column(r, k); });
   out["fio_plain"] = object_or_null(run.fio_plain, [](auto& r, Keys k) { each_fio_column(r, k); });

@@ -38,6 +38,17 @@ void each_request_path_column(Path& p, F&& f) {
   f("latency_mean_ns", p.latency_mean_ns);
 }
 
+template <class Extent, class F>
+void each_request_extent_column(Extent& e, F&& f) {
+  f("path", e.path);
+  f("file_offset", e.file_offset);
+  f("address", e.address);
+  f("length", e.length);
+  f("requests", e.requests);
+  f("bytes", e.bytes);
+  f("latency_mean_ns", e.latency_mean_ns);
+}
+
 template <class Latency, class F>
 void each_request_latency_column(Latency& l, F&& f) {
   f("bytes", l.bytes);

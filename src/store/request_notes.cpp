@@ -112,13 +112,17 @@ std::vector<std::pair<std::string, double>> read_for(const std::vector<const Sto
 }
 
 std::string page_cache_text(const std::vector<const StoredRun*>& runs) {
-  std::vector<double> hits, unwanted, again, evicted;
+  std::vector<double> hits, unwanted, again, evicted, windows, window_bytes;
   for (const StoredRun* r : runs) {
     if (const Maybe<CacheRecord>& c = r->run.page_cache) {
       hits.push_back(c->hit_share.value_or(-1));
       unwanted.push_back(static_cast<double>(c->unwanted_bytes));
       again.push_back(static_cast<double>(c->again_bytes));
       evicted.push_back(static_cast<double>(c->evicted_bytes));
+      if (c->readahead_windows.value_or(0) > 0 && c->readahead_bytes) {
+        windows.push_back(static_cast<double>(*c->readahead_windows));
+        window_bytes.push_back(static_cast<double>(*c->readahead_bytes) / windows.back());
+      }
     }
   }
   if (hits.empty()) {
@@ -130,8 +134,13 @@ std::string page_cache_text(const std::vector<const StoredRun*>& runs) {
   const std::string found =
       median(hits) < 0 ? "the run reads past it"
                        : fmt::format("{:.1f} % of what is wanted was there", 100 * median(hits));
-  return fmt::format("page cache: {}; fetched and not wanted {}, evicted {}, fetched again {}",
-                     found, size(unwanted), size(evicted), size(again));
+  const std::string ahead =
+      windows.empty() ? ""
+                      : fmt::format("; {} windows of read-ahead, {} on average",
+                                    format_count(static_cast<std::uint64_t>(median(windows))),
+                                    size(window_bytes));
+  return fmt::format("page cache: {}; fetched and not wanted {}, evicted {}, fetched again {}{}",
+                     found, size(unwanted), size(evicted), size(again), ahead);
 }
 
 std::string request_notes(const std::vector<CellSummary>& cells) {

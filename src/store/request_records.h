@@ -39,6 +39,12 @@ struct RequestPathRecord {
   std::uint64_t requests = 0, bytes = 0;
   Maybe<double> latency_mean_ns;  // of these requests
 };
+struct RequestExtentRecord {
+  std::string path;                                        // of its file
+  std::uint64_t file_offset = 0, address = 0, length = 0;  // address: of the whole disk
+  std::uint64_t requests = 0, bytes = 0;
+  Maybe<double> latency_mean_ns;
+};
 // Requests of `bytes` to less than twice that, of `latency_ns` to less than the next step.
 struct RequestLatencyRecord {
   std::uint64_t bytes = 0, latency_ns = 0, requests = 0;
@@ -46,7 +52,8 @@ struct RequestLatencyRecord {
 inline constexpr const char* kUnattributed = "elsewhere";  // kind of reads of nobody knows what
 struct AttributionRecord {
   std::vector<RequestClassRecord> classes;
-  std::vector<RequestPathRecord> paths;  // files, then folders; most bytes first
+  std::vector<RequestPathRecord> paths;      // files, then folders; most bytes first
+  std::vector<RequestExtentRecord> extents;  // likewise
   std::vector<RequestLatencyRecord> latency;
 };
 

@@ -1,5 +1,5 @@
 // Requests in the database: what became of the plan's order (request_order), and what they were for
-// (request_class, request_path, request_latency).
+// (request_class, request_path, request_extent, request_latency).
 //
 // Errors:  as ResultStore. Threads: the owner of the database.
 #pragma once

@@ -8,6 +8,7 @@
 
 #include "store/account_store.h"
 #include "store/batch_store.h"
+#include "store/cache_store.h"
 #include "store/request_store.h"
 #include "store/run_columns.h"
 #include "store/schema.h"
@@ -228,6 +229,7 @@ Result<std::vector<StoredRun>> ResultReader::runs(std::int64_t experiment) {
   BLKSWEEP_CHECK(for_each_row(query, [&found](Statement& row) { found.push_back(read_run(row)); }));
   for (StoredRun& stored : found) {
     BLKSWEEP_CHECK(read_account(db_, stored.id, stored.run));
+    BLKSWEEP_TRY(stored.run.page_cache, read_page_cache(db_, stored.id));
     if (stored.run.probe) {
       BLKSWEEP_TRY(stored.run.probe->order, read_orders(db_, stored.id));
       BLKSWEEP_TRY(stored.run.probe->attribution, read_attribution(db_, stored.id));

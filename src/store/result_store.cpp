@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "store/account_store.h"
 #include "store/batch_store.h"
+#include "store/cache_store.h"
 #include "store/insert.h"
 #include "store/request_store.h"
 #include "store/run_columns.h"
@@ -253,6 +254,7 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
     BLKSWEEP_CHECK(insert_prediction(db, run, *record.prediction));
   }
   BLKSWEEP_CHECK(insert_account(db, run, record));
+  BLKSWEEP_CHECK(insert_page_cache(db, run, record.page_cache));
   BLKSWEEP_CHECK(insert_node(db, run, record));
   BLKSWEEP_CHECK(insert_noise(db, run, record));
   BLKSWEEP_CHECK(insert_texts(db, run, record));

@@ -104,23 +104,6 @@ void each_probe_column(Probe& p, F&& f) {
   f("plan_order", p.plan_order);
 }
 
-template <class Cache, class F>
-void each_page_cache_column(Cache& c, F&& f) {
-  f("hit_share", c.hit_share);
-  f("wanted_bytes", c.wanted_bytes);
-  f("added_bytes", c.added_bytes);
-  f("unwanted_bytes", c.unwanted_bytes);
-  f("again_bytes", c.again_bytes);
-  f("evicted_bytes", c.evicted_bytes);
-  f("inodes_loaded", c.inodes_loaded);
-  f("inodes_evicted", c.inodes_evicted);
-  f("reclaims", c.reclaims);
-  f("reclaimed_bytes", c.reclaimed_bytes);
-  f("reclaim_ns", c.reclaim_ns);
-  f("kswapd_wakes", c.kswapd_wakes);
-  f("lost_events", c.lost_events);
-}
-
 template <class Noise, class F>
 void each_noise_column(Noise& n, F&& f) {
   f("steal_ns", n.steal_ns);

@@ -197,7 +197,8 @@ CREATE TABLE series (               -- packed little-endian records, see docs/re
                                     -- gpu: i64 at_ns, u32 utilisation, u32 memory_utilisation,
                                     -- u64 memory_used_bytes, u32 clock_mhz, u64 throttle_reasons;
                                     -- greatest: unknown
-                                    -- page_cache: i64 at_ns, u64 added, wanted, again, evicted
+                                    -- page_cache: i64 at_ns, u64 added, wanted, again, evicted,
+                                    -- inodes_loaded, inodes_evicted, shrinker_freed
                                     -- transfer: i64 begin_ns, i64 end_ns, u64 bytes, u32 batch,
                                     -- u32 lane; kernel: i64 begin_ns, i64 end_ns, i64 asked_ns,
                                     -- u32 batch

@@ -152,12 +152,27 @@ CREATE TABLE page_cache ( -- of the data set's files, in whole pages; no row: no
   evicted_bytes   INTEGER NOT NULL,
   inodes_loaded   INTEGER,          -- by this process; NULL, here and below: the kernel does not tell
   inodes_evicted  INTEGER,          -- of the filesystem, by anybody
+  dentries_loaded INTEGER,          -- by this process
+  shrinker_freed  INTEGER,          -- dentries and inodes of the filesystem, for anybody
+  readahead_sync  INTEGER,          -- reads that asked for read-ahead: they found nothing
+  readahead_async INTEGER,          -- they reached the mark of a window
+  readahead_windows INTEGER,        -- opened, of the data set's files
+  readahead_bytes INTEGER,          -- of these, up to the end of the file
   reclaims        INTEGER,          -- by threads of this process, for want of memory
   reclaimed_bytes INTEGER,          -- that these gave back, of whatever file
   reclaim_ns      INTEGER,          -- that these took, summed over threads
   kswapd_wakes    INTEGER,          -- of the whole node
   lost_events     INTEGER NOT NULL  -- counts are too low by these
 ) STRICT;
+CREATE TABLE page_cache_file ( -- of which most was fetched for nothing or twice; each page once
+  run_id   INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,        -- the worst first
+  path     TEXT NOT NULL,
+  wanted_bytes   INTEGER NOT NULL, added_bytes INTEGER NOT NULL,
+  unwanted_bytes INTEGER NOT NULL,  -- of what was added
+  again_bytes    INTEGER NOT NULL,  -- added after they had been evicted
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
 )sql";
 
 const char* const kRequestTables = R"sql(
@@ -192,6 +207,16 @@ CREATE TABLE request_path ( -- the files and folders of which most was read
   position INTEGER NOT NULL,
   kind     TEXT NOT NULL,           -- file | folder
   path     TEXT NOT NULL,           -- below the data set's directory
+  requests INTEGER NOT NULL, bytes INTEGER NOT NULL, -- that hold bytes of it, and these
+  latency_mean_ns REAL,             -- of these requests; NULL: the end of none was seen
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE request_extent ( -- the extents of files of which most was read
+  run_id   INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,
+  path     TEXT NOT NULL,           -- of the file
+  file_offset INTEGER NOT NULL, address INTEGER NOT NULL, length INTEGER NOT NULL, -- bytes; of the
+                                    -- whole disk
   requests INTEGER NOT NULL, bytes INTEGER NOT NULL, -- that hold bytes of it, and these
   latency_mean_ns REAL,             -- of these requests; NULL: the end of none was seen
   PRIMARY KEY (run_id, position)

@@ -59,6 +59,9 @@ void each_field(Point& p, F&& f) {
   f(p.wanted_bytes);
   f(p.again_bytes);
   f(p.evicted_bytes);
+  f(p.inodes_loaded);
+  f(p.inodes_evicted);
+  f(p.shrinker_freed);
 }
 
 template <class Span, class F>

@@ -9,7 +9,8 @@
 //           transfer: i64 begin_ns, i64 end_ns, u64 bytes, u32 batch, u32 lane (32 bytes).
 //           kernel: i64 begin_ns, i64 end_ns, i64 asked_ns, u32 batch (28 bytes).
 //           page_cache: i64 at_ns, u64 added_bytes, u64 wanted_bytes, u64 again_bytes,
-//           u64 evicted_bytes (40 bytes).
+//           u64 evicted_bytes, u64 inodes_loaded, u64 inodes_evicted, u64 shrinker_freed
+//           (64 bytes).
 //           map_read: i64 begin_ns, i64 latency_ns, u64 offset, i64 distance, u32 bytes, u32 depth
 //           (40 bytes). No header; the row says how many.
 // Property: decode(encode(x)) == x; bytes after the last whole record are ignored.

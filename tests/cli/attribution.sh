@@ -19,7 +19,7 @@ def total(a):
 
 def check(truth, what, run):
     if not truth:
-        shown = {k: v for k, v in run["attribution"].items() if k not in ("files", "folders", "latency")}
+        shown = {k: v for k, v in run["attribution"].items() if k not in ("files", "folders", "extents", "latency")}
         sys.exit(f"FAILED: {what}: {run.get('cell', {})}\n{shown}\nbytes {run.get('bytes')} "
                  f"device {run.get('device_bytes')} probe {run.get('probe')}")
 
@@ -40,6 +40,10 @@ def judge(run, files):
     untimed = run["probe"]["requests"] - sum(l["requests"] for l in a["latency"])
     check(0 <= untimed <= run["probe"]["healed"], "each request whose end was seen has a latency", run)
     check(sum(f["bytes"] for f in a["folders"]) == a["samples"]["bytes"] + a["read_ahead"]["bytes"], "by folder", run)
+    check(a["extents"] and all(0 < e["bytes"] <= e["length"] or again for e in a["extents"]), "by extent", run)
+    most = 50 # rows at most
+    whole = len(a["extents"]) == most or sum(e["bytes"] for e in a["extents"]) == sum(f["bytes"] for f in a["folders"])
+    check(whole, "extents are those of the files", run)
     for f in a["files"]:
         rounded = -(-files[f["path"]] // 4096) * 4096
         check(f["bytes"] == rounded or (again and f["bytes"] > rounded), f"{f} is {rounded} bytes of blocks", run)

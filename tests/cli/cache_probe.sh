@@ -34,6 +34,37 @@ if not eval(sys.argv[2], {}, row):
 PY
 }
 
+# row_says EXPRESSION : it is true of the row
+row_says() { "$python" -c 'import json, sys; sys.exit(not eval(sys.argv[2], {}, json.load(open(sys.argv[1]))))' "$tmp/row.json" "$1"; }
+# reads_ahead : this kernel tells of read-ahead
+reads_ahead() { row_says 'readahead_windows is not None'; }
+# drop_when_read BYTES : drops the caches once the run of small.cat has read so many
+drop_when_read() {
+  local pid read=0
+  until pid=$(pgrep -f "run .*$tmp/small.cat"); do sleep 0.01; done
+  while ((read < $1)); do
+    read=$(awk '/^rchar/ { print $2 }' "/proc/$pid/io" 2>/dev/null) || return 1
+    sleep 0.01
+  done
+  echo 3 >/proc/sys/vm/drop_caches
+}
+
+# dropped_in_between : of the warm files of small.cat: pages go and come back, names go, too; of 300 other files, which
+# nobody has open, the inodes go
+dropped_in_between() {
+  mkdir "$loopfs_mount/beside"
+  for i in {1..300}; do
+    echo "$i" >"$loopfs_mount/beside/$i"
+  done
+  sync -f "$loopfs_mount/beside"
+  drop_when_read $((3 * 600 * 16384)) &
+  measured --catalog "$tmp/small.cat" --engine psync --merge none --order random --cache keep --epochs 400
+  wait $! || die 'the run was over before the caches were dropped'
+  holds 'evicted_bytes == again_bytes >= 600 * 16384 and inodes_loaded == 0'
+  holds '300 <= inodes_evicted <= 310 and shrinker_freed >= 600 + 300 + inodes_evicted'
+  rm -r "$loopfs_mount/beside"
+}
+
 # --- two subvolumes, whose files have the same inode numbers -------------------------------------------------
 if command -v mkfs.btrfs >/dev/null && command -v btrfs >/dev/null; then
   own_disk 320M btrfs
@@ -48,6 +79,13 @@ if command -v mkfs.btrfs >/dev/null && command -v btrfs >/dev/null; then
   call run --catalog "$tmp/two.cat" --no-ceiling --no-probe --probe-cache --buffered --cache keep --json
   expect_status 0
   expect 'of two subvolumes nothing is said' 'run["page_cache"] is None and any("inode number" in w for w in run["warnings"])'
+
+  # --- and inodes of one that are given up --------------------------------------------------------------------
+  call cache drop # the others' files: this probe cannot tell them apart
+  call dataset make "$loopfs_mount/small" --count 600 --size 16KiB
+  make_catalog "$loopfs_mount/small" "$tmp/small.cat"
+  measured --catalog "$tmp/small.cat" --engine psync --merge none --order random --cache warm
+  dropped_in_between
   loopfs_remove
 fi
 
@@ -65,6 +103,9 @@ for fstype in ext4 xfs; do
   holds 'added_bytes == after' "after=$(resident "$data")"
   folders=$(find "$data" -type d | wc -l)
   holds 'files <= inodes_loaded <= files + folders + 2' files=600 "folders=$folders"
+  holds 'files + folders <= dentries_loaded <= files + folders + 20' files=600 "folders=$folders"
+  holds 'inodes_evicted == shrinker_freed == 0 and files == []'
+  reads_ahead && holds 'readahead_sync == readahead_windows == 600 and readahead_async == 0 and readahead_bytes == all' "all=$all"
 
   # --- half warm: half of it is found -------------------------------------------------------------------
   call cache drop
@@ -88,6 +129,9 @@ for fstype in ext4 xfs; do
   # --- warm: nothing is fetched -----------------------------------------------------------------------
   measured "${small[@]}" --cache keep
   holds 'hit_share == 1 and added_bytes == evicted_bytes == inodes_loaded == 0'
+  reads_ahead && holds 'readahead_sync == readahead_async == readahead_windows == readahead_bytes == 0'
+
+  dropped_in_between
 
   # --- holes are not read: none of them was found -----------------------------------------------------------
   sparse=$loopfs_mount/sparse
@@ -116,7 +160,9 @@ for fstype in ext4 xfs; do
   measured --catalog "$tmp/large.cat" --engine psync --merge none --order random --read-share 25% --cache cold
   holds 'wanted_bytes == 60 << 18 and hit_share == 0 and added_bytes == after == wanted_bytes + unwanted_bytes' \
     "after=$(resident "$large")"
-  holds 'unwanted_bytes > 0'
+  holds 'unwanted_bytes > 0 and [f["again_bytes"] for f in files] == [0] * 20'
+  holds 'all(f["wanted_bytes"] == 1 << 18 and f["added_bytes"] == (1 << 18) + f["unwanted_bytes"] for f in files)'
+  reads_ahead && holds 'readahead_bytes == added_bytes and readahead_sync + readahead_async >= readahead_windows >= 60'
 
   # --- memory for half of it: evicted, and fetched again in the second epoch ----------------------------
   call cache drop
@@ -125,6 +171,7 @@ for fstype in ext4 xfs; do
   after=$(resident "$large")
   holds 'abs(before + added_bytes - evicted_bytes - after) <= 0.01 * added_bytes' "before=$before" "after=$after"
   holds 'again_bytes > 30 << 20 and evicted_bytes > again_bytes and hit_share == 0'
+  holds 'sum(f["again_bytes"] for f in files) == 20 << 20 and not any(f["unwanted_bytes"] for f in files)'
   holds 'reclaims > 0 and reclaim_ns > 0 and reclaimed_bytes > 0'
   echo "$fstype: cold, half warm, warm, direct, read-ahead, a memory limit: as mincore(2) says"
   loopfs_remove

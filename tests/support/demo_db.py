@@ -123,11 +123,13 @@ def add_page_cache(db, run, begin_ns, epoch_ns):
     """Half of the data is found; as much again is read ahead for nothing, a tenth fetched twice."""
     half = SAMPLES * SAMPLE_BYTES // 2
     insert(db, "page_cache", run_id=run, hit_share=0.5, wanted_bytes=2 * half, added_bytes=2 * half + half // 10,
-           unwanted_bytes=half, again_bytes=half // 10, evicted_bytes=half // 5, inodes_loaded=SAMPLES, inodes_evicted=0,
+           unwanted_bytes=half, again_bytes=half // 10, evicted_bytes=half // 5, inodes_loaded=SAMPLES, inodes_evicted=SAMPLES // 4,
+           dentries_loaded=SAMPLES, shrinker_freed=SAMPLES // 2, readahead_sync=SAMPLES, readahead_async=0,
+           readahead_windows=SAMPLES, readahead_bytes=2 * half,
            reclaims=3, reclaimed_bytes=half // 5, reclaim_ns=1_000_000, kswapd_wakes=1, lost_events=0)
-    points = [(begin_ns + epoch_ns * i // 50, 2 * half * i // 50, half * i // 50, half * i // 500, half * i // 250)
-              for i in range(51)]
-    blob = b"".join(struct.pack("<qQQQQ", *p) for p in points)
+    points = [(begin_ns + epoch_ns * i // 50, 2 * half * i // 50, half * i // 50, half * i // 500, half * i // 250,
+               SAMPLES * i // 50, SAMPLES * i // 200, SAMPLES * i // 100) for i in range(51)]
+    blob = b"".join(struct.pack("<qQQQQQQQ", *p) for p in points)
     insert(db, "series", run_id=run, kind="page_cache", records=len(points), data=blob)
 
 

@@ -67,6 +67,7 @@ ProbeRecord demo_probe() {
                   {"other", std::nullopt, std::nullopt},
                   {"elsewhere", 1, 4096}},
       .paths = {{"file", "a/b", 12, 49152, 80'000.5}, {"folder", "a", 13, 53248, std::nullopt}},
+      .extents = {{"a/b", 4096, std::uint64_t{1} << 40, 65536, 12, 49152, 80'000.5}},
       .latency = {{4096, 65536, 70}, {131072, 81920, 20}}};
   p.depth = {{1, 10}, {32, 90}};
   p.request_bytes = {{4096, 60}, {131072, 40}};
@@ -86,12 +87,19 @@ CacheRecord demo_page_cache() {
           .evicted_bytes = 12288,
           .inodes_loaded = 7,
           .inodes_evicted = 0,
+          .dentries_loaded = 9,
+          .shrinker_freed = 11,
+          .readahead_sync = 3,
+          .readahead_async = 2,
+          .readahead_windows = 4,
+          .readahead_bytes = 65536,
           .reclaims = 2,
           .reclaimed_bytes = 20480,
           .reclaim_ns = 77'000,
           .kswapd_wakes = std::nullopt,
           .lost_events = 1,
-          .series = {{1000, 4096, 4096, 0, 0}, {2000, 40960, 8192, 4096, 12288}}};
+          .series = {{1000, 4096, 4096, 0, 0}, {2000, 40960, 8192, 4096, 12288, 7, 0, 11}},
+          .files = {{"b/worst", 4096, 36864, 32768, 0}, {"a/again", 4096, 4096, 0, 4096}}};
 }
 
 void fill_counts(RunRecord& r) {

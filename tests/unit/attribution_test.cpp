@@ -76,6 +76,35 @@ TEST(Attribution, ADeviceIsReadAheadBehindAFile) {
   EXPECT_EQ(a.of(ReadClass::read_ahead).bytes, 65536U - 5000U);
 }
 
+// A file in two pieces, the second at the front of the disk.
+TEST(Attribution, ARequestCountsForEachExtentThatItReads) {
+  support::FlatCatalog flat{"/data"};
+  flat.add("x/a", 4096, 0);
+  flat.add("x/b", 12288, 65536);
+  flat.extents.back().length = 8192;
+  flat.extents.push_back(flat.extents.back());
+  flat.extents.back().file_offset = 8192;
+  flat.extents.back().length = 4096;
+  flat.extents.back().device_offset = 4096;
+  const Catalog c = flat.view();
+  const OwnerMap map(c);
+  std::vector<ProbeIssue> reads = {probed_read(0, 8192), probed_read(65536, 4096),
+                                   probed_read(69632, 4096)};
+  reads[2].latency_ns = 3000;
+  const Attribution a = attribute({c, map, {}}, reads);
+  ASSERT_EQ(a.extents.size(), 3U);
+  EXPECT_EQ(a.extents[0].address, 65536U);
+  EXPECT_EQ(a.extents[0].length, 8192U);
+  EXPECT_EQ(a.extents[0].traffic.requests, 2U);
+  EXPECT_EQ(a.extents[0].traffic.latency_mean_ns(), 2000.0);
+  EXPECT_EQ(a.extents[1].path, "x/a");
+  EXPECT_EQ(a.extents[2].path, "x/b");
+  EXPECT_EQ(a.extents[2].file_offset, 8192U);
+  EXPECT_EQ(a.extents[2].traffic.bytes, 4096U);
+  ASSERT_EQ(a.files.size(), 2U);
+  EXPECT_EQ(a.files[0].traffic.requests, 3U);
+}
+
 TEST(Attribution, LatencyIsBySize) {
   std::vector<ProbeIssue> reads = {probed_read(0, 4096), probed_read(4096, 4096),
                                    probed_read(0, 12288)};

@@ -49,6 +49,16 @@ TEST(InodeMaker, IsFoundAmongSymbolsInNoOrder) {
   EXPECT_EQ(ext4->bytes, 0x1c0U);
 }
 
+TEST(InodeMaker, OfDentriesIsTheSameForAllFilesystems) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/kallsyms";
+  std::ofstream(path) << "ffffffff816dccd0 t __d_alloc\nffffffff816dcf10 T d_alloc\n";
+  const auto maker = dentry_maker(path);
+  ASSERT_TRUE(maker);
+  EXPECT_EQ(maker->begin, 0xffffffff816dccd0U);
+  EXPECT_EQ(maker->bytes, 0x240U);
+}
+
 TEST(InodeMaker, IsUnknownWhereNothingSaysIt) {
   EXPECT_FALSE(found_in(kSymbols, "btrfs"));  // not loaded
   EXPECT_FALSE(found_in(kSymbols, "tmpfs"));

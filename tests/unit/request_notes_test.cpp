@@ -13,6 +13,7 @@ StoredRun run_that_read(std::uint64_t samples, std::uint64_t read_ahead) {
                                     {"other", std::nullopt, std::nullopt},
                                     {"writes", 5, 1'000'000}},
                         .paths = {},
+                        .extents = {},
                         .latency = {}};
   return run;
 }
@@ -46,6 +47,14 @@ TEST(RequestNotes, SayWhatBecameOfThePageCacheInTheMedianRun) {
       page_cache_text({&a, &unknown, &c, &b}),
       "page cache: 50.0 % of what is wanted was there; fetched and not wanted 8 KiB, evicted 0 B, "
       "fetched again 4 KiB");
+  StoredRun ahead = run_with_hits(0.5, 4096), warm = ahead;
+  ahead.run.page_cache->readahead_windows = 60;
+  ahead.run.page_cache->readahead_bytes = 60 << 18;
+  warm.run.page_cache->readahead_windows = 0;
+  warm.run.page_cache->readahead_bytes = 0;
+  EXPECT_TRUE(
+      page_cache_text({&ahead}).ends_with("; 60 windows of read-ahead, 256 KiB on average"));
+  EXPECT_TRUE(page_cache_text({&warm}).ends_with("fetched again 4 KiB"));
   EXPECT_NE(page_cache_text({&past}).find("reads past it"), std::string::npos);
   EXPECT_EQ(page_cache_text({&unknown}), "");
 }

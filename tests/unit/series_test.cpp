@@ -32,9 +32,9 @@ TEST(Series, TheWorkOfAnAcceleratorComesBack) {
 }
 
 TEST(Series, WhatBecameOfThePageCacheComesBack) {
-  const std::vector<CacheSeriesPoint> points{{-1, std::uint64_t{1} << 40, 4096, 0, 8192},
-                                             {5, 1, 2, 3, 4}};
-  EXPECT_EQ(encode_series(points).size(), 80U);
+  const std::vector<CacheSeriesPoint> points{{-1, std::uint64_t{1} << 40, 4096, 0, 8192, 7, 8, 9},
+                                             {5, 1, 2, 3, 4, 5, 6, 7}};
+  EXPECT_EQ(encode_series(points).size(), 128U);
   EXPECT_EQ(decode_cache_series(encode_series(points) + "rest"), points);
 }
 

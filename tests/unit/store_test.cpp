@@ -12,6 +12,7 @@
 #include <fstream>
 #include <tuple>
 
+#include "store/cache_columns.h"
 #include "store/json.h"
 #include "store/request_columns.h"
 #include "store/result_reader.h"
@@ -97,7 +98,7 @@ TEST_F(Store, GivesBackEveryFieldOfARun) {
   ASSERT_EQ(runs.size(), 1U);
   const RunRecord& back = runs[0].run;
   EXPECT_EQ(scalars(back), scalars(run));
-  ASSERT_TRUE(back.probe && back.fio && back.fio_plain);
+  ASSERT_TRUE(back.probe && back.fio && back.fio_plain && back.page_cache);
   Dump probe, expected_probe, fio, expected_fio;
   each_probe_column(*back.probe, probe);
   each_probe_column(*run.probe, expected_probe);
@@ -110,11 +111,11 @@ TEST_F(Store, GivesBackEveryFieldOfARun) {
     EXPECT_EQ(order.text, expected_order.text);
   }
   EXPECT_EQ(attribution_json(back.probe->attribution), attribution_json(run.probe->attribution));
-  ASSERT_TRUE(back.page_cache);
   Dump cache, expected_cache;
   each_page_cache_column(*back.page_cache, cache);
   each_page_cache_column(*run.page_cache, expected_cache);
   EXPECT_EQ(cache.text, expected_cache.text);
+  EXPECT_EQ(back.page_cache->files, run.page_cache->files);
   each_fio_column(*back.fio, fio);
   each_fio_column(*run.fio, expected_fio);
   EXPECT_EQ(fio.text, expected_fio.text);

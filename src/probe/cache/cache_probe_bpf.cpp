@@ -1,12 +1,10 @@
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <condition_variable>
 #include <iterator>
@@ -22,6 +20,8 @@
 #include "probe/bpf_map.h"
 #include "probe/cache/cache_probe.h"
 #include "probe/cache/cache_programs.h"
+#include "probe/cache/cache_report.h"
+#include "probe/cache/choose_cache_programs_bpf.h"
 #include "probe/cache/inode_maker.h"
 #include "probe/libbpf_words.h"
 #include "probe/probe_programs.h"
@@ -39,11 +39,9 @@ constexpr std::size_t kMostPoints = 1 << 16;
 struct Freed {
   void operator()(cache_probe* s) const { cache_probe__destroy(s); }
   void operator()(bpf_link* l) const { bpf_link__destroy(l); }
-  void operator()(btf* b) const { btf__free(b); }
 };
 using CachePrograms = std::unique_ptr<cache_probe, Freed>;
 using Link = std::unique_ptr<bpf_link, Freed>;
-using Btf = std::unique_ptr<btf, Freed>;
 
 tl::unexpected<Error> refused(const char* what, int errnum) {
   const std::string cause = sys_error(errnum, what).value().message();
@@ -53,39 +51,6 @@ tl::unexpected<Error> refused(const char* what, int errnum) {
   const std::string& words = LibbpfWords::last();
   return unsupported(cause + (words.empty() ? "" : " (" + words + ")") +
                      ": a run works without --probe-cache");
-}
-
-bool has_tracepoint(const btf* kernel, const CacheProgram& use) {
-  const std::string name = fmt::format("btf_trace_{}", use.tracepoint);
-  if (btf__find_by_name_kind(kernel, name.c_str(), BTF_KIND_TYPEDEF) > 0) {
-    return true;
-  }
-  const Btf module(
-      use.module == nullptr ? nullptr : btf__load_module_btf(use.module, const_cast<btf*>(kernel)));
-  return module && btf__find_by_name_kind(module.get(), name.c_str(), BTF_KIND_TYPEDEF) > 0;
-}
-
-// Leaves out what this kernel has not; what is missing then.
-Result<std::vector<std::string>> choose(cache_probe& s, const CacheProbeSettings& settings) {
-  const Btf kernel(btf__load_vmlinux_btf());
-  if (!kernel) {
-    return unsupported(kNoBtf);
-  }
-  std::vector<std::string> missing;
-  for (const CacheProgram& use : kCachePrograms) {
-    const bool left_out =
-        std::ranges::find(settings.without, use.tracepoint) != settings.without.end();
-    if (!left_out && has_tracepoint(kernel.get(), use)) {
-      continue;
-    }
-    if (use.without == nullptr) {
-      return unsupported(
-          fmt::format("cache probe: this kernel has no tracepoint {}", use.tracepoint));
-    }
-    leave_out(s.obj, use.program);
-    missing.push_back(fmt::format("no tracepoint {}: {}", use.tracepoint, use.without));
-  }
-  return missing;
 }
 
 class BpfCacheProbe final : public CacheProbe {
@@ -106,15 +71,13 @@ class BpfCacheProbe final : public CacheProbe {
   Result<> load_what_is_taken(const CacheProbeSettings& settings, const MountFacts& mount);
   Result<> attach();
   Result<> tell_process();
-  bool attached(std::string_view program) const {
-    return std::ranges::find(attached_, program) != attached_.end();
-  }
   std::uint64_t missed() const;
   CachePoint point();
   void sample();
   void end_samples();
-  void count(CacheReport& report);
 
+  KernelFunction inodes_, dentries_;  // that make them; of no bytes: not known
+  std::size_t most_files_ = 0;
   CachePrograms programs_;
   MappedArray<cache_probe_word> words_;
   std::vector<cache_probe_file> files_;
@@ -163,13 +126,14 @@ Result<CachePrograms> BpfCacheProbe::opened(const CacheProbeSettings& settings,
   if (!programs) {
     return refused("open the cache probe", errno);
   }
-  BLKSWEEP_TRY(missing_, choose(*programs, settings));
+  BLKSWEEP_TRY(missing_, choose_cache_programs(programs->obj, settings.without, mount.filesystem));
   cache_probe& s = *programs;
   s.rodata->filesystem = major(mount.dev) << 20 | minor(mount.dev);
-  if (const auto maker = inode_maker(mount.filesystem)) {
-    s.rodata->inode_maker = maker->begin;
-    s.rodata->inode_maker_bytes = maker->bytes;
-  } else {  // it runs at every allocation of the kernel
+  s.rodata->inode_maker = inodes_.begin;
+  s.rodata->inode_maker_bytes = inodes_.bytes;
+  s.rodata->dentry_maker = dentries_.begin;
+  s.rodata->dentry_maker_bytes = dentries_.bytes;
+  if (inodes_.bytes + dentries_.bytes == 0) {  // it runs at every allocation of the kernel
     bpf_program__set_autoload(s.progs.on_allocation, false);
   }
   bpf_map__set_max_entries(s.maps.files,
@@ -217,6 +181,9 @@ Result<> BpfCacheProbe::load_what_is_taken(const CacheProbeSettings& settings,
 
 Result<> BpfCacheProbe::load(const CacheProbeSettings& settings, const MountFacts& mount) {
   period_ = settings.period;
+  most_files_ = settings.most_files;
+  inodes_ = inode_maker(mount.filesystem).value_or(KernelFunction());
+  dentries_ = dentry_maker().value_or(KernelFunction());
   place_files(settings);
   BLKSWEEP_TRY(programs_, opened(settings, mount));
   if (const int err = cache_probe__load(programs_.get()); err != 0) {
@@ -285,7 +252,7 @@ Result<> BpfCacheProbe::start() {
   shared() = cache_probe_shared{};
   BLKSWEEP_CHECK(tell_process());
   for (cache_probe_word& w : words_.writable()) {
-    w.added = w.evicted = 0;
+    w.added = w.evicted = w.again = 0;
   }
   points_.clear();
   BLKSWEEP_CHECK(attach());
@@ -300,7 +267,8 @@ Result<> BpfCacheProbe::start() {
 CachePoint BpfCacheProbe::point() {
   const cache_probe_counts& c = shared().counts;
   const auto now = [](const __u64& n) { return __atomic_load_n(&n, __ATOMIC_RELAXED); };
-  return {now_ns(), now(c.added), now(c.added_wanted), now(c.added_again), now(c.evicted)};
+  return {now_ns(),       now(c.added),         now(c.added_wanted),   now(c.added_again),
+          now(c.evicted), now(c.inodes_loaded), now(c.inodes_evicted), now(c.shrunk)};
 }
 
 void BpfCacheProbe::sample() {
@@ -323,37 +291,18 @@ void BpfCacheProbe::end_samples() {
   }
 }
 
-void BpfCacheProbe::count(CacheReport& r) {
-  const cache_probe_counts& c = shared().counts;
-  r.added = c.added;
-  r.added_wanted = c.added_wanted;
-  r.added_again = c.added_again;
-  r.evicted = c.evicted;
-  for (const cache_probe_word& w : words_.items()) {
-    r.wanted += static_cast<std::uint64_t>(std::popcount(w.wanted));
-    r.found += static_cast<std::uint64_t>(std::popcount(w.wanted & ~w.added));
-  }
-  const auto known = [this](std::string_view program, std::uint64_t n) {
-    return attached(program) ? std::optional(n) : std::nullopt;
-  };
-  r.inodes_loaded = known("on_allocation", c.inodes_loaded);
-  r.inodes_evicted = known("on_inode_gone", c.inodes_evicted);
-  r.kswapd_wakes = known("on_kswapd", c.kswapd_wakes);
-  if (attached("on_reclaim") && attached("on_reclaim_end")) {
-    r.reclaims = c.reclaims;
-    r.reclaimed = c.reclaimed;
-    r.reclaim_ns = static_cast<std::int64_t>(c.reclaim_ns);
-  }
-  r.lost_events = c.untold;
-}
-
 Result<CacheReport> BpfCacheProbe::stop() {
   __atomic_store_n(&shared().enabled, 0U, __ATOMIC_SEQ_CST);
   end_samples();
-  CacheReport report;
   points_.push_back(point());
+  CacheReport report = cache_report({.counts = shared().counts,
+                                     .words = words_.items(),
+                                     .files = files_,
+                                     .most_files = most_files_,
+                                     .attached = attached_,
+                                     .knows_inodes = inodes_.bytes > 0,
+                                     .knows_dentries = dentries_.bytes > 0});
   report.series = points_;
-  count(report);
   report.lost_events += missed() - missed_at_start_;
   report.warnings = missing_;
   links_.clear();

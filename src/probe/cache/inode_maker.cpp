@@ -34,21 +34,14 @@ struct Symbol {
   std::string_view name;
 };
 
-}  // namespace
-
-std::optional<KernelFunction> inode_maker(const std::string& filesystem,
-                                          const std::string& kallsyms) {
-  const auto* maker = std::ranges::find(kMakers, filesystem, [](const auto& m) { return m.first; });
-  if (maker == kMakers.end()) {
-    return std::nullopt;
-  }
+std::optional<KernelFunction> kernel_function(std::string_view name, const std::string& kallsyms) {
   std::ifstream in(kallsyms);
   std::uint64_t begin = 0;
   std::vector<std::uint64_t>
       functions;  // those of a module are in no order, with data between them
   for (std::string line; std::getline(in, line);) {
     const Symbol s(line);
-    begin = s.name == maker->second ? s.at : begin;
+    begin = s.name == name ? s.at : begin;
     if (s.kind == 't' || s.kind == 'T') {
       functions.push_back(s.at);
     }
@@ -57,6 +50,18 @@ std::optional<KernelFunction> inode_maker(const std::string& filesystem,
   const auto end = std::ranges::min_element(functions);
   return begin != 0 && end != functions.end() ? std::optional(KernelFunction{begin, *end - begin})
                                               : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<KernelFunction> inode_maker(const std::string& filesystem,
+                                          const std::string& kallsyms) {
+  const auto* maker = std::ranges::find(kMakers, filesystem, [](const auto& m) { return m.first; });
+  return maker == kMakers.end() ? std::nullopt : kernel_function(maker->second, kallsyms);
+}
+
+std::optional<KernelFunction> dentry_maker(const std::string& kallsyms) {
+  return kernel_function("__d_alloc", kallsyms);
 }
 
 }  // namespace blksweep

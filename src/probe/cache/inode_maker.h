@@ -1,7 +1,9 @@
-// The function of the kernel that makes inodes of a kind of filesystem, by /proc/kallsyms.
+// The functions of the kernel that make inodes of a kind of filesystem, and dentries, by
+// /proc/kallsyms.
 //
 // Errors:  nullopt where none is known, or addresses are hidden (kernel.kptr_restrict without
-// root). Threads: pure.
+//          root).
+// Threads: pure.
 #pragma once
 
 #include <cstdint>
@@ -16,5 +18,7 @@ struct KernelFunction {
 
 std::optional<KernelFunction> inode_maker(const std::string& filesystem,
                                           const std::string& kallsyms = "/proc/kallsyms");
+
+std::optional<KernelFunction> dentry_maker(const std::string& kallsyms = "/proc/kallsyms");
 
 }  // namespace blksweep
