@@ -22,10 +22,8 @@ Json disk_facts(const Source& source) {
   }
   if (source.device) {
     out["device"] = source.device->node;
-    for (const LayerFact& f : layers_now(source.device->disk)) {
-      if (!is_volatile(f)) {
-        out["layers"].push_back(fmt::format("{} {}: {}", f.disk, f.name, f.value));
-      }
+    for (const LayerFact& f : lasting(layers_now(source.device->disk))) {
+      out["layers"].push_back(fmt::format("{} {}: {}", f.disk, f.name, f.value));
     }
   }
   for (const auto& [name, value] : queue_facts(source)) {

@@ -152,6 +152,8 @@ bool reads_through_cache(const DiskFacts& layer) {
   return !layer.backing_direct || has_encoded_extents(layer.backing_file);
 }
 
+bool is_volatile(const LayerFact& f) { return f.name.starts_with("pcie_"); }
+
 }  // namespace
 
 std::vector<LayerFact> facts_of_disk(const std::string& disk, const std::string& sys) {
@@ -179,7 +181,10 @@ std::vector<LayerFact> layer_facts(const std::string& disk) {
   return all;
 }
 
-bool is_volatile(const LayerFact& f) { return f.name.starts_with("pcie_"); }
+std::vector<LayerFact> lasting(std::vector<LayerFact> facts) {
+  std::erase_if(facts, is_volatile);
+  return facts;
+}
 
 std::string difference(const std::vector<LayerFact>& before, const std::vector<LayerFact>& now) {
   constexpr const char* kNothing = "nothing";

@@ -26,10 +26,10 @@ std::vector<LayerFact> facts_of_disk(const std::string& disk, const std::string&
 // Of the disk and of everything beneath it, top down.
 std::vector<LayerFact> layer_facts(const std::string& disk);
 
-// Whether it may change by itself, as the speed of a PCIe link that saves power does.
-bool is_volatile(const LayerFact& f);
+// But those that may change by themselves, as the speed of a PCIe link that saves power does.
+std::vector<LayerFact> lasting(std::vector<LayerFact> facts);
 
-// "loop0 direct_io: 1, now 0": the facts that differ, but volatile ones; empty: none does.
+// "loop0 direct_io: 1, now 0": the lasting facts that differ; empty: none does.
 std::string difference(const std::vector<LayerFact>& before, const std::vector<LayerFact>& now);
 
 // Whether the files of such a filesystem are in memory and nowhere else.

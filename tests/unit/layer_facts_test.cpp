@@ -92,6 +92,11 @@ TEST(LayerFacts, OfLoopMapperAndRaid) {
   EXPECT_EQ(value(facts_of_disk("md0", sys.root()), "raid_level"), "raid5");
 }
 
+TEST(LayerFacts, WhatChangesByItselfDoesNotLast) {
+  const std::vector<LayerFact> kept{{"nvme0n1", "model", "A"}, {"nvme0n1", "firmware", "1"}};
+  EXPECT_EQ(lasting({kept[0], {"nvme0n1", "pcie_speed", "8.0 GT/s"}, kept[1]}), kept);
+}
+
 TEST(LayerFacts, DifferenceNamesWhatChanged) {
   const std::vector<LayerFact> before{{"loop0", "direct_io", "1"}, {"vda", "model", "A"}};
   EXPECT_EQ(difference(before, before), "");

@@ -74,7 +74,7 @@ Result<> add_files(Hash& hash, TraceReader& trace, const ReplaySettings& s,
 }
 
 void add_disk(Hash& hash, const std::string& disk) {
-  for (const LayerFact& f : layers_now(disk)) {
+  for (const LayerFact& f : lasting(layers_now(disk))) {
     hash.add(f.disk);
     hash.add(f.name);
     hash.add(f.value);
