@@ -234,4 +234,12 @@ if [[ -c /dev/fuse ]]; then
   expect_status 0
   [ "$(sql "$tmp/model.db" 'SELECT count(*) FROM experiment')" = 2 ] || die 'another model is the same experiment'
   echo 'emulated disk: another model is another experiment'
+  # Replies in 0.1 us: the way to the daemon alone takes longer, and no reply of its is late.
+  call disk set "$disk" --model sata-ssd --speedup 1000
+  expect_status 0
+  call run --data "$tmp/emulated/data" --no-ceiling --depth 1 --cache cold --db "$tmp/lag.db"
+  expect_status 0
+  lagging=$(sql "$tmp/lag.db" "SELECT count(*) FROM warning WHERE text LIKE '%where its model takes%did not keep up%'")
+  [ "$lagging" = "$(sql "$tmp/lag.db" 'SELECT count(*) FROM probe')" ] || die 'slower than its model, and nobody says so'
+  echo 'emulated disk: a machine that does not keep up is told'
 fi
