@@ -48,7 +48,8 @@ namespace {
 
 class Checker {
  public:
-  Checker(const Catalog& catalog, const DataFiles& data) : catalog_(catalog), data_(data) {
+  Checker(const Catalog& catalog, const DataFiles& data, Inodes inodes)
+      : catalog_(catalog), data_(data), inodes_(inodes) {
     struct stat st {};
     device_ = ::fstat(data.root(), &st) == 0 ? st.st_dev : 0;
   }
@@ -72,6 +73,9 @@ class Checker {
     if (makedev(st.stx_dev_major, st.stx_dev_minor) != device_ && elsewhere_.size() < kNamed) {
       elsewhere_.push_back(path_);
     }
+    if (inodes_ == Inodes::may_change) {
+      st.stx_ino = catalog_.files[file].inode;
+    }
     return difference(catalog_.files[file], st);
   }
   std::vector<std::string> elsewhere() { return std::move(elsewhere_); }
@@ -81,6 +85,7 @@ class Checker {
 
   const Catalog& catalog_;
   const DataFiles& data_;
+  Inodes inodes_;
   dev_t device_ = 0;
   std::string path_;
   std::vector<std::string> elsewhere_;
@@ -88,11 +93,11 @@ class Checker {
 
 }  // namespace
 
-Result<CatalogCheck> check_catalog(const Catalog& catalog) {
+Result<CatalogCheck> check_catalog(const Catalog& catalog, Inodes inodes) {
   BLKSWEEP_TRY(const DataFiles data, DataFiles::open_root(catalog));
   CatalogCheck check;
   check.files = catalog.files.size();
-  Checker checker(catalog, data);
+  Checker checker(catalog, data, inodes);
   for (const std::uint32_t file : files_by_inode(catalog)) {
     if (const std::string what = checker.difference_of(file); !what.empty()) {
       check.changed.push_back({file, fmt::format("{}: {}", catalog.path(file), what)});

@@ -29,7 +29,10 @@ struct CatalogCheck {
   bool clean() const { return changed.empty(); }
 };
 
-Result<CatalogCheck> check_catalog(const Catalog& catalog);
+// Some filesystems (FUSE) number a file anew when its inode left memory.
+enum class Inodes { stay, may_change };
+
+Result<CatalogCheck> check_catalog(const Catalog& catalog, Inodes inodes = Inodes::stay);
 
 // What is different about a file; empty when nothing is. The first difference in the order of how
 // much it says.

@@ -155,7 +155,8 @@ std::optional<EmulatedDisk> emulated_disk(const std::string& disk, const Registr
       if (!state || !spec) {
         return std::nullopt;
       }
-      return EmulatedDisk{name, state->model, state->speedup, state->size, *std::move(spec)};
+      return EmulatedDisk{name,           state->model, state->backing,
+                          state->speedup, state->size,  *std::move(spec)};
     }
   }
   return std::nullopt;

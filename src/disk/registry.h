@@ -96,6 +96,7 @@ class DiskLock {
 
 struct EmulatedDisk {
   std::string name, model;
+  std::string backing;  // memory, or the path of a file
   double speedup = 1;
   std::uint64_t size = 0;
   ModelSpec spec;

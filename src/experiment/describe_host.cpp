@@ -26,6 +26,7 @@ std::vector<LayerFact> layers_now(const std::string& disk) {
   if (const auto emulated = emulated_disk(disk)) {
     layers.push_back({disk, "emulation",
                       fmt::format("{} {}", emulated->hardware_name(), model_hash(emulated->spec))});
+    layers.push_back({disk, "emulation_backing", emulated->backing});
   }
   return layers;
 }
@@ -42,6 +43,12 @@ std::string changed_conditions(const HostRecord& host, const Source& source) {
     add("what the disk stands on changed: ", difference(layers_of(host), layers_now(disk)));
     add(fmt::format("the queue of {} is no longer as the experiment found it: ", disk),
         changed_queue(host.queue, queue_facts(source)));
+  }
+  if (source.mount) {
+    const auto now = mount_of(std::string(source.catalog.root));
+    if (now && now->options != host.mount_options) {
+      add("mount options changed: ", fmt::format("{}, now {}", host.mount_options, now->options));
+    }
   }
   if (const std::string now = cgroup_limits(); !host.cgroup.empty() && now != host.cgroup) {
     add("the cgroup of this process or a limit of it changed: ",

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 
+#include "disk/modelled.h"
 #include "experiment/cache_record.h"
 #include "experiment/cold_proof.h"
 #include "experiment/gpu_record.h"
@@ -173,6 +174,40 @@ class ProbeObserver : public Observer {
   Result<> started_;
 };
 
+double mean_of(const Histogram& buckets) {
+  double sum = 0, n = 0;
+  for (const auto& [lower, count] : buckets) {
+    sum += static_cast<double>(lower) * static_cast<double>(count);
+    n += static_cast<double>(count);
+  }
+  return n > 0 ? sum / n : 0;
+}
+
+// Ends after ProbeObserver, which says what the block layer saw.
+class EmulationObserver : public Observer {
+ public:
+  explicit EmulationObserver(std::string disk) : disk_(std::move(disk)) {}
+  Result<> begin() override {
+    before_ = modelled_replies(disk_);
+    return {};
+  }
+  Result<> end(RunRecord& record) override {
+    if (!before_ || !record.probe) {
+      return {};
+    }
+    const double seen = mean_of(record.probe->latency_ns);
+    if (std::string text = lag_warning(disk_, before_, modelled_replies(disk_), seen);
+        !text.empty()) {
+      record.warnings.push_back(std::move(text));
+    }
+    return {};
+  }
+
+ private:
+  std::string disk_;
+  std::optional<ModelledReplies> before_;
+};
+
 class CacheObserver : public Observer {
  public:
   explicit CacheObserver(const RunRequest& q) : q_(q) {}
@@ -316,6 +351,9 @@ std::vector<std::unique_ptr<Observer>> observers_of(const RunRequest& q) {
   if (needs_gpu(q.cell)) {
     out.push_back(std::make_unique<GpuObserver>(q.cell.device_index,
                                                 q.source.device ? q.source.device->disk : ""));
+  }
+  if (q.probe != nullptr && q.source.device) {
+    out.push_back(std::make_unique<EmulationObserver>(q.source.device->disk));
   }
   if (q.probe != nullptr) {
     out.push_back(std::make_unique<ProbeObserver>(*q.probe));

@@ -36,6 +36,15 @@ std::vector<std::uint32_t> files_of(const Catalog& catalog,
   return files;
 }
 
+// Where no file has an address: that they are the same files.
+Result<ExtentCheck> compare_files(const Catalog& catalog) {
+  BLKSWEEP_TRY(CatalogCheck check, check_catalog(catalog, Inodes::may_change));
+  ExtentCheck found;
+  found.files = check.files;
+  found.changed = std::move(check.changed);
+  return found;
+}
+
 class Stopwatch {
  public:
   explicit Stopwatch(std::int64_t& sum) : sum_(sum), begin_(now_ns()) {}
@@ -58,10 +67,10 @@ Result<ExtentCheck> AddressProof::before(const Source& source) {
   if (const std::string other = other_filesystem(source); !other.empty()) {
     return fail(other + " (what was measured is kept; nothing more is read)");
   }
-  if (!any_) {
-    return ExtentCheck{};
-  }
   const Stopwatch clock(ns_);
+  if (!any_) {
+    return compare_files(source.catalog);
+  }
   if (reads_device_) {
     Result<WriteWatch> watch = WriteWatch::begin(std::string(source.catalog.root));
     if (watch) {
@@ -83,15 +92,14 @@ AddressFindings AddressProof::after(const Source& source) {
     mark(found, other);
     return found;
   }
-  if (!any_) {
-    return found;
+  if (any_) {
+    found.layout = layout_hash(source.catalog);
+    found.state = kCompared;
   }
-  found.layout = layout_hash(source.catalog);
-  found.state = kCompared;
   {
     const Stopwatch clock(ns_);
     if (const Result<> looked = look(source, found); !looked) {
-      mark(found, "addresses could not be compared after the run: " + looked.error().message());
+      mark(found, "files could not be compared after the run: " + looked.error().message());
     }
   }
   found.ns = ns_;
@@ -101,7 +109,8 @@ AddressFindings AddressProof::after(const Source& source) {
 Result<> AddressProof::look(const Source& source, AddressFindings& found) {
   const Catalog& catalog = source.catalog;
   BLKSWEEP_TRY(const ExtentCheck now,
-               check_extents(catalog, watch_ ? AskWriters::yes : AskWriters::no));
+               any_ ? check_extents(catalog, watch_ ? AskWriters::yes : AskWriters::no)
+                    : compare_files(catalog));
   const std::string writers = reads_device_ ? open_for_writing(source, now, found) : "";
   if (!now.changed.empty()) {
     mark(found, fmt::format("{} changed during the run: {}", how_many(now.changed.size(), catalog),

@@ -1,7 +1,8 @@
 // AddressProof: the addresses that a run used were those of its files, from before it to its end.
 //
 // Compared: all extents of the set with the catalog, before and after each run on a filesystem with
-//          addresses: they decide the order, the reads, and the seeks that are reported.
+//          addresses: they decide the order, the reads, and the seeks that are reported. On others
+//          (overlay, network, tmpfs) sizes and times of all files.
 // Watched: where bytes come from the device itself, blocks that were moved away and back would be
 //          missed so, and they may have held another file's bytes meanwhile. Moving needs the file
 //          open for writing; that nobody had is seen by os/write_watch.h. Where the watch is

@@ -22,6 +22,7 @@
 #include "os/disk_use.h"
 #include "os/file.h"
 #include "os/hostfacts.h"
+#include "os/layer_facts.h"
 #include "os/open_regular.h"
 #include "os/standstill.h"
 #include "os/written_ranges.h"
@@ -158,6 +159,28 @@ void warn_of_others(const Target& t, const Result<DiskStat>& before, std::uint64
   }
 }
 
+// What decides how the disk answers, below the map.
+struct Answers {
+  std::vector<LayerFact> layers;
+  std::vector<std::pair<std::string, std::string>> queue;
+};
+
+Answers answers_of(const Target& t) {
+  Answers a{layer_facts(t.disk), queue_settings(t.disk)};
+  a.layers.push_back({t.disk, "model", model_of(t.disk)});
+  return a;
+}
+
+void warn_of_change(const Answers& then, const Answers& now, std::vector<std::string>& warnings) {
+  for (const std::string& what :
+       {difference(then.layers, now.layers), changed_queue(then.queue, now.queue)}) {
+    if (!what.empty()) {
+      warnings.push_back(what +
+                         ": the disk was changed meanwhile, and figures mix both: map it anew");
+    }
+  }
+}
+
 WrittenRanges written_of(const MapSettings& settings, const Target& target) {
   if (settings.unwritten || emulated_disk(target.disk)) {
     return {};
@@ -248,6 +271,7 @@ Result<MeasuredMap> measure_map(const MapSettings& settings) {
   measured.map = empty_map(settings, target);
   note_left_out(written, measured);
   warn_of_target(target, measured.warnings);
+  const Answers answers = answers_of(target);
   const Result<DiskStat> before = counters_of(target);
   BLKSWEEP_TRY(const std::vector<MapPart> parts,
                parts_without_ring(settings.parts, reader->ring_refused(), measured));
@@ -264,6 +288,7 @@ Result<MeasuredMap> measure_map(const MapSettings& settings) {
                                             reader->errors(), reader->last_error()));
   }
   warn_of_others(target, before, reader->bytes(), measured.warnings);
+  warn_of_change(answers, answers_of(target), measured.warnings);
   warn_of_modes(measured);
   return measured;
 }

@@ -74,6 +74,16 @@ else
   echo 'scheduler: this kernel has no mq-deadline'
 fi
 
+# --- mounted with other options in mid-sweep -------------------------------------------------------------
+background run --data "$data" --order lba "${slow[@]}" --cache cold --repeats 2 --db "$tmp/options.db"
+in_epoch "$name"
+mount -o remount,noatime,inode_readahead_blks=1 "$loopfs_mount"
+ended
+mount -o remount,relatime,inode_readahead_blks=32 "$loopfs_mount"
+expect_status 3
+[[ $(reasons "$tmp/options.db") == *'mount options changed: '*', now '*inode_readahead_blks=1* ]] || die 'another mount, and nothing is said'
+echo 'mount options: a change is said'
+
 # --- the queue of a disk below the disk -----------------------------------------------------------------
 truncate -s 60M "$loopfs_mount/upper.img"
 mkfs.ext4 -qF "$loopfs_mount/upper.img"
@@ -234,4 +244,25 @@ if [[ -c /dev/fuse ]]; then
   expect_status 0
   [ "$(sql "$tmp/model.db" 'SELECT count(*) FROM experiment')" = 2 ] || die 'another model is the same experiment'
   echo 'emulated disk: another model is another experiment'
+  for backing in "$tmp/one.img" "$tmp/other.img"; do # the same bytes, on what may be another disk
+    call disk stop "$disk"
+    [ ! -e "$tmp/one.img" ] || cp --sparse=always "$tmp/one.img" "$tmp/other.img"
+    call disk start "$disk" --model sata-ssd --size 64MiB --backing "$backing" --fs ext4 --mount "$tmp/emulated"
+    expect_status 0
+    [ -e "$tmp/emulated/data" ] || call dataset make "$tmp/emulated/data" --count 50 --size 8KiB
+    sync -f "$tmp/emulated"
+    call run --data "$tmp/emulated/data" "${quiet[@]}" --cache cold --repeats 2 --db "$tmp/backing.db"
+    expect_status 0
+  done
+  [ "$(sql "$tmp/backing.db" 'SELECT count(*) FROM experiment')" = 2 ] ||
+    die 'another backing is the same experiment'
+  echo 'emulated disk: another backing is another experiment'
+  # Replies in 0.1 us: the way to the daemon alone takes longer, and no reply of its is late.
+  call disk set "$disk" --model sata-ssd --speedup 1000
+  expect_status 0
+  call run --data "$tmp/emulated/data" --no-ceiling --depth 1 --cache cold --db "$tmp/lag.db"
+  expect_status 0
+  lagging=$(sql "$tmp/lag.db" "SELECT count(*) FROM warning WHERE text LIKE '%where its model takes%did not keep up%'")
+  [ "$lagging" = "$(sql "$tmp/lag.db" 'SELECT count(*) FROM probe')" ] || die 'slower than its model, and nobody says so'
+  echo 'emulated disk: a machine that does not keep up is told'
 fi

@@ -97,6 +97,22 @@ expect_status 0
 [[ $out == *'was stopped'* ]] || die 'a map that was stopped says nothing'
 echo 'stops: fine'
 
+# --- a queue that changes under a map --------------------------------------------------------------------------
+nomerges=/sys/block/${loopfs_device#/dev/}/queue/nomerges
+for change in 0 1; do
+  before=$(cat "$nomerges")
+  background map "$loopfs_device" --seconds 2 --parts size --json
+  reading
+  [ "$change" = 0 ] || echo $((2 - before)) >"$nomerges"
+  ended
+  echo "$before" >"$nomerges"
+  expect_status 0
+  said=0
+  [[ $out != *'nomerges'*'the disk was changed meanwhile'* ]] || said=1
+  [ "$said" = "$change" ] || die "a map of a queue that changed ($change): $out"
+done
+echo 'a map of two queues: told'
+
 # --- a writer beside the run and its twin --------------------------------------------------------------------
 "$python" - "$loopfs_mount/written" "$tmp/enough" <<'PY' &
 import mmap, os, sys

@@ -54,6 +54,13 @@ call cache pin --name "$name" --inodes "$tmp/few" --dry-run --json
 expect_status 0
 [ "$(field files) $(field folders) $(field fits)" = '2 1 True' ] || die 'another forecast'
 (($(field kernel_memory_bytes) > 3 * 500)) || die 'an inode takes more than 500 bytes'
+mkdir "$tmp/names"
+for f in a b; do
+  truncate -s 1M "$tmp/names/$f"
+  ln "$tmp/names/$f" "$tmp/names/$f.other"
+done
+call cache pin --name "$name" --pages "$tmp/names" "$tmp/names/a" --dry-run --json
+[ "$(field files) $(field locked_bytes)" = '2 2097152' ] || die 'pages of a file count once, whatever its names'
 if truncate -s 8T "$tmp/huge" 2>/dev/null; then
   call cache pin --name "$name" --pages "$tmp/huge" --dry-run
   expect_status 1
@@ -275,7 +282,8 @@ many_pages() {
 }
 limit=$(cat /proc/sys/vm/max_map_count)
 if ((limit <= 100000)); then
-  for ((i = 0; i < limit / 400 + 1; i++)); do find "$tmp/mnt/data" -type f; done >"$tmp/list.pages"
+  head -n $((limit + 100)) "$tmp/list" >"$tmp/list.pages"
+  tr '\n' '\0' <"$tmp/list.pages" | xargs -0 truncate --size 1 # a hole takes a page in memory, and none on the disk
   many_pages
   kill -KILL "$pid"
   is_let_go

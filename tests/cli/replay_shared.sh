@@ -68,3 +68,20 @@ call report "$tmp/replays.db"
 expect_status 0
 [ "$(grep -c '(shared disk)' "$tmp/.out")" = 2 ] || die 'the report does not mark the two'
 echo 'a reader, a writer: told, marked'
+
+# --- the disk answers as another one from the middle on: no figure is of both ----------------------
+rows() { sqlite3 -readonly "$tmp/changed.db" "SELECT $1 FROM replay" 2>/dev/null || true; }
+(
+  until [ "$(rows 'count(*)')" = 1 ]; do sleep 0.02; done
+  "$blksweep" -q disk set "shared-$$" --model sata-ssd
+) &
+change=$!
+call replay "$tmp/mixed.trace" --device "$device" --db "$tmp/changed.db" --repeats 4
+wait "$change"
+expect_status 1
+[[ $err == *'what the disk stands on changed'*'emulated none x1'*'emulated sata-ssd x1'*'begins anew'* ]] || die "changed: $err"
+[ "$(rows "group_concat(reason LIKE '%stands on changed%', '')")" = 01 ] ||
+  die "changed: $(rows 'replay_id, verdict, reason')"
+[ "$(rows 'verdict' | tail -n 1)" = unfaithful ] || die 'changed, and called true'
+"$blksweep" -q disk set "shared-$$" --model none
+echo 'another model in the middle: ended, and not called true'

@@ -1,8 +1,10 @@
 // Extents that move are noticed: before a run, during it, and when they move away and back.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "dataset/catalog_file.h"
 #include "dataset/extent_check.h"
@@ -151,6 +153,33 @@ TEST_F(AddressTest, WithoutDeviceReadsPlacesAreComparedAndWritersAreNotAsked) {
   ASSERT_TRUE(moved.before(source_)->clean());
   move(5);
   EXPECT_TRUE(after(moved).incomplete);
+}
+
+// overlay has no addresses to compare; files are those of the catalog all the same.
+TEST_F(AddressTest, AFileWithoutAnAddressThatIsWrittenDuringTheRunMakesItIncomplete) {
+  const std::string root = fs_.mount_point(), merged = root + "/merged";
+  for (const char* folder : {"/upper", "/work", "/merged"}) {
+    std::filesystem::create_directory(root + folder);
+  }
+  const std::string layers =
+      "lowerdir=" + data() + ",upperdir=" + root + "/upper,workdir=" + root + "/work";
+  if (::mount("overlay", merged.c_str(), "overlay", 0, layers.c_str()) != 0) {
+    GTEST_SKIP() << "no overlay here";
+  }
+  cell_.merge = Merge::none;
+  source_ = *open_source({merged, ""});
+  AddressProof quiet(source_, cell_), written(source_, cell_);
+  EXPECT_TRUE(quiet.before(source_)->clean());
+  EXPECT_FALSE(after(quiet).incomplete);
+  std::ofstream(merged + "/f5", std::ios::app) << 'x';
+  const RunRecord run = after(written);
+  EXPECT_EQ(written.before(source_)->changed.size(), 1U);
+  source_ = {};
+  ::umount2(merged.c_str(), MNT_DETACH);
+  EXPECT_TRUE(run.incomplete);
+  EXPECT_NE(run.incomplete_reason.find("1 of 40 files changed during the run: f5: size"),
+            std::string::npos)
+      << run.incomplete_reason;
 }
 
 // The pull interface makes the same promise: it ends with an error, though each batch came.

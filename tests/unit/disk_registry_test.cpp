@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 
+#include "disk/modelled.h"
 #include "os/process_id.h"
 #include "support/temp_dir.h"
 
@@ -169,6 +170,25 @@ TEST(DiskLock, KeepsASecondOneOutUntilItGoes) {
 TEST(EmulatedDisk, ALoopDeviceOfSomebodyElseIsNone) {
   EXPECT_FALSE(emulated_disk("loop0", Registry("/nonexistent")));
   EXPECT_FALSE(emulated_disk("no-such-disk", Registry("/nonexistent")));
+}
+
+TEST(EmulatedDisk, LagsWhereItTookAFifthLongerThanItsModel) {
+  const ModelledReplies before{100, 10, 5e6}, now{200, 10, 15e6};  // 100 us each
+  EXPECT_EQ(lag_warning("loop3", before, now, 119e3), "");
+  const std::string text = lag_warning("loop3", before, now, 121e3);
+  EXPECT_NE(text.find("loop3 took 121 us for a request, where its model takes 100 us"),
+            std::string::npos)
+      << text;
+}
+
+TEST(EmulatedDisk, IsNotJudgedByFewRepliesOrByThoseToWrites) {
+  const ModelledReplies before{100, 10, 0};
+  EXPECT_EQ(lag_warning("loop3", before, ModelledReplies{129, 10, 1}, 1e9), "");
+  EXPECT_NE(lag_warning("loop3", before, ModelledReplies{130, 10, 1}, 1e9), "");
+  EXPECT_NE(lag_warning("loop3", before, ModelledReplies{200, 15, 1}, 1e9), "");
+  EXPECT_EQ(lag_warning("loop3", before, ModelledReplies{200, 16, 1}, 1e9), "");
+  EXPECT_EQ(lag_warning("loop3", std::nullopt, ModelledReplies{200, 10, 1}, 1e9), "");
+  EXPECT_EQ(lag_warning("loop3", before, std::nullopt, 1e9), "");
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ Result<PinnedSet> chosen(const PinOptions& o, std::vector<std::uint64_t>& sizes)
                      set.first_left_out));
   }
   if (o.pages) {
-    sizes = sizes_of(set.paths);
+    sizes = sizes_of_files(set.paths);
     if (o.percent) {
       const auto kept = draw_share(sizes, *o.percent, o.seed);
       set.paths.keep(kept);

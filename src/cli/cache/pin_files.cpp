@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dataset/walk.h"
@@ -159,13 +161,20 @@ Result<PinnedSet> collect(const PinInput& input) {
   return set;
 }
 
-std::vector<std::uint64_t> sizes_of(const PathList& paths) {
-  std::vector<std::uint64_t> sizes(paths.size(), 0);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
+std::vector<std::uint64_t> sizes_of_files(PathList& paths) {
+  std::vector<std::uint64_t> sizes;
+  std::vector<std::uint32_t> kept;
+  std::set<std::pair<dev_t, ino_t>> seen;
+  for (std::uint32_t i = 0; i < paths.size(); ++i) {
     struct stat st {};
-    if (::stat(paths.path(i).c_str(), &st) == 0 && S_ISREG(st.st_mode)) {
-      sizes[i] = static_cast<std::uint64_t>(st.st_size);
+    const bool regular = ::stat(paths.path(i).c_str(), &st) == 0 && S_ISREG(st.st_mode);
+    if (!regular || seen.emplace(st.st_dev, st.st_ino).second) {
+      kept.push_back(i);
+      sizes.push_back(regular ? static_cast<std::uint64_t>(st.st_size) : 0);
     }
+  }
+  if (kept.size() < paths.size()) {
+    paths.keep(kept);
   }
   return sizes;
 }

@@ -46,7 +46,8 @@ struct PinnedSet {
 };
 
 Result<PinnedSet> collect(const PinInput& input);
-// Bytes of each; 0 for what cannot be looked at (pinning it says why).
-std::vector<std::uint64_t> sizes_of(const PathList& paths);
+// Leaves one name of each file, the first: its other names have the same pages. Bytes of each; 0
+// for what cannot be looked at (pinning it says why).
+std::vector<std::uint64_t> sizes_of_files(PathList& paths);
 
 }  // namespace blksweep

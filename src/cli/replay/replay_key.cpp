@@ -85,26 +85,16 @@ void add_disk(Hash& hash, const std::string& disk) {
   }
 }
 
-// Empty: not known.
-std::string disk_of(const ReplaySettings& s) {
-  if (s.device.empty()) {
-    const auto below = block_device_of(s.folder);
-    return below ? below->disk : "";
-  }
-  struct stat st {};
-  if (::stat(s.device.c_str(), &st) != 0) {
-    return "";
-  }
-  const auto device = block_device_of_dev(st.st_rdev);
-  return device ? device->disk : "";
+std::optional<BlockDevice> to_optional(const Result<BlockDevice>& device) {
+  return device ? std::optional(*device) : std::nullopt;
 }
 
 void add_target(Hash& hash, const ReplaySettings& s) {
   std::error_code ignored;
   const std::string& path = s.device.empty() ? s.folder : s.device;
   hash.add(std::filesystem::weakly_canonical(path, ignored).string());
-  if (const std::string disk = disk_of(s); !disk.empty()) {
-    add_disk(hash, disk);
+  if (const auto device = device_of(s)) {
+    add_disk(hash, device->disk);
   }
 }
 
@@ -118,6 +108,25 @@ void add_node(Hash& hash) {
 }
 
 }  // namespace
+
+std::optional<BlockDevice> device_of(const ReplaySettings& s) {
+  if (s.device.empty()) {
+    return to_optional(block_device_of(s.folder));
+  }
+  struct stat st {};
+  return ::stat(s.device.c_str(), &st) != 0 ? std::nullopt
+                                            : to_optional(block_device_of_dev(st.st_rdev));
+}
+
+Result<std::string> files_key(const std::string& path, const ReplaySettings& s,
+                              const std::atomic<bool>& stop) {
+  Hash hash;
+  if (!s.folder.empty()) {
+    BLKSWEEP_TRY(TraceReader trace, TraceReader::open(path));
+    BLKSWEEP_CHECK(add_files(hash, trace, s, stop));
+  }
+  return hash.text();
+}
 
 Result<std::string> replay_key(const std::string& path, TraceReader& trace,
                                const ReplaySettings& settings, bool drops,

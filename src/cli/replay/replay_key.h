@@ -9,12 +9,20 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "os/blockdev.h"
 #include "replay/replay.h"
 
 namespace blksweep {
+
+// Where it reads; nullopt: not known.
+std::optional<BlockDevice> device_of(const ReplaySettings& settings);
+// The files that the trace at `path` names, as they are now; of a device the same always.
+Result<std::string> files_key(const std::string& path, const ReplaySettings& settings,
+                              const std::atomic<bool>& stop);
 
 // `path`: of the trace. `drops`: whether caches are dropped before.
 Result<std::string> replay_key(const std::string& path, TraceReader& trace,

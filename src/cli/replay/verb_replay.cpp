@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/replay/replay_answer.h"
+#include "cli/replay/replay_conditions.h"
 #include "cli/replay/replay_key.h"
 #include "cli/replay/replay_row.h"
 #include "cli/replay/replay_timeline.h"
@@ -111,15 +112,26 @@ Result<ReplayReport> replay_once(TraceReader& trace, ReplaySettings settings) {
   return replay(trace, settings, stop_requested());
 }
 
+// A figure of two conditions is of neither, whatever its times were.
+void mark_changed(ReplayReport& report, const std::string& changed) {
+  if (!changed.empty()) {
+    report.certificate.verdict = Verdict::unfaithful;
+    report.certificate.reasons.push_back(changed);
+  }
+}
+
 // Those that are not there yet.
 Result<> carry_out(const ReplayOptions& o, TraceReader& trace, ReplayOrigin origin, bool drops,
                    std::optional<ResultStore>& store, ReplayAnswer& answer) {
+  BLKSWEEP_TRY(const auto conditions, ReplayConditions::now(o.trace, o.settings, stop_requested()));
   while (answer.complete() < o.repeats && !stop_requested()) {
     if (drops) {
       BLKSWEEP_CHECK(drop_node(DropKind::pages));
     }
     origin.started_unix_ns = unix_ns();
-    BLKSWEEP_TRY(const ReplayReport report, replay_once(trace, o.settings));
+    BLKSWEEP_TRY(ReplayReport report, replay_once(trace, o.settings));
+    BLKSWEEP_TRY(const std::string changed, conditions.changed());
+    mark_changed(report, changed);
     const ReplayRow row = replay_row(origin, o.settings, report);
     std::int64_t id = 0;
     if (store) {
@@ -134,6 +146,9 @@ Result<> carry_out(const ReplayOptions& o, TraceReader& trace, ReplayOrigin orig
     answer.add(report, {id, row});
     if (report.certificate.failed > 0) {
       return {};  // the next one would fail as well
+    }
+    if (!changed.empty() && answer.complete() < o.repeats) {
+      return fail(changed + " (what was measured is kept; the same command again begins anew)");
     }
   }
   return {};
