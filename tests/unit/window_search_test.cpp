@@ -53,7 +53,7 @@ TEST(WindowSearch, LadderFallsInStepsOfATenth) {
   }
 }
 
-// The numbers of the standard, by which it is stated (docs); a wrong one would still fall evenly.
+// The numbers of the standard (IEC 60063); with a wrong one it would still fall in such steps.
 TEST(WindowSearch, LadderIsThreeDecadesOfE24) {
   std::vector<double> wanted{100};
   for (const int decade : {1, 10, 100}) {
