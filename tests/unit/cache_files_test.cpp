@@ -152,12 +152,12 @@ TEST_F(CacheFiles, AFileThatIsNotCachedIsMeasuredLikeAnyOther) {
   ASSERT_EQ(::fstatfs(fd.get(), &fs), 0);
   ASSERT_EQ(::fsync(fd.get()), 0);
   ASSERT_EQ(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+  const auto found = residency_of(fd.get());
+  ASSERT_TRUE(found) << found.error().message();
   const auto known = residency_of(fd.get(), ResidencyMethod::cachestat);
   if (!known || known->resident_pages > 0 || fs.f_type == OVERLAYFS_SUPER_MAGIC) {
     GTEST_SKIP() << "no cachestat(2), or a file that stays in memory, or an overlay";
   }
-  const auto found = residency_of(fd.get());
-  ASSERT_TRUE(found);
   EXPECT_EQ(found->dirty_pages, known->dirty_pages) << "which mincore(2) does not tell";
 }
 
