@@ -25,6 +25,8 @@ CALL = re.compile(r"^\s+((?:[\w:\->.\[\]]+)\((?:[^;{}]*)\));$")
 # Of these functions both arguments are alike.
 TWO = re.compile(r"\b(?!(?:min|max|swap)\b)\w+\(((?:\w|[.:])+), ((?:\w|[.:])+)\)")
 NOT_CODE = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|//.*$')
+# A text of SQL in the source: what begins so is a comment of it.
+SQL_BEGIN, SQL_END, SQL_COMMENT = 'R"sql(', ')sql"', re.compile(r"--.*$")
 # A line of these says something about types, or to the preprocessor: what is changed there is no fault of the program.
 SKIPPED = re.compile(r"^\s*(#|//|template|static_assert|using |namespace |friend |typedef )|^\s*$")
 
@@ -75,14 +77,16 @@ def changes(code):
 
 def mutants_of(file, text):
     """All mutants of a source, in the order of its lines."""
-    inside = False  # a comment of several lines
+    inside = sql = False  # a comment of several lines; a text of SQL
     found = []
     for number, line in enumerate(text.split("\n"), 1):
         comment = inside or line.lstrip().startswith("/*")
         inside = comment and "*/" not in line
         if comment or SKIPPED.match(line):
             continue
-        for kind, begin, end, new in changes(code_of(line)):
+        code = SQL_COMMENT.sub(lambda m: " " * len(m.group(0)), line) if sql else code_of(line)
+        sql = SQL_END not in line and (sql or SQL_BEGIN in line)
+        for kind, begin, end, new in changes(code):
             after = line[:begin] + new + line[end:]
             if after != line:
                 found.append(Mutant(file, number, begin, end, kind, line, after))

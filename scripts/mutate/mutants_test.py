@@ -26,6 +26,11 @@ class Mutants(unittest.TestCase):
             self.assertEqual(changed(line), set(), line)
         self.assertEqual(mutants_of("f.cpp", "/* a + b\n   c + d */\nint e;"), [])
 
+    def test_sql_is_changed_and_its_comments_are_not(self):
+        text = 'k = R"sql(\nSELECT a * 2 -- twice, 1 + 1\n  -- 3 < 4\n)sql";\n--x;'
+        self.assertEqual({m.after for m in mutants_of("f.cpp", text)},
+                         {"SELECT a / 2 -- twice, 1 + 1", "SELECT a * 3 -- twice, 1 + 1", "SELECT a * 1 -- twice, 1 + 1", "++x;"})
+
     def test_what_is_the_same_afterwards_is_no_change(self):
         for line in ("return std::optional<Fd>();", "return Fd{};", "return nullptr;", "if (std::swap(a, b)) {"):
             self.assertEqual(changed(line), set(), line)

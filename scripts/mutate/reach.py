@@ -9,11 +9,15 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import time
 
+from mutants import code_of
 from running import bounded
+
+FUNCTION = re.compile(r"\)[^;]*\{")  # where one begins
 
 
 @dataclasses.dataclass
@@ -103,13 +107,23 @@ class Reach:
             self.tests[stage, test] = Entered(seconds, {known[p] for p in found if p in known})
         return sorted(set(commands) - set(passed))
 
+    def shown_by(self, file):
+        """The files that show what the file says: itself; where it has constants only, and nobody enters it, those that name it."""
+        path = self.tree / file
+        if not path.exists() or any(FUNCTION.search(code_of(line)) for line in path.read_text().split("\n")):
+            return {file}
+        named = f'#include "{file.removeprefix("src/").removesuffix(".cpp")}.h"'
+        sources = (self.tree / "src").rglob("*.cpp")
+        return {source.relative_to(self.tree).as_posix() for source in sources if named in source.read_text()}
+
     def of(self, stage, file, line, inside):
         """The stage's tests that enter the file, the quickest first; before all others those of the line's function, or of a
         lambda in it before the line, if the line is `inside` one."""
         by_line = {}  # (first line of a function, whether a lambda): tests
+        shown = self.shown_by(file)
         for (of_stage, test), one in self.tests.items():
             for in_file, first, is_lambda in one.functions:
-                if in_file == file and of_stage == stage:
+                if in_file in shown and of_stage == stage:
                     by_line.setdefault((first, is_lambda), set()).add(test)
         begin = max((first for first, is_lambda in by_line if first <= line and not is_lambda), default=0)
         near = {test for (first, _), tests in by_line.items() if inside and begin <= first <= line for test in tests}

@@ -45,6 +45,21 @@ class Order(unittest.TestCase):
         self.assertEqual(self.reach.of("unit", "h.cpp", 15, True), [[], []])
 
 
+class Constants(unittest.TestCase):
+    def test_a_file_of_constants_is_shown_to_the_tests_of_those_that_name_it(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name) / "src/store"
+            folder.mkdir(parents=True)
+            (folder / "words.cpp").write_text('#include "store/words.h"\nconst int kSome = 1 + 1;\n')
+            (folder / "user.cpp").write_text('#include "store/words.h"\nint some() {\n  return kSome;\n}\n')
+            (folder / "other.cpp").write_text("int other() { return 1; }\n")
+            reach = Reach(name)
+            for test, file in (("of user", "user"), ("of other", "other")):
+                reach.tests["unit", test] = Entered(1, {(f"src/store/{file}.cpp", 2, False)})
+            self.assertEqual(reach.of("unit", "src/store/words.cpp", 2, False), [[], ["of user"]])
+            self.assertEqual(reach.of("unit", "src/store/user.cpp", 3, True), [["of user"], []])
+
+
 @unittest.skipUnless(shutil.which("clang++-14") and shutil.which("llvm-symbolizer-14"), "no clang-14")
 class Learnt(unittest.TestCase):
     def test_functions_of_a_killed_process(self):

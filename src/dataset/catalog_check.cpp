@@ -64,11 +64,13 @@ class Checker {
       return why_not_opened(errno);
     }
     if (S_ISLNK(st.stx_mode)) {
-      const int opened = data_.open(file, 0, path_);
-      const Fd target(std::max(opened, -1));
-      if (!target || ::statx(target.get(), "", AT_EMPTY_PATH, kMask, &st) != 0) {
-        return why_not_opened(target ? errno : -opened);
+      const int opened = data_.open(file, O_RDONLY, path_);
+      const Fd target(opened);
+      if (!target) {
+        return why_not_opened(-opened);
       }
+      // Where it fails, what is known stays that of no regular file.
+      ::statx(target.get(), "", AT_EMPTY_PATH, kMask, &st);
     }
     if (makedev(st.stx_dev_major, st.stx_dev_minor) != device_ && elsewhere_.size() < kNamed) {
       elsewhere_.push_back(path_);

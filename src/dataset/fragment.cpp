@@ -89,7 +89,7 @@ class Fragmenter {
     g.number = number;
     g.path = sample_path(number, job_.settings.classes);
     BLKSWEEP_TRY(g.fd, writer_.create(g.path, O_CREAT | O_EXCL));
-    g.blocks = (job_.sizes[number] + kPageBytes - 1) / kPageBytes;
+    g.blocks = align_up(job_.sizes[number], kPageBytes) / kPageBytes;
     const double whole = std::floor(job_.settings.fragment);
     const bool one_more = rng_.unit() < job_.settings.fragment - whole;
     const std::uint64_t wanted = static_cast<std::uint64_t>(whole) + (one_more ? 1 : 0);

@@ -222,9 +222,12 @@ Result<> FioTwin::write_job(bool fixed_buffers) {
     job_ += fmt::format("\n[segment{:04}]\nstonewall\nnumber_ios={}\nread_iolog={}\n", i, s.reads,
                         private_ ? s.path : std::filesystem::path(s.path).filename().string());
   }
-  BLKSWEEP_CHECK(write_text("before.sh", before_script(settings_, root_)));
-  BLKSWEEP_CHECK(write_text("after.sh", after_script(settings_)));
-  return write_text("twin.fio", job_);
+  for (const auto& [name, text] : {std::pair{"before.sh", before_script(settings_, root_)},
+                                   {"after.sh", after_script(settings_)},
+                                   {"twin.fio", job_}}) {
+    BLKSWEEP_CHECK(write_text(name, text));
+  }
+  return {};
 }
 
 Result<FioTwin> FioTwin::prepare(const Catalog& catalog, const Plan& plan,

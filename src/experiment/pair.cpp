@@ -85,14 +85,19 @@ class Pair {
   std::vector<std::string> warnings_;  // of the twins
 };
 
+// What was measured, unless the node cannot be put back.
+template <class T>
+Result<T> put_back(RunNode& node, Result<T> measured) {
+  const Result<> restored = node.restore();
+  return restored ? std::move(measured) : Result<T>(tl::unexpected(restored.error()));
+}
+
 Result<MeasuredRun> Pair::run_ours() {
   BLKSWEEP_TRY(RunNode node, RunNode::borrow(q_.source, q_.cell.node, q_.seed, q_.stop));
   const RunRequest request{q_.source,      q_.cell,     q_.planned,   q_.repeat, q_.seed,
                            q_.verify,      q_.check,    q_.addresses, node,      q_.probe,
                            q_.cache_probe, q_.progress, q_.stop,      q_.makers};
-  BLKSWEEP_TRY(MeasuredRun measured, measure_run(request));
-  BLKSWEEP_CHECK(node.restore());
-  return measured;
+  return put_back(node, measure_run(request));
 }
 
 // What happens beside fio that its own report does not tell.
@@ -148,14 +153,13 @@ Result<FioResult> Pair::run_twin(Arm arm) {
   if (std::string lost = node.lost(); !lost.empty()) {  // not under the same limits and pins
     return fail(std::move(lost));
   }
-  BLKSWEEP_CHECK(node.restore());
   if (result) {
     result->record.resident_before = start.resident;
     result->record.ratio_reason = disturbed;
     std::ranges::transform(start.warnings, std::back_inserter(result->warnings),
                            [](const std::string& w) { return "fio twin: " + w; });
   }
-  return result;
+  return put_back(node, std::move(result));
 }
 
 void Pair::add_twin(Arm arm, std::uint32_t position) {

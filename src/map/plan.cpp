@@ -252,8 +252,8 @@ MapBatch MapPlan::zone_stretch() {
   std::uint64_t at = which * zone + slack / 2 + rng_.below(slack + 1);
   at = align_down(std::min(at, room(stretch)), settings_.block);
   at = places_.nearest(at, stretch).value_or(settings_.size);
-  if (at + settings_.block < which * zone || at + stretch > (which + 1) * zone + settings_.block) {
-    return batch;  // no stretch of this place is written
+  if ((at + stretch / 2) / zone != which) {
+    return batch;  // no stretch around here is written
   }
   for (std::uint64_t i = 0; i < reads; ++i, at += kZoneRead) {
     batch.steps.push_back({at, kZoneRead, 0, 0, true});

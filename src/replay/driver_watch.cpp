@@ -26,41 +26,44 @@ Result<std::unique_ptr<DriverWatch>> DriverWatch::begin(dev_t whole_disk) {
                  }
                }));
   BLKSWEEP_CHECK(w.recorder_->start());
-  w.thread_ = std::thread([&w] {
-    give_way();
-    w.drained_ = w.drain_until_told();
-  });
+  w.drain_.emplace(*w.recorder_);
   return watch;
 }
 
-DriverWatch::~DriverWatch() { stop_thread(); }
+RingDrain::RingDrain(Recorder& recorder)
+    : recorder_(recorder), thread_([this](const std::stop_token& told) {
+        give_way();
+        drained_ = drain_until(told);
+      }) {}
 
-void DriverWatch::stop_thread() {
-  told_.store(true);
-  if (thread_.joinable()) {
-    thread_.join();
-  }
-}
-
-Result<> DriverWatch::drain_until_told() {
-  while (!told_.load()) {
+Result<> RingDrain::drain_until(const std::stop_token& told) {
+  while (!told.stop_requested()) {
     std::this_thread::sleep_for(kDrains);
-    BLKSWEEP_CHECK(recorder_->drain());
+    BLKSWEEP_CHECK(recorder_.drain());
   }
   return {};
 }
 
-Result<DriverLateness> DriverWatch::end(std::span<const DueRead> reads) {
-  stop_thread();
-  recorder_->stop();
+Result<> RingDrain::end() {
+  thread_ = {};
+  recorder_.stop();
   BLKSWEEP_CHECK(drained_);
-  BLKSWEEP_CHECK(recorder_->drain());
+  return recorder_.drain();
+}
+
+Result<DriverLateness> DriverWatch::end(std::span<const DueRead> reads) {
+  BLKSWEEP_CHECK(drain_->end());
+  DriverLateness out = lateness_of(issues_, reads);
+  out.lost = recorder_->lost();
+  return out;
+}
+
+DriverLateness lateness_of(std::span<const DriverIssue> issues, std::span<const DueRead> reads) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, Fifo<std::int64_t>> at;
-  for (const Issue& i : issues_) {
+  for (const DriverIssue& i : issues) {
     at[{i.offset, i.bytes}].push(i.at_ns);
   }
   DriverLateness out;
-  out.lost = recorder_->lost();
   std::vector<std::int64_t> late;
   for (const DueRead& r : reads) {
     const auto found = at.find({r.offset, r.bytes});

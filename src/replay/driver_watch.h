@@ -10,10 +10,11 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -35,29 +36,45 @@ struct DriverLateness {
   std::uint64_t matched = 0, missing = 0, lost = 0;
 };
 
+struct DriverIssue {
+  std::int64_t at_ns;
+  std::uint64_t offset, bytes;
+};
+
+// Both in the order of time.
+DriverLateness lateness_of(std::span<const DriverIssue> issues, std::span<const DueRead> reads);
+
+// A recorder that was started, whose ring a thread empties until the end.
+class RingDrain {
+ public:
+  explicit RingDrain(Recorder& recorder);
+  RingDrain(const RingDrain&) = delete;
+  RingDrain& operator=(const RingDrain&) = delete;
+  // Stops the recorder, and takes what is left.
+  Result<> end();
+
+ private:
+  Result<> drain_until(const std::stop_token& told);
+
+  Recorder& recorder_;
+  Result<> drained_;
+  std::jthread thread_;
+};
+
 class DriverWatch {
  public:
   static Result<std::unique_ptr<DriverWatch>> begin(dev_t whole_disk);
-  ~DriverWatch();
   DriverWatch(const DriverWatch&) = delete;
   DriverWatch& operator=(const DriverWatch&) = delete;
 
   Result<DriverLateness> end(std::span<const DueRead> reads);
 
  private:
-  struct Issue {
-    std::int64_t at_ns;
-    std::uint64_t offset, bytes;
-  };
   DriverWatch() = default;
-  Result<> drain_until_told();
-  void stop_thread();
 
-  std::vector<Issue> issues_;
+  std::vector<DriverIssue> issues_;
   std::unique_ptr<Recorder> recorder_;
-  std::atomic<bool> told_{false};
-  Result<> drained_;
-  std::thread thread_;
+  std::optional<RingDrain> drain_;
 };
 
 }  // namespace blksweep

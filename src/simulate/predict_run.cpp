@@ -53,16 +53,24 @@ std::string model_hash(const ModelSpec& model) {
 PredictSettings predict_settings(const Source& source, const ModelSpec& model) {
   PredictSettings s{.model = model, .size = disk_size(source)};
   if (source.device) {
-    const auto emulated = emulated_disk(source.device->disk);
-    s.speedup = emulated ? emulated->speedup : 1;
-    for (const auto& [name, value] : queue_settings(source.device->disk)) {
-      const auto kib = name == "max_sectors_kb" ? parse_count(value) : Result<std::uint64_t>(0);
-      if (kib && *kib > 0 && *kib <= (1U << 20)) {
-        s.max_request = static_cast<std::uint32_t>(*kib << 10);
-      }
+    if (const auto emulated = emulated_disk(source.device->disk)) {
+      s.speedup = emulated->speedup;
     }
+    s.max_request = longest_request(queue_settings(source.device->disk)).value_or(s.max_request);
   }
   return s;
+}
+
+std::optional<std::uint32_t> longest_request(
+    const std::vector<std::pair<std::string, std::string>>& queue) {
+  std::optional<std::uint32_t> longest;
+  for (const auto& [name, value] : queue) {
+    const auto kib = parse_count(value);
+    if (name == "max_sectors_kb" && kib && *kib > 0 && *kib <= (1U << 20)) {
+      longest = static_cast<std::uint32_t>(*kib << 10);
+    }
+  }
+  return longest;
 }
 
 Bytes disk_size(const Source& source) {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "loader/source.h"
 #include "model/model_spec.h"
@@ -37,6 +39,10 @@ std::string model_hash(const ModelSpec& model);
 
 // How the runs of a source are predicted on a model: its disk's size and longest request.
 PredictSettings predict_settings(const Source& source, const ModelSpec& model);
+
+// What the settings of a disk's queue say; nothing where they tell none, or one above 1 GiB.
+std::optional<std::uint32_t> longest_request(
+    const std::vector<std::pair<std::string, std::string>>& queue);
 
 // Of the whole disk that the data is on; where that is unknown or another one now, the end of the
 // catalog's last extent.

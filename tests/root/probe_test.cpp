@@ -265,6 +265,19 @@ TEST_F(Probe, WhatIsUnknownIsNotZero) {
   EXPECT_EQ(r.warnings.size(), 2u);
 }
 
+TEST_F(Probe, ItsProgramsTookSomeOfTheTimeThatPassed) {
+  auto probe = open_block_probe(device_->number(), {.cost = true});
+  ASSERT_TRUE(probe) << probe.error().message();
+  probe_ = *std::move(probe);
+  const std::int64_t begin = now_ns();
+  const ProbeReport r = watch_reads(scattered(2000), 8);
+  const auto all_cpus =
+      static_cast<std::uint64_t>((now_ns() - begin) * ::sysconf(_SC_NPROCESSORS_CONF));
+  ASSERT_TRUE(r.programs_ns);
+  EXPECT_GT(*r.programs_ns, 2000U) << "not even a nanosecond each";
+  EXPECT_LT(*r.programs_ns, all_cpus);
+}
+
 TEST_F(Probe, FollowsReadsThroughTheLayersWhenAsked) {
   auto probe = open_block_probe(device_->number(), {.layers = true});
   ASSERT_TRUE(probe) << probe.error().message();

@@ -2,10 +2,12 @@
 // it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,6 +142,23 @@ TEST_F(CacheFiles, APartOfAFileIsCountedInPagesOfThatPartOnly) {
     EXPECT_EQ(part->pages, 2U);
     EXPECT_EQ(part->resident_bytes, 5000U);
   }
+}
+
+// Only an overlay's files have their pages elsewhere: of another's, nothing is nothing.
+TEST_F(CacheFiles, AFileThatIsNotCachedIsMeasuredLikeAnyOther) {
+  dir_.write("f", std::string(100'000, 'x'));
+  const Fd fd(::open(dir_.path("f").c_str(), O_RDONLY));
+  struct statfs fs {};
+  ASSERT_EQ(::fstatfs(fd.get(), &fs), 0);
+  ASSERT_EQ(::fsync(fd.get()), 0);
+  ASSERT_EQ(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+  const auto found = residency_of(fd.get());
+  ASSERT_TRUE(found) << found.error().message();
+  const auto known = residency_of(fd.get(), ResidencyMethod::cachestat);
+  if (!known || known->resident_pages > 0 || fs.f_type == OVERLAYFS_SUPER_MAGIC) {
+    GTEST_SKIP() << "no cachestat(2), or a file that stays in memory, or an overlay";
+  }
+  EXPECT_EQ(found->dirty_pages, known->dirty_pages) << "which mincore(2) does not tell";
 }
 
 TEST_F(CacheFiles, AStopIsObeyedAtOnce) {

@@ -182,6 +182,24 @@ TEST(MapPlan, StretchesAreSequentialAndCoverTheDeviceHoweverEarlyItEnds) {
   EXPECT_EQ(quarters.size(), 4U);
 }
 
+// A stretch is of the zone that its middle lies in.
+TEST(MapPlan, AStretchAtTheEdgeOfAZoneIsReadForTheOneThatHasItsMiddle) {
+  constexpr std::uint64_t kZone = 8 * kGiB / kMapZones, kStretch = 10 * kMiB;
+  const std::uint64_t inside = 3 * kZone - kStretch / 2;  // its middle is the first byte of zone 3
+  const std::uint64_t before = 7 * kZone - kStretch / 2 - 4096;  // and this one's in zone 6
+  MapPlan everywhere = plan_of({8 * kGiB, 4096, 6});
+  MapPlan edges =
+      plan_of({8 * kGiB, 4096, 6, {{inside, inside + kStretch}, {before, before + kStretch}}});
+  std::map<std::uint64_t, std::uint64_t> begins;  // of each zone that has one
+  for (std::size_t i = 0; i < kMapZones; ++i) {
+    const std::uint64_t zone = everywhere.next(MapPart::zone).steps.front().offset / kZone;
+    if (const MapBatch batch = edges.next(MapPart::zone); !batch.steps.empty()) {
+      begins[zone] = batch.steps.front().offset;
+    }
+  }
+  EXPECT_EQ(begins, (std::map<std::uint64_t, std::uint64_t>{{3, inside}, {6, before}}));
+}
+
 TEST(MapPlan, TooSmallADeviceIsRefusedWithTheSizeThatItNeeds) {
   const auto plan = MapPlan::make({kSmallestMap - 1, 4096, 1});
   ASSERT_FALSE(plan);

@@ -57,6 +57,22 @@ TEST(PairJudge, TheSameWorkFromTheSameStartHasARatio) {
   EXPECT_EQ(c.requests(), "");
 }
 
+TEST(PairTwin, IsDirectWhereFilesAreReadSoOrTheDeviceIs) {
+  for (const bool asked : {false, true}) {
+    for (const bool possible : {false, true}) {
+      for (const bool device : {false, true}) {
+        JudgeCase c;
+        c.cell.direct = asked;
+        c.source.direct_possible = possible;
+        c.planned.plan.reads[0].source = device ? kFromDevice : 0;
+        const auto settings = twin_settings(c.request(), true);
+        ASSERT_TRUE(settings);
+        EXPECT_EQ(settings->direct, (asked && possible) || device);
+      }
+    }
+  }
+}
+
 TEST(PairJudge, WorkThatFioDoesNotDoVoidsTheRatio) {
   JudgeCase c;
   c.cell.consumer = ConsumerKind::emulated;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "node/pin/daemon.h"
 #include "node/pin/page_helper.h"
 #include "os/file.h"
 #include "os/holders.h"
@@ -292,6 +293,20 @@ double share_of(const std::vector<std::uint64_t>& sizes, const std::vector<std::
     sum += static_cast<double>(sizes[f]);
   }
   return all > 0 ? sum / all : 0;
+}
+
+TEST(PinDaemon, ToldToEndByASignalLeavesNoEntry) {
+  const Folder folder(3);
+  const TempDir run;
+  const PinRegistry registry(run.path());
+  PinOrder order{
+      .name = "p", .kind = PinKind::inodes, .files = folder.files(3), .cost = {}, .roots = {}};
+  const auto entry = start_pin_daemon(registry, std::move(order), never, {});
+  ASSERT_TRUE(entry) << entry.error().text;
+  EXPECT_EQ(*registry.names(), std::vector<std::string>{"p"});
+  ASSERT_EQ(::kill(entry->daemon.pid, SIGTERM), 0);
+  ASSERT_TRUE(wait_for_end(entry->daemon, std::chrono::seconds(60)));
+  EXPECT_TRUE(registry.names()->empty());
 }
 
 TEST(Share, IsAsCloseAsWholeFilesAllow) {

@@ -72,6 +72,19 @@ TEST(PlanCell, ReadsEndWithABlockOrAPageWhicheverIsSmaller) {
   }
 }
 
+TEST(PlanCell, APartOfEachFileKeepsTheGranuleOfTheDevice) {
+  const FlatCatalog flat = side_by_side(4, 5000);
+  Source source;
+  source.catalog = flat.view();
+  source.catalog.block_bytes = 4096;
+  source.catalog.share = {500'000};
+  source.direct_align = kSectorBytes;
+  const Result<PlannedEpoch> p = plan_epoch(source, cell_of(Order::path, Merge::none), 7);
+  ASSERT_TRUE(p) << p.error().message();
+  EXPECT_EQ(p->align, kSectorBytes);
+  EXPECT_EQ(p->plan.reads.front().length, 2560U) << "2500 in sectors";
+}
+
 // It asked for 16 GiB: the rank of a sample that was not among the first reads was 2^32 - 1.
 TEST(PlanCell, ASampleThatFailedCostsTheQualityNothing) {
   const FlatCatalog flat = side_by_side(300, 4096);

@@ -39,6 +39,7 @@ class SteadyEngine final : public Engine {
   const EngineFacts& facts() const override { return facts_; }
   Result<> set_files(std::uint32_t, std::span<Fd>) override { return {}; }
   Result<> submit(std::span<const ReadRequest> batch) override {
+    groups.push_back(batch.size());
     for (const ReadRequest& r : batch) {
       const auto bytes = static_cast<std::int32_t>(r.iov->iov_len) - missing;
       inside_.push_back({clock_.now() + latency_, {r.tag, fails > 0 ? -fails : bytes}});
@@ -58,6 +59,7 @@ class SteadyEngine final : public Engine {
     return n;
   }
   Times submitted;
+  std::vector<std::size_t> groups;
   int missing = 0, fails = 0;
 
  private:
@@ -117,6 +119,19 @@ TEST(ReadLoop, SubmitsLaterWhereThereIsNoRoom) {
 TEST(ReadLoop, WholeGroupsWaitForRoomAlthoughTheyAreDue) {
   EXPECT_EQ(submitted_at({0, 0, 0, 0, 7, 7}, 30, {.depth = 4, .group = 2}),
             (Times{0, 0, 0, 0, 30, 30}));
+}
+
+TEST(ReadLoop, RefillsInTheGroupsThatWereAskedForAlthoughMoreIsThere) {
+  const auto groups_of = [](unsigned refill) {
+    VirtualClock clock;
+    SteadyEngine engine(clock, 30);  // all four come at once
+    DueSource source(Times(8, 0));
+    ReadLoop loop(source, engine, clock, {.depth = 4, .refill = refill});
+    EXPECT_TRUE(loop.run(nullptr));
+    return engine.groups;
+  };
+  EXPECT_EQ(groups_of(1), (std::vector<std::size_t>{4, 1, 1, 1, 1}));
+  EXPECT_EQ(groups_of(2), (std::vector<std::size_t>{4, 2, 2}));
 }
 
 TEST(ReadLoop, StopEndsTheWaitForADueRequest) {

@@ -3,6 +3,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "replay/driver_watch.h"
+
 namespace blksweep {
 namespace {
 
@@ -153,6 +160,56 @@ TEST(ReplayCertificate, OrderThatIsNotKeptIsCounted) {
     record.issued({.number = number}, {});
   }
   EXPECT_EQ(record.certify({}).out_of_order, 1U);
+}
+
+TEST(DriverLateness, MatchesByAddressAndLengthTheOldestFirstFromTheLeastLate) {
+  const std::array issues{DriverIssue{1'000, 0, 4096}, DriverIssue{1'700, 8192, 4096},
+                          DriverIssue{2'050, 0, 4096}, DriverIssue{2'100, 4096, 8192}};
+  const std::array reads{DueRead{100, 0, 4096}, DueRead{900, 8192, 4096}, DueRead{1'100, 0, 4096},
+                         DueRead{1'200, 0, 4096},      // a third time: merged with another
+                         DueRead{1'300, 4096, 4096}};  // as long as none
+  const DriverLateness found = lateness_of(issues, reads);
+  EXPECT_EQ(found.matched, 3U);
+  EXPECT_EQ(found.missing, 2U);
+  EXPECT_EQ(found.lateness.greatest, 150) << "900, 800 and 950 behind, of which the first 800";
+  EXPECT_EQ(found.lateness.p50, 100);
+  EXPECT_EQ(lateness_of(issues, {}).matched, 0U);
+}
+
+struct CountedRecorder final : Recorder {
+  Result<> start() override { return {}; }
+  Result<> drain() override {
+    drained_stopped = stopped.load();
+    return ++drains == fails ? Result<>(fail("lost")) : Result<>();
+  }
+  void stop() override { stopped = true; }
+  std::uint64_t lost() const override { return 0; }
+  std::atomic<int> drains{0};
+  int fails = 0;  // the how maniest
+  std::atomic<bool> stopped{false}, drained_stopped{false};
+};
+
+TEST(RingDrain, EmptiesTheRingMoreThanOnceAndAtTheEnd) {
+  CountedRecorder recorder;
+  RingDrain drain(recorder);
+  for (int i = 0; i < 3'000 && recorder.drains < 2; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_GE(recorder.drains, 2);
+  EXPECT_LT(recorder.drains, 1'000) << "it rests in between";
+  EXPECT_FALSE(recorder.stopped);
+  EXPECT_TRUE(drain.end());
+  EXPECT_TRUE(recorder.drained_stopped) << "what came last";
+}
+
+TEST(RingDrain, SaysWhatFailedBefore) {
+  CountedRecorder recorder;
+  recorder.fails = 1;
+  RingDrain drain(recorder);
+  while (recorder.drains < 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_FALSE(drain.end());
 }
 
 }  // namespace

@@ -192,6 +192,26 @@ TEST(CheckCatalog, SaysExactlyWhichFilesChangedAndHow) {
   EXPECT_EQ(check->changed[3].text, "c/4: changed since the scan (ctime differs)");
 }
 
+TEST(CheckCatalog, WhatALinkLeadsToCountsAndNothingOutsideDoes) {
+  const TempDir dir, outside;
+  dir.write("data/0", "abc");
+  outside.write("1", "abc");
+  fs::create_symlink("0", dir.path("data/link"));
+  fs::create_symlink("0", dir.path("data/turned"));
+  ScanReport report;
+  const CatalogParts parts = scanned(dir, report);
+  const Catalog c = parts.view();
+  ASSERT_EQ(c.files.size(), 3U);
+  EXPECT_TRUE(check_catalog(c)->clean());
+  fs::remove(dir.path("data/turned"));
+  fs::create_symlink(outside.path("1"), dir.path("data/turned"));
+  const auto check = check_catalog(c);
+  ASSERT_TRUE(check);
+  ASSERT_EQ(check->changed.size(), 1U);
+  EXPECT_EQ(check->changed[0].text,
+            "data/turned: now behind a link or a mount that leads out of the data set");
+}
+
 TEST(Summary, SharesAreUnknownWhenNoAddressIs) {
   CatalogParts p;
   p.root = "/x";

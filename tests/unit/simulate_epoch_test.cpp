@@ -1,7 +1,9 @@
 #include "simulate/simulate_epoch.h"
 
 #include <gtest/gtest.h>
+#include <sys/sysmacros.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <limits>
 
@@ -347,6 +349,8 @@ TEST(Predict, AsksTheDeviceWhatTheReaderAsks) {
   }
 }
 
+constexpr std::uint64_t kPartitionEnd = (1U << 30) + (1U << 20);
+
 PredictSettings settings_on(const std::string& disk) {
   const FlatCatalog flat = files(1, 4096, kFar);
   Source source;
@@ -355,25 +359,40 @@ PredictSettings settings_on(const std::string& disk) {
   device.disk = disk;
   device.partition_start = std::uint64_t{1} << 30;
   device.size = std::uint64_t{1} << 20;
+  unsigned of[2]{};
+  std::sscanf(first_line("/sys/block/" + disk + "/dev").c_str(), "%u:%u", &of[0], &of[1]);
+  device.whole_disk = makedev(of[0], of[1]);
   return predict_settings(source, {});
 }
 
 // Not of loop devices, whose settings other tests may be changing.
-TEST(PredictSettings, TheLongestRequestIsWhatTheKernelHasOfTheDisk) {
+TEST(PredictSettings, TheLongestRequestAndTheSizeAreWhatTheKernelHasOfTheDisk) {
   for (const auto& entry : std::filesystem::directory_iterator("/sys/block")) {
     const std::string disk = entry.path().filename().string();
     const std::string kib = first_line(entry.path().string() + "/queue/max_sectors_kb");
     if (!disk.starts_with("loop") && !kib.empty()) {
+      const std::uint64_t size = std::stoull(first_line(entry.path().string() + "/size")) * 512;
       EXPECT_EQ(settings_on(disk).max_request, std::stoul(kib) << 10) << disk;
+      EXPECT_EQ(settings_on(disk).size.n, std::max(size, kPartitionEnd)) << disk;
     }
   }
+}
+
+TEST(PredictSettings, ALongestRequestIsAboveNothingAndUpToAGibibyte) {
+  const auto of = [](const char* kib) { return longest_request({{"max_sectors_kb", kib}}); };
+  EXPECT_EQ(of("1"), 1024U);
+  EXPECT_EQ(of("1048576"), 1U << 30);
+  for (const char* none : {"0", "1048577", "", "many"}) {
+    EXPECT_EQ(of(none), std::nullopt) << none;
+  }
+  EXPECT_EQ(longest_request({{"max_hw_sectors_kb", "8"}}), std::nullopt);
 }
 
 TEST(PredictSettings, ADiskThatIsNotThereIsAsFastAsItsModelAndEndsWithItsPartition) {
   const PredictSettings s = settings_on("no-such-disk");
   EXPECT_EQ(s.speedup, 1);
   EXPECT_EQ(s.max_request, PredictSettings{}.max_request);
-  EXPECT_EQ(s.size.n, (1U << 30) + (1U << 20));
+  EXPECT_EQ(s.size.n, kPartitionEnd);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "loader/address_proof.h"
 #include "loader/epoch.h"
 #include "support/temp_dir.h"
 
@@ -95,6 +96,19 @@ TEST_F(SpotCheckTest, CountsNoPieceOfASampleThatFailed) {
   const SpotResult r = spot.compare(source_);
   EXPECT_EQ(r.pieces, 19U);
   EXPECT_EQ(r.found.wrong, 19U);
+}
+
+TEST(AddressProof, OfFilesWithoutBytesComparesNothing) {
+  const TempDir dir;
+  dir.write("empty", "");
+  const auto source = open_source({dir.path(), ""});
+  ASSERT_TRUE(source) << source.error().message();
+  AddressProof proof(*source, {});
+  EXPECT_TRUE(proof.before(*source));
+  const AddressFindings found = proof.after(*source);
+  EXPECT_EQ(found.state, "");
+  EXPECT_EQ(found.layout, "");
+  EXPECT_TRUE(found.wrong.empty());
 }
 
 }  // namespace

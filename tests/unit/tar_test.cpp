@@ -104,6 +104,20 @@ TEST(ReadTar, ALastMemberMayEndWithTheArchiveAndNotBehindIt) {
   }
 }
 
+TEST(ReadTar, AnExtendedHeaderOfAMebibyteIsTakenAndALongerOneIsDamage) {
+  for (const std::size_t bytes : {std::size_t{1} << 20, (std::size_t{1} << 20) + 1}) {
+    const std::string path(bytes - 1, 'p');
+    const auto members = parse(altered(tar_header("././@LongLink", bytes), 156, "L") +
+                               padded(path + '\0') + member("short", "1") + kTarEnd);
+    ASSERT_EQ(members.has_value(), bytes == std::size_t{1} << 20);
+    if (members) {
+      EXPECT_EQ((*members)[0].path, path);
+    } else {
+      EXPECT_NE(members.error().message().find("more than 1 MiB"), std::string::npos);
+    }
+  }
+}
+
 TEST(ReadTar, RefusesSizesThatOverflow) {
   const std::string huge = std::string(1, '\x80') + std::string(3, '\0') + std::string(8, '\xff');
   EXPECT_FALSE(parse(altered(tar_header("a", 0), 124, huge) + kTarEnd));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "os/file.h"
 #include "support/trace_rig.h"
 #include "trace/import/csv.h"
 
@@ -43,7 +44,8 @@ TEST_F(TraceExport, BlktraceKeepsDevicesAndNumbersOtherVolumes) {
   for (const char* device : {"8,16", "4095,1048575", "4096,1", "9,1048576"}) {
     text += "  " + std::string(device) + "   1   1   0.000000000   697  D   R 0 + 8 [cat]\n";
   }
-  ASSERT_TRUE(import(text));
+  const auto first = import(text);
+  ASSERT_TRUE(first);
   auto reader = TraceReader::open(dir_.path("out"));
   const auto report = export_trace(*reader, ExportFormat::blktrace, dir_.path("exported"), stop_);
   ASSERT_TRUE(report) << report.error().message();
@@ -52,6 +54,24 @@ TEST_F(TraceExport, BlktraceKeepsDevicesAndNumbersOtherVolumes) {
   const auto again = import("", s);
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(again->names, (std::vector<std::string>{"8,16", "4095,1048575", "259,2", "259,3"}));
+  EXPECT_EQ(again->records, first->records) << "with the process of each";
+}
+
+// The low half of each event's action: 1 is queued, 7 issued, 8 completed.
+std::vector<int> actions_of(const std::string& blktrace) {
+  std::vector<int> actions;
+  for (std::size_t at = 0; at < blktrace.size(); at += 48) {
+    actions.push_back(static_cast<unsigned char>(blktrace[at + 28]));
+  }
+  return actions;
+}
+
+// fio's reader takes what is queued, blkparse's tools what is issued.
+TEST_F(TraceExport, BlktraceQueuesIssuesAndCompletesEachRequest) {
+  ASSERT_TRUE(import("1,W,4096,512,30\n1,R,0,8192,31\n"));
+  auto reader = TraceReader::open(dir_.path("out"));
+  ASSERT_TRUE(export_trace(*reader, ExportFormat::blktrace, dir_.path("exported"), stop_));
+  EXPECT_EQ(actions_of(whole_text(dir_.path("exported"))), (std::vector<int>{1, 7, 1, 7}));
 }
 
 TEST(CsvLine, QuotesOnlyNamesThatNeedIt) {

@@ -63,6 +63,14 @@ TEST_F(TraceImport, RecorderFollowsCursorsAndSaysThatTheyAreInexact) {
   EXPECT_EQ(got->records[3].form, CallForm::pread);
 }
 
+TEST_F(TraceImport, RecorderRefusesCallsWithoutAllTheirArguments) {
+  for (const char* call : {"read 0 0 ( /d/a 0x7f )", "pread 0 0 ( /d/a 0x7f 64 )",
+                           "fread 0 0 ( 0x7f 8 16 )", "readv 0 0 ( /d/a 256 )"}) {
+    expect_refused(fmt::format("0.1 0.2 read 0 0 ( /d/a 0x7f 64 )\n0.3 0.4 {}\n", call),
+                   "too few arguments", with_format("recorder"));
+  }
+}
+
 TEST_F(TraceImport, RanksOfRecorderAreThreadsOfTheirOwn) {
   dir_.write("0.txt", "0.1 0.2 read 0 0 ( /d/a 0x7f 4096 )\n");
   dir_.write("1.txt", "0.3 0.4 read 0 0 ( /d/a 0x7f 4096 )\n");

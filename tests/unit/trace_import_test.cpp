@@ -201,7 +201,7 @@ TEST_F(TraceImport, AnIologWithoutTimesSaysSo) {
 }
 
 TEST_F(TraceImport, BlktraceMatchesCompletionsAcrossFiles) {
-  const BlktraceEvent issue = event(7, 1'000), done = event(8, 5'000);
+  const BlktraceEvent issue = event(7, 0), done = event(8, 4'000);
   BlktraceEvent message = event(7, 2'000);
   message.action = 2 | 1U << 26;
   message.pdu_len = 5;

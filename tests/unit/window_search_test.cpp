@@ -53,6 +53,18 @@ TEST(WindowSearch, LadderFallsInStepsOfATenth) {
   }
 }
 
+// The numbers of the standard (IEC 60063); with a wrong one it would still fall in such steps.
+TEST(WindowSearch, LadderIsThreeDecadesOfE24) {
+  std::vector<double> wanted{100};
+  for (const int decade : {1, 10, 100}) {
+    for (const int step : {91, 82, 75, 68, 62, 56, 51, 47, 43, 39, 36, 33,
+                           30, 27, 24, 22, 20, 18, 16, 15, 13, 12, 11, 10}) {
+      wanted.push_back(static_cast<double>(step) / decade);
+    }
+  }
+  EXPECT_EQ(window_ladder(), wanted);
+}
+
 struct Rig {
   SyntheticCatalog files{{.files = 3000, .labels = 12, .seed = 3}};
   Source source;

@@ -206,8 +206,8 @@ void BpfCacheProbe::want(std::size_t file, std::uint64_t offset, std::uint64_t b
   if (bytes == 0) {
     return;
   }
-  const std::uint64_t last = (offset + bytes - 1) / kPageBytes;
-  const auto end = std::min<std::uint64_t>(last + 1, files_[file].pages);
+  const std::uint64_t end = std::min<std::uint64_t>(
+      align_up(offset + bytes, kPageBytes) / kPageBytes, files_[file].pages);
   for (std::uint64_t page = offset / kPageBytes; page < end; ++page) {
     words_.writable()[files_[file].first_word + page / kWordPages].wanted |= std::uint64_t{1}
                                                                              << page % kWordPages;
