@@ -166,8 +166,9 @@ TEST_F(ProbeWithARefusedProgram, OfThePageCacheIsWithoutThatOneAlone) {
   ASSERT_TRUE(r);
   EXPECT_EQ(r->kswapd_wakes, std::nullopt);
   EXPECT_NE(r->reclaims, std::nullopt);
-  ASSERT_FALSE(r->warnings.empty());
-  EXPECT_NE(r->warnings[0].find("background reclaim is not counted"), std::string::npos);
+  EXPECT_TRUE(std::ranges::any_of(r->warnings, [](const std::string& w) {
+    return w.find("background reclaim is not counted") != std::string::npos;
+  }));
 }
 
 TEST_F(ProbeWithARefusedProgram, OfThePageCacheIsNoneWithoutWhatIsAdded) {

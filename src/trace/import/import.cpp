@@ -76,7 +76,7 @@ class Collected : public ImportTarget {
   std::vector<std::string> names_;
   std::string name_;
   std::uint64_t reordered_ = 0, added_ = 0;
-  std::int64_t greatest_ns_{}, first_ns_ = INT64_MAX;
+  std::int64_t greatest_ns_ = 0, first_ns_ = INT64_MAX;
   bool completions_ = false;
 };
 
