@@ -44,7 +44,7 @@ std::string changed_conditions(const HostRecord& host, const Source& source) {
     add(fmt::format("the queue of {} is no longer as the experiment found it: ", disk),
         changed_queue(host.queue, queue_facts(source)));
   }
-  if (source.mount) {
+  if (!host.mount_options.empty()) {
     const auto now = mount_of(std::string(source.catalog.root));
     if (now && now->options != host.mount_options) {
       add("mount options changed: ", fmt::format("{}, now {}", host.mount_options, now->options));

@@ -190,6 +190,7 @@ echo 'watches: not cold'
 
 # --- a cache below the device keeps what the first arm has read ---------------------------------------------
 if command -v fio >/dev/null; then
+  sync -f "$loopfs_mount" # what is written back meanwhile would be the reason
   losetup --direct-io=off "$loopfs_device"
   call run --data "$data" --order random "${quiet[@]}" --fio-twin --cache keep --db "$tmp/below.db"
   losetup --direct-io=on "$loopfs_device"
