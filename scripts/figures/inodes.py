@@ -39,21 +39,9 @@ def load(path, cells):
 
 def draw(panels, cells, facts):
     del facts
-    shown = [c for c in cells if c.cell_id in panels]
-    fig, axes = style.grid(len(shown))
-    handles = {}
-    for ax, cell in zip(axes, shown):
-        for name, label, colour, line in CURVES:
-            curve = panels[cell.cell_id][name]
-            if curve:
-                handles[name], = ax.step(*curve, where="post", color=colour, linestyle=line, linewidth=1.0, label=label)
-        style.title(ax, cell.label)
-        ax.grid(axis="y")
-    style.from_zero(axes)
-    axes[0].yaxis.set_major_formatter("{x:,.0f}")
-    fig.supxlabel("time since the start of the epoch (s)", fontsize=7.5)
-    fig.supylabel("per second", fontsize=7.5)
-    style.legend_above(fig, [handles[name] for name, *_ in CURVES if name in handles])
+    shown = [(c.label, panels[c.cell_id]) for c in cells if c.cell_id in panels]
+    fig = style.over_epoch(shown, CURVES, "per second", drawstyle="steps-post")
+    fig.axes[0].yaxis.set_major_formatter("{x:,.0f}")
     return fig
 
 

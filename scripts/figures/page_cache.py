@@ -50,22 +50,12 @@ CURVES = [("delivered", "delivered", style.INK, ":"), ("wanted", "fetched", styl
 
 def draw(panels, cells, facts):
     del facts
-    shown = [c for c in cells if c.cell_id in panels]
-    fig, axes = style.grid(len(shown))
-    handles = {}
-    for ax, cell in zip(axes, shown):
+    shown = []
+    for cell in (c for c in cells if c.cell_id in panels):
         panel = panels[cell.cell_id]
-        for name, label, colour, line in CURVES:
-            if panel[name]:
-                handles[name], = ax.plot(*panel[name], color=colour, linestyle=line, linewidth=1.0, label=label)
         hit = "" if panel["hit"] is None else f" ({100 * panel['hit']:.0f} % hits)"
-        style.title(ax, cell.label + hit)
-        ax.grid(axis="y")
-    style.from_zero(axes)
-    fig.supxlabel("time since the start of the epoch (s)", fontsize=7.5)
-    fig.supylabel("sum so far (MiB)", fontsize=7.5)
-    style.legend_above(fig, [handles[name] for name, *_ in CURVES if name in handles])
-    return fig
+        shown.append((cell.label + hit, panel))
+    return style.over_epoch(shown, CURVES, "sum so far (MiB)")
 
 
 def describe(panels, cells):

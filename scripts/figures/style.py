@@ -244,6 +244,25 @@ def legend_beside(fig, ax, handles, heading=None):
     fig.get_layout_engine().set(rect=(0, needed / (height + needed), 1, height / (height + needed)))
 
 
+def over_epoch(shown, curves, ylabel, drawstyle="default"):
+    """A figure with a panel for each (title, {name: (seconds, values) or nothing}) of `shown`, and a line in it for each of
+    `curves`, (name, label, colour, line)."""
+    fig, axes = grid(len(shown))
+    handles = {}
+    for ax, (words, panel) in zip(axes, shown):
+        for name, label, colour, line in curves:
+            if panel[name]:
+                handles[name], = ax.plot(*panel[name], color=colour, linestyle=line, drawstyle=drawstyle, linewidth=1.0,
+                                         label=label)
+        title(ax, words)
+        ax.grid(axis="y")
+    from_zero(axes)
+    fig.supxlabel("time since the start of the epoch (s)", fontsize=7.5)
+    fig.supylabel(ylabel, fontsize=7.5)
+    legend_above(fig, [handles[name] for name, *_ in curves if name in handles])
+    return fig
+
+
 def legend_above(fig, handles):
     """A legend over the whole figure, from its left edge; in more than one row where it is too wide."""
     for rows in (1, 2, 3):
