@@ -64,8 +64,9 @@ std::optional<RankFault> Hub::take(Peer& peer, const RankMessage& m) {
   if (m.kind == RankMessage::Kind::row) {
     peer.link.send(message(RankMessage::Kind::heard, ""));
   }
-  peer.ended = m.kind == RankMessage::Kind::last || m.kind == RankMessage::Kind::lost;
-  return peer.ended ? std::optional<RankFault>({m.rank, m.text.data()}) : std::nullopt;
+  const bool told = m.kind == RankMessage::Kind::told;
+  peer.ended = told || m.kind == RankMessage::Kind::last || m.kind == RankMessage::Kind::lost;
+  return peer.ended ? std::optional<RankFault>({m.rank, m.text.data(), !told}) : std::nullopt;
 }
 
 std::optional<RankFault> Hub::hear(Peer& peer, std::int64_t now) {

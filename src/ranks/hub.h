@@ -32,7 +32,7 @@ class Hub {
   Hub(Fd listener, const RankPlace& place, const HubSettings& settings);
 
   void add_to_poll(std::vector<int>& fds) const;
-  // Takes what has come; the first rank that is lost.
+  // Takes what has come; the first rank that is lost, or (not lost) whose keeper was told to end.
   std::optional<RankFault> look(const RankRow& own, std::int64_t now);
   // Of whom nothing was heard for longer than chance explains, where somebody else ends the job.
   std::optional<RankFault> suspect(std::int64_t now) const { return silent(now, kSuspicion); }

@@ -30,6 +30,8 @@ constexpr Nanos kLastRows{std::chrono::milliseconds(600)};  // mpirun kills a se
 // mpirun, once it ends a job, forgets what it has not read of processes that have ended.
 constexpr Nanos kHeard{std::chrono::milliseconds(300)};
 constexpr std::int64_t kStandstillNs = 1'000'000'000;
+constexpr int kToldMs = 200;  // mpirun tells one keeper after the other to end
+constexpr const char* kTold = "told to end by a signal";
 constexpr Nanos kBye{std::chrono::milliseconds(1500)};
 constexpr Nanos kQuiet{std::chrono::seconds(4)};  // mpirun itself waits for a second or two
 
@@ -62,6 +64,7 @@ class Keeper {
   void wait_for_news();
   void join();
   bool told_to_end();
+  Exit end_for(RankFault fault);
   void end_child();
   std::optional<Exit> look_at_child();
   std::optional<Exit> look_at_hub();
@@ -88,6 +91,7 @@ class Keeper {
   std::optional<Link> link_;  // to the hub
   RankPlace place_;
   bool placed_ = false;
+  bool told_ = false;               // by a signal, to end
   std::optional<RankFault> fault_;  // of the hub's
   std::int64_t began_;
   std::int64_t left_ = 0;                           // when all was said
@@ -152,11 +156,10 @@ void Keeper::send(RankMessage::Kind kind, const std::string& text) {
 
 bool Keeper::told_to_end() {
   signalfd_siginfo info{};
-  bool told = false;
   while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
-    told = told || info.ssi_signo != SIGCHLD;
+    told_ = told_ || info.ssi_signo != SIGCHLD;
   }
-  return told;
+  return told_;
 }
 
 // At once, as mpirun may end us before we are through.
@@ -195,6 +198,19 @@ Exit Keeper::end_all(const RankFault& fault, Exit exit) {
   tell({board_.facts(), hub_->rows(), fault, std::nullopt});
   hub_->say_bye();
   return exit;
+}
+
+// Another keeper may have heard it first that all should end; where we hear nothing, only that one.
+Exit Keeper::end_for(RankFault fault) {
+  pollfd one{signals_.get(), POLLIN, 0};
+  if (!fault.lost && !told_to_end() && ::poll(&one, 1, kToldMs) > 0) {
+    told_to_end();
+  }
+  if (!fault.lost && told_) {
+    return interrupted();
+  }
+  fault.lost = true;
+  return end_all(fault, Exit::incomplete);
 }
 
 // Whether all is stored; not where the hub is gone, too.
@@ -292,7 +308,7 @@ std::optional<Exit> Keeper::look_at_hub() {
     const auto found = hub_->look(row(), now_ns());
     fault_ = fault_ ? fault_ : found;
     const bool answers = answered() && !board_.left();  // what it says is not to be cut off
-    return fault_ && !answers ? std::optional(end_all(*fault_, Exit::incomplete)) : std::nullopt;
+    return fault_ && !answers ? std::optional(end_for(*fault_)) : std::nullopt;
   }
   if (!link_ || link_->closed()) {
     return std::nullopt;
@@ -333,9 +349,9 @@ Exit Keeper::interrupted() {
   if (hub_) {
     const auto silent = hub_->suspect(now_ns());  // mpirun may have missed it, too
     return silent ? end_all(*silent, Exit::incomplete)
-                  : end_all({0, "told to end by a signal", false}, Exit::interrupted);
+                  : end_all({0, kTold, false}, Exit::interrupted);
   }
-  send(RankMessage::Kind::last, "told to end by a signal");
+  send(RankMessage::Kind::told, kTold);
   wait_for_bye();
   return Exit::interrupted;
 }
@@ -351,14 +367,14 @@ Exit Keeper::run() {
   for (;;) {
     wait_for_news();
     join();
-    const bool told = told_to_end();
+    told_to_end();
     for (const auto look : {&Keeper::look_at_child, &Keeper::look_at_hub, &Keeper::look_at_start,
                             &Keeper::look_at_end}) {
       if (const std::optional<Exit> exit = (this->*look)()) {
         return *exit;
       }
     }
-    if (told && !answered()) {
+    if (told_ && !answered()) {
       return interrupted();
     }
   }

@@ -24,6 +24,7 @@ struct RankMessage {
     row,    // to the hub: how far the rank is; the first one says who it is
     lost,   // to the hub: the rank has ended; text: how
     last,   // to the hub: the row of a rank that was ended
+    told,   // to the hub: the same, by a signal to its keeper
     heard,  // from the hub, for each row
     end,    // from the hub: end yours; text: why
     bye,    // from the hub: everything is stored

@@ -278,6 +278,15 @@ TEST(RankHub, OneThatComparesBytesGetsOn) {
   }
 }
 
+TEST(RankHub, OneThatWasToldToEndIsNotLost) {
+  Job job;
+  job.say(1, Kind::told, row_of(1, RankState::ended), "told to end");
+  const auto fault = job.look();
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->rank, 1U);
+  EXPECT_FALSE(fault->lost) << "all may have been told, rank 0 last";
+}
+
 TEST(RankHub, AStrangerIsNotListenedTo) {
   Job job;
   Link stranger = *connect_to_hub(job.place.hub);
