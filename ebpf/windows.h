@@ -17,11 +17,16 @@ struct {
 	__type(value, struct window);
 } large_windows SEC(".maps");
 
+static __always_inline const struct cache_probe_file *watched(struct inode *inode)
+{
+	return shared.enabled ? file_of(inode) : NULL;
+}
+
 static __always_inline int ask(struct inode *inode, __u64 *counter)
 {
 	__u32 thread = bpf_get_current_pid_tgid();
 
-	if (!shared.enabled || !file_of(inode))
+	if (!watched(inode))
 		return 0;
 	bpf_map_delete_elem(&large_windows, &thread);
 	__sync_fetch_and_add(counter, 1);
@@ -54,12 +59,9 @@ SEC("tp_btf/page_cache_ra_order")
 int BPF_PROG(on_large_window, struct inode *inode, unsigned long index, struct file_ra_state *readahead)
 {
 	__u32 thread = bpf_get_current_pid_tgid();
-	struct cache_probe_file *file;
+	const struct cache_probe_file *file = watched(inode);
 	struct window window = {};
 
-	if (!shared.enabled)
-		return 0;
-	file = file_of(inode);
 	if (!file)
 		return 0;
 	window.file = file->first_word;
@@ -74,12 +76,9 @@ SEC("tp_btf/page_cache_ra_unbounded")
 int BPF_PROG(on_window, struct inode *inode, unsigned long index, unsigned long pages)
 {
 	__u32 thread = bpf_get_current_pid_tgid();
-	struct cache_probe_file *file;
+	const struct cache_probe_file *file = watched(inode);
 	struct window *large;
 
-	if (!shared.enabled)
-		return 0;
-	file = file_of(inode);
 	if (!file)
 		return 0;
 	large = bpf_map_lookup_elem(&large_windows, &thread);

@@ -46,8 +46,7 @@ std::string lag_warning(const std::string& disk, const std::optional<ModelledRep
   }
   return fmt::format(
       "{} took {} for a request, where its model takes {} (means): this machine did not keep up, "
-      "and "
-      "times are not those of the model",
+      "and times are not those of the model",
       disk, format_duration(Nanos(static_cast<std::int64_t>(seen_ns))),
       format_duration(Nanos(static_cast<std::int64_t>(modelled))));
 }

@@ -18,6 +18,7 @@
 #include "os/noise.h"
 #include "os/own_reads.h"
 #include "os/standstill.h"
+#include "probe/probe_math.h"
 #include "stage/cuda/cuda_stage.h"
 #include "stage/cuda/gpu_sampler.h"
 
@@ -174,15 +175,6 @@ class ProbeObserver : public Observer {
   Result<> started_;
 };
 
-double mean_of(const Histogram& buckets) {
-  double sum = 0, n = 0;
-  for (const auto& [lower, count] : buckets) {
-    sum += static_cast<double>(lower) * static_cast<double>(count);
-    n += static_cast<double>(count);
-  }
-  return n > 0 ? sum / n : 0;
-}
-
 // Ends after ProbeObserver, which says what the block layer saw.
 class EmulationObserver : public Observer {
  public:
@@ -195,7 +187,7 @@ class EmulationObserver : public Observer {
     if (!before_ || !record.probe) {
       return {};
     }
-    const double seen = mean_of(record.probe->latency_ns);
+    const double seen = latency_mean(record.probe->latency_ns).value_or(0);
     if (std::string text = lag_warning(disk_, before_, modelled_replies(disk_), seen);
         !text.empty()) {
       record.warnings.push_back(std::move(text));

@@ -96,11 +96,16 @@ limited() {
 
 # recorded NAME DISK: what a trace of the disk and one of a program's reads have, of files that are in no cache
 recorded() {
+  rm -f /tmp/disk.trace
   sync
   echo 3 >/proc/sys/vm/drop_caches
   blksweep --quiet trace record --device "$2" -o /tmp/disk.trace 2>/tmp/said &
   recorder=$!
-  usleep 2000000
+  i=0
+  until [ -s /tmp/disk.trace ] || [ $((i += 1)) = 300 ]; do
+    usleep 100000
+  done
+  usleep 500000
   before=$(counted "$2")  # now, because the filesystem reads of its own accord while the recorder is loaded
   blksweep --quiet trace record --files --data "/mnt/$1/data" -o /tmp/files.trace -- sh -c "md5sum /mnt/$1/data/*/* >/dev/null" ||
     die "$1: trace record --files ended with $?"
