@@ -309,6 +309,11 @@ call replay "$tmp/device.trace" --device "$device" --timing asap --repeats 3
 [ "$(grep -c "device.trace .* $device " "$tmp/.out")" = 3 ] || die 'three repeats are not in the table'
 call replay "$tmp/device.trace" --device "$device" --speed 4 --json
 expect 'four times as fast' '49 * 10 ** 6 <= r["epoch_ns"] < 199 * 10 ** 6'
+for second in 1 2 3; do printf '%s,8,8,0,1\n' "$second"; done >"$tmp/seconds.csv"
+call trace import "$tmp/seconds.csv" --format tencent -o "$tmp/seconds.trace"
+call replay "$tmp/seconds.trace" --device "$device" --speed 100 --json
+expect 'a second of the trace is 10 ms of the replay' 'c["bound_ns"] == 10 ** 7'
+expect 'and said so' 'any("steps of 10 ms at this speed" in w for w in r["warnings"])'
 if command -v fio >/dev/null; then
   call replay "$tmp/device.trace" --device "$device" --fio-twin --json
   [ "$status" = 0 ] || [ "$status" = 3 ] || die "beside fio: status $status"
