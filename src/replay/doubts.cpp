@@ -67,6 +67,12 @@ std::string of_memory(const ReplayReport& r, const ReplaySettings& settings) {
   if (!settings.folder.empty() && is_memory(mount_by_text(settings.folder).filesystem)) {
     return fmt::format("cold: {} is memory: no read of it needs a medium", settings.folder);
   }
+  if (!settings.folder.empty() && !r.own_read_bytes) {
+    return fmt::format(
+        "what of it was read from a disk is not known: {} is on {}, where others read for us: "
+        "perhaps from memory (a replay of files on ext4, xfs or btrfs tells)",
+        settings.folder, mount_by_text(settings.folder).filesystem);
+  }
   const double from_disk = kMostFromDisk * static_cast<double>(r.bytes);
   if (r.writes > 0 || !r.own_read_bytes || static_cast<double>(*r.own_read_bytes) >= from_disk) {
     return "";

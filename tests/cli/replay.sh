@@ -205,6 +205,10 @@ at_exit stop_disk
 call disk start "replay-$$" --model none --size 64MiB --json
 expect_status 0
 device=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["device"])' "$tmp/.out")
+trace_of served path <<<'0,read,0,4096,4096,1000,4294967297,pread,,data'
+call replay "$tmp/served.trace" --data "/run/blksweep/disks/replay-$$/io" --cache keep --json
+[ "$status" = 0 ] || [ "$status" = 3 ] || die "on FUSE: status $status"
+expect 'whose memory it was is not known on FUSE' 'r["own_read_bytes"] is None and any("is not known: /run" in w for w in r["warnings"])'
 trace_of poor volume <<'CSV'
 0,read,0,100,,,,,,a
 1000000,read,0,4096,,,,,,b
