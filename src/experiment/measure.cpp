@@ -25,6 +25,7 @@
 #include "experiment/quality.h"
 #include "loader/verify.h"
 #include "node/cache/cache.h"
+#include "os/noise.h"
 #include "plan/plan.h"
 
 namespace blksweep {
@@ -250,6 +251,14 @@ void warn_of_limit(RunRecord& r, const RunRequest& q) {
   }
 }
 
+void warn_of_quota(RunRecord& r) {
+  if (r.noise && r.noise->throttled_ns) {
+    if (std::string text = quota_warning(*r.noise->throttled_ns, r.epoch_ns); !text.empty()) {
+      r.warnings.push_back(std::move(text));
+    }
+  }
+}
+
 Result<EpochOutcome> run_observed(Epoch& epoch, const RunRequest& q, RunRecord& r) {
   std::vector<std::unique_ptr<Observer>> observers = observers_of(q);
   for (const auto& o : observers) {
@@ -274,6 +283,7 @@ MeasuredRun not_begun(RunRecord r, const RunRequest& q, const Error& refused) {
 
 void judge_run(RunRecord& r, const RunRequest& q, const EpochOutcome& outcome) {
   warn_of_limit(r, q);
+  warn_of_quota(r);
   withhold_unsure_depth(r);
   judge_gpu_times(r);
   if (outcome.interrupted) {

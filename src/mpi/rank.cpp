@@ -48,6 +48,7 @@ class Rank {
   void add_copies(RanksResult& result, std::vector<std::string>& faults) const;
   Exit tell(const RankReader& reader);
   void say(const RanksResult& result);
+  static void warn_of(const std::vector<std::string>& quotas, const std::vector<RankRow>& rows);
 
   const MpiOptions& options_;
   const Comm& comm_;
@@ -240,6 +241,15 @@ void Rank::say(const RanksResult& result) {
   }
 }
 
+void Rank::warn_of(const std::vector<std::string>& quotas, const std::vector<RankRow>& rows) {
+  for (std::size_t rank = 0; rank < quotas.size(); ++rank) {
+    if (!quotas[rank].empty()) {
+      fmt::print(stderr, "blksweep-mpi: warning: rank {} on {}: {}\n", rank,
+                 printable(rows[rank].host_name()), quotas[rank]);
+    }
+  }
+}
+
 // What only rank 0 has seen of others.
 void Rank::add_copies(RanksResult& result, std::vector<std::string>& faults) const {
   for (std::size_t rank = 0; rank < copies_.size(); ++rank) {
@@ -258,6 +268,7 @@ Exit Rank::tell(const RankReader& reader) {
   const std::optional<EmissionProof> proof = prove(reader);
   const std::string fault = wrong_.empty() ? reader.error() : wrong_;
   std::vector<std::string> faults = comm_.gather_texts(fault);
+  const std::vector<std::string> quotas = comm_.gather_texts(reader.quota());
   row_.state = fault.empty() ? RankState::done : RankState::failed;
   RanksResult result{facts_, comm_.gather_rows(row_), std::nullopt, proof, quality_};
   Exit exit = Exit::done;
@@ -271,6 +282,7 @@ Exit Rank::tell(const RankReader& reader) {
     row_.state = is_complete(result) ? RankState::done : RankState::failed;
     board_.publish(row_);  // from here on its keeper has nothing to tell, nor to keep a second time
     say(result);
+    warn_of(quotas, result.rows);
     exit = is_complete(result)                ? Exit::done
            : join_rows(result.rows).wrong > 0 ? Exit::failed
                                               : Exit::incomplete;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "os/noise.h"
 #include "os/own_reads.h"
 #include "os/standstill.h"
 
@@ -65,12 +66,19 @@ bool RankReader::take_batch() {
   return true;
 }
 
+void RankReader::look_for_quota(const std::optional<std::int64_t>& before) {
+  if (const auto after = noise_counters().throttled_ns; before && after) {
+    quota_ = quota_warning(*after - *before, clock_.now() - row_.begin_ns);
+  }
+}
+
 void RankReader::run(const RankClock& clock) {
   clock_ = clock;
   const std::uint32_t epochs = options_.loader.epochs;
   const std::uint32_t mine = loader_.batches() / epochs;
   const std::uint32_t turns = comm_.most(mine);
   wait_for_start();
+  const std::optional<std::int64_t> throttled = noise_counters().throttled_ns;
   const Standstill standstill;
   row_.state = RankState::reading;
   row_.begin_ns = clock_.now();
@@ -90,6 +98,7 @@ void RankReader::run(const RankClock& clock) {
     }
   }
   const std::string held = standstill.seen();
+  look_for_quota(throttled);
   if (const auto after = own_read_bytes(); before && after) {
     row_.storage_bytes = *after - *before;
     row_.storage_known = 1;

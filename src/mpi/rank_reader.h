@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class RankReader {
   void run(const RankClock& clock);
 
   const std::string& error() const { return error_; }
+  // That a CPU quota held this rank; empty: none did.
+  const std::string& quota() const { return quota_; }
   // place << 32 | sample, in order of delivery.
   const std::vector<std::uint64_t>& delivered() const { return delivered_; }
   // XXH3-64 of each, with --verify.
@@ -39,6 +42,7 @@ class RankReader {
 
  private:
   void wait_for_start();
+  void look_for_quota(const std::optional<std::int64_t>& before);
   bool take_batch();
   void take(const LoadedBatch& batch);
 
@@ -48,7 +52,7 @@ class RankReader {
   Board& board_;
   RankRow& row_;
   RankClock clock_;
-  std::string error_;
+  std::string error_, quota_;
   std::vector<std::uint64_t> delivered_, hashes_;
 };
 

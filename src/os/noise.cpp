@@ -1,5 +1,6 @@
 #include "os/noise.h"
 
+#include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "os/cgroup.h"
 #include "os/file.h"
 
@@ -18,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kSteal = 8;               // field of "cpu", its name counted
+constexpr double kHeld = 0.05;                  // of the time; rounds are judged by as much
 constexpr std::uint64_t kSpinSteps = 10 << 20;  // about 15 ms
 
 std::optional<std::int64_t> number(std::string_view text) {
@@ -59,9 +62,26 @@ std::optional<std::int64_t> throttled(const std::string& path) {
   return std::nullopt;
 }
 
-std::string own_cpu_stat() {
+// A quota of a group above holds its members as well, and is counted there alone.
+std::optional<std::int64_t> throttled_up_to(fs::path group, const fs::path& top) {
+  std::optional<std::int64_t> sum;
+  for (;; group = group.parent_path()) {
+    if (const auto ns = throttled((group / "cpu.stat").string())) {
+      sum = sum.value_or(0) + *ns;
+    }
+    if (group == top || !group.has_relative_path()) {
+      return sum;
+    }
+  }
+}
+
+std::optional<std::int64_t> throttled_here(const NoiseSources& sources) {
+  if (!sources.cpu_stat.empty()) {
+    const fs::path group = fs::path(sources.cpu_stat).parent_path();
+    return throttled_up_to(group, sources.cpu_top.empty() ? group : fs::path(sources.cpu_top));
+  }
   const CgroupPlace place = cgroup_place(Controller::cpu);
-  return place.own.empty() ? "" : place.own + "/cpu.stat";
+  return place.own.empty() ? std::nullopt : throttled_up_to(place.own, place.mount);
 }
 
 struct Sum {
@@ -91,12 +111,22 @@ NoiseCounters noise_counters(const NoiseSources& sources) {
   c.cpu_pressure_ns = pressure(sources.proc + "/pressure/cpu");
   c.io_pressure_ns = pressure(sources.proc + "/pressure/io");
   c.memory_pressure_ns = pressure(sources.proc + "/pressure/memory");
-  c.throttled_ns = throttled(sources.cpu_stat.empty() ? own_cpu_stat() : sources.cpu_stat);
+  c.throttled_ns = throttled_here(sources);
   const Sum hot = of_cpus(sources.cpus, "thermal_throttle/core_throttle_count");
   const Sum clock = of_cpus(sources.cpus, "cpufreq/scaling_cur_freq");
   c.thermal_throttles = hot.files > 0 ? std::optional(hot.of) : std::nullopt;
   c.cpu_khz = clock.files > 0 ? std::optional(clock.of / clock.files) : std::nullopt;
   return c;
+}
+
+std::string quota_warning(std::int64_t throttled_ns, std::int64_t wall_ns) {
+  if (static_cast<double>(throttled_ns) <= kHeld * static_cast<double>(wall_ns)) {
+    return "";
+  }
+  return fmt::format(
+      "a CPU quota held the cgroup of this process for {} within {} (all CPUs together): the times "
+      "are those of the quota (cpu.max, cpu.cfs_quota_us; of its group or of one above)",
+      format_duration(Nanos(throttled_ns)), format_duration(Nanos(wall_ns)));
 }
 
 SpinTime spin_work() {

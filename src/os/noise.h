@@ -17,16 +17,21 @@ struct NoiseSources {  // other folders than the kernel's, for tests
   std::string proc = "/proc";
   std::string cpus = "/sys/devices/system/cpu";
   std::string cpu_stat = {};  // empty: of this process's cgroup
+  std::string cpu_top = {};   // with cpu_stat: folder of the topmost group, empty: of the same
 };
 
 struct NoiseCounters {
   std::optional<std::int64_t> steal_ns;  // all CPUs together
   std::optional<std::int64_t> cpu_pressure_ns, io_pressure_ns, memory_pressure_ns;  // "some"
+  // By its cgroup's quota or that of one above, whichever group it hit; all CPUs together.
   std::optional<std::int64_t> throttled_ns;
   std::optional<std::uint64_t> thermal_throttles;
   std::optional<std::uint64_t> cpu_khz;  // not a counter: the mean over the CPUs now
 };
 NoiseCounters noise_counters(const NoiseSources& sources = {});
+
+// Says so when a quota held its group for more than a twentieth of `wall_ns`; else empty.
+std::string quota_warning(std::int64_t throttled_ns, std::int64_t wall_ns);
 
 struct SpinTime {
   std::int64_t wall_ns = 0, cpu_ns = 0;

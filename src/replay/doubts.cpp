@@ -15,13 +15,15 @@ constexpr double kFewRounded = 0.01;    // of the requests
 constexpr double kMostFromDisk = 0.95;  // of the bytes: what a disk gave almost all of
 
 std::string of_clock(const TraceFacts& facts, const ReplaySettings& settings) {
-  if (facts.quantum_ns <= kLateBound || settings.timing == Timing::asap) {
+  const std::int64_t step = clock_step(facts, settings.speed);
+  if (step <= kLateBound || settings.timing == Timing::asap) {
     return "";
   }
   return fmt::format(
-      "the trace's clock has steps of {}: what is within one is issued at once, and lateness below "
+      "the trace's clock has steps of {}{}: what is within one is issued at once, and lateness "
+      "below "
       "it is not judged",
-      format_duration(Nanos(facts.quantum_ns)));
+      format_duration(Nanos(step)), settings.speed == 1 ? "" : " at this speed");
 }
 
 std::string of_volumes(const TraceSurvey& survey, const ReplaySettings& settings) {
@@ -65,6 +67,12 @@ std::string of_memory(const ReplayReport& r, const ReplaySettings& settings) {
   if (!settings.folder.empty() && is_memory(mount_by_text(settings.folder).filesystem)) {
     return fmt::format("cold: {} is memory: no read of it needs a medium", settings.folder);
   }
+  if (!settings.folder.empty() && !r.own_read_bytes) {
+    return fmt::format(
+        "what of it was read from a disk is not known: {} is on {}, where others read for us: "
+        "perhaps from memory (a replay of files on ext4, xfs or btrfs tells)",
+        settings.folder, mount_by_text(settings.folder).filesystem);
+  }
   const double from_disk = kMostFromDisk * static_cast<double>(r.bytes);
   if (r.writes > 0 || !r.own_read_bytes || static_cast<double>(*r.own_read_bytes) >= from_disk) {
     return "";
@@ -75,6 +83,12 @@ std::string of_memory(const ReplayReport& r, const ReplaySettings& settings) {
 }
 
 }  // namespace
+
+std::int64_t clock_step(const TraceFacts& facts, double speed) {
+  constexpr double kLongest = 1e18;
+  return static_cast<std::int64_t>(
+      std::min(kLongest, static_cast<double>(facts.quantum_ns) / speed));
+}
 
 std::vector<std::string> doubts_of(const ReplayReport& report, const ReplayMeans& m) {
   std::vector<std::string> out{of_clock(m.facts, m.settings), of_volumes(m.survey, m.settings),

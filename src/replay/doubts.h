@@ -18,6 +18,9 @@ struct ReplayMeans {
   std::uint64_t partition_start = 0;  // bytes; of the device that is replayed onto
 };
 
+// Steps of the trace's clock, in the replay's time: the speed makes them shorter.
+std::int64_t clock_step(const TraceFacts& facts, double speed);
+
 // A line each; empty: nothing. `report` has its counts.
 std::vector<std::string> doubts_of(const ReplayReport& report, const ReplayMeans& means);
 

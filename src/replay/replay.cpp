@@ -222,7 +222,7 @@ class Replay {
   Result<ReplayReport> report(const Feed& feed, double own_rate, const std::atomic<bool>& stop) {
     ReplayReport r;
     r.left_out = feed.left_out();
-    r.certificate = record_.certify({.quantum_ns = trace_.facts().quantum_ns,
+    r.certificate = record_.certify({.quantum_ns = clock_step(trace_.facts(), settings_.speed),
                                      .stalled_ns = stalled_ns_,
                                      .own_rate = own_rate,
                                      .misplaced = misplaced(r.left_out),

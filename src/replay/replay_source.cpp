@@ -47,10 +47,11 @@ ReadAim ReplaySource::aim(std::uint32_t tag, std::uint32_t done) {
   return {flow_.files.slot_of(r.place), {&iov_[tag], 1}, r.write};
 }
 
-void ReplaySource::handed_over(const ReadRequest& request, std::int64_t issued) {
+void ReplaySource::handed_over(const ReadRequest& request, const HandOver& at) {
   Flight& f = flights_[request.tag];
   if (f.issued_ns == kNotIssued) {  // else the rest of a short read
-    f.issued_ns = issued - flow_.begin_ns;
+    f.issued_ns = at.issued_ns - flow_.begin_ns;
+    f.begun_ns = at.begun_ns - flow_.begin_ns;
     const std::int64_t due = flow_.timed ? f.request.due_ns : f.room_ns;
     record_.issued(f.request, {due, f.room_ns, f.issued_ns});
   }
@@ -81,7 +82,7 @@ void ReplaySource::complete(const ReadDone& done) {
   const ReplayRequest& r = flights_[done.tag].request;
   short_ += is_short(r, done.bytes) ? 1U : 0U;
   const std::int64_t now = done.now - flow_.begin_ns;
-  record_.completed(r, {done.bytes, now - flights_[done.tag].issued_ns, now});
+  record_.completed(r, {done.bytes, now - flights_[done.tag].begun_ns, now});
   keep(done.tag, now, false);
   ended(done.tag);
 }

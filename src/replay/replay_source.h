@@ -54,7 +54,7 @@ class ReplaySource final : public ReadSource {
   void fail(std::uint32_t tag, int error, std::int64_t now) override;
 
   // To be called when the engine has handed a request over.
-  void handed_over(const ReadRequest& request, std::int64_t issued);
+  void handed_over(const ReadRequest& request, const HandOver& at);
   int last_error() const { return last_error_; }
   std::uint64_t short_reads() const { return short_; }
 
@@ -63,7 +63,7 @@ class ReplaySource final : public ReadSource {
   struct Flight {
     ReplayRequest request;
     std::int64_t room_ns = 0;
-    std::int64_t issued_ns = kNotIssued;
+    std::int64_t issued_ns = kNotIssued, begun_ns = 0;
   };
   bool is_short(const ReplayRequest& request, std::uint32_t bytes) const;
   void want(const ReplayRequest& request, WantedRead& wanted) const;

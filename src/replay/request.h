@@ -34,6 +34,11 @@ struct RequestTimes {
   bool failed = false;
 };
 
+// When a request counts as issued (spin.h), and when the call that handed it over began.
+struct HandOver {
+  std::int64_t issued_ns = 0, begun_ns = 0;
+};
+
 // Why accesses of a trace are not issued, and how many.
 using LeftOut = std::map<std::string, std::uint64_t>;
 

@@ -3,14 +3,17 @@
 //
 // Issue:   each request has a call of its own, so that no plug holds or merges what the trace has
 //          apart. The block layer sees it within 1 us of the call's beginning, which counts; where
-//          the call took more than kHandOver (it was preempted, perhaps before), its end does.
+//          the call took more than kHandOver (it was preempted, perhaps before), its end does. How
+//          long a read took counts from the beginning always: what the page cache has is copied
+//          within the call.
 // Why:     a sleep ends 50 us and more too late; a poll takes less than one.
 // Sleeps:  only while the next request is due more than `spin` ahead; a sleep that ends late counts
 //          as a stall from when it should have ended.
 // Stall:   two polls further apart than kStall count by the share of what was in flight that ended
 //          between them: that much of the device may have waited for us, and its completions were
-//          seen late. While all of it went on, the wait was for the device. Calls that hand over
-//          requests are none.
+//          seen late. While all of it went on, the wait was for the device. A call that hands over
+//          a request and takes as long is one, too, to the others in flight. All that ended
+//          is asked for, though the loop takes as many as it refills: the rest waits here.
 // Threads: as the engine's: one owner.
 // Source:  Anderson et al., "Buttress: a toolkit for flexible and high fidelity I/O benchmarking",
 //          FAST 2004 (spinning against sleeping).
@@ -21,9 +24,12 @@
 #include <functional>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "base/fifo.h"
 #include "io/engine.h"
 #include "io/read_loop.h"
+#include "replay/request.h"
 
 namespace blksweep {
 
@@ -31,7 +37,7 @@ class SpinEngine final : public Engine {
  public:
   static constexpr std::int64_t kStall = 1'000'000;
   static constexpr std::int64_t kHandOver = 25'000;
-  using HandedOver = std::function<void(const ReadRequest&, std::int64_t issued)>;
+  using HandedOver = std::function<void(const ReadRequest&, const HandOver&)>;
 
   // `until_due`: completions may be seen late while nothing is due; else it never sleeps while
   // anything is in flight.
@@ -55,12 +61,17 @@ class SpinEngine final : public Engine {
 
  private:
   Result<std::size_t> poll(std::span<Completion> out, std::int64_t now);
+  Result<std::size_t> take_all();
+  Result<> count_stall(std::int64_t still, std::size_t before);
+  std::size_t hand_out(std::span<Completion> out);
 
   Engine& inner_;
   const Sleeps sleeps_;
   const std::int64_t spin_;
   const HandedOver handed_over_;
-  std::size_t in_flight_ = 0;
+  std::size_t in_flight_ = 0;  // and not seen to have ended
+  std::vector<Completion> took_;
+  Fifo<Completion> seen_;  // and not handed out yet
   std::int64_t poll_ = 0, room_since_ = 0, stalled_ = 0;
 };
 

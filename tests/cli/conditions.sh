@@ -138,6 +138,14 @@ if mkdir "$group" 2>/dev/null && [ -w "$group/$limit" ]; then
   expect_status 3
   [[ $(reasons "$tmp/group.db") == *"cgroup of this process"* ]] || die 'a limit of the group changed, and nothing is said'
   echo 'cgroup: a change is said'
+  mkdir "$group/within" # what a group above is refused is refused here
+  at_exit "rmdir '$group/within'"
+  echo "${changed/90000/20000}" >"$group/$limit"
+  (group=$group/within && in_group run --data "$data" --order lba --cache keep "${quiet[@]}" --decode-threads 2 --decode-cpu 1ms \
+    --db "$tmp/quota.db") >"$tmp/.out" 2>"$tmp/.err" || die 'under a quota from the beginning: not done'
+  [[ $(sql "$tmp/quota.db" 'SELECT group_concat(text) FROM warning') == *'a CPU quota held the cgroup'* ]] ||
+    die 'a run that its quota held for most of the time does not say so'
+  echo 'quota: said'
 else
   echo "cgroup: no group with $limit can be made here"
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What can be wrong with one rank of several: bytes that differ from the others', a full disk, a start that is late. All end
 # in bounded time, the line names the rank, and what was read is told.
-# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node.
+# Side by side: neither its caches nor its times are looked at, and it changes nothing of the node but a cgroup of its own.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
@@ -130,3 +130,21 @@ expect_status 1 3
 [[ $err == *'blksweep-mpi: rank 1 '* ]] || die "the rank that MPI does not start on is named: $err"
 holds 'it is the fault of the result' "not doc['complete'] and doc['fault']['rank'] == 1 and len(rows) == 3"
 echo 'no memory to talk through: named'
+
+# --- a rank that its CPU quota held: its times are the quota's --------------------------------------------
+group=/sys/fs/cgroup/blksweep-test-$$ limit=cpu.max quota='3000 100000'
+if [ -d /sys/fs/cgroup/cpu ]; then
+  group=/sys/fs/cgroup/cpu/blksweep-test-$$ limit=cpu.cfs_quota_us quota=3000
+fi
+if mkdir "$group" 2>/dev/null && [ -w "$group/$limit" ]; then
+  at_exit "rmdir '$group'"
+  echo "$quota" >"$group/$limit"
+  as_rank 1 "echo \$\$ >$group/cgroup.procs"
+  launch 2 --json --data "$tmp/data" --batch 1 --epochs 60
+  expect_status 0
+  [[ $err == *'warning: rank 1 on '*': a CPU quota held the cgroup'* ]] || die "a rank that its quota held is named: $err"
+  [[ $err != *'rank 0 on'* ]] || die "one that none held is not: $err"
+  echo 'a quota: told, and named'
+else
+  echo "a quota: no group with $limit can be made here"
+fi

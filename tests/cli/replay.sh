@@ -205,6 +205,10 @@ at_exit stop_disk
 call disk start "replay-$$" --model none --size 64MiB --json
 expect_status 0
 device=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["device"])' "$tmp/.out")
+trace_of served path <<<'0,read,0,4096,4096,1000,4294967297,pread,,data'
+call replay "$tmp/served.trace" --data "/run/blksweep/disks/replay-$$/io" --cache keep --json
+[ "$status" = 0 ] || [ "$status" = 3 ] || die "on FUSE: status $status"
+expect 'whose memory it was is not known on FUSE' 'r["own_read_bytes"] is None and any("is not known: /run" in w for w in r["warnings"])'
 trace_of poor volume <<'CSV'
 0,read,0,100,,,,,,a
 1000000,read,0,4096,,,,,,b
@@ -309,6 +313,11 @@ call replay "$tmp/device.trace" --device "$device" --timing asap --repeats 3
 [ "$(grep -c "device.trace .* $device " "$tmp/.out")" = 3 ] || die 'three repeats are not in the table'
 call replay "$tmp/device.trace" --device "$device" --speed 4 --json
 expect 'four times as fast' '49 * 10 ** 6 <= r["epoch_ns"] < 199 * 10 ** 6'
+for second in 1 2 3; do printf '%s,8,8,0,1\n' "$second"; done >"$tmp/seconds.csv"
+call trace import "$tmp/seconds.csv" --format tencent -o "$tmp/seconds.trace"
+call replay "$tmp/seconds.trace" --device "$device" --speed 100 --json
+expect 'a second of the trace is 10 ms of the replay' 'c["bound_ns"] == 10 ** 7'
+expect 'and said so' 'any("steps of 10 ms at this speed" in w for w in r["warnings"])'
 if command -v fio >/dev/null; then
   call replay "$tmp/device.trace" --device "$device" --fio-twin --json
   [ "$status" = 0 ] || [ "$status" = 3 ] || die "beside fio: status $status"

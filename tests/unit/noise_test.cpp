@@ -35,6 +35,21 @@ TEST(NoiseCounters, AreReadInNanoseconds) {
   EXPECT_EQ(noise_counters(at).throttled_ns, 70);
 }
 
+TEST(NoiseCounters, AQuotaOfAGroupAboveHoldsItsMembersToo) {
+  const TempDir dir;
+  write(dir.path() + "/pod/cpu.stat", "throttled_usec 900\n");
+  write(dir.path() + "/pod/ours/cpu.stat", "throttled_usec 5\n");
+  write(dir.path() + "/cpu.stat", "usage_usec 1\n");
+  const NoiseSources at{.cpu_stat = dir.path() + "/pod/ours/cpu.stat", .cpu_top = dir.path()};
+  EXPECT_EQ(noise_counters(at).throttled_ns, 905'000);
+}
+
+TEST(QuotaWarning, ComesAboveATwentiethOfTheTime) {
+  EXPECT_EQ(quota_warning(50, 1000), "");
+  EXPECT_NE(quota_warning(51'000'000, 1'000'000'000).find("for 51 ms within 1 s"),
+            std::string::npos);
+}
+
 TEST(SpinWork, TakesCpuTime) {
   const SpinTime spin = spin_work();
   EXPECT_GT(spin.cpu_ns, 100'000);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "replay/replay_source.h"
 #include "replay/spin.h"
+#include "stats/quantile.h"
 
 namespace blksweep {
 namespace {
@@ -32,12 +33,12 @@ class StandsStill final : public Engine {
       std::this_thread::sleep_for(std::chrono::nanoseconds(kStill));
       return std::size_t{0};
     }
-    return ended_;
+    return std::exchange(ended_, 0);
   }
   static constexpr std::int64_t kStill = 5 * kOneMs;
 
  private:
-  const std::size_t ended_;
+  std::size_t ended_;
   bool stood_ = false;
   EngineFacts facts_;
 };
@@ -59,7 +60,8 @@ class ReplayRoom : public testing::Test {
  protected:
   ReplayRoom() { source_.next(0, wanted_); }
   void issue(std::uint32_t tag, std::int64_t at) {
-    source_.handed_over({.offset = 0, .iov = nullptr, .iov_count = 0, .slot = 0, .tag = tag}, at);
+    source_.handed_over({.offset = 0, .iov = nullptr, .iov_count = 0, .slot = 0, .tag = tag},
+                        {at, at});
   }
   // Seen by a poll at `now`, the one before it was at `room_since`.
   void complete(std::uint32_t tag, std::int64_t room_since, std::int64_t now) {
@@ -104,6 +106,14 @@ TEST_F(ReplayRoom, WhatWaitedForASlotIsTheDevices) {
   EXPECT_EQ(certificate().tool.greatest, 1 * kOneMs);
 }
 
+TEST_F(ReplayRoom, AReadTakesAsLongAsItsCallThoughItIsIssuedAtItsEnd) {
+  source_.handed_over({.offset = 0, .iov = nullptr, .iov_count = 0, .slot = 0, .tag = 0},
+                      {2 * kOneMs, 0});
+  complete(0, 2 * kOneMs, 3 * kOneMs);
+  EXPECT_EQ(certificate().lateness.greatest, 2 * kOneMs);
+  EXPECT_NEAR(static_cast<double>(bucket_percentile(record_.latency().buckets(), 0.5)), 3e6, 1e5);
+}
+
 // Of eight reads in flight.
 std::int64_t stalled_after(std::size_t ended) {
   StandsStill still(ended);
@@ -121,6 +131,59 @@ TEST(ReplayStall, CountsByTheShareOfWhatEndedUnseen) {
   EXPECT_GE(stalled_after(6), StandsStill::kStill * 6 / 8);
   EXPECT_EQ(stalled_after(0), 0);
 }
+
+// A call, a submission or a poll, stands still for 5 ms; all that is in flight ends meanwhile.
+class EndsMeanwhile final : public Engine {
+ public:
+  const EngineFacts& facts() const override { return facts_; }
+  Result<> set_files(std::uint32_t /*first_slot*/, std::span<Fd> /*fds*/) override { return {}; }
+  Result<> submit(std::span<const ReadRequest> batch) override {
+    running_ += batch.size();
+    stand_still(in_submit);
+    return {};
+  }
+  Result<std::size_t> reap(std::span<Completion> out, std::size_t /*wait_for*/,
+                           std::int64_t /*until*/) override {
+    if (!out.empty()) {
+      stand_still(in_poll);
+    }
+    const std::size_t n = std::min({out.size(), ended_, kMostAtOnce});
+    ended_ -= n;
+    return n;
+  }
+  static constexpr std::size_t kMostAtOnce = 3;  // as a ring: 20
+  bool in_submit = false, in_poll = false;
+
+ private:
+  void stand_still(bool& now) {
+    if (std::exchange(now, false)) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(StandsStill::kStill));
+      ended_ += std::exchange(running_, 0);
+    }
+  }
+  std::size_t running_ = 0, ended_ = 0;
+  EngineFacts facts_;
+};
+
+// The loop makes room for one read at a time, and is told of one at a time.
+void expect_whole_stall(bool in_submit) {
+  EndsMeanwhile inner;
+  SpinEngine engine(inner, SpinEngine::Sleeps::never, 0, [](const auto&, const auto&) {});
+  std::array<ReadRequest, 8> batch{};
+  EXPECT_TRUE(engine.submit(std::span(batch).first(7)));
+  std::array<Completion, 1> out{};
+  (in_submit ? inner.in_submit : inner.in_poll) = true;
+  EXPECT_TRUE(engine.submit(std::span(batch).last(1)));
+  std::size_t seen = 0;
+  for (int polls = 0; seen < 8 && polls < 9; ++polls) {
+    seen += engine.reap(out, 1, 0).value();
+  }
+  EXPECT_EQ(seen, 8U);
+  EXPECT_GE(engine.stalled_ns(), StandsStill::kStill) << in_submit;
+}
+
+TEST(ReplayStall, IsSeenWholeThoughOneReadIsAskedFor) { expect_whole_stall(false); }
+TEST(ReplayStall, OfACallThatHandsOverIsSeenByTheOthersInFlight) { expect_whole_stall(true); }
 
 class SaysUntil final : public Engine {
  public:
