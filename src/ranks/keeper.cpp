@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "ranks/keeper_signals.h"
 #include "ranks/launcher.h"
 #include "ranks/rank_process.h"
 #include "ranks/result.h"
@@ -49,7 +48,8 @@ std::string with_progress(const std::string& text, const RankRow& row) {
 
 class Keeper {
  public:
-  Keeper(const KeeperSettings& settings, Board& board, RankProcess child, Fd signals, Fd listener)
+  Keeper(const KeeperSettings& settings, Board& board, RankProcess child, KeeperSignals signals,
+         Fd listener)
       : settings_(settings),
         board_(board),
         child_(child),
@@ -63,7 +63,6 @@ class Keeper {
  private:
   void wait_for_news();
   void join();
-  bool told_to_end();
   Exit end_for(RankFault fault);
   void end_child();
   std::optional<Exit> look_at_child();
@@ -86,12 +85,12 @@ class Keeper {
   const KeeperSettings settings_;
   Board& board_;
   RankProcess child_;
-  Fd signals_, listener_;
+  KeeperSignals signals_;
+  Fd listener_;
   std::optional<Hub> hub_;
   std::optional<Link> link_;  // to the hub
   RankPlace place_;
   bool placed_ = false;
-  bool told_ = false;               // by a signal, to end
   std::optional<RankFault> fault_;  // of the hub's
   std::int64_t began_;
   std::int64_t left_ = 0;                           // when all was said
@@ -99,7 +98,7 @@ class Keeper {
 };
 
 void Keeper::wait_for_news() {
-  std::vector<int> fds{signals_.get()};
+  std::vector<int> fds{signals_.fd()};
   if (hub_) {
     hub_->add_to_poll(fds);
   }
@@ -154,14 +153,6 @@ void Keeper::send(RankMessage::Kind kind, const std::string& text) {
   }
 }
 
-bool Keeper::told_to_end() {
-  signalfd_siginfo info{};
-  while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
-    told_ = told_ || info.ssi_signo != SIGCHLD;
-  }
-  return told_;
-}
-
 // At once, as mpirun may end us before we are through.
 void Keeper::end_child() {
   if (const pid_t parent = ::getppid(); is_launcher(parent)) {
@@ -202,11 +193,7 @@ Exit Keeper::end_all(const RankFault& fault, Exit exit) {
 
 // Another keeper may have heard it first that all should end; where we hear nothing, only that one.
 Exit Keeper::end_for(RankFault fault) {
-  pollfd one{signals_.get(), POLLIN, 0};
-  if (!fault.lost && !told_to_end() && ::poll(&one, 1, kToldMs) > 0) {
-    told_to_end();
-  }
-  if (!fault.lost && told_) {
+  if (!fault.lost && signals_.told_within(kToldMs)) {
     return interrupted();
   }
   fault.lost = true;
@@ -367,26 +354,17 @@ Exit Keeper::run() {
   for (;;) {
     wait_for_news();
     join();
-    told_to_end();
+    const bool told = signals_.told_to_end();
     for (const auto look : {&Keeper::look_at_child, &Keeper::look_at_hub, &Keeper::look_at_start,
                             &Keeper::look_at_end}) {
       if (const std::optional<Exit> exit = (this->*look)()) {
         return *exit;
       }
     }
-    if (told_ && !answered()) {
+    if (told && !answered()) {
       return interrupted();
     }
   }
-}
-
-sigset_t kept_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) {
-    sigaddset(&set, number);
-  }
-  return set;
 }
 
 }  // namespace
@@ -395,17 +373,10 @@ Result<Exit> keep_rank(const KeeperSettings& settings, const RankBody& body) {
   BLKSWEEP_TRY(Board board, Board::make());
   HubPlace hub;
   BLKSWEEP_TRY(Fd listener, listen_as_hub(hub));
-  const sigset_t set = kept_signals();
-  sigset_t before;
-  ::sigprocmask(SIG_BLOCK, &set, &before);
-  Fd signals(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals) {
-    return sys_error(errno, "signalfd");
-  }
+  BLKSWEEP_TRY(KeeperSignals signals, KeeperSignals::take());
   std::fflush(stdout);
   const auto be = [&] {
-    ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    signals.reset();
+    signals.give_back();
     listener.reset();
     return body(board, hub);
   };

@@ -21,8 +21,7 @@ std::string of_clock(const TraceFacts& facts, const ReplaySettings& settings) {
   }
   return fmt::format(
       "the trace's clock has steps of {}{}: what is within one is issued at once, and lateness "
-      "below "
-      "it is not judged",
+      "below it is not judged",
       format_duration(Nanos(step)), settings.speed == 1 ? "" : " at this speed");
 }
 
