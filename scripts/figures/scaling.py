@@ -6,7 +6,7 @@ import load
 
 NAMES = ("ranks_id", "key", "split", "barrier", "read_order", "merge", "shuffle", "window_scope", "ranks", "nodes", "complete", "fault",
          "samples_per_s", "batch_ns", "bytes", "storage_bytes", "hostname", "kernel", "tool_version", "git_revision")
-OF_DATA = ("data_bytes", "page_bytes")  # in the answer; NULL in one of before there were any
+OF_DATA = ("data_bytes", "page_bytes", "warnings")  # in the answer; NULL in one of before there were any
 COLUMNS = [*NAMES, *(f"json_extract(document, '$.{name}')" for name in OF_DATA)]
 RANKS_QUERY = f"SELECT {', '.join(COLUMNS)} FROM ranks ORDER BY ranks_id"
 MOST_LINES = 6
@@ -44,7 +44,9 @@ def lines(found):
         if row["complete"] and row["samples_per_s"] > 0:
             share = cached(row)  # ranks that caches feed are no better for it
             name = label(row) + (f", {share:.0%} from caches" if share else "")
-            of_key = by_key.setdefault((row["key"], share, *(row[n] for n in WHERE)), (name, {}))[1]
+            held = row["warnings"] not in (None, "[]")
+            name += ", held by a CPU quota" if held else ""
+            of_key = by_key.setdefault((row["key"], share, held, *(row[n] for n in WHERE)), (name, {}))[1]
             values = of_key.setdefault(row["ranks"], {"samples_per_s": [], "batch_ns": []})
             for name, all_values in values.items():
                 all_values.append(row[name])

@@ -48,7 +48,7 @@ class Rank {
   void add_copies(RanksResult& result, std::vector<std::string>& faults) const;
   Exit tell(const RankReader& reader);
   void say(const RanksResult& result);
-  static void warn_of(const std::vector<std::string>& quotas, const std::vector<RankRow>& rows);
+  static void add_quotas(RanksResult& result, const std::vector<std::string>& quotas);
 
   const MpiOptions& options_;
   const Comm& comm_;
@@ -235,17 +235,20 @@ std::optional<EmissionProof> Rank::prove(const RankReader& reader) {
 
 void Rank::say(const RanksResult& result) {
   say_text(options_.json ? json_line(result_json(result)) + "\n" : result_text(result));
+  for (const std::string& text : result.warnings) {
+    fmt::print(stderr, "blksweep-mpi: warning: {}\n", printable(text));
+  }
   if (result.fault) {
     const std::string host = result.rows[result.fault->rank].host_name();
     fmt::print(stderr, "blksweep-mpi: {}\n", printable(name_of(*result.fault, host)));
   }
 }
 
-void Rank::warn_of(const std::vector<std::string>& quotas, const std::vector<RankRow>& rows) {
+void Rank::add_quotas(RanksResult& result, const std::vector<std::string>& quotas) {
   for (std::size_t rank = 0; rank < quotas.size(); ++rank) {
     if (!quotas[rank].empty()) {
-      fmt::print(stderr, "blksweep-mpi: warning: rank {} on {}: {}\n", rank,
-                 printable(rows[rank].host_name()), quotas[rank]);
+      result.warnings.push_back(
+          fmt::format("rank {} on {}: {}", rank, result.rows[rank].host_name(), quotas[rank]));
     }
   }
 }
@@ -274,6 +277,7 @@ Exit Rank::tell(const RankReader& reader) {
   Exit exit = Exit::done;
   if (comm_.first()) {
     add_copies(result, faults);
+    add_quotas(result, quotas);
     const auto found = std::ranges::find_if_not(faults, &std::string::empty);
     if (found != faults.end()) {
       result.fault = RankFault{static_cast<std::uint32_t>(found - faults.begin()), *found};
@@ -282,7 +286,6 @@ Exit Rank::tell(const RankReader& reader) {
     row_.state = is_complete(result) ? RankState::done : RankState::failed;
     board_.publish(row_);  // from here on its keeper has nothing to tell, nor to keep a second time
     say(result);
-    warn_of(quotas, result.rows);
     exit = is_complete(result)                ? Exit::done
            : join_rows(result.rows).wrong > 0 ? Exit::failed
                                               : Exit::incomplete;

@@ -29,7 +29,7 @@ std::string key_of(const Json& document) {
   Json key = document;
   for (const char* name : {"version", "ranks", "samples", "planned_emission_hash", "complete",
                            "fault", "emission_hash", "missing_samples", "duplicated_samples",
-                           "bytes_compared", "shuffle_quality", "joined", "rows"}) {
+                           "bytes_compared", "shuffle_quality", "warnings", "joined", "rows"}) {
     key.erase(name);
   }
   return json_line(key);

@@ -187,6 +187,7 @@ Json result_json(const RanksResult& result) {
   out["duplicated_samples"] = result.proof ? Json(result.proof->duplicated) : Json(nullptr);
   out["bytes_compared"] = result.proof && result.proof->compared;
   out["shuffle_quality"] = quality_of(result.quality);
+  out["warnings"] = result.warnings;
   out["joined"] = joined_json(join_rows(result.rows));
   Json rows = Json::array();
   for (const RankRow& r : result.rows) {

@@ -33,6 +33,7 @@ struct RanksResult {
   std::optional<RankFault> fault;
   std::optional<EmissionProof> proof;
   std::optional<RanksQuality> quality = {};  // of what was delivered; without the proof nothing
+  std::vector<std::string> warnings = {};    // what its times have in them beside the reading
 };
 
 struct JoinedRow {

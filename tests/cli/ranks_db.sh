@@ -60,8 +60,10 @@ for r in ranks[:3]:
     assert abs(r["efficiency"] - r["joined"]["samples_per_s"] / (r["ranks"] * one)) < 1e-9, r
 assert ranks[3]["efficiency"] is None and ranks[4]["efficiency"] is None and not ranks[4]["complete"]
 PY
-# Against one rank that read as much from disks, on the same machine, by the same program and of the same data only.
-for change in 'storage_bytes = 0' "hostname = 'other'" "kernel = 'other'" "git_revision = 'other'"; do
+# Against one rank that read as much from disks, on the same machine, by the same program, of the same data and without a
+# quota only.
+for change in 'storage_bytes = 0' "hostname = 'other'" "kernel = 'other'" "git_revision = 'other'" \
+  "document = json_set(document, '$.warnings', json('[\"a quota\"]'))"; do
   sqlite3 "$db" ".backup $tmp/other.db"
   sqlite3 "$tmp/other.db" "UPDATE ranks SET storage_bytes = bytes; UPDATE ranks SET $change WHERE ranks = 4"
   call report "$tmp/other.db" --json

@@ -10,7 +10,7 @@ import scaling  # noqa: E402
 
 def row(ranks, rate, key="a", complete=1, **others):
     return {"ranks_id": 1, "key": key, "split": "batch", "barrier": "batch", "read_order": "lba", "merge": "none",
-            "shuffle": "full", "window_scope": "global", "bytes": 100, "storage_bytes": None, "data_bytes": 100, "page_bytes": 100, "ranks": ranks, "nodes": 1, "complete": complete, "fault": "", "samples_per_s": rate,
+            "shuffle": "full", "window_scope": "global", "bytes": 100, "storage_bytes": None, "data_bytes": 100, "page_bytes": 100, "warnings": None, "ranks": ranks, "nodes": 1, "complete": complete, "fault": "", "samples_per_s": rate,
             "batch_ns": int(1e9 / rate), "hostname": "node1", "kernel": "Linux", "tool_version": "", "git_revision": "",
             **others}
 
@@ -30,6 +30,14 @@ class Scaling(unittest.TestCase):
         self.assertNotIn("caches", name)
         found.append(row(1, 450.0, storage_bytes=12))
         self.assertEqual(["from caches" in name for name, _ in scaling.lines(found)], [False, True])
+
+    def test_epochs_that_a_quota_held_are_another_line(self):
+        held = {"warnings": '["rank 1 on a: a CPU quota held it"]'}
+        found = [row(1, 100.0, warnings="[]"), row(4, 90.0, **held), row(4, 300.0)]
+        (name, points), = scaling.lines(found)
+        self.assertEqual(scaling.efficiencies(points), {1: 1.0, 4: 0.75})
+        found.append(row(1, 30.0, **held))
+        self.assertEqual(["quota" in name for name, _ in scaling.lines(found)], [False, True])
 
     def test_small_samples_that_caches_fed_are_another_line(self):
         found = [row(1, 100.0, page_bytes=400, storage_bytes=400), row(4, 900.0, page_bytes=400, storage_bytes=100)]

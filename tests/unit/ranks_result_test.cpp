@@ -124,6 +124,7 @@ TEST(KeptRanks, RowsOfTheSameSettingsHaveOneKeyWhateverTheirNumber) {
   one.rows = {row_of(0, RankState::done)};
   four.rows = {row_of(0, RankState::done), row_of(1, RankState::lost)};
   four.fault = RankFault{1, "is gone", true};
+  four.warnings = {"rank 0 on a: a CPU quota held it"};
   const RanksRow a = ranks_row(one, {}), b = ranks_row(four, {"", "0.1", "abc", "blksweep-mpi"});
   EXPECT_EQ(a.key, b.key);
   EXPECT_EQ(b.split, "batch");

@@ -41,16 +41,23 @@ std::optional<double> cached_share(const RanksRow& r) {
   return std::max(0.0, 1 - static_cast<double>(*r.storage_bytes) / pages);
 }
 
-// What caches had of the pages of what came; unknown: the kernel does not tell.
+std::vector<std::string> warnings_of(const RanksRow& r) {
+  const Json document = parse_json(r.document);
+  return document.is_object() ? document.value("warnings", std::vector<std::string>{})
+                              : std::vector<std::string>{};
+}
+
+// cached: what caches had of the pages of what came; unknown: the kernel does not tell.
 struct Fed {
   const StoredRanks& stored;
   std::optional<double> cached;
+  std::vector<std::string> warnings;
 };
 
 std::vector<Fed> fed_of(const std::vector<StoredRanks>& all) {
   std::vector<Fed> out;
   for (const StoredRanks& r : all) {
-    out.push_back({r, cached_share(r.row)});
+    out.push_back({r, cached_share(r.row), warnings_of(r.row)});
   }
   return out;
 }
@@ -65,7 +72,8 @@ bool fed_alike(const Fed& a, const Fed& b) {
 bool comparable(const Fed& one, const Fed& other) {
   const RanksRow &a = one.stored.row, &b = other.stored.row;
   return a.key == b.key && a.hostname == b.hostname && a.kernel == b.kernel &&
-         a.git_revision == b.git_revision && fed_alike(one, other);
+         a.git_revision == b.git_revision && fed_alike(one, other) &&
+         one.warnings.empty() == other.warnings.empty();
 }
 
 // Samples per second of one rank, as the rows have it.
@@ -92,8 +100,12 @@ std::string shuffle_text(const RanksRow& r) {
   return r.shuffle + (r.window_scope == "rank" ? ", per rank" : "");
 }
 
-std::string state_of(const RanksRow& r) {
-  return r.complete ? "complete" : r.fault.empty() ? "incomplete" : "incomplete: " + r.fault;
+std::string state_of(const Fed& one) {
+  const RanksRow& r = one.stored.row;
+  return (r.complete        ? "complete"
+          : r.fault.empty() ? "incomplete"
+                            : "incomplete: " + r.fault) +
+         (one.warnings.empty() ? "" : "; " + one.warnings.front());
 }
 
 }  // namespace
@@ -117,7 +129,7 @@ std::string ranks_text(const std::vector<StoredRanks>& all) {
                format_bytes({static_cast<std::uint64_t>(r.bytes_per_s)}) + "/s",
                time_text(r.batch_ns), skew_text(r),
                one.cached ? fmt::format("{:.0f} %", 100 * *one.cached) : "-",
-               of_one ? fmt::format("{:.2f}", *of_one) : "-", state_of(r)});
+               of_one ? fmt::format("{:.2f}", *of_one) : "-", state_of(one)});
   }
   return table.text();
 }
