@@ -53,6 +53,7 @@ std::string to_json_text(const DiskState& s) {
          {"model", s.model},
          {"model_toml", s.model_toml},
          {"speedup", s.speedup},
+         {"times_set", s.times_set},
          {"device", s.device},
          {"filesystem", s.filesystem},
          {"mount", s.mount},
@@ -81,6 +82,9 @@ Result<DiskState> parse_disk_state(const std::string& text, const std::string& f
   members.text("model", s.model);
   members.text("model_toml", s.model_toml);
   members.number("speedup", s.speedup);
+  if (j.contains("times_set")) {  // not in files of older programs
+    members.number("times_set", s.times_set);
+  }
   members.text("device", s.device);
   members.text("filesystem", s.filesystem);
   members.text("mount", s.mount);

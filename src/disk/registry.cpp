@@ -155,11 +155,23 @@ std::optional<EmulatedDisk> emulated_disk(const std::string& disk, const Registr
       if (!state || !spec) {
         return std::nullopt;
       }
-      return EmulatedDisk{name,           state->model, state->backing,
-                          state->speedup, state->size,  *std::move(spec)};
+      return EmulatedDisk{name,        state->model,     state->backing,  state->speedup,
+                          state->size, *std::move(spec), state->times_set};
     }
   }
   return std::nullopt;
+}
+
+std::string timing_set_since(const std::optional<EmulatedDisk>& before, const std::string& disk) {
+  const auto now = before ? emulated_disk(disk) : std::nullopt;
+  if (!now || now->times_set == before->times_set) {
+    return "";
+  }
+  return fmt::format(
+      "the model or speed of {} was set meanwhile ('blksweep disk set {}', {} times), and times "
+      "are "
+      "of more than one",
+      disk, now->name, now->times_set - before->times_set);
 }
 
 }  // namespace blksweep

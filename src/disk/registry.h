@@ -44,6 +44,7 @@ struct DiskState {
   std::uint64_t size = 0;                               // bytes
   std::string model, model_toml;
   double speedup = 1;
+  std::uint64_t times_set = 0;    // by `disk set`
   std::string device;             // /dev/loop0; empty until there is one
   std::string filesystem, mount;  // empty: none asked for
   std::string image;              // what memory holds at the start; empty: nothing
@@ -100,6 +101,7 @@ struct EmulatedDisk {
   double speedup = 1;
   std::uint64_t size = 0;
   ModelSpec spec;
+  std::uint64_t times_set = 0;  // by `disk set`, since its start
   // "emulated hdd-7200 x1": stands where results name the hardware, so that nobody takes it for
   // some.
   std::string hardware_name() const;
@@ -108,5 +110,9 @@ struct EmulatedDisk {
 // What "loop3" is, when it is one of ours; nothing is asked of the daemon.
 std::optional<EmulatedDisk> emulated_disk(const std::string& disk,
                                           const Registry& registry = Registry());
+
+// What `disk set` did to a disk since `before` was looked up: a model that was changed and changed
+// back is equal at both ends. Empty: nothing, or it is none of ours.
+std::string timing_set_since(const std::optional<EmulatedDisk>& before, const std::string& disk);
 
 }  // namespace blksweep

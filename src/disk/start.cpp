@@ -279,8 +279,9 @@ Result<DiskState> start_disk(const Registry& registry, const DiskWish& wish) {
 
 Result<DiskState> set_disk(const Registry& registry, const std::string& name,
                            const DiskChange& change) {
-  BLKSWEEP_TRY(DiskState state, registry.load(name));
+  BLKSWEEP_CHECK(registry.load(name));  // names those there are
   BLKSWEEP_TRY(const DiskLock lock, DiskLock::take(registry, name));
+  BLKSWEEP_TRY(DiskState state, registry.load(name));  // as whoever had the lock left it
   if (change.model) {
     state.model = change.model->name;
     state.model_toml = to_toml(*change.model);
@@ -291,6 +292,7 @@ Result<DiskState> set_disk(const Registry& registry, const std::string& name,
     }
   }
   state.speedup = change.speedup.value_or(state.speedup);
+  ++state.times_set;
   BLKSWEEP_CHECK(apply_timing(registry, state));
   BLKSWEEP_CHECK(registry.save(state));
   return state;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "disk/registry.h"
 #include "node/journal/borrowing.h"
 #include "node/limits/binding.h"
 #include "node/limits/limits.h"
@@ -111,6 +112,7 @@ struct RunNode::State {
   std::unique_ptr<ThreadPlace> place;
   std::string queue_of;                                    // the disk; empty: there is none
   std::vector<std::pair<std::string, std::string>> queue;  // as the run is to find it to its end
+  std::optional<EmulatedDisk> emulated;
   Binding binding;
   std::string allowed;  // of the reading thread, once it is in its place
   std::optional<InodePin> inodes;
@@ -252,6 +254,7 @@ Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std:
   if (source.device) {
     state->queue_of = source.device->disk;
     state->queue = queue_settings(state->queue_of);
+    state->emulated = emulated_disk(state->queue_of);
   }
   if (limits(wish)) {
     BLKSWEEP_TRY(RunCgroup group,
@@ -366,6 +369,9 @@ std::string RunNode::lost() const {
   if (const std::string changed = changed_queue(state_->queue, queue_settings(state_->queue_of));
       !changed.empty()) {
     return fmt::format("queue of {} changed during the run: {}", state_->queue_of, changed);
+  }
+  if (std::string set = timing_set_since(state_->emulated, state_->queue_of); !set.empty()) {
+    return set;
   }
   return state_->lost;
 }

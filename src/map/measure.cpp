@@ -163,17 +163,20 @@ void warn_of_others(const Target& t, const Result<DiskStat>& before, std::uint64
 struct Answers {
   std::vector<LayerFact> layers;
   std::vector<std::pair<std::string, std::string>> queue;
+  std::optional<EmulatedDisk> emulated;
 };
 
 Answers answers_of(const Target& t) {
-  Answers a{layer_facts(t.disk), queue_settings(t.disk)};
+  Answers a{layer_facts(t.disk), queue_settings(t.disk), emulated_disk(t.disk)};
   a.layers.push_back({t.disk, "model", model_of(t.disk)});
   return a;
 }
 
-void warn_of_change(const Answers& then, const Answers& now, std::vector<std::string>& warnings) {
+void warn_of_change(const Target& t, const Answers& then, const Answers& now,
+                    std::vector<std::string>& warnings) {
   for (const std::string& what :
-       {difference(then.layers, now.layers), changed_queue(then.queue, now.queue)}) {
+       {difference(then.layers, now.layers), changed_queue(then.queue, now.queue),
+        timing_set_since(then.emulated, t.disk)}) {
     if (!what.empty()) {
       warnings.push_back(what +
                          ": the disk was changed meanwhile, and figures mix both: map it anew");
@@ -288,7 +291,7 @@ Result<MeasuredMap> measure_map(const MapSettings& settings) {
                                             reader->errors(), reader->last_error()));
   }
   warn_of_others(target, before, reader->bytes(), measured.warnings);
-  warn_of_change(answers, answers_of(target), measured.warnings);
+  warn_of_change(target, answers, answers_of(target), measured.warnings);
   warn_of_modes(measured);
   return measured;
 }

@@ -266,6 +266,27 @@ if [[ -c /dev/fuse ]]; then
   [ "$(sql "$tmp/backing.db" 'SELECT count(*) FROM experiment')" = 2 ] ||
     die 'another backing is the same experiment'
   echo 'emulated disk: another backing is another experiment'
+  background run --data "$tmp/emulated/data" "${quiet[@]}" --cache cold --depth 1 --batch 5 --consumer emulated --compute 100ms \
+    --db "$tmp/back.db"
+  emulated=$(findmnt -no SOURCE "$tmp/emulated")
+  before=$(sectors_read "$emulated")
+  until [ $(($(sectors_read "$emulated") - before)) -gt 500 ]; do
+    kill -0 "$pid" 2>/dev/null || die 'ended before its disk was changed'
+    sleep 0.02
+  done
+  "$blksweep" -q disk set "$disk" --speedup 7
+  "$blksweep" -q disk set "$disk" --speedup 1
+  ended
+  expect_status 3
+  [[ $(reasons "$tmp/back.db") == *"was set meanwhile ('blksweep disk set $disk', 2 times)"* ]] ||
+    die 'another model for some time of the run, and nothing is said'
+  background map "$emulated" --seconds 3 --json
+  sleep 1 # into its reads
+  "$blksweep" -q disk set "$disk" --speedup 7
+  "$blksweep" -q disk set "$disk" --speedup 1
+  ended
+  [[ $out == *"'blksweep disk set $disk', 2 times"*'map it anew'* ]] || die 'a map of two models says nothing'
+  echo 'emulated disk: another model for some time of a run, of a map is said'
   # Replies in 0.1 us: the way to the daemon alone takes longer, and no reply of its is late.
   call disk set "$disk" --model sata-ssd --speedup 1000
   expect_status 0

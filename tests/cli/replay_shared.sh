@@ -85,3 +85,17 @@ expect_status 1
 [ "$(rows 'verdict' | tail -n 1)" = unfaithful ] || die 'changed, and called true'
 "$blksweep" -q disk set "shared-$$" --model none
 echo 'another model in the middle: ended, and not called true'
+
+# --- and back again: both ends are alike, and yet the figure is of both -------------------------------
+(
+  until [ -s "$tmp/begun.db" ]; do sleep 0.02; done
+  sleep 0.2
+  "$blksweep" -q disk set "shared-$$" --speedup 3
+  "$blksweep" -q disk set "shared-$$" --speedup 1
+) &
+change=$!
+call replay "$tmp/mixed.trace" --device "$device" --db "$tmp/begun.db" --repeats 2
+wait "$change"
+expect_status 1
+[[ $err == *"was set meanwhile ('blksweep disk set shared-$$', 2 times)"* ]] || die "changed and changed back: $err"
+echo 'another model for some time: ended, and not called true'

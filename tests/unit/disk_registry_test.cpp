@@ -25,6 +25,7 @@ DiskState full_state() {
   s.model = "hdd-7200";
   s.model_toml = "kind = \"instant\"\n";
   s.speedup = 2.5;
+  s.times_set = 3;
   s.device = "/dev/loop3";
   s.filesystem = "ext4";
   s.mount = "/mnt/d1";
@@ -60,6 +61,18 @@ TEST(DiskStateText, IsReadBackAsItWas) {
   EXPECT_EQ(back->before->max_sectors_kb, "1280");
   EXPECT_EQ(back->backing, s.backing);
   EXPECT_EQ(back->speedup, 2.5);
+  EXPECT_EQ(back->times_set, s.times_set);
+}
+
+// A disk may run on while the program is replaced by a newer one.
+TEST(DiskStateText, OfAnOlderProgramSaysNotHowOftenItWasSet) {
+  std::string text = to_json_text(full_state());
+  const std::size_t at = text.find("\"times_set\": 3,");
+  ASSERT_NE(at, std::string::npos);
+  text.erase(at, std::string_view("\"times_set\": 3,").size());
+  const auto back = parse_disk_state(text, "state.json");
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(back->times_set, 0U);
 }
 
 TEST(DiskStateText, WithoutALoopDeviceNothingWasBorrowed) {

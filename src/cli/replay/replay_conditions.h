@@ -1,15 +1,17 @@
 // Whether a replay had the conditions that it began with: what its disk stands on and answers as,
 // the queue, the files, the CPUs and limits of this process. Changed, a figure is of neither.
 //
-// What is changed and changed back within one replay is not seen.
+// What is changed and changed back within one replay is not seen, but for an emulated disk's model.
 // Errors:  as of reading the trace.
 // Threads: one owner.
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "disk/registry.h"
 #include "loader/source.h"
 #include "replay/replay.h"
 #include "store/records.h"
@@ -28,6 +30,7 @@ class ReplayConditions {
   ReplaySettings settings_;
   Source source_;  // of the disk alone
   HostRecord host_;
+  std::optional<EmulatedDisk> emulated_;
   std::string files_;
 };
 
