@@ -1,6 +1,7 @@
 #include "dataset/data_files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -20,6 +21,17 @@ int DataFiles::open(std::uint32_t file, int flags, std::string& scratch) const {
   scratch.assign(catalog_->path(file));
   const int fd = open_quietly_at(root_.get(), scratch.c_str(), flags, links_);
   return fd < 0 ? -errno : fd;
+}
+
+int DataFiles::open_same(std::uint32_t file, int flags, std::string& scratch) const {
+  const int opened = open(file, flags, scratch);
+  struct stat st {};
+  if (opened < 0 || !inodes_stay_ ||
+      (::fstat(opened, &st) == 0 && st.st_ino == catalog_->files[file].inode)) {
+    return opened;
+  }
+  const Fd close_it(opened);
+  return -ESTALE;
 }
 
 std::string why_not_opened(int error) {

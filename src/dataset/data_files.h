@@ -8,6 +8,7 @@
 // Threads: open() on any thread, with a scratch of its own.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -24,6 +25,10 @@ class DataFiles {
   static Result<DataFiles> open_root(const Catalog& catalog);
   // A descriptor or -errno; `flags` beside O_RDONLY, O_NOATIME is added where that is allowed.
   int open(std::uint32_t file, int flags, std::string& scratch) const;
+  // The same, and -ESTALE where it is not the catalog's inode: a folder that is exchanged for
+  // another one, and back, leaves no trace at its files. Not asked where no file has an address
+  // (some filesystems without number a file anew), nor of a catalog of no filesystem.
+  int open_same(std::uint32_t file, int flags, std::string& scratch) const;
   int root() const { return root_.get(); }
   Links links() const { return links_; }
 
@@ -31,10 +36,13 @@ class DataFiles {
   DataFiles(const Catalog& catalog, Fd root)
       : catalog_(&catalog),
         root_(std::move(root)),
-        links_(catalog.links_followed ? Links::anywhere : Links::one_mount) {}
+        links_(catalog.links_followed ? Links::anywhere : Links::one_mount),
+        inodes_stay_(catalog.device != 0 &&
+                     std::ranges::any_of(catalog.extents, &ExtentRecord::has_address)) {}
   const Catalog* catalog_;
   Fd root_;
   Links links_;
+  bool inodes_stay_;
 };
 
 // What an errno of such an open says of the file.

@@ -169,8 +169,7 @@ std::string timing_set_since(const std::optional<EmulatedDisk>& before, const st
   }
   return fmt::format(
       "the model or speed of {} was set meanwhile ('blksweep disk set {}', {} times), and times "
-      "are "
-      "of more than one",
+      "are of more than one",
       disk, now->name, now->times_set - before->times_set);
 }
 

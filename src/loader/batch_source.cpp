@@ -41,7 +41,7 @@ ReadSource::Next BatchSource::next(std::uint32_t tag, WantedRead& wanted) {
 }
 
 int BatchSource::open(std::uint32_t tag) {
-  const int fd = in_.data.open(read_of(tag).source, in_.direct ? O_DIRECT : 0, path_);
+  const int fd = in_.data.open_same(read_of(tag).source, in_.direct ? O_DIRECT : 0, path_);
   if (fd >= 0) {
     fds_[tag].reset(fd);
     opened_.push_back(tag);

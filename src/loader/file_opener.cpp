@@ -61,14 +61,14 @@ void FileOpener::open_ahead() {
       return;
     }
     std::atomic<int>& entry = ring_[open % ahead_];
-    entry.store(data_.open(files_[open], flags_, path), std::memory_order_release);
+    entry.store(data_.open_same(files_[open], flags_, path), std::memory_order_release);
     entry.notify_one();
   }
 }
 
 int FileOpener::take(std::uint32_t open) {
   if (threads_.empty()) {
-    return data_.open(files_[open], flags_, path_);
+    return data_.open_same(files_[open], flags_, path_);
   }
   std::atomic<int>& entry = ring_[open % ahead_];
   entry.wait(kEmpty, std::memory_order_acquire);

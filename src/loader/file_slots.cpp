@@ -96,7 +96,7 @@ int FileSlots::open_next(std::uint32_t open) {
 
 // A retry of a read whose file has been closed meanwhile.
 int FileSlots::reopen(std::uint32_t open) {
-  const int fd = data_.open(plan_.files[open], flags_, path_);
+  const int fd = data_.open_same(plan_.files[open], flags_, path_);
   if (fd < 0) {
     return fd;
   }
