@@ -24,27 +24,24 @@ std::string skew_text(const RanksRow& r) {
 }
 
 // Pages that hold the data, for each of its bytes: of small samples disks read many times as much.
-double pages_per_byte(const RanksRow& r) {
-  const Json document = parse_json(r.document);
-  const auto number = [&document](const char* name) {
-    return document.is_object() ? document.value(name, 0.0) : 0.0;
-  };
+double pages_per_byte(const Json& document) {
+  const auto number = [&document](const char* name) { return document.value(name, 0.0); };
   const double pages = number("page_bytes"), bytes = number("data_bytes");
   return pages > 0 && bytes > 0 ? pages / bytes : 1;
 }
 
-std::optional<double> cached_share(const RanksRow& r) {
+std::optional<double> cached_share(const RanksRow& r, const Json& document) {
   if (!r.storage_bytes || r.bytes == 0) {
     return std::nullopt;
   }
-  const double pages = static_cast<double>(r.bytes) * pages_per_byte(r);
+  const double pages = static_cast<double>(r.bytes) * pages_per_byte(document);
   return std::max(0.0, 1 - static_cast<double>(*r.storage_bytes) / pages);
 }
 
-std::vector<std::string> warnings_of(const RanksRow& r) {
-  const Json document = parse_json(r.document);
-  return document.is_object() ? document.value("warnings", std::vector<std::string>{})
-                              : std::vector<std::string>{};
+// What --json printed; empty where it is none.
+Json document_of(const RanksRow& r) {
+  Json document = parse_json(r.document);
+  return document.is_object() ? document : Json::object();
 }
 
 // cached: what caches had of the pages of what came; unknown: the kernel does not tell.
@@ -57,7 +54,9 @@ struct Fed {
 std::vector<Fed> fed_of(const std::vector<StoredRanks>& all) {
   std::vector<Fed> out;
   for (const StoredRanks& r : all) {
-    out.push_back({r, cached_share(r.row), warnings_of(r.row)});
+    const Json document = document_of(r.row);
+    out.push_back(
+        {r, cached_share(r.row, document), document.value("warnings", std::vector<std::string>{})});
   }
   return out;
 }
@@ -138,10 +137,7 @@ Json ranks_json(const std::vector<StoredRanks>& all) {
   Json out = Json::array();
   const std::vector<Fed> fed = fed_of(all);
   for (const Fed& r : fed) {
-    Json one = parse_json(r.stored.row.document);
-    if (!one.is_object()) {
-      one = Json::object();
-    }
+    Json one = document_of(r.stored.row);
     one["ranks_id"] = r.stored.id;
     const auto of_one = efficiency(fed, r);
     one["efficiency"] = of_one ? Json(*of_one) : Json(nullptr);
