@@ -23,11 +23,13 @@ namespace blksweep {
 class DataFiles {
  public:
   static Result<DataFiles> open_root(const Catalog& catalog);
+  // The same, and an Error where the catalog's first file is another one there: a folder above the
+  // set was exchanged. The root is held, so that this need not be asked again.
+  static Result<DataFiles> open_same_root(const Catalog& catalog);
   // A descriptor or -errno; `flags` beside O_RDONLY, O_NOATIME is added where that is allowed.
   int open(std::uint32_t file, int flags, std::string& scratch) const;
-  // The same, and -ESTALE where it is not the catalog's inode: a folder that is exchanged for
-  // another one, and back, leaves no trace at its files. Not asked where no file has an address
-  // (some filesystems without number a file anew), nor of a catalog of no filesystem.
+  // The same, and -ESTALE where links are followed and it is not the catalog's inode: a link that
+  // leads elsewhere for a while leaves no trace. Without links FolderTimes tells, and for nothing.
   int open_same(std::uint32_t file, int flags, std::string& scratch) const;
   int root() const { return root_.get(); }
   Links links() const { return links_; }
@@ -39,9 +41,12 @@ class DataFiles {
         links_(catalog.links_followed ? Links::anywhere : Links::one_mount),
         inodes_stay_(catalog.device != 0 &&
                      std::ranges::any_of(catalog.extents, &ExtentRecord::has_address)) {}
+  bool same(std::uint32_t file, int opened) const;
+
   const Catalog* catalog_;
   Fd root_;
   Links links_;
+  // Some filesystems without addresses number a file anew; others are of no filesystem.
   bool inodes_stay_;
 };
 

@@ -79,6 +79,7 @@ Result<ExtentCheck> AddressProof::before(const Source& source) {
       unwatched_ = watch.error().message();
     }
   }
+  folders_ = std::make_shared<const FolderTimes>(FolderTimes::of(source.catalog));
   BLKSWEEP_TRY(ExtentCheck check, check_extents(source.catalog));
   // After the look, not before: pages that a mover left dirty are in the right place by now, and
   // the device has them when the first read comes.
@@ -122,6 +123,11 @@ Result<> AddressProof::look(const Source& source, AddressFindings& found) {
   }
   if (!writers.empty()) {
     mark(found, writers);
+  }
+  if (const std::string folder = folders_ ? folders_->exchanged(catalog) : ""; !folder.empty()) {
+    mark(found, fmt::format("{}/{} was renamed during the run, so another folder may have been "
+                            "read in its place",
+                            catalog.root, folder));
   }
   return {};
 }

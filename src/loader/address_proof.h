@@ -10,17 +10,22 @@
 // Mounted: the data set's directory is on the filesystem that the experiment began with, at either
 //          end of each run. An image that is mounted over it may hold files of the same names,
 //          inodes, times and extents, and the device that is read is still the first one.
+// Renamed: a folder of the set that is exchanged for another one, and back, leaves no trace at its
+//          files; FolderTimes before and after each run has it.
 // Written: what was dirty is on the device before the first read of it.
 // Cost:    AddressFindings::ns; none of it in the epoch.
 // Threads: one owner; before(), then the epoch, then after().
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dataset/extent_check.h"
+#include "dataset/folder_times.h"
 #include "loader/settings.h"
 #include "loader/source.h"
 #include "os/write_watch.h"
@@ -42,6 +47,8 @@ class AddressProof {
   // Watches from now on, and compares. A source that was made anew after that is a newer look at
   // the same files, and needs no other.
   Result<ExtentCheck> before(const Source& source);
+  // In place of before(), where nothing changed since a look before which folders had these times.
+  void spared(std::shared_ptr<const FolderTimes> folders) { folders_ = std::move(folders); }
   // Compares again.
   AddressFindings after(const Source& source);
 
@@ -53,6 +60,7 @@ class AddressProof {
                                AddressFindings& found);
 
   bool any_, reads_device_;
+  std::shared_ptr<const FolderTimes> folders_;  // before; nullptr: not asked
   std::optional<WriteWatch> watch_;
   std::string unwatched_;  // why
   std::int64_t ns_ = 0;

@@ -71,7 +71,7 @@ FileSlots::FileSlots(DataFiles data, OpenPlan plan, const FileSlotsSettings& set
 
 Result<std::unique_ptr<FileSlots>> FileSlots::open(const Catalog& catalog, const Plan& plan,
                                                    const FileSlotsSettings& settings) {
-  BLKSWEEP_TRY(DataFiles data, DataFiles::open_root(catalog));
+  BLKSWEEP_TRY(DataFiles data, DataFiles::open_same_root(catalog));
   OpenPlan opens = make_open_plan(plan, catalog.files.size(), settings.slots - kOtherSlots);
   return std::unique_ptr<FileSlots>(new FileSlots(std::move(data), std::move(opens), settings));
 }

@@ -111,6 +111,7 @@ bool Loader::State::look_spared() {
 
 Result<> Loader::State::look_before() {
   if (look_spared()) {
+    proof->spared(data->state_->folder_times());
     return {};
   }
   const std::int64_t begin = now_ns();

@@ -106,8 +106,14 @@ void LoaderData::State::begin_look(const std::string& root) {
 void LoaderData::State::looked() {
   const std::lock_guard lock(mutex_);
   folders_ = folders_of(source->catalog);
+  folder_times_ = std::make_shared<const FolderTimes>(FolderTimes::of(source->catalog));
   mounts_ = mounts_of(source->catalog);
   as_catalogued_ = watch_ && !folders_.empty() && !written();
+}
+
+std::shared_ptr<const FolderTimes> LoaderData::State::folder_times() {
+  const std::lock_guard lock(mutex_);
+  return folder_times_;
 }
 
 void LoaderData::State::proven() {

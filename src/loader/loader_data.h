@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "dataset/folder_times.h"
 #include "loader/loader.h"
 #include "loader/source.h"
 #include "loader/spare_memory.h"
@@ -28,8 +29,9 @@ struct LoaderData::State {
 
   // Before files are looked at, to be told after it: what happens in between counts.
   void begin_look(const std::string& root);
-  void looked();        // they are as the catalog says
-  bool untouched();     // since then
+  void looked();                                      // they are as the catalog says
+  bool untouched();                                   // since then
+  std::shared_ptr<const FolderTimes> folder_times();  // when they had been looked at
   void proven();        // what the device gave was compared with files of every part of it
   bool proven_since();  // and nobody has touched them
 
@@ -41,6 +43,7 @@ struct LoaderData::State {
   std::optional<WriteWatch> watch_;
   std::vector<std::uint64_t> folders_;  // inodes
   std::vector<std::uint64_t> mounts_;   // around the root, by id
+  std::shared_ptr<const FolderTimes> folder_times_;
   bool as_catalogued_ = false, proven_ = false;
 };
 

@@ -161,7 +161,7 @@ Result<std::unique_ptr<WorkerReader>> WorkerReader::make(const WorkerInputs& in)
                     "it (ulimit -n), or use fewer workers or a smaller --batch",
                     in.workers, each * in.workers, left));
   }
-  BLKSWEEP_TRY(DataFiles data, DataFiles::open_root(in.catalog));
+  BLKSWEEP_TRY(DataFiles data, DataFiles::open_same_root(in.catalog));
   std::unique_ptr<WorkerReader> reader(new WorkerReader(in, std::move(data)));
   BLKSWEEP_CHECK(reader->start());
   return reader;
