@@ -44,7 +44,15 @@ bool DataFiles::same(std::uint32_t file, int opened) const {
   return ::fstat(opened, &st) == 0 && st.st_ino == catalog_->files[file].inode;
 }
 
+Result<> DataFiles::use_handles() {
+  BLKSWEEP_TRY(handles_, FileHandles::of(*catalog_, *this));
+  return {};
+}
+
 int DataFiles::open_same(std::uint32_t file, int flags, std::string& scratch) const {
+  if (handles_) {
+    return handles_->open(root_.get(), file, flags);
+  }
   const int opened = open(file, flags, scratch);
   if (opened < 0 || !inodes_stay_ || links_ != Links::anywhere || same(file, opened)) {
     return opened;

@@ -10,11 +10,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "dataset/file_handles.h"
 #include "os/open_regular.h"
 #include "plan/catalog.h"
 
@@ -31,6 +33,8 @@ class DataFiles {
   // The same, and -ESTALE where links are followed and it is not the catalog's inode: a link that
   // leads elsewhere for a while leaves no trace. Without links FolderTimes tells, and for nothing.
   int open_same(std::uint32_t file, int flags, std::string& scratch) const;
+  // open_same() opens by handle from now on. Errors: FileHandles::of().
+  Result<> use_handles();
   int root() const { return root_.get(); }
   Links links() const { return links_; }
 
@@ -46,6 +50,7 @@ class DataFiles {
   const Catalog* catalog_;
   Fd root_;
   Links links_;
+  std::optional<FileHandles> handles_;
   // Some filesystems without addresses number a file anew; others are of no filesystem.
   bool inodes_stay_;
 };

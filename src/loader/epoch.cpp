@@ -92,6 +92,7 @@ Result<> Epoch::open_files(const Source& source, const LoaderSettings& settings,
   BLKSWEEP_TRY(slots_, FileSlots::affordable(source.catalog.files.size()));
   slots_.direct = settings.direct && source.direct_possible;
   slots_.opens = settings.engine != EngineKind::no_op;
+  slots_.by_handle = settings.open_by == OpenBy::handle;
   slots_.openers = settings.openers;
   slots_.place = options_.place;
   BLKSWEEP_CHECK(open_engine(source, settings, plan));

@@ -72,6 +72,9 @@ FileSlots::FileSlots(DataFiles data, OpenPlan plan, const FileSlotsSettings& set
 Result<std::unique_ptr<FileSlots>> FileSlots::open(const Catalog& catalog, const Plan& plan,
                                                    const FileSlotsSettings& settings) {
   BLKSWEEP_TRY(DataFiles data, DataFiles::open_same_root(catalog));
+  if (settings.opens && settings.by_handle) {
+    BLKSWEEP_CHECK(data.use_handles());
+  }
   OpenPlan opens = make_open_plan(plan, catalog.files.size(), settings.slots - kOtherSlots);
   return std::unique_ptr<FileSlots>(new FileSlots(std::move(data), std::move(opens), settings));
 }

@@ -28,7 +28,8 @@ namespace blksweep {
 struct FileSlotsSettings {
   std::uint32_t slots = 64;  // of the engine: the device's, one for retries, the rest for files
   bool direct = true;
-  bool opens = true;            // else slots stay empty: an engine that reads nothing needs no file
+  bool opens = true;  // else slots stay empty: an engine that reads nothing needs no file
+  bool by_handle = false;
   unsigned openers = 1;         // threads that open ahead
   std::uint32_t ahead = 256;    // descriptors that wait with them
   std::uint32_t pending = 256;  // descriptors between two flushes

@@ -52,6 +52,9 @@ std::string_view to_string(ReadScope scope);
 // watches the order must see it.
 enum class SubmitOrder { plan, reverse };
 
+// What a file is asked for by: its name, or its handle (dataset/file_handles.h).
+enum class OpenBy { path, handle };
+
 struct LoaderSettings {
   std::uint32_t workers = 0;  // > 0: threads that read a whole batch each (worker_reader.h)
   ReadScope scope = ReadScope::sample;
@@ -79,6 +82,7 @@ struct LoaderSettings {
   DepthShare refill{0, 25};  // reads that complete before more are submitted; in all orders
   SubmitOrder submit = SubmitOrder::plan;
   std::uint32_t openers = 1;  // threads that open files ahead of the reader
+  OpenBy open_by = OpenBy::path;
   std::uint32_t batch = 256;
   std::uint32_t prefetch = 2;        // batches; with workers: of each
   std::uint32_t decode_threads = 0;  // 0: samples come as they are stored

@@ -36,6 +36,7 @@ CREATE VIEW run_wide AS   -- one row per run, one column per setting of its cell
     max(CASE name WHEN 'refill' THEN value END) AS set_refill,
     max(CASE name WHEN 'submit' THEN value END) AS set_submit,
     max(CASE name WHEN 'openers' THEN value END) AS set_openers,
+    max(CASE name WHEN 'open-by' THEN value END) AS set_open_by,
     max(CASE name WHEN 'batch' THEN value END) AS set_batch,
     max(CASE name WHEN 'prefetch' THEN value END) AS set_prefetch,
     max(CASE name WHEN 'decode-threads' THEN value END) AS set_decode_threads,

@@ -5,7 +5,8 @@
 #   - CPU per 4 KiB read at depth 32 against fio's io_uring engine
 #   - the probe on against off, depth 128
 #   - the catalog scan against a bare open+FIEMAP+close loop
-#   - opening cold files by path and by handle
+#   - cold files one by one, LBA order: opened by path and by handle, with one opener and two
+#   - opening cold files alone, by path and by handle
 # A measurement, never an assertion.   REPEATS=5   FILES=50000
 set -euo pipefail
 
@@ -34,6 +35,7 @@ for i in $(seq "$repeats"); do # in turn, not one cell after the other
   run "window.$i" --order chunked --merge device --shuffle reservoir --window 10% --depth 32 \
     --no-probe --cache cold --repeats 1
 done
+run cold --order lba --merge none --open-by path,handle --openers 1,2 --depth 32 --no-probe --cache cold
 for i in $(seq "$((repeats * 2))"); do
   run "probe_off.$i" --order random --depth 128 --no-probe --repeats 1 --seed "$i"
   run "probe_on.$i" --order random --depth 128 --probe --repeats 1 --seed "$i"
@@ -75,6 +77,16 @@ rates = [[runs(f"{cell}.{i}")[0]["samples_per_s"] for i in range(1, repeats + 1)
          for cell in ("window", "straight")]
 print(f"chunked + device + reservoir / lba + device, cold, depth 32: "
       f"{spread([a / b for a, b in zip(*rates)])}  (bar 0.9; {median(rates[0]):,.0f} files/s)")
+cold = {}
+for r in runs("cold"):
+    cold.setdefault((r["cell"]["open-by"], r["cell"]["openers"]), {})[r["repeat"]] = r
+by_path = {i: r["epoch_ns"] for i, r in cold["path", "1"].items()}
+for way, found in cold.items():
+    ratios = [by_path[i] / r["epoch_ns"] for i, r in found.items()]
+    us = median([r["epoch_ns"] / r["samples"] / 1e3 for r in found.values()])
+    cpu = median([r["cpu_ns"] / r["samples"] / 1e3 for r in found.values()])
+    print(f"cold, lba + none, by {way[0]}, {way[1]} openers / by path, 1: {spread(ratios)}  "
+          f"({us:.1f} us a file, {cpu:.1f} us of CPU)")
 on = [runs(f"probe_on.{i}")[0]["samples_per_s"] for i in range(1, pairs + 1)]
 off = [runs(f"probe_off.{i}")[0]["samples_per_s"] for i in range(1, pairs + 1)]
 print(f"probe on / off, depth 128: {spread([a / b for a, b in zip(on, off)])}, ratio of medians "

@@ -81,6 +81,7 @@ every_policy() {
   sweep "$name page cache" "$catalog" --engine "$buffered_engines" --merge file
   sweep "$name buffered" "$catalog" --buffered --merge none,file,device
   sweep "$name small reads" "$catalog" --merge device,file --merge-max 16KiB --merge-gap 0 --depth 3
+  sweep "$name by handle" "$catalog" --order random --merge none --open-by handle --openers 0,1
   sweep "$name copy" "$catalog" --merge device --copy none,host --compute 100us --prefetch 0,2
 }
 

@@ -27,6 +27,10 @@ assert run["samples"] == 50, run["samples"]
 assert run["missing_samples"] == 0 and run["wrong_samples"] == 0
 PY
 
+# Opening by handle goes past the folders' rights: root's alone.
+call as_nobody run --catalog "$work/data.cat" --buffered --cache keep --no-probe --open-by handle
+expect_error 77 "--open-by handle is refused for $work/data/" CAP_DAC_READ_SEARCH '--open-by path'
+
 # A cold cache needs root: it says so; a warm run is never sold as a cold one.
 call as_nobody run --catalog "$work/data.cat" --buffered --cache cold --no-probe --json
 expect_status 0 3 77

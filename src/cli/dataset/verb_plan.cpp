@@ -35,8 +35,8 @@ Examples:
   blksweep plan data.cat --order chunked --shuffle reservoir --window 10% --json)";
 
 // Of the cell table, those that have no say before the first read.
-constexpr std::array<std::string_view, 5> kNoPlan{"copy", "consumer", "compute", "cache",
-                                                  "openers"};
+constexpr std::array<std::string_view, 6> kNoPlan{"copy",  "consumer", "compute",
+                                                  "cache", "openers",  "open-by"};
 
 struct PlanOptions {
   std::string catalog, emission;

@@ -25,12 +25,13 @@ bool buffers(const CellSettings& c) { return c.shuffle == Shuffle::buffer; }
 
 bool hints(const CellSettings& c) { return c.engine == EngineKind::hint; }
 
-constexpr std::array<Meaning, 27> kMeanings{{
+constexpr std::array<Meaning, 28> kMeanings{{
     {"scope", [](const CellSettings& c) { return c.workers > 0; }, "--reader workers:N"},
     {"depth", planned, "--reader planned"},
     {"refill", planned, "--reader planned"},
     {"submit", planned, "--reader planned"},
     {"openers", planned, "--reader planned"},
+    {"open-by", planned, "--reader planned"},
     {"merge-max", planned, "--reader planned"},
     {"decode-threads",
      [](const CellSettings& c) { return planned(c) || c.decode_cpu.count() == 0; },

@@ -53,6 +53,8 @@ const auto kMerges = words_of<Merge, 4>();
 const auto kShuffles = words_of<Shuffle, 4>();
 constexpr std::array<std::pair<std::string_view, SubmitOrder>, 2> kSubmits{
     {{"plan", SubmitOrder::plan}, {"reverse", SubmitOrder::reverse}}};
+constexpr std::array<std::pair<std::string_view, OpenBy>, 2> kOpenBy{
+    {{"path", OpenBy::path}, {"handle", OpenBy::handle}}};
 constexpr std::array<std::pair<std::string_view, bool>, 2> kNextEpoch{
     {{"during", false}, {"after", true}}};
 constexpr std::array<std::pair<std::string_view, CacheState>, 5> kCaches{
@@ -224,11 +226,14 @@ const std::array kOwnOptions{
     CellOption{"submit", "",
                [](CellSettings& c, std::string_view t) { return set_word(c.submit, t, kSubmits); },
                [](const CellSettings& c) { return word_of(c.submit, kSubmits); }},
-    CellOption{"openers", "threads that open files ahead; 0: reader does; default 1",
+    CellOption{"openers", "open files ahead, 1; 0: reader does; --open-by: path handle",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.openers, t, {0, 64});
                },
                [](const CellSettings& c) { return std::to_string(c.openers); }},
+    CellOption{"open-by", "",
+               [](CellSettings& c, std::string_view t) { return set_word(c.open_by, t, kOpenBy); },
+               [](const CellSettings& c) { return word_of(c.open_by, kOpenBy); }},
     CellOption{"batch", "samples, 256; --prefetch: batches ahead, 2 (of each worker)",
                [](CellSettings& c, std::string_view t) {
                  return set_count(c.batch, t, {1, 1U << 30});

@@ -137,6 +137,7 @@ void as_peer(CellSettings& c) {
   c.direct = false;
   c.depth = 1;
   c.openers = 0;
+  c.open_by = OpenBy::path;
   c.decode_threads = 0;
   c.copy = CopyKind::none;
   c.copy_tuning = defaults.copy_tuning;
