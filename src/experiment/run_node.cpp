@@ -256,7 +256,7 @@ Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std:
   if (source.device) {
     state->queue_of = source.device->disk;
     state->queue = queue_settings(state->queue_of);
-    state->emulated = emulated_disk(state->queue_of);
+    state->emulated = emulated_beneath(state->queue_of);
   }
   state->watch = SettingWatch::begin(state->queue_of);
   if (limits(wish)) {

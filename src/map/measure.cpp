@@ -52,7 +52,9 @@ std::string model_of(const std::string& disk) {
   }
   const std::string model = trimmed_line("/sys/block/" + disk + "/device/model");
   const std::string backing = trimmed_line("/sys/block/" + disk + "/loop/backing_file");
-  return !model.empty() ? model : !backing.empty() ? "loop device on " + backing : "";
+  const auto beneath = emulated_beneath(disk);
+  const std::string on = beneath ? ", on " + beneath->hardware_name() : "";
+  return !model.empty() ? model : !backing.empty() ? "loop device on " + backing + on : "";
 }
 
 // Where a device or one of its partitions is mounted; empty: nowhere.
@@ -168,7 +170,7 @@ struct Answers {
 };
 
 Answers answers_of(const Target& t) {
-  Answers a{layer_facts(t.disk), queue_settings(t.disk), emulated_disk(t.disk)};
+  Answers a{layer_facts(t.disk), queue_settings(t.disk), emulated_beneath(t.disk)};
   a.layers.push_back({t.disk, "model", model_of(t.disk)});
   return a;
 }

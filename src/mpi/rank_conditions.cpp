@@ -26,7 +26,7 @@ RankConditions::RankConditions(const Source& source, bool of_disk)
       host_.layers.push_back({f.disk, f.name, f.value});
     }
     host_.queue = queue_facts(source);
-    emulated_ = emulated_disk(disk);
+    emulated_ = emulated_beneath(disk);
   }
   host_.mount_options = source.mount ? source.mount->options : "";
   watch_ = SettingWatch::begin(disk);

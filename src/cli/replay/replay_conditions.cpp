@@ -13,7 +13,7 @@ Result<ReplayConditions> ReplayConditions::now(const std::string& trace,
   c.settings_ = settings;
   c.source_.device = device_of(settings);
   c.host_ = describe_host(c.source_);
-  c.emulated_ = c.source_.device ? emulated_disk(c.source_.device->disk) : std::nullopt;
+  c.emulated_ = c.source_.device ? emulated_beneath(c.source_.device->disk) : std::nullopt;
   c.watch_ = SettingWatch::begin(c.source_.device ? c.source_.device->disk : "");
   BLKSWEEP_TRY(c.files_, files_key(trace, settings, stop));
   return c;
