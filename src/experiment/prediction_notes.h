@@ -15,6 +15,10 @@ namespace blksweep {
 // Empty when nothing matters. Threads: pure.
 std::vector<std::string> prediction_notes(const CellSettings& cell, const Plan& plan);
 
+// What the model's file says of itself that a prediction of the cell should say, too: a fit that is
+// far off, and more in flight than it was fitted to.
+std::vector<std::string> model_notes(const ModelSpec& model, const CellSettings& cell);
+
 struct PredictedCell {
   const Source& source;
   const CellSettings& cell;

@@ -29,5 +29,22 @@ TEST(PredictionNotes, NameWhatACellHasAndThePredictionHasNot) {
   }
 }
 
+TEST(PredictionNotes, SayWhatAMeasuredModelSaysOfItself) {
+  ModelSpec model;
+  CellSettings cell;
+  cell.depth = 128;
+  model.description = "7200 rpm, as documented";
+  EXPECT_TRUE(model_notes(model, cell).empty()) << "its queue is a part of it";
+  model.description = "flash with 16 channels, fitted to a latency map of /dev/sdb";
+  ASSERT_EQ(model_notes(model, cell).size(), 1U);
+  EXPECT_NE(model_notes(model, cell)[0].find("depth above 64"), std::string::npos);
+  cell.depth = 64;
+  EXPECT_TRUE(model_notes(model, cell).empty());
+  model.description = "POOR FIT, the best model is 3 times off; " + model.description;
+  ASSERT_EQ(model_notes(model, cell).size(), 1U);
+  EXPECT_NE(model_notes(model, cell)[0].find("POOR FIT, the best model is 3 times off"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace blksweep
