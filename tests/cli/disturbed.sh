@@ -165,4 +165,19 @@ done
 ended
 expect_status 3
 [[ $(value 'run["incomplete_reason"]') == *'metadata had left memory'* ]] || die "$(value 'run["incomplete_reason"]')"
+# A cold run of direct reads reads its metadata again, which is no less than it should read.
+cold() {
+  call "${warm[@]/warm/cold}"
+  expect_status 0
+  [[ $(value 'run["warnings"]') != *'dropped the caches'* ]] || return 1
+}
+in_three_tries cold
+background "${warm[@]/warm/cold}" --batch 50 --window 1MiB --consumer emulated --compute 10ms
+reading
+for _ in 1 2 3; do
+  sleep 0.25
+  echo 3 >/proc/sys/vm/drop_caches
+done
+ended
+[[ $(value 'run["warnings"]') == *'dropped the caches'* ]] || die "$(value 'run["warnings"]')"
 echo 'warm metadata: judged'
