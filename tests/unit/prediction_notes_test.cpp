@@ -46,5 +46,22 @@ TEST(PredictionNotes, SayWhatAMeasuredModelSaysOfItself) {
             std::string::npos);
 }
 
+TEST(PredictionNotes, NameTheQueueThatIsNotModelled) {
+  CellSettings cell;
+  cell.depth = 32;
+  EXPECT_TRUE(
+      queue_notes({{"scheduler", "[none] mq-deadline"}, {"nr_requests", "32"}}, cell).empty());
+  const auto notes =
+      queue_notes({{"nr_requests", "8"}, {"scheduler", "none [mq-deadline] bfq"}}, cell);
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_NE(notes[0].find("depth above the 8 requests"), std::string::npos);
+  EXPECT_NE(notes[1].find("[mq-deadline]"), std::string::npos);
+  cell.node.scheduler = "none";
+  cell.node.nr_requests = 64;
+  EXPECT_TRUE(
+      queue_notes({{"nr_requests", "8"}, {"scheduler", "none [mq-deadline]"}}, cell).empty())
+      << "the run has another";
+}
+
 }  // namespace
 }  // namespace blksweep
