@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "os/device_layers.h"
 #include "os/file.h"
 #include "os/folder_entries.h"
 #include "os/own_folder.h"
@@ -162,8 +163,17 @@ std::optional<EmulatedDisk> emulated_disk(const std::string& disk, const Registr
   return std::nullopt;
 }
 
+std::optional<EmulatedDisk> emulated_beneath(const std::string& disk) {
+  for (const DiskFacts& layer : device_layers(disk)) {
+    if (auto emulated = emulated_disk(layer.disk)) {
+      return emulated;
+    }
+  }
+  return std::nullopt;
+}
+
 std::string timing_set_since(const std::optional<EmulatedDisk>& before, const std::string& disk) {
-  const auto now = before ? emulated_disk(disk) : std::nullopt;
+  const auto now = before ? emulated_beneath(disk) : std::nullopt;
   if (!now || now->times_set == before->times_set) {
     return "";
   }

@@ -111,8 +111,12 @@ struct EmulatedDisk {
 std::optional<EmulatedDisk> emulated_disk(const std::string& disk,
                                           const Registry& registry = Registry());
 
-// What `disk set` did to a disk since `before` was looked up: a model that was changed and changed
-// back is equal at both ends. Empty: nothing, or it is none of ours.
+// The disk itself, or the first of ours that it stands on: a loop device whose image lies on an
+// emulated disk answers as that one does.
+std::optional<EmulatedDisk> emulated_beneath(const std::string& disk);
+
+// What `disk set` did to that one since `before` was looked up: a model that was changed and
+// changed back is equal at both ends. Empty: nothing, or it is none of ours.
 std::string timing_set_since(const std::optional<EmulatedDisk>& before, const std::string& disk);
 
 }  // namespace blksweep

@@ -19,6 +19,7 @@
 #include "os/blockdev.h"
 #include "os/disk_use.h"
 #include "os/open_regular.h"
+#include "os/setting_watch.h"
 #include "os/standstill.h"
 
 namespace blksweep {
@@ -163,11 +164,15 @@ void displace(const DataMap& data, const CeilingSettings& settings) {
 // What makes a figure that of a busy disk, or of a process that stood still.
 class Disturbance {
  public:
-  explicit Disturbance(const std::string& disk) : disk_(disk), before_(counting_stat(disk)) {}
+  explicit Disturbance(const std::string& disk)
+      : disk_(disk), before_(counting_stat(disk)), watch_(SettingWatch::begin(disk)) {}
 
-  std::string seen(const CeilingRecord& figure) const {
+  std::string seen(const CeilingRecord& figure) {
     if (std::string held = standstill_.seen(); !held.empty()) {
       return held;
+    }
+    if (std::string written = watch_.written(); !written.empty()) {
+      return written;
     }
     const Result<DiskStat> after = before_ ? counting_stat(disk_) : before_;
     if (!after) {
@@ -184,6 +189,7 @@ class Disturbance {
  private:
   const std::string& disk_;
   const Result<DiskStat> before_;
+  SettingWatch watch_;
   const Standstill standstill_;
 };
 
@@ -198,7 +204,7 @@ Result<CeilingRecord> measure_one(const Load& load, const DataMap& data,
     Pump pump(load, reads, settings);
     BLKSWEEP_CHECK(pump.open(settings.device_node));
     evict(settings.cached_files);
-    const Disturbance disturbance(settings.disk);
+    Disturbance disturbance(settings.disk);
     Result<CeilingRecord> measured = pump.run();
     held = measured ? disturbance.seen(*measured) : "";
     if (held.empty()) {

@@ -16,6 +16,8 @@ constexpr double kColdDeviceShare = 0.99;  // statistics round to sectors, and l
 constexpr double kWarmDeviceShare = 0.001;
 constexpr std::uint64_t kWarmDeviceBytes = 1U << 20;
 constexpr double kWarmMetadataShare = 0.05;  // of small data, where those blocks are few
+// Beside memory few bytes are many milliseconds of a disk that seeks: 1 MiB is 256 pages.
+constexpr double kWarmRequests = 8;
 // The least that btrfs stores of 128 KiB is a block of 4: with less from the device, the page cache
 // answered; blocks of metadata are allowed for.
 constexpr double kStoredShare = 0.02;
@@ -83,6 +85,15 @@ bool read_too_much(const WarmStart& s, std::uint64_t read) {
   return static_cast<double>(read) > std::max(metadata, kWarmDeviceShare * bytes);
 }
 
+// Of the disk's requests as many as its bytes are ours.
+double own_requests(const WarmStart& s, std::uint64_t read) {
+  if (!s.requests || s.device_bytes.value_or(0) == 0) {
+    return 0;  // not known
+  }
+  return static_cast<double>(*s.requests) * static_cast<double>(read) /
+         static_cast<double>(*s.device_bytes);
+}
+
 }  // namespace
 
 std::uint64_t expected_device_bytes(const Catalog& catalog, const Plan& plan, bool direct) {
@@ -144,11 +155,16 @@ CacheVerdict judge_inodes(const InodeHolders& found) {
 CacheVerdict judge_warm(const WarmStart& s) {
   const std::uint64_t own = s.own_bytes.value_or(0);
   const std::uint64_t read = s.one_disk ? std::min(own, s.device_bytes.value_or(own)) : own;
-  if (read_too_much(s, read)) {
-    return {fmt::format("not warm: this run read {} from the device for the {} that it delivered: "
-                        "pages had left the page cache",
-                        format_bytes({read}), format_bytes({s.bytes})),
-            ""};
+  const double requests = own_requests(s, read);
+  const bool often =
+      requests > std::max(kWarmRequests, kWarmDeviceShare * static_cast<double>(s.reads));
+  if (often || read_too_much(s, read)) {
+    return {
+        fmt::format("not warm: this run read {} from the device for the {} that it delivered{}: "
+                    "pages had left the page cache",
+                    format_bytes({read}), format_bytes({s.bytes}),
+                    often ? fmt::format(", in about {:.0f} requests", requests) : ""),
+        ""};
   }
   return {s.resident && *s.resident < 1 - kColdShare
               ? fmt::format("not warm: {:.1f} % of the data was resident when it began",

@@ -51,10 +51,12 @@ CacheVerdict judge_inodes(const InodeHolders& found);
 
 // Of buffered reads whose pages were all to be there, and to stay.
 struct WarmStart {
-  std::uint64_t bytes = 0;                    // that were delivered
-  std::optional<double> resident = {};        // share of the data when the run began
-  std::optional<std::uint64_t> own_bytes;     // that this process made devices read
-  std::optional<std::uint64_t> device_bytes;  // that the disk read
+  std::uint64_t bytes = 0;                     // that were delivered
+  std::optional<double> resident = {};         // share of the data when the run began
+  std::optional<std::uint64_t> own_bytes;      // that this process made devices read
+  std::optional<std::uint64_t> device_bytes;   // that the disk read
+  std::uint64_t reads = 0;                     // that were submitted
+  std::optional<std::uint64_t> requests = {};  // that the disk read, of everybody
   bool one_disk = true;  // what this process read elsewhere (its own program) was not data
 };
 CacheVerdict judge_warm(const WarmStart& start);

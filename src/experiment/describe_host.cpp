@@ -4,6 +4,7 @@
 
 #include "disk/registry.h"
 #include "os/btrfs_chunks.h"
+#include "os/device_layers.h"
 #include "os/hostfacts.h"
 #include "simulate/predict_run.h"
 #include "stage/cuda/nvml.h"
@@ -23,10 +24,13 @@ std::vector<LayerFact> layers_of(const HostRecord& host) {
 
 std::vector<LayerFact> layers_now(const std::string& disk) {
   std::vector<LayerFact> layers = layer_facts(disk);
-  if (const auto emulated = emulated_disk(disk)) {
-    layers.push_back({disk, "emulation",
-                      fmt::format("{} {}", emulated->hardware_name(), model_hash(emulated->spec))});
-    layers.push_back({disk, "emulation_backing", emulated->backing});
+  for (const DiskFacts& layer : device_layers(disk)) {
+    if (const auto emulated = emulated_disk(layer.disk)) {
+      const std::string hash = model_hash(emulated->spec);
+      layers.push_back(
+          {layer.disk, "emulation", fmt::format("{} {}", emulated->hardware_name(), hash)});
+      layers.push_back({layer.disk, "emulation_backing", emulated->backing});
+    }
   }
   return layers;
 }
@@ -89,8 +93,9 @@ HostRecord describe_host(const Source& source) {
   }
   if (source.device) {
     h.device = source.device->node;
-    if (const auto emulated = emulated_disk(source.device->disk)) {
-      h.device_model = emulated->hardware_name();
+    if (const auto emulated = emulated_beneath(source.device->disk)) {
+      const bool itself = emulated_disk(source.device->disk).has_value();
+      h.device_model = emulated->hardware_name() + (itself ? "" : " below");
     }
     for (const LayerFact& f : layers_now(source.device->disk)) {
       h.layers.push_back({f.disk, f.name, f.value});

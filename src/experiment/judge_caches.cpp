@@ -81,6 +81,8 @@ CacheVerdict warm_verdict(const RunRecord& r, const RunRequest& q) {
                      .resident = r.resident_before,
                      .own_bytes = r.own_read_bytes,
                      .device_bytes = r.device_bytes,
+                     .reads = r.reads_submitted.value_or(0),
+                     .requests = r.device_reads,
                      .one_disk = !many_disks(q)});
 }
 

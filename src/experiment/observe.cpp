@@ -237,6 +237,7 @@ Maybe<T> grown(const Maybe<T>& before, const Maybe<T>& after) {
 
 class NoiseObserver : public Observer {
  public:
+  explicit NoiseObserver(const RunRequest& q) : q_(q) {}
   Result<> begin() override {
     before_ = noise_counters();
     return {};
@@ -251,10 +252,17 @@ class NoiseObserver : public Observer {
     n.throttled_ns = grown(before_.throttled_ns, now.throttled_ns);
     n.thermal_throttles = grown(before_.thermal_throttles, now.thermal_throttles);
     n.cpu_khz = now.cpu_khz;
+    if (grown(before_.cache_drops, now.cache_drops).value_or(0) > 0 && q_.source.device &&
+        opens_files(q_.planned.plan)) {
+      record.warnings.emplace_back(
+          "somebody dropped the caches of this node while it ran (drop_caches): what had left "
+          "them, metadata too, was read again");
+    }
     return {};
   }
 
  private:
+  const RunRequest& q_;
   NoiseCounters before_;
 };
 
@@ -338,7 +346,7 @@ std::vector<std::unique_ptr<Observer>> observers_of(const RunRequest& q) {
   std::vector<std::unique_ptr<Observer>> out;
   out.push_back(std::make_unique<ResidencyObserver>(q.source.catalog));
   out.push_back(std::make_unique<LimitsObserver>(q.node));
-  out.push_back(std::make_unique<NoiseObserver>());
+  out.push_back(std::make_unique<NoiseObserver>(q));
   out.push_back(std::make_unique<ClockObserver>());
   if (needs_gpu(q.cell)) {
     out.push_back(std::make_unique<GpuObserver>(q.cell.device_index,

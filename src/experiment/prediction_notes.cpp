@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
+
+#include "base/units.h"
+#include "os/blockdev.h"
 
 namespace blksweep {
 namespace {
@@ -35,7 +40,45 @@ std::string unmodelled_node(const NodeWish& node) {
   return all;
 }
 
+// Of a map's part "depth" (docs/latency-map.md).
+constexpr std::uint32_t kFittedDepth = 64;
+
 }  // namespace
+
+std::vector<std::string> model_notes(const ModelSpec& model, const CellSettings& cell) {
+  std::vector<std::string> notes;
+  if (model.description.starts_with("POOR FIT")) {
+    notes.push_back("the model says of itself: " + model.description);
+  }
+  const bool fitted = model.description.find("fitted to a latency map") != std::string::npos;
+  if (fitted && cell.depth > kFittedDepth) {
+    notes.push_back(
+        fmt::format("depth above {}: the model was fitted to reads with as many in flight at most, "
+                    "and what the "
+                    "device does with more is not known",
+                    kFittedDepth));
+  }
+  return notes;
+}
+
+std::vector<std::string> queue_notes(const std::vector<std::pair<std::string, std::string>>& queue,
+                                     const CellSettings& cell) {
+  std::vector<std::string> notes;
+  for (const auto& [name, value] : queue) {
+    const bool sorts = name == "scheduler" && value.find('[') != std::string::npos &&
+                       value.find("[none]") == std::string::npos;
+    if (sorts && cell.node.scheduler.empty()) {
+      notes.push_back(fmt::format(
+          "the disk's scheduler ({}): not modelled; compare with --scheduler none", value));
+    }
+    const auto requests = parse_count(value);
+    if (name == "nr_requests" && !cell.node.nr_requests && requests && *requests < cell.depth) {
+      notes.push_back(fmt::format(
+          "depth above the {} requests of the disk's queue: not modelled, they wait there", value));
+    }
+  }
+  return notes;
+}
 
 std::vector<std::string> prediction_notes(const CellSettings& cell, const Plan& plan) {
   std::vector<std::string> notes;
@@ -60,7 +103,13 @@ void add_prediction(RunRecord& run, const PredictSettings& settings, const Predi
     return;
   }
   run.prediction = prediction_record(*p, settings.model, run.epoch_ns);
-  for (const std::string& note : prediction_notes(of.cell, of.planned.plan)) {
+  std::vector<std::string> notes = prediction_notes(of.cell, of.planned.plan);
+  std::ranges::move(model_notes(settings.model, of.cell), std::back_inserter(notes));
+  if (of.source.device) {
+    std::ranges::move(queue_notes(queue_settings(of.source.device->disk), of.cell),
+                      std::back_inserter(notes));
+  }
+  for (const std::string& note : notes) {
     run.warnings.push_back("prediction: " + note);
   }
 }

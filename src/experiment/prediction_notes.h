@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiment/cell.h"
@@ -14,6 +15,15 @@ namespace blksweep {
 
 // Empty when nothing matters. Threads: pure.
 std::vector<std::string> prediction_notes(const CellSettings& cell, const Plan& plan);
+
+// What the model's file says of itself that a prediction of the cell should say, too: a fit that is
+// far off, and more in flight than it was fitted to.
+std::vector<std::string> model_notes(const ModelSpec& model, const CellSettings& cell);
+
+// What the disk's queue is (os/blockdev.h queue_settings) and the prediction has not, unless the
+// cell asks for another one.
+std::vector<std::string> queue_notes(const std::vector<std::pair<std::string, std::string>>& queue,
+                                     const CellSettings& cell);
 
 struct PredictedCell {
   const Source& source;

@@ -24,6 +24,7 @@
 #include "os/hostfacts.h"
 #include "os/layer_facts.h"
 #include "os/open_regular.h"
+#include "os/setting_watch.h"
 #include "os/standstill.h"
 #include "os/written_ranges.h"
 
@@ -51,7 +52,9 @@ std::string model_of(const std::string& disk) {
   }
   const std::string model = trimmed_line("/sys/block/" + disk + "/device/model");
   const std::string backing = trimmed_line("/sys/block/" + disk + "/loop/backing_file");
-  return !model.empty() ? model : !backing.empty() ? "loop device on " + backing : "";
+  const auto beneath = emulated_beneath(disk);
+  const std::string on = beneath ? ", on " + beneath->hardware_name() : "";
+  return !model.empty() ? model : !backing.empty() ? "loop device on " + backing + on : "";
 }
 
 // Where a device or one of its partitions is mounted; empty: nowhere.
@@ -167,16 +170,16 @@ struct Answers {
 };
 
 Answers answers_of(const Target& t) {
-  Answers a{layer_facts(t.disk), queue_settings(t.disk), emulated_disk(t.disk)};
+  Answers a{layer_facts(t.disk), queue_settings(t.disk), emulated_beneath(t.disk)};
   a.layers.push_back({t.disk, "model", model_of(t.disk)});
   return a;
 }
 
-void warn_of_change(const Target& t, const Answers& then, const Answers& now,
+void warn_of_change(const Target& t, const Answers& then, const Answers& now, SettingWatch& watch,
                     std::vector<std::string>& warnings) {
   for (const std::string& what :
        {difference(then.layers, now.layers), changed_queue(then.queue, now.queue),
-        timing_set_since(then.emulated, t.disk)}) {
+        timing_set_since(then.emulated, t.disk), watch.written()}) {
     if (!what.empty()) {
       warnings.push_back(what +
                          ": the disk was changed meanwhile, and figures mix both: map it anew");
@@ -275,6 +278,7 @@ Result<MeasuredMap> measure_map(const MapSettings& settings) {
   note_left_out(written, measured);
   warn_of_target(target, measured.warnings);
   const Answers answers = answers_of(target);
+  SettingWatch watch = SettingWatch::begin(target.disk);
   const Result<DiskStat> before = counters_of(target);
   BLKSWEEP_TRY(const std::vector<MapPart> parts,
                parts_without_ring(settings.parts, reader->ring_refused(), measured));
@@ -291,7 +295,7 @@ Result<MeasuredMap> measure_map(const MapSettings& settings) {
                                             reader->errors(), reader->last_error()));
   }
   warn_of_others(target, before, reader->bytes(), measured.warnings);
-  warn_of_change(target, answers, answers_of(target), measured.warnings);
+  warn_of_change(target, answers, answers_of(target), watch, measured.warnings);
   warn_of_modes(measured);
   return measured;
 }

@@ -48,7 +48,7 @@ class Rank {
   void add_copies(RanksResult& result, std::vector<std::string>& faults) const;
   Exit tell(const RankReader& reader);
   void say(const RanksResult& result);
-  static void add_quotas(RanksResult& result, const std::vector<std::string>& quotas);
+  static void warn_of(RanksResult& result, const std::vector<std::string>& texts);
 
   const MpiOptions& options_;
   const Comm& comm_;
@@ -244,11 +244,12 @@ void Rank::say(const RanksResult& result) {
   }
 }
 
-void Rank::add_quotas(RanksResult& result, const std::vector<std::string>& quotas) {
-  for (std::size_t rank = 0; rank < quotas.size(); ++rank) {
-    if (!quotas[rank].empty()) {
+// A text of each rank; empty: none.
+void Rank::warn_of(RanksResult& result, const std::vector<std::string>& texts) {
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    if (!texts[rank].empty()) {
       result.warnings.push_back(
-          fmt::format("rank {} on {}: {}", rank, result.rows[rank].host_name(), quotas[rank]));
+          fmt::format("rank {} on {}: {}", rank, result.rows[rank].host_name(), texts[rank]));
     }
   }
 }
@@ -272,12 +273,14 @@ Exit Rank::tell(const RankReader& reader) {
   const std::string fault = wrong_.empty() ? reader.error() : wrong_;
   std::vector<std::string> faults = comm_.gather_texts(fault);
   const std::vector<std::string> quotas = comm_.gather_texts(reader.quota());
+  const std::vector<std::string> uses = comm_.gather_texts(reader.disk_use());
   row_.state = fault.empty() ? RankState::done : RankState::failed;
   RanksResult result{facts_, comm_.gather_rows(row_), std::nullopt, proof, quality_};
   Exit exit = Exit::done;
   if (comm_.first()) {
     add_copies(result, faults);
-    add_quotas(result, quotas);
+    warn_of(result, quotas);
+    warn_of(result, shared_disks(uses, result.rows));
     const auto found = std::ranges::find_if_not(faults, &std::string::empty);
     if (found != faults.end()) {
       result.fault = RankFault{static_cast<std::uint32_t>(found - faults.begin()), *found};
@@ -307,9 +310,8 @@ Exit Rank::tell(const RankReader& reader) {
 Result<Exit> Rank::run(const HubPlace& hub) {
   join(hub);
   BLKSWEEP_CHECK(prepare());
-  const RankClock clock = start_together();
-  RankReader reader(comm_, options_, *loader_, board_, row_);
-  reader.run(clock);
+  RankReader reader(comm_, options_, source_, *loader_, board_, row_);
+  reader.run(start_together());
   compare_bytes(reader);
   return tell(reader);
 }

@@ -16,9 +16,14 @@ namespace blksweep {
 
 std::int64_t RankClock::now() const { return now_ns() + offset - start; }
 
-RankReader::RankReader(const Comm& comm, const MpiOptions& options, Loader& loader, Board& board,
-                       RankRow& row)
-    : comm_(comm), options_(options), loader_(loader), board_(board), row_(row) {
+RankReader::RankReader(const Comm& comm, const MpiOptions& options, const Source& source,
+                       Loader& loader, Board& board, RankRow& row)
+    : comm_(comm),
+      options_(options),
+      loader_(loader),
+      board_(board),
+      row_(row),
+      conditions_(source, row.on_node == 0) {
   const std::size_t all = std::size_t{loader.delivers()} * options.loader.epochs;
   delivered_.reserve(all);
   hashes_.reserve(options.verify ? all : 0);
@@ -84,6 +89,7 @@ void RankReader::run(const RankClock& clock) {
   row_.begin_ns = clock_.now();
   board_.publish(row_);
   ::prctl(PR_SET_NAME, fmt::format("rank {} reads", row_.rank).c_str());  // for ps and top
+  conditions_.begin();
   const std::optional<std::uint64_t> before = own_read_bytes();
   loader_.begin();
   bool going = true;
@@ -97,16 +103,20 @@ void RankReader::run(const RankClock& clock) {
       row_.barrier_ns += comm_.wait_for_all();
     }
   }
-  const std::string held = standstill.seen();
+  std::string disturbed = standstill.seen();
+  if (disturbed.empty()) {
+    disturbed = conditions_.changed();
+  }
   look_for_quota(throttled);
   if (const auto after = own_read_bytes(); before && after) {
     row_.storage_bytes = *after - *before;
     row_.storage_known = 1;
   }
+  disk_use_ = conditions_.disk_use();
   while (going && loader_.next()) {  // the end, which proves what came
     loader_.release();
   }
-  error_ = loader_.error().empty() ? held : loader_.error();
+  error_ = loader_.error().empty() ? disturbed : loader_.error();
 }
 
 }  // namespace blksweep

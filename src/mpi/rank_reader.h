@@ -14,6 +14,7 @@
 #include "loader/loader.h"
 #include "mpi/comm.h"
 #include "mpi/options.h"
+#include "mpi/rank_conditions.h"
 #include "ranks/board.h"
 
 namespace blksweep {
@@ -26,8 +27,8 @@ struct RankClock {
 
 class RankReader {
  public:
-  RankReader(const Comm& comm, const MpiOptions& options, Loader& loader, Board& board,
-             RankRow& row);
+  RankReader(const Comm& comm, const MpiOptions& options, const Source& source, Loader& loader,
+             Board& board, RankRow& row);
   // From the start on that the clock says. What was delivered is not proven by an error of the
   // loader's, which is kept.
   void run(const RankClock& clock);
@@ -35,6 +36,8 @@ class RankReader {
   const std::string& error() const { return error_; }
   // That a CPU quota held this rank; empty: none did.
   const std::string& quota() const { return quota_; }
+  // What the disk did meanwhile (RankConditions::disk_use).
+  const std::string& disk_use() const { return disk_use_; }
   // place << 32 | sample, in order of delivery.
   const std::vector<std::uint64_t>& delivered() const { return delivered_; }
   // XXH3-64 of each, with --verify.
@@ -51,8 +54,9 @@ class RankReader {
   Loader& loader_;
   Board& board_;
   RankRow& row_;
+  RankConditions conditions_;  // since it was made
   RankClock clock_;
-  std::string error_, quota_;
+  std::string error_, quota_, disk_use_;
   std::vector<std::uint64_t> delivered_, hashes_;
 };
 

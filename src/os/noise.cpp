@@ -103,6 +103,18 @@ Sum of_cpus(const std::string& folder, const char* file) {
   return sum;
 }
 
+std::optional<std::uint64_t> cache_drops(const std::string& vmstat) {
+  std::istringstream lines(vmstat);
+  std::optional<std::uint64_t> sum;
+  std::string name;
+  for (std::uint64_t count = 0; lines >> name >> count;) {
+    if (name == "drop_pagecache" || name == "drop_slab") {
+      sum = sum.value_or(0) + count;
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 NoiseCounters noise_counters(const NoiseSources& sources) {
@@ -112,6 +124,7 @@ NoiseCounters noise_counters(const NoiseSources& sources) {
   c.io_pressure_ns = pressure(sources.proc + "/pressure/io");
   c.memory_pressure_ns = pressure(sources.proc + "/pressure/memory");
   c.throttled_ns = throttled_here(sources);
+  c.cache_drops = cache_drops(whole_text(sources.proc + "/vmstat"));
   const Sum hot = of_cpus(sources.cpus, "thermal_throttle/core_throttle_count");
   const Sum clock = of_cpus(sources.cpus, "cpufreq/scaling_cur_freq");
   c.thermal_throttles = hot.files > 0 ? std::optional(hot.of) : std::nullopt;

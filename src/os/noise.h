@@ -2,7 +2,8 @@
 // to be read before and after, and a piece of fixed work to be timed.
 //
 // Counters: since boot, or since the cgroup was made; unknown where there is no such file.
-// Source:   proc_stat(5) (steal), Documentation/accounting/psi.rst, cgroup v1 and v2 cpu.stat,
+// Source:   proc_stat(5) (steal), /proc/vmstat (drop_pagecache, drop_slab),
+// Documentation/accounting/psi.rst, cgroup v1 and v2 cpu.stat,
 //           cpufreq and thermal_throttle below /sys/devices/system/cpu.
 // Threads:  any; spin_work() is of the calling thread.
 #pragma once
@@ -26,6 +27,8 @@ struct NoiseCounters {
   // By its cgroup's quota or that of one above, whichever group it hit; all CPUs together.
   std::optional<std::int64_t> throttled_ns;
   std::optional<std::uint64_t> thermal_throttles;
+  // By drop_caches, pages and slabs apart: what was dropped is read again, metadata too.
+  std::optional<std::uint64_t> cache_drops;
   std::optional<std::uint64_t> cpu_khz;  // not a counter: the mean over the CPUs now
 };
 NoiseCounters noise_counters(const NoiseSources& sources = {});

@@ -151,6 +151,9 @@ void ReplayRecord::judge(Certificate& c, const Circumstances& circumstances) con
     c.reasons.push_back(
         fmt::format("the tool stood still for {:.1f} % of the time", 100 * stalled));
   }
+  if (!circumstances.stood_still.empty()) {
+    c.reasons.push_back(circumstances.stood_still);
+  }
   if (c.free_share.value_or(0) > kFreeShare) {
     c.reasons.push_back(
         fmt::format("the tool set the pace, not the device: places in its queue were free for "

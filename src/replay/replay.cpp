@@ -16,6 +16,7 @@
 #include "os/cpu_awake.h"
 #include "os/layer_facts.h"
 #include "os/memory_room.h"
+#include "os/standstill.h"
 #include "replay/doubts.h"
 #include "replay/feed.h"
 #include "replay/neighbours.h"
@@ -211,7 +212,10 @@ class Replay {
     SpinClock clock(settings_.spin_ns);
     ReadLoop loop(source, spinning, clock, {.depth = target_.depth(), .align = target_.align()});
     const Neighbours neighbours(target_.disk(), path());
+    const Standstill
+        standstill;  // a stop while it sleeps is no stall, and is seen late all the same
     const Result<> done = loop.run(&stop);
+    stood_still_ = standstill.seen();
     others_ = neighbours.seen();
     stalled_ns_ = spinning.stalled_ns();
     short_reads_ = source.short_reads();
@@ -224,6 +228,7 @@ class Replay {
     r.left_out = feed.left_out();
     r.certificate = record_.certify({.quantum_ns = clock_step(trace_.facts(), settings_.speed),
                                      .stalled_ns = stalled_ns_,
+                                     .stood_still = stood_still_,
                                      .own_rate = own_rate,
                                      .misplaced = misplaced(r.left_out),
                                      .short_reads = short_reads_,
@@ -304,6 +309,7 @@ class Replay {
   std::unique_ptr<Engine> engine_;        // drains before the memory goes
   Neighbours::Seen others_;
   std::int64_t stalled_ns_ = 0;
+  std::string stood_still_;
   std::uint64_t short_reads_ = 0;
   std::vector<RequestTimes> timeline_;
   int last_error_ = 0;

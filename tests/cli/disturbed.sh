@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What disturbs a measurement from outside is named with it: a frozen cgroup, a stop beside fio, a
-# ceiling or a map; a writer on the disk; metadata that left memory in a warm run of direct reads.
+# ceiling, a map or a replay; a writer on the disk; metadata that left memory in a warm run of direct reads.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
@@ -95,6 +95,22 @@ kill -CONT "$pid"
 ended
 expect_status 0
 [[ $out == *'was stopped'* ]] || die 'a map that was stopped says nothing'
+# Of reads far apart: it sleeps between them, and is not late for the next one.
+"$python" - >"$tmp/apart.csv" <<'PY'
+print("time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,volume")
+for i in range(300):
+    print(f"{i * 10000000},read,{i * 65536},4096,,,,,,v")
+PY
+call trace import "$tmp/apart.csv" -o "$tmp/apart.trace"
+expect_status 0
+background replay "$tmp/apart.trace" --device "$loopfs_device" --json
+reading
+kill -STOP "$pid"
+sleep 0.01
+kill -CONT "$pid"
+ended
+expect_status 3
+[[ $(value 'run["certificate"]["reasons"]') == *'was stopped'* ]] || die 'a replay that was stopped says nothing'
 echo 'stops: fine'
 
 # --- a queue that changes under a map --------------------------------------------------------------------------
@@ -149,4 +165,19 @@ done
 ended
 expect_status 3
 [[ $(value 'run["incomplete_reason"]') == *'metadata had left memory'* ]] || die "$(value 'run["incomplete_reason"]')"
+# A cold run of direct reads reads its metadata again, which is no less than it should read.
+cold() {
+  call "${warm[@]/warm/cold}"
+  expect_status 0
+  [[ $(value 'run["warnings"]') != *'dropped the caches'* ]] || return 1
+}
+in_three_tries cold
+background "${warm[@]/warm/cold}" --batch 50 --window 1MiB --consumer emulated --compute 10ms
+reading
+for _ in 1 2 3; do
+  sleep 0.25
+  echo 3 >/proc/sys/vm/drop_caches
+done
+ended
+[[ $(value 'run["warnings"]') == *'dropped the caches'* ]] || die "$(value 'run["warnings"]')"
 echo 'warm metadata: judged'

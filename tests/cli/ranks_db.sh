@@ -12,6 +12,8 @@ set -euo pipefail
 call dataset make "$tmp/data" --count 203 --size 9KiB
 expect_status 0
 db=$tmp/ranks.db
+# Who else used this machine's disk meanwhile is another test's matter.
+alone() { sqlite3 "$1" "UPDATE ranks SET document = json_set(document, '\$.warnings', json('[]'))"; }
 for n in 1 2 4; do
   launch "$n" --json --data "$tmp/data" --split batch --batch 8 --db "$db"
   expect_status 0
@@ -46,6 +48,7 @@ had=$(sqlite3 "$db" 'SELECT count(*) FROM ranks')
 [ "$(sqlite3 "$db" 'SELECT count(*) FROM ranks')" = "$had" ] || die 'a row of a part is kept as one of the whole'
 
 # --- the report -----------------------------------------------------------------------------------------
+alone "$db"
 call report "$db"
 expect_status 0
 [[ $out == *efficiency* && $out == *'incomplete: rank '* ]] || die 'the report has a row for each'
@@ -85,6 +88,7 @@ for n in 1 2; do
   expect_status 0
 done
 [ "$(sqlite3 "$tmp/small.db" "SELECT json_extract(document, '$.page_bytes') FROM ranks LIMIT 1")" = 163840 ] || die 'pages of the data'
+alone "$tmp/small.db"
 sqlite3 "$tmp/small.db" 'UPDATE ranks SET storage_bytes = bytes * 4'
 for change in 'storage_bytes' 'bytes'; do
   sqlite3 "$tmp/small.db" "UPDATE ranks SET storage_bytes = $change WHERE ranks = 2"

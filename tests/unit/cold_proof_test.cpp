@@ -162,6 +162,30 @@ TEST(WarmProof, ARunThatReadTheDeviceWasNotWarm) {
   EXPECT_EQ(judge_warm(s).incomplete, "");
 }
 
+// 3 % of 6 MiB in pages: 51 requests, half a second of a disk that seeks, beside some milliseconds.
+TEST(WarmProof, FewBytesInManyRequestsAreNotWarm) {
+  WarmStart s = warm();
+  s.bytes = 6 * kMiB;
+  s.reads = 1440;
+  s.own_bytes = s.device_bytes = 51 * 4096;
+  s.requests = 51;
+  EXPECT_EQ(judge_warm(s).incomplete,
+            "not warm: this run read 204 KiB from the device for the 6 MiB that it delivered, in "
+            "about 51 requests: pages had left the page cache");
+  s.device_bytes = 51 * 40960;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "most of them were others'";
+  s.own_bytes = s.device_bytes = 8 * 4096;
+  s.requests = 8;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "blocks of metadata";
+  s = warm();
+  s.reads = 100'000;
+  s.own_bytes = s.device_bytes = 100 * 4096;
+  s.requests = 100;
+  EXPECT_EQ(judge_warm(s).incomplete, "") << "a thousandth";
+  s.requests = 101;
+  EXPECT_NE(judge_warm(s).incomplete, "");
+}
+
 TEST(WarmProof, ReadsOfOthersAndOfOtherDisksAreNotTheDatas) {
   WarmStart s = warm();
   s.device_bytes = 1000 * kMiB;

@@ -30,6 +30,9 @@ TEST(NoiseCounters, AreReadInNanoseconds) {
   EXPECT_EQ(c.throttled_ns, 70'000);
   EXPECT_EQ(c.cpu_khz, 2'000'000U);
   EXPECT_FALSE(c.io_pressure_ns);  // unknown is no 0
+  EXPECT_FALSE(c.cache_drops);
+  write(at.proc + "/vmstat", "nr_free_pages 7\ndrop_pagecache 3\ndrop_slab 2\noom_kill 0\n");
+  EXPECT_EQ(noise_counters(at).cache_drops, 5U);
   EXPECT_FALSE(c.thermal_throttles);
   write(at.cpu_stat, "nr_periods 5\nthrottled_time 70\n");  // v1
   EXPECT_EQ(noise_counters(at).throttled_ns, 70);

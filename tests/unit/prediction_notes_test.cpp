@@ -29,5 +29,39 @@ TEST(PredictionNotes, NameWhatACellHasAndThePredictionHasNot) {
   }
 }
 
+TEST(PredictionNotes, SayWhatAMeasuredModelSaysOfItself) {
+  ModelSpec model;
+  CellSettings cell;
+  cell.depth = 128;
+  model.description = "7200 rpm, as documented";
+  EXPECT_TRUE(model_notes(model, cell).empty()) << "its queue is a part of it";
+  model.description = "flash with 16 channels, fitted to a latency map of /dev/sdb";
+  ASSERT_EQ(model_notes(model, cell).size(), 1U);
+  EXPECT_NE(model_notes(model, cell)[0].find("depth above 64"), std::string::npos);
+  cell.depth = 64;
+  EXPECT_TRUE(model_notes(model, cell).empty());
+  model.description = "POOR FIT, the best model is 3 times off; " + model.description;
+  ASSERT_EQ(model_notes(model, cell).size(), 1U);
+  EXPECT_NE(model_notes(model, cell)[0].find("POOR FIT, the best model is 3 times off"),
+            std::string::npos);
+}
+
+TEST(PredictionNotes, NameTheQueueThatIsNotModelled) {
+  CellSettings cell;
+  cell.depth = 32;
+  EXPECT_TRUE(
+      queue_notes({{"scheduler", "[none] mq-deadline"}, {"nr_requests", "32"}}, cell).empty());
+  const auto notes =
+      queue_notes({{"nr_requests", "8"}, {"scheduler", "none [mq-deadline] bfq"}}, cell);
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_NE(notes[0].find("depth above the 8 requests"), std::string::npos);
+  EXPECT_NE(notes[1].find("[mq-deadline]"), std::string::npos);
+  cell.node.scheduler = "none";
+  cell.node.nr_requests = 64;
+  EXPECT_TRUE(
+      queue_notes({{"nr_requests", "8"}, {"scheduler", "none [mq-deadline]"}}, cell).empty())
+      << "the run has another";
+}
+
 }  // namespace
 }  // namespace blksweep

@@ -173,6 +173,7 @@ Result<SimulationAnswer> simulate_all(const Source& all, const SimulationWork& w
     BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source, cell, job.seed));
     BLKSWEEP_TRY(const Prediction p, predict_run(source, cell, planned, {how, job.seed}));
     add_notes(answer.notes, prediction_notes(cell, planned.plan));
+    add_notes(answer.notes, model_notes(how.model, cell));
     const QualityRecord quality =
         quality_of(source.catalog, cell.order, planned, planned_emission(planned).samples);
     answer.rows.push_back({job, p, quality});

@@ -1,7 +1,8 @@
 // Whether a replay had the conditions that it began with: what its disk stands on and answers as,
 // the queue, the files, the CPUs and limits of this process. Changed, a figure is of neither.
 //
-// What is changed and changed back within one replay is not seen, but for an emulated disk's model.
+// What is changed and changed back within one replay is not seen, but for an emulated disk's model,
+// and what os/setting_watch.h sees.
 // Errors:  as of reading the trace.
 // Threads: one owner.
 #pragma once
@@ -13,6 +14,7 @@
 #include "base/result.h"
 #include "disk/registry.h"
 #include "loader/source.h"
+#include "os/setting_watch.h"
 #include "replay/replay.h"
 #include "store/records.h"
 
@@ -23,7 +25,7 @@ class ReplayConditions {
   static Result<ReplayConditions> now(const std::string& trace, const ReplaySettings& settings,
                                       const std::atomic<bool>& stop);
   // What changed since then; empty: nothing. Nothing interrupts it: what was replayed is judged.
-  Result<std::string> changed() const;
+  Result<std::string> changed();
 
  private:
   std::string trace_;
@@ -31,6 +33,7 @@ class ReplayConditions {
   Source source_;  // of the disk alone
   HostRecord host_;
   std::optional<EmulatedDisk> emulated_;
+  SettingWatch watch_;
   std::string files_;
 };
 

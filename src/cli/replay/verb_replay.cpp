@@ -123,7 +123,7 @@ void mark_changed(ReplayReport& report, const std::string& changed) {
 // Those that are not there yet.
 Result<> carry_out(const ReplayOptions& o, TraceReader& trace, ReplayOrigin origin, bool drops,
                    std::optional<ResultStore>& store, ReplayAnswer& answer) {
-  BLKSWEEP_TRY(const auto conditions, ReplayConditions::now(o.trace, o.settings, stop_requested()));
+  BLKSWEEP_TRY(auto conditions, ReplayConditions::now(o.trace, o.settings, stop_requested()));
   while (answer.complete() < o.repeats && !stop_requested()) {
     if (drops) {
       BLKSWEEP_CHECK(drop_node(DropKind::pages));

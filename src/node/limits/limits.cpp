@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "node/setting.h"
 #include "os/file.h"
+#include "os/setting_watch.h"
 
 namespace blksweep {
 namespace {
@@ -152,6 +153,7 @@ std::uint64_t cache_bytes(const LimitGroup& group) {
 
 struct RunCgroup::State {
   LimitPlan plan;
+  SettingWatch watch;
   bool inside = false;
   std::uint64_t cache_peak_bytes = 0;
 
@@ -191,6 +193,9 @@ Result<RunCgroup> RunCgroup::create(const LimitWish& wish, Borrowing& borrowing)
     BLKSWEEP_TRY(AskedGot got, set_value(value));
     made.got_.push_back(std::move(got));
   }
+  for (const LimitGroup& group : made.state_->plan.groups) {
+    made.state_->watch.add_group(group.folder);
+  }
   return made;
 }
 
@@ -225,7 +230,8 @@ Result<> RunCgroup::still_set() const {
                       value.name, value.file, got_[i].got, now.empty() ? "gone" : now));
     }
   }
-  return {};
+  const std::string written = state_->watch.written();
+  return written.empty() ? Result<>() : fail(written);
 }
 
 void RunCgroup::sample() {

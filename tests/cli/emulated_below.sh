@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# A loop device whose image lies on an emulated disk has that one's times: it is called so, a disk that answers as another model
+# is another experiment, and one that does so for a while within a run, a replay or a map is told.
+# Side by side: on disks of its own.
+set -euo pipefail
+# shellcheck source=tests/cli/helpers.bash
+. "$(dirname "$0")/helpers.bash"
+
+[ "$(id -u)" = 0 ] || skip 'an emulated disk needs root'
+[ -c /dev/fuse ] || skip 'an emulated disk needs FUSE'
+disk=below-$$
+mkdir "$tmp/lower" "$tmp/upper"
+at_exit "'$blksweep' --quiet disk stop $disk --force 2>/dev/null"
+call disk start "$disk" --model sata-ssd --size 256MiB --fs ext4 --mount "$tmp/lower"
+expect_status 0
+truncate -s 100M "$tmp/lower/upper.img"
+mkfs.ext4 -qF "$tmp/lower/upper.img"
+device=$(losetup --find --show --direct-io=on "$tmp/lower/upper.img")
+at_exit "losetup --detach $device"
+at_exit "umount '$tmp/upper'"
+mount "$device" "$tmp/upper"
+data=$tmp/upper/data
+call dataset make "$data" --count 200 --size 16KiB
+expect_status 0
+sync -f "$data"
+sync -f "$tmp/lower"
+run=(run --data "$data" --cache cold --no-probe --no-ceiling --order lba --batch 10 --window 1MiB --prefetch 0
+  --consumer emulated --compute 40ms)
+sectors() { awk '{ print $3 }' "/sys/block/${device#/dev/}/stat"; }
+# for_a_while COMMAND... : the model is faster for a moment, once the program has begun to read
+for_a_while() {
+  local before
+  before=$(sectors)
+  background "$@"
+  until [ "$(($(sectors) - before))" -gt 500 ]; do
+    kill -0 "$pid" 2>/dev/null || die 'ended before its disk was changed'
+    sleep 0.02
+  done
+  "$blksweep" -q disk set "$disk" --speedup 3
+  "$blksweep" -q disk set "$disk" --speedup 1
+  ended
+}
+sql() { sqlite3 "$tmp/runs.db" "$1"; }
+
+call "${run[@]}" --db "$tmp/runs.db"
+expect_status 0
+[ "$(sql 'SELECT device_model FROM experiment')" = 'emulated sata-ssd x1 below' ] || die 'nobody says that it is emulated'
+call "${run[@]}" --db "$tmp/runs.db" --repeats 2
+expect_status 0
+call disk set "$disk" --speedup 2
+call "${run[@]}" --db "$tmp/runs.db" --repeats 2
+expect_status 0
+[ "$(sql 'SELECT count(*) FROM experiment')" = 2 ] || die 'another model below is the same experiment'
+call disk set "$disk" --speedup 1
+echo 'another model: another experiment'
+
+for_a_while "${run[@]}" --json
+expect_status 3
+[[ $out == *"was set meanwhile ('blksweep disk set $disk', 2 times)"* ]] || die 'a run of two models says nothing'
+"$python" - >"$tmp/reads.csv" <<'PY'
+print("time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,volume")
+for i in range(200):
+    print(f"{i * 10000000},read,{i * 65536},65536,,,,,,v")
+PY
+call trace import "$tmp/reads.csv" -o "$tmp/reads.trace"
+for_a_while replay "$tmp/reads.trace" --device "$device" --json
+expect_status 3
+[[ $out == *'was set meanwhile'* ]] || die 'a replay of two models says nothing'
+for_a_while map "$device" --seconds 2 --parts size --unwritten --json
+[[ $out == *'was set meanwhile'*'map it anew'* ]] || die "a map of two models says nothing: $err"
+[[ $out == *'on emulated sata-ssd x1'* ]] || die 'a map of an emulated disk says nothing'
+echo 'another model for a while: told'
