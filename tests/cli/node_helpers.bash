@@ -16,7 +16,7 @@ processes_of_test() {
   local file process
   {
     find /proc/[0-9]*/cwd -lname "$tmp*" || true
-    grep -laF -f - /proc/[0-9]*/cmdline <<<"$tmp" || true
+    grep -laF --file=- /proc/[0-9]*/cmdline <<<"$tmp" || true
   } 2>/dev/null | while read -r file; do
     process=${file%/*}
     [[ $process = "/proc/$$" || $process = "/proc/$BASHPID" ]] || echo "${process#/proc/} $(cat "$process/comm" 2>/dev/null)"
