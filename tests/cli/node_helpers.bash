@@ -14,9 +14,10 @@ of_the_dead() {
 # Processes that work in $tmp or name it. Looked at by two programs, not by two for each: there may be hundreds.
 processes_of_test() {
   local file process
+  # shellcheck disable=SC2062  # those are files, not a pattern
   {
     find /proc/[0-9]*/cwd -lname "$tmp*" || true
-    grep -laF --file=- /proc/[0-9]*/cmdline <<<"$tmp" || true
+    grep -laF -f - /proc/[0-9]*/cmdline <<<"$tmp" || true
   } 2>/dev/null | while read -r file; do
     process=${file%/*}
     [[ $process = "/proc/$$" || $process = "/proc/$BASHPID" ]] || echo "${process#/proc/} $(cat "$process/comm" 2>/dev/null)"
