@@ -6,7 +6,7 @@ set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-"$python" -c 'import numpy, matplotlib' 2>/dev/null || skip 'figures need python3-matplotlib'
+have_modules numpy matplotlib || skip 'figures need python3-matplotlib'
 export BLKSWEEP=$blksweep
 
 # --- a small sweep of real files, with hostile names -----------------------------------------------
