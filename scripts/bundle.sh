@@ -5,7 +5,7 @@
 #                                            with CUDA also gpu_tests and bench/gpu_bench_cuda
 #
 # Makes OUT/blksweep-VERSION (OUT: BUILD/bundle) and the same as .tar.gz, and prints both with sizes.
-# NVCC: the compiler of the kernels, for its version. Nothing of NVIDIA's is packed.
+# NVCC: the compiler of the kernels, for its version. LEVEL: of gzip (6). Nothing of NVIDIA's is packed.
 # exit: 0 done, 1 failed, 2 usage
 set -euo pipefail
 export LC_ALL=C
@@ -31,10 +31,13 @@ suites=(VirtualLink EmulatedCopy EmulatedConsumer CopyLoop ComputeTime AnchorClo
 # not get the node's, which belong to another C library.
 libc_pieces=(libdl.so.2 libpthread.so.0 librt.so.1 libm.so.6 libresolv.so.2 libutil.so.1)
 
-package_of() { # FILE: / and /usr hold the same files, and packages name either
-  local file
-  file=$(realpath "$1")
-  { dpkg-query -S "$file" "${file#/usr}" 2>/dev/null || true; } | sed -n '1s/:.*//p'
+declare -A owner=() # by file: its package
+find_owners() { # FILE...: /, where a library is loaded from, and /usr hold the same files, and packages name either
+  local line path
+  while IFS= read -r line; do
+    path=${line##*: }
+    owner[$path]=${owner[$path]:-${line%%:*}}
+  done < <(dpkg-query -S "$@" "${@#/usr}" 2>/dev/null || true)
 }
 
 cuda=$(grep -q 'CUDA=1' "$build/features" && echo 1 || echo 0)
@@ -99,8 +102,11 @@ done < <(ldd "$build/python/blksweep/_native.so" | awk '$2 == "=>" && $3 ~ /^\//
 
 # --- licenses and versions of what is shipped: shared, static and in headers --------------------------
 packages=(libc6-dev libfmt-dev libexpected-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev googletest)
+mapfile -t files < <(realpath "${libraries[@]}")
+find_owners "${files[@]}"
 for soname in "${!libraries[@]}"; do
-  package=$(package_of "${libraries[$soname]}")
+  file=$(realpath "${libraries[$soname]}")
+  package=${owner[$file]:-${owner[${file#/usr}]:-}}
   [ -n "$package" ] || fail "${libraries[$soname]} belongs to no package: its license is not known"
   packages+=("$package")
   echo "$soname $package" >>"$root/licenses/LIBRARIES"
@@ -137,9 +143,7 @@ revision=$(git -c safe.directory='*' describe --always --dirty --abbrev=12 2>/de
   echo "build $(cat "$build/features" 2>/dev/null || echo unknown)"
   echo "compiler $(${CXX:-g++} --version | sed 1q)"
   [ "$cuda" = 0 ] || echo "cuda $("$nvcc" --version | sed -n 's/.*release [^ ]* V//p')"
-  for package in "${packages[@]}"; do
-    dpkg-query -W -f '${binary:Package} ${Version}\n' "$package"
-  done
+  dpkg-query -W -f '${binary:Package} ${Version}\n' "${packages[@]}"
 } >"$root/VERSIONS"
 (cd "$root" && find . -type f ! -name MANIFEST -printf '%P\n' | sort | xargs -d '\n' sha256sum) >"$out/.manifest"
 mv "$out/.manifest" "$root/MANIFEST"
@@ -147,7 +151,7 @@ mv "$out/.manifest" "$root/MANIFEST"
 # --- the same bytes from the same build ----------------------------------------------------------------
 epoch=${SOURCE_DATE_EPOCH:-$(git -c safe.directory='*' log -1 --format=%ct 2>/dev/null || echo 0)}
 tar -C "$out" --sort=name --mtime="@$epoch" --owner=0 --group=0 --numeric-owner -cf - "$name" |
-  gzip -n >"$root.tar.gz"
+  gzip -n "-${LEVEL:-6}" >"$root.tar.gz"
 size() { numfmt --to=iec-i --suffix=B "$1"; }
 echo "$root ($(size "$(du -sb "$root" | cut -f 1)"))"
 echo "$root.tar.gz ($(size "$(stat -c %s "$root.tar.gz")"))"

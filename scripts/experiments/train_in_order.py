@@ -208,11 +208,21 @@ def ready():
     """Of a process that trains: it ends with the one that asked."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+
+@contextlib.contextmanager
+def trainers(jobs):
+    """A pool. Python forgets a signal that comes to a process as it is forked: who is ended at once would stay, and be waited for."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    with multiprocessing.Pool(jobs, ready) as pool:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        yield pool
 
 
 def train_all(todo, options):
     new = not options.out.exists()
-    with options.out.open("a", newline="", encoding="utf-8") as lines, multiprocessing.Pool(options.jobs, ready) as pool:
+    with options.out.open("a", newline="", encoding="utf-8") as lines, trainers(options.jobs) as pool:
         writer = csv.writer(lines, lineterminator="\n")
         if new:
             writer.writerow(COLUMNS)

@@ -19,7 +19,7 @@ cuda=$(grep -c 'CUDA=1' "$build/features" || true)
 [ -e /usr/share/doc/libc6/copyright ] || skip 'the licenses of the libraries are not installed'
 
 # --- what is in it ----------------------------------------------------------------------------------
-"$source/scripts/bundle.sh" "$build" 9.9 "$tmp/out" >"$tmp/said" || die "bundle.sh: $(cat "$tmp/said")"
+LEVEL=1 "$source/scripts/bundle.sh" "$build" 9.9 "$tmp/out" >"$tmp/said" || die "bundle.sh: $(cat "$tmp/said")"
 grep -qE 'blksweep-9.9 \([0-9]+MiB\)' "$tmp/said" || die 'the size is not said'
 grep -qE 'blksweep-9.9.tar.gz \([0-9.]+MiB\)' "$tmp/said" || die 'the size of the archive is not said'
 root=$tmp/root

@@ -48,25 +48,32 @@ extras_btrfs() {
   bytes 100 >"$1/z/inline"
 }
 
-# check WHAT: the last answer's runs are all complete and right.
-check() {
-  expect_status 0
-  /usr/bin/python3 - "$1" "$2" <<'PY' || die "$1: not delivered as it should be"
-import json, sys
-runs = json.load(open(sys.argv[2]))["runs"]
-bad = [r for r in runs if r["wrong_samples"] != 0 or r["missing_samples"] != 0 or r["incomplete"]]
-for r in bad:
-    print(sys.argv[1], r["cell"], r["missing_samples"], r["wrong_samples"], r.get("incomplete_reason"), r["warnings"])
-print(sys.argv[1], len(runs), "runs")
-sys.exit(1 if bad or not runs else 0)
-PY
-}
-
+# sweep NAME CATALOG OPTION... : its answer is looked at with those of others, by `check`
 sweep() {
   local name=$1 catalog=$2
   shift 2
   call run --catalog "$catalog" --verify --json --no-probe --batch 7 --window 8MiB "$@"
-  check "$name" "$tmp/.out"
+  expect_status 0
+  mv "$tmp/.out" "$tmp/answers/$name"
+}
+
+# The runs of all answers since the last time are complete and right.
+mkdir "$tmp/answers"
+check() {
+  /usr/bin/python3 - "$tmp/answers" <<'PY' || die 'not delivered as it should be'
+import json, pathlib, sys
+answers = sorted(pathlib.Path(sys.argv[1]).iterdir())
+failed = not answers
+for answer in answers:
+    runs = json.loads(answer.read_text())["runs"]
+    bad = [r for r in runs if r["wrong_samples"] != 0 or r["missing_samples"] != 0 or r["incomplete"]]
+    for r in bad:
+        print(answer.name, r["cell"], r["missing_samples"], r["wrong_samples"], r.get("incomplete_reason"), r["warnings"])
+    print(answer.name, len(runs), "runs")
+    failed = failed or bad or not runs
+sys.exit(1 if failed else 0)
+PY
+  rm "$tmp"/answers/*
 }
 
 every_policy() {
@@ -83,6 +90,7 @@ every_policy() {
   sweep "$name small reads" "$catalog" --merge device,file --merge-max 16KiB --merge-gap 0 --depth 3
   sweep "$name by handle" "$catalog" --order random --merge none --open-by handle --openers 0,1
   sweep "$name copy" "$catalog" --merge device --copy none,host --compute 100us --prefetch 0,2
+  check
 }
 
 filesystem() {
@@ -115,6 +123,7 @@ few_descriptors() {
     sweep 'few descriptors, page cache' "$tmp/few.cat" --order random --epochs 5 --depth 8,30 \
       --engine "$buffered_engines" --merge none,kernel --openers 0,1
   )
+  check
   loopfs_remove
 }
 

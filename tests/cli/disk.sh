@@ -53,7 +53,12 @@ write_and_sum() {
   done
   sums
 }
-sums() { (cd "$tmp/mnt" && sha256sum part.*); }
+sums() { # by OpenSSL: sha256sum takes six times as long
+  "$python" -c 'import hashlib, pathlib, sys
+for path in sorted(pathlib.Path(sys.argv[1]).glob("part.*")):
+    with path.open("rb") as file:
+        print(hashlib.file_digest(file, "sha256").hexdigest(), path.name)' "$tmp/mnt"
+}
 
 round_trip() { # FS IMAGE_SIZE MIB
   local before

@@ -7,7 +7,7 @@ set -euo pipefail
 . "$(dirname "$0")/helpers.bash"
 export BLKSWEEP=$blksweep
 runner=$(realpath "$(dirname "$0")/../../scripts/experiments.py")
-"$python" -c 'import matplotlib, numpy' 2>/dev/null || skip 'needs python3-matplotlib'
+have_modules matplotlib numpy || skip 'needs python3-matplotlib'
 
 # experiments ARGUMENT... : the runner on the experiments of this test
 experiments() {

@@ -26,6 +26,11 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# have_modules NAME... : of Python; found, not loaded, which takes a second of PyTorch.
+have_modules() {
+  "$python" -Ic 'import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))' "$@"
+}
+
 at_exit() { cleanups+=("$1"); }
 
 skip() {

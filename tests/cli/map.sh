@@ -157,7 +157,7 @@ echo 'interrupt: kept'
 call report "$db" --json
 expect_status 0
 expect 'maps' '[m["interrupted"] for m in d["maps"]] == [False, True]'
-if "$python" -c 'import matplotlib, numpy' 2>/dev/null; then
+if have_modules matplotlib numpy; then
   call report "$db" -o "$tmp/report"
   expect_status 0
   for file in report.html figures/map_heat.pdf figures/map_heat.txt figures/map_distance.svg; do

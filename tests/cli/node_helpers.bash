@@ -11,25 +11,24 @@ of_the_dead() {
   done
 }
 
-# Processes that work in $tmp or name it.
+# Processes that work in $tmp or name it. Looked at by two programs, not by two for each: there may be hundreds.
 processes_of_test() {
-  local process
-  for process in /proc/[0-9]*; do
-    if [[ $process != "/proc/$$" && $process != "/proc/$BASHPID" ]] &&
-      { [[ $(readlink "$process/cwd") == "$tmp"* ]] || grep -qaF "$tmp" "$process/cmdline"; }; then
-      echo "${process#/proc/} $(cat "$process/comm")"
-    fi
-  done 2>/dev/null
+  local file process
+  # shellcheck disable=SC2062  # those are files, not a pattern
+  {
+    find /proc/[0-9]*/cwd -lname "$tmp*" || true
+    grep -laF -f - /proc/[0-9]*/cmdline <<<"$tmp" || true
+  } 2>/dev/null | while read -r file; do
+    process=${file%/*}
+    [[ $process = "/proc/$$" || $process = "/proc/$BASHPID" ]] || echo "${process#/proc/} $(cat "$process/comm" 2>/dev/null)"
+  done | sort -u
 }
 
 # Everything of the node that blksweep could have changed and left: queue of a disk, tunables,
 # cgroups, our own place in them, processes, mounts, journals and pins.
 node_state() {
-  local file
-  for file in /sys/block/"$1"/queue/* /sys/block/"$1"/queue/iosched/* /proc/sys/vm/dirty_* \
-    /proc/sys/vm/vfs_cache_pressure /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; do
-    [ ! -f "$file" ] || echo "$file $(cat "$file" 2>/dev/null)"
-  done
+  grep -as -d skip '' /sys/block/"$1"/queue/* /sys/block/"$1"/queue/iosched/* /proc/sys/vm/dirty_* \
+    /proc/sys/vm/vfs_cache_pressure /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor || true
   cat /proc/self/cgroup
   find /sys/fs/cgroup -type d -name 'blksweep*' 2>/dev/null | sort | of_the_dead
   processes_of_test

@@ -6,7 +6,7 @@ set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-"$python" -c 'import numpy, matplotlib' 2>/dev/null || skip 'figures need python3-matplotlib'
+have_modules numpy matplotlib || skip 'figures need python3-matplotlib'
 export BLKSWEEP=$blksweep
 
 # --- a small sweep of real files, with hostile names -----------------------------------------------
@@ -48,7 +48,7 @@ printf '%s\n' "workdir = '$tmp/work'" 'repeats = 2' 'probe = false' 'ceiling = f
   '[[cell]]' 'order = ["random", "path"]' >"$tmp/made.toml"
 call run "$tmp/made.toml" --db "$tmp/made.db"
 expect_status 0
-call paper "$tmp/made.db" -o "$tmp/made" --experiment all
+call paper "$tmp/made.db" -o "$tmp/made" --experiment all --width column
 expect_status 0
 rm -r "$tmp/work" "$tmp/made.toml"
 "$tmp/made/rerun.sh" --to "$tmp/made again" 2>"$tmp/said" || die "rerun.sh of a spec: $(cat "$tmp/said")"
@@ -56,7 +56,7 @@ rm -r "$tmp/work" "$tmp/made.toml"
 [ ! -e "$tmp/work" ] || die 'it was made in the folder of the first time'
 
 # One site of several: what is measured again is all of them, and the table that of the same one.
-call paper "$tmp/made.db" -o "$tmp/first" --experiment 1
+call paper "$tmp/made.db" -o "$tmp/first" --experiment 1 --width column
 expect_status 0
 rm -r "$tmp/made again"
 "$tmp/first/rerun.sh" --to "$tmp/first again" 2>"$tmp/said" || die "rerun.sh of a site: $(cat "$tmp/said")"
@@ -95,7 +95,7 @@ call report "$tmp/demo.db" --cells order=lba
 [[ $out == *" $ratio ["* ]] || die "the table has another ratio than $ratio"
 text_of "$tmp/demo" | grep -qF "$ratio times" || die "the document has no $ratio"
 sqlite3 "$tmp/demo.db" "UPDATE run SET epoch_ns = epoch_ns / 3 WHERE cell_id = 3"
-call paper "$tmp/demo.db" -o "$tmp/demo"
+call paper "$tmp/demo.db" -o "$tmp/demo" --width column
 expect_status 0
 compile "$tmp/demo" || die 'the changed sample'
 changed=$(sed -n 's/^\\blkput{lba}{ratio}{\(.*\)}/\1/p' "$tmp/demo/numbers.tex")

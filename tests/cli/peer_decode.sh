@@ -6,7 +6,7 @@ set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 scripts=$(realpath "$(dirname "$0")/../../scripts")
-"$python" -c 'import torch, xxhash, PIL, numpy' 2>/dev/null || skip 'needs python3-torch, python3-xxhash, python3-pil (install-deps.sh peers)'
+have_modules torch xxhash PIL numpy || skip 'needs python3-torch, python3-xxhash, python3-pil (install-deps.sh peers)'
 export PYTHONDONTWRITEBYTECODE=1
 
 # On a disk of their own, so that what a peer loads of its libraries is not counted as data.

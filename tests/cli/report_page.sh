@@ -8,7 +8,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
 [ -n "$browser" ] || skip "no Chromium to open the page with (scripts/install-deps.sh browser)"
-"$python" -c 'import numpy, matplotlib' 2>/dev/null || skip "figures need python3-matplotlib"
+have_modules numpy matplotlib || skip "figures need python3-matplotlib"
 
 # open_page FILE PICTURE HEIGHT: a screenshot; whatever the page complains about is an error.
 open_page() {

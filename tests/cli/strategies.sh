@@ -25,7 +25,7 @@ staged --staging per-batch
 expect_error 2 '--copy none has only pinned' '--copy cuda'
 
 # --- the script ----------------------------------------------------------------------------------
-"$python" -c 'import numpy' 2>/dev/null || skip 'needs numpy for the arrays'
+have_modules numpy || skip 'needs numpy for the arrays'
 limits=none
 call doctor --json "$tmp"
 if [ "$(id -u)" = 0 ] && "$python" -c 'import json, sys
@@ -97,7 +97,7 @@ if [ "$status" = 0 ]; then
     [ "$(grep -c "^$step  " <<<"$out")" = "$limit_count" ] || die "the table lacks step $step"
   done
 fi
-if "$python" -c 'import matplotlib' 2>/dev/null; then
+if have_modules matplotlib; then
   for figure in strategies.svg strategies.pdf strategies.png; do
     [ -s "$tmp/steps.report/figures/$figure" ] || die "$figure is not drawn"
   done

@@ -130,6 +130,14 @@ class Trained(unittest.TestCase):
         self.assertEqual((code, kept), (1, rows))
         self.assertIn("in 38 steps, tested with 200 images, not 75 and 200: remove it", said)
 
+    def test_whoever_has_nothing_to_train_ends_however_often(self):
+        text = ("import argparse, pathlib, signal, sys, train_in_order\n"
+                "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\n"
+                "for _ in range(80):\n"
+                "    train_in_order.train_all([], argparse.Namespace(out=pathlib.Path('out.csv'), jobs=2))")
+        subprocess.run([sys.executable, "-c", text], cwd=self.home, env={"PYTHONPATH": str(pathlib.Path(training.__file__).parent)},
+                       check=True, timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def test_one_order_in_batches_of_two_sizes_is_refused(self):
         order = numpy.load(self.home / "emissions/2-0.npy")
         order["batch"] //= 2

@@ -18,6 +18,12 @@ USUAL = (blksweep.HeldError, RuntimeError, ValueError, IndexError, StopIteration
 class Sequences(DataTest):
     """Random calls, of which all that is held is compared with the files again and again."""
 
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        gc.freeze()  # collect() looks at what these tests make, not at all of PyTorch
+        cls.addClassCleanup(gc.unfreeze)
+
     def setUp(self):
         self.loader_, self.iterator, self.batch, self.kept, self.saved = self.loader(), None, None, [], None
 

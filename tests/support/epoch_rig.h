@@ -22,15 +22,19 @@ namespace blksweep {
 
 class EpochRig {
  protected:
-  void write_random(const std::string& name, std::uint64_t size, Rng& rng) const {
+  static std::string random_bytes(std::uint64_t size, Rng& rng) {
     std::string bytes(size, '\0');
     for (char& c : bytes) {
       c = static_cast<char>(rng.next() & 0xFF);
     }
-    dir_.write(name, bytes);
+    return bytes;
   }
-  void reopen() {
-    auto opened = open_source({dir_.path(), ""});
+  void write_random(const std::string& name, std::uint64_t size, Rng& rng) const {
+    dir_.write(name, random_bytes(size, rng));
+  }
+  void reopen() { reopen(dir_.path()); }
+  void reopen(const std::string& folder) {
+    auto opened = open_source({folder, ""});
     ASSERT_TRUE(opened) << opened.error().message();
     source_ = *std::move(opened);
   }
