@@ -17,11 +17,11 @@ sync -f "$data"
 name=${loopfs_device#/dev/}
 queue=/sys/block/$name/queue
 run=(run --data "$data" --order lba --cache cold --no-probe --batch 20 --window 1MiB --consumer emulated --compute 40ms --json)
-reads() { awk '{ print $1 + $5 }' "/sys/block/$name/stat"; }
-reading() { # until the disk has answered some reads more, of the program in the background
+sectors() { awk '{ print $3 }' "/sys/block/$name/stat"; }
+reading() { # until the disk has given the program in the background more than the blocks that a scan reads: data
   local begin
-  begin=$(reads)
-  until [ "$(($(reads) - begin))" -gt 20 ]; do
+  begin=$(sectors)
+  until [ "$(($(sectors) - begin))" -gt 2048 ]; do
     kill -0 "$pid" 2>/dev/null || die 'ended before it was disturbed'
     sleep 0.02
   done

@@ -27,7 +27,8 @@ class DeliveryTest : public EpochRig, public ::testing::TestWithParam<EngineKind
     cell_.window = {Bytes{std::uint64_t{4} << 20}, 0};
   }
 
-  // Once for all tests: ext4 without a journal looks at every inode that was freed in the last minutes before it takes one.
+  // Once for all tests: ext4 without a journal looks at every inode that was freed in the last
+  // minutes before it takes one.
   static void SetUpTestSuite() {
     files_ = std::make_unique<TempDir>();
     Rng rng(11);
