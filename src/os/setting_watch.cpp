@@ -20,17 +20,17 @@ namespace {
 constexpr const char* kGroup = "cgroup";
 
 // Who enters a group writes to its files, too.
-constexpr std::array<std::string_view, 8> kLimits = {"memory.limit_in_bytes",
-                                                     "memory.max",
-                                                     "memory.high",
-                                                     "cpu.max",
-                                                     "cpu.cfs_quota_us",
-                                                     "io.max",
-                                                     "blkio.throttle.read_bps_device",
-                                                     "blkio.throttle.read_iops_device"};
+constexpr std::array<std::string_view, 8> kGroupLimits = {"memory.limit_in_bytes",
+                                                          "memory.max",
+                                                          "memory.high",
+                                                          "cpu.max",
+                                                          "cpu.cfs_quota_us",
+                                                          "io.max",
+                                                          "blkio.throttle.read_bps_device",
+                                                          "blkio.throttle.read_iops_device"};
 
 bool is_setting(const std::string& owner, std::string_view name) {
-  return owner != kGroup || std::ranges::find(kLimits, name) != kLimits.end();
+  return owner != kGroup || std::ranges::find(kGroupLimits, name) != kGroupLimits.end();
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFiles = 200;
+constexpr int kHandled = 200;
 
 class FileHandlesOn : public ::testing::TestWithParam<const char*> {
  protected:
@@ -31,7 +31,7 @@ class FileHandlesOn : public ::testing::TestWithParam<const char*> {
     if (const Result<> made = fs_.make({GetParam(), {}}); !made) {
       GTEST_SKIP() << made.error().message();
     }
-    for (int f = 0; f < kFiles; ++f) {
+    for (int f = 0; f < kHandled; ++f) {
       write(f, text_of(f));
     }
     auto opened = open_source({fs_.path("data"), ""});
@@ -73,7 +73,7 @@ TEST_P(FileHandlesOn, EachFileIsTheOneThatWasThereByName) {
   const Result<> used = data_->use_handles();
   ASSERT_TRUE(used) << used.error().message();
   fs::rename(fs_.path("data/3"), fs_.path("data/elsewhere"));  // no name is looked up
-  for (std::uint32_t f = 0; f < kFiles; ++f) {
+  for (std::uint32_t f = 0; f < kHandled; ++f) {
     EXPECT_EQ(read(f), text_of(number_of(f)));
   }
 }
@@ -81,14 +81,14 @@ TEST_P(FileHandlesOn, EachFileIsTheOneThatWasThereByName) {
 TEST_P(FileHandlesOn, WhatTookANameIsNotOpened) {
   ASSERT_TRUE(data_->use_handles());
   std::set<int> gone;
-  for (std::uint32_t f = 0; f < kFiles; f += 10) {
+  for (std::uint32_t f = 0; f < kHandled; f += 10) {
     fs::remove(path(number_of(f)));
     gone.insert(number_of(f));
   }
   for (const int f : gone) {
     write(f, "another file");  // the filesystem gives the inodes of the removed ones again
   }
-  for (std::uint32_t f = 0; f < kFiles; ++f) {
+  for (std::uint32_t f = 0; f < kHandled; ++f) {
     EXPECT_EQ(read(f), gone.contains(number_of(f)) ? "error " + std::to_string(ESTALE)
                                                    : text_of(number_of(f)));
   }
@@ -115,7 +115,7 @@ TEST_P(FileHandlesOn, ARunDeliversTheSameSamples) {
         source_, settings, nullptr,
         [&](const RunEvent& e) {
           EXPECT_FALSE(e.run.incomplete) << e.run.incomplete_reason;
-          EXPECT_EQ(e.run.samples, kFiles);
+          EXPECT_EQ(e.run.samples, kHandled);
           orders.emplace(e.emitted.begin(), e.emitted.end());
         },
         stop);
