@@ -17,16 +17,7 @@ first=$(find "$data" -mindepth 1 -maxdepth 1 -type d | sort | sed -n 1p)
 quiet=(--no-probe --no-ceiling)
 slow=("${quiet[@]}" --batch 32 --window 1MiB --consumer emulated --compute 60ms)
 sql() { sqlite3 -cmd '.timeout 10000' "$1" "$2"; }
-sectors_read() { awk '{ print $3 }' "/sys/block/${1#/dev/}/stat"; }
-# in_epoch DEVICE : waits until the program in the background has read a part of the data set's 14 MB
-in_epoch() {
-  local before
-  before=$(sectors_read "$1")
-  until [ $(($(sectors_read "$1") - before)) -gt 8000 ]; do
-    kill -0 "$pid" 2>/dev/null || die 'ended before it was disturbed'
-    sleep 0.02
-  done
-}
+in_epoch() { until_read "$1" 8000 "$pid"; } # DEVICE : a part of the data set's 14 MB was read
 reasons() { sql "$1" 'SELECT group_concat(incomplete_reason) FROM run WHERE incomplete = 1'; }
 
 # --- the same names on another disk, over a folder of the data set, for some time of the run -------
@@ -269,11 +260,7 @@ if [[ -c /dev/fuse ]]; then
   background run --data "$tmp/emulated/data" "${quiet[@]}" --cache cold --depth 1 --batch 5 --consumer emulated --compute 100ms \
     --db "$tmp/back.db"
   emulated=$(findmnt -no SOURCE "$tmp/emulated")
-  before=$(sectors_read "$emulated")
-  until [ $(($(sectors_read "$emulated") - before)) -gt 500 ]; do
-    kill -0 "$pid" 2>/dev/null || die 'ended before its disk was changed'
-    sleep 0.02
-  done
+  until_read "$emulated" 500 "$pid"
   "$blksweep" -q disk set "$disk" --speedup 7
   "$blksweep" -q disk set "$disk" --speedup 1
   ended

@@ -96,13 +96,7 @@ ended
 expect_status 0
 [[ $out == *'was stopped'* ]] || die 'a map that was stopped says nothing'
 # Of reads far apart: it sleeps between them, and is not late for the next one.
-"$python" - >"$tmp/apart.csv" <<'PY'
-print("time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,volume")
-for i in range(300):
-    print(f"{i * 10000000},read,{i * 65536},4096,,,,,,v")
-PY
-call trace import "$tmp/apart.csv" -o "$tmp/apart.trace"
-expect_status 0
+paced_trace 300 4096 "$tmp/apart.trace"
 background replay "$tmp/apart.trace" --device "$loopfs_device" --json
 reading
 kill -STOP "$pid"

@@ -26,16 +26,10 @@ sync -f "$data"
 sync -f "$tmp/lower"
 run=(run --data "$data" --cache cold --no-probe --no-ceiling --order lba --batch 10 --window 1MiB --prefetch 0
   --consumer emulated --compute 40ms)
-sectors() { awk '{ print $3 }' "/sys/block/${device#/dev/}/stat"; }
 # for_a_while COMMAND... : the model is faster for a moment, once the program has begun to read
 for_a_while() {
-  local before
-  before=$(sectors)
   background "$@"
-  until [ "$(($(sectors) - before))" -gt 500 ]; do
-    kill -0 "$pid" 2>/dev/null || die 'ended before its disk was changed'
-    sleep 0.02
-  done
+  until_read "$device" 500 "$pid"
   "$blksweep" -q disk set "$disk" --speedup 3
   "$blksweep" -q disk set "$disk" --speedup 1
   ended
@@ -57,12 +51,7 @@ echo 'another model: another experiment'
 for_a_while "${run[@]}" --json
 expect_status 3
 [[ $out == *"was set meanwhile ('blksweep disk set $disk', 2 times)"* ]] || die 'a run of two models says nothing'
-"$python" - >"$tmp/reads.csv" <<'PY'
-print("time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,volume")
-for i in range(200):
-    print(f"{i * 10000000},read,{i * 65536},65536,,,,,,v")
-PY
-call trace import "$tmp/reads.csv" -o "$tmp/reads.trace"
+paced_trace 200 65536 "$tmp/reads.trace"
 for_a_while replay "$tmp/reads.trace" --device "$device" --json
 expect_status 3
 [[ $out == *'was set meanwhile'* ]] || die 'a replay of two models says nothing'

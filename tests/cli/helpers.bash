@@ -71,6 +71,30 @@ ended() {
   out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
 }
 
+sectors_read() { awk '{ print $3 }' "/sys/block/${1#/dev/}/stat"; } # DEVICE
+# until_read DEVICE SECTORS PROCESS : until the disk has given so many more, to a process that is still there.
+until_read() {
+  local before
+  before=$(sectors_read "$1")
+  until [ "$(($(sectors_read "$1") - before))" -gt "$2" ]; do
+    kill -0 "$3" 2>/dev/null || die 'ended before it was disturbed'
+    sleep 0.02
+  done
+}
+
+# paced_trace COUNT BYTES TRACE : a read every 10 ms, 64 KiB apart.
+paced_trace() {
+  "$python" - "$1" "$2" >"$tmp/paced.csv" <<'PY'
+import sys
+count, size = map(int, sys.argv[1:])
+print("time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,volume")
+for i in range(count):
+    print(f"{i * 10000000},read,{i * 65536},{size},,,,,,v")
+PY
+  call trace import "$tmp/paced.csv" -o "$3"
+  expect_status 0
+}
+
 # For root: an ordinary user runs a copy, because the build folder may lie where others may not look.
 unprivileged() {
   if [ "$(id -u)" = 0 ]; then

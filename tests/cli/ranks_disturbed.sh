@@ -19,18 +19,12 @@ sync -f "$data"
 name=${loopfs_device#/dev/}
 queue=/sys/block/$name/queue
 cpu=$(taskset --cpu-list --pid $$ | sed "s/.*: //; s/[-,].*//")
-sectors() { awk '{ print $3 }' "/sys/block/$name/stat"; }
 
 # beside FUNCTION : two ranks, and the function when they have read a megabyte
 beside() {
-  local before
-  before=$(sectors)
   launch 2 --json --data "$data" --batch 20 --compute 60ms --barrier batch &
   ranks=$!
-  until [ "$(($(sectors) - before))" -gt 2000 ]; do
-    kill -0 "$ranks" 2>/dev/null || die 'ended before they were disturbed'
-    sleep 0.02
-  done
+  until_read "$loopfs_device" 2000 "$ranks"
   "$1"
   wait "$ranks" || true
   out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")

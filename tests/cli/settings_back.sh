@@ -17,15 +17,7 @@ sync -f "$data"
 name=${loopfs_device#/dev/}
 queue=/sys/block/$name/queue
 run=(run --data "$data" --order lba --cache cold --no-probe --batch 20 --window 1MiB --consumer emulated --compute 40ms --json)
-sectors() { awk '{ print $3 }' "/sys/block/$name/stat"; }
-reading() { # until the disk has given the program in the background more than the blocks that a scan reads: data
-  local begin
-  begin=$(sectors)
-  until [ "$(($(sectors) - begin))" -gt 2048 ]; do
-    kill -0 "$pid" 2>/dev/null || die 'ended before it was disturbed'
-    sleep 0.02
-  done
-}
+reading() { until_read "$loopfs_device" 2048 "$pid"; } # more than the blocks that a scan reads: data
 # there_and_back FILE VALUE : another one for a moment
 there_and_back() {
   local old
@@ -87,13 +79,7 @@ if mkdir "$root/blksweep-back-$$" 2>/dev/null && [ -w "$root/blksweep-back-$$/$l
 fi
 
 # --- a replay, a map ---------------------------------------------------------------------------------------
-"$python" - >"$tmp/reads.csv" <<'PY'
-print("time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,volume")
-for i in range(100):
-    print(f"{i * 10000000},read,{i * 65536},65536,,,,,,v")
-PY
-call trace import "$tmp/reads.csv" -o "$tmp/reads.trace"
-expect_status 0
+paced_trace 100 65536 "$tmp/reads.trace"
 background replay "$tmp/reads.trace" --device "$loopfs_device" --json
 reading
 there_and_back "$queue/nr_requests" 32
