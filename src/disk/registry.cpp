@@ -172,15 +172,4 @@ std::optional<EmulatedDisk> emulated_beneath(const std::string& disk) {
   return std::nullopt;
 }
 
-std::string timing_set_since(const std::optional<EmulatedDisk>& before, const std::string& disk) {
-  const auto now = before ? emulated_beneath(disk) : std::nullopt;
-  if (!now || now->times_set == before->times_set) {
-    return "";
-  }
-  return fmt::format(
-      "the model or speed of {} was set meanwhile ('blksweep disk set {}', {} times), and times "
-      "are of more than one",
-      disk, now->name, now->times_set - before->times_set);
-}
-
 }  // namespace blksweep

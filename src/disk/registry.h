@@ -115,8 +115,4 @@ std::optional<EmulatedDisk> emulated_disk(const std::string& disk,
 // emulated disk answers as that one does.
 std::optional<EmulatedDisk> emulated_beneath(const std::string& disk);
 
-// What `disk set` did to that one since `before` was looked up: a model that was changed and
-// changed back is equal at both ends. Empty: nothing, or it is none of ours.
-std::string timing_set_since(const std::optional<EmulatedDisk>& before, const std::string& disk);
-
 }  // namespace blksweep

@@ -15,11 +15,11 @@
 #include "base/fd.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "disk/disk_watch.h"
 #include "io/read_list.h"
 #include "os/blockdev.h"
 #include "os/disk_use.h"
 #include "os/open_regular.h"
-#include "os/setting_watch.h"
 #include "os/standstill.h"
 
 namespace blksweep {
@@ -165,14 +165,14 @@ void displace(const DataMap& data, const CeilingSettings& settings) {
 class Disturbance {
  public:
   explicit Disturbance(const std::string& disk)
-      : disk_(disk), before_(counting_stat(disk)), watch_(SettingWatch::begin(disk)) {}
+      : disk_(disk), before_(counting_stat(disk)), watch_(DiskWatch::begin(disk)) {}
 
   std::string seen(const CeilingRecord& figure) {
     if (std::string held = standstill_.seen(); !held.empty()) {
       return held;
     }
-    if (std::string written = watch_.written(); !written.empty()) {
-      return written;
+    if (std::string set = watch_.changed(); !set.empty()) {
+      return set;
     }
     const Result<DiskStat> after = before_ ? counting_stat(disk_) : before_;
     if (!after) {
@@ -189,7 +189,7 @@ class Disturbance {
  private:
   const std::string& disk_;
   const Result<DiskStat> before_;
-  SettingWatch watch_;
+  DiskWatch watch_;
   const Standstill standstill_;
 };
 

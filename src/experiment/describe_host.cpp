@@ -77,19 +77,32 @@ std::vector<std::pair<std::string, std::string>> queue_facts(const Source& sourc
   return facts;
 }
 
+HostRecord host_conditions(const Source& source) {
+  HostRecord h;
+  h.cgroup = cgroup_limits();
+  if (source.mount) {
+    h.mount_options = source.mount->options;
+  }
+  if (source.device) {
+    for (const LayerFact& f : layers_now(source.device->disk)) {
+      h.layers.push_back({f.disk, f.name, f.value});
+    }
+    h.queue = queue_facts(source);
+  }
+  return h;
+}
+
 HostRecord describe_host(const Source& source) {
   const HostFacts facts = read_host_facts();
-  HostRecord h;
+  HostRecord h = host_conditions(source);
   h.kernel = facts.kernel;
   h.cpu = facts.cpu;
   h.hostname = facts.hostname;
   h.cpus = facts.cpus;
   h.memory_bytes = facts.memory_bytes;
-  h.cgroup = facts.cgroup;
   h.gpu = gpu_of_node();
   if (source.mount) {
     h.filesystem = source.mount->filesystem;
-    h.mount_options = source.mount->options;
   }
   if (source.device) {
     h.device = source.device->node;
@@ -97,10 +110,6 @@ HostRecord describe_host(const Source& source) {
       const bool itself = emulated_disk(source.device->disk).has_value();
       h.device_model = emulated->hardware_name() + (itself ? "" : " below");
     }
-    for (const LayerFact& f : layers_now(source.device->disk)) {
-      h.layers.push_back({f.disk, f.name, f.value});
-    }
-    h.queue = queue_facts(source);
     for (const auto& [name, value] : h.queue) {
       if (name == "scheduler") {
         h.scheduler = value;

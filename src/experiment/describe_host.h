@@ -17,6 +17,9 @@ namespace blksweep {
 // Host facts of this node with those of the source's device.
 HostRecord describe_host(const Source& source);
 
+// Of these only what changed_conditions() compares, but for the CPUs.
+HostRecord host_conditions(const Source& source);
+
 // Settings that decide the requests: of the disk's queue, and "btrfs/read_ahead_kb", with which
 // btrfs reads ahead instead of the queue's.
 std::vector<std::pair<std::string, std::string>> queue_facts(const Source& source);

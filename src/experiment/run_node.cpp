@@ -8,13 +8,12 @@
 #include <thread>
 
 #include "base/log.h"
-#include "disk/registry.h"
+#include "disk/disk_watch.h"
 #include "node/journal/borrowing.h"
 #include "node/limits/binding.h"
 #include "node/limits/limits.h"
 #include "node/pin/pin.h"
 #include "os/hostfacts.h"
-#include "os/setting_watch.h"
 
 namespace blksweep {
 namespace {
@@ -113,8 +112,7 @@ struct RunNode::State {
   std::unique_ptr<ThreadPlace> place;
   std::string queue_of;                                    // the disk; empty: there is none
   std::vector<std::pair<std::string, std::string>> queue;  // as the run is to find it to its end
-  std::optional<EmulatedDisk> emulated;
-  SettingWatch watch;  // of the queue and our cgroup
+  DiskWatch watch;                                         // and of our cgroup
   Binding binding;
   std::string allowed;  // of the reading thread, once it is in its place
   std::optional<InodePin> inodes;
@@ -256,9 +254,8 @@ Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std:
   if (source.device) {
     state->queue_of = source.device->disk;
     state->queue = queue_settings(state->queue_of);
-    state->emulated = emulated_beneath(state->queue_of);
   }
-  state->watch = SettingWatch::begin(state->queue_of);
+  state->watch = DiskWatch::begin(state->queue_of);
   if (limits(wish)) {
     BLKSWEEP_TRY(RunCgroup group,
                  RunCgroup::create(limit_wish(wish, whole_disk_of(source)), state->borrowing));
@@ -373,8 +370,7 @@ std::string RunNode::lost() const {
       !changed.empty()) {
     return fmt::format("queue of {} changed during the run: {}", state_->queue_of, changed);
   }
-  std::string seen = timing_set_since(state_->emulated, state_->queue_of);
-  seen = seen.empty() ? state_->watch.written() : seen;
+  const std::string seen = state_->watch.changed();
   return seen.empty() ? state_->lost : seen;
 }
 std::uint64_t RunNode::pinned_bytes() const { return state_->pinned; }

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "disk/disk_watch.h"
 #include "disk/registry.h"
 #include "map/device_reader.h"
 #include "map/plan.h"
@@ -24,7 +25,6 @@
 #include "os/hostfacts.h"
 #include "os/layer_facts.h"
 #include "os/open_regular.h"
-#include "os/setting_watch.h"
 #include "os/standstill.h"
 #include "os/written_ranges.h"
 
@@ -57,12 +57,19 @@ std::string model_of(const std::string& disk) {
   return !model.empty() ? model : !backing.empty() ? "loop device on " + backing + on : "";
 }
 
-// Where a device or one of its partitions is mounted; empty: nowhere.
-std::string mount_point_of(const std::string& node) {
+// btrfs has a device number of its own, and says by its source where it lies.
+bool is_mount_on(const MountFacts& mount, const std::string& disk) {
+  const auto device = mount.filesystem == "btrfs"
+                          ? block_device_of_name(mount.source.substr(mount.source.rfind('/') + 1))
+                          : block_device_of_dev(mount.dev);
+  return device && device->disk == disk;
+}
+
+// Where a disk or one of its partitions is mounted; empty: nowhere.
+std::string mount_point_of(const std::string& disk) {
   const auto all = mounts();
-  const auto m = std::ranges::find_if(all, [&](const MountFacts& facts) {
-    return !facts.filesystem.starts_with("fuse") && facts.source.starts_with(node);
-  });
+  const auto m =
+      std::ranges::find_if(all, [&](const MountFacts& mount) { return is_mount_on(mount, disk); });
   return m == all.end() ? "" : m->mount_point;
 }
 
@@ -105,7 +112,7 @@ Result<Target> open_target(const std::string& path) {
     t.node = device->node;
     t.partition = t.device && device->dev != device->whole_disk;
     t.block = std::max(t.block, device->logical_block);
-    t.mounted_at = t.device ? mount_point_of(device->node) : "";
+    t.mounted_at = t.device ? mount_point_of(device->disk) : "";
   }
   if (const auto direct = direct_io_of(path); direct && direct->align > t.block) {
     t.block = direct->align;
@@ -166,20 +173,18 @@ void warn_of_others(const Target& t, const Result<DiskStat>& before, std::uint64
 struct Answers {
   std::vector<LayerFact> layers;
   std::vector<std::pair<std::string, std::string>> queue;
-  std::optional<EmulatedDisk> emulated;
 };
 
 Answers answers_of(const Target& t) {
-  Answers a{layer_facts(t.disk), queue_settings(t.disk), emulated_beneath(t.disk)};
+  Answers a{layer_facts(t.disk), queue_settings(t.disk)};
   a.layers.push_back({t.disk, "model", model_of(t.disk)});
   return a;
 }
 
-void warn_of_change(const Target& t, const Answers& then, const Answers& now, SettingWatch& watch,
+void warn_of_change(const Answers& then, const Answers& now, DiskWatch& watch,
                     std::vector<std::string>& warnings) {
-  for (const std::string& what :
-       {difference(then.layers, now.layers), changed_queue(then.queue, now.queue),
-        timing_set_since(then.emulated, t.disk), watch.written()}) {
+  for (const std::string& what : {difference(then.layers, now.layers),
+                                  changed_queue(then.queue, now.queue), watch.changed()}) {
     if (!what.empty()) {
       warnings.push_back(what +
                          ": the disk was changed meanwhile, and figures mix both: map it anew");
@@ -278,7 +283,7 @@ Result<MeasuredMap> measure_map(const MapSettings& settings) {
   note_left_out(written, measured);
   warn_of_target(target, measured.warnings);
   const Answers answers = answers_of(target);
-  SettingWatch watch = SettingWatch::begin(target.disk);
+  DiskWatch watch = DiskWatch::begin(target.disk);
   const Result<DiskStat> before = counters_of(target);
   BLKSWEEP_TRY(const std::vector<MapPart> parts,
                parts_without_ring(settings.parts, reader->ring_refused(), measured));
@@ -295,7 +300,7 @@ Result<MeasuredMap> measure_map(const MapSettings& settings) {
                                             reader->errors(), reader->last_error()));
   }
   warn_of_others(target, before, reader->bytes(), measured.warnings);
-  warn_of_change(target, answers, answers_of(target), watch, measured.warnings);
+  warn_of_change(answers, answers_of(target), watch, measured.warnings);
   warn_of_modes(measured);
   return measured;
 }

@@ -16,20 +16,12 @@ namespace blksweep {
 
 RankConditions::RankConditions(const Source& source, bool of_disk)
     : source_(source), of_disk_(of_disk), allowed_(allowed_cpus()) {
-  host_.cgroup = cgroup_limits();
-  if (!of_disk) {
-    return;
+  if (of_disk) {
+    host_ = host_conditions(source);
+    watch_ = DiskWatch::begin(source.device ? source.device->disk : "");
+  } else {
+    host_.cgroup = cgroup_limits();
   }
-  const std::string disk = source.device ? source.device->disk : "";
-  if (source.device) {
-    for (const LayerFact& f : layers_now(disk)) {
-      host_.layers.push_back({f.disk, f.name, f.value});
-    }
-    host_.queue = queue_facts(source);
-    emulated_ = emulated_beneath(disk);
-  }
-  host_.mount_options = source.mount ? source.mount->options : "";
-  watch_ = SettingWatch::begin(disk);
 }
 
 void RankConditions::begin() { before_ = stat(); }
@@ -67,12 +59,7 @@ std::string RankConditions::changed() {
   if (std::string changed = changed_conditions(host_, source_); !changed.empty()) {
     return changed;
   }
-  if (emulated_) {
-    if (std::string set = timing_set_since(emulated_, source_.device->disk); !set.empty()) {
-      return set;
-    }
-  }
-  return watch_ ? watch_->written() : "";
+  return watch_ ? watch_->changed() : "";
 }
 
 namespace {

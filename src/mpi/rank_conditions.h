@@ -10,10 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "disk/registry.h"
+#include "disk/disk_watch.h"
 #include "loader/source.h"
 #include "os/blockdev.h"
-#include "os/setting_watch.h"
 #include "ranks/row.h"
 #include "store/records.h"
 
@@ -39,8 +38,7 @@ class RankConditions {
   std::optional<DiskStat> before_;
   HostRecord host_;
   std::string allowed_;  // CPUs of this thread
-  std::optional<EmulatedDisk> emulated_;
-  std::optional<SettingWatch> watch_;
+  std::optional<DiskWatch> watch_;
 };
 
 // A line where others than the ranks of its node used the disk notably: `uses` are those of all

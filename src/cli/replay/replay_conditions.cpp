@@ -13,8 +13,7 @@ Result<ReplayConditions> ReplayConditions::now(const std::string& trace,
   c.settings_ = settings;
   c.source_.device = device_of(settings);
   c.host_ = describe_host(c.source_);
-  c.emulated_ = c.source_.device ? emulated_beneath(c.source_.device->disk) : std::nullopt;
-  c.watch_ = SettingWatch::begin(c.source_.device ? c.source_.device->disk : "");
+  c.watch_ = DiskWatch::begin(c.source_.device ? c.source_.device->disk : "");
   BLKSWEEP_TRY(c.files_, files_key(trace, settings, stop));
   return c;
 }
@@ -22,11 +21,8 @@ Result<ReplayConditions> ReplayConditions::now(const std::string& trace,
 Result<std::string> ReplayConditions::changed() {
   const std::atomic<bool> never{false};
   std::string conditions = changed_conditions(host_, source_);
-  if (conditions.empty() && emulated_) {
-    conditions = timing_set_since(emulated_, source_.device->disk);
-  }
   if (conditions.empty()) {
-    conditions = watch_.written();
+    conditions = watch_.changed();
   }
   BLKSWEEP_TRY(const std::string files, files_key(trace_, settings_, never));
   return files == files_ ? conditions

@@ -1,8 +1,7 @@
 // Whether a replay had the conditions that it began with: what its disk stands on and answers as,
 // the queue, the files, the CPUs and limits of this process. Changed, a figure is of neither.
 //
-// What is changed and changed back within one replay is not seen, but for an emulated disk's model,
-// and what os/setting_watch.h sees.
+// What is changed and changed back within one replay is seen where disk/disk_watch.h sees it.
 // Errors:  as of reading the trace.
 // Threads: one owner.
 #pragma once
@@ -12,9 +11,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "disk/registry.h"
+#include "disk/disk_watch.h"
 #include "loader/source.h"
-#include "os/setting_watch.h"
 #include "replay/replay.h"
 #include "store/records.h"
 
@@ -32,8 +30,7 @@ class ReplayConditions {
   ReplaySettings settings_;
   Source source_;  // of the disk alone
   HostRecord host_;
-  std::optional<EmulatedDisk> emulated_;
-  SettingWatch watch_;
+  DiskWatch watch_;
   std::string files_;
 };
 
