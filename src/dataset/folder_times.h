@@ -32,6 +32,9 @@ class FolderTimes {
     std::uint64_t inode = 0;
     std::int64_t ctime_ns = 0, mtime_ns = 0;
   };
+  class Folders;
+  static std::vector<Times> times_of(const Catalog& catalog, const Folders& folders);
+
   std::vector<Times> folders_;  // the root first, parents before their children
 };
 
