@@ -2,6 +2,7 @@
 #include "probe/block_probe.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <liburing.h>
 #include <sys/stat.h>
@@ -116,9 +117,16 @@ class Probe : public testing::Test {
     EXPECT_TRUE(report) << report.error().message();
     return report ? std::move(*report) : ProbeReport{};
   }
+  // A kernel may tell no program of what comes in an interrupt of one of its own tasks
+  // (docs/kernel-notes.md); the probe says so (healed), and it is watched again.
   ProbeReport watch_reads(const std::vector<std::uint64_t>& offsets, unsigned depth) {
     BatchReader reader(depth);
-    return watch([&] { reader.read(device_->fd(), offsets); });
+    const auto read = [&] { reader.read(device_->fd(), offsets); };
+    ProbeReport report = watch(read);
+    for (int again = 0; again < 5 && report.healed > 0; ++again) {
+      report = watch(read);
+    }
+    return report;
   }
 
   std::optional<LoopDevice> device_;
@@ -127,11 +135,7 @@ class Probe : public testing::Test {
 
 TEST_F(Probe, CountsExactlyTheReadsAtDepthOne) {
   const auto offsets = scattered(2000);
-  ProbeReport r = watch_reads(offsets, 1);
-  // An interrupt for another disk may take the place of a completion, which is then said (healed).
-  for (int again = 0; again < 5 && r.healed > 0; ++again) {
-    r = watch_reads(offsets, 1);
-  }
+  const ProbeReport r = watch_reads(offsets, 1);
   EXPECT_EQ(r.requests, 2000u);
   EXPECT_EQ(r.bytes, 2000 * kRead);
   EXPECT_EQ(r.other_requests, 0u);
@@ -171,10 +175,7 @@ TEST_F(Probe, AgreesWithTheDiskStatistics) {
 }
 
 TEST_F(Probe, SeesTheDepthOfBatches) {
-  ProbeReport r = watch_reads(scattered(20000), 32);
-  for (int i = 0; i < 4 && !r.depth_mean; ++i) {  // so many completions were not told: another try
-    r = watch_reads(scattered(20000), 32);
-  }
+  const ProbeReport r = watch_reads(scattered(20000), 32);
   EXPECT_EQ(r.requests, 20000u);
   ASSERT_FALSE(r.depth.empty());
   EXPECT_GT(r.depth.back().first, 8u);
@@ -262,7 +263,7 @@ TEST_F(Probe, WhatIsUnknownIsNotZero) {
   EXPECT_EQ(r.scheduler_merges, std::nullopt);
   EXPECT_EQ(r.requeues, std::nullopt);
   EXPECT_EQ(r.bytes, 320 * kRead);
-  EXPECT_EQ(r.warnings.size(), 2u);
+  EXPECT_EQ(r.warnings.size(), 2u) << fmt::format("{}", fmt::join(r.warnings, "\n"));
 }
 
 TEST_F(Probe, ItsProgramsTookSomeOfTheTimeThatPassed) {
