@@ -8,8 +8,7 @@
 #include "plan/batch_slots.h"
 
 namespace blksweep {
-
-Delivery::Delivery(const DeliveryInputs& in) : in_(in) {
+Delivery::Delivery(const DeliveryInputs& in) : in_(in), exchanges_(in.plan, in.schedule, in.arena) {
   delivered_.reserve(in.schedule.emission.size());
   hashes_.reserve(in.verify ? in.schedule.emission.size() : 0);
   decode_parts_.reserve(in.schedule.largest_batch());
@@ -62,9 +61,8 @@ void Delivery::gather(std::uint32_t batch, std::vector<BatchPart>& parts) const 
        ++i) {
     const std::uint32_t p = in_.schedule.emission[i];
     if (in_.failed[p] == 0) {
-      const std::uint64_t at =
-          std::uint64_t{in_.schedule.slot[in_.plan.parcel_of(p)]} * kSlotUnit + in_.plan.head[p];
-      parts.push_back({in_.arena.data() + at, in_.catalog.sample(in_.plan.order[p]).length});
+      parts.push_back({in_.arena.data() + in_.schedule.place_of(in_.plan, i),
+                       in_.catalog.sample(in_.plan.order[p]).length});
     }
   }
 }
@@ -128,6 +126,7 @@ void Delivery::decode_loop() {
         !wait_for_slot(b, in_.decode->slots(), Stage::decode)) {
       return;
     }
+    exchanges_.make(b);
     gather(b, decode_parts_);
     gather_room(b);
     passed(b, Stage::decode, in_.decode->decode(b, decode_parts_, decode_room_));
@@ -180,6 +179,9 @@ bool Delivery::begin_copy(std::uint32_t batch) {
   if (batch >= in_.staging_slots && releases_late(batch - in_.staging_slots) &&
       !release(batch - in_.staging_slots)) {
     return false;
+  }
+  if (in_.decode == nullptr) {
+    exchanges_.make(batch);
   }
   const std::span<const BatchPart> parts = parts_of(batch, copy_parts_);
   ++begun_;  // a begin() that fails halfway has copies in flight too
@@ -317,6 +319,9 @@ bool Delivery::compute(std::uint32_t batch) {
 }
 
 bool Delivery::record(std::uint32_t batch) {
+  if (in_.decode == nullptr && in_.copy == nullptr) {
+    exchanges_.make(batch);
+  }
   for (std::uint32_t i = in_.schedule.batch_begin[batch]; i < in_.schedule.batch_begin[batch + 1];
        ++i) {
     if (const std::uint32_t p = in_.schedule.emission[i]; in_.failed[p] == 0) {

@@ -10,6 +10,9 @@
 // stage a thread of its own does, when the batch is there. The consumer's thread sees what is
 // through.
 //
+// In place (plan/schedule.h) the first thread that has a batch, decoding, copying or consuming,
+// makes its exchanges.
+//
 // Memory of a batch is given back (handoff.consumed) when it is through, not before: also its bytes
 // in the window when it was decoded long ago, because gates of the schedule know one such moment.
 // Slots: a stage with a ring (decode, copy) takes up a batch when the one that had its slot is
@@ -30,6 +33,7 @@
 #include <thread>
 #include <vector>
 
+#include "loader/exchanges.h"
 #include "loader/handoff.h"
 #include "loader/progress.h"
 #include "loader/readiness.h"
@@ -47,7 +51,7 @@ struct DeliveryInputs {
   const Catalog& catalog;
   const Plan& plan;
   const Schedule& schedule;
-  std::span<const std::byte> arena;
+  std::span<std::byte> arena;
   std::span<const std::uint8_t> failed;  // by position, final for published batches
   Handoff& handoff;
   DecodeStage* decode = nullptr;                      // none
@@ -136,6 +140,7 @@ class Delivery {
   std::span<const BatchPart> parts_of(std::uint32_t batch, std::vector<BatchPart>& scratch) const;
 
   const DeliveryInputs in_;
+  Exchanges exchanges_;  // of the first thread that has a batch
   std::vector<std::uint32_t> delivered_;
   std::vector<std::uint64_t> hashes_;
   std::vector<BatchPart> decode_parts_, copy_parts_, record_parts_;

@@ -6,7 +6,7 @@
 namespace blksweep {
 namespace {
 
-// The last read of each batch, by number; 0 for a batch without bytes.
+// The last read that a batch waits for, by number; 0 for a batch without bytes.
 std::vector<std::uint32_t> last_reads(const Plan& plan, const Schedule& schedule) {
   std::vector<std::uint32_t> of_parcel(plan.parcel_bytes.size(), 0);
   for (std::uint32_t r = 0; r < plan.reads.size(); ++r) {
@@ -19,6 +19,9 @@ std::vector<std::uint32_t> last_reads(const Plan& plan, const Schedule& schedule
   for (std::size_t b = 0; b < of_batch.size(); ++b) {
     for (std::uint32_t i = schedule.batch_begin[b]; i < schedule.batch_begin[b + 1]; ++i) {
       of_batch[b] = std::max(of_batch[b], of_parcel[plan.parcel_of(schedule.emission[i])]);
+      if (const auto arrival = schedule.arrival_at(plan, i)) {
+        of_batch[b] = std::max(of_batch[b], of_parcel[plan.parcel_of(*arrival)]);
+      }
     }
   }
   return of_batch;

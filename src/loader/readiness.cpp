@@ -8,6 +8,7 @@ namespace blksweep {
 
 Readiness::Readiness(const Plan& plan, const Schedule& schedule, Handoff& handoff)
     : plan_(plan),
+      schedule_(schedule),
       handoff_(handoff),
       batch_of_(plan.order.size()),
       pending_(schedule.batches()),
@@ -22,6 +23,14 @@ Readiness::Readiness(const Plan& plan, const Schedule& schedule, Handoff& handof
     index_shared_parcels();
   }
   count_pending();
+}
+
+// All batches of an epoch but its last have one size.
+std::uint32_t Readiness::batch_at(std::uint32_t emission) const {
+  const auto epoch = static_cast<std::uint32_t>(plan_.order.size() / plan_.epochs);
+  const auto batches = static_cast<std::uint32_t>(schedule_.batches() / plan_.epochs);
+  const std::uint32_t batch = schedule_.batch_begin[1] - schedule_.batch_begin[0];
+  return emission / epoch * batches + emission % epoch / batch;
 }
 
 void Readiness::index_shared_parcels() {
@@ -39,16 +48,20 @@ void Readiness::index_shared_parcels() {
 
 void Readiness::count_pending() {
   for (const Piece& piece : plan_.pieces) {
-    for_each_position(piece.parcel, [&](std::uint32_t p) { ++pending_[batch_of_[p]]; });
+    for_each_position(piece.parcel, [&](std::uint32_t p) {
+      for_each_batch(p, [&](std::uint32_t b) { ++pending_[b]; });
+    });
   }
 }
 
 void Readiness::submitted(const PieceRange& range, std::int64_t now) {
   for (std::uint32_t i = range.begin; i < range.end; ++i) {
     for_each_position(plan_.pieces[i].parcel, [&](std::uint32_t p) {
-      if (auto& read = handoff_.times[batch_of_[p]][Stage::read]; !read) {
-        read = without_wait({now, now});
-      }
+      for_each_batch(p, [&](std::uint32_t b) {
+        if (auto& read = handoff_.times[b][Stage::read]; !read) {
+          read = without_wait({now, now});
+        }
+      });
     });
   }
 }
@@ -56,11 +69,12 @@ void Readiness::submitted(const PieceRange& range, std::int64_t now) {
 void Readiness::complete(const PieceRange& range, std::int64_t now) {
   for (std::uint32_t i = range.begin; i < range.end; ++i) {
     for_each_position(plan_.pieces[i].parcel, [&](std::uint32_t p) {
-      const std::uint32_t b = batch_of_[p];
-      if (--pending_[b] == 0) {
-        auto& read = handoff_.times[b][Stage::read];
-        read = without_wait({read ? read->begin : now, now});  // nothing submitted: of holes
-      }
+      for_each_batch(p, [&](std::uint32_t b) {
+        if (--pending_[b] == 0) {
+          auto& read = handoff_.times[b][Stage::read];
+          read = without_wait({read ? read->begin : now, now});  // nothing submitted: of holes
+        }
+      });
     });
   }
 }

@@ -2,7 +2,8 @@
 // read (handoff.times).
 //
 // Every (piece, position) pair is counted once per batch; a batch is ready when its count is zero,
-// and batches are published in order. All arrays are sized beforehand.
+// and batches are published in order. In place (plan/schedule.h) a position counts for the batch
+// to whose row it is read, too. All arrays are sized beforehand.
 // Threads: the reader's thread; failed() may be read by others for positions of published batches.
 #pragma once
 
@@ -50,10 +51,21 @@ class Readiness {
       f(parcel_positions_[i]);
     }
   }
+  template <class F>
+  void for_each_batch(std::uint32_t position, F f) const {
+    f(batch_of_[position]);
+    if (const auto row = schedule_.row_of(plan_, position)) {
+      if (const std::uint32_t b = batch_at(*row); b != batch_of_[position]) {
+        f(b);
+      }
+    }
+  }
+  std::uint32_t batch_at(std::uint32_t emission) const;
   void index_shared_parcels();
   void count_pending();
 
   const Plan& plan_;
+  const Schedule& schedule_;
   Handoff& handoff_;
   std::vector<std::uint32_t> batch_of_;      // position -> batch
   std::vector<std::uint32_t> parcel_begin_;  // shared parcels only: CSR into the next

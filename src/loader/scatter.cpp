@@ -34,7 +34,7 @@ std::uint32_t span_of(const Plan& plan, std::uint32_t begin, std::uint32_t end) 
 }
 
 bool small_pieces(std::uint32_t span, std::uint32_t pieces) {
-  return pieces > 1 && span / pieces <= kStagedPiece;
+  return pieces > 1 && span / pieces <= kSmallPiece;
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 // use a registered buffer). Bridged gaps go to a sink that nobody reads. Lifetime: iovecs live in a
 // table of one row per tag; a row is reused only after its completion.
 //
-// Small pieces (kStagedPiece on average, or less) that would need several iovecs are read in one
+// Small pieces (kSmallPiece on average, or less) that would need several iovecs are read in one
 // run into a staging area, one room per tag at the end of the arena, and copied on arrival: 256
 // places of 4 KiB cut a read of 1 MiB in two at a driver's 128 segments, and cost more CPU than the
 // copy.
@@ -21,8 +21,6 @@
 #include "plan/schedule.h"
 
 namespace blksweep {
-
-inline constexpr std::uint32_t kStagedPiece = 8192;
 
 // What make() takes from the end of the arena; 0: no read of the plan can be staged.
 Bytes staging_area(const Plan& plan, unsigned tags);

@@ -118,9 +118,8 @@ void SpotCheck::hash_batch(std::uint32_t batch, std::span<const std::byte> arena
     Piece& piece = pieces_[next_];
     const std::uint32_t p = schedule_.emission[piece.emission];
     if (failed[p] == 0) {
-      const std::uint64_t at =
-          std::uint64_t{schedule_.slot[plan_.parcel_of(p)]} * kSlotUnit + plan_.head[p];
-      piece.hash = XXH3_64bits(arena.data() + at + piece.offset, piece.length);
+      const std::byte* const sample = arena.data() + schedule_.place_of(plan_, piece.emission);
+      piece.hash = XXH3_64bits(sample + piece.offset, piece.length);
       piece.delivered = true;
     }
   }

@@ -114,6 +114,32 @@ std::uint32_t Schedule::largest_batch() const {
   return most;
 }
 
+// Without epochs, as most plans are, nothing is divided.
+std::optional<std::uint32_t> Schedule::arrival_at(const Plan& plan,
+                                                  std::uint32_t emission_index) const {
+  const auto epoch = static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
+  const std::uint32_t of_epoch = plan.epochs == 1 ? emission_index : emission_index % epoch;
+  return in_place.held > 0 && of_epoch + in_place.held < epoch
+             ? std::optional(emission_index + in_place.held)
+             : std::nullopt;
+}
+
+std::optional<std::uint32_t> Schedule::row_of(const Plan& plan, std::uint32_t position) const {
+  const auto epoch = static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
+  const std::uint32_t of_epoch = plan.epochs == 1 ? position : position % epoch;
+  return in_place.held > 0 && of_epoch >= in_place.held ? std::optional(position - in_place.held)
+                                                        : std::nullopt;
+}
+
+std::uint32_t Schedule::row_or_left(const Plan& plan, std::uint32_t emission_index) const {
+  if (const auto arrival = arrival_at(plan, emission_index)) {
+    return slot[*arrival];
+  }
+  const auto epoch = static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
+  const std::uint32_t e = emission_index / epoch;
+  return in_place.left[e * in_place.held + (emission_index % epoch - (epoch - in_place.held))];
+}
+
 Result<Schedule> make_schedule(const Catalog& /*catalog*/, const Plan& plan,
                                const ShuffleSettings& settings) {
   const std::uint32_t granule = granule_of(plan);

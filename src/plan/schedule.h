@@ -14,6 +14,11 @@
 //           replaces a random resident with probability k/t, else is emitted itself; the residents
 //           at the end, a uniform sample of the epoch, are emitted last in random order. full: a
 //           permutation decided beforehand.
+// In place: the samples of a reservoir that are small and read many at once are delivered from
+// where
+//           they were read; a resident is exchanged into the row of the arrival that takes its
+//           place (plan/in_place.h). `slot` is then where a parcel is read to, and a parcel's
+//           memory its own until it is emitted only in so far as exchanges are made in time.
 // Slots:    with ShuffleSettings::slots batches are consecutive positions, and each lies in a slot
 //           of its own (plan/batch_slots.h).
 // Window:   what reads go ahead of the order inside a horizon (plan.h) is taken from it, and counts
@@ -26,6 +31,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -38,10 +44,30 @@ inline constexpr std::uint32_t kSlotUnit = 512;
 // Places are units of 512 bytes at least, counted in 32 bits.
 inline constexpr std::uint64_t kMaxArena = std::uint64_t{0xFFFFFFFE} * kSlotUnit;
 
+// Samples of more bytes than this are not worth a copy.
+inline constexpr std::uint32_t kSmallPiece = 8192;
+
 // Reads from `read` on wait until `consumed_batches` batches are consumed.
 struct Gate {
   std::uint32_t read;
   std::uint32_t consumed_batches;
+};
+
+// What arrived in the row of this emission, and what lies at this place of the window, change
+// places.
+struct Exchange {
+  std::uint32_t emission;
+  std::uint32_t place;  // arena offset / kSlotUnit
+};
+
+struct InPlace {
+  // Samples in the window: emission i of an epoch has the row that position i + held is read to.
+  // 0: nothing is in place.
+  std::uint32_t held = 0;
+  std::vector<Exchange> exchanges;  // by emission
+  // Of each epoch, what the window holds when all have arrived, as it is emitted: arena offset /
+  // kSlotUnit.
+  std::vector<std::uint32_t> left;
 };
 
 struct Schedule {
@@ -51,9 +77,25 @@ struct Schedule {
   std::vector<Gate> gates;                 // strictly increasing in both fields
   Bytes arena{0};                          // what has to be allocated
   Bytes window_peak{0};  // most sample bytes resident at once, the horizon included
+  InPlace in_place;
 
   std::size_t batches() const { return batch_begin.size() - 1; }
   std::uint32_t largest_batch() const;  // samples
+
+  // Where the sample of an emission lies when it is delivered: bytes of the arena.
+  std::uint64_t place_of(const Plan& plan, std::uint32_t emission_index) const {
+    const std::uint32_t position = emission[emission_index];
+    const std::uint32_t unit =
+        in_place.held == 0 ? slot[plan.parcel_of(position)] : row_or_left(plan, emission_index);
+    return std::uint64_t{unit} * kSlotUnit + plan.head[position];
+  }
+  // In place: the position that is read to the row of the emission; nullopt: it has none.
+  std::optional<std::uint32_t> arrival_at(const Plan& plan, std::uint32_t emission_index) const;
+  // In place: the emission to whose row the position is read; nullopt: to none.
+  std::optional<std::uint32_t> row_of(const Plan& plan, std::uint32_t position) const;
+
+ private:
+  std::uint32_t row_or_left(const Plan& plan, std::uint32_t emission_index) const;
 };
 
 Result<Schedule> make_schedule(const Catalog& catalog, const Plan& plan,

@@ -10,6 +10,9 @@
 //          batches. While a window drains at the end of an epoch the next one fills at the same
 //          pace; waiting for the drain leaves the device idle, and is what epochs_apart asks for.
 //
+// In place: of a reservoir whose samples are delivered where they were read (plan/in_place.h) a
+//          place is a row, free again with its batch, and an arrival waits for its row's batch.
+//
 // Errors:  an arena above 2 TiB (32-bit slots) is a usage error.
 // Threads: pure function.
 #pragma once

@@ -88,9 +88,14 @@ std::string check_sample(const SyntheticCatalog& data, const Plan& plan, std::ui
 struct Live {
   const Plan& plan;
   const Schedule& schedule;
-  std::map<std::uint64_t, std::uint64_t> taken;  // begin -> end, arena bytes
+  struct Lying {
+    std::uint64_t end;
+    std::uint32_t parcel;
+  };
+  std::map<std::uint64_t, Lying> taken;  // by begin, arena bytes
   std::vector<bool> placed;
   std::vector<std::uint32_t> users;
+  std::size_t exchanged = 0;
 
   std::string arrive(std::uint32_t parcel) {
     if (placed[parcel]) {
@@ -101,23 +106,48 @@ struct Live {
     const std::uint64_t end = begin + plan.parcel_bytes[parcel];
     const auto next = taken.lower_bound(begin);
     if (end > schedule.arena.n || (next != taken.end() && next->first < end) ||
-        (next != taken.begin() && std::prev(next)->second > begin)) {
+        (next != taken.begin() && std::prev(next)->second.end > begin)) {
       return fmt::format("parcel {} at {}..{} overlaps another", parcel, begin, end);
     }
-    taken.emplace(begin, end);
+    taken.emplace(begin, Lying{end, parcel});
+    return "";
+  }
+
+  std::string exchange(std::uint32_t end, const std::vector<std::uint32_t>& needed,
+                       std::uint32_t complete) {
+    const auto& all = schedule.in_place.exchanges;
+    for (; exchanged < all.size() && all[exchanged].emission < end; ++exchanged) {
+      const std::uint32_t arrival = *schedule.arrival_at(plan, all[exchanged].emission);
+      const auto row = taken.find(std::uint64_t{schedule.slot[arrival]} * kSlotUnit);
+      const auto place = taken.find(std::uint64_t{all[exchanged].place} * kSlotUnit);
+      if (needed[arrival] > complete || row == taken.end() || place == taken.end()) {
+        return fmt::format("exchange {} of nothing", exchanged);
+      }
+      std::swap(row->second.parcel, place->second.parcel);
+    }
     return "";
   }
 
   std::string consume(std::uint32_t batch, const std::vector<std::uint32_t>& needed,
                       std::uint32_t complete) {
+    if (auto wrong = exchange(schedule.batch_begin[batch + 1], needed, complete); !wrong.empty()) {
+      return wrong;
+    }
     for (std::uint32_t i = schedule.batch_begin[batch]; i < schedule.batch_begin[batch + 1]; ++i) {
       const std::uint32_t parcel = plan.parcel_of(schedule.emission[i]);
       if (needed[parcel] > complete) {
         return fmt::format("deadlock: batch {} needs read {} of {} submitted", batch,
                            needed[parcel], complete);
       }
-      if (--users[parcel] == 0 && plan.parcel_bytes[parcel] > 0) {
-        taken.erase(std::uint64_t{schedule.slot[parcel]} * kSlotUnit);
+      if (plan.parcel_bytes[parcel] == 0) {
+        continue;
+      }
+      const auto lying = taken.find(schedule.place_of(plan, i) - plan.head[schedule.emission[i]]);
+      if (lying == taken.end() || lying->second.parcel != parcel) {
+        return fmt::format("emission {} is parcel {}, and another one lies there", i, parcel);
+      }
+      if (--users[parcel] == 0) {
+        taken.erase(lying);
       }
     }
     return "";
@@ -189,6 +219,12 @@ std::string check_schedule(const Plan& plan, const Schedule& schedule) {
       if (auto wrong = live.arrive(plan.pieces[i].parcel); !wrong.empty()) {
         return fmt::format("read {}: {}", r, wrong);
       }
+    }
+  }
+  for (; consumed < schedule.batches(); ++consumed) {
+    const auto all = static_cast<std::uint32_t>(plan.reads.size());
+    if (auto wrong = live.consume(consumed, needed, all); !wrong.empty()) {
+      return wrong;
     }
   }
   return gate == schedule.gates.size() ? "" : "a gate is behind the last read";

@@ -16,7 +16,8 @@ std::string check_plan(const SyntheticCatalog& data, const Plan& plan,
                        const MergeSettings& settings);
 
 // Replays reads and batches under the gates with a consumer that is as slow as the gates allow:
-// live parcels never overlap, no gate waits for a batch that needs a later read.
+// live parcels never overlap, no gate waits for a batch that needs a later read, and each emission
+// finds its own parcel where it is delivered from, exchanges made.
 std::string check_schedule(const Plan& plan, const Schedule& schedule);
 
 }  // namespace blksweep::support

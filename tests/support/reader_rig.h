@@ -16,12 +16,14 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "loader/exchanges.h"
 #include "loader/reader.h"
 #include "support/fake_engine.h"
 #include "support/temp_dir.h"
@@ -115,6 +117,7 @@ class ReaderRig {
     auto made = Scatter::make(plan, schedule, arena.span(), settings.depth);
     ASSERT_TRUE(made);
     scatter = std::make_unique<Scatter>(*std::move(made));
+    exchanges_.emplace(plan, schedule, arena.span());
     auto opened = FileSlots::open(catalog, plan, settings.slots);
     ASSERT_TRUE(opened) << opened.error().message();
     files = *std::move(opened);
@@ -140,21 +143,22 @@ class ReaderRig {
 
   void consume() {
     while (consumed_ < handoff.ready.value()) {
+      exchanges_->make(consumed_);
       for (std::uint32_t i = schedule.batch_begin[consumed_];
            i < schedule.batch_begin[consumed_ + 1]; ++i) {
-        check(schedule.emission[i]);
+        check(i);
       }
       handoff.consumed.publish(++consumed_);
     }
   }
-  void check(std::uint32_t p) {
+  void check(std::uint32_t emission_index) {
+    const std::uint32_t p = schedule.emission[emission_index];
     if (reader->readiness().failed()[p] != 0) {
       return;
     }
     ++delivered_;
     const Sample s = catalog.sample(plan.order[p]);
-    const std::byte* at =
-        arena.data() + std::uint64_t{schedule.slot[plan.parcel_of(p)]} * kSlotUnit + plan.head[p];
+    const std::byte* at = arena.data() + schedule.place_of(plan, emission_index);
     std::vector<std::uint64_t> words(s.length);
     data.file_words(s.file, s.offset, words);
     const std::uint64_t* word = words.data();
@@ -166,6 +170,7 @@ class ReaderRig {
   }
 
   Fd device_;
+  std::optional<Exchanges> exchanges_;
   std::uint32_t consumed_ = 0;
   std::size_t delivered_ = 0;
   std::string wrong_;

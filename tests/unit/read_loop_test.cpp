@@ -164,7 +164,7 @@ class CountedList final : public ReadList {
 struct ListRun {
   VirtualClock clock;
   SteadyEngine engine{clock, 30};
-  std::vector<ByteRange> reads{{0, 4096}, {8192, 12288}, {4096, 8192}, {16384, 20480}};
+  std::array<ByteRange, 4> reads{{{0, 4096}, {8192, 12288}, {4096, 8192}, {16384, 20480}}};
   std::array<std::byte, 8192> memory{};
   std::array<iovec, 2> iov{};
 

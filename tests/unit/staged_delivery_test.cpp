@@ -1,5 +1,6 @@
-// Reads of many small records that land in a staging area and are copied from there, over every
-// engine: whole, and of a file that is cut off between planning and reading.
+// Reads of many small records, over every engine: those that land in a staging area and are copied
+// from there, and those of a reservoir in place; whole, and of a file that is cut off between
+// planning and reading.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -27,13 +28,19 @@ class StagedDelivery : public EpochRig, public ::testing::TestWithParam<EngineKi
     cell_.order = Order::recorded;
     cell_.merge = Merge::file;
     cell_.merge_max = {65536};
-    cell_.shuffle = Shuffle::reservoir;
+    cell_.shuffle = Shuffle::buffer;
     cell_.window = {Bytes{524288}, 0};
     if (const std::string why = engine_refusal(cell_.engine, cell_.depth); !why.empty()) {
       GTEST_SKIP() << why;
     }
     ASSERT_NO_FATAL_FAILURE(open_records());
-    ASSERT_NO_FATAL_FAILURE(prepare({.seed = 7, .verify = true}));
+    ASSERT_NO_FATAL_FAILURE(prepare());
+  }
+  void prepare() { EpochRig::prepare({.seed = 7, .verify = true}); }
+  void prepare_in_place() {
+    cell_.shuffle = Shuffle::reservoir;
+    ASSERT_NO_FATAL_FAILURE(prepare());
+    ASSERT_GT(planned_.schedule.in_place.exchanges.size(), 100U);
   }
 
   void open_records() {
@@ -77,6 +84,32 @@ TEST_P(StagedDelivery, RecordsBehindTheCutFailAndTheOthersComeWhole) {
   EXPECT_EQ(epoch_->delivery().delivered().size(), kPacks * kRecordsOfPack - (kRecordsOfPack - 90));
   EXPECT_EQ(wrong(), 0U);
   EXPECT_GT(epoch_->reader().staged_reads(), 0U);
+}
+
+// Whoever has a batch first makes its exchanges: the decoding, the copying or the consuming thread.
+TEST_P(StagedDelivery, InPlaceEveryStageFindsEachSample) {
+  for (const CopyKind copy : {CopyKind::none, CopyKind::host, CopyKind::emulated}) {
+    for (const ConsumerKind consumer : {ConsumerKind::none, ConsumerKind::emulated}) {
+      for (const std::uint32_t decoders : {0U, 1U}) {
+        cell_.copy = copy;
+        cell_.consumer = consumer;
+        cell_.decode_threads = decoders;
+        cell_.decode_cpu = Nanos(decoders * 1000);
+        ASSERT_NO_FATAL_FAILURE(prepare_in_place());
+        run_prepared();
+        expect_complete();
+        EXPECT_EQ(epoch_->delivery().delivered().size(), kPacks * kRecordsOfPack);
+      }
+    }
+  }
+}
+
+TEST_P(StagedDelivery, InPlaceRecordsBehindTheCutFailAndTheOthersComeWhole) {
+  ASSERT_NO_FATAL_FAILURE(prepare_in_place());
+  std::filesystem::resize_file(source_.catalog.full_path(1), 90 * kRecordBytes + 1000);
+  run_prepared();
+  EXPECT_EQ(epoch_->delivery().delivered().size(), kPacks * kRecordsOfPack - (kRecordsOfPack - 90));
+  EXPECT_EQ(wrong(), 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, StagedDelivery, ::testing::ValuesIn(support::buffered_engines()),

@@ -1,0 +1,237 @@
+#include "plan/in_place.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "plan/schedule_gates.h"
+#include "plan/schedule_room.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint32_t kNowhere = 0xFFFFFFFF;
+// Fewer pieces in a read than this, and most are a read of their own, which needs no copy.
+constexpr std::size_t kAtOnce = 2;
+// An exchange copies twice. A reservoir has 1/e of them at most, with a window of 1/e.
+constexpr std::size_t kMostExchanged = 2;  // one of so many
+
+std::uint32_t epoch_of(const Plan& plan) {
+  return static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
+}
+
+bool pays(const Plan& plan) {
+  const auto& bytes = plan.parcel_bytes;
+  return plan.parcel.empty() && !bytes.empty() && bytes.front() > 0 &&
+         bytes.front() <= kSmallPiece &&
+         std::ranges::all_of(bytes, [&](std::uint32_t b) { return b == bytes.front(); }) &&
+         plan.pieces.size() >= kAtOnce * plan.reads.size();
+}
+
+// Samples that every epoch's window holds; 0: not the same number in each, or all.
+std::uint32_t held_of(const Plan& plan, std::span<const std::uint32_t> held) {
+  const bool equal = std::ranges::all_of(held, [&](std::uint32_t h) { return h == held.front(); });
+  return held.empty() || !equal || held.front() >= epoch_of(plan) ? 0 : held.front();
+}
+
+// What an emission exchanges; places of the window are counted in samples here.
+class ReservoirWalk {
+ public:
+  ReservoirWalk(const Plan& plan, const Schedule& schedule, std::uint32_t held)
+      : emission_(schedule.emission), epoch_(epoch_of(plan)), held_(held), place_of_(epoch_) {
+    out_.held = held;
+    out_.left.reserve(std::size_t{held} * plan.epochs);
+  }
+
+  // In turn. False: no reservoir drew it.
+  bool add_epoch(std::uint32_t epoch) {
+    const std::uint32_t begin = epoch * epoch_;
+    fill(epoch);
+    for (std::uint32_t i = 0; i < epoch_; ++i) {
+      if (!emit(begin + i, emission_[begin + i] - begin, held_ + i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  InPlace take() { return std::move(out_); }
+
+ private:
+  // To where the epoch before leaves from, in the order in which it does.
+  void fill(std::uint32_t epoch) {
+    std::ranges::fill(place_of_, kNowhere);
+    for (std::uint32_t i = 0; i < held_; ++i) {
+      place_of_[i] = epoch == 0 ? i : out_.left[(epoch - 1) * held_ + i];
+    }
+  }
+
+  bool emit(std::uint32_t index, std::uint32_t sample, std::uint32_t arrival) {
+    if (sample == arrival) {
+      return true;
+    }
+    const std::uint32_t place =
+        sample < epoch_ ? std::exchange(place_of_[sample], kNowhere) : kNowhere;
+    if (place == kNowhere) {
+      return false;
+    }
+    if (arrival < epoch_) {
+      place_of_[arrival] = place;
+      out_.exchanges.push_back({index, place});
+    } else {
+      out_.left.push_back(place);
+    }
+    return true;
+  }
+
+  const std::vector<std::uint32_t>& emission_;
+  const std::uint32_t epoch_, held_;
+  std::vector<std::uint32_t> place_of_;  // sample of the epoch -> place in the window
+  InPlace out_;
+};
+
+std::optional<InPlace> exchanges_of(const Plan& plan, const Schedule& schedule,
+                                    std::uint32_t held) {
+  ReservoirWalk walk(plan, schedule, held);
+  for (std::uint32_t e = 0; e < plan.epochs; ++e) {
+    if (!walk.add_epoch(e)) {
+      return std::nullopt;
+    }
+  }
+  InPlace out = walk.take();
+  const bool few = out.exchanges.size() * kMostExchanged <= plan.order.size();
+  return few ? std::optional(std::move(out)) : std::nullopt;
+}
+
+// Rows and places of the window are counted in samples; the window lies before the rows.
+class Ring {
+ public:
+  // `rows` at least. A batch is never cut by the ring's end.
+  Ring(const Plan& plan, const ShuffleSettings& settings, Schedule& schedule,
+       const BatchNeeds& needs, std::uint64_t rows)
+      : plan_(plan),
+        schedule_(schedule),
+        epoch_(epoch_of(plan)),
+        held_(schedule.in_place.held),
+        batch_(std::max(1U, schedule.largest_batch())),
+        of_epoch_(up_to_batch(epoch_ - held_)),
+        rows_(up_to_batch(rows)),
+        row_of_(rows_),
+        walk_(plan, settings, needs, schedule, [](std::uint32_t) {}) {}
+
+  std::uint64_t samples() const { return held_ + rows_; }
+
+  // False: some read would wait for a batch that needs a later one.
+  bool place_all() {
+    schedule_.slot.assign(plan_.parcel_bytes.size(), kNowhere);
+    for (std::uint32_t r = 0; r < plan_.reads.size(); ++r) {
+      walk_.before_read(r);
+      for (std::uint32_t i = plan_.first_piece[r]; i < plan_.first_piece[r + 1]; ++i) {
+        const std::uint32_t position = plan_.pieces[i].parcel;
+        if (schedule_.slot[position] == kNowhere && !place(position)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+ private:
+  struct Row {
+    std::uint64_t number = 0;    // counted on over all epochs, from 1; 0: not used yet
+    std::uint32_t consumed = 0;  // batches, until it is free
+  };
+
+  std::uint64_t up_to_batch(std::uint64_t n) const { return (n + batch_ - 1) / batch_ * batch_; }
+
+  // How many batches are consumed when this emission is.
+  std::uint32_t consumed_with(std::uint32_t epoch, std::uint32_t of_epoch) const {
+    const std::size_t batches = schedule_.batches() / plan_.epochs;
+    return static_cast<std::uint32_t>(epoch * batches + of_epoch / batch_ + 1);
+  }
+
+  bool place(std::uint32_t position) {
+    const std::uint32_t epoch = position / epoch_;
+    const std::uint32_t arrival = position % epoch_;
+    if (arrival >= held_) {
+      return place_in_row(position, epoch, arrival - held_);
+    }
+    schedule_.slot[position] =
+        epoch == 0 ? arrival : schedule_.in_place.left[(epoch - 1) * held_ + arrival];
+    return epoch == 0 || wait_for(consumed_with(epoch - 1, epoch_ - held_ + arrival));
+  }
+
+  // Reads come in an order of their own: what arrived in this row before is what it had before.
+  bool place_in_row(std::uint32_t position, std::uint32_t epoch, std::uint32_t emission) {
+    const std::uint64_t number = epoch * of_epoch_ + emission;
+    Row& row = row_of_[number % rows_];
+    schedule_.slot[position] = static_cast<std::uint32_t>(held_ + number % rows_);
+    const bool in_turn = row.number < number + 1;
+    const std::uint32_t before =
+        std::exchange(row, {number + 1, consumed_with(epoch, emission)}).consumed;
+    return in_turn && wait_for(before);
+  }
+
+  bool wait_for(std::uint32_t batches) {
+    while (walk_.consumed() < batches) {
+      if (!walk_.may_consume()) {
+        return false;
+      }
+      walk_.consume();
+    }
+    return true;
+  }
+
+  const Plan& plan_;
+  Schedule& schedule_;
+  const std::uint32_t epoch_, held_;
+  const std::uint64_t batch_, of_epoch_, rows_;
+  std::vector<Row> row_of_;
+  GateWalk walk_;
+};
+
+// From samples to units of the arena.
+void scale(Schedule& schedule, std::uint32_t units) {
+  for (std::uint32_t& slot : schedule.slot) {
+    slot *= units;
+  }
+  for (Exchange& exchange : schedule.in_place.exchanges) {
+    exchange.place *= units;
+  }
+  for (std::uint32_t& place : schedule.in_place.left) {
+    place *= units;
+  }
+}
+
+}  // namespace
+
+bool place_in_place(const Plan& plan, const ShuffleSettings& settings, const PlaceSettings& places,
+                    Schedule& schedule) {
+  const std::uint32_t held = held_of(plan, places.held);
+  if (held == 0 || !pays(plan)) {
+    return false;
+  }
+  const std::uint64_t sample = align_up(plan.parcel_bytes.front(), places.granule);
+  const std::uint64_t rows =
+      room_beside_window(plan, schedule, settings, places.granule, {}) / sample + 1;
+  const bool all_fit = held + rows >= plan.order.size();  // nothing is used twice
+  std::optional<InPlace> in_place = all_fit ? std::nullopt : exchanges_of(plan, schedule, held);
+  if (!in_place) {
+    return false;
+  }
+  schedule.in_place = *std::move(in_place);
+  const BatchNeeds needs = batch_needs(plan, schedule, places.held);
+  Ring ring(plan, settings, schedule, needs, rows);
+  if (ring.samples() * sample > kMaxArena || !ring.place_all()) {
+    schedule.slot.clear();
+    schedule.gates.clear();
+    schedule.in_place = {};
+    return false;
+  }
+  schedule.arena = {ring.samples() * sample};
+  scale(schedule, static_cast<std::uint32_t>(sample / kSlotUnit));
+  return true;
+}
+
+}  // namespace blksweep

@@ -1,0 +1,222 @@
+#include "plan/in_place.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "base/rng.h"
+#include "plan/epoch_part.h"
+#include "plan/shuffle_emission.h"
+#include "support/plan_model.h"
+#include "support/reader_rig.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::uint32_t kSample = 4096;
+
+struct Shape {
+  std::uint32_t samples, epochs, window, at_once, batch, prefetch, ahead;
+  bool epochs_apart;
+};
+
+Shape shape_of(Rng& rng) {
+  const auto drawn = [&](std::uint64_t from, std::uint64_t to) {
+    return static_cast<std::uint32_t>(from + rng.below(to - from + 1));
+  };
+  return {.samples = drawn(2, 400),
+          .epochs = drawn(1, 3),
+          .window = drawn(1, 80),
+          .at_once = drawn(2, 40),
+          .batch = drawn(1, 20),
+          .prefetch = drawn(0, 3),
+          .ahead = drawn(0, 1) * drawn(0, 30),
+          .epochs_apart = rng.below(3) == 0};
+}
+
+// Samples of one size; a read has `at_once` of them, in an order that differs from that of the
+// positions by at most `ahead`. A read ends with its epoch.
+Plan plan_of(const Shape& shape, Rng& rng) {
+  Plan plan;
+  plan.epochs = shape.epochs;
+  plan.order.resize(std::size_t{shape.samples} * shape.epochs);
+  plan.parcel_bytes.assign(plan.order.size(), kSample);
+  plan.head.assign(plan.order.size(), 0);
+  for (std::uint32_t e = 0; e < shape.epochs; ++e) {
+    std::vector<std::uint32_t> order(shape.samples);
+    std::iota(order.begin(), order.end(), e * shape.samples);
+    for (std::uint32_t i = 0; i < shape.samples; ++i) {
+      const std::uint32_t left = shape.samples - 1 - i;
+      std::swap(order[i], order[i + rng.below(std::min(shape.ahead, left) + 1)]);
+    }
+    for (std::uint32_t i = 0; i < shape.samples; ++i) {
+      if (i % shape.at_once == 0) {
+        plan.first_piece.push_back(static_cast<std::uint32_t>(plan.pieces.size()));
+        plan.reads.push_back({0, 0, 0});
+      }
+      plan.pieces.push_back({order[i], 0, i % shape.at_once * kSample, kSample});
+      plan.reads.back().length += kSample;
+    }
+  }
+  plan.first_piece.push_back(static_cast<std::uint32_t>(plan.pieces.size()));
+  return plan;
+}
+
+ShuffleSettings settings_of(const Shape& shape, std::uint64_t seed) {
+  return {.shuffle = Shuffle::reservoir,
+          .window = {std::uint64_t{shape.window} * kSample},
+          .batch = shape.batch,
+          .prefetch = shape.prefetch,
+          .in_flight = {std::uint64_t{shape.at_once} * kSample},
+          .epochs_apart = shape.epochs_apart,
+          .seed = seed};
+}
+
+// Emission i of the first n - k of an epoch, and the one behind it in its batch.
+bool rows_lie_side_by_side(const Plan& plan, const Schedule& s) {
+  for (std::size_t b = 0; b < s.batches(); ++b) {
+    for (std::uint32_t i = s.batch_begin[b]; i + 1 < s.batch_begin[b + 1]; ++i) {
+      if (s.arrival_at(plan, i + 1) && s.place_of(plan, i) + kSample != s.place_of(plan, i + 1)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+TEST(InPlace, EachEmissionFindsItsSampleAndEachBatchLiesSideBySide) {
+  std::uint32_t in_place = 0;
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    Rng rng(seed);
+    const Shape shape = shape_of(rng);
+    const Plan plan = plan_of(shape, rng);
+    const auto schedule = make_schedule({}, plan, settings_of(shape, seed));
+    ASSERT_TRUE(schedule) << schedule.error().message();
+    EXPECT_EQ(support::check_schedule(plan, *schedule), "") << seed;
+    EXPECT_TRUE(schedule->in_place.held == 0 || rows_lie_side_by_side(plan, *schedule)) << seed;
+    in_place += schedule->in_place.held > 0 ? 1 : 0;
+  }
+  EXPECT_GT(in_place, 800U) << "most of what has more samples than fit";
+}
+
+// What is emitted is the reservoir's, wherever it lies: the general schedule has the same.
+TEST(InPlace, ChangesNothingOfTheEmission) {
+  Rng rng(5);
+  const Shape shape{.samples = 300,
+                    .epochs = 2,
+                    .window = 30,
+                    .at_once = 16,
+                    .batch = 8,
+                    .prefetch = 2,
+                    .ahead = 0,
+                    .epochs_apart = false};
+  Plan plan = plan_of(shape, rng);
+  const auto in_place = make_schedule({}, plan, settings_of(shape, 3));
+  ASSERT_TRUE(in_place);
+  ASSERT_EQ(in_place->in_place.held, 30U);
+  const Emission drawn = draw_emission(plan, settings_of(shape, 3), kSample);
+  EXPECT_EQ(in_place->emission, drawn.positions);
+  EXPECT_LE(in_place->arena.n, std::uint64_t{30 + 2 * 16 + 8 * 8} * kSample);
+}
+
+// k * ln(n / k) of n samples: those that a resident makes room for.
+TEST(InPlace, ExchangesAreThoseOfAReservoir) {
+  Rng rng(6);
+  const Shape shape{.samples = 40000,
+                    .epochs = 1,
+                    .window = 4000,
+                    .at_once = 64,
+                    .batch = 256,
+                    .prefetch = 2,
+                    .ahead = 0,
+                    .epochs_apart = false};
+  const Plan plan = plan_of(shape, rng);
+  const auto schedule = make_schedule({}, plan, settings_of(shape, 9));
+  ASSERT_TRUE(schedule);
+  EXPECT_NEAR(static_cast<double>(schedule->in_place.exchanges.size()), 4000 * 2.302585, 400);
+}
+
+Schedule of(const Plan& plan, const ShuffleSettings& settings) {
+  auto schedule = make_schedule({}, plan, settings);
+  EXPECT_TRUE(schedule) << schedule.error().message();
+  return schedule ? *std::move(schedule) : Schedule{};
+}
+
+TEST(InPlace, IsForSmallSamplesOfOneSizeThatAReservoirDrewWhole) {
+  Rng rng(7);
+  const Shape shape{.samples = 200,
+                    .epochs = 1,
+                    .window = 20,
+                    .at_once = 8,
+                    .batch = 4,
+                    .prefetch = 1,
+                    .ahead = 0,
+                    .epochs_apart = false};
+  const Plan plan = plan_of(shape, rng);
+  const ShuffleSettings settings = settings_of(shape, 1);
+  ASSERT_GT(of(plan, settings).in_place.held, 0U);
+
+  ShuffleSettings other = settings;
+  other.shuffle = Shuffle::buffer;
+  EXPECT_EQ(of(plan, other).in_place.held, 0U);
+  other = settings;
+  other.window = {190 * kSample};
+  EXPECT_EQ(of(plan, other).in_place.held, 0U) << "everything fits";
+
+  Plan odd = plan;
+  odd.parcel_bytes.back() += 4096;
+  odd.pieces.back().length += 4096;
+  odd.reads.back().length += 4096;
+  EXPECT_EQ(of(odd, settings).in_place.held, 0U);
+  Shape alone = shape;
+  alone.at_once = 1;
+  EXPECT_EQ(of(plan_of(alone, rng), settings).in_place.held, 0U);
+
+  const auto whole = draw_order(plan, settings);
+  ASSERT_TRUE(whole);
+  std::vector<std::uint32_t> odd_ones;
+  for (std::uint32_t i = 1; i < whole->size(); i += 2) {
+    odd_ones.push_back(i);
+  }
+  const PartOrder part = take_indices(plan, *whole, std::move(odd_ones));
+  Shape half = shape;
+  half.samples = static_cast<std::uint32_t>(part.order.size());
+  const Plan of_rank = plan_of(half, rng);
+  const auto schedule = schedule_emission(of_rank, settings, part.emission);
+  ASSERT_TRUE(schedule);
+  EXPECT_EQ(schedule->in_place.held, 0U) << "nearly all would be exchanged";
+  EXPECT_EQ(support::check_schedule(of_rank, *schedule), "");
+}
+
+// Reads of several samples come back short, late and out of order, or not at all.
+TEST(InPlace, TheReaderDeliversEachSamplesBytes) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Rng rng(seed);
+    support::ReaderRig rig(
+        {.data = {.files = 6,
+                  .mean_bytes = 300000,
+                  .parts_per_file = 60,
+                  .part_stride = kSample,
+                  .part_bytes = kSample,
+                  .seed = seed},
+         .order = Order::lba,
+         .merge = {.merge = seed % 2 == 0 ? Merge::file : Merge::device, .max = {32768}},
+         .shuffle = {.shuffle = Shuffle::reservoir,
+                     .window = {30 * kSample},
+                     .batch = 1 + static_cast<std::uint32_t>(rng.below(9)),
+                     .in_flight = {65536},
+                     .seed = seed},
+         .epochs = 2,
+         .seed = seed});
+    rig.engine.outcome = [&rng](const support::FakeEngine::Asked& a) -> std::int32_t {
+      return static_cast<std::int32_t>(rng.below(3) == 0 ? 1 + rng.below(a.length) : a.length);
+    };
+    ASSERT_GT(rig.schedule.in_place.held, 0U) << seed;
+    ASSERT_TRUE(rig.run());
+    EXPECT_EQ(rig.wrong_bytes(), "") << seed;
+    EXPECT_EQ(rig.delivered(), rig.plan.order.size());
+  }
+}
+
+}  // namespace
+}  // namespace blksweep
