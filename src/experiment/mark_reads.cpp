@@ -11,17 +11,24 @@
 namespace blksweep {
 namespace {
 
-// Parcel -> the first batch with a sample that lies in it; empty: the schedule has no batches.
+// Parcel -> the first batch that waits for it: with a sample that lies in it or, in place, with the
+// row that it is read to. Empty: the schedule has no batches.
 std::vector<std::uint32_t> first_batches(const Plan& plan, const Schedule& schedule) {
   std::vector<std::uint32_t> first;
   if (schedule.emission.size() != plan.order.size()) {
     return first;
   }
   first.assign(plan.parcel_bytes.size(), std::numeric_limits<std::uint32_t>::max());
+  const auto waits = [&](std::uint32_t batch, std::uint32_t position) {
+    std::uint32_t& of_parcel = first[plan.parcel_of(position)];
+    of_parcel = std::min(of_parcel, batch);
+  };
   for (std::uint32_t b = 0; b < schedule.batches(); ++b) {
     for (std::uint32_t i = schedule.batch_begin[b]; i < schedule.batch_begin[b + 1]; ++i) {
-      std::uint32_t& of_parcel = first[plan.parcel_of(schedule.emission[i])];
-      of_parcel = std::min(of_parcel, b);
+      waits(b, schedule.emission[i]);
+      if (const auto arrival = schedule.arrival_at(plan, i)) {
+        waits(b, *arrival);
+      }
     }
   }
   return first;

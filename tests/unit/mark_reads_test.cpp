@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "experiment/map_proof.h"
 #include "support/synthetic_catalog.h"
@@ -62,6 +63,28 @@ TEST(MarkReads, ARequestOfTwoReadsIsOfTheFirstBatchThatWaits) {
   mark_reads(points, rig.catalog, rig.plan, *schedule);
   EXPECT_EQ(points[0].batch, std::min(batch_of(rig.plan, *schedule, places[0].read),
                                       batch_of(rig.plan, *schedule, places[1].read)));
+}
+
+// A batch has to wait for what is read to its row, also where a resident is delivered from there.
+TEST(MarkReads, InPlaceTheBatchOfARowWaitsForWhatIsReadToIt) {
+  const MarkRig rig;
+  Schedule schedule;
+  schedule.emission.resize(rig.plan.order.size());
+  std::iota(schedule.emission.begin(), schedule.emission.end(), 0U);
+  std::swap(schedule.emission[2], schedule.emission.back());  // position 2 stays to the end
+  const auto all = static_cast<std::uint32_t>(rig.plan.order.size());
+  schedule.batch_begin = {0, 1, 2, 3, all};
+  const auto marked = [&](std::uint32_t position) {
+    std::vector<IssuePoint> points = rig.requests();
+    mark_reads(points, rig.catalog, rig.plan, schedule);
+    return points[std::ranges::find(rig.plan.pieces, position, &Piece::parcel) -
+                  rig.plan.pieces.begin()]
+        .batch;
+  };
+  EXPECT_EQ(marked(2), 3U);
+  schedule.in_place.held = 1;  // position i has the row of emission i - 1
+  EXPECT_EQ(marked(1), 0U);
+  EXPECT_EQ(marked(2), 1U);
 }
 
 // Three reads of the device, a batch each: `wide` bridges a gap in which `inner` lies, `next` is
