@@ -36,13 +36,49 @@ std::uint32_t held_of(const Plan& plan, std::span<const std::uint32_t> held) {
   return held.empty() || !equal || held.front() >= epoch_of(plan) ? 0 : held.front();
 }
 
+// Places of the window, and those beside it that let the next epoch's first samples arrive while
+// the last batches of this one are held: an epoch fills the spare ones first, then those that the
+// one before leaves from, in the order in which it does; what it does not reach is spare then.
+struct WindowPlaces {
+  std::uint32_t held, spare;
+
+  std::uint32_t all() const { return held + spare; }
+  // Who left the place, counted over all epochs; nullopt: it is new.
+  std::optional<std::uint32_t> left_by(std::uint32_t epoch, std::uint32_t arrival) const {
+    const std::uint64_t before = std::uint64_t{epoch} * held + arrival;
+    return before < all() ? std::nullopt
+                          : std::optional(static_cast<std::uint32_t>(before - all()));
+  }
+  std::uint32_t place(std::span<const std::uint32_t> left, std::uint32_t epoch,
+                      std::uint32_t arrival) const {
+    const auto by = left_by(epoch, arrival);
+    return by ? left[*by] : epoch * held + arrival;
+  }
+};
+
+// As far as the prefetch bound and the read at hand let ahead.
+std::uint32_t spare_of(const Plan& plan, const Schedule& schedule, std::uint32_t prefetch) {
+  std::uint32_t at_once = 0;
+  for (std::size_t r = 0; r < plan.reads.size(); ++r) {
+    at_once = std::max(at_once, plan.first_piece[r + 1] - plan.first_piece[r]);
+  }
+  const std::uint64_t ahead = std::uint64_t{prefetch} * schedule.largest_batch() + at_once;
+  return plan.epochs == 1
+             ? 0
+             : static_cast<std::uint32_t>(std::min<std::uint64_t>(ahead, plan.order.size()));
+}
+
 // What an emission exchanges; places of the window are counted in samples here.
 class ReservoirWalk {
  public:
-  ReservoirWalk(const Plan& plan, const Schedule& schedule, std::uint32_t held)
-      : emission_(schedule.emission), epoch_(epoch_of(plan)), held_(held), place_of_(epoch_) {
-    out_.held = held;
-    out_.left.reserve(std::size_t{held} * plan.epochs);
+  ReservoirWalk(const Plan& plan, const Schedule& schedule, const WindowPlaces& window)
+      : emission_(schedule.emission),
+        epoch_(epoch_of(plan)),
+        held_(window.held),
+        window_(window),
+        place_of_(epoch_) {
+    out_.held = held_;
+    out_.left.reserve(std::size_t{held_} * plan.epochs);
   }
 
   // In turn. False: no reservoir drew it.
@@ -59,11 +95,10 @@ class ReservoirWalk {
   InPlace take() { return std::move(out_); }
 
  private:
-  // To where the epoch before leaves from, in the order in which it does.
   void fill(std::uint32_t epoch) {
     std::ranges::fill(place_of_, kNowhere);
     for (std::uint32_t i = 0; i < held_; ++i) {
-      place_of_[i] = epoch == 0 ? i : out_.left[(epoch - 1) * held_ + i];
+      place_of_[i] = window_.place(out_.left, epoch, i);
     }
   }
 
@@ -87,13 +122,14 @@ class ReservoirWalk {
 
   const std::vector<std::uint32_t>& emission_;
   const std::uint32_t epoch_, held_;
+  const WindowPlaces window_;
   std::vector<std::uint32_t> place_of_;  // sample of the epoch -> place in the window
   InPlace out_;
 };
 
 std::optional<InPlace> exchanges_of(const Plan& plan, const Schedule& schedule,
-                                    std::uint32_t held) {
-  ReservoirWalk walk(plan, schedule, held);
+                                    const WindowPlaces& window) {
+  ReservoirWalk walk(plan, schedule, window);
   for (std::uint32_t e = 0; e < plan.epochs; ++e) {
     if (!walk.add_epoch(e)) {
       return std::nullopt;
@@ -109,18 +145,19 @@ class Ring {
  public:
   // `rows` at least. A batch is never cut by the ring's end.
   Ring(const Plan& plan, const ShuffleSettings& settings, Schedule& schedule,
-       const BatchNeeds& needs, std::uint64_t rows)
+       const BatchNeeds& needs, const WindowPlaces& window, std::uint64_t rows)
       : plan_(plan),
         schedule_(schedule),
         epoch_(epoch_of(plan)),
-        held_(schedule.in_place.held),
+        held_(window.held),
+        window_(window),
         batch_(std::max(1U, schedule.largest_batch())),
         of_epoch_(up_to_batch(epoch_ - held_)),
         rows_(up_to_batch(rows)),
         row_of_(rows_),
         walk_(plan, settings, needs, schedule, [](std::uint32_t) {}) {}
 
-  std::uint64_t samples() const { return held_ + rows_; }
+  std::uint64_t samples() const { return window_.all() + rows_; }
 
   // False: some read would wait for a batch that needs a later one.
   bool place_all() {
@@ -157,16 +194,16 @@ class Ring {
     if (arrival >= held_) {
       return place_in_row(position, epoch, arrival - held_);
     }
-    schedule_.slot[position] =
-        epoch == 0 ? arrival : schedule_.in_place.left[(epoch - 1) * held_ + arrival];
-    return epoch == 0 || wait_for(consumed_with(epoch - 1, epoch_ - held_ + arrival));
+    schedule_.slot[position] = window_.place(schedule_.in_place.left, epoch, arrival);
+    const auto by = window_.left_by(epoch, arrival);
+    return !by || wait_for(consumed_with(*by / held_, epoch_ - held_ + *by % held_));
   }
 
   // Reads come in an order of their own: what arrived in this row before is what it had before.
   bool place_in_row(std::uint32_t position, std::uint32_t epoch, std::uint32_t emission) {
     const std::uint64_t number = epoch * of_epoch_ + emission;
     Row& row = row_of_[number % rows_];
-    schedule_.slot[position] = static_cast<std::uint32_t>(held_ + number % rows_);
+    schedule_.slot[position] = static_cast<std::uint32_t>(window_.all() + number % rows_);
     const bool in_turn = row.number < number + 1;
     const std::uint32_t before =
         std::exchange(row, {number + 1, consumed_with(epoch, emission)}).consumed;
@@ -186,6 +223,7 @@ class Ring {
   const Plan& plan_;
   Schedule& schedule_;
   const std::uint32_t epoch_, held_;
+  const WindowPlaces window_;
   const std::uint64_t batch_, of_epoch_, rows_;
   std::vector<Row> row_of_;
   GateWalk walk_;
@@ -215,14 +253,15 @@ bool place_in_place(const Plan& plan, const ShuffleSettings& settings, const Pla
   const std::uint64_t sample = align_up(plan.parcel_bytes.front(), places.granule);
   const std::uint64_t rows =
       room_beside_window(plan, schedule, settings, places.granule, {}) / sample + 1;
-  const bool all_fit = held + rows >= plan.order.size();  // nothing is used twice
-  std::optional<InPlace> in_place = all_fit ? std::nullopt : exchanges_of(plan, schedule, held);
+  const WindowPlaces window{held, spare_of(plan, schedule, settings.prefetch)};
+  const bool all_fit = window.all() + rows >= plan.order.size();  // nothing is used twice
+  std::optional<InPlace> in_place = all_fit ? std::nullopt : exchanges_of(plan, schedule, window);
   if (!in_place) {
     return false;
   }
   schedule.in_place = *std::move(in_place);
   const BatchNeeds needs = batch_needs(plan, schedule, places.held);
-  Ring ring(plan, settings, schedule, needs, rows);
+  Ring ring(plan, settings, schedule, needs, window, rows);
   if (ring.samples() * sample > kMaxArena || !ring.place_all()) {
     schedule.slot.clear();
     schedule.gates.clear();

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/rng.h"
+#include "loader/most_held.h"
 #include "plan/epoch_part.h"
 #include "plan/shuffle_emission.h"
 #include "support/plan_model.h"
@@ -97,6 +98,27 @@ TEST(InPlace, EachEmissionFindsItsSampleAndEachBatchLiesSideBySide) {
     in_place += schedule->in_place.held > 0 ? 1 : 0;
   }
   EXPECT_GT(in_place, 800U) << "most of what has more samples than fit";
+}
+
+// As many batches are out as the prefetch says, also where an epoch follows another one: its first
+// samples arrive while the last batches of the one before are held.
+TEST(InPlace, AnEpochArrivesWhileTheLastBatchesOfTheOneBeforeAreHeld) {
+  std::uint32_t in_place = 0;
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    Rng rng(seed);
+    Shape shape = shape_of(rng);
+    shape.ahead = 0;
+    shape.epochs_apart = false;
+    const Plan plan = plan_of(shape, rng);
+    const auto schedule = make_schedule({}, plan, settings_of(shape, seed));
+    ASSERT_TRUE(schedule) << schedule.error().message();
+    const auto batches = static_cast<std::uint32_t>(schedule->batches());
+    if (schedule->in_place.held > 0 && shape.epochs > 1) {
+      EXPECT_GE(most_held_batches(plan, *schedule), std::min(batches, shape.prefetch + 1)) << seed;
+      ++in_place;
+    }
+  }
+  EXPECT_GT(in_place, 500U);
 }
 
 // What is emitted is the reservoir's, wherever it lies: the general schedule has the same.
