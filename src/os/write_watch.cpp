@@ -10,6 +10,8 @@
 #include <cstring>
 #include <span>
 
+#include "os/xfs_remaps.h"
+
 namespace blksweep {
 namespace {
 
@@ -68,6 +70,15 @@ std::uint64_t inode_of(int mount, std::span<const unsigned char> event) {
 
 }  // namespace
 
+WriteWatch::WriteWatch(Fd events, Fd mount)
+    : events_(std::move(events)), mount_(std::move(mount)), remaps_(xfs_remaps(mount_.get())) {}
+
+// Since the call before. Where the kernel does not count, always.
+bool WriteWatch::remapped() {
+  const std::optional<std::string> before = std::exchange(remaps_, xfs_remaps(mount_.get()));
+  return remaps_ && (remaps_->empty() || remaps_ != before);
+}
+
 Result<WriteWatch> WriteWatch::begin(const std::string& path) {
   Fd mount(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
   if (!mount) {
@@ -112,6 +123,9 @@ Result<std::vector<std::uint64_t>> WriteWatch::touched() {
       inodes.push_back(inode_of(mount_.get(), left.first(event.event_len)));
       left = left.subspan(event.event_len);
     }
+  }
+  if (remapped()) {
+    inodes.push_back(0);
   }
   std::ranges::sort(inodes);
   inodes.erase(std::unique(inodes.begin(), inodes.end()), inodes.end());
