@@ -55,9 +55,7 @@ std::uint64_t largest_batch_bytes(const Catalog& catalog, const Plan& plan, cons
 }  // namespace
 
 Result<> Epoch::allocate(const LoaderSettings& settings, const PlannedEpoch& planned) {
-  const bool staged = settings.workers == 0;
-  const Bytes staging = staged ? staging_area(planned.plan, settings.depth) : Bytes{0};
-  const Bytes all{planned.schedule.arena.n + staging.n};
+  const Bytes all = memory_of(planned, settings);
   BLKSWEEP_CHECK(check_memory({all}, settings));
   BLKSWEEP_TRY(arena_, options_.memory ? options_.memory->take(all) : PageBuffer::allocate(all));
   keeper_.to = options_.memory;

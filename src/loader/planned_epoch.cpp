@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "loader/own_window.h"
+#include "loader/scatter.h"
 #include "loader/verify.h"
 #include "os/memory_room.h"
 #include "plan/epoch_part.h"
@@ -135,6 +136,12 @@ Result<PlanNeeds> affordable_needs(const Source& source, const LoaderSettings& s
 std::string order_hash(const PlannedEpoch& planned) {
   return planned.whole_hash.empty() ? hash_of_emission(planned.plan, planned.schedule.emission)
                                     : planned.whole_hash;
+}
+
+Bytes memory_of(const PlannedEpoch& planned, const LoaderSettings& settings) {
+  const bool staged = settings.workers == 0;
+  return {planned.schedule.arena.n +
+          (staged ? staging_area(planned.plan, settings.depth).n : std::uint64_t{0})};
 }
 
 Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& settings,

@@ -33,6 +33,9 @@ struct PlannedEpoch {
 // emission_hash() of the samples as they will be emitted, of all parts together.
 std::string order_hash(const PlannedEpoch& planned);
 
+// What the epoch is read into: the schedule's arena and, behind it, where small pieces are staged.
+Bytes memory_of(const PlannedEpoch& planned, const LoaderSettings& settings);
+
 // Order, merge and schedule for one seed; pure but for the clock.
 Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& settings,
                                 std::uint64_t seed);

@@ -56,6 +56,17 @@ double mean_seek(const FlatCatalog& flat, const PlannedEpoch& p) {
   return summarize(catalog, p.plan).mean_seek_bytes.value_or(0);
 }
 
+// What is said to be allocated is: small pieces are staged behind the arena, in a room per read.
+TEST(PlanCell, MemoryIsTheArenaAndWhereSmallPiecesAreStaged) {
+  LoaderSettings cell = cell_of(Order::lba, Merge::device);
+  cell.depth = 8;
+  const FlatCatalog small = side_by_side(1000, 4096);
+  const PlannedEpoch p = must(small, cell);
+  EXPECT_EQ(memory_of(p, cell).n, p.schedule.arena.n + 8 * kMiB);
+  const PlannedEpoch large = must(side_by_side(100, 65536), cell);
+  EXPECT_EQ(memory_of(large, cell).n, large.schedule.arena.n);
+}
+
 // Of a filesystem with small blocks no more is read than a block; of one with large ones a page.
 TEST(PlanCell, ReadsEndWithABlockOrAPageWhicheverIsSmaller) {
   const FlatCatalog flat = side_by_side(4, 5000);
