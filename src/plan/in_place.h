@@ -10,9 +10,7 @@
 // Exchanges: who delivers a batch makes them before anybody sees it, batch after batch, once all
 //          that arrives for its rows is there.
 // Epochs:  the next one fills places that this one leaves, and before them spare ones: else its
-// last
-//          sample of the window would wait for the last batch of this epoch, and nothing of it be
-//          read ahead. One epoch has none.
+//          last resident would wait for the last batch of this one, and nothing be read ahead.
 // Applies: to samples of one size of at most kSmallPiece that are read several at once: others are
 //          read straight to their places without a copy, or cost more to exchange. Of a part of
 //          what a reservoir drew, as a rank has, nearly all would be exchanged.
