@@ -140,8 +140,9 @@ std::string order_hash(const PlannedEpoch& planned) {
 
 Bytes memory_of(const PlannedEpoch& planned, const LoaderSettings& settings) {
   const bool staged = settings.workers == 0;
-  return {planned.schedule.arena.n +
-          (staged ? staging_area(planned.plan, settings.depth).n : std::uint64_t{0})};
+  return {
+      planned.schedule.arena.n +
+      (staged ? staging_area(planned.plan, planned.schedule, settings.depth).n : std::uint64_t{0})};
 }
 
 Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& settings,

@@ -33,20 +33,42 @@ std::uint32_t span_of(const Plan& plan, std::uint32_t begin, std::uint32_t end) 
   return last.read_offset + last.length - plan.pieces[begin].read_offset;
 }
 
-bool small_pieces(std::uint32_t span, std::uint32_t pieces) {
-  return pieces > 1 && span / pieces <= kSmallPiece;
+// One more than this is the first that costs more than a copy: a ring's end cuts a read in two.
+constexpr std::uint32_t kFewIovecs = 2;
+
+bool is_staged(std::size_t iovecs, std::uint32_t span, std::uint32_t pieces) {
+  return iovecs > kFewIovecs && span / pieces <= kSmallPiece;
+}
+
+// Of pieces [begin, end) of one read, as build() makes them.
+std::uint32_t iovecs_of(const Plan& plan, const Schedule& schedule, std::uint32_t begin,
+                        std::uint32_t end) {
+  std::uint32_t n = 0;
+  std::uint32_t at = plan.pieces[begin].read_offset;
+  std::uint64_t next = ~std::uint64_t{0};
+  for (std::uint32_t i = begin; i < end; ++i) {
+    const Piece& p = plan.pieces[i];
+    const std::uint64_t place =
+        std::uint64_t{schedule.slot[p.parcel]} * kSlotUnit + p.parcel_offset;
+    const bool gap = p.read_offset > at;
+    n += (gap ? 1 : 0) + (gap || place != next ? 1 : 0);
+    next = place + p.length;
+    at = p.read_offset + p.length;
+  }
+  return n;
 }
 
 }  // namespace
 
-Bytes staging_area(const Plan& plan, unsigned tags) {
+Bytes staging_area(const Plan& plan, const Schedule& schedule, unsigned tags) {
   std::uint32_t most = 0;
   for (std::size_t r = 0; r < plan.reads.size(); ++r) {
     const std::uint32_t begin = plan.first_piece[r];
     const std::uint32_t end = plan.first_piece[r + 1];
     if (end > begin && plan.reads[r].source != kZeros) {
       const std::uint32_t span = span_of(plan, begin, end);
-      most = std::max(most, small_pieces(span, end - begin) ? span : 0);
+      const bool staged = is_staged(iovecs_of(plan, schedule, begin, end), span, end - begin);
+      most = std::max(most, staged ? span : 0);
     }
   }
   return {align_up(most, kPageBytes) * tags};
@@ -57,7 +79,7 @@ Result<Scatter> Scatter::make(const Plan& plan, const Schedule& schedule,
   const Needs needs = needs_of(plan);
   Scatter s(plan, schedule, arena);
   s.row_ = needs.iovecs;
-  s.staging_ = arena.last(staging_area(plan, tags).n);
+  s.staging_ = arena.last(staging_area(plan, schedule, tags).n);
   s.room_ = static_cast<std::uint32_t>(s.staging_.size() / std::max(1U, tags));
   s.staged_.resize(tags);
   s.table_.resize(std::size_t{tags} * needs.iovecs);
@@ -91,7 +113,7 @@ std::span<iovec> Scatter::build(std::uint32_t tag, std::uint32_t begin, std::uin
 std::span<iovec> Scatter::aim(std::uint32_t tag, std::uint32_t begin, std::uint32_t end) {
   const std::span<iovec> iov = build(tag, begin, end);
   const std::uint32_t span = span_of(*plan_, begin, end);
-  const bool stage = iov.size() > 1 && span <= room_ && small_pieces(span, end - begin);
+  const bool stage = span <= room_ && is_staged(iov.size(), span, end - begin);
   staged_[tag] = stage ? 1 : 0;
   if (!stage) {
     return iov;

@@ -4,8 +4,8 @@
 // use a registered buffer). Bridged gaps go to a sink that nobody reads. Lifetime: iovecs live in a
 // table of one row per tag; a row is reused only after its completion.
 //
-// Small pieces (kSmallPiece on average, or less) that would need several iovecs are read in one
-// run into a staging area, one room per tag at the end of the arena, and copied on arrival: 256
+// Small pieces (kSmallPiece on average, or less) that would need more than two iovecs are read in
+// one run into a staging area, one room per tag at the end of the arena, and copied on arrival: 256
 // places of 4 KiB cut a read of 1 MiB in two at a driver's 128 segments, and cost more CPU than the
 // copy.
 #pragma once
@@ -22,8 +22,8 @@
 
 namespace blksweep {
 
-// What make() takes from the end of the arena; 0: no read of the plan can be staged.
-Bytes staging_area(const Plan& plan, unsigned tags);
+// What make() takes from the end of the arena; 0: no read is staged.
+Bytes staging_area(const Plan& plan, const Schedule& schedule, unsigned tags);
 
 class Scatter {
  public:

@@ -111,7 +111,8 @@ class ReaderRig {
 
  private:
   void connect() {
-    auto memory = PageBuffer::allocate({schedule.arena.n + staging_area(plan, settings.depth).n});
+    auto memory =
+        PageBuffer::allocate({schedule.arena.n + staging_area(plan, schedule, settings.depth).n});
     ASSERT_TRUE(memory);
     arena = *std::move(memory);
     auto made = Scatter::make(plan, schedule, arena.span(), settings.depth);

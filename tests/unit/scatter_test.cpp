@@ -48,7 +48,7 @@ TEST(Scatter, ASinglePieceBeginsAtItsOwnFirstByte) {
 // Small pieces come in one run, whatever their places, and lie in them afterwards.
 TEST(Scatter, SmallPiecesAreStagedAndCopiedToTheirPlaces) {
   OneRead one;
-  ASSERT_EQ(staging_area(one.plan, 2).n, 2U * 20480);
+  ASSERT_EQ(staging_area(one.plan, one.schedule, 2).n, 2U * 20480);
   auto scatter = Scatter::make(one.plan, one.schedule, one.arena.span(), 2);
   ASSERT_TRUE(scatter);
   const auto iov = scatter->aim(1, 0, 3);
@@ -78,7 +78,23 @@ TEST(Scatter, WhatIsOneRunOrLargeIsReadInPlace) {
   EXPECT_EQ(scatter->staged_reads(), 0U);
   one.plan.pieces = {{0, 0, 0, 12288}, {1, 0, 12288, 12288}};
   one.plan.first_piece = {0, 2};
-  EXPECT_EQ(staging_area(one.plan, 1).n, 0U);
+  EXPECT_EQ(staging_area(one.plan, one.schedule, 1).n, 0U);
+}
+
+// As of a read that the end of a ring cuts, or of neighbours: memory for others' copies is none.
+TEST(Scatter, WhatNeedsTwoIovecsIsReadToBoth) {
+  OneRead one;
+  one.plan.pieces = {{0, 0, 0, 4096}, {1, 0, 4096, 4096}, {2, 0, 8192, 4096}};
+  one.plan.reads = {{0, 12288, kFromDevice}};
+  EXPECT_EQ(staging_area(one.plan, one.schedule, 4).n, 0U);
+  auto scatter = Scatter::make(one.plan, one.schedule, one.arena.span(), 4);
+  ASSERT_TRUE(scatter);
+  const auto iov = scatter->aim(3, 0, 3);
+  ASSERT_EQ(iov.size(), 2U);
+  EXPECT_EQ(iov[0].iov_base, one.arena.data() + 8192);
+  EXPECT_EQ(iov[1].iov_base, one.arena.data());
+  one.schedule.slot = {16, 0, 32};  // three places
+  EXPECT_EQ(staging_area(one.plan, one.schedule, 4).n, 4U * 12288);
 }
 
 // What is left after any number of bytes begins right behind them and has the rest of the length.
