@@ -7,6 +7,7 @@
 // Lifetime: borrows everything. Threads: one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>

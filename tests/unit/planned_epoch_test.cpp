@@ -60,8 +60,7 @@ double mean_seek(const FlatCatalog& flat, const PlannedEpoch& p) {
 TEST(PlanCell, MemoryIsTheArenaAndWhereSmallPiecesAreStaged) {
   LoaderSettings cell = cell_of(Order::lba, Merge::device);
   cell.depth = 8;
-  const FlatCatalog small = side_by_side(1000, 4096);
-  const PlannedEpoch in_order = must(small, cell);
+  const PlannedEpoch in_order = must(side_by_side(1000, 4096), cell);
   EXPECT_EQ(memory_of(in_order, cell).n, in_order.schedule.arena.n) << "one iovec a read";
   cell.shuffle = Shuffle::buffer;
   cell.window = {Bytes{16'000'000}, 0};
