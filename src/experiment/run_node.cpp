@@ -247,13 +247,14 @@ Result<RunNode> RunNode::borrow(const Source& source, const NodeWish& wish, std:
   BLKSWEEP_TRY(Borrowing borrowing, Borrowing::begin());
   auto state = std::make_unique<State>(std::move(borrowing));
   state->binding = std::move(binding);
+  std::vector<AskedGot> set;
   if (wish.changes_queue()) {
-    BLKSWEEP_TRY(const auto got, set_queue(disk_of(source), queue_wish(wish), state->borrowing));
-    state->add(got);
+    BLKSWEEP_TRY(set, set_queue(disk_of(source), queue_wish(wish), state->borrowing));
+    state->add(set);
   }
   if (source.device) {
     state->queue_of = source.device->disk;
-    state->queue = queue_settings(state->queue_of);
+    state->queue = settings_with(set, state->queue_of);
   }
   state->watch = DiskWatch::begin(state->queue_of);
   if (limits(wish)) {

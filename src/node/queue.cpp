@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "node/setting.h"
+#include "os/blockdev.h"
 #include "os/file.h"
 #include "os/folder_entries.h"
 
@@ -275,6 +276,19 @@ Result<std::vector<AskedGot>> set_queue(const std::string& disk, const QueueWish
     borrowing.changed({queue_folder(disk) + one.name, one.got});
   }
   return all;
+}
+
+// Of a scheduler the whole list is a setting's text, with the one that is on in brackets.
+std::vector<std::pair<std::string, std::string>> settings_with(const std::vector<AskedGot>& set,
+                                                               const std::string& disk) {
+  auto settings = queue_settings(disk);
+  for (auto& [name, value] : settings) {
+    const auto own = std::ranges::find(set, name, &AskedGot::name);
+    if (own != set.end() && value != own->got && marked_word(value) != own->got) {
+      value = own->got;
+    }
+  }
+  return settings;
 }
 
 Result<> put_back_queue(const std::string& disk, const BorrowingPlaces& places) {

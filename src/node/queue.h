@@ -35,6 +35,11 @@ struct AskedGot {
 Result<std::vector<AskedGot>> set_queue(const std::string& disk, const QueueWish& wish,
                                         Borrowing& borrowing);
 
+// The queue's settings (os/blockdev.h) as they were left by set_queue(): what somebody else has
+// written over it since is not among them.
+std::vector<std::pair<std::string, std::string>> settings_with(const std::vector<AskedGot>& set,
+                                                               const std::string& disk);
+
 // Before the queue is described: what a killed process left of its own there is no fact of the
 // disk.
 Result<> put_back_queue(const std::string& disk, const BorrowingPlaces& places = {});

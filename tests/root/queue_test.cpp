@@ -7,6 +7,7 @@
 #include <map>
 
 #include "node/setting.h"
+#include "os/blockdev.h"
 #include "os/file.h"
 #include "support/borrowing_rig.h"
 #include "support/loop_fs.h"
@@ -87,6 +88,19 @@ class Queue : public testing::Test {
   Tree at_first_;
   BorrowingPlaces places_;
 };
+
+// Before anybody looks at the queue somebody may have written over what was set.
+TEST_F(Queue, WhatARunIsToFindIsWhatItSet) {
+  Borrowing loan = begin();
+  const auto set = set_queue(disk_, {{"scheduler", "mq-deadline"}, {"nomerges", "2"}}, loan);
+  ASSERT_TRUE(set) << set.error().message();
+  EXPECT_EQ(settings_with(*set, disk_), queue_settings(disk_));
+  ASSERT_TRUE(write_setting("/sys/block/" + disk_ + "/queue/scheduler", "none"));
+  ASSERT_TRUE(write_setting("/sys/block/" + disk_ + "/queue/nomerges", "0"));
+  const std::string changed = changed_queue(settings_with(*set, disk_), queue_settings(disk_));
+  EXPECT_TRUE(changed.find("nomerges 2, now 0; ") != std::string::npos) << changed;
+  EXPECT_TRUE(changed.find("scheduler mq-deadline, now [none]") != std::string::npos) << changed;
+}
 
 TEST_F(Queue, EverySchedulerAndBackLeavesEveryFileAsItWas) {
   for (const std::string& from : schedulers_of(disk_)) {
