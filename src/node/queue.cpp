@@ -278,14 +278,19 @@ Result<std::vector<AskedGot>> set_queue(const std::string& disk, const QueueWish
   return all;
 }
 
-// Of a scheduler the whole list is a setting's text, with the one that is on in brackets.
+// Of a scheduler the whole list is a setting's text, with the one that is on in brackets; and no
+// kernel takes another one than it was given, so that what it reads at once is not believed either.
 std::vector<std::pair<std::string, std::string>> settings_with(const std::vector<AskedGot>& set,
                                                                const std::string& disk) {
   auto settings = queue_settings(disk);
   for (auto& [name, value] : settings) {
     const auto own = std::ranges::find(set, name, &AskedGot::name);
-    if (own != set.end() && value != own->got && marked_word(value) != own->got) {
-      value = own->got;
+    if (own == set.end()) {
+      continue;
+    }
+    const std::string& left = name == kScheduler ? own->asked : own->got;
+    if (value != left && marked_word(value) != left) {
+      value = left;
     }
   }
   return settings;

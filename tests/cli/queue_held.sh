@@ -39,7 +39,7 @@ changed_amid "$tmp/fact.db" nomerges 0 2
 echo 0 >"$queue/nomerges"
 changed_amid "$tmp/wish.db" scheduler mq-deadline none --scheduler mq-deadline
 [ "$(sql "$tmp/wish.db" "SELECT count(*) > 0 FROM run WHERE incomplete_reason LIKE '%changed during the run:%scheduler%'")" = 1 ] ||
-  die 'a run whose scheduler was taken away is complete'
+  die "a run whose scheduler was taken away is complete: $(sql "$tmp/wish.db" 'SELECT incomplete_reason FROM run')"
 
 # --- btrfs reads ahead by a setting of its own, which --read-ahead cannot reach ----------------------------
 loopfs_remove

@@ -100,6 +100,9 @@ TEST_F(Queue, WhatARunIsToFindIsWhatItSet) {
   const std::string changed = changed_queue(settings_with(*set, disk_), queue_settings(disk_));
   EXPECT_TRUE(changed.find("nomerges 2, now 0; ") != std::string::npos) << changed;
   EXPECT_TRUE(changed.find("scheduler mq-deadline, now [none]") != std::string::npos) << changed;
+  const std::vector<AskedGot> at_once{
+      {"scheduler", "mq-deadline", "none", ""}};  // others were faster
+  EXPECT_NE(changed_queue(settings_with(at_once, disk_), queue_settings(disk_)), "");
 }
 
 TEST_F(Queue, EverySchedulerAndBackLeavesEveryFileAsItWas) {
