@@ -19,17 +19,11 @@ std::vector<std::uint32_t> first_batches(const Plan& plan, const Schedule& sched
     return first;
   }
   first.assign(plan.parcel_bytes.size(), std::numeric_limits<std::uint32_t>::max());
-  const auto waits = [&](std::uint32_t batch, std::uint32_t position) {
-    std::uint32_t& of_parcel = first[plan.parcel_of(position)];
-    of_parcel = std::min(of_parcel, batch);
-  };
   for (std::uint32_t b = 0; b < schedule.batches(); ++b) {
-    for (std::uint32_t i = schedule.batch_begin[b]; i < schedule.batch_begin[b + 1]; ++i) {
-      waits(b, schedule.emission[i]);
-      if (const auto arrival = schedule.arrival_at(plan, i)) {
-        waits(b, *arrival);
-      }
-    }
+    schedule.for_each_awaited(plan, b, [&](std::uint32_t position) {
+      std::uint32_t& of_parcel = first[plan.parcel_of(position)];
+      of_parcel = std::min(of_parcel, b);
+    });
   }
   return first;
 }

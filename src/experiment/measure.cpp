@@ -55,7 +55,7 @@ void record_plan(RunRecord& r, const RunRequest& q) {
   r.device_fallbacks =
       q.cell.merge_asked ? q.planned.plan.order.size() : q.planned.plan.device_fallbacks;
   r.window_peak_bytes = q.planned.schedule.window_peak.n;
-  r.arena_bytes = memory_of(q.planned, q.cell).n;
+  r.arena_bytes = memory_of(q.planned).n;
   r.refill = q.cell.workers == 0 ? Maybe<std::uint32_t>(refill_of(q.cell)) : std::nullopt;
   r.submit_batch =
       submit_batch_of(q.cell) > 0 ? Maybe<std::uint32_t>(submit_batch_of(q.cell)) : std::nullopt;

@@ -55,7 +55,7 @@ std::uint64_t largest_batch_bytes(const Catalog& catalog, const Plan& plan, cons
 }  // namespace
 
 Result<> Epoch::allocate(const LoaderSettings& settings, const PlannedEpoch& planned) {
-  const Bytes all = memory_of(planned, settings);
+  const Bytes all = memory_of(planned);
   BLKSWEEP_CHECK(check_memory({all}, settings));
   BLKSWEEP_TRY(arena_, options_.memory ? options_.memory->take(all) : PageBuffer::allocate(all));
   keeper_.to = options_.memory;
@@ -150,8 +150,8 @@ Result<> Epoch::make_stages(const Source& source, const LoaderSettings& settings
 
 Result<> Epoch::make_reader(const Source& source, const LoaderSettings& settings,
                             const PlannedEpoch& planned) {
-  BLKSWEEP_TRY(Scatter scatter,
-               Scatter::make(planned.plan, planned.schedule, arena_.span(), settings.depth));
+  BLKSWEEP_TRY(Scatter scatter, Scatter::make(planned.plan, planned.schedule, arena_.span(),
+                                              {settings.depth, planned.staging}));
   scatter_ = std::make_unique<Scatter>(std::move(scatter));
   const ReaderInputs in{.catalog = source.catalog,
                         .plan = planned.plan,

@@ -132,7 +132,7 @@ void Loader::State::count_plan() {
     }
   }
   stats.window_bytes = planned.schedule.window_peak.n;
-  stats.memory_bytes = memory_of(planned, settings).n;
+  stats.memory_bytes = memory_of(planned).n;
   stats.plan_ns = planned.plan_ns;
 }
 

@@ -138,11 +138,8 @@ std::string order_hash(const PlannedEpoch& planned) {
                                     : planned.whole_hash;
 }
 
-Bytes memory_of(const PlannedEpoch& planned, const LoaderSettings& settings) {
-  const bool staged = settings.workers == 0;
-  return {
-      planned.schedule.arena.n +
-      (staged ? staging_area(planned.plan, planned.schedule, settings.depth).n : std::uint64_t{0})};
+Bytes memory_of(const PlannedEpoch& planned) {
+  return {planned.schedule.arena.n + planned.staging.n};
 }
 
 Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& settings,
@@ -179,6 +176,9 @@ Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& sett
     BLKSWEEP_CHECK(keep_part(source, settings, merge, shuffle, planned));
   }
   planned.align = read_align(source, settings);
+  if (settings.workers == 0) {
+    planned.staging = staging_area(planned.plan, planned.schedule, settings.depth);
+  }
   planned.plan_ns = now_ns() - begin;
   return planned;
 }

@@ -24,6 +24,7 @@ struct PlannedEpoch {
   std::int64_t plan_ns = 0;
   Bytes window{0};          // what the window came to
   std::uint32_t align = 1;  // granule of reads
+  Bytes staging{0};         // behind the arena, where small pieces are staged (loader/scatter.h)
   // Of a part: emission index -> index in the emission of the whole, and that one's
   // emission_hash().
   std::vector<std::uint32_t> places = {};
@@ -34,7 +35,7 @@ struct PlannedEpoch {
 std::string order_hash(const PlannedEpoch& planned);
 
 // What the epoch is read into: the schedule's arena and, behind it, where small pieces are staged.
-Bytes memory_of(const PlannedEpoch& planned, const LoaderSettings& settings);
+Bytes memory_of(const PlannedEpoch& planned);
 
 // Order, merge and schedule for one seed; pure but for the clock.
 Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& settings,

@@ -27,7 +27,7 @@ Readiness::Readiness(const Plan& plan, const Schedule& schedule, Handoff& handof
 
 // All batches of an epoch but its last have one size.
 std::uint32_t Readiness::batch_at(std::uint32_t emission) const {
-  const auto epoch = static_cast<std::uint32_t>(plan_.order.size() / plan_.epochs);
+  const std::uint32_t epoch = plan_.of_epoch();
   const auto batches = static_cast<std::uint32_t>(schedule_.batches() / plan_.epochs);
   const std::uint32_t batch = schedule_.batch_begin[1] - schedule_.batch_begin[0];
   return emission / epoch * batches + emission % epoch / batch;

@@ -75,11 +75,12 @@ Bytes staging_area(const Plan& plan, const Schedule& schedule, unsigned tags) {
 }
 
 Result<Scatter> Scatter::make(const Plan& plan, const Schedule& schedule,
-                              std::span<std::byte> arena, unsigned tags) {
+                              std::span<std::byte> arena, const ScatterRooms& rooms) {
   const Needs needs = needs_of(plan);
   Scatter s(plan, schedule, arena);
   s.row_ = needs.iovecs;
-  s.staging_ = arena.last(staging_area(plan, schedule, tags).n);
+  const unsigned tags = rooms.tags;
+  s.staging_ = arena.last(rooms.staging.n);
   s.room_ = static_cast<std::uint32_t>(s.staging_.size() / std::max(1U, tags));
   s.staged_.resize(tags);
   s.table_.resize(std::size_t{tags} * needs.iovecs);

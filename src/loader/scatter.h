@@ -25,11 +25,16 @@ namespace blksweep {
 // What make() takes from the end of the arena; 0: no read is staged.
 Bytes staging_area(const Plan& plan, const Schedule& schedule, unsigned tags);
 
+struct ScatterRooms {
+  unsigned tags = 1;
+  Bytes staging{0};  // staging_area() of them
+};
+
 class Scatter {
  public:
   // `arena`: the schedule's and, behind it, the staging area.
   static Result<Scatter> make(const Plan& plan, const Schedule& schedule,
-                              std::span<std::byte> arena, unsigned tags);
+                              std::span<std::byte> arena, const ScatterRooms& rooms);
 
   // Iovecs of pieces [begin, end); the first byte of the request is the first piece's.
   std::span<iovec> build(std::uint32_t tag, std::uint32_t begin, std::uint32_t end);

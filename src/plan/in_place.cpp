@@ -18,10 +18,6 @@ constexpr std::size_t kAtOnce = 2;
 // An exchange copies twice. A reservoir has 1/e of them at most, with a window of 1/e.
 constexpr std::size_t kMostExchanged = 2;  // one of so many
 
-std::uint32_t epoch_of(const Plan& plan) {
-  return static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
-}
-
 bool pays(const Plan& plan) {
   const auto& bytes = plan.parcel_bytes;
   return plan.parcel.empty() && !bytes.empty() && bytes.front() > 0 &&
@@ -33,7 +29,7 @@ bool pays(const Plan& plan) {
 // Samples that every epoch's window holds; 0: not the same number in each, or all.
 std::uint32_t held_of(const Plan& plan, std::span<const std::uint32_t> held) {
   const bool equal = std::ranges::all_of(held, [&](std::uint32_t h) { return h == held.front(); });
-  return held.empty() || !equal || held.front() >= epoch_of(plan) ? 0 : held.front();
+  return held.empty() || !equal || held.front() >= plan.of_epoch() ? 0 : held.front();
 }
 
 // Places of the window, and those beside it that let the next epoch's first samples arrive while
@@ -73,7 +69,7 @@ class ReservoirWalk {
  public:
   ReservoirWalk(const Plan& plan, const Schedule& schedule, const WindowPlaces& window)
       : emission_(schedule.emission),
-        epoch_(epoch_of(plan)),
+        epoch_(plan.of_epoch()),
         held_(window.held),
         window_(window),
         place_of_(epoch_) {
@@ -148,7 +144,7 @@ class Ring {
        const BatchNeeds& needs, const WindowPlaces& window, std::uint64_t rows)
       : plan_(plan),
         schedule_(schedule),
-        epoch_(epoch_of(plan)),
+        epoch_(plan.of_epoch()),
         held_(window.held),
         window_(window),
         batch_(std::max(1U, schedule.largest_batch())),

@@ -55,6 +55,10 @@ struct Plan {
   std::uint64_t horizon_peak = 0;      // most bytes that were sorted together by address
   std::uint64_t horizon_most = 0;      // what that may be of any epoch in any order: a bound
 
+  // Positions of each epoch. One epoch, as most plans have, costs no division.
+  std::uint32_t of_epoch() const {
+    return static_cast<std::uint32_t>(epochs == 1 ? order.size() : order.size() / epochs);
+  }
   std::uint32_t parcel_of(std::uint32_t position) const {
     return parcel.empty() ? position : parcel[position];
   }

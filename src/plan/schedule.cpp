@@ -8,6 +8,7 @@
 #include "plan/batch_slots.h"
 #include "plan/epoch_part.h"
 #include "plan/schedule_places.h"
+#include "plan/schedule_room.h"
 #include "plan/shuffle_emission.h"
 
 namespace blksweep {
@@ -34,10 +35,8 @@ Result<> check_window(const Plan& plan, const ShuffleSettings& settings, std::ui
     return {};
   }
   std::uint64_t largest = 0;
-  std::uint64_t total = 0;
   for (const std::uint32_t bytes : plan.parcel_bytes) {
     largest = std::max(largest, align_up(bytes, granule));
-    total += align_up(bytes, granule);
   }
   const std::uint64_t ahead = bytes_ahead(plan, settings.shuffle);
   const std::uint64_t least = largest + ahead;
@@ -51,8 +50,9 @@ Result<> check_window(const Plan& plan, const ShuffleSettings& settings, std::ui
                                  format_bytes({ahead})),
         whole_mebibytes(least)));
   }
-  const std::uint64_t epoch = total / plan.epochs;
-  if (settings.shuffle == Shuffle::full && settings.window.n < epoch) {
+  const bool full = settings.shuffle == Shuffle::full;
+  const std::uint64_t epoch = full ? all_parcels(plan, granule) / plan.epochs : 0;
+  if (full && settings.window.n < epoch) {
     return usage_error(fmt::format(
         "--shuffle full needs the whole epoch in memory: --window {}, epoch {}; set --window to at "
         "least {}MiB or use --shuffle reservoir",
@@ -63,7 +63,7 @@ Result<> check_window(const Plan& plan, const ShuffleSettings& settings, std::ui
 
 // Batches do not span epochs.
 std::vector<std::uint32_t> cut_batches(const Plan& plan, std::uint32_t batch) {
-  const std::size_t n = plan.order.size() / plan.epochs;
+  const std::size_t n = plan.of_epoch();
   const std::size_t step = std::max(batch, 1U);
   std::vector<std::uint32_t> begins;
   begins.reserve((n / step + 1) * plan.epochs + 1);
@@ -114,28 +114,25 @@ std::uint32_t Schedule::largest_batch() const {
   return most;
 }
 
-// Without epochs, as most plans are, nothing is divided.
-std::optional<std::uint32_t> Schedule::arrival_at(const Plan& plan,
-                                                  std::uint32_t emission_index) const {
-  const auto epoch = static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
-  const std::uint32_t of_epoch = plan.epochs == 1 ? emission_index : emission_index % epoch;
-  return in_place.held > 0 && of_epoch + in_place.held < epoch
+std::optional<std::uint32_t> Schedule::arrival_in_place(const Plan& plan,
+                                                        std::uint32_t emission_index) const {
+  const std::uint32_t epoch = plan.of_epoch();
+  return emission_index % epoch + in_place.held < epoch
              ? std::optional(emission_index + in_place.held)
              : std::nullopt;
 }
 
-std::optional<std::uint32_t> Schedule::row_of(const Plan& plan, std::uint32_t position) const {
-  const auto epoch = static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
-  const std::uint32_t of_epoch = plan.epochs == 1 ? position : position % epoch;
-  return in_place.held > 0 && of_epoch >= in_place.held ? std::optional(position - in_place.held)
-                                                        : std::nullopt;
+std::optional<std::uint32_t> Schedule::row_in_place(const Plan& plan,
+                                                    std::uint32_t position) const {
+  return position % plan.of_epoch() >= in_place.held ? std::optional(position - in_place.held)
+                                                     : std::nullopt;
 }
 
 std::uint32_t Schedule::row_or_left(const Plan& plan, std::uint32_t emission_index) const {
-  if (const auto arrival = arrival_at(plan, emission_index)) {
+  if (const auto arrival = arrival_in_place(plan, emission_index)) {
     return slot[*arrival];
   }
-  const auto epoch = static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
+  const std::uint32_t epoch = plan.of_epoch();
   const std::uint32_t e = emission_index / epoch;
   return in_place.left[e * in_place.held + (emission_index % epoch - (epoch - in_place.held))];
 }

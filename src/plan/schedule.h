@@ -90,11 +90,29 @@ struct Schedule {
     return std::uint64_t{unit} * kSlotUnit + plan.head[position];
   }
   // In place: the position that is read to the row of the emission; nullopt: it has none.
-  std::optional<std::uint32_t> arrival_at(const Plan& plan, std::uint32_t emission_index) const;
+  std::optional<std::uint32_t> arrival_at(const Plan& plan, std::uint32_t emission_index) const {
+    return in_place.held == 0 ? std::nullopt : arrival_in_place(plan, emission_index);
+  }
   // In place: the emission to whose row the position is read; nullopt: to none.
-  std::optional<std::uint32_t> row_of(const Plan& plan, std::uint32_t position) const;
+  std::optional<std::uint32_t> row_of(const Plan& plan, std::uint32_t position) const {
+    return in_place.held == 0 ? std::nullopt : row_in_place(plan, position);
+  }
+  // f(position) for all that must be read before the batch can be delivered: what it emits and, in
+  // place, what arrives in its rows.
+  template <class F>
+  void for_each_awaited(const Plan& plan, std::size_t batch, F f) const {
+    for (std::uint32_t i = batch_begin[batch]; i < batch_begin[batch + 1]; ++i) {
+      f(emission[i]);
+      if (const auto arrival = arrival_at(plan, i)) {
+        f(*arrival);
+      }
+    }
+  }
 
  private:
+  std::optional<std::uint32_t> arrival_in_place(const Plan& plan,
+                                                std::uint32_t emission_index) const;
+  std::optional<std::uint32_t> row_in_place(const Plan& plan, std::uint32_t position) const;
   std::uint32_t row_or_left(const Plan& plan, std::uint32_t emission_index) const;
 };
 

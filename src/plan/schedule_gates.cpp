@@ -5,6 +5,9 @@
 
 namespace blksweep {
 
+namespace {
+
+// Per parcel: how many reads, counted from the first, must be complete before it is.
 std::vector<std::uint32_t> reads_needed(const Plan& plan) {
   std::vector<std::uint32_t> needed(plan.parcel_bytes.size());
   for (std::uint32_t r = 0; r < plan.reads.size(); ++r) {
@@ -15,31 +18,40 @@ std::vector<std::uint32_t> reads_needed(const Plan& plan) {
   return needed;
 }
 
+std::vector<std::uint32_t> awaited(const Plan& plan, const Schedule& schedule,
+                                   const std::vector<std::uint32_t>& needed) {
+  std::vector<std::uint32_t> of_batch;
+  std::uint32_t most = 0;
+  for (std::size_t b = 0; b < schedule.batches(); ++b) {
+    schedule.for_each_awaited(plan, b, [&](std::uint32_t position) {
+      most = std::max(most, needed[plan.parcel_of(position)]);
+    });
+    of_batch.push_back(most);
+  }
+  return of_batch;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> reads_awaited(const Plan& plan, const Schedule& schedule) {
+  return awaited(plan, schedule, reads_needed(plan));
+}
+
 // A batch counts once as many samples have been read as were emitted with it, plus those that the
 // window holds: at the end of an epoch it is ready much earlier, but then the window drains.
 BatchNeeds batch_needs(const Plan& plan, const Schedule& schedule,
                        std::span<const std::uint32_t> held_of) {
   const std::vector<std::uint32_t> needed = reads_needed(plan);
-  const std::size_t epoch = std::max<std::size_t>(plan.order.size() / plan.epochs, 1);
-  BatchNeeds out;
-  std::uint32_t ready = 0;
+  const std::size_t epoch = std::max(plan.of_epoch(), 1U);
+  BatchNeeds out{awaited(plan, schedule, needed), {}};
   std::uint32_t paced = 0;
   std::size_t read = 0;
   for (std::size_t b = 0; b < schedule.batches(); ++b) {
-    const std::uint32_t begin = schedule.batch_begin[b];
-    const std::uint32_t end = schedule.batch_begin[b + 1];
-    for (std::uint32_t i = begin; i < end; ++i) {
-      ready = std::max(ready, needed[plan.parcel_of(schedule.emission[i])]);
-      if (const auto arrival = schedule.arrival_at(plan, i)) {
-        ready = std::max(ready, needed[plan.parcel_of(*arrival)]);
-      }
-    }
-    const std::size_t held = held_of[begin / epoch];
-    for (; read < std::min(end + held, plan.order.size()); ++read) {
+    const std::size_t held = held_of[schedule.batch_begin[b] / epoch];
+    for (; read < std::min(schedule.batch_begin[b + 1] + held, plan.order.size()); ++read) {
       paced = std::max(paced, needed[plan.parcel_of(static_cast<std::uint32_t>(read))]);
     }
-    out.ready.push_back(ready);
-    out.paced.push_back(std::max(ready, paced));
+    out.paced.push_back(std::max(out.ready[b], paced));
   }
   return out;
 }

@@ -19,7 +19,7 @@ namespace blksweep {
 
 // Per batch, how many reads must be complete before ...
 struct BatchNeeds {
-  std::vector<std::uint32_t> ready;  // it and all batches before it can be consumed
+  std::vector<std::uint32_t> ready;  // it and all batches before it can be consumed (reads_awaited)
   std::vector<std::uint32_t> paced;  // it counts against the prefetch bound
 };
 
@@ -27,8 +27,9 @@ struct BatchNeeds {
 BatchNeeds batch_needs(const Plan& plan, const Schedule& schedule,
                        std::span<const std::uint32_t> held);
 
-// Per parcel: how many reads, counted from the first, must be complete before it is.
-std::vector<std::uint32_t> reads_needed(const Plan& plan);
+// Per batch: how many reads, counted from the first, must be complete before it and all batches
+// before it can be consumed.
+std::vector<std::uint32_t> reads_awaited(const Plan& plan, const Schedule& schedule);
 
 // Whether a gate may stand before the read: those that are submitted together are never parted.
 bool starts_group(const Plan& plan, std::size_t read);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/rng.h"
+#include "plan/schedule_room.h"
 
 namespace blksweep {
 namespace {
@@ -176,17 +177,9 @@ void full_epoch(EpochRange epoch, Rng& rng, Emission& out) {
   shuffle(mine, rng);
 }
 
-std::uint64_t parcel_memory(const Plan& plan, std::uint32_t granule) {
-  std::uint64_t sum = 0;
-  for (const std::uint32_t bytes : plan.parcel_bytes) {
-    sum += align_up(bytes, granule);
-  }
-  return sum;
-}
-
 void draw_epochs(const Plan& plan, const ShuffleSettings& settings, std::uint32_t granule,
                  Emission& out) {
-  const auto n = static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
+  const std::uint32_t n = plan.of_epoch();
   Window window(plan, granule, out);
   for (std::uint32_t e = 0; e < plan.epochs; ++e) {
     const EpochRange epoch{e * n, (e + 1) * n};
@@ -214,13 +207,13 @@ Emission draw_emission(const Plan& plan, const ShuffleSettings& settings, std::u
   out.positions.resize(plan.order.size());
   std::iota(out.positions.begin(), out.positions.end(), 0U);
   if (settings.shuffle == Shuffle::full) {
-    const auto n = static_cast<std::uint32_t>(plan.order.size() / plan.epochs);
+    const std::uint32_t n = plan.of_epoch();
     out.held.assign(plan.epochs, n);
     for (std::uint32_t e = 0; e < plan.epochs; ++e) {
       Rng rng = rng_of(settings, e);
       full_epoch({e * n, (e + 1) * n}, rng, out);
     }
-    out.peak_bytes = parcel_memory(plan, granule) / plan.epochs;
+    out.peak_bytes = all_parcels(plan, granule) / plan.epochs;
   } else {
     out.held.assign(plan.epochs, 0);
     for (const std::uint32_t bytes : plan.parcel_bytes) {

@@ -111,11 +111,11 @@ class ReaderRig {
 
  private:
   void connect() {
-    auto memory =
-        PageBuffer::allocate({schedule.arena.n + staging_area(plan, schedule, settings.depth).n});
+    const Bytes staging = staging_area(plan, schedule, settings.depth);
+    auto memory = PageBuffer::allocate({schedule.arena.n + staging.n});
     ASSERT_TRUE(memory);
     arena = *std::move(memory);
-    auto made = Scatter::make(plan, schedule, arena.span(), settings.depth);
+    auto made = Scatter::make(plan, schedule, arena.span(), {settings.depth, staging});
     ASSERT_TRUE(made);
     scatter = std::make_unique<Scatter>(*std::move(made));
     exchanges_.emplace(plan, schedule, arena.span());

@@ -17,8 +17,9 @@ namespace {
 constexpr std::uint32_t kSample = 4096;
 
 struct Shape {
-  std::uint32_t samples, epochs, window, at_once, batch, prefetch, ahead;
-  bool epochs_apart;
+  std::uint32_t samples, epochs, window, at_once, batch, prefetch;
+  std::uint32_t ahead = 0;
+  bool epochs_apart = false;
 };
 
 Shape shape_of(Rng& rng) {
@@ -124,14 +125,7 @@ TEST(InPlace, AnEpochArrivesWhileTheLastBatchesOfTheOneBeforeAreHeld) {
 // What is emitted is the reservoir's, wherever it lies: the general schedule has the same.
 TEST(InPlace, ChangesNothingOfTheEmission) {
   Rng rng(5);
-  const Shape shape{.samples = 300,
-                    .epochs = 2,
-                    .window = 30,
-                    .at_once = 16,
-                    .batch = 8,
-                    .prefetch = 2,
-                    .ahead = 0,
-                    .epochs_apart = false};
+  const Shape shape{300, 2, 30, 16, 8, 2};
   Plan plan = plan_of(shape, rng);
   const auto in_place = make_schedule({}, plan, settings_of(shape, 3));
   ASSERT_TRUE(in_place);
@@ -144,14 +138,7 @@ TEST(InPlace, ChangesNothingOfTheEmission) {
 // k * ln(n / k) of n samples: those that a resident makes room for.
 TEST(InPlace, ExchangesAreThoseOfAReservoir) {
   Rng rng(6);
-  const Shape shape{.samples = 40000,
-                    .epochs = 1,
-                    .window = 4000,
-                    .at_once = 64,
-                    .batch = 256,
-                    .prefetch = 2,
-                    .ahead = 0,
-                    .epochs_apart = false};
+  const Shape shape{40000, 1, 4000, 64, 256, 2};
   const Plan plan = plan_of(shape, rng);
   const auto schedule = make_schedule({}, plan, settings_of(shape, 9));
   ASSERT_TRUE(schedule);
@@ -166,14 +153,7 @@ Schedule of(const Plan& plan, const ShuffleSettings& settings) {
 
 TEST(InPlace, IsForSmallSamplesOfOneSizeThatAReservoirDrewWhole) {
   Rng rng(7);
-  const Shape shape{.samples = 200,
-                    .epochs = 1,
-                    .window = 20,
-                    .at_once = 8,
-                    .batch = 4,
-                    .prefetch = 1,
-                    .ahead = 0,
-                    .epochs_apart = false};
+  const Shape shape{200, 1, 20, 8, 4, 1};
   const Plan plan = plan_of(shape, rng);
   const ShuffleSettings settings = settings_of(shape, 1);
   ASSERT_GT(of(plan, settings).in_place.held, 0U);

@@ -61,15 +61,15 @@ TEST(PlanCell, MemoryIsTheArenaAndWhereSmallPiecesAreStaged) {
   LoaderSettings cell = cell_of(Order::lba, Merge::device);
   cell.depth = 8;
   const PlannedEpoch in_order = must(side_by_side(1000, 4096), cell);
-  EXPECT_EQ(memory_of(in_order, cell).n, in_order.schedule.arena.n) << "one iovec a read";
+  EXPECT_EQ(memory_of(in_order).n, in_order.schedule.arena.n) << "one iovec a read";
   cell.shuffle = Shuffle::buffer;
   cell.window = {Bytes{16'000'000}, 0};
   cell.merge_horizon = Bytes{0};
   const PlannedEpoch shuffled = must(side_by_side(20000, 4096), cell);
-  EXPECT_EQ(memory_of(shuffled, cell).n, shuffled.schedule.arena.n + 8 * kMiB);
+  EXPECT_EQ(memory_of(shuffled).n, shuffled.schedule.arena.n + 8 * kMiB);
   cell.shuffle = Shuffle::none;
   const PlannedEpoch large = must(side_by_side(100, 65536), cell);
-  EXPECT_EQ(memory_of(large, cell).n, large.schedule.arena.n);
+  EXPECT_EQ(memory_of(large).n, large.schedule.arena.n);
 }
 
 // Of a filesystem with small blocks no more is read than a block; of one with large ones a page.

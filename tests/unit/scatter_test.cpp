@@ -19,11 +19,14 @@ struct OneRead {
     schedule.slot = {16, 0, 8};  // in units of 512
     arena = *PageBuffer::allocate({65536});
   }
+  Result<Scatter> scatter(unsigned tags) {
+    return Scatter::make(plan, schedule, arena.span(), {tags, staging_area(plan, schedule, tags)});
+  }
 };
 
 TEST(Scatter, JoinsNeighboursAndSinksGaps) {
   OneRead one;
-  auto scatter = Scatter::make(one.plan, one.schedule, one.arena.span(), 2);
+  auto scatter = one.scatter(2);
   ASSERT_TRUE(scatter);
   const auto iov = scatter->build(1, 0, 3);
   ASSERT_EQ(iov.size(), 3U);
@@ -38,7 +41,7 @@ TEST(Scatter, JoinsNeighboursAndSinksGaps) {
 
 TEST(Scatter, ASinglePieceBeginsAtItsOwnFirstByte) {
   OneRead one;
-  auto scatter = Scatter::make(one.plan, one.schedule, one.arena.span(), 1);
+  auto scatter = one.scatter(1);
   const auto iov = scatter->build(0, 1, 2);
   ASSERT_EQ(iov.size(), 1U);
   EXPECT_EQ(iov[0].iov_base, one.arena.data());
@@ -49,7 +52,7 @@ TEST(Scatter, ASinglePieceBeginsAtItsOwnFirstByte) {
 TEST(Scatter, SmallPiecesAreStagedAndCopiedToTheirPlaces) {
   OneRead one;
   ASSERT_EQ(staging_area(one.plan, one.schedule, 2).n, 2U * 20480);
-  auto scatter = Scatter::make(one.plan, one.schedule, one.arena.span(), 2);
+  auto scatter = one.scatter(2);
   ASSERT_TRUE(scatter);
   const auto iov = scatter->aim(1, 0, 3);
   ASSERT_EQ(iov.size(), 1U);
@@ -70,7 +73,7 @@ TEST(Scatter, SmallPiecesAreStagedAndCopiedToTheirPlaces) {
 // A piece that is tried again alone, and pieces that are large, need no copy.
 TEST(Scatter, WhatIsOneRunOrLargeIsReadInPlace) {
   OneRead one;
-  auto scatter = Scatter::make(one.plan, one.schedule, one.arena.span(), 1);
+  auto scatter = one.scatter(1);
   ASSERT_TRUE(scatter);
   EXPECT_EQ(scatter->aim(0, 1, 2)[0].iov_base, one.arena.data());
   EXPECT_EQ(scatter->aim(0, 1, 3).size(), 1U);  // neighbours in the arena
@@ -87,7 +90,7 @@ TEST(Scatter, WhatNeedsTwoIovecsIsReadToBoth) {
   one.plan.pieces = {{0, 0, 0, 4096}, {1, 0, 4096, 4096}, {2, 0, 8192, 4096}};
   one.plan.reads = {{0, 12288, kFromDevice}};
   EXPECT_EQ(staging_area(one.plan, one.schedule, 4).n, 0U);
-  auto scatter = Scatter::make(one.plan, one.schedule, one.arena.span(), 4);
+  auto scatter = one.scatter(4);
   ASSERT_TRUE(scatter);
   const auto iov = scatter->aim(3, 0, 3);
   ASSERT_EQ(iov.size(), 2U);
@@ -100,7 +103,7 @@ TEST(Scatter, WhatNeedsTwoIovecsIsReadToBoth) {
 // What is left after any number of bytes begins right behind them and has the rest of the length.
 TEST(Scatter, AdvanceDropsExactlyTheBytesThatCame) {
   OneRead one;
-  auto scatter = Scatter::make(one.plan, one.schedule, one.arena.span(), 1);
+  auto scatter = one.scatter(1);
   const auto whole = scatter->build(0, 0, 3);
   std::vector<const std::byte*> address;
   for (const iovec& v : whole) {

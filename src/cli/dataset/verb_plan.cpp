@@ -140,14 +140,14 @@ Result<PlanCells> plan_cells(const Source& all, const CellText& text) {
   return out;
 }
 
-PlanCounts counts_of(const PlannedEpoch& planned, const CellSettings& cell) {
+PlanCounts counts_of(const PlannedEpoch& planned) {
   return {.device_fallbacks = planned.plan.device_fallbacks,
           .horizon_peak = planned.plan.horizon_peak,
           .batches = planned.schedule.batches(),
           .gates = planned.schedule.gates.size(),
           .window = planned.window,
           .window_peak = planned.schedule.window_peak,
-          .arena = memory_of(planned, cell),
+          .arena = memory_of(planned),
           .plan_ns = planned.plan_ns};
 }
 
@@ -169,7 +169,7 @@ Result<PlanRow> plan_row(const Source& all, CellNumber of, std::uint64_t seed,
   const Source source = part_of(all, of.cell.read_share);
   BLKSWEEP_TRY(PlannedEpoch planned, plan_epoch(source, of.cell, seed));
   PlanRow row;
-  row.counts = counts_of(planned, of.cell);
+  row.counts = counts_of(planned);
   row.sum = summarize(source.catalog, planned.plan, planned.align > 1 ? 1 : kPageBytes);
   emission.add_planned(of.number, source.catalog, planned);
   const std::vector<std::uint32_t> emitted = planned_emission(planned).samples;
