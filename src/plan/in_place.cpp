@@ -247,8 +247,8 @@ bool place_in_place(const Plan& plan, const ShuffleSettings& settings, const Pla
     return false;
   }
   const std::uint64_t sample = align_up(plan.parcel_bytes.front(), places.granule);
-  const std::uint64_t rows =
-      room_beside_window(plan, schedule, settings, places.granule, {}) / sample + 1;
+  // More rows than needed would be colder ones.
+  const std::uint64_t rows = room_ahead(plan, schedule, settings, places.granule, {}) / sample + 1;
   const WindowPlaces window{held, spare_of(plan, schedule, settings.prefetch)};
   const bool all_fit = window.all() + rows >= plan.order.size();  // nothing is used twice
   std::optional<InPlace> in_place = all_fit ? std::nullopt : exchanges_of(plan, schedule, window);

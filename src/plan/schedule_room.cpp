@@ -34,6 +34,12 @@ std::uint64_t largest_batch(const Plan& plan, const Schedule& schedule, std::uin
   return largest;
 }
 
+std::uint64_t batches_ahead(const Plan& plan, const Schedule& schedule,
+                            const ShuffleSettings& settings, std::uint32_t granule,
+                            std::span<const std::uint32_t> users) {
+  return (std::uint64_t{settings.prefetch} + 2) * largest_batch(plan, schedule, granule, users);
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> count_users(const Plan& plan) {
@@ -55,11 +61,16 @@ std::uint64_t all_parcels(const Plan& plan, std::uint32_t granule) {
   return sum;
 }
 
+std::uint64_t room_ahead(const Plan& plan, const Schedule& schedule,
+                         const ShuffleSettings& settings, std::uint32_t granule,
+                         std::span<const std::uint32_t> users) {
+  return batches_ahead(plan, schedule, settings, granule, users) + largest_group(plan);
+}
+
 std::uint64_t room_beside_window(const Plan& plan, const Schedule& schedule,
                                  const ShuffleSettings& settings, std::uint32_t granule,
                                  std::span<const std::uint32_t> users) {
-  const std::uint64_t batches =
-      (std::uint64_t{settings.prefetch} + 2) * largest_batch(plan, schedule, granule, users);
+  const std::uint64_t batches = batches_ahead(plan, schedule, settings, granule, users);
   return std::min(settings.in_flight.n, batches + largest_group(plan)) + batches;
 }
 
