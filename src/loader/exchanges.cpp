@@ -26,8 +26,7 @@ void Exchanges::make(std::uint32_t batch) {
   const auto at = [&](std::uint32_t unit) { return arena_.data() + std::size_t{unit} * kSlotUnit; };
   const std::uint32_t end = schedule_.batch_begin[batch + 1];
   for (; made_ < all.size() && all[made_].emission < end; ++made_) {
-    const std::uint32_t arrival = *schedule_.arrival_at(plan_, all[made_].emission);
-    exchange_bytes(at(schedule_.slot[arrival]), at(all[made_].place), plan_.parcel_bytes[arrival]);
+    exchange_bytes(at(all[made_].place), at(all[made_].other), plan_.parcel_bytes.front());
   }
 }
 

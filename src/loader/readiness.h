@@ -54,8 +54,8 @@ class Readiness {
   template <class F>
   void for_each_batch(std::uint32_t position, F f) const {
     f(batch_of_[position]);
-    if (const auto row = schedule_.row_of(plan_, position)) {
-      if (const std::uint32_t b = batch_at(*row); b != batch_of_[position]) {
+    if (const auto other = schedule_.awaited_by(plan_, position)) {
+      if (const std::uint32_t b = batch_at(*other); b != batch_of_[position]) {
         f(b);
       }
     }

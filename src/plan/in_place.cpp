@@ -32,23 +32,20 @@ std::uint32_t held_of(const Plan& plan, std::span<const std::uint32_t> held) {
   return held.empty() || !equal || held.front() >= plan.of_epoch() ? 0 : held.front();
 }
 
-// Places of the window, and those beside it that let the next epoch's first samples arrive while
-// the last batches of this one are held: an epoch fills the spare ones first, then those that the
-// one before leaves from, in the order in which it does; what it does not reach is spare then.
+// Places of the window and spare ones beside it, which let the next epoch's first samples arrive
+// while the last batches of this one are held. They are filled in turn, and left in the same turn.
 struct WindowPlaces {
   std::uint32_t held, spare;
 
   std::uint32_t all() const { return held + spare; }
-  // Who left the place, counted over all epochs; nullopt: it is new.
+  std::uint32_t place(std::uint32_t epoch, std::uint32_t i) const {
+    return static_cast<std::uint32_t>((std::uint64_t{epoch} * held + i) % all());
+  }
+  // Which leaving, counted over all epochs, made room for it; nullopt: the place is new.
   std::optional<std::uint32_t> left_by(std::uint32_t epoch, std::uint32_t arrival) const {
     const std::uint64_t before = std::uint64_t{epoch} * held + arrival;
     return before < all() ? std::nullopt
                           : std::optional(static_cast<std::uint32_t>(before - all()));
-  }
-  std::uint32_t place(std::span<const std::uint32_t> left, std::uint32_t epoch,
-                      std::uint32_t arrival) const {
-    const auto by = left_by(epoch, arrival);
-    return by ? left[*by] : epoch * held + arrival;
   }
 };
 
@@ -72,46 +69,92 @@ class ReservoirWalk {
         epoch_(plan.of_epoch()),
         held_(window.held),
         window_(window),
-        place_of_(epoch_) {
-    out_.held = held_;
-    out_.left.reserve(std::size_t{held_} * plan.epochs);
-  }
+        place_of_(epoch_),
+        last_place_(epoch_),
+        in_place_(window.all()) {}
 
   // In turn. False: no reservoir drew it.
   bool add_epoch(std::uint32_t epoch) {
-    const std::uint32_t begin = epoch * epoch_;
     fill(epoch);
-    for (std::uint32_t i = 0; i < epoch_; ++i) {
-      if (!emit(begin + i, emission_[begin + i] - begin, held_ + i)) {
+    const std::uint32_t begin = epoch * epoch_;
+    std::size_t settled = 0;
+    for (std::uint32_t i = 0; i < epoch_ - held_; ++i) {
+      if (!pass(begin + i, emission_[begin + i] - begin, held_ + i)) {
         return false;
       }
+      const std::size_t due = stay_.size() * (i + 1) / (epoch_ - held_);  // spread over all
+      for (; settled < due; ++settled) {
+        settle(begin + i, stay_[settled]);
+      }
     }
-    return true;
+    return drains(epoch);
   }
-  InPlace take() { return std::move(out_); }
+  // Of arrivals with residents that leave.
+  std::size_t passed() const { return passed_; }
+  std::vector<Exchange> take() { return std::move(out_); }
 
  private:
   void fill(std::uint32_t epoch) {
     std::ranges::fill(place_of_, kNowhere);
+    std::ranges::fill(last_place_, kNowhere);
+    stay_.clear();
     for (std::uint32_t i = 0; i < held_; ++i) {
-      place_of_[i] = window_.place(out_.left, epoch, i);
+      put(i, window_.place(epoch, i));
+      if (const std::uint32_t last = last_of(epoch, i); last < epoch_) {
+        last_place_[last] = window_.place(epoch, i);
+      }
+    }
+    for (std::uint32_t i = 0; i < held_; ++i) {
+      if (last_place_[i] != kNowhere) {
+        stay_.push_back(i);
+      }
     }
   }
 
-  bool emit(std::uint32_t index, std::uint32_t sample, std::uint32_t arrival) {
-    if (sample == arrival) {
+  // The i-th of those that leave when all have arrived.
+  std::uint32_t last_of(std::uint32_t epoch, std::uint32_t i) const {
+    return emission_[epoch * epoch_ + epoch_ - held_ + i] - epoch * epoch_;
+  }
+
+  void put(std::uint32_t sample, std::uint32_t place) {
+    place_of_[sample] = place;
+    in_place_[place] = sample;
+  }
+
+  // One arrives, and it or a resident leaves.
+  bool pass(std::uint32_t index, std::uint32_t leaves, std::uint32_t arrival) {
+    if (leaves == arrival) {
       return true;
     }
     const std::uint32_t place =
-        sample < epoch_ ? std::exchange(place_of_[sample], kNowhere) : kNowhere;
+        leaves < epoch_ ? std::exchange(place_of_[leaves], kNowhere) : kNowhere;
     if (place == kNowhere) {
       return false;
     }
-    if (arrival < epoch_) {
-      place_of_[arrival] = place;
-      out_.exchanges.push_back({index, place});
-    } else {
-      out_.left.push_back(place);
+    ++passed_;
+    out_.push_back({index, place, kNowhere});
+    put(arrival, place);
+    settle(index, arrival);
+    return true;
+  }
+
+  // A resident that stays to the end takes the place that it leaves from then.
+  void settle(std::uint32_t index, std::uint32_t sample) {
+    const std::uint32_t to = last_place_[sample];
+    const std::uint32_t from = place_of_[sample];
+    if (to != kNowhere && to != from) {
+      out_.push_back({index, to, from});
+      put(in_place_[to], from);
+      put(sample, to);
+    }
+  }
+
+  bool drains(std::uint32_t epoch) const {
+    for (std::uint32_t i = 0; i < held_; ++i) {
+      const std::uint32_t sample = last_of(epoch, i);
+      if (sample >= epoch_ || place_of_[sample] != window_.place(epoch, i)) {
+        return false;
+      }
     }
     return true;
   }
@@ -119,21 +162,23 @@ class ReservoirWalk {
   const std::vector<std::uint32_t>& emission_;
   const std::uint32_t epoch_, held_;
   const WindowPlaces window_;
-  std::vector<std::uint32_t> place_of_;  // sample of the epoch -> place in the window
-  InPlace out_;
+  std::vector<std::uint32_t> place_of_, last_place_;  // sample of the epoch -> place in the window
+  std::vector<std::uint32_t> in_place_;               // place -> sample
+  std::vector<std::uint32_t> stay_;                   // of the first ones, those that leave last
+  std::vector<Exchange> out_;
+  std::size_t passed_ = 0;
 };
 
-std::optional<InPlace> exchanges_of(const Plan& plan, const Schedule& schedule,
-                                    const WindowPlaces& window) {
+std::optional<std::vector<Exchange>> exchanges_of(const Plan& plan, const Schedule& schedule,
+                                                  const WindowPlaces& window) {
   ReservoirWalk walk(plan, schedule, window);
   for (std::uint32_t e = 0; e < plan.epochs; ++e) {
     if (!walk.add_epoch(e)) {
       return std::nullopt;
     }
   }
-  InPlace out = walk.take();
-  const bool few = out.exchanges.size() * kMostExchanged <= plan.order.size();
-  return few ? std::optional(std::move(out)) : std::nullopt;
+  const bool few = walk.passed() * kMostExchanged <= plan.order.size();
+  return few ? std::optional(walk.take()) : std::nullopt;
 }
 
 // Rows and places of the window are counted in samples; the window lies before the rows.
@@ -190,7 +235,7 @@ class Ring {
     if (arrival >= held_) {
       return place_in_row(position, epoch, arrival - held_);
     }
-    schedule_.slot[position] = window_.place(schedule_.in_place.left, epoch, arrival);
+    schedule_.slot[position] = window_.place(epoch, arrival);
     const auto by = window_.left_by(epoch, arrival);
     return !by || wait_for(consumed_with(*by / held_, epoch_ - held_ + *by % held_));
   }
@@ -226,15 +271,15 @@ class Ring {
 };
 
 // From samples to units of the arena.
-void scale(Schedule& schedule, std::uint32_t units) {
+void scale(const Plan& plan, Schedule& schedule, std::uint32_t units) {
   for (std::uint32_t& slot : schedule.slot) {
     slot *= units;
   }
   for (Exchange& exchange : schedule.in_place.exchanges) {
     exchange.place *= units;
-  }
-  for (std::uint32_t& place : schedule.in_place.left) {
-    place *= units;
+    exchange.other = exchange.other == kNowhere
+                         ? schedule.slot[*schedule.arrival_at(plan, exchange.emission)]
+                         : exchange.other * units;
   }
 }
 
@@ -251,11 +296,11 @@ bool place_in_place(const Plan& plan, const ShuffleSettings& settings, const Pla
   const std::uint64_t rows = room_ahead(plan, schedule, settings, places.granule, {}) / sample + 1;
   const WindowPlaces window{held, spare_of(plan, schedule, settings.prefetch)};
   const bool all_fit = window.all() + rows >= plan.order.size();  // nothing is used twice
-  std::optional<InPlace> in_place = all_fit ? std::nullopt : exchanges_of(plan, schedule, window);
-  if (!in_place) {
+  auto exchanges = all_fit ? std::nullopt : exchanges_of(plan, schedule, window);
+  if (!exchanges) {
     return false;
   }
-  schedule.in_place = *std::move(in_place);
+  schedule.in_place = {held, *std::move(exchanges)};
   const BatchNeeds needs = batch_needs(plan, schedule, places.held);
   Ring ring(plan, settings, schedule, needs, window, rows);
   if (ring.samples() * sample > kMaxArena || !ring.place_all()) {
@@ -265,7 +310,7 @@ bool place_in_place(const Plan& plan, const ShuffleSettings& settings, const Pla
     return false;
   }
   schedule.arena = {ring.samples() * sample};
-  scale(schedule, static_cast<std::uint32_t>(sample / kSlotUnit));
+  scale(plan, schedule, static_cast<std::uint32_t>(sample / kSlotUnit));
   return true;
 }
 

@@ -122,19 +122,20 @@ std::optional<std::uint32_t> Schedule::arrival_in_place(const Plan& plan,
              : std::nullopt;
 }
 
-std::optional<std::uint32_t> Schedule::row_in_place(const Plan& plan,
-                                                    std::uint32_t position) const {
-  return position % plan.of_epoch() >= in_place.held ? std::optional(position - in_place.held)
-                                                     : std::nullopt;
+std::uint32_t Schedule::waits_in_place(const Plan& plan, std::uint32_t position) const {
+  const std::uint32_t of_epoch = position % plan.of_epoch();
+  return position - std::min(of_epoch, in_place.held);
 }
 
-std::uint32_t Schedule::row_or_left(const Plan& plan, std::uint32_t emission_index) const {
-  if (const auto arrival = arrival_in_place(plan, emission_index)) {
-    return slot[*arrival];
-  }
-  const std::uint32_t epoch = plan.of_epoch();
-  const std::uint32_t e = emission_index / epoch;
-  return in_place.left[e * in_place.held + (emission_index % epoch - (epoch - in_place.held))];
+// The position whose place the emission has.
+std::uint32_t Schedule::taken_from(const Plan& plan, std::uint32_t emission_index) const {
+  const auto arrival = arrival_in_place(plan, emission_index);
+  return arrival ? *arrival : emission_index - (plan.of_epoch() - in_place.held);
+}
+
+// How many positions the window holds when the emission is the first of its epoch; else 0.
+std::uint32_t Schedule::first_held(const Plan& plan, std::uint32_t emission_index) const {
+  return in_place.held > 0 && emission_index % plan.of_epoch() == 0 ? in_place.held : 0;
 }
 
 Result<Schedule> make_schedule(const Catalog& /*catalog*/, const Plan& plan,

@@ -53,21 +53,17 @@ struct Gate {
   std::uint32_t consumed_batches;
 };
 
-// What arrived in the row of this emission, and what lies at this place of the window, change
-// places.
+// What lies at the two places change places, before the batch of the emission is delivered.
 struct Exchange {
   std::uint32_t emission;
-  std::uint32_t place;  // arena offset / kSlotUnit
+  std::uint32_t place, other;  // arena offset / kSlotUnit
 };
 
 struct InPlace {
-  // Samples in the window: emission i of an epoch has the row that position i + held is read to.
-  // 0: nothing is in place.
+  // Samples in the window: emission i of an epoch lies where position i + held was read to, the
+  // last ones where the first positions were. 0: nothing is in place.
   std::uint32_t held = 0;
-  std::vector<Exchange> exchanges;  // by emission
-  // Of each epoch, what the window holds when all have arrived, as it is emitted: arena offset /
-  // kSlotUnit.
-  std::vector<std::uint32_t> left;
+  std::vector<Exchange> exchanges;  // in the order in which they are made
 };
 
 struct Schedule {
@@ -86,19 +82,19 @@ struct Schedule {
   std::uint64_t place_of(const Plan& plan, std::uint32_t emission_index) const {
     const std::uint32_t position = emission[emission_index];
     const std::uint32_t unit =
-        in_place.held == 0 ? slot[plan.parcel_of(position)] : row_or_left(plan, emission_index);
+        slot[in_place.held == 0 ? plan.parcel_of(position) : taken_from(plan, emission_index)];
     return std::uint64_t{unit} * kSlotUnit + plan.head[position];
   }
   // In place: the position that is read to the row of the emission; nullopt: it has none.
   std::optional<std::uint32_t> arrival_at(const Plan& plan, std::uint32_t emission_index) const {
     return in_place.held == 0 ? std::nullopt : arrival_in_place(plan, emission_index);
   }
-  // In place: the emission to whose row the position is read; nullopt: to none.
-  std::optional<std::uint32_t> row_of(const Plan& plan, std::uint32_t position) const {
-    return in_place.held == 0 ? std::nullopt : row_in_place(plan, position);
+  // In place: the emission that waits for the position, beside its own; nullopt: none.
+  std::optional<std::uint32_t> awaited_by(const Plan& plan, std::uint32_t position) const {
+    return in_place.held == 0 ? std::nullopt : std::optional(waits_in_place(plan, position));
   }
   // f(position) for all that must be read before the batch can be delivered: what it emits and, in
-  // place, what arrives in its rows.
+  // place, what arrives in its rows, and the whole window before the first emission of an epoch.
   template <class F>
   void for_each_awaited(const Plan& plan, std::size_t batch, F f) const {
     for (std::uint32_t i = batch_begin[batch]; i < batch_begin[batch + 1]; ++i) {
@@ -106,14 +102,18 @@ struct Schedule {
       if (const auto arrival = arrival_at(plan, i)) {
         f(*arrival);
       }
+      for (std::uint32_t p = i; p < i + first_held(plan, i); ++p) {
+        f(p);
+      }
     }
   }
 
  private:
   std::optional<std::uint32_t> arrival_in_place(const Plan& plan,
                                                 std::uint32_t emission_index) const;
-  std::optional<std::uint32_t> row_in_place(const Plan& plan, std::uint32_t position) const;
-  std::uint32_t row_or_left(const Plan& plan, std::uint32_t emission_index) const;
+  std::uint32_t waits_in_place(const Plan& plan, std::uint32_t position) const;
+  std::uint32_t taken_from(const Plan& plan, std::uint32_t emission_index) const;
+  std::uint32_t first_held(const Plan& plan, std::uint32_t emission_index) const;
 };
 
 Result<Schedule> make_schedule(const Catalog& catalog, const Plan& plan,

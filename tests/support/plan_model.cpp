@@ -117,13 +117,13 @@ struct Live {
                        std::uint32_t complete) {
     const auto& all = schedule.in_place.exchanges;
     for (; exchanged < all.size() && all[exchanged].emission < end; ++exchanged) {
-      const std::uint32_t arrival = *schedule.arrival_at(plan, all[exchanged].emission);
-      const auto row = taken.find(std::uint64_t{schedule.slot[arrival]} * kSlotUnit);
       const auto place = taken.find(std::uint64_t{all[exchanged].place} * kSlotUnit);
-      if (needed[arrival] > complete || row == taken.end() || place == taken.end()) {
+      const auto other = taken.find(std::uint64_t{all[exchanged].other} * kSlotUnit);
+      if (place == taken.end() || other == taken.end() ||
+          std::max(needed[place->second.parcel], needed[other->second.parcel]) > complete) {
         return fmt::format("exchange {} of nothing", exchanged);
       }
-      std::swap(row->second.parcel, place->second.parcel);
+      std::swap(other->second.parcel, place->second.parcel);
     }
     return "";
   }
