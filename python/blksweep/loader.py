@@ -40,7 +40,9 @@ class Loader:
     window_scope: "global": one window over the order of all ranks; "rank": each rank shuffles its
     part of the order of reading in a window of its own, and a state is of as many ranks.
     rank, world_size: every world_size-th sample of the epoch, from the rank-th on.
-    direct: past the page cache. depth, openers, prefetch, engine: as `blksweep run` has them.
+    direct: past the page cache. depth, openers, prefetch, engine: as `blksweep run` has them. Without,
+    prefetch is as many batches as hold eight long reads (4 at least), and depth half of what it lets
+    ahead (32 at most); `stats()` has both.
     check: "every" loop compares all files with the catalog at both ends; "watched": only after
     somebody wrote or renamed one, as far as the kernel tells (root); see docs/python.md.
     decode_threads: samples of packed data sets are decompressed; 0: they come as stored.
@@ -55,7 +57,8 @@ class Loader:
                  lookahead: int | str | None = None, hold: int = 0,
                  merge_max: int | str = "1MiB", seed: int = 1, epochs: int = 1, rank: int = 0,
                  world_size: int = 1, direct: bool = True, engine: str = "io_uring",
-                 depth: int = 32, openers: int = 1, prefetch: int = 4, decode_threads: int = 0, check: str = "watched"):
+                 depth: int | None = None, openers: int = 1, prefetch: int | None = None, decode_threads: int = 0,
+                 check: str = "watched"):
         self.catalog = data if isinstance(data, Catalog) else Catalog(data)
         if not 0 <= rank < world_size:
             raise ValueError(f"rank={rank}, world_size={world_size}: ranks count from 0")

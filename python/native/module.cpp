@@ -53,6 +53,8 @@ py::dict stats_of(const Pass& pass) {
   out["read_bytes"] = s.read_bytes;
   out["window_peak_bytes"] = s.window_bytes;
   out["memory_bytes"] = s.memory_bytes;
+  out["depth"] = s.depth;
+  out["prefetch"] = s.prefetch;
   out["plan_ns"] = s.plan_ns;
   out["first_batch_ns"] = s.first_batch_ns;
   out["epoch_ns"] = s.epoch_ns;

@@ -14,6 +14,7 @@
 #include "loader/loader_data.h"
 #include "loader/loader_options.h"
 #include "loader/most_held.h"
+#include "loader/read_ahead.h"
 
 namespace blksweep {
 namespace {
@@ -64,6 +65,7 @@ struct Loader::State {
   Result<> begin(const LoaderOptions& options);
   Result<> look_before();
   bool look_spared();
+  Result<> plan(const LoaderOptions& options);
   void count_plan();
   void count(std::int64_t asked);
   Result<> start();
@@ -88,7 +90,7 @@ Result<> Loader::State::begin(const LoaderOptions& options) {
   }
   proof.emplace(*source, settings);
   BLKSWEEP_CHECK(look_before());
-  BLKSWEEP_TRY(planned, plan_epoch(*source, settings, seed));
+  BLKSWEEP_CHECK(plan(options));
   count_plan();
   if (planned.plan.order.empty()) {  // more ranks than samples
     ended = true;
@@ -124,6 +126,17 @@ Result<> Loader::State::look_before() {
   return {};
 }
 
+Result<> Loader::State::plan(const LoaderOptions& options) {
+  if (!options.prefetch) {
+    settings.prefetch = chosen_prefetch(source->catalog, settings);
+  }
+  BLKSWEEP_TRY(planned, plan_epoch(*source, settings, seed));
+  if (!options.depth) {
+    set_depth(chosen_depth(planned.plan, settings), settings, planned);
+  }
+  return {};
+}
+
 void Loader::State::count_plan() {
   for (const Read& r : planned.plan.reads) {
     if (r.source != kZeros) {
@@ -133,6 +146,8 @@ void Loader::State::count_plan() {
   }
   stats.window_bytes = planned.schedule.window_peak.n;
   stats.memory_bytes = memory_of(planned).n;
+  stats.depth = settings.depth;
+  stats.prefetch = settings.prefetch;
   stats.plan_ns = planned.plan_ns;
 }
 

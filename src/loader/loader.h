@@ -53,14 +53,17 @@ struct LoaderOptions {
   std::uint64_t merge_gap_bytes = std::uint64_t{64} << 10;
   std::uint64_t merge_most_bytes = std::uint64_t{1} << 20;
   std::uint64_t window_bytes = std::uint64_t{64} << 20;  // in memory between reading and delivery
-  double window_percent = 0;   // > 0: of an epoch's bytes in memory instead
-  std::uint32_t hold = 0;      // buffer: a sample leaves within so many windows (<= 1000); 0: any
-  bool direct = true;          // past the page cache, where the filesystem can
-  std::uint32_t depth = 32;    // reads in flight
-  std::uint32_t openers = 1;   // threads that open files ahead
-  std::uint32_t batch = 256;   // samples
-  std::uint32_t workers = 0;   // > 0: threads that read a whole batch each, with plain reads
-  std::uint32_t prefetch = 4;  // batches that are made ready before they are asked for
+  double window_percent = 0;  // > 0: of an epoch's bytes in memory instead
+  std::uint32_t hold = 0;     // buffer: a sample leaves within so many windows (<= 1000); 0: any
+  bool direct = true;         // past the page cache, where the filesystem can
+  // Reads in flight; without: half of what prefetch lets ahead, 32 at most.
+  std::optional<std::uint32_t> depth = {};
+  std::uint32_t openers = 1;  // threads that open files ahead
+  std::uint32_t batch = 256;  // samples
+  std::uint32_t workers = 0;  // > 0: threads that read a whole batch each, with plain reads
+  // Batches that are made ready before they are asked for; without: as many as hold eight long
+  // reads, 4 at least.
+  std::optional<std::uint32_t> prefetch = {};
   std::uint32_t decode_threads = 0;  // 0: samples come as they are stored
   std::uint32_t epochs = 1;
   std::uint64_t seed = 1;
@@ -114,6 +117,7 @@ struct LoaderStats {
   std::uint64_t reads = 0, read_bytes = 0;  // planned, of all epochs
   std::uint64_t window_bytes = 0;           // most sample bytes in the window, as planned
   std::uint64_t memory_bytes = 0;           // for samples in memory
+  std::uint32_t depth = 0, prefetch = 0;    // as they were asked for, or chosen
   std::int64_t check_ns = 0;                // comparing files with the catalog; 0: nobody wrote any
   std::int64_t plan_ns = 0;                 // order, merge and shuffle, before the first read
   std::int64_t first_batch_ns = 0;          // since reading began; 0: not there yet

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/words.h"
+#include "loader/read_ahead.h"
 
 namespace blksweep {
 namespace {
@@ -22,7 +23,7 @@ Result<Word> word(std::string_view option, std::string_view text, const std::arr
 }
 
 Result<> check_numbers(const LoaderOptions& o) {
-  const bool positive = o.depth > 0 && o.batch > 0 && o.epochs > 0 && o.merge_most_bytes > 0 &&
+  const bool positive = o.depth != 0U && o.batch > 0 && o.epochs > 0 && o.merge_most_bytes > 0 &&
                         o.chunk_bytes > 0 && o.window_bytes > 0 && o.window_percent >= 0;
   if (!positive) {
     return usage_error(
@@ -100,11 +101,11 @@ Result<LoaderSettings> settings_of(const LoaderOptions& o) {
   s.merge_max = {o.merge_most_bytes};
   s.window = {{o.window_bytes}, o.window_percent};
   s.direct = o.direct && traits_of(s.engine).direct;
-  s.depth = o.depth;
+  s.depth = o.depth.value_or(kMostChosenDepth);
   s.openers = o.openers;
   s.batch = o.batch;
   s.workers = o.workers;
-  s.prefetch = o.prefetch;
+  s.prefetch = o.prefetch.value_or(kLeastChosenPrefetch);
   s.decode_threads = o.decode_threads;
   s.epochs = o.epochs;
   s.first_epoch = o.first_epoch;

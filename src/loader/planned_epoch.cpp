@@ -131,6 +131,11 @@ Result<PlanNeeds> affordable_needs(const Source& source, const LoaderSettings& s
                   format_count(most), format_bytes(room)));
 }
 
+Bytes staging_of(const PlannedEpoch& planned, const LoaderSettings& settings) {
+  return settings.workers > 0 ? Bytes{0}
+                              : staging_area(planned.plan, planned.schedule, settings.depth);
+}
+
 }  // namespace
 
 std::string order_hash(const PlannedEpoch& planned) {
@@ -176,11 +181,14 @@ Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& sett
     BLKSWEEP_CHECK(keep_part(source, settings, merge, shuffle, planned));
   }
   planned.align = read_align(source, settings);
-  if (settings.workers == 0) {
-    planned.staging = staging_area(planned.plan, planned.schedule, settings.depth);
-  }
+  planned.staging = staging_of(planned, settings);
   planned.plan_ns = now_ns() - begin;
   return planned;
+}
+
+void set_depth(std::uint32_t depth, LoaderSettings& settings, PlannedEpoch& planned) {
+  settings.depth = depth;
+  planned.staging = staging_of(planned, settings);
 }
 
 }  // namespace blksweep

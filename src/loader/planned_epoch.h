@@ -41,4 +41,7 @@ Bytes memory_of(const PlannedEpoch& planned);
 Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& settings,
                                 std::uint64_t seed);
 
+// Another depth for what was planned: in the settings, and in the memory that depends on it.
+void set_depth(std::uint32_t depth, LoaderSettings& settings, PlannedEpoch& planned);
+
 }  // namespace blksweep

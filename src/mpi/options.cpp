@@ -74,8 +74,8 @@ void add_order(Command app, MpiOptions& o) {
 void add_reading(Command app, MpiOptions& o) {
   LoaderOptions& l = o.loader;
   app.add_option("--engine", l.engine, "as blksweep run [io_uring]");
-  app.add_option("--depth", l.depth, "reads in flight, of each rank [32]");
-  app.add_option("--prefetch", l.prefetch, "batches ready before they are asked for [4]");
+  app.add_option("--depth", *l.depth, "reads in flight, of each rank [32]");
+  app.add_option("--prefetch", *l.prefetch, "batches ready before they are asked for [4]");
   app.add_flag(
       "--buffered", [&l] { l.direct = false; }, "through the page cache");
   add_parsed(app, "--compute", o.compute, parse_duration, "a batch is used so long: 5ms [0]");
@@ -217,7 +217,7 @@ Json settings_json(const MpiOptions& options) {
           {"lookahead_percent", o.lookahead_percent},
           {"hold", o.hold},
           {"merge_max_bytes", o.merge_most_bytes},
-          {"prefetch", o.prefetch},
+          {"prefetch", *o.prefetch},
           {"verify", options.verify},
           {"shuffle", o.shuffle},
           {"window_bytes", o.window_percent > 0 ? Json(nullptr) : Json(o.window_bytes)},
@@ -225,7 +225,7 @@ Json settings_json(const MpiOptions& options) {
           {"window_scope", o.window_scope},
           {"engine", o.engine},
           {"direct", o.direct},
-          {"depth", o.depth},
+          {"depth", *o.depth},
           {"batch", o.batch},
           {"compute_ns", options.compute.count()},
           {"epochs", o.epochs},

@@ -32,7 +32,7 @@ enum class RankBarrier { batch, epoch, none };
 std::string_view to_string(RankBarrier barrier);
 
 struct MpiOptions {
-  LoaderOptions loader;
+  LoaderOptions loader{.depth = 32, .prefetch = 4};
   Split split = Split::sample;
   RankBarrier barrier = RankBarrier::none;
   bool verify = false, json = false;

@@ -17,6 +17,9 @@ OURS = {"LBA + device": {"order": "lba", "merge": "device"},
         "chunked + device": {"order": "chunked", "merge": "device"},
         "chunked + device + reservoir 10 %": {"order": "chunked", "merge": "device", **RESERVOIR},
         "random, file by file": {"order": "random"}}
+EPOCHS = 3  # of a loop that goes on while a window drains
+SHUFFLED = (("LBA + device + reservoir 10 %", "LBA + device"), ("chunked + device + reservoir 10 %", "chunked + device"),
+            ("chunked + device + reservoir 10 %", "LBA + device"))
 
 
 class Files(Dataset):
@@ -74,33 +77,48 @@ def against_run(data, options, batches, summed, samples):
     return bare, samples_per_s / rate_of_run(data, options, taking // -(-samples // BATCH))
 
 
+def loader_of(data, options, epochs=1):
+    loader = blksweep.Loader(blksweep.Catalog(data), batch_size=BATCH, epochs=epochs, **options)  # as in a process of its own
+    sum(1 for _ in loader)  # its files are compared with the catalog once
+    return loader
+
+
+def of_epochs(name):
+    return f"{name}, {EPOCHS} epochs"
+
+
+def with_chosen(options, loader):
+    """What the loader chose, told to `blksweep run`, too."""
+    return {**options, **{name: str(loader.stats()[name]) for name in ("depth", "prefetch")}}
+
+
 def print_ratios(name, ratios, of):
-    print(f"   {name:36} {statistics.median(ratios):9.2f} of blksweep run, {of} ({min(ratios):.2f} to {max(ratios):.2f})")
+    print(f"   {name:46} {statistics.median(ratios):9.2f} of blksweep run, {of} ({min(ratios):.2f} to {max(ratios):.2f})")
 
 
 def main(data, repeats):
     catalog = blksweep.Catalog(data)
     files = Files([catalog.file_of(i) for i in range(len(catalog))])
     arms = {f"DataLoader, {w} workers": lambda w=w: DataLoader(files, batch_size=BATCH, shuffle=True, num_workers=w) for w in (0, 2, 4, 8)}
-    for name, options in OURS.items():
-        loader = blksweep.Loader(blksweep.Catalog(data), batch_size=BATCH, **options)  # as in a process of its own
+    loaders = {name: loader_of(data, options) for name, options in OURS.items()}
+    loaders.update({of_epochs(name): loader_of(data, OURS[name], EPOCHS) for pair in SHUFFLED for name in pair})
+    for name, loader in loaders.items():
         arms[name] = lambda loader=loader: (batch.stack() for batch in loader)
-        sum(1 for _ in loader)  # its files are compared with the catalog once
     rounds, of_run = [], []
     for _ in range(repeats):
         rounds.append({name: rate(batches) for name, batches in arms.items()})
-        of_run.append({name: against_run(data, options, arms[name], rounds[-1][name], len(catalog)) for name, options in OURS.items()})
-    sums = {found[1] for round_ in rounds for found in round_.values()}
+        of_run.append({name: against_run(data, with_chosen(options, loaders[name]), arms[name], rounds[-1][name], len(catalog))
+                       for name, options in OURS.items()})
+    sums = {found[1] // (EPOCHS if name in map(of_epochs, OURS) else 1) for round_ in rounds for name, found in round_.items()}
     medians = {name: statistics.median(found[name][0] for found in rounds) for name in arms}
-    best = max((m, name) for name, m in medians.items() if name not in OURS)[1]
+    best = max((m, name) for name, m in medians.items() if name not in loaders)[1]
     for name in arms:
         ratios = [found[name][0] / found[best][0] for found in rounds]
-        print(f"   {name:36} {medians[name]:9,.0f} samples/s, {statistics.median(ratios):5.1f} x of {best} ({min(ratios):.1f} to {max(ratios):.1f}), "
+        print(f"   {name:46} {medians[name]:9,.0f} samples/s, {statistics.median(ratios):5.1f} x of {best} ({min(ratios):.1f} to {max(ratios):.1f}), "
               f"first batch {statistics.median(found[name][2] for found in rounds):.0f} ms")
-    for shuffled, of in (("LBA + device + reservoir 10 %", "LBA + device"), ("chunked + device + reservoir 10 %", "chunked + device"),
-                         ("chunked + device + reservoir 10 %", "LBA + device")):
+    for shuffled, of in (*SHUFFLED, *(map(of_epochs, pair) for pair in SHUFFLED)):
         ratios = [found[shuffled][0] / found[of][0] for found in rounds]
-        print(f"   {shuffled:36} {statistics.median(ratios):9.2f} of {of} ({min(ratios):.2f} to {max(ratios):.2f})")
+        print(f"   {shuffled:46} {statistics.median(ratios):9.2f} of {of} ({min(ratios):.2f} to {max(ratios):.2f})")
     for name in OURS:
         print_ratios(name, [found[name][0] for found in of_run], "neither with a consumer")
         print_ratios(name, [found[name][1] for found in of_run], "both with one that takes as long")

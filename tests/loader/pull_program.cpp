@@ -33,10 +33,10 @@ void print(const blksweep::Loader& loader, const blksweep::LoadedBatch& batch) {
 bool set(blksweep::LoaderOptions& o, const std::string& name, const std::string& value) {
   const std::map<std::string, std::string*> texts{
       {"order", &o.order}, {"merge", &o.merge}, {"shuffle", &o.shuffle}, {"engine", &o.engine}};
-  const std::map<std::string, std::uint32_t*> numbers{{"depth", &o.depth},
+  const std::map<std::string, std::uint32_t*> numbers{{"depth", &*o.depth},
                                                       {"batch", &o.batch},
                                                       {"openers", &o.openers},
-                                                      {"prefetch", &o.prefetch},
+                                                      {"prefetch", &*o.prefetch},
                                                       {"epochs", &o.epochs}};
   if (const auto text = texts.find(name); text != texts.end()) {
     *text->second = value;
@@ -55,7 +55,7 @@ bool set(blksweep::LoaderOptions& o, const std::string& name, const std::string&
 }  // namespace
 
 int main(int argc, char** argv) {
-  blksweep::LoaderOptions options;
+  blksweep::LoaderOptions options{.depth = 32, .prefetch = 4};
   bool quiet = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];

@@ -99,6 +99,26 @@ TEST_F(LoaderTest, GivesTheSameBatchesForTheSameSeed) {
   EXPECT_NE(indices(7), indices(8));
 }
 
+// Half of what it may be ahead is in flight, and that is eight reads at least; unless it is told.
+TEST_F(LoaderTest, ChoosesWhatIsInFlightAndWhatIsReady) {
+  const auto chosen = [&](LoaderOptions o) {
+    const LoaderStats s = open(o)->stats();
+    return std::pair(s.depth, s.prefetch);
+  };
+  LoaderOptions o = options();
+  EXPECT_EQ(chosen(o), std::pair(32U, 4U)) << "16 reads a batch";
+  o.batch = 1;
+  EXPECT_EQ(chosen(o), std::pair(4U, 8U)) << "a read a batch";
+  o.merge = "file";  // reads may be longer than all there is
+  EXPECT_EQ(chosen(o), std::pair(32U, kFiles));
+  o.prefetch = 0;
+  EXPECT_EQ(chosen(o), std::pair(2U, 0U));
+  o.depth = 3;
+  EXPECT_EQ(chosen(o), std::pair(3U, 0U));
+  o.prefetch.reset();
+  EXPECT_EQ(chosen(o), std::pair(3U, kFiles));
+}
+
 // As many as the loader says may be out, and their bytes stay; one more is refused and not waited
 // for.
 TEST_F(LoaderTest, KeepsWhatIsHeldAndRefusesMore) {
