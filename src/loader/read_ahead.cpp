@@ -17,11 +17,11 @@ std::uint32_t chosen_prefetch(const Catalog& catalog, const LoaderSettings& sett
   const std::uint64_t samples = std::max<std::uint64_t>(1, catalog.samples());
   const std::uint64_t sample = std::max<std::uint64_t>(1, catalog.bytes().n / samples);
   const bool merges = settings.merge == Merge::file || settings.merge == Merge::device;
-  const std::uint64_t read = merges ? settings.merge_max.n : std::min(sample, settings.merge_max.n);
-  // No read is longer than the data.
-  const std::uint64_t ahead = std::min(kLongReads * read, samples * sample);
-  const std::uint64_t batches =
-      settings.workers > 0 ? 0 : up(ahead, sample * std::max(1U, settings.batch));
+  const std::uint64_t longest = merges ? settings.merge_max.n : sample;
+  // No read is longer than that, nor than the data.
+  const std::uint64_t read = std::min({longest, settings.merge_max.n, samples * sample});
+  const std::uint64_t ahead = up(std::min(kLongReads * read, samples * sample), sample);
+  const std::uint64_t batches = settings.workers > 0 ? 0 : up(ahead, std::max(1U, settings.batch));
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
   return static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(batches, kLeastChosenPrefetch, kMost));
