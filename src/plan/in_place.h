@@ -5,9 +5,9 @@
 // other into a ring of rows, as without a shuffle, and where a resident leaves, the two exchange
 // their bytes: the resident is delivered from the row of the arrival. A batch then lies side by
 // side, a read needs one iovec, and of n samples and a window of k some k * ln(n / k) are copied to
-// and fro (0.23 n at a tenth), where reading to places of the window costs a copy of each. Residents
-// that stay to the end are exchanged to where they leave from then, one behind the other: k more,
-// while arrivals are awaited, and the last batches lie side by side, too.
+// and fro (0.23 n at a tenth), where reading to places of the window costs a copy of each.
+// Residents that stay to the end are exchanged to where they leave from then, one behind the other:
+// k more, while arrivals are awaited, and the last batches lie side by side, too.
 //
 // Exchanges: who delivers a batch makes them before anybody sees it, batch after batch, once all
 //          that arrives for its rows is there, and before the first one of an epoch the window.
