@@ -157,16 +157,21 @@ class Loader:
         if self._pass is mine:
             self._at = Position(self._begin_at.epoch + epochs)
 
+    def _decides(self) -> dict:
+        """With what a sample takes in the window: direct reads keep whole blocks."""
+        windowed = self._order["shuffle"] in ("buffer", "reservoir")
+        return {**self._order, **({"granule": self.catalog.native.granule({**self._order, **self._other})} if windowed else {})}
+
     def state_dict(self) -> dict:
         """Where the loop stands: all that was handed out is done. Plain values, below 1 KiB.
 
         With several ranks: the same state, when each has had the same number of batches of the epoch.
         """
-        return to_state(self._at, self.catalog.identity, self._order)
+        return to_state(self._at, self.catalog.identity, self._decides())
 
     def load_state_dict(self, state: dict) -> None:
         """The next loop goes on there, with this loader's rank and world_size."""
-        found = from_state(state, self.catalog.identity, self._order, len(self.catalog))
+        found = from_state(state, self.catalog.identity, self._decides(), len(self.catalog))
         self.close()
         self._at, self._go_on = found, True
 

@@ -28,12 +28,15 @@ def from_state(state: dict, identity: str, settings: dict, samples: int) -> Posi
         raise ValueError("the state is of another data set: the files, their sizes or labels differ")
     theirs = state.get("settings")
     if isinstance(theirs, dict):
-        theirs = {"window_scope": "global", **theirs}  # states of before there were others
+        theirs = {"window_scope": "global", **theirs}  # states of before there were others,
+        if "granule" in settings:
+            theirs = {"granule": settings["granule"], **theirs}  # and of before this was in them
     for name, value in settings.items():
         if name == "ranks" and state.get("done") == 0:
             continue  # an epoch that has not begun is shared out anew
         if not isinstance(theirs, dict) or theirs.get(name) != value:
             was = theirs.get(name) if isinstance(theirs, dict) else None
+            name = "granule (of direct, engine and the filesystem)" if name == "granule" else name
             raise ValueError(f"{name}={value!r}, but the state is of {name}={was!r}: "
                              "samples would come twice or never")
     epoch, done = state.get("epoch"), state.get("done")

@@ -93,7 +93,7 @@ std::shared_ptr<Hold> Pass::next() {
   if (free_.size() == loader_->most_held()) {
     throw HeldError(std::to_string(held()) + " of " + std::to_string(free_.size()) +
                     " batches that fit into the window are still in use by arrays of theirs: copy "
-                    "what is kept, or use a larger prefetch");
+                    "what is kept, or use a larger prefetch (with decode_threads two are all)");
   }
   struct Busy {
     Pass& pass;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <system_error>
@@ -15,6 +16,7 @@
 #include "loader/loader_options.h"
 #include "loader/most_held.h"
 #include "loader/read_ahead.h"
+#include "loader/stages.h"
 
 namespace blksweep {
 namespace {
@@ -97,6 +99,9 @@ Result<> Loader::State::begin(const LoaderOptions& options) {
     return {};
   }
   most_held = most_held_batches(planned.plan, planned.schedule);
+  if (settings.decode_threads > 0) {
+    most_held = std::min(most_held, decode_slots(settings));
+  }
   held.resize(most_held);
   if (reads_device(planned.plan) && !(look_spared() && data->state_->proven_since())) {
     spot.emplace(source->catalog, planned.plan, planned.schedule, seed);
@@ -293,10 +298,10 @@ std::optional<LoadedBatch> Loader::next() {
     return std::nullopt;
   }
   if (s.taken - s.released == s.most_held) {
-    s.error = fmt::format(
-        "{} batches are out, which is as many as the window holds: release() one, "
-        "or open with a larger prefetch",
-        s.most_held);
+    s.error = fmt::format("{} batches are out, which is as many as {}", s.most_held,
+                          s.settings.decode_threads > 0
+                              ? "lie decoded at a time: release() one"
+                              : "the window holds: release() one, or open with a larger prefetch");
     return std::nullopt;
   }
   const std::int64_t asked = now_ns();

@@ -101,6 +101,9 @@ class LoaderData {
   std::string_view label(std::uint32_t label) const;
   // Of names, sizes and labels: equal where the same samples have the same numbers.
   std::uint64_t identity() const;
+  // What reads with these options are multiples of, which decides how many samples a window holds:
+  // another order where it differs. 0: open() would refuse the options.
+  std::uint32_t granule(const LoaderOptions& options) const;
 
  private:
   friend class Loader;

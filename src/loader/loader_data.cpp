@@ -12,6 +12,8 @@
 #include <system_error>
 
 #include "dataset/extent_check.h"
+#include "loader/loader_options.h"
+#include "loader/planned_epoch.h"
 #include "os/mounts_around.h"
 
 namespace blksweep {
@@ -194,5 +196,9 @@ std::string_view LoaderData::label(std::uint32_t label) const {
   return state_->source->catalog.label(label);
 }
 std::uint64_t LoaderData::identity() const { return state_->identity; }
+std::uint32_t LoaderData::granule(const LoaderOptions& options) const {
+  const Result<LoaderSettings> settings = settings_of(options);
+  return settings ? read_align(*state_->source, *settings) : 0;
+}
 
 }  // namespace blksweep

@@ -18,21 +18,6 @@ namespace {
 
 constexpr std::uint64_t kMostPositions = std::uint64_t{1} << 31;  // 32-bit counters with a stop bit
 
-// Device reads are always direct: the block device's page cache is not coherent with the files'.
-// Whole files are read to the end of their last block: a read that ended at the last sector would
-// leave a gap before the next file, and the block layer would merge nothing (measured: 4,437
-// requests for 5,000 adjacent files of odd sizes, against 368 of even ones). Parts keep the
-// device's granule.
-std::uint32_t read_align(const Source& source, const LoaderSettings& settings) {
-  const bool direct = settings.direct && source.direct_possible;
-  if (!direct && settings.merge != Merge::device) {
-    return 1;
-  }
-  const bool whole_files = source.catalog.parts.empty() && source.catalog.share.all();
-  const std::uint32_t block = std::min(source.catalog.block_bytes, kPageBytes);
-  return whole_files ? std::max(source.direct_align, block) : source.direct_align;
-}
-
 Bytes parcel_bytes(const Plan& plan) {
   return {std::accumulate(plan.parcel_bytes.begin(), plan.parcel_bytes.end(), std::uint64_t{0})};
 }
@@ -137,6 +122,21 @@ Bytes staging_of(const PlannedEpoch& planned, const LoaderSettings& settings) {
 }
 
 }  // namespace
+
+// Device reads are always direct: the block device's page cache is not coherent with the files'.
+// Whole files are read to the end of their last block: a read that ended at the last sector would
+// leave a gap before the next file, and the block layer would merge nothing (measured: 4,437
+// requests for 5,000 adjacent files of odd sizes, against 368 of even ones). Parts keep the
+// device's granule.
+std::uint32_t read_align(const Source& source, const LoaderSettings& settings) {
+  const bool direct = settings.direct && source.direct_possible;
+  if (!direct && settings.merge != Merge::device) {
+    return 1;
+  }
+  const bool whole_files = source.catalog.parts.empty() && source.catalog.share.all();
+  const std::uint32_t block = std::min(source.catalog.block_bytes, kPageBytes);
+  return whole_files ? std::max(source.direct_align, block) : source.direct_align;
+}
 
 std::string order_hash(const PlannedEpoch& planned) {
   return planned.whole_hash.empty() ? hash_of_emission(planned.plan, planned.schedule.emission)

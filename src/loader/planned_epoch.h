@@ -31,6 +31,10 @@ struct PlannedEpoch {
   std::string whole_hash = {};
 };
 
+// What offsets and lengths of reads are multiples of; 1: any. How much a window holds depends on
+// it.
+std::uint32_t read_align(const Source& source, const LoaderSettings& settings);
+
 // emission_hash() of the samples as they will be emitted, of all parts together.
 std::string order_hash(const PlannedEpoch& planned);
 

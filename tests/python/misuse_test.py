@@ -10,7 +10,7 @@ import time
 import unittest
 
 import blksweep
-from data import CASES, DataTest, indices
+from data import CASES, PROGRAM, DataTest, indices
 
 USUAL = (blksweep.HeldError, RuntimeError, ValueError, IndexError, StopIteration)
 
@@ -117,6 +117,18 @@ class Processes(DataTest):
             for batch in self.loader():
                 kept.append(batch[0])
         self.assertIsInstance(blksweep.HeldError(), BufferError)
+
+    def test_decoded_batches_that_are_kept_do_not_hang(self):
+        packed = os.path.join(self.temp, "packed")
+        subprocess.run([PROGRAM, "--quiet", "dataset", "pack", self.folder, "-o", packed, "--layout", "files", "--compress", "zstd"], check=True,
+                       stdout=subprocess.DEVNULL)
+        for options in ({}, {"prefetch": 9}, {"prefetch": 0}, {"shuffle": "reservoir", "window": "20%", "decode_threads": 2}):
+            kept, delivered = [], 0
+            with self.assertRaisesRegex(blksweep.HeldError, "copy what is kept"):
+                for batch in blksweep.Loader(packed, **{"order": "path", "batch_size": 16, "decode_threads": 1, **options}):
+                    kept.append(batch[0])
+                    delivered += 1
+            self.assertEqual(delivered, 1 if options.get("prefetch") == 0 else 2)
 
     def test_a_loop_that_another_one_ended_does_not_look_whole(self):
         loader = self.loader()

@@ -95,6 +95,21 @@ class Resume(DataTest):
         del state["settings"]["window_scope"]
         self.assertEqual(part + indices(self.at(state)), indices(self.loader()))
 
+    def test_is_refused_where_a_window_holds_another_number(self):
+        # Direct reads keep whole blocks of small files in the window, reads through the page cache do not.
+        direct, buffered = {"direct": True}, ({"direct": False}, {"engine": "mmap"}, {"engine": "nowait"})
+        part, state = some(self.loader(shuffle="reservoir", window="10%", **direct), 3)
+        self.assertGreater(state["settings"]["granule"], 1, "no direct reads here")
+        for other in buffered:
+            with self.assertRaisesRegex(ValueError, "granule .of direct, engine.*: samples would come twice or never"):
+                self.at(state, shuffle="reservoir", window="10%", **other)
+        self.assertEqual(part + indices(self.at(state, shuffle="reservoir", window="10%")),
+                         indices(self.loader(shuffle="reservoir", window="10%")))
+        del state["settings"]["granule"]
+        self.at(state, shuffle="reservoir", window="10%")  # of before it was in there
+        part, state = some(self.loader(shuffle="none", **direct), 3)
+        self.assertEqual(part + indices(self.at(state, shuffle="none", direct=False)), indices(self.loader(shuffle="none")))
+
     def test_counts_all_that_its_loop_brings(self):
         _, state = some(self.loader(epochs=2), 5)
         loader = self.at(state, epochs=2)
