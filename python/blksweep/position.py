@@ -28,9 +28,8 @@ def from_state(state: dict, identity: str, settings: dict, samples: int) -> Posi
         raise ValueError("the state is of another data set: the files, their sizes or labels differ")
     theirs = state.get("settings")
     if isinstance(theirs, dict):
-        theirs = {"window_scope": "global", **theirs}  # states of before there were others,
-        if "granule" in settings:
-            theirs = {"granule": settings["granule"], **theirs}  # and of before this was in them
+        # States of before there were other scopes, and of before the granule was in them.
+        theirs = {"window_scope": "global", "granule": settings.get("granule"), **theirs}
     for name, value in settings.items():
         if name == "ranks" and state.get("done") == 0:
             continue  # an epoch that has not begun is shared out anew

@@ -116,11 +116,6 @@ Result<PlanNeeds> affordable_needs(const Source& source, const LoaderSettings& s
                   format_count(most), format_bytes(room)));
 }
 
-Bytes staging_of(const PlannedEpoch& planned, const LoaderSettings& settings) {
-  return settings.workers > 0 ? Bytes{0}
-                              : staging_area(planned.plan, planned.schedule, settings.depth);
-}
-
 }  // namespace
 
 // Device reads are always direct: the block device's page cache is not coherent with the files'.
@@ -181,14 +176,16 @@ Result<PlannedEpoch> plan_epoch(const Source& source, const LoaderSettings& sett
     BLKSWEEP_CHECK(keep_part(source, settings, merge, shuffle, planned));
   }
   planned.align = read_align(source, settings);
-  planned.staging = staging_of(planned, settings);
+  if (settings.workers == 0) {
+    planned.staging = staging_area(planned.plan, planned.schedule, settings.depth);
+  }
   planned.plan_ns = now_ns() - begin;
   return planned;
 }
 
 void set_depth(std::uint32_t depth, LoaderSettings& settings, PlannedEpoch& planned) {
+  planned.staging = {planned.staging.n / settings.depth * depth};  // as much for each read
   settings.depth = depth;
-  planned.staging = staging_of(planned, settings);
 }
 
 }  // namespace blksweep

@@ -292,8 +292,10 @@ bool place_in_place(const Plan& plan, const ShuffleSettings& settings, const Pla
     return false;
   }
   const std::uint64_t sample = align_up(plan.parcel_bytes.front(), places.granule);
-  // More rows than needed would be colder ones.
-  const std::uint64_t rows = room_ahead(plan, schedule, settings, places.granule, {}) / sample + 1;
+  // What the prefetch bound and the reads at hand let ahead, and the batch that is consumed: more
+  // rows would be colder ones.
+  const std::uint64_t rows = (std::uint64_t{settings.prefetch} + 2) * schedule.largest_batch() +
+                             largest_group(plan) / sample + 1;
   const WindowPlaces window{held, spare_of(plan, schedule, settings.prefetch)};
   const bool all_fit = window.all() + rows >= plan.order.size();  // nothing is used twice
   auto exchanges = all_fit ? std::nullopt : exchanges_of(plan, schedule, window);

@@ -97,13 +97,15 @@ struct Schedule {
   // place, what arrives in its rows, and the whole window before the first emission of an epoch.
   template <class F>
   void for_each_awaited(const Plan& plan, std::size_t batch, F f) const {
-    for (std::uint32_t i = batch_begin[batch]; i < batch_begin[batch + 1]; ++i) {
+    const std::uint32_t begin = batch_begin[batch];
+    const std::uint32_t window = begin + first_held(plan, begin);  // no batch spans two epochs
+    for (std::uint32_t p = begin; p < window; ++p) {
+      f(p);
+    }
+    for (std::uint32_t i = begin; i < batch_begin[batch + 1]; ++i) {
       f(emission[i]);
       if (const auto arrival = arrival_at(plan, i)) {
         f(*arrival);
-      }
-      for (std::uint32_t p = i; p < i + first_held(plan, i); ++p) {
-        f(p);
       }
     }
   }

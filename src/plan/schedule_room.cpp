@@ -7,17 +7,6 @@
 namespace blksweep {
 namespace {
 
-// Of the reads that no gate parts.
-std::uint64_t largest_group(const Plan& plan) {
-  std::uint64_t largest = 0;
-  std::uint64_t bytes = 0;
-  for (std::size_t r = 0; r < plan.reads.size(); ++r) {
-    bytes = (starts_group(plan, r) ? 0 : bytes) + plan.reads[r].length;
-    largest = std::max(largest, bytes);
-  }
-  return largest;
-}
-
 // A parcel that samples share counts with a part for each.
 std::uint64_t largest_batch(const Plan& plan, const Schedule& schedule, std::uint32_t granule,
                             std::span<const std::uint32_t> users) {
@@ -32,12 +21,6 @@ std::uint64_t largest_batch(const Plan& plan, const Schedule& schedule, std::uin
     largest = std::max(largest, bytes);
   }
   return largest;
-}
-
-std::uint64_t batches_ahead(const Plan& plan, const Schedule& schedule,
-                            const ShuffleSettings& settings, std::uint32_t granule,
-                            std::span<const std::uint32_t> users) {
-  return (std::uint64_t{settings.prefetch} + 2) * largest_batch(plan, schedule, granule, users);
 }
 
 }  // namespace
@@ -61,16 +44,21 @@ std::uint64_t all_parcels(const Plan& plan, std::uint32_t granule) {
   return sum;
 }
 
-std::uint64_t room_ahead(const Plan& plan, const Schedule& schedule,
-                         const ShuffleSettings& settings, std::uint32_t granule,
-                         std::span<const std::uint32_t> users) {
-  return batches_ahead(plan, schedule, settings, granule, users) + largest_group(plan);
+std::uint64_t largest_group(const Plan& plan) {
+  std::uint64_t largest = 0;
+  std::uint64_t bytes = 0;
+  for (std::size_t r = 0; r < plan.reads.size(); ++r) {
+    bytes = (starts_group(plan, r) ? 0 : bytes) + plan.reads[r].length;
+    largest = std::max(largest, bytes);
+  }
+  return largest;
 }
 
 std::uint64_t room_beside_window(const Plan& plan, const Schedule& schedule,
                                  const ShuffleSettings& settings, std::uint32_t granule,
                                  std::span<const std::uint32_t> users) {
-  const std::uint64_t batches = batches_ahead(plan, schedule, settings, granule, users);
+  const std::uint64_t batches =
+      (std::uint64_t{settings.prefetch} + 2) * largest_batch(plan, schedule, granule, users);
   return std::min(settings.in_flight.n, batches + largest_group(plan)) + batches;
 }
 

@@ -17,15 +17,12 @@ std::vector<std::uint32_t> count_users(const Plan& plan);
 // All parcels of all epochs.
 std::uint64_t all_parcels(const Plan& plan, std::uint32_t granule);
 
-// For what the prefetch bound and the reads at hand let ahead, and the batch that is consumed.
-// `users`: of count_users().
-std::uint64_t room_ahead(const Plan& plan, const Schedule& schedule,
-                         const ShuffleSettings& settings, std::uint32_t granule,
-                         std::span<const std::uint32_t> users);
+// Bytes of the reads that no gate parts.
+std::uint64_t largest_group(const Plan& plan);
 
 // For the queue, and the batches that are ready, being copied and being consumed. Of the queue no
 // more than the prefetch bound lets ahead: memory that nothing reads into costs its pages, and what
-// is used again soon is in the cache.
+// is used again soon is in the cache. `users`: of count_users().
 std::uint64_t room_beside_window(const Plan& plan, const Schedule& schedule,
                                  const ShuffleSettings& settings, std::uint32_t granule,
                                  std::span<const std::uint32_t> users);
