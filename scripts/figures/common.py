@@ -39,6 +39,13 @@ def in_use(listed):
     return next((word[1:-1] for word in listed.split() if word.startswith("[")), listed.strip())
 
 
+def digits(value):
+    """Three digits that matter."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.1f}" if abs(value) >= 9.995 else f"{value:.2f}"
+
+
 def span(counts, word):
     """"n = 5 repeats", "n = 3 to 5 repeats": of what a figure's rows or panels have."""
     least, greatest = min(counts), max(counts)
@@ -112,9 +119,9 @@ def footer(cells, facts):
 def caption(text, query, facts):
     """The caption's lines: what is shown, what was left out, then where it comes from."""
     def host_line(host):
+        model = f" ({host['device_model']})" if host["device_model"] else ""
         return (f"host: {host['hostname']}, {host['kernel']}, {host['cpu']}, "
-                f"{host['device']} ({host['device_model']}), {host['filesystem']}, "
-                f"scheduler {host['scheduler']}"
+                f"{host['device']}{model}, {host['filesystem']}, scheduler {in_use(host['scheduler'])}"
                 + (f", GPU {host['gpu']}" if host["gpu"] else "") + "\n")
     everything = (facts, *facts.others)
     revisions = dict.fromkeys(f"{f.host['tool_version']} ({f.host['git_revision']})" for f in everything)

@@ -110,8 +110,8 @@ def build(told, svg):
     cells = page.table(HEADS, cell_rows(told["cells"])) if told["cells"] else "<p class=soft>No cell is in both.</p>"
     return page.document(
         title="blksweep: two experiments",
-        lead=f"A is {told['a']}, B is {told['b']}. They differ in {len(facts)} facts and have {len(told['cells'])} cells "
-             "in common.",
+        lead=[f"A is {told['a']}, B is {told['b']}. They differ in {len(facts)} facts and have {len(told['cells'])} cells "
+             "in common."],
         sections=[("What differs", page.table([("Fact", False), ("A", False), ("B", False)], facts)
                    if facts else "<p class=soft>Nothing that is stored.</p>"),
                   ("Cells in both", cells),

@@ -57,7 +57,7 @@ def draw_disk(ax, at, shift, cells, found, rows, most):
         if value is not None:
             handle = ax.plot(value, row, markersize=5, label=cells[0].disk, **look)[0]
             end = max(value, *ratios, min(interval[1], most) if interval else 0)
-            ax.annotate(f"{value:.3g}", (end, row), xytext=(5, 0), textcoords="offset points", va="center", fontsize=6.5,
+            ax.annotate(common.digits(value), (end, row), xytext=(5, 0), textcoords="offset points", va="center", fontsize=6.5,
                         color=look["color"])
     return handle
 

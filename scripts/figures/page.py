@@ -1,4 +1,5 @@
 """The parts of report.html: plain HTML that opens without a network and prints well."""
+import dataclasses
 import html
 
 import common
@@ -68,18 +69,11 @@ def shown(value, form="{:,.0f}", scale=1.0):
     return "–" if value is None else form.format(value / scale)
 
 
-def digits(value):
-    """Three digits that matter."""
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.1f}" if abs(value) >= 9.995 else f"{value:.2f}"
-
-
 def spread(cell, name, scale=1.0):
     least, greatest = cell.value(name + "_least"), cell.value(name + "_greatest")
     if least is None or greatest is None or cell.runs < 2:
         return "–"
-    return f"{digits(least / scale)} to {digits(greatest / scale)}"
+    return f"{common.digits(least / scale)} to {common.digits(greatest / scale)}"
 
 
 def duration(ns):
@@ -97,7 +91,7 @@ def ratio(cell):
     value, ends = cell.value("ratio"), cell.interval("ratio")
     if value is None:
         return "–"
-    return digits(value) if ends is None else f"{digits(value)} [{digits(ends[0])}, {digits(ends[1])}]"
+    return common.digits(value) if ends is None else f"{common.digits(value)} [{common.digits(ends[0])}, {common.digits(ends[1])}]"
 
 
 def verdict(cell):
@@ -113,25 +107,25 @@ COLUMNS = [  # title, is a number, text of a cell
     ("n", True, lambda c: str(c.runs)),
     ("left out", True, lambda c: shown(c.value("incomplete"))),
     ("samples/s", True, lambda c: shown(c.value("samples_per_s"))),
-    ("MiB/s", True, lambda c: "–" if c.value("bytes_per_s") is None else digits(c.value("bytes_per_s") / MIB)),
+    ("MiB/s", True, lambda c: "–" if c.value("bytes_per_s") is None else common.digits(c.value("bytes_per_s") / MIB)),
     ("least..greatest", True, lambda c: spread(c, "bytes_per_s", MIB)),
     ("ratio [95 %]", True, ratio),
     ("verdict", False, verdict),
-    ("ours / fio", True, lambda c: digits(c.value("fio_ratio"))),
+    ("ours / fio", True, lambda c: common.digits(c.value("fio_ratio"))),
     ("waits for decoding", True, lambda c: "–" if c.value("decode_wait") is None else common.decode_bound_text(c.value("decode_wait"))),
     ("of ceiling", True, lambda c: shown(c.value("ceiling_share"), "{:.0%}")),
     ("first batch", True, lambda c: duration(c.value("first_batch_ns"))),
-    ("mean depth", True, lambda c: digits(c.value("depth_mean"))),
+    ("mean depth", True, lambda c: common.digits(c.value("depth_mean"))),
     ("requests", True, lambda c: shown(c.value("requests_issued"))),
-    ("read amplification", True, lambda c: digits(c.value("read_amplification"))),
+    ("read amplification", True, lambda c: common.digits(c.value("read_amplification"))),
     ("utilisation", True, lambda c: shown(c.value("utilisation"), "{:.1%}")),
     ("exposed copy", True, lambda c: shown(c.value("exposed_copy"), "{:.1%}")),
     ("hidden transfer", True, lambda c: shown(c.value("hidden_transfer"), "{:.1%}")),
     ("of ideal", True, lambda c: shown(c.value("ideal_share"), "{:.1%}")),
     ("predicted", True, lambda c: duration(c.value("prediction_epoch_ns"))),
     ("prediction error", True, lambda c: shown(c.value("prediction_error"), "{:+.1%}")),
-    ("displacement", True, lambda c: digits(c.value("quality_displacement"))),
-    ("label mix", True, lambda c: digits(c.value("quality_label_mix"))),
+    ("displacement", True, lambda c: common.digits(c.value("quality_displacement"))),
+    ("label mix", True, lambda c: common.digits(c.value("quality_label_mix"))),
 ]
 
 
@@ -149,7 +143,7 @@ def result_notes(cells, facts):
     families = [sum(1 for c in of_disk if c.verdict) for _, of_disk in load.by_disk(cells)]
     if max(families, default=0) > 0:
         notes.append(f"Ratio: of samples per second, {common.interval_text(cells)}. Verdict: t test after Holm's correction, "
-                     f"at most 5 % for one wrong word among the {max(families)} comparisons with a baseline. Not shown "
+                     f"at most 5 % for one wrong word among {common.plural(max(families), 'comparison')} with a baseline. Not shown "
                      "(needs x %): a mean of x % would have been shown by this many rounds of this noise; it is not equality.")
     notes += [t for t in (common.unseen_baselines(cells), *map(common.stopping_text, (facts, *facts.others))) if t]
     notes.append(f"samples/s, MiB/s, first batch and the columns after it: medians ({common.repeats_text(cells)} a row).")
@@ -162,21 +156,26 @@ def result_notes(cells, facts):
 MIXED = 0.95  # of label mix, from which a cell is called shuffled
 
 
-def shuffled(cell):
-    """Whether training would see a mixed order: by labels, and without them by the least measure."""
+def mixing(cell):
+    """(measure, its word) of how mixed an order training sees: by labels, and without them by the least measure."""
     mix = cell.value("quality_label_mix")
-    if mix is None:
-        worst = quality.of_cell(cell)
-        mix = worst[0] if worst else 0
-    return mix >= MIXED
+    if mix is not None:
+        return mix, "label mix"
+    worst = quality.of_cell(cell)
+    return (worst[0], quality.MEASURES[worst[1]]) if worst else (None, "shuffle quality")
+
+
+def shuffled(cell):
+    return (mixing(cell)[0] or 0) >= MIXED
 
 
 def gain(cell, baseline):
     ends = cell.interval("ratio")
     fallbacks = cell.value("device_fallbacks")
     through_files = f", {fallbacks:,.0f} samples of it read through files" if fallbacks else ""
-    return (f"{cell.label}{through_files}, {digits(cell.value('ratio'))} times the samples per second of "
-            f"{baseline.label} (95 % interval {digits(ends[0])} to {digits(ends[1])})")
+    mixed, measure = mixing(cell)
+    return (f"{cell.label}{through_files}, {common.digits(cell.value('ratio'))} times the samples per second of "
+            f"{baseline.label} (95 % interval {common.digits(ends[0])} to {common.digits(ends[1])}; {measure} {shown(mixed, '{:.2f}')})")
 
 
 def fastest(cells):
@@ -194,18 +193,18 @@ def fastest(cells):
     said = f"Fastest: {gain(best, baseline)}."
     if shuffled(best):
         return said
-    mixed = [c for c in faster if shuffled(c)]
-    if mixed:
-        return f"{said[:-1]}, which does not shuffle. " \
-               f"Fastest with a label mix of {MIXED} or more: {gain(max(mixed, key=lambda c: c.value('ratio')), baseline)}."
-    return f"{said[:-1]}, which does not shuffle. No cell with a label mix of {MIXED} or more was shown to be faster."
+    mixed = max((c for c in faster if shuffled(c)), key=lambda c: c.value("ratio"), default=None)
+    return f"{said} " + (f"Fastest of those mixed to {MIXED} or more: {gain(mixed, baseline)}." if mixed
+                         else f"No cell mixed to {MIXED} or more was shown to be faster.")
 
 
 def lead(cells, facts):
-    words = [fastest(of_disk) for _, of_disk in load.by_disk(cells)]
-    words.append(f"{facts.counted} runs of {len(cells)} cells are counted; {len(facts.left_out)} incomplete "
-                 "ones are left out.")
-    return " ".join(w for w in words if w)
+    """A line for each disk, and one for what was counted."""
+    lines = []
+    for disk, of_disk in load.by_disk(cells):
+        said = fastest([dataclasses.replace(c, label=c.label_on_disk) for c in of_disk])
+        lines += [f"{disk}: {said[0].lower()}{said[1:]}" if disk else said] if said else []
+    return [*lines, f"{facts.counted} runs of {len(cells)} cells are counted; {len(facts.left_out)} incomplete ones are left out."]
 
 
 def figure(svg, caption):
@@ -257,8 +256,8 @@ def layers(facts):
 def ceilings(facts):
     if not facts.ceilings:
         return "<p class=soft>Not measured.</p>"
-    rows = [[c.kind, f"{c.request_bytes // 1024} KiB", str(c.depth), str(c.rounds), digits(c.median / MIB),
-             f"{digits(c.least / MIB)}..{digits(c.greatest / MIB)}", shown(c.reads_per_s)]
+    rows = [[c.kind, f"{c.request_bytes // 1024} KiB", str(c.depth), str(c.rounds), common.digits(c.median / MIB),
+             f"{common.digits(c.least / MIB)}..{common.digits(c.greatest / MIB)}", shown(c.reads_per_s)]
             for c in load.ceilings(facts)]
     return table([("pattern", False), ("request", True), ("depth", True), ("rounds", True),
                   ("MiB/s, median", True), ("least..greatest", True), ("reads/s, median", True)], rows)
@@ -287,6 +286,7 @@ def rig_lines(lines):
 
 def document(title, lead, sections, rig=()):
     body = "".join(f"<section>\n<h2>{text(name)}</h2>\n{content}\n</section>\n" for name, content in sections)
+    lead_lines = "".join(f"<p class=lead>{text(line)}</p>\n" for line in lead)
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -299,7 +299,6 @@ def document(title, lead, sections, rig=()):
 </head>
 <body>
 {rig_lines(rig)}<h1>{text(title)}</h1>
-<p class=lead>{text(lead)}</p>
-{body}</body>
+{lead_lines}{body}</body>
 </html>
 """

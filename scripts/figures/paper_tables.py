@@ -88,9 +88,9 @@ def exact(value):
 
 def ceiling_numbers(facts):
     for c in load.ceilings(facts):
-        yield f"ceiling-{c.kind}-mib-per-s", page.digits(c.median / page.MIB)
-        yield f"ceiling-{c.kind}-least", page.digits(c.least / page.MIB)
-        yield f"ceiling-{c.kind}-greatest", page.digits(c.greatest / page.MIB)
+        yield f"ceiling-{c.kind}-mib-per-s", common.digits(c.median / page.MIB)
+        yield f"ceiling-{c.kind}-least", common.digits(c.least / page.MIB)
+        yield f"ceiling-{c.kind}-greatest", common.digits(c.greatest / page.MIB)
 
 
 def disk_facts(facts):

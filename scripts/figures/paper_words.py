@@ -31,7 +31,7 @@ def data_set(db, cells):
         return low if low == high else f"{low} to {high}"
     return {"samples": ends([s for _, s, _ in found], "{:,}".format),
             "bytes": ends([b for _, _, b in found], "{:,}".format),
-            "data-mib": ends([b / page.MIB for _, _, b in found], page.digits)}
+            "data-mib": ends([b / page.MIB for _, _, b in found], common.digits)}
 
 
 def settings_of(cells):
@@ -152,8 +152,8 @@ def others_words(db, cells):
 
 
 def ceiling_words(facts):
-    return [f"Ceiling, {c.kind}: {page.digits(c.median / page.MIB)} MiB/s (median of {common.plural(c.rounds, 'round')}, "
-            f"{page.digits(c.least / page.MIB)} to {page.digits(c.greatest / page.MIB)}), the data's own extents at depth "
+    return [f"Ceiling, {c.kind}: {common.digits(c.median / page.MIB)} MiB/s (median of {common.plural(c.rounds, 'round')}, "
+            f"{common.digits(c.least / page.MIB)} to {common.digits(c.greatest / page.MIB)}), the data's own extents at depth "
             f"{c.depth}." for c in load.ceilings(facts)]
 
 

@@ -263,7 +263,7 @@ def others_page(db, others):
                                     ("epochs of ranks", ranked)) if some]
     host = (mapped + replayed + traced + ranked)[-1]["hostname"]
     return page.document(title=f"blksweep: {' and '.join(what)} on {host}",
-                         lead=f"{', '.join(counts)}; no runs.", sections=other_sections(db, others))
+                         lead=[f"{', '.join(counts)}; no runs."], sections=other_sections(db, others))
 
 
 def other_sections(db, others):
@@ -277,7 +277,7 @@ def facts_of(facts):
     started = datetime.datetime.fromtimestamp(host["started_unix_ns"] / 1e9, datetime.timezone.utc)
     rotational = {0: "no", 1: "yes"}.get(host["rotational"], "unknown")
     return [
-        ("host", host["hostname"]), ("kernel", "Linux " + host["kernel"]),
+        ("host", host["hostname"]), ("kernel", host["kernel"]),
         ("CPU", f"{host['cpu']} ({common.plural(host['cpus'], 'CPU')})"),
         ("memory", f"{host['memory_bytes'] / 2**30:.1f} GiB"),
         ("device", f"{host['device']}: {host['device_model'] or 'unknown model'}"),

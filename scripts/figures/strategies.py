@@ -76,7 +76,7 @@ def draw_epochs(ax, epochs, cells, limits):
                     color=style.INK, linewidth=0.8, capsize=2)
         ax.plot(values, [row] * len(values), "o", markersize=2.2, color=style.INK,
                 markerfacecolor="none", markeredgewidth=0.5)
-        ax.annotate(f"{middle:.3g}", (max(values), row), xytext=(4, 0), textcoords="offset points",
+        ax.annotate(common.digits(middle), (max(values), row), xytext=(4, 0), textcoords="offset points",
                     va="center", fontsize=6.5)
     ax.set_yticks(range(len(steps)), [f"{number}  {name}" for number, name in steps])
     ax.set_ylim(len(steps) - 0.5, -0.5)

@@ -264,9 +264,10 @@ class TwoDisks(WithDatabase):
                       verdict="" if name == "random" else "faster")
                  for n, (disk, name, ratio) in enumerate([
                      ("fast", "random", 0), ("fast", "lba", 2.0), ("slow", "random", 0), ("slow", "lba", 80.0)])]
-        text = page.lead(cells, load.Facts({}, [], [], 4, []))
-        self.assertIn("fast + lba, 2.00 times", text)
-        self.assertIn("slow + lba, 80.0 times", text)
+        fast, slow, counted = page.lead(cells, load.Facts({}, [], [], 4, []))
+        self.assertIn("fast: fastest: lba, 2.00 times the samples per second of random (", fast)
+        self.assertIn("slow: fastest: lba, 80.0 times the samples per second of random (", slow)
+        self.assertIn("4 runs of 4 cells", counted)
 
 
 class UnknownQuality(WithDatabase):
@@ -347,27 +348,32 @@ class Pure(unittest.TestCase):
         open_ = cell(2, "lba", ratio=1.3, ratio_low=1.1, ratio_high=1.5, verdict="not shown")
         faster = cell(3, "device", ratio=2.0, ratio_low=1.9, ratio_high=2.1, verdict="faster")
         few = cell(4, "inode", ratio=9.0)
-        self.assertIn("No cell was shown to be faster than random", page.lead([base, open_], facts))
-        self.assertIn("Fastest: device", page.lead([base, open_, faster], facts))
-        self.assertIn("No verdict against random: 3 pairs", page.lead([base, few], facts))
+        self.assertIn("No cell was shown to be faster than random", page.lead([base, open_], facts)[0])
+        self.assertIn("Fastest: device", page.lead([base, open_, faster], facts)[0])
+        self.assertIn("No verdict against random: 3 pairs", page.lead([base, few], facts)[0])
 
     def test_the_lead_names_the_fastest_that_shuffles_too(self):
         facts = load.Facts({}, [], [], 6, [])
         base = cell(1, "random", True, quality_label_mix=1.0)
         lba = cell(2, "lba", ratio=2.0, ratio_low=1.9, ratio_high=2.1, verdict="faster", quality_label_mix=0.0)
         mixed = cell(3, "window", ratio=1.5, ratio_low=1.4, ratio_high=1.6, verdict="faster", quality_label_mix=0.96)
-        lead = page.lead([base, lba, mixed], facts)
+        lead = page.lead([base, lba, mixed], facts)[0]
         self.assertIn("Fastest: lba", lead)
-        self.assertIn("which does not shuffle. Fastest with a label mix of 0.95 or more: window, 1.50 times", lead)
-        self.assertIn("No cell with a label mix of 0.95 or more was shown", page.lead([base, lba], facts))
-        self.assertNotIn("does not shuffle", page.lead([base, mixed], facts))
+        self.assertIn("; label mix 0.00). Fastest of those mixed to 0.95 or more: window, 1.50 times", lead)
+        self.assertIn("; label mix 0.00). No cell mixed to 0.95 or more was shown", page.lead([base, lba], facts)[0])
+        self.assertNotIn("or more", page.lead([base, mixed], facts)[0])
+
+    def test_the_lead_names_the_measure_where_there_are_no_labels(self):
+        base = cell(1, "random", True)
+        lba = cell(2, "lba", ratio=2.0, ratio_low=1.9, ratio_high=2.1, verdict="faster", quality_displacement=0.5, quality_neighbours_broken=0.25)
+        self.assertIn("; neighbours 0.25)", page.lead([base, lba], load.Facts({}, [], [], 6, []))[0])
 
     def test_the_lead_says_what_a_device_cell_read_through_files(self):
         base = cell(1, "random", True)
         device = cell(2, "lba + device", ratio=1.3, ratio_low=1.2, ratio_high=1.4, verdict="faster",
                       device_fallbacks=1200.0)
         self.assertIn("lba + device, 1,200 samples of it read through files, 1.30 times",
-                      page.lead([base, device], load.Facts({}, [], [], 6, [])))
+                      page.lead([base, device], load.Facts({}, [], [], 6, []))[0])
 
     def test_few_pairs_are_said_under_every_figure(self):
         few = cell(1, ratio=2.0, pairs=3.0)
