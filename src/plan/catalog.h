@@ -123,6 +123,8 @@ struct Catalog {
   // Device byte offset (from the whole disk's start) of the sample's first byte that has an
   // address; ~0 when none has, which sorts it behind all others.
   std::uint64_t first_address(std::uint32_t sample) const;
+  // The same of any bytes of a file.
+  std::uint64_t address_of(std::uint32_t file, std::uint64_t offset, std::uint64_t length) const;
 };
 
 // In the header: planning asks for each sample several times.
@@ -153,13 +155,18 @@ inline std::span<const ExtentRecord> Catalog::extents_from(std::uint32_t file,
 
 inline std::uint64_t Catalog::first_address(std::uint32_t index) const {
   const Sample s = sample(index);
-  const auto there = extents_from(s.file, s.offset);
-  if (there.empty() || there.front().file_offset >= s.offset + s.length ||
+  return address_of(s.file, s.offset, s.length);
+}
+
+inline std::uint64_t Catalog::address_of(std::uint32_t file, std::uint64_t offset,
+                                         std::uint64_t length) const {
+  const auto there = extents_from(file, offset);
+  if (there.empty() || there.front().file_offset >= offset + length ||
       !there.front().has_address()) {
     return ~std::uint64_t{0};
   }
   const ExtentRecord& e = there.front();
-  const std::uint64_t inside = s.offset > e.file_offset ? s.offset - e.file_offset : 0;
+  const std::uint64_t inside = offset > e.file_offset ? offset - e.file_offset : 0;
   return partition_start + e.device_offset + inside;
 }
 

@@ -2,6 +2,11 @@
 #include "loader/spot_check.h"
 
 #include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "base/rng.h"
 #include "loader/address_proof.h"
@@ -96,6 +101,43 @@ TEST_F(SpotCheckTest, CountsNoPieceOfASampleThatFailed) {
   const SpotResult r = spot.compare(source_);
   EXPECT_EQ(r.pieces, 19U);
   EXPECT_EQ(r.found.wrong, 19U);
+}
+
+// They are read by address and several at once: what is said of them does not depend on it.
+TEST_F(SpotCheckTest, NamesTheFirstWrongPiecesByFileInWhateverOrderTheyCome) {
+  make(40, 5000);
+  std::vector<HashedPiece> pieces;
+  for (std::uint32_t f = 40; f-- > 0;) {
+    std::ifstream file(source_.catalog.full_path(f), std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    for (const std::uint64_t offset : {3000U, 100U, 0U}) {
+      const bool wrong = f % 2 == 1 && offset == 100;
+      const std::uint64_t hash = XXH3_64bits(text.data() + offset, 2000);
+      pieces.push_back({f, offset, 2000, wrong ? hash + 1 : hash});
+    }
+  }
+  const SpotResult r = compare_pieces(source_, pieces);
+  EXPECT_EQ(r.pieces, 120U);
+  EXPECT_EQ(r.bytes, 120 * 2000U);
+  EXPECT_EQ(r.found.wrong, 20U);
+  ASSERT_EQ(r.found.named.size(), 10U);
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(r.found.named[i].path, source_.catalog.full_path(2 * i + 1));
+    EXPECT_NE(r.found.named[i].why.find("2000 bytes from 100"), std::string::npos);
+  }
+}
+
+TEST_F(SpotCheckTest, APieceThatCannotBeReadIsWrongAndSaysWhy) {
+  make(20, 5000);
+  SpotCheck spot(source_.catalog, planned_.plan, planned_.schedule, 1);
+  auto epoch = Epoch::prepare(source_, cell_, planned_, {.seed = 1, .spot = &spot});
+  ASSERT_TRUE(epoch && (*epoch)->run(stop_));
+  std::filesystem::remove(dir_.path() + "/f7");
+  const SpotResult r = spot.compare(source_);
+  EXPECT_EQ(r.found.wrong, 1U);
+  ASSERT_EQ(r.found.named.size(), 1U);
+  EXPECT_EQ(r.found.named[0].path, dir_.path() + "/f7");
+  EXPECT_NE(r.found.named[0].why.find("No such file"), std::string::npos);
 }
 
 TEST(AddressProof, OfFilesWithoutBytesComparesNothing) {
