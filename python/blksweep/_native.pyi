@@ -35,6 +35,7 @@ class Pass:
     def __init__(self, data: Data, options: dict[str, Any]) -> None: ...
     held: int
     most_held: int
+    ready: bool
     batches: int
     delivers: int
     def next(self) -> Batch | None: ...

@@ -4,7 +4,8 @@ from __future__ import annotations
 import atexit
 import os
 import weakref
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _native
@@ -103,20 +104,24 @@ class Loader:
         self._at, self._go_on = Position(epoch), False
 
     def __iter__(self) -> Iterator[_native.Batch]:
+        return self._loop(0, None)
+
+    def _loop(self, ahead: int, prepare: Callable[[_native.Batch], Any] | None) -> Iterator[Any]:
+        """What `prepare` makes of each batch, begun for so many more that have been read; it releases its batch."""
         self.close()
         if not self._go_on:
-            self._at.done = 0
+            self._at = Position(self._at.epoch)
         self._go_on, self._earlier = False, {}
         self._loops += 1
-        return self._batches(self._at.epoch + self.epochs, self._loops)
+        return self._batches(self._at.epoch + self.epochs, self._loops, ahead, prepare)
 
-    def _batches(self, end: int, loop: int) -> Iterator[_native.Batch]:
+    def _batches(self, end: int, loop: int, ahead: int, prepare: Any) -> Iterator[Any]:
         self._check_newest(loop)
         while self._at.epoch < end:
             # The rest of an epoch is a pass of its own; whole ones share one, without a gap.
             count = 1 if self._at.done else end - self._at.epoch
             mine = self._pass = self._open(count)
-            yield from self._read(mine, count)
+            yield from self._read(mine, count, ahead, prepare)
             self._check_newest(loop)
             if self._pass is not mine:
                 return  # close() or set_epoch()
@@ -136,26 +141,31 @@ class Loader:
         self._begin_at = Position(self._at.epoch, self._at.done)
         return opened
 
-    def _read(self, mine, epochs: int) -> Iterator[_native.Batch]:
-        samples, taken, first = len(self.catalog), 0, self._begin_at.done
-        an_epoch = -(-mine.delivers // self.batch_size)  # batches of this rank
-        batch = None
-        while True:
-            if batch is not None:
-                batch.release()
-            batch = mine.next() if self._pass is mine else None
-            if batch is None:
+    def _read(self, mine, epochs: int, ahead: int, prepare: Any) -> Iterator[Any]:
+        made: deque = deque()  # (where the loader stands once it is handed out, it)
+        taken, most = 0, min(ahead + 1, mine.most_held)
+        while self._pass is mine:
+            while not made or (len(made) < most and mine.ready and taken < mine.batches):
+                if (batch := mine.next()) is None:
+                    break
+                taken += 1
+                made.append((self._behind(mine, taken), batch if prepare is None else prepare(batch)))
+            if not made:
+                self._at = Position(self._begin_at.epoch + epochs)
                 break
-            epochs_before, within = divmod(taken, an_epoch)
-            taken += 1
-            self._at.epoch = self._begin_at.epoch + epochs_before
-            # Batches, not samples: the last one of a rank may be a sample shorter than another's.
-            self._at.done = min(samples, first + (within + 1) * self.batch_size * self.world_size)
-            if self._at.done == samples:
-                self._at = Position(self._at.epoch + 1)
+            self._at, batch = made.popleft()
             yield batch
-        if self._pass is mine:
-            self._at = Position(self._begin_at.epoch + epochs)
+            if prepare is None:
+                batch.release()
+
+    def _behind(self, mine, taken: int) -> Position:
+        """Where the loader stands when so many batches of a pass are handed out."""
+        samples, first = len(self.catalog), self._begin_at.done
+        epochs, within = divmod(taken - 1, -(-mine.delivers // self.batch_size))  # batches of this rank
+        epoch = self._begin_at.epoch + epochs
+        # Batches, not samples: the last one of a rank may be a sample shorter than another's.
+        done = min(samples, first + (within + 1) * self.batch_size * self.world_size)
+        return Position(epoch + 1) if done == samples else Position(epoch, done)
 
     def _decides(self) -> dict:
         """With what a sample takes in the window: direct reads keep whole blocks."""

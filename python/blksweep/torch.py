@@ -13,6 +13,7 @@ the epoch that set_epoch() named: what they have read does not come back, so sta
 from __future__ import annotations
 
 import contextlib
+import functools
 import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -46,18 +47,24 @@ class Dataset(IterableDataset):
     list of what it returned, in order.
     decode_workers: threads that call it side by side; the decoders of images let go of the
     interpreter's lock. 0: this one.
+    decode_ahead: batches that they decode while the loop has another one, as far as these are read
+    and the window holds them; without: 1.
     pin_memory: tensors are put into page-locked memory; needs a GPU.
     """
 
     def __init__(self, data: Any, *, decode: Callable[[Any], Any] | None = None,
-                 decode_workers: int = 0, pin_memory: bool = False, rank: int = 0,
-                 world_size: int = 1, **options: Any):
+                 decode_workers: int = 0, decode_ahead: int | None = None, pin_memory: bool = False,
+                 rank: int = 0, world_size: int = 1, **options: Any):
         super().__init__()
         if pin_memory and not torch.cuda.is_available():
             raise ValueError("pin_memory=True: torch sees no GPU here")
         if decode_workers < 0 or (decode_workers and decode is None):
             raise ValueError(f"decode_workers={decode_workers}: threads that call decode, "
                              "which is None, or fewer than 0")
+        if decode_ahead is not None and (decode_ahead < 0 or (decode_ahead and not decode_workers)):
+            raise ValueError(f"decode_ahead={decode_ahead}: batches that decode_workers decode, "
+                             "which is 0, or fewer than 0")
+        self._ahead = decode_ahead if decode_ahead is not None else 1 if decode_workers else 0
         self._decode, self._decode_workers, self._pin = decode, decode_workers, pin_memory
         self._rank, self._world, self._options = rank, world_size, options
         self._loader = Loader(data, rank=rank, world_size=world_size, **options)
@@ -89,41 +96,56 @@ class Dataset(IterableDataset):
             loader = Loader(loader.catalog, rank=self._rank * worker.num_workers + worker.id,
                             world_size=self._world * worker.num_workers, **self._options)
             loader.load_state_dict(state)
-        with self._decoding() as each:
-            for batch in loader:
-                made = self._made(batch, each)
+        with self._decoding() as call:
+            for made in loader._loop(self._ahead, lambda batch: self._begun(batch, call)):
+                batch = made()
                 if not worker:
                     self._tell()
-                yield made
+                yield batch
             if not worker:
                 self._tell()
 
     @contextlib.contextmanager
     def _decoding(self) -> Iterator[Callable]:
+        """Gives call(f, x), which returns what waits for f(x), or calls it."""
         if not self._decode_workers:
-            yield map
+            yield functools.partial
             return
-        with ThreadPoolExecutor(self._decode_workers, "decode") as threads:
-            yield threads.map
+        threads = ThreadPoolExecutor(self._decode_workers, "decode")
+        try:
+            yield lambda *work: threads.submit(*work).result
+        finally:
+            threads.shutdown(cancel_futures=True)
 
-    def _made(self, batch: _native.Batch, each: Callable) -> tuple:
-        if self._decode is not None:
-            return tensors_of(batch, self._decoded(batch, each))
-        samples, labels, indices = tensors_of(batch)
+    def _begun(self, batch: _native.Batch, call: Callable) -> Callable[[], tuple]:
+        """What waits for the tensors of a batch, which is released but for the arrays that it needs."""
+        if self._decode is None:
+            made = self._pinned(*tensors_of(batch))
+        else:
+            # Nothing else refers to an array then: it is gone before what was made of it is there.
+            decoded = [call(self._decode_last, [sample]) for sample in batch]
+            made = tensors_of(batch, decoded)
+        batch.release()
+        return (lambda: made) if self._decode is None else lambda: self._decoded(*made)
+
+    def _pinned(self, samples: Any, *others: Any) -> tuple:
         if self._pin:
             samples = samples.pin_memory() if isinstance(samples, torch.Tensor) else [
                 s.pin_memory() for s in samples]
-        return samples, labels, indices
+        return samples, *others
 
-    def _decoded(self, batch: _native.Batch, each: Callable) -> list:
+    def _decode_last(self, samples: list) -> Any:
+        return self._decode(samples.pop())
+
+    def _decoded(self, begun: list, labels: torch.Tensor, indices: torch.Tensor) -> tuple:
         """What the decoder made of each sample; what it raises is noted to be of that file."""
         made: list = []
         try:
-            for one in each(self._decode, batch):
-                made.append(one)
+            for one in begun:
+                made.append(one())
         except Exception as error:
             if hasattr(error, "add_note"):  # Python 3.11
-                index = int(batch.indices[len(made)])
+                index = int(indices[len(made)])
                 error.add_note(f"sample {index}, {self._loader.catalog.file_of(index)}")
             raise
-        return made
+        return made, labels, indices

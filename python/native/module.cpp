@@ -95,6 +95,7 @@ void define_pass(py::module_& m) {
       .def("close", &Pass::close)
       .def("stats", &stats_of)
       .def_property_readonly("held", &Pass::held)
+      .def_property_readonly("ready", &Pass::ready)
       .def_property_readonly("most_held", &Pass::most_held)
       .def_property_readonly("batches", &Pass::batches)
       .def_property_readonly("delivers", &Pass::delivers);

@@ -82,6 +82,11 @@ void Pass::wait() {
   }
 }
 
+bool Pass::ready() const {
+  check_process();
+  return closed_ || loader_->ready();
+}
+
 std::shared_ptr<Hold> Pass::next() {
   check_process();
   if (closed_) {

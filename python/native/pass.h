@@ -61,6 +61,7 @@ class Pass : public std::enable_shared_from_this<Pass> {
 
   // Null at the end, which is a proven one: else it throws.
   std::shared_ptr<Hold> next();
+  bool ready() const;  // next() would return at once
   // Stops reading; arrays stay as they are.
   void close();
 

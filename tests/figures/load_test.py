@@ -253,8 +253,7 @@ class TwoDisks(WithDatabase):
     def test_figures_with_a_scale_are_drawn_disk_by_disk(self):
         names = [name for name, *_ in report.wanted(self.cells)]
         self.assertEqual(names[:2], ["disks", "prediction"])
-        self.assertIn("throughput-1-fast", names)
-        self.assertIn("throughput-2-slow", names)
+        self.assertLessEqual({"throughput-1-fast", "throughput-2-slow"}, set(names))
         shown = {name: cells for name, _, _, cells in report.wanted(self.cells)}
         self.assertEqual([c.label for c in shown["throughput-2-slow"]], ["random", "inode", "lba"])
 
@@ -264,10 +263,9 @@ class TwoDisks(WithDatabase):
                       verdict="" if name == "random" else "faster")
                  for n, (disk, name, ratio) in enumerate([
                      ("fast", "random", 0), ("fast", "lba", 2.0), ("slow", "random", 0), ("slow", "lba", 80.0)])]
-        fast, slow, counted = page.lead(cells, load.Facts({}, [], [], 4, []))
-        self.assertIn("fast: fastest: lba, 2.00 times the samples per second of random (", fast)
-        self.assertIn("slow: fastest: lba, 80.0 times the samples per second of random (", slow)
-        self.assertIn("4 runs of 4 cells", counted)
+        *disks, _ = page.lead(cells, load.Facts({}, [], [], 4, []))
+        for line, (disk, ratio) in zip(disks, (("fast", "2.00"), ("slow", "80.0")), strict=True):
+            self.assertIn(f"{disk}: fastest: lba, {ratio} times the samples per second of random (", line)
 
 
 class UnknownQuality(WithDatabase):
@@ -357,16 +355,15 @@ class Pure(unittest.TestCase):
         base = cell(1, "random", True, quality_label_mix=1.0)
         lba = cell(2, "lba", ratio=2.0, ratio_low=1.9, ratio_high=2.1, verdict="faster", quality_label_mix=0.0)
         mixed = cell(3, "window", ratio=1.5, ratio_low=1.4, ratio_high=1.6, verdict="faster", quality_label_mix=0.96)
-        lead = page.lead([base, lba, mixed], facts)[0]
-        self.assertIn("Fastest: lba", lead)
-        self.assertIn("; label mix 0.00). Fastest of those mixed to 0.95 or more: window, 1.50 times", lead)
+        self.assertRegex(page.lead([base, lba, mixed], facts)[0],
+                         r"^Fastest: lba,.*; label mix 0\.00\)\. Fastest of those mixed to 0\.95 or more: window, 1\.50 times")
         self.assertIn("; label mix 0.00). No cell mixed to 0.95 or more was shown", page.lead([base, lba], facts)[0])
         self.assertNotIn("or more", page.lead([base, mixed], facts)[0])
 
     def test_the_lead_names_the_measure_where_there_are_no_labels(self):
-        base = cell(1, "random", True)
-        lba = cell(2, "lba", ratio=2.0, ratio_low=1.9, ratio_high=2.1, verdict="faster", quality_displacement=0.5, quality_neighbours_broken=0.25)
-        self.assertIn("; neighbours 0.25)", page.lead([base, lba], load.Facts({}, [], [], 6, []))[0])
+        faster = {"ratio": 2.0, "ratio_low": 1.9, "ratio_high": 2.1, "verdict": "faster"}
+        lba = cell(2, "lba", **faster, quality_displacement=0.5, quality_neighbours_broken=0.25)
+        self.assertIn("; neighbours 0.25)", page.lead([cell(1, "random", True), lba], load.Facts({}, [], [], 6, []))[0])
 
     def test_the_lead_says_what_a_device_cell_read_through_files(self):
         base = cell(1, "random", True)

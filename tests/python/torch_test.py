@@ -1,5 +1,8 @@
 """blksweep.torch.Dataset in PyTorch's own DataLoader."""
+import os
+import signal
 import sys
+import threading
 import unittest
 
 try:
@@ -7,6 +10,7 @@ try:
 except ImportError:
     torch = None
 
+import blksweep
 from data import WINDOWED, DataTest, indices
 
 
@@ -71,6 +75,87 @@ class Torch(DataTest):
                 self.read(self.dataset(decode=fail, decode_workers=workers))
             if sys.version_info >= (3, 11):
                 self.assertEqual(caught.exception.__notes__, [f"sample {broken}, {self.catalog.file_of(broken)}"])
+
+    def test_the_next_batch_is_decoded_while_the_loop_has_one(self):
+        decoded, second = [], threading.Event()
+
+        def decode(sample):
+            decoded.append(len(sample))
+            if len(decoded) == 32:
+                second.set()
+            return len(sample)
+
+        dataset = self.dataset(decode=decode, decode_workers=2)
+        loop = iter(dataset)
+        next(loop)
+        if len(decoded) == 16:  # the second one was not read yet: it is begun when it is asked for
+            next(loop)
+        self.assertTrue(second.wait(60))
+        loop.close()
+
+    def test_none_is_decoded_ahead_where_that_is_asked_for(self):
+        for options in ({"decode_workers": 2, "decode_ahead": 0}, {"decode_workers": 2, "prefetch": 0}, {}):
+            decoded = []
+            for number, _ in enumerate(self.dataset(decode=lambda sample: decoded.append(1), **options), 1):
+                self.assertEqual(len(decoded), min(300, 16 * number))
+        for options in ({"decode_ahead": 1}, {"decode_workers": 1, "decode_ahead": -1}):
+            with self.assertRaisesRegex(ValueError, "decode_ahead=-?1: batches that decode_workers decode"):
+                self.dataset(decode=len, **options)
+
+    def test_what_is_decoded_ahead_is_not_through(self):
+        whole, states = [], []
+        for batch in (straight := self.dataset()):
+            whole.append(batch[2].tolist())
+            states.append(straight.state_dict())
+        for options in ({}, {"decode_ahead": 3}, {"decode_ahead": 9, "prefetch": 2}):
+            dataset = self.dataset(decode=len, decode_workers=2, **options)
+            for left in (1, 7, len(whole) - 1, len(whole)):
+                seen = []
+                for batch in dataset:
+                    seen.append(batch[2].tolist())
+                    self.assertEqual(dataset.state_dict(), states[len(seen) - 1])
+                    if len(seen) == left < len(whole):
+                        break
+                self.assertEqual(seen, whole[:left])
+            # All but the last loop were left, and began their epoch again; the last one ended it.
+            self.assertEqual(dataset.state_dict()["epoch"], 1)
+            for at in (0, 5, len(whole) - 2):
+                dataset.load_state_dict(states[at])
+                self.assertEqual([b[2].tolist() for b in dataset], whole[at + 1:])
+
+    def test_the_batches_before_an_error_of_the_decoder_come(self):
+        order = [i for _, _, numbers in self.dataset() for i in numbers.tolist()]
+        for workers in (0, 1, 4):
+            for at in (0, 15, 16, 200, 299):
+                broken, seen = self.bytes_of(order[at]), []
+                with self.assertRaises(ZeroDivisionError):
+                    for samples, _, _ in self.dataset(decode=lambda s: 1 // (bytes(s) != broken), decode_workers=workers):
+                        seen += samples
+                self.assertEqual(len(seen), at // 16 * 16)
+
+    def test_a_child_does_not_wait_for_what_its_parent_decodes(self):
+        loop = iter(self.dataset(decode=len, decode_workers=2))
+        for left in (5, 13):  # the last but one: nothing more is read
+            for _ in range(left):
+                next(loop)
+            if (child := os.fork()) == 0:
+                signal.alarm(60)
+                try:
+                    next(loop)
+                except blksweep.ForkedError:
+                    os._exit(0)
+                os._exit(1)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(len(list(loop)), 1)
+
+    def test_few_places_in_the_window_are_enough_to_decode_ahead(self):
+        for options in ({"prefetch": 1}, {"prefetch": 1, "decode_ahead": 5}, {"prefetch": 2, "epochs": 3}):
+            epochs = options.get("epochs", 1)
+            for _ in range(10):
+                read = self.read(self.dataset(decode=bytes, decode_workers=3, **options))
+                self.assertEqual(sorted(i for _, _, numbers in read for i in numbers.tolist()), sorted(list(range(300)) * epochs))
+                for samples, _, numbers in read[::5]:
+                    self.assertEqual(samples, [self.bytes_of(int(i)) for i in numbers])
 
     def test_workers_that_live_on_hear_of_the_epoch(self):
         def numbers(loader):
