@@ -117,6 +117,10 @@ TEST_F(LoaderTest, ChoosesWhatIsInFlightAndWhatIsReady) {
   EXPECT_EQ(chosen(o), std::pair(3U, 0U));
   o.prefetch.reset();
   EXPECT_EQ(chosen(o), std::pair(3U, kFiles));
+  o = options();
+  o.batch = 1;
+  o.workers = 1;  // prefetch is of each worker then, whatever a read has
+  EXPECT_EQ(chosen(o), std::pair(32U, 4U));
 }
 
 // As many as the loader says may be out, and their bytes stay; one more is refused and not waited

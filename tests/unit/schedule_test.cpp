@@ -110,6 +110,16 @@ TEST(Schedule, ABatchOfOneSampleIsOneAndOfNoneToo) {
   }
 }
 
+TEST(Schedule, TheLargestBatchMayBeTheOnlyOne) {
+  const SyntheticCatalog data({.files = 20});
+  const Plan plan = plan_of(data.view(), Order::path, 1, {});
+  for (const auto& [batch, largest] : {std::pair(30U, 20U), {20U, 20U}, {13U, 13U}, {1U, 1U}}) {
+    const auto s = make_schedule(data.view(), plan, {.batch = batch});
+    ASSERT_TRUE(s) << s.error().message();
+    EXPECT_EQ(s->largest_batch(), largest);
+  }
+}
+
 TEST(Schedule, ArenaStaysNearWindowAndBatches) {
   const SyntheticCatalog data({.files = 5000});
   const Catalog c = data.view();

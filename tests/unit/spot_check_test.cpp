@@ -1,12 +1,16 @@
 // The sample of delivered bytes: how many, where, and that a wrong byte in it is found.
 #include "loader/spot_check.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/rng.h"
 #include "loader/address_proof.h"
@@ -103,6 +107,42 @@ TEST_F(SpotCheckTest, CountsNoPieceOfASampleThatFailed) {
   EXPECT_EQ(r.found.wrong, 19U);
 }
 
+// What is behind the batch's end is not there yet.
+TEST_F(SpotCheckTest, HashesABatchAsItIsConsumed) {
+  make(9, 5000);
+  SpotCheck spot(source_.catalog, planned_.plan, planned_.schedule, 1);
+  const std::vector<std::uint8_t> failed(planned_.plan.order.size());
+  for (std::uint32_t b = 0; b < 2; ++b) {
+    spot.hash_batch(b, std::vector(planned_.schedule.arena.n, std::byte(b)), failed);
+  }
+  std::map<std::string, int> delivered;  // "delivered HASH" -> pieces
+  for (const WrongSample& w : spot.compare(source_).found.named) {
+    ++delivered[w.why.substr(0, w.why.find(','))];
+  }
+  const auto of = [&](char fill) {
+    const std::string sample(5000, fill);
+    return delivered[fmt::format("delivered {:016x}", XXH3_64bits(sample.data(), sample.size()))];
+  };
+  EXPECT_EQ(of('\0'), 7);
+  EXPECT_EQ(of('\1'), 2);
+}
+
+TEST_F(SpotCheckTest, LooksAtTheLastByteOfALargeSampleToo) {
+  constexpr std::uint64_t kPiece = 65536;
+  make(1, kPiece + 1);
+  int with = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SpotCheck spot(source_.catalog, planned_.plan, planned_.schedule, seed);
+    const std::vector<std::byte> zeros(planned_.schedule.arena.n);
+    spot.hash_batch(0, zeros, {std::vector<std::uint8_t>{0}});
+    const SpotResult r = spot.compare(source_);
+    ASSERT_EQ(r.found.named.size(), 1U);
+    with += r.found.named[0].why.ends_with(" in 65536 bytes from 1") ? 1 : 0;
+  }
+  EXPECT_GT(with, 5);
+  EXPECT_LT(with, 35);
+}
+
 // They are read by address and several at once: what is said of them does not depend on it.
 TEST_F(SpotCheckTest, NamesTheFirstWrongPiecesByFileInWhateverOrderTheyCome) {
   make(40, 5000);
@@ -111,7 +151,7 @@ TEST_F(SpotCheckTest, NamesTheFirstWrongPiecesByFileInWhateverOrderTheyCome) {
     std::ifstream file(source_.catalog.full_path(f), std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(file), {});
     for (const std::uint64_t offset : {3000U, 100U, 0U}) {
-      const bool wrong = f % 2 == 1 && offset == 100;
+      const bool wrong = f % 2 == 1 && offset == (f < 9 ? 3000U : 100U);
       const std::uint64_t hash = XXH3_64bits(text.data() + offset, 2000);
       pieces.push_back({f, offset, 2000, wrong ? hash + 1 : hash});
     }
@@ -123,7 +163,8 @@ TEST_F(SpotCheckTest, NamesTheFirstWrongPiecesByFileInWhateverOrderTheyCome) {
   ASSERT_EQ(r.found.named.size(), 10U);
   for (std::uint32_t i = 0; i < 10; ++i) {
     EXPECT_EQ(r.found.named[i].path, source_.catalog.full_path(2 * i + 1));
-    EXPECT_NE(r.found.named[i].why.find("2000 bytes from 100"), std::string::npos);
+    const std::string where = i < 4 ? "2000 bytes from 3000" : "2000 bytes from 100";
+    EXPECT_NE(r.found.named[i].why.find(where), std::string::npos) << r.found.named[i].why;
   }
 }
 
