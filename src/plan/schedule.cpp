@@ -30,9 +30,23 @@ std::uint64_t bytes_ahead(const Plan& plan, Shuffle shuffle) {
 
 std::uint64_t whole_mebibytes(std::uint64_t bytes) { return (bytes + kMiB - 1) / kMiB; }
 
+Result<> check_epoch_fits(const Plan& plan, Bytes window, std::uint32_t granule) {
+  const std::uint64_t epoch = all_parcels(plan, granule) / plan.epochs;
+  if (window.n >= epoch) {
+    return {};
+  }
+  return usage_error(fmt::format(
+      "--shuffle full needs the whole epoch in memory: --window {}, epoch {}; set --window to at "
+      "least {}MiB or use --shuffle reservoir",
+      format_bytes(window), format_bytes({epoch}), whole_mebibytes(epoch)));
+}
+
 Result<> check_window(const Plan& plan, const ShuffleSettings& settings, std::uint32_t granule) {
   if (settings.shuffle == Shuffle::none) {
     return {};
+  }
+  if (settings.shuffle == Shuffle::full) {
+    return check_epoch_fits(plan, settings.window, granule);
   }
   std::uint64_t largest = 0;
   for (const std::uint32_t bytes : plan.parcel_bytes) {
@@ -49,14 +63,6 @@ Result<> check_window(const Plan& plan, const ShuffleSettings& settings, std::ui
                    : fmt::format(" and the {} that --merge-horizon lets reads go ahead",
                                  format_bytes({ahead})),
         whole_mebibytes(least)));
-  }
-  const bool full = settings.shuffle == Shuffle::full;
-  const std::uint64_t epoch = full ? all_parcels(plan, granule) / plan.epochs : 0;
-  if (full && settings.window.n < epoch) {
-    return usage_error(fmt::format(
-        "--shuffle full needs the whole epoch in memory: --window {}, epoch {}; set --window to at "
-        "least {}MiB or use --shuffle reservoir",
-        format_bytes(settings.window), format_bytes({epoch}), whole_mebibytes(epoch)));
   }
   return {};
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <regex>
+#include <string>
 
 #include "plan/schedule_arena.h"
 #include "support/chi_square.h"
@@ -246,6 +248,26 @@ TEST(Schedule, NamesBothSizesWhenTheWindowIsTooSmall) {
   const auto full = make_schedule(c, plan, {.shuffle = Shuffle::full, .window = {65536}});
   ASSERT_FALSE(full);
   EXPECT_NE(full.error().message().find("whole epoch"), std::string::npos);
+}
+
+// The window that a refusal asks for is enough, and a mebibyte less is not.
+TEST(Schedule, AsksForTheWindowThatItNeeds) {
+  const SyntheticCatalog data({.files = 6, .mean_bytes = 3'000'000});
+  const Catalog c = data.view();
+  const Plan plan = plan_of(c, Order::lba, 1, {});
+  for (const Shuffle shuffle : {Shuffle::buffer, Shuffle::full}) {
+    const auto with = [&](std::uint64_t mebibytes) {
+      return make_schedule(c, plan, {.shuffle = shuffle, .window = {mebibytes << 20}});
+    };
+    const auto refused = with(1);
+    ASSERT_FALSE(refused);
+    std::smatch asked;
+    const std::string text = refused.error().message();
+    ASSERT_TRUE(std::regex_search(text, asked, std::regex("at least ([0-9]+)MiB"))) << text;
+    const std::uint64_t least = std::stoull(asked[1]);
+    EXPECT_TRUE(with(least)) << text;
+    EXPECT_FALSE(with(least - 1)) << text;
+  }
 }
 
 // The residents at the end of an epoch are its last emissions: each sample with equal probability.
