@@ -1,14 +1,21 @@
 #include "base/worker_pool.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace blksweep {
 
 WorkerPool::WorkerPool(unsigned threads, std::function<void()> on_start)
     : on_start_(std::move(on_start)) {
   threads_.reserve(std::max(1U, threads));
-  for (unsigned i = 0; i < std::max(1U, threads); ++i) {
-    threads_.emplace_back([this, i] { work(i); });
+  try {
+    for (unsigned i = 0; i < std::max(1U, threads); ++i) {
+      threads_.emplace_back([this, i] { work(i); });
+    }
+  } catch (const std::system_error&) {
+    if (threads_.empty()) {
+      throw;
+    }
   }
 }
 

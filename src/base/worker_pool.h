@@ -1,10 +1,11 @@
-// WorkerPool: a fixed number of threads that share out the items of one piece of work at a time.
+// WorkerPool: a number of threads that share out the items of one piece of work at a time.
 //
 // Threads:   run() from one thread, which sleeps meanwhile; `task` is called on the pool's threads,
 //            with the thread's number (0 .. threads-1) and the item's. Items are taken in order.
 //            `on_start` is called once by each thread before its first item (to bind itself).
 // Ownership: `task` and what it refers to must live until run() returns, no longer.
-// Errors:    none; a task keeps its own.
+// Errors:    none; a task keeps its own. Where not all threads can be started (pids.max), those
+//            that can do the work: threads() says how many. Where none can, std::system_error.
 #pragma once
 
 #include <atomic>

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <optional>
 
 #include "base/fd.h"
 #include "base/memory.h"
@@ -151,26 +152,55 @@ std::vector<std::uint32_t> draw_for_check(std::uint64_t all, Rng& rng) {
 
 namespace {
 
-// In the order of their addresses, several at once: a rotating disk seeks as little as it can.
-std::vector<Result<std::uint64_t>> hashes_of(const Source& source,
-                                             const std::vector<HashedPiece>& pieces) {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_address;
+using Hashes = std::vector<Result<std::uint64_t>>;  // of each piece
+
+std::vector<std::uint32_t> by_address(const Source& source,
+                                      const std::vector<HashedPiece>& pieces) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> places;
   for (std::uint32_t i = 0; i < pieces.size(); ++i) {
     const HashedPiece& p = pieces[i];
-    by_address.emplace_back(source.catalog.address_of(p.file, p.offset, p.length), i);
+    places.emplace_back(source.catalog.address_of(p.file, p.offset, p.length), i);
   }
-  std::ranges::sort(by_address);
+  std::ranges::sort(places);
+  std::vector<std::uint32_t> order;
+  for (const auto& [address, piece] : places) {
+    order.push_back(piece);
+  }
+  return order;
+}
+
+// Several at once: a rotating disk seeks as little as it can.
+Hashes hash_at_once(const Source& source, const std::vector<HashedPiece>& pieces,
+                    const std::vector<std::uint32_t>& order) {
   WorkerPool pool(static_cast<unsigned>(std::min(kAtOnce, pieces.size())));
   std::vector<Result<FileReader>> readers;
   for (unsigned w = 0; w < pool.threads(); ++w) {
     readers.push_back(FileReader::make(source));
   }
-  std::vector<Result<std::uint64_t>> hashes(pieces.size());
-  pool.run(pieces.size(), [&](unsigned worker, std::size_t item) {
-    const std::uint32_t i = by_address[item].second;
+  Hashes hashes(pieces.size());
+  pool.run(order.size(), [&](unsigned worker, std::size_t item) {
+    const std::uint32_t i = order[item];
     Result<FileReader>& reader = readers[worker];
     hashes[i] = reader ? reader->hash(pieces[i]) : tl::unexpected(reader.error());
   });
+  return hashes;
+}
+
+// What could not be read beside others is read alone: for many files at once descriptors or memory
+// may not suffice, which says nothing of the piece.
+Hashes hashes_of(const Source& source, const std::vector<HashedPiece>& pieces) {
+  const std::vector<std::uint32_t> order = by_address(source, pieces);
+  Hashes hashes = hash_at_once(source, pieces, order);
+  std::optional<Result<FileReader>> alone;
+  for (const std::uint32_t i : order) {
+    if (hashes[i]) {
+      continue;
+    }
+    if (!alone) {
+      alone.emplace(FileReader::make(source));
+    }
+    hashes[i] = *alone ? (*alone)->hash(pieces[i]) : tl::unexpected(alone->error());
+  }
   return hashes;
 }
 

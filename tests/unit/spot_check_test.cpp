@@ -1,8 +1,10 @@
 // The sample of delivered bytes: how many, where, and that a wrong byte in it is found.
 #include "loader/spot_check.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <xxhash.h>
 
 #include <filesystem>
@@ -12,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/rng.h"
 #include "loader/address_proof.h"
 #include "loader/epoch.h"
@@ -179,6 +182,24 @@ TEST_F(SpotCheckTest, APieceThatCannotBeReadIsWrongAndSaysWhy) {
   ASSERT_EQ(r.found.named.size(), 1U);
   EXPECT_EQ(r.found.named[0].path, dir_.path() + "/f7");
   EXPECT_NE(r.found.named[0].why.find("No such file"), std::string::npos);
+}
+
+// Descriptors for one file at a time suffice.
+TEST_F(SpotCheckTest, ReadsAlonePiecesForWhichThereWereNoDescriptors) {
+  make(64, 5000);
+  SpotCheck spot(source_.catalog, planned_.plan, planned_.schedule, 1);
+  auto epoch = Epoch::prepare(source_, cell_, planned_, {.seed = 1, .spot = &spot});
+  ASSERT_TRUE(epoch && (*epoch)->run(stop_));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const Fd next(::open("/", O_PATH | O_CLOEXEC));  // of the free ones the first
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(next.get()) + 6;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const SpotResult r = spot.compare(source_);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(r.pieces, 64U);
+  EXPECT_EQ(r.found.wrong, 0U) << r.found.named[0].why;
 }
 
 TEST(AddressProof, OfFilesWithoutBytesComparesNothing) {
