@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include "loader/memory_check.h"
 #include "loader/reader.h"
 #include "loader/worker_reader.h"
+#include "os/direct_io.h"
 
 namespace blksweep {
 namespace {
@@ -52,6 +54,12 @@ std::uint64_t largest_batch_bytes(const Catalog& catalog, const Plan& plan, cons
   return most;
 }
 
+// Of the device itself; the filesystem splits what it reads for a file.
+std::uint64_t longest_read(const Source& source, const Plan& plan) {
+  return reads_device(plan) ? longest_request(source.device->disk)
+                            : std::numeric_limits<std::uint64_t>::max();
+}
+
 }  // namespace
 
 Result<> Epoch::allocate(const LoaderSettings& settings, const PlannedEpoch& planned) {
@@ -80,6 +88,7 @@ Result<> Epoch::open_engine(const Source& source, const LoaderSettings& settings
                                                       .hint = settings.hint,
                                                       .hint_window = settings.hint_window.n,
                                                       .upcoming = ahead_.get(),
+                                                      .longest = longest_read(source, plan),
                                                       .on_thread = [place = options_.place] {
                                                         take_place(place, Role::openers);
                                                       }}));

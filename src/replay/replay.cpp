@@ -14,6 +14,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "os/cpu_awake.h"
+#include "os/direct_io.h"
 #include "os/layer_facts.h"
 #include "os/memory_room.h"
 #include "os/standstill.h"
@@ -114,9 +115,11 @@ class Replay {
     written_ = memory_.span().subspan(reads_.size());
     fill_randomly(written_);
     timeline_.resize(std::min(settings_.timeline, survey_.requests));
-    BLKSWEEP_TRY(engine_, make_engine(EngineKind::io_uring, {.depth = target_.depth(),
-                                                             .file_slots = target_.files().slots(),
-                                                             .arena = memory_.span()}));
+    BLKSWEEP_TRY(engine_, make_engine(EngineKind::io_uring,
+                                      {.depth = target_.depth(),
+                                       .file_slots = target_.files().slots(),
+                                       .arena = memory_.span(),
+                                       .longest = longest_request(target_.device().disk)}));
     BLKSWEEP_CHECK(target_.files().start(*engine_));
     BLKSWEEP_TRY(const double own_rate, own_request_rate(target_.depth()));
     const bool dependent = settings_.timing == Timing::dependent;

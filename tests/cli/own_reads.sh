@@ -33,6 +33,14 @@ for way in --direct --buffered; do
     abs(run['own_read_bytes'] - run['device_bytes']) < 0.02 * run['bytes'] and run['others_read_bytes'] < 1 << 20
     and run['own_read_bytes'] >= run['device_bytes_expected'] and not any('others read' in w for w in run['warnings'])"
 done
+# Reads that the block layer has to split, which it refuses to who must not wait.
+echo 64 >"/sys/block/${loopfs_device#/dev/}/queue/max_sectors_kb"
+for engine in io_uring io_uring-sqpoll libaio; do
+  call run "${slow[@]}" --window 16MiB --cache cold --order lba --merge device --engine "$engine"
+  expect_status 0
+  expect "$engine: what is split counts once" "
+    abs(run['own_read_bytes'] - run['device_bytes']) < 0.02 * run['bytes'] and run['others_read_bytes'] < 1 << 20"
+done
 echo 'alone: fine'
 
 # --- names of one file share its pages -----------------------------------------------------------------
