@@ -21,20 +21,21 @@
 #define S_IFREG 0100000
 #define FAULT_PRESENT 1 /* x86: of a page that is mapped; what is copied was read before */
 #define MOST_IOVECS 128
-#define MAP_POPULATE 0x8000
 #define EBUSY 16
 
 enum { /* include/uapi/linux/io_uring.h */
 	IORING_OP_READV = 1,
 	IORING_OP_READ_FIXED = 4,
 	IORING_OP_READ = 22,
+	IORING_OP_SPLICE = 30,
+	IORING_OP_READV_FIXED = 60,
 };
 
 /* Set before load: numbers of system calls. */
 const volatile long nr_read = -1, nr_pread64 = -1, nr_readv = -1, nr_preadv = -1, nr_preadv2 = -1,
 		    nr_prctl = -1, nr_open = -1, nr_openat = -1, nr_openat2 = -1,
 		    nr_sendfile = -1, nr_splice = -1, nr_copy_file_range = -1, nr_io_submit = -1,
-		    nr_mmap = -1;
+		    nr_mmap = -1, nr_mlock = -1, nr_mlock2 = -1, nr_mlockall = -1, nr_madvise = -1;
 const volatile __u64 mark = 0; /* first argument of prctl */
 const volatile __u64 page_bytes = 4096;
 
@@ -149,28 +150,7 @@ static __always_inline bool moves(struct call *call)
 	return call->form == RECORD_FORM_READ || call->form == RECORD_FORM_READV;
 }
 
-/* The file that a call other than a read takes bytes of; ~0: of none. */
-static __always_inline __u32 source_of(struct pt_regs *regs, long id)
-{
-	if (id == nr_splice || id == nr_copy_file_range)
-		return PT_REGS_PARM1_CORE_SYSCALL(regs);
-	if (id == nr_sendfile)
-		return PT_REGS_PARM2_CORE_SYSCALL(regs);
-	if (id == nr_mmap && (PT_REGS_PARM4_CORE_SYSCALL(regs) & MAP_POPULATE))
-		return PT_REGS_PARM5_CORE_SYSCALL(regs);
-	return ~0U;
-}
-
-static __always_inline int count_unseen(struct pt_regs *regs, long id)
-{
-	__u32 source = source_of(regs, id);
-
-	if ((source == ~0U && id != nr_io_submit) || !in_tree())
-		return 0;
-	if (id == nr_io_submit || is_regular(file_of(bpf_get_current_task_btf(), source)))
-		__sync_fetch_and_add(&calls_unseen, 1);
-	return 0;
-}
+#include "file_unseen.h"
 
 static __always_inline int begin_call(struct call *call)
 {
@@ -263,11 +243,14 @@ int BPF_PROG(on_uring_submit, struct io_kiocb *req)
 	__u64 key = (__u64)req;
 	__u8 op = BPF_CORE_READ(req, opcode);
 
-	if ((op != IORING_OP_READV && op != IORING_OP_READ && op != IORING_OP_READ_FIXED) ||
+	if (op == IORING_OP_SPLICE && in_tree())
+		__sync_fetch_and_add(&calls_unseen, 1);
+	if ((op != IORING_OP_READV && op != IORING_OP_READ && op != IORING_OP_READ_FIXED &&
+	     op != IORING_OP_READV_FIXED) ||
 	    !in_tree())
 		return 0;
 	call.bytes = BPF_CORE_READ(rw, len);
-	if (op == IORING_OP_READV)
+	if (op == IORING_OP_READV || op == IORING_OP_READV_FIXED)
 		call.bytes = bytes_of((struct iovec *)BPF_CORE_READ(rw, addr), call.bytes);
 	call.offset = BPF_CORE_READ(rw, kiocb.ki_pos);
 	call.thread = bpf_get_current_pid_tgid();
@@ -312,20 +295,6 @@ SEC("tp_btf/io_uring_complete")
 int BPF_PROG(on_uring_result, void *uring, void *req, __u64 user_data, int res)
 {
 	return uring_complete(req, res);
-}
-
-struct fault {
-	struct file *file;
-	__u64 start;
-	__u64 pages;
-};
-
-static long on_vma(struct task_struct *task, struct vm_area_struct *vma, struct fault *fault)
-{
-	fault->file = BPF_CORE_READ(vma, vm_file);
-	fault->start = BPF_CORE_READ(vma, vm_start);
-	fault->pages = BPF_CORE_READ(vma, vm_pgoff);
-	return 0;
 }
 
 /*

@@ -74,8 +74,9 @@ class FileRecorder : public Recorder {
   virtual const std::string& without() const = 0;  // what this kernel does not tell; empty: nothing
   // Page faults whose mapping could not be looked at; some are of memory without a file.
   virtual std::uint64_t faults_unseen() const = 0;
-  // Calls that take bytes of files without a read: sendfile, splice, copy_file_range, a populated
-  // mapping; and libaio's, which may be writes.
+  // Calls that take bytes of files without a read: sendfile, splice, copy_file_range, those that
+  // fill a mapping (MAP_POPULATE, MAP_LOCKED, mlock, mlockall, MADV_POPULATE); and libaio's, which
+  // may be writes.
   virtual std::uint64_t calls_unseen() const = 0;
 };
 

@@ -199,6 +199,10 @@ class BpfFileRecorder final : public FileRecorder {
     set.nr_copy_file_range = SYS_copy_file_range;
     set.nr_io_submit = SYS_io_submit;
     set.nr_mmap = SYS_mmap;
+    set.nr_mlock = SYS_mlock;
+    set.nr_mlock2 = SYS_mlock2;
+    set.nr_mlockall = SYS_mlockall;
+    set.nr_madvise = SYS_madvise;
     set.mark = mark_;
     set.page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     BLKSWEEP_CHECK(choose());

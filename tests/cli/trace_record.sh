@@ -143,6 +143,14 @@ if command -v strace >/dev/null; then # an independent witness
   echo "strace: sees as many"
 fi
 
+# More buffers than are looked at: what was asked for is not known in full, and no less than what came.
+call trace record --files --data "$tmp/data" -o "$tmp/buffers.trace" -- "$python" -c '
+import os, sys
+os.preadv(os.open(sys.argv[1], os.O_RDONLY), [bytearray(16) for _ in range(1000)], 4096)' "$tmp/data/a"
+expect_status 0
+[ "$(recorded "$tmp/buffers.trace")" = 'a,4096,16000,16000' ] || die "many buffers: $(recorded "$tmp/buffers.trace")"
+echo "many buffers: all that they got"
+
 # --- io_uring ------------------------------------------------------------------------------------
 if command -v fio >/dev/null; then
   (cd "$tmp/data" && fio --name=x --filename=a --rw=randread --bs=4k --size=2M --io_size=8M \

@@ -25,10 +25,34 @@ if len(sys.argv) > 3:
     os.copy_file_range(fd, out, 1000, 0, 0)
     mmap.mmap(fd, 0, flags=mmap.MAP_SHARED | 0x8000, prot=mmap.PROT_READ)  # MAP_POPULATE
 PY
+# Mappings that are filled after they were made, or because they are locked: no fault tells of them.
+cat >"$tmp/filled.py" <<'PY'
+import ctypes, mmap, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+for call in libc.mlock, libc.madvise, libc.mlock2:
+    call.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+fd = os.open(sys.argv[1], os.O_RDONLY)
+size = os.fstat(fd).st_size
+def mapped(flags=0):
+    return libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED | flags, fd, 0)
+def made(failed):
+    if failed:
+        sys.exit(os.strerror(ctypes.get_errno()))
+if len(sys.argv) > 3:
+    made(libc.mlock(mapped(), size, 0))
+    made(libc.madvise(mapped(), size, 22))  # MADV_POPULATE_READ
+    mapped(0x2000)  # MAP_LOCKED
+else:
+    made(libc.mlock2(mapped(), size, 1))  # MLOCK_ONFAULT: fills nothing
+    made(libc.madvise(mapped(), size, mmap.MADV_RANDOM))
+PY
+program="$tmp/unseen.py"
 unseen_calls() { # unseen_calls WANTED [ARGUMENT]
   rm -f "$tmp/unseen.trace"
   "$blksweep" trace record --files --data "$tmp/data" -o "$tmp/unseen.trace" -- \
-    "$python" "$tmp/unseen.py" "$tmp/data/file" "$tmp/unseen.out" "${@:2}" 2>"$tmp/.warned"
+    "$python" "$program" "$tmp/data/file" "$tmp/unseen.out" "${@:2}" 2>"$tmp/.warned"
   call trace stat "$tmp/unseen.trace" --json
   "$python" -c 'import json, sys; sys.exit(json.load(open(sys.argv[1]))["calls_unseen"] != int(sys.argv[2]))' \
     "$tmp/.out" "$1" || die "not $1 calls that take bytes without a read"
@@ -40,4 +64,8 @@ grep -q '^[0-9]*,read,.*,fault,16,file$' "$tmp/unseen.csv" || [ "$(uname -m)" !=
 ! grep -q warning "$tmp/.warned" || die 'a warning of nothing'
 unseen_calls 3 all
 grep -q '3 calls of sendfile, splice, copy_file_range' "$tmp/.warned" || die 'nobody is told'
+program="$tmp/filled.py"
+unseen_calls 0
+unseen_calls 3 all
+grep -q '3 calls of .* that fill a mapping' "$tmp/.warned" || die 'nobody is told of mappings that are filled'
 echo "other ways: counted, and told"
