@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <regex>
 #include <string>
@@ -300,6 +301,57 @@ TEST(Reservoir, KeepsAUniformSample) {
   const double x = chi_square(kept, expected) * (kSamples - 1.0) / (kSamples - kHeld);
   EXPECT_GT(chi_square_tail(x, kSamples - 1), 1e-4);
   EXPECT_LT(chi_square_tail(x, kSamples - 1), 1 - 1e-4);
+}
+
+// What a window holds at the end leaves it in any order, each as likely.
+TEST(Schedule, AWindowThatHoldsAllIsEmittedInEachOrderAsLikely) {
+  const SyntheticCatalog data({.files = 1,
+                               .mean_bytes = 1 << 20,
+                               .parts_per_file = 4,
+                               .part_stride = 4096,
+                               .part_bytes = 4096,
+                               .seed = 3});
+  const Catalog c = data.view();
+  const Plan plan = plan_of(c, Order::path, 1, {});
+  for (const Shuffle shuffle : {Shuffle::buffer, Shuffle::reservoir, Shuffle::full}) {
+    std::map<std::vector<std::uint32_t>, std::uint64_t> orders;
+    constexpr std::uint64_t kSeeds = 4800;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const auto s =
+          make_schedule(c, plan, {.shuffle = shuffle, .window = {1 << 20}, .seed = seed});
+      ASSERT_TRUE(s);
+      ++orders[s->emission];
+    }
+    std::vector<std::uint64_t> counts;
+    for (const auto& [order, count] : orders) {
+      counts.push_back(count);
+    }
+    ASSERT_EQ(counts.size(), 24U);
+    EXPECT_GT(chi_square_tail(chi_square(counts, kSeeds / 24.0), 23), 1e-4);
+  }
+}
+
+// Whatever the sizes, an arrival sends a sample on at least, itself or a resident.
+TEST(Reservoir, HoldsNeverMoreSamplesThanWhenItWasFilled) {
+  constexpr std::uint64_t kWindow = 200'000;
+  const SyntheticCatalog data({.files = 400});
+  const Catalog c = data.view();
+  const Plan plan = plan_of(c, Order::path, 1, {});
+  std::uint32_t filled = 0;
+  for (std::uint64_t bytes = 0; filled < 400; ++filled) {
+    bytes += align_up(plan.parcel_bytes[plan.parcel_of(filled)], 512);
+    if (bytes > kWindow) {
+      break;
+    }
+  }
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    const auto s =
+        make_schedule(c, plan, {.shuffle = Shuffle::reservoir, .window = {kWindow}, .seed = seed});
+    ASSERT_TRUE(s) << s.error().message();
+    for (std::uint32_t i = 0; i < s->emission.size(); ++i) {
+      ASSERT_LE(s->emission[i], i + filled) << seed;
+    }
+  }
 }
 
 TEST(ArenaMap, NeverHandsOutAGranuleTwiceAndJoinsWhatComesBack) {

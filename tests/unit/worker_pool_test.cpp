@@ -11,7 +11,7 @@
 namespace blksweep {
 namespace {
 
-constexpr uid_t kNobody = 65534;
+constexpr uid_t kNobody = 61'234;  // has no process of its own
 constexpr unsigned kWanted = 16;
 constexpr std::size_t kItems = 1000;
 
