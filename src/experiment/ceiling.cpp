@@ -263,9 +263,11 @@ Ceiling measure_ceiling(const DataMap& data, const CeilingSettings& settings) {
       c.records.back().samples_per_byte = data.samples_per_byte();
     } else if (r.error().exit_code != Exit::interrupted) {
       std::string said = fmt::format(
-          "ceiling: a figure was not measured on {}: {}; results are shown without it (reading a "
-          "block device needs root or group disk)",
-          settings.device_node, r.error().text);
+          "ceiling: a figure was not measured on {}: {}; results are shown without it{}",
+          settings.device_node, r.error().text,
+          ::access(settings.device_node.c_str(), R_OK) == 0
+              ? ""
+              : " (reading a block device needs root or group disk)");
       if (c.warnings.empty() || c.warnings.back() != said) {  // no device: once for all
         c.warnings.push_back(std::move(said));
       }

@@ -81,6 +81,17 @@ std::string of_memory(const ReplayReport& r, const ReplaySettings& settings) {
       format_bytes({*r.own_read_bytes}), format_bytes({r.bytes}));
 }
 
+// Reads on another disk are the process's, too, and what is counted twice hides a neighbour's.
+std::string of_others(const ReplayReport& r) {
+  if (!r.own_read_bytes || r.others_read_bytes) {
+    return "";
+  }
+  return fmt::format(
+      "who else read the disk is not known: this process read {} from disks, which this one's "
+      "count of reads does not hold",
+      format_bytes({*r.own_read_bytes}));
+}
+
 }  // namespace
 
 std::int64_t clock_step(const TraceFacts& facts, double speed) {
@@ -90,8 +101,9 @@ std::int64_t clock_step(const TraceFacts& facts, double speed) {
 }
 
 std::vector<std::string> doubts_of(const ReplayReport& report, const ReplayMeans& m) {
-  std::vector<std::string> out{of_clock(m.facts, m.settings), of_volumes(m.survey, m.settings),
-                               of_partition(m), of_rounding(report), of_memory(report, m.settings)};
+  std::vector<std::string> out{
+      of_clock(m.facts, m.settings), of_volumes(m.survey, m.settings), of_partition(m),
+      of_rounding(report),           of_memory(report, m.settings),    of_others(report)};
   std::erase(out, "");
   return out;
 }
