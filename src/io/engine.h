@@ -26,6 +26,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "os/request_limits.h"
 
 namespace blksweep {
 
@@ -90,8 +91,7 @@ struct EngineSettings {
   HintCall hint = HintCall::fadvise;
   std::uint64_t hint_window = std::uint64_t{64} << 20;  // bytes told ahead and not read yet
   UpcomingReads* upcoming = nullptr;                    // borrowed; none: nothing is told ahead
-  // Longer ones go to a worker of the kernel at once (io_uring): os/direct_io.h, longest_request().
-  std::uint64_t longest = std::numeric_limits<std::uint64_t>::max();
+  RequestLimits one_request = {};  // what may need more goes to a worker of the kernel (io_uring)
   std::function<void()> on_thread = {};  // first of all in each thread that the engine starts
 };
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "io/plain_read.h"
 
 namespace blksweep {
 namespace {
@@ -64,7 +63,9 @@ class UringEngine final : public Engine {
 
  private:
   explicit UringEngine(const EngineSettings& settings)
-      : arena_(settings.arena), longest_(settings.longest), fallback_files_(settings.file_slots) {}
+      : arena_(settings.arena),
+        one_request_(settings.one_request),
+        fallback_files_(settings.file_slots) {}
   Result<> open_ring(unsigned depth, std::span<const RingFlags> flag_sets);
   void register_files(unsigned slots);
   void register_arena();
@@ -83,7 +84,7 @@ class UringEngine final : public Engine {
   bool fixed_buffers_ = false;
   std::size_t in_flight_ = 0;
   std::span<std::byte> arena_;
-  std::uint64_t longest_;
+  RequestLimits one_request_;
   std::vector<Fd> fallback_files_;  // used when the kernel refuses fixed files
   std::vector<int> update_;         // scratch of set_files
   EngineFacts facts_;
@@ -214,7 +215,7 @@ void UringEngine::prepare(io_uring_sqe* sqe, const ReadRequest& r) {
     r.write ? io_uring_prep_writev(sqe, fd, r.iov, r.iov_count, r.offset)
             : io_uring_prep_readv(sqe, fd, r.iov, r.iov_count, r.offset);
   }
-  const bool splits = bytes_of(r) > longest_;
+  const bool splits = may_split({r.iov, r.iov_count}, one_request_);
   io_uring_sqe_set_flags(sqe, (fixed_files_ ? IOSQE_FIXED_FILE : 0U) | (splits ? IOSQE_ASYNC : 0U));
   io_uring_sqe_set_data64(sqe, r.tag);
 }

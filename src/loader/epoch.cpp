@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -14,7 +13,7 @@
 #include "loader/memory_check.h"
 #include "loader/reader.h"
 #include "loader/worker_reader.h"
-#include "os/direct_io.h"
+#include "os/request_limits.h"
 
 namespace blksweep {
 namespace {
@@ -55,9 +54,8 @@ std::uint64_t largest_batch_bytes(const Catalog& catalog, const Plan& plan, cons
 }
 
 // Of the device itself; the filesystem splits what it reads for a file.
-std::uint64_t longest_read(const Source& source, const Plan& plan) {
-  return reads_device(plan) ? longest_request(source.device->disk)
-                            : std::numeric_limits<std::uint64_t>::max();
+RequestLimits one_request(const Source& source, const Plan& plan) {
+  return reads_device(plan) ? limits_of(source.device->disk) : RequestLimits{};
 }
 
 }  // namespace
@@ -88,7 +86,7 @@ Result<> Epoch::open_engine(const Source& source, const LoaderSettings& settings
                                                       .hint = settings.hint,
                                                       .hint_window = settings.hint_window.n,
                                                       .upcoming = ahead_.get(),
-                                                      .longest = longest_read(source, plan),
+                                                      .one_request = one_request(source, plan),
                                                       .on_thread = [place = options_.place] {
                                                         take_place(place, Role::openers);
                                                       }}));

@@ -8,15 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <vector>
 
 #include "base/fd.h"
 #include "base/units.h"
-#include "os/file.h"
 #include "os/open_regular.h"
 
 namespace blksweep {
@@ -41,13 +38,6 @@ std::optional<DirectIo> direct_io_of(const std::string& path) {
   }
   const std::uint32_t align = std::max(raw[kDioMemAlignAt], raw[kDioMemAlignAt + 1]);
   return DirectIo{align != 0, align};
-}
-
-std::uint64_t longest_request(const std::string& disk) {
-  const std::string text = whole_text("/sys/block/" + disk + "/queue/max_sectors_kb");
-  std::uint64_t kib = 0;
-  std::from_chars(text.data(), text.data() + text.size(), kib);
-  return kib > 0 ? kib << 10 : std::numeric_limits<std::uint64_t>::max();
 }
 
 int try_direct_read(int fd, std::uint32_t align) {

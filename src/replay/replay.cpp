@@ -14,9 +14,9 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "os/cpu_awake.h"
-#include "os/direct_io.h"
 #include "os/layer_facts.h"
 #include "os/memory_room.h"
+#include "os/request_limits.h"
 #include "os/standstill.h"
 #include "replay/doubts.h"
 #include "replay/feed.h"
@@ -119,7 +119,7 @@ class Replay {
                                       {.depth = target_.depth(),
                                        .file_slots = target_.files().slots(),
                                        .arena = memory_.span(),
-                                       .longest = longest_request(target_.device().disk)}));
+                                       .one_request = limits_of(target_.device().disk)}));
     BLKSWEEP_CHECK(target_.files().start(*engine_));
     BLKSWEEP_TRY(const double own_rate, own_request_rate(target_.depth()));
     const bool dependent = settings_.timing == Timing::dependent;

@@ -33,7 +33,18 @@ for way in --direct --buffered; do
     abs(run['own_read_bytes'] - run['device_bytes']) < 0.02 * run['bytes'] and run['others_read_bytes'] < 1 << 20
     and run['own_read_bytes'] >= run['device_bytes_expected'] and not any('others read' in w for w in run['warnings'])"
 done
-# Reads that the block layer has to split, which it refuses to who must not wait.
+# Reads that the block layer has to split, which it refuses to who must not wait: of too many pieces of memory,
+cat >"$tmp/small-pages" <<SH
+#!/bin/sh
+exec "$python" -c 'import ctypes, os, sys; ctypes.CDLL(None).prctl(41, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])' "$blksweep" "\$@"
+SH
+chmod +x "$tmp/small-pages"
+call_small() { blksweep=$tmp/small-pages call "$@"; }
+call_small run "${slow[@]}" --window 16MiB --cache cold --order lba --merge device
+expect_status 0
+expect "without huge pages: what is split counts once" "
+  abs(run['own_read_bytes'] - run['device_bytes']) < 0.02 * run['bytes'] and run['others_read_bytes'] < 1 << 20"
+# and of too many bytes.
 echo 64 >"/sys/block/${loopfs_device#/dev/}/queue/max_sectors_kb"
 for engine in io_uring io_uring-sqpoll libaio; do
   call run "${slow[@]}" --window 16MiB --cache cold --order lba --merge device --engine "$engine"
