@@ -10,7 +10,7 @@
 namespace blksweep {
 namespace {
 
-constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
+constexpr std::uint64_t kHugeRun = std::uint64_t{2} << 20;
 
 std::uint64_t limit(const std::string& disk, const char* name) {
   const std::string text = whole_text("/sys/block/" + disk + "/queue/" + name);
@@ -26,7 +26,7 @@ bool gives_huge_pages() {
 }
 
 std::uint64_t segments_of(const iovec& v, const RequestLimits& limits) {
-  const std::uint64_t page = limits.huge_pages ? kHugePage : kPageBytes;
+  const std::uint64_t page = limits.huge_pages ? kHugeRun : kPageBytes;
   const std::uint64_t within = reinterpret_cast<std::uintptr_t>(v.iov_base) % page;
   const std::uint64_t runs = (within + v.iov_len + page - 1) / page;
   const std::uint64_t most = limits.segment_bytes;
