@@ -120,13 +120,13 @@ class Dataset(IterableDataset):
     def _begun(self, batch: _native.Batch, call: Callable) -> Callable[[], tuple]:
         """What waits for the tensors of a batch, which is released but for the arrays that it needs."""
         if self._decode is None:
-            made = self._pinned(*tensors_of(batch))
+            waits = functools.partial(tuple, self._pinned(*tensors_of(batch)))
         else:
             # Nothing else refers to an array then: it is gone before what was made of it is there.
             decoded = [call(self._decode_last, [sample]) for sample in batch]
-            made = tensors_of(batch, decoded)
+            waits = functools.partial(self._decoded, *tensors_of(batch, decoded))
         batch.release()
-        return (lambda: made) if self._decode is None else lambda: self._decoded(*made)
+        return waits
 
     def _pinned(self, samples: Any, *others: Any) -> tuple:
         if self._pin:

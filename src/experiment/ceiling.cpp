@@ -29,6 +29,7 @@ constexpr std::uint64_t kMostRandomReads = std::uint64_t{1} << 20;
 // Smaller sets are begun at their first byte: half a second and more even of a disk's outer zone,
 // and a place in the middle would add a seek across all of it.
 constexpr std::uint64_t kAlwaysWhole = std::uint64_t{64} << 20;
+constexpr const char* kRights = "reading a block device needs root or group disk: ";
 constexpr int kTries = 3;  // of a load in which this process stood still, or others used the disk
 constexpr std::uint64_t kPlaceStream = 0xCE12;
 constexpr std::uint64_t kDisplacingReads = 256;
@@ -90,7 +91,8 @@ class Pump {
     BLKSWEEP_TRY(arena_, PageBuffer::allocate({std::uint64_t{slot_bytes_} * load_.depth}));
     Fd fd(::open(node.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
     if (!fd) {
-      return sys_error(errno, "open " + node);
+      const bool refused = errno == EACCES || errno == EPERM;
+      return sys_error(errno, fmt::format("{}open {}", refused ? kRights : "", node));
     }
     BLKSWEEP_TRY(engine_,
                  make_engine_on(std::move(fd), settings_.engine, load_.depth, arena_.span()));
@@ -262,12 +264,9 @@ Ceiling measure_ceiling(const DataMap& data, const CeilingSettings& settings) {
       c.records.push_back(*r);
       c.records.back().samples_per_byte = data.samples_per_byte();
     } else if (r.error().exit_code != Exit::interrupted) {
-      std::string said = fmt::format(
-          "ceiling: a figure was not measured on {}: {}; results are shown without it{}",
-          settings.device_node, r.error().text,
-          ::access(settings.device_node.c_str(), R_OK) == 0
-              ? ""
-              : " (reading a block device needs root or group disk)");
+      std::string said =
+          fmt::format("ceiling: a figure was not measured on {}: {}; results are shown without it",
+                      settings.device_node, r.error().text);
       if (c.warnings.empty() || c.warnings.back() != said) {  // no device: once for all
         c.warnings.push_back(std::move(said));
       }

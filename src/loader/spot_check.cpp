@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "base/fd.h"
@@ -156,17 +157,17 @@ using Hashes = std::vector<Result<std::uint64_t>>;  // of each piece
 
 std::vector<std::uint32_t> by_address(const Source& source,
                                       const std::vector<HashedPiece>& pieces) {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> places;
-  for (std::uint32_t i = 0; i < pieces.size(); ++i) {
+  std::vector<std::uint32_t> order(pieces.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, {}, [&](std::uint32_t i) {
     const HashedPiece& p = pieces[i];
-    places.emplace_back(source.catalog.address_of(p.file, p.offset, p.length), i);
-  }
-  std::ranges::sort(places);
-  std::vector<std::uint32_t> order;
-  for (const auto& [address, piece] : places) {
-    order.push_back(piece);
-  }
+    return source.catalog.address_of(p.file, p.offset, p.length);
+  });
   return order;
+}
+
+Result<std::uint64_t> hash_with(Result<FileReader>& reader, const HashedPiece& piece) {
+  return reader ? reader->hash(piece) : tl::unexpected(reader.error());
 }
 
 // Several at once: a rotating disk seeks as little as it can.
@@ -180,8 +181,7 @@ Hashes hash_at_once(const Source& source, const std::vector<HashedPiece>& pieces
   Hashes hashes(pieces.size());
   pool.run(order.size(), [&](unsigned worker, std::size_t item) {
     const std::uint32_t i = order[item];
-    Result<FileReader>& reader = readers[worker];
-    hashes[i] = reader ? reader->hash(pieces[i]) : tl::unexpected(reader.error());
+    hashes[i] = hash_with(readers[worker], pieces[i]);
   });
   return hashes;
 }
@@ -199,7 +199,7 @@ Hashes hashes_of(const Source& source, const std::vector<HashedPiece>& pieces) {
     if (!alone) {
       alone.emplace(FileReader::make(source));
     }
-    hashes[i] = *alone ? (*alone)->hash(pieces[i]) : tl::unexpected(alone->error());
+    hashes[i] = hash_with(*alone, pieces[i]);
   }
   return hashes;
 }

@@ -2,8 +2,6 @@
 
 #include <sys/prctl.h>
 
-#include <charconv>
-
 #include "base/units.h"
 #include "os/file.h"
 
@@ -13,9 +11,7 @@ namespace {
 constexpr std::uint64_t kHugeRun = std::uint64_t{2} << 20;
 
 std::uint64_t limit(const std::string& disk, const char* name) {
-  const std::string text = whole_text("/sys/block/" + disk + "/queue/" + name);
-  std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::uint64_t value = first_number("/sys/block/" + disk + "/queue/" + name);
   return value > 0 ? value : RequestLimits::kUnlimited;
 }
 
@@ -44,6 +40,9 @@ RequestLimits limits_of(const std::string& disk) {
 }
 
 bool may_split(std::span<const iovec> memory, const RequestLimits& limits) {
+  if (limits.bytes == RequestLimits::kUnlimited && limits.segments == RequestLimits::kUnlimited) {
+    return false;  // of a file: nothing is counted in each request
+  }
   std::uint64_t bytes = 0;
   std::uint64_t segments = 0;
   for (const iovec& v : memory) {

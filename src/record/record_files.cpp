@@ -65,9 +65,9 @@ class Reads {
       return;
     }
     // Nothing gives more than was asked for: then what was asked is not known in full.
-    const bool more = e.returned > static_cast<std::int64_t>(e.bytes);
-    TraceRecord r{.time_ns = e.at_ns, .offset = e.offset};
-    r.bytes = more ? static_cast<std::uint64_t>(e.returned) : e.bytes;
+    const auto asked = std::max(e.returned, static_cast<std::int64_t>(e.bytes));
+    TraceRecord r{
+        .time_ns = e.at_ns, .offset = e.offset, .bytes = static_cast<std::uint64_t>(asked)};
     r.returned = e.returned;
     r.latency_ns = e.latency_ns < 0 ? kNotTold : e.latency_ns;
     r.thread = e.thread;

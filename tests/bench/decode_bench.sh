@@ -7,10 +7,11 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir "$BENCH_DIR/jpeg"
 /usr/bin/python3 "$here/../../scripts/experiments/jpeg_files.py" "$BENCH_DIR/jpeg" "${FILES:-400}" 110KiB
-PYTHONPATH=$(dirname "$BLKSWEEP")/python /usr/bin/python3 -W ignore - "$BENCH_DIR/jpeg" "${REPEATS:-5}" <<'PY'
-import io, os, statistics, subprocess, sys, time
+PYTHONPATH=$(dirname "$BLKSWEEP")/python:$here /usr/bin/python3 -W ignore - "$BENCH_DIR/jpeg" "${REPEATS:-5}" <<'PY'
+import io, statistics, sys, time
 import blksweep.torch
 from PIL import Image
+from python_loop import drop_caches
 from torch.utils.data import DataLoader, Dataset
 
 BATCH, DECODERS = 16, 2
@@ -39,7 +40,7 @@ def ours(ahead):
 
 
 def seconds(batches, compute):
-    subprocess.run([os.environ["BLKSWEEP"], "--quiet", "cache", "drop"], check=True, stdout=subprocess.DEVNULL)
+    drop_caches()
     begin, pixels = time.perf_counter(), 0
     for samples in batches():
         pixels += sum(map(len, samples))
