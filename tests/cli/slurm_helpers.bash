@@ -5,7 +5,7 @@
 slurm_up() {
   local at=$tmp/slurm host port
   host=$(hostname -s)
-  port=$((20000 + $$ % 20000))
+  port=$((20000 + $$ % 4000 * 3))
   mkdir -p "$at"/{state,spool-n1,spool-n2,tmp-n1,tmp-n2}
   head -c 1024 /dev/urandom >"$at/munge.key"
   chmod 400 "$at/munge.key"
@@ -43,11 +43,11 @@ CONF
   slurmctld -c
   node_up n1
   node_up n2
-  for _ in {1..150}; do
+  for _ in {1..600}; do
     [ "$(sinfo --noheader --Node --format=%T 2>/dev/null | grep -c idle)" = 2 ] && return
     sleep 0.1
   done
-  die "Slurm does not start: $(tail -3 "$at"/*.log)"
+  die "Slurm does not start: $(tail -n 3 "$at"/*.log)"
 }
 
 # node_up NAME : in a host name and a /dev/shm of its own, where Open MPI finds processes of one node
@@ -73,6 +73,6 @@ slurm_down() {
 
 # submit SCRIPT ARGUMENT... : sbatch, and waits for its end; $status is that of the job
 submit() {
-  status=0
+  status=0 out=''  # that of a call before has nothing to say of the job
   sbatch --wait --quiet --chdir="$tmp" "$@" >"$tmp/.out" 2>"$tmp/.err" </dev/null || status=$?
 }
