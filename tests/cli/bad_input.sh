@@ -176,7 +176,7 @@ locked_database() {
   mkfifo "$tmp/release" "$tmp/ready"
   sqlite3 "$tmp/locked.db" 'BEGIN EXCLUSIVE' ".shell echo > $tmp/ready; cat $tmp/release" ROLLBACK &
   holder=$!
-  at_exit "kill $holder 2>/dev/null"
+  end_at_exit "$holder"
   read -r <"$tmp/ready" || true
   call run --catalog "$catalog" "${plain[@]}" --seed 2 --db "$tmp/locked.db"
   expect_error 1 "$tmp/locked.db" "locked by another process"

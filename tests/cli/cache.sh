@@ -205,7 +205,7 @@ hold() { # PATH HOW: leaves its pid in $holder
   /usr/bin/python3 "$tmp/hold.py" "$1" "$2" >"$tmp/ready" &
   holder=$!
   holders+=("$holder")
-  at_exit "kill $holder 2>/dev/null"
+  end_at_exit "$holder"
   read -r ready <"$tmp/ready"
   [ "$ready" = ready ] || die "the holder of $1 did not start"
 }

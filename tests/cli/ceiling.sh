@@ -161,7 +161,7 @@ is 'the first conditions go on in the first experiment' "$(sql "$db" 'SELECT cou
 
 "$blksweep" --quiet "${session[@]}" --repeats 200 --seed 9 >/dev/null 2>&1 &
 pid=$!
-at_exit "kill $pid 2>/dev/null"
+end_at_exit "$pid"
 runs() { sql "$db" "SELECT count(*) FROM run JOIN cell USING (cell_id) WHERE experiment_id = 3 AND incomplete = $1"; }
 until [ "$(runs 0)" -gt 0 ] || ! kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
 losetup --direct-io=off "$loopfs_device"

@@ -179,7 +179,7 @@ open(sys.argv[1] + "/../ready", "w").close()
 time.sleep(120)
 PY
 watcher=$!
-at_exit "kill $watcher 2>/dev/null"
+end_at_exit "$watcher"
 until [ -e "$loopfs_mount/ready" ]; do sleep 0.05; done
 call run --data "$data" --cache cold "${quiet[@]}" --db "$tmp/watch.db"
 expect_status 3

@@ -84,7 +84,7 @@ print("held", flush=True)
 time.sleep(600)
 PY
 holder=$!
-at_exit "kill $holder 2>/dev/null"
+end_at_exit "$holder"
 until grep -q held "$tmp/held"; do sleep 0.05; done
 sweep_says 'BROKEN RIG: data left in the cache' -- --repeats 1
 kill "$holder"
@@ -103,7 +103,7 @@ fi
 # --- a second reader -------------------------------------------------------------------------------
 (while :; do dd if="$device" of=/dev/null bs=64k count=300 iflag=direct status=none; done) &
 reader=$!
-at_exit "kill $reader 2>/dev/null"
+end_at_exit "$reader"
 sweep_says 'BROKEN RIG: somebody else reads the disk' -- --repeats 1
 kill "$reader"
 wait "$reader" 2>/dev/null || true
@@ -114,7 +114,7 @@ rm -rf "$tmp/results.db" "$tmp/report"
 : >"$tmp/cpu.err" # there before it is looked at
 taskset -c 0 "$blksweep" run "${sweep[@]}" --repeats 4 --db "$tmp/results.db" >"$tmp/cpu.out" 2>"$tmp/cpu.err" &
 sweep_pid=$!
-at_exit "kill $sweep_pid 2>/dev/null"
+end_at_exit "$sweep_pid"
 runs_done() { grep -c '^blksweep: \[[0-9]*/28\].* samples in' "$tmp/cpu.err" || true; }
 hogs=()
 while kill -0 "$sweep_pid" 2>/dev/null; do
@@ -123,7 +123,7 @@ while kill -0 "$sweep_pid" 2>/dev/null; do
     for _ in 1 2 3; do
       taskset -c 0 "$python" -c 'while True: pass' &
       hogs+=("$!")
-      at_exit "kill $! 2>/dev/null"
+      end_at_exit "$!"
     done
   fi
   [ "$done_now" -lt 21 ] || break

@@ -30,7 +30,7 @@ expect_error 1 "$disk" "$pid" 'disk stop'
 [ "$(daemon_pid)" = "$pid" ] || die 'the second start touched the first disk'
 (cd "$tmp/mnt" && exec sleep 300) &
 sleeper=$!
-at_exit "kill $sleeper 2>/dev/null"
+end_at_exit "$sleeper"
 until [ "$(readlink "/proc/$sleeper/cwd")" = "$tmp/mnt" ]; do :; done
 call disk stop "$disk"
 expect_error 1 "$sleeper" 'nothing was changed'
@@ -56,7 +56,7 @@ expect_status 0
 "$blksweep" --quiet run --catalog "$tmp/data.cat" --order random --cache cold --no-probe \
   --no-ceiling --repeats 3 --json >"$tmp/.out" 2>"$tmp/.err" </dev/null &
 run=$!
-at_exit "kill $run 2>/dev/null"
+end_at_exit "$run"
 reads() { awk '{ print $1 }' "/sys/block/$1/stat"; }
 loop=$(basename "$(findmnt -no SOURCE "$tmp/mnt")")
 before=$(reads "$loop")

@@ -64,7 +64,7 @@ interrupted_is_130() {
   "$blksweep" run --catalog "$tmp/data.cat" "${plain[@]}" --consumer emulated \
     --compute 50ms --batch 1 --repeats 1000 --db "$tmp/int.db" >"$tmp/.out" 2>"$tmp/.err" &
   child=$!
-  at_exit "kill $child 2>/dev/null"
+  end_at_exit "$child"
   for ((wait_for = 0; wait_for < 600 && runs == 0; wait_for++)); do
     runs=$(sqlite3 -readonly "$tmp/int.db" 'SELECT count(*) FROM run' 2>/dev/null || echo 0)
     kill -0 "$child" 2>/dev/null || break

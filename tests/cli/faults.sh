@@ -179,7 +179,7 @@ time.sleep(600)
 PY
 "$python" "$tmp/lock.py" "$loopfs_mount/data" "$tmp/is_locked" &
 locker=$!
-at_exit "kill $locker 2>/dev/null"
+end_at_exit "$locker"
 while [ ! -e "$tmp/is_locked" ] && kill -0 "$locker" 2>/dev/null; do
   sleep 0.05
 done

@@ -32,6 +32,8 @@ have_modules() {
 }
 
 at_exit() { cleanups+=("$1"); }
+# end_at_exit PID : a child of the test, if it is still there; once it was waited for, its number may be another's.
+end_at_exit() { at_exit "! grep -qs '^PPid:[[:space:]]*$$\$' /proc/$1/status || kill $1"; }
 
 skip() {
   echo "SKIP: $1"

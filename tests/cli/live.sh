@@ -124,7 +124,7 @@ slow=/dev/$(basename "$(grep -ls "/disks/$disk/" /sys/block/loop*/loop/backing_f
 fio --name=slow --filename="$slow" --direct=1 --ioengine=libaio --iodepth=32 --rw=randread --bs=4k --time_based \
   --runtime=60 --size=60M >"$tmp/fio" 2>&1 &
 reader=$!
-at_exit "kill $reader 2>/dev/null"
+end_at_exit "$reader"
 inflight() { awk '{ print $1 + $2 }' "/sys/block/${slow#/dev/}/inflight"; }
 for ((i = 0; $(inflight) < 24; i++)); do
   [ "$i" -lt 600 ] || die 'no requests at the disk in half a minute'

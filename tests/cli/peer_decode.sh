@@ -23,7 +23,7 @@ maps = [mmap.mmap(os.open(entry.path, os.O_RDONLY), 0, mmap.MAP_SHARED | mmap.MA
 print(len(maps), flush=True)
 signal.pause()
 PY
-at_exit "kill $!"
+end_at_exit "$!"
 until [ -s "$tmp/mapped" ] || ! kill -0 $! 2>/dev/null; do sleep 0.05; done
 [ -s "$tmp/mapped" ] || die 'its files could not be mapped'
 decode() { # OPTION... : rounds of peers, all samples hashed

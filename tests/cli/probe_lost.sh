@@ -26,7 +26,7 @@ before=$(reads)
 "$blksweep" --quiet run --catalog "$tmp/data.cat" --order random --merge none --compute 10ms --batch 20 --epochs 2 \
   --no-ceiling --no-check --db "$tmp/lost.db" --json >"$tmp/lost.json" 2>"$tmp/err" </dev/null &
 pid=$!
-at_exit "kill $pid 2>/dev/null"
+end_at_exit "$pid"
 for ((i = 0; $(reads) < before + 100; i++)); do
   [ "$i" -lt 600 ] || die 'no reads in a minute'
   kill -0 "$pid" || die "ended before it had read: $(cat "$tmp/err")"

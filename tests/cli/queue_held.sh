@@ -22,7 +22,7 @@ changed_amid() {
   "$blksweep" --quiet run --catalog "$tmp/data.cat" --compute 20ms --batch 20 --repeats 60 --no-probe --no-ceiling \
     --db "$db" "$@" >/dev/null 2>&1 </dev/null &
   pid=$!
-  at_exit "kill $pid 2>/dev/null"
+  end_at_exit "$pid"
   until [ "$(sql "$db" 'SELECT count(*) FROM run')" -ge 2 ] || ! kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
   for ((i = 0; i < 200; ++i)); do
     [[ " $(cat "$queue/$setting") " != *[\ \[]${when}[\ \]]* ]] || echo "$value" >"$queue/$setting"

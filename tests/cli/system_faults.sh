@@ -67,7 +67,7 @@ failing getdents64 - /run/blksweep/journal "$ENOMEM" 1 node restore
 expect_error 1 /run/blksweep/journal 'Cannot allocate memory'
 "$blksweep" --quiet node exec --device "$loopfs_device" --scheduler mq-deadline -- sleep 60 2>/dev/null &
 borrower=$!
-at_exit "kill $borrower 2>/dev/null"
+end_at_exit "$borrower"
 until [[ $(scheduler) == *'[mq-deadline]'* ]]; do kill -0 "$borrower" || die 'node exec ended'; done
 failing openat - '/proc/#/stat' "$EMFILE" 1 node restore
 [[ $(scheduler) == *'[mq-deadline]'* ]] || die 'a process that could not be looked at was taken for dead'
