@@ -193,6 +193,20 @@ TEST(AttributionRecords, WhatIsOfNobodyIsAWarning) {
   EXPECT_EQ(attribution_warning(rig.record()), "");
 }
 
+TEST(AttributionRecords, FilesAndFoldersHaveWhatTheirExtentsHave) {
+  const auto a = RecordRig().record();
+  ASSERT_TRUE(a);
+  const auto bytes_of = [&a](const std::string& kind) {
+    std::uint64_t sum = 0;
+    for (const RequestPathRecord& p : a->paths) {
+      sum += p.kind == kind ? p.bytes : 0;
+    }
+    return sum;
+  };
+  EXPECT_EQ(bytes_of("file"), 8192U);
+  EXPECT_EQ(bytes_of("folder"), 8192U);
+}
+
 TEST(AttributionRecords, WhatIsNotWholeSaysNothing) {
   RecordRig rig;
   ++rig.probe.requests;  // the log was thinned

@@ -13,6 +13,7 @@
 #include "ranks/quality.h"
 #include "ranks/result.h"
 #include "ranks/row.h"
+#include "stats/shuffle_quality.h"
 #include "store/result_reader.h"
 #include "support/flat_catalog.h"
 #include "support/rank_rows.h"
@@ -97,6 +98,23 @@ TEST(RanksQuality, OfRanksThatTakeTurnsInOrderIsNothing) {
   EXPECT_EQ(q.rank_decorrelation, 0);
   EXPECT_EQ(q.neighbours_broken, 0);
   EXPECT_EQ(q.label_mix, 0);
+}
+
+TEST(RanksQuality, TheJoinedOrderIsLookedAtToItsEnd) {
+  // In order up to the middle and backwards behind it, by two ranks that take turns.
+  std::vector<std::uint32_t> joined(64), reference(64);
+  std::iota(joined.begin(), joined.end(), 0U);
+  std::iota(reference.begin(), reference.end(), 0U);
+  std::reverse(joined.begin() + 32, joined.end());
+  std::vector<std::vector<std::uint64_t>> of_rank(2);
+  for (std::uint32_t place = 0; place < 64; ++place) {
+    of_rank[place % 2].push_back(at(place, joined[place]));
+  }
+  const RanksQuality q = quality_of(of_rank);
+  const ShuffleQuality one = shuffle_quality({.samples = joined, .rank = reference});
+  EXPECT_EQ(q.displacement, one.displacement);
+  EXPECT_EQ(q.rank_decorrelation, one.spearman);
+  EXPECT_EQ(q.neighbours_broken, one.neighbours);
 }
 
 // What each has is well mixed with the others', and by itself of two of the eight labels.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 
 #include "support/trace_rig.h"
 
@@ -47,6 +48,20 @@ TEST_F(TraceImport, CsvHasNoNegativeReturnsOrLatencies) {
   EXPECT_TRUE(import(head + "0,read,0,4096,,,0,read,,a\n"));
   EXPECT_FALSE(import(head + "0,read,0,4096,-1,,0,read,,a\n"));
   EXPECT_FALSE(import(head + "0,read,0,4096,,-1,0,read,,a\n"));
+}
+
+TEST_F(TraceImport, CsvQuotesCloseAtTheEndOfTheLine) {
+  const std::string line =
+      "time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,path\n0,read,0,4096,,,0,read,"
+      ",";
+  for (const auto& [quoted, name] : {std::pair{R"("a,b")", "a,b"}, {R"("a""b")", R"(a"b)"}}) {
+    const auto got = import(line + quoted + "\n");
+    ASSERT_TRUE(got) << quoted;
+    EXPECT_EQ(got->name(0), name);
+  }
+  for (const char* open : {R"("a)", R"("a"b)", R"("a"b")", R"("a""\n)"}) {
+    expect_refused(line + open + "\n", "quotes", with_format("csv"));
+  }
 }
 
 TEST_F(TraceImport, AlibabaCountsMicrosecondsAndBytes) {
@@ -232,6 +247,33 @@ TEST_F(TraceImport, BlktraceOfTheOtherByteOrderIsTheSame) {
   ASSERT_TRUE(ours && other);
   EXPECT_EQ(ours->records, other->records);
   EXPECT_EQ(ours->names, other->names);
+}
+
+// BLK_TC_* of linux/blktrace_api.h, by number.
+TEST_F(TraceImport, BlktraceCategoriesAreOperationsAndFlags) {
+  struct Said {
+    TraceOp op;
+    std::uint16_t flags;
+  };
+  const std::map<unsigned, Said> wanted{{0, {TraceOp::read, 0}},
+                                        {1, {TraceOp::write, 0}},
+                                        {2, {TraceOp::read, 0}},
+                                        {3, {TraceOp::read, kTraceSync}},
+                                        {8, {TraceOp::read, 0}},
+                                        {9, {TraceOp::other, 0}},
+                                        {13, {TraceOp::discard, 0}},
+                                        {11, {TraceOp::read, kTraceReadahead}},
+                                        {12, {TraceOp::read, kTraceMetadata}},
+                                        {15, {TraceOp::read, kTraceFua}}};
+  for (const auto& [category, said] : wanted) {
+    BlktraceEvent e = event(7, 1000);
+    e.action |= 1U << (16 + category);
+    const auto got = import(bytes_of(e));
+    ASSERT_TRUE(got) << category;
+    ASSERT_EQ(got->records.size(), 1U) << category;
+    EXPECT_EQ(got->records[0].op, said.op) << category;
+    EXPECT_EQ(got->records[0].flags, said.flags) << category;
+  }
 }
 
 TEST_F(TraceImport, BlktraceVersion2HasAWiderAction) {

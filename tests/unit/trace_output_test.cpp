@@ -1,0 +1,93 @@
+// What a recorder hands over when it has ended stands in the trace in the order of its beginning.
+#include "record/trace_output.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/rng.h"
+#include "support/trace_rig.h"
+
+namespace blksweep {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+TraceFacts facts_of_recorder() {
+  TraceFacts facts;
+  facts.kind = TraceKind::file;
+  facts.format = "record";
+  facts.origin = "a test";
+  return facts;
+}
+
+struct Ended {
+  std::int64_t begin_ns, end_ns;
+};
+
+class TraceOutputs : public support::TraceImport {
+ protected:
+  // The trace of these, each handed over when it has ended; looked at every 50 ms.
+  Result<support::Imported> recorded(std::vector<Ended> all) {
+    std::filesystem::remove(dir_.path("out"));
+    BLKSWEEP_TRY(TraceOutput out, TraceOutput::begin(dir_.path("out"), facts_of_recorder()));
+    BLKSWEEP_TRY(const std::uint32_t place, out.place("a file"));
+    std::ranges::sort(all, {}, &Ended::end_ns);
+    std::int64_t now = 0;
+    for (const Ended& one : all) {
+      for (; now < one.end_ns; now += kSecond / 20) {
+        BLKSWEEP_CHECK(out.advance(now));
+      }
+      TraceRecord r = support::record(TraceOp::read, static_cast<std::uint64_t>(one.begin_ns), 1);
+      r.time_ns = one.begin_ns;
+      r.place = place;
+      out.add(r);
+    }
+    BLKSWEEP_CHECK(out.finish(facts_of_recorder()));
+    return read(dir_.path("out"));
+  }
+  void expect_whole(const std::vector<Ended>& all, const char* what) {
+    const auto got = recorded(all);
+    ASSERT_TRUE(got) << got.error().message();
+    ASSERT_EQ(got->records.size(), all.size()) << what;
+    const std::int64_t first = std::ranges::min_element(all, {}, &Ended::begin_ns)->begin_ns;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const TraceRecord& r = got->records[i];
+      EXPECT_EQ(r.time_ns, static_cast<std::int64_t>(r.offset) - first) << what << " " << i;
+      EXPECT_EQ(got->name(i), "a file");
+    }
+    EXPECT_TRUE(std::ranges::is_sorted(got->records, {}, &TraceRecord::time_ns)) << what;
+  }
+};
+
+TEST_F(TraceOutputs, ReadsThatOverlapAreInTheOrderOfTheirBeginning) {
+  Rng rng(5);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Ended> all;
+    for (int i = 0; i < 300; ++i) {
+      const auto begin = kSecond + static_cast<std::int64_t>(rng.below(3 * kSecond));
+      const auto took = static_cast<std::int64_t>(rng.below(1U << rng.below(31)));
+      all.push_back({begin, begin + took});
+    }
+    expect_whole(all, "at random");
+  }
+}
+
+TEST_F(TraceOutputs, OneThatTookLongerThanAnythingIsHeldBackHasItsPlace) {
+  for (const std::int64_t begin : {kSecond / 2, kSecond + 5, 2 * kSecond}) {
+    std::vector<Ended> all{{begin, 30 * kSecond}};
+    for (std::int64_t at = kSecond; at < 20 * kSecond; at += kSecond / 10) {
+      all.push_back({at, at + 1000});
+    }
+    expect_whole(all, "a late one");
+  }
+}
+
+TEST_F(TraceOutputs, NothingIsATraceOfNothing) {
+  const auto got = recorded({});
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_TRUE(got->records.empty());
+}
+
+}  // namespace
+}  // namespace blksweep
