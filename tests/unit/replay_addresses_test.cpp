@@ -40,6 +40,18 @@ TEST(ReplayAddresses, WrappedTheyBeginAgain) {
   EXPECT_EQ(map.place(0, (2 << 20) + 8192, 4096), (ByteRange{8192, 12288}));
 }
 
+TEST(ReplayAddresses, WhatHangsOverTheEndIsMovedBackWhole) {
+  const AddressMap wrap(AddressMode::wrap, {4 << 20}, kDevice);
+  EXPECT_EQ(wrap.place(0, (2 << 20) - 4096, 16384), (ByteRange{(1 << 20) - 16384, 1 << 20}));
+  Rng rng(8);
+  for (const AddressMode mode : {AddressMode::wrap, AddressMode::scale}) {
+    const AddressMap map(mode, {1 << 30}, kDevice);
+    for (int i = 0; i < 5000; ++i) {  // folded, all that is not longer than the device has a place
+      EXPECT_TRUE(map.place(0, rng.below(1 << 30), 1 + rng.below((1 << 20) - 1024)));
+    }
+  }
+}
+
 // Whatever a trace says: a place lies on the device, is aligned and as long as it must be.
 TEST(ReplayAddresses, EveryPlaceLiesOnTheDevice) {
   Rng rng(7);

@@ -9,7 +9,6 @@
 #include <string>
 #include <thread>
 
-#include "replay/doubts.h"
 #include "replay/driver_watch.h"
 
 namespace blksweep {
@@ -212,25 +211,6 @@ TEST(RingDrain, SaysWhatFailedBefore) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_FALSE(drain.end());
-}
-
-TEST(ReplayDoubts, SayWhereWhoElseReadIsNotKnown) {
-  const TraceFacts facts;
-  const TraceSurvey survey;
-  const ReplaySettings settings;
-  ReplayReport r;
-  r.bytes = 4 << 20;
-  const auto said = [&] {
-    const auto all = doubts_of(r, {facts, survey, settings});
-    return std::ranges::any_of(all, [](const std::string& line) {
-      return line.find("who else read the disk is not known: this process read 8 MiB") == 0;
-    });
-  };
-  EXPECT_FALSE(said()) << "nothing is known, which of_memory() says";
-  r.own_read_bytes = 8 << 20;
-  EXPECT_TRUE(said());
-  r.others_read_bytes = 0;
-  EXPECT_FALSE(said());
 }
 
 }  // namespace
