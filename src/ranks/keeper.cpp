@@ -31,6 +31,8 @@ constexpr Nanos kHeard{std::chrono::milliseconds(300)};
 constexpr std::int64_t kStandstillNs = 1'000'000'000;
 constexpr int kToldMs = 200;  // mpirun tells one keeper after the other to end
 constexpr const char* kTold = "told to end by a signal";
+// Nothing was read by then; on crowded nodes Open MPI is known for it (docs/ranks.md).
+constexpr const char* kInMpi = " while MPI started, before anything was read: start the job again";
 constexpr Nanos kBye{std::chrono::milliseconds(1500)};
 constexpr Nanos kQuiet{std::chrono::seconds(4)};  // mpirun itself waits for a second or two
 
@@ -223,14 +225,14 @@ Exit Keeper::tell_own(const RankFault& fault, RankState state) {
 
 Exit Keeper::rank_lost(const std::string& text) {
   end_child();
+  if (!placed_) {  // there is nothing to be told of any rank
+    fmt::print(stderr, "blksweep-mpi: {}\n", name_of({place_.rank, text + kInMpi}, ""));
+    std::this_thread::sleep_for(kHeard);
+    return Exit::failed;
+  }
   const RankFault fault{place_.rank, with_progress(text, board_.row())};
   if (hub_) {
     return end_all(fault, Exit::failed);
-  }
-  if (!placed_) {  // MPI does not run yet: there is nothing to be told of any rank
-    fmt::print(stderr, "blksweep-mpi: {}\n", name_of(fault, ""));
-    std::this_thread::sleep_for(kHeard);
-    return Exit::failed;
   }
   send(RankMessage::Kind::lost, fault.text);
   return wait_for_bye() ? Exit::failed : tell_own(fault, RankState::lost);

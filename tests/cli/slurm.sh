@@ -32,14 +32,14 @@ sys.exit(0 if eval("(" + sys.argv[2] + ")") else str(docs)[:2000])' "$2" "$3" ||
 }
 answer() { find "$tmp" -maxdepth 1 -name "$1-*.json" | sort -V | tail -1; } # of the newest job
 
-submit --nodes=2 --ntasks-per-node=2 --time=5 "$scripts/ranks.sbatch" "$tmp/data" --order chunked --shuffle full --verify
-[ "$status" = 0 ] || die "a job of four ranks: $(cat "$tmp"/ranks-*.log)"
+submit_again ranks --nodes=2 --ntasks-per-node=2 --time=5 "$scripts/ranks.sbatch" "$tmp/data" --order chunked --shuffle full --verify
+[ "$status" = 0 ] || die "a job of four ranks: $(tail -n 20 "$tmp"/ranks-*.log)"
 holds 'four ranks on two nodes' "$(answer ranks)" \
   "docs[0]['complete'] and docs[0]['ranks'] == 4 and docs[0]['joined']['nodes'] == 2 and docs[0]['emission_hash'] == '$want'"
 echo 'a job of four ranks on two nodes: complete, in the planned order'
 
-submit --nodes=2 --ntasks=4 --cpus-per-task=1 --time=5 "$scripts/scaling.sbatch" "$tmp/data"
-[ "$status" = 0 ] || die "scaling: $(cat "$tmp"/scaling-*.log)"
+submit_again scaling --nodes=2 --ntasks=4 --cpus-per-task=1 --time=5 "$scripts/scaling.sbatch" "$tmp/data"
+[ "$status" = 0 ] || die "scaling: $(tail -n 20 "$tmp"/scaling-*.log)"
 holds 'one, two and four tasks' "$(answer scaling)" \
   "[d['ranks'] for d in docs] == [1, 2, 4] and all(d['complete'] for d in docs) and [d['joined']['nodes'] for d in docs] == [1, 2, 2]"
 echo 'scaling: 1, 2 and 4 ranks'

@@ -76,3 +76,16 @@ submit() {
   status=0 out=''  # that of a call before has nothing to say of the job
   sbatch --wait --quiet --chdir="$tmp" "$@" >"$tmp/.out" 2>"$tmp/.err" </dev/null || status=$?
 }
+
+# submit_again NAME ... : the same. A crash of Open MPI's own start, which is said by name before anything is read (docs/ranks.md), is
+# no fault of ours: the job is submitted again, as the line says, twice at most. NAME-*.log: what it says
+submit_again() {
+  local name=$1
+  shift
+  for _ in 1 2 3; do
+    submit "$@"
+    [ "$status" != 0 ] || return 0
+    grep -qs 'rank [0-9]*: ended by signal .* while MPI started, before anything was read: start the job again' \
+      "$(find "$tmp" -maxdepth 1 -name "$name-*.log" | sort -V | tail -1)" || return 0
+  done
+}

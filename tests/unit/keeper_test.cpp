@@ -23,30 +23,36 @@ using support::row_of;
 // keep_rank() in a process of its own: its exit status, and what it said on stdout.
 struct Kept {
   int status = 0;
-  std::string out;
+  std::string out, said;  // on stdout, on stderr
 };
+std::string read_all(int fd) {
+  std::string all;
+  char some[4096];
+  for (ssize_t n = 0; (n = ::read(fd, some, sizeof some)) > 0;) {
+    all.append(some, static_cast<std::size_t>(n));
+  }
+  ::close(fd);
+  return all;
+}
 Kept kept(const RankBody& body, Nanos silence = std::chrono::seconds(5),
           Nanos patience = std::chrono::seconds(60)) {
-  int ends[2];
-  EXPECT_EQ(::pipe(ends), 0);
+  int ends[2], errors[2];
+  EXPECT_EQ(::pipe(ends) + ::pipe(errors), 0);
   std::fflush(nullptr);  // what waits to be written would be written twice
   const pid_t pid = ::fork();
   if (pid == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
-    ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
-    ::close(ends[0]);
-    ::close(ends[1]);
+    ::dup2(errors[1], STDERR_FILENO);
+    for (const int fd : {ends[0], ends[1], errors[0], errors[1]}) {
+      ::close(fd);
+    }
     const HubSettings hub{.patience = patience, .silence = silence};
     const Result<Exit> exit = keep_rank({.hub = hub, .json = true}, body);
     ::_exit(exit ? static_cast<int>(*exit) : 99);
   }
   ::close(ends[1]);
-  Kept out;
-  char some[4096];
-  for (ssize_t n = 0; (n = ::read(ends[0], some, sizeof some)) > 0;) {
-    out.out.append(some, static_cast<std::size_t>(n));
-  }
-  ::close(ends[0]);
+  ::close(errors[1]);
+  Kept out{.out = read_all(ends[0]), .said = read_all(errors[0])};
   ::waitpid(pid, &out.status, 0);
   return out;
 }
@@ -107,6 +113,19 @@ TEST(Keeper, WhereTheHubIsSilentOrGoneItTellsItsOwnRow) {
     EXPECT_EQ(doc["rows"][0]["rank"], 1);
     EXPECT_EQ(doc["fault"]["rank"], silent ? 0 : 1);
   }
+}
+
+// Open MPI's own start may crash, on crowded nodes: nothing is told of a rank, and the way out is.
+TEST(Keeper, ARankThatEndsBeforeMpiRunsHasReadNothing) {
+  const Kept told = kept([](Board&, const HubPlace&) {
+    ::raise(SIGKILL);
+    return Exit::done;
+  });
+  EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::failed));
+  EXPECT_EQ(told.out, "");
+  EXPECT_NE(told.said.find("signal 9 (Killed) while MPI started"), std::string::npos)
+      << told.said;
+  EXPECT_NE(told.said.find("start the job again"), std::string::npos) << told.said;
 }
 
 TEST(Keeper, OtherwiseItSaysNothingAndExitsAsTheRank) {
