@@ -57,6 +57,11 @@ TEST(SignedRank, KeepsWhatTheExactTableKeeps) {
   const Values six(ten.begin(), ten.begin() + 6);
   EXPECT_EQ(signed_rank_interval(six, 0.05).low, 1);
   EXPECT_EQ(signed_rank_interval(six, 0.05).high, 32);
+  for (std::size_t few = 1; few < 6; ++few) {  // nothing can be left out: the whole range
+    const std::span<const double> some = std::span<const double>(six).first(few);
+    EXPECT_EQ(signed_rank_interval(some, 0.05).low, std::ranges::min(some)) << few;
+    EXPECT_EQ(signed_rank_interval(some, 0.05).high, std::ranges::max(some)) << few;
+  }
 }
 
 TEST(PairedRatio, OfEqualSeriesIsOneWithoutAnEffect) {
