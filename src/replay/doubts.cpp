@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "os/device_layers.h"
+#include "os/blockdev.h"
 #include "os/layer_facts.h"
 
 namespace blksweep {
@@ -62,15 +62,25 @@ std::string of_rounding(const ReplayReport& r) {
       format_count(r.rounded), format_count(r.requests));
 }
 
+// Of the folder that files are replayed in; empty: of a device, or not known.
+std::string filesystem_of(const ReplaySettings& settings) {
+  if (settings.folder.empty()) {
+    return "";
+  }
+  const Result<MountFacts> mount = mount_of(settings.folder);
+  return mount ? mount->filesystem : "";
+}
+
 std::string of_memory(const ReplayReport& r, const ReplaySettings& settings) {
-  if (!settings.folder.empty() && is_memory(mount_by_text(settings.folder).filesystem)) {
+  const std::string filesystem = filesystem_of(settings);
+  if (is_memory(filesystem)) {
     return fmt::format("cold: {} is memory: no read of it needs a medium", settings.folder);
   }
   if (!settings.folder.empty() && !r.own_read_bytes) {
     return fmt::format(
         "what of it was read from a disk is not known: {} is on {}, where others read for us: "
         "perhaps from memory (a replay of files on ext4, xfs or btrfs tells)",
-        settings.folder, mount_by_text(settings.folder).filesystem);
+        settings.folder, filesystem.empty() ? "an unknown filesystem" : filesystem);
   }
   const double from_disk = kMostFromDisk * static_cast<double>(r.bytes);
   if (r.writes > 0 || !r.own_read_bytes || static_cast<double>(*r.own_read_bytes) >= from_disk) {
@@ -82,8 +92,8 @@ std::string of_memory(const ReplayReport& r, const ReplaySettings& settings) {
 }
 
 // Reads on another disk are the process's, too, and what is counted twice hides a neighbour's.
-std::string of_others(const ReplayReport& r) {
-  if (!r.own_read_bytes || r.others_read_bytes) {
+std::string of_others(const ReplayReport& r, const ReplaySettings& settings) {
+  if (!r.own_read_bytes || r.others_read_bytes || is_memory(filesystem_of(settings))) {
     return "";
   }
   return fmt::format(
@@ -101,9 +111,12 @@ std::int64_t clock_step(const TraceFacts& facts, double speed) {
 }
 
 std::vector<std::string> doubts_of(const ReplayReport& report, const ReplayMeans& m) {
-  std::vector<std::string> out{
-      of_clock(m.facts, m.settings), of_volumes(m.survey, m.settings), of_partition(m),
-      of_rounding(report),           of_memory(report, m.settings),    of_others(report)};
+  std::vector<std::string> out{of_clock(m.facts, m.settings),
+                               of_volumes(m.survey, m.settings),
+                               of_partition(m),
+                               of_rounding(report),
+                               of_memory(report, m.settings),
+                               of_others(report, m.settings)};
   std::erase(out, "");
   return out;
 }

@@ -117,6 +117,49 @@ TEST(RanksQuality, TheJoinedOrderIsLookedAtToItsEnd) {
   EXPECT_EQ(q.neighbours_broken, one.neighbours);
 }
 
+// Of one rank its batches are the steps; of ranks with unequal parts the last steps are of those
+// that have some left.
+TEST(RanksQuality, LabelsAreCountedInTheBatchesThatWereDelivered) {
+  Rng rng(11);
+  std::vector<std::uint32_t> order(64), reference(64), label(64);
+  std::iota(order.begin(), order.end(), 0U);
+  std::iota(reference.begin(), reference.end(), 0U);
+  std::ranges::transform(order, label.begin(), [](std::uint32_t s) { return s / 8; });
+  shuffle(std::span(order).first(40), rng);
+  const auto mix = [&](std::span<const std::uint32_t> samples,
+                       std::span<const std::uint32_t> begin) {
+    return shuffle_quality(
+               {.samples = samples, .batch_begin = begin, .rank = reference, .label = label})
+        .label_mix;
+  };
+  std::vector<std::uint64_t> all;
+  for (std::uint32_t place = 0; place < 64; ++place) {
+    all.push_back(at(place, order[place]));
+  }
+  std::vector<std::uint32_t> batches;
+  for (std::uint32_t from = 0; from <= 64; from += 4) {
+    batches.push_back(from);
+  }
+  const RanksQuality one = quality_of({all});
+  EXPECT_EQ(one.label_mix, mix(order, batches));
+  EXPECT_EQ(one.rank_label_mix, one.label_mix);
+
+  const auto split = all.begin() + 56;  // 14 steps of the first, 2 of the second
+  const RanksQuality two = quality_of({{all.begin(), split}, {split, all.end()}});
+  std::vector<std::uint32_t> together, steps{0};
+  for (std::uint32_t step = 0; step < 14; ++step) {
+    const auto take = [&](std::uint32_t from) {
+      together.insert(together.end(), order.begin() + from, order.begin() + from + 4);
+    };
+    take(4 * step);
+    if (step < 2) {
+      take(56 + 4 * step);
+    }
+    steps.push_back(static_cast<std::uint32_t>(together.size()));
+  }
+  EXPECT_EQ(two.label_mix, mix(together, steps));
+}
+
 // What each has is well mixed with the others', and by itself of two of the eight labels.
 TEST(RanksQuality, ARankThatSeesSomeLabelsOnlyIsSeen) {
   Rng rng(3);

@@ -14,6 +14,7 @@ TEST(ReplayAddresses, AsTheyAreOnlyWhatLiesOnTheDevice) {
   EXPECT_EQ(map.place(0, (1 << 20) - 4096, 4096), (ByteRange{(1 << 20) - 4096, 1 << 20}));
   EXPECT_FALSE(map.place(0, (1 << 20) - 4096, 8192));
   EXPECT_FALSE(map.place(0, 1 << 20, 512));
+  EXPECT_EQ(map.place(0, 0, 1 << 20), (ByteRange{0, 1 << 20}));
 }
 
 TEST(ReplayAddresses, DirectReadsAreRoundedOutwards) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 
 namespace blksweep {
@@ -110,7 +111,34 @@ TEST(ReplayDoubts, WhatCameFromMemory) {
   expect_only("is memory: no read of it needs a medium", [](DoubtsRig& r) {
     r.settings.device.clear();
     r.settings.folder = "/dev/shm";
+    r.report.others_read_bytes.reset();  // where there is no disk nobody reads it
   });
+}
+
+// However the folder is named, also as the place of the mount itself.
+TEST(ReplayDoubts, MemoryIsKnownByWhatTheFolderIs) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  for (const char* name : {"/dev/shm", "/dev/shm/", "/dev/shm/../shm", "shm", "./shm"}) {
+    DoubtsRig rig;
+    rig.settings.device.clear();
+    rig.settings.folder = name;
+    std::filesystem::current_path("/dev");
+    EXPECT_TRUE(rig.says("is memory: no read of it needs a medium")) << name;
+    std::filesystem::current_path(before);
+  }
+}
+
+TEST(ReplayDoubts, SayWhereOthersReadForUs) {
+  const auto unknown = [](DoubtsRig& r) {
+    r.report.own_read_bytes.reset();
+    r.report.others_read_bytes.reset();
+  };
+  expect_only("was read from a disk is not known: /proc is on proc", [&](DoubtsRig& r) {
+    unknown(r);
+    r.settings.device.clear();
+    r.settings.folder = "/proc";
+  });
+  expect_nothing("a device, of which nothing was counted", unknown);
 }
 
 TEST(ReplayDoubts, SayWhereWhoElseReadIsNotKnown) {

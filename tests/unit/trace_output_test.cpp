@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/rng.h"
 #include "support/trace_rig.h"
 
@@ -81,6 +82,26 @@ TEST_F(TraceOutputs, OneThatTookLongerThanAnythingIsHeldBackHasItsPlace) {
     }
     expect_whole(all, "a late one");
   }
+}
+
+TEST_F(TraceOutputs, ItsBeginningIsTheFirstRecordsAlsoOfALateOne) {
+  for (const std::int64_t late : {kSecond / 2, 3 * kSecond / 2}) {
+    const auto got =
+        recorded({{late, 30 * kSecond}, {kSecond, kSecond + 1}, {9 * kSecond, 9 * kSecond + 1}});
+    ASSERT_TRUE(got) << got.error().message();
+    const std::int64_t began = unix_ns() - (now_ns() - std::min(late, kSecond));
+    EXPECT_LT(std::abs(got->facts.start_unix_ns.value_or(0) - began), kSecond / 4) << late;
+  }
+}
+
+TEST_F(TraceOutputs, AFileThatIsThereIsNotTouched) {
+  dir_.write("out", "of somebody");
+  const auto out = TraceOutput::begin(dir_.path("out"), facts_of_recorder());
+  ASSERT_FALSE(out);
+  EXPECT_NE(out.error().message().find("is there already"), std::string::npos);
+  const auto nowhere = TraceOutput::begin(dir_.path("no/out"), facts_of_recorder());
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().message().find("is there already"), std::string::npos);
 }
 
 TEST_F(TraceOutputs, NothingIsATraceOfNothing) {
