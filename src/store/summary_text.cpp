@@ -274,11 +274,12 @@ std::string unseen_baselines(const std::vector<CellSummary>& cells) {
 
 std::string method_note(const std::vector<CellSummary>& cells) {
   std::map<std::string, std::size_t> families;  // comparisons with one baseline, by disk
-  std::size_t most = 0, fewest = SIZE_MAX, greatest = 0;
+  std::size_t most = 0, fewest = SIZE_MAX, greatest = 0, repeats = 0;
   for (const CellSummary& c : cells) {
     if (c.ratio) {
       fewest = std::min(fewest, c.ratio->pairs);
       greatest = std::max(greatest, c.ratio->pairs);
+      repeats = std::max(repeats, kLeastRounds + c.split);  // split rounds are no pairs
     }
     if (c.verdict.finding != Finding::none) {
       most = std::max(most, ++families[setting_of(c.cell, "disk")]);
@@ -296,7 +297,7 @@ std::string method_note(const std::vector<CellSummary>& cells) {
   if (fewest < kLeastRounds) {
     out +=
         fmt::format("{} pair{}: no interval and no verdict from fewer than {}; use --repeats {}\n",
-                    fewest, fewest == 1 ? "" : "s", kLeastRounds, kLeastRounds);
+                    fewest, fewest == 1 ? "" : "s", kLeastRounds, repeats);
   }
   return out;
 }
