@@ -68,6 +68,14 @@ expect 'rate adds up' 'sum(d["rate"]["requests"]) == 5000'
 call trace stat "$tmp/plain.trace"
 expect_status 0
 [[ $out == *'LRU cache'* ]] || die 'no miss ratios'
+cat >"$tmp/empty.csv" <<'CSV'
+time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,path
+0,read,0,4097,4096,100,1,read,0,a
+200,read,4096,1,0,100,1,read,0,a
+CSV
+import "$tmp/empty.csv" -o "$tmp/empty.trace"
+call trace stat "$tmp/empty.trace"
+[[ $out == *'; 1 moved nothing, as at the end of a file'* ]] || die 'reads of nothing are not told'
 echo 'stat: as counted by hand'
 
 # --- tools of others read what we export ---------------------------------------------------------

@@ -95,6 +95,15 @@ Json rate_json(const TraceStat& stat) {
           {"depth", stat.tells_depth() ? depth : Json(nullptr)}};
 }
 
+// Readers that go on until a read gives nothing make half of a trace of such reads.
+std::string empty_words(const LogHistogram& sizes) {
+  const auto buckets = sizes.buckets();
+  return buckets.empty() || buckets.front().first > 0
+             ? ""
+             : fmt::format("; {} moved nothing, as at the end of a file",
+                           format_count(buckets.front().second));
+}
+
 }  // namespace
 
 std::string stat_text(const TraceReader& trace, const TraceStat& s) {
@@ -121,7 +130,7 @@ std::string stat_text(const TraceReader& trace, const TraceStat& s) {
                                  static_cast<double>(moved(s).n) / seconds)}))
                : "not known");
   say_line(out, "gaps", maybe(s.gap_variation(), "variation {:.2f} (1: Poisson)"));
-  say_line(out, "size", distribution(s.sizes(), false));
+  say_line(out, "size", distribution(s.sizes(), false) + empty_words(s.sizes()));
   say_line(out, "latency", distribution(s.latencies(), true));
   say_line(out, "depth", maybe(s.mean_depth(), "mean {:.1f}"));
   say_line(out, "sequential", maybe(s.sequential(), "{:.2f} of reads and writes"));
