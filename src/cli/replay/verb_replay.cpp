@@ -200,7 +200,7 @@ void add_replay(Verbs& verbs) {
   add_parsed(app, "--spin", s.spin_ns, parse_spin,
              "sleep only while nothing is due for longer (default 1ms)");
   app.add_flag("--awake", s.awake, "keep all CPUs out of idle states meanwhile");
-  app.add_flag("--fio-twin", s.fio, "then fio's replay of the same reads, timed at the driver");
+  app.add_flag("--fio-twin", s.fio, "block traces at recorded times: then fio's replay");
   app.add_option("--cache", o->cache, "cold or keep (default: cold for files)");
   add_parsed(app, "--repeats", o->repeats, parse_replay_repeats,
              "replays of it, one after the other; default 1");
