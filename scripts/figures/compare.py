@@ -76,8 +76,11 @@ def draw(cells):
 
 
 def plain_ticks(axis):
-    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
-    axis.set_major_locator(MaxNLocator(5))
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+    low, high = axis.get_view_interval()
+    step = max(MaxNLocator(5).tick_values(0, high - low)[1], 0.01)
+    # Counted from 1, where nothing differs: a step of 0.15 would pass it by.
+    axis.set_major_locator(FixedLocator([round(1 + step * n, 9) for n in range(-5, 8) if low <= 1 + step * n <= high]))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
 

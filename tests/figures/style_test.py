@@ -7,6 +7,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts/figures")]
 
+import compare  # noqa: E402
 import style  # noqa: E402
 
 LONG = "time from the start of the epoch to the first batch, of all that were read (ms)"
@@ -32,6 +33,15 @@ class Labels(unittest.TestCase):
     def test_a_label_that_fits_stays_in_the_middle(self):
         extent, width = self.saved(0.1, 0.9)
         self.assertAlmostEqual((extent.x0 + extent.x1) / 2, width / 2, delta=2)
+
+    def test_ratios_within_a_factor_of_two_have_a_tick_at_one_and_others(self):
+        for low, high in [(0.64, 1.31), (0.95, 1.05), (0.52, 1.04), (0.96, 2.05), (0.9, 1.07)]:
+            axis = style.pyplot().figure().add_subplot().xaxis
+            axis.axes.set_xlim(low, high)
+            compare.plain_ticks(axis)
+            ticks = list(axis.get_majorticklocs())
+            self.assertIn(1, ticks)
+            self.assertTrue(3 <= len(ticks) <= 7 and low <= min(ticks) and max(ticks) <= high, ticks)
 
 
 if __name__ == "__main__":
