@@ -114,7 +114,7 @@ def disk_words(facts):
     settings = ", ".join(f"{name} {queue[name]}" for name in ("nr_requests", "max_sectors_kb", "read_ahead_kb")
                          if name in queue)
     text = (f"{common.disk_text(facts)}, {spins}, mounted {host['mount_options']}; I/O scheduler "
-            f"{host['scheduler'] or 'unknown'}" + (f" ({settings})" if settings else ""))
+            f"{common.in_use(host['scheduler'] or '') or 'unknown'}" + (f" ({settings})" if settings else ""))
     below = [f"{disk}: {value}" for disk, name, value in facts.layers
              if name in ("emulation", "backing_file", "model") and value]
     return text + (f". It stands on {'; '.join(below)}" if below else "")

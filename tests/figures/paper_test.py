@@ -147,6 +147,8 @@ class Words(unittest.TestCase):
         self.assertIn("{scheduler}{none}\n", paper_tables.fact_numbers(paper_tables.Shown(cells, facts, {}, {})))
         for listed, used in (("none [mq-deadline] bfq ", "mq-deadline"), ("none ", "none"), ("", "")):
             self.assertEqual(common.in_use(listed), used)
+        facts.host["scheduler"] = "none [mq-deadline] bfq "
+        self.assertIn("; I/O scheduler mq-deadline", paper_words.disk_words(facts))
 
     def test_cells_with_fewer_runs_do_not_pass_for_whole(self):
         cells = self.cells(1, 2)
