@@ -73,7 +73,7 @@ std::string part_words(const BlockDevice& d) {
 
 struct Effect {
   const char* consequence;
-  const char* fix;
+  std::string fix;
 };
 
 // The worst of what one layer does to results; {} for hardware.
@@ -83,7 +83,7 @@ Effect effect_of(const DiskFacts& f) {
       return f.backing_direct ? Effect{"times include the backing file's filesystem and disk",
                                        "for hardware figures: the data on the disk itself"}
                               : Effect{"the backing file is cached a second time: cold is not cold",
-                                       "losetup --direct-io=on"};
+                                       "losetup --direct-io=on /dev/" + f.disk};
     case DiskKind::virtual_disk:
       return {"the host may answer from its cache: cold here may be warm there",
               "for hardware figures: a disk passed through, or bare metal"};
@@ -95,7 +95,7 @@ Effect effect_of(const DiskFacts& f) {
       return {"memory, not a disk: there are no seeks and no device queue",
               "for hardware figures: the data on a disk"};
     default:
-      return {nullptr, nullptr};
+      return {nullptr, ""};
   }
 }
 
@@ -229,7 +229,7 @@ Check check_layers(const Subject& s) {
     return {"stacked on", Health::missing, "no block device", "see device", kRealPath};
   }
   std::string found;
-  Effect effect{nullptr, nullptr};
+  Effect effect{nullptr, ""};
   for (const DiskFacts& f : device_layers(s.source.device->disk)) {
     found += (found.empty() ? "" : " -> ") + kind_words(f);
     const Effect layer = effect_of(f);

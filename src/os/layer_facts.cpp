@@ -244,7 +244,7 @@ std::vector<std::string> caches_beneath(const std::string& disk) {
           layer.disk, layer.backing_file,
           layer.backing_direct ? "the file is compressed, and its filesystem reads that through "
                                  "pages: use one without compression"
-                               : "losetup --direct-io=on"));
+                               : "losetup --direct-io=on /dev/" + layer.disk));
     } else if (layer.kind == DiskKind::memory) {
       out.push_back(fmt::format("cold: {} is memory: no read of it needs a medium", layer.disk));
     } else if (layer.disk.starts_with("bcache")) {

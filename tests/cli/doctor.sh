@@ -164,6 +164,10 @@ call doctor "$loopfs_device"
 expect_status 0
 [[ $out == *"$loopfs_device"* ]] || die 'a device is not named'
 grep -q '^ok  *direct I/O' "$tmp/.out" || die 'a device that can be read past the page cache is said not to be'
+losetup --direct-io=off "$loopfs_device"
+call doctor "$data" --json
+losetup --direct-io=on "$loopfs_device"
+[[ $out == *"\"losetup --direct-io=on $loopfs_device\""* ]] || die 'the fix for a second cache is no command'
 out=''
 
 # --- no BTF: an empty file over it, in a mount namespace of its own ------------------------------------
