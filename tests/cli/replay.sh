@@ -88,6 +88,9 @@ expect_status 3
 expect 'a shorter file gives what it has' 'c["issued"] == 2'
 expect 'nobody is told' 'c["left_out"] == {"reads beyond the end of a file": 2}'
 expect 'half of the reads are missing' 'c["verdict"] == "unfaithful" and r["samples_per_s"] is None'
+"$blksweep" replay "$tmp/cut.trace" --data "$tmp/cut" --buffered --cache keep --repeats 2 >"$tmp/.out" \
+  2>"$tmp/.err" && die 'half of the reads are missing, and it is done'
+grep -q '2/2\] unfaithful, late p99 [^:]*: .' "$tmp/.err" || die 'why a repeat is unfaithful is not told'
 call catalog "$tmp/cut" --trace "$tmp/cut.trace" -o "$tmp/cut.cat"
 expect_status 0
 grep -q 'samples     2, ' "$tmp/.out" || die 'a shorter file gives shorter samples'

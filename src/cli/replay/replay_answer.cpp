@@ -20,7 +20,8 @@ std::string words_of(const ReplayRow& row) {
     text += fmt::format(", {} requests in {}", format_count(row.requests),
                         format_duration(Nanos(row.length_ns)));
   }
-  return text + fmt::format(", late p99 {}", format_duration(Nanos(row.late_p99_ns)));
+  text += fmt::format(", late p99 {}", format_duration(Nanos(row.late_p99_ns)));
+  return row.reason.empty() ? text : text + ": " + row.reason;
 }
 
 }  // namespace
