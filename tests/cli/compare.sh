@@ -50,6 +50,7 @@ PY
 call report a.db b.db
 expect_status 0
 [[ $out == *'setting depth'*8*2*'2.000 ['*'only in A: path'*'only in B: inode'*'not in its interval'* ]] || die 'the table'
+[[ $out == *'... random,lba,path '*'... random,lba,inode '* ]] || die 'commands that begin alike look equal'
 call report a.db a.db
 expect_status 0
 [[ $out == *'facts are the same'*'1.000 ['*'not shown'* ]] || die 'a database and itself'

@@ -13,9 +13,19 @@ namespace {
 
 constexpr std::size_t kLongestFact = 48;
 
+// Of two long texts that begin alike: the word in which they differ. Commands would look equal.
+std::size_t where_they_part(const std::string& a, const std::string& b) {
+  if (std::max(a.size(), b.size()) <= kLongestFact) {
+    return 0;
+  }
+  const auto at = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  const std::size_t space = at == 0 ? std::string::npos : a.rfind(' ', at - 1);
+  return space == std::string::npos ? 0 : space + 1;
+}
+
 // In one line, whoever wrote it, and without half a character at its end.
-std::string shortened(const std::string& raw) {
-  const std::string text = printable(raw);
+std::string shortened(const std::string& raw, std::size_t from) {
+  const std::string text = (from > 0 ? "... " : "") + printable(raw.substr(from));
   std::size_t end = kLongestFact - 3;
   while (text.size() > kLongestFact && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
     --end;
@@ -48,7 +58,8 @@ std::string facts_text(const Comparison& c) {
   std::size_t same = 0;
   for (const ComparedFact& f : c.facts) {
     if (f.differs()) {
-      table.row({f.name, shortened(f.a), shortened(f.b)});
+      const std::size_t from = where_they_part(f.a, f.b);
+      table.row({f.name, shortened(f.a, from), shortened(f.b, from)});
     } else {
       ++same;
     }
