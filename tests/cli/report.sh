@@ -61,6 +61,8 @@ grep -qx 'ratio: to random, not shown here' "$work/table" || fail "to what the r
 grep -q '^lba .* baseline' "$work/table" || fail "the baseline that is shown: $(cat "$work/table")"
 ! grep -q 'not shown here' "$work/table" || fail "there is no ratio, or to what is shown: $(cat "$work/table")"
 refuses 2 'no cell matches' "$blksweep" report "$db" --cells order=elsewhere
+refuses 2 'there are order=' "$blksweep" report "$db" --cells order=elsewhere
+refuses 2 'settings are ' "$blksweep" report "$db" --cells odrer=lba
 refuses 2 "'order'" "$blksweep" report "$db" --cells order
 
 # JSON: one document on stdout, nothing else.

@@ -1,8 +1,10 @@
 #include "cli/report/report_data.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/units.h"
 #include "store/csv.h"
@@ -38,11 +40,19 @@ Result<> require_match(const std::vector<StoredCell>& cells, const CellFilter& f
   if (std::ranges::any_of(cells, [&](const StoredCell& c) { return matches(c.cell, filter); })) {
     return {};
   }
-  std::string known;
-  for (const auto& [name, value] : cells.empty() ? CellFilter{} : cells.front().cell.settings) {
-    known += (known.empty() ? "" : ", ") + name;
+  std::set<std::string> known, names;
+  for (const StoredCell& c : cells) {
+    for (const auto& [name, value] : c.cell.settings) {
+      names.insert(name);
+      if (std::ranges::any_of(filter, [&](const auto& asked) { return asked.first == name; })) {
+        known.insert(fmt::format("{}={}", name, value));
+      }
+    }
   }
-  return usage_error(fmt::format("{}: no cell matches; settings are {}", option, known));
+  return usage_error(
+      known.empty()
+          ? fmt::format("{}: no cell matches; settings are {}", option, fmt::join(names, ", "))
+          : fmt::format("{}: no cell matches; there are {}", option, fmt::join(known, ", ")));
 }
 
 }  // namespace
