@@ -107,7 +107,7 @@ class Loader:
         return self._loop(0, None)
 
     def _loop(self, ahead: int, prepare: Callable[[_native.Batch], Any] | None) -> Iterator[Any]:
-        """What `prepare` makes of each batch, begun for so many more that have been read; it releases its batch."""
+        """What comes of what `prepare` began of each batch, and of so many more that are read; it releases its batch."""
         self.close()
         if not self._go_on:
             self._at = Position(self._at.epoch)
@@ -153,7 +153,10 @@ class Loader:
             if not made:
                 self._at = Position(self._begin_at.epoch + epochs)
                 break
-            self._at, batch = made.popleft()
+            at, batch = made.popleft()
+            if prepare is not None:
+                batch = batch()  # what it raises comes in this batch's place: the loop has not had it
+            self._at = at
             yield batch
             if prepare is None:
                 batch.release()

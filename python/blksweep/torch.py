@@ -97,8 +97,7 @@ class Dataset(IterableDataset):
                             world_size=self._world * worker.num_workers, **self._options)
             loader.load_state_dict(state)
         with self._decoding() as call:
-            for made in loader._loop(self._ahead, lambda batch: self._begun(batch, call)):
-                batch = made()
+            for batch in loader._loop(self._ahead, lambda batch: self._begun(batch, call)):
                 if not worker:
                     self._tell()
                 yield batch

@@ -123,6 +123,22 @@ class Torch(DataTest):
                 dataset.load_state_dict(states[at])
                 self.assertEqual([b[2].tolist() for b in dataset], whole[at + 1:])
 
+    def test_a_batch_of_which_the_decoder_raised_is_not_through(self):
+        whole = [b[2].tolist() for b in self.dataset()]
+
+        def fail(sample):
+            if bytes(sample) == self.bytes_of(whole[4][7]):
+                raise ValueError("no image")
+            return len(sample)
+
+        for options in ({}, {"decode_workers": 2}, {"decode_workers": 2, "decode_ahead": 3}):
+            dataset = self.dataset(decode=fail, **options)
+            with self.assertRaisesRegex(ValueError, "no image"):
+                self.read(dataset)
+            other = self.dataset()
+            other.load_state_dict(dataset.state_dict())
+            self.assertEqual([b[2].tolist() for b in other], whole[4:])
+
     def test_the_batches_before_an_error_of_the_decoder_come(self):
         order = [i for _, _, numbers in self.dataset() for i in numbers.tolist()]
         for workers in (0, 1, 4):
