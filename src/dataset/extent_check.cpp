@@ -19,9 +19,13 @@ namespace {
 
 constexpr std::size_t kNamed = 3;
 
+// That somebody else points at the same blocks, since a copy by reflink or a snapshot, moves
+// nothing.
+std::uint32_t kind(const ExtentRecord& e) { return e.flags & ~std::uint32_t{kExtentShared}; }
+
 bool continues(const ExtentRecord& a, const ExtentRecord& b) {
   const bool linear = a.has_address() && (a.flags & kExtentEncoded) == 0;
-  return linear && a.flags == b.flags && a.file_end() == b.file_offset &&
+  return linear && kind(a) == kind(b) && a.file_end() == b.file_offset &&
          a.device_offset + a.length == b.device_offset;
 }
 
@@ -38,7 +42,7 @@ void join(std::span<const ExtentRecord> extents, std::vector<ExtentRecord>& out)
 
 bool same_place(const ExtentRecord& a, const ExtentRecord& b) {
   return a.file_offset == b.file_offset && a.device_offset == b.device_offset &&
-         a.length == b.length && a.flags == b.flags;
+         a.length == b.length && kind(a) == kind(b);
 }
 
 bool addressed(const std::vector<ExtentRecord>& extents) {

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "dataset/catalog_check.h"
 #include "dataset/catalog_file.h"
+#include "dataset/extent_check.h"
 #include "dataset/make.h"
 #include "dataset/scan.h"
 #include "os/fiemap.h"
@@ -206,6 +207,22 @@ TEST(CatalogXfs, ReflinkedFilesAreSharedAndStillReadable) {
   ASSERT_TRUE(parts) << parts.error().message();
   EXPECT_EQ(flags_of(parts->view(), "a/two"), std::uint32_t{kExtentShared});
   EXPECT_EQ(compare_with_disk(parts->view(), loop.disk()), 2U);
+}
+
+TEST(CatalogXfs, AFileOfWhichACloneWasMadeLiesWhereItLay) {
+  LoopFs loop;
+  if (const auto made = loop.make({"mkfs.xfs -q", "", 400, false}); !made) {
+    FAIL() << made.error().message();
+  }
+  write_file(loop.path("a/one"), random_text(1, 65536));
+  const auto parts = scan_quietly(loop.path("a"));
+  ASSERT_TRUE(parts) << parts.error().message();
+  ASSERT_TRUE(clone(loop.path("a/one"), loop.path("two")));
+  const auto check = check_extents(parts->view());
+  ASSERT_TRUE(check) << check.error().message();
+  EXPECT_TRUE(check->clean());
+  ASSERT_TRUE(clone(loop.path("a/one"), loop.path("a/two")));  // all of them are told as shared
+  EXPECT_EQ(flags_of(scan_quietly(loop.path("a"))->view(), "one"), std::uint32_t{kExtentShared});
 }
 
 TEST(CatalogBtrfs, CompressedAndInlineAreMarked) {
