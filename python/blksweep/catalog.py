@@ -18,6 +18,7 @@ class Catalog:
             raise FileNotFoundError(f"{self.path}: neither a folder nor a catalog file")
         folder = os.path.isdir(self.path)
         self.native = _native.Data(self.path if folder else "", "" if folder else self.path)
+        self._places: dict[str, str] = {}
 
     def __len__(self) -> int:
         return self.native.samples
@@ -39,6 +40,12 @@ class Catalog:
     def identity(self) -> str:
         """Equal where the same samples have the same numbers, wherever the files lie."""
         return f"{self.native.identity:016x}"
+
+    def places(self, order: str) -> str:
+        """Equal where that order of reading is; it follows where the files lie, but for random, path and recorded."""
+        if order not in self._places:
+            self._places[order] = f"{self.native.places({'order': order}):016x}"
+        return self._places[order]
 
     @property
     def labels(self) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 VERSION = 1
+_SAID_AS = {"granule": "granule (of direct, engine and the filesystem)", "places": "places (where the files lie, which this order follows)"}
 
 
 @dataclass
@@ -28,14 +29,14 @@ def from_state(state: dict, identity: str, settings: dict, samples: int) -> Posi
         raise ValueError("the state is of another data set: the files, their sizes or labels differ")
     theirs = state.get("settings")
     if isinstance(theirs, dict):
-        # States of before there were other scopes, and of before the granule was in them.
-        theirs = {"window_scope": "global", "granule": settings.get("granule"), **theirs}
+        # States of before there were other scopes, and of before granule and places were in them.
+        theirs = {"window_scope": "global", **{n: settings.get(n) for n in _SAID_AS}, **theirs}
     for name, value in settings.items():
-        if name == "ranks" and state.get("done") == 0:
+        if name in ("ranks", "places") and state.get("done") == 0:
             continue  # an epoch that has not begun is shared out anew
         if not isinstance(theirs, dict) or theirs.get(name) != value:
             was = theirs.get(name) if isinstance(theirs, dict) else None
-            name = "granule (of direct, engine and the filesystem)" if name == "granule" else name
+            name = _SAID_AS.get(name, name)
             raise ValueError(f"{name}={value!r}, but the state is of {name}={was!r}: "
                              "samples would come twice or never")
     epoch, done = state.get("epoch"), state.get("done")

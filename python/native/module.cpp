@@ -77,6 +77,8 @@ void define_data(py::module_& m) {
       .def_property_readonly("identity", [](const Data& d) { return d.of->identity(); })
       .def("granule",
            [](const Data& d, const py::dict& given) { return d.of->granule(options_of(given)); })
+      .def("places",
+           [](const Data& d, const py::dict& given) { return d.of->places(options_of(given)); })
       .def_property_readonly("labels", [](const Data& d) { return d.of->labels(); })
       .def("label", [](const Data& d, std::uint32_t label) { return d.of->label(label); })
       .def("label_of", &label_of)

@@ -104,6 +104,9 @@ class LoaderData {
   // What reads with these options are multiples of, which decides how many samples a window holds:
   // another order where it differs. 0: open() would refuse the options.
   std::uint32_t granule(const LoaderOptions& options) const;
+  // Of where files lie, as far as the order of reading follows it: another order where it differs.
+  // 0: it does not follow it.
+  std::uint64_t places(const LoaderOptions& options) const;
 
  private:
   friend class Loader;

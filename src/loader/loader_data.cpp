@@ -10,11 +10,13 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "dataset/extent_check.h"
 #include "loader/loader_options.h"
 #include "loader/planned_epoch.h"
 #include "os/mounts_around.h"
+#include "plan/plan.h"
 
 namespace blksweep {
 namespace {
@@ -36,6 +38,16 @@ std::uint64_t identity_of(const Catalog& catalog) {
     hash = hash_of(std::span<const std::uint64_t>(facts), hash);
   }
   return hash;
+}
+
+std::uint64_t places_of(const Catalog& catalog, Order order) {
+  if (order == Order::random || order == Order::path || order == Order::recorded) {
+    return 0;
+  }
+  // Chunks are cut from the order by address.
+  const bool chunks = order == Order::chunked || order == Order::elevator;
+  const auto samples = make_order(catalog, {.order = chunks ? Order::lba : order});
+  return hash_of(std::span(std::as_const(samples)), 0);
 }
 
 // Inodes of the folders that the files' names lead through, sorted. Nothing when one is not there,
@@ -199,6 +211,10 @@ std::uint64_t LoaderData::identity() const { return state_->identity; }
 std::uint32_t LoaderData::granule(const LoaderOptions& options) const {
   const Result<LoaderSettings> settings = settings_of(options);
   return settings ? read_align(*state_->source, *settings) : 0;
+}
+std::uint64_t LoaderData::places(const LoaderOptions& options) const {
+  const Result<LoaderSettings> settings = settings_of(options);
+  return settings ? places_of(state_->source->catalog, settings->order) : 0;
 }
 
 }  // namespace blksweep

@@ -1,10 +1,14 @@
 """state_dict: a loop that was ended goes on with the sample that would have been next."""
 import itertools
 import json
+import os
 import random
+import shutil
+import tempfile
 import time
 import unittest
 
+import blksweep
 from data import CASES, DataTest, indices
 
 
@@ -144,6 +148,29 @@ class Resume(DataTest):
                 self.at(wrong)
         with self.assertRaisesRegex(ValueError, "another data set"):
             self.at({**state, "data": "0" * 16})
+
+    def test_is_refused_where_the_files_lie_in_another_order_that_the_loop_follows(self):
+        for order, follows in (("lba", True), ("chunked", True), ("elevator", True), ("inode", True), ("random", False), ("path", False)):
+            with tempfile.TemporaryDirectory(dir=self.temp) as parent:
+                folder = os.path.join(parent, "data")
+                shutil.copytree(self.folder, folder)
+                options = {"order": order, "shuffle": "buffer" if order == "elevator" else "none", "batch_size": 16}
+                loader = blksweep.Loader(folder, **options)
+                begun, (part, state) = loader.state_dict(), some(loader, 5)
+                names = [os.path.join(at, name) for at, _, files in os.walk(folder) for name in files]
+                for name in self.rng.sample(names, len(names)):
+                    shutil.copy2(name, name + ".new")
+                for name in names:
+                    os.rename(name + ".new", name)
+                copied = blksweep.Loader(folder, **options)
+                if follows:
+                    with self.assertRaisesRegex(ValueError, "places .where the files lie.*: samples would come twice or never"):
+                        copied.load_state_dict(state)
+                    copied.load_state_dict(begun)
+                    part = []
+                else:
+                    copied.load_state_dict(state)
+                self.assertEqual(sorted(part + indices(copied)), list(range(300)))
 
 
 if __name__ == "__main__":
