@@ -127,13 +127,23 @@ bool Scanner::accept(int fd, const TreeEntry& entry, const struct statx& st, Ope
 
 void Scanner::take_tar(int fd, const TreeEntry& entry, Opened& out) {
   const std::string path = tree_.path(entry);
-  auto members = read_tar(out.record.size, [&](std::uint64_t offset, std::span<std::byte> to) {
+  TarLeftOut left_out;
+  const auto read = [&](std::uint64_t offset, std::span<std::byte> to) {
     return pread_full(fd, to, offset, path);
-  });
+  };
+  auto members = read_tar(out.record.size, read, &left_out);
   if (!members) {
     report_.add(Oddity::damaged_tar, path + ": " + members.error().message());
     out.usable = false;
     return;
+  }
+  for (const std::string& link : left_out.links) {
+    report_.add(Oddity::not_regular, path + ": " + link);
+  }
+  if (left_out.goes_on) {
+    report_.warnings.push_back(path +
+                               ": another archive follows the end of this one, and its members are "
+                               "left out: put each into a file of its own");
   }
   std::erase_if(*members, [&](const TarMember& m) {
     if (m.size > kMaxSampleBytes) {

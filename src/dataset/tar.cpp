@@ -21,6 +21,7 @@ struct Field {
 constexpr Field kName{0, 100}, kMode{100, 8}, kUid{108, 8}, kGid{116, 8}, kSize{124, 12},
     kTime{136, 12}, kChecksum{148, 8}, kMagicField{257, 6}, kVersion{263, 2}, kPrefix{345, 155};
 constexpr std::size_t kType = 156;
+constexpr std::uint64_t kRecord = 20 * kTarBlock;  // unless tar was given another --blocking-factor
 constexpr std::uint64_t kMaxExtended = 1 << 20;  // a path or pax record larger than this is damage
 
 using Block = std::array<char, kTarBlock>;
@@ -110,12 +111,14 @@ bool parse_pax(std::string_view text, Extended& out) {
 
 class Parser {
  public:
-  Parser(std::uint64_t bytes, const ReadAt& read) : bytes_(bytes), read_(read) {}
+  Parser(std::uint64_t bytes, const ReadAt& read, TarLeftOut& left_out)
+      : bytes_(bytes), read_(read), left_out_(left_out) {}
 
   Result<std::vector<TarMember>> run() {
     while (bytes_ - at_ >= kTarBlock) {
       BLKSWEEP_CHECK(read_into(at_, std::as_writable_bytes(std::span(block_))));
       if (all_zero(block_)) {
+        BLKSWEEP_CHECK(look_behind_end());
         return std::move(members_);
       }
       BLKSWEEP_CHECK(take_member());
@@ -132,6 +135,16 @@ class Parser {
   Result<> read_into(std::uint64_t offset, std::span<std::byte> out) const {
     BLKSWEEP_TRY(const std::size_t n, read_(offset, out));
     return n == out.size() ? Result<>{} : damaged("the file ends before it");
+  }
+
+  // An archive is padded to a whole record; what follows that was put there (`cat a.tar b.tar`).
+  Result<> look_behind_end() {
+    const std::uint64_t most = std::min(bytes_, at_ + kRecord + kTarBlock);
+    for (; at_ + kTarBlock <= most && !left_out_.goes_on; at_ += kTarBlock) {
+      BLKSWEEP_CHECK(read_into(at_, std::as_writable_bytes(std::span(block_))));
+      left_out_.goes_on = number(block_, kChecksum) == checksum(block_) && !all_zero(block_);
+    }
+    return {};
   }
 
   Result<> take_member() {
@@ -166,6 +179,9 @@ class Parser {
     if (regular) {
       members_.push_back({next_.path.value_or(header_path()), at_ + kTarBlock, data});
     }
+    if (type == '1' || type == '2') {
+      left_out_.links.push_back(next_.path.value_or(header_path()));
+    }
     if (type != 'g' && type != 'K') {
       next_ = {};
     }
@@ -195,6 +211,7 @@ class Parser {
 
   std::uint64_t bytes_;
   const ReadAt& read_;
+  TarLeftOut& left_out_;
   std::uint64_t at_ = 0;
   Block block_{};
   Extended next_;
@@ -208,8 +225,10 @@ void put(std::string& block, Field f, std::string_view text) {
 
 }  // namespace
 
-Result<std::vector<TarMember>> read_tar(std::uint64_t archive_bytes, const ReadAt& read) {
-  return Parser(archive_bytes, read).run();
+Result<std::vector<TarMember>> read_tar(std::uint64_t archive_bytes, const ReadAt& read,
+                                        TarLeftOut* left_out) {
+  TarLeftOut nobodys;
+  return Parser(archive_bytes, read, left_out != nullptr ? *left_out : nobodys).run();
 }
 
 namespace {

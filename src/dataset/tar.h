@@ -1,7 +1,7 @@
 // Reads the table of a tar file: where each regular member's bytes are.
 //
 // ustar, GNU long names ('L'), pax path and size ('x', 'g' ignored), base-256 sizes. Members that
-// are not regular files are skipped. Only headers are read.
+// are not regular files are skipped, links among them told. Only headers are read.
 //
 // Errors:  accepts arbitrary bytes; a wrong checksum, a truncated member or a sparse member is an
 //          Error that names the offset. An archive may end without its two zero blocks.
@@ -31,7 +31,14 @@ struct TarMember {
 // Fills `out` from `offset` on; how much there was. Short only at the end of the archive.
 using ReadAt = std::function<Result<std::size_t>(std::uint64_t offset, std::span<std::byte> out)>;
 
-Result<std::vector<TarMember>> read_tar(std::uint64_t archive_bytes, const ReadAt& read);
+// What tar would unpack, or read with --ignore-zeros, and is not among the members.
+struct TarLeftOut {
+  std::vector<std::string> links;  // hard and symbolic ones: their bytes are another member's
+  bool goes_on = false;            // another archive was put behind the end of this one
+};
+
+Result<std::vector<TarMember>> read_tar(std::uint64_t archive_bytes, const ReadAt& read,
+                                        TarLeftOut* left_out = nullptr);
 
 // A ustar header block for a regular member. REQUIRES: path below 100 bytes, size below 8 GiB.
 std::string tar_header(const std::string& path, std::uint64_t size);

@@ -8,13 +8,14 @@
 namespace blksweep {
 namespace {
 
-Result<std::vector<TarMember>> parse(const std::string& archive) {
-  return read_tar(archive.size(), [&](std::uint64_t offset, std::span<std::byte> out) {
+Result<std::vector<TarMember>> parse(const std::string& archive, TarLeftOut* left_out = nullptr) {
+  const auto read = [&](std::uint64_t offset, std::span<std::byte> out) {
     const std::size_t n =
         offset >= archive.size() ? 0 : std::min<std::size_t>(out.size(), archive.size() - offset);
     std::memcpy(out.data(), archive.data() + offset, n);
     return Result<std::size_t>(n);
-  });
+  };
+  return read_tar(archive.size(), read, left_out);
 }
 
 std::string padded(std::string data) {
@@ -88,6 +89,27 @@ TEST(ReadTar, NamesTheOffsetOfDamage) {
             std::string::npos);
   EXPECT_FALSE(parse("not a tar file at all" + std::string(1000, 'x')));
   EXPECT_FALSE(parse(altered(tar_header("s", 0), 156, "S") + kTarEnd));
+}
+
+TEST(ReadTar, TellsTheLinksThatItLeavesOutAndNoFolder) {
+  TarLeftOut left_out;
+  const std::string archive = altered(tar_header("d/", 0), 156, "5") + member("d/a", "hello") +
+                              altered(tar_header("d/hard", 0), 156, "1") +
+                              altered(tar_header("d/soft", 0), 156, "2") + kTarEnd;
+  ASSERT_EQ(parse(archive, &left_out)->size(), 1U);
+  EXPECT_EQ(left_out.links, (std::vector<std::string>{"d/hard", "d/soft"}));
+  EXPECT_FALSE(left_out.goes_on);
+}
+
+TEST(ReadTar, TellsThatAnotherArchiveFollowsAndThatPaddingIsNone) {
+  for (const std::size_t blocks : {1U, 2U, 7U, 19U, 20U}) {
+    TarLeftOut left_out;
+    const std::string one = member("a", "hello") + std::string(blocks * kTarBlock, '\0');
+    ASSERT_EQ(parse(one, &left_out)->size(), 1U);
+    EXPECT_FALSE(left_out.goes_on) << blocks;
+    ASSERT_EQ(parse(one + member("b", "x") + kTarEnd, &left_out)->size(), 1U);
+    EXPECT_TRUE(left_out.goes_on) << blocks;
+  }
 }
 
 TEST(ReadTar, AcceptsAnArchiveWithoutItsZeroBlocks) {
