@@ -76,6 +76,14 @@ done
 for text in 'What differs' 'setting depth' 'Cells in one alone' 'no pairs' '<svg'; do
   grep -q "$text" page/compare.html || die "the page does not say $text"
 done
+# Sides that differ by the order itself: a row is not named as if both had read in A's.
+for order in random lba; do
+  call run "${common[@]}" --order "$order" --db "$order.db"
+  expect_status 0
+done
+call report random.db lba.db
+expect_status 0
+[[ $out == *'random | lba'* ]] || die 'the orders of a row'
 call report a.db none.db
 expect_error 1 'none.db'
 call report a.db b.db --cells order=lba

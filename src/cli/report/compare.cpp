@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -267,14 +268,19 @@ Result<Comparison> compare(const ComparedSide& a, const ComparedSide& b,
     return out;
   }
   BLKSWEEP_TRY(const Match base, baseline_of(matched.both, baseline));
-  std::vector<const StoredCell*> of_a;
+  std::vector<const StoredCell*> of_a, of_b;
   for (const Match& m : matched.both) {
     out.cells.push_back(compared(a, b, m, base));
     of_a.push_back(m.a);
+    of_b.push_back(m.b);
   }
-  const std::vector<std::string> labels = labels_of(a, of_a);
-  for (std::size_t c = 0; c < labels.size(); ++c) {
-    out.cells[c].label = labels[c];
+  const std::vector<std::string> names_a = labels_of(a, of_a), names_b = labels_of(b, of_b);
+  for (std::size_t c = 0; c < names_a.size(); ++c) {
+    // A label always names the order, or the peer: where the sides differ by it, that is A's alone.
+    const bool alike = std::ranges::all_of(std::array{"order", "peer"}, [&](const char* name) {
+      return setting_of(of_a[c]->cell, name) == setting_of(of_b[c]->cell, name);
+    });
+    out.cells[c].label = alike ? names_a[c] : names_a[c] + " | " + names_b[c];
   }
   find_differences(out.cells, &ComparedCell::ratio);
   find_differences(out.cells, &ComparedCell::relative);
