@@ -100,7 +100,7 @@ class Loader:
         """The next loop begins with that epoch, from its first sample."""
         if epoch < 0:
             raise ValueError(f"epoch {epoch}: they count from 0")
-        self.close()
+        self._end_loop()
         self._at, self._go_on = Position(epoch), False
 
     def __iter__(self) -> Iterator[_native.Batch]:
@@ -108,11 +108,10 @@ class Loader:
 
     def _loop(self, ahead: int, prepare: Callable[[_native.Batch], Any] | None) -> Iterator[Any]:
         """What comes of what `prepare` began of each batch, and of so many more that are read; it releases its batch."""
-        self.close()
+        self._end_loop()
         if not self._go_on:
             self._at = Position(self._at.epoch)
         self._go_on, self._earlier = False, {}
-        self._loops += 1
         return self._batches(self._at.epoch + self.epochs, self._loops, ahead, prepare)
 
     def _batches(self, end: int, loop: int, ahead: int, prepare: Any) -> Iterator[Any]:
@@ -124,14 +123,20 @@ class Loader:
             yield from self._read(mine, count, ahead, prepare)
             self._check_newest(loop)
             if self._pass is not mine:
-                return  # close() or set_epoch()
+                return  # close()
             self._last_stats = self._earlier = self._of_loop(mine.stats())
             self._pass = None
 
+    def _end_loop(self) -> None:
+        """And who goes on with it hears of it."""
+        self.close()
+        self._loops += 1
+
     def _check_newest(self, loop: int) -> None:
-        """A loop that another one has ended would look like a whole epoch."""
+        """A loop that was ended within would look like a whole epoch."""
         if self._loops != loop:
-            raise RuntimeError("another loop over this loader has begun, and ended this one: make a loader for each")
+            raise RuntimeError("another loop over this loader has begun, or set_epoch() or load_state_dict() was called, which ended "
+                               "this one: make a loader for each")
 
     def _open(self, epochs: int):
         opened = _native.Pass(self.catalog.native, {
@@ -185,7 +190,7 @@ class Loader:
     def load_state_dict(self, state: dict) -> None:
         """The next loop goes on there, with this loader's rank and world_size."""
         found = from_state(state, self.catalog.identity, self._decides(), len(self.catalog))
-        self.close()
+        self._end_loop()
         self._at, self._go_on = found, True
 
     def _of_loop(self, newest: dict) -> dict:

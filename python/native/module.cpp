@@ -78,7 +78,11 @@ void define_data(py::module_& m) {
       .def("granule",
            [](const Data& d, const py::dict& given) { return d.of->granule(options_of(given)); })
       .def("places",
-           [](const Data& d, const py::dict& given) { return d.of->places(options_of(given)); })
+           [](const Data& d, const py::dict& given) {
+             const LoaderOptions options = options_of(given);
+             const py::gil_scoped_release unlocked;  // it sorts all samples
+             return d.of->places(options);
+           })
       .def_property_readonly("labels", [](const Data& d) { return d.of->labels(); })
       .def("label", [](const Data& d, std::uint32_t label) { return d.of->label(label); })
       .def("label_of", &label_of)

@@ -61,6 +61,19 @@ class EveryLoop(DataTest):
                 break
         self.assertEqual(indices(loader), whole)
 
+    def test_that_is_sent_elsewhere_within_a_loop_says_so_there(self):
+        saved = self.loader().state_dict()
+        for send in (lambda loader: loader.set_epoch(0), lambda loader: loader.load_state_dict(saved)):
+            for begun in (0, 3):
+                loader = self.loader()
+                loop = iter(loader)
+                for _ in range(begun):
+                    next(loop)
+                send(loader)
+                with self.assertRaisesRegex(RuntimeError, "set_epoch"):  # else it looks like a whole epoch
+                    next(loop)
+                self.assertEqual(indices(loader), indices(self.loader()), "the next loop is whole")
+
     def test_gives_rows_of_one_size_or_one_array_of_all(self):
         make(os.path.join(self.temp, "even"), "4KiB", 64)
         loader = blksweep.Loader(os.path.join(self.temp, "even"), batch_size=16)

@@ -151,7 +151,7 @@ class Resume(DataTest):
 
     def test_is_refused_where_the_files_lie_in_another_order_that_the_loop_follows(self):
         for order, follows in (("lba", True), ("chunked", True), ("elevator", True), ("inode", True), ("random", False), ("path", False)):
-            with tempfile.TemporaryDirectory(dir=self.temp) as parent:
+            with self.subTest(order=order), tempfile.TemporaryDirectory(dir=self.temp) as parent:
                 folder = os.path.join(parent, "data")
                 shutil.copytree(self.folder, folder)
                 options = {"order": order, "shuffle": "buffer" if order == "elevator" else "none", "batch_size": 16}
@@ -160,6 +160,8 @@ class Resume(DataTest):
                 names = [os.path.join(at, name) for at, _, files in os.walk(folder) for name in files]
                 for name in self.rng.sample(names, len(names)):
                     shutil.copy2(name, name + ".new")
+                    with open(name + ".new", "rb") as file:
+                        os.fsync(file)  # blocks are given now: later all of them would be in the order of names again
                 for name in names:
                     os.rename(name + ".new", name)
                 copied = blksweep.Loader(folder, **options)
