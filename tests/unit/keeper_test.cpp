@@ -123,8 +123,7 @@ TEST(Keeper, ARankThatEndsBeforeMpiRunsHasReadNothing) {
   });
   EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::failed));
   EXPECT_EQ(told.out, "");
-  EXPECT_NE(told.said.find("signal 9 (Killed) while MPI started"), std::string::npos)
-      << told.said;
+  EXPECT_NE(told.said.find("signal 9 (Killed) while MPI started"), std::string::npos) << told.said;
   EXPECT_NE(told.said.find("start the job again"), std::string::npos) << told.said;
 }
 

@@ -1,4 +1,4 @@
-// Traces of files, as training and HPC programs leave them: Darshan, Recorder, DFTracer.
+// Traces of files, as training and HPC programs leave them: Darshan, Recorder, DFTracer, CSV.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -150,6 +150,20 @@ TEST_F(TraceImport, DfTracerRefusesWhatIsAggregatedAndFindsLostLines) {
   expect_refused(read + R"({"name":"read","type":3,"pid":9,"tid":9,"ts":1,"ph":3,"args":{}})",
                  ":2: is aggregated", with_format("dftracer"));
   expect_refused(read + "{\"name\":\"re", ":2:", with_format("dftracer"));
+}
+
+TEST_F(TraceImport, CsvQuotesCloseAtTheEndOfTheLine) {
+  const std::string line =
+      "time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,path\n0,read,0,4096,,,0,read,"
+      ",";
+  for (const auto& [quoted, name] : {std::pair{R"("a,b")", "a,b"}, {R"("a""b")", R"(a"b)"}}) {
+    const auto got = import(line + quoted + "\n");
+    ASSERT_TRUE(got) << quoted;
+    EXPECT_EQ(got->name(0), name);
+  }
+  for (const char* open : {R"("a)", R"("a"b)", R"("a"b")", R"("a""\n)"}) {
+    expect_refused(line + open + "\n", "quotes", with_format("csv"));
+  }
 }
 
 }  // namespace

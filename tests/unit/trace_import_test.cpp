@@ -50,20 +50,6 @@ TEST_F(TraceImport, CsvHasNoNegativeReturnsOrLatencies) {
   EXPECT_FALSE(import(head + "0,read,0,4096,,-1,0,read,,a\n"));
 }
 
-TEST_F(TraceImport, CsvQuotesCloseAtTheEndOfTheLine) {
-  const std::string line =
-      "time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,path\n0,read,0,4096,,,0,read,"
-      ",";
-  for (const auto& [quoted, name] : {std::pair{R"("a,b")", "a,b"}, {R"("a""b")", R"(a"b)"}}) {
-    const auto got = import(line + quoted + "\n");
-    ASSERT_TRUE(got) << quoted;
-    EXPECT_EQ(got->name(0), name);
-  }
-  for (const char* open : {R"("a)", R"("a"b)", R"("a"b")", R"("a""\n)"}) {
-    expect_refused(line + open + "\n", "quotes", with_format("csv"));
-  }
-}
-
 TEST_F(TraceImport, AlibabaCountsMicrosecondsAndBytes) {
   expect_one("419,W,8792731648,16384,1577808144360767\n", "alibaba",
              record(TraceOp::write, 8792731648, 16384), "419");
