@@ -35,24 +35,30 @@ Result<Maybe<double>> parse_margin(const std::string& text) {
   return Maybe<double>(share);
 }
 
+// The values that cells have of the settings that are asked for; where they have none of them, the
+// settings' names.
+std::string known_of(const std::vector<StoredCell>& cells, const CellFilter& filter) {
+  std::set<std::string> values, names;
+  for (const StoredCell& c : cells) {
+    for (const auto& setting : c.cell.settings) {
+      names.insert(setting.first);
+      const bool asked = std::ranges::any_of(
+          filter, [&](const auto& wanted) { return wanted.first == setting.first; });
+      if (asked) {
+        values.insert(fmt::format("{}={}", setting.first, setting.second));
+      }
+    }
+  }
+  return values.empty() ? fmt::format("settings are {}", fmt::join(names, ", "))
+                        : fmt::format("there are {}", fmt::join(values, ", "));
+}
+
 Result<> require_match(const std::vector<StoredCell>& cells, const CellFilter& filter,
                        const char* option) {
   if (std::ranges::any_of(cells, [&](const StoredCell& c) { return matches(c.cell, filter); })) {
     return {};
   }
-  std::set<std::string> known, names;
-  for (const StoredCell& c : cells) {
-    for (const auto& [name, value] : c.cell.settings) {
-      names.insert(name);
-      if (std::ranges::any_of(filter, [&](const auto& asked) { return asked.first == name; })) {
-        known.insert(fmt::format("{}={}", name, value));
-      }
-    }
-  }
-  return usage_error(
-      known.empty()
-          ? fmt::format("{}: no cell matches; settings are {}", option, fmt::join(names, ", "))
-          : fmt::format("{}: no cell matches; there are {}", option, fmt::join(known, ", ")));
+  return usage_error(fmt::format("{}: no cell matches; {}", option, known_of(cells, filter)));
 }
 
 }  // namespace
