@@ -164,12 +164,13 @@ Result<> Experiment::keep(const RoundJob& job, MeasuredRun measured) {
   run.session_id = session_.id;
   run.warnings.insert(run.warnings.end(), cell.warnings.begin(), cell.warnings.end());
   run.warnings.insert(run.warnings.end(), probes_.refused.begin(), probes_.refused.end());
+  std::int64_t id = 0;
   if (store_ != nullptr) {
-    BLKSWEEP_TRY([[maybe_unused]] const std::int64_t id, store_->add_run(cell_ids_[job.cell], run));
+    BLKSWEEP_TRY(id, store_->add_run(cell_ids_[job.cell], run));
   }
   incomplete_ = incomplete_ || run.incomplete;
   repeats_->add(job.cell, run);
-  on_run_({cell, run, ++done_, repeats_->runs_expected(), measured.emitted});
+  on_run_({cell, run, ++done_, repeats_->runs_expected(), measured.emitted, id});
   return {};
 }
 

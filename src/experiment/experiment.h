@@ -69,6 +69,7 @@ struct RunEvent {
   const RunRecord& run;
   std::size_t done, total;  // runs, this one included; with `precision` what is expected
   std::span<const std::uint32_t> emitted = {};  // sample numbers, in the order in which they came
+  std::int64_t id = 0;                          // in the database; 0: there is none
 };
 
 Result<Exit> run_experiment(const Source& source, const ExperimentSettings& settings,

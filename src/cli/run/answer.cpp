@@ -168,8 +168,10 @@ RunAnswer::RunAnswer(const RunOptions& options, const HostRecord& host) : option
 
 void RunAnswer::add(const RunEvent& event, const ExperimentCell* first) {
   const auto index = static_cast<std::size_t>(&event.cell - first);
+  // As `timeline` and `fio` know it, also behind a sweep that was interrupted.
+  const std::size_t number = event.id > 0 ? static_cast<std::size_t>(event.id) : event.done;
   for (const std::string& text : event.run.warnings) {
-    warn_of_run(event.done, labels_[index], text);
+    warn_of_run(number, labels_[index], text);
   }
   note(fmt::format(
       "[{}/{}{}] {}: {} samples in {}{}{}", event.done, options_.precision ? "~" : "",
