@@ -50,7 +50,10 @@ loopfs_remove() {
   fi
   if [ -n "$loopfs_device" ]; then
     loopfs_put_back_queue
-    losetup --detach "$loopfs_device" || true
+    # Where somebody detached it before, its number may be another's by now.
+    if [ ! -e "$loopfs_image" ] || losetup --noheadings --output NAME --associated "$loopfs_image" | grep -qx "$loopfs_device *"; then
+      losetup --detach "$loopfs_device" || true
+    fi
     loopfs_device=
   fi
   if [ -n "$loopfs_mount" ]; then

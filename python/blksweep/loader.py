@@ -177,8 +177,10 @@ class Loader:
 
     def _decides(self) -> dict:
         """With what a sample takes in the window, where direct reads keep whole blocks, and the order that files lie in."""
-        windowed = self._order["shuffle"] in ("buffer", "reservoir")
-        return {**self._order, "places": self.catalog.places(self._order["order"]), **({"granule": self.catalog.native.granule({**self._order, **self._other})} if windowed else {})}
+        decides = {**self._order, "places": self.catalog.places(self._order["order"])}
+        if self._order["shuffle"] in ("buffer", "reservoir"):
+            decides["granule"] = self.catalog.native.granule({**self._order, **self._other})
+        return decides
 
     def state_dict(self) -> dict:
         """Where the loop stands: all that was handed out is done. Plain values, below 1 KiB.

@@ -47,7 +47,7 @@ for direct in on off; do
     echo "no loop device with direct I/O $direct over tmpfs here: $loop"
     continue
   fi
-  at_exit "losetup --detach $loop 2>/dev/null"
+  detach_at_exit "$loop"
   mount "$loop" "$tmp/on-memory"
   at_exit "umount '$tmp/on-memory' 2>/dev/null"
   [ -d "$tmp/on-memory/data" ] || make_data "$tmp/on-memory/data" 50
@@ -101,3 +101,11 @@ for repeats in 2 3; do  # what is in a database already is not run again, and co
 done
 grep -q 'warning: run 5 (.*): engine psync keeps 1 read in flight' "$tmp/.err" || die "not as the database numbers it: $(cat "$tmp/.err")"
 echo 'warnings: named'
+
+# --- what is warm for direct reads ------------------------------------------------------------------
+for io in '' --buffered; do
+  "$blksweep" run --data "$data" --no-probe --no-ceiling --json --cache warm $io >/dev/null 2>"$tmp/.err"
+  said=$(grep -c 'cache warm: direct reads pass the page cache by' "$tmp/.err" || true)
+  [ "$said" = "$([ -n "$io" ] && echo 0 || echo 1)" ] || die "warm ${io:-direct}: said $said times"
+done
+echo 'warm for direct reads: said'

@@ -208,7 +208,7 @@ if command -v fio mkfs.btrfs >/dev/null; then
   truncate -s 60M "$tmp/btrfs/disk.img"
   mkfs.ext4 -qF "$tmp/btrfs/disk.img"
   inner=$(losetup --find --show --direct-io=on "$tmp/btrfs/disk.img" 2>/dev/null || losetup --find --show "$tmp/btrfs/disk.img")
-  at_exit "losetup --detach $inner 2>/dev/null"
+  detach_at_exit "$inner"
   mount "$inner" "$tmp/squeezed"
   mkdir "$tmp/squeezed/data"
   for i in $(seq 100); do head -c 24576 < <(yes "line $i") >"$tmp/squeezed/data/$i"; done

@@ -35,6 +35,10 @@ at_exit() { cleanups+=("$1"); }
 # end_at_exit PID : a child of the test, if it is still there; once it was waited for, its number may be another's.
 end_at_exit() { at_exit "! grep -qs '^PPid:[[:space:]]*$$\$' /proc/$1/status || kill $1"; }
 
+# detach_at_exit LOOP : while it is on a file of this test; once it is detached, its number may be another test's disk.
+detach_at_exit() { at_exit "detach_own '$1' '$(cat "/sys/block/${1#/dev/}/loop/backing_file")'"; }
+detach_own() { [ "$(cat "/sys/block/${1#/dev/}/loop/backing_file" 2>/dev/null)" != "$2" ] || losetup --detach "$1"; }
+
 skip() {
   echo "SKIP: $1"
   exit 77

@@ -28,11 +28,12 @@ PY
 call trace import "$tmp/mixed.csv" -o "$tmp/mixed.trace"
 expect_status 0
 
+busy=0
 new_disk() { # new_disk NAME: 64 MiB of a pattern in $device
   "$python" -c 'import sys; sys.stdout.buffer.write(b"untouched bytes.\n" * ((64 << 20) // 17 + 1))' |
     head -c 64M >"$tmp/$1.img"
   device=$(losetup --find --show "$tmp/$1.img")
-  at_exit "losetup -d $device 2>/dev/null"
+  detach_at_exit "$device"
 }
 
 # --- refused -------------------------------------------------------------------------------------
@@ -71,7 +72,10 @@ mount "$two" "$tmp/folder"
 at_exit "umount $tmp/folder 2>/dev/null"
 refused 2 'it is mounted on' --device "$two" --writes "$two"
 umount "$tmp/folder"
-wipefs --quiet --all "$two"
+until wipefs --quiet --all "$two" 2>"$tmp/.err"; do # a namespace that another test made meanwhile has the mount, too
+  ((++busy < 200)) || die "it stays in use: $(cat "$tmp/.err")"
+  sleep 0.1
+done
 mkswap "$two" >/dev/null
 refused 2 'it holds swap' --device "$two" --writes "$two"
 wipefs --quiet --all "$two"
@@ -79,7 +83,7 @@ echo 'start=2048, size=8192' | sfdisk --quiet --no-tell-kernel "$two"
 refused 2 'it holds dos' --device "$two" --writes "$two"
 losetup -d "$two"
 parted=$(losetup --find --show --partscan "$tmp/two.img")
-at_exit "losetup -d $parted 2>/dev/null"
+detach_at_exit "$parted"
 if [ -e "/sys/block/${parted#/dev/}/${parted#/dev/}p1" ]; then
   refused 2 'it has partitions' --device "$parted" --writes "$parted"
   # What was recorded below the block layer has addresses of the whole disk.

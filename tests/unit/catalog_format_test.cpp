@@ -5,6 +5,7 @@
 
 #include "dataset/catalog_check.h"
 #include "dataset/catalog_file.h"
+#include "loader/address_proof.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -46,6 +47,20 @@ struct Image {
 std::string error_of(const Image& image) {
   const auto decoded = image.decode();
   return decoded ? "" : decoded.error().message();
+}
+
+TEST(CatalogLayout, IsOfPlacesAndNotOfWhoSharesThem) {
+  CatalogParts parts = tiny();
+  const std::string layout = layout_hash(parts.view());
+  for (ExtentRecord& e : parts.extents) {
+    e.flags ^= kExtentShared;  // copied by reflink, or the copy is gone
+  }
+  EXPECT_EQ(layout_hash(parts.view()), layout);
+  parts.extents[1].device_offset += 4096;
+  EXPECT_NE(layout_hash(parts.view()), layout);
+  parts = tiny();
+  parts.extents[0].flags |= kExtentInline;
+  EXPECT_NE(layout_hash(parts.view()), layout);
 }
 
 TEST(CatalogFormat, RoundTripKeepsEverything) {

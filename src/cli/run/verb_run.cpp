@@ -171,6 +171,19 @@ Result<> print_runs(const RunOptions& options, const RunAnswer& answer, const st
   return {};
 }
 
+// No mistake, and not what "warm" says to most: their pages are not.
+void say_what_is_warm(const std::vector<CellSettings>& cells) {
+  const bool passes_by = std::ranges::any_of(cells, [](const CellSettings& c) {
+    return c.cache == CacheState::warm && c.peer.empty() && c.control == Control::none &&
+           (c.direct || c.merge == Merge::device);
+  });
+  if (passes_by) {
+    note(
+        "cache warm: direct reads pass the page cache by; warm for them are inodes, folders and "
+        "extent maps (--buffered reads what is cached)");
+  }
+}
+
 // Its peers were found.
 Result<Exit> measure(RunOptions options, const Measuring& how) {
   BLKSWEEP_TRY(const Source source,
@@ -179,6 +192,7 @@ Result<Exit> measure(RunOptions options, const Measuring& how) {
   const Refusals refusals = find_refusals(source, options.cells);
   std::erase_if(options.cells, [](const CellSettings& c) { return c.control != Control::none; });
   BLKSWEEP_CHECK(settle_cells(options, refusals));
+  say_what_is_warm(options.cells);
   std::optional<ControlRig> controls;
   if (options.controls) {
     add_controls(options.cells);
