@@ -138,8 +138,8 @@ TEST_F(CacheDrop, NoBlockOfMetadataIsLeftForASecondDrop) {
     ASSERT_TRUE(drop_node(DropKind::all));
     const std::uint64_t first = held();
     ASSERT_TRUE(drop_node(DropKind::all));
-    EXPECT_EQ(first, held());
-    EXPECT_LT(first, 8U);  // a superblock, and the journal's
+    EXPECT_LE(first, held());  // what is more, ext4's own threads have read since
+    EXPECT_LT(first, 8U);      // a superblock, and the journal's
   }
 }
 
