@@ -121,14 +121,17 @@ TEST_F(CacheDrop, TheNodeShowsThatItsFilePagesWent) {
   EXPECT_TRUE(after.inodes && after.dentries && after.reclaimable_slab && after.mapped);
 }
 
-// Of files that were just made, the journal remembers the blocks of their inodes.
+// Of files that were just made, the journal remembers the blocks of their inodes. ext4's own
+// threads read and write now and then behind a drop: then other files are made, and dropped once
+// more.
 TEST_F(CacheDrop, NoBlockOfMetadataIsLeftForASecondDrop) {
   const Fd device(::open(disk_.device().c_str(), O_RDONLY | O_CLOEXEC));
   const auto held = [&device] {
     const auto r = residency_of(device.get(), {0, 256U << 20}, ResidencyMethod::cachestat);
     return r ? r->resident_pages : 0;
   };
-  for (int round = 0; round < 3; ++round) {
+  int equal = 0;
+  for (int round = 0; round < 6 && equal < 3; ++round) {
     const std::string many = "many" + std::to_string(round);
     folder(many);
     for (std::size_t f = 0; f < 500; ++f) {
@@ -138,9 +141,10 @@ TEST_F(CacheDrop, NoBlockOfMetadataIsLeftForASecondDrop) {
     ASSERT_TRUE(drop_node(DropKind::all));
     const std::uint64_t first = held();
     ASSERT_TRUE(drop_node(DropKind::all));
-    EXPECT_LE(first, held());  // what is more, ext4's own threads have read since
-    EXPECT_LT(first, 8U);      // a superblock, and the journal's
+    equal += first == held() ? 1 : 0;
+    EXPECT_LT(first, 8U);  // a superblock, and the journal's
   }
+  EXPECT_EQ(equal, 3);
 }
 
 // Freed later, they would be freed in the run: its first milliseconds are then not its own.
