@@ -19,13 +19,9 @@ namespace {
 
 constexpr std::size_t kNamed = 3;
 
-// That somebody else points at the same blocks, since a copy by reflink or a snapshot, moves
-// nothing.
-std::uint32_t kind(const ExtentRecord& e) { return e.flags & ~std::uint32_t{kExtentShared}; }
-
 bool continues(const ExtentRecord& a, const ExtentRecord& b) {
   const bool linear = a.has_address() && (a.flags & kExtentEncoded) == 0;
-  return linear && kind(a) == kind(b) && a.file_end() == b.file_offset &&
+  return linear && a.kind() == b.kind() && a.file_end() == b.file_offset &&
          a.device_offset + a.length == b.device_offset;
 }
 
@@ -42,7 +38,7 @@ void join(std::span<const ExtentRecord> extents, std::vector<ExtentRecord>& out)
 
 bool same_place(const ExtentRecord& a, const ExtentRecord& b) {
   return a.file_offset == b.file_offset && a.device_offset == b.device_offset &&
-         a.length == b.length && kind(a) == kind(b);
+         a.length == b.length && a.kind() == b.kind();
 }
 
 bool addressed(const std::vector<ExtentRecord>& extents) {

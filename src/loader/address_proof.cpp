@@ -166,13 +166,12 @@ std::string AddressProof::open_for_writing(const Source& source, const ExtentChe
   return {};
 }
 
-// Without the mark of shared blocks: a copy by reflink moves nothing.
 std::string layout_hash(const Catalog& c) {
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
                                                                        &XXH3_freeState);
   XXH3_64bits_reset(state.get());
   for (ExtentRecord e : c.extents) {
-    e.flags &= ~std::uint32_t{kExtentShared};
+    e.flags = e.kind();
     XXH3_64bits_update(state.get(), &e, sizeof e);
   }
   return fmt::format("{:016x}", XXH3_64bits_digest(state.get()));

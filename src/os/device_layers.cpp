@@ -40,9 +40,7 @@ void add_hardware(DiskFacts& f, const fs::path& sys) {
 MountFacts mount_by_text(const std::string& file) {
   MountFacts best;
   for (const MountFacts& m : mounts()) {
-    const bool under =
-        m.mount_point == "/" || file == m.mount_point || file.starts_with(m.mount_point + "/");
-    if (under && m.mount_point.size() >= best.mount_point.size()) {
+    if (is_under(file, m.mount_point) && m.mount_point.size() >= best.mount_point.size()) {
       best = m;
     }
   }

@@ -41,7 +41,9 @@ struct ExtentRecord {
   std::uint32_t file;
   std::uint64_t file_end() const { return file_offset + length; }
   // The bytes on the device are the file's bytes and may be read from there.
-  bool on_device() const { return (flags & ~std::uint32_t{kExtentShared}) == 0; }
+  bool on_device() const { return kind() == 0; }
+  // The flags, but for who else points here: a copy by reflink or a snapshot moves nothing.
+  std::uint32_t kind() const { return flags & ~std::uint32_t{kExtentShared}; }
   bool has_address() const { return (flags & (kExtentNoAddress | kExtentInline)) == 0; }
 };
 static_assert(sizeof(ExtentRecord) == 32);

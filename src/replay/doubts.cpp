@@ -71,8 +71,8 @@ std::string filesystem_of(const ReplaySettings& settings) {
   return mount ? mount->filesystem : "";
 }
 
-std::string of_memory(const ReplayReport& r, const ReplaySettings& settings) {
-  const std::string filesystem = filesystem_of(settings);
+std::string of_memory(const ReplayReport& r, const ReplaySettings& settings,
+                      const std::string& filesystem) {
   if (is_memory(filesystem)) {
     return fmt::format("cold: {} is memory: no read of it needs a medium", settings.folder);
   }
@@ -92,8 +92,8 @@ std::string of_memory(const ReplayReport& r, const ReplaySettings& settings) {
 }
 
 // Reads on another disk are the process's, too, and what is counted twice hides a neighbour's.
-std::string of_others(const ReplayReport& r, const ReplaySettings& settings) {
-  if (!r.own_read_bytes || r.others_read_bytes || is_memory(filesystem_of(settings))) {
+std::string of_others(const ReplayReport& r, const std::string& filesystem) {
+  if (!r.own_read_bytes || r.others_read_bytes || is_memory(filesystem)) {
     return "";
   }
   return fmt::format(
@@ -111,12 +111,13 @@ std::int64_t clock_step(const TraceFacts& facts, double speed) {
 }
 
 std::vector<std::string> doubts_of(const ReplayReport& report, const ReplayMeans& m) {
+  const std::string filesystem = filesystem_of(m.settings);
   std::vector<std::string> out{of_clock(m.facts, m.settings),
                                of_volumes(m.survey, m.settings),
                                of_partition(m),
                                of_rounding(report),
-                               of_memory(report, m.settings),
-                               of_others(report, m.settings)};
+                               of_memory(report, m.settings, filesystem),
+                               of_others(report, filesystem)};
   std::erase(out, "");
   return out;
 }
