@@ -6,7 +6,8 @@ usage: scripts/mutate/mutate.py [--seconds N] [--count N] [--files GLOB,...] [--
   --place   all mutants of these lines, in place of random ones     --workers at once, each in a copy of its own (default: half the CPUs, or 2)
 
 A mutant is shown to the tests that enter the function that it changes, then to those that enter anything else of its file,
-the quickest first (each test is run once alone for that, reach.py).
+the quickest first (each test is run once for that, reach.py). Scripts (cli) only to those that enter the function; those that
+share the machine run side by side, and a script has to fail twice.
 Works in copies (build-mutate/), with objects of their own, compiled without optimization. What was found out is kept there:
 what was noticed is not asked again while the line is the same, what survived not while no source and no test changes. So the
 same command goes on after Ctrl-C.
@@ -31,8 +32,9 @@ import threading
 import time
 
 from mutants import Mutant, applied, mutants_of
-from reach import Reach, listed
-from running import STOP, Interrupted, bounded, ended
+from reach import Reach
+from running import STOP, Interrupted, ended
+from stages import OWN, PROGRAMS, TARGETS, asked, groups_of, own
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PLACE = ROOT / "build-mutate"
@@ -43,11 +45,6 @@ BUILD = ("make", "-s", "B=build", "CUDA=0", "WARN=", "CXX=clang++-14")
 RECORDING = (f"CXXFLAGS={COVER}", f"LDFLAGS=-fuse-ld=lld {REACHED_O}")
 # The changed object needs no flags of what it enters, and nobody looks a line up: half the compiler's and linker's time.
 MUTANT = ("CXXFLAGS=-O0 -g0", f"LDFLAGS=-fuse-ld=lld -Wl,-O0,--strip-debug {REACHED_O}")
-TARGETS = {"unit": "build/unit_tests", "root": "build/root_tests", "cli": "test-programs"}
-PROGRAMS = {"unit": "build/unit_tests", "root": "build/root_tests", "cli": "build/blksweep"}  # of these a mutant has its own
-OWN = "build/mutant"
-CLI_SECONDS = 300  # of scripts, for one mutant
-ALONE = threading.Lock()  # root tests and scripts change what the machine has once
 
 
 @dataclasses.dataclass
@@ -94,27 +91,6 @@ def steps(tree, stage, file):
     return (*compile_[:-1], f"{OWN}/changed.o"), (*(f"{OWN}/changed.o" if w == built else w for w in link[:-1]), own(program))
 
 
-def own(program):
-    """Where a mutant's program is."""
-    return f"{OWN}/{pathlib.PurePath(program).name}"
-
-
-def gtest(program, tests):
-    """(command, environment) of these tests."""
-    return ((program, "--gtest_fail_fast", "--gtest_brief=1"), {"GTEST_FILTER": ":".join(tests)})
-
-
-def script(program, name):
-    return (("bash", f"tests/cli/{name}.sh"), {"BLKSWEEP": program, "BUILD": "build"})
-
-
-def commands_of(stage, tree):
-    """{test: (command, environment)}."""
-    if stage == "cli":
-        return {path.stem: script(PROGRAMS[stage], path.stem) for path in sorted((tree / "tests/cli").glob("*.sh"))}
-    return {test: gtest(PROGRAMS[stage], [test]) for test in listed(tree / PROGRAMS[stage])}
-
-
 def state_of(tree, names, stage):
     """What a stage's programs and tests are made of, as a few letters."""
     folders = ("src/", "ebpf/", "tests/support/", f"tests/{stage}/")
@@ -132,51 +108,13 @@ def reach_of(tree, states, workers):
         if not kept.exists():
             one = Reach(tree)
             print(f"mutate: runs each of the {stage} tests once, to learn what it enters", flush=True)
-            failed = one.learn(stage, tree / PROGRAMS[stage], commands_of(stage, tree), workers if stage == "unit" else 1)
+            failed = [test for commands, at_once in groups_of(stage, tree, workers)
+                      for test in one.learn(stage, tree / PROGRAMS[stage], commands, at_once)]
             if failed:
                 print(f"mutate: {stage} tests that do not pass alone here, and are not asked: {', '.join(failed)}", flush=True)
             one.save(kept)
         reach.load(kept)
     return reach
-
-
-def noticed_by(stage, tests, reach, tree):
-    """Whether one of these tests fails: GoogleTest's all at once, scripts one after the other."""
-    took = sum(reach.tests[stage, test].seconds for test in tests)
-    if stage != "cli":
-        command, env = gtest(own(PROGRAMS[stage]), tests)
-        return bounded(command, tree, 6 * took + 30, 3 * took + 5, env) != 0
-    spent = 0
-    for test in tests:
-        took = reach.tests[stage, test].seconds
-        spent += took
-        if spent > CLI_SECONDS:
-            return False
-        command, env = script(own(PROGRAMS[stage]), test)
-        if bounded(command, tree, 3 * took + 30, 3 * took + 30, env) not in (0, 77):
-            return True
-    return False
-
-
-def chunks(tests, reach, stage):
-    """Of a second, of four, of sixteen and so on, so that what the quick ones notice, or never end in, costs little."""
-    found, budget, spent = [], 1, 0
-    for test in tests:
-        spent += reach.tests[stage, test].seconds
-        if not found or spent > budget or len(found[-1]) == 400:
-            budget, spent = 4 * budget, reach.tests[stage, test].seconds
-            found.append([])
-        found[-1].append(test)
-    return found
-
-
-def asked(stage, mutant, reach, tree):
-    """Whether a stage notices."""
-    groups = reach.of(stage, mutant.file, mutant.line, mutant.before.startswith(" "))
-    with contextlib.nullcontext() if stage == "unit" else ALONE:
-        if stage == "cli":
-            return noticed_by(stage, sum(groups, []), reach, tree)
-        return any(noticed_by(stage, some, reach, tree) for tests in groups for some in chunks(tests, reach, stage))
 
 
 @contextlib.contextmanager
@@ -332,6 +270,9 @@ def run(options):
         subprocess.run(("cp", "-a", trees[0] / "build", tree), check=True)
     for tree in trees:
         (tree / OWN).mkdir(exist_ok=True)
+        beside = tree / OWN / "blksweep-mpi"  # as it is: scripts look for it beside the program
+        if not beside.is_symlink():
+            beside.symlink_to("../blksweep-mpi")
     print(f"{len(mutants)} mutants, {len(reach.tests)} tests", flush=True)
     campaign = Campaign(mutants, Results(states), reach, options)
     workers = [threading.Thread(target=campaign.work, args=(tree,)) for tree in trees]

@@ -14,6 +14,7 @@ import threading
 import time
 
 STOP = threading.Event()  # set: every command is ended, and asking for another one raises Interrupted
+NEVER = threading.Event()
 MEMORY = 6 << 30          # bytes of data, of each process
 UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 # The first process of a namespace ignores signals: a shell is that.
@@ -33,10 +34,10 @@ def killed(ran):
     ran.wait()
 
 
-def waited(ran, seconds):
-    """Its exit status; None when it had not ended by then."""
+def waited(ran, seconds, needless):
+    """Its exit status; None when it had not ended by then, or nobody needs it any more."""
     until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    while time.monotonic() < until and not needless.is_set():
         if STOP.is_set():
             raise Interrupted
         try:
@@ -46,7 +47,7 @@ def waited(ran, seconds):
     return None
 
 
-def ended(command, cwd, seconds, log=None, env=None):
+def ended(command, cwd, seconds, log=None, env=None, needless=NEVER):
     """Its exit status; None when it had to be ended."""
     if STOP.is_set():
         raise Interrupted
@@ -54,7 +55,7 @@ def ended(command, cwd, seconds, log=None, env=None):
     ran = subprocess.Popen(command, cwd=cwd, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
                            env={**os.environ, **(env or {})})
     try:
-        return waited(ran, seconds)
+        return waited(ran, seconds, needless)
     finally:
         killed(ran)
         if log:
@@ -73,12 +74,12 @@ def loops_on(folder):
     return found
 
 
-def bounded(command, cwd, seconds, cpu_seconds, env=None):
+def bounded(command, cwd, seconds, cpu_seconds, env=None, needless=NEVER):
     """The same of a test: bounded, with a folder of its own for what it makes, which is gone afterwards."""
     folder = tempfile.mkdtemp(prefix="mutate-")
     bounds = ("prlimit", f"--cpu={int(cpu_seconds)}:{int(cpu_seconds) + 2}", f"--data={MEMORY}", "--core=0")
     try:
-        return ended((*OWN, *bounds, *command), cwd, seconds, env={**(env or {}), "TMPDIR": folder})
+        return ended((*OWN, *bounds, *command), cwd, seconds, None, {**(env or {}), "TMPDIR": folder}, needless)
     finally:
         for loop in loops_on(folder):
             subprocess.run(("losetup", "-d", loop), check=False, capture_output=True)

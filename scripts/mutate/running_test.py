@@ -42,6 +42,13 @@ class Running(unittest.TestCase):
         self.assertIsNone(running.ended(("sh", "-c", "sleep 600 & echo $! > told; wait"), self.folder.name, 1))
         self.assertTrue(ended(self.told()[0]))
 
+    def test_one_that_nobody_needs_any_more_is_ended(self):
+        needless = threading.Event()
+        threading.Timer(0.3, needless.set).start()
+        begin = time.monotonic()
+        self.assertIsNone(running.ended(("sleep", "600"), self.folder.name, 600, needless=needless))
+        self.assertLess(time.monotonic() - begin, 300)
+
     def test_files_are_gone(self):
         running.bounded(("sh", "-c", "mktemp > told; echo $TMPDIR >> told"), self.folder.name, 60, 60)
         file, folder = self.told()
