@@ -21,7 +21,7 @@
 #   B=DIR  where programs go (must begin with build)     OBJ=DIR  where objects are, if not in B
 #   PLAIN='tests src/plan'  a sanitizer build that takes these folders' objects from build/, as they are
 #   PCH=0  without precompiled headers
-#   SETS=N  sources of a folder that are compiled at once: more cost less in all, and more after each change
+#   SETS=4  sources of a folder that are compiled at once, 16 if not said: for who changes them, seconds after each change
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -99,15 +99,15 @@ sources := $(filter-out $(main) $(mpi_src) $(if $(filter 1,$(BPF)),$(bpf_off),$(
              $(if $(filter 1,$(CUDA)),$(cuda_off),$(cuda_on)),$(call in_src,*.cpp))
 
 # Sources of a folder are compiled a few at a time, as sets: reading headers is most of the work. What is
-# linked in place of something else or needs flags of its own is compiled alone, as is what takes long.
+# linked in place of something else or needs flags of its own is compiled alone; in small sets, so is what takes long.
 sets_of = $(shell printf '%s\n' $(1) | awk '{ d = $$0; sub("/[^/]*$$", "", d); \
             print d "/set" int((n[d]++) / $(2)) ":" $$0 }')
-slow    := src/cli/command.cpp src/cli/run/options.cpp src/cli/run/answer.cpp \
-           src/store/trace_events.cpp src/experiment/fio_twin.cpp $(call in_src,verb_*.cpp)
+set_size := $(or $(SETS),16)
+small    := $(filter 1 2 3 4,$(set_size))
+slow    := $(if $(small),src/cli/command.cpp src/cli/run/options.cpp src/cli/run/answer.cpp \
+           src/store/trace_events.cpp src/experiment/fio_twin.cpp $(call in_src,verb_*.cpp))
 alone   := $(main) $(slow) src/cli/version.cpp src/loader/loader.cpp $(variants) \
            tests/unit/allocations_test.cpp $(wildcard tests/gpu/*_cuda*.cpp) tests/standin/nvml.cpp
-plain_size := $(or $(SETS),4)
-set_size := $(or $(SETS),$(if $(SAN),12,4))
 # With PLAIN a sanitizer sees what the program does in a test, and not the test: that is compiled once, for `make test`.
 PLAIN    ?=
 plain    := $(addsuffix /%,$(PLAIN))
@@ -118,10 +118,9 @@ threadless := $(if $(filter tsan,$(SAN)),$(foreach t,account account_% batch_slo
            pair_judge paired part_hash peer_report plan planned_epoch precision prediction_% probe_math quantile replay_orders rig rig_verdict \
            schedule series shuffle_quality simulate_epoch summary table tar trace_% units unpaired wide_view window_search,tests/unit/$(t)_test.cpp))
 in_sets := $(filter-out $(alone) $(threadless),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support standin,tests/$(t)/*.cpp)))
-sets    := $(call sets_of,$(filter-out $(plain),$(in_sets)),$(set_size))
-plain_sets := $(if $(PLAIN),$(call sets_of,$(filter $(plain),$(in_sets)),$(plain_size)))
+sets    := $(call sets_of,$(in_sets),$(set_size))
 sources_in = $(patsubst $(1):%,%,$(filter $(1):%,$(sets)))
-object_of  = $(if $(filter $(plain),$(1)),build,$(OBJ))/$(firstword $(patsubst %:$(1),%,$(filter %:$(1),$(sets) $(plain_sets))) $(1:.cpp=)).o
+object_of  = $(if $(filter $(plain),$(1)),build,$(OBJ))/$(firstword $(patsubst %:$(1),%,$(filter %:$(1),$(sets))) $(1:.cpp=)).o
 objects_of = $(sort $(foreach s,$(1),$(call object_of,$(s))))
 objects := $(call objects_of,$(sources))
 # Tests need what is below src/cli only, and are built without waiting for it.
@@ -218,7 +217,7 @@ PCH ?= 1
 # With one gcc 12 takes operator+ of std::string for a copy out of bounds (GCC bugs 105329, 105651), and in large sets a
 # constant for a value that was never set.
 is_clang  := $(filter clang%,$(notdir $(CXX)))
-pch_quiet := $(if $(is_clang),,-Wno-subobject-linkage -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict $(if $(SETS),-Wno-maybe-uninitialized))
+pch_quiet := $(if $(is_clang),,-Wno-subobject-linkage -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict $(if $(small),,-Wno-maybe-uninitialized))
 use_pch = -Winvalid-pch $(pch_quiet) -include $(call pch_of,$(1))
 pch_src   := $(OBJ)/pch/src.h
 pch_cli   := $(OBJ)/pch/cli.h

@@ -41,7 +41,7 @@ PLACE = ROOT / "build-mutate"
 RESULTS, REACHED_O = PLACE / "results.jsonl", PLACE / "reached.o"
 EQUAL = ROOT / "tests/mutation-equal.txt"
 COVER = "-O0 -gline-tables-only -fsanitize-coverage=inline-bool-flag,pc-table"
-BUILD = ("make", "-s", "B=build", "CUDA=0", "WARN=", "CXX=clang++-14")
+BUILD = ("make", "-s", "B=build", "SETS=4", "CUDA=0", "WARN=", "CXX=clang++-14")
 RECORDING = (f"CXXFLAGS={COVER}", f"LDFLAGS=-fuse-ld=lld {REACHED_O}")
 # The changed object needs no flags of what it enters, and nobody looks a line up: half the compiler's and linker's time.
 MUTANT = ("CXXFLAGS=-O0 -g0", f"LDFLAGS=-fuse-ld=lld -Wl,-O0,--strip-debug {REACHED_O}")
