@@ -29,6 +29,9 @@ class NotApplicable(NothingToDraw):
     """The figure is about something that these runs do not have: a page need not mention it."""
 
 
+DIFFERENT = ("faster", "slower")
+
+
 @dataclasses.dataclass(frozen=True)
 class Cell:
     cell_id: int
@@ -39,10 +42,11 @@ class Cell:
     settings: dict
     verdict: str = ""  # "faster", "slower", "not shown"; "": the baseline, or too few pairs
     ratio_to: str = ""  # the baseline's label; "": there is no ratio
+    fio_verdict: str = ""  # the same of the cell and its fio twin
 
     @property
     def differs(self):
-        return self.verdict in ("faster", "slower")
+        return self.verdict in DIFFERENT
 
     @property
     def disk(self):
@@ -128,7 +132,7 @@ def load_cells(path):
             values = {k: number(v) for k, v in row.items() if not k.startswith("setting_")}
             cells.append(Cell(int(row["cell_id"]), row["label"], row["baseline"] == "1",
                               int(row["runs"]), values, settings, row.get("verdict", ""),
-                              row.get("ratio_to", "")))
+                              row.get("ratio_to", ""), row.get("fio_verdict", "")))
     return cells
 
 

@@ -85,21 +85,24 @@ def duration(ns):
     return f"{ns:.0f} ns"
 
 
-def ratio(cell):
-    if cell.baseline:
-        return "baseline"
-    value, ends = cell.value("ratio"), cell.interval("ratio")
+def estimate(cell, name):
+    value, ends = cell.value(name), cell.interval(name)
     if value is None:
         return "–"
     return common.digits(value) if ends is None else f"{common.digits(value)} [{common.digits(ends[0])}, {common.digits(ends[1])}]"
 
 
-def verdict(cell):
-    """"faster", "not shown (needs 4.2 %)", "" of the baseline and of too few pairs."""
-    if cell.value("equal"):
-        return cell.verdict + (", within the margin" if cell.differs else "; equal")
-    least = cell.value("detectable")
-    return cell.verdict if least is None else f"{cell.verdict} (needs {common.percent(least)})"
+def ratio(cell):
+    return "baseline" if cell.baseline else estimate(cell, "ratio")
+
+
+def verdict(cell, of=""):
+    """"faster", "not shown (needs 4.2 %)", "" of the baseline and of too few pairs; of="fio_": of the fio twin's."""
+    word = cell.fio_verdict if of else cell.verdict
+    if cell.value(of + "equal"):
+        return word + (", within the margin" if word in load.DIFFERENT else "; equal")
+    least = cell.value(of + "detectable")
+    return word if least is None else f"{word} (needs {common.percent(least)})"
 
 
 COLUMNS = [  # title, is a number, text of a cell
@@ -111,7 +114,8 @@ COLUMNS = [  # title, is a number, text of a cell
     ("least..greatest", True, lambda c: spread(c, "bytes_per_s", MIB)),
     ("ratio [95 %]", True, ratio),
     ("verdict", False, verdict),
-    ("ours / fio", True, lambda c: common.digits(c.value("fio_ratio"))),
+    ("ours / fio", True, lambda c: estimate(c, "fio_ratio")),
+    ("against fio", False, lambda c: verdict(c, "fio_")),
     ("waits for decoding", True, lambda c: "–" if c.value("decode_wait") is None else common.decode_bound_text(c.value("decode_wait"))),
     ("of ceiling", True, lambda c: shown(c.value("ceiling_share"), "{:.0%}")),
     ("first batch", True, lambda c: duration(c.value("first_batch_ns"))),
@@ -145,6 +149,10 @@ def result_notes(cells, facts):
         notes.append(f"Ratio: of samples per second, {common.interval_text(cells)}. Verdict: t test after Holm's correction, "
                      f"at most 5 % for one wrong word among {common.plural(max(families), 'comparison')} with a baseline. Not shown "
                      "(needs x %): a mean of x % would have been shown by this many rounds of this noise; it is not equality.")
+    beside = max((sum(1 for c in of_disk if c.fio_verdict) for _, of_disk in load.by_disk(cells)), default=0)
+    if beside > 0:
+        notes.append(f"Against fio: the same test of ours / fio, whether the tool itself is faster or slower than fio with the same reads; "
+                     f"{common.plural(beside, 'comparison')} of their own.")
     notes += [t for t in (common.unseen_baselines(cells), *map(common.stopping_text, (facts, *facts.others))) if t]
     notes.append(f"samples/s, MiB/s, first batch and the columns after it: medians ({common.repeats_text(cells)} a row).")
     notes += [f"{c.label}: {common.plural(int(c.value('split')), 'round')} split between sessions; such runs are no pairs."

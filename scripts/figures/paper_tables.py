@@ -166,7 +166,7 @@ TABLES = {  # name: [(heading, alignment, text of a cell)]; what no cell has is 
     "results": [N, ("left out", "r", few), ("samples/s", "r", text_of("samples_per_s")),
                 ("MiB/s", "r", text_of("mib_per_s")), ("range", "r", spread("mib_per_s")),
                 ("ratio" + INTERVAL, "r", ratio("ratio")), ("verdict", "l", text_of("verdict"))],
-    "device": [N, ("ours / fio" + INTERVAL, "r", ratio("fio_ratio")),
+    "device": [N, ("ours / fio" + INTERVAL, "r", ratio("fio_ratio")), ("against fio", "l", text_of("fio_verdict")),
                ("ours / plain fio" + INTERVAL, "r", ratio("fio_plain_ratio")),
                ("requests", "r", both("device_requests", "fio_requests")), ("of ceiling", "r", text_of("ceiling_share")),
                ("first batch", "r", text_of("first_batch")), ("depth", "r", text_of("depth_mean")),

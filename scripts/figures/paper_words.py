@@ -72,6 +72,13 @@ def statistic(cells, facts):
     return " ".join([text + ".", *(t for t in further if t)])
 
 
+def beside_fio(cells):
+    """What the word of the column "against fio" is."""
+    families = max((sum(1 for c in of_disk if c.fio_verdict) for _, of_disk in load.by_disk(cells)), default=0)
+    return (f"Against fio: the t test of ours / fio over rounds, after Holm's correction, 5 % for one wrong word among {families}; "
+            "not shown is not equal." if families else "")
+
+
 def disks(facts):
     found = "; ".join(dict.fromkeys(common.disk_text(f) for f in (facts, *facts.others)))
     return f"Disk: {found}." if not facts.others else f"Disks: {found}."
@@ -89,12 +96,19 @@ def figure_caption(shown, text):
     return f"{said} {tail(shown)}"
 
 
+METHODS = {  # of a table's words
+    "comparison": lambda shown: statistic(shown.cells, shown.facts),
+    "results": lambda shown: statistic(shown.cells, shown.facts),
+    "device": lambda shown: beside_fio(shown.cells),
+}
+
+
 def captions_tex(shown, drawn, tables):
     lines = ["% \\blkcaption{NAME}: what is shown, how often, by which method, on what, and what was left out.\n"]
     put = r"\blkput{{caption}}{{{}}}{{{}}}" + "\n"
     lines += [put.format(name, tex.escape(figure_caption(shown, text))) for name, _, text in drawn]
     for name in tables:
-        method = statistic(shown.cells, shown.facts) if name in ("comparison", "results") else ""
+        method = METHODS[name](shown) if name in METHODS else ""
         words = " ".join(w for w in (f"{TABLE_WORDS[name]}.", method, tail(shown)) if w)
         lines.append(put.format(name, tex.escape(words)))
     return "".join(lines)

@@ -57,6 +57,8 @@ struct PairedVerdict {
   // Not shown: a mean ratio of 1 + this (or its inverse) would have been, in this family and noise.
   std::optional<double> detectable = std::nullopt;
   bool equal = false;  // shown to be within the margin
+
+  bool differs() const { return finding == Finding::faster || finding == Finding::slower; }
 };
 
 struct VerdictSettings {

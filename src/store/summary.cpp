@@ -9,6 +9,7 @@
 #include "store/pairs.h"
 #include "store/request_notes.h"
 #include "store/rig_verdict.h"
+#include "store/verdicts.h"
 
 namespace blksweep {
 namespace {
@@ -269,29 +270,6 @@ void add_ratio(CellSummary& cell, const Runs& runs, const Runs& baseline, double
   }
 }
 
-double error_rate_of(const SummaryInput& input, const std::string& disk) {
-  return input.stopping.contains(disk) ? kStoppedErrorRate : kErrorRate;
-}
-
-// The cells of one disk are compared with one baseline: a family.
-void add_verdicts(std::vector<CellSummary>& cells, const SummaryInput& input) {
-  std::map<std::string, std::vector<CellSummary*>> families;
-  for (CellSummary& c : cells) {
-    if (c.ratio) {
-      families[setting_of(c.cell, "disk")].push_back(&c);
-    }
-  }
-  for (const auto& [disk, family] : families) {
-    std::vector<PairedRatio> ratios;
-    std::ranges::transform(family, std::back_inserter(ratios), [](auto* c) { return *c->ratio; });
-    const std::vector<PairedVerdict> verdicts =
-        find_verdicts(ratios, {.error_rate = error_rate_of(input, disk), .margin = input.margin});
-    for (std::size_t i = 0; i < family.size(); ++i) {
-      family[i]->verdict = verdicts[i];
-    }
-  }
-}
-
 std::string disk_of(const StoredCell& cell) { return setting_of(cell.cell, "disk"); }
 
 std::vector<CeilingRecord> ceilings_of(const SummaryInput& input, const std::string& disk) {
@@ -378,20 +356,6 @@ std::vector<CellSummary> summarize(const SummaryInput& input) {
   }
   add_verdicts(out, input);
   return out;
-}
-
-std::string_view verdict_word(const CellSummary& cell) {
-  switch (cell.verdict.finding) {
-    case Finding::faster:
-      return "faster";
-    case Finding::slower:
-      return "slower";
-    case Finding::not_shown:
-      return "not shown";
-    case Finding::none:
-      break;
-  }
-  return "";
 }
 
 }  // namespace blksweep

@@ -73,9 +73,7 @@ struct CellSummary {
   std::vector<std::pair<std::string, double>> read_for;
   std::string page_cache;  // what became of its pages, in a line; empty: nobody looked
 
-  bool differs() const {
-    return verdict.finding == Finding::faster || verdict.finding == Finding::slower;
-  }
+  bool differs() const { return verdict.differs(); }
 };
 
 struct SummaryInput {
@@ -103,9 +101,6 @@ std::map<std::string, std::size_t> baselines_of(const SummaryInput& input);
 
 // The newest complete run of each repeat of a cell, by repeat.
 std::vector<const StoredRun*> counted_runs(const std::vector<StoredRun>& runs, std::int64_t cell);
-
-// "faster", "slower", "not shown"; "" of the baseline and of too few pairs.
-std::string_view verdict_word(const CellSummary& cell);
 
 // For the terminal: one row per cell, then notes (what was left out, what the intervals can bear).
 std::string summary_text(const std::vector<CellSummary>& cells);

@@ -13,57 +13,30 @@
 #include "store/request_notes.h"
 #include "store/stopping.h"
 #include "store/summary.h"
+#include "store/verdicts.h"
 
 namespace blksweep {
 namespace {
 
 constexpr double kLeastStall = 0.0005;  // of the epoch; less would read 0.0 %
 
-// Three digits that matter, never an exponent: 12345, 123, 12.3, 1.23.
-std::string digits(double x) {
-  const double size = std::abs(x);
-  return fmt::format("{:.{}f}", x, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
-}
-
 template <class T, class Format>
 std::string shown(const Maybe<T>& x, Format format) {
   return x ? format(*x) : "-";
 }
 
-std::string range(double low, double high) {
-  return fmt::format("{}..{}", digits(low), digits(high));
-}
-
 std::string repeats_range(const CellSummary& c) {
-  return c.bytes_per_s && c.runs > 1
-             ? range(c.bytes_per_s->least / double{kMiB}, c.bytes_per_s->greatest / double{kMiB})
-             : "-";
+  return c.bytes_per_s && c.runs > 1 ? range_text(c.bytes_per_s->least / double{kMiB},
+                                                  c.bytes_per_s->greatest / double{kMiB})
+                                     : "-";
 }
 
 std::string ratio(const CellSummary& c) {
-  if (c.baseline) {
-    return "baseline";
-  }
-  if (!c.ratio) {
-    return "-";
-  }
-  const auto& interval = c.ratio->interval;
-  return interval
-             ? fmt::format("{} [{}]", digits(c.ratio->value), range(interval->low, interval->high))
-             : digits(c.ratio->value);
+  return c.baseline ? "baseline" : shown(c.ratio, ratio_text);
 }
 
-std::string verdict(const CellSummary& c) {
-  std::string text(verdict_word(c));
-  if (c.verdict.equal) {
-    return text + (c.differs() ? ", within the margin" : "; equal");
-  }
-  return c.verdict.detectable
-             ? fmt::format("{} (needs {})", text, percent_text(*c.verdict.detectable))
-             : text;
-}
+std::string verdict(const CellSummary& c) { return verdict_text(c.verdict); }
 
-std::string value(const PairedRatio& r) { return digits(r.value); }
 std::string percent(double x) { return fmt::format("{:.0f} %", x * 100); }
 std::string tenth_percent(double x) { return fmt::format("{:.1f} %", x * 100); }
 std::string signed_percent(double x) { return fmt::format("{:+.1f} %", x * 100); }
@@ -101,10 +74,11 @@ constexpr Column kColumns[] = {
      "have been seen",
      verdict, true},
     {"ours / fio",
-     "speed over fio's with the same reads in the same order and groups, geometric mean",
-     [](const CellSummary& c) { return shown(c.twins.ratio, value); }, true},
+     "speed over fio's with the same reads in the same order and groups, geometric mean; 95 % "
+     "interval from 5 rounds",
+     [](const CellSummary& c) { return shown(c.twins.ratio, ratio_text); }, true},
     {"ours / plain fio", "the same beside fio that submits one read at a time",
-     [](const CellSummary& c) { return shown(c.twins.plain_ratio, value); }, true},
+     [](const CellSummary& c) { return shown(c.twins.plain_ratio, ratio_text); }, true},
     {"requests ours / fio", "requests at the device, medians",
      [](const CellSummary& c) { return requests_text(c.twins); }, true},
     {"peer reads", "what another loader read: the files, or the same samples in a form of its own",
@@ -254,7 +228,7 @@ std::string comparison_notes(const CellSummary& c) {
     out += fmt::format(
         "{}: the signed-rank interval {} excludes 1: single repeats lie far off or the comparisons "
         "are many; look at the repeats, or run more\n",
-        c.label, range(c.ratio->ranked->low, c.ratio->ranked->high));
+        c.label, range_text(c.ratio->ranked->low, c.ratio->ranked->high));
   }
   return out;
 }
@@ -292,7 +266,7 @@ std::string method_note(const std::vector<CellSummary>& cells) {
         "on "
         "the logarithms, each alone\nverdict: t test, 5 % for one wrong word {}\n",
         fewest == greatest ? std::to_string(fewest) : fmt::format("{} to {}", fewest, greatest),
-        most == 1 ? "in it" : fmt::format("among {} (Holm)", most));
+        among_text(most));
   }
   if (fewest < kLeastRounds) {
     out +=
@@ -317,7 +291,7 @@ std::string notes(const std::vector<CellSummary>& cells) {
   if (compared && same) {
     out += "ours / fio: as many requests at the device on both sides in the median, within 2 %\n";
   }
-  return out + unseen_baselines(cells) + method_note(cells);
+  return out + fio_verdicts(cells) + unseen_baselines(cells) + method_note(cells);
 }
 
 std::vector<Column> columns_of(const std::vector<CellSummary>& cells) {
@@ -345,9 +319,10 @@ SummaryTexts summary_numbers(const CellSummary& c) {
     out.add("mib_per_s_greatest", mib(c.bytes_per_s->greatest));
   }
   out.estimate("ratio", c.ratio);
-  out.add("verdict", verdict_word(c).empty() ? "" : verdict(c));
+  out.add("verdict", verdict(c));
   out.add("detectable", c.verdict.detectable, percent_text);
   out.estimate("fio_ratio", c.twins.ratio);
+  out.add("fio_verdict", verdict_text(c.twins.verdict));
   out.estimate("fio_plain_ratio", c.twins.plain_ratio);
   out.add("device_requests", c.twins.requests, format_rounded);
   out.add("fio_requests", c.twins.twin_requests, format_rounded);

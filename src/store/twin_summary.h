@@ -17,6 +17,7 @@ namespace blksweep {
 
 struct TwinSummary {
   Maybe<PairedRatio> ratio, plain_ratio;  // ours / fio, ours / plain fio
+  PairedVerdict verdict;                  // of ratio (store/verdicts.h)
   Maybe<PairedRatio> grouping;            // plain fio's time over fio's, of the same round
   // At the device, of runs with a twin of that kind that was counted, too.
   Maybe<double> requests, twin_requests;  // ours beside the grouped twin, and its own

@@ -329,6 +329,38 @@ TEST(TwinSummary, TableAndNotesHaveOneEstimator) {
   EXPECT_EQ(count("4.00"), 2U) << text;
 }
 
+// What the tool itself costs: a verdict of its own, of the cells that have a twin.
+TEST(TwinSummary, SaysWhichCellsAreFasterOrSlowerThanFio) {
+  SummaryInput input;
+  const auto add = [&](std::int64_t cell, double ratio, double noise, std::uint32_t rounds) {
+    input.cells.push_back({cell, CellRecord{{{"order", std::to_string(cell)}}}});
+    for (std::uint32_t i = 0; i < rounds; ++i) {
+      StoredRun& s =
+          input.runs.emplace_back(stored(ratio * (i % 2 == 0 ? 1 + noise : 1 - noise), 1, 1));
+      s.cell_id = cell;
+      s.run.repeat = i;
+      s.run.epoch_ns = 1'000'000'000;
+      s.run.samples = 100;
+      s.run.bytes = 1 << 20;
+    }
+  };
+  add(1, 0.90, 0.001, 5);
+  add(2, 1.20, 0.001, 5);
+  add(3, 1.01, 0.20, 5);
+  add(4, 1.01, 0.001, 4);
+  const std::vector<CellSummary> cells = summarize(input);
+  EXPECT_EQ(cells[0].twins.verdict.finding, Finding::slower);
+  EXPECT_EQ(cells[1].twins.verdict.finding, Finding::faster);
+  EXPECT_EQ(cells[2].twins.verdict.finding, Finding::not_shown);
+  EXPECT_EQ(cells[3].twins.verdict.finding, Finding::none) << "of four rounds";
+  const std::string text = summary_text(cells);
+  EXPECT_NE(text.find("ours / fio: 1 slower, 2 faster, 3 not shown (needs "), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("one wrong word among 3 (Holm)"), std::string::npos) << text;
+  input.margin = 0.3;
+  EXPECT_TRUE(summarize(input)[0].twins.verdict.equal);
+}
+
 TEST(TwinSummary, NamesTheReasonsOnce) {
   StoredRun a = stored(1.2, 500, 400);
   a.run.fio->requests_reason = "a window";

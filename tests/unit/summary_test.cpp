@@ -319,7 +319,7 @@ TEST(Summary, HoldsAllVerdictsOfABaselineTogether) {
     }
   }
   const auto cells = summarize(input);
-  EXPECT_EQ(verdict_word(cells[0]), "not shown");
+  EXPECT_EQ(cells[0].verdict.finding, Finding::not_shown);
   EXPECT_GT(*cells[0].verdict.detectable, 0.05);
 }
 

@@ -24,6 +24,7 @@
 #include "store/json.h"
 #include "store/stopping.h"
 #include "store/summary.h"
+#include "store/verdicts.h"
 
 namespace blksweep {
 namespace {
@@ -64,12 +65,11 @@ Json estimate_json(const Maybe<PairedRatio>& r) {
           {"signed_rank", interval_json(r->ranked)}};
 }
 
-Json verdict_json(const CellSummary& c) {
-  const std::string_view word = verdict_word(c);
-  return word.empty() ? Json(nullptr)
-                      : Json{{"word", word},
-                             {"detectable", or_null(c.verdict.detectable)},
-                             {"equal", c.verdict.equal}};
+Json verdict_json(const PairedVerdict& v) {
+  const std::string_view word = finding_word(v.finding);
+  return word.empty()
+             ? Json(nullptr)
+             : Json{{"word", word}, {"detectable", or_null(v.detectable)}, {"equal", v.equal}};
 }
 
 Json summary_json(const CellSummary& c) {
@@ -83,8 +83,9 @@ Json summary_json(const CellSummary& c) {
           {"ratio", estimate_json(c.ratio)},
           {"ratio_to", c.ratio_to.empty() ? Json(nullptr) : Json(c.ratio_to)},
           {"split", c.split},
-          {"verdict", verdict_json(c)},
+          {"verdict", verdict_json(c.verdict)},
           {"fio_ratio", estimate_json(c.twins.ratio)},
+          {"fio_verdict", verdict_json(c.twins.verdict)},
           {"fio_plain_ratio", estimate_json(c.twins.plain_ratio)},
           {"ceiling_share", or_null(c.ceiling_share)},
           {"prediction_epoch_ns", or_null(c.prediction_epoch_ns)},
