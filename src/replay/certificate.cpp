@@ -143,34 +143,40 @@ void ReplayRecord::judge(Certificate& c, const Circumstances& circumstances) con
   const double stalled =
       c.length_ns > 0 ? static_cast<double>(c.stalled_ns) / static_cast<double>(c.length_ns) : 0;
   const std::string bound = format_duration(Nanos(c.bound_ns));
+  const WaysOut& ways = circumstances.ways;
+  const auto blame = [&c](std::string reason, const std::string& way) {
+    c.reasons.push_back(with_way(std::move(reason), way));
+  };
   if (tool > kLateShare) {
-    c.reasons.push_back(fmt::format("the tool issued {:.1f} % of the requests more than {} late",
-                                    100 * tool, bound));
+    blame(fmt::format("the tool issued {:.1f} % of the requests more than {} late", 100 * tool,
+                      bound),
+          ways.late);
   }
   if (stalled > kStalledShare) {
-    c.reasons.push_back(
-        fmt::format("the tool stood still for {:.1f} % of the time", 100 * stalled));
+    blame(fmt::format("the tool stood still for {:.1f} % of the time", 100 * stalled),
+          ways.stalled);
   }
   if (!circumstances.stood_still.empty()) {
-    c.reasons.push_back(circumstances.stood_still);
+    blame(circumstances.stood_still, ways.stopped);
   }
   if (c.free_share.value_or(0) > kFreeShare) {
-    c.reasons.push_back(
-        fmt::format("the tool set the pace, not the device: places in its queue were free for "
-                    "{:.0f} % of the time although requests waited",
-                    100 * *c.free_share));
+    blame(fmt::format("the tool set the pace, not the device: places in its queue were free for "
+                      "{:.0f} % of the time although requests waited",
+                      100 * *c.free_share),
+          ways.pace);
   }
   if (c.own_rate > 0 && c.peak_rate > c.own_rate / 2) {
-    c.reasons.push_back(
+    blame(
         fmt::format("{:.0f} requests/s are more than half of what the tool can issue here ({:.0f})",
-                    c.peak_rate, c.own_rate));
+                    c.peak_rate, c.own_rate),
+        slower(ways, c.peak_rate, c.own_rate));
   }
   const std::uint64_t missing = circumstances.misplaced + circumstances.short_reads + c.failed;
   const std::uint64_t all = circumstances.misplaced + c.issued;
   if (static_cast<double>(missing) > kMissingShare * static_cast<double>(all)) {
-    c.reasons.push_back(
-        fmt::format("{} of {} reads have no place on the target, failed, or gave too little",
-                    format_count(missing), format_count(all)));
+    blame(fmt::format("{} of {} reads have no place on the target, failed, or gave too little",
+                      format_count(missing), format_count(all)),
+          ways.missing);
   }
   if (!c.reasons.empty()) {
     return;

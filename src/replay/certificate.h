@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "replay/request.h"
+#include "replay/ways_out.h"
 #include "stats/histogram.h"
 
 namespace blksweep {
@@ -48,7 +49,7 @@ struct RateStep {
 
 struct Certificate {
   Verdict verdict = Verdict::unfaithful;
-  std::vector<std::string> reasons;  // why it is not faithful
+  std::vector<std::string> reasons;  // why it is not faithful, and what to try
   std::int64_t bound_ns = kLateBound;
   LateQuantiles lateness, tool, device;
   std::uint64_t issued = 0, failed = 0;
@@ -91,6 +92,7 @@ class ReplayRecord {
     std::uint64_t misplaced = 0;   // reads of the trace that the target has no place for
     std::uint64_t short_reads = 0;
     unsigned depth = 1;
+    WaysOut ways = {};  // what each reason ends in
   };
   Certificate certify(const Circumstances& circumstances) const;
 

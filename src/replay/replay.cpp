@@ -89,12 +89,12 @@ std::uint64_t misplaced(const LeftOut& left_out) {
   return sum;
 }
 
-tl::unexpected<Error> nothing_issued(const LeftOut& left_out) {
+tl::unexpected<Error> nothing_issued(const LeftOut& left_out, const std::string& way) {
   std::string reasons;
   for (const auto& [reason, count] : left_out) {
     reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", format_count(count), reason);
   }
-  return fail("nothing of the trace can be issued: " + reasons);
+  return fail(with_way("nothing of the trace can be issued: " + reasons, way));
 }
 
 // One replay: its parts in the order in which they must be made, and go.
@@ -160,6 +160,18 @@ class Replay {
   }
   const std::string& path() const {
     return settings_.device.empty() ? settings_.folder : settings_.device;
+  }
+
+  WaysOut ways_from(const LeftOut& left_out) const {
+    return ways_out({.sleeps = settings_.timing == Timing::original,
+                     .timed = settings_.timing != Timing::asap,
+                     .buffered = settings_.buffered,
+                     .spin_ns = settings_.spin_ns,
+                     .quantum_ns = clock_step(trace_.facts(), settings_.speed),
+                     .speed = settings_.speed,
+                     .depth = target_.depth(),
+                     .disk = target_.disk(),
+                     .left_out = left_out});
   }
 
   Result<std::vector<DueRead>> due_reads() {
@@ -235,7 +247,8 @@ class Replay {
                                      .own_rate = own_rate,
                                      .misplaced = misplaced(r.left_out),
                                      .short_reads = short_reads_,
-                                     .depth = target_.depth()});
+                                     .depth = target_.depth(),
+                                     .ways = ways_from(r.left_out)});
     if (recorded_speed() != settings_.speed) {
       r.certificate.gap_error.reset();  // the gaps that were asked for are not the recorded ones
     }
@@ -247,7 +260,7 @@ class Replay {
     r.depth = target_.depth();
     r.interrupted = stop.load();
     if (r.requests == 0 && !r.interrupted) {
-      return nothing_issued(r.left_out);
+      return nothing_issued(r.left_out, ways_from(r.left_out).missing);
     }
     r.disk = target_.disk();
     tell_of_others(r);

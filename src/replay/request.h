@@ -48,6 +48,8 @@ inline constexpr const char* kWritesBeyondDevice = "writes beyond the end of the
 inline constexpr const char* kReadsOfNothing = "reads at the end of a file, which gave nothing";
 inline constexpr const char* kEmptyRequests = "empty reads";
 inline constexpr const char* kReadsBeyondFile = "reads beyond the end of a file";
+inline constexpr const char* kFilesNotThere = "files that are not there";
+inline constexpr const char* kNotDirect = "files that cannot be read with O_DIRECT";
 
 // A file that has so many bytes now has not what this read gave when it was recorded; only exact
 // ones tell (a fault is of a whole page, wherever its file ends).

@@ -28,7 +28,7 @@ const char* refusal_of(int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
-      return "files that are not there";
+      return kFilesNotThere;
     case EXDEV:
     case ELOOP:
       return "names that lead out of the folder";
@@ -36,7 +36,7 @@ const char* refusal_of(int error) {
     case EISDIR:
       return "names of no regular file";
     case EINVAL:
-      return "files that cannot be read with O_DIRECT";
+      return kNotDirect;
     default:
       return "files that cannot be opened";
   }

@@ -87,6 +87,7 @@ call replay "$tmp/cut.trace" --data "$tmp/cut" --buffered --cache keep --json
 expect_status 3
 expect 'a shorter file gives what it has' 'c["issued"] == 2'
 expect 'nobody is told' 'c["left_out"] == {"reads beyond the end of a file": 2}'
+expect 'what to try is said' '"dataset make DIR --like" in c["reasons"][-1]'
 expect 'half of the reads are missing' 'c["verdict"] == "unfaithful" and r["samples_per_s"] is None'
 "$blksweep" replay "$tmp/cut.trace" --data "$tmp/cut" --buffered --cache keep --repeats 2 >"$tmp/.out" \
   2>"$tmp/.err" && die 'half of the reads are missing, and it is done'
@@ -190,6 +191,8 @@ refused 1 'No such file' "$tmp/blocks.trace" --device /dev/none
 refused 1 'No such file' "$tmp/none.trace" --device /dev/null
 refused 1 'No such file' "$tmp/files.trace" --data "$tmp/none"
 refused 1 'has no read' "$tmp/writes.trace" --device /dev/null
+mkdir "$tmp/empty"
+refused 1 'not there.*: dataset make DIR --like' "$tmp/cut.trace" --data "$tmp/empty"
 refused 2 'no timing' "$tmp/blocks.trace" --device /dev/null --timing soon
 refused 2 'no speed' "$tmp/blocks.trace" --device /dev/null --speed 0
 refused 2 'no speed' "$tmp/blocks.trace" --device /dev/null --speed 2x
@@ -303,6 +306,8 @@ expect 'a campaign that was killed goes on' "len(json.load(open('$tmp/.out'))['r
 import sqlite3, sys
 ids = [i for i, in sqlite3.connect(sys.argv[1]).execute("SELECT replay_id FROM replay")]
 assert ids == [1, 2, 3, 4], ids' "$tmp/long.db" || die 'repeats are lost or doubled'
+call replay "$tmp/device.trace" --device "$device" --json
+expect 'the way out of addresses beyond the end' '"--addresses wrap or scale" in c["reasons"][-1]'
 for addresses in wrap scale; do
   call replay "$tmp/device.trace" --device "$device" --addresses $addresses --timing asap --json
   [ "$status" = 0 ] || [ "$status" = 3 ] || die "$addresses: status $status"

@@ -116,7 +116,8 @@ Result<ReplayReport> replay_once(TraceReader& trace, ReplaySettings settings) {
 void mark_changed(ReplayReport& report, const std::string& changed) {
   if (!changed.empty()) {
     report.certificate.verdict = Verdict::unfaithful;
-    report.certificate.reasons.push_back(changed);
+    report.certificate.reasons.push_back(
+        with_way(changed, "leave it as it is meanwhile, and replay it again"));
   }
 }
 
