@@ -55,7 +55,6 @@ class Experiment {
   Result<Exit> run();
 
  private:
-  Result<> check_wishes() const;
   Result<> register_cells();
   bool wants_ceilings() const;
   Result<> measure_ceiling_of(std::uint32_t round);
@@ -276,19 +275,6 @@ bool Experiment::lost(const RoundJob& job) {
   return lost;
 }
 
-// Before anything is measured, so that a sweep does not end at its last cell.
-Result<> Experiment::check_wishes() const {
-  for (const ExperimentCell& cell : settings_.cells) {
-    BLKSWEEP_CHECK(RunNode::check(source_, cell.settings.node));
-    BLKSWEEP_CHECK(settings_.makers.check(cell.settings));
-    if (cell.settings.shuffle != Shuffle::none) {  // whether the window is large enough
-      const Source source = part_of(source_, cell.settings.read_share);
-      BLKSWEEP_CHECK(plan_epoch(source, cell.settings, settings_.seed));
-    }
-  }
-  return {};
-}
-
 Exit Experiment::exit_code() {
   if (left_out_ > 0) {
     warn(
@@ -363,7 +349,7 @@ Result<> Experiment::run_rounds() {
 }
 
 Result<Exit> Experiment::run() {
-  BLKSWEEP_CHECK(check_wishes());
+  BLKSWEEP_CHECK(check_experiment(source_, settings_));
   BLKSWEEP_CHECK(register_cells());
   open_probes_of_runs();
   BLKSWEEP_TRY(repeats_, begin_repeats());
@@ -377,6 +363,19 @@ Result<Exit> Experiment::run() {
 }
 
 }  // namespace
+
+// So that a sweep does not end at its last cell.
+Result<> check_experiment(const Source& source, const ExperimentSettings& settings) {
+  for (const ExperimentCell& cell : settings.cells) {
+    BLKSWEEP_CHECK(RunNode::check(source, cell.settings.node));
+    BLKSWEEP_CHECK(settings.makers.check(cell.settings));
+    if (cell.settings.shuffle != Shuffle::none) {  // whether the window is large enough
+      const Source part = part_of(source, cell.settings.read_share);
+      BLKSWEEP_CHECK(plan_epoch(part, cell.settings, settings.seed));
+    }
+  }
+  return {};
+}
 
 Result<Exit> run_experiment(const Source& source, const ExperimentSettings& settings,
                             ResultStore* store, const std::function<void(const RunEvent&)>& on_run,

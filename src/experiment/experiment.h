@@ -72,6 +72,9 @@ struct RunEvent {
   std::int64_t id = 0;                          // in the database; 0: there is none
 };
 
+// What run_experiment() refuses before it stores or measures anything.
+Result<> check_experiment(const Source& source, const ExperimentSettings& settings);
+
 Result<Exit> run_experiment(const Source& source, const ExperimentSettings& settings,
                             ResultStore* store, const std::function<void(const RunEvent&)>& on_run,
                             const std::atomic<bool>& stop);

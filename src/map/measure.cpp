@@ -270,6 +270,13 @@ MapSchedule schedule_of(const MapSettings& settings, const std::vector<MapPart>&
 
 }  // namespace
 
+Result<> check_map(const MapSettings& settings) {
+  BLKSWEEP_TRY(const Target target, open_target(settings.path));
+  const WrittenRanges written = written_of(settings, target);
+  BLKSWEEP_CHECK(MapPlan::make({target.size, target.block, settings.seed, written.ranges}));
+  return {};
+}
+
 Result<MeasuredMap> measure_map(const MapSettings& settings) {
   BLKSWEEP_TRY(Target target, open_target(settings.path));
   const WrittenRanges written = written_of(settings, target);

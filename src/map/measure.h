@@ -46,6 +46,9 @@ struct MeasuredMap {
   std::vector<std::string> warnings;
 };
 
+// What measure_map() refuses, before it reads anything.
+Result<> check_map(const MapSettings& settings);
+
 Result<MeasuredMap> measure_map(const MapSettings& settings);
 
 }  // namespace blksweep

@@ -58,16 +58,39 @@ Result<> check_speed(const TraceSurvey& s, const ReplaySettings& settings) {
                                  settings.speed, format_duration(Nanos(s.last_ns))));
 }
 
-Result<PageBuffer> memory_for(std::uint64_t place, unsigned depth, bool writes) {
-  const std::uint64_t bytes = place * (depth + (writes ? 1U : 0U));
+Result<> check_fio(const ReplaySettings& settings) {
+  if (settings.fio && (settings.device.empty() || settings.timing != Timing::original)) {
+    return usage_error("--fio-twin: fio replays block traces at their recorded times only");
+  }
+  if (settings.fio && !settings.writes.empty()) {
+    return usage_error(
+        "--fio-twin: the same reads are replayed twice; --writes does not go with it");
+  }
+  return {};
+}
+
+// Bytes of the buffers of all that may be in flight, and one to write from.
+Result<Bytes> memory_for(const ReplayTarget& target, const TraceSurvey& found, bool writes) {
+  const std::uint64_t place = align_up(target.largest(found), kPageBytes);
+  const std::uint64_t bytes = place * (target.depth() + (writes ? 1U : 0U));
   const auto available = meminfo("MemAvailable");
   if (available && bytes > available->n / 2) {
     return usage_error(fmt::format(
         "{} requests in flight of up to {} need {} of memory, more than half of what is available: "
         "give a lower --depth",
-        depth, format_bytes({place}), format_bytes({bytes})));
+        target.depth(), format_bytes({place}), format_bytes({bytes})));
   }
-  return PageBuffer::allocate({bytes});
+  return Bytes{bytes};
+}
+
+Result<ReplayTarget> open_checked(TraceReader& trace, const ReplaySettings& settings,
+                                  const TraceSurvey& found) {
+  BLKSWEEP_CHECK(check_timing(found, settings));
+  BLKSWEEP_CHECK(check_fio(settings));
+  BLKSWEEP_TRY(ReplayTarget target, ReplayTarget::open(trace.facts().kind, settings, found));
+  BLKSWEEP_CHECK(check_speed(found, settings));
+  BLKSWEEP_CHECK(memory_for(target, found, !settings.writes.empty()));
+  return target;
 }
 
 // No device makes less of it than it is.
@@ -109,9 +132,10 @@ class Replay {
         record_(settings.timing != Timing::asap, recorded_speed()) {}
 
   Result<ReplayReport> carry_out(const std::atomic<bool>& stop) {
-    const std::uint64_t place = align_up(target_.largest(survey_), kPageBytes);
-    BLKSWEEP_TRY(memory_, memory_for(place, target_.depth(), writes()));
-    reads_ = memory_.span().first(place * target_.depth());
+    BLKSWEEP_TRY(const Bytes memory, memory_for(target_, survey_, writes()));
+    BLKSWEEP_TRY(memory_, PageBuffer::allocate(memory));
+    reads_ =
+        memory_.span().first(memory.n / (target_.depth() + (writes() ? 1U : 0U)) * target_.depth());
     written_ = memory_.span().subspan(reads_.size());
     fill_randomly(written_);
     timeline_.resize(std::min(settings_.timeline, survey_.requests));
@@ -342,22 +366,20 @@ Result<Timing> parse_timing(std::string_view text) {
 
 std::string_view to_string(Timing timing) { return kTimings[static_cast<std::size_t>(timing)]; }
 
+Result<> check_replay(TraceReader& trace, const ReplaySettings& settings,
+                      const std::atomic<bool>& stop) {
+  BLKSWEEP_TRY(const TraceSurvey found, survey(trace, !settings.writes.empty(), stop));
+  BLKSWEEP_CHECK(open_checked(trace, settings, found));
+  return {};
+}
+
 Result<ReplayReport> replay(TraceReader& trace, const ReplaySettings& settings,
                             const std::atomic<bool>& stop) {
   BLKSWEEP_TRY(const TraceSurvey found, survey(trace, !settings.writes.empty(), stop));
-  BLKSWEEP_CHECK(check_timing(found, settings));
-  if (settings.fio && (settings.device.empty() || settings.timing != Timing::original)) {
-    return usage_error("--fio-twin: fio replays block traces at their recorded times only");
-  }
-  if (settings.fio && !settings.writes.empty()) {
-    return usage_error(
-        "--fio-twin: the same reads are replayed twice; --writes does not go with it");
-  }
-  BLKSWEEP_TRY(ReplayTarget target, ReplayTarget::open(trace.facts().kind, settings, found));
+  BLKSWEEP_TRY(ReplayTarget target, open_checked(trace, settings, found));
   if (settings.total != nullptr) {
     settings.total->store(found.requests, std::memory_order_relaxed);
   }
-  BLKSWEEP_CHECK(check_speed(found, settings));
   std::optional<CpuAwake> awake;
   if (settings.awake) {
     BLKSWEEP_TRY(awake, CpuAwake::hold());

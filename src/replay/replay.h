@@ -78,6 +78,10 @@ struct ReplayReport {
   std::vector<std::string> warnings;
 };
 
+// Usage errors of replay(), in a pass over the trace; nothing is issued.
+Result<> check_replay(TraceReader& trace, const ReplaySettings& settings,
+                      const std::atomic<bool>& stop);
+
 Result<ReplayReport> replay(TraceReader& trace, const ReplaySettings& settings,
                             const std::atomic<bool>& stop);
 

@@ -32,6 +32,74 @@ usage_is_2() {
   expect_error 2 --order sideways
 }
 
+# A command a line, in a folder with inputs of each kind.
+usage_leaves_no_file() {
+  local before header=time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags command
+  mkdir "$tmp/work" && cd "$tmp/work"
+  make_data data 5
+  make_catalog data data.cat
+  printf '%s,volume\n0,read,0,4096,,,,,,v\n' "$header" >blocks.csv
+  printf '%s,path\n0,read,0,4096,4096,9,1,pread,,a\n' "$header" >files.csv
+  for kind in blocks files; do
+    call trace import $kind.csv -o $kind.trace
+    expect_status 0
+  done
+  before=$(find . | sort)
+  while read -r command; do
+    # shellcheck disable=SC2086
+    call $command
+    expect_status 2
+    [ "$(find . | sort)" = "$before" ] || die "refused, and left a file: $command"
+  done <<'COMMANDS'
+run --catalog data.cat --buffered --no-probe --db x.db --model none-such
+run --catalog data.cat --buffered --no-probe --db x.db --emission data.cat
+run --catalog data.cat --buffered --no-probe --db x.db --emission x.db
+run --catalog data.cat --buffered --no-probe --db x.db --emission e.csv --repeats 2
+run --catalog data.cat --buffered --no-probe --db x.db --bind cpu:90000
+run --catalog data.cat --buffered --no-probe --db x.db --bind reader=all/reader=all
+run --catalog data.cat --buffered --no-probe --db x.db --report page --bind cpu:90000
+run --catalog data.cat --buffered --no-probe --db x.db --shuffle reservoir --window 1KiB
+run --catalog data.cat --buffered --no-probe --report page
+run --catalog data.cat --db x.db --engine none-such
+run --db x.db
+replay blocks.trace --device /dev/null --db x.db
+replay blocks.trace --device /dev/null --timing dependent --db x.db
+replay blocks.trace --device /dev/null --fio-twin --timing asap --db x.db --timeline t.json
+replay blocks.trace --data data --db x.db
+replay files.trace --data data --fio-twin --db x.db
+replay files.trace --data data --fio-twin --timeline t.json
+replay files.trace --data data --addresses wrap --db x.db
+replay files.trace --data data --writes data --db x.db
+replay files.trace --data data --cache none-such --db x.db
+map data.cat --db x.db
+map data --db x.db
+simulate data.cat --model none-such --db x.db
+simulate data.cat --model none --label-mix 0.9 --db x.db
+trace import blocks.csv -o x.trace --format none-such
+trace import blocks.csv -o x.trace --time-unit h
+trace import data.cat -o x.trace
+trace export files.trace --format blktrace -o x.out
+trace export files.trace --format none-such -o x.out
+trace record -o x.trace
+trace record --files -o x.trace
+trace record --device vda --data data -o x.trace
+trace record --files --data data.cat -o x.trace -- true
+dataset make new
+dataset make new --count 5 --like files.trace
+dataset make new --count 5 --fragment 2 --format tar
+dataset make new --count 5 --format records
+dataset make new --like blocks.trace
+dataset pack data -o data/packed
+dataset pack data -o packed --compress zstd --level 99
+catalog data
+catalog data -o x.cat --trace files.trace --tar
+catalog data -o x.cat --trace blocks.trace
+plan data.cat --emission data.cat --order lba --merge none
+plan data.cat --emission e.csv --label-mix 0.9
+COMMANDS
+  cd - >/dev/null
+}
+
 failed_is_1() {
   call catalog "$tmp/missing" -o "$tmp/missing.cat"
   expect_error 1 "$tmp/missing" "No such file or directory"
@@ -81,6 +149,7 @@ interrupted_is_130() {
 
 done_is_0
 usage_is_2
+usage_leaves_no_file
 failed_is_1
 incomplete_is_3
 unsupported_is_77

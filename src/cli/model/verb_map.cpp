@@ -166,15 +166,16 @@ Result<Exit> map_device(const MapOptions& options, const std::vector<std::string
   MapSettings settings;
   BLKSWEEP_TRY(settings.parts, parse_parts(options.parts));
   BLKSWEEP_CHECK(check_fit_target(options.fit));
-  if (!options.db.empty()) {  // a database that cannot be opened is known before the measurement
-    BLKSWEEP_TRY(const ResultStore store, ResultStore::open(options.db));
-  }
   StatusLine line(std::chrono::milliseconds(200), std::chrono::seconds(10));
   settings.path = options.path;
   settings.time = Nanos(static_cast<std::int64_t>(options.seconds * 1e9));
   settings.seed = options.seed;
   settings.unwritten = options.unwritten;
   settings.stop = &stop_requested();
+  if (!options.db.empty()) {  // a database that cannot be opened is known before the measurement
+    BLKSWEEP_CHECK(check_map(settings));  // and what is refused leaves none behind
+    BLKSWEEP_TRY(const ResultStore store, ResultStore::open(options.db));
+  }
   settings.on_progress = [&](MapPart part, std::int64_t used_ns) {
     if (line.due()) {
       line.show(fmt::format("mapping: {}, {:.0f} of {:.0f} s", to_string(part),

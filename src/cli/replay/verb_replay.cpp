@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -87,6 +88,12 @@ Result<bool> drops_caches(const ReplayOptions& o) {
   return o.cache.empty() ? !o.settings.folder.empty() : o.cache == "cold";
 }
 
+// Which a command that is refused must not leave behind.
+bool makes_a_file(const ReplayOptions& o) {
+  std::error_code none;
+  return !o.timeline.empty() || (!o.db.empty() && !std::filesystem::exists(o.db, none));
+}
+
 // Before anything is issued: a database that cannot be written is an error alone.
 Result<std::optional<ResultStore>> open_store(const std::string& db) {
   if (db.empty()) {
@@ -158,11 +165,14 @@ Result<> carry_out(const ReplayOptions& o, TraceReader& trace, ReplayOrigin orig
 Result<Exit> run_replay(const ReplayOptions& o, const std::vector<std::string>& argv) {
   BLKSWEEP_TRY(const bool drops, drops_caches(o));
   BLKSWEEP_TRY(TraceReader trace, TraceReader::open(o.trace));
+  install_stop_signals();
+  raise_descriptor_limit();
+  if (makes_a_file(o)) {
+    BLKSWEEP_CHECK(check_replay(trace, o.settings, stop_requested()));
+  }
   if (!o.timeline.empty()) {
     BLKSWEEP_CHECK(write_file(o.timeline, ""));  // an error now, not after the replay
   }
-  install_stop_signals();
-  raise_descriptor_limit();
   BLKSWEEP_TRY(std::optional<ResultStore> store, open_store(o.db));
   ReplayOrigin origin{o.trace, trace.facts().kind, 0, argv, ""};
   ReplayAnswer answer(o.trace, o.repeats);

@@ -10,14 +10,24 @@
 #include "loader/verify.h"
 
 namespace blksweep {
+namespace {
+
+// Of two that may not be there yet.
+bool is_the_same_file(const std::string& one, const std::string& other) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  return !other.empty() && (fs::equivalent(one, other, none) ||
+                            fs::weakly_canonical(one, none) == fs::weakly_canonical(other, none));
+}
+
+}  // namespace
 
 Result<EmissionFiles> EmissionFiles::begin(const std::string& pattern, const EmissionCount& count,
                                            const std::vector<std::string>& inputs) {
   if (!pattern.empty()) {
     BLKSWEEP_CHECK(check_emission_name(pattern, count));
     for (const std::string& input : inputs) {
-      std::error_code none;  // such as no file of that name yet
-      if (std::filesystem::equivalent(emission_name(pattern, 1, 0), input, none)) {
+      if (is_the_same_file(emission_name(pattern, 1, 0), input)) {
         return usage_error(
             fmt::format("--emission {}: would take the place of {}, which this "
                         "command uses: name another file",

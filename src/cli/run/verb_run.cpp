@@ -151,7 +151,7 @@ ExperimentSettings experiment_settings(const RunOptions& o, const RunContext& in
 }
 
 struct Measuring {
-  ResultStore* store = nullptr;
+  ResultStore* store = nullptr;  // none: it is not there yet, or not asked for
   const CommandRecord& command;
   std::string* key = nullptr;  // of the experiment; who asks for it prints the runs
 };
@@ -184,8 +184,24 @@ void say_what_is_warm(const std::vector<CellSettings>& cells) {
   }
 }
 
+Result<ResultStore> open_in_turn(const std::string& db) {
+  BLKSWEEP_TRY(ResultStore store, ResultStore::open(db));
+  BLKSWEEP_CHECK(wait_for_turn(store, db));
+  return store;
+}
+
+// Before the data is looked at, which would disturb who has the turn. One that is not there yet is
+// made when nothing can be refused any more.
+Result<std::optional<ResultStore>> open_if_there(const std::string& db) {
+  std::error_code none;
+  if (db.empty() || !std::filesystem::exists(db, none)) {
+    return std::optional<ResultStore>();
+  }
+  return open_in_turn(db);
+}
+
 // Its peers were found.
-Result<Exit> measure(RunOptions options, const Measuring& how) {
+Result<Exit> measure(RunOptions options, Measuring how) {
   BLKSWEEP_TRY(const Source source,
                open_source({options.data, options.catalog, options.follow_links}));
   BLKSWEEP_CHECK(RunNode::put_back_left_behind(source, change_queue(options.cells)));
@@ -208,6 +224,12 @@ Result<Exit> measure(RunOptions options, const Measuring& how) {
                                                              how.command.spec_name.value_or("")}));
   if (controls) {
     controls->take_part(settings, source);
+  }
+  std::optional<ResultStore> made;
+  if (how.store == nullptr && !options.db.empty()) {
+    BLKSWEEP_CHECK(check_experiment(source, settings));
+    BLKSWEEP_TRY(made, open_in_turn(options.db));
+    how.store = &*made;
   }
   Progress progress;
   settings.progress = &progress;
@@ -245,11 +267,16 @@ Result<Exit> run_campaign(const RunArgs& args, const CampaignPlan& plan,
   if (plan.rig != nullptr) {
     BLKSWEEP_CHECK(check_rig_rights(*plan.rig));
   }
-  BLKSWEEP_TRY(ResultStore store, ResultStore::open(plan.db));
-  BLKSWEEP_CHECK(wait_for_turn(store, plan.db));
+  // What a rig makes takes long: a database that cannot be opened is told before.
+  std::optional<ResultStore> store;
+  if (plan.rig != nullptr) {
+    BLKSWEEP_TRY(store, open_in_turn(plan.db));
+  } else {
+    BLKSWEEP_TRY(store, open_if_there(plan.db));
+  }
   return carry_out(plan, [&](const RunOptions& options) -> Result<MeasuredSite> {
     MeasuredSite site;
-    BLKSWEEP_TRY(site.exit, measure(options, {&store, command, &site.key}));
+    BLKSWEEP_TRY(site.exit, measure(options, {store ? &*store : nullptr, command, &site.key}));
     return site;
   });
 }
@@ -278,11 +305,7 @@ Result<Exit> run_verb(const RunArgs& args, const std::vector<std::string>& argv)
     BLKSWEEP_TRY(const CampaignPlan plan, plan_of_report(options));
     return run_campaign(args, plan, command);
   }
-  std::optional<ResultStore> store;
-  if (!options.db.empty()) {
-    BLKSWEEP_TRY(store, ResultStore::open(options.db));
-    BLKSWEEP_CHECK(wait_for_turn(*store, options.db));
-  }
+  BLKSWEEP_TRY(std::optional<ResultStore> store, open_if_there(options.db));
   return measure(options, {store ? &*store : nullptr, command});
 }
 
