@@ -15,6 +15,8 @@ std::uint64_t moved(const TraceRecord& r) {
   return r.returned == kNotTold ? r.bytes : static_cast<std::uint64_t>(r.returned);
 }
 
+bool is_empty(const TraceRecord& r) { return moves_bytes(r.op) && moved(r) == 0; }
+
 }  // namespace
 
 RateSeries::Step& RateSeries::step_at(std::int64_t at_ns) {
@@ -64,7 +66,9 @@ void TraceStat::add_depth(const TraceRecord& r) {
     ++untold_;
     return;
   }
-  latencies_.add(static_cast<std::uint64_t>(r.latency_ns));
+  if (!is_empty(r)) {
+    latencies_.add(static_cast<std::uint64_t>(r.latency_ns));
+  }
   busy_ns_ += static_cast<double>(r.latency_ns);
   const std::int64_t room = INT64_MAX - r.time_ns;
   const std::int64_t completed = r.time_ns + std::min(r.latency_ns, room);
@@ -78,8 +82,7 @@ void TraceStat::add_blocks(const TraceRecord& r) {
   // An odd multiplier spreads places over all keys, so that blocks of two do not meet.
   const std::uint64_t place = (std::uint64_t{r.place} + 1) * 0x9E3779B97F4A7C15ULL;
   const std::uint64_t first = r.offset / kStatBlock;
-  const std::uint64_t blocks =
-      length == 0 ? 0 : (r.offset % kStatBlock + length - 1) / kStatBlock + 1;
+  const std::uint64_t blocks = (r.offset % kStatBlock + length - 1) / kStatBlock + 1;
   for (std::uint64_t b = 0; b < std::min(blocks, kMostBlocks); ++b) {
     blocks_.reference(first + b + place);
   }
@@ -107,7 +110,9 @@ void TraceStat::add(const TraceRecord& r) {
   bytes_[op] += moved(r);
   rate_.add(r.time_ns, moved(r));
   add_depth(r);
-  if (moves_bytes(r.op)) {
+  if (is_empty(r)) {
+    ++empty_;
+  } else if (moves_bytes(r.op)) {
     sizes_.add(moved(r));
     add_blocks(r);
   }

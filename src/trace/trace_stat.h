@@ -53,6 +53,9 @@ class TraceStat {
   std::uint64_t count(TraceOp op) const { return counts_[static_cast<std::size_t>(op)]; }
   std::uint64_t bytes(TraceOp op) const { return bytes_[static_cast<std::size_t>(op)]; }
   std::int64_t duration_ns() const { return last_ns_; }  // to the last request
+  // Reads and writes that moved nothing, as at the end of a file: not in sizes(), latencies() and
+  // sequential().
+  std::uint64_t empty() const { return empty_; }
   const LogHistogram& sizes() const { return sizes_; }
   const LogHistogram& latencies() const { return latencies_; }
   const RateSeries& rate() const { return rate_; }
@@ -76,6 +79,7 @@ class TraceStat {
   void add_blocks(const TraceRecord& record);
 
   std::uint64_t requests_ = 0, accesses_ = 0, sequential_ = 0, untold_ = 0, deepest_ = 0, cut_ = 0;
+  std::uint64_t empty_ = 0;
   std::uint64_t counts_[kTraceOps] = {}, bytes_[kTraceOps] = {};
   std::int64_t last_ns_ = 0, completed_ns_ = 0;
   double gap_mean_ = 0, gap_m2_ = 0, busy_ns_ = 0;

@@ -75,7 +75,10 @@ time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,path
 CSV
 import "$tmp/empty.csv" -o "$tmp/empty.trace"
 call trace stat "$tmp/empty.trace"
-[[ $out == *'; 1 moved nothing, as at the end of a file'* ]] || die 'reads of nothing are not told'
+[[ $out == *'empty         1 of them moved nothing, as at the end of a file'* ]] || die 'reads of nothing are not told'
+[[ $out == *'p50 4 KiB, p90 4 KiB'*'sequential    0.00 of'* ]] || die 'reads of nothing count as reads'
+call trace stat "$tmp/empty.trace" --json
+expect 'empty reads' 'd["empty"] == 1 and d["requests"] == 2'
 echo 'stat: as counted by hand'
 
 # --- tools of others read what we export ---------------------------------------------------------

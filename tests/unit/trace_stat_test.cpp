@@ -85,6 +85,30 @@ TEST(TraceStat, SequentialIsWithinAPlace) {
   EXPECT_DOUBLE_EQ(*s.sequential(), 99.0 / 200);
 }
 
+// As a reader that goes on until a read gives nothing.
+TEST(TraceStat, WhatMovedNothingIsCountedAloneAndChangesNeitherSizesNorSequences) {
+  TraceStat with, without;
+  for (std::uint32_t file = 0; file < 50; ++file) {
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      const TraceRecord r = read_at(file, i * 8192, i == 2 ? 4096 : 8192, file, 1000);
+      without.add(r);
+      with.add(r);
+      TraceRecord end = read_at(file, (i + 1) * 8192 + file, 8192, file, 7);
+      end.returned = 0;
+      with.add(end);
+    }
+  }
+  EXPECT_EQ(without.empty(), 0U);
+  EXPECT_EQ(with.empty(), 150U);
+  EXPECT_EQ(with.requests(), 300U);
+  EXPECT_EQ(with.sizes().buckets(), without.sizes().buckets());
+  EXPECT_EQ(with.latencies().buckets(), without.latencies().buckets());
+  EXPECT_DOUBLE_EQ(*with.sequential(), *without.sequential());
+  TraceStat nothing;
+  nothing.add(read_at(0, 0, 0));
+  EXPECT_FALSE(nothing.sequential());
+}
+
 TEST(TraceStat, DepthIsKnownWhereAllLatenciesAre) {
   TraceStat s;
   for (std::int64_t i = 0; i <= 1000; ++i) {

@@ -95,15 +95,6 @@ Json rate_json(const TraceStat& stat) {
           {"depth", stat.tells_depth() ? depth : Json(nullptr)}};
 }
 
-// Readers that go on until a read gives nothing make half of a trace of such reads.
-std::string empty_words(const LogHistogram& sizes) {
-  const auto buckets = sizes.buckets();
-  return buckets.empty() || buckets.front().first > 0
-             ? ""
-             : fmt::format("; {} moved nothing, as at the end of a file",
-                           format_count(buckets.front().second));
-}
-
 }  // namespace
 
 std::string stat_text(const TraceReader& trace, const TraceStat& s) {
@@ -117,6 +108,12 @@ std::string stat_text(const TraceReader& trace, const TraceStat& s) {
       out, "requests",
       fmt::format("{} ({} reads, {} writes)", format_count(s.requests()),
                   format_count(s.count(TraceOp::read)), format_count(s.count(TraceOp::write))));
+  if (s.empty() > 0) {  // half of a trace, where readers go on until a read gives nothing
+    say_line(out, "empty",
+             fmt::format("{} of them moved nothing, as at the end of a file: not in size, latency, "
+                         "sequential",
+                         format_count(s.empty())));
+  }
   say_line(out, f.kind == TraceKind::block ? "volumes" : "files",
            format_count(trace.names().size()));
   say_line(out, "threads", s.threads() > 0 ? format_count(s.threads()) : "not known");
@@ -130,7 +127,7 @@ std::string stat_text(const TraceReader& trace, const TraceStat& s) {
                                  static_cast<double>(moved(s).n) / seconds)}))
                : "not known");
   say_line(out, "gaps", maybe(s.gap_variation(), "variation {:.2f} (1: Poisson)"));
-  say_line(out, "size", distribution(s.sizes(), false) + empty_words(s.sizes()));
+  say_line(out, "size", distribution(s.sizes(), false));
   say_line(out, "latency", distribution(s.latencies(), true));
   say_line(out, "depth", maybe(s.mean_depth(), "mean {:.1f}"));
   say_line(out, "sequential", maybe(s.sequential(), "{:.2f} of reads and writes"));
@@ -147,6 +144,7 @@ Json stat_json(const TraceReader& trace, const TraceStat& s) {
   document["requests"] = s.requests();
   document["reads"] = s.count(TraceOp::read);
   document["writes"] = s.count(TraceOp::write);
+  document["empty"] = s.empty();
   document["discards"] = s.count(TraceOp::discard);
   document["flushes"] = s.count(TraceOp::flush);
   document["other"] = s.count(TraceOp::other);
