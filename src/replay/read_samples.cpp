@@ -11,6 +11,12 @@ namespace {
 
 constexpr std::uint32_t kNoFile = 0xFFFFFFFF;
 
+// The first folder, as of a scan (dataset/scan.h); "": the file lies in none.
+std::string_view class_of(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
 class Samples {
  public:
   explicit Samples(CatalogParts& catalog) : catalog_(catalog) {
@@ -27,6 +33,8 @@ class Samples {
   void name(const std::string& name) {
     const auto file = files_.find(name);
     file_of_.push_back(file == files_.end() ? kNoFile : file->second);
+    class_of_.emplace_back(class_of(name));
+    label_of_.push_back(kNoLabel);
   }
 
   const char* add(const TraceRecord& r) {
@@ -46,14 +54,28 @@ class Samples {
       return kReadsBeyondFile;
     }
     const std::uint64_t length = std::min({wanted, size - r.offset, kMaxSampleBytes});
-    catalog_.parts.push_back({r.offset, length, file, kNoLabel});
+    catalog_.parts.push_back({r.offset, length, file, label_of(r.place)});
     return nullptr;
   }
 
  private:
+  // By first appearance, so that no label is without samples.
+  std::uint32_t label_of(std::uint32_t place) {
+    const std::string& name = class_of_[place];
+    if (label_of_[place] == kNoLabel && !name.empty()) {
+      const auto [at, is_new] = labels_.try_emplace(name, 0);
+      at->second = is_new ? catalog_.add_label(name) : at->second;
+      label_of_[place] = at->second;
+    }
+    return label_of_[place];
+  }
+
   CatalogParts& catalog_;
   std::unordered_map<std::string_view, std::uint32_t> files_;  // path_bytes does not change
   std::vector<std::uint32_t> file_of_;                         // by place of the trace
+  std::vector<std::string> class_of_;                          // likewise
+  std::vector<std::uint32_t> label_of_;                        // likewise, once one was read
+  std::unordered_map<std::string, std::uint32_t> labels_;
 };
 
 }  // namespace

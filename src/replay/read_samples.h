@@ -3,7 +3,7 @@
 // have cost.
 //
 // Samples:  what a read returned (else asked for), cut off at the end of the file; a range that was
-//           read twice is two samples. No labels.
+//           read twice is two samples. Labels are the first folders, as a scan has them.
 // Left out: reads of files that the catalog does not have, of nothing, beyond the end of the file.
 // Errors:   usage for a block trace; as the reader's; a trace of which nothing is left.
 // Threads:  one owner of the reader, which is at its end afterwards.

@@ -153,7 +153,7 @@ expect_status 0
 rm "$tmp/data/empty"
 call catalog "$tmp/data" --trace "$tmp/files.trace" -o "$tmp/reads.cat"
 expect_status 0
-grep -q 'samples     3, ' "$tmp/.out" || die 'other samples than reads'
+grep -q 'samples     3, .* 1 labels' "$tmp/.out" || die 'other samples than reads, or not the label of a/one'
 call plan "$tmp/reads.cat" --order recorded --merge none
 expect_status 0
 call run --catalog "$tmp/reads.cat" --order recorded --merge none,file --buffered --cache keep \

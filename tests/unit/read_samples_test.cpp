@@ -66,6 +66,26 @@ TEST_F(ReadSamples, WhatIsLeftOutIsCountedByItsReason) {
   EXPECT_EQ(parts_.parts.size(), 1U);
 }
 
+TEST_F(ReadSamples, HaveTheLabelOfTheirFirstFolderAndNoLabelIsWithoutOne) {
+  for (const char* path : {"cat/1", "cat/in/2", "dog/3", "fox/4"}) {
+    parts_.add_file({3, 100, 0, 0, 0, 0}, path);
+    parts_.whole.push_back({2, parts_.add_label(path)});
+  }
+  std::vector<std::array<std::string, 5>> lines;
+  const std::vector<std::string> paths{"dog/3", "a", "cat/1", "dog/3", "cat/in/2"};
+  for (const std::string& path : paths) {
+    lines.push_back({"read", "0", "10", "", path});
+  }
+  ASSERT_TRUE(take(lines));
+  const Catalog view = parts_.view();
+  ASSERT_EQ(view.samples(), paths.size());
+  for (std::uint32_t i = 0; i < paths.size(); ++i) {
+    const std::string_view label = view.label(view.sample(i).label);
+    EXPECT_EQ(label, paths[i] == "a" ? "" : paths[i].substr(0, 3)) << i;
+  }
+  EXPECT_EQ(view.label_end.size(), 2U);
+}
+
 TEST_F(ReadSamples, ATraceOfWhichNothingIsLeftIsRefused) {
   const auto left = take({{"read", "0", "4096", "", "c"}});
   ASSERT_FALSE(left);
