@@ -4,6 +4,7 @@ import datetime
 import common
 import load
 import page
+import quality
 import tex
 
 WIDTH_WORDS = {"column": r"\columnwidth", "page": r"\textwidth"}
@@ -14,7 +15,8 @@ TABLE_WORDS = {
     "device": "Each cell at the device: beside fio with the same reads (requests: ours / fio), as a share of the "
               "sequential ceiling, and what the probe saw",
     "stages": "Stages of an epoch, as shares of it",
-    "shuffle": "How well each cell shuffles (1: as a random permutation)",
+    "shuffle": "How well each cell shuffles (0: not at all, 1: as a random permutation). "
+               f"{quality.sentence('quality_displacement', 'quality_label_mix')}",
 }
 
 

@@ -10,6 +10,16 @@ import style
 # The measures of docs/measurement.md that say how well the emitted order is shuffled, with their words.
 MEASURES = {"quality_displacement": "displacement", "quality_rank_decorrelation": "rank correlation",
             "quality_neighbours_broken": "neighbours", "quality_label_mix": "label mix"}
+# One sentence: a caption stands alone, in a report and in LaTeX.
+DEFINITIONS = {
+    "quality_displacement": "displacement is the mean distance between a sample's places in the emission and in the cell's order "
+                            "without chance, over that of a random permutation",
+    "quality_rank_decorrelation": "rank correlation is 1 less the absolute value of Spearman's, of the emission with the cell's "
+                                  "order without chance",
+    "quality_neighbours_broken": "neighbours is the share of samples that follow each other in the emission and are not neighbours "
+                                 "in the cell's order without chance, over that of a random permutation",
+    "quality_label_mix": "label mix is how far the pairs of equal label within batches have fallen, from the purest batches "
+                         "possible (0) to the mean of a random permutation (1)"}
 QUERY = (f"SELECT cell_id, bytes_per_s, {', '.join(MEASURES)} FROM good_run ORDER BY cell_id, repeat")
 MARKERS = "osD^vP*X<>"
 
@@ -84,11 +94,19 @@ def draw(points, cells, facts):
     return fig
 
 
+def sentence(*names):
+    """What these measures are, without a full stop."""
+    said = "; ".join(text for name, text in DEFINITIONS.items() if name in names)
+    return said[:1].upper() + said[1:]
+
+
 def describe(points, cells):
     runs = sum(len(v) for v in points.values())
     text = (f"Throughput against shuffle quality (n={runs} runs), which is the least of {', '.join(MEASURES.values())}, "
             "as far as known; the legend names it. Filled: medians of cells, line: range of the repeats; hollow: "
             f"repeats ({common.span([len(v) for v in points.values()], 'repeat')} a cell).")
+    said = sentence(*(of_cell(c)[1] for c in cells if c.cell_id in points and of_cell(c)))
+    text += f" {said}." if said else ""
     missing = len(cells) - len(points)
     return text + (f" {common.plural(missing, 'cell')} of unknown quality not shown." if missing else "")
 

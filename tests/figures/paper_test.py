@@ -21,6 +21,7 @@ import paper  # noqa: E402
 import paper_data  # noqa: E402
 import paper_tables  # noqa: E402
 import paper_words  # noqa: E402
+import quality  # noqa: E402
 import style  # noqa: E402
 import tex  # noqa: E402
 
@@ -127,6 +128,16 @@ class Words(unittest.TestCase):
         once = paper_words.data_set(self.db, self.cells(1, epochs="1"))
         self.change("UPDATE run SET samples = 3 * samples, bytes = 3 * bytes WHERE cell_id = 1")
         self.assertEqual(paper_words.data_set(self.db, self.cells(1, epochs="3")), once)
+
+    def test_a_caption_of_shuffling_says_what_its_measures_are(self):
+        for name in quality.MEASURES:
+            values = {other: 0.9 for other in quality.MEASURES} | {name: 0.5}
+            cell = load.Cell(1, "c", False, 1, values, {})
+            text = quality.describe({1: [(0.5, name, 1.0)]}, [cell])
+            said = {other for other in quality.MEASURES if quality.sentence(other)[1:] in text}
+            self.assertEqual(said, {name}, "the least measure alone, which the legend names")
+        for name in ("quality_displacement", "quality_label_mix"):  # columns of the table
+            self.assertIn(quality.DEFINITIONS[name].split(" is ")[1], paper_words.TABLE_WORDS["shuffle"])
 
     def test_fio_and_probes_of_other_experiments_are_not_beside_these_runs(self):
         self.assertEqual(len(paper_words.others_words(self.db, self.cells(1))), 2)
