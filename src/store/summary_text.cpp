@@ -120,7 +120,7 @@ constexpr Column kColumns[] = {
     {"prediction error", "predicted time over the measured one, less 1",
      [](const CellSummary& c) { return shown(c.prediction_error, signed_percent); }, true},
     {"displacement",
-     "how far samples moved from the data set's order, 1: as in a random permutation",
+     "how far samples moved from the cell's own order (of a trace: as recorded), 1: as at random",
      [](const CellSummary& c) { return shown(c.quality.displacement, digits); }, true},
     {"label mix", "how mixed the labels of a batch are, 1: as in a random permutation",
      [](const CellSummary& c) { return shown(c.quality.label_mix, digits); }, true},
