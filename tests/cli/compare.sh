@@ -76,6 +76,27 @@ done
 for text in 'What differs' 'setting depth' 'Cells in one alone' 'no pairs' '<svg'; do
   grep -q "$text" page/compare.html || die "the page does not say $text"
 done
+# The first beside each other one; a page is of two.
+call report a.db b.db
+first=$out
+call report a.db a.db
+second=$out
+call report a.db b.db a.db
+expect_status 0
+[ "$out" = "$first"$'\n\n\n'"$second" ] || die 'three databases are not two comparisons'
+call report a.db b.db a.db --json
+expect_status 0
+[ "$(printf '%s' "$out" | "$python" -c 'import json, sys
+print([(c["a"], c["b"]) for c in json.load(sys.stdin)["comparisons"]])')" = "[('a.db', 'b.db'), ('a.db', 'a.db')]" ] ||
+  die 'the document of three databases'
+call report a.db b.db a.db -o three
+expect_error 2 'report a.db b.db -o DIR'
+[ ! -e three ] || die 'refused, and left a folder'
+call paper a.db b.db -o three
+expect_error 2 'a folder of each' 'blkprefix{NAME:}' 'blksweep report a.db b.db'
+[ ! -e three ] || die 'refused, and left a folder'
+call report a.db b.db none.db
+expect_error 1 'none.db'
 # Sides that differ by the order itself: a row is not named as if both had read in A's.
 for order in random lba; do
   call run "${common[@]}" --order "$order" --db "$order.db"

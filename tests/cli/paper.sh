@@ -103,6 +103,27 @@ changed=$(sed -n 's/^\\blkput{lba}{ratio}{\(.*\)}/\1/p' "$tmp/demo/numbers.tex")
 text_of "$tmp/demo" | grep -qF "$changed times" || die "the document has no $changed"
 ! text_of "$tmp/demo" | grep -qF "$ratio times" || die "the document still has $ratio"
 
+# Two databases in one document, as docs/paper.md has it.
+mkdir "$tmp/both"
+for side in A B; do
+  "$python" "$here/../support/demo_db.py" "$tmp/$side.db" --repeats 5 --cells 3 --no-probe
+  [ "$side" = A ] || sqlite3 "$tmp/$side.db" "UPDATE run SET epoch_ns = epoch_ns / 3 WHERE cell_id = 3"
+  call paper "$tmp/$side.db" -o "$tmp/both/$side" --width column
+  expect_status 0
+done
+page() { sed -n '/^.def.blkprefix{A:}.input/,/^On A,/p' "$here/../../docs/paper.md"; }
+{
+  printf '%s\n' '\documentclass{article}\usepackage{booktabs,tabularx,graphicx,pgf}'
+  page | sed '/^$/q'
+  printf '%s\n' '\begin{document}'
+  page | sed '1,/^$/d'
+  printf '%s\n' '\end{document}'
+} >"$tmp/both/paper.tex"
+compile "$tmp/both" || die "two databases: $(grep -m1 -A3 '^!' "$tmp/both/out.txt")"
+ratio_of() { sed -n 's/^\\blkput{lba}{ratio}{\(.*\)}/\1/p' "$tmp/both/$1/numbers.tex"; }
+[ "$(ratio_of A)" != "$(ratio_of B)" ] || die 'both have the same ratio'
+text_of "$tmp/both" | grep -qF "On A, $(ratio_of A); on B, $(ratio_of B)." || die 'not the ratio of each'
+
 # A name that is not there is an error, never an empty place.
 printf '%s\n' '\documentclass{article}\input{numbers}\begin{document}\blk{lba}{ratoi}\end{document}' >"$tmp/demo/paper.tex"
 ! compile "$tmp/demo" || die 'an unknown name is silent'

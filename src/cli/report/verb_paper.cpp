@@ -1,8 +1,11 @@
 // blksweep paper: figures, tables, numbers and the data behind them, for a LaTeX document.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -28,6 +31,7 @@ examples:
 
 struct PaperOptions : ReportChoice {
   std::string out, width = "both", font = "cm";
+  std::vector<std::string> others;
   FigureLook look;
 };
 
@@ -96,7 +100,20 @@ std::vector<std::string> script_options(const PaperOptions& o) {
   return words;
 }
 
+// Numbers, tables and rerun.sh are of one database; one document inputs several folders.
+Result<> check_alone(const PaperOptions& o) {
+  if (o.others.empty()) {
+    return {};
+  }
+  return usage_error(fmt::format(
+      "paper: of one database: make a folder of each; one document inputs several, each "
+      "after its \\def\\blkprefix{{NAME:}} (docs/paper.md); what differs: blksweep report "
+      "{} {}",
+      o.db, fmt::join(o.others, " ")));
+}
+
 Result<Exit> make_paper(const PaperOptions& options) {
+  BLKSWEEP_CHECK(check_alone(options));
   BLKSWEEP_TRY(const Report report, load_report(options));
   BLKSWEEP_TRY(const FigureTools tools, find_figure_tools("paper.py"));
   BLKSWEEP_CHECK(check_ours(options.out));
@@ -118,6 +135,7 @@ void add_paper(Verbs& verbs) {
   const auto options = std::make_shared<PaperOptions>();
   app.add_option("-o,--output", options->out, "folder for everything").required();
   add_report_choice(app, *options);
+  app.add_option("OTHER", options->others, "refused: a folder of each, for one document");
   add_figure_look(app, options->look);
   add_word(app, "--width", options->width, {"column", "page", "both"},
            "of figures: column, page, both (default)");

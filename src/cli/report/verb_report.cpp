@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "cli/answer.h"
@@ -37,7 +39,8 @@ constexpr const char* kReportExamples = R"(examples:
   blksweep report monday.db friday.db -o compared)";
 
 struct ReportOptions : ReportChoice {
-  std::string out, other, other_experiment = "newest";
+  std::string out, other_experiment = "newest";
+  std::vector<std::string> others;  // to compare with
   FigureLook look;
   bool json = false;
   bool figures = true;
@@ -254,22 +257,48 @@ Result<Exit> report_others(const Others& others, const ReportOptions& options) {
                                    : Result<Exit>(Exit::done);
 }
 
+// The first database beside each other one.
+Result<std::vector<Comparison>> comparisons(const ReportOptions& o) {
+  BLKSWEEP_TRY(const ComparedSide a, load_side({o.db, o.experiment}));
+  std::vector<Comparison> out;
+  for (const std::string& other : o.others) {
+    BLKSWEEP_TRY(const ComparedSide b, load_side({other, o.other_experiment}));
+    BLKSWEEP_TRY(Comparison compared, compare(a, b, o.baseline));
+    out.push_back(std::move(compared));
+  }
+  return out;
+}
+
+void say_comparisons(const std::vector<Comparison>& all, bool json) {
+  Json documents = Json::array();
+  std::string text;
+  for (const Comparison& c : all) {
+    documents.push_back(comparison_json(c));
+    text += (text.empty() ? "" : "\n\n") + comparison_text(c);
+  }
+  const Json& document = all.size() == 1 ? documents.front() : Json{{"comparisons", documents}};
+  say_text(json ? json_text(document) + "\n" : text);
+}
+
 // What was made of one database is said of two.
 Result<Exit> report_comparison(const ReportOptions& o) {
   if (!o.cells.empty() || o.margin || o.explain) {
     return usage_error("--cells, --margin and --explain are of one database");
   }
-  BLKSWEEP_TRY(const ComparedSide a, load_side({o.db, o.experiment}));
-  BLKSWEEP_TRY(const ComparedSide b, load_side({o.other, o.other_experiment}));
-  BLKSWEEP_TRY(const Comparison compared, compare(a, b, o.baseline));
+  if (o.others.size() > 1 && !o.out.empty()) {
+    return usage_error(
+        fmt::format("-o: a page compares two databases: leave it out for a table of each with {0}, "
+                    "or make a page of each: report {0} {1} -o DIR",
+                    o.db, o.others.front()));
+  }
+  BLKSWEEP_TRY(const std::vector<Comparison> all, comparisons(o));
   BLKSWEEP_TRY(const std::optional<ReportFolder> folder, begin_folder(o.out));
-  const std::string json = json_text(comparison_json(compared)) + "\n";
-  say_text(o.json ? json : comparison_text(compared));
+  say_comparisons(all, o.json);
   if (!folder) {
     return Exit::done;
   }
   flush_answer();
-  BLKSWEEP_CHECK(folder->write("compare.json", json));
+  BLKSWEEP_CHECK(folder->write("compare.json", json_text(comparison_json(all.front())) + "\n"));
   if (o.figures) {
     return draw(o, *folder, {"compare.py", "compare.html", o.look.arguments()});
   }
@@ -315,7 +344,7 @@ void add_report(Verbs& verbs) {
   app.add_option("-o,--output", options->out,
                  "folder for report.html, figures/, cells.csv and runs.csv");
   add_report_choice(app, *options);
-  app.add_option("OTHER", options->other, "a second one: compare the two");
+  app.add_option("OTHER", options->others, "others: compare the first with each");
   app.add_option("--other-experiment", options->other_experiment,
                  "of OTHER: newest (default), or its id");
   add_figure_look(app, options->look);
@@ -327,7 +356,7 @@ void add_report(Verbs& verbs) {
   app.footer(kReportExamples);
   app.callback([&verbs, options] {
     verbs.action = [options] {
-      return options->other.empty() ? report(*options) : report_comparison(*options);
+      return options->others.empty() ? report(*options) : report_comparison(*options);
     };
   });
 }
