@@ -78,6 +78,9 @@ simulate data.cat --model none --label-mix 0.9 --db x.db
 trace import blocks.csv -o x.trace --format none-such
 trace import blocks.csv -o x.trace --time-unit h
 trace import data.cat -o x.trace
+trace import blocks.csv -o blocks.csv
+trace import blocks.csv files.csv -o ./files.csv
+trace export files.trace --format csv -o files.trace
 trace export files.trace --format blktrace -o x.out
 trace export files.trace --format none-such -o x.out
 trace record -o x.trace

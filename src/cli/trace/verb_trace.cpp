@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -75,7 +78,20 @@ void warn_of_facts(const std::string& name, const TraceFacts& facts) {
   }
 }
 
+// What is read is replaced by what is written, and gone.
+Result<> check_kept(const std::vector<std::string>& inputs, const std::string& output) {
+  for (const std::string& input : inputs) {
+    std::error_code none;  // such as no file of that name yet
+    if (std::filesystem::equivalent(input, output, none)) {
+      return usage_error(fmt::format(
+          "-o {}: would take the place of {}, which is read: name another file", output, input));
+    }
+  }
+  return {};
+}
+
 Result<Exit> run_import(ImportOptions o) {
+  BLKSWEEP_CHECK(check_kept(o.settings.inputs, o.settings.output));
   BLKSWEEP_TRY(o.settings.options.time_unit_ns, parse_time_unit(o.time_unit));
   o.settings.options.action = o.queued ? 'Q' : 'D';
   install_stop_signals();
@@ -99,6 +115,7 @@ Result<Exit> run_import(ImportOptions o) {
 }
 
 Result<Exit> run_export(const ExportOptions& o) {
+  BLKSWEEP_CHECK(check_kept({o.trace}, o.output));
   BLKSWEEP_TRY(const ExportFormat format, parse_export_format(o.format));
   BLKSWEEP_TRY(TraceReader reader, TraceReader::open(o.trace));
   install_stop_signals();
