@@ -191,10 +191,11 @@ Result<ResultStore> open_in_turn(const std::string& db) {
 }
 
 // Before the data is looked at, which would disturb who has the turn. One that is not there yet is
-// made when nothing can be refused any more.
+// made when nothing can be refused any more; one that cannot be made is told at once.
 Result<std::optional<ResultStore>> open_if_there(const std::string& db) {
   std::error_code none;
-  if (db.empty() || !std::filesystem::exists(db, none)) {
+  const std::string folder = std::filesystem::path(full_path(db)).parent_path().string();
+  if (db.empty() || (!std::filesystem::exists(db, none) && ::access(folder.c_str(), W_OK) == 0)) {
     return std::optional<ResultStore>();
   }
   return open_in_turn(db);
