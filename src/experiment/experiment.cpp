@@ -349,7 +349,9 @@ Result<> Experiment::run_rounds() {
 }
 
 Result<Exit> Experiment::run() {
-  BLKSWEEP_CHECK(check_experiment(source_, settings_));
+  if (!settings_.checked) {
+    BLKSWEEP_CHECK(check_experiment(source_, settings_));
+  }
   BLKSWEEP_CHECK(register_cells());
   open_probes_of_runs();
   BLKSWEEP_TRY(repeats_, begin_repeats());

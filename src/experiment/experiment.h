@@ -62,6 +62,7 @@ struct ExperimentSettings {
   bool predict_all = true;                 // else only that of the control a/a
   Progress* progress = nullptr;
   StageMakers makers = {};
+  bool checked = false;  // check_experiment() has passed: it plans each cell that shuffles
 };
 
 struct RunEvent {

@@ -330,9 +330,11 @@ FioResult FioTwin::to_result(const FioSums& sums) const {
   r.warnings = warnings_;
   count_requests(r.record);
   if (r.record.runtime_ns < kCoarseNs) {
+    // Of two texts, so that many runs are one line.
     r.warnings.push_back(fmt::format(
-        "fio twin: fio ran for {} and its clock has steps of 1 ms; the ratio is that coarse",
-        format_duration(Nanos(r.record.runtime_ns))));
+        "fio twin: fio's clock has steps of 1 ms, more than {} % of its run: the ratio is that "
+        "coarse (a larger data set takes longer)",
+        r.record.runtime_ns < kCoarseNs / 10 ? 10 : 1));
   }
   return r;
 }

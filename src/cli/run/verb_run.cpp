@@ -229,6 +229,7 @@ Result<Exit> measure(RunOptions options, Measuring how) {
   std::optional<ResultStore> made;
   if (how.store == nullptr && !options.db.empty()) {
     BLKSWEEP_CHECK(check_experiment(source, settings));
+    settings.checked = true;
     BLKSWEEP_TRY(made, open_in_turn(options.db));
     how.store = &*made;
   }
