@@ -1,0 +1,140 @@
+// What a line of a foreign trace says, field by field: whichever is wrong is the one that is named.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "support/trace_rig.h"
+#include "trace/import/csv.h"
+#include "trace/import/fields.h"
+
+namespace blksweep {
+namespace {
+
+using support::TraceImport;
+
+struct CheckedLine {
+  const char* format;
+  const char* separator;
+  std::vector<std::string> fields;
+  std::vector<std::size_t> checked;  // of the fields
+};
+
+std::vector<CheckedLine> checked_lines() {
+  return {{"msr", ",", {"128166372003061629", "hm", "0", "Read", "0", "512", "7"}, {0, 3, 4, 5}},
+          {"alibaba", ",", {"1", "W", "0", "512", "30"}, {0, 1, 2, 3, 4}},
+          {"tencent", ",", {"5", "1", "8", "0", "7"}, {0, 1, 2, 3, 4}},
+          {"systor", ",", {"5.0", "0.1", "R", "4", "0", "512"}, {0, 1, 2, 4, 5}},
+          {"spc", ",", {"1", "8", "512", "W", "0.5"}, {0, 1, 2, 3, 4}},
+          {"fiu", " ", {"9", "4", "a b", "8", "8", "W", "6", "0", "md5"}, {0, 1, 3, 4, 5}},
+          {"hfplayer", ",", {"12.5", "3", "8192", "4096", "1"}, {0, 2, 3, 4}},
+          {"disksim", " ", {"10", "0", "16", "8", "1"}, {0, 1, 2, 3, 4}}};
+}
+
+TEST_F(TraceImport, TheFieldThatIsWrongIsTheOneThatIsNamed) {
+  for (const CheckedLine& line : checked_lines()) {
+    ImportSettings s = with_format(line.format);
+    s.options.time_unit_ns = 1000;
+    EXPECT_TRUE(import(fmt::format("{}\n", fmt::join(line.fields, line.separator)), s))
+        << line.format;
+    for (const std::size_t at : line.checked) {
+      std::vector<std::string> fields = line.fields;
+      fields[at] = "wrong";
+      expect_refused(fmt::format("{}\n", fmt::join(fields, line.separator)), "\"wrong\" is no ", s);
+    }
+  }
+}
+
+TEST_F(TraceImport, ATimeIsReadToTheNanosecond) {
+  Rng rng(3);
+  for (int i = 0; i < 2000; ++i) {
+    const auto ns = static_cast<std::int64_t>(rng.next() >> (2 + rng.below(60)));
+    const std::string text = fmt::format("{}.{:09}", ns / kSecond, ns % kSecond);
+    EXPECT_EQ(decimal_ns(text, kSecond), ns) << text;
+  }
+}
+
+TEST_F(TraceImport, AllThatASignedNumberHoldsIsAnAddress) {
+  EXPECT_EQ(scaled("9223372036854775807", 1), std::uint64_t{INT64_MAX});
+  EXPECT_FALSE(scaled("9223372036854775808", 1));
+  EXPECT_EQ(scaled("18014398509481983", 512), std::uint64_t{INT64_MAX} - 511);
+  EXPECT_FALSE(scaled("18014398509481984", 512));
+  EXPECT_FALSE(scaled("18446744073709551615", 512)) << "more than 64 bits";
+}
+
+TEST_F(TraceImport, NamesComeBackFromCsvAsTheyWere) {
+  constexpr std::string_view kLetters = ",\"\n\r\\ nra";
+  Rng rng(4);
+  std::vector<std::string> names;
+  std::string text = csv_header(TraceKind::file) + "\n";
+  for (int i = 0; i < 1000; ++i) {
+    std::string& name = names.emplace_back("x");
+    for (std::uint64_t n = rng.below(8); n > 0; --n) {
+      name += kLetters[rng.below(kLetters.size())];
+    }
+    text += csv_line(support::record(TraceOp::read, 0, 1), name);
+  }
+  const auto got = import(text);
+  ASSERT_TRUE(got) << got.error().message();
+  ASSERT_EQ(got->records.size(), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(got->name(i), names[i]);
+  }
+}
+
+TEST_F(TraceImport, QuotesOfCsvCloseOnceAndAtTheEnd) {
+  const std::string head = csv_header(TraceKind::file) + "\n0,read,0,1,,,,,,";
+  for (const char* name : {"\"a", "\"a\"b", "\"a\"b\"", "\"a\" ", "\"a\\\""}) {
+    expect_refused(head + name + "\n", "the quotes of the name do not close", with_format("csv"));
+  }
+  EXPECT_EQ(import(head + "\"a\"\n")->name(0), "a");
+}
+
+// The letters of blktrace's rwbs, in its order: flush, operation, FUA, read-ahead, sync, metadata.
+TEST_F(TraceImport, LettersOfBlkparseAreOperationsAndFlags) {
+  struct Said {
+    const char* rwbs;
+    TraceOp op;
+    int flags;
+  };
+  for (const Said& said : std::initializer_list<Said>{
+           {"R", TraceOp::read, 0},
+           {"RA", TraceOp::read, kTraceReadahead},
+           {"RM", TraceOp::read, kTraceMetadata},
+           {"RSM", TraceOp::read, kTraceSync | kTraceMetadata},
+           {"W", TraceOp::write, 0},
+           {"WFS", TraceOp::write, kTraceFua | kTraceSync},
+           {"FW", TraceOp::write, 0},
+           {"FWFSM", TraceOp::write, kTraceFua | kTraceSync | kTraceMetadata},
+           {"D", TraceOp::discard, 0},
+           {"DS", TraceOp::discard, kTraceSync},
+           {"F", TraceOp::flush, 0},
+           {"FS", TraceOp::flush, kTraceSync},
+           {"FF", TraceOp::flush, kTraceFua},
+           {"FFS", TraceOp::flush, kTraceFua | kTraceSync},
+           {"N", TraceOp::other, 0}}) {
+    const auto got = import(fmt::format("8,0 1 1 0.5 697 D {} 2048 + 8 [cat]\n", said.rwbs));
+    ASSERT_TRUE(got) << said.rwbs << ": " << got.error().message();
+    EXPECT_EQ(got->records.at(0).op, said.op) << said.rwbs;
+    EXPECT_EQ(got->records.at(0).flags, said.flags) << said.rwbs;
+  }
+  expect_refused("8,0 1 1 0.5 697 D X 2048 + 8 [cat]\n", "\"X\" is no operation",
+                 with_format("blkparse"));
+}
+
+// Below the steps of the clock a call has no length.
+TEST_F(TraceImport, ACallMayEndWhenItBeginsButNotBefore) {
+  const std::string dxt = "# DXT, file_id: 7, file_name: /d/a\n";
+  EXPECT_EQ(import(dxt + " X_POSIX 0 read 0 0 1024 0.5 0.5\n")->records.at(0).latency_ns, 0);
+  expect_refused(dxt + " X_POSIX 0 read 0 0 1024 0.5 0.4\n", "not what DXT has",
+                 with_format("darshan"));
+  EXPECT_EQ(import("0.5 0.5 read 0 0 ( /d/a 0x7f 64 )\n")->records.at(0).latency_ns, 0);
+  expect_refused("0.5 0.4 read 0 0 ( /d/a 0x7f 64 )\n", "\"0.4\" is no time",
+                 with_format("recorder"));
+}
+
+TEST_F(TraceImport, NoRankOfRecorderIsTheThreadThatIsNotKnown) {
+  EXPECT_EQ(import("0.1 0.2 read 0 0 ( /d/a 0x7f 64 )\n")->records.at(0).thread, 1ULL << 32);
+}
+
+}  // namespace
+}  // namespace blksweep
