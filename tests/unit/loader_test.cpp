@@ -76,6 +76,7 @@ TEST_F(LoaderTest, GivesEverySampleOnceAnEpochWithItsFilesBytes) {
     }
     EXPECT_EQ(loader->error(), "");
     EXPECT_EQ(number, loader->batches());
+    EXPECT_EQ(loader->delivers(), kFiles) << "an epoch";
     EXPECT_EQ(seen.size(), kFiles);
     EXPECT_TRUE(std::ranges::all_of(seen, [](const auto& one) { return one.second == 2; }));
   }

@@ -59,6 +59,16 @@ TEST(MissRatio, IsExactWhileAllKeysFit) {
   }
 }
 
+TEST(MissRatio, IsASampleFromTheKeyOnThatDoesNotFit) {
+  MissRatio m(64);
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    m.reference(i % 64);
+    EXPECT_TRUE(m.exact()) << i;
+  }
+  m.reference(64);
+  EXPECT_FALSE(m.exact());
+}
+
 TEST(MissRatio, ALoopFitsIntoACacheOfItsSize) {
   for (const std::uint64_t loop : {64U, 128U, 256U, 1024U, 4096U}) {
     std::vector<std::uint64_t> keys;

@@ -48,6 +48,18 @@ TEST(Flash, PagesOfARequestAreReadAtOnceUpToTheChannels) {
   EXPECT_EQ(latency(*model_of(flash()), 0, {16384 - 2048, 4096, false}), 60'000 + 4096);
 }
 
+// What all channels give together, as far as the link takes it.
+TEST(Flash, ReadsOnAsFastAsItsChannelsOrItsLink) {
+  FlashSpec spec = flash();
+  for (const auto& [channels, rate] : {std::pair{1, 327.68e6}, {2, 655.36e6}, {8, 1e9}}) {
+    spec.channels = static_cast<decltype(spec.channels)>(channels);
+    const ModelFacts facts = model_facts({"test", "", spec}, Bytes{kDevice});
+    EXPECT_DOUBLE_EQ(*facts.sequential_begin, rate);
+    EXPECT_DOUBLE_EQ(*facts.sequential_end, rate);
+    EXPECT_DOUBLE_EQ(*facts.sequential_mean, rate);
+  }
+}
+
 TEST(Flash, RequestsOnOneChannelWaitForEachOther) {
   const auto model = model_of(flash());
   const auto done =

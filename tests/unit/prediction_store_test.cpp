@@ -1,9 +1,15 @@
-// Predictions and labels of disks in the database.
+// Predictions, labels and replays in the database.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <set>
+#include <type_traits>
+
+#include "store/labels.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
+#include "store/run_columns.h"
 #include "store/schema.h"
 #include "support/demo_records.h"
 #include "support/temp_dir.h"
@@ -71,6 +77,58 @@ TEST_F(PredictionStore, TheNewestOfSeveralModelsIsARunsPrediction) {
   const auto experiments = reader->experiments();
   ASSERT_TRUE(experiments);
   EXPECT_EQ(experiments->front().host.device_label, "the fast one");
+}
+
+// A value of its own in each column, from `n` on.
+ReplayRow replay_row_from(std::uint64_t n) {
+  ReplayRow row;
+  each_replay_column(row, [&n]<class T>(const char* /*name*/, T& value) {
+    ++n;
+    if constexpr (std::is_same_v<T, std::string>) {
+      value = "text " + std::to_string(n);
+    } else {
+      value = static_cast<T>(static_cast<std::int64_t>(n));
+    }
+  });
+  return row;
+}
+
+std::string text_of_row(ReplayRow row) {
+  std::string text;
+  each_replay_column(row, [&text]<class T>(const char* name, T& value) {
+    if constexpr (std::is_same_v<T, Maybe<std::int64_t>>) {
+      text += fmt::format("{} {}\n", name, value.value_or(-1));
+    } else {
+      text += fmt::format("{} {}\n", name, value);
+    }
+  });
+  return text;
+}
+
+TEST_F(PredictionStore, ReplaysComeBackAsTheyWereOldestFirst) {
+  auto store = ResultStore::open(path_);
+  ASSERT_TRUE(store);
+  std::vector<ReplayRow> rows{replay_row_from(100), replay_row_from(200), ReplayRow{}};
+  for (const ReplayRow& row : rows) {
+    ASSERT_TRUE(store->add_replay(row));
+  }
+  const auto stored = ResultReader::open(path_)->replays();
+  ASSERT_TRUE(stored) << stored.error().message();
+  ASSERT_EQ(stored->size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ((*stored)[i].id, static_cast<std::int64_t>(i) + 1);
+    EXPECT_EQ(text_of_row((*stored)[i].row), text_of_row(rows[i]));
+  }
+}
+
+// Also those that differ only in what goes without saying, behind one that has its own name.
+TEST(CellLabels, AreDifferentWhereAnyTwoCellsAre) {
+  const auto of = [](const char* order, const char* window) {
+    return CellRecord{{{"order", order}, {"shuffle", "none"}, {"window", window}}};
+  };
+  const auto labels =
+      cell_labels({of("random", "2%"), of("lba", "2%"), of("lba", "9%"), of("lba", "5%")});
+  EXPECT_EQ(std::set<std::string>(labels.begin(), labels.end()).size(), 4U);
 }
 
 }  // namespace

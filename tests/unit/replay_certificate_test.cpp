@@ -88,6 +88,38 @@ TEST(ReplayCertificate, NobodyIsOnTimeBelowTheStepsOfTheClock) {
   EXPECT_EQ(certificate_of(50, 0, 5 * kMs).bound_ns, 5 * kMs);
 }
 
+// To the nanosecond where a bucket of the histogram begins there.
+TEST(ReplayCertificate, WhatIsBelowTheBoundIsOnTimeAndWhatReachesItIsLate) {
+  constexpr std::int64_t kBound = 1 << 23;
+  for (const std::int64_t late : {kBound - 1, kBound}) {
+    ReplayRecord record(true);
+    record.issued({.bytes = 4096}, {0, 0, late});
+    const bool reaches = late == kBound;
+    EXPECT_EQ(record.certify({.quantum_ns = kBound}).verdict,
+              reaches ? Verdict::unfaithful : Verdict::faithful)
+        << late;
+  }
+}
+
+TEST(ReplayCertificate, WritesThatCompletedAreCounted) {
+  ReplayRecord record(true);
+  for (int i = 0; i < 10; ++i) {
+    record.completed({.bytes = 4096, .write = i % 3 == 0}, {.bytes = 4096});
+  }
+  EXPECT_EQ(record.writes(), 4U);
+}
+
+TEST(ReplayCertificate, NothingHasNoDepthNoRateAndNoErrors) {
+  for (const bool timed : {true, false}) {
+    const Certificate c = ReplayRecord(timed).certify({});
+    EXPECT_EQ(c.depth_mean, 0);
+    EXPECT_EQ(c.peak_rate, 0);
+    EXPECT_EQ(c.length_ns, 0);
+    EXPECT_FALSE(c.rate_error || c.gap_error || c.latency_error || c.depth_error || c.free_share);
+    EXPECT_EQ(c.verdict, Verdict::faithful);
+  }
+}
+
 TEST(ReplayCertificate, MoreThanHalfOfWhatTheToolCanDoIsNotFaithful) {
   EXPECT_EQ(certificate_of(0, 0, 1, 0, 1900).verdict, Verdict::unfaithful);
   EXPECT_EQ(certificate_of(0, 0, 1, 0, 2100).verdict, Verdict::faithful);

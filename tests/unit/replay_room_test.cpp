@@ -95,6 +95,25 @@ TEST_F(ReplayRoom, WhatWasLateWithASlotFreeAllAlongIsTheTools) {
   EXPECT_EQ(certificate().tool.greatest, 9 * kOneMs);
 }
 
+TEST_F(ReplayRoom, ARequestIsWantedWhenItIsDueAfterTheBeginning) {
+  for (const std::int64_t begin : {std::int64_t{0}, std::int64_t{7'000'000'123}}) {
+    EachMillisecond order;
+    ReplayRecord record{true};
+    ReplaySource source{{.order = order,
+                         .files = files_,
+                         .engine = engine_,
+                         .memory = memory_,
+                         .depth = 2,
+                         .begin_ns = begin,
+                         .room_since = [] { return 0; }},
+                        record};
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      source.next(i, wanted_);
+      EXPECT_EQ(wanted_.due, begin + i * kOneMs);
+    }
+  }
+}
+
 TEST_F(ReplayRoom, WhatWaitedForASlotIsTheDevices) {
   issue(0, 0);
   source_.next(1, wanted_);

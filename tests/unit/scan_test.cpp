@@ -221,20 +221,23 @@ TEST(Summary, SharesAreUnknownWhenNoAddressIs) {
   EXPECT_FALSE(summarize(p.view()).adjacent_lba.has_value());
 }
 
+// Whether or not they fill their last block.
 TEST(Summary, CountsNeighboursThatTouch) {
-  CatalogParts p;
-  p.root = "/x";
-  // On the device: b, a, then a gap, c.
-  const std::uint64_t at[] = {8192, 4096, 40960};
-  for (std::uint32_t f = 0; f < 3; ++f) {
-    p.add_file({f, 4000, 0, 0, 0, f}, std::string(1, static_cast<char>('a' + f)));
-    p.extents.push_back({0, at[f], 4096, 0, f});
-    p.whole.push_back({f, kNoLabel});
+  for (const std::uint64_t size : {1U, 4000U, 4096U}) {
+    CatalogParts p;
+    p.root = "/x";
+    // On the device: b, a, then a gap, c.
+    const std::uint64_t at[] = {8192, 4096, 40960};
+    for (std::uint32_t f = 0; f < 3; ++f) {
+      p.add_file({f, size, 0, 0, 0, f}, std::string(1, static_cast<char>('a' + f)));
+      p.extents.push_back({0, at[f], 4096, 0, f});
+      p.whole.push_back({f, kNoLabel});
+    }
+    const CatalogSummary s = summarize(p.view());
+    EXPECT_DOUBLE_EQ(*s.adjacent_path, 0.0) << size;
+    EXPECT_DOUBLE_EQ(*s.adjacent_lba, 0.5) << size;
+    EXPECT_DOUBLE_EQ(s.extents_mean, 1.0) << size;
   }
-  const CatalogSummary s = summarize(p.view());
-  EXPECT_DOUBLE_EQ(*s.adjacent_path, 0.0);
-  EXPECT_DOUBLE_EQ(*s.adjacent_lba, 0.5);
-  EXPECT_DOUBLE_EQ(s.extents_mean, 1.0);
 }
 
 }  // namespace

@@ -262,6 +262,19 @@ TEST(TraceEvents, WindowFillRisesWhenABatchIsReadyAndEndsAtNothing) {
   }
 }
 
+TEST(TraceEvents, WindowFillChangesWithEachByte) {
+  RunRecord run;
+  run.begin_ns = kTraceBegin;
+  for (const std::int64_t ready : {10, 20, 30}) {
+    BatchRecord& b = run.batches.emplace_back();
+    b.bytes = 1;
+    b.times[Stage::read] = without_wait({kTraceBegin, kTraceBegin + ready});
+    b.times.consumed = kTraceBegin + ready + 35;
+  }
+  const Steps wanted{{0, 0}, {10, 1}, {20, 2}, {30, 3}, {45, 2}, {55, 1}, {65, 0}};
+  EXPECT_EQ(window_fill(run), wanted);
+}
+
 TEST(TraceEvents, CountersGoForwardInTimeWithinTheEpochAndStandStillWithoutAChange) {
   RunRecord run = random_run(5, 60);
   run.probe = demo_run(0).probe;
@@ -281,6 +294,7 @@ TEST(TraceEvents, CountersGoForwardInTimeWithinTheEpochAndStandStillWithoutAChan
   const auto& driver = p.counters.at("queue depth: driver");
   ASSERT_EQ(driver.size(), 3U);
   EXPECT_EQ(driver[0].json["args"]["requests"], 7);  // what held when the epoch began
+  EXPECT_EQ(driver[0].ts, 0);
   EXPECT_EQ(driver[1].ts, 2000);
   EXPECT_EQ(p.counters.at("queue depth: scheduler").size(), 2U);
 }

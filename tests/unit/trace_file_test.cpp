@@ -135,6 +135,19 @@ TEST_F(TraceFile, WhatIsWrittenIsRead) {
   }
 }
 
+TEST_F(TraceFile, ANameMayBeEmptyWhereverItStands) {
+  for (const std::vector<std::string>& names :
+       {std::vector<std::string>{""}, {"a", ""}, {"", "a"}, {"a", "", "b"}}) {
+    Trace t{names, {}};
+    for (std::uint32_t place = 0; place < names.size(); ++place) {
+      t.records.emplace_back().place = place;
+    }
+    auto reader = TraceReader::open(stored(written(t, 100)));
+    ASSERT_TRUE(reader) << reader.error().message();
+    expect_same(t, all(*reader), t.records.size());
+  }
+}
+
 TEST_F(TraceFile, AnEmptyTraceIsOne) {
   auto reader = TraceReader::open(stored(written({{"a"}, {}}, 10)));
   ASSERT_TRUE(reader);
