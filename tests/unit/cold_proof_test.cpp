@@ -138,6 +138,13 @@ WarmStart warm() {
   return s;
 }
 
+TEST(ColdProof, SaysHowMuchWasResident) {
+  ColdStart half;
+  half.bytes = 100;
+  half.resident = 0.5;
+  EXPECT_EQ(judge_cold(half).incomplete, "not cold: 50.00 % of the data was resident");
+}
+
 TEST(WarmProof, ARunThatReadTheDeviceWasNotWarm) {
   WarmStart s = warm();
   EXPECT_EQ(judge_warm(s).incomplete, "");

@@ -296,6 +296,11 @@ TEST_F(LoaderTest, RefusesPartsThatCannotBe) {
   o.first_sample = 1;
   EXPECT_NE(refusal(o).find("not equally far"), std::string::npos);
   o = options();
+  o.first_epoch = UINT32_MAX - 1;
+  EXPECT_TRUE(open(o));
+  o.epochs = 2;
+  EXPECT_NE(refusal(o).find("too many epochs"), std::string::npos);
+  o = options();
   o.check = "never";
   EXPECT_NE(refusal(o).find("every, watched"), std::string::npos);
 }

@@ -79,6 +79,32 @@ TEST_F(PredictionStore, TheNewestOfSeveralModelsIsARunsPrediction) {
   EXPECT_EQ(experiments->front().host.device_label, "the fast one");
 }
 
+TEST_F(PredictionStore, AnAccountIsOfTheRunThatItWasGivenWith) {
+  auto store = ResultStore::open(path_);
+  ASSERT_TRUE(store);
+  const auto experiment = store->begin_experiment(demo_host(), "key");
+  const auto cell = store->add_cell(*experiment, demo_cell("lba", "none"));
+  for (const std::int64_t wall : {0, 0, 7, 0, 9}) {  // 0: without one
+    RunRecord run = demo_run(0);
+    AccountRecord account;
+    account.wall_ns = wall;
+    account.phases = {{"read", wall + 1}};
+    run.account = wall > 0 ? Maybe<AccountRecord>(account) : std::nullopt;
+    ASSERT_TRUE(store->add_run(*cell, run));
+  }
+  const auto runs = ResultReader::open(path_)->runs(*experiment);
+  ASSERT_TRUE(runs) << runs.error().message();
+  ASSERT_EQ(runs->size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const auto& account = (*runs)[i].run.account;
+    ASSERT_EQ(account.has_value(), i == 2 || i == 4) << i;
+    if (account) {
+      EXPECT_EQ(account->wall_ns, i == 2 ? 7 : 9);
+      EXPECT_EQ(account->phases.at(0).second, account->wall_ns + 1);
+    }
+  }
+}
+
 // A value of its own in each column, from `n` on.
 ReplayRow replay_row_from(std::uint64_t n) {
   ReplayRow row;

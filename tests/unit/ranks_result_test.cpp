@@ -205,6 +205,24 @@ TEST(KeptRanks, RowsOfTheSameSettingsHaveOneKeyWhateverTheirNumber) {
   }
 }
 
+TEST(KeptRanks, NumbersOfAResultAreThoseOfItsRow) {
+  RanksResult result;
+  result.facts = R"({"data":"d","split":"copy"})";
+  result.quality = RanksQuality{0.1, 0.2, 0.3, 0.4, 0.5};
+  RankRow one = row_of(0, RankState::done), two = row_of(1, RankState::done);
+  one.waited_ns = 17;
+  two.waited_ns = 40;
+  result.rows = {one, two};
+  const RanksRow row = ranks_row(result, {});
+  EXPECT_EQ(row.quality_displacement, 0.1);
+  EXPECT_EQ(row.quality_rank_decorrelation, 0.2);
+  EXPECT_EQ(row.quality_neighbours_broken, 0.3);
+  EXPECT_EQ(row.quality_label_mix, 0.4);
+  EXPECT_EQ(row.quality_rank_label_mix, 0.5);
+  EXPECT_EQ(row.waited_ns, join_rows(result.rows).waited_ns);
+  EXPECT_GT(join_rows(result.rows).waited_ns, 0);
+}
+
 TEST(KeptRanks, ComeBackFromTheDatabaseAsTheyWere) {
   const TempDir dir;
   RanksResult result;

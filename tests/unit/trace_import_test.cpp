@@ -259,6 +259,7 @@ TEST_F(TraceImport, BlktraceCategoriesAreOperationsAndFlags) {
     ASSERT_EQ(got->records.size(), 1U) << category;
     EXPECT_EQ(got->records[0].op, said.op) << category;
     EXPECT_EQ(got->records[0].flags, said.flags) << category;
+    EXPECT_FALSE(got->facts.start_unix_ns) << "its times count from a boot";
   }
 }
 

@@ -86,7 +86,7 @@ TEST_F(TraceImport, QuotesOfCsvCloseOnceAndAtTheEnd) {
   for (const char* name : {"\"a", "\"a\"b", "\"a\"b\"", "\"a\" ", "\"a\\\""}) {
     expect_refused(head + name + "\n", "the quotes of the name do not close", with_format("csv"));
   }
-  EXPECT_EQ(import(head + "\"a\"\n")->name(0), "a");
+  EXPECT_EQ(import(head + "\"a\"\n").value().name(0), "a");
 }
 
 // The letters of blktrace's rwbs, in its order: flush, operation, FUA, read-ahead, sync, metadata.
@@ -124,16 +124,79 @@ TEST_F(TraceImport, LettersOfBlkparseAreOperationsAndFlags) {
 // Below the steps of the clock a call has no length.
 TEST_F(TraceImport, ACallMayEndWhenItBeginsButNotBefore) {
   const std::string dxt = "# DXT, file_id: 7, file_name: /d/a\n";
-  EXPECT_EQ(import(dxt + " X_POSIX 0 read 0 0 1024 0.5 0.5\n")->records.at(0).latency_ns, 0);
+  EXPECT_EQ(import(dxt + " X_POSIX 0 read 0 0 1024 0.5 0.5\n").value().records.at(0).latency_ns, 0);
   expect_refused(dxt + " X_POSIX 0 read 0 0 1024 0.5 0.4\n", "not what DXT has",
                  with_format("darshan"));
-  EXPECT_EQ(import("0.5 0.5 read 0 0 ( /d/a 0x7f 64 )\n")->records.at(0).latency_ns, 0);
+  EXPECT_EQ(import("0.5 0.5 read 0 0 ( /d/a 0x7f 64 )\n").value().records.at(0).latency_ns, 0);
   expect_refused("0.5 0.4 read 0 0 ( /d/a 0x7f 64 )\n", "\"0.4\" is no time",
                  with_format("recorder"));
 }
 
 TEST_F(TraceImport, NoRankOfRecorderIsTheThreadThatIsNotKnown) {
-  EXPECT_EQ(import("0.1 0.2 read 0 0 ( /d/a 0x7f 64 )\n")->records.at(0).thread, 1ULL << 32);
+  EXPECT_EQ(import("0.1 0.2 read 0 0 ( /d/a 0x7f 64 )\n").value().records.at(0).thread, 1ULL << 32);
+}
+
+TEST_F(TraceImport, OnlyTimesThatCountFrom1970SayWhenATraceBegan) {
+  for (const CheckedLine& line : checked_lines()) {
+    const std::string_view name = line.format;
+    ImportSettings s = with_format(line.format);
+    s.options.time_unit_ns = 1000;
+    const bool told = name == "msr" || name == "alibaba" || name == "tencent" || name == "systor";
+    const auto got = import(fmt::format("{}\n", fmt::join(line.fields, line.separator)), s);
+    EXPECT_EQ(got.value().facts.start_unix_ns.has_value(), told) << name;
+  }
+}
+
+TEST_F(TraceImport, EventsOfBlkparseHaveNumbersThatCanBe) {
+  for (const char* wrong : {"x D R 2048 + 8", "1 D R 99999999999999999 + 8", "1 D R 2048 + x",
+                            "1 D R 2048 + 99999999999999999"}) {
+    expect_refused(fmt::format("8,0 1 1 0.5 {} [cat]\n", wrong),
+                   "an address, a size or a process is no number", with_format("blkparse"));
+  }
+}
+
+TEST_F(TraceImport, VscsiHasSectorsAndTimesThatFitIntoOurs) {
+  struct {
+    std::uint16_t command = 0x28, version = 2 << 8;
+    std::uint32_t number = 1, bytes = 8192, segments = 1;
+    std::uint64_t sector = 0, time_us = 0, response_us = 300;
+  } two;
+  const auto of = [&](std::uint64_t sector, std::uint64_t time_us) {
+    two.sector = sector;
+    two.time_us = time_us;
+    return std::string(reinterpret_cast<const char*>(&two), 40);
+  };
+  constexpr std::uint64_t kMostSectors = INT64_MAX / 512, kMostMicros = INT64_MAX / 1000;
+  EXPECT_EQ(import(of(kMostSectors, 5)).value().records.at(0).offset, kMostSectors * 512);
+  EXPECT_TRUE(import(of(64, kMostMicros)));
+  expect_refused(of(kMostSectors + 1, 5), "out of range");
+  expect_refused(of(64, kMostMicros + 1), "out of range");
+}
+
+TEST_F(TraceImport, WithoutAStopTheLastIsTaken) {
+  std::string many;
+  for (int i = 0; i < 9000; ++i) {
+    many += "1,W,0,512,30\n";
+  }
+  EXPECT_EQ(import(many).value().records.size(), 9000U);
+}
+
+// A descriptor whose opening was seen tells where it reads; of one that was not only the first
+// bytes are known.
+TEST_F(TraceImport, DfTracerCountsTheReadsWhoseOffsetItCannotTell) {
+  const auto call = [](const char* name, int fd, const char* more) {
+    return fmt::format(R"({{"name":"{}","cat":"POSIX","pid":9,"tid":9,"ts":110,"dur":5,"ph":"X",)"
+                       R"("args":{{"fname":"/d/{}"{}}}}})"
+                       "\n",
+                       name, fd, more);
+  };
+  const std::string opened = call("open64", 3, R"(,"ret":3)");
+  const std::string known = call("read", 3, R"(,"fd":3,"count":8,"ret":8)");
+  const std::string unknown = call("read", 4, R"(,"fd":4,"count":8,"ret":8)");
+  EXPECT_EQ(import(opened + known + known).value().facts.notes.size(), 1U) << "the dialect";
+  const auto got = import(opened + known + unknown + known + unknown);
+  const std::string note = got.value().facts.notes.back();
+  EXPECT_TRUE(note.starts_with("2 reads have an offset")) << note;
 }
 
 }  // namespace

@@ -94,6 +94,31 @@ TEST_F(TraceOutputs, ItsBeginningIsTheFirstRecordsAlsoOfALateOne) {
   }
 }
 
+TEST_F(TraceOutputs, ARecordOfTimeZeroIsOneLikeOthers) {
+  const std::vector<Ended> all{{0, 1}, {kSecond, kSecond + 1}, {2 * kSecond, 2 * kSecond + 1}};
+  expect_whole(all, "from zero");
+  EXPECT_TRUE(recorded(all).value().facts.start_unix_ns);
+}
+
+// As after a crash: nothing is finished, and what is there is read.
+TEST_F(TraceOutputs, WhatIsNoLongerHeldBackIsInTheFileSoon) {
+  constexpr std::int64_t kStep = kSecond / 20;
+  auto out = TraceOutput::begin(dir_.path("out"), facts_of_recorder());
+  ASSERT_TRUE(out) << out.error().message();
+  const std::uint32_t place = out->place("a file").value();
+  for (std::int64_t now = kStep; now <= 8 * kSecond; now += kStep) {
+    TraceRecord r = support::record(TraceOp::read, static_cast<std::uint64_t>(now), 1);
+    r.time_ns = now;
+    r.place = place;
+    out->add(r);
+    ASSERT_TRUE(out->advance(now));
+    if (now % kSecond == 0) {
+      const std::int64_t there = now - TraceOutput::kLeastHold - TraceOutput::kFlushes;
+      EXPECT_GE(std::ssize(read(dir_.path("out")).value().records), there / kStep) << now;
+    }
+  }
+}
+
 TEST_F(TraceOutputs, AFileThatIsThereIsNotTouched) {
   dir_.write("out", "of somebody");
   const auto out = TraceOutput::begin(dir_.path("out"), facts_of_recorder());
