@@ -169,8 +169,8 @@ TEST_F(TraceImport, VscsiHasSectorsAndTimesThatFitIntoOurs) {
   constexpr std::uint64_t kMostSectors = INT64_MAX / 512, kMostMicros = INT64_MAX / 1000;
   EXPECT_EQ(import(of(kMostSectors, 5)).value().records.at(0).offset, kMostSectors * 512);
   EXPECT_TRUE(import(of(64, kMostMicros)));
-  expect_refused(of(kMostSectors + 1, 5), "out of range");
-  expect_refused(of(64, kMostMicros + 1), "out of range");
+  expect_refused(of(kMostSectors + 1, 5), "a time or an address is out of range");
+  expect_refused(of(64, kMostMicros + 1), "a time or an address is out of range");
 }
 
 TEST_F(TraceImport, WithoutAStopTheLastIsTaken) {
