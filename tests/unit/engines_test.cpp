@@ -135,6 +135,20 @@ TEST_P(EveryEngine, GivesTheBytesOfTheFile) {
   }
 }
 
+// What reads within its call has one in flight, whatever depth it was asked for.
+TEST_P(EveryEngine, SaysHowManyItKeepsInFlight) {
+  const EngineKind kind = GetParam();
+  const bool one =
+      kind == EngineKind::psync || kind == EngineKind::mmap || kind == EngineKind::hint;
+  Reads reads(kind, file_);
+  const unsigned depth = reads.engine().facts().depth;
+  if (kind == EngineKind::nowait) {  // as many as it has threads
+    EXPECT_TRUE(depth >= 1 && depth <= kDepth) << depth;
+  } else {
+    EXPECT_EQ(depth, one ? 1U : kDepth);
+  }
+}
+
 TEST_P(EveryEngine, EndsWhereTheFileEnds) {
   Reads reads(GetParam(), file_);
   EXPECT_EQ(reads.read({{kFileBytes - 100, 4096}, {kFileBytes, 10}, {kFileBytes + 9000, 10}}),
