@@ -154,5 +154,31 @@ TEST(MakeDataset, RefusesBeforeWriting) {
   EXPECT_EQ(make_dataset(none, {}).error().exit_code, Exit::usage);
 }
 
+TEST(MakeDataset, BoundsOfItsSettingsMayBeReached) {
+  const auto fits = [](auto change) {
+    MakeSettings s = small("/nowhere");
+    change(s);
+    return check_make_settings(s).has_value();
+  };
+  for (const std::uint64_t count : {1U, 100'000'000U}) {
+    EXPECT_TRUE(fits([&](MakeSettings& s) { s.count = count; })) << count;
+  }
+  for (const std::uint64_t count : {0U, 100'000'001U}) {
+    EXPECT_FALSE(fits([&](MakeSettings& s) { s.count = count; })) << count;
+  }
+  for (const std::uint32_t classes : {1U, 100'000U}) {
+    EXPECT_TRUE(fits([&](MakeSettings& s) { s.classes = classes; })) << classes;
+  }
+  for (const std::uint32_t classes : {0U, 100'001U}) {
+    EXPECT_FALSE(fits([&](MakeSettings& s) { s.classes = classes; })) << classes;
+  }
+  for (const double fragment : {1.0, 1000.0}) {
+    EXPECT_TRUE(fits([&](MakeSettings& s) { s.fragment = fragment; })) << fragment;
+  }
+  for (const double fragment : {0.5, 1000.5}) {
+    EXPECT_FALSE(fits([&](MakeSettings& s) { s.fragment = fragment; })) << fragment;
+  }
+}
+
 }  // namespace
 }  // namespace blksweep

@@ -113,6 +113,15 @@ TEST(Schedule, ABatchOfOneSampleIsOneAndOfNoneToo) {
   }
 }
 
+TEST(Schedule, TheOrderThatIsDrawnAheadIsTheSchedules) {
+  const SyntheticCatalog data({.files = 20});
+  const Plan plan = plan_of(data.view(), Order::path, 2, {});
+  for (const std::uint32_t slots : {0U, 5U}) {
+    const ShuffleSettings settings{.batch = 3, .slots = slots};
+    EXPECT_EQ(*draw_order(plan, settings), make_schedule(data.view(), plan, settings)->emission);
+  }
+}
+
 TEST(Schedule, TheLargestBatchMayBeTheOnlyOne) {
   const SyntheticCatalog data({.files = 20});
   const Plan plan = plan_of(data.view(), Order::path, 1, {});
