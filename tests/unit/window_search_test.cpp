@@ -122,6 +122,21 @@ TEST(WindowSearch, AgreesWithAScanOfPlans) {
   }
 }
 
+// Of two values half their difference is the error of their mean; Student's t of one degree of
+// freedom leaves 5 % beyond 12.7062.
+TEST(WindowSearch, OfTwoSeedsTheIntervalIsStudentsWithinAllThatCanBe) {
+  Rig rig;
+  const auto answer = smallest_window(rig.source, rig.cell, {.label_mix = 0.9, .seeds = 2});
+  ASSERT_TRUE(answer) << answer.error().message();
+  ASSERT_FALSE(answer->tried.empty());
+  for (const WindowStep& step : answer->tried) {
+    const double half = 12.7062 * (step.mean - step.least);
+    ASSERT_TRUE(step.interval);
+    EXPECT_NEAR(step.interval->low, std::max(0.0, step.mean - half), 1e-5);
+    EXPECT_NEAR(step.interval->high, std::min(1.0, step.mean + half), 1e-5);
+  }
+}
+
 TEST(WindowSearch, RefusesWhatHasNoWindowOrNoLabels) {
   Rig rig;
   rig.cell.shuffle = Shuffle::none;
