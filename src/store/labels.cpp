@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 11> kPlain{"disk",     "reader", "order",
                                                   "shuffle",  "engine", "copy",  "cache",
                                                   "consumer", "mode",   "peer"};
 
-// Values that say "nothing was done".
+// Values that say "nothing was done"; but "none" is a scheduler as others are.
 constexpr std::array<std::string_view, 5> kIdle{"none", "keep", "false", "0%", "-"};
 
 std::string setting_text(const std::string& name, const std::string& value) {
@@ -40,6 +40,10 @@ std::string setting_text(const std::string& name, const std::string& value) {
 }
 
 constexpr std::string_view kNoMeaning = "-";
+
+bool says_nothing(const std::string& name, const std::string& value) {
+  return name == "scheduler" ? value == kNoMeaning : std::ranges::find(kIdle, value) != kIdle.end();
+}
 
 // Among ours, or among peers: most of what our cells set means nothing to those. In brief, where it
 // means something: the only value that any cell has goes without saying.
@@ -74,8 +78,7 @@ std::string label(const CellRecord& cell, const std::set<std::string>& varying, 
   std::string text;
   for (const auto& [name, value] : cell.settings) {
     const bool idle =
-        std::ranges::find(kIdle, value) != kIdle.end() ||
-        (unshuffled && name.starts_with("window")) ||
+        says_nothing(name, value) || (unshuffled && name.starts_with("window")) ||
         (name.starts_with("sort-window") && value == "0") ||
         name == "merge-horizon";  // goes with order and merge, unless it was asked for
     const bool always = name == (is_peer(cell) ? "peer" : "order");
