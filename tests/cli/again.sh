@@ -21,6 +21,7 @@ assert all(now[k]["epoch_ns"] == was[k]["epoch_ns"] and now[k]["emission_hash"] 
 ' "$first" "$out" || die 'other runs than those that were measured'
 "$blksweep" "${sweep[@]}" --repeats 2 >"$tmp/.out" 2>"$tmp/.err" || die 'the same again fails'
 grep -q 'holds all 4 runs of this sweep: nothing was measured; --repeats 3' "$tmp/.err" || die 'how to get more is not said'
+grep -q 'report .* --explain' "$tmp/.err" || die 'nobody says where the columns are explained'
 call "${sweep[@]}" --repeats 3 --json
 expect_status 0
 expect 'a further repeat measures that one' "[r['repeat'] for r in runs] == [2, 2]"

@@ -151,6 +151,9 @@ Result<> print_stored(const RunOptions& o, const std::string& key, bool nothing_
         o.precision ? more_than(*o.precision) : fmt::format("--repeats {}", o.repeats + 1)));
   }
   say_text(o.json ? json_text(document_of(stored)) + "\n" : text_of(stored));
+  if (!o.json) {
+    note(fmt::format("what the columns mean: blksweep report {} --explain", o.db));
+  }
   return {};
 }
 
