@@ -17,6 +17,7 @@ import common  # noqa: E402
 import demo_db as demo  # noqa: E402
 import fonts  # noqa: E402
 import load  # noqa: E402
+import page  # noqa: E402
 import paper  # noqa: E402
 import paper_data  # noqa: E402
 import paper_tables  # noqa: E402
@@ -151,6 +152,18 @@ class Words(unittest.TestCase):
         cells = [dataclasses.replace(c, settings={}) for c in self.cells(1, 2)]
         self.assertEqual(load.ceilings(load.load_facts(self.db, cells[:1]))[0].rounds, 3)
         self.assertEqual(load.ceilings(load.load_facts(self.db, cells))[0].rounds, 6)
+
+    def test_a_verdict_on_fio_is_on_the_page_and_explained_in_the_caption(self):
+        values = {"fio_ratio": 0.9, "fio_ratio_low": 0.85, "fio_ratio_high": 0.95}
+        slower = dataclasses.replace(self.cells(1)[0], values=values, fio_verdict="slower")
+        hidden = dataclasses.replace(slower, cell_id=2, values={**values, "fio_detectable": 0.12}, fio_verdict="not shown")
+        facts = load.load_facts(self.db, self.cells(1))
+        shown = page.results([slower, hidden], facts)
+        for words in ("against fio", "0.90 [0.85, 0.95]", "slower", "not shown (needs 12%)", "2 comparisons of their own"):
+            self.assertIn(words, shown)
+        self.assertIn("among 2;", paper_words.METHODS["device"](paper_tables.Shown([slower, hidden], facts, {}, {})))
+        self.assertEqual(paper_words.beside_fio(self.cells(1)), "")
+        self.assertNotIn("against fio", page.results(self.cells(1), facts))
 
     def test_the_scheduler_is_the_one_in_use(self):
         cells = self.cells(1, 2)
