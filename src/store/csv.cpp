@@ -87,7 +87,7 @@ void estimate(Line& line, const std::string& name, const Maybe<PairedRatio>& r) 
   interval(line, name, r ? r->interval : std::nullopt);
 }
 
-void verdict(Line& line, const std::string& of, const PairedVerdict& v) {
+void verdict_fields(Line& line, const std::string& of, const PairedVerdict& v) {
   line(of + "verdict", std::string(finding_word(v.finding)));
   line(of + "detectable", v.detectable);
   line(of + "equal", v.equal);
@@ -100,7 +100,7 @@ void comparison(Line& line, const CellSummary& c) {
   interval(line, "ratio_ranked", c.ratio ? c.ratio->ranked : std::nullopt);
   line("ratio_p", c.ratio ? c.ratio->p : std::nullopt);
   line("ratio_to", c.ratio_to);
-  verdict(line, "", c.verdict);
+  verdict_fields(line, "", c.verdict);
 }
 
 void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string>& names) {
@@ -113,7 +113,7 @@ void cell_fields(Line& line, const CellSummary& c, const std::vector<std::string
   level(line, "bytes_per_s", c.bytes_per_s);
   comparison(line, c);
   estimate(line, "fio_ratio", c.twins.ratio);
-  verdict(line, "fio_", c.twins.verdict);
+  verdict_fields(line, "fio_", c.twins.verdict);
   estimate(line, "fio_plain_ratio", c.twins.plain_ratio);
   line("device_requests", c.twins.requests);
   line("fio_requests", c.twins.twin_requests);

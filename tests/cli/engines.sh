@@ -57,7 +57,7 @@ disk=${loopfs_device#/dev/}
 if [ "$(cat "/sys/block/$disk/queue/io_poll")" = 0 ]; then
   read_with --engine io_uring,io_uring-iopoll --db "$tmp/poll.db"
   expect_error 77 '--engine io_uring-iopoll' "$disk does not poll" 'queue/io_poll' '--engine io_uring'
-  [ "$(sqlite3 "$tmp/poll.db" 'SELECT count(*) FROM run')" = 0 ] || die 'a sweep began that cannot end'
+  [ ! -e "$tmp/poll.db" ] || die 'a sweep began that cannot end'
 fi
 read_with --engine libaio --depth 4096 --hint-window 1KiB
 expect_error 2 '--hint-window' '1KiB'

@@ -46,7 +46,7 @@ no_ring() {
 no_ring --engine psync,io_uring --db "$tmp/ring.db"
 if [ "$status" != 99 ]; then
   [[ $status == 77 && $err == *io_uring*'--engine psync'* ]] || die 'no ring, but named: exit 77'
-  [ "$(count "$tmp/ring.db" 'SELECT count(*) FROM run')" = 0 ] || die 'no ring: a sweep began that cannot end'
+  [ ! -e "$tmp/ring.db" ] || die 'no ring: a sweep began that cannot end'
   no_ring --db "$tmp/ring.db" --order random,path
   expect_status 0
   expect 'no ring: what ran, and why' 'len(runs) == 2 and all(r["cell"]["engine"] == "psync" and

@@ -91,5 +91,5 @@ echo 'going on: the run that was cut off, and no other'
 # --- a GPU that this node does not have: said before anything is measured -------------------------------
 call "${common[@]}" --db "$tmp/gpu.db" --copy emulated,cuda --device-index 99 --compute 1ms
 expect_error 77
-[ "$(runs "$tmp/gpu.db" 1)" = 0 ] || die 'a sweep began that cannot end'
+[ ! -e "$tmp/gpu.db" ] || die 'a sweep began that cannot end'
 echo "no such GPU: $err"

@@ -76,6 +76,14 @@ TEST(BatchSlots, OfMoreThanThereIsAreRefused) {
   EXPECT_NE(many.error().message().find("--prefetch"), std::string::npos);
 }
 
+TEST(BatchSlots, OfNothingTakeNothing) {
+  const Plan plan;
+  Schedule s;
+  s.batch_begin = {0};
+  ASSERT_TRUE(place_batches(plan, {4, 4096}, s));
+  EXPECT_EQ(s.arena.n, 0U);
+}
+
 // --read-share: the first part, in whole bytes, and nothing behind it.
 TEST(ReadShare, CutsEverySampleAndRoundsUp) {
   EXPECT_EQ(ReadShare{250'000}.of(4), 1U);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <set>
 
 #include "base/rng.h"
 #include "loader/most_held.h"
@@ -102,6 +103,31 @@ TEST(InPlace, EachEmissionFindsItsSampleAndEachBatchLiesSideBySide) {
     in_place += schedule->in_place.held > 0 ? 1 : 0;
   }
   EXPECT_GT(in_place, 800U) << "most of what has more samples than fit";
+}
+
+std::set<std::uint32_t> awaited_by(const Plan& plan, const Schedule& s, std::size_t batch) {
+  std::set<std::uint32_t> positions;
+  s.for_each_awaited(plan, batch, [&](std::uint32_t position) { positions.insert(position); });
+  return positions;
+}
+
+// The reservoir draws from a full window: the first batch of an epoch waits for all of it.
+TEST(InPlace, AnEpochsFirstBatchWaitsForTheWholeWindow) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Rng rng(seed);
+    const Shape shape = shape_of(rng);
+    const Plan plan = plan_of(shape, rng);
+    const auto schedule = make_schedule({}, plan, settings_of(shape, seed));
+    ASSERT_TRUE(schedule);
+    for (std::size_t b = 0; b < schedule->batches(); ++b) {
+      const std::uint32_t first = schedule->batch_begin[b];
+      const std::set<std::uint32_t> awaited = awaited_by(plan, *schedule, b);
+      const std::uint32_t held = first % plan.of_epoch() == 0 ? schedule->in_place.held : 0;
+      for (std::uint32_t p = first; p < first + held; ++p) {
+        ASSERT_TRUE(awaited.contains(p)) << p << " of batch " << b << ", seed " << seed;
+      }
+    }
+  }
 }
 
 // As many batches are out as the prefetch says, also where an epoch follows another one: its first

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/rng.h"
 #include "support/flat_catalog.h"
@@ -152,6 +154,22 @@ TEST(OwnerMap, WhatAReadOfThePlanBridgesIsPlanned) {
   EXPECT_EQ(parts[1].bytes(), 8192U);
   EXPECT_EQ(parts[2].file, 1U);
   EXPECT_FALSE(parts[3].planned);  // behind the read
+}
+
+// A trace's reads are samples in the order in which they were read.
+TEST(OwnerMap, SamplesOfAFileMayBeNumberedInAnyOrder) {
+  support::FlatCatalog flat("/data");
+  flat.add("a", 12288, 0);
+  Catalog c = flat.view();
+  const std::vector<PartSample> parts{
+      {8192, 4096, 0, kNoLabel}, {0, 4096, 0, kNoLabel}, {4096, 4096, 0, kNoLabel}};
+  c.whole = {};
+  c.parts = parts;
+  std::vector<OwnedPart> owned;
+  OwnerMap(c).append_parts({0, 12288}, owned);
+  std::vector<std::uint32_t> samples;
+  std::ranges::transform(owned, std::back_inserter(samples), &OwnedPart::sample);
+  EXPECT_EQ(samples, (std::vector<std::uint32_t>{1, 2, 0}));
 }
 
 // One stretch of nobody's for each, however many reads take it in.

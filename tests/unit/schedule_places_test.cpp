@@ -212,5 +212,16 @@ TEST(Emission, HoldsMostWhereverInTheEpochThatIs) {
   EXPECT_EQ(emission.peak_bytes, std::uint64_t{half} * kBlock);
 }
 
+// Each epoch's last batch is short, wherever it stands.
+TEST(Schedule, TheLargestBatchMayBeAnyOne) {
+  Schedule s;
+  EXPECT_EQ(s.largest_batch(), 0U);
+  for (const auto& begins :
+       std::vector<std::vector<std::uint32_t>>{{0, 5, 7, 9}, {0, 2, 7, 9}, {0, 2, 4, 9}}) {
+    s.batch_begin = begins;
+    EXPECT_EQ(s.largest_batch(), 5U);
+  }
+}
+
 }  // namespace
 }  // namespace blksweep
