@@ -19,6 +19,24 @@ struct Comparison {
   PairedVerdict* verdict;
 };
 
+constexpr std::size_t kMostNamed = 4;  // cells in a line; of more only those that differ
+
+// Cells of which no difference is shown, in a few words.
+struct Unshown {
+  std::size_t cells = 0, equal = 0;
+  double needed = 0;
+
+  void add(const PairedVerdict& v) {
+    ++cells;
+    equal += v.equal ? 1 : 0;
+    needed = std::max(needed, v.detectable.value_or(0));
+  }
+  std::string text() const {
+    return fmt::format("{} cell{} not shown (needs up to {}{})", cells, cells == 1 ? "" : "s",
+                       percent_text(needed), equal > 0 ? fmt::format("; {} equal", equal) : "");
+  }
+};
+
 std::string disk_of(const CellSummary& c) { return setting_of(c.cell, "disk"); }
 
 void judge(const std::map<std::string, std::vector<Comparison>>& families,
@@ -101,12 +119,21 @@ std::string fio_verdicts(const std::vector<CellSummary>& cells) {
   std::vector<std::string> said;
   std::map<std::string, std::size_t> families;
   std::size_t most = 0;
+  Unshown others;
   for (const CellSummary& c : cells) {
-    const std::string text = verdict_text(c.twins.verdict);
-    if (!text.empty()) {
-      said.push_back(fmt::format("{} {}", c.label, text));
-      most = std::max(most, ++families[disk_of(c)]);
+    const PairedVerdict& v = c.twins.verdict;
+    if (v.finding == Finding::none) {
+      continue;
     }
+    most = std::max(most, ++families[disk_of(c)]);
+    if (v.differs() || cells.size() <= kMostNamed) {
+      said.push_back(fmt::format("{} {}", c.label, verdict_text(v)));
+    } else {
+      others.add(v);
+    }
+  }
+  if (others.cells > 0) {
+    said.push_back(others.text());
   }
   return said.empty() ? ""
                       : fmt::format("ours / fio: {}; t test, 5 % for one wrong word {}\n",

@@ -34,7 +34,8 @@ std::string verdict_text(const PairedVerdict& verdict);
 // Of how many words one may be wrong: "in it", "among 3 (Holm)".
 std::string among_text(std::size_t words);
 
-// "ours / fio: lba faster, random not shown (needs 12 %); t test, ...": a line, or nothing.
+// "ours / fio: lba faster, random not shown (needs 12 %); t test, ...": a line, or nothing. Of many
+// cells those that differ are named, and the rest is counted.
 std::string fio_verdicts(const std::vector<CellSummary>& cells);
 
 }  // namespace blksweep

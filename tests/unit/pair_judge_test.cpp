@@ -359,6 +359,12 @@ TEST(TwinSummary, SaysWhichCellsAreFasterOrSlowerThanFio) {
   EXPECT_NE(text.find("one wrong word among 3 (Holm)"), std::string::npos) << text;
   input.margin = 0.3;
   EXPECT_TRUE(summarize(input)[0].twins.verdict.equal);
+  input.margin.reset();
+  add(5, 1.01, 0.20, 5);
+  const std::string many = summary_text(summarize(input));
+  EXPECT_NE(many.find("ours / fio: 1 slower, 2 faster, 2 cells not shown (needs up to "),
+            std::string::npos)
+      << many;
 }
 
 TEST(TwinSummary, NamesTheReasonsOnce) {
