@@ -96,12 +96,14 @@ def ratio(cell):
     return "baseline" if cell.baseline else estimate(cell, "ratio")
 
 
-def verdict(cell, of=""):
-    """"faster", "not shown (needs 4.2 %)", "" of the baseline and of too few pairs; of="fio_": of the fio twin's."""
-    word = cell.fio_verdict if of else cell.verdict
-    if cell.value(of + "equal"):
-        return word + (", within the margin" if word in load.DIFFERENT else "; equal")
-    least = cell.value(of + "detectable")
+def with_margin(cell, word, of):
+    return word + (", within the margin" if word in load.DIFFERENT else "; equal") if cell.value(of + "equal") else word
+
+
+def verdict(cell):
+    """"faster", "not shown (needs 4.2 %)", "" of the baseline and of too few pairs."""
+    least = None if cell.value("equal") else cell.value("detectable")
+    word = with_margin(cell, cell.verdict, "")
     return word if least is None else f"{word} (needs {common.percent(least)})"
 
 
@@ -115,7 +117,7 @@ COLUMNS = [  # title, is a number, text of a cell
     ("ratio [95 %]", True, ratio),
     ("verdict", False, verdict),
     ("ours / fio", True, lambda c: estimate(c, "fio_ratio")),
-    ("against fio", False, lambda c: verdict(c, "fio_")),
+    ("against fio", False, lambda c: with_margin(c, c.fio_verdict, "fio_")),  # what it needs: cells.csv
     ("waits for decoding", True, lambda c: "–" if c.value("decode_wait") is None else common.decode_bound_text(c.value("decode_wait"))),
     ("of ceiling", True, lambda c: shown(c.value("ceiling_share"), "{:.0%}")),
     ("first batch", True, lambda c: duration(c.value("first_batch_ns"))),

@@ -159,7 +159,7 @@ class Words(unittest.TestCase):
         hidden = dataclasses.replace(slower, cell_id=2, values={**values, "fio_detectable": 0.12}, fio_verdict="not shown")
         facts = load.load_facts(self.db, self.cells(1))
         shown = page.results([slower, hidden], facts)
-        for words in ("against fio", "0.90 [0.85, 0.95]", "slower", "not shown (needs 12%)", "2 comparisons of their own"):
+        for words in ("against fio", "0.90 [0.85, 0.95]", "slower", ">not shown<", "2 comparisons of their own"):
             self.assertIn(words, shown)
         self.assertIn("among 2;", paper_words.METHODS["device"](paper_tables.Shown([slower, hidden], facts, {}, {})))
         self.assertEqual(paper_words.beside_fio(self.cells(1)), "")
