@@ -92,6 +92,11 @@ def unseen_baselines(cells):
     return f"Ratios are to {'; '.join(unseen)}, not shown here." if unseen else ""
 
 
+def words_of(cells, verdict):
+    """How many words of that verdict ("verdict", "fio_verdict") a family has: the cells of one disk; of several the most."""
+    return max((sum(1 for c in of_disk if getattr(c, verdict)) for _, of_disk in load.by_disk(cells)), default=0)
+
+
 def few_pairs(cells):
     """What the fewest pairs with a baseline cannot bear, or ""."""
     pairs = [int(c.value("pairs")) for c in cells if c.value("ratio") is not None]

@@ -146,12 +146,11 @@ def results(cells, facts):
 def result_notes(cells, facts):
     """What the words of the table claim, and what they cannot."""
     notes = []
-    families = [sum(1 for c in of_disk if c.verdict) for _, of_disk in load.by_disk(cells)]
-    if max(families, default=0) > 0:
+    compared, beside = common.words_of(cells, "verdict"), common.words_of(cells, "fio_verdict")
+    if compared > 0:
         notes.append(f"Ratio: of samples per second, {common.interval_text(cells)}. Verdict: t test after Holm's correction, "
-                     f"at most 5 % for one wrong word among {common.plural(max(families), 'comparison')} with a baseline. Not shown "
+                     f"at most 5 % for one wrong word among {common.plural(compared, 'comparison')} with a baseline. Not shown "
                      "(needs x %): a mean of x % would have been shown by this many rounds of this noise; it is not equality.")
-    beside = max((sum(1 for c in of_disk if c.fio_verdict) for _, of_disk in load.by_disk(cells)), default=0)
     if beside > 0:
         notes.append(f"Against fio: the same test of ours / fio, whether the tool itself is faster or slower than fio with the same reads; "
                      f"{common.plural(beside, 'comparison')} of their own.")

@@ -67,18 +67,17 @@ def statistic(cells, facts):
         pairs = common.span([int(c.value("pairs")) for c in cells if c.interval("ratio")], "pair")
         text += f" ({pairs}); interval: 95 %, Student's t on their logarithms, each comparison alone"
     if words:
-        families = max(sum(1 for c in of_disk if c.verdict) for _, of_disk in load.by_disk(cells))
-        text += (f"; verdicts: the t test after Holm's correction, 5 % for one wrong word among {families}; "
-                 "not shown is not equal")
+        text += ("; verdicts: the t test after Holm's correction, 5 % for one wrong word among "
+                 f"{common.words_of(cells, 'verdict')}; not shown is not equal")
     further = [common.unseen_baselines(cells), common.few_pairs(cells), *(common.stopping_text(f) for f in (facts, *facts.others))]
     return " ".join([text + ".", *(t for t in further if t)])
 
 
 def beside_fio(cells):
     """What the word of the column "against fio" is."""
-    families = max((sum(1 for c in of_disk if c.fio_verdict) for _, of_disk in load.by_disk(cells)), default=0)
-    return (f"Against fio: the t test of ours / fio over rounds, after Holm's correction, 5 % for one wrong word among {families}; "
-            "not shown is not equal." if families else "")
+    compared = common.words_of(cells, "fio_verdict")
+    return (f"Against fio: the t test of ours / fio over rounds, after Holm's correction, 5 % for one wrong word among {compared}; "
+            "not shown is not equal." if compared else "")
 
 
 def disks(facts):
