@@ -14,7 +14,9 @@ loopfs_device=
 loopfs_reason=
 loopfs_queue=()  # FILE VALUE FILE VALUE ..., as found
 
-# The scheduler first: it resets others. Some cannot be read (wbt_lat_usec of a loop device).
+# The scheduler first: it resets others. Some cannot be read (wbt_lat_usec of a loop device). The limit
+# of discards is not ours to write: a 0 stays for good, any other value being refused from then on
+# (queue_max_discard_sectors_store, drivers of granularity 0), whoever has the device next.
 loopfs_note_queue() {
   local file value queue=/sys/block/${loopfs_device#/dev/}/queue
   loopfs_queue=()
@@ -23,7 +25,7 @@ loopfs_note_queue() {
     value=${value#*\[}
     value=${value%%\]*}
     loopfs_queue+=("$file" "$value")
-  done < <(echo "$queue/scheduler" && find "$queue" -type f -perm /200 ! -name scheduler | sort)
+  done < <(echo "$queue/scheduler" && find "$queue" -type f -perm /200 ! -name scheduler ! -name discard_max_bytes | sort)
 }
 
 loopfs_is() { # FILE VALUE
@@ -49,9 +51,9 @@ loopfs_remove() {
     umount "$loopfs_mount" || umount --lazy "$loopfs_mount" || true
   fi
   if [ -n "$loopfs_device" ]; then
-    loopfs_put_back_queue
     # Where somebody detached it before, its number may be another's by now.
     if [ ! -e "$loopfs_image" ] || losetup --noheadings --output NAME --associated "$loopfs_image" | grep -qx "$loopfs_device *"; then
+      loopfs_put_back_queue
       losetup --detach "$loopfs_device" || true
     fi
     loopfs_device=

@@ -121,7 +121,12 @@ call disk list --json
 call disk stats "$disk" --json
 expect_status 0
 (($(field requests) > 256)) || die 'stats count too few requests'
-blkdiscard "$device"
+# A 0 outlives whoever set it on this loop device; a hole in its file asks the same of the daemon.
+if [ "$(cat "/sys/block/$loop/queue/discard_max_bytes")" = 0 ]; then
+  fallocate --punch-hole --offset 0 --length 1MiB "$(cat "/sys/block/$loop/loop/backing_file")"
+else
+  blkdiscard "$device"
+fi
 [ "$(dd if="$device" bs=1M count=1 iflag=direct status=none | tr -d '\0' | wc -c)" = 0 ] ||
   die 'a discarded block is not zero'
 call disk stop "$disk"

@@ -18,11 +18,12 @@ namespace {
 namespace fs = std::filesystem;
 using Tree = std::map<std::string, std::string>;
 
-// Every readable file of queue/ and below it.
+// Every readable file of queue/ and below it, but the limit of discards: nothing here changes it,
+// and a 0 that is written there cannot be taken back (scripts/loopfs.sh).
 Tree tree_of(const std::string& disk) {
   Tree tree;
   for (const auto& entry : fs::recursive_directory_iterator("/sys/block/" + disk + "/queue")) {
-    if (entry.is_regular_file()) {
+    if (entry.is_regular_file() && entry.path().filename() != "discard_max_bytes") {
       tree[entry.path().string()] = whole_text(entry.path().string());
     }
   }
