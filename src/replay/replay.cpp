@@ -83,7 +83,7 @@ Result<Bytes> memory_for(const ReplayTarget& target, const TraceSurvey& found, b
   return Bytes{bytes};
 }
 
-Result<ReplayTarget> open_checked(TraceReader& trace, const ReplaySettings& settings,
+Result<ReplayTarget> open_checked(const TraceReader& trace, const ReplaySettings& settings,
                                   const TraceSurvey& found) {
   BLKSWEEP_CHECK(check_timing(found, settings));
   BLKSWEEP_CHECK(check_fio(settings));
@@ -366,20 +366,15 @@ Result<Timing> parse_timing(std::string_view text) {
 
 std::string_view to_string(Timing timing) { return kTimings[static_cast<std::size_t>(timing)]; }
 
-Result<> check_replay(TraceReader& trace, const ReplaySettings& settings,
-                      const std::atomic<bool>& stop) {
-  BLKSWEEP_TRY(const TraceSurvey found, survey(trace, !settings.writes.empty(), stop));
+Result<> check_replay(const TraceReader& trace, const TraceSurvey& found,
+                      const ReplaySettings& settings) {
   BLKSWEEP_CHECK(open_checked(trace, settings, found));
   return {};
 }
 
-Result<ReplayReport> replay(TraceReader& trace, const ReplaySettings& settings,
-                            const std::atomic<bool>& stop) {
-  BLKSWEEP_TRY(const TraceSurvey found, survey(trace, !settings.writes.empty(), stop));
+Result<ReplayReport> replay(TraceReader& trace, const TraceSurvey& found,
+                            const ReplaySettings& settings, const std::atomic<bool>& stop) {
   BLKSWEEP_TRY(ReplayTarget target, open_checked(trace, settings, found));
-  if (settings.total != nullptr) {
-    settings.total->store(found.requests, std::memory_order_relaxed);
-  }
   std::optional<CpuAwake> awake;
   if (settings.awake) {
     BLKSWEEP_TRY(awake, CpuAwake::hold());

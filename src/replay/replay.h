@@ -31,6 +31,7 @@
 #include "replay/addresses.h"
 #include "replay/certificate.h"
 #include "replay/fio_beside.h"
+#include "replay/survey.h"
 #include "trace/trace_file.h"
 
 namespace blksweep {
@@ -53,7 +54,6 @@ struct ReplaySettings {
   bool fio = false;  // fio's replay of the same reads afterwards (a device, original timing)
   std::uint64_t timeline = 0;  // of so many requests, the first ones, the times of each
   std::atomic<std::uint64_t>* progress = nullptr;  // completed
-  std::atomic<std::uint64_t>* total = nullptr;     // requests of the trace that are replayed
 };
 
 struct ReplayReport {
@@ -78,11 +78,12 @@ struct ReplayReport {
   std::vector<std::string> warnings;
 };
 
-// Usage errors of replay(), in a pass over the trace; nothing is issued.
-Result<> check_replay(TraceReader& trace, const ReplaySettings& settings,
-                      const std::atomic<bool>& stop);
+// Usage errors of replay(); nothing is issued.
+Result<> check_replay(const TraceReader& trace, const TraceSurvey& found,
+                      const ReplaySettings& settings);
 
-Result<ReplayReport> replay(TraceReader& trace, const ReplaySettings& settings,
-                            const std::atomic<bool>& stop);
+// `found`: survey() of this trace, which is at its first record.
+Result<ReplayReport> replay(TraceReader& trace, const TraceSurvey& found,
+                            const ReplaySettings& settings, const std::atomic<bool>& stop);
 
 }  // namespace blksweep

@@ -5,29 +5,26 @@
 
 namespace blksweep {
 
-Result<ReplayConditions> ReplayConditions::now(const std::string& trace,
-                                               const ReplaySettings& settings,
-                                               const std::atomic<bool>& stop) {
+ReplayConditions ReplayConditions::now(const std::vector<std::string>& names,
+                                       const ReplaySettings& settings) {
   ReplayConditions c;
-  c.trace_ = trace;
+  c.names_ = names;
   c.settings_ = settings;
   c.source_.device = device_of(settings);
   c.host_ = describe_host(c.source_);
   c.watch_ = DiskWatch::begin(c.source_.device ? c.source_.device->disk : "");
-  BLKSWEEP_TRY(c.files_, files_key(trace, settings, stop));
+  c.files_ = files_key(names, settings);
   return c;
 }
 
-Result<std::string> ReplayConditions::changed() {
-  const std::atomic<bool> never{false};
+std::string ReplayConditions::changed() {
   std::string conditions = changed_conditions(host_, source_);
   if (conditions.empty()) {
     conditions = watch_.changed();
   }
-  BLKSWEEP_TRY(const std::string files, files_key(trace_, settings_, never));
-  return files == files_ ? conditions
-                         : conditions + (conditions.empty() ? "" : "; ") +
-                               "files of the trace were changed or replaced";
+  return files_key(names_, settings_) == files_ ? conditions
+                                                : conditions + (conditions.empty() ? "" : "; ") +
+                                                      "files of the trace were changed or replaced";
 }
 
 }  // namespace blksweep

@@ -2,15 +2,12 @@
 // the queue, the files, the CPUs and limits of this process. Changed, a figure is of neither.
 //
 // What is changed and changed back within one replay is seen where disk/disk_watch.h sees it.
-// Errors:  as of reading the trace.
 // Threads: one owner.
 #pragma once
 
-#include <atomic>
-#include <optional>
 #include <string>
+#include <vector>
 
-#include "base/result.h"
 #include "disk/disk_watch.h"
 #include "loader/source.h"
 #include "replay/replay.h"
@@ -20,13 +17,14 @@ namespace blksweep {
 
 class ReplayConditions {
  public:
-  static Result<ReplayConditions> now(const std::string& trace, const ReplaySettings& settings,
-                                      const std::atomic<bool>& stop);
-  // What changed since then; empty: nothing. Nothing interrupts it: what was replayed is judged.
-  Result<std::string> changed();
+  // `names`: of the files that the trace names.
+  static ReplayConditions now(const std::vector<std::string>& names,
+                              const ReplaySettings& settings);
+  // What changed since then; empty: nothing.
+  std::string changed();
 
  private:
-  std::string trace_;
+  std::vector<std::string> names_;
   ReplaySettings settings_;
   Source source_;  // of the disk alone
   HostRecord host_;

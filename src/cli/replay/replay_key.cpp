@@ -15,7 +15,6 @@
 #include "os/blockdev.h"
 #include "os/file.h"
 #include "os/hostfacts.h"
-#include "replay/survey.h"
 
 namespace blksweep {
 namespace {
@@ -59,18 +58,15 @@ void add_settings(Hash& hash, const ReplaySettings& s, bool drops) {
 }
 
 // A folder whose files were made anew under their old names is another.
-Result<> add_files(Hash& hash, TraceReader& trace, const ReplaySettings& s,
-                   const std::atomic<bool>& stop) {
-  BLKSWEEP_TRY(const TraceSurvey found, survey(trace, /*writes=*/false, stop));
+void add_files(Hash& hash, const std::vector<std::string>& names, const ReplaySettings& s) {
   const Fd folder(::open(s.folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  for (const std::string& name : found.names) {
+  for (const std::string& name : names) {
     struct stat st {};
     if (::fstatat(folder.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
       hash.add(fmt::format("{}|{}|{}.{}|{}", st.st_size, st.st_ino, st.st_ctim.tv_sec,
                            st.st_ctim.tv_nsec, name));
     }
   }
-  return {};
 }
 
 void add_disk(Hash& hash, const std::string& disk) {
@@ -118,25 +114,22 @@ std::optional<BlockDevice> device_of(const ReplaySettings& s) {
                                             : to_optional(block_device_of_dev(st.st_rdev));
 }
 
-Result<std::string> files_key(const std::string& path, const ReplaySettings& s,
-                              const std::atomic<bool>& stop) {
+std::string files_key(const std::vector<std::string>& names, const ReplaySettings& s) {
   Hash hash;
   if (!s.folder.empty()) {
-    BLKSWEEP_TRY(TraceReader trace, TraceReader::open(path));
-    BLKSWEEP_CHECK(add_files(hash, trace, s, stop));
+    add_files(hash, names, s);
   }
   return hash.text();
 }
 
-Result<std::string> replay_key(const std::string& path, TraceReader& trace,
-                               const ReplaySettings& settings, bool drops,
-                               const std::atomic<bool>& stop) {
+Result<std::string> replay_key(const std::string& path, const std::vector<std::string>& names,
+                               const ReplaySettings& settings, bool drops) {
   Hash hash;
   BLKSWEEP_CHECK(add_content(hash, path));
   add_settings(hash, settings, drops);
   add_target(hash, settings);
   if (!settings.folder.empty()) {
-    BLKSWEEP_CHECK(add_files(hash, trace, settings, stop));
+    add_files(hash, names, settings);
   }
   add_node(hash);
   return hash.text();

@@ -5,12 +5,11 @@
 //             time of change); the disk with all beneath it, its queue; CPUs, cgroup and kernel;
 //             the program. Where files lie on the disk is not.
 // Errors:     as of reading the trace.
-// Threads:    one owner of `trace`, which is left at its first record.
 #pragma once
 
-#include <atomic>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "os/blockdev.h"
@@ -20,13 +19,11 @@ namespace blksweep {
 
 // Where it reads; nullopt: not known.
 std::optional<BlockDevice> device_of(const ReplaySettings& settings);
-// The files that the trace at `path` names, as they are now; of a device the same always.
-Result<std::string> files_key(const std::string& path, const ReplaySettings& settings,
-                              const std::atomic<bool>& stop);
+// The files `names` below the settings' folder as they are now; of a device the same always.
+std::string files_key(const std::vector<std::string>& names, const ReplaySettings& settings);
 
-// `path`: of the trace. `drops`: whether caches are dropped before.
-Result<std::string> replay_key(const std::string& path, TraceReader& trace,
-                               const ReplaySettings& settings, bool drops,
-                               const std::atomic<bool>& stop);
+// `path`: of the trace, which names these files. `drops`: whether caches are dropped before.
+Result<std::string> replay_key(const std::string& path, const std::vector<std::string>& names,
+                               const ReplaySettings& settings, bool drops);
 
 }  // namespace blksweep

@@ -105,18 +105,18 @@ Result<std::optional<ResultStore>> open_store(const std::string& db) {
 }
 
 // With a line of its progress.
-Result<ReplayReport> replay_once(TraceReader& trace, ReplaySettings settings) {
-  std::atomic<std::uint64_t> completed{0}, total{0};
+Result<ReplayReport> replay_once(TraceReader& trace, const TraceSurvey& found,
+                                 ReplaySettings settings) {
+  std::atomic<std::uint64_t> completed{0};
   settings.progress = &completed;
-  settings.total = &total;
   const std::jthread line([&](const std::stop_token& done) {
     repeat_line(done, [&] {
       return fmt::format("{} of {} requests", format_count(completed.load()),
-                         format_count(total.load()));
+                         format_count(found.requests));
     });
   });
   trace.rewind();
-  return replay(trace, settings, stop_requested());
+  return replay(trace, found, settings, stop_requested());
 }
 
 // A figure of two conditions is of neither, whatever its times were.
@@ -129,16 +129,17 @@ void mark_changed(ReplayReport& report, const std::string& changed) {
 }
 
 // Those that are not there yet.
-Result<> carry_out(const ReplayOptions& o, TraceReader& trace, ReplayOrigin origin, bool drops,
-                   std::optional<ResultStore>& store, ReplayAnswer& answer) {
-  BLKSWEEP_TRY(auto conditions, ReplayConditions::now(o.trace, o.settings, stop_requested()));
+Result<> carry_out(const ReplayOptions& o, TraceReader& trace, const TraceSurvey& found,
+                   ReplayOrigin origin, bool drops, std::optional<ResultStore>& store,
+                   ReplayAnswer& answer) {
+  auto conditions = ReplayConditions::now(found.names, o.settings);
   while (answer.complete() < o.repeats && !stop_requested()) {
     if (drops) {
       BLKSWEEP_CHECK(drop_node(DropKind::pages));
     }
     origin.started_unix_ns = unix_ns();
-    BLKSWEEP_TRY(ReplayReport report, replay_once(trace, o.settings));
-    BLKSWEEP_TRY(const std::string changed, conditions.changed());
+    BLKSWEEP_TRY(ReplayReport report, replay_once(trace, found, o.settings));
+    const std::string changed = conditions.changed();
     mark_changed(report, changed);
     const ReplayRow row = replay_row(origin, o.settings, report);
     std::int64_t id = 0;
@@ -167,8 +168,10 @@ Result<Exit> run_replay(const ReplayOptions& o, const std::vector<std::string>& 
   BLKSWEEP_TRY(TraceReader trace, TraceReader::open(o.trace));
   install_stop_signals();
   raise_descriptor_limit();
+  BLKSWEEP_TRY(const TraceSurvey found,
+               survey(trace, !o.settings.writes.empty(), stop_requested()));
   if (makes_a_file(o)) {
-    BLKSWEEP_CHECK(check_replay(trace, o.settings, stop_requested()));
+    BLKSWEEP_CHECK(check_replay(trace, found, o.settings));
   }
   if (!o.timeline.empty()) {
     BLKSWEEP_CHECK(write_file(o.timeline, ""));  // an error now, not after the replay
@@ -177,10 +180,10 @@ Result<Exit> run_replay(const ReplayOptions& o, const std::vector<std::string>& 
   ReplayOrigin origin{o.trace, trace.facts().kind, 0, argv, ""};
   ReplayAnswer answer(o.trace, o.repeats);
   if (store) {
-    BLKSWEEP_TRY(origin.key, replay_key(o.trace, trace, o.settings, drops, stop_requested()));
+    BLKSWEEP_TRY(origin.key, replay_key(o.trace, found.names, o.settings, drops));
     BLKSWEEP_CHECK(answer.take_stored(o.db, origin.key));
   }
-  const Result<> done = carry_out(o, trace, std::move(origin), drops, store, answer);
+  const Result<> done = carry_out(o, trace, found, std::move(origin), drops, store, answer);
   if (done || !answer.empty()) {
     say_text(o.json ? answer.json() : answer.text());
   }
