@@ -58,12 +58,15 @@ tl::unexpected<Error> damaged(const std::string& name, const std::string& what) 
   return fail(fmt::format("{}: {}: scan again with blksweep catalog DIR -o {}", name, what, name));
 }
 
+bool has_magic(Bytespan bytes) {
+  return bytes.size() >= kMagic.size() &&
+         std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
 // The parts of the header that decide whether the rest may be looked at, best explanation first.
 Result<Header> read_header(Bytespan bytes, std::uint64_t file_bytes, const std::string& name) {
   Header h{};
-  const bool has_magic =
-      bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), 8) == 0;
-  if (!has_magic) {
+  if (!has_magic(bytes)) {
     return fail(name + ": not a catalog: make one with blksweep catalog DIR -o " + name);
   }
   if (bytes.size() < sizeof(Header)) {
@@ -202,6 +205,13 @@ Result<std::string> encode_catalog(const CatalogParts& parts) {
 Result<> write_catalog(const std::string& path, const CatalogParts& parts) {
   BLKSWEEP_TRY(const std::string bytes, encode_catalog(parts));
   return write_file(path, bytes);
+}
+
+bool is_catalog(const std::string& path) {
+  const Result<Fd> fd = open_regular(path);
+  std::array<std::byte, kMagic.size()> first{};
+  return fd && pread_full(fd->get(), first, 0, path).value_or(0) == first.size() &&
+         has_magic(first);
 }
 
 Result<CatalogFile> CatalogFile::open(const std::string& path) {

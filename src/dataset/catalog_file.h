@@ -35,6 +35,9 @@ class CatalogFile {
   std::string_view node_;
 };
 
+// Whether a file begins as one, be it damaged behind.
+bool is_catalog(const std::string& path);
+
 // What a catalog file's bytes say, as a view into `bytes` (8-byte aligned). `name` is for errors.
 struct DecodedCatalog {
   Catalog catalog;

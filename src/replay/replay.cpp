@@ -294,6 +294,7 @@ class Replay {
     r.latency = record_.latency();
     r.recorded_latency = record_.recorded_latency();
     r.rate = record_.rate();
+    std::erase_if(timeline_, [](const RequestTimes& t) { return t.ended_ns == kNotTold; });
     r.timeline = std::move(timeline_);
     r.warnings = warnings(r);
     return r;

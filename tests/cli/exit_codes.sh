@@ -32,9 +32,14 @@ usage_is_2() {
   expect_error 2 --order sideways
 }
 
+content() {
+  find . ! -type f | sort
+  find . -type f -print0 | sort -z | xargs -0 cksum
+}
+
 # A command a line, in a folder with inputs of each kind.
 usage_leaves_no_file() {
-  local before header=time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags command
+  local before sample header=time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags command
   mkdir "$tmp/work" && cd "$tmp/work"
   make_data data 5
   make_catalog data data.cat
@@ -44,12 +49,17 @@ usage_leaves_no_file() {
     call trace import $kind.csv -o $kind.trace
     expect_status 0
   done
-  before=$(find . | sort)
+  cp data.cat 2.cat
+  ln -s data.cat link.cat
+  sample=$(find data -type f -size +0 | sort | sed -n 1p)
+  call run --catalog data.cat "${plain[@]}" --no-ceiling --db done.db
+  expect_status 0
+  before=$(content)
   while read -r command; do
     # shellcheck disable=SC2086
-    call $command
+    call ${command//SAMPLE/$sample}
     expect_status 2
-    [ "$(find . | sort)" = "$before" ] || die "refused, and left a file: $command"
+    [ "$(content)" = "$before" ] || die "refused, and left or changed a file: $command"
   done <<'COMMANDS'
 run --catalog data.cat --buffered --no-probe --db x.db --model none-such
 run --catalog data.cat --buffered --no-probe --db x.db --emission data.cat
@@ -99,6 +109,18 @@ catalog data -o x.cat --trace files.trace --tar
 catalog data -o x.cat --trace blocks.trace
 plan data.cat --emission data.cat --order lba --merge none
 plan data.cat --emission e.csv --label-mix 0.9
+run --catalog link.cat --buffered --no-probe --emission data.cat
+run --catalog 2.cat --buffered --no-probe --emission %c.cat --order lba,path
+run --data data --buffered --no-probe --emission SAMPLE
+run --data data --buffered --no-probe --db x.db --emission data/../SAMPLE
+plan 2.cat --emission %c.cat --order lba,path
+plan data.cat --emission SAMPLE --order lba --merge none
+replay files.trace --data data --timeline ./files.trace
+replay files.trace --data data --timeline x.db --db x.db
+replay files.trace --data data --timeline SAMPLE
+catalog data -o SAMPLE
+catalog data -o files.trace --trace files.trace
+timeline 1 --db done.db -o done.db
 COMMANDS
   cd - >/dev/null
 }

@@ -70,6 +70,8 @@ assert [(e["args"]["place"], e["args"]["thread"]) for e in requests] == [("a/one
 assert all(lanes[e["tid"]] == f"slot {e['tid']}" and e["dur"] >= 0 for e in requests)
 assert all(e["ts"] * 1000 >= e["args"]["due_ns"] for e in requests)
 PY
+said=$("$blksweep" replay "$tmp/files.trace" --data "$tmp/data" --buffered --cache keep --timeline "$tmp/t.json" 2>&1 >/dev/null || true)
+[[ $said == *'timeline: 3 of 3 requests'* ]] || die "what the timeline has: $said"
 call replay "$tmp/files.trace" --data "$tmp/data" --timeline "$tmp/none/t.json"
 expect_status 1
 echo "files: in every timing what can be read is, the rest is counted"

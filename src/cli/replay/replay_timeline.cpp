@@ -32,9 +32,7 @@ std::string replay_timeline(const ReplayReport& report, const ReplayRow& row,
                             const std::vector<std::string>& names) {
   std::vector<PlaceSpan> spans;
   for (const RequestTimes& t : report.timeline) {
-    if (t.ended_ns != kNotTold) {
-      spans.push_back(span_of(t, row.timing != "asap", names));
-    }
+    spans.push_back(span_of(t, row.timing != "asap", names));
   }
   return place_events(fmt::format("replay of {}: {}, {}", row.trace, row.timing, row.verdict),
                       "slot", spans,

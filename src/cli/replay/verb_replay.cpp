@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/answer.h"
+#include "cli/kept_inputs.h"
 #include "cli/replay/replay_answer.h"
 #include "cli/replay/replay_conditions.h"
 #include "cli/replay/replay_key.h"
@@ -174,6 +175,8 @@ Result<Exit> run_replay(const ReplayOptions& o, const std::vector<std::string>& 
     BLKSWEEP_CHECK(check_replay(trace, found, o.settings));
   }
   if (!o.timeline.empty()) {
+    BLKSWEEP_CHECK(check_kept("--timeline", o.timeline,
+                              {.files = {o.trace, o.db}, .data = o.settings.folder}));
     BLKSWEEP_CHECK(write_file(o.timeline, ""));  // an error now, not after the replay
   }
   BLKSWEEP_TRY(std::optional<ResultStore> store, open_store(o.db));

@@ -9,6 +9,7 @@
 #include "base/table.h"
 #include "base/units.h"
 #include "cli/answer.h"
+#include "cli/kept_inputs.h"
 #include "cli/report/experiments.h"
 #include "cli/verb.h"
 #include "os/file.h"
@@ -156,6 +157,7 @@ Result<Exit> timeline(const TimelineOptions& options) {
   if (options.out.empty()) {
     return usage_error("say where the timeline goes: -o trace.json, or -o - for stdout");
   }
+  BLKSWEEP_CHECK(check_kept("-o", options.out, {.files = {options.db}}));
   BLKSWEEP_TRY(const TraceRun trace, load_run(reader, stored, *found));
   if (trace.run.incomplete) {
     warn(fmt::format("run {} is incomplete: {}", found->id, trace.run.incomplete_reason));

@@ -2,36 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <system_error>
-
 #include "base/log.h"
 #include "loader/verify.h"
 
 namespace blksweep {
-namespace {
-
-// Of two that may not be there yet.
-bool is_the_same_file(const std::string& one, const std::string& other) {
-  namespace fs = std::filesystem;
-  std::error_code none;
-  return !other.empty() && (fs::equivalent(one, other, none) ||
-                            fs::weakly_canonical(one, none) == fs::weakly_canonical(other, none));
-}
-
-}  // namespace
 
 Result<EmissionFiles> EmissionFiles::begin(const std::string& pattern, const EmissionCount& count,
-                                           const std::vector<std::string>& inputs) {
+                                           const KeptInputs& inputs) {
   if (!pattern.empty()) {
     BLKSWEEP_CHECK(check_emission_name(pattern, count));
-    for (const std::string& input : inputs) {
-      if (is_the_same_file(emission_name(pattern, 1, 0), input)) {
-        return usage_error(
-            fmt::format("--emission {}: would take the place of {}, which this "
-                        "command uses: name another file",
-                        pattern, input));
+    for (std::uint64_t cell = 1; cell <= count.cells; ++cell) {
+      for (std::uint64_t repeat = 0; repeat < count.repeats; ++repeat) {
+        BLKSWEEP_CHECK(check_kept("--emission", emission_name(pattern, cell, repeat), inputs));
       }
     }
     BLKSWEEP_CHECK(try_emission_place(emission_name(pattern, 1, 0)));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/kept_inputs.h"
 #include "cli/run/options.h"
 #include "experiment/emission_file.h"
 #include "experiment/experiment.h"
@@ -18,9 +19,9 @@ namespace blksweep {
 
 class EmissionFiles {
  public:
-  // `pattern` empty: none are wanted. `inputs`: files that none may take the place of.
+  // `pattern` empty: none are wanted.
   static Result<EmissionFiles> begin(const std::string& pattern, const EmissionCount& count,
-                                     const std::vector<std::string>& inputs);
+                                     const KeptInputs& inputs);
   void add_planned(std::uint64_t cell, const Catalog& catalog, const PlannedEpoch& planned);
   // `first`: the experiment's first cell.
   void add_run(const RunEvent& event, const ExperimentCell* first, const Catalog& catalog);

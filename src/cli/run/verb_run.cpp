@@ -220,9 +220,11 @@ Result<Exit> measure(RunOptions options, Measuring how) {
     BLKSWEEP_TRY(const ModelSpec model, model_by_name(options.model));
     settings.predict = predict_settings(source, model);
   }
-  BLKSWEEP_TRY(EmissionFiles emission, EmissionFiles::begin(options.emission, options.emitted(),
-                                                            {options.catalog, options.db,
-                                                             how.command.spec_name.value_or("")}));
+  BLKSWEEP_TRY(EmissionFiles emission,
+               EmissionFiles::begin(
+                   options.emission, options.emitted(),
+                   {.files = {options.catalog, options.db, how.command.spec_name.value_or("")},
+                    .data = std::string(source.catalog.root)}));
   if (controls) {
     controls->take_part(settings, source);
   }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/answer.h"
+#include "cli/kept_inputs.h"
 #include "cli/verb.h"
 #include "os/signals.h"
 #include "trace/export.h"
@@ -78,20 +78,8 @@ void warn_of_facts(const std::string& name, const TraceFacts& facts) {
   }
 }
 
-// What is read is replaced by what is written, and gone.
-Result<> check_kept(const std::vector<std::string>& inputs, const std::string& output) {
-  for (const std::string& input : inputs) {
-    std::error_code none;  // such as no file of that name yet
-    if (std::filesystem::equivalent(input, output, none)) {
-      return usage_error(fmt::format(
-          "-o {}: would take the place of {}, which is read: name another file", output, input));
-    }
-  }
-  return {};
-}
-
 Result<Exit> run_import(ImportOptions o) {
-  BLKSWEEP_CHECK(check_kept(o.settings.inputs, o.settings.output));
+  BLKSWEEP_CHECK(check_kept("-o", o.settings.output, {.files = o.settings.inputs}));
   BLKSWEEP_TRY(o.settings.options.time_unit_ns, parse_time_unit(o.time_unit));
   o.settings.options.action = o.queued ? 'Q' : 'D';
   install_stop_signals();
@@ -115,7 +103,7 @@ Result<Exit> run_import(ImportOptions o) {
 }
 
 Result<Exit> run_export(const ExportOptions& o) {
-  BLKSWEEP_CHECK(check_kept({o.trace}, o.output));
+  BLKSWEEP_CHECK(check_kept("-o", o.output, {.files = {o.trace}}));
   BLKSWEEP_TRY(const ExportFormat format, parse_export_format(o.format));
   BLKSWEEP_TRY(TraceReader reader, TraceReader::open(o.trace));
   install_stop_signals();
