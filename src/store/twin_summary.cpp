@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "stats/quantile.h"
+#include "store/verdicts.h"
 
 namespace blksweep {
 namespace {
@@ -54,12 +55,6 @@ Maybe<double> grouping_of(const RunRecord& run) {
   return both ? Maybe<double>(*run.fio_plain->ratio / *run.fio->ratio) : std::nullopt;
 }
 
-std::string ratio_with_interval(const PairedRatio& r) {
-  return r.interval
-             ? fmt::format("{:.2f} [{:.2f}..{:.2f}]", r.value, r.interval->low, r.interval->high)
-             : fmt::format("{:.2f}", r.value);
-}
-
 // What plain fio's time has in it for its groups alone: said where requests differ and an interval
 // shows that times do.
 std::string grouping_text(const TwinSummary& t) {
@@ -75,10 +70,9 @@ std::string grouping_text(const TwinSummary& t) {
   }
   if (t.grouping->interval->contains(1.0)) {
     return fmt::format("{}; that it makes a difference is not shown: {}", requests,
-                       ratio_with_interval(*t.grouping));
+                       ratio_text(*t.grouping));
   }
-  return fmt::format("{} of it by groups and merging: {}", ratio_with_interval(*t.grouping),
-                     requests);
+  return fmt::format("{} of it by groups and merging: {}", ratio_text(*t.grouping), requests);
 }
 
 }  // namespace
