@@ -97,6 +97,7 @@ trace record -o x.trace
 trace record --files -o x.trace
 trace record --device vda --data data -o x.trace
 trace record --files --data data.cat -o x.trace -- true
+trace record --files --data data -o SAMPLE -- true
 dataset make new
 dataset make new --count 5 --like files.trace
 dataset make new --count 5 --fragment 2 --format tar
