@@ -136,6 +136,15 @@ refuses 1 "open $work/none.db: No such file or directory" "$blksweep" report "$w
 head -c 4096 /dev/urandom >"$work/noise.db"
 refuses 1 'noise.db is not a blksweep database: name a new file' "$blksweep" report "$work/noise.db"
 
+# A report is replaced by the next one; a file of such a name that is none of ours stays.
+mkdir "$work/theirs"
+for name in cells.csv runs.csv report.html; do
+  echo mine >"$work/theirs/$name"
+  refuses 1 "$work/theirs/$name is of no report of blksweep" "$blksweep" report "$db" -o "$work/theirs"
+  [ "$(cat "$work/theirs/$name")" = mine ] || fail "$name was written over"
+  rm "$work/theirs/$name"
+done
+
 # Without a Python that draws: tables, one warning, status 3.
 refuses 3 'python3-matplotlib' env BLKSWEEP_PYTHON=/bin/false "$blksweep" report "$db" -o "$work/plain"
 [ -e "$work/plain/cells.csv" ] || fail 'tables are written without figures'

@@ -22,6 +22,7 @@
 #include "cli/report/report_data.h"
 #include "cli/report/traces.h"
 #include "cli/verb.h"
+#include "os/file.h"
 #include "store/ceilings.h"
 #include "store/json.h"
 #include "store/stopping.h"
@@ -236,11 +237,27 @@ Page report_page(const ReportOptions& options, bool no_runs = false) {
   return {"report.py", "report.html", options.look.arguments(no_runs)};
 }
 
+// A report is replaced by a newer one; somebody's file of such a name is not.
+Result<> check_own_names(const std::string& out) {
+  for (const auto& [name, mark] :
+       {std::pair("report.html", "<title>blksweep"), std::pair("compare.html", "<title>blksweep"),
+        std::pair("cells.csv", "cell_id,label,"), std::pair("runs.csv", "run_id,cell_id,")}) {
+    const std::string path = (fs::path(out) / name).string();
+    std::error_code none;
+    const bool is_file = fs::symlink_status(path, none).type() == fs::file_type::regular;
+    if (is_file && whole_text(path).find(mark) == std::string::npos) {
+      return fail(path + " is of no report of blksweep: name another folder with -o");
+    }
+  }
+  return {};
+}
+
 // Before anything is printed: a folder that cannot be used is an error alone.
 Result<std::optional<ReportFolder>> begin_folder(const std::string& out) {
   if (out.empty()) {
     return std::optional<ReportFolder>();
   }
+  BLKSWEEP_CHECK(check_own_names(out));
   BLKSWEEP_TRY(ReportFolder folder, ReportFolder::begin(out));
   return std::optional(std::move(folder));
 }
