@@ -37,9 +37,8 @@ content() {
   find . -type f -print0 | sort -z | xargs -0 cksum
 }
 
-# A command a line, in a folder with inputs of each kind.
-usage_leaves_no_file() {
-  local before sample header=time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags command
+inputs_of_each_kind() {
+  local header=time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags
   mkdir "$tmp/work" && cd "$tmp/work"
   make_data data 5
   make_catalog data data.cat
@@ -54,16 +53,23 @@ usage_leaves_no_file() {
   sample=$(find data -type f -size +0 | sort | sed -n 1p)
   call run --catalog data.cat "${plain[@]}" --no-ceiling --db done.db
   expect_status 0
+}
+
+# A command a line on stdin, each in the folder of the inputs; the error has these words.
+all_are_refused() { # WORD...
+  local command before
   before=$(content)
   while read -r command; do
     # shellcheck disable=SC2086
     call ${command//SAMPLE/$sample}
-    expect_status 2
+    expect_error 2 "$@"
     [ "$(content)" = "$before" ] || die "refused, and left or changed a file: $command"
-  done <<'COMMANDS'
+  done
+}
+
+usage_leaves_no_file() {
+  all_are_refused <<'COMMANDS'
 run --catalog data.cat --buffered --no-probe --db x.db --model none-such
-run --catalog data.cat --buffered --no-probe --db x.db --emission data.cat
-run --catalog data.cat --buffered --no-probe --db x.db --emission x.db
 run --catalog data.cat --buffered --no-probe --db x.db --emission e.csv --repeats 2
 run --catalog data.cat --buffered --no-probe --db x.db --bind cpu:90000
 run --catalog data.cat --buffered --no-probe --db x.db --bind reader=all/reader=all
@@ -88,16 +94,12 @@ simulate data.cat --model none --label-mix 0.9 --db x.db
 trace import blocks.csv -o x.trace --format none-such
 trace import blocks.csv -o x.trace --time-unit h
 trace import data.cat -o x.trace
-trace import blocks.csv -o blocks.csv
-trace import blocks.csv files.csv -o ./files.csv
-trace export files.trace --format csv -o files.trace
 trace export files.trace --format blktrace -o x.out
 trace export files.trace --format none-such -o x.out
 trace record -o x.trace
 trace record --files -o x.trace
 trace record --device vda --data data -o x.trace
 trace record --files --data data.cat -o x.trace -- true
-trace record --files --data data -o SAMPLE -- true
 dataset make new
 dataset make new --count 5 --like files.trace
 dataset make new --count 5 --fragment 2 --format tar
@@ -108,8 +110,19 @@ dataset pack data -o packed --compress zstd --level 99
 catalog data
 catalog data -o x.cat --trace files.trace --tar
 catalog data -o x.cat --trace blocks.trace
-plan data.cat --emission data.cat --order lba --merge none
 plan data.cat --emission e.csv --label-mix 0.9
+COMMANDS
+}
+
+no_output_replaces_an_input() {
+  all_are_refused 'would take the place of' <<'COMMANDS'
+run --catalog data.cat --buffered --no-probe --db x.db --emission data.cat
+run --catalog data.cat --buffered --no-probe --db x.db --emission x.db
+trace import blocks.csv -o blocks.csv
+trace import blocks.csv files.csv -o ./files.csv
+trace export files.trace --format csv -o files.trace
+trace record --files --data data -o SAMPLE -- true
+plan data.cat --emission data.cat --order lba --merge none
 run --catalog link.cat --buffered --no-probe --emission data.cat
 run --catalog 2.cat --buffered --no-probe --emission %c.cat --order lba,path
 run --data data --buffered --no-probe --emission SAMPLE
@@ -123,7 +136,6 @@ catalog data -o SAMPLE
 catalog data -o files.trace --trace files.trace
 timeline 1 --db done.db -o done.db
 COMMANDS
-  cd - >/dev/null
 }
 
 failed_is_1() {
@@ -175,7 +187,10 @@ interrupted_is_130() {
 
 done_is_0
 usage_is_2
+inputs_of_each_kind
 usage_leaves_no_file
+no_output_replaces_an_input
+cd - >/dev/null
 failed_is_1
 incomplete_is_3
 unsupported_is_77
