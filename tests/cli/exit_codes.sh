@@ -165,7 +165,32 @@ unsupported_is_77() {
 }
 
 # A sweep that is interrupted keeps the runs that are finished.
+# ended_after COMMAND...: given SIGINT once it has made something in $tmp/made
+ended_after() {
+  mkdir -p "$tmp/made"
+  "$blksweep" "$@" >"$tmp/.out" 2>"$tmp/.err" &
+  local child=$!
+  end_at_exit "$child"
+  while [ -z "$(find "$tmp/made" -mindepth 2 -print -quit)" ] && kill -0 "$child" 2>/dev/null; do
+    sleep 0.02
+  done
+  kill -INT "$child" || true
+  status=0
+  wait "$child" || status=$?
+  out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
+}
+
 interrupted_is_130() {
+  ended_after dataset make "$tmp/made/data" --count 200000 --size 1B
+  expect_error 130 "$tmp/made/data is incomplete: remove it"
+  rm -rf "$tmp/made"
+  ended_after report "$tmp/work/done.db" -o "$tmp/made/report"
+  [ "$status" = 3 ] || [[ $status = 130 && $err == *'nothing is written'* ]] || # 3: no Python that draws
+    die "interrupted report: $status, $err"
+  [ -z "$(find "$tmp/made" -name 'blksweep-*')" ] || die 'an interrupted report left its folder'
+}
+
+interrupted_run_is_130() {
   local child runs=0 wait_for
   "$blksweep" run --catalog "$tmp/data.cat" "${plain[@]}" --consumer emulated \
     --compute 50ms --batch 1 --repeats 1000 --db "$tmp/int.db" >"$tmp/.out" 2>"$tmp/.err" &
@@ -195,3 +220,4 @@ failed_is_1
 incomplete_is_3
 unsupported_is_77
 interrupted_is_130
+interrupted_run_is_130

@@ -98,7 +98,6 @@ void print_answer(const DatasetOptions& o, const MakeReport& r) {
 
 Result<MakeReport> make_files_like(DatasetOptions& o) {
   BLKSWEEP_TRY(TraceReader trace, TraceReader::open(o.like));
-  install_stop_signals();
   BLKSWEEP_TRY(const std::vector<NamedSize> files, files_read(trace, stop_requested()));
   o.make.count = files.size();
   MakeProgress progress(files.size());
@@ -118,6 +117,7 @@ Result<Exit> make(DatasetOptions o) {
   if (o.like.empty() == (o.make.count == 0)) {
     return usage_error("dataset make: say what to make: --count N, or --like TRACE");
   }
+  install_stop_signals();
   const auto made = o.like.empty() ? make_samples(o) : make_files_like(o);
   BLKSWEEP_TRY(const MakeReport report, made);
   warn_of_missed_fragments(o, report);

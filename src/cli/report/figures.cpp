@@ -9,6 +9,7 @@
 
 #include "cli/scripts.h"
 #include "os/process.h"
+#include "os/signals.h"
 
 namespace blksweep {
 namespace {
@@ -104,7 +105,11 @@ Result<> run_figures(const FigureTools& tools, const FigureJob& job) {
   BLKSWEEP_TRY(const ProcessResult run, run_process({.argv = arguments,
                                                      .directory = "/",
                                                      .environment = {"MATPLOTLIBRC=/"},
-                                                     .timeout = kDrawingTime}));
+                                                     .timeout = kDrawingTime,
+                                                     .interrupt = &stop_requested()}));
+  if (run.interrupted) {
+    return fail("interrupted: nothing is written", Exit::interrupted);
+  }
   if (run.timed_out) {
     return fail(fmt::format(
         "figures of {}: not drawn within {} minutes: use --no-figures, or a "

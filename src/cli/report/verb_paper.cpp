@@ -13,6 +13,7 @@
 #include "cli/report/folder.h"
 #include "cli/report/report_data.h"
 #include "cli/verb.h"
+#include "os/signals.h"
 
 namespace blksweep {
 namespace {
@@ -117,6 +118,7 @@ Result<Exit> make_paper(const PaperOptions& options) {
   BLKSWEEP_TRY(const Report report, load_report(options));
   BLKSWEEP_TRY(const FigureTools tools, find_figure_tools("paper.py"));
   BLKSWEEP_CHECK(check_ours(options.out));
+  install_stop_signals();  // the folder it works in goes with it
   BLKSWEEP_TRY(const ReportFolder folder, ReportFolder::begin(options.out));
   BLKSWEEP_CHECK(write_tables(report, folder));
   BLKSWEEP_CHECK(folder.write("numbers.json", json_text(numbers_json(report, options))));

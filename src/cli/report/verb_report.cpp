@@ -23,6 +23,7 @@
 #include "cli/report/traces.h"
 #include "cli/verb.h"
 #include "os/file.h"
+#include "os/signals.h"
 #include "store/ceilings.h"
 #include "store/json.h"
 #include "store/stopping.h"
@@ -227,7 +228,9 @@ Result<Exit> draw(const ReportOptions& options, const ReportFolder& folder, cons
   }
   const Result<> drawn = run_figures(
       *tools, {.db = options.db, .output = folder.working(), .options = page.arguments});
-  BLKSWEEP_CHECK(folder.publish());  // the tables are there, whatever became of the figures
+  if (drawn || drawn.error().exit_code != Exit::interrupted) {
+    BLKSWEEP_CHECK(folder.publish());  // the tables are there, whatever became of the figures
+  }
   BLKSWEEP_CHECK(drawn);
   note(fmt::format("report: {}", (fs::path(options.out) / page.name).string()));
   return Exit::done;
@@ -258,6 +261,7 @@ Result<std::optional<ReportFolder>> begin_folder(const std::string& out) {
     return std::optional<ReportFolder>();
   }
   BLKSWEEP_CHECK(check_own_names(out));
+  install_stop_signals();  // the folder it works in goes with it
   BLKSWEEP_TRY(ReportFolder folder, ReportFolder::begin(out));
   return std::optional(std::move(folder));
 }
