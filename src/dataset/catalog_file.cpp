@@ -67,7 +67,7 @@ bool has_magic(Bytespan bytes) {
 Result<Header> read_header(Bytespan bytes, std::uint64_t file_bytes, const std::string& name) {
   Header h{};
   if (!has_magic(bytes)) {
-    return fail(name + ": not a catalog: make one with blksweep catalog DIR -o " + name);
+    return fail(name + ": not a catalog: make one with blksweep catalog DIR -o FILE");
   }
   if (bytes.size() < sizeof(Header)) {
     return damaged(name, fmt::format("truncated to {} bytes", bytes.size()));
@@ -202,16 +202,17 @@ Result<std::string> encode_catalog(const CatalogParts& parts) {
   return out;
 }
 
+Result<> check_catalog_place(const std::string& path) {
+  const Result<Fd> fd = open_regular(path);
+  std::array<std::byte, kMagic.size()> first{};
+  const std::size_t bytes = fd ? pread_full(fd->get(), first, 0, path).value_or(0) : 0;
+  return bytes == 0 || has_magic(first) ? Result<>()
+                                        : usage_error(path + " is no catalog: name a new file");
+}
+
 Result<> write_catalog(const std::string& path, const CatalogParts& parts) {
   BLKSWEEP_TRY(const std::string bytes, encode_catalog(parts));
   return write_file(path, bytes);
-}
-
-bool is_catalog(const std::string& path) {
-  const Result<Fd> fd = open_regular(path);
-  std::array<std::byte, kMagic.size()> first{};
-  return fd && pread_full(fd->get(), first, 0, path).value_or(0) == first.size() &&
-         has_magic(first);
 }
 
 Result<CatalogFile> CatalogFile::open(const std::string& path) {

@@ -35,9 +35,6 @@ class CatalogFile {
   std::string_view node_;
 };
 
-// Whether a file begins as one, be it damaged behind.
-bool is_catalog(const std::string& path);
-
 // What a catalog file's bytes say, as a view into `bytes` (8-byte aligned). `name` is for errors.
 struct DecodedCatalog {
   Catalog catalog;
@@ -46,6 +43,9 @@ struct DecodedCatalog {
 Result<DecodedCatalog> decode_catalog(std::span<const std::byte> bytes, const std::string& name);
 // The bytes of a catalog file. Errors: parts that break the rules of plan/catalog.h.
 Result<std::string> encode_catalog(const CatalogParts& parts);
+
+// Whether a catalog may be written there. Errors: usage: what is there has bytes, and is none.
+Result<> check_catalog_place(const std::string& path);
 
 // Replaces `path` in one step (temporary file, fsync, rename).
 Result<> write_catalog(const std::string& path, const CatalogParts& parts);

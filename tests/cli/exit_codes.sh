@@ -125,16 +125,26 @@ trace record --files --data data -o SAMPLE -- true
 plan data.cat --emission data.cat --order lba --merge none
 run --catalog link.cat --buffered --no-probe --emission data.cat
 run --catalog 2.cat --buffered --no-probe --emission %c.cat --order lba,path
-run --data data --buffered --no-probe --emission SAMPLE
-run --data data --buffered --no-probe --db x.db --emission data/../SAMPLE
 plan 2.cat --emission %c.cat --order lba,path
-plan data.cat --emission SAMPLE --order lba --merge none
 replay files.trace --data data --timeline ./files.trace
 replay files.trace --data data --timeline x.db --db x.db
 replay files.trace --data data --timeline SAMPLE
-catalog data -o SAMPLE
 catalog data -o files.trace --trace files.trace
 timeline 1 --db done.db -o done.db
+COMMANDS
+}
+
+no_output_is_a_sample() {
+  all_are_refused 'whose files are samples' <<'COMMANDS'
+run --data data --buffered --no-probe --emission SAMPLE
+run --data data --buffered --no-probe --db x.db --emission data/../SAMPLE
+plan data.cat --emission SAMPLE --order lba --merge none
+catalog data -o SAMPLE
+catalog data -o data/new.cat
+run --data data --buffered --no-probe --db data/x.db
+run --catalog data.cat --buffered --no-probe --db data/../data/x.db
+run --data data --buffered --no-probe --emission data/e-%c.csv
+catalog . -o ./x.cat
 COMMANDS
 }
 
@@ -215,6 +225,7 @@ usage_is_2
 inputs_of_each_kind
 usage_leaves_no_file
 no_output_replaces_an_input
+no_output_is_a_sample
 cd - >/dev/null
 failed_is_1
 incomplete_is_3

@@ -148,11 +148,24 @@ TEST(CatalogFormat, ErrorsSayWhatIsWrongAndTheWayOut) {
   EXPECT_TRUE(error_of(extent).starts_with("data.cat: section extents is damaged (checksum "));
   EXPECT_TRUE(error_of(extent).ends_with("scan again with blksweep catalog DIR -o data.cat"));
   EXPECT_EQ(error_of(Image("hello")),
-            "data.cat: not a catalog: make one with blksweep catalog DIR -o data.cat");
+            "data.cat: not a catalog: make one with blksweep catalog DIR -o FILE");
   EXPECT_NE(error_of(Image(bytes.substr(0, 100))).find("truncated to 100 bytes"),
             std::string::npos);
   EXPECT_NE(error_of(Image(bytes.substr(0, 400))).find("400 bytes long instead of 641"),
             std::string::npos);
+}
+
+TEST(CatalogFormat, TakesThePlaceOfACatalogAndNothingElse) {
+  const TempDir dir;
+  EXPECT_TRUE(check_catalog_place(dir.path("data.cat")));
+  ASSERT_TRUE(write_catalog(dir.path("data.cat"), tiny()));
+  EXPECT_TRUE(check_catalog_place(dir.path("data.cat")));
+  std::ofstream(dir.path("empty"));  // as mktemp leaves it
+  EXPECT_TRUE(check_catalog_place(dir.path("empty")));
+  std::ofstream(dir.path("sample")) << "bytes";
+  const Result<> refused = check_catalog_place(dir.path("sample"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(), dir.path("sample") + " is no catalog: name a new file");
 }
 
 TEST(CatalogFormat, AnotherVersionIsNamedWithBothNumbers) {

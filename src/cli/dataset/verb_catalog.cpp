@@ -7,12 +7,12 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/answer.h"
-#include "cli/kept_inputs.h"
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
 #include "dataset/catalog_summary.h"
 #include "dataset/extent_check.h"
 #include "dataset/scan.h"
+#include "os/kept_files.h"
 #include "os/signals.h"
 #include "replay/read_samples.h"
 #include "trace/trace_facts.h"
@@ -221,9 +221,8 @@ Result<Exit> run_catalog(CatalogOptions& o) {
   if (!o.trace.empty() && (o.tar || o.scan.records.n > 0)) {
     return usage_error("catalog: --trace makes samples of the reads; --tar and --records do, too");
   }
-  // A catalog of the folder, made anew in it, is no loss.
-  BLKSWEEP_CHECK(check_kept("-o", o.output,
-                            {.files = {o.trace}, .data = is_catalog(o.output) ? "" : o.directory}));
+  BLKSWEEP_CHECK(check_kept("-o", o.output, {.files = {o.trace}, .data_set = o.directory}));
+  BLKSWEEP_CHECK(check_catalog_place(o.output));
   o.scan.tar = !o.trace.empty() ? TarMode::never
                : o.tar          ? TarMode::always
                : o.no_tar       ? TarMode::never

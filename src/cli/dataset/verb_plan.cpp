@@ -184,9 +184,10 @@ Result<std::vector<PlanRow>> plan_rows(const Source& all, const PlanOptions& o) 
   text.try_emplace("order", std::vector<std::string>{"random", "lba"});
   text.try_emplace("merge", std::vector<std::string>{"none", "device"});
   BLKSWEEP_TRY(const PlanCells in, plan_cells(all, text));
-  BLKSWEEP_TRY(EmissionFiles emission,
-               EmissionFiles::begin(o.emission, {in.cells.size(), 1},
-                                    {.files = {o.catalog}, .data = std::string(all.catalog.root)}));
+  BLKSWEEP_TRY(
+      EmissionFiles emission,
+      EmissionFiles::begin(o.emission, {in.cells.size(), 1},
+                           {.files = {o.catalog}, .data_set = std::string(all.catalog.root)}));
   std::vector<PlanRow> rows;
   for (std::size_t i = 0; i < in.cells.size(); ++i) {
     BLKSWEEP_TRY(PlanRow row, plan_row(all, {in.cells[i], i + 1}, o.seed, emission));

@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/answer.h"
-#include "cli/kept_inputs.h"
 #include "cli/replay/replay_answer.h"
 #include "cli/replay/replay_conditions.h"
 #include "cli/replay/replay_key.h"
@@ -25,6 +24,7 @@
 #include "node/cache/drop.h"
 #include "node/limits/descriptor_room.h"
 #include "os/file.h"
+#include "os/kept_files.h"
 #include "os/signals.h"
 #include "replay/replay.h"
 #include "store/result_store.h"
@@ -176,7 +176,7 @@ Result<Exit> run_replay(const ReplayOptions& o, const std::vector<std::string>& 
   }
   if (!o.timeline.empty()) {
     BLKSWEEP_CHECK(check_kept("--timeline", o.timeline,
-                              {.files = {o.trace, o.db}, .data = o.settings.folder}));
+                              {.files = {o.trace, o.db}, .folder = o.settings.folder}));
     BLKSWEEP_CHECK(write_file(o.timeline, ""));  // an error now, not after the replay
   }
   BLKSWEEP_TRY(std::optional<ResultStore> store, open_store(o.db));

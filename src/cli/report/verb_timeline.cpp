@@ -9,10 +9,10 @@
 #include "base/table.h"
 #include "base/units.h"
 #include "cli/answer.h"
-#include "cli/kept_inputs.h"
 #include "cli/report/experiments.h"
 #include "cli/verb.h"
 #include "os/file.h"
+#include "os/kept_files.h"
 #include "store/labels.h"
 #include "store/trace_events.h"
 

@@ -8,7 +8,7 @@
 namespace blksweep {
 
 Result<EmissionFiles> EmissionFiles::begin(const std::string& pattern, const EmissionCount& count,
-                                           const KeptInputs& inputs) {
+                                           const KeptFiles& inputs) {
   if (!pattern.empty()) {
     BLKSWEEP_CHECK(check_emission_name(pattern, count));
     for (std::uint64_t cell = 1; cell <= count.cells; ++cell) {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/kept_inputs.h"
 #include "cli/run/options.h"
 #include "experiment/emission_file.h"
 #include "experiment/experiment.h"
+#include "os/kept_files.h"
 
 namespace blksweep {
 
@@ -21,7 +21,7 @@ class EmissionFiles {
  public:
   // `pattern` empty: none are wanted.
   static Result<EmissionFiles> begin(const std::string& pattern, const EmissionCount& count,
-                                     const KeptInputs& inputs);
+                                     const KeptFiles& inputs);
   void add_planned(std::uint64_t cell, const Catalog& catalog, const PlannedEpoch& planned);
   // `first`: the experiment's first cell.
   void add_run(const RunEvent& event, const ExperimentCell* first, const Catalog& catalog);

@@ -26,6 +26,7 @@
 #include "experiment/experiment.h"
 #include "experiment/fallback.h"
 #include "experiment/run_node.h"
+#include "os/kept_files.h"
 #include "os/signals.h"
 #include "rig/rig.h"
 
@@ -206,6 +207,9 @@ Result<Exit> measure(RunOptions options, Measuring how) {
   BLKSWEEP_TRY(const Source source,
                open_source({options.data, options.catalog, options.follow_links}));
   BLKSWEEP_CHECK(RunNode::put_back_left_behind(source, change_queue(options.cells)));
+  const std::string spec = how.command.spec_name.value_or(""), root(source.catalog.root);
+  const KeptFiles kept{{options.catalog, options.db, spec}, "", root};
+  BLKSWEEP_CHECK(check_kept("--db", options.db, {.data_set = root}));
   const Refusals refusals = find_refusals(source, options.cells);
   std::erase_if(options.cells, [](const CellSettings& c) { return c.control != Control::none; });
   BLKSWEEP_CHECK(settle_cells(options, refusals));
@@ -221,10 +225,7 @@ Result<Exit> measure(RunOptions options, Measuring how) {
     settings.predict = predict_settings(source, model);
   }
   BLKSWEEP_TRY(EmissionFiles emission,
-               EmissionFiles::begin(
-                   options.emission, options.emitted(),
-                   {.files = {options.catalog, options.db, how.command.spec_name.value_or("")},
-                    .data = std::string(source.catalog.root)}));
+               EmissionFiles::begin(options.emission, options.emitted(), kept));
   if (controls) {
     controls->take_part(settings, source);
   }
@@ -272,12 +273,9 @@ Result<Exit> run_campaign(const RunArgs& args, const CampaignPlan& plan,
     BLKSWEEP_CHECK(check_rig_rights(*plan.rig));
   }
   // What a rig makes takes long: a database that cannot be opened is told before.
-  std::optional<ResultStore> store;
-  if (plan.rig != nullptr) {
-    BLKSWEEP_TRY(store, open_in_turn(plan.db));
-  } else {
-    BLKSWEEP_TRY(store, open_if_there(plan.db));
-  }
+  using Opened = Result<std::optional<ResultStore>>;
+  BLKSWEEP_TRY(std::optional<ResultStore> store,
+               plan.rig != nullptr ? Opened(open_in_turn(plan.db)) : open_if_there(plan.db));
   return carry_out(plan, [&](const RunOptions& options) -> Result<MeasuredSite> {
     MeasuredSite site;
     BLKSWEEP_TRY(site.exit, measure(options, {store ? &*store : nullptr, command, &site.key}));

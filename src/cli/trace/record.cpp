@@ -9,8 +9,8 @@
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/device_argument.h"
-#include "cli/kept_inputs.h"
 #include "cli/verb.h"
+#include "os/kept_files.h"
 #include "os/signals.h"
 #include "record/record.h"
 #include "trace/trace_facts.h"
@@ -102,7 +102,7 @@ Result<Exit> run_record(const RecordOptions& o, const std::vector<std::string>& 
   if (o.files && o.seconds != 0) {
     return usage_error("trace record --files: ends with the command; --seconds is for --device");
   }
-  BLKSWEEP_CHECK(check_kept("-o", o.output, {.data = o.data}));
+  BLKSWEEP_CHECK(check_kept("-o", o.output, {.folder = o.data}));
   return o.files ? record_command(o, {std::next(dashes), argv.end()}) : record_disk(o);
 }
 

@@ -1,4 +1,4 @@
-#include "cli/kept_inputs.h"
+#include "os/kept_files.h"
 
 #include <fmt/format.h>
 
@@ -19,18 +19,19 @@ bool is_the_same_file(const std::string& one, const std::string& other) {
           fs::weakly_canonical(one, none) == fs::weakly_canonical(other, none));
 }
 
-// Of files that are there.
 bool lies_below(const std::string& file, const std::string& folder) {
   std::error_code none;
-  const fs::path inner = fs::canonical(file, none);
+  const fs::path inner = fs::weakly_canonical(file, none);
   const fs::path outer = fs::canonical(folder, none);
-  return !inner.empty() && !outer.empty() && inner != outer &&
-         std::ranges::mismatch(outer, inner).in1 == outer.end();
+  return !outer.empty() && std::ranges::mismatch(outer, inner).in1 == outer.end();
 }
 
 }  // namespace
 
-Result<> check_kept(std::string_view option, const std::string& output, const KeptInputs& inputs) {
+Result<> check_kept(std::string_view option, const std::string& output, const KeptFiles& inputs) {
+  if (output.empty()) {
+    return {};
+  }
   for (const std::string& input : inputs.files) {
     if (!input.empty() && is_the_same_file(output, input)) {
       return usage_error(
@@ -39,11 +40,16 @@ Result<> check_kept(std::string_view option, const std::string& output, const Ke
                       option, output, input));
     }
   }
-  if (!inputs.data.empty() && lies_below(output, inputs.data)) {
+  std::error_code none;
+  if (!inputs.folder.empty() && fs::exists(output, none) && lies_below(output, inputs.folder)) {
+    return usage_error(fmt::format(
+        "{} {}: would take the place of a file in {}, which this command reads: name another",
+        option, output, inputs.folder));
+  }
+  if (!inputs.data_set.empty() && lies_below(output, inputs.data_set)) {
     return usage_error(
-        fmt::format("{} {}: would take the place of a file in {}, which this command reads: name "
-                    "one outside it",
-                    option, output, inputs.data));
+        fmt::format("{} {}: lies in {}, whose files are samples: name one outside it", option,
+                    output, inputs.data_set));
   }
   return {};
 }
