@@ -14,7 +14,14 @@ namespace {
 // Ratios of equal times differ from 1 by rounding only; that is no effect.
 constexpr double kRounding = 1e-12;
 
-Interval as_ratios(const Interval& logs) { return {std::exp(logs.low), std::exp(logs.high)}; }
+Interval as_ratios(const Interval& logs, double bias) {
+  return {std::exp(logs.low - bias), std::exp(logs.high + bias)};
+}
+
+// What is left of a distance where the bias may have made part of it.
+double beyond(double log_distance, double bias) {
+  return std::copysign(std::max(std::abs(log_distance) - bias, 0.0), log_distance);
+}
 
 std::vector<double> logarithms(std::span<const double> ratios) {
   std::vector<double> logs(ratios.size());
@@ -52,7 +59,7 @@ double one_tail(double t, double free) {
 
 // Against both hypotheses that the ratio lies outside the margin.
 double p_equal(const PairedRatio& r, double margin) {
-  const double most = std::log1p(margin), log_ratio = std::log(r.value);
+  const double most = std::log1p(margin) - r.log_bias, log_ratio = std::log(r.value);
   return std::max(one_tail(t_of(log_ratio + most, r.log_error), freedom(r)),
                   one_tail(t_of(most - log_ratio, r.log_error), freedom(r)));
 }
@@ -73,18 +80,22 @@ LogMean log_mean(std::span<const double> ratios) {
   return {center, standard_error(logs, center)};
 }
 
-PairedRatio paired_ratio(std::span<const double> ratios, double error_rate) {
+PairedRatio paired_ratio(std::span<const double> ratios, double error_rate, double log_bias) {
   assert(!ratios.empty());
   const std::vector<double> logs = logarithms(ratios);
   const auto [center, error] = log_mean(ratios);
-  PairedRatio out{.pairs = ratios.size(), .value = std::exp(center), .log_error = error};
+  PairedRatio out{
+      .pairs = ratios.size(), .value = std::exp(center), .log_error = error, .log_bias = log_bias};
+  if (std::isinf(log_bias)) {
+    return out;
+  }
   if (out.pairs >= kLeastRounds) {
     const double half = t_quantile(error_rate, freedom(out)) * out.log_error;
-    out.interval = as_ratios({center - half, center + half});
-    out.p = t_both_tails(t_of(center, out.log_error), freedom(out));
+    out.interval = as_ratios({center - half, center + half}, log_bias);
+    out.p = t_both_tails(t_of(beyond(center, log_bias), out.log_error), freedom(out));
   }
   if (out.pairs >= kLeastRanked && out.pairs <= kMostRanked) {
-    out.ranked = as_ratios(signed_rank_interval(logs, error_rate));
+    out.ranked = as_ratios(signed_rank_interval(logs, error_rate), log_bias);
   }
   return out;
 }
@@ -106,7 +117,8 @@ std::vector<PairedVerdict> find_verdicts(std::span<const PairedRatio> family,
     PairedVerdict& v = out[different[k].at];
     v.finding = k >= shown ? Finding::not_shown : r.value > 1 ? Finding::faster : Finding::slower;
     if (k >= shown) {
-      v.detectable = std::expm1(t_quantile(settings.error_rate / left, freedom(r)) * r.log_error);
+      v.detectable =
+          std::expm1(t_quantile(settings.error_rate / left, freedom(r)) * r.log_error + r.log_bias);
     }
   }
   const std::size_t held = holm(equal, settings.error_rate, &Tested::p);

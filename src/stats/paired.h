@@ -11,6 +11,9 @@
 //            wrong word among them is 5 %. Equal only by two one-sided tests (Schuirmann, Journal
 //            of Pharmacokinetics and Biopharmaceutics 15, 1987) against a margin that somebody
 //            named.
+// Coarse:    what all ratios may be off by alike (the steps of a clock) no number of rounds
+// averages
+//            away: it widens intervals, and the test asks for a distance beyond it.
 // Unknown:   no interval and no verdict from fewer than kLeastRounds pairs.
 // Threads:   pure functions.
 #pragma once
@@ -45,10 +48,12 @@ struct PairedRatio {
   std::optional<Interval> interval = std::nullopt;  // 95 %, of this comparison alone
   std::optional<Interval> ranked = std::nullopt;    // 95 % or a little more, by signed ranks
   std::optional<double> p = std::nullopt;           // of the t test against a ratio of 1
+  double log_bias = 0;                              // most that the mean logarithm may be off by
 };
 
-// REQUIRES: not empty, all positive.
-PairedRatio paired_ratio(std::span<const double> ratios, double error_rate = kErrorRate);
+// Of an infinite log_bias there is an estimate alone. REQUIRES: not empty, all positive.
+PairedRatio paired_ratio(std::span<const double> ratios, double error_rate = kErrorRate,
+                         double log_bias = 0);
 
 enum class Finding { none, not_shown, faster, slower };
 

@@ -14,6 +14,7 @@ namespace blksweep {
 namespace {
 
 constexpr double kSameRequests = 0.02;
+constexpr double kHalfStepNs = 500'000;  // of fio's clock, which rounds up to milliseconds
 
 Maybe<double> known_median(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : Maybe<double>(median(values));
@@ -25,9 +26,28 @@ void add_new(std::vector<std::string>& all, const std::string& text) {
   }
 }
 
-Maybe<PairedRatio> estimate(const std::vector<double>& ratios, double error_rate) {
-  return ratios.empty() ? std::nullopt : Maybe<PairedRatio>(paired_ratio(ratios, error_rate));
+// Most that the logarithm of fio's time may be off by: the middle of a step stands for all of it.
+// Infinite of the first step, in which fio may have taken no time at all; 0 of no time.
+double clock_bias(const FioRecord& twin) {
+  const double half = kHalfStepNs / std::max(static_cast<double>(twin.runtime_ns), kHalfStepNs);
+  return twin.runtime_ns > 0 ? -std::log1p(-half) : 0;
 }
+
+// Ratios of one kind, and the most that each may be off by in its logarithm.
+struct Ratios {
+  std::vector<double> values;
+  double biases = 0;  // their sum
+  void add(double ratio, double bias) {
+    values.push_back(ratio);
+    biases += bias;
+  }
+  Maybe<PairedRatio> estimate(double error_rate) const {
+    if (values.empty()) {
+      return std::nullopt;
+    }
+    return paired_ratio(values, error_rate, biases / static_cast<double>(values.size()));
+  }
+};
 
 bool close(const Maybe<double>& a, const Maybe<double>& b) {
   return a && b && std::abs(*a - *b) <= kSameRequests * std::max(*a, *b);
@@ -35,10 +55,11 @@ bool close(const Maybe<double>& a, const Maybe<double>& b) {
 
 // One kind of twin, over all runs.
 struct Side {
-  std::vector<double> ratio, ours, fio;
+  Ratios ratio;
+  std::vector<double> ours, fio;
   void add(const RunRecord& run, const FioRecord& twin) {
     if (twin.ratio.value_or(0) > 0) {
-      ratio.push_back(*twin.ratio);
+      ratio.add(*twin.ratio, clock_bias(twin));
     }
     if (run.device_reads && twin.requests) {
       ours.push_back(static_cast<double>(*run.device_reads));
@@ -49,10 +70,12 @@ struct Side {
 
 // Both twins had a ratio to this run, and so did the same work: only their groups and memory
 // differ.
-Maybe<double> grouping_of(const RunRecord& run) {
-  const bool both = run.fio && run.fio_plain && run.fio->ratio.value_or(0) > 0 &&
-                    run.fio_plain->ratio.value_or(0) > 0;
-  return both ? Maybe<double>(*run.fio_plain->ratio / *run.fio->ratio) : std::nullopt;
+void add_grouping(Ratios& grouping, const RunRecord& run) {
+  if (run.fio && run.fio_plain && run.fio->ratio.value_or(0) > 0 &&
+      run.fio_plain->ratio.value_or(0) > 0) {
+    grouping.add(*run.fio_plain->ratio / *run.fio->ratio,
+                 clock_bias(*run.fio) + clock_bias(*run.fio_plain));
+  }
 }
 
 // What plain fio's time has in it for its groups alone: said where requests differ and an interval
@@ -65,8 +88,10 @@ std::string grouping_text(const TwinSummary& t) {
     return requests + ", which is the same: none of it is merging";
   }
   if (!t.grouping->interval) {
-    return fmt::format("{}; what that makes of it is not shown by fewer than {} rounds", requests,
-                       kLeastRounds);
+    return fmt::format("{}; what that makes of it is not shown by {}", requests,
+                       t.grouping->pairs < kLeastRounds
+                           ? fmt::format("fewer than {} rounds", kLeastRounds)
+                           : "runs within one step of fio's clock");
   }
   if (t.grouping->interval->contains(1.0)) {
     return fmt::format("{}; that it makes a difference is not shown: {}", requests,
@@ -83,11 +108,9 @@ bool TwinSummary::plain_merges_as() const { return close(plain_requests, twin_re
 TwinSummary twin_summary(std::span<const StoredRun* const> runs, double error_rate) {
   TwinSummary s;
   Side grouped, plain;
-  std::vector<double> grouping;
+  Ratios grouping;
   for (const StoredRun* r : runs) {
-    if (const Maybe<double> of_round = grouping_of(r->run)) {
-      grouping.push_back(*of_round);
-    }
+    add_grouping(grouping, r->run);
     if (r->run.fio) {
       grouped.add(r->run, *r->run.fio);
       add_new(s.no_ratio, r->run.fio->ratio_reason);
@@ -98,11 +121,11 @@ TwinSummary twin_summary(std::span<const StoredRun* const> runs, double error_ra
       add_new(s.no_ratio, r->run.fio_plain->ratio_reason);
     }
   }
-  s.ratio = estimate(grouped.ratio, error_rate);
+  s.ratio = grouped.ratio.estimate(error_rate);
   s.requests = known_median(grouped.ours);
   s.twin_requests = known_median(grouped.fio);
-  s.plain_ratio = estimate(plain.ratio, error_rate);
-  s.grouping = estimate(grouping, error_rate);
+  s.plain_ratio = plain.ratio.estimate(error_rate);
+  s.grouping = grouping.estimate(error_rate);
   s.requests_beside_plain = known_median(plain.ours);
   s.plain_requests = known_median(plain.fio);
   return s;

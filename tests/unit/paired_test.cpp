@@ -110,6 +110,22 @@ TEST(PairedRatio, AnOutlierWidensTheIntervalAndHardlyTheRankedOne) {
   EXPECT_FALSE(r.ranked->contains(1.0));
 }
 
+// All values may be off by as much, alike: no number of rounds averages that away.
+TEST(PairedRatio, OfACoarseClockClaimsNothingWithinItsSteps) {
+  constexpr double kBias = 0.1;
+  const Values ratios{1.08, 1.09, 1.07, 1.08, 1.08, 1.09};
+  const PairedRatio fine = paired_ratio(ratios), r = paired_ratio(ratios, kErrorRate, kBias);
+  EXPECT_EQ(r.value, fine.value);
+  EXPECT_NEAR(std::log(fine.interval->low / r.interval->low), kBias, 1e-12);
+  EXPECT_NEAR(std::log(r.interval->high / fine.interval->high), kBias, 1e-12);
+  EXPECT_NEAR(std::log(r.ranked->high / fine.ranked->high), kBias, 1e-12);
+  const PairedVerdict v = find_verdicts(std::array{r}, {.margin = 0.1})[0];
+  EXPECT_EQ(v.finding, Finding::not_shown);
+  EXPECT_GT(*v.detectable, kBias);
+  EXPECT_FALSE(v.equal) << "it may be 1.19";
+  EXPECT_TRUE(find_verdicts(std::array{fine}, {.margin = 0.1})[0].equal);
+}
+
 PairedRatio comparison(double value, double log_error, std::size_t pairs = 10) {
   PairedRatio r{.pairs = pairs, .value = value, .log_error = log_error};
   r.p = t_both_tails(std::log(value) / log_error, static_cast<double>(pairs - 1));
