@@ -108,7 +108,7 @@ void TraceStat::add(const TraceRecord& r) {
   const auto op = static_cast<std::size_t>(r.op);
   ++counts_[op];
   bytes_[op] += moved(r);
-  rate_.add(r.time_ns, moved(r));
+  rate_.add(r.time_ns, moves_bytes(r.op) ? moved(r) : 0);
   add_depth(r);
   if (is_empty(r)) {
     ++empty_;

@@ -159,6 +159,21 @@ TEST(TraceStat, TheRateKeepsAllRequestsWhateverItsStep) {
   }
 }
 
+TEST(TraceStat, TheRatesBytesAddUpToWhatMoved) {
+  TraceStat s;
+  std::int64_t time = 0;
+  for (const TraceOp op : {TraceOp::read, TraceOp::write, TraceOp::discard, TraceOp::flush}) {
+    TraceRecord r = read_at(++time, 0, 4096);
+    r.op = op;
+    s.add(r);
+  }
+  std::uint64_t bytes = 0;
+  for (const RateSeries::Step& step : s.rate().steps()) {
+    bytes += step.bytes;
+  }
+  EXPECT_EQ(bytes, s.bytes(TraceOp::read) + s.bytes(TraceOp::write));
+}
+
 TEST(TraceStat, DepthOverTimeHasEachRequestForItsLatency) {
   TraceStat s;
   s.add(read_at(0, 0, 4096, 0, 3'000'000));          // 0 to 3 ms
