@@ -46,9 +46,7 @@ std::string shown_text(const Maybe<UnpairedRatio>& r) {
   return !r || !r->p ? "-" : r->shown ? "differs" : "not shown";
 }
 
-std::string speed_text(const Maybe<double>& speed) {
-  return speed ? format_count(static_cast<std::uint64_t>(*speed)) : "-";
-}
+std::string speed_text(const Maybe<double>& speed) { return speed ? format_rounded(*speed) : "-"; }
 
 std::string facts_text(const Comparison& c) {
   Table table;
