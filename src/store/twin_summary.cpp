@@ -140,6 +140,10 @@ std::string requests_text(const TwinSummary& twins) {
 
 std::string twin_notes(const std::string& label, const TwinSummary& twins) {
   std::string out;
+  if (twins.ratio && twins.ratio->pairs >= kLeastRounds && !twins.ratio->interval) {
+    out += fmt::format("{}: no interval of ours / fio: fio took less than one step of its clock\n",
+                       label);
+  }
   if (twins.ratio && twins.requests && !twins.same_requests()) {
     out += fmt::format(
         "{}: ours / fio {:.2f} is not of the same requests: {} at the device, fio's {} ({})\n",

@@ -44,6 +44,8 @@ TEST(TwinSummary, OfFiosFirstStepThereIsAnEstimateAlone) {
   EXPECT_NEAR(first.ratio->value, 0.5, 1e-6);
   EXPECT_FALSE(first.ratio->interval || first.ratio->ranked || first.ratio->p);
   EXPECT_EQ(finding_of(first), Finding::none);
+  EXPECT_NE(twin_notes("lba", first).find("lba: no interval of ours / fio: fio took"),
+            std::string::npos);
 }
 
 }  // namespace
