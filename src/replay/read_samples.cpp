@@ -1,6 +1,7 @@
 #include "replay/read_samples.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -17,6 +18,20 @@ std::string_view class_of(std::string_view path) {
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
+// As a scan has it: "./a//b" is a/b, as for the kernel. ".." stays: a link may stand before it.
+std::string scanned_name(std::string_view name) {
+  std::string out(name.starts_with('/') ? "/" : "");
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string_view part = name.substr(begin, end - begin);
+    if (!part.empty() && part != ".") {
+      out.append(out.empty() || out.ends_with('/') ? "" : "/").append(part);
+    }
+    begin = end + 1;
+  }
+  return out;
+}
+
 class Samples {
  public:
   explicit Samples(CatalogParts& catalog) : catalog_(catalog) {
@@ -30,7 +45,8 @@ class Samples {
     catalog.label_bytes.clear();
   }
 
-  void name(const std::string& name) {
+  void name(const std::string& traced) {
+    const std::string name = scanned_name(traced);
     const auto file = files_.find(name);
     file_of_.push_back(file == files_.end() ? kNoFile : file->second);
     class_of_.emplace_back(class_of(name));

@@ -86,6 +86,22 @@ TEST_F(ReadSamples, HaveTheLabelOfTheirFirstFolderAndNoLabelIsWithoutOne) {
   EXPECT_EQ(view.label_end.size(), 2U);
 }
 
+TEST_F(ReadSamples, AreOfTheFileThatTheKernelFindsByTheName) {
+  parts_.add_file({3, 100, 0, 0, 0, 2}, "c/d");
+  const auto left = take({{"read", "0", "10", "", "./a"},
+                          {"read", "0", "10", "", "c//./d"},
+                          {"read", "0", "10", "", "c/d"},
+                          {"read", "0", "10", "", "/a"},
+                          {"read", "0", "10", "", "c/../a"}});
+  ASSERT_TRUE(left) << left.error().message();
+  EXPECT_EQ(*left, (LeftOut{{"reads of files that are not there", 2}}));
+  ASSERT_EQ(parts_.parts.size(), 3U);
+  EXPECT_EQ(parts_.parts[0].file, 0U);
+  EXPECT_EQ(parts_.parts[0].label, kNoLabel) << "not the folder '.'";
+  EXPECT_EQ(parts_.parts[1].file, 2U);
+  EXPECT_EQ(parts_.parts[1].label, parts_.parts[2].label);
+}
+
 TEST_F(ReadSamples, ATraceOfWhichNothingIsLeftIsRefused) {
   const auto left = take({{"read", "0", "4096", "", "c"}});
   ASSERT_FALSE(left);
