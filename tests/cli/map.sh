@@ -33,6 +33,8 @@ expect_error 2 --parts "'shape'" revisit
 touch "$tmp/there.toml"
 call map "$tmp/file" --fit "$tmp/there.toml"
 expect_error 2 --fit "$tmp/there.toml" 'not overwritten'
+call map "$tmp/file" --fit "$tmp/both" --db "$tmp/both"
+expect_error 2 --fit "would take the place of $tmp/both"
 call map "$tmp/file" --db "$tmp/file"
 expect_error 1 'not a blksweep database'
 head -c 1M /dev/zero >"$tmp/small"

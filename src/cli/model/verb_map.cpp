@@ -17,6 +17,7 @@
 #include "model/map_fit.h"
 #include "os/file.h"
 #include "os/hostfacts.h"
+#include "os/kept_files.h"
 #include "os/signals.h"
 #include "store/result_store.h"
 
@@ -96,14 +97,14 @@ Result<> write_model(const std::string& path, const ModelSpec& spec) {
 }
 
 // Before the minute of measuring, not after it.
-Result<> check_fit_target(const std::string& path) {
+Result<> check_fit_target(const std::string& path, const std::string& db) {
   if (!path.empty() && fs::exists(fs::path(path))) {
     return usage_error(
         fmt::format("--fit: {} exists and is not overwritten: name a new file or "
                     "remove it",
                     path));
   }
-  return {};
+  return check_kept("--fit", path, {db});
 }
 
 // A model that is far off would be believed by whoever simulates with it: refused, or marked.
@@ -165,7 +166,7 @@ Result<Exit> finish(MapReport& report, const MapOptions& options,
 Result<Exit> map_device(const MapOptions& options, const std::vector<std::string>& argv) {
   MapSettings settings;
   BLKSWEEP_TRY(settings.parts, parse_parts(options.parts));
-  BLKSWEEP_CHECK(check_fit_target(options.fit));
+  BLKSWEEP_CHECK(check_fit_target(options.fit, options.db));
   StatusLine line(std::chrono::milliseconds(200), std::chrono::seconds(10));
   settings.path = options.path;
   settings.time = Nanos(static_cast<std::int64_t>(options.seconds * 1e9));
