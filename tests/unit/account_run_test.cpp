@@ -163,6 +163,28 @@ TEST_F(AccountOfARun, WithoutAConsumerEverythingIsExposed) {
   EXPECT_GT(reading.lane(Stage::read)->busy, 0);
 }
 
+TEST_F(AccountOfARun, StandsBesideItsOwnRunInTheDatabase) {
+  RunRecord with = run();
+  EXPECT_EQ(keep_account(with, lanes_of(cell_)), "");
+  RunRecord without = with;
+  without.account.reset();
+  const std::string path = dir_.path() + "/results.db";
+  auto store = ResultStore::open(path);
+  ASSERT_TRUE(store);
+  const auto experiment = store->begin_experiment(demo_host(), "key");
+  const auto cell = store->add_cell(*experiment, demo_cell("lba", "none"));
+  for (const RunRecord* r : {&without, &with, &without}) {
+    ASSERT_TRUE(store->add_run(*cell, *r));
+  }
+  auto reader = ResultReader::open(path);
+  const auto runs = reader->runs(*experiment);
+  ASSERT_TRUE(runs) << runs.error().message();
+  ASSERT_EQ(runs->size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ((*runs)[i].run.account.has_value(), i == 1) << i;
+  }
+}
+
 TEST_F(AccountOfARun, CanBeMadeAgainFromTheDatabase) {
   ASSERT_NO_FATAL_FAILURE(pack());
   cell_.copy = CopyKind::host;

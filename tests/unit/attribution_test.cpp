@@ -193,6 +193,20 @@ TEST(AttributionRecords, WhatIsOfNobodyIsAWarning) {
   EXPECT_EQ(attribution_warning(rig.record()), "");
 }
 
+// Compressed, inline or not yet written: such files are no reason to know nothing of the others.
+TEST(AttributionRecords, AFileWithoutAnAddressLeavesTheOthersTheirs) {
+  RecordRig rig;
+  rig.flat.add("nowhere", 4096);
+  rig.flat.extents.back().flags = kExtentNoAddress;
+  const auto a = rig.record();
+  ASSERT_TRUE(a);
+  EXPECT_EQ(RecordRig::of(a, "samples").bytes, 8192U);
+  for (ExtentRecord& e : rig.flat.extents) {
+    e.flags = kExtentNoAddress;
+  }
+  EXPECT_FALSE(rig.record());
+}
+
 TEST(AttributionRecords, FilesAndFoldersHaveWhatTheirExtentsHave) {
   const auto a = RecordRig().record();
   ASSERT_TRUE(a);

@@ -172,6 +172,24 @@ TEST_F(CacheFiles, AStopIsObeyedAtOnce) {
   EXPECT_EQ(at.load(), 0U);
 }
 
+TEST_F(CacheFiles, LookingUpCountsThoseThatAreNoLongerThere) {
+  for (int i = 0; i < 40; ++i) {
+    dir_.write("f" + std::to_string(i), "x");
+  }
+  const std::atomic<bool> stop{false};
+  const FileSet files = set();
+  for (const std::uint64_t gone : {0U, 1U, 2U}) {
+    if (gone > 0) {
+      fs::remove(dir_.path("f" + std::to_string(gone)));
+    }
+    std::atomic<std::uint64_t> at{0};
+    const WarmOutcome out = look_up(files, stop, at);
+    EXPECT_EQ(out.failed, gone);
+    EXPECT_EQ(out.first_error.empty(), gone == 0) << out.first_error;
+    EXPECT_EQ(at.load(), 40U);
+  }
+}
+
 TEST_F(CacheFiles, WarmingCoversTheDataAndLeavesHolesOut) {
   {
     const Fd fd(::open(dir_.path("sparse").c_str(), O_WRONLY | O_CREAT, 0600));

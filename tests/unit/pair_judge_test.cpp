@@ -223,6 +223,10 @@ TEST(PairJudge, OneJobOfFioCannotReadBothWays) {
   c.planned.plan.order = {0, 1};
   c.planned.plan.device_fallbacks = 1;
   EXPECT_NE(c.no_ratio().find("one way for all"), std::string::npos);
+  for (const std::uint64_t all : {0U, 2U}) {
+    c.planned.plan.device_fallbacks = all;
+    EXPECT_EQ(c.no_ratio().find("one way for all"), std::string::npos) << all << " of 2";
+  }
 }
 
 TEST(PairJudge, RequestsThatDifferSayWhy) {

@@ -63,6 +63,12 @@ TEST(Outliers, AreFarAwayAndLargeEnough) {
   EXPECT_TRUE(outliers(std::vector<double>{0, 0, 9}, 0).empty());
 }
 
+TEST(Outliers, OfEqualValuesThereAreNone) {
+  for (std::size_t n = 1; n < 40; ++n) {
+    EXPECT_TRUE(outliers(Values(n, 3.5), 0).empty()) << n << " values";
+  }
+}
+
 TEST(Drift, IsThatOfALine) {
   std::vector<double> line;
   for (int i = 0; i < 8; ++i) {

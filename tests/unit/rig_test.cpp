@@ -55,6 +55,14 @@ TEST(RigSites, RefuseWhatCannotBe) {
             std::string::npos);
 }
 
+// With more its emulated disks would have names that are too long.
+TEST(RigSites, HaveNamesOfTwentyLettersAtMost) {
+  for (const std::size_t length : {1U, 20U, 21U}) {
+    const std::string data = "name = \"" + std::string(length, 'n') + "\"\nmake = { count = 1 }\n";
+    EXPECT_EQ(parse_spec("[[data]]\n" + data, "s.toml").has_value(), length <= 20) << length;
+  }
+}
+
 class StampTest : public testing::Test {
  protected:
   TempDir folder_;

@@ -53,6 +53,19 @@ TEST(Scan, SortsPathsBytewiseAndLabelsByFirstFolder) {
   }
 }
 
+// Bytes beyond ASCII come after it, at whichever place of a name.
+TEST(Scan, SortsBytesThatAreNoAscii) {
+  const TempDir dir;
+  for (const char* p : {"z", "\xc3\xa9", "a\xc3\xa9", "az", "abcdefg\xc3\xa9", "abcdefgz",
+                        "\xe4\xb8\xad/1", "y/1", "abcdefgh\xc3\xa9", "abcdefghz"}) {
+    dir.write(p, "data");
+  }
+  ScanReport report;
+  const std::vector<std::string> got = paths(scanned(dir, report));
+  EXPECT_EQ(got.size(), 10U);
+  EXPECT_TRUE(std::ranges::is_sorted(got));
+}
+
 TEST(Scan, DirectoryRankIsAPermutation) {
   const TempDir dir;
   for (int i = 0; i < 50; ++i) {
@@ -128,6 +141,25 @@ TEST(Scan, NoSamplesIsAnErrorThatNamesTheFolder) {
   EXPECT_FALSE(scan("/nonexistent", {}, report));
   dir.write("f", "x");
   EXPECT_FALSE(scan(dir.path("f"), {}, report));  // a file is not a directory
+}
+
+// As `tar -c .` and `tar -P` write them.
+TEST(Scan, MembersNamedFromTheFolderItselfOrTheRootHaveTheLabelsOfTheirFolders) {
+  const TempDir dir;
+  std::string data = "hello";
+  data.resize(kTarBlock);
+  std::string archive;
+  for (const char* member : {"./x/1", "/y/2", ".//./x/3", "z/4"}) {
+    archive += tar_header(member, 5) + data;
+  }
+  dir.write("s/all.tar", archive);
+  ScanReport report;
+  const CatalogParts parts = scanned(dir, report);
+  const Catalog c = parts.view();
+  ASSERT_EQ(c.samples(), 4U);
+  for (std::uint32_t s = 0; s < 4; ++s) {
+    EXPECT_EQ(c.label(c.sample(s).label), std::string(1, "xyxz"[s])) << s;
+  }
 }
 
 TEST(Scan, RecordsCoverTheFileAndAShortTailIsCounted) {
