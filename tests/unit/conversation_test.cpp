@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +18,10 @@
 #include <vector>
 
 #include "os/file.h"
+#include "os/holders.h"
+#include "os/inode_holders.h"
 #include "os/process_tree.h"
+#include "support/temp_dir.h"
 
 namespace blksweep {
 namespace {
@@ -193,6 +197,51 @@ TEST(ProcessTree, CountsWhatDescendantsUsed) {
   EXPECT_TRUE(tree_use(std::vector{talk.pid()}).read_bytes);
   const std::vector<std::string> mapped = mapped_files(talk.pid());
   EXPECT_TRUE(std::ranges::any_of(mapped, [](auto& m) { return m.find("/libc") != m.npos; }));
+}
+
+// What keeps a filesystem from being unmounted: a folder that is somebody's, a file that is open.
+TEST(Holders, AreThoseThatHaveAFileOpenOrAreInTheFolder) {
+  const TempDir dir;
+  dir.write("top/f", "x");
+  dir.write("beside/f", "x");
+  const auto held = [&](const std::string& how) {
+    Conversation talk = must_talk(how + "; echo; read x");
+    must_hear(talk);
+    const std::vector<Holder> found = holders_of({dir.path("top")});
+    return std::ranges::count(found, talk.pid(), &Holder::pid);
+  };
+  EXPECT_EQ(held("cd " + dir.path("top")), 1);
+  EXPECT_EQ(held("exec 3<" + dir.path("top/f")), 1);
+  EXPECT_EQ(held("cd " + dir.path("beside") + "; exec 3<f"), 0);
+}
+
+// Open or mapped, such files stay in memory: a run that is to be cold must know of them.
+TEST(InodeHolders, CountEachFileOnceWhoeverElseHasIt) {
+  const TempDir dir;
+  std::vector<ino_t> inodes;
+  for (const char* name : {"a", "b", "c"}) {
+    dir.write(name, "x");
+    struct stat st {};
+    ASSERT_EQ(::stat(dir.path(name).c_str(), &st), 0);
+    inodes.push_back(st.st_ino);
+  }
+  // Children of children: our own hold what they hold for us.
+  Conversation talk =
+      must_talk(fmt::format("cd {}; sh -c 'exec 3<a 4<b; echo; read x'; sh -c true", dir.path()));
+  Conversation other =
+      must_talk(fmt::format("cd {}; sh -c 'exec 3<b; echo; read x'; sh -c true", dir.path()));
+  must_hear(talk);
+  must_hear(other);
+  const InodeHolders found = inode_holders(dir.path(), inodes);
+  EXPECT_EQ(found.wanted, 3U);
+  EXPECT_EQ(found.held, 2U);
+  ASSERT_FALSE(found.holders.empty());
+  EXPECT_EQ(found.holders[0].command, "sh");
+  std::uint64_t sum = 0;
+  for (const InodeHolder& h : found.holders) {
+    sum += h.files;
+  }
+  EXPECT_EQ(sum, 2U);
 }
 
 }  // namespace

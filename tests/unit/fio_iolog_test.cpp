@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/rng.h"
+#include "experiment/fio_twin.h"
 #include "support/flat_catalog.h"
 
 namespace blksweep {
@@ -196,6 +197,58 @@ TEST(FioIolog, KeepsOrderAndBoundsWhateverTheLimits) {
       EXPECT_LE(s.files, 20 * limit);
     }
   }
+}
+
+// A program that answers as fio does, by a text of ours, where buffers need not be registered.
+class TwinOfText : public testing::Test {
+ protected:
+  TwinOfText() {
+    files_.add("a", 4096);
+    plan_.order = {0};
+    plan_.reads = {{0, 4096, 0}};
+    ::setenv("BLKSWEEP_PATH", (dir_.path + ":/usr/bin:/bin").c_str(), 1);
+  }
+  ~TwinOfText() override { ::unsetenv("BLKSWEEP_PATH"); }
+  Result<FioResult> run(const std::string& answer, bool registers = true) {
+    const std::string fio = dir_.path + "/fio";
+    std::ofstream(dir_.path + "/answer") << answer;
+    std::ofstream(fio) << "#!/bin/sh\n[ \"$1\" = --version ] && echo fio-3.33 && exit 0\n"
+                       << (registers ? "" : "grep -q fixedbufs twin.fio && exit 1\n") << "exec cp "
+                       << dir_.path << "/answer out.json\n";
+    std::filesystem::permissions(fio, std::filesystem::perms::all);
+    return run_fio_twin(files_.view(), plan_, {.temp_dir = dir_.path});
+  }
+  TempDirectory dir_;
+  FlatCatalog files_{"/data"};
+  Plan plan_;
+};
+
+constexpr const char* kTwoJobs =
+    R"({"jobs": [{"usr_cpu": 10.0, "sys_cpu": 15.0, "job_runtime": 2000, "error": 0,
+      "read": {"total_ios": 100, "runtime": 1001, "io_bytes": 409600, "short_ios": 0}},
+     {"usr_cpu": 50.0, "sys_cpu": 0.0, "job_runtime": 400, "error": 0,
+      "read": {"total_ios": 300, "runtime": 200, "io_bytes": 4096, "short_ios": 2}}]})";
+
+// A quarter of 2 s and half of 400 ms; of each runtime half a millisecond is taken off.
+TEST_F(TwinOfText, JobsAreAddedUp) {
+  const auto r = run(kTwoJobs);
+  ASSERT_TRUE(r) << r.error().text;
+  EXPECT_EQ(r->record.cpu_ns, 700'000'000);
+  EXPECT_EQ(r->record.runtime_ns, 1'200'000'000);
+  EXPECT_EQ(r->record.read_bytes, 413'696U);
+  EXPECT_EQ(r->reads, 400U);
+  EXPECT_EQ(r->short_reads, 2U);
+  EXPECT_NEAR(r->record.reads_per_s, 400 / 1.2, 1e-9);
+  EXPECT_TRUE(r->warnings.empty());
+}
+
+TEST_F(TwinOfText, WhereBuffersCannotBeRegisteredItRunsWithoutAndSaysSo) {
+  const auto r = run(kTwoJobs, false);
+  ASSERT_TRUE(r) << r.error().text;
+  EXPECT_EQ(r->record.cpu_ns, 700'000'000);
+  ASSERT_EQ(r->warnings.size(), 1U);
+  EXPECT_TRUE(r->warnings[0].starts_with("fio twin: ran without registered buffers"));
+  EXPECT_FALSE(run("no answer"));
 }
 
 }  // namespace

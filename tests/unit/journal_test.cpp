@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "node/journal/undo.h"
+#include "support/temp_dir.h"
 
 namespace blksweep {
 namespace {
@@ -147,6 +149,22 @@ TEST(Journal, RandomBytesNeverCrashIt) {
     EXPECT_TRUE(!parse_journal(kPath, other, kBoot) || other.find('\n') == std::string::npos ||
                 text.starts_with(other.substr(0, other.find('\n') + 1)));
   }
+}
+
+// A detour that the kernel needs: a value in between, and then the one that there was.
+TEST(Undo, WritesEachValueOnceWhereAllComeBack) {
+  const TempDir dir;
+  dir.write("depth", "3\n");
+  dir.write("other", "7\n");
+  JournalRecord record{.number = 1, .loan = scheduler_loan(), .changed = {}};
+  record.loan.values = {
+      {dir.path("other"), "7"}, {dir.path("depth"), "1"}, {dir.path("depth"), "2"}};
+  const auto done = undo(record, {dir.path()});
+  ASSERT_TRUE(done) << done.error().message();
+  EXPECT_EQ(*done, "depth 3 -> 1; depth 1 -> 2");
+  EXPECT_EQ(read_file(dir.path("depth")), "2\n");
+  record.loan.values.erase(record.loan.values.begin() + 1);
+  EXPECT_EQ(undo(record, {dir.path()}).value(), "was as before");
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ struct OrderRig {
     return p;
   }
 
-  std::vector<OrderRecord> orders(const ProbeRecord& p) const {
-    return order_records(p, {catalog, plan, 32, submissions});
+  std::vector<OrderRecord> orders(const ProbeRecord& p, std::uint32_t depth = 32) const {
+    return order_records(p, {catalog, plan, depth, submissions});
   }
 };
 
@@ -64,6 +64,22 @@ TEST(OrderRecords, EachLayerIsJudgedByWhatItSaw) {
   EXPECT_EQ(orders[1].verdict.find("reversed in every plug batch before the driver"), 0U)
       << orders[1].verdict;
   EXPECT_EQ(orders[2].layer, "complete");
+}
+
+// A synchronous engine keeps one read in flight: there is an order all the same.
+TEST(OrderRecords, OneReadAtATimeIsJudgedByPairs) {
+  const OrderRig rig;
+  ProbeRecord p = rig.probe();
+  for (const bool reversed : {false, true}) {
+    for (const OrderRecord& o : rig.orders(p, 1)) {
+      EXPECT_EQ(o.tau, reversed ? -1.0 : 1.0) << o.layer;
+      EXPECT_EQ(o.inversions > 0, reversed) << o.layer;
+    }
+    reverse_groups(p.issues, p.issues.size());
+    for (std::size_t i = 0; i < p.issues.size(); ++i) {
+      p.issues[i].at_ns = static_cast<std::int64_t>(i);
+    }
+  }
 }
 
 TEST(OrderRecords, AFewInsertedReadsAreNoScheduler) {

@@ -309,6 +309,17 @@ TEST(TraceEvents, FurtherCountersAreDrawnBesideTheOwnOnes) {
   EXPECT_EQ(p.counters.at("GPU utilisation")[1].json["args"]["percent"], 90);
 }
 
+TEST(TraceEvents, WhatACounterHeldBeforeTheEpochItHoldsFromItsBeginning) {
+  TraceCounter gpu{"GPU", "percent", {{-9000, 10}, {-5000, 70}}};
+  for (std::size_t events = 1; events <= 2; ++events) {
+    const Parsed p = parse_events(
+        trace_events({1, "a", demo_cell("lba", "none"), demo_host(), random_run(6, 5), {gpu}}));
+    ASSERT_EQ(p.counters.at("GPU").size(), events);
+    EXPECT_EQ(p.counters.at("GPU")[0].json["ts"], 0);
+    gpu.steps.emplace_back(1, 90);
+  }
+}
+
 TEST(TraceEvents, EachRequestWhoseEndWasSeenIsAnEventOfItsOwn) {
   RunRecord run = random_run(9, 20);
   ProbeRecord& probe = run.probe.emplace();
