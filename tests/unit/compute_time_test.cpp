@@ -5,6 +5,9 @@
 #include <cmath>
 #include <string>
 
+#include "simulate/predict_run.h"
+#include "support/fixed_latency_model.h"
+#include "support/flat_catalog.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {
@@ -129,6 +132,31 @@ TEST(ComputeTime, TheFirstBatchMayHaveATimeOfItsOwn) {
       EXPECT_EQ(t->of_batch(b, 64, 7), all->of_batch(b, 64, 7));
     }
   }
+}
+
+// Ten files in batches of 4, 4 and 2, one read of 1 ms at a time: each batch takes its own time.
+TEST(ComputeTime, OfATableIsThatOfEachBatchInAPredictedEpoch) {
+  support::FlatCatalog flat("/data");
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    flat.add("f" + std::to_string(i), 4096, (i + 1) << 20);
+  }
+  Source source;
+  source.catalog = flat.view();
+  source.direct_align = kSectorBytes;
+  LoaderSettings cell;
+  cell.depth = 1;
+  cell.batch = 4;
+  cell.consumer = ConsumerKind::emulated;
+  cell.compute = parse_compute_time("1:10ms/8:80ms").value();
+  const auto planned = plan_epoch(source, cell, 1);
+  ASSERT_TRUE(planned) << planned.error().message();
+  support::FixedLatencyModel model(1'000'000, 1);
+  SimDevice device;
+  device.size = {std::uint64_t{1} << 40};
+  const auto p = predict({source.catalog, *planned, cell, 1, model, device});
+  ASSERT_TRUE(p) << p.error().message();
+  EXPECT_EQ(p->epoch_ns, Nanos(milliseconds(4 + 40 + 40 + 20)).count());
+  EXPECT_DOUBLE_EQ(p->utilisation.value_or(0), 100.0 / 104.0);
 }
 
 TEST(ComputeTime, WhatIsWrittenIsRead) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/rng.h"
 #include "cli/model/map_text.h"
@@ -163,6 +164,21 @@ TEST(Rotation, IsUnknownFromTooFewVisits) {
   EXPECT_FALSE(find_rotation(map));
   map.reads.clear();
   EXPECT_FALSE(find_rotation(map));
+}
+
+TEST(Rotation, IsKnownFromThreeVisitsOfAPlaceAndNotFromTwo) {
+  MapRigSettings s;
+  s.model = test_disk();
+  s.parts = {MapPart::revisit};
+  const LatencyMap whole = map_of_model(s);
+  for (const int visits : {2, 3, 4}) {
+    LatencyMap map = whole;
+    std::map<std::uint64_t, int> seen;
+    std::erase_if(map.reads, [&](const MapRead& r) { return ++seen[r.offset] > visits; });
+    const auto found = find_rotation(map);
+    ASSERT_EQ(found.has_value(), visits > 2) << visits;
+    EXPECT_NEAR(found ? found->period_ns : 60e9 / 7200, 60e9 / 7200, 0.01 * 60e9 / 7200);
+  }
 }
 
 TEST(MapFacts, OfNoReadsAreUnknown) {

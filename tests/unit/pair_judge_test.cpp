@@ -117,6 +117,8 @@ TEST(PairJudge, OtherBytesOrHalfARunVoidTheRatio) {
 
 TEST(PairJudge, ATwinThatWasNotColdVoidsTheRatio) {
   JudgeCase c;
+  c.fio.resident_before = 0.001;
+  EXPECT_EQ(c.no_ratio(), "") << "a thousandth may be there";
   c.fio.resident_before = 0.002;
   EXPECT_NE(c.no_ratio().find("did not start cold"), std::string::npos);
   c.fio.resident_before.reset();

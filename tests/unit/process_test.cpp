@@ -36,6 +36,13 @@ TEST(Process, CapturesBothStreamsAndTheExitStatus) {
   EXPECT_FALSE(r.ok());
 }
 
+TEST(Process, LosesNoByteHoweverFewThereAre) {
+  for (const char* text : {"", "x", "xy"}) {
+    const ProcessResult r = must_run({.argv = {"sh", "-c", "printf %s \"$0\"", text}});
+    EXPECT_EQ(r.out, text);
+  }
+}
+
 TEST(Process, PassesArgumentsAsTheyAreWithoutAShell) {
   const ProcessResult r = must_run({.argv = {"printf", "%s|%s", "a b", "$HOME;'"}});
   EXPECT_EQ(r.out, "a b|$HOME;'");
