@@ -11,8 +11,7 @@
 //            wrong word among them is 5 %. Equal only by two one-sided tests (Schuirmann, Journal
 //            of Pharmacokinetics and Biopharmaceutics 15, 1987) against a margin that somebody
 //            named.
-// Coarse:    what all ratios may be off by alike (the steps of a clock) no number of rounds
-// averages
+// Coarse:    what all ratios may be off by alike (steps of a clock) no number of rounds averages
 //            away: it widens intervals, and the test asks for a distance beyond it.
 // Unknown:   no interval and no verdict from fewer than kLeastRounds pairs.
 // Threads:   pure functions.

@@ -104,7 +104,7 @@ Result<> check_fit_target(const std::string& path, const std::string& db) {
                     "remove it",
                     path));
   }
-  return check_kept("--fit", path, {db});
+  return check_kept("--fit", path, {.files = {db}});
 }
 
 // A model that is far off would be believed by whoever simulates with it: refused, or marked.
