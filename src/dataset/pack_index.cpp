@@ -46,8 +46,13 @@ std::string pack_manifest_path(std::string_view root) {
 
 Result<> refuse_cut_off_pack(const std::string& root) {
   std::error_code ec;
-  if (std::filesystem::exists(fmt::format("{}/{}", root, kPackFolder), ec) &&
-      !std::filesystem::exists(pack_manifest_path(root), ec)) {
+  const std::string folder = fmt::format("{}/{}", root, kPackFolder);
+  const bool cut_off =
+      std::filesystem::exists(folder, ec) && !std::filesystem::exists(pack_manifest_path(root), ec);
+  if (ec) {
+    return sys_error(ec.value(), "look at " + folder);
+  }
+  if (cut_off) {
     return fail(
         fmt::format("{}: a pack that was cut off (no {}): remove what is in the folder, "
                     "and pack again",

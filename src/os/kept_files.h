@@ -2,7 +2,7 @@
 // file of a data set, which is somebody's data. Nor does what it writes become a sample of the next
 // scan, which would be of another data set.
 //
-// Errors: usage, one line that names both.
+// Errors: usage, one line that names both; a name that cannot be looked at.
 #pragma once
 
 #include <string>

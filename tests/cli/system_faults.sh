@@ -30,8 +30,12 @@ EIO=5 EACCES=13 ENOMEM=12 EMFILE=24 EPERM=1
 
 # --- a folder that cannot be looked at -------------------------------------------------------
 "$blksweep" --quiet dataset make "$tmp/data" --count 20 --size 4KiB >/dev/null
-failing newfstatat - - "$EIO" 2 catalog "$tmp/data" -o "$tmp/data.cat"
-expect_error 1 "$tmp/data" 'Input/output error'
+data_name=$(sed -E 's/[0-9]+/#/g' <<<"$tmp/data")
+for use in "data.cat 1" "data 1" "data/.blksweep-pack 1" "data 2"; do
+  failing newfstatat - "${data_name%data}${use% *}" "$EIO" "${use#* }" catalog "$tmp/data" -o "$tmp/data.cat"
+  expect_error 1 "$tmp/data" 'Input/output error'
+  [ ! -e "$tmp/data.cat" ] || die "$use: a catalog was written"
+done
 failing newfstatat - - "$EIO" 2 cache stat "$tmp/data"
 expect_error 1 "$tmp/data" 'Input/output error'
 failing openat2 - 'class_#' "$EACCES" 1 run --data "$tmp/data" --no-probe --buffered --no-ceiling --json
