@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <span>
+#include <system_error>
 
 #include "codec/sample_header.h"
 #include "os/file.h"
@@ -49,7 +50,7 @@ Result<> refuse_cut_off_pack(const std::string& root) {
   const std::string folder = fmt::format("{}/{}", root, kPackFolder);
   const bool cut_off =
       std::filesystem::exists(folder, ec) && !std::filesystem::exists(pack_manifest_path(root), ec);
-  if (ec) {
+  if (ec && ec != std::errc::permission_denied) {  // of the folder: who opens it says so
     return sys_error(ec.value(), "look at " + folder);
   }
   if (cut_off) {
