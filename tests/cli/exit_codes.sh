@@ -39,7 +39,7 @@ content() {
 
 inputs_of_each_kind() {
   local header=time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags
-  mkdir "$tmp/work" && cd "$tmp/work"
+  mkdir "$tmp/inputs" && cd "$tmp/inputs"
   make_data data 5
   make_catalog data data.cat
   printf '%s,volume\n0,read,0,4096,,,,,,v\n' "$header" >blocks.csv
@@ -175,13 +175,14 @@ unsupported_is_77() {
 }
 
 # A sweep that is interrupted keeps the runs that are finished.
-# ended_after COMMAND...: given SIGINT once it has made something in $tmp/made
-ended_after() {
-  mkdir -p "$tmp/made"
+# interrupted_when CHECK COMMAND...: gets SIGINT once CHECK is true
+interrupted_when() {
+  local check=$1 child
+  shift
   "$blksweep" "$@" >"$tmp/.out" 2>"$tmp/.err" &
-  local child=$!
+  child=$!
   end_at_exit "$child"
-  while [ -z "$(find "$tmp/made" -mindepth 2 -print -quit)" ] && kill -0 "$child" 2>/dev/null; do
+  until "$check" || ! kill -0 "$child" 2>/dev/null; do
     sleep 0.02
   done
   kill -INT "$child" || true
@@ -190,34 +191,31 @@ ended_after() {
   out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
 }
 
+has_made() { [ -n "$(find "$tmp/made" -mindepth 2 -print -quit)" ]; }
+
 interrupted_is_130() {
-  ended_after dataset make "$tmp/made/data" --count 200000 --size 1B
+  mkdir "$tmp/made"
+  interrupted_when has_made dataset make "$tmp/made/data" --count 200000 --size 1B
   expect_error 130 "$tmp/made/data is incomplete: remove it"
-  rm -rf "$tmp/made"
-  ended_after report "$tmp/work/done.db" -o "$tmp/made/report"
+  rm -rf "$tmp/made" && mkdir "$tmp/made"
+  interrupted_when has_made report "$tmp/inputs/done.db" -o "$tmp/made/report"
   [ "$status" = 3 ] || [[ $status = 130 && $err == *'nothing is written'* ]] || # 3: no Python that draws
     die "interrupted report: $status, $err"
   [ -z "$(find "$tmp/made" -name 'blksweep-*')" ] || die 'an interrupted report left its folder'
 }
 
+finished_runs() { sqlite3 -readonly "$tmp/int.db" 'SELECT count(*) FROM run' 2>/dev/null || echo 0; }
+has_finished() {
+  runs=$(finished_runs)
+  ((runs > 0))
+}
+
 interrupted_run_is_130() {
-  local child runs=0 wait_for
-  "$blksweep" run --catalog "$tmp/data.cat" "${plain[@]}" --consumer emulated \
-    --compute 50ms --batch 1 --repeats 1000 --db "$tmp/int.db" >"$tmp/.out" 2>"$tmp/.err" &
-  child=$!
-  end_at_exit "$child"
-  for ((wait_for = 0; wait_for < 600 && runs == 0; wait_for++)); do
-    runs=$(sqlite3 -readonly "$tmp/int.db" 'SELECT count(*) FROM run' 2>/dev/null || echo 0)
-    kill -0 "$child" 2>/dev/null || break
-    sleep 0.1
-  done
-  kill -INT "$child"
-  status=0
-  wait "$child" || status=$?
-  out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
+  local runs=0
+  interrupted_when has_finished run --catalog "$tmp/data.cat" "${plain[@]}" --consumer emulated \
+    --compute 50ms --batch 1 --repeats 1000 --db "$tmp/int.db"
   expect_status 130
-  [ "$(sqlite3 -readonly "$tmp/int.db" 'SELECT count(*) FROM run')" -ge "$runs" ] ||
-    die "finished runs were lost"
+  [ "$(finished_runs)" -ge "$runs" ] || die "finished runs were lost"
 }
 
 done_is_0

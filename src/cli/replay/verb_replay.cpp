@@ -166,6 +166,8 @@ Result<> carry_out(const ReplayOptions& o, TraceReader& trace, const TraceSurvey
 
 Result<Exit> run_replay(const ReplayOptions& o, const std::vector<std::string>& argv) {
   BLKSWEEP_TRY(const bool drops, drops_caches(o));
+  BLKSWEEP_CHECK(check_kept("--timeline", o.timeline,
+                            {.files = {o.trace, o.db}, .folder = o.settings.folder}));
   BLKSWEEP_TRY(TraceReader trace, TraceReader::open(o.trace));
   install_stop_signals();
   raise_descriptor_limit();
@@ -175,8 +177,6 @@ Result<Exit> run_replay(const ReplayOptions& o, const std::vector<std::string>& 
     BLKSWEEP_CHECK(check_replay(trace, found, o.settings));
   }
   if (!o.timeline.empty()) {
-    BLKSWEEP_CHECK(check_kept("--timeline", o.timeline,
-                              {.files = {o.trace, o.db}, .folder = o.settings.folder}));
     BLKSWEEP_CHECK(write_file(o.timeline, ""));  // an error now, not after the replay
   }
   BLKSWEEP_TRY(std::optional<ResultStore> store, open_store(o.db));
