@@ -6,8 +6,8 @@
 namespace blksweep {
 namespace {
 
-constexpr std::array<const char*, 5> kReasons{"", "precision", "repeats-max", "time-limit",
-                                              "no-pairs"};
+constexpr std::array<const char*, 6> kReasons{"",           "precision", "repeats-max",
+                                              "time-limit", "no-pairs",  "fio-clock"};
 
 // Only what ratios are made of: a long sweep does not keep its batches.
 RunRecord essence(const RunRecord& run) {
@@ -86,7 +86,9 @@ void Repeats::end_round() {
 void Repeats::judge() {
   if (rule_) {
     series_ = series_of(runs_);
-    state_ = precision_of(values_of(series_, false), rounds_, *rule_);
+    std::vector<double> biases(series_.size());
+    std::ranges::transform(series_, biases.begin(), &Series::log_bias);
+    state_ = precision_of(values_of(series_, false), rounds_, *rule_, biases);
   }
 }
 

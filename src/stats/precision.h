@@ -6,7 +6,9 @@
 //           were stopped has met a variance that came out low, and at 95 % would cover as little
 //           as 93.2 %. Which rule and which rate: the study in docs/statistics.md.
 // Width:    relative, of ratios: 0.02 is from value / 1.02 to value * 1.02.
-// Left out: a series without any pair when the pilot is over: nothing will come of it.
+// Left out: a series without any pair when the pilot is over: nothing will come of it. What is
+// wider
+//           than asked by a bias alone (a clock's step) counts, and is not waited for either.
 // Threads:  pure functions.
 // Source:   Chow and Robbins, Annals of Mathematical Statistics 36(2), 1965: rounds until an
 //           interval is as narrow as asked; Stein, ibid. 16(3), 1945: two stages.
@@ -33,17 +35,20 @@ struct PrecisionRule {
 struct PrecisionState {
   std::size_t intervals = 0;  // that are waited for
   std::size_t reached = 0;    // that are narrow enough
+  std::size_t never = 0;      // that no number of rounds makes narrow enough
   // Of the widest, and which that is; unknown while one has fewer than kLeastRounds pairs.
   std::optional<double> half_width = std::nullopt;
   std::size_t widest = 0;
   std::size_t rounds_expected = 0;  // in all, at the variance so far
 };
 
-// `series`: what each interval is of, pair by pair, all positive; `rounds`: that there were.
+// `series`: what each interval is of, pair by pair, all positive; `rounds`: that there were;
+// `log_biases`: of each series as in PairedRatio (none given: 0).
 PrecisionState precision_of(std::span<const std::vector<double>> series, std::size_t rounds,
-                            const PrecisionRule& rule);
+                            const PrecisionRule& rule, std::span<const double> log_biases = {});
 
-enum class StopReason { none, precision, repeats_max, time_limit, no_pairs };
+// clock: what is narrow enough is all that rounds can make so.
+enum class StopReason { none, precision, repeats_max, time_limit, no_pairs, clock };
 
 // After `rounds` rounds, in `elapsed`. none: another round.
 StopReason stop_reason(const PrecisionState& state, std::size_t rounds, Nanos elapsed,

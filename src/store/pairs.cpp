@@ -1,6 +1,7 @@
 #include "store/pairs.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "store/labels.h"
 #include "store/rig_verdict.h"
@@ -9,6 +10,8 @@ namespace blksweep {
 namespace {
 
 using CellRuns = std::vector<const StoredRun*>;
+
+constexpr double kHalfStepNs = 500'000;  // of fio's clock, which rounds up to milliseconds
 
 void add_twins(std::vector<Series>& out, const std::string& label, const CellRuns& runs) {
   for (const auto& [twin, name] :
@@ -20,15 +23,22 @@ void add_twins(std::vector<Series>& out, const std::string& label, const CellRun
       any = any || fio.has_value();
       if (fio && fio->ratio.value_or(0) > 0) {
         s.values.push_back(*fio->ratio);
+        s.log_bias += clock_bias(*fio);
       }
     }
     if (any) {
+      s.log_bias /= std::max(1.0, static_cast<double>(s.values.size()));
       out.push_back(std::move(s));
     }
   }
 }
 
 }  // namespace
+
+double clock_bias(const FioRecord& twin) {
+  const double half = kHalfStepNs / std::max(static_cast<double>(twin.runtime_ns), kHalfStepNs);
+  return twin.runtime_ns > 0 ? -std::log1p(-half) : 0;
+}
 
 double speed_of(const StoredRun& r) {
   return r.run.epoch_ns > 0

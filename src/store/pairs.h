@@ -13,6 +13,9 @@
 namespace blksweep {
 
 double speed_of(const StoredRun& run);  // samples per second
+// Most that the logarithm of fio's time may be off by: the middle of a step of its clock stands for
+// all of it. Infinite of the first step, in which fio may have taken no time at all; 0 of no time.
+double clock_bias(const FioRecord& twin);
 // Of those that delivered anything.
 std::vector<double> speeds_of(const std::vector<const StoredRun*>& runs);
 
@@ -29,6 +32,7 @@ struct Series {
   bool compared = false;  // a cell with the baseline: one of the family of verdicts
   std::vector<double> values;
   std::string baseline = {};  // of a compared one
+  double log_bias = 0;        // most that the mean logarithm may be off by (stats/paired.h)
 
   // "lba / random": a table of these runs may have another baseline.
   std::string ratio() const { return compared ? name + " / " + baseline : name; }

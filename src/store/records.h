@@ -75,8 +75,8 @@ struct StoppingRecord {
   std::uint32_t reached = 0;    // of them: narrow enough
   Maybe<double> half_width;     // of the widest; NULL: too few pairs
   std::string widest;           // what that is an interval of
-  // Why no further round: "precision", "repeats-max", "time-limit", "no-pairs", "interrupted",
-  // "gpu-lost"; NULL: cut off.
+  // Why no further round: "precision", "repeats-max", "time-limit", "no-pairs", "fio-clock",
+  // "interrupted", "gpu-lost"; NULL: cut off.
   Maybe<std::string> reason;
 };
 

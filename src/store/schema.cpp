@@ -89,8 +89,8 @@ CREATE TABLE stopping (             -- of --repeats auto; no row: the session's 
   reached       INTEGER NOT NULL,   -- of them: narrow enough
   half_width    REAL,               -- of the widest; NULL: too few pairs
   widest        TEXT NOT NULL,      -- what that is an interval of
-  reason        TEXT                -- precision | repeats-max | time-limit | no-pairs | interrupted |
-                                    -- gpu-lost; NULL: cut off
+  reason        TEXT                -- precision | repeats-max | time-limit | no-pairs | fio-clock |
+                                    -- interrupted | gpu-lost; NULL: cut off
 ) STRICT;
 CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_MONOTONIC
   run_id          INTEGER PRIMARY KEY,

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "store/schema.h"
 
@@ -14,6 +16,22 @@ constexpr std::int32_t kUnreleasedId = 0x626C6B73;  // "blks"
 
 using Definitions = std::map<std::string, std::string>;  // name -> SQL
 
+// Comments explain a column and may be put in better words; blanks line them up. No string of ours
+// has either.
+std::string without_comments(std::string_view sql) {
+  std::string bare;
+  for (std::size_t at = 0; at < sql.size(); ++at) {
+    if (sql.substr(at).starts_with("--")) {
+      at = std::min(sql.find('\n', at), sql.size());
+    } else if (sql[at] != ' ' && sql[at] != '\n') {
+      bare += sql[at];
+      continue;
+    }
+    bare += bare.ends_with(' ') ? "" : " ";
+  }
+  return bare;
+}
+
 Result<Definitions> definitions_of(Database& db) {
   BLKSWEEP_TRY(Statement query,
                db.prepare("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"));
@@ -25,7 +43,9 @@ Result<Definitions> definitions_of(Database& db) {
     }
     std::string name;
     query.read(name);
-    query.read(all[name]);
+    std::string sql;
+    query.read(sql);
+    all[name] = without_comments(sql);
   }
 }
 

@@ -21,6 +21,9 @@ std::string why(const StoppingRecord& s) {
   if (reason == "no-pairs") {
     return "no cell has a complete run beside one of the baseline";
   }
+  if (reason == "fio-clock") {
+    return "of the others fio's clock, in steps of 1 ms, is too coarse: only longer epochs help";
+  }
   if (reason == "gpu-lost") {
     return "the GPU was lost";
   }

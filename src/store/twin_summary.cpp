@@ -8,13 +8,13 @@
 
 #include "base/units.h"
 #include "stats/quantile.h"
+#include "store/pairs.h"
 #include "store/verdicts.h"
 
 namespace blksweep {
 namespace {
 
 constexpr double kSameRequests = 0.02;
-constexpr double kHalfStepNs = 500'000;  // of fio's clock, which rounds up to milliseconds
 
 Maybe<double> known_median(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : Maybe<double>(median(values));
@@ -24,13 +24,6 @@ void add_new(std::vector<std::string>& all, const std::string& text) {
   if (!text.empty() && std::ranges::find(all, text) == all.end()) {
     all.push_back(text);
   }
-}
-
-// Most that the logarithm of fio's time may be off by: the middle of a step stands for all of it.
-// Infinite of the first step, in which fio may have taken no time at all; 0 of no time.
-double clock_bias(const FioRecord& twin) {
-  const double half = kHalfStepNs / std::max(static_cast<double>(twin.runtime_ns), kHalfStepNs);
-  return twin.runtime_ns > 0 ? -std::log1p(-half) : 0;
 }
 
 // Ratios of one kind, and the most that each may be off by in its logarithm.

@@ -90,23 +90,45 @@ TEST(ResultStoreRows, WhatOnlyTheSecondRunHasIsTheSecondRuns) {
   EXPECT_TRUE(runs->back().run.page_cache);
 }
 
+// A new database, and what somebody does to it.
+std::string made_and(const TempDir& dir, const char* sql) {
+  const std::string path = dir.path() + "/results.db";
+  EXPECT_TRUE(ResultStore::open(path));
+  sqlite3* db = nullptr;
+  EXPECT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+  sqlite3_close(db);
+  return path;
+}
+
 // Written by somebody else under our version number: its columns may mean anything.
 TEST(ResultStoreRows, ATableThatIsNotAsWeMakeItIsRefused) {
   const TempDir dir;
-  const std::string path = dir.path() + "/results.db";
-  ASSERT_TRUE(ResultStore::open(path));
-  {
-    sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(db, "ALTER TABLE node_setting ADD COLUMN more TEXT", nullptr, nullptr,
-                           nullptr),
-              SQLITE_OK);
-    sqlite3_close(db);
-  }
+  const std::string path = made_and(dir, "ALTER TABLE node_setting ADD COLUMN more TEXT");
   const auto store = ResultStore::open(path);
   ASSERT_FALSE(store);
   EXPECT_NE(store.error().message().find("node_setting is not as this blksweep makes it"),
             std::string::npos);
+  EXPECT_FALSE(ResultReader::open(path));
+}
+
+TEST(ResultStoreRows, ATableWhoseCommentsSayItInOtherWordsIsTheSame) {
+  const TempDir dir;
+  const std::string path =
+      made_and(dir,
+               "PRAGMA writable_schema = 1;"
+               "UPDATE sqlite_master SET sql = replace(sql, '-- ', '   -- put otherwise: ');");
+  EXPECT_TRUE(ResultStore::open(path));
+  EXPECT_TRUE(ResultReader::open(path));
+}
+
+TEST(ResultStoreRows, ATableWhoseColumnMayBeNullIsNot) {
+  const TempDir dir;
+  const std::string path = made_and(dir,
+                                    "PRAGMA writable_schema = 1;"
+                                    "UPDATE sqlite_master SET sql = replace(sql, ' NOT NULL', '')"
+                                    " WHERE name = 'stopping'");
+  EXPECT_FALSE(ResultStore::open(path));
   EXPECT_FALSE(ResultReader::open(path));
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -138,6 +139,46 @@ TEST(Precision, DoesNotWaitForACellWithoutAnyPair) {
   EXPECT_EQ(stop_reason(state, 12, Nanos{0}, rule), StopReason::precision);
   const PrecisionState none = precision_of(Family{{}, {}}, 12, rule);
   EXPECT_EQ(stop_reason(none, 12, Nanos{0}, rule), StopReason::no_pairs);
+}
+
+TEST(Precision, AllowsForABiasThatRoundsDoNotNarrow) {
+  const Ratios quiet = normal_ratios(20, 0.001, 1);
+  const PrecisionRule rule{.half_width = 0.02};
+  const std::vector<double> within{0.01}, beyond{0.02};
+  const PrecisionState narrow = precision_of(Family{quiet}, 20, rule, within);
+  EXPECT_NEAR(std::log1p(*narrow.half_width),
+              std::log1p(*precision_of(Family{quiet}, 20, rule).half_width) + 0.01, 1e-12);
+  EXPECT_EQ(stop_reason(narrow, 20, Nanos{0}, rule), StopReason::precision);
+  const PrecisionState wide = precision_of(Family{quiet}, 20, rule, beyond);
+  EXPECT_EQ(wide.reached, 0U);
+  EXPECT_EQ(wide.rounds_expected, 20U) << "more would not help";
+  EXPECT_EQ(stop_reason(wide, 9, Nanos{0}, rule), StopReason::none) << "the pilot is made anyway";
+  EXPECT_EQ(stop_reason(wide, 20, Nanos{0}, rule), StopReason::clock);
+}
+
+TEST(Precision, WaitsForTheOthersBesideABiasThatIsTooWide) {
+  const Ratios quiet = normal_ratios(20, 0.001, 1), noisy = normal_ratios(20, 0.2, 2);
+  const PrecisionRule rule{.half_width = 0.02};
+  const std::vector<double> biases{0, 0.5}, unknown{0, std::numeric_limits<double>::infinity()};
+  EXPECT_EQ(stop_reason(precision_of(Family{noisy, quiet}, 20, rule, biases), 20, Nanos{0}, rule),
+            StopReason::none);
+  const PrecisionState both = precision_of(Family{quiet, quiet}, 20, rule, biases);
+  EXPECT_EQ(both.widest, 1U) << "what is shown as the widest is the one that cannot be had";
+  EXPECT_EQ(stop_reason(both, 20, Nanos{0}, rule), StopReason::clock);
+  const PrecisionState none = precision_of(Family{quiet, quiet}, 20, rule, unknown);
+  EXPECT_EQ(none.widest, 0U) << "without an interval there is no width";
+  EXPECT_EQ(none.reached, 1U);
+  EXPECT_EQ(stop_reason(none, 20, Nanos{0}, rule), StopReason::clock);
+}
+
+TEST(Precision, WhatABiasLeavesOfTheWidthIsWhatRoundsHaveToReach) {
+  const PrecisionRule rule{.half_width = 0.02, .most_rounds = 10'000};
+  const Ratios ratios = normal_ratios(200, 0.2, 4);
+  const std::vector<double> bias{std::log1p(0.02) / 2};
+  const auto plain = static_cast<double>(precision_of(Family{ratios}, 200, rule).rounds_expected);
+  const auto more =
+      static_cast<double>(precision_of(Family{ratios}, 200, rule, bias).rounds_expected);
+  EXPECT_NEAR(more / plain, 4, 0.1) << "half the width, four times the rounds";
 }
 
 TEST(Precision, ExpectsTheRoundsThatTheVarianceAsksFor) {

@@ -157,6 +157,23 @@ TEST_F(RoundsByPrecision, OfOneCellWithATwinWatchTheirRatio) {
   EXPECT_TRUE(repeats.event().stopping.widest.ends_with("ours / fio"));
 }
 
+TEST_F(RoundsByPrecision, OfATwinTooShortForFiosClockSayThatRoundsDoNotHelp) {
+  Repeats repeats = fresh(1, {.half_width = 0.02});
+  for (std::uint32_t r = 0; r < kPilotRounds; ++r) {
+    RunRecord run = made_up(r, 0.1);
+    run.fio.emplace().ratio = 1.3 + 0.001 * r;
+    run.fio->runtime_ns = 10'000'000;  // half a step is 5 % of it
+    repeats.add(0, run);
+    repeats.end_round();
+  }
+  EXPECT_FALSE(repeats.another(kPilotRounds, Nanos{0}));
+  const StoppingRecord stop = repeats.event().stopping;
+  EXPECT_EQ(stop.reason, "fio-clock");
+  EXPECT_EQ(stop.reached, 0U);
+  EXPECT_GT(stop.half_width, 0.05);
+  EXPECT_NE(stopping_text({{"", stop}}).find("0 of 1 intervals within 2.0 %"), std::string::npos);
+}
+
 TEST_F(RoundsByPrecision, LeaveOutWhatNeverCompletes) {
   Repeats repeats = fresh(3, {.half_width = 0.05, .most_rounds = 1000});
   for (std::uint32_t r = 0; repeats.another(r, Nanos{0}); ++r) {
