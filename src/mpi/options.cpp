@@ -12,7 +12,9 @@
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/version.h"
+#include "dataset/catalog_file.h"
 #include "loader/loader_options.h"
+#include "os/kept_files.h"
 #include "ranks/told_rank.h"
 
 namespace blksweep {
@@ -128,6 +130,17 @@ class Muted {
   std::array<Fd, 2> saved_;
 };
 
+// A catalog that cannot be opened is told by all ranks, later.
+Result<> check_database(const MpiOptions& o) {
+  std::string data = o.loader.data;
+  if (const Result<CatalogFile> file = CatalogFile::open(o.loader.catalog); data.empty() && file) {
+    data = file->view().root;
+  }
+  BLKSWEEP_CHECK(
+      check_kept("--db", o.database.path, {.files = {o.loader.catalog}, .data_set = data}));
+  return try_database(o.database);
+}
+
 Result<> check(const MpiOptions& o) {
   if (o.loader.data.empty() == o.loader.catalog.empty()) {
     return usage_error("say what to read with one of --data DIR and --catalog FILE");
@@ -136,7 +149,7 @@ Result<> check(const MpiOptions& o) {
     return usage_error("--patience 0: others wait for some time, such as 60s");
   }
   BLKSWEEP_TRY([[maybe_unused]] const LoaderSettings settings, settings_of(o.loader));
-  return told_rank().value_or(0) == 0 ? try_database(o.database) : Result<>();
+  return told_rank().value_or(0) == 0 ? check_database(o) : Result<>();
 }
 
 std::optional<Exit> parse(int argc, char** argv, MpiOptions& o) {

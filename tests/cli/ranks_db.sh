@@ -107,7 +107,20 @@ call report "$db" -o "$tmp/report"
 [ "$status" != 0 ] || [ -s "$tmp/report/figures/ranks_scaling.svg" ] || die 'its figure is drawn'
 
 # --- where it cannot be kept ------------------------------------------------------------------------------
-launch 2 --data "$tmp/data" --db "$tmp/data"
+mkdir "$tmp/folder"
+launch 2 --data "$tmp/data" --db "$tmp/folder"
 expect_status 1
-[[ $err == *"$tmp/data"* ]] || die 'a database that cannot be is named'
+[[ $err == *"$tmp/folder"* ]] || die 'a database that cannot be is named'
+# Nor does it become a sample, or take the place of the catalog.
+call catalog "$tmp/data" -o "$tmp/data.cat"
+ln -s "$tmp/data" "$tmp/link"
+for where in "--data $tmp/data --db $tmp/link/new.db" "--catalog $tmp/data.cat --db $tmp/data/new.db" \
+  "--catalog $tmp/data.cat --db $tmp/data.cat"; do
+  # shellcheck disable=SC2086
+  launch 2 $where
+  expect_status 2
+  [[ $err == *'name '* && ! -e $tmp/data/new.db ]] || die "where a database must not be: $where: $err"
+done
+call catalog --check "$tmp/data.cat"
+expect_status 0
 echo "kept: $(sqlite3 "$db" 'SELECT count(*) FROM ranks') epochs"
