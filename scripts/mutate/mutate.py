@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Changes the program in one place at a time and asks whether a test notices.
 
-usage: scripts/mutate/mutate.py [--seconds N] [--count N] [--files GLOB,...] [--seed N] [--stages LIST] [--place FILE:LINE]... [--workers N]
+usage: scripts/mutate/mutate.py [--seconds N] [--count N] [--files GLOB,...] [--seed N] [--stages LIST] [--place FILE:LINE]... [--again] [--workers N]
   --files   sources, default src/*/*.cpp and below but src/cli      --stages  unit,root,cli: in turn, for what survives
+  --again   those that survived before, wherever their lines are now
   --place   all mutants of these lines, in place of random ones     --workers at once, each in a copy of its own (default: half the CPUs, or 2)
 
 A mutant is shown to the tests that enter the function that it changes, then to those that enter anything else of its file,
@@ -150,6 +151,14 @@ def equal_changes():
     return {line.split("  # ")[0] for line in lines if "  # " in line}
 
 
+def survivors():
+    """The changes that nothing noticed when they were last asked."""
+    last = {}
+    for row in map(json.loads, RESULTS.read_text().splitlines() if RESULTS.exists() else []):
+        last[row["change"]] = row["outcome"]
+    return {change for change, outcome in last.items() if outcome == "survived"}
+
+
 class Results:
     """Outcomes of campaigns before, by change and line; a stage that noticed nothing counts only while its sources and tests are the
     same. Of `states` ({stage: what state_of() says}) those of this campaign."""
@@ -180,6 +189,9 @@ def chosen(options, tree):
     found = [m for f in wanted for m in mutants_of(f, (tree / f).read_text())]
     if options.place:
         return [m for m in found if f"{m.file}:{m.line}" in options.place]
+    if options.again:
+        again = survivors()
+        found = [m for m in found if m.change in again]
     random.Random(options.seed).shuffle(found)
     return found
 
@@ -192,6 +204,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--stages", default="unit,root")
     parser.add_argument("--place", action="append", default=[])
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("--workers", type=int, default=max(2, (os.cpu_count() or 2) // 2))
     options = parser.parse_args()
     options.stages = options.stages.split(",")
