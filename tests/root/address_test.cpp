@@ -93,6 +93,7 @@ TEST_F(AddressTest, AMovedFileIsNamedThoughItsTimesAndInodeStay) {
   EXPECT_TRUE(check->changed.empty());
   ASSERT_EQ(check->moved.size(), 1U);
   EXPECT_EQ(check->moved[0].text.substr(0, 4), "f3: ");
+  EXPECT_EQ(check->unplaced, 0U) << "it has an address, another one";
 }
 
 TEST_F(AddressTest, AQuietRunIsWatched) {
