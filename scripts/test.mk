@@ -171,12 +171,12 @@ soak:
 	$(if $(ONLY),,$(again) check-headers)
 	$(if $(ONLY),,$(again) fuzz FUZZ_SECONDS=600)
 
-# Which changes of the program no test notices (scripts/mutate/mutate.py --help): SECONDS=, FILES=, COUNT=, SEED=, STAGES=.
+# Which changes of the program no test notices (scripts/mutate/mutate.py --help): SECONDS=, FILES=, COUNT=, SEED=, STAGES=, AGAIN=1.
 .PHONY: mutate
 mutate:
 	$(Q)scripts/install-deps.sh build bpf measure test lint
 	$(Q)nice scripts/mutate/mutate.py $(if $(SECONDS),--seconds $(SECONDS)) $(if $(COUNT),--count $(COUNT)) $(if $(FILES),--files '$(FILES)') \
-	  $(if $(SEED),--seed $(SEED)) $(if $(STAGES),--stages $(STAGES))
+	  $(if $(SEED),--seed $(SEED)) $(if $(STAGES),--stages $(STAGES)) $(if $(AGAIN),--again)
 
 # --- lint ------------------------------------------------------------------------------------
 headers     := $(call in_src,*.h) $(wildcard tests/*/*.h ebpf/wire/*.h)
