@@ -196,7 +196,11 @@ TEST(SampleHeader, HasTheBytesOfItsDocument) {
 
 TEST(Codec, LevelsAreThoseOfTheLibrary) {
   EXPECT_TRUE(check_level({Codec::zstd, ElementType::raw, 22}));
-  EXPECT_FALSE(check_level({Codec::zstd, ElementType::raw, 23}));
+  EXPECT_TRUE(check_level({Codec::zstd, ElementType::raw, 1}));
+  EXPECT_FALSE(check_level({Codec::zstd, ElementType::raw, -1}));
+  const auto beyond = check_level({Codec::zstd, ElementType::raw, 23});
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().text, "--level 23: zstd has 1 to 22");
   EXPECT_FALSE(check_level({Codec::blosc, ElementType::raw, 10}));
   EXPECT_FALSE(check_level({Codec::none, ElementType::raw, 1}));
 }

@@ -1,0 +1,65 @@
+// The numbers of a cell that a paper quotes.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "store/summary.h"
+
+namespace blksweep {
+namespace {
+
+std::map<std::string, std::string> numbers_of(const CellSummary& cell) {
+  const SummaryTexts texts = summary_numbers(cell);
+  return {texts.begin(), texts.end()};
+}
+
+TEST(SummaryNumbers, AnEstimateHasItsPairsAndBothIntervals) {
+  PairedRatio ratio{.pairs = 6, .value = 2};
+  ratio.interval = Interval{1.5, 2.5};
+  ratio.ranked = Interval{1.25, 3};
+  CellSummary cell;
+  cell.ratio = cell.twins.ratio = cell.twins.plain_ratio = ratio;
+  const auto numbers = numbers_of(cell);
+  for (const std::string name : {"ratio", "fio_ratio", "fio_plain_ratio"}) {
+    EXPECT_EQ(numbers.at(name), "2.00");
+    EXPECT_EQ(numbers.at(name + "_pairs"), "6");
+    EXPECT_EQ(numbers.at(name + "_low"), "1.50");
+    EXPECT_EQ(numbers.at(name + "_high"), "2.50");
+    EXPECT_EQ(numbers.at(name + "_ranked_low"), "1.25");
+    EXPECT_EQ(numbers.at(name + "_ranked_high"), "3.00");
+  }
+}
+
+TEST(SummaryNumbers, ALevelHasItsLeastAndGreatest) {
+  CellSummary cell;
+  cell.samples_per_s = Level{2000, 1000, 3000};
+  cell.bytes_per_s = Level{2 << 20, 1 << 20, 3 << 20};
+  cell.transfer_rate = Level{12e9, 11e9, 13e9};
+  cell.hidden_transfer = Level{0.5, 0.25, 0.75};
+  const auto numbers = numbers_of(cell);
+  EXPECT_EQ(numbers.at("samples_per_s"), "2,000");
+  EXPECT_EQ(numbers.at("samples_per_s_least"), "1,000");
+  EXPECT_EQ(numbers.at("samples_per_s_greatest"), "3,000");
+  EXPECT_EQ(numbers.at("mib_per_s"), "2.00");
+  EXPECT_EQ(numbers.at("mib_per_s_least"), "1.00");
+  EXPECT_EQ(numbers.at("mib_per_s_greatest"), "3.00");
+  EXPECT_EQ(numbers.at("transfer_gb_per_s_least"), "11.0");
+  EXPECT_EQ(numbers.at("hidden_transfer_greatest"), "75.0 %");
+}
+
+TEST(SummaryNumbers, WhatIsUnknownHasNoNumberAndNoNameStandsTwice) {
+  CellSummary cell;
+  cell.runs = 3;
+  const SummaryTexts texts = summary_numbers(cell);
+  std::set<std::string> names;
+  for (const auto& [name, text] : texts) {
+    EXPECT_TRUE(names.insert(name).second) << name;
+    EXPECT_NE(text, "-") << name;
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"n", "left_out"}));
+}
+
+}  // namespace
+}  // namespace blksweep
