@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import atexit
+import operator
 import os
 import weakref
 from collections import deque
@@ -61,6 +62,9 @@ class Loader:
                  depth: int | None = None, openers: int = 1, prefetch: int | None = None, decode_threads: int = 0,
                  check: str = "watched"):
         self.catalog = data if isinstance(data, Catalog) else Catalog(data)
+        # NumPy's numbers become plain ones, which a state keeps; no count is a fraction or NaN.
+        batch_size, epochs, rank, world_size, seed, hold = map(
+            operator.index, (batch_size, epochs, rank, world_size, seed, hold))
         if not 0 <= rank < world_size:
             raise ValueError(f"rank={rank}, world_size={world_size}: ranks count from 0")
         if epochs < 1:
@@ -98,7 +102,7 @@ class Loader:
 
     def set_epoch(self, epoch: int) -> None:
         """The next loop begins with that epoch, from its first sample."""
-        if epoch < 0:
+        if (epoch := operator.index(epoch)) < 0:
             raise ValueError(f"epoch {epoch}: they count from 0")
         self._end_loop()
         self._at, self._go_on = Position(epoch), False

@@ -124,6 +124,13 @@ class Refused(DataTest):
             with self.subTest(options), self.assertRaisesRegex((ValueError, RuntimeError, TypeError), text):
                 indices(self.loader(**options))
 
+    def test_are_epochs_that_are_no_whole_number(self):
+        for epoch in (float("nan"), 1.0, "1"):
+            with self.subTest(epoch), self.assertRaises(TypeError):
+                self.loader().set_epoch(epoch)
+            with self.subTest(epochs=epoch), self.assertRaises(TypeError):
+                self.loader(epochs=epoch)
+
     def test_is_data_that_is_not_there(self):
         with self.assertRaisesRegex(FileNotFoundError, "neither a folder nor a catalog"):
             blksweep.Catalog(os.path.join(self.temp, "nothing"))

@@ -8,6 +8,8 @@ import tempfile
 import time
 import unittest
 
+import numpy
+
 import blksweep
 from data import CASES, DataTest, indices
 
@@ -41,6 +43,14 @@ class Resume(DataTest):
                 found += part
                 loader = self.at(state, batch_size=self.rng.choice((size, 16)))
             self.assertEqual(found, sum(epochs, [])[:len(found)])
+
+    def test_is_of_plain_numbers_whatever_numbers_a_loader_was_given(self):
+        given = {"batch_size": 10, "seed": 3, "hold": 2, "rank": 1, "world_size": 2}
+        loader = self.loader(**{name: numpy.int64(value) for name, value in given.items()})
+        loader.set_epoch(numpy.int64(3))
+        for batches in (1, 2):
+            _, state = some(loader, batches)  # as JSON
+            self.assertEqual(indices(self.at(state, **given)), indices(self.at(loader.state_dict(), **given)))
 
     def test_is_the_next_epoch_at_the_end(self):
         loader = self.loader(batch_size=100)
