@@ -41,7 +41,9 @@ class Shown:
         found = {}
         for c in self.cells:
             key = tex.slug(c.label) or f"cell-{c.cell_id}"
-            found[c.cell_id] = key if key not in found.values() and key != "fact" else f"{key}-{c.cell_id}"
+            while key in found.values() or key in ("fact", "caption"):  # also with the number, of a label that ends in it
+                key += f"-{c.cell_id}"
+            found[c.cell_id] = key
         return found
 
     def of(self, cell, name):

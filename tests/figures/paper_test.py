@@ -67,6 +67,10 @@ class Keys(unittest.TestCase):
         keys = self.shown("lba + device", "lba/device", "日本", "fact").keys
         self.assertEqual(list(keys.values()), ["lba-device", "lba-device-2", "cell-3", "fact-4"])
 
+    def test_is_no_other_cells_when_a_label_ends_in_the_number_of_a_cell(self):
+        keys = self.shown("arm a.3", "arm a", "arm A", "caption").keys
+        self.assertEqual(list(keys.values()), ["arm-a-3", "arm-a", "arm-a-3-3", "caption-4"])
+
     def test_a_number_is_the_text_that_was_given_and_unknown_is_not_there(self):
         shown = self.shown("lba", "path")
         text = paper_tables.cell_numbers(shown, shown.cells[0])
