@@ -29,6 +29,7 @@ enum { /* include/uapi/linux/io_uring.h */
 	IORING_OP_READ = 22,
 	IORING_OP_SPLICE = 30,
 	IORING_OP_READV_FIXED = 60,
+	IOSQE_CQE_SKIP_SUCCESS = 1 << 6,
 };
 
 /* Set before load: numbers of system calls. */
@@ -249,6 +250,10 @@ int BPF_PROG(on_uring_submit, struct io_kiocb *req)
 	     op != IORING_OP_READV_FIXED) ||
 	    !in_tree())
 		return 0;
+	if (BPF_CORE_READ(req, flags) & IOSQE_CQE_SKIP_SUCCESS) { /* ends without an event */
+		__sync_fetch_and_add(&calls_unseen, 1);
+		return 0;
+	}
 	call.bytes = BPF_CORE_READ(rw, len);
 	if (op == IORING_OP_READV || op == IORING_OP_READV_FIXED)
 		call.bytes = bytes_of((struct iovec *)BPF_CORE_READ(rw, addr), call.bytes);

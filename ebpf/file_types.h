@@ -116,6 +116,7 @@ struct io_rw {
 
 struct io_kiocb {
 	__u8 opcode;
+	__u32 flags; /* 64 bits from Linux 6.8 on: the lower ones */
 };
 
 struct io_uring_cqe {
