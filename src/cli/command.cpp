@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <system_error>
 
 namespace blksweep {
 namespace {
@@ -16,6 +18,22 @@ void check(const std::string& name, const Result<>& result) {
   if (!result) {
     throw CLI::ValidationError(name, result.error().message());
   }
+}
+
+// Decimal, as everywhere else: CLI11 takes 010 for 8, and what is below 0 or too large for 64 bits
+// for the value that is left of it.
+template <class T>
+Option add_whole(CLI::App* app, const std::string& name, T& target, const std::string& help) {
+  const auto set = [name, &target](const std::string& text) {
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, target);
+    if (rest != end || error != std::errc{}) {
+      const bool large = rest == end && error == std::errc::result_out_of_range;
+      throw CLI::ValidationError(
+          name, fmt::format("'{}' is {}", text, large ? "too large" : "not a whole number"));
+    }
+  };
+  return plain(app->add_option_function<std::string>(name, set, help));
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -120,14 +138,14 @@ Option Command::add_option(const std::string& name, std::vector<std::string>& ta
 }
 Option Command::add_option(const std::string& name, std::uint64_t& target,
                            const std::string& help) {
-  return plain(app_->add_option(name, target, help));
+  return add_whole(app_, name, target, help);
 }
 Option Command::add_option(const std::string& name, std::uint32_t& target,
                            const std::string& help) {
-  return plain(app_->add_option(name, target, help));
+  return add_whole(app_, name, target, help);
 }
 Option Command::add_option(const std::string& name, int& target, const std::string& help) {
-  return plain(app_->add_option(name, target, help));
+  return add_whole(app_, name, target, help);
 }
 Option Command::add_option(const std::string& name, double& target, const std::string& help) {
   return plain(app_->add_option(name, target, help));

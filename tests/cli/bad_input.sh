@@ -28,6 +28,13 @@ wrong_options() {
   expect_error 2 --repeats -1
   call run --catalog "$catalog" --merge lba,sideways
   expect_error 2 --merge
+  for value in -1 99999999999999999999 0x10 +1 1.5 ''; do # nor is it the number that is left of it
+    call dataset make "$tmp/other" --count 10 --seed "$value"
+    expect_error 2 --seed "'$value'"
+  done
+  call dataset make "$tmp/decimal" --count 20 --size 1KiB --classes 010 --seed 18446744073709551615
+  expect_status 0
+  [ "$(find "$tmp/decimal" -mindepth 1 -maxdepth 1 -type d | wc -l)" = 10 ] || die '010 is not 10'
   call dataset make "$tmp/other" --count 10 --size lognormal:24
   expect_error 2 --size
   call plan "$catalog" --merge-gap 64KB/s
