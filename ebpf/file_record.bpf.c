@@ -29,6 +29,7 @@ enum { /* include/uapi/linux/io_uring.h */
 	IORING_OP_READ = 22,
 	IORING_OP_SPLICE = 30,
 	IORING_OP_READV_FIXED = 60,
+	IOSQE_BUFFER_SELECT = 1 << 5,
 	IOSQE_CQE_SKIP_SUCCESS = 1 << 6,
 };
 
@@ -243,6 +244,7 @@ int BPF_PROG(on_uring_submit, struct io_kiocb *req)
 	struct call call = {.form = RECORD_FORM_URING};
 	__u64 key = (__u64)req;
 	__u8 op = BPF_CORE_READ(req, opcode);
+	__u32 flags = BPF_CORE_READ(req, flags);
 
 	if (op == IORING_OP_SPLICE && in_tree())
 		__sync_fetch_and_add(&calls_unseen, 1);
@@ -250,13 +252,15 @@ int BPF_PROG(on_uring_submit, struct io_kiocb *req)
 	     op != IORING_OP_READV_FIXED) ||
 	    !in_tree())
 		return 0;
-	if (BPF_CORE_READ(req, flags) & IOSQE_CQE_SKIP_SUCCESS) { /* ends without an event */
+	if (flags & IOSQE_CQE_SKIP_SUCCESS) { /* ends without an event */
 		__sync_fetch_and_add(&calls_unseen, 1);
 		return 0;
 	}
 	call.bytes = BPF_CORE_READ(rw, len);
 	if (op == IORING_OP_READV || op == IORING_OP_READV_FIXED)
 		call.bytes = bytes_of((struct iovec *)BPF_CORE_READ(rw, addr), call.bytes);
+	if (flags & IOSQE_BUFFER_SELECT) /* no more than its buffer holds, which is found later */
+		call.flags |= RECORD_INEXACT;
 	call.offset = BPF_CORE_READ(rw, kiocb.ki_pos);
 	call.thread = bpf_get_current_pid_tgid();
 	call.at_ns = bpf_ktime_get_ns();

@@ -94,4 +94,29 @@ program="$tmp/silent.py"
 unseen_calls 0
 unseen_calls 1 skips
 grep -q '1 calls of .*io_uring without a completion' "$tmp/.warned" || die 'nobody is told of reads without a completion'
+# The kernel picks the buffer, of 4096 bytes, when it reads: what was asked for is not known by then.
+cat >"$tmp/picked.py" <<'PY'
+import ctypes, mmap, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+fd = os.open(sys.argv[1], os.O_RDONLY)
+params = ctypes.create_string_buffer(120)
+ring = libc.syscall(425, 2, params)
+if ring < 0:
+    sys.exit("io_uring_setup: " + os.strerror(ctypes.get_errno()))
+tail, array = struct.unpack_from("4xI16xI", params, 40)
+sq = mmap.mmap(ring, array + 8)
+sqes = mmap.mmap(ring, 128, offset=0x10000000)
+buffer = ctypes.create_string_buffer(4096)
+struct.pack_into("=BBHiQQI4xQH", sqes, 0, 31, 4, 0, 1, 0, ctypes.addressof(buffer), 4096, 0, 7)  # PROVIDE_BUFFERS, then
+struct.pack_into("=BBHiQQI4xQH", sqes, 64, 22, 0x20, 0, fd, 100, 0, 6000, 0, 7)
+struct.pack_into("2I", sq, array, 0, 1)
+struct.pack_into("I", sq, tail, 2)
+if libc.syscall(426, ring, 2, 2, 1, None, 0) != 2:
+    sys.exit("io_uring_enter: " + os.strerror(ctypes.get_errno()))
+PY
+program="$tmp/picked.py"
+unseen_calls 0
+call trace export "$tmp/unseen.trace" --format csv -o "$tmp/picked.csv"
+grep -qE '^0,read,100,6000,4096,[0-9]+,[0-9]+,io_uring,16,file$' "$tmp/picked.csv" ||
+  die "of a buffer that the kernel picks: $(cat "$tmp/picked.csv")"
 echo "other ways: counted, and told"
