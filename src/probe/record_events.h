@@ -75,8 +75,8 @@ class FileRecorder : public Recorder {
   // Page faults whose mapping could not be looked at; some are of memory without a file.
   virtual std::uint64_t faults_unseen() const = 0;
   // Calls that take bytes of files without a read: sendfile, splice, copy_file_range, those that
-  // fill a mapping (MAP_POPULATE, MAP_LOCKED, mlock, mlockall, MADV_POPULATE); and libaio's, which
-  // may be writes.
+  // fill a mapping (MAP_POPULATE, MAP_LOCKED, mlock, mlockall, MADV_POPULATE); reads of io_uring
+  // without a completion; and libaio's, which may be writes.
   virtual std::uint64_t calls_unseen() const = 0;
 };
 
