@@ -10,6 +10,7 @@ class Catalog:
     """The samples of a data set, opened once for any number of loaders.
 
     path: a folder, which is scanned now, or a file that `blksweep catalog` wrote.
+    Pickled it is its path: another process opens it again, and refuses other samples.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
@@ -19,6 +20,9 @@ class Catalog:
         folder = os.path.isdir(self.path)
         self.native = _native.Data(self.path if folder else "", "" if folder else self.path)
         self._places: dict[str, str] = {}
+
+    def __reduce__(self) -> tuple:
+        return _opened_again, (os.path.abspath(self.path), self.identity)
 
     def __len__(self) -> int:
         return self.native.samples
@@ -63,3 +67,10 @@ class Catalog:
     def size_of(self, sample: int) -> int:
         """Bytes of a sample."""
         return self.native.sample_bytes(sample)
+
+
+def _opened_again(path: str, identity: str) -> Catalog:
+    found = Catalog(path)
+    if found.identity != identity:
+        raise RuntimeError(f"{path}: its samples are other ones than when it was pickled")
+    return found

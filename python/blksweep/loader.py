@@ -90,6 +90,10 @@ class Loader:
         self._last_stats: dict = {}
         self._earlier: dict = {}  # passes of this loop
 
+    def __getstate__(self) -> dict:
+        """A copy in another process stands at the same epoch; a loop that is under way is not copied."""
+        return {**self.__dict__, "_pass": None}
+
     def __len__(self) -> int:
         """Batches of one epoch, for this rank."""
         share = len(range(self.rank, len(self.catalog), self.world_size))

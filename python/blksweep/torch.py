@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import multiprocessing
+import operator
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -58,6 +59,8 @@ class Dataset(IterableDataset):
         super().__init__()
         if pin_memory and not torch.cuda.is_available():
             raise ValueError("pin_memory=True: torch sees no GPU here")
+        decode_workers = operator.index(decode_workers)
+        decode_ahead = None if decode_ahead is None else operator.index(decode_ahead)
         if decode_workers < 0 or (decode_workers and decode is None):
             raise ValueError(f"decode_workers={decode_workers}: threads that call decode, "
                              "which is None, or fewer than 0")

@@ -2,6 +2,7 @@
 import csv
 import doctest
 import os
+import pickle
 import shutil
 import subprocess
 import unittest
@@ -51,6 +52,21 @@ class EveryLoop(DataTest):
             loader = blksweep.Loader(catalog, **settings)
             paths = [loader.catalog.file_of(i) for i in indices(loader)]
             self.assertEqual([os.path.join(self.catalog.root, row["path"]) for row in rows], paths)
+
+    def test_is_the_same_where_a_pickled_loader_goes(self):
+        loader = self.loader()
+        whole = [indices(loader), indices(loader)]
+        loader.set_epoch(1)
+        next(iter(loader))  # under way: stays here
+        copy = pickle.loads(pickle.dumps(loader))
+        self.assertEqual(indices(copy), whole[1])
+        changed = os.path.join(self.temp, "changed")
+        shutil.copytree(self.folder, changed)
+        pickled = pickle.dumps(blksweep.Catalog(changed))
+        with open(pickle.loads(pickled).file_of(0), "ab") as file:
+            file.write(b"more")
+        with self.assertRaisesRegex(RuntimeError, "changed: its samples are other ones than when it was pickled"):
+            pickle.loads(pickled)
 
     def test_can_be_left_and_begun_again(self):
         loader = self.loader()

@@ -40,6 +40,12 @@ class Torch(DataTest):
             numbers = sorted(i for _, _, indices in self.read(dataset, workers) for i in indices.tolist())
             self.assertEqual(numbers, list(range(300)))
 
+    def test_workers_that_are_spawned_share_it_too(self):
+        dataset = self.dataset(decode=len)
+        dataset.set_epoch(1)
+        spawned = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=2, multiprocessing_context="spawn")
+        self.assertEqual([b[2].tolist() for b in spawned], [b[2].tolist() for b in self.read(dataset, 2)])
+
     def test_decodes_what_it_is_told_to(self):
         dataset = self.dataset(decode=len, order="lba", shuffle="none")
         sizes = [size for sizes, _, _ in self.read(dataset) for size in sizes]
@@ -53,6 +59,10 @@ class Torch(DataTest):
             self.assertEqual([s for s, _, _ in read[0]], [s for s, _, _ in other])
         with self.assertRaisesRegex(ValueError, "decode_workers=2: threads that call decode"):
             self.dataset(decode_workers=2)
+        for count in (float("nan"), 1.5, "2"):
+            for name in ("decode_workers", "decode_ahead"):
+                with self.subTest(name, count=count), self.assertRaises(TypeError):
+                    self.dataset(decode=bytes, **{"decode_workers": 1, name: count})
 
     def test_an_error_of_the_decoder_is_the_loops(self):
         def fail(sample):
