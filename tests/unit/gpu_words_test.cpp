@@ -20,6 +20,12 @@ TEST(GpuRefusal, NoDriver) {
   EXPECT_EQ(gpu_refusal({}), "no NVIDIA driver (libcuda.so.1) on this node");
 }
 
+TEST(GpuText, ACudaVersionThatIsNotKnownHasNoNumber) {
+  EXPECT_EQ(cuda_version_words(12040), "12.4");
+  EXPECT_EQ(cuda_version_words(11080), "11.8");
+  EXPECT_EQ(cuda_version_words(0), "");
+}
+
 TEST(GpuText, AnInstanceOfMigHasItsOwnUuid) {
   EXPECT_EQ(gpu_uuid("1-2", "GPU-1-2"), "GPU-1-2");
   EXPECT_EQ(gpu_uuid("1-3", "GPU-1-2"), "MIG-1-3");

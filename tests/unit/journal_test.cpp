@@ -1,8 +1,13 @@
 // The journal's text: what is written reads back; what was not written so is refused.
 #include "node/journal/journal.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
+#include <string_view>
+
+#include "base/json.h"
 #include "base/rng.h"
 #include "node/journal/undo.h"
 #include "support/temp_dir.h"
@@ -136,6 +141,53 @@ TEST(Journal, ForgedLinesAreRefused) {
   EXPECT_FALSE(parse_journal(path, undone_line(1), kBoot));
   odd.key = std::string("a\0b", 3);
   EXPECT_FALSE(parse_journal(path, header + loan_line(1, odd), kBoot));
+}
+
+// With its checksum, as if it had been written so.
+std::string forged_line(const Json& j) {
+  const std::string text = json_line(j);
+  return fmt::format("{:016x} {}\n", XXH3_64bits(text.data(), text.size()), text);
+}
+
+// What stands in for a value: nothing, and values of other types.
+std::vector<Json> lines_without(const Json& line, const std::string& key) {
+  std::vector<Json> out(1, line);
+  out[0].erase(key);
+  const Json& value = line[key];
+  for (const Json& other :
+       {Json("x"), Json(5), Json(-1), Json(true), Json(nullptr), Json{{"a", 1}}}) {
+    const bool number = value.is_number() && other.is_number();
+    if (std::string_view(other.type_name()) != value.type_name() || (number && other == -1)) {
+      out.push_back(line);
+      out.back()[key] = other;
+    }
+  }
+  return out;
+}
+
+TEST(Journal, ALineThatLacksAFieldOrHasItOfAnotherTypeIsRefused) {
+  std::vector<Json> lines;
+  const std::string text = whole();
+  std::size_t begin = 0;
+  for (const std::size_t end : line_ends(text)) {
+    lines.push_back(parse_json(std::string_view(text).substr(begin + 17, end - begin - 18)));
+    begin = end;
+  }
+  const auto parses = [&](std::size_t at, const Json& line) {
+    std::string forged;
+    for (std::size_t l = 0; l < lines.size(); ++l) {
+      forged += forged_line(l == at ? line : lines[l]);
+    }
+    return parse_journal(kPath, forged, kBoot).has_value();
+  };
+  for (std::size_t l = 0; l < lines.size(); ++l) {
+    ASSERT_TRUE(parses(l, lines[l]));
+    for (const auto& field : lines[l].items()) {
+      for (const Json& other : lines_without(lines[l], field.key())) {
+        EXPECT_FALSE(parses(l, other)) << json_line(other);
+      }
+    }
+  }
 }
 
 TEST(Journal, RandomBytesNeverCrashIt) {

@@ -215,7 +215,9 @@ TEST_F(LoaderTest, WaitsNoLongerThanAskedAndCountsWhatItWaited) {
   loader->begin();
   EXPECT_TRUE(loader->wait(1h));  // far less: it is woken by the batch
   EXPECT_TRUE(loader->ready());
+  const std::int64_t waited = loader->stats().waited_ns;
   EXPECT_TRUE(loader->next());
+  EXPECT_GE(loader->stats().waited_ns, waited);
 }
 
 TEST_F(LoaderTest, MayBeLeftAtAnyTime) {
