@@ -23,7 +23,7 @@ namespace {
 }
 
 TEST(DescriptorRoom, LeavesHalfOfFewAndSixtyFourOfMany) {
-  for (const std::uint64_t most : {3, 8, 64, 127, 128, 129, 130, 200, 256, 1024}) {
+  for (const std::uint64_t most : {3U, 8U, 64U, 127U, 128U, 129U, 130U, 200U, 256U, 1024U}) {
     EXPECT_EXIT(tell_room_under(most), ::testing::ExitedWithCode(0), "") << most;
   }
 }
