@@ -33,7 +33,7 @@ struct PrecisionRule {
 };
 
 struct PrecisionState {
-  std::size_t intervals = 0;  // that are waited for
+  std::size_t intervals = 0;  // that are looked at
   std::size_t reached = 0;    // that are narrow enough
   std::size_t never = 0;      // that no number of rounds makes narrow enough
   // Of the widest, and which that is; unknown while one has fewer than kLeastRounds pairs.

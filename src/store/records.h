@@ -71,7 +71,7 @@ struct StoppingRecord {
   std::uint32_t pilot = 0, repeats_max = 0;
   Maybe<std::int64_t> time_limit_ns;
   std::uint32_t rounds = 0;     // that count, those of earlier sessions included
-  std::uint32_t intervals = 0;  // that are waited for
+  std::uint32_t intervals = 0;  // that are looked at
   std::uint32_t reached = 0;    // of them: narrow enough
   Maybe<double> half_width;     // of the widest; NULL: too few pairs
   std::string widest;           // what that is an interval of

@@ -85,7 +85,7 @@ CREATE TABLE stopping (             -- of --repeats auto; no row: the session's 
   repeats_max   INTEGER NOT NULL,
   time_limit_ns INTEGER,            -- of the session; NULL: none
   rounds        INTEGER NOT NULL,   -- that count, those of earlier sessions included
-  intervals     INTEGER NOT NULL,   -- that are waited for
+  intervals     INTEGER NOT NULL,   -- that are looked at
   reached       INTEGER NOT NULL,   -- of them: narrow enough
   half_width    REAL,               -- of the widest; NULL: too few pairs
   widest        TEXT NOT NULL,      -- what that is an interval of
