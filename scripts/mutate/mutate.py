@@ -151,11 +151,14 @@ def equal_changes():
     return {line.split("  # ")[0] for line in lines if "  # " in line}
 
 
+def rows_kept():
+    """Of all campaigns before, oldest first."""
+    return map(json.loads, RESULTS.read_text().splitlines() if RESULTS.exists() else [])
+
+
 def survivors():
     """The changes that nothing noticed when they were last asked."""
-    last = {}
-    for row in map(json.loads, RESULTS.read_text().splitlines() if RESULTS.exists() else []):
-        last[row["change"]] = row["outcome"]
+    last = {row["change"]: row["outcome"] for row in rows_kept()}
     return {change for change, outcome in last.items() if outcome == "survived"}
 
 
@@ -165,8 +168,7 @@ class Results:
 
     def __init__(self, states):
         self.states, self.of = states, {}
-        lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
-        for row in map(json.loads, lines):
+        for row in rows_kept():
             self.of[row["change"], row["line"]] = row
 
     def known(self, mutant):

@@ -132,6 +132,9 @@ class Muted {
 
 // A catalog that cannot be opened is told by all ranks, later.
 Result<> check_database(const MpiOptions& o) {
+  if (o.database.path.empty()) {
+    return {};
+  }
   std::string data = o.loader.data;
   if (const Result<CatalogFile> file = CatalogFile::open(o.loader.catalog); data.empty() && file) {
     data = file->view().root;

@@ -6,9 +6,8 @@
 //           were stopped has met a variance that came out low, and at 95 % would cover as little
 //           as 93.2 %. Which rule and which rate: the study in docs/statistics.md.
 // Width:    relative, of ratios: 0.02 is from value / 1.02 to value * 1.02.
-// Left out: a series without any pair when the pilot is over: nothing will come of it. What is
-// wider
-//           than asked by a bias alone (a clock's step) counts, and is not waited for either.
+// Left out: a series without any pair when the pilot is over: nothing will come of it. What a bias
+//           alone (a clock's step) makes wider than asked counts, and is not waited for either.
 // Threads:  pure functions.
 // Source:   Chow and Robbins, Annals of Mathematical Statistics 36(2), 1965: rounds until an
 //           interval is as narrow as asked; Stein, ibid. 16(3), 1945: two stages.

@@ -16,19 +16,18 @@ constexpr double kHalfStepNs = 500'000;  // of fio's clock, which rounds up to m
 void add_twins(std::vector<Series>& out, const std::string& label, const CellRuns& runs) {
   for (const auto& [twin, name] :
        {std::pair{&RunRecord::fio, "fio"}, {&RunRecord::fio_plain, "plain fio"}}) {
-    Series s{label + ": ours / " + name, false, {}};
+    FioRatios ratios;
     bool any = false;
     for (const StoredRun* r : runs) {
       const Maybe<FioRecord>& fio = r->run.*twin;
       any = any || fio.has_value();
-      if (fio && fio->ratio.value_or(0) > 0) {
-        s.values.push_back(*fio->ratio);
-        s.log_bias += clock_bias(*fio);
+      if (fio) {
+        ratios.add(*fio);
       }
     }
     if (any) {
-      s.log_bias /= std::max(1.0, static_cast<double>(s.values.size()));
-      out.push_back(std::move(s));
+      const std::string of = label + ": ours / " + name;
+      out.push_back({of, false, ratios.values, {}, ratios.log_bias()});
     }
   }
 }
@@ -38,6 +37,21 @@ void add_twins(std::vector<Series>& out, const std::string& label, const CellRun
 double clock_bias(const FioRecord& twin) {
   const double half = kHalfStepNs / std::max(static_cast<double>(twin.runtime_ns), kHalfStepNs);
   return twin.runtime_ns > 0 ? -std::log1p(-half) : 0;
+}
+
+void FioRatios::add(double ratio, double bias) {
+  values.push_back(ratio);
+  biases += bias;
+}
+
+void FioRatios::add(const FioRecord& twin) {
+  if (twin.ratio.value_or(0) > 0) {
+    add(*twin.ratio, clock_bias(twin));
+  }
+}
+
+double FioRatios::log_bias() const {
+  return values.empty() ? 0 : biases / static_cast<double>(values.size());
 }
 
 double speed_of(const StoredRun& r) {

@@ -13,9 +13,6 @@
 namespace blksweep {
 
 double speed_of(const StoredRun& run);  // samples per second
-// Most that the logarithm of fio's time may be off by: the middle of a step of its clock stands for
-// all of it. Infinite of the first step, in which fio may have taken no time at all; 0 of no time.
-double clock_bias(const FioRecord& twin);
 // Of those that delivered anything.
 std::vector<double> speeds_of(const std::vector<const StoredRun*>& runs);
 
@@ -25,6 +22,19 @@ struct PairRatios {
 };
 PairRatios pair_ratios(const std::vector<const StoredRun*>& runs,
                        const std::vector<const StoredRun*>& baseline);
+
+// Most that the logarithm of fio's time may be off by: the middle of a step of its clock stands for
+// all of it. Infinite of the first step, in which fio may have taken no time at all; 0 of no time.
+double clock_bias(const FioRecord& twin);
+
+// Ratios to fio, or of two of its twins, and the most that each may be off by in its logarithm.
+struct FioRatios {
+  std::vector<double> values;
+  double biases = 0;  // their sum
+  void add(double ratio, double bias);
+  void add(const FioRecord& twin);  // ours / fio, of one that has it
+  double log_bias() const;          // of their mean logarithm; 0 of none
+};
 
 // What one interval is of.
 struct Series {

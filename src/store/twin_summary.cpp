@@ -26,21 +26,12 @@ void add_new(std::vector<std::string>& all, const std::string& text) {
   }
 }
 
-// Ratios of one kind, and the most that each may be off by in its logarithm.
-struct Ratios {
-  std::vector<double> values;
-  double biases = 0;  // their sum
-  void add(double ratio, double bias) {
-    values.push_back(ratio);
-    biases += bias;
+Maybe<PairedRatio> estimate(const FioRatios& ratios, double error_rate) {
+  if (ratios.values.empty()) {
+    return std::nullopt;
   }
-  Maybe<PairedRatio> estimate(double error_rate) const {
-    if (values.empty()) {
-      return std::nullopt;
-    }
-    return paired_ratio(values, error_rate, biases / static_cast<double>(values.size()));
-  }
-};
+  return paired_ratio(ratios.values, error_rate, ratios.log_bias());
+}
 
 bool close(const Maybe<double>& a, const Maybe<double>& b) {
   return a && b && std::abs(*a - *b) <= kSameRequests * std::max(*a, *b);
@@ -48,12 +39,10 @@ bool close(const Maybe<double>& a, const Maybe<double>& b) {
 
 // One kind of twin, over all runs.
 struct Side {
-  Ratios ratio;
+  FioRatios ratio;
   std::vector<double> ours, fio;
   void add(const RunRecord& run, const FioRecord& twin) {
-    if (twin.ratio.value_or(0) > 0) {
-      ratio.add(*twin.ratio, clock_bias(twin));
-    }
+    ratio.add(twin);
     if (run.device_reads && twin.requests) {
       ours.push_back(static_cast<double>(*run.device_reads));
       fio.push_back(static_cast<double>(*twin.requests));
@@ -63,7 +52,7 @@ struct Side {
 
 // Both twins had a ratio to this run, and so did the same work: only their groups and memory
 // differ.
-void add_grouping(Ratios& grouping, const RunRecord& run) {
+void add_grouping(FioRatios& grouping, const RunRecord& run) {
   if (run.fio && run.fio_plain && run.fio->ratio.value_or(0) > 0 &&
       run.fio_plain->ratio.value_or(0) > 0) {
     grouping.add(*run.fio_plain->ratio / *run.fio->ratio,
@@ -101,7 +90,7 @@ bool TwinSummary::plain_merges_as() const { return close(plain_requests, twin_re
 TwinSummary twin_summary(std::span<const StoredRun* const> runs, double error_rate) {
   TwinSummary s;
   Side grouped, plain;
-  Ratios grouping;
+  FioRatios grouping;
   for (const StoredRun* r : runs) {
     add_grouping(grouping, r->run);
     if (r->run.fio) {
@@ -114,11 +103,11 @@ TwinSummary twin_summary(std::span<const StoredRun* const> runs, double error_ra
       add_new(s.no_ratio, r->run.fio_plain->ratio_reason);
     }
   }
-  s.ratio = grouped.ratio.estimate(error_rate);
+  s.ratio = estimate(grouped.ratio, error_rate);
   s.requests = known_median(grouped.ours);
   s.twin_requests = known_median(grouped.fio);
-  s.plain_ratio = plain.ratio.estimate(error_rate);
-  s.grouping = grouping.estimate(error_rate);
+  s.plain_ratio = estimate(plain.ratio, error_rate);
+  s.grouping = estimate(grouping, error_rate);
   s.requests_beside_plain = known_median(plain.ours);
   s.plain_requests = known_median(plain.fio);
   return s;

@@ -68,11 +68,10 @@ program="$tmp/filled.py"
 unseen_calls 0
 unseen_calls 3 all
 grep -q '3 calls of .* that fill a mapping' "$tmp/.warned" || die 'nobody is told of mappings that are filled'
-# A read of io_uring that asks for no completion ends without a word of the kernel.
-cat >"$tmp/silent.py" <<'PY'
+# A ring of io_uring with two requests, which the caller packs into `sqes`.
+cat >"$tmp/ring.py" <<'PY'
 import ctypes, mmap, os, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)
-fd = os.open(sys.argv[1], os.O_RDONLY)
 params = ctypes.create_string_buffer(120)
 ring = libc.syscall(425, 2, params)
 if ring < 0:
@@ -80,13 +79,21 @@ if ring < 0:
 tail, array = struct.unpack_from("4xI16xI", params, 40)
 sq = mmap.mmap(ring, array + 8)
 sqes = mmap.mmap(ring, 128, offset=0x10000000)
+def submit(wait):  # both, and waits for so many completions
+    struct.pack_into("2I", sq, array, 0, 1)
+    struct.pack_into("I", sq, tail, 2)
+    if libc.syscall(426, ring, 2, wait, 1, None, 0) != 2:
+        sys.exit("io_uring_enter: " + os.strerror(ctypes.get_errno()))
+PY
+# A read of io_uring that asks for no completion ends without a word of the kernel.
+cat >"$tmp/silent.py" <<'PY'
+import ctypes, os, struct, sys
+from ring import sqes, submit
+fd = os.open(sys.argv[1], os.O_RDONLY)
 buffer = ctypes.create_string_buffer(4000)
 skips = 0x40 if len(sys.argv) > 3 else 0
 struct.pack_into("=BBHiQQI", sqes, 0, 22, skips | 4, 0, fd, 100, ctypes.addressof(buffer), 4000)  # a NOP follows it
-struct.pack_into("2I", sq, array, 0, 1)
-struct.pack_into("I", sq, tail, 2)
-if libc.syscall(426, ring, 2, 1 if skips else 2, 1, None, 0) != 2:
-    sys.exit("io_uring_enter: " + os.strerror(ctypes.get_errno()))
+submit(1 if skips else 2)
 if buffer.raw != os.pread(fd, 4000, 100):
     sys.exit("not read")
 PY
@@ -96,23 +103,13 @@ unseen_calls 1 skips
 grep -q '1 calls of .*io_uring without a completion' "$tmp/.warned" || die 'nobody is told of reads without a completion'
 # The kernel picks the buffer, of 4096 bytes, when it reads: what was asked for is not known by then.
 cat >"$tmp/picked.py" <<'PY'
-import ctypes, mmap, os, struct, sys
-libc = ctypes.CDLL(None, use_errno=True)
+import ctypes, os, struct, sys
+from ring import sqes, submit
 fd = os.open(sys.argv[1], os.O_RDONLY)
-params = ctypes.create_string_buffer(120)
-ring = libc.syscall(425, 2, params)
-if ring < 0:
-    sys.exit("io_uring_setup: " + os.strerror(ctypes.get_errno()))
-tail, array = struct.unpack_from("4xI16xI", params, 40)
-sq = mmap.mmap(ring, array + 8)
-sqes = mmap.mmap(ring, 128, offset=0x10000000)
 buffer = ctypes.create_string_buffer(4096)
 struct.pack_into("=BBHiQQI4xQH", sqes, 0, 31, 4, 0, 1, 0, ctypes.addressof(buffer), 4096, 0, 7)  # PROVIDE_BUFFERS, then
 struct.pack_into("=BBHiQQI4xQH", sqes, 64, 22, 0x20, 0, fd, 100, 0, 6000, 0, 7)
-struct.pack_into("2I", sq, array, 0, 1)
-struct.pack_into("I", sq, tail, 2)
-if libc.syscall(426, ring, 2, 2, 1, None, 0) != 2:
-    sys.exit("io_uring_enter: " + os.strerror(ctypes.get_errno()))
+submit(2)
 PY
 program="$tmp/picked.py"
 unseen_calls 0
