@@ -18,12 +18,14 @@ value() { "$python" -c 'import json, sys; run = json.load(open(sys.argv[1]))["ru
 # 6.25 MiB at 4 MB/s: a run of more than a second.
 slow=(run --data "$data" --order random --cache cold --no-probe --no-ceiling --bandwidth-limit 4MB/s --json)
 
-# neighbour BYTES PAUSE THREADS : reads the filler at random until $tmp/enough is there; its pid in $other
+# neighbour BYTES PAUSE THREADS : reads the filler at random, from before it returns until $tmp/enough is there;
+# its pid in $other
 neighbour() {
-  rm -f "$tmp/enough"
-  "$python" - "$loopfs_mount/filler" "$tmp/enough" "$@" <<'PY' &
+  rm -f "$tmp/enough" "$tmp/begun"
+  "$python" - "$loopfs_mount/filler" "$tmp/begun" "$tmp/enough" "$@" <<'PY' &
 import mmap, os, random, sys, threading, time
-path, enough, size, pause, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5])
+path, begun, enough = sys.argv[1:4]
+size, pause, count = int(sys.argv[4]), float(sys.argv[5]), int(sys.argv[6])
 fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
 end = os.fstat(fd).st_size // size
 
@@ -32,6 +34,7 @@ def read():
     block = mmap.mmap(-1, size)
     while not os.path.exists(enough):
         os.preadv(fd, [block], random.randrange(end) * size)
+        open(begun, "w").close()
         time.sleep(pause)
 
 
@@ -42,6 +45,10 @@ for thread in threads:
     thread.join()
 PY
   other=$!
+  until [ -e "$tmp/begun" ]; do
+    kill -0 "$other" || die 'no neighbour'
+    sleep 0.02
+  done
 }
 at_exit "touch '$tmp/enough'"
 alone() {
