@@ -97,11 +97,18 @@ class Tree(Scratch):
                                                    "docs/two.md: 2 first-level headings"])
 
     def test_large_files_and_wrong_modes_are_named(self):
-        self.file("blob", "x" * (tree.LARGEST + 1))
-        self.file("run.sh", "#!/bin/sh\n")
-        self.file("data.txt", "x\n").chmod(0o755)
+        self.file("docs/blob", "x" * (tree.LARGEST + 1))
+        self.file("scripts/run.sh", "#!/bin/sh\n")
+        self.file("docs/data.txt", "x\n").chmod(0o755)
         found = sorted(self.offences())
-        self.assertEqual([line.split(":")[0] for line in found], ["blob", "data.txt", "run.sh"])
+        self.assertEqual([line.split(":")[0] for line in found], ["docs/blob", "docs/data.txt", "scripts/run.sh"])
+
+    def test_nothing_new_stands_at_the_top(self):
+        self.file("Makefile", "all:\n")
+        self.file(".ci/run", "true\n")
+        self.file("a.d", "x\n")
+        self.file("new/b.txt", "x\n")
+        self.assertEqual([line.split(":")[0] for line in sorted(self.offences())], ["a.d", "new/b.txt"])
 
     def test_dead_headers_and_functions_are_named(self):
         self.file("src/a/used.h", "int used();\nint dead();\n")

@@ -8,6 +8,7 @@ Prints one line per offence ("docs/x.md: 2 first-level headings") and exits 1.
   headers   each header of src/ is included by another file
   functions each function that a header declares is used beside its definition
   types     a namespace has one definition of a type name; each .cpp has its anonymous namespace for more
+  top       nothing stands at the top but what has its place there
   words     what has another name now is not written any more (docs/glossary.md)
 """
 
@@ -19,6 +20,8 @@ import subprocess
 import sys
 
 LARGEST = 512 << 10
+TOP = {"Makefile", "README.md", "LICENSE", "NOTICE",
+       "src", "ebpf", "python", "scripts", "traces", "tests", "docs"}  # and what begins with a dot
 # What stood there -> what stands there now.
 RETIRED = {
     r"\brun_epoch\b": "Epoch::run",
@@ -55,6 +58,12 @@ def check_page(path, text):
 def check_mode(path, executable, head):
     if (head == b"#!") != executable:
         yield f"{path}: {'executable without #!' if executable else '#! without being executable'}"
+
+
+def check_top(path):
+    first = path.split("/")[0]
+    if first not in TOP and not first.startswith("."):
+        yield f"{path}: nothing else stands at the top: move it into a folder"
 
 
 def check_words(path, text):
@@ -121,6 +130,7 @@ def offences(root):
     sources = {}
     for name in tracked(root):
         path = root / name
+        yield from check_top(name)
         if path.stat().st_size > LARGEST:
             yield f"{name}: {path.stat().st_size >> 10} KiB, more than {LARGEST >> 10}"
         with open(path, "rb") as file:

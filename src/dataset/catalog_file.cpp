@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "os/open_regular.h"
+#include "os/output_place.h"
 
 namespace blksweep {
 namespace {
@@ -203,11 +204,7 @@ Result<std::string> encode_catalog(const CatalogParts& parts) {
 }
 
 Result<> check_catalog_place(const std::string& path) {
-  const Result<Fd> fd = open_regular(path);
-  std::array<std::byte, kMagic.size()> first{};
-  const std::size_t bytes = fd ? pread_full(fd->get(), first, 0, path).value_or(0) : 0;
-  return bytes == 0 || has_magic(first) ? Result<>()
-                                        : usage_error(path + " is no catalog: name a new file");
+  return check_output_place(path, {"catalog", {std::string(kMagic.data(), kMagic.size())}});
 }
 
 Result<> write_catalog(const std::string& path, const CatalogParts& parts) {

@@ -10,10 +10,13 @@
 
 #include "base/text.h"
 #include "os/file.h"
+#include "os/output_place.h"
 
 namespace blksweep {
 namespace {
 
+constexpr std::string_view kNpy = ".npy";
+constexpr std::string_view kNpyHead("\x93NUMPY\x01\x00", 8);
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 
 // One place. The columns of both forms, in their order.
@@ -95,9 +98,15 @@ struct CsvField {
 
 void end_line(std::string& text) { text.back() = '\n'; }
 
+std::string csv_head() {
+  std::string line;
+  Row{}.each([&](std::string_view name, const auto&) { CsvField{line}.add(name); });
+  end_line(line);
+  return line;
+}
+
 Result<> write_csv(Output& out, const EmittedOrder& order) {
-  Row{}.each([&](std::string_view name, const auto&) { CsvField{out.text()}.add(name); });
-  end_line(out.text());
+  out.text() += csv_head();
   return each_row(order, [&](const Row& row) {
     row.each(CsvField{out.text()});
     end_line(out.text());
@@ -153,7 +162,7 @@ std::string npy_head(const EmittedOrder& order, const Widths& widths) {
   constexpr std::size_t kFixed = 10, kUnit = 64;  // magic, version and length; what numpy aligns to
   const std::size_t whole = (kFixed + dict.size() + 1 + kUnit - 1) / kUnit * kUnit;
   dict.append(whole - kFixed - dict.size() - 1, ' ').append("\n");
-  std::string head("\x93NUMPY\x01\x00", 8);
+  std::string head(kNpyHead);
   head += static_cast<char>(dict.size() & 0xFF);
   head += static_cast<char>(dict.size() >> 8);
   return head + dict;
@@ -194,7 +203,7 @@ Result<std::string> filled(const std::string& pattern, const std::string& cell,
 Result<> write_emission(const std::string& path, const EmittedOrder& order) {
   BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(path));
   Output out(file);
-  BLKSWEEP_CHECK(path.ends_with(".npy") ? write_npy(out, order) : write_csv(out, order));
+  BLKSWEEP_CHECK(path.ends_with(kNpy) ? write_npy(out, order) : write_csv(out, order));
   BLKSWEEP_CHECK(out.drain(0));
   return file.commit();
 }
@@ -232,9 +241,9 @@ std::string emission_name(const std::string& pattern, std::uint64_t cell, std::u
   return filled(pattern, std::to_string(cell), std::to_string(repeat)).value_or(pattern);
 }
 
-Result<> try_emission_place(const std::string& path) {
-  BLKSWEEP_TRY([[maybe_unused]] const ReplacedFile file, ReplacedFile::begin(path));
-  return {};
+Result<> check_emission_place(const std::string& path) {
+  return check_output_place(
+      path, {"emission", {path.ends_with(kNpy) ? std::string(kNpyHead) : csv_head()}});
 }
 
 }  // namespace blksweep

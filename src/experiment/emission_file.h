@@ -45,7 +45,7 @@ struct EmissionCount {
 Result<> check_emission_name(const std::string& pattern, const EmissionCount& count);
 // REQUIRES: a name that was checked.
 std::string emission_name(const std::string& pattern, std::uint64_t cell, std::uint64_t repeat);
-// That a file can be made there, before anything is measured.
-Result<> try_emission_place(const std::string& path);
+// An emission takes the place of nothing but an emission in the same form.
+Result<> check_emission_place(const std::string& path);
 
 }  // namespace blksweep

@@ -12,8 +12,6 @@
 #include "os/trust.h"
 
 namespace blksweep {
-namespace {}  // namespace
-
 Result<TraceOutput> TraceOutput::begin(const std::string& path, const TraceFacts& facts) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   BLKSWEEP_CHECK(check_way_to(folder.empty() ? "." : folder));

@@ -8,12 +8,14 @@
 #include <set>
 #include <utility>
 
+#include "os/output_place.h"
 #include "store/json.h"
 
 namespace blksweep {
 namespace {
 
 constexpr std::size_t kMostRequests = 100'000;
+constexpr const char* kHead = "{\"otherData\":";
 constexpr int kProcess = 1;  // one process; its threads are the lanes
 
 std::string quoted(const std::string& text) { return json_line(Json(text)); }
@@ -63,8 +65,7 @@ class Document {
 
   // Without displayTimeUnit: some readers took it for the unit of ts.
   std::string finish(const Json& about) {
-    return fmt::format("{{\"otherData\":{},\n\"traceEvents\":[{}\n]}}\n", json_line(about),
-                       events_);
+    return fmt::format("{}{},\n\"traceEvents\":[{}\n]}}\n", kHead, json_line(about), events_);
   }
 
  private:
@@ -194,6 +195,10 @@ std::string place_events(const std::string& title, const std::string& place,
     out.span(static_cast<int>(s.place) + 1, s);
   }
   return out.finish(about);
+}
+
+Result<> check_timeline_place(const std::string& path) {
+  return check_output_place(path, {"timeline", {kHead}});
 }
 
 std::string trace_events(const TraceRun& trace) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/result.h"
 #include "store/batch_lanes.h"
 #include "store/records.h"
 
@@ -36,6 +37,8 @@ struct TraceRun {
 };
 
 std::string trace_events(const TraceRun& trace);
+// A timeline takes the place of nothing but a timeline.
+Result<> check_timeline_place(const std::string& path);
 
 // What happens in places that take one thing at a time (the slots of a queue): a lane for each
 // place.

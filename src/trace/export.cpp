@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <bit>
 #include <deque>
 #include <queue>
 #include <unordered_map>
 
 #include "base/text.h"
 #include "os/file.h"
+#include "os/output_place.h"
 #include "trace/fio_iolog.h"
 #include "trace/import/csv.h"
 #include "trace/import/fields.h"
@@ -16,6 +19,9 @@ namespace blksweep {
 namespace {
 
 constexpr std::size_t kHeldBytes = std::size_t{1} << 20;
+
+constexpr const char* kIologHead = "fio version 3 iolog\n";
+constexpr std::uint32_t kBlktraceMagic = 0x65617407;  // at the head of each event
 
 // One output file, written in large parts.
 class Output {
@@ -65,7 +71,7 @@ class ToCsv : public RecordExporter {
 
 class ToIolog : public RecordExporter {
  public:
-  Result<> begin(Output& out) override { return out.put("fio version 3 iolog\n"); }
+  Result<> begin(Output& out) override { return out.put(kIologHead); }
 
   Result<bool> add(const TraceRecord& r, const std::string& name, Output& out) override {
     const char* action = action_of(r.op);
@@ -143,14 +149,14 @@ class ToBlktrace : public RecordExporter {
   Result<> end(Output& out) override { return complete_until(INT64_MAX, out); }
 
  private:
-  static constexpr std::uint32_t kMagic = 0x65617407, kQueue = 1, kIssue = 7, kComplete = 8;
+  static constexpr std::uint32_t kQueue = 1, kIssue = 7, kComplete = 8;
   // Categories, in the upper half of the action.
   static constexpr std::uint32_t kRead = 1, kWrite = 2, kFlush = 4, kSync = 8, kQueued = 1 << 4,
                                  kIssued = 1 << 6, kCompleted = 1 << 7, kAhead = 1 << 11,
                                  kMeta = 1 << 12, kDiscard = 1 << 13, kFua = 1 << 15;
 
   struct Event {
-    std::uint32_t magic = kMagic, sequence = 0;
+    std::uint32_t magic = kBlktraceMagic, sequence = 0;
     std::uint64_t time = 0, sector = 0;
     std::uint32_t bytes = 0, action = 0, pid = 0, device = 0, cpu = 0;
     std::uint16_t error = 0, pdu_len = 0;
@@ -211,6 +217,18 @@ class ToBlktrace : public RecordExporter {
   std::priority_queue<Completion, std::vector<Completion>, std::greater<>> waiting_;
 };
 
+OutputKind kind_of(ExportFormat format) {
+  switch (format) {
+    case ExportFormat::iolog:
+      return {"iolog of fio", {kIologHead}};
+    case ExportFormat::blktrace:
+      return {"blktrace",
+              {std::string(std::bit_cast<std::array<char, 4>>(kBlktraceMagic).data(), 4)}};
+    default:
+      return {"CSV of a trace", {csv_header(TraceKind::block), csv_header(TraceKind::file)}};
+  }
+}
+
 std::unique_ptr<RecordExporter> exporter_of(ExportFormat format, TraceKind kind) {
   switch (format) {
     case ExportFormat::iolog:
@@ -240,6 +258,7 @@ Result<ExportReport> export_trace(TraceReader& trace, ExportFormat format,
   if (format == ExportFormat::blktrace && trace.facts().kind == TraceKind::file) {
     return usage_error("a file trace has no blocks: export it as iolog or csv");
   }
+  BLKSWEEP_CHECK(check_output_place(output, kind_of(format)));
   BLKSWEEP_TRY(ReplacedFile file, ReplacedFile::begin(output));
   Output out(std::move(file));
   const auto exporter = exporter_of(format, trace.facts().kind);

@@ -5,8 +5,10 @@
 // Units:     an iolog has microseconds and blktrace sectors: times are cut to the former, addresses
 //            that are no multiple of the latter are left out.
 // Errors:    a file trace as blktrace is a usage error; so is a name that fio's reader does not
-// take. Ownership: `output` appears whole or not at all. Threads:   one owner. Source:    fio's
-// HOWTO "Trace file format v3"; Linux include/uapi/linux/blktrace_api.h.
+//            take, and an `output` that is there and in another format.
+// Ownership: `output` appears whole or not at all.
+// Threads:   one owner.
+// Source:    fio's HOWTO "Trace file format v3"; Linux include/uapi/linux/blktrace_api.h.
 #pragma once
 
 #include <atomic>

@@ -28,6 +28,9 @@ namespace blksweep {
 
 inline constexpr std::uint32_t kTraceVersion = 1;
 
+// A trace takes the place of nothing but a trace.
+Result<> check_trace_place(const std::string& path);
+
 // Where a writer's bytes go, in order.
 using TraceSink = std::function<Result<>(std::span<const std::byte>)>;
 

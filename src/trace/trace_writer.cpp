@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "os/output_place.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_file.h"
 #include "trace/trace_layout.h"
@@ -16,6 +17,10 @@ std::string_view bytes_of(const T& record) {
 }
 
 }  // namespace
+
+Result<> check_trace_place(const std::string& path) {
+  return check_output_place(path, {"trace", {std::string(kTraceMagic.data(), kTraceMagic.size())}});
+}
 
 Result<TraceWriter> TraceWriter::begin(TraceSink sink, const TraceFacts& facts,
                                        std::uint32_t block_records) {

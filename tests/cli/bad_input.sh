@@ -156,7 +156,7 @@ no_permission() {
   mkdir "$tmp/closed"
   chmod 700 "$tmp" "$tmp/closed"
   chmod 000 "$tmp/closed"
-  call as_nobody catalog "$tmp/closed" -o /dev/null
+  call as_nobody catalog "$tmp/closed" -o "${tmp%/*}/none.$$.cat" # in a folder where he can write
   expect_error 1 "$tmp/closed" "Permission denied"
 }
 

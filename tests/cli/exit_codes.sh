@@ -134,6 +134,21 @@ timeline 1 --db done.db -o done.db
 COMMANDS
 }
 
+no_output_replaces_another_kind() {
+  echo mine >notes.txt
+  all_are_refused 'notes.txt is no ' 'name a new file' <<'COMMANDS'
+run --catalog data.cat --buffered --no-probe --db x.db --emission notes.txt
+plan data.cat --emission notes.txt --order lba --merge none
+catalog data -o notes.txt
+trace import blocks.csv -o notes.txt
+trace export files.trace --format csv -o notes.txt
+trace export files.trace --format iolog -o notes.txt
+trace export blocks.trace --format blktrace -o notes.txt
+replay files.trace --data data --timeline notes.txt
+timeline 1 --db done.db -o notes.txt
+COMMANDS
+}
+
 no_output_is_a_sample() {
   all_are_refused 'whose files are samples' <<'COMMANDS'
 run --data data --buffered --no-probe --emission SAMPLE
@@ -223,6 +238,7 @@ usage_is_2
 inputs_of_each_kind
 usage_leaves_no_file
 no_output_replaces_an_input
+no_output_replaces_another_kind
 no_output_is_a_sample
 cd - >/dev/null
 failed_is_1

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -72,9 +73,18 @@ TEST_F(EmissionFile, OfNothingIsWholeAllTheSame) {
 }
 
 TEST_F(EmissionFile, AnOldOneStaysWhereANewOneCannotBeMade) {
-  EXPECT_FALSE(try_emission_place(dir_.path() + "/no/such.npy"));
-  EXPECT_TRUE(try_emission_place(dir_.path() + "/new.npy"));
+  EXPECT_FALSE(check_emission_place(dir_.path() + "/no/such.npy"));
+  EXPECT_TRUE(check_emission_place(dir_.path() + "/new.npy"));
   EXPECT_FALSE(std::ifstream(dir_.path() + "/new.npy").good());  // it was only tried
+}
+
+TEST_F(EmissionFile, TakesThePlaceOfOneInItsFormAndNothingElse) {
+  for (const char* name : {"/old.npy", "/old.csv"}) {
+    ASSERT_TRUE(write_emission(dir_.path() + name, {flat_.view(), {}, {}, 1}));
+    EXPECT_TRUE(check_emission_place(dir_.path() + name));
+  }
+  std::filesystem::rename(dir_.path() + "/old.npy", dir_.path() + "/npy.csv");
+  EXPECT_FALSE(check_emission_place(dir_.path() + "/npy.csv"));
 }
 
 TEST(EmissionName, HasFieldsForCellAndRepeat) {

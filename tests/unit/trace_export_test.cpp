@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <filesystem>
+#include <utility>
+
 #include "base/rng.h"
 #include "os/file.h"
 #include "support/trace_rig.h"
@@ -15,20 +19,36 @@ using support::TraceImport;
 
 class TraceExport : public TraceImport {};
 
+TEST_F(TraceExport, TakesThePlaceOfOneInItsFormatAndNothingElse) {
+  import("1,R,0,8192,31\n").value();
+  constexpr std::array kFormats = {ExportFormat::csv, ExportFormat::iolog, ExportFormat::blktrace};
+  for (const ExportFormat old : kFormats) {
+    for (const ExportFormat format : kFormats) {
+      const std::string path = dir_.path("exported");
+      std::filesystem::remove(path);
+      for (const ExportFormat next : {old, format}) {
+        auto reader = TraceReader::open(dir_.path("out"));
+        EXPECT_EQ(export_trace(*reader, next, path, stop_).has_value(), next == old);
+      }
+    }
+  }
+}
+
 TEST_F(TraceExport, ComesBackFromEachFormat) {
   const std::string text = "1,W,4096,512,30\n1,R,0,8192,31\n2,R,512,512,31\n1,R,1048576,65536,90\n";
   const auto first = import(text);
   ASSERT_TRUE(first);
-  for (const ExportFormat format :
-       {ExportFormat::csv, ExportFormat::iolog, ExportFormat::blktrace}) {
+  for (const auto& [format, name] : {std::pair{ExportFormat::csv, "csv"},
+                                     {ExportFormat::iolog, "iolog"},
+                                     {ExportFormat::blktrace, "blktrace"}}) {
     import(text).value();
     auto reader = TraceReader::open(dir_.path("out"));
-    const auto report = export_trace(*reader, format, dir_.path("exported"), stop_);
+    const auto report = export_trace(*reader, format, dir_.path(name), stop_);
     ASSERT_TRUE(report) << report.error().message();
     EXPECT_EQ(report->records, 4U);
     EXPECT_EQ(report->left_out, 0U);
     ImportSettings s;
-    s.inputs = {dir_.path("exported")};
+    s.inputs = {dir_.path(name)};
     const auto again = import("", s);
     ASSERT_TRUE(again) << again.error().message();
     EXPECT_EQ(again->records, first->records);

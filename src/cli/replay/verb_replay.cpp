@@ -177,7 +177,7 @@ Result<Exit> run_replay(const ReplayOptions& o, const std::vector<std::string>& 
     BLKSWEEP_CHECK(check_replay(trace, found, o.settings));
   }
   if (!o.timeline.empty()) {
-    BLKSWEEP_CHECK(write_file(o.timeline, ""));  // an error now, not after the replay
+    BLKSWEEP_CHECK(check_timeline_place(o.timeline));  // now, not after the replay
   }
   BLKSWEEP_TRY(std::optional<ResultStore> store, open_store(o.db));
   ReplayOrigin origin{o.trace, trace.facts().kind, 0, argv, ""};

@@ -157,7 +157,10 @@ Result<Exit> timeline(const TimelineOptions& options) {
   if (options.out.empty()) {
     return usage_error("say where the timeline goes: -o trace.json, or -o - for stdout");
   }
-  BLKSWEEP_CHECK(check_kept("-o", options.out, {.files = {options.db}}));
+  if (options.out != "-") {
+    BLKSWEEP_CHECK(check_kept("-o", options.out, {.files = {options.db}}));
+    BLKSWEEP_CHECK(check_timeline_place(options.out));
+  }
   BLKSWEEP_TRY(const TraceRun trace, load_run(reader, stored, *found));
   if (trace.run.incomplete) {
     warn(fmt::format("run {} is incomplete: {}", found->id, trace.run.incomplete_reason));

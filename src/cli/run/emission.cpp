@@ -13,10 +13,11 @@ Result<EmissionFiles> EmissionFiles::begin(const std::string& pattern, const Emi
     BLKSWEEP_CHECK(check_emission_name(pattern, count));
     for (std::uint64_t cell = 1; cell <= count.cells; ++cell) {
       for (std::uint64_t repeat = 0; repeat < count.repeats; ++repeat) {
-        BLKSWEEP_CHECK(check_kept("--emission", emission_name(pattern, cell, repeat), inputs));
+        const std::string path = emission_name(pattern, cell, repeat);
+        BLKSWEEP_CHECK(check_kept("--emission", path, inputs));
+        BLKSWEEP_CHECK(check_emission_place(path));
       }
     }
-    BLKSWEEP_CHECK(try_emission_place(emission_name(pattern, 1, 0)));
   }
   return EmissionFiles(pattern);
 }

@@ -80,6 +80,7 @@ void warn_of_facts(const std::string& name, const TraceFacts& facts) {
 
 Result<Exit> run_import(ImportOptions o) {
   BLKSWEEP_CHECK(check_kept("-o", o.settings.output, {.files = o.settings.inputs}));
+  BLKSWEEP_CHECK(check_trace_place(o.settings.output));
   BLKSWEEP_TRY(o.settings.options.time_unit_ns, parse_time_unit(o.time_unit));
   o.settings.options.action = o.queued ? 'Q' : 'D';
   install_stop_signals();
