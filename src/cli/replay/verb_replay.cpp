@@ -28,6 +28,7 @@
 #include "os/signals.h"
 #include "replay/replay.h"
 #include "store/result_store.h"
+#include "store/trace_events.h"
 
 namespace blksweep {
 namespace {
