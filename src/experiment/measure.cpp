@@ -23,6 +23,7 @@
 #include "experiment/observe.h"
 #include "experiment/order_record.h"
 #include "experiment/quality.h"
+#include "loader/batch_parts.h"
 #include "loader/verify.h"
 #include "node/cache/cache.h"
 #include "os/noise.h"
@@ -91,18 +92,6 @@ void record_failures(RunRecord& r, const RunRequest& q, const Epoch& e) {
   }
 }
 
-// The sample that was the given part of a batch: those that could not be read are not parts.
-Sample sample_of_part(const RunRequest& q, const Epoch& e, const DecodeFailure& f) {
-  const Schedule& s = q.planned.schedule;
-  std::uint32_t i = s.batch_begin[f.batch];
-  for (std::uint32_t part = 0;; ++i) {
-    const std::uint32_t p = s.emission[i];
-    if (e.reader().readiness().failed()[p] == 0 && part++ == f.part) {
-      return q.source.catalog.sample(q.planned.plan.order[p]);
-    }
-  }
-}
-
 // Found whether or not the run verifies; verification finds them too, and counts them once.
 void record_undecoded(RunRecord& r, const RunRequest& q, const Epoch& e) {
   if (e.decode() == nullptr || e.decode()->failed() == 0) {
@@ -110,7 +99,9 @@ void record_undecoded(RunRecord& r, const RunRequest& q, const Epoch& e) {
   }
   r.wrong_samples = std::max(r.wrong_samples.value_or(0), e.decode()->failed());
   for (const DecodeFailure& f : e.decode()->failures()) {
-    const Sample s = sample_of_part(q, e, f);
+    const std::uint32_t position =
+        position_of_part(q.planned.schedule, e.reader().readiness().failed(), f.batch, f.part);
+    const Sample s = q.source.catalog.sample(q.planned.plan.order[position]);
     const std::string where = s.offset == 0 ? "" : fmt::format("sample at byte {}: ", s.offset);
     r.failed.push_back({q.source.catalog.full_path(s.file), kDecode + where + f.why});
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "loader/batch_parts.h"
 #include "plan/batch_slots.h"
 
 namespace blksweep {
@@ -57,14 +58,10 @@ void Delivery::on_ready() {
 
 void Delivery::gather(std::uint32_t batch, std::vector<BatchPart>& parts) const {
   parts.clear();
-  for (std::uint32_t i = in_.schedule.batch_begin[batch]; i < in_.schedule.batch_begin[batch + 1];
-       ++i) {
-    const std::uint32_t p = in_.schedule.emission[i];
-    if (in_.failed[p] == 0) {
-      parts.push_back({in_.arena.data() + in_.schedule.place_of(in_.plan, i),
-                       in_.catalog.sample(in_.plan.order[p]).length});
-    }
-  }
+  each_part(in_.schedule, in_.failed, batch, [&](std::uint32_t i) {
+    parts.push_back({in_.arena.data() + in_.schedule.place_of(in_.plan, i),
+                     in_.catalog.sample(in_.plan.order[in_.schedule.emission[i]]).length});
+  });
 }
 
 // As the next stage gets them. `scratch` is the caller's.
@@ -111,12 +108,8 @@ void Delivery::passed(std::uint32_t batch, Stage stage, const TimeSpan& span) {
 
 void Delivery::gather_room(std::uint32_t batch) {
   decode_room_.clear();
-  for (std::uint32_t i = in_.schedule.batch_begin[batch]; i < in_.schedule.batch_begin[batch + 1];
-       ++i) {
-    if (in_.failed[in_.schedule.emission[i]] == 0) {
-      decode_room_.push_back(in_.decoded_bytes[i]);
-    }
-  }
+  each_part(in_.schedule, in_.failed, batch,
+            [&](std::uint32_t i) { decode_room_.push_back(in_.decoded_bytes[i]); });
 }
 
 void Delivery::decode_loop() {
@@ -322,12 +315,8 @@ bool Delivery::record(std::uint32_t batch) {
   if (in_.decode == nullptr && in_.copy == nullptr) {
     exchanges_.make(batch);
   }
-  for (std::uint32_t i = in_.schedule.batch_begin[batch]; i < in_.schedule.batch_begin[batch + 1];
-       ++i) {
-    if (const std::uint32_t p = in_.schedule.emission[i]; in_.failed[p] == 0) {
-      delivered_.push_back(p);
-    }
-  }
+  each_part(in_.schedule, in_.failed, batch,
+            [&](std::uint32_t i) { delivered_.push_back(in_.schedule.emission[i]); });
   if (in_.progress != nullptr) {
     in_.progress->samples.store(delivered_.size(), std::memory_order_relaxed);
   }

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "loader/address_proof.h"
+#include "loader/batch_parts.h"
 #include "loader/epoch.h"
 #include "loader/loader_data.h"
 #include "loader/loader_options.h"
@@ -199,19 +200,15 @@ void Loader::State::read(std::promise<Result<>> prepared) {
 
 void Loader::State::gather(std::uint32_t batch, std::vector<LoadedSample>& out) {
   const std::span<const BatchPart> parts = epoch->delivery().parts(batch);
-  const std::vector<std::uint8_t>& failed = epoch->reader().readiness().failed();
   const Schedule& schedule = planned.schedule;
   out.clear();
-  for (std::uint32_t i = schedule.batch_begin[batch]; i < schedule.batch_begin[batch + 1]; ++i) {
-    const std::uint32_t position = schedule.emission[i];
-    if (failed[position] == 0) {
-      const BatchPart& part = parts[out.size()];
-      const std::uint32_t sample = planned.plan.order[position];
-      out.push_back({part.data, part.bytes, sample, source->catalog.sample(sample).label,
-                     planned.places.empty() ? i : planned.places[i]});
-      stats.bytes += part.bytes;
-    }
-  }
+  each_part(schedule, epoch->reader().readiness().failed(), batch, [&](std::uint32_t i) {
+    const BatchPart& part = parts[out.size()];
+    const std::uint32_t sample = planned.plan.order[schedule.emission[i]];
+    out.push_back({part.data, part.bytes, sample, source->catalog.sample(sample).label,
+                   planned.places.empty() ? i : planned.places[i]});
+    stats.bytes += part.bytes;
+  });
   stats.samples += static_cast<std::uint32_t>(out.size());
 }
 
