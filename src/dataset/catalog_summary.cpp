@@ -21,9 +21,8 @@ std::uint64_t end_address(const Catalog& c, const Sample& s) {
   for (std::size_t i = all.size(); i > 0 && s.length > 0; --i) {
     const ExtentRecord& e = all[i - 1];
     if (e.file_offset < end) {
-      return e.has_address() && e.file_end() >= end
-                 ? c.partition_start + e.device_offset + (end - e.file_offset)
-                 : kNone;
+      const std::uint64_t address = e.file_end() >= end ? e.address_behind(end) : kNone;
+      return address == kNone ? kNone : c.partition_start + address;
     }
   }
   return kNone;

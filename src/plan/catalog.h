@@ -45,6 +45,15 @@ struct ExtentRecord {
   // The flags, but for who else points here: a copy by reflink or a snapshot moves nothing.
   std::uint32_t kind() const { return flags & ~std::uint32_t{kExtentShared}; }
   bool has_address() const { return (flags & (kExtentNoAddress | kExtentInline)) == 0; }
+  // Where a byte of the file lies, with has_address(). Of compressed bytes only their begin is
+  // known.
+  std::uint64_t address_of(std::uint64_t offset) const {
+    return device_offset + ((flags & kExtentEncoded) != 0 ? 0 : offset - file_offset);
+  }
+  // Behind the byte before `end` on the device; ~0: not known.
+  std::uint64_t address_behind(std::uint64_t end) const {
+    return has_address() && (flags & kExtentEncoded) == 0 ? address_of(end) : ~std::uint64_t{0};
+  }
 };
 static_assert(sizeof(ExtentRecord) == 32);
 
@@ -168,8 +177,7 @@ inline std::uint64_t Catalog::address_of(std::uint32_t file, std::uint64_t offse
     return ~std::uint64_t{0};
   }
   const ExtentRecord& e = there.front();
-  const std::uint64_t inside = offset > e.file_offset ? offset - e.file_offset : 0;
-  return partition_start + e.device_offset + inside;
+  return partition_start + e.address_of(std::max(offset, e.file_offset));
 }
 
 }  // namespace blksweep

@@ -56,7 +56,7 @@ class SegmentWalk {
       flush(e.file_offset);
     }
     if (run_address_ == kUnknownAddress && e.has_address()) {
-      run_address_ = e.device_offset + (std::max(run_, e.file_offset) - e.file_offset);
+      run_address_ = e.address_of(std::max(run_, e.file_offset));
     }
     data_end_ = std::max(data_end_, e.file_end());
   }

@@ -46,6 +46,22 @@ std::uint64_t wanted(const Catalog& catalog, const Plan& plan, const Piece& piec
   return to > from ? to - from : 0;
 }
 
+// Behind the last byte that the device gives for it.
+std::uint64_t end_of(const Catalog& catalog, const Read& read) {
+  const std::uint64_t end = read.offset + read.length;
+  if (read.source == kFromDevice) {
+    return end;
+  }
+  std::uint64_t address = kUnknown;
+  for (const ExtentRecord& e : catalog.extents_from(read.source, read.offset)) {
+    if (e.file_offset >= end) {
+      break;
+    }
+    address = e.address_behind(std::min(end, e.file_end()));
+  }
+  return address;
+}
+
 }  // namespace
 
 std::uint64_t address_of(const Catalog& catalog, const Read& read) {
@@ -56,7 +72,7 @@ std::uint64_t address_of(const Catalog& catalog, const Read& read) {
   if (there.empty() || !there.front().has_address() || read.offset < there.front().file_offset) {
     return kUnknown;
   }
-  return there.front().device_offset + (read.offset - there.front().file_offset);
+  return there.front().address_of(read.offset);
 }
 
 PlanSummary summarize(const Catalog& catalog, const Plan& plan, std::uint32_t unit) {
@@ -71,7 +87,7 @@ PlanSummary summarize(const Catalog& catalog, const Plan& plan, std::uint32_t un
       continue;
     }
     std::uint64_t address = address_of(catalog, read);
-    const std::uint64_t end = address + read.length;
+    const std::uint64_t end = end_of(catalog, read);
     if (address != kUnknown && head != kUnknown) {
       address = continued(align_down(address, unit), head, unit);
     }
@@ -79,7 +95,7 @@ PlanSummary summarize(const Catalog& catalog, const Plan& plan, std::uint32_t un
       seeks.add(head, address);
     }
     sum.read_bytes += read.length;
-    head = address == kUnknown ? kUnknown : align_up(end, unit);
+    head = end == kUnknown ? kUnknown : align_up(end, unit);
   }
   sum.seeks = seeks.all_known ? std::optional(seeks.count) : std::nullopt;
   sum.mean_seek_bytes = seeks.mean();

@@ -91,6 +91,20 @@ TEST(Order, SortedOrdersAscendByTheirKey) {
   }
 }
 
+// Two samples in a compressed extent, and one in the next, whose blocks follow the compressed ones.
+TEST(Order, SamplesOfACompressedExtentLieBeforeTheNextOne) {
+  support::FlatCatalog made("/x");
+  made.add("shard", 256 << 10);
+  made.extents = {{0, 0, 128 << 10, kExtentEncoded, 0},
+                  {128 << 10, 20 << 10, 128 << 10, kExtentEncoded, 0}};
+  const PartSample parts[] = {
+      {0, 1000, 0, kNoLabel}, {100 << 10, 1000, 0, kNoLabel}, {128 << 10, 1000, 0, kNoLabel}};
+  Catalog c = made.view();
+  c.whole = {};
+  c.parts = parts;
+  EXPECT_EQ(make_order(c, {.order = Order::lba}), identity(3));
+}
+
 TEST(Order, ReverseIsAddressOrderBackwards) {
   const SyntheticCatalog data({.files = 700, .odd = 0.3});
   auto forward = make_order(data.view(), {.order = Order::lba});

@@ -272,5 +272,37 @@ TEST(PlanSummary, SeeksAreUnknownWhereAnAddressIs) {
   EXPECT_FALSE(summarize(c, plan).mean_seek_bytes);
 }
 
+// Its length counts bytes of the file: where it ends on the device is not known.
+TEST(PlanSummary, SeeksAreUnknownBehindACompressedExtent) {
+  const SyntheticCatalog data({.files = 50, .extents_per_file = 1});
+  Catalog c = data.view();
+  std::vector<ExtentRecord> extents(c.extents.begin(), c.extents.end());
+  c.extents = extents;
+  const Plan plan = plan_of(data, Order::lba, {});
+  for (ExtentRecord& e : extents) {
+    e.flags |= kExtentEncoded;
+  }
+  EXPECT_FALSE(summarize(c, plan).seeks);
+  EXPECT_FALSE(summarize(c, plan).mean_seek_bytes);
+}
+
+// a and b have a piece behind each other's: a a', b b' lie as a b a' b'.
+TEST(PlanSummary, AReadEndsWhereItsLastExtentDoes) {
+  constexpr std::uint64_t kBlock = 4096;
+  support::FlatCatalog made("/x");
+  made.add("a", 2 * kBlock);
+  made.add("b", 2 * kBlock);
+  made.extents = {{0, 0, kBlock, 0, 0},
+                  {kBlock, 2 * kBlock, kBlock, 0, 0},
+                  {0, kBlock, kBlock, 0, 1},
+                  {kBlock, 3 * kBlock, kBlock, 0, 1}};
+  made.files[1].first_extent = 2;
+  const Catalog c = made.view();
+  const PlanSummary sum = summarize(c, make_plan(c, {0, 1}, 1, {.merge = Merge::file}));
+  EXPECT_EQ(sum.reads, 2U);
+  EXPECT_EQ(sum.seeks, 1U);
+  EXPECT_EQ(sum.mean_seek_bytes, 2.0 * kBlock) << "from behind a' back to b";
+}
+
 }  // namespace
 }  // namespace blksweep

@@ -269,6 +269,10 @@ TEST(Summary, CountsNeighboursThatTouch) {
     EXPECT_DOUBLE_EQ(*s.adjacent_path, 0.0) << size;
     EXPECT_DOUBLE_EQ(*s.adjacent_lba, 0.5) << size;
     EXPECT_DOUBLE_EQ(s.extents_mean, 1.0) << size;
+    for (ExtentRecord& e : p.extents) {
+      e.flags |= kExtentEncoded;
+    }
+    EXPECT_FALSE(summarize(p.view()).adjacent_lba) << "compressed: where they end is not known";
   }
 }
 
