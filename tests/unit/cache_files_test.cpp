@@ -190,10 +190,11 @@ TEST_F(CacheFiles, LookingUpCountsThoseThatAreNoLongerThere) {
   }
 }
 
-TEST_F(CacheFiles, WarmingCoversTheDataAndLeavesHolesOut) {
+TEST_F(CacheFiles, WarmingCoversTheDataAndLeavesHolesAndTheUnwrittenOut) {
   {
     const Fd fd(::open(dir_.path("sparse").c_str(), O_WRONLY | O_CREAT, 0600));
     ASSERT_EQ(::pwrite(fd.get(), "x", 1, off_t{64} << 20), 1);
+    ASSERT_EQ(::fallocate(fd.get(), 0, off_t{8} << 20, off_t{8} << 20), 0);
     ASSERT_EQ(::fsync(fd.get()), 0);
   }
   dir_.write("whole", std::string(3'000'000, 'x'));

@@ -60,7 +60,8 @@ void add_extents(const Fd& fd, std::uint32_t file, ExtentReader& reader,
     return;
   }
   for (const fiemap_extent& e : reader.extents()) {
-    if (e.fe_logical < size) {
+    // What is unwritten is zeros, as a hole is, and no device is asked for either.
+    if (e.fe_logical < size && (e.fe_flags & FIEMAP_EXTENT_UNWRITTEN) == 0) {
       const bool placed = (e.fe_flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DATA_INLINE)) == 0;
       add_pieces({placed ? e.fe_physical : kNowhere, e.fe_logical,
                   std::min(e.fe_length, size - e.fe_logical), file},
