@@ -18,6 +18,19 @@ CellSettings named() {
   return cell;
 }
 
+TEST(Fallback, ChunksAndSortingWindowsGoByAddress) {
+  CellSettings cell;
+  cell.order = Order::random;
+  EXPECT_FALSE(sorts_by_address(cell));
+  cell.sort_window = {Bytes{1}, 0};
+  EXPECT_TRUE(sorts_by_address(cell));
+  cell.sort_window = {Bytes{0}, 1};  // percent
+  EXPECT_TRUE(sorts_by_address(cell));
+  cell.sort_window = {};
+  cell.order = Order::chunked;
+  EXPECT_TRUE(sorts_by_address(cell));
+}
+
 TEST(Fallback, KeepsDefaultsWhereNothingIsRefused) {
   const auto settled = settle({}, kNothing);
   ASSERT_TRUE(settled);

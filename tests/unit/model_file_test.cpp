@@ -1,4 +1,5 @@
 // Model files: what is read is what is written, and what is wrong is named in one line.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,6 +77,26 @@ TEST(ModelFile, MeasuredCurvesReadBackAsThemselves) {
   EXPECT_EQ(got.ageing, 0.0123);
   EXPECT_EQ(got.cache_segments, 3U);
   EXPECT_EQ(got.cache_segment, timing.cache_segment);
+}
+
+// A curve of 4096 points is the longest; so are as many zones.
+TEST(ModelFile, AListHasALongestLength) {
+  const auto of = [](int points, int zones) {
+    std::string curve, rates;
+    for (int i = 0; i < points; ++i) {
+      curve += fmt::format("[{:.6f}, \"{}us\"],", i / 5000.0, 1000 + i);
+    }
+    for (int i = 0; i < zones; ++i) {
+      rates += "\"200MB/s\",";
+    }
+    return fmt::format(
+        "kind = \"rotating\"\nrotation = \"8ms\"\nzone_rates = [{}]\ninterface_rate = "
+        "\"500MB/s\"\nseek_forward = [{}]\nseek_backward = [[0, \"1ms\"]]\n",
+        rates, curve);
+  };
+  EXPECT_TRUE(parse_model(of(4096, 4096), "m.toml"));
+  EXPECT_FALSE(parse_model(of(4097, 1), "m.toml"));
+  EXPECT_FALSE(parse_model(of(1, 4097), "m.toml"));
 }
 
 TEST(ModelFile, TheNameIsTheFilesUnlessItHasOne) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <type_traits>
 
+#include "store/database.h"
 #include "store/labels.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
@@ -145,6 +146,23 @@ TEST_F(PredictionStore, ReplaysComeBackAsTheyWereOldestFirst) {
     EXPECT_EQ((*stored)[i].id, static_cast<std::int64_t>(i) + 1);
     EXPECT_EQ(text_of_row((*stored)[i].row), text_of_row(rows[i]));
   }
+}
+
+TEST_F(PredictionStore, ACurveOfAReplayIsStoredPointByPoint) {
+  auto store = ResultStore::open(path_);
+  ASSERT_TRUE(store);
+  ReplayRow row = replay_row_from(100);
+  row.curves = {{"lateness", 0.5, 12.25}, {"lateness", 0.99, 40}, {"rate", 1, 3}};
+  ASSERT_TRUE(store->add_replay(row));
+  auto db = Database::open(path_, Database::Mode::existing);
+  ASSERT_TRUE(db);
+  auto points = db->prepare(
+      "SELECT group_concat(replay_id || ' ' || kind || ' ' || x || ' ' || y) FROM replay_curve");
+  ASSERT_TRUE(points);
+  ASSERT_TRUE(points->step());
+  std::string text;
+  points->read(text);
+  EXPECT_EQ(text, "1 lateness 0.5 12.25,1 lateness 0.99 40.0,1 rate 1.0 3.0");
 }
 
 // Also those that differ only in what goes without saying, behind one that has its own name.

@@ -2,6 +2,8 @@
 // the runs.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "support/rig_session.h"
 
 namespace blksweep {
@@ -46,6 +48,14 @@ TEST(RigWatch, FindsADiskThatAnswersFromMemory) {
     r.run.device_reads = 5000;
   }
   expect_rig_line(hardware, "BROKEN RIG: the disk answers from memory: 5,");
+  for (const auto& [reads, line] : {std::pair{1500U, "controls not judged yet"},
+                                    {1501U, "BROKEN RIG: the disk answers from memory: 1,501"}}) {
+    for (StoredRun& r : hardware.runs) {
+      r.run.device_reads = reads;
+      r.run.epoch_ns = 1'000'000'000;  // as many in a second
+    }
+    expect_rig_line(hardware, line);
+  }
   hardware.hosts[""].layers = {{"vda", "kind", "virtual"}};  // says that it rotates, as they do
   expect_rig_line(hardware, "controls not judged yet");
 }
@@ -74,7 +84,9 @@ TEST(RigWatch, ADiskIsTooFastWhereMoreThanHalfOfACellsRunsAre) {
     });
   };
   expect_rig_line(fast_in(2), "controls not judged yet");
-  expect_rig_line(fast_in(3), "BROKEN RIG: the disk answers from memory: 3 of 4 runs of a/a");
+  expect_rig_line(fast_in(3),
+                  "BROKEN RIG: the disk answers from memory: 3 of 4 runs of a/a took less than 70 "
+                  "% of the time that its model hdd-7200 needs for their reads (median 20 %)");
 }
 
 TEST(RigWatch, WhatADrivesOwnBufferMayHaveHadSaysNothing) {

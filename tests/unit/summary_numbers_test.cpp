@@ -49,6 +49,39 @@ TEST(SummaryNumbers, ALevelHasItsLeastAndGreatest) {
   EXPECT_EQ(numbers.at("hidden_transfer_greatest"), "75.0 %");
 }
 
+TEST(SummaryNumbers, AMedianHasItsUnit) {
+  CellSummary cell;
+  cell.verdict.detectable = 0.03;
+  cell.twins.requests = 4096;
+  cell.twins.twin_requests = 2048;
+  cell.ceiling_share = 0.75;
+  cell.first_batch_ns = 2e6;
+  cell.depth_mean = 31.5;
+  cell.requests_issued = 1234;
+  cell.device_fallbacks = 17;
+  cell.read_amplification = 1.25;
+  cell.utilisation = 0.9;
+  cell.exposed_copy = 0.125;
+  cell.copy_cpu_ns_per_part = 5e3;
+  cell.ideal_share = 0.8;
+  cell.prediction_epoch_ns = 3e9;
+  cell.prediction_error = -0.05;
+  cell.quality.displacement = 0.25;
+  cell.quality.label_mix = 0.5;
+  const auto numbers = numbers_of(cell);
+  const std::map<std::string, std::string> wanted = {
+      {"detectable", "3.0 %"},      {"device_requests", "4,096"}, {"fio_requests", "2,048"},
+      {"ceiling_share", "75 %"},    {"first_batch", "2 ms"},      {"depth_mean", "31.5"},
+      {"requests_issued", "1,234"}, {"device_fallbacks", "17"},   {"read_amplification", "1.25"},
+      {"utilisation", "90 %"},      {"exposed_copy", "12.5 %"},   {"copy_cpu", "5 us"},
+      {"ideal_share", "80 %"},      {"prediction", "3 s"},        {"prediction_error", "-5.0 %"},
+      {"displacement", "0.25"},     {"label_mix", "0.50"}};
+  for (const auto& [name, text] : wanted) {
+    ASSERT_TRUE(numbers.contains(name)) << name;
+    EXPECT_EQ(numbers.at(name), text) << name;
+  }
+}
+
 TEST(SummaryNumbers, WhatIsUnknownHasNoNumberAndNoNameStandsTwice) {
   CellSummary cell;
   cell.runs = 3;
