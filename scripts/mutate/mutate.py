@@ -34,7 +34,7 @@ import time
 
 from mutants import Mutant, applied, mutants_of
 from reach import Reach
-from running import STOP, Interrupted, ended
+from running import STOP, Interrupted, ended, queues_put_back
 from stages import OWN, PROGRAMS, TARGETS, asked, groups_of, own
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -309,7 +309,8 @@ def main():
     PLACE.mkdir(exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        report(run(options))
+        with queues_put_back():
+            report(run(options))
     except (KeyboardInterrupt, Interrupted):
         STOP.set()
         sys.exit("mutate: interrupted; the same command goes on")

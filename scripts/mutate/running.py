@@ -4,8 +4,10 @@ A changed program may loop, or ask for all memory: time of the CPU, memory and c
 processes and mounts of its own (unshare), which the kernel ends with it.
 """
 
+import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -72,6 +74,36 @@ def loops_on(folder):
         except OSError:
             pass  # detached meanwhile
     return found
+
+
+def setting(file):
+    """What it says, of a choice what is chosen; None where it cannot be read."""
+    try:
+        text = file.read_text().strip()
+    except OSError:
+        return None
+    choice = re.search(r"\[(.+?)\]", text)
+    return choice[1] if choice else text
+
+
+def settings(block):
+    """Of the queues of loop devices. The scheduler first: it resets others; never the limit of discards (scripts/loopfs.sh)."""
+    files = [file for queue in sorted(pathlib.Path(block).glob("loop*/queue")) for file in (queue / "scheduler", *sorted(queue.iterdir()))]
+    return {file: setting(file) for file in files
+            if file.name != "discard_max_bytes" and file.is_file() and file.stat().st_mode & 0o200}
+
+
+@contextlib.contextmanager
+def queues_put_back(block="/sys/block"):
+    """A changed program, or one that is ended, may leave them as nobody wants them; they outlive whoever had the device."""
+    found = settings(block)
+    try:
+        yield
+    finally:
+        for file, text in [*found.items()] * 2:
+            with contextlib.suppress(OSError):
+                if text is not None and setting(file) != text:
+                    file.write_text(text)
 
 
 def bounded(command, cwd, seconds, cpu_seconds, env=None, needless=NEVER):

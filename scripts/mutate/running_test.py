@@ -67,5 +67,21 @@ class Running(unittest.TestCase):
             running.ended(("true",), self.folder.name, 600)
 
 
+class Queues(unittest.TestCase):
+    def test_are_as_they_were_whatever_happens(self):
+        with tempfile.TemporaryDirectory() as folder:
+            queue = pathlib.Path(folder) / "loop3/queue"
+            queue.mkdir(parents=True)
+            for name, text in (("scheduler", "[none] bfq\n"), ("nr_requests", "128\n"), ("discard_max_bytes", "0\n"), ("fixed", "1\n")):
+                (queue / name).write_text(text)
+            (queue / "fixed").chmod(0o444)
+            with self.assertRaises(KeyboardInterrupt), running.queues_put_back(folder):
+                for name in ("scheduler", "nr_requests", "discard_max_bytes"):
+                    (queue / name).write_text("bfq 7\n")
+                raise KeyboardInterrupt
+            self.assertEqual([(queue / name).read_text() for name in ("scheduler", "nr_requests", "discard_max_bytes", "fixed")],
+                             ["none", "128", "bfq 7\n", "1\n"])
+
+
 if __name__ == "__main__":
     unittest.main()

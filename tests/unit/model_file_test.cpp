@@ -99,6 +99,27 @@ TEST(ModelFile, AListHasALongestLength) {
   EXPECT_FALSE(parse_model(of(1, 4097), "m.toml"));
 }
 
+TEST(ModelFile, LimitsAreAllowedAndWhatIsBeyondIsNot) {
+  const auto remote = [](const char* round_trip) {
+    return parse_model(fmt::format("kind = \"remote\"\nround_trip = \"{}\"\nlink_rate = "
+                                   "\"1GB/s\"\n",
+                                   round_trip),
+                       "m.toml")
+        .has_value();
+  };
+  EXPECT_TRUE(remote("0ns"));
+  EXPECT_TRUE(remote("100s"));
+  EXPECT_FALSE(remote("101s"));
+  const auto rotating = [](int segments) {
+    return parse_model(fmt::format("cache_segments = {}\n{}", segments, kRotating), "m.toml")
+        .has_value();
+  };
+  EXPECT_FALSE(rotating(0));
+  EXPECT_TRUE(rotating(1));
+  EXPECT_TRUE(rotating(1024));
+  EXPECT_FALSE(rotating(1025));
+}
+
 TEST(ModelFile, TheNameIsTheFilesUnlessItHasOne) {
   EXPECT_EQ(parse_model(kFlash, "x.toml")->name, "x.toml");
   EXPECT_EQ(parse_model(std::string("name = \"y\"\n") + kFlash, "x.toml")->name, "y");

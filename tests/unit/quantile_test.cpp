@@ -38,6 +38,7 @@ TEST(OutlierLimit, IsThatOfTheNextSmallerCountInTheTable) {
   EXPECT_EQ(steps, (std::vector<std::size_t>{6, 8, 10, 12, 15, 20, 30, 50, 100}));
   EXPECT_GT(outlier_limit(5), outlier_limit(6));
   EXPECT_EQ(outlier_limit(1000), outlier_limit(5000));
+  EXPECT_NE(outlier_limit(999), outlier_limit(1000));
 }
 
 TEST(Outliers, OfNormalValuesAreFoundInOneSessionOfAHundred) {

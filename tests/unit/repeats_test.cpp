@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <thread>
 
 #include "experiment/experiment.h"
@@ -332,6 +333,17 @@ TEST(StoppingText, CountsRoundsAndSaysWhyItStopped) {
                   .starts_with("sda: after 2 rounds (--repeats auto): 1 of 3 intervals within "
                                "2.0 %; --repeats-max 2 was reached\n"));
   EXPECT_EQ(stopping_text({}), "");
+  for (const auto& [reason, text] :
+       {std::pair{"time-limit", "--time-limit 3 s was reached"},
+        {"no-pairs", "no cell has a complete run beside one of the baseline"},
+        {"fio-clock", "is too coarse: only longer epochs help"},
+        {"gpu-lost", "the GPU was lost"},
+        {"interrupted", "interrupted: the same command goes on"}}) {
+    StoppingRecord other = most;
+    other.time_limit_ns = 3'000'000'000;
+    other.reason = reason;
+    EXPECT_NE(stopping_text({{"", other}}).find(text), std::string::npos) << reason;
+  }
 }
 
 TEST(StoppingText, HasTwoDigitsThatMatter) {

@@ -117,6 +117,7 @@ TEST(ReplayCertificate, NothingHasNoDepthNoRateAndNoErrors) {
     EXPECT_EQ(c.length_ns, 0);
     EXPECT_FALSE(c.rate_error || c.gap_error || c.latency_error || c.depth_error || c.free_share);
     EXPECT_EQ(c.verdict, Verdict::faithful);
+    EXPECT_TRUE(c.reasons.empty());
   }
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
+#include <iterator>
 
 #include "base/rng.h"
 #include "support/temp_dir.h"
@@ -248,6 +250,34 @@ TEST(TraceSort, GivesAllInOrderAndKeepsTheOrderOfEqualTimes) {
       return Result<>();
     }));
     EXPECT_EQ(out, in) << run;
+  }
+}
+
+TEST(TraceBlock, AHeadIsRefusedForEachOfItsFields) {
+  const BlockHead good{.magic = kBlockMagic,
+                       .records = kBlockRecords,
+                       .first_ns = 5,
+                       .last_ns = 5,
+                       .names = 10,
+                       .names_bytes = 20,
+                       .stored_bytes = kMaxBlockBytes,
+                       .reserved = 0,
+                       .check = 0};
+  EXPECT_TRUE(check_head(good));
+  const std::function<void(BlockHead&)> changes[] = {
+      [](BlockHead& h) { ++h.magic; },
+      [](BlockHead& h) { h.records = 0; },
+      [](BlockHead& h) { ++h.records; },
+      [](BlockHead& h) { h.first_ns = -1; },
+      [](BlockHead& h) { h.last_ns = 4; },
+      [](BlockHead& h) { ++h.names; },
+      [](BlockHead& h) { h.names_bytes = kMaxNewNamesBytes + 1; },
+      [](BlockHead& h) { ++h.stored_bytes; },
+      [](BlockHead& h) { h.reserved = 1; }};
+  for (std::size_t i = 0; i < std::size(changes); ++i) {
+    BlockHead bad = good;
+    changes[i](bad);
+    EXPECT_FALSE(check_head(bad)) << i;
   }
 }
 

@@ -57,5 +57,17 @@ TEST(TraceLanes, OfAQueueAreItsPlacesThatWereTaken) {
   expect_in_order(lanes);
 }
 
+TEST(TraceLanes, OfAQueueHoldWhatItsPlaceHad) {
+  const Json document = parse_json(place_events(
+      "replay", "slot", {{0, 5, 9, "a", {}}, {4, 6, 7, "b", {}}, {0, 9, 10, "c", {}}}, {}));
+  std::map<std::string, int> lanes;
+  for (const Json& event : document["traceEvents"]) {
+    if (event["ph"] == "X") {
+      lanes[event["name"].get<std::string>()] = event["tid"].get<int>();
+    }
+  }
+  EXPECT_EQ(lanes, (std::map<std::string, int>{{"a", 1}, {"b", 5}, {"c", 1}}));
+}
+
 }  // namespace
 }  // namespace blksweep

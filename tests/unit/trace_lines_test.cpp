@@ -89,6 +89,21 @@ TEST_F(TraceImport, QuotesOfCsvCloseOnceAndAtTheEnd) {
   EXPECT_EQ(import(head + "\"a\"\n").value().name(0), "a");
 }
 
+TEST_F(TraceImport, AnIologHasPlacesOfWhatHasThem) {
+  const auto got = import(
+      "fio version 3 iolog\n5 /d/a trim 7 4096\n6 /d/a sync\n7 /d/a datasync\n8 /d/a write 9 1\n");
+  ASSERT_TRUE(got) << got.error().message();
+  ASSERT_EQ(got->records.size(), 4U);
+  EXPECT_EQ(got->records[0].offset, 7U);
+  EXPECT_EQ(got->records[0].bytes, 4096U);
+  EXPECT_EQ(got->records[1].op, TraceOp::flush);
+  EXPECT_EQ(got->records[2].op, TraceOp::flush);
+  EXPECT_EQ(got->records[3].offset, 9U);
+  for (const char* action : {"read", "write", "trim"}) {
+    expect_refused(fmt::format("fio version 3 iolog\n5 /d/a {}\n", action), ":2: an offset");
+  }
+}
+
 // The letters of blktrace's rwbs, in its order: flush, operation, FUA, read-ahead, sync, metadata.
 TEST_F(TraceImport, LettersOfBlkparseAreOperationsAndFlags) {
   struct Said {
