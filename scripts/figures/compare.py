@@ -107,6 +107,13 @@ def only(told):
     return page.table([("Only in", False), ("Cell", False)], rows) if rows else "<p class=soft>None.</p>"
 
 
+def same_runs(cells):
+    """A list with the line on runs that are in both databases, or an empty one."""
+    count = sum(c["in_both"] for c in cells)
+    return [f"{count} runs are in both: of a difference they say nothing, and the intervals take them for runs of two "
+            "sessions."] if count else []
+
+
 def build(told, svg):
     facts = [(f["name"], load.cut(f["a"]) or "–", load.cut(f["b"]) or "–") for f in told["facts"] if f["differs"]]
     same = [(f["name"], load.cut(f["a"]) or "–") for f in told["facts"] if not f["differs"]]
@@ -114,7 +121,7 @@ def build(told, svg):
     return page.document(
         title="blksweep: two experiments",
         lead=[f"A is {told['a']}, B is {told['b']}. They differ in {len(facts)} facts and have {len(told['cells'])} cells "
-             "in common."],
+             "in common.", *same_runs(told["cells"])],
         sections=[("What differs", page.table([("Fact", False), ("A", False), ("B", False)], facts)
                    if facts else "<p class=soft>Nothing that is stored.</p>"),
                   ("Cells in both", cells),

@@ -50,12 +50,13 @@ PY
 call report a.db b.db
 expect_status 0
 [[ $out == *'setting depth'*8*2*'2.000 ['*'only in A: path'*'only in B: inode'*'not in its interval'* ]] || die 'the table'
+[[ $out != *'runs are in both'* ]] || die 'runs of one database alone'
 # 73.5 and 367.6 samples/s in the median, by the nearest number as in any other table.
 [[ $out == *'random  5 '*' 74 '*'lba '*' 368 '* ]] || die 'speeds are not rounded'
 [[ $out == *'... random,lba,path '*'... random,lba,inode '* ]] || die 'commands that begin alike look equal'
 call report a.db a.db
 expect_status 0
-[[ $out == *'facts are the same'*'1.000 ['*'not shown'* ]] || die 'a database and itself'
+[[ $out == *'facts are the same'*'1.000 ['*'not shown'*'15 runs are in both databases'* ]] || die 'a database and itself'
 call report a.db b.db --baseline order=lba --json
 expect_status 0
 [[ $(printf '%s' "$out" | "$python" -c 'import json, sys

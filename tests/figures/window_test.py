@@ -84,9 +84,11 @@ class Comparison(unittest.TestCase):
 
     def test_a_ratio_without_an_interval_is_drawn_and_has_no_word(self):
         side = {"cell": {}, "runs": 3, "incomplete": 0, "samples_per_s": 10.0}
-        cells = [{"label": "lba", "baseline": True, "a": side, "b": side, "ratio": ratio(2.0), "relative_ratio": None},
-                 {"label": "path", "baseline": False, "a": side, "b": side, "ratio": ratio(2, 1.5, 2.5, True),
+        cells = [{"label": "lba", "baseline": True, "a": side, "b": side, "in_both": 0, "ratio": ratio(2.0), "relative_ratio": None},
+                 {"label": "path", "baseline": False, "a": side, "b": side, "in_both": 3, "ratio": ratio(2, 1.5, 2.5, True),
                   "relative_ratio": None}]
+        self.assertIn("3 runs are in both", compare.build(self.told(cells), None))
+        self.assertNotIn("in both:", compare.build(self.told(cells[:1]), None))
         rows = compare.cell_rows(cells)
         self.assertEqual(rows[0][5:8], ("2.000", "–", "baseline"))
         self.assertEqual(rows[1][5:7], ("2.000 [1.500, 2.500]", "differs"))

@@ -100,7 +100,8 @@ TEST_F(TraceImport, AnIologHasPlacesOfWhatHasThem) {
   EXPECT_EQ(got->records[2].op, TraceOp::flush);
   EXPECT_EQ(got->records[3].offset, 9U);
   for (const char* action : {"read", "write", "trim"}) {
-    expect_refused(fmt::format("fio version 3 iolog\n5 /d/a {}\n", action), ":2: an offset");
+    expect_refused(fmt::format("fio version 3 iolog\n5 /d/a {}\n", action), ":2: an offset",
+                   with_format("iolog"));
   }
 }
 

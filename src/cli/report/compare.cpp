@@ -142,6 +142,17 @@ struct Match {
   const StoredCell *a, *b;
 };
 
+std::size_t in_both(const std::vector<const StoredRun*>& a,
+                    const std::vector<const StoredRun*>& b) {
+  const auto same_as = [](const StoredRun& x) {
+    return [&x](const StoredRun* y) {
+      return y->run.started_unix_ns == x.run.started_unix_ns && y->run.epoch_ns == x.run.epoch_ns;
+    };
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(
+      a, [&](const StoredRun* run) { return std::ranges::any_of(b, same_as(*run)); }));
+}
+
 ComparedCell compared(const ComparedSide& a, const ComparedSide& b, const Match& cell,
                       const Match& base) {
   ComparedCell out;
@@ -152,6 +163,7 @@ ComparedCell compared(const ComparedSide& a, const ComparedSide& b, const Match&
   const std::vector<double> of_a = speeds_of(runs_a), of_b = speeds_of(runs_b);
   out.runs_a = of_a.size();
   out.runs_b = of_b.size();
+  out.in_both = in_both(runs_a, runs_b);
   out.left_out_a = left_out(a.input, cell.a->id);
   out.left_out_b = left_out(b.input, cell.b->id);
   out.median_a = of_a.empty() ? Maybe<double>() : median(of_a);

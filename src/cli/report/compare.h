@@ -29,6 +29,7 @@ struct ComparedCell {
   CellRecord a, b;
   std::size_t runs_a = 0, runs_b = 0;          // counted
   std::size_t left_out_a = 0, left_out_b = 0;  // incomplete
+  std::size_t in_both = 0;                     // the same runs: of a copy that went on
   Maybe<double> median_a, median_b;            // samples per second
   Maybe<UnpairedRatio> ratio;                  // b over a; none: no run on one side
   Maybe<UnpairedRatio> relative;               // the same of the ratio to the baseline

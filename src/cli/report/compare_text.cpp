@@ -99,9 +99,16 @@ std::string notes(const Comparison& c) {
   if (std::ranges::any_of(c.cells, few)) {
     text += fmt::format("no interval from fewer than {} runs on either side\n", kLeastRounds);
   }
-  std::size_t left_out = 0;
+  std::size_t left_out = 0, in_both = 0;
   for (const ComparedCell& cell : c.cells) {
     left_out += cell.left_out_a + cell.left_out_b;
+    in_both += cell.in_both;
+  }
+  if (in_both > 0) {
+    text += fmt::format(
+        "{} runs are in both databases: of a difference they say nothing, and the intervals take "
+        "them\nfor runs of two sessions\n",
+        in_both);
   }
   return left_out == 0 ? text : text + fmt::format("{} incomplete runs are left out\n", left_out);
 }
@@ -147,6 +154,7 @@ Json comparison_json(const Comparison& c) {
                             {"baseline", cell.baseline},
                             {"a", side_json(cell.a, cell.runs_a, cell.left_out_a, cell.median_a)},
                             {"b", side_json(cell.b, cell.runs_b, cell.left_out_b, cell.median_b)},
+                            {"in_both", cell.in_both},
                             {"ratio", ratio_json(cell.ratio)},
                             {"relative_ratio", ratio_json(cell.relative)}});
   }
