@@ -144,13 +144,12 @@ struct Match {
 
 std::size_t in_both(const std::vector<const StoredRun*>& a,
                     const std::vector<const StoredRun*>& b) {
-  const auto same_as = [](const StoredRun& x) {
-    return [&x](const StoredRun* y) {
-      return y->run.started_unix_ns == x.run.started_unix_ns && y->run.epoch_ns == x.run.epoch_ns;
-    };
+  const auto is_in_b = [&b](const StoredRun* x) {
+    return std::ranges::any_of(b, [x](const StoredRun* y) {
+      return y->run.started_unix_ns == x->run.started_unix_ns && y->run.epoch_ns == x->run.epoch_ns;
+    });
   };
-  return static_cast<std::size_t>(std::ranges::count_if(
-      a, [&](const StoredRun* run) { return std::ranges::any_of(b, same_as(*run)); }));
+  return static_cast<std::size_t>(std::ranges::count_if(a, is_in_b));
 }
 
 ComparedCell compared(const ComparedSide& a, const ComparedSide& b, const Match& cell,
