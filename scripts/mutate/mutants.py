@@ -3,7 +3,9 @@
 A source is looked at line by line, as clang-format leaves it: operators stand between blanks, template brackets do not.
 """
 
+import collections
 import dataclasses
+import hashlib
 import re
 
 # (what it is, pattern of a whole operator or word, what it becomes)
@@ -91,6 +93,18 @@ def mutants_of(file, text):
             if after != line:
                 found.append(Mutant(file, number, begin, end, kind, line, after))
     return found
+
+
+def drawn(mutants, seed):
+    """In an order of chance that the seed makes. Each mutant has its place by itself: where some lines of the program have changed,
+    the others are drawn as before, so a campaign can go on over changes of the program, and on another machine."""
+    before = collections.Counter()
+
+    def place(mutant):
+        before[mutant.change] += 1
+        return hashlib.sha256(f"{seed} {mutant.change} {before[mutant.change]}".encode()).digest()
+
+    return [mutant for _, mutant in sorted(((place(m), m) for m in mutants), key=lambda both: both[0])]
 
 
 def applied(text, mutant):

@@ -1,7 +1,7 @@
 """Places that can be changed are found, and nothing else is touched."""
 import unittest
 
-from mutants import applied, code_of, mutants_of
+from mutants import applied, code_of, drawn, mutants_of
 
 
 def changed(line):
@@ -46,6 +46,16 @@ class Mutants(unittest.TestCase):
             self.assertEqual(different, [mutant.line])
         with self.assertRaisesRegex(ValueError, "f.cpp:1 is not as it was"):
             applied("other", mutants_of("f.cpp", text)[0])
+
+    def test_the_draw_of_a_seed_outlives_changes_of_other_lines(self):
+        line = "  x{} = a + b < 2;\n"
+        text = "".join(line.format(i % 40) for i in range(80))  # each line stands twice
+        draw = [m.change for m in drawn(mutants_of("f.cpp", text), 1)]
+        longer = [m.change for m in drawn(mutants_of("f.cpp", "  y = c * d;\n" + text), 1)]
+        self.assertEqual([change for change in longer if change in draw], draw)
+        self.assertEqual(sorted(draw), sorted(m.change for m in mutants_of("f.cpp", text)))
+        self.assertNotEqual(draw, [m.change for m in drawn(mutants_of("f.cpp", text), 2)])
+        self.assertLess(sum(a == b for a, b in zip(draw, (m.change for m in mutants_of("f.cpp", text)))), len(draw) // 4)
 
     def test_code_keeps_its_columns(self):
         line = 'call("x // y", \'"\'); // end'

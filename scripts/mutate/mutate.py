@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Changes the program in one place at a time and asks whether a test notices.
 
-usage: scripts/mutate/mutate.py [--seconds N] [--count N] [--files GLOB,...] [--seed N] [--stages LIST] [--place FILE:LINE]... [--again] [--workers N]
+usage: scripts/mutate/mutate.py [--seconds N] [--count N] [--files GLOB,...] [--seed N] [--skip N] [--stages LIST] [--place FILE:LINE]... [--again] [--workers N]
+  --skip    of the seed's draw the first N, which were asked elsewhere
   --files   sources, default src/*/*.cpp and below but src/cli      --stages  unit,root,cli: in turn, for what survives
   --again   those that survived before, wherever their lines are now
   --place   all mutants of these lines, in place of random ones     --workers at once, each in a copy of its own (default: half the CPUs, or 2)
@@ -24,7 +25,6 @@ import hashlib
 import json
 import os
 import pathlib
-import random
 import shutil
 import signal
 import subprocess
@@ -32,7 +32,7 @@ import sys
 import threading
 import time
 
-from mutants import Mutant, applied, mutants_of
+from mutants import Mutant, applied, drawn, mutants_of
 from reach import Reach
 from running import STOP, Interrupted, ended, queues_put_back
 from stages import OWN, PROGRAMS, TARGETS, asked, groups_of, own
@@ -194,8 +194,7 @@ def chosen(options, tree):
     if options.again:
         again = survivors()
         found = [m for m in found if m.change in again]
-    random.Random(options.seed).shuffle(found)
-    return found
+    return drawn(found, options.seed)[options.skip:]
 
 
 def arguments():
@@ -204,6 +203,7 @@ def arguments():
     parser.add_argument("--count", type=int, default=sys.maxsize)
     parser.add_argument("--files", default="")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--stages", default="unit,root")
     parser.add_argument("--place", action="append", default=[])
     parser.add_argument("--again", action="store_true")
