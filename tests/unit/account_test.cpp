@@ -244,6 +244,12 @@ TEST(Account, OfATimeOutsideTheEpochDoesNotHold) {
   EXPECT_NE(broken(), "");
   batches[0][Stage::compute] = without_wait({11, 12});
   EXPECT_EQ(broken(), "");
+  // Within the copy: what it says is inside that, and is not counted twice.
+  batches[0][Stage::transfer] = without_wait({11, 21});
+  batches[0][Stage::blocked] = without_wait({-1, 12});
+  EXPECT_EQ(broken(), "");
+  batches[0][Stage::release] = without_wait({12, 21});
+  EXPECT_EQ(broken(), "1 intervals end before they begin or leave the epoch");
 }
 
 TEST(Account, WhoseSumsWereTamperedWithDoesNotHold) {

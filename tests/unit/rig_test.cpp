@@ -1,10 +1,12 @@
 // Disks and data sets of a spec: which sites there are, and what passes for made.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "cli/run/spec.h"
 #include "dataset/planned.h"
+#include "rig/needs.h"
 #include "rig/stamp.h"
 #include "support/temp_dir.h"
 
@@ -104,6 +106,45 @@ TEST_F(StampTest, ATornOneIsOther) {
     std::ofstream(folder_.path() + "/stamp") << whole.substr(0, n);
     EXPECT_NE(stamp_.look(wanted).state, StampState::whole) << n;
   }
+}
+
+std::uint64_t made_bytes(std::uint64_t count) {
+  MakeSettings settings;
+  settings.count = count;
+  return space_needed(settings).n;
+}
+
+// A disk of 1 GiB, emulated, with a set and what is packed from it; another set in the folder.
+TEST(RigNeeds, AreOfWhatIsMissingAndNoMoreThanTheDisk) {
+  const TempDir folder;
+  RigSettings rig = rig_of(
+      "[[disk]]\nname = \"a\"\nsize = \"1GiB\"\nmodel = \"hdd-7200\"\n"
+      "[[data]]\nname = \"x\"\non = \"a\"\nmake = { count = 100 }\n"
+      "[[data]]\nname = \"y\"\non = \"a\"\npack = { of = \"x\" }\n");
+  EXPECT_TRUE(needs_of(rig).to_make.empty());  // nowhere to make it
+  rig.workdir = folder.path() + "/work";
+  constexpr std::uint64_t kTables = (std::uint64_t{1} << 30) / 20;
+  RigNeeds needs = needs_of(rig);
+  EXPECT_EQ(needs.space.n, kTables + 2 * made_bytes(100));
+  EXPECT_EQ(needs.memory.n, needs.space.n);
+  EXPECT_GT(needs.free.n, 0U);
+  EXPECT_EQ(needs.to_make, (std::vector<std::string>{"disk a (1 GiB, ext4)", "a, x", "a, y"}));
+  std::get<MakeSettings>(rig.data[0].what).count = 1'000'000;
+  needs = needs_of(rig);
+  EXPECT_EQ(needs.space.n, std::uint64_t{1} << 30);
+  EXPECT_FALSE(std::filesystem::exists(rig.workdir));
+}
+
+TEST(RigNeeds, WithoutADiskAreOfTheDataAlone) {
+  const TempDir folder;
+  RigSettings rig = rig_of(
+      "[[data]]\nname = \"x\"\nmake = { count = 100 }\n"
+      "[[data]]\nname = \"z\"\nfolder = \"/srv/z\"\n");
+  rig.workdir = folder.path() + "/work";
+  const RigNeeds needs = needs_of(rig);
+  EXPECT_EQ(needs.space.n, made_bytes(100));
+  EXPECT_EQ(needs.memory.n, 0U);
+  EXPECT_EQ(needs.to_make, std::vector<std::string>{"x"});
 }
 
 TEST(PlannedCatalog, HasTheFilesOfItsSettings) {

@@ -100,6 +100,21 @@ TEST(Scatter, WhatNeedsTwoIovecsIsReadToBoth) {
   EXPECT_EQ(staging_area(one.plan, one.schedule, 4).n, 4U * 12288);
 }
 
+// Room is for the largest read that is copied, wherever among the plan's pieces its own begin.
+TEST(Scatter, RoomIsForReadsBehindOthersToo) {
+  OneRead one;
+  one.plan.reads.push_back({20480, 36864, kFromDevice});
+  one.plan.first_piece = {0, 3, 6};
+  one.schedule.slot = {16, 0, 8, 40, 24, 32};
+  const auto append = [&](Piece p) { one.plan.pieces.push_back(p); };
+  append({3, 0, 0, 4096});
+  append({4, 0, 12288, 4096});
+  append({5, 0, 20480, 4096});
+  EXPECT_EQ(staging_area(one.plan, one.schedule, 2).n, 2U * 24576);
+  one.plan.pieces.back().read_offset = 32768;  // 12 KiB a piece: not copied
+  EXPECT_EQ(staging_area(one.plan, one.schedule, 2).n, 2U * 20480);
+}
+
 // What is left after any number of bytes begins right behind them and has the rest of the length.
 TEST(Scatter, AdvanceDropsExactlyTheBytesThatCame) {
   OneRead one;
