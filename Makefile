@@ -98,14 +98,13 @@ main    := src/cli/main.cpp
 sources := $(filter-out $(main) $(mpi_src) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)) \
              $(if $(filter 1,$(CUDA)),$(cuda_off),$(cuda_on)),$(call in_src,*.cpp))
 
-# Sources of a folder are compiled a few at a time, as sets: reading headers is most of the work. What is
+# Sources of a room (src/os with its corners) are compiled a few at a time, as sets: reading headers is most of the work. What is
 # linked in place of something else or needs flags of its own is compiled alone; in small sets, so is what takes long.
-sets_of = $(shell printf '%s\n' $(1) | awk '{ d = $$0; sub("/[^/]*$$", "", d); \
-            print d "/set" int((n[d]++) / $(2)) ":" $$0 }')
+sets_of = $(shell printf '%s\n' $(1) | awk -F/ '{ d = $$1 "/" $$2; print d "/set" int((n[d]++) / $(2)) ":" $$0 }')
 set_size := $(or $(SETS),16)
 small    := $(filter 1 2 3 4,$(set_size))
 slow    := $(if $(small),src/cli/command.cpp src/cli/run/options.cpp src/cli/run/answer.cpp \
-           src/store/trace_events.cpp src/experiment/fio_twin.cpp $(call in_src,verb_*.cpp))
+           src/store/export/trace_events.cpp src/experiment/fio_twin.cpp $(call in_src,verb_*.cpp))
 alone   := $(main) $(slow) src/cli/version.cpp src/loader/loader.cpp $(variants) \
            tests/unit/allocations_test.cpp $(wildcard tests/gpu/*_cuda*.cpp) tests/standin/nvml.cpp
 # With PLAIN a sanitizer sees what the program does in a test, and not the test: that is compiled once, for `make test`.

@@ -8,11 +8,10 @@
 
 /* In the submitter, or the SQPOLL thread of its ring: both are of the process. */
 SEC("tp_btf/io_uring_queue_async_work")
-int BPF_PROG(on_punt)
-{
-	if (shared.enabled && shared.process == bpf_get_current_pid_tgid() >> 32)
-		__sync_fetch_and_add(&shared.punted, 1);
-	return 0;
+int BPF_PROG(on_punt) {
+  if (shared.enabled && shared.process == bpf_get_current_pid_tgid() >> 32)
+    __sync_fetch_and_add(&shared.punted, 1);
+  return 0;
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* Fixed-width types and the size check for headers that kernel side (C) and user side (C++) share. */
+/* Fixed-width types and the size check for headers that kernel side (C) and user side (C++) share.
+ */
 #ifndef BLKSWEEP_WIRE_TYPES_H
 #define BLKSWEEP_WIRE_TYPES_H
 

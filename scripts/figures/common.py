@@ -8,7 +8,7 @@ import load
 import style
 
 LEAST_ROUNDS = 5  # as kLeastRounds of src/stats/paired.h
-DECODE_BOUND = 0.5  # as kDecodeBound of src/store/decode_bound.h
+DECODE_BOUND = 0.5  # as kDecodeBound of src/store/summary/decode_bound.h
 
 
 def plural(count, word):

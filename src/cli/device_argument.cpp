@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "os/device_layers.h"
-#include "os/file.h"
+#include "os/block/device_layers.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace fs = std::filesystem;

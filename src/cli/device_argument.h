@@ -1,14 +1,14 @@
 // DEV|PATH on the command line: "loop0", "/dev/loop0p1", or any file or folder on the device.
 //
-// Errors:  a device that is not there; a path on a filesystem without a device (os/blockdev.h).
-// Threads: any.
+// Errors:  a device that is not there; a path on a filesystem without a device
+// (os/block/blockdev.h). Threads: any.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 
 namespace blksweep {
 

@@ -13,7 +13,7 @@
 #include "cli/answer.h"
 #include "cli/verb.h"
 #include "cli/version.h"
-#include "os/fatal_end.h"
+#include "os/process/fatal_end.h"
 
 namespace blksweep {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "os/own_program.h"
-#include "os/trust.h"
+#include "os/file/trust.h"
+#include "os/process/own_program.h"
 
 namespace blksweep {
 

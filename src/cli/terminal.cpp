@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

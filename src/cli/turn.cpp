@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 

@@ -15,7 +15,7 @@
 #include "disk/disk.h"
 #include "disk/filesystem.h"
 #include "disk/speedup.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

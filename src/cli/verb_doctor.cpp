@@ -8,7 +8,7 @@
 #include "cli/report/figures.h"
 #include "cli/verb.h"
 #include "doctor/doctor.h"
-#include "store/json.h"
+#include "store/export/json.h"
 
 namespace blksweep {
 namespace {

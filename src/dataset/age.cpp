@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 #include "base/units.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

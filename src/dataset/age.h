@@ -5,7 +5,7 @@
 //          files in random order are removed until the wanted share is. What is written next goes
 //          into the holes. The rest stays in a folder of its own (kAgedFolder).
 // Errors:  what the system says of the file; a share that is no room to fill is usage. A stop that
-//          was asked for (os/signals.h) is Exit::interrupted.
+//          was asked for (os/process/signals.h) is Exit::interrupted.
 // Threads: one.
 #pragma once
 

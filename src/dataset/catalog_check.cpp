@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 #include "dataset/data_files.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {}  // namespace

@@ -10,8 +10,8 @@
 #include <type_traits>
 
 #include "base/fd.h"
-#include "os/open_regular.h"
-#include "os/output_place.h"
+#include "os/file/open_regular.h"
+#include "os/file/output_place.h"
 
 namespace blksweep {
 namespace {

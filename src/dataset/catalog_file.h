@@ -16,7 +16,7 @@
 
 #include "base/result.h"
 #include "dataset/catalog_parts.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "plan/catalog.h"
 
 namespace blksweep {

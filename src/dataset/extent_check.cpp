@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "dataset/data_files.h"
 #include "dataset/placement.h"
-#include "os/write_watch.h"
+#include "os/file/write_watch.h"
 
 namespace blksweep {
 namespace {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/fd.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 

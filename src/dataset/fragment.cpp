@@ -13,7 +13,7 @@
 
 #include "dataset/make_writers.h"
 #include "dataset/sample_writer.h"
-#include "os/fiemap.h"
+#include "os/file/fiemap.h"
 
 namespace blksweep {
 namespace {

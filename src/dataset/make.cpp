@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "dataset/make_writers.h"
 #include "dataset/target_folder.h"
-#include "os/file.h"
-#include "os/trust.h"
+#include "os/file/file.h"
+#include "os/file/trust.h"
 
 namespace blksweep {
 namespace {

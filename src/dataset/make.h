@@ -6,7 +6,7 @@
 //
 // Errors:  refused before anything is written: too little space or inodes, a folder that is not
 //          empty, sizes that the format cannot hold. An error later leaves an incomplete folder
-//          and says so; a stop that was asked for (os/signals.h) is Exit::interrupted.
+//          and says so; a stop that was asked for (os/process/signals.h) is Exit::interrupted.
 // Threads: one.
 #pragma once
 

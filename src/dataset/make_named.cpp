@@ -14,7 +14,7 @@
 #include "dataset/make_writers.h"
 #include "dataset/sample_writer.h"
 #include "dataset/target_folder.h"
-#include "os/trust.h"
+#include "os/file/trust.h"
 
 namespace blksweep {
 namespace {

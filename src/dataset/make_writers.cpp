@@ -9,7 +9,7 @@
 
 #include "dataset/sample_writer.h"
 #include "dataset/tar.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -17,7 +17,7 @@
 #include "dataset/pack_index.h"
 #include "dataset/pack_output.h"
 #include "dataset/walk.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -13,8 +13,8 @@
 #include <system_error>
 
 #include "codec/sample_header.h"
-#include "os/file.h"
-#include "os/open_regular.h"
+#include "os/file/file.h"
+#include "os/file/open_regular.h"
 
 namespace blksweep {
 namespace {

@@ -14,8 +14,8 @@
 #include "dataset/pack_index.h"
 #include "dataset/tar.h"
 #include "dataset/target_folder.h"
-#include "os/file.h"
-#include "os/trust.h"
+#include "os/file/file.h"
+#include "os/file/trust.h"
 
 namespace blksweep {
 namespace {

@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 
 namespace blksweep {
 namespace {

@@ -17,8 +17,8 @@
 #include "base/result.h"
 #include "dataset/catalog_parts.h"
 #include "dataset/scan.h"
-#include "os/btrfs_chunks.h"
-#include "os/fiemap.h"
+#include "os/block/btrfs_chunks.h"
+#include "os/file/fiemap.h"
 
 namespace blksweep {
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "os/file.h"
-#include "os/signals.h"
+#include "os/file/file.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

@@ -20,8 +20,8 @@
 #include "dataset/placement.h"
 #include "dataset/tar.h"
 #include "dataset/walk.h"
-#include "os/file.h"
-#include "os/memory_room.h"
+#include "os/file/file.h"
+#include "os/memory/memory_room.h"
 
 namespace blksweep {
 namespace {

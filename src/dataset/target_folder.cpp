@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "base/fd.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "dataset/pack_index.h"
-#include "os/foreign_mounts.h"
-#include "os/open_regular.h"
+#include "os/file/open_regular.h"
+#include "os/mount/foreign_mounts.h"
 
 namespace blksweep {
 namespace {

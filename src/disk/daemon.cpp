@@ -17,8 +17,8 @@
 #include "base/log.h"
 #include "disk/backing.h"
 #include "disk/fuse_files.h"
-#include "os/file.h"
-#include "os/process_id.h"
+#include "os/file/file.h"
+#include "os/process/process_id.h"
 
 namespace blksweep {
 namespace {

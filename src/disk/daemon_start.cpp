@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "disk/daemon.h"
-#include "os/file.h"
-#include "os/own_program.h"
+#include "os/file/file.h"
+#include "os/process/own_program.h"
 
 namespace blksweep {
 namespace {

@@ -9,8 +9,8 @@
 #include <filesystem>
 
 #include "disk/filesystem.h"
-#include "os/blockdev.h"
-#include "os/holders.h"
+#include "os/block/blockdev.h"
+#include "os/block/holders.h"
 
 namespace blksweep {
 namespace {

@@ -2,7 +2,7 @@
 // was put back meanwhile, which no comparison of both ends sees.
 //
 // Watched: the settings of its queue and of those that it stands on, the limits of this process's
-//          cgroup (os/setting_watch.h says what is not seen), and the model and speed of an
+//          cgroup (os/block/setting_watch.h says what is not seen), and the model and speed of an
 //          emulated disk that it is or stands on.
 // Errors:  none; what cannot be watched is not seen.
 // Threads: one owner.
@@ -12,7 +12,7 @@
 #include <string>
 
 #include "disk/registry.h"
-#include "os/setting_watch.h"
+#include "os/block/setting_watch.h"
 
 namespace blksweep {
 

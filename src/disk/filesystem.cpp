@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "os/process.h"
-#include "os/signals.h"
+#include "os/process/process.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

@@ -12,8 +12,8 @@
 #include "disk/filesystem.h"
 #include "disk/loop_device.h"
 #include "disk/unmount_patiently.h"
-#include "os/file.h"
-#include "os/holders.h"
+#include "os/block/holders.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "os/file.h"
-#include "os/folder_entries.h"
+#include "os/file/file.h"
+#include "os/file/folder_entries.h"
 
 namespace blksweep {
 namespace {

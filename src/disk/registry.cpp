@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "base/log.h"
-#include "os/device_layers.h"
-#include "os/file.h"
-#include "os/folder_entries.h"
-#include "os/own_folder.h"
-#include "os/process_id.h"
+#include "os/block/device_layers.h"
+#include "os/file/file.h"
+#include "os/file/folder_entries.h"
+#include "os/file/own_folder.h"
+#include "os/process/process_id.h"
 
 namespace blksweep {
 namespace {

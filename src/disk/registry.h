@@ -24,7 +24,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "model/model_spec.h"
-#include "os/process_id.h"
+#include "os/process/process_id.h"
 
 namespace blksweep {
 

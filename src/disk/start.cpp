@@ -15,11 +15,11 @@
 #include "disk/filesystem.h"
 #include "disk/loop_device.h"
 #include "disk/timing.h"
-#include "os/holders.h"
-#include "os/memory_room.h"
-#include "os/open_regular.h"
-#include "os/signals.h"
-#include "os/trust.h"
+#include "os/block/holders.h"
+#include "os/file/open_regular.h"
+#include "os/file/trust.h"
+#include "os/memory/memory_room.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

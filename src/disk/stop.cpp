@@ -18,9 +18,9 @@
 #include "disk/loop_device.h"
 #include "disk/timing.h"
 #include "disk/unmount_patiently.h"
-#include "os/file.h"
-#include "os/holders.h"
-#include "os/process_id.h"
+#include "os/block/holders.h"
+#include "os/file/file.h"
+#include "os/process/process_id.h"
 
 namespace blksweep {
 namespace {

@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "os/file.h"
-#include "os/process_id.h"
+#include "os/file/file.h"
+#include "os/process/process_id.h"
 
 namespace blksweep {
 namespace {

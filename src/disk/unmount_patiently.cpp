@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "os/holders.h"
-#include "os/unmount.h"
+#include "os/block/holders.h"
+#include "os/mount/unmount.h"
 
 namespace blksweep {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 
 namespace blksweep {
 

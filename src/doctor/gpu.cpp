@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "doctor/checks.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "stage/cuda/cuda_stage.h"
 #include "stage/cuda/nvml.h"
 

@@ -15,10 +15,10 @@
 #include "io/engine_trial.h"
 #include "loader/file_slots.h"
 #include "loader/settings.h"
-#include "os/file.h"
+#include "os/file/file.h"
+#include "os/file/open_regular.h"
 #include "os/hostfacts.h"
-#include "os/open_regular.h"
-#include "os/residency.h"
+#include "os/memory/residency.h"
 #include "probe/block_probe.h"
 #include "probe/probe_trial.h"
 

@@ -15,11 +15,11 @@
 #include "node/journal/folder.h"
 #include "node/journal/undo_journal.h"
 #include "node/limits/plan.h"
-#include "os/blockdev.h"
-#include "os/file.h"
-#include "os/memory_room.h"
-#include "os/process.h"
-#include "os/reclaim.h"
+#include "os/block/blockdev.h"
+#include "os/file/file.h"
+#include "os/memory/memory_room.h"
+#include "os/memory/reclaim.h"
+#include "os/process/process.h"
 #include "trace/fio_program.h"
 
 namespace blksweep {

@@ -10,10 +10,10 @@
 #include "base/fd.h"
 #include "disk/registry.h"
 #include "doctor/checks.h"
-#include "os/device_layers.h"
-#include "os/direct_io.h"
-#include "os/file.h"
-#include "os/open_regular.h"
+#include "os/block/device_layers.h"
+#include "os/file/direct_io.h"
+#include "os/file/file.h"
+#include "os/file/open_regular.h"
 
 namespace blksweep {
 namespace {

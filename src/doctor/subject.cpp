@@ -11,8 +11,8 @@
 
 #include "base/fd.h"
 #include "dataset/placement.h"
-#include "os/foreign_mounts.h"
-#include "os/open_regular.h"
+#include "os/file/open_regular.h"
+#include "os/mount/foreign_mounts.h"
 
 namespace blksweep {
 namespace {

@@ -17,10 +17,10 @@
 #include "base/rng.h"
 #include "disk/disk_watch.h"
 #include "io/read_list.h"
-#include "os/blockdev.h"
-#include "os/disk_use.h"
-#include "os/open_regular.h"
-#include "os/standstill.h"
+#include "os/block/blockdev.h"
+#include "os/block/disk_use.h"
+#include "os/file/open_regular.h"
+#include "os/process/standstill.h"
 
 namespace blksweep {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "os/layer_facts.h"
+#include "os/block/layer_facts.h"
 
 namespace blksweep {
 

@@ -9,7 +9,7 @@
 
 #include "experiment/describe_host.h"
 #include "loader/loader_data.h"
-#include "os/layer_facts.h"
+#include "os/block/layer_facts.h"
 
 namespace blksweep {
 namespace {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "disk/registry.h"
-#include "os/btrfs_chunks.h"
-#include "os/device_layers.h"
+#include "os/block/btrfs_chunks.h"
+#include "os/block/device_layers.h"
 #include "os/hostfacts.h"
 #include "simulate/predict_run.h"
 #include "stage/cuda/nvml.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "loader/source.h"
-#include "os/layer_facts.h"
+#include "os/block/layer_facts.h"
 #include "store/records.h"
 
 namespace blksweep {

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "os/file.h"
-#include "os/output_place.h"
+#include "os/file/file.h"
+#include "os/file/output_place.h"
 
 namespace blksweep {
 namespace {

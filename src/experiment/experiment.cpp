@@ -11,13 +11,13 @@
 #include "base/log.h"
 #include "experiment/ceiling_round.h"
 #include "experiment/describe_host.h"
-#include "experiment/incomplete.h"
 #include "experiment/prediction_notes.h"
 #include "experiment/probes.h"
+#include "experiment/proof/incomplete.h"
+#include "experiment/record/spin_record.h"
 #include "experiment/rounds.h"
 #include "experiment/settle_source.h"
-#include "experiment/spin_record.h"
-#include "os/layer_facts.h"
+#include "os/block/layer_facts.h"
 #include "store/result_reader.h"
 
 namespace blksweep {

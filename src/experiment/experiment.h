@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "experiment/pair.h"
-#include "experiment/peer_run.h"
+#include "experiment/peer/peer_run.h"
 #include "experiment/repeats.h"
 #include "simulate/predict_run.h"
 #include "store/result_store.h"

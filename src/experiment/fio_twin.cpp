@@ -18,9 +18,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "experiment/fio_engine.h"
-#include "os/file.h"
-#include "os/process.h"
-#include "os/stuck_open.h"
+#include "os/file/file.h"
+#include "os/file/stuck_open.h"
+#include "os/process/process.h"
 #include "trace/fio_program.h"
 
 namespace blksweep {

@@ -26,7 +26,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "io/engine.h"
-#include "os/private_folder.h"
+#include "os/file/private_folder.h"
 #include "plan/plan.h"
 #include "store/records.h"
 #include "trace/fio_iolog.h"

@@ -8,8 +8,8 @@
 #include "base/rng.h"
 #include "experiment/fio_engine.h"
 #include "experiment/fio_twin.h"
-#include "os/disk_use.h"
-#include "os/standstill.h"
+#include "os/block/disk_use.h"
+#include "os/process/standstill.h"
 
 namespace blksweep {
 namespace {

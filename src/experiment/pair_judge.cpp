@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "experiment/pair.h"
-#include "os/disk_use.h"
-#include "os/layer_facts.h"
+#include "os/block/disk_use.h"
+#include "os/block/layer_facts.h"
 
 namespace blksweep {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/units.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 
 namespace blksweep {
 namespace {

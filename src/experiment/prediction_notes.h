@@ -20,8 +20,8 @@ std::vector<std::string> prediction_notes(const CellSettings& cell, const Plan& 
 // far off, and more in flight than it was fitted to.
 std::vector<std::string> model_notes(const ModelSpec& model, const CellSettings& cell);
 
-// What the disk's queue is (os/blockdev.h queue_settings) and the prediction has not, unless the
-// cell asks for another one.
+// What the disk's queue is (os/block/blockdev.h queue_settings) and the prediction has not, unless
+// the cell asks for another one.
 std::vector<std::string> queue_notes(const std::vector<std::pair<std::string, std::string>>& queue,
                                      const CellSettings& cell);
 

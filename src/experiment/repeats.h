@@ -18,7 +18,7 @@
 
 #include "stats/anytime.h"
 #include "stats/precision.h"
-#include "store/pairs.h"
+#include "store/summary/pairs.h"
 
 namespace blksweep {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "experiment/emission_file.h"
-#include "experiment/quality.h"
+#include "experiment/record/quality.h"
 #include "stats/paired.h"
 #include "stats/student_t.h"
 

@@ -26,7 +26,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "os/request_limits.h"
+#include "os/block/request_limits.h"
 
 namespace blksweep {
 

@@ -5,7 +5,7 @@
 //          (overlay, network, tmpfs) sizes and times of all files.
 // Watched: where bytes come from the device itself, blocks that were moved away and back would be
 //          missed so, and they may have held another file's bytes meanwhile. Moving needs the file
-//          open for writing; that nobody had is seen by os/write_watch.h. Where the watch is
+//          open for writing; that nobody had is seen by os/file/write_watch.h. Where the watch is
 //          refused the run says so.
 // Mounted: the data set's directory is on the filesystem that the experiment began with, at either
 //          end of each run. An image that is mounted over it may hold files of the same names,
@@ -28,7 +28,7 @@
 #include "dataset/folder_times.h"
 #include "loader/settings.h"
 #include "loader/source.h"
-#include "os/write_watch.h"
+#include "os/file/write_watch.h"
 
 namespace blksweep {
 

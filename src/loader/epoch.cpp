@@ -13,7 +13,7 @@
 #include "loader/memory_check.h"
 #include "loader/reader.h"
 #include "loader/worker_reader.h"
-#include "os/request_limits.h"
+#include "os/block/request_limits.h"
 
 namespace blksweep {
 namespace {

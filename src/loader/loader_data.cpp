@@ -15,7 +15,7 @@
 #include "dataset/extent_check.h"
 #include "loader/loader_options.h"
 #include "loader/planned_epoch.h"
-#include "os/mounts_around.h"
+#include "os/mount/mounts_around.h"
 #include "plan/plan.h"
 
 namespace blksweep {

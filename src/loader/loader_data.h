@@ -18,7 +18,7 @@
 #include "loader/loader.h"
 #include "loader/source.h"
 #include "loader/spare_memory.h"
-#include "os/write_watch.h"
+#include "os/file/write_watch.h"
 
 namespace blksweep {
 

@@ -10,7 +10,7 @@
 #include "loader/own_window.h"
 #include "loader/scatter.h"
 #include "loader/verify.h"
-#include "os/memory_room.h"
+#include "os/memory/memory_room.h"
 #include "plan/epoch_part.h"
 
 namespace blksweep {

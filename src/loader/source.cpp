@@ -12,8 +12,8 @@
 #include "dataset/catalog_file.h"
 #include "dataset/extent_check.h"
 #include "dataset/scan.h"
-#include "os/direct_io.h"
-#include "os/file.h"
+#include "os/file/direct_io.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 #include "plan/catalog.h"
 
 namespace blksweep {

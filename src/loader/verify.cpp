@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "codec/sample_header.h"
 #include "dataset/data_files.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -18,15 +18,15 @@
 #include "map/plan.h"
 #include "map/schedule.h"
 #include "model/map_modes.h"
-#include "os/blockdev.h"
-#include "os/direct_io.h"
-#include "os/disk_use.h"
-#include "os/file.h"
+#include "os/block/blockdev.h"
+#include "os/block/disk_use.h"
+#include "os/block/layer_facts.h"
+#include "os/file/direct_io.h"
+#include "os/file/file.h"
+#include "os/file/open_regular.h"
+#include "os/file/written_ranges.h"
 #include "os/hostfacts.h"
-#include "os/layer_facts.h"
-#include "os/open_regular.h"
-#include "os/standstill.h"
-#include "os/written_ranges.h"
+#include "os/process/standstill.h"
 
 namespace blksweep {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "model/model_keys.h"
 #include "model/model_spec.h"
-#include "os/open_regular.h"
+#include "os/file/open_regular.h"
 
 namespace blksweep {
 namespace {

@@ -14,7 +14,7 @@
 #include "cli/version.h"
 #include "dataset/catalog_file.h"
 #include "loader/loader_options.h"
-#include "os/kept_files.h"
+#include "os/file/kept_files.h"
 #include "ranks/told_rank.h"
 
 namespace blksweep {

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "cli/answer.h"
 #include "experiment/data_facts.h"
-#include "experiment/quality.h"
+#include "experiment/record/quality.h"
 #include "loader/loader_data.h"
 #include "loader/loader_options.h"
 #include "mpi/compare.h"

@@ -7,10 +7,10 @@
 
 #include "base/json.h"
 #include "experiment/describe_host.h"
-#include "os/disk_use.h"
-#include "os/file.h"
+#include "os/block/disk_use.h"
+#include "os/block/own_reads.h"
+#include "os/file/file.h"
 #include "os/hostfacts.h"
-#include "os/own_reads.h"
 
 namespace blksweep {
 

@@ -12,7 +12,7 @@
 
 #include "disk/disk_watch.h"
 #include "loader/source.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 #include "ranks/row.h"
 #include "store/records.h"
 

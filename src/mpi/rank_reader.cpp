@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "os/block/own_reads.h"
 #include "os/noise.h"
-#include "os/own_reads.h"
-#include "os/standstill.h"
+#include "os/process/standstill.h"
 
 namespace blksweep {
 

@@ -13,7 +13,7 @@
 #include "dataset/catalog_check.h"
 #include "dataset/catalog_file.h"
 #include "loader/loader_data.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -14,9 +14,9 @@
 #include <string_view>
 
 #include "node/setting.h"
-#include "os/blockdev.h"
-#include "os/file.h"
-#include "os/folder_entries.h"
+#include "os/block/blockdev.h"
+#include "os/file/file.h"
+#include "os/file/folder_entries.h"
 
 namespace blksweep {
 namespace {

@@ -35,8 +35,8 @@ struct AskedGot {
 Result<std::vector<AskedGot>> set_queue(const std::string& disk, const QueueWish& wish,
                                         Borrowing& borrowing);
 
-// The queue's settings (os/blockdev.h) as they were left by set_queue(): what somebody else has
-// written over it since is not among them.
+// The queue's settings (os/block/blockdev.h) as they were left by set_queue(): what somebody else
+// has written over it since is not among them.
 std::vector<std::pair<std::string, std::string>> settings_with(const std::vector<AskedGot>& set,
                                                                const std::string& disk);
 

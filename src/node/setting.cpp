@@ -11,7 +11,7 @@
 #include <span>
 #include <sstream>
 
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "node/queue.h"
 #include "node/setting.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/units.h"
-#include "os/io_priority.h"
+#include "os/block/io_priority.h"
 
 namespace blksweep {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <sstream>
 
-#include "os/blockdev.h"
-#include "os/file.h"
+#include "os/block/blockdev.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

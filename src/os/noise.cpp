@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "os/cgroup.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "os/blockdev.h"
-#include "os/file.h"
+#include "os/block/blockdev.h"
+#include "os/file/file.h"
 #include "probe/block_probe.h"
 #include "probe/bpf_map.h"
 #include "probe/disk_queue.h"

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 #include "probe/probe_math.h"
 
 namespace blksweep {

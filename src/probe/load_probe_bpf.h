@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 #include "probe/disk_queue.h"
 #include "probe/handles_bpf.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "os/hostfacts.h"
-#include "store/ranks_columns.h"
 #include "store/result_store.h"
+#include "store/schema/ranks_columns.h"
 
 namespace blksweep {
 namespace {

@@ -15,9 +15,9 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "os/file.h"
-#include "os/process_id.h"
-#include "os/process_tree.h"
+#include "os/file/file.h"
+#include "os/process/process_id.h"
+#include "os/process/process_tree.h"
 
 namespace blksweep {
 namespace {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "os/process_cpu.h"
+#include "os/process/process_cpu.h"
 
 namespace blksweep {
 namespace {

@@ -2,7 +2,7 @@
 // starts.
 //
 // Output:  a trace file (trace_output.h), new. Losses are in its facts, and warned of.
-// Threads: record_files() from the only thread of the process (os/foreground.h).
+// Threads: record_files() from the only thread of the process (os/process/foreground.h).
 // Errors:  unsupported without BPF; usage for a file that is there; as run_in_foreground().
 // Source:  docs/traces.md says what is seen, and what cannot be.
 #pragma once
@@ -14,8 +14,8 @@
 
 #include "base/result.h"
 #include "base/units.h"
-#include "os/blockdev.h"
-#include "os/foreground.h"
+#include "os/block/blockdev.h"
+#include "os/process/foreground.h"
 #include "trace/trace_record.h"
 
 namespace blksweep {

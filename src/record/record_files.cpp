@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "probe/record_events.h"
 #include "record/facts.h"
 #include "record/record.h"

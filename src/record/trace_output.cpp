@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "base/clock.h"
-#include "os/file.h"
-#include "os/trust.h"
+#include "os/file/file.h"
+#include "os/file/trust.h"
 
 namespace blksweep {
 Result<TraceOutput> TraceOutput::begin(const std::string& path, const TraceFacts& facts) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "os/blockdev.h"
-#include "os/layer_facts.h"
+#include "os/block/blockdev.h"
+#include "os/block/layer_facts.h"
 
 namespace blksweep {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <iterator>
 
-#include "os/file.h"
-#include "os/private_folder.h"
-#include "os/process.h"
+#include "os/file/file.h"
+#include "os/file/private_folder.h"
+#include "os/process/process.h"
 #include "trace/fio_program.h"
 
 namespace blksweep {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "os/disk_use.h"
-#include "os/own_reads.h"
+#include "os/block/disk_use.h"
+#include "os/block/own_reads.h"
 
 namespace blksweep {
 namespace {

@@ -2,7 +2,7 @@
 // full, are theirs, too.
 //
 // Counts:  the disk's statistics less what this process (and fio, once it has ended) made disks
-//          read and write (os/own_reads.h).
+//          read and write (os/block/own_reads.h).
 // Unknown: without statistics, and where files are read for us by somebody else (FUSE): nothing is
 //          said then, and `known` is false.
 // Threads: one owner.
@@ -13,7 +13,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 
 namespace blksweep {
 

@@ -14,11 +14,11 @@
 #include "base/units.h"
 #include "disk/filesystem.h"
 #include "disk/loop_device.h"
-#include "os/blockdev.h"
-#include "os/file.h"
-#include "os/folder_entries.h"
-#include "os/holders.h"
-#include "os/open_regular.h"
+#include "os/block/blockdev.h"
+#include "os/block/holders.h"
+#include "os/file/file.h"
+#include "os/file/folder_entries.h"
+#include "os/file/open_regular.h"
 
 namespace blksweep {
 namespace {

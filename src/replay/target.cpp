@@ -8,9 +8,9 @@
 #include <cerrno>
 
 #include "base/units.h"
-#include "os/direct_io.h"
-#include "os/file.h"
-#include "os/open_regular.h"
+#include "os/file/direct_io.h"
+#include "os/file/file.h"
+#include "os/file/open_regular.h"
 #include "replay/addresses.h"
 #include "replay/overwrite.h"
 #include "replay/replay.h"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 #include "replay/request.h"
 #include "replay/survey.h"
 #include "replay/target_files.h"

@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "io/read_loop.h"
-#include "os/open_regular.h"
+#include "os/file/open_regular.h"
 
 namespace blksweep {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/log.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

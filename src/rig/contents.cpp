@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -15,9 +15,9 @@
 #include "disk/disk.h"
 #include "disk/loop_device.h"
 #include "model/model_spec.h"
-#include "os/file.h"
-#include "os/memory_room.h"
-#include "os/signals.h"
+#include "os/file/file.h"
+#include "os/memory/memory_room.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

@@ -20,7 +20,7 @@
 
 #include "base/result.h"
 #include "node/journal/borrowing.h"
-#include "os/private_folder.h"
+#include "os/file/private_folder.h"
 #include "plan/catalog.h"
 
 namespace blksweep {

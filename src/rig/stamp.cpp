@@ -6,7 +6,7 @@
 #include <span>
 
 #include "codec/codec.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -10,8 +10,8 @@
 #include <span>
 
 #include "disk/image.h"
-#include "os/file.h"
-#include "os/trust.h"
+#include "os/file/file.h"
+#include "os/file/trust.h"
 
 namespace blksweep {
 

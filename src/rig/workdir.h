@@ -6,7 +6,7 @@
 //   data/DATA, data/DATA.stamp        data sets without a disk
 //   DISK/DATA.contents, data/DATA.contents
 //
-// Rights:  root makes it only where nobody else can exchange it (os/trust.h).
+// Rights:  root makes it only where nobody else can exchange it (os/file/trust.h).
 // Errors:  one line; another session that has it is named.
 // Threads: one owner.
 #pragma once

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "base/rng.h"
-#include "os/open_regular.h"
+#include "os/file/open_regular.h"
 
 namespace blksweep {
 namespace {

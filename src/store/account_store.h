@@ -1,6 +1,6 @@
 // The account of a run in the database: written with its run, read back beside it.
 //
-// Errors:  as ResultStore; a file without these tables never gets here (store/schema.h).
+// Errors:  as ResultStore; a file without these tables never gets here (store/schema/schema.h).
 // Threads: the owner of the database.
 #pragma once
 

@@ -1,7 +1,7 @@
 #include "store/cache_store.h"
 
-#include "store/cache_columns.h"
 #include "store/record_rows.h"
+#include "store/schema/cache_columns.h"
 
 namespace blksweep {
 namespace {

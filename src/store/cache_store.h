@@ -1,7 +1,7 @@
 // What became of the page cache during a run, in the database: page_cache and its files (its
 // series goes with the others).
 //
-// Errors:  as ResultStore; a file without these tables never gets here (store/schema.h).
+// Errors:  as ResultStore; a file without these tables never gets here (store/schema/schema.h).
 // Threads: the owner of the database.
 #pragma once
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "os/holders.h"
+#include "os/block/holders.h"
 #include "store/result_store.h"
 
 namespace blksweep {

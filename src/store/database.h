@@ -82,8 +82,8 @@ class Database {
     existing,  // read only: nothing is made, changed or played back, but the journal of a writer of
                // ours that was killed
   };
-  // The file, its journal and its folder must be of somebody whom we trust (os/trust.h): SQLite
-  // plays a planted journal back into the database and removes the files that it names. A
+  // The file, its journal and its folder must be of somebody whom we trust (os/file/trust.h):
+  // SQLite plays a planted journal back into the database and removes the files that it names. A
   // stranger's database is refused by root; others read it as it stands, unless it is being
   // written. What a schema names (views, triggers, functions) is not trusted.
   static Result<Database> open(const std::string& path, Mode mode);

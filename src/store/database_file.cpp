@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "os/trust.h"
+#include "os/file/trust.h"
 
 namespace blksweep {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "store/database.h"
-#include "store/run_columns.h"
+#include "store/schema/run_columns.h"
 
 namespace blksweep {
 

@@ -7,9 +7,9 @@
 #include "store/insert.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
-#include "store/run_columns.h"
+#include "store/schema/run_columns.h"
 #include "store/select.h"
-#include "store/series.h"
+#include "store/summary/series.h"
 
 namespace blksweep {
 namespace {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "store/insert.h"
-#include "store/ranks_columns.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
+#include "store/schema/ranks_columns.h"
 #include "store/select.h"
 
 namespace blksweep {

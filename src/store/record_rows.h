@@ -1,7 +1,7 @@
 // Records of a run as rows: one of a table, or some that are numbered by `position`.
 //
 // Each: [](auto& record, auto&& f), which calls f(column, field) of all fields
-// (store/run_columns.h).
+// (store/schema/run_columns.h).
 #pragma once
 
 #include <fmt/format.h>

@@ -27,7 +27,7 @@ struct CellRecord {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
-// One fact of a disk or of what it stands on, in the kernel's words (os/layer_facts.h).
+// One fact of a disk or of what it stands on, in the kernel's words (os/block/layer_facts.h).
 struct LayerFactRecord {
   std::string disk, name, value;  // "loop0", "direct_io", "1"
   bool operator==(const LayerFactRecord&) const = default;
@@ -39,7 +39,7 @@ struct HostRecord {
   std::uint32_t cpus = 0;
   std::uint64_t memory_bytes = 0;
   std::string device, device_model, filesystem, mount_options, scheduler;
-  std::string device_label;  // --disk-label; empty: disk_label() makes one (store/labels.h)
+  std::string device_label;  // --disk-label; empty: disk_label() makes one (store/summary/labels.h)
   std::vector<std::pair<std::string, std::string>> queue;  // /sys/block/*/queue/ name -> value
   std::vector<LayerFactRecord> layers;  // of the device and what it stands on, top down
   Maybe<bool> rotational;

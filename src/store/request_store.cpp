@@ -1,7 +1,7 @@
 #include "store/request_store.h"
 
 #include "store/record_rows.h"
-#include "store/request_columns.h"
+#include "store/schema/request_columns.h"
 
 namespace blksweep {
 namespace {

@@ -10,10 +10,10 @@
 #include "store/batch_store.h"
 #include "store/cache_store.h"
 #include "store/request_store.h"
-#include "store/run_columns.h"
-#include "store/schema.h"
+#include "store/schema/run_columns.h"
+#include "store/schema/schema.h"
 #include "store/select.h"
-#include "store/series.h"
+#include "store/summary/series.h"
 
 namespace blksweep {
 namespace {

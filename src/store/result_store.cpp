@@ -11,9 +11,9 @@
 #include "store/cache_store.h"
 #include "store/insert.h"
 #include "store/request_store.h"
-#include "store/run_columns.h"
-#include "store/schema.h"
-#include "store/series.h"
+#include "store/schema/run_columns.h"
+#include "store/schema/schema.h"
+#include "store/summary/series.h"
 
 namespace blksweep {
 namespace {

@@ -5,7 +5,7 @@
 #include "store/insert.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
-#include "store/run_columns.h"
+#include "store/schema/run_columns.h"
 #include "store/select.h"
 
 namespace blksweep {

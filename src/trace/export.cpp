@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "os/file.h"
-#include "os/output_place.h"
+#include "os/file/file.h"
+#include "os/file/output_place.h"
 #include "trace/fio_iolog.h"
 #include "trace/import/csv.h"
 #include "trace/import/fields.h"

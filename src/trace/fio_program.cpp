@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <chrono>
 
-#include "os/process.h"
+#include "os/process/process.h"
 
 namespace blksweep {
 namespace {

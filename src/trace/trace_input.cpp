@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "os/open_regular.h"
+#include "os/file/open_regular.h"
 
 namespace blksweep {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "os/file.h"
-#include "os/open_regular.h"
+#include "os/file/file.h"
+#include "os/file/open_regular.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_file.h"
 #include "trace/trace_layout.h"

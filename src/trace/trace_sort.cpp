@@ -8,7 +8,7 @@
 #include <cstring>
 #include <queue>
 
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "os/output_place.h"
+#include "os/file/output_place.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_file.h"
 #include "trace/trace_layout.h"

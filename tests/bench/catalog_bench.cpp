@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "dataset/scan.h"
-#include "os/fiemap.h"
+#include "os/file/fiemap.h"
 
 namespace blksweep {
 namespace {

@@ -13,7 +13,7 @@
 #include <fstream>
 
 #include "loader/epoch.h"
-#include "os/process.h"
+#include "os/process/process.h"
 
 namespace blksweep {
 namespace {

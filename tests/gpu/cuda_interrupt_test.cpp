@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "os/own_program.h"
+#include "os/process/own_program.h"
 #include "store/result_reader.h"
 #include "support/gpu.h"
 #include "support/temp_dir.h"

@@ -7,8 +7,8 @@
 #include <atomic>
 #include <cmath>
 
-#include "experiment/account_run.h"
-#include "experiment/batch_records.h"
+#include "experiment/record/account_run.h"
+#include "experiment/record/batch_records.h"
 #include "loader/epoch.h"
 #include "support/standin.h"
 #include "support/temp_dir.h"

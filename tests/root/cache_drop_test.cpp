@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "node/cache/drop.h"
 #include "node/cache/warm.h"
-#include "os/residency.h"
+#include "os/memory/residency.h"
 #include "support/ext4_loop.h"
 
 namespace blksweep {

@@ -13,8 +13,8 @@
 #include "dataset/extent_check.h"
 #include "dataset/make.h"
 #include "dataset/scan.h"
-#include "os/fiemap.h"
-#include "os/file.h"
+#include "os/file/fiemap.h"
+#include "os/file/file.h"
 #include "support/loop_fs.h"
 
 namespace blksweep {

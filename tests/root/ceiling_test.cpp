@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "os/blockdev.h"
-#include "os/device_layers.h"
-#include "os/layer_facts.h"
+#include "os/block/blockdev.h"
+#include "os/block/device_layers.h"
+#include "os/block/layer_facts.h"
 #include "support/ext4_loop.h"
 #include "support/flat_catalog.h"
 

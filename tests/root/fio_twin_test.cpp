@@ -9,7 +9,7 @@
 
 #include "experiment/fio_engine.h"
 #include "node/cache/cache.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "support/ext4_loop.h"
 #include "support/flat_catalog.h"
 #include "support/temp_dir.h"

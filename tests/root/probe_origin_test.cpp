@@ -14,7 +14,7 @@
 #include <string>
 
 #include "base/fd.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 #include "probe/block_probe.h"
 #include "support/bare_loop.h"
 

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 #include "support/bare_loop.h"
 
 namespace blksweep {

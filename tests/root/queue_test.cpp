@@ -7,8 +7,8 @@
 #include <map>
 
 #include "node/setting.h"
-#include "os/blockdev.h"
-#include "os/file.h"
+#include "os/block/blockdev.h"
+#include "os/file/file.h"
 #include "support/borrowing_rig.h"
 #include "support/loop_fs.h"
 

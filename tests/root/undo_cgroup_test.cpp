@@ -8,7 +8,7 @@
 #include "node/journal/borrowing.h"
 #include "node/journal/undo.h"
 #include "node/setting.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 #include "support/borrowing_rig.h"
 
 namespace blksweep {

@@ -1,4 +1,4 @@
-#include "os/write_watch.h"
+#include "os/file/write_watch.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ import struct
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCHEMA = (ROOT / "src/store/schema.h").read_text()
+SCHEMA = (ROOT / "src/store/schema/schema.h").read_text()
 APPLICATION_ID = int(re.search(r"kApplicationId = (0x[0-9A-F]+|0x[0-9a-f]+)", SCHEMA).group(1), 16)
 VERSION = int(re.search(r"kSchemaVersion = (\d+)", SCHEMA).group(1))
 SAMPLES, SAMPLE_BYTES = 20000, 24576
@@ -35,7 +35,7 @@ CELLS = [
 
 
 def create(path: pathlib.Path) -> sqlite3.Connection:
-    source = "".join((ROOT / f"src/store/{name}.cpp").read_text(encoding="utf-8")
+    source = "".join((ROOT / f"src/store/schema/{name}.cpp").read_text(encoding="utf-8")
                      for name in ("schema", "schema_beside", "wide_view"))
     db = sqlite3.connect(path)
     for tables in re.findall(r'R"sql\((.*?)\)sql"', source, re.DOTALL):

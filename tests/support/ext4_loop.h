@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "os/process.h"
+#include "os/process/process.h"
 
 namespace blksweep::support {
 

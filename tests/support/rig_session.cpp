@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/rng.h"
-#include "store/rig_verdict.h"
+#include "store/summary/rig_verdict.h"
 
 namespace blksweep {
 namespace {

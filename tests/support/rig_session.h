@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "store/summary.h"
+#include "store/summary/summary.h"
 
 namespace blksweep {
 

@@ -1,14 +1,14 @@
 // The account of epochs that really ran, and of what the database says of them.
-#include "experiment/account_run.h"
+#include "experiment/record/account_run.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "dataset/pack.h"
-#include "experiment/batch_records.h"
+#include "experiment/record/batch_records.h"
 #include "loader/epoch.h"
-#include "store/json.h"
+#include "store/export/json.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
 #include "support/demo_records.h"

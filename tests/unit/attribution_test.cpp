@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/rng.h"
-#include "experiment/attribution_record.h"
+#include "experiment/record/attribution_record.h"
 #include "support/flat_catalog.h"
 #include "support/synthetic_catalog.h"
 

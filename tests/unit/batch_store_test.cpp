@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "store/schema.h"
+#include "store/schema/schema.h"
 #include "support/demo_records.h"
 
 namespace blksweep {

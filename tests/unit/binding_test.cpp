@@ -1,6 +1,6 @@
 // Binding and I/O priority on whatever node this is: CPU 0 or another one that the process has.
 #include "node/limits/binding.h"
-#include "os/io_priority.h"
+#include "os/block/io_priority.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "os/numa.h"
+#include "os/block/numa.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {

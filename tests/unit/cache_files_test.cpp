@@ -18,8 +18,8 @@
 #include "node/cache/drop.h"
 #include "node/cache/tree.h"
 #include "node/cache/warm.h"
-#include "os/page_holders.h"
-#include "os/residency.h"
+#include "os/memory/page_holders.h"
+#include "os/memory/residency.h"
 #include "support/flat_catalog.h"
 #include "support/temp_dir.h"
 

@@ -1,4 +1,4 @@
-#include "store/ceilings.h"
+#include "store/summary/ceilings.h"
 
 #include <gtest/gtest.h>
 

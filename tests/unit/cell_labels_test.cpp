@@ -1,7 +1,7 @@
 // Labels of cells whose settings include ones of the node.
 #include <gtest/gtest.h>
 
-#include "store/labels.h"
+#include "store/summary/labels.h"
 
 namespace blksweep {
 namespace {

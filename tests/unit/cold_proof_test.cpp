@@ -1,5 +1,5 @@
 // A run is cold when it is known to be, and when the device gave what only it could give.
-#include "experiment/cold_proof.h"
+#include "experiment/proof/cold_proof.h"
 #include "base/units.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "os/conversation.h"
+#include "os/process/conversation.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "os/file.h"
-#include "os/holders.h"
-#include "os/inode_holders.h"
-#include "os/process_tree.h"
+#include "os/block/holders.h"
+#include "os/file/file.h"
+#include "os/memory/inode_holders.h"
+#include "os/process/process_tree.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "disk/modelled.h"
-#include "os/process_id.h"
+#include "os/process/process_id.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {

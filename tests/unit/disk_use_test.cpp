@@ -1,5 +1,5 @@
 // What others did on a disk, and when it is told.
-#include "os/disk_use.h"
+#include "os/block/disk_use.h"
 
 #include <gtest/gtest.h>
 

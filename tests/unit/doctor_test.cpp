@@ -18,9 +18,9 @@
 #include "base/memory.h"
 #include "io/engine_trial.h"
 #include "loader/file_slots.h"
-#include "os/device_layers.h"
-#include "os/direct_io.h"
-#include "os/reclaim.h"
+#include "os/block/device_layers.h"
+#include "os/file/direct_io.h"
+#include "os/memory/reclaim.h"
 #include "probe/probe_trial.h"
 #include "support/temp_dir.h"
 

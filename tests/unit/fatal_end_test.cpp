@@ -1,5 +1,5 @@
 // What ends a process that owes something is followed by the program anew, which is told of it.
-#include "os/fatal_end.h"
+#include "os/process/fatal_end.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "os/file.h"
+#include "os/file/file.h"
 #include "support/sanitizers.h"
 
 namespace blksweep {

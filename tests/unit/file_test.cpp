@@ -1,4 +1,4 @@
-#include "os/file.h"
+#include "os/file/file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <cerrno>
 
 #include "base/fd.h"
-#include "os/fiemap.h"
-#include "os/residency.h"
+#include "os/file/fiemap.h"
+#include "os/memory/residency.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {

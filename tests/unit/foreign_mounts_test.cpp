@@ -1,10 +1,10 @@
 // Another user's FUSE filesystem says of itself what it likes: it is neither read nor believed.
-#include "os/foreign_mounts.h"
+#include "os/mount/foreign_mounts.h"
 
 #include <gtest/gtest.h>
 #include <sys/sysmacros.h>
 
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {

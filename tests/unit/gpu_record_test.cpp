@@ -1,5 +1,5 @@
 // What a run says of the GPU that it used, and of how far its times can be trusted.
-#include "experiment/gpu_record.h"
+#include "experiment/record/gpu_record.h"
 
 #include <gtest/gtest.h>
 

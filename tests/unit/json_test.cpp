@@ -1,4 +1,4 @@
-#include "store/json.h"
+#include "store/export/json.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "store/csv.h"
-#include "store/summary.h"
+#include "store/export/csv.h"
+#include "store/summary/summary.h"
 #include "support/demo_records.h"
 
 namespace blksweep {

@@ -1,4 +1,4 @@
-#include "os/kept_files.h"
+#include "os/file/kept_files.h"
 
 #include <gtest/gtest.h>
 

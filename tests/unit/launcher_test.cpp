@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/fd.h"
-#include "os/process_id.h"
+#include "os/process/process_id.h"
 
 namespace blksweep {
 namespace {

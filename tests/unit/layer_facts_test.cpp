@@ -1,4 +1,4 @@
-#include "os/layer_facts.h"
+#include "os/block/layer_facts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "experiment/map_proof.h"
+#include "experiment/proof/map_proof.h"
 
 #include <gtest/gtest.h>
 

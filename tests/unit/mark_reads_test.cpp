@@ -1,11 +1,11 @@
-#include "experiment/mark_reads.h"
+#include "experiment/record/mark_reads.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "experiment/map_proof.h"
+#include "experiment/proof/map_proof.h"
 #include "support/synthetic_catalog.h"
 
 namespace blksweep {

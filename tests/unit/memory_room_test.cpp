@@ -1,4 +1,4 @@
-#include "os/memory_room.h"
+#include "os/memory/memory_room.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

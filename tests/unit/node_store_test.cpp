@@ -3,7 +3,7 @@
 #include <sqlite3.h>
 
 #include "store/database.h"
-#include "store/json.h"
+#include "store/export/json.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
 #include "support/demo_records.h"

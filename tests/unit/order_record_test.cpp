@@ -1,4 +1,4 @@
-#include "experiment/order_record.h"
+#include "experiment/record/order_record.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/rng.h"
-#include "experiment/map_proof.h"
+#include "experiment/proof/map_proof.h"
 #include "support/synthetic_catalog.h"
 
 namespace blksweep {

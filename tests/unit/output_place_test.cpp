@@ -1,4 +1,4 @@
-#include "os/output_place.h"
+#include "os/file/output_place.h"
 
 #include <gtest/gtest.h>
 

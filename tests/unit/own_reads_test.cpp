@@ -1,5 +1,5 @@
 // What /proc/self/io says of this process, and of whom it says nothing.
-#include "os/own_reads.h"
+#include "os/block/own_reads.h"
 
 #include <gtest/gtest.h>
 

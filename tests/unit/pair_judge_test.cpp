@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "experiment/pair.h"
-#include "store/summary.h"
-#include "store/twin_summary.h"
+#include "store/summary/summary.h"
+#include "store/summary/twin_summary.h"
 #include "support/flat_catalog.h"
 
 namespace blksweep {

@@ -1,5 +1,5 @@
 // Which two runs are a pair: of one round and of one session, and both delivered something.
-#include "store/pairs.h"
+#include "store/summary/pairs.h"
 
 #include <gtest/gtest.h>
 

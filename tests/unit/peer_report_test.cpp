@@ -1,12 +1,12 @@
 // What a peer says is held against the plan and the files: only what is so counts.
-#include "experiment/peer_report.h"
+#include "experiment/peer/peer_report.h"
 
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
 #include "base/json.h"
 #include "base/rng.h"
-#include "store/decode_bound.h"
+#include "store/summary/decode_bound.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {

@@ -19,8 +19,8 @@
 #include "base/rng.h"
 #include "node/pin/daemon.h"
 #include "node/pin/page_helper.h"
-#include "os/file.h"
-#include "os/holders.h"
+#include "os/block/holders.h"
+#include "os/file/file.h"
 #include "support/flat_catalog.h"
 #include "support/temp_dir.h"
 

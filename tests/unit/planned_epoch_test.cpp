@@ -3,7 +3,7 @@
 
 #include "base/rng.h"
 #include "base/units.h"
-#include "experiment/quality.h"
+#include "experiment/record/quality.h"
 #include "loader/planned_epoch.h"
 #include "loader/verify.h"
 #include "support/flat_catalog.h"

@@ -7,11 +7,11 @@
 #include <type_traits>
 
 #include "store/database.h"
-#include "store/labels.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
-#include "store/run_columns.h"
-#include "store/schema.h"
+#include "store/schema/run_columns.h"
+#include "store/schema/schema.h"
+#include "store/summary/labels.h"
 #include "support/demo_records.h"
 #include "support/temp_dir.h"
 

@@ -1,4 +1,4 @@
-#include "os/process.h"
+#include "os/process/process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,9 +13,9 @@
 #include <string>
 
 #include "base/fd.h"
-#include "os/file.h"
+#include "os/file/file.h"
+#include "os/file/stuck_open.h"
 #include "os/hostfacts.h"
-#include "os/stuck_open.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {

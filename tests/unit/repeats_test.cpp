@@ -11,7 +11,7 @@
 #include "experiment/experiment.h"
 #include "experiment/rounds.h"
 #include "store/result_reader.h"
-#include "store/stopping.h"
+#include "store/summary/stopping.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {

@@ -1,5 +1,5 @@
 // Whether a read may be more than one request, by its bytes and by the runs of memory it goes to.
-#include "os/request_limits.h"
+#include "os/block/request_limits.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "store/request_notes.h"
+#include "store/summary/request_notes.h"
 
 #include <gtest/gtest.h>
 

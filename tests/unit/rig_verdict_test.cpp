@@ -1,11 +1,11 @@
-#include "store/rig_verdict.h"
+#include "store/summary/rig_verdict.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "store/pairs.h"
+#include "store/summary/pairs.h"
 #include "support/rig_session.h"
 
 namespace blksweep {

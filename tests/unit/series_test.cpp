@@ -1,5 +1,5 @@
 // Series as they are packed in the database.
-#include "store/series.h"
+#include "store/summary/series.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

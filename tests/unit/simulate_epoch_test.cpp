@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "loader/source.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "simulate/predict_run.h"
 #include "support/fixed_latency_model.h"
 #include "support/flat_catalog.h"

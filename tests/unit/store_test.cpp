@@ -12,13 +12,13 @@
 #include <fstream>
 #include <tuple>
 
-#include "store/cache_columns.h"
-#include "store/json.h"
-#include "store/request_columns.h"
+#include "store/export/json.h"
 #include "store/result_reader.h"
 #include "store/result_store.h"
-#include "store/run_columns.h"
-#include "store/series.h"
+#include "store/schema/cache_columns.h"
+#include "store/schema/request_columns.h"
+#include "store/schema/run_columns.h"
+#include "store/summary/series.h"
 #include "support/demo_records.h"
 
 namespace blksweep {

@@ -14,10 +14,10 @@
 #include "base/fd.h"
 #include "base/rng.h"
 #include "base/text.h"
-#include "os/file.h"
-#include "os/open_regular.h"
-#include "os/process.h"
-#include "os/trust.h"
+#include "os/file/file.h"
+#include "os/file/open_regular.h"
+#include "os/file/trust.h"
+#include "os/process/process.h"
 #include "support/temp_dir.h"
 
 namespace blksweep {

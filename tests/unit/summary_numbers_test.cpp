@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "store/summary.h"
+#include "store/summary/summary.h"
 
 namespace blksweep {
 namespace {

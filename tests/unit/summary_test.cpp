@@ -1,10 +1,10 @@
-#include "store/summary.h"
+#include "store/summary/summary.h"
 
 #include <gtest/gtest.h>
 
-#include "store/ceilings.h"
-#include "store/csv.h"
-#include "store/labels.h"
+#include "store/export/csv.h"
+#include "store/summary/ceilings.h"
+#include "store/summary/labels.h"
 
 namespace blksweep {
 namespace {

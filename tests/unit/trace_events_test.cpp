@@ -1,4 +1,4 @@
-#include "store/trace_events.h"
+#include "store/export/trace_events.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/rng.h"
-#include "store/json.h"
+#include "store/export/json.h"
 #include "support/demo_records.h"
 
 namespace blksweep {

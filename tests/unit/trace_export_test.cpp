@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/rng.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "support/trace_rig.h"
 #include "trace/import/csv.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "store/trace_events.h"
+#include "store/export/trace_events.h"
 #include "support/demo_records.h"
 
 namespace blksweep {

@@ -1,4 +1,4 @@
-#include "store/twin_summary.h"
+#include "store/summary/twin_summary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // run_wide has a column for every setting that a cell can have.
-#include "store/wide_view.h"
+#include "store/schema/wide_view.h"
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -39,7 +39,7 @@ TEST(WideView, HasAColumnForEverySettingOfACell) {
     }
   }
   EXPECT_EQ(names_of_all_cells(), known)
-      << "a setting is missing in src/store/wide_view.cpp, or is there no more";
+      << "a setting is missing in src/store/schema/wide_view.cpp, or is there no more";
 }
 
 // Rows of one text each, behind one another.

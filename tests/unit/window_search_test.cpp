@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "experiment/emission_file.h"
-#include "experiment/quality.h"
+#include "experiment/record/quality.h"
 #include "loader/planned_epoch.h"
 #include "support/sanitizers.h"
 #include "support/synthetic_catalog.h"

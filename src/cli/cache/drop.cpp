@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/cache/files.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cli/verb.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

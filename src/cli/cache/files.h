@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "node/cache/tree.h"
-#include "os/residency.h"
+#include "os/memory/residency.h"
 
 namespace blksweep {
 

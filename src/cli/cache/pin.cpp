@@ -14,7 +14,7 @@
 #include "cli/status_line.h"
 #include "cli/verb.h"
 #include "node/pin/daemon.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "dataset/walk.h"
-#include "os/blockdev.h"
-#include "os/open_regular.h"
+#include "os/block/blockdev.h"
+#include "os/file/open_regular.h"
 
 namespace blksweep {
 namespace {

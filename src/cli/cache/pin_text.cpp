@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/table.h"
-#include "os/memory_room.h"
-#include "os/process_id.h"
+#include "os/memory/memory_room.h"
+#include "os/process/process_id.h"
 
 namespace blksweep {
 namespace {

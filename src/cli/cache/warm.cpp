@@ -11,8 +11,8 @@
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/cache/files.h"
-#include "os/memory_room.h"
-#include "os/signals.h"
+#include "os/memory/memory_room.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/verb.h"
 #include "cli/version.h"
 #include "dataset/pack.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

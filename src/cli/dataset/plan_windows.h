@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "experiment/window_search.h"
-#include "store/json.h"
+#include "store/export/json.h"
 
 namespace blksweep {
 

@@ -12,8 +12,8 @@
 #include "dataset/catalog_summary.h"
 #include "dataset/extent_check.h"
 #include "dataset/scan.h"
-#include "os/kept_files.h"
-#include "os/signals.h"
+#include "os/file/kept_files.h"
+#include "os/process/signals.h"
 #include "replay/read_samples.h"
 #include "trace/trace_facts.h"
 

@@ -11,7 +11,7 @@
 #include "cli/verb.h"
 #include "dataset/make.h"
 #include "dataset/make_named.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 #include "replay/files_read.h"
 
 namespace blksweep {

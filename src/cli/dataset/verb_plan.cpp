@@ -15,12 +15,12 @@
 #include "cli/verb.h"
 #include "dataset/catalog_file.h"
 #include "experiment/fallback.h"
-#include "experiment/quality.h"
+#include "experiment/record/quality.h"
 #include "loader/epoch.h"
 #include "loader/verify.h"
-#include "os/blockdev.h"
-#include "store/json.h"
-#include "store/labels.h"
+#include "os/block/blockdev.h"
+#include "store/export/json.h"
+#include "store/summary/labels.h"
 
 namespace blksweep {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/table.h"
 #include "base/units.h"
-#include "store/json.h"
+#include "store/export/json.h"
 
 namespace blksweep {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "experiment/cell.h"
 #include "simulate/predict_run.h"
-#include "store/json.h"
+#include "store/export/json.h"
 #include "store/result_reader.h"
 
 namespace blksweep {

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "model/disk_model.h"
-#include "store/json.h"
+#include "store/export/json.h"
 
 namespace blksweep {
 

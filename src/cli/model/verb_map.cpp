@@ -15,10 +15,10 @@
 #include "map/measure.h"
 #include "model/map_facts.h"
 #include "model/map_fit.h"
-#include "os/file.h"
+#include "os/file/file.h"
+#include "os/file/kept_files.h"
 #include "os/hostfacts.h"
-#include "os/kept_files.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 #include "store/result_store.h"
 
 namespace blksweep {

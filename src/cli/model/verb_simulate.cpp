@@ -16,12 +16,12 @@
 #include "dataset/catalog_file.h"
 #include "experiment/emission_file.h"
 #include "experiment/prediction_notes.h"
-#include "experiment/quality.h"
+#include "experiment/record/quality.h"
 #include "loader/address_proof.h"
-#include "os/blockdev.h"
-#include "store/labels.h"
+#include "os/block/blockdev.h"
 #include "store/result_store.h"
-#include "store/rig_verdict.h"
+#include "store/summary/labels.h"
+#include "store/summary/rig_verdict.h"
 
 namespace blksweep {
 namespace {

@@ -13,8 +13,8 @@
 #include "node/limits/binding.h"
 #include "node/limits/limits.h"
 #include "node/queue.h"
-#include "os/blockdev.h"
-#include "os/foreground.h"
+#include "os/block/blockdev.h"
+#include "os/process/foreground.h"
 
 namespace blksweep {
 namespace {

@@ -19,8 +19,8 @@
 #include "cli/verb.h"
 #include "node/journal/borrowing.h"
 #include "node/queue.h"
-#include "os/fatal_end.h"
-#include "os/signals.h"
+#include "os/process/fatal_end.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

@@ -13,7 +13,7 @@
 #include "cli/probe/counts.h"
 #include "cli/probe/live_screen.h"
 #include "cli/terminal.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "cli/probe/file_traffic.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 #include "probe/block_probe.h"
 
 namespace blksweep {

@@ -15,10 +15,10 @@
 #include "base/units.h"
 #include "cli/probe/counts.h"
 #include "dataset/extent_check.h"
-#include "experiment/attribution_record.h"
-#include "os/file.h"
-#include "os/process_id.h"
-#include "store/json.h"
+#include "experiment/record/attribution_record.h"
+#include "os/file/file.h"
+#include "os/process/process_id.h"
+#include "store/export/json.h"
 
 namespace blksweep {
 namespace {

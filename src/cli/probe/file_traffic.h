@@ -14,7 +14,7 @@
 #include "base/request_origin.h"
 #include "base/result.h"
 #include "loader/source.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 #include "probe/attribution.h"
 
 namespace blksweep {

@@ -13,7 +13,7 @@
 
 #include "cli/probe/file_traffic.h"
 #include "cli/terminal.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 #include "probe/block_probe.h"
 
 namespace blksweep {

@@ -12,8 +12,8 @@
 #include "cli/probe/displays.h"
 #include "cli/probe/file_traffic.h"
 #include "cli/verb.h"
-#include "os/blockdev.h"
-#include "os/signals.h"
+#include "os/block/blockdev.h"
+#include "os/process/signals.h"
 #include "probe/block_probe.h"
 #include "probe/probe_math.h"
 

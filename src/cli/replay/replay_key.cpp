@@ -12,8 +12,8 @@
 #include "base/units.h"
 #include "cli/version.h"
 #include "experiment/describe_host.h"
-#include "os/blockdev.h"
-#include "os/file.h"
+#include "os/block/blockdev.h"
+#include "os/file/file.h"
 #include "os/hostfacts.h"
 
 namespace blksweep {

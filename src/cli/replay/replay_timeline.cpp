@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "store/json.h"
-#include "store/trace_events.h"
+#include "store/export/json.h"
+#include "store/export/trace_events.h"
 
 namespace blksweep {
 namespace {

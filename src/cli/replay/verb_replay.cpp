@@ -23,12 +23,12 @@
 #include "cli/verb.h"
 #include "node/cache/drop.h"
 #include "node/limits/descriptor_room.h"
-#include "os/file.h"
-#include "os/kept_files.h"
-#include "os/signals.h"
+#include "os/file/file.h"
+#include "os/file/kept_files.h"
+#include "os/process/signals.h"
 #include "replay/replay.h"
+#include "store/export/trace_events.h"
 #include "store/result_store.h"
-#include "store/trace_events.h"
 
 namespace blksweep {
 namespace {

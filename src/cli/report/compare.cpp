@@ -10,9 +10,9 @@
 
 #include "base/log.h"
 #include "stats/quantile.h"
-#include "store/pairs.h"
-#include "store/rig_verdict.h"
-#include "store/run_columns.h"
+#include "store/schema/run_columns.h"
+#include "store/summary/pairs.h"
+#include "store/summary/rig_verdict.h"
 
 namespace blksweep {
 namespace {

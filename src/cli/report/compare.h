@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "cli/report/report_data.h"
 #include "stats/unpaired.h"
-#include "store/json.h"
+#include "store/export/json.h"
 
 namespace blksweep {
 

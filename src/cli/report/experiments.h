@@ -1,10 +1,9 @@
 // The experiments of a database that a report or a comparison is about, joined.
 //
 // Several experiments become one set of cells, in which the disk is the first setting; what is one
-// disk is decided by its label (store/labels.h). Two experiments that have the same cell on a disk
-// of the same label, or are of other data, another node or program, are kept apart: their disks are
-// called "... #1", "... #2" by experiment.
-// One experiment alone is as it was stored.
+// disk is decided by its label (store/summary/labels.h). Two experiments that have the same cell on
+// a disk of the same label, or are of other data, another node or program, are kept apart: their
+// disks are called "... #1", "... #2" by experiment. One experiment alone is as it was stored.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 #include "base/result.h"
 #include "store/result_reader.h"
-#include "store/summary.h"
+#include "store/summary/summary.h"
 
 namespace blksweep {
 

@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "cli/scripts.h"
-#include "os/process.h"
-#include "os/signals.h"
+#include "os/process/process.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

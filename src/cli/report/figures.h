@@ -43,7 +43,7 @@ struct FigureJob {
   std::string output;  // absolute; holds cells.csv, gets what the script makes
   std::vector<std::string> options;
 };
-// Runs the script; its complaint is part of the error. Ends with a stop (os/signals.h).
+// Runs the script; its complaint is part of the error. Ends with a stop (os/process/signals.h).
 Result<> run_figures(const FigureTools& tools, const FigureJob& job);
 
 }  // namespace blksweep

@@ -11,9 +11,9 @@
 #include <span>
 #include <string_view>
 
-#include "os/file.h"
-#include "os/open_regular.h"
-#include "os/trust.h"
+#include "os/file/file.h"
+#include "os/file/open_regular.h"
+#include "os/file/trust.h"
 
 namespace blksweep {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "os/private_folder.h"
+#include "os/file/private_folder.h"
 
 namespace blksweep {
 

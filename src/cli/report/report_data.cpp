@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/units.h"
-#include "store/csv.h"
+#include "store/export/csv.h"
 
 namespace blksweep {
 namespace {

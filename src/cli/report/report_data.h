@@ -9,8 +9,8 @@
 #include "cli/command.h"
 #include "cli/report/experiments.h"
 #include "cli/report/folder.h"
-#include "store/rig_verdict.h"
-#include "store/summary.h"
+#include "store/summary/rig_verdict.h"
+#include "store/summary/summary.h"
 
 namespace blksweep {
 

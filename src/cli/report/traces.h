@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "store/json.h"
+#include "store/export/json.h"
 #include "store/result_reader.h"
 
 namespace blksweep {

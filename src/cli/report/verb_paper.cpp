@@ -13,7 +13,7 @@
 #include "cli/report/folder.h"
 #include "cli/report/report_data.h"
 #include "cli/verb.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

@@ -22,13 +22,13 @@
 #include "cli/report/report_data.h"
 #include "cli/report/traces.h"
 #include "cli/verb.h"
-#include "os/file.h"
-#include "os/signals.h"
-#include "store/ceilings.h"
-#include "store/json.h"
-#include "store/stopping.h"
-#include "store/summary.h"
-#include "store/verdicts.h"
+#include "os/file/file.h"
+#include "os/process/signals.h"
+#include "store/export/json.h"
+#include "store/summary/ceilings.h"
+#include "store/summary/stopping.h"
+#include "store/summary/summary.h"
+#include "store/summary/verdicts.h"
 
 namespace blksweep {
 namespace {

@@ -11,10 +11,10 @@
 #include "cli/answer.h"
 #include "cli/report/experiments.h"
 #include "cli/verb.h"
-#include "os/file.h"
-#include "os/kept_files.h"
-#include "store/labels.h"
-#include "store/trace_events.h"
+#include "os/file/file.h"
+#include "os/file/kept_files.h"
+#include "store/export/trace_events.h"
+#include "store/summary/labels.h"
 
 namespace blksweep {
 namespace {

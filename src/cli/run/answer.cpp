@@ -6,10 +6,10 @@
 
 #include "base/log.h"
 #include "cli/answer.h"
-#include "store/ceilings.h"
 #include "store/result_reader.h"
-#include "store/rig_verdict.h"
-#include "store/stopping.h"
+#include "store/summary/ceilings.h"
+#include "store/summary/rig_verdict.h"
+#include "store/summary/stopping.h"
 
 namespace blksweep {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "cli/run/options.h"
 #include "experiment/experiment.h"
-#include "store/json.h"
-#include "store/summary.h"
+#include "store/export/json.h"
+#include "store/summary/summary.h"
 
 namespace blksweep {
 

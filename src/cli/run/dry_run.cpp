@@ -14,8 +14,8 @@
 #include "dataset/planned.h"
 #include "rig/needs.h"
 #include "simulate/predict_run.h"
-#include "store/labels.h"
 #include "store/result_reader.h"
+#include "store/summary/labels.h"
 
 namespace blksweep {
 namespace {

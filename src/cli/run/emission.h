@@ -13,7 +13,7 @@
 #include "cli/run/options.h"
 #include "experiment/emission_file.h"
 #include "experiment/experiment.h"
-#include "os/kept_files.h"
+#include "os/file/kept_files.h"
 
 namespace blksweep {
 

@@ -15,7 +15,7 @@
 #include "cli/run/spec.h"
 #include "experiment/emission_file.h"
 #include "experiment/pair.h"
-#include "experiment/peer_run.h"
+#include "experiment/peer/peer_run.h"
 #include "stats/precision.h"
 
 namespace blksweep {

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "cli/scripts.h"
-#include "os/trust.h"
+#include "os/file/trust.h"
 
 namespace blksweep {
 namespace {

@@ -6,8 +6,8 @@
 #include "cli/command.h"
 #include "cli/run/spec_rig.h"
 #include "cli/run/spec_text.h"
-#include "os/open_regular.h"
-#include "os/trust.h"
+#include "os/file/open_regular.h"
+#include "os/file/trust.h"
 
 namespace blksweep {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "cli/run/cell_meaning.h"
 #include "cli/run/cell_options.h"
-#include "store/labels.h"
+#include "store/summary/labels.h"
 
 namespace blksweep {
 

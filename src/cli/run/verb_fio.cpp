@@ -16,11 +16,11 @@
 #include "experiment/pair.h"
 #include "loader/address_proof.h"
 #include "loader/verify.h"
-#include "os/file.h"
-#include "os/trust.h"
-#include "store/labels.h"
+#include "os/file/file.h"
+#include "os/file/trust.h"
 #include "store/result_reader.h"
-#include "store/rig_verdict.h"
+#include "store/summary/labels.h"
+#include "store/summary/rig_verdict.h"
 
 namespace blksweep {
 namespace {

@@ -26,8 +26,8 @@
 #include "experiment/experiment.h"
 #include "experiment/fallback.h"
 #include "experiment/run_node.h"
-#include "os/kept_files.h"
-#include "os/signals.h"
+#include "os/file/kept_files.h"
+#include "os/process/signals.h"
 #include "rig/rig.h"
 
 namespace blksweep {

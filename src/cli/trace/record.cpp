@@ -10,8 +10,8 @@
 #include "cli/answer.h"
 #include "cli/device_argument.h"
 #include "cli/verb.h"
-#include "os/kept_files.h"
-#include "os/signals.h"
+#include "os/file/kept_files.h"
+#include "os/process/signals.h"
 #include "record/record.h"
 #include "trace/trace_facts.h"
 

@@ -14,7 +14,7 @@
 #include "cli/verb.h"
 #include "cli/version.h"
 #include "os/hostfacts.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 #include "store/result_store.h"
 #include "trace/access_sample.h"
 #include "trace/trace_facts.h"

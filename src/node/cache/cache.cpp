@@ -12,7 +12,7 @@
 #include "dataset/data_files.h"
 #include "node/cache/drop.h"
 #include "node/cache/warm.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

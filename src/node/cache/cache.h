@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "node/cache/drop.h"
-#include "os/residency.h"
+#include "os/memory/residency.h"
 #include "plan/catalog.h"
 
 namespace blksweep {

@@ -15,9 +15,9 @@
 #include <thread>
 
 #include "base/fd.h"
-#include "os/blockdev.h"
-#include "os/file.h"
-#include "os/memory_room.h"
+#include "os/block/blockdev.h"
+#include "os/file/file.h"
+#include "os/memory/memory_room.h"
 
 namespace blksweep {
 namespace {

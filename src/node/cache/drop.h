@@ -26,8 +26,8 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "node/cache/tree.h"
-#include "os/page_holders.h"
-#include "os/residency.h"
+#include "os/memory/page_holders.h"
+#include "os/memory/residency.h"
 
 namespace blksweep {
 

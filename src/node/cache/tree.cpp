@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "os/blockdev.h"
-#include "os/open_regular.h"
+#include "os/block/blockdev.h"
+#include "os/file/open_regular.h"
 
 namespace blksweep {
 namespace {

@@ -19,7 +19,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "dataset/walk.h"
-#include "os/residency.h"
+#include "os/memory/residency.h"
 
 namespace blksweep {
 

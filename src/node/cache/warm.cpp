@@ -16,10 +16,10 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "dataset/data_files.h"
-#include "os/fiemap.h"
-#include "os/readahead_batch.h"
-#include "os/residency.h"
-#include "os/written_ranges.h"
+#include "os/file/fiemap.h"
+#include "os/file/written_ranges.h"
+#include "os/memory/readahead_batch.h"
+#include "os/memory/residency.h"
 
 namespace blksweep {
 namespace {

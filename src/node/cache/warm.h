@@ -1,9 +1,9 @@
 // Reading files into the page cache as fast as the device gives them.
 //
 // Pieces:  runs of bytes of files, asked for in the order of their device addresses, many at once
-//          (os/readahead_batch.h), with nothing copied to user space. Each piece is then seen to be
-//          there, and read the ordinary way where readahead left it out (a filesystem without it, a
-//          limit on its length).
+//          (os/memory/readahead_batch.h), with nothing copied to user space. Each piece is then
+//          seen to be there, and read the ordinary way where readahead left it out (a filesystem
+//          without it, a limit on its length).
 // Metadata: `look_up` brings dentries and inodes in alone.
 // Errors:  files that cannot be read are counted, the first is named; memory that is too small
 //          shows as pages that are not resident afterwards.

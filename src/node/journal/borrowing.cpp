@@ -15,8 +15,8 @@
 #include "node/journal/undo.h"
 #include "node/journal/undo_journal.h"
 #include "node/setting.h"
-#include "os/fatal_end.h"
-#include "os/file.h"
+#include "os/file/file.h"
+#include "os/process/fatal_end.h"
 
 namespace blksweep {
 namespace {

@@ -67,7 +67,7 @@ class Borrowing {
 // what it names. What a living process holds stays as it is. Makes nothing where nothing was left.
 Result<> put_back_left_behind(const std::string& key, const BorrowingPlaces& places = {});
 
-// What this very process borrowed, after it was executed anew (os/fatal_end.h).
+// What this very process borrowed, after it was executed anew (os/process/fatal_end.h).
 Result<std::vector<std::string>> restore_own(const BorrowingPlaces& places = {});
 
 struct RestoreReport {

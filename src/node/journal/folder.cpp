@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <span>
 
-#include "os/file.h"
-#include "os/folder_entries.h"
-#include "os/holders.h"
-#include "os/own_folder.h"
+#include "os/block/holders.h"
+#include "os/file/file.h"
+#include "os/file/folder_entries.h"
+#include "os/file/own_folder.h"
 
 namespace blksweep {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "node/journal/loan.h"
-#include "os/process_id.h"
+#include "os/process/process_id.h"
 
 namespace blksweep {
 

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "node/journal/undo.h"
 #include "node/setting.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

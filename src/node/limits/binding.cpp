@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "base/log.h"
-#include "os/numa.h"
+#include "os/block/numa.h"
 #include "stage/cuda/cuda_stage.h"
 
 namespace blksweep {

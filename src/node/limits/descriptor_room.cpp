@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

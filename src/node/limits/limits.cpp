@@ -13,8 +13,8 @@
 
 #include "base/log.h"
 #include "node/setting.h"
-#include "os/file.h"
-#include "os/setting_watch.h"
+#include "os/block/setting_watch.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

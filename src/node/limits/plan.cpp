@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "node/limits/binding.h"
-#include "os/io_priority.h"
+#include "os/block/io_priority.h"
 
 namespace blksweep {
 namespace {

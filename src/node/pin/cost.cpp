@@ -13,8 +13,8 @@
 
 #include "node/limits/descriptor_room.h"
 #include "node/pin/pin.h"
-#include "os/file.h"
-#include "os/memory_room.h"
+#include "os/file/file.h"
+#include "os/memory/memory_room.h"
 
 namespace blksweep {
 namespace {

@@ -18,10 +18,10 @@
 
 #include "base/clock.h"
 #include "node/pin/wire.h"
-#include "os/file.h"
-#include "os/memory_room.h"
-#include "os/process_id.h"
-#include "os/signals.h"
+#include "os/file/file.h"
+#include "os/memory/memory_room.h"
+#include "os/process/process_id.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 namespace {

@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "node/pin/page_lock.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace blksweep {
 

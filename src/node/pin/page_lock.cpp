@@ -10,7 +10,7 @@
 #include <cerrno>
 
 #include "base/fd.h"
-#include "os/open_regular.h"
+#include "os/file/open_regular.h"
 
 namespace blksweep {
 namespace {

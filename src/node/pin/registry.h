@@ -1,6 +1,6 @@
 // PinRegistry: which pins there are, one file per pin in /run/blksweep/pins/.
 //
-// Rights:  folders of this user alone, no links followed (os/own_folder.h); Exit::unsupported
+// Rights:  folders of this user alone, no links followed (os/file/own_folder.h); Exit::unsupported
 //          without the right to write below /run.
 // Claim:   a name belongs to the daemon whose pid and start time are in its file, as long as that
 //          lives; a dead one's name may be taken over.
@@ -15,7 +15,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "node/pin/pin.h"
-#include "os/process_id.h"
+#include "os/process/process_id.h"
 
 namespace blksweep {
 

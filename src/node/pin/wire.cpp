@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "os/blockdev.h"
+#include "os/block/blockdev.h"
 #include "probe/alone_bpf.h"
 #include "probe/bpf_map.h"
 #include "probe/cache/cache_probe.h"

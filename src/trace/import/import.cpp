@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "trace/import/outstanding.h"
 #include "trace/trace_file.h"
 #include "trace/trace_sort.h"
