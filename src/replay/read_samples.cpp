@@ -59,7 +59,7 @@ class Samples {
     }
     const std::uint32_t file = file_of_[r.place];
     if (file == kNoFile) {
-      return "reads of files that are not there";
+      return "reads of files that are not in the catalog";
     }
     const std::uint64_t size = catalog_.files[file].size;
     const auto wanted = r.returned == kNotTold ? r.bytes : static_cast<std::uint64_t>(r.returned);

@@ -61,7 +61,7 @@ TEST_F(ReadSamples, WhatIsLeftOutIsCountedByItsReason) {
   const LeftOut wanted{{kReadsBeyondFile, 2},
                        {"reads of nothing", 1},
                        {"writes and others", 1},
-                       {"reads of files that are not there", 1}};
+                       {"reads of files that are not in the catalog", 1}};
   EXPECT_EQ(*left, wanted);
   EXPECT_EQ(parts_.parts.size(), 1U);
 }
@@ -94,7 +94,7 @@ TEST_F(ReadSamples, AreOfTheFileThatTheKernelFindsByTheName) {
                           {"read", "0", "10", "", "/a"},
                           {"read", "0", "10", "", "c/../a"}});
   ASSERT_TRUE(left) << left.error().message();
-  EXPECT_EQ(*left, (LeftOut{{"reads of files that are not there", 2}}));
+  EXPECT_EQ(*left, (LeftOut{{"reads of files that are not in the catalog", 2}}));
   ASSERT_EQ(parts_.parts.size(), 3U);
   EXPECT_EQ(parts_.parts[0].file, 0U);
   EXPECT_EQ(parts_.parts[0].label, kNoLabel) << "not the folder '.'";
