@@ -164,6 +164,18 @@ Result<> Database::exec(const std::string& sql) {
   return {};
 }
 
+Result<> Database::copy_to(const std::string& path) {
+  BLKSWEEP_TRY(const Database copy,
+               connect(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  sqlite3_backup* pages = sqlite3_backup_init(copy.raw_.get(), "main", raw_.get(), "main");
+  if (pages == nullptr) {
+    return store_error(path, copy.raw_.get(), sqlite3_errcode(copy.raw_.get()));
+  }
+  sqlite3_backup_step(pages, -1);  // all at one go: what is written meanwhile waits
+  const int code = sqlite3_backup_finish(pages);
+  return code == SQLITE_OK ? Result<>() : Result<>(store_error(path, copy.raw_.get(), code));
+}
+
 Result<Statement> Database::prepare(const std::string& sql) {
   Statement statement;
   sqlite3_stmt* raw = nullptr;

@@ -92,6 +92,8 @@ class Database {
   // One or more statements without parameters or rows.
   Result<> exec(const std::string& sql);
   Result<Statement> prepare(const std::string& sql);
+  // What a reader sees now, as a file of its own at `path`, made or emptied before.
+  Result<> copy_to(const std::string& path);
   // How long a statement waits for another process before it fails.
   void set_busy_timeout(std::chrono::milliseconds patience) {
     sqlite3_busy_timeout(raw_.get(), static_cast<int>(patience.count()));

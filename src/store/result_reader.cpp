@@ -158,6 +158,12 @@ Result<ResultReader> ResultReader::open(const std::string& path) {
   return ResultReader(std::move(db));
 }
 
+Result<ResultReader> ResultReader::open_moment(const std::string& path) {
+  BLKSWEEP_TRY(ResultReader reader, open(path));
+  BLKSWEEP_CHECK(reader.db_.exec("BEGIN; SELECT 1 FROM sqlite_master LIMIT 1"));
+  return reader;
+}
+
 Result<std::vector<StoredExperiment>> ResultReader::experiments() {
   ColumnNames names;
   HostRecord none;

@@ -3,7 +3,9 @@
 // Read-only: never creates, converts or changes a file. (It may finish what a crashed writer left,
 //            through SQLite's own journal.)
 // Errors:    as ResultStore; a missing file is named.
-// Threads:   one owner. A sweep may go on writing meanwhile.
+// Threads:   one owner. A sweep may go on writing meanwhile; what two functions tell is then of two
+// moments, but
+//            with open_moment.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +67,10 @@ struct StoredTrace {
 class ResultReader {
  public:
   static Result<ResultReader> open(const std::string& path);
+  // All that is read is of one moment: who writes waits until this reader is gone.
+  static Result<ResultReader> open_moment(const std::string& path);
+  // That moment as a database of its own, for readers of another process.
+  Result<> copy_to(const std::string& path) { return db_.copy_to(path); }
 
   Result<std::vector<StoredExperiment>> experiments();  // oldest first
   Result<std::vector<StoredCell>> cells(std::int64_t experiment);

@@ -28,6 +28,16 @@ done
 (cd "$tmp/paper" && sha256sum --quiet -c SHA256SUMS) || die 'the sums are not those of the files'
 [ "$(wc -l <"$tmp/paper/SHA256SUMS")" = "$(find "$tmp/paper" -type f ! -name SHA256SUMS | wc -l)" ] || die 'a file has no sum'
 
+# A run that ends while figures are drawn is in none of it: all that is written is of one moment.
+cp "$tmp/results.db" "$tmp/written.db"
+printf '%s\n' '#!/bin/sh' "case \"\$*\" in *-o*) sqlite3 '$tmp/written.db' 'UPDATE run SET epoch_ns = epoch_ns * 2, repeat = 7' ;; esac" \
+  'exec /usr/bin/python3 "$@"' >"$tmp/late-python"
+chmod +x "$tmp/late-python"
+BLKSWEEP_PYTHON=$tmp/late-python call paper "$tmp/written.db" -o "$tmp/written"
+expect_status 0
+[ "$(sqlite3 "$tmp/written.db" 'SELECT min(repeat) FROM run')" = 7 ] || die 'nobody wrote meanwhile'
+diff -r "$tmp/paper" "$tmp/written" >&2 || die 'a paper of two moments of its database'
+
 # The commands again, the experiment file out of the folder; and everything again from the frozen data.
 (cd "$tmp" && paper/rerun.sh --to "$tmp/again") 2>"$tmp/said" || die "rerun.sh: $(cat "$tmp/said")"
 grep -q 'the same 2 cells' "$tmp/said" || die "rerun.sh says: $(cat "$tmp/said")"

@@ -245,7 +245,7 @@ std::vector<std::string> labels_of(const ComparedSide& side,
 }  // namespace
 
 Result<ComparedSide> load_side(const ExperimentChoice& choice) {
-  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(choice.db));
+  BLKSWEEP_TRY(ResultReader reader, ResultReader::open_moment(choice.db));
   BLKSWEEP_TRY(JoinedExperiments joined, join_experiments(reader, choice));
   if (joined.experiments.size() != 1) {
     return usage_error(

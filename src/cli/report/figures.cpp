@@ -49,6 +49,12 @@ std::string last_line(std::string text) {
   return at == std::string::npos ? text : text.substr(at + 1);
 }
 
+// What the script says of its copy is about the database.
+std::string named(std::string text, const FigureJob& job) {
+  const std::size_t at = job.copy.empty() ? std::string::npos : text.find(job.copy);
+  return at == std::string::npos ? text : text.replace(at, job.copy.size(), job.db);
+}
+
 }  // namespace
 
 void add_word(Command app, const std::string& name, std::string& target,
@@ -93,15 +99,10 @@ Result<FigureTools> find_figure_tools(const std::string& name) {
 }
 
 Result<> run_figures(const FigureTools& tools, const FigureJob& job) {
-  std::error_code error;
-  const fs::path db = fs::absolute(job.db, error);
-  if (error) {
-    return sys_error(error.value(), "find " + job.db);
-  }
   // Not -I: the scripts import each other from their own folder, which that leaves out.
   std::vector<std::string> arguments{tools.python, "-E", "-s", tools.script, "-o", job.output};
   arguments.insert(arguments.end(), job.options.begin(), job.options.end());
-  arguments.insert(arguments.end(), {"--", db.string()});
+  arguments.insert(arguments.end(), {"--", job.copy});
   BLKSWEEP_TRY(const ProcessResult run, run_process({.argv = arguments,
                                                      .directory = "/",
                                                      .environment = {"MATPLOTLIBRC=/"},
@@ -120,7 +121,7 @@ Result<> run_figures(const FigureTools& tools, const FigureJob& job) {
     return fail(fmt::format(
         "{}: {}", tools.script,
         run.err.empty() ? fmt::format("exit status {}, signal {}", run.exit_status, run.signal)
-                        : last_line(run.err)));
+                        : named(last_line(run.err), job)));
   }
   return {};
 }

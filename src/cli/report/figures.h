@@ -39,7 +39,8 @@ struct FigureLook {
 void add_figure_look(Command app, FigureLook& look);
 
 struct FigureJob {
-  std::string db;
+  std::string db;      // as it is called
+  std::string copy;    // absolute; that no one writes to; empty: the script reads none
   std::string output;  // absolute; holds cells.csv, gets what the script makes
   std::vector<std::string> options;
 };

@@ -101,6 +101,11 @@ Result<> ReportFolder::write(const std::string& name, const std::string& text) c
   return write_file(working() + "/" + name, text);
 }
 
+Result<> ReportFolder::freeze(ResultReader reader) {
+  BLKSWEEP_TRY(beside_, PrivateFolder::make("frozen", fs::path(working()).parent_path()));
+  return reader.copy_to(database());
+}
+
 Result<> ReportFolder::publish() const { return put_all(working(), fd_.get(), folder_); }
 
 }  // namespace blksweep

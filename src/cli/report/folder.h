@@ -8,12 +8,14 @@
 // Threads: one owner.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/fd.h"
 #include "base/result.h"
 #include "os/file/private_folder.h"
+#include "store/result_reader.h"
 
 namespace blksweep {
 
@@ -23,6 +25,10 @@ class ReportFolder {
   static Result<ReportFolder> begin(const std::string& folder);
   const std::string& working() const { return working_.path(); }           // absolute
   Result<> write(const std::string& name, const std::string& text) const;  // into working()
+  // The database of the moment that the tables were read at, for the scripts: whoever writes to it
+  // goes on. It is not published.
+  Result<> freeze(ResultReader reader);
+  std::string database() const { return beside_ ? beside_->path() + "/results.db" : ""; }
   Result<> publish() const;
 
  private:
@@ -31,6 +37,7 @@ class ReportFolder {
   std::string folder_;
   Fd fd_;
   PrivateFolder working_;
+  std::optional<PrivateFolder> beside_;
 };
 
 }  // namespace blksweep

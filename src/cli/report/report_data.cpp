@@ -63,8 +63,7 @@ Result<> require_match(const std::vector<StoredCell>& cells, const CellFilter& f
 
 }  // namespace
 
-Result<Report> load_report(const ReportChoice& options) {
-  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(options.db));
+Result<Report> load_report(ResultReader& reader, const ReportChoice& options) {
   Report report;
   BLKSWEEP_TRY(report.joined, join_experiments(reader, {options.db, options.experiment}));
   SummaryInput& input = report.joined.input;

@@ -29,7 +29,7 @@ struct Report {
 // DB, --cells, --baseline, --margin and --experiment.
 void add_report_choice(Command app, ReportChoice& choice);
 // Errors: as join_experiments; usage for a filter that no cell matches.
-Result<Report> load_report(const ReportChoice& choice);
+Result<Report> load_report(ResultReader& reader, const ReportChoice& choice);
 // cells.csv and runs.csv; with controls rig.txt.
 Result<> write_tables(const Report& report, const ReportFolder& folder);
 

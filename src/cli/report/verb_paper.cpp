@@ -115,15 +115,19 @@ Result<> check_alone(const PaperOptions& o) {
 
 Result<Exit> make_paper(const PaperOptions& options) {
   BLKSWEEP_CHECK(check_alone(options));
-  BLKSWEEP_TRY(const Report report, load_report(options));
   BLKSWEEP_TRY(const FigureTools tools, find_figure_tools("paper.py"));
+  BLKSWEEP_TRY(ResultReader reader, ResultReader::open_moment(options.db));
+  BLKSWEEP_TRY(const Report report, load_report(reader, options));
   BLKSWEEP_CHECK(check_ours(options.out));
   install_stop_signals();  // the folder it works in goes with it
-  BLKSWEEP_TRY(const ReportFolder folder, ReportFolder::begin(options.out));
+  BLKSWEEP_TRY(ReportFolder folder, ReportFolder::begin(options.out));
+  BLKSWEEP_CHECK(folder.freeze(std::move(reader)));
   BLKSWEEP_CHECK(write_tables(report, folder));
   BLKSWEEP_CHECK(folder.write("numbers.json", json_text(numbers_json(report, options))));
-  BLKSWEEP_CHECK(run_figures(
-      tools, {.db = options.db, .output = folder.working(), .options = script_options(options)}));
+  BLKSWEEP_CHECK(run_figures(tools, {.db = options.db,
+                                     .copy = folder.database(),
+                                     .output = folder.working(),
+                                     .options = script_options(options)}));
   BLKSWEEP_CHECK(folder.publish());
   note(fmt::format("paper: {}: its README.md says what is what", options.out));
   return Exit::done;

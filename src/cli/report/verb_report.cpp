@@ -15,12 +15,9 @@
 #include "cli/report/experiments.h"
 #include "cli/report/figures.h"
 #include "cli/report/folder.h"
-#include "cli/report/maps.h"
-#include "cli/report/ranks.h"
-#include "cli/report/replays.h"
+#include "cli/report/others.h"
 #include "cli/report/report.h"
 #include "cli/report/report_data.h"
-#include "cli/report/traces.h"
 #include "cli/verb.h"
 #include "os/file/file.h"
 #include "os/process/signals.h"
@@ -154,44 +151,6 @@ Json report_json(const Report& report) {
   return out;
 }
 
-// What a database has beside runs.
-struct Others {
-  std::vector<StoredMap> maps;
-  std::vector<StoredReplay> replays;
-  std::vector<StoredTrace> traces;
-  std::vector<StoredRanks> ranks;
-  bool runs = false;
-  bool alone() const {
-    return !runs && !(maps.empty() && replays.empty() && traces.empty() && ranks.empty());
-  }
-};
-
-Result<Others> load_others(const ReportOptions& options) {
-  BLKSWEEP_TRY(ResultReader reader, ResultReader::open(options.db));
-  BLKSWEEP_TRY(const auto experiments, reader.experiments());
-  Others others;
-  others.runs = !experiments.empty();
-  BLKSWEEP_TRY(others.maps, reader.maps());
-  BLKSWEEP_TRY(others.replays, reader.replays());
-  BLKSWEEP_TRY(others.traces, reader.traces());
-  BLKSWEEP_TRY(others.ranks, reader.ranks());
-  return others;
-}
-
-std::string others_text(const Others& others) {
-  std::string text = others.maps.empty() || others.runs ? "" : maps_text(others.maps);
-  if (!others.replays.empty()) {
-    text += (text.empty() && !others.runs ? "" : "\n") + replays_text(others.replays);
-  }
-  if (!others.traces.empty()) {
-    text += (text.empty() && !others.runs ? "" : "\n") + traces_text(others.traces);
-  }
-  if (!others.ranks.empty()) {
-    text += (text.empty() && !others.runs ? "" : "\n") + ranks_text(others.ranks);
-  }
-  return text;
-}
-
 void print(const Report& report, const Others& others, const ReportOptions& options) {
   if (options.json) {
     Json document = report_json(report);
@@ -226,8 +185,10 @@ Result<Exit> draw(const ReportOptions& options, const ReportFolder& folder, cons
     BLKSWEEP_CHECK(folder.publish());
     return tools.error().exit_code;
   }
-  const Result<> drawn = run_figures(
-      *tools, {.db = options.db, .output = folder.working(), .options = page.arguments});
+  const Result<> drawn = run_figures(*tools, {.db = options.db,
+                                              .copy = folder.database(),
+                                              .output = folder.working(),
+                                              .options = page.arguments});
   if (drawn || drawn.error().exit_code != Exit::interrupted) {
     BLKSWEEP_CHECK(folder.publish());  // the tables are there, whatever became of the figures
   }
@@ -266,16 +227,37 @@ Result<std::optional<ReportFolder>> begin_folder(const std::string& out) {
   return std::optional(std::move(folder));
 }
 
-Result<Exit> report_others(const Others& others, const ReportOptions& options) {
-  BLKSWEEP_TRY(const std::optional<ReportFolder> folder, begin_folder(options.out));
+// All of one moment of the database. Who writes to it does not wait for what is printed and drawn.
+struct WholeReport {
+  Others others;
+  std::optional<Report> report;
+  std::optional<ReportFolder> folder;
+};
+Result<WholeReport> load_whole(const ReportOptions& options) {
+  WholeReport loaded;
+  BLKSWEEP_TRY(ResultReader reader, ResultReader::open_moment(options.db));
+  BLKSWEEP_TRY(loaded.others, load_others(reader));
+  if (!loaded.others.alone()) {
+    BLKSWEEP_TRY(loaded.report, load_report(reader, options));
+  }
+  BLKSWEEP_TRY(loaded.folder, begin_folder(options.out));
+  if (loaded.folder && options.figures) {
+    BLKSWEEP_CHECK(loaded.folder->freeze(std::move(reader)));
+  }
+  return loaded;
+}
+
+Result<Exit> report_others(const WholeReport& loaded, const ReportOptions& options) {
+  const Others& others = loaded.others;
   Json document{{"maps", maps_json(others.maps)},
                 {"replays", replays_json(others.replays)},
                 {"traces", traces_json(others.traces)},
                 {"ranks", ranks_json(others.ranks)}};
   say_text(options.json ? json_text(document) + "\n" : others_text(others));
   flush_answer();
-  return folder && options.figures ? draw(options, *folder, report_page(options, /*no_runs=*/true))
-                                   : Result<Exit>(Exit::done);
+  return loaded.folder && options.figures
+             ? draw(options, *loaded.folder, report_page(options, /*no_runs=*/true))
+             : Result<Exit>(Exit::done);
 }
 
 // The first database beside each other one.
@@ -328,22 +310,20 @@ Result<Exit> report_comparison(const ReportOptions& o) {
 }
 
 Result<Exit> report(const ReportOptions& options) {
-  BLKSWEEP_TRY(const Others others, load_others(options));
-  if (others.alone()) {
-    return report_others(others, options);
+  BLKSWEEP_TRY(const WholeReport loaded, load_whole(options));
+  if (!loaded.report) {
+    return report_others(loaded, options);
   }
-  BLKSWEEP_TRY(const Report loaded, load_report(options));
-  BLKSWEEP_TRY(const std::optional<ReportFolder> folder, begin_folder(options.out));
-  print(loaded, others, options);
-  if (!folder) {
+  print(*loaded.report, loaded.others, options);
+  if (!loaded.folder) {
     return Exit::done;
   }
   flush_answer();
-  BLKSWEEP_CHECK(write_tables(loaded, *folder));
+  BLKSWEEP_CHECK(write_tables(*loaded.report, *loaded.folder));
   if (options.figures) {
-    return draw(options, *folder, report_page(options));
+    return draw(options, *loaded.folder, report_page(options));
   }
-  BLKSWEEP_CHECK(folder->publish());
+  BLKSWEEP_CHECK(loaded.folder->publish());
   return Exit::done;
 }
 
