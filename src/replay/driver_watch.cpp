@@ -74,12 +74,14 @@ DriverLateness lateness_of(std::span<const DriverIssue> issues, std::span<const 
     }
   }
   out.matched = late.size();
-  const std::int64_t begin = late.empty() ? 0 : std::ranges::min(late);
+  if (late.empty()) {
+    return out;
+  }
+  const auto [begin, last] = std::ranges::minmax(late);
   for (const std::int64_t ns : late) {
     out.histogram.add(static_cast<std::uint64_t>(ns - begin));
-    out.lateness.greatest = std::max(out.lateness.greatest, ns - begin);
   }
-  out.lateness = quantiles_of(out.histogram, out.lateness.greatest);
+  out.lateness = quantiles_of(out.histogram, last - begin);
   return out;
 }
 

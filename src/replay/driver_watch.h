@@ -31,8 +31,8 @@ struct DueRead {
 };
 
 struct DriverLateness {
-  LateQuantiles lateness;
-  LogHistogram histogram;  // of lateness
+  std::optional<LateQuantiles> lateness;  // of the matched; nullopt: there is none
+  LogHistogram histogram;                 // of lateness
   std::uint64_t matched = 0, missing = 0, lost = 0;
 };
 

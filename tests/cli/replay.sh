@@ -334,6 +334,13 @@ if command -v fio >/dev/null; then
   for who in at_driver fio; do # the block layer saw all of them, ours and fio's
     expect "$who" "r['$who']['matched'] == $inside and r['$who']['missing'] + r['$who']['lost'] == 0"
   done
+  # Reads that the block layer splits are found by neither: how late they were is not known, and not 0.
+  printf '%s\n' time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,volume {0,50}000000,read,0,16777216,,,,,,v >"$tmp/split.csv"
+  call trace import "$tmp/split.csv" -o "$tmp/split.trace"
+  call replay "$tmp/split.trace" --device "$device" --fio-twin --json
+  for who in at_driver fio; do
+    expect "$who, split" "r['$who']['missing'] == 2 and r['$who']['lateness_p50_ns'] is None and r['$who']['lateness_max_ns'] is None"
+  done
   call replay "$tmp/device.trace" --device "$device" --fio-twin --timing asap
   expect_status 2
 fi

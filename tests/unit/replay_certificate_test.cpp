@@ -205,9 +205,11 @@ TEST(DriverLateness, MatchesByAddressAndLengthTheOldestFirstFromTheLeastLate) {
   const DriverLateness found = lateness_of(issues, reads);
   EXPECT_EQ(found.matched, 3U);
   EXPECT_EQ(found.missing, 2U);
-  EXPECT_EQ(found.lateness.greatest, 150) << "900, 800 and 950 behind, of which the first 800";
-  EXPECT_EQ(found.lateness.p50, 100);
+  ASSERT_TRUE(found.lateness);
+  EXPECT_EQ(found.lateness->greatest, 150) << "900, 800 and 950 behind, of which the first 800";
+  EXPECT_EQ(found.lateness->p50, 100);
   EXPECT_EQ(lateness_of(issues, {}).matched, 0U);
+  EXPECT_FALSE(lateness_of({}, reads).lateness) << "of none found it is unknown, not 0";
 }
 
 struct CountedRecorder final : Recorder {

@@ -76,8 +76,10 @@ ReplayRow replay_row(const ReplayOrigin& origin, const ReplaySettings& settings,
   add_certificate(row, report.certificate);
   if (report.fio) {
     row.fio_version = report.fio->version;
-    row.fio_p50_ns = report.fio->lateness.lateness.p50;
-    row.fio_p99_ns = report.fio->lateness.lateness.p99;
+    if (const auto& late = report.fio->lateness.lateness) {
+      row.fio_p50_ns = late->p50;
+      row.fio_p99_ns = late->p99;
+    }
   }
   row.document = json_line(replay_json(settings, report));
   row.started_unix_ns = origin.started_unix_ns;

@@ -14,6 +14,11 @@ std::string error_text(std::optional<double> share) {
   return share ? fmt::format("{:+.1f} %", 100 * *share) : "not known";
 }
 
+Json quantile_json(const LogHistogram& h, double share) {
+  const auto buckets = h.buckets();
+  return buckets.empty() ? Json() : Json(bucket_percentile(buckets, share));
+}
+
 std::string quantile_text(const LogHistogram& h, double share) {
   const auto buckets = h.buckets();
   return buckets.empty() ? "not known"
@@ -33,26 +38,30 @@ std::string verdict_text(const Certificate& c) {
                                          : std::string(to_string(c.verdict));
 }
 
+std::vector<std::string> late_row(const std::string& name, const std::optional<LateQuantiles>& q) {
+  return q ? std::vector{name, time_text(q->p50), time_text(q->p99), time_text(q->p999),
+                         time_text(q->greatest)}
+           : std::vector<std::string>{name, "-", "-", "-", "-"};
+}
+
 std::string lateness_table(const Certificate& c) {
   Table table;
   for (const char* column : {"late", "p50", "p99", "p99.9", "greatest"}) {
     table.column(column);
   }
-  const auto row = [&](const char* name, const LateQuantiles& q) {
-    table.row({name, time_text(q.p50), time_text(q.p99), time_text(q.p999), time_text(q.greatest)});
-  };
+  const auto row = [&](const char* name, const LateQuantiles& q) { table.row(late_row(name, q)); };
   row("in all", c.lateness);
   row("tool", c.tool);
   row("device", c.device);
   return table.text();
 }
 
-Json json_of(const char* prefix, const LateQuantiles& q, Json document) {
+Json json_of(const char* prefix, const std::optional<LateQuantiles>& q, Json document) {
   const auto key = [prefix](const char* what) { return fmt::format("{}_{}_ns", prefix, what); };
-  document[key("p50")] = q.p50;
-  document[key("p99")] = q.p99;
-  document[key("p999")] = q.p999;
-  document[key("max")] = q.greatest;
+  document[key("p50")] = q ? Json(q->p50) : Json();
+  document[key("p99")] = q ? Json(q->p99) : Json();
+  document[key("p999")] = q ? Json(q->p999) : Json();
+  document[key("max")] = q ? Json(q->greatest) : Json();
   return document;
 }
 
@@ -63,9 +72,9 @@ std::string fio_table(const ReplayReport& r) {
     table.column(column);
   }
   const auto row = [&](const std::string& name, const DriverLateness& l) {
-    const LateQuantiles& q = l.lateness;
-    table.row({name, time_text(q.p50), time_text(q.p99), time_text(q.p999), time_text(q.greatest),
-               format_count(l.missing)});
+    std::vector<std::string> cells = late_row(name, l.lateness);
+    cells.push_back(format_count(l.missing));
+    table.row(std::move(cells));
   };
   row("blksweep", *r.at_driver);
   if (r.fio) {
@@ -137,7 +146,6 @@ std::string replay_text(const ReplayReport& r) {
 }
 
 Json replay_json(const ReplaySettings& settings, const ReplayReport& r) {
-  const auto latency = r.latency.buckets();
   return {{"cell",
            {{"timing", to_string(settings.timing)},
             {"order", "recorded"},
@@ -154,9 +162,9 @@ Json replay_json(const ReplaySettings& settings, const ReplayReport& r) {
           {"epoch_ns", r.certificate.length_ns},
           {"samples_per_s", or_null(requests_per_second(r))},
           {"depth_mean", r.certificate.depth_mean},
-          {"latency_p50_ns", bucket_percentile(latency, 0.5)},
-          {"latency_p99_ns", bucket_percentile(latency, 0.99)},
-          {"latency_p999_ns", bucket_percentile(latency, 0.999)},
+          {"latency_p50_ns", quantile_json(r.latency, 0.5)},
+          {"latency_p99_ns", quantile_json(r.latency, 0.99)},
+          {"latency_p999_ns", quantile_json(r.latency, 0.999)},
           {"short_reads", r.short_reads},
           {"rounded", r.rounded},
           {"own_read_bytes", or_null(r.own_read_bytes)},
