@@ -39,6 +39,13 @@ def in_use(listed):
     return next((word[1:-1] for word in listed.split() if word.startswith("[")), listed.strip())
 
 
+def schedulers(facts, cells):
+    """Those that runs had: a cell may ask for another than was found."""
+    found = in_use(facts.host["scheduler"] or "")
+    asked = [c.settings.get("scheduler") or "keep" for c in cells] or ["keep"]
+    return ", ".join(dict.fromkeys(found if name == "keep" else name for name in asked))
+
+
 def digits(value):
     """Three digits that matter."""
     if value is None:

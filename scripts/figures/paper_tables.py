@@ -95,12 +95,12 @@ def ceiling_numbers(facts):
         yield f"ceiling-{c.kind}-greatest", common.digits(c.greatest / page.MIB)
 
 
-def disk_facts(facts):
+def disk_facts(facts, cells):
     host = facts.host
     for name in ("hostname", "kernel", "cpu", "cpus", "device", "device_model", "filesystem", "mount_options",
                  "gpu", "tool_version", "git_revision"):
         yield name.replace("_", "-"), host[name]
-    yield "scheduler", common.in_use(host["scheduler"])
+    yield "scheduler", common.schedulers(facts, cells)
     yield "memory-gib", f"{host['memory_bytes'] / 2**30:.1f}"
     yield "disk", facts.label or host["device_model"] or host["device"]
     yield from ceiling_numbers(facts)
@@ -110,9 +110,9 @@ def fact_numbers(shown):
     facts = shown.facts
     out = [("runs", facts.counted), ("left-out", len(facts.left_out)), ("cells", len(shown.cells)),
            *shown.data.items()]
-    for number, of_disk in enumerate((facts, *facts.others), 1):
+    for number, (of_disk, (_, cells)) in enumerate(zip((facts, *facts.others), load.by_disk(shown.cells)), 1):
         tail = "" if number == 1 else f"-{number}"
-        out += [(name + tail, value) for name, value in disk_facts(of_disk)]
+        out += [(name + tail, value) for name, value in disk_facts(of_disk, cells)]
     return "".join(put("fact", name, tex.escape(value)) for name, value in out if value not in ("", None))
 
 

@@ -9,6 +9,8 @@ import tex
 
 WIDTH_WORDS = {"column": r"\columnwidth", "page": r"\textwidth"}
 DATA_QUERY = "SELECT DISTINCT cell_id, samples, bytes FROM good_run"
+FIO_ARMS = {"grouped": " and groups", "plain": ", one read at a time"}  # as the table calls them
+QUEUE_OF_CELLS = ("scheduler", "nr-requests", "read-ahead")  # a scheduler brings its own nr_requests
 TABLE_WORDS = {
     "comparison": "Samples per second and their ratio to the baseline",
     "results": "Throughput of each cell: medians, range of the repeats, ratio to the baseline",
@@ -122,14 +124,16 @@ def node_words(facts):
             + (f", GPU {host['gpu']}" if host["gpu"] else "") + f") under Linux {host['kernel'].removeprefix('Linux ')}")
 
 
-def disk_words(facts):
+def disk_words(facts, cells=()):
     host = facts.host
     spins = {0: "not rotational", 1: "rotational"}.get(host["rotational"], "rotation unknown")
     queue = dict(facts.queue)
     settings = ", ".join(f"{name} {queue[name]}" for name in ("nr_requests", "max_sectors_kb", "read_ahead_kb")
                          if name in queue)
+    if settings and any(c.settings.get(name, "keep") != "keep" for c in cells for name in QUEUE_OF_CELLS):
+        settings = f"as found: {settings}"
     text = (f"{common.disk_text(facts)}, {spins}, mounted {host['mount_options']}; I/O scheduler "
-            f"{common.in_use(host['scheduler'] or '') or 'unknown'}" + (f" ({settings})" if settings else ""))
+            f"{common.schedulers(facts, cells) or 'unknown'}" + (f" ({settings})" if settings else ""))
     below = [f"{disk}: {value}" for disk, name, value in facts.layers
              if name in ("emulation", "backing_file", "model") and value]
     return text + (f". It stands on {'; '.join(below)}" if below else "")
@@ -152,15 +156,17 @@ def others_words(db, cells):
     ids = [c.cell_id for c in cells]
     of_cells = f"good_run WHERE cell_id IN ({', '.join('?' * len(ids))})"
     runs, = load.rows(db, f"SELECT count(*) FROM {of_cells}", ids)[0]
-    fio = load.rows(db, f"SELECT version, count(DISTINCT run_id) FROM fio WHERE run_id IN (SELECT run_id FROM {of_cells}) "
-                        "GROUP BY version ORDER BY version", ids)
+    fio = load.rows(db, f"SELECT arm, version, count(*) FROM fio WHERE run_id IN (SELECT run_id FROM {of_cells}) "
+                        "GROUP BY arm, version ORDER BY arm, version", ids)
     probed, lost = load.rows(db, "SELECT count(*), coalesce(sum(lost_events), 0) FROM probe WHERE run_id IN "
                                  f"(SELECT run_id FROM {of_cells})", ids)[0]
     said = []
-    if fio:
-        beside = sum(count for _, count in fio)
+    for arm, how in FIO_ARMS.items():
+        versions = [version for of, version, _ in fio if of == arm]
+        beside = sum(count for of, _, count in fio if of == arm)
         which = "each run" if beside >= runs else f"{beside} of {common.plural(runs, 'run')}"
-        said.append(f"Beside {which}, {', '.join(v for v, _ in fio)} read the same bytes in the same order and groups.")
+        if versions:
+            said.append(f"Beside {which}, {', '.join(versions)} read the same bytes in the same order{how}.")
     if probed:
         said.append(f"eBPF programs watched the block layer in {common.plural(probed, 'run')} and lost {lost:,} events.")
     return said
@@ -191,8 +197,8 @@ def methods_words(db, shown):
            f"{'; '.join(dict.fromkeys(node_words(f) for f in everything))}{dates(db, shown)}.")
     if shown.data:
         yield f"An epoch: {shown.data['samples']} samples, {shown.data['bytes']} bytes."
-    for f in everything:
-        yield f"Disk: {disk_words(f)}."
+    for f, (_, of_disk) in zip(everything, load.by_disk(cells)):
+        yield f"Disk: {disk_words(f, of_disk)}."
     yield cache_words(cells)
     if varied:
         yield f"Varied: {', '.join(varied)} ({common.plural(len(cells), 'cell')})."

@@ -152,6 +152,15 @@ class Words(unittest.TestCase):
         self.assertIn("Beside 1 of 2 runs", paper_words.others_words(self.db, self.cells(1, 2))[0])
         self.assertIn("in 1 run ", paper_words.others_words(self.db, self.cells(1, 2))[1])
 
+    def test_fio_is_said_to_read_as_it_did(self):
+        groups, one_by_one = "in the same order and groups.", "in the same order, one read at a time."
+        self.assertTrue(paper_words.others_words(self.db, self.cells(1))[0].endswith(groups))
+        self.change("UPDATE fio SET arm = 'plain' WHERE run_id IN (SELECT run_id FROM run WHERE cell_id = 1)")
+        self.assertTrue(paper_words.others_words(self.db, self.cells(1))[0].endswith(one_by_one))
+        both = paper_words.others_words(self.db, self.cells(1, 2))
+        self.assertIn(groups, both[0])
+        self.assertIn(one_by_one, both[1])
+
     def test_ceilings_of_a_disk_are_those_of_all_its_experiments(self):
         cells = [dataclasses.replace(c, settings={}) for c in self.cells(1, 2)]
         self.assertEqual(load.ceilings(load.load_facts(self.db, cells[:1]))[0].rounds, 3)
@@ -176,7 +185,18 @@ class Words(unittest.TestCase):
         for listed, used in (("none [mq-deadline] bfq ", "mq-deadline"), ("none ", "none"), ("", "")):
             self.assertEqual(common.in_use(listed), used)
         facts.host["scheduler"] = "none [mq-deadline] bfq "
-        self.assertIn("; I/O scheduler mq-deadline", paper_words.disk_words(facts))
+        self.assertIn("; I/O scheduler mq-deadline (nr", paper_words.disk_words(facts))
+
+    def test_the_scheduler_is_the_one_that_cells_asked_for(self):
+        cells = [*self.cells(1, scheduler="bfq"), *self.cells(2, scheduler="keep")]
+        facts = load.load_facts(self.db, cells)
+        numbers = paper_tables.fact_numbers(paper_tables.Shown(cells, facts, {}, {}))
+        self.assertIn("{scheduler}{bfq}\n", numbers)
+        self.assertIn("{scheduler-2}{none}\n", numbers)
+        words = list(paper_words.methods_words(self.db, paper_tables.Shown(cells, facts, {}, {})))
+        found = [text.split("; I/O scheduler ")[1] for text in words if "; I/O scheduler " in text]
+        self.assertTrue(found[0].startswith("bfq (as found: nr"), found[0])
+        self.assertTrue(found[1].startswith("none (nr"), found[1])
 
     def test_cells_with_fewer_runs_do_not_pass_for_whole(self):
         cells = self.cells(1, 2)
