@@ -1,4 +1,5 @@
 """Sentences of a paper: captions, the methods paragraph, the sample document and the README of its folder."""
+import collections
 import datetime
 
 import common
@@ -188,6 +189,14 @@ def dates(db, shown):
     return f" on {days[0]}" if days[0] == days[1] else f" from {days[0]} to {days[1]}"
 
 
+def commands_of(everything):
+    """How often one was started; a command of several disks has a session in the experiment of each."""
+    most = collections.Counter()
+    for commands in {number: commands for f in everything for number, commands in f.sessions}.values():
+        most |= collections.Counter(commands)
+    return most.total()
+
+
 def methods_words(db, shown):
     cells, facts = shown.cells, shown.facts
     same, varied = settings_of(cells)
@@ -205,9 +214,8 @@ def methods_words(db, shown):
     rest = [f"{name} {value}" for name, value in same.items() if name != "cache" and value not in ("", "none", "-")]
     if rest:
         yield f"In all cells: {', '.join(rest)}."
-    sessions = sum(len(commands) for _, commands in facts.sessions)
     yield (f"In every round each cell had its turn once, in an order drawn anew ({counted(cells)} runs a cell count, "
-           f"{facts.counted} in all, {common.plural(sessions, 'command')}).")
+           f"{facts.counted} in all, {common.plural(commands_of(everything), 'command')}).")
     yield statistic(cells, facts)
     for f in everything:
         yield from ceiling_words(f)

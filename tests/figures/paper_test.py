@@ -204,6 +204,13 @@ class Words(unittest.TestCase):
         words = " ".join(paper_words.methods_words(self.db, paper_tables.Shown(cells, load.load_facts(self.db, cells), {}, {})))
         self.assertIn(f"(n = {cells[0].runs} to {cells[1].runs} runs a cell count", words)
 
+    def test_commands_are_those_of_all_disks(self):
+        def of(*sessions):
+            return types.SimpleNamespace(sessions=sessions)
+        self.assertEqual(paper_words.commands_of([of((1, ["run a"])), of((2, ["run b"]))]), 2)
+        self.assertEqual(paper_words.commands_of([of((1, ["run spec"])), of((2, ["run spec"]))]), 1, "one for both disks")
+        self.assertEqual(paper_words.commands_of([of((1, ["run a", "run a"]), (2, ["run a"]))]), 2, "gone on with")
+
     def test_each_node_and_revision_is_named(self):
         self.change("UPDATE experiment SET git_revision = 'fedcba', cpu = 'Other CPU' WHERE experiment_id = 2")
         cells = self.cells(1, 2)
