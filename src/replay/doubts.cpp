@@ -15,8 +15,8 @@ constexpr double kFewRounded = 0.01;    // of the requests
 constexpr double kMostFromDisk = 0.95;  // of the bytes: what a disk gave almost all of
 
 std::string of_clock(const TraceFacts& facts, const ReplaySettings& settings) {
-  const std::int64_t step = clock_step(facts, settings.speed);
-  if (step <= kLateBound || settings.timing == Timing::asap) {
+  const std::int64_t step = clock_step(facts, settings);
+  if (step <= kLateBound) {
     return "";
   }
   return fmt::format(
@@ -104,10 +104,13 @@ std::string of_others(const ReplayReport& r, const std::string& filesystem) {
 
 }  // namespace
 
-std::int64_t clock_step(const TraceFacts& facts, double speed) {
+std::int64_t clock_step(const TraceFacts& facts, const ReplaySettings& settings) {
   constexpr double kLongest = 1e18;
+  if (settings.timing == Timing::asap) {
+    return 0;  // what is due when a place is free is due by our clock
+  }
   return static_cast<std::int64_t>(
-      std::min(kLongest, static_cast<double>(facts.quantum_ns) / speed));
+      std::min(kLongest, static_cast<double>(facts.quantum_ns) / settings.speed));
 }
 
 std::vector<std::string> doubts_of(const ReplayReport& report, const ReplayMeans& m) {

@@ -19,7 +19,7 @@ struct ReplayMeans {
 };
 
 // Steps of the trace's clock, in the replay's time: the speed makes them shorter.
-std::int64_t clock_step(const TraceFacts& facts, double speed);
+std::int64_t clock_step(const TraceFacts& facts, const ReplaySettings& settings);
 
 // A line each; empty: nothing. `report` has its counts.
 std::vector<std::string> doubts_of(const ReplayReport& report, const ReplayMeans& means);

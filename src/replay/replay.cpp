@@ -191,7 +191,7 @@ class Replay {
                      .timed = settings_.timing != Timing::asap,
                      .buffered = settings_.buffered,
                      .spin_ns = settings_.spin_ns,
-                     .quantum_ns = clock_step(trace_.facts(), settings_.speed),
+                     .quantum_ns = clock_step(trace_.facts(), settings_),
                      .speed = settings_.speed,
                      .depth = target_.depth(),
                      .disk = target_.disk(),
@@ -265,7 +265,7 @@ class Replay {
   Result<ReplayReport> report(const Feed& feed, double own_rate, const std::atomic<bool>& stop) {
     ReplayReport r;
     r.left_out = feed.left_out();
-    r.certificate = record_.certify({.quantum_ns = clock_step(trace_.facts(), settings_.speed),
+    r.certificate = record_.certify({.quantum_ns = clock_step(trace_.facts(), settings_),
                                      .stalled_ns = stalled_ns_,
                                      .stood_still = stood_still_,
                                      .own_rate = own_rate,

@@ -199,6 +199,9 @@ refused 2 'no timing' "$tmp/blocks.trace" --device /dev/null --timing soon
 refused 2 'no speed' "$tmp/blocks.trace" --device /dev/null --speed 0
 refused 2 'no speed' "$tmp/blocks.trace" --device /dev/null --speed 2x
 refused 2 'out of range' "$tmp/blocks.trace" --device /dev/null --depth 0
+refused 2 'is always read directly' "$tmp/blocks.trace" --device /dev/null --buffered
+refused 2 'waits for its time' "$tmp/blocks.trace" --device /dev/null --timing asap --speed 2
+refused 2 'of one of both' "$tmp/blocks.trace" --device /dev/null --data "$tmp/data"
 refused 2 'to place addresses' "$tmp/blocks.trace" --device /dev/null --addresses far
 head -c 40 "$tmp/blocks.trace" >"$tmp/cut.trace"
 refused 1 "$tmp/cut.trace" "$tmp/cut.trace" --device /dev/null
@@ -328,6 +331,8 @@ call trace import "$tmp/seconds.csv" --format tencent -o "$tmp/seconds.trace"
 call replay "$tmp/seconds.trace" --device "$device" --speed 100 --json
 expect 'a second of the trace is 10 ms of the replay' 'c["bound_ns"] == 10 ** 7'
 expect 'and said so' 'any("steps of 10 ms at this speed" in w for w in r["warnings"])'
+call replay "$tmp/seconds.trace" --device "$device" --timing asap --json
+expect 'the steps of a clock that is not asked hide nothing' 'c["bound_ns"] == 10 ** 6'
 if command -v fio >/dev/null; then
   call replay "$tmp/device.trace" --device "$device" --fio-twin --json
   [ "$status" = 0 ] || [ "$status" = 3 ] || die "beside fio: status $status"

@@ -83,6 +83,20 @@ Result<unsigned> parse_replay_repeats(std::string_view text) {
   return static_cast<unsigned>(repeats);
 }
 
+// What would be without effect, and stand among the settings of the result.
+Result<> check_effects(const ReplaySettings& s) {
+  if (!s.device.empty() && !s.folder.empty()) {
+    return usage_error("--device and --data: a trace is of one of both: leave the other out");
+  }
+  if (!s.device.empty() && s.buffered) {
+    return usage_error("--buffered: a device is always read directly: leave it out");
+  }
+  if (s.timing == Timing::asap && s.speed != 1) {
+    return usage_error("--speed: with --timing asap no request waits for its time: leave it out");
+  }
+  return {};
+}
+
 Result<bool> drops_caches(const ReplayOptions& o) {
   if (o.cache != "cold" && o.cache != "keep" && !o.cache.empty()) {
     return usage_error(fmt::format("--cache {}: cold or keep", o.cache));
@@ -166,6 +180,7 @@ Result<> carry_out(const ReplayOptions& o, TraceReader& trace, const TraceSurvey
 }
 
 Result<Exit> run_replay(const ReplayOptions& o, const std::vector<std::string>& argv) {
+  BLKSWEEP_CHECK(check_effects(o.settings));
   BLKSWEEP_TRY(const bool drops, drops_caches(o));
   BLKSWEEP_CHECK(check_kept("--timeline", o.timeline,
                             {.files = {o.trace, o.db}, .folder = o.settings.folder}));
@@ -208,13 +223,14 @@ void add_replay(Verbs& verbs) {
   add_parsed(app, "--timing", s.timing, parse_timing,
              "original: at the recorded times (default); asap;\n"
              "dependent: each thread after its think time");
-  add_parsed(app, "--speed", s.speed, parse_speed, "times are divided by it (default 1)");
+  add_parsed(app, "--speed", s.speed, parse_speed,
+             "times are divided by it (default 1); not of asap");
   add_parsed(app, "--depth", s.depth, parse_replay_depth,
              "most reads in flight (default: as the disk's queue)");
   add_parsed(app, "--addresses", s.addresses, parse_address_mode,
              "as-is (default), wrap, scale to the device, or stack volumes");
   app.add_option("--writes", s.writes, "the device once more: carry the writes out, too");
-  app.add_flag("--buffered", s.buffered, "read files through the page cache");
+  app.add_flag("--buffered", s.buffered, "read files (--data) through the page cache");
   add_parsed(app, "--spin", s.spin_ns, parse_spin,
              "sleep only while nothing is due for longer (default 1ms)");
   app.add_flag("--awake", s.awake, "keep all CPUs out of idle states meanwhile");
