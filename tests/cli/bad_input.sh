@@ -37,6 +37,12 @@ wrong_options() {
   [ "$(find "$tmp/decimal" -mindepth 1 -maxdepth 1 -type d | wc -l)" = 10 ] || die '010 is not 10'
   call dataset make "$tmp/other" --count 10 --size lognormal:24
   expect_error 2 --size
+  call --verbose plan "$catalog" --order lba --order random --depth 4 --depth 4
+  expect_status 0
+  [[ $err == *'--order is given 2 times, and the last one counts, random: several are one list, --order lba,random'* && $err != *--depth* ]] ||
+    die "a cell that goes without a word: $err"
+  call plan "$catalog" --order lba --order random
+  [ -z "$err" ] || die "not quiet: $err"
   call plan "$catalog" --merge-gap 64KB/s
   expect_error 2 --merge-gap "'64KB/s'"
 }

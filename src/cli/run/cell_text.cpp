@@ -1,9 +1,12 @@
 // Cells as text: what records call them, and how the command line takes them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
+#include "base/log.h"
 #include "cli/run/cell_meaning.h"
 #include "cli/run/cell_options.h"
 #include "experiment/fallback.h"
@@ -45,11 +48,17 @@ std::string bytes_word(Bytes b) {
 
 void add_cell_option(Command app, const CellOption& option, CellText& text) {
   const std::string name(option.name);
-  const auto set = [&text, name](const std::string& value) -> Result<> {
-    text[name] = split_list(value);
+  const auto set = [&text, name](const std::vector<std::string>& values) -> Result<> {
+    text[name] = split_list(values.back());
+    if (std::ranges::adjacent_find(values, std::ranges::not_equal_to()) != values.end()) {
+      note(fmt::format(
+          "--{0} is given {1} times, and the last one counts, {2}: several are one list, "
+          "--{0} {3}",
+          name, values.size(), values.back(), fmt::join(values, ",")));
+    }
     return {};
   };
-  Option added = app.add_text("--" + name, set, std::string(option.help)).last_wins();
+  Option added = app.add_texts("--" + name, set, std::string(option.help)).repeatable();
   if (option.help.empty()) {
     added.hidden();
   }
