@@ -98,9 +98,11 @@ main    := src/cli/main.cpp
 sources := $(filter-out $(main) $(mpi_src) $(if $(filter 1,$(BPF)),$(bpf_off),$(bpf_on)) \
              $(if $(filter 1,$(CUDA)),$(cuda_off),$(cuda_on)),$(call in_src,*.cpp))
 
-# Sources of a room (src/os with its corners) are compiled a few at a time, as sets: reading headers is most of the work. What is
+# Sources of a room (src/os with its corners) are compiled some at a time, as even sets: reading headers is most of the work. What is
 # linked in place of something else or needs flags of its own is compiled alone; in small sets, so is what takes long.
-sets_of = $(shell printf '%s\n' $(1) | awk -F/ '{ d = $$1 "/" $$2; print d "/set" int((n[d]++) / $(2)) ":" $$0 }')
+sets_of = $(shell printf '%s\n' $(1) | awk -F/ '{ room[NR] = $$1 "/" $$2; place[NR] = n[room[NR]]++; file[NR] = $$0 } END { \
+            for (i = 1; i <= NR; ++i) { d = room[i]; sets = int(n[d] / $(2) + 0.5); \
+              print d "/set" int(place[i] * (sets ? sets : 1) / n[d]) ":" file[i] } }')
 set_size := $(or $(SETS),16)
 small    := $(filter 1 2 3 4,$(set_size))
 slow    := $(if $(small),src/cli/command.cpp src/cli/run/options.cpp src/cli/run/answer.cpp \
