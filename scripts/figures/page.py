@@ -284,11 +284,16 @@ other losses are marked incomplete and left out. A dash means unknown, not zero.
 The method and its error rates: docs/statistics.md. Columns and units: docs/results-schema.md.</p>"""
 
 
+def is_bad(line):
+    """Of what controls say first: anything but that they passed, or cannot be judged."""
+    return not line.startswith("controls")
+
+
 def rig_lines(lines):
     """What is to be known before any figure: the first line in full strength, the others below it."""
     if not lines:
         return ""
-    kind = "soft" if lines[0].startswith("controls not") else "good" if lines[0].startswith("controls") else "bad"
+    kind = "bad" if is_bad(lines[0]) else "soft" if lines[0].startswith("controls not") else "good"
     rest = "".join(f"<p class=note>{text(line)}</p>\n" for line in lines[1:])
     return f"<p class='rig {kind}'>{text(lines[0])}</p>\n{rest}"
 

@@ -108,7 +108,7 @@ def make(args):
     numbers = {row["cell_id"]: row["numbers"] for row in told["cells"]}
     widths = list(WIDTHS) if args.width == "both" else [args.width]
     drawn = draw(args.db, cells, output / "figures", widths)
-    shown = paper_tables.Shown(cells, facts, numbers, paper_words.data_set(args.db, cells))
+    shown = paper_tables.Shown(cells, facts, numbers, paper_words.data_set(args.db, cells), load.load_rig(output))
     tables = paper_tables.tables(shown)
     write(output / "numbers.tex", paper_tables.numbers_tex(shown))
     for name, text in tables.items():

@@ -34,6 +34,7 @@ class Shown:
     facts: load.Facts
     numbers: dict  # {cell_id: {name: text}}
     data: dict     # {"samples": ..., "bytes": ...} in words
+    rig: tuple = ()  # what its controls say, the weightiest first
 
     @functools.cached_property
     def keys(self):

@@ -88,10 +88,15 @@ def disks(facts):
     return f"Disk: {found}." if not facts.others else f"Disks: {found}."
 
 
+def doubt(shown):
+    """That the rig cannot be trusted; a figure may be seen alone."""
+    return f" {shown.rig[0]}." if shown.rig and page.is_bad(shown.rig[0]) else ""
+
+
 def tail(shown):
     """What every caption ends in."""
     return f"{counted(shown.cells)[0].upper()}{counted(shown.cells)[1:]}".replace("N =", "n =") + \
-        f" runs a cell, {shown.facts.counted} in all. {left_out(shown.facts)} {disks(shown.facts)}"
+        f" runs a cell, {shown.facts.counted} in all. {left_out(shown.facts)} {disks(shown.facts)}{doubt(shown)}"
 
 
 def figure_caption(shown, text):
@@ -204,6 +209,8 @@ def methods_words(db, shown):
     programs = dict.fromkeys(f"{f.host['tool_version']} (revision {f.host['git_revision']})" for f in everything)
     yield (f"Measured with blksweep {', '.join(programs)} on "
            f"{'; '.join(dict.fromkeys(node_words(f) for f in everything))}{dates(db, shown)}.")
+    if shown.rig:
+        yield f"Controls of the rig: {'; '.join(shown.rig)}."
     if shown.data:
         yield f"An epoch: {shown.data['samples']} samples, {shown.data['bytes']} bytes."
     for f, (_, of_disk) in zip(everything, load.by_disk(cells)):
@@ -307,7 +314,7 @@ Made by `blksweep paper` {version} (revision {revision}){options}; the same data
 | `tables/` | {tables} (`\\usepackage{{booktabs,tabularx}}`) |
 | `figures/` | {figures}: `-column` (3.35 in) and `-page` (7 in), `.pdf`, and `.pgf` in your document's font (`\\usepackage{{pgf}}`) |
 | `paper.tex` | a sample that inputs all of it: `pdflatex paper.tex` |
-| `data/` | `cells.csv`, `runs.csv` and `cells.txt` behind them{sql}; the experiment files |
+{rig}| `data/` | `cells.csv`, `runs.csv` and `cells.txt` behind them{sql}; the experiment files |
 | `rerun.sh` | the same experiment again, or everything here again from `data/`: `./rerun.sh --help` |
 | `SHA256SUMS` | of all of it: `sha256sum -c SHA256SUMS` |
 
@@ -328,6 +335,7 @@ def readme(shown, drawn, tables, frozen, arguments):
         version=plain(host["tool_version"]), revision=plain(host["git_revision"]),
         options=f" with `{plain(' '.join(arguments))}`" if arguments else "", key=shown.keys[shown.cells[0].cell_id],
         tables=", ".join(f"`{t}.tex`" for t in tables), figures=", ".join(f"`{n}`" for n, *_ in drawn) or "none",
+        rig="| `rig.txt` | what controls said of the rig: read it first |\n" if shown.rig else "",
         sql="; `results.sql`, the database: `sqlite3 results.db <data/results.sql`" if frozen else
         "; the database is too large to be kept here: keep it yourself",
         cells="\n".join(f"| {plain(c.label)} | `{shown.keys[c.cell_id]}` |" for c in shown.cells))

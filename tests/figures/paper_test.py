@@ -204,6 +204,17 @@ class Words(unittest.TestCase):
         words = " ".join(paper_words.methods_words(self.db, paper_tables.Shown(cells, load.load_facts(self.db, cells), {}, {})))
         self.assertIn(f"(n = {cells[0].runs} to {cells[1].runs} runs a cell count", words)
 
+    def test_a_rig_that_cannot_be_trusted_is_said_with_every_figure(self):
+        cells = self.cells(1)
+        facts = load.load_facts(self.db, cells)
+        passed, broken = "controls passed: a/a 1.01", "BROKEN RIG: data left in the cache"
+        for rig, in_captions in (((), 0), ((passed,), 0), ((broken, "controls: a/a 1.01"), 2)):
+            shown = paper_tables.Shown(cells, facts, {}, {}, rig)
+            self.assertEqual("; ".join(rig) in " ".join(paper_words.methods_words(self.db, shown)), True)
+            captions = paper_words.captions_tex(shown, [("throughput", {}, "A figure.")], {"shuffle": ""})
+            self.assertEqual(captions.count("BROKEN RIG: data left in the cache."), in_captions)
+            self.assertEqual("rig.txt" in paper_words.readme(shown, [], {}, True, []), bool(rig))
+
     def test_commands_are_those_of_all_disks(self):
         def of(*sessions):
             return types.SimpleNamespace(sessions=sessions)

@@ -129,6 +129,9 @@ Result<Exit> make_paper(const PaperOptions& options) {
                                      .output = folder.working(),
                                      .options = script_options(options)}));
   BLKSWEEP_CHECK(folder.publish());
+  if (report.rig.judged) {
+    note(rig_line(report.rig));
+  }
   note(fmt::format("paper: {}: its README.md says what is what", options.out));
   return Exit::done;
 }
