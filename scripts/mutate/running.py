@@ -86,9 +86,14 @@ def setting(file):
     return choice[1] if choice else text
 
 
+def free_queues(block):
+    """Of loop devices that nobody has: whose has a file may be somebody's, who wants it as it is."""
+    return [loop / "queue" for loop in sorted(pathlib.Path(block).glob("loop*")) if not (loop / "loop/backing_file").exists()]
+
+
 def settings(block):
-    """Of the queues of loop devices. The scheduler first: it resets others; never the limit of discards (scripts/loopfs.sh)."""
-    files = [file for queue in sorted(pathlib.Path(block).glob("loop*/queue")) for file in (queue / "scheduler", *sorted(queue.iterdir()))]
+    """Of free queues. The scheduler first: it resets others; never the limit of discards (scripts/loopfs.sh)."""
+    files = [file for queue in free_queues(block) for file in (queue / "scheduler", *sorted(queue.iterdir()))]
     return {file: setting(file) for file in files
             if file.name != "discard_max_bytes" and file.is_file() and file.stat().st_mode & 0o200}
 
@@ -100,9 +105,10 @@ def queues_put_back(block="/sys/block"):
     try:
         yield
     finally:
+        free = free_queues(block)
         for file, text in [*found.items()] * 2:
             with contextlib.suppress(OSError):
-                if text is not None and setting(file) != text:
+                if text is not None and file.parent in free and setting(file) != text:
                     file.write_text(text)
 
 

@@ -82,6 +82,20 @@ class Queues(unittest.TestCase):
             self.assertEqual([(queue / name).read_text() for name in ("scheduler", "nr_requests", "discard_max_bytes", "fixed")],
                              ["none", "128", "bfq 7\n", "1\n"])
 
+    def test_of_a_device_that_is_somebodys_stay_as_he_has_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            loop = pathlib.Path(folder) / "loop3"
+            for name in ("queue", "loop"):
+                (loop / name).mkdir(parents=True)
+            file, backing = loop / "queue/nr_requests", loop / "loop/backing_file"
+            for before, after in ((True, False), (False, True), (True, True)):
+                file.write_text("128\n")
+                backing.touch() if before else backing.unlink(missing_ok=True)
+                with running.queues_put_back(folder):
+                    backing.touch() if after else backing.unlink(missing_ok=True)
+                    file.write_text("64\n")
+                self.assertEqual(file.read_text(), "64\n", (before, after))
+
 
 if __name__ == "__main__":
     unittest.main()
