@@ -12,7 +12,10 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <numeric>
+#include <set>
+#include <thread>
 
 #include "base/memory.h"
 #include "base/rng.h"
@@ -227,6 +230,22 @@ TEST(LibaioEngine, SaysHowLongSubmittingTook) {
   EXPECT_GT(counts.submit_ns.value_or(0), 0);
   EXPECT_GE(counts.submit_blocked_ns.value_or(-1), 0);
   EXPECT_LE(*counts.submit_blocked_ns, *counts.submit_ns);
+}
+
+// What binds threads to CPUs is told of each, in it.
+TEST(NowaitEngine, EachThreadSaysThatItBegins) {
+  const OneFile file;
+  std::mutex mutex;
+  std::set<std::thread::id> begun;
+  {
+    Reads reads(EngineKind::nowait, file, {.arena = {}, .on_thread = [&] {
+                                             const std::lock_guard lock(mutex);
+                                             begun.insert(std::this_thread::get_id());
+                                           }});
+    EXPECT_EQ(reads.engine().facts().depth, kDepth);
+  }
+  EXPECT_EQ(begun.size(), kDepth);
+  EXPECT_FALSE(begun.contains(std::this_thread::get_id()));
 }
 
 TEST(LibaioEngine, MoreThanTheKernelAllowsIsRefusedWithTheWayOut) {
