@@ -43,6 +43,12 @@ wrong_options() {
     die "a cell that goes without a word: $err"
   call plan "$catalog" --order lba --order random
   [ -z "$err" ] || die "not quiet: $err"
+  call run --catalog "$catalog" --verify --no-check
+  expect_error 2 --no-check 'leave one out'
+  call run --catalog "$catalog" --no-probe --probe-layers
+  expect_error 2 --probe-layers --no-probe
+  call run --catalog "$catalog" --no-probe --probe-cache
+  expect_error 2 --probe-cache --no-probe
   call plan "$catalog" --merge-gap 64KB/s
   expect_error 2 --merge-gap "'64KB/s'"
 }

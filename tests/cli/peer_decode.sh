@@ -27,7 +27,7 @@ end_at_exit "$!"
 until [ -s "$tmp/mapped" ] || ! kill -0 $! 2>/dev/null; do sleep 0.05; done
 [ -s "$tmp/mapped" ] || die 'its files could not be mapped'
 decode() { # OPTION... : rounds of peers, all samples hashed
-  call run --data "$data" --no-probe --no-ceiling --no-check --verify --batch 8 --json "$@"
+  call run --data "$data" --no-probe --no-ceiling --verify --batch 8 --json "$@"
 }
 theirs() { # PYTHON TEXT : holds of every run `r` of a peer
   expect "$2" '(lambda peers: peers and all('"$1"' for r in peers))([r for r in runs if r["cell"]["peer"]])'

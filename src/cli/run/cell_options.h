@@ -60,6 +60,9 @@ std::vector<std::pair<std::string, std::string>> describe(const CellSettings& ce
 // Declares the option on a verb; what is given goes into `text`, split at commas.
 void add_cell_option(Command app, const CellOption& option, CellText& text);
 
+// direct = true and buffered = true are another way to say io; afterwards it is said so.
+void fold_io_flags(CellText& text);
+
 // The largest unit that says it exactly: "64MiB", "1000B".
 std::string bytes_word(Bytes b);
 

@@ -46,6 +46,24 @@ std::string bytes_word(Bytes b) {
   return b.n == 0 ? "0" : fmt::format("{}B", b.n);
 }
 
+void fold_io_flags(CellText& text) {
+  for (const std::string word : {"direct", "buffered"}) {
+    const auto found = text.find(word);
+    if (found == text.end()) {
+      continue;
+    }
+    const std::vector<std::string> values = std::move(found->second);
+    text.erase(found);
+    for (const std::string& value : values) {
+      const bool other = value == "false";
+      text["io"].push_back(value == "true"    ? word
+                           : !other           ? word + "=" + value  // no value of io: told as such
+                           : word == "direct" ? "buffered"
+                                              : "direct");
+    }
+  }
+}
+
 void add_cell_option(Command app, const CellOption& option, CellText& text) {
   const std::string name(option.name);
   const auto set = [&text, name](const std::vector<std::string>& values) -> Result<> {

@@ -227,6 +227,18 @@ Result<> take_repeats(RunOptions& o, const CellText& all) {
   return {};
 }
 
+// What would go without a word: one of both is meant.
+Result<> check_flags(const RunOptions& o) {
+  if (o.verify && !o.check) {
+    return usage_error("--verify checks all samples and --no-check none: leave one out");
+  }
+  if (!o.probe && (o.probe_layers || o.probe_cache)) {
+    return usage_error(fmt::format("--probe-{} is a part of the probe that --no-probe leaves out",
+                                   o.probe_layers ? "layers" : "cache"));
+  }
+  return {};
+}
+
 Result<> take_run_options(RunOptions& o, const CellText& all) {
   const Single one(all);
   for (const auto& [name, target] : {std::pair{"data", &o.data},
@@ -250,6 +262,7 @@ Result<> take_run_options(RunOptions& o, const CellText& all) {
                                      {"json", &o.json}}) {
     BLKSWEEP_CHECK(one.take(name, *target));
   }
+  BLKSWEEP_CHECK(check_flags(o));
   std::string twins = "none";
   BLKSWEEP_CHECK(one.take("fio-twin", twins));
   const std::optional<TwinArms> arms = twin_arms(twins);
@@ -301,24 +314,6 @@ Result<> add_cells(RunOptions& o, CellText text, Folding& folding) {
 }
 
 }  // namespace
-
-void fold_io_flags(CellText& text) {
-  for (const std::string word : {"direct", "buffered"}) {
-    const auto found = text.find(word);
-    if (found == text.end()) {
-      continue;
-    }
-    const std::vector<std::string> values = std::move(found->second);
-    text.erase(found);
-    for (const std::string& value : values) {
-      const bool other = value == "false";
-      text["io"].push_back(value == "true"    ? word
-                           : !other           ? word + "=" + value  // no value of io: told as such
-                           : word == "direct" ? "buffered"
-                                              : "direct");
-    }
-  }
-}
 
 std::optional<TwinArms> twin_arms(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, TwinArms>, 6> kWords{{{"grouped", {true, false}},

@@ -48,9 +48,6 @@ std::optional<TwinArms> twin_arms(std::string_view text);
 // Names of the options beside those of the cell table.
 bool is_run_option(std::string_view name);
 
-// direct = true and buffered = true are another way to say io; afterwards it is said so.
-void fold_io_flags(CellText& text);
-
 Result<RunOptions> parse_run_options(const Spec& spec, const CellText& command_line);
 
 }  // namespace blksweep
