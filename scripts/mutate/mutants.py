@@ -15,7 +15,7 @@ SWAPS = (
     ("arithmetic", r" (\+) ", "-"), ("arithmetic", r"\S (-) \S", "+"), ("arithmetic", r"[\w)] (\*) [\w(]", "/"), ("arithmetic", r" (/) ", "*"),
     ("arithmetic", r" (%) ", "/"), ("arithmetic", r"(\+\+)", "--"), ("arithmetic", r"(?<!-)(--)(?!\w*\")", "++"),
     ("arithmetic", r" (\+=) ", "-="), ("arithmetic", r" (-=) ", "+="),
-    ("logic", r" (&&) ", "||"), ("logic", r" (\|\|) ", "&&"), ("logic", r"[( ](!)[\w(]", ""), ("logic", r" (\?) ", "? !!"),
+    ("logic", r" (&&) ", "||"), ("logic", r" (\|\|) ", "&&"), ("logic", r"[( ](!)[\w(]", ""), ("logic", r" (\?) (?![01]U? )", "? !!"),
     ("logic", r"\b(std::min)\b", "std::max"), ("logic", r"\b(std::max)\b", "std::min"),
     ("logic", r"\b(any_of)\b", "all_of"), ("logic", r"\b(all_of)\b", "any_of"),
     ("logic", r"\b(lower_bound)\b", "upper_bound"), ("logic", r"\b(upper_bound)\b", "lower_bound"),

@@ -37,6 +37,8 @@ class Mutants(unittest.TestCase):
         self.assertEqual(changed("return 0;"), {"return 1;"})
         self.assertEqual(changed("x = std::min(a, b);"), {"x = std::max(a, b);"})
         self.assertEqual(changed("return f();"), {"return decltype(f()){};"})
+        self.assertNotIn("x = a ? !! 1 : n;", changed("x = a ? 1 : n;"))
+        self.assertIn("x = a ? !! n : 1;", changed("x = a ? n : 1;"))
 
     def test_the_rest_of_the_file_stays(self):
         text = "int a = b + c;\n  return d == e;\n"

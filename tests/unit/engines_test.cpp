@@ -97,6 +97,7 @@ class Reads {
     return {reinterpret_cast<const char*>(place(i)), bytes};
   }
   Engine& engine() { return *engine_; }
+  EngineFacts facts() const { return engine_->facts(); }
 
  private:
   std::byte* place(std::uint32_t i) { return memory_.data() + i * kFileBytes; }
@@ -208,6 +209,11 @@ TEST_P(EveryEngine, LeavesNoQueueAndNoDescriptor) {
   const auto before = held();
   EXPECT_EQ(Reads(GetParam(), file_).read({{0, 10}}), std::vector<std::int32_t>{10});
   EXPECT_EQ(held(), before);
+}
+
+TEST_P(EveryEngine, CallsNothingRefusedThatWasGiven) {
+  const Reads reads(GetParam(), file_);
+  EXPECT_EQ(reads.facts().refused.find("Success"), std::string::npos) << reads.facts().refused;
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, EveryEngine, testing::ValuesIn(support::buffered_engines()),

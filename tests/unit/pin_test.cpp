@@ -365,6 +365,13 @@ TEST(PinCost, OfPagesCountsWholePages) {
   EXPECT_EQ(page_pin_cost(sizes, "xfs").locked.n, 4U * 4096);
 }
 
+// A locked page has an entry of 8 bytes in the page tables.
+TEST(PinCost, OfPagesCountsTheirTables) {
+  const std::vector<std::uint64_t> small{4096}, large{1001ULL * 4096};
+  EXPECT_EQ(page_pin_cost(large, "xfs").kernel_memory.n,
+            page_pin_cost(small, "xfs").kernel_memory.n + 8000);
+}
+
 TEST(PinCost, WhatCannotFitIsRefusedWithTheWayOut) {
   PinCost cost = inode_pin_cost(1, "ext4");
   EXPECT_TRUE(check_inode_pin(cost));

@@ -57,6 +57,17 @@ TEST(ShuffleQuality, FullPermutationScoresAboutOne) {
   }
 }
 
+// Each sample is one place away; of a random permutation the mean is (n^2 - 1) / 3n.
+TEST(ShuffleQuality, NeighboursThatChangePlacesScoreTheirDistance) {
+  Data data;
+  for (std::uint32_t i = 0; i + 1 < kShuffled; i += 2) {
+    std::swap(data.samples[i], data.samples[i + 1]);
+  }
+  const double n = kShuffled;
+  static_assert(kShuffled % 2 == 0);
+  EXPECT_NEAR(*data.quality().displacement, 3 * n / (n * n - 1), 1e-12);
+}
+
 TEST(ShuffleQuality, LargerWindowsScoreHigher) {
   double displacement = -1;
   double mix = -1;
