@@ -46,6 +46,16 @@ TEST(TraceStat, CountsTheBlocksThatAnAccessTouches) {
   EXPECT_EQ(s.requests(), 3U);
 }
 
+// In one access or one by one, they are the same blocks.
+TEST(TraceStat, TheBlocksOfAnAccessAreThoseBehindItsFirst) {
+  TraceStat s;
+  s.add(read_at(0, std::uint64_t{7} * kStatBlock, 3 * std::uint64_t{kStatBlock}));
+  for (const std::uint64_t block : {7U, 8U, 9U}) {
+    s.add(read_at(1, block * kStatBlock, kStatBlock));
+  }
+  EXPECT_EQ(s.blocks().keys(), 3);
+}
+
 TEST(TraceStat, ARequestOfMoreThanFourGibibytesHasItsFirstBlocksOnly) {
   for (const auto& [gibibytes, blocks] : {std::pair(0.5, 0.5), {4.0, 4.0}, {8.0, 4.0}}) {
     TraceStat s;

@@ -147,7 +147,7 @@ bool owner_of_name(const std::string& name, JournalOwner& owner) {
   }
   const char* end = name.data() + name.size();
   const auto [dash, bad_pid] = std::from_chars(name.data(), end, owner.id.pid);
-  if (bad_pid != std::errc{} || dash == end || *dash != '-') {
+  if (bad_pid != std::errc{} || dash == end) {
     return false;
   }
   const auto [rest, bad_time] = std::from_chars(dash + 1, end, owner.id.start_time);
