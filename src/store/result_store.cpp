@@ -18,8 +18,6 @@
 namespace blksweep {
 namespace {
 
-constexpr std::chrono::seconds kRunPatience{30};
-
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 // Each text with its length, so that ("ab", "c") and ("a", "bc") differ.
@@ -261,23 +259,16 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
   return run;
 }
 
-Result<std::int64_t> commit_run(Database& db, std::int64_t cell, const RunRecord& record) {
-  BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db));
-  BLKSWEEP_TRY(const std::int64_t run, insert_run(db, cell, record));
-  BLKSWEEP_CHECK(transaction.commit());
-  return run;
-}
-
 }  // namespace
 
 Result<ResultStore> ResultStore::open(const std::string& path, std::chrono::milliseconds patience) {
   BLKSWEEP_TRY(Database db, Database::open(path, Database::Mode::create));
-  db.set_busy_timeout(patience);
   // The journal stays SQLite's default, a rollback journal: at rest there is one file, which
   // read-only media can hold too.
   BLKSWEEP_CHECK(db.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
   BLKSWEEP_CHECK(prepare_schema(db));
-  return ResultStore(std::move(db), patience);
+  db.set_busy_timeout(patience);
+  return ResultStore(std::move(db));
 }
 
 Result<std::int64_t> ResultStore::begin_experiment(const HostRecord& host, const std::string& key) {
@@ -369,9 +360,9 @@ Result<std::int64_t> ResultStore::add_cell(std::int64_t experiment, const CellRe
 }
 
 Result<std::int64_t> ResultStore::add_run(std::int64_t cell, const RunRecord& run) {
-  db_.set_busy_timeout(kRunPatience);
-  const Result<std::int64_t> id = commit_run(db_, cell, run);
-  db_.set_busy_timeout(patience_);
+  BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db_));
+  BLKSWEEP_TRY(const std::int64_t id, insert_run(db_, cell, run));
+  BLKSWEEP_CHECK(transaction.commit());
   return id;
 }
 

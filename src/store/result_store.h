@@ -29,9 +29,10 @@ namespace blksweep {
 
 class ResultStore {
  public:
-  // Creates the file when it is missing or empty. `patience`: how long to wait for other writers.
+  // Creates the file when it is missing or empty. `patience`: how long results, which took longer
+  // to make, wait for who reads or writes the file; whoever has it when it is opened is said soon.
   static Result<ResultStore> open(const std::string& path,
-                                  std::chrono::milliseconds patience = std::chrono::seconds(2));
+                                  std::chrono::milliseconds patience = std::chrono::seconds(30));
 
   // `key` says which sweep this is, such as a hash of the specification.
   Result<std::int64_t> begin_experiment(const HostRecord& host, const std::string& key);
@@ -63,11 +64,9 @@ class ResultStore {
   Result<bool> claim(std::string& holder);
 
  private:
-  ResultStore(Database db, std::chrono::milliseconds patience)
-      : db_(std::move(db)), patience_(patience) {}
+  explicit ResultStore(Database db) : db_(std::move(db)) {}
   Fd claim_;  // outlives the connection: closing any descriptor of the file ends SQLite's locks
   Database db_;
-  std::chrono::milliseconds patience_;
 };
 
 }  // namespace blksweep

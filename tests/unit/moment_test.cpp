@@ -1,6 +1,10 @@
 // What a report is made of is of one moment of its database, though a sweep goes on writing.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
+#include <optional>
+
 #include "store/result_reader.h"
 #include "store/result_store.h"
 #include "support/demo_records.h"
@@ -30,6 +34,20 @@ TEST(Moment, IsCopiedWhileASweepWaits) {
   ASSERT_TRUE(store.add_run(cell, demo_run(1)));
   EXPECT_EQ(runs_in(path), 2U);
   EXPECT_EQ(runs_in(copy), 1U);
+}
+
+// A report of a large database reads for longer than two seconds.
+TEST(Moment, IsWaitedForByResultsThatTookLongToMake) {
+  const TempDir dir;
+  auto store = ResultStore::open(dir.path("r.db")).value();
+  const auto experiment = store.begin_experiment(demo_host(), "key").value();
+  auto moment = std::optional(ResultReader::open_moment(dir.path("r.db")).value());
+  auto kept = std::async(std::launch::async, [&] {
+    return store.add_ceiling(experiment, CeilingRecord{}).has_value();
+  });
+  EXPECT_EQ(kept.wait_for(std::chrono::milliseconds(2200)), std::future_status::timeout);
+  moment.reset();
+  EXPECT_TRUE(kept.get());
 }
 
 TEST(Moment, IsCopiedNowhereWithoutAFolder) {
