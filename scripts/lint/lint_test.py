@@ -148,6 +148,11 @@ class Sizes(Scratch):
         (line,) = sizes.offences(self.file("a.cpp", text))
         self.assertIn("a.cpp:2: a function of 82 lines", line)
 
+    def test_a_comment_that_the_formatter_leaves_is_found(self):
+        (line,) = sizes.offences(self.file("a.h", "// " + "word " * 20 + "\nint a;\n"))
+        self.assertIn("a.h:1: a comment of 103 columns", line)
+        self.assertEqual(sizes.offences(self.file("a.h", "// " + "x" * 97 + "\n")), [])
+
     def test_a_table_of_short_lambdas_is_no_long_function(self):
         row = "    A{1,\n      [](int x) {\n        f(x);\n      }},\n"
         text = "const std::array kTable{\n" + row * 40 + "};\n"

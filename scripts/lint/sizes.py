@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Checks sizes and words: functions of at most 70 lines, files of at most 400, no postponed work.
+"""Checks sizes and words: functions of at most 70 lines, files of at most 400, comments of C++ of at
+most 100 columns (the formatter leaves them alone: it would join what they line up), no postponed work.
 
 Reads the files it is given. A C++ function is found by its layout (clang-format puts the closing
 brace below the column of the line that opens it), which needs no parser and misses nothing that the
@@ -13,6 +14,7 @@ import sys
 
 MAX_FUNCTION = 70
 MAX_FILE = 400
+MAX_LINE = 100
 POSTPONED = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" + "XX"]) + r")\b")
 # Blocks that are no functions but may be as long as the file.
 CONTAINER = re.compile(r"^\s*(namespace|class|struct|union|enum|extern \"C\")\b|[=(,]\s*\{$|R\"")
@@ -88,6 +90,8 @@ def offences(path: pathlib.Path) -> list[str]:
     if len(lines) > MAX_FILE:
         found.append(f"{path}:1: a file of {len(lines)} lines; the limit is {MAX_FILE}: split it")
     for number, line in enumerate(lines, start=1):
+        if path.suffix in (".cpp", ".h") and len(line) > MAX_LINE and "//" in line and '"' not in line:
+            found.append(f"{path}:{number}: a comment of {len(line)} columns; the limit is {MAX_LINE}: break it")
         if POSTPONED.search(line):
             found.append(f"{path}:{number}: postponed work; do it or open an issue")
     return found

@@ -1,7 +1,7 @@
 // DEV|PATH on the command line: "loop0", "/dev/loop0p1", or any file or folder on the device.
 //
-// Errors:  a device that is not there; a path on a filesystem without a device
-// (os/block/blockdev.h). Threads: any.
+// Errors:  a device that is not there; a path on a filesystem without one (os/block/blockdev.h).
+// Threads: any.
 #pragma once
 
 #include <string>

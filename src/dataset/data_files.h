@@ -3,9 +3,8 @@
 // Links:   followed out of the directory only where the scan was told to (Catalog::links_followed).
 //          Else nothing is read through another mount either, which may show another disk's files
 //          under the same names.
-// Trust:   never waits for what has taken a file's place (os/file/open_regular.h): a FIFO swapped
-// in
-//          costs one sample, not the run.
+// Trust:   never waits for what has taken a file's place (os/file/open_regular.h): a FIFO that was
+//          swapped in costs one sample, not the run.
 // Threads: open() on any thread, with a scratch of its own.
 #pragma once
 

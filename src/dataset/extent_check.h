@@ -6,8 +6,7 @@
 //          touch are one: FIEMAP joins them or not, as its caches happen to be.
 // Cost:    an open, statx and FIEMAP per file; it brings inodes in, data pages not.
 // Errors:  the data set's root cannot be opened or written back; descriptors run out. Files that
-// are missing or differ
-//          are the answer.
+//          are missing or differ are the answer.
 // Threads: one.
 #pragma once
 

@@ -6,7 +6,9 @@
 // Effects: none that last. Programs, rings and buffers are let go at once; nothing is written,
 //          no module is loaded; one file of the data is opened and read a little.
 // Ready:   the main job can run: psync and path order on the given folder, whatever else is
-// missing. Errors:  a path that does not exist, in one line. Threads: one at a time.
+//          missing.
+// Errors:  a path that does not exist, in one line.
+// Threads: one at a time.
 #pragma once
 
 #include <string>

@@ -6,8 +6,8 @@
 //          What was allocated before enter() does not count against the memory limit.
 // Record:  every setting with what was asked, what the kernel read back, and what it was before.
 // Crash:   everything is in the journal first (node/journal/borrowing.h); pins end with the
-// process. Errors:  borrow() changes nothing or all of it; check() says the same without changing
-// anything,
+//          process.
+// Errors:  borrow() changes nothing or all of it; check() says the same without changing anything,
 //          so that a sweep does not fail after an hour.
 // Threads: the thread that reads.
 #pragma once

@@ -3,7 +3,7 @@
 // Ends with the list, or at `until`. The file is slot 0 of the engine; a read that comes back short
 // is not asked for again.
 // Lifetime: borrows everything. Memory and iovecs outlive the engine, which drains when it goes,
-// even after a loop that could not.
+//           even after a loop that could not.
 #pragma once
 
 #include <cstddef>

@@ -15,9 +15,9 @@
 //
 // Memory of a batch is given back (handoff.consumed) when it is through, not before: also its bytes
 // in the window when it was decoded long ago, because gates of the schedule know one such moment.
-// Slots: a stage with a ring (decode, copy) takes up a batch when the one that had its slot is
-// consumed. A wait is noted only when the slot is all that is missing: the batch is there and the
-// stage has nothing else under way.
+// Slots:     a stage with a ring (decode, copy) takes up a batch when the one that had its slot is
+//            consumed. A wait is noted only when the slot is all that is missing: the batch is
+//            there and the stage has nothing else under way.
 // Errors:    the first error of a stage stops the run and comes back from finish().
 // Threads:   on_ready() on the reader's thread; delivered(), hashes() and device_work() after
 //            finish().

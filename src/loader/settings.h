@@ -2,7 +2,7 @@
 //
 // Defaults: what a run has when nothing is said; docs/strategies.md says what each choice does.
 // Relative: sizes in percent are of the bytes of an epoch (drain: of the window), shares of the
-// depth are of `depth`.
+//           depth are of `depth`.
 #pragma once
 
 #include <algorithm>

@@ -3,8 +3,9 @@
 // Waiting:   every call is a collective one, and sleeps while it waits, in steps of 20 to 200 us:
 //            MPI's own waiting keeps a CPU busy, which on a full node is one that reads.
 // Errors:    none come back: MPI ends the process, and its keeper (ranks/keeper.h) sees to the
-// rest. Ownership: MPI runs from start() to the destructor; one at a time. Threads:   the one that
-// made it.
+//            rest.
+// Ownership: MPI runs from start() to the destructor; one at a time.
+// Threads:   the one that made it.
 #pragma once
 
 #include <cstddef>

@@ -3,8 +3,8 @@
 //
 // Counters: since boot, or since the cgroup was made; unknown where there is no such file.
 // Source:   proc_stat(5) (steal), /proc/vmstat (drop_pagecache, drop_slab),
-// Documentation/accounting/psi.rst, cgroup v1 and v2 cpu.stat,
-//           cpufreq and thermal_throttle below /sys/devices/system/cpu.
+//           Documentation/accounting/psi.rst, cgroup v1 and v2 cpu.stat, cpufreq and
+//           thermal_throttle below /sys/devices/system/cpu.
 // Threads:  any; spin_work() is of the calling thread.
 #pragma once
 

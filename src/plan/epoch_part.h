@@ -8,13 +8,13 @@
 //           have delivered k samples each, the first `first + k * ranks` of the epoch are through,
 //           whatever the number of ranks: what is left can be shared out anew.
 // Windows:  own_window, it is the order of reading that is shared out so, and each rank shuffles
-// what
-//           it has of it by itself, with a window and randomness of its own. Emissions are joined
-//           as the ranks take turns: first of each rank, second of each, and so on; one that has no
-//           more is passed over. With equal shares k samples of each are the first k * ranks.
+//           what it has of it by itself, with a window and randomness of its own. Emissions are
+//           joined as the ranks take turns: first of each rank, second of each, and so on; one that
+//           has no more is passed over. With equal shares k samples of each are the first k *
+//           ranks.
 // Files:    by_file, a rank has the samples of whole files: of those that follow each other by
-// path,
-//           cut where a rank has its share of the bytes, so that a large file is never divided.
+//           path, cut where a rank has its share of the bytes, so that a large file is never
+//           divided.
 // Property: the parts of all ranks are disjoint, and together the emissions from `first` on.
 // Threads:  pure functions.
 #pragma once

@@ -15,9 +15,8 @@
 //           at the end, a uniform sample of the epoch, are emitted last in random order. full: a
 //           permutation decided beforehand.
 // In place: the samples of a reservoir that are small and read many at once are delivered from
-// where
-//           they were read; a resident is exchanged into the row of the arrival that takes its
-//           place (plan/in_place.h). `slot` is then where a parcel is read to, and a parcel's
+//           where they were read; a resident is exchanged into the row of the arrival that takes
+//           its place (plan/in_place.h). `slot` is then where a parcel is read to, and a parcel's
 //           memory its own until it is emitted only in so far as exchanges are made in time.
 // Slots:    with ShuffleSettings::slots batches are consecutive positions, and each lies in a slot
 //           of its own (plan/batch_slots.h).

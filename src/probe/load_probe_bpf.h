@@ -1,9 +1,8 @@
 // Loads the programs of block_probe.bpf.c as somebody wants them. Private to src/probe.
 //
 // Errors:  Exit::unsupported with the cause and the way out. A program that is not essential and
-// that
-//          the kernel refuses is left out, with a warning that names it; which ones is found by
-//          trying each alone, after the kernel refused all together.
+//          that the kernel refuses is left out, with a warning that names it; which ones is found
+//          by trying each alone, after the kernel refused all together.
 #pragma once
 
 #include <cstddef>

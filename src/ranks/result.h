@@ -4,7 +4,8 @@
 //           rank that is done and the last one.
 // Proof:    of what all delivered, by place in the one order (nothing: an end before the end).
 // Complete: every rank is done and everything that was to come came, once, and as it is in its
-// file. Threads:  pure functions.
+//           file.
+// Threads:  pure functions.
 #pragma once
 
 #include <cstdint>

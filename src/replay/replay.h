@@ -7,8 +7,7 @@
 // dependent: each recorded thread by its think times (orders.h).
 //
 // Target:    a device is opened O_RDONLY with O_DIRECT (for writes: overwrite.h); files O_RDONLY,
-// direct unless `buffered`.
-//            Alignment of direct reads rounds outwards.
+//            direct unless `buffered`. Alignment of direct reads rounds outwards.
 // fio:       its replay comes after ours, and the block layer tells the issue times of both.
 // Others:    who else used the disk meanwhile is counted (neighbours.h), and told in `shared`.
 // Caches:    left as they are: the caller drops them.

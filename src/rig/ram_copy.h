@@ -2,9 +2,8 @@
 // reading can gain a seek there; what it gains is the cost of the host (docs/controls.md).
 //
 // What:    all files, or as many, drawn at random, as kMostRamBytes and a quarter of the free
-// memory
-//          hold, under their paths. They are read once, in the order of their addresses, and leave
-//          the page cache again.
+//          memory hold, under their paths. They are read once, in the order of their addresses, and
+//          leave the page cache again.
 // Merging: is off on that disk (queue/nomerges 2), so that all orders make the same requests.
 // Ends:    down(), the destructor, the next start on the same data or `blksweep node restore` take
 //          it away, however the program ended.

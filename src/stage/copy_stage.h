@@ -13,8 +13,7 @@
 //            the caller still calls finish() for every batch that has begun: nothing may be in
 //            flight when the parts go.
 // Threads:   warm_up() on any before the others; all but staged() and check() on one thread, never
-// the reader's; those after finish()
-//            of that batch, on any other one.
+//            the reader's; those after finish() of that batch, on any other one.
 #pragma once
 
 #include <cstddef>

@@ -3,9 +3,8 @@
 // Read-only: never creates, converts or changes a file. (It may finish what a crashed writer left,
 //            through SQLite's own journal.)
 // Errors:    as ResultStore; a missing file is named.
-// Threads:   one owner. A sweep may go on writing meanwhile; what two functions tell is then of two
-// moments, but
-//            with open_moment.
+// Threads:   one owner. A sweep may go on writing meanwhile: what two functions tell is then of two
+//            moments, but with open_moment().
 #pragma once
 
 #include <cstdint>

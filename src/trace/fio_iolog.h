@@ -10,7 +10,7 @@
 // Units:     bytes. Timestamps are 0: replay with replay_no_stall=1.
 // Ownership: everything is written into `directory`, which the caller makes and removes.
 // Errors:    the file that cannot be written; a `directory` that an iolog cannot name is a usage
-// error.
+//            error.
 #pragma once
 
 #include <cstdint>

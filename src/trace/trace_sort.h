@@ -2,8 +2,10 @@
 // blocks in a temporary file, and merged. Records of one time stay in the order of add().
 //
 // Memory:    `run_records` * 56 bytes, half as much for sorting, and a small block a run while
-// merging. Files:     an unnamed one in `folder`, about 10 bytes a record; none where one run holds
-// all. Errors:    the temporary file cannot be written. Threads:   one owner.
+//            merging.
+// Files:     an unnamed one in `folder`, about 10 bytes a record; none where one run holds all.
+// Errors:    the temporary file cannot be written.
+// Threads:   one owner.
 #pragma once
 
 #include <cstddef>

@@ -4,9 +4,9 @@
 //          unwritten or inline extents need no device, and what compressed ones need is not known.
 //          Direct reads take each byte from it, in every epoch; buffered ones once, and then from
 //          the page cache that the run itself has filled. A file with several names is one there.
-// Read:    what this process itself made the device read (os/block/own_reads.h). Where that is
-// unknown,
-//          what the disk read: then others may have read it, and may have filled the page cache.
+// Read:    what this process itself made the device read (os/block/own_reads.h). Where that is not
+//          known, what the disk read: then others may have read it, and may have filled the page
+//          cache.
 // Unknown: residency that could not be examined is no residency of 0.
 // Threads: pure.
 #pragma once

@@ -2,9 +2,8 @@
 // windows of the depth.
 //
 // Layers:  issue, and complete where the completion of each request was seen; queue and insert
-// where
-//          the probe followed them (ProbeSettings::layers) and the reads were there: insert, where
-//          at least kMostPass of those that were issued.
+//          where the probe followed them (ProbeSettings::layers) and the reads were there: insert,
+//          where at least kMostPass of those that were issued.
 // Unknown: a layer whose log lacks requests, or has fewer than kLeastSeen of the plan's reads; all
 //          of them with lost events, of several epochs (a block is in the plan more than once),
 //          without addresses, and where reads share blocks.

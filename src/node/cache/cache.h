@@ -6,8 +6,10 @@
 //          metadata stays warm, which a warning says.
 // Truth:   pages that are locked or mapped by any process survive; residency after says so.
 // Errors:  make_cold and warm do not fail on single files: they are counted in
-// Residency.unreadable. Source:  Documentation/admin-guide/sysctl/vm.rst, posix_fadvise(2);
-// docs/fio-twin.md "Cold start". Threads: one at a time; drop_all acts on the whole node.
+//          Residency.unreadable.
+// Source:  Documentation/admin-guide/sysctl/vm.rst, posix_fadvise(2); docs/fio-twin.md "Cold
+//          start".
+// Threads: one at a time; drop_all acts on the whole node.
 #pragma once
 
 #include <string>

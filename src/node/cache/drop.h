@@ -11,8 +11,9 @@
 // Rights:  the node: root, else Exit::unsupported. A tree: files that one owns or may write; to
 //          page out of another process: root.
 // Errors:  single files never fail a tree: they are counted, the first is named.
-// Threads: one at a time. Source: Documentation/admin-guide/sysctl/vm.rst, posix_fadvise(2),
-// process_madvise(2); docs/cache.md.
+// Threads: one at a time.
+// Source:  Documentation/admin-guide/sysctl/vm.rst, posix_fadvise(2), process_madvise(2);
+//          docs/cache.md.
 #pragma once
 
 #include <atomic>

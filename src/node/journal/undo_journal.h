@@ -1,7 +1,8 @@
 // Undoing a journal's loans, the newest first, and marking them as undone in its file.
 //
 // Errors:  everything is tried; a loan that fails stays in the journal unless it is to be
-// forgotten. Threads: one at a time, with the folder locked.
+//          forgotten.
+// Threads: one at a time, with the folder locked.
 #pragma once
 
 #include <functional>

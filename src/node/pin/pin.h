@@ -17,7 +17,7 @@
 // Threads: one owner. `stop` and `progress` are called by the owner's thread some 50 times a
 //          second; PinFiles::path by several threads at once.
 // Source:  open(2) O_PATH, close_range(2), mlock(2), proc_sys_vm(5) max_map_count;
-// docs/cache-pins.md.
+//          docs/cache-pins.md.
 #pragma once
 
 #include <cstddef>

@@ -4,11 +4,10 @@
 //            nothing here: each call has a patience of its own.
 // Ownership: whatever it started ends with it, in its process group or not: meanwhile this process
 //            adopts orphans (PR_SET_CHILD_SUBREAPER), and end() kills those that it did not have
-//            before. The destructor ends it at once. If we end at once (os/process/fatal_end.h) or
-//            are killed, its process group does: a shell beside it waits for the end of a pipe of
-//            ours.
-// Errors:    a program that cannot be started, as os/process/process.h; one that does not listen
-// any more. Threads:   one owner, which starts no other children meanwhile.
+//            before. The destructor ends it at once. If we end at once (fatal_end.h) or are killed,
+//            its process group does: a shell beside it waits for the end of a pipe of ours.
+// Errors:    a program that cannot be started, as process.h; one that does not listen any more.
+// Threads:   one owner, which starts no other children meanwhile.
 #pragma once
 
 #include <sys/types.h>

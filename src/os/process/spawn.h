@@ -1,10 +1,11 @@
-// Starts a program with given standard streams: what os/process/process.h and
-// os/process/conversation.h share.
+// Starts a program with given standard streams: what process.h and conversation.h share.
 //
 // The child is in a process group of its own, has our environment but for what the spec says, no
 // handlers and no blocked signals, and is killed when the calling thread ends (but for
-// outlives_us). Errors:  as os/process/process.h: a program that cannot be started is an Error with
-// its errno. Threads: any.
+// outlives_us).
+//
+// Errors:  as process.h: a program that cannot be started is an Error with its errno.
+// Threads: any.
 #pragma once
 
 #include <sys/resource.h>

@@ -9,8 +9,8 @@
 // Units:     pages of the system's page size; ns. A folio counts with all its pages.
 // Meaning:   docs/cache-probe.md, which also says what each hook of the kernel counts.
 // Memory:    32 bytes for 64 pages of a file, at least 32 for each file, and about 80 for its
-// entry. Errors:    open_cache_probe() fails with Exit::unsupported and a reason (no BTF, not root,
-// built
+//            entry.
+// Errors:    open_cache_probe() fails with Exit::unsupported and a reason (no BTF, not root, built
 //            with BPF=0, a filesystem that keeps its pages elsewhere).
 // Lifetime:  want() before start(); start() resets all counts; stop() returns what was seen since.
 // Threads:   one owner; from start() to stop() a thread of its own takes samples.

@@ -2,8 +2,7 @@
 // Private to src/probe.
 //
 // By:      what BTF has of the kernel and of the filesystem's module, never a version. The others
-// are not
-//          loaded.
+//          are not loaded.
 // Returns: what is missing without them, as warnings; nothing of those for other filesystems.
 // Errors:  Exit::unsupported without BTF, or without a tracepoint that nothing works without.
 #pragma once

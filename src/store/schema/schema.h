@@ -2,7 +2,7 @@
 //
 // Every column is documented, with its unit, in docs/results-schema.md.
 // Version: PRAGMA user_version. There is one; a file of another is refused by name, and never
-// changed.
+//          changed.
 #pragma once
 
 #include <cstdint>

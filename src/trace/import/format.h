@@ -5,7 +5,9 @@
 // bytes.
 //
 // Errors:  a bad line is an Error without its place ("the size is no number"); the import adds
-// that. Threads: one owner each. Source:  docs/trace-formats.md names the specification of each.
+//          that.
+// Threads: one owner each.
+// Source:  docs/trace-formats.md names the specification of each.
 #pragma once
 
 #include <cstdint>
