@@ -1,11 +1,10 @@
 // Linked into every program of `make mutate`: which functions a process entered.
 //
-// Compiled with -fsanitize-coverage=inline-bool-flag,pc-table clang gives each block a flag and
-// names its address (clang's SanitizerCoverage documentation). With $REACHED, a folder, the flags
-// are a file there, PROGRAM.PID, shared with what the process forks: a process that is killed or
-// calls _exit() has told what it entered. At the ends the flags share a page with other data; these
-// few are written when the process ends by itself. $REACHED_PLACES, a file, gets the addresses as
-// 64-bit numbers, from where the program is loaded: those of the flags in turn.
+// Compiled with -fsanitize-coverage=inline-bool-flag,pc-table clang gives each block a flag and names its address
+// (clang's SanitizerCoverage documentation). With $REACHED, a folder, the flags are a file there, PROGRAM.PID, shared with
+// what the process forks: a process that is killed or calls _exit() has told what it entered. At the ends the flags share
+// a page with other data; these few are written when the process ends by itself.
+// $REACHED_PLACES, a file, gets the addresses as 64-bit numbers, from where the program is loaded: those of the flags in turn.
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -31,9 +30,8 @@ Module module;
 
 std::uintptr_t address(const bool* flag) { return reinterpret_cast<std::uintptr_t>(flag); }
 
-// Adds what is set to what the file has: it may be another process's too. Flag i is byte i + (begin
-// % kPage), so that pages of the file are pages of the flags. The file is not kept open: tests
-// count what is.
+// Adds what is set to what the file has: it may be another process's too. Flag i is byte i + (begin % kPage), so that pages
+// of the file are pages of the flags. The file is not kept open: tests count what is.
 void write_flags(int fd) {
   const auto at = static_cast<off_t>(address(module.flags) % kPage);
   std::vector<char> all(static_cast<std::size_t>(module.flags_end - module.flags));
@@ -49,8 +47,7 @@ void share_flags() {
   if (folder == nullptr) {
     return;
   }
-  std::snprintf(module.file, sizeof module.file, "%s/%s.%d", folder, program_invocation_short_name,
-                getpid());
+  std::snprintf(module.file, sizeof module.file, "%s/%s.%d", folder, program_invocation_short_name, getpid());
   const int fd = open(module.file, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) {
     return;
@@ -60,8 +57,7 @@ void share_flags() {
   const std::uintptr_t begin = (address(module.flags) + kPage - 1) / kPage * kPage;
   const std::uintptr_t end = address(module.flags_end) / kPage * kPage;
   if (begin < end) {
-    mmap(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE,
-         MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(begin - first));
+    mmap(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(begin - first));
   }
   close(fd);
 }
@@ -90,8 +86,7 @@ __attribute__((destructor)) void at_end() {
     write_flags(fd);
     close(fd);
   }
-  if (const char* const file = std::getenv("REACHED_PLACES");
-      file != nullptr && module.places != nullptr) {
+  if (const char* const file = std::getenv("REACHED_PLACES"); file != nullptr && module.places != nullptr) {
     write_places(file);
   }
 }
@@ -106,6 +101,4 @@ extern "C" void __sanitizer_cov_bool_flag_init(bool* begin, bool* end) {
     share_flags();
   }
 }
-extern "C" void __sanitizer_cov_pcs_init(const std::uintptr_t* begin, const std::uintptr_t*) {
-  module.places = begin;
-}
+extern "C" void __sanitizer_cov_pcs_init(const std::uintptr_t* begin, const std::uintptr_t*) { module.places = begin; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <vector>
 
 namespace blksweep {
@@ -34,6 +35,17 @@ TEST(Ceilings, AreThoseOfTheDepthWithTheGreatestMedian) {
     EXPECT_EQ(figures[0].median, 120e6);
     EXPECT_EQ(figures[0].greatest, 130e6);
   }
+}
+
+// Of data the bytes of samples that a byte read stands for; nothing is a share of nothing.
+TEST(Ceilings, OfSequentialReadsAreInBytesOfSamples) {
+  std::vector<CeilingRecord> all = sequential_at(32, {100e6});
+  EXPECT_EQ(sequential_ceiling(all), std::nullopt);
+  all.front().samples_per_byte = 0.5;
+  EXPECT_EQ(sequential_ceiling(all), 50e6);
+  all.front().bytes_per_s = 0;
+  EXPECT_EQ(sequential_ceiling(all), std::nullopt);
+  EXPECT_EQ(sequential_ceiling({}), std::nullopt);
 }
 
 }  // namespace

@@ -107,6 +107,9 @@ TEST(MakeDataset, TarAndRecordsHoldTheSameSamplesAsFiles) {
   const auto tar = make_dataset(s, {});
   ASSERT_TRUE(tar) << tar.error().message();
   EXPECT_GT(tar->on_disk_files, 2U);
+  s.directory = dir.path("pairs");
+  s.shard = {2 * 1536};  // of each a header, 1000 bytes, and 24 until the next block
+  EXPECT_EQ(make_dataset(s, {})->on_disk_files, 20U);
   s.directory = dir.path("records");
   s.format = PackFormat::records;
   ASSERT_TRUE(make_dataset(s, {}));

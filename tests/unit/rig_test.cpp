@@ -6,6 +6,7 @@
 
 #include "cli/run/spec.h"
 #include "dataset/planned.h"
+#include "rig/contents.h"
 #include "rig/needs.h"
 #include "rig/stamp.h"
 #include "support/temp_dir.h"
@@ -133,6 +134,21 @@ TEST(RigNeeds, AreOfWhatIsMissingAndNoMoreThanTheDisk) {
   needs = needs_of(rig);
   EXPECT_EQ(needs.space.n, std::uint64_t{1} << 30);
   EXPECT_FALSE(std::filesystem::exists(rig.workdir));
+}
+
+TEST(RigContents, AreWhatWasMadeOrItIsSaid) {
+  const TempDir folder;
+  const std::string kept = folder.path() + "/kept", data = folder.path() + "/data";
+  std::filesystem::create_directories(data + "/below");
+  std::ofstream(data + "/below/a") << "one";
+  EXPECT_FALSE(check_contents(kept, data, "kept"));  // what it held is not known
+  ASSERT_TRUE(keep_contents(kept, data));
+  EXPECT_TRUE(check_contents(kept, data, "kept"));
+  std::ofstream(data + "/b") << "two";
+  const auto changed = check_contents(kept, data, "kept");
+  ASSERT_FALSE(changed);
+  EXPECT_NE(changed.error().message().find("1 files of 3 bytes"), std::string::npos);
+  EXPECT_NE(changed.error().message().find("now 2 files of 6 bytes"), std::string::npos);
 }
 
 TEST(RigNeeds, WithoutADiskAreOfTheDataAlone) {

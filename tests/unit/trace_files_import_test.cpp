@@ -111,6 +111,27 @@ TEST_F(TraceImport, DfTracerFollowsEachDescriptor) {
   EXPECT_EQ(got->names, std::vector<std::string>{"/d/a"});
 }
 
+// A seek leads to what it returns (lseek), or to what it asks for from the start (fseek returns 0).
+TEST_F(TraceImport, DfTracerFollowsSeeks) {
+  const auto call = [](const char* name, const char* rest) {
+    return fmt::format(
+        R"({{"name":"{}","cat":"POSIX","pid":9,"tid":9,"ts":100,"dur":2,"ph":"X","args":{{"fname":"/d/a",{}}}}})"
+        "\n",
+        name, rest);
+  };
+  const std::string read = call("read", R"("count":8,"ret":8)");
+  const auto got =
+      import(call("open64", R"("ret":3)") + call("lseek64", R"("offset":12,"whence":1,"ret":512)") +
+             read + call("fseek", R"("offset":4096,"whence":"SEEK_SET","ret":0)") + read +
+             call("fseek", R"("offset":-1,"whence":"SEEK_END","ret":0)") + read);
+  ASSERT_TRUE(got) << got.error().message();
+  ASSERT_EQ(got->records.size(), 3U);
+  EXPECT_EQ(got->records[0].offset, 512U);
+  EXPECT_EQ(got->records[1].offset, 4096U);
+  EXPECT_EQ(got->records[1].flags, 0);
+  EXPECT_EQ(got->records[2].flags, kTraceInexact) << "from an end that is not known";
+}
+
 // Dialects 2 and 3: hashes that a metadata line names, perhaps one of another process.
 TEST_F(TraceImport, DfTracerResolvesHashes) {
   const std::string read =
