@@ -1,4 +1,5 @@
 """Places that can be changed are found, and nothing else is touched."""
+import pathlib
 import unittest
 
 from mutants import applied, code_of, drawn, mutants_of
@@ -63,6 +64,15 @@ class Mutants(unittest.TestCase):
         line = 'call("x // y", \'"\'); // end'
         self.assertEqual(len(code_of(line)), len(line))
         self.assertEqual(code_of(line).rstrip(), 'call(        ,    );')
+
+
+class EqualChanges(unittest.TestCase):
+    def test_each_is_of_a_line_that_there_is(self):
+        root = pathlib.Path(__file__).resolve().parent.parent.parent
+        lines = [line.split("  # ") for line in (root / "tests/mutation-equal.txt").read_text().splitlines() if "  # " in line]
+        files = {change.split(": ")[0] for change, _ in lines}
+        there = {m.change for file in files for m in mutants_of(file, (root / file).read_text())}
+        self.assertEqual([change for change, _ in lines if change not in there], [])
 
 
 if __name__ == "__main__":
