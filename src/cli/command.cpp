@@ -112,7 +112,9 @@ Option Option::last_wins() {
   return Option(option_->multi_option_policy(CLI::MultiOptionPolicy::TakeLast));
 }
 Option Option::value_optional() { return Option(option_->expected(0, 1)); }
-Option Option::repeatable() { return Option(option_->expected(1)->take_all()); }
+Option Option::repeatable() {
+  return Option(option_->expected(1)->take_all()->allow_extra_args(false));
+}
 Option Option::metavar(const std::string& word) { return Option(option_->type_name(word)); }
 
 Command Command::add_subcommand(const std::string& name, const std::string& help) {

@@ -120,6 +120,7 @@ need_disks
 call disk start "$disk" --model none --size 64MiB
 expect_status 0
 call disk set "$disk" --model hdd-7200
+expect_status 0
 slow=/dev/$(basename "$(grep -ls "/disks/$disk/" /sys/block/loop*/loop/backing_file | cut -d / -f 4)")
 fio --name=slow --filename="$slow" --direct=1 --ioengine=libaio --iodepth=32 --rw=randread --bs=4k --time_based \
   --runtime=60 --size=60M >"$tmp/fio" 2>&1 &
@@ -127,7 +128,7 @@ reader=$!
 end_at_exit "$reader"
 inflight() { awk '{ print $1 + $2 }' "/sys/block/${slow#/dev/}/inflight"; }
 for ((i = 0; $(inflight) < 24; i++)); do
-  [ "$i" -lt 600 ] || die 'no requests at the disk in half a minute'
+  [ "$i" -lt 600 ] || die "no requests at the disk in half a minute: $(tail -n 3 "$tmp/fio")"
   sleep 0.05
 done
 watch_slow() {

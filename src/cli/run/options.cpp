@@ -232,9 +232,8 @@ Result<> check_flags(const RunOptions& o) {
   if (o.verify && !o.check) {
     return usage_error("--verify checks all samples and --no-check none: leave one out");
   }
-  if (!o.probe && (o.probe_layers || o.probe_cache)) {
-    return usage_error(fmt::format("--probe-{} is a part of the probe that --no-probe leaves out",
-                                   o.probe_layers ? "layers" : "cache"));
+  if (!o.probe && o.probe_layers) {
+    return usage_error("--probe-layers is a part of the probe that --no-probe leaves out");
   }
   return {};
 }
