@@ -43,7 +43,17 @@ loopfs_put_back_queue() {
       fi
     done
   done
+  loopfs_all_tags "/sys/block/${loopfs_device#/dev/}/queue"
   loopfs_queue=()
+}
+
+# Without a scheduler nr_requests bounds the disk's own tags. They stay that few, and no file tells, when it was
+# changed by way of another scheduler; a number that is there already is not looked at.
+loopfs_all_tags() { # QUEUE
+  local requests
+  if loopfs_is "$1/scheduler" none && requests=$(cat "$1/nr_requests"); then
+    { echo $((requests - 1)) >"$1/nr_requests" && echo "$requests" >"$1/nr_requests"; } 2>/dev/null || true
+  fi
 }
 
 loopfs_remove() {

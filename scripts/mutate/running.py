@@ -98,6 +98,15 @@ def settings(block):
             if file.name != "discard_max_bytes" and file.is_file() and file.stat().st_mode & 0o200}
 
 
+def give_all_tags(queue):
+    """Without a scheduler: they may be fewer than nr_requests says, which is not looked at unless it changes (scripts/loopfs.sh)."""
+    requests = setting(queue / "nr_requests")
+    if setting(queue / "scheduler") == "none" and requests:
+        with contextlib.suppress(OSError):
+            (queue / "nr_requests").write_text(str(int(requests) - 1))
+            (queue / "nr_requests").write_text(requests)
+
+
 @contextlib.contextmanager
 def queues_put_back(block="/sys/block"):
     """A changed program, or one that is ended, may leave them as nobody wants them; they outlive whoever had the device."""
@@ -110,6 +119,8 @@ def queues_put_back(block="/sys/block"):
             with contextlib.suppress(OSError):
                 if text is not None and file.parent in free and setting(file) != text:
                     file.write_text(text)
+        for queue in free:
+            give_all_tags(queue)
 
 
 def bounded(command, cwd, seconds, cpu_seconds, env=None, needless=NEVER):

@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kScheduler = "scheduler";
 constexpr const char* kReadAhead = "read_ahead_kb";
+constexpr const char* kRequests = "nr_requests";
 constexpr std::string_view kTunables = "iosched/";
 constexpr std::size_t kLongestName = 64;
 
@@ -128,7 +129,7 @@ Result<std::vector<std::string>> touched_by(const std::string& disk, const Queue
   if (scheduler) {
     names.insert(names.end(), kBeforeTunables.begin(), kBeforeTunables.end());
   }
-  if (scheduler || asked_for(wish, "nr_requests") != nullptr) {
+  if (scheduler || asked_for(wish, kRequests) != nullptr) {
     BLKSWEEP_TRY(const auto tunables, writable_files(queue_folder(disk) + "iosched"));
     for (const std::string& tunable : tunables) {
       names.push_back(std::string(kTunables) + tunable);
@@ -159,8 +160,23 @@ Result<std::optional<std::string>> value_before(const std::string& path) {
   return now ? Result<std::optional<std::string>>(*std::move(now)) : tl::unexpected(now.error());
 }
 
+// Without a scheduler nr_requests is how many of the disk's own tags are used. They stay that few,
+// and no file tells, when a scheduler comes that has tags of its own (Linux 6.18, seen by requests
+// in flight): so all are given back while there is none, before the scheduler is.
+Result<> save_tags(const std::string& disk, const QueueWish& wish, Loan& loan) {
+  const std::string* scheduler = asked_for(wish, kScheduler);
+  if (scheduler == nullptr || *scheduler != "none" || !changes_scheduler(disk, wish) ||
+      asked_for(wish, kRequests) == nullptr) {
+    return {};
+  }
+  BLKSWEEP_TRY(const std::string tags, read_setting("/sys/block/" + disk + "/mq/0/nr_tags"));
+  loan.values.push_back({queue_folder(disk) + kRequests, tags});
+  return {};
+}
+
 Result<Loan> saved_queue(const std::string& disk, const QueueWish& wish) {
   Loan loan{.key = key_of(disk), .what = "the queue of " + disk};
+  BLKSWEEP_CHECK(save_tags(disk, wish, loan));
   BLKSWEEP_TRY(const std::vector<std::string> touched, touched_by(disk, wish));
   for (const std::string& name : touched) {
     const std::string path = queue_folder(disk) + name;
@@ -172,9 +188,11 @@ Result<Loan> saved_queue(const std::string& disk, const QueueWish& wish) {
   return loan;
 }
 
+// A path may stand twice: the last value is what was there.
 std::string before_of(const Loan& loan, const std::string& path) {
-  const auto at = std::ranges::find(loan.values, path, &SavedValue::path);
-  return at == loan.values.end() ? "" : at->value;
+  const auto at = std::find_if(loan.values.rbegin(), loan.values.rend(),
+                               [&path](const SavedValue& v) { return v.path == path; });
+  return at == loan.values.rend() ? "" : at->value;
 }
 
 tl::unexpected<Error> refused(const std::string& disk, const std::string& name,

@@ -48,9 +48,12 @@ class Queue : public testing::Test {
     if (at_first_.empty()) {
       return;
     }
-    static_cast<void>(write_setting("/sys/block/" + disk_ + "/queue/scheduler", "none"));
-    static_cast<void>(
-        write_setting("/sys/block/" + disk_ + "/queue/scheduler", scheduler_at_first_));
+    const std::string queue = "/sys/block/" + disk_ + "/queue/";
+    static_cast<void>(write_setting(queue + "scheduler", "none"));
+    // All tags, which no file tells: a number that is there already is not looked at.
+    static_cast<void>(write_setting(queue + "nr_requests", "127"));
+    static_cast<void>(write_setting(queue + "nr_requests", "128"));
+    static_cast<void>(write_setting(queue + "scheduler", scheduler_at_first_));
     for (int pass = 0; pass < 2; ++pass) {  // some set others
       for (const auto& [path, text] : at_first_) {
         if (whole_text(path) != text) {
