@@ -130,7 +130,7 @@ def node_words(facts):
             + (f", GPU {host['gpu']}" if host["gpu"] else "") + f") under Linux {host['kernel'].removeprefix('Linux ')}")
 
 
-def disk_words(facts, cells=()):
+def disk_words(facts, cells):
     host = facts.host
     spins = {0: "not rotational", 1: "rotational"}.get(host["rotational"], "rotation unknown")
     queue = dict(facts.queue)

@@ -164,8 +164,7 @@ Result<std::optional<std::string>> value_before(const std::string& path) {
 // and no file tells, when a scheduler comes that has tags of its own (Linux 6.18, seen by requests
 // in flight): so all are given back while there is none, before the scheduler is.
 Result<> save_tags(const std::string& disk, const QueueWish& wish, Loan& loan) {
-  const std::string* scheduler = asked_for(wish, kScheduler);
-  if (scheduler == nullptr || *scheduler != "none" || !changes_scheduler(disk, wish) ||
+  if (!changes_scheduler(disk, wish) || *asked_for(wish, kScheduler) != "none" ||
       asked_for(wish, kRequests) == nullptr) {
     return {};
   }

@@ -87,10 +87,9 @@ class ReplayRecord {
   struct Circumstances {
     std::int64_t quantum_ns = 1;  // of the trace's clock; below it nothing is on time
     std::int64_t stalled_ns = 0;
-    std::string stood_still =
-        {};               // how this process did (os/process/standstill.h); empty: it did not
-    double own_rate = 0;  // requests/s without a device
-    std::uint64_t misplaced = 0;  // reads of the trace that the target has no place for
+    std::string stood_still = {};  // how this process did (standstill.h); empty: it did not
+    double own_rate = 0;           // requests/s without a device
+    std::uint64_t misplaced = 0;   // reads of the trace that the target has no place for
     std::uint64_t short_reads = 0;
     unsigned depth = 1;
     WaysOut ways = {};  // what each reason ends in

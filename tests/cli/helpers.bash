@@ -77,6 +77,7 @@ ended() {
   out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
 }
 
+inflight() { awk '{ print $1 + $2 }' "/sys/block/${1#/dev/}/inflight"; } # DEVICE
 sectors_read() { awk '{ print $3 }' "/sys/block/${1#/dev/}/stat"; } # DEVICE
 # until_read DEVICE SECTORS PROCESS : until the disk has given so many more, to a process that is still there.
 until_read() {

@@ -126,8 +126,7 @@ fio --name=slow --filename="$slow" --direct=1 --ioengine=libaio --iodepth=32 --r
   --runtime=60 --size=60M >"$tmp/fio" 2>&1 &
 reader=$!
 end_at_exit "$reader"
-inflight() { awk '{ print $1 + $2 }' "/sys/block/${slow#/dev/}/inflight"; }
-for ((i = 0; $(inflight) < 24; i++)); do
+for ((i = 0; $(inflight "$slow") < 24; i++)); do
   [ "$i" -lt 600 ] || die "no requests at the disk in half a minute: $(tail -n 3 "$tmp/fio")"
   sleep 0.05
 done
@@ -135,7 +134,7 @@ watch_slow() {
   "$blksweep" --quiet probe "$slow" --seconds 2 --interval 100ms --json >"$tmp/slow.json" &
   pid=$!
   while kill -0 "$pid" 2>/dev/null; do
-    inflight
+    inflight "$slow"
     sleep 0.02
   done >"$tmp/depths"
   wait "$pid" || die "the probe ended with $?"

@@ -5,33 +5,32 @@
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
+# shellcheck source=scripts/loopfs.sh
+. "$(dirname "$0")/../../scripts/loopfs.sh"
 
 [ "$(id -u)" = 0 ] || skip 'needs root to set a queue'
 command -v fio >/dev/null || skip 'needs fio'
 truncate -s 64M "$tmp/image"
 loop=$(losetup --direct-io=on --find --show "$tmp/image") || skip 'no loop device'
 queue=/sys/block/${loop#/dev/}/queue
-whole() { # as it was, tags too: a number that is there already is not looked at
+whole() { # as it was, tags too
   echo none >"$queue/scheduler"
-  echo $((requests - 1)) >"$queue/nr_requests"
-  echo "$requests" >"$queue/nr_requests"
+  loopfs_all_tags "$queue"
   echo "$scheduler" >"$queue/scheduler"
 }
 scheduler=$(sed 's/.*\[\(.*\)\].*/\1/' "$queue/scheduler")
-requests=$(cat "/sys/block/${loop#/dev/}/mq/0/nr_tags")
 at_exit "losetup --detach $loop"
 at_exit whole
 grep -q mq-deadline "$queue/scheduler" || skip 'no mq-deadline'
 whole
 echo mq-deadline >"$queue/scheduler"
 
-inflight() { awk '{ print $1 + $2 }' "/sys/block/${loop#/dev/}/inflight"; }
 many_in_flight() { # WHEN
   fio --name=many --filename="$loop" --direct=1 --ioengine=libaio --iodepth=32 --rw=randread --bs=4k --time_based \
     --runtime=20 --size=60M >"$tmp/fio" 2>&1 &
   local reader=$!
   end_at_exit "$reader"
-  until [ "$(inflight)" -gt 4 ]; do
+  until [ "$(inflight "$loop")" -gt 4 ]; do
     kill -0 "$reader" 2>/dev/null || die "$1: never more than 4 in flight: $(tail -n 3 "$tmp/fio")"
   done
   kill "$reader"

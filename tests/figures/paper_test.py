@@ -185,7 +185,7 @@ class Words(unittest.TestCase):
         for listed, used in (("none [mq-deadline] bfq ", "mq-deadline"), ("none ", "none"), ("", "")):
             self.assertEqual(common.in_use(listed), used)
         facts.host["scheduler"] = "none [mq-deadline] bfq "
-        self.assertIn("; I/O scheduler mq-deadline (nr", paper_words.disk_words(facts))
+        self.assertIn("; I/O scheduler mq-deadline (nr", paper_words.disk_words(facts, ()))
 
     def test_the_scheduler_is_the_one_that_cells_asked_for(self):
         cells = [*self.cells(1, scheduler="bfq"), *self.cells(2, scheduler="keep")]

@@ -57,11 +57,13 @@ std::string lateness_table(const Certificate& c) {
 }
 
 Json json_of(const char* prefix, const std::optional<LateQuantiles>& q, Json document) {
-  const auto key = [prefix](const char* what) { return fmt::format("{}_{}_ns", prefix, what); };
-  document[key("p50")] = q ? Json(q->p50) : Json();
-  document[key("p99")] = q ? Json(q->p99) : Json();
-  document[key("p999")] = q ? Json(q->p999) : Json();
-  document[key("max")] = q ? Json(q->greatest) : Json();
+  const auto put = [&](const char* name, std::int64_t LateQuantiles::*member) {
+    document[fmt::format("{}_{}_ns", prefix, name)] = q ? Json((*q).*member) : Json();
+  };
+  put("p50", &LateQuantiles::p50);
+  put("p99", &LateQuantiles::p99);
+  put("p999", &LateQuantiles::p999);
+  put("max", &LateQuantiles::greatest);
   return document;
 }
 

@@ -15,15 +15,14 @@ Result<Others> load_others(ResultReader& reader) {
 
 std::string others_text(const Others& others) {
   std::string text = others.maps.empty() || others.runs ? "" : maps_text(others.maps);
-  if (!others.replays.empty()) {
-    text += (text.empty() && !others.runs ? "" : "\n") + replays_text(others.replays);
-  }
-  if (!others.traces.empty()) {
-    text += (text.empty() && !others.runs ? "" : "\n") + traces_text(others.traces);
-  }
-  if (!others.ranks.empty()) {
-    text += (text.empty() && !others.runs ? "" : "\n") + ranks_text(others.ranks);
-  }
+  const auto add = [&](const auto& rows, const auto& text_of) {
+    if (!rows.empty()) {
+      text += (text.empty() && !others.runs ? "" : "\n") + text_of(rows);
+    }
+  };
+  add(others.replays, replays_text);
+  add(others.traces, traces_text);
+  add(others.ranks, ranks_text);
   return text;
 }
 
