@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/helpers.bash"
 
 make_data "$tmp/data" 40
-sweep=(run --data "$tmp/data" --order "random,inode" --buffered --cache warm --no-probe --no-ceiling --db "$tmp/results.db")
+sweep=(run --data "$tmp/data" --order "random,inode" --buffered --cache keep --no-probe --no-ceiling --db "$tmp/results.db")
 call "${sweep[@]}" --repeats 2 --json
 expect_status 0
 expect 'two cells, twice' "len(runs) == 4"
