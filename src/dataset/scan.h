@@ -67,6 +67,8 @@ struct ScanReport {
 
   void add(Oddity kind, const std::string& what);
   const OddityCount& of(Oddity kind) const { return odd[static_cast<std::size_t>(kind)]; }
+  // Files that should be samples and are none: unreadable, vanished, damaged, too large.
+  std::uint64_t missing() const;
 };
 
 Result<CatalogParts> scan(const std::string& directory, const ScanSettings& settings,

@@ -35,4 +35,9 @@ void ScanReport::add(Oddity kind, const std::string& what) {
   }
 }
 
+std::uint64_t ScanReport::missing() const {
+  return of(Oddity::unreadable).count + of(Oddity::vanished).count + of(Oddity::damaged_tar).count +
+         of(Oddity::too_large).count;
+}
+
 }  // namespace blksweep

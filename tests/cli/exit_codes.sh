@@ -177,6 +177,12 @@ incomplete_is_3() {
   expect_status 1 3
   [ "$status" = 1 ] || [[ $out == *'"incomplete": true'* || $out == *'"incomplete":true'* ]] ||
     die "status 3, but no run is marked incomplete"
+  head -c 2000 /dev/urandom >"$tmp/shrunk/damaged.tar"
+  call catalog "$tmp/shrunk" -o "$tmp/rest.cat"
+  expect_status 3
+  [[ $out == *'damaged tar file, left out: 1'* ]] || die 'what the catalog lacks is not told'
+  call run --catalog "$tmp/rest.cat" "${plain[@]}"
+  expect_status 0 # of what it holds
 }
 
 # eBPF needs rights that an ordinary user does not have.

@@ -191,6 +191,7 @@ TEST(Scan, TarMembersBecomeSamplesAndADamagedTarIsLeftOut) {
   EXPECT_EQ(c.label(c.sample(1).label), "x");
   EXPECT_EQ(c.label(c.sample(2).label), "s");
   EXPECT_EQ(report.of(Oddity::damaged_tar).count, 1U);
+  EXPECT_EQ(report.missing(), 1U);
   for (std::uint32_t s = 1; s < 3; ++s) {
     const Sample m = c.sample(s);
     EXPECT_EQ(read_file(c.full_path(m.file)).substr(m.offset, m.length), "hello");
@@ -199,6 +200,19 @@ TEST(Scan, TarMembersBecomeSamplesAndADamagedTarIsLeftOut) {
   ScanSettings never;
   never.tar = TarMode::never;
   EXPECT_EQ(scanned(dir, second, never).whole.size(), 3U);
+}
+
+TEST(Scan, MissingAreFilesThatShouldBeSamplesAndNothingElse) {
+  for (std::size_t i = 0; i < kOddities; ++i) {
+    const auto kind = static_cast<Oddity>(i);
+    ScanReport report;
+    report.add(kind, "it");
+    const std::string why(explain(kind));
+    const bool says = to_string(kind) == "unreadable" || to_string(kind) == "vanished" ||
+                      to_string(kind) == "too_large" || to_string(kind) == "damaged_tar";
+    EXPECT_EQ(report.missing(), says ? 1U : 0U) << why;
+    EXPECT_TRUE(!says || why.find("left out") != std::string::npos) << why;
+  }
 }
 
 TEST(CheckCatalog, SaysExactlyWhichFilesChangedAndHow) {

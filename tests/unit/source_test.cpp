@@ -65,6 +65,21 @@ TEST(PlanningSource, CountsWhatDiffersAmongSomeThatAreSpreadOverAll) {
   EXPECT_EQ(words_after_change(101).find("looked at"), std::string::npos) << "not one of them";
 }
 
+// Fewer samples than the folder has are said where they are read.
+TEST(OpenSource, NamesWhatOfTheFolderIsNoSample) {
+  const TempDir dir, elsewhere;
+  dir.write("a", "whole");
+  dir.write("bad.tar", "no tar at all" + std::string(1000, ' '));
+  elsewhere.write("b", "of another folder");
+  std::filesystem::create_symlink(elsewhere.path("b"), dir.path("link"));
+  const auto source = open_source({dir.path(), "", false});
+  ASSERT_TRUE(source);
+  const std::string words = words_of(*source);
+  EXPECT_NE(words.find("damaged tar file, left out, the first: bad.tar"), std::string::npos)
+      << words;
+  EXPECT_NE(words.find("--follow-links takes it), the first: link"), std::string::npos) << words;
+}
+
 TEST(AddressRefusal, IsOfADataSetWithoutAnAddressOfAnyByte) {
   support::FlatCatalog made("/data");
   made.add("empty", 0);

@@ -23,6 +23,8 @@ namespace {
 constexpr const char* kCatalogFooter =
     R"(The label of a sample is its class folder: the first folder below DIR (of a tar
 member: in its name). Files that end in .tar are read as one sample per member.
+Exit 3 when a file is left out that should be a sample: unreadable, vanished,
+a damaged tar, too large. The catalog holds the others.
 
 Examples:
   blksweep catalog /data/imagenet -o imagenet.cat
@@ -171,7 +173,7 @@ Result<Exit> scan_to_file(const CatalogOptions& o) {
   } else {
     print_text(o, *scanned, report);
   }
-  return Exit::done;
+  return report.missing() > 0 ? Exit::incomplete : Exit::done;
 }
 
 Json texts_json(const std::vector<ChangedFile>& files) {
