@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -51,6 +52,7 @@ class FileHandlesOn : public ::testing::TestWithParam<const char*> {
   // What opening gives: the text, or "error N".
   std::string read(std::uint32_t file) {
     std::string scratch;
+    errno = EPERM;  // of something before
     const int opened = data_->open_same(file, 0, scratch);
     if (opened < 0) {
       return "error " + std::to_string(-opened);
@@ -73,9 +75,14 @@ TEST_P(FileHandlesOn, EachFileIsTheOneThatWasThereByName) {
   const Result<> used = data_->use_handles();
   ASSERT_TRUE(used) << used.error().message();
   fs::rename(fs_.path("data/3"), fs_.path("data/elsewhere"));  // no name is looked up
+  const auto held = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  const auto before = held();
   for (std::uint32_t f = 0; f < kHandled; ++f) {
     EXPECT_EQ(read(f), text_of(number_of(f)));
   }
+  EXPECT_EQ(held(), before) << "descriptors";
 }
 
 TEST_P(FileHandlesOn, WhatTookANameIsNotOpened) {

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/rng.h"
 #include "disk/fixed_delay.h"
+#include "disk/speedup.h"
 
 namespace blksweep {
 namespace {
@@ -112,6 +114,18 @@ TEST(Pacing, EveryRequestIsRepliedOnce) {
   }
   EXPECT_EQ(std::vector<int>(2000, 1), seen);
   EXPECT_FALSE(pacing.next_reply());
+}
+
+TEST(Speedup, IsANumberWithinBoundsAndNothingBehindIt) {
+  EXPECT_EQ(parse_speedup("0.001").value_or(0), 0.001);
+  EXPECT_EQ(parse_speedup("1000").value_or(0), 1000);
+  EXPECT_EQ(parse_speedup("2.5").value_or(0), 2.5);
+  for (const char* bad : {"", "x", "1x", "2 ", " 2", "0", "-1", "0.0009", "1001", "nan", "inf"}) {
+    const auto got = parse_speedup(bad);
+    ASSERT_FALSE(got) << bad;
+    EXPECT_EQ(got.error().exit_code, Exit::usage) << bad;
+    EXPECT_NE(got.error().message().find("'" + std::string(bad) + "'"), std::string::npos);
+  }
 }
 
 }  // namespace

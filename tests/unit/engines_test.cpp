@@ -332,6 +332,20 @@ TEST(NowaitEngine, CountsWhatThePageCacheHad) {
   EXPECT_EQ(reads.engine().own_counts().answered_at_once, refused ? 0U : 2U);
 }
 
+TEST(NowaitEngine, WaitsForNoMoreThanThereIs) {
+  const OneFile file;
+  Reads reads(EngineKind::nowait, file);
+  for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{kFileBytes}}) {
+    std::byte place{};
+    iovec one{&place, 1};
+    const ReadRequest request{offset, &one, 1, 0, 7};
+    ASSERT_TRUE(reads.engine().submit({&request, 1}));
+    std::array<Completion, kDepth> done{};
+    EXPECT_EQ(reads.engine().reap(done, kDepth, kForever).value_or(0), 1U);
+    EXPECT_EQ(done[0].tag, 7U);
+  }
+}
+
 // Reads of the file front to back, on a device that has it back to front.
 class Backwards final : public UpcomingReads {
  public:

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "support/flat_catalog.h"
 
 namespace blksweep {
@@ -139,6 +141,24 @@ TEST(Fallback, DoesNotTryARingThatNoCellWants) {
   cell.engine = EngineKind::psync;
   Source source;
   EXPECT_EQ(find_refusals(source, {&cell, 1}).ring, "");
+}
+
+// An engine is tried at the greatest depth that a cell gives it.
+TEST(Fallback, AnEngineThatCannotGoSoDeepIsRefusedBeforeTheFirstRun) {
+  std::array<CellSettings, 3> cells{named(), named(), named()};
+  for (CellSettings& cell : cells) {
+    cell.engine = EngineKind::libaio;
+    cell.depth = 4;
+  }
+  cells[2].engine = EngineKind::psync;
+  const Source source;
+  EXPECT_TRUE(find_refusals(source, cells).engines.empty());
+  cells[1].depth = 100'000'000;  // fs.aio-max-nr bounds those of all processes
+  const Refusals refusals = find_refusals(source, cells);
+  ASSERT_EQ(refusals.engines.size(), 1U);
+  EXPECT_NE(refusals.engines.at(EngineKind::libaio), "");
+  EXPECT_EQ(settle(cells[1], refusals).error().exit_code, Exit::unsupported);
+  EXPECT_TRUE(settle(cells[2], refusals));
 }
 
 }  // namespace

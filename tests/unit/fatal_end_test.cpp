@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -129,6 +130,24 @@ TEST(FatalEnd, WithoutDebtsItEndsAsTheSignalDoesAndSaysWhich) {
   }
   EXPECT_EQ(dies_of(SIGSEGV, false).said, "blksweep: ended by SIGSEGV\n");
   EXPECT_EQ(dies_of(SIGRTMAX, false).said, "blksweep: ended by a signal\n");
+}
+
+// In a process that is new: this one may have borrowed.
+constexpr const char* kNewborn = "BLKSWEEP_TEST_NEWBORN";
+
+TEST(FatalEnd, NothingIsOwedAtFirst) {
+  if (std::getenv(kNewborn) != nullptr) {
+    install_fatal_end();
+    ::raise(SIGUSR1);
+  }
+  const auto newborn = [] {
+    ::setenv(kNewborn, "1", 1);
+    ::setenv("GTEST_FILTER", "FatalEnd.NothingIsOwedAtFirst", 1);
+    ::execl("/proc/self/exe", "unit_tests", static_cast<char*>(nullptr));
+  };
+  const End end = end_of(newborn);
+  EXPECT_EQ(end.signal, SIGUSR1) << end.said;
+  EXPECT_TRUE(end.said.ends_with("blksweep: ended by SIGUSR1\n")) << end.said;
 }
 
 TEST(FatalEnd, WhatDoesNotEndAProcessIsLeftAloneAndBrokenPipesAreErrors) {

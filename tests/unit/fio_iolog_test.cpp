@@ -171,6 +171,22 @@ Replay replay(const IologExport& e) {
   return out;
 }
 
+// With the longest names that files of an iolog have it may be no longer than fio takes.
+TEST(FioIolog, ADirectoryLeavesRoomForTheNamesInIt) {
+  constexpr std::size_t kLongest = 255 - 32;
+  const TempDirectory dir;
+  FlatCatalog files("/data");
+  files.add("a", 4096);
+  Plan plan;
+  plan.reads = {{0, 4096, 0}};
+  for (const std::size_t length : {kLongest, kLongest + 1}) {
+    const std::string path = dir.path + "/" + std::string(length - dir.path.size() - 1, 'd');
+    std::filesystem::create_directory(path);
+    const Result<IologExport> made = export_fio_iolog(files.view(), plan, {.directory = path});
+    EXPECT_EQ(made.has_value(), length == kLongest) << length;
+  }
+}
+
 TEST(FioIolog, KeepsOrderAndBoundsWhateverTheLimits) {
   FlatCatalog files("/data");
   for (int i = 0; i < 60; ++i) {

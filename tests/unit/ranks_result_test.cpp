@@ -15,6 +15,7 @@
 #include "ranks/row.h"
 #include "stats/shuffle_quality.h"
 #include "store/result_reader.h"
+#include "store/schema/ranks_columns.h"
 #include "support/flat_catalog.h"
 #include "support/rank_rows.h"
 #include "support/temp_dir.h"
@@ -221,6 +222,48 @@ TEST(KeptRanks, NumbersOfAResultAreThoseOfItsRow) {
   EXPECT_EQ(row.quality_rank_label_mix, 0.5);
   EXPECT_EQ(row.waited_ns, join_rows(result.rows).waited_ns);
   EXPECT_GT(join_rows(result.rows).waited_ns, 0);
+}
+
+Json as_json(const Maybe<std::uint64_t>& n) { return n ? Json(*n) : Json(nullptr); }
+Json as_json(const Maybe<std::int64_t>& n) { return n ? Json(*n) : Json(nullptr); }
+Json as_json(const Maybe<double>& n) { return n ? Json(*n) : Json(nullptr); }
+Json as_json(const Maybe<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
+template <class T>
+Json as_json(const T& value) {
+  return value;
+}
+
+// A column and the key of the document that has its name, at the top or of all ranks together.
+TEST(KeptRanks, EachColumnIsWhatTheDocumentSays) {
+  RanksResult result;
+  result.facts = R"({"data":"d","split":"copy","barrier":"batch","order":"lba","merge":"device",
+                     "shuffle":"reservoir","window_scope":"node","samples":12})";
+  result.proof = EmissionProof{.hash = "abc", .missing = 3, .duplicated = 4};
+  result.rows = {row_of(0, RankState::done), row_of(1, RankState::done)};
+  std::int64_t next = 1000;
+  for (RankRow& r : result.rows) {
+    r.samples = r.bytes = r.storage_bytes = 7 + r.rank;
+    r.batches = 2 + r.rank;
+    r.storage_known = 1;
+    for (std::int64_t* time : {&r.first_ns, &r.waited_ns, &r.barrier_ns, &r.clock_error_ns}) {
+      *time = next += 1000;
+    }
+    r.last_ns = next += 1'000'000;
+  }
+  const Json document = result_json(result);
+  const RanksRow row = ranks_row(result, {});
+  std::size_t compared = 0;
+  each_ranks_column(row, [&](const std::string& column, const auto& value) {
+    const std::string key = column == "read_order" ? "order" : column;
+    const Json& joined = document["joined"];
+    const bool top = document.contains(key) && !joined.contains(key);
+    if (key != "fault" && (top || joined.contains(key))) {
+      EXPECT_EQ(as_json(value), top ? document[key] : joined[key]) << column;
+      ++compared;
+    }
+  });
+  EXPECT_EQ(compared, 25U);
+  EXPECT_EQ(row.epoch_samples, 12U);
 }
 
 TEST(KeptRanks, ComeBackFromTheDatabaseAsTheyWere) {

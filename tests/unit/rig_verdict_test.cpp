@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "store/summary/pairs.h"
 #include "support/rig_session.h"
@@ -214,6 +216,18 @@ TEST(RigVerdict, NamesARoundThatStandsOutAndWhy) {
   expect_rig_line(slow_fourth_round([](RunRecord&) {}), "cause not seen");
   const auto uncounted = [](RunRecord& r) { r.others_read_bytes.reset(), r.noise.reset(); };
   expect_rig_line(slow_fourth_round(uncounted), "cause not seen");
+}
+
+// What is read from memory, or not at all, has rounds of its own.
+TEST(RigVerdict, ARoundStandsOutByCellsThatReadTheDisk) {
+  const auto slow = [](const std::set<std::int64_t>& cells) {
+    return first_rig_line(rig_session(10, 1, [&](RunRecord& r, std::int64_t id) {
+      r.epoch_ns = r.repeat == 3 && cells.contains(id) ? r.epoch_ns * 3 / 2 : r.epoch_ns;
+    }));
+  };
+  EXPECT_EQ(slow({kRamRandom, kRamLba, kNoOp}).find("stands out"), std::string::npos);
+  const std::string line = slow({kRandom, kLba, kSame, kReverse});
+  EXPECT_NE(line.find("round 4 stands out"), std::string::npos) << line;
 }
 
 TEST(RigVerdict, NamesADriftOfTheBaseline) {
