@@ -120,5 +120,19 @@ TEST(UndoCgroupName, OnlyGroupsOfOurOwnAreRemoved) {
                           permitted));
 }
 
+// Where its processes go back to is a group below those that are permitted, too.
+TEST(UndoCgroupName, ProcessesGoBackToNoOtherPlace) {
+  Loan loan{.kind = LoanKind::cgroup,
+            .key = "k",
+            .what = "w",
+            .path = "/sys/fs/cgroup/memory/blksweep-1"};
+  loan.text = "/sys/fs/cgroup";
+  EXPECT_TRUE(check_loan(loan, {"/sys/fs/cgroup"}));
+  for (const char* place : {"/tmp", "/sys/fs", "/sys/fs/cgroup/../kernel"}) {
+    loan.text = place;
+    EXPECT_FALSE(check_loan(loan, {"/sys/fs/cgroup"})) << place;
+  }
+}
+
 }  // namespace
 }  // namespace blksweep

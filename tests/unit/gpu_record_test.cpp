@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <utility>
+
 namespace blksweep {
 namespace {
 
@@ -35,6 +38,41 @@ RunRecord gpu_run() {
   r.overlap.emplace().kernel_ns = 50'100'000;
   r.overlap->asked_ns = 50'000'000;
   return r;
+}
+
+// The copy stage and the consumer each know its clock: the run's is no better than either says.
+TEST(GpuRecord, OfTwoClocksTheWorseIsTheRunsAndTheSurerDriftIs) {
+  RunRecord r;
+  record_clock(r, std::nullopt);
+  EXPECT_FALSE(r.device_clock);
+  const ClockAlignment copy{.offset_ns = 5,
+                            .drift = 1e-6,
+                            .drift_error = 1e-7,
+                            .error_ns = 100,
+                            .clamped_ns = 90,
+                            .anchors = 3,
+                            .cost_ns = 7},
+      consumer{.offset_ns = 6,
+               .drift = 2e-6,
+               .drift_error = 1e-8,
+               .error_ns = 200,
+               .clamped_ns = 10,
+               .anchors = 9,
+               .cost_ns = 4};
+  for (const auto& [first, second] : {std::pair(copy, consumer), std::pair(consumer, copy)}) {
+    RunRecord both;
+    record_clock(both, first);
+    record_clock(both, std::nullopt);
+    record_clock(both, second);
+    ASSERT_TRUE(both.device_clock);
+    EXPECT_EQ(both.device_clock->offset_ns, first.offset_ns);
+    EXPECT_EQ(both.device_clock->drift, 2e-6);
+    EXPECT_EQ(both.device_clock->drift_error, 1e-8);
+    EXPECT_EQ(both.device_clock->error_ns, 200);
+    EXPECT_EQ(both.device_clock->clamped_ns, 90);
+    EXPECT_EQ(both.device_clock->anchors, 9U);
+    EXPECT_EQ(both.device_clock->cost_ns, 7);
+  }
 }
 
 TEST(GpuRecord, TimesThatCanBeTrustedHaveNoWarning) {

@@ -187,6 +187,11 @@ TEST(Journal, ALineThatLacksAFieldOrHasItOfAnotherTypeIsRefused) {
         EXPECT_FALSE(parses(l, other)) << json_line(other);
       }
     }
+    if (lines[l].contains("kind")) {
+      Json odd = lines[l];
+      odd["kind"] = "of no kind";
+      EXPECT_FALSE(parses(l, odd)) << json_line(odd);
+    }
   }
 }
 

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <array>
 #include <csignal>
 #include <functional>
 #include <optional>
@@ -110,6 +110,52 @@ TEST(KeeperLink, ToldToEndItEndsItsRankAndHandsOverItsRow) {
   ASSERT_GE(heard.size(), 4U);
   EXPECT_EQ(heard.back().kind, Kind::last);
   EXPECT_EQ(heard.back().row.samples, 9U);
+}
+
+// Rank 0's keeper, told by another that its rank is lost: who lost it may go once all is stored.
+TEST(KeeperLink, TheHubSaysByeWhenTheResultIsTold) {
+  std::array<int, 2> ends{}, out{};
+  ASSERT_EQ(::pipe(ends.data()) + ::pipe(out.data()), 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::dup2(out[1], STDOUT_FILENO);
+    const auto body = [&](Board& board, const HubPlace& hub) {
+      board.publish(support::row_of(0, RankState::reading));
+      board.place({0, 2, hub});
+      [[maybe_unused]] const ssize_t n = ::write(ends[1], &hub, sizeof(hub));
+      std::this_thread::sleep_for(std::chrono::hours(1));
+      return Exit::done;
+    };
+    const Result<Exit> exit = keep_rank({.hub = {}, .json = true}, body);
+    ::_exit(exit ? static_cast<int>(*exit) : 99);
+  }
+  HubPlace hub;
+  ASSERT_EQ(::read(ends[0], &hub, sizeof(hub)), static_cast<ssize_t>(sizeof(hub)));
+  Result<Link> link = connect_to_hub(hub);
+  ASSERT_TRUE(link) << link.error().message();
+  RankMessage m;
+  m.token = hub.token;
+  m.rank = 1;
+  m.row = support::row_of(1, RankState::reading);
+  for (const Kind kind : {Kind::row, Kind::lost}) {
+    m.kind = kind;
+    EXPECT_TRUE(link->send(m));
+  }
+  std::vector<Kind> said;
+  while (!link->closed() && (said.empty() || said.back() != Kind::bye)) {
+    if (const auto got = link->receive()) {
+      said.push_back(got->kind);
+    }
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(Exit::incomplete));
+  ASSERT_FALSE(said.empty());
+  EXPECT_EQ(said.back(), Kind::bye);
+  for (const int fd : {ends[0], ends[1], out[0], out[1]}) {
+    ::close(fd);
+  }
 }
 
 }  // namespace

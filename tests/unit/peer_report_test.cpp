@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include <cerrno>
+
 #include "base/json.h"
 #include "base/rng.h"
 #include "store/summary/decode_bound.h"
@@ -131,6 +133,17 @@ TEST_F(PeerReportTest, AnotherHashIsAWrongSampleWithItsName) {
   EXPECT_EQ(r.wrong_samples, std::uint64_t{1});
   ASSERT_EQ(r.failed.size(), 1U);
   EXPECT_NE(r.failed[0].path.find("/f"), std::string::npos);
+}
+
+TEST_F(PeerReportTest, AFileThatGotShorterIsAWrongSampleAndSaysSo) {
+  const PeerReport report = honest();
+  dir_.write("f3", "short");
+  errno = EINTR;  // of something before
+  const RunRecord r = judge(report);
+  EXPECT_EQ(r.wrong_samples, std::uint64_t{1});
+  ASSERT_EQ(r.failed.size(), 1U);
+  EXPECT_NE(r.failed[0].path.find("/f3"), std::string::npos);
+  EXPECT_NE(r.failed[0].error.find("ends early"), std::string::npos) << r.failed[0].error;
 }
 
 TEST_F(PeerReportTest, ASampledHashIsChecked) {

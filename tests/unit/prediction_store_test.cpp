@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "store/database.h"
 #include "store/result_reader.h"
@@ -78,6 +82,23 @@ TEST_F(PredictionStore, TheNewestOfSeveralModelsIsARunsPrediction) {
   const auto experiments = reader->experiments();
   ASSERT_TRUE(experiments);
   EXPECT_EQ(experiments->front().host.device_label, "the fast one");
+}
+
+TEST_F(PredictionStore, ALabelIsOfTheDiskThatItWasGiven) {
+  auto store = ResultStore::open(path_);
+  ASSERT_TRUE(store);
+  const std::vector<std::string> labels{"", "fast", "", "slow"};
+  for (const std::string& label : labels) {
+    HostRecord host = demo_host();
+    host.device_label = label;
+    ASSERT_TRUE(store->begin_experiment(host, std::to_string(&label - labels.data())));
+  }
+  const auto found = ResultReader::open(path_)->experiments();
+  ASSERT_TRUE(found);
+  std::vector<std::string> got;
+  std::ranges::transform(*found, std::back_inserter(got),
+                         [](const auto& e) { return e.host.device_label; });
+  EXPECT_EQ(got, labels);
 }
 
 TEST_F(PredictionStore, AnAccountIsOfTheRunThatItWasGivenWith) {
