@@ -20,10 +20,10 @@ namespace {
 
 // Fewer samples than there are is another epoch.
 void warn_of_left_out(const ScanReport& report, std::vector<std::string>& warnings) {
-  for (const Oddity kind : {Oddity::unreadable, Oddity::vanished, Oddity::damaged_tar,
-                            Oddity::too_large, Oddity::outside_link}) {
+  for (const Oddity kind : {Oddity::unreadable, Oddity::vanished, Oddity::dangling_symlink,
+                            Oddity::too_large, Oddity::damaged_tar, Oddity::outside_link}) {
     if (const OddityCount& odd = report.of(kind); odd.count > 0) {
-      warnings.push_back(fmt::format("{} of the folder's entries {}, the first: {}", odd.count,
+      warnings.push_back(fmt::format("{} of the folder's entries: {}, the first: {}", odd.count,
                                      explain(kind), odd.named.front()));
     }
   }

@@ -224,6 +224,23 @@ full_disk() {
   [ "$(sqlite3 "$tmp/small/results.db" 'PRAGMA integrity_check')" = ok ] || die "the database is damaged"
 }
 
+# A run of fewer samples than the folder has says so: it is another epoch.
+left_out_samples() {
+  local folder=$tmp/shards
+  mkdir "$folder"
+  tar -C "$data" -cf "$folder/whole.tar" .
+  head -c 20000 "$folder/whole.tar" >"$folder/cut.tar"
+  ln -s nowhere "$folder/lost"
+  truncate -s 5G "$folder/large" || return 0
+  call run --data "$folder" --db "$tmp/shards.db" "${plain[@]}" --no-ceiling
+  expect_status 0
+  sqlite3 "$tmp/shards.db" 'SELECT text FROM warning' >"$tmp/told"
+  for name in cut.tar lost large; do
+    grep "1 of the folder's entries: .*left out.*the first: $name" "$tmp/told" >/dev/null ||
+      die "$name is left out without a word: $(cat "$tmp/told")"
+  done
+}
+
 # Sizes that no memory plans: said at once, nothing taken.
 endless_data() {
   mkdir "$tmp/endless"
@@ -242,6 +259,7 @@ wrong_options
 missing_things
 near_misses
 large_sample
+left_out_samples
 damaged_catalog
 other_version
 changed truncated
