@@ -75,6 +75,21 @@ TEST(ColdProof, DirectReadsThatACacheHalfServedAreIncompleteAndBufferedOnesWarn)
   EXPECT_EQ(judge_cold(s).warning, "");
 }
 
+// On an overlay nobody says what the device must give; what a cache gave instead is told.
+TEST(ColdProof, LessThanDataWithoutAddressesIsAWarning) {
+  ColdStart s = cold();
+  s.expected = 0;
+  s.unplaced = kMiB;
+  s.device_bytes = std::nullopt;
+  s.own_bytes = kMiB / 2;
+  EXPECT_EQ(judge_cold(s).incomplete, "");
+  EXPECT_NE(judge_cold(s).warning.find("have no address"), std::string::npos);
+  s.own_bytes = kMiB;
+  EXPECT_EQ(judge_cold(s).warning, "");
+  s.own_bytes = std::nullopt;
+  EXPECT_EQ(judge_cold(s).warning, "");
+}
+
 // The disk read it all, but for another process, which filled the page cache for the run.
 TEST(ColdProof, WhatTheDiskReadForOthersIsNoProofOfThisRun) {
   ColdStart s = cold();
@@ -287,6 +302,17 @@ TEST(ColdProof, OnlyPlainExtentsMustComeFromTheDevice) {
   const Plan plan = make_plan(catalog, make_order(catalog, {.order = Order::path}), 1, {});
   EXPECT_EQ(expected_device_bytes(catalog, plan, true), 8192U);
   EXPECT_EQ(expected_device_bytes(catalog, plan, false), 8192U);
+}
+
+TEST(ColdProof, WhatHasNoAddressIsNotExpectedButCounted) {
+  FlatCatalog made("/data");
+  made.add("a", 8192, 0);
+  made.add("b", 5000, 65536);
+  made.extents[1].flags = kExtentNoAddress;
+  const Catalog catalog = made.view();
+  const Plan plan = make_plan(catalog, make_order(catalog, {.order = Order::path}), 1, {});
+  EXPECT_EQ(expected_device_bytes(catalog, plan, false), 8192U);
+  EXPECT_EQ(unplaced_bytes(catalog), 5000U);
 }
 
 TEST(ColdProof, AnotherEpochNeedsTheDeviceAgainOnlyWithDirectReads) {

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 namespace blksweep {
 namespace {
+
+using ExtentTest = std::function<bool(const ExtentRecord&)>;
 
 constexpr double kColdShare = 0.001;       // more than this resident, bytes or inodes, is not cold
 constexpr double kColdDeviceShare = 0.99;  // statistics round to sectors, and lag by a request
@@ -22,9 +25,9 @@ constexpr double kWarmRequests = 8;
 // answered; blocks of metadata are allowed for.
 constexpr double kStoredShare = 0.02;
 
-// Bytes of [from, to) of a file that come from the device and from nowhere else.
-std::uint64_t plain_bytes(const Catalog& catalog, std::uint32_t file, std::uint64_t from,
-                          std::uint64_t to) {
+// Bytes of [from, to) of a file in extents of a kind.
+std::uint64_t bytes_within(const Catalog& catalog, std::uint32_t file, std::uint64_t from,
+                           std::uint64_t to, const ExtentTest& test) {
   to = std::min(to, catalog.files[file].size);
   std::uint64_t sum = 0;
   for (const ExtentRecord& e : catalog.extents_from(file, from)) {
@@ -33,18 +36,18 @@ std::uint64_t plain_bytes(const Catalog& catalog, std::uint32_t file, std::uint6
     if (begin >= to) {
       break;
     }
-    sum += e.on_device() && end > begin ? end - begin : 0;
+    sum += test(e) && end > begin ? end - begin : 0;
   }
   return sum;
 }
 
-std::uint64_t bytes_of_reads(const Catalog& catalog, const Plan& plan) {
+std::uint64_t bytes_of_reads(const Catalog& catalog, const Plan& plan, const ExtentTest& test) {
   std::uint64_t sum = 0;
   for (const Read& r : plan.reads) {
     if (r.source == kFromDevice) {
       sum += r.length;
     } else if (r.source != kZeros) {
-      sum += plain_bytes(catalog, r.source, r.offset, r.offset + r.length);
+      sum += bytes_within(catalog, r.source, r.offset, r.offset + r.length, test);
     }
   }
   return sum;
@@ -56,7 +59,7 @@ std::pair<std::uint64_t, std::int64_t> identity(const Catalog& catalog, std::uin
 }
 
 // Each byte once, also of samples that overlap.
-std::uint64_t bytes_of_samples(const Catalog& catalog) {
+std::uint64_t bytes_of_samples(const Catalog& catalog, const ExtentTest& test) {
   std::vector<std::uint32_t> order(catalog.samples());
   std::iota(order.begin(), order.end(), 0U);
   std::ranges::sort(order, {}, [&](std::uint32_t i) {
@@ -71,7 +74,7 @@ std::uint64_t bytes_of_samples(const Catalog& catalog) {
     file = identity(catalog, s.file);
     const std::uint64_t end = s.offset + s.length;
     if (end > seen) {
-      sum += plain_bytes(catalog, s.file, std::max(seen, s.offset), end);
+      sum += bytes_within(catalog, s.file, std::max(seen, s.offset), end, test);
       seen = end;
     }
   }
@@ -97,7 +100,13 @@ double own_requests(const WarmStart& s, std::uint64_t read) {
 }  // namespace
 
 std::uint64_t expected_device_bytes(const Catalog& catalog, const Plan& plan, bool direct) {
-  return direct ? bytes_of_reads(catalog, plan) : bytes_of_samples(catalog);
+  const ExtentTest test = [](const ExtentRecord& e) { return e.on_device(); };
+  return direct ? bytes_of_reads(catalog, plan, test) : bytes_of_samples(catalog, test);
+}
+
+std::uint64_t unplaced_bytes(const Catalog& catalog) {
+  return bytes_of_samples(catalog,
+                          [](const ExtentRecord& e) { return (e.flags & kExtentNoAddress) != 0; });
 }
 
 std::optional<double> known_share(const Residency& r) {
@@ -110,6 +119,24 @@ std::string unexamined(const Residency& r) {
              : fmt::format("{} of {} files could not be examined: {}", format_count(r.unreadable),
                            format_count(r.files), r.first_error);
 }
+
+namespace {
+
+// What has no address may be stored smaller than it is: then less is no proof of a cache.
+std::string unproven(const ColdStart& s) {
+  const std::uint64_t held = s.direct ? 0 : s.pinned_bytes;
+  const bool less = s.unplaced > 0 && s.own_bytes &&
+                    static_cast<double>(*s.own_bytes + held) <
+                        kColdDeviceShare * static_cast<double>(s.expected + s.unplaced);
+  return !less ? ""
+               : fmt::format(
+                     "cold, but this run read {} from devices, and {} of its data have no "
+                     "address: whether a cache held some of them, or they are stored "
+                     "compressed, is not known",
+                     format_bytes({*s.own_bytes}), format_bytes({s.unplaced}));
+}
+
+}  // namespace
 
 CacheVerdict judge_cold(const ColdStart& s) {
   CacheVerdict v;
@@ -133,6 +160,8 @@ CacheVerdict judge_cold(const ColdStart& s) {
     } else {
       v.warning = text;
     }
+  } else {
+    v.warning = unproven(s);
   }
   return v;
 }

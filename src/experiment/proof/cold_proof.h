@@ -22,6 +22,8 @@
 namespace blksweep {
 
 std::uint64_t expected_device_bytes(const Catalog& catalog, const Plan& plan, bool direct);
+// Of the samples, each once: where they lie nobody tells (overlay, network filesystems).
+std::uint64_t unplaced_bytes(const Catalog& catalog);
 
 // The resident share; unknown where a file could not be examined, or where there are no bytes.
 std::optional<double> known_share(const Residency& r);
@@ -37,6 +39,7 @@ struct ColdStart {
   std::optional<std::uint64_t> own_bytes;     // that this process made devices read
   std::optional<std::uint64_t> device_bytes;  // that the disk read; unknown without statistics
   std::uint64_t expected = 0;
+  std::uint64_t unplaced = 0;  // bytes of the data without an address: a device may give them
   bool direct = true;
   bool one_disk = false;  // what was read on other disks was not the data
 };

@@ -37,7 +37,11 @@ void take(RunRecord& r, const CacheVerdict& v) {
 
 CacheVerdict cold_verdict(RunRecord& r, const RunRequest& q, const StartState& start, bool whole) {
   const bool direct = is_direct(q);
-  r.device_bytes_expected = expected_device_bytes(q.source.catalog, q.planned.plan, direct);
+  const std::uint64_t expected = expected_device_bytes(q.source.catalog, q.planned.plan, direct);
+  const std::uint64_t unplaced = unplaced_bytes(q.source.catalog);
+  if (expected > 0 || unplaced == 0) {
+    r.device_bytes_expected = expected;
+  }
   return judge_cold({.bytes = q.source.catalog.bytes().n,
                      .resident = start.resident,
                      .unexamined = start.unexamined,
@@ -45,7 +49,8 @@ CacheVerdict cold_verdict(RunRecord& r, const RunRequest& q, const StartState& s
                      .pinned_bytes = q.node.pinned_bytes(),
                      .own_bytes = whole ? r.own_read_bytes : std::nullopt,
                      .device_bytes = whole ? r.device_bytes : std::nullopt,
-                     .expected = *r.device_bytes_expected,
+                     .expected = expected,
+                     .unplaced = unplaced,
                      .direct = direct,
                      .one_disk = q.reader != nullptr && !many_disks(q)});
 }

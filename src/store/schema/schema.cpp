@@ -120,7 +120,7 @@ CREATE TABLE run (                  -- one execution of a cell; times are CLOCK_
   device_reads    INTEGER,
   own_read_bytes  INTEGER,          -- that this process made block devices read, from /proc/self/io
   others_read_bytes INTEGER,        -- device_bytes without own_read_bytes; NULL: one is unknown
-  device_bytes_expected INTEGER,    -- that only the device can give, of a cold run; NULL: not cold
+  device_bytes_expected INTEGER,    -- that only the device can give, of a cold run; NULL: not cold, unknown
   inodes_held     INTEGER,          -- files of a cold run that others held open; NULL: not looked
   cpu_ns          INTEGER NOT NULL, -- of the process during the epoch, user and system
   resident_before REAL,             -- share of the data in the page cache, 0..1; NULL: unknown
