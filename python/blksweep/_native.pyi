@@ -13,6 +13,7 @@ class Data:
     bytes: int
     root: str
     identity: int
+    warnings: list[str]
     labels: int
     def label(self, label: int) -> str: ...
     def label_of(self, sample: int) -> int: ...

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 
 from . import _native
 
@@ -20,6 +21,8 @@ class Catalog:
         folder = os.path.isdir(self.path)
         self.native = _native.Data(self.path if folder else "", "" if folder else self.path)
         self._places: dict[str, str] = {}
+        for text in self.native.warnings:  # fewer samples than the folder has, an order that cannot be
+            warnings.warn(f"{self.path}: {text}", stacklevel=2)
 
     def __reduce__(self) -> tuple:
         return _opened_again, (os.path.abspath(self.path), self.identity)

@@ -1,5 +1,6 @@
 // blksweep._native: the loader library as Python sees it; the package around it is what people use.
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <memory>
 #include <string>
@@ -75,6 +76,7 @@ void define_data(py::module_& m) {
       .def_property_readonly("bytes", [](const Data& d) { return d.of->bytes(); })
       .def_property_readonly("root", [](const Data& d) { return d.of->root(); })
       .def_property_readonly("identity", [](const Data& d) { return d.of->identity(); })
+      .def_property_readonly("warnings", [](const Data& d) { return d.of->warnings(); })
       .def("granule",
            [](const Data& d, const py::dict& given) { return d.of->granule(options_of(given)); })
       .def("places",

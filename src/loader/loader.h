@@ -35,6 +35,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace blksweep {
 
@@ -99,6 +100,8 @@ class LoaderData {
   std::uint32_t label_of(std::uint32_t sample) const;  // or kNoLabelOfSample
   std::uint32_t labels() const;
   std::string_view label(std::uint32_t label) const;
+  // What a scan left out of the folder, and what the filesystem cannot say; each a sentence.
+  const std::vector<std::string>& warnings() const;
   // Of names, sizes and labels: equal where the same samples have the same numbers.
   std::uint64_t identity() const;
   // What reads with these options are multiples of, which decides how many samples a window holds:

@@ -207,6 +207,7 @@ std::uint32_t LoaderData::labels() const {
 std::string_view LoaderData::label(std::uint32_t label) const {
   return state_->source->catalog.label(label);
 }
+const std::vector<std::string>& LoaderData::warnings() const { return state_->source->warnings; }
 std::uint64_t LoaderData::identity() const { return state_->identity; }
 std::uint32_t LoaderData::granule(const LoaderOptions& options) const {
   const Result<LoaderSettings> settings = settings_of(options);

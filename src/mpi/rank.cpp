@@ -278,6 +278,7 @@ Exit Rank::tell(const RankReader& reader) {
   RanksResult result{facts_, comm_.gather_rows(row_), std::nullopt, proof, quality_};
   Exit exit = Exit::done;
   if (comm_.first()) {
+    result.warnings = source_.warnings;  // what the data set lacks, and what its disk cannot say
     add_copies(result, faults);
     warn_of(result, quotas);
     warn_of(result, shared_disks(uses, result.rows));

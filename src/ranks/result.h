@@ -34,7 +34,8 @@ struct RanksResult {
   std::optional<RankFault> fault;
   std::optional<EmissionProof> proof;
   std::optional<RanksQuality> quality = {};  // of what was delivered; without the proof nothing
-  std::vector<std::string> warnings = {};    // what its times have in them beside the reading
+  // What its times have in them beside the reading, and what the data set lacks.
+  std::vector<std::string> warnings = {};
 };
 
 struct JoinedRow {

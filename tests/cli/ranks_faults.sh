@@ -28,6 +28,14 @@ for other in '--batch 8' '--barrier batch' '--verify'; do
   [[ $err == *'rank 1 '*'options are not those of rank 0: '*"$(cut -c 3-5 <<<"$other")"* ]] || die "$other of one rank is named: $err"
 done
 
+# --- a folder of which the scan left something out: fewer samples, which is told ---------------------------
+mkdir "$tmp/shards"
+tar -C "$tmp/data" -cf "$tmp/shards/whole.tar" .
+head -c 20000 "$tmp/shards/whole.tar" >"$tmp/shards/cut.tar"
+launch 2 --json --data "$tmp/shards"
+expect_status 0
+holds 'what was left out' 'doc["complete"] and any("damaged tar file, left out" in w and "cut.tar" in w for w in doc["warnings"])'
+
 # --- late: nobody waits for longer than --patience --------------------------------------------------------
 for late in 1 0; do
   as_rank "$late" 'sleep 30'

@@ -6,6 +6,7 @@ import pickle
 import shutil
 import subprocess
 import unittest
+import warnings
 
 import blksweep
 import blksweep.sizes
@@ -152,6 +153,16 @@ class Refused(DataTest):
             blksweep.Catalog(os.path.join(self.temp, "nothing"))
         with self.assertRaisesRegex(RuntimeError, "catalog"):
             blksweep.Catalog(PROGRAM)
+
+    def test_are_dangling_links_with_a_warning(self):
+        folder = os.path.join(self.temp, "lacking")
+        make(folder, "4KiB", 20)
+        os.symlink("nowhere", os.path.join(folder, "lost"))
+        with self.assertWarnsRegex(UserWarning, "1 of the folder's entries: dangling symbolic link.*lost"):
+            self.assertEqual(len(blksweep.Catalog(folder)), 20)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            blksweep.Catalog(self.folder)
 
     def test_are_samples_beyond_the_end(self):
         for ask in (self.catalog.file_of, self.catalog.label_of, self.catalog.size_of):
