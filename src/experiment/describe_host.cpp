@@ -1,10 +1,13 @@
 #include "experiment/describe_host.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "disk/registry.h"
 #include "os/block/btrfs_chunks.h"
 #include "os/block/device_layers.h"
+#include "os/block/io_priority.h"
+#include "os/block/request_limits.h"
 #include "os/hostfacts.h"
 #include "simulate/predict_run.h"
 #include "stage/cuda/nvml.h"
@@ -73,6 +76,13 @@ std::vector<std::pair<std::string, std::string>> queue_facts(const Source& sourc
     if (!own.empty()) {
       facts.emplace_back("btrfs/read_ahead_kb", own);
     }
+  }
+  if (source.device) {
+    facts.emplace_back("memory/transparent_hugepage", huge_pages_mode());
+    if (const Result<IoPriority> inherited = io_priority()) {
+      facts.emplace_back("process/io_priority", to_string(*inherited));
+    }
+    facts.emplace_back("process/nice", std::to_string(::getpriority(PRIO_PROCESS, 0)));
   }
   return facts;
 }

@@ -20,8 +20,10 @@ HostRecord describe_host(const Source& source);
 // Of these only what changed_conditions() compares, but for the CPUs.
 HostRecord host_conditions(const Source& source);
 
-// Settings that decide the requests: of the disk's queue, and "btrfs/read_ahead_kb", with which
-// btrfs reads ahead instead of the queue's.
+// Settings that decide the requests: of the disk's queue, "btrfs/read_ahead_kb", with which btrfs
+// reads ahead instead of the queue's, and what this process has of whoever started it:
+// "memory/transparent_hugepage" (of small pages a long read has more segments than a request),
+// "process/io_priority" and "process/nice" (a request of low priority waits, on disks below, too).
 std::vector<std::pair<std::string, std::string>> queue_facts(const Source& source);
 
 // layer_facts with what an emulated disk answers: a model that was edited has its old name.

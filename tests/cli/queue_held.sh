@@ -52,4 +52,29 @@ if loopfs_make "$tmp/btrfs.img" "$tmp/btrfs" 160MiB btrfs; then
   [ "$(sql "$tmp/btrfs.db" "SELECT value > 0 FROM queue_setting WHERE name = 'btrfs/read_ahead_kb'")" = 1 ] ||
     die 'the read-ahead of btrfs is no stored fact'
 fi
+# --- what whoever started the program gave or took from it: the requests are others, and so is the experiment ---
+small_pages() {
+  /usr/bin/python3 -c 'import ctypes, os, sys
+ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE
+os.execv(sys.argv[1], sys.argv[1:])' "$@"
+}
+long_reads=(run --data "$tmp/mnt/long" --order lba --merge device --cache keep --no-probe --no-ceiling --db "$tmp/started.db")
+started() { # EXPERIMENTS NAME VALUE COMMAND...: so many then, the newest of which has the fact
+  local experiments=$1 name=$2 value=$3
+  shift 3
+  "$@" "$blksweep" "${long_reads[@]}" --repeats 1 >"$tmp/out" 2>&1 || die "$(cat "$tmp/out")"
+  [ "$(sql "$tmp/started.db" 'SELECT count(*) FROM experiment')" = "$experiments" ] || die "$*: no experiment of its own"
+  [ "$(sql "$tmp/started.db" "SELECT value FROM queue_setting WHERE name = '$name' ORDER BY experiment_id DESC LIMIT 1")" = "$value" ] ||
+    die "$*: $name is not stored"
+}
+loopfs_remove
+if loopfs_make "$tmp/long.img" "$tmp/mnt" 64MiB; then
+  call dataset make "$tmp/mnt/long" --count 10 --size 2MiB
+  expect_status 0
+  started 1 process/nice "$(nice)"
+  grep -qF '[never]' /sys/kernel/mm/transparent_hugepage/enabled || started 2 memory/transparent_hugepage never small_pages
+  experiments=$(sql "$tmp/started.db" 'SELECT count(*) FROM experiment')
+  started $((experiments + 1)) process/io_priority idle ionice -c 3
+  started $((experiments + 2)) process/nice 19 nice -n 19
+fi
 echo 'queue: a fact of the experiment, held to the end of each run'

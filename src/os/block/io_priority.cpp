@@ -85,6 +85,10 @@ Result<IoPriority> set_io_priority(const IoPriority& priority) {
     }
     return sys_error(error, what);
   }
+  return io_priority();
+}
+
+Result<IoPriority> io_priority() {
   const long got = raw_io_priority();
   if (got < 0) {
     return sys_error(errno, "read the I/O priority back");

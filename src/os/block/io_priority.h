@@ -23,6 +23,8 @@ Result<IoPriority> parse_io_priority(std::string_view text);
 std::string to_string(const IoPriority& priority);
 // What ioprio_get(2) reads back afterwards.
 Result<IoPriority> set_io_priority(const IoPriority& priority);
+// What this thread has, of whoever started it where nothing was set.
+Result<IoPriority> io_priority();
 
 // As the kernel packs it, for putting back exactly what was; negative where it cannot be read.
 long raw_io_priority();

@@ -15,10 +15,10 @@ std::uint64_t limit(const std::string& disk, const char* name) {
   return value > 0 ? value : RequestLimits::kUnlimited;
 }
 
-bool gives_huge_pages() {
-  const std::string all = whole_text("/sys/kernel/mm/transparent_hugepage/enabled");
-  return !all.empty() && all.find("[never]") == std::string::npos &&
-         ::prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) != 1;
+// "madvise" of "always [madvise] never"; empty: there is no such file.
+std::string mode_in(const std::string& words) {
+  const std::size_t begin = words.find('['), end = words.find(']');
+  return begin < end && end != std::string::npos ? words.substr(begin + 1, end - begin - 1) : "";
 }
 
 std::uint64_t segments_of(const iovec& v, const RequestLimits& limits) {
@@ -31,12 +31,21 @@ std::uint64_t segments_of(const iovec& v, const RequestLimits& limits) {
 
 }  // namespace
 
+std::string huge_pages_mode() {
+  const std::string folder = "/sys/kernel/mm/transparent_hugepage/";
+  const std::string own = mode_in(whole_text(folder + "hugepages-2048kB/enabled"));  // Linux 6.8
+  const std::string mode =
+      own.empty() || own == "inherit" ? mode_in(whole_text(folder + "enabled")) : own;
+  const bool refused = ::prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1;
+  return mode.empty() || refused ? "never" : mode;
+}
+
 RequestLimits limits_of(const std::string& disk) {
   const std::uint64_t kib = limit(disk, "max_sectors_kb");
   return {.bytes = kib == RequestLimits::kUnlimited ? kib : kib << 10,
           .segments = limit(disk, "max_segments"),
           .segment_bytes = limit(disk, "max_segment_size"),
-          .huge_pages = gives_huge_pages()};
+          .huge_pages = huge_pages_mode() != "never"};
 }
 
 bool may_split(std::span<const iovec> memory, const RequestLimits& limits) {

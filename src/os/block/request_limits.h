@@ -28,6 +28,10 @@ struct RequestLimits {
   bool huge_pages = true;
 };
 
+// What this process may have of huge pages: "always", "madvise" (where it asks, as our buffers do),
+// "never" (the node's setting, or prctl(2) of whoever started it).
+std::string huge_pages_mode();
+
 // Of a disk under /sys/block; unlimited: not known.
 RequestLimits limits_of(const std::string& disk);
 
