@@ -44,6 +44,7 @@ value() { "$python" -c 'import json, sys; run = json.load(open(sys.argv[1]))["ru
 
 # --- a frozen cgroup ---------------------------------------------------------------------------------
 frozen=
+frozen_for=0
 end_group() {
   [ -z "$frozen" ] || {
     thaw
@@ -71,6 +72,19 @@ if [ -n "$frozen" ]; then
   ended
   expect_status 3
   [[ $(value 'run["incomplete_reason"]') == *'stood still for'* ]] || die "a frozen run: $(value 'run["incomplete_reason"]')"
+  background run --data "$data" --order random --cache cold --no-probe --no-ceiling --json \
+    --batch 20 --window 1MiB --consumer emulated --compute 60ms
+  echo "$pid" >"$frozen/cgroup.procs"
+  reading
+  while kill -0 "$pid" 2>/dev/null && ((++frozen_for <= 6)); do # each too short to be seen alone
+    freeze
+    sleep 0.15
+    thaw
+    sleep 0.05
+  done
+  ended
+  expect_status 3
+  [[ $(value 'run["incomplete_reason"]') == *'stood still for'* ]] || die "a run frozen again and again: $(value 'run["incomplete_reason"]')"
   echo 'a frozen run: incomplete'
 else
   echo 'a frozen run: no freezer here'
