@@ -133,7 +133,13 @@ TEST(ReplayCertificate, APartOfTheTraceIsNoReplayOfIt) {
   }
   EXPECT_EQ(record.certify({.misplaced = 10}).verdict, Verdict::faithful);
   EXPECT_EQ(record.certify({.misplaced = 11}).verdict, Verdict::unfaithful);
-  for (int i = 0; i < 11; ++i) {
+  for (int i = 0; i < 5; ++i) {
+    record.failed();
+  }
+  EXPECT_EQ(record.certify({.misplaced = 5}).verdict, Verdict::faithful);
+  EXPECT_EQ(record.certify({.misplaced = 6}).verdict, Verdict::unfaithful) << "they add up";
+  EXPECT_EQ(record.certify({.misplaced = 3, .short_reads = 3}).verdict, Verdict::unfaithful);
+  for (int i = 0; i < 6; ++i) {
     record.failed();
   }
   EXPECT_EQ(record.certify({}).verdict, Verdict::unfaithful);

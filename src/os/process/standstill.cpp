@@ -19,6 +19,7 @@ constexpr std::chrono::milliseconds kEvery(20);
 constexpr std::int64_t kStoodStill = 250'000'000;
 constexpr std::int64_t kHeld = 100'000'000;
 constexpr double kHeldShare = 0.05;
+constexpr unsigned kHeldOften = 3;  // a machine that is shared has one now and then
 
 // Of the calling thread: runnable, and without a CPU. Unknown where the kernel does not count it.
 std::optional<std::int64_t> waited_for_cpu_ns() {
@@ -49,6 +50,7 @@ void Standstill::look(const std::stop_token& done) {
     const std::optional<std::int64_t> waited = waited_for_cpu_ns();
     if (gap >= kHeld && before && waited && *waited - *before < gap / 2) {
       held_ns_.store(held_ns_.load() + gap);
+      ++held_;
     }
     before = waited;
     longest_ns_.store(std::max(longest_ns_.load(), gap));
@@ -63,6 +65,7 @@ std::string Standstill::seen() const {
   }
   const std::int64_t held = held_ns_.load();
   const bool often =
+      held_ >= kHeldOften &&
       static_cast<double>(held) > kHeldShare * static_cast<double>(now_ns() - began_ns_);
   return longest >= kStoodStill ? held_text(std::max(longest, held)) : often ? held_text(held) : "";
 }

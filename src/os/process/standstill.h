@@ -4,8 +4,8 @@
 //
 // Method:  a thread looks at the clock fifty times a second; a gap of a quarter of a second is no
 //          scheduler's. Nor are shorter ones in which it hardly waited for a CPU (schedstat): they
-//          count from a tenth of a second each, and a twentieth of the time together. A stop that
-//          ends with SIGCONT is seen however short it was.
+//          count from a tenth of a second each, three of them, and a twentieth of the time together.
+//          A stop that ends with SIGCONT is seen however short it was.
 // Cost:    one wake-up in 20 ms.
 // Errors:  none. Threads: one owner.
 #pragma once
@@ -35,6 +35,7 @@ class Standstill {
   std::atomic<std::int64_t> longest_ns_{0};
   const std::int64_t began_ns_;
   std::atomic<std::int64_t> held_ns_{0};  // in gaps that no wait for a CPU explains
+  std::atomic<unsigned> held_{0};         // such gaps
   std::jthread thread_;                   // last: it uses the others
 };
 
