@@ -130,6 +130,18 @@ def node_words(facts):
             + (f", GPU {host['gpu']}" if host["gpu"] else "") + f") under Linux {host['kernel'].removeprefix('Linux ')}")
 
 
+def started_words(queue):
+    """What whoever started the program gave it or took from it, where that is unusual."""
+    said = []
+    if queue.get("process/io_priority", "none") != "none":
+        said.append(f"I/O priority {queue['process/io_priority']}")
+    if queue.get("process/nice", "0") != "0":
+        said.append(f"niceness {queue['process/nice']}")
+    if queue.get("memory/transparent_hugepage") == "never":
+        said.append("no huge pages")
+    return f"; started with {', '.join(said)}" if said else ""
+
+
 def disk_words(facts, cells):
     host = facts.host
     spins = {0: "not rotational", 1: "rotational"}.get(host["rotational"], "rotation unknown")
@@ -139,7 +151,7 @@ def disk_words(facts, cells):
     if settings and any(c.settings.get(name, "keep") != "keep" for c in cells for name in QUEUE_OF_CELLS):
         settings = f"as found: {settings}"
     text = (f"{common.disk_text(facts)}, {spins}, mounted {host['mount_options']}; I/O scheduler "
-            f"{common.schedulers(facts, cells) or 'unknown'}" + (f" ({settings})" if settings else ""))
+            f"{common.schedulers(facts, cells) or 'unknown'}" + (f" ({settings})" if settings else "") + started_words(queue))
     below = [f"{disk}: {value}" for disk, name, value in facts.layers
              if name in ("emulation", "backing_file", "model") and value]
     return text + (f". It stands on {'; '.join(below)}" if below else "")

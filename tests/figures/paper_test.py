@@ -187,6 +187,13 @@ class Words(unittest.TestCase):
         facts.host["scheduler"] = "none [mq-deadline] bfq "
         self.assertIn("; I/O scheduler mq-deadline (nr", paper_words.disk_words(facts, ()))
 
+    def test_what_the_program_was_started_with_is_said_where_it_is_unusual(self):
+        usual = {"process/io_priority": "none", "process/nice": "0", "memory/transparent_hugepage": "madvise"}
+        self.assertEqual(paper_words.started_words({}), "")
+        self.assertEqual(paper_words.started_words(usual), "")
+        unusual = {"process/io_priority": "idle", "process/nice": "5", "memory/transparent_hugepage": "never"}
+        self.assertEqual(paper_words.started_words(unusual), "; started with I/O priority idle, niceness 5, no huge pages")
+
     def test_the_scheduler_is_the_one_that_cells_asked_for(self):
         cells = [*self.cells(1, scheduler="bfq"), *self.cells(2, scheduler="keep")]
         facts = load.load_facts(self.db, cells)
