@@ -105,8 +105,9 @@ std::uint64_t expected_device_bytes(const Catalog& catalog, const Plan& plan, bo
 }
 
 std::uint64_t unplaced_bytes(const Catalog& catalog) {
-  return bytes_of_samples(catalog,
-                          [](const ExtentRecord& e) { return (e.flags & kExtentNoAddress) != 0; });
+  const auto unplaced = [](const ExtentRecord& e) { return (e.flags & kExtentNoAddress) != 0; };
+  const bool any = std::ranges::any_of(catalog.extents, unplaced);
+  return any ? bytes_of_samples(catalog, unplaced) : 0;
 }
 
 std::optional<double> known_share(const Residency& r) {

@@ -21,7 +21,8 @@ constexpr std::int64_t kHeld = 100'000'000;
 constexpr double kHeldShare = 0.05;
 constexpr unsigned kHeldOften = 3;  // a machine that is shared has one now and then
 
-// Of the calling thread: runnable, and without a CPU. Unknown where the kernel does not count it.
+// Of the calling thread since it began: runnable, and without a CPU. Unknown where the kernel does
+// not count it.
 std::optional<std::int64_t> waited_for_cpu_ns() {
   std::istringstream stat(whole_text("/proc/thread-self/schedstat"));
   std::int64_t ran = 0, waited = 0;
@@ -42,17 +43,20 @@ Standstill::Standstill()
       began_ns_(now_ns()),
       thread_([this](const std::stop_token& done) { look(done); }) {}
 
+// What it waited for is asked after a gap only, and is that since the gap before: on a busy machine
+// rather too much.
 void Standstill::look(const std::stop_token& done) {
-  std::optional<std::int64_t> before = waited_for_cpu_ns();
+  std::int64_t before = 0;
   while (!done.stop_requested()) {
     std::this_thread::sleep_for(kEvery);
     const std::int64_t now = now_ns(), gap = now - last_ns_.load();
-    const std::optional<std::int64_t> waited = waited_for_cpu_ns();
-    if (gap >= kHeld && before && waited && *waited - *before < gap / 2) {
-      held_ns_.store(held_ns_.load() + gap);
-      ++held_;
+    if (gap >= kHeld) {
+      const std::int64_t waited = waited_for_cpu_ns().value_or(before + gap);
+      const bool held = waited - before < gap / 2;
+      held_ns_ += held ? gap : 0;
+      gaps_held_ += held ? 1U : 0U;
+      before = waited;
     }
-    before = waited;
     longest_ns_.store(std::max(longest_ns_.load(), gap));
     last_ns_.store(now);
   }
@@ -65,7 +69,7 @@ std::string Standstill::seen() const {
   }
   const std::int64_t held = held_ns_.load();
   const bool often =
-      held_ >= kHeldOften &&
+      gaps_held_ >= kHeldOften &&
       static_cast<double>(held) > kHeldShare * static_cast<double>(now_ns() - began_ns_);
   return longest >= kStoodStill ? held_text(std::max(longest, held)) : often ? held_text(held) : "";
 }

@@ -35,8 +35,8 @@ class Standstill {
   std::atomic<std::int64_t> longest_ns_{0};
   const std::int64_t began_ns_;
   std::atomic<std::int64_t> held_ns_{0};  // in gaps that no wait for a CPU explains
-  std::atomic<unsigned> held_{0};         // such gaps
-  std::jthread thread_;                   // last: it uses the others
+  std::atomic<unsigned> gaps_held_{0};
+  std::jthread thread_;  // last: it uses the others
 };
 
 }  // namespace blksweep
