@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kEvery(20);
 constexpr std::int64_t kStoodStill = 250'000'000;
-constexpr std::int64_t kHeld = 100'000'000;
-constexpr double kHeldShare = 0.05;
-constexpr unsigned kHeldOften = 3;  // a machine that is shared has one now and then
+constexpr std::int64_t kShortGap = 100'000'000;
+constexpr double kShortGapShare = 0.05;
+constexpr unsigned kShortGapsLeast = 3;  // a machine that is shared has one now and then
 
 // Of the calling thread since it began: runnable, and without a CPU. Unknown where the kernel does
 // not count it.
@@ -50,7 +50,7 @@ void Standstill::look(const std::stop_token& done) {
   while (!done.stop_requested()) {
     std::this_thread::sleep_for(kEvery);
     const std::int64_t now = now_ns(), gap = now - last_ns_.load();
-    if (gap >= kHeld) {
+    if (gap >= kShortGap) {
       const std::int64_t waited = waited_for_cpu_ns().value_or(before + gap);
       const bool held = waited - before < gap / 2;
       held_ns_ += held ? gap : 0;
@@ -69,8 +69,8 @@ std::string Standstill::seen() const {
   }
   const std::int64_t held = held_ns_.load();
   const bool often =
-      gaps_held_ >= kHeldOften &&
-      static_cast<double>(held) > kHeldShare * static_cast<double>(now_ns() - began_ns_);
+      gaps_held_ >= kShortGapsLeast &&
+      static_cast<double>(held) > kShortGapShare * static_cast<double>(now_ns() - began_ns_);
   return longest >= kStoodStill ? held_text(std::max(longest, held)) : often ? held_text(held) : "";
 }
 

@@ -3,9 +3,9 @@
 // on meanwhile.
 //
 // Method:  a thread looks at the clock fifty times a second; a gap of a quarter of a second is no
-//          scheduler's. Nor are shorter ones in which it hardly waited for a CPU (schedstat): they
-//          count from a tenth of a second each, three of them, and a twentieth of the time together.
-//          A stop that ends with SIGCONT is seen however short it was.
+//          scheduler's. Nor are shorter ones in which it hardly waited for a CPU (schedstat): three
+//          of a tenth of a second each count, if they are a twentieth of the time together. A stop
+//          that ends with SIGCONT is seen however short it was.
 // Cost:    one wake-up in 20 ms.
 // Errors:  none. Threads: one owner.
 #pragma once
