@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "os/file/file.h"
 
 namespace blksweep {
 namespace {
@@ -66,6 +67,10 @@ Result<InFlight> in_flight(const std::string& disk) {
     return fail("read " + path + ": not two numbers (has the disk gone?)");
   }
   return InFlight{.reads = reads, .all = reads + writes};
+}
+
+std::string disk_sequence(const std::string& disk) {
+  return first_line("/sys/block/" + disk + "/diskseq");
 }
 
 Result<KernelCounts> kernel_counts(const std::string& disk) {

@@ -1,6 +1,7 @@
 // What the probe has to know of a disk's queue before and after: tags, requests in flight.
 //
-// Source:  /sys/block/<disk>/mq/*/nr_tags, queue/nr_requests, queue/iostats, inflight, stat.
+// Source:  /sys/block/<disk>/mq/*/nr_tags, queue/nr_requests, queue/iostats, inflight, stat,
+//          diskseq.
 // Errors:  a disk without a multi-queue request queue (device mapper, md, zram) is
 //          Exit::unsupported: its requests are those of the disks beneath it.
 #pragma once
@@ -25,6 +26,8 @@ struct DiskQueue {
 // With room for `requests` (nr_requests to come), or for what the disk has now where that is more.
 Result<DiskQueue> disk_queue(const std::string& disk, std::uint32_t requests = 0);
 Result<InFlight> in_flight(const std::string& disk);
+// Another one for each disk that has the name after another (since Linux 5.15; "": not known).
+std::string disk_sequence(const std::string& disk);
 
 // What the kernel says itself. Read right beside the moment in which counting begins or ends.
 struct KernelCounts {
