@@ -3,7 +3,7 @@
 
 usage: scripts/mutate/mutate.py [--seconds N] [--count N] [--files GLOB,...] [--seed N] [--skip N] [--stages LIST] [--place FILE:LINE]... [--again] [--workers N]
   --skip    of the seed's draw the first N, which were asked elsewhere
-  --files   sources, default src/*/*.cpp and below but src/cli      --stages  unit,standin,root,cli: in turn, for what survives
+  --files   sources, default src/*/*.cpp and below but src/cli      --stages  unit,root,cli: in turn, for what survives
   --again   those that survived before, wherever their lines are now
   --place   all mutants of these lines, in place of random ones     --workers at once, each in a copy of its own (default: half the CPUs, or 2)
 
@@ -94,7 +94,7 @@ def steps(tree, stage, file):
 
 def state_of(tree, names, stage):
     """What a stage's programs and tests are made of, as a few letters."""
-    folders = ("src/", "ebpf/", "tests/support/", f"tests/{stage}/") + (("tests/gpu/",) if stage == "standin" else ())
+    folders = ("src/", "ebpf/", "tests/support/", f"tests/{stage}/")
     read = (name.encode() + (tree / name).read_bytes() for name in names if name.startswith(folders))
     return hashlib.sha256(b"".join(read)).hexdigest()[:16]
 

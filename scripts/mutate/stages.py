@@ -9,10 +9,8 @@ import threading
 from reach import listed
 from running import bounded
 
-TARGETS = {"unit": "build/unit_tests", "standin": "test-standin-programs", "root": "build/root_tests", "cli": "test-programs"}
-# Of these a mutant has its own. Those of the stand-in for a GPU are the tests of tests/gpu.
-PROGRAMS = {"unit": "build/unit_tests", "standin": "build/gpu_tests", "root": "build/root_tests", "cli": "build/blksweep"}
-QUIET = ("unit", "standin")  # stages whose tests run side by side: they change nothing of the machine
+TARGETS = {"unit": "build/unit_tests", "root": "build/root_tests", "cli": "test-programs"}
+PROGRAMS = {"unit": "build/unit_tests", "root": "build/root_tests", "cli": "build/blksweep"}  # of these a mutant has its own
 OWN = "build/mutant"
 CLI_SECONDS = 300  # of scripts, for one mutant
 LANES = 3          # scripts at once: much of their time is waiting
@@ -27,8 +25,7 @@ def own(program):
 
 def gtest(program, tests):
     """(command, environment) of these tests."""
-    env = {"LD_LIBRARY_PATH": "build/standin"} if program.endswith("gpu_tests") else {}
-    return ((program, "--gtest_fail_fast", "--gtest_brief=1"), {"GTEST_FILTER": ":".join(tests), **env})
+    return ((program, "--gtest_fail_fast", "--gtest_brief=1"), {"GTEST_FILTER": ":".join(tests)})
 
 
 def script(tree, program, name):
@@ -50,7 +47,7 @@ def commands_of(stage, tree):
 def groups_of(stage, tree, workers):
     """The stage's commands that may run at once, each with how many."""
     commands = commands_of(stage, tree)
-    shared = {test: command for test, command in commands.items() if stage in QUIET or (stage == "cli" and shares_the_machine(tree, test))}
+    shared = {test: command for test, command in commands.items() if stage == "unit" or (stage == "cli" and shares_the_machine(tree, test))}
     yield shared, LANES if stage == "cli" else workers
     yield {test: command for test, command in commands.items() if test not in shared}, 1
 
@@ -104,7 +101,7 @@ def asked(stage, mutant, reach, tree):
     """Whether a stage notices."""
     inside = mutant.before.startswith(" ")
     groups = reach.of(stage, mutant.file, mutant.line, inside)
-    with contextlib.nullcontext() if stage in QUIET else ALONE:
+    with contextlib.nullcontext() if stage == "unit" else ALONE:
         if stage == "cli":
             return scripts_notice(within(CLI_SECONDS, groups[0 if inside else 1], reach), reach, tree)
         return any(noticed_by(stage, some, reach, tree) for tests in groups for some in chunks(tests, reach, stage))
