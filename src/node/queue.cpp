@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/marked_word.h"
 #include "node/setting.h"
 #include "os/block/blockdev.h"
 #include "os/file/file.h"

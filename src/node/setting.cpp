@@ -11,6 +11,7 @@
 #include <span>
 #include <sstream>
 
+#include "base/marked_word.h"
 #include "os/file/file.h"
 
 namespace blksweep {
@@ -53,15 +54,6 @@ std::vector<std::string> words_of(std::string_view text) {
     words.push_back(marked ? word.substr(1, word.size() - 2) : word);
   }
   return words;
-}
-
-std::string marked_word(std::string_view text) {
-  const std::size_t open = text.find('[');
-  const std::size_t close = text.find(']', open == std::string_view::npos ? 0 : open);
-  if (open == std::string_view::npos || close == std::string_view::npos) {
-    return {};
-  }
-  return std::string(text.substr(open + 1, close - open - 1));
 }
 
 Result<std::string> read_setting(const std::string& path) {

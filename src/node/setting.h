@@ -19,9 +19,8 @@ namespace blksweep {
 Result<std::string> read_setting(const std::string& path);
 Result<> write_setting(const std::string& path, const std::string& text);
 
-// The words of such a list, and the marked one ("" without): "none [bfq]" -> {none, bfq}, bfq.
+// The words of such a list (base/marked_word.h): "none [bfq]" -> {none, bfq}.
 std::vector<std::string> words_of(std::string_view text);
-std::string marked_word(std::string_view text);
 
 // Whether the file is really below one of the folders, links in its path resolved.
 Result<bool> is_really_below(const std::string& path, const std::vector<std::string>& folders);

@@ -224,10 +224,10 @@ TEST(KeptRanks, NumbersOfAResultAreThoseOfItsRow) {
   EXPECT_GT(join_rows(result.rows).waited_ns, 0);
 }
 
-Json as_json(const Maybe<std::uint64_t>& n) { return n ? Json(*n) : Json(nullptr); }
-Json as_json(const Maybe<std::int64_t>& n) { return n ? Json(*n) : Json(nullptr); }
-Json as_json(const Maybe<double>& n) { return n ? Json(*n) : Json(nullptr); }
-Json as_json(const Maybe<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
+template <class T>
+Json as_json(const Maybe<T>& value) {
+  return or_null(value);
+}
 template <class T>
 Json as_json(const T& value) {
   return value;

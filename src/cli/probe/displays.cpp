@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/marked_word.h"
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/probe/counts.h"
@@ -122,10 +123,9 @@ std::string queue_text(const std::string& disk) {
     scheduler = name == "scheduler" ? value : scheduler;
     requests = name == "nr_requests" ? value : requests;
   }
-  const std::size_t from = scheduler.find('[') + 1, to = scheduler.find(']');
+  const std::string marked = marked_word(scheduler);
   return fmt::format("{}   scheduler {}   nr_requests {}", disk,
-                     to == std::string::npos ? scheduler : scheduler.substr(from, to - from),
-                     requests);
+                     marked.empty() ? scheduler : marked, requests);
 }
 
 class Screen : public Display {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -11,7 +10,7 @@
 namespace blksweep {
 namespace {
 
-using ExtentTest = std::function<bool(const ExtentRecord&)>;
+using ExtentTest = bool (*)(const ExtentRecord&);
 
 constexpr double kColdShare = 0.001;       // more than this resident, bytes or inodes, is not cold
 constexpr double kColdDeviceShare = 0.99;  // statistics round to sectors, and lag by a request
@@ -27,7 +26,7 @@ constexpr double kStoredShare = 0.02;
 
 // Bytes of [from, to) of a file in extents of a kind.
 std::uint64_t bytes_within(const Catalog& catalog, std::uint32_t file, std::uint64_t from,
-                           std::uint64_t to, const ExtentTest& test) {
+                           std::uint64_t to, ExtentTest test) {
   to = std::min(to, catalog.files[file].size);
   std::uint64_t sum = 0;
   for (const ExtentRecord& e : catalog.extents_from(file, from)) {
@@ -41,7 +40,7 @@ std::uint64_t bytes_within(const Catalog& catalog, std::uint32_t file, std::uint
   return sum;
 }
 
-std::uint64_t bytes_of_reads(const Catalog& catalog, const Plan& plan, const ExtentTest& test) {
+std::uint64_t bytes_of_reads(const Catalog& catalog, const Plan& plan, ExtentTest test) {
   std::uint64_t sum = 0;
   for (const Read& r : plan.reads) {
     if (r.source == kFromDevice) {
@@ -59,7 +58,7 @@ std::pair<std::uint64_t, std::int64_t> identity(const Catalog& catalog, std::uin
 }
 
 // Each byte once, also of samples that overlap.
-std::uint64_t bytes_of_samples(const Catalog& catalog, const ExtentTest& test) {
+std::uint64_t bytes_of_samples(const Catalog& catalog, ExtentTest test) {
   std::vector<std::uint32_t> order(catalog.samples());
   std::iota(order.begin(), order.end(), 0U);
   std::ranges::sort(order, {}, [&](std::uint32_t i) {
@@ -97,6 +96,20 @@ double own_requests(const WarmStart& s, std::uint64_t read) {
          static_cast<double>(*s.device_bytes);
 }
 
+// What has no address may be stored smaller than it is: then less is no proof of a cache.
+std::string unproven(const ColdStart& s) {
+  const std::uint64_t held = s.direct ? 0 : s.pinned_bytes;
+  const bool less = s.unplaced > 0 && s.own_bytes &&
+                    static_cast<double>(*s.own_bytes + held) <
+                        kColdDeviceShare * static_cast<double>(s.expected + s.unplaced);
+  return !less ? ""
+               : fmt::format(
+                     "cold, but this run read {} from devices, and {} of its data have no "
+                     "address: whether a cache held some of them, or they are stored "
+                     "compressed, is not known",
+                     format_bytes({*s.own_bytes}), format_bytes({s.unplaced}));
+}
+
 }  // namespace
 
 std::uint64_t expected_device_bytes(const Catalog& catalog, const Plan& plan, bool direct) {
@@ -120,24 +133,6 @@ std::string unexamined(const Residency& r) {
              : fmt::format("{} of {} files could not be examined: {}", format_count(r.unreadable),
                            format_count(r.files), r.first_error);
 }
-
-namespace {
-
-// What has no address may be stored smaller than it is: then less is no proof of a cache.
-std::string unproven(const ColdStart& s) {
-  const std::uint64_t held = s.direct ? 0 : s.pinned_bytes;
-  const bool less = s.unplaced > 0 && s.own_bytes &&
-                    static_cast<double>(*s.own_bytes + held) <
-                        kColdDeviceShare * static_cast<double>(s.expected + s.unplaced);
-  return !less ? ""
-               : fmt::format(
-                     "cold, but this run read {} from devices, and {} of its data have no "
-                     "address: whether a cache held some of them, or they are stored "
-                     "compressed, is not known",
-                     format_bytes({*s.own_bytes}), format_bytes({s.unplaced}));
-}
-
-}  // namespace
 
 CacheVerdict judge_cold(const ColdStart& s) {
   CacheVerdict v;

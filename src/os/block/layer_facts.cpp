@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/marked_word.h"
 #include "base/text.h"
 #include "os/block/device_layers.h"
 #include "os/file/fiemap.h"
@@ -45,11 +46,8 @@ constexpr Place kPlaces[] = {
 
 // "[none] mq-deadline": the one that is chosen; the others come and go with modules.
 std::string chosen(const std::string& text) {
-  const std::size_t open = text.find('[');
-  const std::size_t close = text.find(']');
-  return open == std::string::npos || close == std::string::npos
-             ? text
-             : text.substr(open + 1, close - open - 1);
+  const std::string marked = marked_word(text);
+  return marked.empty() ? text : marked;
 }
 
 class Facts {

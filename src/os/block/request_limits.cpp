@@ -2,6 +2,7 @@
 
 #include <sys/prctl.h>
 
+#include "base/marked_word.h"
 #include "base/units.h"
 #include "os/file/file.h"
 
@@ -13,12 +14,6 @@ constexpr std::uint64_t kHugeRun = std::uint64_t{2} << 20;
 std::uint64_t limit(const std::string& disk, const char* name) {
   const std::uint64_t value = first_number("/sys/block/" + disk + "/queue/" + name);
   return value > 0 ? value : RequestLimits::kUnlimited;
-}
-
-// "madvise" of "always [madvise] never"; empty: there is no such file.
-std::string mode_in(const std::string& words) {
-  const std::size_t begin = words.find('['), end = words.find(']');
-  return begin < end && end != std::string::npos ? words.substr(begin + 1, end - begin - 1) : "";
 }
 
 std::uint64_t segments_of(const iovec& v, const RequestLimits& limits) {
@@ -33,9 +28,10 @@ std::uint64_t segments_of(const iovec& v, const RequestLimits& limits) {
 
 std::string huge_pages_mode() {
   const std::string folder = "/sys/kernel/mm/transparent_hugepage/";
-  const std::string own = mode_in(whole_text(folder + "hugepages-2048kB/enabled"));  // Linux 6.8
+  const std::string own =
+      marked_word(whole_text(folder + "hugepages-2048kB/enabled"));  // Linux 6.8
   const std::string mode =
-      own.empty() || own == "inherit" ? mode_in(whole_text(folder + "enabled")) : own;
+      own.empty() || own == "inherit" ? marked_word(whole_text(folder + "enabled")) : own;
   const bool refused = ::prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1;
   return mode.empty() || refused ? "never" : mode;
 }
