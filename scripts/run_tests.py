@@ -31,7 +31,7 @@ TIMEOUT_S = 900
 STRICT = os.environ.get("CI") == "true" or os.environ.get("BLKSWEEP_STRICT") == "1"
 SKIPPED = 77
 SIDE_BY_SIDE = "\n# Side by side: "  # in a script of tests/cli, with the reason
-LANES = 3  # scripts at once: much of their time is waiting
+LANES = 4  # scripts at once: much of their time is waiting
 BESIDE = ("unit", "standin", "python")  # suites that share the machine, too
 
 

@@ -48,7 +48,7 @@ std::string changed_conditions(const HostRecord& host, const Source& source) {
   if (source.device && !host.layers.empty()) {
     const std::string& disk = source.device->disk;
     add("what the disk stands on changed: ", difference(layers_of(host), layers_now(disk)));
-    add(fmt::format("the queue of {} is no longer as the experiment found it: ", disk),
+    add(fmt::format("settings for reads of {} changed: ", disk),
         changed_queue(host.queue, queue_facts(source)));
   }
   if (!host.mount_options.empty()) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The ceiling: where the data lie, once in a round, stored with its round; a finished sweep measures
 # nothing; and the stack under a disk is a fact of the experiment.
+# Side by side: on disks of its own, the emulated one far slower than the node.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What a run was measured under is what its experiment says: another mount below the data, a queue,
 # a limit, a model that change in mid-sweep, a process that was stopped, memory that was not warm.
+# Side by side: on disks of its own; what is said of their changes is looked at, not times.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What doctor says agrees with what a run then does: each lack is forced in turn, doctor is asked, runs
 # are made in the same surroundings, and the two are compared line by line.
+# Side by side: two answers about the same surroundings are compared, and no caches.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"

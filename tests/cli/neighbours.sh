@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Who else uses the disk, or takes CPUs away, is seen: small reads beside a run, reads and writes beside a map,
 # reads beside a ceiling, counters that stand still, another set of CPUs.
+# Side by side: on disks of its own, with neighbours of its own.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
@@ -120,7 +121,7 @@ echo 'iostats 0: unknown, and why'
 # --- CPUs that go --------------------------------------------------------------------------------------------
 if [ "$(nproc)" -ge 2 ]; then
   background "${slow[@]}"
-  sleep 0.8
+  until_read "$name" 2000 "$pid" # sectors of the 12,800
   taskset -apc 0 "$pid" >"$tmp/taskset" || die "taskset: $(cat "$tmp/taskset")"
   ended
   expect_status 3

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # What a run asks of the node: it gets it, stores asked and got, and the node is as before afterwards.
+# Side by side: on a disk of its own, whose settings and limits alone it changes.
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
