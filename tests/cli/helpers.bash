@@ -46,6 +46,7 @@ skip() {
 
 die() {
   printf '  status %s\n  stdout: %s\n  stderr: %s\n' "$status" "$(head -n 40 <<<"$out")" "$err"
+  grep -E '"(incomplete|ratio)_reason": "[^"]' <<<"$out" || true # why, of a long answer
   echo "FAILED: $*"  # last: of long output the end is shown
   exit 1
 }
