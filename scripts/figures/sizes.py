@@ -8,14 +8,15 @@ import style
 
 QUERY = ("SELECT r.cell_id, h.lower, sum(h.count) FROM good_run r JOIN histogram h USING (run_id) "
          "WHERE h.kind = 'request_bytes' GROUP BY r.cell_id, h.lower ORDER BY r.cell_id, h.lower")
+BELOW = 11  # the bar left of 4 KiB, the step of the probe's buckets: all that is smaller
 
 
 def by_power(buckets):
-    """{exponent: share of requests} of (bytes, count) buckets; a power of two holds [2^e, 2^(e+1))."""
+    """{exponent: share of requests} of (bytes, count) buckets; a power of two holds [2^e, 2^(e+1)), BELOW what begins at 0."""
     total = sum(count for _, count in buckets)
     shares = {}
     for lower, count in buckets:
-        exponent = max(0, int(lower).bit_length() - 1)
+        exponent = int(lower).bit_length() - 1 if lower else BELOW
         shares[exponent] = shares.get(exponent, 0) + count / total
     return shares
 
@@ -33,6 +34,9 @@ def load(db, cells):
 
 
 def size_text(exponent):
+    """Where a bar begins."""
+    if exponent == BELOW:
+        return "0"
     for power, unit in ((30, "G"), (20, "M"), (10, "K")):
         if exponent >= power:
             return f"{1 << (exponent - power)}{unit}"
@@ -67,6 +71,8 @@ def draw(panels, cells, facts):
 
 def describe(panels, cells):
     text = "Size of the requests that the driver saw, weighted by count; n: requests of all counted runs."
+    if any(BELOW in shares for shares, _ in panels.values()):
+        text += " Requests below 4 KiB are counted together."
     return text + common.without_probe(panels, cells)
 
 

@@ -314,6 +314,13 @@ class Pure(unittest.TestCase):
         self.assertEqual(sizes.by_power([(4096, 1), (8191, 1), (8192, 2)]), {12: 0.5, 13: 0.5})
         self.assertEqual([sizes.size_text(e) for e in (9, 12, 20, 30)], ["512", "4K", "1M", "1G"])
 
+    def test_requests_below_a_bucket_stand_beside_it_and_have_no_size(self):
+        shares = sizes.by_power([(0, 3), (4096, 1)])
+        self.assertEqual(shares, {sizes.BELOW: 0.75, 12: 0.25})
+        self.assertEqual(sizes.size_text(sizes.BELOW), "0")
+        self.assertIn("below 4 KiB are counted together", sizes.describe({1: (shares, 4)}, [None]))
+        self.assertNotIn("below", sizes.describe({1: ({12: 1.0}, 4)}, [None]))
+
     def test_thin_keeps_an_even_choice(self):
         self.assertEqual(sawtooth.thin(list(range(10)), 5), [0, 2, 4, 6, 8])
         self.assertEqual(sawtooth.thin([1, 2], 5), [1, 2])
