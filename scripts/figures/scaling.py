@@ -37,16 +37,20 @@ def cached(row):
     return round(10 * max(0, 1 - row["storage_bytes"] / (row["bytes"] * pages_per_byte))) / 10
 
 
+def warned(row):
+    """What a line's epochs were warned of: times under a quota, on a shared disk or of other files are not those of others."""
+    said = row["warnings"] or "[]"
+    return "" if said == "[]" else ", held by a CPU quota" if "CPU quota" in said else ", with a warning"
+
+
 def lines(found):
     """[(label, {ranks: {column: [values]}})] of complete ones, by settings; those with several numbers of ranks."""
     by_key = {}
     for row in found:
         if row["complete"] and row["samples_per_s"] > 0:
             share = cached(row)  # ranks that caches feed are no better for it
-            name = label(row) + (f", {share:.0%} from caches" if share else "")
-            held = row["warnings"] not in (None, "[]")
-            name += ", held by a CPU quota" if held else ""
-            of_key = by_key.setdefault((row["key"], share, held, *(row[n] for n in WHERE)), (name, {}))[1]
+            name = label(row) + (f", {share:.0%} from caches" if share else "") + warned(row)
+            of_key = by_key.setdefault((row["key"], share, warned(row), *(row[n] for n in WHERE)), (name, {}))[1]
             values = of_key.setdefault(row["ranks"], {"samples_per_s": [], "batch_ns": []})
             for name, all_values in values.items():
                 all_values.append(row[name])
@@ -95,7 +99,7 @@ def describe(found):
     shown = lines(found)
     words = []
     for name, points in shown:
-        by_ranks = efficiencies(points)
+        by_ranks = efficiencies(points) if not name.startswith("copy,") else {}  # as the table has it: all read all
         words += [f"{name}: " + ", ".join(f"{by_ranks[n]:.2f} with {n}" for n in sorted(by_ranks) if n > 1)] if by_ranks else []
     repeats = sorted({len(of["samples_per_s"]) for _, points in shown for of in points.values()})
     return ("Epochs by number of ranks: median and range of complete ones (n="

@@ -39,6 +39,15 @@ class Scaling(unittest.TestCase):
         found.append(row(1, 30.0, **held))
         self.assertEqual(["quota" in name for name, _ in scaling.lines(found)], [False, True])
 
+    def test_only_a_quota_is_called_one(self):
+        shared = {"warnings": '["rank 0 on a: others read 2 MiB from sda"]'}
+        (name, _), = scaling.lines([row(1, 100.0, **shared), row(4, 90.0, **shared)])
+        self.assertNotIn("quota", name)
+        self.assertIn("with a warning", name)
+
+    def test_where_all_read_all_there_is_no_efficiency(self):
+        self.assertNotIn("Efficiency", scaling.describe([row(1, 100.0, split="copy"), row(4, 400.0, split="copy")]))
+
     def test_small_samples_that_caches_fed_are_another_line(self):
         found = [row(1, 100.0, page_bytes=400, storage_bytes=400), row(4, 900.0, page_bytes=400, storage_bytes=100)]
         self.assertEqual(scaling.lines(found), [])
