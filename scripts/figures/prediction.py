@@ -40,10 +40,10 @@ def limits(points):
     return min(values) / 1.4, max(values) * 1.4
 
 
-def look(at, cell, name):
+def look(at, name, runs):
     return {"color": style.colour(at), "marker": MARKERS[at % len(MARKERS)], "linestyle": "",
             "markersize": 4, "markerfacecolor": "none", "markeredgewidth": 0.9,
-            "label": textwrap.fill(f"{name} (n={cell.runs})", 48, subsequent_indent="   ")}
+            "label": textwrap.fill(f"{name} (n={runs})", 48, subsequent_indent="   ")}
 
 
 def names(cells):
@@ -62,7 +62,7 @@ def draw(found, cells, facts):
     line = ax.plot(ends, ends, color=style.GREY, linewidth=0.8, label="predicted = measured")[0]
     shown = [c for c in cells if c.cell_id in points]
     name_of = names(shown)
-    handles = [ax.plot(*zip(*points[cell.cell_id]), **look(at, cell, name_of[cell.cell_id]))[0]
+    handles = [ax.plot(*zip(*points[cell.cell_id]), **look(at, name_of[cell.cell_id], len(points[cell.cell_id])))[0]
                for at, cell in enumerate(shown)]
     ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal",
            xlabel="measured epoch (s)", ylabel="predicted epoch (s)")

@@ -187,6 +187,13 @@ class Predicted(WithDatabase):
         self.assertEqual(len(found["points"][1]), 2)
         self.assertIn(5.0, [predicted for _, predicted in found["points"][1]])
 
+    def test_the_legend_counts_runs_that_have_one(self):
+        found = prediction.load(self.db, self.cells[:1])
+        found["points"] = {cell: points[:1] for cell, points in found["points"].items()}
+        self.assertEqual(self.cells[0].runs, 3)
+        names = prediction.draw(found, self.cells[:1], None).axes[0].get_legend().get_texts()
+        self.assertIn("(n=1)", names[-1].get_text())
+
     def test_a_band_counts_errors_in_both_directions(self):
         points = {1: [(1.0, 1.149), (1.0, 0.851)], 2: [(1.0, 1.16), (1.0, 0.84)]}
         self.assertEqual(prediction.within(points), (2, 4))
