@@ -83,10 +83,10 @@ def cell_numbers(shown, cell):
 
 
 def exact(value):
-    """All digits without an exponent, which LaTeX's own arithmetic would not read."""
+    """All digits, sixteen from the first that is no zero, without an exponent, which LaTeX's own arithmetic would not read."""
     if value == int(value) and abs(value) < 1e16:
         return f"{int(value)}"
-    return f"{value:.{max(1, 16 - max(0, math.floor(math.log10(abs(value))) + 1))}f}".rstrip("0")
+    return f"{value:.{max(1, 15 - math.floor(math.log10(abs(value))))}f}".rstrip("0")
 
 
 def ceiling_numbers(facts):

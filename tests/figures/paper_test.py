@@ -52,7 +52,7 @@ class Texts(unittest.TestCase):
         self.assertEqual(tex.escape("日"), "U+65E5")
 
     def test_all_digits_without_an_exponent(self):
-        for value in (0.0, 1.0, -3.5, 1e-9, 26082.78815198216, 641010601.6231136, 2.0**60):
+        for value in (0.0, 1.0, -3.5, 1e-9, 1.234567890123456e-7, 9.071600151589359e-21, 26082.78815198216, 641010601.6231136, 2.0**60):
             text = paper_tables.exact(value)
             self.assertNotIn("e", text)
             self.assertAlmostEqual(float(text), value, delta=abs(value) * 1e-14)
