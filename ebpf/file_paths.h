@@ -48,8 +48,27 @@ struct {
   __type(value, struct scratch);
 } scratches SEC(".maps");
 
+#define SB_KERNMOUNT (1UL << 22)      /* the kernel's own mount: of shared memory without a name */
+#define MNT_NS_INTERNAL ((void*)-22L) /* fs/mount.h: of a mount that nobody can see */
+
 static __always_inline struct mount* mount_of(struct vfsmount* mnt) {
   return (void*)mnt - bpf_core_field_offset(struct mount, mnt);
+}
+
+static __always_inline bool is_nameless(struct file* file) {
+  return BPF_CORE_READ(file, f_inode, i_sb, s_flags) & SB_KERNMOUNT;
+}
+
+/* What is mapped through overlayfs is a file of its layer: since Linux 6.8 its own path is that
+ * within the layer, and the one that was opened stands beside it. */
+static __always_inline struct path* path_of(struct file* file) {
+  struct mount* mount = mount_of(BPF_CORE_READ(file, f_path.mnt));
+  struct backing_file* layer = (void*)file;
+
+  if (bpf_core_field_exists(layer->user_path) && !is_nameless(file) &&
+      BPF_CORE_READ(mount, mnt_ns) == MNT_NS_INTERNAL)
+    return (void*)file + bpf_core_field_offset(struct backing_file, user_path);
+  return (void*)file + bpf_core_field_offset(struct file, f_path);
 }
 
 struct climb {
@@ -84,10 +103,10 @@ static long climb_on(__u32 index, struct climb* c) {
 #define NO_PATH ~0U
 
 /* Names from the last one up to the root; none of what has no path (shared memory). */
-static __always_inline __u32 copy_names(struct file* file, struct scratch* s) {
+static __always_inline __u32 copy_names(struct path* path, struct scratch* s) {
   struct climb c = {
-      .dentry = BPF_CORE_READ(file, f_path.dentry),
-      .mount = mount_of(BPF_CORE_READ(file, f_path.mnt)),
+      .dentry = BPF_CORE_READ(path, dentry),
+      .mount = mount_of(BPF_CORE_READ(path, mnt)),
       .scratch = s,
   };
 
@@ -95,12 +114,12 @@ static __always_inline __u32 copy_names(struct file* file, struct scratch* s) {
   return c.at_root ? c.at : NO_PATH;
 }
 
-static __always_inline bool tell_path(struct file* file, __u64 id) {
+static __always_inline bool tell_path(struct path* path, __u64 id) {
   __u32 zero = 0, bytes;
   struct scratch* s = bpf_map_lookup_elem(&scratches, &zero);
 
   if (!s) return 0;
-  bytes = copy_names(file, s);
+  bytes = copy_names(path, s);
   if (bytes > RECORD_PATH_BYTES) return 0;
   s->path.kind = RECORD_PATH;
   s->path.bytes = bytes;
@@ -113,12 +132,13 @@ static __always_inline bool tell_path(struct file* file, __u64 id) {
 static __noinline __u64 id_of(struct file* file) {
   __u64 key = (__u64)file;
   struct known *found = bpf_map_lookup_elem(&files, &key), known;
+  struct path* path = path_of(file);
 
-  known.dentry = (__u64)BPF_CORE_READ(file, f_path.dentry);
+  known.dentry = (__u64)BPF_CORE_READ(path, dentry);
   known.inode = BPF_CORE_READ(file, f_inode, i_ino);
   if (found && found->dentry == known.dentry && found->inode == known.inode) return found->id;
   known.id = __sync_fetch_and_add(&next_file, 1);
-  if (!tell_path(file, known.id)) return 0;
+  if (!tell_path(path, known.id)) return 0;
   bpf_map_update_elem(&files, &key, &known, BPF_ANY);
   return known.id;
 }

@@ -39,8 +39,13 @@ struct user_pt_regs {
 };
 #endif
 
+struct super_block {
+  unsigned long s_flags;
+};
+
 struct inode {
   unsigned short i_mode;
+  struct super_block* i_sb;
   unsigned long i_ino;
 };
 
@@ -61,6 +66,7 @@ struct mount {
   struct mount* mnt_parent;
   struct dentry* mnt_mountpoint;
   struct vfsmount mnt;
+  void* mnt_ns;
 };
 
 struct path {
@@ -72,6 +78,12 @@ struct file {
   struct path f_path;
   struct inode* f_inode;
   long long f_pos;
+  unsigned int f_flags;
+};
+
+struct backing_file {
+  struct file file;
+  struct path user_path;
 };
 
 struct fdtable {

@@ -117,3 +117,16 @@ call trace export "$tmp/unseen.trace" --format csv -o "$tmp/picked.csv"
 grep -qE '^0,read,100,6000,4096,[0-9]+,[0-9]+,io_uring,16,file$' "$tmp/picked.csv" ||
   die "of a buffer that the kernel picks: $(cat "$tmp/picked.csv")"
 echo "other ways: counted, and told"
+
+# What is mapped through overlayfs is the file of a layer; its name is that which was opened.
+mkdir "$tmp/over" "$tmp/other"
+if [ "$(uname -m)" = x86_64 ] && mount -t overlay -o "lowerdir=$tmp/data:$tmp/other" none "$tmp/over" 2>"$tmp/said"; then
+  at_exit "umount '$tmp/over'"
+  call trace record --files --data "$tmp/over" -o "$tmp/over.trace" -- "$python" "$tmp/unseen.py" "$tmp/over/file" "$tmp/unseen.out"
+  expect_status 0
+  call trace export "$tmp/over.trace" --format csv -o "$tmp/over.csv"
+  grep -q '^[0-9]*,read,.*,fault,16,file$' "$tmp/over.csv" || die "of a mapping through overlayfs: $(cat "$tmp/over.csv")"
+  echo "overlay: mappings have the names of reads"
+else
+  echo "overlay: not here: $(head -n 1 "$tmp/said" 2>/dev/null)"
+fi
