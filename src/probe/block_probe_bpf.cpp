@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <iterator>
-#include <sstream>
 #include <thread>
 
 #include "base/clock.h"
@@ -19,6 +18,7 @@
 #include "probe/bpf_map.h"
 #include "probe/disk_queue.h"
 #include "probe/handles_bpf.h"
+#include "probe/kernel_clock_bpf.h"
 #include "probe/libbpf_words.h"
 #include "probe/load_probe_bpf.h"
 #include "probe/one_moment.h"
@@ -28,14 +28,6 @@
 
 namespace blksweep {
 namespace {
-
-// /proc/self/timens_offsets: "monotonic SECONDS NANOSECONDS", and the same of boottime.
-bool clock_is_own() {
-  std::istringstream first(first_line("/proc/self/timens_offsets"));
-  std::string clock;
-  std::int64_t seconds = 0, ns = 0;
-  return first >> clock >> seconds >> ns && clock == "monotonic" && (seconds != 0 || ns != 0);
-}
 
 class BpfBlockProbe final : public BlockProbe {
  public:
@@ -371,11 +363,7 @@ Result<ProbeReport> BpfBlockProbe::stop() {
 
 Result<std::unique_ptr<BlockProbe>> open_block_probe(dev_t whole_disk,
                                                      const ProbeSettings& settings) {
-  if (clock_is_own()) {
-    return unsupported(
-        "block probe: this time namespace has a CLOCK_MONOTONIC of its own, which the kernel's "
-        "programs do not know: run outside of it");
-  }
+  BLKSWEEP_CHECK(check_kernel_clock("block probe"));
   WantedProbe wanted;
   wanted.without = settings.without;
   wanted.spoilt = settings.spoilt;

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "probe/kernel_clock_bpf.h"
 #include "probe/libbpf_words.h"
 #include "probe/program_runs_bpf.h"
 #include "wire/record.h"
@@ -278,12 +279,14 @@ class BpfFileRecorder final : public FileRecorder {
 
 Result<std::unique_ptr<Recorder>> open_block_recorder(
     dev_t whole_disk, Bytes ring, std::function<void(const BlockEvent&)> listener) {
+  BLKSWEEP_CHECK(check_kernel_clock("recording"));
   auto recorder = std::make_unique<BpfBlockRecorder>(std::move(listener));
   BLKSWEEP_CHECK(recorder->load(whole_disk, ring));
   return std::unique_ptr<Recorder>(std::move(recorder));
 }
 
 Result<std::unique_ptr<FileRecorder>> open_file_recorder(Bytes ring, FileListener listener) {
+  BLKSWEEP_CHECK(check_kernel_clock("recording"));
   auto recorder = std::make_unique<BpfFileRecorder>(std::move(listener));
   BLKSWEEP_CHECK(recorder->load(ring));
   return std::unique_ptr<FileRecorder>(std::move(recorder));

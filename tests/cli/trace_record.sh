@@ -35,6 +35,12 @@ expect_status 2
 [ ! -s "$tmp/there" ] || die 'a file that was there is not as it was'
 call trace record --files -o "$tmp/status.trace" -- sh -c 'exit 7'
 expect_status 7
+# Events have the machine's times: here they would be hours from ours, and so would time 0.
+if unshare --time --monotonic 100000 --fork true 2>/dev/null; then
+  printf '#!/bin/sh\nexec unshare --time --monotonic 100000 --fork -- %s "$@"\n' "$BLKSWEEP" >"$tmp/elsewhere"
+  chmod +x "$tmp/elsewhere"
+  blksweep=$tmp/elsewhere refused 77 'time namespace' --files -- true
+fi
 echo "refused: a line each, and nothing is written"
 
 # --- reads of programs ---------------------------------------------------------------------------
