@@ -37,7 +37,9 @@ enum { /* include/uapi/linux/io_uring.h */
 const volatile long nr_read = -1, nr_pread64 = -1, nr_readv = -1, nr_preadv = -1, nr_preadv2 = -1,
 		    nr_prctl = -1, nr_open = -1, nr_openat = -1, nr_openat2 = -1,
 		    nr_sendfile = -1, nr_splice = -1, nr_copy_file_range = -1, nr_io_submit = -1,
-		    nr_mmap = -1, nr_mlock = -1, nr_mlock2 = -1, nr_mlockall = -1, nr_madvise = -1;
+		    nr_mmap = -1, nr_mlock = -1, nr_mlock2 = -1, nr_mlockall = -1, nr_madvise = -1,
+		    nr_write = -1, nr_pwrite64 = -1;
+const volatile __u32 direct_flag = 0; /* O_DIRECT, which differs by architecture */
 const volatile __u64 mark = 0; /* first argument of prctl */
 const volatile __u64 page_bytes = 4096;
 

@@ -43,22 +43,35 @@ static __always_inline bool fills_mapping(struct pt_regs* regs, long id) {
          (id == nr_madvise && (third == MADV_POPULATE_READ || third == MADV_POPULATE_WRITE));
 }
 
+/* Past the page cache: the kernel takes the pages that it writes without a fault. */
+static __always_inline bool writes_directly(struct pt_regs* regs, long id) {
+  struct file* file;
+
+  if ((id != nr_write && id != nr_pwrite64) || !in_tree()) return 0;
+  file = file_of(bpf_get_current_task_btf(), PT_REGS_PARM1_CORE_SYSCALL(regs));
+  return file && (BPF_CORE_READ(file, f_flags) & direct_flag);
+}
+
 static __always_inline bool maps_regular(unsigned long address) {
   struct fault found = {};
+  struct file* file;
 
-  return bpf_find_vma(bpf_get_current_task_btf(), address, on_vma, &found, 0) == -EBUSY ||
-         is_regular(found.file);
+  if (bpf_find_vma(bpf_get_current_task_btf(), address, on_vma, &found, 0) == -EBUSY) return 1;
+  file = found.file;
+  return is_regular(file) && !is_nameless(file);
 }
 
 static __always_inline int count_unseen(struct pt_regs* regs, long id) {
   __u32 source = source_of(regs, id);
   bool locks_all = id == nr_mlockall && !(PT_REGS_PARM1_CORE_SYSCALL(regs) & MCL_ONFAULT);
-  bool fills = fills_mapping(regs, id);
+  bool fills = fills_mapping(regs, id), writes = writes_directly(regs, id);
 
-  if ((source == ~0U && id != nr_io_submit && !locks_all && !fills) || !in_tree()) return 0;
+  if ((source == ~0U && id != nr_io_submit && !locks_all && !fills && !writes) || !in_tree())
+    return 0;
   if (id == nr_io_submit || locks_all ||
-      (fills ? maps_regular(PT_REGS_PARM1_CORE_SYSCALL(regs))
-             : is_regular(file_of(bpf_get_current_task_btf(), source))))
+      (fills    ? maps_regular(PT_REGS_PARM1_CORE_SYSCALL(regs))
+       : writes ? maps_regular(PT_REGS_PARM2_CORE_SYSCALL(regs))
+                : is_regular(file_of(bpf_get_current_task_btf(), source))))
     __sync_fetch_and_add(&calls_unseen, 1);
   return 0;
 }

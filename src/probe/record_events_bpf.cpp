@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -204,6 +205,9 @@ class BpfFileRecorder final : public FileRecorder {
     set.nr_mlock2 = SYS_mlock2;
     set.nr_mlockall = SYS_mlockall;
     set.nr_madvise = SYS_madvise;
+    set.nr_write = SYS_write;
+    set.nr_pwrite64 = SYS_pwrite64;
+    set.direct_flag = O_DIRECT;
     set.mark = mark_;
     set.page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     BLKSWEEP_CHECK(choose());

@@ -92,10 +92,10 @@ std::vector<std::string> defects_of(const TraceFacts& f) {
   count(out, f.lost, "accesses were lost by the recorder");
   count(out, f.faults_unseen,
         "page faults could not be looked at, some of them perhaps reads of mapped files");
-  count(
-      out, f.calls_unseen,
-      "calls of sendfile, splice, copy_file_range, libaio, io_uring without a completion, or that "
-      "fill a mapping (MAP_POPULATE, mlock, madvise) are not in the trace, nor what they read");
+  count(out, f.calls_unseen,
+        "calls of sendfile, splice, copy_file_range, libaio, io_uring without a completion, "
+        "that fill a mapping (MAP_POPULATE, mlock, madvise), or write one with O_DIRECT "
+        "are not in the trace, nor what they read");
   count(out, f.skipped, "bad lines were passed over");
   if (f.incomplete) {
     out.emplace_back("the source says that it is incomplete");

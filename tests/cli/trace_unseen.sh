@@ -25,6 +25,17 @@ if len(sys.argv) > 3:
     os.copy_file_range(fd, out, 1000, 0, 0)
     mmap.mmap(fd, 0, flags=mmap.MAP_SHARED | 0x8000, prot=mmap.PROT_READ)  # MAP_POPULATE
 PY
+# A mapping that is written past the page cache: its pages are taken without a fault.
+cat >"$tmp/direct.py" <<'PY'
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+out = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT | os.O_DIRECT, 0o600)
+m = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+if len(sys.argv) > 3:
+    os.write(out, memoryview(m)[:65536])
+    os.pwrite(out, memoryview(m)[:65536], 65536)
+os.pwrite(out, memoryview(mmap.mmap(-1, 4096)), 0)  # of no file
+PY
 # Mappings that are filled after they were made, or because they are locked: no fault tells of them.
 cat >"$tmp/filled.py" <<'PY'
 import ctypes, mmap, os, sys
@@ -68,6 +79,12 @@ program="$tmp/filled.py"
 unseen_calls 0
 unseen_calls 3 all
 grep -q '3 calls of .* that fill a mapping' "$tmp/.warned" || die 'nobody is told of mappings that are filled'
+if "$python" "$tmp/direct.py" "$tmp/data/file" "$tmp/unseen.out" 2>/dev/null; then
+  program="$tmp/direct.py"
+  unseen_calls 0
+  unseen_calls 2 all
+  grep -q '2 calls of .* with O_DIRECT' "$tmp/.warned" || die 'nobody is told of direct writes out of a mapping'
+fi
 # A ring of io_uring with two requests, which the caller packs into `sqes`.
 cat >"$tmp/ring.py" <<'PY'
 import ctypes, mmap, os, struct, sys
