@@ -7,6 +7,7 @@
 #include <deque>
 #include <queue>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "os/file/file.h"
@@ -149,7 +150,7 @@ class ToBlktrace : public RecordExporter {
   Result<> end(Output& out) override { return complete_until(INT64_MAX, out); }
 
  private:
-  static constexpr std::uint32_t kQueue = 1, kIssue = 7, kComplete = 8;
+  static constexpr std::uint32_t kQueue = 1, kIssue = 7, kComplete = 8, kExtended = 259U << 20;
   // Categories, in the upper half of the action.
   static constexpr std::uint32_t kRead = 1, kWrite = 2, kFlush = 4, kSync = 8, kQueued = 1 << 4,
                                  kIssued = 1 << 6, kCompleted = 1 << 7, kAhead = 1 << 11,
@@ -180,20 +181,29 @@ class ToBlktrace : public RecordExporter {
            flag(kTraceMetadata, kMeta) | flag(kTraceFua, kFua);
   }
 
-  // "8,16" is that device; other volumes get minors of 259 (blkext), in the order they come.
+  // "8,16" is that device, unless another volume has its number already; others get minors of 259
+  // (blkext), in the order they come.
   std::uint32_t device_of(std::uint32_t place, const std::string& name) {
     const auto [at, added] = devices_.try_emplace(place, 0);
     if (added) {
-      const std::size_t comma = name.find(',');
-      const auto major = number<std::uint32_t>(std::string_view(name).substr(0, comma));
-      const auto minor = comma == std::string::npos
-                             ? std::nullopt
-                             : number<std::uint32_t>(std::string_view(name).substr(comma + 1));
-      at->second = major && minor && *major < 4096 && *minor < 1U << 20
-                       ? *major << 20 | *minor
-                       : 259U << 20 | static_cast<std::uint32_t>(devices_.size() - 1);
+      auto minor = static_cast<std::uint32_t>(devices_.size() - 1);
+      at->second = number_of(name).value_or(kExtended | minor);
+      while (!taken_.insert(at->second).second) {
+        at->second = kExtended | minor++;
+      }
     }
     return at->second;
+  }
+
+  static std::optional<std::uint32_t> number_of(std::string_view name) {
+    const std::size_t comma = name.find(',');
+    const auto major = number<std::uint32_t>(name.substr(0, comma));
+    const auto minor = comma == std::string_view::npos
+                           ? std::nullopt
+                           : number<std::uint32_t>(name.substr(comma + 1));
+    return major && minor && *major < 4096 && *minor < 1U << 20
+               ? std::optional(*major << 20 | *minor)
+               : std::nullopt;
   }
 
   Result<> complete_until(std::int64_t time_ns, Output& out) {
@@ -213,7 +223,8 @@ class ToBlktrace : public RecordExporter {
   }
 
   std::uint32_t sequence_ = 0;
-  std::unordered_map<std::uint32_t, std::uint32_t> devices_;
+  std::unordered_map<std::uint32_t, std::uint32_t> devices_;  // by place
+  std::unordered_set<std::uint32_t> taken_;                   // of them, so that none is two
   std::priority_queue<Completion, std::vector<Completion>, std::greater<>> waiting_;
 };
 

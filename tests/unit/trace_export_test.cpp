@@ -77,6 +77,23 @@ TEST_F(TraceExport, BlktraceKeepsDevicesAndNumbersOtherVolumes) {
   EXPECT_EQ(again->records, first->records) << "with the process of each";
 }
 
+// Of blkparse's text and names: a number that is another volume's by now, or was, is not theirs.
+TEST_F(TraceExport, BlktraceGivesNoNumberToTwoVolumes) {
+  std::string text;
+  for (const char* device : {"4096,1", "259,0", "259,3", "008,16", "8,16", "4096,2"}) {
+    text += "  " + std::string(device) + "   1   1   0.000000000   697  D   R 0 + 8 [cat]\n";
+  }
+  ASSERT_TRUE(import(text));
+  auto reader = TraceReader::open(dir_.path("out"));
+  ASSERT_TRUE(export_trace(*reader, ExportFormat::blktrace, dir_.path("exported"), stop_));
+  ImportSettings s;
+  s.inputs = {dir_.path("exported")};
+  const auto again = import("", s);
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(again->names,
+            (std::vector<std::string>{"259,0", "259,1", "259,3", "8,16", "259,4", "259,5"}));
+}
+
 // The low half of each event's action: 1 is queued, 7 issued, 8 completed.
 std::vector<int> actions_of(const std::string& blktrace) {
   std::vector<int> actions;
