@@ -63,6 +63,23 @@ TEST_F(TraceImport, RecorderFollowsCursorsAndSaysThatTheyAreInexact) {
   EXPECT_EQ(got->records[3].form, CallForm::pread);
 }
 
+// Links and folders are read, too, but no bytes of a file.
+TEST_F(TraceImport, RecorderTakesCallsThatMoveBytesOfFiles) {
+  const auto got = import(
+      "0.1 0.2 read 0 0 ( /d/a 0x7f 4096 )\n"
+      "0.3 0.4 readlink 0 0 ( /d/link 0x7f 4095 )\n"
+      "0.3 0.4 readlinkat 0 0 ( /d link 0x7f 4095 )\n"
+      "0.5 0.6 readdir 0 0 ( 0x7f )\n"
+      "0.7 0.8 pread64 0 0 ( /d/a 0x7f 64 9999 )\n"
+      "0.9 1.0 pwritev2 0 0 ( /d/a 256 2 512 )\n");
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(got->names, std::vector<std::string>{"/d/a"});
+  ASSERT_EQ(got->records.size(), 3U);
+  EXPECT_EQ(got->records[1].offset, 9999U);
+  EXPECT_EQ(got->records[2].op, TraceOp::write);
+  EXPECT_EQ(got->records[2].bytes, 256U);
+}
+
 TEST_F(TraceImport, RecorderRefusesCallsWithoutAllTheirArguments) {
   for (const char* call : {"read 0 0 ( /d/a 0x7f )", "pread 0 0 ( /d/a 0x7f 64 )",
                            "fread 0 0 ( 0x7f 8 16 )", "readv 0 0 ( /d/a 256 )"}) {
@@ -109,6 +126,26 @@ TEST_F(TraceImport, DfTracerFollowsEachDescriptor) {
   EXPECT_EQ(got->records[2].offset, 1000U);
   EXPECT_EQ(got->records[2].flags, 0);
   EXPECT_EQ(got->names, std::vector<std::string>{"/d/a"});
+}
+
+// As the tracer has them: what a link leads to is read without a result.
+TEST_F(TraceImport, DfTracerTakesCallsThatMoveBytesOfFiles) {
+  const auto call = [](const char* name, const char* rest) {
+    return fmt::format(
+        R"({{"name":"{}","cat":"POSIX","pid":9,"tid":9,"ts":100,"dur":2,"ph":"X","args":{{"fname":"/d/a",{}}}}})"
+        "\n",
+        name, rest);
+  };
+  const auto got = import(call("open64", R"("ret":3)") + call("readlink", R"("bufsize":4095)") +
+                          call("readlink", R"("bufsize":4095,"ret":7)") +
+                          call("readv", R"("iovcnt":3,"ret":12288)") +
+                          call("fread_unlocked", R"("size":4,"count":2,"ret":1)"));
+  ASSERT_TRUE(got) << got.error().message();
+  ASSERT_EQ(got->records.size(), 2U);
+  EXPECT_EQ(got->records[0].offset, 0U);
+  EXPECT_EQ(got->records[0].bytes, 12288U);
+  EXPECT_EQ(got->records[1].offset, 12288U);
+  EXPECT_EQ(got->records[1].returned, 4);
 }
 
 // A seek leads to what it returns (lseek), or to what it asks for from the start (fseek returns 0).

@@ -180,8 +180,8 @@ class DfTracer : public TextParser {
     if (name.starts_with("lseek") || name.starts_with("fseek")) {
       return seek(cursor, args, ret);
     }
-    const bool reads = name.find("read") != std::string::npos;
-    if (!reads && name.find("write") == std::string::npos) {
+    const std::optional<bool> reads = is_read_call(name);
+    if (!reads) {
       return false;
     }
     if (file.empty() || !ret || *ret < 0) {
@@ -189,7 +189,7 @@ class DfTracer : public TextParser {
       return ret && *ret < 0 ? Result<bool>(false) : fail("a call without its file or result");
     }
     TraceRecord r{.time_ns = *ts * kMicro};
-    r.op = reads ? TraceOp::read : TraceOp::write;
+    r.op = *reads ? TraceOp::read : TraceOp::write;
     r.latency_ns = dur && *dur >= 0 && *dur < kMost ? *dur * kMicro : kNotTold;
     r.thread = static_cast<std::uint64_t>(*pid) << 32 | (static_cast<std::uint64_t>(*tid) & ~0U);
     BLKSWEEP_CHECK(place_bytes(name, args, *ret, *pid, file, cursor, r));

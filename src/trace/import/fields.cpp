@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "base/text.h"
 
@@ -79,6 +80,17 @@ std::optional<bool> is_read(std::string_view word) {
     return true;
   }
   return same_word(word, "w") || same_word(word, "write") ? std::optional(false) : std::nullopt;
+}
+
+std::optional<bool> is_read_call(std::string_view name) {
+  constexpr std::string_view kForms[] = {"", "64", "v", "v2", "v64", "64v2", "v64v2", "_unlocked"};
+  name.remove_prefix(name.starts_with('p') || name.starts_with('f') ? 1 : 0);
+  const bool reads = name.starts_with("read");
+  if (!reads && !name.starts_with("write")) {
+    return std::nullopt;
+  }
+  name.remove_prefix(std::string_view(reads ? "read" : "write").size());
+  return std::ranges::find(kForms, name) != std::end(kForms) ? std::optional(reads) : std::nullopt;
 }
 
 tl::unexpected<Error> bad_field(const char* what, std::string_view text) {

@@ -40,6 +40,10 @@ std::optional<std::uint64_t> scaled(std::string_view text, std::uint64_t unit);
 // "R", "read", "Write", "w" in any case.
 std::optional<bool> is_read(std::string_view word);
 
+// Whether a call reads or writes a file: "pread64", "fwrite_unlocked", "readv"; nullopt: neither,
+// as "readlink" and "readdir" do.
+std::optional<bool> is_read_call(std::string_view name);
+
 tl::unexpected<Error> bad_field(const char* what, std::string_view text);
 
 }  // namespace blksweep

@@ -61,8 +61,6 @@ class Recorder : public TextParser {
 
   Result<bool> call(std::string_view name, Arguments a, std::int64_t begin, std::int64_t end,
                     ImportTarget& target) {
-    const bool reads = name.find("read") != std::string_view::npos;
-    const bool writes = name.find("write") != std::string_view::npos;
     if (name.starts_with("open") || name.starts_with("fopen")) {
       cursors_[a.empty() ? "" : std::string(a[0])] = 0;
       return false;
@@ -70,11 +68,12 @@ class Recorder : public TextParser {
     if (name.starts_with("lseek") || name.starts_with("fseek")) {
       return seek(a);
     }
-    if (!reads && !writes) {
+    const std::optional<bool> reads = is_read_call(name);
+    if (!reads) {
       return false;
     }
     TraceRecord r{.time_ns = begin};
-    r.op = reads ? TraceOp::read : TraceOp::write;
+    r.op = *reads ? TraceOp::read : TraceOp::write;
     r.latency_ns = end - begin;
     r.thread = rank_ << 32;
     return access(name, a, r, target);
