@@ -114,6 +114,13 @@ def same_runs(cells):
             "sessions."] if count else []
 
 
+def stopped(told):
+    """A list with the line on rounds that were added until intervals were narrow, or an empty one."""
+    rate = told["error_rate"]
+    return [f"Rounds were added until intervals were narrow (--repeats auto): intervals and words allow for that, t at "
+            f"{1 - rate:.0%} covers 95 % then."] if rate < 0.05 else []
+
+
 def build(told, svg):
     facts = [(f["name"], load.cut(f["a"]) or "–", load.cut(f["b"]) or "–") for f in told["facts"] if f["differs"]]
     same = [(f["name"], load.cut(f["a"]) or "–") for f in told["facts"] if not f["differs"]]
@@ -121,7 +128,7 @@ def build(told, svg):
     return page.document(
         title="blksweep: two experiments",
         lead=[f"A is {told['a']}, B is {told['b']}. They differ in {len(facts)} facts and have {len(told['cells'])} cells "
-             "in common.", *same_runs(told["cells"])],
+             "in common.", *same_runs(told["cells"]), *stopped(told)],
         sections=[("What differs", page.table([("Fact", False), ("A", False), ("B", False)], facts)
                    if facts else "<p class=soft>Nothing that is stored.</p>"),
                   ("Cells in both", cells),

@@ -62,6 +62,30 @@ expect_status 0
 [[ $(printf '%s' "$out" | "$python" -c 'import json, sys
 print([c["label"] for c in json.load(sys.stdin)["cells"] if c["baseline"]])') == "['lba']" ]] || die '--baseline'
 
+# Rounds that went on until intervals were narrow met a variance that came out low: intervals are wider for it.
+cp a.db stopped.db
+"$python" -c '
+import sqlite3
+db = sqlite3.connect("stopped.db")
+db.execute("INSERT INTO stopping (session_id, precision, pilot, repeats_max, rounds, intervals, reached, widest, reason) "
+           "SELECT max(session_id), 0.02, 10, 100, 5, 2, 2, \"\", \"precision\" FROM session")
+db.commit()'
+for side in a stopped; do
+  call report "$side.db" b.db --json
+  expect_status 0
+  printf '%s' "$out" >"$side.json"
+done
+"$python" - <<'PY' || die 'a side that was stopped by its widths'
+import json, math
+plain, stopped = (json.load(open(f"{name}.json")) for name in ("a", "stopped"))
+assert (plain["error_rate"], stopped["error_rate"]) == (0.05, 0.03)
+for of, to in zip(stopped["cells"], plain["cells"]):
+    wider = [math.log(c["ratio"]["high"] / c["ratio"]["low"]) for c in (of, to)]
+    assert wider[0] > 1.1 * wider[1] and of["ratio"]["p"] == to["ratio"]["p"], wider
+PY
+call report stopped.db b.db
+[[ $out == *'--repeats auto'*'97 % covers 95 %'* ]] || die 'nothing is said of the stop'
+
 # Runs that are left out are said, and too few have no interval.
 "$python" -c '
 import sqlite3

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <vector>
 
 #include "base/rng.h"
+#include "stats/precision.h"
 #include "stats/student_t.h"
 
 namespace blksweep {
@@ -21,6 +23,18 @@ std::vector<double> runs(Rng& rng, std::size_t n, double level, double noise) {
     x = level * std::exp(noise * std::sqrt(-2 * std::log(uniform(rng))) *
                          std::cos(6.283185307179586 * uniform(rng)));
   }
+  return out;
+}
+
+// Of noise 1, until their own interval is half as wide as that.
+std::vector<double> stopped_runs(Rng& rng) {
+  std::vector<double> out;
+  PrecisionState state;
+  const PrecisionRule rule{.half_width = std::expm1(0.5)};
+  do {
+    out.push_back(runs(rng, 1, 1, 1).front());
+    state = precision_of(std::array{out}, out.size(), rule);
+  } while (stop_reason(state, out.size(), Nanos{0}, rule) == StopReason::none);
   return out;
 }
 
@@ -75,6 +89,18 @@ TEST(UnpairedRatio, IntervalsCoverAsOftenAsTheyClaim) {
   }
   EXPECT_GT(covered, kTries * 0.935);
   EXPECT_LT(covered, kTries * 0.965);
+}
+
+// At 95 % they would cover 92.9.
+TEST(UnpairedRatio, IntervalsOfSidesThatWereStoppedByTheirWidthsCoverWhatIsClaimed) {
+  Rng rng(31);
+  constexpr int kTries = 4000;
+  int covered = 0;
+  for (int i = 0; i < kTries; ++i) {
+    const UnpairedRatio r = unpaired_ratio(stopped_runs(rng), stopped_runs(rng), kStoppedErrorRate);
+    covered += r.interval->low <= 1 && 1 <= r.interval->high ? 1 : 0;
+  }
+  EXPECT_GT(covered, kTries * 0.944);  // 95.4, and three standard errors
 }
 
 TEST(UnpairedRatio, OneFalseWordInAFamilyIsRare) {

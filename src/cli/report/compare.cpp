@@ -134,8 +134,14 @@ std::size_t left_out(const SummaryInput& input, std::int64_t cell) {
       input.runs, [&](const StoredRun& r) { return r.cell_id == cell && r.run.incomplete; }));
 }
 
-Maybe<UnpairedRatio> ratio_of(const std::vector<double>& b, const std::vector<double>& a) {
-  return a.empty() || b.empty() ? Maybe<UnpairedRatio>() : unpaired_ratio(b, a);
+// A stop on width has met a variance that came out low, on either side.
+double error_rate_of(const ComparedSide& a, const ComparedSide& b) {
+  return a.input.stopping.empty() && b.input.stopping.empty() ? kErrorRate : kStoppedErrorRate;
+}
+
+Maybe<UnpairedRatio> ratio_of(const std::vector<double>& b, const std::vector<double>& a,
+                              double error_rate) {
+  return a.empty() || b.empty() ? Maybe<UnpairedRatio>() : unpaired_ratio(b, a, error_rate);
 }
 
 struct Match {
@@ -154,6 +160,7 @@ std::size_t in_both(const std::vector<const StoredRun*>& a,
 
 ComparedCell compared(const ComparedSide& a, const ComparedSide& b, const Match& cell,
                       const Match& base) {
+  const double error_rate = error_rate_of(a, b);
   ComparedCell out;
   out.a = cell.a->cell;
   out.b = cell.b->cell;
@@ -167,11 +174,12 @@ ComparedCell compared(const ComparedSide& a, const ComparedSide& b, const Match&
   out.left_out_b = left_out(b.input, cell.b->id);
   out.median_a = of_a.empty() ? Maybe<double>() : median(of_a);
   out.median_b = of_b.empty() ? Maybe<double>() : median(of_b);
-  out.ratio = ratio_of(of_b, of_a);
+  out.ratio = ratio_of(of_b, of_a, error_rate);
   out.baseline = cell.a == base.a;
   if (!out.baseline) {
-    out.relative = ratio_of(pair_ratios(runs_b, counted_runs(b.input.runs, base.b->id)).ratios,
-                            pair_ratios(runs_a, counted_runs(a.input.runs, base.a->id)).ratios);
+    out.relative =
+        ratio_of(pair_ratios(runs_b, counted_runs(b.input.runs, base.b->id)).ratios,
+                 pair_ratios(runs_a, counted_runs(a.input.runs, base.a->id)).ratios, error_rate);
   }
   return out;
 }
@@ -191,14 +199,14 @@ Result<Match> baseline_of(const std::vector<Match>& both, const CellFilter& name
   return both.front();
 }
 
-void find_differences(std::vector<ComparedCell>& cells, Maybe<UnpairedRatio> ComparedCell::*which) {
+void find_differences(Comparison& of, Maybe<UnpairedRatio> ComparedCell::*which) {
   std::vector<UnpairedRatio*> family;
-  for (ComparedCell& c : cells) {
+  for (ComparedCell& c : of.cells) {
     if (c.*which) {
       family.push_back(&*(c.*which));
     }
   }
-  show_differences(family);
+  show_differences(family, of.error_rate);
 }
 
 struct Matched {
@@ -271,6 +279,7 @@ Result<Comparison> compare(const ComparedSide& a, const ComparedSide& b,
   Comparison out;
   out.name_a = a.name;
   out.name_b = b.name;
+  out.error_rate = error_rate_of(a, b);
   out.facts = compare_facts(a, b);
   const Matched matched = match_cells(a, b);
   out.only_a = labels_of(a, matched.only_a);
@@ -293,8 +302,8 @@ Result<Comparison> compare(const ComparedSide& a, const ComparedSide& b,
     });
     out.cells[c].label = alike ? names_a[c] : names_a[c] + " | " + names_b[c];
   }
-  find_differences(out.cells, &ComparedCell::ratio);
-  find_differences(out.cells, &ComparedCell::relative);
+  find_differences(out, &ComparedCell::ratio);
+  find_differences(out, &ComparedCell::relative);
   return out;
 }
 

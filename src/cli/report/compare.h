@@ -41,6 +41,7 @@ struct Comparison {
   std::vector<ComparedFact> facts;
   std::vector<ComparedCell> cells;
   std::vector<std::string> only_a, only_b;  // labels
+  double error_rate = kErrorRate;           // kStoppedErrorRate: a side was stopped by its widths
 };
 
 struct ComparedSide {

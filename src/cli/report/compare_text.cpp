@@ -99,6 +99,12 @@ std::string notes(const Comparison& c) {
   if (std::ranges::any_of(c.cells, few)) {
     text += fmt::format("no interval from fewer than {} runs on either side\n", kLeastRounds);
   }
+  if (c.error_rate != kErrorRate) {
+    text += fmt::format(
+        "rounds were added until intervals were narrow (--repeats auto): intervals and words allow "
+        "for\nthat, t at {:.0f} % covers 95 % then\n",
+        100 * (1 - c.error_rate));
+  }
   std::size_t left_out = 0, in_both = 0;
   for (const ComparedCell& cell : c.cells) {
     left_out += cell.left_out_a + cell.left_out_b;
@@ -144,8 +150,13 @@ std::string comparison_text(const Comparison& c) {
 }
 
 Json comparison_json(const Comparison& c) {
-  Json out{{"a", c.name_a},          {"b", c.name_b},      {"facts", Json::array()},
-           {"cells", Json::array()}, {"only_a", c.only_a}, {"only_b", c.only_b}};
+  Json out{{"a", c.name_a},
+           {"b", c.name_b},
+           {"facts", Json::array()},
+           {"cells", Json::array()},
+           {"only_a", c.only_a},
+           {"only_b", c.only_b},
+           {"error_rate", c.error_rate}};
   for (const ComparedFact& f : c.facts) {
     out["facts"].push_back({{"name", f.name}, {"a", f.a}, {"b", f.b}, {"differs", f.differs()}});
   }
