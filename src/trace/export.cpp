@@ -85,6 +85,10 @@ class ToIolog : public RecordExporter {
                       "blanks can; export it as csv",
                       printable(name)));
     }
+    const std::uint64_t bytes = moved(r);
+    if (bytes == 0 && r.op != TraceOp::flush) {
+      return false;
+    }
     last_us_ = r.time_ns / kMicro;
     if (r.place >= opened_.size() || !opened_[r.place]) {
       opened_.resize(std::max<std::size_t>(opened_.size(), r.place + 1));
@@ -94,7 +98,7 @@ class ToIolog : public RecordExporter {
     }
     BLKSWEEP_CHECK(out.put(r.op == TraceOp::flush ? fmt::format("{} {} sync\n", last_us_, name)
                                                   : fmt::format("{} {} {} {} {}\n", last_us_, name,
-                                                                action, r.offset, r.bytes)));
+                                                                action, r.offset, bytes)));
     return true;
   }
 
@@ -106,6 +110,10 @@ class ToIolog : public RecordExporter {
   }
 
  private:
+  // What was asked for beyond the end of a file fio would take for an error, and end.
+  static std::uint64_t moved(const TraceRecord& r) {
+    return r.returned == kNotTold ? r.bytes : static_cast<std::uint64_t>(r.returned);
+  }
   static const char* action_of(TraceOp op) {
     switch (op) {
       case TraceOp::read:

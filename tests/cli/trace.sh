@@ -108,6 +108,22 @@ job = json.load(open(sys.argv[1]))["jobs"][0]
 sys.exit(0 if job["read"]["total_ios"] == int(sys.argv[2]) and
          job["write"]["total_ios"] == 5000 - int(sys.argv[2]) else 1)
 PY
+# Of files what moved: a read beyond the end of one fio takes for an error, and ends.
+head -c 5000 /dev/urandom >"$tmp/short"
+cat >"$tmp/files.csv" <<'CSV'
+time_ns,op,offset,bytes,returned,latency_ns,thread,form,flags,path
+0,read,0,131072,5000,,1,read,0,short
+1000,read,5000,131072,0,,1,read,0,short
+2000,read,4096,512,,,1,pread,0,short
+CSV
+import "$tmp/files.csv" -o "$tmp/files.trace"
+call trace export "$tmp/files.trace" --format iolog -o "$tmp/files.log"
+expect_status 0
+(cd "$tmp" && fio --name=replay --readonly --read_iolog=files.log --replay_no_stall=1 --ioengine=psync \
+  --output-format=json --output=fio.json >/dev/null 2>&1) || die 'fio stops at the end of a file'
+"$python" -c 'import json, sys
+read = json.load(open(sys.argv[1]))["jobs"][0]["read"]
+sys.exit((read["total_ios"], read["io_bytes"]) != (2, 5512))' "$tmp/fio.json" || die 'fio reads other bytes of files'
 echo 'fio: replays the same requests'
 
 # --- damaged, foreign and absurd -----------------------------------------------------------------

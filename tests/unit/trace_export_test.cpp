@@ -77,6 +77,20 @@ TEST_F(TraceExport, BlktraceKeepsDevicesAndNumbersOtherVolumes) {
   EXPECT_EQ(again->records, first->records) << "with the process of each";
 }
 
+TEST_F(TraceExport, IologHasWhatMoved) {
+  const std::string head = csv_header(TraceKind::file);
+  ASSERT_TRUE(import(head +
+                     "\n0,read,0,131072,5000,,1,read,0,a\n1000,read,5000,131072,0,,1,read,0,a\n"
+                     "2000,read,4096,512,,,1,pread,0,a\n"));
+  auto reader = TraceReader::open(dir_.path("out"));
+  const auto report = export_trace(*reader, ExportFormat::iolog, dir_.path("exported"), stop_);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->left_out, 1U);
+  EXPECT_EQ(
+      whole_text(dir_.path("exported")),
+      "fio version 3 iolog\n0 a add\n0 a open\n0 a read 0 5000\n2 a read 4096 512\n2 a close\n");
+}
+
 // Of blkparse's text and names: a number that is another volume's by now, or was, is not theirs.
 TEST_F(TraceExport, BlktraceGivesNoNumberToTwoVolumes) {
   std::string text;
