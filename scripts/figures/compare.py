@@ -118,7 +118,7 @@ def stopped(told):
     """A list with the line on rounds that were added until intervals were narrow, or an empty one."""
     rate = told["error_rate"]
     return [f"Rounds were added until intervals were narrow (--repeats auto): intervals and words allow for that, t at "
-            f"{1 - rate:.0%} covers 95 % then."] if rate < 0.05 else []
+            f"{100 * (1 - rate):.0f} % covers 95 % then."] if rate < 0.05 else []
 
 
 def build(told, svg):
