@@ -9,7 +9,10 @@ import load as data
 import style
 
 QUERY = data.SERIES_QUERY.replace("?", "'issue'")
+REQUESTS_QUERY = ("SELECT r.cell_id, p.requests FROM good_run r JOIN probe p USING (run_id) JOIN series s USING (run_id) "
+                  "WHERE s.kind = 'issue' AND s.records > 0 ORDER BY r.cell_id, r.repeat DESC")
 MOST_POINTS = 4_000
+LEAST_FULL = 1 << 16  # records of a log that was full: half of its room, 2^17 or more
 UNKNOWN = numpy.iinfo(numpy.uint32).max  # no read of the plan
 SECTORS_PER_GIB = (1 << 30) / 512
 
@@ -28,9 +31,16 @@ def places(records):
     return intended["sector"] / SECTORS_PER_GIB, issued["sector"] / SECTORS_PER_GIB
 
 
+def stride(requests, records):
+    """A log that was full keeps every stride-th request; others have all of the epoch."""
+    return max(1, round(requests / records)) if records >= LEAST_FULL else 1
+
+
 def load(db, cells):
-    """{cell_id: (intended, issued)} of the first repeat with a probe, where the plan's reads are known."""
-    found = {cell: places(records) for cell, _, _, records in data.first_series(db, cells, "issue")}
+    """{cell_id: (intended, issued, stride)} of the first repeat with a probe, where the plan's reads are known."""
+    requests = dict(data.rows(db, REQUESTS_QUERY))  # the last of a cell is its first repeat
+    found = {cell: (*places(records), stride(requests.get(cell, 0), len(records)))
+             for cell, _, _, records in data.first_series(db, cells, "issue")}
     found = {cell: pair for cell, pair in found.items() if len(pair[0])}
     if not found:
         raise data.NothingToDraw("no request is known to be a read of a plan")
@@ -42,9 +52,10 @@ def draw(panels, cells, facts):
     shown = [c for c in cells if c.cell_id in panels]
     fig, axes = style.grid(len(shown))
     for ax, cell in zip(axes, shown):
-        intended, issued = (p[:MOST_POINTS] for p in panels[cell.cell_id])
-        ax.scatter(range(len(issued)), issued, s=1.6, color=style.BLUE, linewidths=0, rasterized=True)
-        ax.scatter(range(len(intended)), intended, s=0.5, color=style.ORANGE, linewidths=0, rasterized=True)
+        *both, step = panels[cell.cell_id]
+        intended, issued = (p[:MOST_POINTS] for p in both)
+        ax.scatter(range(0, step * len(issued), step), issued, s=1.6, color=style.BLUE, linewidths=0, rasterized=True)
+        ax.scatter(range(0, step * len(intended), step), intended, s=0.5, color=style.ORANGE, linewidths=0, rasterized=True)
         style.title(ax, cell.label)
     # The data may lie far in: their addresses fill the panels, and are written out.
     axes[0].set_xlim(left=0)
@@ -58,6 +69,8 @@ def describe(panels, cells):
     text = ("Address of the n-th request as it was issued (blue) and as the plan wanted it (orange, on top): where the "
             f"order survived, orange covers blue; the first {MOST_POINTS:,} requests of the plan a panel; first repeat "
             "of each cell (n=1).")
+    if (most := max(step for *_, step in panels.values())) > 1:
+        text += f" A log that was full keeps every 2nd, 4th ... request (here one in {most} at most), which stands at its place."
     return text + common.without_probe(panels, cells)
 
 

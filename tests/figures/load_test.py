@@ -145,8 +145,16 @@ class Loading(WithDatabase):
         self.assertEqual(issued.tolist(), [3, 1, 2])
         self.assertEqual(len(order.load(self.db, self.cells)), 8)
         far = numpy.array([900.0, 901.0])
-        low, high = order.draw({1: (far, far)}, self.cells, None).axes[0].get_ylim()
+        low, high = order.draw({1: (far, far, 1)}, self.cells, None).axes[0].get_ylim()
         self.assertLess(high - low, 2)  # data far in fill their panel
+
+    def test_requests_of_a_full_log_stand_at_their_places(self):
+        self.assertEqual([order.stride(160_002, records) for records in (80_001, 79_998, 300)], [2, 2, 1])
+        self.assertEqual(order.load(self.db, self.cells[:1])[1][2], 1)
+        shown = {1: (numpy.array([1.0, 2.0]), numpy.array([2.0, 1.0]), 4)}
+        drawn = order.draw(shown, self.cells[:1], None).axes[0].collections[0].get_offsets()
+        self.assertEqual(drawn[:, 0].tolist(), [0, 4])
+        self.assertIn("one in 4", order.describe(shown, self.cells[:1]))
 
     def test_a_database_is_never_created(self):
         with self.assertRaises(Exception):
