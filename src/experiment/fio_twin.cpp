@@ -15,6 +15,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "experiment/fio_engine.h"
@@ -354,7 +355,9 @@ Result<FioResult> FioTwin::run_once() {
   spec.timeout = settings_.timeout;
   spec.interrupt = settings_.interrupt;
   spec.hopeless = StuckOpen();  // fio opens by name whatever is there
+  const std::int64_t begin = now_ns();
   BLKSWEEP_TRY(const ProcessResult child, run_process(spec));
+  const std::int64_t there = now_ns() - begin;
   if (child.interrupted) {
     return fail("fio twin: interrupted", Exit::interrupted);
   }
@@ -372,7 +375,13 @@ Result<FioResult> FioTwin::run_once() {
         parsed ? fmt::format("fio ended with status {}", child.exit_status) : parsed.error().text,
         said(child.err)));
   }
-  return to_result(*parsed);
+  FioResult result = to_result(*parsed);
+  if (result.record.runtime_ns > there) {
+    return fail(fmt::format("fio twin: fio says that it read for {}, and was there for {}",
+                            format_duration(Nanos(result.record.runtime_ns)),
+                            format_duration(Nanos(there))));
+  }
+  return result;
 }
 
 Result<FioResult> run_fio_twin(const Catalog& catalog, const Plan& plan,

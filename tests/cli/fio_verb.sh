@@ -79,6 +79,18 @@ call fio 2 --db r.db -o other
 expect_error 77 '2 workers'
 [ ! -e other ] || die 'what was refused left a folder'
 
+# A fio whose times are in other units read for longer than it was there.
+cat >bin/fio <<SH
+#!/bin/sh
+$fio "\$@" || exit
+case "\$*" in *twin.fio*) sed -i 's/"runtime" : \([1-9][0-9]*\)/"runtime" : \1000/' out.json ;; esac
+SH
+BLKSWEEP_PATH=$tmp/bin:$PATH call run --catalog data.cat --order random --buffered --cache warm --fio-twin --no-probe --no-ceiling --json
+printf '%s' "$out" | "$python" -c '
+import json, sys
+run = json.load(sys.stdin)["runs"][0]
+sys.exit(run["fio_ratio"] is not None or not any("was there for" in w for w in run["warnings"]))' || die "times of other units: $out"
+
 # The data set is another one now, or gone.
 rm data.cat
 call fio 1 --db r.db -o again
