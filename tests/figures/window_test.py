@@ -74,13 +74,14 @@ class Windows(unittest.TestCase):
 class Comparison(unittest.TestCase):
     def told(self, cells):
         return {"a": "a.db", "b": "<b>.db", "facts": [{"name": "kernel", "a": "6.1", "b": "<script>", "differs": True}],
-                "cells": cells, "only_a": ["path"], "only_b": []}
+                "cells": cells, "error_rate": 0.03, "only_a": ["path"], "only_b": []}
 
     def test_page_says_what_differs_and_escapes_it(self):
         text = compare.build(self.told([]), None)
-        for wanted in ("&lt;script&gt;", "&lt;b&gt;.db", "No cell is in both", "path"):
+        for wanted in ("&lt;script&gt;", "&lt;b&gt;.db", "No cell is in both", "path", "t at 97 % covers 95 %"):
             self.assertIn(wanted, text)
         self.assertNotIn("<script>", text)
+        self.assertNotIn("covers", compare.build({**self.told([]), "error_rate": 0.05}, None))
 
     def test_a_ratio_without_an_interval_is_drawn_and_has_no_word(self):
         side = {"cell": {}, "runs": 3, "incomplete": 0, "samples_per_s": 10.0}
