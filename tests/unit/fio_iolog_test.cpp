@@ -229,8 +229,8 @@ class TwinOfText : public testing::Test {
     const std::string fio = dir_.path + "/fio";
     std::ofstream(dir_.path + "/answer") << answer;
     std::ofstream(fio) << "#!/bin/sh\n[ \"$1\" = --version ] && echo fio-3.33 && exit 0\n"
-                       << (registers ? "" : "grep -q fixedbufs twin.fio && exit 1\n") << "exec cp "
-                       << dir_.path << "/answer out.json\n";
+                       << (registers ? "" : "grep -q fixedbufs twin.fio && exit 1\n")
+                       << "sleep 0.13\nexec cp " << dir_.path << "/answer out.json\n";
     std::filesystem::permissions(fio, std::filesystem::perms::all);
     return run_fio_twin(files_.view(), plan_, {.temp_dir = dir_.path});
   }
@@ -241,20 +241,20 @@ class TwinOfText : public testing::Test {
 
 constexpr const char* kTwoJobs =
     R"({"jobs": [{"usr_cpu": 10.0, "sys_cpu": 15.0, "job_runtime": 2000, "error": 0,
-      "read": {"total_ios": 100, "runtime": 1001, "io_bytes": 409600, "short_ios": 0}},
+      "read": {"total_ios": 100, "runtime": 101, "io_bytes": 409600, "short_ios": 0}},
      {"usr_cpu": 50.0, "sys_cpu": 0.0, "job_runtime": 400, "error": 0,
-      "read": {"total_ios": 300, "runtime": 200, "io_bytes": 4096, "short_ios": 2}}]})";
+      "read": {"total_ios": 300, "runtime": 20, "io_bytes": 4096, "short_ios": 2}}]})";
 
 // A quarter of 2 s and half of 400 ms; of each runtime half a millisecond is taken off.
 TEST_F(TwinOfText, JobsAreAddedUp) {
   const auto r = run(kTwoJobs);
   ASSERT_TRUE(r) << r.error().text;
   EXPECT_EQ(r->record.cpu_ns, 700'000'000);
-  EXPECT_EQ(r->record.runtime_ns, 1'200'000'000);
+  EXPECT_EQ(r->record.runtime_ns, 120'000'000);
   EXPECT_EQ(r->record.read_bytes, 413'696U);
   EXPECT_EQ(r->reads, 400U);
   EXPECT_EQ(r->short_reads, 2U);
-  EXPECT_NEAR(r->record.reads_per_s, 400 / 1.2, 1e-9);
+  EXPECT_NEAR(r->record.reads_per_s, 400 / 0.12, 1e-6);
   EXPECT_TRUE(r->warnings.empty());
 }
 
@@ -265,6 +265,15 @@ TEST_F(TwinOfText, WhereBuffersCannotBeRegisteredItRunsWithoutAndSaysSo) {
   ASSERT_EQ(r->warnings.size(), 1U);
   EXPECT_TRUE(r->warnings[0].starts_with("fio twin: ran without registered buffers"));
   EXPECT_FALSE(run("no answer"));
+}
+
+TEST_F(TwinOfText, OneThatReadForLongerThanItWasThereIsNone) {
+  std::string microseconds = kTwoJobs;
+  microseconds.replace(microseconds.find("101"), 3, "101000");
+  const auto r = run(microseconds);
+  ASSERT_FALSE(r);
+  EXPECT_NE(r.error().text.find("read for 101 s, and was there for"), std::string::npos)
+      << r.error().text;
 }
 
 }  // namespace
