@@ -128,18 +128,21 @@ TEST_F(TraceImport, DfTracerFollowsEachDescriptor) {
   EXPECT_EQ(got->names, std::vector<std::string>{"/d/a"});
 }
 
+// A call of process 9 on /d/a.
+std::string dftracer_call(const char* name, const char* rest) {
+  return fmt::format(
+      R"({{"name":"{}","cat":"POSIX","pid":9,"tid":9,"ts":100,"dur":2,"ph":"X","args":{{"fname":"/d/a",{}}}}})"
+      "\n",
+      name, rest);
+}
+
 // As the tracer has them: what a link leads to is read without a result.
 TEST_F(TraceImport, DfTracerTakesCallsThatMoveBytesOfFiles) {
-  const auto call = [](const char* name, const char* rest) {
-    return fmt::format(
-        R"({{"name":"{}","cat":"POSIX","pid":9,"tid":9,"ts":100,"dur":2,"ph":"X","args":{{"fname":"/d/a",{}}}}})"
-        "\n",
-        name, rest);
-  };
-  const auto got = import(call("open64", R"("ret":3)") + call("readlink", R"("bufsize":4095)") +
-                          call("readlink", R"("bufsize":4095,"ret":7)") +
-                          call("readv", R"("iovcnt":3,"ret":12288)") +
-                          call("fread_unlocked", R"("size":4,"count":2,"ret":1)"));
+  const auto got = import(dftracer_call("open64", R"("ret":3)") +
+                          dftracer_call("readlink", R"("bufsize":4095)") +
+                          dftracer_call("readlink", R"("bufsize":4095,"ret":7)") +
+                          dftracer_call("readv", R"("iovcnt":3,"ret":12288)") +
+                          dftracer_call("fread_unlocked", R"("size":4,"count":2,"ret":1)"));
   ASSERT_TRUE(got) << got.error().message();
   ASSERT_EQ(got->records.size(), 2U);
   EXPECT_EQ(got->records[0].offset, 0U);
@@ -150,17 +153,12 @@ TEST_F(TraceImport, DfTracerTakesCallsThatMoveBytesOfFiles) {
 
 // A seek leads to what it returns (lseek), or to what it asks for from the start (fseek returns 0).
 TEST_F(TraceImport, DfTracerFollowsSeeks) {
-  const auto call = [](const char* name, const char* rest) {
-    return fmt::format(
-        R"({{"name":"{}","cat":"POSIX","pid":9,"tid":9,"ts":100,"dur":2,"ph":"X","args":{{"fname":"/d/a",{}}}}})"
-        "\n",
-        name, rest);
-  };
-  const std::string read = call("read", R"("count":8,"ret":8)");
+  const std::string read = dftracer_call("read", R"("count":8,"ret":8)");
   const auto got =
-      import(call("open64", R"("ret":3)") + call("lseek64", R"("offset":12,"whence":1,"ret":512)") +
-             read + call("fseek", R"("offset":4096,"whence":"SEEK_SET","ret":0)") + read +
-             call("fseek", R"("offset":-1,"whence":"SEEK_END","ret":0)") + read);
+      import(dftracer_call("open64", R"("ret":3)") +
+             dftracer_call("lseek64", R"("offset":12,"whence":1,"ret":512)") + read +
+             dftracer_call("fseek", R"("offset":4096,"whence":"SEEK_SET","ret":0)") + read +
+             dftracer_call("fseek", R"("offset":-1,"whence":"SEEK_END","ret":0)") + read);
   ASSERT_TRUE(got) << got.error().message();
   ASSERT_EQ(got->records.size(), 3U);
   EXPECT_EQ(got->records[0].offset, 512U);
