@@ -1,3 +1,4 @@
+#define TOML_IMPLEMENTATION
 #include "base/toml.h"
 
 #include <fmt/format.h>

@@ -19,6 +19,7 @@ namespace blksweep::toml_detail {
 
 #undef NDEBUG
 #define TOML_EXCEPTIONS 1
+#define TOML_HEADER_ONLY 0  // compiled once, in toml.cpp
 #define TOML_ASSERT(expr) ((expr) ? void() : blksweep::toml_detail::malformed_toml())
 #include <toml++/toml.h>
 

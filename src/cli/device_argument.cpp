@@ -1,11 +1,11 @@
 #include "cli/device_argument.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "base/text.h"
 #include "os/block/device_layers.h"
 #include "os/file/file.h"
 
@@ -24,7 +24,7 @@ std::string disks() {
     }
   }
   std::ranges::sort(names);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined(names, ", ");
 }
 
 }  // namespace

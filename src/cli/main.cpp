@@ -62,7 +62,7 @@ int run_program(int argc, char** argv) {
     return static_cast<int>(*done);
   }
   if (!verbs.action) {
-    const std::string verbs_there = fmt::format("{}", fmt::join(line.verbs(), ", "));
+    const std::string verbs_there = joined(line.verbs(), ", ");
     return report_error(usage_error("say what to do: " + verbs_there + " (see --help)").value());
   }
   const Result<Exit> result = verbs.action();

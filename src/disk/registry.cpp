@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "os/block/device_layers.h"
 #include "os/file/file.h"
 #include "os/file/folder_entries.h"
@@ -33,7 +34,7 @@ bool name_letter(char c) {
 }
 
 std::string list_of(const std::vector<std::string>& names) {
-  return names.empty() ? "there is none" : fmt::format("there are: {}", fmt::join(names, ", "));
+  return names.empty() ? "there is none" : fmt::format("there are: {}", joined(names, ", "));
 }
 
 }  // namespace

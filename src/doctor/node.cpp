@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "disk/disk.h"
 #include "doctor/checks.h"
@@ -119,7 +120,7 @@ Check check_left_behind(const Subject&) {
   if (left.empty()) {
     return ok(kName, "nothing of a run that was killed");
   }
-  return {kName, Health::limited, fmt::format("{}", fmt::join(left, ", ")),
+  return {kName, Health::limited, joined(left, ", "),
           "the node is not as its user set it; the next run that wants one of them puts that back",
           "blksweep node restore"};
 }
@@ -129,7 +130,7 @@ Check check_reclaim(const Subject&) {
   if (found.empty()) {
     return ok("page reclaim", "only when memory is short");
   }
-  return {"page reclaim", Health::limited, fmt::format("{}", fmt::join(found, ", ")),
+  return {"page reclaim", Health::limited, joined(found, ", "),
           "cached pages leave before memory is short: warm runs may end incomplete",
           "while measuring: echo off > /sys/kernel/mm/damon/admin/kdamonds/N/state; "
           "echo N > /sys/module/damon_reclaim/parameters/enabled"};
@@ -146,7 +147,7 @@ Check check_governor(const Subject&) {
   if (governors.empty()) {
     return ok("CPU governor", "none: the kernel does not set the frequency");
   }
-  const std::string found = fmt::format("{}", fmt::join(governors, " "));
+  const std::string found = joined(governors, " ");
   if (governors == std::set<std::string>{"performance"}) {
     return ok("CPU governor", found);
   }

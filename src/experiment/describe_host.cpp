@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "base/text.h"
 #include "disk/registry.h"
 #include "os/block/btrfs_chunks.h"
 #include "os/block/device_layers.h"
@@ -65,7 +66,7 @@ std::string changed_conditions(const HostRecord& host, const Source& source) {
     add("the CPUs that this process may run on changed: ",
         fmt::format("{}, now {}", host.cpus, now));
   }
-  return fmt::format("{}", fmt::join(changed, "; "));
+  return joined(changed, "; ");
 }
 
 std::vector<std::pair<std::string, std::string>> queue_facts(const Source& source) {

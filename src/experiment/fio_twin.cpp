@@ -323,7 +323,7 @@ FioResult FioTwin::to_result(const FioSums& sums) const {
   r.short_reads = static_cast<std::uint64_t>(sums.short_reads);
   r.deep_share = sums.reads > 0 ? sums.deep / 100 / sums.reads : 0;
   r.record.version = version_;
-  r.record.command = fmt::format("{}", fmt::join(kArguments, " "));
+  r.record.command = joined(kArguments, " ");
   r.record.job = job_;
   r.record.reads_per_s = sums.reads / seconds;
   r.record.runtime_ns = std::llround(sums.runtime_ms * 1e6);

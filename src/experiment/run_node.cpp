@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "disk/disk_watch.h"
 #include "node/journal/borrowing.h"
 #include "node/limits/binding.h"
@@ -32,7 +33,7 @@ Result<> check_scheduler(const std::string& wanted, const std::string& disk) {
       scheduler_is_module(wanted)) {
     return {};
   }
-  return fail(fmt::format("--scheduler {}: {} has {}", wanted, disk, fmt::join(there, ", ")));
+  return fail(fmt::format("--scheduler {}: {} has {}", wanted, disk, joined(there, ", ")));
 }
 
 Result<> check_disk(const Source& source, const NodeWish& w) {

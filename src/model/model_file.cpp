@@ -1,9 +1,9 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "base/text.h"
 #include "model/model_keys.h"
 #include "model/model_spec.h"
 #include "os/file/open_regular.h"
@@ -153,7 +153,7 @@ std::string timing_text(const RotatingSpec& s) {
       "kind = \"rotating\"\nrotation = {}\n{}zone_rates = [{}]\nstroke = \"{}\"\noverhead = {}\n"
       "interface_rate = {}\nqueue = {}\nageing = {}\ncache_segments = {}\ncache_segment = "
       "\"{}B\"\n",
-      time_text(s.rotation_ns), seeks_text(s), fmt::join(rates, ", "),
+      time_text(s.rotation_ns), seeks_text(s), joined(rates, ", "),
       s.stroke.n == 0 ? "device" : fmt::format("{}B", s.stroke.n), time_text(s.overhead_ns),
       rate_text(s.interface_rate), s.queue, s.ageing, s.cache_segments, s.cache_segment.n);
 }
@@ -230,7 +230,7 @@ Result<ModelSpec> load_model(const std::string& name_or_path,
     }
   }
   return usage_error(fmt::format("no model '{}'; there are {}, or give the path of a .toml file",
-                                 name_or_path, fmt::join(models_in(folders), ", ")));
+                                 name_or_path, joined(models_in(folders), ", ")));
 }
 
 }  // namespace blksweep

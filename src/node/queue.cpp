@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/marked_word.h"
+#include "base/text.h"
 #include "node/setting.h"
 #include "os/block/blockdev.h"
 #include "os/file/file.h"
@@ -78,7 +79,7 @@ std::vector<std::string> names_of_writable(const std::string& folder) {
 }
 
 std::string list_or_none(const std::vector<std::string>& words) {
-  return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
+  return words.empty() ? "none" : joined(words, ", ");
 }
 
 const std::string* asked_for(const QueueWish& wish, const std::string& name) {

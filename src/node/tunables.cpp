@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 
+#include "base/text.h"
 #include "node/queue.h"
 #include "node/setting.h"
 #include "os/file/file.h"
@@ -63,7 +64,7 @@ std::string values_of(const std::vector<SavedValue>& values) {
   }
   std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
-  return fmt::format("{}", fmt::join(all, ", "));
+  return joined(all, ", ");
 }
 
 // The one that counts (the other is 0) is the one to be written back. Were both 0, only a change
@@ -131,8 +132,8 @@ Result<AskedGot> set_governor(const std::string& value, Borrowing& borrowing) {
       first_line(fs::path(files.front()).parent_path().string() + "/scaling_available_governors");
   const std::vector<std::string> known = words_of(list);
   if (!known.empty() && std::ranges::find(known, value) == known.end()) {
-    return fail(fmt::format("'{}' is no governor of this node, which has: {}", value,
-                            fmt::join(known, ", ")));
+    return fail(
+        fmt::format("'{}' is no governor of this node, which has: {}", value, joined(known, ", ")));
   }
   return borrow(kGovernor, {kGovernor, "the CPU governor", files, files}, value, borrowing);
 }

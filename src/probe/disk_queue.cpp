@@ -1,7 +1,6 @@
 #include "probe/disk_queue.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "os/file/file.h"
 
 namespace blksweep {
@@ -34,7 +34,7 @@ std::string beneath(const fs::path& slaves) {
   }
   std::ranges::sort(names);
   return names.empty() ? "a disk that has"
-                       : fmt::format("what it lies on: {}", fmt::join(names, ", "));
+                       : fmt::format("what it lies on: {}", joined(names, ", "));
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -7,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "os/file/file.h"
 #include "probe/record_events.h"
 #include "record/facts.h"
@@ -113,7 +113,7 @@ Result<std::string> real_folder(const std::string& data) {
 
 Result<RecordReport> record_files(const FileRecording& s, const HeldSignals& signals) {
   BLKSWEEP_TRY(const std::string data, real_folder(s.data));
-  TraceFacts facts = recorded_facts(TraceKind::file, fmt::format("{}", fmt::join(s.command, " ")));
+  TraceFacts facts = recorded_facts(TraceKind::file, joined(s.command, " "));
   Reads* reads = nullptr;
   BLKSWEEP_TRY(
       const auto recorder,

@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include <iterator>
-
 #include "os/file/file.h"
 #include "os/file/private_folder.h"
 #include "os/process/process.h"
@@ -18,10 +16,10 @@ std::string iolog_of(std::span<const DueRead> reads, const FioReplaySettings& s)
   std::int64_t at_us = 0;
   for (const DueRead& r : reads) {
     at_us = r.due_ns / 1000;
-    fmt::format_to(std::back_inserter(text), "{} {} read {} {}\n", at_us, s.device,
-                   r.offset - s.partition_start, r.bytes);
+    text +=
+        fmt::format("{} {} read {} {}\n", at_us, s.device, r.offset - s.partition_start, r.bytes);
   }
-  fmt::format_to(std::back_inserter(text), "{} {} close\n", at_us, s.device);
+  text += fmt::format("{} {} close\n", at_us, s.device);
   return text;
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -35,11 +34,11 @@ class IologFile {
     return f;
   }
   Result<> action(std::string_view name, std::string_view what) {
-    fmt::format_to(std::back_inserter(text_), "0 {} {}\n", name, what);
+    text_ += fmt::format("0 {} {}\n", name, what);
     return text_.size() < kFlushBytes ? Result<>{} : flush();
   }
   Result<> read(std::string_view name, std::uint64_t offset, std::uint32_t length) {
-    fmt::format_to(std::back_inserter(text_), "0 {} read {} {}\n", name, offset, length);
+    text_ += fmt::format("0 {} read {} {}\n", name, offset, length);
     return text_.size() < kFlushBytes ? Result<>{} : flush();
   }
   Result<> finish() {

@@ -1,11 +1,11 @@
 #include "cli/dataset/words.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "base/units.h"
 
 namespace blksweep {
@@ -15,7 +15,7 @@ template <class E, std::size_t N>
 Result<E> one_of(std::string_view text, const std::array<std::string_view, N>& names) {
   const auto at = std::ranges::find(names, text);
   if (at == names.end()) {
-    return usage_error(fmt::format("'{}' is not one of {}", text, fmt::join(names, ", ")));
+    return usage_error(fmt::format("'{}' is not one of {}", text, joined(names, ", ")));
   }
   return static_cast<E>(at - names.begin());
 }

@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/json.h"
 #include "base/log.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/device_argument.h"
@@ -209,9 +211,9 @@ void print(const Shown& s) {
     say("{}{}, {}\n", d.node, d.node == "/dev/" + d.disk ? "" : ", a partition of " + d.disk,
         format_bytes(Bytes{d.size}));
     if (s.stack.size() > 1) {
-      say("stands on   {}\n", fmt::join(s.stack.begin() + 1, s.stack.end(), ", "));
+      say("stands on   {}\n", joined(std::span(s.stack).subspan(1), ", "));
     }
-    say("schedulers  {}\n", fmt::join(s.schedulers, ", "));
+    say("schedulers  {}\n", joined(s.schedulers, ", "));
   }
   say_text(table_text(s));
   for (const Borrowed& b : s.borrowed) {

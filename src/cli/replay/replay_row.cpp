@@ -1,8 +1,8 @@
 #include "cli/replay/replay_row.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "cli/replay/replay_text.h"
 #include "cli/version.h"
 #include "os/hostfacts.h"
@@ -37,7 +37,7 @@ void add_curves(ReplayRow& row, const ReplayReport& r) {
 
 void add_certificate(ReplayRow& row, const Certificate& c) {
   row.verdict = to_string(c.verdict);
-  row.reason = fmt::format("{}", fmt::join(c.reasons, "; "));
+  row.reason = joined(c.reasons, "; ");
   row.depth_mean = c.depth_mean;
   row.failed = c.failed;
   row.length_ns = c.length_ns;
@@ -89,7 +89,7 @@ ReplayRow replay_row(const ReplayOrigin& origin, const ReplaySettings& settings,
   row.kernel = host.kernel;
   row.tool_version = version();
   row.git_revision = git_revision();
-  row.argv = fmt::format("{}", fmt::join(origin.argv, " "));
+  row.argv = joined(origin.argv, " ");
   add_curves(row, report);
   return row;
 }

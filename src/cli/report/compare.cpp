@@ -1,7 +1,6 @@
 #include "cli/report/compare.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +8,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "stats/quantile.h"
 #include "store/schema/run_columns.h"
 #include "store/summary/pairs.h"
@@ -59,8 +59,8 @@ void add_data(Texts& out, const ComparedSide& side) {
   }
   const CommandRecord none, &command = side.command ? *side.command : none;
   out.emplace_back("data", command.data_root.value_or(""));
-  out.emplace_back("data layout", fmt::to_string(fmt::join(layouts, ", ")));
-  out.emplace_back("data read by a run", fmt::to_string(fmt::join(sizes, ", ")));
+  out.emplace_back("data layout", joined(layouts, ", "));
+  out.emplace_back("data read by a run", joined(sizes, ", "));
   out.emplace_back("catalog", command.catalog.value_or(""));
   out.emplace_back("command", command.argv);
   out.emplace_back("specification", command.spec_name.value_or(""));
@@ -80,7 +80,7 @@ Texts fact_texts(const ComparedSide& side) {
   Texts out = host_texts(side.experiment.host);
   add_data(out, side);
   for (const auto& [name, values] : setting_values(side.input)) {
-    out.emplace_back("setting " + name, fmt::to_string(fmt::join(values, ", ")));
+    out.emplace_back("setting " + name, joined(values, ", "));
   }
   return out;
 }

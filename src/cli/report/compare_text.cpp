@@ -1,6 +1,5 @@
 // A comparison as a table and as JSON.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -83,7 +82,7 @@ std::string cells_text(const Comparison& c) {
 }
 
 std::string only_text(const char* side, const std::vector<std::string>& labels) {
-  return labels.empty() ? "" : fmt::format("only in {}: {}\n", side, fmt::join(labels, "; "));
+  return labels.empty() ? "" : fmt::format("only in {}: {}\n", side, joined(labels, "; "));
 }
 
 std::string notes(const Comparison& c) {

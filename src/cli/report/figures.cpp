@@ -1,12 +1,12 @@
 #include "cli/report/figures.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 
+#include "base/text.h"
 #include "cli/scripts.h"
 #include "os/process/process.h"
 #include "os/process/signals.h"
@@ -63,7 +63,7 @@ void add_word(Command app, const std::string& name, std::string& target,
     if (std::ranges::find(words, text) != words.end()) {
       return text;
     }
-    return usage_error(fmt::format("'{}' is none of {}", text, fmt::join(words, ", ")));
+    return usage_error(fmt::format("'{}' is none of {}", text, joined(words, ", ")));
   };
   add_parsed(app, name, target, one_of, help);
 }

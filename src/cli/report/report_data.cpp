@@ -1,11 +1,11 @@
 #include "cli/report/report_data.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "store/export/csv.h"
 
@@ -49,8 +49,8 @@ std::string known_of(const std::vector<StoredCell>& cells, const CellFilter& fil
       }
     }
   }
-  return values.empty() ? fmt::format("settings are {}", fmt::join(names, ", "))
-                        : fmt::format("there are {}", fmt::join(values, ", "));
+  return values.empty() ? fmt::format("settings are {}", joined(names, ", "))
+                        : fmt::format("there are {}", joined(values, ", "));
 }
 
 Result<> require_match(const std::vector<StoredCell>& cells, const CellFilter& filter,

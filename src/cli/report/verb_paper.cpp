@@ -1,6 +1,5 @@
 // blksweep paper: figures, tables, numbers and the data behind them, for a LaTeX document.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>
@@ -9,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/report/figures.h"
 #include "cli/report/folder.h"
 #include "cli/report/report_data.h"
@@ -110,7 +110,7 @@ Result<> check_alone(const PaperOptions& o) {
       "paper: of one database: make a folder of each; one document inputs several, each "
       "after its \\def\\blkprefix{{NAME:}} (docs/paper.md); what differs: blksweep report "
       "{} {}",
-      o.db, fmt::join(o.others, " ")));
+      o.db, joined(o.others, " ")));
 }
 
 Result<Exit> make_paper(const PaperOptions& options) {

@@ -1,12 +1,12 @@
 #include "cli/run/campaign.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/report/report.h"
 #include "cli/run/peers.h"
 #include "cli/status_line.h"
@@ -107,7 +107,7 @@ Result<std::string> ids_of(const std::string& db, const std::vector<std::string>
       ids.insert(newest->id);
     }
   }
-  return fmt::format("{}", fmt::join(ids, ","));
+  return joined(ids, ",");
 }
 
 struct SitesMeasured {

@@ -1,12 +1,12 @@
 #include "cli/run/cell_options.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 
+#include "base/text.h"
 #include "cli/run/cell_meaning.h"
 #include "cli/run/peers.h"
 #include "experiment/fallback.h"
@@ -25,7 +25,7 @@ Result<> set_word(E& target, std::string_view text,
     }
     names.push_back(name);
   }
-  return usage_error(fmt::format("'{}' is not one of {}", text, fmt::join(names, ", ")));
+  return usage_error(fmt::format("'{}' is not one of {}", text, joined(names, ", ")));
 }
 
 template <class E, std::size_t N>
@@ -324,7 +324,7 @@ Result<> check_staging(const CellSettings& c) {
   }
   return usage_error(
       fmt::format("--staging {}: --copy {} has only {}; all of them need --copy cuda",
-                  word_of(asked, kStagings), word_of(c.copy, kCopies), fmt::join(there, ", ")));
+                  word_of(asked, kStagings), word_of(c.copy, kCopies), joined(there, ", ")));
 }
 
 }  // namespace

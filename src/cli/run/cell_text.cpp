@@ -1,12 +1,12 @@
 // Cells as text: what records call them, and how the command line takes them.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <functional>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/run/cell_meaning.h"
 #include "cli/run/cell_options.h"
 #include "experiment/fallback.h"
@@ -72,7 +72,7 @@ void add_cell_option(Command app, const CellOption& option, CellText& text) {
       note(fmt::format(
           "--{0} is given {1} times, and the last one counts, {2}: several are one list, "
           "--{0} {3}",
-          name, values.size(), values.back(), fmt::join(values, ",")));
+          name, values.size(), values.back(), joined(values, ",")));
     }
     return {};
   };

@@ -1,7 +1,6 @@
 #include "cli/run/dry_run.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/answer.h"
 #include "dataset/planned.h"
 #include "rig/needs.h"
@@ -170,8 +170,7 @@ void print_text(const std::vector<DrySite>& all, const CampaignPlan& plan, const
     }
   }
   if (plan.rig != nullptr) {
-    say("to be made: {}\n",
-        needs.to_make.empty() ? "nothing" : fmt::format("{}", fmt::join(needs.to_make, "; ")));
+    say("to be made: {}\n", needs.to_make.empty() ? "nothing" : joined(needs.to_make, "; "));
     say("space: {} needed, {} free{}\n", format_bytes(needs.space), format_bytes(needs.free),
         needs.memory.n > 0
             ? fmt::format("; memory: {} for the emulated disk", format_bytes(needs.memory))

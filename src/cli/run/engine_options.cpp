@@ -1,12 +1,13 @@
 // Options of the engine: which one reads, past the page cache or through it, what it tells the
 // kernel.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <vector>
 
 #include "cli/run/cell_options.h"
+
+#include "base/text.h"
 
 namespace blksweep {
 namespace {
@@ -26,7 +27,7 @@ Result<> set_word_of(Word& target, std::string_view text, const std::array<Word,
     }
     names.push_back(to_string(word));
   }
-  return usage_error(fmt::format("'{}' is not one of {}", text, fmt::join(names, ", ")));
+  return usage_error(fmt::format("'{}' is not one of {}", text, joined(names, ", ")));
 }
 
 Result<> set_io(CellSettings& c, std::string_view text) {

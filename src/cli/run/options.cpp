@@ -1,7 +1,6 @@
 #include "cli/run/options.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/run/cell_meaning.h"
@@ -379,7 +379,7 @@ Result<RunOptions> parse_run_options(const Spec& given, const CellText& command_
   }
   if (const auto& folded = folding.folded; !folded.empty()) {
     o.folded = fmt::format(
-        "not swept where it means nothing ({}): {} left", fmt::join(folded, "; "),
+        "not swept where it means nothing ({}): {} left", joined(folded, "; "),
         o.cells.size() == 1 ? "1 cell is" : fmt::format("{} cells are", o.cells.size()));
   }
   if (o.controls) {

@@ -1,7 +1,6 @@
 #include "cli/run/peers.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/text.h"
 #include "cli/scripts.h"
 #include "os/file/trust.h"
 
@@ -93,7 +93,7 @@ Result<std::string> script_of(const std::string& name) {
   }
   return usage_error(
       fmt::format("--peer: there is no '{}'; there are: {}; or the path of a program", name,
-                  fmt::join(there, ", ")));
+                  joined(there, ", ")));
 }
 
 Result<std::string> path_of(const std::string& path) {

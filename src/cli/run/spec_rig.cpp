@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/dataset/words.h"
 #include "cli/model/models.h"
 #include "cli/run/spec_text.h"
@@ -67,7 +68,7 @@ class Keys {
     for (const std::string& key : keys) {
       there += has(key) ? 1 : 0;
     }
-    return there == 1 ? Result<>() : wrong(fmt::format("give one of {}", fmt::join(keys, ", ")));
+    return there == 1 ? Result<>() : wrong(fmt::format("give one of {}", joined(keys, ", ")));
   }
 
  private:

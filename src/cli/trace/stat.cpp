@@ -1,12 +1,12 @@
 // blksweep trace stat: what a trace is like, printed and, if asked for, kept for the report.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <memory>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/status_line.h"
@@ -97,7 +97,7 @@ TraceRow trace_row(const StatOptions& o, const TraceReader& reader, const Looked
   row.kernel = host.kernel;
   row.tool_version = version();
   row.git_revision = git_revision();
-  row.argv = fmt::format("{}", fmt::join(argv, " "));
+  row.argv = joined(argv, " ");
   add_curves(row, stat);
   for (const SampledAccess& a : looked.sample.accesses(reader.names())) {
     row.accesses.push_back({a.time_ns, a.address, a.bytes, name_of(a.op)});

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/text.h"
 #include "node/setting.h"
 
 namespace blksweep {
@@ -116,7 +117,7 @@ Result<std::string> undo_values(const JournalRecord& record) {
   if (failure) {
     return tl::unexpected(*std::move(failure));
   }
-  return done.empty() ? "was as before" : fmt::format("{}", fmt::join(done, "; "));
+  return done.empty() ? "was as before" : joined(done, "; ");
 }
 
 Result<std::string> undo_controllers(const Loan& loan) {

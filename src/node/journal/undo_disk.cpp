@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "disk/disk.h"
 #include "disk/image.h"
@@ -17,7 +18,7 @@ namespace blksweep {
 namespace {
 
 std::string outcome(const std::string& done, const std::vector<std::string>& warnings) {
-  return warnings.empty() ? done : fmt::format("{} ({})", done, fmt::join(warnings, "; "));
+  return warnings.empty() ? done : fmt::format("{} ({})", done, joined(warnings, "; "));
 }
 
 // What a start that was killed had added and not come to use.

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "os/block/numa.h"
 #include "stage/cuda/cuda_stage.h"
 
@@ -169,8 +170,7 @@ Result<std::size_t> role_of(std::string_view name) {
       return i;
     }
   }
-  return usage_error(
-      fmt::format("binding of '{}': the roles are {}", name, fmt::join(kRoles, ", ")));
+  return usage_error(fmt::format("binding of '{}': the roles are {}", name, joined(kRoles, ", ")));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/text.h"
 #include "os/block/holders.h"
 #include "os/file/file.h"
 #include "os/file/folder_entries.h"
@@ -108,10 +109,9 @@ Result<PinEntry> PinRegistry::load(const std::string& name) const {
       return needs_root(text.error());
     }
     const Result<std::vector<std::string>> all = names();
-    return fail(fmt::format("no pin {}: {} (blksweep cache list)", name,
-                            all && !all->empty()
-                                ? fmt::format("there are: {}", fmt::join(*all, ", "))
-                                : "there is none"));
+    return fail(fmt::format(
+        "no pin {}: {} (blksweep cache list)", name,
+        all && !all->empty() ? fmt::format("there are: {}", joined(*all, ", ")) : "there is none"));
   }
   return parse_pin_entry(*text, file(name));
 }

@@ -82,7 +82,7 @@ std::string members(const fs::path& folder) {
     names.push_back(slave.path().filename().string());
   }
   std::ranges::sort(names);
-  return fmt::format("{}", fmt::join(names, " "));
+  return joined(names, " ");
 }
 
 // NUMA node and PCIe link stand at the nearest folder above the disk's device that has them.

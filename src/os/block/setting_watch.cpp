@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/text.h"
 #include "os/block/device_layers.h"
 #include "os/cgroup.h"
 
@@ -89,7 +90,7 @@ std::string SettingWatch::written() {
                        : fmt::format(
                              "settings were written meanwhile, and may have been others for a "
                              "while: {}",
-                             fmt::join(seen_, ", "));
+                             joined(seen_, ", "));
 }
 
 }  // namespace blksweep

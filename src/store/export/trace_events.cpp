@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
 #include <set>
 #include <utility>
 
@@ -72,7 +71,7 @@ class Document {
   template <class... Args>
   void event(fmt::format_string<Args...> format, Args&&... args) {
     events_ += events_.empty() ? "\n" : ",\n";
-    fmt::format_to(std::back_inserter(events_), format, std::forward<Args>(args)...);
+    events_ += fmt::format(format, std::forward<Args>(args)...);
   }
   std::string events_;
 };

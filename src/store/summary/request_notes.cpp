@@ -1,7 +1,6 @@
 #include "store/summary/request_notes.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -38,8 +37,7 @@ class Said {
     std::string out;
     for (const auto& [text, labels] : said_) {
       const bool all = labels.size() == cells && labels.size() > 1;
-      out += fmt::format("{}: {}\n", all ? "all cells" : fmt::format("{}", fmt::join(labels, "; ")),
-                         text);
+      out += fmt::format("{}: {}\n", all ? "all cells" : joined(labels, "; "), text);
     }
     return out;
   }

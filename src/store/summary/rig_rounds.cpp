@@ -1,12 +1,12 @@
 // Round by round: which stand out, what took time from them, and whether the baseline drifts.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "os/block/disk_use.h"
 #include "stats/outliers.h"
@@ -158,13 +158,13 @@ std::string cause_of(const Noises& noises, std::uint32_t round) {
   if (n.hot) {
     causes.emplace_back("a CPU was too hot");
   }
-  return causes.empty() ? "cause not seen" : fmt::format("likely: {}", fmt::join(causes, "; "));
+  return causes.empty() ? "cause not seen" : fmt::format("likely: {}", joined(causes, "; "));
 }
 
 std::string names_of_rounds(const std::vector<std::uint32_t>& rounds) {
   std::vector<std::uint32_t> named(rounds);
   std::ranges::for_each(named, [](std::uint32_t& r) { ++r; });
-  return fmt::format("round{} {}", named.size() == 1 ? "" : "s", fmt::join(named, ", "));
+  return fmt::format("round{} {}", named.size() == 1 ? "" : "s", joined(named, ", "));
 }
 
 // How a round compares with the undisturbed ones of its session: slow all the time is another

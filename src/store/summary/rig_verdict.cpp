@@ -1,7 +1,6 @@
 #include "store/summary/rig_verdict.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -197,7 +196,7 @@ std::string passed_line(const RigVerdict& v) {
   const bool judged = v.rounds >= kLeastRounds;
   const std::string rounds = fmt::format("{} round{}", v.rounds, v.rounds == 1 ? "" : "s");
   return fmt::format(
-      "{}: {} ({})", judged ? "controls passed" : "controls not judged yet", fmt::join(texts, ", "),
+      "{}: {} ({})", judged ? "controls passed" : "controls not judged yet", joined(texts, ", "),
       judged ? rounds : rounds + ", " + std::to_string(kLeastRounds) + " are needed");
 }
 
@@ -285,7 +284,7 @@ std::string rig_notes(const RigVerdict& v) {
   if (leads(v)) {
     std::vector<std::string> texts;
     std::ranges::transform(v.controls, std::back_inserter(texts), figure_text);
-    out += fmt::format("controls: {} ({} rounds)\n", fmt::join(texts, ", "), v.rounds);
+    out += fmt::format("controls: {} ({} rounds)\n", joined(texts, ", "), v.rounds);
   }
   return out;
 }

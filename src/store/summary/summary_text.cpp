@@ -1,6 +1,5 @@
 // The terminal's table of a summary.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +7,7 @@
 #include <set>
 
 #include "base/table.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "store/summary/decode_bound.h"
 #include "store/summary/request_notes.h"
@@ -243,7 +243,7 @@ std::string unseen_baselines(const std::vector<CellSummary>& cells) {
   for (const CellSummary& c : cells) {
     names.erase(c.baseline ? c.label : "");
   }
-  return names.empty() ? "" : fmt::format("ratio: to {}, not shown here\n", fmt::join(names, "; "));
+  return names.empty() ? "" : fmt::format("ratio: to {}, not shown here\n", joined(names, "; "));
 }
 
 std::string method_note(const std::vector<CellSummary>& cells) {

@@ -1,11 +1,11 @@
 #include "store/summary/twin_summary.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "stats/quantile.h"
 #include "store/summary/pairs.h"
@@ -130,7 +130,7 @@ std::string twin_notes(const std::string& label, const TwinSummary& twins) {
     out += fmt::format(
         "{}: ours / fio {:.2f} is not of the same requests: {} at the device, fio's {} ({})\n",
         label, twins.ratio->value, format_rounded(*twins.requests),
-        format_rounded(*twins.twin_requests), fmt::join(twins.not_the_same, "; "));
+        format_rounded(*twins.twin_requests), joined(twins.not_the_same, "; "));
   }
   if (twins.grouping && twins.plain_requests && twins.twin_requests) {
     out += fmt::format("{}: ours / plain fio {:.2f}, {}\n", label, twins.plain_ratio->value,

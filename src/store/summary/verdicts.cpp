@@ -1,7 +1,6 @@
 #include "store/summary/verdicts.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text.h"
 #include "store/summary/stopping.h"
 
 namespace blksweep {
@@ -137,7 +137,7 @@ std::string fio_verdicts(const std::vector<CellSummary>& cells) {
   }
   return said.empty() ? ""
                       : fmt::format("ours / fio: {}; t test, 5 % for one wrong word {}\n",
-                                    fmt::join(said, ", "), among_text(most));
+                                    joined(said, ", "), among_text(most));
 }
 
 }  // namespace blksweep
