@@ -94,5 +94,56 @@ TEST(SummaryNumbers, WhatIsUnknownHasNoNumberAndNoNameStandsTwice) {
   EXPECT_EQ(names, (std::set<std::string>{"n", "left_out"}));
 }
 
+SummaryInput three_runs() {
+  SummaryInput input;
+  input.cells = {{1, {{{"order", "lba"}}}}};
+  for (std::uint32_t repeat = 0; repeat < 3; ++repeat) {
+    StoredRun& r = input.runs.emplace_back();
+    r.id = repeat;
+    r.cell_id = 1;
+    r.run.repeat = repeat;
+    r.run.samples = 10;
+    r.run.epoch_ns = 1000;
+  }
+  return input;
+}
+
+// Runs that waited for different things each time: medians of causes have another sum.
+TEST(SummaryNumbers, WhatALaneStandsStillIsTheMedianOfTheWhole) {
+  SummaryInput input = three_runs();
+  const std::int64_t storage[] = {0, 100, 500}, copy[] = {400, 300, 0};
+  for (std::size_t r = 0; r < 3; ++r) {
+    AccountRecord& account = input.runs[r].run.account.emplace();
+    account.wall_ns = 1000;
+    account.lanes.resize(2);
+    account.lanes[1].lane = "compute";
+    account.lanes[1].stalls = {{"storage", storage[r]}, {"copy", copy[r]}};
+  }
+  const std::vector<CellSummary> cells = summarize(input);
+  EXPECT_DOUBLE_EQ(*cells[0].stalled, 0.4) << "of 40 %, 40 % and 50 %";
+  EXPECT_NE(summary_text(cells).find("lba: compute stands still 40.0 % of the epoch: copy 30.0 %, "
+                                     "storage 10.0 % (each its own median)"),
+            std::string::npos)
+      << summary_text(cells);
+}
+
+TEST(SummaryNumbers, PredictionsOfTwoModelsHaveNoMedian) {
+  SummaryInput input = three_runs();
+  for (StoredRun& r : input.runs) {
+    PredictionRecord& p = r.run.prediction.emplace();
+    p.model = "disk";
+    p.model_hash = "1";
+    p.epoch_ns = 900;
+    p.error = -0.1;
+  }
+  EXPECT_EQ(summarize(input)[0].prediction_epoch_ns, 900);
+  input.runs[2].run.prediction->model_hash = "2";  // the same name, other numbers
+  const std::vector<CellSummary> cells = summarize(input);
+  EXPECT_EQ(cells[0].prediction_epoch_ns, std::nullopt);
+  EXPECT_EQ(cells[0].prediction_error, std::nullopt);
+  EXPECT_NE(summary_text(cells).find("lba: its runs have predictions of several models (disk)"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace blksweep

@@ -106,6 +106,7 @@ Json summary_json(const CellSummary& c) {
           {"fed_gap_ns", level_json(c.fed_gap_ns)},
           {"copy_cpu_ns_per_part", or_null(c.copy_cpu_ns_per_part)},
           {"stalled_lane", or_null(c.stalled_lane)},
+          {"stalled", or_null(c.stalled)},
           {"stalls", Json(c.stalls)}};
 }
 

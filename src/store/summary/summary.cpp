@@ -85,6 +85,14 @@ Maybe<double> stall(const RunRecord& r, const std::string& cause) {
   return found == stalls.end() ? std::nullopt : of_wall(*r.account, found->second);
 }
 
+Maybe<double> stalled(const RunRecord& r) {
+  std::int64_t all = 0;
+  for (const auto& [cause, ns] : r.account->lanes.back().stalls) {
+    all += ns;
+  }
+  return of_wall(*r.account, all);
+}
+
 Maybe<double> copy_cpu_per_part(const RunRecord& r) {
   return r.copy_cost && r.copy_cost->parts > 0
              ? Maybe<double>(static_cast<double>(r.copy_cost->cpu_ns) /
@@ -103,6 +111,7 @@ void add_account(CellSummary& cell, const Runs& all) {
     return;
   }
   cell.stalled_lane = runs.front()->run.account->lanes.back().lane;
+  cell.stalled = known_median(runs, stalled);
   for (const auto& [cause, ns] : runs.front()->run.account->lanes.back().stalls) {
     const auto share = known_median(runs, [&name = cause](auto& r) { return stall(r, name); });
     if (share.value_or(0) > 0) {
@@ -154,6 +163,26 @@ void add_overlap(CellSummary& cell, const Runs& runs) {
   cell.transfer_rate = ratio(of_overlap(&OverlapRecord::bytes),
                              [&](const RunRecord& r) { return quotient(transfer(r), 1e9); });
   cell.fed_gap_ns = ratio(of_overlap(&OverlapRecord::fed_gap_ns), of_overlap(&OverlapRecord::fed));
+}
+
+// A number between those of two models is of neither; one name may have had two texts.
+void add_predictions(CellSummary& cell, const Runs& runs) {
+  std::set<std::string> names, hashes;
+  for (const StoredRun* r : runs) {
+    if (const auto& p = r->run.prediction) {
+      names.insert(p->model);
+      hashes.insert(p->model_hash);
+    }
+  }
+  if (hashes.size() > 1) {
+    cell.several_models = names;
+    return;
+  }
+  cell.prediction_epoch_ns = known_median(runs, of_prediction([](const PredictionRecord& p) {
+                                            return static_cast<double>(p.epoch_ns);
+                                          }));
+  cell.prediction_error =
+      known_median(runs, of_prediction([](const PredictionRecord& p) { return p.error; }));
 }
 
 // A field of a layer's order, as a number.
@@ -208,11 +237,7 @@ void add_medians(CellSummary& cell, const Runs& runs) {
                           : static_cast<double>(r.cpu_ns) / static_cast<double>(r.samples);
   });
   cell.utilisation = known_median(runs, [](auto& r) { return r.utilisation; });
-  cell.prediction_epoch_ns = known_median(runs, of_prediction([](const PredictionRecord& p) {
-                                            return static_cast<double>(p.epoch_ns);
-                                          }));
-  cell.prediction_error =
-      known_median(runs, of_prediction([](const PredictionRecord& p) { return p.error; }));
+  add_predictions(cell, runs);
   cell.resident_before = known_median(runs, [](auto& r) { return r.resident_before; });
   if (setting_of(cell.cell, "merge") == "device" ||
       setting_of(cell.cell, "merge-asked") == "device") {

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,8 +66,11 @@ struct CellSummary {
   Maybe<Level> hidden_transfer, exposed_transfer, transfer_rate, fed_gap_ns;
   Maybe<double> copy_cpu_ns_per_part;    // CPU time of the copy thread per sample that it was given
   std::map<std::string, double> stalls;  // of the last lane, by cause; medians of those above 0
+  Maybe<double> stalled;                 // for all causes together: not the sum of their medians
   std::string stalled_lane;
-  Maybe<double> prediction_epoch_ns, prediction_error;  // of the run's newest prediction
+  // Of the runs' newest predictions; unknown where these are of several models, which are named.
+  Maybe<double> prediction_epoch_ns, prediction_error;
+  std::set<std::string> several_models;
   QualityRecord quality;
   std::vector<std::pair<std::string, OrderSurvival>> order;  // by layer, without places; medians
   // Of all that the disk read: the share of each class (request_class), medians; empty: not known.

@@ -170,12 +170,11 @@ bool worth_showing(const Column& column, const std::vector<CellSummary>& cells) 
   });
 }
 
-// "lba: compute stands still 3.1 % of the epoch: storage 2.6 %, copy 0.5 %": greatest first.
+// "lba: compute stands still 3.1 % of the epoch: storage 2.6 %, copy 0.5 %": greatest first. Their
+// sum is less where runs waited for different things.
 std::string stalls(const CellSummary& c) {
   std::vector<std::pair<double, std::string>> causes;
-  double all = 0;
   for (const auto& [cause, share] : c.stalls) {
-    all += share;
     if (share >= kLeastStall) {
       causes.emplace_back(-share, cause);
     }
@@ -185,11 +184,11 @@ std::string stalls(const CellSummary& c) {
   }
   std::ranges::sort(causes);
   std::string text = fmt::format("{}: {} stands still {} of the epoch:", c.label, c.stalled_lane,
-                                 tenth_percent(all));
+                                 tenth_percent(c.stalled.value_or(0)));
   for (const auto& [share, cause] : causes) {
     text += fmt::format("{} {} {}", text.back() == ':' ? "" : ",", cause, tenth_percent(-share));
   }
-  return text + '\n';
+  return text + (c.runs > 1 ? " (each its own median)\n" : "\n");
 }
 
 std::string percent_range(const Level& l) {
@@ -217,6 +216,12 @@ std::string overlap_note(const CellSummary& c) {
 // What of a cell's comparison the table cannot say.
 std::string comparison_notes(const CellSummary& c) {
   std::string out;
+  if (!c.several_models.empty()) {
+    out += fmt::format(
+        "{}: its runs have predictions of several models ({}), so none is shown: simulate --store "
+        "predicts all on one\n",
+        c.label, printable(fmt::format("{}", fmt::join(c.several_models, ", "))));
+  }
   if (c.split > 0) {
     out += fmt::format(
         "{}: {} round{} split between sessions: such runs are no pairs; more --repeats add "
