@@ -71,6 +71,11 @@ std::vector<std::string> queue_notes(const std::vector<std::pair<std::string, st
       notes.push_back(fmt::format(
           "the disk's scheduler ({}): not modelled; compare with --scheduler none", value));
     }
+    if (name == "nomerges" && value == "2" && !cell.node.nomerges) {  // with 1 the plug merges
+      notes.emplace_back(
+          "nomerges 2 of the disk's queue: not modelled; requests are those of a queue that "
+          "merges");
+    }
     const auto requests = parse_count(value);
     if (name == "nr_requests" && !cell.node.nr_requests && requests && *requests < cell.depth) {
       notes.push_back(fmt::format(

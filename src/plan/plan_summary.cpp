@@ -22,10 +22,7 @@ struct Seeks {
     }
   }
   std::optional<double> mean() const {
-    if (count == 0) {
-      return all_known ? std::optional(0.0) : std::nullopt;
-    }
-    return distance / static_cast<double>(count);
+    return count > 0 ? std::optional(distance / static_cast<double>(count)) : std::nullopt;
   }
 };
 

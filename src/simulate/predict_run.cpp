@@ -4,6 +4,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
 #include "disk/registry.h"
 #include "stats/histogram.h"
@@ -53,12 +55,27 @@ std::string model_hash(const ModelSpec& model) {
 PredictSettings predict_settings(const Source& source, const ModelSpec& model) {
   PredictSettings s{.model = model, .size = disk_size(source)};
   if (source.device) {
-    if (const auto emulated = emulated_disk(source.device->disk)) {
+    if (const auto emulated = emulated_beneath(source.device->disk)) {
       s.speedup = emulated->speedup;
     }
     s.max_request = longest_request(queue_settings(source.device->disk)).value_or(s.max_request);
   }
   return s;
+}
+
+// As experiment/describe_host.cpp writes it: "emulated hdd-7200 x10 089cd91211d51d7f".
+double stored_speedup(const std::vector<LayerFactRecord>& layers) {
+  const auto found = std::ranges::find(layers, "emulation", &LayerFactRecord::name);
+  if (found == layers.end()) {
+    return 1;
+  }
+  const std::string_view text = std::string_view(found->value).substr(0, found->value.rfind(' '));
+  const std::size_t at = text.rfind(" x");
+  double speedup = 0;
+  if (at != std::string_view::npos) {
+    std::from_chars(text.data() + at + 2, text.data() + text.size(), speedup);
+  }
+  return speedup > 0 ? speedup : 1;
 }
 
 std::optional<std::uint32_t> longest_request(

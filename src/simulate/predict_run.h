@@ -40,6 +40,9 @@ std::string model_hash(const ModelSpec& model);
 // How the runs of a source are predicted on a model: its disk's size and longest request.
 PredictSettings predict_settings(const Source& source, const ModelSpec& model);
 
+// Of the emulated disk that stored runs were on, or that theirs stood on; 1: of none.
+double stored_speedup(const std::vector<LayerFactRecord>& layers);
+
 // What the settings of a disk's queue say; nothing where they tell none, or one above 1 GiB.
 std::optional<std::uint32_t> longest_request(
     const std::vector<std::pair<std::string, std::string>>& queue);

@@ -45,8 +45,20 @@ call disk set "$disk" --speedup 2
 call "${run[@]}" --db "$tmp/runs.db" --repeats 2
 expect_status 0
 [ "$(sql 'SELECT count(*) FROM experiment')" = 2 ] || die 'another model below is the same experiment'
+call run --data "$data" --cache keep --no-probe --no-ceiling --order lba --merge none --depth 1 --model sata-ssd --json
+expect_status 0
+printf '%s' "$out" >"$tmp/predicted.json"
 call disk set "$disk" --speedup 1
 echo 'another model: another experiment'
+
+# A prediction has the speed of the disk below.
+call run --data "$data" --cache keep --no-probe --no-ceiling --order lba --merge none --depth 1 --model sata-ssd --json
+expect_status 0
+printf '%s' "$out" | "$python" -c '
+import json, sys
+once, twice = [json.load(f)["runs"][0]["prediction"]["epoch_ns"] for f in (sys.stdin, open(sys.argv[1]))]
+assert 1.99 < once / twice < 2.01, (once, twice)' "$tmp/predicted.json" || die 'predictions of twice the speed'
+echo 'another speed: another prediction'
 
 for_a_while "${run[@]}" --json
 expect_status 3

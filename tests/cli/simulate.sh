@@ -66,6 +66,17 @@ call simulate data.cat --model none --host-cost 10us --order random --merge none
 expect_status 0
 [[ $out == *' 3 ms '*' 1.00 '* ]] || die '300 reads of 10 us'
 
+# Of samples/s, as in every table: two passes are no slower than one. A model without time has no speed.
+call simulate data.cat --model ./one.toml --order random --merge none --depth 1 --epochs 1,2
+grep -q 'epochs 2 .* 600 ms .* 1\.00 .* 600 ' <<<"$out" || die "the ratio of two passes to one: $out"
+call simulate data.cat --model none --order lba --merge none --json
+check 'p[0]["epoch_ns"] == 0 and p[0]["samples_per_s"] is None and p[0]["bytes_per_s"] is None'
+call simulate data.cat --model none --order lba --merge none
+grep -Eq 'lba .* 0 ns +- +- +- ' <<<"$out" || die "a speed of no time: $out"
+call disk model none --json
+printf '%s' "$out" | "$python" -c 'import json, sys; assert json.load(sys.stdin)["random"][0]["reads_per_s"] is None' ||
+  die 'a disk that takes no time has a rate'
+
 # Beside runs: matched by cell and seed, stored, reported.
 call run --catalog data.cat --order random,lba --repeats 2 --no-probe --no-ceiling --db r.db --model ./one.toml --json
 expect_status 0
@@ -82,6 +93,22 @@ check 'len(p) == 4 and {x["seed"] for x in p} == {1, 2} and all(x["run"] for x i
 check 'all(abs(x["error"] - (x["epoch_ns"] / x["measured_epoch_ns"] - 1)) < 1e-9 for x in p)'
 call simulate data.cat --model ./one.toml --db r.db --order lba --json
 check 'len(p) == 2 and {x["cell"]["order"] for x in p} == {"lba"}'
+# The queue and the speed of these runs' disk, unless others are asked for.
+if command -v sqlite3 >/dev/null; then
+  cp r.db queue.db
+  sqlite3 queue.db "DELETE FROM queue_setting WHERE name IN ('max_sectors_kb', 'nomerges', 'scheduler', 'nr_requests');
+    INSERT INTO queue_setting SELECT experiment_id, 'max_sectors_kb', '4' FROM experiment;
+    INSERT INTO queue_setting SELECT experiment_id, 'nomerges', '2' FROM experiment;
+    DELETE FROM layer_fact WHERE name = 'emulation';
+    INSERT INTO layer_fact SELECT experiment_id, 9999, 'loop7', 'emulation', 'emulated one-ms x10 0123456789abcdef' FROM experiment"
+  call simulate data.cat --model ./one.toml --db queue.db --order lba --json
+  check 'd["speedup"] == 10 and all(x["requests"] == x["reads"] for x in p) and any("nomerges 2" in n for n in d["notes"])'
+  theirs=$(printf '%s' "$out" | "$python" -c 'import json, sys; print(json.load(sys.stdin)["predictions"][0]["requests"])')
+  check "p[0]['epoch_ns'] < $theirs * 101_000"
+  call simulate data.cat --model ./one.toml --db queue.db --order lba --json --speedup 1 --max-request 1MiB
+  check 'd["speedup"] == 1 and all(x["requests"] < x["reads"] and x["epoch_ns"] > x["requests"] * 990_000 for x in p)'
+fi
+
 stored() {
   "$python" -c '
 import sqlite3

@@ -302,6 +302,9 @@ TEST(PlanSummary, AReadEndsWhereItsLastExtentDoes) {
   EXPECT_EQ(sum.reads, 2U);
   EXPECT_EQ(sum.seeks, 1U);
   EXPECT_EQ(sum.mean_seek_bytes, 2.0 * kBlock) << "from behind a' back to b";
+  const PlanSummary straight = summarize(c, make_plan(c, {0}, 1, {.merge = Merge::file}));
+  EXPECT_EQ(straight.seeks, 0U);
+  EXPECT_EQ(straight.mean_seek_bytes, std::nullopt) << "there is none that had a distance";
 }
 
 }  // namespace

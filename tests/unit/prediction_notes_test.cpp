@@ -61,6 +61,24 @@ TEST(PredictionNotes, NameTheQueueThatIsNotModelled) {
   EXPECT_TRUE(
       queue_notes({{"nr_requests", "8"}, {"scheduler", "none [mq-deadline]"}}, cell).empty())
       << "the run has another";
+  EXPECT_TRUE(queue_notes({{"nomerges", "1"}}, cell).empty()) << "the plug merges then, too";
+  ASSERT_EQ(queue_notes({{"nomerges", "2"}}, cell).size(), 1U);
+  EXPECT_NE(queue_notes({{"nomerges", "2"}}, cell)[0].find("nomerges 2"), std::string::npos);
+  cell.node.nomerges = 0;
+  EXPECT_TRUE(queue_notes({{"nomerges", "2"}}, cell).empty());
+}
+
+TEST(PredictionNotes, TheSpeedOfStoredRunsIsThatOfTheEmulatedDiskTheyStoodOn) {
+  const auto of = [](const char* value) {
+    return stored_speedup({{"loop1", "kind", "loop"}, {"loop0", "emulation", value}});
+  };
+  EXPECT_EQ(of("emulated hdd-7200 x10 089cd91211d51d7f"), 10);
+  EXPECT_EQ(of("emulated my x2 disk x1.5 089cd91211d51d7f"), 1.5);
+  for (const char* none :
+       {"", "emulated", "emulated m x 0", "emulated m x0 1", "emulated m x-3 1"}) {
+    EXPECT_EQ(of(none), 1) << none;
+  }
+  EXPECT_EQ(stored_speedup({{"sda", "kind", "hardware"}}), 1);
 }
 
 }  // namespace

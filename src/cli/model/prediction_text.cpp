@@ -17,8 +17,9 @@ Maybe<double> error_of(const SimulatedRun& row) {
                      : Maybe<double>();
 }
 
-double per_second(std::uint64_t amount, double ns) {
-  return ns > 0 ? static_cast<double>(amount) * 1e9 / ns : 0;
+// Unknown where the model takes no time.
+Maybe<double> per_second(std::uint64_t amount, double ns) {
+  return ns > 0 ? Maybe<double>(static_cast<double>(amount) * 1e9 / ns) : std::nullopt;
 }
 
 Json to_json(const SimulatedRun& row, const SimulationWork& work) {
@@ -33,8 +34,8 @@ Json to_json(const SimulatedRun& row, const SimulationWork& work) {
           {"first_batch_ns", or_null(p.first_batch_ns)},
           {"samples", p.samples},
           {"bytes", p.bytes},
-          {"samples_per_s", per_second(p.samples, epoch)},
-          {"bytes_per_s", per_second(p.bytes, epoch)},
+          {"samples_per_s", or_null(per_second(p.samples, epoch))},
+          {"bytes_per_s", or_null(per_second(p.bytes, epoch))},
           {"reads", p.reads},
           {"read_bytes", p.read_bytes},
           {"requests", p.device.requests},
@@ -42,8 +43,9 @@ Json to_json(const SimulatedRun& row, const SimulationWork& work) {
           {"depth_mean", or_null(p.depth_mean())},
           {"request_latency_ns", {{"p50", or_null(p50)}, {"p99", or_null(p99)}}},
           {"seeks", p.device.seeks},
-          {"mean_seek_bytes",
-           p.device.seeks > 0 ? p.device.seek_bytes / static_cast<double>(p.device.seeks) : 0},
+          {"mean_seek_bytes", p.device.seeks > 0
+                                  ? Json(p.device.seek_bytes / static_cast<double>(p.device.seeks))
+                                  : Json(nullptr)},
           {"unknown_bytes", p.unknown_bytes},
           {"utilisation", or_null(p.utilisation)},
           {"shuffle_quality", quality_json(row.quality)},
@@ -55,10 +57,12 @@ Json to_json(const SimulatedRun& row, const SimulationWork& work) {
 // Medians over the rows of one cell.
 struct CellMedians {
   std::size_t n = 0;
-  double epoch = 0, requests = 0, depth = 0, busy = -1, measured = 0, error = 0;
+  double epoch = 0, requests = 0, depth = -1, busy = -1, measured = 0, error = 0;
   double least_error = 0, greatest_error = 0;
   Maybe<double> displacement, label_mix;
   std::uint64_t samples = 0, bytes = 0;
+
+  Maybe<double> samples_per_s() const { return per_second(samples, epoch); }
 };
 
 Maybe<double> known(double x) { return x < 0 ? Maybe<double>() : x; }
@@ -73,7 +77,7 @@ CellMedians medians_of(const std::vector<SimulatedRun>& rows, std::size_t cell) 
     const Prediction& p = row.prediction;
     epochs.push_back(static_cast<double>(p.epoch_ns));
     requests.push_back(static_cast<double>(p.device.requests));
-    depths.push_back(p.depth_mean().value_or(0));
+    depths.push_back(p.depth_mean().value_or(-1));
     busy.push_back(p.utilisation.value_or(-1));
     if (row.job.run) {
       measured.push_back(static_cast<double>(row.job.run->run.epoch_ns));
@@ -104,25 +108,39 @@ CellMedians medians_of(const std::vector<SimulatedRun>& rows, std::size_t cell) 
 
 std::string duration(double ns) { return format_duration(Nanos{static_cast<Nanos::rep>(ns)}); }
 std::string percent(double x) { return fmt::format("{:+.1f} %", 100 * x); }
+std::string digits(const Maybe<double>& x, int places) {
+  return x ? fmt::format("{:.{}f}", *x, places) : "-";
+}
 
-std::vector<std::string> table_row(const CellMedians& m, double first_epoch, bool measured) {
+// `first`: samples/s that the ratio is to. Of epochs it would be another where cells have several.
+std::vector<std::string> table_row(const CellMedians& m, const Maybe<double>& first,
+                                   bool measured) {
+  const Maybe<double> speed = m.samples_per_s(), bytes = per_second(m.bytes, m.epoch);
   std::vector<std::string> row{
       std::to_string(m.n),
       duration(m.epoch),
-      format_count(static_cast<std::uint64_t>(per_second(m.samples, m.epoch))),
-      fmt::format("{:.1f}", per_second(m.bytes, m.epoch) / (1 << 20)),
-      fmt::format("{:.2f}", m.epoch > 0 ? first_epoch / m.epoch : 0),
+      speed ? format_rounded(*speed) : "-",
+      digits(bytes ? Maybe<double>(*bytes / (1 << 20)) : bytes, 1),
+      digits(speed && first.value_or(0) > 0 ? Maybe<double>(*speed / *first) : std::nullopt, 2),
       format_count(static_cast<std::uint64_t>(m.requests)),
-      fmt::format("{:.1f}", m.depth),
+      digits(known(m.depth), 1),
       m.busy >= 0 ? fmt::format("{:.0f} %", 100 * m.busy) : "-",
-      m.displacement ? fmt::format("{:.2f}", *m.displacement) : "-",
-      m.label_mix ? fmt::format("{:.2f}", *m.label_mix) : "-"};
+      digits(m.displacement, 2),
+      digits(m.label_mix, 2)};
   if (measured) {
     row.push_back(duration(m.measured));
     row.push_back(percent(m.error));
     row.push_back(m.n > 1 ? percent(m.least_error) + " .. " + percent(m.greatest_error) : "-");
   }
   return row;
+}
+
+// Null where runs of several disks are predicted with the speed of each.
+Json speedup_of_all(const SimulationWork& work) {
+  const double first = work.jobs.front().speedup;
+  const bool same = std::ranges::all_of(
+      work.jobs, [first](const SimulationJob& j) { return j.speedup == first; });
+  return same ? Json(first) : Json(nullptr);
 }
 
 }  // namespace
@@ -133,7 +151,7 @@ Json simulation_json(const SimulationAnswer& answer, const SimulationWork& work,
                    {"model", facts.how.model.name},
                    {"model_hash", model_hash(facts.how.model)},
                    {"size", facts.how.size.n},
-                   {"speedup", facts.how.speedup},
+                   {"speedup", speedup_of_all(work)},
                    {"host_cost_ns", facts.how.host_cost.count()},
                    {"notes", answer.notes},
                    {"predictions", Json::array()}};
@@ -156,12 +174,12 @@ std::string simulation_text(const SimulationAnswer& answer, const SimulationWork
       table.column(title);
     }
   }
-  double first_epoch = 0;
+  Maybe<double> first;
   for (std::size_t c = 0; c < work.cells.size(); ++c) {
     const CellMedians m = medians_of(answer.rows, c);
     if (m.n > 0) {
-      first_epoch = first_epoch == 0 ? m.epoch : first_epoch;
-      std::vector<std::string> row = table_row(m, first_epoch, measured);
+      first = first ? first : m.samples_per_s();
+      std::vector<std::string> row = table_row(m, first, measured);
       row.insert(row.begin(), work.labels[c]);
       table.row(std::move(row));
     }

@@ -19,6 +19,8 @@ struct SimulationJob {
   std::uint32_t repeat;
   std::uint64_t seed;
   Maybe<StoredRun> run;
+  std::uint32_t max_request;  // of the disk
+  double speedup;
 };
 
 struct SimulationWork {

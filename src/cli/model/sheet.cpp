@@ -24,7 +24,8 @@ DepthRow simulate_depth(const ModelSheet& sheet, const std::vector<DiskRequest>&
   const auto model = make_model(sheet.spec, sheet.settings.size, sheet.settings.seed);
   const auto wall = static_cast<double>(simulate_queue(*model, reads, depth).wall_ns);
   const auto n = static_cast<double>(reads.size());
-  return {depth, wall > 0 ? n * 1e9 / wall : 0, wall * depth / n};  // Little's law
+  const auto rate = wall > 0 ? std::optional(n * 1e9 / wall) : std::nullopt;  // no limit
+  return {depth, rate, wall * depth / n};                                     // Little's law
 }
 
 std::string rate_text(const std::optional<double>& bytes_per_s) {
@@ -59,8 +60,9 @@ std::string sheet_text(const ModelSheet& sheet) {
   table.column("reads/s");
   table.column("mean latency");
   for (const DepthRow& row : sheet.random) {
-    table.row(
-        {format_count(row.depth), fmt::format("{:.1f}", row.reads_per_s), time_text(row.mean_ns)});
+    table.row({format_count(row.depth),
+               row.reads_per_s ? fmt::format("{:.1f}", *row.reads_per_s) : "-",
+               time_text(row.mean_ns)});
   }
   return fmt::format(
       "{}: {}\n"
@@ -90,7 +92,7 @@ Json sheet_json(const ModelSheet& sheet) {
               {"random", Json::array()}};
   for (const DepthRow& row : sheet.random) {
     out["random"].push_back(
-        {{"depth", row.depth}, {"reads_per_s", row.reads_per_s}, {"mean_ns", row.mean_ns}});
+        {{"depth", row.depth}, {"reads_per_s", number(row.reads_per_s)}, {"mean_ns", row.mean_ns}});
   }
   return out;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ struct SheetSettings {
 
 struct DepthRow {
   std::uint32_t depth = 1;
-  double reads_per_s = 0;
-  double mean_ns = 0;  // of a read, waiting included
+  std::optional<double> reads_per_s;  // nothing: the model takes no time
+  double mean_ns = 0;                 // of a read, waiting included
 };
 
 struct ModelSheet {

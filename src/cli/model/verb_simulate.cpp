@@ -39,12 +39,19 @@ struct SimulateOptions {
   std::string catalog, model, db, experiment = "newest";
   CellText text;
   Bytes size{0};  // 0: of the device behind the catalog
-  Bytes max_request{std::uint64_t{1} << 20};
+  // Not given: with --db as the disk of the stored runs had them.
+  Maybe<Bytes> max_request;
+  Maybe<std::uint64_t> speedup;
   Nanos host_cost{0};
-  std::uint64_t speedup = 1, seed = 1, repeats = 1;
+  std::uint64_t seed = 1, repeats = 1;
   WindowQuestion question{.label_mix = 0};  // 0: none is asked
   bool store = false, json = false;
 };
+
+std::uint32_t max_request_of(const SimulateOptions& o) {
+  return static_cast<std::uint32_t>(o.max_request ? o.max_request->n : std::uint64_t{1} << 20);
+}
+double speedup_of(const SimulateOptions& o) { return static_cast<double>(o.speedup.value_or(1)); }
 
 void label(SimulationWork& work) { work.labels = cell_labels(work.records); }
 
@@ -86,7 +93,7 @@ Result<SimulationWork> asked_cells(const SimulateOptions& o, const Source& sourc
   for (std::size_t c = 0; c < work.cells.size(); ++c) {
     work.records.push_back({describe(work.cells[c])});
     for (std::uint32_t r = 0; r < o.repeats; ++r) {
-      work.jobs.push_back({c, r, o.seed + r, std::nullopt});
+      work.jobs.push_back({c, r, o.seed + r, std::nullopt, max_request_of(o), speedup_of(o)});
     }
   }
   label(work);
@@ -123,11 +130,26 @@ bool same_data(const StoredRun& r, Catalog catalog, const CellSettings& cell) {
          r.run.bytes == catalog.bytes().n * cell.epochs;
 }
 
-void add_runs(SimulationWork& work, const std::vector<StoredRun>& runs, const StoredCell& cell,
-              const Catalog& catalog) {
-  for (const StoredRun* r : counted_runs(runs, cell.id)) {
+void add_notes(std::vector<std::string>& all, const std::vector<std::string>& more) {
+  for (const std::string& text : more) {
+    if (std::ranges::find(all, text) == all.end()) {
+      all.push_back(text);
+    }
+  }
+}
+
+// With the queue and the speed of the disk as they were then.
+void add_runs(SimulationWork& work, const SimulateOptions& o, const SummaryInput& stored,
+              const StoredCell& cell, const Catalog& catalog) {
+  const auto found = stored.hosts.find(setting_of(cell.cell, "disk"));
+  const HostRecord host = found == stored.hosts.end() ? HostRecord() : found->second;
+  const std::uint32_t most =
+      o.max_request ? max_request_of(o) : longest_request(host.queue).value_or(max_request_of(o));
+  const double speedup = o.speedup ? speedup_of(o) : stored_speedup(host.layers);
+  for (const StoredRun* r : counted_runs(stored.runs, cell.id)) {
     if (same_data(*r, catalog, work.cells.back())) {
-      work.jobs.push_back({work.cells.size() - 1, r->run.repeat, r->run.seed, *r});
+      work.jobs.push_back({work.cells.size() - 1, r->run.repeat, r->run.seed, *r, most, speedup});
+      add_notes(work.notes, queue_notes(host.queue, work.cells.back()));
     }
   }
 }
@@ -143,7 +165,7 @@ Result<SimulationWork> stored_cells(const SimulateOptions& o, const Catalog& cat
         settings->workers == 0) {
       work.cells.push_back(*settings);
       work.records.push_back(cell.cell);
-      add_runs(work, joined.input.runs, cell, catalog);
+      add_runs(work, o, joined.input, cell, catalog);
     }
   }
   if (work.jobs.empty()) {
@@ -156,20 +178,14 @@ Result<SimulationWork> stored_cells(const SimulateOptions& o, const Catalog& cat
   return work;
 }
 
-void add_notes(std::vector<std::string>& all, const std::vector<std::string>& more) {
-  for (const std::string& text : more) {
-    if (std::ranges::find(all, text) == all.end()) {
-      all.push_back(text);
-    }
-  }
-}
-
 Result<SimulationAnswer> simulate_all(const Source& all, const SimulationWork& work,
-                                      const PredictSettings& how) {
+                                      PredictSettings how) {
   SimulationAnswer answer{.rows = {}, .notes = work.notes};
   for (const SimulationJob& job : work.jobs) {
     const CellSettings& cell = work.cells[job.cell];
     const Source source = part_of(all, cell.read_share);
+    how.max_request = job.max_request;
+    how.speedup = job.speedup;
     BLKSWEEP_TRY(const PlannedEpoch planned, plan_epoch(source, cell, job.seed));
     BLKSWEEP_TRY(const Prediction p, predict_run(source, cell, planned, {how, job.seed}));
     add_notes(answer.notes, prediction_notes(cell, planned.plan));
@@ -191,7 +207,7 @@ Result<> store(const SimulateOptions& o, const SimulationAnswer& answer, const M
 }
 
 Result<Exit> simulate(const SimulateOptions& o) {
-  if (o.repeats < 1 || o.repeats > 1000 || o.speedup < 1 || o.speedup > 1000000) {
+  if (o.repeats < 1 || o.repeats > 1000 || o.speedup == 0U || o.speedup > 1000000U) {
     return usage_error("--repeats is 1 to 1000, --speedup 1 to 1000000");
   }
   if (o.store && o.db.empty()) {
@@ -203,11 +219,8 @@ Result<Exit> simulate(const SimulateOptions& o) {
   BLKSWEEP_TRY(const ModelSpec model, model_by_name(o.model));
   BLKSWEEP_TRY(const CatalogFile file, CatalogFile::open(o.catalog));
   const Source source = planning_source(file.view());
-  PredictSettings how{.model = model,
-                      .size = o.size.n > 0 ? o.size : disk_size(source),
-                      .max_request = static_cast<std::uint32_t>(o.max_request.n),
-                      .speedup = static_cast<double>(o.speedup),
-                      .host_cost = o.host_cost};
+  const PredictSettings how{
+      .model = model, .size = o.size.n > 0 ? o.size : disk_size(source), .host_cost = o.host_cost};
   BLKSWEEP_TRY(SimulationWork work,
                o.db.empty() ? asked_cells(o, source) : stored_cells(o, source.catalog));
   add_notes(work.notes, source.warnings);
@@ -247,10 +260,12 @@ void add_simulate(Verbs& verbs) {
   app.add_option("CATALOG", o->catalog, "a file that `blksweep catalog` wrote").required();
   app.add_option("--model", o->model, "hdd-7200, none, ... or a .toml file").required();
   add_parsed(app, "--size", o->size, parse_bytes, "of the disk; default: the catalog's device");
-  add_parsed(app, "--max-request", o->max_request, parse_request, "longest request; default 1MiB");
+  add_parsed(app, "--max-request", o->max_request, parse_request,
+             "longest request; default 1MiB, with --db theirs");
   add_parsed(app, "--host-cost", o->host_cost, parse_duration,
              "CPU time to submit one read; default 0");
-  add_parsed(app, "--speedup", o->speedup, parse_count, "of the emulated disk; default 1");
+  add_parsed(app, "--speedup", o->speedup, parse_count,
+             "of the emulated disk; default 1, with --db theirs");
   for (const CellOption& option : cell_options()) {
     if (!is_node_option(option.name) && !is_peer_option(option.name)) {
       add_cell_option(app, option, o->text);
