@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "base/text.h"
 #include "os/block/device_layers.h"
@@ -21,16 +23,28 @@ namespace {
 constexpr const char* kGroup = "cgroup";
 
 // Who enters a group writes to its files, too.
-constexpr std::array<std::string_view, 8> kGroupLimits = {"memory.limit_in_bytes",
-                                                          "memory.max",
-                                                          "memory.high",
-                                                          "cpu.max",
-                                                          "cpu.cfs_quota_us",
-                                                          "io.max",
-                                                          "blkio.throttle.read_bps_device",
-                                                          "blkio.throttle.read_iops_device"};
+constexpr std::array<std::string_view, 10> kGroupLimits = {"memory.limit_in_bytes",
+                                                           "memory.max",
+                                                           "memory.high",
+                                                           "cpu.max",
+                                                           "cpu.cfs_quota_us",
+                                                           "cpu.cfs_period_us",
+                                                           "cpuset.cpus",
+                                                           "io.max",
+                                                           "blkio.throttle.read_bps_device",
+                                                           "blkio.throttle.read_iops_device"};
+
+// "cpu12" takes work when its `online` says so, "smt" has all second threads in `control`; beside
+// these they have `uevent`, which changes nothing.
+bool is_cpu(const std::string& owner) {
+  return owner == "smt" || (owner.starts_with("cpu") && owner.size() > 3 &&
+                            owner.find_first_not_of("0123456789", 3) == std::string::npos);
+}
 
 bool is_setting(const std::string& owner, std::string_view name) {
+  if (is_cpu(owner)) {
+    return name == "online" || name == "control";
+  }
   return owner != kGroup || std::ranges::find(kGroupLimits, name) != kGroupLimits.end();
 }
 
@@ -48,6 +62,7 @@ SettingWatch SettingWatch::begin(const std::string& disk) {
   for (const Controller c : {Controller::memory, Controller::io, Controller::cpu}) {
     watch.add_group(cgroup_place(c).own);
   }
+  watch.add_cpus();
   return watch;
 }
 
@@ -67,6 +82,15 @@ void SettingWatch::add_disk(const std::string& disk) {
 void SettingWatch::add_group(const std::string& folder) {
   if (!folder.empty()) {
     add(folder, kGroup);
+  }
+}
+
+void SettingWatch::add_cpus(const std::string& folder) {
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    if (const std::string name = entry.path().filename(); is_cpu(name)) {
+      add(entry.path(), name);
+    }
   }
 }
 
