@@ -49,6 +49,13 @@ for verb in stat warm drop; do
 done
 call cache stat "$tmp/empty" --json
 holds 'j["files"] == 0 and j["bytes"] == 0 and j["dirty_bytes"] == 0 and j["resident_share"] is None'
+# Two paths with a file in both, under one name or two: together it is one.
+mkdir -p "$tmp/twice/in"
+head -c 8192 /dev/urandom >"$tmp/twice/in/a"
+ln "$tmp/twice/in/a" "$tmp/twice/b"
+head -c 4096 /dev/urandom >"$tmp/twice/in/c"
+call cache stat "$tmp/twice" "$tmp/twice/in" "$tmp/twice/b" --json
+holds '[t["files"] for t in j["trees"]] == [2, 2, 1] and j["files"] == 2 and j["bytes"] == 12288'
 echo 'bad input: refused'
 
 # --- an ordinary user: files of one's own are dropped, those of others are counted as unknown --------

@@ -1,10 +1,13 @@
 // blksweep cache stat: what of files and folders is in the page cache.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -28,7 +31,23 @@ struct TreeStat {
   std::vector<double> map;         // of a single file
 };
 
-TreeStat stat_of(const FileSet& files) {
+// Of all paths: a file below two of them, or with a name in each, counts once.
+class Together {
+ public:
+  void add(const Residency& r, const Fd& fd) {
+    struct ::stat st {};
+    if (!fd || ::fstat(fd.get(), &st) != 0 || seen_.emplace(st.st_dev, st.st_ino).second) {
+      sum_.add(r);
+    }
+  }
+  const Residency& sum() const { return sum_; }
+
+ private:
+  Residency sum_;
+  std::set<std::pair<dev_t, ino_t>> seen_;
+};
+
+TreeStat stat_of(const FileSet& files, Together* together) {
   TreeStat s;
   s.files = &files;
   s.folders.resize(files.is_file() ? 0 : files.folders().size());
@@ -38,6 +57,9 @@ TreeStat stat_of(const FileSet& files) {
     const Fd fd(files.open(i, scratch));
     const Residency r = residency_in(files, i, fd);
     s.sum.add(r);
+    if (together != nullptr) {
+      together->add(r, fd);
+    }
     if (!files.is_file()) {
       s.folders[files.folder(i)].add(r);
     }
@@ -148,18 +170,18 @@ Json tree_json(const TreeStat& s) {
 Result<Exit> cache_stat(const CacheFilesOptions& options) {
   BLKSWEEP_TRY(const std::vector<FileSet> sets, file_sets(options.paths));
   std::vector<TreeStat> trees;
-  Residency total;
+  Together together;
   std::vector<std::string> warnings;
   bool whole = true;
   for (const FileSet& files : sets) {
-    trees.push_back(stat_of(files));
-    total.add(trees.back().sum);
+    trees.push_back(stat_of(files, sets.size() > 1 ? &together : nullptr));
     std::ranges::copy(warnings_of(files), std::back_inserter(warnings));
     whole = whole && files.unlisted() == 0;
   }
   if (stop_requested().load()) {
     return fail("cache stat: interrupted", Exit::interrupted);
   }
+  const Residency& total = sets.size() > 1 ? together.sum() : trees.front().sum;
   if (total.unreadable > 0) {
     warnings.push_back(unreadable_text(total));
   }
