@@ -47,6 +47,11 @@ expect 'in a spec a cell of a peer is that cell' 'len(runs) == 1 and run["cell"]
 call run "$tmp/spec.toml" "${quick[@]}" --no-check --db "$tmp/results.db"
 expect_status 0
 [ "$(sqlite3 "$tmp/results.db" 'SELECT count(*) FROM run')" = 1 ] || die 'what is in the database is not measured again'
+# Edited since, it is another loader: another experiment, not two more repeats of that one.
+echo '# edited' >>"$tmp/fake"
+call run "$tmp/spec.toml" "${quick[@]}" --no-check --db "$tmp/results.db"
+expect_status 0
+[ "$(sqlite3 "$tmp/results.db" 'SELECT count(*) FROM experiment')" = 2 ] || die 'two programs are one peer'
 
 # --- a form of its own -----------------------------------------------------------------------------
 run --peer "$tmp/fake:form"

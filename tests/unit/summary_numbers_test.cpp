@@ -145,5 +145,19 @@ TEST(SummaryNumbers, PredictionsOfTwoModelsHaveNoMedian) {
             std::string::npos);
 }
 
+TEST(SummaryNumbers, APeerThatWasRenewedBetweenSessionsIsTold) {
+  SummaryInput input = three_runs();
+  for (StoredRun& r : input.runs) {
+    r.run.peer_reads = "files";
+    r.run.engine_features = "torch 2.1";
+  }
+  EXPECT_TRUE(summarize(input)[0].mixed.empty());
+  input.runs[1].run.engine_features = "torch 2.2";
+  EXPECT_NE(summary_text(summarize(input)).find("several programs (torch 2.1, torch 2.2)"),
+            std::string::npos);
+  input.runs[0].run.peer_reads = input.runs[1].run.peer_reads = std::nullopt;
+  EXPECT_TRUE(summarize(input)[0].mixed.empty()) << "features of our own engine are facts of a run";
+}
+
 }  // namespace
 }  // namespace blksweep

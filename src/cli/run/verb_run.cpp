@@ -26,6 +26,7 @@
 #include "experiment/experiment.h"
 #include "experiment/fallback.h"
 #include "experiment/run_node.h"
+#include "os/file/file.h"
 #include "os/file/kept_files.h"
 #include "os/process/signals.h"
 #include "rig/rig.h"
@@ -68,6 +69,10 @@ std::string experiment_key(const RunOptions& o, const Catalog& catalog) {
   for (const CellSettings& cell : o.cells) {
     for (const auto& [name, value] : describe(cell)) {
       all += "|" + name + "=" + value;
+    }
+    if (!cell.peer_program.empty()) {  // edited since, it is another loader
+      const std::string text = whole_text(cell.peer_program.back());
+      all += fmt::format("|{:x}", XXH3_64bits(text.data(), text.size()));
     }
   }
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));

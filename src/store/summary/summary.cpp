@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "stats/quantile.h"
 #include "store/summary/ceilings.h"
+#include "store/summary/mixed.h"
 #include "store/summary/pairs.h"
 #include "store/summary/request_notes.h"
 #include "store/summary/rig_verdict.h"
@@ -165,17 +166,8 @@ void add_overlap(CellSummary& cell, const Runs& runs) {
   cell.fed_gap_ns = ratio(of_overlap(&OverlapRecord::fed_gap_ns), of_overlap(&OverlapRecord::fed));
 }
 
-// A number between those of two models is of neither; one name may have had two texts.
 void add_predictions(CellSummary& cell, const Runs& runs) {
-  std::set<std::string> names, hashes;
-  for (const StoredRun* r : runs) {
-    if (const auto& p = r->run.prediction) {
-      names.insert(p->model);
-      hashes.insert(p->model_hash);
-    }
-  }
-  if (hashes.size() > 1) {
-    cell.several_models = names;
+  if (!predicted_alike(runs)) {
     return;
   }
   cell.prediction_epoch_ns = known_median(runs, of_prediction([](const PredictionRecord& p) {
@@ -238,6 +230,7 @@ void add_medians(CellSummary& cell, const Runs& runs) {
   });
   cell.utilisation = known_median(runs, [](auto& r) { return r.utilisation; });
   add_predictions(cell, runs);
+  cell.mixed = mixed_in(runs);
   cell.resident_before = known_median(runs, [](auto& r) { return r.resident_before; });
   if (setting_of(cell.cell, "merge") == "device" ||
       setting_of(cell.cell, "merge-asked") == "device") {

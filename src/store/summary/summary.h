@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,9 +67,8 @@ struct CellSummary {
   std::map<std::string, double> stalls;  // of the last lane, by cause; medians of those above 0
   Maybe<double> stalled;                 // for all causes together: not the sum of their medians
   std::string stalled_lane;
-  // Of the runs' newest predictions; unknown where these are of several models, which are named.
-  Maybe<double> prediction_epoch_ns, prediction_error;
-  std::set<std::string> several_models;
+  Maybe<double> prediction_epoch_ns, prediction_error;  // of the runs' newest; of one model
+  std::vector<std::string> mixed;  // what is not the same in all of its runs, in a line each
   QualityRecord quality;
   std::vector<std::pair<std::string, OrderSurvival>> order;  // by layer, without places; medians
   // Of all that the disk read: the share of each class (request_class), medians; empty: not known.

@@ -216,11 +216,8 @@ std::string overlap_note(const CellSummary& c) {
 // What of a cell's comparison the table cannot say.
 std::string comparison_notes(const CellSummary& c) {
   std::string out;
-  if (!c.several_models.empty()) {
-    out += fmt::format(
-        "{}: its runs have predictions of several models ({}), so none is shown: simulate --store "
-        "predicts all on one\n",
-        c.label, printable(fmt::format("{}", fmt::join(c.several_models, ", "))));
+  for (const std::string& text : c.mixed) {
+    out += fmt::format("{}: {}\n", c.label, text);
   }
   if (c.split > 0) {
     out += fmt::format(
