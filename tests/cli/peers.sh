@@ -62,6 +62,10 @@ cd - >/dev/null
 expect_status 0
 peer "p['peer_reads'] == 'own form'" 'it is told'
 [ "$(find "$tmp/forms" -name all | wc -l)" = 1 ] || die 'one form'
+run --peer "$tmp/fake:form" --peer-data "$tmp/forms"
+echo '# it may pack in another way now' >>"$tmp/fake"
+run --peer "$tmp/fake:form" --peer-data "$tmp/forms"
+[ "$(find "$tmp/forms" -name all | wc -l)" = 3 ] || die "a form of another text of the program: $(find "$tmp/forms" -name all)"
 run --peer "$tmp/fake:form" --peer-data "$tmp/forms2" --batch 32,64
 expect_status 0
 expect 'no start-up has the making of a form in it' \

@@ -15,6 +15,7 @@
 #include "experiment/proof/incomplete.h"
 #include "experiment/proof/judge_caches.h"
 #include "experiment/record/address_record.h"
+#include "os/file/file.h"
 #include "os/file/private_folder.h"
 #include "os/file/trust.h"
 #include "os/process/conversation.h"
@@ -43,9 +44,13 @@ std::string form_folder(const PairRequest& q, const PeerSettings& settings) {
     return "";
   }
   const Catalog& c = q.source.catalog;
-  const std::string all = fmt::format("{}|{}|{}|{:x}|{:x}", q.cell.peer, q.cell.batch, c.samples(),
-                                      XXH3_64bits(c.files.data(), c.files.size_bytes()),
-                                      XXH3_64bits(c.path_bytes.data(), c.path_bytes.size()));
+  // What another text of the program made may be another form.
+  const auto& program = q.cell.peer_program;
+  const std::string text = program.empty() ? "" : whole_text(program.back());
+  const std::string all = fmt::format(
+      "{}|{}|{}|{:x}|{:x}|{:x}", q.cell.peer, q.cell.batch, c.samples(),
+      XXH3_64bits(c.files.data(), c.files.size_bytes()),
+      XXH3_64bits(c.path_bytes.data(), c.path_bytes.size()), XXH3_64bits(text.data(), text.size()));
   std::string name = q.cell.peer.substr(q.cell.peer.rfind('/') + 1);
   std::ranges::replace(name, ':', '-');
   return fmt::format("{}/{}-{:016x}", settings.folder, name, XXH3_64bits(all.data(), all.size()));
