@@ -43,6 +43,8 @@ std::string unmodelled_node(const NodeWish& node) {
 // Of a map's part "depth" (docs/latency-map.md).
 constexpr std::uint32_t kFittedDepth = 64;
 
+constexpr std::uint64_t kFewRequests = 16;  // of a journal, or of somebody else
+
 }  // namespace
 
 std::vector<std::string> model_notes(const ModelSpec& model, const CellSettings& cell) {
@@ -101,6 +103,15 @@ std::vector<std::string> prediction_notes(const CellSettings& cell, const Plan& 
   return notes;
 }
 
+std::string requests_note(const PredictionRecord& prediction, const ProbeRecord& seen) {
+  const auto [less, more] = std::minmax(prediction.requests, seen.requests);
+  const bool clear = more - less > std::max(kFewRequests, more / 10);
+  return clear && seen.lost_events == 0
+             ? fmt::format("{} requests are predicted, and the probe saw {}: the epoch is another",
+                           format_count(prediction.requests), format_count(seen.requests))
+             : "";
+}
+
 void add_prediction(RunRecord& run, const PredictSettings& settings, const PredictedCell& of) {
   const auto p = predict_run(of.source, of.cell, of.planned, {settings, run.seed});
   if (!p) {
@@ -113,6 +124,10 @@ void add_prediction(RunRecord& run, const PredictSettings& settings, const Predi
   if (of.source.device) {
     std::ranges::move(queue_notes(queue_settings(of.source.device->disk), of.cell),
                       std::back_inserter(notes));
+  }
+  if (run.probe) {
+    notes.push_back(requests_note(*run.prediction, *run.probe));
+    std::erase(notes, "");
   }
   for (const std::string& note : notes) {
     run.warnings.push_back("prediction: " + note);

@@ -25,6 +25,9 @@ std::vector<std::string> model_notes(const ModelSpec& model, const CellSettings&
 std::vector<std::string> queue_notes(const std::vector<std::pair<std::string, std::string>>& queue,
                                      const CellSettings& cell);
 
+// Where the probe saw clearly another number of requests, of which the epoch was then; else empty.
+std::string requests_note(const PredictionRecord& prediction, const ProbeRecord& seen);
+
 struct PredictedCell {
   const Source& source;
   const CellSettings& cell;

@@ -68,6 +68,25 @@ TEST(PredictionNotes, NameTheQueueThatIsNotModelled) {
   EXPECT_TRUE(queue_notes({{"nomerges", "2"}}, cell).empty());
 }
 
+TEST(PredictionNotes, SayThatTheProbeSawOtherRequests) {
+  const auto note = [](std::uint64_t predicted, std::uint64_t seen, std::uint64_t lost = 0) {
+    PredictionRecord p;
+    p.requests = predicted;
+    ProbeRecord probe;
+    probe.requests = seen;
+    probe.lost_events = lost;
+    return requests_note(p, probe);
+  };
+  EXPECT_EQ(note(385, 853),
+            "385 requests are predicted, and the probe saw 853: the epoch is another");
+  EXPECT_NE(note(853, 385), "");
+  EXPECT_EQ(note(10, 26), "") << "a few are a journal's";
+  EXPECT_NE(note(10, 27), "");
+  EXPECT_EQ(note(900, 1000), "");
+  EXPECT_NE(note(899, 1000), "");
+  EXPECT_EQ(note(385, 853, 1), "") << "then it did not see all";
+}
+
 TEST(PredictionNotes, TheSpeedOfStoredRunsIsThatOfTheEmulatedDiskTheyStoodOn) {
   const auto of = [](const char* value) {
     return stored_speedup({{"loop1", "kind", "loop"}, {"loop0", "emulation", value}});
