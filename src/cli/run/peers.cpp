@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 
 #include "base/text.h"
 #include "cli/scripts.h"
+#include "os/file/file.h"
 #include "os/file/trust.h"
 
 namespace blksweep {
@@ -188,6 +190,14 @@ Result<> find_peer(CellSettings& cell) {
 }
 
 }  // namespace
+
+std::string peer_program_key(const CellSettings& cell) {
+  if (cell.peer_program.empty()) {
+    return "";
+  }
+  const std::string text = whole_text(cell.peer_program.back());
+  return fmt::format("|{:x}", XXH3_64bits(text.data(), text.size()));
+}
 
 Result<> find_peers(std::vector<CellSettings>& cells) {
   for (CellSettings& cell : cells) {

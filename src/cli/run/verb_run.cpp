@@ -26,7 +26,6 @@
 #include "experiment/experiment.h"
 #include "experiment/fallback.h"
 #include "experiment/run_node.h"
-#include "os/file/file.h"
 #include "os/file/kept_files.h"
 #include "os/process/signals.h"
 #include "rig/rig.h"
@@ -70,10 +69,7 @@ std::string experiment_key(const RunOptions& o, const Catalog& catalog) {
     for (const auto& [name, value] : describe(cell)) {
       all += "|" + name + "=" + value;
     }
-    if (!cell.peer_program.empty()) {  // edited since, it is another loader
-      const std::string text = whole_text(cell.peer_program.back());
-      all += fmt::format("|{:x}", XXH3_64bits(text.data(), text.size()));
-    }
+    all += peer_program_key(cell);
   }
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
 }
