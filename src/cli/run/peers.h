@@ -7,6 +7,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,8 +33,8 @@ Result<std::vector<CellSettings>> expand_with_peers(CellText text);
 // Names the program that each peer's cell executes.
 Result<> find_peers(std::vector<CellSettings>& cells);
 
-// Of the text of a peer's program, for the key of a sweep: edited since, it is another loader. Empty
-// of our own cells.
+// Of the text of a peer's program, for the key of a sweep: edited since, it is another loader.
+// Empty of our own cells.
 std::string peer_program_key(const CellSettings& cell);
 
 }  // namespace blksweep
