@@ -159,5 +159,20 @@ TEST(SummaryNumbers, APeerThatWasRenewedBetweenSessionsIsTold) {
   EXPECT_TRUE(summarize(input)[0].mixed.empty()) << "features of our own engine are facts of a run";
 }
 
+TEST(SummaryNumbers, TransfersAreTakenApartWhereAllOfThemIsKnown) {
+  CellSummary cell;
+  cell.label = "pinned";
+  cell.hidden_transfer = Level{0.982, 0.979, 0.984};
+  cell.exposed_transfer = Level{0.001, 0.001, 0.002};
+  EXPECT_EQ(summary_text({cell}).find("transfers at"), std::string::npos);
+  cell.transfer_rate = Level{11.9e9, 11e9, 12e9};
+  cell.fed_gap_ns = Level{3000, 2000, 4000};
+  EXPECT_NE(summary_text({cell}).find(
+                "pinned: transfers at 11.9 GB/s, 98.2 % (97.9..98.4) of their time behind kernels, "
+                "0.1 % (0.1..0.2) of the epoch exposed; 3us between kernels whose data were there"),
+            std::string::npos)
+      << summary_text({cell});
+}
+
 }  // namespace
 }  // namespace blksweep

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/rng.h"
 #include "support/trace_rig.h"
 #include "trace/import/csv.h"
@@ -135,6 +137,19 @@ TEST_F(TraceImport, LettersOfBlkparseAreOperationsAndFlags) {
   }
   expect_refused("8,0 1 1 0.5 697 D X 2048 + 8 [cat]\n", "\"X\" is no operation",
                  with_format("blkparse"));
+}
+
+// Of a command that is no access blkparse prints two lines: one request is left out, not two.
+TEST_F(TraceImport, ACommandWithoutAnAddressIsLeftOutOnce) {
+  const auto got = import(
+      "8,0 1 1 0.1 697 D N 36 (12 00 00 00 24 00 ..) [cat]\n"
+      "8,0 1 2 0.2 0 C N (12 00 00 00 24 00 ..) [0]\n"
+      "8,0 1 3 0.3 697 D R 2048 + 8 [cat]\n",
+      with_format("blkparse"));
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(got->records.size(), 1U);
+  EXPECT_NE(std::ranges::find(got->facts.notes, "1 requests without an address are left out"),
+            got->facts.notes.end());
 }
 
 // Below the steps of the clock a call has no length.

@@ -1,7 +1,6 @@
 #include "store/summary/mixed.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <set>
 
@@ -34,9 +33,7 @@ Names peer_programs(MixedRuns runs) {
   return programs;
 }
 
-std::string listed(const Names& names) {
-  return printable(fmt::format("{}", fmt::join(names, ", ")));
-}
+std::string listed(const Names& names) { return printable(joined(names, ", ")); }
 
 }  // namespace
 
