@@ -197,7 +197,7 @@ std::string percent_range(const Level& l) {
 }
 
 // "pageable: transfers at 11.9 GB/s, 98.2 % (97.9..98.4) of their time behind kernels, 0.1 %
-// (0.1..0.2) of the epoch exposed; 3us between kernels whose data were there".
+// (0.1..0.2) of the epoch exposed; 3 us between kernels whose data were there".
 std::string overlap_note(const CellSummary& c) {
   if (!c.hidden_transfer || !c.exposed_transfer || !c.transfer_rate) {
     return "";

@@ -114,7 +114,8 @@ class Blkparse : public TextParser {
     const bool sized = f_.size() > kCount && f_[kPlus] == "+";
     // "D FN [kworker]", and "C FN 0 [0]": what flushes and has no size writes nothing.
     const bool flush = !sized && f_[kRwbs].starts_with('F');
-    if (!flush && (f_.size() <= kSectorAt || !number<std::uint64_t>(f_[kSectorAt]))) {
+    // "D N 36 (12 00 ...", a command: 36 bytes, and no sector.
+    if (!flush && (!sized || !number<std::uint64_t>(f_[kSectorAt]))) {
       commands_ += what == Event::request ? 1U : 0U;
       return false;
     }
