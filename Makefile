@@ -101,10 +101,11 @@ sources := $(filter-out $(main) $(mpi_src) $(if $(filter 1,$(BPF)),$(bpf_off),$(
              $(if $(filter 1,$(CUDA)),$(cuda_off),$(cuda_on)),$(call in_src,*.cpp))
 
 # Sources of a room (src/os with its corners) are compiled some at a time, as even sets: reading headers is most of the work. What is
-# linked in place of something else or needs flags of its own is compiled alone; in small sets, so is what takes long.
+# linked in place of something else or needs flags of its own is compiled alone (what is linked with BPF=1 as sets of its own); in
+# small sets, so is what takes long.
 sets_of = $(shell printf '%s\n' $(1) | awk -F/ '{ room[NR] = $$1 "/" $$2; place[NR] = n[room[NR]]++; file[NR] = $$0 } END { \
             for (i = 1; i <= NR; ++i) { d = room[i]; sets = int(n[d] / $(2) + 0.5); \
-              print d "/set" int(place[i] * (sets ? sets : 1) / n[d]) ":" file[i] } }')
+              print d "/$(3)set" int(place[i] * (sets ? sets : 1) / n[d]) ":" file[i] } }')
 set_size := $(or $(SETS),24)
 small    := $(filter 1 2 3 4,$(set_size))
 slow    := $(if $(small),src/cli/command.cpp src/cli/run/options.cpp src/cli/run/answer.cpp \
@@ -121,7 +122,7 @@ threadless := $(if $(filter tsan,$(SAN)),$(foreach t,account account_% batch_slo
            pair_judge paired part_hash peer_report plan planned_epoch precision prediction_% probe_math quantile replay_orders rig rig_verdict \
            schedule series shuffle_quality simulate_epoch summary table tar trace_% units unpaired wide_view window_search,tests/unit/$(t)_test.cpp))
 in_sets := $(filter-out $(alone) $(threadless),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support standin,tests/$(t)/*.cpp)))
-sets    := $(call sets_of,$(in_sets),$(set_size))
+sets    := $(call sets_of,$(in_sets),$(set_size)) $(call sets_of,$(bpf_on),$(set_size),bpf_)
 sources_in = $(patsubst $(1):%,%,$(filter $(1):%,$(sets)))
 object_of  = $(if $(filter $(plain),$(1)),build,$(OBJ))/$(firstword $(patsubst %:$(1),%,$(filter %:$(1),$(sets))) $(1:.cpp=)).o
 objects_of = $(sort $(foreach s,$(1),$(call object_of,$(s))))
@@ -242,7 +243,7 @@ $(OBJ)/%.o: %.cpp Makefile $(OBJ)/config $$(if $$(filter 1,$$(PCH)),$$(call pch_
 
 # Which sources a folder's sets have: one more, or one less, and they are compiled anew.
 $(OBJ)/%/sets: FORCE
-	$(Q)mkdir -p $(@D) && echo '$(filter $*/set%,$(sets))' | cmp -s - $@ || echo '$(filter $*/set%,$(sets))' > $@
+	$(Q)mkdir -p $(@D) && echo '$(filter $*/set% $*/bpf_set%,$(sets))' | cmp -s - $@ || echo '$(filter $*/set% $*/bpf_set%,$(sets))' > $@
 set_objects := $(sort $(foreach s,$(sets),$(OBJ)/$(firstword $(subst :, ,$(s))).o))
 $(set_objects): $(OBJ)/%.o: $$(call sources_in,$$*) $(OBJ)/$$(*D)/sets Makefile $(OBJ)/config $$(if $$(filter 1,$$(PCH)),$$(call pch_of,$$*).gch)
 	$(call say,CXX,$(*D): $(basename $(notdir $(call sources_in,$*))))
