@@ -16,7 +16,7 @@ std::string shell_word(std::string_view text);
 // As one field of CSV (RFC 4180): in quotes where it needs them.
 std::string csv_field(std::string_view text);
 
-// Texts or whole numbers with `between` them. fmt::join costs each set of sources a second of compiling.
+// Texts or whole numbers with `between` them. fmt::join costs a second of compiling in each set.
 template <class Range>
 std::string joined(const Range& range, std::string_view between) {
   std::string all;

@@ -167,10 +167,11 @@ TEST(SummaryNumbers, TransfersAreTakenApartWhereAllOfThemIsKnown) {
   EXPECT_EQ(summary_text({cell}).find("transfers at"), std::string::npos);
   cell.transfer_rate = Level{11.9e9, 11e9, 12e9};
   cell.fed_gap_ns = Level{3000, 2000, 4000};
-  EXPECT_NE(summary_text({cell}).find(
-                "pinned: transfers at 11.9 GB/s, 98.2 % (97.9..98.4) of their time behind kernels, "
-                "0.1 % (0.1..0.2) of the epoch exposed; 3 us between kernels whose data were there"),
-            std::string::npos)
+  EXPECT_NE(
+      summary_text({cell}).find(
+          "pinned: transfers at 11.9 GB/s, 98.2 % (97.9..98.4) of their time behind kernels, "
+          "0.1 % (0.1..0.2) of the epoch exposed; 3 us between kernels whose data were there"),
+      std::string::npos)
       << summary_text({cell});
 }
 
