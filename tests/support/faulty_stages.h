@@ -33,10 +33,11 @@ namespace blksweep {
 struct FaultPlan {
   static constexpr std::uint32_t kNever = ~0U;
   std::uint32_t at_begin = kNever, at_finish = kNever, at_consume = kNever;
-  std::uint32_t forever = kNever;            // the copy that ends at a stop only
-  std::string refusal;                       // of making the copy stage; empty: it is made
-  bool loses_gpu = false;                    // with the first fault
-  std::function<void(std::uint32_t)> begun;  // after begin() of a batch
+  std::uint32_t forever = kNever;                 // the copy that ends at a stop only
+  std::string refusal;                            // of making the copy stage; empty: it is made
+  bool cold_copy = false, cold_consumer = false;  // their warm_up() fails
+  bool loses_gpu = false;                         // with the first fault
+  std::function<void(std::uint32_t)> begun;       // after begin() of a batch
 };
 
 struct FaultTrace {
@@ -54,6 +55,9 @@ class FaultyCopy final : public CopyStage {
   FaultyCopy(const FaultPlan& plan, FaultTrace& trace, std::stop_token stop)
       : plan_(plan), trace_(trace), stop_(std::move(stop)) {}
 
+  Result<> warm_up() override {
+    return plan_.cold_copy ? fail("copy's warm-up: made to fail") : Result<>();
+  }
   // A begin() that fails has started half of its copies.
   Result<> begin(std::uint32_t batch, std::span<const BatchPart> parts) override {
     ++trace_.begun;
@@ -105,6 +109,9 @@ class FaultyCopy final : public CopyStage {
 class FaultyConsumer final : public Consumer {
  public:
   FaultyConsumer(const FaultPlan& plan, FaultTrace& trace) : plan_(plan), trace_(trace) {}
+  Result<> warm_up() override {
+    return plan_.cold_consumer ? fail("consumer's warm-up: made to fail") : Result<>();
+  }
   bool waits_for(const BatchArrival& /*arrival*/) const override { return false; }
   Result<> launch(std::uint32_t /*batch*/, Nanos /*takes*/,
                   const BatchArrival& /*arrival*/) override {

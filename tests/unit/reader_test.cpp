@@ -311,5 +311,23 @@ TEST(Reader, StopEndsWithNothingInFlight) {
   }
 }
 
+// Of healthy reads in the plan's order: where each group that the engine was given begins.
+TEST(Reader, TellsWhichReadsBeganASubmission) {
+  for (const std::uint32_t depth : {1U, 8U}) {
+    ReaderRig rig(
+        {.data = {.files = 60}, .merge = {.merge = Merge::none}, .shuffle = {}, .depth = depth});
+    ASSERT_TRUE(rig.run());
+    expect_everything(rig);
+    std::vector<std::uint32_t> begins;
+    std::uint32_t next = 0;
+    for (const std::size_t reads : rig.engine.groups) {
+      begins.push_back(next);
+      next += static_cast<std::uint32_t>(reads);
+    }
+    EXPECT_EQ(next, rig.plan.reads.size());
+    EXPECT_EQ(rig.reader->submissions(), begins);
+  }
+}
+
 }  // namespace
 }  // namespace blksweep

@@ -303,5 +303,24 @@ TEST_F(StageFaults, AStopBehindTheLastBatchCostsNothing) {
   expect_complete(stored("emulated")[0]);
 }
 
+TEST_F(StageFaults, InTheWarmUpOfEitherStageBeginNoEpoch) {
+  add_gpu_cell();
+  for (const bool copy : {true, false}) {
+    settings_.key = copy ? "cold copy" : "cold consumer";
+    plan_.cold_copy = copy;
+    plan_.cold_consumer = !copy;
+    const auto ended = run();
+    ASSERT_TRUE(ended) << ended.error().message();
+    EXPECT_EQ(*ended, Exit::incomplete);
+    const std::vector<RunRecord> runs = stored("gpu");
+    ASSERT_EQ(runs.size(), 1U);
+    EXPECT_EQ(runs[0].samples, 0U);
+    EXPECT_TRUE(runs[0].incomplete_reason.starts_with(copy ? "copy's warm-up: made to fail"
+                                                           : "consumer's warm-up: made to fail"))
+        << runs[0].incomplete_reason;
+    EXPECT_EQ(trace_.begun, 0U);
+  }
+}
+
 }  // namespace
 }  // namespace blksweep
