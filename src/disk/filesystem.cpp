@@ -84,8 +84,13 @@ Result<> make_filesystem(const std::string& device, const std::string& type, boo
   command.push_back(device);
   BLKSWEEP_TRY(const ProcessResult made, run_tool(command, maker.package));
   if (!made.ok()) {
-    return fail(fmt::format("{} {}: {}", maker.command[0], device,
-                            one_line(made.err.empty() ? made.out : made.err)));
+    const std::string said = one_line(made.err.empty() ? made.out : made.err);
+    // mkfs.btrfs looks at the backing file of each loop device that is mounted.
+    const bool dead = said.find("Transport endpoint is not connected") != said.npos;
+    return fail(fmt::format("{} {}: {}{}", maker.command[0], device, said,
+                            dead ? " (the daemon of another disk ended: `blksweep disk list` names "
+                                   "it, `blksweep disk stop` takes it away)"
+                                 : ""));
   }
   return {};
 }

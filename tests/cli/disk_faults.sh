@@ -2,7 +2,8 @@
 # What goes wrong with an emulated disk is one clear error each, and everything can be taken away
 # afterwards: a daemon that is killed or held, a backing that is gone or full, a disk that is busy, an
 # interrupt at any time.
-# Side by side: on disks of its own; errors and what is left are looked at.
+# Alone: while a daemon is dead, mkfs.btrfs fails for every disk of the node (it looks at the backing file of each
+# loop device that is mounted).
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
@@ -85,6 +86,9 @@ writer=$!
 until [ -s "$tmp/mnt/fill" ]; do :; done
 kill -9 "$(daemon_pid)"
 wait "$writer" || true
+mkdir "$tmp/other"
+call disk start "$disk-2" --model none --size 128MiB --fs btrfs --mount "$tmp/other"
+expect_error 1 'mkfs.btrfs' 'the daemon of another disk ended' 'blksweep disk list'
 stop
 start --model none --size 64MiB --fs ext4 --mount "$tmp/mnt"
 kill -STOP "$(daemon_pid)"
