@@ -17,7 +17,14 @@ namespace {
 
 using support::TraceImport;
 
-class TraceExport : public TraceImport {};
+class TraceExport : public TraceImport {
+ protected:
+  auto import_again(const char* name = "exported") {
+    ImportSettings s;
+    s.inputs = {dir_.path(name)};
+    return import("", s);
+  }
+};
 
 TEST_F(TraceExport, TakesThePlaceOfOneInItsFormatAndNothingElse) {
   import("1,R,0,8192,31\n").value();
@@ -47,9 +54,7 @@ TEST_F(TraceExport, ComesBackFromEachFormat) {
     ASSERT_TRUE(report) << report.error().message();
     EXPECT_EQ(report->records, 4U);
     EXPECT_EQ(report->left_out, 0U);
-    ImportSettings s;
-    s.inputs = {dir_.path(name)};
-    const auto again = import("", s);
+    const auto again = import_again(name);
     ASSERT_TRUE(again) << again.error().message();
     EXPECT_EQ(again->records, first->records);
     if (format != ExportFormat::blktrace) {  // there, volumes are device numbers
@@ -69,9 +74,7 @@ TEST_F(TraceExport, BlktraceKeepsDevicesAndNumbersOtherVolumes) {
   auto reader = TraceReader::open(dir_.path("out"));
   const auto report = export_trace(*reader, ExportFormat::blktrace, dir_.path("exported"), stop_);
   ASSERT_TRUE(report) << report.error().message();
-  ImportSettings s;
-  s.inputs = {dir_.path("exported")};
-  const auto again = import("", s);
+  const auto again = import_again();
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(again->names, (std::vector<std::string>{"8,16", "4095,1048575", "259,2", "259,3"}));
   EXPECT_EQ(again->records, first->records) << "with the process of each";
@@ -100,9 +103,7 @@ TEST_F(TraceExport, BlktraceGivesNoNumberToTwoVolumes) {
   ASSERT_TRUE(import(text));
   auto reader = TraceReader::open(dir_.path("out"));
   ASSERT_TRUE(export_trace(*reader, ExportFormat::blktrace, dir_.path("exported"), stop_));
-  ImportSettings s;
-  s.inputs = {dir_.path("exported")};
-  const auto again = import("", s);
+  const auto again = import_again();
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(again->names,
             (std::vector<std::string>{"259,0", "259,1", "259,3", "8,16", "259,4", "259,5"}));
@@ -167,9 +168,7 @@ TEST_F(TraceExport, CsvKeepsNamesOfAllKinds) {
   dir_.write("t", bytes);
   auto reader = TraceReader::open(dir_.path("t"));
   ASSERT_TRUE(export_trace(*reader, ExportFormat::csv, dir_.path("exported"), stop_));
-  ImportSettings s;
-  s.inputs = {dir_.path("exported")};
-  const auto again = import("", s);
+  const auto again = import_again();
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(again->facts.kind, TraceKind::file);
   EXPECT_EQ(again->names, names);

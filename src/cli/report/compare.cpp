@@ -159,8 +159,7 @@ std::size_t in_both(const std::vector<const StoredRun*>& a,
 }
 
 ComparedCell compared(const ComparedSide& a, const ComparedSide& b, const Match& cell,
-                      const Match& base) {
-  const double error_rate = error_rate_of(a, b);
+                      const Match& base, double error_rate) {
   ComparedCell out;
   out.a = cell.a->cell;
   out.b = cell.b->cell;
@@ -290,7 +289,7 @@ Result<Comparison> compare(const ComparedSide& a, const ComparedSide& b,
   BLKSWEEP_TRY(const Match base, baseline_of(matched.both, baseline));
   std::vector<const StoredCell*> of_a, of_b;
   for (const Match& m : matched.both) {
-    out.cells.push_back(compared(a, b, m, base));
+    out.cells.push_back(compared(a, b, m, base, out.error_rate));
     of_a.push_back(m.a);
     of_b.push_back(m.b);
   }

@@ -5,9 +5,8 @@
 #include <array>
 #include <vector>
 
-#include "cli/run/cell_options.h"
-
 #include "base/text.h"
+#include "cli/run/cell_options.h"
 
 namespace blksweep {
 namespace {

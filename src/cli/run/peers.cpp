@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +11,7 @@
 
 #include "base/text.h"
 #include "cli/scripts.h"
-#include "os/file/file.h"
+#include "experiment/peer/peer_run.h"
 #include "os/file/trust.h"
 
 namespace blksweep {
@@ -192,11 +191,7 @@ Result<> find_peer(CellSettings& cell) {
 }  // namespace
 
 std::string peer_program_key(const CellSettings& cell) {
-  if (cell.peer_program.empty()) {
-    return "";
-  }
-  const std::string text = whole_text(cell.peer_program.back());
-  return fmt::format("|{:x}", XXH3_64bits(text.data(), text.size()));
+  return cell.peer_program.empty() ? "" : fmt::format("|{:x}", peer_program_hash(cell));
 }
 
 Result<> find_peers(std::vector<CellSettings>& cells) {

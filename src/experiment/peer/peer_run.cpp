@@ -44,13 +44,10 @@ std::string form_folder(const PairRequest& q, const PeerSettings& settings) {
     return "";
   }
   const Catalog& c = q.source.catalog;
-  // What another text of the program made may be another form.
-  const auto& program = q.cell.peer_program;
-  const std::string text = program.empty() ? "" : whole_text(program.back());
-  const std::string all = fmt::format(
-      "{}|{}|{}|{:x}|{:x}|{:x}", q.cell.peer, q.cell.batch, c.samples(),
-      XXH3_64bits(c.files.data(), c.files.size_bytes()),
-      XXH3_64bits(c.path_bytes.data(), c.path_bytes.size()), XXH3_64bits(text.data(), text.size()));
+  const std::string all =
+      fmt::format("{}|{}|{}|{:x}|{:x}|{:x}", q.cell.peer, q.cell.batch, c.samples(),
+                  XXH3_64bits(c.files.data(), c.files.size_bytes()),
+                  XXH3_64bits(c.path_bytes.data(), c.path_bytes.size()), peer_program_hash(q.cell));
   std::string name = q.cell.peer.substr(q.cell.peer.rfind('/') + 1);
   std::ranges::replace(name, ':', '-');
   return fmt::format("{}/{}-{:016x}", settings.folder, name, XXH3_64bits(all.data(), all.size()));
@@ -375,6 +372,12 @@ Result<MeasuredRun> PeerRun::measure() {
 }
 
 }  // namespace
+
+std::uint64_t peer_program_hash(const CellSettings& cell) {
+  const auto& program = cell.peer_program;
+  const std::string text = program.empty() ? "" : whole_text(program.back());
+  return XXH3_64bits(text.data(), text.size());
+}
 
 Result<MeasuredRun> measure_peer(const PairRequest& request, const PeerSettings& settings) {
   return PeerRun(request, settings).measure();

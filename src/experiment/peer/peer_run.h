@@ -12,6 +12,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "experiment/pair.h"
@@ -22,6 +23,10 @@ struct PeerSettings {
   std::string folder = {};  // of data in forms of the peers' own (--peer-data); empty: none
   Nanos patience = std::chrono::minutes(10);  // with its start, and with an epoch
 };
+
+// Of the text of the cell's peer program: edited since, it is another loader, and what it made
+// another form. Of nothing where the cell is our own.
+std::uint64_t peer_program_hash(const CellSettings& cell);
 
 Result<MeasuredRun> measure_peer(const PairRequest& request, const PeerSettings& settings);
 
