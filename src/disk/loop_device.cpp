@@ -53,6 +53,12 @@ bool is_bound(const std::string& disk) {
   return fs::exists("/sys/block/" + disk + "/loop/backing_file", ignored);
 }
 
+// Another number with each file that is attached (diskseq, since Linux 5.15), and the file's name.
+std::string attachment_of(const std::string& disk) {
+  const std::string block = "/sys/block/" + disk;
+  return first_line(block + "/diskseq") + " " + first_line(block + "/loop/backing_file");
+}
+
 // "": the disk (/sys/block/loop0) has no file.
 Result<std::string> backing_of(const std::string& disk) {
   Result<std::string> text = kernel_text(disk + "/loop/backing_file");
@@ -160,7 +166,7 @@ Result<AttachedLoop> attach_loop(const std::string& file, const LoopWish& wish) 
 }
 
 Result<> detach_loop(const std::string& disk) {
-  const std::string file = "/sys/block/" + disk + "/loop/backing_file";
+  const std::string attached = attachment_of(disk);
   {
     BLKSWEEP_TRY(const Fd device, open_for("/dev/" + disk, O_RDONLY));
     if (::ioctl(device.get(), LOOP_CLR_FD) != 0 && errno != ENXIO) {
@@ -168,8 +174,8 @@ Result<> detach_loop(const std::string& disk) {
     }
   }
   const std::int64_t until = now_ns() + kPatienceNs;
-  std::error_code ignored;
-  while (fs::exists(file, ignored)) {
+  // Its number may be another's at once, and then a file is attached to it all the time.
+  while (is_bound(disk) && attachment_of(disk) == attached) {
     if (now_ns() > until) {
       return fail("detach /dev/" + disk + ": another process holds it open: end it and try again");
     }

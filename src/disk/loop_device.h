@@ -34,7 +34,8 @@ struct AttachedLoop {
   QueueValues before;  // what its queue had
 };
 Result<AttachedLoop> attach_loop(const std::string& file, const LoopWish& wish = {});
-// Waits until the kernel let it go; somebody who holds it open is an error.
+// Waits until the kernel let it go; somebody who holds it open is an error. From then on the number
+// may be another's.
 Result<> detach_loop(const std::string& disk);
 // Of one that we added and that has no file: it goes. Others stay.
 void remove_own_loop(const std::string& disk);
