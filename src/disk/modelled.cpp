@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/units.h"
 #include "disk/disk.h"
@@ -11,6 +13,7 @@ namespace {
 
 constexpr double kLag = 1.2;         // of the modelled mean; the way there and back is in it
 constexpr std::uint64_t kFew = 30;   // replies that have no mean worth a word
+constexpr double kPlugNs = 3e5;      // a request waits for those submitted with it, at the most
 constexpr double kFewWrites = 0.05;  // of the replies: what was seen are reads
 
 }  // namespace
@@ -31,6 +34,17 @@ std::optional<ModelledReplies> modelled_replies(const std::string& disk) {
   const double mean = latency["mean"].is_number() ? latency["mean"].get<double>() : 0;
   return ModelledReplies{replies, stats["writes"].get<std::uint64_t>(),
                          mean * static_cast<double>(replies) / emulated->speedup};
+}
+
+double counted_mean_ns(const DiskStat& grown) {
+  if (grown.reads == 0 || grown.read_ms == 0) {
+    return 0;
+  }
+  // Whole milliseconds are told, so that one of them may be of what was before.
+  constexpr double kMs = 1e6;
+  const double mean =
+      static_cast<double>(grown.read_ms - 1) * kMs / static_cast<double>(grown.reads);
+  return std::max(0.0, mean - kPlugNs);
 }
 
 std::string lag_warning(const std::string& disk, const std::optional<ModelledReplies>& before,

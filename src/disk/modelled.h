@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 
+#include "os/block/blockdev.h"
+
 namespace blksweep {
 
 struct ModelledReplies {
@@ -19,6 +21,10 @@ struct ModelledReplies {
 
 // Of "loop3"; nullopt: it is none of ours, or its daemon does not answer.
 std::optional<ModelledReplies> modelled_replies(const std::string& disk);
+
+// What the reads that the kernel counted of a disk between two looks took of it at least, in the
+// mean; 0: not known. The count begins where a request is made, so that a scheduler's is in it.
+double counted_mean_ns(const DiskStat& grown);
 
 // Why reads that took `seen_ns` in the mean at the disk between two looks are not the model's;
 // empty: they are, or it is not known (few replies, or writes among them).

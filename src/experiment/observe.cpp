@@ -14,6 +14,7 @@
 #include "experiment/record/cache_record.h"
 #include "experiment/record/gpu_record.h"
 #include "node/cache/cache.h"
+#include "node/queue.h"
 #include "os/block/disk_use.h"
 #include "os/block/own_reads.h"
 #include "os/noise.h"
@@ -175,29 +176,38 @@ class ProbeObserver : public Observer {
   Result<> started_;
 };
 
-// Ends after ProbeObserver, which says what the block layer saw.
+// Ends after ProbeObserver, which says what the block layer saw. Without a probe it is the disk's
+// own count, which begins above the scheduler: with one it says nothing of the disk.
 class EmulationObserver : public Observer {
  public:
   explicit EmulationObserver(std::string disk) : disk_(std::move(disk)) {}
   Result<> begin() override {
     before_ = modelled_replies(disk_);
+    counted_before_ = counting_stat(disk_);
     return {};
   }
   Result<> end(RunRecord& record) override {
-    if (!before_ || !record.probe) {
+    if (!before_) {
       return {};
     }
-    const double seen = latency_mean(record.probe->latency_ns).value_or(0);
-    if (std::string text = lag_warning(disk_, before_, modelled_replies(disk_), seen);
-        !text.empty()) {
+    const auto probed = record.probe ? latency_mean(record.probe->latency_ns) : std::nullopt;
+    std::string text =
+        lag_warning(disk_, before_, modelled_replies(disk_), probed ? *probed : counted_mean());
+    if (!text.empty()) {
       record.warnings.push_back(std::move(text));
     }
     return {};
   }
 
  private:
+  double counted_mean() const {
+    const Result<DiskStat> now = counted_before_ ? counting_stat(disk_) : counted_before_;
+    return now && scheduler_of(disk_) == "none" ? counted_mean_ns(*now - *counted_before_) : 0;
+  }
+
   std::string disk_;
   std::optional<ModelledReplies> before_;
+  Result<DiskStat> counted_before_ = DiskStat{};
 };
 
 class CacheObserver : public Observer {
@@ -352,7 +362,7 @@ std::vector<std::unique_ptr<Observer>> observers_of(const RunRequest& q) {
     out.push_back(std::make_unique<GpuObserver>(q.cell.device_index,
                                                 q.source.device ? q.source.device->disk : ""));
   }
-  if (q.probe != nullptr && q.source.device) {
+  if (q.source.device) {
     out.push_back(std::make_unique<EmulationObserver>(q.source.device->disk));
   }
   if (q.probe != nullptr) {

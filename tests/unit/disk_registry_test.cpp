@@ -185,6 +185,20 @@ TEST(EmulatedDisk, ALoopDeviceOfSomebodyElseIsNone) {
   EXPECT_FALSE(emulated_disk("no-such-disk", Registry("/nonexistent")));
 }
 
+// Whole milliseconds are counted, and the time in the plug list is in them.
+TEST(ModelledReplies, CountedMeanIsNeverMoreThanTheDiskTook) {
+  DiskStat grown;
+  EXPECT_EQ(counted_mean_ns(grown), 0);
+  grown.read_ms = 21;
+  EXPECT_EQ(counted_mean_ns(grown), 0);
+  grown.reads = 40;
+  EXPECT_EQ(counted_mean_ns(grown), 200e3);
+  grown.reads = 100;
+  EXPECT_EQ(counted_mean_ns(grown), 0);
+  grown.read_ms = 0;
+  EXPECT_EQ(counted_mean_ns(grown), 0);
+}
+
 TEST(EmulatedDisk, LagsWhereItTookAFifthLongerThanItsModel) {
   const ModelledReplies before{100, 10, 5e6}, now{200, 10, 15e6};  // 100 us each
   EXPECT_EQ(lag_warning("loop3", before, now, 119e3), "");

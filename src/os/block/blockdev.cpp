@@ -186,7 +186,7 @@ Result<DiskStat> disk_stat(const std::string& disk) {
   DiskStat s;
   std::uint64_t other = 0;              // times and merged writes
   constexpr int kFieldsToDiscards = 4;  // times, and what is in flight
-  if (!(in >> s.reads >> s.read_merges >> s.read_sectors >> other >> s.writes >> other >>
+  if (!(in >> s.reads >> s.read_merges >> s.read_sectors >> s.read_ms >> s.writes >> other >>
         s.write_sectors)) {
     return fail("read " + path + ": no block statistics");
   }

@@ -43,13 +43,15 @@ bool is_under(const std::string& path, const std::string& mount_point);
 struct DiskStat {  // since boot, from /sys/block/*/stat
   std::uint64_t reads = 0, read_merges = 0, read_sectors = 0, writes = 0, write_sectors = 0;
   std::uint64_t discards = 0;  // before Linux 4.18: none
+  std::uint64_t read_ms = 0;   // sum over the reads, each from the bio's request to its end
   DiskStat operator-(const DiskStat& before) const {
     return {reads - before.reads,
             read_merges - before.read_merges,
             read_sectors - before.read_sectors,
             writes - before.writes,
             write_sectors - before.write_sectors,
-            discards - before.discards};
+            discards - before.discards,
+            read_ms - before.read_ms};
   }
 };
 
