@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "os/block/holders.h"
 #include "os/file/file.h"
 #include "os/file/folder_entries.h"
 
@@ -22,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kAttempts = 64;
-constexpr std::int64_t kPatienceNs = 10'000'000'000;
 
 std::string queue_file(const std::string& disk, const std::string& name) {
   return "/sys/block/" + disk + "/queue/" + name;
@@ -105,6 +105,13 @@ Result<std::optional<AttachedLoop>> try_attach(const std::string& disk, const Fd
               e == EINVAL || e == EPERM ? Exit::unsupported : Exit::failed);
 }
 
+std::string held_by(const std::string& device) {
+  const std::vector<Holder> holders = holders_of({device});
+  return holders.empty() ? "no process is seen that holds it; a mount in another mount namespace "
+                           "may (lsns -t mnt): end that and try again"
+                         : "held open by " + to_text(holders) + ": end them and try again";
+}
+
 }  // namespace
 
 Result<std::optional<std::string>> loop_of(const std::string& file) {
@@ -165,7 +172,7 @@ Result<AttachedLoop> attach_loop(const std::string& file, const LoopWish& wish) 
   return fail("attach a loop device: others were faster 64 times: try again");
 }
 
-Result<> detach_loop(const std::string& disk) {
+Result<> detach_loop(const std::string& disk, Nanos patience) {
   const std::string attached = attachment_of(disk);
   {
     BLKSWEEP_TRY(const Fd device, open_for("/dev/" + disk, O_RDONLY));
@@ -173,11 +180,11 @@ Result<> detach_loop(const std::string& disk) {
       return sys_error(errno, "detach /dev/" + disk);
     }
   }
-  const std::int64_t until = now_ns() + kPatienceNs;
+  const std::int64_t until = now_ns() + patience.count();
   // Its number may be another's at once, and then a file is attached to it all the time.
   while (is_bound(disk) && attachment_of(disk) == attached) {
     if (now_ns() > until) {
-      return fail("detach /dev/" + disk + ": another process holds it open: end it and try again");
+      return fail("detach /dev/" + disk + ": " + held_by("/dev/" + disk));
     }
     const timespec pause{.tv_sec = 0, .tv_nsec = 2'000'000};
     ::nanosleep(&pause, nullptr);

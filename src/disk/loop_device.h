@@ -9,9 +9,11 @@
 // Threads: independent functions; another process may take a free device first: attach tries again.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "disk/registry.h"
 
@@ -36,7 +38,7 @@ struct AttachedLoop {
 Result<AttachedLoop> attach_loop(const std::string& file, const LoopWish& wish = {});
 // Waits until the kernel let it go; somebody who holds it open is an error. From then on the number
 // may be another's.
-Result<> detach_loop(const std::string& disk);
+Result<> detach_loop(const std::string& disk, Nanos patience = std::chrono::seconds(10));
 // Of one that we added and that has no file: it goes. Others stay.
 void remove_own_loop(const std::string& disk);
 

@@ -49,7 +49,12 @@ double counted_mean_ns(const DiskStat& grown) {
 
 std::string lag_warning(const std::string& disk, const std::optional<ModelledReplies>& before,
                         const std::optional<ModelledReplies>& now, double seen_ns) {
-  if (!before || !now || now->replies < before->replies + kFew) {
+  if (before && !now) {
+    return disk +
+           ": the daemon of this emulated disk did not answer at the end: whether it kept up with "
+           "its model is not known";
+  }
+  if (!before || now->replies < before->replies + kFew) {
     return "";
   }
   const auto replies = static_cast<double>(now->replies - before->replies);

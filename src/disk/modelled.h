@@ -27,7 +27,8 @@ std::optional<ModelledReplies> modelled_replies(const std::string& disk);
 double counted_mean_ns(const DiskStat& grown);
 
 // Why reads that took `seen_ns` in the mean at the disk between two looks are not the model's;
-// empty: they are, or it is not known (few replies, or writes among them).
+// or that nobody can tell, its daemon being held by then; empty: they are, or it is not known (few
+// replies, or writes among them).
 std::string lag_warning(const std::string& disk, const std::optional<ModelledReplies>& before,
                         const std::optional<ModelledReplies>& now, double seen_ns);
 

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -68,6 +69,22 @@ TEST(LoopDevice, DetachedAlsoWhereAnotherProcessTakesItsNumberAtOnce) {
   EXPECT_EQ(loop_of(theirs)->value_or("none"), loop->disk);
   EXPECT_TRUE(detach_loop(loop->disk));
   EXPECT_EQ(loop_of(theirs)->value_or("none"), "none");
+}
+
+TEST(LoopDevice, HeldByNoProcessThatIsSeenSaysWhatMayHoldIt) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "needs root to set up a loop device";
+  }
+  const TempDir dir;
+  const Result<AttachedLoop> loop =
+      attach_loop(image(dir, "image"), {.number = {}, .direct_needed = false});
+  ASSERT_TRUE(loop) << loop.error().message();
+  Fd held(::open(("/dev/" + loop->disk).c_str(), O_RDONLY | O_CLOEXEC));  // by this process
+  const Result<> detached = detach_loop(loop->disk, std::chrono::milliseconds(20));
+  ASSERT_FALSE(detached);
+  EXPECT_NE(detached.error().message().find("another mount namespace may"), std::string::npos);
+  held.reset();
+  EXPECT_EQ(loop_of(dir.path("image"))->value_or("none"), "none");
 }
 
 }  // namespace
