@@ -228,7 +228,7 @@ data=$loopfs_mount/data
 "$blksweep" --quiet dataset make "$data" --count 20 --size 1MiB >/dev/null
 make_catalog "$data" "$tmp/data.cat"
 if unshare --pid --fork --mount-proc true 2>/dev/null; then
-  unshare --pid --fork --mount-proc "$blksweep" --quiet run --catalog "$tmp/data.cat" --no-ceiling --cache cold --buffered \
+  "${own_mounts[@]}" unshare --pid --fork --mount-proc "$blksweep" --quiet run --catalog "$tmp/data.cat" --no-ceiling --cache cold --buffered \
     --probe-layers --probe-cache --json >"$tmp/.out" || die "in a pid namespace: $?"
   "$python" - "$tmp/.out" <<'PY' || die 'in a pid namespace its own reads are its own'
 import json, sys

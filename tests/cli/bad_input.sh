@@ -72,7 +72,7 @@ near_misses() {
   mkdir "$tmp/sealed"
   if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
     # shellcheck disable=SC2016
-    err=$(unshare --mount --propagation private bash -c 'mount -t tmpfs -o ro,mode=0755 none "$1" && shift && exec "$@"' \
+    err=$("${own_mounts[@]}" bash -c 'mount -t tmpfs -o ro,mode=0755 none "$1" && shift && exec "$@"' \
       bash "$tmp/sealed" "$blksweep" --quiet run --catalog "$catalog" "${plain[@]}" --db "$tmp/sealed/new.db" 2>&1 >/dev/null) || true
     [[ $err == *'Read-only file system'* ]] || die "a read-only folder: $err"
   fi

@@ -82,7 +82,7 @@ at_once 1 'more than fit in memory' -- catalog "$theirs/holes" --records 4KiB -o
 at_once 0 '' -- cache warm "$theirs/holes"
 if unshare --mount true 2>/dev/null; then
   # shellcheck disable=SC2016
-  unshare --mount --propagation private timeout 5 bash -c 'mount -t tmpfs -o mode=0755 none "$1" && truncate -s 4E "$1/x" &&
+  "${own_mounts[@]}" timeout 5 bash -c 'mount -t tmpfs -o mode=0755 none "$1" && truncate -s 4E "$1/x" &&
     ulimit -v 2097152 && "$2" --quiet cache warm "$1"' bash "$theirs/holes" "$blksweep" >/dev/null 2>&1 || die 'cache warm of a hole without end'
 fi
 call dataset make "$mine/plain" --count 20 --size 4KiB

@@ -187,7 +187,7 @@ chmod -R a+rX "$root" "$tmp/disk/set"
 prepare=: # in a mount namespace of its own, before the root is entered
 in_mounts() {
   # shellcheck disable=SC2016
-  unshare --mount --propagation private bash -c '
+  "${own_mounts[@]}" bash -c '
     set -e
     mount --bind "$2/disk/set" "$1/data"
     mount --bind "$2/db" "$1/db"

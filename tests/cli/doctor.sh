@@ -175,7 +175,7 @@ out=''
 : >"$tmp/empty"
 if unshare -m mount --bind "$tmp/empty" /sys/kernel/btf/vmlinux 2>"$tmp/said"; then
   # shellcheck disable=SC2016
-  around=(unshare -m sh -c 'mount --bind "$0" /sys/kernel/btf/vmlinux && exec "$@"' "$tmp/empty")
+  around=("${own_mounts[@]}" sh -c 'mount --bind "$0" /sys/kernel/btf/vmlinux && exec "$@"' "$tmp/empty")
   agree 'no BTF' "$data" ready=True BTF=missing 'probe programs=missing' probe=missing
 else
   echo "no BTF: not forced here: $(cat "$tmp/said")"

@@ -9,6 +9,8 @@ refuse_call=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../support/refuse_call.py
 # An ordinary user of this test alone: locked memory is counted for all processes of a user together.
 nobody=$((100000 + $$))
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/blksweep-test.XXXXXX")
+# In front of a command: in a mount namespace of its own, which holds no other test's disks.
+own_mounts=("$(dirname "$refuse_call")/own_mounts.sh" "$tmp")
 status=0
 out=
 err=

@@ -10,5 +10,5 @@ command -v strace >/dev/null || skip 'needs strace'
 unshare --mount true || skip 'no mount namespaces here'
 chmod 755 "$tmp"
 mkdir "$tmp/work"
-unshare --mount --propagation private "$python" "$(dirname "$refuse_call")/hostile.py" "$blksweep" "$tmp/work" \
+"${own_mounts[@]}" "$python" "$(dirname "$refuse_call")/hostile.py" "$blksweep" "$tmp/work" \
   "${COUNT:-250}" "${SEED:-$RANDOM}"

@@ -47,7 +47,7 @@ exec "$mpi" "\$@"
 SH
   chmod +x "$tmp/.other"
   status=0
-  "${mpirun[@]}" -n "$n" unshare --mount "$tmp/.other" --data "$at" "$@" >"$tmp/.out" 2>"$tmp/.err" </dev/null || status=$?
+  "${mpirun[@]}" -n "$n" "${own_mounts[@]}" "$tmp/.other" --data "$at" "$@" >"$tmp/.out" 2>"$tmp/.err" </dev/null || status=$?
   out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
 }
 
@@ -66,7 +66,7 @@ make_nodes() {
   cat >"$tmp/.agent" <<SH
 #!/bin/bash
 shift
-exec ip netns exec $two unshare --uts bash -c 'hostname two && exec bash -c "\$0"' "\$*"
+exec ${own_mounts[*]@Q} ip netns exec $two unshare --uts bash -c 'hostname two && exec bash -c "\$0"' "\$*"
 SH
   chmod +x "$tmp/.agent"
 }
@@ -83,7 +83,7 @@ on_nodes() {
     --mca orte_tmpdir_base "$tmp" --mca odls_base_sigkill_timeout 2)
   status=0
   # shellcheck disable=SC2016
-  ip netns exec "$one" unshare --uts bash -c 'hostname one && exec "$@"' - mpirun --oversubscribe --bind-to none --allow-run-as-root \
+  "${own_mounts[@]}" ip netns exec "$one" unshare --uts bash -c 'hostname one && exec "$@"' - mpirun --oversubscribe --bind-to none --allow-run-as-root \
     "${net[@]}" --host 10.77.1.1:2,10.77.1.2:2 -n 4 "$mpi" "$@" >"$tmp/answer" 2>"$tmp/.err" </dev/null || status=$?
   err=$(cat "$tmp/.err")
 }

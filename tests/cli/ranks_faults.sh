@@ -132,7 +132,7 @@ echo 'a full disk: told, and named'
 # The memory that ranks of one node talk through is a disk, too: MPI does not start on that node.
 as_rank 1 'mount -t tmpfs -o size=64k tmpfs /dev/shm; dd if=/dev/zero of=/dev/shm/x bs=4k status=none'
 status=0
-"${mpirun[@]}" -n 3 unshare --mount "$mpi" --json --data "$tmp/data" --patience 5s >"$tmp/.out" 2>"$tmp/.err" </dev/null || status=$?
+"${mpirun[@]}" -n 3 "${own_mounts[@]}" "$mpi" --json --data "$tmp/data" --patience 5s >"$tmp/.out" 2>"$tmp/.err" </dev/null || status=$?
 out=$(cat "$tmp/.out") err=$(cat "$tmp/.err")
 expect_status 1 3
 [[ $err == *'blksweep-mpi: rank 1 '* ]] || die "the rank that MPI does not start on is named: $err"

@@ -53,7 +53,7 @@ CONF
 # node_up NAME : in a host name and a /dev/shm of its own, where Open MPI finds processes of one node
 node_up() {
   # shellcheck disable=SC2016
-  unshare --uts --mount bash -c 'hostname "$1" && mount -t tmpfs tmpfs /dev/shm && exec slurmd -N "$1" -c' - "$1"
+  "${own_mounts[@]}" unshare --uts bash -c 'hostname "$1" && mount -t tmpfs tmpfs /dev/shm && exec slurmd -N "$1" -c' - "$1"
 }
 
 slurm_down() {

@@ -348,7 +348,7 @@ echo 'two sweeps: fine'
 if unshare --mount true 2>/dev/null; then
   in_their_run() {
     # shellcheck disable=SC2016
-    unshare --mount --propagation private bash -c 'mount -t tmpfs tmpfs /run && mkdir -p /run/blksweep/{pins,disks/x/io,journal} &&
+    "${own_mounts[@]}" bash -c 'mount -t tmpfs tmpfs /run && mkdir -p /run/blksweep/{pins,disks/x/io,journal} &&
       echo "{}" >/run/blksweep/disks/x/state.json && chown -R nobody /run/blksweep && exec "$@"' bash "$blksweep" --quiet "$@"
   }
   for words in 'cache list' 'cache unpin --all' 'disk stats x' 'disk stop x' 'node restore'; do
