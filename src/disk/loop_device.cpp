@@ -105,11 +105,16 @@ Result<std::optional<AttachedLoop>> try_attach(const std::string& disk, const Fd
               e == EINVAL || e == EPERM ? Exit::unsupported : Exit::failed);
 }
 
-std::string held_by(const std::string& device) {
-  const std::vector<Holder> holders = holders_of({device});
-  return holders.empty() ? "no process is seen that holds it; a mount in another mount namespace "
-                           "may (lsns -t mnt): end that and try again"
-                         : "held open by " + to_text(holders) + ": end them and try again";
+// A container that was started while the disk was mounted has a mount of its own, which stays.
+std::string held_by(const std::string& disk) {
+  if (const auto holders = holders_of({"/dev/" + disk}); !holders.empty()) {
+    return "held open by " + to_text(holders) + ": end them and try again";
+  }
+  const Result<BlockDevice> device = block_device_of_name(disk);
+  const auto mounted = device ? mounting_processes(*device) : std::vector<Holder>();
+  return mounted.empty() ? "held open by a process that is not seen here: end it and try again"
+                         : "it is mounted in the mount namespace of " + to_text(mounted) +
+                               ": unmount it there and try again";
 }
 
 }  // namespace
@@ -184,7 +189,7 @@ Result<> detach_loop(const std::string& disk, Nanos patience) {
   // Its number may be another's at once, and then a file is attached to it all the time.
   while (is_bound(disk) && attachment_of(disk) == attached) {
     if (now_ns() > until) {
-      return fail("detach /dev/" + disk + ": " + held_by("/dev/" + disk));
+      return fail("detach /dev/" + disk + ": " + held_by(disk));
     }
     const timespec pause{.tv_sec = 0, .tv_nsec = 2'000'000};
     ::nanosleep(&pause, nullptr);

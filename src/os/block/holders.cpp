@@ -105,6 +105,16 @@ std::vector<Holder> holders_of(const std::vector<std::string>& paths) {
   return out;
 }
 
+std::vector<Holder> mounting_processes(const BlockDevice& device) {
+  std::vector<Holder> out = other_processes();
+  std::erase_if(out, [&device](const Holder& h) {
+    const auto all = mounts(fmt::format("/proc/{}/mountinfo", h.pid));
+    return std::ranges::none_of(
+        all, [&](const MountFacts& m) { return is_mount_of(m, device.dev, device.node); });
+  });
+  return out;
+}
+
 std::string to_text(const std::vector<Holder>& holders) {
   std::string out;
   for (std::size_t i = 0; i < std::min(holders.size(), kNamed); ++i) {

@@ -34,6 +34,8 @@ std::vector<Holder> other_processes();
 // Processes other than this one that have one of the paths, or something below it, open, mapped or
 // as their folder.
 std::vector<Holder> holders_of(const std::vector<std::string>& paths);
+// Processes that have the device mounted, wherever their mount namespace has it.
+std::vector<Holder> mounting_processes(const BlockDevice& device);
 std::string to_text(const std::vector<Holder>& holders);  // "bash (12), fio (15)"
 
 }  // namespace blksweep
