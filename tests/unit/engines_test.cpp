@@ -23,6 +23,7 @@
 #include "io/engine_trial.h"
 #include "io/hint_engine.h"
 #include "support/engines.h"
+#include "support/map_advice.h"
 #include "support/sanitizers.h"
 #include "support/temp_dir.h"
 
@@ -283,6 +284,8 @@ TEST(MmapEngine, TakesEachAdvice) {
     EXPECT_EQ(reads.read({{0, kFileBytes}}).front(), static_cast<std::int32_t>(kFileBytes));
     EXPECT_EQ(reads.engine().facts().features, "madvise " + std::string(to_string(advice)));
     EXPECT_EQ(reads.engine().facts().refused, "");
+    EXPECT_EQ(support::map_advice(file.path()),
+              advice == MapAdvice::willneed ? "normal" : to_string(advice));
   }
 }
 
