@@ -1,7 +1,7 @@
 """Runs one command of a campaign so that nothing of it stays: no process, no mount, no file in $TMPDIR, no loop device on one.
 
 A changed program may loop, or ask for all memory: time of the CPU, memory and core files are bounded. As root the command has
-processes and mounts of its own (unshare), which the kernel ends with it.
+processes, mounts and a /run of its own (unshare), which the kernel ends with it, and holds no disk that others have mounted.
 """
 
 import contextlib
@@ -19,8 +19,9 @@ STOP = threading.Event()  # set: every command is ended, and asking for another 
 NEVER = threading.Event()
 MEMORY = 6 << 30          # bytes of data, of each process
 UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+OWN_MOUNTS = pathlib.Path(__file__).resolve().parents[2] / "tests/support/own_mounts.sh"
 # The first process of a namespace ignores signals: a shell is that.
-OWN = (*UNSHARE, "sh", "-c", '"$@"; exit $?', "first") if os.geteuid() == 0 and shutil.which("unshare") else ()
+OWN = (*UNSHARE, str(OWN_MOUNTS), "--inside", "/none", "sh", "-c", 'mount -t tmpfs tmpfs /run && "$@"; exit $?', "first") if os.geteuid() == 0 and shutil.which("unshare") else ()
 
 
 class Interrupted(Exception):
@@ -73,6 +74,16 @@ def loops_on(folder):
                 found.append(f"/dev/{path.parent.parent.name}")
         except OSError:
             pass  # detached meanwhile
+    return found
+
+
+def dead_loops(block="/sys/block"):
+    """Loop devices on the file of an emulated disk that ended with its mount namespace: nobody can reach it any more."""
+    found = []
+    for path in pathlib.Path(block).glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):
+            if path.read_text() == "/data\n" and not os.path.exists("/data"):
+                found.append(f"/dev/{path.parent.parent.name}")
     return found
 
 
@@ -130,6 +141,6 @@ def bounded(command, cwd, seconds, cpu_seconds, env=None, needless=NEVER):
     try:
         return ended((*OWN, *bounds, *command), cwd, seconds, None, {**(env or {}), "TMPDIR": folder}, needless)
     finally:
-        for loop in loops_on(folder):
+        for loop in (*loops_on(folder), *dead_loops()):
             subprocess.run(("losetup", "-d", loop), check=False, capture_output=True)
         shutil.rmtree(folder, ignore_errors=True)

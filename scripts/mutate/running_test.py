@@ -67,6 +67,16 @@ class Running(unittest.TestCase):
             running.ended(("true",), self.folder.name, 600)
 
 
+class DeadLoops(unittest.TestCase):
+    def test_are_those_whose_file_no_mount_leads_to(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("loop1", "/data"), ("loop2", "/run/blksweep/disks/d/io/data"), ("loop3", "/tmp/data")):
+                file = pathlib.Path(folder) / name / "loop/backing_file"
+                file.parent.mkdir(parents=True)
+                file.write_text(f"{text}\n")
+            self.assertEqual(running.dead_loops(folder), ["/dev/loop1"])
+
+
 class Queues(unittest.TestCase):
     def test_are_as_they_were_whatever_happens(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -27,9 +27,9 @@ class Ext4Loop {
       why_ = "needs root to set up a loop device";
       return;
     }
-    char name[] = "/tmp/blksweep-ext4-XXXXXX";
-    if (::mkdtemp(name) == nullptr) {
-      why_ = "cannot make a directory in /tmp";
+    std::string name = std::filesystem::temp_directory_path() / "blksweep-ext4-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) {
+      why_ = "cannot make " + name;
       return;
     }
     base_ = name;
