@@ -1,4 +1,5 @@
 """How epochs of ranks scale with the number of ranks, of a results database."""
+import json
 import pathlib
 import statistics
 
@@ -11,13 +12,41 @@ COLUMNS = [*NAMES, *(f"json_extract(document, '$.{name}')" for name in OF_DATA)]
 RANKS_QUERY = f"SELECT {', '.join(COLUMNS)} FROM ranks ORDER BY ranks_id"
 MOST_LINES = 6
 WHERE = ("hostname", "kernel", "git_revision")  # of rank 0: other machines and programs are not compared
+KEYS_QUERY = "SELECT ranks_id, key FROM ranks"
+LONGEST_KEY = 1 << 20  # with the disk and its queue: one that was cut would be that of other settings, too
+SAID = ("split", "barrier", "order", "merge", "shuffle", "window_scope")  # of each row, by label()
 
 
 def everything(db):
     """All of them, oldest first; empty for a database of before there were any."""
     if not load.rows(db, "SELECT 1 FROM sqlite_master WHERE name = 'ranks'"):
         return []
-    return [dict(zip(NAMES + OF_DATA, row)) for row in load.rows(db, RANKS_QUERY, longest=load.LONGEST_ON_PAGE)]
+    found = [dict(zip(NAMES + OF_DATA, row)) for row in load.rows(db, RANKS_QUERY, longest=load.LONGEST_ON_PAGE)]
+    keys = dict(load.rows(db, KEYS_QUERY, longest=LONGEST_KEY))
+    return set_apart([{**row, "key": keys[row["ranks_id"]]} for row in found])
+
+
+def asked_for(row):
+    """{setting: value} of a row's key; empty where it is none."""
+    try:
+        key = json.loads(row["key"])
+    except ValueError:
+        return {}
+    return key if isinstance(key, dict) else {}
+
+
+def set_apart(found):
+    """The rows with `apart`: "batch 16, disk 2", the settings that not all have alike (as src/cli/report/ranks.cpp)."""
+    keys = [asked_for(row) for row in found]
+    names = [name for name in dict.fromkeys(n for key in keys for n in key)
+             if name not in SAID and any(key.get(name) != keys[0].get(name) for key in keys)]
+
+    def word(name, value):
+        if isinstance(value, dict):  # what has parts of its own is numbered
+            distinct = list({json.dumps(key.get(name)): None for key in keys})
+            value = distinct.index(json.dumps(value)) + 1
+        return f"{name.replace('_', ' ')} {value if isinstance(value, str) else json.dumps(value)}"
+    return [{**row, "apart": ", ".join(word(name, key.get(name)) for name in names)} for row, key in zip(found, keys)]
 
 
 def label(row):
@@ -26,6 +55,7 @@ def label(row):
     per_rank = " per rank" if row["window_scope"] == "rank" else ""
     parts += [row["shuffle"] + per_rank] if row["shuffle"] != "none" else []
     parts += [f"barrier {row['barrier']}"] if row["barrier"] != "none" else []
+    parts += [row["apart"]] if row.get("apart") else []
     return ", ".join(parts)
 
 

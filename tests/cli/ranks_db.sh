@@ -52,6 +52,7 @@ alone "$db"
 call report "$db"
 expect_status 0
 [[ $out == *efficiency* && $out == *'incomplete: rank '* ]] || die 'the report has a row for each'
+[[ $out == *'set apart by'* && $out == *'batch '* ]] || die "rows that differ by what has no column say by what: $out"
 call report "$db" --json
 expect_status 0
 "$python" - "$tmp/.out" <<'PY' || die 'efficiency'

@@ -1,6 +1,10 @@
 """How epochs of ranks scale, on made-up rows with known answers."""
+import contextlib
+import json
 import pathlib
+import sqlite3
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/figures"))
@@ -63,6 +67,32 @@ class Scaling(unittest.TestCase):
 
     def test_windows_of_their_own_are_said(self):
         self.assertEqual(scaling.label(row(1, 1.0, window_scope="rank")), "batch, lba, full per rank, barrier batch")
+
+    def test_settings_that_have_no_word_of_their_own_are_told_where_they_differ(self):
+        disks = [{"device": "/dev/a", "queue": {"scheduler": name}} for name in ("none", "bfq")]
+        keys = [json.dumps({"split": split, "batch": batch, "depth": 32, "disk": disk})
+                for split, batch, disk in (("batch", 16, disks[0]), ("batch", 256, disks[0]), ("sample", 16, disks[1]))]
+        found = scaling.set_apart([row(ranks, 100.0, key=key) for key in keys[:2] for ranks in (1, 2)])
+        self.assertEqual([name for name, _ in scaling.lines(found)],
+                         [f"batch, lba, full, barrier batch, batch {size}" for size in (16, 256)])
+        self.assertEqual([r["apart"] for r in scaling.set_apart([row(1, 1.0, key=key) for key in keys])],
+                         ["batch 16, disk 1", "batch 256, disk 1", "batch 16, disk 2"])
+        self.assertEqual([r["apart"] for r in scaling.set_apart([row(1, 1.0), row(2, 1.0)])], ["", ""])
+
+    def test_keys_are_compared_to_their_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "ranks.db"
+            with contextlib.closing(sqlite3.connect(path)) as db:
+                db.execute(f"CREATE TABLE ranks ({', '.join(scaling.NAMES)}, document)")
+                for ranks, scheduler in ((1, "none"), (2, "bfq")):
+                    key = json.dumps({"data": "x" * 2 * load.LONGEST_ON_PAGE, "disk": {"scheduler": scheduler}})
+                    values = {**row(ranks, 100.0, key=key), "ranks_id": ranks, "document": "{}"}
+                    columns = (*scaling.NAMES, "document")
+                    db.execute(f"INSERT INTO ranks VALUES ({', '.join('?' * len(columns))})", [values[n] for n in columns])
+                db.commit()
+            found = scaling.everything(path)
+        self.assertEqual(scaling.lines(found), [])
+        self.assertEqual([r["apart"] for r in found], ["disk 1", "disk 2"])
 
     def test_settings_with_one_number_of_ranks_have_no_line(self):
         found = [row(1, 100.0), row(2, 100.0, key="b")]

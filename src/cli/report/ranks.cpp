@@ -44,6 +44,61 @@ Json document_of(const RanksRow& r) {
   return document.is_object() ? document : Json::object();
 }
 
+// Of each row what was asked for (its key), without what has a column.
+using AskedFor = std::vector<Json>;
+
+AskedFor asked_for(const std::vector<StoredRanks>& all) {
+  AskedFor out;
+  for (const StoredRanks& r : all) {
+    Json key = parse_json(r.row.key);
+    out.push_back(key.is_object() ? std::move(key) : Json::object());
+    for (const char* column : {"split", "barrier", "order", "merge", "shuffle", "window_scope"}) {
+      out.back().erase(column);
+    }
+  }
+  return out;
+}
+
+// What has parts of its own (the disk) is numbered.
+std::string value_text(const AskedFor& all, const std::string& name, const Json& value) {
+  if (!value.is_object()) {
+    return value.is_string() ? value.get<std::string>() : json_line(value);
+  }
+  std::vector<Json> distinct;
+  for (const Json& one : all) {
+    if (std::find(distinct.begin(), distinct.end(), one.value(name, Json())) == distinct.end()) {
+      distinct.push_back(one.value(name, Json()));
+    }
+  }
+  return std::to_string(std::find(distinct.begin(), distinct.end(), value) - distinct.begin() + 1);
+}
+
+// Names of those that not all rows have alike.
+std::vector<std::string> differing(const AskedFor& all) {
+  std::vector<std::string> names;
+  for (const Json& one : all) {
+    for (const auto& [name, value] : one.items()) {
+      const auto other = [&](const Json& s) { return s.value(name, Json()) != value; };
+      if (std::find(names.begin(), names.end(), name) == names.end() &&
+          std::any_of(all.begin(), all.end(), other)) {
+        names.push_back(name);
+      }
+    }
+  }
+  return names;
+}
+
+// "batch 16, disk 2"
+std::string apart_text(const AskedFor& all, const std::vector<std::string>& names, const Json& of) {
+  std::string out;
+  for (const std::string& name : names) {
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    out += (out.empty() ? "" : ", ") + words + " " + value_text(all, name, of.value(name, Json()));
+  }
+  return out;
+}
+
 // cached: what caches had of the pages of what came; unknown: the kernel does not tell.
 struct Fed {
   const StoredRanks& stored;
@@ -107,9 +162,7 @@ std::string state_of(const Fed& one) {
          (one.warnings.empty() ? "" : "; " + one.warnings.front());
 }
 
-}  // namespace
-
-std::string ranks_text(const std::vector<StoredRanks>& all) {
+Table table_of_ranks(bool apart) {
   Table table;
   table.column("ranks");
   for (const char* title : {"nodes", "split", "barrier", "order", "merge", "shuffle"}) {
@@ -118,17 +171,45 @@ std::string ranks_text(const std::vector<StoredRanks>& all) {
   for (const char* title : {"samples/s", "throughput", "batch", "skew", "cached", "efficiency"}) {
     table.column(title);
   }
+  if (apart) {
+    table.column("set apart by", Table::Align::left);
+  }
   table.column("state", Table::Align::left);
+  return table;
+}
+
+std::vector<std::string> row_of(const std::vector<Fed>& all, const Fed& one) {
+  const RanksRow& r = one.stored.row;
+  const auto of_one = efficiency(all, one);
+  return {std::to_string(r.ranks),
+          std::to_string(r.nodes),
+          r.split,
+          r.barrier,
+          r.order,
+          r.merge,
+          shuffle_text(r),
+          fmt::format("{:.0f}", r.samples_per_s),
+          format_bytes({static_cast<std::uint64_t>(r.bytes_per_s)}) + "/s",
+          time_text(r.batch_ns),
+          skew_text(r),
+          one.cached ? fmt::format("{:.0f} %", 100 * *one.cached) : "-",
+          of_one ? fmt::format("{:.2f}", *of_one) : "-",
+          state_of(one)};
+}
+
+}  // namespace
+
+std::string ranks_text(const std::vector<StoredRanks>& all) {
+  const AskedFor asked = asked_for(all);
+  const std::vector<std::string> names = differing(asked);
+  Table table = table_of_ranks(!names.empty());
   const std::vector<Fed> fed = fed_of(all);
-  for (const Fed& one : fed) {
-    const RanksRow& r = one.stored.row;
-    const auto of_one = efficiency(fed, one);
-    table.row({std::to_string(r.ranks), std::to_string(r.nodes), r.split, r.barrier, r.order,
-               r.merge, shuffle_text(r), fmt::format("{:.0f}", r.samples_per_s),
-               format_bytes({static_cast<std::uint64_t>(r.bytes_per_s)}) + "/s",
-               time_text(r.batch_ns), skew_text(r),
-               one.cached ? fmt::format("{:.0f} %", 100 * *one.cached) : "-",
-               of_one ? fmt::format("{:.2f}", *of_one) : "-", state_of(one)});
+  for (std::size_t i = 0; i < fed.size(); ++i) {
+    std::vector<std::string> row = row_of(fed, fed[i]);
+    if (!names.empty()) {
+      row.insert(row.end() - 1, apart_text(asked, names, asked[i]));
+    }
+    table.row(std::move(row));
   }
   return table.text();
 }
