@@ -188,6 +188,8 @@ class Loader:
         decides = {**self._order, "places": self.catalog.places(self._order["order"])}
         if self._order["shuffle"] in ("buffer", "reservoir"):
             decides["granule"] = self.catalog.native.granule({**self._order, **self._other})
+            if "window_percent" in self._order and not self._other["direct"]:
+                decides["share_of"] = "memory"  # states of when it was of the files' bytes have another order
         return decides
 
     def state_dict(self) -> dict:

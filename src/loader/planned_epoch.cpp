@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 
 #include "base/clock.h"
@@ -12,15 +11,15 @@
 #include "loader/verify.h"
 #include "os/memory/memory_room.h"
 #include "plan/epoch_part.h"
+#include "plan/schedule_room.h"
 
 namespace blksweep {
 namespace {
 
 constexpr std::uint64_t kMostPositions = std::uint64_t{1} << 31;  // 32-bit counters with a stop bit
 
-Bytes parcel_bytes(const Plan& plan) {
-  return {std::accumulate(plan.parcel_bytes.begin(), plan.parcel_bytes.end(), std::uint64_t{0})};
-}
+// As the window counts them: a buffered read of 10 bytes takes 512 of it.
+Bytes parcel_bytes(const Plan& plan) { return {all_parcels(plan, granule_of(plan))}; }
 
 std::uint32_t longest_read(const Plan& plan) {
   std::uint32_t most = 0;

@@ -14,13 +14,6 @@
 namespace blksweep {
 namespace {
 
-// Direct reads of whole blocks keep whole blocks in the arena; anything else gets 512-byte units.
-std::uint32_t granule_of(const Plan& plan) {
-  const bool blocks = std::ranges::all_of(
-      plan.parcel_bytes, [](std::uint32_t bytes) { return bytes % kPageBytes == 0; });
-  return blocks ? kPageBytes : kSlotUnit;
-}
-
 // Room for samples that are in memory because a horizon reads them before their turn; a full
 // shuffle has them all in memory anyhow. Not what this plan's epochs took: what is left is the
 // shuffle's, and an epoch leaves the window in the same order whichever others are planned with it.

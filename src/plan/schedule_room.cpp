@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/batch_slots.h"
 #include "plan/schedule_gates.h"
 
 namespace blksweep {
@@ -34,6 +35,12 @@ std::vector<std::uint32_t> count_users(const Plan& plan) {
     }
   }
   return users;
+}
+
+std::uint32_t granule_of(const Plan& plan) {
+  const bool blocks = std::ranges::all_of(
+      plan.parcel_bytes, [](std::uint32_t bytes) { return bytes % kPageBytes == 0; });
+  return blocks ? kPageBytes : kSlotUnit;
 }
 
 std::uint64_t all_parcels(const Plan& plan, std::uint32_t granule) {

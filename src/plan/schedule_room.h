@@ -14,6 +14,9 @@ namespace blksweep {
 // Shared parcels only (else empty): samples per parcel.
 std::vector<std::uint32_t> count_users(const Plan& plan);
 
+// Direct reads of whole blocks keep whole blocks in the arena; anything else gets 512-byte units.
+std::uint32_t granule_of(const Plan& plan);
+
 // All parcels of all epochs.
 std::uint64_t all_parcels(const Plan& plan, std::uint32_t granule);
 

@@ -52,6 +52,14 @@ class Resume(DataTest):
             _, state = some(loader, batches)  # as JSON
             self.assertEqual(indices(self.at(state, **given)), indices(self.at(loader.state_dict(), **given)))
 
+    def test_of_a_window_that_was_a_share_of_the_files_bytes_is_refused(self):
+        given = {"direct": False, "shuffle": "buffer", "window": "20%"}
+        _, state = some(self.loader(batch_size=10, **given), 2)
+        self.at(state, **given)
+        del state["settings"]["share_of"]
+        with self.assertRaisesRegex(ValueError, "share_of"):
+            self.at(state, **given)
+
     def test_is_the_next_epoch_at_the_end(self):
         loader = self.loader(batch_size=100)
         part, state = some(loader, 3)
