@@ -8,7 +8,7 @@ import common
 import load as data
 import style
 
-QUERY = ("SELECT cell_id, bytes_per_s, bytes, quality_label_mix, quality_displacement FROM good_run "
+QUERY = ("SELECT cell_id, bytes_per_s, window_peak_bytes, quality_label_mix, quality_displacement FROM good_run "
          "ORDER BY cell_id, repeat")
 MEASURES = {"label mix": 3, "displacement": 4}  # with the column of QUERY; the first that all runs have
 MARKERS = "osD^vP*X<>"
@@ -16,11 +16,11 @@ UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 MOST_TICKS = 5
 
 
-def window_bytes(word, epoch_bytes):
-    """Of "64MiB" or "10%"; None: it is no window."""
-    share = re.fullmatch(r"([\d.e+-]+)%", word)
-    if share:
-        return float(share[1]) / 100 * epoch_bytes
+def window_bytes(word, peaks):
+    """Of "64MiB"; of "10%" what it came to: a share of what an epoch takes in memory, where small samples take whole
+    blocks. None: it is no window."""
+    if re.fullmatch(r"[\d.e+-]+%", word):
+        return statistics.median(peaks) if peaks else None
     size = re.fullmatch(r"(\d+)(B|KiB|MiB|GiB)", word)
     return int(size[1]) * UNITS[size[2]] if size else None
 
@@ -58,8 +58,7 @@ def load(db, cells):
         line = []
         for cell in group:
             of_cell = runs.get(cell.cell_id, [])
-            epoch = statistics.median(row[2] for row in of_cell) / int(cell.settings.get("epochs") or 1)
-            size = window_bytes(cell.settings["window"], epoch)
+            size = window_bytes(cell.settings["window"], [row[2] for row in of_cell if row[2]])
             if size:
                 line.append((size, cell, [row[1] for row in of_cell], [row[MEASURES[measure]] for row in of_cell]))
         lines.append((name_of(group), sorted(line, key=lambda point: point[0])))
@@ -156,7 +155,7 @@ def describe(loaded, cells):
     measure, lines = loaded
     counts = [len(point[2]) for _, line in lines for point in line]
     return (f"Throughput and {measure} (1: as a full permutation) over the size of the window, of cells that differ in "
-            f"it alone: medians and ranges ({common.span(counts, 'repeat')} a cell). Last panel: one against the other; filled, "
+            f"it alone (of a share of the data what was held at most): medians and ranges ({common.span(counts, 'repeat')} a cell). Last panel: one against the other; filled, "
             "on the line and with its window's size: no other window is better in both (Pareto front).")
 
 

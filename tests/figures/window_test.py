@@ -24,12 +24,20 @@ def ratio(value, low=None, high=None, shown=None):
 
 
 class Windows(unittest.TestCase):
-    def test_sizes_are_shares_of_an_epoch_or_bytes(self):
-        self.assertEqual(window.window_bytes("10%", 1000), 100)
-        self.assertEqual(window.window_bytes("2.5%", 1000), 25)
-        self.assertEqual(window.window_bytes("64MiB", 1000), 64 << 20)
-        self.assertEqual(window.window_bytes("100B", 1000), 100)
-        self.assertIsNone(window.window_bytes("-", 1000))
+    def test_sizes_are_bytes_and_of_shares_what_they_came_to(self):
+        self.assertEqual(window.window_bytes("10%", [100, 300, 200]), 200)
+        self.assertEqual(window.window_bytes("2.5%", [25]), 25)
+        self.assertEqual(window.window_bytes("64MiB", [1000]), 64 << 20)
+        self.assertEqual(window.window_bytes("100B", [1000]), 100)
+        self.assertIsNone(window.window_bytes("-", [1000]))
+
+    def test_a_share_of_tiny_samples_stands_behind_a_smaller_size(self):
+        """1,000 files of 10 bytes take 512 of the window each."""
+        cells = [cell(1, "window 10%", order="lba", window="10%"), cell(2, "window 16KiB", order="lba", window="16KiB")]
+        rows = [(1, 1e6, 51_200, 0.2, 0.2), (2, 1e6, 16_384, 0.06, 0.06)]
+        with mock.patch.object(load, "rows", return_value=rows):
+            _, ((_, line),) = window.load("r.db", cells)
+        self.assertEqual([(size, of.cell_id) for size, of, *_ in line], [(16_384, 2), (51_200, 1)])
 
     def test_only_cells_that_differ_in_their_window_alone(self):
         cells = [cell(1, order="lba", window="10%"), cell(2, order="lba", window="20%"),
@@ -56,7 +64,7 @@ class Windows(unittest.TestCase):
 
     def test_draws_in_both_scales_and_widths(self):
         cells = [cell(n, f"lba + buffer + window {w}", order="lba", window=w) for n, w in ((1, "10%"), (2, "30%"), (3, "90%"))]
-        rows = [(c.cell_id, 1e8 / c.cell_id * (1 + r / 10), 1 << 20, 0.3 * c.cell_id, 0.2) for c in cells for r in range(3)]
+        rows = [(c.cell_id, 1e8 / c.cell_id * (1 + r / 10), c.cell_id << 20, 0.3 * c.cell_id, 0.2) for c in cells for r in range(3)]
         for axis in ("linear", "log"):
             for width in (style.SINGLE, style.DOUBLE):
                 with mock.patch.object(load, "rows", return_value=rows), tempfile.TemporaryDirectory() as folder:
