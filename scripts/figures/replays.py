@@ -6,8 +6,10 @@ import load
 
 NAMES = ("replay_id", "trace", "target", "timing", "verdict", "reason", "speed", "requests", "length_ns", "left_out",
          "late_p50_ns", "late_p99_ns", "tool_p99_ns", "fio_version", "fio_p99_ns", "interrupted", "hostname", "kernel",
-         "tool_version", "git_revision", "shared")
-REPLAYS_QUERY = f"SELECT {', '.join(NAMES)} FROM replay ORDER BY replay_id"
+         "tool_version", "git_revision", "shared", "depth", "addresses")
+OF_CELL = ("direct", "awake")  # in the answer; NULL in one that does not say
+COLUMNS = [*NAMES, *(f"json_extract(document, '$.cell.{name}')" for name in OF_CELL)]
+REPLAYS_QUERY = f"SELECT {', '.join(COLUMNS)} FROM replay ORDER BY replay_id"
 CURVE_QUERY = "SELECT x, y FROM replay_curve WHERE replay_id = ? AND kind = ? ORDER BY x"
 KINDS = ("late", "late_tool", "late_driver", "late_fio", "latency", "latency_recorded", "due", "issued")
 MOST_REPLAYS = 6  # of a figure
@@ -21,14 +23,22 @@ class Replay:
 
     def title(self):
         name = pathlib.PurePath(self.facts["trace"]).name[:LONGEST_NAME]
-        return f"{self.facts['replay_id']}: {name}, {self.facts['timing']}"
+        return f"{self.facts['replay_id']}: {name}, {timing(self.facts)}"
+
+
+def timing(facts):
+    """"original x4, depth 128, buffered", as src/cli/report/replays.cpp."""
+    speed = "" if facts["speed"] == 1 else f" x{facts['speed']:g}"
+    words = [f"{facts['timing']}{speed}", f"depth {facts['depth']}", "buffered" if facts["direct"] == 0 else "",
+             "awake" if facts["awake"] else "", "" if facts["addresses"] == "as-is" else facts["addresses"]]
+    return ", ".join(w for w in words if w)
 
 
 def everything(db):
     """Facts of all replays, oldest first; empty for a database of before there were any."""
     if not load.rows(db, "SELECT 1 FROM sqlite_master WHERE name = 'replay'"):
         return []
-    return [dict(zip(NAMES, row)) for row in load.rows(db, REPLAYS_QUERY)]
+    return [dict(zip(NAMES + OF_CELL, row)) for row in load.rows(db, REPLAYS_QUERY)]
 
 
 def bears_figures(facts):

@@ -220,7 +220,7 @@ def replay_table(db):
     return page.table(
         [("replay", True), ("trace", False), ("onto", False), ("timing", False), ("verdict", False), ("requests/s", True),
          ("late p50", True), ("late p99", True), ("tool p99", True), ("fio p99", True), ("left out", True)],
-        [[str(r["replay_id"]), r["trace"], r["target"], r["timing"],
+        [[str(r["replay_id"]), r["trace"], r["target"], replays.timing(r),
           r["verdict"].replace("_", " ") + (" (interrupted)" if r["interrupted"] else "")
           + (" (shared disk)" if r["shared"] else ""), rate(r),
           page.duration(r["late_p50_ns"]), page.duration(r["late_p99_ns"]), page.duration(r["tool_p99_ns"]),

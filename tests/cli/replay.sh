@@ -279,7 +279,7 @@ assert all(r["certificate"]["issued"] == int(sys.argv[2]) for r in replays)' "$t
   die 'the database does not have the replays'
 call report "$tmp/replays.db"
 expect_status 0
-grep -q "device.trace .* $device " "$tmp/.out" || die 'the report does not name the replay'
+grep -q "device.trace .* $device *asap, depth " "$tmp/.out" || die 'the report does not name the replay and what it was asked'
 call replay "$tmp/device.trace" --device "$device" --db "$tmp"
 expect_status 1
 [ ! -s "$tmp/.out" ] || die 'a replay whose database cannot be written was begun'

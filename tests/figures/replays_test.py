@@ -52,6 +52,14 @@ class WithReplays(unittest.TestCase):
         self.assertEqual([r.facts["replay_id"] for r in replays.load_replays(self.path)], [good, held])
         self.assertEqual(len(replays.everything(self.path)), 5)
 
+    def test_replays_at_other_speeds_and_depths_have_other_names(self):
+        for settings in ("speed = 4.0", "depth = 16", "addresses = 'scale'", """document = '{"cell": {"direct": false, "awake": true}}'"""):
+            self.db.execute(f"UPDATE replay SET {settings} WHERE replay_id = {add_replay(self.db)}")
+        self.db.commit()
+        self.assertEqual([r.title() for r in replays.load_replays(self.path)],
+                         ["1: a.trace, original x4, depth 128", "2: a.trace, original, depth 16",
+                          "3: a.trace, original, depth 128, scale", "4: a.trace, original, depth 128, buffered, awake"])
+
     def test_none_that_bears_a_figure_is_nothing_to_draw(self):
         with self.assertRaises(load.NothingToDraw):
             replays.load_replays(self.path)

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/table.h"
 #include "base/units.h"
 
@@ -16,6 +18,21 @@ std::string rate_text(const ReplayRow& r) {
   }
   return fmt::format("{:.0f}",
                      static_cast<double>(r.requests) * 1e9 / static_cast<double>(r.length_ns));
+}
+
+bool told(const Json& cell, const char* name, bool otherwise) {
+  const auto at = cell.is_object() ? cell.find(name) : cell.end();
+  return at != cell.end() && at->is_boolean() ? at->get<bool>() : otherwise;
+}
+
+// "original x4, depth 128, buffered": what the figures of a row depend on beside trace and target.
+std::string replay_timing(const ReplayRow& r) {
+  const Json document = parse_json(r.document);
+  const Json cell = document.is_object() ? document.value("cell", Json()) : Json();
+  return r.timing + (std::abs(r.speed - 1) > 0 ? fmt::format(" x{:g}", r.speed) : "") +
+         fmt::format(", depth {}", r.depth) + (told(cell, "direct", true) ? "" : ", buffered") +
+         (told(cell, "awake", false) ? ", awake" : "") +
+         (r.addresses == "as-is" ? "" : ", " + r.addresses);
 }
 
 std::string verdict_of(const ReplayRow& r) {
@@ -36,7 +53,7 @@ std::string replays_text(const std::vector<StoredReplay>& replays) {
     table.column(title);
   }
   for (const auto& [id, r] : replays) {
-    table.row({std::to_string(id), r.trace, r.target, r.timing, verdict_of(r), rate_text(r),
+    table.row({std::to_string(id), r.trace, r.target, replay_timing(r), verdict_of(r), rate_text(r),
                late_text(r.late_p50_ns), late_text(r.late_p99_ns), late_text(r.tool_p99_ns),
                r.fio_p99_ns ? late_text(*r.fio_p99_ns) : "-", format_count(r.left_out)});
   }
