@@ -34,7 +34,8 @@ Json disk_facts(const Source& source) {
 
 }  // namespace
 
-std::uint64_t page_bytes(const Catalog& catalog) {
+std::uint64_t page_bytes(const Catalog& catalog, std::uint32_t align) {
+  const std::uint64_t unit = align > 1 ? align : kPageBytes;
   const auto inode = [&](const Sample& s) { return catalog.files[s.file].inode; };
   std::vector<std::uint32_t> order(catalog.samples());
   std::iota(order.begin(), order.end(), 0U);
@@ -47,8 +48,8 @@ std::uint64_t page_bytes(const Catalog& catalog) {
     const Sample s = catalog.sample(i);
     seen = inode(s) == file ? seen : 0;
     file = inode(s);
-    const std::uint64_t begin = std::max(seen, align_down(s.offset, kPageBytes));
-    const std::uint64_t end = std::min(align_up(s.offset + s.length, kPageBytes),
+    const std::uint64_t begin = std::max(seen, align_down(s.offset, unit));
+    const std::uint64_t end = std::min(align_up(s.offset + s.length, unit),
                                        align_up(catalog.files[s.file].size, catalog.block_bytes));
     if (s.length > 0 && end > begin) {
       sum += end - begin;
@@ -58,11 +59,11 @@ std::uint64_t page_bytes(const Catalog& catalog) {
   return sum;
 }
 
-Json data_facts(const Source& source) {
+Json data_facts(const Source& source, std::uint32_t align) {
   return {{"data", source.catalog.root},
           {"data_identity", fmt::format("{:016x}", LoaderDataOf::source(source)->identity())},
           {"data_bytes", source.catalog.bytes().n},
-          {"page_bytes", page_bytes(source.catalog)},
+          {"page_bytes", page_bytes(source.catalog, align)},
           {"disk", disk_facts(source)}};
 }
 

@@ -11,12 +11,13 @@
 
 namespace blksweep {
 
-// Whole pages that hold a byte of a sample, each once, as far as the file has blocks: what the page
-// cache must fetch of an epoch. A file of several names is one.
-std::uint64_t page_bytes(const Catalog& catalog);
+// Whole units that hold a byte of a sample, each once, as far as the file has blocks: what the disk
+// must give of an epoch. Direct reads take blocks of `align` bytes (read_align()), the page cache
+// (1) its pages. A file of several names is one.
+std::uint64_t page_bytes(const Catalog& catalog, std::uint32_t align);
 
 // data: the folder's absolute path; data_identity: of names, sizes and labels; data_bytes,
 // page_bytes: of one epoch; disk: filesystem, its mount, the stack beneath and its queue.
-Json data_facts(const Source& source);
+Json data_facts(const Source& source, std::uint32_t align);
 
 }  // namespace blksweep

@@ -13,6 +13,7 @@
 #include "experiment/record/quality.h"
 #include "loader/loader_data.h"
 #include "loader/loader_options.h"
+#include "loader/planned_epoch.h"
 #include "mpi/compare.h"
 #include "mpi/rank_reader.h"
 #include "mpi/shared_data.h"
@@ -98,7 +99,8 @@ Result<> Rank::agree_on_order() {
     Json facts = settings_json(options_);
     facts["ranks"] = comm_.ranks();
     facts["samples"] = loader_->samples();
-    facts.update(data_facts(source_));
+    const auto settings = settings_of(options_.loader);
+    facts.update(data_facts(source_, settings ? read_align(source_, *settings) : 1));
     facts["planned_emission_hash"] = mine;
     facts_ = json_line(facts);
     board_.facts(facts_);

@@ -49,19 +49,22 @@ TEST(DataFacts, PagesOfSamplesCountOnce) {
   flat.add("a", 1000);
   flat.add("b", 5000);
   flat.add("empty", 0);
-  EXPECT_EQ(page_bytes(flat.view()), 3 * 4096U);
+  EXPECT_EQ(page_bytes(flat.view(), 1), 3 * 4096U);
   Catalog small_blocks = flat.view();
   small_blocks.block_bytes = 1024;
-  EXPECT_EQ(page_bytes(small_blocks), 1024U + 5 * 1024U);
+  EXPECT_EQ(page_bytes(small_blocks, 1), 1024U + 5 * 1024U);
   const std::vector<PartSample> parts{
       {0, 100, 1, kNoLabel}, {100, 100, 1, kNoLabel}, {4090, 100, 1, kNoLabel}};
   Catalog packed = flat.view();
   packed.whole = {};
   packed.parts = parts;
-  EXPECT_EQ(page_bytes(packed), 2 * 4096U);
+  EXPECT_EQ(page_bytes(packed, 1), 2 * 4096U);
+  // Past the page cache blocks are read, which are less: not of these the cache had a share.
+  EXPECT_EQ(page_bytes(packed, 512), 512U + 1024U);
+  EXPECT_EQ(page_bytes(flat.view(), 512), 1024U + 5120U);
   flat.files[1].inode = flat.files[0].inode;  // names of one file
   flat.files[0].size = 5000;
-  EXPECT_EQ(page_bytes(flat.view()), 2 * 4096U);
+  EXPECT_EQ(page_bytes(flat.view(), 1), 2 * 4096U);
 }
 
 TEST(RankRow, AClockThatDriftedIsAsFarOffAsItIsAtTheEnd) {
