@@ -32,6 +32,21 @@ Json disk_facts(const Source& source) {
   return out;
 }
 
+// Of [begin, end) of a file what is neither a hole nor unwritten, for which nothing is read.
+std::uint64_t written_within(const Catalog& catalog, std::uint32_t file, std::uint64_t begin,
+                             std::uint64_t end) {
+  std::uint64_t sum = 0;
+  for (const ExtentRecord& e : catalog.extents_from(file, begin)) {
+    if (e.file_offset >= end) {
+      break;
+    }
+    const std::uint64_t from = std::max(begin, e.file_offset);
+    const std::uint64_t to = std::min(end, align_up(e.file_end(), catalog.block_bytes));
+    sum += (e.flags & kExtentUnwritten) == 0 && to > from ? to - from : 0;
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::uint64_t page_bytes(const Catalog& catalog, std::uint32_t align) {
@@ -52,7 +67,7 @@ std::uint64_t page_bytes(const Catalog& catalog, std::uint32_t align) {
     const std::uint64_t end = std::min(align_up(s.offset + s.length, unit),
                                        align_up(catalog.files[s.file].size, catalog.block_bytes));
     if (s.length > 0 && end > begin) {
-      sum += end - begin;
+      sum += written_within(catalog, s.file, begin, end);
       seen = end;
     }
   }

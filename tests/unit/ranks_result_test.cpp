@@ -64,7 +64,20 @@ TEST(DataFacts, PagesOfSamplesCountOnce) {
   EXPECT_EQ(page_bytes(flat.view(), 512), 1024U + 5120U);
   flat.files[1].inode = flat.files[0].inode;  // names of one file
   flat.files[0].size = 5000;
+  flat.extents[0].length = 2 * 4096;
   EXPECT_EQ(page_bytes(flat.view(), 1), 2 * 4096U);
+}
+
+TEST(DataFacts, HolesAndWhatIsUnwrittenAreNoPages) {
+  support::FlatCatalog flat("/data");
+  flat.add("hole", 10 * 4096U);
+  flat.add("unwritten", 4096);
+  flat.extents[0].file_offset = 2 * 4096U;
+  flat.extents[0].length = 3 * 4096U;
+  flat.extents[1].flags = kExtentUnwritten;
+  for (const std::uint32_t align : {1U, 512U, 4096U}) {
+    EXPECT_EQ(page_bytes(flat.view(), align), 3 * 4096U);
+  }
 }
 
 TEST(RankRow, AClockThatDriftedIsAsFarOffAsItIsAtTheEnd) {
