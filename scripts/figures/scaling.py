@@ -11,6 +11,7 @@ OF_DATA = ("data_bytes", "page_bytes", "warnings")  # in the answer; NULL in one
 COLUMNS = [*NAMES, *(f"json_extract(document, '$.{name}')" for name in OF_DATA)]
 RANKS_QUERY = f"SELECT {', '.join(COLUMNS)} FROM ranks ORDER BY ranks_id"
 MOST_LINES = 6
+ALIKE = 0.1  # of what caches had
 WHERE = ("hostname", "kernel", "git_revision")  # of rank 0: other machines and programs are not compared
 KEYS_QUERY = "SELECT ranks_id, key FROM ranks"
 LONGEST_KEY = 1 << 20  # with the disk and its queue: one that was cut would be that of other settings, too
@@ -60,11 +61,16 @@ def label(row):
 
 
 def cached(row):
-    """What caches had of the pages of what came, in tenths; None: the kernel does not tell."""
+    """What caches had of the pages of what came; None: the kernel does not tell."""
     if row["storage_bytes"] is None or not row["bytes"]:
         return None
     pages_per_byte = row["page_bytes"] / row["data_bytes"] if row["page_bytes"] and row["data_bytes"] else 1
-    return round(10 * max(0, 1 - row["storage_bytes"] / (row["bytes"] * pages_per_byte))) / 10
+    return max(0, 1 - row["storage_bytes"] / (row["bytes"] * pages_per_byte))
+
+
+def fed_alike(share, other):
+    """As src/cli/report/ranks.cpp: ranks that caches feed are no better for it."""
+    return share == other if share is None or other is None else abs(share - other) <= ALIKE
 
 
 def warned(row):
@@ -73,18 +79,27 @@ def warned(row):
     return "" if said == "[]" else ", held by a CPU quota" if "CPU quota" in said else ", with a warning"
 
 
+def line_of(row, of_key):
+    """Of the lines of a key, (what caches had, line), the one that was fed as the row; a new one where there is none."""
+    share = cached(row)
+    for fed, line in of_key:
+        if fed_alike(fed, share):
+            return line
+    line = (label(row) + (f", {share:.0%} from caches" if share and share >= 0.005 else "") + warned(row), {})
+    of_key.append((share, line))
+    return line
+
+
 def lines(found):
     """[(label, {ranks: {column: [values]}})] of complete ones, by settings; those with several numbers of ranks."""
     by_key = {}
     for row in found:
         if row["complete"] and row["samples_per_s"] > 0:
-            share = cached(row)  # ranks that caches feed are no better for it
-            name = label(row) + (f", {share:.0%} from caches" if share else "") + warned(row)
-            of_key = by_key.setdefault((row["key"], share, warned(row), *(row[n] for n in WHERE)), (name, {}))[1]
-            values = of_key.setdefault(row["ranks"], {"samples_per_s": [], "batch_ns": []})
+            of_key = by_key.setdefault((row["key"], warned(row), *(row[n] for n in WHERE)), [])
+            values = line_of(row, of_key)[1].setdefault(row["ranks"], {"samples_per_s": [], "batch_ns": []})
             for name, all_values in values.items():
                 all_values.append(row[name])
-    return [line for line in by_key.values() if len(line[1]) > 1][-MOST_LINES:]
+    return [line for of_key in by_key.values() for _, line in of_key if len(line[1]) > 1][-MOST_LINES:]
 
 
 def efficiencies(points):

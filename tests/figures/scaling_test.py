@@ -60,6 +60,8 @@ class Scaling(unittest.TestCase):
 
     def test_what_caches_had_differs_by_a_tenth_at_most(self):
         self.assertEqual(scaling.lines([row(1, 100.0, storage_bytes=89), row(4, 400.0, storage_bytes=71)]), [])
+        (_, points), = scaling.lines([row(1, 100.0, storage_bytes=96), row(4, 200.0, storage_bytes=94)])  # as the table has it
+        self.assertEqual(scaling.efficiencies(points), {1: 1.0, 4: 0.5})
 
     def test_other_machines_and_programs_are_not_compared(self):
         for other in ({"hostname": "node2"}, {"kernel": "Linux 7"}, {"git_revision": "b"}):
