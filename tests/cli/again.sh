@@ -25,6 +25,11 @@ grep -q 'report .* --explain' "$tmp/.err" || die 'nobody says where the columns 
 call "${sweep[@]}" --repeats 3 --json
 expect_status 0
 expect 'a further repeat measures that one' "[r['repeat'] for r in runs] == [2, 2]"
+# However the folder is written.
+for folder in "$tmp/data/" "$tmp/./data" data; do
+  (cd "$tmp" && "$blksweep" "${sweep[@]/#$tmp\/data/$folder}" --repeats 3 >.out 2>.err) || die "$folder fails"
+  grep -q 'holds all 6 runs of this sweep: nothing was measured' "$tmp/.err" || die "$folder is another data set: $(cat "$tmp/.err")"
+done
 
 # The same files divided into as many other samples are other data: nothing of them is there yet.
 of_records() {

@@ -51,13 +51,14 @@ struct RunArgs {
 
 // The same sweep of the same files gets the same key, so that a run that was cut off can go on.
 // Samples and extents are part of it: a data set that was made anew under its old name is another,
-// and so are the same files divided into other samples.
+// and so are the same files divided into other samples. However its folder is written: "set/" is
+// "set".
 std::string experiment_key(const RunOptions& o, const Catalog& catalog) {
-  std::string all =
-      fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data, o.catalog, o.seed,
-                  2 * int{o.twins.plain} + int{o.twins.grouped}, o.verify, o.check, o.probe,
-                  catalog.samples(), XXH3_64bits(catalog.files.data(), catalog.files.size_bytes()),
-                  XXH3_64bits(catalog.extents.data(), catalog.extents.size_bytes()));
+  std::string all = fmt::format(
+      "{}|{}|{}|{}|{}|{}|{}|{}|{:x}|{:x}", o.data.empty() ? "" : catalog.root, o.catalog, o.seed,
+      2 * int{o.twins.plain} + int{o.twins.grouped}, o.verify, o.check, o.probe, catalog.samples(),
+      XXH3_64bits(catalog.files.data(), catalog.files.size_bytes()),
+      XXH3_64bits(catalog.extents.data(), catalog.extents.size_bytes()));
   if (o.probe_layers || o.probe_cache) {  // more of them cost more
     all += fmt::format("|{}", 2 * int{o.probe_layers} + int{o.probe_cache});
   }
