@@ -134,7 +134,10 @@ def gtest(build: pathlib.Path, suite: str) -> Tally:
 
 def cli_scripts(only: list[str]) -> list[pathlib.Path]:
     folder = ROOT / "tests/cli"
-    return [folder / f"{name}.sh" for name in only] if only else sorted(folder.glob("*.sh"))
+    found = [folder / f"{name}.sh" for name in only] if only else sorted(folder.glob("*.sh"))
+    if missing := [s.stem for s in found if not s.exists()]:
+        raise SystemExit(f"run_tests: no script tests/cli/{missing[0]}.sh: --only takes their names without .sh")
+    return found
 
 
 def shares_the_machine(script: pathlib.Path) -> bool:
