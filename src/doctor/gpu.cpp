@@ -1,14 +1,12 @@
 // Accelerators: what the node has, and whether this program can use it.
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <filesystem>
-#include <memory>
-#include <vector>
+#include <string>
 
 #include "doctor/checks.h"
+#include "doctor/driver_facts.h"
 #include "os/file/file.h"
 #include "stage/cuda/cuda_stage.h"
 #include "stage/cuda/nvml.h"
@@ -21,48 +19,6 @@ namespace fs = std::filesystem;
 constexpr const char* kWithout = "batches end in host memory, or copies and consumers are emulated";
 constexpr const char* kNoStages =
     "--copy cuda and --consumer cuda, cuda-memory and gemm end with exit code 77";
-
-struct LibraryCloser {
-  void operator()(void* l) const { ::dlclose(l); }
-};
-
-struct Driver {
-  std::string version, devices, refusal;
-};
-
-template <class F>
-F function(void* library, const char* name) {
-  return reinterpret_cast<F>(::dlsym(library, name));
-}
-
-// The driver API (cuda.h): int results, 0 is success.
-Driver ask_driver() {
-  const std::unique_ptr<void, LibraryCloser> library(::dlopen("libcuda.so.1", RTLD_NOW));
-  if (!library) {
-    return {{}, {}, "no libcuda.so.1"};
-  }
-  const auto init = function<int (*)(unsigned)>(library.get(), "cuInit");
-  const auto version = function<int (*)(int*)>(library.get(), "cuDriverGetVersion");
-  const auto count = function<int (*)(int*)>(library.get(), "cuDeviceGetCount");
-  const auto name = function<int (*)(char*, int, int)>(library.get(), "cuDeviceGetName");
-  int number = 0;
-  int devices = 0;
-  if (init == nullptr || version == nullptr || count == nullptr || name == nullptr) {
-    return {{}, {}, "libcuda.so.1 lacks functions"};
-  }
-  if (const int err = init(0); err != 0 || version(&number) != 0 || count(&devices) != 0) {
-    return {{}, {}, fmt::format("cuInit fails with {}", err)};
-  }
-  Driver d;
-  d.version = fmt::format("{}.{}", number / 1000, number % 1000 / 10);
-  for (int i = 0; i < devices; ++i) {
-    std::array<char, 128> text{};
-    d.devices += name(text.data(), static_cast<int>(text.size()) - 1, i) == 0
-                     ? fmt::format("{}{}", d.devices.empty() ? "" : ", ", text.data())
-                     : "";
-  }
-  return d;
-}
 
 bool readable(const char* path) { return ::access(path, R_OK | W_OK) == 0; }
 
@@ -87,7 +43,7 @@ Check check_gpu(const Subject&) {
     return {"GPU", Health::limited, "no /dev/nvidia-uvm; libcuda was not tried", kWithout,
             "nvidia-modprobe -u"};
   }
-  const Driver d = ask_driver();
+  const DriverFacts d = ask_driver();
   if (!d.refusal.empty() || d.devices.empty()) {
     return {"GPU", Health::missing, d.refusal.empty() ? "no device" : d.refusal, kWithout,
             "the driver's libcuda.so.1 (Debian: libcuda1)"};
