@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "os/file/trust.h"
 #include "support/trace_rig.h"
 
 namespace blksweep {
@@ -133,6 +136,19 @@ TEST_F(TraceOutputs, NothingIsATraceOfNothing) {
   const auto got = recorded({});
   ASSERT_TRUE(got) << got.error().message();
   EXPECT_TRUE(got->records.empty());
+}
+
+TEST_F(TraceOutputs, WhereOthersCanPutTheirNamesNothingIsMade) {
+  if (!is_real_root()) {
+    GTEST_SKIP() << "asked of root alone";
+  }
+  const std::string open = dir_.path("open");
+  std::filesystem::create_directory(open);
+  std::filesystem::permissions(open, std::filesystem::perms::all);
+  const auto made = TraceOutput::begin(open + "/out", facts_of_recorder());
+  ASSERT_FALSE(made);
+  EXPECT_NE(made.error().message().find(open), std::string::npos) << made.error().message();
+  EXPECT_TRUE(std::filesystem::is_empty(open));
 }
 
 }  // namespace
