@@ -13,8 +13,8 @@
 #include <optional>
 #include <string>
 
-#include "base/clock.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "disk/registry.h"
 
 namespace blksweep {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "os/block/holders.h"
 #include "os/mount/unmount.h"
 

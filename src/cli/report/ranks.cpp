@@ -77,8 +77,9 @@ std::string value_text(const AskedFor& all, const std::string& name, const Json&
 std::vector<std::string> differing(const AskedFor& all) {
   std::vector<std::string> names;
   for (const Json& one : all) {
-    for (const auto& [name, value] : one.items()) {
-      const auto other = [&](const Json& s) { return s.value(name, Json()) != value; };
+    for (const auto& item : one.items()) {
+      const std::string& name = item.key();
+      const auto other = [&](const Json& s) { return s.value(name, Json()) != item.value(); };
       if (std::find(names.begin(), names.end(), name) == names.end() &&
           std::any_of(all.begin(), all.end(), other)) {
         names.push_back(name);
