@@ -87,6 +87,23 @@ def dead_loops(block="/sys/block"):
     return found
 
 
+def groups(root="/sys/fs/cgroup"):
+    """Cgroups that the program makes for a run."""
+    return {path for pattern in ("blksweep-*", "*/blksweep-*") for path in pathlib.Path(root).glob(pattern)}
+
+
+@contextlib.contextmanager
+def groups_removed(root="/sys/fs/cgroup"):
+    """Its journals are gone with its /run: nobody else takes down what a program that was ended has left. One with processes stays."""
+    found = groups(root)
+    try:
+        yield
+    finally:
+        for path in groups(root) - found:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+
+
 def setting(file):
     """What it says, of a choice what is chosen; None where it cannot be read."""
     try:
@@ -139,7 +156,8 @@ def bounded(command, cwd, seconds, cpu_seconds, env=None, needless=NEVER):
     folder = tempfile.mkdtemp(prefix="mutate-")
     bounds = ("prlimit", f"--cpu={int(cpu_seconds)}:{int(cpu_seconds) + 2}", f"--data={MEMORY}", "--core=0")
     try:
-        return ended((*OWN, *bounds, *command), cwd, seconds, None, {**(env or {}), "TMPDIR": folder}, needless)
+        with groups_removed():
+            return ended((*OWN, *bounds, *command), cwd, seconds, None, {**(env or {}), "TMPDIR": folder}, needless)
     finally:
         for loop in (*loops_on(folder), *dead_loops()):
             subprocess.run(("losetup", "-d", loop), check=False, capture_output=True)

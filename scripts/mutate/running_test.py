@@ -77,6 +77,18 @@ class DeadLoops(unittest.TestCase):
             self.assertEqual(running.dead_loops(folder), ["/dev/loop1"])
 
 
+class Groups(unittest.TestCase):
+    def test_that_were_made_meanwhile_are_removed_unless_they_are_in_use(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "blkio/blksweep-1").mkdir(parents=True)
+            with running.groups_removed(root):
+                for name in ("blksweep-2", "blkio/blksweep-3", "blkio/others", "blksweep-4/used"):
+                    (root / name).mkdir(parents=True)
+            left = sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_dir())
+            self.assertEqual(left, ["blkio", "blkio/blksweep-1", "blkio/others", "blksweep-4", "blksweep-4/used"])
+
+
 class Queues(unittest.TestCase):
     def test_are_as_they_were_whatever_happens(self):
         with tempfile.TemporaryDirectory() as folder:
