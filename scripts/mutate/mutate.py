@@ -9,7 +9,7 @@ usage: scripts/mutate/mutate.py [--seconds N] [--count N] [--files GLOB,...] [--
 
 A mutant is shown to the tests that enter the function that it changes, then to those that enter anything else of its file,
 the quickest first (each test is run once for that, reach.py). Scripts (cli) only to those that enter the function; those that
-share the machine run side by side, and a script has to fail twice.
+share the machine run side by side, and a script has to fail twice. To skip what the program as it is does not skip is to fail.
 Works in copies (build-mutate/), with objects of their own, compiled without optimization. What was found out is kept there:
 what was noticed is not asked again while the line is the same, what survived not while no source and no test changes. So the
 same command goes on after Ctrl-C.

@@ -1,4 +1,4 @@
-"""Scripts notice a mutant when one fails twice; what is noticed already is not asked again."""
+"""Tests notice a mutant when they fail, or skip what they do not skip otherwise; scripts twice. What is noticed is not asked again."""
 import pathlib
 import tempfile
 import unittest
@@ -10,6 +10,33 @@ TOLD = 'echo "$0" >> told\n'
 SHARED = "# Side by side: so that it may.\n"
 
 
+class GoogleTests(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = pathlib.Path(folder.name).resolve()
+        (self.tree / stages.OWN).mkdir(parents=True)
+        self.reach = Reach(self.tree)
+        self.reach.tests["unit", "A.b"] = Entered(1, set())
+        self.reach.tests["unit", "A.gpu"] = Entered(1, set(), skipped=True)
+
+    def notice(self, text, *tests):
+        program = self.tree / stages.own("build/unit_tests")
+        program.write_text(f"#!/bin/bash\n{text}")
+        program.chmod(0o755)
+        return stages.noticed_by("unit", list(tests), self.reach, self.tree)
+
+    def test_a_failure_or_a_crash_is_noticed_and_what_passes_is_not(self):
+        self.assertTrue(self.notice("exit 1\n", "A.b"))
+        self.assertTrue(self.notice("kill -SEGV $$\n", "A.b"))
+        self.assertFalse(self.notice('[ "$GTEST_FILTER" = A.b ]\n', "A.b"))
+
+    def test_one_that_skips_has_noticed_unless_it_always_does_here(self):
+        self.assertTrue(self.notice('echo "[  SKIPPED ] 1 test."\n', "A.b"))
+        self.assertFalse(self.notice('echo "[  SKIPPED ] 1 test."\n', "A.gpu"))
+        self.assertFalse(self.notice('[ "$GTEST_FILTER" = A.b ]\n', "A.b", "A.gpu"))
+
+
 class Scripts(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -18,9 +45,9 @@ class Scripts(unittest.TestCase):
         (self.tree / "tests/cli").mkdir(parents=True)
         self.reach = Reach(self.tree)
 
-    def script(self, name, text):
+    def script(self, name, text, skipped=False):
         (self.tree / f"tests/cli/{name}.sh").write_text(f"#!/bin/bash\n{text}")
-        self.reach.tests["cli", name] = Entered(1, set())
+        self.reach.tests["cli", name] = Entered(1, set(), skipped)
 
     def notice(self, *names):
         return stages.scripts_notice(list(names), self.reach, self.tree)
@@ -34,12 +61,17 @@ class Scripts(unittest.TestCase):
         self.assertTrue(self.notice("fails"))
         self.assertEqual(self.told("fails"), 2)
 
-    def test_one_that_fails_once_passes_or_skips_has_not(self):
+    def test_one_that_fails_once_or_passes_has_not(self):
         self.script("once", f"{SHARED}{TOLD}[ $(wc -l < told) = 2 ]\n")
         self.script("passes", "exit 0\n")
-        self.script("skips", "exit 77\n")
         self.assertFalse(self.notice("once"))
-        self.assertFalse(self.notice("passes", "skips"))
+        self.assertFalse(self.notice("passes"))
+
+    def test_one_that_skips_has_noticed_unless_it_always_does_here(self):
+        self.script("always", "exit 77\n", skipped=True)
+        self.script("skips", "exit 77\n")
+        self.assertFalse(self.notice("always"))
+        self.assertTrue(self.notice("skips"))
 
     def test_those_that_run_alone_come_last_and_only_if_nobody_noticed(self):
         self.script("alone", TOLD)
