@@ -8,43 +8,45 @@
 namespace blksweep {
 namespace {
 
-struct Line {
-  CheckFunction check;
-  bool needed;  // the main job cannot run when it is missing
-};
 // In the order of a run's way: the data, their device, reading, watching, comparing.
-constexpr std::array kLines{
-    Line{check_kernel, false},
-    Line{check_files, true},
-    Line{check_filesystem, false},
-    Line{check_addresses, false},
-    Line{check_direct, false},
-    Line{check_device, false},
-    Line{check_layers, false},
-    Line{check_scheduler, false},
-    Line{check_device_reads, false},
-    Line{check_psync, true},
-    Line{check_libaio, false},
-    Line{check_uring, false},
-    Line{check_descriptors, true},
-    Line{check_locked_memory, false},
-    Line{check_memory, false},
-    Line{check_btf, false},
-    Line{check_probe_programs, false},
-    Line{check_probe, false},
-    Line{check_residency, false},
-    Line{check_drop_caches, false},
-    Line{check_cgroup_memory, false},
-    Line{check_cgroup_io, false},
-    Line{check_left_behind, false},
-    Line{check_reclaim, false},
-    Line{check_governor, false},
-    Line{check_fio, false},
-    Line{check_figures, false},
-    Line{check_emulated, false},
-    Line{check_gpu, false},
-    Line{check_cuda, false},
-};
+constexpr auto kChecks = std::to_array<CheckFunction>({
+    check_kernel,
+    check_files,
+    check_filesystem,
+    check_addresses,
+    check_direct,
+    check_device,
+    check_layers,
+    check_scheduler,
+    check_device_reads,
+    check_psync,
+    check_libaio,
+    check_uring,
+    check_descriptors,
+    check_locked_memory,
+    check_memory,
+    check_btf,
+    check_probe_programs,
+    check_probe,
+    check_residency,
+    check_drop_caches,
+    check_cgroup_memory,
+    check_cgroup_io,
+    check_left_behind,
+    check_reclaim,
+    check_governor,
+    check_fio,
+    check_figures,
+    check_emulated,
+    check_gpu,
+    check_cuda,
+});
+// The main job cannot run when one of these is missing.
+constexpr std::array<CheckFunction, 3> kNeeded{check_files, check_psync, check_descriptors};
+
+bool stops_the_main_job(CheckFunction check, Health state) {
+  return state == Health::missing && std::ranges::find(kNeeded, check) != kNeeded.end();
+}
 
 }  // namespace
 
@@ -57,9 +59,9 @@ Result<DoctorReport> examine_node(const DoctorSettings& settings) {
   BLKSWEEP_TRY(const Subject subject, look_at(settings));
   DoctorReport report;
   report.ready = true;
-  for (const Line& line : kLines) {
-    report.checks.push_back(line.check(subject));
-    report.ready = report.ready && !(line.needed && report.checks.back().state == Health::missing);
+  for (const CheckFunction check : kChecks) {
+    report.checks.push_back(check(subject));
+    report.ready = report.ready && !stops_the_main_job(check, report.checks.back().state);
   }
   return report;
 }
