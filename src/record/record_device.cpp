@@ -89,9 +89,9 @@ Result<RecordReport> record_device(const DeviceRecording& s, const std::atomic<b
   BLKSWEEP_CHECK(recorder->start());
   const std::int64_t end = s.time.count() > 0 ? now_ns() + s.time.count() : INT64_MAX;
   while (!stop.load() && now_ns() < end && taken.failed()) {
-    std::this_thread::sleep_for(kEmptied);
     BLKSWEEP_CHECK(recorder->drain());
     BLKSWEEP_CHECK(output.advance(now_ns()));
+    std::this_thread::sleep_for(kEmptied);
   }
   recorder->stop();
   BLKSWEEP_CHECK(recorder->drain());
