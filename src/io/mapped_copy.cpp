@@ -17,14 +17,15 @@ std::mutex users_mutex;
 unsigned users = 0;
 struct sigaction action_before {};
 
-// As if we had none: a default action takes effect when the access is made again.
+// As if we had none: a default action takes effect when the access is made again, and nobody can
+// ignore that.
 void pass_on(int number, siginfo_t* info, void* context) {
-  if ((action_before.sa_flags & SA_SIGINFO) != 0 && action_before.sa_sigaction != nullptr) {
-    action_before.sa_sigaction(number, info, context);
-  } else if (action_before.sa_handler != SIG_DFL && action_before.sa_handler != SIG_IGN) {
-    action_before.sa_handler(number);
-  } else {
+  if (action_before.sa_handler == SIG_DFL || action_before.sa_handler == SIG_IGN) {
     ::signal(number, SIG_DFL);
+  } else if ((action_before.sa_flags & SA_SIGINFO) != 0) {
+    action_before.sa_sigaction(number, info, context);
+  } else {
+    action_before.sa_handler(number);
   }
 }
 
