@@ -8,8 +8,10 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <thread>
+#include <vector>
 
 #include "base/fd.h"
 #include "node/cache/drop.h"
@@ -66,6 +68,30 @@ TEST_F(CacheDrop, ATreeIsWrittenAndThenGone) {
   EXPECT_EQ(d.after.dirty_pages.value_or(0), 0U);
   EXPECT_EQ(d.stayed.files, 0U);
   EXPECT_EQ(d.unwritten, 0U) << d.first_unwritten;
+}
+
+// Flushes that were asked of a disk (Documentation/block/stat.rst).
+std::uint64_t flushes(const std::string& device) {
+  std::ifstream in("/sys/block/" + device.substr(5) + "/stat");
+  const std::vector<std::uint64_t> fields{std::istream_iterator<std::uint64_t>(in), {}};
+  return fields.size() > 15 ? fields[15] : 0;
+}
+
+// fsync(2) of a clean file flushes the disk's cache all the same.
+TEST_F(CacheDrop, CleanFilesCostTheDiskNoFlush) {
+  const std::string data = folder("data");
+  for (std::size_t i = 0; i < 100; ++i) {
+    disk_.write("data/f" + std::to_string(i), 5000, i);
+  }
+  const auto files = FileSet::of(data);
+  ASSERT_TRUE(files);
+  ::sync();
+  const std::uint64_t before = flushes(disk_.device());
+  ASSERT_GT(before, 0U);
+  const TreeDrop d = drop_tree(*files, false);
+  EXPECT_EQ(d.before.share(), 1.0);
+  EXPECT_EQ(d.after.resident_pages, 0U);
+  EXPECT_LT(flushes(disk_.device()), before + 50);
 }
 
 TEST_F(CacheDrop, OtherFilesystemsInsideAreLeftAlone) {

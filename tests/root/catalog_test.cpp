@@ -172,6 +172,24 @@ TEST_P(CatalogOn, FragmentedFilesHaveTheExtentsThatWereAskedFor) {
   EXPECT_GE(compare_with_disk(c, loop_.disk()), 150U);
 }
 
+// One piece or two, as the seed says of each file.
+TEST_P(CatalogOn, AFractionOfExtentsIsAShareOfFiles) {
+  MakeSettings s;
+  s.directory = loop_.path("fraction");
+  s.count = 60;
+  s.size = *parse_size_spec("40KiB");
+  s.fragment = 1.5;
+  s.seed = 17;
+  Rng of_pieces(s.seed, 3);
+  std::uint64_t pieces = s.count;
+  for (std::uint64_t i = 0; i < s.count; ++i) {
+    pieces += of_pieces.unit() < 0.5 ? 1 : 0;
+  }
+  const auto made = make_dataset(s, {});
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_NEAR(made->extents_per_file * 60, static_cast<double>(pieces), 2);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Filesystems, CatalogOn,
     testing::Values(Case{"ext4", "mkfs.ext4 -q", "", false, true},

@@ -235,6 +235,15 @@ TEST(Half, RoundsToTheNearestAndTiesToEven) {
   }
 }
 
+TEST(Half, OfAnArrayIsThatOfEachNumber) {
+  const std::array<float, 4> floats{1, -2.5, 1e-3F, 70000};
+  std::array<std::uint16_t, 4> halves{};
+  floats_to_halves(std::as_bytes(std::span(floats)), std::as_writable_bytes(std::span(halves)));
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    EXPECT_EQ(halves.at(i), half_of(std::bit_cast<std::uint32_t>(floats.at(i)))) << i;
+  }
+}
+
 TEST(Half, KeepsWhatIsNoOrdinaryNumber) {
   const auto of = [](float f) { return half_of(std::bit_cast<std::uint32_t>(f)); };
   EXPECT_EQ(of(std::numeric_limits<float>::infinity()), 0x7C00);

@@ -63,6 +63,11 @@ TEST(PinEntry, CutAnywhereItIsAnErrorThatNamesTheFile) {
   EXPECT_FALSE(parse_pin_entry(no_pid, "f"));
 }
 
+TEST(PinEntry, TheFirstProcessHoldsNoPin) {
+  EXPECT_FALSE(parse_pin_entry(to_json_text(full_entry({1, 1})), "f"));
+  EXPECT_TRUE(parse_pin_entry(to_json_text(full_entry({2, 1})), "f"));
+}
+
 TEST(PinName, IsAPlainWord) {
   for (const char* name : {"a", "warm-inodes", "0_x"}) {
     EXPECT_TRUE(check_pin_name(name)) << name;

@@ -35,6 +35,21 @@ TEST(RanksResult, WhatDisksGaveIsKnownOnlyIfItIsOfAllRanks) {
   EXPECT_EQ(join_rows(rows).storage_bytes, 20U);
 }
 
+TEST(RanksResult, WhatAllReadIsTheSumOfWhatEachRead) {
+  std::vector<RankRow> rows(2);
+  rows[0].samples = rows[0].bytes = rows[0].content = rows[0].barrier_ns = rows[0].waited_ns = 3;
+  rows[1].samples = rows[1].bytes = rows[1].content = rows[1].barrier_ns = rows[1].waited_ns = 4;
+  rows[0].wrong = 3;
+  rows[1].wrong = 4;
+  const JoinedRow j = join_rows(rows);
+  EXPECT_EQ(j.samples, 7U);
+  EXPECT_EQ(j.bytes, 7U);
+  EXPECT_EQ(j.content, 7U);
+  EXPECT_EQ(j.wrong, 7U);
+  EXPECT_EQ(j.barrier_ns, 7);
+  EXPECT_EQ(j.waited_ns, 7);
+}
+
 TEST(RanksResult, ARankWithoutABatchHasNoTimeOfOne) {
   RankRow idle = row_of(1, RankState::done), busy = row_of(0, RankState::done);
   busy.samples = 1;

@@ -1,7 +1,9 @@
 // Ranks: what they have delivered together, and who is told when one of them is lost.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <numeric>
 #include <thread>
 
@@ -9,6 +11,7 @@
 #include "base/rng.h"
 #include "loader/verify.h"
 #include "ranks/hub.h"
+#include "ranks/rank_process.h"
 #include "ranks/result.h"
 #include "support/rank_rows.h"
 
@@ -295,6 +298,24 @@ TEST(RankHub, AStrangerIsNotListenedTo) {
   m.rank = 1;
   stranger.send(m);
   EXPECT_FALSE(job.look());
+}
+
+TEST(RankProcess, TellsTheTimeOfTheCpuThatItUsed) {
+  auto rank = RankProcess::start([] {
+    while (::clock() < CLOCKS_PER_SEC / 10) {
+    }
+    ::pause();
+    return Exit::done;
+  });
+  ASSERT_TRUE(rank) << rank.error().message();
+  for (int i = 0; i < 1000 && rank->cpu_ns() < 100'000'000; ++i) {
+    ::usleep(10'000);
+  }
+  EXPECT_GE(rank->cpu_ns(), 100'000'000U);
+  EXPECT_LT(rank->cpu_ns(), 10'000'000'000U);
+  EXPECT_EQ(rank->ended(), std::nullopt);
+  rank->kill();
+  EXPECT_EQ(rank->cpu_ns(), 0U);
 }
 
 }  // namespace
