@@ -14,22 +14,13 @@
 #include "probe/choose_programs_bpf.h"
 #include "probe/libbpf_words.h"
 #include "probe/probe_programs.h"
+#include "probe/refused.h"
 
 namespace blksweep {
 
 tl::unexpected<Error> probe_refused(const std::string& disk, int errnum) {
-  const std::string cause = sys_error(errnum, "block probe of " + disk).value().message();
-  if ((errnum == EPERM || errnum == EACCES) && ::geteuid() != 0) {
-    return unsupported(cause + ": run as root (needs CAP_BPF and CAP_PERFMON)");
-  }
-  const std::string& words = LibbpfWords::last();
-  const std::string detail = words.empty() ? "" : " (" + words + ")";
-  if (errnum == EPERM) {
-    return unsupported(cause + detail +
-                       ": needs CAP_BPF and CAP_PERFMON, which a container or kernel lockdown may "
-                       "withhold: run on the host");
-  }
-  return unsupported(cause + detail + ": report it with `uname -r`; a run works with --no-probe");
+  return refused_by_bpf("block probe of " + disk, errnum, LibbpfWords::last(),
+                        "report it with `uname -r`; a run works with --no-probe");
 }
 
 namespace {

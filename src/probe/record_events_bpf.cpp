@@ -20,6 +20,7 @@
 #include "probe/kernel_clock_bpf.h"
 #include "probe/libbpf_words.h"
 #include "probe/program_runs_bpf.h"
+#include "probe/refused.h"
 #include "wire/record.h"
 
 #include "block_record.skel.h"
@@ -29,13 +30,8 @@ namespace blksweep {
 namespace {
 
 tl::unexpected<Error> not_recorded(const char* what, int errnum) {
-  const std::string cause = sys_error(errnum, what).value().message();
-  if ((errnum == EPERM || errnum == EACCES) && ::geteuid() != 0) {
-    return unsupported(cause + ": run as root (needs CAP_BPF and CAP_PERFMON)");
-  }
-  const std::string& words = LibbpfWords::last();
-  return unsupported(cause + (words.empty() ? "" : " (" + words + ")") +
-                     ": recording needs BPF with BTF, Linux 5.17 or later");
+  return refused_by_bpf(what, errnum, LibbpfWords::last(),
+                        "recording needs BPF with BTF, Linux 5.17 or later");
 }
 
 // A loaded skeleton with a ring; all of its programs are attached together.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -14,6 +15,7 @@
 
 #include "probe/block_probe.h"
 #include "probe/cache/cache_probe.h"
+#include "probe/refused.h"
 #include "support/bare_loop.h"
 #include "support/temp_dir.h"
 
@@ -67,6 +69,33 @@ TEST(ProbeWithoutRights, IsRefusedWithTheWayOut) {
   EXPECT_TRUE(r.text.find("run as root") != std::string::npos ||
               r.text.find("BPF=1") != std::string::npos)
       << r.text;
+}
+
+// What a process with the rights of `uid` is told that something was refused with `errnum`.
+std::string words_to(uid_t uid, int errnum) {
+  const uid_t own = ::geteuid();
+  EXPECT_EQ(::seteuid(uid), 0);
+  const std::string text = refused_by_bpf("the thing", errnum, "", "do without").value().message();
+  EXPECT_EQ(::seteuid(own), 0);
+  return text;
+}
+
+TEST(RefusedByBpf, NamesWhoMayWhereItIsAMatterOfRights) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "needs root to become nobody";
+  }
+  EXPECT_EQ(words_to(65534, EPERM),
+            "the thing: Operation not permitted: run as root (needs CAP_BPF and CAP_PERFMON)");
+  EXPECT_EQ(words_to(65534, EACCES),
+            "the thing: Permission denied: run as root (needs CAP_BPF and CAP_PERFMON)");
+  EXPECT_EQ(words_to(65534, ENOMEM), "the thing: Cannot allocate memory: do without");
+  EXPECT_EQ(
+      words_to(0, EPERM),
+      "the thing: Operation not permitted: needs CAP_BPF and CAP_PERFMON, which a container or "
+      "kernel lockdown may withhold: run on the host");
+  EXPECT_EQ(refused_by_bpf("the thing", EINVAL, "R1 is bad", "do without").value().message(),
+            "the thing: Invalid argument (R1 is bad): do without");
+  EXPECT_EQ(words_to(0, EACCES), "the thing: Permission denied: do without");
 }
 
 // As a container restored elsewhere has one: `unshare --time --monotonic 1000`. Of the children.

@@ -82,6 +82,7 @@ TEST(MissRatio, ALoopFitsIntoACacheOfItsSize) {
     for (const std::uint64_t key : keys) {
       m.reference(key);
     }
+    EXPECT_EQ(m.curve().front().cached, 1U);
     for (const auto& point : m.curve()) {
       EXPECT_NEAR(point.misses, simulated(keys, point.cached), 1e-12) << loop << point.cached;
     }

@@ -26,6 +26,7 @@
 #include "probe/libbpf_words.h"
 #include "probe/probe_programs.h"
 #include "probe/program_runs_bpf.h"
+#include "probe/refused.h"
 #include "wire/cache_probe.h"
 
 #include "cache_probe.skel.h"
@@ -44,13 +45,7 @@ using CachePrograms = std::unique_ptr<cache_probe, Freed>;
 using Link = std::unique_ptr<bpf_link, Freed>;
 
 tl::unexpected<Error> refused(const char* what, int errnum) {
-  const std::string cause = sys_error(errnum, what).value().message();
-  if ((errnum == EPERM || errnum == EACCES) && ::geteuid() != 0) {
-    return unsupported(cause + ": run as root (needs CAP_BPF and CAP_PERFMON)");
-  }
-  const std::string& words = LibbpfWords::last();
-  return unsupported(cause + (words.empty() ? "" : " (" + words + ")") +
-                     ": a run works without --probe-cache");
+  return refused_by_bpf(what, errnum, LibbpfWords::last(), "a run works without --probe-cache");
 }
 
 class BpfCacheProbe final : public CacheProbe {
