@@ -178,6 +178,15 @@ TEST_F(TraceImport, OnlyTimesThatCountFrom1970SayWhenATraceBegan) {
   }
 }
 
+TEST_F(TraceImport, WaitsOfAnIologAddUpToATimeThatThereIs) {
+  ImportSettings s = with_format("iolog");
+  s.options.time_unit_ns = 1'000;
+  const std::string half = "a wait 4611686018427387\na read 0 512\n";  // of 2^63 ns
+  const std::string two = "fio version 2 iolog\n" + half + half;
+  EXPECT_TRUE(import(two, s));
+  expect_refused(two + half, "time to wait", s);
+}
+
 TEST_F(TraceImport, EventsOfBlkparseHaveNumbersThatCanBe) {
   for (const char* wrong : {"x D R 2048 + 8", "1 D R 99999999999999999 + 8", "1 D R 2048 + x",
                             "1 D R 2048 + 99999999999999999"}) {
