@@ -36,6 +36,8 @@ disk="[[disk]]
 name = \"t$$\"
 size = \"64MiB\""
 
+born() { stat -c '%i %W' "$tmp/work/t$$/"*.blksweep-image; } # whether the image is still the same one
+
 # --- as an ordinary user: a plain folder works, a disk is refused before anything is made ---------------
 mkdir "$tmp/user" && chmod 777 "$tmp/user"
 spec 40 ''
@@ -134,6 +136,8 @@ printf 'blksweep made this 2\nunfinished\n' >"$tmp/work/t$$/stamp"
 call run spec.toml --dry-run --json
 [[ $out == *'"to_make": ['*"disk t$$"* ]] || die 'half-made passes for whole'
 
+half_made=$(born)
+
 # --- Ctrl-C and kill -9 while it measures ---------------------------------------------------------------
 spec 61 "$disk" 'compute = "100ms"
 batch = 10'
@@ -145,6 +149,7 @@ for signal in INT KILL; do
     sleep 0.05
   done
   [ -n "$(left_of_spec)" ] || die "SIG$signal: nothing was up"
+  [ "$(born)" != "$half_made" ] || die 'what was half made was gone on with'
   kill -"$signal" "$pid"
   ended
   case $signal in

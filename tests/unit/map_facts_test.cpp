@@ -51,6 +51,23 @@ TEST_P(ManySeeds, AMinuteRecoversTheDisk) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, ManySeeds, testing::Range<std::uint64_t>(1, 9));
 
+std::size_t short_ways(const ModelSpec& model) {
+  MapRigSettings s;
+  s.model = model;
+  const MapFacts facts = map_facts(map_of_model(s));
+  return static_cast<std::size_t>(std::ranges::count_if(facts.seeks, [](const SeekEstimate& e) {
+    return std::abs(e.distance) < std::int64_t{4} << 20;
+  }));
+}
+
+// Ways that a drive's read-ahead answers say nothing of the arm.
+TEST(MapFacts, ShortWaysCountWhereTheDriveDoesNotReadAhead) {
+  EXPECT_EQ(short_ways(test_disk()), 6U);
+  ModelSpec ahead = test_disk();
+  std::get<RotatingSpec>(ahead.timing).cache_segment = Bytes{std::uint64_t{8} << 20};
+  EXPECT_LT(short_ways(ahead), 6U);
+}
+
 TEST(MapFacts, AFasterClockIsRecoveredToo) {
   for (const double speedup : {4.0, 10.0}) {
     MapRigSettings s;

@@ -126,6 +126,29 @@ TEST_F(TraceExport, BlktraceQueuesIssuesAndCompletesEachRequest) {
   EXPECT_EQ(actions_of(whole_text(dir_.path("exported"))), (std::vector<int>{1, 7, 1, 7}));
 }
 
+TEST_F(TraceExport, BlktraceKeepsWhatARequestIsFor) {
+  const std::vector<std::uint16_t> flags{kTraceSync, kTraceReadahead, kTraceMetadata, kTraceFua,
+                                         kTraceSync | kTraceFua};
+  std::string lines = csv_header(TraceKind::block) + "\n";
+  std::vector<TraceRecord> records;
+  for (const std::uint16_t f : flags) {
+    TraceRecord r{.time_ns = 1000 * static_cast<std::int64_t>(records.size()), .bytes = 512};
+    r.op = TraceOp::write;
+    r.flags = f;
+    lines += csv_line(r, "8,0");
+    records.push_back(r);
+  }
+  ASSERT_TRUE(import(lines));
+  auto reader = TraceReader::open(dir_.path("out"));
+  ASSERT_TRUE(export_trace(*reader, ExportFormat::blktrace, dir_.path("exported"), stop_));
+  const auto again = import_again();
+  ASSERT_TRUE(again) << again.error().message();
+  ASSERT_EQ(again->records.size(), flags.size());
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    EXPECT_EQ(again->records[i].flags, flags[i]) << i;
+  }
+}
+
 TEST(CsvLine, QuotesOnlyNamesThatNeedIt) {
   Rng rng(11);
   const std::string letters = "xy /,\"\\\n\r";
