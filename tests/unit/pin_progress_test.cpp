@@ -98,6 +98,18 @@ bool a_page_begins_with(const std::string& text) {
   return false;
 }
 
+TEST(PageHelper, IsHandedTheNamesOfItsShareAlone) {
+  const TempDir dir;
+  const PinFiles small = four_in(dir);
+  std::vector<std::size_t> asked;
+  const PinFiles files{4, [&](std::size_t i) {
+                         asked.push_back(i);
+                         return small.path(i);
+                       }};
+  ASSERT_TRUE(PageHelper::start(files, 1, 3));
+  EXPECT_EQ(asked, (std::vector<std::size_t>{1, 2}));
+}
+
 // A million files have names of 100 MB.
 TEST(PageHelper, NamesThatWereHandedOverTakeNoMemory) {
   const TempDir dir;
