@@ -85,19 +85,22 @@ Check check_cgroup_io(const Subject& s) {
 
 Check check_memory(const Subject&) {
   const auto amount = [](const char* key) { return meminfo(key).value_or(Bytes{0}); };
-  if (!meminfo("MemAvailable")) {
+  const MemoryRoom room = memory_room();
+  if (!room.available) {
     return {"memory", Health::limited, "unknown: no /proc/meminfo",
             "a window that does not fit is found out by the run", "mount /proc"};
   }
-  const Bytes available = amount("MemAvailable");
   const std::string found =
-      fmt::format("{}, {} available, swap {}", format_bytes(amount("MemTotal")),
-                  format_bytes(available), format_bytes(amount("SwapTotal")));
+      fmt::format("{}, {} available{}, swap {}", format_bytes(amount("MemTotal")),
+                  format_bytes(*room.available),
+                  room.of_cgroup() ? ", cgroup limit " + format_bytes(*room.cgroup_limit) : "",
+                  format_bytes(amount("SwapTotal")));
   const Bytes window = LoaderSettings{}.window.bytes;
-  if (available.n < 4 * window.n) {
+  if (room.least()->n < 4 * window.n) {
     return {"memory", Health::limited, found,
             fmt::format("too little for windows beyond the default of {}", format_bytes(window)),
-            "a smaller --window, or end other programs"};
+            room.of_cgroup() ? "a smaller --window, or a larger limit"
+                             : "a smaller --window, or end other programs"};
   }
   return ok("memory", found);
 }

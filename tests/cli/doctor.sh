@@ -230,6 +230,24 @@ agree '45 descriptors' "$data" ready=True descriptors=limited
 around=(prlimit --nofile=16)
 agree '16 descriptors' "$data" ready=False descriptors=missing
 
+# --- a memory limit of the group that it runs in: the node's memory is not to be had ---------------------
+limit=memory.max group=/sys/fs/cgroup
+[ ! -d /sys/fs/cgroup/memory ] || limit=memory.limit_in_bytes group=/sys/fs/cgroup/memory
+group=$group/blksweep-doctor-$$
+if mkdir "$group" 2>/dev/null && at_exit "rmdir '$group'" && echo 192M 2>/dev/null >"$group/$limit"; then
+  # shellcheck disable=SC2016
+  around=(sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group")
+  answer "$tmp/doctor" doctor "$data" --json
+  "$python" - "$tmp/doctor" <<'PY' || die 'the limit of the group is not the memory that there is'
+import json, sys
+line = next(c for c in json.load(open(sys.argv[1]))["checks"] if c["name"] == "memory")
+assert line["state"] == "limited" and "cgroup limit 192 MiB" in line["found"], line
+PY
+  echo 'a limit of the group: said'
+else
+  echo 'a limit of the group: none can be set here'
+fi
+
 # --- no fio, no figures --------------------------------------------------------------------------------
 around=(env PATH="$tmp/none" BLKSWEEP_PATH="$tmp/none")
 agree 'no fio' "$data" ready=True fio=missing
