@@ -213,6 +213,18 @@ TEST_F(TraceImport, VscsiHasSectorsAndTimesThatFitIntoOurs) {
   expect_refused(of(64, kMostMicros + 1), "a time or an address is out of range");
 }
 
+// Read as a number, its head is the size of a dictionary of .lzma, which has no magic.
+TEST_F(TraceImport, VscsiThatBeginsWithItsCommand0IsNoCompressedFile) {
+  struct {
+    std::uint16_t command = 0x28, version = 2 << 8;
+    std::uint32_t number = 0, bytes = 8192, segments = 1;
+    std::uint64_t sector = 64, time_us = 5, response_us = 300;
+  } two;
+  const auto got = import(std::string(reinterpret_cast<const char*>(&two), 40));
+  ASSERT_TRUE(got) << got.error().text;
+  EXPECT_EQ(got->records.at(0).offset, 64U * 512);
+}
+
 TEST_F(TraceImport, WithoutAStopTheLastIsTaken) {
   std::string many;
   for (int i = 0; i < 9000; ++i) {
