@@ -61,6 +61,27 @@ for direct in on off; do
 done
 echo 'a disk in memory: said'
 
+# --- a loop device on another one: its node is on devtmpfs, its bytes are not ---------------------------
+mkdir "$tmp/on-device"
+truncate -s 40M "$tmp/lower.img"
+lower=$(losetup --find --show --direct-io=on "$tmp/lower.img")
+detach_at_exit "$lower"
+upper=$(losetup --find --show --direct-io=off "$lower")
+detach_at_exit "$upper"
+mkfs.ext4 -qF "$upper"
+mount "$upper" "$tmp/on-device"
+at_exit "umount '$tmp/on-device'"
+make_data "$tmp/on-device/data" 50
+call run --data "$tmp/on-device/data" --no-probe --no-ceiling --json --cache cold
+expect_status 0
+expect 'a device is no memory, and is read through a page cache' "
+  not any('is memory' in w for w in run['warnings']) and
+  any(w.startswith('cold: ${upper#/dev/} reads $lower without direct I/O') for w in run['warnings'])"
+call map "$upper" --seconds 1 --parts size --json
+expect_status 0
+[[ $out == *'"left_out_by": null'* ]] || die 'a block device is said to have holes'
+echo 'a disk on a disk: no memory'
+
 # --- residency that cannot be examined is unknown, and no start of a cold run ----------------------
 chmod -R a+rX "$loopfs_mount"
 call as_nobody run "${quiet[@]}" --buffered --cache cold

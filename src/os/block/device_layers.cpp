@@ -1,5 +1,7 @@
 #include "os/block/device_layers.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -45,6 +47,14 @@ MountFacts mount_by_text(const std::string& file) {
     }
   }
   return best;
+}
+
+MountFacts mount_of_backing(const std::string& file) {
+  const MountFacts mount = mount_by_text(file);
+  struct stat st {};
+  const bool node = !mount.filesystem.starts_with("fuse") && ::stat(file.c_str(), &st) == 0 &&
+                    S_ISBLK(st.st_mode);
+  return node ? MountFacts{} : mount;
 }
 
 std::vector<std::string> disks_beneath(const std::string& disk, const std::string& sys) {

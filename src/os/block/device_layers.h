@@ -30,6 +30,10 @@ std::vector<std::string> disks_beneath(const std::string& disk, const std::strin
 // Of a path by its text alone: a file on FUSE could make who asks wait for a daemon that is dead.
 MountFacts mount_by_text(const std::string& file);
 
+// The filesystem that a loop device's backing file is on; nothing where that is a block device: a
+// node lies in memory, what is read through it does not.
+MountFacts mount_of_backing(const std::string& file);
+
 DiskFacts disk_facts(const std::string& disk);
 // The disk first, then what each stands on, top down: loop0, then the disk of its backing file.
 std::vector<DiskFacts> device_layers(const std::string& disk);

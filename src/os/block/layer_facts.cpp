@@ -70,7 +70,7 @@ void add_backing(Facts& facts, const std::string& file) {
     return;
   }
   facts.add("backing_file", file);
-  const MountFacts mount = mount_by_text(file);
+  const MountFacts mount = mount_of_backing(file);
   facts.add("filesystem", mount.filesystem);
   facts.add("mount_options", mount.options);
 }
@@ -217,7 +217,7 @@ std::vector<std::string> keeping_caches(const std::string& disk) {
   std::vector<std::string> out;
   for (const DiskFacts& layer : device_layers(disk)) {
     const auto facts = facts_of_disk(layer.disk);
-    if (reads_through_cache(layer) && !is_memory(mount_by_text(layer.backing_file).filesystem)) {
+    if (reads_through_cache(layer) && !is_memory(mount_of_backing(layer.backing_file).filesystem)) {
       out.push_back(fmt::format("the page cache below {} ({})", layer.disk, layer.backing_file));
     } else if (layer.disk.starts_with("bcache") || std::ranges::any_of(facts, is_lvm_cache)) {
       out.push_back(fmt::format("the cache {}", layer.disk));
@@ -230,7 +230,7 @@ std::vector<std::string> caches_beneath(const std::string& disk) {
   std::vector<std::string> out;
   for (const DiskFacts& layer : device_layers(disk)) {
     const std::string beneath =
-        layer.kind == DiskKind::loop ? mount_by_text(layer.backing_file).filesystem : "";
+        layer.kind == DiskKind::loop ? mount_of_backing(layer.backing_file).filesystem : "";
     if (is_memory(beneath)) {
       out.push_back(fmt::format("cold: {} is memory ({} is on {}): no read of it needs a medium",
                                 layer.disk, layer.backing_file, beneath));

@@ -30,7 +30,8 @@ WrittenRanges of_file(const std::string& path, ByteRange part, const std::string
 WrittenRanges of_backing(const BlockDevice& device) {
   const std::string sys = "/sys/block/" + device.disk + "/loop/";
   const std::string file = first_line(sys + "backing_file");
-  if (file.empty() || mount_by_text(file).filesystem.starts_with("fuse")) {
+  const std::string on = mount_of_backing(file).filesystem;
+  if (file.empty() || on.empty() || on.starts_with("fuse")) {  // empty: a block device has no holes
     return {};
   }
   const std::uint64_t begin = first_number(sys + "offset") + device.partition_start;
