@@ -47,9 +47,9 @@ std::string of_partition(const ReplayMeans& m) {
   }
   return fmt::format(
       "the trace has addresses of a whole disk, and {} is a partition: each request lies {} "
-      "further "
-      "on its disk than recorded; --device with the whole disk keeps them in place",
-      m.settings.device, format_bytes({m.partition_start}));
+      "further on its disk than {}; --device with the whole disk keeps them in place",
+      m.settings.device, format_bytes({m.partition_start}),
+      mode == AddressMode::wrap ? "its address modulo the partition's size" : "recorded");
 }
 
 std::string of_rounding(const ReplayReport& r) {

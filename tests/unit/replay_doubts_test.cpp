@@ -77,11 +77,17 @@ TEST(ReplayDoubts, VolumesThatLieOverOneAnother) {
 
 TEST(ReplayDoubts, AddressesOfADiskOnAPartition) {
   for (const char* format : {"recorded", "blktrace", "blkparse"}) {
-    expect_only("each request lies 1 MiB further", [&](DoubtsRig& r) {
+    expect_only("each request lies 1 MiB further on its disk than recorded", [&](DoubtsRig& r) {
       r.facts.format = format;
       r.partition_start = 1 << 20;
     });
   }
+  expect_only("1 MiB further on its disk than its address modulo the partition's size",
+              [](DoubtsRig& r) {  // "than recorded" would be true of the first addresses alone
+                r.facts.format = "recorded";
+                r.partition_start = 1 << 20;
+                r.settings.addresses = AddressMode::wrap;
+              });
   expect_nothing("of volumes", [](DoubtsRig& r) {
     r.facts.format = "msr";
     r.partition_start = 1 << 20;
