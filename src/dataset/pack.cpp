@@ -214,6 +214,7 @@ class Packer {
     const XXH128_hash_t hash = XXH3_128bits_digest(hash_.get());
     report.content_hash = fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
     report.on_disk_files = output_.files();
+    report.on_disk_bytes = output_.bytes();
     BLKSWEEP_CHECK(index_.save(output_.index_path()));
     return output_.finish(manifest(report));
   }
@@ -233,6 +234,7 @@ class Packer {
            {"shard_bytes", nullptr},
            {"samples", r.samples},
            {"on_disk_files", r.on_disk_files},
+           {"on_disk_bytes", r.on_disk_bytes},
            {"source_bytes", r.source_bytes},
            {"decoded_bytes", r.decoded_bytes},
            {"stored_bytes", r.stored_bytes},

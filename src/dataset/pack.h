@@ -38,6 +38,7 @@ struct PackSettings {
 
 struct PackReport {
   std::uint64_t samples = 0, on_disk_files = 0;
+  std::uint64_t on_disk_bytes = 0;  // of these files: with the heads and the padding of a tar
   std::uint64_t source_bytes = 0, decoded_bytes = 0, stored_bytes = 0;  // stored: with headers
   std::uint64_t largest_decoded_bytes = 0;
   std::uint64_t kept_raw = 0;           // fp16: sizes that are no multiple of 4

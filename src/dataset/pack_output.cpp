@@ -23,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr mode_t kMost = 0666;
+constexpr std::uint64_t kTarEnd = 2 * kTarBlock;
 
 Result<> make_folders(const std::string& path) {
   std::error_code ec;
@@ -89,6 +90,7 @@ PackOutput::PackOutput(PackOutput&& o) noexcept
       tar_name_(std::move(o.tar_name_)),
       used_(o.used_),
       files_(o.files_),
+      bytes_(o.bytes_),
       placed_(std::move(o.placed_)) {}
 
 PackOutput::~PackOutput() {
@@ -111,6 +113,8 @@ std::string PackOutput::incoming() const {
 
 std::string PackOutput::index_path() const { return pack_index_path(directory_); }
 
+std::uint64_t PackOutput::bytes() const { return bytes_ + (tar_ ? kTarEnd : 0); }
+
 Result<StoredAt> PackOutput::add(const Stored& sample) {
   const std::string name = sample.path + std::string(kPackedSuffix);
   return layout_ == PackLayout::files ? add_file(name, sample) : add_member(name, sample);
@@ -127,6 +131,7 @@ Result<StoredAt> PackOutput::add_file(const std::string& path, const Stored& sam
   BLKSWEEP_CHECK(write_full(fd.get(), sample.bytes, path));
   BLKSWEEP_CHECK(fd.close(path));
   ++files_;
+  bytes_ += sample.bytes.size();
   return StoredAt{path, 0};
 }
 
@@ -148,7 +153,9 @@ Result<StoredAt> PackOutput::add_member(const std::string& path, const Stored& s
   BLKSWEEP_CHECK(write_full(tar_.get(), stored, tar_name_));
   BLKSWEEP_CHECK(write_full(tar_.get(), padding, tar_name_));
   const StoredAt at{tar_name_, used_ + head.size()};
-  used_ += head.size() + stored.size() + padding.size();
+  const std::size_t taken = head.size() + stored.size() + padding.size();
+  used_ += taken;
+  bytes_ += taken;
   return at;
 }
 
@@ -168,8 +175,9 @@ Result<> PackOutput::close_to_others(mode_t mode) {
 }
 
 Result<> PackOutput::close_shard() {
-  const std::vector<std::byte> end(2 * kTarBlock);
+  const std::vector<std::byte> end(kTarEnd);
   BLKSWEEP_CHECK(write_full(tar_.get(), end, tar_name_));
+  bytes_ += kTarEnd;
   return tar_.close(tar_name_);
 }
 

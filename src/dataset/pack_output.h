@@ -50,6 +50,7 @@ class PackOutput {
   // Where the index goes before finish().
   std::string index_path() const;
   std::uint64_t files() const { return files_; }
+  std::uint64_t bytes() const;  // of these files, once they are closed
 
  private:
   PackOutput(std::string directory, PackLayout layout, Bytes shard, bool made)
@@ -72,7 +73,7 @@ class PackOutput {
   std::string tar_name_;
   mode_t tar_mode_ = 0;     // of the open shard
   std::uint64_t used_ = 0;  // of the open shard
-  std::uint64_t files_ = 0;
+  std::uint64_t files_ = 0, bytes_ = 0;
   std::vector<std::string> placed_;  // under their final names, before there is a manifest
 };
 

@@ -133,6 +133,22 @@ TEST_F(PackTest, ShardsAreClosedAtTheirSize) {
   EXPECT_EQ(decoded(settings_.directory).size(), source_.size());
 }
 
+// Of small samples a shard is heads and padding for the most part.
+TEST_F(PackTest, TheFilesHaveTheSizeThatIsTold) {
+  for (const PackLayout layout : {PackLayout::tar, PackLayout::files}) {
+    settings_.layout = layout;
+    settings_.shard = Bytes{std::uint64_t{4} << 20};
+    settings_.directory = dir_.path(layout == PackLayout::tar ? "tar" : "files");
+    const PackReport report = pack();
+    std::uint64_t bytes = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(settings_.directory)) {
+      const bool ours = entry.path().string().find("/.blksweep-pack/") != std::string::npos;
+      bytes += entry.is_regular_file() && !ours ? entry.file_size() : 0;
+    }
+    EXPECT_EQ(report.on_disk_bytes, bytes);
+  }
+}
+
 TEST_F(PackTest, TheSameInputGivesTheSameBytesWithAnyNumberOfThreads) {
   settings_.encode.codec = Codec::zstd;
   pack();

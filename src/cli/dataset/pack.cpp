@@ -48,15 +48,17 @@ double ratio_of(const PackReport& r) {
 
 void print_answer(const PackArguments& o, const PackReport& r) {
   if (!o.json) {
-    say("{}: {} samples, {} in {} {}, {:.3f} of the source's {} ({:.1f} s)\n", o.pack.directory,
-        format_count(r.samples), format_bytes({r.stored_bytes}), format_count(r.on_disk_files),
-        r.on_disk_files == 1 ? "file" : "files", ratio_of(r), format_bytes({r.source_bytes}),
+    say("{}: {} samples stored in {}, {:.3f} of the source's {}; {} {} of {} ({:.1f} s)\n",
+        o.pack.directory, format_count(r.samples), format_bytes({r.stored_bytes}), ratio_of(r),
+        format_bytes({r.source_bytes}), format_count(r.on_disk_files),
+        r.on_disk_files == 1 ? "file" : "files", format_bytes({r.on_disk_bytes}),
         static_cast<double>(r.time_ns) * 1e-9);
     return;
   }
   const Json j{{"directory", o.pack.directory},
                {"samples", r.samples},
                {"on_disk_files", r.on_disk_files},
+               {"on_disk_bytes", r.on_disk_bytes},
                {"source_bytes", r.source_bytes},
                {"decoded_bytes", r.decoded_bytes},
                {"stored_bytes", r.stored_bytes},
