@@ -36,6 +36,11 @@ for_a_while() {
 }
 sql() { sqlite3 "$tmp/runs.db" "$1"; }
 
+call doctor "$tmp/lower" --json
+[[ $out != *'times include the backing file'* && $out == *'not from what it stands on'* ]] ||
+  die 'an emulated disk is said to have the times of its backing file'
+call doctor "$data" --json
+[[ $out == *'times include the backing file'* ]] || die 'nobody says that a loop device has the times of what it is on'
 call "${run[@]}" --db "$tmp/runs.db"
 expect_status 0
 [ "$(sql 'SELECT device_model FROM experiment')" = 'emulated sata-ssd x1 below' ] || die 'nobody says that it is emulated'
