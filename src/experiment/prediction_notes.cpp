@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <variant>
 
 #include "base/units.h"
+#include "disk/registry.h"
 #include "os/block/blockdev.h"
 
 namespace blksweep {
@@ -103,6 +105,17 @@ std::vector<std::string> prediction_notes(const CellSettings& cell, const Plan& 
   return notes;
 }
 
+std::vector<std::string> place_notes(const ModelSpec& model, const std::string& disk) {
+  const bool by_place = std::holds_alternative<RotatingSpec>(model.timing);
+  if (!by_place || emulated_disk(disk) || !emulated_beneath(disk)) {
+    return {};
+  }
+  return {fmt::format(
+      "{} stands on an emulated disk: addresses are taken for that one's, and the size, too; how "
+      "far its seeks are and how fast it reads there is another matter",
+      disk)};
+}
+
 std::string requests_note(const PredictionRecord& prediction, const ProbeRecord& seen) {
   const auto [less, more] = std::minmax(prediction.requests, seen.requests);
   const bool clear = more - less > std::max(kFewRequests, more / 10);
@@ -122,6 +135,8 @@ void add_prediction(RunRecord& run, const PredictSettings& settings, const Predi
   std::vector<std::string> notes = prediction_notes(of.cell, of.planned.plan);
   std::ranges::move(model_notes(settings.model, of.cell), std::back_inserter(notes));
   if (of.source.device) {
+    std::ranges::move(place_notes(settings.model, of.source.device->disk),
+                      std::back_inserter(notes));
     std::ranges::move(queue_notes(queue_settings(of.source.device->disk), of.cell),
                       std::back_inserter(notes));
   }

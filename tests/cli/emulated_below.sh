@@ -54,6 +54,15 @@ call run --data "$data" --cache keep --no-probe --no-ceiling --order lba --merge
 expect_status 0
 printf '%s' "$out" >"$tmp/predicted.json"
 call disk set "$disk" --speedup 1
+# Where the image lies on the disk below nobody asks: of a model without places it is no matter.
+! grep -q 'stands on an emulated disk' "$tmp/predicted.json" || die 'flash has no seeks'
+for verb in "run --data $data --cache keep --no-probe --no-ceiling" "simulate $tmp/below.cat"; do
+  [ -e "$tmp/below.cat" ] || call catalog "$data" -o "$tmp/below.cat"
+  # shellcheck disable=SC2086
+  call $verb --order lba --depth 1 --model hdd-7200 --json
+  [[ $out == *"${device#/dev/} stands on an emulated disk: addresses are taken for that one's"* ]] ||
+    die "${verb%% *}: nobody says that addresses are those of the loop device"
+done
 echo 'another model: another experiment'
 
 # A prediction has the speed of the disk below.

@@ -181,6 +181,9 @@ Result<SimulationWork> stored_cells(const SimulateOptions& o, const Catalog& cat
 Result<SimulationAnswer> simulate_all(const Source& all, const SimulationWork& work,
                                       PredictSettings how) {
   SimulationAnswer answer{.rows = {}, .notes = work.notes};
+  if (all.device) {
+    add_notes(answer.notes, place_notes(how.model, all.device->disk));
+  }
   for (const SimulationJob& job : work.jobs) {
     const CellSettings& cell = work.cells[job.cell];
     const Source source = part_of(all, cell.read_share);
