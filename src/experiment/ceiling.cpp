@@ -141,10 +141,13 @@ class Pump {
   std::unique_ptr<Engine> engine_;  // drains before the buffers go
 };
 
-// Reads that answer from pages of a file below would be those of that cache, not of the device.
+// Reads that answer from pages of a file or device below would be those of that cache, not of the device.
 void evict(const std::vector<std::string>& files) {
   for (const std::string& path : files) {
-    const Fd fd(open_kind_at(AT_FDCWD, path.c_str(), 0, S_IFREG));
+    Fd fd(open_kind_at(AT_FDCWD, path.c_str(), 0, S_IFREG));
+    if (!fd) {  // a loop device may stand on another device
+      fd = Fd(open_kind_at(AT_FDCWD, path.c_str(), 0, S_IFBLK));
+    }
     if (fd) {
       ::fsync(fd.get());  // dirty pages are not evicted
       ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);

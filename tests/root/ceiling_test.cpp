@@ -7,6 +7,7 @@
 #include "os/block/blockdev.h"
 #include "os/block/device_layers.h"
 #include "os/block/layer_facts.h"
+#include "os/process/process.h"
 #include "support/ext4_loop.h"
 #include "support/flat_catalog.h"
 
@@ -66,6 +67,30 @@ TEST_F(CeilingOnExt4, ReadsTheDataAndNothingElse) {
   const std::uint64_t read = (after->read_sectors - before->read_sectors) * kSectorBytes;
   EXPECT_GE(read, 3 * bytes);
   EXPECT_LT(read, 3 * bytes + (std::uint64_t{4} << 20)) << "beside the filesystem's own reads";
+}
+
+// A loop device on another device is read through that one's page cache, as one on a file is.
+TEST_F(CeilingOnExt4, PagesOfADeviceBelowAreEvicted) {
+  const auto attached =
+      run_process({.argv = {"losetup", "--find", "--show", "--direct-io=off", disk_.device()}});
+  ASSERT_TRUE(attached && attached->ok());
+  const std::string upper = attached->out.substr(0, attached->out.find('\n'));
+  FlatCatalog files("/data");
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    files.add("f" + std::to_string(i), 1 << 20, i << 20);
+  }
+  CeilingSettings settings;
+  settings.device_node = upper;
+  settings.cached_files = cached_backing_files(block_device_of(upper)->disk);
+  EXPECT_EQ(settings.cached_files, std::vector<std::string>{disk_.device()});
+  const DataMap data(files.view(), kPageBytes, device_.size);
+  const Result<DiskStat> before = disk_stat(device_.disk);
+  const Ceiling c = measure_ceiling(data, settings);
+  const Result<DiskStat> after = disk_stat(device_.disk);
+  EXPECT_TRUE(run_process({.argv = {"losetup", "--detach", upper}}));
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(c.records.size(), 3U);
+  EXPECT_GE((after->read_sectors - before->read_sectors) * kSectorBytes, 3 * data.bytes());
 }
 
 TEST_F(CeilingOnExt4, TheStackUnderALoopDeviceIsDescribed) {
