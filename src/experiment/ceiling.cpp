@@ -141,7 +141,7 @@ class Pump {
   std::unique_ptr<Engine> engine_;  // drains before the buffers go
 };
 
-// Reads that answer from pages of a file or device below would be those of that cache, not of the device.
+// Reads that answer from pages of what lies below would be those of that cache, not of the device.
 void evict(const std::vector<std::string>& files) {
   for (const std::string& path : files) {
     Fd fd(open_kind_at(AT_FDCWD, path.c_str(), 0, S_IFREG));

@@ -25,8 +25,8 @@ std::vector<std::string> model_notes(const ModelSpec& model, const CellSettings&
 std::vector<std::string> queue_notes(const std::vector<std::pair<std::string, std::string>>& queue,
                                      const CellSettings& cell);
 
-// Of a rotating model, where the disk is no emulated one, but stands on one: where on that the bytes
-// lie, and how far seeks are there, is not in a prediction. Asks /sys.
+// Of a rotating model, where the disk is no emulated one, but stands on one: where on that the
+// bytes lie, and how far seeks are there, is not in a prediction. Asks /sys.
 std::vector<std::string> place_notes(const ModelSpec& model, const std::string& disk);
 
 // Where the probe saw clearly another number of requests, of which the epoch was then; else empty.

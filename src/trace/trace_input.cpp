@@ -40,7 +40,7 @@ struct TraceInput::State {
   }
 
   Result<> start(const std::function<int(archive*)>& open) {
-    // Not all that the library knows: .lzma has no magic, and a trace of SCSI commands looks like one.
+    // Not all that the library knows: .lzma has no magic, and a trace of SCSI commands looks so.
     archive_read_support_filter_gzip(in.get());
     archive_read_support_filter_bzip2(in.get());
     archive_read_support_filter_xz(in.get());
