@@ -1,11 +1,13 @@
 // check_memory: whether an epoch's buffers may be had, asked before the first is touched: a node
 // without memory ends programs, and not always the one that asked.
 //
-// Errors:  more than is free and than four fifths of the node's; names the option that helps.
+// Errors:  more than is free and than four fifths of the node's, or as much as the own cgroup may
+//          have; names the option that helps.
 // Threads: any.
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -15,6 +17,7 @@ namespace blksweep {
 
 struct NodeMemory {
   Bytes free, all;
+  std::optional<Bytes> limit = {};  // of the own cgroup
 };
 NodeMemory node_memory();
 

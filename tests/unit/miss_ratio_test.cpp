@@ -138,6 +138,20 @@ TEST(MissRatio, CountsKeysAndReferences) {
   EXPECT_GT(curve[curve.size() - 3].misses, 0.95) << "a loop misses in any smaller one";
 }
 
+// Whether it is in the sample or the one that has just left it.
+TEST(MissRatio, AKeyThatIsReadAgainAndAgainHits) {
+  for (std::uint64_t hot = 0; hot <= 64; ++hot) {
+    MissRatio m(64);
+    for (std::uint64_t key = 0; key <= 64; ++key) {
+      m.reference(key);
+    }
+    for (int i = 0; i < 10'000; ++i) {
+      m.reference(hot);
+    }
+    EXPECT_NEAR(m.curve().back().misses, 65.0 / 10'065, 0.01) << hot;
+  }
+}
+
 TEST(MissRatio, NothingIsNoCurve) { EXPECT_TRUE(MissRatio().curve().empty()); }
 
 }  // namespace
