@@ -51,9 +51,9 @@ class MappedFile {
     }
   }
 
-  // 0 or errno.
-  int advise(int advice) const {
-    return data_ != nullptr && ::madvise(begin(), size_, advice) != 0 ? errno : 0;
+  // false: errno says why not.
+  bool advise(int advice) const {
+    return data_ == nullptr || ::madvise(begin(), size_, advice) == 0;
   }
 
   // As preadv(2). Pages behind the new end of a file that was cut off fail, but what is left of its
@@ -131,9 +131,9 @@ class MmapEngine final : public Engine {
     for (Fd& fd : fds) {
       MappedFile& file = files_[first_slot++];
       file = MappedFile(std::move(fd));
-      const int err = advice_ == MapAdvice::normal ? 0 : file.advise(advice_of(advice_));
-      if (err != 0 && facts_.refused.empty()) {
-        facts_.refused = facts_.features + ": " + std::strerror(err);
+      if (advice_ != MapAdvice::normal && !file.advise(advice_of(advice_)) &&
+          facts_.refused.empty()) {
+        facts_.refused = facts_.features + ": " + std::strerror(errno);
       }
     }
     return {};

@@ -29,10 +29,12 @@ std::string how_many(std::size_t some, const Catalog& catalog) {
 std::vector<std::uint32_t> files_of(const Catalog& catalog,
                                     const std::vector<std::uint64_t>& inodes) {
   std::vector<std::uint32_t> files;
-  for (std::uint32_t f = 0; !inodes.empty() && f < catalog.files.size(); ++f) {
-    if (std::ranges::binary_search(inodes, catalog.files[f].inode)) {
+  std::uint32_t f = 0;
+  for (const auto& file : catalog.files) {
+    if (std::ranges::binary_search(inodes, file.inode)) {
       files.push_back(f);
     }
+    ++f;
   }
   return files;
 }

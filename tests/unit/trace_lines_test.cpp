@@ -176,6 +176,8 @@ TEST_F(TraceImport, OnlyTimesThatCountFrom1970SayWhenATraceBegan) {
     const auto got = import(fmt::format("{}\n", fmt::join(line.fields, line.separator)), s);
     EXPECT_EQ(got.value().facts.start_unix_ns.has_value(), told) << name;
   }
+  const std::string ours = csv_header(TraceKind::block) + "\n" + csv_line({.bytes = 512}, "8,0");
+  EXPECT_FALSE(import(ours).value().facts.start_unix_ns);
 }
 
 TEST_F(TraceImport, WaitsOfAnIologAddUpToATimeThatThereIs) {
@@ -211,6 +213,7 @@ TEST_F(TraceImport, VscsiHasSectorsAndTimesThatFitIntoOurs) {
   EXPECT_TRUE(import(of(64, kMostMicros)));
   expect_refused(of(kMostSectors + 1, 5), "a time or an address is out of range");
   expect_refused(of(64, kMostMicros + 1), "a time or an address is out of range");
+  EXPECT_EQ(import(of(1, 5) + of(2, 6) + of(3, 7)).value().records.size(), 3U);
 }
 
 // Read as a number, its head is the size of a dictionary of .lzma, which has no magic.
