@@ -271,6 +271,16 @@ def report(campaign):
         print(f"asked now: {campaign.asked} in {seconds:.0f} s, {seconds / campaign.asked:.1f} s each")
 
 
+def make_own_headers(tree):
+    """Precompiled headers name, from the root, the files that they were made of: a copy's would be another tree's."""
+    copies = {path: path.stat().st_mtime_ns for path in (tree / "build/pch").glob("*.gch")}
+    for path in copies:
+        path.unlink()
+    subprocess.run((*BUILD, *RECORDING, *(str(path.relative_to(tree)) for path in copies)), cwd=tree, check=True)
+    for path, time_ns in copies.items():  # nothing is made anew for them
+        os.utime(path, ns=(time_ns, time_ns))
+
+
 def run(options):
     """The campaign, as far as it comes; None when it was interrupted before the first mutant."""
     subprocess.run(("clang++-14", "-std=c++20", "-O1", "-fPIC", "-D_GNU_SOURCE", "-c", ROOT / "scripts/mutate/reached.cpp", "-o", REACHED_O), check=True)
@@ -283,6 +293,7 @@ def run(options):
     reach = reach_of(trees[0], states, options.workers)
     for tree in trees[1:]:
         subprocess.run(("cp", "-a", trees[0] / "build", tree), check=True)
+        make_own_headers(tree)
     for tree in trees:
         (tree / OWN).mkdir(exist_ok=True)
         beside = tree / OWN / "blksweep-mpi"  # as it is: scripts look for it beside the program
