@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -48,6 +50,17 @@ TEST(RanksResult, WhatAllReadIsTheSumOfWhatEachRead) {
   EXPECT_EQ(j.wrong, 7U);
   EXPECT_EQ(j.barrier_ns, 7);
   EXPECT_EQ(j.waited_ns, 7);
+}
+
+TEST(RanksResult, SaysThatBytesWereComparedWhereTheyWere) {
+  const auto said = [](std::optional<EmissionProof> proof) {
+    return result_json({"{}", {row_of(0, RankState::done)}, std::nullopt, std::move(proof)})
+        .at("bytes_compared")
+        .get<bool>();
+  };
+  EXPECT_FALSE(said(std::nullopt));
+  EXPECT_FALSE(said(EmissionProof{.hash = "1"}));
+  EXPECT_TRUE(said(EmissionProof{.hash = "1", .compared = true}));
 }
 
 TEST(RanksResult, ARankWithoutABatchHasNoTimeOfOne) {
