@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -51,7 +52,10 @@ TEST(RecordDevice, HasWhatWasReadJustBeforeItWasToldToStop) {
   const auto read_at = [&](std::uint64_t offset) {
     EXPECT_EQ(::pread(device->fd(), memory.get(), 4096, static_cast<off_t>(offset)), 4096);
   };
-  for (int i = 0; i < 2000 && !ended; ++i) {  // until it has begun, and longer
+  for (int i = 0; i < 30'000 && !ended && !std::filesystem::exists(settings.output); ++i) {
+    ::usleep(1000);  // its programs are loaded
+  }
+  for (int i = 0; i < 1000 && !ended; ++i) {  // until they are attached, and longer
     read_at(kEarly);
     ::usleep(1000);
   }
