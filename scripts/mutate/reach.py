@@ -22,10 +22,9 @@ FUNCTION = re.compile(r"\)[^;]*\{")  # where one begins
 
 @dataclasses.dataclass
 class Entered:
-    """Of one test: how long it took, the functions, each as (file, first line, lambda), and whether it is skipped here."""
+    """Of one test: how long it took, and the functions, each as (file, first line, lambda)."""
     seconds: float
     functions: set
-    skipped: bool = False
 
 
 def listed(program):
@@ -63,11 +62,11 @@ def entered(folder, name, places, begin):
 
 
 def ran(command, env, cwd, seconds, read):
-    """(seconds, addresses, skipped) of one test; None where it did not pass alone."""
+    """(seconds, addresses) of one test; None where it did not pass alone. What is skipped here enters nothing: it is never asked."""
     with tempfile.TemporaryDirectory() as folder:
         begin = time.monotonic()
         status = bounded(command, cwd, seconds, seconds, {**env, "REACHED": folder})
-        return (time.monotonic() - begin, read(folder), status == 77) if status in (0, 77) else None
+        return (time.monotonic() - begin, read(folder) if status == 0 else set()) if status in (0, 77) else None
 
 
 def functions_at(program, places, tree):
@@ -103,9 +102,9 @@ class Reach:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
         passed = {test: outcome for test, outcome in outcomes.items() if outcome is not None}
-        known = functions_at(program, set().union(*(found for _, found, _ in passed.values())), self.tree) if passed else {}
-        for test, (seconds, found, skipped) in passed.items():
-            self.tests[stage, test] = Entered(seconds, {known[p] for p in found if p in known}, skipped)
+        known = functions_at(program, set().union(*(found for _, found in passed.values())), self.tree) if passed else {}
+        for test, (seconds, found) in passed.items():
+            self.tests[stage, test] = Entered(seconds, {known[p] for p in found if p in known})
         return sorted(set(commands) - set(passed))
 
     def shown_by(self, file):
@@ -132,10 +131,9 @@ class Reach:
         return [sorted(tests, key=lambda test: (self.tests[stage, test].seconds, test)) for tests in (near, every - near)]
 
     def save(self, path):
-        rows = [{"stage": s, "test": t, "seconds": e.seconds, "functions": sorted(e.functions), "skipped": e.skipped}
-                for (s, t), e in self.tests.items()]
+        rows = [{"stage": s, "test": t, "seconds": e.seconds, "functions": sorted(e.functions)} for (s, t), e in self.tests.items()]
         path.write_text(json.dumps(rows))
 
     def load(self, path):
         for row in json.loads(path.read_text()):
-            self.tests[row["stage"], row["test"]] = Entered(row["seconds"], {tuple(f) for f in row["functions"]}, row["skipped"])
+            self.tests[row["stage"], row["test"]] = Entered(row["seconds"], {tuple(f) for f in row["functions"]})

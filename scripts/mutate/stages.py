@@ -55,10 +55,9 @@ def groups_of(stage, tree, workers):
 
 def noticed_by(stage, tests, reach, tree):
     """Whether one of these of GoogleTest's fails, all at once; to skip what is not skipped otherwise is to fail: CI takes it so."""
-    tests = [test for test in tests if not reach.tests[stage, test].skipped]
     took = sum(reach.tests[stage, test].seconds for test in tests)
     command, env = gtest(own(PROGRAMS[stage]), tests)
-    return bool(tests) and bounded(command, tree, 6 * took + 30, 3 * took + 5, env) != 0
+    return bounded(command, tree, 6 * took + 30, 3 * took + 5, env) != 0
 
 
 def scripts_notice(tests, reach, tree):
@@ -66,11 +65,9 @@ def scripts_notice(tests, reach, tree):
     noticed = threading.Event()
 
     def ask(test):
-        known = reach.tests["cli", test]
-        seconds = 3 * known.seconds + 30
-        well = (0, 77) if known.skipped else (0,)
+        seconds = 3 * reach.tests["cli", test].seconds + 30
         command, env = script(tree, own(PROGRAMS["cli"]), test)
-        if not noticed.is_set() and all(bounded(command, tree, seconds, seconds, env, noticed) not in well for _ in range(2)):
+        if not noticed.is_set() and all(bounded(command, tree, seconds, seconds, env, noticed) != 0 for _ in range(2)):
             noticed.set()
 
     shared = [test for test in tests if shares_the_machine(tree, test)]

@@ -4,7 +4,7 @@ import tempfile
 import unittest
 
 import stages
-from reach import Entered, Reach
+from reach import Entered, Reach, ran
 
 TOLD = 'echo "$0" >> told\n'
 SHARED = "# Side by side: so that it may.\n"
@@ -18,7 +18,6 @@ class GoogleTests(unittest.TestCase):
         (self.tree / stages.OWN).mkdir(parents=True)
         self.reach = Reach(self.tree)
         self.reach.tests["unit", "A.b"] = Entered(1, set())
-        self.reach.tests["unit", "A.gpu"] = Entered(1, set(), skipped=True)
 
     def notice(self, text, *tests):
         program = self.tree / stages.own("build/unit_tests")
@@ -31,10 +30,14 @@ class GoogleTests(unittest.TestCase):
         self.assertTrue(self.notice("kill -SEGV $$\n", "A.b"))
         self.assertFalse(self.notice('[ "$GTEST_FILTER" = A.b ]\n', "A.b"))
 
-    def test_one_that_skips_has_noticed_unless_it_always_does_here(self):
+    def test_one_that_skips_has_noticed(self):
         self.assertTrue(self.notice('echo "[  SKIPPED ] 1 test."\n', "A.b"))
-        self.assertFalse(self.notice('echo "[  SKIPPED ] 1 test."\n', "A.gpu"))
-        self.assertFalse(self.notice('[ "$GTEST_FILTER" = A.b ]\n', "A.b", "A.gpu"))
+
+    def test_one_that_always_skips_here_enters_nothing_and_is_never_asked(self):
+        skipped, passed = ((("sh", "-c", f"exit {status}"), {}) for status in (77, 0))
+        self.assertEqual(ran(*skipped, self.tree, 60, lambda _: {1})[1], set())
+        self.assertEqual(ran(*passed, self.tree, 60, lambda _: {1})[1], {1})
+        self.assertEqual(self.reach.of("unit", "src/any.cpp", 1, True), [[], []])
 
 
 class Scripts(unittest.TestCase):
@@ -45,9 +48,9 @@ class Scripts(unittest.TestCase):
         (self.tree / "tests/cli").mkdir(parents=True)
         self.reach = Reach(self.tree)
 
-    def script(self, name, text, skipped=False):
+    def script(self, name, text):
         (self.tree / f"tests/cli/{name}.sh").write_text(f"#!/bin/bash\n{text}")
-        self.reach.tests["cli", name] = Entered(1, set(), skipped)
+        self.reach.tests["cli", name] = Entered(1, set())
 
     def notice(self, *names):
         return stages.scripts_notice(list(names), self.reach, self.tree)
@@ -67,10 +70,8 @@ class Scripts(unittest.TestCase):
         self.assertFalse(self.notice("once"))
         self.assertFalse(self.notice("passes"))
 
-    def test_one_that_skips_has_noticed_unless_it_always_does_here(self):
-        self.script("always", "exit 77\n", skipped=True)
+    def test_one_that_skips_has_noticed(self):
         self.script("skips", "exit 77\n")
-        self.assertFalse(self.notice("always"))
         self.assertTrue(self.notice("skips"))
 
     def test_those_that_run_alone_come_last_and_only_if_nobody_noticed(self):

@@ -23,7 +23,7 @@ Result<Fd> create_file(const std::string& path) {
 }
 
 Result<> finish_shard(Fd& fd, const std::string& path) {
-  const std::vector<std::byte> end(2 * kTarBlock);
+  const std::vector<std::byte> end(kTarEnd);
   BLKSWEEP_CHECK(write_full(fd.get(), end, path));
   return fd.close(path);
 }

@@ -23,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr mode_t kMost = 0666;
-constexpr std::uint64_t kTarEnd = 2 * kTarBlock;
 
 Result<> make_folders(const std::string& path) {
   std::error_code ec;

@@ -21,6 +21,7 @@
 namespace blksweep {
 
 inline constexpr std::uint64_t kTarBlock = 512;
+inline constexpr std::uint64_t kTarEnd = 2 * kTarBlock;  // zeros behind the last member
 
 struct TarMember {
   std::string path;

@@ -78,6 +78,11 @@ struct Effect {
 
 // The worst of what one layer does to results; {} for hardware.
 Effect effect_of(const DiskFacts& f) {
+  // What an emulated disk stands on costs no time: the model's replies are given earlier by it.
+  if (emulated_disk(f.disk)) {
+    return {"times come from the model, not from what it stands on",
+            "none needed: every result carries the model's name"};
+  }
   switch (f.kind) {
     case DiskKind::loop:
       return f.backing_direct ? Effect{"times include the backing file's filesystem and disk",
@@ -232,11 +237,7 @@ Check check_layers(const Subject& s) {
   Effect effect{nullptr, ""};
   for (const DiskFacts& f : device_layers(s.source.device->disk)) {
     found += (found.empty() ? "" : " -> ") + kind_words(f);
-    // What an emulated disk stands on costs no time: the model's replies are given earlier by it.
-    const Effect layer = emulated_disk(f.disk)
-                             ? Effect{"times come from the model, not from what it stands on",
-                                      "none needed: every result carries the model's name"}
-                             : effect_of(f);
+    const Effect layer = effect_of(f);
     effect = effect.consequence == nullptr ? layer : effect;
   }
   if (effect.consequence == nullptr) {

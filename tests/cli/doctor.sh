@@ -231,12 +231,8 @@ around=(prlimit --nofile=16)
 agree '16 descriptors' "$data" ready=False descriptors=missing
 
 # --- a memory limit of the group that it runs in: the node's memory is not to be had ---------------------
-limit=memory.max group=/sys/fs/cgroup
-[ ! -d /sys/fs/cgroup/memory ] || limit=memory.limit_in_bytes group=/sys/fs/cgroup/memory
-group=$group/blksweep-doctor-$$
-if mkdir "$group" 2>/dev/null && at_exit "rmdir '$group'" && echo 192M 2>/dev/null >"$group/$limit"; then
-  # shellcheck disable=SC2016
-  around=(sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group")
+if "$blksweep" --quiet node exec --memory-limit 192MiB -- true 2>/dev/null; then
+  around=("$blksweep" --quiet node exec --memory-limit 192MiB --)
   answer "$tmp/doctor" doctor "$data" --json
   "$python" - "$tmp/doctor" <<'PY' || die 'the limit of the group is not the memory that there is'
 import json, sys

@@ -24,6 +24,15 @@ struct Imported {
   const std::string& name(std::size_t i) const { return names.at(records.at(i).place); }
 };
 
+// A record of vscsi, version 2, as it lies in a file.
+struct Vscsi2 {
+  std::uint16_t command = 0x28, version = 2 << 8;
+  std::uint32_t number = 1, bytes = 8192, segments = 1;
+  std::uint64_t sector = 64, time_us = 5, response_us = 300;
+  std::string text() const { return {reinterpret_cast<const char*>(this), sizeof *this}; }
+};
+static_assert(sizeof(Vscsi2) == 40);
+
 class TraceImport : public testing::Test {
  protected:
   Result<Imported> import(const std::string& bytes, ImportSettings settings = {}) {

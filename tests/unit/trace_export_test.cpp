@@ -130,13 +130,11 @@ TEST_F(TraceExport, BlktraceKeepsWhatARequestIsFor) {
   const std::vector<std::uint16_t> flags{kTraceSync, kTraceReadahead, kTraceMetadata, kTraceFua,
                                          kTraceSync | kTraceFua};
   std::string lines = csv_header(TraceKind::block) + "\n";
-  std::vector<TraceRecord> records;
-  for (const std::uint16_t f : flags) {
-    TraceRecord r{.time_ns = 1000 * static_cast<std::int64_t>(records.size()), .bytes = 512};
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    TraceRecord r{.time_ns = 1000 * static_cast<std::int64_t>(i), .bytes = 512};
     r.op = TraceOp::write;
-    r.flags = f;
+    r.flags = flags[i];
     lines += csv_line(r, "8,0");
-    records.push_back(r);
   }
   ASSERT_TRUE(import(lines));
   auto reader = TraceReader::open(dir_.path("out"));

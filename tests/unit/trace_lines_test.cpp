@@ -198,15 +198,11 @@ TEST_F(TraceImport, EventsOfBlkparseHaveNumbersThatCanBe) {
 }
 
 TEST_F(TraceImport, VscsiHasSectorsAndTimesThatFitIntoOurs) {
-  struct {
-    std::uint16_t command = 0x28, version = 2 << 8;
-    std::uint32_t number = 1, bytes = 8192, segments = 1;
-    std::uint64_t sector = 0, time_us = 0, response_us = 300;
-  } two;
-  const auto of = [&](std::uint64_t sector, std::uint64_t time_us) {
+  const auto of = [](std::uint64_t sector, std::uint64_t time_us) {
+    support::Vscsi2 two;
     two.sector = sector;
     two.time_us = time_us;
-    return std::string(reinterpret_cast<const char*>(&two), 40);
+    return two.text();
   };
   constexpr std::uint64_t kMostSectors = INT64_MAX / 512, kMostMicros = INT64_MAX / 1000;
   EXPECT_EQ(import(of(kMostSectors, 5)).value().records.at(0).offset, kMostSectors * 512);
@@ -218,12 +214,9 @@ TEST_F(TraceImport, VscsiHasSectorsAndTimesThatFitIntoOurs) {
 
 // Read as a number, its head is the size of a dictionary of .lzma, which has no magic.
 TEST_F(TraceImport, VscsiThatBeginsWithItsCommand0IsNoCompressedFile) {
-  struct {
-    std::uint16_t command = 0x28, version = 2 << 8;
-    std::uint32_t number = 0, bytes = 8192, segments = 1;
-    std::uint64_t sector = 64, time_us = 5, response_us = 300;
-  } two;
-  const auto got = import(std::string(reinterpret_cast<const char*>(&two), 40));
+  support::Vscsi2 two;
+  two.number = 0;
+  const auto got = import(two.text());
   ASSERT_TRUE(got) << got.error().text;
   EXPECT_EQ(got->records.at(0).offset, 64U * 512);
 }
