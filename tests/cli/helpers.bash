@@ -70,9 +70,12 @@ call() {
 }
 
 # background ARGUMENT... : the program beside us, its pid in $pid, until `ended`.
+# A test that fails ends it, and waits for it, before what it set up is taken down.
 background() {
   "$blksweep" --quiet "$@" >"$tmp/.out" 2>"$tmp/.err" &
   pid=$!
+  at_exit "wait $pid"
+  end_at_exit "$pid"
 }
 ended() {
   status=0

@@ -36,7 +36,7 @@ disk="[[disk]]
 name = \"t$$\"
 size = \"64MiB\""
 
-born() { stat -c '%i %W' "$tmp/work/t$$/"*.blksweep-image; } # whether the image is still the same one
+born() { stat -c '%i %w' "$tmp/work/t$$/"*.blksweep-image; } # whether the image is still the same one
 
 # --- as an ordinary user: a plain folder works, a disk is refused before anything is made ---------------
 mkdir "$tmp/user" && chmod 777 "$tmp/user"
