@@ -26,9 +26,10 @@ RETURN = re.compile(r"^\s*return ([^;{]+);$")
 CALL = re.compile(r"^\s+((?:[\w:\->.\[\]]+)\((?:[^;{}]*)\));$")
 # Of these functions both arguments are alike.
 TWO = re.compile(r"\b(?!(?:min|max|swap)\b)\w+\(((?:\w|[.:])+), ((?:\w|[.:])+)\)")
-NOT_CODE = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|//.*$')
-# A text of SQL in the source: what begins so is a comment of it.
-SQL_BEGIN, SQL_END, SQL_COMMENT = 'R"sql(', ')sql"', re.compile(r"--.*$")
+NOT_CODE = re.compile(r'R"\(.*?\)"|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|//.*$')
+# A text of several lines, as that of --help: what stands in it is no code, but where it is SQL, with comments of its own.
+TEXT_BEGIN, TEXT_END = re.compile(r'R"(\w*)\((?!.*\)\1")'), re.compile(r'^.*?\)"')
+SQL_END, SQL_COMMENT = ')sql"', re.compile(r"--.*$")
 # A line of these says something about types, or to the preprocessor: what is changed there is no fault of the program.
 SKIPPED = re.compile(r"^\s*(#|//|template|static_assert|using |namespace |friend |typedef )|^\s*$")
 
@@ -50,9 +51,34 @@ class Mutant:
         return f"{self.file}: {self.before.strip()} -> {self.after.strip()}"
 
 
+def without(pattern, line):
+    """The line with what matches blanked out, of the same length."""
+    return pattern.sub(lambda m: " " * len(m.group(0)), line)
+
+
 def code_of(line):
-    """The line with strings, characters and comments blanked out, of the same length."""
-    return NOT_CODE.sub(lambda m: " " * len(m.group(0)), line)
+    """The line without its strings, characters and comments."""
+    return without(NOT_CODE, line)
+
+
+def lines_of_code(text):
+    """(number from 1, line, its code) of the lines that may be changed."""
+    inside, kind = False, None  # a comment, a text of several lines: "sql", or "" of any other
+    for number, line in enumerate(text.split("\n"), 1):
+        comment = inside or line.lstrip().startswith("/*")
+        inside = comment and "*/" not in line
+        if comment or SKIPPED.match(line):
+            continue
+        if kind == "sql":
+            kind = None if SQL_END in line else kind
+            yield number, line, without(SQL_COMMENT, line)
+            continue
+        rest = without(TEXT_END, line) if kind == "" else line
+        if kind == "" and rest == line:
+            continue
+        begun = TEXT_BEGIN.search(rest)
+        kind = begun.group(1) if begun else None
+        yield number, line, code_of(rest[:begun.start()] if begun else rest)
 
 
 def is_empty(value):
@@ -79,15 +105,8 @@ def changes(code):
 
 def mutants_of(file, text):
     """All mutants of a source, in the order of its lines."""
-    inside = sql = False  # a comment of several lines; a text of SQL
     found = []
-    for number, line in enumerate(text.split("\n"), 1):
-        comment = inside or line.lstrip().startswith("/*")
-        inside = comment and "*/" not in line
-        if comment or SKIPPED.match(line):
-            continue
-        code = SQL_COMMENT.sub(lambda m: " " * len(m.group(0)), line) if sql else code_of(line)
-        sql = SQL_END not in line and (sql or SQL_BEGIN in line)
+    for number, line, code in lines_of_code(text):
         for kind, begin, end, new in changes(code):
             after = line[:begin] + new + line[end:]
             if after != line:

@@ -32,6 +32,11 @@ class Mutants(unittest.TestCase):
         self.assertEqual({m.after for m in mutants_of("f.cpp", text)},
                          {"SELECT a / 2 -- twice, 1 + 1", "SELECT a * 3 -- twice, 1 + 1", "SELECT a * 1 -- twice, 1 + 1", "++x;"})
 
+    def test_a_text_of_several_lines_is_no_code(self):
+        text = 'f(a + b, R"(first --x 1\n\nrun --depth 1,4\n --repeats 5)", c < d);\ng(R"(1 + "2")", e && f);'
+        self.assertEqual({m.after for m in mutants_of("f.cpp", text)},
+                         {'f(a - b, R"(first --x 1', ' --repeats 5)", c <= d);', 'g(R"(1 + "2")", e || f);'})
+
     def test_what_is_the_same_afterwards_is_no_change(self):
         for line in ("return std::optional<Fd>();", "return Fd{};", "return nullptr;", "if (std::swap(a, b)) {"):
             self.assertEqual(changed(line), set(), line)
