@@ -35,6 +35,7 @@ import replay_rate
 import replays
 import sawtooth
 import scaling
+import side_by_side
 import sizes
 import strategies
 import style
@@ -137,14 +138,14 @@ def draw_one(name, folder, make):
 
 def draw_all(db, cells, folder):
     """[(name, title, SVG or None, caption or why there is none)]."""
-    drawn = []
-    for name, title, module, shown in wanted(cells):
+    def draw(figure):
+        name, title, module, shown = figure
         try:
-            svg, text = draw_one(name, folder, lambda stem, m=module, c=shown, t=title: common.make(m, db, c, stem, t))
+            return name, title, *draw_one(name, folder, lambda stem: common.make(module, db, shown, stem, title))
         except load.NotApplicable:
-            continue
-        drawn.append((name, title, svg, text))
-    return drawn
+            return None
+
+    return list(filter(None, side_by_side.mapped(draw, wanted(cells))))
 
 
 def draw_maps(db, folder):
