@@ -33,7 +33,7 @@ for file in "$queue"/*; do
   [ ! -f "$file" ] || cat "$file" >"$tmp/first/${file##*/}" 2>/dev/null || true
 done
 at_exit put_back
-schedulers=$(tr -d '[]' <"$queue/scheduler")
+schedulers=$(tr -d "[]" <"$queue/scheduler" | xargs)
 
 same_as() { [ "$(tree)" = "$1" ] || die "$2: $(diff <(echo "$1") <(tree))"; }
 writes() { awk '{ print $5 }' "/sys/block/$disk/stat"; }
@@ -113,7 +113,7 @@ assert all(b["state"] == "kept" for b in shown["borrowed"] if b["key"].startswit
 PY
   call node show "$disk"
   expect_status 0
-  [[ $out == *nr_requests*40*'node set'* ]] || die 'show does not say what is borrowed'
+  [[ $out == *"schedulers  ${schedulers// /, }"*nr_requests*40*'node set'* ]] || die 'show does not say what is borrowed'
   [ "$(wc -l <"$tmp/.out")" -le 50 ] || die 'show is more than a screen'
   call node restore
   expect_status 0
@@ -150,8 +150,14 @@ fi
 # --- journals that cannot be trusted ---------------------------------------------------------------
 [ -n "${OWN_RUN:-}" ] || skip 'the rest needs a mount namespace, so as not to break journals of others'
 
-# untrusted TEXT...: refused in one line by set and restore; nothing is written.
+# untrusted TEXT...: told by show, refused in one line by set and restore; nothing is written.
 untrusted() {
+  local text
+  call node show "$disk" --json
+  expect_status 0
+  for text in "${@:1:2}"; do
+    [[ $out == *'"problems": ['*"$text"* ]] || die "show does not say $text"
+  done
   call node set --device "$disk" --nomerges 2
   expect_error 1 "$@"
   call node restore

@@ -97,6 +97,7 @@ import "$tmp/sda.blktrace.0" -o "$tmp/again.trace"
 csv_of "$tmp/again.trace" | cut -d, -f1-9 | cmp - <(cut -d, -f1-9 "$tmp/plain.csv") || die 'blktrace differs'
 call trace export "$tmp/plain.trace" --format iolog -o "$tmp/log"
 expect_status 0
+[[ $out == *"written     $tmp/log"* ]] || die 'it does not say where to'
 import "$tmp/log" -o "$tmp/again.trace"
 csv_of "$tmp/again.trace" | tail -n +2 | cmp - <(tail -n +2 "$tmp/plain.csv") || die 'the iolog differs'
 truncate -s 1G "$tmp/target"

@@ -158,6 +158,18 @@ TEST(Keeper, BehindTheResultNothingIsToldTwiceAndNothingWaitedForWithoutAnEnd) {
   }
 }
 
+TEST(Keeper, TheEndOfMpiMayTakeAWhile) {
+  const Kept told = kept([](Board& board, const HubPlace& hub) {
+    board.place({0, 1, hub});
+    board.publish(row_of(0, RankState::done));
+    board.leave();
+    std::this_thread::sleep_for(milliseconds(400));  // a few looks of the keeper
+    return Exit::done;
+  });
+  EXPECT_EQ(WEXITSTATUS(told.status), static_cast<int>(Exit::done));
+  EXPECT_EQ(told.said, "");
+}
+
 // mpirun ends all ranks once one has ended with an error, also after the result is told.
 TEST(Keeper, ToldToEndBehindTheResultItSaysNothingMore) {
   const Kept told = kept([](Board& board, const HubPlace& hub) {

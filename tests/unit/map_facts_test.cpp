@@ -106,6 +106,42 @@ TEST(MapFacts, AnArmThatTakesAsLongToEverywhereIsSeenAsSuch) {
   }
 }
 
+// Sixteen reads over each distance, spread over one revolution; `slower_ns` more on the way back.
+std::vector<SeekEstimate> seeks_over(std::size_t distances, std::int64_t slower_ns) {
+  constexpr std::int64_t kPeriod = 8'000'000, kSeek = 5'000'000, kReads = 16;
+  LatencyMap map;
+  map.size = std::uint64_t{1} << 40;
+  for (std::size_t d = 0; d < distances; ++d) {
+    for (std::int64_t i = 0; i < kReads; ++i) {
+      const std::int64_t distance = std::int64_t{1} << (30 + d);
+      const std::int64_t latency = kSeek + kPeriod * i / kReads;
+      map.reads.push_back({.part = MapPart::distance, .distance = distance, .latency_ns = latency});
+      map.reads.push_back(
+          {.part = MapPart::distance, .distance = -distance, .latency_ns = latency + slower_ns});
+    }
+  }
+  return seek_estimates(map, {.period_ns = kPeriod, .path_ns = 100'000});
+}
+
+// What two directions have in common is seen in no less than four distances.
+TEST(MapFacts, FourWaysThatAreAsFastBackAreOnePairEach) {
+  for (const std::size_t distances : {3U, 4U, 5U}) {
+    const auto seeks = seeks_over(distances, 200'000);
+    ASSERT_EQ(seeks.size(), 2 * distances);
+    for (std::size_t i = 0; i < distances; ++i) {
+      const SeekEstimate &back = seeks[i], &there = seeks[2 * distances - 1 - i];
+      ASSERT_EQ(back.distance, -there.distance);
+      EXPECT_NEAR(back.raw_ns - there.raw_ns, distances < 4 ? 200'000 : 0, 1) << distances;
+    }
+  }
+}
+
+TEST(MapFacts, FourWaysThatAreSlowerBackStaySo) {
+  const auto seeks = seeks_over(4, 2'000'000);
+  ASSERT_EQ(seeks.size(), 8U);
+  EXPECT_NEAR(seeks.front().raw_ns - seeks.back().raw_ns, 2e6, 1);
+}
+
 TEST(Rotation, IsNotFoundInFlash) {
   MapRigSettings s;
   s.model = test_flash();

@@ -1,9 +1,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdint>
@@ -120,6 +123,20 @@ TEST(PageHelper, NamesThatWereHandedOverTakeNoMemory) {
     ::usleep(1000);
   }
   EXPECT_FALSE(a_page_begins_with(files.path(0)));
+}
+
+// Some hosts of the library let the kernel reap their children: nobody is left to be waited for.
+TEST(PageHelper, OfAnOwnerThatReapsNobodyGoes) {
+  const TempDir dir;
+  const PinFiles files = four_in(dir);
+  {
+    auto helper = PageHelper::start(files, 0, files.count);
+    ASSERT_TRUE(helper) << helper.error().message();
+    ::signal(SIGCHLD, SIG_IGN);
+  }
+  ::signal(SIGCHLD, SIG_DFL);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
+  EXPECT_EQ(errno, ECHILD);
 }
 
 }  // namespace

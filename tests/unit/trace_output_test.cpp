@@ -44,6 +44,7 @@ class TraceOutputs : public support::TraceImport {
       }
       TraceRecord r = support::record(TraceOp::read, static_cast<std::uint64_t>(one.begin_ns), 1);
       r.time_ns = one.begin_ns;
+      r.latency_ns = one.end_ns - one.begin_ns;
       r.place = place;
       out.add(r);
     }
@@ -84,6 +85,20 @@ TEST_F(TraceOutputs, OneThatTookLongerThanAnythingIsHeldBackHasItsPlace) {
       all.push_back({at, at + 1000});
     }
     expect_whole(all, "a late one");
+  }
+}
+
+// Of one time, in the order in which they were handed over: a late one behind the others.
+TEST_F(TraceOutputs, ALateOneIsBehindThoseOfItsTime) {
+  std::vector<Ended> all{{2 * kSecond, 30 * kSecond}};
+  for (std::int64_t at = kSecond; at < 20 * kSecond; at += kSecond) {
+    all.push_back({at, at + 1000});
+  }
+  const auto got = recorded(all);
+  ASSERT_TRUE(got) << got.error().message();
+  ASSERT_EQ(got->records.size(), 20U);
+  for (std::size_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(got->records[i].latency_ns, i == 2 ? 28 * kSecond : 1000) << i;
   }
 }
 
