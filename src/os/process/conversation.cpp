@@ -244,10 +244,11 @@ Heard Conversation::next_line(Nanos patience) {
   Heard heard;
   const std::int64_t until = now_ns() + patience.count();
   for (bool gone = false; !state_->take_line(heard.line);) {
-    if (gone || !state_->out || state_->heard.size() - state_->told > kLongestLine) {
-      heard.what = Heard::What::end;
+    const bool too_long = state_->heard.size() - state_->told > kLongestLine;
+    if (gone || !state_->out || too_long) {
       heard.line = state_->heard.substr(state_->told);
       state_->told = state_->heard.size();
+      heard.what = heard.line.empty() || too_long ? Heard::What::end : Heard::What::line;
       return heard;
     }
     if (state_->interrupted()) {

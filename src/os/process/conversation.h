@@ -27,7 +27,7 @@ namespace blksweep {
 struct Heard {
   enum class What { line, silence, end, interrupt };  // silence: for as long as patience lasted
   What what = What::silence;
-  std::string line;  // without its end
+  std::string line;  // without its end, which the last one need not have
 };
 
 class Conversation {
