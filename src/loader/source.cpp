@@ -169,25 +169,28 @@ std::vector<std::uint32_t> some_files(const Catalog& c) {
   return out;
 }
 
-// A plan reads nothing; that the files lie where it says is seen by some of them. True: they are
-// here; there may be none, or a folder of that name on another disk.
-bool look_at_files(Source& s) {
+// A plan reads nothing; that the files lie where it says is seen by some of them. An error: why they
+// are not; there may be none, or a folder of that name on another disk.
+Result<> look_at_files(Source& s) {
   const Catalog& c = s.catalog;
   const std::vector<std::uint32_t> some = some_files(c);
-  const bool named = std::ranges::any_of(
-      some, [&](std::uint32_t f) { return ::access(c.full_path(f).c_str(), F_OK) == 0; });
-  const Result<ExtentCheck> check =
-      named ? check_extents(c, AskWriters::no, some) : fail("there are none");
-  if (check && !check->clean()) {
-    const auto& first = check->changed.empty() ? check->moved : check->changed;
+  if (std::ranges::none_of(
+          some, [&](std::uint32_t f) { return ::access(c.full_path(f).c_str(), F_OK) == 0; })) {
+    return fail(fmt::format("{}: the files of the catalog are not here", c.root));
+  }
+  BLKSWEEP_TRY(const ExtentCheck check, check_extents(c, AskWriters::no, some));
+  if (!check.clean()) {
+    const auto& first = check.changed.empty() ? check.moved : check.changed;
     s.warnings.push_back(fmt::format(
         "of {} files that were looked at, {} differ from the catalog, {} lie elsewhere on the "
         "device, and {} have no address here (btrfs: to root alone), so that a run may have "
         "another plan: {} (scan again: blksweep catalog {} -o FILE)",
-        some.size(), check->changed.size(), check->moved.size() - check->unplaced, check->unplaced,
+        some.size(), check.changed.size(), check.moved.size() - check.unplaced, check.unplaced,
         name_first(first), c.root));
   }
-  return check && check->changed.size() < some.size();
+  return check.changed.size() < some.size()
+             ? Result<>()
+             : fail(fmt::format("{}: other files than those of the catalog", c.root));
 }
 
 }  // namespace
@@ -196,12 +199,16 @@ Source planning_source(const Catalog& catalog) {
   Source s;
   s.catalog = catalog;
   s.direct_align = kSectorBytes;
-  if (look_at_files(s)) {
-    if (auto device = block_device_of(std::string(catalog.root))) {
-      s.device = *std::move(device);
-    }
-    examine_alignment(s);
+  if (const Result<> here = look_at_files(s); !here) {
+    s.device_refused = here.error().message();
+    return s;
   }
+  if (auto device = block_device_of(std::string(catalog.root))) {
+    s.device = *std::move(device);
+  } else {
+    s.device_refused = device.error().message();
+  }
+  examine_alignment(s);
   return s;
 }
 

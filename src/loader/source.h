@@ -42,7 +42,8 @@ std::optional<std::uint64_t> filesystem_of(const std::string& root);
 // What open_source() finds out beside the catalog itself, for one that is there already: device,
 // mount, whether that device and direct reads are possible.
 void examine_source(Source& source);
-// To plan without reading: where the files and their device are there, with the granule of a run.
+// To plan without reading: where the files and their device are there, with the granule of a run;
+// without a device `device_refused` says why.
 Source planning_source(const Catalog& catalog);
 
 // The same, of which each sample's first part is read: shares everything with `whole`.

@@ -55,11 +55,18 @@ check 'not d["notes"]'
 mv data away
 mkdir data
 call simulate data.cat --model ./one.toml "${options[@]}" --json
-check 'any("is not here" in x and "--size" in x for x in d["notes"])'
+check 'any("files of the catalog are not here" in x and "--size" in x for x in d["notes"])'
 call simulate data.cat --model ./one.toml "${options[@]}" --size 8TiB --json
 check 'd["size"] == 8 * 2**40 and not d["notes"]'
 rmdir data
 mv away data
+status=0
+"$python" "$refuse_call" 437 24 "$blksweep" simulate data.cat --model ./one.toml "${options[@]}" --json >"$tmp/.out" || status=$?
+if [ "$status" != 99 ]; then
+  expect_status 0
+  out=$(cat "$tmp/.out")
+  check 'any("is not known" in x and "RLIMIT_NOFILE" in x for x in d["notes"])'
+fi
 
 # The table: ratios to the first cell.
 call simulate data.cat --model none --host-cost 10us --order random --merge none

@@ -229,9 +229,9 @@ Result<Exit> simulate(const SimulateOptions& o) {
   add_notes(work.notes, source.warnings);
   if (!source.device && o.size.n == 0) {
     work.notes.push_back(
-        fmt::format("the disk of {} is not here: it is taken to end with the data, at {}, which "
-                    "decides how far seeks are: give its --size",
-                    o.catalog, format_bytes(how.size)));
+        fmt::format("the disk of {} is not known ({}): it is taken to end with the data, at {}, "
+                    "which decides how far seeks are: give its --size",
+                    o.catalog, source.device_refused, format_bytes(how.size)));
   }
   BLKSWEEP_TRY(const SimulationAnswer answer, simulate_all(source, work, how));
   // Only when asked: a report shows the newest prediction, and would change by a mere comparison.
