@@ -163,8 +163,9 @@ void record_reads(RunRecord& r, const Epoch& e) {
   r.groups_cut = c.groups_cut;
   r.read_latency_ns = e.reader().latency().buckets();
   r.engine_features = e.engine().features;
-  r.engine_refused = e.engine().refused;
   const EngineCounts n = e.engine_counts();
+  const std::string& at_start = e.engine().refused;
+  r.engine_refused = at_start + (at_start.empty() || n.refused.empty() ? "" : "; ") + n.refused;
   r.engine = {n.submit_ns,    n.submit_blocked_ns, n.minor_faults,
               n.major_faults, n.answered_at_once,  n.hinted_bytes};
 }

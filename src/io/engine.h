@@ -109,7 +109,8 @@ struct EngineCounts {
   std::optional<std::int64_t> submit_ns, submit_blocked_ns;
   std::optional<std::uint64_t> minor_faults, major_faults;  // of the thread that copies
   std::optional<std::uint64_t> answered_at_once;            // reads, without a wait
-  std::optional<std::uint64_t> hinted_bytes;                // that the kernel was told of ahead
+  std::optional<std::uint64_t> hinted_bytes;                // that the kernel took hints of
+  std::string refused;  // the last hint that it did not: "fadvise: Invalid argument"
 };
 
 class Engine {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,6 +44,7 @@ class Hinter {
     changes_.notify_one();
   }
   std::uint64_t hinted_bytes() const { return hinted_.load(std::memory_order_relaxed); }
+  int refused() const { return refused_.load(std::memory_order_relaxed); }  // an errno; 0: nothing
 
  private:
   using Read = UpcomingReads::Read;
@@ -51,7 +53,7 @@ class Hinter {
   void run();
   bool wait_for_room();
   void tell_half(std::size_t begin, std::size_t end);
-  void tell(int fd, const Read& r) const;
+  int tell(int fd, const Read& r) const;
 
   const HintCall call_;
   const std::uint64_t half_;
@@ -60,6 +62,7 @@ class Hinter {
   std::atomic<bool> stop_{false};
   std::atomic<std::uint64_t> passed_{0}, hinted_{0};
   std::atomic<std::uint32_t> changes_{0};
+  std::atomic<int> refused_{0};
   std::uint64_t given_ = 0;  // bytes of the reads gone through
   std::vector<Read> told_;   // of a half
   std::jthread thread_;      // ends before the rest goes
@@ -134,17 +137,20 @@ void Hinter::tell_half(std::size_t begin, std::size_t end) {
       given_ -= r.length;
       continue;
     }
-    tell(fd.get(), r);
-    hinted_.fetch_add(r.length, std::memory_order_relaxed);
+    if (const int error = tell(fd.get(), r); error == 0) {
+      hinted_.fetch_add(r.length, std::memory_order_relaxed);
+    } else {
+      refused_.store(error, std::memory_order_relaxed);
+    }
   }
 }
 
-void Hinter::tell(int fd, const Read& r) const {
+// 0, or why the kernel did not take it.
+int Hinter::tell(int fd, const Read& r) const {
   if (call_ == HintCall::readahead) {
-    ::readahead(fd, static_cast<off64_t>(r.offset), r.length);
-  } else {
-    ::posix_fadvise(fd, static_cast<off_t>(r.offset), r.length, POSIX_FADV_WILLNEED);
+    return ::readahead(fd, static_cast<off64_t>(r.offset), r.length) == 0 ? 0 : errno;
   }
+  return ::posix_fadvise(fd, static_cast<off_t>(r.offset), r.length, POSIX_FADV_WILLNEED);
 }
 
 class HintEngine final : public Engine {
@@ -163,6 +169,9 @@ class HintEngine final : public Engine {
   EngineCounts own_counts() const override {
     EngineCounts counts;
     counts.hinted_bytes = hinter_ ? hinter_->hinted_bytes() : 0;
+    if (const int error = hinter_ ? hinter_->refused() : 0; error != 0) {
+      counts.refused = sys_error(error, facts_.features).value().message();
+    }
     return counts;
   }
 

@@ -33,7 +33,7 @@ mapfile -t files < <(find "$data" -type f | sort)
 call trace record --files --data "$data" -o "$tmp/files.trace" -- cat "${files[@]:0:8}"
 expect_status 0
 background trace record --device "$loopfs_device" --seconds 2 -o "$tmp/block.trace"
-until [ -s "$tmp/block.trace" ] || ! kill -0 "$pid" 2>/dev/null; do
+while kill -0 "$pid" 2>/dev/null; do
   dd if="$loopfs_device" of=/dev/null bs=16k count=40 iflag=direct status=none
 done
 ended

@@ -35,7 +35,7 @@ n=$((n + 1)); "$PROGRAM" {line} >out.$n 2>err.$n </dev/null; echo $? >status.$n
 # What differs between two undisturbed runs now and then: times, what others read, what was in the caches, names of devices.
 VOLATILE = re.compile(r"noise\.|memory|device_|own_read|_merges|requests|_ns\b|latency|took|slab|resident|longest_lane|\.device\b|"
                       r"verdict|lateness|certificate|samples_per_s"
-                      r"|stalls|phases|overlap|faults|incomplete|answered_at_once|depth_mean|borrowed|cache_peak")
+                      r"|stalls|phases|overlap|faults|incomplete|answered_at_once|depth_mean|borrowed|cache_peak|extents_per_file")
 
 
 def leaves(value, path=""):
@@ -269,7 +269,10 @@ def judge(call, error, result, left, still, baseline, lines):
     if not changed and not extra:
         return "equal", ""
     gone = all(value in (None, "(missing)") for value in changed.values()) and not extra
-    noted = os.strerror(getattr(errno, error)) in "\n".join(result.said) or any(".warnings" in key for key in changed)
+    if lines[0].startswith(fault_commands.ANSWERS) and any(key.endswith(".state") for key in changed):
+        return "named", "on stdout"
+    new = set(result.facts) - known
+    noted = os.strerror(getattr(errno, error)) in "\n".join(result.said) or any(".warnings" in key for key in (*changed, *new))
     text = "; ".join(f"{k}: {same[k]!r} -> {v!r}" for k, v in list(changed.items())[:6]) + f" {extra} " + "".join(result.said)[-200:]
     return ("unknown" if gone and not any(k.startswith("file ") for k in changed) else "differs") + (" and says so" if noted else ""), text
 

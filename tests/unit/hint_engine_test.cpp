@@ -78,5 +78,38 @@ TEST(HintEngine, WhatItTellsOfIsInTheCacheBeforeAnyRead) {
   }
 }
 
+// A pipe has no page cache.
+class OfAPipe final : public UpcomingReads {
+ public:
+  std::size_t size() const override { return 1; }
+  Read at(std::size_t) const override { return {0, 0, kMebibyte, 0}; }
+  Fd open(std::uint32_t) override {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    ::close(ends[1]);
+    return Fd(ends[0]);
+  }
+};
+
+TEST(HintEngine, WhatTheKernelDoesNotTakeIsNotCountedButTold) {
+  const std::pair<HintCall, const char*> refusals[] = {
+      {HintCall::fadvise, "fadvise: Illegal seek"},
+      {HintCall::readahead, "readahead: Invalid argument"}};
+  for (const auto& [call, told] : refusals) {
+    OfAPipe upcoming;
+    const auto engine = make_engine(
+        EngineKind::hint,
+        {.arena = {}, .hint = call, .hint_window = 2 * kMebibyte, .upcoming = &upcoming});
+    ASSERT_TRUE(engine) << engine.error().message();
+    EXPECT_EQ((*engine)->own_counts().refused, "");
+    ASSERT_TRUE((*engine)->submit({}));  // begins
+    for (int tries = 0; tries < 2000 && (*engine)->own_counts().refused.empty(); ++tries) {
+      ::usleep(1000);
+    }
+    EXPECT_EQ((*engine)->own_counts().refused, told);
+    EXPECT_EQ((*engine)->own_counts().hinted_bytes, 0U);
+  }
+}
+
 }  // namespace
 }  // namespace blksweep

@@ -115,9 +115,8 @@ std::vector<SeekEstimate> seeks_over(std::size_t distances, std::int64_t slower_
     for (std::int64_t i = 0; i < kReads; ++i) {
       const std::int64_t distance = std::int64_t{1} << (30 + d);
       const std::int64_t latency = kSeek + kPeriod * i / kReads;
-      map.reads.push_back({.part = MapPart::distance, .distance = distance, .latency_ns = latency});
-      map.reads.push_back(
-          {.part = MapPart::distance, .distance = -distance, .latency_ns = latency + slower_ns});
+      map.reads.push_back({.latency_ns = latency, .distance = distance});
+      map.reads.push_back({.latency_ns = latency + slower_ns, .distance = -distance});
     }
   }
   return seek_estimates(map, {.period_ns = kPeriod, .path_ns = 100'000});
