@@ -82,8 +82,8 @@ def lines_of_code(text):
 
 
 def is_empty(value):
-    """Whether a value is that of its type made of nothing: std::optional<Fd>(), Fd{}, 0 or nullptr."""
-    return value.endswith(("{}", ">()")) or value in ("0", "nullptr")
+    """Whether a value is that of its type made of nothing: std::optional<Fd>(), Fd{}, 0, nullptr or Exit::done."""
+    return value.endswith(("{}", ">()")) or value in ("0", "nullptr", "Exit::done")
 
 
 def changes(code):
