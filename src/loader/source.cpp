@@ -169,8 +169,8 @@ std::vector<std::uint32_t> some_files(const Catalog& c) {
   return out;
 }
 
-// A plan reads nothing; that the files lie where it says is seen by some of them. An error: why they
-// are not; there may be none, or a folder of that name on another disk.
+// A plan reads nothing; that the files lie where it says is seen by some of them. An error: why
+// they do not; there may be none, or a folder of that name on another disk.
 Result<> look_at_files(Source& s) {
   const Catalog& c = s.catalog;
   const std::vector<std::uint32_t> some = some_files(c);
