@@ -271,8 +271,11 @@ def judge(call, error, result, left, still, baseline, lines):
     gone = all(value in (None, "(missing)") for value in changed.values()) and not extra
     if lines[0].startswith(fault_commands.ANSWERS) and any(key.endswith(".state") for key in changed):
         return "named", "on stdout"
+    if lines[0].startswith(fault_commands.ANSWERS) and all(key.endswith(".found") for key in changed):
+        return "equal", "seen in another way"
     new = set(result.facts) - known
-    noted = os.strerror(getattr(errno, error)) in "\n".join(result.said) or any(".warnings" in key for key in (*changed, *new))
+    noted = (os.strerror(getattr(errno, error)) in "\n".join(result.said)
+             or any(".warnings" in key or ".notes" in key for key in (*changed, *new)))
     text = "; ".join(f"{k}: {same[k]!r} -> {v!r}" for k, v in list(changed.items())[:6]) + f" {extra} " + "".join(result.said)[-200:]
     return ("unknown" if gone and not any(k.startswith("file ") for k in changed) else "differs") + (" and says so" if noted else ""), text
 
