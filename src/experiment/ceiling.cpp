@@ -25,6 +25,8 @@
 namespace blksweep {
 namespace {
 
+constexpr const char* kBelow =
+    "it is read through a page cache that cannot be emptied (losetup --direct-io=on): open ";
 constexpr std::uint64_t kMostRandomReads = std::uint64_t{1} << 20;
 // Smaller sets are begun at their first byte: half a second and more even of a disk's outer zone,
 // and a place in the middle would add a seek across all of it.
@@ -142,17 +144,19 @@ class Pump {
 };
 
 // Reads that answer from pages of what lies below would be those of that cache, not of the device.
-void evict(const std::vector<std::string>& files) {
+Result<> evict(const std::vector<std::string>& files) {
   for (const std::string& path : files) {
     Fd fd(open_kind_at(AT_FDCWD, path.c_str(), 0, S_IFREG));
     if (!fd) {  // a loop device may stand on another device
       fd = Fd(open_kind_at(AT_FDCWD, path.c_str(), 0, S_IFBLK));
     }
-    if (fd) {
-      ::fsync(fd.get());  // dirty pages are not evicted
-      ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+    if (!fd) {  // deleted, or of another mount namespace
+      return sys_error(errno, kBelow + path);
     }
+    ::fsync(fd.get());  // dirty pages are not evicted
+    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
   }
+  return {};
 }
 
 // A drive's own cache still has of the data what was read last, and nothing tells of it: a second
@@ -208,7 +212,7 @@ Result<CeilingRecord> measure_one(const Load& load, const DataMap& data,
     }
     Pump pump(load, reads, settings);
     BLKSWEEP_CHECK(pump.open(settings.device_node));
-    evict(settings.cached_files);
+    BLKSWEEP_CHECK(evict(settings.cached_files));
     Disturbance disturbance(settings.disk);
     Result<CeilingRecord> measured = pump.run();
     held = measured ? disturbance.seen(*measured) : "";

@@ -16,7 +16,8 @@
 // Shared:    a figure during which others used the disk, or this process stood still, is measured
 //            again, three times at most.
 // Errors:    none: what cannot be measured is left out with a warning (no rights, no device, no
-//            extent with an address). After an interrupt: without one.
+//            extent with an address, a cached file that cannot be opened). After an interrupt:
+//            without one.
 // Threads:   any one thread; nothing else should use the device meanwhile.
 #pragma once
 

@@ -93,6 +93,19 @@ TEST_F(CeilingOnExt4, PagesOfADeviceBelowAreEvicted) {
   EXPECT_GE((after->read_sectors - before->read_sectors) * kSectorBytes, 3 * data.bytes());
 }
 
+// The image of a loop device may have been deleted: its pages stay, and cannot be evicted by name.
+TEST_F(CeilingOnExt4, NoFigureIsOfACacheBelowThatCannotBeEmptied) {
+  FlatCatalog files("/data");
+  files.add("f", 1 << 20, 0);
+  CeilingSettings settings;
+  settings.device_node = disk_.device();
+  settings.cached_files = {disk_.device(), "/no/image (deleted)"};
+  const Ceiling c = measure_ceiling(DataMap(files.view(), kPageBytes, device_.size), settings);
+  EXPECT_TRUE(c.records.empty());
+  ASSERT_EQ(c.warnings.size(), 1U);
+  EXPECT_NE(c.warnings[0].find("open /no/image (deleted)"), std::string::npos) << c.warnings[0];
+}
+
 TEST_F(CeilingOnExt4, TheStackUnderALoopDeviceIsDescribed) {
   const std::string disk = device_.disk;
   const auto facts = layer_facts(disk);
