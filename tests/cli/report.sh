@@ -148,6 +148,17 @@ done
 # Without a Python that draws: tables, one warning, status 3.
 refuses 3 'python3-matplotlib' env BLKSWEEP_PYTHON=/bin/false "$blksweep" report "$db" -o "$work/plain"
 [ -e "$work/plain/cells.csv" ] || fail 'tables are written without figures'
+# One that is killed, for want of memory perhaps: when it is tried, and when it draws.
+cat >"$work/killed" <<'SH'
+#!/bin/sh
+[ "$1" = -I ] && [ ! -e "${0%/*}/at_once" ] || kill -s KILL $$
+SH
+chmod +x "$work/killed"
+refuses 1 'report.py: ended by signal 9 (Killed): too little memory?' \
+  env BLKSWEEP_PYTHON="$work/killed" "$blksweep" report "$db" -o "$work/plain"
+touch "$work/at_once"
+refuses 3 "$work/killed: ended by signal 9 (Killed): too little memory?" \
+  env BLKSWEEP_PYTHON="$work/killed" "$blksweep" report "$db" -o "$work/plain"
 refuses 3 'BLKSWEEP_SCRIPTS' env BLKSWEEP_SCRIPTS="$work" "$blksweep" report "$db" -o "$work/plain"
 
 if ! "$python" -c 'import numpy, matplotlib' 2>/dev/null; then

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <cstring>
 #include <filesystem>
 
 #include "base/text.h"
@@ -35,18 +37,31 @@ Result<std::string> find_script(const std::string& name) {
               Exit::incomplete);
 }
 
-bool draws(const std::string& python) {
-  const auto tried = run_process({.argv = {python, "-I", "-c", "import numpy, matplotlib"},
-                                  .directory = "/",
-                                  .timeout = kImportTime});
-  return tried && tried->ok();
-}
-
 // The last line that is not empty: of a Python traceback, what went wrong.
 std::string last_line(std::string text) {
   text.erase(text.find_last_not_of(" \n") + 1);
   const std::size_t at = text.find_last_of('\n');
   return at == std::string::npos ? text : text.substr(at + 1);
+}
+
+// In one line, why it did not do what was asked.
+std::string why(const ProcessResult& run) {
+  if (run.signal != 0) {  // its last words are of something else
+    return fmt::format("ended by signal {} ({}){}", run.signal, ::strsignal(run.signal),
+                       run.signal == SIGKILL ? ": too little memory?" : "");
+  }
+  return run.err.empty() ? fmt::format("exit status {}", run.exit_status) : last_line(run.err);
+}
+
+// Empty: it draws. Otherwise why not.
+std::string tried(const std::string& python) {
+  const auto run = run_process({.argv = {python, "-I", "-c", "import numpy, matplotlib"},
+                                .directory = "/",
+                                .timeout = kImportTime});
+  if (!run) {
+    return run.error().text;
+  }
+  return run->ok() ? "" : fmt::format("{}: {}", python, run->timed_out ? "too slow" : why(*run));
 }
 
 // What the script says of its copy is about the database.
@@ -87,14 +102,18 @@ Result<FigureTools> find_figure_tools(const std::string& name) {
   const std::string named = environment("BLKSWEEP_PYTHON");
   const auto candidates = named.empty() ? std::vector<std::string>{"/usr/bin/python3", "python3"}
                                         : std::vector<std::string>{named};
+  std::string found;  // of the first: what a shell calls python3 is mostly the same
   for (const std::string& python : candidates) {
-    if (draws(python)) {
+    const std::string reason = tried(python);
+    if (reason.empty()) {
       return FigureTools{python, script};
     }
+    found = found.empty() ? reason : found;
   }
   return fail(
       "no figures: they need a Python with numpy and matplotlib: install python3-matplotlib "
-      "(Debian) or set BLKSWEEP_PYTHON",
+      "(Debian) or set BLKSWEEP_PYTHON (" +
+          found + ")",
       Exit::incomplete);
 }
 
@@ -118,10 +137,7 @@ Result<> run_figures(const FigureTools& tools, const FigureJob& job) {
         job.db, std::chrono::duration_cast<std::chrono::minutes>(kDrawingTime).count()));
   }
   if (!run.ok()) {
-    return fail(fmt::format(
-        "{}: {}", tools.script,
-        run.err.empty() ? fmt::format("exit status {}, signal {}", run.exit_status, run.signal)
-                        : named(last_line(run.err), job)));
+    return fail(fmt::format("{}: {}", tools.script, named(why(run), job)));
   }
   return {};
 }
