@@ -35,7 +35,7 @@ n=$((n + 1)); "$PROGRAM" {line} >out.$n 2>err.$n </dev/null; echo $? >status.$n
 # What differs between two undisturbed runs now and then: times, what others read, what was in the caches, names of devices.
 VOLATILE = re.compile(r"noise\.|memory|device_|own_read|_merges|requests|_ns\b|latency|took|slab|resident|longest_lane|\.device\b|"
                       r"verdict|lateness|certificate|samples_per_s"
-                      r"|stalls|phases|overlap|faults|incomplete|answered_at_once|depth_mean|borrowed|cache_peak|extents_per_file")
+                      r"|stalls|phases|overlap|faults|incomplete|answered_at_once|depth_mean|borrowed|cache_peak")
 
 
 def leaves(value, path=""):
