@@ -5,8 +5,7 @@ import html
 import common
 import load
 import quality
-
-MIB = 1 << 20
+from style import MIB
 
 STYLE = """
 :root { --ink: #1a1a1a; --soft: #5c5c5c; --rule: #d9d9d9; --accent: #0072b2; }

@@ -5,9 +5,9 @@ import sys
 import common
 import load as data
 import style
+from style import MIB
 
 QUERY = data.SERIES_QUERY.replace("?", "'page_cache'")
-MIB = 1 << 20
 WATCHED_QUERY = "SELECT count(*) FROM good_run JOIN page_cache USING (run_id)"
 SHARE_QUERY = ("SELECT r.cell_id, p.hit_share FROM good_run r JOIN page_cache p USING (run_id) "
                "ORDER BY r.cell_id, r.repeat DESC")

@@ -203,7 +203,7 @@ def trace_table(db):
         [("trace", True), ("file", False), ("requests", True), ("reads", True), ("duration", True), ("requests/s", True),
          ("sequential", True), ("footprint", True)],
         [[str(t["trace_id"]), t["trace"], f"{t['requests']:,}", f"{t['reads']:,}", page.duration(t["duration_ns"]), rate(t),
-          "–" if t["sequential"] is None else f"{t['sequential']:.2f}", f"{t['footprint_bytes'] / 2**20:,.1f} MiB"]
+          "–" if t["sequential"] is None else f"{t['sequential']:.2f}", f"{t['footprint_bytes'] / style.MIB:,.1f} MiB"]
          for t in traces.everything(db)])
 
 

@@ -250,6 +250,7 @@ def judge(call, error, result, left, still, baseline, lines):
         return "dies", f"{result.statuses} {words}"
     if still:
         return "stays", f"{still} {words}"
+    answers = lines[0].startswith(fault_commands.ANSWERS)
     undoing = [status for status, line in zip(result.statuses, lines) if line.startswith(fault_commands.UNDOES)]
     told = any(word in "\n".join(result.said) for word in fault_commands.UNDOES)
     if left and not told and (not undoing or 0 in undoing):
@@ -258,7 +259,7 @@ def judge(call, error, result, left, still, baseline, lines):
     if any(status != usual and (usual, status) != (3, 0) for status, usual in zip(result.statuses, statuses)):
         if not said:
             # The answer of doctor and of catalog --check is on stdout.
-            return ("named", "on stdout") if lines[0].startswith(fault_commands.ANSWERS) else ("silent", f"{result.statuses}")
+            return ("named", "on stdout") if answers else ("silent", f"{result.statuses}")
         first = said[0]
         good = first.startswith("blksweep: ") and os.strerror(getattr(errno, error)) in "\n".join(result.said)
         return "named" if good else "vague", words
@@ -269,9 +270,9 @@ def judge(call, error, result, left, still, baseline, lines):
     if not changed and not extra:
         return "equal", ""
     gone = all(value in (None, "(missing)") for value in changed.values()) and not extra
-    if lines[0].startswith(fault_commands.ANSWERS) and any(key.endswith(".state") for key in changed):
+    if answers and not extra and any(key.endswith(".state") for key in changed):
         return "named", "on stdout"
-    if lines[0].startswith(fault_commands.ANSWERS) and all(key.endswith(".found") for key in changed):
+    if answers and not extra and all(key.endswith(".found") for key in changed):
         return "equal", "seen in another way"
     new = set(result.facts) - known
     noted = (os.strerror(getattr(errno, error)) in "\n".join(result.said)

@@ -42,9 +42,9 @@ class TraceOutputs : public support::TraceImport {
       for (; now < one.end_ns; now += kSecond / 20) {
         BLKSWEEP_CHECK(out.advance(now));
       }
-      TraceRecord r = support::record(TraceOp::read, static_cast<std::uint64_t>(one.begin_ns), 1);
+      TraceRecord r = support::record(TraceOp::read, static_cast<std::uint64_t>(one.begin_ns), 1,
+                                      one.end_ns - one.begin_ns);
       r.time_ns = one.begin_ns;
-      r.latency_ns = one.end_ns - one.begin_ns;
       r.place = place;
       out.add(r);
     }
