@@ -1,6 +1,9 @@
 #include "replay/spin.h"
 
+#include <sched.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -13,6 +16,7 @@ Result<> SpinEngine::submit(std::span<const ReadRequest> batch) {
     BLKSWEEP_CHECK(inner_.submit({&request, 1}));
     BLKSWEEP_TRY([[maybe_unused]] const std::size_t none, inner_.reap({}, 0, 0));
     const std::size_t others = in_flight_++;
+    woke_ = true;
     poll_ = now_ns();
     handed_over_(request, {poll_ - before > kHandOver ? poll_ : before, before});
     BLKSWEEP_CHECK(count_stall(poll_ - before, others));
@@ -74,6 +78,9 @@ Result<std::size_t> SpinEngine::reap(std::span<Completion> out, std::size_t /*wa
   for (;;) {
     const std::int64_t now = now_ns();
     if (seen_.empty() && sleeps_ == Sleeps::until_due && until != kForever && until - now > spin_) {
+      if (std::exchange(woke_, false)) {
+        ::sched_yield();
+      }
       BLKSWEEP_TRY(const std::size_t n, inner_.reap(out, 1, until - spin_));
       in_flight_ -= n;
       room_since_ = now;
