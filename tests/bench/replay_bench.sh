@@ -3,9 +3,11 @@
 #
 # Lateness: Poisson arrivals on an emulated disk without delay, 20,000 and 100,000 a second.
 # Response: fio issues Poisson arrivals while `trace record` listens; the trace is replayed at those times
-#           while it listens again; both latencies are the block layer's. In turn, medians of REPEATS.
+#           while it listens again; both latencies are the block layer's. In turn, medians of REPEATS. In each
+#           round fio issues them a second time, before or after the replay: what fio's own response times
+#           are from one time to the next, within which nobody can be told from fio.
 #
-#   REPEATS=5   MODELS='none nvme sata-ssd file'   LATENESS=no
+#   REPEATS=5   MODELS='none nvme sata-ssd file'   RATES=4000   LATENESS=no
 set -euo pipefail
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/../cli/helpers.bash"
@@ -94,13 +96,16 @@ by_fio() {
     --rate_iops="$1" --rate_process=poisson --number_ios=20000 --randseed=5 --output=/dev/null
 }
 response() { # MODEL RATE [OPTION...]
-  local i
+  local i who
   for ((i = 0; i < repeats; i++)); do
-    rm -f "$tmp"/{fio,ours}.trace
+    rm -f "$tmp"/{fio,ours,again}.trace
     listen "$tmp/fio.trace" by_fio "$2"
+    [ $((i % 2)) = 0 ] || listen "$tmp/again.trace" by_fio "$2"
     listen "$tmp/ours.trace" replay "$tmp/fio.trace" "${@:3}"
-    "$blksweep" -q trace export "$tmp/fio.trace" --format csv -o "$tmp/fio-$i.csv"
-    "$blksweep" -q trace export "$tmp/ours.trace" --format csv -o "$tmp/ours-$i.csv"
+    [ $((i % 2)) = 1 ] || listen "$tmp/again.trace" by_fio "$2"
+    for who in fio ours again; do
+      "$blksweep" -q trace export "$tmp/$who.trace" --format csv -o "$tmp/$who-$i.csv" >"$tmp/exported"
+    done
     cp "$tmp/replay.json" "$tmp/replay-$i.json"
   done
   "$python" - "$1 at $2/s${3:+, ${*:3}}" "$tmp" "$repeats" <<'PY'
@@ -108,17 +113,20 @@ import collections, csv, json, statistics, sys
 name, folder, repeats = sys.argv[1], sys.argv[2], int(sys.argv[3])
 def latencies(path):
     return sorted(int(r["latency_ns"]) for r in csv.DictReader(open(path)) if r["op"] == "read" and r["latency_ns"])
-ratios, verdicts = collections.defaultdict(list), collections.Counter()
-for i in range(repeats):
-    fio, ours = latencies(f"{folder}/fio-{i}.csv"), latencies(f"{folder}/ours-{i}.csv")
-    if len(fio) != len(ours):
-        print(f"   {name}: {len(fio)} requests of fio, {len(ours)} of the replay")
-    verdicts[json.load(open(f"{folder}/replay-{i}.json"))["runs"][0]["certificate"]["verdict"]] += 1
-    ratios["mean"].append(statistics.fmean(ours) / statistics.fmean(fio))
-    for share in (50, 90, 99):
-        ratios[f"p{share}"].append(ours[len(ours) * share // 100] / fio[len(fio) * share // 100])
-print(f"   {name}: response replayed / fio's: " + ", ".join(
-    f"{k} {statistics.median(v):.3f} ({min(v):.2f} to {max(v):.2f})" for k, v in ratios.items()) + f"; {dict(verdicts)}")
+def beside_fio(who):
+    ratios = collections.defaultdict(list)
+    for i in range(repeats):
+        fio, theirs = latencies(f"{folder}/fio-{i}.csv"), latencies(f"{folder}/{who}-{i}.csv")
+        if len(fio) != len(theirs):
+            print(f"   {name}: {len(fio)} requests of fio, {len(theirs)} of {who}")
+        ratios["mean"].append(statistics.fmean(theirs) / statistics.fmean(fio))
+        for share in (50, 90, 99):
+            ratios[f"p{share}"].append(theirs[len(theirs) * share // 100] / fio[len(fio) * share // 100])
+    return ", ".join(f"{k} {statistics.median(v):.3f} ({min(v):.2f} to {max(v):.2f})" for k, v in ratios.items())
+verdicts = collections.Counter(
+    json.load(open(f"{folder}/replay-{i}.json"))["runs"][0]["certificate"]["verdict"] for i in range(repeats))
+print(f"   {name}: response replayed / fio's: {beside_fio('ours')}; {dict(verdicts)}")
+print(f"   {name}: fio's a second time / fio's: {beside_fio('again')}")
 PY
 }
 
@@ -134,7 +142,9 @@ if [ "${LATENESS:-yes}" = yes ]; then
 fi
 for of in ${MODELS-none nvme sata-ssd file}; do
   start_disk "$of"
-  response "$of" 4000
-  response "$of" 4000 --spin 60us
+  for rate in ${RATES:-4000}; do
+    response "$of" "$rate"
+    response "$of" "$rate" --spin 60us
+  done
   stop_disk
 done

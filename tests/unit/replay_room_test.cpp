@@ -1,5 +1,7 @@
 // Whose fault a late request is: slots that were free all along, and completions that nobody saw.
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -11,6 +13,15 @@
 #include "replay/replay_source.h"
 #include "replay/spin.h"
 #include "stats/quantile.h"
+
+namespace {
+thread_local int yields = 0;
+}
+
+extern "C" int sched_yield() noexcept {
+  ++yields;
+  return static_cast<int>(::syscall(SYS_sched_yield));
+}
 
 namespace blksweep {
 namespace {
@@ -240,6 +251,26 @@ bool sleeps_before(std::int64_t ahead, std::int64_t spin) {
 TEST(ReplaySpin, SleepsOnlyWhileNothingIsDueForLonger) {
   EXPECT_TRUE(sleeps_before(20 * kOneMs, kOneMs));
   EXPECT_FALSE(sleeps_before(20 * kOneMs, 30 * kOneMs));
+}
+
+// How often the CPU is let go of in two waits for a time so far ahead, after `handed_over` requests.
+int yields_before(std::int64_t ahead, std::size_t handed_over) {
+  SaysUntil inner;
+  SpinEngine engine(inner, SpinEngine::Sleeps::until_due, kOneMs, [](const auto&, auto) {});
+  const std::array<ReadRequest, 3> batch{};
+  EXPECT_TRUE(engine.submit(std::span(batch).first(handed_over)));
+  std::array<Completion, 1> out{};
+  inner.end = kForever;
+  yields = 0;
+  EXPECT_TRUE(engine.reap(out, 1, now_ns() + ahead));
+  EXPECT_TRUE(engine.reap(out, 1, now_ns() + ahead));
+  return yields;
+}
+
+TEST(ReplaySpin, LetsGoOfTheCpuOnceAfterAHandOverAndOnlyWhereItSleeps) {
+  EXPECT_EQ(yields_before(5 * kOneMs, 3), 1);
+  EXPECT_EQ(yields_before(5 * kOneMs, 0), 0);
+  EXPECT_EQ(yields_before(kOneMs / 2, 3), 0);
 }
 
 }  // namespace
