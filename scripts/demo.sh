@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job in small: 12,000 files, eight cells, five cold rounds (the fewest that bear a verdict), probe,
+# The main job in small: 8,000 files, eight cells, five cold rounds (the fewest that bear a verdict), probe,
 # fio twin; then the same question on an emulated 7200 rpm disk with 500 files; then the reads that a
 # DataLoader was recorded with, there, in its order and sorted; one report of all.
 #
@@ -8,7 +8,7 @@
 # As root the files lie on an ext4 image behind a loop device, which gives the device level its
 # meaning; else, or where loop devices are refused, in a plain folder.
 #   BLKSWEEP       the program                           build/blksweep
-#   DEMO_COUNT     files                                 12000
+#   DEMO_COUNT     files                                 8000
 #   DEMO_SPEC      experiment                            scripts/experiments/demo.toml
 #   DEMO_HDD_COUNT files on the emulated disk; 0: none   500
 #   DEMO_OPTIONS   more options of run, e.g. "--repeats 1"
@@ -21,7 +21,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 blksweep=$(realpath "${BLKSWEEP:-build/blksweep}")
 out=${1:-build/demo}
-count=${DEMO_COUNT:-12000}
+count=${DEMO_COUNT:-8000}
 spec=${DEMO_SPEC:-$here/experiments/demo.toml}
 hdd_count=${DEMO_HDD_COUNT:-500}
 read -r -a options <<<"${DEMO_OPTIONS:-}"

@@ -114,7 +114,7 @@ test-guest: $(B)/blksweep $(B)/root_tests
 .PHONY: demo demo-built bench bench-programs
 demo:
 	$(Q)scripts/install-deps.sh build bpf measure figures
-	$(again) all
+	$(again) $(B)/blksweep
 	$(Q)BLKSWEEP=$(B)/blksweep scripts/demo.sh $(B)/demo
 
 bench_bin := $(bench_src:tests/bench/%.cpp=$(B)/bench/%)
