@@ -54,6 +54,8 @@ assert b["ratio"]["pairs"] == 5 and b["split"] == 0 and b["verdict"]["word"], b
 ' "$tmp/.out" || die 'five rounds of one session are five pairs'
 run --arm 'a b'
 expect_error 2 '--arm' "'a b'"
+run --arm a,b,a
+expect_error 2 "--arm: 'a' is named twice" 'a,b'
 
 # A round that is cut off and goes on in another session: its runs are no pair.
 "$python" -c 'import sqlite3, sys

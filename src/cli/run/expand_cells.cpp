@@ -19,10 +19,24 @@ Result<> check_count(const CellText& text) {
   return {};
 }
 
+// Equal cells under one name are one cell, and would be no test of anything.
+Result<> check_arms(const CellText& text) {
+  const auto given = text.find("arm");
+  std::vector<std::string> arms = given == text.end() ? std::vector<std::string>() : given->second;
+  std::ranges::sort(arms);
+  const auto twice = std::ranges::adjacent_find(arms);
+  return twice == arms.end()
+             ? Result<>()
+             : usage_error(fmt::format("--arm: '{}' is named twice: give each arm a name of its "
+                                       "own, such as a,b; --repeats runs a cell several times",
+                                       *twice));
+}
+
 }  // namespace
 
 Result<std::vector<CellSettings>> expand_cells(const CellText& text) {
   BLKSWEEP_CHECK(check_count(text));
+  BLKSWEEP_CHECK(check_arms(text));
   std::vector<CellSettings> cells(1);
   for (const CellOption& option : cell_options()) {
     const auto given = text.find(option.name);
