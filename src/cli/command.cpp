@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <system_error>
+#include <type_traits>
 
 namespace blksweep {
 namespace {
@@ -20,17 +21,19 @@ void check(const std::string& name, const Result<>& result) {
   }
 }
 
-// Decimal, as everywhere else: CLI11 takes 010 for 8, and what is below 0 or too large for 64 bits
-// for the value that is left of it.
+// Decimal, as everywhere else: CLI11 takes 010 for 8, 0x2 for 2, and what is below 0 or too large
+// for 64 bits for the value that is left of it.
 template <class T>
-Option add_whole(CLI::App* app, const std::string& name, T& target, const std::string& help) {
+Option add_number(CLI::App* app, const std::string& name, T& target, const std::string& help) {
   const auto set = [name, &target](const std::string& text) {
     const char* end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, target);
     if (rest != end || error != std::errc{}) {
       const bool large = rest == end && error == std::errc::result_out_of_range;
-      throw CLI::ValidationError(
-          name, fmt::format("'{}' is {}", text, large ? "too large" : "not a whole number"));
+      throw CLI::ValidationError(name, fmt::format("'{}' is {}", text,
+                                                   !std::is_integral_v<T> ? "not a number"
+                                                   : large                ? "too large"
+                                                                          : "not a whole number"));
     }
   };
   return plain(app->add_option_function<std::string>(name, set, help));
@@ -140,17 +143,17 @@ Option Command::add_option(const std::string& name, std::vector<std::string>& ta
 }
 Option Command::add_option(const std::string& name, std::uint64_t& target,
                            const std::string& help) {
-  return add_whole(app_, name, target, help);
+  return add_number(app_, name, target, help);
 }
 Option Command::add_option(const std::string& name, std::uint32_t& target,
                            const std::string& help) {
-  return add_whole(app_, name, target, help);
+  return add_number(app_, name, target, help);
 }
 Option Command::add_option(const std::string& name, int& target, const std::string& help) {
-  return add_whole(app_, name, target, help);
+  return add_number(app_, name, target, help);
 }
 Option Command::add_option(const std::string& name, double& target, const std::string& help) {
-  return plain(app_->add_option(name, target, help));
+  return add_number(app_, name, target, help);
 }
 
 Option Command::add_text(const std::string& name, const OnText& then, const std::string& help) {

@@ -32,6 +32,8 @@ wrong_options() {
     call dataset make "$tmp/other" --count 10 --seed "$value"
     expect_error 2 --seed "'$value'"
   done
+  call dataset make "$tmp/other" --count 10 --fragment 0x2
+  expect_error 2 --fragment "'0x2'"
   call dataset make "$tmp/decimal" --count 20 --size 1KiB --classes 010 --seed 18446744073709551615
   expect_status 0
   [ "$(find "$tmp/decimal" -mindepth 1 -maxdepth 1 -type d | wc -l)" = 10 ] || die '010 is not 10'

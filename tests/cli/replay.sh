@@ -198,6 +198,7 @@ refused 1 'not there.*: dataset make DIR --like' "$tmp/cut.trace" --data "$tmp/e
 refused 2 'no timing' "$tmp/blocks.trace" --device /dev/null --timing soon
 refused 2 'no speed' "$tmp/blocks.trace" --device /dev/null --speed 0
 refused 2 'no speed' "$tmp/blocks.trace" --device /dev/null --speed 2x
+refused 2 'no speed' "$tmp/blocks.trace" --device /dev/null --speed 0x2
 refused 2 'out of range' "$tmp/blocks.trace" --device /dev/null --depth 0
 refused 2 'is always read directly' "$tmp/blocks.trace" --device /dev/null --buffered
 refused 2 'waits for its time' "$tmp/blocks.trace" --device /dev/null --timing asap --speed 2

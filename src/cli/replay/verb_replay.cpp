@@ -2,8 +2,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <cmath>
-#include <cstdlib>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -53,10 +52,10 @@ struct ReplayOptions {
 };
 
 Result<double> parse_speed(std::string_view text) {
-  char* end = nullptr;
-  const std::string whole(text);
-  const double speed = std::strtod(whole.c_str(), &end);
-  if (whole.empty() || *end != '\0' || !std::isfinite(speed) || speed < 1e-6 || speed > 1e6) {
+  double speed = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, ec] = std::from_chars(text.data(), end, speed);
+  if (ec != std::errc{} || rest != end || !(speed >= 1e-6 && speed <= 1e6)) {
     return usage_error(fmt::format("'{}' is no speed: a number such as 2 or 0.5", text));
   }
   return speed;
