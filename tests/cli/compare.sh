@@ -138,5 +138,7 @@ call report a.db b.db --cells order=lba
 expect_error 2 '--cells'
 call report a.db b.db --baseline order=path
 expect_error 2 '--baseline'
+call report a.db b.db --baseline merge=none
+expect_error 2 '--baseline: 2 cells match (random; lba): name one, such as merge=none,order=random'
 call report a.db b.db --other-experiment 7
 expect_error 2 "'7'" 'b.db'

@@ -60,6 +60,13 @@ grep -qx 'ratio: to random, not shown here' "$work/table" || fail "to what the r
 "$blksweep" report "$db" --cells merge=device,order=lba --baseline merge=device,merge=none >"$work/table"
 grep -q '^lba .* baseline' "$work/table" || fail "the baseline that is shown: $(cat "$work/table")"
 ! grep -q 'not shown here' "$work/table" || fail "there is no ratio, or to what is shown: $(cat "$work/table")"
+several='--baseline: 4 cells match (lba; chunked + reservoir + window 2%; '
+refuses 2 "$several" "$blksweep" report "$db" --baseline merge=device
+refuses 2 'name one, such as merge=device,order=lba' "$blksweep" report "$db" --baseline merge=device
+refuses 2 "$several" "$blksweep" report "$db" --baseline merge=device --cells order=random
+refuses 2 "$several" "$blksweep" paper "$db" --baseline merge=device -o "$work/paper"
+"$blksweep" report "$db" --baseline merge=device --cells order=lba >"$work/table"
+grep -q '^lba + device .* baseline' "$work/table" || fail "the one that is shown: $(cat "$work/table")"
 refuses 2 'no cell matches' "$blksweep" report "$db" --cells order=elsewhere
 refuses 2 'there are order=' "$blksweep" report "$db" --cells order=elsewhere
 refuses 2 'settings are ' "$blksweep" report "$db" --cells odrer=lba
@@ -87,6 +94,8 @@ two=$work/two.db
 [ "$(grep -c '^loop0 (loop device on ext4) + ' "$work/table")" = 4 ] || fail "first disk: $(cat "$work/table")"
 [ "$(grep -c '^hdd-7200 (emulated) + ' "$work/table")" = 4 ] || fail "second disk: $(cat "$work/table")"
 [ "$(grep -c ' baseline ' "$work/table")" = 2 ] || fail "a baseline for each disk: $(cat "$work/table")"
+"$blksweep" report "$two" --experiment all --baseline order=lba,merge=none >"$work/table"
+[ "$(grep -c ' baseline ' "$work/table")" = 2 ] || fail "one of each disk is named: $(cat "$work/table")"
 "$blksweep" report "$two" --experiment 1,2 --json | "$python" -c '
 import json, sys
 d = json.load(sys.stdin)

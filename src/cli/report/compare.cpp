@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/report/report_data.h"
 #include "stats/quantile.h"
 #include "store/schema/run_columns.h"
 #include "store/summary/pairs.h"
@@ -287,6 +288,10 @@ Result<Comparison> compare(const ComparedSide& a, const ComparedSide& b,
     return out;
   }
   BLKSWEEP_TRY(const Match base, baseline_of(matched.both, baseline));
+  std::vector<CellRecord> could_be;
+  std::ranges::transform(matched.both, std::back_inserter(could_be),
+                         [](const Match& m) { return m.a->cell; });
+  BLKSWEEP_CHECK(require_one(could_be, baseline));
   std::vector<const StoredCell*> of_a, of_b;
   for (const Match& m : matched.both) {
     out.cells.push_back(compared(a, b, m, base, out.error_rate));

@@ -53,7 +53,7 @@ struct ComparedSide {
 
 // Errors: as join_experiments; usage for a choice of more than one experiment.
 Result<ComparedSide> load_side(const ExperimentChoice& choice);
-// `baseline` as of a report. Errors: usage where no cell of both sides matches it.
+// `baseline` as of a report. Errors: usage where no cell of both sides matches it, or several.
 Result<Comparison> compare(const ComparedSide& a, const ComparedSide& b,
                            const CellFilter& baseline);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -61,7 +62,65 @@ Result<> require_match(const std::vector<StoredCell>& cells, const CellFilter& f
   return usage_error(fmt::format("{}: no cell matches; {}", option, known_of(cells, filter)));
 }
 
+std::size_t matching(const std::vector<CellRecord>& cells, const CellFilter& filter) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(cells, [&](const CellRecord& c) { return matches(c, filter); }));
+}
+
+// The settings by which the first of `cells` is told from the others, put into `named`.
+CellFilter first_alone(const std::vector<CellRecord>& cells, CellFilter named) {
+  std::size_t left = cells.size();
+  for (const auto& setting : cells.front().settings) {
+    CellFilter closer = named;
+    std::erase_if(closer, [&](const auto& wanted) { return wanted.first == setting.first; });
+    closer.push_back(setting);
+    if (const std::size_t now = matching(cells, closer); now < left) {
+      named = std::move(closer);
+      left = now;
+    }
+  }
+  return named;
+}
+
+// A baseline is one of each disk, and one that is shown where there is one.
+Result<> require_baselines(const SummaryInput& all, const CellFilter& named) {
+  std::map<std::string, std::vector<CellRecord>> shown, other;
+  for (const StoredCell& c : without_controls(all).cells) {
+    (matches(c.cell, all.shown) ? shown : other)[setting_of(c.cell, "disk")].push_back(c.cell);
+  }
+  std::erase_if(shown, [&](const auto& disk) { return matching(disk.second, named) == 0; });
+  shown.merge(other);
+  for (auto& [disk, cells] : shown) {
+    BLKSWEEP_CHECK(require_one(std::move(cells), named));
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string filter_text(const CellFilter& filter) {
+  std::string text;
+  for (const auto& [name, value] : filter) {
+    text += (text.empty() ? "" : ",") + name + "=" + value;
+  }
+  return text;
+}
+
+Result<> require_one(std::vector<CellRecord> cells, const CellFilter& named) {
+  std::erase_if(cells, [&](const CellRecord& c) { return !matches(c, named); });
+  if (named.empty() || cells.size() < 2) {
+    return {};
+  }
+  constexpr std::size_t kShown = 5;
+  std::vector<std::string> labels = cell_labels(cells);
+  if (labels.size() > kShown) {
+    labels.resize(kShown);
+    labels.emplace_back("...");
+  }
+  return usage_error(fmt::format("--baseline: {} cells match ({}): name one, such as {}",
+                                 cells.size(), joined(labels, "; "),
+                                 shell_word(filter_text(first_alone(cells, named)))));
+}
 
 Result<Report> load_report(ResultReader& reader, const ReportChoice& options) {
   Report report;
@@ -72,6 +131,7 @@ Result<Report> load_report(ResultReader& reader, const ReportChoice& options) {
   input.margin = options.margin;
   BLKSWEEP_CHECK(require_match(input.cells, options.baseline, "--baseline"));
   BLKSWEEP_CHECK(require_match(input.cells, options.cells, "--cells"));
+  BLKSWEEP_CHECK(require_baselines(input, options.baseline));
   report.cells = summarize(input);
   report.rig = judge_rig(input);
   // Left out after the summary: a baseline that is not shown still is the baseline, and is named.

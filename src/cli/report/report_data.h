@@ -28,8 +28,13 @@ struct Report {
 
 // DB, --cells, --baseline, --margin and --experiment.
 void add_report_choice(Command app, ReportChoice& choice);
-// Errors: as join_experiments; usage for a filter that no cell matches.
+// Errors: as join_experiments; usage for a filter that no cell matches, and for a
+// baseline that several cells of one disk match.
 Result<Report> load_report(ResultReader& reader, const ReportChoice& choice);
+// As it is given on a command line: "order=lba,merge=device".
+std::string filter_text(const CellFilter& filter);
+// Errors: usage where `named` is a baseline that several of `cells` match, with words that name one.
+Result<> require_one(std::vector<CellRecord> cells, const CellFilter& named);
 // cells.csv and runs.csv; with controls rig.txt.
 Result<> write_tables(const Report& report, const ReportFolder& folder);
 

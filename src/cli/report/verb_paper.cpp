@@ -36,14 +36,6 @@ struct PaperOptions : ReportChoice {
   FigureLook look;
 };
 
-std::string filter_text(const CellFilter& filter) {
-  std::string text;
-  for (const auto& [name, value] : filter) {
-    text += (text.empty() ? "" : ",") + name + "=" + value;
-  }
-  return text;
-}
-
 // The options that made a paper, for rerun.sh; DB and folder are its own.
 Json arguments_of(const PaperOptions& o) {
   Json words = Json::array();
