@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <filesystem>
 #include <initializer_list>
 
 #include "base/clock.h"
@@ -259,16 +260,26 @@ Result<std::int64_t> insert_run(Database& db, std::int64_t cell, const RunRecord
   return run;
 }
 
-}  // namespace
-
-Result<ResultStore> ResultStore::open(const std::string& path, std::chrono::milliseconds patience) {
+Result<Database> open_with_schema(const std::string& path, std::chrono::milliseconds patience) {
   BLKSWEEP_TRY(Database db, Database::open(path, Database::Mode::create));
-  // The journal stays SQLite's default, a rollback journal: at rest there is one file, which
-  // read-only media can hold too.
+  // The journal stays SQLite's default: at rest there is one file, which read-only media can hold.
   BLKSWEEP_CHECK(db.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
   BLKSWEEP_CHECK(prepare_schema(db));
   db.set_busy_timeout(patience);
-  return ResultStore(std::move(db));
+  return db;
+}
+
+}  // namespace
+
+Result<ResultStore> ResultStore::open(const std::string& path, std::chrono::milliseconds patience) {
+  std::error_code none;
+  const bool was_there = std::filesystem::exists(path, none);
+  Result<Database> db = open_with_schema(path, patience);
+  if (!db && !was_there && std::filesystem::file_size(path, none) == 0) {
+    std::filesystem::remove(path, none);  // made, and no room for its tables
+  }
+  BLKSWEEP_TRY(Database opened, std::move(db));
+  return ResultStore(std::move(opened));
 }
 
 Result<std::int64_t> ResultStore::begin_experiment(const HostRecord& host, const std::string& key) {

@@ -9,7 +9,7 @@
 // Errors:    one line that names the file and the way out: not a database, a stranger's database,
 //            another schema version, locked by another process (add_run waits 30 s: it has a result
 //            to lose), disk full, read-only, missing directory. What was committed
-//            before stays.
+//            before stays; of a new file whose tables find no room nothing does.
 // Threads:   one owner. Several processes may write to one file.
 #pragma once
 

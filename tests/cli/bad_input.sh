@@ -221,6 +221,9 @@ full_disk() {
   dd if=/dev/zero of="$tmp/small/filler" bs=4k 2>/dev/null || true
   call run --catalog "$catalog" "${plain[@]}" --seed 2 --repeats 3 --db "$tmp/small/results.db"
   expect_error 1 "$tmp/small/results.db"
+  call run --catalog "$catalog" "${plain[@]}" --db "$tmp/small/new.db"
+  expect_error 1 "$tmp/small/new.db: disk full"
+  [ ! -e "$tmp/small/new.db" ] || die "an empty database is left"
   rm "$tmp/small/filler"
   [ "$(runs_in "$tmp/small/results.db")" -ge "$before" ] || die "a full disk lost finished runs"
   [ "$(sqlite3 "$tmp/small/results.db" 'PRAGMA integrity_check')" = ok ] || die "the database is damaged"

@@ -319,6 +319,12 @@ for addresses in wrap scale; do
   [ "$status" = 0 ] || [ "$status" = 3 ] || die "$addresses: status $status"
   expect "$addresses: all" "c['issued'] == $reads"
 done
+mkdir "$tmp/full"
+mount -t tmpfs -o size=64k,mode=0755 tmpfs "$tmp/full"
+at_exit "umount '$tmp/full'"
+call replay "$tmp/device.trace" --device "$device" --timing asap --db "$tmp/full/new.db"
+expect_error 1 "$tmp/full/new.db: disk full"
+[ -z "$(ls "$tmp/full")" ] || die "a full disk keeps an empty database: $(ls -l "$tmp/full")"
 for repeats in 0 x 99999999999; do
   call replay "$tmp/device.trace" --device "$device" --repeats $repeats
   expect_status 2
