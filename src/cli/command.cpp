@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <system_error>
 #include <type_traits>
@@ -28,7 +29,7 @@ Option add_number(CLI::App* app, const std::string& name, T& target, const std::
   const auto set = [name, &target](const std::string& text) {
     const char* end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, target);
-    if (rest != end || error != std::errc{}) {
+    if (rest != end || error != std::errc{} || !std::isfinite(static_cast<double>(target))) {
       const bool large = rest == end && error == std::errc::result_out_of_range;
       throw CLI::ValidationError(name, fmt::format("'{}' is {}", text,
                                                    !std::is_integral_v<T> ? "not a number"

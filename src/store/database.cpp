@@ -32,7 +32,8 @@ tl::unexpected<Error> store_error(const std::string& name, sqlite3* db, int code
     case SQLITE_LOCKED:
       return fail(name + " is locked by another process: wait or use another --db");
     case SQLITE_FULL:
-      return fail(name + ": disk full; finished runs are kept: free space and start again");
+      return tl::unexpected(
+          Error{name + ": disk full; finished runs are kept: free space and start again", ENOSPC});
     case SQLITE_READONLY:
       return fail(name + " is read-only: make it writable or use another --db");
     case SQLITE_CANTOPEN: {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <initializer_list>
 
@@ -275,8 +276,10 @@ Result<ResultStore> ResultStore::open(const std::string& path, std::chrono::mill
   std::error_code none;
   const bool was_there = std::filesystem::exists(path, none);
   Result<Database> db = open_with_schema(path, patience);
-  if (!db && !was_there && std::filesystem::file_size(path, none) == 0) {
-    std::filesystem::remove(path, none);  // made, and no room for its tables
+  // Made, and no room for its tables. Of one that is locked somebody else has not written all yet.
+  if (!db && db.error().sys_errno == ENOSPC && !was_there &&
+      std::filesystem::file_size(path, none) == 0) {
+    std::filesystem::remove(path, none);
   }
   BLKSWEEP_TRY(Database opened, std::move(db));
   return ResultStore(std::move(opened));

@@ -32,8 +32,10 @@ wrong_options() {
     call dataset make "$tmp/other" --count 10 --seed "$value"
     expect_error 2 --seed "'$value'"
   done
-  call dataset make "$tmp/other" --count 10 --fragment 0x2
-  expect_error 2 --fragment "'0x2'"
+  for value in 0x2 nan inf 1e999; do
+    call dataset make "$tmp/other" --count 10 --fragment "$value"
+    expect_error 2 --fragment "'$value'"
+  done
   call dataset make "$tmp/decimal" --count 20 --size 1KiB --classes 010 --seed 18446744073709551615
   expect_status 0
   [ "$(find "$tmp/decimal" -mindepth 1 -maxdepth 1 -type d | wc -l)" = 10 ] || die '010 is not 10'
