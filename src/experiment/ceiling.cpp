@@ -19,6 +19,7 @@
 #include "io/read_list.h"
 #include "os/block/blockdev.h"
 #include "os/block/disk_use.h"
+#include "os/file/denied.h"
 #include "os/file/open_regular.h"
 #include "os/process/standstill.h"
 
@@ -31,7 +32,7 @@ constexpr std::uint64_t kMostRandomReads = std::uint64_t{1} << 20;
 // Smaller sets are begun at their first byte: half a second and more even of a disk's outer zone,
 // and a place in the middle would add a seek across all of it.
 constexpr std::uint64_t kAlwaysWhole = std::uint64_t{64} << 20;
-constexpr const char* kRights = "reading a block device needs root or group disk: ";
+constexpr const char* kRights = "reading a block device needs root or group disk";
 constexpr int kTries = 3;  // of a load in which this process stood still, or others used the disk
 constexpr std::uint64_t kPlaceStream = 0xCE12;
 constexpr std::uint64_t kDisplacingReads = 256;
@@ -93,8 +94,10 @@ class Pump {
     BLKSWEEP_TRY(arena_, PageBuffer::allocate({std::uint64_t{slot_bytes_} * load_.depth}));
     Fd fd(::open(node.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
     if (!fd) {
-      const bool refused = errno == EACCES || errno == EPERM;
-      return sys_error(errno, fmt::format("{}open {}", refused ? kRights : "", node));
+      const int error = errno;
+      const bool refused = error == EACCES || error == EPERM;
+      return sys_error(error,
+                       (refused ? denied_words(error, kRights) + ": " : "") + "open " + node);
     }
     BLKSWEEP_TRY(engine_,
                  make_engine_on(std::move(fd), settings_.engine, load_.depth, arena_.span()));

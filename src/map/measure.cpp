@@ -21,6 +21,7 @@
 #include "os/block/blockdev.h"
 #include "os/block/disk_use.h"
 #include "os/block/layer_facts.h"
+#include "os/file/denied.h"
 #include "os/file/direct_io.h"
 #include "os/file/file.h"
 #include "os/file/open_regular.h"
@@ -85,8 +86,9 @@ Result<Fd> open_direct(const std::string& path, bool device) {
                        "ext4, xfs or btrfs, or the device itself");
   }
   if ((error == EACCES || error == EPERM) && device) {
-    return fail(fmt::format("open {}: {}: reading a block device needs root or group disk", path,
-                            ::strerror(error)));
+    return fail(
+        fmt::format("open {}: {}: {}", path, ::strerror(error),
+                    denied_words(error, "reading a block device needs root or group disk")));
   }
   return sys_error(error, "open " + path);
 }

@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "os/block/blockdev.h"
+#include "os/file/denied.h"
 #include "os/file/file.h"
 #include "os/memory/memory_room.h"
 
@@ -245,8 +246,8 @@ Result<> drop_node(DropKind kind) {
   const Fd fd(::open(kDropCaches, O_WRONLY | O_CLOEXEC));
   if (!fd) {
     const int error = errno;
-    return unsupported(std::string("open ") + kDropCaches + ": " + std::strerror(error) +
-                       "; dropping caches needs root");
+    return unsupported(std::string("open ") + kDropCaches + ": " + std::strerror(error) + "; " +
+                       denied_words(error, "dropping caches needs root"));
   }
   BLKSWEEP_CHECK(ask_to_drop(fd, kind));
   // Pages go before slabs. Blocks of metadata that a journal (jbd2) remembers have their pages

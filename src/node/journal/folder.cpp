@@ -11,6 +11,7 @@
 #include <span>
 
 #include "os/block/holders.h"
+#include "os/file/denied.h"
 #include "os/file/file.h"
 #include "os/file/folder_entries.h"
 #include "os/file/own_folder.h"
@@ -36,11 +37,13 @@ Result<Fd> lock_or_name_holder(const std::string& path) {
 
 Result<> make_folders(const std::string& run_folder) {
   if (::access(run_folder.c_str(), W_OK) != 0) {
-    if (errno != EACCES && errno != EROFS && errno != EPERM) {
-      return sys_error(errno, "look at " + run_folder);
+    const int error = errno;
+    if (error != EACCES && error != EROFS && error != EPERM) {
+      return sys_error(error, "look at " + run_folder);
     }
-    return unsupported(fmt::format(
-        "changing settings of the node needs root: {} may not be written to", run_folder));
+    return unsupported(
+        fmt::format("{} may not be written to, where settings of the node are noted: {}",
+                    run_folder, denied_words(error, "changing settings of the node needs root")));
   }
   return own_folders(run_folder, {"blksweep", "journal"});
 }

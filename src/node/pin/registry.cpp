@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "os/block/holders.h"
+#include "os/file/denied.h"
 #include "os/file/file.h"
 #include "os/file/folder_entries.h"
 #include "os/file/own_folder.h"
@@ -36,7 +37,8 @@ tl::unexpected<Error> needs_root(const Error& cause) {
   if (!denied) {
     return tl::unexpected(cause);
   }
-  return unsupported(cause.text + "; pins are kept there, which needs root");
+  return unsupported(cause.text +
+                     "; pins are kept there: " + denied_words(cause.sys_errno, "that needs root"));
 }
 
 }  // namespace
