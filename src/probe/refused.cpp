@@ -18,6 +18,9 @@ tl::unexpected<Error> refused_by_bpf(const std::string& what, int errnum,
         "needs CAP_BPF and CAP_PERFMON, which a container or kernel lockdown may withhold: run on "
         "the host";
   }
+  if (errnum == EAGAIN || errnum == EINTR) {  // EAGAIN: of the verifier
+    otherwise = "signals interrupted it again and again: try again without what sends them";
+  }
   const std::string detail = libbpf_words.empty() ? "" : fmt::format(" ({})", libbpf_words);
   return unsupported(fmt::format("{}{}: {}", cause, detail, otherwise));
 }

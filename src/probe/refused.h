@@ -1,5 +1,5 @@
 // An error of the kernel that refused BPF `what`, with what libbpf said of it and the way out: who
-// may, where it is a matter of rights, and else `otherwise`.
+// may, where it is a matter of rights, what interrupted it, and else `otherwise`.
 #pragma once
 
 #include <string>

@@ -96,6 +96,9 @@ TEST(RefusedByBpf, NamesWhoMayWhereItIsAMatterOfRights) {
   EXPECT_EQ(refused_by_bpf("the thing", EINVAL, "R1 is bad", "do without").value().message(),
             "the thing: Invalid argument (R1 is bad): do without");
   EXPECT_EQ(words_to(0, EACCES), "the thing: Permission denied: do without");
+  EXPECT_EQ(words_to(0, EAGAIN),
+            "the thing: Resource temporarily unavailable: signals interrupted it again and again: "
+            "try again without what sends them");
 }
 
 // As a container restored elsewhere has one: `unshare --time --monotonic 1000`. Of the children.
