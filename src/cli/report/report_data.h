@@ -33,7 +33,7 @@ void add_report_choice(Command app, ReportChoice& choice);
 Result<Report> load_report(ResultReader& reader, const ReportChoice& choice);
 // As it is given on a command line: "order=lba,merge=device".
 std::string filter_text(const CellFilter& filter);
-// Errors: usage where `named` is a baseline that several of `cells` match, with words that name one.
+// Errors: usage where several of `cells` match the baseline `named`, with words that name one.
 Result<> require_one(std::vector<CellRecord> cells, const CellFilter& named);
 // cells.csv and runs.csv; with controls rig.txt.
 Result<> write_tables(const Report& report, const ReportFolder& folder);
