@@ -49,6 +49,14 @@ Result<> SpinEngine::count_stall(std::int64_t still, std::size_t before) {
   return {};
 }
 
+// As a poll: what ended while another had the CPU is seen late.
+Result<> SpinEngine::let_go() {
+  room_since_ = now_ns();
+  ::sched_yield();
+  poll_ = now_ns();
+  return count_stall(poll_ - room_since_, in_flight_);
+}
+
 std::size_t SpinEngine::hand_out(std::span<Completion> out) {
   std::size_t n = 0;
   while (n < out.size() && !seen_.empty()) {
@@ -79,7 +87,8 @@ Result<std::size_t> SpinEngine::reap(std::span<Completion> out, std::size_t /*wa
     const std::int64_t now = now_ns();
     if (seen_.empty() && sleeps_ == Sleeps::until_due && until != kForever && until - now > spin_) {
       if (std::exchange(woke_, false)) {
-        ::sched_yield();
+        BLKSWEEP_CHECK(let_go());
+        continue;
       }
       BLKSWEEP_TRY(const std::size_t n, inner_.reap(out, 1, until - spin_));
       in_flight_ -= n;

@@ -10,7 +10,8 @@
 // Sleeps:  only while the next request is due more than `spin` ahead; a sleep that ends late counts
 //          as a stall from when it should have ended. After a hand-over it first lets go of the CPU
 //          once: whom the request woke here (a loop device's worker) runs before the timer of
-//          our sleep is set, which in a guest costs an exit to the host: 10 us and more.
+//          our sleep is set, which in a guest costs an exit to the host: 10 us and more. Where
+//          another takes the CPU instead, and keeps it, that is a stall as between two polls.
 // Stall:   two polls further apart than kStall count by the share of what was in flight that ended
 //          between them: that much of the device may have waited for us, and its completions were
 //          seen late. While all of it went on, the wait was for the device. A call that hands over
@@ -65,6 +66,7 @@ class SpinEngine final : public Engine {
   Result<std::size_t> poll(std::span<Completion> out, std::int64_t now);
   Result<std::size_t> take_all();
   Result<> count_stall(std::int64_t still, std::size_t before);
+  Result<> let_go();
   std::size_t hand_out(std::span<Completion> out);
 
   Engine& inner_;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
 #include <cstdint>
 #include <thread>
 #include <utility>
@@ -16,10 +17,14 @@
 
 namespace {
 thread_local int yields = 0;
+thread_local std::function<void()> meanwhile;  // of a yield
 }
 
 extern "C" int sched_yield() noexcept {
   ++yields;
+  if (meanwhile) {
+    meanwhile();
+  }
   return static_cast<int>(::syscall(SYS_sched_yield));
 }
 
@@ -186,7 +191,8 @@ class EndsMeanwhile final : public Engine {
     return n;
   }
   static constexpr std::size_t kMostAtOnce = 3;  // as a ring: 20
-  bool in_submit = false, in_poll = false;
+  bool in_submit = false, in_poll = false, in_yield = false;
+  void yield() { stand_still(in_yield); }
 
  private:
   void stand_still(bool& now) {
@@ -218,6 +224,24 @@ void expect_whole_stall(bool in_submit) {
 
 TEST(ReplayStall, IsSeenWholeThoughOneReadIsAskedFor) { expect_whole_stall(false); }
 TEST(ReplayStall, OfACallThatHandsOverIsSeenByTheOthersInFlight) { expect_whole_stall(true); }
+
+// Another takes the CPU that is let go of before a sleep.
+TEST(ReplayStall, OfWhoeverHasTheCpuBeforeASleepIsSeenWhole) {
+  EndsMeanwhile inner;
+  SpinEngine engine(inner, SpinEngine::Sleeps::until_due, 0, [](const auto&, const auto&) {});
+  std::array<ReadRequest, 7> batch{};
+  EXPECT_TRUE(engine.submit(batch));
+  std::array<Completion, 1> out{};
+  inner.in_yield = true;
+  meanwhile = [&] { inner.yield(); };
+  std::size_t seen = 0;
+  for (int polls = 0; seen < 7 && polls < 9; ++polls) {
+    seen += engine.reap(out, 1, now_ns() + 100 * StandsStill::kStill).value();
+  }
+  meanwhile = {};
+  EXPECT_EQ(seen, 7U);
+  EXPECT_GE(engine.stalled_ns(), StandsStill::kStill);
+}
 
 class SaysUntil final : public Engine {
  public:
