@@ -5,8 +5,8 @@
 
 #include <array>
 #include <chrono>
-#include <functional>
 #include <cstdint>
+#include <functional>
 #include <thread>
 #include <utility>
 
@@ -18,7 +18,7 @@
 namespace {
 thread_local int yields = 0;
 thread_local std::function<void()> meanwhile;  // of a yield
-}
+}  // namespace
 
 extern "C" int sched_yield() noexcept {
   ++yields;
