@@ -224,7 +224,7 @@ class Joint(drawn.Case):
                 for n, name in enumerate(names, 1)]
 
     def test_steps_of_strategies(self):
-        cells = self.cells(("1 one", "2 two"), **{"bandwidth-limit": "5000kB/s"})
+        cells = self.cells(("1 one", "2 two"), **{"bandwidth-limit": "5000000kB/s"})
         with mock.patch.object(load, "rows", return_value=[(1, 2.0), (1, 4.0), (2, 7.0)]) as rows, \
                 mock.patch.object(strategies, "busy_curves", return_value={1: [[20.0, 40.0]]}):
             fig = strategies.draw(strategies.load(None, cells), cells, None)
@@ -233,8 +233,8 @@ class Joint(drawn.Case):
         self.assertEqual({round(bar.get_y() + bar.get_height() / 2): bar.get_width() for bar in ax.patches}, {0: 3, 1: 7})
         self.assertEqual([drawn.xs(ax, line) for line in ax.get_lines() if line.get_marker() == "o"], [[2 * S, 4 * S], [7 * S]])
         self.assertEqual([text.get_text() for text in ax.get_yticklabels()], ["1  one", "2  two"])
-        self.assertEqual([text.get_text() for text in ax.get_legend().get_texts()], ["5 MB/s"])
-        self.assertEqual((strip.get_title("left"), drawn.unit(strip.get_xlabel())), ("utilisation, 5 MB/s", 0.01))
+        self.assertEqual([text.get_text() for text in ax.get_legend().get_texts()], ["5,000 MB/s"])
+        self.assertEqual((strip.get_title("left"), drawn.unit(strip.get_xlabel())), ("utilisation, 5,000 MB/s", 0.01))
         self.assertIn("30 %", [text.get_text() for text in strip.texts])
         line = strip.patches[-1].get_data()
         self.assertEqual(([round((0.5 - v / strategies.STRIP) * 100) for v in line.values], list(line.edges)), ([20, 40], [0, 50, 100]))
