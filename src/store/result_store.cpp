@@ -111,8 +111,8 @@ Result<> insert_histogram(Database& db, std::int64_t run, std::string_view kind,
                           const Histogram& histogram) {
   // Buckets that a caller gives twice are added up rather than refused.
   BLKSWEEP_TRY(Statement insert,
-               db.prepare("INSERT INTO histogram VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-                          "count = count + excluded.count"));
+               db.prepare("INSERT INTO histogram VALUES (?, ?, ?, ?) "
+                          "ON CONFLICT DO UPDATE SET count = count + excluded.count"));
   for (const auto& [lower, count] : histogram) {
     insert.bind(run);
     insert.bind(kind);
@@ -288,19 +288,17 @@ Result<ResultStore> ResultStore::open(const std::string& path, std::chrono::mill
 Result<std::int64_t> ResultStore::begin_experiment(const HostRecord& host, const std::string& key) {
   BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db_));
   const std::string facts = facts_hash(host);
-  BLKSWEEP_TRY(const auto known,
-               find_id(db_,
-                       "SELECT max(experiment_id) FROM experiment WHERE key = ? AND "
-                       "facts_hash = ?",
-                       {key, facts}));
+  BLKSWEEP_TRY(
+      const auto known,
+      find_id(db_, "SELECT max(experiment_id) FROM experiment WHERE key = ? AND facts_hash = ?",
+              {key, facts}));
   if (known) {
     return *known;
   }
-  const std::int64_t started = unix_ns();
   Insert row("experiment");
   row("key", key);
   row("facts_hash", facts);
-  row("started_unix_ns", started);
+  row("started_unix_ns", unix_ns());
   each_host_column(host, row);
   BLKSWEEP_CHECK(row.into(db_));
   const std::int64_t id = db_.last_id();
@@ -355,11 +353,10 @@ Result<> ResultStore::add_ceiling(std::int64_t experiment, const CeilingRecord& 
 Result<std::int64_t> ResultStore::add_cell(std::int64_t experiment, const CellRecord& cell) {
   BLKSWEEP_TRY(Transaction transaction, Transaction::begin(db_));
   const std::string hash = hash_of(framed(cell.settings));
-  BLKSWEEP_TRY(const auto known,
-               find_id(db_,
-                       "SELECT cell_id FROM cell WHERE experiment_id = CAST(? AS INTEGER) AND "
-                       "settings_hash = ?",
-                       {std::to_string(experiment), hash}));
+  BLKSWEEP_TRY(
+      const auto known,
+      find_id(db_, "SELECT cell_id FROM cell WHERE experiment_id = ? + 0 AND settings_hash = ?",
+              {std::to_string(experiment), hash}));
   if (known) {
     return *known;
   }

@@ -277,7 +277,7 @@ TEST(ReplaySpin, SleepsOnlyWhileNothingIsDueForLonger) {
   EXPECT_FALSE(sleeps_before(20 * kOneMs, 30 * kOneMs));
 }
 
-// How often the CPU is let go of in two waits for a time so far ahead, after `handed_over` requests.
+// How often the CPU is let go of in two waits for a time so far ahead, after so many requests.
 int yields_before(std::int64_t ahead, std::size_t handed_over) {
   SaysUntil inner;
   SpinEngine engine(inner, SpinEngine::Sleeps::until_due, kOneMs, [](const auto&, auto) {});
