@@ -14,8 +14,9 @@ command -v fincore >/dev/null || skip 'no fincore (util-linux-extra)'
 resident() {
   find "$1" -type f -print0 | xargs -0 fincore --bytes --noheadings --output res | awk '{ sum += $1 } END { print sum + 0 }'
 }
-# measured OPTION... : a run's row of the page cache, as $tmp/row.json
+# measured OPTION... : a run's row of the page cache, as $tmp/row.json; $began: what had been paged out when it began
 measured() {
+  began=$(paged_out)
   call run --no-ceiling --no-probe --probe-cache --buffered --json "$@"
   expect_status 0
   "$python" -c 'import json, sys; print(json.dumps(json.load(open(sys.argv[1]))["runs"][0]["page_cache"]))' \
@@ -55,7 +56,7 @@ warm_holds() {
   local expression=$1 before i
   shift
   for i in {1..5}; do
-    before=$(paged_out)
+    before=$began # what went since the run before began is not there in this one
     measured "$@"
     if row_says "$expression" || [ "$(paged_out)" = "$before" ]; then
       break

@@ -162,6 +162,11 @@ engines() {
   done | paste -sd ' '
 }
 
+# turn_at_tunables -x|-s : tunables of memory are the whole node's: who changes them (-x) and who looks whether they are as before (-s)
+# take turns, until let_tunables_go or the end of the test
+turn_at_tunables() { exec {tunables}</proc/sys/vm/vfs_cache_pressure && flock "$@" "$tunables"; }
+let_tunables_go() { flock --unlock "$tunables"; }
+
 # in_three_tries FUNCTION: for what holds only while cached pages and inodes stay where they are; the
 # host of a virtual machine that takes memory back meanwhile spoils a try.
 in_three_tries() {

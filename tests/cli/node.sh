@@ -84,6 +84,7 @@ same_as "$at_first" 'after bad input'
 echo 'bad input: refused'
 
 # --- every scheduler and back --------------------------------------------------------------------
+turn_at_tunables -x
 vm_before=$(grep -r '' /proc/sys/vm/dirty_* /proc/sys/vm/vfs_cache_pressure)
 for scheduler in $schedulers; do
   call node set --device "$disk" --scheduler "$scheduler" --nr-requests 40 --read-ahead 64KiB \
@@ -121,6 +122,7 @@ PY
   [ "$(grep -r '' /proc/sys/vm/dirty_* /proc/sys/vm/vfs_cache_pressure)" = "$vm_before" ] ||
     die 'the node is not as before'
 done
+let_tunables_go
 call node restore --json
 expect_status 0
 echo "every scheduler and back: $(wc -w <<<"$schedulers") as before"

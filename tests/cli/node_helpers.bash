@@ -24,6 +24,8 @@ processes_of_test() {
   done | sort -u
 }
 
+turn_at_tunables -s
+
 # Everything of the node that blksweep could have changed and left: queue of a disk, tunables,
 # cgroups, our own place in them, processes, mounts, journals and pins.
 node_state() {

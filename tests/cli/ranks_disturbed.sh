@@ -35,10 +35,11 @@ there_and_back() {
   echo 2 >"$queue/nomerges"
   echo 0 >"$queue/nomerges"
 }
-fewer_cpus() {
-  local process
+fewer_cpus() { # with no process for each that it looks at: an epoch is a second
+  local process name
   for process in /proc/[0-9]*; do
-    [ "$(cat "$process/comm" 2>/dev/null)" != 'rank 1 reads' ] || ! grep -qaF "$data" "$process/cmdline" ||
+    { read -r name <"$process/comm"; } 2>/dev/null || continue
+    [ "$name" != 'rank 1 reads' ] || ! grep -qaF "$data" "$process/cmdline" ||
       taskset --all-tasks --cpu-list --pid "$cpu" "${process#/proc/}" >/dev/null
   done
 }
