@@ -37,13 +37,19 @@ PY
 
 # row_says EXPRESSION : it is true of the row
 row_says() { "$python" -c 'import json, sys; sys.exit(not eval(sys.argv[2], {}, json.load(open(sys.argv[1]))))' "$tmp/row.json" "$1"; }
-paged_out() { awk '$1 == "pgsteal_file" { print $2 }' /proc/vmstat; } # file pages that the kernel has reclaimed
+# paged_out : what the kernel has taken back so far: file pages reclaimed, and bytes that DAMON found idle, which it alone counts
+paged_out() {
+  local damon=/sys/kernel/mm/damon/admin/kdamonds/0
+  { echo update_schemes_stats >"$damon/state"; } 2>/dev/null || true # has them written to the files
+  cat "$damon"/contexts/*/schemes/*/stats/sz_applied 2>/dev/null || true
+  awk '$1 == "pgsteal_file" { print $2 }' /proc/vmstat
+}
 # measured_and_left FOLDER OPTION... : the same of a cold run, and as $after what of the folder is cached when it has ended: again,
-# up to five times, where the kernel paged something out meanwhile (DAMON does, what it takes for idle)
+# up to ten times, where the kernel paged something out meanwhile (DAMON does, what it takes for idle)
 measured_and_left() {
   local folder=$1 before i
   shift
-  for i in {1..5}; do
+  for i in {1..10}; do
     before=$(paged_out)
     measured "$@"
     after=$(resident "$folder")
@@ -51,11 +57,11 @@ measured_and_left() {
   done
 }
 # warm_holds EXPRESSION OPTION... : it holds of a run, but where the kernel paged something out meanwhile (DAMON does, what
-# it takes for idle) of one of the next four
+# it takes for idle) of one of the next nine
 warm_holds() {
   local expression=$1 before i
   shift
-  for i in {1..5}; do
+  for i in {1..10}; do
     before=$began # what went since the run before began is not there in this one
     measured "$@"
     if row_says "$expression" || [ "$(paged_out)" = "$before" ]; then
