@@ -70,6 +70,24 @@ warm_holds() {
   done
   holds "$expression"
 }
+# half_warm_holds EXPRESSION FOLDER OPTION... : it holds of a run that finds every other file of the folder cached, and so many
+# bytes are; again, up to ten times, as above
+half_warm_holds() {
+  local expression=$1 folder=$2 before found all i
+  shift 2
+  all=$(find "$folder" -type f -printf '%s\n' | awk '{ sum += $1 } END { print sum }')
+  for i in {1..10}; do
+    call cache drop
+    before=$(paged_out)
+    find "$folder" -type f | sort | awk 'NR % 2' | xargs cat >/dev/null
+    found=$(resident "$folder")
+    measured --cache keep "$@"
+    if ((found * 2 == all)) && row_says "$expression" || [ "$(paged_out)" = "$before" ]; then
+      break
+    fi
+  done
+  holds "$expression and found == $all / 2" "found=$found"
+}
 # reads_ahead : this kernel tells of read-ahead
 reads_ahead() { row_says 'readahead_windows is not None'; }
 # drop_when_read BYTES : drops the caches once the run of small.cat has read so many
@@ -147,11 +165,7 @@ for fstype in ext4 xfs; do
   reads_ahead && holds 'readahead_sync == readahead_windows == 600 and readahead_async == 0 and readahead_bytes == all' "all=$all"
 
   # --- half warm: half of it is found -------------------------------------------------------------------
-  call cache drop
-  find "$data" -type f | sort | awk 'NR % 2' | xargs cat >/dev/null
-  before=$(resident "$data")
-  measured "${small[@]}" --cache keep
-  holds 'hit_share == 0.5 and before == all / 2 and added_bytes == all - before' "all=$all" "before=$before"
+  half_warm_holds 'hit_share == 0.5 and added_bytes == wanted_bytes / 2' "$data" "${small[@]}"
   holds 'inodes_loaded <= 2' # who asks what is resident opens each file before the epoch
 
   # --- a second name of a file is no second file -----------------------------------------------------------
