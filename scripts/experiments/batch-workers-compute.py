@@ -69,8 +69,9 @@ def periods(loaded):
 
 
 def direction(ratios):
-    """1: faster by more than the margin in every round, -1: slower by more, 0: neither."""
-    return (min(ratios) > 1 + MARGIN) - (max(ratios) < 1 / (1 + MARGIN)) if ratios else 0
+    """In every round: 1: faster by more than the margin, -1: slower by more, 0: neither. None: the rounds differ."""
+    of = {(r > 1 + MARGIN) - (r < 1 / (1 + MARGIN)) for r in ratios}
+    return of.pop() if len(of) == 1 else None
 
 
 def epoch_by_theory(samples, batch, workers, computing):
@@ -166,7 +167,7 @@ def larger_loses(loaded):
     said = []
     for (who, workers, batch, computing), rates in loaded["rates"].items():
         ratios = curves.ratios(loaded["rates"].get((who, workers, most, computing), {}), rates) if batch == least else []
-        if direction(ratios) < 0:
+        if direction(ratios) == -1:
             said.append(f"{who}{f', {workers}' if workers else ''}, {'long' if computing else 'no'} compute: "
                         f"{statistics.median(ratios):.2f}")
     return f"Batches of {most} against {least} lose more than {MARGIN:.0%} in every round with {'; '.join(said)}. " if said else ""
@@ -178,12 +179,13 @@ def found(loaded, cells):
 
 
 def agreement(loaded):
+    """Of both policies' places beside the planned reader; a cell whose rounds differ is none that agrees."""
     pairs = orders(loaded)
-    told = {key: of for key, of in pairs.items() if must_differ(loaded["samples"], *key)}
-    against = sum(ours * theirs < 0 for ours, theirs in pairs.values())
-    same, rest = (sum(ours * theirs > 0 for key, (ours, theirs) in pairs.items() if (key in told) == wanted) for wanted in (True, False))
-    return (f"Faster, or slower, than the planned reader by more than {MARGIN:.0%} in every round: by the disk's data sheet, the "
-            f"computation and the batches ahead, workers have to be slower in {len(told)} of "
-            f"{common.plural(len(pairs), 'combination')} of workers, batch and compute, and there workers and DataLoader agree in "
-            f"{same}; in the {len(pairs) - len(told)} others, where the disk's rate or the computation is the bound of both policies, "
-            f"they agree in {rest}. They contradict each other in {against} of all.")
+    told = [of for key, of in pairs.items() if must_differ(loaded["samples"], *key)]
+    slower, equal, faster = (sum(of == (way, way) for of in pairs.values()) for way in (-1, 0, 1))
+    against = sum((ours or 0) * (theirs or 0) < 0 for ours, theirs in pairs.values())
+    return (f"Beside the planned reader workers and DataLoader are both slower by more than {MARGIN:.0%} in every round in {slower} of "
+            f"{common.plural(len(pairs), 'combination')} of workers, batch and compute, both within {MARGIN:.0%} of it in {equal}, "
+            f"both faster in {faster}: they agree in {slower + equal + faster}, and contradict each other in {against}. By the "
+            f"disk's data sheet, the computation and the batches ahead they have to be slower in {len(told)}, and both are in "
+            f"{sum(of == (-1, -1) for of in told)} of these.")

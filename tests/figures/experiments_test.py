@@ -84,7 +84,8 @@ class Waits(unittest.TestCase):
             return {(1, repeat): value for repeat, value in enumerate(values)}
         module = figure("batch-workers-compute")
         found = {("planned", 0, 32, False): rates(100, 100), ("workers", 4, 32, False): rates(50, 60)}
-        for theirs, said in ((rates(30, 40), -1), (rates(150, 140), 1), (rates(90, 110), 0), (rates(104, 103), 0)):
+        for theirs, said in ((rates(30, 40), -1), (rates(150, 140), 1), (rates(90, 110), None), (rates(104, 94), None),
+                             (rates(104, 103), 0), (rates(96, 104), 0)):
             self.assertEqual(module.orders({"rates": {**found, ("DataLoader", 4, 32, False): theirs}}), {(4, 32, False): (-1, said)})
 
     def test_policies_must_differ_only_where_neither_disk_nor_computation_is_the_bound_of_both(self):
@@ -97,16 +98,25 @@ class Waits(unittest.TestCase):
         self.assertAlmostEqual(module.epoch_by_theory(3072, 1024, 16, True), 3072 / 3000 + 3072 * 0.0005, places=2)
         self.assertTrue(module.must_differ(3072, 16, 1024, True))
 
-    def test_what_need_not_differ_is_no_part_of_the_agreement(self):
+    def test_policies_agree_where_all_rounds_of_both_say_the_same(self):
         module = figure("batch-workers-compute")
-        one, half = {(1, 0): 100.0, (1, 1): 100.0}, {(1, 0): 50.0, (1, 1): 50.0}
-        rates = {("planned", 0, 1024, c): one for c in (False, True)}
-        rates |= {(who, 16, 1024, True): half for who in ("workers", "DataLoader")}
-        rates |= {("workers", 16, 1024, False): half, ("DataLoader", 16, 1024, False): one}
-        said = module.agreement({"rates": rates, "samples": 3072})
-        self.assertIn("slower in 1 of 2 combinations", said)
-        self.assertIn("agree in 1; in the 1 others", said)
-        self.assertIn("they agree in 0. They contradict each other in 0 of all", said)
+
+        def said(ours, theirs, batch=1024, computing=False):
+            rates = {("planned", 0, batch, computing): {(1, 0): 100.0, (1, 1): 100.0}}
+            for who, values in (("workers", ours), ("DataLoader", theirs)):
+                rates[who, 16, batch, computing] = {(1, repeat): value for repeat, value in enumerate(values)}
+            return module.agreement({"rates": rates, "samples": 3072})
+        for ours, theirs, counts in (((50, 60), (70, 80), (1, 0, 0, 1, 0)), ((99, 104), (98, 97), (0, 1, 0, 1, 0)),
+                                     ((150, 150), (110, 120), (0, 0, 1, 1, 0)), ((50, 50), (100, 100), (0, 0, 0, 0, 0)),
+                                     ((50, 50), (150, 150), (0, 0, 0, 0, 1)), ((90, 100), (90, 100), (0, 0, 0, 0, 0))):
+            slower, equal, faster, agree, against = counts
+            text = said(ours, theirs)
+            self.assertIn(f"in every round in {slower} of 1 combination ", text)
+            self.assertIn(f"both within 5% of it in {equal}, both faster in {faster}: they agree in {agree}, ", text)
+            self.assertIn(f"contradict each other in {against}. ", text)
+            self.assertIn("have to be slower in 0, and both are in 0 of these.", text)
+        self.assertIn("have to be slower in 1, and both are in 1 of these.", said((50, 50), (50, 50), computing=True))
+        self.assertIn("have to be slower in 1, and both are in 0 of these.", said((50, 50), (100, 100), computing=True))
 
 
 if __name__ == "__main__":
