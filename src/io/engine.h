@@ -3,6 +3,8 @@
 //
 // Files:     requests name a file slot. set_files fills slots; slots may be refilled while reads on
 //            their old file are in flight only if the engine says so (io_uring keeps a reference).
+//            Closing a cold file costs as much as a read of it: what an engine does not keep goes
+//            back to the caller, who knows a thread with time for it.
 // Lifetime:  buffers and iovecs of a submitted request stay valid until its completion is reaped;
 //            the destructor drains (waits for everything in flight), so declare the engine after
 //            the buffers it reads into.
@@ -86,6 +88,9 @@ class UpcomingReads;  // io/hint_engine.h
 struct EngineSettings {
   unsigned depth = 32;
   unsigned file_slots = 64;
+  // Where that is possible: worth it for files of many reads. A read of a file that is not, and that
+  // may be more than `one_request`, needs its descriptor until it is done.
+  bool registers_files = true;
   std::span<std::byte> arena;  // registered as fixed buffers where that is possible
   MapAdvice advice = MapAdvice::normal;
   HintCall hint = HintCall::fadvise;
@@ -118,7 +123,8 @@ class Engine {
   virtual ~Engine() = default;
   virtual const EngineFacts& facts() const = 0;
   virtual EngineCounts own_counts() const { return {}; }  // by the owner
-  // Takes the descriptors; slot first_slot + i refers to fds[i] from now on.
+  // Slot first_slot + i refers to fds[i] from now on. In their places come those that the engine
+  // needs no longer, the caller's to close: what the slots held, or descriptors it has registered.
   virtual Result<> set_files(std::uint32_t first_slot, std::span<Fd> fds) = 0;
   // The kernel has the batch at the latest when reap() is called next: its system call may hand it
   // over.

@@ -28,7 +28,8 @@ class LibaioEngine final : public Engine {
     return counts;
   }
   Result<> set_files(std::uint32_t first_slot, std::span<Fd> fds) override {
-    std::ranges::move(fds, files_.begin() + first_slot);  // a read holds its file itself
+    std::ranges::swap_ranges(
+        fds, std::span(files_).subspan(first_slot, fds.size()));  // a read holds its file itself
     return {};
   }
   Result<> submit(std::span<const ReadRequest> batch) override;

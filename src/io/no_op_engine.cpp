@@ -16,10 +16,7 @@ class NoOpEngine final : public Engine {
   }
 
   const EngineFacts& facts() const override { return facts_; }
-  Result<> set_files(std::uint32_t /*first_slot*/, std::span<Fd> fds) override {
-    std::ranges::for_each(fds, [](Fd& fd) { const Fd taken = std::move(fd); });
-    return {};
-  }
+  Result<> set_files(std::uint32_t /*first_slot*/, std::span<Fd> /*fds*/) override { return {}; }
 
   Result<> submit(std::span<const ReadRequest> batch) override {
     for (const ReadRequest& r : batch) {

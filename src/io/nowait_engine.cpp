@@ -120,7 +120,7 @@ Result<> NowaitEngine::set_files(std::uint32_t first_slot, std::span<Fd> fds) {
     return std::all_of(begin, begin + static_cast<std::ptrdiff_t>(fds.size()),
                        [](std::uint32_t waiting) { return waiting == 0; });
   });
-  std::ranges::move(fds, files_.begin() + first_slot);
+  std::ranges::swap_ranges(fds, std::span(files_).subspan(first_slot, fds.size()));
   return {};
 }
 

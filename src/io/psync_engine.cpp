@@ -20,7 +20,7 @@ class PsyncEngine final : public Engine {
   const EngineFacts& facts() const override { return facts_; }
 
   Result<> set_files(std::uint32_t first_slot, std::span<Fd> fds) override {
-    std::ranges::move(fds, files_.begin() + first_slot);
+    std::ranges::swap_ranges(fds, std::span(files_).subspan(first_slot, fds.size()));
     return {};
   }
 

@@ -65,7 +65,7 @@ class UringEngine final : public Engine {
   explicit UringEngine(const EngineSettings& settings)
       : arena_(settings.arena),
         one_request_(settings.one_request),
-        fallback_files_(settings.file_slots) {}
+        plain_files_(settings.file_slots) {}
   Result<> open_ring(unsigned depth, std::span<const RingFlags> flag_sets);
   void register_files(unsigned slots);
   void register_arena();
@@ -85,8 +85,8 @@ class UringEngine final : public Engine {
   std::size_t in_flight_ = 0;
   std::span<std::byte> arena_;
   RequestLimits one_request_;
-  std::vector<Fd> fallback_files_;  // used when the kernel refuses fixed files
-  std::vector<int> update_;         // scratch of set_files
+  std::vector<Fd> plain_files_;  // where they are not registered
+  std::vector<int> update_;      // scratch of set_files
   EngineFacts facts_;
 };
 
@@ -149,7 +149,9 @@ Result<std::unique_ptr<Engine>> UringEngine::open(const EngineSettings& settings
                                                   const RingKind& kind) {
   std::unique_ptr<UringEngine> engine(new UringEngine(settings));
   BLKSWEEP_CHECK(engine->open_ring(settings.depth, kind.flag_sets));
-  engine->register_files(settings.file_slots);
+  if (settings.registers_files) {
+    engine->register_files(settings.file_slots);
+  }
   engine->register_arena();
   engine->update_.resize(settings.file_slots);
   engine->facts_.name = to_string(kind.kind);
@@ -179,19 +181,13 @@ UringEngine::~UringEngine() {
 Result<> UringEngine::set_files(std::uint32_t first_slot, std::span<Fd> fds) {
   BLKSWEEP_CHECK(flush_and_wait_until_taken());
   if (!fixed_files_) {
-    std::ranges::move(fds, fallback_files_.begin() + first_slot);
+    std::ranges::swap_ranges(fds, std::span(plain_files_).subspan(first_slot, fds.size()));
     return {};
   }
   std::ranges::transform(fds, update_.begin(), [](const Fd& fd) { return fd.get(); });
   const int n = io_uring_register_files_update(&ring_, first_slot, update_.data(),
                                                static_cast<unsigned>(fds.size()));
-  if (n < 0) {
-    return sys_error(-n, "io_uring_register_files_update");
-  }
-  for (Fd& fd : fds) {
-    fd.reset();  // the ring holds its own reference
-  }
-  return {};
+  return n < 0 ? sys_error(-n, "io_uring_register_files_update") : Result<>();
 }
 
 int UringEngine::fixed_buffer_of(const iovec& v) const {
@@ -205,7 +201,7 @@ int UringEngine::fixed_buffer_of(const iovec& v) const {
 }
 
 void UringEngine::prepare(io_uring_sqe* sqe, const ReadRequest& r) {
-  const int fd = fixed_files_ ? static_cast<int>(r.slot) : fallback_files_[r.slot].get();
+  const int fd = fixed_files_ ? static_cast<int>(r.slot) : plain_files_[r.slot].get();
   const int buffer = r.iov_count == 1 ? fixed_buffer_of(*r.iov) : -1;
   if (buffer >= 0) {
     const auto length = static_cast<unsigned>(r.iov->iov_len);

@@ -22,9 +22,16 @@ void BatchSource::begin(std::uint32_t begin, std::uint32_t end) {
   failures_.clear();
 }
 
+Result<> BatchSource::give(std::size_t slot, std::size_t count) {
+  const auto files = std::span(fds_).subspan(slot, count);
+  BLKSWEEP_CHECK(engine_.set_files(static_cast<std::uint32_t>(slot), files));
+  std::ranges::for_each(files, [](Fd& before) { before.reset(); });
+  return {};
+}
+
 Result<> BatchSource::finish() {
   if (in_.scope == ReadScope::batch) {
-    BLKSWEEP_CHECK(engine_.set_files(0, fds_));  // none: what the slots held is closed
+    BLKSWEEP_CHECK(give(0, fds_.size()));  // none: what the slots held is closed
   }
   spin_cpu(in_.decode_cpu.count() * decode_);
   return closed_;
@@ -73,8 +80,7 @@ Result<> BatchSource::flush() {
     while (i < opened_.size() && opened_[i] == opened_[i - 1] + 1) {
       ++i;
     }
-    BLKSWEEP_CHECK(
-        engine_.set_files(opened_[first], std::span(fds_).subspan(opened_[first], i - first)));
+    BLKSWEEP_CHECK(give(opened_[first], i - first));
   }
   opened_.clear();
   return {};
@@ -89,7 +95,7 @@ void BatchSource::ended(std::uint32_t tag) {
   if (in_.scope == ReadScope::batch || !flights_[tag].open) {
     return;
   }
-  if (Result<> closed = engine_.set_files(tag, std::span(fds_).subspan(tag, 1)); !closed) {
+  if (Result<> closed = give(tag, 1); !closed) {
     closed_ = closed_ ? std::move(closed) : std::move(closed_);
   }
 }

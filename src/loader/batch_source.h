@@ -73,6 +73,8 @@ class BatchSource final : public ReadSource {
   };
   const Read& read_of(std::uint32_t tag) const { return in_.plan.reads[flights_[tag].read]; }
   int open(std::uint32_t tag);
+  // The engine gets fds_ from `slot` on; what it held there is closed.
+  Result<> give(std::size_t slot, std::size_t count);
   void ended(std::uint32_t tag);
 
   const BatchSourceInputs in_;

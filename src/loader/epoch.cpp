@@ -79,17 +79,19 @@ Result<> Epoch::open_engine(const Source& source, const LoaderSettings& settings
   if (settings.engine == EngineKind::hint) {
     BLKSWEEP_TRY(ahead_, PlanAhead::make(source.catalog, plan));
   }
-  BLKSWEEP_TRY(engine_, make_engine(settings.engine, {.depth = settings.depth,
-                                                      .file_slots = slots_.slots,
-                                                      .arena = arena_.span(),
-                                                      .advice = settings.madvise,
-                                                      .hint = settings.hint,
-                                                      .hint_window = settings.hint_window.n,
-                                                      .upcoming = ahead_.get(),
-                                                      .one_request = one_request(source, plan),
-                                                      .on_thread = [place = options_.place] {
-                                                        take_place(place, Role::openers);
-                                                      }}));
+  BLKSWEEP_TRY(
+      engine_,
+      make_engine(settings.engine,
+                  {.depth = settings.depth,
+                   .file_slots = slots_.slots,
+                   .registers_files = reads_device(plan) || files_->read_often(),
+                   .arena = arena_.span(),
+                   .advice = settings.madvise,
+                   .hint = settings.hint,
+                   .hint_window = settings.hint_window.n,
+                   .upcoming = ahead_.get(),
+                   .one_request = one_request(source, plan),
+                   .on_thread = [place = options_.place] { take_place(place, Role::openers); }}));
   return {};
 }
 
@@ -100,8 +102,8 @@ Result<> Epoch::open_files(const Source& source, const LoaderSettings& settings,
   slots_.by_handle = settings.open_by == OpenBy::handle;
   slots_.openers = settings.openers;
   slots_.place = options_.place;
-  BLKSWEEP_CHECK(open_engine(source, settings, plan));
   BLKSWEEP_TRY(files_, FileSlots::open(source.catalog, plan, slots_));
+  BLKSWEEP_CHECK(open_engine(source, settings, plan));
   return reads_device(plan) ? files_->use_device(*engine_, source.device->node) : Result<>();
 }
 

@@ -10,11 +10,14 @@ FileOpener::FileOpener(const DataFiles& data, const std::vector<std::uint32_t>& 
       files_(files),
       ahead_(std::max(2U, settings.ahead)),
       ring_(ahead_),
+      closing_(settings.threads > 0 ? settings.closing : 0),
       thread_count_(settings.threads),
       flags_(settings.flags),
       place_(settings.place) {
-  for (std::atomic<int>& entry : ring_) {
-    entry.store(kEmpty, std::memory_order_relaxed);
+  for (auto* ring : {&ring_, &closing_}) {
+    for (std::atomic<int>& entry : *ring) {
+      entry.store(kEmpty, std::memory_order_relaxed);
+    }
   }
   path_.reserve(4096);
 }
@@ -26,8 +29,10 @@ FileOpener::~FileOpener() {
   for (std::thread& t : threads_) {
     t.join();
   }
-  for (std::atomic<int>& entry : ring_) {
-    const Fd close_what_waits(std::max(-1, entry.load()));
+  for (auto* ring : {&ring_, &closing_}) {
+    for (std::atomic<int>& entry : *ring) {
+      const Fd close_what_waits(std::max(-1, entry.load()));
+    }
   }
 }
 
@@ -38,7 +43,8 @@ void FileOpener::start() {
   }
 }
 
-bool FileOpener::wait_for_room(std::uint32_t open) const {
+// Who has to wait has time to close.
+bool FileOpener::wait_for_room(std::uint32_t open) {
   for (;;) {
     const std::uint32_t taken = taken_.load(std::memory_order_acquire);
     if (stop_.load(std::memory_order_relaxed)) {
@@ -47,7 +53,9 @@ bool FileOpener::wait_for_room(std::uint32_t open) const {
     if (open < taken + ahead_) {
       return true;
     }
-    taken_.wait(taken, std::memory_order_acquire);
+    if (!close_what_waits()) {
+      taken_.wait(taken, std::memory_order_acquire);
+    }
   }
 }
 
@@ -63,6 +71,26 @@ void FileOpener::open_ahead() {
     std::atomic<int>& entry = ring_[open % ahead_];
     entry.store(data_.open_same(files_[open], flags_, path), std::memory_order_release);
     entry.notify_one();
+  }
+}
+
+bool FileOpener::close_what_waits() {
+  bool any = false;
+  for (std::atomic<int>& entry : closing_) {
+    if (entry.load(std::memory_order_relaxed) != kEmpty) {
+      const Fd closed(std::max(-1, entry.exchange(kEmpty, std::memory_order_acq_rel)));
+      any = any || closed;
+    }
+  }
+  return any;
+}
+
+// What is still there when the reader comes by again is closed by the reader: openers that are
+// behind have no time for it.
+void FileOpener::close(std::uint32_t open, Fd fd) {
+  if (fd && !closing_.empty()) {
+    std::atomic<int>& entry = closing_[open % closing_.size()];
+    fd.reset(std::max(-1, entry.exchange(fd.release(), std::memory_order_acq_rel)));
   }
 }
 

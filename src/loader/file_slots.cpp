@@ -19,6 +19,7 @@ constexpr std::uint32_t kOtherSlots = 2;  // the device's and the one for retrie
 constexpr std::uint64_t kForOthers = 12;  // ring, device, journal of the database, sysfs ...
 constexpr int kNoFile = -1;
 constexpr std::uint64_t kLeastForFiles = 8;  // 4 slots, 2 ahead, 2 pending
+constexpr std::size_t kOften = 8;  // reads: registering a file costs what a dozen of them save
 
 std::uint64_t descriptors_open() {
   std::error_code ignored;
@@ -47,7 +48,8 @@ Result<FileSlotsSettings> FileSlots::affordable(std::size_t files) {
   };
   FileSlotsSettings s;
   s.slots = share(2, std::min<std::uint64_t>(kMostSlots, files + kOtherSlots + 1));
-  s.ahead = share(4, kMostAhead);
+  s.closing = share(16, kMostAhead);
+  s.ahead = std::min(share(4, 2 * kMostAhead) - s.closing, kMostAhead);
   s.pending = share(4, kMostSlots);
   return s;
 }
@@ -61,7 +63,8 @@ FileSlots::FileSlots(DataFiles data, OpenPlan plan, const FileSlotsSettings& set
       opens_(settings.opens),
       flags_(settings.direct ? O_DIRECT : 0),
       plan_(std::move(plan)),
-      ahead_(data_, plan_.files, {settings.openers, settings.ahead, settings.place, flags_}),
+      ahead_(data_, plan_.files,
+             {settings.openers, settings.ahead, settings.closing, settings.place, flags_}),
       retry_slot_(settings.slots - 1),
       most_pending_(std::clamp(settings.pending, 1U, plan_.capacity)),
       error_in_slot_(settings.slots) {
@@ -78,6 +81,8 @@ Result<std::unique_ptr<FileSlots>> FileSlots::open(const Catalog& catalog, const
   OpenPlan opens = make_open_plan(plan, catalog.files.size(), settings.slots - kOtherSlots);
   return std::unique_ptr<FileSlots>(new FileSlots(std::move(data), std::move(opens), settings));
 }
+
+bool FileSlots::read_often() const { return plan_.reads >= kOften * plan_.files.size(); }
 
 // Always direct: the block device's page cache is not coherent with that of the files.
 Result<> FileSlots::use_device(Engine& engine, const std::string& node) {
@@ -136,8 +141,10 @@ Result<> FileSlots::flush(Engine& engine) {
     const std::uint32_t slot = plan_.slot(pending_first_);
     const std::size_t before_wrap = std::min<std::size_t>(plan_.capacity + 1 - slot, rest.size());
     BLKSWEEP_CHECK(engine.set_files(slot, rest.first(before_wrap)));
+    for (Fd& fd : rest.first(before_wrap)) {
+      ahead_.close(pending_first_++, std::move(fd));
+    }
     rest = rest.subspan(before_wrap);
-    pending_first_ += static_cast<std::uint32_t>(before_wrap);
   }
   pending_.clear();
   oldest_use_ = kUnused;

@@ -5,7 +5,8 @@
 // (flush), because each registration is a system call. Between two flushes no slot may change its
 // file while a request of the group refers to it: ask must_flush_before() first.
 //
-// Ownership: owns descriptors only between open and flush; then the engine does.
+// Ownership: owns descriptors between open and flush; then the engine does. What that gives back is
+//            closed by the openers.
 // Errors:    slot_of returns -errno when the file cannot be opened: a failed sample, not a failed
 //            run. affordable() names RLIMIT_NOFILE when it leaves too few descriptors.
 // Threads:   the reader's thread.
@@ -32,6 +33,7 @@ struct FileSlotsSettings {
   bool by_handle = false;
   unsigned openers = 1;         // threads that open ahead
   std::uint32_t ahead = 256;    // descriptors that wait with them
+  std::uint32_t closing = 256;  // and to be closed
   std::uint32_t pending = 256;  // descriptors between two flushes
   PlaceThread place = {};       // of the openers
   // So few for `files` files that opening holds reads back.
@@ -46,6 +48,8 @@ class FileSlots {
   static Result<std::unique_ptr<FileSlots>> open(const Catalog& catalog, const Plan& plan,
                                                  const FileSlotsSettings& settings);
 
+  // Each of them so often that it is worth registering it with a ring.
+  bool read_often() const;
   Result<> use_device(Engine& engine, const std::string& node);
   void start() {
     if (opens_) {
@@ -60,7 +64,7 @@ class FileSlots {
   // Gives what was opened since the last flush to the engine. Call before submitting.
   Result<> flush(Engine& engine);
 
-  // How `files` files share what RLIMIT_NOFILE leaves now: slots, ahead and pending.
+  // How `files` files share what RLIMIT_NOFILE leaves now: slots, ahead, closing and pending.
   static Result<FileSlotsSettings> affordable(std::size_t files);
 
  private:

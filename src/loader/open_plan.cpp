@@ -13,6 +13,7 @@ OpenPlan make_open_plan(const Plan& plan, std::size_t files, std::uint32_t capac
     if (file == kFromDevice || file == kZeros) {
       continue;
     }
+    ++out.reads;
     const auto opens = static_cast<std::uint32_t>(out.files.size());
     const bool still_open = last_open[file] != kNever && last_open[file] + capacity >= opens;
     if (!still_open) {

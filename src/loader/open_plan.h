@@ -17,6 +17,7 @@ namespace blksweep {
 
 struct OpenPlan {
   std::uint32_t capacity = 1;          // files open at once
+  std::size_t reads = 0;               // of files
   std::vector<std::uint32_t> files;    // open -> file
   std::vector<std::uint32_t> open_of;  // read -> open; unused for device reads and holes
 

@@ -75,8 +75,8 @@ class WorkerReader::Worker {
 void WorkerReader::Worker::live(std::promise<Result<>> prepared) {
   take_place(in_.place, Role::reader);
   const EngineKind kind = in_.scope == ReadScope::batch ? EngineKind::io_uring : EngineKind::psync;
-  Result<std::unique_ptr<Engine>> engine =
-      make_engine(kind, {.depth = depth(), .file_slots = depth(), .arena = {}});
+  Result<std::unique_ptr<Engine>> engine = make_engine(
+      kind, {.depth = depth(), .file_slots = depth(), .registers_files = false, .arena = {}});
   if (!engine) {
     prepared.set_value(tl::unexpected(engine.error()));
     return;

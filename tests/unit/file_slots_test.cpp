@@ -185,10 +185,24 @@ TEST_F(FileSlotsTest, AffordableStaysBelowTheLimitOrSaysSo) {
       EXPECT_NE(got.error().message().find("RLIMIT_NOFILE"), std::string::npos);
       continue;
     }
-    EXPECT_LE(open + got->slots + got->ahead + got->pending, limit);
+    EXPECT_LE(open + got->slots + got->ahead + got->closing + got->pending, limit);
     EXPECT_GE(got->slots, 3U);
   }
   EXPECT_EQ(FileSlots::affordable(1)->slots, 4U);
+}
+
+// A file is registered for many reads, not for a few.
+TEST_F(FileSlotsTest, FilesAreReadOftenFromEightReadsEachOn) {
+  for (const std::size_t reads : {1U, 7U, 8U, 100U}) {
+    Plan plan;
+    for (std::uint32_t r = 0; r < 2 * reads; ++r) {
+      plan.reads.push_back({0, 4096, r % 2});
+      plan.reads.push_back({0, 4096, kFromDevice});
+    }
+    const auto files = FileSlots::open(catalog_, plan, {.slots = 6, .direct = false});
+    ASSERT_TRUE(files) << files.error().message();
+    EXPECT_EQ((*files)->read_often(), reads >= 8) << reads;
+  }
 }
 
 }  // namespace

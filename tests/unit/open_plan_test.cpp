@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/rng.h"
@@ -43,6 +44,9 @@ TEST(OpenPlan, EveryReadFindsItsFileAndNoMoreThanCapacityAreOpen) {
         ASSERT_EQ(held[opens.slot(opens.open_of[r])], file);
       }
       EXPECT_EQ(opened, opens.files.size());
+      EXPECT_EQ(opens.reads, std::ranges::count_if(plan.reads, [](const Read& r) {
+                  return r.source != kFromDevice && r.source != kZeros;
+                }));
     }
   }
 }
