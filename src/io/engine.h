@@ -88,8 +88,8 @@ class UpcomingReads;  // io/hint_engine.h
 struct EngineSettings {
   unsigned depth = 32;
   unsigned file_slots = 64;
-  // Where that is possible: worth it for files of many reads. A read of a file that is not, and that
-  // may be more than `one_request`, needs its descriptor until it is done.
+  // Where that is possible: worth it for files of many reads. Else a read that may be more than
+  // `one_request` needs its descriptor until it is done.
   bool registers_files = true;
   std::span<std::byte> arena;  // registered as fixed buffers where that is possible
   MapAdvice advice = MapAdvice::normal;

@@ -49,7 +49,7 @@ Result<FileSlotsSettings> FileSlots::affordable(std::size_t files) {
   FileSlotsSettings s;
   s.slots = share(2, std::min<std::uint64_t>(kMostSlots, files + kOtherSlots + 1));
   s.closing = share(16, kMostAhead);
-  s.ahead = std::min(share(4, 2 * kMostAhead) - s.closing, kMostAhead);
+  s.ahead = share(4, kMostAhead + s.closing) - s.closing;
   s.pending = share(4, kMostSlots);
   return s;
 }
