@@ -205,7 +205,7 @@ $(OBJ)/gen/version.inc: FORCE
 $(OBJ)/src/cli/version.o: $(OBJ)/gen/version.inc
 # What stands around the measured paths (verbs, settings, records, tables) and the tests: two fifths less of the compiler's time.
 quick  := $(if $(filter -O2,$(CXXFLAGS)),-Og)
-around := cli store experiment node doctor rig ranks mpi map record
+around := base cli store experiment node doctor rig ranks mpi map record
 $(addsuffix /%.o,$(around:%=$(OBJ)/src/%)) $(OBJ)/pch/around.h.gch $(OBJ)/pch/tests.h.gch: private override CXXFLAGS += $(quick)
 $(patsubst %,$(OBJ)/tests/%.o,unit/% root/% gpu/% support/% standin/%): private override CXXFLAGS += $(quick)
 # What is pure is cheap to compile, and most of the sanitizers' time in tests.

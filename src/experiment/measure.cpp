@@ -337,8 +337,13 @@ Result<MeasuredRun> measure_run(const RunRequest& q) {
   }
   BLKSWEEP_TRY(const auto epoch,
                Epoch::prepare(q.source, q.cell, q.planned,
-                              {q.seed, q.verify, q.progress, q.node.place_threads(), q.makers,
-                               spot ? &*spot : nullptr}));
+                              {.seed = q.seed,
+                               .verify = q.verify,
+                               .progress = q.progress,
+                               .place = q.node.place_threads(),
+                               .makers = q.makers,
+                               .spot = spot ? &*spot : nullptr,
+                               .descriptors = q.cache_probe ? q.cache_probe->descriptors() : 0}));
   RunRecord r;
   r.repeat = q.repeat;
   r.seed = q.seed;

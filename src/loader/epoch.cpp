@@ -96,7 +96,11 @@ Result<> Epoch::open_engine(const Source& source, const LoaderSettings& settings
 }
 
 Result<> Epoch::open_files(const Source& source, const LoaderSettings& settings, const Plan& plan) {
-  BLKSWEEP_TRY(slots_, FileSlots::affordable(source.catalog.files.size()));
+  // Half for the program that pulls, which opens files of its own.
+  const std::uint64_t left = descriptors_left();
+  const std::uint64_t others = options_.pulled ? left / 2 : options_.descriptors;
+  BLKSWEEP_TRY(slots_, FileSlots::affordable(source.catalog.files.size(),
+                                             left - std::min<std::uint64_t>(left, others)));
   slots_.direct = settings.direct && source.direct_possible;
   slots_.opens = settings.engine != EngineKind::no_op;
   slots_.by_handle = settings.open_by == OpenBy::handle;

@@ -47,6 +47,7 @@ struct EpochOptions {
   SpotCheck* spot = nullptr;      // borrowed; hashes what it drew as it is delivered
   SpareMemory* memory = nullptr;  // borrowed; where the arena comes from and goes to
   bool pulled = false;            // the caller takes the batches from delivery(), on another thread
+  std::uint32_t descriptors = 0;  // that others take between prepare() and the end of run()
 };
 
 struct EpochOutcome {

@@ -36,8 +36,7 @@ std::uint64_t descriptors_left() {
   return limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, taken);
 }
 
-Result<FileSlotsSettings> FileSlots::affordable(std::size_t files) {
-  const std::uint64_t left = descriptors_left();
+Result<FileSlotsSettings> FileSlots::affordable(std::size_t files, std::uint64_t left) {
   if (left < kLeastForFiles) {
     return fail(
         fmt::format("RLIMIT_NOFILE leaves {} descriptors, {} are needed: raise it (ulimit -n)",
@@ -148,7 +147,11 @@ Result<> FileSlots::flush(Engine& engine) {
   }
   pending_.clear();
   oldest_use_ = kUnused;
-  return pending_retry_ ? engine.set_files(retry_slot_, {&pending_retry_, 1}) : Result<>();
+  if (pending_retry_) {
+    BLKSWEEP_CHECK(engine.set_files(retry_slot_, {&pending_retry_, 1}));
+    pending_retry_.reset();  // what came back is not of this retry
+  }
+  return {};
 }
 
 }  // namespace blksweep

@@ -64,8 +64,9 @@ class FileSlots {
   // Gives what was opened since the last flush to the engine. Call before submitting.
   Result<> flush(Engine& engine);
 
-  // How `files` files share what RLIMIT_NOFILE leaves now: slots, ahead, closing and pending.
-  static Result<FileSlotsSettings> affordable(std::size_t files);
+  // How `files` files share the descriptors that are left: slots, ahead, closing and pending.
+  static Result<FileSlotsSettings> affordable(std::size_t files,
+                                              std::uint64_t left = descriptors_left());
 
  private:
   FileSlots(DataFiles data, OpenPlan plan, const FileSlotsSettings& settings);

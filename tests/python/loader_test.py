@@ -3,6 +3,7 @@ import csv
 import doctest
 import os
 import pickle
+import resource
 import shutil
 import subprocess
 import unittest
@@ -14,6 +15,10 @@ from data import PROGRAM, WINDOWED, DataTest, contents, indices, make
 
 ORDERS = ({}, {"order": "random", "shuffle": "none"}, {"order": "lba", "shuffle": "full", "window": "64MiB"},
           {"shuffle": "buffer", "window": "10%"}, {"order": "inode", "shuffle": "none", "prefetch": 1}, {"direct": False})
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
 
 
 class EveryLoop(DataTest):
@@ -53,6 +58,22 @@ class EveryLoop(DataTest):
             loader = blksweep.Loader(catalog, **settings)
             paths = [loader.catalog.file_of(i) for i in indices(loader)]
             self.assertEqual([os.path.join(self.catalog.root, row["path"]) for row in rows], paths)
+
+    def test_leaves_half_of_the_descriptors_to_the_program(self):
+        folder = os.path.join(self.temp, "many")
+        make(folder, "512B", 900)
+        catalog = blksweep.Catalog(folder)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        for limit in (120, 400):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+            for merge in ("none", "file"):
+                before, seen, most = descriptors(), 0, 0
+                for batch in blksweep.Loader(catalog, order="random", merge=merge, batch_size=8, depth=256):
+                    seen, most = seen + len(batch), max(most, descriptors())
+                self.assertEqual(seen, 900)
+                self.assertLessEqual(most - before, (limit - before) // 2)
+                self.assertGreater(most - before, limit // 8)
 
     def test_is_the_same_where_a_pickled_loader_goes(self):
         loader = self.loader()

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "base/rng.h"
 #include "support/fake_engine.h"
@@ -15,16 +16,20 @@ namespace {
 
 using support::FlatCatalog;
 
-// Remembers which file each slot holds, by inode.
+// Remembers which file each slot holds, by name; gives the descriptors back at once, as a ring that
+// has them registered, or those that a slot had before.
 class SlotEngine final : public Engine {
  public:
-  explicit SlotEngine(std::uint32_t slots) : held(slots) {}
+  explicit SlotEngine(std::uint32_t slots, bool registers = true)
+      : held(slots), kept_(registers ? 0 : slots) {}
   const EngineFacts& facts() const override { return facts_; }
   Result<> set_files(std::uint32_t first, std::span<Fd> fds) override {
     for (std::size_t i = 0; i < fds.size(); ++i) {
       const std::string link = "/proc/self/fd/" + std::to_string(fds[i].get());
       held.at(first + i) = fds[i] ? std::filesystem::read_symlink(link).filename().string() : "";
-      fds[i].reset();
+    }
+    if (!kept_.empty()) {
+      std::ranges::swap_ranges(fds, std::span(kept_).subspan(first, fds.size()));
     }
     most_at_once = std::max(most_at_once, fds.size());
     return {};
@@ -37,6 +42,7 @@ class SlotEngine final : public Engine {
   std::size_t most_at_once = 0;
 
  private:
+  std::vector<Fd> kept_;
   EngineFacts facts_;
 };
 
@@ -66,11 +72,16 @@ class FileSlotsTest : public ::testing::Test {
 
 // Reads in plan order with retries of earlier ones strewn in, submitted in groups of any size:
 // whatever a group refers to is what the engine holds when the group is submitted.
-TEST_F(FileSlotsTest, AGroupFindsEachFileInTheSlotItWasTold) {
+class SlotGroups : public FileSlotsTest, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Registered, SlotGroups, ::testing::Bool());
+
+TEST_P(SlotGroups, EachFindsItsFilesInTheSlotsItWasTold) {
+  const bool registers = GetParam();
   for (const std::uint32_t slots : {3U, 8U, 20U, 40U}) {
+    const std::size_t held = registers ? 0 : slots;
     for (const unsigned openers : {0U, 2U}) {
       const std::size_t before = descriptors();
-      SlotEngine engine(slots);
+      std::optional<SlotEngine> engine(std::in_place, slots, registers);
       auto files = FileSlots::open(
           catalog_, plan_,
           {.slots = slots, .direct = false, .openers = openers, .ahead = 3, .pending = 5});
@@ -79,9 +90,9 @@ TEST_F(FileSlotsTest, AGroupFindsEachFileInTheSlotItWasTold) {
       Rng rng(slots);
       std::vector<std::pair<std::uint32_t, int>> group;  // read, slot
       const auto submit = [&] {
-        ASSERT_TRUE((*files)->flush(engine));
+        ASSERT_TRUE((*files)->flush(*engine));
         for (const auto& [read, slot] : group) {
-          ASSERT_EQ(engine.held.at(static_cast<std::size_t>(slot)),
+          ASSERT_EQ(engine->held.at(static_cast<std::size_t>(slot)),
                     "f" + std::to_string(plan_.reads[read].source));
         }
         group.clear();
@@ -91,18 +102,20 @@ TEST_F(FileSlotsTest, AGroupFindsEachFileInTheSlotItWasTold) {
         for (const std::uint32_t read : {retry ? static_cast<std::uint32_t>(rng.below(r)) : r, r}) {
           if ((*files)->must_flush_before(read)) {
             submit();
+            ASSERT_FALSE((*files)->must_flush_before(read));
           }
           group.emplace_back(read, (*files)->slot_of(read));
           ASSERT_GE(group.back().second, 0);
         }
         if (r % 64 == 0) {
-          ASSERT_LE(descriptors(), before + 3 + 5 + 4);
+          ASSERT_LE(descriptors(), before + held + 3 + 5 + 4);
         }
         if (rng.below(12) == 0) {
           submit();
         }
       }
-      EXPECT_LE(engine.most_at_once, 5U);
+      EXPECT_LE(engine->most_at_once, 5U);
+      engine.reset();
       files->reset();
       EXPECT_EQ(descriptors(), before);
     }

@@ -64,13 +64,15 @@ std::string value_text(const AskedFor& all, const std::string& name, const Json&
   if (!value.is_object()) {
     return value.is_string() ? value.get<std::string>() : json_line(value);
   }
-  std::vector<Json> distinct;
+  std::vector<std::string> distinct;
   for (const Json& one : all) {
-    if (std::find(distinct.begin(), distinct.end(), one.value(name, Json())) == distinct.end()) {
-      distinct.push_back(one.value(name, Json()));
+    std::string text = json_line(one.value(name, Json()));
+    if (std::ranges::find(distinct, text) == distinct.end()) {
+      distinct.push_back(std::move(text));
     }
   }
-  return std::to_string(std::find(distinct.begin(), distinct.end(), value) - distinct.begin() + 1);
+  const auto at = std::ranges::find(distinct, json_line(value));
+  return std::to_string(at - distinct.begin() + 1);
 }
 
 // Names of those that not all rows have alike.

@@ -31,7 +31,7 @@ Json traces_json(const std::vector<StoredTrace>& traces) {
   Json out = Json::array();
   for (const StoredTrace& t : traces) {
     // What `trace stat --json` printed; a stranger's database may hold anything.
-    Json one = Json::parse(t.row.document, nullptr, /*allow_exceptions=*/false);
+    Json one = parse_json(t.row.document);
     one = one.is_object() ? std::move(one) : Json::object();
     one["trace_id"] = t.id;
     one["trace"] = t.row.trace;

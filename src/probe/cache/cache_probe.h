@@ -78,6 +78,8 @@ class CacheProbe {
   // The run wants these bytes of a file, which is numbered as in the settings.
   virtual void want(std::size_t file, std::uint64_t offset, std::uint64_t bytes) = 0;
   virtual void want_nothing() = 0;
+  // That start() takes until stop(), at most.
+  virtual std::uint32_t descriptors() const = 0;
   virtual Result<> start() = 0;
   virtual Result<CacheReport> stop() = 0;
 };

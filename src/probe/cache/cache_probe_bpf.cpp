@@ -55,6 +55,7 @@ class BpfCacheProbe final : public CacheProbe {
   Result<> load(const CacheProbeSettings& settings, const MountFacts& mount);
   void want(std::size_t file, std::uint64_t offset, std::uint64_t bytes) override;
   void want_nothing() override { words_.clear(); }
+  std::uint32_t descriptors() const override { return kCachePrograms.size(); }
   Result<> start() override;
   Result<CacheReport> stop() override;
 

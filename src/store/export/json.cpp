@@ -272,9 +272,9 @@ Json run_json(const CellRecord& cell, const RunRecord& run) {
 }
 
 void add_peers(Json& runs) {
-  using Round = std::pair<Json, std::uint32_t>;  // session, repeat
+  using Round = std::pair<std::string, std::uint32_t>;  // session, repeat
   const auto round_of = [](const Json& r) {
-    return Round{r["session_id"], r["repeat"].get<std::uint32_t>()};
+    return Round{json_line(r["session_id"]), r["repeat"].get<std::uint32_t>()};
   };
   std::map<Round, std::vector<const Json*>> rounds;
   for (const Json& run : runs) {
