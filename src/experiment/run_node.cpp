@@ -368,11 +368,12 @@ std::string RunNode::lost() const {
     return fmt::format("the CPUs that it may run on changed during the run: {}, now {}",
                        state_->allowed, now);
   }
+  // Before the queue is looked at: what is written between the two looks shows there.
+  const std::string seen = state_->watch.changed();
   if (const std::string changed = changed_queue(state_->queue, queue_settings(state_->queue_of));
       !changed.empty()) {
     return fmt::format("queue of {} changed during the run: {}", state_->queue_of, changed);
   }
-  const std::string seen = state_->watch.changed();
   return seen.empty() ? state_->lost : seen;
 }
 std::uint64_t RunNode::pinned_bytes() const { return state_->pinned; }

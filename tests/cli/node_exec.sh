@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # node exec: any command under borrowed settings; it ends as the command does, and nothing is left.
-# Side by side: a disk of its own; what is put back is looked at.
+# Side by side: a disk and a /run of its own; what is put back is looked at.
 set -euo pipefail
+# shellcheck source=tests/cli/own_run.bash
+. "$(dirname "$0")/own_run.bash"
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 

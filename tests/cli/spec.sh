@@ -2,8 +2,10 @@
 # A spec goes from nothing to a report: what is missing is made once and known again, a changed setting makes it
 # anew, --dry-run makes nothing, and however it ends nothing of it is left up. tests/soak/spec_killed.sh kills it
 # twenty times.
-# Side by side: on disks of its own; what is made and left is looked at, not its times.
+# Side by side: on disks and a /run of its own; what is made and left is looked at, not its times.
 set -euo pipefail
+# shellcheck source=tests/cli/own_run.bash
+. "$(dirname "$0")/own_run.bash"
 # shellcheck source=tests/cli/helpers.bash
 . "$(dirname "$0")/helpers.bash"
 # shellcheck source=tests/cli/spec_helpers.bash
@@ -162,7 +164,7 @@ for signal in INT KILL; do
       nothing_left_of_spec 'Ctrl-C'
       ;;
     KILL)
-      # The next blksweep that starts on this node takes it down, and that may be another test's, at once.
+      # The next blksweep that starts on this node takes it down: another test's, at once, where both have one /run.
       for _ in {1..5}; do
         [ -z "$(left_of_spec)" ] || break
         stopped_with KILL
