@@ -25,8 +25,7 @@ changed_amid() {
   end_at_exit "$pid"
   until [ "$(sql "$db" 'SELECT count(*) FROM run')" -ge 2 ] || ! kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
   for ((i = 0; i < 200; ++i)); do
-    now=$(<"$queue/$setting") # of several, which are named all the time, the one in brackets
-    [[ $now != *\[* ]] || now=$(grep -o '\[.*\]' <<<"$now" | tr -d '[]')
+    now=$(sed 's/.*\[\(.*\)\].*/\1/' "$queue/$setting") # of several, which are named all the time, the one in brackets
     # A moment after it was borrowed: the run looks then at what the kernel took of it.
     [ "$now" != "$when" ] || { sleep 0.03 && echo "$value" >"$queue/$setting"; }
     [ "$(sql "$db" 'SELECT count(*) FROM run WHERE incomplete = 1')" = 0 ] || break
