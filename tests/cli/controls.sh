@@ -109,29 +109,37 @@ kill "$reader"
 wait "$reader" 2>/dev/null || true
 
 # --- a CPU at half its speed in some rounds: somebody else's work on it ------------------------------
-# Rounds 2 and 3 of 4, by what the sweep says itself.
-rm -rf "$tmp/results.db" "$tmp/report"
-: >"$tmp/cpu.err" # there before it is looked at
-taskset -c 0 "$blksweep" run "${sweep[@]}" --repeats 4 --db "$tmp/results.db" >"$tmp/cpu.out" 2>"$tmp/cpu.err" &
-sweep_pid=$!
-end_at_exit "$sweep_pid"
+# disturbed_sweep : with others on its CPU in rounds 2 and 3 of 4, by what the sweep says itself.
 runs_done() { grep -c '^blksweep: \[[0-9]*/28\].* samples in' "$tmp/cpu.err" || true; }
-hogs=()
-while kill -0 "$sweep_pid" 2>/dev/null; do
-  done_now=$(runs_done)
-  if [ ${#hogs[@]} = 0 ] && [ "$done_now" -ge 7 ]; then
-    for _ in 1 2 3; do
-      taskset -c 0 "$python" -c 'while True: pass' &
-      hogs+=("$!")
-      end_at_exit "$!"
-    done
-  fi
-  [ "$done_now" -lt 21 ] || break
-  sleep 0.02
+disturbed_sweep() {
+  local hogs=() done_now sweep_pid
+  rm -rf "$tmp/results.db" "$tmp/report"
+  : >"$tmp/cpu.err" # there before it is looked at
+  taskset -c 0 "$blksweep" run "${sweep[@]}" --repeats 4 --db "$tmp/results.db" >"$tmp/.out" 2>"$tmp/cpu.err" &
+  sweep_pid=$!
+  end_at_exit "$sweep_pid"
+  while kill -0 "$sweep_pid" 2>/dev/null; do
+    done_now=$(runs_done)
+    if [ ${#hogs[@]} = 0 ] && [ "$done_now" -ge 7 ]; then
+      for _ in 1 2 3; do
+        taskset -c 0 "$python" -c 'while True: pass' &
+        hogs+=("$!")
+        end_at_exit "$!"
+      done
+    fi
+    [ "$done_now" -lt 21 ] || break
+    sleep 0.02
+  done
+  kill "${hogs[@]}"
+  wait "$sweep_pid" || true
+}
+# Where the machine itself is short of CPU, what is ours may drown in it: three sweeps at most.
+for _ in 1 2 3; do
+  disturbed_sweep
+  line=$(head -n 1 "$tmp/.out")
+  [[ $line != 'NOISE: the CPU was slow in rounds'*'others ran on it'* ]] || break
+  echo "  once more after: $line"
 done
-kill "${hogs[@]}"
-wait "$sweep_pid" || true
-cp "$tmp/cpu.out" "$tmp/.out"
 first_line 'NOISE: the CPU was slow in rounds' 'others ran on it'
 
 # --- an emulated disk that answers from memory while it is said to be a rotating one ------------------

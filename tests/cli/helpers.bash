@@ -47,6 +47,7 @@ skip() {
 }
 
 die() {
+  echo "FAILED: $*" # first, too: of a failed landing the beginning is shown
   printf '  status %s\n  stdout: %s\n  stderr: %s\n' "$status" "$(head -n 40 <<<"$out")" "$err"
   grep -E '"(incomplete|ratio)_reason": "[^"]' <<<"$out" || true # why, of a long answer
   echo "FAILED: $*"  # last: of long output the end is shown
