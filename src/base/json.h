@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 
 // A document that is no JSON: is_discarded().
 Json parse_json(std::string_view text);
+// For what a stranger's database may hold: empty where it is no object.
+Json parse_object(std::string_view text);
 
 // null where nothing is known, or where a text has nothing to say.
 template <class T>

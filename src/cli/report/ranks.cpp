@@ -25,7 +25,10 @@ std::string skew_text(const RanksRow& r) {
 
 // Pages that hold the data, for each of its bytes: of small samples disks read many times as much.
 double pages_per_byte(const Json& document) {
-  const auto number = [&document](const char* name) { return document.value(name, 0.0); };
+  const auto number = [&document](const char* name) {
+    const Json told = document.value(name, Json());
+    return told.is_number() ? told.get<double>() : 0.0;
+  };
   const double pages = number("page_bytes"), bytes = number("data_bytes");
   return pages > 0 && bytes > 0 ? pages / bytes : 1;
 }
@@ -38,20 +41,13 @@ std::optional<double> cached_share(const RanksRow& r, const Json& document) {
   return std::max(0.0, 1 - static_cast<double>(*r.storage_bytes) / pages);
 }
 
-// What --json printed; empty where it is none.
-Json document_of(const RanksRow& r) {
-  Json document = parse_json(r.document);
-  return document.is_object() ? document : Json::object();
-}
-
 // Of each row what was asked for (its key), without what has a column.
 using AskedFor = std::vector<Json>;
 
 AskedFor asked_for(const std::vector<StoredRanks>& all) {
   AskedFor out;
   for (const StoredRanks& r : all) {
-    Json key = parse_json(r.row.key);
-    out.push_back(key.is_object() ? std::move(key) : Json::object());
+    out.push_back(parse_object(r.row.key));
     for (const char* column : {"split", "barrier", "order", "merge", "shuffle", "window_scope"}) {
       out.back().erase(column);
     }
@@ -109,12 +105,19 @@ struct Fed {
   std::vector<std::string> warnings;
 };
 
+std::vector<std::string> warnings_of(const Json& document) {
+  std::vector<std::string> out;
+  for (const Json& one : document.value("warnings", Json())) {
+    out.push_back(one.is_string() ? one.get<std::string>() : json_line(one));
+  }
+  return out;
+}
+
 std::vector<Fed> fed_of(const std::vector<StoredRanks>& all) {
   std::vector<Fed> out;
   for (const StoredRanks& r : all) {
-    const Json document = document_of(r.row);
-    out.push_back(
-        {r, cached_share(r.row, document), document.value("warnings", std::vector<std::string>{})});
+    const Json document = parse_object(r.row.document);
+    out.push_back({r, cached_share(r.row, document), warnings_of(document)});
   }
   return out;
 }
@@ -221,7 +224,7 @@ Json ranks_json(const std::vector<StoredRanks>& all) {
   Json out = Json::array();
   const std::vector<Fed> fed = fed_of(all);
   for (const Fed& r : fed) {
-    Json one = document_of(r.stored.row);
+    Json one = parse_object(r.stored.row.document);
     one["ranks_id"] = r.stored.id;
     const auto of_one = efficiency(fed, r);
     one["efficiency"] = of_one ? Json(*of_one) : Json(nullptr);

@@ -27,8 +27,7 @@ bool told(const Json& cell, const char* name, bool otherwise) {
 
 // "original x4, depth 128, buffered": what the figures of a row depend on beside trace and target.
 std::string replay_timing(const ReplayRow& r) {
-  const Json document = parse_json(r.document);
-  const Json cell = document.is_object() ? document.value("cell", Json()) : Json();
+  const Json cell = parse_object(r.document).value("cell", Json());
   return r.timing + (std::abs(r.speed - 1) > 0 ? fmt::format(" x{:g}", r.speed) : "") +
          fmt::format(", depth {}", r.depth) + (told(cell, "direct", true) ? "" : ", buffered") +
          (told(cell, "awake", false) ? ", awake" : "") +
@@ -63,8 +62,7 @@ std::string replays_text(const std::vector<StoredReplay>& replays) {
 Json replays_json(const std::vector<StoredReplay>& replays) {
   Json out = Json::array();
   for (const auto& [id, r] : replays) {
-    Json one = parse_json(r.document);
-    one = one.is_object() ? std::move(one) : Json::object();  // a stranger's database
+    Json one = parse_object(r.document);
     one["replay_id"] = id;
     one["trace"] = r.trace;
     one["target"] = r.target;

@@ -30,9 +30,7 @@ std::string traces_text(const std::vector<StoredTrace>& traces) {
 Json traces_json(const std::vector<StoredTrace>& traces) {
   Json out = Json::array();
   for (const StoredTrace& t : traces) {
-    // What `trace stat --json` printed; a stranger's database may hold anything.
-    Json one = parse_json(t.row.document);
-    one = one.is_object() ? std::move(one) : Json::object();
+    Json one = parse_object(t.row.document);  // what `trace stat --json` printed
     one["trace_id"] = t.id;
     one["trace"] = t.row.trace;
     out.push_back(std::move(one));
