@@ -130,7 +130,7 @@ disturbed_sweep() {
     [ "$done_now" -lt 21 ] || break
     sleep 0.02
   done
-  kill "${hogs[@]}"
+  [ ${#hogs[@]} = 0 ] || kill "${hogs[@]}"
   wait "$sweep_pid" || true
 }
 # Where the machine itself is short of CPU, what is ours may drown in it: three sweeps at most.

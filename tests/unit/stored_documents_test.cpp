@@ -1,4 +1,5 @@
-// What a database holds as JSON text may be anything, where a stranger wrote it: it is reported as empty.
+// What a database holds as JSON text may be anything, where a stranger wrote it: it is reported as
+// empty.
 #include <gtest/gtest.h>
 
 #include <string>
