@@ -120,7 +120,7 @@ plain    := $(addsuffix /%,$(PLAIN))
 threadless := $(if $(filter tsan,$(SAN)),$(foreach t,account account_% batch_slots catalog_format compute_time elevator emission_file fatal_end \
            epoch_part fio_iolog histogram intervals json layer_facts map_% mark_reads matrix miss_ratio model_% noise order order_survival \
            pair_judge paired part_hash peer_report plan planned_epoch precision prediction_% probe_math quantile replay_orders rig rig_verdict \
-           schedule series shuffle_quality simulate_epoch summary table tar trace_% units unpaired wide_view window_search,tests/unit/$(t)_test.cpp))
+           schedule series shuffle_quality simulate_epoch stored_documents summary table tar trace_% units unpaired wide_view window_search,tests/unit/$(t)_test.cpp))
 in_sets := $(filter-out $(alone) $(threadless),$(call in_src,*.cpp) $(wildcard $(foreach t,unit root gpu support standin,tests/$(t)/*.cpp)))
 sets    := $(call sets_of,$(in_sets),$(set_size)) $(call sets_of,$(bpf_on),$(set_size),bpf_)
 sources_in = $(patsubst $(1):%,%,$(filter $(1):%,$(sets)))

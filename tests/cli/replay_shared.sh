@@ -87,6 +87,7 @@ expect_status 1
 echo 'another model in the middle: ended, and not called true'
 
 # --- and back again: both ends are alike, and yet the figure is of both -------------------------------
+paced_trace 400 4096 "$tmp/long.trace" # 4 s: both changes fall into it on a busy machine, too
 (
   until [ -s "$tmp/begun.db" ]; do sleep 0.02; done
   sleep 0.2
@@ -94,7 +95,7 @@ echo 'another model in the middle: ended, and not called true'
   "$blksweep" -q disk set "shared-$$" --speedup 1
 ) &
 change=$!
-call replay "$tmp/mixed.trace" --device "$device" --db "$tmp/begun.db" --repeats 2
+call replay "$tmp/long.trace" --device "$device" --db "$tmp/begun.db" --repeats 2
 wait "$change"
 expect_status 1
 [[ $err == *"was set meanwhile ('blksweep disk set shared-$$', 2 times)"* ]] || die "changed and changed back: $err"
