@@ -16,6 +16,7 @@ exit: 0 nothing failed, 1 something failed.
 
 import argparse
 import concurrent.futures
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -31,7 +32,7 @@ TIMEOUT_S = 900
 STRICT = os.environ.get("CI") == "true" or os.environ.get("BLKSWEEP_STRICT") == "1"
 SKIPPED = 77
 SIDE_BY_SIDE = "\n# Side by side: "  # in a script of tests/cli, with the reason
-LANES = 4  # scripts at once: much of their time is waiting
+LANES = 3  # scripts at once: much of their time is waiting; with four no CPU was ever idle on a slow machine
 BESIDE = ("unit", "standin", "python")  # suites that share the machine, too
 
 
@@ -62,12 +63,20 @@ class Tally:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
+def pass_on_niceness(session: int) -> None:
+    """Sessions share the CPU alike, and niceness counts within one alone (sched(7), autogroup): a new one gets ours."""
+    if os.nice(0) > 0:
+        with contextlib.suppress(OSError):
+            pathlib.Path(f"/proc/{session}/autogroup").write_text(str(os.nice(0)), encoding="ascii")
+
+
 def run(command: list[str], env: dict[str, str]) -> tuple[int, str]:
     """Exit code and output; a command that hangs is ended with everything that it started."""
     with subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, **env}, stdin=subprocess.DEVNULL, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace", start_new_session=True,
     ) as child:
+        pass_on_niceness(child.pid)
         try:
             output, _ = child.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
