@@ -16,7 +16,6 @@ exit: 0 nothing failed, 1 something failed.
 
 import argparse
 import concurrent.futures
-import contextlib
 import dataclasses
 import os
 import pathlib
@@ -63,20 +62,12 @@ class Tally:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
-def pass_on_niceness(session: int) -> None:
-    """Sessions share the CPU alike, and niceness counts within one alone (sched(7), autogroup): a new one gets ours."""
-    if os.nice(0) > 0:
-        with contextlib.suppress(OSError):
-            pathlib.Path(f"/proc/{session}/autogroup").write_text(str(os.nice(0)), encoding="ascii")
-
-
 def run(command: list[str], env: dict[str, str]) -> tuple[int, str]:
     """Exit code and output; a command that hangs is ended with everything that it started."""
     with subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, **env}, stdin=subprocess.DEVNULL, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace", start_new_session=True,
     ) as child:
-        pass_on_niceness(child.pid)
         try:
             output, _ = child.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
