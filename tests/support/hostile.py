@@ -8,11 +8,13 @@ one of TRACED runs under strace, and must not have opened anything for writing o
 but its helpers. To be run in a mount namespace of its own: /run is replaced. Exit 1 when one did not hold.
 """
 import collections
+import faulthandler
 import os
 import pathlib
 import random
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -59,7 +61,7 @@ def damaged(draw, data):
 
 class Stranger:
     def __init__(self, program, folder, draw):
-        self.program, self.folder, self.draw = program, pathlib.Path(folder), draw
+        self.program, self.folder, self.draw = program, pathlib.Path(folder).resolve(), draw
         self.theirs = self.folder / "theirs"
         self.mine = self.folder / "mine"
         self.theirs.mkdir()
@@ -80,7 +82,8 @@ class Stranger:
         self.journals = pathlib.Path("/run/blksweep/journal")
 
     def call(self, *words):
-        subprocess.run([self.program, "--quiet", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([self.program, "--quiet", *map(str, words)], check=True, stdout=subprocess.DEVNULL,
+                       timeout=10 * LONGEST_S)
 
     def put(self, name, data, owner=NOBODY):
         path = self.theirs / name
@@ -161,8 +164,8 @@ class Stranger:
             name = bytes(self.draw.choice([b for b in range(1, 256) if b != 0x2F]) for _ in range(size))
             path = os.path.join(os.fsencode(root), name)
             try:
-                self.draw.choice((os.mkfifo, os.mkdir, lambda p: open(p, "wb").close(),
-                                  lambda p: open(p, "wb").write(b"x" * 5000) and None,
+                self.draw.choice((os.mkfifo, os.mkdir, lambda p: open(p, "xb").close(),  # x: a name may be a FIFO's by now
+                                  lambda p: open(p, "xb").write(b"x" * 5000) and None,
                                   lambda p: os.symlink(b"/etc", p), lambda p: os.symlink(b"..", p),
                                   lambda p: os.symlink(p, p)))(path)
             except OSError:
@@ -235,7 +238,10 @@ class Stranger:
 
 def main(argv):
     program, folder, count = argv[:3]
-    draw = random.Random(int(argv[3]) if len(argv) > 3 else 1)
+    seed = int(argv[3]) if len(argv) > 3 else 1
+    draw = random.Random(seed)
+    faulthandler.register(signal.SIGTERM, chain=True)  # whoever ends us because we hang is told where
+    print(f"seed {seed}", flush=True)
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
     stranger = Stranger(program, folder, draw)
     done, faults = collections.Counter(), 0
@@ -246,8 +252,8 @@ def main(argv):
         if fault:
             faults += 1
             kept = pathlib.Path("/var/tmp", f"blksweep-hostile-{os.getpid()}-{i}")
-            subprocess.run(["cp", "-a", "--sparse=always", stranger.theirs, kept], check=False)  # some are 32 GiB of holes, some change
             print(f"FAILED: {i}: {' '.join(words)}: {fault} (kept in {kept})", flush=True)
+            subprocess.run(["cp", "-a", "--sparse=always", stranger.theirs, kept], check=False)  # some are 32 GiB of holes, some change
             if faults > 20:
                 break
     print(f"{sum(done.values())} inputs ({', '.join(f'{k} {v}' for k, v in done.items())}), {faults} faults")
