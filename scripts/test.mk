@@ -121,7 +121,7 @@ bench_bin := $(bench_src:tests/bench/%.cpp=$(B)/bench/%)
 $(bench_bin): $(B)/bench/%: $(OBJ)/tests/bench/%.o $(call objects_of,$(support)) $(lib)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -lgtest -o $@
 bench-programs: $(B)/blksweep $(native) $(package) $(pull_program) $(bench_bin)
 bench:
 	$(Q)scripts/install-deps.sh build bpf measure peers python
