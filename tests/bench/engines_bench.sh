@@ -21,6 +21,14 @@ make_data() {
   "$BLKSWEEP" --quiet catalog "$1" -o "$out.cat" >/dev/null
 }
 
+# can CATALOG ENGINE IO ARGUMENT... : whether the options go together, and then whether this disk serves them (not every
+# one polls).
+can() {
+  local -a one=(--quiet run --catalog "$1" --engine "$2" "--$3")
+  "$BLKSWEEP" "${one[@]}" "${@:4}" --dry-run >/dev/null 2>&1 || return
+  "$BLKSWEEP" "${one[@]}" --cache keep --repeats 1 --no-ceiling --no-probe >/dev/null 2>&1 || [ $? = 3 ]
+}
+
 # runs NAME CATALOG ARGUMENT... : one session of all that the engines can do.
 runs() {
   local name=$1 catalog=$2 engine io
@@ -28,9 +36,8 @@ runs() {
   local -a direct=() buffered=()
   for engine in "${engines[@]}"; do
     for io in direct buffered; do
-      if "$BLKSWEEP" --quiet run --catalog "$catalog" --engine "$engine" "--$io" --dry-run "$@" >/dev/null 2>&1; then
-        [ "$io" = direct ] && direct+=("$engine") || buffered+=("$engine")
-      fi
+      can "$catalog" "$engine" "$io" "$@" || continue
+      [ "$io" = direct ] && direct+=("$engine") || buffered+=("$engine")
     done
   done
   for io in direct buffered; do

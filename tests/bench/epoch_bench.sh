@@ -80,7 +80,7 @@ print(f"chunked + device + reservoir / lba + device, cold, depth 32: "
 cold = {}
 for r in runs("cold"):
     cold.setdefault((r["cell"]["open-by"], r["cell"]["openers"]), {})[r["repeat"]] = r
-by_path = {i: r["epoch_ns"] for i, r in cold["path", "1"].items()}
+by_path = {i: r["epoch_ns"] for i, r in cold["path", 1].items()}
 for way, found in cold.items():
     ratios = [by_path[i] / r["epoch_ns"] for i, r in found.items()]
     us = median([r["epoch_ns"] / r["samples"] / 1e3 for r in found.values()])
