@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Ours against PyTorch's DataLoader on the same cold files in one session, interleaved; the DataLoader with the
 # number of workers that is best on these files, found by a sweep before. A measurement, never an assertion.
-#   REPEATS=5   WORKERS=1,2,4,8,16,32   SETS='50000:4KiB 6000:110KiB'   PEERS='' (more of them: tar memmap zarr:sample)
+#   REPEATS=5   WORKERS=1,2,4,8,16,32   DATA='50000:4KiB 6000:110KiB'   PEERS='' (more of them: tar memmap zarr:sample)
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -34,7 +34,7 @@ best_workers() {
     "$here/peer_bench.py" best
 }
 
-for set in ${SETS:-50000:4KiB 6000:110KiB}; do
+for set in ${DATA:-50000:4KiB 6000:110KiB}; do
   rm -rf "$BENCH_DIR/data" "$BENCH_DIR/forms"
   "$BLKSWEEP" --quiet dataset make "$BENCH_DIR/data" --count "${set%:*}" --size "${set#*:}" >/dev/null
   "$BLKSWEEP" --quiet catalog "$BENCH_DIR/data" -o "$BENCH_DIR/data.cat" >/dev/null
