@@ -124,7 +124,7 @@ $(bench_bin): $(B)/bench/%: $(OBJ)/tests/bench/%.o $(call objects_of,$(support))
 	$(Q)$(CXX) $(LDFLAGS) $^ $(LDLIBS) -lgtest -o $@
 bench-programs: $(B)/blksweep $(native) $(package) $(pull_program) $(bench_bin)
 bench:
-	$(Q)scripts/install-deps.sh build bpf measure peers python
+	$(Q)scripts/install-deps.sh build bpf measure test peers python
 	$(again) bench-programs
 	$(Q)BLKSWEEP=$(B)/blksweep scripts/bench.sh $(B)/bench $(ONLY)
 
