@@ -106,6 +106,12 @@ class StandinFeed : public ::testing::Test {
     return r;
   }
 
+  RunRecord on_the_standin() {
+    cell_.copy = CopyKind::cuda;
+    cell_.consumer = ConsumerKind::cuda;
+    return run();
+  }
+
   RunRecord emulated() {
     cell_.copy = CopyKind::emulated;
     cell_.consumer = ConsumerKind::emulated;
@@ -133,6 +139,12 @@ class StandinFeed : public ::testing::Test {
   static double share(const RunRecord& r, std::int64_t ns) {
     return static_cast<double>(ns) /
            static_cast<double>(r.epoch_ns - stall(r, "start") - stall(r, "storage"));
+  }
+
+  static void keep_shorter(std::optional<RunRecord>& kept, RunRecord r) {
+    if (!kept || *r.overlap->exposed_ns < *kept->overlap->exposed_ns) {
+      kept = std::move(r);
+    }
   }
 
   // Of utilisation and stalls as shares, and of exposed copying as a share of itself.
@@ -205,17 +217,18 @@ TEST_F(StandinFeed, AFreeThatWaitsIsSeenAsRelease) {
 // stalls, as shares of the epoch, and of what is exposed, which is the first copy, 1 % of itself.
 // That copy is long, so that the calls between its events, which an emulated one does not have,
 // weigh little.
-// A host that is interrupted between two calls makes a copy longer: then once more.
+// A host that is interrupted between two calls makes a copy longer, of either kind and never
+// shorter: each kind's run with the shortest exposed copy is compared, once more while they differ.
 TEST_F(StandinFeed, EmulatedStagesWithTheSameTimesAgree) {
   standin_.set("link=0.00165");
   standin_.set("copy_latency=0,launch=0,kernel_overhead=0");
   cell_.compute.mean = milliseconds(14);
+  std::optional<RunRecord> real, like;
   double worst = 1;
-  for (int again = 0; again < 4 && worst > 0.01; ++again) {
-    cell_.copy = CopyKind::cuda;
-    cell_.consumer = ConsumerKind::cuda;
-    const RunRecord real = run();
-    worst = most_apart(real, emulated());
+  for (int again = 0; again < 6 && worst > 0.01; ++again) {
+    keep_shorter(real, on_the_standin());
+    keep_shorter(like, emulated());
+    worst = most_apart(*real, *like);
   }
   EXPECT_LE(worst, 0.01);
 }
